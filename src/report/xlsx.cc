@@ -15,6 +15,7 @@
 #include "report/book.h"
 #include "report/xlsx_plan.h"
 #include "report/xlsx_sheet.h"
+#include "report/xlsx_splice.h"
 #include "report/zip_reader.h"
 
 namespace assay::report {
@@ -32,8 +33,10 @@ bool row_by_row(const std::vector<SheetPlan>& plans) {
                      [](const SheetPlan& plan) { return plan.table_name.empty(); });
 }
 
-core::Status add_sheets(lxw_workbook* workbook, const std::vector<SheetPlan>& plans) {
+// Returns the rows that the sheets lack.
+core::Result<MissingRows> add_sheets(lxw_workbook* workbook, const std::vector<SheetPlan>& plans) {
   const CellFormats formats(workbook);
+  MissingRows missing;
   bool has_active = false;
   for (const SheetPlan& plan : plans) {
     lxw_worksheet* sheet = workbook_add_worksheet(workbook, plan.name.c_str());
@@ -48,9 +51,11 @@ core::Status add_sheets(lxw_workbook* workbook, const std::vector<SheetPlan>& pl
       worksheet_set_first_sheet(sheet);
       has_active = true;
     }
-    ASSAY_TRY(write_sheet(sheet, plan, formats));
+    auto rows = ASSAY_TRY(write_sheet(sheet, plan, formats));
+    const std::string name = fmt::format("xl/worksheets/sheet{}.xml", &plan - plans.data() + 1);
+    if (rows) missing.emplace(name, std::move(*rows));
   }
-  return {};
+  return missing;
 }
 
 // Fails early, because the library would print this failure to stderr.
@@ -107,10 +112,11 @@ core::Status write_workbook(const std::vector<SheetPlan>& plans,
   options.constant_memory = row_by_row(plans) ? 1 : 0;
   Workbook workbook(workbook_new_opt(path.c_str(), &options));
   if (!workbook) return core::Error{"out of memory"};
-  ASSAY_TRY(add_sheets(workbook.get(), plans));
+  const MissingRows missing = ASSAY_TRY(add_sheets(workbook.get(), plans));
   const lxw_error code = workbook_close(workbook.release());
   if (code != LXW_NO_ERROR) return core::Error{lxw_strerror(code)};
-  return check_workbook_is_whole(path);
+  ASSAY_TRY(check_workbook_is_whole(path));
+  return missing.empty() ? core::Status() : splice_rows(path, missing);
 }
 
 }  // namespace
