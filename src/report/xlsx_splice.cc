@@ -2,11 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <string_view>
-
-#include "core/files.h"
 #include "report/zip_reader.h"
-#include "report/zip_writer.h"
 
 namespace assay::report {
 namespace {
@@ -45,10 +41,11 @@ core::Status write_spliced(const ZipMember& member, const SheetRows& rows, ZipWr
 
 }  // namespace
 
-core::Status splice_rows(const std::filesystem::path& workbook, const MissingRows& missing) {
-  const std::string bytes = ASSAY_TRY(core::read_file(workbook));
-  ZipWriter zip = ASSAY_TRY(ZipWriter::open(workbook));
-  for (const ZipMember& member : ASSAY_TRY(zip_members(bytes))) {
+core::Status splice_rows(std::string_view workbook,
+                         const MissingRows& missing,
+                         const ZipWriter::Take& take) {
+  ZipWriter zip(take);
+  for (const ZipMember& member : ASSAY_TRY(zip_members(workbook))) {
     const auto rows = missing.find(member.name);
     if (rows == missing.end()) {
       ASSAY_TRY(zip.copy(member));

@@ -1,7 +1,5 @@
 #include "report/zip_writer.h"
 
-#include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <limits>
 #include <utility>
@@ -45,67 +43,43 @@ class Record {
 
 core::Status check_fits(std::uint64_t bytes) {
   if (bytes <= std::numeric_limits<std::uint32_t>::max()) return {};
-  return core::Error{"more than 4 GB; a workbook holds less: write csv or json"};
+  return core::Error{"a workbook holds no more than 4 GB: write csv or json instead"};
 }
-
-// Passes on the bytes of a stream but its first and last ones.
-class Middle {
- public:
-  explicit Middle(ZipWriter::Take take) : take_(std::move(take)) {}
-
-  core::Status operator()(std::string_view piece) {
-    held_ += piece;
-    const std::size_t skipped = std::min(left_to_skip_, held_.size());
-    held_.erase(0, skipped);
-    left_to_skip_ -= skipped;
-    if (held_.size() <= kGzipTrailerBytes) return {};
-    const std::size_t whole = held_.size() - kGzipTrailerBytes;
-    ASSAY_TRY(take_(std::string_view(held_).substr(0, whole)));
-    held_.erase(0, whole);
-    return {};
-  }
-
-  // Returns the last bytes, once all are given.
-  [[nodiscard]] const std::string& trailer() const { return held_; }
-
- private:
-  ZipWriter::Take take_;
-  std::size_t left_to_skip_ = kGzipHeaderBytes;
-  std::string held_;
-};
 
 }  // namespace
 
-core::Result<ZipWriter> ZipWriter::open(const std::filesystem::path& path) {
-  std::FILE* file = std::fopen(path.c_str(), "wb");
-  if (file == nullptr) return core::Error{std::strerror(errno)};
-  return ZipWriter(file);
-}
-
 core::Status ZipWriter::copy(const ZipMember& member) {
-  entries_.push_back(
-      {member.name, offset_, member.packed.size(), member.size_bytes, member.checksum});
-  ASSAY_TRY(write_start(entries_.back()));
+  Entry entry{member.name, offset_, member.packed.size(), member.size_bytes, member.checksum};
+  Record start;
+  start.add_text("PK\x03\x04").add(kVersion).add_16(0).add(kDeflated).add_16(0).add(kDate);
+  start.add(entry.checksum).add_32(entry.packed_bytes).add_32(entry.size_bytes);
+  start.add_16(entry.name.size()).add_16(0).add_text(entry.name);
+  entries_.push_back(std::move(entry));
+  ASSAY_TRY(write(start.bytes()));
   return write(member.packed);
 }
 
 core::Status ZipWriter::add(const std::string& name,
                             const std::function<core::Status(const Take&)>& content) {
-  Entry entry{name, offset_, 0, 0, 0};
-  ASSAY_TRY(write_start(entry));
-  const std::uint64_t start = offset_;
-  Middle middle([this](std::string_view piece) { return write(piece); });
-  core::GzipOutput gzip([&middle](std::string_view piece) { return middle(piece); });
+  std::string packed;
+  std::uint64_t size_bytes = 0;
+  core::GzipOutput gzip([&](std::string_view piece) -> core::Status {
+    packed += piece;
+    return check_fits(packed.size());
+  });
   ASSAY_TRY(content([&](std::string_view piece) {
-    entry.size_bytes += piece.size();
+    size_bytes += piece.size();
     return gzip.write(piece);
   }));
   ASSAY_TRY(gzip.finish());
-  ASSAY_TRY(check_fits(entry.size_bytes));
-  entry.packed_bytes = offset_ - start;
-  std::memcpy(&entry.checksum, middle.trailer().data(), sizeof(entry.checksum));
-  entries_.push_back(entry);
-  return write_again(entry);
+  ASSAY_TRY(check_fits(size_bytes));
+  const std::string_view all = packed;
+  const std::string_view trailer = all.substr(all.size() - kGzipTrailerBytes);
+  ZipMember member{name,
+                   all.substr(kGzipHeaderBytes, all.size() - kGzipHeaderBytes - kGzipTrailerBytes),
+                   static_cast<std::uint32_t>(size_bytes), 0};
+  std::memcpy(&member.checksum, trailer.data(), sizeof(member.checksum));
+  return copy(member);
 }
 
 core::Status ZipWriter::finish() {
@@ -122,38 +96,13 @@ core::Status ZipWriter::finish() {
   Record end;
   end.add_text("PK\x05\x06").add_32(0).add_16(entries_.size()).add_16(entries_.size());
   end.add_32(offset_ - start).add_32(start).add_16(0);
-  ASSAY_TRY(write(end.bytes()));
-  if (std::fclose(file_.release()) != 0) return core::Error{std::strerror(errno)};
-  return {};
+  return write(end.bytes());
 }
 
 core::Status ZipWriter::write(std::string_view bytes) {
   ASSAY_TRY(check_fits(offset_ + bytes.size()));
-  if (std::fwrite(bytes.data(), 1, bytes.size(), file_.get()) != bytes.size())
-    return core::Error{std::strerror(errno)};
   offset_ += bytes.size();
-  return {};
-}
-
-core::Status ZipWriter::write_start(const Entry& entry) {
-  Record record;
-  record.add_text("PK\x03\x04").add(kVersion).add_16(0).add(kDeflated);
-  record.add_16(0).add(kDate).add(entry.checksum);
-  record.add_32(entry.packed_bytes).add_32(entry.size_bytes).add_16(entry.name.size()).add_16(0);
-  record.add_text(entry.name);
-  return write(record.bytes());
-}
-
-// The sizes of a new member are known only at its end.
-core::Status ZipWriter::write_again(const Entry& entry) {
-  const std::uint64_t end = offset_;
-  if (std::fseek(file_.get(), static_cast<long>(entry.offset), SEEK_SET) != 0)
-    return core::Error{std::strerror(errno)};
-  ASSAY_TRY(write_start(entry));
-  if (std::fseek(file_.get(), static_cast<long>(end), SEEK_SET) != 0)
-    return core::Error{std::strerror(errno)};
-  offset_ = end;
-  return {};
+  return take_(bytes);
 }
 
 }  // namespace assay::report

@@ -3,12 +3,10 @@
 #pragma once
 
 #include <cstdint>
-#include <cstdio>
-#include <filesystem>
 #include <functional>
-#include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/result.h"
@@ -20,17 +18,17 @@ class ZipWriter {
  public:
   using Take = std::function<core::Status(std::string_view)>;
 
-  // Empties the file.
-  static core::Result<ZipWriter> open(const std::filesystem::path& path);
+  // The bytes of the file go to `take`.
+  explicit ZipWriter(Take take) : take_(std::move(take)) {}
 
   // Writes a member as it is.
   core::Status copy(const ZipMember& member);
 
-  // Deflates what `content` passes on. Error: that of `content`, or a full disk.
+  // Deflates what `content` passes on, in memory, because its size comes before it.
   core::Status add(const std::string& name,
                    const std::function<core::Status(const Take&)>& content);
 
-  // Writes the directory and closes the file.
+  // Writes the directory.
   core::Status finish();
 
  private:
@@ -42,17 +40,9 @@ class ZipWriter {
     std::uint32_t checksum;
   };
 
-  struct CloseFile {
-    void operator()(std::FILE* file) const { std::fclose(file); }
-  };
-
-  explicit ZipWriter(std::FILE* file) : file_(file) {}
-
   core::Status write(std::string_view bytes);
-  core::Status write_start(const Entry& entry);
-  core::Status write_again(const Entry& entry);
 
-  std::unique_ptr<std::FILE, CloseFile> file_;
+  Take take_;
   std::uint64_t offset_ = 0;
   std::vector<Entry> entries_;
 };
