@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <memory>
 #include <new>
 #include <string>
@@ -14,7 +15,9 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/version.h"
+#include "core/files.h"
 #include "core/interrupt.h"
+#include "core/terminal.h"
 #include "core/text.h"
 
 namespace assay::cli {
@@ -108,11 +111,18 @@ int run_command(Command& command) {
   return static_cast<int>(outcome.value());
 }
 
+// A progress line may stand where the note begins.
+void tell_of_wait(const std::string& held) {
+  if (core::is_terminal(stderr)) std::fputs("\r\033[K", stderr);
+  print_note("waiting: " + held);
+}
+
 }  // namespace
 
 int run_program(int argc, const char* const* argv) {
   keep_standard_streams_open();
   core::handle_interrupts();
+  core::FileLock::set_notice(tell_of_wait);
   const Arguments arguments(argv + std::min(argc, 1), argv + argc);
   try {
     const core::Result<std::unique_ptr<Command>> command = parse_arguments(arguments);

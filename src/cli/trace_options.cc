@@ -152,7 +152,8 @@ void add_python_options(App& app, trace::Options& options) {
       ->group("Analysis options");
   app.add_flag("--detect-recompute,--detect_recompute", options.detect_recompute,
                "tell the activations that backward computes again (checkpointing): the sheets "
-               "gpu_timeline_recompute and recompute, and a column of ops_unique_args")
+               "gpu_timeline_recompute and recompute, and the column is_recompute of the sheets of "
+               "operators")
       ->excludes(app.find("--compat"))
       ->group("Analysis options");
 }

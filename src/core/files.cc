@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <memory>
@@ -55,6 +56,8 @@ using Clock = std::chrono::steady_clock;
 
 constexpr mode_t kLockFileMode = 0666;
 constexpr std::chrono::milliseconds kPause{50};
+constexpr std::chrono::milliseconds kSilentWait{1000};
+std::atomic<FileLock::Notice> g_notice = nullptr;
 
 }  // namespace
 
@@ -180,28 +183,38 @@ Result<FileLock> FileLock::acquire(const std::filesystem::path& path,
   if (::fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) {
     return Error{fmt::format("cannot lock '{}': it is no regular file", path.string())};
   }
-  const int error = ASSAY_TRY(lock.wait(patience));
+  const std::string held = fmt::format("'{}' is locked by another process", path.string());
+  const int error = ASSAY_TRY(lock.wait(patience, held));
   if (error == 0) return lock;
   if (error != EWOULDBLOCK) {
     return Error{fmt::format("cannot lock '{}': {}", path.string(), std::strerror(error))};
   }
-  return Error{fmt::format("'{}' is locked by another process", path.string())};
+  return Error{held};
 }
 
 Result<FileLock> FileLock::acquire_folder(const std::filesystem::path& path,
                                           std::chrono::milliseconds patience) {
   ASSAY_TRY(make_directories(path));
   FileLock lock(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (lock.descriptor_ < 0 || ASSAY_TRY(lock.wait(patience)) != EWOULDBLOCK) return lock;
-  return Error{fmt::format("another process is writing into '{}'", path.string())};
+  const std::string held = fmt::format("another process is writing into '{}'", path.string());
+  if (lock.descriptor_ < 0 || ASSAY_TRY(lock.wait(patience, held)) != EWOULDBLOCK) return lock;
+  return Error{held};
 }
 
-Result<int> FileLock::wait(std::chrono::milliseconds patience) const {
-  const Clock::time_point give_up_at = Clock::now() + patience;
+void FileLock::set_notice(Notice notice) {
+  g_notice = notice;
+}
+
+Result<int> FileLock::wait(std::chrono::milliseconds patience, const std::string& held) const {
+  const Clock::time_point start = Clock::now();
+  const Clock::time_point give_up_at = start + patience;
+  Notice notice = g_notice;
   for (;;) {
     const int error = ::flock(descriptor_, LOCK_EX | LOCK_NB) == 0 ? 0 : errno;
     if (error != EWOULDBLOCK || Clock::now() >= give_up_at) return error;
     ASSAY_TRY(check_interrupt());
+    if (notice != nullptr && Clock::now() >= start + kSilentWait)
+      std::exchange(notice, nullptr)(held);
     std::this_thread::sleep_for(kPause);
   }
 }

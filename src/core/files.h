@@ -71,6 +71,11 @@ class FileLock {
   static Result<FileLock> acquire_folder(const std::filesystem::path& path,
                                          std::chrono::milliseconds patience = kFolderPatience);
 
+  // Is told of a lock that another process holds, once it has been waited for about a second:
+  // "another process is writing into 'out'".
+  using Notice = void (*)(const std::string& held);
+  static void set_notice(Notice notice);
+
   // Replaces what stands in the file, to say who holds the lock.
   void note(std::string_view text) const;
 
@@ -86,8 +91,9 @@ class FileLock {
 
   explicit FileLock(int descriptor) : descriptor_(descriptor) {}
 
-  // Returns the system's error: EWOULDBLOCK if another process has held the lock all the time.
-  [[nodiscard]] Result<int> wait(std::chrono::milliseconds patience) const;
+  // Returns the system's error: EWOULDBLOCK if another process has held the lock all the time,
+  // which `held` tells.
+  [[nodiscard]] Result<int> wait(std::chrono::milliseconds patience, const std::string& held) const;
 
   int descriptor_;
 };

@@ -7,6 +7,7 @@
 
 #include <fstream>
 #include <string>
+#include <vector>
 
 namespace assay::core {
 namespace {
@@ -74,6 +75,21 @@ TEST_F(FileLockTest, OneAtATime) {
     }
     EXPECT_TRUE(acquire().ok());
   }
+}
+
+std::vector<std::string> g_notices;
+
+TEST_F(FileLockTest, TellsOfAWaitAfterASecond) {
+  g_notices.clear();
+  FileLock::set_notice([](const std::string& held) { g_notices.push_back(held); });
+  const auto lock = FileLock::acquire_folder(folder_, kNoPatience);
+  ASSERT_TRUE(lock.ok());
+  EXPECT_FALSE(FileLock::acquire_folder(folder_, std::chrono::milliseconds(500)).ok());
+  EXPECT_TRUE(g_notices.empty());
+  const auto second = FileLock::acquire_folder(folder_, std::chrono::milliseconds(1500));
+  FileLock::set_notice(nullptr);
+  ASSERT_FALSE(second.ok());
+  EXPECT_EQ(g_notices, std::vector<std::string>{second.error().message});
 }
 
 TEST_F(FileLockTest, NeverWritesIntoWhatIsNoLock) {

@@ -39,7 +39,7 @@ constexpr int kMostTries = 100;
 constexpr std::chrono::milliseconds kBetweenLooksForAReader{50};
 
 Error cannot_write(const fs::path& path, int error) {
-  return Error{fmt::format("cannot write '{}': {}", path.string(), std::strerror(error))};
+  return Error{fmt::format("cannot write '{}': {}", path.string(), std::strerror(error)), true};
 }
 
 // Closes a descriptor at the end of its scope.

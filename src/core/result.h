@@ -19,10 +19,13 @@ namespace assay::core {
 
 struct Error {
   std::string message;
+  // Whether it is an output that cannot be written: then no input is to blame, and going on with
+  // others will not help.
+  bool is_of_output = false;
 
   // The same error with what was being done in front: "reading a.json: no such file".
   [[nodiscard]] Error context(const std::string& doing) const {
-    return Error{doing + ": " + message};
+    return Error{doing + ": " + message, is_of_output};
   }
 };
 

@@ -1,12 +1,15 @@
 #include <fmt/core.h>
+#include <sys/mman.h>
+#include <unistd.h>
 #include <xlsxwriter.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/files.h"
@@ -15,6 +18,7 @@
 #include "report/book.h"
 #include "report/xlsx_plan.h"
 #include "report/xlsx_sheet.h"
+#include "report/xlsx_splice.h"
 #include "report/zip_reader.h"
 
 namespace assay::report {
@@ -26,14 +30,10 @@ struct FreeWorkbook {
 
 using Workbook = std::unique_ptr<lxw_workbook, FreeWorkbook>;
 
-// When the library writes row by row, it keeps no cells in memory but cannot make Excel tables.
-bool row_by_row(const std::vector<SheetPlan>& plans) {
-  return std::all_of(plans.begin(), plans.end(),
-                     [](const SheetPlan& plan) { return plan.table_name.empty(); });
-}
-
-core::Status add_sheets(lxw_workbook* workbook, const std::vector<SheetPlan>& plans) {
+// Returns the rows that the sheets lack.
+core::Result<MissingRows> add_sheets(lxw_workbook* workbook, const std::vector<SheetPlan>& plans) {
   const CellFormats formats(workbook);
+  MissingRows missing;
   bool has_active = false;
   for (const SheetPlan& plan : plans) {
     lxw_worksheet* sheet = workbook_add_worksheet(workbook, plan.name.c_str());
@@ -48,18 +48,32 @@ core::Status add_sheets(lxw_workbook* workbook, const std::vector<SheetPlan>& pl
       worksheet_set_first_sheet(sheet);
       has_active = true;
     }
-    ASSAY_TRY(write_sheet(sheet, plan, formats));
+    auto rows = ASSAY_TRY(write_sheet(sheet, plan, formats));
+    const std::string name = fmt::format("xl/worksheets/sheet{}.xml", &plan - plans.data() + 1);
+    if (rows) missing.emplace(name, std::move(*rows));
   }
-  return {};
+  return missing;
 }
 
-// Fails early, because the library would print this failure to stderr.
-core::Status check_writable(const std::filesystem::path& path) {
-  std::FILE* file = std::fopen(path.c_str(), "wb");
-  if (file == nullptr) return core::Error{std::strerror(errno)};
-  std::fclose(file);
-  return {};
-}
+// Where the library writes to, because it would print to stderr of a full disk.
+class MemoryFile {
+ public:
+  MemoryFile() : descriptor_(::memfd_create("workbook", MFD_CLOEXEC)) {}
+
+  MemoryFile(const MemoryFile&) = delete;
+  MemoryFile& operator=(const MemoryFile&) = delete;
+
+  ~MemoryFile() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+
+  [[nodiscard]] bool is_open() const { return descriptor_ >= 0; }
+
+  [[nodiscard]] std::string path() const { return fmt::format("/proc/self/fd/{}", descriptor_); }
+
+ private:
+  int descriptor_;
+};
 
 constexpr std::size_t kHeadBytes = 256;  // enough for the XML declaration and the root's name
 constexpr std::size_t kTailBytes = 64;   // enough for the root's closing tag
@@ -93,37 +107,47 @@ core::Status check_part(const ZipMember& part) {
 // libxlsxwriter ignores failed writes to its temporary files (as on a full disk): it then closes a
 // workbook with a truncated sheet and reports success. So every XML part is read back and must end
 // with the closing tag of its root element.
-core::Status check_workbook_is_whole(const std::filesystem::path& path) {
-  const std::string zip = ASSAY_TRY(core::read_file(path));
-  for (const ZipMember& part : ASSAY_TRY(zip_members(zip)))
+core::Status check_workbook_is_whole(std::string_view workbook) {
+  for (const ZipMember& part : ASSAY_TRY(zip_members(workbook)))
     ASSAY_TRY(check_part(part));
   return {};
 }
 
-core::Status write_workbook(const std::vector<SheetPlan>& plans,
-                            const std::filesystem::path& path) {
-  ASSAY_TRY(check_writable(path));
-  lxw_workbook_options options{};
-  options.constant_memory = row_by_row(plans) ? 1 : 0;
-  Workbook workbook(workbook_new_opt(path.c_str(), &options));
+struct LibraryWorkbook {
+  std::string bytes;
+  MissingRows missing;
+};
+
+core::Result<LibraryWorkbook> make_workbook(const std::vector<SheetPlan>& plans) {
+  const MemoryFile file;
+  if (!file.is_open()) return core::Error{std::strerror(errno)};
+  // It keeps cells in memory: they are few, and its other mode makes a temporary file more a sheet.
+  Workbook workbook(workbook_new(file.path().c_str()));
   if (!workbook) return core::Error{"out of memory"};
-  ASSAY_TRY(add_sheets(workbook.get(), plans));
+  MissingRows missing = ASSAY_TRY(add_sheets(workbook.get(), plans));
   const lxw_error code = workbook_close(workbook.release());
   if (code != LXW_NO_ERROR) return core::Error{lxw_strerror(code)};
-  return check_workbook_is_whole(path);
+  std::string bytes = ASSAY_TRY(core::read_file(file.path()));
+  ASSAY_TRY(check_workbook_is_whole(bytes));
+  return LibraryWorkbook{std::move(bytes), std::move(missing)};
+}
+
+core::Result<LibraryWorkbook> workbook_of(const model::Book& book, std::vector<SheetPlan>& plans) {
+  plans = ASSAY_TRY(plan_sheets(book));
+  return make_workbook(plans);
 }
 
 }  // namespace
 
 core::Status write_xlsx(const model::Book& book, const std::filesystem::path& path) {
-  const core::Status written = [&]() -> core::Status {
-    const std::vector<SheetPlan> plans = ASSAY_TRY(plan_sheets(book));
-    return core::write_file_with(path, [&](const std::filesystem::path& temporary) {
-      return write_workbook(plans, temporary);
-    });
-  }();
-  if (written.ok()) return {};
-  return written.error().context(fmt::format("cannot write '{}'", path.string()));
+  std::vector<SheetPlan> plans;
+  const auto workbook = workbook_of(book, plans);
+  if (!workbook.ok())
+    return core::Error{
+        fmt::format("cannot write '{}': {}", path.string(), workbook.error().message), true};
+  return core::write_file_in_pieces(path, [&](const core::WritePiece& write) {
+    return splice_rows(workbook.value().bytes, workbook.value().missing, write);
+  });
 }
 
 }  // namespace assay::report

@@ -268,14 +268,6 @@ class ChartBuilder {
   std::vector<lxw_col_t> columns_;
 };
 
-// Returns the column for a conditional format's formula: "$H".
-std::string column_letters(std::size_t column) {
-  std::string letters;
-  for (std::size_t rest = column + 1; rest > 0; rest = (rest - 1) / 26)
-    letters.insert(letters.begin(), static_cast<char>('A' + (rest - 1) % 26));
-  return "$" + letters;
-}
-
 core::Status insert_chart(lxw_worksheet* sheet,
                           const SheetPlan& plan,
                           const model::Chart& description,
@@ -382,7 +374,7 @@ void color_verdicts(lxw_worksheet* sheet, const SheetPlan& plan, const CellForma
     if (!position) continue;
     for (const model::Verdict verdict : {model::Verdict::kBetter, model::Verdict::kWorse,
                                          model::Verdict::kSame, model::Verdict::kUnclear}) {
-      std::string formula = fmt::format("={}{}=\"{}\"", column_letters(*verdicts),
+      std::string formula = fmt::format("=${}{}=\"{}\"", column_letters(*verdicts),
                                         place.header_row + 2, model::verdict_word(verdict));
       lxw_conditional_format rule{};
       rule.type = LXW_CONDITIONAL_TYPE_FORMULA;

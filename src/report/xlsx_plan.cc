@@ -236,6 +236,13 @@ core::Result<std::vector<SheetPlan>> plan_sheets(const model::Book& book) {
   return planner.take();
 }
 
+std::string column_letters(std::size_t column) {
+  std::string letters;
+  for (std::size_t rest = column + 1; rest > 0; rest = (rest - 1) / 26)
+    letters.insert(letters.begin(), static_cast<char>('A' + (rest - 1) % 26));
+  return letters;
+}
+
 std::vector<ColumnLayout> lay_out(const SheetPlan& sheet) {
   const model::Table& table = *sheet.table;
   std::vector<ColumnScan> scans(table.columns.size());

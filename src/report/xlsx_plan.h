@@ -30,6 +30,9 @@ struct SheetPlan {
 // ignores case), and for too many columns.
 core::Result<std::vector<SheetPlan>> plan_sheets(const model::Book& book);
 
+// Returns the name of a column, counted from 0, in references to cells: "A", "AB".
+std::string column_letters(std::size_t column);
+
 enum class ColumnContent { kNumbers, kOther };
 
 struct ColumnLayout {

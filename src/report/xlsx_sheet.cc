@@ -160,7 +160,7 @@ class SheetWriter {
         layout_(lay_out(plan)),
         place_(place_of_table(plan)) {}
 
-  core::Status write() {
+  core::Result<std::optional<SheetRows>> write() {
     // Below a chart, a frozen header would leave no room for rows.
     if (place_.header_row == 0) worksheet_freeze_panes(sheet_, 1, 0);
     set_printing(sheet_, plan_, layout_);
@@ -174,11 +174,13 @@ class SheetWriter {
       ASSAY_TRY(add_excel_table());
     }
     ASSAY_TRY(write_header_notes());
-    write_rows();
+    const bool leave_out = has_printed_rows(plan_);
+    if (!leave_out) write_rows();
     for (const std::string& name : table_.style.color_scales)
       add_color_scale(name);
     color_verdicts(sheet_, plan_, formats_);
-    return {};
+    if (!leave_out) return std::optional<SheetRows>();
+    return std::optional(SheetRows{&plan_, layout_, sheet_row(0), formats_.styles()});
   }
 
  private:
@@ -330,6 +332,14 @@ CellFormats::CellFormats(lxw_workbook* workbook)
   }
 }
 
+CellStyles CellFormats::styles() const {
+  CellStyles styles;
+  styles.text = lxw_format_get_xf_index(text_);
+  for (std::size_t i = 0; i < numbers_.size(); ++i)
+    styles.numbers[i] = lxw_format_get_xf_index(numbers_[i]);
+  return styles;
+}
+
 lxw_format* CellFormats::verdict(model::Verdict verdict) const {
   switch (verdict) {
     case model::Verdict::kBetter:
@@ -345,7 +355,9 @@ lxw_format* CellFormats::verdict(model::Verdict verdict) const {
   }
 }
 
-core::Status write_sheet(lxw_worksheet* sheet, const SheetPlan& plan, const CellFormats& formats) {
+core::Result<std::optional<SheetRows>> write_sheet(lxw_worksheet* sheet,
+                                                   const SheetPlan& plan,
+                                                   const CellFormats& formats) {
   return SheetWriter(sheet, plan, formats).write();
 }
 

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <array>
+#include <optional>
 
 #include "core/result.h"
 #include "model/verdict.h"
 #include "report/xlsx_plan.h"
+#include "report/xlsx_rows.h"
 
 struct lxw_format;
 struct lxw_workbook;
@@ -40,6 +42,9 @@ class CellFormats {
     return numbers_[static_cast<std::size_t>(decimals - kScientific)];
   }
 
+  // Returns the places of formats in the workbook, which then has them.
+  [[nodiscard]] CellStyles styles() const;
+
  private:
   lxw_workbook* workbook_;
   lxw_format* title_;
@@ -54,7 +59,10 @@ class CellFormats {
   std::array<lxw_format*, kMaxDecimals - kScientific + 1> numbers_{};
 };
 
-// Writes the header, rows, notes, colour scales and Excel table of a new worksheet.
-core::Status write_sheet(lxw_worksheet* sheet, const SheetPlan& plan, const CellFormats& formats);
+// Writes the header, rows, notes, colour scales and Excel table of a new worksheet. Returns the
+// rows where there are so many cells that they are left out.
+core::Result<std::optional<SheetRows>> write_sheet(lxw_worksheet* sheet,
+                                                   const SheetPlan& plan,
+                                                   const CellFormats& formats);
 
 }  // namespace assay::report

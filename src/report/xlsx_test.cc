@@ -42,12 +42,14 @@ TEST(Xlsx, CellsKeepTheirTypes) {
         model::Cell{}, model::Cell{std::nan("")}, model::Cell{-kInfinity}, model::Cell{""}}) {
     book.tables[0].add_row({cell});
   }
-  const std::string sheet = written(book)["xl/worksheets/sheet1.xml"];
+  auto members = written(book);
+  const std::string sheet = members["xl/worksheets/sheet1.xml"];
   EXPECT_THAT(sheet, ::testing::ContainsRegex("<c r=\"A2\" s=\"[0-9]+\"><v>-42</v></c>"));
   EXPECT_THAT(sheet, ::testing::ContainsRegex("<c r=\"A3\" s=\"[0-9]+\"><v>0\\.1</v></c>"));
   EXPECT_THAT(sheet, HasSubstr("<c r=\"A4\" t=\"b\"><v>1</v></c>"));
-  EXPECT_THAT(sheet, HasSubstr("<c r=\"A5\" s=\"4\" t=\"inlineStr\"><is><t>=1+1</t></is></c>"));
-  EXPECT_THAT(sheet, HasSubstr("<is><t>-inf</t></is>"));
+  EXPECT_THAT(sheet, ::testing::ContainsRegex("<c r=\"A5\" s=\"[0-9]+\" t=\"s\"><v>1</v></c>"));
+  EXPECT_THAT(members["xl/sharedStrings.xml"],
+              HasSubstr("<si><t>=1+1</t></si><si><t>-inf</t></si>"));
   for (const char* blank : {"\"A6\"", "\"A7\"", "\"A9\"", "<f>"}) {
     EXPECT_THAT(sheet, Not(HasSubstr(blank)));
   }
@@ -172,21 +174,120 @@ class FileSizeLimit {
 TEST(Xlsx, FullDiskForTemporaryFilesIsAnError) {
   const TemporaryFolder folder;
   const auto path = folder.path() / "book.xlsx";
-  for (const bool excel_table : {false, true}) {
-    model::Book book{"b"};
-    book.tables.push_back(small_table("t"));
-    book.tables[0].style.excel_table = excel_table;
-    for (int i = 0; i < 20000; ++i)
-      book.tables[0].add_row({"the same text", 1.5});
-    const core::Status status = [&] {
-      const FileSizeLimit limit(400'000);
-      return write_xlsx(book, path);
-    }();
-    ASSERT_FALSE(status.ok());
-    EXPECT_THAT(status.error().message,
-                HasSubstr("book.xlsx': xl/worksheets/sheet1.xml is cut off"));
-    EXPECT_FALSE(std::filesystem::exists(path));
+  model::Book book{"b"};
+  book.tables.push_back(small_table("t"));
+  book.tables[0].style.excel_table = true;
+  for (int i = 0; i < 9000; ++i)
+    book.tables[0].add_row({"the same text", 1.5});
+  const core::Status status = [&] {
+    const FileSizeLimit limit(400'000);
+    return write_xlsx(book, path);
+  }();
+  ASSERT_FALSE(status.ok());
+  EXPECT_THAT(status.error().message, HasSubstr("book.xlsx': xl/worksheets/sheet1.xml is cut off"));
+  EXPECT_FALSE(std::filesystem::exists(path));
+}
+
+TEST(Xlsx, FullDiskForPrintedRowsIsAnError) {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "book.xlsx";
+  model::Book book{"b"};
+  book.tables.push_back(small_table("t"));
+  for (int i = 1; i < 15000; ++i)
+    book.tables[0].add_row({"text", 1.0 / i});
+  const core::Status status = [&] {
+    const FileSizeLimit limit(100'000);
+    return write_xlsx(book, path);
+  }();
+  ASSERT_FALSE(status.ok());
+  EXPECT_THAT(status.error().message, HasSubstr("book.xlsx': File too large"));
+  EXPECT_EQ(core::list_directory(folder.path()).value().size(), 0U);
+}
+
+// Returns the texts between two marks, in their order.
+std::vector<std::string> between(const std::string& text,
+                                 const std::string& start,
+                                 const std::string& end) {
+  std::vector<std::string> found;
+  for (std::size_t at = text.find(start); at != std::string::npos; at = text.find(start, at + 1)) {
+    const std::size_t from = at + start.size();
+    found.push_back(text.substr(from, text.find(end, from) - from));
   }
+  return found;
+}
+
+// Returns the format that each style of a workbook has: its alignment and its number's pattern.
+std::vector<std::string> formats_of(const std::string& styles) {
+  std::map<std::string, std::string> patterns;
+  for (const std::string& format : between(styles, "<numFmt ", "/>"))
+    patterns[between(format, "numFmtId=\"", "\"")[0]] = between(format, "formatCode=\"", "\"")[0];
+  std::vector<std::string> formats;
+  for (const std::string& xf :
+       between(between(styles, "<cellXfs", "</cellXfs>")[0], "<xf ", "</xf>")) {
+    const std::string id = between(xf, "numFmtId=\"", "\"")[0];
+    const auto pattern = patterns.find(id);
+    formats.push_back((pattern == patterns.end() ? id : pattern->second) +
+                      between(xf, "<alignment", "/>")[0]);
+  }
+  return formats;
+}
+
+// Returns each cell of the rows from 2 to `last`: its place, format and content.
+std::vector<std::string> cells_of(std::map<std::string, std::string>& members, int last) {
+  const std::vector<std::string> formats = formats_of(members["xl/styles.xml"]);
+  const std::vector<std::string> texts = between(members["xl/sharedStrings.xml"], "<si>", "</si>");
+  std::vector<std::string> cells;
+  for (const std::string& row : between(members["xl/worksheets/sheet1.xml"], "<row ", "</row>")) {
+    const int number = std::stoi(between(row, "r=\"", "\"")[0]);
+    if (number < 2 || number > last) continue;
+    for (std::string cell : between(row, "<c ", "</c>")) {
+      const std::size_t style = cell.find(" s=\"");
+      if (style != std::string::npos) {
+        const std::string place = between(cell, " s=\"", "\"")[0];
+        cell.replace(style, 5 + place.size(), formats.at(std::stoul(place)));
+      }
+      // The library has texts in a list of their own.
+      const auto text = between(cell, " t=\"s\"><v>", "</v>");
+      if (!text.empty()) {
+        const std::size_t type = cell.find(" t=\"s\"");
+        cell.replace(type, std::string::npos,
+                     " t=\"inlineStr\"><is>" + texts.at(std::stoul(text[0])) + "</is>");
+      }
+      const std::size_t exponent = cell.find("E-");  // the library's is a capital letter
+      if (exponent != std::string::npos) cell[exponent] = 'e';
+      cells.push_back(cell);
+    }
+  }
+  return cells;
+}
+
+model::Table cells_of_all_kinds() {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  model::Table table{"t", "", {{"text"}, {"integer"}, {"double"}, {"small"}, {"mixed"}}};
+  table.add_row({"a <b> & \"c\"", std::int64_t{-42}, 0.125, 1e-7, true});
+  table.add_row({" blanks ", std::int64_t{0}, 1e13, 2.5e-8, false});
+  table.add_row({"", {}, std::nan(""), {}, kInfinity});
+  table.add_row({"line\nline", std::int64_t{7}, -1e-5, 0.5, -kInfinity});
+  table.add_row({"_x0041_ \x07", std::int64_t{1} << 40, 3.0, 0.0, "text"});
+  return table;
+}
+
+// The library writes the rows of the one, RowPrinter those of the other.
+TEST(Xlsx, PrintedRowsAreThoseOfTheLibrary) {
+  model::Book few{"few"};
+  few.tables.push_back(cells_of_all_kinds());
+  const int last = static_cast<int>(few.tables[0].row_count()) + 1;
+  model::Book many = few;
+  for (int i = 0; i < 30000; ++i)
+    many.tables[0].add_row({"", std::int64_t{1}, 1.0, 0.5, {}});
+  auto library = written(few);
+  auto printed = written(many);
+  EXPECT_THAT(cells_of(library, last), ::testing::SizeIs(21));
+  EXPECT_EQ(cells_of(printed, last), cells_of(library, last));
+  const std::string sheet = printed["xl/worksheets/sheet1.xml"];
+  EXPECT_THAT(sheet, HasSubstr("<dimension ref=\"A1:E30006\"/>"));
+  EXPECT_THAT(sheet, HasSubstr("<v>0.5</v></c></row></sheetData>"));
+  EXPECT_THAT(sheet, HasSubstr("<row r=\"30006\">"));
 }
 
 model::Book dashboard() {

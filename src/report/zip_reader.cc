@@ -64,9 +64,9 @@ core::Result<std::vector<ZipMember>> zip_members(std::string_view zip) {
     if (!has(zip, entry, kEntrySize)) return damaged("the directory is cut off");
     const std::size_t name_size = integer_at<std::uint16_t>(zip, entry + 28);
     if (!has(zip, entry + kEntrySize, name_size)) return damaged("the directory is cut off");
-    members.push_back({std::string(zip.substr(entry + kEntrySize, name_size)),
-                       ASSAY_TRY(packed_data(zip, entry)),
-                       integer_at<std::uint32_t>(zip, entry + 24)});
+    members.push_back(
+        {std::string(zip.substr(entry + kEntrySize, name_size)), ASSAY_TRY(packed_data(zip, entry)),
+         integer_at<std::uint32_t>(zip, entry + 24), integer_at<std::uint32_t>(zip, entry + 16)});
     entry += kEntrySize + name_size + integer_at<std::uint16_t>(zip, entry + 30) +
              integer_at<std::uint16_t>(zip, entry + 32);
   }

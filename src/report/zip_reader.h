@@ -15,6 +15,7 @@ struct ZipMember {
   std::string name;
   std::string_view packed;  // view into the bytes of the zip
   std::uint32_t size_bytes;
+  std::uint32_t checksum;  // CRC-32 of the content
 };
 
 // Returns the members of a zip file, whose bytes must outlive them.

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <string>
 
 #include "trace/analysis.h"
@@ -216,6 +217,47 @@ TEST(Recompute, IsToldApartWhenAskedFor) {
   for (std::size_t row = 0; row < operators.row_count(); ++row)
     if (model::text(operators.at(row, column)) == "True") ++again;
   EXPECT_EQ(again, 1);
+}
+
+// A product of the model that backward computes again, and one of backward itself, all of one
+// shape.
+TEST(Recompute, DividesEverySheetOfOperators) {
+  constexpr std::string_view kShape =
+      R"("Input Dims": [[64, 32], [32, 16]], "Input type": ["float", "float"])";
+  testing::SmallTrace small;
+  small.op({.name = "aten::mm", .duration = 10, .sequence = 1, .arguments = kShape});
+  small.launch("forward", 1, 2, 5);
+  small.op({.name = kWrapped, .thread = 2, .start = 200, .duration = 90, .sequence = 1});
+  small.op({.name = "aten::mm",
+            .thread = 2,
+            .start = 207,
+            .duration = 10,
+            .sequence = 9,
+            .arguments = kShape});
+  small.launch("again", 2, 208, 7);
+  small.op({.name = "aten::mm", .thread = 2, .start = 240, .duration = 10, .arguments = kShape});
+  small.launch("backward", 2, 242, 11);
+  const model::Trace trace = small.read();
+  const model::Book plain = individual_report(analyze_rank(trace, {}, 0));
+  const model::Book book = individual_report(analyze_rank(trace, {.detect_recompute = true}, 0));
+  const std::map<std::string, std::string> times = {
+      {"GEMM", "Kernel Time (µs)_sum"},
+      {"unified_perf_summary", "Kernel Time (µs)_sum"},
+      {"ops_summary", "total_direct_kernel_time_sum"},
+      {"ops_summary_by_category", "total_direct_kernel_time_ms"},
+      {"ops_unique_args", "total_direct_kernel_time_sum"}};
+  for (const auto& [name, time] : times) {
+    ASSERT_NE(book.find(name), nullptr) << name;
+    EXPECT_FALSE(plain.find(name)->column("is_recompute")) << name;
+    const model::Table& table = *book.find(name);
+    const double unit = time.ends_with("_ms") ? 1e-3 : 1;
+    double again = 0;
+    double others = 0;
+    for (std::size_t row = 0; row < table.row_count(); ++row)
+      (cell(table, row, "is_recompute") == 1 ? again : others) += cell(table, row, time);
+    EXPECT_DOUBLE_EQ(again, 7 * unit) << name;
+    EXPECT_DOUBLE_EQ(others, 16 * unit) << name;
+  }
 }
 
 // The thread of backward may stand before that of the model.

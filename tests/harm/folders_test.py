@@ -287,7 +287,12 @@ class Folders(writers.InOwnFolder):
         needed = sum(map(len, self.whole[name].values()))
         self.output.mkdir()
         with writers.small_disk(self, self.output, needed // 2):
-            self.refused(self.run_into(name), name, self.output)
+            done = self.run_into(name)
+            self.refused(done, name, self.output)
+            # One error of ours, and no input is blamed.
+            self.assertEqual(done.stderr.count('cannot write'), 1, done.stderr)
+            for wrong in ('[ERROR]', 'left out'):
+                self.assertNotIn(wrong, done.stderr, name)
             for path in files_in(self.output):
                 self.assert_whole((self.output / path).read_bytes(), self.whole[name][path],
                                   self.output / path, f'{name}: {path}')

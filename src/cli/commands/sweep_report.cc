@@ -191,13 +191,13 @@ class SweepReport final : public Command {
     return {};
   }
 
-  // Leaves out the settings for which `reason` returns one. The baseline that was asked for cannot
-  // be left out, and one setting has to stay.
+  // Leaves out the settings for which `reason` returns one; an error of `reason` is of all
+  // settings. The baseline that was asked for cannot be left out, and one setting has to stay.
   template <class Reason>
   core::Status leave_out(std::vector<GoodSetting>& settings, const Reason& reason) {
     std::vector<GoodSetting> rest;
     for (GoodSetting& setting : settings) {
-      const std::string why = reason(setting);
+      const std::string why = ASSAY_TRY(reason(setting));
       ASSAY_TRY(core::check_interrupt());
       if (why.empty()) {
         rest.push_back(std::move(setting));
@@ -214,14 +214,16 @@ class SweepReport final : public Command {
   }
 
   core::Status leave_out_damaged(std::vector<GoodSetting>& settings) {
-    return leave_out(settings, [&](const GoodSetting& setting) {
+    return leave_out(settings, [&](const GoodSetting& setting) -> core::Result<std::string> {
       return damaged_trace(setting.runs, request_.threads);
     });
   }
 
   core::Status analyze_all(std::vector<GoodSetting>& settings) {
-    return leave_out(settings, [&](const GoodSetting& setting) {
+    return leave_out(settings, [&](const GoodSetting& setting) -> core::Result<std::string> {
       const auto result = analyze(setting);
+      if (!result.ok() && result.error().is_of_output)
+        return result.error().context("analysing " + setting.name);
       if (!result.ok()) return result.error().message;
       warnings_.merge(result.value().warnings);
       count_written(result.value());

@@ -171,6 +171,10 @@ model::Cell text_cell(std::string_view text) {
   return text.empty() ? model::Cell{} : model::Cell{std::string(text)};
 }
 
+model::Column recompute_column() {
+  return {"is_recompute", "", model::Better::kNeither, "forward again, during backward"};
+}
+
 void add_track_names(const RankAnalysis& rank,
                      model::TrackId track,
                      std::vector<model::Cell>& row) {

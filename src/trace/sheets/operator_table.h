@@ -48,6 +48,10 @@ double percent(double part, double total);
 // Returns the text, or an empty cell for "".
 model::Cell text_cell(std::string_view text);
 
+// The column that tells calls of a forward pass that backward runs again from all others, in the
+// sheets of operators where Options::detect_recompute asks for it.
+model::Column recompute_column();
+
 // Adds the names of a track's process, process label and thread. Where the trace has none, a cell
 // is empty or, in compat mode, "Unknown".
 void add_track_names(const RankAnalysis& rank, model::TrackId track, std::vector<model::Cell>& row);

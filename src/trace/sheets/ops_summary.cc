@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "trace/arguments.h"
 #include "trace/sheet.h"
@@ -15,20 +16,26 @@ using model::Table;
 
 struct OperatorSum {
   std::string name;
+  bool recomputes;
   double direct_us = 0;
   double subtree_us = 0;
   std::int64_t count = 0;
   std::set<std::string_view> categories = {};
 };
 
-// Sums the rows by the text that `key` returns, longest direct time first.
+// Sums the rows by the text that `key` returns, and by whether they recompute, longest direct time
+// first.
 template <class Key>
-std::vector<OperatorSum> sums_by(const std::vector<OperatorRow>& rows, const Key& key) {
-  std::map<std::string, std::size_t, std::less<>> index;
+std::vector<OperatorSum> sums_by(const RankAnalysis& rank,
+                                 const std::vector<OperatorRow>& rows,
+                                 const Key& key) {
+  std::map<std::pair<std::string, bool>, std::size_t> index;
   std::vector<OperatorSum> sums;
   for (const OperatorRow& row : rows) {
-    const auto [found, inserted] = index.try_emplace(std::string(key(row)), sums.size());
-    if (inserted) sums.push_back({found->first});
+    const bool recomputes = rank.recomputes(row.launcher->node);
+    const auto [found, inserted] =
+        index.try_emplace(std::pair(std::string(key(row)), recomputes), sums.size());
+    if (inserted) sums.push_back({found->first.first, recomputes});
     OperatorSum& sum = sums[found->second];
     sum.direct_us += row.launcher->direct_us;
     sum.subtree_us += row.launcher->subtree_us;
@@ -55,7 +62,21 @@ std::string categories_repr(const std::set<std::string_view>& categories) {
   return python_repr(list, Brackets::kList);
 }
 
-Table by_category(const std::vector<OperatorRow>& rows) {
+// Whether a group recomputes is the second column, where that is asked for.
+void add_recompute_column(const RankAnalysis& rank, Table& table) {
+  if (rank.options.detect_recompute)
+    table.columns.insert(table.columns.begin() + 1, recompute_column());
+}
+
+void add_sum(const RankAnalysis& rank,
+             const OperatorSum& sum,
+             std::vector<model::Cell> row,
+             Table& table) {
+  if (rank.options.detect_recompute) row.insert(row.begin() + 1, model::Cell{sum.recomputes});
+  table.add_row(std::move(row));
+}
+
+Table by_category(const RankAnalysis& rank, const std::vector<OperatorRow>& rows) {
   Table table{"ops_summary_by_category",
               "GPU time by category of the launching operator",
               {{"op category"},
@@ -63,13 +84,15 @@ Table by_category(const std::vector<OperatorRow>& rows) {
                {"total_direct_kernel_time_ms", "ms", Better::kLower},
                {"Percentage (%)", "%"},
                {"Cumulative Percentage (%)", "%"}}};
-  const auto sums = sums_by(rows, [](const OperatorRow& row) { return row.category; });
+  add_recompute_column(rank, table);
+  const auto sums = sums_by(rank, rows, [](const OperatorRow& row) { return row.category; });
   const double total = total_direct(sums);
   double cumulative = 0;
   for (const OperatorSum& sum : sums) {
     cumulative += percent(sum.direct_us, total);
-    table.add_row(
-        {sum.name, sum.count, sum.direct_us / 1000, percent(sum.direct_us, total), cumulative});
+    add_sum(rank, sum,
+            {sum.name, sum.count, sum.direct_us / 1000, percent(sum.direct_us, total), cumulative},
+            table);
   }
   return table;
 }
@@ -86,15 +109,17 @@ Table by_name(const RankAnalysis& rank, const std::vector<OperatorRow>& rows) {
                {"Categories"},
                {"Percentage (%)", "%"},
                {"Cumulative Percentage (%)", "%"}}};
+  add_recompute_column(rank, table);
   const auto sums =
-      sums_by(rows, [&](const OperatorRow& row) { return rank.trace->text(row.name); });
+      sums_by(rank, rows, [&](const OperatorRow& row) { return rank.trace->text(row.name); });
   const double total = total_direct(sums);
   double cumulative = 0;
   for (const OperatorSum& sum : sums) {
     cumulative += percent(sum.direct_us, total);
-    table.add_row({sum.name, sum.direct_us, sum.subtree_us, sum.direct_us / 1000,
-                   sum.subtree_us / 1000, sum.count, categories_repr(sum.categories),
-                   percent(sum.direct_us, total), cumulative});
+    add_sum(rank, sum,
+            {sum.name, sum.direct_us, sum.subtree_us, sum.direct_us / 1000, sum.subtree_us / 1000,
+             sum.count, categories_repr(sum.categories), percent(sum.direct_us, total), cumulative},
+            table);
   }
   return table;
 }
@@ -102,7 +127,7 @@ Table by_name(const RankAnalysis& rank, const std::vector<OperatorRow>& rows) {
 std::vector<Table> build_ops_summary(const RankAnalysis& rank) {
   const std::vector<OperatorRow> rows = operator_rows(rank);
   if (rows.empty()) return {};
-  return {by_category(rows), by_name(rank, rows)};
+  return {by_category(rank, rows), by_name(rank, rows)};
 }
 
 const SheetSpec kOpsSummary{.name = "ops_summary", .position = 200, .build = build_ops_summary};

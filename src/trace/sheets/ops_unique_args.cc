@@ -54,8 +54,7 @@ std::vector<model::Column> unique_args_columns(const RankAnalysis& rank) {
   std::vector<model::Column> result{{"name"},          {"op category"},   {"process_name"},
                                     {"process_label"}, {"thread_name"},   {"Input Dims"},
                                     {"Input type"},    {"Input Strides"}, {"Concrete Inputs"}};
-  if (rank.options.detect_recompute)
-    result.push_back({"is_recompute", "", Better::kNeither, "forward again, during backward"});
+  if (rank.options.detect_recompute) result.push_back(recompute_column());
   result.push_back({"operation_count"});
   for (const char* statistic : {"mean", "median", "std", "min", "max", "sum"}) {
     for (const char* scope : {"direct", "subtree"}) {

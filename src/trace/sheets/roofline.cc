@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <utility>
 
 #include "core/statistics.h"
 #include "trace/perf/operator_instances.h"
@@ -24,7 +25,7 @@ constexpr std::array<std::string_view, 16> kSheetOrder = {
     "MoE_fused", "MoE_unfused", "RMSNorm", "GroupQuant",        "Normalization",
     "Reduce"};
 
-// Calls with the same name and parameters.
+// Calls with the same name and parameters, all of which recompute, or none.
 struct RooflineGroup {
   std::vector<const OperatorInstance*> instances;
   Achieved achieved;
@@ -70,9 +71,11 @@ class RooflineTable {
 
   // Similar calls share an estimate, so the group of most is found by the address of that.
   std::size_t group_of(const OperatorInstance& instance) {
-    const auto [known, is_new] = group_of_estimate_.try_emplace(instance.estimate, 0);
+    const bool recomputes = rank_.recomputes(instance.node);
+    const auto [known, is_new] =
+        group_of_estimate_.try_emplace(std::pair(instance.estimate, recomputes), 0);
     if (!is_new) return known->second;
-    std::string key = std::to_string(name_of(instance));
+    std::string key = std::to_string(name_of(instance)) + (recomputes ? "\nagain" : "");
     for (const Parameter& parameter : instance.estimate->parameters) {
       note_parameter(parameter.name);
       key += '\n' + parameter.name + '=' + python_repr(parameter.value, parameter.brackets);
@@ -92,6 +95,7 @@ class RooflineTable {
     std::vector<model::Column> columns{{"name"}};
     for (const std::string& parameter : parameters_)
       columns.push_back({"param: " + parameter});
+    if (rank_.options.detect_recompute) columns.push_back(recompute_column());
     columns.push_back({"GFLOPS_first", "1e9"});
     columns.push_back({"Data Moved (MB)_first", "MiB"});
     columns.push_back({"FLOPS/Byte_first", "1/B"});
@@ -133,6 +137,7 @@ class RooflineTable {
     const OperatorInstance& first = *group.instances.front();
     std::vector<Cell> row{std::string(rank_.trace->text(name_of(first)))};
     add_parameters(first, row);
+    if (rank_.options.detect_recompute) row.emplace_back(rank_.recomputes(first.node));
     row.push_back(gflops_cell(achieved));
     row.push_back(megabytes_cell(achieved));
     row.push_back(intensity_cell(achieved));
@@ -186,7 +191,7 @@ class RooflineTable {
   const RankAnalysis& rank_;
   const std::optional<GpuArchitecture>& architecture_;
   std::vector<RooflineGroup> groups_;
-  std::map<const Estimate*, std::size_t> group_of_estimate_;
+  std::map<std::pair<const Estimate*, bool>, std::size_t> group_of_estimate_;
   std::map<std::string, std::size_t> group_of_key_;
   std::vector<std::string> parameters_;  // in order of first appearance
   std::int64_t left_out_ = 0;

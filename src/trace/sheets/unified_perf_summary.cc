@@ -18,7 +18,7 @@ using model::Cell;
 using model::Table;
 
 // Everything that distinguishes two kinds of call.
-using CallKey = std::tuple<std::string_view, std::string_view, CallIdentity>;
+using CallKey = std::tuple<std::string_view, std::string_view, CallIdentity, bool>;
 
 struct CallGroup {
   CallKey key;
@@ -37,7 +37,7 @@ std::vector<CallGroup> group_calls(const RankAnalysis& rank,
   std::vector<CallGroup> groups;
   for (const UnifiedRow& row : rows) {
     const Node& node = rank.tree.nodes[row.node];
-    CallKey key{row.name, row.category, identities.of(node)};
+    CallKey key{row.name, row.category, identities.of(node), rank.recomputes(row.node)};
     const auto [found, is_new] = index.try_emplace(key, groups.size());
     if (is_new) groups.push_back({.key = std::move(key)});
     CallGroup& group = groups[found->second];
@@ -166,11 +166,13 @@ std::vector<Field> figure_fields(bool with_roofline) {
   return fields;
 }
 
-std::vector<model::Column> unified_columns(const std::vector<Field>& fields) {
+std::vector<model::Column> unified_columns(const RankAnalysis& rank,
+                                           const std::vector<Field>& fields) {
   std::vector<model::Column> unified_columns;
   for (const char* name : {"name", "op category", "process_name", "process_label", "thread_name",
                            "Input Dims", "Input type", "Input Strides", "Concrete Inputs"})
     unified_columns.push_back({name});
+  if (rank.options.detect_recompute) unified_columns.push_back(recompute_column());
   for (const Field& field : fields)
     unified_columns.push_back(field.column);
   for (const char* name :
@@ -182,12 +184,13 @@ std::vector<model::Column> unified_columns(const std::vector<Field>& fields) {
 }
 
 void add_identity(const RankAnalysis& rank, const CallGroup& group, std::vector<Cell>& row) {
-  const auto& [name, category, identity] = group.key;
+  const auto& [name, category, identity, recomputes] = group.key;
   const Node& first = rank.tree.nodes[group.rows.front()->node];
   row.push_back(text_cell(name));
   row.push_back(text_cell(category));
   add_track_names(rank, node_track(*rank.trace, first), row);
   add_argument_texts(*rank.trace, identity.arguments, Brackets::kTuple, row);
+  if (rank.options.detect_recompute) row.emplace_back(recomputes);
 }
 
 // Returns the parameters as Python prints a dict: "{'M': 2048, 'bias': False}".
@@ -234,7 +237,7 @@ std::vector<Table> build_unified_perf_summary(const RankAnalysis& rank) {
   const std::vector<CallGroup> groups = group_calls(rank, rows, architecture);
   const std::vector<Field> fields = figure_fields(architecture.has_value());
   Table table{"unified_perf_summary", "GPU time and achieved rates by operator and arguments",
-              unified_columns(fields)};
+              unified_columns(rank, fields)};
   double total = 0;
   for (const CallGroup& group : groups)
     total += group.total_us;
