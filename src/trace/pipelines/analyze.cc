@@ -56,12 +56,8 @@ core::Status add_legacy_names(const ReducedRun& run,
                               const AnalyzeRequest& request,
                               const fs::path& folder,
                               CommandResult& result) {
-  for (std::size_t i = 0; i < run.ranks.size(); ++i) {
-    const fs::path path =
-        folder / kIndividualFolder / fmt::format("perf_rank{}.xlsx", run.ranks[i].rank);
-    ASSAY_TRY(report::write_xlsx(run.individual[i], path));
-    result.written.push_back(path);
-  }
+  append(result.written, ASSAY_TRY(write_individual_reports(
+                             run, request, folder / kIndividualFolder, ReportNames::kLegacy)));
   const fs::path summary = folder / kCollectiveFolder / "gpu_timeline_summary_mean.xlsx";
   ASSAY_TRY(core::make_directories(summary.parent_path()));
   ASSAY_TRY(report::write_xlsx(timeline_summary(run.timelines, request.options.compat), summary));

@@ -1,16 +1,14 @@
 #include "trace/pipelines/reduce.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
-#include <atomic>
-#include <optional>
 #include <utility>
 
 #include "core/interrupt.h"
 #include "core/parallel.h"
 #include "trace/collectives/report.h"
 #include "trace/pipelines/prepare.h"
+#include "trace/pipelines/share.h"
+#include "trace/pipelines/spread.h"
 #include "trace/run.h"
 #include "trace/sheet.h"
 
@@ -19,53 +17,32 @@ namespace {
 
 namespace fs = std::filesystem;
 
-using Part = core::Result<RankPart>;
+struct ReadRank {
+  RankPart part;
+  int reader = 0;
+};
 
-Part read_part(const RankFile& file,
-               std::size_t position,
-               const Options& options,
-               const Keep& keep,
-               const OnProgress& on_progress) {
-  ASSAY_TRY(core::check_interrupt());
-  const RankTrace rank = ASSAY_TRY(read_rank(file, position, reading_of(options), on_progress));
-  return part_of(analyze_rank(rank.trace, options, rank.rank), keep);
-}
-
-// Reads the files, and none after one that failed. Returns the parts by position; none for a file
-// that was not read.
-std::vector<std::optional<Part>> read_parts(const InputFiles& inputs,
-                                            const Options& options,
-                                            const Keep& keep,
-                                            unsigned threads,
-                                            core::Progress& progress) {
-  std::vector<std::optional<Part>> parts(inputs.files.size());
-  std::atomic<bool> failed = false;
-  const auto on_progress = [&](std::uint64_t bytes) { progress.advance(bytes); };
-  core::parallel_for(inputs.files.size(), threads, [&](std::size_t i) {
-    if (failed) return;
-    parts[i].emplace(read_part(inputs.files[i], i, options, keep, on_progress));
-    if (!parts[i]->ok()) failed = true;
-  });
-  return parts;
-}
-
-core::Result<std::vector<RankPart>> sorted_by_rank(std::vector<std::optional<Part>> read) {
-  std::vector<RankPart> parts;
-  for (std::optional<Part>& part : read) {
-    if (part) parts.push_back(ASSAY_TRY(std::move(*part)));
+core::Result<std::vector<ReadRank>> sorted_by_rank(ReadParts read,
+                                                   const core::ProcessGroup* processes) {
+  std::vector<ReadRank> parts;
+  for (std::size_t i = 0; i < read.size(); ++i) {
+    if (read[i])
+      parts.push_back({ASSAY_TRY(std::move(*read[i])), processes ? reader_of(i, *processes) : 0});
   }
-  std::stable_sort(parts.begin(), parts.end(), [](const RankPart& a, const RankPart& b) {
-    return a.facts.rank < b.facts.rank;
+  std::stable_sort(parts.begin(), parts.end(), [](const ReadRank& a, const ReadRank& b) {
+    return a.part.facts.rank < b.part.facts.rank;
   });
   std::vector<RankOfFile> ranks;
-  for (const RankPart& part : parts)
-    ranks.push_back({part.facts.rank, part.facts.path});
+  for (const ReadRank& read_rank : parts)
+    ranks.push_back({read_rank.part.facts.rank, read_rank.part.facts.path});
   ASSAY_TRY(check_ranks_differ(ranks));
   return parts;
 }
 
-void add(RankPart part, const Keep& keep, ReducedRun& run) {
+void add(ReadRank read, const Keep& keep, ReducedRun& run) {
+  RankPart& part = read.part;
   const int rank = part.facts.rank;
+  run.readers.push_back(read.reader);
   run.ranks.push_back(std::move(part.facts));
   if (keep.individual) run.individual.push_back(std::move(part.individual));
   if (keep.timelines) run.timelines.push_back({rank, std::move(part.timelines)});
@@ -74,23 +51,23 @@ void add(RankPart part, const Keep& keep, ReducedRun& run) {
   if (part.works) run.works.push_back(std::move(*part.works));
 }
 
-core::Result<ReducedRun> checked(std::vector<RankPart> parts,
+core::Result<ReducedRun> checked(std::vector<ReadRank> parts,
                                  const InputFiles& inputs,
                                  Compat compat,
                                  const Keep& keep) {
   ReducedRun run{.compat = compat};
   run.run_warnings = inputs.warnings;
   std::vector<RankFacts> facts;
-  for (const RankPart& part : parts)
-    facts.push_back(part.facts);
+  for (const ReadRank& read : parts)
+    facts.push_back(read.part.facts);
   if (inputs.has_folder) warn_of_missing_ranks(facts, run.run_warnings);
   if (compat == Compat::kNone) {
     ASSAY_TRY(check_gpu_work(facts));
     run.lost_ranks = describe_lost_ranks(facts, run.run_warnings);
-    std::erase_if(parts, [](const RankPart& part) { return !part.facts.counts_anything; });
+    std::erase_if(parts, [](const ReadRank& read) { return !read.part.facts.counts_anything; });
   }
-  for (RankPart& part : parts)
-    add(std::move(part), keep, run);
+  for (ReadRank& read : parts)
+    add(std::move(read), keep, run);
   return run;
 }
 
@@ -114,27 +91,34 @@ core::Result<ReducedRun> reduce_files(std::span<const fs::path> inputs,
                                       const Keep& keep,
                                       core::Progress& progress) {
   const Options options = ASSAY_TRY(complete_options(request));
-  const InputFiles files = ASSAY_TRY(find_input_files(inputs));
-  ASSAY_TRY(check_heads(files.files));
-  progress.add_total(total_bytes(files.files));
-  auto parts = read_parts(files, options, keep, request.threads, progress);
+  const InputFiles found = ASSAY_TRY(find_input_files(inputs));
+  ASSAY_TRY(check_heads(found.files));
+  core::ProcessGroup* processes = request.processes;
+  if (processes != nullptr) ASSAY_TRY(send_shares(found.files, keep, *processes));
+  ReadParts parts(found.files.size());
+  const std::vector<std::size_t> share = share_of(found.files.size(), processes);
+  read_share(found.files, share, {options, keep, threads_of(request)}, progress, parts);
   ASSAY_TRY(core::check_interrupt());
-  return checked(ASSAY_TRY(sorted_by_rank(std::move(parts))), files, options.compat, keep);
+  if (processes != nullptr) ASSAY_TRY(receive_parts(*processes, share, parts));
+  return checked(ASSAY_TRY(sorted_by_rank(std::move(parts), processes)), found, options.compat,
+                 keep);
 }
 
 core::Result<std::vector<fs::path>> write_individual_reports(const ReducedRun& run,
                                                              const Request& request,
-                                                             const fs::path& folder) {
-  using Written = core::Result<std::vector<fs::path>>;
-  std::vector<Written> results(run.ranks.size(), std::vector<fs::path>{});
-  core::parallel_for(run.ranks.size(), request.threads, [&](std::size_t i) {
-    const core::Status go_on = core::check_interrupt();
-    const std::string name = fmt::format("rank{}_individual_report", run.ranks[i].rank);
-    results[i] = go_on.ok() ? write_book(run.individual[i], folder / name, request.output)
-                            : Written(go_on.error());
+                                                             const fs::path& folder,
+                                                             ReportNames names) {
+  core::ProcessGroup* processes = request.processes;
+  if (processes != nullptr) ASSAY_TRY(send_writing(run, folder, names, *processes));
+  WrittenReports results(run.ranks.size(), std::vector<fs::path>{});
+  core::parallel_for(run.ranks.size(), threads_of(request), [&](std::size_t i) {
+    if (run.readers[i] == 0)
+      results[i] =
+          write_individual_report(run.individual[i], run.ranks[i].rank, request, folder, names);
   });
+  if (processes != nullptr) ASSAY_TRY(receive_written(run, *processes, results));
   std::vector<fs::path> written;
-  for (Written& result : results) {
+  for (auto& result : results) {
     for (fs::path& path : ASSAY_TRY(std::move(result)))
       written.push_back(std::move(path));
   }

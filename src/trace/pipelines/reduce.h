@@ -22,7 +22,8 @@ namespace assay::trace {
 struct ReducedRun {
   Compat compat = Compat::kNone;
   std::vector<RankFacts> ranks = {};  // sorted by rank; without those that recorded no GPU work
-  std::vector<model::Book> individual = {};
+  std::vector<model::Book> individual = {};  // empty for ranks that another process read
+  std::vector<int> readers = {};             // the process that read the rank; of each rank
   std::vector<RankReport> timelines = {};
   std::vector<std::vector<model::Cell>> overview = {};
   std::vector<collectives::RankRecording> communication = {};
@@ -46,9 +47,16 @@ core::Result<ReducedRun> reduce_files(std::span<const std::filesystem::path> inp
                                       const Keep& keep,
                                       core::Progress& progress);
 
-// Writes rank<N>_individual_report for each rank, on the request's threads.
+// The files of the individual reports: rank<N>_individual_report in all formats, or
+// perf_rank<N>.xlsx, for which the public tool's scripts look.
+enum class ReportNames { kDocumented, kLegacy };
+
+// Writes the individual report of each rank, on the request's threads.
 core::Result<std::vector<std::filesystem::path>> write_individual_reports(
-    const ReducedRun& run, const Request& request, const std::filesystem::path& folder);
+    const ReducedRun& run,
+    const Request& request,
+    const std::filesystem::path& folder,
+    ReportNames names = ReportNames::kDocumented);
 
 struct CollectiveBook {
   model::Book book;
