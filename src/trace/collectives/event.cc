@@ -36,6 +36,7 @@ class Extractor {
     for (std::size_t i = 0; i < rank_.trace->gpu_events.size(); ++i) {
       if (is_wanted(i)) result.push_back(event(i));
     }
+    result.shrink_to_fit();
     return result;
   }
 

@@ -22,6 +22,7 @@ class WorkRecorder {
     for (const Step& step : rank_.steps)
       result_.steps.push_back({step.number, step.window});
     add_waits();
+    result_.works.shrink_to_fit();
     return std::move(result_);
   }
 
