@@ -4,10 +4,9 @@
 
 #include "cases.h"
 #include "core/byte_source.h"
-#include "trace/pipelines/prepare.h"
+#include "trace/pipelines/reduce.h"
 #include "trace/reader/event_cutter.h"
 #include "trace/reader/reader.h"
-#include "trace/sheet.h"
 
 namespace assay::bench {
 namespace {
@@ -24,11 +23,11 @@ core::Result<double> timed(const WorkToTime& work) {
   return cpu_seconds() - start;
 }
 
-core::Result<trace::AnalyzedRun> analyze(const fs::path& input) {
+core::Result<trace::ReducedRun> reduce(const fs::path& input, const trace::Keep& keep) {
   core::Progress silent("", core::Progress::Show::kNever);
   const fs::path inputs[] = {input};
   const trace::Request defaults;
-  return trace::analyze_files(inputs, defaults, silent);
+  return trace::reduce_files(inputs, defaults, keep, silent);
 }
 
 // Covers reading, analysis and tables; writes no file.
@@ -36,8 +35,7 @@ core::Result<Usage> individual_tables(Inputs& inputs) {
   const fs::path path = ASSAY_TRY(inputs.trace(60));
   return measure_work([&] {
     return timed([&]() -> core::Status {
-      const trace::AnalyzedRun run = ASSAY_TRY(analyze(path));
-      const model::Book book = trace::individual_report(run.ranks.front());
+      const trace::ReducedRun run = ASSAY_TRY(reduce(path, {.individual = true}));
       return {};
     });
   });
@@ -46,7 +44,7 @@ core::Result<Usage> individual_tables(Inputs& inputs) {
 core::Result<Usage> collective_tables(Inputs& inputs) {
   const fs::path path = ASSAY_TRY(inputs.many_collectives("ctas_default"));
   return measure_work([&]() -> core::Result<double> {
-    const trace::AnalyzedRun run = ASSAY_TRY(analyze(path));
+    const trace::ReducedRun run = ASSAY_TRY(reduce(path, {.communication = true}));
     return timed([&]() -> core::Status {
       const trace::CollectiveBook book = trace::collective_book(run);
       return {};
@@ -58,7 +56,7 @@ core::Result<Usage> read_collectives(Inputs& inputs) {
   const fs::path path = ASSAY_TRY(inputs.many_collectives("ctas_default"));
   return measure_work([&] {
     return timed([&]() -> core::Status {
-      const trace::AnalyzedRun run = ASSAY_TRY(analyze(path));
+      const trace::ReducedRun run = ASSAY_TRY(reduce(path, {.communication = true}));
       const trace::CollectiveBook book = trace::collective_book(run);
       return {};
     });

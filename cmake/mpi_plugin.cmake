@@ -1,4 +1,4 @@
-# libassay_mpi.so: the one part that needs MPI to be built, opened by workers that mpirun or srun
+# libassay_mpi.so: the one part that needs MPI to be built, opened by programs that mpirun or srun
 # started. Without MPI the rest of assay builds and works all the same.
 enable_language(C)
 find_package(MPI QUIET COMPONENTS CXX)
@@ -6,7 +6,7 @@ if(NOT MPI_CXX_FOUND)
   message(STATUS "No MPI: libassay_mpi is left out")
   return()
 endif()
-add_library(assay_mpi MODULE collect/mpi/plugin.cc)
+add_library(assay_mpi MODULE core/mpi/plugin.cc)
 # A sanitizer would have to be in the program that opens it as well.
 target_include_directories(assay_mpi PRIVATE ${CMAKE_SOURCE_DIR}/src)
 target_compile_features(assay_mpi PRIVATE cxx_std_20)

@@ -28,7 +28,6 @@ ROOMS = {
     ],
     "collect": [
         {"kernels"},
-        {"mpi"},
         {"plan"},
         {"ops", "worker"},
         {"run", "cpu", "cuda", "library"},

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,6 +18,7 @@
 #include "cli/version.h"
 #include "core/files.h"
 #include "core/interrupt.h"
+#include "core/launched_rank.h"
 #include "core/terminal.h"
 #include "core/text.h"
 
@@ -102,6 +104,12 @@ int fail(int exit_code, const core::Error& error) {
   return exit_code;
 }
 
+// Of what all processes of a launch find in their command line, the first one tells.
+bool tells_of_usage() {
+  const auto launched = core::launched_rank([](const char* name) { return ::getenv(name); });
+  return !launched.ok() || !launched.value() || launched.value()->rank == 0;
+}
+
 int run_command(Command& command) {
   const core::Result<Outcome> outcome = command.run();
   const core::Status flushed = flush_output();
@@ -126,7 +134,7 @@ int run_program(int argc, const char* const* argv) {
   const Arguments arguments(argv + std::min(argc, 1), argv + argc);
   try {
     const core::Result<std::unique_ptr<Command>> command = parse_arguments(arguments);
-    if (!command.ok()) return fail(kUsage, command.error());
+    if (!command.ok()) return tells_of_usage() ? fail(kUsage, command.error()) : kUsage;
     return run_command(*command.value());
   } catch (const std::bad_alloc&) {
     return fail(kFailed, {fmt::format("'assay {}' needs more memory than there is",

@@ -1,8 +1,10 @@
 #include "core/csv.h"
 
 #include <string>
+#include <string_view>
 #include <variant>
 
+#include "core/check.h"
 #include "core/files.h"
 #include "core/output_file.h"
 #include "core/text.h"
@@ -12,37 +14,59 @@
 namespace assay::report {
 namespace {
 
+constexpr std::size_t kCsvPieceBytes = 1 << 20;
+
 std::string field(const model::Cell& cell) {
   const auto* text = std::get_if<std::string>(&cell);
   // Numbers have nothing to quote.
   return text == nullptr ? model::text(cell) : core::csv_text(core::valid_utf8(*text));
 }
 
+void append_row(const model::Table& table, std::size_t row, std::string& text) {
+  for (std::size_t c = 0; c < table.columns.size(); ++c) {
+    if (c > 0) text += ',';
+    text += field(table.at(row, c));
+  }
+  text += '\n';
+}
+
+// A table of a million rows is half a gigabyte of text, which need not be in memory as a whole.
+core::Status append_csv(const model::Table& table, const core::WritePiece& write) {
+  std::string text;
+  for (std::size_t c = 0; c < table.columns.size(); ++c) {
+    if (c > 0) text += ',';
+    text += core::csv_text(core::valid_utf8(table.columns[c].name));
+  }
+  text += '\n';
+  for (std::size_t row = 0; row < table.row_count(); ++row) {
+    append_row(table, row, text);
+    if (text.size() < kCsvPieceBytes) continue;
+    ASSAY_TRY(write(text));
+    text.clear();
+  }
+  return write(text);
+}
+
 }  // namespace
 
 std::string csv(const model::Table& table) {
-  std::string result;
-  for (std::size_t c = 0; c < table.columns.size(); ++c) {
-    if (c > 0) result += ',';
-    result += core::csv_text(core::valid_utf8(table.columns[c].name));
-  }
-  result += '\n';
-  for (std::size_t r = 0; r < table.row_count(); ++r) {
-    for (std::size_t c = 0; c < table.columns.size(); ++c) {
-      if (c > 0) result += ',';
-      result += field(table.at(r, c));
-    }
-    result += '\n';
-  }
-  return result;
+  std::string text;
+  const core::Status appended = append_csv(table, [&](std::string_view piece) -> core::Status {
+    text += piece;
+    return {};
+  });
+  ASSAY_CHECK(appended.ok(), "appending to a string cannot fail");
+  return text;
 }
 
 core::Status write_csv_folder(const model::Book& book, const std::filesystem::path& folder) {
   ASSAY_TRY(core::make_directories(folder));
   for (const model::Table& table : book.tables) {
     ASSAY_TRY(core::check_file_name(table.name));
-    ASSAY_TRY(
-        core::write_file(folder / (table.name + ".csv"), csv(table), core::Durability::kUnsynced));
+    ASSAY_TRY(core::write_file_in_pieces(
+        folder / (table.name + ".csv"),
+        [&](const core::WritePiece& write) { return append_csv(table, write); },
+        core::Durability::kUnsynced));
   }
   return {};
 }

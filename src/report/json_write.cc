@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/check.h"
 #include "core/output_file.h"
 #include "core/text.h"
 #include "model/table.h"
@@ -13,7 +14,21 @@
 namespace assay::report {
 namespace {
 
-constexpr std::size_t kBytesPerCell = 16;  // a first guess, to reserve memory
+// A table of a million rows is half a gigabyte of text, which need not be in memory as a whole.
+constexpr std::size_t kJsonPieceBytes = 1 << 20;
+
+// Text on its way to a sink, which gets it in pieces.
+struct Output {
+  const core::WritePiece& write;
+  std::string pending = {};
+
+  core::Status pass_on(std::size_t least_bytes) {
+    if (pending.size() < least_bytes) return {};
+    ASSAY_TRY(write(pending));
+    pending.clear();
+    return {};
+  }
+};
 
 void append_string(std::string& out, std::string_view text) {
   const auto is_plain = [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; };
@@ -98,7 +113,8 @@ void append_style(std::string& out, const model::Style& style) {
   out += style.excel_table ? "true}" : "false}";
 }
 
-void append_rows(std::string& out, const model::Table& table) {
+core::Status append_rows(Output& output, const model::Table& table) {
+  std::string& out = output.pending;
   const CellAppender append{out};
   out += '[';
   for (std::size_t row = 0; row < table.row_count(); ++row) {
@@ -108,11 +124,14 @@ void append_rows(std::string& out, const model::Table& table) {
       std::visit(append, table.at(row, c));
     }
     out += ']';
+    ASSAY_TRY(output.pass_on(kJsonPieceBytes));
   }
   out += ']';
+  return {};
 }
 
-void append_table(std::string& out, const model::Table& table) {
+core::Status append_table(Output& output, const model::Table& table) {
+  std::string& out = output.pending;
   out += "\n {";
   append_field(out, "name", table.name);
   out += ",\n  ";
@@ -124,30 +143,42 @@ void append_table(std::string& out, const model::Table& table) {
   out += ",\n  \"columns\":";
   append_list(out, table.columns, [&](const model::Column& c) { append_column(out, c); });
   out += ",\n  \"rows\":";
-  append_rows(out, table);
+  ASSAY_TRY(append_rows(output, table));
   out += '}';
+  return {};
+}
+
+core::Status append_book(const model::Book& book, const core::WritePiece& write) {
+  Output output{write};
+  std::string& out = output.pending;
+  out += '{';
+  append_field(out, "format", json_format::kName);
+  out += ",\"version\":" + std::to_string(json_format::kVersion) + ",\n ";
+  append_field(out, "title", book.title);
+  out += ",\n \"tables\":[";
+  for (std::size_t t = 0; t < book.tables.size(); ++t) {
+    if (t > 0) out += ',';
+    ASSAY_TRY(append_table(output, book.tables[t]));
+  }
+  out += "]}\n";
+  return output.pass_on(0);
 }
 
 }  // namespace
 
 std::string json(const model::Book& book) {
-  std::string out;
-  std::size_t cells = 0;
-  for (const model::Table& table : book.tables)
-    cells += table.cells.size();
-  out.reserve(cells * kBytesPerCell);
-  out += '{';
-  append_field(out, "format", json_format::kName);
-  out += ",\"version\":" + std::to_string(json_format::kVersion) + ",\n ";
-  append_field(out, "title", book.title);
-  out += ",\n \"tables\":";
-  append_list(out, book.tables, [&](const model::Table& table) { append_table(out, table); });
-  out += "}\n";
-  return out;
+  std::string text;
+  const core::Status appended = append_book(book, [&](std::string_view piece) -> core::Status {
+    text += piece;
+    return {};
+  });
+  ASSAY_CHECK(appended.ok(), "appending to a string cannot fail");
+  return text;
 }
 
 core::Status write_json(const model::Book& book, const std::filesystem::path& path) {
-  return core::write_file(path, json(book));
+  return core::write_file_in_pieces(
+      path, [&](const core::WritePiece& write) { return append_book(book, write); });
 }
 
 }  // namespace assay::report

@@ -16,6 +16,10 @@
 #include "trace/options.h"
 #include "trace/split/choice.h"
 
+namespace assay::core {
+class ProcessGroup;
+}
+
 namespace assay::trace {
 
 struct ComparisonEvidence;
@@ -36,11 +40,20 @@ struct Output {
 
 // The fields that the requests of all commands have in common.
 struct Request {
+  // The processes that share the reading; null: this one alone. This is number 0 of them; the
+  // others are in follow(). Only for run_analyze(), run_compare() and run_collectives().
+  core::ProcessGroup* processes = nullptr;
   Options options = {};
   std::string architecture = {};  // GPU name or JSON file; empty: the GPU that the trace names
   unsigned threads = 0;           // 0: one per processor
   Output output = {};
 };
+
+// Reads for process 0 until that says that it is done, with a request like its own.
+core::Status follow(const Request& request, core::ProcessGroup& processes);
+
+// Tells the other processes that there is no more to do.
+void dismiss(core::ProcessGroup& processes);
 
 enum class Regression { kNone, kFound };
 

@@ -7,8 +7,10 @@
 #include <cctype>
 #include <charconv>
 #include <map>
+#include <memory>
 #include <optional>
 
+#include "core/byte_source.h"
 #include "core/files.h"
 #include "core/parallel.h"
 #include "model/facts.h"
@@ -221,16 +223,30 @@ int settle_rank(const RankFile& file, int position, model::Trace& trace) {
   return file.rank ? *file.rank : position;
 }
 
-core::Status check_ranks(const Run& run) {
-  for (std::size_t i = 1; i < run.ranks.size(); ++i) {
-    const RankTrace& a = run.ranks[i - 1];
-    const RankTrace& b = run.ranks[i];
-    if (a.rank == b.rank) {
-      return core::Error{fmt::format("'{}' and '{}' are both of rank {}: give one trace a rank",
-                                     a.trace.path, b.trace.path, a.rank)};
-    }
+// The members of a document before its events say which rank it is. A run of thousands of ranks
+// lists them there.
+constexpr std::size_t kMostHeadBytes = 1 << 20;
+constexpr std::size_t kHeadPieceBytes = 1 << 16;
+
+// Returns the text before the events; "" where it is longer than any head, or damaged.
+std::string head_of(core::ByteSource& source) {
+  std::string head;
+  while (head.size() < kMostHeadBytes) {
+    const std::size_t before = head.size();
+    head.resize(before + kHeadPieceBytes);
+    const auto read = source.read(head.data() + before, kHeadPieceBytes);
+    if (!read.ok() || read.value() == 0) return "";
+    head.resize(before + read.value());
+    const std::size_t events = head.find("\"traceEvents\"");
+    if (events != std::string::npos) return head.substr(0, events);
   }
-  return {};
+  return "";
+}
+
+core::Result<std::optional<int>> rank_in_head(const fs::path& path) {
+  const std::unique_ptr<core::ByteSource> source = ASSAY_TRY(core::open_bytes(path));
+  const std::string head = head_of(*source);
+  return head.empty() ? std::nullopt : read_document(head + "\"traceEvents\": []}").rank;
 }
 
 // Returns N of "repeatN" as the sweep writes it, but not of "repeat2.failed" or "repeat02".
@@ -282,21 +298,6 @@ core::Result<std::vector<RankFile>> find_rank_files(const fs::path& path,
   return std::vector<RankFile>{{in_name ? in_name : rank_in_name(parent), path}};
 }
 
-void warn_of_missing_ranks(Run& run) {
-  int world = 0;
-  for (const RankTrace& rank : run.ranks) {
-    world = std::max({world, rank.rank + 1, rank.trace.world_size.value_or(0)});
-  }
-  std::vector<bool> present(static_cast<std::size_t>(world), false);
-  for (const RankTrace& rank : run.ranks)
-    present[static_cast<std::size_t>(rank.rank)] = true;
-  const auto missing = std::count(present.begin(), present.end(), false);
-  if (missing == 0) return;
-  const auto first = std::find(present.begin(), present.end(), false) - present.begin();
-  run.warnings.add("ranks without a trace", "figures are of the ranks present",
-                   fmt::format("rank {}", first), missing);
-}
-
 std::uint64_t total_bytes(std::span<const RankFile> files) {
   std::uint64_t total = 0;
   for (const RankFile& file : files) {
@@ -307,25 +308,54 @@ std::uint64_t total_bytes(std::span<const RankFile> files) {
   return total;
 }
 
+core::Status check_ranks_differ(std::span<const RankOfFile> ranks) {
+  for (std::size_t i = 1; i < ranks.size(); ++i) {
+    const RankOfFile& a = ranks[i - 1];
+    const RankOfFile& b = ranks[i];
+    if (a.rank == b.rank)
+      return core::Error{fmt::format("'{}' and '{}' are both of rank {}: give one trace a rank",
+                                     a.path, b.path, a.rank)};
+  }
+  return {};
+}
+
+core::Status check_heads(std::span<const RankFile> files) {
+  std::vector<RankOfFile> ranks;
+  for (const RankFile& file : files) {
+    const std::optional<int> rank = ASSAY_TRY(rank_in_head(file.path));
+    if (rank) ranks.push_back({*rank, file.path.string()});
+  }
+  std::stable_sort(ranks.begin(), ranks.end(),
+                   [](const RankOfFile& a, const RankOfFile& b) { return a.rank < b.rank; });
+  return check_ranks_differ(ranks);
+}
+
+core::Result<RankTrace> read_rank(const RankFile& file,
+                                  std::size_t position,
+                                  const Reading& reading,
+                                  const OnProgress& on_progress) {
+  model::Trace trace = ASSAY_TRY(read_trace(file.path, on_progress, reading.flows, reading.python));
+  const int rank = settle_rank(file, static_cast<int>(position), trace);
+  return RankTrace{rank, std::move(trace)};
+}
+
 core::Result<Run> read_run(std::span<const RankFile> files,
                            unsigned threads,
-                           const OnProgress& on_progress,
-                           LaunchFlows flows,
-                           PythonCalls python) {
-  std::vector<std::optional<core::Result<model::Trace>>> traces(files.size());
+                           const Reading& reading,
+                           const OnProgress& on_progress) {
+  std::vector<std::optional<core::Result<RankTrace>>> traces(files.size());
   core::parallel_for(files.size(), threads, [&](std::size_t i) {
-    traces[i].emplace(read_trace(files[i].path, on_progress, flows, python));
+    traces[i].emplace(read_rank(files[i], i, reading, on_progress));
   });
   Run run;
-  for (std::size_t i = 0; i < files.size(); ++i) {
-    if (!traces[i]->ok()) return traces[i]->error();
-    model::Trace trace = std::move(*traces[i]).value();
-    const int rank = settle_rank(files[i], static_cast<int>(i), trace);
-    run.ranks.push_back({rank, std::move(trace)});
-  }
-  std::sort(run.ranks.begin(), run.ranks.end(),
-            [](const RankTrace& a, const RankTrace& b) { return a.rank < b.rank; });
-  ASSAY_TRY(check_ranks(run));
+  for (auto& trace : traces)
+    run.ranks.push_back(ASSAY_TRY(std::move(*trace)));
+  std::stable_sort(run.ranks.begin(), run.ranks.end(),
+                   [](const RankTrace& a, const RankTrace& b) { return a.rank < b.rank; });
+  std::vector<RankOfFile> ranks;
+  for (const RankTrace& rank : run.ranks)
+    ranks.push_back({rank.rank, rank.trace.path});
+  ASSAY_TRY(check_ranks_differ(ranks));
   return run;
 }
 

@@ -42,20 +42,41 @@ struct Run {
   model::Warnings warnings;      // about the run as a whole; each trace keeps its own
 };
 
+// What to read of a trace beside what every command reads.
+struct Reading {
+  LaunchFlows flows = LaunchFlows::kSkip;
+  PythonCalls python = PythonCalls::kNamed;
+};
+
 // Returns the total size of the files, for progress.
 std::uint64_t total_bytes(std::span<const RankFile> files);
 
-// Reads the files, at most `threads` at a time (0: one per processor). The rank of a trace is the
-// one that it states itself (distributedInfo, then record_param_comms), else that of its folder or
-// file name, else its position; a contradiction is a warning. Two traces of one rank are an error.
+// Fails if a file cannot be opened, or if two of the files say at their beginning that they are of
+// one rank: what can be told within milliseconds is told before the reading, which takes minutes.
+core::Status check_heads(std::span<const RankFile> files);
+
+struct RankOfFile {
+  int rank = 0;
+  std::string path;
+};
+
+// Fails if two neighbours are of one rank. `ranks` must be sorted.
+core::Status check_ranks_differ(std::span<const RankOfFile> ranks);
+
+// Reads a file. The rank of a trace is the one that it states itself (distributedInfo, then
+// record_param_comms), else that of its folder or file name, else its position among the files; a
+// contradiction is a warning.
+core::Result<RankTrace> read_rank(const RankFile& file,
+                                  std::size_t position,
+                                  const Reading& reading = {},
+                                  const OnProgress& on_progress = {});
+
+// Reads the files, at most `threads` at a time (0: one per processor). Two traces of one rank are
+// an error.
 core::Result<Run> read_run(std::span<const RankFile> files,
                            unsigned threads,
-                           const OnProgress& on_progress = {},
-                           LaunchFlows flows = LaunchFlows::kSkip,
-                           PythonCalls python = PythonCalls::kNamed);
-
-// Adds a warning for the ranks between 0 and the world size that the run lacks.
-void warn_of_missing_ranks(Run& run);
+                           const Reading& reading = {},
+                           const OnProgress& on_progress = {});
 
 // The folders in which `assay trace analyze` leaves its reports.
 inline constexpr const char* kIndividualFolder = "individual_reports";

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "core/output_file.h"
+#include "trace/pipelines/rank_part.h"
 
 namespace assay::trace {
 namespace {
@@ -35,7 +36,10 @@ class RunTest : public ::testing::Test {
   core::Result<trace::Run> read() {
     const std::vector<RankFile> files = ASSAY_TRY(find_rank_files(folder_, warnings_));
     trace::Run run = ASSAY_TRY(read_run(files, 2));
-    warn_of_missing_ranks(run);
+    std::vector<RankFacts> facts;
+    for (const RankTrace& rank : run.ranks)
+      facts.push_back({.rank = rank.rank, .world_size = rank.trace.world_size.value_or(0)});
+    warn_of_missing_ranks(facts, run.warnings);
     return run;
   }
 
@@ -49,6 +53,31 @@ class RunTest : public ::testing::Test {
   fs::path folder_;
   model::Warnings warnings_;
 };
+
+TEST_F(RunTest, TellsTwoTracesOfOneRankByTheirHeads) {
+  put("rank0/trace.json", 3);
+  put("rank1/trace.json", 3);
+  const auto files = find_rank_files(folder_, warnings_);
+  const core::Status checked = check_heads(files.value());
+  ASSERT_FALSE(checked.ok());
+  EXPECT_THAT(checked.error().message, ::testing::HasSubstr("are both of rank 3"));
+}
+
+TEST_F(RunTest, HeadsWithoutARankTellNothing) {
+  put("a/rank0/trace.json", std::nullopt);
+  put("b/rank0/trace.json", std::nullopt);
+  const std::vector<RankFile> files = {{0, folder_ / "a/rank0/trace.json"},
+                                       {0, folder_ / "b/rank0/trace.json"}};
+  EXPECT_TRUE(check_heads(files).ok());
+  EXPECT_FALSE(read_run(files, 2).ok());
+}
+
+TEST_F(RunTest, AFileThatCannotBeOpenedIsToldBeforeTheReading) {
+  put("rank0/trace.json", 0);
+  const std::vector<RankFile> files = {{0, folder_ / "rank0/trace.json"},
+                                       {1, folder_ / "rank1/trace.json"}};
+  EXPECT_FALSE(check_heads(files).ok());
+}
 
 TEST_F(RunTest, FindsEverySpellingOfARankFolder) {
   put("torch_profiler/rank0/trace.json", 0, 3);

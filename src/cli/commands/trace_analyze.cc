@@ -1,4 +1,5 @@
 #include "cli/options.h"
+#include "cli/shared_reading.h"
 #include "cli/trace_options.h"
 
 namespace assay::cli {
@@ -26,6 +27,11 @@ class TraceAnalyze final : public Command {
   }
 
   core::Result<Outcome> run() override {
+    return run_shared(request_, [this] { return run_here(); });
+  }
+
+ private:
+  core::Result<Outcome> run_here() {
     const auto call = [this](core::Progress& progress) {
       return trace::run_analyze(request_, progress);
     };
@@ -33,7 +39,6 @@ class TraceAnalyze final : public Command {
     return Outcome::kOk;
   }
 
- private:
   trace::AnalyzeRequest request_;
   Presentation presentation_;
 };
@@ -49,9 +54,11 @@ const CommandSpec kTraceAnalyze{
         "or, with -o, in repeat<N> below that folder.\n\n"
         "The traces are not changed. For a configuration that is read-only, name another output "
         "folder with -o.",
+    .more_description = shared_reading_help,
     .examples =
         "assay trace analyze runs/ctas_16\n"
-        "assay trace analyze /data/runs/ctas_16 --collective-only -o analysis\n",
+        "assay trace analyze /data/runs/ctas_16 --collective-only -o analysis\n"
+        "mpirun -n 16 assay trace analyze runs/of_1024_ranks\n",
     .make = make_command<TraceAnalyze>,
 };
 ASSAY_REGISTER(CommandSpec, kTraceAnalyze);

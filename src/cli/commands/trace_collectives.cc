@@ -1,4 +1,5 @@
 #include "cli/options.h"
+#include "cli/shared_reading.h"
 #include "cli/trace_options.h"
 
 namespace assay::cli {
@@ -16,6 +17,11 @@ class TraceCollectives final : public Command {
   }
 
   core::Result<Outcome> run() override {
+    return run_shared(request_, [this] { return run_here(); });
+  }
+
+ private:
+  core::Result<Outcome> run_here() {
     const auto call = [this](core::Progress& progress) {
       return trace::run_collectives(request_, progress);
     };
@@ -23,7 +29,6 @@ class TraceCollectives final : public Command {
     return Outcome::kOk;
   }
 
- private:
   trace::CollectivesRequest request_;
   Presentation presentation_;
 };
@@ -38,6 +43,7 @@ const CommandSpec kTraceCollectives{
         "The offsets between the clocks of hosts are estimated from the ends of synchronising "
         "collectives. They are shown, and removed before skew is computed. Collectives that "
         "other ranks lack are listed.",
+    .more_description = shared_reading_help,
     .examples =
         "assay trace collectives run/torch_profiler -o reports\n"
         "assay trace collectives run/torch_profiler --gpus-per-node 8 --format json\n",

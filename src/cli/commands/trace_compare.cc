@@ -1,4 +1,5 @@
 #include "cli/options.h"
+#include "cli/shared_reading.h"
 #include "cli/trace_options.h"
 #include "cli/version.h"
 
@@ -27,6 +28,11 @@ class TraceCompare final : public Command {
   }
 
   core::Result<Outcome> run() override {
+    return run_shared(request_, [this] { return run_here(); });
+  }
+
+ private:
+  core::Result<Outcome> run_here() {
     select();
     request_.written_by = program_version();
     const auto call = [this](core::Progress& progress) {
@@ -37,7 +43,6 @@ class TraceCompare final : public Command {
     return failed ? Outcome::kRegressionFound : Outcome::kOk;
   }
 
- private:
   void add_selection(App& app) {
     const auto part = [&](const std::string& name, bool& selected, const std::string& help) {
       app.add_flag(name, selected, help)->group("Selection options");
@@ -108,6 +113,7 @@ const CommandSpec kTraceCompare{
         "The sheet Attribution divides the change of a step's time by its causes, from the traces "
         "of both: kernels beside communication, the clock, kernels by themselves, collectives, "
         "stragglers, late launches.",
+    .more_description = shared_reading_help,
     .regression_means = "with --fail-on-regression: a step takes longer, beyond its noise",
     .examples =
         "assay trace compare --baseline runs/default --test runs/ctas_16 --output cmp\n"

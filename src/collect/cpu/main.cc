@@ -28,7 +28,7 @@ int follow(const MpiRank& job) {
 }
 
 int run_in_job() {
-  const core::Result<MpiRank> job = join_mpi();
+  const core::Result<MpiRank> job = mpi::join();
   if (job.ok() && job.value().rank != 0) return follow(job.value());
   return run_worker([&job]() -> core::Result<WorkerDevice> {
     const MpiRank joined = ASSAY_TRY(job);

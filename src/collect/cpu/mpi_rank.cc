@@ -30,7 +30,7 @@ class CpuMpiRank final : public TeamRank {
     return std::optional<Unsupported>();
   }
 
-  core::Status launch() override { return mpi_status(job_, call()); }
+  core::Status launch() override { return mpi::status_of(job_, call()); }
 
   core::Status finish() override { return {}; }
 
@@ -59,7 +59,7 @@ class CpuMpiRank final : public TeamRank {
   core::Result<std::vector<double>> sample(std::int64_t count) override {
     std::vector<double> times_ms;
     for (std::int64_t i = 0; i < count; ++i) {
-      ASSAY_TRY(mpi_status(job_, job_.functions->barrier(spec_.ranks)));
+      ASSAY_TRY(mpi::status_of(job_, job_.functions->barrier(spec_.ranks)));
       const auto start = std::chrono::steady_clock::now();
       for (std::int64_t launch = 0; launch < launches_; ++launch) {
         ASSAY_TRY(this->launch());

@@ -101,7 +101,7 @@ core::Result<WorkerDevice> open_team(const std::vector<int>& gpus) {
 core::Result<std::unique_ptr<TeamRank>> rank_of(const MpiRank& job) {
   setenv("CUDA_MODULE_LOADING", "EAGER", 1);
   int device = 0;
-  ASSAY_TRY(mpi_status(job, job.functions->local_rank(&device)));
+  ASSAY_TRY(mpi::status_of(job, job.functions->local_rank(&device)));
   return make_gpu_rank({.rank = job.rank, .device = device}, meet_in_job(job));
 }
 
@@ -125,7 +125,7 @@ core::Result<WorkerDevice> lead(const core::Result<MpiRank>& joined) {
 }
 
 int run_in_job() {
-  const core::Result<MpiRank> job = join_mpi();
+  const core::Result<MpiRank> job = mpi::join();
   if (job.ok() && job.value().rank != 0) return follow(job.value());
   return run_worker([&job] { return lead(job); });
 }

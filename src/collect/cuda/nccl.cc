@@ -113,7 +113,7 @@ RankMeeting meet_in_job(const MpiRank& job) {
       [job](int /*rank*/, int ranks,
             const std::vector<unsigned char>& own) -> core::Result<std::vector<unsigned char>> {
     std::vector<unsigned char> all(own.size() * static_cast<std::size_t>(ranks));
-    ASSAY_TRY(mpi_status(job, job.functions->all_gather(own.data(), all.data(), own.size(),
+    ASSAY_TRY(mpi::status_of(job, job.functions->all_gather(own.data(), all.data(), own.size(),
                                                         mpi::Element::kByte, ranks)));
     return all;
   };

@@ -26,7 +26,7 @@ TestRun two_nodes(double second_clock_ahead_us) {
 
 TEST(ClockOffset, OfASecondNodeIsFoundAndRemoved) {
   TestRun run = two_nodes(123456.789);
-  const Study study = study_collectives(run.ranks());
+  const Study study = study_collectives(extract(run.ranks()));
   ASSERT_EQ(study.node_offsets.size(), 2U);
   EXPECT_FALSE(study.node_offsets[0].applied);
   EXPECT_TRUE(study.node_offsets[1].applied);
@@ -56,14 +56,14 @@ TEST(ClockOffset, HostsAreToldByTheDevicesInUse) {
     run.use_device(rank, rank % 2);
   run.shift_clock(2, 5000);
   run.shift_clock(3, 5000);
-  const Study study = study_collectives(run.ranks());
+  const Study study = study_collectives(extract(run.ranks()));
   ASSERT_EQ(study.node_offsets.size(), 2U);
   EXPECT_NEAR(study.node_offsets[1].offset_us, 5000, 1e-9);
   EXPECT_EQ(study.synchronised.front().earliest_rank, 0);
   EXPECT_EQ(stragglers(study).front().rank->rank, 3);
   ASSERT_EQ(study.warnings.all().size(), 1U);
   EXPECT_EQ(study.warnings.all()[0].example, "ranks 0 and 2");
-  EXPECT_TRUE(study_collectives(run.ranks(), 4).node_offsets.empty());
+  EXPECT_TRUE(study_collectives(extract(run.ranks(), 4)).node_offsets.empty());
 }
 
 TEST(ClockOffset, DevicesOfOneHostMayStayIdle) {
@@ -71,7 +71,7 @@ TEST(ClockOffset, DevicesOfOneHostMayStayIdle) {
   run.add_to({0, 1, 2}, {.start_us = 0, .duration_us = 100, .ranks = "[0, 1, 2]", .group_size = 3});
   for (int rank = 0; rank < 3; ++rank)
     run.use_device(rank, rank + 3);
-  const Study study = study_collectives(run.ranks());
+  const Study study = study_collectives(extract(run.ranks()));
   EXPECT_EQ(study.recording.ranks_per_node, 8);
   EXPECT_TRUE(study.warnings.empty());
 }
@@ -87,7 +87,7 @@ TEST(ClockOffset, IsFoundWhenARankLacksAnEvent) {
   }
   run.shift_clock(2, -5e6);
   run.shift_clock(3, -5e6);
-  const Study study = study_collectives(run.ranks());
+  const Study study = study_collectives(extract(run.ranks()));
   EXPECT_NEAR(study.node_offsets[1].offset_us, -5e6, 1e-6);
   EXPECT_EQ(study.synchronised.size(), 8U);
   EXPECT_EQ(study.matching.unmatched.size(), 3U);
@@ -99,7 +99,7 @@ TEST(ClockOffset, InsideANodeIsOnlyShown) {
   for (int c = 0; c < 5; ++c)
     run.add_to({0, 1}, {.start_us = 1000.0 * c, .duration_us = 100});
   run.shift_clock(1, 4);
-  const Study study = study_collectives(run.ranks());
+  const Study study = study_collectives(extract(run.ranks()));
   EXPECT_TRUE(study.node_offsets.empty());
   EXPECT_NEAR(study.offsets[1].offset_us - study.offsets[0].offset_us, 4, 1e-9);
   EXPECT_FALSE(study.offsets[1].applied);
@@ -117,7 +117,7 @@ TEST(ClockOffset, IsCarriedFromNodeToNode) {
   }
   run.shift_clock(1, 300);
   run.shift_clock(2, 1000);
-  const Study study = study_collectives(run.ranks());
+  const Study study = study_collectives(extract(run.ranks()));
   EXPECT_NEAR(study.node_offsets[1].offset_us, 300, 1e-9);
   EXPECT_NEAR(study.node_offsets[2].offset_us, 1000, 1e-9);
   for (const Synchronised& item : study.synchronised)
@@ -128,7 +128,7 @@ TEST(ClockOffset, IsNotRemovedInCompatMode) {
   TestRun run(2, Compat::kTraceLens, 1);
   run.add_to({0, 1}, {.start_us = 0, .duration_us = 9});
   run.shift_clock(1, 300);
-  const Study study = study_collectives(run.ranks());
+  const Study study = study_collectives(extract(run.ranks()));
   EXPECT_NEAR(study.synchronised.front().start_skew_us, 300, 1e-9);
 }
 

@@ -51,6 +51,14 @@ model::Table make_table(std::string name,
   return table;
 }
 
+// Returns the only table of a sheet. `{table}` would copy it, which of a million rows is a
+// gigabyte.
+inline std::vector<model::Table> single(model::Table table) {
+  std::vector<model::Table> tables;
+  tables.push_back(std::move(table));
+  return tables;
+}
+
 constexpr double kGigabytesPerGibibyte = 1.073741824;
 
 // Returns the value, or an empty cell for NaN, which stands for an unknown figure.

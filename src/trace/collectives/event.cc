@@ -16,6 +16,7 @@ namespace {
 
 constexpr MetadataId kNotInterned = std::numeric_limits<MetadataId>::max();
 constexpr double kNanosecondsPerMicrosecond = 1000;
+constexpr std::int64_t kNoOrigin = std::numeric_limits<std::int64_t>::max();
 
 // Extracts the events of one rank. It remembers which of the rank's metadata are in the catalog.
 class Extractor {
@@ -35,6 +36,7 @@ class Extractor {
     for (std::size_t i = 0; i < rank_.trace->gpu_events.size(); ++i) {
       if (is_wanted(i)) result.push_back(event(i));
     }
+    result.shrink_to_fit();
     return result;
   }
 
@@ -142,15 +144,50 @@ class Extractor {
   std::map<std::int32_t, std::size_t> streams_;  // of unnamed groups, by first use, from 1 on
 };
 
-Timebase timebase(std::span<const RankAnalysis> ranks, Compat compat) {
+Timebase timebase_of(const RankAnalysis& rank) {
+  if (rank.options.compat == Compat::kTraceLens) return {0, 1};
+  std::int64_t origin = kNoOrigin;
+  for (const Interval& interval : rank.gpu_intervals)
+    origin = std::min(origin, interval.start);
+  return {origin, kNanosecondsPerMicrosecond};
+}
+
+Timebase common_timebase(std::span<const RankRecording> ranks, Compat compat) {
   if (compat == Compat::kTraceLens) return {0, 1};
-  std::int64_t origin = std::numeric_limits<std::int64_t>::max();
-  for (const RankAnalysis& rank : ranks) {
-    for (const Interval& interval : rank.gpu_intervals)
-      origin = std::min(origin, interval.start);
+  std::int64_t origin = kNoOrigin;
+  for (const RankRecording& rank : ranks)
+    origin = std::min(origin, rank.time.origin_ns);
+  return {origin == kNoOrigin ? 0 : origin, kNanosecondsPerMicrosecond};
+}
+
+// Interns what one rank recorded, and returns the new id of each of its entries.
+std::vector<MetadataId> intern_all(const Catalog& from, Catalog& into) {
+  std::vector<MetadataId> ids;
+  for (MetadataId id = 0; id < from.size(); ++id) {
+    Metadata metadata = from[id];
+    for (auto text : {&Metadata::name, &Metadata::dtype, &Metadata::group_name,
+                      &Metadata::group_ranks, &Metadata::in_split, &Metadata::out_split})
+      metadata.*text = into.text_id(from.text(metadata.*text));
+    ids.push_back(into.intern(std::move(metadata)));
   }
-  return {origin == std::numeric_limits<std::int64_t>::max() ? 0 : origin,
-          kNanosecondsPerMicrosecond};
+  return ids;
+}
+
+// Times are whole numbers of nanoseconds, so that moving them to another origin is exact.
+RankEvents in_common(const RankRecording& rank, const Timebase& time, Catalog& catalog) {
+  RankEvents result{.rank = rank.rank,
+                    .events = rank.events,
+                    .by_start = {},
+                    .overlap_percent = rank.overlap_percent};
+  const std::vector<MetadataId> ids = intern_all(rank.catalog, catalog);
+  const std::int64_t shift = rank.events.empty() ? 0 : rank.time.origin_ns - time.origin_ns;
+  for (Event& event : result.events) {
+    event.metadata = ids[event.metadata];
+    if (shift == 0) continue;
+    event.start = static_cast<double>(static_cast<std::int64_t>(event.start) + shift);
+    event.end = static_cast<double>(static_cast<std::int64_t>(event.end) + shift);
+  }
+  return result;
 }
 
 void number_within_groups(RankEvents& rank, const Catalog& catalog) {
@@ -167,10 +204,10 @@ void number_within_groups(RankEvents& rank, const Catalog& catalog) {
   }
 }
 
-int devices_of_a_node(std::span<const RankAnalysis> ranks) {
+int devices_of_a_node(std::span<const RankRecording> ranks) {
   int devices = 0;
-  for (const RankAnalysis& rank : ranks)
-    devices = std::max(devices, rank.trace->device_count);
+  for (const RankRecording& rank : ranks)
+    devices = std::max(devices, rank.devices_listed);
   return devices;
 }
 
@@ -187,10 +224,10 @@ int device_of(const RankAnalysis& rank) {
 
 // Two ranks of a host have different devices. Returns the most ranks a host, at most as many as
 // devices are listed, with which that holds.
-int ranks_of_a_node(std::span<const RankAnalysis> ranks, int listed) {
+int ranks_of_a_node(std::span<const RankRecording> ranks, int listed) {
   std::vector<std::pair<int, int>> devices;  // rank, device
-  for (const RankAnalysis& rank : ranks)
-    if (const int device = device_of(rank); device >= 0) devices.emplace_back(rank.rank, device);
+  for (const RankRecording& rank : ranks)
+    if (rank.device >= 0) devices.emplace_back(rank.rank, rank.device);
   const auto fits = [&](int ranks_per_node) {
     std::set<std::pair<int, int>> used;
     return std::all_of(devices.begin(), devices.end(), [&](const auto& own) {
@@ -205,23 +242,46 @@ int ranks_of_a_node(std::span<const RankAnalysis> ranks, int listed) {
 
 }  // namespace
 
-Recording extract(std::span<const RankAnalysis> ranks, std::optional<int> gpus_per_node) {
-  const Compat compat = ranks.empty() ? Compat::kNone : ranks.front().options.compat;
+RankRecording record_rank(const RankAnalysis& rank) {
+  const Compat compat = rank.options.compat;
+  RankRecording result{.compat = compat,
+                       .rank = rank.rank,
+                       .devices_listed = rank.trace->device_count,
+                       .device = device_of(rank),
+                       .time = timebase_of(rank),
+                       .catalog = Catalog(compat, 0),
+                       .events = {}};
+  result.events = Extractor(rank, result.time, result.catalog).events();
+  return result;
+}
+
+Recording join_ranks(std::span<const RankRecording> ranks, std::optional<int> gpus_per_node) {
+  const Compat compat = ranks.empty() ? Compat::kNone : ranks.front().compat;
   const int listed = gpus_per_node.value_or(devices_of_a_node(ranks));
   const bool as_listed = gpus_per_node || compat == Compat::kTraceLens;
   const int ranks_per_node = as_listed ? listed : ranks_of_a_node(ranks, listed);
-  Recording result{
-      compat, ranks_per_node, listed, timebase(ranks, compat), Catalog(compat, ranks_per_node), {}};
-  for (const RankAnalysis& rank : ranks) {
-    const int node = ranks_per_node > 0 ? rank.rank / ranks_per_node : 0;
-    result.ranks.push_back(
-        {&rank, rank.rank, node, Extractor(rank, result.time, result.catalog).events(), {}});
+  Recording result{compat,
+                   ranks_per_node,
+                   listed,
+                   common_timebase(ranks, compat),
+                   Catalog(compat, ranks_per_node),
+                   {}};
+  for (const RankRecording& rank : ranks) {
+    result.ranks.push_back(in_common(rank, result.time, result.catalog));
+    result.ranks.back().node = ranks_per_node > 0 ? rank.rank / ranks_per_node : 0;
   }
   std::stable_sort(result.ranks.begin(), result.ranks.end(),
                    [](const RankEvents& a, const RankEvents& b) { return a.rank < b.rank; });
   for (RankEvents& rank : result.ranks)
     number_within_groups(rank, result.catalog);
   return result;
+}
+
+Recording extract(std::span<const RankAnalysis> ranks, std::optional<int> gpus_per_node) {
+  std::vector<RankRecording> recordings;
+  for (const RankAnalysis& rank : ranks)
+    recordings.push_back(record_rank(rank));
+  return join_ranks(recordings, gpus_per_node);
 }
 
 }  // namespace assay::trace::collectives

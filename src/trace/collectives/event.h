@@ -41,11 +41,11 @@ struct Event {
 };
 
 struct RankEvents {
-  const RankAnalysis* analysis = nullptr;
   int rank = 0;
   int node = 0;
   std::vector<Event> events;            // in file order
   std::vector<std::uint32_t> by_start;  // positions in `events`
+  double overlap_percent = kUnknown;    // see RankRecording
 };
 
 // The communication events of all ranks, by rank.
@@ -58,8 +58,29 @@ struct Recording {
   std::vector<RankEvents> ranks;
 };
 
+// The communication of one rank, with all that the ranks' common report says of this rank, so that
+// its trace may be freed.
+struct RankRecording {
+  Compat compat = Compat::kNone;
+  int rank = 0;
+  int devices_listed = 0;
+  int device = -1;            // on which it did most of its work; -1 when no event names one
+  Timebase time;              // since the first event of this rank
+  Catalog catalog;            // of this rank alone, in the order of first use
+  std::vector<Event> events;  // in file order; their numbers in groups are not known yet
+  // The share of its counted communication time during which counted computation also runs, in
+  // percent. NaN: the rank does not communicate, or nobody asked.
+  double overlap_percent = kUnknown;
+};
+
 // Takes the counted communication kernels or, in compat mode, all that the public tool takes.
-// `gpus_per_node` replaces the number that the traces say. `ranks` must outlive the result.
+RankRecording record_rank(const RankAnalysis& rank);
+
+// Joins ranks that may come in any order. `gpus_per_node` replaces the number that the traces say.
+Recording join_ranks(std::span<const RankRecording> ranks,
+                     std::optional<int> gpus_per_node = std::nullopt);
+
+// Does both.
 Recording extract(std::span<const RankAnalysis> ranks,
                   std::optional<int> gpus_per_node = std::nullopt);
 

@@ -182,9 +182,16 @@ model::Table overview(const Study& study) {
 
 namespace assay::trace {
 
-CollectiveReport collective_report(std::span<const RankAnalysis> ranks,
+collectives::RankRecording record_for_report(const RankAnalysis& rank) {
+  collectives::RankRecording result = collectives::record_rank(rank);
+  if (result.compat == Compat::kNone) result.overlap_percent = collectives::overlap_percent(rank);
+  return result;
+}
+
+CollectiveReport collective_report(std::span<const collectives::RankRecording> ranks,
                                    std::optional<int> gpus_per_node) {
-  const collectives::Study study = collectives::study_collectives(ranks, gpus_per_node);
+  const collectives::Study study =
+      collectives::study_collectives(collectives::join_ranks(ranks, gpus_per_node));
   auto sheets = core::Registry<collectives::CollectiveSheet>::all();
   std::stable_sort(sheets.begin(), sheets.end(),
                    [](auto* a, auto* b) { return a->position < b->position; });
@@ -195,6 +202,14 @@ CollectiveReport collective_report(std::span<const RankAnalysis> ranks,
       report.book.tables.push_back(std::move(table));
   }
   return report;
+}
+
+CollectiveReport collective_report(std::span<const RankAnalysis> ranks,
+                                   std::optional<int> gpus_per_node) {
+  std::vector<collectives::RankRecording> recordings;
+  for (const RankAnalysis& rank : ranks)
+    recordings.push_back(record_for_report(rank));
+  return collective_report(recordings, gpus_per_node);
 }
 
 }  // namespace assay::trace

@@ -225,7 +225,7 @@ TEST(CollectiveReport, TheCallerMayKnowTheNodesBetter) {
 }
 
 TEST(CollectiveReport, NothingToReport) {
-  EXPECT_THAT(names(collective_report({}).book), ElementsAre());
+  EXPECT_THAT(names(collective_report(std::span<const RankAnalysis>()).book), ElementsAre());
   TestRun run(1);
   EXPECT_THAT(names(collective_report(run.ranks()).book), ElementsAre("clock_offsets"));
 }

@@ -217,8 +217,8 @@ std::vector<Interval> counted_intervals(const RankAnalysis& rank, GpuWork work) 
 
 }  // namespace
 
-Study study_collectives(std::span<const RankAnalysis> ranks, std::optional<int> gpus_per_node) {
-  Study study{extract(ranks, gpus_per_node)};
+Study study_collectives(Recording recording) {
+  Study study{std::move(recording)};
   warn_of_idle_devices(study);
   align_clocks(study);
   study.matching = match(study.recording);

@@ -74,10 +74,7 @@ struct Study {
   }
 };
 
-// `ranks` may come in any order and must outlive the result. `gpus_per_node` replaces the number
-// that the traces say.
-Study study_collectives(std::span<const RankAnalysis> ranks,
-                        std::optional<int> gpus_per_node = std::nullopt);
+Study study_collectives(Recording recording);
 
 // Returns the bus bandwidth of one rank's kernel over its own time, which includes its wait for
 // other ranks. It is all that can be told of broadcasts, reduces, sends and receives, which are not

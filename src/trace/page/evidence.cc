@@ -1,7 +1,8 @@
 #include "trace/page/evidence.h"
 
+#include <utility>
+
 #include "trace/page/step_timeline.h"
-#include "trace/pipelines/prepare.h"
 
 namespace assay::trace {
 
@@ -9,14 +10,11 @@ SideEvidence side_evidence(const Configuration& configuration) {
   return {.label = configuration.label, .steps = step_figures(configuration.ranks)};
 }
 
-RunGlimpse glimpse(const AnalyzedRun& run) {
-  RunGlimpse result;
-  for (const RankAnalysis& rank : run.ranks) {
-    if (result.gpu_name.empty()) result.gpu_name = rank.trace->gpu_name;
-  }
-  if (const auto step = typical_step(run.ranks)) {
+RunGlimpse glimpse(const path::Execution& execution, std::string gpu_name) {
+  RunGlimpse result{.gpu_name = std::move(gpu_name)};
+  if (const auto step = typical_step(execution)) {
     result.step_number = *step;
-    result.step = step_timeline(run.ranks, *step, on_one_clock(run.ranks));
+    result.step = step_timeline(execution, *step);
   }
   return result;
 }

@@ -14,8 +14,6 @@
 
 namespace assay::trace {
 
-struct AnalyzedRun;
-
 // What only the traces of a run tell, taken from it while they are in memory.
 struct RunGlimpse {
   std::string gpu_name;  // "NVIDIA H200"; "" where no trace names it
@@ -39,6 +37,6 @@ struct ComparisonEvidence {
 
 SideEvidence side_evidence(const Configuration& configuration);
 
-RunGlimpse glimpse(const AnalyzedRun& run);
+RunGlimpse glimpse(const path::Execution& execution, std::string gpu_name);
 
 }  // namespace assay::trace

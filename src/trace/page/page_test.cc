@@ -136,13 +136,14 @@ TEST(ComparisonPage, ManyComparisonsShowOneAtATime) {
 }
 
 TEST(StepTimeline, ShowsTheStepOfMedianLength) {
-  std::vector<RankAnalysis> ranks(1);
-  ranks[0].steps = {{.number = 3, .window = {0, 100}},
-                    {.number = 4, .window = {100, 150}},
-                    {.number = 5, .window = {150, 220}}};
-  EXPECT_EQ(typical_step(ranks), 5);
-  ranks[0].steps.clear();
-  EXPECT_EQ(typical_step(ranks), std::nullopt);
+  path::Execution execution;
+  execution.ranks.resize(1);
+  execution.ranks[0].own_steps = {{.number = 3, .window = {0, 100}},
+                                  {.number = 4, .window = {100, 150}},
+                                  {.number = 5, .window = {150, 220}}};
+  EXPECT_EQ(typical_step(execution), 5);
+  execution.ranks[0].own_steps.clear();
+  EXPECT_EQ(typical_step(execution), std::nullopt);
 }
 
 }  // namespace

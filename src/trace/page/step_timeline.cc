@@ -18,8 +18,10 @@ constexpr std::size_t kMostSpans = 6000;  // of one row
 constexpr std::size_t kMostNameCharacters = 160;
 constexpr double kFirstGapShare = 1e-4;  // of a step: less than a pixel
 
-const Step* find_step(const RankAnalysis& rank, std::int64_t number) {
-  for (const Step& step : rank.steps)
+const TimeScale kTime;  // executions are never of the compat mode
+
+const path::RankStep* find_step(const path::Rank& rank, std::int64_t number) {
+  for (const path::RankStep& step : rank.own_steps)
     if (step.number == number) return &step;
   return nullptr;
 }
@@ -69,33 +71,46 @@ void limit(std::vector<report::TimelineSpan>& spans, double length_us, Names& na
     spans = joined(spans, gap, names.number("several kernels"));
 }
 
+// Returns for each work whether the critical path runs through it.
+std::vector<bool> critical_works(const path::Execution& execution) {
+  std::vector<bool> critical(execution.works.size());
+  for (const path::Segment& segment : path::critical_path(execution)) {
+    const bool runs = segment.part == path::Part::kComputation ||
+                      segment.part == path::Part::kCommunication ||
+                      segment.part == path::Part::kCopy;
+    if (runs && segment.work != path::kNone) critical[segment.work] = true;
+  }
+  return critical;
+}
+
 class Builder {
  public:
-  Builder(std::span<const RankAnalysis> ranks, std::int64_t step, const OnOneClock& clock)
-      : ranks_(ranks), step_(step), clock_(clock) {}
+  Builder(const path::Execution& execution, std::int64_t step)
+      : execution_(execution), step_(step), critical_(critical_works(execution)) {}
 
   report::TimelineChart build() {
     chart_.axis = "ms since the first rank began the step";
     chart_.rows = {{"computation and copies", kComputationColor},
                    {"communication", kCommunicationColor}};
     find_window();
-    for (std::size_t i = 0; i < ranks_.size(); ++i) {
-      if (const Step* step = find_step(ranks_[i], step_)) add(i, step->window);
+    for (const path::Rank& rank : execution_.ranks) {
+      if (const path::RankStep* step = find_step(rank, step_)) add(rank, step->window);
     }
     chart_.names = names_.take();
     return std::move(chart_);
   }
 
  private:
+  static double shift_us(const path::Rank& rank) { return kTime.microseconds(rank.shift_ns); }
+
   void find_window() {
     bool is_first = true;
     double end_us = 0;
-    for (std::size_t i = 0; i < ranks_.size(); ++i) {
-      const RankAnalysis& rank = ranks_[i];
-      const Step* step = find_step(rank, step_);
+    for (const path::Rank& rank : execution_.ranks) {
+      const path::RankStep* step = find_step(rank, step_);
       if (step == nullptr) continue;
-      const double start = rank.time.microseconds(step->window.start) + clock_.shift_us[i];
-      const double end = rank.time.microseconds(step->window.end) + clock_.shift_us[i];
+      const double start = kTime.microseconds(step->window.start) + shift_us(rank);
+      const double end = kTime.microseconds(step->window.end) + shift_us(rank);
       start_us_ = is_first ? start : std::min(start_us_, start);
       end_us = is_first ? end : std::max(end_us, end);
       is_first = false;
@@ -103,20 +118,33 @@ class Builder {
     chart_.length_us = end_us - start_us_;
   }
 
-  void add(std::size_t position, const Interval& window) {
-    const RankAnalysis& rank = ranks_[position];
-    report::TimelineLane lane{.name = "rank " + std::to_string(rank.rank), .rows = {{}, {}}};
-    for (std::size_t i = 0; i < rank.gpu_intervals.size(); ++i) {
-      const Interval& interval = rank.gpu_intervals[i];
-      if (!rank.counted[i] || interval.start >= window.end || interval.end <= window.start)
-        continue;
-      const bool communicates = rank.gpu_work[i] == GpuWork::kCommunication;
+  // Returns the works of a rank that share time with `window`, in the order in which the trace has
+  // them.
+  [[nodiscard]] std::vector<path::WorkId> works_in(const path::Rank& rank,
+                                                   const Interval& window) const {
+    std::vector<path::WorkId> works;
+    for (path::WorkId w = rank.first; w < rank.last; ++w) {
+      const path::Work& work = execution_.works[w];
+      if (work.start_ns - rank.shift_ns < window.end && work.end_ns - rank.shift_ns > window.start)
+        works.push_back(w);
+    }
+    std::sort(works.begin(), works.end(), [&](path::WorkId a, path::WorkId b) {
+      return execution_.works[a].event < execution_.works[b].event;
+    });
+    return works;
+  }
+
+  void add(const path::Rank& rank, const Interval& window) {
+    report::TimelineLane lane{.name = "rank " + std::to_string(rank.number), .rows = {{}, {}}};
+    for (const path::WorkId w : works_in(rank, window)) {
+      const path::Work& work = execution_.works[w];
+      const bool communicates = work.kind == GpuWork::kCommunication;
+      const std::int64_t recorded_ns = work.start_ns - rank.shift_ns;
       lane.rows[communicates ? 1 : 0].push_back(
-          {.start_us =
-               rank.time.microseconds(interval.start) + clock_.shift_us[position] - start_us_,
-           .duration_us = rank.time.microseconds(interval.length()),
-           .name = names_.number(rank.trace->text(rank.trace->gpu_events[i].name)),
-           .is_critical = clock_.critical[position][i]});
+          {.start_us = kTime.microseconds(recorded_ns) + shift_us(rank) - start_us_,
+           .duration_us = kTime.microseconds(work.length_ns()),
+           .name = names_.number(execution_.kernels[work.kernel].name),
+           .is_critical = critical_[w]});
     }
     for (auto& spans : lane.rows) {
       std::sort(spans.begin(), spans.end(),
@@ -126,9 +154,9 @@ class Builder {
     chart_.lanes.push_back(std::move(lane));
   }
 
-  std::span<const RankAnalysis> ranks_;
+  const path::Execution& execution_;
   std::int64_t step_;
-  const OnOneClock& clock_;
+  std::vector<bool> critical_;
   double start_us_ = 0;
   Names names_;
   report::TimelineChart chart_;
@@ -136,11 +164,11 @@ class Builder {
 
 }  // namespace
 
-std::optional<std::int64_t> typical_step(std::span<const RankAnalysis> ranks) {
+std::optional<std::int64_t> typical_step(const path::Execution& execution) {
   std::map<std::int64_t, std::vector<double>> lengths;
-  for (const RankAnalysis& rank : ranks) {
-    for (const Step& step : rank.steps)
-      lengths[step.number].push_back(rank.time.milliseconds(step.window.length()));
+  for (const path::Rank& rank : execution.ranks) {
+    for (const path::RankStep& step : rank.own_steps)
+      lengths[step.number].push_back(kTime.milliseconds(step.window.length()));
   }
   if (lengths.empty()) return std::nullopt;
   std::vector<std::pair<double, std::int64_t>> means;
@@ -150,28 +178,8 @@ std::optional<std::int64_t> typical_step(std::span<const RankAnalysis> ranks) {
   return means[(means.size() - 1) / 2].second;
 }
 
-OnOneClock on_one_clock(std::span<const RankAnalysis> ranks) {
-  const path::Execution execution = path::execution_of(ranks);
-  OnOneClock clock;
-  for (std::size_t i = 0; i < ranks.size(); ++i) {
-    clock.shift_us.push_back(static_cast<double>(execution.ranks[i].shift_ns) / 1000);
-    clock.critical.emplace_back(ranks[i].gpu_intervals.size());
-  }
-  for (const path::Segment& segment : path::critical_path(execution)) {
-    const bool runs = segment.part == path::Part::kComputation ||
-                      segment.part == path::Part::kCommunication ||
-                      segment.part == path::Part::kCopy;
-    if (!runs || segment.work == path::kNone) continue;
-    const path::Work& work = execution.works[segment.work];
-    clock.critical[work.rank][work.event] = true;
-  }
-  return clock;
-}
-
-report::TimelineChart step_timeline(std::span<const RankAnalysis> ranks,
-                                    std::int64_t step,
-                                    const OnOneClock& clock) {
-  return Builder(ranks, step, clock).build();
+report::TimelineChart step_timeline(const path::Execution& execution, std::int64_t step) {
+  return Builder(execution, step).build();
 }
 
 }  // namespace assay::trace

@@ -3,17 +3,14 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <map>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
 
-#include "trace/call_tree.h"
 #include "trace/collectives/clock_offset.h"
 #include "trace/collectives/match.h"
-#include "trace/perf/kernel_category.h"
 
 namespace assay::trace::path {
 namespace {
@@ -42,9 +39,9 @@ std::vector<collectives::NodeOffset> rank_clocks(const collectives::Recording& r
   return offsets;
 }
 
-Communication communication_of(std::span<const RankAnalysis> ranks) {
+Communication communication_of(std::span<const collectives::RankRecording> ranks) {
   // Each rank is taken for a host of its own, so that each gets an offset.
-  Communication result{.recording = collectives::extract(ranks, 1)};
+  Communication result{.recording = collectives::join_ranks(ranks, 1)};
   const auto offsets = rank_clocks(result.recording);
   collectives::remove_offsets(result.recording, offsets);
   result.matching = collectives::match(result.recording);
@@ -57,69 +54,28 @@ Communication communication_of(std::span<const RankAnalysis> ranks) {
   return result;
 }
 
-// Numbers the kernels of a run. Texts are compared once for each rank and kernel.
+// Numbers the kernels of a run. Kernels of different ranks are one if they are the same code,
+// launch and message.
 class KernelTable {
  public:
   explicit KernelTable(std::vector<Kernel>& kernels) : kernels_(kernels) {}
 
-  void begin_rank(const RankAnalysis& rank) {
-    rank_ = &rank;
-    known_.clear();
-  }
-
   // `metadata` is that of a collective, or null.
-  std::uint32_t id_of(std::uint32_t event,
+  std::uint32_t id_of(const RankWorks::LocalKernel& local,
                       const collectives::Metadata* metadata,
                       const collectives::Catalog& catalog) {
-    const model::GpuEvent& gpu = rank_->trace->gpu_events[event];
-    const std::uint32_t message = metadata == nullptr ? 0 : 1 + metadata->signature;
-    const Key key{gpu.name, threads_in(gpu.grid), threads_in(gpu.block), message};
-    const auto [place, is_new] = known_.try_emplace(key, 0);
-    if (is_new) place->second = numbered(event, metadata, catalog);
-    return place->second;
-  }
-
- private:
-  using Key = std::array<std::uint32_t, 4>;
-
-  struct Hash {
-    std::size_t operator()(const Key& key) const {
-      std::size_t hash = 0;
-      for (const std::uint32_t part : key)
-        hash = hash * 0x9E3779B97F4A7C15ULL + part;
-      return hash ^ (hash >> 32);
-    }
-  };
-
-  static std::uint32_t threads_in(const std::array<std::uint32_t, 3>& dims) {
-    return dims[0] * dims[1] * dims[2];
-  }
-
-  static std::string message_of(const collectives::Metadata* metadata,
-                                const collectives::Catalog& catalog) {
-    if (metadata == nullptr) return "";
-    return fmt::format("{}, {}, {}", catalog.text(metadata->name), catalog.text(metadata->dtype),
-                       metadata->in_elements);
-  }
-
-  // Kernels of different ranks are one if they are the same code, launch and message.
-  std::uint32_t numbered(std::uint32_t event,
-                         const collectives::Metadata* metadata,
-                         const collectives::Catalog& catalog) {
-    const model::GpuEvent& gpu = rank_->trace->gpu_events[event];
-    const std::string name(rank_->trace->text(gpu.name));
+    const std::string message = message_of(metadata, catalog);
     const auto [place, is_new] =
-        numbers_.try_emplace(std::tuple(name, threads_in(gpu.grid), threads_in(gpu.block),
-                                        message_of(metadata, catalog)),
+        numbers_.try_emplace(std::tuple(local.name, local.blocks, local.threads, message),
                              static_cast<std::uint32_t>(kernels_.size()));
     if (!is_new) return place->second;
-    Kernel kernel{.name = name,
-                  .category = std::string(category_of(gpu, name)),
-                  .operator_name = operator_of(event),
-                  .blocks = threads_in(gpu.grid),
-                  .threads = threads_in(gpu.block),
+    Kernel kernel{.name = local.name,
+                  .category = local.category,
+                  .operator_name = local.operator_name,
+                  .blocks = local.blocks,
+                  .threads = local.threads,
                   .bytes = std::nan(""),
-                  .message = message_of(metadata, catalog)};
+                  .message = message};
     if (metadata != nullptr) {
       kernel.category = catalog.text(metadata->name);
       kernel.bytes = metadata->full_mib * kBytesPerMebibyte *
@@ -129,38 +85,33 @@ class KernelTable {
     return place->second;
   }
 
-  static std::string_view category_of(const model::GpuEvent& gpu, std::string_view name) {
-    if (gpu.kind == model::GpuEventKind::kMemcpy) return "memcpy";
-    if (gpu.kind == model::GpuEventKind::kMemset) return "memset";
-    return kernel_category(name);
-  }
-
-  [[nodiscard]] std::string operator_of(std::uint32_t event) const {
-    const CallTree& tree = rank_->tree;
-    const NodeId call = tree.launched_by.empty() ? kNoNode : tree.launched_by[event];
-    if (call == kNoNode) return "";
-    const NodeId launcher = launcher_of(*rank_->trace, tree, call);
-    if (!tree.is_cpu_op(launcher)) return "";
-    return std::string(rank_->trace->text(node_name(*rank_->trace, tree.nodes[launcher])));
+ private:
+  static std::string message_of(const collectives::Metadata* metadata,
+                                const collectives::Catalog& catalog) {
+    if (metadata == nullptr) return "";
+    return fmt::format("{}, {}, {}", catalog.text(metadata->name), catalog.text(metadata->dtype),
+                       metadata->in_elements);
   }
 
   std::vector<Kernel>& kernels_;
-  const RankAnalysis* rank_ = nullptr;
-  std::unordered_map<Key, std::uint32_t, Hash> known_;
   std::map<std::tuple<std::string, std::uint32_t, std::uint32_t, std::string>, std::uint32_t>
       numbers_;
 };
 
 class Builder {
  public:
-  explicit Builder(std::span<const RankAnalysis> analyses)
-      : communication_(communication_of(analyses)) {
+  Builder(std::vector<RankWorks> ranks, std::span<const collectives::RankRecording> communication)
+      : ranks_(std::move(ranks)), communication_(communication_of(communication)) {
     find_origin();
   }
 
   Execution build() {
     result_.origin_ns = origin_ns_;
-    for (std::size_t r = 0; r < communication_.recording.ranks.size(); ++r)
+    std::size_t works = 0;
+    for (const RankWorks& rank : ranks_)
+      works += rank.works.size();
+    result_.works.reserve(works);
+    for (std::size_t r = 0; r < ranks_.size(); ++r)
       add_rank(r);
     add_joins();
     add_steps();
@@ -174,66 +125,62 @@ class Builder {
 
   void find_origin() {
     origin_ns_ = std::numeric_limits<std::int64_t>::max();
-    for (std::size_t r = 0; r < communication_.recording.ranks.size(); ++r) {
-      const RankAnalysis& rank = *communication_.recording.ranks[r].analysis;
-      for (std::size_t i = 0; i < rank.gpu_intervals.size(); ++i)
-        if (rank.counted[i])
-          origin_ns_ = std::min(
-              origin_ns_, rank.gpu_intervals[i].start + clock_shift_ns(communication_.clocks[r]));
+    for (std::size_t r = 0; r < ranks_.size(); ++r) {
+      const std::int64_t shift_ns = clock_shift_ns(communication_.clocks[r]);
+      for (const Work& work : ranks_[r].works)
+        origin_ns_ = std::min(origin_ns_, work.start_ns + shift_ns);
     }
   }
 
   void add_rank(std::size_t r) {
-    const collectives::RankEvents& source = communication_.recording.ranks[r];
-    const RankAnalysis& rank = *source.analysis;
+    RankWorks& source = ranks_[r];
     Rank& own = result_.ranks.emplace_back();
-    own.number = rank.rank;
+    own.number = source.rank;
     own.clock = communication_.clocks[r];
     own.shift_ns = clock_shift_ns(own.clock) - origin_ns_;
+    own.own_steps = std::move(source.steps);
     own.first = static_cast<WorkId>(result_.works.size());
-    kernels_.begin_rank(rank);
     add_works(source, own.shift_ns);
     own.last = static_cast<WorkId>(result_.works.size());
     sort_works(own);
     link_lanes(own);
-    add_recorded_waits(rank);
+    add_recorded_waits(source);
     note_overlap(own);
   }
 
-  void add_works(const collectives::RankEvents& source, std::int64_t shift_ns) {
-    const RankAnalysis& rank = *source.analysis;
+  void add_works(RankWorks& source, std::int64_t shift_ns) {
     const auto rank_position = static_cast<std::uint16_t>(result_.ranks.size() - 1);
-    std::map<std::pair<std::int32_t, std::int32_t>, std::uint32_t> lanes;
-    std::uint32_t collective_event = 0;
-    works_of_events_.emplace_back(source.events.size(), kNone);
-    for (std::uint32_t i = 0; i < rank.gpu_intervals.size(); ++i) {
-      const bool communicates = rank.gpu_work[i] == GpuWork::kCommunication;
-      if (!rank.counted[i]) continue;
-      const model::GpuEvent& gpu = rank.trace->gpu_events[i];
-      const auto [lane, is_new] = lanes.try_emplace(
-          std::pair(gpu.device, gpu.stream), static_cast<std::uint32_t>(result_.lanes.size()));
-      if (is_new) result_.lanes.push_back({rank_position, gpu.device, gpu.stream});
-      const collectives::Metadata* metadata = nullptr;
-      Work work{.start_ns = rank.gpu_intervals[i].start + shift_ns,
-                .end_ns = rank.gpu_intervals[i].end + shift_ns,
-                .launched_ns = launch_time(rank, i, shift_ns),
-                .lane = lane->second,
-                .event = i,
-                .rank = rank_position,
-                .kind = rank.gpu_work[i]};
-      if (communicates) {
-        metadata = &communication_.recording.catalog[source.events[collective_event].metadata];
-        work.join = collective_event++;  // until the works are sorted
-      }
-      work.kernel = kernels_.id_of(i, metadata, communication_.recording.catalog);
+    const auto first_lane = static_cast<std::uint32_t>(result_.lanes.size());
+    for (const Lane& lane : source.lanes)
+      result_.lanes.push_back({rank_position, lane.device, lane.stream});
+    const std::vector<std::uint32_t> kernels = kernels_of(source);
+    works_of_events_.emplace_back(communication_.recording.ranks[rank_position].events.size(),
+                                  kNone);
+    for (Work work : source.works) {
+      work.start_ns += shift_ns;
+      work.end_ns += shift_ns;
+      if (work.launched_ns != kUnknownTime) work.launched_ns += shift_ns;
+      work.kernel = kernels[work.kernel];
+      work.lane += first_lane;
+      work.rank = rank_position;
       result_.works.push_back(work);
     }
+    source.works = {};
   }
 
-  static std::int64_t launch_time(const RankAnalysis& rank, std::uint32_t i, std::int64_t shift) {
-    const NodeId call = rank.tree.launched_by.empty() ? kNoNode : rank.tree.launched_by[i];
-    if (call == kNoNode || is_graph_replay(*rank.trace, rank.tree, call)) return kUnknownTime;
-    return node_start_ns(*rank.trace, rank.tree.nodes[call]) + shift;
+  // Returns the numbers of a rank's kernels in the result.
+  std::vector<std::uint32_t> kernels_of(const RankWorks& source) {
+    const collectives::Catalog& catalog = communication_.recording.catalog;
+    const collectives::RankEvents& events =
+        communication_.recording.ranks[result_.ranks.size() - 1];
+    std::vector<std::uint32_t> numbers;
+    for (const RankWorks::LocalKernel& kernel : source.kernels) {
+      const collectives::Metadata* metadata =
+          kernel.collective == kNone ? nullptr
+                                     : &catalog[events.events[kernel.collective].metadata];
+      numbers.push_back(kernels_.id_of(kernel, metadata, catalog));
+    }
+    return numbers;
   }
 
   void sort_works(const Rank& rank) {
@@ -258,25 +205,19 @@ class Builder {
 
   // A wait holds up what the host launches on the stream next, until what it had launched on the
   // other stream before the event was recorded.
-  void add_recorded_waits(const RankAnalysis& rank) {
-    if (rank.trace->stream_waits.empty()) return;
-    std::unordered_map<std::int64_t, std::int64_t> called;
-    for (const model::RuntimeCall& call : rank.trace->runtime_calls)
-      called[call.correlation] = call.start_ns + result_.ranks.back().shift_ns;
+  void add_recorded_waits(const RankWorks& source) {
+    if (source.waits.empty()) return;
+    const std::int64_t shift_ns = result_.ranks.back().shift_ns;
     const auto launched = launched_by_stream();
     std::vector<RecordedWait> waits;
-    for (const model::StreamWait& wait : rank.trace->stream_waits) {
-      const auto waiting = called.find(wait.correlation);
-      const auto recording = called.find(wait.record_correlation);
+    for (const RankWorks::Called& wait : source.waits) {
       const auto own = launched.find(wait.stream);
       const auto other = launched.find(wait.other_stream);
-      if (waiting == called.end() || recording == called.end() || own == launched.end() ||
-          other == launched.end() || wait.stream == wait.other_stream)
-        continue;
+      if (own == launched.end() || other == launched.end()) continue;
       const auto next = std::upper_bound(own->second.begin(), own->second.end(),
-                                         Launched{waiting->second, kNone});
+                                         Launched{wait.waiting_ns + shift_ns, kNone});
       const auto last = std::upper_bound(other->second.begin(), other->second.end(),
-                                         Launched{recording->second, kNone});
+                                         Launched{wait.recording_ns + shift_ns, kNone});
       if (next == own->second.end() || last == other->second.begin()) continue;
       const RecordedWait found{next->second, std::prev(last)->second};
       const bool holds = result_.works[found.work].start_ns >= result_.works[found.other].end_ns;
@@ -366,22 +307,21 @@ class Builder {
 
   [[nodiscard]] std::vector<std::int64_t> common_steps() const {
     std::map<std::int64_t, std::size_t> ranks_with;
-    for (const collectives::RankEvents& rank : communication_.recording.ranks)
-      for (const Step& step : rank.analysis->steps)
+    for (const Rank& rank : result_.ranks)
+      for (const RankStep& step : rank.own_steps)
         ++ranks_with[step.number];
     std::vector<std::int64_t> numbers;
-    for (const Step& step : communication_.recording.ranks.front().analysis->steps)
-      if (ranks_with[step.number] == communication_.recording.ranks.size())
-        numbers.push_back(step.number);
+    for (const RankStep& step : result_.ranks.front().own_steps)
+      if (ranks_with[step.number] == result_.ranks.size()) numbers.push_back(step.number);
     return numbers;
   }
 
   void add_step(std::int64_t number) {
     result_.steps.push_back({.number = number});
     for (std::size_t r = 0; r < result_.ranks.size(); ++r) {
-      const auto& steps = communication_.recording.ranks[r].analysis->steps;
+      const auto& steps = result_.ranks[r].own_steps;
       const auto own = std::find_if(steps.begin(), steps.end(),
-                                    [&](const Step& step) { return step.number == number; });
+                                    [&](const RankStep& step) { return step.number == number; });
       result_.ranks[r].step_start.push_back(own->window.start + result_.ranks[r].shift_ns);
       result_.ranks[r].step_end.push_back(own->window.end + result_.ranks[r].shift_ns);
     }
@@ -413,6 +353,7 @@ class Builder {
     result_.steps[s].end_ns = end / count;
   }
 
+  std::vector<RankWorks> ranks_;
   Communication communication_;
   std::int64_t origin_ns_ = 0;
   Execution result_;
@@ -422,9 +363,25 @@ class Builder {
 
 }  // namespace
 
-Execution execution_of(std::span<const RankAnalysis> ranks) {
+Execution execution_of(std::vector<RankWorks> ranks,
+                       std::span<const collectives::RankRecording> communication) {
   if (ranks.empty()) return {};
-  return Builder(ranks).build();
+  return Builder(std::move(ranks), communication).build();
+}
+
+Execution execution_of(std::span<const RankAnalysis> ranks) {
+  std::vector<const RankAnalysis*> by_rank;
+  for (const RankAnalysis& rank : ranks)
+    by_rank.push_back(&rank);
+  std::stable_sort(by_rank.begin(), by_rank.end(),
+                   [](const RankAnalysis* a, const RankAnalysis* b) { return a->rank < b->rank; });
+  std::vector<RankWorks> works;
+  std::vector<collectives::RankRecording> communication;
+  for (const RankAnalysis* rank : by_rank) {
+    communication.push_back(collectives::record_rank(*rank));
+    works.push_back(record_works(*rank, communication.back()));
+  }
+  return execution_of(std::move(works), communication);
 }
 
 }  // namespace assay::trace::path

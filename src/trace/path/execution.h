@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "trace/analysis.h"
+#include "trace/collectives/event.h"
 
 namespace assay::trace::path {
 
@@ -88,12 +89,19 @@ struct Clock {
   std::int64_t samples = 0;
 };
 
+// A step on one rank, at recorded times.
+struct RankStep {
+  std::int64_t number = 0;
+  Interval window;
+};
+
 struct Rank {
   int number = 0;
   WorkId first = 0;  // its works are [first, last)
   WorkId last = 0;
   Clock clock;
   std::int64_t shift_ns = 0;             // recorded time + shift_ns = time of this execution
+  std::vector<RankStep> own_steps;       // all, also those that other ranks lack
   std::vector<std::int64_t> step_start;  // for each of Execution::steps
   std::vector<std::int64_t> step_end;
 };
@@ -107,6 +115,39 @@ struct StepMark {
 
   [[nodiscard]] std::int64_t length_ns() const { return end_ns - start_ns; }
 };
+
+// The counted work of one rank, as it was recorded, so that its trace may be freed.
+struct RankWorks {
+  struct LocalKernel {
+    std::string name;
+    std::string category;
+    std::string operator_name;
+    std::uint32_t blocks = 0;
+    std::uint32_t threads = 0;
+    // Of a collective: the first of its events, a position in RankRecording::events.
+    std::uint32_t collective = kNone;
+  };
+
+  // A wait between streams, with the times of the calls that made it.
+  struct Called {
+    std::int64_t waiting_ns = 0;
+    std::int64_t recording_ns = 0;
+    std::int32_t stream = -1;
+    std::int32_t other_stream = -1;
+  };
+
+  int rank = 0;
+  // In the order of events, at recorded times. `kernel` and `lane` are positions below, `join` is
+  // one in RankRecording::events.
+  std::vector<Work> works;
+  std::vector<LocalKernel> kernels;  // in the order of first use
+  std::vector<Lane> lanes;
+  std::vector<RankStep> steps;  // by start
+  std::vector<Called> waits;
+};
+
+// `communication` is that of the same rank.
+RankWorks record_works(const RankAnalysis& rank, const collectives::RankRecording& communication);
 
 struct Execution {
   std::vector<Work> works;  // by rank, then start
@@ -129,5 +170,10 @@ struct Execution {
 // Takes the counted work of ranks of one run, which need not outlive the result. The ranks must not
 // be in compat mode.
 Execution execution_of(std::span<const RankAnalysis> ranks);
+
+// The same from what record_works() and collectives::record_rank() took of each rank, both sorted
+// by rank. Frees the works of a rank once they are in the result.
+Execution execution_of(std::vector<RankWorks> ranks,
+                       std::span<const collectives::RankRecording> communication);
 
 }  // namespace assay::trace::path

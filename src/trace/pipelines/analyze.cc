@@ -10,8 +10,8 @@
 #include "trace/compare/workbook_charts.h"
 #include "trace/page/evidence.h"
 #include "trace/pipelines/prepare.h"
+#include "trace/pipelines/reduce.h"
 #include "trace/run.h"
-#include "trace/sheet.h"
 
 namespace assay::trace {
 namespace {
@@ -22,14 +22,14 @@ void append(std::vector<fs::path>& to, std::vector<fs::path> from) {
   std::move(from.begin(), from.end(), std::back_inserter(to));
 }
 
-core::Status add_individual_reports(const AnalyzedRun& run,
+core::Status add_individual_reports(const ReducedRun& run,
                                     const AnalyzeRequest& request,
                                     const fs::path& folder,
                                     CommandResult& result) {
   append(result.written,
          ASSAY_TRY(write_individual_reports(run, request, folder / kIndividualFolder)));
   // The ranks of this configuration side by side.
-  model::Book ranks = timeline_summary(timeline_reports(run), request.options.compat);
+  model::Book ranks = timeline_summary(run.timelines, request.options.compat);
   if (request.options.compat == Compat::kNone) add_charts(ranks);
   append(result.written,
          ASSAY_TRY(write_book(ranks, folder / "comparison_report", request.output)));
@@ -37,7 +37,7 @@ core::Status add_individual_reports(const AnalyzedRun& run,
   return {};
 }
 
-core::Status add_collective_report(const AnalyzedRun& run,
+core::Status add_collective_report(const ReducedRun& run,
                                    const AnalyzeRequest& request,
                                    const fs::path& folder,
                                    CommandResult& result) {
@@ -52,19 +52,15 @@ core::Status add_collective_report(const AnalyzedRun& run,
 }
 
 // Writes further copies of the workbooks under the names that the public tool's scripts look for.
-core::Status add_legacy_names(const AnalyzedRun& run,
+core::Status add_legacy_names(const ReducedRun& run,
                               const AnalyzeRequest& request,
                               const fs::path& folder,
                               CommandResult& result) {
-  for (const RankAnalysis& rank : run.ranks) {
-    const fs::path path = folder / kIndividualFolder / fmt::format("perf_rank{}.xlsx", rank.rank);
-    ASSAY_TRY(report::write_xlsx(individual_report(rank), path));
-    result.written.push_back(path);
-  }
+  append(result.written, ASSAY_TRY(write_individual_reports(
+                             run, request, folder / kIndividualFolder, ReportNames::kLegacy)));
   const fs::path summary = folder / kCollectiveFolder / "gpu_timeline_summary_mean.xlsx";
   ASSAY_TRY(core::make_directories(summary.parent_path()));
-  ASSAY_TRY(
-      report::write_xlsx(timeline_summary(timeline_reports(run), request.options.compat), summary));
+  ASSAY_TRY(report::write_xlsx(timeline_summary(run.timelines, request.options.compat), summary));
   result.written.push_back(summary);
   return {};
 }
@@ -86,22 +82,31 @@ core::Result<CommandResult> analyze_run(const AnalyzeRequest& request,
                                         bool is_first,
                                         core::Progress& progress) {
   const fs::path inputs[] = {run_folder.path};
-  const AnalyzedRun run = ASSAY_TRY(analyze_files(inputs, request, progress));
+  const bool individual = request.parts != Parts::kCollective;
+  const bool shows_step = request.glimpse == Glimpse::kOfFirstRun && is_first;
+  const Keep keep{.individual = individual,
+                  .timelines = individual,
+                  .overview = individual,
+                  .communication = request.parts != Parts::kIndividual,
+                  .works = shows_step};
+  ReducedRun run = ASSAY_TRY(reduce_files(inputs, request, keep, progress));
   const fs::path folder = output_folder(request, run_folder);
   const core::FileLock lock = ASSAY_TRY(make_folder(request, folder));
   CommandResult result;
   result.warnings = run.warnings();
   result.incomplete = run.lost_ranks;
-  if (request.glimpse == Glimpse::kOfFirstRun && is_first)
-    result.glimpse = std::make_shared<RunGlimpse>(glimpse(run));
-  if (request.parts != Parts::kCollective) {
+  if (shows_step) {
+    const path::Execution execution = path::execution_of(std::move(run.works), run.communication);
+    result.glimpse = std::make_shared<RunGlimpse>(glimpse(execution, run.gpu_name()));
+  }
+  if (individual) {
     ASSAY_TRY(add_individual_reports(run, request, folder, result));
   }
   if (request.parts != Parts::kIndividual) {
     ASSAY_TRY(add_collective_report(run, request, folder, result));
   }
   const bool legacy = request.names == FileNames::kAlsoLegacy;
-  if (legacy && request.parts != Parts::kCollective) {
+  if (legacy && individual) {
     ASSAY_TRY(add_legacy_names(run, request, folder, result));
   }
   return result;

@@ -1,13 +1,14 @@
 #include "core/files.h"
-#include "trace/collectives/report.h"
 #include "trace/pipelines/prepare.h"
+#include "trace/pipelines/reduce.h"
 
 namespace assay::trace {
 
 core::Result<CommandResult> run_collectives(const CollectivesRequest& request,
                                             core::Progress& progress) {
   const std::filesystem::path inputs[] = {request.folder};
-  const AnalyzedRun run = ASSAY_TRY(analyze_files(inputs, request, progress));
+  const Keep keep{.communication = true};
+  const ReducedRun run = ASSAY_TRY(reduce_files(inputs, request, keep, progress));
   CollectiveBook collectives = collective_book(run, request.gpus_per_node);
   CommandResult result;
   result.summary = {"Collectives", {std::move(collectives.overview)}};

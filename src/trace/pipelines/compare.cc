@@ -15,6 +15,7 @@
 #include "trace/page/evidence.h"
 #include "trace/pipelines/configuration_reader.h"
 #include "trace/pipelines/prepare.h"
+#include "trace/pipelines/reduce.h"
 #include "trace/run.h"
 
 namespace assay::trace {
@@ -39,13 +40,20 @@ core::Result<Configuration> load_run(const fs::path& path,
     run = ASSAY_TRY(read_configuration(path, request.parts, request.options.compat));
   } else {
     const fs::path inputs[] = {path};
-    const AnalyzedRun analyzed = ASSAY_TRY(analyze_files(inputs, request, progress));
-    run = configuration_of(analyzed, request.parts, request.gpus_per_node);
-    if (!first && request.options.compat == Compat::kNone) first = glimpse(analyzed);
-    if (request.final_report && request.options.compat == Compat::kNone)
-      run.executions = {
-          std::make_shared<const path::Execution>(path::execution_of(analyzed.ranks))};
-    warnings.merge(analyzed.warnings());
+    const bool shows_step = !first && request.options.compat == Compat::kNone;
+    const bool attributes = request.final_report && request.options.compat == Compat::kNone;
+    const Keep keep{.timelines = request.parts != Parts::kCollective,
+                    .communication = request.parts != Parts::kIndividual,
+                    .works = shows_step || attributes};
+    ReducedRun reduced = ASSAY_TRY(reduce_files(inputs, request, keep, progress));
+    warnings.merge(reduced.warnings());
+    run = configuration_of(reduced, request.parts, request.gpus_per_node);
+    if (keep.works) {
+      const auto execution = std::make_shared<const path::Execution>(
+          path::execution_of(std::move(reduced.works), reduced.communication));
+      if (shows_step) first = glimpse(*execution, reduced.gpu_name());
+      if (attributes) run.executions = {execution};
+    }
   }
   if (request.options.compat != Compat::kNone) return run;
   if (auto facts = read_environment(path, warnings))

@@ -9,6 +9,7 @@
 #include "core/files.h"
 #include "report/book.h"
 #include "trace/compare/combine.h"
+#include "trace/pipelines/prepare.h"
 #include "trace/sheets/steps_table.h"
 
 namespace assay::trace {
@@ -105,12 +106,12 @@ fs::path own_folder(const fs::path& path) {
 
 }  // namespace
 
-Configuration configuration_of(const AnalyzedRun& run,
+Configuration configuration_of(const ReducedRun& run,
                                Parts parts,
                                std::optional<int> gpus_per_node) {
   Configuration configuration;
   if (parts != Parts::kCollective) {
-    configuration.ranks = timeline_reports(run);
+    configuration.ranks = run.timelines;
     configuration.left_out = left_out_of(configuration.ranks);
   }
   if (parts != Parts::kIndividual)

@@ -11,13 +11,13 @@
 #include "model/facts.h"
 #include "model/warnings.h"
 #include "trace/compare/configuration.h"
-#include "trace/pipelines/prepare.h"
+#include "trace/pipelines/reduce.h"
 
 namespace assay::trace {
 
 // Returns a single run with only the tables that a comparison reads. `gpus_per_node` as in
 // collective_book().
-Configuration configuration_of(const AnalyzedRun& run,
+Configuration configuration_of(const ReducedRun& run,
                                Parts parts,
                                std::optional<int> gpus_per_node = std::nullopt);
 

@@ -1,13 +1,15 @@
 #include "core/files.h"
 #include "trace/path/report.h"
 #include "trace/pipelines/prepare.h"
+#include "trace/pipelines/reduce.h"
 
 namespace assay::trace {
 
 core::Result<CommandResult> run_path(const PathRequest& request, core::Progress& progress) {
   const std::filesystem::path inputs[] = {request.folder};
-  const AnalyzedRun run = ASSAY_TRY(analyze_files(inputs, request, progress));
-  const path::Execution execution = path::execution_of(run.ranks);
+  const Keep keep{.works = true};
+  ReducedRun run = ASSAY_TRY(reduce_files(inputs, request, keep, progress));
+  const path::Execution execution = path::execution_of(std::move(run.works), run.communication);
   const auto critical = path::critical_path(execution);
   model::Book book = path::path_report(execution, critical);
   CommandResult result;

@@ -1,23 +1,23 @@
 #include "core/files.h"
-#include "trace/pipelines/prepare.h"
-#include "trace/sheet.h"
+#include "trace/pipelines/reduce.h"
 
 namespace assay::trace {
 namespace {
 
-core::Result<CommandResult> single_book(const AnalyzedRun& run) {
+core::Result<CommandResult> single_book(ReducedRun& run) {
   if (run.ranks.size() != 1) {
     return core::Error{"'-o -' writes one report: give one trace, or a folder to write to"};
   }
   CommandResult result;
-  result.book = individual_report(run.ranks.front());
+  result.book = std::move(run.individual.front());
   return result;
 }
 
 }  // namespace
 
 core::Result<CommandResult> run_report(const ReportRequest& request, core::Progress& progress) {
-  const AnalyzedRun run = ASSAY_TRY(analyze_files(request.inputs, request, progress));
+  const Keep keep{.individual = true, .overview = true};
+  ReducedRun run = ASSAY_TRY(reduce_files(request.inputs, request, keep, progress));
   CommandResult result;
   if (request.output.kind == Output::Kind::kBook) {
     result = ASSAY_TRY(single_book(run));

@@ -8,7 +8,8 @@ namespace {
 
 std::vector<model::Table> build_coll_analysis(const RankAnalysis& rank) {
   if (hides_operators(rank)) return {};
-  const collectives::Study study = collectives::study_collectives(std::span(&rank, 1));
+  const collectives::Study study =
+      collectives::study_collectives(collectives::extract(std::span(&rank, 1)));
   model::Table table = collectives::rank_summary(
       study, "coll_analysis", collectives::NodeColumns::kHide,
       study.is_compat() ? collectives::RankLabel::kZero : collectives::RankLabel::kReal);

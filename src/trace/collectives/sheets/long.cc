@@ -82,7 +82,7 @@ std::vector<model::Table> build_long(const Study& study) {
         {{"node_id"}, [](const LongRow& row) { return std::int64_t{row.rank->node}; }});
     fields.push_back(columns.node_span());
   }
-  return {make_table("nccl_long", "Every communication kernel of every rank", fields, rows)};
+  return single(make_table("nccl_long", "Every communication kernel of every rank", fields, rows));
 }
 
 const CollectiveSheet kLong{"long", 500, build_long};

@@ -35,10 +35,9 @@ std::vector<model::Table> build_straggler_summary(const Study& study) {
        [cell](const Straggler& row) { return cell(row.total_duration_us); }},
   };
   if (!study.is_compat()) {
-    fields.push_back(
-        {{"overlap with computation (%)", "%", Better::kHigher,
-          "share of the rank's communication time during which it also computes"},
-         [](const Straggler& row) { return real(overlap_percent(*row.rank->analysis)); }});
+    fields.push_back({{"overlap with computation (%)", "%", Better::kHigher,
+                       "share of the rank's communication time during which it also computes"},
+                      [](const Straggler& row) { return real(row.rank->overlap_percent); }});
   }
   if (study.recording.ranks_per_node > 0) {
     fields.push_back(

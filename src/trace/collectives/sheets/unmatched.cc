@@ -83,9 +83,9 @@ std::vector<model::Table> build_unmatched_collectives(const Study& study) {
       {{"dur", "us"}, [event](const Unmatched& row) { return event(row).duration_us; }},
       {{"reason"}, [&study](const Unmatched& row) { return unmatched_reason(study, row); }},
   };
-  return {make_table("unmatched_collectives",
-                     "Collectives without a counterpart on each rank of their group", fields,
-                     study.matching.unmatched)};
+  return single(make_table("unmatched_collectives",
+                           "Collectives without a counterpart on each rank of their group", fields,
+                           study.matching.unmatched));
 }
 
 const CollectiveSheet kUnmatchedCollectives{"unmatched_collectives", 900,

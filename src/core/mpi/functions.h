@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace assay::collect::mpi {
+namespace assay::core::mpi {
 
 enum class Element : std::int32_t { kByte, kInt8, kFloat32 };
 
@@ -26,6 +26,12 @@ struct Functions {
   int (*all_gather)(const void* in, void* out, std::size_t count, Element element, int ranks);
   int (*reduce_scatter)(const void* in, void* out, std::size_t count, Element element, int ranks);
   int (*all_to_all)(const void* in, void* out, std::size_t count, Element element, int ranks);
+  // Sends to one rank, or takes from one rank what it sent with this tag. Both return when the data
+  // are on their way, and until then use the processor. `arrived` tells whether there is something
+  // to take, without waiting.
+  int (*send)(const void* data, std::size_t bytes, int to, int tag);
+  int (*receive)(void* data, std::size_t bytes, int from, int tag);
+  int (*arrived)(int from, int tag, int* yes);
   // Sends to the next rank and receives from the previous one.
   int (*shift)(const void* in, void* out, std::size_t count, Element element, int ranks);
 };
@@ -33,4 +39,4 @@ struct Functions {
 inline constexpr const char* kLibrary = "libassay_mpi.so";
 inline constexpr const char* kSymbol = "assay_mpi_functions";  // const Functions* ()
 
-}  // namespace assay::collect::mpi
+}  // namespace assay::core::mpi

@@ -1,4 +1,4 @@
-// libassay_mpi.so: implements collect/mpi/functions.h with the MPI that it was built with.
+// libassay_mpi.so: implements core/mpi/functions.h with the MPI that it was built with.
 #include <mpi.h>
 
 #include <algorithm>
@@ -6,9 +6,9 @@
 #include <map>
 #include <string>
 
-#include "collect/mpi/functions.h"
+#include "core/mpi/functions.h"
 
-namespace assay::collect::mpi {
+namespace assay::core::mpi {
 namespace {
 
 int g_rank = 0;
@@ -113,6 +113,19 @@ int all_to_all(const void* in, void* out, std::size_t count, Element element, in
   return MPI_Alltoall(in, part, type, out, part, type, group_of(ranks));
 }
 
+int send(const void* data, std::size_t bytes, int to, int tag) {
+  return MPI_Send(data, static_cast<int>(bytes), MPI_BYTE, to, tag, MPI_COMM_WORLD);
+}
+
+int receive(void* data, std::size_t bytes, int from, int tag) {
+  return MPI_Recv(data, static_cast<int>(bytes), MPI_BYTE, from, tag, MPI_COMM_WORLD,
+                  MPI_STATUS_IGNORE);
+}
+
+int arrived(int from, int tag, int* yes) {
+  return MPI_Iprobe(from, tag, MPI_COMM_WORLD, yes, MPI_STATUS_IGNORE);
+}
+
 int shift(const void* in, void* out, std::size_t count, Element element, int ranks) {
   const MPI_Datatype type = type_of(element);
   const int whole = static_cast<int>(count);
@@ -120,14 +133,14 @@ int shift(const void* in, void* out, std::size_t count, Element element, int ran
                       (g_rank + ranks - 1) % ranks, 0, group_of(ranks), MPI_STATUS_IGNORE);
 }
 
-constexpr Functions kFunctions = {start,      stop,           local_rank, error_text,
-                                  broadcast,  gather,         barrier,    all_reduce,
-                                  all_gather, reduce_scatter, all_to_all, shift};
+constexpr Functions kFunctions = {start,      stop,    local_rank, error_text, broadcast,
+                                  gather,     barrier, all_reduce, all_gather, reduce_scatter,
+                                  all_to_all, send,    receive,    arrived,    shift};
 
 }  // namespace
-}  // namespace assay::collect::mpi
+}  // namespace assay::core::mpi
 
-extern "C" __attribute__((visibility("default"))) const assay::collect::mpi::Functions*
+extern "C" __attribute__((visibility("default"))) const assay::core::mpi::Functions*
 assay_mpi_functions() {
-  return &assay::collect::mpi::kFunctions;
+  return &assay::core::mpi::kFunctions;
 }

@@ -1,0 +1,68 @@
+// What the reports need of a rank once its trace is freed: its part of the result.
+//
+//   files → trace → RankAnalysis → RankPart ─┐ (one rank after the other, the trace is freed)
+//                                            ├→ ReducedRun → reports of all ranks
+//                              RankPart ─────┘
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/result.h"
+#include "model/table.h"
+#include "model/warnings.h"
+#include "trace/analysis.h"
+#include "trace/collectives/event.h"
+#include "trace/path/execution.h"
+
+namespace assay::trace {
+
+// What a run is checked by.
+struct RankFacts {
+  int rank = 0;
+  std::string path = {};
+  std::string gpu_name = {};
+  int world_size = 0;  // 0: the trace does not say
+  bool truncated = false;
+  bool counts_anything = false;  // false: it has no GPU work that counts
+  std::int64_t leaked_kernels = 0;
+  std::int64_t outside_kernels = 0;
+  // Of the trace and its analysis; those of the trace alone where nothing counts.
+  model::Warnings warnings = {};
+};
+
+RankFacts facts_of(const RankAnalysis& rank);
+
+// Which parts of a rank a command needs; what it does not need costs nothing.
+struct Keep {
+  bool individual = false;     // the individual report
+  bool timelines = false;      // what a comparison reads
+  bool overview = false;       // what the terminal shows
+  bool communication = false;  // the report of the communication between ranks
+  bool works = false;          // what ran when: the critical path; never in compat mode
+};
+
+struct RankPart {
+  RankFacts facts;
+  model::Book individual = {};
+  model::Book timelines = {};              // gpu_timeline, gpu_timeline_steps, steps, excluded_work
+  std::vector<model::Cell> overview = {};  // a row of timeline_overview()
+  std::optional<collectives::RankRecording> communication = std::nullopt;
+  std::optional<path::RankWorks> works = std::nullopt;
+};
+
+RankPart part_of(const RankAnalysis& rank, const Keep& keep);
+
+// Fails when no rank has GPU work to count.
+core::Status check_gpu_work(std::span<const RankFacts> ranks);
+
+// Adds a warning for the ranks between 0 and the world size that are not among these.
+void warn_of_missing_ranks(std::span<const RankFacts> ranks, model::Warnings& warnings);
+
+// Warns of the ranks that have no GPU work to count though others have, and says what is then wrong
+// with all that is written; "" for nothing. Figures that are all zero look like measurements.
+std::string describe_lost_ranks(std::span<const RankFacts> ranks, model::Warnings& warnings);
+
+}  // namespace assay::trace

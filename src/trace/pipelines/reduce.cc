@@ -1,0 +1,155 @@
+#include "trace/pipelines/reduce.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/interrupt.h"
+#include "core/parallel.h"
+#include "trace/collectives/report.h"
+#include "trace/pipelines/prepare.h"
+#include "trace/pipelines/share.h"
+#include "trace/pipelines/spread.h"
+#include "trace/run.h"
+#include "trace/sheet.h"
+
+namespace assay::trace {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct ReadRank {
+  RankPart part;
+  int reader = 0;
+};
+
+core::Result<std::vector<ReadRank>> sorted_by_rank(ReadParts read,
+                                                   const core::ProcessGroup* processes) {
+  std::vector<ReadRank> parts;
+  for (std::size_t i = 0; i < read.size(); ++i) {
+    if (read[i])
+      parts.push_back({ASSAY_TRY(std::move(*read[i])), processes ? reader_of(i, *processes) : 0});
+  }
+  std::stable_sort(parts.begin(), parts.end(), [](const ReadRank& a, const ReadRank& b) {
+    return a.part.facts.rank < b.part.facts.rank;
+  });
+  std::vector<RankOfFile> ranks;
+  for (const ReadRank& read_rank : parts)
+    ranks.push_back({read_rank.part.facts.rank, read_rank.part.facts.path});
+  ASSAY_TRY(check_ranks_differ(ranks));
+  return parts;
+}
+
+void add(ReadRank read, const Keep& keep, ReducedRun& run) {
+  RankPart& part = read.part;
+  const int rank = part.facts.rank;
+  run.readers.push_back(read.reader);
+  run.ranks.push_back(std::move(part.facts));
+  if (keep.individual) run.individual.push_back(std::move(part.individual));
+  if (keep.timelines) run.timelines.push_back({rank, std::move(part.timelines)});
+  if (keep.overview) run.overview.push_back(std::move(part.overview));
+  if (part.communication) run.communication.push_back(std::move(*part.communication));
+  if (part.works) run.works.push_back(std::move(*part.works));
+}
+
+core::Result<ReducedRun> checked(std::vector<ReadRank> parts,
+                                 const InputFiles& inputs,
+                                 Compat compat,
+                                 const Keep& keep) {
+  ReducedRun run{.compat = compat};
+  run.run_warnings = inputs.warnings;
+  std::vector<RankFacts> facts;
+  for (const ReadRank& read : parts)
+    facts.push_back(read.part.facts);
+  if (inputs.has_folder) warn_of_missing_ranks(facts, run.run_warnings);
+  if (compat == Compat::kNone) {
+    ASSAY_TRY(check_gpu_work(facts));
+    run.lost_ranks = describe_lost_ranks(facts, run.run_warnings);
+    std::erase_if(parts, [](const ReadRank& read) { return !read.part.facts.counts_anything; });
+  }
+  for (ReadRank& read : parts)
+    add(std::move(read), keep, run);
+  return run;
+}
+
+}  // namespace
+
+model::Warnings ReducedRun::warnings() const {
+  model::Warnings all = run_warnings;
+  for (const RankFacts& rank : ranks)
+    all.merge(rank.warnings);
+  return all;
+}
+
+std::string ReducedRun::gpu_name() const {
+  for (const RankFacts& rank : ranks)
+    if (!rank.gpu_name.empty()) return rank.gpu_name;
+  return "";
+}
+
+core::Result<ReducedRun> reduce_files(std::span<const fs::path> inputs,
+                                      const Request& request,
+                                      const Keep& keep,
+                                      core::Progress& progress) {
+  const Options options = ASSAY_TRY(complete_options(request));
+  const InputFiles found = ASSAY_TRY(find_input_files(inputs));
+  ASSAY_TRY(check_heads(found.files));
+  core::ProcessGroup* processes = request.processes;
+  if (processes != nullptr) ASSAY_TRY(send_shares(found.files, keep, *processes));
+  ReadParts parts(found.files.size());
+  const std::vector<std::size_t> share = share_of(found.files.size(), processes);
+  read_share(found.files, share, {options, keep, threads_of(request)}, progress, parts);
+  ASSAY_TRY(core::check_interrupt());
+  if (processes != nullptr) ASSAY_TRY(receive_parts(*processes, share, parts));
+  return checked(ASSAY_TRY(sorted_by_rank(std::move(parts), processes)), found, options.compat,
+                 keep);
+}
+
+core::Result<std::vector<fs::path>> write_individual_reports(const ReducedRun& run,
+                                                             const Request& request,
+                                                             const fs::path& folder,
+                                                             ReportNames names) {
+  core::ProcessGroup* processes = request.processes;
+  if (processes != nullptr) ASSAY_TRY(send_writing(run, folder, names, *processes));
+  WrittenReports results(run.ranks.size(), std::vector<fs::path>{});
+  core::parallel_for(run.ranks.size(), threads_of(request), [&](std::size_t i) {
+    if (run.readers[i] == 0)
+      results[i] =
+          write_individual_report(run.individual[i], run.ranks[i].rank, request, folder, names);
+  });
+  if (processes != nullptr) ASSAY_TRY(receive_written(run, *processes, results));
+  std::vector<fs::path> written;
+  for (auto& result : results) {
+    for (fs::path& path : ASSAY_TRY(std::move(result)))
+      written.push_back(std::move(path));
+  }
+  return written;
+}
+
+CollectiveBook collective_book(const ReducedRun& run, std::optional<int> gpus_per_node) {
+  CollectiveReport report = collective_report(run.communication, gpus_per_node);
+  CollectiveBook result{std::move(report.book), std::move(report.overview), run.warnings()};
+  result.warnings.merge(report.warnings);
+  const bool right = !run.ranks.empty() && run.compat == Compat::kNone;
+  if (right) result.book.tables.push_back(warnings_table(result.warnings));
+  return result;
+}
+
+model::Table timeline_overview(const ReducedRun& run) {
+  model::Table table{"gpu_timeline",
+                     "GPU time of the profiled steps; exp.: not hidden behind other work",
+                     {{"rank"},
+                      {"steps"},
+                      {"total ms", "ms"},
+                      {"compute ms", "ms"},
+                      {"exp. comm ms", "ms"},
+                      {"exp. copy ms", "ms"},
+                      {"idle ms", "ms"},
+                      {"comm ms", "ms"},
+                      {"copy ms", "ms"},
+                      {"leaked kernels"}}};
+  for (const std::vector<model::Cell>& row : run.overview)
+    table.add_row(row);
+  return table;
+}
+
+}  // namespace assay::trace
