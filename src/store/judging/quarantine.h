@@ -39,8 +39,8 @@ std::vector<Quarantined> impossible_families(const WorkRows& rows,
                                              const Rooflines& rooflines,
                                              std::span<const SiblingTable> siblings = {});
 
-// Both of the above: what callers leave out with without_families(). Without siblings it takes about
-// a millisecond for a table that is mapped and was not read yet.
+// Both of the above: what callers leave out with without_families(). Without siblings it takes
+// about a millisecond for a table that is mapped and was not read yet.
 std::vector<Quarantined> quarantined_families(const WorkRows& rows,
                                               const Rooflines& rooflines,
                                               std::span<const SiblingTable> siblings = {});

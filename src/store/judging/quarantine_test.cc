@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "model/warnings.h"
 #include "store/database/store_test_util.h"
@@ -214,6 +215,41 @@ TEST_P(PublicProducts, OnlyThoseOfTheHostAreQuarantined) {
                                    std::pair("vllm 0.24.0 fp8_block", "vllm 0.19.0")));
   EXPECT_THAT(quarantined_products(GetParam(), "h100_sxm"),
               UnorderedElementsAre(std::pair("vllm 0.24.0 fp8_block", "vllm 0.19.0")));
+}
+
+// The least time of prompts without a window in ms, by the products of the lower triangle alone.
+Rooflines prompt_rooflines(const Peaks& peaks) {
+  Rooflines rooflines;
+  rooflines.bound = [peaks](const std::vector<model::PerfField>& exact,
+                            const std::vector<std::string>& sizes) -> Roofline {
+    for (const model::PerfField& field : exact) {
+      if (field.column == "window_size" && field.value != model::PerfValue(std::int64_t{0}))
+        return nullptr;
+    }
+    const auto place = [&](const char* name) {
+      return static_cast<std::size_t>(std::find(sizes.begin(), sizes.end(), name) - sizes.begin());
+    };
+    return [=, batch = place("batch_size"), isl = place("isl"), heads = place("num_heads"),
+            dim = place("head_dim")](std::span<const double> size) {
+      const double flops = 2 * size[batch] * size[isl] * size[isl] * size[heads] * size[dim];
+      return peaks.roofline_ms(0, flops, "bfloat16", 0);
+    };
+  };
+  return rooflines;
+}
+
+TEST_P(PublicProducts, PromptsBeyondThePeakAreQuarantined) {
+  const PublicTree tree = PublicTree::open(GetParam(), "h200_sxm").value();
+  std::set<std::string> found;
+  for (const TreeSource& source : tree.sources("vllm", "", "context_attention").value()) {
+    if (source.backend != "vllm") continue;
+    model::Warnings warnings;
+    const PerfFile file = read_perf_file(source.file, warnings).value();
+    const WorkRows rows = make_work_rows(file.table, file.rows).value();
+    if (!impossible_families(rows, prompt_rooflines(tree.facts().peaks)).empty())
+      found.insert(source.version);
+  }
+  EXPECT_THAT(found, ElementsAre("0.19.0"));
 }
 
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(PublicProducts);
