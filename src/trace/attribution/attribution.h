@@ -51,8 +51,8 @@ struct Attribution {
 
 using Executions = std::span<const path::Execution* const>;
 
-// Returns which steps of a run count, by their lengths in milliseconds.
-using ChooseSteps = std::function<std::vector<bool>(std::span<const double>)>;
+// Returns which steps of a run count.
+using ChooseSteps = std::function<std::vector<bool>(const path::Execution&)>;
 
 // `clock_ratio` is a's clock over b's, where both are known. Without `choose`, all steps count.
 // Fails when the sides cannot be set side by side; the message says why, as in "they have different

@@ -336,8 +336,8 @@ TEST(Attribution, StepsThatDoNotCountExplainNothing) {
   const path::Execution execution_b = execution_of(b);
   const path::Execution* const side_a[] = {&execution_a};
   const path::Execution* const side_b[] = {&execution_b};
-  const auto all_but_second = [](std::span<const double> lengths) {
-    std::vector<bool> counts(lengths.size(), true);
+  const auto all_but_second = [](const path::Execution& execution) {
+    std::vector<bool> counts(execution.steps.size(), true);
     counts[1] = false;
     return counts;
   };
@@ -347,6 +347,35 @@ TEST(Attribution, StepsThatDoNotCountExplainNothing) {
   EXPECT_LT(part(attribute(side_a, side_b).value(), Cause::kBandwidth) /
                 attribute(side_a, side_b).value().total_ms(),
             0.5);
+}
+
+// The first step of a and the last ones of b are odd, so that the counted steps lie at different
+// places of their runs.
+TEST(Attribution, CountedStepsMeetWhereverTheyLie) {
+  Program b;
+  b.reduce_us = 600;
+  const path::Execution execution_a = execution_of({});
+  const path::Execution execution_b = execution_of(b);
+  const path::Execution* const side_a[] = {&execution_a};
+  const path::Execution* const side_b[] = {&execution_b};
+  const auto odd = [&](const path::Execution& execution) {
+    std::vector<bool> counts(execution.steps.size(), false);
+    const std::size_t first = &execution == &execution_a ? 2 : 0;
+    counts[first] = counts[first + 1] = true;
+    return counts;
+  };
+  const Attribution attribution = attribute(side_a, side_b, std::nullopt, odd).value();
+  expect_planted(attribution, {Cause::kBandwidth});
+  EXPECT_NEAR(attribution.total_ms(), 0.3, 0.01);
+}
+
+// Without its wait for the next step, which is longer in b, the last step would be too short.
+TEST(Attribution, TheLastStepIsAPeriodToo) {
+  Program b;
+  b.host_us = 700;
+  const Attribution attribution = attribution_of({}, b);
+  expect_planted(attribution, {Cause::kHost});
+  EXPECT_NEAR(attribution.total_ms(), 0.6, 0.03);
 }
 
 TEST(AttributionTable, PartsAddUpToItsTotal) {

@@ -224,7 +224,7 @@ class Divider {
     const Work& work = graph_.work(node, side);
     if (ready_ns == path::kUnknownTime) {
       // The rank's first work: how much later than others it begins was decided before.
-      pieces.host_ns = work.start_ns - execution(side).steps.front().start_ns;
+      pieces.host_ns = work.start_ns - execution(side).steps[graph_.first_step[side]].start_ns;
       return;
     }
     const std::int64_t pause_ns = work.start_ns - ready_ns;

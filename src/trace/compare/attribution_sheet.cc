@@ -1,11 +1,12 @@
 #include "trace/compare/attribution_sheet.h"
 
 #include <algorithm>
-#include <span>
+#include <map>
+#include <utility>
 #include <vector>
 
 #include "core/statistics.h"
-#include "trace/steady.h"
+#include "trace/compare/step_states.h"
 
 namespace assay::trace {
 namespace {
@@ -37,13 +38,35 @@ std::vector<const path::Execution*> executions_of(const Configuration& side) {
   return result;
 }
 
-// Steps that differ from the steady state have causes of their own, which the answer names.
-std::vector<bool> steady_steps(std::span<const double> lengths_ms) {
-  std::vector<bool> steady = find_steady(lengths_ms);
-  if (!steady.empty() && steady.size() < kFewestWithoutCause)
-    std::fill(steady.begin() + 1, steady.end(), true);
-  return steady;
-}
+// The steps that the answer counts: those that are not steady have causes of their own, which it
+// names.
+class SteadySteps {
+ public:
+  explicit SteadySteps(const Sides& sides) {
+    for (const Configuration* side : {&sides.baseline, &sides.test}) {
+      const StepSet steady = steady_steps(step_states(rank_steps(side->ranks)));
+      for (std::size_t i = 0; i < side->executions.size(); ++i)
+        add(*side->executions[i], side->runs[i], steady);
+    }
+  }
+
+  [[nodiscard]] std::vector<bool> of(const path::Execution& execution) const {
+    return counts_.at(&execution);
+  }
+
+ private:
+  // A run none of whose steps is steady on all of its ranks counts as a whole.
+  void add(const path::Execution& execution, int run, const StepSet& steady) {
+    std::vector<bool> counts;
+    for (const path::StepMark& step : execution.steps)
+      counts.push_back(!execution.has_steps || steady.count({run, step.number}) > 0);
+    if (std::find(counts.begin(), counts.end(), true) == counts.end())
+      counts.assign(counts.size(), true);
+    counts_[&execution] = std::move(counts);
+  }
+
+  std::map<const path::Execution*, std::vector<bool>> counts_;
+};
 
 }  // namespace
 
@@ -51,8 +74,10 @@ std::optional<core::Result<attribution::Attribution>> attribution_of(const Sides
   for (const Configuration* side : {&sides.baseline, &sides.test})
     if (side->executions.empty() || side->executions.size() != side->runs.size())
       return std::nullopt;
-  return attribution::attribute(executions_of(sides.baseline), executions_of(sides.test),
-                                clock_ratio(sides), steady_steps);
+  const SteadySteps steady(sides);
+  return attribution::attribute(
+      executions_of(sides.baseline), executions_of(sides.test), clock_ratio(sides),
+      [&steady](const path::Execution& execution) { return steady.of(execution); });
 }
 
 }  // namespace assay::trace
