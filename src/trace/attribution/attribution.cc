@@ -188,7 +188,7 @@ void note_unlike_steps(std::span<const PreparedRun> a,
 
 core::Result<Attribution> attribute(Executions a,
                                     Executions b,
-                                    std::optional<double> clock_ratio,
+                                    std::optional<ClockChange> clock,
                                     const ChooseSteps& choose) {
   for (const auto& side : {a, b})
     for (const Execution* execution : side)
@@ -196,7 +196,7 @@ core::Result<Attribution> attribute(Executions a,
   if (a.empty() || b.empty()) return core::Error{"a side has no run"};
   const auto [runs_a, runs_b] = prepare(a, b, choose);
   SharedTimes times = shared_times(runs_a, runs_b);
-  times.clock_ratio = clock_ratio;
+  times.clock = clock;
   Attribution result;
   result.a_ms = mean_step_ms(runs_a);
   result.b_ms = mean_step_ms(runs_b);

@@ -93,9 +93,9 @@ path::Execution execution_of(const Program& program) {
   return path::execution_of(run.ranks());
 }
 
-constexpr Cause kAllCauses[] = {Cause::kContention, Cause::kClock,   Cause::kKernels,
-                                Cause::kBandwidth,  Cause::kLatency, Cause::kStraggler,
-                                Cause::kHost,       Cause::kOther};
+constexpr Cause kAllCauses[] = {Cause::kContention, Cause::kClock,     Cause::kPower,
+                                Cause::kKernels,    Cause::kBandwidth, Cause::kLatency,
+                                Cause::kStraggler,  Cause::kHost,      Cause::kOther};
 
 double part(const Attribution& attribution, Cause cause) {
   return attribution.change_ms[static_cast<std::size_t>(cause)];
@@ -103,12 +103,12 @@ double part(const Attribution& attribution, Cause cause) {
 
 Attribution attribution_of(const Program& a,
                            const Program& b,
-                           std::optional<double> clock_ratio = std::nullopt) {
+                           std::optional<ClockChange> clock = std::nullopt) {
   const path::Execution execution_a = execution_of(a);
   const path::Execution execution_b = execution_of(b);
   const path::Execution* const side_a[] = {&execution_a};
   const path::Execution* const side_b[] = {&execution_b};
-  return attribute(side_a, side_b, clock_ratio).value();
+  return attribute(side_a, side_b, clock).value();
 }
 
 void expect_sum(const Attribution& attribution) {
@@ -182,16 +182,27 @@ TEST(Attribution, AClockThatTheRunsRecorded) {
   Program b;
   b.kernel_us = 440;
   b.optimizer_us = 165;
-  const Attribution attribution = attribution_of({}, b, 1.1);
+  const Attribution attribution = attribution_of({}, b, ClockChange{.ratio = 1.1});
   expect_sum(attribution);
   EXPECT_GT(part(attribution, Cause::kClock) / attribution.total_ms(), 0.9);
   EXPECT_LT(std::fabs(part(attribution, Cause::kKernels) / attribution.total_ms()), 0.05);
 }
 
+TEST(Attribution, AClockThatThePowerLimitHeldDown) {
+  Program b;
+  b.kernel_us = 440;
+  b.optimizer_us = 165;
+  const Attribution attribution =
+      attribution_of({}, b, ClockChange{.ratio = 1.1, .by_power = true});
+  expect_sum(attribution);
+  EXPECT_GT(part(attribution, Cause::kPower) / attribution.total_ms(), 0.9);
+  EXPECT_EQ(part(attribution, Cause::kClock), 0);
+}
+
 TEST(Attribution, AClockThatChangesNothingExplainsNothing) {
   Program b;
   b.reduce_us = 600;
-  const Attribution attribution = attribution_of({}, b, 1.1);
+  const Attribution attribution = attribution_of({}, b, ClockChange{.ratio = 1.1});
   expect_planted(attribution, {Cause::kBandwidth});
 }
 

@@ -38,6 +38,7 @@ std::int64_t Replay::duration(std::uint32_t n, const Mix& mix) const {
            own[side_of(mix, Cause::kLatency)].latency_ns;
   const std::int64_t ns = own[side_of(mix, Cause::kKernels)].own_ns +
                           own[side_of(mix, Cause::kClock)].clock_ns +
+                          own[side_of(mix, Cause::kPower)].power_ns +
                           own[side_of(mix, Cause::kContention)].contention_ns +
                           own[side_of(mix, Cause::kStraggler)].rank_ns;
   return std::max<std::int64_t>(0, ns);
@@ -54,6 +55,8 @@ bool Replay::differs(Cause cause) const {
       return differ(&Pieces::contention_ns, &Pieces::room_ns);
     case Cause::kClock:
       return differ(&Pieces::clock_ns);
+    case Cause::kPower:
+      return differ(&Pieces::power_ns);
     case Cause::kKernels:
     case Cause::kBandwidth:
       return differ(&Pieces::own_ns, &Pieces::present);

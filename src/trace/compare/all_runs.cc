@@ -13,6 +13,7 @@
 #include "core/statistics.h"
 #include "trace/compare/pairs.h"
 #include "trace/compare/rows.h"
+#include "trace/compare/stragglers.h"
 
 namespace assay::trace {
 namespace {
@@ -227,7 +228,8 @@ model::Book all_runs_report(Settings settings,
   if (options.compat == Compat::kNone) {
     book.tables.push_back(pairs_table(compare_pairs(settings, options.criterion)));
     for (model::Table& table :
-         std::array{bandwidth_table(settings, curves), channels_table(settings, curves)})
+         std::array{bandwidth_table(settings, curves), channels_table(settings, curves),
+                    stragglers_table(settings)})
       if (table.row_count() > 0) book.tables.push_back(std::move(table));
   }
   for (model::Table& table :
@@ -241,7 +243,8 @@ model::Book all_runs_report(Settings settings,
 }
 
 bool is_of_all_settings(const model::Table& table) {
-  constexpr std::array<std::string_view, 3> kOwn = {kPairsSheet, kBandwidthSheet, kChannelsSheet};
+  constexpr std::array<std::string_view, 4> kOwn = {kPairsSheet, kBandwidthSheet, kChannelsSheet,
+                                                    kStragglersSheet};
   return std::find(kOwn.begin(), kOwn.end(), table.name) != kOwn.end();
 }
 

@@ -15,6 +15,7 @@ inline constexpr const char* kAllRunsReport = "final_analysis_report_for_all";
 // The first setting is the one that the others are compared with. Sheets:
 //   Pairs             see pairs.h
 //   Bandwidth, Bandwidth_Channels  see bandwidth.h
+//   Stragglers        see stragglers.h
 //   Summary           one row for each type of the timeline, with its mean over ranks in each
 //   setting Per_Rank_Time_ms  one row for each type and rank NCCL_Summary      one row for each
 //   kind and size of message that any setting has

@@ -30,12 +30,12 @@ struct NcclCurve {
 // Messages of one kind and size, with one number of channels, in one setting.
 struct BandwidthPoint {
   std::size_t setting = 0;
-  std::string collective;
-  std::string dtype;
+  std::string collective = {};
+  std::string dtype = {};
   int ranks = 0;
-  double bytes = 0;      // of a rank's largest buffer
-  std::string channels;  // "24", "8, 24"; "" where the trace does not tell
-  double bus_gbps = 0;   // mean over instances and runs
+  double bytes = 0;           // of a rank's largest buffer
+  std::string channels = {};  // "24", "8, 24"; "" where the trace does not tell
+  double bus_gbps = 0;        // mean over instances and runs
   double low_gbps = 0;
   double high_gbps = 0;
   std::int64_t instances = 0;  // in all runs

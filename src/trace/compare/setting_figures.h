@@ -2,6 +2,8 @@
 // settings fit into memory at once while their traces do not.
 #pragma once
 
+#include <cstddef>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -11,6 +13,18 @@
 
 namespace assay::trace {
 
+// Who came last to one collective that no rank leaves before all have arrived.
+struct Arrival {
+  int last_rank = 0;
+  double others_wait_us = 0;  // mean over the other ranks
+  std::vector<int> ranks = {};
+};
+
+struct RunArrivals {
+  int run = 0;
+  std::vector<Arrival> arrivals = {};  // by time
+};
+
 struct SettingFigures {
   std::string label;
   std::vector<int> runs = {};
@@ -18,7 +32,10 @@ struct SettingFigures {
   std::vector<TimelineFigure> whole = {};   // whole_trace_figures()
   model::Book timelines = {};               // summary_of_runs()
   model::Book collectives = {};             // the summaries of the collective report
-  std::string gpu_name = {};                // "NVIDIA H200"; "" where nothing names it
+  std::vector<RunArrivals> arrivals = {};
+  std::map<int, double> host_ms = {};  // by rank: its wait for its host in a steady step
+  std::size_t steps = 0;               // profiled, over all runs
+  std::string gpu_name = {};           // "NVIDIA H200"; "" where nothing names it
 };
 
 SettingFigures figures_of(const Configuration& configuration, Compat compat);

@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <set>
 #include <utility>
 
+#include "trace/compare/stragglers.h"
 #include "trace/page/cards.h"
 #include "trace/page/colors.h"
 
@@ -51,7 +53,7 @@ SeenPair seen(const SettingPairs& pairs, const SettingPair& pair, bool from_firs
       break;
   }
   // What is no difference has no colour of one.
-  result.percent = kNaN;
+  result.percent = 0;
   return result;
 }
 
@@ -226,6 +228,37 @@ std::optional<report::CurveFigure> bandwidth_by_channels(std::span<const Setting
   return figure;
 }
 
+std::optional<report::MapChart> straggler_map(std::span<const SettingFigures> settings) {
+  const std::vector<RankArrivals> arrivals = rank_arrivals(settings);
+  if (arrivals.empty()) return std::nullopt;
+  std::set<int> ranks;
+  for (const RankArrivals& rank : arrivals)
+    ranks.insert(rank.rank);
+  report::MapChart chart{.x_title = "rank",
+                         .y_title = "",
+                         .unit = "%",
+                         .columns = {},
+                         .rows = {},
+                         .panels = {{.title = ""}}};
+  for (const int rank : ranks)
+    chart.columns.push_back(std::to_string(rank));
+  report::MapPanel& panel = chart.panels.front();
+  panel.values.assign(settings.size() * ranks.size(), kNaN);
+  panel.notes.resize(panel.values.size());
+  for (const SettingFigures& setting : settings)
+    chart.rows.push_back(setting.label);
+  for (const RankArrivals& rank : arrivals) {
+    const auto column =
+        static_cast<std::size_t>(std::distance(ranks.begin(), ranks.find(rank.rank)));
+    const std::size_t place = rank.setting * ranks.size() + column;
+    panel.values[place] = rank.last_percent();
+    panel.notes[place] =
+        fmt::format("last in {} of {} collectives\nmost often in {} of {} halves of runs\n{}",
+                    rank.last, rank.collectives, rank.halves_led, rank.halves, why_last(rank));
+  }
+  return chart;
+}
+
 std::vector<report::PageCard> all_runs_cards(std::span<const SettingFigures> settings,
                                              std::span<const NcclCurve> curves,
                                              const Criterion& criterion) {
@@ -257,6 +290,12 @@ std::vector<report::PageCard> all_runs_cards(std::span<const SettingFigures> set
          .title = "Bus bandwidth by the channels that NCCL took",
          .content = std::move(*figure),
          .notes = {"Each dot is a setting: its mean, and the range of all instances."}});
+  }
+  if (auto map = straggler_map(settings)) {
+    cards.push_back({.id = "stragglers",
+                     .title = "How often each rank comes last to collectives (%)",
+                     .content = std::move(*map),
+                     .notes = stragglers_table(settings).notes});
   }
   return cards;
 }

@@ -41,6 +41,9 @@ std::optional<report::CurveFigure> bandwidth_of_all(std::span<const SettingFigur
                                                     std::span<const NcclCurve> curves);
 std::optional<report::CurveFigure> bandwidth_by_channels(std::span<const SettingFigures> settings);
 
+// How often each rank comes last to the collectives of each setting. std::nullopt for none.
+std::optional<report::MapChart> straggler_map(std::span<const SettingFigures> settings);
+
 // The cards of all settings together.
 std::vector<report::PageCard> all_runs_cards(std::span<const SettingFigures> settings,
                                              std::span<const NcclCurve> curves,
