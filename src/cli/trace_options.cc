@@ -2,6 +2,9 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <set>
+
 #include "cli/options.h"
 #include "cli/output.h"
 #include "core/interrupt.h"
@@ -17,23 +20,6 @@ const Choices<trace::FileFormat> kFileFormats{{"xlsx", trace::FileFormat::kXlsx}
                                               {"csv", trace::FileFormat::kCsv},
                                               {"json", trace::FileFormat::kJson}};
 const Choices<trace::Compat> kCompats{{"tracelens", trace::Compat::kTraceLens}};
-
-// If there are many files, only workbooks are named, because people open these, and the others are
-// counted.
-void show_written(const std::vector<std::filesystem::path>& files) {
-  const bool all = files.size() <= kFilesNamed;
-  std::size_t named = 0;
-  for (const std::filesystem::path& file : files) {
-    const bool workbook = file.extension() == ".xlsx";
-    if (!all && (!workbook || named == kFilesNamed)) continue;
-    print_note("wrote " + file.string());
-    ++named;
-  }
-  if (named < files.size()) {
-    print_note(fmt::format("and {} more: JSON files, CSV folders and workbooks beside them",
-                           files.size() - named));
-  }
-}
 
 std::vector<std::string> architecture_words() {
   std::vector<std::string> words;
@@ -54,7 +40,7 @@ void show(const Presentation& presentation, const trace::CommandResult& result) 
   show_warnings(result.warnings);
 }
 
-std::string labels_problem(const std::string& text) {
+std::string two_labels_problem(const std::string& text) {
   const std::vector<std::string> labels = split(text, ',');
   if (labels.size() != 2 || labels[0].empty() || labels[1].empty()) {
     return "'" + text + "' is not two labels separated by a comma";
@@ -62,7 +48,30 @@ std::string labels_problem(const std::string& text) {
   return labels[0] == labels[1] ? "the two labels must differ" : "";
 }
 
+std::string labels_problem(const std::string& text) {
+  const std::vector<std::string> labels = split(text, ',');
+  if (labels.size() < 2 || std::find(labels.begin(), labels.end(), "") != labels.end())
+    return "'" + text + "' is not a list of labels separated by commas";
+  const std::set<std::string> distinct(labels.begin(), labels.end());
+  return distinct.size() != labels.size() ? "the labels must differ" : "";
+}
+
 }  // namespace
+
+void show_written(const std::vector<std::filesystem::path>& files) {
+  const bool all = files.size() <= kFilesNamed;
+  std::size_t named = 0;
+  for (const std::filesystem::path& file : files) {
+    const bool workbook = file.extension() == ".xlsx";
+    if (!all && (!workbook || named == kFilesNamed)) continue;
+    print_note("wrote " + file.string());
+    ++named;
+  }
+  if (named < files.size()) {
+    print_note(fmt::format("and {} more: JSON files, CSV folders and workbooks beside them",
+                           files.size() - named));
+  }
+}
 
 void show_warnings(const model::Warnings& warnings) {
   for (const model::Warning& warning : warnings.all()) {
@@ -138,6 +147,15 @@ void add_labels(App& app, std::string& baseline, std::string& test) {
     test = labels[1];
   };
   app.add_option("--labels", set_labels, "what to call the two, in this order")
+      ->type_name("BASELINE,TEST")
+      ->check(two_labels_problem)
+      ->default_str("the names of their folders")
+      ->group("Comparison options");
+}
+
+void add_labels(App& app, std::vector<std::string>& labels) {
+  const auto set_labels = [&labels](const std::string& text) { labels = split(text, ','); };
+  app.add_option("--labels", set_labels, "what to call the configurations, in this order")
       ->type_name("BASELINE,TEST")
       ->check(labels_problem)
       ->default_str("the names of their folders")

@@ -1,9 +1,11 @@
 // The parts that the trace commands share: the options of a request and the output of its result.
 #pragma once
 
+#include <filesystem>
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "cli/command.h"
 #include "cli/summary_output.h"
@@ -34,6 +36,8 @@ void add_threads(App& app, trace::Request& request);
 
 // Declares --labels BASELINE,TEST.
 void add_labels(App& app, std::string& baseline, std::string& test);
+// The same for any number of configurations.
+void add_labels(App& app, std::vector<std::string>& labels);
 
 // Declares --call-stacks and --detect-recompute, after add_analysis_options.
 void add_python_options(App& app, trace::Options& options);
@@ -49,6 +53,10 @@ void add_tolerance(App& app, double& tolerance_percent);
 
 // Prints each warning on standard error, on its own line.
 void show_warnings(const model::Warnings& warnings);
+
+// Names the files that were written, on standard error. If there are many, only workbooks are
+// named, because people open these, and the others are counted.
+void show_written(const std::vector<std::filesystem::path>& files);
 
 // Calls the library and shows the result: the book or the summary on standard output, and the names
 // of files and the warnings on standard error.

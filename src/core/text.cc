@@ -147,6 +147,12 @@ std::string join(std::span<const int> numbers, std::string_view separator) {
   return join(parts, separator);
 }
 
+std::string lower_case(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
+}
+
 bool contains_ignoring_case(std::string_view text, std::string_view part) {
   const auto same = [](char a, char b) { return lower(a) == lower(b); };
   return std::search(text.begin(), text.end(), part.begin(), part.end(), same) != text.end();

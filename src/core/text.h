@@ -17,6 +17,9 @@ constexpr bool is_digit(char c) {
 std::string join(std::span<const std::string> parts, std::string_view separator);
 std::string join(std::span<const int> numbers, std::string_view separator);
 
+// Makes ASCII letters lower-case.
+std::string lower_case(std::string text);
+
 bool contains_ignoring_case(std::string_view text, std::string_view part);
 
 // The candidate nearest to `word` by edit distance, or "" when none is near enough to suggest.

@@ -253,9 +253,11 @@ class ChartBuilder {
 
   lxw_chart* scatter() {
     lxw_chart* chart = scatter_chart(workbook_, description_);
+    // Past the colours, another shape tells the series apart.
     for (std::size_t i = 1; i < columns_.size(); ++i)
-      mark(add_column(chart, columns_[i], columns_[0]), LXW_CHART_MARKER_CIRCLE, 8,
-           kPartColors.at(i - 1));
+      mark(add_column(chart, columns_[i], columns_[0]),
+           i > kPartColors.size() ? LXW_CHART_MARKER_DIAMOND : LXW_CHART_MARKER_CIRCLE, 8,
+           kPartColors.at((i - 1) % kPartColors.size()));
     chart_legend_set_position(
         chart, columns_.size() > 2 ? LXW_CHART_LEGEND_BOTTOM : LXW_CHART_LEGEND_NONE);
     return chart;

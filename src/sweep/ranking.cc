@@ -73,7 +73,10 @@ std::vector<Cell> row_of(const SettingResult& result) {
           cell_of(result.change_percent),
           cell_of(result.change_percent_low),
           cell_of(result.change_percent_high),
-          result.verdict};
+          result.verdict,
+          cell_of(result.mean_change_percent),
+          cell_of(result.mean_change_percent_low),
+          cell_of(result.mean_change_percent_high)};
 }
 
 report::RankedItem item_of(const SettingResult& result, bool is_reference) {
@@ -168,23 +171,27 @@ std::string Ranking::answer() const {
 }
 
 std::string Ranking::next(const std::string& sweep_folder) const {
+  const std::string measure =
+      sweep_folder.empty() ? "keep repeat1, repeat2, ... of each in its folder"
+                           : fmt::format("assay sweep run --resume --repeat N -o {}", sweep_folder);
   if (const auto better = with(Verdict::kBetter); !better.empty()) {
     const SettingResult& best = *better.front();
-    const std::string with_what =
-        best.variables.empty() ? "without these variables" : "with " + best.variables;
-    const std::string repeat = rules_.repetition == "run"
-                                   ? ""
-                                   : fmt::format(
-                                         " One run a setting cannot tell the noise between "
-                                         "runs: assay sweep run --resume --repeat 3 -o {}.",
-                                         sweep_folder);
-    return fmt::format("Next: run {}. {} says where the time is saved.{}", with_what,
-                       best.comparison, repeat);
+    const std::string with_what = sweep_folder.empty()     ? best.setting
+                                  : best.variables.empty() ? "without these variables"
+                                                           : "with " + best.variables;
+    const std::string three =
+        sweep_folder.empty()
+            ? measure
+            : fmt::format("assay sweep run --resume --repeat 3 -o {}", sweep_folder);
+    const std::string repeat =
+        rules_.repetition == "run"
+            ? ""
+            : fmt::format(" One run a setting cannot tell the noise between runs: {}.", three);
+    return fmt::format("Next: {} {}. {} says where the time is saved.{}",
+                       sweep_folder.empty() ? "use" : "run", with_what, best.comparison, repeat);
   }
   if (rules_.repetition != "run" || !with(Verdict::kUnclear).empty())
-    return fmt::format(
-        "Next: measure more runs of each setting: assay sweep run --resume --repeat N -o {}.",
-        sweep_folder);
+    return fmt::format("Next: measure more runs of each setting: {}.", measure);
   if (const auto worse = with(Verdict::kWorse); !worse.empty())
     return fmt::format("Next: nothing to change. {} says where {} loses its time.",
                        worse.back()->comparison, worse.back()->setting);
@@ -216,7 +223,13 @@ model::Table Ranking::table(const std::string& sweep_folder) const {
                   {.name = "verdict",
                    .description = "Same: the whole interval lies within the tolerance. Unclear: it "
                                   "holds zero and is wider. Different in these runs: one run each, "
-                                  "so the noise between runs is unknown."}}};
+                                  "so the noise between runs is unknown."},
+                  {.name = "mean faster by (%)",
+                   .unit = "%",
+                   .better = model::Better::kHigher,
+                   .description = "the mean of all profiled steps, than that of " + reference_},
+                  {.name = "mean low (%)", .unit = "%", .description = "end of its interval"},
+                  {.name = "mean high (%)", .unit = "%", .description = "end of its interval"}}};
   table.notes = {
       next(sweep_folder),
       fmt::format("{} with {}: each interval has {:.4g} % confidence, so that all hold together "

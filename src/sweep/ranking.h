@@ -25,6 +25,10 @@ struct SettingResult {
   double change_percent = 0;  // against the reference; positive if faster, NaN for the reference
   double change_percent_low = 0;
   double change_percent_high = 0;
+  // The same of the mean of all profiled steps.
+  double mean_change_percent = std::numeric_limits<double>::quiet_NaN();
+  double mean_change_percent_low = std::numeric_limits<double>::quiet_NaN();
+  double mean_change_percent_high = std::numeric_limits<double>::quiet_NaN();
   std::string verdict = {};
   std::string needed = {};      // if unclear: the number of repetitions that would decide
   std::string transients = {};  // the steps that are not steady, in sentences
@@ -50,7 +54,8 @@ class Ranking {
   // Returns which setting to use, in one sentence with the difference, its unit and its certainty.
   [[nodiscard]] std::string answer() const;
 
-  // Returns the command to run next, or the file to read next.
+  // Returns the command to run next, or the file to read next. `sweep_folder` is empty where no
+  // sweep made the runs.
   [[nodiscard]] std::string next(const std::string& sweep_folder) const;
 
   // Returns one row for each setting, with the answer, the next step and the rules of the

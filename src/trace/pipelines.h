@@ -3,8 +3,10 @@
 #pragma once
 
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -24,6 +26,7 @@ namespace assay::trace {
 
 struct ComparisonEvidence;
 struct RunGlimpse;
+struct SettingFigures;
 
 enum class FileFormat { kXlsx, kCsv, kJson };
 
@@ -67,6 +70,10 @@ struct Headline {
   double change_percent = 0;
   double change_percent_low = 0;  // confidence interval over repetitions
   double change_percent_high = 0;
+  // The change of the mean of all profiled steps, with its own interval.
+  double mean_change_percent = std::numeric_limits<double>::quiet_NaN();
+  double mean_change_percent_low = std::numeric_limits<double>::quiet_NaN();
+  double mean_change_percent_high = std::numeric_limits<double>::quiet_NaN();
   std::string verdict = {};  // "Better", "Same", "Unclear", "Unknown: 1 run"
   std::size_t baseline_runs = 0;
   std::size_t test_runs = 0;
@@ -89,7 +96,10 @@ struct CommandResult {
   Regression regression = Regression::kNone;        // compare only
   std::optional<Headline> headline = std::nullopt;  // compare only, where a side has a timeline
   std::shared_ptr<ComparisonEvidence> evidence = nullptr;  // compare only: what its page shows
-  std::shared_ptr<RunGlimpse> glimpse = nullptr;           // analyze only: of the first run
+  // compare only: what a comparison of more settings needs of these two.
+  std::shared_ptr<const SettingFigures> baseline_figures = nullptr;
+  std::shared_ptr<const SettingFigures> test_figures = nullptr;
+  std::shared_ptr<RunGlimpse> glimpse = nullptr;  // analyze only: of the first run
 };
 
 // The parts of a configuration's analysis.
@@ -179,6 +189,24 @@ struct CompareRequest : Request {
 };
 
 core::Result<CommandResult> run_compare(const CompareRequest& request, core::Progress& progress);
+
+// One of several tests that are compared with one baseline.
+struct ComparedTest {
+  std::filesystem::path configuration;
+  std::string label = {};        // empty: the folder's name
+  std::filesystem::path folder;  // where the files of its comparison go
+};
+
+// Does what run_compare() does for each of several tests. The baseline is read once, and only one
+// test is in memory at a time. What the request says of a test and of a folder does not count. A
+// test that cannot be compared has an error in its place; the baseline's error is that of all.
+core::Result<std::vector<core::Result<CommandResult>>> run_compare_each(
+    const CompareRequest& request, std::span<const ComparedTest> tests, core::Progress& progress);
+
+// Writes final_analysis_report_for_all (see all_runs.h) into the folder of the request's output, in
+// its formats. A book without tables has no files.
+core::Result<std::vector<std::filesystem::path>> write_all_runs(const model::Book& book,
+                                                                const CompareRequest& request);
 
 // Sets two traces, or two folders of ranks, side by side kernel by kernel. The default folder is
 // kDiffFolder in the working directory.

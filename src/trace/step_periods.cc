@@ -112,6 +112,14 @@ class Launches {
 
 }  // namespace
 
+std::vector<Interval> period_intervals(const std::vector<Step>& steps) {
+  if (steps.empty()) return {};
+  std::vector<Interval> intervals;
+  for (const StepPeriod& step : measured_periods(steps))
+    intervals.push_back(step.period);
+  return intervals;
+}
+
 std::vector<StepPeriod> step_periods(const RankAnalysis& rank, const BusyIntervals& busy) {
   if (rank.steps.empty()) return {};
   std::vector<StepPeriod> periods = measured_periods(rank.steps);

@@ -39,6 +39,9 @@ struct StepPeriod {
   std::optional<std::int64_t> wait_ns = std::nullopt;
 };
 
+// Returns the period of each step, in order. `steps` must be sorted by start.
+std::vector<Interval> period_intervals(const std::vector<Step>& steps);
+
 // Returns the steps by start.
 std::vector<StepPeriod> step_periods(const RankAnalysis& rank, const BusyIntervals& busy);
 

@@ -38,6 +38,10 @@ before(async () => {
   assay('trace', 'compare', '--baseline', join(samples, 'traces-2gpu/ctas_default'), '--test',
     join(samples, 'traces-2gpu/ctas_16'), '-o', join(folder, 'compared'), '--html', join(folder, 'compared.html'), '-q');
   assay('sweep', 'report', join(samples, 'sweep-nccl-ctas'), '--baseline', 'default', '-o', join(folder, 'sweep'), '-q');
+  const setting = (name, run) => join(samples, 'sweep-nccl-ctas', name, run);
+  assay('trace', 'compare', '--baseline', setting('default', 'repeat1'), '--test', setting('8cta_512threads', 'repeat1'),
+    setting('32cta_512threads', 'repeat1'), setting('default', 'repeat2'), '--labels', 'default,8cta,32cta,again',
+    '-o', join(folder, 'several'), '--write', 'xlsx', '-q');
   assay('allreduce', 'plot', join(samples, 'allreduce-h200'), '--write', 'html', '--html', join(folder, 'allreduce.html'), '-q');
   const root = process.getuid?.() === 0;
   browser = await chromium.launch({executablePath: browserPath, args: root ? ['--no-sandbox'] : []});
@@ -50,7 +54,7 @@ after(async () => {
 
 const SAMPLE = () => join(folder, 'sample.html');
 const PAGES = () => ({sample: SAMPLE(), compared: join(folder, 'compared.html'),
-  sweep: join(folder, 'sweep/sweep_report.html'), allreduce: join(folder, 'allreduce.html')});
+  sweep: join(folder, 'sweep/sweep_report.html'), several: join(folder, 'several/final_analysis_report_for_all.html'), allreduce: join(folder, 'allreduce.html')});
 
 // Opens a page from its file; what it says on its console and what it asks of a network fail the test.
 async function open(path, {viewport = WIDE, hash = '', ...more} = {}) {
@@ -377,6 +381,35 @@ describe('the pages of commands', () => {
     assert.ok(!await page.isVisible('#card-4cta_512threads\\.composition'));
     const lanes = await page.evaluate(() => window.assayPage.cards.get('8cta_512threads.timeline-test').card.chart.lanes.length);
     assert.equal(lanes, 8);
+    await page.done();
+  });
+
+  test('a sweep sets all its settings side by side', async () => {
+    const page = await open(PAGES().sweep);
+    const chart = id => page.evaluate(one => window.assayPage.cards.get(one).card.chart, id);
+    const pairs = await chart('pairs');
+    assert.equal(pairs.rows.length, 6);
+    assert.equal(pairs.panels[0].texts.filter(text => text === '=').length, 2);
+    assert.equal(pairs.panels[0].values.filter(value => value !== null).length, 30);
+    const bandwidth = await chart('bandwidth-all');
+    assert.ok(bandwidth.curves.some(curve => curve.look === 'limit' && curve.name.startsWith('links of H200')));
+    assert.ok(bandwidth.curves.some(curve => curve.name.startsWith('NCCL alone: all_reduce')));
+    // A setting has one entry in the key, however many collectives it has.
+    const key = await page.$$eval(`${sheet('bandwidth-all')} .key > *`, all => all.map(one => one.textContent));
+    assert.equal(key.length, new Set(key).size);
+    assert.deepEqual((await chart('stragglers')).columns, ['0', '1', '2', '3', '4', '5', '6', '7']);
+    for (const id of ['pairs', 'bandwidth-all', 'bandwidth-channels', 'stragglers']) assert.ok(await page.isVisible(sheet(id)), id);
+    await page.click(`${sheet('Pairs')} > summary`);
+    await page.waitForSelector(`${sheet('Pairs')} .tabulator-row`);
+    assert.match(await shown(page, 'Pairs'), /15/);
+    await page.done();
+  });
+
+  test('several tests of one baseline have a page, too', async () => {
+    const page = await open(PAGES().several);
+    const pairs = await page.evaluate(() => window.assayPage.cards.get('pairs').card.chart);
+    assert.equal(pairs.rows.length, 4);
+    assert.match(await page.textContent(sheet('pairs')), /pairs of settings differ in these runs/);
     await page.done();
   });
 

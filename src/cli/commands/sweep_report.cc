@@ -4,7 +4,9 @@
 #include <cmath>
 #include <map>
 #include <memory>
+#include <type_traits>
 
+#include "cli/compared_settings.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/trace_options.h"
@@ -17,6 +19,7 @@
 #include "sweep/ranking.h"
 #include "sweep/summary.h"
 #include "sweep/sweep_folder.h"
+#include "trace/compare/all_runs.h"
 #include "trace/file_check.h"
 #include "trace/page/comparison_page.h"
 #include "trace/pipelines.h"
@@ -26,7 +29,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double kTogether = 0.95;
 constexpr const char* kReportName = "sweep_report";
 constexpr const char* kFigureName = "sweep_ranking";
 
@@ -84,51 +86,6 @@ std::vector<GoodSetting> good_settings(const fs::path& sweep,
   return settings;
 }
 
-sweep::SettingResult baseline_result(const GoodSetting& setting, const trace::Headline& headline) {
-  return {.setting = setting.name,
-          .variables = setting.variables,
-          .runs = headline.baseline_runs,
-          .steps = headline.baseline_steps,
-          .step_ms = headline.baseline_ms,
-          .mean_ms = headline.baseline_mean_ms,
-          .change_percent = std::nan(""),
-          .change_percent_low = std::nan(""),
-          .change_percent_high = std::nan(""),
-          .transients = headline.baseline_transients};
-}
-
-sweep::SettingResult test_result(const GoodSetting& setting,
-                                 const trace::Headline& headline,
-                                 const fs::path& comparison) {
-  return {.setting = setting.name,
-          .variables = setting.variables,
-          .runs = headline.test_runs,
-          .steps = headline.test_steps,
-          .step_ms = headline.test_ms,
-          .mean_ms = headline.test_mean_ms,
-          .change_percent = headline.change_percent,
-          .change_percent_low = headline.change_percent_low,
-          .change_percent_high = headline.change_percent_high,
-          .verdict = headline.verdict,
-          .needed = headline.needed,
-          .transients = headline.test_transients,
-          .comparison = (comparison / "final_analysis_report").string()};
-}
-
-// Returns the setting whose comparison says most: the one to use, or else the one that loses most.
-std::string most_telling(const report::RankingFigure& figure) {
-  const auto faster = std::find_if(
-      figure.items.begin(), figure.items.end(),
-      [](const report::RankedItem& item) { return item.verdict == model::Verdict::kBetter; });
-  return faster == figure.items.end() ? figure.items.back().name : faster->name;
-}
-
-// The page has a heading of its own before the next step.
-std::string without_heading(const std::string& next) {
-  constexpr std::string_view kHeading = "Next: ";
-  return next.starts_with(kHeading) ? next.substr(kHeading.size()) : next;
-}
-
 class SweepReport final : public Command {
  public:
   explicit SweepReport(App& app) {
@@ -165,10 +122,9 @@ class SweepReport final : public Command {
     const core::FileLock lock = ASSAY_TRY(
         core::FileLock::acquire_folder(request_.output.folder, std::chrono::milliseconds(0)));
     ASSAY_TRY(analyze_all(settings));
-    const std::optional<sweep::Ranking> ranking = ASSAY_TRY(compare_all(settings));
-    if (ranking) book.tables.insert(book.tables.begin(), ranking->table(sweep_.string()));
-    if (!left_out_.empty()) book.tables.push_back(left_out_table(left_out_));
-    static_cast<void>(ASSAY_TRY(write_and_show(book, ranking)));
+    ComparedSettings all = ASSAY_TRY(compare_all(settings));
+    add_tables(book, all);
+    static_cast<void>(ASSAY_TRY(write_and_show(book, all)));
     if (left_out_.empty()) return Outcome::kOk;
     return core::Error{fmt::format("{} of {} settings {} left out", left_out_.size(), count,
                                    left_out_.size() == 1 ? "is" : "are")};
@@ -246,64 +202,61 @@ class SweepReport final : public Command {
     });
   }
 
-  // Returns std::nullopt if there is nothing to compare.
-  core::Result<std::optional<sweep::Ranking>> compare_all(
-      const std::vector<GoodSetting>& settings) {
-    const double confidence = sweep::confidence_of_each(kTogether, settings.size() - 1);
-    std::vector<sweep::SettingResult> results;
-    std::string repetition = "step";
-    for (std::size_t i = 1; i < settings.size(); ++i) {
-      trace::CompareRequest request = request_;
-      request.baseline = settings.front().folder;
-      request.test = settings[i].folder;
-      request.confidence = confidence;
-      request.source = reports_are_in_place() ? trace::Source::kReports : trace::Source::kTraces;
-      request.output.folder =
-          request_.output.folder /
-          fmt::format("comparison_{}_vs_{}", settings.front().name, settings[i].name);
-      const auto result = run_quietly(
-          "comparing " + settings[i].name,
-          [&](core::Progress& progress) { return trace::run_compare(request, progress); });
-      if (!result.ok()) {
-        return result.error().context(
-            fmt::format("comparing {} with {}", settings[i].name, settings.front().name));
-      }
-      warnings_.merge(result.value().warnings);
-      count_written(result.value());
-      keep_evidence(settings.front(), settings[i], result.value());
-      if (!result.value().headline) continue;
-      const trace::Headline& headline = *result.value().headline;
-      if (results.empty()) results.push_back(baseline_result(settings.front(), headline));
-      results.push_back(test_result(settings[i], headline, request.output.folder));
-      if (!headline.repetition.empty()) repetition = headline.repetition;
+  core::Result<ComparedSettings> compare_all(const std::vector<GoodSetting>& settings) {
+    const GoodSetting& baseline = settings.front();
+    trace::CompareRequest request = request_;
+    request.baseline = baseline.folder;
+    request.confidence = sweep::confidence_of_each(kTogether, settings.size() - 1);
+    request.source = reports_are_in_place() ? trace::Source::kReports : trace::Source::kTraces;
+    std::vector<trace::ComparedTest> tests;
+    for (std::size_t i = 1; i < settings.size(); ++i)
+      tests.push_back(
+          {.configuration = settings[i].folder,
+           .folder = request_.output.folder /
+                     fmt::format("comparison_{}_vs_{}", baseline.name, settings[i].name)});
+    if (tests.empty()) return ComparedSettings(baseline.name, baseline.variables, {}, request_);
+    auto results =
+        ASSAY_TRY(run_quietly("comparing with " + baseline.name, [&](core::Progress& progress) {
+          return trace::run_compare_each(request, tests, progress);
+        }));
+    std::vector<ComparedSetting> compared;
+    for (std::size_t i = 0; i < tests.size(); ++i) {
+      const GoodSetting& setting = settings[i + 1];
+      if (!results[i].ok())
+        return results[i].error().context(
+            fmt::format("comparing {} with {}", setting.name, baseline.name));
+      trace::CommandResult& result = results[i].value();
+      warnings_.merge(result.warnings);
+      count_written(result);
+      add_glimpses(baseline, setting, result);
+      compared.push_back({setting.name, setting.variables, tests[i].folder, std::move(result)});
     }
-    if (results.empty()) return std::optional<sweep::Ranking>();
-    return std::optional(
-        sweep::Ranking(std::move(results), {.together = kTogether,
-                                            .tolerance_percent = request_.tolerance_percent,
-                                            .repetition = repetition}));
+    return ComparedSettings(baseline.name, baseline.variables, std::move(compared), request_);
   }
 
   // Reports that were read again leave out what only traces tell.
-  void keep_evidence(const GoodSetting& baseline,
-                     const GoodSetting& test,
-                     const trace::CommandResult& result) {
+  void add_glimpses(const GoodSetting& baseline,
+                    const GoodSetting& test,
+                    const trace::CommandResult& result) {
     if (result.evidence == nullptr) return;
-    trace::ComparisonEvidence& evidence = evidence_.emplace_back(std::move(*result.evidence));
-    if (const auto& seen = glimpses_[baseline.name]) evidence.baseline.glimpse = *seen;
-    if (const auto& seen = glimpses_[test.name]) evidence.test.glimpse = *seen;
+    if (const auto& seen = glimpses_[baseline.name]) result.evidence->baseline.glimpse = *seen;
+    if (const auto& seen = glimpses_[test.name]) result.evidence->test.glimpse = *seen;
+  }
+
+  // The ranking comes first, then what compares all settings.
+  void add_tables(model::Book& book, const ComparedSettings& all) {
+    std::vector<model::Table> first;
+    if (all.ranking()) first.push_back(all.ranking()->table(sweep_.string()));
+    for (const model::Table& table : all.report().tables)
+      if (trace::is_of_all_settings(table)) first.push_back(table);
+    book.tables.insert(book.tables.begin(), first.begin(), first.end());
+    if (!left_out_.empty()) book.tables.push_back(left_out_table(left_out_));
   }
 
   [[nodiscard]] trace::PageOpening opening(const model::Book& book,
-                                           const sweep::Ranking& ranking) const {
-    trace::PageOpening opening{
-        .title = book.title,
-        .answer = {.sentence = ranking.answer(),
-                   .next = {{without_heading(ranking.next(sweep_.string()))}}},
-        .ranking = ranking.figure(),
-        .first = most_telling(ranking.figure()),
-        .provenance = {{"sweep", sweep_.string()}, {"written by", program_version()}},
-        .tables = &book};
+                                           const ComparedSettings& all) const {
+    trace::PageOpening opening = all.opening(book, sweep_.string());
+    opening.provenance = {{"sweep", sweep_.string()}, {"written by", program_version()}};
     if (const model::Table* table = book.find("warnings")) {
       for (std::size_t row = 0; row < table->row_count(); ++row)
         opening.answer.warnings.push_back(
@@ -315,13 +268,14 @@ class SweepReport final : public Command {
     return opening;
   }
 
-  core::Status write_page(const model::Book& book, const std::optional<sweep::Ranking>& ranking) {
+  core::Status write_page(const model::Book& book, const ComparedSettings& all) {
     std::vector<fs::path> paths;
     if (report::has_pages())
       paths.push_back(request_.output.folder / (std::string(kReportName) + ".html"));
     if (!page_.empty()) paths.push_back(page_);
-    if (!ranking || evidence_.empty()) return {};
-    const report::Page page = trace::comparisons_page(opening(book, *ranking), evidence_);
+    if (!all.ranking() || all.evidence().empty()) return {};
+    const trace::PageOpening first = opening(book, all);
+    const report::Page page = trace::comparisons_page(first, all.evidence());
     for (const fs::path& path : paths)
       ASSAY_TRY(report::write_page(page, path));
     return {};
@@ -340,7 +294,8 @@ class SweepReport final : public Command {
   }
 
   template <class Call>
-  core::Result<trace::CommandResult> run_quietly(const std::string& doing, const Call& call) {
+  std::invoke_result_t<Call, core::Progress&> run_quietly(const std::string& doing,
+                                                          const Call& call) {
     core::Progress progress(doing, presentation_.quiet ? core::Progress::Show::kNever
                                                        : core::Progress::Show::kOnTerminal);
     return call(progress);
@@ -358,16 +313,16 @@ class SweepReport final : public Command {
 
   void count_written(const trace::CommandResult& result) { files_ += result.written.size(); }
 
-  core::Result<Outcome> write_and_show(const model::Book& book,
-                                       const std::optional<sweep::Ranking>& ranking) {
+  core::Result<Outcome> write_and_show(const model::Book& book, const ComparedSettings& all) {
     ASSAY_TRY(core::check_interrupt());
+    files_ += ASSAY_TRY(trace::write_all_runs(all.report(), request_)).size();
     const fs::path stem = request_.output.folder / kReportName;
     fs::path workbook = stem;
     ASSAY_TRY(report::write_xlsx(book, workbook += ".xlsx"));
     fs::path document = stem;
     ASSAY_TRY(report::write_json(book, document += ".json"));
-    ASSAY_TRY(write_page(book, ranking));
-    const fs::path picture = ranking ? draw_ranking(*ranking) : fs::path();
+    ASSAY_TRY(write_page(book, all));
+    const fs::path picture = all.ranking() ? draw_ranking(*all.ranking()) : fs::path();
     ASSAY_TRY(core::check_interrupt());
     if (presentation_.shows_summary()) {
       print_summary({.title = book.title, .tables = {book.tables.front()}},
@@ -389,7 +344,6 @@ class SweepReport final : public Command {
   std::vector<LeftOut> left_out_;
   fs::path page_;
   std::map<std::string, std::shared_ptr<trace::RunGlimpse>> glimpses_;  // by setting
-  std::vector<trace::ComparisonEvidence> evidence_;
   std::size_t files_ = 0;
 };
 
@@ -411,6 +365,9 @@ const CommandSpec kSweepReport{
         "comparison, so that all verdicts hold together with 95 % confidence. A setting is Same "
         "when its whole interval lies within the tolerance, and Unclear when the interval is wider "
         "and holds zero.\n\n"
+        "final_analysis_report_for_all sets all settings side by side, and says which pairs of "
+        "them "
+        "differ for certain.\n\n"
         "Beside the tables, sweep_ranking.png shows the settings with their intervals, where "
         "gnuplot is installed.",
     .examples =

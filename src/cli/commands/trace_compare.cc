@@ -1,7 +1,20 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <set>
+
+#include "cli/compared_settings.h"
 #include "cli/options.h"
+#include "cli/output.h"
 #include "cli/shared_reading.h"
 #include "cli/trace_options.h"
 #include "cli/version.h"
+#include "core/files.h"
+#include "core/interrupt.h"
+#include "core/output_file.h"
+#include "core/text.h"
+#include "trace/compare/all_runs.h"
+#include "trace/pipelines/configuration_reader.h"
 
 namespace assay::cli {
 namespace {
@@ -13,7 +26,8 @@ class TraceCompare final : public Command {
         ->type_name("DIR")
         ->group("Input options")
         ->required();
-    app.add_option("--test", request_.test, "the configuration to judge")
+    app.add_option("--test", tests_,
+                   "the configuration to judge; of several, each is judged, and each pair")
         ->type_name("DIR")
         ->group("Input options")
         ->required();
@@ -27,6 +41,12 @@ class TraceCompare final : public Command {
     add_analysis_options(app, request_);
   }
 
+  [[nodiscard]] core::Status check() const override {
+    if (labels_.empty() || labels_.size() == tests_.size() + 1) return {};
+    return core::Error{fmt::format("--labels has {} labels for {} configurations", labels_.size(),
+                                   tests_.size() + 1)};
+  }
+
   core::Result<Outcome> run() override {
     return run_shared(request_, [this] { return run_here(); });
   }
@@ -35,12 +55,124 @@ class TraceCompare final : public Command {
   core::Result<Outcome> run_here() {
     select();
     request_.written_by = program_version();
+    if (!labels_.empty()) request_.baseline_label = labels_.front();
+    return tests_.size() == 1 ? compare_one() : compare_several();
+  }
+
+  core::Result<Outcome> compare_one() {
+    request_.test = tests_.front();
+    if (!labels_.empty()) request_.test_label = labels_.back();
     const auto call = [this](core::Progress& progress) {
       return trace::run_compare(request_, progress);
     };
     const trace::CommandResult result = ASSAY_TRY(run_and_show(presentation_, call));
-    const bool failed = fail_on_regression_ && result.regression == trace::Regression::kFound;
+    return outcome(result.regression);
+  }
+
+  [[nodiscard]] Outcome outcome(trace::Regression found) const {
+    const bool failed = fail_on_regression_ && found == trace::Regression::kFound;
     return failed ? Outcome::kRegressionFound : Outcome::kOk;
+  }
+
+  [[nodiscard]] std::string label(std::size_t configuration) const {
+    if (!labels_.empty()) return labels_[configuration];
+    return trace::path_label(configuration == 0 ? request_.baseline : tests_[configuration - 1]);
+  }
+
+  core::Status check_names() const {
+    std::set<std::string> names;
+    for (std::size_t i = 0; i <= tests_.size(); ++i)
+      if (!names.insert(core::lower_case(label(i))).second)
+        return core::Error{
+            fmt::format("two configurations are called '{}'; give other --labels", label(i))};
+    return {};
+  }
+
+  // Each comparison has a folder of its own, as in a sweep.
+  core::Result<std::vector<trace::ComparedTest>> compared_tests() const {
+    std::vector<trace::ComparedTest> tests;
+    for (std::size_t i = 0; i < tests_.size(); ++i) {
+      const std::string name = fmt::format("comparison_{}_vs_{}", label(0), label(i + 1));
+      ASSAY_TRY(core::check_file_name(name));
+      tests.push_back({tests_[i], label(i + 1), request_.output.folder / name});
+    }
+    return tests;
+  }
+
+  core::Result<Outcome> compare_several() {
+    ASSAY_TRY(check_names());
+    const std::vector<trace::ComparedTest> tests = ASSAY_TRY(compared_tests());
+    const core::FileLock lock = ASSAY_TRY(core::FileLock::acquire_folder(request_.output.folder));
+    trace::CompareRequest request = request_;
+    request.page.clear();
+    request.confidence = sweep::confidence_of_each(kTogether, tests.size());
+    core::Progress progress("reading", presentation_.quiet ? core::Progress::Show::kNever
+                                                           : core::Progress::Show::kOnTerminal);
+    auto results = ASSAY_TRY(trace::run_compare_each(request, tests, progress));
+    progress.clear();
+    std::vector<ComparedSetting> compared;
+    std::string left_out;
+    trace::Regression regression = trace::Regression::kNone;
+    for (std::size_t i = 0; i < tests.size(); ++i) {
+      if (!results[i].ok()) {
+        print_warning(
+            fmt::format("{} is left out: {}", tests[i].label, results[i].error().message));
+        left_out += (left_out.empty() ? "" : ", ") + tests[i].label;
+        continue;
+      }
+      trace::CommandResult& result = results[i].value();
+      if (result.regression == trace::Regression::kFound) regression = result.regression;
+      written_.insert(written_.end(), result.written.begin(), result.written.end());
+      warnings_.merge(result.warnings);
+      compared.push_back({tests[i].label, "", tests[i].folder, std::move(result)});
+    }
+    if (compared.empty()) return core::Error{"no test can be compared with the baseline"};
+    const ComparedSettings all(label(0), "", std::move(compared), request_);
+    ASSAY_TRY(write_and_show(all));
+    if (!left_out.empty()) return core::Error{left_out + ": left out"};
+    return outcome(regression);
+  }
+
+  core::Status write_and_show(const ComparedSettings& all) {
+    model::Book book = all.report();
+    book.title = "Comparison of all settings";
+    if (all.ranking()) {
+      model::Table ranking = all.ranking()->table("");
+      ranking.name = "Ranking";
+      book.tables.insert(book.tables.begin(), std::move(ranking));
+    }
+    ASSAY_TRY(core::check_interrupt());
+    for (auto& path : ASSAY_TRY(trace::write_all_runs(book, request_)))
+      written_.insert(written_.begin(), std::move(path));
+    ASSAY_TRY(write_pages(book, all));
+    if (presentation_.shows_summary() && !book.tables.empty())
+      print_summary({.title = book.title, .tables = {book.tables.front()}},
+                    presentation_.summary());
+    if (!presentation_.quiet) show_written(written_);
+    show_warnings(warnings_);
+    return {};
+  }
+
+  core::Status write_pages(const model::Book& book, const ComparedSettings& all) {
+    if (!all.ranking() || all.evidence().empty()) return {};
+    std::vector<std::filesystem::path> paths;
+    const auto& formats = request_.output.formats;
+    const bool beside = report::has_pages() && std::find(formats.begin(), formats.end(),
+                                                         trace::FileFormat::kXlsx) != formats.end();
+    if (beside)
+      paths.push_back(request_.output.folder / (std::string(trace::kAllRunsReport) + ".html"));
+    if (!request_.page.empty()) paths.push_back(request_.page);
+    trace::PageOpening opening = all.opening(book, "");
+    opening.provenance = {{"baseline", request_.baseline.string()},
+                          {"written by", program_version()}};
+    for (const model::Warning& warning : warnings_.all())
+      opening.answer.other_warnings.push_back({warning.sentence()});
+    const report::Page page = trace::comparisons_page(opening, all.evidence());
+    for (std::filesystem::path& path : paths) {
+      ASSAY_TRY(report::write_page(page, path));
+      written_.push_back(std::move(path));
+    }
+    return {};
   }
 
   void add_selection(App& app) {
@@ -55,7 +187,7 @@ class TraceCompare final : public Command {
 
   void add_comparison_options(App& app) {
     const char* group = "Comparison options";
-    add_labels(app, request_.baseline_label, request_.test_label);
+    add_labels(app, labels_);
     const auto use_reports = [this] { request_.source = trace::Source::kReports; };
     app.add_flag("--skip-tracelens", use_reports,
                  "read what 'assay trace analyze' left in each configuration instead of "
@@ -83,6 +215,10 @@ class TraceCompare final : public Command {
 
   trace::CompareRequest request_;
   Presentation presentation_;
+  std::vector<std::filesystem::path> tests_;
+  std::vector<std::string> labels_;
+  std::vector<std::filesystem::path> written_;
+  model::Warnings warnings_;
   bool all_ = false;
   bool gpu_timeline_ = false;
   bool collective_ = false;
@@ -92,7 +228,7 @@ class TraceCompare final : public Command {
 
 const CommandSpec kTraceCompare{
     .name = "trace compare",
-    .summary = "compare two configurations and say which differences are real",
+    .summary = "compare configurations and say which differences are real",
     .description =
         "Sets two configurations side by side. Changes are positive when the test is better. "
         "A step's time is its steady period: from its first GPU work to that of the next step, "
@@ -110,6 +246,11 @@ const CommandSpec kTraceCompare{
         "lies beside the traces, differences between machines and libraries are warned of.\n\n"
         "final_analysis_report.html has the answer, charts and all tables of the final report on "
         "one page, which opens in a browser without a network.\n\n"
+        "With several tests, each is compared with the baseline in a folder of its own, with wider "
+        "intervals, so that all verdicts hold together. final_analysis_report_for_all ranks all of "
+        "them, tells which pairs differ for certain (corrected for the number of pairs) and sets "
+        "their times, ranks and collectives side by side. A test that cannot be compared is left "
+        "out with its reason, and the exit code is 1.\n\n"
         "The sheet Attribution divides the change of a step's time by its causes, from the traces "
         "of both: kernels beside communication, the clock, kernels by themselves, collectives, "
         "stragglers, late launches.",
@@ -117,6 +258,7 @@ const CommandSpec kTraceCompare{
     .regression_means = "with --fail-on-regression: a step takes longer, beyond its noise",
     .examples =
         "assay trace compare --baseline runs/default --test runs/ctas_16 --output cmp\n"
+        "assay trace compare --baseline runs/default --test runs/ctas_4 runs/ctas_16 --output all\n"
         "assay trace compare --baseline a --test b --output cmp --labels old,new "
         "--skip-tracelens\n"
         "assay trace compare --baseline a --test b --output cmp --fail-on-regression -q "

@@ -50,14 +50,11 @@ std::vector<RunPair> run_pairs(std::size_t runs_a, std::size_t runs_b) {
 }
 
 double milliseconds(const path::StepMark& step) {
-  return static_cast<double>(step.length_ns()) / kNanosecondsPerMs;
+  return static_cast<double>(step.period_ns) / kNanosecondsPerMs;
 }
 
 std::vector<bool> chosen_steps(const Execution& execution, const ChooseSteps& choose) {
-  std::vector<double> lengths_ms;
-  for (const path::StepMark& step : execution.steps)
-    lengths_ms.push_back(milliseconds(step));
-  return choose ? choose(lengths_ms) : std::vector<bool>(lengths_ms.size(), true);
+  return choose ? choose(execution) : std::vector<bool>(execution.steps.size(), true);
 }
 
 double counted_steps(const PreparedRun& run) {
@@ -105,7 +102,7 @@ double mean_of_counted(const PairGraph& graph, const std::vector<double>& length
   double sum = 0;
   std::size_t count = 0;
   for (std::size_t s = 0; s < graph.steps; ++s) {
-    if (!graph.runs[kA]->counts[s] || !graph.runs[kB]->counts[s]) continue;
+    if (!graph.counts(s, kA) || !graph.counts(s, kB)) continue;
     sum += lengths[s];
     ++count;
   }
@@ -182,7 +179,7 @@ void note_unlike_steps(std::span<const PreparedRun> a,
   }
   if (fewest != most)
     notes.push_back(fmt::format(
-        "Runs of {} and of {} steps: the first steps are set side by side; what the further ones "
+        "Runs of {} and of {} steps: as many steps are set side by side; what the further ones "
         "change is 'other'.",
         fewest, most));
 }
@@ -191,7 +188,7 @@ void note_unlike_steps(std::span<const PreparedRun> a,
 
 core::Result<Attribution> attribute(Executions a,
                                     Executions b,
-                                    std::optional<double> clock_ratio,
+                                    std::optional<ClockChange> clock,
                                     const ChooseSteps& choose) {
   for (const auto& side : {a, b})
     for (const Execution* execution : side)
@@ -199,7 +196,7 @@ core::Result<Attribution> attribute(Executions a,
   if (a.empty() || b.empty()) return core::Error{"a side has no run"};
   const auto [runs_a, runs_b] = prepare(a, b, choose);
   SharedTimes times = shared_times(runs_a, runs_b);
-  times.clock_ratio = clock_ratio;
+  times.clock = clock;
   Attribution result;
   result.a_ms = mean_step_ms(runs_a);
   result.b_ms = mean_step_ms(runs_b);

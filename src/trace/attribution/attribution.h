@@ -51,15 +51,15 @@ struct Attribution {
 
 using Executions = std::span<const path::Execution* const>;
 
-// Returns which steps of a run count, by their lengths in milliseconds.
-using ChooseSteps = std::function<std::vector<bool>(std::span<const double>)>;
+// Returns which steps of a run count.
+using ChooseSteps = std::function<std::vector<bool>(const path::Execution&)>;
 
-// `clock_ratio` is a's clock over b's, where both are known. Without `choose`, all steps count.
+// `clock` is that of the runs, where both sides recorded it. Without `choose`, all steps count.
 // Fails when the sides cannot be set side by side; the message says why, as in "they have different
 // ranks".
 core::Result<Attribution> attribute(Executions a,
                                     Executions b,
-                                    std::optional<double> clock_ratio = std::nullopt,
+                                    std::optional<ClockChange> clock = std::nullopt,
                                     const ChooseSteps& choose = {});
 
 }  // namespace assay::trace::attribution

@@ -93,9 +93,9 @@ path::Execution execution_of(const Program& program) {
   return path::execution_of(run.ranks());
 }
 
-constexpr Cause kAllCauses[] = {Cause::kContention, Cause::kClock,   Cause::kKernels,
-                                Cause::kBandwidth,  Cause::kLatency, Cause::kStraggler,
-                                Cause::kHost,       Cause::kOther};
+constexpr Cause kAllCauses[] = {Cause::kContention, Cause::kClock,     Cause::kPower,
+                                Cause::kKernels,    Cause::kBandwidth, Cause::kLatency,
+                                Cause::kStraggler,  Cause::kHost,      Cause::kOther};
 
 double part(const Attribution& attribution, Cause cause) {
   return attribution.change_ms[static_cast<std::size_t>(cause)];
@@ -103,12 +103,12 @@ double part(const Attribution& attribution, Cause cause) {
 
 Attribution attribution_of(const Program& a,
                            const Program& b,
-                           std::optional<double> clock_ratio = std::nullopt) {
+                           std::optional<ClockChange> clock = std::nullopt) {
   const path::Execution execution_a = execution_of(a);
   const path::Execution execution_b = execution_of(b);
   const path::Execution* const side_a[] = {&execution_a};
   const path::Execution* const side_b[] = {&execution_b};
-  return attribute(side_a, side_b, clock_ratio).value();
+  return attribute(side_a, side_b, clock).value();
 }
 
 void expect_sum(const Attribution& attribution) {
@@ -182,16 +182,27 @@ TEST(Attribution, AClockThatTheRunsRecorded) {
   Program b;
   b.kernel_us = 440;
   b.optimizer_us = 165;
-  const Attribution attribution = attribution_of({}, b, 1.1);
+  const Attribution attribution = attribution_of({}, b, ClockChange{.ratio = 1.1});
   expect_sum(attribution);
   EXPECT_GT(part(attribution, Cause::kClock) / attribution.total_ms(), 0.9);
   EXPECT_LT(std::fabs(part(attribution, Cause::kKernels) / attribution.total_ms()), 0.05);
 }
 
+TEST(Attribution, AClockThatThePowerLimitHeldDown) {
+  Program b;
+  b.kernel_us = 440;
+  b.optimizer_us = 165;
+  const Attribution attribution =
+      attribution_of({}, b, ClockChange{.ratio = 1.1, .by_power = true});
+  expect_sum(attribution);
+  EXPECT_GT(part(attribution, Cause::kPower) / attribution.total_ms(), 0.9);
+  EXPECT_EQ(part(attribution, Cause::kClock), 0);
+}
+
 TEST(Attribution, AClockThatChangesNothingExplainsNothing) {
   Program b;
   b.reduce_us = 600;
-  const Attribution attribution = attribution_of({}, b, 1.1);
+  const Attribution attribution = attribution_of({}, b, ClockChange{.ratio = 1.1});
   expect_planted(attribution, {Cause::kBandwidth});
 }
 
@@ -336,8 +347,8 @@ TEST(Attribution, StepsThatDoNotCountExplainNothing) {
   const path::Execution execution_b = execution_of(b);
   const path::Execution* const side_a[] = {&execution_a};
   const path::Execution* const side_b[] = {&execution_b};
-  const auto all_but_second = [](std::span<const double> lengths) {
-    std::vector<bool> counts(lengths.size(), true);
+  const auto all_but_second = [](const path::Execution& execution) {
+    std::vector<bool> counts(execution.steps.size(), true);
     counts[1] = false;
     return counts;
   };
@@ -347,6 +358,35 @@ TEST(Attribution, StepsThatDoNotCountExplainNothing) {
   EXPECT_LT(part(attribute(side_a, side_b).value(), Cause::kBandwidth) /
                 attribute(side_a, side_b).value().total_ms(),
             0.5);
+}
+
+// The first step of a and the last ones of b are odd, so that the counted steps lie at different
+// places of their runs.
+TEST(Attribution, CountedStepsMeetWhereverTheyLie) {
+  Program b;
+  b.reduce_us = 600;
+  const path::Execution execution_a = execution_of({});
+  const path::Execution execution_b = execution_of(b);
+  const path::Execution* const side_a[] = {&execution_a};
+  const path::Execution* const side_b[] = {&execution_b};
+  const auto odd = [&](const path::Execution& execution) {
+    std::vector<bool> counts(execution.steps.size(), false);
+    const std::size_t first = &execution == &execution_a ? 2 : 0;
+    counts[first] = counts[first + 1] = true;
+    return counts;
+  };
+  const Attribution attribution = attribute(side_a, side_b, std::nullopt, odd).value();
+  expect_planted(attribution, {Cause::kBandwidth});
+  EXPECT_NEAR(attribution.total_ms(), 0.3, 0.01);
+}
+
+// Without its wait for the next step, which is longer in b, the last step would be too short.
+TEST(Attribution, TheLastStepIsAPeriodToo) {
+  Program b;
+  b.host_us = 700;
+  const Attribution attribution = attribution_of({}, b);
+  expect_planted(attribution, {Cause::kHost});
+  EXPECT_NEAR(attribution.total_ms(), 0.6, 0.03);
 }
 
 TEST(AttributionTable, PartsAddUpToItsTotal) {

@@ -61,6 +61,7 @@ void DetailCounter::add_node(const PairGraph& graph,
   note({Cause::kStraggler, Subject::Kind::kRank, false, node.rank}, &Pieces::rank_ns);
   note(of_kernel(Cause::kKernels), &Pieces::own_ns);
   note(of_kernel(Cause::kClock), &Pieces::clock_ns);
+  note(of_kernel(Cause::kPower), &Pieces::power_ns);
   note(of_kernel(Cause::kContention), &Pieces::contention_ns);
 }
 

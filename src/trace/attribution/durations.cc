@@ -224,7 +224,7 @@ class Divider {
     const Work& work = graph_.work(node, side);
     if (ready_ns == path::kUnknownTime) {
       // The rank's first work: how much later than others it begins was decided before.
-      pieces.host_ns = work.start_ns - execution(side).steps.front().start_ns;
+      pieces.host_ns = work.start_ns - execution(side).steps[graph_.first_step[side]].start_ns;
       return;
     }
     const std::int64_t pause_ns = work.start_ns - ready_ns;
@@ -371,13 +371,15 @@ class Divider {
 
   // A clock explains a change in its direction, and no more than its own.
   void take_clock(const Pieces& a, Pieces& b) const {
-    if (!shared_.clock_ratio) return;
+    if (!shared_.clock) return;
     const std::int64_t change_ns = b.own_ns - a.own_ns;
     const auto by_clock_ns =
-        std::llround(static_cast<double>(a.own_ns) * (*shared_.clock_ratio - 1));
+        std::llround(static_cast<double>(a.own_ns) * (shared_.clock->ratio - 1));
     if ((change_ns > 0) != (by_clock_ns > 0)) return;
-    b.clock_ns = std::abs(by_clock_ns) < std::abs(change_ns) ? by_clock_ns : change_ns;
-    b.own_ns -= b.clock_ns;
+    const std::int64_t explained_ns =
+        std::abs(by_clock_ns) < std::abs(change_ns) ? by_clock_ns : change_ns;
+    (shared_.clock->by_power ? b.power_ns : b.clock_ns) = explained_ns;
+    b.own_ns -= explained_ns;
   }
 
   const PairGraph& graph_;

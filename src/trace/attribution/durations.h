@@ -14,6 +14,7 @@ namespace assay::trace::attribution {
 enum class Cause : std::uint8_t {
   kContention,  // kernels that take longer, or must wait for room on the GPU, beside other work
   kClock,       // kernels at another clock
+  kPower,       // kernels at a clock that the power limit held down
   kKernels,     // kernels by themselves: added, removed, replaced, slower
   kBandwidth,   // collectives, from the last rank's arrival on: what grows with the message
   kLatency,     // what does not
@@ -22,23 +23,19 @@ enum class Cause : std::uint8_t {
   kOther,       // pauses between kernels
 };
 
-inline constexpr std::size_t kCauses = 8;
+inline constexpr std::size_t kCauses = 9;
 
 inline constexpr std::array<std::string_view, kCauses> kCauseNames = {
-    "kernels beside communication",
-    "kernels: clock",
-    "kernels: other changes",
-    "communication: bandwidth",
-    "communication: latency",
-    "waiting for a straggler",
-    "host-bound idle",
-    "other"};
+    "kernels beside communication", "kernels: clock",           "kernels: power limit",
+    "kernels: other changes",       "communication: bandwidth", "communication: latency",
+    "waiting for a straggler",      "host-bound idle",          "other"};
 
 // One node on one side. Times in nanoseconds.
 struct Pieces {
   bool present = false;
   std::int64_t own_ns = 0;    // the kernel by itself; of a collective, what grows with its size
   std::int64_t clock_ns = 0;  // due to the clock
+  std::int64_t power_ns = 0;  // due to a clock that the power limit held down
   std::int64_t contention_ns = 0;  // due to communication beside it
   std::int64_t latency_ns = 0;     // of a collective
   std::int64_t rank_ns = 0;        // of this rank beyond the middle one
@@ -54,12 +51,18 @@ struct SideTimes {
   std::vector<double> latency_ns;  // by kernel: of a collective
 };
 
+// The clock of one side's GPUs against the other's, as the runs recorded it.
+struct ClockChange {
+  double ratio = 1;       // a's clock over b's
+  bool by_power = false;  // the power limit, and nothing else, held the slower one down
+};
+
 struct SharedTimes {
   // By side and run. Kernels have different numbers in different runs.
   std::array<std::vector<SideTimes>, 2> runs;
   // How much longer kernels take alone in b, over all kernels that both sides have alone.
   double alone_ratio = 1;
-  std::optional<double> clock_ratio = std::nullopt;  // a's clock over b's
+  std::optional<ClockChange> clock = std::nullopt;
 };
 
 SharedTimes shared_times(std::span<const PreparedRun> a, std::span<const PreparedRun> b);

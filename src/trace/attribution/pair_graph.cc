@@ -44,10 +44,11 @@ class GraphBuilder {
   core::Result<PairGraph> build() {
     ASSAY_TRY(check_ranks());
     graph_.ranks = execution(kA).ranks.size();
-    graph_.steps = std::min(execution(kA).steps.size(), execution(kB).steps.size());
+    align_steps();
     for (std::size_t r = 0; r < graph_.ranks; ++r)
       add_rank(static_cast<std::uint16_t>(r));
     find_step_begins();
+    find_step_lasts();
     add_joins();
     for (const bool both : {true, false}) {
       add_waits(both);
@@ -75,6 +76,33 @@ class GraphBuilder {
     if (execution(kA).has_steps != execution(kB).has_steps)
       return core::Error{"only one of them names its steps"};
     return {};
+  }
+
+  // Leaves out the first steps of one run where more that count then meet.
+  void align_steps() {
+    const std::size_t steps[] = {execution(kA).steps.size(), execution(kB).steps.size()};
+    std::size_t most = 0;
+    for (std::size_t shift = 0; shift < std::min(steps[kA], steps[kB]); ++shift) {
+      for (const Side side : {kA, kB}) {
+        std::array<std::size_t, 2> first = {0, 0};
+        first[side] = shift;
+        const std::size_t length = std::min(steps[kA] - first[kA], steps[kB] - first[kB]);
+        const std::size_t met = steps_that_meet(first, length);
+        if (graph_.steps > 0 && met <= most) continue;
+        most = met;
+        graph_.first_step = first;
+        graph_.steps = length;
+      }
+    }
+  }
+
+  // Counts the steps that count in both runs.
+  [[nodiscard]] std::size_t steps_that_meet(const std::array<std::size_t, 2>& first,
+                                            std::size_t length) const {
+    std::size_t met = 0;
+    for (std::size_t s = 0; s < length; ++s)
+      if (graph_.runs[kA]->counts[first[kA] + s] && graph_.runs[kB]->counts[first[kB] + s]) ++met;
+    return met;
   }
 
   [[nodiscard]] std::vector<std::uint32_t> lanes_of(Side side, std::uint16_t rank) const {
@@ -153,7 +181,8 @@ class GraphBuilder {
   [[nodiscard]] std::span<const WorkId> works_of(Side side,
                                                  std::uint32_t lane,
                                                  std::size_t s) const {
-    return lane == kAbsentPosition ? std::span<const WorkId>() : places(side).works_of(lane, s);
+    if (lane == kAbsentPosition) return {};
+    return places(side).works_of(lane, graph_.first_step[side] + s);
   }
 
   [[nodiscard]] std::vector<std::uint64_t> keys_of(Side side, std::span<const WorkId> works) const {
@@ -203,6 +232,21 @@ class GraphBuilder {
             first == kNoNodeId ||
             graph_.work(node, side).start_ns < graph_.work(graph_.nodes[first], side).start_ns;
         if (earlier) first = n;
+      }
+    }
+  }
+
+  void find_step_lasts() {
+    if (graph_.steps < 2 || !execution(kA).has_steps) return;
+    graph_.step_last.assign(graph_.ranks * graph_.steps, {kNoNodeId, kNoNodeId});
+    for (const Side side : {kA, kB}) {
+      for (std::size_t r = 0; r < graph_.ranks; ++r) {
+        for (std::size_t s = 0; s < graph_.steps; ++s) {
+          const WorkId work = execution(side).ranks[r].step_last[graph_.first_step[side] + s];
+          if (work == path::kNone || node_of_[side][work] == kNoNodeId)
+            return graph_.step_last.clear();
+          graph_.step_last[r * graph_.steps + s][side] = node_of_[side][work];
+        }
       }
     }
   }

@@ -58,15 +58,25 @@ struct PairGraph {
   std::uint32_t groups = 0;
   std::size_t ranks = 0;
   std::size_t steps = 0;
+  // By side: the position in Execution::steps of the graph's first step.
+  std::array<std::size_t, 2> first_step = {0, 0};
   // By rank and step: the node whose start begins the step, by side.
   std::vector<std::array<std::uint32_t, 2>> step_begin;
+  // The same of the node that ends last of what the step launched; empty where that is not known.
+  std::vector<std::array<std::uint32_t, 2>> step_last;
+
+  [[nodiscard]] bool counts(std::size_t step, Side side) const {
+    return runs[side]->counts[first_step[side] + step];
+  }
 
   [[nodiscard]] const path::Work& work(const PairNode& node, Side side) const {
     return runs[side]->execution->works[node.work[side]];
   }
 };
 
-// Returns the graph of the steps that both runs have, by their order. The error says why there is
+// Returns the graph of the steps that both runs have, by their order. Steps at the ends of a run
+// are left out if more of those that count then meet: the first step of one run may be odd, and the
+// last one of the other. The error says why there is
 // none: other ranks, or dependences that contradict each other.
 core::Result<PairGraph> pair_graph(const PreparedRun& a, const PreparedRun& b);
 

@@ -1,7 +1,10 @@
 #include "trace/attribution/replay.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
+
+#include "core/statistics.h"
 
 namespace assay::trace::attribution {
 namespace {
@@ -35,6 +38,7 @@ std::int64_t Replay::duration(std::uint32_t n, const Mix& mix) const {
            own[side_of(mix, Cause::kLatency)].latency_ns;
   const std::int64_t ns = own[side_of(mix, Cause::kKernels)].own_ns +
                           own[side_of(mix, Cause::kClock)].clock_ns +
+                          own[side_of(mix, Cause::kPower)].power_ns +
                           own[side_of(mix, Cause::kContention)].contention_ns +
                           own[side_of(mix, Cause::kStraggler)].rank_ns;
   return std::max<std::int64_t>(0, ns);
@@ -51,6 +55,8 @@ bool Replay::differs(Cause cause) const {
       return differ(&Pieces::contention_ns, &Pieces::room_ns);
     case Cause::kClock:
       return differ(&Pieces::clock_ns);
+    case Cause::kPower:
+      return differ(&Pieces::power_ns);
     case Cause::kKernels:
     case Cause::kBandwidth:
       return differ(&Pieces::own_ns, &Pieces::present);
@@ -101,6 +107,27 @@ std::int64_t Replay::begin_of(std::size_t rank, std::size_t step, const Mix& mix
   return begin_ns;
 }
 
+std::int64_t Replay::work_end_of(std::size_t rank, std::size_t step) const {
+  std::int64_t end_ns = path::kUnknownTime;
+  for (const std::uint32_t n : graph_.step_last[rank * graph_.steps + step])
+    end_ns = std::max(end_ns, end_ns_[n]);
+  return end_ns;
+}
+
+// The last step is completed by the usual wait between the steps before, as in step_periods().
+std::int64_t Replay::last_end_of(std::size_t rank, const Mix& mix) const {
+  if (graph_.step_last.empty()) return last_ns_[rank];
+  std::vector<double> waits;
+  for (std::size_t s = 0; s + 1 < graph_.steps; ++s) {
+    const std::int64_t end_ns = work_end_of(rank, s);
+    if (end_ns != path::kUnknownTime)
+      waits.push_back(static_cast<double>(begin_of(rank, s + 1, mix) - end_ns));
+  }
+  const std::int64_t end_ns = work_end_of(rank, graph_.steps - 1);
+  if (waits.empty() || end_ns == path::kUnknownTime) return last_ns_[rank];
+  return end_ns + std::llround(core::median(waits));
+}
+
 std::vector<double> Replay::step_lengths(const Mix& mix) {
   for (const OrderedItem& item : graph_.order) {
     if (item.is_join) {
@@ -115,7 +142,8 @@ std::vector<double> Replay::step_lengths(const Mix& mix) {
   std::vector<double> lengths(graph_.steps, 0);
   for (std::size_t r = 0; r < graph_.ranks; ++r) {
     for (std::size_t s = 0; s < graph_.steps; ++s) {
-      const std::int64_t end_ns = s + 1 < graph_.steps ? begin_of(r, s + 1, mix) : last_ns_[r];
+      const std::int64_t end_ns =
+          s + 1 < graph_.steps ? begin_of(r, s + 1, mix) : last_end_of(r, mix);
       lengths[s] += static_cast<double>(end_ns - begin_of(r, s, mix));
     }
   }

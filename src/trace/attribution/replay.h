@@ -18,7 +18,7 @@ class Replay {
   // Both must outlive it.
   Replay(const PairGraph& graph, const AllPieces& pieces);
 
-  // Returns the length of each step, mean over ranks, in nanoseconds. The time is linear in the
+  // Returns the period of each step, mean over ranks, in nanoseconds. The time is linear in the
   // size of the graph.
   std::vector<double> step_lengths(const Mix& mix);
 
@@ -31,6 +31,8 @@ class Replay {
   [[nodiscard]] bool is_present(std::uint32_t n, const Mix& mix) const;
   [[nodiscard]] std::int64_t duration(std::uint32_t n, const Mix& mix) const;
   [[nodiscard]] std::int64_t begin_of(std::size_t rank, std::size_t step, const Mix& mix) const;
+  [[nodiscard]] std::int64_t work_end_of(std::size_t rank, std::size_t step) const;
+  [[nodiscard]] std::int64_t last_end_of(std::size_t rank, const Mix& mix) const;
 
   const PairGraph& graph_;
   const AllPieces& pieces_;

@@ -23,6 +23,8 @@ const char* meaning(Cause cause) {
              "the GPU";
     case Cause::kClock:
       return "kernels at another clock, as recorded with the runs";
+    case Cause::kPower:
+      return "kernels at a clock that the power limit held down, as recorded with the runs";
     case Cause::kKernels:
       return "kernels by themselves: added, removed, replaced, slower or faster";
     case Cause::kBandwidth:
@@ -59,7 +61,7 @@ std::string evidence(Cause cause, bool has_details) {
   const char* rows = nullptr;
   if (cause == Cause::kHost) rows = "GPU_Summary_Cmp: idle_time";
   if (cause == Cause::kStraggler) rows = "NCCL_straggler_summary_Raw";
-  if (cause == Cause::kClock) rows = "Answer: Was all else the same?";
+  if (cause == Cause::kClock || cause == Cause::kPower) rows = "Answer: Was all else the same?";
   if (rows == nullptr) return details;
   return details.empty() ? rows : details + "; " + rows;
 }

@@ -8,6 +8,7 @@
 
 #include "core/text.h"
 #include "trace/compare/collective_comparison.h"
+#include "trace/compare/phases.h"
 #include "trace/compare/step_words.h"
 #include "trace/compare/timeline_words.h"
 
@@ -164,6 +165,8 @@ Answer answer(const Sides& sides) {
                     {kWhyQuestion, parts_in_words(changes, pair.basis)},
                     {kNextQuestion, next_in_words(*found, pair.basis, sides)}};
     if (pair.basis.window == Basis::Window::kStep) add_steps(result, sides, changes);
+    if (const std::string phases = phases_in_words(compare_phases(sides), sides); !phases.empty())
+      result.lines.push_back({kPhasesQuestion, phases});
     result.lines.push_back({"Do the ranks agree?", ranks_in_words(pair, found->type, criterion)});
   } else {
     result.lines = {{"Which setting is better?", "Unknown: neither side has a timeline."}};

@@ -4,12 +4,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
-#include <cmath>
 #include <set>
 #include <string>
 #include <utility>
 
+#include "core/text.h"
 #include "trace/attribution/table.h"
 #include "trace/compare/attribution_sheet.h"
 #include "trace/compare/collective_comparison.h"
@@ -24,15 +23,9 @@ namespace {
 constexpr std::array<const char*, 5> kColumnPrefixes = {"diff", "percent_change", "ratio",
                                                         "ci_low_percent", "ci_high_percent"};
 
-std::string lower_case(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
-
 core::Status check_label(const std::string& label) {
   if (label.empty()) return core::Error{"a configuration's label is empty; give --labels a,b"};
-  const std::string lower = lower_case(label);
+  const std::string lower = core::lower_case(label);
   if (std::find(kColumnPrefixes.begin(), kColumnPrefixes.end(), lower) != kColumnPrefixes.end())
     return core::Error{fmt::format(
         "the label '{}' is also the name of a comparison column; give another to --labels", label)};
@@ -56,17 +49,6 @@ core::Status check_side(const Configuration& side) {
 }  // namespace
 
 namespace {
-
-// The attribution goes by the lengths of steps alone, the answer also by what made one differ.
-void note_other_steps(const Answer& answer, attribution::Attribution& attribution) {
-  constexpr double kAlike = 0.1;
-  const double steady_ms = answer.headline.difference;
-  if (std::fabs(attribution.total_ms() - steady_ms) <= kAlike * std::fabs(steady_ms)) return;
-  attribution.notes.push_back(
-      fmt::format("The steady steps of the answer differ by {:+.3g} ms: it leaves out steps that "
-                  "count here.",
-                  steady_ms));
-}
 
 void add_cause(Answer& answer, const core::Result<attribution::Attribution>& attribution) {
   std::string text = attribution.ok() ? attribution::attribution_in_words(attribution.value())
@@ -101,7 +83,7 @@ core::Status check_sides(const Sides& sides) {
   ASSAY_TRY(check_side(sides.baseline));
   ASSAY_TRY(check_side(sides.test));
   // Excel's tables ignore case in column names.
-  if (lower_case(sides.baseline.label) == lower_case(sides.test.label))
+  if (core::lower_case(sides.baseline.label) == core::lower_case(sides.test.label))
     return core::Error{fmt::format(
         "both configurations are called '{}'; give two different --labels", sides.test.label)};
   return {};
@@ -115,8 +97,7 @@ core::Result<Comparison> compare(const Sides& sides) {
   result.collective_combined = combined_collectives(sides);
   result.collective_comparison = collective_comparison(sides);
   result.answer = answer(sides);
-  auto attribution = attribution_of(sides);
-  if (attribution && attribution->ok()) note_other_steps(result.answer, attribution->value());
+  const auto attribution = attribution_of(sides);
   if (attribution) add_cause(result.answer, *attribution);
   result.final_report =
       final_report(sides, result.timeline_comparison, result.collective_comparison, result.answer);

@@ -9,6 +9,7 @@
 
 #include "trace/compare/change_columns.h"
 #include "trace/compare/combine.h"
+#include "trace/compare/phases.h"
 #include "trace/compare/rows.h"
 #include "trace/compare/timeline_comparison.h"
 #include "trace/compare/timeline_words.h"
@@ -188,6 +189,8 @@ model::Book final_report(const Sides& sides,
   } else {
     report.tables.push_back(dashboard(sides, answer));
     report.tables.push_back(answer_table(answer));
+    const std::vector<PhaseChange> phases = compare_phases(sides);
+    if (!phases.empty()) report.tables.push_back(phases_table(phases, sides));
     if (model::Table composition = composition_table(sides); composition.row_count() > 0)
       report.tables.push_back(std::move(composition));
   }

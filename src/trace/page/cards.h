@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "report/page.h"
+#include "trace/compare/bandwidth.h"
+#include "trace/compare/pairs.h"
 #include "trace/page/evidence.h"
 
 namespace assay::trace {
@@ -30,5 +32,21 @@ std::optional<report::CompositionChart> settings_chart(
     std::span<const ComparisonEvidence> comparisons);
 std::optional<report::MapChart> step_map(const SideEvidence& side);
 std::optional<report::CurveFigure> bandwidth_curves(const ComparisonEvidence& evidence);
+// By how much each setting is faster than each other one; "=" for the same, "?" for unclear.
+std::optional<report::MapChart> pairs_map(const SettingPairs& pairs);
+
+// Bus bandwidth of every setting by size, with NCCL's own curves and the links behind it, and by
+// channels. std::nullopt where no setting has any.
+std::optional<report::CurveFigure> bandwidth_of_all(std::span<const SettingFigures> settings,
+                                                    std::span<const NcclCurve> curves);
+std::optional<report::CurveFigure> bandwidth_by_channels(std::span<const SettingFigures> settings);
+
+// How often each rank comes last to the collectives of each setting. std::nullopt for none.
+std::optional<report::MapChart> straggler_map(std::span<const SettingFigures> settings);
+
+// The cards of all settings together.
+std::vector<report::PageCard> all_runs_cards(std::span<const SettingFigures> settings,
+                                             std::span<const NcclCurve> curves,
+                                             const Criterion& criterion);
 
 }  // namespace assay::trace

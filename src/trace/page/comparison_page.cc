@@ -45,7 +45,7 @@ void add_reasons(report::PageAnswer& answer,
     return std::fabs(a.value) > std::fabs(b.value);
   });
   if (parts.size() > kMostReasons) parts.resize(kMostReasons);
-  answer.why.clear();
+  std::erase_if(answer.why, [](const report::PageLine& line) { return line.card == "Answer"; });
   for (const report::WaterfallPart& part : parts) {
     answer.why.push_back({fmt::format("{}{}: {:+.3g} ms{}{}", about, part.name, part.value,
                                       share_text(part.value, chart->to.value - chart->from.value),
@@ -152,6 +152,7 @@ report::Page comparisons_page(const PageOpening& opening,
                           .content = *opening.ranking,
                           .notes = {opening.ranking->subtitle}});
   }
+  append(page.cards, all_runs_cards(opening.settings, opening.curves, opening.criterion));
   if (auto chart = settings_chart(comparisons)) {
     page.cards.push_back({.id = "settings",
                           .title = "What a step consists of with each setting",

@@ -9,6 +9,8 @@
 
 #include "report/page.h"
 #include "report/ranking.h"
+#include "trace/compare/bandwidth.h"
+#include "trace/compare/setting_figures.h"
 #include "trace/page/evidence.h"
 #include "trace/pipelines.h"
 
@@ -26,6 +28,9 @@ struct PageOpening {
   std::string first = {};  // the setting whose comparison shows at first
   std::vector<std::pair<std::string, std::string>> provenance = {};
   const model::Book* tables = nullptr;  // shown before those of the comparisons; may be null
+  std::span<const SettingFigures> settings = {};  // the baseline first; may be empty
+  std::span<const NcclCurve> curves = {};         // of NCCL alone on their GPU
+  Criterion criterion = {};
 };
 
 // The page of several comparisons with one baseline: the reader chooses a test, whose cards show.

@@ -318,13 +318,24 @@ class Builder {
 
   void add_step(std::int64_t number) {
     result_.steps.push_back({.number = number});
+    std::int64_t periods_ns = 0;
     for (std::size_t r = 0; r < result_.ranks.size(); ++r) {
       const auto& steps = result_.ranks[r].own_steps;
       const auto own = std::find_if(steps.begin(), steps.end(),
                                     [&](const RankStep& step) { return step.number == number; });
-      result_.ranks[r].step_start.push_back(own->window.start + result_.ranks[r].shift_ns);
-      result_.ranks[r].step_end.push_back(own->window.end + result_.ranks[r].shift_ns);
+      Rank& rank = result_.ranks[r];
+      rank.step_start.push_back(own->window.start + rank.shift_ns);
+      rank.step_end.push_back(own->window.end + rank.shift_ns);
+      rank.step_last.push_back(work_that_ends(rank, own->work_end + rank.shift_ns));
+      periods_ns += own->period_ns;
     }
+    result_.steps.back().period_ns = periods_ns / static_cast<std::int64_t>(result_.ranks.size());
+  }
+
+  [[nodiscard]] WorkId work_that_ends(const Rank& rank, std::int64_t end_ns) const {
+    for (WorkId w = rank.last; w > rank.first; --w)
+      if (result_.works[w - 1].end_ns == end_ns) return w - 1;
+    return kNone;
   }
 
   void add_whole_window() {
@@ -338,6 +349,7 @@ class Builder {
       }
       rank.step_start.push_back(start);
       rank.step_end.push_back(end);
+      rank.step_last.push_back(kNone);
     }
   }
 
@@ -349,8 +361,10 @@ class Builder {
       end += rank.step_end[s];
     }
     const auto count = static_cast<std::int64_t>(result_.ranks.size());
-    result_.steps[s].start_ns = start / count;
-    result_.steps[s].end_ns = end / count;
+    StepMark& step = result_.steps[s];
+    step.start_ns = start / count;
+    step.end_ns = end / count;
+    if (!result_.has_steps) step.period_ns = step.length_ns();
   }
 
   std::vector<RankWorks> ranks_;

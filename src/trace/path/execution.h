@@ -93,6 +93,8 @@ struct Clock {
 struct RankStep {
   std::int64_t number = 0;
   Interval window;
+  std::int64_t work_end = 0;   // of the work that it launched
+  std::int64_t period_ns = 0;  // see step_periods.h
 };
 
 struct Rank {
@@ -104,6 +106,7 @@ struct Rank {
   std::vector<RankStep> own_steps;       // all, also those that other ranks lack
   std::vector<std::int64_t> step_start;  // for each of Execution::steps
   std::vector<std::int64_t> step_end;
+  std::vector<WorkId> step_last;  // that ends last of what each step launched; kNone: unknown
 };
 
 // A step begins and ends at the mean over ranks, so that its length is the mean of the ranks' own,
@@ -112,6 +115,7 @@ struct StepMark {
   std::int64_t number = 0;
   std::int64_t start_ns = 0;
   std::int64_t end_ns = 0;
+  std::int64_t period_ns = 0;  // mean over ranks; of the last step more or less than its length
 
   [[nodiscard]] std::int64_t length_ns() const { return end_ns - start_ns; }
 };

@@ -7,6 +7,7 @@
 #include "trace/call_tree.h"
 #include "trace/path/execution.h"
 #include "trace/perf/kernel_category.h"
+#include "trace/step_periods.h"
 
 namespace assay::trace::path {
 namespace {
@@ -19,8 +20,14 @@ class WorkRecorder {
   RankWorks record() {
     result_.rank = rank_.rank;
     add_works();
-    for (const Step& step : rank_.steps)
-      result_.steps.push_back({step.number, step.window});
+    const std::vector<Interval> periods = period_intervals(rank_.steps);
+    for (std::size_t s = 0; s < rank_.steps.size(); ++s) {
+      const Step& step = rank_.steps[s];
+      result_.steps.push_back({.number = step.number,
+                               .window = step.window,
+                               .work_end = step.work_end,
+                               .period_ns = periods[s].length()});
+    }
     add_waits();
     result_.works.shrink_to_fit();
     return std::move(result_);

@@ -7,8 +7,11 @@
 #include <memory>
 
 #include "core/files.h"
+#include "core/interrupt.h"
 #include "core/output_file.h"
+#include "trace/compare/all_runs.h"
 #include "trace/compare/final_report.h"
+#include "trace/compare/setting_figures.h"
 #include "trace/compare/timeline_comparison.h"
 #include "trace/compare/workbook_charts.h"
 #include "trace/page/comparison_page.h"
@@ -98,6 +101,9 @@ std::optional<Headline> headline_of(const Answer& answer, const Sides& sides) {
                   .change_percent = change.percent,
                   .change_percent_low = change.percent_low,
                   .change_percent_high = change.percent_high,
+                  .mean_change_percent = answer.mean.percent,
+                  .mean_change_percent_low = answer.mean.percent_low,
+                  .mean_change_percent_high = answer.mean.percent_high,
                   .verdict = timeline_verdict(change, answer.basis),
                   .baseline_runs = sides.baseline.runs.size(),
                   .test_runs = sides.test.runs.size(),
@@ -110,7 +116,7 @@ std::optional<Headline> headline_of(const Answer& answer, const Sides& sides) {
 }
 
 std::shared_ptr<ComparisonEvidence> evidence_of(Comparison& comparison,
-                                                Loaded& baseline,
+                                                const Loaded& baseline,
                                                 Loaded& test,
                                                 const CompareRequest& request,
                                                 const model::Warnings& warnings) {
@@ -118,7 +124,7 @@ std::shared_ptr<ComparisonEvidence> evidence_of(Comparison& comparison,
   evidence->report = std::move(comparison.final_report);
   evidence->baseline = side_evidence(baseline.configuration);
   evidence->test = side_evidence(test.configuration);
-  if (baseline.glimpse) evidence->baseline.glimpse = std::move(*baseline.glimpse);
+  if (baseline.glimpse) evidence->baseline.glimpse = *baseline.glimpse;
   if (test.glimpse) evidence->test.glimpse = std::move(*test.glimpse);
   evidence->warnings = warnings;
   evidence->provenance = {{"baseline", request.baseline.string()}, {"test", request.test.string()}};
@@ -171,11 +177,13 @@ core::Status write_books(const Comparison& comparison,
   return {};
 }
 
-}  // namespace
+std::shared_ptr<const SettingFigures> figures_of_side(const Loaded& side, Compat compat) {
+  return std::make_shared<const SettingFigures>(figures_of(side.configuration, compat));
+}
 
-core::Result<CommandResult> run_compare(const CompareRequest& request, core::Progress& progress) {
-  Loaded baseline = ASSAY_TRY(load(request.baseline, request.baseline_label, request, progress));
-  Loaded test = ASSAY_TRY(load(request.test, request.test_label, request, progress));
+core::Result<CommandResult> compare_loaded(const Loaded& baseline,
+                                           Loaded& test,
+                                           const CompareRequest& request) {
   const Sides sides{baseline.configuration,
                     test.configuration,
                     {.compat = request.options.compat,
@@ -194,6 +202,7 @@ core::Result<CommandResult> run_compare(const CompareRequest& request, core::Pro
     result.summary.tables.push_back(terminal_summary(*dashboard, comparison.answer, sides));
   }
   result.regression = comparison.answer.regression ? Regression::kFound : Regression::kNone;
+  result.test_figures = figures_of_side(test, request.options.compat);
   if (request.output.kind == Output::Kind::kBook) {
     result.book = std::move(comparison.final_report);
     return result;
@@ -203,6 +212,47 @@ core::Result<CommandResult> run_compare(const CompareRequest& request, core::Pro
   result.evidence = evidence_of(comparison, baseline, test, request, result.warnings);
   ASSAY_TRY(write_pages(request, result));
   return result;
+}
+
+core::Result<CommandResult> compare_with(const Loaded& baseline,
+                                         const CompareRequest& request,
+                                         core::Progress& progress) {
+  Loaded test = ASSAY_TRY(load(request.test, request.test_label, request, progress));
+  return compare_loaded(baseline, test, request);
+}
+
+}  // namespace
+
+core::Result<CommandResult> run_compare(const CompareRequest& request, core::Progress& progress) {
+  const Loaded baseline =
+      ASSAY_TRY(load(request.baseline, request.baseline_label, request, progress));
+  return compare_with(baseline, request, progress);
+}
+
+core::Result<std::vector<core::Result<CommandResult>>> run_compare_each(
+    const CompareRequest& request, std::span<const ComparedTest> tests, core::Progress& progress) {
+  const Loaded baseline =
+      ASSAY_TRY(load(request.baseline, request.baseline_label, request, progress));
+  const auto figures = figures_of_side(baseline, request.options.compat);
+  std::vector<core::Result<CommandResult>> results;
+  for (const ComparedTest& test : tests) {
+    CompareRequest own = request;
+    own.test = test.configuration;
+    own.test_label = test.label;
+    own.output.folder = test.folder;
+    auto result = compare_with(baseline, own, progress);
+    ASSAY_TRY(core::check_interrupt());
+    if (!result.ok() && result.error().is_of_output) return result.error();
+    if (result.ok()) result.value().baseline_figures = figures;
+    results.push_back(std::move(result));
+  }
+  return results;
+}
+
+core::Result<std::vector<fs::path>> write_all_runs(const model::Book& book,
+                                                   const CompareRequest& request) {
+  if (book.tables.empty()) return std::vector<fs::path>();
+  return write_book(book, request.output.folder / kAllRunsReport, request.output);
 }
 
 }  // namespace assay::trace

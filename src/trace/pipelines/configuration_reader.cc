@@ -61,7 +61,7 @@ core::Result<std::vector<RankReport>> read_rank_reports(const fs::path& configur
     const std::optional<int> rank = report_rank(name.string());
     if (!rank) continue;
     const std::vector<std::string> tables{"gpu_timeline", "gpu_timeline_steps", kStepsSheet,
-                                          "excluded_work"};
+                                          "excluded_work", "inference_steps"};
     model::Book book = ASSAY_TRY(report::read_json(folder / name, tables));
     ASSAY_TRY(check_mode(book, folder / name, compat));
     if (book.find("gpu_timeline") == nullptr) {

@@ -345,6 +345,8 @@ void pack(const RankWorks& works, Packer& packer) {
     packer.add(step.number);
     packer.add(step.window.start);
     packer.add(step.window.end);
+    packer.add(step.work_end);
+    packer.add(step.period_ns);
   }
   packer.add(works.waits.size());
   for (const RankWorks::Called& wait : works.waits) {
@@ -390,6 +392,8 @@ void unpack_steps(Unpacker& unpacker, RankWorks& works) {
     step.number = unpacker.integer();
     step.window.start = unpacker.integer();
     step.window.end = unpacker.integer();
+    step.work_end = unpacker.integer();
+    step.period_ns = unpacker.integer();
     works.steps.push_back(step);
   }
 }

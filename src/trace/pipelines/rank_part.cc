@@ -14,7 +14,7 @@ namespace assay::trace {
 namespace {
 
 model::Book timelines_of(const RankAnalysis& rank) {
-  const std::string_view sheets[] = {"gpu_timeline", "excluded_work"};
+  const std::string_view sheets[] = {"gpu_timeline", "excluded_work", "inference_steps"};
   return individual_report(rank, sheets);
 }
 

@@ -75,7 +75,7 @@ export function curves(chart, {width, narrow, colors, zoom, off}) {
   return {
     renderer: 'svg', zoom: 'xy', redrawsOnZoom: true, across: 1, points,
     height: narrow ? 320 : 400,
-    key: named ? [] : chart.curves.map(curve => ({name: curve.name, color: curve.look === 'limit' ? colors.same : curve.color,
+    key: named ? [] : firstOfEachName(chart.curves).map(curve => ({name: curve.name, color: curve.look === 'limit' ? colors.same : curve.color,
       look: curve.look === 'limit' ? 'line dashed' : curve.look === 'reference' ? 'ring' : 'line'})),
     values: () => ({columns: ['', chart.x.title, chart.y.title, 'low', 'high'],
       rows: chart.curves.flatMap(curve => curve.points.map(point =>
@@ -123,5 +123,8 @@ function endNames(curvesShown, seenX, seenY, colors) {
       })};
     }};
 }
+
+// Curves with one name are shown and hidden together.
+const firstOfEachName = curves => curves.filter((curve, i) => curves.findIndex(one => one.name === curve.name) === i);
 
 const empty = () => ({renderer: 'svg', zoom: '', height: 20, points: [], key: [], values: () => ({columns: ['no values'], rows: []}), option: {series: []}});

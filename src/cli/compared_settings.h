@@ -1,0 +1,61 @@
+// What the commands that compare several settings with one baseline share: the ranking, the page
+// and the report over all of them.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sweep/ranking.h"
+#include "trace/compare/setting_figures.h"
+#include "trace/page/comparison_page.h"
+#include "trace/pipelines.h"
+
+namespace assay::cli {
+
+inline constexpr double kTogether = 0.95;  // the confidence that all verdicts hold together
+
+// A setting other than the baseline, with its comparison.
+struct ComparedSetting {
+  std::string name;
+  std::string variables = {};    // "NCCL_MAX_CTAS=16"; "" for a setting without variables
+  std::filesystem::path folder;  // of the comparison's files
+  trace::CommandResult result = {};
+};
+
+class ComparedSettings {
+ public:
+  // `request` is that of the comparisons; its confidence is that of one comparison alone.
+  ComparedSettings(std::string baseline,
+                   std::string baseline_variables,
+                   std::vector<ComparedSetting> tests,
+                   const trace::CompareRequest& request);
+
+  // std::nullopt if no comparison has a timeline.
+  [[nodiscard]] const std::optional<sweep::Ranking>& ranking() const { return ranking_; }
+
+  // Returns final_analysis_report_for_all.
+  [[nodiscard]] model::Book report() const;
+
+  // "13 of 15 pairs of settings differ for certain; ..."; "" for a single pair.
+  [[nodiscard]] std::string pairs_in_words() const;
+
+  // Returns what opens the page: the answer, the ranking, and what all settings have in common.
+  // `where` is the sweep's folder, "" for none. `book` must outlive the page.
+  [[nodiscard]] trace::PageOpening opening(const model::Book& book, const std::string& where) const;
+
+  [[nodiscard]] const std::vector<trace::ComparisonEvidence>& evidence() const { return evidence_; }
+
+ private:
+  [[nodiscard]] trace::CompareOptions options() const;
+
+  trace::CompareRequest request_;
+  std::vector<trace::SettingFigures> figures_;  // the baseline first
+  std::vector<trace::NcclCurve> curves_;        // of their GPU
+  std::vector<trace::ComparisonEvidence> evidence_;
+  std::optional<sweep::Ranking> ranking_;
+};
+
+}  // namespace assay::cli

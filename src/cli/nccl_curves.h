@@ -1,0 +1,15 @@
+// What the shipped systems say of NCCL, for the reports of traces.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "trace/compare/bandwidth.h"
+
+namespace assay::cli {
+
+// Returns the measured curves of the first shipped system whose device has this name: "NVIDIA
+// H200". None where no system has, or where it cannot be read.
+std::vector<trace::NcclCurve> nccl_curves(const std::string& gpu_name);
+
+}  // namespace assay::cli

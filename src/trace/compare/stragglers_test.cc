@@ -1,0 +1,96 @@
+#include "trace/compare/stragglers.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "trace/compare/all_runs.h"
+#include "trace/compare/compare_test_util.h"
+
+namespace assay::trace {
+namespace {
+
+using ::testing::HasSubstr;
+
+// Collectives of three ranks, each with the rank that came last and what the others waited.
+struct Meeting {
+  int last = 0;
+  double wait_us = 0;
+};
+
+model::Table meetings(const std::vector<Meeting>& all) {
+  model::Table table{.name = "nccl_implicit_sync", .title = "", .columns = {}};
+  for (const int rank : {0, 1, 2})
+    table.columns.push_back({.name = "rank_" + std::to_string(rank) + "_ts"});
+  for (const int rank : {0, 1, 2})
+    table.columns.push_back({.name = "rank_" + std::to_string(rank) + "_wait_time"});
+  // The rows are not in the order of time.
+  for (std::size_t i = all.size(); i-- > 0;) {
+    std::vector<model::Cell> row;
+    for (const int rank : {0, 1, 2})
+      row.emplace_back(1000.0 * static_cast<double>(i) + rank);
+    for (const int rank : {0, 1, 2})
+      row.emplace_back(rank == all[i].last ? 0.0 : all[i].wait_us);
+    table.add_row(std::move(row));
+  }
+  return table;
+}
+
+// Two steps, in which each rank computes for as long as told.
+Configuration configuration(const std::vector<double>& compute_ms, const model::Table& table) {
+  Configuration result{.label = "a", .ranks = {}, .collectives = {}};
+  for (std::size_t rank = 0; rank < compute_ms.size(); ++rank)
+    result.ranks.push_back(testing::rank_report(
+        static_cast<int>(rank),
+        {{"total_time", {20, 20}}, {"computation_time", {compute_ms[rank], compute_ms[rank]}}}));
+  result.collectives.tables.push_back(table);
+  return result;
+}
+
+TEST(Stragglers, WhoHowOftenHowStableAndWhy) {
+  const Configuration run = configuration(
+      {10, 11.5, 10}, meetings({{1, 500}, {1, 500}, {0, 20}, {1, 500}, {1, 500}, {1, 500}}));
+  const std::vector<SettingFigures> settings = {figures_of(run, Compat::kNone)};
+  const std::vector<RankArrivals> ranks = rank_arrivals(settings);
+  ASSERT_EQ(ranks.size(), 3U);
+  const RankArrivals& first = ranks.front();
+  EXPECT_EQ(first.rank, 1);
+  EXPECT_EQ(first.last, 5);
+  EXPECT_EQ(first.collectives, 6);
+  EXPECT_EQ(first.halves_led, 2);
+  EXPECT_EQ(first.halves, 2);
+  EXPECT_NEAR(first.others_wait_ms, 5 * 0.5 / 2, 1e-9);  // over two steps
+  EXPECT_NEAR(first.compute_ms, 1.5, 1e-9);
+  EXPECT_EQ(why_last(first), "computes 1.5 ms a step longer than the middle rank");
+  EXPECT_THAT(stragglers_in_words(settings, ranks),
+              HasSubstr("a: rank 1 in 83 % of collectives, most often in 2 of 2 halves of runs"));
+  const model::Book book = all_runs_report(std::vector{settings[0], settings[0]}, {});
+  ASSERT_NE(book.find("Stragglers"), nullptr);
+  EXPECT_EQ(book.find("Stragglers")->row_count(), 6U);
+}
+
+// Each rank leads one half: nobody is the straggler.
+TEST(Stragglers, OneThatChangesIsNotStable) {
+  const Configuration run =
+      configuration({10, 10, 10}, meetings({{1, 50}, {1, 50}, {2, 50}, {0, 50}, {0, 50}, {2, 50}}));
+  const std::vector<SettingFigures> settings = {figures_of(run, Compat::kNone)};
+  EXPECT_EQ(stragglers_in_words(settings, rank_arrivals(settings)),
+            "No rank comes last steadily in any setting.");
+}
+
+TEST(Stragglers, ACauseMustBeAsLargeAsTheWait) {
+  RankArrivals rank{.others_wait_ms = 10, .compute_ms = 0.1, .host_ms = 0.2};
+  EXPECT_EQ(why_last(rank), "nothing that the traces show");
+  rank.host_ms = 8;
+  EXPECT_EQ(why_last(rank), "waits 8 ms a step longer for its host than the middle rank");
+}
+
+TEST(Stragglers, RunsWithoutCollectivesHaveNone) {
+  const Configuration run{.label = "a",
+                          .ranks = {testing::rank_report(0, {{"total_time", {1, 2}}})},
+                          .collectives = {}};
+  const std::vector<SettingFigures> settings = {figures_of(run, Compat::kNone)};
+  EXPECT_EQ(stragglers_table(settings).row_count(), 0U);
+}
+
+}  // namespace
+}  // namespace assay::trace
