@@ -11,6 +11,7 @@
 #include "model/serving/family.h"
 #include "model/serving/shipped_models.h"
 #include "store/answers/packed_tables.h"
+#include "store/judging/quarantine.h"
 #include "store/judging/roofline.h"
 #include "store/judging/spread_learner.h"
 
@@ -40,6 +41,17 @@ store::RooflineBinder rooflines_of(const std::string& table, const store::Peaks&
   return store::table_rooflines(table, costed_operators(table), peaks).bound;
 }
 
+// Rows that no GPU can have taken answer nothing, so that the next source does.
+core::Result<plan::TableSource::Index> index_without_quarantined(const store::WorkRows& rows,
+                                                                 const std::string& table,
+                                                                 const store::Peaks& peaks) {
+  const store::Rooflines rooflines = store::table_rooflines(table, costed_operators(table), peaks);
+  const auto quarantined = store::quarantined_families(rows, rooflines);
+  if (quarantined.empty()) return std::make_shared<const store::WorkIndex>(rows, rooflines.bound);
+  return std::make_shared<const store::WorkIndex>(
+      store::without_families(rows, store::quarantined_numbers(quarantined)), rooflines.bound);
+}
+
 // The files of a tree that may answer for a table; none if the tree does not have it.
 std::vector<plan::TableSource> tree_sources(const store::PublicTree& tree,
                                             const store::TableCache& cache,
@@ -52,10 +64,9 @@ std::vector<plan::TableSource> tree_sources(const store::PublicTree& tree,
   if (!found.ok()) return sources;
   for (const store::TreeSource& one : found.value()) {
     const auto read = [=, &cache, file = one.file]() -> core::Result<plan::TableSource::Index> {
-      auto kept =
+      const auto kept =
           ASSAY_TRY(cache.table(file, store::learner_with_rooflines(peaks, costed_operators)));
-      return std::make_shared<const store::WorkIndex>(std::move(kept.rows),
-                                                      rooflines_of(table, peaks));
+      return index_without_quarantined(kept.rows, table, peaks);
     };
     sources.emplace_back(one.backend + " " + one.version, fidelity_of(one.origin), read);
   }
