@@ -151,7 +151,8 @@ model::Table pairs_table(const SettingPairs& pairs) {
   if (const std::string words = pairs_in_words(pairs); !words.empty()) table.notes = {words};
   table.notes.push_back(fmt::format(
       "The verdicts on {} pairs are corrected for their number (Holm), so that with {:g} % "
-      "confidence none of them claims a difference that is not there.",
+      "confidence none of them claims a difference that is not there. Same is said of each pair "
+      "alone.",
       pairs.pairs.size(), 100 * pairs.criterion.confidence));
   for (const SettingPair& pair : pairs.pairs) {
     const Change& change = pair.change;
