@@ -40,7 +40,10 @@ class Events {
  public:
   void add(std::size_t request, double at_ms) { events_.push({at_ms, request}); }
 
-  [[nodiscard]] double next_ms() const { return events_.empty() ? kNever : events_.top().at_ms; }
+  [[nodiscard]] double next_ms() const {
+    if (events_.empty()) return kNever;
+    return events_.top().at_ms;
+  }
 
   Event take() {
     const Event event = events_.top();
