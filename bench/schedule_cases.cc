@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "cases.h"
-#include "plan/schedule/simulate.h"
+#include "plan/schedule/disaggregated.h"
 
 namespace assay::bench {
 namespace {
@@ -58,6 +58,25 @@ Case schedule_case(plan::Engine engine,
           Target{0.005}};
 }
 
+// Three instances of prompts and two that decode.
+core::Result<Usage> simulate_pools(Inputs& /*inputs*/) {
+  const plan::Workload workload = ASSAY_TRY(serving_benchmark(plan::Lengths::Kind::kUniform));
+  const plan::Policy& policy = plan::policy_of(plan::Engine::kVllm);
+  plan::Limits limits = policy.defaults();
+  limits.kv_tokens = 600'000;
+  const SmoothCost cost;
+  return measure_work([&]() -> core::Result<double> {
+    const double start = cpu_seconds();
+    for (int i = 0; i < kRepeats; ++i) {
+      const auto metrics =
+          ASSAY_TRY(plan::simulate_disaggregated(policy, {&cost, limits, 3}, {&cost, limits, 2},
+                                                 {.bytes_per_token = 1e5, .gbps = 50}, workload));
+      if (!(metrics.serving.output_tokens_per_s > 0)) return core::Error{"no tokens"};
+    }
+    return (cpu_seconds() - start) / kRepeats;
+  });
+}
+
 }  // namespace
 
 std::vector<Case> schedule_cases() {
@@ -70,6 +89,8 @@ std::vector<Case> schedule_cases() {
     cases.push_back(
         schedule_case(engine, plan::Lengths::Kind::kUniform, 120'000, "too small a cache"));
   }
+  cases.push_back({"640 requests at concurrency 64, vllm, 3 instances of prompts, 2 that decode",
+                   simulate_pools, std::nullopt});
   return cases;
 }
 

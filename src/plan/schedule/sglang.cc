@@ -18,6 +18,8 @@ constexpr double kLeastRatio = kFirstRatio * 0.14;
 constexpr double kRatioDecay = (kFirstRatio - kLeastRatio) / 600;
 constexpr std::int64_t kMostNewTokens = 4096;
 constexpr std::int64_t kRetractSteps = 20;
+// --num-reserved-decode-tokens of instances that decode.
+constexpr std::int64_t kReservedDecodeTokens = 512;
 
 Limits sglang_defaults() {
   Limits limits{.max_batch = 2048,
@@ -95,14 +97,15 @@ bool begin_prompt(Group& group, PromptRoom& room) {
   return whole && room.tokens > 0;
 }
 
-// Requests whose prompts came from another instance join the decoding ones, where there is room for
-// their output beside what those are expected to write.
+// Requests whose prompts came from another instance join the decoding ones, where the cache keeps
+// some tokens for each of them.
 void join_transferred(Group& group) {
   while (!group.waiting().empty() && group.waiting().front().transferred &&
          group.free_slots() > 0) {
-    const Sequence& first = group.waiting().front();
-    const auto needed = static_cast<double>(first.target + expected_output(first));
-    if (needed > room_of(group).tokens || !group.admit(group.offer(), 1)) return;
+    const auto running = static_cast<std::int64_t>(group.running().size());
+    const std::int64_t kept = running == 0 ? 0 : kReservedDecodeTokens * (running + 1);
+    const std::int64_t needed = group.pool().blocks_for(group.waiting().front().target + kept);
+    if (needed > group.pool().available() || !group.admit(group.offer(), 1)) return;
     group.running().back().tokens_now = 0;  // as every decoding request it gets its token below
   }
 }

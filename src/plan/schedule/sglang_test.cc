@@ -66,6 +66,19 @@ TEST(Sglang, RetractsTheOneWithTheLeastOutput) {
   EXPECT_THAT(cost.steps, Contains("1x91@4"));
 }
 
+// Seven tenths of the 2999 tokens that the first may still write leave 1897 of the cache; the
+// second needs 2004. 600 steps later a tenth of 2399 is expected, and 3161 are left.
+TEST(Sglang, ExpectsLessOutputTheLongerItDecodes) {
+  const auto steps_with_arrival = [](double arrival_ms) {
+    const Workload workload = testing::requests_of(
+        {{.prompt_tokens = 4, .output_tokens = 3000},
+         {.arrival_ms = arrival_ms, .prompt_tokens = 4, .output_tokens = 2000}});
+    return testing::steps_of(Engine::kSglang, small_sglang(100, 4000), workload);
+  };
+  EXPECT_EQ(steps_with_arrival(1.5).at(2), "d1");
+  EXPECT_EQ(steps_with_arrival(601.5).at(602), "1x4@0");
+}
+
 TEST(Sglang, CountsWhatItMayTakeOfPrompts) {
   Limits limits = small_sglang(100, 1000);
   limits.max_prefill_tokens = 10;

@@ -1,10 +1,8 @@
 #include "plan/schedule/simulate.h"
 
-#include <fmt/core.h>
-
-#include <algorithm>
 #include <optional>
 
+#include "plan/schedule/check_inputs.h"
 #include "plan/schedule/clients.h"
 #include "plan/schedule/worker.h"
 
@@ -59,48 +57,6 @@ class Simulation {
   std::size_t ended_ = 0;
 };
 
-core::Status check_limits(const Limits& limits) {
-  const auto positive = [](std::int64_t value, const char* name) -> core::Status {
-    if (value < 1) return core::Error{fmt::format("{} is {}: it must be at least 1", name, value)};
-    return {};
-  };
-  ASSAY_TRY(positive(limits.max_batch, "the greatest batch"));
-  ASSAY_TRY(positive(limits.max_tokens, "the number of tokens of a step"));
-  ASSAY_TRY(positive(limits.max_prefill_tokens, "the number of prompt tokens of a step"));
-  ASSAY_TRY(positive(limits.kv_block_tokens, "the number of tokens of a block of the cache"));
-  ASSAY_TRY(positive(limits.kv_tokens, "the number of tokens that the cache holds"));
-  ASSAY_TRY(positive(limits.groups, "the number of groups"));
-  if (!std::is_sorted(limits.graph_batches.begin(), limits.graph_batches.end()))
-    return core::Error{"the batches of CUDA graphs must grow"};
-  if (!(limits.request_ms >= 0))
-    return core::Error{"the time of a request in the front end cannot be negative"};
-  if (!(limits.eager_step_ms >= 0))
-    return core::Error{"the time of an eager step cannot be negative"};
-  return {};
-}
-
-core::Status check_fit(const Limits& limits, const Workload& workload) {
-  const std::int64_t cache = limits.kv_tokens / limits.kv_block_tokens * limits.kv_block_tokens;
-  for (std::size_t i = 0; i < workload.requests.size(); ++i) {
-    const Request& request = workload.requests[i];
-    if (request.prompt_tokens + request.output_tokens > cache)
-      return core::Error{
-          fmt::format("request {} needs {} tokens of the cache, {} of its prompt and {} of its "
-                      "output, but the cache holds {}",
-                      i, request.prompt_tokens + request.output_tokens, request.prompt_tokens,
-                      request.output_tokens, cache)};
-    // What of a prompt others share need not be computed, so that it may fit all the same.
-    if (limits.prompts == Limits::Prompts::kWhole && request.pieces == 0 &&
-        request.prompt_tokens > limits.max_tokens)
-      return core::Error{
-          fmt::format("request {} has a prompt of {} tokens, but a step has at most {} and prompts "
-                      "are not cut: allow more "
-                      "tokens, or chunks",
-                      i, request.prompt_tokens, limits.max_tokens)};
-  }
-  return {};
-}
-
 }  // namespace
 
 core::Result<ServingMetrics> simulate(const StepCost& cost,
@@ -109,13 +65,8 @@ core::Result<ServingMetrics> simulate(const StepCost& cost,
                                       const Workload& workload,
                                       const SimulationOptions& options) {
   ASSAY_TRY(check_workload(workload));
-  ASSAY_TRY(check_limits(limits));
-  ASSAY_TRY(check_fit(limits, workload));
-  const auto requests = static_cast<std::int64_t>(workload.requests.size());
-  if (options.warm_up_requests < 0 || options.warm_up_requests >= requests)
-    return core::Error{
-        fmt::format("{} of {} requests are left out as warm-up: at least one must be measured",
-                    options.warm_up_requests, requests)};
+  ASSAY_TRY(check_inputs(limits, workload));
+  ASSAY_TRY(check_warm_up(options.warm_up_requests, workload));
   return Simulation(cost, policy, limits, workload, options).run();
 }
 

@@ -83,5 +83,18 @@ TEST(Vllm, FindsASharedPrefix) {
               ElementsAre("1x10@0", "1x11@0", "1x8@0"));
 }
 
+// The last request shares two blocks that nobody uses; another holds one of the two that are left,
+// of which it needs both.
+TEST(Vllm, DoesNotCountAPrefixTwice) {
+  Workload workload = testing::requests_of(
+      {{.prompt_tokens = 9, .output_tokens = 1, .pieces = 1},
+       {.arrival_ms = 0.5, .prompt_tokens = 1, .output_tokens = 3},
+       {.arrival_ms = 1.5, .prompt_tokens = 13, .output_tokens = 1, .pieces = 1}});
+  workload.pieces = {77};
+  workload.piece_tokens = 8;
+  EXPECT_THAT(testing::steps_of(Engine::kVllm, small_vllm(100, 16), workload),
+              ElementsAre("1x9@0", "1x1@0", "d1", "d1", "1x5@8"));
+}
+
 }  // namespace
 }  // namespace assay::plan

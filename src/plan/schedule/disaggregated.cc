@@ -1,0 +1,283 @@
+#include "plan/schedule/disaggregated.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <queue>
+#include <tuple>
+
+#include "plan/schedule/check_inputs.h"
+#include "plan/schedule/clients.h"
+#include "plan/schedule/worker.h"
+
+namespace assay::plan {
+namespace {
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+
+// What the instances of prompts see: each request ends with its first token.
+Workload only_first_tokens(Workload workload) {
+  for (Request& request : workload.requests)
+    request.output_tokens = 1;
+  return workload;
+}
+
+// Something that clients or other instances hear of.
+struct Event {
+  double at_ms = 0;
+  std::size_t request = 0;
+
+  bool operator>(const Event& other) const {
+    return std::tie(at_ms, request) > std::tie(other.at_ms, other.request);
+  }
+};
+
+// By time.
+class Events {
+ public:
+  void add(std::size_t request, double at_ms) { events_.push({at_ms, request}); }
+
+  [[nodiscard]] double next_ms() const {
+    if (events_.empty()) return kNever;
+    return events_.top().at_ms;
+  }
+
+  Event take() {
+    const Event event = events_.top();
+    events_.pop();
+    return event;
+  }
+
+ private:
+  std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
+};
+
+// How long it takes at least from the moment when an instance of prompts goes on, and when a
+// request leaves, until a cache arrives. A batch is supposed to take no less than its smallest
+// prompt alone, and a prompt in pieces no less than as a whole.
+struct LeastDelays {
+  double any_step_ms = 0;
+  double whole_prompt_ms = 0;
+};
+
+LeastDelays least_delays(const StepCost& cost,
+                         const CacheTransfer& transfer,
+                         const Workload& workload) {
+  std::int64_t shortest = std::numeric_limits<std::int64_t>::max();
+  std::int64_t computed = shortest;
+  for (const Request& request : workload.requests) {
+    shortest = std::min(shortest, request.prompt_tokens);
+    computed = std::min(computed, request.pieces > 0 ? 1 : request.prompt_tokens);
+  }
+  const auto alone_ms = [&](std::int64_t tokens) {
+    const std::array<Chunks, 1> chunk = {Chunks{.requests = 1, .new_tokens = tokens}};
+    return cost.ms({.chunks = chunk, .finished_prompts = 1});
+  };
+  const double sent_ms = transfer.latency_ms + transfer.bytes_per_token *
+                                                   static_cast<double>(shortest) /
+                                                   (transfer.gbps * 1e6);
+  return {alone_ms(1) + sent_ms, alone_ms(computed) + sent_ms};
+}
+
+class DisaggregatedSimulation {
+ public:
+  DisaggregatedSimulation(const Policy& policy,
+                          const Pool& prefill,
+                          const Pool& decode,
+                          const CacheTransfer& transfer,
+                          const Workload& workload,
+                          const SimulationOptions& options)
+      : workload_(workload),
+        prompts_(only_first_tokens(workload)),
+        transfer_(transfer),
+        options_(options),
+        decode_limits_(decode.limits),
+        recorder_(workload, options.warm_up_requests),
+        clients_(workload, prefill.limits.request_ms),
+        delays_(least_delays(*prefill.cost, transfer, workload)),
+        link_free_ms_(static_cast<std::size_t>(prefill.instances), 0) {
+    for (std::int64_t i = 0; i < prefill.instances; ++i)
+      prefill_.emplace_back(*prefill.cost, policy, prefill.limits, prompts_, options.stepping,
+                            nullptr);
+    for (std::int64_t i = 0; i < decode.instances; ++i)
+      decode_.emplace_back(*decode.cost, policy, decode.limits, workload, options.stepping,
+                           &recorder_);
+  }
+
+  core::Result<DisaggregatedMetrics> run() {
+    send_requests();
+    while (ended_ < workload_.requests.size()) {
+      const std::size_t prefill = earliest(prefill_);
+      const std::size_t decode = earliest(decode_);
+      const double prefill_ms = prefill_[prefill].next_ms();
+      const double decode_ms = decode_[decode].next_ms();
+      const double instance_ms = std::min(prefill_ms, decode_ms);
+      // What happens before any instance goes on is told first.
+      if (ends_.next_ms() <= std::min(instance_ms, caches_.next_ms()))
+        tell_client();
+      else if (caches_.next_ms() <= instance_ms)
+        deliver_cache();
+      else if (prefill_ms <= decode_ms)
+        ASSAY_TRY(compute_prompts(prefill));
+      else
+        ASSAY_TRY(decode_tokens(decode));
+    }
+    return metrics();
+  }
+
+ private:
+  static std::size_t earliest(const std::vector<Worker>& workers) {
+    std::size_t first = 0;
+    for (std::size_t i = 1; i < workers.size(); ++i)
+      if (workers[i].next_ms() < workers[first].next_ms()) first = i;
+    return first;
+  }
+
+  void send_requests() {
+    while (const std::optional<Sent> sent = clients_.next()) {
+      recorder_.arrived(sent->request, sent->sent_ms);
+      prefill_[sent->request % prefill_.size()].send(sent->request, sent->at_ms);
+    }
+  }
+
+  core::Status compute_prompts(std::size_t instance) {
+    Worker& worker = prefill_[instance];
+    ASSAY_TRY(worker.advance());
+    for (const std::size_t request : worker.ended()) {
+      if (workload_.requests[request].output_tokens == 1) {
+        recorder_.first_token(request, worker.now_ms());
+        end(request, worker.now_ms());
+      } else {
+        send_cache(instance, request, worker.now_ms());
+      }
+    }
+    return {};
+  }
+
+  void send_cache(std::size_t instance, std::size_t request, double at_ms) {
+    const double bytes =
+        transfer_.bytes_per_token * static_cast<double>(workload_.requests[request].prompt_tokens);
+    double& free_ms = link_free_ms_[instance];
+    free_ms = std::max(free_ms, at_ms) + bytes / (transfer_.gbps * 1e6);
+    const double arrival_ms = free_ms + transfer_.latency_ms;
+    transfer_sum_ms_ += arrival_ms - at_ms;
+    caches_.add(request, arrival_ms);
+  }
+
+  void tell_client() {
+    clients_.ended(ends_.take().at_ms);
+    send_requests();
+  }
+
+  void deliver_cache() {
+    const Event cache = caches_.take();
+    recorder_.first_token(cache.request, cache.at_ms);
+    decode_[delivered_++ % decode_.size()].send(cache.request, cache.at_ms,
+                                                Worker::Prompt::kCached);
+  }
+
+  // No cache comes to this instance before that: of those on their way, of prompts that run, and of
+  // requests that leave when others end.
+  [[nodiscard]] double undisturbed_until(std::size_t instance) const {
+    double until = std::min(caches_.next_ms(), ends_.next_ms() + delays_.whole_prompt_ms);
+    for (const Worker& worker : prefill_)
+      until = std::min(until, worker.next_ms() + delays_.any_step_ms);
+    for (std::size_t i = 0; i < decode_.size(); ++i)
+      if (i != instance && workload_.concurrency > 0)
+        until = std::min(until, decode_[i].next_ms() + delays_.whole_prompt_ms);
+    return until;
+  }
+
+  core::Status decode_tokens(std::size_t instance) {
+    Worker& worker = decode_[instance];
+    ASSAY_TRY(worker.advance(undisturbed_until(instance)));
+    for (const std::size_t request : worker.ended())
+      end(request, worker.now_ms());
+    return {};
+  }
+
+  void end(std::size_t request, double at_ms) {
+    recorder_.ended(request, at_ms);
+    ++ended_;
+    ends_.add(request, at_ms);
+  }
+
+  DisaggregatedMetrics metrics() {
+    DisaggregatedMetrics metrics;
+    recorder_.write(options_.level, metrics.serving);
+    WorkDone prompts;
+    WorkDone tokens;
+    double end_ms = 0;
+    for (const Worker& worker : prefill_)
+      prompts.add(worker.work_done());
+    for (const Worker& worker : decode_)
+      tokens.add(worker.work_done());
+    for (const auto* pool : {&prefill_, &decode_})
+      for (const Worker& worker : *pool)
+        end_ms = std::max(end_ms, worker.now_ms());
+    if (tokens.steps > 0) tokens.write(decode_limits_.groups, metrics.serving);
+    metrics.serving.prompt_tokens_computed += prompts.prompt_tokens_computed;
+    metrics.serving.preemptions += prompts.preemptions;
+    metrics.prefill_busy_share =
+        prompts.computing_ms / end_ms / static_cast<double>(prefill_.size());
+    metrics.decode_busy_share = tokens.computing_ms / end_ms / static_cast<double>(decode_.size());
+    metrics.mean_prefill_batch = prompts.batch_sum / static_cast<double>(prompts.steps);
+    if (delivered_ > 0)
+      metrics.mean_transfer_ms = transfer_sum_ms_ / static_cast<double>(delivered_);
+    return metrics;
+  }
+
+  const Workload& workload_;
+  Workload prompts_;
+  const CacheTransfer& transfer_;
+  const SimulationOptions& options_;
+  const Limits& decode_limits_;
+  MetricsRecorder recorder_;
+  Clients clients_;
+  std::vector<Worker> prefill_;
+  std::vector<Worker> decode_;
+  LeastDelays delays_;
+  std::vector<double> link_free_ms_;  // of each instance of prompts
+  Events ends_;                       // of requests
+  Events caches_;                     // that arrive
+  std::size_t delivered_ = 0;
+  std::size_t ended_ = 0;
+  double transfer_sum_ms_ = 0;
+};
+
+core::Status check_pool(const Pool& pool, const Workload& workload, const char* name) {
+  if (pool.instances < 1)
+    return core::Error{fmt::format("{} instances of {}: there must be one", pool.instances, name)};
+  if (core::Status fits = check_inputs(pool.limits, workload); !fits.ok())
+    return fits.error().context(name);
+  return {};
+}
+
+core::Status check_transfer(const CacheTransfer& transfer) {
+  if (!(transfer.gbps > 0) || !(transfer.bytes_per_token >= 0) || !(transfer.latency_ms >= 0))
+    return core::Error{
+        fmt::format("a transfer of {} bytes a token at {} GB/s with {} ms: say a rate above 0",
+                    transfer.bytes_per_token, transfer.gbps, transfer.latency_ms)};
+  return {};
+}
+
+}  // namespace
+
+core::Result<DisaggregatedMetrics> simulate_disaggregated(const Policy& policy,
+                                                          const Pool& prefill,
+                                                          const Pool& decode,
+                                                          const CacheTransfer& transfer,
+                                                          const Workload& workload,
+                                                          const SimulationOptions& options) {
+  ASSAY_TRY(check_workload(workload));
+  ASSAY_TRY(check_warm_up(options.warm_up_requests, workload));
+  ASSAY_TRY(check_pool(prefill, only_first_tokens(workload), "prefill"));
+  ASSAY_TRY(check_pool(decode, workload, "decode"));
+  ASSAY_TRY(check_transfer(transfer));
+  return DisaggregatedSimulation(policy, prefill, decode, transfer, workload, options).run();
+}
+
+}  // namespace assay::plan

@@ -1,0 +1,48 @@
+// Prompts on some instances, decoding on others: a prompt's cache is sent from one to the other.
+#pragma once
+
+#include <cstdint>
+
+#include "core/result.h"
+#include "plan/schedule/simulate.h"
+
+namespace assay::plan {
+
+// Equal instances. Requests go to them in turn.
+struct Pool {
+  const StepCost* cost = nullptr;
+  Limits limits;
+  std::int64_t instances = 1;
+};
+
+// From one instance of prompts to one that decodes. Each instance of prompts sends one cache after
+// the other.
+struct CacheTransfer {
+  double bytes_per_token = 0;  // of a prompt, over all GPUs of an instance
+  double gbps = 0;             // 1e9 bytes a second, of all links of an instance
+  double latency_ms = 0;
+};
+
+struct DisaggregatedMetrics {
+  // About requests as clients see them: the first token comes out when its cache has arrived, and
+  // waits for a place only after that. About steps, batches and caches: of the instances that
+  // decode.
+  ServingMetrics serving;
+  // Shares of the time in which instances of each pool ran steps.
+  double prefill_busy_share = 0;
+  double decode_busy_share = 0;
+  double mean_prefill_batch = 0;
+  double mean_transfer_ms = 0;  // from the end of a prompt to the arrival of its cache
+};
+
+// The front end is that of the pool of prompts. Instances of prompts free a cache when its prompt
+// ends, a step or a transfer earlier than engines do; instances that decode take memory when a
+// cache has come, engines before it is sent. A request whose output is one token is never sent.
+core::Result<DisaggregatedMetrics> simulate_disaggregated(const Policy& policy,
+                                                          const Pool& prefill,
+                                                          const Pool& decode,
+                                                          const CacheTransfer& transfer,
+                                                          const Workload& workload,
+                                                          const SimulationOptions& options = {});
+
+}  // namespace assay::plan
