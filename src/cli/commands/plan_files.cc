@@ -152,14 +152,16 @@ const CommandSpec kPlanFiles{
     .name = "plan files",
     .summary = "write what deploys and measures a plan: settings, scripts and manifests",
     .description =
-        "The deployment is priced with the limits that its files have: at most the requests of\n"
-        "--batch at once, CUDA graphs for no more, the tokens of a step, the share of memory and\n"
-        "the type of the cache. serve.sh serves one copy on this machine and measure.sh measures\n"
-        "it by the engine's own client; `assay plan validate DIR` compares the results with the\n"
-        "prices.",
+        "The deployment is priced with the limits that its files have: at most the requests of "
+        "--batch at once, CUDA graphs for no more, the tokens of a step, the share of memory and "
+        "the type of the cache.\n\n"
+        "serve.sh serves one copy on this machine and measure.sh measures it by the engine's own "
+        "client; 'assay plan validate DIR' compares the results with predictions. docs/plan.md "
+        "lists the files, and the options of each engine.",
     .examples =
-        "assay plan files --model Qwen/Qwen3-32B --backend vllm --tp 4 --batch 32 "
-        "--target kubernetes,dynamo -o deployment",
+        "assay plan files --model Qwen/Qwen3-32B --backend vllm --tp 4 --batch 32 -o files\n"
+        "assay plan files --model Qwen/Qwen3-32B --tp 4 --batch 32 --copies 2 --target "
+        "kubernetes,dynamo,llm-d -o files\n",
     .make = make_command<PlanFiles>,
 };
 ASSAY_REGISTER(CommandSpec, kPlanFiles);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cmath>
 #include <utility>
 
 #include "core/text.h"
@@ -24,6 +25,10 @@ bool is_letter(char c) {
 
 bool is_label_end(char c) {
   return is_letter(c) || core::is_digit(c);
+}
+
+double to_microseconds(double ms) {
+  return std::round(1000 * ms) / 1000;
 }
 
 bool is_control(char c) {
@@ -136,8 +141,8 @@ std::string planned_json(const PlannedDeployment& planned) {
                                        {"cache_dtype", serving::name_of(planned.cache)},
                                        {"cache_tokens", planned.limits.kv_tokens},
                                        {"graph_batches", planned.limits.graph_batches},
-                                       {"priced_ttft_ms", planned.ttft_ms},
-                                       {"priced_tpot_ms", planned.tpot_ms}};
+                                       {"priced_ttft_ms", to_microseconds(planned.ttft_ms)},
+                                       {"priced_tpot_ms", to_microseconds(planned.tpot_ms)}};
   return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
