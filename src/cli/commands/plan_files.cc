@@ -85,7 +85,7 @@ class PlanFiles final : public Command {
         ->default_str("8000")
         ->check(positive_number_problem);
     app.add_option("-o,--output", output_, "the folder to write")->type_name("DIR")->required();
-    app.add_flag("--overwrite", overwrite_, "replace files that exist");
+    app.add_flag("--overwrite", overwrite_, "replace the files in --output");
   }
 
   core::Result<Outcome> run() override {
@@ -112,11 +112,12 @@ class PlanFiles final : public Command {
       return app.add_option(name, target, help)->type_name("N")->check(positive_number_problem);
     };
     count("--tp", planned_.worker.tp, "GPUs that share heads and dense layers")->default_str("1");
-    count("--dp", planned_.worker.dp, "groups of them with requests of their own")
+    count("--dp", planned_.worker.dp,
+          "groups of GPUs with requests of their own, which share experts")
         ->default_str("1");
-    count("--moe-tp", moe_tp_, "GPUs that share an expert")->default_str("what --moe-ep leaves");
+    count("--moe-tp", moe_tp_, "GPUs that share an expert")->default_str("the GPUs over --moe-ep");
     count("--moe-ep", moe_ep_, "groups of GPUs with experts of their own")->default_str("1");
-    count("--batch", planned_.concurrency, "requests in flight, of one copy")->default_str("16");
+    count("--batch", batch_, "requests in flight, of one group of GPUs")->default_str("16");
     count("--copies", planned_.copies, "of the model")->default_str("1");
   }
 
@@ -130,6 +131,7 @@ class PlanFiles final : public Command {
     planned_.model = served_name(planned_.model_path);
     if (planned_.name.empty()) planned_.name = plan::kube_name(planned_.model, planned_.engine);
     plan::Worker& worker = planned_.worker;
+    planned_.concurrency = batch_ * worker.dp;
     const std::int64_t gpus = worker.gpus();
     if (!model.has_experts() && (moe_tp_ || moe_ep_))
       return core::Error{fmt::format("{} has no experts: no --moe-tp, no --moe-ep", model.name)};
@@ -139,7 +141,8 @@ class PlanFiles final : public Command {
   }
 
   ServedModel served_;
-  plan::PlannedDeployment planned_{.concurrency = 16, .prompt_tokens = 4000, .output_tokens = 1000};
+  plan::PlannedDeployment planned_{.prompt_tokens = 4000, .output_tokens = 1000};
+  std::int64_t batch_ = 16;
   std::optional<std::int64_t> moe_tp_;
   std::optional<std::int64_t> moe_ep_;
   std::string model_path_;
