@@ -92,9 +92,11 @@ core::Status refuse_existing(const std::filesystem::path& folder,
   return {};
 }
 
+// A device that takes the script stays what it is.
 core::Status make_program(const std::filesystem::path& path) {
   using std::filesystem::perms;
   std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) return {};
   std::filesystem::permissions(path, perms::owner_exec | perms::group_exec | perms::others_exec,
                                std::filesystem::perm_options::add, error);
   if (error) return core::Error{fmt::format("{}: {}", path.string(), error.message())};
