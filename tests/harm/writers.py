@@ -170,6 +170,8 @@ def folder_commands(folder):
         'export': ('store', 'export', '--store', 'h200_sxm', '--table', 'gemm_perf', '-o', OUTPUT),
         'place': ('store', 'place', '--store', 'h200_sxm', '--system', 'h200_sxm', '--force',
                   '--backend', 'trtllm', '--tables-only', '--systems', OUTPUT),
+        'plan files': ('plan', 'files', '--model', 'Qwen/Qwen3-32B', '--tp', '4', '--overwrite',
+                       '--target', 'kubernetes', '-o', OUTPUT),
         'codegen': ('allreduce', 'codegen', *tables, '-o', OUTPUT),
         'plot': ('allreduce', 'plot', *tables, '--write', 'svg', '--fusion', 'NONE', '-o', OUTPUT),
         'report': ('trace', 'report', TRACES / 'ctas_16', *WRITE, '-o', OUTPUT),

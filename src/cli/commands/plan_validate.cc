@@ -1,5 +1,6 @@
 #include <filesystem>
 #include <map>
+#include <system_error>
 #include <vector>
 
 #include "cli/command.h"
@@ -9,6 +10,7 @@
 #include "cli/plan_options.h"
 #include "cli/summary_output.h"
 #include "core/files.h"
+#include "plan/validate/bench_results.h"
 #include "plan/validate/report.h"
 #include "plan/validate/validate.h"
 
@@ -18,7 +20,9 @@ namespace {
 class PlanValidate final : public Command {
  public:
   explicit PlanValidate(App& app) {
-    app.add_option("FILE.csv", input_, "measured deployments, a row each")->required();
+    app.add_option("FILE.csv|DIR", input_,
+                   "measured deployments, a row each; or a folder of plan files with its results")
+        ->required();
     add_systems_option(app, systems_);
     add_scheduler_option(app, clients_.scheduler);
     app.add_option("--requests-each", clients_.requests_each,
@@ -41,9 +45,8 @@ class PlanValidate final : public Command {
   }
 
   core::Result<Outcome> run() override {
-    const std::string text = ASSAY_TRY(core::read_file(input_));
     model::Warnings warnings;
-    const auto measured = ASSAY_TRY(plan::parse_measured(text, input_.string(), warnings));
+    const auto measured = ASSAY_TRY(read(warnings));
     for (const model::Warning& warning : warnings.all())
       print_warning(warning.sentence());
     PlanInputs inputs(systems_);
@@ -61,6 +64,13 @@ class PlanValidate final : public Command {
   }
 
  private:
+  core::Result<std::vector<plan::MeasuredDeployment>> read(model::Warnings& warnings) const {
+    std::error_code ignored;
+    if (std::filesystem::is_directory(input_, ignored))
+      return plan::read_bench_folder(input_, warnings);
+    return plan::parse_measured(ASSAY_TRY(core::read_file(input_)), input_.string(), warnings);
+  }
+
   std::filesystem::path input_;
   std::filesystem::path systems_;
   plan::AssumedClients clients_;

@@ -1,0 +1,173 @@
+#include <fmt/core.h>
+
+#include <filesystem>
+#include <optional>
+#include <regex>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "cli/command.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "cli/plan_inputs.h"
+#include "cli/plan_options.h"
+#include "plan/files/deployment_files.h"
+#include "plan/files/price_planned.h"
+
+namespace assay::cli {
+namespace {
+
+const Choices<plan::Target> kTargets{{"plain", plan::Target::kPlain},
+                                     {"kubernetes", plan::Target::kKubernetes},
+                                     {"dynamo", plan::Target::kDynamo},
+                                     {"llm-d", plan::Target::kLlmd}};
+
+// An id of Hugging Face has one slash and names nothing here.
+bool is_hub_id(const std::string& text) {
+  static const std::regex kId(R"([A-Za-z0-9][A-Za-z0-9._-]*/[A-Za-z0-9][A-Za-z0-9._-]*)");
+  std::error_code ignored;
+  return std::regex_match(text, kId) && !text.ends_with(".json") &&
+         !std::filesystem::exists(text, ignored);
+}
+
+// Where an engine finds the weights: what was said, the id that names the model, or the folder that
+// its config.json lies in.
+core::Result<std::string> weights_path(const std::string& said, const std::string& model) {
+  std::error_code error;
+  const std::string from = said.empty() ? model : said;
+  if (is_hub_id(from)) return from;
+  const std::filesystem::path path = std::filesystem::absolute(from, error);
+  if (!said.empty()) return path.lexically_normal().string();
+  if (std::filesystem::is_directory(path, error)) return path.lexically_normal().string();
+  if (std::filesystem::exists(path, error)) return path.parent_path().lexically_normal().string();
+  return core::Error{
+      fmt::format("'{}' names no weights: --model-path says where the engine finds them", model)};
+}
+
+// The model as it can be read from any folder.
+std::string config_path(const std::string& model) {
+  std::error_code error;
+  if (!std::filesystem::exists(model, error)) return model;
+  return std::filesystem::absolute(model, error).lexically_normal().string();
+}
+
+// The name that clients ask for.
+std::string served_name(const std::string& path) {
+  if (!path.starts_with('/')) return path;
+  return std::filesystem::path(path).filename().string();
+}
+
+class PlanFiles final : public Command {
+ public:
+  explicit PlanFiles(App& app) {
+    add_served_model(app, served_);
+    add_worker(app);
+    add_lengths_options(app, planned_.prompt_tokens, planned_.output_tokens);
+    app.add_option("--model-path", model_path_,
+                   "where the engine finds the weights: an id of Hugging Face, or a folder")
+        ->type_name("PATH")
+        ->default_str("as --model");
+    add_choice_list(app, "--target", targets_, kTargets,
+                    "what to write manifests for, besides scripts")
+        ->default_str("plain");
+    app.add_option("--name", planned_.name, "of the objects of Kubernetes")
+        ->type_name("NAME")
+        ->default_str("the model's and the engine's");
+    app.add_option("--namespace", planned_.kube_space, "of the objects of Kubernetes")
+        ->type_name("NAME")
+        ->default_str("that of whoever applies them");
+    app.add_option("--image", planned_.image, "the container with the engine")
+        ->type_name("IMAGE")
+        ->default_str("the engine's own");
+    app.add_option("--port", planned_.port, "that the server listens to")
+        ->type_name("N")
+        ->default_str("8000")
+        ->check(positive_number_problem);
+    app.add_option("-o,--output", output_, "the folder to write")->type_name("DIR")->required();
+    app.add_flag("--overwrite", overwrite_, "replace the files in --output");
+  }
+
+  core::Result<Outcome> run() override {
+    PlanInputs inputs(served_.systems);
+    const serving::Model& model = *ASSAY_TRY(inputs.model(served_.model));
+    plan::Tables& tables =
+        *ASSAY_TRY(inputs.tables(served_.system, served_.engine, served_.version));
+    const store::SystemFacts& facts = *ASSAY_TRY(inputs.facts(served_.system));
+    ASSAY_TRY(complete(model));
+    ASSAY_TRY(plan::check_planned(planned_, facts.gpus_per_node));
+    ASSAY_TRY(
+        plan::price_planned(model, gpu_memory(facts, planned_.worker.gpus()), tables, planned_));
+    const auto files = ASSAY_TRY(plan::deployment_files(planned_, targets_));
+    ASSAY_TRY(plan::write_files(output_, files,
+                                overwrite_ ? plan::Existing::kReplaced : plan::Existing::kRefused));
+    for (const plan::DeploymentFile& file : files)
+      print(fmt::format("{:<18} {}\n", file.name, file.purpose));
+    return Outcome::kOk;
+  }
+
+ private:
+  void add_worker(App& app) {
+    const auto count = [&](const char* name, auto& target, const char* help) {
+      return app.add_option(name, target, help)->type_name("N")->check(positive_number_problem);
+    };
+    count("--tp", planned_.worker.tp, "GPUs that share heads and dense layers")->default_str("1");
+    count("--dp", planned_.worker.dp,
+          "groups of GPUs with requests of their own, which share experts")
+        ->default_str("1");
+    count("--moe-tp", moe_tp_, "GPUs that share an expert")->default_str("the GPUs over --moe-ep");
+    count("--moe-ep", moe_ep_, "groups of GPUs with experts of their own")->default_str("1");
+    count("--batch", batch_, "requests in flight, of one group of GPUs")->default_str("16");
+    count("--copies", planned_.copies, "of the model")->default_str("1");
+  }
+
+  core::Status complete(const serving::Model& model) {
+    planned_.engine = served_.engine;
+    planned_.engine_version = served_.version;
+    planned_.system = served_.system;
+    planned_.config = config_path(served_.model);
+    planned_.gpu_product = plan::gpu_product_of(served_.system);
+    planned_.model_path = ASSAY_TRY(weights_path(model_path_, served_.model));
+    planned_.model = served_name(planned_.model_path);
+    if (planned_.name.empty()) planned_.name = plan::kube_name(planned_.model, planned_.engine);
+    plan::Worker& worker = planned_.worker;
+    planned_.concurrency = batch_ * worker.dp;
+    const std::int64_t gpus = worker.gpus();
+    if (!model.has_experts() && (moe_tp_ || moe_ep_))
+      return core::Error{fmt::format("{} has no experts: no --moe-tp, no --moe-ep", model.name)};
+    worker.moe_ep = moe_ep_.value_or(moe_tp_ ? gpus / *moe_tp_ : 1);
+    worker.moe_tp = moe_tp_.value_or(gpus / worker.moe_ep);
+    return {};
+  }
+
+  ServedModel served_;
+  plan::PlannedDeployment planned_{.prompt_tokens = 4000, .output_tokens = 1000};
+  std::int64_t batch_ = 16;
+  std::optional<std::int64_t> moe_tp_;
+  std::optional<std::int64_t> moe_ep_;
+  std::string model_path_;
+  std::vector<plan::Target> targets_;
+  std::filesystem::path output_;
+  bool overwrite_ = false;
+};
+
+const CommandSpec kPlanFiles{
+    .name = "plan files",
+    .summary = "write what deploys and measures a plan: settings, scripts and manifests",
+    .description =
+        "The deployment is priced with the limits that its files have: at most the requests of "
+        "--batch at once, CUDA graphs for no more, the tokens of a step, the share of memory and "
+        "the type of the cache.\n\n"
+        "serve.sh serves one copy on this machine and measure.sh measures it by the engine's own "
+        "client; 'assay plan validate DIR' compares the results with predictions. docs/plan.md "
+        "lists the files, and the options of each engine.",
+    .examples =
+        "assay plan files --model Qwen/Qwen3-32B --backend vllm --tp 4 --batch 32 -o files\n"
+        "assay plan files --model Qwen/Qwen3-32B --tp 4 --batch 32 --copies 2 --target "
+        "kubernetes,dynamo,llm-d -o files\n",
+    .make = make_command<PlanFiles>,
+};
+ASSAY_REGISTER(CommandSpec, kPlanFiles);
+
+}  // namespace
+}  // namespace assay::cli

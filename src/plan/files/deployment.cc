@@ -1,0 +1,160 @@
+#include "plan/files/deployment.h"
+
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cmath>
+#include <utility>
+
+#include "core/text.h"
+#include "plan/schedule/policy.h"
+
+namespace assay::plan {
+namespace {
+
+constexpr std::size_t kLongestLabel = 63;
+// Operators append the names of their parts.
+constexpr std::size_t kLongestName = 40;
+
+bool is_letter(char c) {
+  return c >= 'a' && c <= 'z';
+}
+
+bool is_label_end(char c) {
+  return is_letter(c) || core::is_digit(c);
+}
+
+double to_microseconds(double ms) {
+  return std::round(1000 * ms) / 1000;
+}
+
+bool is_control(char c) {
+  return std::iscntrl(static_cast<unsigned char>(c)) != 0;
+}
+
+}  // namespace
+
+std::int64_t PlannedDeployment::most_request_tokens() const {
+  constexpr std::int64_t kTemplate = 500;
+  return prompt_tokens + output_tokens + kTemplate;
+}
+
+// Engines that capture decoding alone count requests. vLLM's graphs also hold small mixed steps and
+// count tokens; its own default ends at twice the requests.
+Limits deployed_limits(Limits priced, Engine engine, std::int64_t batch) {
+  const bool holds_mixed = policy_of(engine).graphs == Policy::Graphs::kAllSmall;
+  const std::int64_t most = std::min(holds_mixed ? 2 * batch : batch, priced.max_tokens);
+  std::vector<std::int64_t>& graphs = priced.graph_batches;
+  const std::int64_t largest = graphs.empty() ? 0 : *std::max_element(graphs.begin(), graphs.end());
+  if (batch <= largest) graphs.push_back(batch);
+  std::sort(graphs.begin(), graphs.end());
+  graphs.erase(std::unique(graphs.begin(), graphs.end()), graphs.end());
+  graphs.erase(std::upper_bound(graphs.begin(), graphs.end(), most), graphs.end());
+  priced.max_batch = batch;
+  return priced;
+}
+
+core::Status check_planned(const PlannedDeployment& planned, std::int64_t gpus_per_node) {
+  for (const std::string& text : {planned.model, planned.model_path, planned.image}) {
+    if (std::any_of(text.begin(), text.end(), is_control))
+      return core::Error{fmt::format("'{}' has a control character", core::printable_line(text))};
+  }
+  // Services need a letter first.
+  if (!is_dns_label(planned.name) || !is_letter(planned.name.front()))
+    return core::Error{fmt::format(
+        "'{}' is no name for Kubernetes: small letters, digits and dashes, a letter first, at most "
+        "{}",
+        planned.name, kLongestLabel)};
+  if (!planned.kube_space.empty() && !is_dns_label(planned.kube_space))
+    return core::Error{
+        fmt::format("'{}' is no namespace: small letters, digits and dashes, at most {}",
+                    planned.kube_space, kLongestLabel)};
+  if (planned.worker.gpus() > gpus_per_node)
+    return core::Error{fmt::format(
+        "a worker of {} GPUs needs more than one node of {}, for which no files are written",
+        planned.worker.gpus(), gpus_per_node)};
+  return {};
+}
+
+std::string kube_name(const std::string& model, Engine engine) {
+  std::string name;
+  for (const char c : model.substr(model.rfind('/') + 1)) {
+    const char small = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    if (name.empty() && core::is_digit(small)) name = "model-";
+    if (is_label_end(small)) {
+      name += small;
+    } else if (!name.empty() && name.back() != '-') {
+      name += '-';
+    }
+  }
+  const std::string end = fmt::format("-{}", name_of(engine));
+  name = name.substr(0, kLongestName - end.size());
+  while (!name.empty() && name.back() == '-')
+    name.pop_back();
+  return (name.empty() ? "model" : name) + end;
+}
+
+bool is_dns_label(const std::string& text) {
+  if (text.empty() || text.size() > kLongestLabel) return false;
+  if (!is_label_end(text.front()) || !is_label_end(text.back())) return false;
+  return std::all_of(text.begin(), text.end(), [](char c) { return is_label_end(c) || c == '-'; });
+}
+
+std::string gpu_product_of(const std::string& system) {
+  constexpr std::array<std::pair<const char*, const char*>, 8> kProducts = {{
+      {"a100_sxm", "NVIDIA-A100-SXM4-80GB"},
+      {"b200_sxm", "NVIDIA-B200"},
+      {"b300_sxm", "NVIDIA-B300"},
+      {"gb200", "NVIDIA-GB200"},
+      {"gb300", "NVIDIA-GB300"},
+      {"h100_sxm", "NVIDIA-H100-80GB-HBM3"},
+      {"h200_sxm", "NVIDIA-H200"},
+      {"l40s", "NVIDIA-L40S"},
+  }};
+  for (const auto& [name, product] : kProducts) {
+    if (system == name) return product;
+  }
+  return "";
+}
+
+std::string planned_json(const PlannedDeployment& planned) {
+  const Worker& worker = planned.worker;
+  const nlohmann::ordered_json json = {{"engine", name_of(planned.engine)},
+                                       {"engine_version", planned.engine_version},
+                                       {"model", planned.model},
+                                       {"config", planned.config},
+                                       {"system", planned.system},
+                                       {"tp", worker.tp},
+                                       {"dp", worker.dp},
+                                       {"moe_tp", planned.has_experts ? worker.moe_tp : 1},
+                                       {"moe_ep", planned.has_experts ? worker.moe_ep : 1},
+                                       {"copies", planned.copies},
+                                       {"concurrency", planned.concurrency},
+                                       {"prompt_tokens", planned.prompt_tokens},
+                                       {"output_tokens", planned.output_tokens},
+                                       {"max_batch", planned.limits.max_batch},
+                                       {"max_tokens", planned.limits.max_tokens},
+                                       {"memory_share", planned.memory_share},
+                                       {"cache_dtype", serving::name_of(planned.cache)},
+                                       {"cache_tokens", planned.limits.kv_tokens},
+                                       {"graph_batches", planned.limits.graph_batches},
+                                       {"priced_ttft_ms", to_microseconds(planned.ttft_ms)},
+                                       {"priced_tpot_ms", to_microseconds(planned.tpot_ms)}};
+  return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+std::vector<std::int64_t> measured_concurrencies(const PlannedDeployment& planned) {
+  const std::int64_t groups = planned.worker.dp;
+  const std::int64_t of_group = planned.concurrency / groups;
+  std::vector<std::int64_t> list = {groups};
+  for (const std::int64_t part : {4, 2, 1})
+    list.push_back(std::max<std::int64_t>(1, of_group / part) * groups);
+  std::sort(list.begin(), list.end());
+  list.erase(std::unique(list.begin(), list.end()), list.end());
+  return list;
+}
+
+}  // namespace assay::plan

@@ -1,0 +1,76 @@
+// A deployment as it was priced, from which its files are written.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/result.h"
+#include "model/serving/model.h"
+#include "plan/engine.h"
+#include "plan/schedule/limits.h"
+#include "plan/search/deployments.h"
+
+namespace assay::plan {
+
+struct PlannedDeployment {
+  Engine engine = Engine::kTrtllm;
+  std::string engine_version = {};  // "": the one that files were checked against
+  std::string model = {};           // the name that clients ask for: "Qwen/Qwen3-32B"
+  std::string model_path = {};      // where the engine finds it: an id of Hugging Face, or a folder
+  std::string config = {};          // what the model was read from: a name that ships, or a path
+  std::string system = {};          // "h200_sxm"
+
+  Worker worker = {};  // one copy of the model
+  std::int64_t copies = 1;
+  bool has_experts = false;  // the model has: moe_tp and moe_ep mean something
+  serving::Quantization cache = serving::Quantization::kBfloat16;
+
+  Limits limits = {};            // of a group of the worker: see deployed_limits()
+  double memory_share = 0;       // as the engine's own option counts it
+  std::int64_t concurrency = 1;  // of one copy
+  std::int64_t prompt_tokens = 1;
+  std::int64_t output_tokens = 1;
+  double weight_bytes = 0;  // of one copy
+  double ttft_ms = 0;       // the means that were priced, of one copy under that load
+  double tpot_ms = 0;
+
+  std::string name = {};         // of the objects of Kubernetes
+  std::string kube_space = {};   // their namespace; "": that of whoever applies them
+  std::string gpu_product = {};  // a node's label nvidia.com/gpu.product; "": any node
+  std::string image = {};        // "": the engine's own
+  std::int64_t port = 8000;
+
+  [[nodiscard]] bool is_local() const { return model_path.starts_with('/'); }
+
+  // The longest request: room for a chat template and for text that makes more tokens than planned.
+  [[nodiscard]] std::int64_t most_request_tokens() const;
+};
+
+// The limits to deploy where `priced` are those that a load of `batch` requests of each group was
+// priced with: no more requests than those, and graphs for no more than they need.
+Limits deployed_limits(Limits priced, Engine engine, std::int64_t batch);
+
+// Error: a name that Kubernetes refuses, a text that would not stay one word or one line of a
+// script, or no deployment that one node can run.
+core::Status check_planned(const PlannedDeployment& planned, std::int64_t gpus_per_node);
+
+// A name that Kubernetes takes: "qwen3-32b-fp8-vllm".
+std::string kube_name(const std::string& model, Engine engine);
+
+// Whether the text is a label of RFC 1123, as names of Kubernetes are: at most 63 small letters,
+// digits and dashes, with no dash at either end.
+bool is_dns_label(const std::string& text);
+
+// The label of nodes with the GPUs of a system, as NVIDIA's GPU feature discovery writes it; "":
+// not known.
+std::string gpu_product_of(const std::string& system);
+
+// Everything above but the limits' prices, for `plan validate` to read beside results.
+std::string planned_json(const PlannedDeployment& planned);
+
+// The concurrencies to measure one copy at: the planned one, and fractions of it that its groups
+// share evenly; growing.
+std::vector<std::int64_t> measured_concurrencies(const PlannedDeployment& planned);
+
+}  // namespace assay::plan

@@ -1,0 +1,28 @@
+#include "plan/files/engine_files.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "core/check.h"
+
+namespace assay::plan {
+
+const EngineFiles& files_of(Engine engine) {
+  for (const EngineFiles* files : core::Registry<EngineFiles>::all())
+    if (files->engine == engine) return *files;
+  ASSAY_CHECK(false, "an engine without files");
+}
+
+std::string shell_quoted(const std::string& word) {
+  const auto is_harmless = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+           std::string_view("-_./:=,@+").find(c) != std::string_view::npos;
+  };
+  if (!word.empty() && std::all_of(word.begin(), word.end(), is_harmless)) return word;
+  std::string quoted = "'";
+  for (const char c : word)
+    quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+}  // namespace assay::plan

@@ -1,0 +1,86 @@
+// SGLang divides two of its limits by the groups with requests of their own, so that they are
+// written for all groups: max_running_requests and chunked_prefill_size. Its GPUs are those of all
+// groups, too.
+#include <fmt/core.h>
+
+#include "plan/files/engine_files.h"
+
+namespace assay::plan {
+namespace {
+
+std::string sglang_image(const std::string& version) {
+  return fmt::format("lmsysorg/sglang:v{}", version.empty() ? "0.5.6" : version);
+}
+
+Words sglang_options(const PlannedDeployment& planned) {
+  const Limits& limits = planned.limits;
+  const Worker& worker = planned.worker;
+  const bool is_chunked = limits.prompts == Limits::Prompts::kChunked;
+  Words words = {"--model-path", planned.model_path, "--served-model-name",
+                 planned.model,  "--tp-size",        std::to_string(worker.gpus())};
+  if (worker.dp > 1)
+    words.insert(words.end(), {"--dp-size", std::to_string(worker.dp), "--enable-dp-attention"});
+  if (planned.has_experts && worker.moe_ep > 1)
+    words.insert(words.end(), {"--ep-size", std::to_string(worker.moe_ep)});
+  words.insert(
+      words.end(),
+      {"--context-length", std::to_string(planned.most_request_tokens()), "--max-running-requests",
+       std::to_string(limits.max_batch * worker.dp), "--chunked-prefill-size",
+       is_chunked ? std::to_string(limits.max_tokens * worker.dp) : "-1", "--max-prefill-tokens",
+       std::to_string(limits.max_prefill_tokens), "--mem-fraction-static",
+       fmt::format("{}", planned.memory_share), "--kv-cache-dtype",
+       planned.cache == serving::Quantization::kFp8 ? "fp8_e4m3" : "auto"});
+  if (limits.prefix_cache == Limits::PrefixCache::kOff) words.emplace_back("--disable-radix-cache");
+  if (limits.overlap == Limits::Overlap::kNone) words.emplace_back("--disable-overlap-schedule");
+  if (limits.graph_batches.empty()) return words;
+  words.emplace_back("--cuda-graph-bs");
+  for (const std::int64_t batch : limits.graph_batches)
+    words.push_back(std::to_string(batch));
+  return words;
+}
+
+Words sglang_serve(const PlannedDeployment& planned, const std::string& /*settings*/) {
+  Words words = {"python3", "-m",     "sglang.launch_server",      "--host",
+                 "0.0.0.0", "--port", std::to_string(planned.port)};
+  const Words options = sglang_options(planned);
+  words.insert(words.end(), options.begin(), options.end());
+  return words;
+}
+
+Words sglang_dynamo(const PlannedDeployment& planned, const std::string& /*settings*/) {
+  return sglang_options(planned);
+}
+
+// A ratio of 1 sends the lengths as they are, since SGLang's client draws them from it upwards.
+Words sglang_measure(const PlannedDeployment& planned) {
+  return {"python3 -m sglang.bench_serving",
+          "--backend sglang",
+          "--base-url \"$url\"",
+          "--model \"$model\"",
+          "--dataset-name random-ids",
+          "--tokenize-prompt",
+          fmt::format("--random-input-len {}", planned.prompt_tokens),
+          fmt::format("--random-output-len {}", planned.output_tokens),
+          "--random-range-ratio 1",
+          "--num-prompts \"$requests\"",
+          "--max-concurrency \"$concurrency\"",
+          "--seed \"$concurrency\"",
+          "--output-file \"$result\""};
+}
+
+const EngineFiles kSglangFiles{
+    .name = "sglang",
+    .engine = Engine::kSglang,
+    .image = sglang_image,
+    .serve = sglang_serve,
+    .dynamo_service = "SGLangWorker",
+    .dynamo_module = "dynamo.sglang",
+    .dynamo_image = "nvcr.io/nvidia/ai-dynamo/sglang-runtime:1.3.0",
+    .dynamo_options = sglang_dynamo,
+    .measure = sglang_measure,
+    .result_ending = "jsonl",
+};
+ASSAY_REGISTER(EngineFiles, kSglangFiles);
+
+}  // namespace
+}  // namespace assay::plan

@@ -1,0 +1,92 @@
+// TensorRT-LLM's PyTorch backend takes everything from a file. Its limits are those of one rank
+// where ranks have requests of their own.
+#include <fmt/core.h>
+
+#include "plan/files/engine_files.h"
+
+namespace assay::plan {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string trtllm_image(const std::string& version) {
+  return fmt::format("nvcr.io/nvidia/tensorrt-llm/release:{}", version.empty() ? "1.1.0" : version);
+}
+
+Json trtllm_settings(const PlannedDeployment& planned) {
+  const Limits& limits = planned.limits;
+  const bool evicts = limits.capacity == Limits::Capacity::kMaxUtilization;
+  Json settings = {{"tensor_parallel_size", planned.worker.gpus()},
+                   {"pipeline_parallel_size", 1},
+                   {"enable_attention_dp", planned.worker.dp > 1}};
+  if (planned.has_experts) {
+    settings["moe_tensor_parallel_size"] = planned.worker.moe_tp;
+    settings["moe_expert_parallel_size"] = planned.worker.moe_ep;
+  }
+  settings["max_batch_size"] = limits.max_batch;
+  settings["max_num_tokens"] = limits.max_tokens;
+  settings["max_seq_len"] = planned.most_request_tokens();
+  settings["enable_chunked_prefill"] = limits.prompts == Limits::Prompts::kChunked;
+  settings["disable_overlap_scheduler"] = limits.overlap == Limits::Overlap::kNone;
+  settings["scheduler_config"] = {
+      {"capacity_scheduler_policy", evicts ? "MAX_UTILIZATION" : "GUARANTEED_NO_EVICT"}};
+  settings["kv_cache_config"] = {
+      {"free_gpu_memory_fraction", planned.memory_share},
+      {"dtype", planned.cache == serving::Quantization::kFp8 ? "fp8" : "auto"},
+      {"enable_block_reuse", limits.prefix_cache == Limits::PrefixCache::kOn}};
+  settings["cuda_graph_config"] = {{"enable_padding", true}, {"batch_sizes", limits.graph_batches}};
+  return settings;
+}
+
+Words trtllm_serve(const PlannedDeployment& planned, const std::string& settings) {
+  return {"trtllm-serve",
+          planned.model_path,
+          "--host",
+          "0.0.0.0",
+          "--port",
+          std::to_string(planned.port),
+          "--extra_llm_api_options",
+          settings};
+}
+
+Words trtllm_dynamo(const PlannedDeployment& planned, const std::string& settings) {
+  return {"--model-path", planned.model_path,    "--served-model-name",
+          planned.model,  "--extra-engine-args", settings};
+}
+
+Words trtllm_measure(const PlannedDeployment& planned) {
+  return {"python3 -m tensorrt_llm.serve.scripts.benchmark_serving",
+          "--backend openai",
+          "--base-url \"$url\"",
+          "--model \"$model\"",
+          "--dataset-name random",
+          "--random-ids",
+          "--tokenize-on-client",
+          fmt::format("--random-input-len {}", planned.prompt_tokens),
+          fmt::format("--random-output-len {}", planned.output_tokens),
+          "--random-range-ratio 0",
+          "--ignore-eos",
+          "--num-prompts \"$requests\"",
+          "--max-concurrency \"$concurrency\"",
+          "--seed \"$concurrency\"",
+          "--save-result",
+          "--result-filename \"$result\""};
+}
+
+const EngineFiles kTrtllmFiles{
+    .name = "trtllm",
+    .engine = Engine::kTrtllm,
+    .image = trtllm_image,
+    .settings = trtllm_settings,
+    .serve = trtllm_serve,
+    .dynamo_service = "TRTLLMWorker",
+    .dynamo_module = "dynamo.trtllm",
+    .dynamo_image = "nvcr.io/nvidia/ai-dynamo/tensorrtllm-runtime:1.3.0",
+    .dynamo_options = trtllm_dynamo,
+    .measure = trtllm_measure,
+    .result_ending = "json",
+};
+ASSAY_REGISTER(EngineFiles, kTrtllmFiles);
+
+}  // namespace
+}  // namespace assay::plan
