@@ -101,6 +101,7 @@ core::Result<CommandResult> analyze_run(const AnalyzeRequest& request,
   }
   if (individual) {
     ASSAY_TRY(add_individual_reports(run, request, folder, result));
+    if (request.names == FileNames::kDocumented) run.individual = {};
   }
   if (request.parts != Parts::kIndividual) {
     ASSAY_TRY(add_collective_report(run, request, folder, result));
