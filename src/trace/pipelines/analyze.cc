@@ -45,7 +45,7 @@ core::Status add_collective_report(const ReducedRun& run,
   if (request.options.compat == Compat::kNone) add_charts(collectives.book);
   append(result.written,
          ASSAY_TRY(write_book(collectives.book, folder / kCollectiveFolder / kCollectiveReportName,
-                              request.output)));
+                              request.output, request.threads)));
   result.summary.tables.push_back(std::move(collectives.overview));
   result.warnings = std::move(collectives.warnings);
   return {};
@@ -101,6 +101,7 @@ core::Result<CommandResult> analyze_run(const AnalyzeRequest& request,
   }
   if (individual) {
     ASSAY_TRY(add_individual_reports(run, request, folder, result));
+    if (request.names == FileNames::kDocumented) run.individual = {};
   }
   if (request.parts != Parts::kIndividual) {
     ASSAY_TRY(add_collective_report(run, request, folder, result));

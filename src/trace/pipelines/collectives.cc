@@ -21,8 +21,8 @@ core::Result<CommandResult> run_collectives(const CollectivesRequest& request,
   const std::filesystem::path folder =
       request.output.folder.empty() ? kReportFolder : request.output.folder;
   const core::FileLock lock = ASSAY_TRY(core::FileLock::acquire_folder(folder));
-  result.written =
-      ASSAY_TRY(write_book(collectives.book, folder / kCollectiveReportName, request.output));
+  result.written = ASSAY_TRY(write_book(collectives.book, folder / kCollectiveReportName,
+                                        request.output, request.threads));
   return result;
 }
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <iterator>
 #include <string>
 
 #include "report/book.h"
@@ -45,6 +47,21 @@ TEST(PackedPart, TheReportsOfAPartThatWasSentAreTheSame) {
   EXPECT_GT(other.works->works.size(), 100U);
   EXPECT_EQ(other.works->works.back().end_ns, part.works->works.back().end_ns);
   EXPECT_EQ(other.facts.warnings.all().size(), part.facts.warnings.all().size());
+}
+
+// Fuzzing begins with this one, so it must have all that a part can have.
+TEST(PackedPart, TheCorpusHasAPart) {
+  std::ifstream file(std::string(ASSAY_SOURCE_DIR) + "/tests/fuzz/corpus/trace/packed_part",
+                     std::ios::binary);
+  const std::string bytes(std::istreambuf_iterator<char>(file), {});
+  core::Unpacker unpacker(bytes);
+  const auto part = unpack_part(unpacker);
+  ASSERT_TRUE(part.ok());
+  EXPECT_TRUE(unpacker.done());
+  EXPECT_EQ(part.value().facts.rank, 3);
+  EXPECT_EQ(part.value().timelines.tables.size(), 1U);
+  EXPECT_EQ(part.value().communication->events.size(), 2U);
+  EXPECT_EQ(part.value().works->works.size(), 3U);
 }
 
 TEST(PackedPart, BytesThatAreCutOffAreAnError) {

@@ -81,26 +81,37 @@ fs::path configuration_folder(const fs::path& path) {
   return folder.filename() == "torch_profiler" ? folder.parent_path() : folder;
 }
 
+namespace {
+
+core::Result<fs::path> write_format(const model::Book& book, fs::path path, FileFormat format) {
+  switch (format) {
+    case FileFormat::kXlsx:
+      ASSAY_TRY(report::write_xlsx(book, path += ".xlsx"));
+      break;
+    case FileFormat::kJson:
+      ASSAY_TRY(report::write_json(book, path += ".json"));
+      break;
+    case FileFormat::kCsv:
+      ASSAY_TRY(report::write_csv_folder(book, path += "_csvs"));
+      break;
+  }
+  return path;
+}
+
+}  // namespace
+
 core::Result<std::vector<fs::path>> write_book(const model::Book& book,
                                                const fs::path& stem,
-                                               const Output& output) {
+                                               const Output& output,
+                                               unsigned threads) {
   ASSAY_TRY(core::make_directories(stem.parent_path()));
+  std::vector<core::Result<fs::path>> results(output.formats.size(), fs::path());
+  core::parallel_for(results.size(), threads, [&](std::size_t i) {
+    results[i] = write_format(book, stem, output.formats[i]);
+  });
   std::vector<fs::path> written;
-  for (const FileFormat format : output.formats) {
-    fs::path path = stem;
-    switch (format) {
-      case FileFormat::kXlsx:
-        ASSAY_TRY(report::write_xlsx(book, path += ".xlsx"));
-        break;
-      case FileFormat::kJson:
-        ASSAY_TRY(report::write_json(book, path += ".json"));
-        break;
-      case FileFormat::kCsv:
-        ASSAY_TRY(report::write_csv_folder(book, path += "_csvs"));
-        break;
-    }
-    written.push_back(path);
-  }
+  for (core::Result<fs::path>& result : results)
+    written.push_back(ASSAY_TRY(std::move(result)));
   return written;
 }
 

@@ -44,11 +44,12 @@ core::Result<AnalyzedRun> analyze_files(std::span<const std::filesystem::path> i
                                         const Request& request,
                                         core::Progress& progress);
 
-// Writes those of <stem>.xlsx, <stem>.json and <stem>_csvs that the request asks for. Creates the
-// folder.
+// Writes those of <stem>.xlsx, <stem>.json and <stem>_csvs that the request asks for, at most
+// `threads` at the same time (0: one per processor). Creates the folder.
 core::Result<std::vector<std::filesystem::path>> write_book(const model::Book& book,
                                                             const std::filesystem::path& stem,
-                                                            const Output& output);
+                                                            const Output& output,
+                                                            unsigned threads = 1);
 
 // Returns the configuration, without a trailing slash; `path` may be its torch_profiler folder.
 std::filesystem::path configuration_folder(const std::filesystem::path& path);

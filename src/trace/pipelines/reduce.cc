@@ -1,6 +1,9 @@
 #include "trace/pipelines/reduce.h"
 
+#include <malloc.h>
+
 #include <algorithm>
+#include <cstdint>
 #include <utility>
 
 #include "core/interrupt.h"
@@ -21,6 +24,14 @@ struct ReadRank {
   RankPart part;
   int reader = 0;
 };
+
+// The allocator keeps what large traces took for the next ones, of which there are none.
+void return_memory_of([[maybe_unused]] std::span<const RankFile> files) {
+#ifdef __GLIBC__
+  constexpr std::uint64_t kLarge = 1 << 26;  // less is not worth the time
+  if (total_bytes(files) > kLarge) ::malloc_trim(0);
+#endif
+}
 
 core::Result<std::vector<ReadRank>> sorted_by_rank(ReadParts read,
                                                    const core::ProcessGroup* processes) {
@@ -98,6 +109,7 @@ core::Result<ReducedRun> reduce_files(std::span<const fs::path> inputs,
   ReadParts parts(found.files.size());
   const std::vector<std::size_t> share = share_of(found.files.size(), processes);
   read_share(found.files, share, {options, keep, threads_of(request)}, progress, parts);
+  return_memory_of(found.files);
   ASSAY_TRY(core::check_interrupt());
   if (processes != nullptr) ASSAY_TRY(receive_parts(*processes, share, parts));
   return checked(ASSAY_TRY(sorted_by_rank(std::move(parts), processes)), found, options.compat,
