@@ -17,8 +17,7 @@ const CommandSpec kPlan{
     .examples =
         "assay plan estimate --model qwen3-32b --tp 4 --batch 64\n"
         "assay plan search --model qwen3-32b --gpus 4 --tpot 30\n"
-        "assay plan search --model config.json --gpus 32 --system h200_sxm --backend vllm "
-        "--systems-paths systems\n"
+        "assay plan search --model config.json --gpus 32 --backend vllm --systems-paths systems\n"
         "assay plan validate measured.csv --systems-paths systems --calibrate-by 5\n",
 };
 ASSAY_REGISTER(CommandSpec, kPlan);

@@ -91,8 +91,7 @@ const CommandSpec kPlanEstimate{
     .examples =
         "assay plan estimate --model qwen3-32b --tp 4 --batch 64\n"
         "assay plan estimate --model gpt-oss-120b --tp 2 --format json\n"
-        "assay plan estimate --model config.json --backend vllm --backend-version 0.19.0 "
-        "--systems-paths systems\n",
+        "assay plan estimate --model config.json --backend vllm --systems-paths systems\n",
     .make = make_command<PlanEstimate>,
 };
 ASSAY_REGISTER(CommandSpec, kPlanEstimate);

@@ -163,8 +163,8 @@ const CommandSpec kPlanFiles{
         "lists the files, and the options of each engine.",
     .examples =
         "assay plan files --model Qwen/Qwen3-32B --backend vllm --tp 4 --batch 32 -o files\n"
-        "assay plan files --model Qwen/Qwen3-32B --tp 4 --batch 32 --copies 2 --target "
-        "kubernetes,dynamo,llm-d -o files\n",
+        "assay plan files --model Qwen/Qwen3-32B --tp 4 --batch 32 --target kubernetes,dynamo -o "
+        "files\n",
     .make = make_command<PlanFiles>,
 };
 ASSAY_REGISTER(CommandSpec, kPlanFiles);

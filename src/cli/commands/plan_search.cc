@@ -78,8 +78,7 @@ const CommandSpec kPlanSearch{
     .examples =
         "assay plan search --model qwen3-32b --gpus 4\n"
         "assay plan search --model qwen3-30b-a3b --gpus 4 --ttft 500 --tpot 15 --isl 2000\n"
-        "assay plan search --model config.json --gpus 32 --backend sglang --systems-paths systems "
-        "--format csv\n",
+        "assay plan search --model config.json --gpus 32 --systems-paths systems --format csv\n",
     .make = make_command<PlanSearch>,
 };
 ASSAY_REGISTER(CommandSpec, kPlanSearch);

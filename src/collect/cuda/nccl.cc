@@ -114,7 +114,7 @@ RankMeeting meet_in_job(const MpiRank& job) {
             const std::vector<unsigned char>& own) -> core::Result<std::vector<unsigned char>> {
     std::vector<unsigned char> all(own.size() * static_cast<std::size_t>(ranks));
     ASSAY_TRY(mpi::status_of(job, job.functions->all_gather(own.data(), all.data(), own.size(),
-                                                        mpi::Element::kByte, ranks)));
+                                                            mpi::Element::kByte, ranks)));
     return all;
   };
   // All ranks take the id of rank 0.

@@ -1,7 +1,7 @@
 // Tables as one block of bytes that is used where it lies: the build makes it of a shipped system's
-// database (src/cli/mapping), and queries map it rather than read SQLite; so do entries of the cache
-// (table_cache.h). It is made and read by the same build, so that it has no version: files that stay
-// must name their build.
+// database (src/cli/mapping), and queries map it rather than read SQLite; so do entries of the
+// cache (table_cache.h). It is made and read by the same build, so that it has no version: files
+// that stay must name their build.
 #pragma once
 
 #include <cstdint>

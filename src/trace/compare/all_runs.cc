@@ -243,9 +243,9 @@ model::Book all_runs_report(Settings settings,
 }
 
 bool is_of_all_settings(const model::Table& table) {
-  constexpr std::array<std::string_view, 4> kOwn = {kPairsSheet, kBandwidthSheet, kChannelsSheet,
-                                                    kStragglersSheet};
-  return std::find(kOwn.begin(), kOwn.end(), table.name) != kOwn.end();
+  constexpr std::array<std::string_view, 4> kSheets = {kPairsSheet, kBandwidthSheet, kChannelsSheet,
+                                                       kStragglersSheet};
+  return std::find(kSheets.begin(), kSheets.end(), table.name) != kSheets.end();
 }
 
 }  // namespace assay::trace

@@ -59,9 +59,9 @@ TEST(PackedPart, TheCorpusHasAPart) {
   ASSERT_TRUE(part.ok());
   EXPECT_TRUE(unpacker.done());
   EXPECT_EQ(part.value().facts.rank, 3);
-  EXPECT_EQ(part.value().timelines.tables.size(), 1U);
+  EXPECT_EQ(part.value().timelines.tables.size(), 2U);
   EXPECT_EQ(part.value().communication->events.size(), 2U);
-  EXPECT_EQ(part.value().works->works.size(), 3U);
+  EXPECT_EQ(part.value().works->works.size(), 2U);
 }
 
 TEST(PackedPart, BytesThatAreCutOffAreAnError) {
