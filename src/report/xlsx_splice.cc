@@ -11,10 +11,10 @@ constexpr std::size_t kPieceBytes = 1 << 18;
 
 // The library counts only the cells that it writes.
 void set_dimension(std::string& sheet, const std::string& dimension) {
-  constexpr std::string_view kStart = "<dimension ref=\"";
-  const std::size_t start = sheet.find(kStart);
+  constexpr std::string_view kDimension = "<dimension ref=\"";
+  const std::size_t start = sheet.find(kDimension);
   if (start == std::string::npos) return;
-  const std::size_t value = start + kStart.size();
+  const std::size_t value = start + kDimension.size();
   sheet.replace(value, sheet.find('"', value) - value, dimension);
 }
 

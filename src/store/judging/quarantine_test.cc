@@ -46,7 +46,8 @@ Rooflines product_rooflines(const Peaks& peaks) {
   return rooflines;
 }
 
-const Peaks kPeaks{.memory_bytes_per_s = 4e12, .flops_per_s = {{"bfloat16", 1e15}, {"fp8", 2e15}}};
+const Peaks kSmallGpu{.memory_bytes_per_s = 4e12,
+                      .flops_per_s = {{"bfloat16", 1e15}, {"fp8", 2e15}}};
 
 // A GPU that reaches 60 % of the roofline after `launch_us`, or the time of the host if that is
 // more.
@@ -56,8 +57,9 @@ std::string products(const std::string& type, double launch_us, double host_us) 
     for (const int k : {128, 1024, 4096, 16384}) {
       for (int m = 1; m <= 16384; m *= 4) {
         const double bytes = type == "bfloat16" ? 2 : 1;
-        const double least_us = 1e3 * kPeaks.roofline_ms(bytes * (1.0 * n * k + 1.0 * m * (n + k)),
-                                                         2.0 * m * n * k, type, 0);
+        const double least_us =
+            1e3 * kSmallGpu.roofline_ms(bytes * (1.0 * n * k + 1.0 * m * (n + k)), 2.0 * m * n * k,
+                                        type, 0);
         csv += fmt::format("{},{},{},{},{}\n", type, m, n, k,
                            1e-3 * std::max(host_us, launch_us + least_us / 0.6));
       }
@@ -78,7 +80,7 @@ std::string type_of(const WorkRows& rows, std::size_t family) {
 
 TEST(Quarantine, TakesProductsThatTimeTheHost) {
   const WorkRows rows = table_of(products("bfloat16", 2.5, 0) + products("fp8_block", 3, 60));
-  const auto quarantined = quarantined_families(rows, product_rooflines(kPeaks));
+  const auto quarantined = quarantined_families(rows, product_rooflines(kSmallGpu));
   ASSERT_THAT(quarantined, SizeIs(1));
   EXPECT_EQ(type_of(rows, quarantined[0].family), "fp8_block");
   EXPECT_EQ(quarantined[0].end - quarantined[0].begin, 4U * 4 * 8);
@@ -100,11 +102,11 @@ TEST(Quarantine, NamesTheFirstSoundSibling) {
                                    {.name = "x 2", .rows = &other_type},
                                    {.name = "x 1", .rows = &good},
                                    {.name = "y 1", .rows = &good}};
-  const auto quarantined = quarantined_families(bad, product_rooflines(kPeaks), siblings);
+  const auto quarantined = quarantined_families(bad, product_rooflines(kSmallGpu), siblings);
   ASSERT_THAT(quarantined, SizeIs(1));
   EXPECT_EQ(quarantined[0].fallback, "x 1");
   // Alone, nothing tells how long a launch takes.
-  EXPECT_THAT(quarantined_families(bad, product_rooflines(kPeaks)), IsEmpty());
+  EXPECT_THAT(quarantined_families(bad, product_rooflines(kSmallGpu)), IsEmpty());
 }
 
 TEST(Quarantine, OneBadSiblingDoesNotDecideOnOthers) {
@@ -112,20 +114,21 @@ TEST(Quarantine, OneBadSiblingDoesNotDecideOnOthers) {
   const WorkRows too_fast = table_of("bfloat16,1,128,128,0.0001\n");
   const SiblingTable siblings[] = {{.name = "x 1", .rows = &sound},
                                    {.name = "x 2", .rows = &too_fast}};
-  EXPECT_THAT(launch_bound_families(sound, product_rooflines(kPeaks).bound, siblings), IsEmpty());
+  EXPECT_THAT(launch_bound_families(sound, product_rooflines(kSmallGpu).bound, siblings),
+              IsEmpty());
 }
 
 TEST(Quarantine, LeavesSlowProductsThatFollowTheirWork) {
   // 40 us of kernels before each product are as much as many launches, but larger products show.
   const WorkRows slow = table_of(products("bfloat16", 2.5, 0) + products("fp8", 24, 0));
-  EXPECT_THAT(quarantined_families(slow, product_rooflines(kPeaks)), IsEmpty());
+  EXPECT_THAT(quarantined_families(slow, product_rooflines(kSmallGpu)), IsEmpty());
   std::string grows;
   for (const int n : {128, 1024, 4096, 16384}) {
     for (int m = 1; m <= 16384; m *= 4)
       grows += fmt::format("fp8,{},{},4096,{}\n", m, n, 0.06 * std::sqrt(1.0 * m * n / 128));
   }
   const WorkRows curved = table_of(products("bfloat16", 2.5, 0) + grows);
-  EXPECT_THAT(launch_bound_families(curved, product_rooflines(kPeaks).bound), IsEmpty());
+  EXPECT_THAT(launch_bound_families(curved, product_rooflines(kSmallGpu).bound), IsEmpty());
   EXPECT_THAT(launch_bound_families(curved, nullptr), IsEmpty());
 }
 
@@ -134,7 +137,7 @@ TEST(Quarantine, TellsImpossibleRowsInRuns) {
       "fp8,1,4096,4096,0.0020\nfp8,2,4096,4096,0.0030\nfp8,4,4096,4096,0.0060\n"
       "fp8,8,4096,4096,0\nfp8,16,4096,4096,0.0041\nfp8,8192,4096,4096,0.2\n"
       "fp8,16384,4096,4096,0.25\nbfloat16,1,4096,4096,0.0081\n");
-  const auto quarantined = impossible_rows(rows, product_rooflines(kPeaks));
+  const auto quarantined = impossible_rows(rows, product_rooflines(kSmallGpu));
   ASSERT_THAT(quarantined, SizeIs(3));
   const auto fp8 = rows.begins[1];
   EXPECT_EQ(quarantined[0].begin, fp8);
@@ -147,7 +150,7 @@ TEST(Quarantine, TellsImpossibleRowsInRuns) {
   EXPECT_THAT(quarantined_numbers(quarantined), ElementsAre(1));
   EXPECT_THAT(impossible_rows(rows, {}), IsEmpty());
   // The data may have stayed in the L2 cache, which is faster.
-  Rooflines cached = product_rooflines(kPeaks);
+  Rooflines cached = product_rooflines(kSmallGpu);
   cached.cached = [](const std::vector<model::PerfField>&) { return 0.002; };
   EXPECT_THAT(impossible_rows(rows, cached), SizeIs(1));
 }
@@ -156,7 +159,7 @@ TEST(Quarantine, TakesFamiliesWithManyImpossibleRows) {
   std::string few;
   std::string many;
   for (int n = 64; n <= 6400; n += 64) {
-    const double least = kPeaks.roofline_ms(1.0 * n * 4096 + 1.0 * (n + 4096), 0, "fp8", 0);
+    const double least = kSmallGpu.roofline_ms(1.0 * n * 4096 + 1.0 * (n + 4096), 0, "fp8", 0);
     few += fmt::format("fp8,1,{},4096,{}\n", n, least * (n % 1280 == 0 ? 0.5 : 2));
     many += fmt::format("fp8,1,{},4096,{}\n", n, least * (n % 384 == 0 ? 0.5 : 2));
   }
@@ -164,7 +167,7 @@ TEST(Quarantine, TakesFamiliesWithManyImpossibleRows) {
   const WorkRows much = table_of(many);
   const SiblingTable siblings[] = {{.name = "x 2", .rows = &much},
                                    {.name = "x 1", .rows = &little}};
-  const Rooflines rooflines = product_rooflines(kPeaks);
+  const Rooflines rooflines = product_rooflines(kSmallGpu);
   EXPECT_THAT(impossible_families(little, rooflines, siblings), IsEmpty());
   const auto quarantined = quarantined_families(much, rooflines, siblings);
   ASSERT_THAT(quarantined, SizeIs(1));
