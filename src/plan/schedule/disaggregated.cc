@@ -11,7 +11,7 @@
 
 #include "plan/schedule/check_inputs.h"
 #include "plan/schedule/clients.h"
-#include "plan/schedule/worker.h"
+#include "plan/schedule/engine_instance.h"
 
 namespace assay::plan {
 namespace {
@@ -129,7 +129,7 @@ class DisaggregatedSimulation {
   }
 
  private:
-  static std::size_t earliest(const std::vector<Worker>& workers) {
+  static std::size_t earliest(const std::vector<EngineInstance>& workers) {
     std::size_t first = 0;
     for (std::size_t i = 1; i < workers.size(); ++i)
       if (workers[i].next_ms() < workers[first].next_ms()) first = i;
@@ -144,7 +144,7 @@ class DisaggregatedSimulation {
   }
 
   core::Status compute_prompts(std::size_t instance) {
-    Worker& worker = prefill_[instance];
+    EngineInstance& worker = prefill_[instance];
     ASSAY_TRY(worker.advance());
     for (const std::size_t request : worker.ended()) {
       if (workload_.requests[request].output_tokens == 1) {
@@ -176,14 +176,14 @@ class DisaggregatedSimulation {
     const Event cache = caches_.take();
     recorder_.first_token(cache.request, cache.at_ms);
     decode_[delivered_++ % decode_.size()].send(cache.request, cache.at_ms,
-                                                Worker::Prompt::kCached);
+                                                EngineInstance::Prompt::kCached);
   }
 
   // No cache comes to this instance before that: of those on their way, of prompts that run, and of
   // requests that leave when others end.
   [[nodiscard]] double undisturbed_until(std::size_t instance) const {
     double until = std::min(caches_.next_ms(), ends_.next_ms() + delays_.whole_prompt_ms);
-    for (const Worker& worker : prefill_)
+    for (const EngineInstance& worker : prefill_)
       until = std::min(until, worker.next_ms() + delays_.any_step_ms);
     for (std::size_t i = 0; i < decode_.size(); ++i)
       if (i != instance && workload_.concurrency > 0)
@@ -192,7 +192,7 @@ class DisaggregatedSimulation {
   }
 
   core::Status decode_tokens(std::size_t instance) {
-    Worker& worker = decode_[instance];
+    EngineInstance& worker = decode_[instance];
     ASSAY_TRY(worker.advance(undisturbed_until(instance)));
     for (const std::size_t request : worker.ended())
       end(request, worker.now_ms());
@@ -211,12 +211,12 @@ class DisaggregatedSimulation {
     WorkDone prompts;
     WorkDone tokens;
     double end_ms = 0;
-    for (const Worker& worker : prefill_)
+    for (const EngineInstance& worker : prefill_)
       prompts.add(worker.work_done());
-    for (const Worker& worker : decode_)
+    for (const EngineInstance& worker : decode_)
       tokens.add(worker.work_done());
     for (const auto* pool : {&prefill_, &decode_})
-      for (const Worker& worker : *pool)
+      for (const EngineInstance& worker : *pool)
         end_ms = std::max(end_ms, worker.now_ms());
     if (tokens.steps > 0) tokens.write(decode_limits_.groups, metrics.serving);
     metrics.serving.prompt_tokens_computed += prompts.prompt_tokens_computed;
@@ -237,8 +237,8 @@ class DisaggregatedSimulation {
   const Limits& decode_limits_;
   MetricsRecorder recorder_;
   Clients clients_;
-  std::vector<Worker> prefill_;
-  std::vector<Worker> decode_;
+  std::vector<EngineInstance> prefill_;
+  std::vector<EngineInstance> decode_;
   LeastDelays delays_;
   std::vector<double> link_free_ms_;  // of each instance of prompts
   Events ends_;                       // of requests

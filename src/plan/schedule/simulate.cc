@@ -4,7 +4,7 @@
 
 #include "plan/schedule/check_inputs.h"
 #include "plan/schedule/clients.h"
-#include "plan/schedule/worker.h"
+#include "plan/schedule/engine_instance.h"
 
 namespace assay::plan {
 namespace {
@@ -52,7 +52,7 @@ class Simulation {
   const Limits& limits_;
   const SimulationOptions& options_;
   MetricsRecorder recorder_;
-  Worker worker_;
+  EngineInstance worker_;
   Clients clients_;
   std::size_t ended_ = 0;
 };

@@ -1,4 +1,4 @@
-#include "plan/schedule/worker.h"
+#include "plan/schedule/engine_instance.h"
 
 #include <fmt/core.h>
 
@@ -39,12 +39,12 @@ void WorkDone::write(std::int64_t groups, ServingMetrics& metrics) const {
   metrics.prompt_tokens_computed = prompt_tokens_computed;
 }
 
-Worker::Worker(const StepCost& cost,
-               const Policy& policy,
-               const Limits& limits,
-               const Workload& workload,
-               Stepping stepping,
-               MetricsRecorder* recorder)
+EngineInstance::EngineInstance(const StepCost& cost,
+                               const Policy& policy,
+                               const Limits& limits,
+                               const Workload& workload,
+                               Stepping stepping,
+                               MetricsRecorder* recorder)
     : workload_(&workload),
       limits_(&limits),
       stepping_(stepping),
@@ -53,11 +53,11 @@ Worker::Worker(const StepCost& cost,
       steps_(groups_.size()),
       recorder_(recorder) {}
 
-void Worker::send(std::size_t request, double at_ms, Prompt prompt) {
+void EngineInstance::send(std::size_t request, double at_ms, Prompt prompt) {
   arrivals_.push_back({request, at_ms, prompt});
 }
 
-double Worker::next_ms() const {
+double EngineInstance::next_ms() const {
   const bool idle =
       std::all_of(groups_.begin(), groups_.end(), [](const Group& group) { return group.idle(); });
   if (!idle) return now_ms_;
@@ -67,7 +67,7 @@ double Worker::next_ms() const {
 
 // Requests that the next decision knows. While steps follow each other, one that replaces a request
 // that ended with a step comes too late for the decision at the end of that step.
-void Worker::deliver() {
+void EngineInstance::deliver() {
   for (; delivered_ < arrivals_.size(); ++delivered_) {
     const Arrival& arrival = arrivals_[delivered_];
     if (busy_ ? arrival.at_ms >= decided_ms_ : arrival.at_ms > now_ms_) return;
@@ -80,7 +80,7 @@ void Worker::deliver() {
 }
 
 // False where no group computes anything.
-bool Worker::choose() {
+bool EngineInstance::choose() {
   bool any = false;
   for (std::size_t i = 0; i < groups_.size(); ++i) {
     steps_[i] = groups_[i].choose();
@@ -89,7 +89,7 @@ bool Worker::choose() {
   return any;
 }
 
-core::Error Worker::stuck() const {
+core::Error EngineInstance::stuck() const {
   for (const Group& group : groups_) {
     const auto first = group.first_waiting();
     if (!first) continue;
@@ -104,7 +104,7 @@ core::Error Worker::stuck() const {
   return core::Error{"requests run, but no step computes any of them"};
 }
 
-std::int64_t Worker::steady_steps() const {
+std::int64_t EngineInstance::steady_steps() const {
   std::int64_t steps = stepping_ == Stepping::kOneByOne ? 1 : kLongestRun;
   for (const Group& group : groups_) {
     if (steps == 1) break;
@@ -114,14 +114,14 @@ std::int64_t Worker::steady_steps() const {
 }
 
 // Steps of all groups end with the slowest.
-double Worker::step_ms(double further) const {
+double EngineInstance::step_ms(double further) const {
   double slowest = 0;
   for (const Step& step : steps_)
     if (step.tokens() > 0) slowest = std::max(slowest, step_time_.ms(step, further));
   return slowest;
 }
 
-StepRun Worker::run_of(std::int64_t steps) const {
+StepRun EngineInstance::run_of(std::int64_t steps) const {
   const double first = step_ms(0);
   if (steps == 1) return {1, first, first, first};
   const auto span = static_cast<double>(steps - 1);
@@ -129,7 +129,9 @@ StepRun Worker::run_of(std::int64_t steps) const {
 }
 
 // Steps until the one whose decision knows what comes at a time.
-std::int64_t Worker::steps_until(double at_ms, const StepRun& times, std::int64_t most) const {
+std::int64_t EngineInstance::steps_until(double at_ms,
+                                         const StepRun& times,
+                                         std::int64_t most) const {
   if (most == 1 || !std::isfinite(at_ms)) return most;
   const double wait_ms = at_ms - now_ms_;
   const std::int64_t passed = wait_ms < 0 ? 0 : times.steps_beyond(wait_ms, most);
@@ -137,7 +139,7 @@ std::int64_t Worker::steps_until(double at_ms, const StepRun& times, std::int64_
   return std::clamp<std::int64_t>(passed + late, 1, most);
 }
 
-void Worker::count_step(std::int64_t steps, double ms) {
+void EngineInstance::count_step(std::int64_t steps, double ms) {
   bool prompts = false;
   bool decodes = false;
   bool eager = false;
@@ -161,7 +163,7 @@ void Worker::count_step(std::int64_t steps, double ms) {
 }
 
 // The tokens of a group's requests, before they are added to what they have.
-void Worker::count_tokens(Group& group, std::int64_t steps, const StepRun& times) {
+void EngineInstance::count_tokens(Group& group, std::int64_t steps, const StepRun& times) {
   const double first_end = now_ms_ + times.until_ms(1);
   const double end = now_ms_ + times.until_ms(steps);
   std::int64_t decoding = 0;
@@ -193,7 +195,7 @@ void Worker::count_tokens(Group& group, std::int64_t steps, const StepRun& times
   }
 }
 
-void Worker::take(std::int64_t steps, const StepRun& times) {
+void EngineInstance::take(std::int64_t steps, const StepRun& times) {
   const double ms = times.until_ms(steps);
   count_step(steps, ms);
   const double begin_ms = now_ms_;
@@ -219,7 +221,7 @@ void Worker::take(std::int64_t steps, const StepRun& times) {
     group.let_ended_go();
 }
 
-core::Status Worker::advance(double until_ms) {
+core::Status EngineInstance::advance(double until_ms) {
   ended_.clear();
   deliver();
   const bool any = choose();
@@ -245,7 +247,7 @@ core::Status Worker::advance(double until_ms) {
   return {};
 }
 
-WorkDone Worker::work_done() const {
+WorkDone EngineInstance::work_done() const {
   WorkDone done = done_;
   for (const Group& group : groups_)
     done.preemptions += group.preemptions();

@@ -31,16 +31,16 @@ struct WorkDone {
   void write(std::int64_t groups, ServingMetrics& metrics) const;
 };
 
-class Worker {
+class EngineInstance {
  public:
   // `workload` has the lengths of the requests. The recorder, which may be nullptr, hears of
   // tokens.
-  Worker(const StepCost& cost,
-         const Policy& policy,
-         const Limits& limits,
-         const Workload& workload,
-         Stepping stepping,
-         MetricsRecorder* recorder);
+  EngineInstance(const StepCost& cost,
+                 const Policy& policy,
+                 const Limits& limits,
+                 const Workload& workload,
+                 Stepping stepping,
+                 MetricsRecorder* recorder);
 
   // The scheduler sees a request at that time; calls come in the order of the times. kCached: its
   // prompt is in the cache of this instance and its first token is out.
