@@ -1,4 +1,4 @@
-// What the shipped systems say of NCCL, for the reports of traces.
+// The shipped systems hold curves of NCCL, which the reports of traces draw.
 #pragma once
 
 #include <string>

@@ -73,8 +73,8 @@ std::vector<plan::TableSource> tree_sources(const store::PublicTree& tree,
   return sources;
 }
 
-// What operators that move bytes take where no table has them: a share of the bandwidth, and a
-// constant for the launch, as the system's file has them.
+// Operators that move bytes take, where no table has them, a share of the bandwidth and a constant
+// for the launch; the system's file has both.
 store::RooflineBinder memory_formula(const std::string& table, const store::SystemFacts& facts) {
   if (table != "memory_op_perf") return nullptr;
   store::Peaks reached = facts.peaks;

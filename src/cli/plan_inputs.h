@@ -1,4 +1,4 @@
-// What the commands of assay plan read: models, and the tables of systems.
+// The commands of assay plan read models, and the tables of systems.
 #pragma once
 
 #include <cstdint>

@@ -15,7 +15,7 @@ inline const Choices<plan::Engine> kEngines{{"trtllm", plan::Engine::kTrtllm},
                                             {"vllm", plan::Engine::kVllm},
                                             {"sglang", plan::Engine::kSglang}};
 
-// What is served, by which engine, and on which GPUs.
+// These options say which model is served, by which engine, and on which GPUs.
 struct ServedModel {
   std::string model;
   std::string system = "h200_sxm";

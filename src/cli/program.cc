@@ -104,7 +104,7 @@ int fail(int exit_code, const core::Error& error) {
   return exit_code;
 }
 
-// Of what all processes of a launch find in their command line, the first one tells.
+// All processes of a launch find the same in their command line; the first one tells it.
 bool tells_of_usage() {
   const auto launched = core::launched_rank([](const char* name) { return ::getenv(name); });
   return !launched.ok() || !launched.value() || launched.value()->rank == 0;

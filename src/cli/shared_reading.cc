@@ -12,7 +12,7 @@
 namespace assay::cli {
 namespace {
 
-// Of what all processes find, process 0 tells.
+// All processes find the same; process 0 tells it.
 constexpr auto kToldByAnother = static_cast<Outcome>(1);
 
 core::Result<std::unique_ptr<core::ProcessGroup>> join(const core::LaunchedRank& launched) {

@@ -19,8 +19,8 @@ namespace assay::core {
 
 struct Error {
   std::string message;
-  // Whether it is an output that cannot be written: then no input is to blame, and going on with
-  // others will not help.
+  // It is an output that cannot be written, so that no input is to blame, and going on with others
+  // will not help.
   bool is_of_output = false;
 
   // The same error with what was being done in front: "reading a.json: no such file".

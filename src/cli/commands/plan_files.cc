@@ -31,8 +31,8 @@ bool is_hub_id(const std::string& text) {
          !std::filesystem::exists(text, ignored);
 }
 
-// Where an engine finds the weights: what was said, the id that names the model, or the folder that
-// its config.json lies in.
+// An engine finds the weights where the user says, by the id that names the model, or in the folder
+// that its config.json lies in.
 core::Result<std::string> weights_path(const std::string& said, const std::string& model) {
   std::error_code error;
   const std::string from = said.empty() ? model : said;

@@ -1,6 +1,6 @@
-// What a few measured deployments tell of one's own machine beyond the tables: what a step takes
-// beside its operators, and by how much prompts interrupt decoding more than their operators say.
-// It is kept apart from measured tables, and every answer that it changes names it.
+// A calibration tells what a few measured deployments know of one's own machine beyond the tables:
+// how long a step takes beside its operators, and by how much prompts interrupt decoding more than
+// their operators say. It is kept apart from measured tables.
 #pragma once
 
 #include <filesystem>
