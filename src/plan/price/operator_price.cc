@@ -222,8 +222,7 @@ OperatorPrice OperatorPrice::of_formula(const OperatorUse& use,
 Price OperatorPrice::at(const Amounts& amounts) const {
   Price price = at_alone(amounts);
   if (held_beside_ == nullptr) return price;
-  // What is left cannot be less than what the product alone needs, which a third bounds from below.
-  price.ms = std::max(price.ms / 3, price.ms - held_beside_->at_alone(amounts).ms);
+  price.ms = std::max(price.least_ms, price.ms - held_beside_->at_alone(amounts).ms);
   return price;
 }
 
@@ -251,6 +250,7 @@ Price OperatorPrice::at_alone(const Amounts& asked) const {
   if (family_ == nullptr) return {.ms = launches * formula_(asked_sizes)};
   const store::WorkEstimate estimate = family_->at(asked_sizes, store::Beyond::kExtrapolate);
   return {.ms = launches * share * estimate.latency,
+          .least_ms = launches * share * estimate.roofline,
           .sigma = std::isnan(estimate.sigma) ? 0 : estimate.sigma,
           .is_beyond = estimate.is_beyond()};
 }

@@ -29,6 +29,7 @@ struct Amounts {
 // Of all launches of a step.
 struct Price {
   double ms = 0;
+  double least_ms = 0;     // by its roofline; 0 where that is unknown
   double sigma = 0;        // one sigma of its logarithm; 0 where rows were measured
   bool is_beyond = false;  // past the measured sizes
 };
