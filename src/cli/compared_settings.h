@@ -1,5 +1,5 @@
-// Commands that compare several settings with one baseline share the ranking, the page and the report
-// over all of them.
+// Commands that compare several settings with one baseline share the ranking, the page and the
+// report over all of them.
 #pragma once
 
 #include <filesystem>

@@ -40,19 +40,15 @@ double bytes_of(Quantization quantization) {
 }
 
 double number_of(const OperatorUse& use, const char* column) {
-  for (const model::PerfField& field : use.key) {
-    if (field.column == column) return static_cast<double>(std::get<std::int64_t>(field.value));
-  }
-  return 0;
+  const model::PerfValue* value = serving::find_key(use, column);
+  return value == nullptr ? 0 : static_cast<double>(std::get<std::int64_t>(*value));
 }
 
 Quantization quantization_of(const OperatorUse& use, const char* column) {
-  for (const model::PerfField& field : use.key) {
-    if (field.column == column)
-      return serving::quantization_named(std::get<std::string>(field.value))
-          .value_or(Quantization::kBfloat16);
-  }
-  return Quantization::kBfloat16;
+  const model::PerfValue* value = serving::find_key(use, column);
+  if (value == nullptr) return Quantization::kBfloat16;
+  return serving::quantization_named(std::get<std::string>(*value))
+      .value_or(Quantization::kBfloat16);
 }
 
 double weights_of_use(const OperatorUse& use) {

@@ -28,15 +28,6 @@ struct Judged {
   store::NeedVerdict verdict;
 };
 
-std::string key_text(const serving::OperatorUse& use) {
-  std::vector<std::string> words;
-  for (const model::PerfField& field : use.key) {
-    words.push_back(std::visit(
-        [&](const auto& value) { return fmt::format("{}={}", field.column, value); }, field.value));
-  }
-  return core::join(words, " ");
-}
-
 class StoreNeeds final : public Command {
  public:
   explicit StoreNeeds(App& app) {
@@ -153,8 +144,8 @@ class StoreNeeds final : public Command {
         .columns = {{.name = "operator"}, {.name = "shape"}, {.name = "models"}, {.name = "why"}}};
     for (const Judged& one : judged) {
       if (one.verdict.having != store::Having::kMissing) continue;
-      table.add_row({one.need->use.op, key_text(one.need->use), core::join(one.need->models, ", "),
-                     one.verdict.how});
+      table.add_row({one.need->use.op, serving::key_text(one.need->use),
+                     core::join(one.need->models, ", "), one.verdict.how});
     }
     return table;
   }
@@ -171,7 +162,8 @@ class StoreNeeds final : public Command {
     for (const Judged& one : judged) {
       const bool is_derived = one.verdict.having == store::Having::kDerived;
       table.add_row({one.need->use.op, std::string(store::name_of(one.verdict.having)),
-                     key_text(one.need->use), core::join(one.need->models, ", "), one.verdict.how,
+                     serving::key_text(one.need->use), core::join(one.need->models, ", "),
+                     one.verdict.how,
                      is_derived ? model::Cell(one.verdict.sigma_percent) : model::Cell()});
     }
     return table;

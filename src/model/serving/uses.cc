@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/text.h"
+
 namespace assay::serving {
 namespace {
 
@@ -345,6 +347,15 @@ struct LayerCheck {
 
 std::string_view name_of(Phase phase) {
   return phase == Phase::kContext ? "context" : "generation";
+}
+
+std::string key_text(const OperatorUse& use) {
+  std::vector<std::string> words;
+  for (const model::PerfField& field : use.key) {
+    words.push_back(std::visit(
+        [&](const auto& value) { return fmt::format("{}={}", field.column, value); }, field.value));
+  }
+  return core::join(words, " ");
 }
 
 core::Status check_deployment(const Model& model, const Deployment& deployment) {

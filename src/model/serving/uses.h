@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/result.h"
@@ -60,6 +61,17 @@ struct OperatorUse {
   std::vector<SizeField> sizes = {};
   std::int64_t count = 1;  // launches in a step of the whole model
 };
+
+// The value that the use's key gives a column; null if it gives none.
+inline const model::PerfValue* find_key(const OperatorUse& use, std::string_view column) {
+  for (const model::PerfField& field : use.key) {
+    if (field.column == column) return &field.value;
+  }
+  return nullptr;
+}
+
+// "gemm_dtype=fp8 n=4096 k=4096"
+std::string key_text(const OperatorUse& use);
 
 // The uses in the order of a layer, with a use for each kind of layer. Precondition:
 // check_deployment() accepts.

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
+
+#include "core/statistics.h"
 
 namespace assay::plan {
 namespace {
@@ -12,12 +13,6 @@ constexpr double kUsualError =
 constexpr double kUsualFactor = 0.15;  // how far the prompts' factor lies from 1, as a logarithm
 constexpr double kLeastFactor = 0.5;
 constexpr double kMostFactor = 4;
-
-double median_of(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : 0.5 * (values[half - 1] + values[half]);
-}
 
 // Grows as the square of small errors, and as the size of large ones, so that one bad row does not
 // decide (P. J. Huber, "Robust estimation of a location parameter", 1964, in its smooth form).
@@ -94,12 +89,12 @@ class Fit {
       ratios.push_back(point.measured.ttft_ms / found.ttft_ms);
     }
     FittedCalibration fitted{
-        .calibration = best_, .points = points_.size(), .tpot_error = median_of(tpot)};
-    fitted.calibration.ttft_factor = median_of(ratios);
+        .calibration = best_, .points = points_.size(), .tpot_error = core::median(tpot)};
+    fitted.calibration.ttft_factor = core::median(ratios);
     std::vector<double> ttft;
     for (const double ratio : ratios)
       ttft.push_back(std::abs(fitted.calibration.ttft_factor / ratio - 1));
-    fitted.ttft_error = median_of(ttft);
+    fitted.ttft_error = core::median(ttft);
     return fitted;
   }
 

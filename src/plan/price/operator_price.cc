@@ -19,15 +19,6 @@ using store::kNoSize;
 using store::UseFamily;
 using store::WorkRows;
 
-std::string key_text(const OperatorUse& use) {
-  std::vector<std::string> words;
-  for (const model::PerfField& field : use.key) {
-    words.push_back(std::visit(
-        [&](const auto& value) { return fmt::format("{}={}", field.column, value); }, field.value));
-  }
-  return core::join(words, " ");
-}
-
 std::size_t place_of(const UseFamily& family, const OperatorUse& use, Amount amount) {
   for (std::size_t i = 0; i < use.sizes.size(); ++i) {
     if (use.sizes[i].amount == amount) return family.places[i];
@@ -64,11 +55,8 @@ double most_of(const WorkRows& rows, std::size_t family, std::size_t place) {
 }
 
 double window_of(const OperatorUse& use) {
-  for (const model::PerfField& field : use.key) {
-    if (field.column == "window_size")
-      return static_cast<double>(std::get<std::int64_t>(field.value));
-  }
-  return 0;
+  const model::PerfValue* window = serving::find_key(use, "window_size");
+  return window == nullptr ? 0 : static_cast<double>(std::get<std::int64_t>(*window));
 }
 
 bool has_column(const WorkRows& rows, const std::string& name) {
@@ -142,7 +130,7 @@ core::Error nothing_answers(const OperatorUse& use, std::span<const TableSource>
                               ? "there is no such table"
                               : "no rows with these names and types in " + core::join(names, ", ");
   return core::Error{fmt::format("{} ({}, {}): {}; 'assay collect {}' measures it", use.role,
-                                 use.table, key_text(use), why, use.op)};
+                                 use.table, serving::key_text(use), why, use.op)};
 }
 
 }  // namespace

@@ -8,6 +8,8 @@
 #include <string>
 #include <utility>
 
+#include "core/statistics.h"
+
 namespace assay::plan {
 namespace {
 
@@ -30,27 +32,13 @@ Cell percent(double share) {
   return std::isnan(share) ? Cell() : Cell(100 * share);
 }
 
-double mean_of(const std::vector<double>& values) {
-  double sum = 0;
-  for (const double value : values)
-    sum += value;
-  return values.empty() ? std::nan("") : sum / static_cast<double>(values.size());
-}
-
-double median_of(std::vector<double> values) {
-  if (values.empty()) return std::nan("");
-  std::sort(values.begin(), values.end());
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : 0.5 * (values[half - 1] + values[half]);
-}
-
 void add_errors(std::vector<Cell>& row, const std::vector<double>& errors) {
   std::vector<double> sizes;
   for (const double error : errors)
     sizes.push_back(std::abs(error));
-  row.push_back(percent(median_of(sizes)));
-  row.push_back(percent(mean_of(sizes)));
-  row.push_back(percent(median_of(errors)));
+  row.push_back(percent(core::median(sizes)));
+  row.push_back(percent(core::mean(sizes)));
+  row.push_back(percent(core::median(errors)));
 }
 
 constexpr const char* kAllSlices = "all";

@@ -15,19 +15,10 @@ std::string text_of_value(const model::PerfValue& value) {
   return std::visit([](const auto& held) { return fmt::format("{}", held); }, value);
 }
 
-const model::PerfField* find_key(const OperatorUse& use, const std::string& column) {
-  const auto found =
-      std::find_if(use.key.begin(), use.key.end(),
-                   [&](const model::PerfField& field) { return field.column == column; });
-  return found == use.key.end() ? nullptr : &*found;
-}
-
 std::optional<double> number_of(const OperatorUse& use, const std::string& column) {
-  const model::PerfField* field = find_key(use, column);
-  if (field == nullptr) return std::nullopt;
-  const auto* number = std::get_if<std::int64_t>(&field->value);
-  if (number == nullptr) return std::nullopt;
-  return static_cast<double>(*number);
+  const model::PerfValue* value = serving::find_key(use, column);
+  if (value == nullptr || !std::holds_alternative<std::int64_t>(*value)) return std::nullopt;
+  return static_cast<double>(std::get<std::int64_t>(*value));
 }
 
 bool has_exact_values(const OperatorUse& use, const WorkRows& rows, std::size_t family) {
@@ -36,8 +27,8 @@ bool has_exact_values(const OperatorUse& use, const WorkRows& rows, std::size_t 
     const ExactColumn& exact = rows.exact[column];
     const std::string& value = exact.values[codes[column]];
     if (exact.name == "op_name" && value != use.op_name) return false;
-    const model::PerfField* key = find_key(use, exact.name);
-    if (key != nullptr && text_of_value(key->value) != value) return false;
+    const model::PerfValue* key = serving::find_key(use, exact.name);
+    if (key != nullptr && text_of_value(*key) != value) return false;
   }
   return true;
 }
