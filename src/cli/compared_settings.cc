@@ -60,8 +60,8 @@ std::string without_heading(const std::string& next) {
 
 }  // namespace
 
-ComparedSettings::ComparedSettings(std::string baseline,
-                                   std::string baseline_variables,
+ComparedSettings::ComparedSettings(const std::string& baseline,
+                                   const std::string& baseline_variables,
                                    std::vector<ComparedSetting> tests,
                                    const trace::CompareRequest& request)
     : request_(request) {

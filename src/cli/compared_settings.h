@@ -28,8 +28,8 @@ struct ComparedSetting {
 class ComparedSettings {
  public:
   // `request` is that of the comparisons; its confidence is that of one comparison alone.
-  ComparedSettings(std::string baseline,
-                   std::string baseline_variables,
+  ComparedSettings(const std::string& baseline,
+                   const std::string& baseline_variables,
                    std::vector<ComparedSetting> tests,
                    const trace::CompareRequest& request);
 

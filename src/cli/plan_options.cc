@@ -30,10 +30,10 @@ std::string share_problem(const std::string& text) {
 }
 
 void add_scheduler_option(App& app, plan::Scheduler& scheduler) {
-  static const Choices<plan::Scheduler> kSchedulers{{"simulation", plan::Scheduler::kSimulation},
-                                                    {"closed-form", plan::Scheduler::kClosedForm}};
+  static const Choices<plan::Scheduler> schedulers{{"simulation", plan::Scheduler::kSimulation},
+                                                   {"closed-form", plan::Scheduler::kClosedForm}};
   add_choice(
-      app, "--scheduler", scheduler, kSchedulers,
+      app, "--scheduler", scheduler, schedulers,
       "how latencies come of steps: by the engine's scheduler, simulated, or by a mean step");
 }
 

@@ -13,7 +13,6 @@ using serving::Attention;
 using serving::DeltaNet;
 using serving::Deployment;
 using serving::EqualLayers;
-using serving::Experts;
 using serving::LatentAttention;
 using serving::Model;
 using serving::OperatorUse;

@@ -25,9 +25,9 @@ const Choices<plan::Target> kTargets{{"plain", plan::Target::kPlain},
 
 // An id of Hugging Face has one slash and names nothing here.
 bool is_hub_id(const std::string& text) {
-  static const std::regex kId(R"([A-Za-z0-9][A-Za-z0-9._-]*/[A-Za-z0-9][A-Za-z0-9._-]*)");
+  static const std::regex id(R"([A-Za-z0-9][A-Za-z0-9._-]*/[A-Za-z0-9][A-Za-z0-9._-]*)");
   std::error_code ignored;
-  return std::regex_match(text, kId) && !text.ends_with(".json") &&
+  return std::regex_match(text, id) && !text.ends_with(".json") &&
          !std::filesystem::exists(text, ignored);
 }
 

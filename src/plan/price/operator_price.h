@@ -66,7 +66,7 @@ class OperatorPrice {
   explicit OperatorPrice(const serving::OperatorUse& use) : use_(use) {}
 
   static core::Result<OperatorPrice> bind_one(const serving::OperatorUse& use, Tables& tables);
-  [[nodiscard]] Price at_alone(const Amounts& amounts) const;
+  [[nodiscard]] Price at_alone(const Amounts& asked) const;
   static OperatorPrice of_rows(const serving::OperatorUse& use,
                                const TableSource& source,
                                const TableSource::Index& index,

@@ -64,7 +64,7 @@ model::Table errors_table(const std::map<std::string, SliceErrors>& slices) {
   model::Table errors{.name = "errors",
                       .title = "Errors of predictions, by slice",
                       .columns = error_columns(is_calibrated)};
-  errors.notes.push_back(
+  errors.notes.emplace_back(
       "median and mean are of absolute errors; bias is the median with its sign, above 0 where "
       "predictions are too slow");
   for (const auto& [name, slice] : slices) {
