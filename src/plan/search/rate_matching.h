@@ -1,0 +1,33 @@
+// How many instances of prompts keep up with how many that decode.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+namespace assay::plan {
+
+// An instance of a pool.
+struct PoolRate {
+  std::int64_t gpus = 1;
+  double requests_per_s = 0;
+};
+
+// The instances of one copy, and how many copies the GPUs have.
+struct Ratio {
+  std::int64_t prefill = 0;
+  std::int64_t decode = 0;
+  std::int64_t copies = 0;
+  double requests_per_s = 0;  // of a copy
+};
+
+// Copies that serve most on all the GPUs; of equal ones the smallest. Decoding bounds every copy
+// and prompts keep up with it: where prompts bound, a smaller batch that decodes has the same rate,
+// and is a pair of its own. std::nullopt: no copy fits.
+std::optional<Ratio> best_ratio(const PoolRate& prefill, const PoolRate& decode, std::int64_t gpus);
+
+// The time that a prompt waits for others, by Kingman's formula for even times of service. Prompts
+// of a copy go to its instances in turn, so that the gaps at each are the more even the more
+// instances there are. `prompt_ms`: of the prompts that an instance computes at once.
+double waiting_ms(const PoolRate& prefill, const Ratio& ratio, double prompt_ms);
+
+}  // namespace assay::plan
