@@ -14,21 +14,24 @@ namespace assay::plan {
 // kWithinNode: over the links that join the GPUs of a node. kBetweenNodes: over the network.
 enum class CachePath : std::uint8_t { kWithinNode, kBetweenNodes };
 
-// One end of a transfer.
+// An instance at one end of a transfer.
 struct CacheEnd {
-  const ServedWorker* worker = nullptr;
+  std::int64_t gpus = 1;
   const store::SystemFacts* facts = nullptr;
 };
 
-// Every GPU that decodes gets what it holds of the cache: a share of the heads, heads that GPUs
-// repeat once for each, latents once for each. All links of both instances are used; the slower
-// side bounds. Rates and the latency are those of the systems' files; between systems that differ
-// the slower network counts. Error: a system's file names no rate for this path.
-core::Result<CacheTransfer> cache_transfer(const serving::Model& model,
+// What is sent for each token of a prompt. Every GPU of the group that decodes it gets what it
+// holds: a share of the heads, heads that GPUs repeat once for each, latents once for each.
+double sent_bytes_per_token(const serving::Model& model,
+                            const ServedWorker& decode,
+                            std::int64_t prompt_tokens);
+
+// All links of both instances are used; the slower side bounds. Rates and the latency are those of
+// the systems' files. Error: a file names no rate for this path.
+core::Result<CacheTransfer> cache_transfer(double bytes_per_token,
                                            const CacheEnd& prefill,
                                            const CacheEnd& decode,
-                                           CachePath path,
-                                           std::int64_t prompt_tokens);
+                                           CachePath path);
 
 // From the end of a prompt to the arrival of its cache, where no other is being sent.
 double transfer_ms(const CacheTransfer& transfer, std::int64_t prompt_tokens);

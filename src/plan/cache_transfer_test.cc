@@ -34,7 +34,10 @@ CacheTransfer transfer_of(const ServedWorker& prefill,
                           CachePath path = CachePath::kBetweenNodes) {
   const auto model = serving::read_model("qwen3-8b").value();
   const store::SystemFacts facts = facts_of(400e9, 50e9);
-  return cache_transfer(model, {&prefill, &facts}, {&decode, &facts}, path, 4000).value();
+  const auto gpus = [](const ServedWorker& worker) { return worker.deployment.tp * worker.groups; };
+  return cache_transfer(sent_bytes_per_token(model, decode, 4000), {gpus(prefill), &facts},
+                        {gpus(decode), &facts}, path)
+      .value();
 }
 
 TEST(CacheTransfer, OfOneGpuByHand) {
@@ -59,11 +62,8 @@ TEST(CacheTransfer, SendsHeadsToEveryGpuThatHoldsThem) {
 }
 
 TEST(CacheTransfer, NeedsARate) {
-  const auto model = serving::read_model("qwen3-8b").value();
   const store::SystemFacts facts = facts_of(400e9, 0);
-  const ServedWorker worker = worker_of(1);
-  const auto transfer =
-      cache_transfer(model, {&worker, &facts}, {&worker, &facts}, CachePath::kBetweenNodes, 4000);
+  const auto transfer = cache_transfer(1, {1, &facts}, {1, &facts}, CachePath::kBetweenNodes);
   ASSERT_FALSE(transfer.ok());
   EXPECT_THAT(transfer.error().message, HasSubstr("the file of mine has no node.inter_node_bw"));
 }

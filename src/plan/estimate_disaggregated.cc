@@ -68,9 +68,10 @@ core::Result<model::Book> estimate_disaggregated_book(const serving::Model& mode
       ASSAY_TRY(prefill_limits(model, prefill.served, request.prefill_batch, load));
   ASSAY_TRY(check_room(ASSAY_TRY(limits_of(model, decode.served, load)), request));
   const CachePath path = path_of_pools(request);
-  const CacheTransfer transfer = ASSAY_TRY(
-      cache_transfer(model, {&prefill.served, request.prefill_system.facts},
-                     {&decode.served, request.decode_system.facts}, path, request.prompt_tokens));
+  const CacheTransfer transfer =
+      ASSAY_TRY(cache_transfer(sent_bytes_per_token(model, decode.served, request.prompt_tokens),
+                               {request.prefill.worker.gpus(), request.prefill_system.facts},
+                               {request.decode.worker.gpus(), request.decode_system.facts}, path));
   const auto steps = static_cast<double>(std::max<std::int64_t>(1, request.output_tokens - 1));
   const Step step{.decodes = request.decode_batch,
                   .decode_cached = static_cast<double>(request.prompt_tokens) + 0.5 * steps};

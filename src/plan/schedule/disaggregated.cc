@@ -7,7 +7,6 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
-#include <queue>
 #include <tuple>
 
 #include "core/check.h"
@@ -86,21 +85,26 @@ struct Event {
 // By time.
 class Events {
  public:
-  void add(std::size_t request, double at_ms) { events_.push({at_ms, request}); }
+  void add(std::size_t request, double at_ms) {
+    const Event event{at_ms, request};
+    events_.insert(std::upper_bound(events_.begin(), events_.end(), event, std::greater<>()),
+                   event);
+  }
 
-  [[nodiscard]] double next_ms() const {
-    if (events_.empty()) return kNever;
-    return events_.top().at_ms;
+  // When the one comes that has so many before it.
+  [[nodiscard]] double next_ms(std::size_t before = 0) const {
+    if (before >= events_.size()) return kNever;
+    return events_[events_.size() - 1 - before].at_ms;
   }
 
   Event take() {
-    const Event event = events_.top();
-    events_.pop();
+    const Event event = events_.back();
+    events_.pop_back();
     return event;
   }
 
  private:
-  std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
+  std::vector<Event> events_;  // the next one last
 };
 
 // How long it takes at least from the moment when an instance of prompts goes on, and when a
@@ -111,23 +115,28 @@ struct LeastDelays {
   double whole_prompt_ms = 0;
 };
 
-LeastDelays least_delays(const StepCost& cost,
+LeastDelays least_delays(const Pool& prefill,
                          const CacheTransfer& transfer,
                          const Workload& workload) {
   std::int64_t shortest = std::numeric_limits<std::int64_t>::max();
   std::int64_t computed = shortest;
+  std::int64_t longest = 0;
   for (const Request& request : workload.requests) {
     shortest = std::min(shortest, request.prompt_tokens);
+    longest = std::max(longest, request.prompt_tokens);
     computed = std::min(computed, request.pieces > 0 ? 1 : request.prompt_tokens);
   }
   const auto alone_ms = [&](std::int64_t tokens) {
     const std::array<Chunks, 1> chunk = {Chunks{.requests = 1, .new_tokens = tokens}};
-    return cost.ms({.chunks = chunk, .finished_prompts = 1});
+    return prefill.cost->ms({.chunks = chunk, .finished_prompts = 1});
   };
+  const Limits& limits = prefill.limits;
+  const bool are_whole =
+      limits.prompts == Limits::Prompts::kWhole || longest <= limits.max_tokens / limits.max_batch;
   const double sent_ms = transfer.latency_ms + transfer.bytes_per_token *
                                                    static_cast<double>(shortest) /
                                                    (transfer.gbps * 1e6);
-  return {alone_ms(1) + sent_ms, alone_ms(computed) + sent_ms};
+  return {alone_ms(are_whole ? computed : 1) + sent_ms, alone_ms(computed) + sent_ms};
 }
 
 class DisaggregatedSimulation {
@@ -147,7 +156,7 @@ class DisaggregatedSimulation {
         decode_limits_(decode.limits),
         recorder_(workload, options.warm_up_requests),
         clients_(workload, prefill.limits.request_ms),
-        delays_(least_delays(*prefill.cost, transfer, workload)),
+        delays_(least_delays(prefill, transfer, prompts_)),
         link_free_ms_(static_cast<std::size_t>(prefill.instances), 0),
         times_(workload.requests.size()) {
     for (std::int64_t i = 0; i < prefill.instances; ++i)
@@ -155,7 +164,7 @@ class DisaggregatedSimulation {
                             nullptr);
     for (std::int64_t i = 0; i < decode.instances; ++i)
       decode_.emplace_back(*decode.cost, policy, decode.limits, workload, options.stepping,
-                           &recorder_);
+                           decodes.empty() ? &recorder_ : nullptr);
   }
 
   core::Result<DisaggregatedMetrics> run() {
@@ -166,11 +175,9 @@ class DisaggregatedSimulation {
   core::Result<LongRunMetrics> run_long(const LongRun& span) {
     const auto settling = static_cast<std::size_t>(span.settling);
     const auto all = static_cast<std::size_t>(span.settling + span.measured);
-    ASSAY_TRY(run_until(all));
-    // Instances may be ahead of each other by some steps.
+    const double end_ms = ASSAY_TRY(run_until_known(all));
     std::sort(answers_.begin(), answers_.end());
     const double begin_ms = settling == 0 ? 0 : answers_[settling - 1].at_ms;
-    const double end_ms = answers_[all - 1].at_ms;
     LongRunMetrics metrics{
         .ttft_ms = mean_between(first_tokens_, begin_ms, end_ms),
         .tpot_ms = mean_between(answers_, begin_ms, end_ms),
@@ -180,25 +187,55 @@ class DisaggregatedSimulation {
   }
 
  private:
-  core::Status run_until(std::size_t ended) {
-    send_requests();
-    while (ended_ < ended) {
-      const std::size_t prefill = earliest(prefill_);
-      const std::size_t decode = earliest(decode_);
-      const double prefill_ms = prefill_[prefill].next_ms();
-      const double decode_ms = decode_[decode].next_ms();
-      const double instance_ms = std::min(prefill_ms, decode_ms);
-      // What happens before any instance goes on is told first.
-      if (ends_.next_ms() <= std::min(instance_ms, caches_.next_ms()))
-        tell_client();
-      else if (caches_.next_ms() <= instance_ms)
-        deliver_cache();
-      else if (prefill_ms <= decode_ms)
-        ASSAY_TRY(compute_prompts(prefill));
-      else
-        ASSAY_TRY(decode_tokens(decode));
+  // When the next thing happens.
+  [[nodiscard]] double next_ms() const {
+    return std::min({ends_.next_ms(), caches_.next_ms(), prefill_[earliest(prefill_)].next_ms(),
+                     decode_[earliest(decode_)].next_ms()});
+  }
+
+  core::Status go_on() {
+    const std::size_t prefill = earliest(prefill_);
+    const std::size_t decode = earliest(decode_);
+    const double prefill_ms = prefill_[prefill].next_ms();
+    const double decode_ms = decode_[decode].next_ms();
+    const double instance_ms = std::min(prefill_ms, decode_ms);
+    // What happens before any instance goes on is told first.
+    if (ends_.next_ms() <= std::min(instance_ms, caches_.next_ms())) {
+      tell_client();
+    } else if (caches_.next_ms() <= instance_ms) {
+      deliver_cache();
+    } else if (prefill_ms <= decode_ms) {
+      ASSAY_TRY(compute_prompts(prefill));
+    } else {
+      ASSAY_TRY(decode_tokens(decode));
     }
     return {};
+  }
+
+  core::Status run_until(std::size_t ended) {
+    send_requests();
+    while (ended_ < ended)
+      ASSAY_TRY(go_on());
+    return {};
+  }
+
+  // When so many requests have ended. Instances may be ahead of others, whose requests end earlier
+  // but are known later.
+  core::Result<double> run_until_known(std::size_t ended) {
+    ASSAY_TRY(run_until(ended));
+    const auto end_of_last = [&] {
+      const auto last = answers_.begin() + static_cast<std::ptrdiff_t>(ended) - 1;
+      std::nth_element(answers_.begin(), last, answers_.end());
+      return last->at_ms;
+    };
+    double end_ms = end_of_last();
+    for (std::size_t known = ended_; next_ms() < end_ms;) {
+      ASSAY_TRY(go_on());
+      if (ended_ == known) continue;
+      known = ended_;
+      end_ms = end_of_last();
+    }
+    return end_ms;
   }
 
   static std::size_t earliest(const std::vector<EngineInstance>& workers) {
@@ -254,10 +291,12 @@ class DisaggregatedSimulation {
     begin_decoding(cache.request, cache.at_ms);
   }
 
-  // No cache comes to this instance before that: of those on their way, of prompts that run, and of
-  // requests that leave when others end.
+  // No cache comes to this instance before that: of those on their way, which go to the instances
+  // in turn, of prompts that run, and of requests that leave when others end.
   [[nodiscard]] double undisturbed_until(std::size_t instance) const {
-    double until = std::min(caches_.next_ms(), ends_.next_ms() + delays_.whole_prompt_ms);
+    const std::size_t turn = delivered_ % decode_.size();
+    const std::size_t before = (instance + decode_.size() - turn) % decode_.size();
+    double until = std::min(caches_.next_ms(before), ends_.next_ms() + delays_.whole_prompt_ms);
     for (const EngineInstance& worker : prefill_)
       until = std::min(until, worker.next_ms() + delays_.any_step_ms);
     for (std::size_t i = 0; i < decode_.size(); ++i)

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <utility>
 
@@ -73,9 +74,8 @@ class PoolSearch {
   [[nodiscard]] core::Result<CacheTransfer> transfer_of(const Candidate& candidate,
                                                         const PoolChoice& prefill,
                                                         const PoolChoice& decode) const {
-    return cache_transfer(model_, {&prefill.served, prefill_.facts},
-                          {&decode.served, decode_.facts}, path_of(candidate),
-                          mean_lengths(request_).prompt_tokens);
+    return cache_transfer(decode.sent_bytes_per_token, {prefill.worker.gpus(), prefill_.facts},
+                          {decode.worker.gpus(), decode_.facts}, path_of(candidate));
   }
 
   std::optional<Candidate> candidate_of(const PoolChoice& prefill,
@@ -97,11 +97,11 @@ class PoolSearch {
     }
     const MeanLengths mean = mean_lengths(request_);
     made.split.transfer_ms = transfer_ms(transfer.value(), mean.prompt_tokens);
-    made.ttft_ms =
-        waiting_ms(rate_of(prefill), ratio, prefill.ms) + prefill.ms + made.split.transfer_ms;
-    const double before = made.requests_per_s * made.ttft_ms / 1000;
-    made.concurrency =
-        ratio.decode * decode.batch * decode.worker.dp + static_cast<std::int64_t>(before);
+    const double served_ms = prefill.ms + made.split.transfer_ms;
+    const double answer_ms = made.tpot_ms * static_cast<double>(mean.output_tokens);
+    made.ttft_ms = waiting_ms(rate_of(prefill), ratio, prefill.ms, answer_ms) + served_ms;
+    made.concurrency = ratio.decode * decode.batch * decode.worker.dp +
+                       std::llround(std::ceil(made.requests_per_s * served_ms / 1000));
     add_rates(made, made.requests_per_s * static_cast<double>(mean.output_tokens));
     return made;
   }

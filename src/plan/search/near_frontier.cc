@@ -13,17 +13,18 @@ namespace {
 // The closed form's throughput is at most this much off, compared with the simulation.
 constexpr double kSplitError = 0.05;
 
-constexpr double kStepsOfDoubling = 4;
+constexpr double kSpeedSteps = 4;  // of a doubling
+constexpr double kTtftSteps = 2;
 constexpr std::size_t kLatencySteps = 96;
 
-// TTFT in steps of a quarter doubling from a millisecond on.
+// TTFT in steps of a half doubling from a millisecond on.
 std::size_t latency_step(double ttft_ms) {
-  const double steps = std::ceil(kStepsOfDoubling * std::log2(std::max(1.0, ttft_ms)));
+  const double steps = std::ceil(kTtftSteps * std::log2(std::max(1.0, ttft_ms)));
   return std::min(kLatencySteps - 1, static_cast<std::size_t>(steps));
 }
 
 std::int64_t speed_step(double tokens_per_s_per_user) {
-  return std::llround(kStepsOfDoubling * std::log2(tokens_per_s_per_user));
+  return std::llround(kSpeedSteps * std::log2(tokens_per_s_per_user));
 }
 
 }  // namespace

@@ -4,16 +4,19 @@
 #include <array>
 #include <cmath>
 
+#include "plan/cache_transfer.h"
+
 namespace assay::plan {
 namespace {
 
 constexpr std::int64_t kMostPoolBatch = 1024;      // requests of a group that decode
 constexpr std::int64_t kMostPromptTokens = 16384;  // of prompts that are computed at once
 
-// 1 to 8, then on in steps of a quarter doubling at most.
+// 1 to 24, then on in steps of a twelfth: rates of prompts and of decoding match the better, the
+// finer they are.
 std::vector<std::int64_t> pool_batches(std::int64_t most) {
   std::vector<std::int64_t> sizes;
-  for (std::int64_t batch = 1; batch <= most; batch += std::max<std::int64_t>(1, batch / 6))
+  for (std::int64_t batch = 1; batch <= most; batch += std::max<std::int64_t>(1, batch / 12))
     sizes.push_back(batch);
   return sizes;
 }
@@ -86,6 +89,7 @@ class PoolPricer {
     const StepPrices* prices = ASSAY_TRY(prices_of(worker, served));
     const MemoryUse memory = memory_of_worker(model_, served, load);
     const MeanLengths mean = mean_lengths(request_);
+    const double sent = sent_bytes_per_token(model_, served, mean.prompt_tokens);
     const std::int64_t tokens = request_.prompt_tokens + request_.output_tokens;
     const auto steps = static_cast<double>(std::max<std::int64_t>(1, mean.output_tokens - 1));
     const double cached = static_cast<double>(mean.prompt_tokens) + 0.5 * steps;
@@ -99,7 +103,8 @@ class PoolPricer {
            .batch = batch,
            .ms = ms,
            .requests_per_s = 1000 * static_cast<double>(batch * worker.dp) / (steps * ms),
-           .memory_bytes = fixed_bytes(memory) + cache_bytes(memory, batch, tokens)});
+           .memory_bytes = fixed_bytes(memory) + cache_bytes(memory, batch, tokens),
+           .sent_bytes_per_token = sent});
     }
     return {};
   }

@@ -23,6 +23,7 @@ struct PoolChoice {
   double ms = 0;              // until a batch of prompts is computed, or of a step that decodes
   double requests_per_s = 0;  // of the instance
   double memory_bytes = 0;    // of a GPU, with the cache that the batch needs
+  double sent_bytes_per_token = 0;  // to an instance that decodes
 };
 
 // Prices of workers, each bound once for both pools of one system.

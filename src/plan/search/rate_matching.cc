@@ -31,12 +31,11 @@ std::optional<Ratio> best_ratio(const PoolRate& prefill,
   return best;
 }
 
-double waiting_ms(const PoolRate& prefill, const Ratio& ratio, double prompt_ms) {
-  constexpr double kMostLoad = 0.99;  // a closed loop bounds the queue, the formula does not
+double waiting_ms(const PoolRate& prefill, const Ratio& ratio, double prompt_ms, double answer_ms) {
   const auto instances = static_cast<double>(ratio.prefill);
-  const double load =
-      std::min(kMostLoad, ratio.requests_per_s / (instances * prefill.requests_per_s));
-  return prompt_ms / instances * load / (2 * (1 - load));
+  const double load = ratio.requests_per_s / (instances * prefill.requests_per_s);
+  if (load >= 1) return answer_ms;
+  return std::min(answer_ms, prompt_ms * load / (2 * (1 - load) * instances));
 }
 
 }  // namespace assay::plan

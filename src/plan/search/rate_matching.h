@@ -27,7 +27,8 @@ std::optional<Ratio> best_ratio(const PoolRate& prefill, const PoolRate& decode,
 
 // The time that a prompt waits for others, by Kingman's formula for even times of service. Prompts
 // of a copy go to its instances in turn, so that the gaps at each are the more even the more
-// instances there are. `prompt_ms`: of the prompts that an instance computes at once.
-double waiting_ms(const PoolRate& prefill, const Ratio& ratio, double prompt_ms);
+// instances there are. A prompt waits no longer than others decode, because those that wait do not.
+// `prompt_ms`: of what an instance computes at once; `answer_ms`: from the first token to the last.
+double waiting_ms(const PoolRate& prefill, const Ratio& ratio, double prompt_ms, double answer_ms);
 
 }  // namespace assay::plan

@@ -38,9 +38,10 @@ TEST(RateMatching, EqualRatesNeedOneEach) {
 // A server of 100 ms that is half busy keeps Poisson arrivals waiting for 50 ms in the mean; two
 // that are served in turn, half of that.
 TEST(RateMatching, PromptsWait) {
-  EXPECT_DOUBLE_EQ(waiting_ms({1, 10}, {.prefill = 1, .requests_per_s = 5}, 100), 50);
-  EXPECT_DOUBLE_EQ(waiting_ms({1, 10}, {.prefill = 2, .requests_per_s = 10}, 100), 25);
-  EXPECT_GT(waiting_ms({1, 10}, {.prefill = 1, .requests_per_s = 10}, 100), 1000);
+  EXPECT_DOUBLE_EQ(waiting_ms({1, 10}, {.prefill = 1, .requests_per_s = 5}, 100, 1000), 50);
+  EXPECT_DOUBLE_EQ(waiting_ms({1, 10}, {.prefill = 2, .requests_per_s = 10}, 100, 1000), 25);
+  EXPECT_DOUBLE_EQ(waiting_ms({1, 10}, {.prefill = 1, .requests_per_s = 9.9}, 100, 1000), 1000);
+  EXPECT_DOUBLE_EQ(waiting_ms({1, 10}, {.prefill = 1, .requests_per_s = 10}, 100, 1000), 1000);
 }
 
 }  // namespace

@@ -17,9 +17,10 @@ std::int64_t copies_for(const Candidate& candidate, const TargetLoad& load) {
   return std::max<std::int64_t>(1, std::llround(std::ceil(std::max(of_rate, of_flight) - 1e-9)));
 }
 
+// Of as many GPUs, those that have the earlier first token come first.
 bool is_smaller(const Sized& a, const Sized& b) {
-  return std::tuple(a.gpus(), -a.candidate.tokens_per_s_per_gpu, a.candidate.ttft_ms) <
-         std::tuple(b.gpus(), -b.candidate.tokens_per_s_per_gpu, b.candidate.ttft_ms);
+  return std::tuple(a.gpus(), a.candidate.ttft_ms, a.candidate.tpot_ms) <
+         std::tuple(b.gpus(), b.candidate.ttft_ms, b.candidate.tpot_ms);
 }
 
 // The smallest of each worker that keeps the limits.
