@@ -15,6 +15,8 @@
 namespace assay::plan {
 namespace {
 
+constexpr double kWorthMore = 1.001;
+
 PoolRate rate_of(const PoolChoice& choice) {
   return {.gpus = choice.worker.gpus(), .requests_per_s = choice.requests_per_s};
 }
@@ -48,17 +50,26 @@ class PoolSearch {
  private:
   void combine() {
     for (const PoolChoice& decode : decodes_.choices) {
+      const PoolChoice* last = nullptr;
+      double most = 0;  // of all GPUs, with the last worker of prompts
       for (const PoolChoice& prefill : prompts_.choices) {
-        const std::optional<Ratio> ratio =
-            best_ratio(rate_of(prefill), rate_of(decode), request_.gpus);
-        if (!ratio) continue;
-        if (std::optional<Candidate> made = candidate_of(prefill, decode, *ratio)) {
-          made->place = pairs_.size();
-          pairs_.push_back({&prefill, &decode});
-          result_.candidates.push_back(std::move(*made));
-        }
+        if (last == nullptr || !(last->worker == prefill.worker)) most = 0;
+        last = &prefill;
+        const auto ratio = best_ratio(rate_of(prefill), rate_of(decode), request_.gpus);
+        // Prompts in larger batches come out later, which is worth it only where more are served.
+        if (!ratio || ratio->of_all() <= most * kWorthMore) continue;
+        most = ratio->of_all();
+        add(prefill, decode, *ratio);
       }
     }
+  }
+
+  void add(const PoolChoice& prefill, const PoolChoice& decode, const Ratio& ratio) {
+    std::optional<Candidate> made = candidate_of(prefill, decode, ratio);
+    if (!made) return;
+    made->place = pairs_.size();
+    pairs_.push_back({&prefill, &decode});
+    result_.candidates.push_back(std::move(*made));
   }
 
   // The path is that within a node where every copy has a node's place to itself.

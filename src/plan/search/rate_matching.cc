@@ -9,10 +9,6 @@ namespace {
 // Rates that should be equal differ in their last digits.
 constexpr double kEqual = 1e-9;
 
-double of_all(const Ratio& ratio) {
-  return static_cast<double>(ratio.copies) * ratio.requests_per_s;
-}
-
 }  // namespace
 
 std::optional<Ratio> best_ratio(const PoolRate& prefill,
@@ -26,7 +22,7 @@ std::optional<Ratio> best_ratio(const PoolRate& prefill,
     const std::int64_t of_copy = needed * prefill.gpus + count * decode.gpus;
     if (of_copy > gpus) break;
     const Ratio ratio{needed, count, gpus / of_copy, rate};
-    if (!best || of_all(ratio) > of_all(*best) * (1 + kEqual)) best = ratio;
+    if (!best || ratio.of_all() > best->of_all() * (1 + kEqual)) best = ratio;
   }
   return best;
 }

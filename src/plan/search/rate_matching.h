@@ -18,6 +18,9 @@ struct Ratio {
   std::int64_t decode = 0;
   std::int64_t copies = 0;
   double requests_per_s = 0;  // of a copy
+
+  // Requests per second of all copies.
+  [[nodiscard]] double of_all() const { return static_cast<double>(copies) * requests_per_s; }
 };
 
 // Copies that serve most on all the GPUs; of equal ones the smallest. Decoding bounds every copy

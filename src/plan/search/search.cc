@@ -239,8 +239,8 @@ Picks pick(const SearchResult& result, const SearchRequest& request, std::size_t
 std::vector<Candidate> frontier(const std::vector<Candidate>& candidates) {
   std::vector<Candidate> sorted = candidates;
   std::sort(sorted.begin(), sorted.end(), [](const Candidate& a, const Candidate& b) {
-    return std::tie(a.tokens_per_s_per_user, a.cluster_tokens_per_s_per_gpu) >
-           std::tie(b.tokens_per_s_per_user, b.cluster_tokens_per_s_per_gpu);
+    return std::tie(a.tokens_per_s_per_user, a.cluster_tokens_per_s_per_gpu, b.ttft_ms) >
+           std::tie(b.tokens_per_s_per_user, b.cluster_tokens_per_s_per_gpu, a.ttft_ms);
   });
   std::vector<Candidate> best;
   for (Candidate& candidate : sorted) {
