@@ -74,12 +74,16 @@ const CommandSpec kPlanSearch{
         "best of each worker that keep the limits: how many copies, how many requests in flight on "
         "all of them, tokens per second of each GPU and of each user, mean TTFT and TPOT, and the "
         "memory of a GPU with the cache that the load needs.\n\n"
+        "In disaggregated deployments some instances compute prompts and send their caches to "
+        "others, which decode: a copy '3P(tp 2) + 1D(tp 8)' has three of the ones, on 2 GPUs each, "
+        "and one of the others, on 8. --serving-mode leaves out one kind or the other.\n\n"
         "Clients keep the requests in flight; each sends the next when one ends. Workers stay "
         "within a node. What cannot be served, or has no price, is listed with the reason.",
     .regression_means = "no deployment meets the limits; the closest is shown",
     .examples =
         "assay plan search --model qwen3-32b --gpus 4\n"
         "assay plan search --model qwen3-30b-a3b --gpus 4 --ttft 500 --tpot 15 --isl 2000\n"
+        "assay plan search --model qwen3-32b --gpus 16 --serving-mode disagg --ttft 1000\n"
         "assay plan search --model config.json --gpus 32 --systems-paths systems --format csv\n",
     .make = make_command<PlanSearch>,
 };
