@@ -19,4 +19,10 @@ struct EstimateRequest {
 // prompt. Times are those of a whole step.
 model::Book estimate_book(const StepPrices& prices, const EstimateRequest& request);
 
+// A step operator by operator, as a table.
+model::Table operators_table(const char* name,
+                             const std::string& title,
+                             const StepPrices& prices,
+                             const Step& step);
+
 }  // namespace assay::plan

@@ -9,9 +9,11 @@
 #include "cli/output.h"
 #include "cli/plan_inputs.h"
 #include "cli/plan_options.h"
+#include "cli/store_options.h"
 #include "cli/summary_output.h"
 #include "plan/engine.h"
 #include "plan/estimate.h"
+#include "plan/estimate_disaggregated.h"
 
 namespace assay::cli {
 namespace {
@@ -27,12 +29,30 @@ class PlanEstimate final : public Command {
         ->type_name("N")
         ->default_str("the GPUs over --moe-ep")
         ->check(positive_number_problem);
-    add_count(app, "--batch", load_.concurrency, "requests in flight, of one group of GPUs");
+    add_pool(app, "--prefill", prefill_, "disaggregated: the instances of prompts, '3P(tp 2)'");
+    add_pool(app, "--decode", decode_, "disaggregated: those that decode, '1D(tp 8)'");
+    app.add_option("--decode-system", decode_system_, "disaggregated: the GPUs that decode")
+        ->type_name("NAME")
+        ->suggest(shipped_words())
+        ->default_str("as --system");
+    add_count(app, "--prefill-batch", prefill_batch_,
+              "disaggregated: prompts that a group computes at once");
+    add_count(app, "--batch", load_.concurrency,
+              "requests in flight, of one group of GPUs; disaggregated: that decode");
     add_lengths_options(app, load_.prompt_tokens, load_.output_tokens);
     add_presentation_options(app, presentation_);
   }
 
   [[nodiscard]] core::Status check() const override {
+    if (prefill_.empty() != decode_.empty()) {
+      return core::Error{prefill_.empty() ? "--decode needs --prefill: the instances of prompts"
+                                          : "--prefill needs --decode: the instances that decode"};
+    }
+    if (is_disaggregated() && (tp_ != 1 || dp_ != 1 || moe_ep_ != 1 || moe_tp_)) {
+      return core::Error{
+          "--prefill and --decode have the widths: leave out --tp, --dp, --moe-tp and "
+          "--moe-ep"};
+    }
     const std::int64_t gpus = tp_ * dp_;
     if (moe_tp() * moe_ep_ == gpus) return {};
     return core::Error{
@@ -43,6 +63,7 @@ class PlanEstimate final : public Command {
   core::Result<Outcome> run() override {
     PlanInputs inputs(served_.systems);
     const serving::Model& model = *ASSAY_TRY(inputs.model(served_.model));
+    if (is_disaggregated()) return run_disaggregated(inputs, model);
     plan::Tables& tables =
         *ASSAY_TRY(inputs.tables(served_.system, served_.engine, served_.version));
     const serving::Deployment deployment{
@@ -63,6 +84,38 @@ class PlanEstimate final : public Command {
   }
 
  private:
+  static void add_pool(App& app, const char* name, std::string& text, const char* help) {
+    app.add_option(name, text, help)->type_name("WORKERS");
+  }
+
+  [[nodiscard]] bool is_disaggregated() const { return !prefill_.empty(); }
+
+  core::Result<Outcome> run_disaggregated(PlanInputs& inputs, const serving::Model& model) const {
+    const std::string& decode_system = decode_system_.empty() ? served_.system : decode_system_;
+    plan::PoolsEstimate request{
+        .engine = served_.engine,
+        .prefill = ASSAY_TRY(plan::parse_pool(prefill_)),
+        .decode = ASSAY_TRY(plan::parse_pool(decode_)),
+        .prefill_system =
+            ASSAY_TRY(pool_system(inputs, served_.system, served_.engine, served_.version)),
+        .decode_system =
+            ASSAY_TRY(pool_system(inputs, decode_system, served_.engine, served_.version)),
+        .prefill_batch = prefill_batch_,
+        .decode_batch = load_.concurrency,
+        .prompt_tokens = load_.prompt_tokens,
+        .output_tokens = load_.output_tokens};
+    request.title = fmt::format(
+        "{} on {}P({}) of {} + {}D({}) of {}, {}, {} requests of {} + {} tokens a group that "
+        "decodes",
+        model.name, request.prefill.instances, request.prefill.worker.text(), served_.system,
+        request.decode.instances, request.decode.worker.text(), decode_system,
+        plan::name_of(served_.engine), request.decode_batch, request.prompt_tokens,
+        request.output_tokens);
+    print_summary(ASSAY_TRY(plan::estimate_disaggregated_book(model, request)),
+                  presentation_.summary(), kAllRows);
+    return Outcome::kOk;
+  }
+
   [[nodiscard]] std::int64_t moe_tp() const {
     return moe_tp_.value_or(std::max<std::int64_t>(1, tp_ * dp_ / moe_ep_));
   }
@@ -72,6 +125,10 @@ class PlanEstimate final : public Command {
   std::int64_t dp_ = 1;
   std::optional<std::int64_t> moe_tp_;
   std::int64_t moe_ep_ = 1;
+  std::string prefill_;
+  std::string decode_;
+  std::string decode_system_;
+  std::int64_t prefill_batch_ = 1;
   plan::SteadyLoad load_{.concurrency = 16, .prompt_tokens = 4000, .output_tokens = 1000};
   Presentation presentation_;
 };
@@ -87,10 +144,16 @@ const CommandSpec kPlanEstimate{
         "this version, 'other version' its own of another, 'kernels' assay's measurement of the "
         "best kernel, 'other engine' another engine's, 'formula' bytes over bandwidth.\n\n"
         "TTFT and TPOT are those of a mean step under a steady load, without a queue; 'assay plan "
-        "search' simulates the scheduler.",
+        "search' simulates the scheduler.\n\n"
+        "--prefill and --decode price a disaggregated deployment, in the words in which 'assay "
+        "plan "
+        "search' prints it: prompts, the transfer of their caches, steps that decode, and which of "
+        "the two pools bounds it.",
     .examples =
         "assay plan estimate --model qwen3-32b --tp 4 --batch 64\n"
         "assay plan estimate --model gpt-oss-120b --tp 2 --format json\n"
+        "assay plan estimate --model qwen3-32b --prefill '3P(tp 1)' --decode '1D(tp 4)' --batch "
+        "64\n"
         "assay plan estimate --model config.json --backend vllm --systems-paths systems\n",
     .make = make_command<PlanEstimate>,
 };

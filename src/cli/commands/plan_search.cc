@@ -10,6 +10,7 @@
 #include "cli/summary_output.h"
 #include "plan/search/search.h"
 #include "plan/search/search_report.h"
+#include "plan/search/serving_modes.h"
 
 namespace assay::cli {
 namespace {
@@ -20,16 +21,10 @@ class PlanSearch final : public Command {
     add_served_model(app, served_);
     add_count(app, "--gpus", request_.gpus, "GPUs of the whole deployment");
     add_lengths_options(app, request_.prompt_tokens, request_.output_tokens);
+    add_serving_mode_options(app, mode_, decode_system_);
     add_scheduler_option(app, request_.scheduler);
     add_least_length_option(app, request_.least_length);
-    app.add_option("--ttft", request_.ttft_limit_ms, "most time to the first token, in ms")
-        ->type_name("MS")
-        ->default_str("5000")
-        ->check(positive_number_problem);
-    app.add_option("--tpot", request_.tpot_limit_ms, "most time for each further token, in ms")
-        ->type_name("MS")
-        ->default_str("60")
-        ->check(positive_number_problem);
+    add_latency_limit_options(app, request_.ttft_limit_ms, request_.tpot_limit_ms);
     app.add_option("--top-n", top_, "deployments to list, one of each worker")
         ->type_name("N")
         ->default_str("5")
@@ -47,7 +42,12 @@ class PlanSearch final : public Command {
     request_.precision = plan::served_precision(served_.engine, model.precision);
     request_.gpus_per_node = facts.gpus_per_node;
     request_.memory = [&](std::int64_t gpus) { return gpu_memory(facts, gpus); };
-    const plan::SearchResult result = ASSAY_TRY(plan::search(model, request_, tables));
+    const plan::PoolSystem system{&facts, &tables};
+    const plan::PoolSystem decode =
+        ASSAY_TRY(pool_system(inputs, decode_system_.empty() ? served_.system : decode_system_,
+                              served_.engine, served_.version));
+    const plan::SearchResult result =
+        ASSAY_TRY(plan::search_modes(model, request_, mode_, system, decode));
     const plan::Picks picks = plan::pick(result, request_, top_);
     const std::string title = fmt::format(
         "{} on {} GPUs of {}, {}, {} + {} tokens", model.name, request_.gpus, served_.system,
@@ -59,6 +59,8 @@ class PlanSearch final : public Command {
  private:
   ServedModel served_;
   plan::SearchRequest request_;
+  plan::ServingMode mode_ = plan::ServingMode::kBoth;
+  std::string decode_system_;
   std::uint64_t top_ = 5;
   Presentation presentation_;
 };
@@ -72,12 +74,16 @@ const CommandSpec kPlanSearch{
         "best of each worker that keep the limits: how many copies, how many requests in flight on "
         "all of them, tokens per second of each GPU and of each user, mean TTFT and TPOT, and the "
         "memory of a GPU with the cache that the load needs.\n\n"
+        "In disaggregated deployments some instances compute prompts and send their caches to "
+        "others, which decode: a copy '3P(tp 2) + 1D(tp 8)' has three of the ones, on 2 GPUs each, "
+        "and one of the others, on 8. --serving-mode leaves out one kind or the other.\n\n"
         "Clients keep the requests in flight; each sends the next when one ends. Workers stay "
         "within a node. What cannot be served, or has no price, is listed with the reason.",
     .regression_means = "no deployment meets the limits; the closest is shown",
     .examples =
         "assay plan search --model qwen3-32b --gpus 4\n"
         "assay plan search --model qwen3-30b-a3b --gpus 4 --ttft 500 --tpot 15 --isl 2000\n"
+        "assay plan search --model qwen3-32b --gpus 16 --serving-mode disagg --ttft 1000\n"
         "assay plan search --model config.json --gpus 32 --systems-paths systems --format csv\n",
     .make = make_command<PlanSearch>,
 };
