@@ -126,7 +126,7 @@ class PoolSearch {
 
   void decide() {
     std::vector<Candidate> decided;
-    for (const Candidate& candidate : near_frontier(result_.candidates)) {
+    for (const Candidate& candidate : near_frontier(result_.candidates, request_.ttft_limit_ms)) {
       if (std::optional<Candidate> simulated = simulate_one(candidate))
         decided.push_back(std::move(*simulated));
     }

@@ -13,6 +13,9 @@ namespace {
 // The closed form's throughput is at most this much off, compared with the simulation.
 constexpr double kSplitError = 0.05;
 
+// Waiting, of which the closed form knows little, may be this much less than it says.
+constexpr double kMuchLater = 2;
+
 constexpr double kSpeedSteps = 4;  // of a doubling
 constexpr double kTtftSteps = 2;
 constexpr std::size_t kLatencySteps = 96;
@@ -29,10 +32,16 @@ std::int64_t speed_step(double tokens_per_s_per_user) {
 
 }  // namespace
 
-std::vector<Candidate> near_frontier(const std::vector<Candidate>& candidates) {
+std::vector<Candidate> near_frontier(const std::vector<Candidate>& candidates,
+                                     double ttft_limit_ms) {
+  const auto is_late = [&](const Candidate& one) {
+    return one.ttft_ms > kMuchLater * ttft_limit_ms;
+  };
+  const bool are_all_late = std::all_of(candidates.begin(), candidates.end(), is_late);
   std::vector<const Candidate*> sorted;
-  for (const Candidate& one : candidates)
-    sorted.push_back(&one);
+  for (const Candidate& one : candidates) {
+    if (are_all_late || !is_late(one)) sorted.push_back(&one);
+  }
   std::sort(sorted.begin(), sorted.end(), [](const Candidate* a, const Candidate* b) {
     return a->tokens_per_s_per_user > b->tokens_per_s_per_user;
   });

@@ -17,7 +17,7 @@ Candidate split_candidate(double speed, double ttft_ms, double tokens) {
 
 std::vector<double> tokens_of(const std::vector<Candidate>& candidates) {
   std::vector<double> tokens;
-  for (const Candidate& one : near_frontier(candidates))
+  for (const Candidate& one : near_frontier(candidates, 1000))
     tokens.push_back(one.cluster_tokens_per_s_per_gpu);
   return tokens;
 }
@@ -39,6 +39,13 @@ TEST(NearFrontier, KeepsWhatAnswersEarlier) {
 TEST(NearFrontier, OneStandsForThoseThatDifferLittle) {
   EXPECT_THAT(tokens_of({split_candidate(100, 200, 100), split_candidate(101, 201, 99)}),
               UnorderedElementsAre(100));
+}
+
+TEST(NearFrontier, LeavesOutWhatAnswersMuchTooLate) {
+  EXPECT_THAT(tokens_of({split_candidate(100, 1900, 50), split_candidate(50, 2100, 90)}),
+              UnorderedElementsAre(50));
+  EXPECT_THAT(tokens_of({split_candidate(100, 3000, 50), split_candidate(50, 2100, 90)}),
+              UnorderedElementsAre(50, 90));
 }
 
 }  // namespace

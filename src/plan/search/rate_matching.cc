@@ -8,6 +8,8 @@ namespace {
 
 // Rates that should be equal differ in their last digits.
 constexpr double kEqual = 1e-9;
+// Larger copies must serve so much more than smaller ones: those are easier to run, and to scale.
+constexpr double kWorthLarger = 1.02;
 
 }  // namespace
 
@@ -22,7 +24,7 @@ std::optional<Ratio> best_ratio(const PoolRate& prefill,
     const std::int64_t of_copy = needed * prefill.gpus + count * decode.gpus;
     if (of_copy > gpus) break;
     const Ratio ratio{needed, count, gpus / of_copy, rate};
-    if (!best || ratio.of_all() > best->of_all() * (1 + kEqual)) best = ratio;
+    if (!best || ratio.of_all() > best->of_all() * kWorthLarger) best = ratio;
   }
   return best;
 }

@@ -23,9 +23,9 @@ struct Ratio {
   [[nodiscard]] double of_all() const { return static_cast<double>(copies) * requests_per_s; }
 };
 
-// Copies that serve most on all the GPUs; of equal ones the smallest. Decoding bounds every copy
-// and prompts keep up with it: where prompts bound, a smaller batch that decodes has the same rate,
-// and is a pair of its own. std::nullopt: no copy fits.
+// Copies that serve most on all the GPUs; a larger copy only where it serves 2 % more. Decoding
+// bounds every copy and prompts keep up with it: where prompts bound, a smaller batch that decodes
+// has the same rate, and is a pair of its own. std::nullopt: no copy fits.
 std::optional<Ratio> best_ratio(const PoolRate& prefill, const PoolRate& decode, std::int64_t gpus);
 
 // The time that a prompt waits for others, by Kingman's formula for even times of service. Prompts

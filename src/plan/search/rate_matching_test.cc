@@ -16,13 +16,17 @@ TEST(RateMatching, PromptsKeepUp) {
   EXPECT_FALSE(best_ratio({1, 3}, {2, 7}, 4));
 }
 
-// 3 + 1 instances leave 2 of 9 / s idle; 7 + 3 instances are matched exactly and are 13 GPUs.
+// On 13 GPUs two copies of 3 + 1 instances serve 14 a second, one of 7 + 3 instances 21.
 TEST(RateMatching, TakesTheRatioThatServesMostOnAllGpus) {
   const auto of_13 = best_ratio({1, 3}, {2, 7}, 13);
   ASSERT_TRUE(of_13);
   EXPECT_EQ(of_13->prefill, 7);
   EXPECT_EQ(of_13->decode, 3);
-  // Two copies of 5 GPUs serve 14 a second, one of 2 x 7 on 5 + 4 GPUs the same.
+  EXPECT_EQ(of_13->copies, 1);
+}
+
+// One copy of 2 x 7 a second on 5 + 4 of 10 GPUs serves no more than two copies of 3 + 2 GPUs.
+TEST(RateMatching, TakesSmallCopiesWhereLargeOnesServeNoMore) {
   const auto of_10 = best_ratio({1, 3}, {2, 7}, 10);
   ASSERT_TRUE(of_10);
   EXPECT_EQ(of_10->decode, 1);
