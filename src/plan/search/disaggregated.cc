@@ -99,7 +99,6 @@ class PoolSearch {
                              .decode_instances = ratio.decode},
                    .copies = ratio.copies,
                    .tpot_ms = decode.ms,
-                   .requests_per_s = ratio.requests_per_s,
                    .memory_bytes = std::max(prefill.memory_bytes, decode.memory_bytes)};
     const core::Result<CacheTransfer> transfer = transfer_of(made, prefill, decode);
     if (!transfer.ok()) {
@@ -109,10 +108,16 @@ class PoolSearch {
     const MeanLengths mean = mean_lengths(request_);
     made.split.transfer_ms = transfer_ms(transfer.value(), mean.prompt_tokens);
     const double served_ms = prefill.ms + made.split.transfer_ms;
-    const double answer_ms = made.tpot_ms * static_cast<double>(mean.output_tokens);
-    made.ttft_ms = waiting_ms(rate_of(prefill), ratio, prefill.ms, answer_ms) + served_ms;
     made.concurrency = ratio.decode * decode.batch * decode.worker.dp +
-                       std::llround(std::ceil(made.requests_per_s * served_ms / 1000));
+                       std::llround(std::ceil(ratio.requests_per_s * served_ms / 1000));
+    const MatchedRate matched =
+        matched_rate(rate_of(prefill), ratio,
+                     {.prompt_ms = prefill.ms,
+                      .sent_ms = made.split.transfer_ms,
+                      .answer_ms = made.tpot_ms * static_cast<double>(mean.output_tokens - 1)},
+                     static_cast<double>(made.concurrency));
+    made.requests_per_s = matched.requests_per_s;
+    made.ttft_ms = matched.ttft_ms;
     add_rates(made, made.requests_per_s * static_cast<double>(mean.output_tokens));
     return made;
   }

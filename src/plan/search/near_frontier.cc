@@ -10,8 +10,9 @@
 namespace assay::plan {
 namespace {
 
-// The closed form's throughput is at most this much off, compared with the simulation.
-constexpr double kSplitError = 0.05;
+// The closed form's throughput is at most this much off, compared with the simulation, in nine of
+// ten deployments.
+constexpr double kSplitError = 0.1;
 
 // Waiting, of which the closed form knows little, may be this much less than it says.
 constexpr double kMuchLater = 2;

@@ -40,12 +40,28 @@ TEST(RateMatching, EqualRatesNeedOneEach) {
 }
 
 // A server of 100 ms that is half busy keeps Poisson arrivals waiting for 50 ms in the mean; two
-// that are served in turn, half of that.
+// that are served in turn, half of that. 5 a second that stay for 50 + 100 + 850 ms are 5 in
+// flight.
 TEST(RateMatching, PromptsWait) {
-  EXPECT_DOUBLE_EQ(waiting_ms({1, 10}, {.prefill = 1, .requests_per_s = 5}, 100, 1000), 50);
-  EXPECT_DOUBLE_EQ(waiting_ms({1, 10}, {.prefill = 2, .requests_per_s = 10}, 100, 1000), 25);
-  EXPECT_DOUBLE_EQ(waiting_ms({1, 10}, {.prefill = 1, .requests_per_s = 9.9}, 100, 1000), 1000);
-  EXPECT_DOUBLE_EQ(waiting_ms({1, 10}, {.prefill = 1, .requests_per_s = 10}, 100, 1000), 1000);
+  const PoolTimes times{.prompt_ms = 100, .sent_ms = 10, .answer_ms = 840};
+  const MatchedRate one = matched_rate({1, 10}, {.prefill = 1, .requests_per_s = 99}, times, 5);
+  EXPECT_NEAR(one.requests_per_s, 5, 1e-4);
+  EXPECT_NEAR(one.ttft_ms, 160, 1e-2);
+  const MatchedRate two =
+      matched_rate({1, 10}, {.prefill = 2, .requests_per_s = 99}, times, 10 * 0.975);
+  EXPECT_NEAR(two.requests_per_s, 10, 1e-4);
+  EXPECT_NEAR(two.ttft_ms, 135, 1e-2);
+}
+
+// More requests in flight than both pools can have under way wait for prompts.
+TEST(RateMatching, NeitherPoolIsExceeded) {
+  const PoolTimes times{.prompt_ms = 100, .answer_ms = 1000};
+  EXPECT_NEAR(
+      matched_rate({1, 10}, {.prefill = 1, .requests_per_s = 99}, times, 1000).requests_per_s, 10,
+      0.01);
+  EXPECT_NEAR(
+      matched_rate({1, 10}, {.prefill = 1, .requests_per_s = 4}, times, 1000).requests_per_s, 4,
+      0.01);
 }
 
 }  // namespace
