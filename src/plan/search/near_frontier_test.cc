@@ -48,5 +48,25 @@ TEST(NearFrontier, LeavesOutWhatAnswersMuchTooLate) {
               UnorderedElementsAre(50, 90));
 }
 
+TEST(WithinLimits, SortsTheCandidatesOfEachWorker) {
+  SearchRequest request;
+  request.ttft_limit_ms = 1000;
+  request.tpot_limit_ms = 25;
+  const auto made = [](std::int64_t tp, double tpot_ms, double tokens) {
+    Candidate one = split_candidate(1000 / tpot_ms, 500, tokens);
+    one.worker = {.tp = tp, .moe_tp = tp};
+    one.tpot_ms = tpot_ms;
+    return one;
+  };
+  const auto found = within_limits(
+      {made(1, 20, 50), made(1, 24, 70), made(1, 26, 90), made(2, 20, 40), made(4, 20, 30)},
+      request);
+  ASSERT_EQ(found.size(), 2U);
+  ASSERT_EQ(found[0].size(), 2U);
+  EXPECT_EQ(found[0][0].cluster_tokens_per_s_per_gpu, 70);
+  EXPECT_EQ(found[0][1].cluster_tokens_per_s_per_gpu, 50);
+  EXPECT_EQ(found[1][0].worker.tp, 2);
+}
+
 }  // namespace
 }  // namespace assay::plan
