@@ -70,7 +70,7 @@ class PoolSearch {
     if (!made) return;
     made->place = pairs_.size();
     pairs_.push_back({&prefill, &decode});
-    result_.candidates.push_back(std::move(*made));
+    result_.candidates.push_back(*made);
   }
 
   // The path is that within a node where every copy has a node's place to itself.
@@ -136,8 +136,8 @@ class PoolSearch {
     for (const std::vector<Candidate>& of_worker : within_limits(result_.candidates, request_))
       find_best(of_worker);
     result_.candidates.clear();
-    for (auto& [place, simulated] : simulated_) {
-      if (simulated) result_.candidates.push_back(std::move(*simulated));
+    for (const auto& [place, simulated] : simulated_) {
+      if (simulated) result_.candidates.push_back(*simulated);
     }
   }
 

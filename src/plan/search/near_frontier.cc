@@ -75,13 +75,13 @@ std::vector<std::vector<Candidate>> within_limits(const std::vector<Candidate>& 
   });
   const double most = sorted.empty() ? 0 : sorted.front().cluster_tokens_per_s_per_gpu;
   std::vector<std::vector<Candidate>> found;
-  for (Candidate& one : sorted) {
+  for (const Candidate& one : sorted) {
     const auto same = std::find_if(found.begin(), found.end(),
                                    [&](const auto& others) { return others.front().is_like(one); });
     if (same != found.end()) {
-      same->push_back(std::move(one));
+      same->push_back(one);
     } else if (one.cluster_tokens_per_s_per_gpu >= kWorthTrying * most) {
-      found.push_back({std::move(one)});
+      found.push_back({one});
     }
   }
   return found;

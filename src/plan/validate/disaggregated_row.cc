@@ -59,8 +59,7 @@ CachePath path_of_row(const MeasuredDeployment& measured, const store::SystemFac
 }
 
 // By a mean step, without waiting: of the requests that have room.
-core::Status fill_closed_form(const MeasuredDeployment& measured,
-                              const serving::Model& model,
+core::Status fill_closed_form(const serving::Model& model,
                               const ServedPools& pools,
                               const StepCost& prompts,
                               const StepCost& tokens,
@@ -70,9 +69,9 @@ core::Status fill_closed_form(const MeasuredDeployment& measured,
       ASSAY_TRY(prefill_limits(model, pools.prefill.worker, pools.prefill_batch, load));
   const Limits of_decode = ASSAY_TRY(limits_of(model, pools.decode.worker, load));
   const std::int64_t room = of_decode.kv_tokens / (load.prompt_tokens + load.output_tokens);
-  const std::int64_t groups = measured.decode.workers * measured.decode.widths.dp;
+  const std::int64_t groups = pools.decode.instances * pools.decode.worker.groups;
   const std::int64_t batch =
-      std::clamp<std::int64_t>(measured.concurrency / groups, 1, std::max<std::int64_t>(1, room));
+      std::clamp<std::int64_t>(load.concurrency / groups, 1, std::max<std::int64_t>(1, room));
   prediction.ttft_ms =
       prompts_ms(prompts, pools.prefill_batch, load.prompt_tokens, 0, of_prefill.max_tokens) +
       transfer_ms(pools.transfer, load.prompt_tokens);
@@ -110,7 +109,7 @@ core::Status predict_disaggregated(const MeasuredDeployment& measured,
   const CalibratedCost prompts(prefill.prices, prediction.calibration);
   const CalibratedCost tokens(decode.prices, prediction.calibration);
   if (clients.scheduler == Scheduler::kClosedForm) {
-    ASSAY_TRY(fill_closed_form(measured, model, pools, prompts, tokens, load, prediction));
+    ASSAY_TRY(fill_closed_form(model, pools, prompts, tokens, load, prediction));
   } else {
     const DisaggregatedMetrics metrics =
         ASSAY_TRY(serve_disaggregated(model, pools, prompts, tokens, load));

@@ -76,7 +76,7 @@ class MeasuredRows {
   // The source of a row may tell the requests in flight on all GPUs. More of them than the batch
   // are those of the groups with requests of their own.
   void take_load(std::size_t row, MeasuredDeployment& measured) const {
-    static const std::regex kLoad(R"(silicon_concurrency=(\d+))");
+    static const std::regex load_text(R"(silicon_concurrency=(\d+))");
     std::smatch found;
     const std::string source = text(row, "silicon_data_source");
     // InferenceX, whose rows tell when they were measured, sends lengths from 80 % on, and leaves
@@ -84,7 +84,7 @@ class MeasuredRows {
     const bool is_inferencex = source.find("measured=") != std::string::npos;
     if (is_inferencex) measured.least_length = 0.8;
     measured.has_one_prompt_a_step = !is_inferencex && measured.engine == "vllm";
-    if (!std::regex_search(source, found, kLoad)) return;
+    if (!std::regex_search(source, found, load_text)) return;
     const std::int64_t told = std::stoll(found[1]);
     const std::int64_t batch = number_or(row, "batch_size", 0);
     MeasuredWidths& widths = measured.widths;
@@ -121,9 +121,9 @@ class MeasuredRows {
 
   // Names such as "..._tp4_ep4_..." tell the GPUs. Some tables multiply both in their columns.
   void take_name(MeasuredDeployment& measured) const {
-    static const std::regex kWidths(R"(_tp(\d+)(?:_0)?_ep(\d+)_)");
+    static const std::regex widths_text(R"(_tp(\d+)(?:_0)?_ep(\d+)_)");
     std::smatch found;
-    if (!std::regex_search(measured.id, found, kWidths)) return;
+    if (!std::regex_search(measured.id, found, widths_text)) return;
     const std::int64_t gpus = std::stoll(found[1]);
     const std::int64_t ep = std::max<std::int64_t>(1, std::stoll(found[2]));
     MeasuredWidths& widths = measured.widths;
