@@ -1,8 +1,10 @@
 #include <fmt/core.h>
 
+#include <filesystem>
 #include <string>
 
 #include "cli/command.h"
+#include "cli/measured_inputs.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/plan_inputs.h"
@@ -20,6 +22,7 @@ class PlanSearch final : public Command {
     add_served_model(app, served_);
     add_count(app, "--gpus", request_.gpus, "GPUs of the whole deployment");
     add_lengths_options(app, request_.prompt_tokens, request_.output_tokens);
+    add_calibration_option(app, calibration_);
     add_scheduler_option(app, request_.scheduler);
     add_least_length_option(app, request_.least_length);
     app.add_option("--ttft", request_.ttft_limit_ms, "most time to the first token, in ms")
@@ -47,6 +50,7 @@ class PlanSearch final : public Command {
     request_.precision = plan::served_precision(served_.engine, model.precision);
     request_.gpus_per_node = facts.gpus_per_node;
     request_.memory = [&](std::int64_t gpus) { return gpu_memory(facts, gpus); };
+    request_.calibration = ASSAY_TRY(calibration_of(model.name));
     const plan::SearchResult result = ASSAY_TRY(plan::search(model, request_, tables));
     const plan::Picks picks = plan::pick(result, request_, top_);
     const std::string title = fmt::format(
@@ -57,7 +61,19 @@ class PlanSearch final : public Command {
   }
 
  private:
+  core::Result<plan::Calibration> calibration_of(const std::string& model) const {
+    if (calibration_.empty()) return plan::Calibration();
+    const auto entries = ASSAY_TRY(read_calibrations(calibration_));
+    const std::string engine(plan::name_of(served_.engine));
+    const plan::CalibrationEntry* entry =
+        plan::find_calibration(entries, {engine, served_.version, model, served_.system});
+    if (entry != nullptr) return entry->fitted.calibration;
+    return core::Error{fmt::format("{}: no calibration of {} by {} on {}", calibration_.string(),
+                                   model, engine, served_.system)};
+  }
+
   ServedModel served_;
+  std::filesystem::path calibration_;
   plan::SearchRequest request_;
   std::uint64_t top_ = 5;
   Presentation presentation_;

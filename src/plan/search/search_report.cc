@@ -73,6 +73,12 @@ model::Book search_book(const std::string& title,
         fmt::format("{} of {} priced deployments are near the frontier and were simulated",
                     result.candidates.size(), result.priced));
   }
+  if (const Calibration& by = request.calibration; by != Calibration()) {
+    book.tables.front().notes.push_back(fmt::format(
+        "calibrated by measured deployments: {:.3g} ms a step beside its operators, prompts {:.3g} "
+        "times, TTFT {:.3g} times",
+        by.glue_ms, by.prompt_factor, by.ttft_factor));
+  }
   if (!result.refused.empty()) book.tables.push_back(refused_table(result.refused));
   return book;
 }

@@ -172,10 +172,10 @@ std::map<std::string, Slice> slices_of(const std::vector<MeasuredDeployment>& me
   return slices;
 }
 
-// No change where rows have no prediction.
-Calibration calibration_of(const Slice& slice, Predictor& predictor) {
+core::Result<FittedCalibration> fit_rows(const std::vector<const MeasuredDeployment*>& rows,
+                                         Predictor& predictor) {
   std::vector<CalibrationPoint> points;
-  for (const MeasuredDeployment* row : slice.by) {
+  for (const MeasuredDeployment* row : rows) {
     const auto predict =
         [row, &predictor](const Calibration& calibration) -> core::Result<MeasuredLatencies> {
       const Prediction found = predictor.predict(*row, calibration);
@@ -185,8 +185,19 @@ Calibration calibration_of(const Slice& slice, Predictor& predictor) {
     points.push_back(
         {.measured = {.ttft_ms = row->ttft_ms, .tpot_ms = row->tpot_ms}, .predict = predict});
   }
-  const core::Result<FittedCalibration> fitted = fit_calibration(points);
+  return fit_calibration(points);
+}
+
+// No change where rows have no prediction.
+Calibration calibration_of(const Slice& slice, Predictor& predictor) {
+  const core::Result<FittedCalibration> fitted = fit_rows(slice.by, predictor);
   return fitted.ok() ? fitted.value().calibration : Calibration();
+}
+
+Calibration known_calibration(const MeasuredDeployment& row, const AssumedClients& clients) {
+  const CalibrationEntry* entry =
+      find_calibration(clients.calibrations, {row.engine, row.version, row.model, row.system});
+  return entry == nullptr ? Calibration() : entry->fitted.calibration;
 }
 
 }  // namespace
@@ -219,11 +230,38 @@ std::vector<Prediction> predict(const std::vector<MeasuredDeployment>& measured,
   std::vector<Prediction> predictions;
   for (const MeasuredDeployment& one : measured) {
     const std::string name = slice_of(one);
-    predictions.push_back(predictor.predict(one, calibrations[name]));
+    const auto fitted = calibrations.find(name);
+    predictions.push_back(predictor.predict(
+        one, fitted == calibrations.end() ? known_calibration(one, clients) : fitted->second));
     const auto& by = slices.at(name).by;
     predictions.back().calibrates = std::find(by.begin(), by.end(), &one) != by.end();
   }
   return predictions;
+}
+
+core::Result<std::vector<CalibrationEntry>> calibrate(
+    const std::vector<MeasuredDeployment>& measured,
+    const ValidationInputs& inputs,
+    const AssumedClients& clients) {
+  Predictor predictor(inputs, clients);
+  std::vector<CalibrationEntry> entries;
+  core::Error first{"no row of the table has a measured deployment"};
+  for (const auto& [name, slice] : slices_of(measured, 0)) {
+    std::vector<const MeasuredDeployment*> rows;
+    for (const MeasuredDeployment* row : slice.rows) {
+      const Prediction found = predictor.predict(*row, {});
+      if (found.refused.empty())
+        rows.push_back(row);
+      else
+        first = core::Error{found.refused};
+    }
+    if (rows.empty()) continue;
+    const MeasuredDeployment& one = *rows.front();
+    entries.push_back(
+        {one.engine, one.version, one.model, one.system, ASSAY_TRY(fit_rows(rows, predictor))});
+  }
+  if (entries.empty()) return first.context("no row has a prediction");
+  return entries;
 }
 
 }  // namespace assay::plan

@@ -9,6 +9,7 @@
 #include "core/result.h"
 #include "model/serving/model.h"
 #include "plan/calibrate/calibration.h"
+#include "plan/calibrate/calibration_file.h"
 #include "plan/price/tables.h"
 #include "plan/search/search.h"
 #include "plan/step.h"
@@ -39,6 +40,7 @@ struct AssumedClients {
   // Rows by which each slice (engine, version, model, system) is calibrated: of one number of GPUs
   // and one pair of lengths, those with the most rows. 0: none.
   std::size_t calibrated_by = 0;
+  std::vector<CalibrationEntry> calibrations = {};  // for rows that they match
 };
 
 // What predictions need of the world outside.
@@ -56,6 +58,13 @@ struct ValidationInputs {
 std::vector<Prediction> predict(const std::vector<MeasuredDeployment>& measured,
                                 const ValidationInputs& inputs,
                                 const AssumedClients& clients);
+
+// A calibration of each engine, version, model and system, by all of its rows that have a
+// prediction. Error: no row has one; it says why.
+core::Result<std::vector<CalibrationEntry>> calibrate(
+    const std::vector<MeasuredDeployment>& measured,
+    const ValidationInputs& inputs,
+    const AssumedClients& clients);
 
 // "vllm 0.12.0 Qwen/Qwen3-32B h100_sxm": rows that one calibration serves.
 std::string slice_of(const MeasuredDeployment& measured);

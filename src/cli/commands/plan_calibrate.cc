@@ -1,0 +1,88 @@
+#include <filesystem>
+#include <vector>
+
+#include "cli/command.h"
+#include "cli/measured_inputs.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "cli/plan_inputs.h"
+#include "cli/summary_output.h"
+#include "core/output_file.h"
+
+namespace assay::cli {
+namespace {
+
+model::Table calibrations_table(const std::vector<plan::CalibrationEntry>& entries) {
+  model::Table table{.name = "calibrations",
+                     .title = "What measured deployments tell beyond the tables",
+                     .columns = {{.name = "engine"},
+                                 {.name = "version"},
+                                 {.name = "model"},
+                                 {.name = "system"},
+                                 {.name = "rows"},
+                                 {.name = "glue", .unit = "ms"},
+                                 {.name = "prompts x"},
+                                 {.name = "TTFT x"},
+                                 {.name = "TPOT error", .unit = "%"},
+                                 {.name = "TTFT error", .unit = "%"}}};
+  table.notes.push_back("errors are medians on the rows that calibrate, so that others are worse");
+  for (const plan::CalibrationEntry& entry : entries) {
+    const plan::FittedCalibration& fitted = entry.fitted;
+    table.add_row({entry.engine, entry.version, entry.model, entry.system,
+                   static_cast<std::int64_t>(fitted.points), fitted.calibration.glue_ms,
+                   fitted.calibration.prompt_factor, fitted.calibration.ttft_factor,
+                   100 * fitted.tpot_error, 100 * fitted.ttft_error});
+  }
+  return table;
+}
+
+class PlanCalibrate final : public Command {
+ public:
+  explicit PlanCalibrate(App& app) {
+    add_measured_options(app, input_, systems_, clients_);
+    app.add_option("-o,--output", output_, "where the calibration goes")
+        ->type_name("FILE.json")
+        ->required();
+    add_presentation_options(app, presentation_);
+  }
+
+  core::Result<Outcome> run() override {
+    ASSAY_TRY(refuse_to_replace(std::vector{input_}, output_));
+    const auto measured = ASSAY_TRY(read_measured(input_));
+    PlanInputs inputs(systems_);
+    const auto entries = ASSAY_TRY(plan::calibrate(measured, validation_inputs(inputs), clients_));
+    ASSAY_TRY(core::write_file(output_, plan::calibrations_json(entries)));
+    if (presentation_.shows_summary()) {
+      print_summary({.title = "Calibration", .tables = {calibrations_table(entries)}},
+                    presentation_.summary());
+    }
+    if (!presentation_.quiet) print_note("wrote " + output_.string());
+    return Outcome::kOk;
+  }
+
+ private:
+  std::filesystem::path input_;
+  std::filesystem::path systems_;
+  std::filesystem::path output_;
+  plan::AssumedClients clients_;
+  Presentation presentation_;
+};
+
+const CommandSpec kPlanCalibrate{
+    .name = "plan calibrate",
+    .summary = "learn from a few measured deployments what the tables do not tell",
+    .description =
+        "Fits, for each engine, version, model and system of the measurements, the time that a "
+        "step takes beside its operators (glue: the host, gaps between kernels, sampling), a "
+        "factor on what prompts add to a step, and a factor on TTFT. Three to five deployments of "
+        "one number of GPUs at different loads are enough. The file stays apart from measured "
+        "tables; 'assay plan search' and 'validate' take it by --calibration and name it.",
+    .examples =
+        "assay plan calibrate measured.csv --systems-paths systems -o calibration.json\n"
+        "assay plan search --model qwen3-32b --gpus 4 --calibration calibration.json\n",
+    .make = make_command<PlanCalibrate>,
+};
+ASSAY_REGISTER(CommandSpec, kPlanCalibrate);
+
+}  // namespace
+}  // namespace assay::cli

@@ -1,0 +1,40 @@
+// Calibrations as a file: one for each engine, version, model and system that was measured.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.h"
+#include "plan/calibrate/calibration.h"
+
+namespace assay::plan {
+
+struct CalibrationEntry {
+  std::string engine;   // "vllm"
+  std::string version;  // "" where the measurements do not tell it
+  std::string model;    // as the measurements name it: "Qwen/Qwen3-32B"
+  std::string system;   // "h100_sxm"
+  FittedCalibration fitted = {};
+};
+
+std::string calibrations_json(const std::vector<CalibrationEntry>& entries);
+
+// Error: no such file's text; it names the field.
+core::Result<std::vector<CalibrationEntry>> parse_calibrations(std::string_view json,
+                                                               const std::string& name);
+
+// What is asked for; a version that is "" matches any.
+struct CalibratedDeployment {
+  std::string engine;
+  std::string version;
+  std::string model;
+  std::string system;
+};
+
+// The entry of this engine, model and system, of this version before others. A model matches by the
+// last part of its name, whatever its case. Null if there is none.
+const CalibrationEntry* find_calibration(const std::vector<CalibrationEntry>& entries,
+                                         const CalibratedDeployment& asked);
+
+}  // namespace assay::plan
