@@ -52,12 +52,22 @@ plan::ValidationInputs validation_inputs(PlanInputs& inputs) {
                     const std::string& version) { return inputs.tables(system, engine, version); }};
 }
 
-void add_calibration_option(App& app, std::filesystem::path& file) {
-  app.add_option(
-         "--calibration", file,
-         "what 'assay plan calibrate' found on these GPUs, for the engine and model that it "
-         "names")
+Option* add_calibration_option(App& app, std::filesystem::path& file) {
+  return app
+      .add_option("--calibration", file,
+                  "what 'assay plan calibrate' found on these GPUs, for the engine and model that "
+                  "it names")
       ->type_name("FILE");
+}
+
+core::Result<plan::UsedCalibration> read_calibration(const std::filesystem::path& file,
+                                                     const ServedModel& served,
+                                                     const std::string& model) {
+  if (file.empty()) return plan::UsedCalibration();
+  const auto entries = ASSAY_TRY(read_calibrations(file));
+  const std::string engine(plan::name_of(served.engine));
+  return plan::calibration_for(entries, {engine, served.version, model, served.system},
+                               file.string());
 }
 
 core::Result<std::vector<plan::CalibrationEntry>> read_calibrations(

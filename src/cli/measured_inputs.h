@@ -13,7 +13,9 @@
 namespace assay::cli {
 
 class App;
+class Option;
 class PlanInputs;
+struct ServedModel;
 
 // Declares FILE.csv|DIR, --systems-paths and what clients are assumed to send.
 void add_measured_options(App& app,
@@ -29,8 +31,14 @@ core::Result<std::vector<plan::MeasuredDeployment>> read_measured(
 // `inputs` must outlive what it gives.
 plan::ValidationInputs validation_inputs(PlanInputs& inputs);
 
-// Declares --calibration.
-void add_calibration_option(App& app, std::filesystem::path& file);
+// Declares --calibration FILE.
+Option* add_calibration_option(App& app, std::filesystem::path& file);
+
+// The calibration that --calibration names for a deployment; none if the name is empty. Error: the
+// file has none of this model by this engine on this system.
+core::Result<plan::UsedCalibration> read_calibration(const std::filesystem::path& file,
+                                                     const ServedModel& served,
+                                                     const std::string& model);
 
 // The entries of a file that 'plan calibrate' wrote; none if the name is empty.
 core::Result<std::vector<plan::CalibrationEntry>> read_calibrations(

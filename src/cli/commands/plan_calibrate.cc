@@ -8,33 +8,10 @@
 #include "cli/plan_inputs.h"
 #include "cli/summary_output.h"
 #include "core/output_file.h"
+#include "plan/calibrate/calibration_report.h"
 
 namespace assay::cli {
 namespace {
-
-model::Table calibrations_table(const std::vector<plan::CalibrationEntry>& entries) {
-  model::Table table{.name = "calibrations",
-                     .title = "What measured deployments tell beyond the tables",
-                     .columns = {{.name = "engine"},
-                                 {.name = "version"},
-                                 {.name = "model"},
-                                 {.name = "system"},
-                                 {.name = "rows"},
-                                 {.name = "glue", .unit = "ms"},
-                                 {.name = "prompts x"},
-                                 {.name = "TTFT x"},
-                                 {.name = "TPOT error", .unit = "%"},
-                                 {.name = "TTFT error", .unit = "%"}}};
-  table.notes.push_back("errors are medians on the rows that calibrate, so that others are worse");
-  for (const plan::CalibrationEntry& entry : entries) {
-    const plan::FittedCalibration& fitted = entry.fitted;
-    table.add_row({entry.engine, entry.version, entry.model, entry.system,
-                   static_cast<std::int64_t>(fitted.points), fitted.calibration.glue_ms,
-                   fitted.calibration.prompt_factor, fitted.calibration.ttft_factor,
-                   100 * fitted.tpot_error, 100 * fitted.ttft_error});
-  }
-  return table;
-}
 
 class PlanCalibrate final : public Command {
  public:
@@ -53,8 +30,10 @@ class PlanCalibrate final : public Command {
     const auto entries = ASSAY_TRY(plan::calibrate(measured, validation_inputs(inputs), clients_));
     ASSAY_TRY(core::write_file(output_, plan::calibrations_json(entries)));
     if (presentation_.shows_summary()) {
-      print_summary({.title = "Calibration", .tables = {calibrations_table(entries)}},
-                    presentation_.summary());
+      print_summary(
+          {.title = "Calibration",
+           .tables = {plan::calibrations_table(entries, "What measured deployments tell")}},
+          presentation_.summary());
     }
     if (!presentation_.quiet) print_note("wrote " + output_.string());
     return Outcome::kOk;
@@ -76,7 +55,9 @@ const CommandSpec kPlanCalibrate{
         "step takes beside its operators (glue: the host, gaps between kernels, sampling), a "
         "factor on what prompts add to a step, and a factor on TTFT. Three to five deployments of "
         "one number of GPUs at different loads are enough. The file stays apart from measured "
-        "tables; 'assay plan search' and 'validate' take it by --calibration and name it.",
+        "tables; 'assay plan estimate', 'search', 'files' and 'validate' take it by --calibration, "
+        "and "
+        "name it in their answers.",
     .examples =
         "assay plan calibrate measured.csv --systems-paths systems -o calibration.json\n"
         "assay plan search --model qwen3-32b --gpus 4 --calibration calibration.json\n",

@@ -10,8 +10,11 @@
 #include "cli/plan_inputs.h"
 #include "cli/plan_options.h"
 #include "cli/summary_output.h"
+#include "cli/workload_options.h"
+#include "plan/calibrate/calibration_report.h"
 #include "plan/search/search.h"
 #include "plan/search/search_report.h"
+#include "plan/search/workload_search.h"
 
 namespace assay::cli {
 namespace {
@@ -25,20 +28,16 @@ class PlanSearch final : public Command {
     add_calibration_option(app, calibration_);
     add_scheduler_option(app, request_.scheduler);
     add_least_length_option(app, request_.least_length);
-    app.add_option("--ttft", request_.ttft_limit_ms, "most time to the first token, in ms")
-        ->type_name("MS")
-        ->default_str("5000")
-        ->check(positive_number_problem);
-    app.add_option("--tpot", request_.tpot_limit_ms, "most time for each further token, in ms")
-        ->type_name("MS")
-        ->default_str("60")
-        ->check(positive_number_problem);
+    add_limits_options(app, request_.ttft_limit_ms, request_.tpot_limit_ms);
+    add_workload_options(app, workload_);
     app.add_option("--top-n", top_, "deployments to list, one of each worker")
         ->type_name("N")
         ->default_str("5")
         ->check(positive_number_problem);
     add_presentation_options(app, presentation_);
   }
+
+  [[nodiscard]] core::Status check() const override { return workload_.check(); }
 
   core::Result<Outcome> run() override {
     PlanInputs inputs(served_.systems);
@@ -50,29 +49,45 @@ class PlanSearch final : public Command {
     request_.precision = plan::served_precision(served_.engine, model.precision);
     request_.gpus_per_node = facts.gpus_per_node;
     request_.memory = [&](std::int64_t gpus) { return gpu_memory(facts, gpus); };
-    request_.calibration = ASSAY_TRY(calibration_of(model.name));
+    const auto calibrated = ASSAY_TRY(read_calibration(calibration_, served_, model.name));
+    request_.calibration = calibrated.calibration();
+    if (workload_.is_open()) return run_workload(model, calibrated, tables);
     const plan::SearchResult result = ASSAY_TRY(plan::search(model, request_, tables));
     const plan::Picks picks = plan::pick(result, request_, top_);
     const std::string title = fmt::format(
         "{} on {} GPUs of {}, {}, {} + {} tokens", model.name, request_.gpus, served_.system,
         plan::name_of(served_.engine), request_.prompt_tokens, request_.output_tokens);
-    print_summary(plan::search_book(title, result, request_, picks), presentation_.summary());
+    model::Book book = plan::search_book(title, result, request_, picks);
+    plan::add_calibration(calibrated, book);
+    print_summary(book, presentation_.summary());
     return picks.meet ? Outcome::kOk : Outcome::kRegressionFound;
   }
 
  private:
-  core::Result<plan::Calibration> calibration_of(const std::string& model) const {
-    if (calibration_.empty()) return plan::Calibration();
-    const auto entries = ASSAY_TRY(read_calibrations(calibration_));
-    const std::string engine(plan::name_of(served_.engine));
-    const plan::CalibrationEntry* entry =
-        plan::find_calibration(entries, {engine, served_.version, model, served_.system});
-    if (entry != nullptr) return entry->fitted.calibration;
-    return core::Error{fmt::format("{}: no calibration of {} by {} on {}", calibration_.string(),
-                                   model, engine, served_.system)};
+  core::Result<Outcome> run_workload(const serving::Model& model,
+                                     const plan::UsedCalibration& calibrated,
+                                     plan::Tables& tables) const {
+    const plan::Workload workload =
+        ASSAY_TRY(read_workload(workload_, {.prompt_tokens = request_.prompt_tokens,
+                                            .output_tokens = request_.output_tokens,
+                                            .least_length = request_.least_length}));
+    const plan::WorkloadLimits limits{
+        .level = {.ttft_ms = request_.ttft_limit_ms, .tpot_ms = request_.tpot_limit_ms},
+        .good_share = workload_.good_share()};
+    const auto found = ASSAY_TRY(plan::search_workload(model, request_, workload, limits, tables));
+    const std::string title =
+        fmt::format("{} on {} GPUs of {}, {}, {}", model.name, request_.gpus, served_.system,
+                    plan::name_of(served_.engine), text_of(workload_, workload));
+    model::Book book =
+        plan::workload_search_book(title, found, limits, calibrated.calibration(), top_);
+    book.tables.front().notes.push_back(title);
+    plan::add_calibration(calibrated, book);
+    print_summary(book, presentation_.summary());
+    return found.candidates.front().meets ? Outcome::kOk : Outcome::kRegressionFound;
   }
 
   ServedModel served_;
+  WorkloadOptions workload_;
   std::filesystem::path calibration_;
   plan::SearchRequest request_;
   std::uint64_t top_ = 5;
@@ -88,12 +103,16 @@ const CommandSpec kPlanSearch{
         "best of each worker that keep the limits: how many copies, how many requests in flight on "
         "all of them, tokens per second of each GPU and of each user, mean TTFT and TPOT, and the "
         "memory of a GPU with the cache that the load needs.\n\n"
-        "Clients keep the requests in flight; each sends the next when one ends. Workers stay "
-        "within a node. What cannot be served, or has no price, is listed with the reason.",
+        "Clients keep the requests in flight; each sends the next when one ends. With --workload "
+        "or --request-rate requests come by themselves: every worker in as many copies as the GPUs "
+        "hold is simulated, and the table has percentiles of latencies, the requests that keep "
+        "--ttft and --tpot, and the share of prompts that prefix caches had. Workers stay within a "
+        "node. What cannot be served, or has no price, is listed with the reason.",
     .regression_means = "no deployment meets the limits; the closest is shown",
     .examples =
         "assay plan search --model qwen3-32b --gpus 4\n"
         "assay plan search --model qwen3-30b-a3b --gpus 4 --ttft 500 --tpot 15 --isl 2000\n"
+        "assay plan search --model qwen3-32b --gpus 4 --workload trace.jsonl --goodput 95\n"
         "assay plan search --model config.json --gpus 32 --systems-paths systems --format csv\n",
     .make = make_command<PlanSearch>,
 };

@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <filesystem>
+#include <vector>
 
 #include "cli/command.h"
 #include "cli/measured_inputs.h"
@@ -18,12 +20,13 @@ class PlanValidate final : public Command {
   explicit PlanValidate(App& app) {
     add_measured_options(app, input_, systems_, clients_);
     add_scheduler_option(app, clients_.scheduler);
-    add_calibration_option(app, calibration_);
+    const Option* calibration = add_calibration_option(app, calibration_);
     app.add_option("--calibrate-by", clients_.calibrated_by,
                    "calibrate each slice by this many of its rows, and judge the others")
         ->type_name("ROWS")
         ->default_str("none")
-        ->check(positive_number_problem);
+        ->check(positive_number_problem)
+        ->excludes(calibration);
     app.add_flag("--rows", rows_, "list every row rather than slices of them");
     add_presentation_options(app, presentation_);
   }
@@ -33,12 +36,25 @@ class PlanValidate final : public Command {
     clients_.calibrations = ASSAY_TRY(read_calibrations(calibration_));
     PlanInputs inputs(systems_);
     const auto predictions = plan::predict(measured, validation_inputs(inputs), clients_);
-    const model::Book book = rows_ ? plan::rows_book(predictions) : plan::slices_book(predictions);
+    model::Book book = rows_ ? plan::rows_book(predictions) : plan::slices_book(predictions);
+    if (!calibration_.empty()) name_calibration(measured, book.tables.front());
     print_summary(book, presentation_.summary(), kAllRows);
     return Outcome::kOk;
   }
 
  private:
+  void name_calibration(const std::vector<plan::MeasuredDeployment>& measured,
+                        model::Table& table) const {
+    const bool has_any = std::any_of(measured.begin(), measured.end(), [&](const auto& row) {
+      return plan::find_calibration(clients_.calibrations,
+                                    {row.engine, row.version, row.model, row.system}) != nullptr;
+    });
+    if (!has_any) print_warning(calibration_.string() + " calibrates none of these rows");
+    table.notes.push_back("calibrated by " + calibration_.string() +
+                          " where it has the engine, model and system; the rows that told it are "
+                          "not judged");
+  }
+
   std::filesystem::path input_;
   std::filesystem::path systems_;
   std::filesystem::path calibration_;

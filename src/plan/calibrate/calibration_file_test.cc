@@ -35,10 +35,28 @@ TEST(CalibrationFile, FindsTheVersionBeforeOthers) {
         ->fitted.calibration.glue_ms;
   };
   EXPECT_EQ(glue_of("0.18.0"), 0.3);
-  EXPECT_EQ(glue_of(""), 2);
+  EXPECT_EQ(glue_of("0.12.0"), 2);
+  EXPECT_EQ(glue_of(""), 0.3);
+  EXPECT_EQ(glue_of("0.20.0"), 0.3);
   EXPECT_EQ(find_calibration(entries, {"sglang", "", "qwen3-32b", "h100_sxm"}), nullptr);
   EXPECT_EQ(find_calibration(entries, {"vllm", "", "qwen3-8b", "h100_sxm"}), nullptr);
   EXPECT_EQ(find_calibration(entries, {"vllm", "", "qwen3-32b", "h200_sxm"}), nullptr);
+}
+
+TEST(CalibrationFile, AnswersNameIt) {
+  const std::vector<CalibrationEntry> entries = {entry_of("0.12.0", 2)};
+  const auto used = calibration_for(entries, {"vllm", "0.18.0", "qwen3-32b", "h100_sxm"}, "c.json");
+  ASSERT_TRUE(used.ok());
+  EXPECT_EQ(used.value().calibration().glue_ms, 2);
+  EXPECT_THAT(used.value().text,
+              testing::AllOf(testing::HasSubstr("c.json, 5 measured deployments of "
+                                                "Qwen/Qwen3-32B by vllm 0.12.0 on h100_sxm"),
+                             testing::HasSubstr("version 0.18.0 was asked for")));
+  const auto none = calibration_for(entries, {"vllm", "", "qwen3-8b", "h100_sxm"}, "c.json");
+  ASSERT_FALSE(none.ok());
+  EXPECT_EQ(none.error().message,
+            "c.json: no calibration of qwen3-8b by vllm on h100_sxm; it has Qwen/Qwen3-32B by vllm "
+            "0.12.0 on h100_sxm");
 }
 
 TEST(CalibrationFile, WhatIsNoneIsAnError) {
@@ -49,6 +67,11 @@ TEST(CalibrationFile, WhatIsNoneIsAnError) {
     ASSERT_FALSE(read.ok()) << text;
     EXPECT_THAT(read.error().message, testing::StartsWith("c.json: "));
   }
+  EXPECT_THAT(parse_calibrations(
+                  R"({"format": "assay calibrations", "version": 2, "calibrations": []})", "c.json")
+                  .error()
+                  .message,
+              testing::HasSubstr("a later assay wrote it, in format 2"));
   std::string negative = calibrations_json({entry_of("", 2)});
   negative.replace(negative.find("2.0"), 3, "-2.0");
   EXPECT_FALSE(parse_calibrations(negative, "c.json").ok());

@@ -37,6 +37,15 @@ Table candidates_table(std::string name,
   return table;
 }
 
+std::string picks_title(const SearchRequest& request, const Picks& picks) {
+  const std::string limits = fmt::format("TTFT <= {:g} ms and TPOT <= {:g} ms",
+                                         request.ttft_limit_ms, request.tpot_limit_ms);
+  if (picks.meet) return "The best of each worker with " + limits;
+  return "No deployment has " + limits + "; this comes closest";
+}
+
+}  // namespace
+
 Table refused_table(const std::vector<Refused>& refused) {
   std::map<std::string, std::pair<std::string, std::int64_t>> reasons;
   for (const Refused& one : refused) {
@@ -51,15 +60,6 @@ Table refused_table(const std::vector<Refused>& refused) {
   return table;
 }
 
-std::string picks_title(const SearchRequest& request, const Picks& picks) {
-  const std::string limits = fmt::format("TTFT <= {:g} ms and TPOT <= {:g} ms",
-                                         request.ttft_limit_ms, request.tpot_limit_ms);
-  if (picks.meet) return "The best of each worker with " + limits;
-  return "No deployment has " + limits + "; this comes closest";
-}
-
-}  // namespace
-
 model::Book search_book(const std::string& title,
                         const SearchResult& result,
                         const SearchRequest& request,
@@ -72,12 +72,6 @@ model::Book search_book(const std::string& title,
     book.tables.front().notes.push_back(
         fmt::format("{} of {} priced deployments are near the frontier and were simulated",
                     result.candidates.size(), result.priced));
-  }
-  if (const Calibration& by = request.calibration; by != Calibration()) {
-    book.tables.front().notes.push_back(fmt::format(
-        "calibrated by measured deployments: {:.3g} ms a step beside its operators, prompts {:.3g} "
-        "times, TTFT {:.3g} times",
-        by.glue_ms, by.prompt_factor, by.ttft_factor));
   }
   if (!result.refused.empty()) book.tables.push_back(refused_table(result.refused));
   return book;

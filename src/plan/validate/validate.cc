@@ -194,10 +194,13 @@ Calibration calibration_of(const Slice& slice, Predictor& predictor) {
   return fitted.ok() ? fitted.value().calibration : Calibration();
 }
 
-Calibration known_calibration(const MeasuredDeployment& row, const AssumedClients& clients) {
-  const CalibrationEntry* entry =
-      find_calibration(clients.calibrations, {row.engine, row.version, row.model, row.system});
-  return entry == nullptr ? Calibration() : entry->fitted.calibration;
+const CalibrationEntry* known_calibration(const MeasuredDeployment& row,
+                                          const AssumedClients& clients) {
+  return find_calibration(clients.calibrations, {row.engine, row.version, row.model, row.system});
+}
+
+bool tells(const CalibrationEntry& entry, const MeasuredDeployment& row) {
+  return std::find(entry.rows.begin(), entry.rows.end(), row.id) != entry.rows.end();
 }
 
 }  // namespace
@@ -231,10 +234,16 @@ std::vector<Prediction> predict(const std::vector<MeasuredDeployment>& measured,
   for (const MeasuredDeployment& one : measured) {
     const std::string name = slice_of(one);
     const auto fitted = calibrations.find(name);
-    predictions.push_back(predictor.predict(
-        one, fitted == calibrations.end() ? known_calibration(one, clients) : fitted->second));
-    const auto& by = slices.at(name).by;
-    predictions.back().calibrates = std::find(by.begin(), by.end(), &one) != by.end();
+    if (fitted != calibrations.end()) {
+      const auto& by = slices.at(name).by;
+      predictions.push_back(predictor.predict(one, fitted->second));
+      predictions.back().calibrates = std::find(by.begin(), by.end(), &one) != by.end();
+      continue;
+    }
+    const CalibrationEntry* entry = known_calibration(one, clients);
+    predictions.push_back(
+        predictor.predict(one, entry == nullptr ? Calibration() : entry->fitted.calibration));
+    predictions.back().calibrates = entry != nullptr && !one.id.empty() && tells(*entry, one);
   }
   return predictions;
 }
@@ -245,22 +254,26 @@ core::Result<std::vector<CalibrationEntry>> calibrate(
     const AssumedClients& clients) {
   Predictor predictor(inputs, clients);
   std::vector<CalibrationEntry> entries;
-  core::Error first{"no row of the table has a measured deployment"};
+  core::Error first{"no row tells TTFT and TPOT"};
   for (const auto& [name, slice] : slices_of(measured, 0)) {
     std::vector<const MeasuredDeployment*> rows;
     for (const MeasuredDeployment* row : slice.rows) {
+      if (!(row->ttft_ms > 0 && row->tpot_ms > 0)) continue;
       const Prediction found = predictor.predict(*row, {});
-      if (found.refused.empty())
+      if (found.refused.empty()) {
         rows.push_back(row);
-      else
+      } else {
         first = core::Error{found.refused};
+      }
     }
     if (rows.empty()) continue;
     const MeasuredDeployment& one = *rows.front();
     entries.push_back(
         {one.engine, one.version, one.model, one.system, ASSAY_TRY(fit_rows(rows, predictor))});
+    for (const MeasuredDeployment* row : rows)
+      if (!row->id.empty()) entries.back().rows.push_back(row->id);
   }
-  if (entries.empty()) return first.context("no row has a prediction");
+  if (entries.empty()) return first.context("no row can be calibrated by");
   return entries;
 }
 

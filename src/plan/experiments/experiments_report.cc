@@ -1,0 +1,99 @@
+#include "plan/experiments/experiments_report.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace assay::plan {
+namespace {
+
+using model::Better;
+using model::Cell;
+using model::Table;
+
+Table table_of_experiments() {
+  return {.name = "experiments",
+          .title = "The best deployment of each experiment",
+          .columns = {{.name = "experiment"},
+                      {.name = "model"},
+                      {.name = "system"},
+                      {.name = "engine"},
+                      {.name = "version"},
+                      {.name = "gpus"},
+                      {.name = "isl"},
+                      {.name = "osl"},
+                      {.name = "limits kept"},
+                      {.name = "worker"},
+                      {.name = "copies"},
+                      {.name = "concurrency"},
+                      {.name = "tokens/s per GPU", .better = Better::kHigher},
+                      {.name = "tokens/s per user", .better = Better::kHigher},
+                      {.name = "requests", .unit = "1/s", .better = Better::kHigher},
+                      {.name = "TTFT", .unit = "ms", .better = Better::kLower},
+                      {.name = "TPOT", .unit = "ms", .better = Better::kLower}}};
+}
+
+void add_row(const ExperimentResult& result, Table& table) {
+  const Experiment& asked = result.experiment;
+  std::vector<Cell> row = {asked.name,
+                           result.model,
+                           asked.system,
+                           std::string(name_of(asked.engine)),
+                           asked.version,
+                           asked.gpus,
+                           asked.prompt_tokens,
+                           asked.output_tokens,
+                           std::string(result.meets ? "yes" : "no")};
+  if (const auto& best = result.best) {
+    const auto copies = static_cast<double>(best->copies);
+    row.insert(
+        row.end(),
+        {Cell(best->worker.text()), Cell(best->copies), Cell(best->concurrency * best->copies),
+         Cell(best->cluster_tokens_per_s_per_gpu), Cell(best->tokens_per_s_per_user),
+         Cell(best->requests_per_s * copies), Cell(best->ttft_ms), Cell(best->tpot_ms)});
+  }
+  row.resize(table.columns.size());
+  table.add_row(std::move(row));
+}
+
+Table refused_experiments(const std::vector<ExperimentResult>& results) {
+  Table table{.name = "refused",
+              .title = "Experiments without a deployment",
+              .columns = {{.name = "experiment"}, {.name = "why"}}};
+  for (const ExperimentResult& one : results) {
+    if (!one.best) table.add_row({one.experiment.name, one.refused});
+  }
+  return table;
+}
+
+}  // namespace
+
+model::Book experiments_book(const std::string& title,
+                             const std::vector<ExperimentResult>& results) {
+  Table table = table_of_experiments();
+  for (const ExperimentResult& one : results)
+    add_row(one, table);
+  const auto is_worse = [](const ExperimentResult& a, const ExperimentResult& b) {
+    const auto figure = [](const ExperimentResult& one) {
+      return one.meets ? one.best->cluster_tokens_per_s_per_gpu : -1;
+    };
+    return figure(a) < figure(b);
+  };
+  const auto best = std::max_element(results.begin(), results.end(), is_worse);
+  if (best != results.end() && best->meets)
+    table.notes.push_back(
+        fmt::format("most tokens/s per GPU within its limits: {}", best->experiment.name));
+  if (std::any_of(results.begin(), results.end(),
+                  [](const ExperimentResult& one) { return one.best && !one.meets; }))
+    table.notes.emplace_back(
+        "where limits are not kept, the deployment is the one that comes "
+        "closest");
+  model::Book book{.title = title};
+  book.tables.push_back(std::move(table));
+  Table refused = refused_experiments(results);
+  if (refused.row_count() > 0) book.tables.push_back(std::move(refused));
+  return book;
+}
+
+}  // namespace assay::plan
