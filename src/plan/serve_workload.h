@@ -21,8 +21,8 @@ struct WorkloadService {
 };
 
 struct WorkloadMetrics {
-  ServingMetrics serving;      // of all copies
-  std::int64_t kv_tokens = 0;  // that the cache of a group holds
+  ServingMetrics serving = {};  // of all copies
+  std::int64_t kv_tokens = 0;   // that the cache of a group holds
   std::int64_t prompt_tokens = 0;
   // Of the prompts' tokens: found in the engines' prefix caches. Prompts that were computed again
   // after their request was thrown out count against it.
