@@ -54,6 +54,11 @@ void add_workload_options(App& app, WorkloadOptions& options) {
       ->group(kWorkloadGroup)
       ->check(positive_number_problem)
       ->needs(trace);
+  // What the trace tells, and what only the requests of a closed loop have.
+  for (const char* name : {"--isl", "--osl", "--least-length"})
+    if (Option* option = app.find(name); option != nullptr) option->excludes(trace);
+  if (Option* scheduler = app.find("--scheduler"); scheduler != nullptr)
+    scheduler->excludes(trace)->excludes(rate);
   app.add_option("--goodput", options.good_percent,
                  "least percent of these requests that must keep --ttft and --tpot")
       ->type_name("PERCENT")
@@ -99,7 +104,7 @@ core::Result<plan::Workload> read_workload(const WorkloadOptions& options,
 }
 
 std::string text_of(const WorkloadOptions& options, const plan::Workload& workload) {
-  const double rate = plan::rate_of(workload);
+  const double rate = options.rate.value_or(plan::rate_of(workload));
   std::string text = fmt::format("{} requests", workload.requests.size());
   if (!options.trace.empty()) text += " of " + options.trace.string();
   return text + (rate > 0 ? fmt::format(", {:.3g} a second", rate) : ", all at once");

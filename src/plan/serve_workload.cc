@@ -1,7 +1,10 @@
 #include "plan/serve_workload.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "plan/schedule/copies.h"
 #include "plan/schedule/policy.h"
@@ -27,10 +30,13 @@ core::Result<Limits> limits_for(const serving::Model& model,
   ServedWorker served = worker;
   if (worker.engine == Engine::kTrtllm && worker.max_tokens == 0)
     served.max_tokens = one_prompt_beside(batch, lengths.prompt_most);
-  Limits limits = ASSAY_TRY(limits_of(model, served,
-                                      {.concurrency = batch * worker.groups,
-                                       .prompt_tokens = lengths.prompt_mean,
-                                       .output_tokens = lengths.output_mean}));
+  core::Result<Limits> found = limits_of(model, served,
+                                         {.concurrency = batch * worker.groups,
+                                          .prompt_tokens = lengths.prompt_mean,
+                                          .output_tokens = lengths.output_mean});
+  if (!found.ok())
+    return found.error().context(fmt::format("prompts of up to {} tokens", lengths.prompt_most));
+  Limits limits = std::move(found).value();
   limits.max_batch = batch;
   limits.prefix_cache =
       workload.pieces.empty() ? Limits::PrefixCache::kOff : Limits::PrefixCache::kOn;

@@ -9,6 +9,7 @@
 #include "cli/summary_output.h"
 #include "core/output_file.h"
 #include "plan/calibrate/calibration_report.h"
+#include "plan/validate/report.h"
 
 namespace assay::cli {
 namespace {
@@ -27,19 +28,22 @@ class PlanCalibrate final : public Command {
     ASSAY_TRY(refuse_to_replace(std::vector{input_}, output_));
     const auto measured = ASSAY_TRY(read_measured(input_));
     PlanInputs inputs(systems_);
-    const auto entries = ASSAY_TRY(plan::calibrate(measured, validation_inputs(inputs), clients_));
-    ASSAY_TRY(core::write_file(output_, plan::calibrations_json(entries)));
-    if (presentation_.shows_summary()) {
-      print_summary(
-          {.title = "Calibration",
-           .tables = {plan::calibrations_table(entries, "What measured deployments tell")}},
-          presentation_.summary());
-    }
+    const auto found = ASSAY_TRY(plan::calibrate(measured, validation_inputs(inputs), clients_));
+    ASSAY_TRY(core::write_file(output_, plan::calibrations_json(found.entries)));
+    if (presentation_.shows_summary()) print_summary(book_of(found), presentation_.summary());
     if (!presentation_.quiet) print_note("wrote " + output_.string());
     return Outcome::kOk;
   }
 
  private:
+  static model::Book book_of(const plan::FoundCalibrations& found) {
+    model::Book book{.title = "Calibration"};
+    book.tables.push_back(
+        plan::calibrations_table(found.entries, "What measured deployments tell"));
+    if (!found.left_out.empty()) book.tables.push_back(plan::refused_rows_table(found.left_out));
+    return book;
+  }
+
   std::filesystem::path input_;
   std::filesystem::path systems_;
   std::filesystem::path output_;

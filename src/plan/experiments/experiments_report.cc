@@ -17,43 +17,45 @@ Table table_of_experiments() {
           .title = "The best deployment of each experiment",
           .columns = {{.name = "experiment"},
                       {.name = "model"},
-                      {.name = "system"},
                       {.name = "engine"},
-                      {.name = "version"},
-                      {.name = "gpus"},
-                      {.name = "isl"},
-                      {.name = "osl"},
                       {.name = "limits kept"},
                       {.name = "worker"},
                       {.name = "copies"},
                       {.name = "concurrency"},
                       {.name = "tokens/s per GPU", .better = Better::kHigher},
+                      {.name = "TTFT", .unit = "ms", .better = Better::kLower},
+                      {.name = "TPOT", .unit = "ms", .better = Better::kLower},
                       {.name = "tokens/s per user", .better = Better::kHigher},
                       {.name = "requests", .unit = "1/s", .better = Better::kHigher},
-                      {.name = "TTFT", .unit = "ms", .better = Better::kLower},
-                      {.name = "TPOT", .unit = "ms", .better = Better::kLower}}};
+                      {.name = "gpus"},
+                      {.name = "system"},
+                      {.name = "version"},
+                      {.name = "isl"},
+                      {.name = "osl"}}};
+}
+
+std::vector<Cell> cells_of(const std::optional<Candidate>& best) {
+  constexpr std::size_t kCells = 8;
+  if (!best) return std::vector<Cell>(kCells);
+  const auto copies = static_cast<double>(best->copies);
+  return {best->worker.text(),
+          best->copies,
+          best->concurrency * best->copies,
+          best->cluster_tokens_per_s_per_gpu,
+          best->ttft_ms,
+          best->tpot_ms,
+          best->tokens_per_s_per_user,
+          best->requests_per_s * copies};
 }
 
 void add_row(const ExperimentResult& result, Table& table) {
   const Experiment& asked = result.experiment;
-  std::vector<Cell> row = {asked.name,
-                           result.model,
-                           asked.system,
-                           std::string(name_of(asked.engine)),
-                           asked.version,
-                           asked.gpus,
-                           asked.prompt_tokens,
-                           asked.output_tokens,
+  std::vector<Cell> row = {asked.name, result.model, std::string(name_of(asked.engine)),
                            std::string(result.meets ? "yes" : "no")};
-  if (const auto& best = result.best) {
-    const auto copies = static_cast<double>(best->copies);
-    row.insert(
-        row.end(),
-        {Cell(best->worker.text()), Cell(best->copies), Cell(best->concurrency * best->copies),
-         Cell(best->cluster_tokens_per_s_per_gpu), Cell(best->tokens_per_s_per_user),
-         Cell(best->requests_per_s * copies), Cell(best->ttft_ms), Cell(best->tpot_ms)});
-  }
-  row.resize(table.columns.size());
+  const std::vector<Cell> best = cells_of(result.best);
+  row.insert(row.end(), best.begin(), best.end());
+  row.insert(row.end(),
+             {asked.gpus, asked.system, asked.version, asked.prompt_tokens, asked.output_tokens});
   table.add_row(std::move(row));
 }
 

@@ -95,6 +95,11 @@ std::string text_of(const std::vector<Worker>& workers) {
   return workers.size() == 1 ? first : fmt::format("{} and {} more", first, workers.size() - 1);
 }
 
+// "nccl all_gather"
+std::string operator_text(const serving::OperatorUse& use) {
+  return use.op_name == use.op ? use.op : use.op + " " + use.op_name;
+}
+
 Table missing_table(const std::vector<ModelSupport>& all) {
   Table table{.name = "missing",
               .title = "What has no price",
@@ -106,7 +111,7 @@ Table missing_table(const std::vector<ModelSupport>& all) {
   for (const ModelSupport& support : all) {
     for (const SupportedUse& one : support.uses) {
       if (!one.is_missing()) continue;
-      table.add_row({support.model, std::string(name_of(support.engine)), one.use.op,
+      table.add_row({support.model, std::string(name_of(support.engine)), operator_text(one.use),
                      serving::key_text(one.use), text_of(one.workers)});
     }
   }

@@ -84,6 +84,15 @@ model::Table errors_table(const std::map<std::string, SliceErrors>& slices) {
 
 }  // namespace
 
+model::Table refused_rows_table(const std::map<std::string, std::int64_t>& refusals) {
+  model::Table refused{.name = "refused",
+                       .title = "Rows without a prediction",
+                       .columns = {{.name = "rows"}, {.name = "why"}}};
+  for (const auto& [why, count] : refusals)
+    refused.add_row({count, why});
+  return refused;
+}
+
 model::Book slices_book(const std::vector<Prediction>& predictions) {
   std::map<std::string, SliceErrors> slices;
   std::map<std::string, std::int64_t> refusals;
@@ -96,11 +105,7 @@ model::Book slices_book(const std::vector<Prediction>& predictions) {
     }
     if (!one.refused.empty()) ++refusals[one.refused];
   }
-  model::Table refused{.name = "refused",
-                       .title = "Rows without a prediction",
-                       .columns = {{.name = "rows"}, {.name = "why"}}};
-  for (const auto& [why, count] : refusals)
-    refused.add_row({count, why});
+  model::Table refused = refused_rows_table(refusals);
   model::Book book{.title = "Predictions beside measured deployments"};
   book.tables.push_back(errors_table(slices));
   if (refused.row_count() > 0) book.tables.push_back(std::move(refused));

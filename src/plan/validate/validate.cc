@@ -145,6 +145,17 @@ struct Slice {
   std::vector<const MeasuredDeployment*> by = {};  // that calibrate it
 };
 
+// At most so many of them, from the first to the last.
+std::vector<const MeasuredDeployment*> spread_over(
+    const std::vector<const MeasuredDeployment*>& rows, std::size_t most) {
+  if (rows.size() <= most) return rows;
+  if (most == 1) return {rows[rows.size() / 2]};
+  std::vector<const MeasuredDeployment*> some;
+  for (std::size_t i = 0; i < most; ++i)
+    some.push_back(rows[i * (rows.size() - 1) / (most - 1)]);
+  return some;
+}
+
 // Rows of one number of GPUs and one pair of lengths, at different loads: what somebody measures
 // within an hour.
 void choose_calibrating(Slice& slice, std::size_t most) {
@@ -158,7 +169,7 @@ void choose_calibrating(Slice& slice, std::size_t most) {
   slice.by = largest->second;
   std::stable_sort(slice.by.begin(), slice.by.end(),
                    [](const auto* a, const auto* b) { return a->concurrency < b->concurrency; });
-  if (slice.by.size() > most) slice.by.resize(most);
+  slice.by = spread_over(slice.by, most);
 }
 
 std::map<std::string, Slice> slices_of(const std::vector<MeasuredDeployment>& measured,
@@ -186,6 +197,12 @@ core::Result<FittedCalibration> fit_rows(const std::vector<const MeasuredDeploym
         {.measured = {.ttft_ms = row->ttft_ms, .tpot_ms = row->tpot_ms}, .predict = predict});
   }
   return fit_calibration(points);
+}
+
+// "" if the row can tell a calibration.
+std::string why_not_calibrating(const MeasuredDeployment& row, Predictor& predictor) {
+  if (!(row.ttft_ms > 0 && row.tpot_ms > 0)) return "the row does not tell TTFT and TPOT";
+  return predictor.predict(row, {}).refused;
 }
 
 // No change where rows have no prediction.
@@ -248,33 +265,33 @@ std::vector<Prediction> predict(const std::vector<MeasuredDeployment>& measured,
   return predictions;
 }
 
-core::Result<std::vector<CalibrationEntry>> calibrate(
-    const std::vector<MeasuredDeployment>& measured,
-    const ValidationInputs& inputs,
-    const AssumedClients& clients) {
+core::Result<FoundCalibrations> calibrate(const std::vector<MeasuredDeployment>& measured,
+                                          const ValidationInputs& inputs,
+                                          const AssumedClients& clients) {
   Predictor predictor(inputs, clients);
-  std::vector<CalibrationEntry> entries;
-  core::Error first{"no row tells TTFT and TPOT"};
+  FoundCalibrations found;
   for (const auto& [name, slice] : slices_of(measured, 0)) {
     std::vector<const MeasuredDeployment*> rows;
     for (const MeasuredDeployment* row : slice.rows) {
-      if (!(row->ttft_ms > 0 && row->tpot_ms > 0)) continue;
-      const Prediction found = predictor.predict(*row, {});
-      if (found.refused.empty()) {
+      const std::string why = why_not_calibrating(*row, predictor);
+      if (why.empty()) {
         rows.push_back(row);
       } else {
-        first = core::Error{found.refused};
+        ++found.left_out[why];
       }
     }
     if (rows.empty()) continue;
     const MeasuredDeployment& one = *rows.front();
-    entries.push_back(
+    found.entries.push_back(
         {one.engine, one.version, one.model, one.system, ASSAY_TRY(fit_rows(rows, predictor))});
     for (const MeasuredDeployment* row : rows)
-      if (!row->id.empty()) entries.back().rows.push_back(row->id);
+      if (!row->id.empty()) found.entries.back().rows.push_back(row->id);
   }
-  if (entries.empty()) return first.context("no row can be calibrated by");
-  return entries;
+  if (found.entries.empty()) {
+    return core::Error{"no row can be calibrated by: " +
+                       (found.left_out.empty() ? "there is none" : found.left_out.begin()->first)};
+  }
+  return found;
 }
 
 }  // namespace assay::plan

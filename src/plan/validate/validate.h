@@ -1,7 +1,9 @@
 // Predictions beside measured deployments.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -59,12 +61,16 @@ std::vector<Prediction> predict(const std::vector<MeasuredDeployment>& measured,
                                 const ValidationInputs& inputs,
                                 const AssumedClients& clients);
 
+struct FoundCalibrations {
+  std::vector<CalibrationEntry> entries = {};
+  std::map<std::string, std::int64_t> left_out = {};  // rows, by why they tell nothing
+};
+
 // A calibration of each engine, version, model and system, by all of its rows that have a
 // prediction. Error: no row has one; it says why.
-core::Result<std::vector<CalibrationEntry>> calibrate(
-    const std::vector<MeasuredDeployment>& measured,
-    const ValidationInputs& inputs,
-    const AssumedClients& clients);
+core::Result<FoundCalibrations> calibrate(const std::vector<MeasuredDeployment>& measured,
+                                          const ValidationInputs& inputs,
+                                          const AssumedClients& clients);
 
 // "vllm 0.12.0 Qwen/Qwen3-32B h100_sxm": rows that one calibration serves.
 std::string slice_of(const MeasuredDeployment& measured);
