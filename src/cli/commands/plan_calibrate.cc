@@ -57,7 +57,8 @@ const CommandSpec kPlanCalibrate{
     .description =
         "Fits, for each engine, version, model and system of the measurements, the time that a "
         "step takes beside its operators (glue: the host, gaps between kernels, sampling), a "
-        "factor on what prompts add to a step, and a factor on TTFT. Three to five deployments of "
+        "factor on all operators, another on what prompts add to a step, and one on TTFT. Three to "
+        "five deployments of "
         "one number of GPUs at different loads are enough. The file stays apart from measured "
         "tables; 'assay plan estimate', 'search', 'files' and 'validate' take it by --calibration, "
         "and "

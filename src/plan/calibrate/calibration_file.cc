@@ -26,6 +26,7 @@ json json_of(const CalibrationEntry& entry) {
           {"model", entry.model},
           {"system", entry.system},
           {"glue_ms", fitted.calibration.glue_ms},
+          {"kernel_factor", fitted.calibration.kernel_factor},
           {"prompt_factor", fitted.calibration.prompt_factor},
           {"ttft_factor", fitted.calibration.ttft_factor},
           {"points", fitted.points},
@@ -41,13 +42,15 @@ core::Result<CalibrationEntry> entry_of(const json& object) {
                          .system = ASSAY_TRY(field<std::string>(object, "system"))};
   Calibration& calibration = entry.fitted.calibration;
   calibration.glue_ms = ASSAY_TRY(field<double>(object, "glue_ms"));
+  calibration.kernel_factor = ASSAY_TRY(field<double>(object, "kernel_factor"));
   calibration.prompt_factor = ASSAY_TRY(field<double>(object, "prompt_factor"));
   calibration.ttft_factor = ASSAY_TRY(field<double>(object, "ttft_factor"));
   entry.fitted.points = ASSAY_TRY(field<std::uint64_t>(object, "points"));
   entry.fitted.tpot_error = ASSAY_TRY(field<double>(object, "tpot_error"));
   entry.fitted.ttft_error = ASSAY_TRY(field<double>(object, "ttft_error"));
   ASSAY_TRY(core::fields::read(object, "rows", entry.rows));
-  if (calibration.glue_ms < 0 || calibration.prompt_factor <= 0 || calibration.ttft_factor <= 0)
+  if (calibration.glue_ms < 0 || calibration.kernel_factor <= 0 || calibration.prompt_factor <= 0 ||
+      calibration.ttft_factor <= 0)
     return core::Error{"glue_ms is below 0, or a factor is not above it"};
   return entry;
 }
@@ -96,10 +99,10 @@ std::string text_of(const CalibrationEntry& entry,
                     const std::string& file) {
   const Calibration& by = entry.fitted.calibration;
   std::string text = fmt::format(
-      "Calibrated by {}, {} measured deployment{} of {}: a step takes {:.3g} ms beside its "
-      "operators, prompts {:.3g} times and TTFT {:.3g} times what the tables tell",
+      "Calibrated by {}, {} measured deployment{} of {}: {:.3g} ms a step beside the operators, "
+      "operators x {:.3g}, prompts x {:.3g}, TTFT x {:.3g}",
       file, entry.fitted.points, entry.fitted.points == 1 ? "" : "s", subject_of(entry), by.glue_ms,
-      by.prompt_factor, by.ttft_factor);
+      by.kernel_factor, by.prompt_factor, by.ttft_factor);
   if (!asked.version.empty() && asked.version != entry.version)
     text += fmt::format("; version {} was asked for", asked.version);
   return core::printable_line(text);

@@ -14,6 +14,7 @@ model::Table calibrations_table(const std::vector<CalibrationEntry>& entries,
                                  {.name = "system"},
                                  {.name = "rows"},
                                  {.name = "glue", .unit = "ms"},
+                                 {.name = "operators x"},
                                  {.name = "prompts x"},
                                  {.name = "TTFT x"},
                                  {.name = "TPOT error", .unit = "%"},
@@ -23,8 +24,9 @@ model::Table calibrations_table(const std::vector<CalibrationEntry>& entries,
     const FittedCalibration& fitted = entry.fitted;
     table.add_row({entry.engine, entry.version, entry.model, entry.system,
                    static_cast<std::int64_t>(fitted.points), fitted.calibration.glue_ms,
-                   fitted.calibration.prompt_factor, fitted.calibration.ttft_factor,
-                   100 * fitted.tpot_error, 100 * fitted.ttft_error});
+                   fitted.calibration.kernel_factor, fitted.calibration.prompt_factor,
+                   fitted.calibration.ttft_factor, 100 * fitted.tpot_error,
+                   100 * fitted.ttft_error});
   }
   return table;
 }

@@ -148,6 +148,7 @@ std::string planned_json(const PlannedDeployment& planned) {
     const Calibration& calibration = planned.calibration;
     whole["calibration"] = {{"text", planned.calibration_text},
                             {"glue_ms", calibration.glue_ms},
+                            {"kernel_factor", calibration.kernel_factor},
                             {"prompt_factor", calibration.prompt_factor},
                             {"ttft_factor", calibration.ttft_factor}};
   }

@@ -47,7 +47,8 @@ std::vector<model::Column> error_columns(bool is_calibrated) {
   std::vector<model::Column> columns = {{.name = "slice"}, {.name = "rows"}, {.name = "judged"}};
   if (is_calibrated) {
     columns.push_back({.name = "glue", .unit = "ms"});
-    columns.push_back({.name = "prompts"});
+    columns.push_back({.name = "operators x"});
+    columns.push_back({.name = "prompts x"});
     columns.push_back({.name = "TTFT x"});
   }
   for (const char* latency : {"TPOT", "TTFT"}) {
@@ -72,6 +73,7 @@ model::Table errors_table(const std::map<std::string, SliceErrors>& slices) {
     if (is_calibrated) {
       const bool has = name != kAllSlices && slice.calibration != Calibration();
       row.push_back(has ? Cell(slice.calibration.glue_ms) : Cell());
+      row.push_back(has ? Cell(slice.calibration.kernel_factor) : Cell());
       row.push_back(has ? Cell(slice.calibration.prompt_factor) : Cell());
       row.push_back(has ? Cell(slice.calibration.ttft_factor) : Cell());
     }
