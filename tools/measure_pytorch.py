@@ -1,20 +1,25 @@
 #!/usr/bin/env python3
-"""Times PyTorch's products and attention at random shapes of models/*.json, for comparing with what
-`assay store query --batch` answers there.
+"""Times PyTorch's products and attention at random shapes of models/*.json, or at those of another
+folder, for comparing with what `assay store query --batch` answers there.
 
 Weights and caches are cold: launches rotate through copies that together exceed the L2 cache four
-times; activations are hot. A sample is one replay of a CUDA graph of many launches; the time is the
-median of the samples, divided by the launches.
+times; activations are hot. With --l2 hot, all launches have the same data. A sample is one replay of
+a CUDA graph of many launches; the time is the median of the samples, divided by the launches.
 
-usage: measure_pytorch.py OUTPUT_FOLDER [SEED]
+usage: measure_pytorch.py OUTPUT_FOLDER [--seed N] [--l2 engine|hot]
+                          [--shapes FOLDER [--every N]] [--assay PROGRAM]
+  --shapes FOLDER  the shapes of a folder that this program has written; every Nth of each file
+  --assay PROGRAM  then measures the same shapes with `PROGRAM collect`, into OUTPUT_FOLDER/perf.db
 writes gemm.csv, context_attention.csv and generation_attention.csv, with the columns of the tables
 and latency_ms.
 """
+import argparse
 import csv
 import json
 import pathlib
 import random
 import statistics
+import subprocess
 import sys
 
 import torch
@@ -27,6 +32,29 @@ SAMPLE_MS = 2.0
 MOST_LAUNCHES = 400
 L2_BYTES = torch.cuda.get_device_properties(0).L2_cache_size
 MOST_CACHE_BYTES = 24 << 30
+TABLES = {
+    "gemm": ["gemm_dtype", "m", "n", "k"],
+    "context_attention": ["batch_size", "isl", "num_heads", "num_key_value_heads", "head_dim",
+                          "window_size", "attn_dtype", "kv_cache_dtype", "step"],
+}
+TABLES["generation_attention"] = TABLES["context_attention"]
+# The options of `assay collect` that have other names than the columns.
+OPTION_OF = {"gemm_dtype": "dtype", "attn_dtype": "dtype", "kv_cache_dtype": "kv-dtype",
+             "num_key_value_heads": "kv-heads", "window_size": "window"}
+
+
+def options():
+    parser = argparse.ArgumentParser(usage=__doc__)
+    parser.add_argument("folder", type=pathlib.Path)
+    parser.add_argument("--seed", type=int, default=7)
+    parser.add_argument("--l2", choices=("engine", "hot"), default="engine")
+    parser.add_argument("--shapes", type=pathlib.Path)
+    parser.add_argument("--every", type=int, default=1)
+    parser.add_argument("--assay")
+    return parser.parse_args()
+
+
+OPTIONS = options()
 
 
 def configs():
@@ -75,7 +103,7 @@ def time_ms(launches, expected_ms):
 
 
 def copies_of(num_bytes):
-    return max(1, min(256, -(-4 * L2_BYTES // num_bytes)))
+    return 1 if OPTIONS.l2 == "hot" else max(1, min(256, -(-4 * L2_BYTES // num_bytes)))
 
 
 def product_ms(dtype, m, n, k):
@@ -161,19 +189,55 @@ def measure_attention(draw, models, count, is_context):
     return rows
 
 
-def main():
-    folder = pathlib.Path(sys.argv[1])
-    draw = random.Random(int(sys.argv[2]) if len(sys.argv) > 2 else 7)
-    folder.mkdir(parents=True, exist_ok=True)
+def random_rows(draw, table):
     models = list(configs())
+    if table == "gemm":
+        return measure_products(draw, models)
+    is_context = table == "context_attention"
+    return measure_attention(draw, models, CONTEXTS if is_context else GENERATIONS, is_context)
+
+
+def rows_of_shapes(table):
+    with open(OPTIONS.shapes / f"{table}.csv", newline="", encoding="utf-8") as file:
+        shapes = list(csv.DictReader(file))[::OPTIONS.every]
+    rows = []
+    for shape in shapes:
+        values = [shape[name] if "dtype" in name else int(shape[name]) for name in TABLES[table]]
+        if table == "gemm":
+            ms = product_ms(*values)
+        else:
+            batch, isl, heads, kv_heads, size, step = (*values[:5], values[-1])
+            ms = attention_ms(batch, isl, isl + step, heads, kv_heads, size, isl > 1)
+            torch.cuda.empty_cache()
+        if ms is not None:
+            rows.append([*values, ms])
+    return rows
+
+
+def collect(table, rows):
+    """Every value is told to the axes of `assay collect`, and the cases of the rows chosen by name."""
+    columns = TABLES[table]
+    command = [OPTIONS.assay, "collect", table, "--l2", OPTIONS.l2, "--new-run", "-o",
+               str(OPTIONS.folder)]
+    for place, column in enumerate(columns):
+        name = OPTION_OF.get(column, column.replace("_", "-"))
+        command += [f"--{name}", ",".join(sorted({str(row[place]) for row in rows}))]
+    for row in rows:
+        names = " ".join(f"{column}={value}" for column, value in zip(columns, row))
+        command += ["--case-filter", f"{table} {names}"]
+    print(table, OPTIONS.l2, "assay collect:", subprocess.run(command, check=False).returncode)
+
+
+def main():
+    OPTIONS.folder.mkdir(parents=True, exist_ok=True)
+    draw = random.Random(OPTIONS.seed)
     print(torch.cuda.get_device_name(), torch.__version__, "CUDA", torch.version.cuda)
-    attention = ["batch_size", "isl", "num_heads", "num_key_value_heads", "head_dim", "window_size",
-                 "attn_dtype", "kv_cache_dtype", "step"]
-    write(folder / "gemm.csv", ["gemm_dtype", "m", "n", "k"], measure_products(draw, models))
-    write(folder / "context_attention.csv", attention,
-          measure_attention(draw, models, CONTEXTS, True))
-    write(folder / "generation_attention.csv", attention,
-          measure_attention(draw, models, GENERATIONS, False))
+    for table, columns in TABLES.items():
+        rows = rows_of_shapes(table) if OPTIONS.shapes else random_rows(draw, table)
+        write(OPTIONS.folder / f"{table}.csv", columns, rows)
+        if OPTIONS.assay:
+            torch.cuda.empty_cache()
+            collect(table, rows)
 
 
 main()

@@ -171,4 +171,12 @@ plan::GpuMemory gpu_memory(const store::SystemFacts& facts, std::int64_t gpus) {
   return {.capacity_bytes = facts.memory_bytes, .communication_bytes = facts.nccl_bytes_of(gpus)};
 }
 
+core::Result<plan::PoolSystem> pool_system(PlanInputs& inputs,
+                                           const std::string& system,
+                                           plan::Engine engine,
+                                           const std::string& version) {
+  return plan::PoolSystem{.facts = ASSAY_TRY(inputs.facts(system)),
+                          .tables = ASSAY_TRY(inputs.tables(system, engine, version))};
+}
+
 }  // namespace assay::cli

@@ -12,6 +12,7 @@
 #include "plan/engine.h"
 #include "plan/memory.h"
 #include "plan/price/tables.h"
+#include "plan/search/disaggregated.h"
 #include "store/answers/table_cache.h"
 #include "store/systems/public_tree.h"
 #include "store/systems/shipped.h"
@@ -60,5 +61,11 @@ class PlanInputs {
 
 // The memory of a GPU, of which collectives of so many GPUs take a part.
 plan::GpuMemory gpu_memory(const store::SystemFacts& facts, std::int64_t gpus);
+
+// A system's facts, and the tables of the engine on it. Error: as facts() and tables().
+core::Result<plan::PoolSystem> pool_system(PlanInputs& inputs,
+                                           const std::string& system,
+                                           plan::Engine engine,
+                                           const std::string& version);
 
 }  // namespace assay::cli

@@ -29,6 +29,30 @@ std::string share_problem(const std::string& text) {
   return share && *share > 0 && *share <= 1 ? "" : "must be above 0 and at most 1";
 }
 
+void add_serving_mode_options(App& app, plan::ServingMode& mode, std::string& decode_system) {
+  static const Choices<plan::ServingMode> modes{{"both", plan::ServingMode::kBoth},
+                                                {"agg", plan::ServingMode::kAggregated},
+                                                {"disagg", plan::ServingMode::kDisaggregated}};
+  add_choice(app, "--serving-mode", mode, modes,
+             "whether every worker computes prompts and decodes (agg), or some do the one and some "
+             "the other (disagg)");
+  app.add_option("--decode-system", decode_system, "the GPUs that decode, of disagg")
+      ->type_name("NAME")
+      ->suggest(shipped_words())
+      ->default_str("as --system");
+}
+
+void add_latency_limit_options(App& app, double& ttft_ms, double& tpot_ms) {
+  app.add_option("--ttft", ttft_ms, "most time to the first token, in ms")
+      ->type_name("MS")
+      ->default_str("5000")
+      ->check(positive_number_problem);
+  app.add_option("--tpot", tpot_ms, "most time for each further token, in ms")
+      ->type_name("MS")
+      ->default_str("60")
+      ->check(positive_number_problem);
+}
+
 void add_scheduler_option(App& app, plan::Scheduler& scheduler) {
   static const Choices<plan::Scheduler> schedulers{{"simulation", plan::Scheduler::kSimulation},
                                                    {"closed-form", plan::Scheduler::kClosedForm}};

@@ -33,6 +33,12 @@ void add_count(App& app, const char* name, std::int64_t& count, const char* help
 // Declares --isl and --osl.
 void add_lengths_options(App& app, std::int64_t& prompt_tokens, std::int64_t& output_tokens);
 
+// Declares --serving-mode and --decode-system.
+void add_serving_mode_options(App& app, plan::ServingMode& mode, std::string& decode_system);
+
+// Declares --ttft and --tpot.
+void add_latency_limit_options(App& app, double& ttft_ms, double& tpot_ms);
+
 // Declares --scheduler.
 void add_scheduler_option(App& app, plan::Scheduler& scheduler);
 

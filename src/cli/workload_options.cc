@@ -74,17 +74,6 @@ core::Status WorkloadOptions::check() const {
       "--request-rate"};
 }
 
-void add_limits_options(App& app, double& ttft_ms, double& tpot_ms) {
-  const auto add = [&](const char* name, double& limit_ms, const char* help) {
-    app.add_option(name, limit_ms, help)
-        ->type_name("MS")
-        ->default_str(fmt::format("{:g}", limit_ms))
-        ->check(positive_number_problem);
-  };
-  add("--ttft", ttft_ms, "most time to the first token, in ms");
-  add("--tpot", tpot_ms, "most time for each further token, in ms");
-}
-
 core::Result<plan::Workload> read_workload(const WorkloadOptions& options,
                                            const NominalLengths& lengths) {
   if (options.trace.empty()) {

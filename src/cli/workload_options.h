@@ -33,9 +33,6 @@ struct WorkloadOptions {
 // Declares --workload, --request-rate, --requests, --hash-tokens and --goodput.
 void add_workload_options(App& app, WorkloadOptions& options);
 
-// Declares --ttft and --tpot.
-void add_limits_options(App& app, double& ttft_ms, double& tpot_ms);
-
 // The lengths of requests that no trace tells.
 struct NominalLengths {
   std::int64_t prompt_tokens = 1;

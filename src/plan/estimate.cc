@@ -41,6 +41,8 @@ Cell positive(double value) {
   return value > 0 ? Cell(value) : Cell();
 }
 
+}  // namespace
+
 model::Table operators_table(const char* name,
                              const std::string& title,
                              const StepPrices& prices,
@@ -69,8 +71,6 @@ model::Table operators_table(const char* name,
   }
   return table;
 }
-
-}  // namespace
 
 std::vector<model::Table> operators_tables(const StepPrices& prices, const SteadyLoad& load) {
   const std::array<Chunks, 1> chunks = {

@@ -18,11 +18,17 @@ struct EstimateRequest {
   Calibration calibration = {};  // of latencies; operators are shown as tables have them
 };
 
-// Latencies under the load, and the operators of a step that decodes and of one that computes a
-// prompt. Times are those of a whole step.
-// The operators of a step that decodes, and of one that computes a prompt, under the load.
+// The operators of a step that decodes, and of one that computes a prompt, under the load. Times
+// are those of a whole step.
 std::vector<model::Table> operators_tables(const StepPrices& prices, const SteadyLoad& load);
 
+// Latencies under the load, and these operators.
 model::Book estimate_book(const StepPrices& prices, const EstimateRequest& request);
+
+// A step operator by operator, as a table.
+model::Table operators_table(const char* name,
+                             const std::string& title,
+                             const StepPrices& prices,
+                             const Step& step);
 
 }  // namespace assay::plan

@@ -6,7 +6,6 @@
 
 #include "plan/schedule/policy.h"
 #include "plan/schedule/simulate.h"
-#include "plan/schedule/workload.h"
 
 namespace assay::plan {
 namespace {
@@ -72,17 +71,21 @@ core::Result<Limits> limits_of(const serving::Model& model,
   return limits;
 }
 
+core::Result<Workload> workload_of(const ClosedLoop& load, std::int64_t requests) {
+  return make_workload(
+      {.requests = requests,
+       .prompt = lengths_of(load.prompt_tokens, load.least_length),
+       .output = lengths_of(load.output_tokens, load.least_length),
+       .arrivals = {.kind = Arrivals::Kind::kClosedLoop, .concurrency = load.concurrency},
+       .prefix_tokens = load.prefix_tokens});
+}
+
 core::Result<ServingMetrics> serve(const serving::Model& model,
                                    const ServedWorker& worker,
                                    const StepCost& cost,
                                    const ClosedLoop& load) {
   const Limits limits = ASSAY_TRY(limits_of(model, worker, load));
-  const Workload workload = ASSAY_TRY(make_workload(
-      {.requests = load.requests_each * load.concurrency,
-       .prompt = lengths_of(load.prompt_tokens, load.least_length),
-       .output = lengths_of(load.output_tokens, load.least_length),
-       .arrivals = {.kind = Arrivals::Kind::kClosedLoop, .concurrency = load.concurrency},
-       .prefix_tokens = load.prefix_tokens}));
+  const Workload workload = ASSAY_TRY(workload_of(load, load.requests_each * load.concurrency));
   return simulate(cost, policy_of(worker.engine), limits, workload);
 }
 

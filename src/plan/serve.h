@@ -11,6 +11,7 @@
 #include "plan/memory.h"
 #include "plan/schedule/limits.h"
 #include "plan/schedule/metrics.h"
+#include "plan/schedule/workload.h"
 #include "plan/step.h"
 
 namespace assay::plan {
@@ -49,6 +50,9 @@ MemoryUse memory_of_worker(const serving::Model& model,
 core::Result<Limits> limits_of(const serving::Model& model,
                                const ServedWorker& worker,
                                const ClosedLoop& load);
+
+// So many of the requests that the clients send. Error: a length is below 1.
+core::Result<Workload> workload_of(const ClosedLoop& load, std::int64_t requests);
 
 // Errors: as limits_of(), or no step can hold a request.
 core::Result<ServingMetrics> serve(const serving::Model& model,

@@ -14,11 +14,13 @@
 #include "cli/output.h"
 #include "cli/plan_inputs.h"
 #include "cli/plan_options.h"
+#include "cli/store_options.h"
 #include "cli/summary_output.h"
 #include "cli/workload_options.h"
 #include "plan/calibrate/calibration_report.h"
 #include "plan/engine.h"
 #include "plan/estimate.h"
+#include "plan/estimate_disaggregated.h"
 #include "plan/serve_workload.h"
 #include "plan/workload_report.h"
 
@@ -36,9 +38,17 @@ class PlanEstimate final : public Command {
         ->type_name("N")
         ->default_str("the GPUs over --moe-ep")
         ->check(positive_number_problem);
+    add_pool(app, "--prefill", prefill_, "disaggregated: the instances of prompts, '3P(tp 2)'");
+    add_pool(app, "--decode", decode_, "disaggregated: those that decode, '1D(tp 8)'");
+    app.add_option("--decode-system", decode_system_, "disaggregated: the GPUs that decode")
+        ->type_name("NAME")
+        ->suggest(shipped_words())
+        ->default_str("as --system");
+    add_count(app, "--prefill-batch", prefill_batch_,
+              "disaggregated: prompts that a group computes at once");
     app.add_option("--batch", batch_,
-                   "requests in flight, of one group of GPUs; of requests that come by themselves, "
-                   "the most at once")
+                   "requests in flight, of one group of GPUs; disaggregated: that decode; of "
+                   "requests that come by themselves: the most at once")
         ->type_name("N")
         ->default_str("16, or the engine's own limit")
         ->check(positive_number_problem);
@@ -47,7 +57,7 @@ class PlanEstimate final : public Command {
         ->default_str("1")
         ->check(positive_number_problem);
     add_lengths_options(app, load_.prompt_tokens, load_.output_tokens);
-    add_limits_options(app, ttft_limit_ms_, tpot_limit_ms_);
+    add_latency_limit_options(app, ttft_limit_ms_, tpot_limit_ms_);
     add_workload_options(app, workload_);
     add_calibration_option(app, calibration_);
     app.note_given(given_);
@@ -55,6 +65,20 @@ class PlanEstimate final : public Command {
   }
 
   [[nodiscard]] core::Status check() const override {
+    if (prefill_.empty() != decode_.empty()) {
+      return core::Error{prefill_.empty() ? "--decode needs --prefill: the instances of prompts"
+                                          : "--prefill needs --decode: the instances that decode"};
+    }
+    if (is_disaggregated() && (tp_ != 1 || dp_ != 1 || moe_ep_ != 1 || moe_tp_)) {
+      return core::Error{
+          "--prefill and --decode have the widths: leave out --tp, --dp, --moe-tp and "
+          "--moe-ep"};
+    }
+    if (is_disaggregated() && (workload_.is_open() || !calibration_.empty())) {
+      return core::Error{
+          "--workload, --request-rate and --calibration are of aggregated deployments: leave out "
+          "--prefill and --decode"};
+    }
     const std::int64_t gpus = tp_ * dp_;
     ASSAY_TRY(workload_.check());
     for (const char* name : {"--ttft", "--tpot", "--copies"}) {
@@ -73,6 +97,7 @@ class PlanEstimate final : public Command {
   core::Result<Outcome> run() override {
     PlanInputs inputs(served_.systems);
     const serving::Model& model = *ASSAY_TRY(inputs.model(served_.model));
+    if (is_disaggregated()) return run_disaggregated(inputs, model);
     plan::Tables& tables =
         *ASSAY_TRY(inputs.tables(served_.system, served_.engine, served_.version));
     const serving::Deployment deployment{
@@ -145,6 +170,38 @@ class PlanEstimate final : public Command {
                                                                 : Outcome::kRegressionFound;
   }
 
+  static void add_pool(App& app, const char* name, std::string& text, const char* help) {
+    app.add_option(name, text, help)->type_name("WORKERS");
+  }
+
+  [[nodiscard]] bool is_disaggregated() const { return !prefill_.empty(); }
+
+  core::Result<Outcome> run_disaggregated(PlanInputs& inputs, const serving::Model& model) const {
+    const std::string& decode_system = decode_system_.empty() ? served_.system : decode_system_;
+    plan::PoolsEstimate request{
+        .engine = served_.engine,
+        .prefill = ASSAY_TRY(plan::parse_pool(prefill_)),
+        .decode = ASSAY_TRY(plan::parse_pool(decode_)),
+        .prefill_system =
+            ASSAY_TRY(pool_system(inputs, served_.system, served_.engine, served_.version)),
+        .decode_system =
+            ASSAY_TRY(pool_system(inputs, decode_system, served_.engine, served_.version)),
+        .prefill_batch = prefill_batch_,
+        .decode_batch = batch_.value_or(load_.concurrency),
+        .prompt_tokens = load_.prompt_tokens,
+        .output_tokens = load_.output_tokens};
+    request.title = fmt::format(
+        "{} on {}P({}) of {} + {}D({}) of {}, {}, {} requests of {} + {} tokens a group that "
+        "decodes",
+        model.name, request.prefill.instances, request.prefill.worker.text(), served_.system,
+        request.decode.instances, request.decode.worker.text(), decode_system,
+        plan::name_of(served_.engine), request.decode_batch, request.prompt_tokens,
+        request.output_tokens);
+    print_summary(ASSAY_TRY(plan::estimate_disaggregated_book(model, request)),
+                  presentation_.summary(), kAllRows);
+    return Outcome::kOk;
+  }
+
   [[nodiscard]] std::int64_t moe_tp() const {
     return moe_tp_.value_or(std::max<std::int64_t>(1, tp_ * dp_ / moe_ep_));
   }
@@ -160,6 +217,10 @@ class PlanEstimate final : public Command {
   double tpot_limit_ms_ = 60;
   WorkloadOptions workload_;
   std::set<std::string> given_;
+  std::string prefill_;
+  std::string decode_;
+  std::string decode_system_;
+  std::int64_t prefill_batch_ = 1;
   plan::SteadyLoad load_{.concurrency = 16, .prompt_tokens = 4000, .output_tokens = 1000};
   std::filesystem::path calibration_;
   Presentation presentation_;
@@ -179,11 +240,17 @@ const CommandSpec kPlanEstimate{
         "search' simulates the scheduler.\n\n"
         "With --workload or --request-rate the scheduler is simulated for requests that come by "
         "themselves: percentiles of latencies, the share of requests that keep --ttft and --tpot, "
-        "and how much of the prompts was found in prefix caches.",
+        "and how much of the prompts was found in prefix caches.\n\n"
+        "--prefill and --decode price a disaggregated deployment, in the words in which 'assay "
+        "plan "
+        "search' prints it: prompts, the transfer of their caches, steps that decode, and which of "
+        "the two pools bounds it.",
     .regression_means = "fewer requests than --goodput keep --ttft and --tpot",
     .examples =
         "assay plan estimate --model qwen3-32b --tp 4 --batch 64\n"
         "assay plan estimate --model gpt-oss-120b --tp 2 --format json\n"
+        "assay plan estimate --model qwen3-32b --prefill '3P(tp 1)' --decode '1D(tp 4)' --batch "
+        "64\n"
         "assay plan estimate --model config.json --backend vllm --systems-paths systems\n"
         "assay plan estimate --model qwen3-32b --tp 2 --request-rate 2 --ttft 2000 --tpot 20\n"
         "assay plan estimate --model qwen3-32b --tp 2 --copies 2 --workload trace.jsonl\n",

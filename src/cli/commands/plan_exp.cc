@@ -14,6 +14,7 @@
 #include "core/files.h"
 #include "plan/experiments/experiments_file.h"
 #include "plan/experiments/experiments_report.h"
+#include "plan/search/serving_modes.h"
 
 namespace assay::cli {
 namespace {
@@ -48,8 +49,12 @@ class PlanExp final : public Command {
     const plan::Experiment& asked = result.experiment;
     const serving::Model& model = *ASSAY_TRY(inputs.model(asked.model));
     result.model = model.name;
-    plan::Tables& tables = *ASSAY_TRY(inputs.tables(asked.system, asked.engine, asked.version));
-    const store::SystemFacts& facts = *ASSAY_TRY(inputs.facts(asked.system));
+    const plan::PoolSystem system =
+        ASSAY_TRY(pool_system(inputs, asked.system, asked.engine, asked.version));
+    const std::string& decodes = asked.decode_system.empty() ? asked.system : asked.decode_system;
+    const plan::PoolSystem decode =
+        ASSAY_TRY(pool_system(inputs, decodes, asked.engine, asked.version));
+    const store::SystemFacts& facts = *system.facts;
     plan::SearchRequest request{
         .engine = asked.engine,
         .precision = plan::served_precision(asked.engine, model.precision),
@@ -63,7 +68,8 @@ class PlanExp final : public Command {
         .ttft_limit_ms = asked.ttft_limit_ms,
         .tpot_limit_ms = asked.tpot_limit_ms,
         .memory = [&](std::int64_t gpus) { return gpu_memory(facts, gpus); }};
-    const plan::SearchResult found = ASSAY_TRY(plan::search(model, request, tables));
+    const plan::SearchResult found =
+        ASSAY_TRY(plan::search_modes(model, request, asked.mode, system, decode));
     plan::Picks picks = plan::pick(found, request, 1);
     if (picks.best.empty()) return core::Error{"no deployment is left"};
     result.best = std::move(picks.best.front());
@@ -83,7 +89,8 @@ const CommandSpec kPlanExp{
         "FILE.yaml has a name for each experiment, and its fields below it. Each is a search as "
         "'assay plan search' makes it; the table has the best deployment of each.\n\n"
         "Fields: model, system, backend, backend_version, gpus, isl, osl, prefix (tokens of each "
-        "prompt that are in the cache), least_length, ttft, tpot and scheduler. All but model have "
+        "prompt that are in the cache), least_length, ttft, tpot, scheduler, serving_mode and "
+        "decode_system. All but model have "
         "the defaults of 'assay plan search'. Files of the public planner spell some model_path, "
         "system_name, backend_name and total_gpus; its list 'exps' chooses among the experiments. "
         "A field that assay does not know is an error.",

@@ -14,6 +14,7 @@
 #include "plan/calibrate/calibration_report.h"
 #include "plan/search/search.h"
 #include "plan/search/search_report.h"
+#include "plan/search/serving_modes.h"
 #include "plan/search/workload_search.h"
 
 namespace assay::cli {
@@ -25,11 +26,12 @@ class PlanSearch final : public Command {
     add_served_model(app, served_);
     add_count(app, "--gpus", request_.gpus, "GPUs of the whole deployment");
     add_lengths_options(app, request_.prompt_tokens, request_.output_tokens);
-    add_calibration_option(app, calibration_);
+    add_serving_mode_options(app, mode_, decode_system_);
     add_scheduler_option(app, request_.scheduler);
     add_least_length_option(app, request_.least_length);
-    add_limits_options(app, request_.ttft_limit_ms, request_.tpot_limit_ms);
+    add_latency_limit_options(app, request_.ttft_limit_ms, request_.tpot_limit_ms);
     add_workload_options(app, workload_);
+    add_calibration_option(app, calibration_);
     app.add_option("--top-n", top_, "deployments to list, one of each worker")
         ->type_name("N")
         ->default_str("5")
@@ -37,7 +39,13 @@ class PlanSearch final : public Command {
     add_presentation_options(app, presentation_);
   }
 
-  [[nodiscard]] core::Status check() const override { return workload_.check(); }
+  [[nodiscard]] core::Status check() const override {
+    ASSAY_TRY(workload_.check());
+    if (!is_aggregated_only() || mode_ != plan::ServingMode::kDisaggregated) return {};
+    return core::Error{
+        "--workload, --request-rate and --calibration are of aggregated deployments, not of "
+        "--serving-mode disagg"};
+  }
 
   core::Result<Outcome> run() override {
     PlanInputs inputs(served_.systems);
@@ -52,7 +60,14 @@ class PlanSearch final : public Command {
     const auto calibrated = ASSAY_TRY(read_calibration(calibration_, served_, model.name));
     request_.calibration = calibrated.calibration();
     if (workload_.is_open()) return run_workload(model, calibrated, tables);
-    const plan::SearchResult result = ASSAY_TRY(plan::search(model, request_, tables));
+    const plan::PoolSystem system{&facts, &tables};
+    const plan::PoolSystem decode =
+        ASSAY_TRY(pool_system(inputs, decode_system_.empty() ? served_.system : decode_system_,
+                              served_.engine, served_.version));
+    const plan::ServingMode mode = is_aggregated_only() ? plan::ServingMode::kAggregated : mode_;
+    plan::SearchResult result =
+        ASSAY_TRY(plan::search_modes(model, request_, mode, system, decode));
+    if (mode != mode_) result.notes.emplace_back(kAggregatedOnly);
     const plan::Picks picks = plan::pick(result, request_, top_);
     const std::string title = fmt::format(
         "{} on {} GPUs of {}, {}, {} + {} tokens", model.name, request_.gpus, served_.system,
@@ -64,6 +79,14 @@ class PlanSearch final : public Command {
   }
 
  private:
+  static constexpr const char* kAggregatedOnly =
+      "aggregated deployments alone: calibrations and requests that come by themselves are of "
+      "these";
+
+  [[nodiscard]] bool is_aggregated_only() const {
+    return workload_.is_open() || !calibration_.empty();
+  }
+
   core::Result<Outcome> run_workload(const serving::Model& model,
                                      const plan::UsedCalibration& calibrated,
                                      plan::Tables& tables) const {
@@ -81,6 +104,7 @@ class PlanSearch final : public Command {
     model::Book book =
         plan::workload_search_book(title, found, limits, calibrated.calibration(), top_);
     book.tables.front().notes.push_back(title);
+    if (mode_ == plan::ServingMode::kBoth) book.tables.front().notes.emplace_back(kAggregatedOnly);
     plan::add_calibration(calibrated, book);
     print_summary(book, presentation_.summary());
     return found.candidates.front().meets ? Outcome::kOk : Outcome::kRegressionFound;
@@ -90,6 +114,8 @@ class PlanSearch final : public Command {
   WorkloadOptions workload_;
   std::filesystem::path calibration_;
   plan::SearchRequest request_;
+  plan::ServingMode mode_ = plan::ServingMode::kBoth;
+  std::string decode_system_;
   std::uint64_t top_ = 5;
   Presentation presentation_;
 };
@@ -103,6 +129,9 @@ const CommandSpec kPlanSearch{
         "best of each worker that keep the limits: how many copies, how many requests in flight on "
         "all of them, tokens per second of each GPU and of each user, mean TTFT and TPOT, and the "
         "memory of a GPU with the cache that the load needs.\n\n"
+        "In disaggregated deployments some instances compute prompts and send their caches to "
+        "others, which decode: a copy '3P(tp 2) + 1D(tp 8)' has three of the ones, on 2 GPUs each, "
+        "and one of the others, on 8. --serving-mode leaves out one kind or the other.\n\n"
         "Clients keep the requests in flight; each sends the next when one ends. With --workload "
         "or --request-rate requests come by themselves: every worker in as many copies as the GPUs "
         "hold is simulated, and the table has percentiles of latencies, the requests that keep "
@@ -112,6 +141,7 @@ const CommandSpec kPlanSearch{
     .examples =
         "assay plan search --model qwen3-32b --gpus 4\n"
         "assay plan search --model qwen3-30b-a3b --gpus 4 --ttft 500 --tpot 15 --isl 2000\n"
+        "assay plan search --model qwen3-32b --gpus 16 --serving-mode disagg --ttft 1000\n"
         "assay plan search --model qwen3-32b --gpus 4 --workload trace.jsonl --goodput 95\n"
         "assay plan search --model config.json --gpus 32 --systems-paths systems --format csv\n",
     .make = make_command<PlanSearch>,

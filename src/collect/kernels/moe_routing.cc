@@ -71,12 +71,46 @@ class PowerLaw {
   double width_ = 0;
 };
 
+// How often all experts that may still change can do so by one, before one of them may no longer or
+// fewer changes are left than there are experts.
+std::int64_t whole_rounds(const std::vector<std::int64_t>& room, std::int64_t missing) {
+  std::int64_t experts = 0;
+  std::int64_t least = missing;
+  for (const std::int64_t of_expert : room) {
+    if (of_expert == 0) continue;
+    ++experts;
+    least = std::min(least, of_expert);
+  }
+  return experts == 0 ? 0 : std::min(least, missing / experts);
+}
+
+// Whole rounds of what fix_sum() does, at once.
+std::int64_t fix_in_rounds(std::int64_t most,
+                           std::int64_t missing,
+                           std::vector<std::int64_t>& counts) {
+  const std::int64_t sign = missing > 0 ? 1 : -1;
+  std::vector<std::int64_t> room(counts.size());
+  while (missing != 0) {
+    std::transform(counts.begin(), counts.end(), room.begin(),
+                   [&](std::int64_t tokens) { return missing > 0 ? most - tokens : tokens; });
+    const std::int64_t rounds = whole_rounds(room, sign * missing);
+    if (rounds == 0) break;
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+      if (room[i] == 0) continue;
+      counts[i] += sign * rounds;
+      missing -= sign * rounds;
+    }
+  }
+  return missing;
+}
+
 // Restores the sum of all counts, which rounding and the limit of `tokens` for an expert have
 // changed. It changes one count by one, that of the next GPU in turn, until the sum is right.
 void fix_sum(const MoeSpec& spec, std::vector<std::int64_t>& counts) {
   const std::int64_t per_gpu = spec.experts / spec.ep;
   std::int64_t missing =
       spec.tokens * spec.top_k - std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
+  missing = fix_in_rounds(spec.tokens, missing, counts);
   for (std::int64_t turn = 0; missing != 0; turn = (turn + 1) % spec.experts) {
     const std::int64_t expert = turn % spec.ep * per_gpu + turn / spec.ep;
     std::int64_t& tokens = counts[static_cast<std::size_t>(expert)];

@@ -71,6 +71,20 @@ core::Status take_scheduler(const YAML::Node& node, const std::string& field, Sc
   return {};
 }
 
+core::Status take_mode(const YAML::Node& node, const std::string& field, ServingMode& target) {
+  const std::string word = ASSAY_TRY(word_of(node, field));
+  if (word == "agg") {
+    target = ServingMode::kAggregated;
+  } else if (word == "disagg") {
+    target = ServingMode::kDisaggregated;
+  } else if (word == "both") {
+    target = ServingMode::kBoth;
+  } else {
+    return at_line(node, fmt::format("'{}: {}' is none of agg, disagg and both", field, word));
+  }
+  return {};
+}
+
 core::Status refuse_other_modes(const YAML::Node& node,
                                 const std::string& field,
                                 const char* accepted) {
@@ -88,7 +102,7 @@ struct Field {
   Take take;
 };
 
-constexpr std::array<Field, 15> kFields = {{
+constexpr std::array<Field, 16> kFields = {{
     {"model", "model_path",
      [](const auto& node, const auto& field, auto& made) {
        return take_text(node, field, made.model);
@@ -138,8 +152,12 @@ constexpr std::array<Field, 15> kFields = {{
        return take_scheduler(node, field, made.scheduler);
      }},
     {"serving_mode", "",
-     [](const auto& node, const auto& field, auto&) {
-       return refuse_other_modes(node, field, "agg");
+     [](const auto& node, const auto& field, auto& made) {
+       return take_mode(node, field, made.mode);
+     }},
+    {"decode_system", "decode_system_name",
+     [](const auto& node, const auto& field, auto& made) {
+       return take_text(node, field, made.decode_system);
      }},
     {"database_mode", "",
      [](const auto& node, const auto& field, auto&) {

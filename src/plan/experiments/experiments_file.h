@@ -34,6 +34,8 @@ struct Experiment {
   double ttft_limit_ms = 5000;
   double tpot_limit_ms = 60;
   Scheduler scheduler = Scheduler::kSimulation;
+  ServingMode mode = ServingMode::kBoth;
+  std::string decode_system = {};  // "": as `system`
 };
 
 // In the order of the file, or of its list 'exps' where it has one. Error: the line, and what is

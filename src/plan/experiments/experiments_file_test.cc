@@ -45,6 +45,8 @@ TEST(ExperimentsFile, FieldsHaveTheirOwnOrThePublicName) {
   EXPECT_EQ(two.version, "0.5.9");
   EXPECT_EQ(two.gpus, 4);
   EXPECT_EQ(two.scheduler, Scheduler::kClosedForm);
+  EXPECT_EQ(two.mode, ServingMode::kAggregated);
+  EXPECT_EQ(one.mode, ServingMode::kBoth);
 }
 
 TEST(ExperimentsFile, AListChooses) {
@@ -79,8 +81,10 @@ TEST(ExperimentsFile, ErrorsNameTheLineAndWhatIsWrongThere) {
   EXPECT_EQ(error_of("\na:\n  isl: 5\n"), "e.yaml: line 2: 'a' names no model");
   EXPECT_EQ(error_of("a: {model: x, isl: 5, prefix: 5}\n"),
             "e.yaml: line 1: 'a': a prefix of 5 tokens leaves nothing of a prompt of 5");
-  EXPECT_THAT(error_of("a: {model: x, serving_mode: disagg}\n"),
-              testing::HasSubstr("line 1: 'serving_mode: disagg' is not among"));
+  EXPECT_EQ(error_of("a: {model: x, serving_mode: afd}\n"),
+            "e.yaml: line 1: 'serving_mode: afd' is none of agg, disagg and both");
+  EXPECT_THAT(error_of("a: {model: x, database_mode: HYBRID}\n"),
+              testing::HasSubstr("line 1: 'database_mode: HYBRID' is not among"));
   EXPECT_THAT(error_of("a: 5\n"), testing::StartsWith("e.yaml: line 1: 'a' has no fields"));
 }
 

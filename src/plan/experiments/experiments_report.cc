@@ -19,7 +19,7 @@ Table table_of_experiments() {
                       {.name = "model"},
                       {.name = "engine"},
                       {.name = "limits kept"},
-                      {.name = "worker"},
+                      {.name = "one copy"},
                       {.name = "copies"},
                       {.name = "concurrency"},
                       {.name = "tokens/s per GPU", .better = Better::kHigher},
@@ -38,7 +38,7 @@ std::vector<Cell> cells_of(const std::optional<Candidate>& best) {
   constexpr std::size_t kCells = 8;
   if (!best) return std::vector<Cell>(kCells);
   const auto copies = static_cast<double>(best->copies);
-  return {best->worker.text(),
+  return {best->text(),
           best->copies,
           best->concurrency * best->copies,
           best->cluster_tokens_per_s_per_gpu,

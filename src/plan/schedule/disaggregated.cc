@@ -6,9 +6,10 @@
 #include <array>
 #include <cmath>
 #include <limits>
-#include <queue>
+#include <numbers>
 #include <tuple>
 
+#include "core/check.h"
 #include "plan/schedule/check_inputs.h"
 #include "plan/schedule/clients.h"
 #include "plan/schedule/engine_instance.h"
@@ -25,6 +26,52 @@ Workload only_first_tokens(Workload workload) {
   return workload;
 }
 
+// Requests in flight at the beginning, some of which decode: what they have behind them is in the
+// cache as if it were their prompt.
+struct UnderWayRequests {
+  Workload workload;
+  std::vector<bool> decodes = {};  // by request; the others are all to be sent
+};
+
+// Multiples of the golden ratio spread evenly, and so do those of every instance that gets each
+// n-th request.
+UnderWayRequests under_way_requests(const Workload& workload, double waiting) {
+  UnderWayRequests made{.workload = workload,
+                        .decodes = std::vector<bool>(workload.requests.size(), false)};
+  for (std::size_t i = 0; i < static_cast<std::size_t>(workload.concurrency); ++i) {
+    Request& request = made.workload.requests[i];
+    const double multiple = (static_cast<double>(i) + 0.5) * std::numbers::phi;
+    const double place = multiple - std::floor(multiple);
+    if (place < waiting || request.output_tokens < 2) continue;
+    const double share = (place - waiting) / (1 - waiting);
+    const auto done =
+        static_cast<std::int64_t>(share * static_cast<double>(request.output_tokens - 1));
+    request.prompt_tokens += done;
+    request.output_tokens -= done;
+    made.decodes[i] = true;
+  }
+  return made;
+}
+
+// A latency, and when it was known.
+struct Observed {
+  double at_ms = 0;
+  double ms = 0;  // NaN: an answer of one token has no time between tokens
+
+  bool operator<(const Observed& other) const { return at_ms < other.at_ms; }
+};
+
+double mean_between(const std::vector<Observed>& observed, double begin_ms, double end_ms) {
+  double sum = 0;
+  std::int64_t count = 0;
+  for (const Observed& one : observed) {
+    if (one.at_ms <= begin_ms || one.at_ms > end_ms || std::isnan(one.ms)) continue;
+    sum += one.ms;
+    ++count;
+  }
+  return count == 0 ? 0 : sum / static_cast<double>(count);
+}
+
 // Something that clients or other instances hear of.
 struct Event {
   double at_ms = 0;
@@ -38,21 +85,26 @@ struct Event {
 // By time.
 class Events {
  public:
-  void add(std::size_t request, double at_ms) { events_.push({at_ms, request}); }
+  void add(std::size_t request, double at_ms) {
+    const Event event{at_ms, request};
+    events_.insert(std::upper_bound(events_.begin(), events_.end(), event, std::greater<>()),
+                   event);
+  }
 
-  [[nodiscard]] double next_ms() const {
-    if (events_.empty()) return kNever;
-    return events_.top().at_ms;
+  // When the one comes that has so many before it.
+  [[nodiscard]] double next_ms(std::size_t before = 0) const {
+    if (before >= events_.size()) return kNever;
+    return events_[events_.size() - 1 - before].at_ms;
   }
 
   Event take() {
-    const Event event = events_.top();
-    events_.pop();
+    const Event event = events_.back();
+    events_.pop_back();
     return event;
   }
 
  private:
-  std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
+  std::vector<Event> events_;  // the next one last
 };
 
 // How long it takes at least from the moment when an instance of prompts goes on, and when a
@@ -63,23 +115,28 @@ struct LeastDelays {
   double whole_prompt_ms = 0;
 };
 
-LeastDelays least_delays(const StepCost& cost,
+LeastDelays least_delays(const Pool& prefill,
                          const CacheTransfer& transfer,
                          const Workload& workload) {
   std::int64_t shortest = std::numeric_limits<std::int64_t>::max();
   std::int64_t computed = shortest;
+  std::int64_t longest = 0;
   for (const Request& request : workload.requests) {
     shortest = std::min(shortest, request.prompt_tokens);
+    longest = std::max(longest, request.prompt_tokens);
     computed = std::min(computed, request.pieces > 0 ? 1 : request.prompt_tokens);
   }
   const auto alone_ms = [&](std::int64_t tokens) {
     const std::array<Chunks, 1> chunk = {Chunks{.requests = 1, .new_tokens = tokens}};
-    return cost.ms({.chunks = chunk, .finished_prompts = 1});
+    return prefill.cost->ms({.chunks = chunk, .finished_prompts = 1});
   };
+  const Limits& limits = prefill.limits;
+  const bool are_whole =
+      limits.prompts == Limits::Prompts::kWhole || longest <= limits.max_tokens / limits.max_batch;
   const double sent_ms = transfer.latency_ms + transfer.bytes_per_token *
                                                    static_cast<double>(shortest) /
                                                    (transfer.gbps * 1e6);
-  return {alone_ms(1) + sent_ms, alone_ms(computed) + sent_ms};
+  return {alone_ms(are_whole ? computed : 1) + sent_ms, alone_ms(computed) + sent_ms};
 }
 
 class DisaggregatedSimulation {
@@ -89,46 +146,98 @@ class DisaggregatedSimulation {
                           const Pool& decode,
                           const CacheTransfer& transfer,
                           const Workload& workload,
-                          const SimulationOptions& options)
+                          const SimulationOptions& options,
+                          const std::vector<bool>& decodes)
       : workload_(workload),
+        decodes_(decodes),
         prompts_(only_first_tokens(workload)),
         transfer_(transfer),
         options_(options),
         decode_limits_(decode.limits),
         recorder_(workload, options.warm_up_requests),
         clients_(workload, prefill.limits.request_ms),
-        delays_(least_delays(*prefill.cost, transfer, workload)),
-        link_free_ms_(static_cast<std::size_t>(prefill.instances), 0) {
+        delays_(least_delays(prefill, transfer, prompts_)),
+        link_free_ms_(static_cast<std::size_t>(prefill.instances), 0),
+        times_(workload.requests.size()) {
     for (std::int64_t i = 0; i < prefill.instances; ++i)
       prefill_.emplace_back(*prefill.cost, policy, prefill.limits, prompts_, options.stepping,
                             nullptr);
     for (std::int64_t i = 0; i < decode.instances; ++i)
       decode_.emplace_back(*decode.cost, policy, decode.limits, workload, options.stepping,
-                           &recorder_);
+                           decodes.empty() ? &recorder_ : nullptr);
   }
 
   core::Result<DisaggregatedMetrics> run() {
-    send_requests();
-    while (ended_ < workload_.requests.size()) {
-      const std::size_t prefill = earliest(prefill_);
-      const std::size_t decode = earliest(decode_);
-      const double prefill_ms = prefill_[prefill].next_ms();
-      const double decode_ms = decode_[decode].next_ms();
-      const double instance_ms = std::min(prefill_ms, decode_ms);
-      // What happens before any instance goes on is told first.
-      if (ends_.next_ms() <= std::min(instance_ms, caches_.next_ms()))
-        tell_client();
-      else if (caches_.next_ms() <= instance_ms)
-        deliver_cache();
-      else if (prefill_ms <= decode_ms)
-        ASSAY_TRY(compute_prompts(prefill));
-      else
-        ASSAY_TRY(decode_tokens(decode));
-    }
+    ASSAY_TRY(run_until(workload_.requests.size()));
     return metrics();
   }
 
+  core::Result<LongRunMetrics> run_long(const LongRun& span) {
+    const auto settling = static_cast<std::size_t>(span.settling);
+    const auto all = static_cast<std::size_t>(span.settling + span.measured);
+    const double end_ms = ASSAY_TRY(run_until_known(all));
+    std::sort(answers_.begin(), answers_.end());
+    const double begin_ms = settling == 0 ? 0 : answers_[settling - 1].at_ms;
+    LongRunMetrics metrics{
+        .ttft_ms = mean_between(first_tokens_, begin_ms, end_ms),
+        .tpot_ms = mean_between(answers_, begin_ms, end_ms),
+        .requests_per_s = 1000 * static_cast<double>(span.measured) / (end_ms - begin_ms)};
+    if (sent_ > 0) metrics.mean_transfer_ms = transfer_sum_ms_ / static_cast<double>(sent_);
+    return metrics;
+  }
+
  private:
+  // When the next thing happens.
+  [[nodiscard]] double next_ms() const {
+    return std::min({ends_.next_ms(), caches_.next_ms(), prefill_[earliest(prefill_)].next_ms(),
+                     decode_[earliest(decode_)].next_ms()});
+  }
+
+  core::Status go_on() {
+    const std::size_t prefill = earliest(prefill_);
+    const std::size_t decode = earliest(decode_);
+    const double prefill_ms = prefill_[prefill].next_ms();
+    const double decode_ms = decode_[decode].next_ms();
+    const double instance_ms = std::min(prefill_ms, decode_ms);
+    // What happens before any instance goes on is told first.
+    if (ends_.next_ms() <= std::min(instance_ms, caches_.next_ms())) {
+      tell_client();
+    } else if (caches_.next_ms() <= instance_ms) {
+      deliver_cache();
+    } else if (prefill_ms <= decode_ms) {
+      ASSAY_TRY(compute_prompts(prefill));
+    } else {
+      ASSAY_TRY(decode_tokens(decode));
+    }
+    return {};
+  }
+
+  core::Status run_until(std::size_t ended) {
+    send_requests();
+    while (ended_ < ended)
+      ASSAY_TRY(go_on());
+    return {};
+  }
+
+  // When so many requests have ended. Instances may be ahead of others, whose requests end earlier
+  // but are known later.
+  core::Result<double> run_until_known(std::size_t ended) {
+    ASSAY_TRY(run_until(ended));
+    const auto end_of_last = [&] {
+      const auto last = answers_.begin() + static_cast<std::ptrdiff_t>(ended) - 1;
+      std::nth_element(answers_.begin(), last, answers_.end());
+      return last->at_ms;
+    };
+    double end_ms = end_of_last();
+    for (std::size_t known = ended_; next_ms() < end_ms;) {
+      ASSAY_TRY(go_on());
+      if (ended_ == known) continue;
+      known = ended_;
+      end_ms = end_of_last();
+    }
+    return end_ms;
+  }
+
   static std::size_t earliest(const std::vector<EngineInstance>& workers) {
     std::size_t first = 0;
     for (std::size_t i = 1; i < workers.size(); ++i)
@@ -138,7 +247,11 @@ class DisaggregatedSimulation {
 
   void send_requests() {
     while (const std::optional<Sent> sent = clients_.next()) {
-      recorder_.arrived(sent->request, sent->sent_ms);
+      arrived(sent->request, sent->sent_ms);
+      if (is_under_way(sent->request)) {
+        begin_decoding(sent->request, sent->at_ms);
+        continue;
+      }
       prefill_[sent->request % prefill_.size()].send(sent->request, sent->at_ms);
     }
   }
@@ -148,7 +261,7 @@ class DisaggregatedSimulation {
     ASSAY_TRY(worker.advance());
     for (const std::size_t request : worker.ended()) {
       if (workload_.requests[request].output_tokens == 1) {
-        recorder_.first_token(request, worker.now_ms());
+        first_token(request, worker.now_ms());
         end(request, worker.now_ms());
       } else {
         send_cache(instance, request, worker.now_ms());
@@ -164,6 +277,7 @@ class DisaggregatedSimulation {
     free_ms = std::max(free_ms, at_ms) + bytes / (transfer_.gbps * 1e6);
     const double arrival_ms = free_ms + transfer_.latency_ms;
     transfer_sum_ms_ += arrival_ms - at_ms;
+    ++sent_;
     caches_.add(request, arrival_ms);
   }
 
@@ -174,15 +288,15 @@ class DisaggregatedSimulation {
 
   void deliver_cache() {
     const Event cache = caches_.take();
-    recorder_.first_token(cache.request, cache.at_ms);
-    decode_[delivered_++ % decode_.size()].send(cache.request, cache.at_ms,
-                                                EngineInstance::Prompt::kCached);
+    begin_decoding(cache.request, cache.at_ms);
   }
 
-  // No cache comes to this instance before that: of those on their way, of prompts that run, and of
-  // requests that leave when others end.
+  // No cache comes to this instance before that: of those on their way, which go to the instances
+  // in turn, of prompts that run, and of requests that leave when others end.
   [[nodiscard]] double undisturbed_until(std::size_t instance) const {
-    double until = std::min(caches_.next_ms(), ends_.next_ms() + delays_.whole_prompt_ms);
+    const std::size_t turn = delivered_ % decode_.size();
+    const std::size_t before = (instance + decode_.size() - turn) % decode_.size();
+    double until = std::min(caches_.next_ms(before), ends_.next_ms() + delays_.whole_prompt_ms);
     for (const EngineInstance& worker : prefill_)
       until = std::min(until, worker.next_ms() + delays_.any_step_ms);
     for (std::size_t i = 0; i < decode_.size(); ++i)
@@ -199,8 +313,33 @@ class DisaggregatedSimulation {
     return {};
   }
 
+  [[nodiscard]] bool is_under_way(std::size_t request) const {
+    return request < decodes_.size() && decodes_[request];
+  }
+
+  void arrived(std::size_t request, double at_ms) {
+    recorder_.arrived(request, at_ms);
+    times_[request].arrival_ms = at_ms;
+  }
+
+  void first_token(std::size_t request, double at_ms) {
+    recorder_.first_token(request, at_ms);
+    times_[request].first_token_ms = at_ms;
+    if (!is_under_way(request))
+      first_tokens_.push_back({at_ms, at_ms - times_[request].arrival_ms});
+  }
+
+  void begin_decoding(std::size_t request, double at_ms) {
+    first_token(request, at_ms);
+    decode_[delivered_++ % decode_.size()].send(request, at_ms, EngineInstance::Prompt::kCached);
+  }
+
   void end(std::size_t request, double at_ms) {
     recorder_.ended(request, at_ms);
+    const std::int64_t further = workload_.requests[request].output_tokens - 1;
+    const double decoded_ms = at_ms - times_[request].first_token_ms;
+    answers_.push_back({at_ms, further > 0 ? decoded_ms / static_cast<double>(further)
+                                           : std::numeric_limits<double>::quiet_NaN()});
     ++ended_;
     ends_.add(request, at_ms);
   }
@@ -225,12 +364,17 @@ class DisaggregatedSimulation {
         prompts.computing_ms / end_ms / static_cast<double>(prefill_.size());
     metrics.decode_busy_share = tokens.computing_ms / end_ms / static_cast<double>(decode_.size());
     metrics.mean_prefill_batch = prompts.batch_sum / static_cast<double>(prompts.steps);
-    if (delivered_ > 0)
-      metrics.mean_transfer_ms = transfer_sum_ms_ / static_cast<double>(delivered_);
+    if (sent_ > 0) metrics.mean_transfer_ms = transfer_sum_ms_ / static_cast<double>(sent_);
     return metrics;
   }
 
+  struct Times {
+    double arrival_ms = 0;
+    double first_token_ms = 0;
+  };
+
   const Workload& workload_;
+  const std::vector<bool>& decodes_;  // from the beginning, by request
   Workload prompts_;
   const CacheTransfer& transfer_;
   const SimulationOptions& options_;
@@ -243,6 +387,10 @@ class DisaggregatedSimulation {
   std::vector<double> link_free_ms_;  // of each instance of prompts
   Events ends_;                       // of requests
   Events caches_;                     // that arrive
+  std::vector<Times> times_;
+  std::vector<Observed> first_tokens_;
+  std::vector<Observed> answers_;  // at their ends
+  std::size_t sent_ = 0;           // caches
   std::size_t delivered_ = 0;
   std::size_t ended_ = 0;
   double transfer_sum_ms_ = 0;
@@ -264,6 +412,16 @@ core::Status check_transfer(const CacheTransfer& transfer) {
   return {};
 }
 
+core::Status check_deployment_inputs(const Pool& prefill,
+                                     const Pool& decode,
+                                     const CacheTransfer& transfer,
+                                     const Workload& workload) {
+  ASSAY_TRY(check_workload(workload));
+  ASSAY_TRY(check_pool(prefill, only_first_tokens(workload), "prefill"));
+  ASSAY_TRY(check_pool(decode, workload, "decode"));
+  return check_transfer(transfer);
+}
+
 }  // namespace
 
 core::Result<DisaggregatedMetrics> simulate_disaggregated(const Policy& policy,
@@ -272,12 +430,34 @@ core::Result<DisaggregatedMetrics> simulate_disaggregated(const Policy& policy,
                                                           const CacheTransfer& transfer,
                                                           const Workload& workload,
                                                           const SimulationOptions& options) {
-  ASSAY_TRY(check_workload(workload));
+  ASSAY_TRY(check_deployment_inputs(prefill, decode, transfer, workload));
   ASSAY_TRY(check_warm_up(options.warm_up_requests, workload));
-  ASSAY_TRY(check_pool(prefill, only_first_tokens(workload), "prefill"));
-  ASSAY_TRY(check_pool(decode, workload, "decode"));
-  ASSAY_TRY(check_transfer(transfer));
-  return DisaggregatedSimulation(policy, prefill, decode, transfer, workload, options).run();
+  return DisaggregatedSimulation(policy, prefill, decode, transfer, workload, options, {}).run();
+}
+
+core::Result<LongRunMetrics> simulate_long_run(const Policy& policy,
+                                               const Pool& prefill,
+                                               const Pool& decode,
+                                               const CacheTransfer& transfer,
+                                               const Workload& workload,
+                                               const LongRun& run) {
+  ASSAY_CHECK(workload.concurrency > 0 && run.waiting >= 0 && run.waiting < 1 && run.measured > 0,
+              "a closed loop, of which some requests decode");
+  ASSAY_CHECK(static_cast<std::int64_t>(workload.requests.size()) >=
+                  workload.concurrency + run.settling + run.measured,
+              "the load must not end inside of what is measured");
+  ASSAY_TRY(check_deployment_inputs(prefill, decode, transfer, workload));
+  const UnderWayRequests under_way = under_way_requests(workload, run.waiting);
+  LongRunMetrics metrics =
+      ASSAY_TRY(DisaggregatedSimulation(policy, prefill, decode, transfer, under_way.workload, {},
+                                        under_way.decodes)
+                    .run_long(run));
+  double tokens = 0;
+  for (const Request& request : workload.requests)
+    tokens += static_cast<double>(request.output_tokens);
+  metrics.output_tokens_per_s =
+      metrics.requests_per_s * tokens / static_cast<double>(workload.requests.size());
+  return metrics;
 }
 
 }  // namespace assay::plan

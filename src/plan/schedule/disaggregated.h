@@ -45,4 +45,32 @@ core::Result<DisaggregatedMetrics> simulate_disaggregated(const Policy& policy,
                                                           const Workload& workload,
                                                           const SimulationOptions& options = {});
 
+// How long a deployment in the long run is looked at, in requests that end.
+struct LongRun {
+  std::int64_t settling = 0;  // before what is measured
+  std::int64_t measured = 1;
+  // The share of the requests in flight that wait for their first token at the beginning, in [0,
+  // 1).
+  double waiting = 0;
+};
+
+// Means of the requests whose first token, or whose end, lies in what is measured.
+struct LongRunMetrics {
+  double ttft_ms = 0;
+  double tpot_ms = 0;  // 0: no request has a second token
+  double requests_per_s = 0;
+  double output_tokens_per_s = 0;
+  double mean_transfer_ms = 0;
+};
+
+// The same deployment under a closed loop, without the wave of prompts at the beginning and without
+// the end, when fewer and fewer requests run: at the beginning requests are under way, each
+// somewhere in its answer. The workload has at least as many requests as are in flight and end.
+core::Result<LongRunMetrics> simulate_long_run(const Policy& policy,
+                                               const Pool& prefill,
+                                               const Pool& decode,
+                                               const CacheTransfer& transfer,
+                                               const Workload& workload,
+                                               const LongRun& run);
+
 }  // namespace assay::plan

@@ -161,5 +161,55 @@ TEST(Disaggregated, SaysWhatMakesNoSense) {
                   .ok());
 }
 
+// 16 requests of 200 tokens of 2 ms, behind a prompt of 11 ms that is sent within 2 ms: what is in
+// flight is the rate times the time that each stays.
+TEST(LongRun, HasNoWaveAtTheBeginning) {
+  const LinearCost prompts(1, 0.1);
+  const LinearCost tokens(2);
+  const Workload workload = testing::equal_requests(200, 100, 201, 16);
+  for (const Engine engine : kPoolEngines) {
+    const Limits limits = pool_limits(engine, 10000);
+    const CacheTransfer transfer{.bytes_per_token = 1000, .gbps = 0.1, .latency_ms = 1};
+    const auto metrics =
+        simulate_long_run(policy_of(engine), {&prompts, limits, 2}, {&tokens, limits, 2}, transfer,
+                          workload, {.settling = 16, .measured = 160, .waiting = 0.05})
+            .value();
+    EXPECT_NEAR(metrics.ttft_ms, 11 + 2, 3) << name_of(engine);
+    EXPECT_NEAR(metrics.tpot_ms, 2, 0.02) << name_of(engine);
+    EXPECT_NEAR(metrics.mean_transfer_ms, 2, 1) << name_of(engine);
+    EXPECT_NEAR(metrics.requests_per_s * (metrics.ttft_ms + 200 * metrics.tpot_ms) / 1000, 16, 0.8)
+        << name_of(engine);
+    EXPECT_NEAR(metrics.output_tokens_per_s / metrics.requests_per_s, 201, 1e-6);
+  }
+}
+
+// A long benchmark, of which the first requests are not measured, tends to the same.
+TEST(LongRun, IsWhatALongBenchmarkTendsTo) {
+  const LinearCost prompts(5, 0.02);
+  const LinearCost tokens(4, 0, 0.05, 1e-5);
+  const Workload workload =
+      make_workload({.requests = 1500,
+                     .prompt = {.kind = Lengths::Kind::kUniform, .tokens = 2000, .ratio = 0.8},
+                     .output = {.kind = Lengths::Kind::kUniform, .tokens = 300, .ratio = 0.8},
+                     .arrivals = {.kind = Arrivals::Kind::kClosedLoop, .concurrency = 60},
+                     .seed = 5})
+          .value();
+  const CacheTransfer transfer{.bytes_per_token = 1e5, .gbps = 50, .latency_ms = 0.01};
+  for (const Engine engine : kPoolEngines) {
+    const Limits limits = pool_limits(engine, 200000);
+    const Pool prefill{&prompts, limits, 2};
+    const Pool decode{&tokens, limits, 2};
+    const auto whole = simulate_disaggregated(policy_of(engine), prefill, decode, transfer,
+                                              workload, {.warm_up_requests = 120})
+                           .value();
+    const auto run = simulate_long_run(policy_of(engine), prefill, decode, transfer, workload,
+                                       {.settling = 30, .measured = 600, .waiting = 0.05})
+                         .value();
+    EXPECT_NEAR(run.tpot_ms / whole.serving.tpot_ms.mean, 1, 0.03) << name_of(engine);
+    EXPECT_NEAR(run.ttft_ms / whole.serving.ttft_ms.mean, 1, 0.15) << name_of(engine);
+    EXPECT_NEAR(run.requests_per_s / whole.serving.requests_per_s, 1, 0.05) << name_of(engine);
+  }
+}
+
 }  // namespace
 }  // namespace assay::plan

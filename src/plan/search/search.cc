@@ -196,6 +196,17 @@ bool is_better(const Candidate& a, const Candidate& b) {
 
 }  // namespace
 
+std::int64_t Candidate::gpus() const {
+  if (!is_split()) return worker.gpus();
+  return split.prefill_instances * split.prefill.gpus() + split.decode_instances * worker.gpus();
+}
+
+std::string Candidate::text() const {
+  if (!is_split()) return worker.text();
+  return fmt::format("{}P({}) + {}D({})", split.prefill_instances, split.prefill.text(),
+                     split.decode_instances, worker.text());
+}
+
 core::Result<SearchResult> search(const serving::Model& model,
                                   const SearchRequest& request,
                                   Tables& tables) {
@@ -206,9 +217,8 @@ Picks pick(const SearchResult& result, const SearchRequest& request, std::size_t
   std::vector<Candidate> best;
   for (const Candidate& candidate : result.candidates) {
     if (!candidate.meets(request)) continue;
-    const auto same = std::find_if(best.begin(), best.end(), [&](const Candidate& other) {
-      return other.worker == candidate.worker;
-    });
+    const auto same = std::find_if(
+        best.begin(), best.end(), [&](const Candidate& other) { return other.is_like(candidate); });
     if (same == best.end()) {
       best.push_back(candidate);
     } else if (is_better(candidate, *same)) {
@@ -231,8 +241,8 @@ Picks pick(const SearchResult& result, const SearchRequest& request, std::size_t
 std::vector<Candidate> frontier(const std::vector<Candidate>& candidates) {
   std::vector<Candidate> sorted = candidates;
   std::sort(sorted.begin(), sorted.end(), [](const Candidate& a, const Candidate& b) {
-    return std::tie(a.tokens_per_s_per_user, a.cluster_tokens_per_s_per_gpu) >
-           std::tie(b.tokens_per_s_per_user, b.cluster_tokens_per_s_per_gpu);
+    return std::tie(a.tokens_per_s_per_user, a.cluster_tokens_per_s_per_gpu, b.ttft_ms) >
+           std::tie(b.tokens_per_s_per_user, b.cluster_tokens_per_s_per_gpu, a.ttft_ms);
   });
   std::vector<Candidate> best;
   for (Candidate& candidate : sorted) {

@@ -22,6 +22,9 @@ namespace assay::plan {
 // decides those near the frontier.
 enum class Scheduler : std::uint8_t { kClosedForm, kSimulation };
 
+// Whether workers compute prompts and decode (agg), or some do the one and some the other (disagg).
+enum class ServingMode : std::uint8_t { kBoth, kAggregated, kDisaggregated };
+
 struct SearchRequest {
   Engine engine = Engine::kTrtllm;
   serving::Precision precision = {};
@@ -41,10 +44,21 @@ struct SearchRequest {
   std::function<GpuMemory(std::int64_t gpus)> memory = {};
 };
 
-// One worker under one load, as all its copies have it.
+// The instances that compute prompts, where others decode.
+struct Split {
+  Worker prefill = {};
+  std::int64_t prefill_instances = 0;  // of a copy; 0: nothing is split
+  std::int64_t prefill_batch = 0;      // prompts that a group of an instance computes at once
+  std::int64_t decode_instances = 0;   // of a copy
+  double transfer_ms = 0;              // from the end of a prompt to the arrival of its cache
+};
+
+// One deployment under one load, as all its copies have it. A copy is a worker, or the instances
+// that share prompts and decoding.
 struct Candidate {
-  Worker worker = {};
-  std::size_t place = 0;  // of the worker, among those that were priced
+  Worker worker = {};  // of a split copy: the one that decodes
+  Split split = {};
+  std::size_t place = 0;  // among those that were priced
   std::int64_t copies = 1;
   std::int64_t concurrency = 1;  // of one copy
   double ttft_ms = 0;
@@ -55,6 +69,19 @@ struct Candidate {
   double cluster_tokens_per_s_per_gpu = 0;  // of all GPUs, used or not
   double memory_bytes = 0;                  // of a GPU, with the cache that the load needs
   bool is_simulated = false;
+
+  [[nodiscard]] bool is_split() const { return split.prefill_instances > 0; }
+
+  // Of one copy.
+  [[nodiscard]] std::int64_t gpus() const;
+
+  // "tp 4", "3P(tp 2) + 1D(tp 8)"
+  [[nodiscard]] std::string text() const;
+
+  // Copies of the same worker, however many instances prompts have beside it.
+  [[nodiscard]] bool is_like(const Candidate& other) const {
+    return is_split() == other.is_split() && worker == other.worker;
+  }
 
   [[nodiscard]] bool meets(const SearchRequest& request) const {
     return ttft_ms <= request.ttft_limit_ms && tpot_ms <= request.tpot_limit_ms;
@@ -71,6 +98,7 @@ struct SearchResult {
   std::vector<Candidate> candidates = {};  // that decide: the simulated ones, where any were
   std::size_t priced = 0;                  // by the closed form
   std::vector<Refused> refused = {};
+  std::vector<std::string> notes = {};  // sentences about all of it
 };
 
 // Error: no worker is left; it says why each is not.

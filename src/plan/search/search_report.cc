@@ -18,7 +18,8 @@ Table candidates_table(std::string name,
                        const std::vector<Candidate>& candidates) {
   Table table{.name = std::move(name),
               .title = std::move(title),
-              .columns = {{.name = "worker"},
+              .columns = {{.name = "mode"},
+                          {.name = "one copy"},
                           {.name = "copies"},
                           {.name = "concurrency"},
                           {.name = "tokens/s per GPU", .better = Better::kHigher},
@@ -29,9 +30,9 @@ Table candidates_table(std::string name,
                           {.name = "memory", .unit = "GB"}}};
   for (const Candidate& one : candidates) {
     const auto copies = static_cast<double>(one.copies);
-    table.add_row({one.worker.text(), one.copies, one.concurrency * one.copies,
-                   one.cluster_tokens_per_s_per_gpu, one.tokens_per_s_per_user,
-                   one.requests_per_s * copies, one.ttft_ms, one.tpot_ms,
+    table.add_row({one.is_split() ? "disagg" : "agg", one.text(), one.copies,
+                   one.concurrency * one.copies, one.cluster_tokens_per_s_per_gpu,
+                   one.tokens_per_s_per_user, one.requests_per_s * copies, one.ttft_ms, one.tpot_ms,
                    one.memory_bytes / kBytesPerGb});
   }
   return table;
@@ -73,6 +74,8 @@ model::Book search_book(const std::string& title,
         fmt::format("{} of {} priced deployments are near the frontier and were simulated",
                     result.candidates.size(), result.priced));
   }
+  for (const std::string& note : result.notes)
+    book.tables.front().notes.push_back(note);
   if (!result.refused.empty()) book.tables.push_back(refused_table(result.refused));
   return book;
 }

@@ -1,0 +1,201 @@
+#include "plan/search/disaggregated.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "plan/cache_transfer.h"
+#include "plan/search/near_frontier.h"
+#include "plan/search/pool_prices.h"
+#include "plan/search/rate_matching.h"
+
+namespace assay::plan {
+namespace {
+
+constexpr double kWorthMore = 1.001;
+
+PoolRate rate_of(const PoolChoice& choice) {
+  return {.gpus = choice.worker.gpus(), .requests_per_s = choice.requests_per_s};
+}
+
+// Pools of one system have one price book; each candidate's choices are found by its place.
+class PoolSearch {
+ public:
+  PoolSearch(const serving::Model& model,
+             const SearchRequest& request,
+             const PoolSystem& prefill,
+             const PoolSystem& decode)
+      : model_(model), request_(request), prefill_(prefill), decode_(decode) {}
+
+  core::Result<SearchResult> run() {
+    if (request_.gpus < 2)
+      return core::Error{"prompts and decoding on different workers need at least 2 GPUs"};
+    const bool is_one_system = prefill_.tables == decode_.tables;
+    prompts_ = price_prefill(model_, request_, prefill_, bound_);
+    decodes_ = price_decode(model_, request_, decode_, bound_);
+    result_.refused = std::move(decodes_.refused);
+    if (!is_one_system || result_.refused.empty())
+      result_.refused.insert(result_.refused.end(), prompts_.refused.begin(),
+                             prompts_.refused.end());
+    combine();
+    if (result_.candidates.empty()) return nothing_left();
+    result_.priced = result_.candidates.size();
+    if (request_.scheduler == Scheduler::kSimulation) decide();
+    return std::move(result_);
+  }
+
+ private:
+  void combine() {
+    for (const PoolChoice& decode : decodes_.choices) {
+      const PoolChoice* last = nullptr;
+      double most = 0;  // of all GPUs, with the last worker of prompts
+      for (const PoolChoice& prefill : prompts_.choices) {
+        if (last == nullptr || !(last->worker == prefill.worker)) most = 0;
+        last = &prefill;
+        const auto ratio = best_ratio(rate_of(prefill), rate_of(decode), request_.gpus);
+        // Prompts in larger batches come out later, which is worth it only where more are served.
+        if (!ratio || ratio->of_all() <= most * kWorthMore) continue;
+        most = ratio->of_all();
+        add(prefill, decode, *ratio);
+      }
+    }
+  }
+
+  void add(const PoolChoice& prefill, const PoolChoice& decode, const Ratio& ratio) {
+    std::optional<Candidate> made = candidate_of(prefill, decode, ratio);
+    if (!made) return;
+    made->place = pairs_.size();
+    pairs_.push_back({&prefill, &decode});
+    result_.candidates.push_back(std::move(*made));
+  }
+
+  // The path is that within a node where every copy has a node's place to itself.
+  [[nodiscard]] CachePath path_of(const Candidate& candidate) const {
+    const std::int64_t node = decode_.facts->gpus_per_node;
+    const std::int64_t of_copy = candidate.gpus();
+    if (prefill_.facts != decode_.facts || of_copy > node) return CachePath::kBetweenNodes;
+    const std::int64_t nodes = request_.gpus / node;
+    const std::int64_t within = nodes * (node / of_copy) + (request_.gpus % node) / of_copy;
+    return within >= candidate.copies ? CachePath::kWithinNode : CachePath::kBetweenNodes;
+  }
+
+  [[nodiscard]] core::Result<CacheTransfer> transfer_of(const Candidate& candidate,
+                                                        const PoolChoice& prefill,
+                                                        const PoolChoice& decode) const {
+    return cache_transfer(decode.sent_bytes_per_token, {prefill.worker.gpus(), prefill_.facts},
+                          {decode.worker.gpus(), decode_.facts}, path_of(candidate));
+  }
+
+  std::optional<Candidate> candidate_of(const PoolChoice& prefill,
+                                        const PoolChoice& decode,
+                                        const Ratio& ratio) {
+    Candidate made{.worker = decode.worker,
+                   .split = {.prefill = prefill.worker,
+                             .prefill_instances = ratio.prefill,
+                             .prefill_batch = prefill.batch,
+                             .decode_instances = ratio.decode},
+                   .copies = ratio.copies,
+                   .tpot_ms = decode.ms,
+                   .requests_per_s = ratio.requests_per_s,
+                   .memory_bytes = std::max(prefill.memory_bytes, decode.memory_bytes)};
+    const core::Result<CacheTransfer> transfer = transfer_of(made, prefill, decode);
+    if (!transfer.ok()) {
+      unsent_ = transfer.error().message;
+      return std::nullopt;
+    }
+    const MeanLengths mean = mean_lengths(request_);
+    made.split.transfer_ms = transfer_ms(transfer.value(), mean.prompt_tokens);
+    const double served_ms = prefill.ms + made.split.transfer_ms;
+    const double answer_ms = made.tpot_ms * static_cast<double>(mean.output_tokens);
+    made.ttft_ms = waiting_ms(rate_of(prefill), ratio, prefill.ms, answer_ms) + served_ms;
+    made.concurrency = ratio.decode * decode.batch * decode.worker.dp +
+                       std::llround(std::ceil(made.requests_per_s * served_ms / 1000));
+    add_rates(made, made.requests_per_s * static_cast<double>(mean.output_tokens));
+    return made;
+  }
+
+  void add_rates(Candidate& made, double tokens_per_s) const {
+    made.tokens_per_s_per_user = 1000 / made.tpot_ms;
+    made.tokens_per_s_per_gpu = tokens_per_s / static_cast<double>(made.gpus());
+    made.cluster_tokens_per_s_per_gpu =
+        tokens_per_s * static_cast<double>(made.copies) / static_cast<double>(request_.gpus);
+  }
+
+  void decide() {
+    std::vector<Candidate> decided;
+    for (const Candidate& candidate : near_frontier(result_.candidates)) {
+      if (std::optional<Candidate> simulated = simulate_one(candidate))
+        decided.push_back(std::move(*simulated));
+    }
+    result_.candidates = std::move(decided);
+  }
+
+  [[nodiscard]] std::optional<Candidate> simulate_one(const Candidate& candidate) const {
+    const auto& [prefill, decode] = pairs_[candidate.place];
+    const core::Result<CacheTransfer> transfer = transfer_of(candidate, *prefill, *decode);
+    const double decoding_ms =
+        candidate.tpot_ms * static_cast<double>(mean_lengths(request_).output_tokens);
+    const core::Result<LongRunMetrics> metrics = serve_disaggregated_steadily(
+        model_,
+        {.prefill = {prefill->served, candidate.split.prefill_instances},
+         .prefill_batch = prefill->batch,
+         .decode = {decode->served, candidate.split.decode_instances},
+         .transfer = transfer.value()},
+        *prefill->prices, *decode->prices,
+        {.concurrency = candidate.concurrency,
+         .prompt_tokens = request_.prompt_tokens,
+         .output_tokens = request_.output_tokens,
+         .least_length = request_.least_length,
+         .prefix_tokens = request_.cached_prefix},
+        candidate.ttft_ms / (candidate.ttft_ms + decoding_ms));
+    if (!metrics.ok()) return std::nullopt;
+    Candidate made = candidate;
+    made.is_simulated = true;
+    made.ttft_ms = metrics.value().ttft_ms;
+    made.tpot_ms = metrics.value().tpot_ms;
+    made.requests_per_s = metrics.value().requests_per_s;
+    made.split.transfer_ms = metrics.value().mean_transfer_ms;
+    add_rates(made, metrics.value().output_tokens_per_s);
+    return made;
+  }
+
+  [[nodiscard]] core::Error nothing_left() const {
+    std::string why = unsent_;
+    if (why.empty() && !result_.refused.empty()) {
+      const Refused& last = result_.refused.back();
+      why = fmt::format("{}: {}", last.worker.text(), last.reason);
+    }
+    return core::Error{fmt::format("no disaggregated deployment of {} on {} GPUs is left: {}",
+                                   model_.name, request_.gpus, why)};
+  }
+
+  struct Pair {
+    const PoolChoice* prefill;
+    const PoolChoice* decode;
+  };
+
+  const serving::Model& model_;
+  const SearchRequest& request_;
+  const PoolSystem& prefill_;
+  const PoolSystem& decode_;
+  BoundPrices bound_;
+  PricedPool prompts_;
+  PricedPool decodes_;
+  std::vector<Pair> pairs_;
+  std::string unsent_;
+  SearchResult result_;
+};
+
+}  // namespace
+
+core::Result<SearchResult> search_disaggregated(const serving::Model& model,
+                                                const SearchRequest& request,
+                                                const PoolSystem& prefill,
+                                                const PoolSystem& decode) {
+  return PoolSearch(model, request, prefill, decode).run();
+}
+
+}  // namespace assay::plan

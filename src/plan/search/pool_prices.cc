@@ -1,0 +1,201 @@
+#include "plan/search/pool_prices.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "plan/cache_transfer.h"
+
+namespace assay::plan {
+namespace {
+
+constexpr std::int64_t kMostPoolBatch = 1024;      // requests of a group that decode
+constexpr std::int64_t kMostPromptTokens = 16384;  // of prompts that are computed at once
+
+// 1 to 24, then on in steps of a twelfth: rates of prompts and of decoding match the better, the
+// finer they are.
+std::vector<std::int64_t> pool_batches(std::int64_t most) {
+  std::vector<std::int64_t> sizes;
+  for (std::int64_t batch = 1; batch <= most; batch += std::max<std::int64_t>(1, batch / 12))
+    sizes.push_back(batch);
+  return sizes;
+}
+
+double fixed_bytes(const MemoryUse& memory) {
+  return memory.weight_bytes + memory.activation_bytes + memory.communication_bytes +
+         memory.runtime_bytes;
+}
+
+double cache_bytes(const MemoryUse& memory, std::int64_t requests, std::int64_t tokens) {
+  return static_cast<double>(requests) *
+         (static_cast<double>(tokens) * memory.bytes_per_token + memory.bytes_per_request);
+}
+
+// Prices every worker of a pool.
+class PoolPricer {
+ public:
+  PoolPricer(const serving::Model& model,
+             const SearchRequest& request,
+             const PoolSystem& system,
+             BoundPrices& bound)
+      : model_(model), request_(request), system_(system), bound_(bound) {}
+
+  template <typename Add>
+  PricedPool price(const Add& add) {
+    const std::int64_t most = std::min(request_.gpus - 1, system_.facts->gpus_per_node);
+    Workers workers = workers_of(model_, request_.engine, request_.precision, most);
+    for (ExcludedWorker& excluded : workers.excluded)
+      pool_.refused.push_back({excluded.worker, std::move(excluded.reason)});
+    for (const Worker& worker : workers.possible) {
+      const ServedWorker served{
+          .engine = request_.engine,
+          .deployment = deployment_of(model_, worker, request_.precision),
+          .groups = worker.dp,
+          .memory = {.capacity_bytes = system_.facts->memory_bytes,
+                     .communication_bytes = system_.facts->nccl_bytes_of(worker.gpus())}};
+      if (core::Status done = add(*this, worker, served); !done.ok())
+        pool_.refused.push_back({worker, done.error().message});
+    }
+    return std::move(pool_);
+  }
+
+  core::Status add_prefill(const Worker& worker, const ServedWorker& served) {
+    const ClosedLoop load = load_of(worker.dp);
+    ASSAY_TRY(prefill_limits(model_, served, 1, load));
+    const StepPrices* prices = ASSAY_TRY(prices_of(worker, served));
+    const MeanLengths mean = mean_lengths(request_);
+    for (std::int64_t batch = 1; batch == 1 || batch * request_.prompt_tokens <= kMostPromptTokens;
+         batch *= 2) {
+      const core::Result<Limits> limits = prefill_limits(model_, served, batch, load);
+      if (!limits.ok() || limits.value().kv_tokens < batch * request_.prompt_tokens) break;
+      const double ms = prompts_ms(*prices, batch, mean.prompt_tokens, request_.cached_prefix,
+                                   limits.value().max_tokens);
+      const MemoryUse memory = memory_of_worker(model_, served, load);
+      pool_.choices.push_back({.worker = worker,
+                               .served = served,
+                               .prices = prices,
+                               .batch = batch,
+                               .ms = ms,
+                               .requests_per_s = 1000 * static_cast<double>(batch * worker.dp) / ms,
+                               .memory_bytes = fixed_bytes(memory) +
+                                               cache_bytes(memory, batch, request_.prompt_tokens)});
+    }
+    return {};
+  }
+
+  core::Status add_decode(const Worker& worker, const ServedWorker& served) {
+    const ClosedLoop load = load_of(worker.dp);
+    const Limits limits = ASSAY_TRY(limits_of(model_, served, load));
+    const StepPrices* prices = ASSAY_TRY(prices_of(worker, served));
+    const MemoryUse memory = memory_of_worker(model_, served, load);
+    const MeanLengths mean = mean_lengths(request_);
+    const double sent = sent_bytes_per_token(model_, served, mean.prompt_tokens);
+    const std::int64_t tokens = request_.prompt_tokens + request_.output_tokens;
+    const auto steps = static_cast<double>(std::max<std::int64_t>(1, mean.output_tokens - 1));
+    const double cached = static_cast<double>(mean.prompt_tokens) + 0.5 * steps;
+    for (const std::int64_t batch :
+         pool_batches(std::min(kMostPoolBatch, limits.kv_tokens / tokens))) {
+      const double ms = prices->ms({.decodes = batch, .decode_cached = cached});
+      pool_.choices.push_back(
+          {.worker = worker,
+           .served = served,
+           .prices = prices,
+           .batch = batch,
+           .ms = ms,
+           .requests_per_s = 1000 * static_cast<double>(batch * worker.dp) / (steps * ms),
+           .memory_bytes = fixed_bytes(memory) + cache_bytes(memory, batch, tokens),
+           .sent_bytes_per_token = sent});
+    }
+    return {};
+  }
+
+ private:
+  [[nodiscard]] ClosedLoop load_of(std::int64_t concurrency) const {
+    return {.concurrency = concurrency,
+            .prompt_tokens = request_.prompt_tokens,
+            .output_tokens = request_.output_tokens,
+            .least_length = request_.least_length,
+            .prefix_tokens = request_.cached_prefix};
+  }
+
+  core::Result<const StepPrices*> prices_of(const Worker& worker, const ServedWorker& served) {
+    return bound_.of(model_, served.deployment, worker, *system_.tables);
+  }
+
+  const serving::Model& model_;
+  const SearchRequest& request_;
+  const PoolSystem& system_;
+  BoundPrices& bound_;
+  PricedPool pool_;
+};
+
+}  // namespace
+
+core::Result<const StepPrices*> BoundPrices::of(const serving::Model& model,
+                                                const serving::Deployment& deployment,
+                                                const Worker& worker,
+                                                Tables& tables) {
+  auto known = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) {
+    return entry.worker == worker && entry.tables == &tables;
+  });
+  if (known == entries_.end()) {
+    entries_.push_back({worker, &tables, StepPrices::bind(model, deployment, tables)});
+    known = std::prev(entries_.end());
+  }
+  if (!known->prices.ok()) return known->prices.error();
+  return &known->prices.value();
+}
+
+MeanLengths mean_lengths(const SearchRequest& request) {
+  const double mean = 0.5 * (1 + request.least_length);
+  const auto of = [&](std::int64_t tokens) {
+    return std::max<std::int64_t>(1, std::llround(mean * static_cast<double>(tokens)));
+  };
+  return {.prompt_tokens = of(request.prompt_tokens), .output_tokens = of(request.output_tokens)};
+}
+
+PricedPool price_prefill(const serving::Model& model,
+                         const SearchRequest& request,
+                         const PoolSystem& system,
+                         BoundPrices& bound) {
+  return PoolPricer(model, request, system, bound)
+      .price([](PoolPricer& pricer, const Worker& worker, const ServedWorker& served) {
+        return pricer.add_prefill(worker, served);
+      });
+}
+
+PricedPool price_decode(const serving::Model& model,
+                        const SearchRequest& request,
+                        const PoolSystem& system,
+                        BoundPrices& bound) {
+  return PoolPricer(model, request, system, bound)
+      .price([](PoolPricer& pricer, const Worker& worker, const ServedWorker& served) {
+        return pricer.add_decode(worker, served);
+      });
+}
+
+double prompts_ms(const StepCost& cost,
+                  std::int64_t prompts,
+                  std::int64_t prompt_tokens,
+                  std::int64_t cached_prefix,
+                  std::int64_t max_tokens) {
+  const std::int64_t computed = std::max<std::int64_t>(1, prompt_tokens - cached_prefix);
+  const auto step_ms = [&](std::int64_t requests, std::int64_t tokens, std::int64_t cached) {
+    const std::array<Chunks, 1> chunks = {
+        Chunks{.requests = requests, .new_tokens = tokens, .cached_tokens = cached}};
+    const bool ends = cached + tokens == cached_prefix + computed;
+    return cost.ms({.chunks = chunks, .finished_prompts = ends ? requests : 0});
+  };
+  double sum = 0;
+  if (computed > max_tokens) {
+    for (std::int64_t done = 0; done < computed; done += max_tokens)
+      sum += step_ms(1, std::min(max_tokens, computed - done), cached_prefix + done);
+    return sum * static_cast<double>(prompts);
+  }
+  const std::int64_t at_once = std::min(prompts, max_tokens / computed);
+  for (std::int64_t left = prompts; left > 0; left -= at_once)
+    sum += step_ms(std::min(at_once, left), computed, cached_prefix);
+  return sum;
+}
+
+}  // namespace assay::plan

@@ -1,0 +1,60 @@
+// The fewest GPUs that carry a load within limits.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "core/result.h"
+#include "model/table.h"
+#include "plan/search/search.h"
+
+namespace assay::plan {
+
+// What all copies together must carry; 0 of one of them.
+struct TargetLoad {
+  double requests_per_s = 0;
+  std::int64_t concurrency = 0;
+};
+
+struct SizeRequest {
+  TargetLoad load = {};
+  std::int64_t most_gpus = 512;
+  // The GPUs whose candidates are copied: those of some nodes.
+  std::int64_t searched_gpus = 16;
+};
+
+// A candidate, with so many copies that they carry the load.
+struct Sized {
+  Candidate candidate = {};
+  std::int64_t copies = 0;
+
+  [[nodiscard]] std::int64_t gpus() const { return copies * candidate.gpus(); }
+};
+
+struct SizeResult {
+  // The best of each worker within the limits and the most GPUs, the one with the fewest GPUs
+  // first. Where there is none: the one that comes closest.
+  std::vector<Sized> best = {};
+  bool meets_limits = false;  // of latency
+  bool meets_load = false;    // with the most GPUs
+  SearchResult searched = {};
+};
+
+// Gives the candidates that so many GPUs have.
+using SearchAt = std::function<core::Result<SearchResult>(std::int64_t gpus)>;
+
+// Searches the GPUs of some nodes and copies what it finds. Where fewer GPUs than were searched
+// carry the load, smaller deployments are searched until they do not. Error: that of the search.
+core::Result<SizeResult> size_deployment(const SizeRequest& size,
+                                         const SearchRequest& request,
+                                         const SearchAt& search_at,
+                                         std::size_t most);
+
+model::Book size_book(const std::string& title,
+                      const SizeRequest& size,
+                      const SearchRequest& request,
+                      const SizeResult& result);
+
+}  // namespace assay::plan

@@ -1,0 +1,71 @@
+#include <fmt/core.h>
+
+#include <string>
+#include <utility>
+
+#include "plan/search/size.h"
+
+namespace assay::plan {
+namespace {
+
+using model::Better;
+
+std::string load_text(const TargetLoad& load) {
+  if (load.concurrency > 0) return fmt::format("{} requests in flight", load.concurrency);
+  return fmt::format("{:g} requests/s", load.requests_per_s);
+}
+
+std::string size_title(const SizeRequest& size,
+                       const SearchRequest& request,
+                       const SizeResult& result) {
+  const std::string limits = fmt::format("TTFT <= {:g} ms and TPOT <= {:g} ms",
+                                         request.ttft_limit_ms, request.tpot_limit_ms);
+  const std::string load = load_text(size.load);
+  if (!result.meets_limits) {
+    return fmt::format("No deployment has {}; this comes closest, and would carry {}", limits,
+                       load);
+  }
+  if (!result.meets_load)
+    return fmt::format("{} GPUs do not carry {} with {}; these would", size.most_gpus, load,
+                       limits);
+  return fmt::format("The fewest GPUs that carry {} with {}, of each worker", load, limits);
+}
+
+}  // namespace
+
+model::Book size_book(const std::string& title,
+                      const SizeRequest& size,
+                      const SearchRequest& request,
+                      const SizeResult& result) {
+  model::Table table{.name = "size",
+                     .title = size_title(size, request, result),
+                     .columns = {{.name = "mode"},
+                                 {.name = "one copy"},
+                                 {.name = "copies"},
+                                 {.name = "GPUs", .better = Better::kLower},
+                                 {.name = "capacity", .unit = "requests/s"},
+                                 {.name = "concurrency"},
+                                 {.name = "tokens/s per GPU", .better = Better::kHigher},
+                                 {.name = "tokens/s per user", .better = Better::kHigher},
+                                 {.name = "TTFT", .unit = "ms", .better = Better::kLower},
+                                 {.name = "TPOT", .unit = "ms", .better = Better::kLower},
+                                 {.name = "memory", .unit = "GB"}}};
+  constexpr double kGiga = 1e9;
+  for (const Sized& one : result.best) {
+    const Candidate& of = one.candidate;
+    table.add_row({of.is_split() ? "disagg" : "agg", of.text(), one.copies, one.gpus(),
+                   of.requests_per_s * static_cast<double>(one.copies), of.concurrency * one.copies,
+                   of.tokens_per_s_per_gpu, of.tokens_per_s_per_user, of.ttft_ms, of.tpot_ms,
+                   of.memory_bytes / kGiga});
+  }
+  table.notes.emplace_back(
+      "capacity, concurrency and latencies are those of copies as full as they were priced; at the "
+      "load that is asked for none is fuller");
+  for (const std::string& note : result.searched.notes)
+    table.notes.push_back(note);
+  model::Book book{.title = title};
+  book.tables.push_back(std::move(table));
+  return book;
+}
+
+}  // namespace assay::plan

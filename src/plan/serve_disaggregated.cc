@@ -1,0 +1,83 @@
+#include "plan/serve_disaggregated.h"
+
+#include <algorithm>
+
+#include "plan/schedule/policy.h"
+
+namespace assay::plan {
+namespace {
+
+struct PoolLimits {
+  Limits prefill = {};
+  Limits decode = {};
+};
+
+core::Result<PoolLimits> limits_of_pools(const serving::Model& model,
+                                         const ServedPools& pools,
+                                         const ClosedLoop& load) {
+  ClosedLoop of_instance = load;
+  of_instance.concurrency =
+      std::max(pools.decode.worker.groups,
+               load.concurrency / std::max<std::int64_t>(1, pools.decode.instances));
+  return PoolLimits{
+      .prefill = ASSAY_TRY(prefill_limits(model, pools.prefill.worker, pools.prefill_batch, load)),
+      .decode = ASSAY_TRY(limits_of(model, pools.decode.worker, of_instance))};
+}
+
+// A share of a round, but no fewer than some dozens.
+LongRun usual_run(std::int64_t concurrency, double waiting) {
+  constexpr std::int64_t kLeastSettling = 8;
+  constexpr std::int64_t kLeastMeasured = 48;
+  return {.settling = std::max(kLeastSettling, concurrency / 3),
+          .measured = std::max(kLeastMeasured, concurrency / 2),
+          .waiting = waiting};
+}
+
+}  // namespace
+
+core::Result<Limits> prefill_limits(const serving::Model& model,
+                                    const ServedWorker& worker,
+                                    std::int64_t batch,
+                                    const ClosedLoop& load) {
+  ServedWorker prefill = worker;
+  if (prefill.max_tokens == 0 && prefill.engine == Engine::kTrtllm)
+    prefill.max_tokens = one_prompt_beside(0, batch * load.prompt_tokens);
+  ClosedLoop prompts = load;
+  prompts.concurrency = batch * worker.groups;
+  prompts.output_tokens = 1;
+  Limits limits = ASSAY_TRY(limits_of(model, prefill, prompts));
+  limits.max_batch = batch;
+  if (worker.engine == Engine::kTrtllm) limits.overlap = Limits::Overlap::kNone;
+  return limits;
+}
+
+core::Result<DisaggregatedMetrics> serve_disaggregated(const serving::Model& model,
+                                                       const ServedPools& pools,
+                                                       const StepCost& prefill_cost,
+                                                       const StepCost& decode_cost,
+                                                       const ClosedLoop& load) {
+  const PoolLimits limits = ASSAY_TRY(limits_of_pools(model, pools, load));
+  const Workload workload = ASSAY_TRY(workload_of(load, load.requests_each * load.concurrency));
+  return simulate_disaggregated(policy_of(pools.decode.worker.engine),
+                                {&prefill_cost, limits.prefill, pools.prefill.instances},
+                                {&decode_cost, limits.decode, pools.decode.instances},
+                                pools.transfer, workload);
+}
+
+core::Result<LongRunMetrics> serve_disaggregated_steadily(const serving::Model& model,
+                                                          const ServedPools& pools,
+                                                          const StepCost& prefill_cost,
+                                                          const StepCost& decode_cost,
+                                                          const ClosedLoop& load,
+                                                          double waiting) {
+  const PoolLimits limits = ASSAY_TRY(limits_of_pools(model, pools, load));
+  const LongRun run = usual_run(load.concurrency, waiting);
+  const Workload workload =
+      ASSAY_TRY(workload_of(load, load.concurrency + run.settling + run.measured));
+  return simulate_long_run(policy_of(pools.decode.worker.engine),
+                           {&prefill_cost, limits.prefill, pools.prefill.instances},
+                           {&decode_cost, limits.decode, pools.decode.instances}, pools.transfer,
+                           workload, run);
+}
+
+}  // namespace assay::plan
