@@ -72,30 +72,35 @@ model::Table operators_table(const char* name,
   return table;
 }
 
-model::Book estimate_book(const StepPrices& prices, const EstimateRequest& request) {
-  const SteadyLoad& load = request.load;
-  const SteadyLatencies found = steady_latencies(prices, load);
-  model::Table latencies{.name = "estimate",
-                         .title = request.title,
-                         .columns = {{.name = "figure"}, {.name = "value"}, {.name = "unit"}}};
-  latencies.add_row({"TTFT", found.ttft_ms, "ms"});
-  latencies.add_row({"TPOT", found.tpot_ms, "ms"});
-  latencies.add_row({"step that decodes", found.decode_step_ms, "ms"});
-  latencies.add_row({"step with prompts", found.mixed_step_ms, "ms"});
-  latencies.add_row({"steps with prompts", 100 * found.mixed_share, "%"});
-  latencies.add_row({"requests", found.requests_per_s, "1/s"});
+std::vector<model::Table> operators_tables(const StepPrices& prices, const SteadyLoad& load) {
   const std::array<Chunks, 1> chunks = {
       Chunks{.requests = 1,
              .new_tokens = load.prompt_tokens - load.cached_prefix,
              .cached_tokens = load.cached_prefix}};
   const double cached =
       static_cast<double>(load.prompt_tokens) + 0.5 * static_cast<double>(load.output_tokens);
+  return {operators_table("decoding", "A step that decodes", prices,
+                          {.decodes = load.concurrency, .decode_cached = cached}),
+          operators_table("prompt", "A step that computes one prompt", prices,
+                          {.chunks = chunks, .finished_prompts = 1})};
+}
+
+model::Book estimate_book(const StepPrices& prices, const EstimateRequest& request) {
+  const SteadyLoad& load = request.load;
+  const SteadyLatencies found = steady_latencies(CalibratedCost(prices, request.calibration), load);
+  model::Table latencies{.name = "estimate",
+                         .title = request.title,
+                         .columns = {{.name = "figure"}, {.name = "value"}, {.name = "unit"}}};
+  latencies.add_row({"TTFT", request.calibration.ttft_factor * found.ttft_ms, "ms"});
+  latencies.add_row({"TPOT", found.tpot_ms, "ms"});
+  latencies.add_row({"step that decodes", found.decode_step_ms, "ms"});
+  latencies.add_row({"step with prompts", found.mixed_step_ms, "ms"});
+  latencies.add_row({"steps with prompts", 100 * found.mixed_share, "%"});
+  latencies.add_row({"requests", found.requests_per_s, "1/s"});
   model::Book book{.title = request.title};
   book.tables.push_back(std::move(latencies));
-  book.tables.push_back(operators_table("decoding", "A step that decodes", prices,
-                                        {.decodes = load.concurrency, .decode_cached = cached}));
-  book.tables.push_back(operators_table("prompt", "A step that computes one prompt", prices,
-                                        {.chunks = chunks, .finished_prompts = 1}));
+  for (model::Table& table : operators_tables(prices, load))
+    book.tables.push_back(std::move(table));
   return book;
 }
 

@@ -3,8 +3,10 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "model/table.h"
+#include "plan/calibrate/calibration.h"
 #include "plan/closed_form.h"
 #include "plan/price/step_prices.h"
 
@@ -13,10 +15,14 @@ namespace assay::plan {
 struct EstimateRequest {
   std::string title;  // "qwen3-32b on h200_sxm, trtllm, tp 4"
   SteadyLoad load;
+  Calibration calibration = {};  // of latencies; operators are shown as tables have them
 };
 
-// Latencies under the load, and the operators of a step that decodes and of one that computes a
-// prompt. Times are those of a whole step.
+// The operators of a step that decodes, and of one that computes a prompt, under the load. Times
+// are those of a whole step.
+std::vector<model::Table> operators_tables(const StepPrices& prices, const SteadyLoad& load);
+
+// Latencies under the load, and these operators.
 model::Book estimate_book(const StepPrices& prices, const EstimateRequest& request);
 
 // A step operator by operator, as a table.

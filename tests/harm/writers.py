@@ -17,6 +17,7 @@ TESTS = pathlib.Path(__file__).resolve().parents[1]
 SAMPLES = TESTS.parent / 'samples'
 SWEEP = SAMPLES / 'sweep-nccl-ctas'
 TRACES = SAMPLES / 'traces-2gpu'
+MEASURED = TESTS / 'golden' / 'plan' / 'calibrate' / 'in' / 'measured.csv'
 NOBODY = 65534
 BENCHMARK = 'benchmark'
 OTHER_BENCHMARK = 'benchmark again'
@@ -139,6 +140,7 @@ def file_commands(text, binary):
         'page': ('allreduce', 'plot', '--data_dir', SAMPLES / 'allreduce-h200', '--write', 'html',
                  '-q', '--html', OUTPUT),
         'system': ('store', 'system', '--store', 'h200_sxm', '--name', 'x', '-q', '-o', OUTPUT),
+        'calibrate': ('plan', 'calibrate', MEASURED, '-q', '-o', OUTPUT),
     }
 
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/command.h"
+#include "cli/measured_inputs.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/plan_inputs.h"
@@ -64,6 +65,7 @@ class PlanFiles final : public Command {
     add_served_model(app, served_);
     add_worker(app);
     add_lengths_options(app, planned_.prompt_tokens, planned_.output_tokens);
+    add_calibration_option(app, calibration_);
     app.add_option("--model-path", model_path_,
                    "where the engine finds the weights: an id of Hugging Face, or a folder")
         ->type_name("PATH")
@@ -96,6 +98,9 @@ class PlanFiles final : public Command {
     const store::SystemFacts& facts = *ASSAY_TRY(inputs.facts(served_.system));
     ASSAY_TRY(complete(model));
     ASSAY_TRY(plan::check_planned(planned_, facts.gpus_per_node));
+    const auto calibrated = ASSAY_TRY(read_calibration(calibration_, served_, model.name));
+    planned_.calibration = calibrated.calibration();
+    planned_.calibration_text = calibrated.text;
     ASSAY_TRY(
         plan::price_planned(model, gpu_memory(facts, planned_.worker.gpus()), tables, planned_));
     const auto files = ASSAY_TRY(plan::deployment_files(planned_, targets_));
@@ -103,6 +108,7 @@ class PlanFiles final : public Command {
                                 overwrite_ ? plan::Existing::kReplaced : plan::Existing::kRefused));
     for (const plan::DeploymentFile& file : files)
       print(fmt::format("{:<18} {}\n", file.name, file.purpose));
+    if (!calibrated.text.empty()) print(calibrated.text + "\n");
     return Outcome::kOk;
   }
 
@@ -147,6 +153,7 @@ class PlanFiles final : public Command {
   std::optional<std::int64_t> moe_ep_;
   std::string model_path_;
   std::vector<plan::Target> targets_;
+  std::filesystem::path calibration_;
   std::filesystem::path output_;
   bool overwrite_ = false;
 };

@@ -1,16 +1,21 @@
 #include <fmt/core.h>
 
+#include <filesystem>
 #include <string>
 
 #include "cli/command.h"
+#include "cli/measured_inputs.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/plan_inputs.h"
 #include "cli/plan_options.h"
 #include "cli/summary_output.h"
+#include "cli/workload_options.h"
+#include "plan/calibrate/calibration_report.h"
 #include "plan/search/search.h"
 #include "plan/search/search_report.h"
 #include "plan/search/serving_modes.h"
+#include "plan/search/workload_search.h"
 
 namespace assay::cli {
 namespace {
@@ -25,11 +30,21 @@ class PlanSearch final : public Command {
     add_scheduler_option(app, request_.scheduler);
     add_least_length_option(app, request_.least_length);
     add_latency_limit_options(app, request_.ttft_limit_ms, request_.tpot_limit_ms);
+    add_workload_options(app, workload_);
+    add_calibration_option(app, calibration_);
     app.add_option("--top-n", top_, "deployments to list, one of each worker")
         ->type_name("N")
         ->default_str("5")
         ->check(positive_number_problem);
     add_presentation_options(app, presentation_);
+  }
+
+  [[nodiscard]] core::Status check() const override {
+    ASSAY_TRY(workload_.check());
+    if (!is_aggregated_only() || mode_ != plan::ServingMode::kDisaggregated) return {};
+    return core::Error{
+        "--workload, --request-rate and --calibration are of aggregated deployments, not of "
+        "--serving-mode disagg"};
   }
 
   core::Result<Outcome> run() override {
@@ -42,22 +57,62 @@ class PlanSearch final : public Command {
     request_.precision = plan::served_precision(served_.engine, model.precision);
     request_.gpus_per_node = facts.gpus_per_node;
     request_.memory = [&](std::int64_t gpus) { return gpu_memory(facts, gpus); };
+    const auto calibrated = ASSAY_TRY(read_calibration(calibration_, served_, model.name));
+    request_.calibration = calibrated.calibration();
+    if (workload_.is_open()) return run_workload(model, calibrated, tables);
     const plan::PoolSystem system{&facts, &tables};
     const plan::PoolSystem decode =
         ASSAY_TRY(pool_system(inputs, decode_system_.empty() ? served_.system : decode_system_,
                               served_.engine, served_.version));
-    const plan::SearchResult result =
-        ASSAY_TRY(plan::search_modes(model, request_, mode_, system, decode));
+    const plan::ServingMode mode = is_aggregated_only() ? plan::ServingMode::kAggregated : mode_;
+    plan::SearchResult result =
+        ASSAY_TRY(plan::search_modes(model, request_, mode, system, decode));
+    if (mode != mode_) result.notes.emplace_back(kAggregatedOnly);
     const plan::Picks picks = plan::pick(result, request_, top_);
     const std::string title = fmt::format(
         "{} on {} GPUs of {}, {}, {} + {} tokens", model.name, request_.gpus, served_.system,
         plan::name_of(served_.engine), request_.prompt_tokens, request_.output_tokens);
-    print_summary(plan::search_book(title, result, request_, picks), presentation_.summary());
+    model::Book book = plan::search_book(title, result, request_, picks);
+    plan::add_calibration(calibrated, book);
+    print_summary(book, presentation_.summary());
     return picks.meet ? Outcome::kOk : Outcome::kRegressionFound;
   }
 
  private:
+  static constexpr const char* kAggregatedOnly =
+      "aggregated deployments alone: calibrations and requests that come by themselves are of "
+      "these";
+
+  [[nodiscard]] bool is_aggregated_only() const {
+    return workload_.is_open() || !calibration_.empty();
+  }
+
+  core::Result<Outcome> run_workload(const serving::Model& model,
+                                     const plan::UsedCalibration& calibrated,
+                                     plan::Tables& tables) const {
+    const plan::Workload workload =
+        ASSAY_TRY(read_workload(workload_, {.prompt_tokens = request_.prompt_tokens,
+                                            .output_tokens = request_.output_tokens,
+                                            .least_length = request_.least_length}));
+    const plan::WorkloadLimits limits{
+        .level = {.ttft_ms = request_.ttft_limit_ms, .tpot_ms = request_.tpot_limit_ms},
+        .good_share = workload_.good_share()};
+    const auto found = ASSAY_TRY(plan::search_workload(model, request_, workload, limits, tables));
+    const std::string title =
+        fmt::format("{} on {} GPUs of {}, {}, {}", model.name, request_.gpus, served_.system,
+                    plan::name_of(served_.engine), text_of(workload_, workload));
+    model::Book book =
+        plan::workload_search_book(title, found, limits, calibrated.calibration(), top_);
+    book.tables.front().notes.push_back(title);
+    if (mode_ == plan::ServingMode::kBoth) book.tables.front().notes.emplace_back(kAggregatedOnly);
+    plan::add_calibration(calibrated, book);
+    print_summary(book, presentation_.summary());
+    return found.candidates.front().meets ? Outcome::kOk : Outcome::kRegressionFound;
+  }
+
   ServedModel served_;
+  WorkloadOptions workload_;
+  std::filesystem::path calibration_;
   plan::SearchRequest request_;
   plan::ServingMode mode_ = plan::ServingMode::kBoth;
   std::string decode_system_;
@@ -77,13 +132,17 @@ const CommandSpec kPlanSearch{
         "In disaggregated deployments some instances compute prompts and send their caches to "
         "others, which decode: a copy '3P(tp 2) + 1D(tp 8)' has three of the ones, on 2 GPUs each, "
         "and one of the others, on 8. --serving-mode leaves out one kind or the other.\n\n"
-        "Clients keep the requests in flight; each sends the next when one ends. Workers stay "
-        "within a node. What cannot be served, or has no price, is listed with the reason.",
+        "Clients keep the requests in flight; each sends the next when one ends. With --workload "
+        "or --request-rate requests come by themselves: every worker in as many copies as the GPUs "
+        "hold is simulated, and the table has percentiles of latencies, the requests that keep "
+        "--ttft and --tpot, and the share of prompts that prefix caches had. Workers stay within a "
+        "node. What cannot be served, or has no price, is listed with the reason.",
     .regression_means = "no deployment meets the limits; the closest is shown",
     .examples =
         "assay plan search --model qwen3-32b --gpus 4\n"
         "assay plan search --model qwen3-30b-a3b --gpus 4 --ttft 500 --tpot 15 --isl 2000\n"
         "assay plan search --model qwen3-32b --gpus 16 --serving-mode disagg --ttft 1000\n"
+        "assay plan search --model qwen3-32b --gpus 4 --workload trace.jsonl --goodput 95\n"
         "assay plan search --model config.json --gpus 32 --systems-paths systems --format csv\n",
     .make = make_command<PlanSearch>,
 };

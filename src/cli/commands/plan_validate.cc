@@ -1,16 +1,14 @@
+#include <algorithm>
 #include <filesystem>
-#include <map>
-#include <system_error>
 #include <vector>
 
 #include "cli/command.h"
+#include "cli/measured_inputs.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/plan_inputs.h"
 #include "cli/plan_options.h"
 #include "cli/summary_output.h"
-#include "core/files.h"
-#include "plan/validate/bench_results.h"
 #include "plan/validate/report.h"
 #include "plan/validate/validate.h"
 
@@ -20,59 +18,46 @@ namespace {
 class PlanValidate final : public Command {
  public:
   explicit PlanValidate(App& app) {
-    app.add_option("FILE.csv|DIR", input_,
-                   "measured deployments, a row each; or a folder of plan files with its results")
-        ->required();
-    add_systems_option(app, systems_);
+    add_measured_options(app, input_, systems_, clients_);
     add_scheduler_option(app, clients_.scheduler);
-    app.add_option("--requests-each", clients_.requests_each,
-                   "requests in all, for each that is in flight")
-        ->type_name("N")
-        ->default_str("10")
-        ->check(positive_number_problem);
-    app.add_option("--least-length", clients_.least_length,
-                   "lengths are uniform between this share of the nominal ones and them")
-        ->type_name("SHARE")
-        ->default_str("as the row's source has it")
-        ->check(share_problem);
+    const Option* calibration = add_calibration_option(app, calibration_);
     app.add_option("--calibrate-by", clients_.calibrated_by,
                    "calibrate each slice by this many of its rows, and judge the others")
         ->type_name("ROWS")
         ->default_str("none")
-        ->check(positive_number_problem);
+        ->check(positive_number_problem)
+        ->excludes(calibration);
     app.add_flag("--rows", rows_, "list every row rather than slices of them");
     add_presentation_options(app, presentation_);
   }
 
   core::Result<Outcome> run() override {
-    model::Warnings warnings;
-    const auto measured = ASSAY_TRY(read(warnings));
-    for (const model::Warning& warning : warnings.all())
-      print_warning(warning.sentence());
+    const auto measured = ASSAY_TRY(read_measured(input_));
+    clients_.calibrations = ASSAY_TRY(read_calibrations(calibration_));
     PlanInputs inputs(systems_);
-    const plan::ValidationInputs use{
-        .facts = [&](const std::string& system) { return inputs.facts(system); },
-        .model = [&](const std::string& path) { return inputs.model(path); },
-        .tables =
-            [&](const std::string& system, plan::Engine engine, const std::string& version) {
-              return inputs.tables(system, engine, version);
-            }};
-    const auto predictions = plan::predict(measured, use, clients_);
-    const model::Book book = rows_ ? plan::rows_book(predictions) : plan::slices_book(predictions);
+    const auto predictions = plan::predict(measured, validation_inputs(inputs), clients_);
+    model::Book book = rows_ ? plan::rows_book(predictions) : plan::slices_book(predictions);
+    if (!calibration_.empty()) name_calibration(measured, book.tables.front());
     print_summary(book, presentation_.summary(), kAllRows);
     return Outcome::kOk;
   }
 
  private:
-  core::Result<std::vector<plan::MeasuredDeployment>> read(model::Warnings& warnings) const {
-    std::error_code ignored;
-    if (std::filesystem::is_directory(input_, ignored))
-      return plan::read_bench_folder(input_, warnings);
-    return plan::parse_measured(ASSAY_TRY(core::read_file(input_)), input_.string(), warnings);
+  void name_calibration(const std::vector<plan::MeasuredDeployment>& measured,
+                        model::Table& table) const {
+    const bool has_any = std::any_of(measured.begin(), measured.end(), [&](const auto& row) {
+      return plan::find_calibration(clients_.calibrations,
+                                    {row.engine, row.version, row.model, row.system}) != nullptr;
+    });
+    if (!has_any) print_warning(calibration_.string() + " calibrates none of these rows");
+    table.notes.push_back("calibrated by " + calibration_.string() +
+                          " where it has the engine, model and system; the rows that told it are "
+                          "not judged");
   }
 
   std::filesystem::path input_;
   std::filesystem::path systems_;
+  std::filesystem::path calibration_;
   plan::AssumedClients clients_;
   bool rows_ = false;
   Presentation presentation_;

@@ -10,7 +10,8 @@ namespace {
 
 constexpr double kUsualError =
     0.03;  // of TPOT, as a logarithm; of larger ones only the size counts
-constexpr double kUsualFactor = 0.15;  // how far the prompts' factor lies from 1, as a logarithm
+constexpr double kUsualFactor = 0.15;   // how far the prompts' factor lies from 1, as a logarithm
+constexpr double kUsualKernels = 0.05;  // and that of all operators
 constexpr double kLeastFactor = 0.5;
 constexpr double kMostFactor = 4;
 
@@ -48,7 +49,8 @@ class Fit {
   }
 
   [[nodiscard]] core::Result<double> error_of(const Calibration& calibration) const {
-    double sum = cost_of(std::log(calibration.prompt_factor) / kUsualFactor);
+    double sum = cost_of(std::log(calibration.prompt_factor) / kUsualFactor) +
+                 cost_of(std::log(calibration.kernel_factor) / kUsualKernels);
     for (const CalibrationPoint& point : points_) {
       const MeasuredLatencies found = ASSAY_TRY(point.predict(calibration));
       sum += cost_of(std::log(found.tpot_ms / point.measured.tpot_ms) / kUsualError);
@@ -66,6 +68,10 @@ class Fit {
       other = best_;
       other.prompt_factor =
           std::clamp(best_.prompt_factor * std::exp(sign * factor_step), kLeastFactor, kMostFactor);
+      is_better |= ASSAY_TRY(take(other));
+      other = best_;
+      other.kernel_factor =
+          std::clamp(best_.kernel_factor * std::exp(sign * factor_step), kLeastFactor, kMostFactor);
       is_better |= ASSAY_TRY(take(other));
     }
     return is_better;
@@ -106,9 +112,10 @@ class Fit {
 }  // namespace
 
 double CalibratedCost::ms(const Step& step) const {
-  const double whole = cost_->ms(step);
+  const double whole = calibration_.kernel_factor * cost_->ms(step);
   if (step.chunks.empty()) return calibration_.glue_ms + whole;
-  const double decoding = cost_->ms({.decodes = step.decodes, .decode_cached = step.decode_cached});
+  const double decoding = calibration_.kernel_factor *
+                          cost_->ms({.decodes = step.decodes, .decode_cached = step.decode_cached});
   return calibration_.glue_ms + decoding + calibration_.prompt_factor * (whole - decoding);
 }
 

@@ -1,6 +1,6 @@
 // A calibration tells what a few measured deployments know of one's own machine beyond the tables:
-// how long a step takes beside its operators, and by how much prompts interrupt decoding more than
-// their operators say. It is kept apart from measured tables.
+// how long a step takes beside its operators, how much slower or faster all operators are, and by
+// how much prompts interrupt decoding more than that. It is kept apart from measured tables.
 #pragma once
 
 #include <filesystem>
@@ -15,6 +15,7 @@ namespace assay::plan {
 
 struct Calibration {
   double glue_ms = 0;        // of each step
+  double kernel_factor = 1;  // of the operators of a step, those of prompts too
   double prompt_factor = 1;  // of what a step takes more because of the prompts in it
   double ttft_factor = 1;    // of the time to the first token, which also passes the front end
 
@@ -52,9 +53,10 @@ struct FittedCalibration {
   double ttft_error = 0;
 };
 
-// Glue and prompts' factor with the least errors of TPOT, found by a pattern search from no change
-// at all (R. Hooke, T. A. Jeeves, "Direct search", 1961). Few points tell the factor badly, so that
-// a factor 15 % off costs as much as one TPOT 3 % off. The factor of TTFT is the median of measured
+// Glue and both factors with the least errors of TPOT, found by a pattern search from no change at
+// all (R. Hooke, T. A. Jeeves, "Direct search", 1961). Few points tell the factors badly, so that a
+// factor of prompts 15 % off, or one of all operators 5 % off, costs as much as one TPOT 3 % off.
+// The factor of TTFT is the median of measured
 // over predicted then. Error: there is no point, or one has no prediction.
 core::Result<FittedCalibration> fit_calibration(const std::vector<CalibrationPoint>& points);
 

@@ -143,7 +143,16 @@ std::string planned_json(const PlannedDeployment& planned) {
                                        {"graph_batches", planned.limits.graph_batches},
                                        {"priced_ttft_ms", to_microseconds(planned.ttft_ms)},
                                        {"priced_tpot_ms", to_microseconds(planned.tpot_ms)}};
-  return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  nlohmann::ordered_json whole = json;
+  if (!planned.calibration_text.empty()) {
+    const Calibration& calibration = planned.calibration;
+    whole["calibration"] = {{"text", planned.calibration_text},
+                            {"glue_ms", calibration.glue_ms},
+                            {"kernel_factor", calibration.kernel_factor},
+                            {"prompt_factor", calibration.prompt_factor},
+                            {"ttft_factor", calibration.ttft_factor}};
+  }
+  return whole.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
 std::vector<std::int64_t> measured_concurrencies(const PlannedDeployment& planned) {

@@ -7,6 +7,7 @@
 
 #include "core/result.h"
 #include "model/serving/model.h"
+#include "plan/calibrate/calibration.h"
 #include "plan/engine.h"
 #include "plan/schedule/limits.h"
 #include "plan/search/deployments.h"
@@ -34,6 +35,8 @@ struct PlannedDeployment {
   double weight_bytes = 0;  // of one copy
   double ttft_ms = 0;       // the means that were priced, of one copy under that load
   double tpot_ms = 0;
+  Calibration calibration = {};       // with which they were priced
+  std::string calibration_text = {};  // how it is named; "": there was none
 
   std::string name = {};         // of the objects of Kubernetes
   std::string kube_space = {};   // their namespace; "": that of whoever applies them

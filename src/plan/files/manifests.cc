@@ -206,12 +206,14 @@ Json llmd_decode(const PlannedDeployment& planned) {
 
 // What was priced, before each manifest.
 std::string heading(const PlannedDeployment& planned) {
-  return fmt::format(
+  std::string text = fmt::format(
       "# {} by {} on {}: {} x ({}), {} requests in flight each, {} + {} tokens.\n"
       "# Priced: TTFT {:.0f} ms, TPOT {:.2f} ms. Written by assay plan files.\n",
       planned.model, name_of(planned.engine), planned.system, planned.copies, planned.worker.text(),
       planned.concurrency, planned.prompt_tokens, planned.output_tokens, planned.ttft_ms,
       planned.tpot_ms);
+  if (!planned.calibration_text.empty()) text += fmt::format("# {}.\n", planned.calibration_text);
+  return text;
 }
 
 std::string documents(const PlannedDeployment& planned, const std::vector<Json>& all) {

@@ -75,8 +75,9 @@ core::Status price_planned(const serving::Model& model,
        .output = lengths(load.output_tokens),
        .arrivals = {.kind = Arrivals::Kind::kClosedLoop, .concurrency = load.concurrency}}));
   const ServingMetrics metrics =
-      ASSAY_TRY(simulate(prices, policy_of(planned.engine), planned.limits, workload));
-  planned.ttft_ms = metrics.ttft_ms.mean;
+      ASSAY_TRY(simulate(CalibratedCost(prices, planned.calibration), policy_of(planned.engine),
+                         planned.limits, workload));
+  planned.ttft_ms = planned.calibration.ttft_factor * metrics.ttft_ms.mean;
   planned.tpot_ms = planned.output_tokens > 1 ? metrics.tpot_ms.mean : 0;
   return {};
 }

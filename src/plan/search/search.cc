@@ -99,17 +99,18 @@ class Search {
     const auto mean_of = [&](std::int64_t tokens) {
       return std::max<std::int64_t>(1, std::llround(mean * static_cast<double>(tokens)));
     };
+    const CalibratedCost cost(priced.prices, request_.calibration);
     const SteadyLatencies found =
-        steady_latencies(priced.prices, {.concurrency = batch,
-                                         .prompt_tokens = mean_of(request_.prompt_tokens),
-                                         .output_tokens = mean_of(request_.output_tokens),
-                                         .cached_prefix = request_.cached_prefix,
-                                         .token_budget = budget});
+        steady_latencies(cost, {.concurrency = batch,
+                                .prompt_tokens = mean_of(request_.prompt_tokens),
+                                .output_tokens = mean_of(request_.output_tokens),
+                                .cached_prefix = request_.cached_prefix,
+                                .token_budget = budget});
     Candidate made{.worker = priced.worker,
                    .place = place,
                    .copies = request_.gpus / priced.worker.gpus(),
                    .concurrency = batch * priced.worker.dp,
-                   .ttft_ms = found.ttft_ms,
+                   .ttft_ms = request_.calibration.ttft_factor * found.ttft_ms,
                    .tpot_ms = found.tpot_ms,
                    .requests_per_s = found.requests_per_s * static_cast<double>(priced.worker.dp)};
     const double cache = static_cast<double>(batch) *
@@ -153,11 +154,12 @@ class Search {
   [[nodiscard]] std::optional<Candidate> simulate_one(const Candidate& candidate) const {
     const PricedWorker& priced = workers_[candidate.place];
     const core::Result<ServingMetrics> metrics =
-        serve(model_, priced.served, priced.prices, load_of(candidate.concurrency));
+        serve(model_, priced.served, CalibratedCost(priced.prices, request_.calibration),
+              load_of(candidate.concurrency));
     if (!metrics.ok()) return std::nullopt;
     Candidate made = candidate;
     made.is_simulated = true;
-    made.ttft_ms = metrics.value().ttft_ms.mean;
+    made.ttft_ms = request_.calibration.ttft_factor * metrics.value().ttft_ms.mean;
     made.tpot_ms = metrics.value().tpot_ms.mean;
     made.requests_per_s = metrics.value().requests_per_s;
     add_rates(made, metrics.value().output_tokens_per_s);

@@ -10,6 +10,7 @@
 
 #include "core/result.h"
 #include "model/serving/model.h"
+#include "plan/calibrate/calibration.h"
 #include "plan/engine.h"
 #include "plan/memory.h"
 #include "plan/price/tables.h"
@@ -36,6 +37,7 @@ struct SearchRequest {
   // benchmarks are.
   double least_length = 0.8;
   Scheduler scheduler = Scheduler::kSimulation;
+  Calibration calibration = {};
   double ttft_limit_ms = 5000;
   double tpot_limit_ms = 60;
   // A GPU's memory, and what collectives of so many GPUs take of it.

@@ -38,6 +38,15 @@ Table candidates_table(std::string name,
   return table;
 }
 
+std::string picks_title(const SearchRequest& request, const Picks& picks) {
+  const std::string limits = fmt::format("TTFT <= {:g} ms and TPOT <= {:g} ms",
+                                         request.ttft_limit_ms, request.tpot_limit_ms);
+  if (picks.meet) return "The best of each worker with " + limits;
+  return "No deployment has " + limits + "; this comes closest";
+}
+
+}  // namespace
+
 Table refused_table(const std::vector<Refused>& refused) {
   std::map<std::string, std::pair<std::string, std::int64_t>> reasons;
   for (const Refused& one : refused) {
@@ -51,15 +60,6 @@ Table refused_table(const std::vector<Refused>& refused) {
     table.add_row({workers.second, workers.first, reason});
   return table;
 }
-
-std::string picks_title(const SearchRequest& request, const Picks& picks) {
-  const std::string limits = fmt::format("TTFT <= {:g} ms and TPOT <= {:g} ms",
-                                         request.ttft_limit_ms, request.tpot_limit_ms);
-  if (picks.meet) return "The best of each worker with " + limits;
-  return "No deployment has " + limits + "; this comes closest";
-}
-
-}  // namespace
 
 model::Book search_book(const std::string& title,
                         const SearchResult& result,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "model/table.h"
 #include "plan/search/search.h"
@@ -13,5 +14,8 @@ model::Book search_book(const std::string& title,
                         const SearchResult& result,
                         const SearchRequest& request,
                         const Picks& picks);
+
+// The workers that are left out, by reason.
+model::Table refused_table(const std::vector<Refused>& refused);
 
 }  // namespace assay::plan

@@ -47,7 +47,8 @@ std::vector<model::Column> error_columns(bool is_calibrated) {
   std::vector<model::Column> columns = {{.name = "slice"}, {.name = "rows"}, {.name = "judged"}};
   if (is_calibrated) {
     columns.push_back({.name = "glue", .unit = "ms"});
-    columns.push_back({.name = "prompts"});
+    columns.push_back({.name = "operators x"});
+    columns.push_back({.name = "prompts x"});
     columns.push_back({.name = "TTFT x"});
   }
   for (const char* latency : {"TPOT", "TTFT"}) {
@@ -72,6 +73,7 @@ model::Table errors_table(const std::map<std::string, SliceErrors>& slices) {
     if (is_calibrated) {
       const bool has = name != kAllSlices && slice.calibration != Calibration();
       row.push_back(has ? Cell(slice.calibration.glue_ms) : Cell());
+      row.push_back(has ? Cell(slice.calibration.kernel_factor) : Cell());
       row.push_back(has ? Cell(slice.calibration.prompt_factor) : Cell());
       row.push_back(has ? Cell(slice.calibration.ttft_factor) : Cell());
     }
@@ -83,6 +85,15 @@ model::Table errors_table(const std::map<std::string, SliceErrors>& slices) {
 }
 
 }  // namespace
+
+model::Table refused_rows_table(const std::map<std::string, std::int64_t>& refusals) {
+  model::Table refused{.name = "refused",
+                       .title = "Rows without a prediction",
+                       .columns = {{.name = "rows"}, {.name = "why"}}};
+  for (const auto& [why, count] : refusals)
+    refused.add_row({count, why});
+  return refused;
+}
 
 model::Book slices_book(const std::vector<Prediction>& predictions) {
   std::map<std::string, SliceErrors> slices;
@@ -96,11 +107,7 @@ model::Book slices_book(const std::vector<Prediction>& predictions) {
     }
     if (!one.refused.empty()) ++refusals[one.refused];
   }
-  model::Table refused{.name = "refused",
-                       .title = "Rows without a prediction",
-                       .columns = {{.name = "rows"}, {.name = "why"}}};
-  for (const auto& [why, count] : refusals)
-    refused.add_row({count, why});
+  model::Table refused = refused_rows_table(refusals);
   model::Book book{.title = "Predictions beside measured deployments"};
   book.tables.push_back(errors_table(slices));
   if (refused.row_count() > 0) book.tables.push_back(std::move(refused));

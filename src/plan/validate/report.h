@@ -1,6 +1,9 @@
 // Tables of predictions beside measured deployments.
 #pragma once
 
+#include <cstdint>
+#include <map>
+#include <string>
 #include <vector>
 
 #include "model/table.h"
@@ -13,5 +16,8 @@ model::Book slices_book(const std::vector<Prediction>& predictions);
 
 // Every row.
 model::Book rows_book(const std::vector<Prediction>& predictions);
+
+// Rows by the reason why they have no prediction.
+model::Table refused_rows_table(const std::map<std::string, std::int64_t>& refusals);
 
 }  // namespace assay::plan

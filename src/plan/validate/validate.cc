@@ -147,6 +147,17 @@ struct Slice {
   std::vector<const MeasuredDeployment*> by = {};  // that calibrate it
 };
 
+// At most so many of them, from the first to the last.
+std::vector<const MeasuredDeployment*> spread_over(
+    const std::vector<const MeasuredDeployment*>& rows, std::size_t most) {
+  if (rows.size() <= most) return rows;
+  if (most == 1) return {rows[rows.size() / 2]};
+  std::vector<const MeasuredDeployment*> some;
+  for (std::size_t i = 0; i < most; ++i)
+    some.push_back(rows[i * (rows.size() - 1) / (most - 1)]);
+  return some;
+}
+
 // Rows of one number of GPUs and one pair of lengths, at different loads: what somebody measures
 // within an hour.
 void choose_calibrating(Slice& slice, std::size_t most) {
@@ -160,7 +171,7 @@ void choose_calibrating(Slice& slice, std::size_t most) {
   slice.by = largest->second;
   std::stable_sort(slice.by.begin(), slice.by.end(),
                    [](const auto* a, const auto* b) { return a->concurrency < b->concurrency; });
-  if (slice.by.size() > most) slice.by.resize(most);
+  slice.by = spread_over(slice.by, most);
 }
 
 std::map<std::string, Slice> slices_of(const std::vector<MeasuredDeployment>& measured,
@@ -174,10 +185,10 @@ std::map<std::string, Slice> slices_of(const std::vector<MeasuredDeployment>& me
   return slices;
 }
 
-// No change where rows have no prediction.
-Calibration calibration_of(const Slice& slice, Predictor& predictor) {
+core::Result<FittedCalibration> fit_rows(const std::vector<const MeasuredDeployment*>& rows,
+                                         Predictor& predictor) {
   std::vector<CalibrationPoint> points;
-  for (const MeasuredDeployment* row : slice.by) {
+  for (const MeasuredDeployment* row : rows) {
     const auto predict =
         [row, &predictor](const Calibration& calibration) -> core::Result<MeasuredLatencies> {
       const Prediction found = predictor.predict(*row, calibration);
@@ -187,8 +198,28 @@ Calibration calibration_of(const Slice& slice, Predictor& predictor) {
     points.push_back(
         {.measured = {.ttft_ms = row->ttft_ms, .tpot_ms = row->tpot_ms}, .predict = predict});
   }
-  const core::Result<FittedCalibration> fitted = fit_calibration(points);
+  return fit_calibration(points);
+}
+
+// "" if the row can tell a calibration.
+std::string why_not_calibrating(const MeasuredDeployment& row, Predictor& predictor) {
+  if (!(row.ttft_ms > 0 && row.tpot_ms > 0)) return "the row does not tell TTFT and TPOT";
+  return predictor.predict(row, {}).refused;
+}
+
+// No change where rows have no prediction.
+Calibration calibration_of(const Slice& slice, Predictor& predictor) {
+  const core::Result<FittedCalibration> fitted = fit_rows(slice.by, predictor);
   return fitted.ok() ? fitted.value().calibration : Calibration();
+}
+
+const CalibrationEntry* known_calibration(const MeasuredDeployment& row,
+                                          const AssumedClients& clients) {
+  return find_calibration(clients.calibrations, {row.engine, row.version, row.model, row.system});
+}
+
+bool tells(const CalibrationEntry& entry, const MeasuredDeployment& row) {
+  return std::find(entry.rows.begin(), entry.rows.end(), row.id) != entry.rows.end();
 }
 
 }  // namespace
@@ -221,11 +252,48 @@ std::vector<Prediction> predict(const std::vector<MeasuredDeployment>& measured,
   std::vector<Prediction> predictions;
   for (const MeasuredDeployment& one : measured) {
     const std::string name = slice_of(one);
-    predictions.push_back(predictor.predict(one, calibrations[name]));
-    const auto& by = slices.at(name).by;
-    predictions.back().calibrates = std::find(by.begin(), by.end(), &one) != by.end();
+    const auto fitted = calibrations.find(name);
+    if (fitted != calibrations.end()) {
+      const auto& by = slices.at(name).by;
+      predictions.push_back(predictor.predict(one, fitted->second));
+      predictions.back().calibrates = std::find(by.begin(), by.end(), &one) != by.end();
+      continue;
+    }
+    const CalibrationEntry* entry = known_calibration(one, clients);
+    predictions.push_back(
+        predictor.predict(one, entry == nullptr ? Calibration() : entry->fitted.calibration));
+    predictions.back().calibrates = entry != nullptr && !one.id.empty() && tells(*entry, one);
   }
   return predictions;
+}
+
+core::Result<FoundCalibrations> calibrate(const std::vector<MeasuredDeployment>& measured,
+                                          const ValidationInputs& inputs,
+                                          const AssumedClients& clients) {
+  Predictor predictor(inputs, clients);
+  FoundCalibrations found;
+  for (const auto& [name, slice] : slices_of(measured, 0)) {
+    std::vector<const MeasuredDeployment*> rows;
+    for (const MeasuredDeployment* row : slice.rows) {
+      const std::string why = why_not_calibrating(*row, predictor);
+      if (why.empty()) {
+        rows.push_back(row);
+      } else {
+        ++found.left_out[why];
+      }
+    }
+    if (rows.empty()) continue;
+    const MeasuredDeployment& one = *rows.front();
+    found.entries.push_back(
+        {one.engine, one.version, one.model, one.system, ASSAY_TRY(fit_rows(rows, predictor))});
+    for (const MeasuredDeployment* row : rows)
+      if (!row->id.empty()) found.entries.back().rows.push_back(row->id);
+  }
+  if (found.entries.empty()) {
+    return core::Error{"no row can be calibrated by: " +
+                       (found.left_out.empty() ? "there is none" : found.left_out.begin()->first)};
+  }
+  return found;
 }
 
 }  // namespace assay::plan

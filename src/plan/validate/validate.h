@@ -1,7 +1,9 @@
 // Predictions beside measured deployments.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -9,6 +11,7 @@
 #include "core/result.h"
 #include "model/serving/model.h"
 #include "plan/calibrate/calibration.h"
+#include "plan/calibrate/calibration_file.h"
 #include "plan/price/tables.h"
 #include "plan/search/search.h"
 #include "plan/step.h"
@@ -39,6 +42,7 @@ struct AssumedClients {
   // Rows by which each slice (engine, version, model, system) is calibrated: of one number of GPUs
   // and one pair of lengths, those with the most rows. 0: none.
   std::size_t calibrated_by = 0;
+  std::vector<CalibrationEntry> calibrations = {};  // for rows that they match
 };
 
 // What predictions need of the world outside.
@@ -56,6 +60,17 @@ struct ValidationInputs {
 std::vector<Prediction> predict(const std::vector<MeasuredDeployment>& measured,
                                 const ValidationInputs& inputs,
                                 const AssumedClients& clients);
+
+struct FoundCalibrations {
+  std::vector<CalibrationEntry> entries = {};
+  std::map<std::string, std::int64_t> left_out = {};  // rows, by why they tell nothing
+};
+
+// A calibration of each engine, version, model and system, by all of its rows that have a
+// prediction. Error: no row has one; it says why.
+core::Result<FoundCalibrations> calibrate(const std::vector<MeasuredDeployment>& measured,
+                                          const ValidationInputs& inputs,
+                                          const AssumedClients& clients);
 
 // "vllm 0.12.0 Qwen/Qwen3-32B h100_sxm": rows that one calibration serves.
 std::string slice_of(const MeasuredDeployment& measured);

@@ -1,0 +1,106 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+#include <vector>
+
+#include "cli/command.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "cli/plan_inputs.h"
+#include "cli/plan_options.h"
+#include "cli/summary_output.h"
+#include "core/files.h"
+#include "plan/experiments/experiments_file.h"
+#include "plan/experiments/experiments_report.h"
+#include "plan/search/serving_modes.h"
+
+namespace assay::cli {
+namespace {
+
+class PlanExp final : public Command {
+ public:
+  explicit PlanExp(App& app) {
+    app.add_option("FILE.yaml", file_, "the experiments")->type_name("FILE")->required();
+    add_systems_option(app, systems_);
+    add_presentation_options(app, presentation_);
+  }
+
+  core::Result<Outcome> run() override {
+    const auto experiments =
+        ASSAY_TRY(plan::parse_experiments(ASSAY_TRY(core::read_file(file_)), file_.string()));
+    PlanInputs inputs(systems_);
+    std::vector<plan::ExperimentResult> results;
+    for (const plan::Experiment& one : experiments) {
+      results.push_back({.experiment = one, .model = one.model});
+      const core::Status done = run_one(inputs, results.back());
+      if (!done.ok()) results.back().refused = done.error().message;
+    }
+    print_summary(plan::experiments_book("Experiments", results), presentation_.summary(),
+                  kAllRows);
+    const bool all_meet = std::all_of(results.begin(), results.end(),
+                                      [](const plan::ExperimentResult& one) { return one.meets; });
+    return all_meet ? Outcome::kOk : Outcome::kRegressionFound;
+  }
+
+ private:
+  static core::Status run_one(PlanInputs& inputs, plan::ExperimentResult& result) {
+    const plan::Experiment& asked = result.experiment;
+    const serving::Model& model = *ASSAY_TRY(inputs.model(asked.model));
+    result.model = model.name;
+    const plan::PoolSystem system =
+        ASSAY_TRY(pool_system(inputs, asked.system, asked.engine, asked.version));
+    const std::string& decodes = asked.decode_system.empty() ? asked.system : asked.decode_system;
+    const plan::PoolSystem decode =
+        ASSAY_TRY(pool_system(inputs, decodes, asked.engine, asked.version));
+    const store::SystemFacts& facts = *system.facts;
+    plan::SearchRequest request{
+        .engine = asked.engine,
+        .precision = plan::served_precision(asked.engine, model.precision),
+        .gpus = asked.gpus,
+        .gpus_per_node = facts.gpus_per_node,
+        .prompt_tokens = asked.prompt_tokens,
+        .output_tokens = asked.output_tokens,
+        .cached_prefix = asked.cached_prefix,
+        .least_length = asked.least_length,
+        .scheduler = asked.scheduler,
+        .ttft_limit_ms = asked.ttft_limit_ms,
+        .tpot_limit_ms = asked.tpot_limit_ms,
+        .memory = [&](std::int64_t gpus) { return gpu_memory(facts, gpus); }};
+    const plan::SearchResult found =
+        ASSAY_TRY(plan::search_modes(model, request, asked.mode, system, decode));
+    plan::Picks picks = plan::pick(found, request, 1);
+    if (picks.best.empty()) return core::Error{"no deployment is left"};
+    result.best = std::move(picks.best.front());
+    result.meets = picks.meet;
+    return {};
+  }
+
+  std::filesystem::path file_;
+  std::filesystem::path systems_;
+  Presentation presentation_;
+};
+
+const CommandSpec kPlanExp{
+    .name = "plan exp",
+    .summary = "search the deployments of several experiments of a file, in one table",
+    .description =
+        "FILE.yaml has a name for each experiment, and its fields below it. Each is a search as "
+        "'assay plan search' makes it; the table has the best deployment of each.\n\n"
+        "Fields: model, system, backend, backend_version, gpus, isl, osl, prefix (tokens of each "
+        "prompt that are in the cache), least_length, ttft, tpot, scheduler, serving_mode and "
+        "decode_system. All but model have "
+        "the defaults of 'assay plan search'. Files of the public planner spell some model_path, "
+        "system_name, backend_name and total_gpus; its list 'exps' chooses among the experiments. "
+        "A field that assay does not know is an error.",
+    .regression_means = "an experiment has no deployment that meets its limits",
+    .examples =
+        "assay plan exp experiments.yaml\n"
+        "assay plan exp experiments.yaml --systems-paths systems --format csv\n",
+    .make = make_command<PlanExp>,
+};
+ASSAY_REGISTER(CommandSpec, kPlanExp);
+
+}  // namespace
+}  // namespace assay::cli

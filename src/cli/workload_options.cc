@@ -1,0 +1,102 @@
+#include "cli/workload_options.h"
+
+#include <fmt/core.h>
+
+#include "cli/options.h"
+#include "cli/plan_options.h"
+#include "core/files.h"
+#include "plan/schedule/request_trace.h"
+#include "plan/serve_workload.h"
+
+namespace assay::cli {
+namespace {
+
+constexpr const char* kWorkloadGroup = "Requests that come by themselves";
+
+std::string percent_problem(const std::string& text) {
+  const std::optional<double> percent = finite_number(text);
+  return percent && *percent > 0 && *percent <= 100 ? "" : "must be above 0 and at most 100";
+}
+
+plan::Lengths nominal(std::int64_t tokens, double least_length) {
+  return {.kind = least_length < 1 ? plan::Lengths::Kind::kUniform : plan::Lengths::Kind::kFixed,
+          .tokens = static_cast<double>(tokens),
+          .ratio = least_length};
+}
+
+}  // namespace
+
+void add_workload_options(App& app, WorkloadOptions& options) {
+  const Option* trace =
+      app.add_option("--workload", options.trace,
+                     "recorded requests: JSON lines with timestamp (ms), input_length, "
+                     "output_length and hash_ids, as Mooncake's traces have them")
+          ->type_name("FILE")
+          ->group(kWorkloadGroup);
+  const Option* rate =
+      app.add_option("--request-rate", options.rate,
+                     "requests that come in a second, in the mean: those of --workload, faster or "
+                     "slower, or random arrivals (Poisson) of --isl and --osl tokens")
+          ->type_name("N")
+          ->group(kWorkloadGroup)
+          ->check(positive_number_problem);
+  app.add_option("--requests", options.requests, "how many come at --request-rate")
+      ->type_name("N")
+      ->default_str("1000")
+      ->group(kWorkloadGroup)
+      ->check(positive_number_problem)
+      ->needs(rate)
+      ->excludes(trace);
+  app.add_option("--hash-tokens", options.hash_tokens,
+                 "tokens of a prompt that one of the trace's hash_ids stands for")
+      ->type_name("N")
+      ->default_str("512")
+      ->group(kWorkloadGroup)
+      ->check(positive_number_problem)
+      ->needs(trace);
+  // What the trace tells, and what only the requests of a closed loop have.
+  for (const char* name : {"--isl", "--osl", "--least-length"})
+    if (Option* option = app.find(name); option != nullptr) option->excludes(trace);
+  if (Option* scheduler = app.find("--scheduler"); scheduler != nullptr)
+    scheduler->excludes(trace)->excludes(rate);
+  app.add_option("--goodput", options.good_percent,
+                 "least percent of these requests that must keep --ttft and --tpot")
+      ->type_name("PERCENT")
+      ->default_str("90")
+      ->group(kWorkloadGroup)
+      ->check(percent_problem);
+}
+
+core::Status WorkloadOptions::check() const {
+  if (!good_percent || is_open()) return {};
+  return core::Error{
+      "--goodput is of requests that come by themselves: say which by --workload or "
+      "--request-rate"};
+}
+
+core::Result<plan::Workload> read_workload(const WorkloadOptions& options,
+                                           const NominalLengths& lengths) {
+  if (options.trace.empty()) {
+    return plan::make_workload(
+        {.requests = options.requests,
+         .prompt = nominal(lengths.prompt_tokens, lengths.least_length),
+         .output = nominal(lengths.output_tokens, lengths.least_length),
+         .arrivals = {.kind = plan::Arrivals::Kind::kGamma, .per_second = *options.rate}});
+  }
+  const std::string name = options.trace.string();
+  auto workload = ASSAY_TRY(plan::parse_request_trace(
+      ASSAY_TRY(core::read_file(options.trace)), name, {.tokens_of_hash = options.hash_tokens}));
+  if (!options.rate) return workload;
+  if (const core::Status set = plan::set_rate(*options.rate, workload); !set.ok())
+    return set.error().context(name);
+  return workload;
+}
+
+std::string text_of(const WorkloadOptions& options, const plan::Workload& workload) {
+  const double rate = options.rate.value_or(plan::rate_of(workload));
+  std::string text = fmt::format("{} requests", workload.requests.size());
+  if (!options.trace.empty()) text += " of " + options.trace.string();
+  return text + (rate > 0 ? fmt::format(", {:.3g} a second", rate) : ", all at once");
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,50 @@
+// Options that say which requests come, beside a closed loop.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "core/result.h"
+#include "plan/schedule/workload.h"
+
+namespace assay::cli {
+
+class App;
+
+struct WorkloadOptions {
+  std::filesystem::path trace;
+  std::optional<double> rate;  // requests a second
+  std::int64_t requests = 1000;
+  std::int64_t hash_tokens = 512;
+  std::optional<double> good_percent;
+
+  // Whether requests come by themselves, rather than when others end.
+  [[nodiscard]] bool is_open() const { return !trace.empty() || rate.has_value(); }
+
+  // The least share of requests that keep the limits.
+  [[nodiscard]] double good_share() const { return good_percent.value_or(90) / 100; }
+
+  // Error: --goodput without such requests.
+  [[nodiscard]] core::Status check() const;
+};
+
+// Declares --workload, --request-rate, --requests, --hash-tokens and --goodput.
+void add_workload_options(App& app, WorkloadOptions& options);
+
+// The lengths of requests that no trace tells.
+struct NominalLengths {
+  std::int64_t prompt_tokens = 1;
+  std::int64_t output_tokens = 1;
+  double least_length = 1;
+};
+
+// Error: the trace does not read, or all of its requests come at once though a rate is asked for.
+core::Result<plan::Workload> read_workload(const WorkloadOptions& options,
+                                           const NominalLengths& lengths);
+
+// "12000 requests of trace.jsonl, 3.4 a second"
+std::string text_of(const WorkloadOptions& options, const plan::Workload& workload);
+
+}  // namespace assay::cli

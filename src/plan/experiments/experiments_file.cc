@@ -1,0 +1,271 @@
+#include "plan/experiments/experiments_file.h"
+
+#include <fmt/core.h>
+#include <yaml-cpp/yaml.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "core/text.h"
+
+namespace assay::plan {
+namespace {
+
+core::Error at_line(const YAML::Node& node, const std::string& what) {
+  return core::Error{fmt::format("line {}: {}", node.Mark().line + 1, core::printable_line(what))};
+}
+
+core::Result<std::string> word_of(const YAML::Node& node, const std::string& field) {
+  if (node.IsScalar() && !node.Scalar().empty()) return node.Scalar();
+  return at_line(node, fmt::format("'{}' is no word", field));
+}
+
+core::Status take_text(const YAML::Node& node, const std::string& field, std::string& target) {
+  target = ASSAY_TRY(word_of(node, field));
+  return {};
+}
+
+core::Status take_count(const YAML::Node& node,
+                        const std::string& field,
+                        std::int64_t least,
+                        std::int64_t& target) {
+  constexpr std::int64_t kMost = 1'000'000'000;
+  const std::string word = ASSAY_TRY(word_of(node, field));
+  if (YAML::convert<std::int64_t>::decode(node, target) && target >= least && target <= kMost)
+    return {};
+  return at_line(
+      node, fmt::format("'{}: {}' is no whole number from {} to {}", field, word, least, kMost));
+}
+
+core::Status take_positive(const YAML::Node& node, const std::string& field, double& target) {
+  const std::string word = ASSAY_TRY(word_of(node, field));
+  if (YAML::convert<double>::decode(node, target) && std::isfinite(target) && target > 0) return {};
+  return at_line(node, fmt::format("'{}: {}' is no number above 0", field, word));
+}
+
+core::Status take_share(const YAML::Node& node, const std::string& field, double& target) {
+  ASSAY_TRY(take_positive(node, field, target));
+  if (target <= 1) return {};
+  return at_line(node, fmt::format("'{}: {:g}' is above 1", field, target));
+}
+
+core::Status take_engine(const YAML::Node& node, const std::string& field, Engine& target) {
+  const std::string word = ASSAY_TRY(word_of(node, field));
+  const std::optional<Engine> engine = engine_named(word);
+  if (!engine)
+    return at_line(node, fmt::format("'{}: {}' is none of trtllm, vllm and sglang", field, word));
+  target = *engine;
+  return {};
+}
+
+core::Status take_scheduler(const YAML::Node& node, const std::string& field, Scheduler& target) {
+  const std::string word = ASSAY_TRY(word_of(node, field));
+  if (word != "simulation" && word != "closed-form")
+    return at_line(node,
+                   fmt::format("'{}: {}' is neither simulation nor closed-form", field, word));
+  target = word == "simulation" ? Scheduler::kSimulation : Scheduler::kClosedForm;
+  return {};
+}
+
+core::Status take_mode(const YAML::Node& node, const std::string& field, ServingMode& target) {
+  const std::string word = ASSAY_TRY(word_of(node, field));
+  if (word == "agg") {
+    target = ServingMode::kAggregated;
+  } else if (word == "disagg") {
+    target = ServingMode::kDisaggregated;
+  } else if (word == "both") {
+    target = ServingMode::kBoth;
+  } else {
+    return at_line(node, fmt::format("'{}: {}' is none of agg, disagg and both", field, word));
+  }
+  return {};
+}
+
+core::Status refuse_other_modes(const YAML::Node& node,
+                                const std::string& field,
+                                const char* accepted) {
+  const std::string word = ASSAY_TRY(word_of(node, field));
+  if (core::lower_case(word) == accepted) return {};
+  return at_line(node, fmt::format("'{}: {}' is not among the experiments of assay, which are {}",
+                                   field, word, accepted));
+}
+
+using Take = core::Status (*)(const YAML::Node& node, const std::string& field, Experiment& made);
+
+struct Field {
+  const char* name;
+  const char* other_name;  // in the public planner's files; "" where it is the same
+  Take take;
+};
+
+constexpr std::array<Field, 16> kFields = {{
+    {"model", "model_path",
+     [](const auto& node, const auto& field, auto& made) {
+       return take_text(node, field, made.model);
+     }},
+    {"system", "system_name",
+     [](const auto& node, const auto& field, auto& made) {
+       return take_text(node, field, made.system);
+     }},
+    {"backend", "backend_name",
+     [](const auto& node, const auto& field, auto& made) {
+       return take_engine(node, field, made.engine);
+     }},
+    {"backend_version", "",
+     [](const auto& node, const auto& field, auto& made) {
+       return take_text(node, field, made.version);
+     }},
+    {"gpus", "total_gpus",
+     [](const auto& node, const auto& field, auto& made) {
+       return take_count(node, field, 1, made.gpus);
+     }},
+    {"isl", "",
+     [](const auto& node, const auto& field, auto& made) {
+       return take_count(node, field, 1, made.prompt_tokens);
+     }},
+    {"osl", "",
+     [](const auto& node, const auto& field, auto& made) {
+       return take_count(node, field, 1, made.output_tokens);
+     }},
+    {"prefix", "",
+     [](const auto& node, const auto& field, auto& made) {
+       return take_count(node, field, 0, made.cached_prefix);
+     }},
+    {"least_length", "",
+     [](const auto& node, const auto& field, auto& made) {
+       return take_share(node, field, made.least_length);
+     }},
+    {"ttft", "",
+     [](const auto& node, const auto& field, auto& made) {
+       return take_positive(node, field, made.ttft_limit_ms);
+     }},
+    {"tpot", "",
+     [](const auto& node, const auto& field, auto& made) {
+       return take_positive(node, field, made.tpot_limit_ms);
+     }},
+    {"scheduler", "",
+     [](const auto& node, const auto& field, auto& made) {
+       return take_scheduler(node, field, made.scheduler);
+     }},
+    {"serving_mode", "",
+     [](const auto& node, const auto& field, auto& made) {
+       return take_mode(node, field, made.mode);
+     }},
+    {"decode_system", "decode_system_name",
+     [](const auto& node, const auto& field, auto& made) {
+       return take_text(node, field, made.decode_system);
+     }},
+    {"database_mode", "",
+     [](const auto& node, const auto& field, auto&) {
+       return refuse_other_modes(node, field, "silicon");
+     }},
+    {"mode", "",
+     [](const auto& node, const auto& field, auto&) {
+       return refuse_other_modes(node, field, "patch");
+     }},
+}};
+
+const Field* find_field(const std::string& name) {
+  const auto found = std::find_if(kFields.begin(), kFields.end(), [&](const Field& field) {
+    return name == field.name || name == field.other_name;
+  });
+  return found == kFields.end() || name.empty() ? nullptr : &*found;
+}
+
+core::Error unknown_field(const YAML::Node& node, const std::string& name) {
+  std::vector<std::string> all;
+  for (const Field& field : kFields) {
+    all.emplace_back(field.name);
+    if (*field.other_name != '\0') all.emplace_back(field.other_name);
+  }
+  const std::string near = core::nearest(name, all);
+  if (!near.empty())
+    return at_line(node,
+                   fmt::format("no experiment has a field '{}'; did you mean {}?", name, near));
+  return at_line(
+      node, fmt::format("no experiment has a field '{}', but {}", name, core::join(all, ", ")));
+}
+
+core::Result<std::string> key_name(const YAML::Node& key) {
+  if (key.IsScalar() && !key.Scalar().empty()) return key.Scalar();
+  return at_line(key, "a name must be a word");
+}
+
+core::Result<Experiment> experiment_of(const YAML::Node& key, const YAML::Node& fields) {
+  Experiment made{.name = ASSAY_TRY(key_name(key)), .model = ""};
+  if (!fields.IsMap())
+    return at_line(key, fmt::format("'{}' has no fields: an experiment is a name, and its fields "
+                                    "below it",
+                                    made.name));
+  std::set<const Field*> taken;
+  for (const auto& item : fields) {
+    const std::string name = ASSAY_TRY(key_name(item.first));
+    const Field* field = find_field(name);
+    if (field == nullptr) return unknown_field(item.first, name);
+    if (!taken.insert(field).second)
+      return at_line(item.first, fmt::format("'{}' is there twice", name));
+    ASSAY_TRY(field->take(item.second, name, made));
+  }
+  if (made.model.empty()) return at_line(key, fmt::format("'{}' names no model", made.name));
+  if (made.cached_prefix >= made.prompt_tokens)
+    return at_line(key, fmt::format("'{}': a prefix of {} tokens leaves nothing of a prompt of {}",
+                                    made.name, made.cached_prefix, made.prompt_tokens));
+  return made;
+}
+
+// The experiments that the list 'exps' names, in its order.
+core::Result<std::vector<Experiment>> chosen(const YAML::Node& list, std::vector<Experiment> all) {
+  if (!list.IsSequence()) return at_line(list, "'exps' is no list of names");
+  std::vector<Experiment> some;
+  for (const auto& item : list) {
+    const std::string name = ASSAY_TRY(key_name(item));
+    const auto found = std::find_if(all.begin(), all.end(),
+                                    [&](const Experiment& one) { return one.name == name; });
+    if (found == all.end())
+      return at_line(item, fmt::format("'exps' names '{}', which is not in the file", name));
+    some.push_back(*found);
+  }
+  return some;
+}
+
+constexpr const char* kChosen = "exps";
+
+core::Result<std::vector<Experiment>> experiments_in(const YAML::Node& root) {
+  if (!root.IsMap()) return core::Error{"no experiments: a name, and its fields below it"};
+  std::vector<Experiment> all;
+  std::optional<YAML::Node> list;
+  for (const auto& item : root) {
+    if (item.first.IsScalar() && item.first.Scalar() == kChosen) {
+      list = item.second;
+      continue;
+    }
+    auto made = ASSAY_TRY(experiment_of(item.first, item.second));
+    if (std::any_of(all.begin(), all.end(),
+                    [&](const Experiment& one) { return one.name == made.name; }))
+      return at_line(item.first, fmt::format("'{}' is there twice", made.name));
+    all.push_back(std::move(made));
+  }
+  if (list) all = ASSAY_TRY(chosen(*list, std::move(all)));
+  if (all.empty()) return core::Error{"no experiments: a name, and its fields below it"};
+  return all;
+}
+
+}  // namespace
+
+core::Result<std::vector<Experiment>> parse_experiments(std::string_view yaml,
+                                                        const std::string& name) {
+  // yaml-cpp throws; here its exceptions become errors.
+  try {
+    auto experiments = experiments_in(YAML::Load(std::string(yaml)));
+    if (!experiments.ok()) return experiments.error().context(name);
+    return experiments;
+  } catch (const YAML::Exception& error) {
+    return core::Error{fmt::format("{}: line {}: {}", name, error.mark.line + 1, error.msg)};
+  }
+}
+
+}  // namespace assay::plan

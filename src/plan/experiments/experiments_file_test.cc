@@ -1,0 +1,100 @@
+#include "plan/experiments/experiments_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace assay::plan {
+namespace {
+
+std::string error_of(std::string_view yaml) {
+  const auto read = parse_experiments(yaml, "e.yaml");
+  return read.ok() ? "" : read.error().message;
+}
+
+TEST(ExperimentsFile, FieldsHaveTheirOwnOrThePublicName) {
+  const auto read = parse_experiments(
+      "one:\n"
+      "  model: qwen3-32b\n"
+      "  gpus: 16\n"
+      "  backend: vllm\n"
+      "  isl: 1000\n"
+      "  ttft: 500.5\n"
+      "two:\n"
+      "  model_path: Qwen/Qwen3-8B\n"
+      "  system_name: h100_sxm\n"
+      "  backend_name: sglang\n"
+      "  backend_version: 0.5.9\n"
+      "  total_gpus: 4\n"
+      "  serving_mode: agg\n"
+      "  database_mode: SILICON\n"
+      "  scheduler: closed-form\n",
+      "e.yaml");
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  ASSERT_EQ(read.value().size(), 2U);
+  const Experiment& one = read.value().front();
+  EXPECT_EQ(one.name, "one");
+  EXPECT_EQ(one.engine, Engine::kVllm);
+  EXPECT_EQ(one.gpus, 16);
+  EXPECT_EQ(one.prompt_tokens, 1000);
+  EXPECT_EQ(one.output_tokens, 1000);
+  EXPECT_EQ(one.ttft_limit_ms, 500.5);
+  const Experiment& two = read.value().back();
+  EXPECT_EQ(two.model, "Qwen/Qwen3-8B");
+  EXPECT_EQ(two.system, "h100_sxm");
+  EXPECT_EQ(two.engine, Engine::kSglang);
+  EXPECT_EQ(two.version, "0.5.9");
+  EXPECT_EQ(two.gpus, 4);
+  EXPECT_EQ(two.scheduler, Scheduler::kClosedForm);
+  EXPECT_EQ(two.mode, ServingMode::kAggregated);
+  EXPECT_EQ(one.mode, ServingMode::kBoth);
+}
+
+TEST(ExperimentsFile, AListChooses) {
+  const auto read = parse_experiments("exps: [b]\na: {model: x}\nb: {model: y}\n", "e.yaml");
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  ASSERT_EQ(read.value().size(), 1U);
+  EXPECT_EQ(read.value().front().model, "y");
+  EXPECT_EQ(error_of("exps: [c]\na: {model: x}\n"),
+            "e.yaml: line 1: 'exps' names 'c', which is not in the file");
+}
+
+TEST(ExperimentsFile, ErrorsNameTheLineAndWhatIsWrongThere) {
+  EXPECT_EQ(error_of("a:\n  model: x\n  osll: 5\n"),
+            "e.yaml: line 3: no experiment has a field 'osll'; did you mean osl?");
+  EXPECT_THAT(
+      error_of("a:\n  model: x\n  nextn: 2\n"),
+      testing::StartsWith("e.yaml: line 3: no experiment has a field 'nextn', but model, "));
+  EXPECT_EQ(error_of("a:\n  model: x\n  isl: 5\n  isl: 6\n"),
+            "e.yaml: line 4: 'isl' is there twice");
+  EXPECT_EQ(error_of("a: {model: x, total_gpus: 1,\n    gpus: 2}\n"),
+            "e.yaml: line 2: 'gpus' is there twice");
+  EXPECT_EQ(error_of("a: {model: x}\na: {model: y}\n"), "e.yaml: line 2: 'a' is there twice");
+  EXPECT_EQ(error_of("a:\n  model: x\n  gpus: 0\n"),
+            "e.yaml: line 3: 'gpus: 0' is no whole number from 1 to 1000000000");
+  EXPECT_EQ(error_of("a:\n  model: x\n  tpot: -1\n"),
+            "e.yaml: line 3: 'tpot: -1' is no number above 0");
+  EXPECT_EQ(error_of("a:\n  model: x\n  least_length: 2\n"),
+            "e.yaml: line 3: 'least_length: 2' is above 1");
+  EXPECT_EQ(error_of("a:\n  model: x\n  backend: tgi\n"),
+            "e.yaml: line 3: 'backend: tgi' is none of trtllm, vllm and sglang");
+  EXPECT_EQ(error_of("a:\n  model: [x]\n"), "e.yaml: line 2: 'model' is no word");
+  EXPECT_EQ(error_of("\na:\n  isl: 5\n"), "e.yaml: line 2: 'a' names no model");
+  EXPECT_EQ(error_of("a: {model: x, isl: 5, prefix: 5}\n"),
+            "e.yaml: line 1: 'a': a prefix of 5 tokens leaves nothing of a prompt of 5");
+  EXPECT_EQ(error_of("a: {model: x, serving_mode: afd}\n"),
+            "e.yaml: line 1: 'serving_mode: afd' is none of agg, disagg and both");
+  EXPECT_THAT(error_of("a: {model: x, database_mode: HYBRID}\n"),
+              testing::HasSubstr("line 1: 'database_mode: HYBRID' is not among"));
+  EXPECT_THAT(error_of("a: 5\n"), testing::StartsWith("e.yaml: line 1: 'a' has no fields"));
+}
+
+TEST(ExperimentsFile, WhatIsNoneIsAnError) {
+  EXPECT_THAT(error_of(""), testing::HasSubstr("no experiments"));
+  EXPECT_THAT(error_of("[1, 2]"), testing::HasSubstr("no experiments"));
+  EXPECT_THAT(error_of("exps: []\na: {model: x}\n"), testing::HasSubstr("no experiments"));
+  EXPECT_THAT(error_of("a: [\n"), testing::StartsWith("e.yaml: line "));
+  EXPECT_THAT(error_of("a: &x\n  model: *x\n"), testing::StartsWith("e.yaml: line "));
+}
+
+}  // namespace
+}  // namespace assay::plan

@@ -1,0 +1,26 @@
+// The table of several experiments.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/table.h"
+#include "plan/experiments/experiments_file.h"
+#include "plan/search/search.h"
+
+namespace assay::plan {
+
+struct ExperimentResult {
+  Experiment experiment;
+  std::string model = {};                        // its name
+  std::optional<Candidate> best = std::nullopt;  // std::nullopt: nothing can be served
+  bool meets = false;                            // else `best` comes closest
+  std::string refused = {};                      // why there is none
+};
+
+// A row for each, in their order, with the best deployment of each.
+model::Book experiments_book(const std::string& title,
+                             const std::vector<ExperimentResult>& results);
+
+}  // namespace assay::plan

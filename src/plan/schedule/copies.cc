@@ -1,0 +1,62 @@
+#include "plan/schedule/copies.h"
+
+#include <algorithm>
+
+#include "plan/schedule/check_inputs.h"
+#include "plan/schedule/engine_instance.h"
+
+namespace assay::plan {
+namespace {
+
+// Runs every `copies`-th request, from the one numbered `first` on, on one instance.
+core::Status run_copy(std::size_t first,
+                      std::size_t copies,
+                      const Workload& workload,
+                      double request_ms,
+                      EngineInstance& instance,
+                      MetricsRecorder& recorder) {
+  double front_end_free_ms = 0;
+  std::size_t left = 0;
+  for (std::size_t i = first; i < workload.requests.size(); i += copies) {
+    const double arrival_ms = workload.requests[i].arrival_ms;
+    front_end_free_ms = std::max(front_end_free_ms, arrival_ms) + request_ms;
+    recorder.arrived(i, arrival_ms);
+    instance.send(i, front_end_free_ms);
+    ++left;
+  }
+  while (left > 0) {
+    ASSAY_TRY(instance.advance());
+    for (const std::size_t request : instance.ended())
+      recorder.ended(request, instance.now_ms());
+    left -= instance.ended().size();
+  }
+  return {};
+}
+
+}  // namespace
+
+core::Result<ServingMetrics> simulate_copies(const StepCost& cost,
+                                             const Policy& policy,
+                                             const Limits& limits,
+                                             const Workload& workload,
+                                             std::int64_t copies,
+                                             const ServiceLevel& level) {
+  ASSAY_TRY(check_workload(workload));
+  ASSAY_TRY(check_inputs(limits, workload));
+  if (workload.concurrency > 0)
+    return core::Error{"requests of a closed loop have no times by which copies could share them"};
+  MetricsRecorder recorder(workload, 0);
+  WorkDone done;
+  for (std::int64_t copy = 0; copy < copies; ++copy) {
+    EngineInstance instance(cost, policy, limits, workload, Stepping::kManyAtOnce, &recorder);
+    ASSAY_TRY(run_copy(static_cast<std::size_t>(copy), static_cast<std::size_t>(copies), workload,
+                       limits.request_ms, instance, recorder));
+    done.add(instance.work_done());
+  }
+  ServingMetrics metrics;
+  recorder.write(level, metrics);
+  done.write(limits.groups * copies, metrics);
+  return metrics;
+}
+
+}  // namespace assay::plan

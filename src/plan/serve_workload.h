@@ -1,0 +1,58 @@
+// A deployment under requests that come by themselves: those of a recorded trace, or arrivals at a
+// rate.
+#pragma once
+
+#include <cstdint>
+
+#include "core/result.h"
+#include "model/serving/model.h"
+#include "plan/calibrate/calibration.h"
+#include "plan/schedule/metrics.h"
+#include "plan/schedule/workload.h"
+#include "plan/serve.h"
+#include "plan/step.h"
+
+namespace assay::plan {
+
+struct WorkloadService {
+  std::int64_t copies = 1;     // of the worker; requests go to them in turn
+  std::int64_t max_batch = 0;  // requests at once of a group; 0: the engine's default
+  ServiceLevel level = {};     // that a good request keeps
+};
+
+struct WorkloadMetrics {
+  ServingMetrics serving = {};  // of all copies
+  std::int64_t kv_tokens = 0;   // that the cache of a group holds
+  std::int64_t prompt_tokens = 0;
+  // Of the prompts' tokens: found in the engines' prefix caches. Prompts that were computed again
+  // after their request was thrown out count against it.
+  double reused_share = 0;
+};
+
+// The level that a prediction must keep before its TTFT is multiplied by a calibration's factor.
+ServiceLevel before_calibration(ServiceLevel level, const Calibration& calibration);
+
+// The engine's default limits, with prefix caches where prompts of the workload share anything.
+// Errors: the model leaves no room for a request, or a request can never run.
+core::Result<WorkloadMetrics> serve_workload(const serving::Model& model,
+                                             const ServedWorker& worker,
+                                             const StepCost& cost,
+                                             const Workload& workload,
+                                             const WorkloadService& service);
+
+// The means and the extremes of a workload's lengths.
+struct WorkloadLengths {
+  std::int64_t prompt_mean = 1;
+  std::int64_t prompt_most = 1;
+  std::int64_t output_mean = 1;
+};
+
+WorkloadLengths workload_lengths(const Workload& workload);
+
+// Makes arrivals come at this many a second in the mean. Error: all come at once.
+core::Status set_rate(double per_second, Workload& workload);
+
+// Requests a second, in the mean; 0 where all come at once.
+double rate_of(const Workload& workload);
+
+}  // namespace assay::plan
