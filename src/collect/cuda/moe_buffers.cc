@@ -178,10 +178,8 @@ bool gathers_tokens(const MoeShape& shape) {
 
 bool may_add_rows_up(const MoeShape& shape) {
   const MoeSpec& spec = shape.spec;
-  constexpr std::int64_t kFewestTokens = 128;
   constexpr std::int64_t kMostOutputBytes = std::int64_t{72} << 20U;
-  return spec.type != DataType::kFloat16 && spec.tokens >= kFewestTokens &&
-         2 * shape.pairs >= 3 * spec.tokens &&
+  return spec.type != DataType::kFloat16 && 2 * shape.pairs >= 3 * spec.tokens &&
          spec.tokens * spec.hidden * bytes_of(shape.type) <= kMostOutputBytes;
 }
 

@@ -51,6 +51,14 @@ __device__ void tell_token(const MoeArguments& arguments, int row, int token, in
                                  arguments.shares[std::int64_t{token} * arguments.top_k + choice]};
 }
 
+// Clears the output of a token, to which the second product adds rows.
+__device__ void clear_output(const MoeArguments& arguments, int token, int thread, int threads) {
+  const int vectors = arguments.hidden / 8;
+  auto* output = static_cast<uint4*>(arguments.output) + std::int64_t{token} * vectors;
+  for (int i = thread; i < vectors; i += threads)
+    output[i] = {};
+}
+
 // Where a block writes its token: to the rows of its choices, or once.
 struct Destinations {
   int rows[kMostChoices];  // -1 if there is none
@@ -65,6 +73,9 @@ __device__ void claim_rows(const MoeArguments& arguments, int token, Destination
     to.rows[choice] = row;
     tell_token(arguments, row, token, choice);
   }
+  // The kernel that routes more tokens has done it.
+  if (arguments.row_shares != nullptr && arguments.tokens <= kFewTokens)
+    clear_output(arguments, token, choice, kThreads);
   const bool is_needed = __syncthreads_or(static_cast<int>(row >= 0)) != 0;
   if (threadIdx.x == 0) {
     to.count = is_needed ? arguments.top_k : 0;
@@ -135,21 +146,14 @@ __device__ void choose_for(const MoeArguments& arguments, int token, std::int32_
     arguments.shares[row + choice] /= sum;
 }
 
-// The work of a warp.
-__device__ void clear_output(const MoeArguments& arguments, int token) {
-  const int vectors = arguments.hidden / 8;
-  auto* output = static_cast<uint4*>(arguments.output) + std::int64_t{token} * vectors;
-  for (int i = static_cast<int>(threadIdx.x % kLanes); i < vectors; i += kLanes)
-    output[i] = {};
-}
-
 template <int kPerLane>
 __global__ void __launch_bounds__(kThreads) choose(MoeArguments arguments) {
   let_later_kernels_begin();
   const int token = static_cast<int>(blockIdx.x * (kThreads / kLanes) + threadIdx.x / kLanes);
   if (token >= arguments.tokens) return;
   choose_for<kPerLane>(arguments, token, arguments.tallies);
-  if (arguments.row_shares != nullptr) clear_output(arguments, token);
+  if (arguments.row_shares != nullptr)
+    clear_output(arguments, token, static_cast<int>(threadIdx.x % kLanes), kLanes);
 }
 
 // Rows in the high half, tiles in the low one.
