@@ -236,12 +236,14 @@ __device__ void write_sums(float* to, const float (&sums)[kTokens / 2]) {
 __device__ void write_output(const Operands& operands, const Part& part, float* sums) {
   const auto cluster = cooperative_groups::this_cluster();
   constexpr int kFours = kRows / 4;
-  for (int at = part.split * kThreads + static_cast<int>(threadIdx.x);
-       at < operands.tokens * kFours; at += part.splits * kThreads) {
+  const int fours = operands.tokens * kFours;
+  const int end = fours * (part.split + 1) / part.splits;
+  for (int at = fours * part.split / part.splits + static_cast<int>(threadIdx.x); at < end;
+       at += kThreads) {
     const int token = at / kFours;
     const int row = at % kFours * 4;
     float4 sum{0, 0, 0, 0};
-#pragma unroll 4
+#pragma unroll 8
     for (int other = 0; other < part.splits; ++other) {
       const float4 its = *reinterpret_cast<const float4*>(cluster.map_shared_rank(sums, other) +
                                                           token * kSumsPitch + row);
