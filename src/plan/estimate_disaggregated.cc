@@ -104,9 +104,9 @@ core::Result<model::Book> estimate_disaggregated_book(const serving::Model& mode
   table.add_row({"prompts that are computed", prompts_per_s, "1/s"});
   table.add_row({"requests that are decoded", decodes_per_s, "1/s"});
   table.add_row({"requests", std::min(prompts_per_s, decodes_per_s), "1/s"});
-  table.notes.push_back(prompts_per_s < decodes_per_s
-                            ? "prompts bound it: fewer requests than --batch are being decoded"
-                            : "decoding bounds it");
+  table.notes.emplace_back(prompts_per_s < decodes_per_s
+                               ? "prompts bound it: fewer requests than --batch are being decoded"
+                               : "decoding bounds it");
   table.notes.emplace_back("links have their own figures; no transfer of caches was measured");
   const std::array<Chunks, 1> chunks = {
       Chunks{.requests = 1, .new_tokens = std::min(request.prompt_tokens, of_prefill.max_tokens)}};

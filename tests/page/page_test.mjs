@@ -323,6 +323,17 @@ describe('charts', () => {
     await page.done();
   });
 
+  test('tell more curves apart than there are colours', async () => {
+    const page = await open(SAMPLE());
+    const looks = await page.$$eval('#card-many .key .swatch', all => all.map(swatch => {
+      const style = getComputedStyle(swatch);
+      return `${swatch.className} ${style.color} ${style.clipPath}`;
+    }));
+    assert.equal(looks.length, 21);
+    assert.equal(new Set(looks).size, 21);
+    await page.done();
+  });
+
   test('leave out what the key switches off', async () => {
     const page = await open(SAMPLE(), {viewport: PHONE});
     const count = () => page.evaluate(() => window.assayPage.cards.get('bandwidth').chart.instance.getOption().series.length);

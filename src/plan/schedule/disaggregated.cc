@@ -139,32 +139,36 @@ LeastDelays least_delays(const Pool& prefill,
   return {alone_ms(are_whole ? computed : 1) + sent_ms, alone_ms(computed) + sent_ms};
 }
 
+struct RunPools {
+  const Policy& policy;
+  const Pool& prefill;
+  const Pool& decode;
+  const CacheTransfer& transfer;
+};
+
 class DisaggregatedSimulation {
  public:
-  DisaggregatedSimulation(const Policy& policy,
-                          const Pool& prefill,
-                          const Pool& decode,
-                          const CacheTransfer& transfer,
+  DisaggregatedSimulation(const RunPools& pools,
                           const Workload& workload,
                           const SimulationOptions& options,
                           const std::vector<bool>& decodes)
       : workload_(workload),
         decodes_(decodes),
         prompts_(only_first_tokens(workload)),
-        transfer_(transfer),
+        transfer_(pools.transfer),
         options_(options),
-        decode_limits_(decode.limits),
+        decode_limits_(pools.decode.limits),
         recorder_(workload, options.warm_up_requests),
-        clients_(workload, prefill.limits.request_ms),
-        delays_(least_delays(prefill, transfer, prompts_)),
-        link_free_ms_(static_cast<std::size_t>(prefill.instances), 0),
+        clients_(workload, pools.prefill.limits.request_ms),
+        delays_(least_delays(pools.prefill, pools.transfer, prompts_)),
+        link_free_ms_(static_cast<std::size_t>(pools.prefill.instances), 0),
         times_(workload.requests.size()) {
-    for (std::int64_t i = 0; i < prefill.instances; ++i)
-      prefill_.emplace_back(*prefill.cost, policy, prefill.limits, prompts_, options.stepping,
-                            nullptr);
-    for (std::int64_t i = 0; i < decode.instances; ++i)
-      decode_.emplace_back(*decode.cost, policy, decode.limits, workload, options.stepping,
-                           decodes.empty() ? &recorder_ : nullptr);
+    for (std::int64_t i = 0; i < pools.prefill.instances; ++i)
+      prefill_.emplace_back(*pools.prefill.cost, pools.policy, pools.prefill.limits, prompts_,
+                            options.stepping, nullptr);
+    for (std::int64_t i = 0; i < pools.decode.instances; ++i)
+      decode_.emplace_back(*pools.decode.cost, pools.policy, pools.decode.limits, workload,
+                           options.stepping, decodes.empty() ? &recorder_ : nullptr);
   }
 
   core::Result<DisaggregatedMetrics> run() {
@@ -432,7 +436,7 @@ core::Result<DisaggregatedMetrics> simulate_disaggregated(const Policy& policy,
                                                           const SimulationOptions& options) {
   ASSAY_TRY(check_deployment_inputs(prefill, decode, transfer, workload));
   ASSAY_TRY(check_warm_up(options.warm_up_requests, workload));
-  return DisaggregatedSimulation(policy, prefill, decode, transfer, workload, options, {}).run();
+  return DisaggregatedSimulation({policy, prefill, decode, transfer}, workload, options, {}).run();
 }
 
 core::Result<LongRunMetrics> simulate_long_run(const Policy& policy,
@@ -449,7 +453,7 @@ core::Result<LongRunMetrics> simulate_long_run(const Policy& policy,
   ASSAY_TRY(check_deployment_inputs(prefill, decode, transfer, workload));
   const UnderWayRequests under_way = under_way_requests(workload, run.waiting);
   LongRunMetrics metrics =
-      ASSAY_TRY(DisaggregatedSimulation(policy, prefill, decode, transfer, under_way.workload, {},
+      ASSAY_TRY(DisaggregatedSimulation({policy, prefill, decode, transfer}, under_way.workload, {},
                                         under_way.decodes)
                     .run_long(run));
   double tokens = 0;

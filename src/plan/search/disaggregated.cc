@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -69,7 +70,7 @@ class PoolSearch {
     if (!made) return;
     made->place = pairs_.size();
     pairs_.push_back({&prefill, &decode});
-    result_.candidates.push_back(std::move(*made));
+    result_.candidates.push_back(*made);
   }
 
   // The path is that within a node where every copy has a node's place to itself.
@@ -99,7 +100,6 @@ class PoolSearch {
                              .decode_instances = ratio.decode},
                    .copies = ratio.copies,
                    .tpot_ms = decode.ms,
-                   .requests_per_s = ratio.requests_per_s,
                    .memory_bytes = std::max(prefill.memory_bytes, decode.memory_bytes)};
     const core::Result<CacheTransfer> transfer = transfer_of(made, prefill, decode);
     if (!transfer.ok()) {
@@ -109,10 +109,16 @@ class PoolSearch {
     const MeanLengths mean = mean_lengths(request_);
     made.split.transfer_ms = transfer_ms(transfer.value(), mean.prompt_tokens);
     const double served_ms = prefill.ms + made.split.transfer_ms;
-    const double answer_ms = made.tpot_ms * static_cast<double>(mean.output_tokens);
-    made.ttft_ms = waiting_ms(rate_of(prefill), ratio, prefill.ms, answer_ms) + served_ms;
     made.concurrency = ratio.decode * decode.batch * decode.worker.dp +
-                       std::llround(std::ceil(made.requests_per_s * served_ms / 1000));
+                       std::llround(std::ceil(ratio.requests_per_s * served_ms / 1000));
+    const MatchedRate matched =
+        matched_rate(rate_of(prefill), ratio,
+                     {.prompt_ms = prefill.ms,
+                      .sent_ms = made.split.transfer_ms,
+                      .answer_ms = made.tpot_ms * static_cast<double>(mean.output_tokens - 1)},
+                     static_cast<double>(made.concurrency));
+    made.requests_per_s = matched.requests_per_s;
+    made.ttft_ms = matched.ttft_ms;
     add_rates(made, made.requests_per_s * static_cast<double>(mean.output_tokens));
     return made;
   }
@@ -125,12 +131,30 @@ class PoolSearch {
   }
 
   void decide() {
-    std::vector<Candidate> decided;
-    for (const Candidate& candidate : near_frontier(result_.candidates)) {
-      if (std::optional<Candidate> simulated = simulate_one(candidate))
-        decided.push_back(std::move(*simulated));
+    for (const Candidate& candidate : near_frontier(result_.candidates, request_.ttft_limit_ms))
+      simulate(candidate);
+    for (const std::vector<Candidate>& of_worker : within_limits(result_.candidates, request_))
+      find_best(of_worker);
+    result_.candidates.clear();
+    for (const auto& [place, simulated] : simulated_) {
+      if (simulated) result_.candidates.push_back(*simulated);
     }
-    result_.candidates = std::move(decided);
+  }
+
+  // What the closed form takes to be the best of a worker within the limits may break them.
+  void find_best(const std::vector<Candidate>& of_worker) {
+    constexpr std::size_t kMostTries = 6;
+    const std::size_t tries = std::min(kMostTries, of_worker.size());
+    for (std::size_t i = 0; i < tries; ++i) {
+      const std::optional<Candidate>& found = simulate(of_worker[i]);
+      if (found && found->meets(request_)) return;
+    }
+  }
+
+  const std::optional<Candidate>& simulate(const Candidate& candidate) {
+    const auto [known, is_new] = simulated_.try_emplace(candidate.place);
+    if (is_new) known->second = simulate_one(candidate);
+    return known->second;
   }
 
   [[nodiscard]] std::optional<Candidate> simulate_one(const Candidate& candidate) const {
@@ -185,6 +209,7 @@ class PoolSearch {
   PricedPool prompts_;
   PricedPool decodes_;
   std::vector<Pair> pairs_;
+  std::map<std::size_t, std::optional<Candidate>> simulated_;  // by place
   std::string unsent_;
   SearchResult result_;
 };

@@ -61,7 +61,8 @@ class PoolPricer {
 
   core::Status add_prefill(const Worker& worker, const ServedWorker& served) {
     const ClosedLoop load = load_of(worker.dp);
-    ASSAY_TRY(prefill_limits(model_, served, 1, load));
+    if (const auto alone = prefill_limits(model_, served, 1, load); !alone.ok())
+      return alone.error();
     const StepPrices* prices = ASSAY_TRY(prices_of(worker, served));
     const MeanLengths mean = mean_lengths(request_);
     for (std::int64_t batch = 1; batch == 1 || batch * request_.prompt_tokens <= kMostPromptTokens;

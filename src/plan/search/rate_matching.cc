@@ -8,6 +8,8 @@ namespace {
 
 // Rates that should be equal differ in their last digits.
 constexpr double kEqual = 1e-9;
+// Larger copies must serve so much more than smaller ones: those are easier to run, and to scale.
+constexpr double kWorthLarger = 1.02;
 
 }  // namespace
 
@@ -22,16 +24,31 @@ std::optional<Ratio> best_ratio(const PoolRate& prefill,
     const std::int64_t of_copy = needed * prefill.gpus + count * decode.gpus;
     if (of_copy > gpus) break;
     const Ratio ratio{needed, count, gpus / of_copy, rate};
-    if (!best || ratio.of_all() > best->of_all() * (1 + kEqual)) best = ratio;
+    if (!best || ratio.of_all() > best->of_all() * kWorthLarger) best = ratio;
   }
   return best;
 }
 
-double waiting_ms(const PoolRate& prefill, const Ratio& ratio, double prompt_ms, double answer_ms) {
+MatchedRate matched_rate(const PoolRate& prefill,
+                         const Ratio& ratio,
+                         const PoolTimes& times,
+                         double concurrency) {
+  constexpr int kHalvings = 24;
   const auto instances = static_cast<double>(ratio.prefill);
-  const double load = ratio.requests_per_s / (instances * prefill.requests_per_s);
-  if (load >= 1) return answer_ms;
-  return std::min(answer_ms, prompt_ms * load / (2 * (1 - load) * instances));
+  const double capacity = instances * prefill.requests_per_s;
+  const double served_ms = times.prompt_ms + times.sent_ms;
+  const auto waiting_ms = [&](double rate) {
+    const double load = rate / capacity;
+    return times.prompt_ms * load / (2 * (1 - load) * instances);
+  };
+  double low = 0;
+  double high = std::min(capacity, ratio.requests_per_s);
+  for (int i = 0; i < kHalvings; ++i) {
+    const double rate = 0.5 * (low + high);
+    const double stay_ms = waiting_ms(rate) + served_ms + times.answer_ms;
+    (rate * stay_ms / 1000 < concurrency ? low : high) = rate;
+  }
+  return {.requests_per_s = low, .ttft_ms = waiting_ms(low) + served_ms};
 }
 
 }  // namespace assay::plan

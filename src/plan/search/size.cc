@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <tuple>
-#include <utility>
 
 namespace assay::plan {
 namespace {
@@ -44,15 +43,15 @@ std::vector<Sized> sized_of(const SearchResult& searched,
   return best;
 }
 
-void merge(std::vector<Sized>& best, std::vector<Sized> others) {
-  for (Sized& other : others) {
+void merge(std::vector<Sized>& best, const std::vector<Sized>& others) {
+  for (const Sized& other : others) {
     const auto same = std::find_if(best.begin(), best.end(), [&](const Sized& one) {
       return one.candidate.is_like(other.candidate);
     });
     if (same == best.end()) {
-      best.push_back(std::move(other));
+      best.push_back(other);
     } else if (is_smaller(other, *same)) {
-      *same = std::move(other);
+      *same = other;
     }
   }
   std::sort(best.begin(), best.end(), is_smaller);
@@ -68,9 +67,9 @@ void search_fewer(const SizeRequest& size,
     const std::int64_t fewer = result.best.front().gpus() - 1;
     core::Result<SearchResult> searched = search_at(fewer);
     if (!searched.ok()) return;
-    std::vector<Sized> found = sized_of(searched.value(), request, size.load);
+    const std::vector<Sized> found = sized_of(searched.value(), request, size.load);
     if (found.empty() || found.front().gpus() > fewer) return;
-    merge(result.best, std::move(found));
+    merge(result.best, found);
   }
 }
 

@@ -46,8 +46,12 @@ class MeasuredRows {
                        .moe_ep = number_or(row, "moe_ep_size", 1)};
     measured.concurrency = number_or(row, "batch_size", 0) * measured.widths.dp;
     take_load(row, measured);
+    if (measured.is_disaggregated) {
+      take_pools(row, measured);
+      return measured;
+    }
     take_name(measured);
-    fit_experts(measured);
+    fit_experts(measured.widths);
     return measured;
   }
 
@@ -72,7 +76,7 @@ class MeasuredRows {
   // The source of a row may tell the requests in flight on all GPUs. More of them than the batch
   // are those of the groups with requests of their own.
   void take_load(std::size_t row, MeasuredDeployment& measured) const {
-    static const std::regex kLoad(R"(silicon_concurrency=(\d+))");
+    static const std::regex load_text(R"(silicon_concurrency=(\d+))");
     std::smatch found;
     const std::string source = text(row, "silicon_data_source");
     // InferenceX, whose rows tell when they were measured, sends lengths from 80 % on, and leaves
@@ -80,7 +84,7 @@ class MeasuredRows {
     const bool is_inferencex = source.find("measured=") != std::string::npos;
     if (is_inferencex) measured.least_length = 0.8;
     measured.has_one_prompt_a_step = !is_inferencex && measured.engine == "vllm";
-    if (!std::regex_search(source, found, kLoad)) return;
+    if (!std::regex_search(source, found, load_text)) return;
     const std::int64_t told = std::stoll(found[1]);
     const std::int64_t batch = number_or(row, "batch_size", 0);
     MeasuredWidths& widths = measured.widths;
@@ -95,11 +99,31 @@ class MeasuredRows {
     measured.concurrency = told;
   }
 
+  void take_pools(std::size_t row, MeasuredDeployment& measured) const {
+    measured.prefill = pool(row, "prefill_");
+    measured.decode = pool(row, "decode_");
+  }
+
+  [[nodiscard]] MeasuredPool pool(std::size_t row, const std::string& prefix) const {
+    const auto number = [&](const char* name, std::int64_t none) {
+      return number_or(row, (prefix + name).c_str(), none);
+    };
+    MeasuredPool pool{.widths = {.tp = number("tp_size", 1),
+                                 .pp = number("pp_size", 1),
+                                 .dp = number("attention_dp_size", 1),
+                                 .moe_tp = number("moe_tp_size", 1),
+                                 .moe_ep = number("moe_ep_size", 1)},
+                      .workers = number("num_workers", 0),
+                      .batch = number("batch_size", 0)};
+    fit_experts(pool.widths);
+    return pool;
+  }
+
   // Names such as "..._tp4_ep4_..." tell the GPUs. Some tables multiply both in their columns.
   void take_name(MeasuredDeployment& measured) const {
-    static const std::regex kWidths(R"(_tp(\d+)(?:_0)?_ep(\d+)_)");
+    static const std::regex widths_text(R"(_tp(\d+)(?:_0)?_ep(\d+)_)");
     std::smatch found;
-    if (!std::regex_search(measured.id, found, kWidths)) return;
+    if (!std::regex_search(measured.id, found, widths_text)) return;
     const std::int64_t gpus = std::stoll(found[1]);
     const std::int64_t ep = std::max<std::int64_t>(1, std::stoll(found[2]));
     MeasuredWidths& widths = measured.widths;
@@ -114,8 +138,7 @@ class MeasuredRows {
               .moe_ep = ep};
   }
 
-  void fit_experts(MeasuredDeployment& measured) const {
-    MeasuredWidths& widths = measured.widths;
+  static void fit_experts(MeasuredWidths& widths) {
     const std::int64_t gpus = widths.tp * widths.dp;
     if (widths.moe_tp * widths.moe_ep == gpus) return;
     if (gpus % widths.moe_ep == 0) widths.moe_tp = gpus / widths.moe_ep;

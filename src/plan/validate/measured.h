@@ -24,6 +24,13 @@ struct MeasuredWidths {
   [[nodiscard]] std::int64_t gpus() const { return tp * pp * dp; }
 };
 
+// Equal instances that compute prompts, or that decode.
+struct MeasuredPool {
+  MeasuredWidths widths = {};
+  std::int64_t workers = 0;  // 0: the row does not tell
+  std::int64_t batch = 0;    // requests at once, of a group; 0: the row does not tell
+};
+
 struct MeasuredDeployment {
   std::string id;
   std::int64_t row = 0;  // of the table; the first is 1
@@ -35,9 +42,11 @@ struct MeasuredDeployment {
   std::int64_t prompt_tokens = 0;
   std::int64_t output_tokens = 0;
   std::int64_t concurrency = 0;  // of all GPUs; 0: the row does not tell
-  std::string linear;            // the quantization that the row names; "" for the checkpoint's
+  std::string linear;  // the quantization that the row names; "" for the checkpoint's
   std::string experts;
   MeasuredWidths widths = {};
+  MeasuredPool prefill = {};  // of disaggregated deployments
+  MeasuredPool decode = {};
   // Lengths were uniform between this share of the nominal ones and them.
   double least_length = 1;
   // A step held one prompt beside the batch (serve.h); else as many tokens as the engine's default.

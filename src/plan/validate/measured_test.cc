@@ -95,5 +95,30 @@ TEST(Measured, AMissingColumnIsNamed) {
   EXPECT_THAT(rows.error().message, testing::HasSubstr("made.csv: no column 'model_path'"));
 }
 
+// What instances could decode at once is no load: only a row that tells its requests has one.
+TEST(Measured, ReadsTheWorkersOfADisaggregatedRow) {
+  model::Warnings warnings;
+  const auto rows =
+      parse_measured(
+          "id,backend,model_path,system,mode,isl,osl,batch_size,tp_size,prefill_tp_size,"
+          "prefill_num_workers,prefill_batch_size,decode_tp_size,decode_num_workers,"
+          "decode_attention_dp_size,decode_moe_ep_size,decode_batch_size,"
+          "silicon_ttft_ms,silicon_tpot_ms\n"
+          "a,vllm,m,h100_sxm,disagg,4000,1000,96,,2,3,1,1,2,4,4,24,400,10\n"
+          "b,vllm,m,h100_sxm,disagg,4000,1000,,,2,3,1,8,1,,,224,400,10\n",
+          "made.csv", warnings)
+          .value();
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_TRUE(rows[0].is_disaggregated);
+  EXPECT_EQ(rows[0].prefill.workers, 3);
+  EXPECT_EQ(rows[0].prefill.widths.tp, 2);
+  EXPECT_EQ(rows[0].prefill.widths.moe_tp, 2);
+  EXPECT_EQ(rows[0].decode.widths.gpus(), 4);
+  EXPECT_EQ(rows[0].decode.widths.moe_ep, 4);
+  EXPECT_EQ(rows[0].decode.batch, 24);
+  EXPECT_EQ(rows[0].concurrency, 96);
+  EXPECT_EQ(rows[1].concurrency, 0);
+}
+
 }  // namespace
 }  // namespace assay::plan

@@ -12,6 +12,7 @@
 #include "plan/closed_form.h"
 #include "plan/price/step_prices.h"
 #include "plan/serve.h"
+#include "plan/validate/disaggregated_row.h"
 
 namespace assay::plan {
 namespace {
@@ -27,7 +28,6 @@ core::Result<Quantization> quantization_of_name(const std::string& name) {
 }
 
 core::Status check_row(const MeasuredDeployment& measured) {
-  if (measured.is_disaggregated) return core::Error{"disaggregated deployments have no price yet"};
   if (measured.concurrency == 0) return core::Error{"the row does not tell its concurrency"};
   if (measured.widths.pp != 1) return core::Error{"pipeline stages have no price yet"};
   return {};
@@ -54,6 +54,8 @@ class Predictor {
 
  private:
   core::Status fill(const MeasuredDeployment& measured, Prediction& prediction) {
+    if (measured.is_disaggregated)
+      return predict_disaggregated(measured, inputs_, clients_, prediction);
     ASSAY_TRY(check_row(measured));
     const Bound& bound = *ASSAY_TRY(bound_of(measured));
     if (clients_.scheduler == Scheduler::kSimulation)

@@ -1,0 +1,123 @@
+#include "plan/validate/disaggregated_row.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "plan/cache_transfer.h"
+#include "plan/price/step_prices.h"
+#include "plan/search/pool_prices.h"
+#include "plan/serve_disaggregated.h"
+
+namespace assay::plan {
+namespace {
+
+struct BoundPool {
+  ServedWorker worker;
+  StepPrices prices;
+};
+
+core::Status check_pools(const MeasuredDeployment& measured) {
+  if (measured.prefill.workers == 0 || measured.decode.workers == 0)
+    return core::Error{"the row does not tell how many workers compute prompts and decode"};
+  if (measured.concurrency == 0)
+    return core::Error{"the row does not tell its concurrency (batch_size, of all workers)"};
+  if (measured.prefill.widths.pp != 1 || measured.decode.widths.pp != 1)
+    return core::Error{"pipeline stages have no price yet"};
+  return {};
+}
+
+core::Result<BoundPool> bind_pool(const MeasuredDeployment& measured,
+                                  const MeasuredPool& pool,
+                                  const serving::Model& model,
+                                  const store::SystemFacts& facts,
+                                  const ValidationInputs& inputs) {
+  const std::optional<Engine> engine = engine_named(measured.engine);
+  if (!engine) return core::Error{fmt::format("engine '{}' is not known", measured.engine)};
+  const MeasuredWidths& widths = pool.widths;
+  ServedWorker worker{.engine = *engine,
+                      .deployment = {.tp = widths.tp,
+                                     .moe_tp = widths.moe_tp,
+                                     .moe_ep = widths.moe_ep,
+                                     .precision = served_precision(
+                                         *engine, ASSAY_TRY(precision_of(model, measured))),
+                                     .distribution = model.skew},
+                      .groups = widths.dp,
+                      .memory = {.capacity_bytes = facts.memory_bytes,
+                                 .communication_bytes = facts.nccl_bytes_of(widths.gpus())}};
+  Tables& tables = *ASSAY_TRY(inputs.tables(measured.system, *engine, measured.version));
+  StepPrices prices = ASSAY_TRY(StepPrices::bind(model, worker.deployment, tables));
+  return BoundPool{std::move(worker), std::move(prices)};
+}
+
+// Rows do not tell where the workers were. Those of one node are taken to be in one.
+CachePath path_of_row(const MeasuredDeployment& measured, const store::SystemFacts& facts) {
+  const std::int64_t gpus = measured.prefill.workers * measured.prefill.widths.gpus() +
+                            measured.decode.workers * measured.decode.widths.gpus();
+  return gpus <= facts.gpus_per_node ? CachePath::kWithinNode : CachePath::kBetweenNodes;
+}
+
+// By a mean step, without waiting: of the requests that have room.
+core::Status fill_closed_form(const serving::Model& model,
+                              const ServedPools& pools,
+                              const StepCost& prompts,
+                              const StepCost& tokens,
+                              const ClosedLoop& load,
+                              Prediction& prediction) {
+  const Limits of_prefill =
+      ASSAY_TRY(prefill_limits(model, pools.prefill.worker, pools.prefill_batch, load));
+  const Limits of_decode = ASSAY_TRY(limits_of(model, pools.decode.worker, load));
+  const std::int64_t room = of_decode.kv_tokens / (load.prompt_tokens + load.output_tokens);
+  const std::int64_t groups = pools.decode.instances * pools.decode.worker.groups;
+  const std::int64_t batch =
+      std::clamp<std::int64_t>(load.concurrency / groups, 1, std::max<std::int64_t>(1, room));
+  prediction.ttft_ms =
+      prompts_ms(prompts, pools.prefill_batch, load.prompt_tokens, 0, of_prefill.max_tokens) +
+      transfer_ms(pools.transfer, load.prompt_tokens);
+  prediction.tpot_ms = tokens.ms({.decodes = batch,
+                                  .decode_cached = static_cast<double>(load.prompt_tokens) +
+                                                   0.5 * static_cast<double>(load.output_tokens)});
+  return {};
+}
+
+}  // namespace
+
+core::Status predict_disaggregated(const MeasuredDeployment& measured,
+                                   const ValidationInputs& inputs,
+                                   const AssumedClients& clients,
+                                   Prediction& prediction) {
+  ASSAY_TRY(check_pools(measured));
+  const serving::Model& model = *ASSAY_TRY(inputs.model(measured.model));
+  const store::SystemFacts& facts = *ASSAY_TRY(inputs.facts(measured.system));
+  const BoundPool prefill = ASSAY_TRY(bind_pool(measured, measured.prefill, model, facts, inputs));
+  const BoundPool decode = ASSAY_TRY(bind_pool(measured, measured.decode, model, facts, inputs));
+  const CacheTransfer transfer = ASSAY_TRY(
+      cache_transfer(sent_bytes_per_token(model, decode.worker, measured.prompt_tokens),
+                     {measured.prefill.widths.gpus(), &facts},
+                     {measured.decode.widths.gpus(), &facts}, path_of_row(measured, facts)));
+  const ServedPools pools{.prefill = {prefill.worker, measured.prefill.workers},
+                          .prefill_batch = std::max<std::int64_t>(1, measured.prefill.batch),
+                          .decode = {decode.worker, measured.decode.workers},
+                          .transfer = transfer};
+  const ClosedLoop load{
+      .concurrency = measured.concurrency,
+      .prompt_tokens = measured.prompt_tokens,
+      .output_tokens = measured.output_tokens,
+      .least_length = clients.least_length > 0 ? clients.least_length : measured.least_length,
+      .requests_each = clients.requests_each};
+  const CalibratedCost prompts(prefill.prices, prediction.calibration);
+  const CalibratedCost tokens(decode.prices, prediction.calibration);
+  if (clients.scheduler == Scheduler::kClosedForm) {
+    ASSAY_TRY(fill_closed_form(model, pools, prompts, tokens, load, prediction));
+  } else {
+    const DisaggregatedMetrics metrics =
+        ASSAY_TRY(serve_disaggregated(model, pools, prompts, tokens, load));
+    prediction.ttft_ms = metrics.serving.ttft_ms.mean;
+    prediction.tpot_ms = metrics.serving.tpot_ms.mean;
+  }
+  prediction.ttft_ms *= prediction.calibration.ttft_factor;
+  return {};
+}
+
+}  // namespace assay::plan
