@@ -180,7 +180,8 @@ std::map<std::string, Slice> slices_of(const std::vector<MeasuredDeployment>& me
   for (const MeasuredDeployment& row : measured)
     slices[slice_of(row)].rows.push_back(&row);
   for (auto& [name, slice] : slices) {
-    if (calibrated_by > 0) choose_calibrating(slice, calibrated_by);
+    const bool is_disaggregated = slice.rows.front()->is_disaggregated;
+    if (calibrated_by > 0 && !is_disaggregated) choose_calibrating(slice, calibrated_by);
   }
   return slices;
 }
@@ -203,6 +204,7 @@ core::Result<FittedCalibration> fit_rows(const std::vector<const MeasuredDeploym
 
 // "" if the row can tell a calibration.
 std::string why_not_calibrating(const MeasuredDeployment& row, Predictor& predictor) {
+  if (row.is_disaggregated) return "calibrations are of aggregated deployments";
   if (!(row.ttft_ms > 0 && row.tpot_ms > 0)) return "the row does not tell TTFT and TPOT";
   return predictor.predict(row, {}).refused;
 }
@@ -215,6 +217,7 @@ Calibration calibration_of(const Slice& slice, Predictor& predictor) {
 
 const CalibrationEntry* known_calibration(const MeasuredDeployment& row,
                                           const AssumedClients& clients) {
+  if (row.is_disaggregated) return nullptr;
   return find_calibration(clients.calibrations, {row.engine, row.version, row.model, row.system});
 }
 
