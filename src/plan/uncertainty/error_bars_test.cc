@@ -78,7 +78,6 @@ TEST(ErrorBars, OfACalibrationFollowItsPoints) {
   };
   EXPECT_LT(bar(5, 0.01).half_width(), bar(5, 0.1).half_width());
   EXPECT_LT(bar(5, 0.1).half_width(), bar(2, 0.1).half_width());
-  EXPECT_LT(bar(5, 0.01).half_width(), latency_bars(parts).tpot.half_width());
 }
 
 TEST(ErrorBars, OfRatesGoWithOneOverTheLatency) {
