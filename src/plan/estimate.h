@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "plan/calibrate/calibration.h"
 #include "plan/closed_form.h"
 #include "plan/price/step_prices.h"
+#include "plan/uncertainty/error_bars.h"
 
 namespace assay::plan {
 
@@ -16,6 +18,8 @@ struct EstimateRequest {
   std::string title;  // "qwen3-32b on h200_sxm, trtllm, tp 4"
   SteadyLoad load;
   Calibration calibration = {};  // of latencies; operators are shown as tables have them
+  std::optional<CalibrationErrors> calibration_errors = std::nullopt;
+  std::int64_t gpus_of_group = 1;
 };
 
 // The operators of a step that decodes, and of one that computes a prompt, under the load. Times

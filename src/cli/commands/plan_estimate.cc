@@ -123,8 +123,11 @@ class PlanEstimate final : public Command {
       const std::string title =
           fmt::format("{}, {} requests of {} + {} tokens a group", subject(model, worker),
                       load_.concurrency, load_.prompt_tokens, load_.output_tokens);
-      book = plan::estimate_book(
-          prices, {.title = title, .load = load_, .calibration = calibrated.calibration()});
+      book = plan::estimate_book(prices, {.title = title,
+                                          .load = load_,
+                                          .calibration = calibrated.calibration(),
+                                          .calibration_errors = calibrated.errors(),
+                                          .gpus_of_group = tp_});
     }
     plan::add_calibration(calibrated, book);
     print_summary(book, presentation_.summary(), kAllRows);

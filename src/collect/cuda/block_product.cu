@@ -232,9 +232,32 @@ __device__ void write_sums(float* to, const float (&sums)[kTokens / 2]) {
   }
 }
 
+// Adds four sums of all blocks of the cluster. Several loads are under way at a time, because those
+// of other blocks take long.
+__device__ float4 cluster_sum(float* mine, int blocks) {
+  const auto cluster = cooperative_groups::this_cluster();
+  constexpr int kLoads = 4;
+  float4 sum{0, 0, 0, 0};
+  for (int first = 0; first < blocks; first += kLoads) {
+    float4 loaded[kLoads] = {};
+#pragma unroll
+    for (int i = 0; i < kLoads; ++i) {
+      if (first + i < blocks)
+        loaded[i] = *reinterpret_cast<const float4*>(cluster.map_shared_rank(mine, first + i));
+    }
+#pragma unroll
+    for (const float4& one : loaded) {
+      sum.x += one.x;
+      sum.y += one.y;
+      sum.z += one.z;
+      sum.w += one.w;
+    }
+  }
+  return sum;
+}
+
 // Writes a part of the outputs of the cluster, whose blocks' sums it adds.
 __device__ void write_output(const Operands& operands, const Part& part, float* sums) {
-  const auto cluster = cooperative_groups::this_cluster();
   constexpr int kFours = kRows / 4;
   const int fours = operands.tokens * kFours;
   const int end = fours * (part.split + 1) / part.splits;
@@ -242,16 +265,7 @@ __device__ void write_output(const Operands& operands, const Part& part, float* 
        at += kThreads) {
     const int token = at / kFours;
     const int row = at % kFours * 4;
-    float4 sum{0, 0, 0, 0};
-#pragma unroll 8
-    for (int other = 0; other < part.splits; ++other) {
-      const float4 its = *reinterpret_cast<const float4*>(cluster.map_shared_rank(sums, other) +
-                                                          token * kSumsPitch + row);
-      sum.x += its.x;
-      sum.y += its.y;
-      sum.z += its.z;
-      sum.w += its.w;
-    }
+    const float4 sum = cluster_sum(sums + token * kSumsPitch + row, part.splits);
     const __nv_bfloat162 pairs[2] = {__floats2bfloat162_rn(sum.x, sum.y),
                                      __floats2bfloat162_rn(sum.z, sum.w)};
     *reinterpret_cast<uint2*>(operands.output + std::int64_t{token} * operands.n +

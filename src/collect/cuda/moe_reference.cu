@@ -247,7 +247,7 @@ __global__ void added_row_samples(ActivationCheck check, std::int64_t count, Sam
   if (threadIdx.x % kLanes != 0) return;
   samples[i] = {.value = load_number(arguments.type, arguments.output, at),
                 .expected = expected,
-                .bound = (rows + 1) * 0x1p-9 * (sizes + slack) + slack,
+                .bound = rows * 0x1p-8 * (1 + rows * 0x1p-8) * (sizes + slack) + slack,
                 .at = at};
 }
 

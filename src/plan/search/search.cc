@@ -42,6 +42,7 @@ struct PricedWorker {
   ServedWorker served;
   MemoryUse memory;
   StepPrices prices;
+  std::int64_t max_tokens;  // of a step
 };
 
 class Search {
@@ -61,6 +62,8 @@ class Search {
     if (result_.candidates.empty()) return nothing_left();
     result_.priced = result_.candidates.size();
     if (request_.scheduler == Scheduler::kSimulation) decide();
+    for (Candidate& candidate : result_.candidates)
+      add_bars(candidate);
     return std::move(result_);
   }
 
@@ -76,9 +79,9 @@ class Search {
     const std::int64_t most = std::min(kMostBatch, limits.kv_tokens / tokens);
     StepPrices prices = ASSAY_TRY(StepPrices::bind(model_, served.deployment, tables_));
     MemoryUse memory = memory_of_worker(model_, served, one);
-    workers_.push_back({worker, served, memory, std::move(prices)});
+    workers_.push_back({worker, served, memory, std::move(prices), limits.max_tokens});
     for (const std::int64_t batch : batches(most))
-      result_.candidates.push_back(closed_form(workers_.size() - 1, batch, limits.max_tokens));
+      result_.candidates.push_back(closed_form(workers_.size() - 1, batch));
     return {};
   }
 
@@ -91,21 +94,34 @@ class Search {
             .prefix_tokens = request_.cached_prefix};
   }
 
-  [[nodiscard]] Candidate closed_form(std::size_t place,
-                                      std::int64_t batch,
-                                      std::int64_t budget) const {
-    const PricedWorker& priced = workers_[place];
+  // What a group of the worker has in the mean.
+  [[nodiscard]] SteadyLoad steady_load(const PricedWorker& priced, std::int64_t batch) const {
     const double mean = 0.5 * (1 + request_.least_length);
     const auto mean_of = [&](std::int64_t tokens) {
       return std::max<std::int64_t>(1, std::llround(mean * static_cast<double>(tokens)));
     };
-    const CalibratedCost cost(priced.prices, request_.calibration);
+    return {.concurrency = batch,
+            .prompt_tokens = mean_of(request_.prompt_tokens),
+            .output_tokens = mean_of(request_.output_tokens),
+            .cached_prefix = request_.cached_prefix,
+            .token_budget = priced.max_tokens};
+  }
+
+  void add_bars(Candidate& candidate) const {
+    const PricedWorker& priced = workers_[candidate.place];
+    const SteadyLoad load = steady_load(priced, candidate.concurrency / priced.worker.dp);
+    const LoadParts parts = parts_of_load(priced.prices, load);
+    candidate.parts = parts.mean;
+    candidate.bars = latency_bars(parts, request_.calibration_errors);
+    candidate.rate_bar =
+        rate_bar(candidate.bars, candidate.ttft_ms, candidate.tpot_ms, load.output_tokens);
+  }
+
+  [[nodiscard]] Candidate closed_form(std::size_t place, std::int64_t batch) const {
+    const PricedWorker& priced = workers_[place];
+    const SteadyLoad load = steady_load(priced, batch);
     const SteadyLatencies found =
-        steady_latencies(cost, {.concurrency = batch,
-                                .prompt_tokens = mean_of(request_.prompt_tokens),
-                                .output_tokens = mean_of(request_.output_tokens),
-                                .cached_prefix = request_.cached_prefix,
-                                .token_budget = budget});
+        steady_latencies(CalibratedCost(priced.prices, request_.calibration), load);
     Candidate made{.worker = priced.worker,
                    .place = place,
                    .copies = request_.gpus / priced.worker.gpus(),
@@ -119,7 +135,7 @@ class Search {
                           priced.memory.bytes_per_request);
     made.memory_bytes = priced.memory.weight_bytes + priced.memory.activation_bytes +
                         priced.memory.communication_bytes + priced.memory.runtime_bytes + cache;
-    add_rates(made, made.requests_per_s * static_cast<double>(mean_of(request_.output_tokens)));
+    add_rates(made, made.requests_per_s * static_cast<double>(load.output_tokens));
     return made;
   }
 

@@ -15,6 +15,7 @@
 #include "plan/memory.h"
 #include "plan/price/tables.h"
 #include "plan/search/deployments.h"
+#include "plan/uncertainty/error_bars.h"
 
 namespace assay::plan {
 
@@ -38,6 +39,7 @@ struct SearchRequest {
   double least_length = 0.8;
   Scheduler scheduler = Scheduler::kSimulation;
   Calibration calibration = {};
+  std::optional<CalibrationErrors> calibration_errors = std::nullopt;
   double ttft_limit_ms = 5000;
   double tpot_limit_ms = 60;
   // A GPU's memory, and what collectives of so many GPUs take of it.
@@ -69,6 +71,9 @@ struct Candidate {
   double cluster_tokens_per_s_per_gpu = 0;  // of all GPUs, used or not
   double memory_bytes = 0;                  // of a GPU, with the cache that the load needs
   bool is_simulated = false;
+  StepParts parts = {};   // of its mean step
+  LatencyBars bars = {};  // unknown until the search has decided
+  ErrorBar rate_bar = {};
 
   [[nodiscard]] bool is_split() const { return split.prefill_instances > 0; }
 

@@ -112,11 +112,8 @@ class KeptRunsTest : public ::testing::Test {
     return core::read_file(folder_ / "compared/final_analysis_report.json").value();
   }
 
-  void overwrite_traces(const std::string& text) {
-    for (const char* side : {"slow", "fast"})
-      for (const char* rank : {"rank0", "rank1"})
-        EXPECT_TRUE(
-            core::write_file(folder_ / side / "torch_profiler" / rank / "trace.json", text).ok());
+  [[nodiscard]] fs::path trace(const char* side, const char* rank) const {
+    return folder_ / side / "torch_profiler" / rank / "trace.json";
   }
 
   fs::path folder_;
@@ -129,21 +126,22 @@ TEST_F(KeptRunsTest, WhatAnAnalysisReadIsComparedWithoutReadingItAgain) {
   request_.kept = keep_for(request_);
   ASSERT_TRUE(analyze("slow").ok());
   ASSERT_TRUE(analyze("fast").ok());
-  overwrite_traces(R"({"traceEvents": []})");
+  for (const char* side : {"slow", "fast"})
+    for (const char* rank : {"rank0", "rank1"})
+      ASSERT_TRUE(core::write_file(trace(side, rank), R"({"traceEvents": []})").ok());
   EXPECT_EQ(report(), expected);
   EXPECT_NE(expected.find("Attribution"), std::string::npos);
 }
 
 TEST_F(KeptRunsTest, ADamagedTraceIsAnErrorThatNamesIt) {
-  const std::string whole =
-      core::read_file(folder_ / "slow/torch_profiler/rank0/trace.json").value();
-  overwrite_traces(whole.substr(0, whole.size() / 2));
+  const fs::path damaged = trace("slow", "rank0");
+  const std::string whole = core::read_file(damaged).value();
+  ASSERT_TRUE(core::write_file(damaged, whole.substr(0, whole.size() / 2)).ok());
   EXPECT_TRUE(analyze("slow").ok());
   request_.kept = keep_for(request_);
   const auto result = analyze("slow");
   ASSERT_FALSE(result.ok());
-  EXPECT_NE(result.error().message.find("slow/torch_profiler/rank0/trace.json': cut off after"),
-            std::string::npos)
+  EXPECT_NE(result.error().message.find(damaged.string() + "': cut off after"), std::string::npos)
       << result.error().message;
 }
 
