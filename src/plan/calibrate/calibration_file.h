@@ -25,7 +25,7 @@ std::string calibrations_json(const std::vector<CalibrationEntry>& entries);
 
 // Error: the text is of no such file, or of one that a later assay wrote, or damaged; it names the
 // field.
-core::Result<std::vector<CalibrationEntry>> parse_calibrations(std::string_view json,
+core::Result<std::vector<CalibrationEntry>> parse_calibrations(std::string_view text,
                                                                const std::string& name);
 
 // What is asked for; a version that is "" matches any.
