@@ -52,6 +52,9 @@ void ProductSites::finish(const LeastMs& least_ms) {
     }
     sites_.back().end = i + 1;
   }
+  // Of equally near sites the public planner takes those that its file begins with, which is
+  // written from the largest weights to the smallest.
+  std::reverse(sites_.begin(), sites_.end());
 }
 
 double ProductSites::held(const Site& site, double m, const LeastMs& least_ms) const {
