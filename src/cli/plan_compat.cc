@@ -23,12 +23,24 @@ core::Result<PlanInputs::PublicRows> rows_of(PlanInputs& inputs, const ServedMod
   return inputs.public_rows(served.system, served.engine, served.version);
 }
 
+std::string load_text(const plan::SearchRequest& request, const PublicSearch& search) {
+  if (!search.load) return fmt::format("{} GPUs", request.gpus);
+  if (search.load->requests_per_s > 0)
+    return fmt::format("{:g} requests/s", search.load->requests_per_s);
+  return fmt::format("{} requests in flight", search.load->concurrency);
+}
+
 }  // namespace
 
-Option* add_planner_compat(App& app, PlannerCompat& compat) {
-  return add_choice(app, "--compat", compat, kPlannerCompats,
-                    "reproduce the figures of this public tool, its known defects included")
-      ->default_str("");
+void add_planner_compat(App& app,
+                        PlannerCompat& compat,
+                        std::initializer_list<const char*> without) {
+  Option* option =
+      add_choice(app, "--compat", compat, kPlannerCompats,
+                 "reproduce the figures of this public tool, its known defects included");
+  option->default_str("");
+  for (const char* name : without)
+    option->excludes(app.find(name));
 }
 
 core::Result<Outcome> estimate_as_public(const ServedModel& served,
@@ -56,24 +68,25 @@ core::Result<Outcome> estimate_as_public(const ServedModel& served,
 
 core::Result<Outcome> search_as_public(const ServedModel& served,
                                        const plan::SearchRequest& request,
-                                       std::optional<double> requests_per_s,
-                                       std::size_t most,
+                                       const PublicSearch& search,
                                        const Presentation& presentation) {
   PlanInputs inputs(served.systems);
   const serving::Model& model = *ASSAY_TRY(inputs.model(served.model));
   auto rows = ASSAY_TRY(rows_of(inputs, served));
-  const compat::SearchAsked asked{
+  compat::SearchAsked asked{
       .setting = {.engine = served.engine,
                   .version = rows.version,
                   .lengths = {.prompt = request.prompt_tokens, .output = request.output_tokens}},
       .gpus = request.gpus,
-      .requests_per_s = requests_per_s,
+      .modes = search.mode,
       .ttft_limit_ms = request.ttft_limit_ms,
       .tpot_limit_ms = request.tpot_limit_ms,
-      .most = most};
+      .most = search.most};
+  if (search.load)
+    asked.load = {.requests_per_s = search.load->requests_per_s,
+                  .concurrency = search.load->concurrency};
   const auto found = ASSAY_TRY(compat::search(model, asked, rows.measured));
-  const std::string load = requests_per_s ? fmt::format("{:g} requests/s", *requests_per_s)
-                                          : fmt::format("{} GPUs", request.gpus);
+  const std::string load = load_text(request, search);
   const compat::Named named{
       .model = &model,
       .title = fmt::format("{} on {}, {} {}, {}, {} + {} tokens, as aiconfigurator answers",

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
-#include <string>
 
 #include "cli/command.h"
 #include "cli/options.h"
@@ -11,13 +11,17 @@
 #include "cli/summary_output.h"
 #include "plan/closed_form.h"
 #include "plan/search/search.h"
+#include "plan/search/serving_modes.h"
+#include "plan/search/size.h"
 
 namespace assay::cli {
 
 enum class PlannerCompat : std::uint8_t { kNone, kAiconfigurator };
 
-// Declares --compat.
-Option* add_planner_compat(App& app, PlannerCompat& compat);
+// Declares --compat, which has no use for the options named `without`.
+void add_planner_compat(App& app,
+                        PlannerCompat& compat,
+                        std::initializer_list<const char*> without);
 
 // Prints the answer. Error: there is no folder of public tables, or no row answers.
 core::Result<Outcome> estimate_as_public(const ServedModel& served,
@@ -25,11 +29,16 @@ core::Result<Outcome> estimate_as_public(const ServedModel& served,
                                          const plan::SteadyLoad& load,
                                          const Presentation& presentation);
 
-// `requests_per_s`: the fewest GPUs for so many, instead of the most tokens on the request's GPUs.
+struct PublicSearch {
+  plan::ServingMode mode = plan::ServingMode::kBoth;
+  // The fewest GPUs for this load, instead of the most tokens on the request's GPUs.
+  std::optional<plan::TargetLoad> load = std::nullopt;
+  std::size_t most = 5;
+};
+
 core::Result<Outcome> search_as_public(const ServedModel& served,
                                        const plan::SearchRequest& request,
-                                       std::optional<double> requests_per_s,
-                                       std::size_t most,
+                                       const PublicSearch& search,
                                        const Presentation& presentation);
 
 }  // namespace assay::cli

@@ -429,7 +429,8 @@ core::Result<Operators> operators_of(const serving::Model& model,
   };
   return Operators{.context = ASSAY_TRY(list_of(serving::Phase::kContext)),
                    .generation = ASSAY_TRY(list_of(serving::Phase::kGeneration)),
-                   .cache_bytes_per_token = cache_bytes_of(model, worker, precision)};
+                   .cache_bytes_per_token = cache_bytes_of(model, worker, precision),
+                   .attention = precision.attention};
 }
 
 }  // namespace assay::plan::compat

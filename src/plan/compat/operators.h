@@ -38,7 +38,8 @@ struct Operator {
 struct Operators {
   std::vector<Operator> context;
   std::vector<Operator> generation;
-  double cache_bytes_per_token = 0;  // of one GPU
+  double cache_bytes_per_token = 0;                  // of one GPU
+  Quantization attention = Quantization::kBfloat16;  // in which attention to prompts is priced
 
   // Of one GPU.
   [[nodiscard]] double weight_bytes() const;

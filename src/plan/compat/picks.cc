@@ -39,6 +39,13 @@ std::vector<Pick> best_of_groups(const std::vector<Pick>& all,
   return picks;
 }
 
+std::int64_t copies_for(const Load& load, const Offer& offer) {
+  const double copies = load.requests_per_s > 0 ? load.requests_per_s / offer.requests_per_s
+                                                : static_cast<double>(load.concurrency) /
+                                                      static_cast<double>(offer.concurrency);
+  return std::max<std::int64_t>(1, static_cast<std::int64_t>(std::ceil(copies)));
+}
+
 bool is_nearer(const Pick& a, const Pick& b) {
   return a.offer.tpot_ms < b.offer.tpot_ms;
 }
@@ -70,16 +77,15 @@ std::vector<Pick> pick_for_gpus(const std::vector<Offer>& offers,
   return picks;
 }
 
-std::vector<Pick> pick_for_rate(const std::vector<Offer>& offers,
-                                double requests_per_s,
+std::vector<Pick> pick_for_load(const std::vector<Offer>& offers,
+                                const Load& load,
                                 double tpot_limit_ms,
                                 std::size_t most) {
   const std::vector<Offer> kept = within(offers, tpot_limit_ms);
   std::vector<Pick> all;
   for (const Offer& one : kept.empty() ? offers : kept) {
     Pick pick = on_cluster(one, 0);
-    const double copies = std::ceil(requests_per_s / one.requests_per_s);
-    pick.copies = std::max<std::int64_t>(1, static_cast<std::int64_t>(copies));
+    pick.copies = copies_for(load, one);
     all.push_back(pick);
   }
   std::vector<Pick> picks = best_of_groups(all, [&](const Pick& a, const Pick& b) {

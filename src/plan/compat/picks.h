@@ -35,9 +35,15 @@ std::vector<Pick> pick_for_gpus(const std::vector<Offer>& offers,
                                 double tpot_limit_ms,
                                 std::size_t most);
 
-// The fewest GPUs for so many requests, likewise.
-std::vector<Pick> pick_for_rate(const std::vector<Offer>& offers,
-                                double requests_per_s,
+// What all copies together must carry; 0 of one of them.
+struct Load {
+  double requests_per_s = 0;
+  std::int64_t concurrency = 0;
+};
+
+// The fewest GPUs for a load, likewise.
+std::vector<Pick> pick_for_load(const std::vector<Offer>& offers,
+                                const Load& load,
                                 double tpot_limit_ms,
                                 std::size_t most);
 

@@ -180,7 +180,9 @@ void add_precision(RowMaker& row, const std::string& before, const Named& named)
       assumed_precision(named.setting.engine, named.model->precision);
   row.add((before + "gemm").c_str(), text_of_type(precision.linear));
   row.add((before + "kvcache").c_str(), text_of_type(precision.cache));
-  row.add((before + "fmha").c_str(), text_of_type(precision.attention));
+  // Where prompts are not computed, the type of attention to them is the checkpoint's.
+  const Quantization attention = before == "(d)" ? precision.cache : named.attention;
+  row.add((before + "fmha").c_str(), text_of_type(attention));
   row.add((before + "moe").c_str(), text_of_type(precision.experts));
   row.add((before + "comm").c_str(), std::string("half"));
 }
@@ -342,6 +344,8 @@ model::Book search_book(const Named& named,
                         const SearchAsked& asked,
                         const SearchFound& found,
                         Columns columns) {
+  Named priced = named;
+  priced.attention = found.attention;
   model::Book book{.title = named.title};
   const std::string limits =
       fmt::format("TTFT <= {:g} ms and TPOT <= {:g} ms", asked.ttft_limit_ms, asked.tpot_limit_ms);
@@ -352,8 +356,8 @@ model::Book search_book(const Named& named,
     const std::string title = keeps
                                   ? fmt::format("{}, the best of {} with {}", what, count, limits)
                                   : fmt::format("{}, the nearest of {} to {}", what, count, limits);
-    book.tables.push_back(picks_table(named, best, title, part.points, part.picks, columns));
-    book.tables.push_back(picks_table(named, all,
+    book.tables.push_back(picks_table(priced, best, title, part.points, part.picks, columns));
+    book.tables.push_back(picks_table(priced, all,
                                       fmt::format("{}, the frontier of throughput and speed", what),
                                       part.points, part.frontier, columns));
   };

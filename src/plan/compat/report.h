@@ -18,6 +18,7 @@ struct Named {
   std::string title;
   std::string system;
   Setting setting = {};
+  Quantization attention = Quantization::kBfloat16;  // in which attention to prompts is priced
 };
 
 struct EstimateAsked {

@@ -12,7 +12,8 @@ namespace assay::plan::compat {
 namespace {
 
 constexpr std::size_t kMostOfWorker = 10;  // points of a worker for each limit on TPOT
-constexpr std::int64_t kMostOfUnit = 128;  // GPUs of a unit, where their number is asked for
+// A load is searched for on the GPUs of a node, and on more only where the model has no room.
+constexpr std::int64_t kMostSearched = 64;
 
 bool is_possible(Engine engine, const Worker& worker) {
   if (worker.moe_tp * worker.moe_ep != worker.gpus()) return false;
@@ -97,14 +98,57 @@ void sort_offers(std::vector<Offer>& offers) {
 template <class Point>
 void pick(Found<Point>& found, const SearchAsked& asked) {
   sort_offers(found.offers);
-  if (asked.requests_per_s) {
-    found.picks =
-        pick_for_rate(found.offers, *asked.requests_per_s, asked.tpot_limit_ms, asked.most);
+  if (asked.load) {
+    found.picks = pick_for_load(found.offers, *asked.load, asked.tpot_limit_ms, asked.most);
     found.frontier = frontier_of(found.offers, 0);
   } else {
     found.picks = pick_for_gpus(found.offers, asked.gpus, asked.tpot_limit_ms, asked.most);
     found.frontier = frontier_of(found.offers, asked.gpus);
   }
+}
+
+// What a search prices before it picks.
+struct Priced {
+  std::size_t workers = 0;
+  std::vector<AggregatedPoint> aggregated;
+  std::vector<PhaseWorker> prompts;
+  std::vector<PhaseWorker> decodes;
+  std::vector<LeftOut> left_out;
+  Quantization attention = Quantization::kBfloat16;
+
+  [[nodiscard]] bool has_room() const {
+    return !aggregated.empty() && !prompts.empty() && !decodes.empty();
+  }
+};
+
+template <class Item>
+void append(std::vector<Item>& all, const std::vector<Item>& more) {
+  all.insert(all.end(), more.begin(), more.end());
+}
+
+Priced priced_on(const serving::Model& model,
+                 const SearchAsked& asked,
+                 Measured& measured,
+                 std::int64_t gpus) {
+  const Setting& setting = asked.setting;
+  const SystemFacts& facts = measured.facts();
+  Priced priced;
+  for (const Worker& worker : tried_workers(model, setting.engine, gpus)) {
+    const auto bound = operators_of(model, worker, setting.engine, measured);
+    if (!bound.ok()) {
+      priced.left_out.push_back({worker, bound.error().message});
+      continue;
+    }
+    const Operators& operators = bound.value();
+    ++priced.workers;
+    priced.attention = operators.attention;
+    const auto points = aggregated_points(model, worker, operators, facts, setting);
+    if (points.empty()) priced.left_out.push_back({worker, "the model or a request has no room"});
+    append(priced.aggregated, kept_points(points, asked.ttft_limit_ms));
+    append(priced.prompts, prompt_workers(model, worker, operators, facts, setting));
+    append(priced.decodes, decode_workers(model, worker, operators, facts, setting));
+  }
+  return priced;
 }
 
 }  // namespace
@@ -136,43 +180,36 @@ core::Result<SearchFound> search(const serving::Model& model,
                                  const SearchAsked& asked,
                                  Measured& measured) {
   ASSAY_TRY(kind_of(model));
-  const Setting& setting = asked.setting;
-  const SystemFacts& facts = measured.facts();
-  const std::int64_t most_gpus = asked.requests_per_s ? kMostOfUnit : asked.gpus;
-  SearchFound found;
-  std::vector<PhaseWorker> prompts;
-  std::vector<PhaseWorker> decodes;
-  std::size_t priced = 0;
-  for (const Worker& worker : tried_workers(model, setting.engine, most_gpus)) {
-    const auto operators = operators_of(model, worker, setting.engine, measured);
-    if (!operators.ok()) {
-      found.left_out.push_back({worker, operators.error().message});
-      continue;
-    }
-    ++priced;
-    const auto points = aggregated_points(model, worker, operators.value(), facts, setting);
-    if (points.empty()) found.left_out.push_back({worker, "the model or one request has no room"});
-    for (const AggregatedPoint& point : kept_points(points, asked.ttft_limit_ms)) {
-      found.aggregated.offers.push_back(offer_of(point, found.aggregated.points.size()));
-      found.aggregated.points.push_back(point);
-    }
-    const auto more_prompts = prompt_workers(model, worker, operators.value(), facts, setting);
-    const auto more_decodes = decode_workers(model, worker, operators.value(), facts, setting);
-    prompts.insert(prompts.end(), more_prompts.begin(), more_prompts.end());
-    decodes.insert(decodes.end(), more_decodes.begin(), more_decodes.end());
+  std::int64_t gpus = asked.load ? measured.facts().gpus_per_node : asked.gpus;
+  Priced priced = priced_on(model, asked, measured, gpus);
+  while (asked.load && !priced.has_room() && gpus < kMostSearched) {
+    gpus *= 2;
+    priced = priced_on(model, asked, measured, gpus);
   }
-  if (priced == 0) {
-    return core::Error{found.left_out.empty() ? "no worker suits the model"
-                                              : fmt::format("no worker has a price: {}: {}",
-                                                            found.left_out.front().worker.text(),
-                                                            found.left_out.front().reason)};
+  if (priced.workers == 0) {
+    return core::Error{priced.left_out.empty() ? "no worker suits the model"
+                                               : fmt::format("no worker has a price: {}: {}",
+                                                             priced.left_out.front().worker.text(),
+                                                             priced.left_out.front().reason)};
   }
-  found.disaggregated.points =
-      disaggregated_points(prompts, decodes, setting, asked.ttft_limit_ms, most_gpus);
-  drop_repeated(found.disaggregated.points);
-  for (std::size_t i = 0; i < found.disaggregated.points.size(); ++i) {
-    found.disaggregated.offers.push_back(
-        offer_of(found.disaggregated.points[i], i, setting.lengths));
+  SearchFound found{.left_out = std::move(priced.left_out), .attention = priced.attention};
+  if (asked.modes != ServingMode::kDisaggregated) {
+    found.aggregated.points = std::move(priced.aggregated);
+    for (std::size_t i = 0; i < found.aggregated.points.size(); ++i)
+      found.aggregated.offers.push_back(offer_of(found.aggregated.points[i], i));
+  }
+  if (asked.modes != ServingMode::kAggregated) {
+    found.disaggregated.points = disaggregated_points(priced.prompts, priced.decodes, asked.setting,
+                                                      asked.ttft_limit_ms, gpus);
+    drop_repeated(found.disaggregated.points);
+    for (std::size_t i = 0; i < found.disaggregated.points.size(); ++i) {
+      found.disaggregated.offers.push_back(
+          offer_of(found.disaggregated.points[i], i, asked.setting.lengths));
+    }
+  }
+  if (found.aggregated.offers.empty() && found.disaggregated.offers.empty()) {
+    return core::Error{fmt::format("no deployment has a TTFT within {:g} ms in this closed form",
+                                   asked.ttft_limit_ms)};
   }
   pick(found.aggregated, asked);
   pick(found.disaggregated, asked);

@@ -12,14 +12,16 @@
 #include "plan/compat/measured.h"
 #include "plan/compat/picks.h"
 #include "plan/search/deployments.h"
+#include "plan/search/search.h"
 
 namespace assay::plan::compat {
 
 struct SearchAsked {
   Setting setting;
   std::int64_t gpus = 8;
-  // The fewest GPUs for so many requests per second, instead of the most tokens on `gpus`.
-  std::optional<double> requests_per_s = std::nullopt;
+  ServingMode modes = ServingMode::kBoth;
+  // The fewest GPUs for this load, instead of the most tokens on `gpus`.
+  std::optional<Load> load = std::nullopt;
   double ttft_limit_ms = 2000;
   double tpot_limit_ms = 30;
   std::size_t most = 5;  // picks of each kind
@@ -39,9 +41,11 @@ struct Found {
 };
 
 struct SearchFound {
-  Found<AggregatedPoint> aggregated;
-  Found<DisaggregatedPoint> disaggregated;
-  std::vector<LeftOut> left_out;
+  Found<AggregatedPoint> aggregated = {};
+  Found<DisaggregatedPoint> disaggregated = {};
+  std::vector<LeftOut> left_out = {};
+  // In which attention to prompts is priced.
+  Quantization attention = Quantization::kBfloat16;
 };
 
 // Workers of up to 8 GPUs, or 16 with experts, in the order in which they are tried.
