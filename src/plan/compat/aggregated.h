@@ -14,8 +14,8 @@ namespace assay::plan::compat {
 // What stays the same for all workers of a search.
 struct Setting {
   Engine engine = Engine::kTrtllm;
-  std::string version;  // of the engine
-  Lengths lengths;
+  std::string version = {};  // of the engine
+  Lengths lengths = {};
 };
 
 // One worker under one load.

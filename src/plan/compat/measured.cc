@@ -111,7 +111,8 @@ void visit_rows(const store::WorkRows& rows,
   }
 }
 
-Measured::Measured(const SystemFacts& facts, Load load) : facts_(facts), load_(std::move(load)) {}
+Measured::Measured(const SystemFacts& facts, Load load)
+    : facts_(std::make_shared<const SystemFacts>(facts)), load_(std::move(load)) {}
 
 core::Result<std::span<const store::WorkRows>> Measured::rows(const std::string& table) {
   auto known = rows_.find(table);
@@ -150,7 +151,7 @@ core::Result<std::shared_ptr<const ProductSites>> Measured::products(Quantizatio
     });
   }
   made->finish([&](const Place& place) {
-    return product_least_ms(facts_, weights, place[0], place[1], place[2]);
+    return product_least_ms(*facts_, weights, place[0], place[1], place[2]);
   });
   if (made->empty()) made = nullptr;
   return products_.emplace(name, std::move(made)).first->second;
@@ -189,7 +190,7 @@ core::Result<Measured::GridOrNull> Measured::decode_attention(const HeadGroup& g
     return Place{values[0], values[2], values[3] + values[4]};
   };
   const auto least = [this, group](const Place& at) {
-    return decode_attention_least_ms(facts_, group, at[0], at[1], at[2]);
+    return decode_attention_least_ms(*facts_, group, at[0], at[1], at[2]);
   };
   return grid({.table = "generation_attention_perf",
                .key = {{"kv_cache_dtype", text_of(group.cache)},

@@ -42,7 +42,10 @@ class Measured {
 
   Measured(const SystemFacts& facts, Load load);
 
-  [[nodiscard]] const SystemFacts& facts() const { return facts_; }
+  [[nodiscard]] const SystemFacts& facts() const { return *facts_; }
+
+  // For times that outlive this.
+  [[nodiscard]] std::shared_ptr<const SystemFacts> shared_facts() const { return facts_; }
 
   // Null: no product with such weights was measured.
   core::Result<std::shared_ptr<const ProductSites>> products(Quantization weights);
@@ -85,7 +88,7 @@ class Measured {
   core::Result<std::span<const store::WorkRows>> rows(const std::string& table);
   core::Result<GridOrNull> grid(const Wanted& wanted);
 
-  SystemFacts facts_;
+  std::shared_ptr<const SystemFacts> facts_;
   Load load_;
   std::map<std::string, std::vector<store::WorkRows>> rows_;
   std::map<std::string, std::shared_ptr<const ProductSites>> products_;

@@ -48,8 +48,8 @@ double beyond_node(const SystemFacts& facts, std::int64_t gpus, std::int64_t mea
 }  // namespace
 
 Time memory_time(const Measured& measured, double bytes_per_token) {
-  return [&facts = measured.facts(), bytes_per_token](const Asked& asked) {
-    return memory_ms(facts, bytes_per_token * asked.tokens);
+  return [facts = measured.shared_facts(), bytes_per_token](const Asked& asked) {
+    return memory_ms(*facts, bytes_per_token * asked.tokens);
   };
 }
 
@@ -59,9 +59,9 @@ core::Result<Time> product_time(Measured& measured, const Product& product) {
     return no_rows(fmt::format("products with weights in {}", name_of(product.weights)));
   const auto n = static_cast<double>(product.n);
   const auto k = static_cast<double>(product.k);
-  const SystemFacts& facts = measured.facts();
-  const auto least = [&facts, weights = product.weights](const Place& place) {
-    return product_least_ms(facts, weights, place[0], place[1], place[2]);
+  const auto facts = measured.shared_facts();
+  const auto least = [facts, weights = product.weights](const Place& place) {
+    return product_least_ms(*facts, weights, place[0], place[1], place[2]);
   };
   if (product.weights != Quantization::kFp8)
     return Time([=](const Asked& asked) { return sites->at({asked.tokens, n, k}, least); });
@@ -70,10 +70,10 @@ core::Result<Time> product_time(Measured& measured, const Product& product) {
   const auto applying = ASSAY_TRY(measured.scaling("scale_matrix_perf"));
   if (computing == nullptr || applying == nullptr) return no_rows("scaling the input of a product");
   const bool has_scaled_input = product.has_scaled_input;
-  return Time([=, &facts](const Asked& asked) {
+  return Time([=](const Asked& asked) {
     const Place place = {asked.tokens, n, k};
-    double ms = sites->at(place, least) - scaling_ms(*computing, facts, asked.tokens, k, 2, false);
-    if (has_scaled_input) ms -= scaling_ms(*applying, facts, asked.tokens, k, 3, true);
+    double ms = sites->at(place, least) - scaling_ms(*computing, *facts, asked.tokens, k, 2, false);
+    if (has_scaled_input) ms -= scaling_ms(*applying, *facts, asked.tokens, k, 3, true);
     return std::max(ms, least(place));
   });
 }
@@ -88,20 +88,20 @@ core::Result<Time> prompt_attention_time(Measured& measured,
     return no_rows(fmt::format("attention to prompts of {} heads of keys and values of {}, in {}",
                                kv_heads, group.head_dim, name_of(group.products)));
   }
-  const SystemFacts& facts = measured.facts();
+  const auto facts = measured.shared_facts();
   const auto own = static_cast<double>(heads);
   const auto queries = static_cast<double>(heads * group.head_dim);
   const auto keys = static_cast<double>(kv_heads * group.head_dim);
   // The public planner counts what goes with attention for one token, whatever the prompt.
-  double beside = 2 * memory_ms(facts, 2 * queries + 2 * keys) +
-                  2 * memory_ms(facts, keys * bytes_of(group.products));
+  double beside = 2 * memory_ms(*facts, 2 * queries + 2 * keys) +
+                  2 * memory_ms(*facts, keys * bytes_of(group.products));
   if (normalises_heads)
-    beside += 4 * memory_ms(facts, 2 * queries) + 4 * memory_ms(facts, 2 * keys);
+    beside += 4 * memory_ms(*facts, 2 * queries) + 4 * memory_ms(*facts, 2 * keys);
   constexpr double kMore = 1.1;
-  return Time([=, &facts](const Asked& asked) {
+  return Time([=](const Asked& asked) {
     const double full = asked.length + asked.prefix;
     const double ms = grid->at({own, full, asked.requests}, [&](const Place& place) {
-      return prompt_attention_least_ms(facts, group, place[0], place[1], place[2]);
+      return prompt_attention_least_ms(*facts, group, place[0], place[1], place[2]);
     });
     return ms * share_after(full, asked.prefix) + kMore * beside;
   });
@@ -115,9 +115,9 @@ core::Result<Time> decode_attention_time(Measured& measured,
     return no_rows(fmt::format("decoding with {} of {} heads of keys and values of {}, in {}",
                                heads, group.kv_heads, group.head_dim, name_of(group.cache)));
   }
-  const SystemFacts& facts = measured.facts();
+  const auto facts = measured.shared_facts();
   const auto own = static_cast<double>(heads);
-  return Time([=, &facts](const Asked& asked) {
+  return Time([=](const Asked& asked) {
     // The mean over lengths from 90 to 110 %, in whole tokens.
     constexpr int kSamples = 5;
     const double first = std::max(1.0, std::floor(asked.length * 0.9));
@@ -126,7 +126,7 @@ core::Result<Time> decode_attention_time(Measured& measured,
     for (int i = 0; i < kSamples; ++i) {
       const double length = first + std::floor((last - first) * i / (kSamples - 1));
       sum += grid->at({own, asked.requests, length}, [&](const Place& place) {
-        return decode_attention_least_ms(facts, group, place[0], place[1], place[2]);
+        return decode_attention_least_ms(*facts, group, place[0], place[1], place[2]);
       });
     }
     return sum / kSamples;
@@ -139,12 +139,12 @@ core::Result<Time> latent_prompt_time(Measured& measured,
                                       bool is_module) {
   const auto grid = ASSAY_TRY(measured.latent_prompt(precision, is_module));
   if (grid == nullptr) return Time();
-  const SystemFacts& facts = measured.facts();
+  const auto facts = measured.shared_facts();
   const auto own = static_cast<double>(heads);
-  return Time([=, &facts](const Asked& asked) {
+  return Time([=](const Asked& asked) {
     const double full = asked.length + asked.prefix;
     const double ms = grid->at({own, full, asked.requests}, [&](const Place& place) {
-      return latent_prompt_least_ms(facts, precision, place[0], place[1], place[2]);
+      return latent_prompt_least_ms(*facts, precision, place[0], place[1], place[2]);
     });
     return ms * share_after(full, asked.prefix);
   });
@@ -156,12 +156,12 @@ core::Result<Time> latent_decode_time(Measured& measured,
                                       bool is_module) {
   const auto grid = ASSAY_TRY(measured.latent_decode(precision, is_module));
   if (grid == nullptr) return Time();
-  const SystemFacts& facts = measured.facts();
+  const auto facts = measured.shared_facts();
   const auto own = static_cast<double>(heads);
-  return Time([=, &facts](const Asked& asked) {
+  return Time([=](const Asked& asked) {
     return grid->at({own, asked.requests, asked.length}, [&](const Place& place) {
-      return is_module ? latent_module_least_ms(facts, precision, place[0], place[1], place[2])
-                       : latent_decode_least_ms(facts, precision, place[0], place[1], place[2]);
+      return is_module ? latent_module_least_ms(*facts, precision, place[0], place[1], place[2])
+                       : latent_decode_least_ms(*facts, precision, place[0], place[1], place[2]);
     });
   });
 }
@@ -174,11 +174,11 @@ core::Result<Time> absorbing_time(Measured& measured,
   if (grid == nullptr)
     grid = ASSAY_TRY(measured.absorbing(Quantization::kBfloat16, heads, is_first));
   if (grid == nullptr) return no_rows(fmt::format("absorbing the latent of {} heads", heads));
-  const SystemFacts& facts = measured.facts();
+  const auto facts = measured.shared_facts();
   const auto own = static_cast<double>(heads);
-  return Time([=, &facts](const Asked& asked) {
+  return Time([=](const Asked& asked) {
     return grid->at({asked.tokens}, [&](const Place& place) {
-      return absorbing_least_ms(facts, quantization, own, place[0]);
+      return absorbing_least_ms(*facts, quantization, own, place[0]);
     });
   });
 }
@@ -196,22 +196,22 @@ core::Result<Time> experts_time(Measured& measured,
                                shape.count, shape.intermediate, name_of(quantization), shape.moe_tp,
                                shape.moe_ep));
   }
-  const SystemFacts& facts = measured.facts();
+  const auto facts = measured.shared_facts();
   const auto all = static_cast<double>(groups);
-  return Time([=, &facts](const Asked& asked) {
+  return Time([=](const Asked& asked) {
     return grid->at({asked.tokens * all}, [&](const Place& place) {
-      return experts_least_ms(facts, quantization, shape, place[0]);
+      return experts_least_ms(*facts, quantization, shape, place[0]);
     });
   });
 }
 
 core::Result<Time> all_reduce_time(Measured& measured, std::int64_t numbers, std::int64_t gpus) {
   if (gpus <= 1) return Time([](const Asked& /*asked*/) { return 0.0; });
-  const SystemFacts& facts = measured.facts();
-  const std::int64_t within = std::min(gpus, facts.gpus_per_node);
+  const auto facts = measured.shared_facts();
+  const std::int64_t within = std::min(gpus, facts->gpus_per_node);
   const auto grid = ASSAY_TRY(measured.all_reduce(within));
   if (grid == nullptr) return no_rows(fmt::format("all-reduces of {} GPUs", within));
-  const double more = beyond_node(facts, gpus, within);
+  const double more = beyond_node(*facts, gpus, within);
   return Time([=, each = static_cast<double>(numbers)](const Asked& asked) {
     return more * message_ms(*grid, asked.tokens * each);
   });

@@ -17,7 +17,7 @@
 namespace assay::plan::compat {
 
 struct SearchAsked {
-  Setting setting;
+  Setting setting = {};
   std::int64_t gpus = 8;
   ServingMode modes = ServingMode::kBoth;
   // The fewest GPUs for this load, instead of the most tokens on `gpus`.
