@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "cli/operator_costs.h"
+#include "core/text.h"
 #include "model/serving/family.h"
 #include "model/serving/shipped_models.h"
 #include "store/answers/packed_tables.h"
@@ -177,6 +178,10 @@ core::Result<PlanInputs::PublicRows> PlanInputs::public_rows(const std::string& 
   const std::vector<std::string> versions = tree.versions(backend);
   if (versions.empty()) return core::Error{fmt::format("{} has no tables of {}", name, backend)};
   const std::string used = version.empty() ? versions.back() : version;
+  if (std::find(versions.begin(), versions.end(), used) == versions.end()) {
+    return core::Error{fmt::format("{} has no tables of {} {}, but of {}", name, backend, used,
+                                   core::join(versions, ", "))};
+  }
   const auto load = [this, &tree, backend,
                      used](const std::string& table) -> core::Result<std::vector<store::WorkRows>> {
     std::vector<store::WorkRows> rows;

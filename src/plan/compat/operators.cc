@@ -338,7 +338,18 @@ core::Status check_worker(const serving::Model& model,
                           const Worker& worker,
                           const Precision& precision,
                           const Experts* experts) {
-  if (experts == nullptr) return {};
+  const serving::Mixer& mixer = model.most_frequent_layers().layer.mixer;
+  const auto* attention = std::get_if<Attention>(&mixer);
+  const std::int64_t heads =
+      attention != nullptr ? attention->heads : std::get<LatentAttention>(mixer).heads;
+  if (heads % worker.tp != 0) {
+    return core::Error{
+        fmt::format("{} GPUs cannot share the {} heads of {}", worker.tp, heads, model.name)};
+  }
+  if (experts == nullptr) {
+    if (worker.dp == 1) return {};
+    return core::Error{fmt::format("{} has no experts, which groups of GPUs share", model.name)};
+  }
   if (worker.moe_tp * worker.moe_ep != worker.gpus()) {
     return core::Error{fmt::format("experts are on {} x {} GPUs of {}", worker.moe_tp,
                                    worker.moe_ep, worker.gpus())};

@@ -275,35 +275,35 @@ RowMaker public_row(const Named& named, const DisaggregatedPoint& point, const P
   return row;
 }
 
-void add_short(RowMaker& row, const Pick& pick, double request_ms) {
+void add_short(RowMaker& row, const Pick& pick) {
   row.add("tokens/s/gpu", pick.cluster_tokens_per_s_per_gpu);
   row.add("tokens/s/user", pick.offer.tokens_per_s_per_user);
   row.add("req/s", pick.offer.requests_per_s * static_cast<double>(pick.copies));
   row.add("TTFT ms", pick.offer.ttft_ms);
   row.add("TPOT ms", pick.offer.tpot_ms);
-  row.add("request ms", request_ms);
   row.add("concurrency", copies_text(pick.offer.concurrency, pick.copies));
   row.add("GPUs", copies_text(pick.offer.gpus, pick.copies));
 }
 
 RowMaker short_row(const Named& named, const AggregatedPoint& point, const Pick& pick) {
   RowMaker row;
-  add_short(row, pick, point.request_ms(named.setting.lengths));
+  add_short(row, pick);
   row.add("parallel", short_parallel(point.worker, named.model->has_experts()));
   row.add("bs", point.batch);
   return row;
 }
 
+std::string pool_text(std::int64_t workers, const PhaseWorker& worker, bool has_experts) {
+  return fmt::format("{} x {}", workers, short_parallel(worker.worker, has_experts));
+}
+
 RowMaker short_row(const Named& named, const DisaggregatedPoint& point, const Pick& pick) {
   const bool has_experts = named.model->has_experts();
-  const double further = static_cast<double>(named.setting.lengths.output - 1);
   RowMaker row;
-  add_short(row, pick, point.ttft_ms + point.decodes.tpot_ms * further);
-  row.add("(p)workers", point.prompt_workers);
-  row.add("(p)parallel", short_parallel(point.prompts.worker, has_experts));
-  row.add("(d)workers", point.decode_workers);
-  row.add("(d)parallel", short_parallel(point.decodes.worker, has_experts));
-  row.add("(d)bs", point.decodes.batch);
+  add_short(row, pick);
+  row.add("prompts on", pool_text(point.prompt_workers, point.prompts, has_experts));
+  row.add("decoding on", pool_text(point.decode_workers, point.decodes, has_experts));
+  row.add("bs", point.decodes.batch);
   return row;
 }
 
@@ -350,7 +350,11 @@ model::Book search_book(const Named& named,
   const std::string limits =
       fmt::format("TTFT <= {:g} ms and TPOT <= {:g} ms", asked.ttft_limit_ms, asked.tpot_limit_ms);
   const auto add = [&](const auto& part, const char* best, const char* all, const char* what) {
-    if (part.picks.empty()) return;
+    if (part.picks.empty()) {
+      if (!book.tables.empty())
+        book.tables.front().notes.push_back(fmt::format("{}: none has {}", what, limits));
+      return;
+    }
     const bool keeps = part.picks.front().offer.tpot_ms <= asked.tpot_limit_ms;
     const std::string count = fmt::format("{}", part.offers.size());
     const std::string title = keeps

@@ -110,6 +110,7 @@ void pick(Found<Point>& found, const SearchAsked& asked) {
 // What a search prices before it picks.
 struct Priced {
   std::size_t workers = 0;
+  std::size_t fitting = 0;  // workers that have room for one request
   std::vector<AggregatedPoint> aggregated;
   std::vector<PhaseWorker> prompts;
   std::vector<PhaseWorker> decodes;
@@ -117,7 +118,7 @@ struct Priced {
   Quantization attention = Quantization::kBfloat16;
 
   [[nodiscard]] bool has_room() const {
-    return !aggregated.empty() && !prompts.empty() && !decodes.empty();
+    return fitting > 0 && !prompts.empty() && !decodes.empty();
   }
 };
 
@@ -143,7 +144,11 @@ Priced priced_on(const serving::Model& model,
     ++priced.workers;
     priced.attention = operators.attention;
     const auto points = aggregated_points(model, worker, operators, facts, setting);
-    if (points.empty()) priced.left_out.push_back({worker, "the model or a request has no room"});
+    if (points.empty()) {
+      priced.left_out.push_back({worker, "the model or a request has no room"});
+    } else {
+      ++priced.fitting;
+    }
     append(priced.aggregated, kept_points(points, asked.ttft_limit_ms));
     append(priced.prompts, prompt_workers(model, worker, operators, facts, setting));
     append(priced.decodes, decode_workers(model, worker, operators, facts, setting));
@@ -192,6 +197,8 @@ core::Result<SearchFound> search(const serving::Model& model,
                                                              priced.left_out.front().worker.text(),
                                                              priced.left_out.front().reason)};
   }
+  if (priced.fitting == 0)
+    return core::Error{fmt::format("{} has no room on workers of up to {} GPUs", model.name, gpus)};
   SearchFound found{.left_out = std::move(priced.left_out), .attention = priced.attention};
   if (asked.modes != ServingMode::kDisaggregated) {
     found.aggregated.points = std::move(priced.aggregated);
