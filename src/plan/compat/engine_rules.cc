@@ -34,8 +34,10 @@ double attention_width(const serving::Model& model) {
   const serving::Mixer& mixer = model.most_frequent_layers().layer.mixer;
   if (const auto* attention = std::get_if<serving::Attention>(&mixer))
     return static_cast<double>(attention->heads * attention->head_dim);
+  // A head's size is a whole number.
   const std::int64_t heads = std::get<serving::LatentAttention>(mixer).heads;
-  return static_cast<double>(model.hidden / heads * heads);
+  const std::int64_t width = model.hidden / heads * heads;
+  return static_cast<double>(width);
 }
 
 double activation_bytes(const serving::Model& model,

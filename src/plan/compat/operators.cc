@@ -94,7 +94,8 @@ class List {
 
   // Numbers that the gate of a feed-forward layer reads and writes for a token.
   [[nodiscard]] double gated_numbers(std::int64_t intermediate) const {
-    return static_cast<double>(2 * intermediate / worker_.tp + intermediate / worker_.tp);
+    const std::int64_t numbers = 2 * intermediate / worker_.tp + intermediate / worker_.tp;
+    return static_cast<double>(numbers);
   }
 
   void add(Operator one) { list_.push_back(std::move(one)); }

@@ -138,6 +138,103 @@ TEST(CompatOperators, MessagesBeyondTheMeasuredSizesGrowInProportion) {
   EXPECT_NEAR(across.value()({.tokens = 4}), 0.2 * (15.0 / 16) / (7.0 / 8) * 10, 1e-9);
 }
 
+TEST(CompatOperators, ScalingIsTakenOffProductsInFp8) {
+  const std::string head = "framework,version,device,op_name,kernel_source,";
+  std::string products = head + "gemm_dtype,m,n,k,latency\n";
+  for (const int m : {1, 1000})
+    products += fmt::format("F,1,D,gemm,k,fp8,{},256,256,5\n", m);
+  const auto scales = [&](double ms) {
+    std::string csv = head + "m,k,quant_dtype,latency\n";
+    for (const int m : {1, 1000}) {
+      for (const int k : {128, 512})
+        csv += fmt::format("F,1,D,scale,k,{},{},fp8,{}\n", m, k, ms);
+    }
+    return csv;
+  };
+  Measured measured = measured_of({{"gemm_perf", {products}},
+                                   {"computescale_perf", {scales(1)}},
+                                   {"scale_matrix_perf", {scales(0.5)}}});
+  const Product plain{.n = 256, .k = 256, .weights = Quantization::kFp8};
+  const Product scaled{.n = 256, .k = 256, .weights = Quantization::kFp8, .has_scaled_input = true};
+  EXPECT_DOUBLE_EQ(product_time(measured, plain).value()({.tokens = 1000}), 4);
+  EXPECT_DOUBLE_EQ(product_time(measured, scaled).value()({.tokens = 1000}), 3.5);
+  // Beyond the measured sizes, applying grows with them and computing does not.
+  EXPECT_DOUBLE_EQ(product_time(measured, scaled).value()({.tokens = 2000}) -
+                       product_time(measured, plain).value()({.tokens = 2000}),
+                   -1);
+}
+
+serving::Model small_latent_model() {
+  auto model = serving::parse_model(
+      R"({"architectures": ["DeepseekV3ForCausalLM"], "hidden_size": 256, "intermediate_size": 512,
+          "moe_intermediate_size": 128, "n_routed_experts": 8, "n_shared_experts": 1,
+          "num_experts_per_tok": 2, "first_k_dense_replace": 1, "num_hidden_layers": 4,
+          "num_attention_heads": 4, "q_lora_rank": 64, "kv_lora_rank": 512,
+          "qk_nope_head_dim": 128, "qk_rope_head_dim": 64, "v_head_dim": 128,
+          "vocab_size": 1000})",
+      "latent");
+  EXPECT_TRUE(model.ok()) << (model.ok() ? "" : model.error().message);
+  return std::move(model).value();
+}
+
+MadeTables tables_of_latent_model() {
+  const std::string head = "framework,version,device,op_name,kernel_source,";
+  const std::string module = head +
+                             "model,architecture,mla_dtype,kv_cache_dtype,gemm_type,num_heads,"
+                             "batch_size,isl,tp_size,step,latency\n";
+  std::string prompts = module;
+  std::string decodes = module;
+  for (const int requests : {1, 4}) {
+    for (const int tokens : {1, 1000}) {
+      const char* row = "F,1,D,mla,k,M,A,bfloat16,bfloat16,bfloat16,4,{},{},1,{},{}\n";
+      prompts += fmt::format(fmt::runtime(row), requests, tokens, 0, 3.0);
+      decodes += fmt::format(fmt::runtime(row), requests, 1, tokens, 2.0);
+    }
+  }
+  std::string experts = head +
+                        "moe_dtype,num_tokens,hidden_size,inter_size,topk,num_experts,moe_tp_size,"
+                        "moe_ep_size,distribution,latency\n";
+  for (const int tokens : {1, 10000})
+    experts += fmt::format("F,1,D,moe,k,bfloat16,{},256,128,2,8,1,1,uniform,7\n", tokens);
+  return {{"gemm_perf",
+           {made_products({{640, 256},
+                           {768, 64},
+                           {1024, 512},
+                           {256, 512},
+                           {256, 256},
+                           {256, 128},
+                           {8, 256},
+                           {1000, 256}})}},
+          {"mla_context_module_perf", {prompts}},
+          {"mla_generation_module_perf", {decodes}},
+          {"moe_perf", {experts}}};
+}
+
+TEST(CompatOperators, LatentAttentionIsABlockWhereItWasMeasuredWhole) {
+  Measured measured = measured_of(tables_of_latent_model());
+  const auto bound = operators_of(small_latent_model(), {}, Engine::kTrtllm, measured);
+  ASSERT_TRUE(bound.ok()) << bound.error().message;
+  const Operators& operators = bound.value();
+  const Asked prompt{.tokens = 1000, .requests = 1, .length = 1000};
+  EXPECT_DOUBLE_EQ(find(operators.context, "context_mla_block").ms(prompt), 4 * 3);
+  const Asked decode{.tokens = 1, .requests = 1, .length = 1001};
+  EXPECT_DOUBLE_EQ(find(operators.generation, "generation_mla_block").ms(decode), 4 * 2);
+  EXPECT_DOUBLE_EQ(operators.cache_bytes_per_token, 4 * 576 * 2);
+}
+
+TEST(CompatOperators, SharedExpertsDecodeBesideTheOthers) {
+  Measured measured = measured_of(tables_of_latent_model());
+  const auto bound = operators_of(small_latent_model(), {}, Engine::kTrtllm, measured);
+  ASSERT_TRUE(bound.ok()) << bound.error().message;
+  const Operators& operators = bound.value();
+  // All four layers count as mixtures, which take 7 ms and a router's product each.
+  const Asked asked{.tokens = 1000, .requests = 1000, .length = 1000};
+  const double routed = 4 * (7 + 1.0);
+  EXPECT_DOUBLE_EQ(find(operators.generation, "generation_moe_overlap").ms(asked), routed);
+  EXPECT_DOUBLE_EQ(find(operators.context, "context_moe").ms(asked), 4 * 7);
+  EXPECT_DOUBLE_EQ(find(operators.context, "context_shared_gate_up_gemm").ms(asked), 4 * 1);
+}
+
 TEST(CompatSteps, DecodingIsTakenEvery32ndStep) {
   const Operators operators = small_operators();
   const Lengths lengths{.prompt = 1000, .output = 65};
