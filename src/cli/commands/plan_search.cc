@@ -7,6 +7,7 @@
 #include "cli/measured_inputs.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/plan_compat.h"
 #include "cli/plan_inputs.h"
 #include "cli/plan_options.h"
 #include "cli/summary_output.h"
@@ -36,6 +37,9 @@ class PlanSearch final : public Command {
         ->type_name("N")
         ->default_str("5")
         ->check(positive_number_problem);
+    add_planner_compat(app, compat_,
+                       {"--decode-system", "--scheduler", "--least-length", "--workload",
+                        "--request-rate", "--calibration"});
     add_presentation_options(app, presentation_);
   }
 
@@ -48,6 +52,8 @@ class PlanSearch final : public Command {
   }
 
   core::Result<Outcome> run() override {
+    if (compat_ != PlannerCompat::kNone)
+      return search_as_public(served_, request_, {.mode = mode_, .most = top_}, presentation_);
     PlanInputs inputs(served_.systems);
     const serving::Model& model = *ASSAY_TRY(inputs.model(served_.model));
     plan::Tables& tables =
@@ -117,6 +123,7 @@ class PlanSearch final : public Command {
   plan::ServingMode mode_ = plan::ServingMode::kBoth;
   std::string decode_system_;
   std::uint64_t top_ = 5;
+  PlannerCompat compat_ = PlannerCompat::kNone;
   Presentation presentation_;
 };
 
@@ -136,14 +143,17 @@ const CommandSpec kPlanSearch{
         "or --request-rate requests come by themselves: every worker in as many copies as the GPUs "
         "hold is simulated, and the table has percentiles of latencies, the requests that keep "
         "--ttft and --tpot, and the share of prompts that prefix caches had. Workers stay within a "
-        "node. What cannot be served, or has no price, is listed with the reason.",
+        "node. What cannot be served, or has no price, is listed with the reason.\n\n"
+        "--compat searches and picks as a public planner does, aggregated and disaggregated, with "
+        "the columns of its CSV files in --format csv and json (docs/compatibility.md).",
     .regression_means = "no deployment meets the limits; the closest is shown",
     .examples =
         "assay plan search --model qwen3-32b --gpus 4\n"
         "assay plan search --model qwen3-30b-a3b --gpus 4 --ttft 500 --tpot 15 --isl 2000\n"
         "assay plan search --model qwen3-32b --gpus 16 --serving-mode disagg --ttft 1000\n"
         "assay plan search --model qwen3-32b --gpus 4 --workload trace.jsonl --goodput 95\n"
-        "assay plan search --model config.json --gpus 32 --systems-paths systems --format csv\n",
+        "assay plan search --model config.json --gpus 32 --systems-paths systems --format csv\n"
+        "assay plan search --model qwen3-32b --systems-paths systems --compat aiconfigurator\n",
     .make = make_command<PlanSearch>,
 };
 ASSAY_REGISTER(CommandSpec, kPlanSearch);
