@@ -184,7 +184,7 @@ std::vector<Worker> tried_workers(const serving::Model& model, Engine engine, st
 core::Result<SearchFound> search(const serving::Model& model,
                                  const SearchAsked& asked,
                                  Measured& measured) {
-  ASSAY_TRY(kind_of(model));
+  if (const auto kind = kind_of(model); !kind.ok()) return kind.error();
   std::int64_t gpus = asked.load ? measured.facts().gpus_per_node : asked.gpus;
   Priced priced = priced_on(model, asked, measured, gpus);
   while (asked.load && !priced.has_room() && gpus < kMostSearched) {
