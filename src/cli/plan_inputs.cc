@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "cli/operator_costs.h"
+#include "core/text.h"
 #include "model/serving/family.h"
 #include "model/serving/shipped_models.h"
 #include "store/answers/packed_tables.h"
@@ -165,6 +166,38 @@ core::Result<plan::Tables*> PlanInputs::tables(const std::string& name,
       [&asked](const std::string& table) { return memory_formula(table, asked.facts); },
       [](const std::string& table) { return store::table_costs(costed_operators(table)); });
   return &asked.tables.emplace(key, std::move(tables)).first->second;
+}
+
+core::Result<PlanInputs::PublicRows> PlanInputs::public_rows(const std::string& name,
+                                                             plan::Engine engine,
+                                                             const std::string& version) {
+  const System& asked = *ASSAY_TRY(system(name));
+  ASSAY_CHECK(asked.tree.has_value(), "rows of a shipped system");
+  const store::PublicTree& tree = *asked.tree;
+  const std::string backend(plan::name_of(engine));
+  const std::vector<std::string> versions = tree.versions(backend);
+  if (versions.empty()) return core::Error{fmt::format("{} has no tables of {}", name, backend)};
+  const std::string used = version.empty() ? versions.back() : version;
+  if (std::find(versions.begin(), versions.end(), used) == versions.end()) {
+    return core::Error{fmt::format("{} has no tables of {} {}, but of {}", name, backend, used,
+                                   core::join(versions, ", "))};
+  }
+  const auto load = [this, &tree, backend,
+                     used](const std::string& table) -> core::Result<std::vector<store::WorkRows>> {
+    std::vector<store::WorkRows> rows;
+    const auto sources = tree.sources(backend, used, table);
+    if (!sources.ok()) return rows;
+    for (const store::TreeSource& source : sources.value()) {
+      const bool is_other = source.origin == store::TreeOrigin::kLater ||
+                            source.origin == store::TreeOrigin::kOtherBackend;
+      // Tables of a library are those of one version.
+      if (is_other || (source.backend != backend && !rows.empty())) continue;
+      const auto learner = store::learner_with_rooflines(tree.facts().peaks, costed_operators);
+      rows.push_back(ASSAY_TRY(cache_.table(source.file, learner)).rows);
+    }
+    return rows;
+  };
+  return PublicRows{.measured = plan::compat::Measured(tree.facts(), load), .version = used};
 }
 
 plan::GpuMemory gpu_memory(const store::SystemFacts& facts, std::int64_t gpus) {

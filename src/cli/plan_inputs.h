@@ -9,6 +9,7 @@
 
 #include "core/result.h"
 #include "model/serving/model.h"
+#include "plan/compat/measured.h"
 #include "plan/engine.h"
 #include "plan/memory.h"
 #include "plan/price/tables.h"
@@ -39,6 +40,18 @@ class PlanInputs {
   core::Result<plan::Tables*> tables(const std::string& name,
                                      plan::Engine engine,
                                      const std::string& version);
+
+  // All rows of an engine's public tables, also those that assay itself doubts: of the version that
+  // is asked for (the newest, if it is empty) and of those before it.
+  struct PublicRows {
+    plan::compat::Measured measured;
+    std::string version;
+  };
+
+  // Error: the folder has no tables of the engine.
+  core::Result<PublicRows> public_rows(const std::string& name,
+                                       plan::Engine engine,
+                                       const std::string& version);
 
   // Why tables could not be kept for the next time, in a sentence; "" if all could.
   [[nodiscard]] std::string cache_note() const { return cache_.note(); }

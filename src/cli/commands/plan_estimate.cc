@@ -12,6 +12,7 @@
 #include "cli/measured_inputs.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/plan_compat.h"
 #include "cli/plan_inputs.h"
 #include "cli/plan_options.h"
 #include "cli/store_options.h"
@@ -60,6 +61,9 @@ class PlanEstimate final : public Command {
     add_latency_limit_options(app, ttft_limit_ms_, tpot_limit_ms_);
     add_workload_options(app, workload_);
     add_calibration_option(app, calibration_);
+    add_planner_compat(app, compat_,
+                       {"--prefill", "--decode", "--decode-system", "--prefill-batch", "--copies",
+                        "--workload", "--request-rate", "--calibration"});
     app.note_given(given_);
     add_presentation_options(app, presentation_);
   }
@@ -95,6 +99,11 @@ class PlanEstimate final : public Command {
   }
 
   core::Result<Outcome> run() override {
+    const plan::Worker worker{.tp = tp_, .dp = dp_, .moe_tp = moe_tp(), .moe_ep = moe_ep_};
+    if (compat_ != PlannerCompat::kNone) {
+      load_.concurrency = batch_.value_or(load_.concurrency);
+      return estimate_as_public(served_, worker, load_, presentation_);
+    }
     PlanInputs inputs(served_.systems);
     const serving::Model& model = *ASSAY_TRY(inputs.model(served_.model));
     if (is_disaggregated()) return run_disaggregated(inputs, model);
@@ -107,7 +116,6 @@ class PlanEstimate final : public Command {
         .precision = plan::served_precision(served_.engine, model.precision),
         .distribution = model.skew};
     const auto prices = ASSAY_TRY(plan::StepPrices::bind(model, deployment, tables));
-    const plan::Worker worker{.tp = tp_, .dp = dp_, .moe_tp = moe_tp(), .moe_ep = moe_ep_};
     const auto calibrated = ASSAY_TRY(read_calibration(calibration_, served_, model.name));
     model::Book book;
     Outcome outcome = Outcome::kOk;
@@ -226,6 +234,7 @@ class PlanEstimate final : public Command {
   std::int64_t prefill_batch_ = 1;
   plan::SteadyLoad load_{.concurrency = 16, .prompt_tokens = 4000, .output_tokens = 1000};
   std::filesystem::path calibration_;
+  PlannerCompat compat_ = PlannerCompat::kNone;
   Presentation presentation_;
 };
 
@@ -247,7 +256,10 @@ const CommandSpec kPlanEstimate{
         "--prefill and --decode price a disaggregated deployment, in the words in which 'assay "
         "plan "
         "search' prints it: prompts, the transfer of their caches, steps that decode, and which of "
-        "the two pools bounds it.",
+        "the two pools bounds it.\n\n"
+        "--compat answers as a public planner does: static batching operator by operator, "
+        "continuous batching by its closed form, and its estimate of memory "
+        "(docs/compatibility.md).",
     .regression_means = "fewer requests than --goodput keep --ttft and --tpot",
     .examples =
         "assay plan estimate --model qwen3-32b --tp 4 --batch 64\n"

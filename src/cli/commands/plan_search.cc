@@ -8,6 +8,7 @@
 #include "cli/measured_inputs.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/plan_compat.h"
 #include "cli/plan_inputs.h"
 #include "cli/plan_options.h"
 #include "cli/summary_output.h"
@@ -47,6 +48,9 @@ class PlanSearch final : public Command {
         ->type_name("FILE");
     app.add_option("--png", picture_, "where a picture of the frontier goes (needs gnuplot)")
         ->type_name("FILE");
+    add_planner_compat(app, compat_,
+                       {"--decode-system", "--scheduler", "--least-length", "--workload",
+                        "--request-rate", "--calibration", "--html", "--png"});
     add_presentation_options(app, presentation_);
   }
 
@@ -65,6 +69,8 @@ class PlanSearch final : public Command {
   }
 
   core::Result<Outcome> run() override {
+    if (compat_ != PlannerCompat::kNone)
+      return search_as_public(served_, request_, {.mode = mode_, .most = top_}, presentation_);
     PlanInputs inputs(served_.systems);
     const serving::Model& model = *ASSAY_TRY(inputs.model(served_.model));
     plan::Tables& tables =
@@ -209,6 +215,7 @@ class PlanSearch final : public Command {
   std::uint64_t top_ = 5;
   std::filesystem::path page_;
   std::filesystem::path picture_;
+  PlannerCompat compat_ = PlannerCompat::kNone;
   Presentation presentation_;
 };
 
@@ -232,7 +239,9 @@ const CommandSpec kPlanSearch{
         "Beside each figure stand the ends between which a measurement lies with a chance of 80 %; "
         "as CSV and JSON they are columns of their own, with what a step's time goes to. --html "
         "writes a page with the frontier, the best deployment at each pair of limits, and what "
-        "bounds each.",
+        "bounds each.\n\n"
+        "--compat searches and picks as a public planner does, aggregated and disaggregated, with "
+        "the columns of its CSV files in --format csv and json (docs/compatibility.md).",
     .regression_means = "no deployment meets the limits; the closest is shown",
     .examples =
         "assay plan search --model qwen3-32b --gpus 4\n"
@@ -240,7 +249,8 @@ const CommandSpec kPlanSearch{
         "assay plan search --model qwen3-32b --gpus 16 --serving-mode disagg --ttft 1000\n"
         "assay plan search --model qwen3-32b --gpus 4 --workload trace.jsonl --goodput 95\n"
         "assay plan search --model qwen3-32b --gpus 8 --html plan.html --png plan.png\n"
-        "assay plan search --model config.json --gpus 32 --systems-paths systems --format csv\n",
+        "assay plan search --model config.json --gpus 32 --systems-paths systems --format csv\n"
+        "assay plan search --model qwen3-32b --systems-paths systems --compat aiconfigurator\n",
     .make = make_command<PlanSearch>,
 };
 ASSAY_REGISTER(CommandSpec, kPlanSearch);

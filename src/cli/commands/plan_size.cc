@@ -6,6 +6,7 @@
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/plan_compat.h"
 #include "cli/plan_inputs.h"
 #include "cli/plan_options.h"
 #include "cli/summary_output.h"
@@ -37,6 +38,8 @@ class PlanSize final : public Command {
         ->type_name("N")
         ->default_str("5")
         ->check(positive_number_problem);
+    add_planner_compat(app, compat_,
+                       {"--decode-system", "--scheduler", "--least-length", "--most-gpus"});
     add_presentation_options(app, presentation_);
   }
 
@@ -46,6 +49,10 @@ class PlanSize final : public Command {
   }
 
   core::Result<Outcome> run() override {
+    if (compat_ != PlannerCompat::kNone) {
+      return search_as_public(served_, request_, {.mode = mode_, .load = size_.load, .most = top_},
+                              presentation_);
+    }
     PlanInputs inputs(served_.systems);
     const serving::Model& model = *ASSAY_TRY(inputs.model(served_.model));
     const plan::PoolSystem system =
@@ -81,6 +88,7 @@ class PlanSize final : public Command {
   plan::ServingMode mode_ = plan::ServingMode::kBoth;
   std::string decode_system_;
   std::uint64_t top_ = 5;
+  PlannerCompat compat_ = PlannerCompat::kNone;
   Presentation presentation_;
 };
 
@@ -91,7 +99,8 @@ const CommandSpec kPlanSize{
         "Searches the deployments of two nodes as 'assay plan search' does, and counts the copies "
         "of each that carry the load: requests per second, or requests in flight. The best of each "
         "worker that keep the limits are listed, the fewest GPUs first, with what they can carry "
-        "and their mean TTFT and TPOT when they are full.",
+        "and their mean TTFT and TPOT when they are full.\n\n"
+        "--compat sizes as a public planner does (docs/compatibility.md).",
     .regression_means =
         "no deployment meets the limits, or the load needs more than --most-gpus; the closest is "
         "shown",
