@@ -36,6 +36,11 @@ class StepPrices final : public StepCost {
 
   [[nodiscard]] double ms(const Step& step) const override;
 
+  // The part of the logits in it.
+  [[nodiscard]] double logits_of(const Step& step) const {
+    return logits_ms(step.finished_prompts + step.decodes);
+  }
+
   // The operators of the step, of each kind in the order of a layer.
   [[nodiscard]] std::vector<OperatorCost> operators(const Step& step) const;
 

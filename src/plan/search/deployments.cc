@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -34,6 +35,7 @@ std::string Worker::text() const {
   if (dp > 1) text += fmt::format(", dp {}", dp);
   if (moe_ep > 1) text += fmt::format(", ep {}", moe_ep);
   if (moe_tp > 1 && moe_tp != tp) text += fmt::format(", moe tp {}", moe_tp);
+  if (pp > 1) text += fmt::format(", pp {}", pp);
   return text;
 }
 
@@ -64,6 +66,35 @@ Workers workers_of(const serving::Model& model,
         workers.possible.push_back(worker);
       } else {
         workers.excluded.push_back({worker, std::move(reason)});
+      }
+    }
+  }
+  return workers;
+}
+
+double stage_excess(std::int64_t layers, std::int64_t stages) {
+  const std::int64_t longest = (layers + stages - 1) / stages;
+  return static_cast<double>(longest * stages) / static_cast<double>(layers);
+}
+
+Workers staged_workers_of(const serving::Model& model,
+                          const std::vector<Worker>& possible,
+                          std::int64_t most_stages,
+                          std::int64_t most_gpus) {
+  constexpr double kMostExcess = 1.125;
+  const std::int64_t layers = model.num_layers();
+  Workers workers;
+  for (const Worker& worker : possible) {
+    for (std::int64_t stages = 2; stages <= std::min(most_stages, layers); stages *= 2) {
+      Worker staged = worker;
+      staged.pp = stages;
+      if (staged.gpus() > most_gpus) break;
+      if (stage_excess(layers, stages) <= kMostExcess) {
+        workers.possible.push_back(staged);
+      } else {
+        workers.excluded.push_back(
+            {staged, fmt::format("{} layers in {} stages leave some with much fewer than others",
+                                 layers, stages)});
       }
     }
   }

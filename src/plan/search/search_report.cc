@@ -3,7 +3,9 @@
 #include <fmt/core.h>
 
 #include <map>
+#include <set>
 #include <utility>
+#include <vector>
 
 namespace assay::plan {
 namespace {
@@ -15,7 +17,8 @@ constexpr double kBytesPerGb = 1e9;
 
 Table candidates_table(std::string name,
                        std::string title,
-                       const std::vector<Candidate>& candidates) {
+                       const std::vector<Candidate>& candidates,
+                       bool names_engines) {
   Table table{.name = std::move(name),
               .title = std::move(title),
               .columns = {{.name = "mode"},
@@ -28,12 +31,16 @@ Table candidates_table(std::string name,
                           {.name = "TTFT", .unit = "ms", .better = Better::kLower},
                           {.name = "TPOT", .unit = "ms", .better = Better::kLower},
                           {.name = "memory", .unit = "GB"}}};
+  if (names_engines) table.columns.insert(table.columns.begin(), {.name = "engine"});
   for (const Candidate& one : candidates) {
     const auto copies = static_cast<double>(one.copies);
-    table.add_row({one.is_split() ? "disagg" : "agg", one.text(), one.copies,
-                   one.concurrency * one.copies, one.cluster_tokens_per_s_per_gpu,
-                   one.tokens_per_s_per_user, one.requests_per_s * copies, one.ttft_ms, one.tpot_ms,
-                   one.memory_bytes / kBytesPerGb});
+    std::vector<model::Cell> row;
+    if (names_engines) row.emplace_back(std::string(name_of(one.engine)));
+    row.insert(row.end(), {one.is_split() ? "disagg" : "agg", one.text(), one.copies,
+                           one.concurrency * one.copies, one.cluster_tokens_per_s_per_gpu,
+                           one.tokens_per_s_per_user, one.requests_per_s * copies, one.ttft_ms,
+                           one.tpot_ms, one.memory_bytes / kBytesPerGb});
+    table.add_row(std::move(row));
   }
   return table;
 }
@@ -45,13 +52,24 @@ std::string picks_title(const SearchRequest& request, const Picks& picks) {
   return "No deployment has " + limits + "; this comes closest";
 }
 
+bool has_several_engines(const SearchResult& result) {
+  std::set<Engine> engines;
+  for (const Candidate& one : result.candidates)
+    engines.insert(one.engine);
+  for (const Refused& one : result.refused)
+    engines.insert(one.engine);
+  return engines.size() > 1;
+}
+
 }  // namespace
 
-Table refused_table(const std::vector<Refused>& refused) {
+Table refused_table(const std::vector<Refused>& refused, bool names_engines) {
   std::map<std::string, std::pair<std::string, std::int64_t>> reasons;
   for (const Refused& one : refused) {
     auto& [first, count] = reasons[one.reason];
-    if (count++ == 0) first = one.worker.text();
+    if (count++ > 0) continue;
+    first = names_engines ? fmt::format("{}: {}", name_of(one.engine), one.worker.text())
+                          : one.worker.text();
   }
   Table table{.name = "left out",
               .title = "Workers that are left out",
@@ -66,17 +84,19 @@ model::Book search_book(const std::string& title,
                         const SearchRequest& request,
                         const Picks& picks) {
   model::Book book{.title = title};
-  book.tables.push_back(candidates_table("best", picks_title(request, picks), picks.best));
+  const bool names_engines = has_several_engines(result);
+  book.tables.push_back(
+      candidates_table("best", picks_title(request, picks), picks.best, names_engines));
   book.tables.push_back(candidates_table("frontier", "The frontier of throughput and speed",
-                                         frontier(result.candidates)));
+                                         frontier(result.candidates), names_engines));
   if (request.scheduler == Scheduler::kSimulation) {
     book.tables.front().notes.push_back(
-        fmt::format("{} of {} priced deployments are near the frontier and were simulated",
+        fmt::format("{} of {} priced deployments decide and were simulated",
                     result.candidates.size(), result.priced));
   }
   for (const std::string& note : result.notes)
     book.tables.front().notes.push_back(note);
-  if (!result.refused.empty()) book.tables.push_back(refused_table(result.refused));
+  if (!result.refused.empty()) book.tables.push_back(refused_table(result.refused, names_engines));
   return book;
 }
 

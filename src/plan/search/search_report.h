@@ -16,6 +16,6 @@ model::Book search_book(const std::string& title,
                         const Picks& picks);
 
 // The workers that are left out, by reason.
-model::Table refused_table(const std::vector<Refused>& refused);
+model::Table refused_table(const std::vector<Refused>& refused, bool names_engines = false);
 
 }  // namespace assay::plan
