@@ -1,8 +1,11 @@
 #include "plan/estimate.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -85,9 +88,29 @@ std::vector<model::Table> operators_tables(const StepPrices& prices, const Stead
                           {.chunks = chunks, .finished_prompts = 1})};
 }
 
+namespace {
+
+std::string pipeline_note(const EstimateRequest& request) {
+  constexpr double kGiga = 1e9;
+  const Pipeline& pipeline = request.pipeline;
+  const bool is_within = pipeline.stages <= pipeline.stages_per_node;
+  const StageLink& link = is_within ? pipeline.within : pipeline.between;
+  return fmt::format(
+      "{} batches of {} requests follow each other through {} stages, {}; tokens are sent at {:g} "
+      "GB/s {}, the link's own figure and not a measurement",
+      pipeline.stages, request.load.concurrency, pipeline.stages,
+      pipeline.excess > 1 ? "of which the longest has more layers than its share" : "all as long",
+      link.bytes_per_s / kGiga, is_within ? "within a node" : "between nodes");
+}
+
+}  // namespace
+
 model::Book estimate_book(const StepPrices& prices, const EstimateRequest& request) {
-  const SteadyLoad& load = request.load;
-  const SteadyLatencies found = steady_latencies(CalibratedCost(prices, request.calibration), load);
+  SteadyLoad load = request.load;
+  const std::int64_t stages = request.pipeline.stages;
+  load.groups *= stages;
+  const StagedCost cost(prices, request.pipeline);
+  const SteadyLatencies found = steady_latencies(CalibratedCost(cost, request.calibration), load);
   model::Table latencies{.name = "estimate",
                          .title = request.title,
                          .columns = {{.name = "figure"}, {.name = "value"}, {.name = "unit"}}};
@@ -96,7 +119,11 @@ model::Book estimate_book(const StepPrices& prices, const EstimateRequest& reque
   latencies.add_row({"step that decodes", found.decode_step_ms, "ms"});
   latencies.add_row({"step with prompts", found.mixed_step_ms, "ms"});
   latencies.add_row({"steps with prompts", 100 * found.mixed_share, "%"});
-  latencies.add_row({"requests", found.requests_per_s, "1/s"});
+  latencies.add_row({"requests", static_cast<double>(stages) * found.requests_per_s, "1/s"});
+  if (stages > 1) {
+    latencies.add_row({"tokens from stage to stage", cost.transfer_ms(load.concurrency), "ms"});
+    latencies.notes.push_back(pipeline_note(request));
+  }
   model::Book book{.title = request.title};
   book.tables.push_back(std::move(latencies));
   for (model::Table& table : operators_tables(prices, load))

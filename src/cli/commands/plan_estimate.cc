@@ -34,6 +34,7 @@ class PlanEstimate final : public Command {
     add_count(app, "--tp", tp_, "GPUs that share heads and dense layers");
     add_count(app, "--dp", dp_, "groups of GPUs with requests of their own, which share experts");
     add_count(app, "--moe-ep", moe_ep_, "groups of GPUs with experts of their own");
+    add_count(app, "--pp", pp_, "stages of a pipeline, each of --tp x --dp GPUs");
     app.add_option("--moe-tp", moe_tp_, "GPUs that share an expert")
         ->type_name("N")
         ->default_str("the GPUs over --moe-ep")
@@ -68,6 +69,11 @@ class PlanEstimate final : public Command {
     if (prefill_.empty() != decode_.empty()) {
       return core::Error{prefill_.empty() ? "--decode needs --prefill: the instances of prompts"
                                           : "--prefill needs --decode: the instances that decode"};
+    }
+    if (pp_ > 1 && (is_disaggregated() || workload_.is_open())) {
+      return core::Error{
+          "--pp is of aggregated deployments in which a number of requests stays in flight: leave "
+          "it out beside --prefill, --workload and --request-rate"};
     }
     if (is_disaggregated() && (tp_ != 1 || dp_ != 1 || moe_ep_ != 1 || moe_tp_)) {
       return core::Error{
@@ -107,7 +113,8 @@ class PlanEstimate final : public Command {
         .precision = plan::served_precision(served_.engine, model.precision),
         .distribution = model.skew};
     const auto prices = ASSAY_TRY(plan::StepPrices::bind(model, deployment, tables));
-    const plan::Worker worker{.tp = tp_, .dp = dp_, .moe_tp = moe_tp(), .moe_ep = moe_ep_};
+    const plan::Worker worker{
+        .tp = tp_, .dp = dp_, .moe_tp = moe_tp(), .moe_ep = moe_ep_, .pp = pp_};
     const auto calibrated = ASSAY_TRY(read_calibration(calibration_, served_, model.name));
     model::Book book;
     Outcome outcome = Outcome::kOk;
@@ -123,8 +130,14 @@ class PlanEstimate final : public Command {
       const std::string title =
           fmt::format("{}, {} requests of {} + {} tokens a group", subject(model, worker),
                       load_.concurrency, load_.prompt_tokens, load_.output_tokens);
-      book = plan::estimate_book(
-          prices, {.title = title, .load = load_, .calibration = calibrated.calibration()});
+      const store::SystemFacts& facts = *ASSAY_TRY(inputs.facts(served_.system));
+      const plan::Pipeline pipeline =
+          ASSAY_TRY(plan::pipeline_of(model, worker, facts.gpus_per_node,
+                                      [&](std::int64_t gpus) { return stage_link(facts, gpus); }));
+      book = plan::estimate_book(prices, {.title = title,
+                                          .load = load_,
+                                          .pipeline = pipeline,
+                                          .calibration = calibrated.calibration()});
     }
     plan::add_calibration(calibrated, book);
     print_summary(book, presentation_.summary(), kAllRows);
@@ -211,6 +224,7 @@ class PlanEstimate final : public Command {
   std::int64_t dp_ = 1;
   std::optional<std::int64_t> moe_tp_;
   std::int64_t moe_ep_ = 1;
+  std::int64_t pp_ = 1;
   std::optional<std::int64_t> batch_;
   std::int64_t copies_ = 1;
   double ttft_limit_ms_ = 5000;

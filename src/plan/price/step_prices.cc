@@ -61,11 +61,10 @@ double remembered(std::vector<double>& known, std::int64_t at, const Ask& ask) {
   return known[place];
 }
 
-// Prices of more tokens than this run in straight lines between numbers of tokens that are a
-// thirty-second apart, and hardly differ from them: surfaces are straight in longer pieces, and
-// the square of a prompt's length is less than a thousandth beside its chord.
+// Prices of more tokens than this run in straight lines between numbers of tokens that are at most
+// a 128th apart. Surfaces are straight in longer pieces, but for kernels that fill their tiles.
 constexpr std::int64_t kExactTokens = 256;
-constexpr int kStepsOfDoubling = 5;  // in doublings
+constexpr std::size_t kStepsOfDoubling = 7;  // in doublings
 
 // `ask` gives the price of a number of tokens.
 template <typename Ask>
@@ -74,7 +73,7 @@ double between_nodes(std::vector<double>& known, std::int64_t tokens, const Ask&
     return remembered(known, node, [&] { return ask(node); });
   };
   if (tokens <= kExactTokens) return at(tokens);
-  const int doublings = std::bit_width(static_cast<std::uint64_t>(tokens)) - 1;
+  const auto doublings = std::bit_width(static_cast<std::uint64_t>(tokens)) - 1;
   const std::int64_t step = std::int64_t{1} << (doublings - kStepsOfDoubling);
   const std::int64_t low = tokens / step * step;
   if (low == tokens) return at(low);

@@ -101,4 +101,25 @@ Workers staged_workers_of(const serving::Model& model,
   return workers;
 }
 
+core::Result<Pipeline> pipeline_of(const serving::Model& model,
+                                   const Worker& worker,
+                                   std::int64_t gpus_per_node,
+                                   const std::function<StageLink(std::int64_t gpus)>& link) {
+  Pipeline pipeline{.stages = worker.pp, .hidden = model.hidden};
+  if (worker.pp == 1) return pipeline;
+  const std::int64_t layers = model.num_layers();
+  if (worker.pp > layers) {
+    return core::Error{
+        fmt::format("{} layers cannot be divided among {} stages", layers, worker.pp)};
+  }
+  const std::int64_t of_stage = worker.gpus() / worker.pp;
+  pipeline.stages_per_node = std::max<std::int64_t>(1, gpus_per_node / of_stage);
+  pipeline.excess = stage_excess(layers, worker.pp);
+  pipeline.within = link(std::min(worker.gpus(), gpus_per_node));
+  pipeline.between = link(worker.gpus());
+  if (pipeline.within.bytes_per_s <= 0 || pipeline.between.bytes_per_s <= 0)
+    return core::Error{"the system's file tells no bandwidth of the links between stages"};
+  return pipeline;
+}
+
 }  // namespace assay::plan

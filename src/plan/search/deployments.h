@@ -2,12 +2,15 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
+#include "core/result.h"
 #include "model/serving/model.h"
 #include "model/serving/uses.h"
 #include "plan/engine.h"
+#include "plan/price/staged_cost.h"
 
 namespace assay::plan {
 
@@ -56,6 +59,13 @@ Workers staged_workers_of(const serving::Model& model,
                           const std::vector<Worker>& possible,
                           std::int64_t most_stages,
                           std::int64_t most_gpus);
+
+// How the worker's stages follow each other. `link` gives the link between two of so many GPUs that
+// communicate. Error: there are more stages than layers, or a link's bandwidth is unknown.
+core::Result<Pipeline> pipeline_of(const serving::Model& model,
+                                   const Worker& worker,
+                                   std::int64_t gpus_per_node,
+                                   const std::function<StageLink(std::int64_t gpus)>& link);
 
 serving::Deployment deployment_of(const serving::Model& model,
                                   const Worker& worker,

@@ -98,25 +98,13 @@ class Search {
       prices = std::make_shared<const StepPrices>(
           ASSAY_TRY(StepPrices::bind(model_, served.deployment, tables)));
     }
-    workers_.push_back({worker, served, prices, ASSAY_TRY(cost_of(worker, *prices))});
+    const Pipeline pipeline =
+        ASSAY_TRY(pipeline_of(model_, worker, request_.gpus_per_node, request_.link));
+    workers_.push_back(
+        {worker, served, prices, std::make_unique<const StagedCost>(*prices, pipeline)});
     for (const std::int64_t batch : batches(most))
       result_.candidates.push_back(closed_form(workers_.size() - 1, batch));
     return {};
-  }
-
-  [[nodiscard]] core::Result<std::unique_ptr<const StepCost>> cost_of(
-      const Worker& worker, const StepPrices& prices) const {
-    Pipeline pipeline{.stages = worker.pp, .hidden = model_.hidden};
-    if (worker.pp > 1) {
-      const std::int64_t stage_gpus = worker.tp * worker.dp;
-      pipeline.stages_per_node = std::max<std::int64_t>(1, request_.gpus_per_node / stage_gpus);
-      pipeline.excess = stage_excess(model_.num_layers(), worker.pp);
-      pipeline.within = request_.link(std::min(worker.gpus(), request_.gpus_per_node));
-      pipeline.between = request_.link(worker.gpus());
-      if (pipeline.within.bytes_per_s <= 0 || pipeline.between.bytes_per_s <= 0)
-        return core::Error{"the system's file tells no bandwidth of the links between stages"};
-    }
-    return std::unique_ptr<const StepCost>(std::make_unique<const StagedCost>(prices, pipeline));
   }
 
   // The most requests of a batch that the cache holds, where the deployment names the batch. Error:
