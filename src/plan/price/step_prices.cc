@@ -61,10 +61,10 @@ double remembered(std::vector<double>& known, std::int64_t at, const Ask& ask) {
   return known[place];
 }
 
-// Prices of more tokens than this run in straight lines between numbers of tokens that are at most
-// a 128th apart. Surfaces are straight in longer pieces, but for kernels that fill their tiles.
+// Prices of more tokens than this run in straight lines over pieces of a thirty-second of the
+// number, which begin behind a multiple of their length: kernels fill tiles up to such multiples.
 constexpr std::int64_t kExactTokens = 256;
-constexpr std::size_t kStepsOfDoubling = 7;  // in doublings
+constexpr std::size_t kStepsOfDoubling = 5;  // in doublings
 
 // `ask` gives the price of a number of tokens.
 template <typename Ask>
@@ -75,10 +75,9 @@ double between_nodes(std::vector<double>& known, std::int64_t tokens, const Ask&
   if (tokens <= kExactTokens) return at(tokens);
   const auto doublings = std::bit_width(static_cast<std::uint64_t>(tokens)) - 1;
   const std::int64_t step = std::int64_t{1} << (doublings - kStepsOfDoubling);
-  const std::int64_t low = tokens / step * step;
-  if (low == tokens) return at(low);
-  const double share = static_cast<double>(tokens - low) / static_cast<double>(step);
-  return std::lerp(at(low), at(low + step), share);
+  const std::int64_t first = (tokens - 1) / step * step + 1;
+  const double share = static_cast<double>(tokens - first) / static_cast<double>(step - 1);
+  return std::lerp(at(first), at(first + step - 1), share);
 }
 
 Amounts amounts_of(const Chunks& chunks) {
