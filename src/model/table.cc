@@ -4,6 +4,7 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
+#include <utility>
 
 #include "core/check.h"
 #include "core/text.h"
@@ -51,10 +52,29 @@ std::optional<std::size_t> Table::column(std::string_view column_name) const {
   return static_cast<std::size_t>(found - columns.begin());
 }
 
+std::span<const Cell> RowReader::row(std::size_t position) {
+  const std::size_t width = table_->columns.size();
+  if (table_->source == nullptr) return std::span(table_->cells).subspan(position * width, width);
+  made_.clear();
+  table_->source->append_row(position, made_);
+  ASSAY_CHECK(made_.size() == width, "a row must fill every column");
+  return made_;
+}
+
 const Table* Book::find(std::string_view table_name) const {
   const auto found = std::find_if(tables.begin(), tables.end(),
                                   [&](const Table& t) { return t.name == table_name; });
   return found == tables.end() ? nullptr : &*found;
+}
+
+void make_rows(Book& book) {
+  for (Table& table : book.tables) {
+    const std::shared_ptr<const RowSource> source = std::exchange(table.source, nullptr);
+    if (source == nullptr) continue;
+    table.cells.reserve(source->row_count() * table.columns.size());
+    for (std::size_t row = 0; row < source->row_count(); ++row)
+      source->append_row(row, table.cells);
+  }
 }
 
 double number(const Cell& cell) {

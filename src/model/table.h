@@ -2,8 +2,11 @@
 // made from this one declaration.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -59,6 +62,20 @@ struct Style {
   std::optional<Chart> second_chart = std::nullopt;
 };
 
+// The rows of a table whose cells would take too much memory: each is made when it is read.
+class RowSource {
+ public:
+  RowSource() = default;
+  RowSource(const RowSource&) = delete;
+  RowSource& operator=(const RowSource&) = delete;
+  virtual ~RowSource() = default;
+
+  [[nodiscard]] virtual std::size_t row_count() const = 0;
+
+  // Several threads may call this at the same time.
+  virtual void append_row(std::size_t row, std::vector<Cell>& cells) const = 0;
+};
+
 struct Table {
   std::string name;   // sheet name, at most 31 characters; file name of the CSV
   std::string title;  // one sentence for readers
@@ -66,8 +83,11 @@ struct Table {
   std::vector<Cell> cells = {};  // row by row
   Style style = {};
   std::vector<std::string> notes = {};  // shown under the title where the format allows
+  // Of all rows where it is set; then there are no cells, and only RowReader reads the table.
+  std::shared_ptr<const RowSource> source = nullptr;
 
   [[nodiscard]] std::size_t row_count() const {
+    if (source != nullptr) return source->row_count();
     return columns.empty() ? 0 : cells.size() / columns.size();
   }
 
@@ -86,6 +106,20 @@ struct Table {
   [[nodiscard]] std::optional<std::size_t> column(std::string_view column_name) const;
 };
 
+// Reads the rows of any table. What writes tables uses it.
+class RowReader {
+ public:
+  // The table must outlive the reader.
+  explicit RowReader(const Table& table) : table_(&table) {}
+
+  // The cells are valid until the next call.
+  std::span<const Cell> row(std::size_t position);
+
+ private:
+  const Table* table_;
+  std::vector<Cell> made_;
+};
+
 // Tables that belong together: one workbook, one folder of CSV files, one JSON document.
 struct Book {
   std::string title;
@@ -93,6 +127,9 @@ struct Book {
 
   [[nodiscard]] const Table* find(std::string_view table_name) const;
 };
+
+// Makes the rows of all tables that have a source, so that all their cells can be read at once.
+void make_rows(Book& book);
 
 // Returns the cell as a number for integers, doubles and booleans; NaN for text and empty cells.
 double number(const Cell& cell);

@@ -138,6 +138,7 @@ struct Trace {
   std::uint64_t text_bytes = 0;   // size of the JSON text
   std::uint64_t event_count = 0;  // all entries of traceEvents, kept or not
   bool truncated = false;
+  std::string damage = {};  // why the file is not whole, where that was looked for; "" for nothing
 
   std::optional<int> rank;        // distributedInfo.rank
   std::optional<int> world_size;  // distributedInfo.world_size

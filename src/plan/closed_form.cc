@@ -1,7 +1,6 @@
 #include "plan/closed_form.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <vector>
 
@@ -169,6 +168,24 @@ TokenTime token_time(const SteadyLoad& load, const Steps& steps, double chunks) 
 }
 
 }  // namespace
+
+SteadySteps steady_steps(const SteadyLoad& load) {
+  const std::int64_t new_tokens =
+      std::max<std::int64_t>(1, load.prompt_tokens - load.cached_prefix);
+  const std::int64_t chunk = std::min(new_tokens, load.token_budget);
+  const auto decode_steps = static_cast<double>(std::max<std::int64_t>(1, load.output_tokens - 1));
+  const auto concurrency = static_cast<double>(load.concurrency);
+  SteadySteps steps;
+  steps.prompt_steps = std::ceil(static_cast<double>(new_tokens) / static_cast<double>(chunk));
+  steps.stay = steps.prompt_steps + decode_steps;
+  steps.decodes = static_cast<std::int64_t>(std::llround(concurrency * decode_steps / steps.stay));
+  steps.decode_cached = static_cast<double>(load.prompt_tokens) + 0.5 * decode_steps;
+  steps.chunks = {Chunks{.requests = 1,
+                         .new_tokens = chunk,
+                         .cached_tokens = load.cached_prefix + (new_tokens - chunk) / 2}};
+  steps.mixed_share = std::min(1.0, concurrency / steps.stay * steps.prompt_steps);
+  return steps;
+}
 
 SteadyLatencies steady_latencies(const StepCost& cost, const SteadyLoad& load) {
   const Life life = life_of(load);

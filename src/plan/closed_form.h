@@ -1,6 +1,7 @@
 // What a deployment reaches under a steady load, without simulating it.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "plan/step.h"
@@ -24,6 +25,31 @@ struct SteadyLoad {
   std::int64_t token_budget = 8192;  // most new tokens of prompts in a step
   PromptSteps prompts = PromptSteps::kCutBeside;
 };
+
+// The two kinds of steps under such a load.
+struct SteadySteps {
+  std::array<Chunks, 1> chunks = {};
+  std::int64_t decodes = 0;
+  double decode_cached = 0;
+  double prompt_steps = 1;  // of a request
+  double stay = 1;          // steps of a request
+  double mixed_share = 0;   // of steps: those with a chunk of a prompt
+
+  // Of requests that decode; at least one does.
+  [[nodiscard]] Step decoding() const {
+    return {.decodes = decodes > 0 ? decodes : 1, .decode_cached = decode_cached};
+  }
+
+  // Refers to this.
+  [[nodiscard]] Step mixed() const {
+    return {.chunks = chunks,
+            .finished_prompts = 1,
+            .decodes = decodes,
+            .decode_cached = decode_cached};
+  }
+};
+
+SteadySteps steady_steps(const SteadyLoad& load);
 
 struct SteadyLatencies {
   double ttft_ms = 0;  // of a request that begins while all others are anywhere in theirs

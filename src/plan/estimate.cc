@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "plan/uncertainty/error_bars.h"
+
 namespace assay::plan {
 namespace {
 
@@ -103,30 +105,55 @@ std::string pipeline_note(const EstimateRequest& request) {
       link.bytes_per_s / kGiga, is_within ? "within a node" : "between nodes");
 }
 
-}  // namespace
+void add_figure(
+    model::Table& table, const char* name, double value, const char* unit, const ErrorBar& bar) {
+  const Interval ends = bar.of(value);
+  table.add_row({name, value, ends.low, ends.high, unit});
+}
 
-model::Book estimate_book(const StepPrices& prices, const EstimateRequest& request) {
+model::Table latencies_table(const StepPrices& prices, const EstimateRequest& request) {
   SteadyLoad load = request.load;
   const std::int64_t stages = request.pipeline.stages;
   load.groups *= stages;
   const StagedCost cost(prices, request.pipeline);
   const SteadyLatencies found = steady_latencies(CalibratedCost(cost, request.calibration), load);
-  model::Table latencies{.name = "estimate",
-                         .title = request.title,
-                         .columns = {{.name = "figure"}, {.name = "value"}, {.name = "unit"}}};
-  latencies.add_row({"TTFT", request.calibration.ttft_factor * found.ttft_ms, "ms"});
-  latencies.add_row({"TPOT", found.tpot_ms, "ms"});
-  latencies.add_row({"step that decodes", found.decode_step_ms, "ms"});
-  latencies.add_row({"step with prompts", found.mixed_step_ms, "ms"});
-  latencies.add_row({"steps with prompts", 100 * found.mixed_share, "%"});
-  latencies.add_row({"requests", static_cast<double>(stages) * found.requests_per_s, "1/s"});
+  const double ttft_ms = request.calibration.ttft_factor * found.ttft_ms;
+  const LatencyBars bars = latency_bars(parts_of_load(prices, load), request.calibration_errors);
+  const ErrorBar rate = rate_bar(bars, ttft_ms, found.tpot_ms, load.output_tokens);
+  const double requests_per_s = static_cast<double>(stages) * found.requests_per_s;
+  const double tokens_per_s = requests_per_s * static_cast<double>(load.output_tokens) /
+                              static_cast<double>(request.gpus_of_group);
+  model::Table table{.name = "estimate",
+                     .title = request.title,
+                     .columns = {{.name = "figure"},
+                                 {.name = "value"},
+                                 {.name = "low"},
+                                 {.name = "high"},
+                                 {.name = "unit"}}};
+  table.notes.emplace_back("between low and high with a chance of 80 %");
+  add_figure(table, "TTFT", ttft_ms, "ms", bars.ttft);
+  add_figure(table, "TPOT", found.tpot_ms, "ms", bars.tpot);
+  add_figure(table, "tokens per GPU", tokens_per_s, "1/s", rate);
+  add_figure(table, "requests", requests_per_s, "1/s", rate);
+  const auto add = [&](const char* name, double value, const char* unit) {
+    table.add_row({name, value, {}, {}, unit});
+  };
+  add("step that decodes", found.decode_step_ms, "ms");
+  add("step with prompts", found.mixed_step_ms, "ms");
+  add("steps with prompts", 100 * found.mixed_share, "%");
   if (stages > 1) {
-    latencies.add_row({"tokens from stage to stage", cost.transfer_ms(load.concurrency), "ms"});
-    latencies.notes.push_back(pipeline_note(request));
+    add("tokens from stage to stage", cost.transfer_ms(load.concurrency), "ms");
+    table.notes.push_back(pipeline_note(request));
   }
+  return table;
+}
+
+}  // namespace
+
+model::Book estimate_book(const StepPrices& prices, const EstimateRequest& request) {
   model::Book book{.title = request.title};
-  book.tables.push_back(std::move(latencies));
-  for (model::Table& table : operators_tables(prices, load))
+  book.tables.push_back(latencies_table(prices, request));
+  for (model::Table& table : operators_tables(prices, request.load))
     book.tables.push_back(std::move(table));
   return book;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "plan/closed_form.h"
 #include "plan/price/staged_cost.h"
 #include "plan/price/step_prices.h"
+#include "plan/uncertainty/error_bars.h"
 
 namespace assay::plan {
 
@@ -18,6 +20,8 @@ struct EstimateRequest {
   SteadyLoad load;    // of one batch of the pipeline
   Pipeline pipeline = {};
   Calibration calibration = {};  // of latencies; operators are shown as tables have them
+  std::optional<CalibrationErrors> calibration_errors = std::nullopt;
+  std::int64_t gpus_of_group = 1;
 };
 
 // The operators of a step that decodes, and of one that computes a prompt, under the load. Times

@@ -116,9 +116,7 @@ core::Result<SteadyMetrics> serve_steadily(const serving::Model& model,
   return simulate_steady(cost, policy_of(worker.engine), limits, workload, span, waiting);
 }
 
-SteadyLatencies steady_latencies_of(const ServedWorker& worker,
-                                    const StepCost& cost,
-                                    const ClosedLoop& load) {
+SteadyLoad steady_load_of(const ServedWorker& worker, const ClosedLoop& load) {
   const Limits limits = settings_of(worker, load);
   const double mean = 0.5 * (1 + load.least_length);
   const auto mean_of = [&](std::int64_t tokens) {
@@ -127,15 +125,21 @@ SteadyLatencies steady_latencies_of(const ServedWorker& worker,
   PromptSteps prompts = PromptSteps::kCutBeside;
   if (limits.prompts == Limits::Prompts::kWhole) prompts = PromptSteps::kWholeBeside;
   if (worker.engine == Engine::kSglang) prompts = PromptSteps::kApart;
+  return {.concurrency = load.concurrency / worker.batches(),
+          .groups = worker.batches(),
+          .prompt_tokens = mean_of(load.prompt_tokens),
+          .output_tokens = mean_of(load.output_tokens),
+          .cached_prefix = load.prefix_tokens,
+          .token_budget = limits.max_tokens,
+          .prompts = prompts};
+}
+
+SteadyLatencies steady_latencies_of(const ServedWorker& worker,
+                                    const StepCost& cost,
+                                    const ClosedLoop& load) {
+  const Limits limits = settings_of(worker, load);
   const RunCost run_cost(cost, policy_of(worker.engine), limits);
-  SteadyLatencies found =
-      steady_latencies(run_cost, {.concurrency = load.concurrency / worker.batches(),
-                                  .groups = worker.batches(),
-                                  .prompt_tokens = mean_of(load.prompt_tokens),
-                                  .output_tokens = mean_of(load.output_tokens),
-                                  .cached_prefix = load.prefix_tokens,
-                                  .token_budget = limits.max_tokens,
-                                  .prompts = prompts});
+  SteadyLatencies found = steady_latencies(run_cost, steady_load_of(worker, load));
   found.requests_per_s *= static_cast<double>(worker.batches());
   return found;
 }

@@ -83,6 +83,9 @@ core::Result<SteadyMetrics> serve_steadily(const serving::Model& model,
                                            const ClosedLoop& load,
                                            double waiting);
 
+// What a batch of it has in the mean.
+SteadyLoad steady_load_of(const ServedWorker& worker, const ClosedLoop& load);
+
 // The same by a mean step; without limits of memory.
 SteadyLatencies steady_latencies_of(const ServedWorker& worker,
                                     const StepCost& cost,

@@ -24,12 +24,14 @@ core::Result<PoolLimits> limits_of_pools(const serving::Model& model,
       .decode = ASSAY_TRY(limits_of(model, pools.decode.worker, of_instance))};
 }
 
-// A share of a round, but no fewer than some dozens.
+// A share of a round, but no fewer than some dozens, which a mean needs, and no more than some
+// hundred.
 LongRun usual_run(std::int64_t concurrency, double waiting) {
   constexpr std::int64_t kLeastSettling = 8;
   constexpr std::int64_t kLeastMeasured = 48;
-  return {.settling = std::max(kLeastSettling, concurrency / 3),
-          .measured = std::max(kLeastMeasured, concurrency / 2),
+  constexpr std::int64_t kMost = 256;
+  return {.settling = std::clamp(concurrency / 3, kLeastSettling, kMost),
+          .measured = std::clamp(concurrency / 2, kLeastMeasured, kMost),
           .waiting = waiting};
 }
 

@@ -34,8 +34,11 @@ core::Result<Limits> limits_for(const serving::Model& model,
                                          {.concurrency = batch * worker.groups,
                                           .prompt_tokens = lengths.prompt_mean,
                                           .output_tokens = lengths.output_mean});
-  if (!found.ok())
-    return found.error().context(fmt::format("prompts of up to {} tokens", lengths.prompt_most));
+  if (!found.ok() && served.max_tokens > worker.max_tokens) {
+    return found.error().context(
+        fmt::format("a step holds the longest prompt, of {} tokens", lengths.prompt_most));
+  }
+  if (!found.ok()) return found.error();
   Limits limits = std::move(found).value();
   limits.max_batch = batch;
   limits.prefix_cache =

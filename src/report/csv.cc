@@ -1,5 +1,6 @@
 #include "core/csv.h"
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -22,10 +23,10 @@ std::string field(const model::Cell& cell) {
   return text == nullptr ? model::text(cell) : core::csv_text(core::valid_utf8(*text));
 }
 
-void append_row(const model::Table& table, std::size_t row, std::string& text) {
-  for (std::size_t c = 0; c < table.columns.size(); ++c) {
+void append_row(std::span<const model::Cell> row, std::string& text) {
+  for (std::size_t c = 0; c < row.size(); ++c) {
     if (c > 0) text += ',';
-    text += field(table.at(row, c));
+    text += field(row[c]);
   }
   text += '\n';
 }
@@ -38,8 +39,9 @@ core::Status append_csv(const model::Table& table, const core::WritePiece& write
     text += core::csv_text(core::valid_utf8(table.columns[c].name));
   }
   text += '\n';
+  model::RowReader rows(table);
   for (std::size_t row = 0; row < table.row_count(); ++row) {
-    append_row(table, row, text);
+    append_row(rows.row(row), text);
     if (text.size() < kCsvPieceBytes) continue;
     ASSAY_TRY(write(text));
     text.clear();

@@ -97,10 +97,11 @@ Drawing drawing_of(const CurveFigure& figure) {
       "set lmargin at screen 0.085\nset rmargin at screen 0.98\nset tmargin at screen {}\n"
       "set bmargin at screen {}\n",
       1 - 62 / drawing.height, 62 / drawing.height);
-  commands +=
+  commands += fmt::format(
       "set clip two\nset border 3 lc rgb '#555555'\nset grid lc rgb '#dddddd' lt 1 lw 0.6\n"
-      "set key noenhanced top left Left reverse samplen 3 spacing 1.25 opaque font "
-      "'sans-serif,10.5'\n";
+      "set key noenhanced {} left Left reverse samplen 3 spacing 1.25 opaque font "
+      "'sans-serif,10.5'\n",
+      figure.key == CurveFigure::Key::kTopLeft ? "top" : "bottom");
   commands += axis_commands(figure.x, 'x') + axis_commands(figure.y, 'y');
   for (std::size_t i = 0; i < figure.curves.size(); ++i)
     commands += data_block(figure.curves[i], i);

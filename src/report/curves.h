@@ -48,6 +48,8 @@ struct CurveFigure {
   Axis x;
   Axis y;
   std::vector<Curve> curves;
+  // Where the curves leave room for their names; pages put these elsewhere.
+  enum class Key : std::uint8_t { kTopLeft, kBottomLeft } key = Key::kTopLeft;
 };
 
 Drawing drawing_of(const CurveFigure& figure);

@@ -116,14 +116,11 @@ void append_style(std::string& out, const model::Style& style) {
 core::Status append_rows(Output& output, const model::Table& table) {
   std::string& out = output.pending;
   const CellAppender append{out};
+  model::RowReader rows(table);
   out += '[';
   for (std::size_t row = 0; row < table.row_count(); ++row) {
-    out += row == 0 ? "\n   [" : ",\n   [";
-    for (std::size_t c = 0; c < table.columns.size(); ++c) {
-      if (c > 0) out += ',';
-      std::visit(append, table.at(row, c));
-    }
-    out += ']';
+    out += row == 0 ? "\n   " : ",\n   ";
+    append_list(out, rows.row(row), [&](const model::Cell& cell) { std::visit(append, cell); });
     ASSAY_TRY(output.pass_on(kJsonPieceBytes));
   }
   out += ']';

@@ -50,6 +50,8 @@ std::vector<const model::Chart*> charts_of(const SheetPlan& plan) {
 // The rows that a chart covers: where each row of the table is a bar, room for its name.
 std::uint32_t rows_of(const model::Chart& chart, const SheetPlan& plan) {
   using Bars = model::Chart::Bars;
+  constexpr std::uint32_t kLegendRows = 6;  // that of many series has several lines
+  if (chart.bars == Bars::kScatter) return kChartRows + kLegendRows;
   if (chart.bars != Bars::kRows && chart.bars != Bars::kStacked) return kChartRows;
   constexpr std::uint32_t kBesideBars = 7;  // title, axis and legend
   const auto bars = static_cast<std::uint32_t>(std::min<std::size_t>(plan.row_count, kMostBars));
@@ -253,10 +255,12 @@ class ChartBuilder {
 
   lxw_chart* scatter() {
     lxw_chart* chart = scatter_chart(workbook_, description_);
-    // Past the colours, another shape tells the series apart.
+    // Dots that lie on each other, and those past the colours, are told apart by their shapes.
+    constexpr std::array<std::uint8_t, 4> kShapes = {
+        LXW_CHART_MARKER_CIRCLE, LXW_CHART_MARKER_SQUARE, LXW_CHART_MARKER_DIAMOND,
+        LXW_CHART_MARKER_TRIANGLE};
     for (std::size_t i = 1; i < columns_.size(); ++i)
-      mark(add_column(chart, columns_[i], columns_[0]),
-           i > kPartColors.size() ? LXW_CHART_MARKER_DIAMOND : LXW_CHART_MARKER_CIRCLE, 8,
+      mark(add_column(chart, columns_[i], columns_[0]), kShapes.at((i - 1) % kShapes.size()), 7,
            kPartColors.at((i - 1) % kPartColors.size()));
     chart_legend_set_position(
         chart, columns_.size() > 2 ? LXW_CHART_LEGEND_BOTTOM : LXW_CHART_LEGEND_NONE);

@@ -246,9 +246,11 @@ std::string column_letters(std::size_t column) {
 std::vector<ColumnLayout> lay_out(const SheetPlan& sheet) {
   const model::Table& table = *sheet.table;
   std::vector<ColumnScan> scans(table.columns.size());
+  model::RowReader rows(table);
   for (std::size_t row = sheet.first_row; row < sheet.first_row + sheet.row_count; ++row) {
+    const std::span<const model::Cell> cells = rows.row(row);
     for (std::size_t c = 0; c < scans.size(); ++c) {
-      std::visit(scans[c], table.at(row, c));
+      std::visit(scans[c], cells[c]);
     }
   }
   std::vector<ColumnLayout> columns;

@@ -95,7 +95,7 @@ bool has_printed_rows(const SheetPlan& plan) {
          plan.row_count * plan.table->columns.size() >= kManyCells;
 }
 
-RowPrinter::RowPrinter(const SheetRows& rows) : rows_(rows) {
+RowPrinter::RowPrinter(const SheetRows& rows) : rows_(rows), reader_(*rows.plan->table) {
   for (std::size_t c = 0; c < rows.layout.size(); ++c)
     starts_.push_back("<c r=\"" + column_letters(c));
   text_end_ = fmt::format("\" s=\"{}\" t=\"inlineStr\">", rows.styles.text);
@@ -104,7 +104,7 @@ RowPrinter::RowPrinter(const SheetRows& rows) : rows_(rows) {
 }
 
 void RowPrinter::print(std::size_t row, fmt::memory_buffer& xml) {
-  const model::Table& table = *rows_.plan->table;
+  const std::span<const model::Cell> cells = reader_.row(rows_.plan->first_row + row);
   const fmt::format_int number(rows_.first_row + 1 + row);
   const std::string_view digits(number.data(), number.size());
   append("<row r=\"", xml);
@@ -113,7 +113,7 @@ void RowPrinter::print(std::size_t row, fmt::memory_buffer& xml) {
   for (std::size_t c = 0; c < starts_.size(); ++c) {
     const CellPrinter printer{xml,       rows_.layout[c], starts_[c], digits,
                               text_end_, number_ends_,    buffer_};
-    std::visit(printer, table.at(rows_.plan->first_row + row, c));
+    std::visit(printer, cells[c]);
   }
   append("</row>", xml);
 }

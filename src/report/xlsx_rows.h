@@ -45,6 +45,7 @@ class RowPrinter {
 
  private:
   const SheetRows& rows_;
+  model::RowReader reader_;
   std::vector<std::string> starts_;  // of the cells of each column: <c r="AB
   std::string text_end_;             // of a cell's start, after its row
   std::array<std::string, kMaxDecimals - kScientific + 1> number_ends_;

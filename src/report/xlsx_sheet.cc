@@ -258,11 +258,11 @@ class SheetWriter {
 
   // Returns the number of lines that the row's wrapped texts need, because not every spreadsheet
   // program fits the height by itself.
-  [[nodiscard]] std::size_t lines_in_row(std::size_t row) const {
+  [[nodiscard]] std::size_t lines_in_row(std::span<const model::Cell> cells) const {
     constexpr double kUsable = 0.9;  // share of a line, since words end before its edge
     std::size_t lines = 1;
-    for (std::size_t c = 0; c < table_.columns.size(); ++c) {
-      const auto* text = std::get_if<std::string>(&table_.at(plan_.first_row + row, c));
+    for (std::size_t c = 0; c < cells.size(); ++c) {
+      const auto* text = std::get_if<std::string>(&cells[c]);
       if (text == nullptr) continue;
       const double length = static_cast<double>(core::character_count(core::valid_utf8(*text)));
       if (length < layout_[c].width) continue;
@@ -272,8 +272,8 @@ class SheetWriter {
     return std::min(lines, kMostLines);
   }
 
-  void fit_height(std::size_t row) {
-    const std::size_t lines = lines_in_row(row);
+  void fit_height(std::size_t row, std::span<const model::Cell> cells) {
+    const std::size_t lines = lines_in_row(cells);
     if (lines == 1) return;
     worksheet_set_row(sheet_, sheet_row(row), kLinePoints * static_cast<double>(lines), nullptr);
   }
@@ -281,12 +281,14 @@ class SheetWriter {
   void write_rows() {
     const bool wrapped = !plan_.table_name.empty();
     lxw_format* const text_format = wrapped ? formats_.wrapped_text() : formats_.text();
+    model::RowReader rows(table_);
     for (std::size_t r = 0; r < plan_.row_count; ++r) {
-      if (wrapped) fit_height(r);
-      for (std::size_t c = 0; c < table_.columns.size(); ++c) {
+      const std::span<const model::Cell> cells = rows.row(plan_.first_row + r);
+      if (wrapped) fit_height(r, cells);
+      for (std::size_t c = 0; c < cells.size(); ++c) {
         const CellWriter writer{sheet_,  formats_,     layout_[c], text_format,
                                 buffer_, sheet_row(r), column(c)};
-        std::visit(writer, table_.at(plan_.first_row + r, c));
+        std::visit(writer, cells[c]);
       }
     }
   }

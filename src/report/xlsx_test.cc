@@ -6,6 +6,7 @@
 #include <cmath>
 #include <csignal>
 #include <limits>
+#include <memory>
 
 #include "core/files.h"
 #include "core/output_file.h"
@@ -288,6 +289,41 @@ TEST(Xlsx, PrintedRowsAreThoseOfTheLibrary) {
   EXPECT_THAT(sheet, HasSubstr("<dimension ref=\"A1:E30006\"/>"));
   EXPECT_THAT(sheet, HasSubstr("<v>0.5</v></c></row></sheetData>"));
   EXPECT_THAT(sheet, HasSubstr("<row r=\"30006\">"));
+}
+
+class CopiedRows final : public model::RowSource {
+ public:
+  explicit CopiedRows(model::Table table) : table_(std::move(table)) {}
+
+  [[nodiscard]] std::size_t row_count() const override { return table_.row_count(); }
+
+  void append_row(std::size_t row, std::vector<model::Cell>& cells) const override {
+    for (std::size_t column = 0; column < table_.columns.size(); ++column)
+      cells.push_back(table_.at(row, column));
+  }
+
+ private:
+  model::Table table_;
+};
+
+TEST(Xlsx, RowsThatAreMadeWhenTheyAreReadAreWrittenLikeCells) {
+  for (const int copies : {1, 40}) {  // of which the library writes the one
+    model::Book kept{"rows"};
+    kept.tables.push_back(cells_of_all_kinds());
+    for (int i = 1; i < copies; ++i)
+      for (std::vector<model::Cell> rows = cells_of_all_kinds().cells; model::Cell & cell : rows)
+        kept.tables[0].cells.push_back(cell);
+    model::Book made = kept;
+    made.tables[0].cells.clear();
+    made.tables[0].source = std::make_shared<CopiedRows>(kept.tables[0]);
+    EXPECT_EQ(made.tables[0].row_count(), 5U * static_cast<unsigned>(copies));
+    EXPECT_EQ(written(made)["xl/worksheets/sheet1.xml"], written(kept)["xl/worksheets/sheet1.xml"]);
+    EXPECT_EQ(csv(made.tables[0]), csv(kept.tables[0]));
+    EXPECT_EQ(json(made), json(kept));
+    model::make_rows(made);
+    EXPECT_EQ(made.tables[0].source, nullptr);
+    EXPECT_EQ(json(made), json(kept));
+  }
 }
 
 model::Book dashboard() {

@@ -2,6 +2,7 @@
 
 #include <zlib.h>
 
+#include <algorithm>
 #include <cstring>
 
 namespace assay::report {
@@ -81,7 +82,8 @@ core::Status inflate_member(const ZipMember& member,
   // zlib's interface lacks a const here, but zlib does not write to its input.
   stream.next_in = const_cast<Bytef*>(reinterpret_cast<const Bytef*>(member.packed.data()));
   stream.avail_in = static_cast<uInt>(member.packed.size());
-  std::vector<char> buffer(1 << 16);
+  constexpr std::size_t kMostAtOnce = 1 << 16;
+  std::vector<char> buffer(std::clamp<std::size_t>(member.size_bytes, 1, kMostAtOnce));
   int code = Z_OK;
   while (code == Z_OK) {
     stream.next_out = reinterpret_cast<Bytef*>(buffer.data());

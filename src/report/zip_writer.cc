@@ -15,7 +15,8 @@ constexpr std::size_t kGzipTrailerBytes = 8;
 
 constexpr std::uint16_t kVersion = 20;  // 2.0: deflate
 constexpr std::uint16_t kDeflated = 8;
-constexpr std::uint16_t kDate = (1 << 5) | 1;  // 1 January 1980, as libxlsxwriter writes
+constexpr std::uint16_t kSizesFollow = 1 << 3;  // a data descriptor comes after the content
+constexpr std::uint16_t kDate = (1 << 5) | 1;   // 1 January 1980, as libxlsxwriter writes
 
 // Appends little-endian numbers; all machines that we build for are little-endian.
 class Record {
@@ -41,6 +42,33 @@ class Record {
   std::string bytes_;
 };
 
+// Takes the header and the trailer from a gzip stream that comes in pieces.
+class Unwrapped {
+ public:
+  // Returns what can be passed on; it is valid until the next call.
+  std::string_view take(std::string_view piece) {
+    held_.erase(0, passed_on_);
+    held_ += piece;
+    passed_on_ = 0;
+    if (!has_begun_ && held_.size() < kGzipHeaderBytes) return {};
+    if (!std::exchange(has_begun_, true)) held_.erase(0, kGzipHeaderBytes);
+    if (held_.size() > kGzipTrailerBytes) passed_on_ = held_.size() - kGzipTrailerBytes;
+    return std::string_view(held_).substr(0, passed_on_);
+  }
+
+  // Returns that of the whole content, once the stream has ended.
+  [[nodiscard]] std::uint32_t checksum() const {
+    std::uint32_t checksum = 0;
+    std::memcpy(&checksum, held_.data() + passed_on_, sizeof(checksum));
+    return checksum;
+  }
+
+ private:
+  std::string held_;  // at its end what may be the trailer
+  std::size_t passed_on_ = 0;
+  bool has_begun_ = false;
+};
+
 core::Status check_fits(std::uint64_t bytes) {
   if (bytes <= std::numeric_limits<std::uint32_t>::max()) return {};
   return core::Error{"a workbook holds no more than 4 GB: write csv or json instead"};
@@ -48,45 +76,48 @@ core::Status check_fits(std::uint64_t bytes) {
 
 }  // namespace
 
-core::Status ZipWriter::copy(const ZipMember& member) {
-  Entry entry{member.name, offset_, member.packed.size(), member.size_bytes, member.checksum};
+core::Status ZipWriter::begin(const Entry& entry) {
   Record start;
-  start.add_text("PK\x03\x04").add(kVersion).add_16(0).add(kDeflated).add_16(0).add(kDate);
+  start.add_text("PK\x03\x04").add(kVersion).add(entry.flags).add(kDeflated).add_16(0).add(kDate);
   start.add(entry.checksum).add_32(entry.packed_bytes).add_32(entry.size_bytes);
   start.add_16(entry.name.size()).add_16(0).add_text(entry.name);
-  entries_.push_back(std::move(entry));
-  ASSAY_TRY(write(start.bytes()));
+  return write(start.bytes());
+}
+
+core::Status ZipWriter::copy(const ZipMember& member) {
+  entries_.push_back(
+      {member.name, offset_, member.packed.size(), member.size_bytes, member.checksum, 0});
+  ASSAY_TRY(begin(entries_.back()));
   return write(member.packed);
 }
 
 core::Status ZipWriter::add(const std::string& name,
                             const std::function<core::Status(const Take&)>& content) {
-  std::string packed;
-  std::uint64_t size_bytes = 0;
-  core::GzipOutput gzip([&](std::string_view piece) -> core::Status {
-    packed += piece;
-    return check_fits(packed.size());
-  });
+  Entry entry{name, offset_, 0, 0, 0, kSizesFollow};
+  ASSAY_TRY(begin(entry));
+  const std::uint64_t start = offset_;
+  Unwrapped unwrapped;
+  core::GzipOutput gzip([&](std::string_view piece) { return write(unwrapped.take(piece)); });
   ASSAY_TRY(content([&](std::string_view piece) {
-    size_bytes += piece.size();
+    entry.size_bytes += piece.size();
     return gzip.write(piece);
   }));
   ASSAY_TRY(gzip.finish());
-  ASSAY_TRY(check_fits(size_bytes));
-  const std::string_view all = packed;
-  const std::string_view trailer = all.substr(all.size() - kGzipTrailerBytes);
-  ZipMember member{name,
-                   all.substr(kGzipHeaderBytes, all.size() - kGzipHeaderBytes - kGzipTrailerBytes),
-                   static_cast<std::uint32_t>(size_bytes), 0};
-  std::memcpy(&member.checksum, trailer.data(), sizeof(member.checksum));
-  return copy(member);
+  entry.packed_bytes = offset_ - start;
+  entry.checksum = unwrapped.checksum();
+  ASSAY_TRY(check_fits(entry.size_bytes));
+  Record sizes;
+  sizes.add_text("PK\x07\x08").add(entry.checksum).add_32(entry.packed_bytes);
+  sizes.add_32(entry.size_bytes);
+  entries_.push_back(std::move(entry));
+  return write(sizes.bytes());
 }
 
 core::Status ZipWriter::finish() {
   const std::uint64_t start = offset_;
   for (const Entry& entry : entries_) {
     Record record;
-    record.add_text("PK\x01\x02").add(kVersion).add(kVersion).add_16(0).add(kDeflated);
+    record.add_text("PK\x01\x02").add(kVersion).add(kVersion).add(entry.flags).add(kDeflated);
     record.add_16(0).add(kDate).add(entry.checksum);
     record.add_32(entry.packed_bytes).add_32(entry.size_bytes).add_16(entry.name.size());
     record.add_16(0).add_16(0).add_16(0).add_16(0).add_32(0);  // no extra field, comment, attribute

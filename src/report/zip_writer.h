@@ -24,7 +24,7 @@ class ZipWriter {
   // Writes a member as it is.
   core::Status copy(const ZipMember& member);
 
-  // Deflates what `content` passes on, in memory, because its size comes before it.
+  // Deflates what `content` passes on, and writes its size and checksum after it.
   core::Status add(const std::string& name,
                    const std::function<core::Status(const Take&)>& content);
 
@@ -38,7 +38,10 @@ class ZipWriter {
     std::uint64_t packed_bytes;
     std::uint64_t size_bytes;
     std::uint32_t checksum;
+    std::uint16_t flags;
   };
+
+  core::Status begin(const Entry& entry);
 
   core::Status write(std::string_view bytes);
 

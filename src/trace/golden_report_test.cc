@@ -136,7 +136,8 @@ const GoldenRank& golden_rank(const RankChoice& choice) {
   const std::filesystem::path figures =
       bundled ? golden_folder() : shared_folder() / "golden/trace";
   golden.csv_folder = figures / "individual" / folder_name(choice) / "csvs";
-  core::Result<model::Trace> trace = read_trace(trace_file(choice), {}, LaunchFlows::kRead);
+  core::Result<model::Trace> trace =
+      read_trace(trace_file(choice), {}, {.flows = LaunchFlows::kRead});
   if (!trace.ok()) {
     ADD_FAILURE() << trace.error().message;
     return golden;

@@ -25,7 +25,7 @@ class ProcessGroup;
 namespace assay::trace {
 
 struct ComparisonEvidence;
-struct RunGlimpse;
+struct KeptRuns;
 struct SettingFigures;
 
 enum class FileFormat { kXlsx, kCsv, kJson };
@@ -50,6 +50,9 @@ struct Request {
   std::string architecture = {};  // GPU name or JSON file; empty: the GPU that the trace names
   unsigned threads = 0;           // 0: one per processor
   Output output = {};
+  // Of requests that need the same traces one after the other: what each reads is kept here, a
+  // hundredth of its size, and not read again. A damaged file is then an error. Null: all is read.
+  std::shared_ptr<KeptRuns> kept = nullptr;
 };
 
 // Reads for process 0 until that says that it is done, with a request like its own.
@@ -99,7 +102,6 @@ struct CommandResult {
   // compare only: what a comparison of more settings needs of these two.
   std::shared_ptr<const SettingFigures> baseline_figures = nullptr;
   std::shared_ptr<const SettingFigures> test_figures = nullptr;
-  std::shared_ptr<RunGlimpse> glimpse = nullptr;  // analyze only: of the first run
 };
 
 // The parts of a configuration's analysis.
@@ -151,15 +153,12 @@ core::Result<CommandResult> run_fuse(const FuseRequest& request, core::Progress&
 // repeatN in the output folder.
 inline constexpr const char* kAnalysisFolder = "tracelens_analysis";
 
-enum class Glimpse { kSkip, kOfFirstRun };  // CommandResult::glimpse
-
 enum class FileNames { kDocumented, kAlsoLegacy };  // legacy: also writes perf_rank<N>.xlsx
 
 struct AnalyzeRequest : Request {
   std::filesystem::path configuration = {};
   Parts parts = Parts::kAll;
   FileNames names = FileNames::kDocumented;
-  Glimpse glimpse = Glimpse::kSkip;
   std::optional<int> gpus_per_node = std::nullopt;
 };
 
@@ -190,6 +189,9 @@ struct CompareRequest : Request {
 
 core::Result<CommandResult> run_compare(const CompareRequest& request, core::Progress& progress);
 
+// Returns where an analysis keeps what comparisons like this one need.
+std::shared_ptr<KeptRuns> keep_for(const CompareRequest& request);
+
 // One of several tests that are compared with one baseline.
 struct ComparedTest {
   std::filesystem::path configuration;
@@ -199,7 +201,8 @@ struct ComparedTest {
 
 // Does what run_compare() does for each of several tests. The baseline is read once, and only one
 // test is in memory at a time. What the request says of a test and of a folder does not count. A
-// test that cannot be compared has an error in its place; the baseline's error is that of all.
+// test that cannot be compared has an error in its place; the baseline's error is that of all. The
+// first result alone has the baseline's warnings, so that all results can be summed.
 core::Result<std::vector<core::Result<CommandResult>>> run_compare_each(
     const CompareRequest& request, std::span<const ComparedTest> tests, core::Progress& progress);
 

@@ -334,7 +334,7 @@ core::Result<RankTrace> read_rank(const RankFile& file,
                                   std::size_t position,
                                   const Reading& reading,
                                   const OnProgress& on_progress) {
-  model::Trace trace = ASSAY_TRY(read_trace(file.path, on_progress, reading.flows, reading.python));
+  model::Trace trace = ASSAY_TRY(read_trace(file.path, on_progress, reading));
   const int rank = settle_rank(file, static_cast<int>(position), trace);
   return RankTrace{rank, std::move(trace)};
 }

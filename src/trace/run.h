@@ -42,12 +42,6 @@ struct Run {
   model::Warnings warnings;      // about the run as a whole; each trace keeps its own
 };
 
-// What to read of a trace beside what every command reads.
-struct Reading {
-  LaunchFlows flows = LaunchFlows::kSkip;
-  PythonCalls python = PythonCalls::kNamed;
-};
-
 // Returns the total size of the files, for progress.
 std::uint64_t total_bytes(std::span<const RankFile> files);
 

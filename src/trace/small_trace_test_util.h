@@ -109,7 +109,7 @@ class SmallTrace {
     const std::string text = document(flows);
     core::MemorySource source(text, text.size());
     core::Result<model::Trace> trace =
-        read_trace(source, "test.json", {}, kDefaultChunkBytes, flows, python);
+        read_trace(source, "test.json", {}, kDefaultChunkBytes, {.flows = flows, .python = python});
     if (trace.ok()) return std::move(trace).value();
     ADD_FAILURE() << trace.error().message;
     return {};

@@ -139,6 +139,8 @@ def file_commands(text, binary):
         'fuse': ('trace', 'fuse', TRACES / 'ctas_16', '-q', '-o', OUTPUT),
         'page': ('allreduce', 'plot', '--data_dir', SAMPLES / 'allreduce-h200', '--write', 'html',
                  '-q', '--html', OUTPUT),
+        'plan page': ('plan', 'search', '--model', 'qwen3-8b', '--gpus', '2', '--scheduler',
+                      'closed-form', '-q', '--html', OUTPUT),
         'system': ('store', 'system', '--store', 'h200_sxm', '--name', 'x', '-q', '-o', OUTPUT),
         'calibrate': ('plan', 'calibrate', MEASURED, '-q', '-o', OUTPUT),
     }

@@ -43,6 +43,7 @@ before(async () => {
     setting('32cta_512threads', 'repeat1'), setting('default', 'repeat2'), '--labels', 'default,8cta,32cta,again',
     '-o', join(folder, 'several'), '--write', 'xlsx', '-q');
   assay('allreduce', 'plot', join(samples, 'allreduce-h200'), '--write', 'html', '--html', join(folder, 'allreduce.html'), '-q');
+  assay('plan', 'search', '--model', 'qwen3-30b-a3b', '--gpus', '4', '--ttft', '500', '--tpot', '12', '--html', join(folder, 'plan.html'), '-q');
   const root = process.getuid?.() === 0;
   browser = await chromium.launch({executablePath: browserPath, args: root ? ['--no-sandbox'] : []});
 });
@@ -54,7 +55,8 @@ after(async () => {
 
 const SAMPLE = () => join(folder, 'sample.html');
 const PAGES = () => ({sample: SAMPLE(), compared: join(folder, 'compared.html'),
-  sweep: join(folder, 'sweep/sweep_report.html'), several: join(folder, 'several/final_analysis_report_for_all.html'), allreduce: join(folder, 'allreduce.html')});
+  sweep: join(folder, 'sweep/sweep_report.html'), several: join(folder, 'several/final_analysis_report_for_all.html'), allreduce: join(folder, 'allreduce.html'),
+  plan: join(folder, 'plan.html')});
 
 // Opens a page from its file; what it says on its console and what it asks of a network fail the test.
 async function open(path, {viewport = WIDE, hash = '', ...more} = {}) {
@@ -323,6 +325,17 @@ describe('charts', () => {
     await page.done();
   });
 
+  test('tell more curves apart than there are colours', async () => {
+    const page = await open(SAMPLE());
+    const looks = await page.$$eval('#card-many .key .swatch', all => all.map(swatch => {
+      const style = getComputedStyle(swatch);
+      return `${swatch.className} ${style.color} ${style.clipPath}`;
+    }));
+    assert.equal(looks.length, 21);
+    assert.equal(new Set(looks).size, 21);
+    await page.done();
+  });
+
   test('leave out what the key switches off', async () => {
     const page = await open(SAMPLE(), {viewport: PHONE});
     const count = () => page.evaluate(() => window.assayPage.cards.get('bandwidth').chart.instance.getOption().series.length);
@@ -421,6 +434,60 @@ describe('the pages of commands', () => {
       await settled(page);
       assert.ok(await page.locator('.card:visible').count() >= 4, value);
     }
+    await page.done();
+  });
+
+  test('a search says what to run, how sure that is, and shows what it was chosen from', async () => {
+    const page = await open(PAGES().plan);
+    assert.match(await page.textContent('h1'), /^Run qwen3-30b-a3b .* copy of tp .* tokens\/s per GPU \(80 %: \d+ to \d+\), TTFT .* ms \(80 %: .*TPOT .* ms \(80 %: /);
+    assert.match(await page.textContent('#answer'), /assay plan files --model qwen3-30b-a3b/);
+    const chart = id => page.evaluate(one => window.assayPage.cards.get(one).card.chart, id);
+    const [best] = (await chart('frontier')).curves;
+    assert.equal(best.name, 'frontier');
+    assert.ok(best.points.length > 20);
+    for (const point of best.points) assert.ok(point.low < point.y && point.y < point.high, JSON.stringify(point));
+    // More tokens for each user are fewer for each GPU.
+    assert.ok(best.points.every((point, i) => !i || point.x > best.points[i - 1].x && point.y < best.points[i - 1].y));
+    for (const bar of (await chart('bounds')).bars) assert.ok(bar.values.every(value => value >= 0) && bar.values[2] > 0, bar.name);
+    await page.click('#card-frontier button:text("Values")');
+    assert.match(await page.textContent('#card-frontier .values'), /frontier/);
+    await page.done();
+  });
+
+  test('a search answers every pair of limits, as predicted and kept by whole error bars', async () => {
+    const page = await open(PAGES().plan);
+    const values = async id => {
+      const {rows, columns, panels} = await page.evaluate(one => window.assayPage.cards.get(one).card.chart, id);
+      return {at: (ttft, tpot) => panels[0].values[rows.indexOf(ttft) * columns.length + columns.indexOf(tpot)], rows, columns, panels};
+    };
+    const predicted = await values('limits');
+    const best = /: (\d+) tokens/.exec(await page.textContent('h1'))[1];
+    assert.equal(Math.round(predicted.at('500', '12')), Number(best));
+    // A looser limit never gives less.
+    const {rows, columns, panels} = predicted;
+    for (let row = 0; row < rows.length; ++row)
+      for (let column = 0; column < columns.length; ++column) {
+        const value = panels[0].values[row * columns.length + column] ?? 0;
+        if (column) assert.ok(value >= (panels[0].values[row * columns.length + column - 1] ?? 0));
+        if (row) assert.ok(value <= (panels[0].values[(row - 1) * columns.length + column] ?? 0));
+      }
+    assert.ok(await page.isVisible('#card-limits') && !await page.isVisible('#card-limits-bar'));
+    await page.selectOption('#choice-0', 'its whole error bar');
+    assert.ok(!await page.isVisible('#card-limits') && await page.isVisible('#card-limits-bar'));
+    assert.ok(((await values('limits-bar')).at('500', '12') ?? 0) < Number(best));
+    await page.done();
+  });
+
+  test('a search lists its deployments, sorted by any figure', async () => {
+    const page = await open(PAGES().plan);
+    const header = `${sheet('deployments')} .tabulator-col[tabulator-field="c3"]`;
+    await page.waitForSelector(header);
+    await page.click(header + ' .tabulator-col-title');
+    await page.click(header + ' .tabulator-col-title');
+    await page.waitForSelector(header + '[aria-sort="descending"]');
+    const numbers = (await cells(page, 'deployments', 'c3')).map(Number);
+    assert.ok(numbers.length > 5 && numbers.every((value, i) => !i || value <= numbers[i - 1]), String(numbers));
+    assert.ok(numbers[0] > numbers.at(-1));
     await page.done();
   });
 });

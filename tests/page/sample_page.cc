@@ -111,14 +111,14 @@ report::WaterfallChart waterfall() {
                     {"other", 0.39, "", ""}}};
 }
 
-report::CurveFigure curves() {
+report::CurveFigure curves(std::size_t count) {
   report::CurveFigure figure{.title = "",
                              .subtitle = "",
                              .x = {.title = "message size", .ticks = {}},
                              .y = {.title = "bus bandwidth (GB/s)", .ticks = {}},
                              .curves = {}};
   figure.x.values = report::Axis::Values::kBytes;
-  for (std::size_t i = 0; i < 3; ++i) {
+  for (std::size_t i = 0; i < count; ++i) {
     report::Curve curve{.name = "allreduce, setting " + std::to_string(i),
                         .color = report::category_color(i),
                         .points = {}};
@@ -241,7 +241,8 @@ int main(int argc, char** argv) {
        .content = composition(),
        .when = {{"Setting", "4cta"}}},
       {.id = "steps", .title = "The first step is a transient (ms)", .content = steps_map()},
-      {.id = "bandwidth", .title = "Fewer channels move less", .content = curves()},
+      {.id = "bandwidth", .title = "Fewer channels move less", .content = curves(3)},
+      {.id = "many", .title = "More curves than colours", .content = curves(20)},
       {.id = "difference", .title = "Slower than the best (%)", .content = difference_map()},
       {.id = "best", .title = "The fastest strategy", .content = best_map()},
       {.id = "timeline", .title = "One step of all ranks", .content = timeline()},

@@ -137,7 +137,9 @@ class PlanEstimate final : public Command {
       book = plan::estimate_book(prices, {.title = title,
                                           .load = load_,
                                           .pipeline = pipeline,
-                                          .calibration = calibrated.calibration()});
+                                          .calibration = calibrated.calibration(),
+                                          .calibration_errors = calibrated.errors(),
+                                          .gpus_of_group = tp_ * pp_});
     }
     plan::add_calibration(calibrated, book);
     print_summary(book, presentation_.summary(), kAllRows);

@@ -12,13 +12,19 @@
 #include "cli/plan_inputs.h"
 #include "cli/plan_options.h"
 #include "cli/summary_output.h"
+#include "cli/version.h"
 #include "cli/workload_options.h"
 #include "core/text.h"
 #include "plan/calibrate/calibration_report.h"
 #include "plan/search/search.h"
+#include "plan/search/search_answer.h"
+#include "plan/search/search_figures.h"
+#include "plan/search/search_page.h"
 #include "plan/search/search_report.h"
 #include "plan/search/serving_modes.h"
 #include "plan/search/workload_search.h"
+#include "report/gnuplot.h"
+#include "report/page.h"
 
 namespace assay::cli {
 namespace {
@@ -42,12 +48,22 @@ class PlanSearch final : public Command {
         ->type_name("N")
         ->default_str("5")
         ->check(positive_number_problem);
+    app.add_option("--html", page_, "where the page goes; it needs no other file")
+        ->type_name("FILE");
+    app.add_option("--png", picture_, "where a picture of the frontier goes (needs gnuplot)")
+        ->type_name("FILE");
     add_presentation_options(app, presentation_);
   }
 
   [[nodiscard]] core::Status check() const override {
     ASSAY_TRY(workload_.check());
     if (engines_.size() > 1) ASSAY_TRY(check_several_engines());
+    if (!page_.empty() && page_ == picture_)
+      return core::Error{"--html and --png name the same file"};
+    if (workload_.is_open() && !(page_.empty() && picture_.empty()))
+      return core::Error{
+          "--html and --png show requests in flight, not --workload or "
+          "--request-rate"};
     if (!is_aggregated_only() || mode_ != plan::ServingMode::kDisaggregated) return {};
     return core::Error{
         "--workload, --request-rate and --calibration are of aggregated deployments, not of "
@@ -67,6 +83,7 @@ class PlanSearch final : public Command {
     request_.link = [&](std::int64_t gpus) { return stage_link(facts, gpus); };
     const auto calibrated = ASSAY_TRY(read_calibration(calibration_, served_, model.name));
     request_.calibration = calibrated.calibration();
+    request_.calibration_errors = calibrated.errors();
     if (workload_.is_open()) {
       request_.engine = engines.front().engine;
       request_.precision = engines.front().precision;
@@ -80,9 +97,13 @@ class PlanSearch final : public Command {
     const std::string title = fmt::format("{} on {} GPUs of {}, {}, {} + {} tokens", model.name,
                                           request_.gpus, served_.system, names_of(engines),
                                           request_.prompt_tokens, request_.output_tokens);
-    model::Book book = plan::search_book(title, result, request_, picks);
-    plan::add_calibration(calibrated, book);
-    print_summary(book, presentation_.summary());
+    if (picks.best.empty())
+      return core::Error{
+          "no deployment near the frontier could be simulated; --scheduler "
+          "closed-form shows what was priced"};
+    const Found found{model.name, title, calibrated, result, picks};
+    if (presentation_.shows_summary()) show(found);
+    ASSAY_TRY(write_files(found));
     return picks.meet ? Outcome::kOk : Outcome::kRegressionFound;
   }
 
@@ -153,6 +174,74 @@ class PlanSearch final : public Command {
     return {};
   }
 
+  struct Found {
+    const std::string& model;
+    const std::string& title;
+    const plan::UsedCalibration& calibrated;
+    const plan::SearchResult& result;
+    const plan::Picks& picks;
+  };
+
+  [[nodiscard]] plan::SearchSubject subject(const std::string& model) const {
+    std::string command = "--model " + served_.model;
+    if (served_.model.find('/') == std::string::npos) command += " --model-path WEIGHTS";
+    command +=
+        fmt::format(" --backend {} --system {}", plan::name_of(served_.engine), served_.system);
+    if (!served_.version.empty()) command += " --backend-version " + served_.version;
+    if (!served_.systems.empty()) command += " --systems-paths " + served_.systems.string();
+    return {.model = model, .system = served_.system, .command = command};
+  }
+
+  void show(const Found& found) const {
+    const Summary summary = presentation_.summary();
+    const bool is_table = summary == Summary::kTable;
+    if (is_table)
+      print(plan::answer_of(subject(found.model), found.result, request_, found.picks).sentence +
+            "\n\n");
+    model::Book book =
+        plan::search_book(found.title, found.result, request_, found.picks,
+                          is_table ? plan::BarColumns::kTexts : plan::BarColumns::kPairs);
+    plan::add_calibration(found.calibrated, book);
+    print_summary(book, summary);
+  }
+
+  core::Status write_files(const Found& found) const {
+    if (!page_.empty()) {
+      const plan::SearchPage page(
+          {.subject = subject(found.model), .title = found.title, .provenance = provenance(found)},
+          found.result, request_, found.picks);
+      ASSAY_TRY(report::write_page(page.page(), page_));
+      say_written(page_);
+    }
+    if (!picture_.empty()) {
+      ASSAY_TRY(report::draw(
+          report::drawing_of(plan::frontier_figure(found.result, found.picks, found.title)),
+          report::FigureFormat::kPng, picture_));
+      say_written(picture_);
+    }
+    return {};
+  }
+
+  void say_written(const std::filesystem::path& path) const {
+    if (!presentation_.quiet) print_note("wrote " + path.string());
+  }
+
+  [[nodiscard]] std::vector<std::pair<std::string, std::string>> provenance(
+      const Found& found) const {
+    return {{"model", found.model},
+            {"system", served_.system},
+            {"engine", fmt::format("{} {}", plan::name_of(served_.engine),
+                                   served_.version.empty() ? "(newest tables)" : served_.version)},
+            {"tables", served_.systems.empty() ? "shipped with assay" : served_.systems.string()},
+            {"prompts and answers",
+             fmt::format("{} and {} tokens, from {:g} of these on", request_.prompt_tokens,
+                         request_.output_tokens, request_.least_length)},
+            {"limits", fmt::format("TTFT {:g} ms, TPOT {:g} ms", request_.ttft_limit_ms,
+                                   request_.tpot_limit_ms)},
+            {"calibration", found.calibrated.entry ? found.calibrated.text : "none"},
+            {"made by", program_version()}};
+  }
+
   ServedModel served_;
   WorkloadOptions workload_;
   std::filesystem::path calibration_;
@@ -161,6 +250,8 @@ class PlanSearch final : public Command {
   plan::ServingMode mode_ = plan::ServingMode::kBoth;
   std::string decode_system_;
   std::uint64_t top_ = 5;
+  std::filesystem::path page_;
+  std::filesystem::path picture_;
   Presentation presentation_;
 };
 
@@ -184,6 +275,12 @@ const CommandSpec kPlanSearch{
         "within a node, unless --max-pp divides its layers into stages, which may lie on several: "
         "how they exchange tokens is reckoned from the links' own figures, not measured. What "
         "cannot be served, or has no price, is listed with the reason.",
+    "--ttft and --tpot, and the share of prompts that prefix caches had. Workers stay within a "
+    "node. What cannot be served, or has no price, is listed with the reason.\n\n"
+    "Beside each figure stand the ends between which a measurement lies with a chance of 80 %; "
+    "as CSV and JSON they are columns of their own, with what a step's time goes to. --html "
+    "writes a page with the frontier, the best deployment at each pair of limits, and what "
+    "bounds each.",
     .regression_means = "no deployment meets the limits; the closest is shown",
     .examples =
         "assay plan search --model qwen3-32b --gpus 4\n"
@@ -192,6 +289,8 @@ const CommandSpec kPlanSearch{
         "assay plan search --model qwen3-32b --gpus 4 --workload trace.jsonl --goodput 95\n"
         "assay plan search --model config.json --gpus 32 --systems-paths systems --backend any\n"
         "assay plan search --model deepseek-v3 --gpus 16 --max-pp 2 --format csv\n",
+    "assay plan search --model qwen3-32b --gpus 8 --html plan.html --png plan.png\n"
+    "assay plan search --model config.json --gpus 32 --systems-paths systems --format csv\n",
     .make = make_command<PlanSearch>,
 };
 ASSAY_REGISTER(CommandSpec, kPlanSearch);

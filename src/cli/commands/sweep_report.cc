@@ -1,9 +1,8 @@
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <map>
-#include <memory>
 #include <type_traits>
 
 #include "cli/compared_settings.h"
@@ -20,7 +19,6 @@
 #include "sweep/summary.h"
 #include "sweep/sweep_folder.h"
 #include "trace/compare/all_runs.h"
-#include "trace/file_check.h"
 #include "trace/page/comparison_page.h"
 #include "trace/pipelines.h"
 
@@ -36,29 +34,12 @@ struct GoodSetting {
   std::string name;
   std::string variables;
   fs::path folder;
-  std::vector<fs::path> runs = {};  // their folders
 };
 
 struct LeftOut {
   std::string setting;
   std::string reason;
 };
-
-// Describes the first damaged trace of the runs, or returns "". A run's traces were whole at its
-// end, but may have been damaged since.
-std::string damaged_trace(const std::vector<fs::path>& runs, unsigned threads) {
-  using State = trace::TraceFileCheck::State;
-  for (const fs::path& run : runs) {
-    const auto checked = trace::check_traces(run, threads);
-    if (!checked.ok()) continue;
-    for (const trace::TraceFileCheck& file : checked.value().files) {
-      if (file.state == State::kWhole) continue;
-      const bool is_named = file.damage.find(file.path.string()) != std::string::npos;
-      return is_named ? file.damage : fmt::format("'{}': {}", file.path.string(), file.damage);
-    }
-  }
-  return "";
-}
 
 model::Table left_out_table(const std::vector<LeftOut>& left_out) {
   model::Table table{.name = "left_out",
@@ -74,14 +55,14 @@ std::vector<GoodSetting> good_settings(const fs::path& sweep,
                                        const std::vector<sweep::RunRecord>& records) {
   std::vector<GoodSetting> settings;
   for (const sweep::Setting& setting : plan.settings) {
-    GoodSetting good{.name = setting.name,
-                     .variables = sweep::variables_text(setting.variables),
-                     .folder = sweep / setting.name};
-    for (const sweep::RunRecord& record : records) {
-      if (record.setting == setting.name && record.status == sweep::RunStatus::kOk)
-        good.runs.push_back(record.folder);
-    }
-    if (!good.runs.empty()) settings.push_back(std::move(good));
+    const bool has_good_run =
+        std::any_of(records.begin(), records.end(), [&](const sweep::RunRecord& record) {
+          return record.setting == setting.name && record.status == sweep::RunStatus::kOk;
+        });
+    if (has_good_run)
+      settings.push_back({.name = setting.name,
+                          .variables = sweep::variables_text(setting.variables),
+                          .folder = sweep / setting.name});
   }
   return settings;
 }
@@ -117,10 +98,10 @@ class SweepReport final : public Command {
     request_.written_by = program_version();
     model::Book book = sweep::summary(plan, records, sweep_);
     const std::size_t count = settings.size();
-    ASSAY_TRY(leave_out_damaged(settings));
     // The reports of a whole sweep take long, so the second of two does not wait.
     const core::FileLock lock = ASSAY_TRY(
         core::FileLock::acquire_folder(request_.output.folder, std::chrono::milliseconds(0)));
+    request_.kept = trace::keep_for(request_);
     ASSAY_TRY(analyze_all(settings));
     ComparedSettings all = ASSAY_TRY(compare_all(settings));
     add_tables(book, all);
@@ -169,12 +150,6 @@ class SweepReport final : public Command {
     return core::Error{fmt::format("no setting of '{}' can be analysed", sweep_.string())};
   }
 
-  core::Status leave_out_damaged(std::vector<GoodSetting>& settings) {
-    return leave_out(settings, [&](const GoodSetting& setting) -> core::Result<std::string> {
-      return damaged_trace(setting.runs, request_.threads);
-    });
-  }
-
   core::Status analyze_all(std::vector<GoodSetting>& settings) {
     return leave_out(settings, [&](const GoodSetting& setting) -> core::Result<std::string> {
       const auto result = analyze(setting);
@@ -183,7 +158,6 @@ class SweepReport final : public Command {
       if (!result.ok()) return result.error().message;
       warnings_.merge(result.value().warnings);
       count_written(result.value());
-      glimpses_[setting.name] = result.value().glimpse;
       return std::string();
     });
   }
@@ -193,7 +167,6 @@ class SweepReport final : public Command {
     static_cast<trace::Request&>(request) = static_cast<const trace::Request&>(request_);
     request.configuration = setting.folder;
     request.parts = request_.parts;
-    request.glimpse = trace::Glimpse::kOfFirstRun;
     // Each setting's reports go where 'assay trace analyze' would put them, unless another folder
     // is asked for.
     request.output.folder = elsewhere() ? request_.output.folder / setting.name : fs::path();
@@ -207,7 +180,6 @@ class SweepReport final : public Command {
     trace::CompareRequest request = request_;
     request.baseline = baseline.folder;
     request.confidence = sweep::confidence_of_each(kTogether, settings.size() - 1);
-    request.source = reports_are_in_place() ? trace::Source::kReports : trace::Source::kTraces;
     std::vector<trace::ComparedTest> tests;
     for (std::size_t i = 1; i < settings.size(); ++i)
       tests.push_back(
@@ -220,27 +192,27 @@ class SweepReport final : public Command {
           return trace::run_compare_each(request, tests, progress);
         }));
     std::vector<ComparedSetting> compared;
+    const model::Warnings told = warnings_;  // by the analyses, of the same traces
     for (std::size_t i = 0; i < tests.size(); ++i) {
       const GoodSetting& setting = settings[i + 1];
       if (!results[i].ok())
         return results[i].error().context(
             fmt::format("comparing {} with {}", setting.name, baseline.name));
       trace::CommandResult& result = results[i].value();
-      warnings_.merge(result.warnings);
+      add_new_warnings(told, result.warnings);
       count_written(result);
-      add_glimpses(baseline, setting, result);
       compared.push_back({setting.name, setting.variables, tests[i].folder, std::move(result)});
     }
     return ComparedSettings(baseline.name, baseline.variables, std::move(compared), request_);
   }
 
-  // Reports that were read again leave out what only traces tell.
-  void add_glimpses(const GoodSetting& baseline,
-                    const GoodSetting& test,
-                    const trace::CommandResult& result) {
-    if (result.evidence == nullptr) return;
-    if (const auto& seen = glimpses_[baseline.name]) result.evidence->baseline.glimpse = *seen;
-    if (const auto& seen = glimpses_[test.name]) result.evidence->test.glimpse = *seen;
+  void add_new_warnings(const model::Warnings& told, const model::Warnings& more) {
+    for (const model::Warning& one : more.all()) {
+      const bool is_new =
+          std::none_of(told.all().begin(), told.all().end(),
+                       [&](const model::Warning& known) { return known.reason == one.reason; });
+      if (is_new) warnings_.add(one.reason, one.effect, one.example, one.count, one.gpu_ms);
+    }
   }
 
   // The ranking comes first, then what compares all settings.
@@ -303,14 +275,6 @@ class SweepReport final : public Command {
 
   [[nodiscard]] bool elsewhere() const { return request_.output.folder != sweep_; }
 
-  // Returns whether analyze_all() wrote reports that a comparison can find and read.
-  [[nodiscard]] bool reports_are_in_place() const {
-    const auto& formats = request_.output.formats;
-    const bool json =
-        std::find(formats.begin(), formats.end(), trace::FileFormat::kJson) != formats.end();
-    return json && !elsewhere();
-  }
-
   void count_written(const trace::CommandResult& result) { files_ += result.written.size(); }
 
   core::Result<Outcome> write_and_show(const model::Book& book, const ComparedSettings& all) {
@@ -343,7 +307,6 @@ class SweepReport final : public Command {
   model::Warnings warnings_;
   std::vector<LeftOut> left_out_;
   fs::path page_;
-  std::map<std::string, std::shared_ptr<trace::RunGlimpse>> glimpses_;  // by setting
   std::size_t files_ = 0;
 };
 

@@ -88,6 +88,17 @@ class TraceCompare final : public Command {
     return {};
   }
 
+  // A mistyped folder is told at once, not after minutes of reading the others.
+  [[nodiscard]] core::Status check_folders() const {
+    for (const auto& test : tests_) {
+      std::error_code code;
+      const auto status = std::filesystem::status(test, code);
+      if (!std::filesystem::exists(status))
+        return core::Error{fmt::format("cannot read '{}': {}", test.string(), code.message())};
+    }
+    return {};
+  }
+
   // Each comparison has a folder of its own, as in a sweep.
   core::Result<std::vector<trace::ComparedTest>> compared_tests() const {
     std::vector<trace::ComparedTest> tests;
@@ -101,6 +112,7 @@ class TraceCompare final : public Command {
 
   core::Result<Outcome> compare_several() {
     ASSAY_TRY(check_names());
+    ASSAY_TRY(check_folders());
     const std::vector<trace::ComparedTest> tests = ASSAY_TRY(compared_tests());
     const core::FileLock lock = ASSAY_TRY(core::FileLock::acquire_folder(request_.output.folder));
     trace::CompareRequest request = request_;

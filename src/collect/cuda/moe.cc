@@ -25,7 +25,7 @@ constexpr std::array kWritten = {
     MoeBuffer::kGathered,     MoeBuffer::kGated,          MoeBuffer::kActivated,
     MoeBuffer::kExpertOutput, MoeBuffer::kOutput,         MoeBuffer::kCounts,
     MoeBuffer::kOffsets,      MoeBuffer::kGatheredScales, MoeBuffer::kActivatedScales,
-    MoeBuffer::kSources};
+    MoeBuffer::kSources,      MoeBuffer::kRowShares};
 
 constexpr double kLongTrialMs = 2;  // one launch of such a length tells which products are fastest
 
@@ -91,6 +91,7 @@ class MoeWork : public CudaWork {
       all = worse(all, ASSAY_TRY(check_stage(gpu(), arguments, MoeStage::kGatherScales)));
     all = worse(all, ASSAY_TRY(used().compare_up(memory())));
     all = worse(all, ASSAY_TRY(used().compare_down(memory())));
+    if (arguments.row_shares != nullptr) return all;
     return worse(all, ASSAY_TRY(check_stage(gpu(), arguments, MoeStage::kCombine)));
   }
 
@@ -184,11 +185,13 @@ bool may_go_by_expert(const MoeShape& shape) {
 
 core::Result<AllProducts> products_for(Gpu& gpu, const MoeShape& shape, Reasons& reasons) {
   std::vector<MadeProducts> made;
-  made.push_back(ASSAY_TRY(make_grouped_products(gpu, shape)));
+  made.push_back(ASSAY_TRY(make_grouped_products(gpu, shape, GroupedSum::kAfterwards)));
   made.push_back(ASSAY_TRY(make_cublas_products(gpu, shape, CublasGrouping::kGrouped)));
   const bool has_grouped = made[0].products != nullptr || made[1].products != nullptr;
   if (!has_grouped || may_go_by_expert(shape))
     made.push_back(ASSAY_TRY(make_cublas_products(gpu, shape, CublasGrouping::kPerExpert)));
+  if (may_add_rows_up(shape))
+    made.push_back(ASSAY_TRY(make_grouped_products(gpu, shape, GroupedSum::kWithin)));
   AllProducts all;
   for (MadeProducts& one : made) {
     if (one.products != nullptr) {

@@ -107,6 +107,8 @@ class Plan {
     set(MoeBuffer::kTileCount, 4);
     set(MoeBuffer::kBegun, 2 * 4);
     if (gathers_tokens(shape_)) set(MoeBuffer::kSources, shape_.local_rows * 4);
+    if (may_add_rows_up(shape_))
+      set(MoeBuffer::kRowShares, shape_.local_rows * static_cast<std::int64_t>(sizeof(RowShare)));
   }
 
   void add_activations() {
@@ -172,6 +174,13 @@ bool gathers_tokens(const MoeShape& shape) {
   const std::int64_t least_tokens = in_blocks ? 512 : 256;
   return is_possible && shape.intermediate <= most_columns && spec.tokens >= least_tokens &&
          shape.pairs >= 2 * spec.tokens;
+}
+
+bool may_add_rows_up(const MoeShape& shape) {
+  const MoeSpec& spec = shape.spec;
+  constexpr std::int64_t kMostOutputBytes = std::int64_t{72} << 20U;
+  return spec.type != DataType::kFloat16 && 2 * shape.pairs >= 3 * spec.tokens &&
+         spec.tokens * spec.hidden * bytes_of(shape.type) <= kMostOutputBytes;
 }
 
 PackedWeight packed_up(const MoeShape& shape) {

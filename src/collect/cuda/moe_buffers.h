@@ -32,6 +32,10 @@ MoeShape moe_shape_of(const MoeSpec& spec, const ExpertChoice& choice);
 // together.
 bool gathers_tokens(const MoeShape& shape);
 
+// Returns whether it may be faster that Assay's second product adds rows to the output: where a
+// token has rows of several experts here, and the L2 cache holds the output.
+bool may_add_rows_up(const MoeShape& shape);
+
 // Weights come first, so that they stay in their place from case to case.
 enum class MoeBuffer : std::uint8_t {
   kUpWeight,  // gate and up
@@ -51,6 +55,7 @@ enum class MoeBuffer : std::uint8_t {
   kTileCount,
   kBegun,
   kSources,
+  kRowShares,
   kGathered,
   kGatheredScales,
   kGated,

@@ -128,6 +128,22 @@ TEST(GathersTokens, HasRoomForTheirPlacesAndScales) {
   EXPECT_GE(bytes_of(buffers, MoeBuffer::kGatheredScales), 512U * 32 * 4);
 }
 
+TEST(MayAddRowsUp, WhereTokensHaveRowsAndTheOutputIsSmall) {
+  EXPECT_TRUE(may_add_rows_up(narrow_experts(DataType::kFp8Block, 1, 4, 1)));
+  EXPECT_TRUE(may_add_rows_up(narrow_experts(DataType::kBfloat16, 8192, 4, 1)));
+  EXPECT_FALSE(may_add_rows_up(narrow_experts(DataType::kBfloat16, 16384, 4, 1)));
+  EXPECT_TRUE(may_add_rows_up(narrow_experts(DataType::kMxfp4, 512, 1, 4)));
+  EXPECT_FALSE(may_add_rows_up(narrow_experts(DataType::kMxfp4, 512, 1, 8)));
+  EXPECT_FALSE(may_add_rows_up(narrow_experts(DataType::kFloat16, 512, 1, 1)));
+}
+
+TEST(MayAddRowsUp, HasRoomForTheirShares) {
+  const MoeShape shape = narrow_experts(DataType::kFp8Block, 333, 4, 1);
+  EXPECT_EQ(bytes_of(moe_buffers_of(shape, 0), MoeBuffer::kRowShares), 8U * shape.local_rows);
+  const MoeShape other = narrow_experts(DataType::kFp8Block, 333, 1, 8);
+  EXPECT_EQ(bytes_of(moe_buffers_of(other, 0), MoeBuffer::kRowShares), 0U);
+}
+
 TEST(MoeBuffers, ThereIsRoomForTheTilesOfAnyRouting) {
   for (const std::int64_t tokens : {1, 23, 1000, 5000}) {
     MoeSpec spec = spec_of(DataType::kFp8Block);

@@ -60,6 +60,10 @@ cudaError_t enqueue_type(const GroupedArguments& arguments,
                          cudaStream_t stream) {
   using Store = GroupedKind<kType, GroupedEpilogue::kStore>;
   using Activate = GroupedKind<kType, GroupedEpilogue::kActivate>;
+  if (epilogue == GroupedEpilogue::kAdd) {
+    using Add = GroupedKind<kType, GroupedEpilogue::kAdd>;
+    return enqueue_kind<Add>(arguments, multiprocessors, stream);
+  }
   if (arguments.sources == nullptr) {
     return epilogue == GroupedEpilogue::kActivate
                ? enqueue_kind<Activate>(arguments, multiprocessors, stream)

@@ -16,7 +16,8 @@ namespace assay::collect {
 // Output [rows, columns] = input [rows, k] x weight [experts, n, k] transposed. With an activation,
 // the weight has the rows of the gate and then those of the up projection, n = 2 columns, and the
 // output is SiLU(gate) * up in the type of the input; fp8_block gets a scale for each 128 columns.
-// Otherwise the output has n columns of bfloat16.
+// Otherwise the output has n columns of bfloat16; kAdd adds each row, times its share, to that of
+// its token.
 struct GroupedArguments {
   CUtensorMap weight;
   CUtensorMap inputs[kTileWidths.size()];
@@ -31,13 +32,14 @@ struct GroupedArguments {
   const std::int32_t* tile_count;
   std::int32_t* begun;  // 0 before the launch: how many items blocks took after their first ones
   void* output;
-  float* output_scales;  // of fp8_block with an activation
+  const RowShare* row_shares;  // of kAdd
+  float* output_scales;        // of fp8_block with an activation
   std::int32_t n;
   std::int32_t k;
   std::int32_t columns;
 };
 
-enum class GroupedEpilogue : std::uint8_t { kStore, kActivate };
+enum class GroupedEpilogue : std::uint8_t { kStore, kActivate, kAdd };
 
 // The rows of all experts, or the tokens from which they are gathered. mxfp4 has no such product,
 // nor has any type without an activation.

@@ -29,6 +29,7 @@ struct GroupedKind {
   static constexpr bool kInBlocks = kType == DataType::kFp8Block;
   static constexpr bool kGathers = kInput == GroupedInput::kTokens;
   static constexpr bool kActivates = kEpilogue == GroupedEpilogue::kActivate;
+  static constexpr bool kAdds = kEpilogue == GroupedEpilogue::kAdd;
   // 4-bit weights, which become bfloat16 in registers.
   static constexpr bool kIsPacked = kType == DataType::kMxfp4;
   static constexpr int kElementBytes = kType == DataType::kBfloat16 || kIsPacked ? 2 : 1;

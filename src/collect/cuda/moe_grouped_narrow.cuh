@@ -21,7 +21,7 @@ __device__ inline std::uint32_t wide_piece(std::uint32_t staging, int token, int
   return staging + static_cast<std::uint32_t>(token * 128 + (piece ^ (token & 7)) * 16);
 }
 
-template <int kWidth>
+template <int kWidth, bool kAdds>
 __device__ void write_bfloat16(const float (&sums)[kWidth / 2],
                                std::uint32_t staging,
                                const Multiplier& me,
@@ -42,8 +42,24 @@ __device__ void write_bfloat16(const float (&sums)[kWidth / 2],
   char* to = target.output + (target.column + piece * 8) * 2;
 #pragma unroll 4
   for (int token = me.thread / 8; token < target.rows; token += kGroupThreads / 8)
-    *reinterpret_cast<uint4*>(to + token * target.row_bytes) =
-        shared_vector(wide_piece(staging, token, piece));
+    put_vector<kAdds>(target, to, token, shared_vector(wide_piece(staging, token, piece)));
+}
+
+// Multiplies the tokens' values by their shares.
+template <int kWidth>
+__device__ void share_values(const GroupedTarget& target,
+                             const Multiplier& me,
+                             GroupedSums<kWidth>& sums) {
+#pragma unroll
+  for (int i = 0; i < kWidth / 4; ++i) {
+    const int token = i / 2 * 8 + me.pair() + i % 2;
+    const float share = token < target.rows ? target.shares[token].share : 0;
+#pragma unroll
+    for (auto& half : sums.of) {
+      half[i / 2 * 4 + i % 2] *= share;
+      half[i / 2 * 4 + i % 2 + 2] *= share;
+    }
+  }
 }
 
 // As above, with 4 pieces.
@@ -180,10 +196,15 @@ __device__ void finish_item(const GroupedBlock<Kind>& block,
                        .rows = item.tile.rows,
                        .column = item.part * Kind::kTileColumns + me.group * kGroupRows,
                        .columns = arguments.columns};
+  if constexpr (Kind::kAdds) {
+    target.output = static_cast<char*>(arguments.output);
+    target.shares = arguments.row_shares + item.tile.row;
+    share_values<kWidth>(target, me, sums);
+  }
   if constexpr (!Kind::kActivates) {
-    write_bfloat16<kWidth>(sums.of[0], staging, me, target);
+    write_bfloat16<kWidth, Kind::kAdds>(sums.of[0], staging, me, target);
     target.column += kHalfRows;
-    write_bfloat16<kWidth>(sums.of[1], staging, me, target);
+    write_bfloat16<kWidth, Kind::kAdds>(sums.of[1], staging, me, target);
   } else {
 #pragma unroll
     for (int i = 0; i < kWidth / 2; ++i)
@@ -192,7 +213,7 @@ __device__ void finish_item(const GroupedBlock<Kind>& block,
     if constexpr (Kind::kOutputBytes == 1) {
       write_fp8<kWidth>(sums.of[0], staging, me, target);
     } else {
-      write_bfloat16<kWidth>(sums.of[0], staging, me, target);
+      write_bfloat16<kWidth, false>(sums.of[0], staging, me, target);
     }
   }
 }

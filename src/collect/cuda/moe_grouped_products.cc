@@ -14,15 +14,18 @@ constexpr int kHopper = 9;
 
 class GroupedMoeProducts : public MoeProducts {
  public:
-  GroupedMoeProducts(Gpu& gpu, const MoeShape& shape)
-      : gpu_(gpu), gathers_(gathers_tokens(shape)) {}
+  GroupedMoeProducts(Gpu& gpu, const MoeShape& shape, GroupedSum sum)
+      : gpu_(gpu), gathers_(gathers_tokens(shape)), adds_(sum == GroupedSum::kWithin) {}
 
-  [[nodiscard]] std::string kernel_source() const override { return "assay_grouped"; }
+  [[nodiscard]] std::string kernel_source() const override {
+    return adds_ ? "assay_grouped_sum" : "assay_grouped";
+  }
 
   [[nodiscard]] MoeArguments arguments_of(const MoeMemory& memory,
                                           std::int64_t copy) const override {
     MoeArguments arguments = memory.arguments_of(copy);
     if (gathers_) arguments.sources = memory.at<std::int32_t>(MoeBuffer::kSources, copy);
+    if (adds_) arguments.row_shares = memory.at<RowShare>(MoeBuffer::kRowShares, copy);
     return arguments;
   }
 
@@ -39,7 +42,7 @@ class GroupedMoeProducts : public MoeProducts {
   }
 
   core::Status enqueue_down(const MoeMemory& memory, std::int64_t copy) override {
-    return enqueue(down_[static_cast<std::size_t>(copy)], memory, GroupedEpilogue::kStore);
+    return enqueue(down_[static_cast<std::size_t>(copy)], memory, epilogue_of_down());
   }
 
   core::Result<Accuracy> compare_up(const MoeMemory& memory) override {
@@ -52,6 +55,7 @@ class GroupedMoeProducts : public MoeProducts {
 
   core::Result<Accuracy> compare_down(const MoeMemory& memory) override {
     const MoeShape& shape = memory.shape;
+    if (adds_) return compare_added(memory);
     if (shape.spec.type != DataType::kMxfp4) return compare_down_product(gpu_, memory, {});
     ASSAY_TRY(cuda_status(
         compare_packed_down(arguments_of(memory, 0), memory.down(0), gpu_.samples(), gpu_.stream()),
@@ -61,6 +65,10 @@ class GroupedMoeProducts : public MoeProducts {
   }
 
  private:
+  [[nodiscard]] GroupedEpilogue epilogue_of_down() const {
+    return adds_ ? GroupedEpilogue::kAdd : GroupedEpilogue::kStore;
+  }
+
   // The operands of the first product, which reads the input itself if it needs no other type.
   [[nodiscard]] ProductArguments up_of(const MoeMemory& memory, std::int64_t copy) const {
     ProductArguments product = memory.up(copy);
@@ -95,7 +103,7 @@ class GroupedMoeProducts : public MoeProducts {
     const MoeShape& shape = memory.shape;
     const ProductArguments product = memory.down(copy);
     GroupedArguments arguments = ASSAY_TRY(described({.type = shape.spec.type,
-                                                      .epilogue = GroupedEpilogue::kStore,
+                                                      .epilogue = epilogue_of_down(),
                                                       .experts = shape.local_experts,
                                                       .rows = shape.local_rows,
                                                       .n = shape.spec.hidden,
@@ -105,7 +113,9 @@ class GroupedMoeProducts : public MoeProducts {
                                                       .weight_scales = product.weight_scales},
                                                      product, memory, copy));
     arguments.begun = memory.at<std::int32_t>(MoeBuffer::kBegun, copy) + 1;
-    arguments.output = product.output;
+    const MoeArguments mixture = arguments_of(memory, copy);
+    arguments.output = adds_ ? mixture.output : product.output;
+    arguments.row_shares = mixture.row_shares;
     return arguments;
   }
 
@@ -129,6 +139,16 @@ class GroupedMoeProducts : public MoeProducts {
                        "the experts' products");
   }
 
+  // Compares the output itself, since nobody keeps the rows.
+  core::Result<Accuracy> compare_added(const MoeMemory& memory) {
+    const MoeArguments arguments = arguments_of(memory, 0);
+    ASSAY_TRY(cuda_status(compare_added_rows(arguments, memory.down(0), memory.shape.spec.type,
+                                             gpu_.samples(), gpu_.stream()),
+                          "checking"));
+    return accuracy_of_samples(gpu_, samples_of(stage_elements(arguments, MoeStage::kCombine)),
+                               stage_columns(arguments, MoeStage::kCombine), "output");
+  }
+
   core::Result<Accuracy> compare_stage_of_up(const MoeMemory& memory,
                                              MoeStage stage,
                                              const char* name) const {
@@ -142,6 +162,7 @@ class GroupedMoeProducts : public MoeProducts {
 
   Gpu& gpu_;
   bool gathers_;
+  bool adds_;
   // One for each copy of the memory.
   std::vector<GroupedArguments> up_;
   std::vector<GroupedArguments> down_;
@@ -149,13 +170,13 @@ class GroupedMoeProducts : public MoeProducts {
 
 }  // namespace
 
-core::Result<MadeProducts> make_grouped_products(Gpu& gpu, const MoeShape& shape) {
+core::Result<MadeProducts> make_grouped_products(Gpu& gpu, const MoeShape& shape, GroupedSum sum) {
   if (gpu.properties().major != kHopper)
     return MadeProducts{nullptr, "assay's grouped product is for compute capability 9.0"};
   const DataType type = shape.spec.type;
   if (type == DataType::kFloat16)
     return MadeProducts{nullptr, "assay's grouped product is not for float16"};
-  return MadeProducts{std::make_unique<GroupedMoeProducts>(gpu, shape), ""};
+  return MadeProducts{std::make_unique<GroupedMoeProducts>(gpu, shape, sum), ""};
 }
 
 }  // namespace assay::collect

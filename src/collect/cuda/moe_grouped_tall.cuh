@@ -20,10 +20,11 @@ __device__ std::uint32_t tall_piece(std::uint32_t staging, int token, int piece)
   return staging + static_cast<std::uint32_t>((token * kPieces + (piece ^ (token & 7))) * 16);
 }
 
-__device__ inline void write_tall_bfloat16(const float* sums,
-                                           std::uint32_t staging,
-                                           const Multiplier& me,
-                                           const GroupedTarget& target) {
+template <bool kAdds>
+__device__ void write_tall_bfloat16(const float* sums,
+                                    std::uint32_t staging,
+                                    const Multiplier& me,
+                                    const GroupedTarget& target) {
   __syncwarp();
   const int matrix = me.lane / 8;
   const int token_of_lane = matrix % 2 * 8 + me.lane % 8;
@@ -42,8 +43,23 @@ __device__ inline void write_tall_bfloat16(const float* sums,
   for (int i = 0; i < 8; ++i) {
     const int token = me.lane / 16 + 2 * i;
     if (token < target.rows)
-      *reinterpret_cast<uint4*>(to + token * target.row_bytes) =
-          shared_vector(tall_piece<16>(staging, token, piece));
+      put_vector<kAdds>(target, to, token, shared_vector(tall_piece<16>(staging, token, piece)));
+  }
+}
+
+// A warp multiplies its rows by their shares.
+__device__ inline void share_tall_values(const GroupedTarget& target,
+                                         const Multiplier& me,
+                                         float* values) {
+#pragma unroll
+  for (int second = 0; second < 2; ++second) {
+    const int token = me.lane / 4 + 8 * second;
+    const float share = token < target.rows ? target.shares[token].share : 0;
+#pragma unroll
+    for (int i = 0; i < kHalfRows; i += 4) {
+      values[i + 2 * second] *= share;
+      values[i + 2 * second + 1] *= share;
+    }
   }
 }
 
@@ -142,10 +158,15 @@ __device__ void multiply_tall(const GroupedBlock<Kind>& block,
       .rows = item.tile.rows - first_token,
       .column = item.part * Kind::kTileColumns,
       .columns = arguments.columns};
+  if constexpr (Kind::kAdds) {
+    target.output = static_cast<char*>(arguments.output);
+    target.shares = arguments.row_shares + item.tile.row + first_token;
+    share_tall_values(target, me, sums.of);
+  }
   if constexpr (!Kind::kActivates) {
-    write_tall_bfloat16(sums.of, staging, me, target);
+    write_tall_bfloat16<Kind::kAdds>(sums.of, staging, me, target);
     target.column += kHalfRows;
-    write_tall_bfloat16(sums.of + kHalfRows / 2, staging, me, target);
+    write_tall_bfloat16<Kind::kAdds>(sums.of + kHalfRows / 2, staging, me, target);
   } else {
 #pragma unroll
     for (int i = 0; i < kHalfRows / 2; ++i)
@@ -154,7 +175,7 @@ __device__ void multiply_tall(const GroupedBlock<Kind>& block,
     if constexpr (Kind::kOutputBytes == 1) {
       write_tall_fp8(sums.of, staging, me, target);
     } else {
-      write_tall_bfloat16(sums.of, staging, me, target);
+      write_tall_bfloat16<false>(sums.of, staging, me, target);
     }
   }
 }

@@ -31,7 +31,25 @@ struct GroupedTarget {
   int rows;    // of the tile
   int column;  // the first of the 64
   int columns;
+  // Of the tile's rows, if they are added to those of their tokens.
+  const RowShare* shares = nullptr;
 };
+
+__device__ inline void add_vector(char* to, const uint4& values) {
+  asm volatile("red.relaxed.gpu.global.add.noftz.v4.bf16x2 [%0], {%1, %2, %3, %4};" ::"l"(to),
+               "r"(values.x), "r"(values.y), "r"(values.z), "r"(values.w)
+               : "memory");
+}
+
+// Writes 16 bytes of a row, or adds them. `to` is their place in the first row.
+template <bool kAdds>
+__device__ void put_vector(const GroupedTarget& target, char* to, int row, const uint4& values) {
+  if constexpr (kAdds) {
+    add_vector(to + target.shares[row].token * target.row_bytes, values);
+  } else {
+    *reinterpret_cast<uint4*>(to + row * target.row_bytes) = values;
+  }
+}
 
 __device__ inline float scale_of(int largest_bits) {
   return fmaxf(__int_as_float(largest_bits), kLeastMaximum) / kLargestFp8;

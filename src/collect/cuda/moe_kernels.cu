@@ -2,7 +2,6 @@
 #include <cuda_fp8.h>
 
 #include <algorithm>
-#include <climits>
 
 #include "collect/cuda/expert_rows.cuh"
 #include "collect/cuda/launch_after.h"
@@ -43,6 +42,23 @@ __device__ int claim_row(const MoeArguments& arguments, std::int64_t at) {
   return row;
 }
 
+// Writes what the products ask of a row.
+__device__ void tell_token(const MoeArguments& arguments, int row, int token, int choice) {
+  if (row < 0) return;
+  if (arguments.sources != nullptr) arguments.sources[row] = token;
+  if (arguments.row_shares != nullptr)
+    arguments.row_shares[row] = {token,
+                                 arguments.shares[std::int64_t{token} * arguments.top_k + choice]};
+}
+
+// Clears the output of a token, to which the second product adds rows.
+__device__ void clear_output(const MoeArguments& arguments, int token, int thread, int threads) {
+  const int vectors = arguments.hidden / 8;
+  auto* output = static_cast<uint4*>(arguments.output) + std::int64_t{token} * vectors;
+  for (int i = thread; i < vectors; i += threads)
+    output[i] = {};
+}
+
 // Where a block writes its token: to the rows of its choices, or once.
 struct Destinations {
   int rows[kMostChoices];  // -1 if there is none
@@ -55,8 +71,11 @@ __device__ void claim_rows(const MoeArguments& arguments, int token, Destination
   if (choice < arguments.top_k) {
     row = claim_row(arguments, std::int64_t{token} * arguments.top_k + choice);
     to.rows[choice] = row;
-    if (row >= 0 && arguments.sources != nullptr) arguments.sources[row] = token;
+    tell_token(arguments, row, token, choice);
   }
+  // The kernel that routes more tokens has done it.
+  if (arguments.row_shares != nullptr && arguments.tokens <= kFewTokens)
+    clear_output(arguments, token, choice, kThreads);
   const bool is_needed = __syncthreads_or(static_cast<int>(row >= 0)) != 0;
   if (threadIdx.x == 0) {
     to.count = is_needed ? arguments.top_k : 0;
@@ -68,6 +87,24 @@ __device__ void claim_rows(const MoeArguments& arguments, int token, Destination
   __syncthreads();
 }
 
+// A logit and its expert in one number, whose order is that of the logits; of equal ones the first
+// expert's is the largest. It is above 0, which stands for an expert that is not there.
+__device__ unsigned router_key(__nv_bfloat16 logit, int expert) {
+  const unsigned bits = __bfloat16_as_ushort(logit);
+  const unsigned ordered = (bits & 0x8000U) != 0 ? ~bits & 0xFFFFU : bits | 0x8000U;
+  return ordered << 16U | (0xFFFFU - static_cast<unsigned>(expert));
+}
+
+__device__ int expert_of_key(unsigned key) {
+  return static_cast<int>(0xFFFFU - (key & 0xFFFFU));
+}
+
+__device__ float logit_of_key(unsigned key) {
+  const unsigned ordered = key >> 16U;
+  const unsigned bits = (ordered & 0x8000U) != 0 ? ordered & 0x7FFFU : ~ordered & 0xFFFFU;
+  return as_float(__ushort_as_bfloat16(static_cast<unsigned short>(bits)));
+}
+
 // A warp works on one token; a lane holds the logit of every 32nd expert. Adds to the tallies of
 // the local experts.
 template <int kPerLane>
@@ -75,41 +112,31 @@ __device__ void choose_for(const MoeArguments& arguments, int token, std::int32_
   const int lane = static_cast<int>(threadIdx.x % kLanes);
   const auto* logits = static_cast<const __nv_bfloat16*>(arguments.logits) +
                        static_cast<std::int64_t>(token) * arguments.experts;
-  float values[kPerLane];
+  unsigned keys[kPerLane];
 #pragma unroll
   for (int i = 0; i < kPerLane; ++i) {
     const int expert = i * kLanes + lane;
-    values[i] = expert < arguments.experts ? as_float(logits[expert]) : -INFINITY;
+    keys[i] = expert < arguments.experts ? router_key(logits[expert], expert) : 0;
   }
   float first = 0;
   float sum = 0;
   const std::int64_t row = static_cast<std::int64_t>(token) * arguments.top_k;
   for (int choice = 0; choice < arguments.top_k; ++choice) {
-    float best = -INFINITY;
-    int expert = INT_MAX;
+    unsigned best = keys[0];
+#pragma unroll
+    for (int i = 1; i < kPerLane; ++i)
+      best = max(best, keys[i]);
+    best = __reduce_max_sync(0xFFFFFFFFU, best);
 #pragma unroll
     for (int i = 0; i < kPerLane; ++i) {
-      if (values[i] > best) {
-        best = values[i];
-        expert = i * kLanes + lane;
-      }
+      if (keys[i] == best) keys[i] = 0;
     }
-    for (int offset = kLanes / 2; offset > 0; offset /= 2) {
-      const float other = __shfl_xor_sync(0xFFFFFFFFU, best, offset);
-      const int other_expert = __shfl_xor_sync(0xFFFFFFFFU, expert, offset);
-      if (other > best || (other == best && other_expert < expert)) {
-        best = other;
-        expert = other_expert;
-      }
-    }
-#pragma unroll
-    for (int i = 0; i < kPerLane; ++i) {
-      if (i * kLanes + lane == expert) values[i] = -INFINITY;
-    }
-    if (choice == 0) first = best;
-    const float share = expf(best - first);
+    const float logit = logit_of_key(best);
+    if (choice == 0) first = logit;
+    const float share = expf(logit - first);
     sum += share;
-    if (lane != 0) continue;
+    if (lane != choice % kLanes) continue;
+    const int expert = expert_of_key(best);
     arguments.chosen[row + choice] = expert;
     arguments.shares[row + choice] = share;
     if (expert < arguments.local_experts) atomicAdd(&tallies[expert], 1);
@@ -123,7 +150,10 @@ template <int kPerLane>
 __global__ void __launch_bounds__(kThreads) choose(MoeArguments arguments) {
   let_later_kernels_begin();
   const int token = static_cast<int>(blockIdx.x * (kThreads / kLanes) + threadIdx.x / kLanes);
-  if (token < arguments.tokens) choose_for<kPerLane>(arguments, token, arguments.tallies);
+  if (token >= arguments.tokens) return;
+  choose_for<kPerLane>(arguments, token, arguments.tallies);
+  if (arguments.row_shares != nullptr)
+    clear_output(arguments, token, static_cast<int>(threadIdx.x % kLanes), kLanes);
 }
 
 // Rows in the high half, tiles in the low one.
@@ -240,8 +270,8 @@ __global__ void __launch_bounds__(kThreads) claim_all_rows(MoeArguments argument
   let_later_kernels_begin();
   const std::int64_t at = std::int64_t{blockIdx.x} * kThreads + threadIdx.x;
   if (at >= std::int64_t{arguments.tokens} * arguments.top_k) return;
-  const int row = claim_row(arguments, at);
-  if (row >= 0) arguments.sources[row] = static_cast<int>(at / arguments.top_k);
+  tell_token(arguments, claim_row(arguments, at), static_cast<int>(at / arguments.top_k),
+             static_cast<int>(at % arguments.top_k));
 }
 
 // A block works on one token, which it writes once for each local expert, or once.
@@ -744,6 +774,7 @@ cudaError_t activate(const MoeArguments& arguments, cudaStream_t stream) {
 }
 
 cudaError_t combine(const MoeArguments& arguments, cudaStream_t stream) {
+  if (arguments.row_shares != nullptr) return cudaSuccess;
   const KernelShape shape = shape_of_tokens(arguments);
   if (arguments.type == DataType::kFloat16)
     return launch_after(weighted_sum<__half>, shape, stream, arguments);

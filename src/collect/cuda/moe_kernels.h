@@ -44,6 +44,9 @@ struct MoeArguments {
   // [local_rows]: each row's token, or nullptr. With it `gathered` are the tokens [tokens, hidden]
   // that have local experts, converted for the product, or nothing if the product takes the input.
   std::int32_t* sources = nullptr;
+  // [local_rows], or nullptr. With them the second product adds each row to the output of its
+  // token, which routing clears, and there is no weighted sum; nobody writes `expert_output`.
+  RowShare* row_shares = nullptr;
   void* gathered = nullptr;       // [local_rows, hidden]
   void* gated = nullptr;          // [local_rows, 2 intermediate]: gate, then up
   void* activated = nullptr;      // [local_rows, intermediate]
@@ -59,6 +62,7 @@ cudaError_t clear_tallies(const MoeArguments& arguments, cudaStream_t stream);
 
 cudaError_t route_and_gather(const MoeArguments& arguments, cudaStream_t stream);
 cudaError_t activate(const MoeArguments& arguments, cudaStream_t stream);
+// Does nothing if the second product adds rows up.
 cudaError_t combine(const MoeArguments& arguments, cudaStream_t stream);
 
 enum class MoeStage : std::uint8_t {

@@ -78,9 +78,13 @@ core::Result<MadeProducts> make_cublas_products(Gpu& gpu,
                                                 const MoeShape& shape,
                                                 CublasGrouping grouping);
 
-// Assay's grouped product, with the activation in it, and for many tokens with the gathering and
-// the weighted sum.
-core::Result<MadeProducts> make_grouped_products(Gpu& gpu, const MoeShape& shape);
+// Whether the weighted sum is a kernel after the products, or the second one adds its rows to the
+// output: in bfloat16 and in any order, as TensorRT-LLM does.
+enum class GroupedSum : std::uint8_t { kAfterwards, kWithin };
+
+// Assay's grouped product, with the activation in it, and for many tokens with the gathering.
+// `kWithin` only where may_add_rows_up().
+core::Result<MadeProducts> make_grouped_products(Gpu& gpu, const MoeShape& shape, GroupedSum sum);
 
 // Compares the down projection, which has the same form in all kinds.
 core::Result<Accuracy> compare_down_product(Gpu& gpu,

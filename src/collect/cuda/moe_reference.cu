@@ -215,6 +215,42 @@ __global__ void packed_down_samples(ActivationCheck check, std::int64_t count, S
                 .at = at};
 }
 
+// A warp computes one sample. A row is rounded to bfloat16 before it is added, and so is each sum.
+__global__ void added_row_samples(ActivationCheck check, std::int64_t count, Sample* samples) {
+  const std::int64_t i = (blockIdx.x * std::int64_t{kThreads} + threadIdx.x) / kLanes;
+  if (i >= count) return;
+  const MoeArguments& arguments = check.arguments;
+  const std::int64_t columns = arguments.hidden;
+  const std::int64_t at = sampled(i, arguments.tokens * columns);
+  double expected = 0;
+  double sizes = 0;
+  double slack = 0;
+  int rows = 0;
+  for (int choice = 0; choice < arguments.top_k; ++choice) {
+    const std::int64_t of_token = at / columns * arguments.top_k + choice;
+    const ExpertRow place{arguments.chosen[of_token], arguments.positions[of_token]};
+    if (place.row < 0) continue;
+    const Dot dot{
+        .type = arguments.product_type,
+        .weight_type = check.weight_type,
+        .product = check.product,
+        .weight = {arguments.hidden, 1, arguments.intermediate},
+        .input_scales = expert_scales(arguments.offsets, place.expert, arguments.intermediate),
+        .sources = nullptr};
+    const Bounded exact = sum_of(dot, place, static_cast<int>(at % columns));
+    const auto share = static_cast<double>(arguments.shares[of_token]);
+    expected += share * exact.value;
+    sizes += share * fabs(exact.value);
+    slack += share * exact.bound;
+    ++rows;
+  }
+  if (threadIdx.x % kLanes != 0) return;
+  samples[i] = {.value = load_number(arguments.type, arguments.output, at),
+                .expected = expected,
+                .bound = rows * 0x1p-8 * (1 + rows * 0x1p-8) * (sizes + slack) + slack,
+                .at = at};
+}
+
 unsigned blocks_of_warps(std::int64_t warps) {
   return static_cast<unsigned>((warps * kLanes + kThreads - 1) / kThreads);
 }
@@ -249,6 +285,17 @@ cudaError_t compare_packed_down(const MoeArguments& arguments,
   const std::int64_t count = samples_of(std::int64_t{arguments.pairs} * arguments.hidden);
   packed_down_samples<<<blocks_of_warps(count), kThreads, 0, stream>>>(
       {arguments, product, DataType::kMxfp4}, count, samples);
+  return cudaGetLastError();
+}
+
+cudaError_t compare_added_rows(const MoeArguments& arguments,
+                               const ProductArguments& product,
+                               DataType weight_type,
+                               Sample* samples,
+                               cudaStream_t stream) {
+  const std::int64_t count = samples_of(stage_elements(arguments, MoeStage::kCombine));
+  added_row_samples<<<blocks_of_warps(count), kThreads, 0, stream>>>(
+      {arguments, product, weight_type}, count, samples);
   return cudaGetLastError();
 }
 

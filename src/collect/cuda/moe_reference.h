@@ -32,4 +32,12 @@ cudaError_t compare_packed_down(const MoeArguments& arguments,
                                 Sample* samples,
                                 cudaStream_t stream);
 
+// Writes samples_of(stage_elements(kCombine)) samples of an output to which the second product has
+// added its rows. `product` has the operands of that product, whose weight has this type.
+cudaError_t compare_added_rows(const MoeArguments& arguments,
+                               const ProductArguments& product,
+                               DataType weight_type,
+                               Sample* samples,
+                               cudaStream_t stream);
+
 }  // namespace assay::collect

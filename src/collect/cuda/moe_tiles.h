@@ -22,6 +22,12 @@ struct alignas(16) GroupedTile {
   std::int32_t unused;
 };
 
+// Where a row of an expert goes, and its factor there.
+struct alignas(8) RowShare {
+  std::int32_t token;
+  float share;
+};
+
 // The number of tiles that these rows may have at most.
 constexpr std::int64_t most_tiles(std::int64_t rows, std::int64_t experts) {
   return rows / kTileTokens + experts;

@@ -42,6 +42,14 @@ void add_gemms(std::vector<SelfTestShape>& shapes) {
     shapes.push_back(gemm({.m = 512, .n = 256, .k = 16384, .type = type}));
     shapes.push_back(gemm({.m = 4096, .n = 4096, .k = 4096, .type = type}));
   }
+  // Few tokens in blocks of fp8: parts of k of unequal length, and more of it than a warp has
+  // scales.
+  for (const std::int64_t m : {4, 16, 33, 64}) {
+    shapes.push_back(
+        gemm({.m = m, .n = 2560, .k = 1408, .type = DataType::kFp8Block}, L2State::kCold));
+    shapes.push_back(
+        gemm({.m = m, .n = 16384, .k = 10240, .type = DataType::kFp8Block}, L2State::kCold));
+  }
   shapes.push_back(gemm({.m = 1, .n = 32, .k = 32}));
   shapes.push_back(gemm({.m = 1, .n = 32, .k = 65536}));
   shapes.push_back(gemm({.m = 17, .n = 128, .k = 1536}, L2State::kCold));

@@ -5,11 +5,13 @@
 
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/result.h"
 #include "plan/step.h"
+#include "plan/uncertainty/error_bars.h"
 
 namespace assay::plan {
 
@@ -52,6 +54,13 @@ struct FittedCalibration {
   double tpot_error = 0;  // the median of the absolute errors on the points, as a share
   double ttft_error = 0;
 };
+
+// How far it is off on its points, for error bars; std::nullopt where it has none.
+inline std::optional<CalibrationErrors> errors_of(const FittedCalibration& fitted) {
+  if (fitted.points == 0) return std::nullopt;
+  return CalibrationErrors{
+      .points = fitted.points, .ttft = fitted.ttft_error, .tpot = fitted.tpot_error};
+}
 
 // Glue and both factors with the least errors of TPOT, found by a pattern search from no change at
 // all (R. Hooke, T. A. Jeeves, "Direct search", 1961). Few points tell the factors badly, so that a

@@ -49,6 +49,10 @@ struct UsedCalibration {
   [[nodiscard]] Calibration calibration() const {
     return entry ? entry->fitted.calibration : Calibration();
   }
+
+  [[nodiscard]] std::optional<CalibrationErrors> errors() const {
+    return entry ? errors_of(entry->fitted) : std::nullopt;
+  }
 };
 
 // Error: there is no such entry; it names those that `file` has.

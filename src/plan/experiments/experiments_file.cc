@@ -195,6 +195,39 @@ core::Result<std::string> key_name(const YAML::Node& key) {
   return at_line(key, "a name must be a word");
 }
 
+// The key by which YAML takes over the fields of another mapping.
+bool is_merge(const YAML::Node& key) {
+  return key.IsScalar() && key.Scalar() == "<<";
+}
+
+core::Status take_fields(const YAML::Node& fields,
+                         Experiment& made,
+                         std::set<const Field*>& taken) {
+  for (const auto& item : fields) {
+    if (is_merge(item.first)) continue;
+    const std::string name = ASSAY_TRY(key_name(item.first));
+    const Field* field = find_field(name);
+    if (field == nullptr) return unknown_field(item.first, name);
+    if (!taken.insert(field).second)
+      return at_line(item.first, fmt::format("'{}' is there twice", name));
+    ASSAY_TRY(field->take(item.second, name, made));
+  }
+  return {};
+}
+
+// Takes the fields of the other mapping that the experiment does not have; of that one alone, not
+// of those that it takes over itself.
+core::Status take_merged(const YAML::Node& other, Experiment& made, std::set<const Field*>& taken) {
+  if (!other.IsMap()) return at_line(other, "'<<' takes the fields of another experiment");
+  YAML::Node rest;
+  for (const auto& item : other) {
+    if (is_merge(item.first)) return at_line(item.first, "'<<' within what '<<' takes over");
+    const Field* field = find_field(ASSAY_TRY(key_name(item.first)));
+    if (field == nullptr || !taken.contains(field)) rest[item.first] = item.second;
+  }
+  return take_fields(rest, made, taken);
+}
+
 core::Result<Experiment> experiment_of(const YAML::Node& key, const YAML::Node& fields) {
   Experiment made{.name = ASSAY_TRY(key_name(key)), .model = ""};
   if (!fields.IsMap())
@@ -202,13 +235,9 @@ core::Result<Experiment> experiment_of(const YAML::Node& key, const YAML::Node& 
                                     "below it",
                                     made.name));
   std::set<const Field*> taken;
+  ASSAY_TRY(take_fields(fields, made, taken));
   for (const auto& item : fields) {
-    const std::string name = ASSAY_TRY(key_name(item.first));
-    const Field* field = find_field(name);
-    if (field == nullptr) return unknown_field(item.first, name);
-    if (!taken.insert(field).second)
-      return at_line(item.first, fmt::format("'{}' is there twice", name));
-    ASSAY_TRY(field->take(item.second, name, made));
+    if (is_merge(item.first)) ASSAY_TRY(take_merged(item.second, made, taken));
   }
   if (made.model.empty()) return at_line(key, fmt::format("'{}' names no model", made.name));
   if (made.cached_prefix >= made.prompt_tokens)

@@ -58,6 +58,19 @@ TEST(ExperimentsFile, AListChooses) {
             "e.yaml: line 1: 'exps' names 'c', which is not in the file");
 }
 
+TEST(ExperimentsFile, TakesOverTheFieldsOfAnother) {
+  const auto read = parse_experiments(
+      "a: &a {model: x, gpus: 4, isl: 100}\nb:\n  <<: *a\n  total_gpus: 8\n", "e.yaml");
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  const Experiment& second = read.value().back();
+  EXPECT_EQ(second.model, "x");
+  EXPECT_EQ(second.gpus, 8);
+  EXPECT_EQ(second.prompt_tokens, 100);
+  EXPECT_EQ(error_of("a:\n  model: x\n  <<: 5\n"),
+            "e.yaml: line 3: '<<' takes the fields of another experiment");
+  EXPECT_THAT(error_of("a: &a\n  model: x\n  <<: *a\n"), testing::HasSubstr("'<<' within"));
+}
+
 TEST(ExperimentsFile, ErrorsNameTheLineAndWhatIsWrongThere) {
   EXPECT_EQ(error_of("a:\n  model: x\n  osll: 5\n"),
             "e.yaml: line 3: no experiment has a field 'osll'; did you mean osl?");

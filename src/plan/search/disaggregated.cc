@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <optional>
@@ -45,6 +46,8 @@ class PoolSearch {
     if (result_.candidates.empty()) return nothing_left();
     result_.priced = result_.candidates.size();
     if (request_.scheduler == Scheduler::kSimulation) decide();
+    for (Candidate& candidate : result_.candidates)
+      add_bars(candidate);
     return std::move(result_);
   }
 
@@ -128,6 +131,24 @@ class PoolSearch {
     made.tokens_per_s_per_gpu = tokens_per_s / static_cast<double>(made.gpus());
     made.cluster_tokens_per_s_per_gpu =
         tokens_per_s * static_cast<double>(made.copies) / static_cast<double>(request_.gpus);
+  }
+
+  void add_bars(Candidate& candidate) const {
+    const auto& [prefill, decode] = pairs_[candidate.place];
+    const MeanLengths mean = mean_lengths(request_);
+    const std::array<Chunks, 1> chunks = {
+        Chunks{.requests = prefill->batch,
+               .new_tokens = std::max<std::int64_t>(1, mean.prompt_tokens - request_.cached_prefix),
+               .cached_tokens = request_.cached_prefix}};
+    const double cached =
+        static_cast<double>(mean.prompt_tokens) + 0.5 * static_cast<double>(mean.output_tokens);
+    const LoadParts parts =
+        parts_of_pools(*prefill->prices, {.chunks = chunks, .finished_prompts = prefill->batch},
+                       *decode->prices, {.decodes = decode->batch, .decode_cached = cached});
+    candidate.parts = parts.mean;
+    candidate.bars = latency_bars(parts);
+    candidate.rate_bar =
+        rate_bar(candidate.bars, candidate.ttft_ms, candidate.tpot_ms, mean.output_tokens);
   }
 
   void decide() {

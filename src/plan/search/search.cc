@@ -51,6 +51,8 @@ class Search {
         return simulate_one(candidate);
       });
     }
+    for (Candidate& candidate : result_.candidates)
+      add_bars(candidate);
     return std::move(result_);
   }
 
@@ -139,6 +141,18 @@ class Search {
             .output_tokens = request_.output_tokens,
             .least_length = request_.least_length,
             .prefix_tokens = request_.cached_prefix};
+  }
+
+  void add_bars(Candidate& candidate) const {
+    const PricedWorker& priced = workers_[candidate.place];
+    const SteadyLoad load =
+        steady_load_of(served_with(priced.served, candidate.concurrency / priced.served.batches()),
+                       load_of(candidate.concurrency));
+    const LoadParts parts = parts_of_load(*priced.prices, load);
+    candidate.parts = parts.mean;
+    candidate.bars = latency_bars(parts, request_.calibration_errors);
+    candidate.rate_bar =
+        rate_bar(candidate.bars, candidate.ttft_ms, candidate.tpot_ms, load.output_tokens);
   }
 
   [[nodiscard]] Candidate closed_form(std::size_t place, std::int64_t batch) const {

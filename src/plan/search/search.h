@@ -17,6 +17,7 @@
 #include "plan/price/staged_cost.h"
 #include "plan/price/tables.h"
 #include "plan/search/deployments.h"
+#include "plan/uncertainty/error_bars.h"
 
 namespace assay::plan {
 
@@ -41,6 +42,7 @@ struct SearchRequest {
   double least_length = 0.8;
   Scheduler scheduler = Scheduler::kSimulation;
   Calibration calibration = {};
+  std::optional<CalibrationErrors> calibration_errors = std::nullopt;
   double ttft_limit_ms = 5000;
   double tpot_limit_ms = 60;
   std::size_t top = 5;  // workers whose best batch is wanted
@@ -85,6 +87,9 @@ struct Candidate {
   double cluster_tokens_per_s_per_gpu = 0;  // of all GPUs, used or not
   double memory_bytes = 0;                  // of a GPU, with the cache that the load needs
   bool is_simulated = false;
+  StepParts parts = {};   // of its mean step
+  LatencyBars bars = {};  // unknown until the search has decided
+  ErrorBar rate_bar = {};
 
   [[nodiscard]] bool is_split() const { return split.prefill_instances > 0; }
 

@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 #include <utility>
@@ -11,39 +13,112 @@ namespace assay::plan {
 namespace {
 
 using model::Better;
+using model::Cell;
+using model::Column;
 using model::Table;
 
 constexpr double kBytesPerGb = 1e9;
 
-Table candidates_table(std::string name,
-                       std::string title,
-                       const std::vector<Candidate>& candidates,
-                       bool names_engines) {
-  Table table{.name = std::move(name),
-              .title = std::move(title),
-              .columns = {{.name = "mode"},
-                          {.name = "one copy"},
-                          {.name = "copies"},
-                          {.name = "concurrency"},
-                          {.name = "tokens/s per GPU", .better = Better::kHigher},
-                          {.name = "tokens/s per user", .better = Better::kHigher},
-                          {.name = "requests", .unit = "1/s", .better = Better::kHigher},
-                          {.name = "TTFT", .unit = "ms", .better = Better::kLower},
-                          {.name = "TPOT", .unit = "ms", .better = Better::kLower},
-                          {.name = "memory", .unit = "GB"}}};
-  if (names_engines) table.columns.insert(table.columns.begin(), {.name = "engine"});
-  for (const Candidate& one : candidates) {
-    const auto copies = static_cast<double>(one.copies);
-    std::vector<model::Cell> row;
-    if (names_engines) row.emplace_back(std::string(name_of(one.engine)));
-    row.insert(row.end(), {one.is_split() ? "disagg" : "agg", one.text(), one.copies,
-                           one.concurrency * one.copies, one.cluster_tokens_per_s_per_gpu,
-                           one.tokens_per_s_per_user, one.requests_per_s * copies, one.ttft_ms,
-                           one.tpot_ms, one.memory_bytes / kBytesPerGb});
-    table.add_row(std::move(row));
+class CandidateColumns {
+ public:
+  CandidateColumns(BarColumns bars, bool names_engines)
+      : bars_(bars), names_engines_(names_engines) {}
+
+  [[nodiscard]] std::vector<Column> columns() const {
+    std::vector<Column> columns = bars_ == BarColumns::kPairs ? pairs() : texts();
+    if (names_engines_) columns.insert(columns.begin(), {.name = "engine"});
+    return columns;
   }
-  return table;
-}
+
+  [[nodiscard]] std::vector<Cell> row(const Candidate& one) const {
+    const auto copies = static_cast<double>(one.copies);
+    std::vector<Cell> cells;
+    if (names_engines_) cells.emplace_back(std::string(name_of(one.engine)));
+    // Readers see it from the copy.
+    if (bars_ == BarColumns::kPairs) cells.emplace_back(one.is_split() ? "disagg" : "agg");
+    cells.emplace_back(one.text());
+    cells.emplace_back(one.copies);
+    cells.emplace_back(one.concurrency * one.copies);
+    add(cells, one.cluster_tokens_per_s_per_gpu, one.rate_bar);
+    if (bars_ == BarColumns::kPairs) {
+      const ErrorBar speed = {.low = 1 / one.bars.tpot.high, .high = 1 / one.bars.tpot.low};
+      add(cells, one.tokens_per_s_per_user, speed);
+      cells.emplace_back(one.requests_per_s * copies);
+    } else {
+      cells.emplace_back(one.tokens_per_s_per_user);
+    }
+    add(cells, one.ttft_ms, one.bars.ttft);
+    add(cells, one.tpot_ms, one.bars.tpot);
+    cells.emplace_back(one.memory_bytes / kBytesPerGb);
+    if (bars_ == BarColumns::kPairs) {
+      add_parts(cells, one.parts);
+    } else {
+      cells.emplace_back(bound_text(one.parts));
+    }
+    return cells;
+  }
+
+ private:
+  static std::vector<Column> pairs() {
+    std::vector<Column> columns = {
+        {.name = "mode"}, {.name = "one copy"}, {.name = "copies"}, {.name = "concurrency"}};
+    const auto add_pair = [&](const Column& column) {
+      columns.push_back(column);
+      columns.push_back({.name = column.name + " low", .unit = column.unit});
+      columns.push_back({.name = column.name + " high", .unit = column.unit});
+    };
+    add_pair({.name = "tokens/s per GPU", .better = Better::kHigher});
+    add_pair({.name = "tokens/s per user", .better = Better::kHigher});
+    columns.push_back({.name = "requests", .unit = "1/s", .better = Better::kHigher});
+    add_pair({.name = "TTFT", .unit = "ms", .better = Better::kLower});
+    add_pair({.name = "TPOT", .unit = "ms", .better = Better::kLower});
+    columns.push_back({.name = "memory", .unit = "GB"});
+    for (const char* part : {"attention", "products", "experts", "communication", "other"})
+      columns.push_back({.name = part, .unit = "%"});
+    return columns;
+  }
+
+  static std::vector<Column> texts() {
+    return {{.name = "one copy"},
+            {.name = "copies"},
+            {.name = "concurrency"},
+            {.name = "tokens/s per GPU", .better = Better::kHigher},
+            {.name = "80 %"},
+            {.name = "tokens/s per user", .better = Better::kHigher},
+            {.name = "TTFT", .unit = "ms", .better = Better::kLower},
+            {.name = "80 %"},
+            {.name = "TPOT", .unit = "ms", .better = Better::kLower},
+            {.name = "80 %"},
+            {.name = "memory", .unit = "GB"},
+            {.name = "most of a step"}};
+  }
+
+  void add(std::vector<Cell>& cells, double value, const ErrorBar& bar) const {
+    cells.emplace_back(value);
+    if (bars_ == BarColumns::kTexts) {
+      cells.emplace_back(bar_text(bar, value, "–"));
+      return;
+    }
+    const Interval ends = bar.of(value);
+    cells.push_back(bar.is_known() ? Cell(ends.low) : Cell());
+    cells.push_back(bar.is_known() ? Cell(ends.high) : Cell());
+  }
+
+  static void add_parts(std::vector<Cell>& cells, const StepParts& parts) {
+    const double all = parts.all_ms();
+    for (const double ms : {parts.attention_ms, parts.products_ms, parts.experts_ms,
+                            parts.communication_ms, parts.other_ms})
+      cells.push_back(all > 0 ? Cell(100 * ms / all) : Cell());
+  }
+
+  static std::string bound_text(const StepParts& parts) {
+    if (parts.all_ms() <= 0) return "";
+    return fmt::format("{} {:.0f} %", largest_part(parts), largest_percent(parts));
+  }
+
+  BarColumns bars_;
+  bool names_engines_;
+};
 
 std::string picks_title(const SearchRequest& request, const Picks& picks) {
   const std::string limits = fmt::format("TTFT <= {:g} ms and TPOT <= {:g} ms",
@@ -62,6 +137,27 @@ bool has_several_engines(const SearchResult& result) {
 }
 
 }  // namespace
+
+std::string bar_text(const ErrorBar& bar, double prediction, const char* between) {
+  if (!bar.is_known()) return "";
+  const Interval ends = bar.of(prediction);
+  // As many digits as the larger end needs for three.
+  const double digits = std::pow(10, std::max(0.0, 2 - std::floor(std::log10(ends.high))));
+  const auto rounded = [&](double value) { return std::round(value * digits) / digits; };
+  return fmt::format("{}{}{}", rounded(ends.low), between, rounded(ends.high));
+}
+
+Table candidates_table(std::string name,
+                       std::string title,
+                       const std::vector<Candidate>& candidates,
+                       BarColumns bars,
+                       bool names_engines) {
+  const CandidateColumns columns(bars, names_engines);
+  Table table{.name = std::move(name), .title = std::move(title), .columns = columns.columns()};
+  for (const Candidate& one : candidates)
+    table.add_row(columns.row(one));
+  return table;
+}
 
 Table refused_table(const std::vector<Refused>& refused, bool names_engines) {
   std::map<std::string, std::pair<std::string, std::int64_t>> reasons;
@@ -82,13 +178,14 @@ Table refused_table(const std::vector<Refused>& refused, bool names_engines) {
 model::Book search_book(const std::string& title,
                         const SearchResult& result,
                         const SearchRequest& request,
-                        const Picks& picks) {
+                        const Picks& picks,
+                        BarColumns bars) {
   model::Book book{.title = title};
   const bool names_engines = has_several_engines(result);
   book.tables.push_back(
-      candidates_table("best", picks_title(request, picks), picks.best, names_engines));
+      candidates_table("best", picks_title(request, picks), picks.best, bars, names_engines));
   book.tables.push_back(candidates_table("frontier", "The frontier of throughput and speed",
-                                         frontier(result.candidates), names_engines));
+                                         frontier(result.candidates), bars, names_engines));
   if (request.scheduler == Scheduler::kSimulation) {
     book.tables.front().notes.push_back(
         fmt::format("{} of {} priced deployments decide and were simulated",

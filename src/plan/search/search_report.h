@@ -1,6 +1,7 @@
 // Tables of a search.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -9,11 +10,25 @@
 
 namespace assay::plan {
 
+// Error bars as pairs of columns, with what a step's time goes to: for programs. Or as one text
+// beside each figure: for readers.
+enum class BarColumns : std::uint8_t { kPairs, kTexts };
+
 // The picks, the frontier, and the workers without a price.
 model::Book search_book(const std::string& title,
                         const SearchResult& result,
                         const SearchRequest& request,
-                        const Picks& picks);
+                        const Picks& picks,
+                        BarColumns bars = BarColumns::kPairs);
+
+// A row for each candidate.
+model::Table candidates_table(std::string name,
+                              std::string title,
+                              const std::vector<Candidate>& candidates,
+                              BarColumns bars);
+
+// "11.3 to 14.2", or "" where nobody knows.
+std::string bar_text(const ErrorBar& bar, double prediction, const char* between = " to ");
 
 // The workers that are left out, by reason.
 model::Table refused_table(const std::vector<Refused>& refused, bool names_engines = false);

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "plan/cache_transfer.h"
@@ -58,6 +59,20 @@ CachePath path_of_row(const MeasuredDeployment& measured, const store::SystemFac
   return gpus <= facts.gpus_per_node ? CachePath::kWithinNode : CachePath::kBetweenNodes;
 }
 
+LoadParts parts_of_row(const StepPrices& prefill,
+                       const StepPrices& decode,
+                       const ServedPools& pools,
+                       const ClosedLoop& load) {
+  const std::array<Chunks, 1> chunks = {
+      Chunks{.requests = pools.prefill_batch, .new_tokens = load.prompt_tokens}};
+  const std::int64_t groups = pools.decode.instances * pools.decode.worker.groups;
+  return parts_of_pools(prefill, {.chunks = chunks, .finished_prompts = pools.prefill_batch},
+                        decode,
+                        {.decodes = std::max<std::int64_t>(1, load.concurrency / groups),
+                         .decode_cached = static_cast<double>(load.prompt_tokens) +
+                                          0.5 * static_cast<double>(load.output_tokens)});
+}
+
 // By a mean step, without waiting: of the requests that have room.
 core::Status fill_closed_form(const serving::Model& model,
                               const ServedPools& pools,
@@ -106,6 +121,7 @@ core::Status predict_disaggregated(const MeasuredDeployment& measured,
       .output_tokens = measured.output_tokens,
       .least_length = clients.least_length > 0 ? clients.least_length : measured.least_length,
       .requests_each = clients.requests_each};
+  prediction.parts = parts_of_row(prefill.prices, decode.prices, pools, load);
   const CalibratedCost prompts(prefill.prices, prediction.calibration);
   const CalibratedCost tokens(decode.prices, prediction.calibration);
   if (clients.scheduler == Scheduler::kClosedForm) {

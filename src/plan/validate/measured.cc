@@ -154,8 +154,10 @@ class MeasuredRows {
 core::Result<std::vector<MeasuredDeployment>> parse_measured(std::string_view csv,
                                                              const std::string& name,
                                                              model::Warnings& warnings) {
-  const Frame frame = ASSAY_TRY(store::read_csv_frame(
-      csv, warnings, {.text_columns = {"backend_version", "id", "silicon_data_source"}}));
+  const core::Result<Frame> read = store::read_csv_frame(
+      csv, warnings, {.text_columns = {"backend_version", "id", "silicon_data_source"}});
+  if (!read.ok()) return read.error().context(name);
+  const Frame& frame = read.value();
   for (const char* column : kNeeded) {
     if (frame.find(column) == nullptr)
       return core::Error{fmt::format("{}: no column '{}'", name, column)};

@@ -42,7 +42,7 @@ struct MeasuredDeployment {
   std::int64_t prompt_tokens = 0;
   std::int64_t output_tokens = 0;
   std::int64_t concurrency = 0;  // of all GPUs; 0: the row does not tell
-  std::string linear;  // the quantization that the row names; "" for the checkpoint's
+  std::string linear;            // the quantization that the row names; "" for the checkpoint's
   std::string experts;
   MeasuredWidths widths = {};
   MeasuredPool prefill = {};  // of disaggregated deployments

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <limits>
 #include <map>
 #include <string>
 #include <utility>
@@ -84,6 +86,53 @@ model::Table errors_table(const std::map<std::string, SliceErrors>& slices) {
   return errors;
 }
 
+// Of predictions: the share whose measurement lies in the error bar, and the median half-width.
+void add_coverage(std::vector<Cell>& row,
+                  const std::vector<const Prediction*>& predicted,
+                  double (Prediction::*error)() const,
+                  const std::function<ErrorBar(const Prediction&)>& bar_of) {
+  std::size_t inside = 0;
+  std::vector<double> widths;
+  for (const Prediction* one : predicted) {
+    const ErrorBar bar = bar_of(*one);
+    const double measured = 1 / (1 + (one->*error)());
+    if (bar.low <= measured && measured <= bar.high) ++inside;
+    widths.push_back(bar.half_width());
+  }
+  row.push_back(percent(predicted.empty()
+                            ? std::numeric_limits<double>::quiet_NaN()
+                            : static_cast<double>(inside) / static_cast<double>(predicted.size())));
+  row.push_back(percent(core::median(widths)));
+}
+
+model::Table coverage_table(const std::map<std::string, SliceErrors>& slices) {
+  model::Table table{.name = "intervals",
+                     .title = "80 % intervals of predictions, by slice",
+                     .columns = {{.name = "slice"}, {.name = "judged"}}};
+  for (const char* figure : {"TPOT", "TTFT", "tokens/s"}) {
+    table.columns.push_back({.name = fmt::format("{} inside", figure), .unit = "%"});
+    table.columns.push_back({.name = fmt::format("{} half-width", figure), .unit = "%"});
+  }
+  table.notes.emplace_back(
+      "inside: measurements within the interval of their prediction; half-width: the median, of "
+      "the prediction; tokens/s: of requests in flight, as both latencies give it");
+  for (const auto& [name, slice] : slices) {
+    std::vector<Cell> row = {name, static_cast<std::int64_t>(slice.predicted.size())};
+    add_coverage(row, slice.predicted, &Prediction::tpot_error,
+                 [](const Prediction& one) { return one.bars.tpot; });
+    add_coverage(row, slice.predicted, &Prediction::ttft_error,
+                 [](const Prediction& one) { return one.bars.ttft; });
+    add_coverage(row, slice.predicted, &Prediction::rate_error,
+                 [](const Prediction& one) { return one.rate_bar(); });
+    table.cells.insert(table.cells.end(), row.begin(), row.end());
+  }
+  return table;
+}
+
+Cell end_of(const Prediction& one, double ms, double factor) {
+  return one.refused.empty() ? Cell(ms * factor) : Cell();
+}
+
 }  // namespace
 
 model::Table refused_rows_table(const std::map<std::string, std::int64_t>& refusals) {
@@ -110,6 +159,7 @@ model::Book slices_book(const std::vector<Prediction>& predictions) {
   model::Table refused = refused_rows_table(refusals);
   model::Book book{.title = "Predictions beside measured deployments"};
   book.tables.push_back(errors_table(slices));
+  book.tables.push_back(coverage_table(slices));
   if (refused.row_count() > 0) book.tables.push_back(std::move(refused));
   return book;
 }
@@ -129,17 +179,46 @@ model::Book rows_book(const std::vector<Prediction>& predictions) {
                                 {.name = "osl"},
                                 {.name = "concurrency"},
                                 {.name = "ttft", .unit = "ms"},
+                                {.name = "ttft low", .unit = "ms"},
+                                {.name = "ttft high", .unit = "ms"},
                                 {.name = "measured ttft", .unit = "ms"},
                                 {.name = "tpot", .unit = "ms"},
+                                {.name = "tpot low", .unit = "ms"},
+                                {.name = "tpot high", .unit = "ms"},
                                 {.name = "measured tpot", .unit = "ms"},
+                                {.name = "experts of a step", .unit = "%"},
+                                {.name = "experts of a prompt", .unit = "%"},
+                                {.name = "tpot sigma", .unit = "%"},
+                                {.name = "ttft sigma", .unit = "%"},
+                                {.name = "calibrates"},
                                 {.name = "refused"}}};
   for (const Prediction& one : predictions) {
     const MeasuredDeployment& m = *one.measured;
-    const bool has = one.refused.empty();
-    rows.add_row({m.row, m.engine, m.version, m.model, m.system, m.widths.tp, m.widths.dp,
-                  m.widths.moe_ep, m.prompt_tokens, m.output_tokens, m.concurrency,
-                  has ? Cell(one.ttft_ms) : Cell(), m.ttft_ms, has ? Cell(one.tpot_ms) : Cell(),
-                  m.tpot_ms, one.refused});
+    rows.add_row({m.row,
+                  m.engine,
+                  m.version,
+                  m.model,
+                  m.system,
+                  m.widths.tp,
+                  m.widths.dp,
+                  m.widths.moe_ep,
+                  m.prompt_tokens,
+                  m.output_tokens,
+                  m.concurrency,
+                  end_of(one, one.ttft_ms, 1),
+                  end_of(one, one.ttft_ms, one.bars.ttft.low),
+                  end_of(one, one.ttft_ms, one.bars.ttft.high),
+                  m.ttft_ms,
+                  end_of(one, one.tpot_ms, 1),
+                  end_of(one, one.tpot_ms, one.bars.tpot.low),
+                  end_of(one, one.tpot_ms, one.bars.tpot.high),
+                  m.tpot_ms,
+                  end_of(one, 100, one.parts.mean.experts_share()),
+                  end_of(one, 100, one.parts.prompt.experts_share()),
+                  end_of(one, 100, one.sigmas.tpot),
+                  end_of(one, 100, one.sigmas.ttft),
+                  one.calibrates,
+                  one.refused});
   }
   model::Book book{.title = "Predictions beside measured deployments"};
   book.tables.push_back(std::move(rows));

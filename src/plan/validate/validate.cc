@@ -58,14 +58,15 @@ class Predictor {
       return predict_disaggregated(measured, inputs_, clients_, prediction);
     ASSAY_TRY(check_row(measured));
     const Bound& bound = *ASSAY_TRY(bound_of(measured));
+    const std::int64_t groups = measured.widths.dp;
+    const SteadyLoad load{.concurrency = std::max<std::int64_t>(1, measured.concurrency / groups),
+                          .prompt_tokens = measured.prompt_tokens,
+                          .output_tokens = measured.output_tokens};
+    prediction.parts = parts_of_load(bound.prices, load);
     if (clients_.scheduler == Scheduler::kSimulation)
       return fill_simulated(measured, bound, prediction);
-    const std::int64_t groups = measured.widths.dp;
     const CalibratedCost cost(bound.prices, prediction.calibration);
-    const SteadyLatencies found = steady_latencies(
-        cost, {.concurrency = std::max<std::int64_t>(1, measured.concurrency / groups),
-               .prompt_tokens = measured.prompt_tokens,
-               .output_tokens = measured.output_tokens});
+    const SteadyLatencies found = steady_latencies(cost, load);
     prediction.ttft_ms = prediction.calibration.ttft_factor * found.ttft_ms;
     prediction.tpot_ms = found.tpot_ms;
     return {};
@@ -180,7 +181,8 @@ std::map<std::string, Slice> slices_of(const std::vector<MeasuredDeployment>& me
   for (const MeasuredDeployment& row : measured)
     slices[slice_of(row)].rows.push_back(&row);
   for (auto& [name, slice] : slices) {
-    if (calibrated_by > 0) choose_calibrating(slice, calibrated_by);
+    const bool is_disaggregated = slice.rows.front()->is_disaggregated;
+    if (calibrated_by > 0 && !is_disaggregated) choose_calibrating(slice, calibrated_by);
   }
   return slices;
 }
@@ -203,18 +205,30 @@ core::Result<FittedCalibration> fit_rows(const std::vector<const MeasuredDeploym
 
 // "" if the row can tell a calibration.
 std::string why_not_calibrating(const MeasuredDeployment& row, Predictor& predictor) {
+  if (row.is_disaggregated) return "calibrations are of aggregated deployments";
   if (!(row.ttft_ms > 0 && row.tpot_ms > 0)) return "the row does not tell TTFT and TPOT";
   return predictor.predict(row, {}).refused;
 }
 
-// No change where rows have no prediction.
-Calibration calibration_of(const Slice& slice, Predictor& predictor) {
+// Without points where rows have no prediction.
+FittedCalibration calibration_of(const Slice& slice, Predictor& predictor) {
   const core::Result<FittedCalibration> fitted = fit_rows(slice.by, predictor);
-  return fitted.ok() ? fitted.value().calibration : Calibration();
+  return fitted.ok() ? fitted.value() : FittedCalibration();
+}
+
+Prediction with_bars(Predictor& predictor,
+                     const MeasuredDeployment& measured,
+                     const FittedCalibration& fitted) {
+  Prediction made = predictor.predict(measured, fitted.calibration);
+  const std::optional<CalibrationErrors> errors = errors_of(fitted);
+  made.sigmas = own_sigmas(made.parts, errors);
+  made.bars = latency_bars(made.parts, errors);
+  return made;
 }
 
 const CalibrationEntry* known_calibration(const MeasuredDeployment& row,
                                           const AssumedClients& clients) {
+  if (row.is_disaggregated) return nullptr;
   return find_calibration(clients.calibrations, {row.engine, row.version, row.model, row.system});
 }
 
@@ -223,6 +237,11 @@ bool tells(const CalibrationEntry& entry, const MeasuredDeployment& row) {
 }
 
 }  // namespace
+
+double Prediction::rate_error() const {
+  const auto further = static_cast<double>(measured->output_tokens - 1);
+  return (measured->ttft_ms + further * measured->tpot_ms) / (ttft_ms + further * tpot_ms) - 1;
+}
 
 std::string slice_of(const MeasuredDeployment& measured) {
   return fmt::format("{} {} {} {}{}", measured.engine,
@@ -245,7 +264,7 @@ std::vector<Prediction> predict(const std::vector<MeasuredDeployment>& measured,
                                 const AssumedClients& clients) {
   Predictor predictor(inputs, clients);
   const std::map<std::string, Slice> slices = slices_of(measured, clients.calibrated_by);
-  std::map<std::string, Calibration> calibrations;
+  std::map<std::string, FittedCalibration> calibrations;
   for (const auto& [name, slice] : slices) {
     if (!slice.by.empty()) calibrations[name] = calibration_of(slice, predictor);
   }
@@ -255,13 +274,13 @@ std::vector<Prediction> predict(const std::vector<MeasuredDeployment>& measured,
     const auto fitted = calibrations.find(name);
     if (fitted != calibrations.end()) {
       const auto& by = slices.at(name).by;
-      predictions.push_back(predictor.predict(one, fitted->second));
+      predictions.push_back(with_bars(predictor, one, fitted->second));
       predictions.back().calibrates = std::find(by.begin(), by.end(), &one) != by.end();
       continue;
     }
     const CalibrationEntry* entry = known_calibration(one, clients);
     predictions.push_back(
-        predictor.predict(one, entry == nullptr ? Calibration() : entry->fitted.calibration));
+        with_bars(predictor, one, entry == nullptr ? FittedCalibration() : entry->fitted));
     predictions.back().calibrates = entry != nullptr && !one.id.empty() && tells(*entry, one);
   }
   return predictions;

@@ -15,6 +15,7 @@
 #include "plan/price/tables.h"
 #include "plan/search/search.h"
 #include "plan/step.h"
+#include "plan/uncertainty/error_bars.h"
 #include "plan/validate/measured.h"
 #include "store/systems/system_facts.h"
 
@@ -27,6 +28,16 @@ struct Prediction {
   std::string refused = {};  // why there is none
   bool calibrates = false;   // it told the calibration, and cannot judge it
   Calibration calibration = {};
+  LoadParts parts = {};
+  OwnSigmas sigmas = {};
+  LatencyBars bars = {};
+
+  // Output tokens per second of requests in flight, over the same measured: of both latencies.
+  [[nodiscard]] double rate_error() const;
+
+  [[nodiscard]] ErrorBar rate_bar() const {
+    return plan::rate_bar(bars, ttft_ms, tpot_ms, measured->output_tokens);
+  }
 
   [[nodiscard]] double ttft_error() const { return ttft_ms / measured->ttft_ms - 1; }
 

@@ -170,7 +170,7 @@ class ChartCard {
   showKey() {
     const buttons = (this.view.key || []).map(({name, color, look, quiet}) => {
       const swatch = element('span', {class: 'swatch ' + (look || '')});
-      if (look) swatch.style.borderColor = color;
+      if (look) swatch.style.color = swatch.style.borderColor = color;
       else swatch.style.background = color;
       const pressed = !this.off.has(name);
       if (quiet) return element('span', {class: 'named'}, swatch, ' ', name);

@@ -8,6 +8,7 @@
 #include <functional>
 #include <limits>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -35,6 +36,25 @@ void append(Fields<Row>& fields, Fields<Row> more) {
     fields.push_back(std::move(field));
 }
 
+// The rows of a table that are made when they are read.
+template <class Row>
+class FieldRows final : public model::RowSource {
+ public:
+  FieldRows(Fields<Row> fields, std::vector<Row> rows)
+      : fields_(std::move(fields)), rows_(std::move(rows)) {}
+
+  [[nodiscard]] std::size_t row_count() const override { return rows_.size(); }
+
+  void append_row(std::size_t row, std::vector<model::Cell>& cells) const override {
+    for (const Field<Row>& field : fields_)
+      cells.push_back(field.cell(rows_[row]));
+  }
+
+ private:
+  Fields<Row> fields_;
+  std::vector<Row> rows_;
+};
+
 template <class Row>
 model::Table make_table(std::string name,
                         std::string title,
@@ -48,6 +68,25 @@ model::Table make_table(std::string name,
     for (const Field<Row>& field : fields)
       table.cells.push_back(field.cell(row));
   }
+  return table;
+}
+
+// A cell takes 40 bytes and its text, so those of a table take some 100 MB at most. Making them
+// again for each format costs about a second of a processor for a million rows.
+constexpr std::size_t kMostCellsInMemory = std::size_t{1} << 21;
+
+// The same for tables that grow with the length of a profile. With more cells than `most_cells` the
+// rows are made when they are read; what the fields point to must then outlive the table.
+template <class Row>
+model::Table make_long_table(std::string name,
+                             std::string title,
+                             const Fields<Row>& fields,
+                             std::vector<Row> rows,
+                             std::size_t most_cells = kMostCellsInMemory) {
+  if (fields.size() * rows.size() <= most_cells)
+    return make_table(std::move(name), std::move(title), fields, rows);
+  model::Table table = make_table(std::move(name), std::move(title), fields, std::vector<Row>());
+  table.source = std::make_shared<FieldRows<Row>>(fields, std::move(rows));
   return table;
 }
 

@@ -190,13 +190,14 @@ collectives::RankRecording record_for_report(const RankAnalysis& rank) {
 
 CollectiveReport collective_report(std::span<const collectives::RankRecording> ranks,
                                    std::optional<int> gpus_per_node) {
-  const collectives::Study study =
-      collectives::study_collectives(collectives::join_ranks(ranks, gpus_per_node));
+  const auto shared = std::make_shared<const collectives::Study>(
+      collectives::study_collectives(collectives::join_ranks(ranks, gpus_per_node)));
+  const collectives::Study& study = *shared;
   auto sheets = core::Registry<collectives::CollectiveSheet>::all();
   std::stable_sort(sheets.begin(), sheets.end(),
                    [](auto* a, auto* b) { return a->position < b->position; });
   CollectiveReport report{
-      {"Collectives of all ranks"}, collectives::overview(study), study.warnings};
+      shared, {"Collectives of all ranks"}, collectives::overview(study), study.warnings};
   for (const auto* sheet : sheets) {
     for (model::Table& table : sheet->build(study))
       report.book.tables.push_back(std::move(table));

@@ -1,6 +1,7 @@
 // The report on the communication between ranks (`assay trace collectives`).
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <span>
 
@@ -11,7 +12,13 @@
 
 namespace assay::trace {
 
+namespace collectives {
+struct Study;
+}
+
 struct CollectiveReport {
+  // What rows of the largest sheets are made from, when they are read.
+  std::shared_ptr<const collectives::Study> study;
   model::Book book;          // the sheets that have something to show
   model::Table overview;     // for the terminal; its note names the straggler
   model::Warnings warnings;  // about events that could not be compared; without those of the traces

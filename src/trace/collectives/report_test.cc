@@ -5,6 +5,8 @@
 
 #include <ctime>
 
+#include "report/book.h"
+#include "trace/collectives/columns.h"
 #include "trace/collectives/run_test_util.h"
 
 namespace assay::trace {
@@ -255,6 +257,19 @@ TEST(CollectiveReport, IsLinearInTheNumberOfCollectives) {
   EXPECT_LT(cpu_s, 5);
   EXPECT_EQ(report.book.find("nccl_implicit_sync")->row_count(), kCalls - 9U);
   EXPECT_EQ(report.book.find("unmatched_collectives")->row_count(), 9U * (kRanks - 1));
+}
+
+TEST(MakeLongTable, OfTooManyCellsMakesTheSameRowsWhenTheyAreRead) {
+  const collectives::Fields<int> fields = {
+      {{"number"}, [](const int& row) { return std::int64_t{row}; }},
+      {{"text"}, [](const int& row) { return std::to_string(row); }}};
+  const std::vector<int> rows = {3, 1, 4};
+  const model::Table cells = collectives::make_long_table("t", "", fields, rows, 6);
+  const model::Table source = collectives::make_long_table("t", "", fields, rows, 5);
+  EXPECT_EQ(cells.source, nullptr);
+  EXPECT_TRUE(source.cells.empty());
+  EXPECT_EQ(source.row_count(), 3U);
+  EXPECT_EQ(report::csv(source), report::csv(cells));
 }
 
 }  // namespace

@@ -122,6 +122,21 @@ double alone_gbps(std::span<const NcclCurve> curves, const BandwidthPoint& point
   return curve == nullptr ? kNaN : bus_gbps_at(*curve, point.bytes);
 }
 
+// Draws bandwidths over the values of the column `x`, of as many series as can be told apart.
+void add_chart(model::Table& table,
+               const char* x,
+               const char* x_axis,
+               std::span<const std::string> series) {
+  table.style.opens_with_text = true;
+  table.style.chart = {.title = table.title,
+                       .axis = "bus bandwidth (GB/s)",
+                       .bars = model::Chart::Bars::kScatter,
+                       .columns = {x},
+                       .x_axis = x_axis};
+  for (const std::string& name : series.first(std::min(series.size(), kMostSeries)))
+    table.style.chart->columns.push_back(name + " (GB/s)");
+}
+
 // Says what stands behind the figures, and what is missing.
 std::vector<std::string> notes_of(Settings settings,
                                   std::span<const NcclCurve> curves,
@@ -236,14 +251,10 @@ model::Table bandwidth_table(Settings settings, std::span<const NcclCurve> curve
   }
   if (table.row_count() == 0) return table;
   table.notes = notes_of(settings, curves, points);
-  table.style.opens_with_text = true;
-  table.style.chart = {.title = table.title,
-                       .axis = "bus bandwidth (GB/s)",
-                       .bars = model::Chart::Bars::kScatter,
-                       .columns = {"message (MiB)"},
-                       .x_axis = "size of a rank's largest buffer (MiB)"};
-  for (std::size_t i = 0; i < std::min(settings.size(), kMostSeries); ++i)
-    table.style.chart->columns.push_back(settings[i].label + " (GB/s)");
+  std::vector<std::string> labels;
+  for (const SettingFigures& setting : settings)
+    labels.push_back(setting.label);
+  add_chart(table, "message (MiB)", "size of a rank's largest buffer (MiB)", labels);
   if (!curves.empty()) table.style.chart->columns.emplace_back("NCCL alone (GB/s)");
   if (link.gbps > 0) table.style.chart->columns.emplace_back("links (GB/s)");
   return table;
@@ -291,14 +302,7 @@ model::Table channels_table(Settings settings, std::span<const NcclCurve> curves
   }
   if (table.row_count() == 0) return table;
   table.notes = notes_of(settings, curves, points);
-  table.style.opens_with_text = true;
-  table.style.chart = {.title = table.title,
-                       .axis = "bus bandwidth (GB/s)",
-                       .bars = model::Chart::Bars::kScatter,
-                       .columns = {"channels"},
-                       .x_axis = "channels"};
-  for (std::size_t i = 0; i < std::min(series.size(), kMostSeries); ++i)
-    table.style.chart->columns.push_back(series[i] + " (GB/s)");
+  add_chart(table, "channels", "channels", series);
   return table;
 }
 

@@ -60,7 +60,7 @@ std::size_t Fuse::steps_ = 0;
 TEST_F(Fuse, OurReaderReadsAllRanksOfIt) {
   core::MemorySource source(*text_);
   const model::Trace fused =
-      read_trace(source, "fused", {}, kDefaultChunkBytes, LaunchFlows::kRead).value();
+      read_trace(source, "fused", {}, kDefaultChunkBytes, {.flows = LaunchFlows::kRead}).value();
   EXPECT_TRUE(fused.warnings.empty());
   std::size_t gpu_events = 0;
   std::size_t cpu_ops = 0;

@@ -8,7 +8,6 @@
 #include "trace/compare/combine.h"
 #include "trace/compare/timeline_summary.h"
 #include "trace/compare/workbook_charts.h"
-#include "trace/page/evidence.h"
 #include "trace/pipelines/prepare.h"
 #include "trace/pipelines/reduce.h"
 #include "trace/run.h"
@@ -79,26 +78,19 @@ fs::path output_folder(const AnalyzeRequest& request, const RunFolder& run) {
 
 core::Result<CommandResult> analyze_run(const AnalyzeRequest& request,
                                         const RunFolder& run_folder,
-                                        bool is_first,
                                         core::Progress& progress) {
   const fs::path inputs[] = {run_folder.path};
   const bool individual = request.parts != Parts::kCollective;
-  const bool shows_step = request.glimpse == Glimpse::kOfFirstRun && is_first;
   const Keep keep{.individual = individual,
                   .timelines = individual,
                   .overview = individual,
-                  .communication = request.parts != Parts::kIndividual,
-                  .works = shows_step};
+                  .communication = request.parts != Parts::kIndividual};
   ReducedRun run = ASSAY_TRY(reduce_files(inputs, request, keep, progress));
   const fs::path folder = output_folder(request, run_folder);
   const core::FileLock lock = ASSAY_TRY(make_folder(request, folder));
   CommandResult result;
   result.warnings = run.warnings();
   result.incomplete = run.lost_ranks;
-  if (shows_step) {
-    const path::Execution execution = path::execution_of(std::move(run.works), run.communication);
-    result.glimpse = std::make_shared<RunGlimpse>(glimpse(execution, run.gpu_name()));
-  }
   if (individual) {
     ASSAY_TRY(add_individual_reports(run, request, folder, result));
     if (request.names == FileNames::kDocumented) run.individual = {};
@@ -133,9 +125,8 @@ core::Result<CommandResult> run_analyze(const AnalyzeRequest& request, core::Pro
   std::vector<int> repeats;
   for (const RunFolder& run :
        ASSAY_TRY(runs_to_analyze(request.configuration, request.options.compat, result.warnings))) {
-    CommandResult one = ASSAY_TRY(analyze_run(request, run, repeats.empty(), progress));
+    CommandResult one = ASSAY_TRY(analyze_run(request, run, progress));
     append(result.written, std::move(one.written));
-    if (result.glimpse == nullptr) result.glimpse = std::move(one.glimpse);
     merge_warnings(run, one.warnings, result.warnings);
     if (!one.incomplete.empty()) {
       const std::string where = run.repeat == 0 ? "" : fmt::format("repeat {}: ", run.repeat);

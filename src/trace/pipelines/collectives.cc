@@ -15,6 +15,7 @@ core::Result<CommandResult> run_collectives(const CollectivesRequest& request,
   result.warnings = std::move(collectives.warnings);
   result.incomplete = run.lost_ranks;
   if (request.output.kind == Output::Kind::kBook) {
+    model::make_rows(collectives.book);
     result.book = std::move(collectives.book);
     return result;
   }

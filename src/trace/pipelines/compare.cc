@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <utility>
 
 #include "core/files.h"
 #include "core/interrupt.h"
@@ -17,6 +18,7 @@
 #include "trace/page/comparison_page.h"
 #include "trace/page/evidence.h"
 #include "trace/pipelines/configuration_reader.h"
+#include "trace/pipelines/kept_runs.h"
 #include "trace/pipelines/prepare.h"
 #include "trace/pipelines/reduce.h"
 #include "trace/run.h"
@@ -32,6 +34,13 @@ struct Loaded {
   std::optional<RunGlimpse> glimpse = std::nullopt;  // of the first run, from its traces
 };
 
+Keep keep_of(const CompareRequest& request, bool shows_step) {
+  const bool is_own = request.options.compat == Compat::kNone;
+  return {.timelines = request.parts != Parts::kCollective,
+          .communication = request.parts != Parts::kIndividual,
+          .works = is_own && (shows_step || request.final_report)};
+}
+
 // Loads one run of a side. Its traces are freed on return.
 core::Result<Configuration> load_run(const fs::path& path,
                                      const CompareRequest& request,
@@ -44,10 +53,7 @@ core::Result<Configuration> load_run(const fs::path& path,
   } else {
     const fs::path inputs[] = {path};
     const bool shows_step = !first && request.options.compat == Compat::kNone;
-    const bool attributes = request.final_report && request.options.compat == Compat::kNone;
-    const Keep keep{.timelines = request.parts != Parts::kCollective,
-                    .communication = request.parts != Parts::kIndividual,
-                    .works = shows_step || attributes};
+    const Keep keep = keep_of(request, shows_step);
     ReducedRun reduced = ASSAY_TRY(reduce_files(inputs, request, keep, progress));
     warnings.merge(reduced.warnings());
     run = configuration_of(reduced, request.parts, request.gpus_per_node);
@@ -55,7 +61,7 @@ core::Result<Configuration> load_run(const fs::path& path,
       const auto execution = std::make_shared<const path::Execution>(
           path::execution_of(std::move(reduced.works), reduced.communication));
       if (shows_step) first = glimpse(*execution, reduced.gpu_name());
-      if (attributes) run.executions = {execution};
+      if (request.final_report) run.executions = {execution};
     }
   }
   if (request.options.compat != Compat::kNone) return run;
@@ -181,6 +187,13 @@ std::shared_ptr<const SettingFigures> figures_of_side(const Loaded& side, Compat
   return std::make_shared<const SettingFigures>(figures_of(side.configuration, compat));
 }
 
+model::Warnings with_baseline(const Loaded& baseline, const model::Warnings& warnings) {
+  model::Warnings all = baseline.warnings;
+  all.merge(warnings);
+  return all;
+}
+
+// The warnings of the result lack those of the baseline, which several tests share.
 core::Result<CommandResult> compare_loaded(const Loaded& baseline,
                                            Loaded& test,
                                            const CompareRequest& request) {
@@ -193,8 +206,7 @@ core::Result<CommandResult> compare_loaded(const Loaded& baseline,
   Comparison comparison = ASSAY_TRY(compare(sides));
   if (request.options.compat == Compat::kNone) add_charts(comparison.collective_comparison);
   CommandResult result;
-  result.warnings = baseline.warnings;
-  result.warnings.merge(test.warnings);
+  result.warnings = test.warnings;
   warn_of_environments(comparison.answer, result.warnings);
   result.headline = headline_of(comparison.answer, sides);
   result.summary.title = "Comparison";
@@ -209,7 +221,8 @@ core::Result<CommandResult> compare_loaded(const Loaded& baseline,
   }
   ASSAY_TRY(write_books(comparison, request, result));
   if (request.options.compat != Compat::kNone) return result;
-  result.evidence = evidence_of(comparison, baseline, test, request, result.warnings);
+  result.evidence =
+      evidence_of(comparison, baseline, test, request, with_baseline(baseline, result.warnings));
   ASSAY_TRY(write_pages(request, result));
   return result;
 }
@@ -223,10 +236,16 @@ core::Result<CommandResult> compare_with(const Loaded& baseline,
 
 }  // namespace
 
+std::shared_ptr<KeptRuns> keep_for(const CompareRequest& request) {
+  return std::make_shared<KeptRuns>(KeptRuns{.keep = keep_of(request, true)});
+}
+
 core::Result<CommandResult> run_compare(const CompareRequest& request, core::Progress& progress) {
   const Loaded baseline =
       ASSAY_TRY(load(request.baseline, request.baseline_label, request, progress));
-  return compare_with(baseline, request, progress);
+  CommandResult result = ASSAY_TRY(compare_with(baseline, request, progress));
+  result.warnings = with_baseline(baseline, result.warnings);
+  return result;
 }
 
 core::Result<std::vector<core::Result<CommandResult>>> run_compare_each(
@@ -235,6 +254,7 @@ core::Result<std::vector<core::Result<CommandResult>>> run_compare_each(
       ASSAY_TRY(load(request.baseline, request.baseline_label, request, progress));
   const auto figures = figures_of_side(baseline, request.options.compat);
   std::vector<core::Result<CommandResult>> results;
+  bool is_first = true;
   for (const ComparedTest& test : tests) {
     CompareRequest own = request;
     own.test = test.configuration;
@@ -243,7 +263,11 @@ core::Result<std::vector<core::Result<CommandResult>>> run_compare_each(
     auto result = compare_with(baseline, own, progress);
     ASSAY_TRY(core::check_interrupt());
     if (!result.ok() && result.error().is_of_output) return result.error();
-    if (result.ok()) result.value().baseline_figures = figures;
+    if (result.ok()) {
+      result.value().baseline_figures = figures;
+      if (std::exchange(is_first, false))
+        result.value().warnings = with_baseline(baseline, result.value().warnings);
+    }
     results.push_back(std::move(result));
   }
   return results;

@@ -5,10 +5,14 @@
 #include <string>
 
 #include "core/files.h"
+#include "core/output_file.h"
+#include "core/terminal.h"
 #include "trace/pipelines.h"
 
 namespace assay::trace {
 namespace {
+
+namespace fs = std::filesystem;
 
 CommandResult compared(const std::string& test_run) {
   const std::filesystem::path inputs =
@@ -76,6 +80,69 @@ std::string offsets_with(std::optional<int> gpus_per_node) {
 TEST(RunCompare, TakesTheRanksPerHostThatItIsTold) {
   EXPECT_EQ(offsets_with(2), offsets_with(std::nullopt));
   EXPECT_NE(offsets_with(4), offsets_with(std::nullopt));
+}
+
+// A copy of two runs, each of which is analysed before they are compared.
+class KeptRunsTest : public ::testing::Test {
+ protected:
+  KeptRunsTest() : folder_(fs::path(::testing::TempDir()) / "compare_test_kept_runs") {
+    fs::remove_all(folder_);
+    fs::create_directories(folder_);
+    for (const char* side : {"slow", "fast"})
+      fs::copy(fs::path(ASSAY_SOURCE_DIR) / "tests/golden/trace/compare_better/in" / side,
+               folder_ / side, fs::copy_options::recursive);
+    request_.baseline = folder_ / "slow";
+    request_.test = folder_ / "fast";
+    request_.output.folder = folder_ / "compared";
+    request_.output.formats = {FileFormat::kJson};
+  }
+
+  ~KeptRunsTest() override { fs::remove_all(folder_); }
+
+  core::Result<CommandResult> analyze(const char* side) {
+    AnalyzeRequest request;
+    request.configuration = folder_ / side;
+    request.output.formats = {FileFormat::kJson};
+    request.kept = request_.kept;
+    return run_analyze(request, silent_);
+  }
+
+  std::string report() {
+    EXPECT_TRUE(run_compare(request_, silent_).ok());
+    return core::read_file(folder_ / "compared/final_analysis_report.json").value();
+  }
+
+  [[nodiscard]] fs::path trace(const char* side, const char* rank) const {
+    return folder_ / side / "torch_profiler" / rank / "trace.json";
+  }
+
+  fs::path folder_;
+  CompareRequest request_;
+  core::Progress silent_{"", core::Progress::Show::kNever};
+};
+
+TEST_F(KeptRunsTest, WhatAnAnalysisReadIsComparedWithoutReadingItAgain) {
+  const std::string expected = report();
+  request_.kept = keep_for(request_);
+  ASSERT_TRUE(analyze("slow").ok());
+  ASSERT_TRUE(analyze("fast").ok());
+  for (const char* side : {"slow", "fast"})
+    for (const char* rank : {"rank0", "rank1"})
+      ASSERT_TRUE(core::write_file(trace(side, rank), R"({"traceEvents": []})").ok());
+  EXPECT_EQ(report(), expected);
+  EXPECT_NE(expected.find("Attribution"), std::string::npos);
+}
+
+TEST_F(KeptRunsTest, ADamagedTraceIsAnErrorThatNamesIt) {
+  const fs::path damaged = trace("slow", "rank0");
+  const std::string whole = core::read_file(damaged).value();
+  ASSERT_TRUE(core::write_file(damaged, whole.substr(0, whole.size() / 2)).ok());
+  EXPECT_TRUE(analyze("slow").ok());
+  request_.kept = keep_for(request_);
+  const auto result = analyze("slow");
+  ASSERT_FALSE(result.ok());
+  EXPECT_NE(result.error().message.find(damaged.string() + "': cut off after"), std::string::npos)
+      << result.error().message;
 }
 
 }  // namespace

@@ -114,8 +114,11 @@ Configuration configuration_of(const ReducedRun& run,
     configuration.ranks = run.timelines;
     configuration.left_out = left_out_of(configuration.ranks);
   }
-  if (parts != Parts::kIndividual)
-    configuration.collectives = collective_book(run, gpus_per_node).book;
+  if (parts != Parts::kIndividual) {
+    CollectiveBook collectives = collective_book(run, gpus_per_node);
+    model::make_rows(collectives.book);
+    configuration.collectives = std::move(collectives.book);
+  }
   return configuration;
 }
 

@@ -33,6 +33,19 @@ std::uint32_t unpack_position(std::size_t end, Unpacker& unpacker) {
   return position == 0 ? path::kNone : static_cast<std::uint32_t>(position - 1);
 }
 
+// Unpacks a list that has the number of its items before it.
+template <class UnpackItem>
+auto unpack_list(Unpacker& unpacker, const UnpackItem& unpack_item) {
+  std::vector<decltype(unpack_item(unpacker))> items;
+  for (std::size_t left = unpacker.count(); left > 0 && !unpacker.failed(); --left)
+    items.push_back(unpack_item(unpacker));
+  return items;
+}
+
+std::string unpack_text(Unpacker& unpacker) {
+  return unpacker.text();
+}
+
 void pack(const model::Warnings& warnings, Packer& packer) {
   packer.add(warnings.all().size());
   for (const model::Warning& warning : warnings.all()) {
@@ -136,24 +149,10 @@ model::Cell unpack_cell(Unpacker& unpacker) {
   }
 }
 
-std::vector<model::Cell> unpack_cells(Unpacker& unpacker) {
-  std::vector<model::Cell> cells;
-  for (std::size_t left = unpacker.count(); left > 0 && !unpacker.failed(); --left)
-    cells.push_back(unpack_cell(unpacker));
-  return cells;
-}
-
 void pack(const std::vector<std::string>& texts, Packer& packer) {
   packer.add(texts.size());
   for (const std::string& text : texts)
     packer.add(text);
-}
-
-std::vector<std::string> unpack_texts(Unpacker& unpacker) {
-  std::vector<std::string> texts;
-  for (std::size_t left = unpacker.count(); left > 0 && !unpacker.failed(); --left)
-    texts.push_back(unpacker.text());
-  return texts;
 }
 
 // Of a table's looks only what the JSON of reports has, too: nothing else is read of these tables.
@@ -174,24 +173,26 @@ void pack(const model::Table& table, Packer& packer) {
   pack(table.notes, packer);
 }
 
+model::Column unpack_column(Unpacker& unpacker) {
+  model::Column column;
+  column.name = unpacker.text();
+  column.unit = unpacker.text();
+  column.better = static_cast<model::Better>(unpacker.below(3));
+  column.description = unpacker.text();
+  return column;
+}
+
 model::Table unpack_table(Unpacker& unpacker) {
   model::Table table;
   table.name = unpacker.text();
   table.title = unpacker.text();
-  for (std::size_t left = unpacker.count(); left > 0 && !unpacker.failed(); --left) {
-    model::Column column;
-    column.name = unpacker.text();
-    column.unit = unpacker.text();
-    column.better = static_cast<model::Better>(unpacker.below(3));
-    column.description = unpacker.text();
-    table.columns.push_back(std::move(column));
-  }
-  table.cells = unpack_cells(unpacker);
+  table.columns = unpack_list(unpacker, unpack_column);
+  table.cells = unpack_list(unpacker, unpack_cell);
   const bool is_hidden = unpacker.integer() != 0;
   table.style.visibility = is_hidden ? model::Visibility::kHidden : model::Visibility::kVisible;
-  table.style.color_scales = unpack_texts(unpacker);
+  table.style.color_scales = unpack_list(unpacker, unpack_text);
   table.style.excel_table = unpacker.integer() != 0;
-  table.notes = unpack_texts(unpacker);
+  table.notes = unpack_list(unpacker, unpack_text);
   const bool fits =
       table.columns.empty() ? table.cells.empty() : table.cells.size() % table.columns.size() == 0;
   if (!fits) unpacker.reject();
@@ -208,8 +209,7 @@ void pack(const model::Book& book, Packer& packer) {
 model::Book unpack_book(Unpacker& unpacker) {
   model::Book book;
   book.title = unpacker.text();
-  for (std::size_t left = unpacker.count(); left > 0 && !unpacker.failed(); --left)
-    book.tables.push_back(unpack_table(unpacker));
+  book.tables = unpack_list(unpacker, unpack_table);
   return book;
 }
 
@@ -364,59 +364,52 @@ void pack(const RankWorks& works, Packer& packer) {
   }
 }
 
-void unpack_kernels(std::size_t events, Unpacker& unpacker, RankWorks& works) {
-  for (std::size_t left = unpacker.count(); left > 0 && !unpacker.failed(); --left) {
-    RankWorks::LocalKernel kernel;
-    kernel.name = unpacker.text();
-    kernel.category = unpacker.text();
-    kernel.operator_name = unpacker.text();
-    kernel.blocks = unpacker.integer<std::uint32_t>();
-    kernel.threads = unpacker.integer<std::uint32_t>();
-    kernel.collective = unpack_position(events, unpacker);
-    works.kernels.push_back(std::move(kernel));
-  }
+path::Lane unpack_lane(Unpacker& unpacker) {
+  path::Lane lane;
+  lane.device = unpacker.integer<std::int32_t>();
+  lane.stream = unpacker.integer<std::int32_t>();
+  return lane;
 }
 
-void unpack_lanes(Unpacker& unpacker, RankWorks& works) {
-  for (std::size_t left = unpacker.count(); left > 0 && !unpacker.failed(); --left) {
-    path::Lane lane;
-    lane.device = unpacker.integer<std::int32_t>();
-    lane.stream = unpacker.integer<std::int32_t>();
-    works.lanes.push_back(lane);
-  }
+path::RankStep unpack_step(Unpacker& unpacker) {
+  path::RankStep step;
+  step.number = unpacker.integer();
+  step.window.start = unpacker.integer();
+  step.window.end = unpacker.integer();
+  step.work_end = unpacker.integer();
+  step.period_ns = unpacker.integer();
+  return step;
 }
 
-void unpack_steps(Unpacker& unpacker, RankWorks& works) {
-  for (std::size_t left = unpacker.count(); left > 0 && !unpacker.failed(); --left) {
-    path::RankStep step;
-    step.number = unpacker.integer();
-    step.window.start = unpacker.integer();
-    step.window.end = unpacker.integer();
-    step.work_end = unpacker.integer();
-    step.period_ns = unpacker.integer();
-    works.steps.push_back(step);
-  }
+RankWorks::Called unpack_wait(Unpacker& unpacker) {
+  RankWorks::Called wait;
+  wait.waiting_ns = unpacker.integer();
+  wait.recording_ns = unpacker.integer();
+  wait.stream = unpacker.integer<std::int32_t>();
+  wait.other_stream = unpacker.integer<std::int32_t>();
+  return wait;
 }
 
-void unpack_waits(Unpacker& unpacker, RankWorks& works) {
-  for (std::size_t left = unpacker.count(); left > 0 && !unpacker.failed(); --left) {
-    RankWorks::Called wait;
-    wait.waiting_ns = unpacker.integer();
-    wait.recording_ns = unpacker.integer();
-    wait.stream = unpacker.integer<std::int32_t>();
-    wait.other_stream = unpacker.integer<std::int32_t>();
-    works.waits.push_back(wait);
-  }
+RankWorks::LocalKernel unpack_kernel(std::size_t events, Unpacker& unpacker) {
+  RankWorks::LocalKernel kernel;
+  kernel.name = unpacker.text();
+  kernel.category = unpacker.text();
+  kernel.operator_name = unpacker.text();
+  kernel.blocks = unpacker.integer<std::uint32_t>();
+  kernel.threads = unpacker.integer<std::uint32_t>();
+  kernel.collective = unpack_position(events, unpacker);
+  return kernel;
 }
 
 // `events` is the number of the rank's events of communication.
 RankWorks unpack_works(std::size_t events, Unpacker& unpacker) {
   RankWorks works;
   works.rank = unpacker.integer<int>();
-  unpack_kernels(events, unpacker, works);
-  unpack_lanes(unpacker, works);
-  unpack_steps(unpacker, works);
-  unpack_waits(unpacker, works);
+  works.kernels =
+      unpack_list(unpacker, [events](Unpacker& from) { return unpack_kernel(events, from); });
+  works.lanes = unpack_list(unpacker, unpack_lane);
+  works.steps = unpack_list(unpacker, unpack_step);
+  works.waits = unpack_list(unpacker, unpack_wait);
   const std::size_t count = unpacker.count();
   works.works.reserve(count);
   path::Work before;
@@ -442,7 +435,7 @@ void pack(const RankPart& part, Packer& packer) {
 core::Result<RankPart> unpack_part(Unpacker& unpacker) {
   RankPart part{.facts = unpack_facts(unpacker)};
   part.timelines = unpack_book(unpacker);
-  part.overview = unpack_cells(unpacker);
+  part.overview = unpack_list(unpacker, unpack_cell);
   if (unpacker.integer() != 0) part.communication = unpack_recording(unpacker);
   const std::size_t events = part.communication ? part.communication->events.size() : 0;
   if (unpacker.integer() != 0) part.works = unpack_works(events, unpacker);

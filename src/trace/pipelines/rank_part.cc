@@ -39,6 +39,7 @@ RankFacts facts_of(const RankAnalysis& rank) {
                   .gpu_name = rank.trace->gpu_name,
                   .world_size = rank.trace->world_size.value_or(0),
                   .truncated = rank.trace->truncated,
+                  .damage = rank.trace->damage,
                   .leaked_kernels = rank.excluded.leaked.kernels,
                   .outside_kernels = rank.excluded.outside.kernels,
                   .warnings = rank.warnings};

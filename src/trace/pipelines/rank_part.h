@@ -26,6 +26,7 @@ struct RankFacts {
   std::string gpu_name = {};
   int world_size = 0;  // 0: the trace does not say
   bool truncated = false;
+  std::string damage = {};       // as Trace::damage
   bool counts_anything = false;  // false: it has no GPU work that counts
   std::int64_t leaked_kernels = 0;
   std::int64_t outside_kernels = 0;

@@ -1,5 +1,6 @@
 #include "trace/pipelines/reduce.h"
 
+#include <fmt/core.h>
 #include <malloc.h>
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 #include "core/interrupt.h"
 #include "core/parallel.h"
 #include "trace/collectives/report.h"
+#include "trace/pipelines/kept_runs.h"
 #include "trace/pipelines/prepare.h"
 #include "trace/pipelines/share.h"
 #include "trace/pipelines/spread.h"
@@ -31,6 +33,59 @@ void return_memory_of([[maybe_unused]] std::span<const RankFile> files) {
   constexpr std::uint64_t kLarge = 1 << 26;  // less is not worth the time
   if (total_bytes(files) > kLarge) ::malloc_trim(0);
 #endif
+}
+
+core::Status check_whole(const ReadParts& parts) {
+  for (const auto& part : parts) {
+    if (!part->ok()) return part->error();
+    const RankFacts& facts = part->value().facts;
+    if (facts.damage.empty()) continue;
+    const bool is_named = facts.damage.find(facts.path) != std::string::npos;
+    return core::Error{is_named ? facts.damage : fmt::format("'{}': {}", facts.path, facts.damage)};
+  }
+  return {};
+}
+
+core::Result<ReadParts> read_files(std::span<const RankFile> files,
+                                   const Request& request,
+                                   const ShareWork& work,
+                                   core::Progress& progress) {
+  core::ProcessGroup* processes = request.processes;
+  if (processes != nullptr) ASSAY_TRY(send_shares(files, work.keep, *processes));
+  ReadParts parts(files.size());
+  const std::vector<std::size_t> share = share_of(files.size(), processes);
+  read_share(files, share, work, progress, parts);
+  return_memory_of(files);
+  ASSAY_TRY(core::check_interrupt());
+  if (processes != nullptr) ASSAY_TRY(receive_parts(*processes, share, parts));
+  return parts;
+}
+
+Keep both(const Keep& a, const Keep& b) {
+  return {.individual = a.individual || b.individual,
+          .timelines = a.timelines || b.timelines,
+          .overview = a.overview || b.overview,
+          .communication = a.communication || b.communication,
+          .works = a.works || b.works};
+}
+
+core::Result<ReadParts> read_parts(std::span<const RankFile> files,
+                                   const Request& request,
+                                   const Options& options,
+                                   const Keep& keep,
+                                   core::Progress& progress) {
+  const unsigned threads = threads_of(request);
+  if (request.kept == nullptr)
+    return read_files(files, request, {options, keep, threads}, progress);
+  if (auto parts = kept_parts(files, *request.kept)) return std::move(*parts);
+  const ShareWork work{.options = options,
+                       .keep = both(keep, request.kept->keep),
+                       .threads = threads,
+                       .damage = FileDamage::kDescribe};
+  ReadParts parts = ASSAY_TRY(read_files(files, request, work, progress));
+  ASSAY_TRY(check_whole(parts));
+  keep_parts(files, parts, *request.kept);
+  return parts;
 }
 
 core::Result<std::vector<ReadRank>> sorted_by_rank(ReadParts read,
@@ -104,16 +159,9 @@ core::Result<ReducedRun> reduce_files(std::span<const fs::path> inputs,
   const Options options = ASSAY_TRY(complete_options(request));
   const InputFiles found = ASSAY_TRY(find_input_files(inputs));
   ASSAY_TRY(check_heads(found.files));
-  core::ProcessGroup* processes = request.processes;
-  if (processes != nullptr) ASSAY_TRY(send_shares(found.files, keep, *processes));
-  ReadParts parts(found.files.size());
-  const std::vector<std::size_t> share = share_of(found.files.size(), processes);
-  read_share(found.files, share, {options, keep, threads_of(request)}, progress, parts);
-  return_memory_of(found.files);
-  ASSAY_TRY(core::check_interrupt());
-  if (processes != nullptr) ASSAY_TRY(receive_parts(*processes, share, parts));
-  return checked(ASSAY_TRY(sorted_by_rank(std::move(parts), processes)), found, options.compat,
-                 keep);
+  ReadParts parts = ASSAY_TRY(read_parts(found.files, request, options, keep, progress));
+  return checked(ASSAY_TRY(sorted_by_rank(std::move(parts), request.processes)), found,
+                 options.compat, keep);
 }
 
 core::Result<std::vector<fs::path>> write_individual_reports(const ReducedRun& run,
@@ -139,7 +187,8 @@ core::Result<std::vector<fs::path>> write_individual_reports(const ReducedRun& r
 
 CollectiveBook collective_book(const ReducedRun& run, std::optional<int> gpus_per_node) {
   CollectiveReport report = collective_report(run.communication, gpus_per_node);
-  CollectiveBook result{std::move(report.book), std::move(report.overview), run.warnings()};
+  CollectiveBook result{std::move(report.study), std::move(report.book), std::move(report.overview),
+                        run.warnings()};
   result.warnings.merge(report.warnings);
   const bool right = !run.ranks.empty() && run.compat == Compat::kNone;
   if (right) result.book.tables.push_back(warnings_table(result.warnings));

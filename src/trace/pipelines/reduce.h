@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "core/result.h"
 #include "core/terminal.h"
 #include "trace/collectives/event.h"
+#include "trace/collectives/report.h"
 #include "trace/compare/configuration.h"
 #include "trace/path/execution.h"
 #include "trace/pipelines.h"
@@ -59,6 +61,7 @@ core::Result<std::vector<std::filesystem::path>> write_individual_reports(
     ReportNames names = ReportNames::kDocumented);
 
 struct CollectiveBook {
+  std::shared_ptr<const collectives::Study> study;  // the largest tables read it
   model::Book book;
   model::Table overview;     // shown on a terminal
   model::Warnings warnings;  // all warnings of the run

@@ -19,8 +19,9 @@ core::Result<RankPart> read_part(const RankFile& file,
                                  const ShareWork& work,
                                  const OnProgress& on_progress) {
   ASSAY_TRY(core::check_interrupt());
-  const RankTrace rank =
-      ASSAY_TRY(read_rank(file, position, reading_of(work.options), on_progress));
+  Reading reading = reading_of(work.options);
+  reading.damage = work.damage;
+  const RankTrace rank = ASSAY_TRY(read_rank(file, position, reading, on_progress));
   return part_of(analyze_rank(rank.trace, work.options, rank.rank), work.keep);
 }
 

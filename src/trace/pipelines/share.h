@@ -32,6 +32,7 @@ struct ShareWork {
   Keep keep;
   unsigned threads = 0;
   core::ProcessGroup* processes = nullptr;  // of a process that follows: it ends when called
+  FileDamage damage = FileDamage::kIgnore;
 };
 
 // Reads the files at these positions into the same positions of `parts`, and none after one that

@@ -10,6 +10,7 @@
 
 #include "core/byte_source.h"
 #include "model/trace.h"
+#include "trace/reader/damage.h"
 #include "trace/reader/event_cutter.h"
 #include "trace/reader/event_parser.h"
 #include "trace/reader/trace_builder.h"
@@ -87,7 +88,7 @@ void drop_stray_times(model::Trace& trace) {
   });
 }
 
-void take_facts(DocumentFacts facts, model::Trace& trace) {
+void take_facts(const DocumentFacts& facts, model::Trace& trace) {
   if (!facts.valid) {
     trace.warnings.add("the document around the events is not valid JSON",
                        "rank and devices are not known from it", trace.path);
@@ -99,7 +100,7 @@ void take_facts(DocumentFacts facts, model::Trace& trace) {
   trace.rank = facts.rank;
   trace.world_size = facts.world_size;
   trace.device_count = facts.device_count;
-  trace.gpu_name = std::move(facts.gpu_name);
+  trace.gpu_name = facts.gpu_name;
 }
 
 void note_damage(const CutDocument& cut, model::Trace& trace) {
@@ -138,18 +139,20 @@ core::Result<model::Trace> read_trace(core::ByteSource& source,
                                       const std::string& name,
                                       const OnProgress& on_progress,
                                       std::size_t chunk_bytes,
-                                      LaunchFlows flows,
-                                      PythonCalls python) {
+                                      const Reading& reading) {
   model::Trace trace;
   trace.path = name;
-  if (flows == LaunchFlows::kRead) trace.launch_flows.emplace();
-  TraceBuilder builder(trace, python == PythonCalls::kAll);
+  if (reading.flows == LaunchFlows::kRead) trace.launch_flows.emplace();
+  TraceBuilder builder(trace, reading.python == PythonCalls::kAll);
   const auto add = [&builder](const RawEvent& event, std::uint32_t uid, std::string_view) {
     builder.add(event, uid);
   };
   EventParser parser(add, trace.warnings);
   std::uint64_t reported = 0;
+  EventCheck check;
+  const bool looks_for_damage = reading.damage == FileDamage::kDescribe;
   const auto consume = [&](const EventBatch& batch) {
+    if (looks_for_damage) check.add(batch);
     parser.parse(batch);
     if (!on_progress) return;
     on_progress(source.file_bytes_read() - reported);
@@ -160,17 +163,18 @@ core::Result<model::Trace> read_trace(core::ByteSource& source,
   drop_stray_times(trace);
   trace.text_bytes = cut.text_bytes;
   trace.event_count = parser.event_count();
-  take_facts(read_document(cut.rest), trace);
+  const DocumentFacts facts = read_document(cut.rest);
+  if (looks_for_damage) trace.damage = damage_in_words(cut, check, facts.valid);
+  take_facts(facts, trace);
   note_damage(cut, trace);
   return trace;
 }
 
 core::Result<model::Trace> read_trace(const std::filesystem::path& path,
                                       const OnProgress& on_progress,
-                                      LaunchFlows flows,
-                                      PythonCalls python) {
+                                      const Reading& reading) {
   const std::unique_ptr<core::ByteSource> source = ASSAY_TRY(core::open_bytes(path));
-  return read_trace(*source, path.string(), on_progress, kDefaultChunkBytes, flows, python);
+  return read_trace(*source, path.string(), on_progress, kDefaultChunkBytes, reading);
 }
 
 }  // namespace assay::trace

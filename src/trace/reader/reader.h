@@ -27,18 +27,26 @@ enum class LaunchFlows { kSkip, kRead };
 // which a trace with call stacks has more than of all other events.
 enum class PythonCalls { kNamed, kAll };
 
+// Whether to look for damage that costs nothing but events, and to fill Trace::damage.
+enum class FileDamage { kIgnore, kDescribe };
+
+// What to read of a trace beside what every command reads.
+struct Reading {
+  LaunchFlows flows = LaunchFlows::kSkip;
+  PythonCalls python = PythonCalls::kNamed;
+  FileDamage damage = FileDamage::kIgnore;
+};
+
 core::Result<model::Trace> read_trace(const std::filesystem::path& path,
                                       const OnProgress& on_progress = {},
-                                      LaunchFlows flows = LaunchFlows::kSkip,
-                                      PythonCalls python = PythonCalls::kNamed);
+                                      const Reading& reading = {});
 
 // Reads a trace from any bytes; messages call it `name`.
 core::Result<model::Trace> read_trace(core::ByteSource& source,
                                       const std::string& name,
                                       const OnProgress& on_progress = {},
                                       std::size_t chunk_bytes = kDefaultChunkBytes,
-                                      LaunchFlows flows = LaunchFlows::kSkip,
-                                      PythonCalls python = PythonCalls::kNamed);
+                                      const Reading& reading = {});
 
 // The facts that a trace states in addition to its events.
 struct DocumentFacts {

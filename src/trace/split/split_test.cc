@@ -129,8 +129,9 @@ TEST_F(Split, KeepsArrowsOfItsKernelsAndNoEnvironment) {
   const std::string written = core::read_file(folder_ / names_[0]).value();
   EXPECT_EQ(written.find("secret"), std::string::npos);
   core::MemorySource source(written);
-  const auto flows =
-      read_trace(source, "t", {}, kDefaultChunkBytes, LaunchFlows::kRead).value().launch_flows;
+  const auto flows = read_trace(source, "t", {}, kDefaultChunkBytes, {.flows = LaunchFlows::kRead})
+                         .value()
+                         .launch_flows;
   EXPECT_EQ(flows->size(), 4U);
 }
 

@@ -23,6 +23,31 @@ function ticks(low, high, axis, most) {
   return [low, high];
 }
 
+// There are more curves than colours that can be told apart, so that those of one colour and look differ in these.
+const SHAPES = [{symbol: 'circle', dash: 'solid'}, {symbol: 'rect', dash: [10, 4]}, {symbol: 'triangle', dash: [3, 3]},
+  {symbol: 'diamond', dash: [10, 3, 3, 3]}];
+
+// Returns the shape of each curve by its name.
+function shapesOf(allCurves) {
+  const shapes = new Map();
+  const used = new Map();
+  for (const curve of allCurves) {
+    if (curve.look === 'limit' || shapes.has(curve.name)) continue;
+    const looks = curve.color + curve.look;
+    const before = used.get(looks) || 0;
+    used.set(looks, before + 1);
+    shapes.set(curve.name, before % SHAPES.length);
+  }
+  return shapes;
+}
+
+function keyLook(curve, shape) {
+  if (curve.look === 'limit') return 'line dashed';
+  const hollow = curve.look === 'reference';
+  if (shape > 0) return `mark ${SHAPES[shape].symbol}${hollow ? ' hollow' : ''}`;
+  return hollow ? 'ring' : 'line';
+}
+
 const textOf = (value, axis) => axis.bytes ? bytes(value) : tick(+value.toPrecision(3));
 
 export function curves(chart, {width, narrow, colors, zoom, off}) {
@@ -52,9 +77,11 @@ export function curves(chart, {width, narrow, colors, zoom, off}) {
   const yRoom = Math.max(...yTicks.map(tick => textWidth(textOf(10 ** tick, chart.y), FONT))) + 34;
   const points = [];
   const series = [];
+  const shapes = shapesOf(chart.curves);
   for (const curve of curvesShown) {
     const limit = curve.look === 'limit';
     const color = limit ? colors.same : curve.color;
+    const shape = SHAPES[shapes.get(curve.name) || 0];
     const data = curve.points.filter(point => point.x > 0 && point.y > 0);
     const linesOf = point => [curve.name, `${chart.x.title}: ${textOf(point.x, chart.x)}`, `${chart.y.title}: ${number(point.y)}` +
       (point.low === null ? '' : ` (${number(point.low)} to ${number(point.high)})`), ...(point.note ? [point.note] : [])];
@@ -68,15 +95,15 @@ export function curves(chart, {width, narrow, colors, zoom, off}) {
         }});
     data.forEach((point, index) => { if (!limit) points.push({series: series.length, index, lines: linesOf(point)}); });
     series.push({type: 'line', name: curve.name, data: data.map(point => ({value: [log(point.x), log(point.y)], lines: linesOf(point)})),
-      symbol: limit ? 'none' : curve.look === 'reference' ? 'emptyCircle' : 'circle', symbolSize: data.length > 12 ? 5 : curve.look === 'reference' ? 11 : 9, showAllSymbol: true, clip: true, z: limit ? 0 : 2,
+      symbol: limit ? 'none' : curve.look === 'reference' ? 'empty' + shape.symbol[0].toUpperCase() + shape.symbol.slice(1) : shape.symbol, symbolSize: data.length > 12 ? 5 : curve.look === 'reference' ? 11 : 9, showAllSymbol: true, clip: true, z: limit ? 0 : 2,
       // A line between two sizes that are far apart would claim what nobody measured.
-      lineStyle: {color, width: limit ? 1.5 : data.length > 2 ? 2 : 0, type: limit ? 'dashed' : 'solid'}, itemStyle: {color}, emphasis: {scale: 1.5}});
+      lineStyle: {color, width: limit ? 1.5 : data.length > 2 ? 2 : 0, type: limit ? 'dashed' : shape.dash}, itemStyle: {color}, emphasis: {scale: 1.5}});
   }
   return {
     renderer: 'svg', zoom: 'xy', redrawsOnZoom: true, across: 1, points,
     height: narrow ? 320 : 400,
     key: named ? [] : firstOfEachName(chart.curves).map(curve => ({name: curve.name, color: curve.look === 'limit' ? colors.same : curve.color,
-      look: curve.look === 'limit' ? 'line dashed' : curve.look === 'reference' ? 'ring' : 'line'})),
+      look: keyLook(curve, shapes.get(curve.name))})),
     values: () => ({columns: ['', chart.x.title, chart.y.title, 'low', 'high'],
       rows: chart.curves.flatMap(curve => curve.points.map(point =>
         [curve.name, textOf(point.x, chart.x), number(point.y), number(point.low), number(point.high)]))}),

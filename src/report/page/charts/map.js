@@ -180,8 +180,11 @@ function scaleBar(scale, chart, place, width, colors) {
   // The outer ticks end with the bar, the others are centred.
   const after = i => textWidth(named[i][1], FONT) / (i === 0 ? 1 : 2);
   const ahead = i => textWidth(named[i][1], FONT) / (i === named.length - 1 ? 1 : 2);
-  const apart = named.every((_, i) => !i || after(i - 1) + ahead(i) + 8 < room / (named.length - 1));
-  const ticks = apart ? named : named.filter((_, i) => i % 2 === 0);
+  const last = named.length - 1;
+  const all = named.map((_, i) => i);
+  const apart = places => places.every((at, i) => !i || after(places[i - 1]) + ahead(at) + 8 < room / (places.length - 1));
+  const places = [all, all.filter(i => i % 2 === 0), [0, last]].find(apart) ?? [0, last];
+  const ticks = places.map(i => named[i]);
   ticks.forEach(([share, text], i) => children.push({type: 'text', style: {text,
     x: x + room * share, y: y + 21, align: i === 0 ? 'left' : i === ticks.length - 1 ? 'right' : 'center', verticalAlign: 'middle', fill: colors.quiet, font: FONT}}));
   return [{type: 'custom', coordinateSystem: 'none', silent: true, data: [0], renderItem: () => ({type: 'group', children})}];

@@ -87,9 +87,9 @@ std::vector<model::Table> build_all2allv(const Study& study) {
   for (std::uint32_t r = 0; r < rank_count; ++r)
     append(fields, skew_fields(study, r));
   if (metadata.cells().knows_nodes()) fields.push_back(metadata.node_span());
-  return single(make_table("nccl_all2allv",
-                           "Each exchange in which ranks may send different amounts", fields,
-                           study.exchanges));
+  return single(make_long_table("nccl_all2allv",
+                                "Each exchange in which ranks may send different amounts", fields,
+                                study.exchanges));
 }
 
 const CollectiveSheet kAll2AllV{"all2allv", 700, build_all2allv};

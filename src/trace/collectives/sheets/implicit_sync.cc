@@ -50,8 +50,9 @@ std::vector<model::Table> build_implicit_sync(const Study& study) {
         [&study](std::uint32_t member) -> model::Cell { return study.wait_us[member]; }));
   }
   if (metadata.cells().knows_nodes()) fields.push_back(metadata.node_span());
-  return single(make_table("nccl_implicit_sync", "Each collective that all ranks leave together",
-                           fields, study.synchronised));
+  return single(make_long_table("nccl_implicit_sync",
+                                "Each collective that all ranks leave together", fields,
+                                study.synchronised));
 }
 
 const CollectiveSheet kImplicitSync{"implicit_sync", 600, build_implicit_sync};

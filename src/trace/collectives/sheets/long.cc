@@ -35,7 +35,7 @@ model::Cell launch_value(Value value) {
 }
 
 std::vector<model::Table> build_long(const Study& study) {
-  const std::vector<LongRow> rows = long_rows(study);
+  std::vector<LongRow> rows = long_rows(study);
   if (rows.empty()) return {};
   const auto metadata = [&study](const LongRow& row) -> const Metadata& {
     return study.catalog()[row.event->metadata];
@@ -82,7 +82,8 @@ std::vector<model::Table> build_long(const Study& study) {
         {{"node_id"}, [](const LongRow& row) { return std::int64_t{row.rank->node}; }});
     fields.push_back(columns.node_span());
   }
-  return single(make_table("nccl_long", "Every communication kernel of every rank", fields, rows));
+  return single(make_long_table("nccl_long", "Every communication kernel of every rank", fields,
+                                std::move(rows)));
 }
 
 const CollectiveSheet kLong{"long", 500, build_long};

@@ -1,0 +1,182 @@
+#include "plan/search/search_answer.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "plan/search/search_report.h"
+
+namespace assay::plan {
+namespace {
+
+std::string plural(std::int64_t count, const char* one, const char* more) {
+  return fmt::format("{} {}", count, count == 1 ? one : more);
+}
+
+// Three digits, and all of a number that has more before the point.
+std::string short_number(double value) {
+  return std::abs(value) >= 1000 ? fmt::format("{:.0f}", value) : fmt::format("{:.3g}", value);
+}
+
+bool is_same_copy(const Candidate& a, const Candidate& b) {
+  return a.is_like(b) && a.split.prefill == b.split.prefill &&
+         a.split.prefill_instances == b.split.prefill_instances &&
+         a.split.decode_instances == b.split.decode_instances;
+}
+
+// The same worker with the next larger load, among those that were decided.
+const Candidate* next_load(const SearchResult& result, const Candidate& best) {
+  const Candidate* next = nullptr;
+  for (const Candidate& one : result.candidates) {
+    if (!is_same_copy(one, best) || one.concurrency <= best.concurrency) continue;
+    if (next == nullptr || one.concurrency < next->concurrency) next = &one;
+  }
+  return next;
+}
+
+std::string limit_line(const SearchResult& result,
+                       const SearchRequest& request,
+                       const Candidate& best) {
+  const Candidate* next = next_load(result, best);
+  if (next == nullptr)
+    return fmt::format(
+        "the most requests that this worker was tried with: {} on each copy, {:.3g} "
+        "GB of each GPU",
+        best.concurrency, best.memory_bytes / 1e9);
+  const bool ttft = next->ttft_ms > request.ttft_limit_ms;
+  const bool tpot = next->tpot_ms > request.tpot_limit_ms;
+  if (ttft || tpot)
+    return fmt::format("{} requests a copy would take {} {} ms, above the limit of {:g} ms",
+                       next->concurrency, ttft ? "TTFT to" : "TPOT to",
+                       short_number(ttft ? next->ttft_ms : next->tpot_ms),
+                       ttft ? request.ttft_limit_ms : request.tpot_limit_ms);
+  return fmt::format("{} requests a copy would not bring more: {} tokens/s per GPU",
+                     next->concurrency, short_number(next->cluster_tokens_per_s_per_gpu));
+}
+
+std::string parts_line(const StepParts& parts) {
+  const double all = parts.all_ms();
+  return fmt::format(
+      "a mean step takes {} ms: attention {:.0f} %, products {:.0f} %, experts {:.0f} %, "
+      "communication {:.0f} %, other {:.0f} %",
+      short_number(all), 100 * parts.attention_ms / all, 100 * parts.products_ms / all,
+      100 * parts.experts_ms / all, 100 * parts.communication_ms / all, 100 * parts.other_ms / all);
+}
+
+std::vector<std::string> why_of(const SearchResult& result,
+                                const SearchRequest& request,
+                                const Picks& picks) {
+  const Candidate& best = picks.best.front();
+  std::vector<std::string> why;
+  if (best.parts.all_ms() > 0) why.push_back(parts_line(best.parts));
+  if (picks.meet) why.push_back(limit_line(result, request, best));
+  if (picks.best.size() > 1) {
+    const Candidate& second = picks.best[1];
+    why.push_back(fmt::format("the best of another worker, {}, has {} tokens/s per GPU",
+                              deployment_text(second),
+                              with_bar(second.cluster_tokens_per_s_per_gpu, "", second.rate_bar)));
+  }
+  return why;
+}
+
+void add_limit_warning(std::vector<std::string>& warnings,
+                       const char* latency,
+                       const ErrorBar& bar,
+                       double ms,
+                       double limit_ms) {
+  const double high = bar.of(ms).high;
+  if (ms > limit_ms || high <= limit_ms) return;
+  warnings.push_back(fmt::format("{} may exceed its limit of {:g} ms: its error bar ends at {} ms",
+                                 latency, limit_ms, short_number(high)));
+}
+
+std::vector<std::string> warnings_of(const SearchRequest& request, const Candidate& best) {
+  std::vector<std::string> warnings;
+  add_limit_warning(warnings, "TTFT", best.bars.ttft, best.ttft_ms, request.ttft_limit_ms);
+  add_limit_warning(warnings, "TPOT", best.bars.tpot, best.tpot_ms, request.tpot_limit_ms);
+  if (best.parts.is_of_kernels())
+    warnings.emplace_back(
+        "prices are of the best kernels that assay measured, not of the engine's own: what the "
+        "hardware allows; --systems-paths takes the engine's tables");
+  if (best.is_split())
+    warnings.emplace_back(
+        "error bars were found on deployments that compute prompts and decode on the same GPUs: "
+        "nothing is known of how far disaggregated ones are off");
+  if (!best.is_simulated)
+    warnings.emplace_back(
+        "latencies are those of a mean step, without queues: --scheduler simulation has them");
+  return warnings;
+}
+
+std::string files_command(const SearchSubject& subject,
+                          const SearchRequest& request,
+                          const Candidate& best) {
+  const Worker& worker = best.worker;
+  const auto beyond_one = [](const char* option, std::int64_t count) {
+    return count > 1 ? fmt::format(" {} {}", option, count) : "";
+  };
+  return fmt::format("assay plan files {} --tp {}{}{} --batch {}{} --isl {} --osl {} -o deployment",
+                     subject.command, worker.tp, beyond_one("--dp", worker.dp),
+                     beyond_one("--moe-ep", worker.moe_ep), best.concurrency / worker.dp,
+                     beyond_one("--copies", best.copies), request.prompt_tokens,
+                     request.output_tokens);
+}
+
+std::string idle_text(const SearchRequest& request, const Candidate& best) {
+  const std::int64_t idle = request.gpus - best.copies * best.gpus();
+  return idle > 0 ? fmt::format(" ({} idle)", plural(idle, "GPU stays", "GPUs stay")) : "";
+}
+
+}  // namespace
+
+std::string deployment_text(const Candidate& candidate) {
+  return fmt::format("{} of {}, {} in flight{}", plural(candidate.copies, "copy", "copies"),
+                     candidate.text(), plural(candidate.concurrency, "request", "requests"),
+                     candidate.copies > 1 ? " on each" : "");
+}
+
+std::string with_bar(double value, const std::string& unit, const ErrorBar& bar) {
+  const std::string figure = short_number(value) + (unit.empty() ? "" : " " + unit);
+  const std::string ends = bar_text(bar, value);
+  return ends.empty() ? figure : fmt::format("{} (80 %: {})", figure, ends);
+}
+
+SearchAnswer answer_of(const SearchSubject& subject,
+                       const SearchResult& result,
+                       const SearchRequest& request,
+                       const Picks& picks) {
+  const Candidate& best = picks.best.front();
+  const std::string figures = fmt::format(
+      "{}, TTFT {}, TPOT {}",
+      with_bar(best.cluster_tokens_per_s_per_gpu, "tokens/s per GPU", best.rate_bar),
+      with_bar(best.ttft_ms, "ms", best.bars.ttft), with_bar(best.tpot_ms, "ms", best.bars.tpot));
+  const std::string bound = best.parts.all_ms() > 0
+                                ? fmt::format("; most of a step goes to {} ({:.0f} %)",
+                                              largest_part(best.parts), largest_percent(best.parts))
+                                : "";
+  SearchAnswer answer;
+  const std::string what = fmt::format("{}: {}{}.", deployment_text(best), figures, bound);
+  const std::string where = fmt::format("{} by {} on {} {}", subject.model, name_of(request.engine),
+                                        request.gpus, subject.system);
+  answer.sentence = picks.meet
+                        ? fmt::format("Run {}{} as {}", where, idle_text(request, best), what)
+                        : fmt::format(
+                              "Nothing keeps TTFT <= {:g} ms and TPOT <= {:g} ms with {}; closest "
+                              "comes {}",
+                              request.ttft_limit_ms, request.tpot_limit_ms, where, what);
+  answer.why = why_of(result, request, picks);
+  answer.warnings = warnings_of(request, best);
+  if (best.is_split()) {
+    answer.next = {
+        "assay plan files does not write disaggregated deployments yet; --serving-mode "
+        "agg finds one that it writes"};
+  } else {
+    answer.next = {files_command(subject, request, best),
+                   "deployment/serve.sh, then deployment/measure.sh beside it",
+                   "assay plan validate deployment"};
+  }
+  return answer;
+}
+
+}  // namespace assay::plan

@@ -1,0 +1,103 @@
+#include "plan/search/search_page.h"
+
+#include <fmt/core.h>
+
+#include "plan/search/search_figures.h"
+#include "plan/search/search_report.h"
+
+namespace assay::plan {
+namespace {
+
+constexpr const char* kLimits = "Limits are kept by";
+constexpr const char* kByPrediction = "the prediction";
+constexpr const char* kByBar = "its whole error bar";
+
+std::vector<report::PageLine> lines_of(const std::vector<std::string>& texts,
+                                       const std::vector<std::string>& cards = {}) {
+  std::vector<report::PageLine> lines;
+  for (std::size_t i = 0; i < texts.size(); ++i)
+    lines.push_back({.text = texts[i], .card = i < cards.size() ? cards[i] : ""});
+  return lines;
+}
+
+std::string bounds_title(const Picks& picks) {
+  const StepParts& parts = picks.best.front().parts;
+  return fmt::format("Most of a step of the {} deployment goes to {} ({:.0f} %)",
+                     picks.meet ? "best" : "closest", largest_part(parts), largest_percent(parts));
+}
+
+std::string frontier_title(const std::vector<Candidate>& best) {
+  const Candidate& most = best.back();
+  const Candidate& fastest = best.front();
+  return fmt::format("From {:.0f} tokens/s per GPU at {:.0f} for each user to {:.0f} at {:.0f}",
+                     most.cluster_tokens_per_s_per_gpu, most.tokens_per_s_per_user,
+                     fastest.cluster_tokens_per_s_per_gpu, fastest.tokens_per_s_per_user);
+}
+
+}  // namespace
+
+SearchPage::SearchPage(const SearchPageRequest& made_for,
+                       const SearchResult& result,
+                       const SearchRequest& request,
+                       const Picks& picks)
+    : all_(candidates_table(
+          "deployments", "All deployments", result.candidates, BarColumns::kPairs)),
+      refused_(refused_table(result.refused)) {
+  const SearchAnswer answer = answer_of(made_for.subject, result, request, picks);
+  page_.title = made_for.title;
+  page_.answer.sentence = answer.sentence;
+  page_.answer.compared = fmt::format(
+      "{} of {} priced deployments were {}; figures in brackets hold the measurement with a chance "
+      "of 80 %",
+      result.candidates.size(), result.priced,
+      request.scheduler == Scheduler::kSimulation ? "near the frontier and simulated" : "kept");
+  page_.answer.why = lines_of(answer.why, {"bounds", "limits", "deployments"});
+  page_.answer.next = lines_of(answer.next);
+  page_.answer.warnings = lines_of(answer.warnings);
+  page_.provenance = made_for.provenance;
+  add_charts(result, request, picks);
+  add_tables();
+}
+
+void SearchPage::add_charts(const SearchResult& result,
+                            const SearchRequest& request,
+                            const Picks& picks) {
+  const std::vector<Candidate> best = frontier(result.candidates);
+  page_.choices = {{.name = kLimits, .values = {kByPrediction, kByBar}}};
+  page_.cards.push_back(
+      {.id = "frontier",
+       .title = frontier_title(best),
+       .content = frontier_figure(result, picks, page_.title),
+       .notes = {"bars: 80 % intervals of the frontier, whose deployments no other one "
+                 "beats in both"}});
+  const auto add_map = [&](const char* id, const char* value, Kept kept, const char* what) {
+    page_.cards.push_back(
+        {.id = id,
+         .title = fmt::format("The most tokens/s per GPU at each pair of limits, {}", what),
+         .content = limits_map(result, request, kept),
+         .notes = {"hatched: nothing that was found keeps both limits"},
+         .when = {{kLimits, value}}});
+  };
+  add_map("limits", kByPrediction, Kept::kByPrediction, "as predicted");
+  add_map("limits-bar", kByBar, Kept::kByErrorBar, "kept to the ends of their error bars");
+  report::CompositionChart bounds = bounds_chart(result, picks);
+  if (bounds.bars.empty()) return;
+  page_.cards.push_back({.id = "bounds",
+                         .title = bounds_title(picks),
+                         .content = std::move(bounds),
+                         .notes = {"a mean step, by what its time goes to; behind the worker: "
+                                   "requests in flight on a copy"}});
+}
+
+void SearchPage::add_tables() {
+  page_.cards.push_back(
+      {.id = "deployments",
+       .title = fmt::format("All {} deployments that were decided", all_.row_count()),
+       .content = report::TableCard{.table = all_, .shown = report::TableCard::Shown::kOpen}});
+  if (refused_.row_count() == 0) return;
+  page_.cards.push_back({.id = "refused",
+                         .title = "Workers that are left out",
+                         .content = report::TableCard{.table = refused_}});
+}
+
+}  // namespace assay::plan

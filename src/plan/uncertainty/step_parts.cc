@@ -1,0 +1,113 @@
+#include "plan/uncertainty/step_parts.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <utility>
+#include <vector>
+
+namespace assay::plan {
+namespace {
+
+bool has_any(std::string_view text, std::initializer_list<std::string_view> words) {
+  return std::any_of(words.begin(), words.end(), [&](std::string_view word) {
+    return text.find(word) != std::string_view::npos;
+  });
+}
+
+// Scans of state spaces stand where attention does in other layers.
+double StepParts::*part_of_table(std::string_view table) {
+  if (has_any(table, {"nccl", "allreduce", "deepep", "p2p"})) return &StepParts::communication_ms;
+  if (has_any(table, {"attention", "mla", "dsa", "msa", "gdn", "kda", "mamba"}))
+    return &StepParts::attention_ms;
+  if (has_any(table, {"moe"})) return &StepParts::experts_ms;
+  if (has_any(table, {"gemm"})) return &StepParts::products_ms;
+  return &StepParts::other_ms;
+}
+
+struct NamedPart {
+  std::string_view name;
+  double StepParts::*ms;
+};
+
+constexpr std::array<NamedPart, 5> kNamedParts = {{{"attention", &StepParts::attention_ms},
+                                                   {"products", &StepParts::products_ms},
+                                                   {"experts", &StepParts::experts_ms},
+                                                   {"communication", &StepParts::communication_ms},
+                                                   {"other", &StepParts::other_ms}}};
+
+const NamedPart& largest(const StepParts& parts) {
+  return *std::max_element(
+      kNamedParts.begin(), kNamedParts.end(),
+      [&](const NamedPart& a, const NamedPart& b) { return parts.*a.ms < parts.*b.ms; });
+}
+
+// `weight`: how often the step counts.
+void add_priced(std::vector<PricedPart>& parts,
+                const std::vector<OperatorCost>& costs,
+                double weight) {
+  for (const OperatorCost& one : costs) {
+    parts.push_back({.table = one.price->use().table,
+                     .source = one.price->source(),
+                     .ms = weight * one.cost.ms,
+                     .sigma = one.cost.sigma,
+                     .fidelity = one.price->fidelity()});
+  }
+}
+
+}  // namespace
+
+double StepParts::experts_share() const {
+  const double all = all_ms();
+  return all > 0 ? experts_ms / all : 0;
+}
+
+StepParts parts_of(std::span<const PricedPart> priced) {
+  using TableOfSource = std::pair<std::string_view, std::string_view>;
+  StepParts parts;
+  std::map<TableOfSource, double> sigma_ms;
+  for (const PricedPart& one : priced) {
+    parts.*part_of_table(one.table) += one.ms;
+    if (one.fidelity == Fidelity::kKernels) parts.kernels_ms += one.ms;
+    if (one.sigma > 0) sigma_ms[{one.table, one.source}] += one.ms * one.sigma;
+  }
+  double squares = 0;
+  for (const auto& [table, sigma] : sigma_ms)
+    squares += sigma * sigma;
+  if (const double all = parts.all_ms(); all > 0) parts.price_sigma = std::sqrt(squares) / all;
+  return parts;
+}
+
+LoadParts parts_of_load(const StepPrices& prices, const SteadyLoad& load) {
+  const SteadySteps steps = steady_steps(load);
+  std::vector<PricedPart> mean;
+  std::vector<PricedPart> prompt;
+  add_priced(mean, prices.operators(steps.decoding()), 1 - steps.mixed_share);
+  const std::vector<OperatorCost> mixed = prices.operators(steps.mixed());
+  add_priced(mean, mixed, steps.mixed_share);
+  add_priced(prompt, mixed, 1);
+  return {.mean = parts_of(mean), .prompt = parts_of(prompt)};
+}
+
+LoadParts parts_of_pools(const StepPrices& prefill,
+                         const Step& prompts,
+                         const StepPrices& decode,
+                         const Step& decoding) {
+  std::vector<PricedPart> mean;
+  std::vector<PricedPart> prompt;
+  add_priced(mean, decode.operators(decoding), 1);
+  add_priced(prompt, prefill.operators(prompts), 1);
+  return {.mean = parts_of(mean), .prompt = parts_of(prompt)};
+}
+
+std::string_view largest_part(const StepParts& parts) {
+  return largest(parts).name;
+}
+
+double largest_percent(const StepParts& parts) {
+  const double all = parts.all_ms();
+  return all > 0 ? 100 * parts.*largest(parts).ms / all : 0;
+}
+
+}  // namespace assay::plan

@@ -1,0 +1,29 @@
+// What was read of runs, as packed parts, so that a command that first analyses runs and then
+// compares them reads each trace once.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "trace/pipelines/rank_part.h"
+#include "trace/pipelines/share.h"
+#include "trace/run.h"
+
+namespace assay::trace {
+
+struct KeptRuns {
+  Keep keep;  // what later requests ask for; never the individual reports
+  std::map<std::vector<std::filesystem::path>, std::vector<std::string>> parts = {};  // by file
+};
+
+// The parts must all have been read.
+void keep_parts(std::span<const RankFile> files, const ReadParts& parts, KeptRuns& kept);
+
+// Returns the parts of a run of which the same files were kept.
+std::optional<ReadParts> kept_parts(std::span<const RankFile> files, const KeptRuns& kept);
+
+}  // namespace assay::trace
