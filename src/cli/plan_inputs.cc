@@ -200,6 +200,19 @@ core::Result<PlanInputs::PublicRows> PlanInputs::public_rows(const std::string& 
   return PublicRows{.measured = plan::compat::Measured(tree.facts(), load), .version = used};
 }
 
+core::Result<std::string> PlanInputs::missing_tables(const std::string& name, plan::Engine engine) {
+  const System& asked = *ASSAY_TRY(system(name));
+  if (!asked.tree) return std::string();
+  const std::vector<std::string> engines = asked.tree->backends();
+  const std::string_view wanted = plan::name_of(engine);
+  if (std::find(engines.begin(), engines.end(), wanted) != engines.end()) return std::string();
+  return fmt::format("{} has no tables of {} for {}", systems_.string(), wanted, name);
+}
+
+plan::StageLink stage_link(const store::SystemFacts& facts, std::int64_t gpus) {
+  return {.bytes_per_s = facts.link_bytes_per_s(gpus), .latency_s = facts.peer_latency_s};
+}
+
 plan::GpuMemory gpu_memory(const store::SystemFacts& facts, std::int64_t gpus) {
   return {.capacity_bytes = facts.memory_bytes, .communication_bytes = facts.nccl_bytes_of(gpus)};
 }

@@ -12,6 +12,7 @@
 #include "plan/compat/measured.h"
 #include "plan/engine.h"
 #include "plan/memory.h"
+#include "plan/price/staged_cost.h"
 #include "plan/price/tables.h"
 #include "plan/search/disaggregated.h"
 #include "store/answers/table_cache.h"
@@ -52,6 +53,9 @@ class PlanInputs {
   core::Result<PublicRows> public_rows(const std::string& name,
                                        plan::Engine engine,
                                        const std::string& version);
+  // Why the folder of systems has no tables of the engine for a system; "" if it has some, or where
+  // assay's own are asked.
+  core::Result<std::string> missing_tables(const std::string& name, plan::Engine engine);
 
   // Why tables could not be kept for the next time, in a sentence; "" if all could.
   [[nodiscard]] std::string cache_note() const { return cache_.note(); }
@@ -71,6 +75,9 @@ class PlanInputs {
   std::map<std::string, serving::Model> models_;
   std::map<std::string, System> read_;
 };
+
+// The link between two of so many GPUs.
+plan::StageLink stage_link(const store::SystemFacts& facts, std::int64_t gpus);
 
 // The memory of a GPU, of which collectives of so many GPUs take a part.
 plan::GpuMemory gpu_memory(const store::SystemFacts& facts, std::int64_t gpus);

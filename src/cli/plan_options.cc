@@ -70,7 +70,9 @@ void add_least_length_option(App& app, double& share) {
       ->check(share_problem);
 }
 
-void add_served_model(App& app, ServedModel& served) {
+namespace {
+
+void add_model_and_system(App& app, ServedModel& served) {
   app.add_option("--model", served.model,
                  "a config.json, a folder that has one, or the name of a model that ships")
       ->type_name("CONFIG")
@@ -81,10 +83,34 @@ void add_served_model(App& app, ServedModel& served) {
       ->suggest(shipped_words())
       ->default_str(served.system);
   add_systems_option(app, served.systems);
-  add_choice(app, "--backend", served.engine, kEngines, "the engine that serves");
+}
+
+void add_version_option(App& app, ServedModel& served) {
   app.add_option("--backend-version", served.version, "the engine's version")
       ->type_name("VERSION")
       ->default_str("the newest");
+}
+
+}  // namespace
+
+void add_served_model(App& app, ServedModel& served) {
+  add_model_and_system(app, served);
+  add_choice(app, "--backend", served.engine, kEngines, "the engine that serves");
+  add_version_option(app, served);
+}
+
+void add_searched_model(App& app, ServedModel& served, std::vector<plan::Engine>& engines) {
+  add_model_and_system(app, served);
+  Choices<std::vector<plan::Engine>> choices;
+  std::vector<plan::Engine> all;
+  for (const auto& [name, engine] : kEngines) {
+    choices.push_back({name, {engine}});
+    all.push_back(engine);
+  }
+  choices.push_back({"any", all});
+  add_choice(app, "--backend", engines, choices,
+             "the engine that serves; any: all of them, in one ranking");
+  add_version_option(app, served);
 }
 
 }  // namespace assay::cli

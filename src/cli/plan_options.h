@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "cli/options.h"
 #include "plan/engine.h"
@@ -26,6 +27,9 @@ struct ServedModel {
 
 // Declares --model, --system, --systems-paths, --backend and --backend-version.
 void add_served_model(App& app, ServedModel& served);
+
+// Declares the same for one engine or for all of them ("any").
+void add_searched_model(App& app, ServedModel& served, std::vector<plan::Engine>& engines);
 
 // Declares an option that takes a whole number of at least 1 and shows its default.
 void add_count(App& app, const char* name, std::int64_t& count, const char* help);

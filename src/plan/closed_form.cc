@@ -2,8 +2,172 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 namespace assay::plan {
+namespace {
+
+// Lengths in steps and tokens, of every request.
+struct Life {
+  std::int64_t chunk = 1;  // tokens of a prompt in a step
+  double prompt_tokens = 1;
+  double prompt_steps = 1;
+  double decode_steps = 1;
+  double cached = 0;  // tokens of a request that decodes, in the mean
+  std::int64_t cached_before_chunk = 0;
+};
+
+Life life_of(const SteadyLoad& load) {
+  const std::int64_t new_tokens =
+      std::max<std::int64_t>(1, load.prompt_tokens - load.cached_prefix);
+  Life life{.chunk = std::min(new_tokens, load.token_budget),
+            .prompt_tokens = static_cast<double>(new_tokens),
+            .decode_steps = static_cast<double>(std::max<std::int64_t>(1, load.output_tokens - 1))};
+  life.prompt_steps = std::ceil(life.prompt_tokens / static_cast<double>(life.chunk));
+  life.cached = static_cast<double>(load.prompt_tokens) + 0.5 * life.decode_steps;
+  life.cached_before_chunk = load.cached_prefix + (new_tokens - life.chunk) / 2;
+  return life;
+}
+
+// Requests that decode: those that are not in their prompt, and of which as many end in a step as
+// its budget lets in.
+double decoding(const SteadyLoad& load, const Life& life) {
+  const auto concurrency = static_cast<double>(load.concurrency);
+  const auto budget = static_cast<double>(load.token_budget);
+  const double all = concurrency * life.decode_steps / (life.prompt_steps + life.decode_steps);
+  if (load.prompts == PromptSteps::kApart) return all;
+  const double most = budget * life.decode_steps / (life.prompt_tokens + life.decode_steps);
+  if (load.prompts == PromptSteps::kCutBeside || all < most) return std::min(all, most);
+  const double prompts = std::max(1.0, std::floor((budget - most) / life.prompt_tokens));
+  return std::min(all, prompts * life.decode_steps);
+}
+
+// How likely it is that a step of one group has at most so many chunks of prompts, if it has `mean`
+// of them and can hold `most`: they come by chance, and what does not fit waits.
+class ChunkCounts {
+ public:
+  ChunkCounts(double mean, std::int64_t most) {
+    constexpr std::size_t kMost = 64;
+    const std::size_t last = std::min(kMost, static_cast<std::size_t>(most));
+    double part = std::exp(-mean);
+    if (last == 1) part = std::max(0.0, 1 - mean);
+    double sum = part;
+    for (std::size_t count = 0; count < last; ++count) {
+      at_most_.push_back(sum);
+      part *= mean / static_cast<double>(count + 1);
+      sum += part;
+    }
+    at_most_.push_back(1);
+  }
+
+  [[nodiscard]] std::size_t most() const { return at_most_.size() - 1; }
+
+  // That the most of any of so many groups is `count`.
+  [[nodiscard]] double most_of_any(std::size_t count, std::int64_t groups) const {
+    const auto power = static_cast<double>(groups);
+    const double fewer = count == 0 ? 0 : std::pow(at_most_[count - 1], power);
+    return std::pow(at_most_[count], power) - fewer;
+  }
+
+ private:
+  std::vector<double> at_most_;
+};
+
+class Steps {
+ public:
+  Steps(const StepCost& cost, const SteadyLoad& load, const Life& life, double decodes)
+      : cost_(cost), load_(load), life_(life), decodes_(std::llround(decodes)) {}
+
+  [[nodiscard]] double decode_ms() const {
+    return cost_.ms(
+        {.decodes = std::max<std::int64_t>(1, decodes_), .decode_cached = life_.cached});
+  }
+
+  // With the chunks of so many prompts, and beside them what decodes.
+  [[nodiscard]] double mixed_ms(double prompts) const { return with_prompts_ms(prompts, decodes_); }
+
+  [[nodiscard]] double prompts_alone_ms(double prompts) const {
+    return with_prompts_ms(prompts, 0);
+  }
+
+  // Chunks that a step has room for.
+  [[nodiscard]] std::int64_t most_chunks() const {
+    const std::int64_t beside = load_.prompts == PromptSteps::kApart ? 0 : decodes_;
+    return std::max<std::int64_t>(1, (load_.token_budget - beside) / life_.chunk);
+  }
+
+ private:
+  // Between whole numbers it is the mean of steps with one prompt less and more.
+  [[nodiscard]] double with_prompts_ms(double prompts, std::int64_t decodes) const {
+    const double fewer = std::floor(prompts);
+    const double share = prompts - fewer;
+    const auto whole = static_cast<std::int64_t>(fewer);
+    if (share == 0) return with_prompts_ms(whole, decodes);
+    return (1 - share) * with_prompts_ms(whole, decodes) +
+           share * with_prompts_ms(whole + 1, decodes);
+  }
+
+  [[nodiscard]] double with_prompts_ms(std::int64_t prompts, std::int64_t decodes) const {
+    const std::array<Chunks, 1> chunks = {Chunks{.requests = prompts,
+                                                 .new_tokens = life_.chunk,
+                                                 .cached_tokens = life_.cached_before_chunk}};
+    return cost_.ms({.chunks = chunks,
+                     .finished_prompts = prompts,
+                     .decodes = decodes,
+                     .decode_cached = life_.cached});
+  }
+
+  const StepCost& cost_;
+  const SteadyLoad& load_;
+  const Life& life_;
+  std::int64_t decodes_;
+};
+
+// The time from one token of a request to the next.
+struct TokenTime {
+  double ms = 0;
+  double mixed_ms = 0;     // of a step with prompts
+  double mixed_share = 0;  // of steps
+};
+
+TokenTime of_one_group(const Steps& steps, double chunks) {
+  const double share = std::min(1.0, chunks);
+  const double mixed = steps.mixed_ms(std::max(1.0, chunks));
+  return {share * mixed + (1 - share) * steps.decode_ms(), mixed, share};
+}
+
+// Every group waits for those that have the most prompts.
+TokenTime of_groups(const Steps& steps, double chunks, std::int64_t groups) {
+  const ChunkCounts counts(chunks, steps.most_chunks());
+  TokenTime time;
+  for (std::size_t count = 1; count <= counts.most(); ++count) {
+    const double share = counts.most_of_any(count, groups);
+    if (share < 1e-6) continue;
+    time.mixed_share += share;
+    time.mixed_ms += share * steps.mixed_ms(static_cast<double>(count));
+  }
+  time.ms = time.mixed_ms + counts.most_of_any(0, groups) * steps.decode_ms();
+  if (time.mixed_share > 0) time.mixed_ms /= time.mixed_share;
+  return time;
+}
+
+// A group's steps of prompts come between those in which it decodes, and take what came during the
+// step before; other groups wait for them.
+TokenTime of_prompts_apart(const Steps& steps, double chunks, std::int64_t groups) {
+  const auto most = static_cast<double>(steps.most_chunks());
+  const double times = most == 1 ? chunks : std::max(-std::expm1(-chunks), chunks / most);
+  const double none = std::pow(1 - times / (1 + times), static_cast<double>(groups));
+  const double apart = steps.prompts_alone_ms(std::max(1.0, chunks / times));
+  return {(1 + times) * ((1 - none) * apart + none * steps.decode_ms()), apart, 1 - none};
+}
+
+TokenTime token_time(const SteadyLoad& load, const Steps& steps, double chunks) {
+  if (load.prompts == PromptSteps::kApart) return of_prompts_apart(steps, chunks, load.groups);
+  if (load.groups == 1) return of_one_group(steps, chunks);
+  return of_groups(steps, chunks, load.groups);
+}
+
+}  // namespace
 
 SteadySteps steady_steps(const SteadyLoad& load) {
   const std::int64_t new_tokens =
@@ -24,17 +188,22 @@ SteadySteps steady_steps(const SteadyLoad& load) {
 }
 
 SteadyLatencies steady_latencies(const StepCost& cost, const SteadyLoad& load) {
-  const SteadySteps steps = steady_steps(load);
-  SteadyLatencies found;
-  found.decode_step_ms = cost.ms(steps.decoding());
-  found.mixed_step_ms = cost.ms(steps.mixed());
-  found.mixed_share = steps.mixed_share;
-  const double mean =
-      found.mixed_share * found.mixed_step_ms + (1 - found.mixed_share) * found.decode_step_ms;
-  found.tpot_ms = mean;
-  found.ttft_ms = 0.5 * mean + steps.prompt_steps * found.mixed_step_ms;
-  found.requests_per_s = 1000 * static_cast<double>(load.concurrency) / (steps.stay * mean);
-  return found;
+  const Life life = life_of(load);
+  const double decodes = decoding(load, life);
+  const double ends = decodes / life.decode_steps;  // requests, in a step
+  const double chunks = ends * life.prompt_steps;   // of prompts, in a step
+  const Steps steps(cost, load, life, decodes);
+  const TokenTime time = token_time(load, steps, chunks);
+  // Those that neither decode nor compute their prompt wait for the others to end.
+  constexpr double kRounding = 1e-9;
+  double waiting = static_cast<double>(load.concurrency) - decodes - chunks;
+  if (waiting < kRounding * decodes) waiting = 0;
+  return {.ttft_ms = 0.5 * time.ms + life.prompt_steps * time.mixed_ms + waiting / ends * time.ms,
+          .tpot_ms = time.ms,
+          .decode_step_ms = steps.decode_ms(),
+          .mixed_step_ms = time.mixed_ms,
+          .mixed_share = time.mixed_share,
+          .requests_per_s = 1000 * ends / time.ms};
 }
 
 }  // namespace assay::plan

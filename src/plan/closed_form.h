@@ -8,13 +8,22 @@
 
 namespace assay::plan {
 
+// How steps take the prompts of others.
+enum class PromptSteps : std::uint8_t {
+  kCutBeside,    // cut to what the budget leaves beside the requests that decode
+  kWholeBeside,  // beside the requests that decode, and never cut
+  kApart,        // in steps of their own, in which nothing decodes
+};
+
 // A closed loop: as soon as a request ends, the next begins. All have the same lengths.
 struct SteadyLoad {
   std::int64_t concurrency = 1;  // requests in flight, of one group of GPUs
+  std::int64_t groups = 1;       // with as many requests each, whose steps end together
   std::int64_t prompt_tokens = 1;
   std::int64_t output_tokens = 1;
   std::int64_t cached_prefix = 0;    // tokens of each prompt that are in the cache
   std::int64_t token_budget = 8192;  // most new tokens of prompts in a step
+  PromptSteps prompts = PromptSteps::kCutBeside;
 };
 
 // The two kinds of steps under such a load.
@@ -52,8 +61,8 @@ struct SteadyLatencies {
 };
 
 // Each request stays for the steps of its prompt and one for each further token, so that a step of
-// `concurrency` requests admits concurrency / (those steps) of them. Prompts that arrive share a
-// step up to the token budget.
+// `concurrency` requests admits concurrency / (those steps) of them. Where that is more than the
+// budget of a step lets in, the others wait, and fewer decode.
 SteadyLatencies steady_latencies(const StepCost& cost, const SteadyLoad& load);
 
 }  // namespace assay::plan

@@ -1,8 +1,11 @@
 #include "plan/estimate.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -89,6 +92,19 @@ std::vector<model::Table> operators_tables(const StepPrices& prices, const Stead
 
 namespace {
 
+std::string pipeline_note(const EstimateRequest& request) {
+  constexpr double kGiga = 1e9;
+  const Pipeline& pipeline = request.pipeline;
+  const bool is_within = pipeline.stages <= pipeline.stages_per_node;
+  const StageLink& link = is_within ? pipeline.within : pipeline.between;
+  return fmt::format(
+      "{} batches of {} requests follow each other through {} stages, {}; tokens are sent at {:g} "
+      "GB/s {}, the link's own figure and not a measurement",
+      pipeline.stages, request.load.concurrency, pipeline.stages,
+      pipeline.excess > 1 ? "of which the longest has more layers than its share" : "all as long",
+      link.bytes_per_s / kGiga, is_within ? "within a node" : "between nodes");
+}
+
 void add_figure(
     model::Table& table, const char* name, double value, const char* unit, const ErrorBar& bar) {
   const Interval ends = bar.of(value);
@@ -96,12 +112,16 @@ void add_figure(
 }
 
 model::Table latencies_table(const StepPrices& prices, const EstimateRequest& request) {
-  const SteadyLoad& load = request.load;
-  const SteadyLatencies found = steady_latencies(CalibratedCost(prices, request.calibration), load);
+  SteadyLoad load = request.load;
+  const std::int64_t stages = request.pipeline.stages;
+  load.groups *= stages;
+  const StagedCost cost(prices, request.pipeline);
+  const SteadyLatencies found = steady_latencies(CalibratedCost(cost, request.calibration), load);
   const double ttft_ms = request.calibration.ttft_factor * found.ttft_ms;
   const LatencyBars bars = latency_bars(parts_of_load(prices, load), request.calibration_errors);
   const ErrorBar rate = rate_bar(bars, ttft_ms, found.tpot_ms, load.output_tokens);
-  const double tokens_per_s = found.requests_per_s * static_cast<double>(load.output_tokens) /
+  const double requests_per_s = static_cast<double>(stages) * found.requests_per_s;
+  const double tokens_per_s = requests_per_s * static_cast<double>(load.output_tokens) /
                               static_cast<double>(request.gpus_of_group);
   model::Table table{.name = "estimate",
                      .title = request.title,
@@ -114,13 +134,17 @@ model::Table latencies_table(const StepPrices& prices, const EstimateRequest& re
   add_figure(table, "TTFT", ttft_ms, "ms", bars.ttft);
   add_figure(table, "TPOT", found.tpot_ms, "ms", bars.tpot);
   add_figure(table, "tokens per GPU", tokens_per_s, "1/s", rate);
-  add_figure(table, "requests", found.requests_per_s, "1/s", rate);
+  add_figure(table, "requests", requests_per_s, "1/s", rate);
   const auto add = [&](const char* name, double value, const char* unit) {
     table.add_row({name, value, {}, {}, unit});
   };
   add("step that decodes", found.decode_step_ms, "ms");
   add("step with prompts", found.mixed_step_ms, "ms");
   add("steps with prompts", 100 * found.mixed_share, "%");
+  if (stages > 1) {
+    add("tokens from stage to stage", cost.transfer_ms(load.concurrency), "ms");
+    table.notes.push_back(pipeline_note(request));
+  }
   return table;
 }
 

@@ -9,6 +9,7 @@
 #include "model/table.h"
 #include "plan/calibrate/calibration.h"
 #include "plan/closed_form.h"
+#include "plan/price/staged_cost.h"
 #include "plan/price/step_prices.h"
 #include "plan/uncertainty/error_bars.h"
 
@@ -16,7 +17,8 @@ namespace assay::plan {
 
 struct EstimateRequest {
   std::string title;  // "qwen3-32b on h200_sxm, trtllm, tp 4"
-  SteadyLoad load;
+  SteadyLoad load;    // of one batch of the pipeline
+  Pipeline pipeline = {};
   Calibration calibration = {};  // of latencies; operators are shown as tables have them
   std::optional<CalibrationErrors> calibration_errors = std::nullopt;
   std::int64_t gpus_of_group = 1;

@@ -62,35 +62,14 @@ double weights_of_use(const OperatorUse& use) {
   return 0;
 }
 
-// The embedding is shared by the GPUs of `tp`; the first and the last stage hold it and the logits.
-double weight_bytes(const Model& model, const MemoryRequest& request) {
-  double layers = 0;
-  double ends = static_cast<double>(model.vocabulary * model.hidden) *
-                bytes_of(Quantization::kBfloat16) / static_cast<double>(request.deployment.tp);
-  for (const OperatorUse& use : uses_of(model, request.deployment, serving::Phase::kContext)) {
-    double& part = use.role == "logits" ? ends : layers;
-    part += weights_of_use(use) * static_cast<double>(use.count);
-  }
-  return layers / static_cast<double>(request.pp) + ends;
-}
-
-// Of a step's tokens, their two hidden states beside the input and output of the widest product,
-// and the rows that wait for their experts.
-double activation_bytes(const Model& model, const MemoryRequest& request) {
-  double widest = 0;
-  for (const OperatorUse& use : uses_of(model, request.deployment, serving::Phase::kContext)) {
-    if (use.op == "gemm" && use.role != "logits")
-      widest = std::max(widest, number_of(use, "n") + number_of(use, "k"));
-    if (use.op == "moe") {
-      const double pairs = number_of(use, "topk") / number_of(use, "moe_ep_size");
-      const double width = number_of(use, "inter_size") / number_of(use, "moe_tp_size");
-      widest =
-          std::max(widest, std::max(1.0, pairs) * (2 * number_of(use, "hidden_size") + 3 * width));
-    }
-  }
-  const double columns = widest + 2 * static_cast<double>(model.hidden);
-  const double logits = static_cast<double>(request.max_batch * model.vocabulary) * kLogitBytes;
-  return static_cast<double>(request.max_tokens) * columns * kActivationBytes + logits;
+// The hidden states beside the input and output of the widest product, and the rows that wait for
+// their experts.
+double columns_of(const OperatorUse& use) {
+  if (use.op == "gemm" && use.role != "logits") return number_of(use, "n") + number_of(use, "k");
+  if (use.op != "moe") return 0;
+  const double pairs = number_of(use, "topk") / number_of(use, "moe_ep_size");
+  const double width = number_of(use, "inter_size") / number_of(use, "moe_tp_size");
+  return std::max(1.0, pairs) * (2 * number_of(use, "hidden_size") + 3 * width);
 }
 
 struct CacheOf {
@@ -136,25 +115,45 @@ double default_fraction(Engine engine) {
   return kFractions[static_cast<std::size_t>(engine)];
 }
 
-MemoryUse memory_of(const Model& model, const MemoryRequest& request, const GpuMemory& gpu) {
+// The embedding is shared by the GPUs of `tp`; the first and the last stage hold it and the logits.
+LayerMemory::LayerMemory(const Model& model, const Deployment& deployment)
+    : model_(&model), deployment_(deployment) {
+  end_bytes_ = static_cast<double>(model.vocabulary * model.hidden) *
+               bytes_of(Quantization::kBfloat16) / static_cast<double>(deployment.tp);
+  double widest = 0;
+  for (const OperatorUse& use : uses_of(model, deployment, serving::Phase::kContext)) {
+    double& part = use.role == "logits" ? end_bytes_ : layer_bytes_;
+    part += weights_of_use(use) * static_cast<double>(use.count);
+    widest = std::max(widest, columns_of(use));
+  }
+  columns_ = widest + 2 * static_cast<double>(model.hidden);
+}
+
+MemoryUse LayerMemory::of(const MemoryRequest& request, const GpuMemory& gpu) const {
+  const double logits = static_cast<double>(request.max_batch * model_->vocabulary) * kLogitBytes;
   MemoryUse use{.capacity_bytes = gpu.capacity_bytes,
-                .weight_bytes = weight_bytes(model, request),
-                .activation_bytes = activation_bytes(model, request),
+                .weight_bytes = layer_bytes_ / static_cast<double>(request.pp) + end_bytes_,
+                .activation_bytes =
+                    static_cast<double>(request.max_tokens) * columns_ * kActivationBytes + logits,
                 .communication_bytes = gpu.communication_bytes,
                 .runtime_bytes = kRuntimeBytes};
   use.cache_bytes = free_for_cache(use, request);
   const auto tokens = static_cast<double>(request.request_tokens);
   double of_request = 0;
-  for (const EqualLayers& equal : model.layers) {
+  for (const EqualLayers& equal : model_->layers) {
     const double layers = static_cast<double>(equal.count) / static_cast<double>(request.pp);
-    of_request += layers * std::visit(CacheOf{request.deployment, tokens}, equal.layer.mixer);
+    of_request += layers * std::visit(CacheOf{deployment_, tokens}, equal.layer.mixer);
     if (const auto* net = std::get_if<DeltaNet>(&equal.layer.mixer))
-      use.bytes_per_request += layers * state_of(*net, request.deployment);
+      use.bytes_per_request += layers * state_of(*net, deployment_);
   }
   use.bytes_per_token = of_request / tokens;
   const double requests = use.cache_bytes / (of_request + use.bytes_per_request);
   use.cache_tokens = static_cast<std::int64_t>(std::max(0.0, std::floor(requests * tokens)));
   return use;
+}
+
+MemoryUse memory_of(const Model& model, const MemoryRequest& request, const GpuMemory& gpu) {
+  return LayerMemory(model, request.deployment).of(request, gpu);
 }
 
 }  // namespace assay::plan

@@ -42,6 +42,23 @@ struct MemoryUse {
   [[nodiscard]] bool fits() const { return cache_tokens > 0; }
 };
 
+// What a deployment's layers need, from which its memory follows at any batch.
+class LayerMemory {
+ public:
+  // Precondition: check_deployment() accepts. The model must outlive it.
+  LayerMemory(const serving::Model& model, const serving::Deployment& deployment);
+
+  // The request's deployment is not read.
+  [[nodiscard]] MemoryUse of(const MemoryRequest& request, const GpuMemory& gpu) const;
+
+ private:
+  const serving::Model* model_;
+  serving::Deployment deployment_;
+  double layer_bytes_ = 0;  // weights of all layers, on one GPU if it held them all
+  double end_bytes_ = 0;    // of the embedding and the logits
+  double columns_ = 0;      // of activations, for a token
+};
+
 // The share of memory that the engine's own option has by default: free_gpu_memory_fraction of what
 // is free after loading (TensorRT-LLM), gpu_memory_utilization (vLLM) or mem_fraction_static
 // (SGLang) of all.

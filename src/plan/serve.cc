@@ -3,9 +3,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "plan/schedule/policy.h"
 #include "plan/schedule/simulate.h"
+#include "plan/schedule/step_time.h"
 
 namespace assay::plan {
 namespace {
@@ -16,11 +18,23 @@ Lengths lengths_of(std::int64_t tokens, double least_length) {
           .ratio = least_length};
 }
 
+// Steps as the engine runs them: those that a CUDA graph holds are filled up to its size.
+class RunCost final : public StepCost {
+ public:
+  RunCost(const StepCost& cost, const Policy& policy, const Limits& limits)
+      : time_(cost, policy, limits) {}
+
+  [[nodiscard]] double ms(const Step& step) const override { return time_.ms(step); }
+
+ private:
+  StepTime time_;
+};
+
 // The engine's limits, without its cache.
 Limits settings_of(const ServedWorker& worker, const ClosedLoop& load) {
   Limits limits = policy_of(worker.engine).defaults();
-  limits.groups = worker.groups;
-  const std::int64_t batch = load.concurrency / worker.groups;
+  limits.groups = worker.batches();
+  const std::int64_t batch = load.concurrency / worker.batches();
   limits.max_batch = std::max(limits.max_batch, batch);
   if (worker.max_tokens > 0) {
     limits.max_tokens = worker.max_tokens;
@@ -43,13 +57,15 @@ MemoryUse memory_of_worker(const serving::Model& model,
                            const ServedWorker& worker,
                            const ClosedLoop& load) {
   const Limits limits = settings_of(worker, load);
-  return memory_of(model,
-                   {.deployment = worker.deployment,
-                    .engine = worker.engine,
-                    .max_tokens = limits.max_tokens,
-                    .max_batch = limits.max_batch,
-                    .request_tokens = load.prompt_tokens + load.output_tokens},
-                   worker.memory);
+  const MemoryRequest request{
+      .deployment = worker.deployment,
+      .pp = worker.pp,
+      .engine = worker.engine,
+      .max_tokens = limits.max_tokens,
+      .max_batch = worker.max_batch > 0 ? worker.max_batch : limits.max_batch,
+      .request_tokens = load.prompt_tokens + load.output_tokens};
+  if (worker.layers != nullptr) return worker.layers->of(request, worker.memory);
+  return memory_of(model, request, worker.memory);
 }
 
 core::Result<Limits> limits_of(const serving::Model& model,
@@ -59,7 +75,7 @@ core::Result<Limits> limits_of(const serving::Model& model,
   Limits limits = settings_of(worker, load);
   const MemoryUse memory = memory_of_worker(model, worker, load);
   const std::int64_t tokens = load.prompt_tokens + load.output_tokens;
-  if (memory.cache_tokens < tokens) {
+  if (memory.cache_tokens / worker.pp < tokens) {
     return core::Error{fmt::format(
         "{:.1f} GB of weights and {:.1f} GB of activations and libraries leave {:.1f} GB of "
         "{:.0f} GB, which hold no request of {} tokens",
@@ -67,7 +83,7 @@ core::Result<Limits> limits_of(const serving::Model& model,
         (memory.activation_bytes + memory.communication_bytes + memory.runtime_bytes) / kGb,
         std::max(0.0, memory.cache_bytes) / kGb, memory.capacity_bytes / kGb, tokens)};
   }
-  limits.kv_tokens = memory.cache_tokens;
+  limits.kv_tokens = memory.cache_tokens / worker.pp;
   return limits;
 }
 
@@ -87,6 +103,45 @@ core::Result<ServingMetrics> serve(const serving::Model& model,
   const Limits limits = ASSAY_TRY(limits_of(model, worker, load));
   const Workload workload = ASSAY_TRY(workload_of(load, load.requests_each * load.concurrency));
   return simulate(cost, policy_of(worker.engine), limits, workload);
+}
+
+core::Result<SteadyMetrics> serve_steadily(const serving::Model& model,
+                                           const ServedWorker& worker,
+                                           const StepCost& cost,
+                                           const ClosedLoop& load,
+                                           double waiting) {
+  const Limits limits = ASSAY_TRY(limits_of(model, worker, load));
+  const SteadySpan span = usual_span(load.concurrency);
+  const Workload workload = ASSAY_TRY(workload_of(load, load.concurrency + span.most_requests()));
+  return simulate_steady(cost, policy_of(worker.engine), limits, workload, span, waiting);
+}
+
+SteadyLoad steady_load_of(const ServedWorker& worker, const ClosedLoop& load) {
+  const Limits limits = settings_of(worker, load);
+  const double mean = 0.5 * (1 + load.least_length);
+  const auto mean_of = [&](std::int64_t tokens) {
+    return std::max<std::int64_t>(1, std::llround(mean * static_cast<double>(tokens)));
+  };
+  PromptSteps prompts = PromptSteps::kCutBeside;
+  if (limits.prompts == Limits::Prompts::kWhole) prompts = PromptSteps::kWholeBeside;
+  if (worker.engine == Engine::kSglang) prompts = PromptSteps::kApart;
+  return {.concurrency = load.concurrency / worker.batches(),
+          .groups = worker.batches(),
+          .prompt_tokens = mean_of(load.prompt_tokens),
+          .output_tokens = mean_of(load.output_tokens),
+          .cached_prefix = load.prefix_tokens,
+          .token_budget = limits.max_tokens,
+          .prompts = prompts};
+}
+
+SteadyLatencies steady_latencies_of(const ServedWorker& worker,
+                                    const StepCost& cost,
+                                    const ClosedLoop& load) {
+  const Limits limits = settings_of(worker, load);
+  const RunCost run_cost(cost, policy_of(worker.engine), limits);
+  SteadyLatencies found = steady_latencies(run_cost, steady_load_of(worker, load));
+  found.requests_per_s *= static_cast<double>(worker.batches());
+  return found;
 }
 
 }  // namespace assay::plan

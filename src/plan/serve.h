@@ -3,14 +3,17 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include "core/result.h"
 #include "model/serving/model.h"
 #include "model/serving/uses.h"
+#include "plan/closed_form.h"
 #include "plan/engine.h"
 #include "plan/memory.h"
 #include "plan/schedule/limits.h"
 #include "plan/schedule/metrics.h"
+#include "plan/schedule/steady.h"
 #include "plan/schedule/workload.h"
 #include "plan/step.h"
 
@@ -24,6 +27,17 @@ struct ServedWorker {
   // Tokens of a step; 0: the engine's default. TensorRT-LLM takes whole prompts, and those who
   // deploy it let a step hold one beside the batch.
   std::int64_t max_tokens = 0;
+  // Requests of a group at once for which memory is kept, where the deployment names it; 0: the
+  // engine's default, or as many as are in flight where these are more.
+  std::int64_t max_batch = 0;
+  // Stages of the pipeline. Each group's requests are divided among as many batches as there are
+  // stages, which follow each other through them.
+  std::int64_t pp = 1;
+  // What memory_of_worker() finds of the layers; null: it is found each time.
+  std::shared_ptr<const LayerMemory> layers = nullptr;
+
+  // Batches with requests of their own.
+  [[nodiscard]] std::int64_t batches() const { return groups * pp; }
 };
 
 // What clients send: a number of requests stays in flight.
@@ -59,5 +73,22 @@ core::Result<ServingMetrics> serve(const serving::Model& model,
                                    const ServedWorker& worker,
                                    const StepCost& cost,
                                    const ClosedLoop& load);
+
+// What it reaches in the long run, as simulate_steady() tells: without the ramp and the end that
+// benchmarks count. load.requests_each is not read; `waiting`, in [0, 1), is the expected share of
+// the time that a request waits for its first token.
+core::Result<SteadyMetrics> serve_steadily(const serving::Model& model,
+                                           const ServedWorker& worker,
+                                           const StepCost& cost,
+                                           const ClosedLoop& load,
+                                           double waiting);
+
+// What a batch of it has in the mean.
+SteadyLoad steady_load_of(const ServedWorker& worker, const ClosedLoop& load);
+
+// The same by a mean step; without limits of memory.
+SteadyLatencies steady_latencies_of(const ServedWorker& worker,
+                                    const StepCost& cost,
+                                    const ClosedLoop& load);
 
 }  // namespace assay::plan

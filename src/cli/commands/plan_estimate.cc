@@ -35,6 +35,7 @@ class PlanEstimate final : public Command {
     add_count(app, "--tp", tp_, "GPUs that share heads and dense layers");
     add_count(app, "--dp", dp_, "groups of GPUs with requests of their own, which share experts");
     add_count(app, "--moe-ep", moe_ep_, "groups of GPUs with experts of their own");
+    add_count(app, "--pp", pp_, "stages of a pipeline, each of --tp x --dp GPUs");
     app.add_option("--moe-tp", moe_tp_, "GPUs that share an expert")
         ->type_name("N")
         ->default_str("the GPUs over --moe-ep")
@@ -63,7 +64,7 @@ class PlanEstimate final : public Command {
     add_calibration_option(app, calibration_);
     add_planner_compat(app, compat_,
                        {"--prefill", "--decode", "--decode-system", "--prefill-batch", "--copies",
-                        "--workload", "--request-rate", "--calibration"});
+                        "--pp", "--workload", "--request-rate", "--calibration"});
     app.note_given(given_);
     add_presentation_options(app, presentation_);
   }
@@ -72,6 +73,11 @@ class PlanEstimate final : public Command {
     if (prefill_.empty() != decode_.empty()) {
       return core::Error{prefill_.empty() ? "--decode needs --prefill: the instances of prompts"
                                           : "--prefill needs --decode: the instances that decode"};
+    }
+    if (pp_ > 1 && (is_disaggregated() || workload_.is_open())) {
+      return core::Error{
+          "--pp is of aggregated deployments in which a number of requests stays in flight: leave "
+          "it out beside --prefill, --workload and --request-rate"};
     }
     if (is_disaggregated() && (tp_ != 1 || dp_ != 1 || moe_ep_ != 1 || moe_tp_)) {
       return core::Error{
@@ -99,7 +105,8 @@ class PlanEstimate final : public Command {
   }
 
   core::Result<Outcome> run() override {
-    const plan::Worker worker{.tp = tp_, .dp = dp_, .moe_tp = moe_tp(), .moe_ep = moe_ep_};
+    const plan::Worker worker{
+        .tp = tp_, .dp = dp_, .moe_tp = moe_tp(), .moe_ep = moe_ep_, .pp = pp_};
     if (compat_ != PlannerCompat::kNone) {
       load_.concurrency = batch_.value_or(load_.concurrency);
       return estimate_as_public(served_, worker, load_, presentation_);
@@ -131,11 +138,16 @@ class PlanEstimate final : public Command {
       const std::string title =
           fmt::format("{}, {} requests of {} + {} tokens a group", subject(model, worker),
                       load_.concurrency, load_.prompt_tokens, load_.output_tokens);
+      const store::SystemFacts& facts = *ASSAY_TRY(inputs.facts(served_.system));
+      const plan::Pipeline pipeline =
+          ASSAY_TRY(plan::pipeline_of(model, worker, facts.gpus_per_node,
+                                      [&](std::int64_t gpus) { return stage_link(facts, gpus); }));
       book = plan::estimate_book(prices, {.title = title,
                                           .load = load_,
+                                          .pipeline = pipeline,
                                           .calibration = calibrated.calibration(),
                                           .calibration_errors = calibrated.errors(),
-                                          .gpus_of_group = tp_});
+                                          .gpus_of_group = tp_ * pp_});
     }
     plan::add_calibration(calibrated, book);
     print_summary(book, presentation_.summary(), kAllRows);
@@ -222,6 +234,7 @@ class PlanEstimate final : public Command {
   std::int64_t dp_ = 1;
   std::optional<std::int64_t> moe_tp_;
   std::int64_t moe_ep_ = 1;
+  std::int64_t pp_ = 1;
   std::optional<std::int64_t> batch_;
   std::int64_t copies_ = 1;
   double ttft_limit_ms_ = 5000;

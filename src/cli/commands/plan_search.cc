@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "cli/command.h"
 #include "cli/measured_inputs.h"
@@ -14,6 +15,7 @@
 #include "cli/summary_output.h"
 #include "cli/version.h"
 #include "cli/workload_options.h"
+#include "core/text.h"
 #include "plan/calibrate/calibration_report.h"
 #include "plan/search/search.h"
 #include "plan/search/search_answer.h"
@@ -31,7 +33,7 @@ namespace {
 class PlanSearch final : public Command {
  public:
   explicit PlanSearch(App& app) {
-    add_served_model(app, served_);
+    add_searched_model(app, served_, engines_);
     add_count(app, "--gpus", request_.gpus, "GPUs of the whole deployment");
     add_lengths_options(app, request_.prompt_tokens, request_.output_tokens);
     add_serving_mode_options(app, mode_, decode_system_);
@@ -40,6 +42,9 @@ class PlanSearch final : public Command {
     add_latency_limit_options(app, request_.ttft_limit_ms, request_.tpot_limit_ms);
     add_workload_options(app, workload_);
     add_calibration_option(app, calibration_);
+    add_count(app, "--max-pp", request_.most_stages, "most pipeline stages of a worker");
+    app.add_flag("--simulate-all", request_.simulates_all,
+                 "simulate every deployment, instead of those that decide");
     app.add_option("--top-n", top_, "deployments to list, one of each worker")
         ->type_name("N")
         ->default_str("5")
@@ -48,14 +53,18 @@ class PlanSearch final : public Command {
         ->type_name("FILE");
     app.add_option("--png", picture_, "where a picture of the frontier goes (needs gnuplot)")
         ->type_name("FILE");
-    add_planner_compat(app, compat_,
-                       {"--decode-system", "--scheduler", "--least-length", "--workload",
-                        "--request-rate", "--calibration", "--html", "--png"});
+    add_planner_compat(
+        app, compat_,
+        {"--decode-system", "--scheduler", "--least-length", "--workload", "--request-rate",
+         "--calibration", "--html", "--png", "--max-pp", "--simulate-all"});
     add_presentation_options(app, presentation_);
   }
 
   [[nodiscard]] core::Status check() const override {
     ASSAY_TRY(workload_.check());
+    if (engines_.size() > 1) ASSAY_TRY(check_several_engines());
+    if (engines_.size() > 1 && compat_ != PlannerCompat::kNone)
+      return core::Error{"--compat is of one engine: name it by --backend"};
     if (!page_.empty() && page_ == picture_)
       return core::Error{"--html and --png name the same file"};
     if (workload_.is_open() && !(page_.empty() && picture_.empty()))
@@ -69,33 +78,34 @@ class PlanSearch final : public Command {
   }
 
   core::Result<Outcome> run() override {
+    served_.engine = engines_.front();
     if (compat_ != PlannerCompat::kNone)
       return search_as_public(served_, request_, {.mode = mode_, .most = top_}, presentation_);
     PlanInputs inputs(served_.systems);
     const serving::Model& model = *ASSAY_TRY(inputs.model(served_.model));
-    plan::Tables& tables =
-        *ASSAY_TRY(inputs.tables(served_.system, served_.engine, served_.version));
     const store::SystemFacts& facts = *ASSAY_TRY(inputs.facts(served_.system));
-    request_.engine = served_.engine;
-    request_.precision = plan::served_precision(served_.engine, model.precision);
+    std::vector<std::string> left_out;
+    const auto engines = ASSAY_TRY(searched_engines(inputs, model, left_out));
     request_.gpus_per_node = facts.gpus_per_node;
+    request_.top = top_;
     request_.memory = [&](std::int64_t gpus) { return gpu_memory(facts, gpus); };
+    request_.link = [&](std::int64_t gpus) { return stage_link(facts, gpus); };
     const auto calibrated = ASSAY_TRY(read_calibration(calibration_, served_, model.name));
     request_.calibration = calibrated.calibration();
     request_.calibration_errors = calibrated.errors();
-    if (workload_.is_open()) return run_workload(model, calibrated, tables);
-    const plan::PoolSystem system{&facts, &tables};
-    const plan::PoolSystem decode =
-        ASSAY_TRY(pool_system(inputs, decode_system_.empty() ? served_.system : decode_system_,
-                              served_.engine, served_.version));
+    if (workload_.is_open()) {
+      request_.engine = engines.front().engine;
+      request_.precision = engines.front().precision;
+      return run_workload(model, calibrated, *engines.front().system.tables);
+    }
     const plan::ServingMode mode = is_aggregated_only() ? plan::ServingMode::kAggregated : mode_;
-    plan::SearchResult result =
-        ASSAY_TRY(plan::search_modes(model, request_, mode, system, decode));
+    plan::SearchResult result = ASSAY_TRY(plan::search_modes(model, request_, mode, engines));
+    result.notes.insert(result.notes.end(), left_out.begin(), left_out.end());
     if (mode != mode_) result.notes.emplace_back(kAggregatedOnly);
     const plan::Picks picks = plan::pick(result, request_, top_);
-    const std::string title = fmt::format(
-        "{} on {} GPUs of {}, {}, {} + {} tokens", model.name, request_.gpus, served_.system,
-        plan::name_of(served_.engine), request_.prompt_tokens, request_.output_tokens);
+    const std::string title = fmt::format("{} on {} GPUs of {}, {}, {} + {} tokens", model.name,
+                                          request_.gpus, served_.system, names_of(engines_),
+                                          request_.prompt_tokens, request_.output_tokens);
     if (picks.best.empty())
       return core::Error{
           "no deployment near the frontier could be simulated; --scheduler "
@@ -138,6 +148,41 @@ class PlanSearch final : public Command {
     return found.candidates.front().meets ? Outcome::kOk : Outcome::kRegressionFound;
   }
 
+  // Of several engines, those without tables are left out; the reasons are added.
+  core::Result<std::vector<plan::EngineSystems>> searched_engines(
+      PlanInputs& inputs, const serving::Model& model, std::vector<std::string>& left_out) const {
+    const std::string& decode = decode_system_.empty() ? served_.system : decode_system_;
+    std::vector<plan::EngineSystems> engines;
+    for (const plan::Engine engine : engines_) {
+      std::string missing = ASSAY_TRY(inputs.missing_tables(served_.system, engine));
+      if (engines_.size() > 1 && !missing.empty()) {
+        left_out.push_back(std::move(missing));
+        continue;
+      }
+      engines.push_back({engine, plan::served_precision(engine, model.precision),
+                         ASSAY_TRY(pool_system(inputs, served_.system, engine, served_.version)),
+                         ASSAY_TRY(pool_system(inputs, decode, engine, served_.version))});
+    }
+    if (engines.empty()) return core::Error{core::join(left_out, "; ")};
+    return engines;
+  }
+
+  static std::string names_of(const std::vector<plan::Engine>& engines) {
+    std::vector<std::string> names;
+    for (const plan::Engine engine : engines)
+      names.emplace_back(plan::name_of(engine));
+    return core::join(names, ", ");
+  }
+
+  [[nodiscard]] core::Status check_several_engines() const {
+    if (!served_.version.empty())
+      return core::Error{"--backend-version is that of one engine: say which by --backend"};
+    if (is_aggregated_only())
+      return core::Error{
+          "--workload, --request-rate and --calibration are of one engine: say which by --backend"};
+    return {};
+  }
+
   struct Found {
     const std::string& model;
     const std::string& title;
@@ -146,22 +191,21 @@ class PlanSearch final : public Command {
     const plan::Picks& picks;
   };
 
-  [[nodiscard]] plan::SearchSubject subject(const std::string& model) const {
+  [[nodiscard]] plan::SearchSubject subject(const Found& found) const {
     std::string command = "--model " + served_.model;
     if (served_.model.find('/') == std::string::npos) command += " --model-path WEIGHTS";
-    command +=
-        fmt::format(" --backend {} --system {}", plan::name_of(served_.engine), served_.system);
+    command += fmt::format(" --backend {} --system {}",
+                           plan::name_of(found.picks.best.front().engine), served_.system);
     if (!served_.version.empty()) command += " --backend-version " + served_.version;
     if (!served_.systems.empty()) command += " --systems-paths " + served_.systems.string();
-    return {.model = model, .system = served_.system, .command = command};
+    return {.model = found.model, .system = served_.system, .command = command};
   }
 
   void show(const Found& found) const {
     const Summary summary = presentation_.summary();
     const bool is_table = summary == Summary::kTable;
     if (is_table)
-      print(plan::answer_of(subject(found.model), found.result, request_, found.picks).sentence +
-            "\n\n");
+      print(plan::answer_of(subject(found), found.result, request_, found.picks).sentence + "\n\n");
     model::Book book =
         plan::search_book(found.title, found.result, request_, found.picks,
                           is_table ? plan::BarColumns::kTexts : plan::BarColumns::kPairs);
@@ -172,7 +216,7 @@ class PlanSearch final : public Command {
   core::Status write_files(const Found& found) const {
     if (!page_.empty()) {
       const plan::SearchPage page(
-          {.subject = subject(found.model), .title = found.title, .provenance = provenance(found)},
+          {.subject = subject(found), .title = found.title, .provenance = provenance(found)},
           found.result, request_, found.picks);
       ASSAY_TRY(report::write_page(page.page(), page_));
       say_written(page_);
@@ -194,7 +238,7 @@ class PlanSearch final : public Command {
       const Found& found) const {
     return {{"model", found.model},
             {"system", served_.system},
-            {"engine", fmt::format("{} {}", plan::name_of(served_.engine),
+            {"engine", fmt::format("{} {}", names_of(engines_),
                                    served_.version.empty() ? "(newest tables)" : served_.version)},
             {"tables", served_.systems.empty() ? "shipped with assay" : served_.systems.string()},
             {"prompts and answers",
@@ -209,6 +253,7 @@ class PlanSearch final : public Command {
   ServedModel served_;
   WorkloadOptions workload_;
   std::filesystem::path calibration_;
+  std::vector<plan::Engine> engines_ = {plan::Engine::kTrtllm};
   plan::SearchRequest request_;
   plan::ServingMode mode_ = plan::ServingMode::kBoth;
   std::string decode_system_;
@@ -224,18 +269,21 @@ const CommandSpec kPlanSearch{
     .summary = "find the deployment of a model that serves most tokens within limits",
     .description =
         "Prices every way to spread the model over a worker's GPUs at every batch, simulates the "
-        "engine's scheduler for those near the frontier of throughput and speed, and lists the "
-        "best of each worker that keep the limits: how many copies, how many requests in flight on "
-        "all of them, tokens per second of each GPU and of each user, mean TTFT and TPOT, and the "
-        "memory of a GPU with the cache that the load needs.\n\n"
+        "engine's scheduler for those that may decide, and lists the best of each worker that "
+        "keep the limits: how many copies, how many requests in flight on all of them, tokens per "
+        "second of each GPU and of each user, mean TTFT and TPOT in the long run, and the memory "
+        "of a GPU with the cache that the load needs. --backend any ranks all engines in one "
+        "list.\n\n"
         "In disaggregated deployments some instances compute prompts and send their caches to "
         "others, which decode: a copy '3P(tp 2) + 1D(tp 8)' has three of the ones, on 2 GPUs each, "
         "and one of the others, on 8. --serving-mode leaves out one kind or the other.\n\n"
         "Clients keep the requests in flight; each sends the next when one ends. With --workload "
         "or --request-rate requests come by themselves: every worker in as many copies as the GPUs "
         "hold is simulated, and the table has percentiles of latencies, the requests that keep "
-        "--ttft and --tpot, and the share of prompts that prefix caches had. Workers stay within a "
-        "node. What cannot be served, or has no price, is listed with the reason.\n\n"
+        "--ttft and --tpot, and the share of prompts that prefix caches had. A worker stays "
+        "within a node, unless --max-pp divides its layers into stages, which may lie on several: "
+        "how they exchange tokens is reckoned from the links' own figures, not measured. What "
+        "cannot be served, or has no price, is listed with the reason.\n\n"
         "Beside each figure stand the ends between which a measurement lies with a chance of 80 %; "
         "as CSV and JSON they are columns of their own, with what a step's time goes to. --html "
         "writes a page with the frontier, the best deployment at each pair of limits, and what "
@@ -249,7 +297,8 @@ const CommandSpec kPlanSearch{
         "assay plan search --model qwen3-32b --gpus 16 --serving-mode disagg --ttft 1000\n"
         "assay plan search --model qwen3-32b --gpus 4 --workload trace.jsonl --goodput 95\n"
         "assay plan search --model qwen3-32b --gpus 8 --html plan.html --png plan.png\n"
-        "assay plan search --model config.json --gpus 32 --systems-paths systems --format csv\n"
+        "assay plan search --model config.json --gpus 32 --systems-paths systems --backend any\n"
+        "assay plan search --model deepseek-v3 --gpus 16 --max-pp 2 --format csv\n"
         "assay plan search --model qwen3-32b --systems-paths systems --compat aiconfigurator\n",
     .make = make_command<PlanSearch>,
 };

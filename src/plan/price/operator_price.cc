@@ -166,7 +166,7 @@ core::Result<OperatorPrice> OperatorPrice::bind(const OperatorUse& use, Tables& 
 core::Result<OperatorPrice> OperatorPrice::bind_one(const OperatorUse& use, Tables& tables) {
   const std::span<const TableSource> sources = ASSAY_TRY(tables.sources(use.table));
   if (const std::optional<Choice> choice = ASSAY_TRY(choose(use, sources)))
-    return of_rows(use, *choice->source, choice->index, choice->family);
+    return of_rows(use, *choice->source, choice->index, choice->family, tables);
   if (const store::RooflineBinder formula = tables.formula(use.table))
     return of_formula(use, formula);
   return nothing_answers(use, sources);
@@ -175,7 +175,8 @@ core::Result<OperatorPrice> OperatorPrice::bind_one(const OperatorUse& use, Tabl
 OperatorPrice OperatorPrice::of_rows(const OperatorUse& use,
                                      const TableSource& source,
                                      const TableSource::Index& index,
-                                     const UseFamily& family) {
+                                     const UseFamily& family,
+                                     Tables& tables) {
   const WorkRows& rows = index->rows();
   OperatorPrice price(use);
   price.source_ = source.name();
@@ -184,7 +185,7 @@ OperatorPrice OperatorPrice::of_rows(const OperatorUse& use,
   price.sizes_ = family.sizes;
   price.places_ = family.places;
   price.index_ = index;
-  price.family_ = std::make_shared<const store::Family>(index->own_family(family.family));
+  price.family_ = tables.family(index, family.family, serving::key_text(use));
   if (!has_column(rows, "window_size")) price.window_ = window_of(use);
   const std::size_t new_tokens = place_of(family, use, Amount::kNewTokens);
   const std::size_t cached = place_of(family, use, Amount::kCachedTokens);

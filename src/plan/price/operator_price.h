@@ -70,7 +70,8 @@ class OperatorPrice {
   static OperatorPrice of_rows(const serving::OperatorUse& use,
                                const TableSource& source,
                                const TableSource::Index& index,
-                               const store::UseFamily& family);
+                               const store::UseFamily& family,
+                               Tables& tables);
   static OperatorPrice of_formula(const serving::OperatorUse& use,
                                   const store::RooflineBinder& formula);
 

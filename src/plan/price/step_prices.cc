@@ -1,6 +1,7 @@
 #include "plan/price/step_prices.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -58,6 +59,25 @@ double remembered(std::vector<double>& known, std::int64_t at, const Ask& ask) {
   if (place >= known.size()) known.resize(std::max(place + 1, 2 * known.size()), kUnknown);
   if (std::isnan(known[place])) known[place] = ask();
   return known[place];
+}
+
+// Prices of more tokens than this run in straight lines over pieces of a thirty-second of the
+// number, which begin behind a multiple of their length: kernels fill tiles up to such multiples.
+constexpr std::int64_t kExactTokens = 256;
+constexpr std::size_t kStepsOfDoubling = 5;  // in doublings
+
+// `ask` gives the price of a number of tokens.
+template <typename Ask>
+double between_nodes(std::vector<double>& known, std::int64_t tokens, const Ask& ask) {
+  const auto at = [&](std::int64_t node) {
+    return remembered(known, node, [&] { return ask(node); });
+  };
+  if (tokens <= kExactTokens) return at(tokens);
+  const auto doublings = std::bit_width(static_cast<std::uint64_t>(tokens)) - 1;
+  const std::int64_t step = std::int64_t{1} << (doublings - kStepsOfDoubling);
+  const std::int64_t first = (tokens - 1) / step * step + 1;
+  const double share = static_cast<double>(tokens - first) / static_cast<double>(step - 1);
+  return std::lerp(at(first), at(first + step - 1), share);
 }
 
 Amounts amounts_of(const Chunks& chunks) {
@@ -122,8 +142,8 @@ Amounts StepPrices::amounts_of_tokens(double tokens) const {
 }
 
 double StepPrices::shared_ms(std::int64_t tokens) const {
-  return remembered(shared_known_, tokens, [&] {
-    return sum_at(shared_, amounts_of_tokens(static_cast<double>(tokens)));
+  return between_nodes(shared_known_, tokens, [&](std::int64_t node) {
+    return sum_at(shared_, amounts_of_tokens(static_cast<double>(node)));
   });
 }
 
@@ -136,6 +156,11 @@ double StepPrices::logits_ms(std::int64_t rows) const {
 }
 
 double StepPrices::prompt_ms(const Chunks& chunks) const {
+  if (chunks.requests == 1 && chunks.cached_tokens == 0) {
+    return between_nodes(whole_prompts_known_, chunks.new_tokens, [&](std::int64_t node) {
+      return sum_at(prompts_, amounts_of({.requests = 1, .new_tokens = node}));
+    });
+  }
   KnownPrompt& known = prompts_known_[slot_of(chunks)];
   if (!(known.chunks == chunks))
     known = {.chunks = chunks, .ms = sum_at(prompts_, amounts_of(chunks))};

@@ -36,6 +36,11 @@ class StepPrices final : public StepCost {
 
   [[nodiscard]] double ms(const Step& step) const override;
 
+  // The part of the logits in it.
+  [[nodiscard]] double logits_of(const Step& step) const {
+    return logits_ms(step.finished_prompts + step.decodes);
+  }
+
   // The operators of the step, of each kind in the order of a layer.
   [[nodiscard]] std::vector<OperatorCost> operators(const Step& step) const;
 
@@ -60,6 +65,7 @@ class StepPrices final : public StepCost {
   double glue_ms_ = 0;
   mutable Known shared_known_;
   mutable Known logits_known_;
+  mutable Known whole_prompts_known_;  // of one request
   mutable std::vector<Known> decodes_known_;  // by requests, then by node of tokens in the cache
 
   struct KnownPrompt {

@@ -32,6 +32,14 @@ core::Result<std::span<const TableSource>> Tables::sources(const std::string& ta
   return std::span<const TableSource>(place->second);
 }
 
+std::shared_ptr<const store::Family> Tables::family(const TableSource::Index& index,
+                                                    std::size_t number,
+                                                    const std::string& key) {
+  std::shared_ptr<const store::Family>& known = families_[{index.get(), number, key}];
+  if (known == nullptr) known = std::make_shared<const store::Family>(index->own_family(number));
+  return known;
+}
+
 // TensorRT-LLM's rows of fp8 products compute the scale of their input first. Checkpoints with fp8
 // weights bring these scales.
 std::optional<serving::OperatorUse> Tables::held_beside(const serving::OperatorUse& use) const {

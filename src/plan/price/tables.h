@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "core/result.h"
@@ -77,6 +78,12 @@ class Tables {
 
   [[nodiscard]] store::CostBinder cost(const std::string& table) const { return cost_(table); }
 
+  // The rows of a family, ready to answer. Uses with equal keys share one, whatever deployment they
+  // are of: it keeps what it learnt of its rows, and where it was asked last.
+  [[nodiscard]] std::shared_ptr<const store::Family> family(const TableSource::Index& index,
+                                                            std::size_t number,
+                                                            const std::string& key);
+
   // The work that the engine's rows of this use hold beside it, to be taken off; std::nullopt:
   // none.
   [[nodiscard]] std::optional<serving::OperatorUse> held_beside(
@@ -88,6 +95,9 @@ class Tables {
   Formula formula_;
   Cost cost_;
   std::map<std::string, std::vector<TableSource>> loaded_;
+  std::map<std::tuple<const store::WorkIndex*, std::size_t, std::string>,
+           std::shared_ptr<const store::Family>>
+      families_;
 };
 
 }  // namespace assay::plan

@@ -247,6 +247,20 @@ core::Status EngineInstance::advance(double until_ms) {
   return {};
 }
 
+std::int64_t EngineInstance::first_tokens() const {
+  std::int64_t tokens = 0;
+  for (const Group& group : groups_)
+    tokens += group.first_tokens();
+  return tokens;
+}
+
+std::int64_t EngineInstance::further_tokens() const {
+  std::int64_t tokens = 0;
+  for (const Group& group : groups_)
+    tokens += group.further_tokens();
+  return tokens;
+}
+
 WorkDone EngineInstance::work_done() const {
   WorkDone done = done_;
   for (const Group& group : groups_)

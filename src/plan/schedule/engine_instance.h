@@ -61,6 +61,11 @@ class EngineInstance {
 
   [[nodiscard]] WorkDone work_done() const;
 
+  // Tokens that came out so far of requests whose prompts it computed, and all that followed a
+  // first one.
+  [[nodiscard]] std::int64_t first_tokens() const;
+  [[nodiscard]] std::int64_t further_tokens() const;
+
  private:
   struct Arrival {
     std::size_t request = 0;

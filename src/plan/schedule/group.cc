@@ -267,9 +267,10 @@ void Group::advance(std::int64_t steps) {
         ASSAY_CHECK(steps == 1 || grow(sequence, steps), "steady_steps() counts blocks");
         sequence.cached += steps;
         sequence.generated += steps;
+        further_tokens_ += steps;
       } else {
         sequence.cached += sequence.tokens_now;
-        if (sequence.decodes()) ++sequence.generated;
+        if (sequence.decodes()) ++(sequence.generated++ == 0 ? first_tokens_ : further_tokens_);
         share_pieces(sequence);
       }
       if (sequence.generated >= sequence.output && sequence.decodes()) {

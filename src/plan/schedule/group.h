@@ -122,6 +122,11 @@ class Group {
 
   [[nodiscard]] std::int64_t preemptions() const { return preemptions_; }
 
+  // Tokens that came out so far: the first of requests, and all others.
+  [[nodiscard]] std::int64_t first_tokens() const { return first_tokens_; }
+
+  [[nodiscard]] std::int64_t further_tokens() const { return further_tokens_; }
+
   [[nodiscard]] std::int64_t held_tokens() const { return pool_.held() * pool_.block_tokens(); }
 
   // The requests' names in messages.
@@ -148,6 +153,8 @@ class Group {
   bool preempted_ = false;
   bool steady_ = false;  // the step computes nothing but one token of every running request
   std::int64_t preemptions_ = 0;
+  std::int64_t first_tokens_ = 0;
+  std::int64_t further_tokens_ = 0;
 };
 
 }  // namespace assay::plan

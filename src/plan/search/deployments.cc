@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -34,6 +35,7 @@ std::string Worker::text() const {
   if (dp > 1) text += fmt::format(", dp {}", dp);
   if (moe_ep > 1) text += fmt::format(", ep {}", moe_ep);
   if (moe_tp > 1 && moe_tp != tp) text += fmt::format(", moe tp {}", moe_tp);
+  if (pp > 1) text += fmt::format(", pp {}", pp);
   return text;
 }
 
@@ -68,6 +70,56 @@ Workers workers_of(const serving::Model& model,
     }
   }
   return workers;
+}
+
+double stage_excess(std::int64_t layers, std::int64_t stages) {
+  const std::int64_t longest = (layers + stages - 1) / stages;
+  return static_cast<double>(longest * stages) / static_cast<double>(layers);
+}
+
+Workers staged_workers_of(const serving::Model& model,
+                          const std::vector<Worker>& possible,
+                          std::int64_t most_stages,
+                          std::int64_t most_gpus) {
+  constexpr double kMostExcess = 1.125;
+  const std::int64_t layers = model.num_layers();
+  Workers workers;
+  for (const Worker& worker : possible) {
+    for (std::int64_t stages = 2; stages <= std::min(most_stages, layers); stages *= 2) {
+      Worker staged = worker;
+      staged.pp = stages;
+      if (staged.gpus() > most_gpus) break;
+      if (stage_excess(layers, stages) <= kMostExcess) {
+        workers.possible.push_back(staged);
+      } else {
+        workers.excluded.push_back(
+            {staged, fmt::format("{} layers in {} stages leave some with much fewer than others",
+                                 layers, stages)});
+      }
+    }
+  }
+  return workers;
+}
+
+core::Result<Pipeline> pipeline_of(const serving::Model& model,
+                                   const Worker& worker,
+                                   std::int64_t gpus_per_node,
+                                   const std::function<StageLink(std::int64_t gpus)>& link) {
+  Pipeline pipeline{.stages = worker.pp, .hidden = model.hidden};
+  if (worker.pp == 1) return pipeline;
+  const std::int64_t layers = model.num_layers();
+  if (worker.pp > layers) {
+    return core::Error{
+        fmt::format("{} layers cannot be divided among {} stages", layers, worker.pp)};
+  }
+  const std::int64_t of_stage = worker.gpus() / worker.pp;
+  pipeline.stages_per_node = std::max<std::int64_t>(1, gpus_per_node / of_stage);
+  pipeline.excess = stage_excess(layers, worker.pp);
+  pipeline.within = link(std::min(worker.gpus(), gpus_per_node));
+  pipeline.between = link(worker.gpus());
+  if (pipeline.within.bytes_per_s <= 0 || pipeline.between.bytes_per_s <= 0)
+    return core::Error{"the system's file tells no bandwidth of the links between stages"};
+  return pipeline;
 }
 
 }  // namespace assay::plan

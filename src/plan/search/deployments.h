@@ -2,12 +2,15 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
+#include "core/result.h"
 #include "model/serving/model.h"
 #include "model/serving/uses.h"
 #include "plan/engine.h"
+#include "plan/price/staged_cost.h"
 
 namespace assay::plan {
 
@@ -17,10 +20,11 @@ struct Worker {
   std::int64_t dp = 1;      // groups of `tp` with requests of their own, which share experts
   std::int64_t moe_tp = 1;  // GPUs that share an expert; moe_tp x moe_ep = tp x dp
   std::int64_t moe_ep = 1;
+  std::int64_t pp = 1;  // stages of tp x dp GPUs, which hold a part of the layers each
 
-  [[nodiscard]] std::int64_t gpus() const { return tp * dp; }
+  [[nodiscard]] std::int64_t gpus() const { return tp * dp * pp; }
 
-  // "tp 4", "tp 1, dp 8, ep 8"
+  // "tp 4", "tp 1, dp 8, ep 8", "tp 8, pp 2"
   [[nodiscard]] std::string text() const;
 
   bool operator==(const Worker& other) const = default;
@@ -43,6 +47,25 @@ Workers workers_of(const serving::Model& model,
                    Engine engine,
                    const serving::Precision& precision,
                    std::int64_t most_gpus);
+
+// What stages cost in the time of the longest one, where layers do not divide evenly: the layers
+// of all stages, if each had as many as that one, over the layers that there are.
+double stage_excess(std::int64_t layers, std::int64_t stages);
+
+// Those of `possible` in 2, 4, ... stages, at most `most_stages` and `most_gpus` GPUs in all, whose
+// layers divide evenly or nearly: the longest stage has at most an eighth more than its share.
+// Error of each excluded one: its layers do not.
+Workers staged_workers_of(const serving::Model& model,
+                          const std::vector<Worker>& possible,
+                          std::int64_t most_stages,
+                          std::int64_t most_gpus);
+
+// How the worker's stages follow each other. `link` gives the link between two of so many GPUs that
+// communicate. Error: there are more stages than layers, or a link's bandwidth is unknown.
+core::Result<Pipeline> pipeline_of(const serving::Model& model,
+                                   const Worker& worker,
+                                   std::int64_t gpus_per_node,
+                                   const std::function<StageLink(std::int64_t gpus)>& link);
 
 serving::Deployment deployment_of(const serving::Model& model,
                                   const Worker& worker,

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <optional>
 #include <set>
 #include <tuple>
@@ -12,15 +13,13 @@
 #include "core/text.h"
 #include "plan/closed_form.h"
 #include "plan/price/step_prices.h"
+#include "plan/search/refine.h"
 #include "plan/serve.h"
 
 namespace assay::plan {
 namespace {
 
 constexpr std::int64_t kMostBatch = 1024;  // requests of a group
-
-// The closed form's throughput is at most this much off, compared with the simulation.
-constexpr double kClosedFormError = 0.25;
 
 // 1 to 16, then on in steps of an eighth.
 std::vector<std::int64_t> batches(std::int64_t most) {
@@ -30,59 +29,110 @@ std::vector<std::int64_t> batches(std::int64_t most) {
   return sizes;
 }
 
-// Rounds of a closed loop: ten, as public benchmarks have, but no more than some hundred requests
-// need to tell a mean.
-std::int64_t rounds_of(std::int64_t concurrency) {
-  constexpr std::int64_t kEnough = 640;
-  return std::clamp<std::int64_t>(kEnough / concurrency, 3, 10);
-}
-
 struct PricedWorker {
   Worker worker;
   ServedWorker served;
-  MemoryUse memory;
-  StepPrices prices;
-  std::int64_t max_tokens;  // of a step
+  std::shared_ptr<const StepPrices> prices;  // of the whole model; stages share them
+  std::unique_ptr<const StepCost> cost;
 };
 
 class Search {
  public:
-  Search(const serving::Model& model, const SearchRequest& request, Tables& tables)
-      : model_(model), request_(request), tables_(tables) {}
+  Search(const serving::Model& model, const SearchRequest& request)
+      : model_(model), request_(request) {}
 
-  core::Result<SearchResult> run() {
-    const std::int64_t most = std::min(request_.gpus, request_.gpus_per_node);
-    Workers workers = workers_of(model_, request_.engine, request_.precision, most);
-    for (ExcludedWorker& excluded : workers.excluded)
-      result_.refused.push_back({excluded.worker, std::move(excluded.reason)});
-    for (const Worker& worker : workers.possible) {
-      if (core::Status done = add(worker); !done.ok())
-        result_.refused.push_back({worker, done.error().message});
-    }
-    if (result_.candidates.empty()) return nothing_left();
+  core::Result<SearchResult> run(std::span<const SearchedEngine> engines) {
+    for (const SearchedEngine& engine : engines)
+      add_workers(engine);
+    if (result_.candidates.empty()) return nothing_left(engines.size() > 1);
     result_.priced = result_.candidates.size();
-    if (request_.scheduler == Scheduler::kSimulation) decide();
+    if (request_.scheduler == Scheduler::kSimulation) {
+      result_.candidates = refine(result_.candidates, request_, [this](const Candidate& candidate) {
+        return simulate_one(candidate);
+      });
+    }
     for (Candidate& candidate : result_.candidates)
       add_bars(candidate);
     return std::move(result_);
   }
 
  private:
-  core::Status add(const Worker& worker) {
-    const ServedWorker served{.engine = request_.engine,
-                              .deployment = deployment_of(model_, worker, request_.precision),
-                              .groups = worker.dp,
-                              .memory = request_.memory(worker.gpus())};
-    const ClosedLoop one = load_of(worker.dp);
-    const Limits limits = ASSAY_TRY(limits_of(model_, served, one));
-    const std::int64_t tokens = request_.prompt_tokens + request_.output_tokens;
-    const std::int64_t most = std::min(kMostBatch, limits.kv_tokens / tokens);
-    StepPrices prices = ASSAY_TRY(StepPrices::bind(model_, served.deployment, tables_));
-    MemoryUse memory = memory_of_worker(model_, served, one);
-    workers_.push_back({worker, served, memory, std::move(prices), limits.max_tokens});
+  void add_workers(const SearchedEngine& engine) {
+    const std::int64_t most = std::min(request_.gpus, request_.gpus_per_node);
+    Workers workers = workers_of(model_, engine.engine, engine.precision, most);
+    refuse(engine, workers.excluded);
+    for (const Worker& worker : workers.possible)
+      add_with_stages(engine, worker);
+  }
+
+  void refuse(const SearchedEngine& engine, std::vector<ExcludedWorker>& excluded) {
+    for (ExcludedWorker& one : excluded)
+      result_.refused.push_back({one.worker, std::move(one.reason), engine.engine});
+  }
+
+  // A worker and the pipelines whose stages it is; they share prices.
+  void add_with_stages(const SearchedEngine& engine, const Worker& worker) {
+    Workers staged = staged_workers_of(model_, {worker}, request_.most_stages, request_.gpus);
+    refuse(engine, staged.excluded);
+    std::vector<Worker> all = {worker};
+    all.insert(all.end(), staged.possible.begin(), staged.possible.end());
+    const serving::Deployment deployment = deployment_of(model_, worker, engine.precision);
+    const auto layers = std::make_shared<const LayerMemory>(model_, deployment);
+    std::shared_ptr<const StepPrices> prices;
+    for (const Worker& one : all) {
+      const ServedWorker served{.engine = engine.engine,
+                                .deployment = deployment,
+                                .groups = one.dp,
+                                .memory = request_.memory(one.gpus()),
+                                .pp = one.pp,
+                                .layers = layers};
+      if (core::Status done = add(one, served, *engine.tables, prices); !done.ok())
+        result_.refused.push_back({one, done.error().message, engine.engine});
+    }
+  }
+
+  core::Status add(const Worker& worker,
+                   const ServedWorker& served,
+                   Tables& tables,
+                   std::shared_ptr<const StepPrices>& prices) {
+    const std::int64_t most = ASSAY_TRY(most_batch(served));
+    if (prices == nullptr) {
+      prices = std::make_shared<const StepPrices>(
+          ASSAY_TRY(StepPrices::bind(model_, served.deployment, tables)));
+    }
+    const Pipeline pipeline =
+        ASSAY_TRY(pipeline_of(model_, worker, request_.gpus_per_node, request_.link));
+    workers_.push_back(
+        {worker, served, prices, std::make_unique<const StagedCost>(*prices, pipeline)});
     for (const std::int64_t batch : batches(most))
       result_.candidates.push_back(closed_form(workers_.size() - 1, batch));
     return {};
+  }
+
+  // The most requests of a batch that the cache holds, where the deployment names the batch. Error:
+  // not even one.
+  [[nodiscard]] core::Result<std::int64_t> most_batch(const ServedWorker& served) const {
+    ASSAY_TRY(limits_of(model_, served_with(served, 1), load_of(served.batches())));
+    std::int64_t low = 1;
+    std::int64_t high = kMostBatch + 1;
+    while (high - low > 1) {
+      const std::int64_t batch = low + (high - low) / 2;
+      (holds(served, batch) ? low : high) = batch;
+    }
+    return low;
+  }
+
+  [[nodiscard]] bool holds(const ServedWorker& served, std::int64_t batch) const {
+    const auto limits =
+        limits_of(model_, served_with(served, batch), load_of(batch * served.batches()));
+    const std::int64_t tokens = request_.prompt_tokens + request_.output_tokens;
+    return limits.ok() && limits.value().kv_tokens >= batch * tokens;
+  }
+
+  // As it is deployed for so many requests of a group.
+  static ServedWorker served_with(ServedWorker served, std::int64_t batch) {
+    served.max_batch = batch;
+    return served;
   }
 
   [[nodiscard]] ClosedLoop load_of(std::int64_t concurrency) const {
@@ -90,27 +140,15 @@ class Search {
             .prompt_tokens = request_.prompt_tokens,
             .output_tokens = request_.output_tokens,
             .least_length = request_.least_length,
-            .requests_each = rounds_of(concurrency),
             .prefix_tokens = request_.cached_prefix};
-  }
-
-  // What a group of the worker has in the mean.
-  [[nodiscard]] SteadyLoad steady_load(const PricedWorker& priced, std::int64_t batch) const {
-    const double mean = 0.5 * (1 + request_.least_length);
-    const auto mean_of = [&](std::int64_t tokens) {
-      return std::max<std::int64_t>(1, std::llround(mean * static_cast<double>(tokens)));
-    };
-    return {.concurrency = batch,
-            .prompt_tokens = mean_of(request_.prompt_tokens),
-            .output_tokens = mean_of(request_.output_tokens),
-            .cached_prefix = request_.cached_prefix,
-            .token_budget = priced.max_tokens};
   }
 
   void add_bars(Candidate& candidate) const {
     const PricedWorker& priced = workers_[candidate.place];
-    const SteadyLoad load = steady_load(priced, candidate.concurrency / priced.worker.dp);
-    const LoadParts parts = parts_of_load(priced.prices, load);
+    const SteadyLoad load =
+        steady_load_of(served_with(priced.served, candidate.concurrency / priced.served.batches()),
+                       load_of(candidate.concurrency));
+    const LoadParts parts = parts_of_load(*priced.prices, load);
     candidate.parts = parts.mean;
     candidate.bars = latency_bars(parts, request_.calibration_errors);
     candidate.rate_bar =
@@ -119,24 +157,32 @@ class Search {
 
   [[nodiscard]] Candidate closed_form(std::size_t place, std::int64_t batch) const {
     const PricedWorker& priced = workers_[place];
-    const SteadyLoad load = steady_load(priced, batch);
+    const ServedWorker served = served_with(priced.served, batch);
+    const ClosedLoop load = load_of(batch * served.batches());
     const SteadyLatencies found =
-        steady_latencies(CalibratedCost(priced.prices, request_.calibration), load);
-    Candidate made{.worker = priced.worker,
+        steady_latencies_of(served, CalibratedCost(*priced.cost, request_.calibration), load);
+    Candidate made{.engine = served.engine,
+                   .worker = priced.worker,
                    .place = place,
                    .copies = request_.gpus / priced.worker.gpus(),
-                   .concurrency = batch * priced.worker.dp,
+                   .concurrency = load.concurrency,
                    .ttft_ms = request_.calibration.ttft_factor * found.ttft_ms,
                    .tpot_ms = found.tpot_ms,
-                   .requests_per_s = found.requests_per_s * static_cast<double>(priced.worker.dp)};
-    const double cache = static_cast<double>(batch) *
+                   .requests_per_s = found.requests_per_s};
+    const MemoryUse memory = memory_of_worker(model_, served, load);
+    const double cache = static_cast<double>(batch * served.pp) *
                          (static_cast<double>(request_.prompt_tokens + request_.output_tokens) *
-                              priced.memory.bytes_per_token +
-                          priced.memory.bytes_per_request);
-    made.memory_bytes = priced.memory.weight_bytes + priced.memory.activation_bytes +
-                        priced.memory.communication_bytes + priced.memory.runtime_bytes + cache;
-    add_rates(made, made.requests_per_s * static_cast<double>(load.output_tokens));
+                              memory.bytes_per_token +
+                          memory.bytes_per_request);
+    made.memory_bytes = memory.weight_bytes + memory.activation_bytes + memory.communication_bytes +
+                        memory.runtime_bytes + cache;
+    add_rates(made, made.requests_per_s * mean_output());
     return made;
+  }
+
+  [[nodiscard]] double mean_output() const {
+    return std::max(
+        1.0, 0.5 * (1 + request_.least_length) * static_cast<double>(request_.output_tokens));
   }
 
   void add_rates(Candidate& made, double tokens_per_s) const {
@@ -146,48 +192,32 @@ class Search {
         tokens_per_s * static_cast<double>(made.copies) / static_cast<double>(request_.gpus);
   }
 
-  // Simulates the candidates that the closed form's error cannot tell from the frontier, and keeps
-  // these.
-  void decide() {
-    const std::vector<Candidate> best = frontier(result_.candidates);
-    std::vector<Candidate> decided;
-    for (const Candidate& candidate : result_.candidates) {
-      if (!is_near(candidate, best)) continue;
-      if (std::optional<Candidate> simulated = simulate_one(candidate))
-        decided.push_back(std::move(*simulated));
-    }
-    result_.candidates = std::move(decided);
-  }
-
-  static bool is_near(const Candidate& candidate, const std::vector<Candidate>& best) {
-    return std::none_of(best.begin(), best.end(), [&](const Candidate& other) {
-      return other.tokens_per_s_per_user >= candidate.tokens_per_s_per_user &&
-             other.cluster_tokens_per_s_per_gpu * (1 - kClosedFormError) >
-                 candidate.cluster_tokens_per_s_per_gpu;
-    });
-  }
-
   [[nodiscard]] std::optional<Candidate> simulate_one(const Candidate& candidate) const {
     const PricedWorker& priced = workers_[candidate.place];
-    const core::Result<ServingMetrics> metrics =
-        serve(model_, priced.served, CalibratedCost(priced.prices, request_.calibration),
-              load_of(candidate.concurrency));
+    const std::int64_t batch = candidate.concurrency / priced.served.batches();
+    const double decoding_ms = candidate.tpot_ms * mean_output();
+    const core::Result<SteadyMetrics> metrics = serve_steadily(
+        model_, served_with(priced.served, batch),
+        CalibratedCost(*priced.cost, request_.calibration), load_of(candidate.concurrency),
+        candidate.ttft_ms / (candidate.ttft_ms + decoding_ms));
     if (!metrics.ok()) return std::nullopt;
     Candidate made = candidate;
     made.is_simulated = true;
-    made.ttft_ms = request_.calibration.ttft_factor * metrics.value().ttft_ms.mean;
-    made.tpot_ms = metrics.value().tpot_ms.mean;
+    made.ttft_ms = request_.calibration.ttft_factor * metrics.value().ttft_ms;
+    if (metrics.value().tpot_ms > 0) made.tpot_ms = metrics.value().tpot_ms;
     made.requests_per_s = metrics.value().requests_per_s;
     add_rates(made, metrics.value().output_tokens_per_s);
     return made;
   }
 
-  [[nodiscard]] core::Error nothing_left() const {
+  [[nodiscard]] core::Error nothing_left(bool names_engines) const {
     std::set<std::string> told;
     std::vector<std::string> lines;
     for (const Refused& refused : result_.refused) {
-      if (told.insert(refused.reason).second)
-        lines.push_back(refused.worker.text() + ": " + refused.reason);
+      const std::string engine =
+          names_engines ? fmt::format("{}, ", name_of(refused.engine)) : std::string();
+      if (told.insert(engine + refused.reason).second)
+        lines.push_back(engine + refused.worker.text() + ": " + refused.reason);
     }
     return core::Error{fmt::format("no deployment of {} on {} GPUs is left: {}", model_.name,
                                    request_.gpus, core::join(lines, "; "))};
@@ -195,15 +225,9 @@ class Search {
 
   const serving::Model& model_;
   const SearchRequest& request_;
-  Tables& tables_;
   std::vector<PricedWorker> workers_;
   SearchResult result_;
 };
-
-double excess(const Candidate& candidate, const SearchRequest& request) {
-  return std::max(candidate.ttft_ms / request.ttft_limit_ms,
-                  candidate.tpot_ms / request.tpot_limit_ms);
-}
 
 bool is_better(const Candidate& a, const Candidate& b) {
   return std::tie(a.cluster_tokens_per_s_per_gpu, a.tokens_per_s_per_user) >
@@ -223,10 +247,21 @@ std::string Candidate::text() const {
                      split.decode_instances, worker.text());
 }
 
+double Candidate::excess(const SearchRequest& request) const {
+  return std::max(ttft_ms / request.ttft_limit_ms, tpot_ms / request.tpot_limit_ms);
+}
+
 core::Result<SearchResult> search(const serving::Model& model,
                                   const SearchRequest& request,
                                   Tables& tables) {
-  return Search(model, request, tables).run();
+  const SearchedEngine engine{request.engine, request.precision, &tables};
+  return search(model, request, std::span(&engine, 1));
+}
+
+core::Result<SearchResult> search(const serving::Model& model,
+                                  const SearchRequest& request,
+                                  std::span<const SearchedEngine> engines) {
+  return Search(model, request).run(engines);
 }
 
 Picks pick(const SearchResult& result, const SearchRequest& request, std::size_t most) {
@@ -244,7 +279,7 @@ Picks pick(const SearchResult& result, const SearchRequest& request, std::size_t
   if (best.empty()) {
     const auto closest = std::min_element(result.candidates.begin(), result.candidates.end(),
                                           [&](const Candidate& a, const Candidate& b) {
-                                            return excess(a, request) < excess(b, request);
+                                            return a.excess(request) < b.excess(request);
                                           });
     if (closest == result.candidates.end()) return {};
     return {.best = {*closest}, .meet = false};

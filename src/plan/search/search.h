@@ -1,10 +1,11 @@
 // Finds the deployment to run: prices every worker that the GPUs allow at every batch by the closed
-// form, simulates those near the frontier, and answers any limits on latency from that.
+// form, simulates those that decide (refine.h), and answers limits on latency from these.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "plan/calibrate/calibration.h"
 #include "plan/engine.h"
 #include "plan/memory.h"
+#include "plan/price/staged_cost.h"
 #include "plan/price/tables.h"
 #include "plan/search/deployments.h"
 #include "plan/uncertainty/error_bars.h"
@@ -20,7 +22,7 @@
 namespace assay::plan {
 
 // kClosedForm: latencies of a mean step. kSimulation: these rank all, and the simulated scheduler
-// decides those near the frontier.
+// decides.
 enum class Scheduler : std::uint8_t { kClosedForm, kSimulation };
 
 // Whether workers compute prompts and decode (agg), or some do the one and some the other (disagg).
@@ -30,7 +32,8 @@ struct SearchRequest {
   Engine engine = Engine::kTrtllm;
   serving::Precision precision = {};
   std::int64_t gpus = 8;           // of the whole deployment
-  std::int64_t gpus_per_node = 8;  // no worker is larger
+  std::int64_t gpus_per_node = 8;  // no stage of a worker is larger
+  std::int64_t most_stages = 1;    // of a worker's pipeline
   std::int64_t prompt_tokens = 4000;
   std::int64_t output_tokens = 1000;
   std::int64_t cached_prefix = 0;
@@ -42,8 +45,20 @@ struct SearchRequest {
   std::optional<CalibrationErrors> calibration_errors = std::nullopt;
   double ttft_limit_ms = 5000;
   double tpot_limit_ms = 60;
+  std::size_t top = 5;  // workers whose best batch is wanted
+  // Simulates every deployment, instead of those that decide.
+  bool simulates_all = false;
   // A GPU's memory, and what collectives of so many GPUs take of it.
   std::function<GpuMemory(std::int64_t gpus)> memory = {};
+  // The link between two of so many GPUs that communicate; not asked where there are no stages.
+  std::function<StageLink(std::int64_t gpus)> link = {};
+};
+
+// An engine to search, with what it serves by.
+struct SearchedEngine {
+  Engine engine = Engine::kTrtllm;
+  serving::Precision precision = {};
+  Tables* tables = nullptr;
 };
 
 // The instances that compute prompts, where others decode.
@@ -58,6 +73,7 @@ struct Split {
 // One deployment under one load, as all its copies have it. A copy is a worker, or the instances
 // that share prompts and decoding.
 struct Candidate {
+  Engine engine = Engine::kTrtllm;
   Worker worker = {};  // of a split copy: the one that decodes
   Split split = {};
   std::size_t place = 0;  // among those that were priced
@@ -85,8 +101,11 @@ struct Candidate {
 
   // Copies of the same worker, however many instances prompts have beside it.
   [[nodiscard]] bool is_like(const Candidate& other) const {
-    return is_split() == other.is_split() && worker == other.worker;
+    return engine == other.engine && is_split() == other.is_split() && worker == other.worker;
   }
+
+  // The limit that it is nearest to, or breaks most: its latency over the limit.
+  [[nodiscard]] double excess(const SearchRequest& request) const;
 
   [[nodiscard]] bool meets(const SearchRequest& request) const {
     return ttft_ms <= request.ttft_limit_ms && tpot_ms <= request.tpot_limit_ms;
@@ -97,6 +116,7 @@ struct Candidate {
 struct Refused {
   Worker worker;
   std::string reason;
+  Engine engine = Engine::kTrtllm;
 };
 
 struct SearchResult {
@@ -111,8 +131,14 @@ core::Result<SearchResult> search(const serving::Model& model,
                                   const SearchRequest& request,
                                   Tables& tables);
 
-// The best of each worker that meet the limits, at most `most`, the one with the most tokens on the
-// cluster first. Where none meets them: the one candidate that comes closest to both.
+// The same of several engines, in one ranking. request.engine and request.precision are not read.
+core::Result<SearchResult> search(const serving::Model& model,
+                                  const SearchRequest& request,
+                                  std::span<const SearchedEngine> engines);
+
+// The best of each worker of each engine that meet the limits, at most `most`, the one with the
+// most tokens on the cluster first. Where none meets them: the one candidate that comes closest to
+// both.
 struct Picks {
   std::vector<Candidate> best = {};
   bool meet = false;

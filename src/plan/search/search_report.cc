@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 #include <utility>
+#include <vector>
 
 namespace assay::plan {
 namespace {
@@ -19,15 +21,19 @@ constexpr double kBytesPerGb = 1e9;
 
 class CandidateColumns {
  public:
-  explicit CandidateColumns(BarColumns bars) : bars_(bars) {}
+  CandidateColumns(BarColumns bars, bool names_engines)
+      : bars_(bars), names_engines_(names_engines) {}
 
   [[nodiscard]] std::vector<Column> columns() const {
-    return bars_ == BarColumns::kPairs ? pairs() : texts();
+    std::vector<Column> columns = bars_ == BarColumns::kPairs ? pairs() : texts();
+    if (names_engines_) columns.insert(columns.begin(), {.name = "engine"});
+    return columns;
   }
 
   [[nodiscard]] std::vector<Cell> row(const Candidate& one) const {
     const auto copies = static_cast<double>(one.copies);
     std::vector<Cell> cells;
+    if (names_engines_) cells.emplace_back(std::string(name_of(one.engine)));
     // Readers see it from the copy.
     if (bars_ == BarColumns::kPairs) cells.emplace_back(one.is_split() ? "disagg" : "agg");
     cells.emplace_back(one.text());
@@ -111,6 +117,7 @@ class CandidateColumns {
   }
 
   BarColumns bars_;
+  bool names_engines_;
 };
 
 std::string picks_title(const SearchRequest& request, const Picks& picks) {
@@ -131,22 +138,34 @@ std::string bar_text(const ErrorBar& bar, double prediction, const char* between
   return fmt::format("{}{}{}", rounded(ends.low), between, rounded(ends.high));
 }
 
+bool has_several_engines(const SearchResult& result) {
+  std::set<Engine> engines;
+  for (const Candidate& one : result.candidates)
+    engines.insert(one.engine);
+  for (const Refused& one : result.refused)
+    engines.insert(one.engine);
+  return engines.size() > 1;
+}
+
 Table candidates_table(std::string name,
                        std::string title,
                        const std::vector<Candidate>& candidates,
-                       BarColumns bars) {
-  const CandidateColumns columns(bars);
+                       BarColumns bars,
+                       bool names_engines) {
+  const CandidateColumns columns(bars, names_engines);
   Table table{.name = std::move(name), .title = std::move(title), .columns = columns.columns()};
   for (const Candidate& one : candidates)
     table.add_row(columns.row(one));
   return table;
 }
 
-Table refused_table(const std::vector<Refused>& refused) {
+Table refused_table(const std::vector<Refused>& refused, bool names_engines) {
   std::map<std::string, std::pair<std::string, std::int64_t>> reasons;
   for (const Refused& one : refused) {
     auto& [first, count] = reasons[one.reason];
-    if (count++ == 0) first = one.worker.text();
+    if (count++ > 0) continue;
+    first = names_engines ? fmt::format("{}: {}", name_of(one.engine), one.worker.text())
+                          : one.worker.text();
   }
   Table table{.name = "left out",
               .title = "Workers that are left out",
@@ -162,17 +181,19 @@ model::Book search_book(const std::string& title,
                         const Picks& picks,
                         BarColumns bars) {
   model::Book book{.title = title};
-  book.tables.push_back(candidates_table("best", picks_title(request, picks), picks.best, bars));
+  const bool names_engines = has_several_engines(result);
+  book.tables.push_back(
+      candidates_table("best", picks_title(request, picks), picks.best, bars, names_engines));
   book.tables.push_back(candidates_table("frontier", "The frontier of throughput and speed",
-                                         frontier(result.candidates), bars));
+                                         frontier(result.candidates), bars, names_engines));
   if (request.scheduler == Scheduler::kSimulation) {
     book.tables.front().notes.push_back(
-        fmt::format("{} of {} priced deployments are near the frontier and were simulated",
+        fmt::format("{} of {} priced deployments decide and were simulated",
                     result.candidates.size(), result.priced));
   }
   for (const std::string& note : result.notes)
     book.tables.front().notes.push_back(note);
-  if (!result.refused.empty()) book.tables.push_back(refused_table(result.refused));
+  if (!result.refused.empty()) book.tables.push_back(refused_table(result.refused, names_engines));
   return book;
 }
 

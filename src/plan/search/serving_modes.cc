@@ -2,9 +2,11 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <iterator>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace assay::plan {
 namespace {
@@ -35,7 +37,59 @@ void append(SearchResult& to, SearchResult from) {
   to.candidates.insert(to.candidates.end(), std::make_move_iterator(from.candidates.begin()),
                        std::make_move_iterator(from.candidates.end()));
   to.notes.insert(to.notes.end(), from.notes.begin(), from.notes.end());
-  if (to.refused.empty()) to.refused = std::move(from.refused);
+  // A mode refuses what the other one does.
+  const bool is_told = std::any_of(to.refused.begin(), to.refused.end(), [&](const Refused& one) {
+    return !from.refused.empty() && one.engine == from.refused.front().engine;
+  });
+  if (!is_told)
+    to.refused.insert(to.refused.end(), std::make_move_iterator(from.refused.begin()),
+                      std::make_move_iterator(from.refused.end()));
+}
+
+core::Result<SearchResult> search_whole(const serving::Model& model,
+                                        const SearchRequest& request,
+                                        std::span<const EngineSystems> engines) {
+  std::vector<SearchedEngine> searched;
+  for (const EngineSystems& one : engines)
+    searched.push_back({one.engine, one.precision, one.system.tables});
+  return search(model, request, searched);
+}
+
+core::Result<SearchResult> search_split(const serving::Model& model,
+                                        const SearchRequest& request,
+                                        const EngineSystems& engine) {
+  SearchRequest of_engine = request;
+  of_engine.engine = engine.engine;
+  of_engine.precision = engine.precision;
+  SearchResult found =
+      ASSAY_TRY(search_disaggregated(model, of_engine, engine.system, engine.decode_system));
+  for (Candidate& candidate : found.candidates)
+    candidate.engine = engine.engine;
+  for (Refused& refused : found.refused)
+    refused.engine = engine.engine;
+  return found;
+}
+
+// Of all engines. Error: that of the first, where none has a candidate.
+core::Result<SearchResult> search_all_split(const serving::Model& model,
+                                            const SearchRequest& request,
+                                            std::span<const EngineSystems> engines) {
+  SearchResult all;
+  std::vector<std::string> errors;
+  for (const EngineSystems& engine : engines) {
+    core::Result<SearchResult> found = search_split(model, request, engine);
+    if (found.ok()) {
+      append(all, std::move(found.value()));
+    } else {
+      errors.push_back(engines.size() == 1
+                           ? found.error().message
+                           : fmt::format("{}: {}", name_of(engine.engine), found.error().message));
+    }
+  }
+  if (all.candidates.empty()) return core::Error{errors.front()};
+  all.notes.insert(all.notes.end(), errors.begin(), errors.end());
+  all.notes.push_back(transfer_note(engines.front().system, engines.front().decode_system));
+  return all;
 }
 
 }  // namespace
@@ -45,11 +99,18 @@ core::Result<SearchResult> search_modes(const serving::Model& model,
                                         ServingMode mode,
                                         const PoolSystem& system,
                                         const PoolSystem& decode_system) {
-  if (mode == ServingMode::kAggregated) return search(model, request, *system.tables);
-  core::Result<SearchResult> split = search_disaggregated(model, request, system, decode_system);
-  if (split.ok()) split.value().notes.push_back(transfer_note(system, decode_system));
+  const EngineSystems engine{request.engine, request.precision, system, decode_system};
+  return search_modes(model, request, mode, std::span(&engine, 1));
+}
+
+core::Result<SearchResult> search_modes(const serving::Model& model,
+                                        const SearchRequest& request,
+                                        ServingMode mode,
+                                        std::span<const EngineSystems> engines) {
+  if (mode == ServingMode::kAggregated) return search_whole(model, request, engines);
+  core::Result<SearchResult> split = search_all_split(model, request, engines);
   if (mode == ServingMode::kDisaggregated) return split;
-  core::Result<SearchResult> whole = search(model, request, *system.tables);
+  core::Result<SearchResult> whole = search_whole(model, request, engines);
   if (!whole.ok() && !split.ok()) return whole.error();
   SearchResult both;
   for (core::Result<SearchResult>* one : {&whole, &split}) {

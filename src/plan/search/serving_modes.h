@@ -1,6 +1,8 @@
 // One search over aggregated and disaggregated deployments.
 #pragma once
 
+#include <span>
+
 #include "core/result.h"
 #include "model/serving/model.h"
 #include "plan/search/disaggregated.h"
@@ -16,5 +18,19 @@ core::Result<SearchResult> search_modes(const serving::Model& model,
                                         ServingMode mode,
                                         const PoolSystem& system,
                                         const PoolSystem& decode_system);
+
+// An engine, with what it serves by.
+struct EngineSystems {
+  Engine engine = Engine::kTrtllm;
+  serving::Precision precision = {};
+  PoolSystem system = {};
+  PoolSystem decode_system = {};
+};
+
+// The same of several engines, in one ranking. request.engine and request.precision are not read.
+core::Result<SearchResult> search_modes(const serving::Model& model,
+                                        const SearchRequest& request,
+                                        ServingMode mode,
+                                        std::span<const EngineSystems> engines);
 
 }  // namespace assay::plan
