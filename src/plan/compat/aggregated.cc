@@ -112,8 +112,8 @@ AggregatedPoint aggregated_point(const serving::Model& model,
                                  const Operators& operators,
                                  const SystemFacts& facts,
                                  const Setting& setting,
-                                 std::int64_t batch,
-                                 std::int64_t prompt_tokens) {
+                                 const MixedLoad& load) {
+  const auto& [batch, prompt_tokens] = load;
   AggregatedPoint point{.worker = worker, .batch = batch, .prompt_tokens = prompt_tokens};
   const Steps steps = steps_of(setting, batch, prompt_tokens);
   const StepTimes times{
@@ -146,8 +146,8 @@ std::vector<AggregatedPoint> aggregated_points(const serving::Model& model,
         const double decodes = std::floor(static_cast<double>(batch) / balance);
         if (!crowded.insert(decodes).second && decodes > 1) continue;
       }
-      AggregatedPoint point =
-          aggregated_point(model, worker, operators, facts, setting, batch, tokens);
+      AggregatedPoint point = aggregated_point(model, worker, operators, facts, setting,
+                                               {.batch = batch, .prompt_tokens = tokens});
       if (!fits(setting.engine, setting.version, Serving::kAggregated, worker, facts, point.memory))
         break;
       if (std::isfinite(point.ttft_ms) && std::isfinite(point.tpot_ms)) points.push_back(point);
