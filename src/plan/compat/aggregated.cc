@@ -46,6 +46,51 @@ Steps steps_of(const Setting& setting, std::int64_t batch, std::int64_t prompt_t
   return found;
 }
 
+struct StepTimes {
+  double mixed = 0;  // all in ms
+  double decoding = 0;
+  double dispatch = 0;  // what the host adds to a prompt
+};
+
+void set_latencies(AggregatedPoint& point,
+                   const Setting& setting,
+                   const Steps& steps,
+                   const StepTimes& times) {
+  const auto prompt = static_cast<double>(setting.lengths.prompt);
+  const auto tokens = static_cast<double>(point.prompt_tokens);
+  const double prompts = std::ceil(prompt * static_cast<double>(point.batch) / tokens);
+  point.ttft_ms = (times.mixed * std::ceil(prompt / tokens) + times.dispatch) *
+                  queue_factor(setting.engine, point.batch, static_cast<std::int64_t>(prompts));
+  const double counted = steps.mixed_of_tpot + steps.decoding;
+  if (counted > 0) {
+    point.tpot_ms = (times.mixed * steps.mixed_of_tpot + times.decoding * steps.decoding) / counted;
+  }
+}
+
+void set_rates(AggregatedPoint& point,
+               const Setting& setting,
+               const Steps& steps,
+               const StepTimes& times) {
+  const double total = steps.mixed * times.mixed + steps.decoding * times.decoding;
+  const auto further = static_cast<double>(setting.lengths.output - 1);
+  const double tokens = static_cast<double>(point.batch) * further;
+  double rate = total > 0 ? 1000 / total * tokens : 0;
+  if (setting.engine == Engine::kVllm)
+    rate = std::min(rate, tokens * 1000 / point.request_ms(setting.lengths));
+  point.tokens_per_s = rate * static_cast<double>(point.worker.dp);
+  point.requests_per_s = further > 0 ? point.tokens_per_s / further : 0;
+}
+
+// TensorRT-LLM keeps room for the largest step that it may take, the others for this one.
+MemoryAsked memory_asked(const Setting& setting, std::int64_t batch, std::int64_t prompt_tokens) {
+  const std::int64_t prompts =
+      (prompt_tokens + setting.lengths.prompt - 1) / setting.lengths.prompt;
+  const std::int64_t used = batch == 1 ? prompt_tokens : prompt_tokens + batch - prompts;
+  return {.tokens = setting.engine == Engine::kTrtllm ? 8192 : used,
+          .requests = batch,
+          .request_tokens = setting.lengths.prompt + setting.lengths.output};
+}
+
 }  // namespace
 
 std::vector<std::int64_t> step_tokens(std::int64_t prompt) {
@@ -67,39 +112,18 @@ AggregatedPoint aggregated_point(const serving::Model& model,
                                  const Operators& operators,
                                  const SystemFacts& facts,
                                  const Setting& setting,
-                                 std::int64_t batch,
-                                 std::int64_t prompt_tokens) {
-  const Lengths& lengths = setting.lengths;
-  const auto requests = static_cast<double>(batch);
-  const auto prompt = static_cast<double>(lengths.prompt);
-  const auto tokens = static_cast<double>(prompt_tokens);
-  const Steps steps = steps_of(setting, batch, prompt_tokens);
-  const double mixed = mixed_step_ms(operators, prompt_tokens, steps.decodes_beside, lengths);
-  const double decoding =
-      steps.decoding > 0 ? decode_step_ms(operators, batch == 1 ? 1 : batch, lengths) : 0;
+                                 const MixedLoad& load) {
+  const auto& [batch, prompt_tokens] = load;
   AggregatedPoint point{.worker = worker, .batch = batch, .prompt_tokens = prompt_tokens};
-  const auto steps_of_prompts = static_cast<std::int64_t>(std::ceil(prompt * requests / tokens));
-  point.ttft_ms =
-      (mixed * std::ceil(prompt / tokens) + dispatch_ms(setting.engine, model.num_layers())) *
-      queue_factor(setting.engine, batch, steps_of_prompts);
-  const double counted = steps.mixed_of_tpot + steps.decoding;
-  if (counted > 0)
-    point.tpot_ms = (mixed * steps.mixed_of_tpot + decoding * steps.decoding) / counted;
-  const double total = steps.mixed * mixed + steps.decoding * decoding;
-  const auto further = static_cast<double>(lengths.output - 1);
-  double rate = total > 0 ? 1000 / total * requests * further : 0;
-  if (setting.engine == Engine::kVllm)
-    rate = std::min(rate, requests * further * 1000 / point.request_ms(lengths));
-  point.tokens_per_s = rate * static_cast<double>(worker.dp);
-  point.requests_per_s = further > 0 ? point.tokens_per_s / further : 0;
-  // TensorRT-LLM keeps room for the largest step that it may take.
-  const double decodes = requests - std::ceil(tokens / prompt);
-  const double used = batch == 1 ? tokens : decodes + tokens;
-  const MemoryAsked asked{
-      .tokens = setting.engine == Engine::kTrtllm ? 8192 : static_cast<std::int64_t>(used),
-      .requests = batch,
-      .request_tokens = lengths.prompt + lengths.output};
-  point.memory = memory_of(model, worker, setting.engine, operators, facts, asked);
+  const Steps steps = steps_of(setting, batch, prompt_tokens);
+  const StepTimes times{
+      .mixed = mixed_step_ms(operators, prompt_tokens, steps.decodes_beside, setting.lengths),
+      .decoding = steps.decoding > 0 ? decode_step_ms(operators, batch, setting.lengths) : 0,
+      .dispatch = dispatch_ms(setting.engine, model.num_layers())};
+  set_latencies(point, setting, steps, times);
+  set_rates(point, setting, steps, times);
+  point.memory = memory_of(model, worker, setting.engine, operators, facts,
+                           memory_asked(setting, batch, prompt_tokens));
   return point;
 }
 
@@ -122,8 +146,8 @@ std::vector<AggregatedPoint> aggregated_points(const serving::Model& model,
         const double decodes = std::floor(static_cast<double>(batch) / balance);
         if (!crowded.insert(decodes).second && decodes > 1) continue;
       }
-      AggregatedPoint point =
-          aggregated_point(model, worker, operators, facts, setting, batch, tokens);
+      AggregatedPoint point = aggregated_point(model, worker, operators, facts, setting,
+                                               {.batch = batch, .prompt_tokens = tokens});
       if (!fits(setting.engine, setting.version, Serving::kAggregated, worker, facts, point.memory))
         break;
       if (std::isfinite(point.ttft_ms) && std::isfinite(point.tpot_ms)) points.push_back(point);

@@ -38,13 +38,17 @@ struct AggregatedPoint {
   }
 };
 
+struct MixedLoad {
+  std::int64_t batch = 1;          // of a group
+  std::int64_t prompt_tokens = 0;  // of a mixed step
+};
+
 AggregatedPoint aggregated_point(const serving::Model& model,
                                  const Worker& worker,
                                  const Operators& operators,
                                  const SystemFacts& facts,
                                  const Setting& setting,
-                                 std::int64_t batch,
-                                 std::int64_t prompt_tokens);
+                                 const MixedLoad& load);
 
 // All batches and tokens of a step that the public planner looks at and that fit.
 std::vector<AggregatedPoint> aggregated_points(const serving::Model& model,

@@ -139,6 +139,32 @@ std::map<std::string, std::vector<PhaseWorker>> by_worker(const std::vector<Phas
   return groups;
 }
 
+std::vector<PhaseWorker> fastest_decodes(std::vector<PhaseWorker> decodes, double tpot_limit_ms) {
+  std::erase_if(decodes, [&](const PhaseWorker& one) { return one.tpot_ms >= tpot_limit_ms; });
+  std::stable_sort(decodes.begin(), decodes.end(), [](const PhaseWorker& a, const PhaseWorker& b) {
+    return a.requests_per_s_per_gpu > b.requests_per_s_per_gpu;
+  });
+  if (decodes.size() > kMostDecodes) decodes.resize(kMostDecodes);
+  return decodes;
+}
+
+// std::nullopt: no two workers make an allowed unit.
+std::optional<DisaggregatedPoint> best_unit(const std::vector<PhaseWorker>& prompts,
+                                            const std::vector<PhaseWorker>& decodes,
+                                            Engine engine,
+                                            Matcher& matcher) {
+  std::optional<DisaggregatedPoint> best;
+  for (const PhaseWorker& decode : decodes) {
+    for (const PhaseWorker& prompt : prompts) {
+      // SGLang sends its cache between workers that share heads alike.
+      if (engine == Engine::kSglang && prompt.worker.tp != decode.worker.tp) continue;
+      const DisaggregatedPoint unit = matcher.match(prompt, decode);
+      if (unit.prompt_workers > 0 && (!best || is_better(unit, *best))) best = unit;
+    }
+  }
+  return best;
+}
+
 }  // namespace
 
 double rounded(double value) {
@@ -205,27 +231,14 @@ std::vector<DisaggregatedPoint> disaggregated_points(const std::vector<PhaseWork
                                                      double ttft_limit_ms,
                                                      std::int64_t most_gpus) {
   const std::vector<PhaseWorker> fast = fastest_prompts(prompts, ttft_limit_ms);
+  const auto groups = by_worker(decodes);
   Matcher matcher(unit_sizes(most_gpus));
   std::vector<DisaggregatedPoint> all;
   for (const double tpot : tried_tpots()) {
     std::vector<DisaggregatedPoint> best;
-    for (auto& [name, group] : by_worker(decodes)) {
-      std::vector<PhaseWorker> kept = group;
-      std::erase_if(kept, [&](const PhaseWorker& one) { return one.tpot_ms >= tpot; });
-      std::stable_sort(kept.begin(), kept.end(), [](const PhaseWorker& a, const PhaseWorker& b) {
-        return a.requests_per_s_per_gpu > b.requests_per_s_per_gpu;
-      });
-      if (kept.size() > kMostDecodes) kept.resize(kMostDecodes);
-      std::optional<DisaggregatedPoint> found;
-      for (const PhaseWorker& decode : kept) {
-        for (const PhaseWorker& prompt : fast) {
-          // SGLang sends its cache between workers that share heads alike.
-          if (setting.engine == Engine::kSglang && prompt.worker.tp != decode.worker.tp) continue;
-          const DisaggregatedPoint unit = matcher.match(prompt, decode);
-          if (unit.prompt_workers > 0 && (!found || is_better(unit, *found))) found = unit;
-        }
-      }
-      if (found) best.push_back(*found);
+    for (const auto& [name, group] : groups) {
+      const auto unit = best_unit(fast, fastest_decodes(group, tpot), setting.engine, matcher);
+      if (unit) best.push_back(*unit);
     }
     std::stable_sort(best.begin(), best.end(),
                      [](const DisaggregatedPoint& a, const DisaggregatedPoint& b) {

@@ -183,8 +183,8 @@ TEST_P(CompatGoldens, ContinuousBatching) {
   const auto bound = operators_of(model, worker, Engine::kTrtllm, measured);
   ASSERT_TRUE(bound.ok()) << bound.error().message;
   const Setting setting{.version = "1.3.0rc23", .lengths = {.prompt = 2048, .output = 512}};
-  const AggregatedPoint point =
-      aggregated_point(model, worker, bound.value(), measured.facts(), setting, 64, 2048);
+  const AggregatedPoint point = aggregated_point(model, worker, bound.value(), measured.facts(),
+                                                 setting, {.batch = 64, .prompt_tokens = 2048});
   expect_near(point.ttft_ms, printed(text, "TTFT:"), "TTFT");
   expect_near(point.tpot_ms, printed(text, "TPOT:"), "TPOT");
   expect_near(point.request_ms(setting.lengths), printed(text, "Request Latency:"), "latency");

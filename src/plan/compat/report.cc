@@ -87,9 +87,10 @@ core::Result<model::Book> estimate_book(const Named& named,
   const auto decodes = decode_times(operators, asked.batch, lengths);
   if (!std::isfinite(sum_ms(prompts))) return unknown_operator(prompts);
   if (!std::isfinite(sum_ms(decodes))) return unknown_operator(decodes);
-  const AggregatedPoint aggregated =
-      aggregated_point(served, asked.worker, operators, facts, setting, asked.batch,
-                       asked.prompt_tokens == 0 ? lengths.prompt : asked.prompt_tokens);
+  const AggregatedPoint aggregated = aggregated_point(
+      served, asked.worker, operators, facts, setting,
+      {.batch = asked.batch,
+       .prompt_tokens = asked.prompt_tokens == 0 ? lengths.prompt : asked.prompt_tokens});
   Table figures{.name = "estimate",
                 .title = named.title,
                 .columns = {{.name = "batching"},

@@ -25,7 +25,7 @@ Setting setting_of(Engine engine) {
 
 AggregatedPoint point_of(Engine engine, std::int64_t batch, std::int64_t tokens) {
   return aggregated_point(small_model(), {}, steady_operators(10, 2), made_facts(),
-                          setting_of(engine), batch, tokens);
+                          setting_of(engine), {.batch = batch, .prompt_tokens = tokens});
 }
 
 TEST(CompatAggregated, TensorRtLlmDrainsForThreeSteps) {
