@@ -95,7 +95,7 @@ class PlanSearch final : public Command {
     if (mode != mode_) result.notes.emplace_back(kAggregatedOnly);
     const plan::Picks picks = plan::pick(result, request_, top_);
     const std::string title = fmt::format("{} on {} GPUs of {}, {}, {} + {} tokens", model.name,
-                                          request_.gpus, served_.system, names_of(engines),
+                                          request_.gpus, served_.system, names_of(engines_),
                                           request_.prompt_tokens, request_.output_tokens);
     if (picks.best.empty())
       return core::Error{
@@ -158,10 +158,10 @@ class PlanSearch final : public Command {
     return engines;
   }
 
-  static std::string names_of(const std::vector<plan::EngineSystems>& engines) {
+  static std::string names_of(const std::vector<plan::Engine>& engines) {
     std::vector<std::string> names;
-    for (const plan::EngineSystems& one : engines)
-      names.emplace_back(plan::name_of(one.engine));
+    for (const plan::Engine engine : engines)
+      names.emplace_back(plan::name_of(engine));
     return core::join(names, ", ");
   }
 
@@ -182,22 +182,21 @@ class PlanSearch final : public Command {
     const plan::Picks& picks;
   };
 
-  [[nodiscard]] plan::SearchSubject subject(const std::string& model) const {
+  [[nodiscard]] plan::SearchSubject subject(const Found& found) const {
     std::string command = "--model " + served_.model;
     if (served_.model.find('/') == std::string::npos) command += " --model-path WEIGHTS";
-    command +=
-        fmt::format(" --backend {} --system {}", plan::name_of(served_.engine), served_.system);
+    command += fmt::format(" --backend {} --system {}",
+                           plan::name_of(found.picks.best.front().engine), served_.system);
     if (!served_.version.empty()) command += " --backend-version " + served_.version;
     if (!served_.systems.empty()) command += " --systems-paths " + served_.systems.string();
-    return {.model = model, .system = served_.system, .command = command};
+    return {.model = found.model, .system = served_.system, .command = command};
   }
 
   void show(const Found& found) const {
     const Summary summary = presentation_.summary();
     const bool is_table = summary == Summary::kTable;
     if (is_table)
-      print(plan::answer_of(subject(found.model), found.result, request_, found.picks).sentence +
-            "\n\n");
+      print(plan::answer_of(subject(found), found.result, request_, found.picks).sentence + "\n\n");
     model::Book book =
         plan::search_book(found.title, found.result, request_, found.picks,
                           is_table ? plan::BarColumns::kTexts : plan::BarColumns::kPairs);
@@ -208,7 +207,7 @@ class PlanSearch final : public Command {
   core::Status write_files(const Found& found) const {
     if (!page_.empty()) {
       const plan::SearchPage page(
-          {.subject = subject(found.model), .title = found.title, .provenance = provenance(found)},
+          {.subject = subject(found), .title = found.title, .provenance = provenance(found)},
           found.result, request_, found.picks);
       ASSAY_TRY(report::write_page(page.page(), page_));
       say_written(page_);
@@ -230,7 +229,7 @@ class PlanSearch final : public Command {
       const Found& found) const {
     return {{"model", found.model},
             {"system", served_.system},
-            {"engine", fmt::format("{} {}", plan::name_of(served_.engine),
+            {"engine", fmt::format("{} {}", names_of(engines_),
                                    served_.version.empty() ? "(newest tables)" : served_.version)},
             {"tables", served_.systems.empty() ? "shipped with assay" : served_.systems.string()},
             {"prompts and answers",
@@ -274,23 +273,20 @@ const CommandSpec kPlanSearch{
         "--ttft and --tpot, and the share of prompts that prefix caches had. A worker stays "
         "within a node, unless --max-pp divides its layers into stages, which may lie on several: "
         "how they exchange tokens is reckoned from the links' own figures, not measured. What "
-        "cannot be served, or has no price, is listed with the reason.",
-    "--ttft and --tpot, and the share of prompts that prefix caches had. Workers stay within a "
-    "node. What cannot be served, or has no price, is listed with the reason.\n\n"
-    "Beside each figure stand the ends between which a measurement lies with a chance of 80 %; "
-    "as CSV and JSON they are columns of their own, with what a step's time goes to. --html "
-    "writes a page with the frontier, the best deployment at each pair of limits, and what "
-    "bounds each.",
+        "cannot be served, or has no price, is listed with the reason.\n\n"
+        "Beside each figure stand the ends between which a measurement lies with a chance of 80 %; "
+        "as CSV and JSON they are columns of their own, with what a step's time goes to. --html "
+        "writes a page with the frontier, the best deployment at each pair of limits, and what "
+        "bounds each.",
     .regression_means = "no deployment meets the limits; the closest is shown",
     .examples =
         "assay plan search --model qwen3-32b --gpus 4\n"
         "assay plan search --model qwen3-30b-a3b --gpus 4 --ttft 500 --tpot 15 --isl 2000\n"
         "assay plan search --model qwen3-32b --gpus 16 --serving-mode disagg --ttft 1000\n"
         "assay plan search --model qwen3-32b --gpus 4 --workload trace.jsonl --goodput 95\n"
-        "assay plan search --model config.json --gpus 32 --systems-paths systems --backend any\n"
-        "assay plan search --model deepseek-v3 --gpus 16 --max-pp 2 --format csv\n",
-    "assay plan search --model qwen3-32b --gpus 8 --html plan.html --png plan.png\n"
-    "assay plan search --model config.json --gpus 32 --systems-paths systems --format csv\n",
+        "assay plan search --model qwen3-32b --gpus 8 --html plan.html --png plan.png\n"
+        "assay plan search --model deepseek-v3 --gpus 16 --max-pp 2 --format csv\n"
+        "assay plan search --model config.json --gpus 32 --systems-paths systems --backend any\n",
     .make = make_command<PlanSearch>,
 };
 ASSAY_REGISTER(CommandSpec, kPlanSearch);

@@ -40,9 +40,12 @@ SearchPage::SearchPage(const SearchPageRequest& made_for,
                        const SearchResult& result,
                        const SearchRequest& request,
                        const Picks& picks)
-    : all_(candidates_table(
-          "deployments", "All deployments", result.candidates, BarColumns::kPairs)),
-      refused_(refused_table(result.refused)) {
+    : all_(candidates_table("deployments",
+                            "All deployments",
+                            result.candidates,
+                            BarColumns::kPairs,
+                            has_several_engines(result))),
+      refused_(refused_table(result.refused, has_several_engines(result))) {
   const SearchAnswer answer = answer_of(made_for.subject, result, request, picks);
   page_.title = made_for.title;
   page_.answer.sentence = answer.sentence;

@@ -127,15 +127,6 @@ std::string picks_title(const SearchRequest& request, const Picks& picks) {
   return "No deployment has " + limits + "; this comes closest";
 }
 
-bool has_several_engines(const SearchResult& result) {
-  std::set<Engine> engines;
-  for (const Candidate& one : result.candidates)
-    engines.insert(one.engine);
-  for (const Refused& one : result.refused)
-    engines.insert(one.engine);
-  return engines.size() > 1;
-}
-
 }  // namespace
 
 std::string bar_text(const ErrorBar& bar, double prediction, const char* between) {
@@ -145,6 +136,15 @@ std::string bar_text(const ErrorBar& bar, double prediction, const char* between
   const double digits = std::pow(10, std::max(0.0, 2 - std::floor(std::log10(ends.high))));
   const auto rounded = [&](double value) { return std::round(value * digits) / digits; };
   return fmt::format("{}{}{}", rounded(ends.low), between, rounded(ends.high));
+}
+
+bool has_several_engines(const SearchResult& result) {
+  std::set<Engine> engines;
+  for (const Candidate& one : result.candidates)
+    engines.insert(one.engine);
+  for (const Refused& one : result.refused)
+    engines.insert(one.engine);
+  return engines.size() > 1;
 }
 
 Table candidates_table(std::string name,

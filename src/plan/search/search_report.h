@@ -21,11 +21,15 @@ model::Book search_book(const std::string& title,
                         const Picks& picks,
                         BarColumns bars = BarColumns::kPairs);
 
+// Whether the tables say which engine a row is of.
+bool has_several_engines(const SearchResult& result);
+
 // A row for each candidate.
 model::Table candidates_table(std::string name,
                               std::string title,
                               const std::vector<Candidate>& candidates,
-                              BarColumns bars);
+                              BarColumns bars,
+                              bool names_engines = false);
 
 // "11.3 to 14.2", or "" where nobody knows.
 std::string bar_text(const ErrorBar& bar, double prediction, const char* between = " to ");
