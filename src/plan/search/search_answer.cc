@@ -157,7 +157,7 @@ SearchAnswer answer_of(const SearchSubject& subject,
                                 : "";
   SearchAnswer answer;
   const std::string what = fmt::format("{}: {}{}.", deployment_text(best), figures, bound);
-  const std::string where = fmt::format("{} by {} on {} {}", subject.model, name_of(request.engine),
+  const std::string where = fmt::format("{} by {} on {} {}", subject.model, name_of(best.engine),
                                         request.gpus, subject.system);
   answer.sentence = picks.meet
                         ? fmt::format("Run {}{} as {}", where, idle_text(request, best), what)
