@@ -65,7 +65,7 @@ class StepPrices final : public StepCost {
   double glue_ms_ = 0;
   mutable Known shared_known_;
   mutable Known logits_known_;
-  mutable Known whole_prompts_known_;  // of one request
+  mutable Known whole_prompts_known_;         // of one request
   mutable std::vector<Known> decodes_known_;  // by requests, then by node of tokens in the cache
 
   struct KnownPrompt {
