@@ -58,14 +58,18 @@ std::vector<Candidate> drawn_kinds(const std::vector<Candidate>& best, const Pic
   return kinds;
 }
 
+// Copies of several engines have equal names without it.
+std::string engine_of(const SearchResult& result, const Candidate& one) {
+  return has_several_engines(result) ? fmt::format("{}: ", name_of(one.engine)) : "";
+}
+
 // What no other load of this kind beats.
 report::Curve curve_of_kind(const SearchResult& result, const Candidate& kind, std::size_t place) {
   std::vector<Candidate> own;
   std::copy_if(result.candidates.begin(), result.candidates.end(), std::back_inserter(own),
                [&](const Candidate& one) { return one.is_like(kind); });
-  report::Curve curve{.name = kind.is_split()
-                                  ? fmt::format("disagg, decoding on {}", kind.worker.text())
-                                  : kind.worker.text(),
+  const char* mode = kind.is_split() ? "disagg, decoding on " : "";
+  report::Curve curve{.name = engine_of(result, kind) + mode + kind.worker.text(),
                       .color = kWorkerColors.at(place),
                       .points = {}};
   for (const Candidate& one : frontier(own))
@@ -223,7 +227,8 @@ report::CompositionChart bounds_chart(const SearchResult& result, const Picks& p
                                  .bars = {}};
   const auto add = [&](const Candidate& one, const char* what) {
     const StepParts& parts = one.parts;
-    const std::string name = fmt::format("{} · {}{}", one.text(), one.concurrency, what);
+    const std::string name =
+        fmt::format("{}{} · {}{}", engine_of(result, one), one.text(), one.concurrency, what);
     const bool is_there =
         std::any_of(chart.bars.begin(), chart.bars.end(),
                     [&](const report::CompositionBar& bar) { return bar.name == name; });

@@ -50,10 +50,10 @@ SearchPage::SearchPage(const SearchPageRequest& made_for,
   page_.title = made_for.title;
   page_.answer.sentence = answer.sentence;
   page_.answer.compared = fmt::format(
-      "{} of {} priced deployments were {}; figures in brackets hold the measurement with a chance "
+      "{} of {} priced deployments {}; figures in brackets hold the measurement with a chance "
       "of 80 %",
       result.candidates.size(), result.priced,
-      request.scheduler == Scheduler::kSimulation ? "near the frontier and simulated" : "kept");
+      request.scheduler == Scheduler::kSimulation ? "decide and were simulated" : "were kept");
   page_.answer.why = lines_of(answer.why, {"bounds", "limits", "deployments"});
   page_.answer.next = lines_of(answer.next);
   page_.answer.warnings = lines_of(answer.warnings);
