@@ -73,8 +73,10 @@ std::vector<std::string> why_of(const SearchResult& result,
   if (picks.meet) why.push_back(limit_line(result, request, best));
   if (picks.best.size() > 1) {
     const Candidate& second = picks.best[1];
-    why.push_back(fmt::format("the best of another worker, {}, has {} tokens/s per GPU",
-                              deployment_text(second),
+    const std::string by =
+        second.engine == best.engine ? "" : fmt::format(" by {}", name_of(second.engine));
+    why.push_back(fmt::format("the best of another worker, {}{}, has {} tokens/s per GPU",
+                              deployment_text(second), by,
                               with_bar(second.cluster_tokens_per_s_per_gpu, "", second.rate_bar)));
   }
   return why;
