@@ -444,7 +444,8 @@ describe('the pages of commands', () => {
     const chart = id => page.evaluate(one => window.assayPage.cards.get(one).card.chart, id);
     const [best] = (await chart('frontier')).curves;
     assert.equal(best.name, 'frontier');
-    assert.ok(best.points.length > 20);
+    // Only deployments that may decide are simulated: some twenty of them on the frontier.
+    assert.ok(best.points.length >= 10);
     for (const point of best.points) assert.ok(point.low < point.y && point.y < point.high, JSON.stringify(point));
     // More tokens for each user are fewer for each GPU.
     assert.ok(best.points.every((point, i) => !i || point.x > best.points[i - 1].x && point.y < best.points[i - 1].y));
