@@ -13,7 +13,7 @@ namespace {
 
 constexpr const char* kWorkloadGroup = "Requests that come by themselves";
 
-std::string percent_problem(const std::string& text) {
+std::string goodput_problem(const std::string& text) {
   const std::optional<double> percent = finite_number(text);
   return percent && *percent > 0 && *percent <= 100 ? "" : "must be above 0 and at most 100";
 }
@@ -64,7 +64,7 @@ void add_workload_options(App& app, WorkloadOptions& options) {
       ->type_name("PERCENT")
       ->default_str("90")
       ->group(kWorkloadGroup)
-      ->check(percent_problem);
+      ->check(goodput_problem);
 }
 
 core::Status WorkloadOptions::check() const {
