@@ -112,7 +112,8 @@ class Search {
   // The most requests of a batch that the cache holds, where the deployment names the batch. Error:
   // not even one.
   [[nodiscard]] core::Result<std::int64_t> most_batch(const ServedWorker& served) const {
-    ASSAY_TRY(limits_of(model_, served_with(served, 1), load_of(served.batches())));
+    const auto least = limits_of(model_, served_with(served, 1), load_of(served.batches()));
+    if (!least.ok()) return least.error();
     std::int64_t low = 1;
     std::int64_t high = kMostBatch + 1;
     while (high - low > 1) {
@@ -296,10 +297,10 @@ std::vector<Candidate> frontier(const std::vector<Candidate>& candidates) {
            std::tie(b.tokens_per_s_per_user, b.cluster_tokens_per_s_per_gpu, a.ttft_ms);
   });
   std::vector<Candidate> best;
-  for (Candidate& candidate : sorted) {
+  for (const Candidate& candidate : sorted) {
     if (best.empty() ||
         candidate.cluster_tokens_per_s_per_gpu > best.back().cluster_tokens_per_s_per_gpu)
-      best.push_back(std::move(candidate));
+      best.push_back(candidate);
   }
   return best;
 }

@@ -11,7 +11,6 @@ namespace {
 using ::testing::AllOf;
 using testing::Call;
 using ::testing::ElementsAre;
-using ::testing::Field;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 using testing::TestRun;
@@ -161,9 +160,10 @@ TEST(Match, SubgroupsOnlyExpectTheirOwnRanks) {
   run.add_to({0, 1}, low).add_to({2, 3}, high);
   const Recording recording = extract(run.ranks());
   const Matching matching = match(recording);
-  EXPECT_THAT(matching.collectives,
-              ElementsAre(AllOf(Field(&Collective::size, 2U), Field(&Collective::number, 0U)),
-                          AllOf(Field(&Collective::size, 2U), Field(&Collective::number, 0U))));
+  EXPECT_THAT(matching.collectives, ElementsAre(AllOf(::testing::Field(&Collective::size, 2U),
+                                                      ::testing::Field(&Collective::number, 0U)),
+                                                AllOf(::testing::Field(&Collective::size, 2U),
+                                                      ::testing::Field(&Collective::number, 0U))));
   EXPECT_THAT(matching.unmatched, IsEmpty());
 }
 
