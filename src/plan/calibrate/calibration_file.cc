@@ -36,10 +36,11 @@ json json_of(const CalibrationEntry& entry) {
 }
 
 core::Result<CalibrationEntry> entry_of(const json& object) {
-  CalibrationEntry entry{.engine = ASSAY_TRY(field<std::string>(object, "engine")),
-                         .version = ASSAY_TRY(field<std::string>(object, "version")),
-                         .model = ASSAY_TRY(field<std::string>(object, "model")),
-                         .system = ASSAY_TRY(field<std::string>(object, "system"))};
+  CalibrationEntry entry;
+  entry.engine = ASSAY_TRY(field<std::string>(object, "engine"));
+  entry.version = ASSAY_TRY(field<std::string>(object, "version"));
+  entry.model = ASSAY_TRY(field<std::string>(object, "model"));
+  entry.system = ASSAY_TRY(field<std::string>(object, "system"));
   Calibration& calibration = entry.fitted.calibration;
   calibration.glue_ms = ASSAY_TRY(field<double>(object, "glue_ms"));
   calibration.kernel_factor = ASSAY_TRY(field<double>(object, "kernel_factor"));

@@ -139,7 +139,8 @@ class List {
   }
 
   core::Status add_all_reduce(const std::string& name, std::int64_t count) {
-    add_time(name, count, ASSAY_TRY(all_reduce_time(measured_, model_.hidden, worker_.tp)));
+    Time time = ASSAY_TRY(all_reduce_time(measured_, model_.hidden, worker_.tp));
+    add_time(name, count, std::move(time));
     return {};
   }
 
@@ -251,9 +252,9 @@ class List {
                             .top_k = experts.top_k,
                             .moe_tp = worker_.moe_tp,
                             .moe_ep = worker_.moe_ep};
-    add_time("moe", layers_,
-             ASSAY_TRY(experts_time(measured_, precision_.experts, shape, model_.skew, worker_.dp)),
-             {.weight_bytes = expert_bytes(shape)});
+    Time time =
+        ASSAY_TRY(experts_time(measured_, precision_.experts, shape, model_.skew, worker_.dp));
+    add_time("moe", layers_, std::move(time), {.weight_bytes = expert_bytes(shape)});
     return add_exchange("moe_post_dispatch", "reduce_scatter");
   }
 
@@ -439,8 +440,10 @@ core::Result<Operators> operators_of(const serving::Model& model,
     if (kind == ModelKind::kMixture) return list.mixture(attention, *experts);
     return list.dense(attention, std::get<FeedForward>(layer.feed_forward));
   };
-  return Operators{.context = ASSAY_TRY(list_of(serving::Phase::kContext)),
-                   .generation = ASSAY_TRY(list_of(serving::Phase::kGeneration)),
+  std::vector<Operator> context = ASSAY_TRY(list_of(serving::Phase::kContext));
+  std::vector<Operator> generation = ASSAY_TRY(list_of(serving::Phase::kGeneration));
+  return Operators{.context = std::move(context),
+                   .generation = std::move(generation),
                    .cache_bytes_per_token = cache_bytes_of(model, worker, precision),
                    .attention = precision.attention};
 }
