@@ -37,8 +37,7 @@ Table service_table(const WorkloadMetrics& metrics, const WorkloadSummary& summa
   const ServingMetrics& serving = metrics.serving;
   const auto gpus = static_cast<double>(summary.gpus);
   table.add_row({"requests", serving.measured_requests, ""});
-  table.add_row(
-      {"from the first arrival to the last end", serving.duration_ms / kMsOfSecond, "s"});
+  table.add_row({"from the first arrival to the last end", serving.duration_ms / kMsOfSecond, "s"});
   table.add_row({"requests that end", serving.requests_per_s, "1/s"});
   table.add_row({"tokens/s per GPU", serving.output_tokens_per_s / gpus, "1/s"});
   table.add_row({"requests within " + text_of(summary.level), 100 * serving.good_share, "%"});
