@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "cli/operator_costs.h"
@@ -116,7 +118,9 @@ core::Result<const serving::Model*> PlanInputs::model(const std::string& path) {
   const auto known = models_.find(path);
   if (known != models_.end()) return &known->second;
   const std::string name = shipped_name_of(path);
-  const bool is_shipped = serving::find_shipped_model(name) != nullptr;
+  std::error_code ignored;
+  const bool is_shipped =
+      !std::filesystem::exists(path, ignored) && serving::find_shipped_model(name) != nullptr;
   auto model = ASSAY_TRY(serving::read_model(is_shipped ? name : path));
   return &models_.emplace(path, std::move(model)).first->second;
 }

@@ -36,7 +36,8 @@ std::vector<const Family*> all_families();
 core::Result<Model> parse_model(std::string_view text, const std::string& name);
 
 // Reads a model by its config.json, a folder that has one, or the name of a model that ships with
-// assay (shipped_models.h). A file comes before a name.
+// assay (shipped_models.h). A file comes before a name; the model is then called by the file's
+// name, or that of the folder where it is config.json.
 core::Result<Model> read_model(const std::filesystem::path& file_or_name);
 
 }  // namespace assay::serving

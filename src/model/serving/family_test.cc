@@ -2,7 +2,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <filesystem>
+#include <fstream>
 #include <string>
 
 #include "model/serving/shipped_models.h"
@@ -96,6 +99,22 @@ TEST(ReadModel, EveryShippedModelReads) {
     const auto model = read_model(std::string(shipped.name));
     EXPECT_TRUE(model.ok()) << model.error().message;
   }
+}
+
+TEST(ReadModel, FilesTellTheirNames) {
+  const std::filesystem::path folder =
+      std::filesystem::path(testing::TempDir()) / ("model_names_" + std::to_string(getpid()));
+  for (const char* name :
+       {"Qwen3-8B/config.json", "Qwen--Qwen3-8B_config.json", "Qwen3-8B.json",
+        "models--Qwen--Qwen3-8B/snapshots/b968826d9c46dd6066d109eabc6255188de91218/config.json"}) {
+    const std::filesystem::path file = folder / name;
+    std::filesystem::create_directories(file.parent_path());
+    std::ofstream(file) << find_shipped_model("qwen3-8b")->config;
+    const auto model = read_model(file);
+    ASSERT_TRUE(model.ok()) << model.error().message;
+    EXPECT_EQ(model.value().name, "Qwen3-8B") << name;
+  }
+  std::filesystem::remove_all(folder);
 }
 
 TEST(ReadModel, MisspelledNameSaysWhichIsMeant) {

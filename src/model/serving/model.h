@@ -104,7 +104,7 @@ struct EqualLayers {
 };
 
 struct Model {
-  std::string name;    // "qwen3-32b", or the name of the file
+  std::string name;    // "qwen3-32b", or as its file is called
   std::string family;  // "qwen3"
   std::int64_t hidden = 1;
   std::int64_t vocabulary = 1;

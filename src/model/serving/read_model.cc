@@ -1,5 +1,7 @@
 // Models by their files; the rest of this folder reads no files, so that workers take it without
 // what reads them.
+#include <string>
+#include <string_view>
 #include <system_error>
 
 #include "core/files.h"
@@ -8,17 +10,45 @@
 
 namespace assay::serving {
 
+namespace {
+
+constexpr std::string_view kConfigSuffix = "_config";
+
+// "DeepSeek-V3" of "DeepSeek-V3/config.json", "deepseek-ai--DeepSeek-V3_config.json" and
+// "models--deepseek-ai--DeepSeek-V3/snapshots/1d044fd/config.json".
+std::string name_of_file(const std::filesystem::path& file) {
+  std::error_code ignored;
+  const std::filesystem::path whole = std::filesystem::absolute(file, ignored).lexically_normal();
+  std::string name = whole.stem().string();
+  if (name == "config") {
+    const std::filesystem::path folder = whole.parent_path();
+    const bool is_snapshot = folder.parent_path().filename() == "snapshots";
+    name = (is_snapshot ? folder.parent_path().parent_path() : folder).filename().string();
+  } else if (name.ends_with(kConfigSuffix)) {
+    name.resize(name.size() - kConfigSuffix.size());
+  }
+  if (const std::size_t dashes = name.rfind("--"); dashes != std::string::npos)
+    name.erase(0, dashes + 2);
+  return name.empty() ? file.string() : name;
+}
+
+core::Result<Model> read_config(const std::filesystem::path& file) {
+  Model model = ASSAY_TRY(parse_model(ASSAY_TRY(core::read_file(file)), file.string()));
+  model.name = name_of_file(file);
+  return model;
+}
+
+}  // namespace
+
 core::Result<Model> read_model(const std::filesystem::path& file_or_name) {
-  const std::filesystem::path inside = file_or_name / "config.json";
-  if (core::is_folder(file_or_name))
-    return parse_model(ASSAY_TRY(core::read_file(inside)), inside.string());
+  if (core::is_folder(file_or_name)) return read_config(file_or_name / "config.json");
   std::error_code ignored;
   if (!std::filesystem::exists(file_or_name, ignored)) {
     const ShippedModel* shipped = find_shipped_model(file_or_name.string());
     if (shipped != nullptr) return parse_model(shipped->config, std::string(shipped->name));
     ASSAY_TRY(check_shipped_model(file_or_name.string()));
   }
-  return parse_model(ASSAY_TRY(core::read_file(file_or_name)), file_or_name.string());
+  return read_config(file_or_name);
 }
 
 }  // namespace assay::serving

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/text.h"
+
 namespace assay::plan {
 namespace {
 
@@ -18,6 +20,30 @@ using model::Column;
 using model::Table;
 
 constexpr double kBytesPerGb = 1e9;
+constexpr const char* kUnbroken = "\u00a0";  // a space at which no line ends
+
+// A frontier that is read has no two rows whose speed differs by less.
+constexpr double kReadStep = 0.15;
+
+// Lines do not end between a word and its number: "tp 8".
+std::string with_whole_numbers(const std::string& text) {
+  std::string whole;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool before_number = text[i] == ' ' && i + 1 < text.size() && core::is_digit(text[i + 1]);
+    if (before_number) {
+      whole += kUnbroken;
+    } else {
+      whole += text[i];
+    }
+  }
+  return whole;
+}
+
+// With as many digits as `largest` needs for three.
+double three_digits(double value, double largest) {
+  const double digits = std::pow(10, std::max(0.0, 2 - std::floor(std::log10(largest))));
+  return std::round(value * digits) / digits;
+}
 
 class CandidateColumns {
  public:
@@ -36,7 +62,7 @@ class CandidateColumns {
     if (names_engines_) cells.emplace_back(std::string(name_of(one.engine)));
     // Readers see it from the copy.
     if (bars_ == BarColumns::kPairs) cells.emplace_back(one.is_split() ? "disagg" : "agg");
-    cells.emplace_back(one.text());
+    cells.emplace_back(bars_ == BarColumns::kPairs ? one.text() : with_whole_numbers(one.text()));
     cells.emplace_back(one.copies);
     cells.emplace_back(one.concurrency * one.copies);
     add(cells, one.cluster_tokens_per_s_per_gpu, one.rate_bar);
@@ -44,8 +70,6 @@ class CandidateColumns {
       const ErrorBar speed = {.low = 1 / one.bars.tpot.high, .high = 1 / one.bars.tpot.low};
       add(cells, one.tokens_per_s_per_user, speed);
       cells.emplace_back(one.requests_per_s * copies);
-    } else {
-      cells.emplace_back(one.tokens_per_s_per_user);
     }
     add(cells, one.ttft_ms, one.bars.ttft);
     add(cells, one.tpot_ms, one.bars.tpot);
@@ -82,23 +106,19 @@ class CandidateColumns {
     return {{.name = "one copy"},
             {.name = "copies"},
             {.name = "concurrency"},
-            {.name = "tokens/s per GPU", .better = Better::kHigher},
-            {.name = "80 %"},
-            {.name = "tokens/s per user", .better = Better::kHigher},
-            {.name = "TTFT", .unit = "ms", .better = Better::kLower},
-            {.name = "80 %"},
-            {.name = "TPOT", .unit = "ms", .better = Better::kLower},
-            {.name = "80 %"},
+            {.name = "tokens/s per GPU (80\u00a0%)"},
+            {.name = "TTFT in ms (80\u00a0%)"},
+            {.name = "TPOT in ms (80\u00a0%)"},
             {.name = "memory", .unit = "GB"},
             {.name = "most of a step"}};
   }
 
   void add(std::vector<Cell>& cells, double value, const ErrorBar& bar) const {
-    cells.emplace_back(value);
     if (bars_ == BarColumns::kTexts) {
-      cells.emplace_back(bar_text(bar, value, "–"));
+      cells.emplace_back(with_bar(value, bar));
       return;
     }
+    cells.emplace_back(value);
     const Interval ends = bar.of(value);
     cells.push_back(bar.is_known() ? Cell(ends.low) : Cell());
     cells.push_back(bar.is_known() ? Cell(ends.high) : Cell());
@@ -111,14 +131,48 @@ class CandidateColumns {
       cells.push_back(all > 0 ? Cell(100 * ms / all) : Cell());
   }
 
+  static std::string with_bar(double value, const ErrorBar& bar) {
+    const std::string figure = fmt::format("{}", three_digits(value, value));
+    if (!bar.is_known()) return figure;
+    return figure + kUnbroken + '(' + bar_text(bar, value, "–") + ')';
+  }
+
   static std::string bound_text(const StepParts& parts) {
     if (parts.all_ms() <= 0) return "";
-    return fmt::format("{} {:.0f} %", largest_part(parts), largest_percent(parts));
+    return fmt::format("{}{}{:.0f}{}%", largest_part(parts), kUnbroken, largest_percent(parts),
+                       kUnbroken);
   }
 
   BarColumns bars_;
   bool names_engines_;
 };
+
+// From the fastest to the one with the most tokens, both of which stay.
+std::vector<Candidate> thinned(const std::vector<Candidate>& all) {
+  std::vector<Candidate> kept;
+  for (const Candidate& one : all) {
+    const bool is_step = kept.empty() || one.tokens_per_s_per_user <
+                                             kept.back().tokens_per_s_per_user * (1 - kReadStep);
+    if (is_step) kept.push_back(one);
+  }
+  if (!all.empty() && kept.back().tokens_per_s_per_user > all.back().tokens_per_s_per_user)
+    kept.push_back(all.back());
+  return kept;
+}
+
+Table frontier_table(const SearchResult& result, BarColumns bars, bool names_engines) {
+  const std::vector<Candidate> all = frontier(result.candidates);
+  const std::vector<Candidate> shown = bars == BarColumns::kTexts ? thinned(all) : all;
+  Table table = candidates_table("frontier", "The frontier of throughput and speed", shown, bars,
+                                 names_engines);
+  if (shown.size() < all.size()) {
+    table.notes.push_back(
+        fmt::format("{} of {} deployments, at least {:.0f} % apart in TPOT; "
+                    "--format csv and --html have all",
+                    shown.size(), all.size(), 100 * kReadStep));
+  }
+  return table;
+}
 
 std::string picks_title(const SearchRequest& request, const Picks& picks) {
   const std::string limits = fmt::format("TTFT <= {:g} ms and TPOT <= {:g} ms",
@@ -132,10 +186,8 @@ std::string picks_title(const SearchRequest& request, const Picks& picks) {
 std::string bar_text(const ErrorBar& bar, double prediction, const char* between) {
   if (!bar.is_known()) return "";
   const Interval ends = bar.of(prediction);
-  // As many digits as the larger end needs for three.
-  const double digits = std::pow(10, std::max(0.0, 2 - std::floor(std::log10(ends.high))));
-  const auto rounded = [&](double value) { return std::round(value * digits) / digits; };
-  return fmt::format("{}{}{}", rounded(ends.low), between, rounded(ends.high));
+  return fmt::format("{}{}{}", three_digits(ends.low, ends.high), between,
+                     three_digits(ends.high, ends.high));
 }
 
 bool has_several_engines(const SearchResult& result) {
@@ -184,8 +236,7 @@ model::Book search_book(const std::string& title,
   const bool names_engines = has_several_engines(result);
   book.tables.push_back(
       candidates_table("best", picks_title(request, picks), picks.best, bars, names_engines));
-  book.tables.push_back(candidates_table("frontier", "The frontier of throughput and speed",
-                                         frontier(result.candidates), bars, names_engines));
+  book.tables.push_back(frontier_table(result, bars, names_engines));
   if (request.scheduler == Scheduler::kSimulation) {
     book.tables.front().notes.push_back(
         fmt::format("{} of {} priced deployments decide and were simulated",
