@@ -91,8 +91,8 @@ class Collected {
       return;
     }
     for (const Phase phase : phases) {
-      for (OperatorUse& use : uses_of(model, deployment, phase))
-        add(std::move(use), model.name);
+      for (const OperatorUse& use : uses_of(model, deployment, phase))
+        add(use, model.name);
     }
   }
 
@@ -106,11 +106,19 @@ class Collected {
     if (!is_known) needs_.excluded.push_back(std::move(excluded));
   }
 
-  void add(OperatorUse use, const std::string& model) {
+  void add(const OperatorUse& use, const std::string& model) {
     const auto [at, is_new] = place_of_.emplace(key_text(use), needs_.needs.size());
-    if (is_new) needs_.needs.push_back({.use = std::move(use), .models = {}});
-    std::vector<std::string>& models = needs_.needs[at->second].models;
+    if (is_new) needs_.needs.push_back({.use = use, .models = {}});
+    Need& need = needs_.needs[at->second];
+    keep_largest(need.use.sizes, use.sizes);
+    std::vector<std::string>& models = need.models;
     if (std::find(models.begin(), models.end(), model) == models.end()) models.push_back(model);
+  }
+
+  // Norms of heads have as many rows for each token as there are heads, which no column tells.
+  static void keep_largest(std::vector<SizeField>& sizes, const std::vector<SizeField>& others) {
+    for (std::size_t i = 0; i < sizes.size(); ++i)
+      sizes[i].factor = std::max(sizes[i].factor, others[i].factor);
   }
 
   static std::string key_text(const OperatorUse& use) {

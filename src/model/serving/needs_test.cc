@@ -55,6 +55,17 @@ TEST(NeedsOf, EveryUseStandsOnceWithTheModelsThatNeedIt) {
     EXPECT_THAT(need.models, testing::ElementsAre("deepseek-v3", "deepseek-r1")) << need.use.role;
 }
 
+TEST(NeedsOf, NormsOfHeadsAreNeededForTheMostRows) {
+  const std::vector<Model> models = {shipped_model("qwen3-8b"), shipped_model("qwen3-32b")};
+  const Needs needs = needs_of({.models = models, .tp = {4, 1}});
+  std::set<std::int64_t> rows_of_token;
+  for (const Need& need : needs.needs) {
+    if (need.use.op == "rms_norm" && std::get<std::int64_t>(need.use.key.back().value) == 128)
+      rows_of_token.insert(need.use.sizes.front().factor);
+  }
+  EXPECT_EQ(rows_of_token, std::set<std::int64_t>{64 + 8});
+}
+
 TEST(NeedsOf, ExpertsAreDividedInEveryWay) {
   const Needs all = needs_of({.models = {shipped_model("mixtral-8x7b")}, .tp = {1, 4}});
   EXPECT_THAT(sharings(all), testing::UnorderedElementsAre(std::pair(1, 1), std::pair(4, 1),
