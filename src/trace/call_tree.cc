@@ -275,31 +275,6 @@ CallTree build_call_tree(const model::Trace& trace) {
   return tree;
 }
 
-model::TextId node_name(const model::Trace& trace, const Node& node) {
-  return node.kind == Node::Kind::kCpuOp ? trace.cpu_ops[node.index].name
-                                         : trace.runtime_calls[node.index].name;
-}
-
-model::TrackId node_track(const model::Trace& trace, const Node& node) {
-  return node.kind == Node::Kind::kCpuOp ? trace.cpu_ops[node.index].track
-                                         : trace.runtime_calls[node.index].track;
-}
-
-std::uint32_t node_uid(const model::Trace& trace, const Node& node) {
-  return node.kind == Node::Kind::kCpuOp ? trace.cpu_ops[node.index].uid
-                                         : trace.runtime_calls[node.index].uid;
-}
-
-std::int64_t node_start_ns(const model::Trace& trace, const Node& node) {
-  return node.kind == Node::Kind::kCpuOp ? trace.cpu_ops[node.index].start_ns
-                                         : trace.runtime_calls[node.index].start_ns;
-}
-
-std::int64_t node_duration_ns(const model::Trace& trace, const Node& node) {
-  return node.kind == Node::Kind::kCpuOp ? trace.cpu_ops[node.index].duration_ns
-                                         : trace.runtime_calls[node.index].duration_ns;
-}
-
 NodeId launcher_of(const model::Trace& trace, const CallTree& tree, NodeId call) {
   for (NodeId node = tree.nodes[call].parent; node != kNoNode; node = tree.nodes[node].parent) {
     if (tree.is_cpu_op(node) && trace.text(node_name(trace, tree.nodes[node])) != "execute") {

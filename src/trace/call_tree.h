@@ -51,12 +51,33 @@ struct CallTree {
 // flows were read, a link needs one, as in the public tool.
 CallTree build_call_tree(const model::Trace& trace);
 
-// The fields that operators and runtime calls share.
-model::TextId node_name(const model::Trace& trace, const Node& node);
-model::TrackId node_track(const model::Trace& trace, const Node& node);
-std::uint32_t node_uid(const model::Trace& trace, const Node& node);
-std::int64_t node_start_ns(const model::Trace& trace, const Node& node);
-std::int64_t node_duration_ns(const model::Trace& trace, const Node& node);
+// The fields that operators and runtime calls share. They are here because every walk over the tree
+// asks them of every node.
+template <class Field>
+auto node_field(const model::Trace& trace, const Node& node, const Field& field) {
+  return node.kind == Node::Kind::kCpuOp ? field(trace.cpu_ops[node.index])
+                                         : field(trace.runtime_calls[node.index]);
+}
+
+inline model::TextId node_name(const model::Trace& trace, const Node& node) {
+  return node_field(trace, node, [](const auto& call) { return call.name; });
+}
+
+inline model::TrackId node_track(const model::Trace& trace, const Node& node) {
+  return node_field(trace, node, [](const auto& call) { return call.track; });
+}
+
+inline std::uint32_t node_uid(const model::Trace& trace, const Node& node) {
+  return node_field(trace, node, [](const auto& call) { return call.uid; });
+}
+
+inline std::int64_t node_start_ns(const model::Trace& trace, const Node& node) {
+  return node_field(trace, node, [](const auto& call) { return call.start_ns; });
+}
+
+inline std::int64_t node_duration_ns(const model::Trace& trace, const Node& node) {
+  return node_field(trace, node, [](const auto& call) { return call.duration_ns; });
+}
 
 // Returns the node that stands for a launching call in the operator tables: the nearest CPU
 // operator above it other than "execute", or the call itself where there is none (graph launches).

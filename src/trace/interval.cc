@@ -33,7 +33,12 @@ std::vector<Interval> merged(std::vector<Interval> intervals) {
 std::vector<Interval> difference(std::span<const Interval> from,
                                  std::span<const Interval> removed) {
   std::vector<Interval> rest;
-  std::size_t r = 0;
+  if (from.empty()) return rest;
+  // One step of many is a small part of what is removed, so what lies before it is not walked.
+  const auto first = std::partition_point(removed.begin(), removed.end(), [&](const Interval& i) {
+    return i.end <= from.front().start;
+  });
+  auto r = static_cast<std::size_t>(first - removed.begin());
   for (Interval piece : from) {
     while (r < removed.size() && removed[r].end <= piece.start)
       ++r;

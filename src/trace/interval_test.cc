@@ -20,7 +20,10 @@ TEST(Intervals, DifferenceCutsEveryPiece) {
   const std::vector<Interval> removed{{2, 4}, {6, 22}, {25, 26}, {40, 50}};
   EXPECT_THAT(difference(from, removed),
               ElementsAre(Interval{0, 2}, Interval{4, 6}, Interval{22, 25}, Interval{26, 30}));
+  EXPECT_THAT(difference(std::span(from).subspan(1), removed),
+              ElementsAre(Interval{22, 25}, Interval{26, 30}));
   EXPECT_EQ(total_length(difference(from, {})), 30);
+  EXPECT_THAT(difference({}, removed), IsEmpty());
 }
 
 TEST(Intervals, IntersectionIsWhatBothCover) {

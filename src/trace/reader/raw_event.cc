@@ -2,10 +2,12 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <utility>
 
 #include "core/text.h"
@@ -58,7 +60,9 @@ constexpr std::size_t kSlots = 64;
 // The length and a few characters distinguish all keys of a table. This is checked at compile time
 // below.
 constexpr std::size_t slot_of(std::string_view key) {
-  const auto at = [&](std::size_t i) { return static_cast<unsigned char>(key[i % key.size()]); };
+  const auto at = [&](std::size_t i) {
+    return static_cast<unsigned char>(key[std::min(i, key.size() - 1)]);
+  };
   return (key.size() * 10 + at(0) + at(1) * 10U + at(key.size() - 1) + at(9)) % kSlots;
 }
 
@@ -84,13 +88,36 @@ constexpr auto kEventSlots = slots_for(kEventFields);
 constexpr auto kArgsSlots = slots_for(kArgsFields);
 static_assert(all_distinct(kEventFields) && all_distinct(kArgsFields), "change slot_of");
 
+template <class Word>
+Word word_at(const char* text) {
+  Word word{};
+  std::memcpy(&word, text, sizeof(word));
+  return word;
+}
+
+// Compares texts of equal size, from one to two words long, by their first and their last word.
+template <class Word>
+bool same_ends(std::string_view a, std::string_view b) {
+  const std::size_t last = a.size() - sizeof(Word);
+  return word_at<Word>(a.data()) == word_at<Word>(b.data()) &&
+         word_at<Word>(a.data() + last) == word_at<Word>(b.data() + last);
+}
+
+// Most keys have 2 to 16 characters, for which the call of memcmp is most of a comparison.
+bool same_key(std::string_view a, std::string_view b) {
+  if (a.size() != b.size()) return false;
+  if (a.size() < 2 || a.size() > 16) return a == b;
+  if (a.size() < 4) return same_ends<std::uint16_t>(a, b);
+  return a.size() < 8 ? same_ends<std::uint32_t>(a, b) : same_ends<std::uint64_t>(a, b);
+}
+
 template <std::size_t N>
 RawField look_up(const std::array<Entry, N>& entries,
                  const std::array<std::uint8_t, kSlots>& slots,
                  std::string_view key) {
   if (key.empty()) return nullptr;
   const std::uint8_t slot = slots[slot_of(key)];
-  if (slot == 0 || entries[slot - 1U].first != key) return nullptr;
+  if (slot == 0 || !same_key(entries[slot - 1U].first, key)) return nullptr;
   return entries[slot - 1U].second;
 }
 

@@ -16,6 +16,20 @@ TEST(Tokens, MicrosecondsBecomeNanoseconds) {
   EXPECT_EQ(nanoseconds("null").form, NumberForm::kAbsent);
 }
 
+TEST(Keys, AreComparedWhole) {
+  EXPECT_EQ(event_field("ph"), &RawEvent::phase);
+  EXPECT_EQ(event_field("dur"), &RawEvent::dur);
+  EXPECT_EQ(event_field("name"), &RawEvent::name);
+  EXPECT_EQ(args_field("name"), &RawEvent::args_name);
+  EXPECT_EQ(args_field("correlation"), &RawEvent::correlation);
+  EXPECT_EQ(args_field("wait_on_cuda_event_record_corr_id"), &RawEvent::waits_for_record);
+  for (const char* other : {"", "d", "dxr", "nxme"})
+    EXPECT_EQ(event_field(other), nullptr) << other;
+  // Their lengths and the characters that choose the slot are those of keys that we read.
+  for (const char* other : {"grxd", "devxce", "corrxlation", "Inxut Dims", "Process Gxoup Name"})
+    EXPECT_EQ(args_field(other), nullptr) << other;
+}
+
 // No number of digits may overflow on the way.
 TEST(Tokens, MoreDigitsThanATimeHasAreNoTime) {
   EXPECT_EQ(nanoseconds("999999999999999.999").value, 999'999'999'999'999'999);
