@@ -126,6 +126,7 @@ TEST(Program, WrongUsageIsOneLineThatHelps) {
       {"trace analyze a b", "unexpected argument 'b' after CONFIG_DIR"},
       {"trace analyze a --individual-only --collective-only", "excludes"},
       {"trace analyze a -o -", "'-' would need a single book"},
+      {"trace split a -o -", "'-' would need a single trace"},
       {"trace compare --test b", "--baseline and --output are required"},
       {"trace compare --baseline a --test b -o c --labels x", "'x' is not a list of labels"},
       {"trace compare --baseline a --test b -o c --labels x,x", "the labels must differ"},

@@ -7,6 +7,9 @@
 
 namespace assay::trace {
 
+// The folder in a configuration where the reports go unless they are sent elsewhere.
+inline constexpr const char* kAnalysisFolder = "tracelens_analysis";
+
 // kTraceLens reproduces the public tool's figures including its defects (docs/compatibility.md).
 enum class Compat { kNone, kTraceLens };
 

@@ -3,11 +3,13 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/result.h"
@@ -142,7 +144,10 @@ inline constexpr const char* kFusedTrace = "fused_trace.json.gz";
 
 struct FuseRequest : Request {
   std::filesystem::path folder = {};
-  std::filesystem::path file = kFusedTrace;
+  std::filesystem::path file = kFusedTrace;  // unless there is a `sink`
+  // Takes the trace in pieces of whole characters, so that no file is written and the result has no
+  // summary.
+  std::function<core::Status(std::string_view)> sink = {};
 };
 
 core::Result<CommandResult> run_fuse(const FuseRequest& request, core::Progress& progress);
@@ -151,8 +156,6 @@ core::Result<CommandResult> run_fuse(const FuseRequest& request, core::Progress&
 // itself). The default folder is kAnalysisFolder in the configuration. A configuration with repeats
 // (RunFolder in run.h) gets reports for each repeat: in kAnalysisFolder in the repeat, or in
 // repeatN in the output folder.
-inline constexpr const char* kAnalysisFolder = "tracelens_analysis";
-
 enum class FileNames { kDocumented, kAlsoLegacy };  // legacy: also writes perf_rank<N>.xlsx
 
 struct AnalyzeRequest : Request {

@@ -1,4 +1,5 @@
 #include "cli/options.h"
+#include "cli/output.h"
 #include "cli/trace_options.h"
 
 namespace assay::cli {
@@ -10,7 +11,8 @@ class TraceFuse final : public Command {
     app.add_option("DIR", request_.folder, "a folder with rank0, rank1, ..., each with a trace")
         ->required();
     app.add_option("-o,--output", request_.file,
-                   "the trace to write; compressed if its name ends in .gz")
+                   "the trace to write; compressed if its name ends in .gz; '-' for standard "
+                   "output, without a summary")
         ->type_name("FILE")
         ->default_str(trace::kFusedTrace)
         ->group("Output options");
@@ -19,6 +21,13 @@ class TraceFuse final : public Command {
   }
 
   core::Result<Outcome> run() override {
+    if (request_.file == "-") {
+      request_.sink = [](std::string_view piece) -> core::Status {
+        print(piece);
+        return {};
+      };
+      presentation_ = {.format = std::nullopt, .quiet = true};
+    }
     const auto call = [this](core::Progress& progress) {
       return trace::run_fuse(request_, progress);
     };

@@ -44,6 +44,9 @@ class TraceSplit final : public Command {
     app.add_option("-o,--output", request_.output.folder, "write the traces into this folder")
         ->type_name("DIR")
         ->default_str(trace::kSplitFolder)
+        ->check([](const std::string& folder) {
+          return folder == "-" ? "'-' would need a single trace; name a folder" : "";
+        })
         ->group("Output options");
     const auto overwrite = [this] { request_.existing = trace::Existing::kOverwrite; };
     app.add_flag("--overwrite", overwrite, "replace the files in --output")

@@ -10,11 +10,13 @@
 namespace assay::trace {
 namespace {
 
-core::Status write_trace(const std::filesystem::path& file,
+core::Status write_trace(const FuseRequest& request,
                          const fuse::Input& input,
                          core::Progress& progress,
                          model::Warnings& warnings) {
   const auto advance = [&](std::uint64_t bytes) { progress.advance(bytes); };
+  if (request.sink) return fuse::write_fused(input, request.sink, advance, warnings);
+  const std::filesystem::path& file = request.file;
   return core::write_file_in_pieces(file, [&](const core::WritePiece& write) -> core::Status {
     if (file.extension() != ".gz") return fuse::write_fused(input, write, advance, warnings);
     core::GzipOutput compressed(write);
@@ -41,7 +43,8 @@ core::Result<CommandResult> run_fuse(const FuseRequest& request, core::Progress&
     std::error_code ignored;
     progress.add_total(std::filesystem::file_size(rank.trace.path, ignored));
   }
-  ASSAY_TRY(write_trace(request.file, {*run.run, execution, critical}, progress, result.warnings));
+  ASSAY_TRY(write_trace(request, {*run.run, execution, critical}, progress, result.warnings));
+  if (request.sink) return result;
   const model::Book book = path::path_report(execution, critical);
   result.summary = {"Fused trace",
                     {*book.find("critical_path_steps"), *book.find("clock_alignment")}};
