@@ -30,6 +30,8 @@ using Facts = std::vector<Fact>;
 // The name of the table of facts, and the file of a run that holds the table.
 inline constexpr const char* kEnvironmentTable = "environment";
 inline constexpr const char* kRunRecordFile = "sweep_run.json";
+// The file of a sweep that says what it runs.
+inline constexpr const char* kSweepPlanFile = "sweep.json";
 
 // Returns a table with the columns item, value, unit and compare ("exactly", "within 3 %", "not").
 Table facts_table(const Facts& facts);

@@ -24,12 +24,13 @@
 
 #include "core/files.h"
 #include "core/result.h"
+#include "model/facts.h"
 #include "sweep/plan.h"
 #include "sweep/run_record.h"
 
 namespace assay::sweep {
 
-inline constexpr const char* kPlanFile = "sweep.json";
+inline constexpr const char* kPlanFile = model::kSweepPlanFile;
 inline constexpr const char* kSummaryName = "sweep_summary";
 inline constexpr const char* kOutputLog = "run_output.log";
 

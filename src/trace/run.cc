@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 
 #include "core/byte_source.h"
 #include "core/files.h"
@@ -24,7 +25,7 @@ namespace fs = std::filesystem;
 // folder of the input, and a sweep's record of the run.
 bool is_own_file(std::string_view name) {
   return name.ends_with("_individual_report.json") || name == "collective_all_ranks.json" ||
-         name == model::kRunRecordFile;
+         name == model::kRunRecordFile || name == model::kSweepPlanFile;
 }
 
 bool is_trace_file(const fs::path& path) {
@@ -171,28 +172,6 @@ core::Result<std::vector<RankFile>> last_iteration_in(const fs::path& folder,
 // profiler's is the folder of the job.
 constexpr std::array kTraceFolders = {"", "torch_profiler", "profile_trace", "profile_traces"};
 
-core::Result<std::vector<RankFile>> files_in_folder(const fs::path& folder,
-                                                    model::Warnings& warnings) {
-  for (const char* name : kTraceFolders) {
-    const fs::path candidate = *name == '\0' ? folder : folder / name;
-    if (!core::is_folder(candidate)) continue;
-    std::vector<RankFile> found = ASSAY_TRY(rank_folders_in(candidate, warnings));
-    if (found.empty()) found = ASSAY_TRY(last_iteration_in(candidate, warnings));
-    if (!found.empty()) return found;
-  }
-  std::vector<RankFile> found = ASSAY_TRY(rank_files_in(folder, warnings));
-  if (const std::string hint = found.empty() ? repeats_hint(folder) : ""; !hint.empty()) {
-    return core::Error{fmt::format("'{}' holds repeated runs: {}", folder.string(), hint)};
-  }
-  if (found.empty()) {
-    return core::Error{fmt::format(
-        "no traces in '{}': expected folders rank0, rank1, … (or torch_profiler/rank0, …) with a "
-        "*.json or *.json.gz file each, folders iteration_N, or such files themselves",
-        folder.string())};
-  }
-  return found;
-}
-
 // Returns the rank that most record_param_comms events state. std::nullopt: they belong to a group
 // that lacks some ranks, in which a rank has another number.
 std::optional<int> recorded_rank(const model::Trace& trace) {
@@ -282,6 +261,65 @@ bool is_run_folder(const fs::path& folder) {
          std::any_of(names.value().begin(), names.value().end(), [&](const fs::path& name) {
            return name.string().starts_with("rank") && core::is_folder(folder / name);
          });
+}
+
+// Sets the rank of each file by what it says of itself, else by its name. Returns whether these are
+// ranks of one job: names alone may count the ranks of each host from 0.
+core::Result<bool> settle_ranks_of_job(std::vector<RankFile>& files) {
+  std::set<int> ranks;
+  for (RankFile& file : files) {
+    const std::optional<int> inside = ASSAY_TRY(rank_in_head(file.path));
+    if (inside) file.rank = inside;
+    if (!file.rank || !ranks.insert(*file.rank).second) return false;
+  }
+  return true;
+}
+
+// Returns the traces of a job of which each host wrote into a folder of its own, as where the
+// launcher names the folders by the host; none where the folders are not parts of one job.
+core::Result<std::vector<RankFile>> files_of_hosts_in(const fs::path& folder,
+                                                      model::Warnings& warnings) {
+  std::vector<RankFile> found;
+  model::Warnings told;
+  int hosts = 0;
+  for (const fs::path& name : ASSAY_TRY(core::list_directory(folder))) {
+    if (!core::is_folder(folder / name) || name == kAnalysisFolder) continue;
+    std::vector<RankFile> files = ASSAY_TRY(rank_folders_in(folder / name, told));
+    if (files.empty()) files = ASSAY_TRY(rank_files_in(folder / name, told));
+    if (!files.empty()) ++hosts;
+    found.insert(found.end(), files.begin(), files.end());
+  }
+  if (hosts < 2 || !ASSAY_TRY(settle_ranks_of_job(found))) return std::vector<RankFile>{};
+  warnings.merge(told);
+  return found;
+}
+
+core::Result<std::vector<RankFile>> files_in_folder(const fs::path& folder,
+                                                    model::Warnings& warnings) {
+  for (const char* name : kTraceFolders) {
+    const fs::path candidate = *name == '\0' ? folder : folder / name;
+    if (!core::is_folder(candidate)) continue;
+    std::vector<RankFile> found = ASSAY_TRY(rank_folders_in(candidate, warnings));
+    if (found.empty()) found = ASSAY_TRY(last_iteration_in(candidate, warnings));
+    if (!found.empty()) return found;
+  }
+  std::vector<RankFile> found = ASSAY_TRY(rank_files_in(folder, warnings));
+  if (core::is_regular_file(folder / model::kSweepPlanFile) && found.empty())
+    return core::Error{
+        fmt::format("'{0}' is a sweep: 'assay sweep report {0}' reports it; or name one of the "
+                    "folders of its settings",
+                    folder.string())};
+  if (const std::string hint = found.empty() ? repeats_hint(folder) : ""; !hint.empty()) {
+    return core::Error{fmt::format("'{}' holds repeated runs: {}", folder.string(), hint)};
+  }
+  if (found.empty()) found = ASSAY_TRY(files_of_hosts_in(folder, warnings));
+  if (found.empty()) {
+    return core::Error{fmt::format(
+        "no traces in '{}': expected folders rank0, rank1, … (or torch_profiler/rank0, …) with a "
+        "*.json or *.json.gz file each, folders iteration_N, or such files themselves",
+        folder.string())};
+  }
+  return found;
 }
 
 }  // namespace

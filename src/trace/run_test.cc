@@ -296,6 +296,39 @@ TEST_F(FindRankFiles, RecordsOfRunsAreNoTraces) {
   EXPECT_EQ(found(), "0:rank0.json");
 }
 
+// Slurm and the like leave the choice of folders to the job, which often names them by host.
+TEST_F(FindRankFiles, TakesTheFoldersOfHosts) {
+  add("node-1/rank0/a.json");
+  add("node-1/rank1/a.json");
+  add("node-2/rank2/a.json");
+  add("node-2/rank3/a.json");
+  add("slurm-77.out/notes.txt");
+  EXPECT_EQ(found(),
+            "0:node-1/rank0/a.json 1:node-1/rank1/a.json 2:node-2/rank2/a.json "
+            "3:node-2/rank3/a.json");
+  EXPECT_TRUE(warnings_.empty());
+}
+
+TEST_F(RunTest, OnHostsThatCountFromZeroTheTraceKnowsItsRank) {
+  for (int rank = 0; rank < 4; ++rank)
+    put(fmt::format("host{}/rank{}.json", rank / 2, rank % 2), rank, 4);
+  const auto run = read();
+  ASSERT_TRUE(run.ok()) << run.error().message;
+  EXPECT_THAT(ranks_of(run.value()), ::testing::ElementsAre(0, 1, 2, 3));
+}
+
+// Two runs side by side, of which each has a rank 0, are not hosts of one.
+TEST_F(FindRankFiles, FoldersThatAreNotOfOneJobAreNoHosts) {
+  add("a/rank0.json");
+  add("b/rank0.json");
+  EXPECT_THAT(found(), ::testing::StartsWith("no traces in"));
+}
+
+TEST_F(FindRankFiles, ASweepIsTold) {
+  add("sweep.json");
+  EXPECT_THAT(found(), ::testing::HasSubstr("is a sweep: 'assay sweep report"));
+}
+
 TEST_F(FindRankFiles, RepeatsAreTold) {
   for (const char* run : {"repeat10", "repeat2", "repeat1.failed", "repeat03"})
     add(fs::path(run) / "torch_profiler/rank0/a.json");
