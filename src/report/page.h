@@ -97,8 +97,9 @@ struct MapPanel {
 };
 
 struct MapChart {
-  // kMagnitude: from few to many, logarithmic past two decades. kDifference: about zero.
-  enum class Scale : std::uint8_t { kMagnitude, kDifference, kCategories };
+  // kMagnitude: from few to many, logarithmic past two decades. kDifference: about zero,
+  // more being worse. kGain: about zero, more being better.
+  enum class Scale : std::uint8_t { kMagnitude, kDifference, kGain, kCategories };
 
   Scale scale = Scale::kMagnitude;
   std::string x_title;

@@ -99,7 +99,7 @@ Json json_of(const CurveFigure& figure) {
 }
 
 Json json_of(const MapChart& chart) {
-  constexpr const char* kScales[] = {"magnitude", "difference", "categories"};
+  constexpr const char* kScales[] = {"magnitude", "difference", "gain", "categories"};
   Json panels = Json::array();
   for (const MapPanel& panel : chart.panels) {
     Json json = {{"title", panel.title}, {"values", finite(panel.values)}};

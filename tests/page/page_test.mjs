@@ -401,6 +401,7 @@ describe('the pages of commands', () => {
     const page = await open(PAGES().sweep);
     const chart = id => page.evaluate(one => window.assayPage.cards.get(one).card.chart, id);
     const pairs = await chart('pairs');
+    assert.equal(pairs.scale, 'gain');
     assert.equal(pairs.rows.length, 6);
     assert.equal(pairs.panels[0].texts.filter(text => text === '=').length, 2);
     assert.equal(pairs.panels[0].values.filter(value => value !== null).length, 30);

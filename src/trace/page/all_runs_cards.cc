@@ -134,7 +134,7 @@ std::string all_bandwidth_title(std::span<const BandwidthPoint> points,
 std::optional<report::MapChart> pairs_map(const SettingPairs& pairs) {
   const std::size_t count = pairs.labels.size();
   if (count < 3) return std::nullopt;
-  report::MapChart chart{.scale = report::MapChart::Scale::kDifference,
+  report::MapChart chart{.scale = report::MapChart::Scale::kGain,
                          .x_title = "than the setting with this number",
                          .y_title = "",
                          .unit = "%",

@@ -8,15 +8,18 @@ const SMALL = '11px system-ui, sans-serif';
 const DECADES = 2;  // that a linear scale may span
 
 const VIRIDIS = ['#440154', '#482878', '#3e4989', '#31688e', '#26828e', '#1f9e89', '#35b779', '#6ece58', '#b5de2b', '#fde725'];
+// From better to worse; the colours of verdicts.
 const DIFFERENCE = ['#0072b2', '#7fb8d8', '#f7f7f7', '#eaae7e', '#d55e00'];
 
 const quantile = (sorted, share) => sorted[Math.min(sorted.length - 1, Math.max(0, Math.round(share * (sorted.length - 1))))];
+
+const isSigned = chart => chart.scale === 'difference' || chart.scale === 'gain';
 
 // How numbers become colours: {color(v), ticks: [[share, text]], colors}.
 function scaleOf(chart) {
   const values = chart.panels.flatMap(panel => panel.values).filter(value => value !== null).sort((a, b) => a - b);
   if (!values.length) return null;
-  if (chart.scale === 'difference') return differenceScale(chart, values);
+  if (isSigned(chart)) return differenceScale(chart, values);
   const [low, high] = [chart.low ?? values[0], chart.high ?? values.at(-1)];
   const logarithmic = low > 0 && high / low > 10 ** DECADES;
   const place = logarithmic ? value => Math.log(value / low) / Math.log(high / low)
@@ -39,10 +42,11 @@ function differenceScale(chart, values) {
   const oneSided = values[0] >= 0;
   const place = value => oneSided ? 0.5 + size(value) / 2 : 0.5 + Math.sign(value) * size(value) / 2;
   const back = share => logarithmic ? least * (Math.exp(share * Math.log1p(high / least)) - 1) : share * high;
-  const list = oneSided ? DIFFERENCE.slice(2) : DIFFERENCE;
+  const all = chart.scale === 'gain' ? [...DIFFERENCE].reverse() : DIFFERENCE;
+  const list = oneSided ? all.slice(2) : all;
   const shares = oneSided ? [0, 0.25, 0.5, 0.75, 1] : [-1, -0.5, 0, 0.5, 1];
   const ticks = shares.map(share => [oneSided ? share : (share + 1) / 2, signed(Math.sign(share) * +back(Math.abs(share)).toPrecision(2))]);
-  return marked({color: value => colorAt(DIFFERENCE, place(value)), colors: list, ticks}, values, oneSided ? 0 : -high, high);
+  return marked({color: value => colorAt(all, place(value)), colors: list, ticks}, values, oneSided ? 0 : -high, high);
 }
 
 function marked(scale, values, low, high) {
@@ -87,7 +91,7 @@ export function map(chart, {width, colors, zoom}) {
   const textOf = (panel, at) => {
     if (panel.texts && panel.texts[at]) return panel.texts[at];
     const value = panel.values[at];
-    return value === null || value === undefined ? '' : chart.scale === 'difference' ? signed(value) : number(value);
+    return value === null || value === undefined ? '' : isSigned(chart) ? signed(value) : number(value);
   };
   const colorOf = (panel, at) => chart.scale === 'categories' ? category.get(panel.names[at]) ?? null
     : panel.values[at] === null || panel.values[at] === undefined || !scale ? null : scale.color(panel.values[at]);
