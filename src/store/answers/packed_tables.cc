@@ -154,8 +154,11 @@ std::vector<std::string> PackedTables::names() const {
 core::Result<WorkRows> PackedTables::table(const std::string& name) const {
   const auto entry = std::find_if(entries_.begin(), entries_.end(),
                                   [&](const Entry& known) { return known.name == name; });
-  if (entry == entries_.end())
-    return core::Error{"no table " + name + "; it has " + core::join(names(), ", ")};
+  if (entry == entries_.end()) const std::vector<std::string> all = names();
+  const std::string near = core::nearest(name, all);
+  return core::Error{
+      "no table " + name +
+      (near.empty() ? "; it has " + core::join(all, ", ") : "; did you mean '" + near + "'?")};
   Unpacker unpacker(bytes_, entry->offset);
   WorkRows rows;
   rows.table = name;
