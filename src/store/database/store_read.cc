@@ -90,7 +90,7 @@ core::Result<std::vector<SourceRow>> sources_of(const Database& database,
   return sources;
 }
 
-// Of the rows of one key those that are shown, if they come with the first ones to be shown first.
+// Tells which rows of one key are shown. They come in the order in which one hides another.
 class RowsOfKey {
  public:
   void start() {
@@ -101,11 +101,11 @@ class RowsOfKey {
   bool is_shown(std::int64_t source, std::int64_t run, bool has_case) {
     const auto known = std::find_if(runs_.begin(), runs_.end(),
                                     [&](const auto& other) { return other.first == source; });
-    bool is_shown = known == runs_.end() || known->second == run;
+    bool is_newest = known == runs_.end() || known->second == run;
     if (known == runs_.end()) runs_.emplace_back(source, run);
-    if (has_case) is_shown = is_shown && case_run_.value_or(run) == run;
+    if (has_case) is_newest = is_newest && case_run_.value_or(run) == run;
     if (has_case && !case_run_) case_run_ = run;
-    return is_shown;
+    return is_newest;
   }
 
  private:
