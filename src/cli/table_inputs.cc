@@ -37,8 +37,10 @@ core::Result<std::vector<NamedFrame>> read_store(const store::Store& opened,
   if (names.empty()) return core::Error{called + " holds no tables"};
   if (!only.empty()) {
     if (std::find(names.begin(), names.end(), only) == names.end()) {
-      return core::Error{
-          fmt::format("{} has no table {}; it has {}", called, only, core::join(names, ", "))};
+      const std::string near = core::nearest(only, names);
+      return core::Error{fmt::format(
+          "{} has no table {}; {}", called, only,
+          near.empty() ? "it has " + core::join(names, ", ") : "did you mean '" + near + "'?")};
     }
     names = {only};
   }

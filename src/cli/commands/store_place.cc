@@ -1,6 +1,7 @@
 #include <fmt/core.h>
 
 #include "cli/command.h"
+#include "cli/operator_costs.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/store_options.h"
@@ -52,11 +53,13 @@ class StorePlace final : public Command {
 
   core::Result<Outcome> run() override {
     const store::Store store = ASSAY_TRY(store::open_to_read(store_));
+    request_.loads = row_loads;
     store::Placed placed = ASSAY_TRY(store::place(store, request_));
     std::vector<std::string> problems;
     if (!tables_only_) problems = ASSAY_TRY(describe(store, placed));
     if (presentation_.shows_summary()) {
       std::vector<model::Table> tables{written_table(placed.files)};
+      if (!placed.power.empty()) tables.push_back(power_table(placed.power));
       if (!placed.left_out.empty()) tables.push_back(left_out_table(placed.left_out));
       print_summary({.title = "Place", .tables = std::move(tables)}, presentation_.summary());
     }
@@ -93,6 +96,33 @@ class StorePlace final : public Command {
     return table;
   }
 
+  static model::Table power_table(const std::vector<store::PowerFit>& fits) {
+    model::Table table{
+        .name = "modelled_power",
+        .title = "Power by a model of the rows that have theirs",
+        .columns = {{.name = "table"},
+                    {.name = "op"},
+                    {.name = "measured"},
+                    {.name = "modelled"},
+                    {.name = "median", .unit = "%"},
+                    {.name = "p90", .unit = "%"},
+                    {.name = "other_types", .unit = "%"},
+                    {.name = "why_not"}},
+        .notes = {"errors of rows that were left out, a tenth at a time; other_types: "
+                  "all rows of a type, the worst one"}};
+    for (const store::PowerFit& fit : fits) {
+      const bool is_judged = fit.errors.p90 > 0;
+      const auto percent = [](bool is_there, double share) {
+        return is_there ? model::Cell(share * 100) : model::Cell();
+      };
+      const auto others = fit.errors_of_other_types;
+      table.add_row({fit.table, fit.op_name, model::Cell(fit.measured), model::Cell(fit.modelled),
+                     percent(is_judged, fit.errors.median), percent(is_judged, fit.errors.p90),
+                     percent(others.has_value(), others ? others->median : 0), fit.why_not});
+    }
+    return table;
+  }
+
   static std::string folder_name_problem(const std::string& name) {
     const bool plain = !name.empty() && name.find('/') == std::string::npos && name[0] != '.';
     return plain ? "" : fmt::format("'{}' cannot be the name of a folder", name);
@@ -114,6 +144,9 @@ const CommandSpec kStorePlace{
         "assay measured lie below the name of a backend that the planner has, in the folder "
         "'assay-VERSION'; their columns, and collection_meta.yaml, name assay and its kernels. "
         "Rows that the planner cannot read are left out and counted.\n\n"
+        "Rows without power have that between their neighbours', or that of a model by the rates "
+        "of "
+        "bytes and operations that they reach; the columns power_source and power_error say so.\n\n"
         "Nothing is written when a table is there already, unless --force is given; each file "
         "appears under its name only when it is whole.\n\n"
         "Unless --points all is given, of the points that 'assay collect --refine' added only "

@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::size_t kMostValues = 6;  // values of an axis that are shown
 constexpr double kSecondsOfACase = 0.048;
+constexpr double kSecondsOfPower = 0.4;
 
 std::string values_text(const std::vector<model::PerfValue>& values) {
   std::vector<std::string> words;
@@ -98,7 +99,11 @@ model::Book axes_book(const std::vector<const Operator*>& operators) {
 }
 
 double expected_seconds(const Plan& plan) {
-  return kSecondsOfACase * static_cast<double>(plan.cases.size());
+  const auto with_power =
+      std::count_if(plan.cases.begin(), plan.cases.end(),
+                    [](const PlannedCase& planned) { return planned.measure_power; });
+  return kSecondsOfACase * static_cast<double>(plan.cases.size()) +
+         kSecondsOfPower * static_cast<double>(with_power);
 }
 
 model::Book plan_book(const Plan& plan) {

@@ -27,7 +27,7 @@ model::Book axes_book(const std::vector<const Operator*>& operators);
 model::Book plan_book(const Plan& plan);
 
 // Returns how long one GPU takes for the plan, as a rule: 3,529 products with cold weights took 48
-// ms of an H200 each.
+// ms of an H200 each, and 668 cases with their power over 0.2 s 297 s.
 double expected_seconds(const Plan& plan);
 
 }  // namespace assay::collect

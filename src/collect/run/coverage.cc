@@ -38,10 +38,12 @@ std::vector<model::Table> Coverage::tables() const {
 
 namespace {
 
-// Whether the run left out what another store had. Where such a run is the first of a store, the
-// other store lies elsewhere.
+// Whether the run left out what another store had, or was a sample of the cases. Where such a run
+// is the first of a store, the others lie elsewhere.
 bool adds_to_others(const store::StoredRun& stored, std::int64_t oldest) {
-  return stored.id != oldest && !fact_of(recorded_settings(stored.run), "--unless-in").empty();
+  const auto settings = recorded_settings(stored.run);
+  const bool is_sample = fact_of(settings, "--limit").find_first_not_of('0') != std::string::npos;
+  return stored.id != oldest && (is_sample || !fact_of(settings, "--unless-in").empty());
 }
 
 }  // namespace

@@ -67,5 +67,15 @@ TEST(ReadCoverage, WhatUnlessInAddsDoesNotReplaceTheCollection) {
   EXPECT_EQ(coverages[1].findings().front().weight, store::Weight::kRemark);
 }
 
+TEST(ReadCoverage, ASampleOfTheCasesDoesNotReplaceTheCollection) {
+  store::Store store = store::Store::in_memory().value();
+  begin(store, "1", {{"expected gemm", "9"}, {"setting --limit", "0"}});
+  begin(store, "2", {{"expected gemm", "2"}, {"setting --limit", "2"}});
+  const std::vector<Coverage> coverages = read_coverage(store, "").value();
+  ASSERT_EQ(coverages.size(), 2U);
+  EXPECT_EQ(coverages[0].findings().front().weight, store::Weight::kProblem);
+  EXPECT_EQ(coverages[1].findings().front().weight, store::Weight::kRemark);
+}
+
 }  // namespace
 }  // namespace assay::collect

@@ -1,5 +1,7 @@
 #include "store/answers/packed_tables.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -154,8 +156,13 @@ std::vector<std::string> PackedTables::names() const {
 core::Result<WorkRows> PackedTables::table(const std::string& name) const {
   const auto entry = std::find_if(entries_.begin(), entries_.end(),
                                   [&](const Entry& known) { return known.name == name; });
-  if (entry == entries_.end())
-    return core::Error{"no table " + name + "; it has " + core::join(names(), ", ")};
+  if (entry == entries_.end()) {
+    const std::vector<std::string> all = names();
+    const std::string near = core::nearest(name, all);
+    return core::Error{fmt::format(
+        "no table {}; {}", name,
+        near.empty() ? "it has " + core::join(all, ", ") : "did you mean '" + near + "'?")};
+  }
   Unpacker unpacker(bytes_, entry->offset);
   WorkRows rows;
   rows.table = name;

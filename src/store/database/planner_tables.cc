@@ -9,7 +9,6 @@
 
 #include "core/text.h"
 #include "model/perf.h"
-#include "store/database/power_between.h"
 #include "store/files/table_spec.h"
 
 namespace assay::store {
@@ -309,7 +308,8 @@ Frame with_power_of_all(const std::string& table, Frame rows, std::vector<LeftOu
                       .reason = "power alone, because the planner wants it of all rows or of none",
                       .rows = with_power});
   const auto is_power = [](const FrameColumn& column) {
-    return is_power_column(column.name) || column.name == kPowerSourceColumn;
+    return is_power_column(column.name) || column.name == kPowerSourceColumn ||
+           column.name == kPowerErrorColumn;
   };
   rows.columns.erase(std::remove_if(rows.columns.begin(), rows.columns.end(), is_power),
                      rows.columns.end());

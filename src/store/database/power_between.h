@@ -8,14 +8,11 @@
 
 namespace assay::store {
 
-// Says of each row where its power is from: "measured" or "interpolated".
-inline constexpr std::string_view kPowerSourceColumn = "power_source";
-
 // `collect --power-every` measures the energy of every Nth size of a key and of the largest. Gives
 // the other rows the power (watts) between those of their two neighbours along one of the whole
-// numbers of the key, in proportion to the logarithm of the size, and marks all rows in a column of
-// its own. A row without a neighbour on each side keeps no power. Without rows that lack power, or
-// without rows that have it, the frame stays as it is.
+// numbers of the key, in proportion to the logarithm of the size, and marks all rows in
+// kPowerSourceColumn. A row without a neighbour on each side keeps no power. Without rows that lack
+// power, or without rows that have it, the frame stays as it is.
 Frame with_power_between(const std::vector<std::string_view>& key, Frame rows);
 
 }  // namespace assay::store

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/result.h"
+#include "store/database/modelled_power.h"
 #include "store/database/planner_tables.h"
 #include "store/database/store.h"
 #include "store/files/perf_file.h"
@@ -59,11 +60,13 @@ struct PlaceRequest {
   PlaceLayout layout = PlaceLayout::kFamily;
   Labels labels = Labels::kNew;
   Existing existing = Existing::kKeep;
+  RowLoads loads = {};  // for the power of rows that no measured one is near to; null: no model
 };
 
 struct Placed {
   std::vector<WrittenFile> files = {};
   std::vector<LeftOut> left_out = {};
+  std::vector<PowerFit> power = {};
   std::string framework = {};  // of the rows
   std::string device = {};     // of the rows
   std::string backend = {};    // the folder, and the folder of the version in it

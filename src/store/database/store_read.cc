@@ -4,7 +4,11 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
+#include <optional>
+#include <set>
 #include <tuple>
+#include <utility>
 
 #include "core/text.h"
 #include "store/database/store_schema.h"
@@ -39,6 +43,13 @@ struct SourceRow {
   std::size_t layout = 0;  // index into the table's layouts
   std::array<std::string, kCommonColumns.size()> common;
 };
+
+// What sources have in common that differ in their kernel alone.
+using Family = std::tuple<std::size_t, std::string, std::string, std::string, std::string>;
+
+Family family_of(const SourceRow& source) {
+  return {source.layout, source.common[0], source.common[1], source.common[2], source.common[3]};
+}
 
 struct RowId {
   std::int64_t id = 0;
@@ -79,32 +90,58 @@ core::Result<std::vector<SourceRow>> sources_of(const Database& database,
   return sources;
 }
 
-// Calls visit(id, run) for the rows of a source that none of another run hides.
+// Tells which rows of one key are shown. They come in the order in which one hides another.
+class RowsOfKey {
+ public:
+  void start() {
+    runs_.clear();
+    case_run_.reset();
+  }
+
+  bool is_shown(std::int64_t source, std::int64_t run, bool has_case) {
+    const auto known = std::find_if(runs_.begin(), runs_.end(),
+                                    [&](const auto& other) { return other.first == source; });
+    bool is_newest = known == runs_.end() || known->second == run;
+    if (known == runs_.end()) runs_.emplace_back(source, run);
+    if (has_case) is_newest = is_newest && case_run_.value_or(run) == run;
+    if (has_case && !case_run_) case_run_ = run;
+    return is_newest;
+  }
+
+ private:
+  std::vector<std::pair<std::int64_t, std::int64_t>> runs_;  // by source
+  std::optional<std::int64_t> case_run_;
+};
+
+// Calls visit(id, run, source) for the rows of a source, and of those that differ from it in the
+// kernel alone, which no row of another run hides.
 template <class Visit>
 core::Status newest_rows(Statement& select, std::int64_t source, Visit visit) {
-  // Rows with equal keys come together, those to be shown first.
   select.bind(0, source);
-  std::int64_t key_hash = 0;
-  std::int64_t run = -1;
+  std::optional<std::int64_t> key_hash;
+  RowsOfKey key;
   while (ASSAY_TRY(select.step())) {
-    if (run < 0 || select.integer(1) != key_hash) run = select.integer(2);
+    if (key_hash != select.integer(1)) key.start();
     key_hash = select.integer(1);
-    if (select.integer(2) == run) visit(select.integer(0), run);
+    const std::int64_t run = select.integer(2);
+    const std::int64_t kernel = select.integer(3);
+    if (key.is_shown(kernel, run, select.integer(4) != 0)) visit(select.integer(0), run, kernel);
   }
   return {};
 }
 
 // The second parameter, where it is bound, is the last run that counts, and the third the state of
-// the L2 cache.
+// the L2 cache. Rows with equal keys come together, those to be shown first.
 core::Result<Statement> select_newest(const Database& database, Points points) {
   const std::string hidden =
       points == Points::kAll ? kReruns : fmt::format("{} UNION {}", kReruns, refinements());
-  return database.prepare(
-      fmt::format("SELECT m.id, m.key_hash, m.run FROM measurement m LEFT JOIN timing t ON "
-                  "t.measurement = m.id WHERE m.source = ?1 AND m.run NOT IN ({}) AND (?2 IS NULL "
-                  "OR m.run <= ?2) AND (?3 IS NULL OR t.l2 = ?3) ORDER BY m.key_hash, "
-                  "coalesce(t.l2 = '{}', 0) DESC, m.run DESC",
-                  hidden, name_of(model::L2State::kEngine)));
+  return database.prepare(fmt::format(
+      "SELECT m.id, m.key_hash, m.run, m.source, m.case_record IS NOT NULL FROM "
+      "measurement m LEFT JOIN timing t ON t.measurement = m.id WHERE m.source IN (SELECT "
+      "kin.id FROM source kin JOIN source s ON {} WHERE s.id = ?1) AND m.run NOT IN ({}) AND (?2 "
+      "IS NULL OR m.run <= ?2) AND (?3 IS NULL OR t.l2 = "
+      "?3) ORDER BY m.key_hash, coalesce(t.l2 = '{}', 0) DESC, m.run DESC",
+      kAnotherKernel, hidden, name_of(model::L2State::kEngine)));
 }
 
 // The ids of the selected rows, in the order in which they were appended.
@@ -115,10 +152,17 @@ core::Result<std::vector<RowId>> row_ids(const Database& database,
   if (selection.last_run > 0) select.bind(1, selection.last_run);
   if (selection.l2) select.bind(2, name_of(*selection.l2));
   std::vector<RowId> rows;
-  for (std::size_t i = 0; i < sources.size(); ++i) {
-    ASSAY_TRY(newest_rows(select, sources[i].id, [&](std::int64_t id, std::int64_t /*run*/) {
-      rows.push_back({.id = id, .source = i});
-    }));
+  std::map<std::int64_t, std::size_t> number_of;
+  for (std::size_t i = 0; i < sources.size(); ++i)
+    number_of[sources[i].id] = i;
+  const auto add = [&](std::int64_t id, std::int64_t /*run*/, std::int64_t kernel) {
+    // Another process may have added a kernel meanwhile.
+    if (const auto at = number_of.find(kernel); at != number_of.end())
+      rows.push_back({.id = id, .source = at->second});
+  };
+  std::set<Family> families;
+  for (const SourceRow& source : sources) {
+    if (families.insert(family_of(source)).second) ASSAY_TRY(newest_rows(select, source.id, add));
   }
   std::sort(rows.begin(), rows.end(), [](const RowId& a, const RowId& b) { return a.id < b.id; });
   return rows;
@@ -271,7 +315,7 @@ core::Status add_dates(Statement& dates, const std::vector<std::int64_t>& runs, 
   return {};
 }
 
-// Adds to the last content where the sources differ only in their kernels.
+// Adds to the last content where only the columns of the keys differ.
 void add_content(std::vector<Content>& contents, Content content) {
   if (content.rows == 0) return;
   const auto name = [](const Content& named) {
@@ -325,8 +369,9 @@ core::Result<std::vector<Content>> Store::list(Points points) const {
       ASSAY_TRY(database.prepare("SELECT started_at, last_at FROM run WHERE id = ?1"));
   Statement newest = ASSAY_TRY(select_newest(database, points));
   Statement select = ASSAY_TRY(database.prepare(
-      "SELECT s.id, table_name, framework, version, device, op_name FROM source s JOIN layout l ON "
-      "l.id = s.layout ORDER BY table_name, framework, version, device, op_name"));
+      "SELECT min(s.id), table_name, framework, version, device, op_name FROM source s JOIN layout "
+      "l ON l.id = s.layout GROUP BY l.id, framework, version, device, op_name ORDER BY "
+      "table_name, framework, version, device, op_name"));
   std::vector<Content> contents;
   while (ASSAY_TRY(select.step())) {
     Content content{.table = std::string(select.text(1)),
@@ -335,10 +380,11 @@ core::Result<std::vector<Content>> Store::list(Points points) const {
                     .device = std::string(select.text(4)),
                     .op_name = std::string(select.text(5))};
     std::vector<std::int64_t> runs;
-    ASSAY_TRY(newest_rows(newest, select.integer(0), [&](std::int64_t /*id*/, std::int64_t run) {
+    const auto count = [&](std::int64_t /*id*/, std::int64_t run, std::int64_t /*kernel*/) {
       ++content.rows;
       if (std::find(runs.begin(), runs.end(), run) == runs.end()) runs.push_back(run);
-    }));
+    };
+    ASSAY_TRY(newest_rows(newest, select.integer(0), count));
     if (content.rows > 0) ASSAY_TRY(add_dates(dates, runs, content));
     add_content(contents, std::move(content));
   }

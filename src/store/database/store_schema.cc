@@ -15,9 +15,11 @@ constexpr int kApplicationId = 0x41535359;  // "ASSY"
 // measurement.key holds the values of the layout's columns as a JSON list: ["bfloat16",1,32,32];
 // key_hash is a 64-bit hash of that text. A row is hidden when a later run has the same source and
 // key, unless that run is a rerun, whose rows are all hidden; but rows of a cache as engines find
-// it hide those of other states of the cache, and never the other way round. timing has what only
-// our own measurements know. Samples are 32-bit floats, little endian, in milliseconds: they hold
-// seven digits, and timers resolve half a microsecond.
+// it hide those of other states of the cache, and never the other way round. Rows of cases also
+// hide those whose kernel alone is another: a case measures all kernels that can do it, so that its
+// rows tell anew which is the fastest. timing has what only our own measurements know. Samples are
+// 32-bit floats, little endian, in milliseconds: they hold seven digits, and timers resolve half a
+// microsecond.
 constexpr const char* kSchema = R"sql(
 CREATE TABLE run(
   id INTEGER PRIMARY KEY,
@@ -134,23 +136,49 @@ std::string view_part(const Layout& layout, const std::vector<std::string>& colu
   sql += fmt::format(
       ", m.latency_ms AS latency, m.power_watts AS power, m.power_limit_watts AS power_limit "
       "FROM source s JOIN measurement m ON m.source = s.id WHERE s.layout = {0} AND m.run NOT IN "
-      "({1}) AND NOT EXISTS (SELECT 1 FROM measurement newer WHERE newer.source = m.source AND "
-      "newer.key_hash = m.key_hash AND newer.run <> m.run AND newer.run NOT IN ({1}) AND "
-      "({3}, newer.run) > ({2}, m.run))",
-      layout.id, kReruns, as_engine("m"), as_engine("newer"));
+      "({1}) AND NOT EXISTS (SELECT 1 FROM measurement newer WHERE newer.source IN (SELECT kin.id "
+      "FROM source kin WHERE {4}) AND newer.key_hash = m.key_hash AND newer.run <> m.run AND "
+      "(newer.source = m.source OR newer.case_record + m.case_record IS NOT NULL) AND newer.run "
+      "NOT IN ({1}) AND ({3}, newer.run) > ({2}, m.run))",
+      layout.id, kReruns, as_engine("m"), as_engine("newer"), kAnotherKernel);
   return sql;
+}
+
+std::string view_sql(const std::string& table, const std::vector<Layout>& layouts) {
+  const std::vector<std::string> columns = joined_columns(layouts);
+  std::string sql;
+  for (const Layout& layout : layouts)
+    sql += (sql.empty() ? "" : " UNION ALL ") + view_part(layout, columns);
+  return fmt::format("CREATE VIEW {} AS {}", quoted(table), sql);
 }
 
 // Makes the public view of a table anew: "SELECT * FROM gemm_perf".
 core::Status make_view(const Database& database,
                        const std::string& table,
                        const std::vector<Layout>& layouts) {
-  const std::vector<std::string> columns = joined_columns(layouts);
-  std::string sql;
-  for (const Layout& layout : layouts)
-    sql += (sql.empty() ? "" : " UNION ALL ") + view_part(layout, columns);
   ASSAY_TRY(database.execute("DROP VIEW IF EXISTS " + quoted(table)));
-  return database.execute(fmt::format("CREATE VIEW {} AS {}", quoted(table), sql));
+  return database.execute(view_sql(table, layouts));
+}
+
+// The tables whose views an earlier version made, which show other rows.
+core::Result<std::vector<std::string>> outdated_views(const Database& database) {
+  std::vector<std::string> outdated;
+  Statement select = ASSAY_TRY(database.prepare(
+      "SELECT DISTINCT table_name, sql FROM layout JOIN sqlite_master ON name = table_name"));
+  while (ASSAY_TRY(select.step())) {
+    const std::string table(select.text(0));
+    if (select.text(1) != view_sql(table, ASSAY_TRY(layouts_of(database, table))))
+      outdated.push_back(table);
+  }
+  return outdated;
+}
+
+core::Status renew_views(const Database& database) {
+  if (ASSAY_TRY(outdated_views(database)).empty()) return {};
+  Transaction transaction = ASSAY_TRY(Transaction::begin(database));
+  for (const std::string& table : ASSAY_TRY(outdated_views(database)))
+    ASSAY_TRY(make_view(database, table, ASSAY_TRY(layouts_of(database, table))));
+  return transaction.commit();
 }
 
 // The views share a name space with the store's own tables.
@@ -173,6 +201,7 @@ core::Status prepare_schema(const Database& database, Store::Mode mode) {
   }
   if (empty) ASSAY_TRY(make_schema(database));
   ASSAY_TRY(check_version(database));
+  if (mode != Store::Mode::kRead) ASSAY_TRY(renew_views(database));
   // A page cache of 64 MiB keeps the sorting for the index in memory.
   return database.execute(
       "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA cache_size = -65536; PRAGMA "

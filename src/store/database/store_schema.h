@@ -18,7 +18,13 @@ inline constexpr const char* kReruns = "SELECT id FROM run WHERE kind = 'rerun'"
 // Selects, as SQL, the runs that have kRefinesFact.
 std::string refinements();
 
-// Makes the tables of a new file. A file that is no store, or is one of a newer version, is an
+// That the source "kin" differs from "s" in its kernel alone, if at all.
+inline constexpr const char* kAnotherKernel =
+    "kin.layout = s.layout AND kin.framework = s.framework AND kin.version = s.version AND "
+    "kin.device = s.device AND kin.op_name = s.op_name";
+
+// Makes the tables of a new file, and the views of an older one anew where they are made in another
+// way today. A file that is no store, or is one of a newer version, is an
 // error.
 core::Status prepare_schema(const Database& database, Store::Mode mode);
 

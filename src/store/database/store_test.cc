@@ -159,6 +159,55 @@ TEST_F(StoreTest, TheLatestRunWinsAndOlderOnesStayInTheFile) {
   EXPECT_EQ(runs[0].measured, 2);
 }
 
+CaseRecord gemm_case_by(const std::string& kernel, std::int64_t m, double latency_ms) {
+  CaseRecord made = gemm_case(m, latency_ms);
+  made.rows[0].row.kernel_source = kernel;
+  return made;
+}
+
+TEST_F(StoreTest, ACaseWhoseFastestKernelIsAnotherHidesTheOldRow) {
+  Store store = open(Mode::kCreate);
+  const std::int64_t old = store.begin_run(test_run()).value();
+  ASSERT_TRUE(store.append(old, gemm_case_by("cublaslt", 1, 0.5)).ok());
+  ASSERT_TRUE(store.append(old, gemm_case_by("cublaslt", 2, 0.75)).ok());
+  const std::int64_t recent = store.begin_run(test_run()).value();
+  ASSERT_TRUE(store.append(recent, gemm_case_by("assay", 1, 0.25)).ok());
+  EXPECT_THAT(latencies(store.table(kGemm, Columns::kPublic).value()), ElementsAre(0.75, 0.25));
+  EXPECT_THAT(query(file_, "SELECT latency FROM gemm_perf ORDER BY m"),
+              ElementsAre("0.25", "0.75"));
+  EXPECT_EQ(store.list().value().front().rows, 2);
+  Selection before = kGemm;
+  before.last_run = old;
+  EXPECT_THAT(latencies(store.table(before, Columns::kPublic).value()), ElementsAre(0.5, 0.75));
+}
+
+TEST_F(StoreTest, KernelsOfOneRunAndOfFilesStayBesideEachOther) {
+  Store store = open(Mode::kCreate);
+  const std::int64_t run = store.begin_run(test_run()).value();
+  CaseRecord both = gemm_case_by("assay", 1, 0.25);
+  both.rows.push_back(gemm_case_by("cublaslt", 1, 0.5).rows[0]);
+  ASSERT_TRUE(store.append(run, both).ok());
+  EXPECT_THAT(latencies(store.table(kGemm, Columns::kPublic).value()), ElementsAre(0.25, 0.5));
+  Frame other = gemm_frame({1}, {4});
+  other.columns[4].values = same_text("other", 1);
+  ASSERT_TRUE(store.append(test_run("import"), "gemm_perf", gemm_frame({1}, {3})).ok());
+  ASSERT_TRUE(store.append(test_run("import"), "gemm_perf", other).ok());
+  EXPECT_THAT(latencies(store.table(kGemm, Columns::kPublic).value()),
+              ElementsAre(0.25, 0.5, 3, 4));
+  EXPECT_THAT(query(file_, "SELECT latency FROM gemm_perf ORDER BY latency"),
+              ElementsAre("0.25", "0.5", "3.0", "4.0"));
+}
+
+TEST_F(StoreTest, ViewsOfAnEarlierVersionAreMadeAnewForWhoWrites) {
+  ASSERT_TRUE(
+      open(Mode::kCreate).append(test_run("import"), "gemm_perf", gemm_frame({1}, {3})).ok());
+  query(file_, "DROP VIEW gemm_perf; CREATE VIEW gemm_perf AS SELECT 7 AS latency");
+  open(Mode::kRead);
+  EXPECT_THAT(query(file_, "SELECT latency FROM gemm_perf"), ElementsAre("7"));
+  open(Mode::kWrite);
+  EXPECT_THAT(query(file_, "SELECT latency FROM gemm_perf"), ElementsAre("3.0"));
+}
+
 CaseRecord gemm_case_in(model::L2State l2, std::int64_t m, double latency_ms) {
   CaseRecord made = gemm_case(m, latency_ms);
   made.rows[0].timing.l2 = l2;

@@ -278,5 +278,23 @@ TEST_P(PublicTables, AreAllRead) {
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(PublicTables);
 INSTANTIATE_TEST_SUITE_P(PerfFile, PublicTables, testing::ValuesIn(PublicTables::folders()));
 
+TEST(PerfFile, PowerOfPlacedTablesThatNobodyMeasuredIsNotRead) {
+  model::Warnings warnings;
+  const PerfFile file = parsed(
+      kCommon + "gemm_dtype,m,n,k,latency,power,power_limit,power_source,power_error\n" + kRow +
+          "gemm,k,fp8,1,2,3,0.5,300,700,measured,\n" + kRow +
+          "gemm,k,fp8,2,2,3,0.5,310,700,interpolated,\n" + kRow +
+          "gemm,k,fp8,4,2,3,0.5,320,700,modelled,5.1\n",
+      "gemm_perf.txt", warnings);
+  const FrameColumn* power = file.rows.find("power");
+  ASSERT_NE(power, nullptr);
+  EXPECT_DOUBLE_EQ(number_at(*power, 0), 300);
+  EXPECT_TRUE(power->is_missing(1));
+  EXPECT_TRUE(file.rows.find("power_limit")->is_missing(2));
+  EXPECT_EQ(file.rows.find(kPowerSourceColumn), nullptr);
+  EXPECT_EQ(file.rows.find(kPowerErrorColumn), nullptr);
+  EXPECT_EQ(count_of(warnings, "power that was not measured"), 2);
+}
+
 }  // namespace
 }  // namespace assay::store

@@ -218,6 +218,25 @@ bool add_common_columns(Frame& rows,
   return some_missing;
 }
 
+void keep_measured_power(Frame& rows, model::Warnings& warnings) {
+  const FrameColumn* source = rows.find(kPowerSourceColumn);
+  if (source == nullptr) return;
+  std::vector<bool> is_unmeasured;
+  for (std::size_t row = 0; row < rows.num_rows(); ++row)
+    is_unmeasured.push_back(source->is_missing(row) || text_at(*source, row) != "measured");
+  for (const std::string_view name : kPowerColumns) {
+    FrameColumn* column = find(rows, name);
+    if (column == nullptr) continue;
+    column->missing.resize(rows.num_rows(), false);
+    for (std::size_t row = 0; row < rows.num_rows(); ++row)
+      if (is_unmeasured[row]) column->missing[row] = true;
+  }
+  erase(rows, kPowerSourceColumn);
+  erase(rows, kPowerErrorColumn);
+  const auto count = std::count(is_unmeasured.begin(), is_unmeasured.end(), true);
+  if (count > 0) warnings.add("power that was not measured", "not read", "power", count);
+}
+
 core::Status convert_kinds(Frame& rows, const TableSpec& spec) {
   for (FrameColumn& column : rows.columns) {
     const TableColumn* declared = spec.find(column.name);

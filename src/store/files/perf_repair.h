@@ -30,6 +30,9 @@ bool add_common_columns(Frame& rows,
                         const std::filesystem::path& path,
                         model::Warnings& warnings);
 
+// Takes away power that nobody measured, which placed tables have, and the columns that tell so.
+void keep_measured_power(Frame& rows, model::Warnings& warnings);
+
 // Converts columns of another kind where nothing is lost. The error names column and row.
 core::Status convert_kinds(Frame& rows, const TableSpec& spec);
 

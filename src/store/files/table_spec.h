@@ -56,6 +56,10 @@ inline constexpr std::array<std::string_view, 5> kCommonColumns = {"framework", 
                                                                    "op_name", "kernel_source"};
 // The columns that any table may have, in watts.
 inline constexpr std::array<std::string_view, 2> kPowerColumns = {"power", "power_limit"};
+// Of placed tables: where the power of each row is from ("measured", "interpolated", "modelled"),
+// and in percent the median error of a model, as rows that were left out tell it.
+inline constexpr std::string_view kPowerSourceColumn = "power_source";
+inline constexpr std::string_view kPowerErrorColumn = "power_error";
 
 bool is_common_column(std::string_view column);
 bool is_power_column(std::string_view column);
