@@ -223,12 +223,10 @@ Table candidates_table(std::string name,
     has_unmeasured = has_unmeasured || !unmeasured_links(one).empty();
   }
   if (has_unmeasured) {
-    table.notes.emplace_back(
-        bars == BarColumns::kTexts
-            ? "* counts with a link's figure of the data sheet, not a measured one: between stages "
-              "(pp), or from instances with prompts to those that decode"
-            : "unmeasured links: what counts with the link's figure of the data sheet, not a "
-              "measured one");
+    table.notes.push_back(
+        std::string(bars == BarColumns::kTexts ? "*" : "unmeasured links") +
+        ": reckoned with a link's data sheet, not a measurement: stages (pp), or caches on their "
+        "way");
   }
   return table;
 }
