@@ -141,7 +141,8 @@ core::Error nothing_answers(const OperatorUse& use, std::span<const TableSource>
                               : "no rows with these names and types in " + core::join(names, ", ");
   const std::string remedy = serving::is_collected(use)
                                  ? fmt::format("'assay collect {}' measures it", use.op)
-                                 : "no command of assay measures it yet";
+                                 : "assay does not measure it yet; engines' own tables may "
+                                   "have it (--systems-paths)";
   return core::Error{
       fmt::format("{} ({}, {}): {}; {}", use.role, use.table, serving::key_text(use), why, remedy)};
 }

@@ -133,7 +133,8 @@ std::string command_for(const MissingMeasurements& missing, const std::string& c
   const std::string beside =
       missing.uncollected.empty()
           ? ""
-          : fmt::format("assay measures no {} yet", core::join(missing.uncollected, ", "));
+          : fmt::format("assay measures no {} yet; engines' own tables may have it",
+                        core::join(missing.uncollected, ", "));
   if (missing.operators.empty()) return beside;
   return fmt::format("assay collect {} --for-model {} --tp {} -o perf{}{}",
                      core::join(missing.operators, " "), config, core::join(gpus, ","),
