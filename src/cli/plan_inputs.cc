@@ -28,13 +28,24 @@ std::string shipped_name_of(const std::string& path) {
   return name;
 }
 
-plan::Fidelity fidelity_of(store::TreeOrigin origin) {
-  switch (origin) {
+// 'assay store place' puts rows that assay measured below an engine's name, in a folder of this
+// beginning.
+constexpr std::string_view kOwnVersion = "assay-";
+
+// `is_first`: no other file is asked before it.
+plan::Fidelity fidelity_of(const store::TreeSource& source,
+                           const std::string& asked_version,
+                           bool is_first) {
+  if (source.version.starts_with(kOwnVersion)) return plan::Fidelity::kKernels;
+  switch (source.origin) {
     case store::TreeOrigin::kExact:
     case store::TreeOrigin::kDeclared:
       return plan::Fidelity::kEngine;
     case store::TreeOrigin::kOtherBackend:
       return plan::Fidelity::kOtherEngine;
+    case store::TreeOrigin::kNewest:
+      return asked_version.empty() && is_first ? plan::Fidelity::kEngine
+                                               : plan::Fidelity::kOtherVersion;
     default:
       return plan::Fidelity::kOtherVersion;
   }
@@ -65,13 +76,17 @@ std::vector<plan::TableSource> tree_sources(const store::PublicTree& tree,
   const auto found = tree.sources(std::string(plan::name_of(engine)), version, table);
   std::vector<plan::TableSource> sources;
   if (!found.ok()) return sources;
+  bool is_first = true;
   for (const store::TreeSource& one : found.value()) {
+    const plan::Fidelity fidelity = fidelity_of(one, version, is_first);
+    // Rows of assay's own are no version of the engine.
+    is_first = is_first && fidelity == plan::Fidelity::kKernels;
     const auto read = [=, &cache, file = one.file]() -> core::Result<plan::TableSource::Index> {
       const auto kept =
           ASSAY_TRY(cache.table(file, store::learner_with_rooflines(peaks, costed_operators)));
       return index_without_quarantined(kept.rows, table, peaks);
     };
-    sources.emplace_back(one.backend + " " + one.version, fidelity_of(one.origin), read);
+    sources.emplace_back(one.backend + " " + one.version, fidelity, read);
   }
   return sources;
 }

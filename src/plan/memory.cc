@@ -17,6 +17,8 @@ using serving::LatentAttention;
 using serving::Model;
 using serving::OperatorUse;
 using serving::Quantization;
+using serving::SparseAttention;
+using serving::StateSpace;
 
 constexpr double kGib = 1024.0 * 1024 * 1024;
 // A CUDA context, the workspaces of cuBLAS, and the pools of captured graphs.
@@ -32,6 +34,11 @@ double bytes_of(Quantization quantization) {
       return 1;
     case Quantization::kFp8Block:
       return 1 + 4.0 / (serving::kScaleBlock * serving::kScaleBlock);
+    case Quantization::kInt4:
+    case Quantization::kInt4Fp8:
+      return 0.5 + 2.0 / 128;
+    case Quantization::kNvfp4:
+      return 0.5 + 1.0 / 16;
     case Quantization::kMxfp4:
       break;
   }
@@ -53,20 +60,16 @@ Quantization quantization_of(const OperatorUse& use, const char* column) {
 double weights_of_use(const OperatorUse& use) {
   if (use.op == "gemm")
     return number_of(use, "n") * number_of(use, "k") * bytes_of(quantization_of(use, "gemm_dtype"));
-  if (use.op == "moe") {
-    const double experts = number_of(use, "num_experts") / number_of(use, "moe_ep_size");
-    const double width = number_of(use, "inter_size") / number_of(use, "moe_tp_size");
-    return 3 * experts * width * number_of(use, "hidden_size") *
-           bytes_of(quantization_of(use, "moe_dtype"));
-  }
-  return 0;
+  if (use.module.weights == 0) return 0;
+  return static_cast<double>(use.module.weights) *
+         bytes_of(quantization_of(use, use.module.type.c_str()));
 }
 
 // The hidden states beside the input and output of the widest product, and the rows that wait for
 // their experts.
 double columns_of(const OperatorUse& use) {
   if (use.op == "gemm" && use.role != "logits") return number_of(use, "n") + number_of(use, "k");
-  if (use.op != "moe") return 0;
+  if (use.op != "moe") return static_cast<double>(use.module.columns);
   const double pairs = number_of(use, "topk") / number_of(use, "moe_ep_size");
   const double width = number_of(use, "inter_size") / number_of(use, "moe_tp_size");
   return std::max(1.0, pairs) * (2 * number_of(use, "hidden_size") + 3 * width);
@@ -91,13 +94,53 @@ struct CacheOf {
            bytes_of(deployment.precision.cache);
   }
 
+  // A cache in fp8 keeps the part with positions in bfloat16, and a scale in float32 for 128
+  // elements of the latent: 656 bytes of 512 + 64 elements.
+  double operator()(const SparseAttention& attention) const {
+    constexpr double kScaleBytes = 4;
+    const auto latent = static_cast<double>(attention.latent.latent_rank);
+    const auto rope = static_cast<double>(attention.latent.rope_dim);
+    const auto index = static_cast<double>(attention.index_dim);
+    const bool is_fp8 = deployment.precision.cache == Quantization::kFp8;
+    const double kept =
+        is_fp8 ? latent + kScaleBytes * latent / serving::kScaleBlock + kActivationBytes * rope
+               : kActivationBytes * (latent + rope);
+    return (kept + index + kScaleBytes * index / serving::kScaleBlock) * tokens;
+  }
+
   double operator()(const DeltaNet&) const { return 0; }
+
+  double operator()(const StateSpace&) const { return 0; }
+
+  double operator()(const serving::NoMixer&) const { return 0; }
 };
 
-double state_of(const DeltaNet& net, const Deployment& deployment) {
-  const auto values = static_cast<double>(net.value_heads * net.key_dim * net.value_dim);
-  return 4 * values / static_cast<double>(deployment.tp);  // float32
-}
+// Bytes of a request that do not grow with its tokens, on one GPU.
+struct StateOf {
+  const Deployment& deployment;
+
+  double operator()(const DeltaNet& net) const {
+    const auto values = static_cast<double>(net.value_heads * net.key_dim * net.value_dim);
+    const std::int64_t channels = 2 * net.key_heads * net.key_dim + net.value_heads * net.value_dim;
+    const auto convolved = static_cast<double>(channels * (net.convolution - 1));
+    return (kStateBytes * values + kActivationBytes * convolved) /
+           static_cast<double>(deployment.tp);
+  }
+
+  double operator()(const StateSpace& space) const {
+    const auto values = static_cast<double>(space.width() * space.state);
+    const auto convolved = static_cast<double>(space.channels() * (space.convolution - 1));
+    return (kStateBytes * values + kActivationBytes * convolved) /
+           static_cast<double>(deployment.tp);
+  }
+
+  template <class Other>
+  double operator()(const Other&) const {
+    return 0;
+  }
+
+  static constexpr double kStateBytes = 4;  // float32
+};
 
 double free_for_cache(const MemoryUse& use, const MemoryRequest& request) {
   const double fraction =
@@ -118,8 +161,10 @@ double default_fraction(Engine engine) {
 // The embedding is shared by the GPUs of `tp`; the first and the last stage hold it and the logits.
 LayerMemory::LayerMemory(const Model& model, const Deployment& deployment)
     : model_(&model), deployment_(deployment) {
-  end_bytes_ = static_cast<double>(model.vocabulary * model.hidden) *
-               bytes_of(Quantization::kBfloat16) / static_cast<double>(deployment.tp);
+  if (!model.ties_embedding) {
+    end_bytes_ = static_cast<double>(model.vocabulary * model.hidden) *
+                 bytes_of(Quantization::kBfloat16) / static_cast<double>(deployment.tp);
+  }
   double widest = 0;
   for (const OperatorUse& use : uses_of(model, deployment, serving::Phase::kContext)) {
     double& part = use.role == "logits" ? end_bytes_ : layer_bytes_;
@@ -143,8 +188,7 @@ MemoryUse LayerMemory::of(const MemoryRequest& request, const GpuMemory& gpu) co
   for (const EqualLayers& equal : model_->layers) {
     const double layers = static_cast<double>(equal.count) / static_cast<double>(request.pp);
     of_request += layers * std::visit(CacheOf{deployment_, tokens}, equal.layer.mixer);
-    if (const auto* net = std::get_if<DeltaNet>(&equal.layer.mixer))
-      use.bytes_per_request += layers * state_of(*net, deployment_);
+    use.bytes_per_request += layers * std::visit(StateOf{deployment_}, equal.layer.mixer);
   }
   use.bytes_per_token = of_request / tokens;
   const double requests = use.cache_bytes / (of_request + use.bytes_per_request);

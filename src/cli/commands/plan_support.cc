@@ -114,9 +114,11 @@ const CommandSpec kPlanSupport{
         "For every way to spread the model over the GPUs of a worker, asks the tables for each "
         "operator with its shape, as 'estimate' and 'search' do, and counts what prices it: the "
         "engine's own table of this version ('engine') or of another, assay's measurements of the "
-        "best kernels ('kernels'), another engine's table, or bytes over bandwidth ('formula'). "
-        "What has no price is listed, with the workers that need it and the 'assay collect' that "
-        "measures it.\n\n"
+        "best kernels ('kernels'), another engine's table, rows of 2 and 4 GPUs for collectives of "
+        "8 "
+        "('scaled'), or bytes over bandwidth ('formula'). What has no price is listed with the "
+        "workers that need it. The 'assay collect' that measures it, and what is scaled, "
+        "follows.\n\n"
         "'--model all' makes a matrix of all models that ship with assay and the engines. 'assay "
         "store needs' looks at a database of one's own instead.",
     .regression_means = "something has no price",

@@ -111,4 +111,14 @@ core::Result<Config> Config::part(const char* field) const {
   return Config(*value, name_, prefix_ + field + ".");
 }
 
+core::Result<std::vector<std::pair<std::string, Config>>> Config::parts(const char* field) const {
+  std::vector<std::pair<std::string, Config>> made;
+  if (!has(field)) return made;
+  const Config all = ASSAY_TRY(part(field));
+  for (const auto& [name, value] : all.object_.items()) {
+    if (value.is_object()) made.emplace_back(name, ASSAY_TRY(all.part(name.c_str())));
+  }
+  return made;
+}
+
 }  // namespace assay::serving

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/result.h"
@@ -34,6 +35,9 @@ class Config {
   [[nodiscard]] core::Result<std::vector<std::int64_t>> counts(const char* field) const;
   // An object within this one, such as "text_config". Precondition: has(field).
   [[nodiscard]] core::Result<Config> part(const char* field) const;
+  // The objects within an object, by name. Empty where there is no such field.
+  [[nodiscard]] core::Result<std::vector<std::pair<std::string, Config>>> parts(
+      const char* field) const;
 
   // "config.json: num_attention_heads: <problem>"
   [[nodiscard]] core::Error error(const std::string& field, const std::string& problem) const;

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "core/text.h"
-#include "model/serving/parts.h"
+#include "model/serving/checkpoint_precision.h"
 
 namespace assay::serving {
 namespace {
@@ -39,13 +39,26 @@ core::Status check_layers(const Model& model, const Config& config) {
   return config.error("num_hidden_layers", "the model has no layers");
 }
 
+// Models that read pictures may have the field in either part.
+core::Result<Precision> precision_of(const Config& config,
+                                     const Config& decoder,
+                                     const std::optional<PrecisionFile>& file,
+                                     bool mixes) {
+  constexpr const char* kField = "quantization_config";
+  if (config.has(kField)) return checkpoint_precision(config, mixes);
+  if (decoder.has(kField) || !file) return checkpoint_precision(decoder, mixes);
+  return modelopt_precision(ASSAY_TRY(Config::parse(file->text, file->name)), mixes);
+}
+
 }  // namespace
 
 std::vector<const Family*> all_families() {
   return core::Registry<Family>::all();
 }
 
-core::Result<Model> parse_model(std::string_view text, const std::string& name) {
+core::Result<Model> parse_model(std::string_view text,
+                                const std::string& name,
+                                const std::optional<PrecisionFile>& precision) {
   const Config config = ASSAY_TRY(Config::parse(text, name));
   const std::vector<std::string> architectures = ASSAY_TRY(config.words("architectures"));
   if (architectures.empty()) return config.error("architectures", "the field is missing or empty");
@@ -57,7 +70,10 @@ core::Result<Model> parse_model(std::string_view text, const std::string& name) 
   const Config decoder = ASSAY_TRY(decoder_of(config));
   Model model = ASSAY_TRY(family->read(decoder));
   ASSAY_TRY(check_layers(model, decoder));
-  model.precision = ASSAY_TRY(precision_of(config));
+  model.precision = ASSAY_TRY(precision_of(config, decoder, precision, model.has_experts()));
+  model.ties_embedding = ASSAY_TRY(
+      config.flag_or("tie_word_embeddings",
+                     ASSAY_TRY(decoder.flag_or("tie_word_embeddings", model.ties_embedding))));
   model.name = name;
   model.family = family->name;
   return model;

@@ -11,7 +11,9 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/registry.h"
@@ -31,13 +33,21 @@ struct Family {
 
 std::vector<const Family*> all_families();
 
+// ModelOpt's hf_quant_config.json, which tells the precision where the config.json does not.
+struct PrecisionFile {
+  std::string text;
+  std::string name;  // in errors
+};
+
 // Reads a model from the text of its config.json. Error: the architecture is unknown, or a field is
 // missing or impossible; it names the field.
-core::Result<Model> parse_model(std::string_view text, const std::string& name);
+core::Result<Model> parse_model(std::string_view text,
+                                const std::string& name,
+                                const std::optional<PrecisionFile>& precision = std::nullopt);
 
 // Reads a model by its config.json, a folder that has one, or the name of a model that ships with
 // assay (shipped_models.h). A file comes before a name; the model is then called by the file's
-// name, or that of the folder where it is config.json.
+// name, or that of the folder where it is config.json, and hf_quant_config.json beside it counts.
 core::Result<Model> read_model(const std::filesystem::path& file_or_name);
 
 }  // namespace assay::serving

@@ -77,8 +77,8 @@ TEST(ParseModel, QuantizationFollowsTheConfig) {
       "config_groups": {"group_0": {"weights": {"num_bits": 8, "type": "float"}}}})");
   ASSERT_TRUE(whole.ok()) << whole.error().message;
   EXPECT_EQ(whole.value().precision.linear, Quantization::kFp8);
-  EXPECT_THAT(problem(with(R"(, "quantization_config": {"quant_method": "awq"})")),
-              HasSubstr("config.json: quantization_config.quant_method: 'awq' is not known"));
+  EXPECT_THAT(problem(with(R"(, "quantization_config": {"quant_method": "bnb"})")),
+              HasSubstr("config.json: quantization_config.quant_method: 'bnb' is not known"));
 }
 
 TEST(ParseModel, DecoderOfAModelThatReadsPicturesLiesInAPart) {

@@ -6,8 +6,8 @@
 namespace assay::serving {
 namespace {
 
-constexpr std::array<std::string_view, 4> kQuantizationNames = {"bfloat16", "fp8", "fp8_block",
-                                                                "w4a16_mxfp4"};
+constexpr std::array<std::string_view, 7> kQuantizationNames = {
+    "bfloat16", "fp8", "fp8_block", "w4a16_mxfp4", "int4_wo", "w4afp8", "nvfp4"};
 
 }  // namespace
 

@@ -11,11 +11,18 @@
 
 namespace assay::serving {
 
-// How the weights of a product are kept. kMxfp4 has 4-bit weights with a scale for 32 of them, and
-// bfloat16 activations; only experts have it.
-enum class Quantization : std::uint8_t { kBfloat16, kFp8, kFp8Block, kMxfp4 };
+// How the weights of a product are kept.
+enum class Quantization : std::uint8_t {
+  kBfloat16,
+  kFp8,
+  kFp8Block,
+  kMxfp4,    // 4-bit floats with a scale for 32, activations in bfloat16; only experts have it
+  kInt4,     // 4-bit integers with a scale for 128, activations in bfloat16
+  kInt4Fp8,  // the same with activations in fp8
+  kNvfp4,    // 4-bit floats with a scale for 16, activations alike
+};
 
-// The spelling of performance tables: "bfloat16", "fp8_block", "w4a16_mxfp4".
+// The spelling of performance tables: "bfloat16", "fp8_block", "w4a16_mxfp4", "int4_wo".
 std::string_view name_of(Quantization quantization);
 std::optional<Quantization> quantization_named(std::string_view name);
 
@@ -61,6 +68,40 @@ struct LatentAttention {
   bool operator==(const LatentAttention& other) const = default;
 };
 
+// Latent attention in which a query attends to the tokens that an indexer chose: DeepSeek's sparse
+// attention. Every GPU runs the whole indexer and keeps its keys, of 8 bits with a scale for 128.
+struct SparseAttention {
+  LatentAttention latent = {};
+  std::int64_t index_heads = 1;
+  std::int64_t index_dim = 128;
+  std::int64_t top_k = 2048;      // tokens that a query attends to
+  std::string architecture = {};  // by which tables tell the sizes of whole modules apart
+
+  bool operator==(const SparseAttention& other) const = default;
+};
+
+// Mamba-2: each head keeps a matrix of head_dim x state; groups of heads share its inputs.
+struct StateSpace {
+  std::int64_t heads = 1;
+  std::int64_t head_dim = 64;
+  std::int64_t state = 128;
+  std::int64_t groups = 1;
+  std::int64_t convolution = 4;  // tokens that the convolution before it spans
+  std::int64_t chunk = 128;      // tokens that a scan of a prompt takes at once
+
+  [[nodiscard]] std::int64_t width() const { return heads * head_dim; }
+
+  // Columns that pass the convolution.
+  [[nodiscard]] std::int64_t channels() const { return width() + 2 * groups * state; }
+
+  bool operator==(const StateSpace& other) const = default;
+};
+
+// Of layers that are a feed-forward layer alone.
+struct NoMixer {
+  bool operator==(const NoMixer& other) const = default;
+};
+
 // Linear attention by the gated delta rule: each value head keeps a matrix of key_dim x value_dim.
 struct DeltaNet {
   std::int64_t key_heads = 1;
@@ -72,9 +113,10 @@ struct DeltaNet {
   bool operator==(const DeltaNet& other) const = default;
 };
 
-// Two products with a gated activation between them.
+// Two products with an activation between them, which a third may gate.
 struct FeedForward {
   std::int64_t intermediate = 1;
+  bool is_gated = true;
 
   bool operator==(const FeedForward& other) const = default;
 };
@@ -85,15 +127,22 @@ struct Experts {
   std::int64_t intermediate = 1;         // of an expert
   std::int64_t shared_intermediate = 0;  // of the experts that every token goes to; 0: none
   bool has_shared_gate = false;          // a product of one column scales the shared experts
+  bool is_gated = true;                  // as of FeedForward
 
   bool operator==(const Experts& other) const = default;
 };
 
-using Mixer = std::variant<Attention, LatentAttention, DeltaNet>;
+// Of layers that are a mixer alone.
+struct NoFeedForward {
+  bool operator==(const NoFeedForward& other) const = default;
+};
+
+using Mixer =
+    std::variant<Attention, LatentAttention, DeltaNet, SparseAttention, StateSpace, NoMixer>;
 
 struct Layer {
   Mixer mixer;
-  std::variant<FeedForward, Experts> feed_forward;
+  std::variant<FeedForward, Experts, NoFeedForward> feed_forward;
 
   bool operator==(const Layer& other) const = default;
 };
@@ -108,8 +157,9 @@ struct Model {
   std::string family;  // "qwen3"
   std::int64_t hidden = 1;
   std::int64_t vocabulary = 1;
-  Precision precision;              // as its config.json tells; the cache is bfloat16 there
+  Precision precision;              // as its config.json tells
   std::vector<EqualLayers> layers;  // no two are equal
+  bool ties_embedding = false;      // the logits take the embedding's weights
   // The distribution of tokens over experts, as moe_perf names it. The public planner prices
   // DeepSeek-V3, Kimi-K2 and Llama 4 by an exponent of 1.01, all others by 1.2.
   std::string skew = "power_law_1.2";

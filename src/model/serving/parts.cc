@@ -19,29 +19,6 @@ core::Result<std::int64_t> read_num_layers(const Config& config) {
   return count;
 }
 
-// The words of the compressed-tensors format: {"num_bits": 8, "type": "float", ...}.
-core::Result<Quantization> of_compressed_tensors(const Config& config) {
-  const core::Error unknown =
-      config.error("config_groups", "only weights of 8-bit floats in one group are known");
-  if (!config.has("config_groups")) return unknown;
-  const Config groups = ASSAY_TRY(config.part("config_groups"));
-  if (!groups.has("group_0")) return unknown;
-  const Config group = ASSAY_TRY(groups.part("group_0"));
-  if (!group.has("weights")) return unknown;
-  const Config weights = ASSAY_TRY(group.part("weights"));
-  const std::int64_t bits = ASSAY_TRY(weights.count("num_bits"));
-  if (bits != 8 || ASSAY_TRY(weights.text("type")) != "float") return unknown;
-  const bool blocks = weights.has("strategy") && ASSAY_TRY(weights.text("strategy")) == "block";
-  return blocks ? Quantization::kFp8Block : Quantization::kFp8;
-}
-
-core::Result<Quantization> of_fp8(const Config& config) {
-  const auto block = ASSAY_TRY(config.counts("weight_block_size"));
-  if (block.empty()) return Quantization::kFp8;
-  if (block == std::vector<std::int64_t>{kScaleBlock, kScaleBlock}) return Quantization::kFp8Block;
-  return config.error("weight_block_size", "only blocks of 128 x 128 are known");
-}
-
 }  // namespace
 
 core::Result<Model> read_sizes(const Config& config) {
@@ -94,24 +71,6 @@ core::Result<FirstLayersDense> read_first_layers_dense(const Config& config) {
   layers.experts.shared_intermediate =
       ASSAY_TRY(config.count_or("n_shared_experts", 0)) * layers.experts.intermediate;
   return layers;
-}
-
-core::Result<Precision> precision_of(const Config& config) {
-  if (!config.has("quantization_config")) return Precision{};
-  const Config part = ASSAY_TRY(config.part("quantization_config"));
-  const std::string method = ASSAY_TRY(part.text("quant_method"));
-  if (method == "mxfp4") return Precision{.experts = Quantization::kMxfp4};
-  Quantization weights = Quantization::kBfloat16;
-  if (method == "fp8") {
-    weights = ASSAY_TRY(of_fp8(part));
-  } else if (method == "compressed-tensors") {
-    weights = ASSAY_TRY(of_compressed_tensors(part));
-  } else {
-    return part.error(
-        "quant_method",
-        fmt::format("'{}' is not known; known are fp8, mxfp4 and compressed-tensors", method));
-  }
-  return Precision{.linear = weights, .experts = weights};
 }
 
 core::Result<std::vector<EqualLayers>> read_layers(

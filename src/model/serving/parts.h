@@ -33,10 +33,6 @@ struct FirstLayersDense {
 // moe_intermediate_size and n_shared_experts, each as wide as a routed one.
 core::Result<FirstLayersDense> read_first_layers_dense(const Config& config);
 
-// The precision that quantization_config tells; bfloat16 without one. Error: a method that assay
-// does not know.
-core::Result<Precision> precision_of(const Config& config);
-
 // Calls `layer_at` for the layers 0 to num_hidden_layers - 1, and counts the equal ones.
 core::Result<std::vector<EqualLayers>> read_layers(
     const Config& config, const std::function<Layer(std::int64_t index)>& layer_at);

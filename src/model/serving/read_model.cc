@@ -1,5 +1,6 @@
 // Models by their files; the rest of this folder reads no files, so that workers take it without
 // what reads them.
+#include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -32,8 +33,14 @@ std::string name_of_file(const std::filesystem::path& file) {
   return name.empty() ? file.string() : name;
 }
 
+// A config.json with the file that ModelOpt wrote beside it, if it did.
 core::Result<Model> read_config(const std::filesystem::path& file) {
-  Model model = ASSAY_TRY(parse_model(ASSAY_TRY(core::read_file(file)), file.string()));
+  const std::filesystem::path beside = file.parent_path() / "hf_quant_config.json";
+  std::optional<PrecisionFile> precision;
+  std::error_code ignored;
+  if (std::filesystem::is_regular_file(beside, ignored))
+    precision = PrecisionFile{.text = ASSAY_TRY(core::read_file(beside)), .name = beside.string()};
+  Model model = ASSAY_TRY(parse_model(ASSAY_TRY(core::read_file(file)), file.string(), precision));
   model.name = name_of_file(file);
   return model;
 }

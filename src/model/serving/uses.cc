@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "core/text.h"
@@ -36,9 +37,12 @@ class Uses {
 
   void add_layers(const EqualLayers& equal) {
     count_ = equal.count;
-    add_memory("norm before attention", "add_rms_norm", model_.hidden);
-    std::visit([this](const auto& mixer) { add_mixer(mixer); }, equal.layer.mixer);
-    add_all_reduce("all-reduce after attention");
+    if (!std::holds_alternative<NoMixer>(equal.layer.mixer)) {
+      add_memory("norm before attention", "add_rms_norm", model_.hidden);
+      std::visit([this](const auto& mixer) { add_mixer(mixer); }, equal.layer.mixer);
+      add_all_reduce("all-reduce after attention");
+    }
+    if (std::holds_alternative<NoFeedForward>(equal.layer.feed_forward)) return;
     add_memory("norm before the feed-forward layer", "add_rms_norm", model_.hidden);
     std::visit([this](const auto& layer) { add_feed_forward(layer); }, equal.layer.feed_forward);
   }
@@ -189,7 +193,8 @@ class Uses {
                           const char* op,
                           const char* op_name,
                           std::int64_t heads) {
-    const bool is_wide = deployment_.precision.linear == Quantization::kBfloat16;
+    const Quantization weights = deployment_.precision.linear;
+    const bool is_wide = weights != Quantization::kFp8 && weights != Quantization::kFp8Block;
     add({.role = role,
          .op = op,
          .table = "mla_bmm_perf",
@@ -230,14 +235,86 @@ class Uses {
     add(std::move(use));
   }
 
+  void add_mixer(const NoMixer&) {}
+
+  // One measured module has everything from the projections to the latents to that of the output.
+  // Tables have it by the precision of its products, and tell its sizes by the architecture.
+  void add_mixer(const SparseAttention& attention) {
+    const std::int64_t heads = local(attention.latent.heads);
+    const bool is_context = phase_ == Phase::kContext;
+    OperatorUse use{
+        .role = "sparse attention",
+        .op = "dsa",
+        .table = is_context ? "dsa_context_module_perf" : "dsa_generation_module_perf",
+        .op_name = is_context ? "dsa_context_module" : "dsa_generation_module",
+        .key = {{"architecture", text_value(attention.architecture)},
+                {"mla_dtype", text_value("bfloat16")},
+                {"kv_cache_dtype", text_value(name_of(deployment_.precision.cache))},
+                {"gemm_type", text_value(name_of(deployment_.precision.linear))},
+                {"num_heads", heads}},
+        .sizes = {{"batch_size", Amount::kRequests}},
+        .module = {.weights = weights_of(attention, heads),
+                   .columns = heads * (attention.latent.nope_dim + attention.latent.rope_dim) +
+                              attention.index_heads * attention.index_dim,
+                   .type = "gemm_type"}};
+    add_lengths(use);
+    add(std::move(use));
+  }
+
+  [[nodiscard]] std::int64_t weights_of(const SparseAttention& attention,
+                                        std::int64_t heads) const {
+    const LatentAttention& latent = attention.latent;
+    const std::int64_t down =
+        model_.hidden * (latent.query_rank + latent.latent_rank + latent.rope_dim);
+    const std::int64_t queries = latent.query_rank * heads * (latent.nope_dim + latent.rope_dim);
+    const std::int64_t values = latent.latent_rank * heads * (latent.nope_dim + latent.value_dim);
+    const std::int64_t output = model_.hidden * heads * latent.value_dim;
+    const std::int64_t indexer = latent.query_rank * attention.index_heads * attention.index_dim +
+                                 model_.hidden * (attention.index_dim + attention.index_heads);
+    return down + queries + values + output + indexer;
+  }
+
+  void add_mixer(const StateSpace& space) {
+    const std::int64_t width = local(space.width());
+    add_linear("projection of the state space",
+               local(space.width() + space.channels()) + local(space.heads), model_.hidden);
+    add_state_space("convolution of the state space", "mamba2_conv", space);
+    add_state_space("scan of the state space", "mamba2_scan", space);
+    add_memory("norm of the state space", "rms_norm", width);
+    add_linear("output projection", model_.hidden, width);
+  }
+
+  void add_state_space(const char* role, const char* op_name, const StateSpace& space) {
+    OperatorUse use{.role = role,
+                    .op = "mamba2",
+                    .table = "mamba2_perf",
+                    .op_name = op_name,
+                    .key = {{"phase", text_value(name_of(phase_))},
+                            {"d_state", space.state},
+                            {"d_conv", space.convolution},
+                            {"nheads", local(space.heads)},
+                            {"head_dim", space.head_dim}},
+                    .sizes = {{"batch_size", Amount::kRequests}}};
+    if (phase_ == Phase::kContext) {
+      use.sizes.push_back({"seq_len", Amount::kNewTokens});
+    } else {
+      use.key.push_back({"seq_len", std::int64_t{1}});
+    }
+    add(std::move(use));
+  }
+
+  void add_feed_forward(const NoFeedForward&) {}
+
   void add_feed_forward(const FeedForward& layer) {
-    add_gated("gate and up projection", "activation", "down projection", layer.intermediate);
+    const char* up = layer.is_gated ? "gate and up projection" : "up projection";
+    add_products(up, "activation", "down projection", layer.intermediate, layer.is_gated);
     add_all_reduce("all-reduce after the feed-forward layer");
   }
 
-  void add_gated(const char* up, const char* activation, const char* down, std::int64_t width) {
+  void add_products(
+      const char* up, const char* activation, const char* down, std::int64_t width, bool is_gated) {
     const std::int64_t intermediate = local(width);
-    add_linear(up, 2 * intermediate, model_.hidden);
+    add_linear(up, (is_gated ? 2 : 1) * intermediate, model_.hidden);
     add_memory(activation, "silu_mul", intermediate);
     add_linear(down, model_.hidden, intermediate);
   }
@@ -248,8 +325,9 @@ class Uses {
     if (exchanges) add_exchange("tokens to the experts", "all_gather");
     add_experts(experts);
     if (experts.shared_intermediate > 0) {
-      add_gated("shared gate and up projection", "shared activation", "shared down projection",
-                experts.shared_intermediate);
+      const char* up = experts.is_gated ? "shared gate and up projection" : "shared up projection";
+      add_products(up, "shared activation", "shared down projection", experts.shared_intermediate,
+                   experts.is_gated);
       if (experts.has_shared_gate)
         add_product("gate of the shared expert", 1, model_.hidden, Quantization::kBfloat16);
     }
@@ -273,7 +351,11 @@ class Uses {
                  {"moe_tp_size", deployment_.moe_tp},
                  {"moe_ep_size", deployment_.moe_ep},
                  {"distribution", text_value(deployment_.distribution)}},
-         .sizes = {{"num_tokens", Amount::kExpertTokens}}});
+         .sizes = {{"num_tokens", Amount::kExpertTokens}},
+         .module = {.weights = (experts.is_gated ? 3 : 2) * (experts.count / deployment_.moe_ep) *
+                               model_.hidden * (experts.intermediate / deployment_.moe_tp),
+                    .columns = 0,
+                    .type = "moe_dtype"}});
   }
 
   const Model& model_;
@@ -327,6 +409,19 @@ struct LayerCheck {
                          {"value heads", net.value_heads, deployment.tp}});
   }
 
+  core::Status operator()(const SparseAttention& attention) const {
+    return (*this)(attention.latent);
+  }
+
+  // Groups that are fewer than the GPUs are repeated, as heads of keys are.
+  core::Status operator()(const StateSpace& space) const {
+    return check_shared({{"heads", space.heads, deployment.tp}});
+  }
+
+  core::Status operator()(const NoMixer&) const { return {}; }
+
+  core::Status operator()(const NoFeedForward&) const { return {}; }
+
   core::Status operator()(const FeedForward& layer) const {
     ASSAY_TRY(check_shared({{"intermediate columns", layer.intermediate, deployment.tp}}));
     return check_blocks(layer.intermediate, deployment.tp, deployment.precision.linear);
@@ -347,6 +442,17 @@ struct LayerCheck {
 
 std::string_view name_of(Phase phase) {
   return phase == Phase::kContext ? "context" : "generation";
+}
+
+bool is_collected(const OperatorUse& use) {
+  if (use.op == "dsa" || use.op == "mamba2") return false;
+  return std::none_of(use.key.begin(), use.key.end(), [](const model::PerfField& field) {
+    const auto* word = std::get_if<std::string>(&field.value);
+    if (word == nullptr) return false;
+    const std::optional<Quantization> type = quantization_named(*word);
+    return type == Quantization::kInt4 || type == Quantization::kInt4Fp8 ||
+           type == Quantization::kNvfp4;
+  });
 }
 
 std::string key_text(const OperatorUse& use) {

@@ -52,6 +52,13 @@ struct SizeField {
   bool operator==(const SizeField& other) const = default;
 };
 
+// What an operator of several products holds on a GPU, which its key does not tell. 0: it tells.
+struct ModuleSize {
+  std::int64_t weights = 0;  // elements, in the precision of `type`
+  std::int64_t columns = 0;  // of its widest activations
+  std::string type = {};     // the key's column with the precision: "gemm_type"
+};
+
 struct OperatorUse {
   std::string role = {};                   // "qkv projection"
   std::string op;                          // the operator of assay collect: "gemm"
@@ -60,6 +67,7 @@ struct OperatorUse {
   std::vector<model::PerfField> key = {};  // columns with a value that the batch does not change
   std::vector<SizeField> sizes = {};
   std::int64_t count = 1;  // launches in a step of the whole model
+  ModuleSize module = {};
 };
 
 // The value that the use's key gives a column; null if it gives none.
@@ -69,6 +77,10 @@ inline const model::PerfValue* find_key(const OperatorUse& use, std::string_view
   }
   return nullptr;
 }
+
+// Whether assay collect measures such uses, as far as operators and types tell: it has neither
+// whole modules nor state spaces, nor weights of 4 bits but for mxfp4.
+bool is_collected(const OperatorUse& use);
 
 // "gemm_dtype=fp8 n=4096 k=4096"
 std::string key_text(const OperatorUse& use);

@@ -123,6 +123,75 @@ TEST(UsesOf, LinearAttentionTakesThreeOfFourLayers) {
   EXPECT_EQ(launches(uses, "moe"), 48);
 }
 
+Model of_test_data(const std::string& name) {
+  return shipped(
+      (std::string(ASSAY_SOURCE_DIR) + "/tests/data/model_configs/" + name + ".json").c_str());
+}
+
+// The public planner's lists for the following models and deployments, but that it knows one kind
+// of layer of DeepSeek-V3.2, and two of the four of Llama 4's.
+TEST(UsesOf, GatedDeltaNetHasThePublicPlannersProducts) {
+  const auto uses =
+      uses_of(of_test_data("qwen3.5-397b-a17b"), {.tp = 4, .moe_ep = 4}, Phase::kContext);
+  EXPECT_THAT(products(uses),
+              testing::IsSupersetOf({"5120x4096 bfloat16 x45", "32x4096 bfloat16 x45",
+                                     "4096x2048 bfloat16 x45", "512x4096 bfloat16 x45",
+                                     "4096x256 bfloat16 x45", "4608x4096 bfloat16 x15",
+                                     "4096x2048 bfloat16 x15", "62080x4096 bfloat16 x1"}));
+  EXPECT_EQ(number(first(uses, "context_attention"), "head_dim"), 256);
+  EXPECT_EQ(launches(uses, "custom_allreduce"), 1 + 2 * 60);
+}
+
+TEST(UsesOf, StateSpacesHaveThePublicPlannersProducts) {
+  const auto uses =
+      uses_of(of_test_data("nemotron-3-nano-30b-a3b"), {.tp = 2, .moe_ep = 2}, Phase::kGeneration);
+  EXPECT_THAT(products(uses),
+              testing::UnorderedElementsAre("5152x2688 bfloat16 x23", "2688x2048 bfloat16 x23",
+                                            "2304x2688 bfloat16 x6", "2688x2048 bfloat16 x6",
+                                            "128x2688 bfloat16 x23", "1856x2688 bfloat16 x23",
+                                            "2688x1856 bfloat16 x23", "65536x2688 bfloat16 x1"));
+  EXPECT_EQ(launches(uses, "mamba2"), 2 * 23);
+  EXPECT_EQ(launches(uses, "moe"), 23);
+  EXPECT_EQ(launches(uses, "custom_allreduce"), 1 + 52);
+}
+
+TEST(UsesOf, SparseAttentionIsOneModule) {
+  const Model model = of_test_data("deepseek-v3.2");
+  const Deployment deployment{.tp = 8, .moe_ep = 8, .precision = model.precision};
+  const auto uses = uses_of(model, deployment, Phase::kGeneration);
+  EXPECT_THAT(products(uses),
+              testing::UnorderedElementsAre("4608x7168 fp8_block x3", "7168x2304 fp8_block x3",
+                                            "256x7168 bfloat16 x58", "512x7168 fp8_block x58",
+                                            "7168x256 fp8_block x58", "16160x7168 bfloat16 x1"));
+  const OperatorUse& module = first(uses, "dsa");
+  EXPECT_EQ(module.table, "dsa_generation_module_perf");
+  EXPECT_EQ(number(module, "num_heads"), 16);
+  EXPECT_EQ(launches(uses, "dsa"), 61);
+  EXPECT_FALSE(is_collected(module));
+}
+
+TEST(UsesOf, MiniMaxHasThePublicPlannersProducts) {
+  const Model model = shipped("minimax-m2");
+  const auto uses =
+      uses_of(model, {.tp = 4, .moe_tp = 4, .precision = model.precision}, Phase::kGeneration);
+  EXPECT_THAT(products(uses),
+              testing::ElementsAre("2048x3072 fp8_block x62", "3072x1536 fp8_block x62",
+                                   "256x3072 bfloat16 x62", "50016x3072 bfloat16 x1"));
+}
+
+TEST(UsesOf, ChunkedAttentionHasThePublicPlannersProducts) {
+  const auto uses = uses_of(shipped("llama-4-maverick"), {.tp = 8, .moe_ep = 8}, Phase::kContext);
+  EXPECT_THAT(products(uses),
+              testing::IsSupersetOf({"896x5120 bfloat16 x24", "5120x640 bfloat16 x24",
+                                     "4096x5120 bfloat16 x24", "5120x2048 bfloat16 x24",
+                                     "25256x5120 bfloat16 x1"}));
+  std::int64_t chunked = 0;
+  for (const OperatorUse& use : uses) {
+    if (use.op == "context_attention" && number(use, "window_size") == 8192) chunked += use.count;
+  }
+  EXPECT_EQ(chunked, 36);  // every fourth of 48 layers attends to everything
+}
+
 TEST(UsesOf, EveryShippedModelHasItsLayers) {
   for (const ShippedModel& about : shipped_models()) {
     const Model model = shipped(std::string(about.name).c_str());

@@ -10,8 +10,9 @@ namespace {
 constexpr double kMsPerS = 1000;
 
 double flops_of(const SystemFacts& facts, Quantization quantization) {
-  // Weights in mxfp4 are multiplied in bfloat16.
-  if (quantization == Quantization::kMxfp4) quantization = Quantization::kBfloat16;
+  // Weights in mxfp4, and in integers of 4 bits, are multiplied in bfloat16.
+  if (quantization == Quantization::kMxfp4 || quantization == Quantization::kInt4)
+    quantization = Quantization::kBfloat16;
   return facts.peaks.flops_of(name_of(quantization));
 }
 
@@ -32,7 +33,11 @@ double bytes_of(Quantization quantization) {
     case Quantization::kBfloat16:
       return 2;
     case Quantization::kMxfp4:
+    case Quantization::kInt4:
+    case Quantization::kInt4Fp8:
       return 0.5;
+    case Quantization::kNvfp4:
+      return 9.0 / 16;
     default:
       return 1;
   }

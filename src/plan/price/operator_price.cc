@@ -54,6 +54,16 @@ double most_of(const WorkRows& rows, std::size_t family, std::size_t place) {
   return most;
 }
 
+// The least and the most of a size.
+std::pair<double, double> range_of(const WorkRows& rows, std::size_t family, std::size_t place) {
+  std::pair<double, double> range = {std::numeric_limits<double>::infinity(), 0};
+  for (std::size_t row = rows.begins[family]; row < rows.begins[family + 1]; ++row) {
+    range.first = std::min(range.first, rows.sizes_of(row)[place]);
+    range.second = std::max(range.second, rows.sizes_of(row)[place]);
+  }
+  return range;
+}
+
 double window_of(const OperatorUse& use) {
   const model::PerfValue* window = serving::find_key(use, "window_size");
   return window == nullptr ? 0 : static_cast<double>(std::get<std::int64_t>(*window));
@@ -129,8 +139,12 @@ core::Error nothing_answers(const OperatorUse& use, std::span<const TableSource>
   const std::string why = names.empty()
                               ? "there is no such table"
                               : "no rows with these names and types in " + core::join(names, ", ");
-  return core::Error{fmt::format("{} ({}, {}): {}; 'assay collect {}' measures it", use.role,
-                                 use.table, serving::key_text(use), why, use.op)};
+  const std::string remedy = serving::is_collected(use)
+                                 ? fmt::format("'assay collect {}' measures it", use.op)
+                                 : "assay does not measure it yet; engines' own tables may "
+                                   "have it (--systems-paths)";
+  return core::Error{
+      fmt::format("{} ({}, {}): {}; {}", use.role, use.table, serving::key_text(use), why, remedy)};
 }
 
 }  // namespace
@@ -167,6 +181,8 @@ core::Result<OperatorPrice> OperatorPrice::bind_one(const OperatorUse& use, Tabl
   const std::span<const TableSource> sources = ASSAY_TRY(tables.sources(use.table));
   if (const std::optional<Choice> choice = ASSAY_TRY(choose(use, sources)))
     return of_rows(use, *choice->source, choice->index, choice->family, tables);
+  if (std::optional<OperatorPrice> scaled = ASSAY_TRY(bind_scaled(use, tables)))
+    return std::move(*scaled);
   if (const store::RooflineBinder formula = tables.formula(use.table))
     return of_formula(use, formula);
   return nothing_answers(use, sources);
@@ -208,6 +224,64 @@ OperatorPrice OperatorPrice::of_formula(const OperatorUse& use,
   return price;
 }
 
+core::Result<std::optional<OperatorPrice>> OperatorPrice::bind_scaled(const OperatorUse& use,
+                                                                      Tables& tables) {
+  const std::optional<ScaledUse> fewer = scaled_use(use);
+  if (!fewer) return std::optional<OperatorPrice>();
+  for (const TableSource& source : ASSAY_TRY(tables.sources(use.table))) {
+    std::optional<OperatorPrice> scaled = ASSAY_TRY(of_fewer_gpus(use, *fewer, source, tables));
+    if (scaled) return scaled;
+  }
+  return std::optional<OperatorPrice>();
+}
+
+// Rows of both numbers of GPUs are of one source, so that one kernel is compared with itself.
+core::Result<std::optional<OperatorPrice>> OperatorPrice::of_fewer_gpus(const OperatorUse& use,
+                                                                        const ScaledUse& fewer,
+                                                                        const TableSource& source,
+                                                                        Tables& tables) {
+  const std::span<const TableSource> only(&source, 1);
+  const std::optional<Choice> half = ASSAY_TRY(choose(fewer.half, only));
+  const std::optional<Choice> quarter = ASSAY_TRY(choose(fewer.quarter, only));
+  if (!half || !quarter || half->family.places.front() == kNoSize)
+    return std::optional<OperatorPrice>();
+  const auto price_of = [&](const OperatorUse& part, const Choice& choice) {
+    return std::make_shared<const OperatorPrice>(
+        of_rows(part, source, choice.index, choice.family, tables));
+  };
+  Scaled scaled{.half = price_of(fewer.half, *half),
+                .quarter = price_of(fewer.quarter, *quarter),
+                .sigma = fewer.sigma};
+  const auto [least, most] =
+      range_of(half->index->rows(), half->family.family, half->family.places.front());
+  scaled.scale = {.bus_growth = fewer.bus_growth,
+                  .shortest_half_ms = scaled.half->ms_of_message(least),
+                  .shortest_quarter_ms = scaled.quarter->ms_of_message(least),
+                  .longest_half_ms = scaled.half->ms_of_message(most),
+                  .longest_message = most};
+  OperatorPrice price(use);
+  price.source_ = fmt::format("{}, scaled from 2 and 4 GPUs", source.name());
+  price.fidelity_ = Fidelity::kScaled;
+  price.scaled_ = std::make_shared<const Scaled>(std::move(scaled));
+  return std::optional(std::move(price));
+}
+
+// All launches, by a message in the table's units.
+double OperatorPrice::ms_of_message(double message) const {
+  const double amount = message / static_cast<double>(use_.sizes.front().factor);
+  return at_alone({.tokens = amount, .expert_tokens = amount}).ms;
+}
+
+Price OperatorPrice::scaled_at(const Amounts& asked) const {
+  const serving::SizeField& field = use_.sizes.front();
+  const double message = asked.of(field.amount) * static_cast<double>(field.factor);
+  Price price = scaled_->half->at_alone(asked);
+  price.ms = scaled_->scale.ms(message, price.ms, scaled_->quarter->at_alone(asked).ms);
+  price.least_ms = 0;
+  price.sigma = std::hypot(price.sigma, scaled_->sigma);
+  return price;
+}
+
 Price OperatorPrice::at(const Amounts& amounts) const {
   Price price = at_alone(amounts);
   if (held_beside_ == nullptr) return price;
@@ -216,6 +290,7 @@ Price OperatorPrice::at(const Amounts& amounts) const {
 }
 
 Price OperatorPrice::at_alone(const Amounts& asked) const {
+  if (scaled_ != nullptr) return scaled_at(asked);
   std::array<double, store::kMostWorkAxes> sizes = {};
   std::copy(sizes_.begin(), sizes_.end(), sizes.begin());
   Amounts amounts = asked;

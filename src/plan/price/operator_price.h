@@ -5,11 +5,13 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/result.h"
 #include "model/serving/uses.h"
+#include "plan/price/scaled_collective.h"
 #include "plan/price/tables.h"
 #include "store/answers/use_families.h"
 
@@ -44,7 +46,8 @@ struct Work {
 class OperatorPrice {
  public:
   // Takes the first source that has rows with the use's key or derives it surely (one sigma of at
-  // most 10 %), else the first that has the key, else the first that derives it at all.
+  // most 10 %), else the first that has the key, else the first that derives it at all. Collectives
+  // that none of them has are scaled from fewer GPUs.
   // Error: nothing answers; it names the use and what was looked at.
   static core::Result<OperatorPrice> bind(const serving::OperatorUse& use, Tables& tables);
 
@@ -58,6 +61,11 @@ class OperatorPrice {
   [[nodiscard]] const std::string& source() const { return source_; }
 
   [[nodiscard]] Fidelity fidelity() const { return fidelity_; }
+
+  // That of the rows that were scaled, else the same.
+  [[nodiscard]] Fidelity fidelity_of_rows() const {
+    return scaled_ == nullptr ? fidelity_ : scaled_->half->fidelity_;
+  }
 
   // Whether rows with the use's key were measured, so that only the batch may lie between rows.
   [[nodiscard]] bool has_key() const { return has_key_; }
@@ -75,6 +83,23 @@ class OperatorPrice {
   static OperatorPrice of_formula(const serving::OperatorUse& use,
                                   const store::RooflineBinder& formula);
 
+  // The prices that a collective among more GPUs follows from; the message is the use's only size.
+  struct Scaled {
+    std::shared_ptr<const OperatorPrice> half;
+    std::shared_ptr<const OperatorPrice> quarter;
+    ScaledCollective scale = {};
+    double sigma = 0;
+  };
+
+  static core::Result<std::optional<OperatorPrice>> bind_scaled(const serving::OperatorUse& use,
+                                                                Tables& tables);
+  static core::Result<std::optional<OperatorPrice>> of_fewer_gpus(const serving::OperatorUse& use,
+                                                                  const ScaledUse& fewer,
+                                                                  const TableSource& source,
+                                                                  Tables& tables);
+  [[nodiscard]] Price scaled_at(const Amounts& asked) const;
+  [[nodiscard]] double ms_of_message(double message) const;
+
   serving::OperatorUse use_;
   std::string source_;
   Fidelity fidelity_ = Fidelity::kEngine;
@@ -86,6 +111,7 @@ class OperatorPrice {
   store::Roofline formula_;
   store::CostedOperator::SizedCost cost_;             // over the sizes of the use; null: unknown
   std::shared_ptr<const OperatorPrice> held_beside_;  // is taken off; null: nothing is
+  std::shared_ptr<const Scaled> scaled_;              // null: rows or the formula answer
   // The window that the use has and the table does not know; 0: none.
   double window_ = 0;
   // The place of the tokens before a prompt, where no row has any; kNoSize: rows have them.

@@ -5,8 +5,8 @@
 
 namespace assay::plan {
 std::string_view name_of(Fidelity fidelity) {
-  constexpr std::array<std::string_view, 5> kNames = {"engine", "other version", "kernels",
-                                                      "other engine", "formula"};
+  constexpr std::array<std::string_view, 6> kNames = {"engine",       "other version", "kernels",
+                                                      "other engine", "scaled",        "formula"};
   return kNames[static_cast<std::size_t>(fidelity)];
 }
 

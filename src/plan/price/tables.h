@@ -27,6 +27,7 @@ enum class Fidelity : std::uint8_t {
   kOtherVersion,  // the engine's own tables of another version
   kKernels,       // assay's own measurements of the best kernels: what the hardware allows
   kOtherEngine,   // another engine's tables
+  kScaled,        // rows of fewer GPUs, scaled to these (scaled_collective.h)
   kFormula,       // bytes over bandwidth, for operators that no table has
 };
 

@@ -101,6 +101,11 @@ std::vector<std::string> warnings_of(const SearchRequest& request, const Candida
     warnings.emplace_back(
         "prices are of the best kernels that assay measured, not of the engine's own: what the "
         "hardware allows; --systems-paths takes the engine's tables");
+  if (const std::string links = unmeasured_links(best); !links.empty())
+    warnings.push_back(
+        links +
+        " are reckoned with a link's data sheet: nobody measured that link, and error bars "
+        "do not know of it");
   if (best.is_split())
     warnings.emplace_back(
         "error bars were found on deployments that compute prompts and decode on the same GPUs: "

@@ -96,7 +96,8 @@ void SearchPage::add_tables() {
   page_.cards.push_back(
       {.id = "deployments",
        .title = fmt::format("All {} deployments that were decided", all_.row_count()),
-       .content = report::TableCard{.table = all_, .shown = report::TableCard::Shown::kOpen}});
+       .content = report::TableCard{.table = all_, .shown = report::TableCard::Shown::kOpen},
+       .notes = all_.notes});
   if (refused_.row_count() == 0) return;
   page_.cards.push_back({.id = "refused",
                          .title = "Workers that are left out",

@@ -62,7 +62,10 @@ class CandidateColumns {
     if (names_engines_) cells.emplace_back(std::string(name_of(one.engine)));
     // Readers see it from the copy.
     if (bars_ == BarColumns::kPairs) cells.emplace_back(one.is_split() ? "disagg" : "agg");
-    cells.emplace_back(bars_ == BarColumns::kPairs ? one.text() : with_whole_numbers(one.text()));
+    const std::string links = unmeasured_links(one);
+    const std::string mark = links.empty() ? "" : " *";
+    cells.emplace_back(bars_ == BarColumns::kPairs ? one.text()
+                                                   : with_whole_numbers(one.text() + mark));
     cells.emplace_back(one.copies);
     cells.emplace_back(one.concurrency * one.copies);
     add(cells, one.cluster_tokens_per_s_per_gpu, one.rate_bar);
@@ -76,6 +79,7 @@ class CandidateColumns {
     cells.emplace_back(one.memory_bytes / kBytesPerGb);
     if (bars_ == BarColumns::kPairs) {
       add_parts(cells, one.parts);
+      cells.emplace_back(links);
     } else {
       cells.emplace_back(bound_text(one.parts));
     }
@@ -99,6 +103,7 @@ class CandidateColumns {
     columns.push_back({.name = "memory", .unit = "GB"});
     for (const char* part : {"attention", "products", "experts", "communication", "other"})
       columns.push_back({.name = part, .unit = "%"});
+    columns.push_back({.name = "unmeasured links"});
     return columns;
   }
 
@@ -183,6 +188,12 @@ std::string picks_title(const SearchRequest& request, const Picks& picks) {
 
 }  // namespace
 
+std::string unmeasured_links(const Candidate& one) {
+  const bool has_stages = one.worker.pp > 1 || (one.is_split() && one.split.prefill.pp > 1);
+  if (!one.is_split()) return has_stages ? "stages" : "";
+  return has_stages ? "stages and caches" : "caches";
+}
+
 std::string bar_text(const ErrorBar& bar, double prediction, const char* between) {
   if (!bar.is_known()) return "";
   const Interval ends = bar.of(prediction);
@@ -206,8 +217,17 @@ Table candidates_table(std::string name,
                        bool names_engines) {
   const CandidateColumns columns(bars, names_engines);
   Table table{.name = std::move(name), .title = std::move(title), .columns = columns.columns()};
-  for (const Candidate& one : candidates)
+  bool has_unmeasured = false;
+  for (const Candidate& one : candidates) {
     table.add_row(columns.row(one));
+    has_unmeasured = has_unmeasured || !unmeasured_links(one).empty();
+  }
+  if (has_unmeasured) {
+    table.notes.push_back(
+        std::string(bars == BarColumns::kTexts ? "*" : "unmeasured links") +
+        ": reckoned with a link's data sheet, not a measurement: stages (pp), or caches on their "
+        "way");
+  }
   return table;
 }
 

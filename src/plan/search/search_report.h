@@ -31,6 +31,11 @@ model::Table candidates_table(std::string name,
                               BarColumns bars,
                               bool names_engines = false);
 
+// What of the deployment counts with the data sheet's figure of a link, because no table has a
+// measured one: "stages" of a pipeline, "caches" that are sent to instances that decode, or both;
+// "" where all is measured.
+std::string unmeasured_links(const Candidate& one);
+
 // "11.3 to 14.2", or "" where nobody knows.
 std::string bar_text(const ErrorBar& bar, double prediction, const char* between = " to ");
 

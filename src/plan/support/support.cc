@@ -50,6 +50,15 @@ class Asked {
   std::vector<SupportedUse> uses_;
 };
 
+// "gemm in nvfp4", "mamba2_scan"
+std::string uncollected_name(const OperatorUse& use) {
+  for (const char* column : {"gemm_dtype", "moe_dtype"}) {
+    if (const model::PerfValue* type = serving::find_key(use, column))
+      return fmt::format("{} in {}", use.op_name, std::get<std::string>(*type));
+  }
+  return use.op_name;
+}
+
 }  // namespace
 
 bool ModelSupport::misses(const Worker& worker) const {
@@ -67,6 +76,11 @@ std::int64_t ModelSupport::priced_workers() const {
 std::int64_t ModelSupport::missing_uses() const {
   return std::count_if(uses.begin(), uses.end(),
                        [](const SupportedUse& one) { return one.is_missing(); });
+}
+
+bool ModelSupport::wants_rows() const {
+  return std::any_of(uses.begin(), uses.end(),
+                     [](const SupportedUse& one) { return one.wants_rows(); });
 }
 
 ModelSupport support_of(const serving::Model& model,
@@ -90,17 +104,24 @@ ModelSupport support_of(const serving::Model& model,
 
 MissingMeasurements measurements_for(const std::vector<const ModelSupport*>& engines_of_a_model) {
   std::set<std::string> operators;
+  std::set<std::string> uncollected;
   std::set<std::int64_t> gpus;
   for (const ModelSupport* support : engines_of_a_model) {
     for (const SupportedUse& one : support->uses) {
-      if (!one.is_missing()) continue;
+      if (!one.wants_rows()) continue;
+      if (!serving::is_collected(one.use)) {
+        uncollected.insert(uncollected_name(one.use));
+        continue;
+      }
       operators.insert(one.use.op);
       // Experts follow from all GPUs of a worker, everything else from those of a group.
       for (const Worker& worker : one.workers)
         gpus.insert({worker.tp, worker.gpus()});
     }
   }
-  return {{operators.begin(), operators.end()}, {gpus.begin(), gpus.end()}};
+  return {{operators.begin(), operators.end()},
+          {gpus.begin(), gpus.end()},
+          {uncollected.begin(), uncollected.end()}};
 }
 
 }  // namespace assay::plan

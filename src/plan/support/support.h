@@ -24,6 +24,9 @@ struct SupportedUse {
   std::string why_missing = {};
 
   [[nodiscard]] bool is_missing() const { return !fidelity.has_value(); }
+
+  // Rows of this number of GPUs would replace a price that is scaled, or none.
+  [[nodiscard]] bool wants_rows() const { return is_missing() || fidelity == Fidelity::kScaled; }
 };
 
 struct ModelSupport {
@@ -35,6 +38,7 @@ struct ModelSupport {
   [[nodiscard]] bool misses(const Worker& worker) const;
   [[nodiscard]] std::int64_t priced_workers() const;
   [[nodiscard]] std::int64_t missing_uses() const;
+  [[nodiscard]] bool wants_rows() const;
 };
 
 struct SupportRequest {
@@ -46,11 +50,12 @@ struct SupportRequest {
 // Asks the tables for every operator of every worker of at most `most_gpus` GPUs.
 ModelSupport support_of(const serving::Model& model, const SupportRequest& request, Tables& tables);
 
-// The operators of assay collect that measure what the workers miss, and the numbers of GPUs, for
-// its options --for-model and --tp. Empty where nothing is missing.
+// The operators of assay collect that measure what the workers miss or have scaled from fewer GPUs,
+// and the numbers of GPUs, for its options --for-model and --tp. Empty where nothing is.
 struct MissingMeasurements {
   std::vector<std::string> operators = {};
   std::vector<std::int64_t> gpus = {};
+  std::vector<std::string> uncollected = {};  // uses that no operator of assay collect measures
 };
 
 MissingMeasurements measurements_for(const std::vector<const ModelSupport*>& engines_of_a_model);

@@ -16,9 +16,9 @@ namespace {
 using model::Cell;
 using model::Table;
 
-constexpr std::array<Fidelity, 5> kFidelities = {Fidelity::kEngine, Fidelity::kOtherVersion,
+constexpr std::array<Fidelity, 6> kFidelities = {Fidelity::kEngine,  Fidelity::kOtherVersion,
                                                  Fidelity::kKernels, Fidelity::kOtherEngine,
-                                                 Fidelity::kFormula};
+                                                 Fidelity::kScaled,  Fidelity::kFormula};
 
 Table support_table(const std::vector<ModelSupport>& all) {
   Table table{.name = "support",
@@ -87,6 +87,14 @@ Table operators_table(const std::vector<ModelSupport>& all) {
                    one.is_missing() ? "missing" : std::string(name_of(*one.fidelity)), one.source});
   }
   table.notes.emplace_back("measured: shapes that have rows of their own; others are derived");
+  const bool has_scaled = std::any_of(groups.begin(), groups.end(), [](const Group& group) {
+    return group.first->fidelity == Fidelity::kScaled;
+  });
+  if (has_scaled) {
+    table.notes.emplace_back(
+        "scaled: nobody measured so many GPUs; rows of 2 and 4 tell by the operation's peers and "
+        "bus factor, with one sigma of 14 to 25 %");
+  }
   return table;
 }
 
@@ -122,8 +130,15 @@ std::string command_for(const MissingMeasurements& missing, const std::string& c
   std::vector<std::string> gpus;
   for (const std::int64_t number : missing.gpus)
     gpus.push_back(std::to_string(number));
-  return fmt::format("assay collect {} --for-model {} --tp {} -o perf",
-                     core::join(missing.operators, " "), config, core::join(gpus, ","));
+  const std::string beside =
+      missing.uncollected.empty()
+          ? ""
+          : fmt::format("assay measures no {} yet; engines' own tables may have it",
+                        core::join(missing.uncollected, ", "));
+  if (missing.operators.empty()) return beside;
+  return fmt::format("assay collect {} --for-model {} --tp {} -o perf{}{}",
+                     core::join(missing.operators, " "), config, core::join(gpus, ","),
+                     beside.empty() ? "" : "; ", beside);
 }
 
 Table commands_table(const std::vector<ModelSupport>& all,
@@ -136,7 +151,7 @@ Table commands_table(const std::vector<ModelSupport>& all,
       "finds them");
   std::map<std::string, std::vector<const ModelSupport*>> models;
   for (const ModelSupport& support : all) {
-    if (support.missing_uses() > 0) models[support.model].push_back(&support);
+    if (support.wants_rows()) models[support.model].push_back(&support);
   }
   for (const auto& [name, engines] : models)
     table.add_row({name, command_for(measurements_for(engines), configs.at(name))});
@@ -182,8 +197,9 @@ model::Book support_book(const std::string& title,
   if (std::any_of(all.begin(), all.end(),
                   [](const ModelSupport& one) { return one.missing_uses() > 0; })) {
     book.tables.push_back(missing_table(all));
-    book.tables.push_back(commands_table(all, configs));
   }
+  if (std::any_of(all.begin(), all.end(), [](const ModelSupport& one) { return one.wants_rows(); }))
+    book.tables.push_back(commands_table(all, configs));
   if (models.size() == 1) {
     Table excluded = excluded_table(all);
     if (excluded.row_count() > 0) book.tables.push_back(std::move(excluded));

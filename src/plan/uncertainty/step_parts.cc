@@ -52,7 +52,7 @@ void add_priced(std::vector<PricedPart>& parts,
                      .source = one.price->source(),
                      .ms = weight * one.cost.ms,
                      .sigma = one.cost.sigma,
-                     .fidelity = one.price->fidelity()});
+                     .fidelity = one.price->fidelity_of_rows()});
   }
 }
 

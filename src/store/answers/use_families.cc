@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace assay::store {
 namespace {
@@ -21,12 +22,31 @@ std::optional<double> number_of(const OperatorUse& use, const std::string& colum
   return static_cast<double>(std::get<std::int64_t>(*value));
 }
 
+// Public tables call both kernels of linear attention, and of state spaces, by one name, and tell
+// them apart by that of the kernel.
+bool names_operator(const OperatorUse& use, const std::string& op_name, const std::string& kernel) {
+  if (op_name == use.op_name) return true;
+  if (op_name != use.op || (op_name != "gdn" && op_name != "mamba2")) return false;
+  const bool convolves = kernel.find("conv1d") != std::string::npos;
+  return use.op_name.ends_with("_conv") == convolves;
+}
+
+std::string exact_value(const WorkRows& rows, std::size_t family, std::string_view name) {
+  const auto codes = rows.codes_of(family);
+  for (std::size_t column = 0; column < rows.exact.size(); ++column) {
+    if (rows.exact[column].name == name) return rows.exact[column].values[codes[column]];
+  }
+  return "";
+}
+
 bool has_exact_values(const OperatorUse& use, const WorkRows& rows, std::size_t family) {
   const auto codes = rows.codes_of(family);
   for (std::size_t column = 0; column < rows.exact.size(); ++column) {
     const ExactColumn& exact = rows.exact[column];
     const std::string& value = exact.values[codes[column]];
-    if (exact.name == "op_name" && value != use.op_name) return false;
+    if (exact.name == "op_name" &&
+        !names_operator(use, value, exact_value(rows, family, "kernel_source")))
+      return false;
     const model::PerfValue* key = serving::find_key(use, exact.name);
     if (key != nullptr && text_of_value(*key) != value) return false;
   }

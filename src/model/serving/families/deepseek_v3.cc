@@ -1,5 +1,5 @@
-// DeepSeek-V3, R1 and Kimi-K2: latent attention, the first layers dense, the others with experts
-// and a shared one.
+// DeepSeek-V3, R1, Kimi-K2 and K2.5: latent attention, the first layers dense, the others with
+// experts and a shared one.
 #include "model/serving/family.h"
 #include "model/serving/parts.h"
 
@@ -19,7 +19,9 @@ core::Result<Model> read_deepseek_v3(const Config& config) {
 }
 
 const Family kDeepseekV3{
-    .name = "deepseek_v3", .architectures = {"DeepseekV3ForCausalLM"}, .read = read_deepseek_v3};
+    .name = "deepseek_v3",
+    .architectures = {"DeepseekV3ForCausalLM", "KimiK25ForConditionalGeneration"},
+    .read = read_deepseek_v3};
 ASSAY_REGISTER(Family, kDeepseekV3);
 
 }  // namespace

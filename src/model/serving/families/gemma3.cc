@@ -11,6 +11,7 @@ constexpr std::int64_t kFullPattern = 6;
 
 core::Result<Model> read_gemma3(const Config& config) {
   Model model = ASSAY_TRY(read_sizes(config));
+  model.ties_embedding = true;  // its config.json has the field only where that is not so
   Attention full = ASSAY_TRY(read_attention(config));
   full.normalises_heads = true;
   Attention windowed = full;

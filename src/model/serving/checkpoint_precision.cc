@@ -1,0 +1,223 @@
+#include "model/serving/checkpoint_precision.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/text.h"
+
+namespace assay::serving {
+namespace {
+
+constexpr std::string_view kAttentionModule = "self_attn";
+
+// "model.layers.17.self_attn.q_proj" is of layer 17; patterns of all layers have no number.
+std::optional<std::string> layer_number_of(std::string_view module) {
+  const auto digit = [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; };
+  const auto first = std::find_if(module.begin(), module.end(), digit);
+  if (first == module.end()) return std::nullopt;
+  return std::string(first, std::find_if_not(first, module.end(), digit));
+}
+
+// Checkpoints leave all attention out by one pattern, or name every layer. A few layers alone, as
+// some leave out the first and the last, change little.
+bool leaves_attention(const std::vector<std::string>& modules) {
+  constexpr std::size_t kFewLayers = 8;
+  std::set<std::string> layers;
+  for (const std::string& module : modules) {
+    const std::size_t at = module.find(kAttentionModule);
+    if (at == std::string::npos) continue;
+    const std::optional<std::string> layer = layer_number_of(module.substr(0, at));
+    if (!layer) return true;
+    layers.insert(*layer);
+  }
+  return layers.size() > kFewLayers;
+}
+
+// The lists by which methods name what they leave in bfloat16.
+core::Result<bool> leaves_attention(const Config& config) {
+  for (const char* field : {"ignore", "exclude_modules", "modules_to_not_convert"}) {
+    if (leaves_attention(ASSAY_TRY(config.words(field)))) return true;
+  }
+  return false;
+}
+
+Precision precision_with(Quantization weights, bool is_attention_left) {
+  return {.linear = is_attention_left ? Quantization::kBfloat16 : weights, .experts = weights};
+}
+
+core::Result<Quantization> of_fp8(const Config& config) {
+  const auto block = ASSAY_TRY(config.counts("weight_block_size"));
+  if (block.empty()) return Quantization::kFp8;
+  if (block == std::vector<std::int64_t>{kScaleBlock, kScaleBlock}) return Quantization::kFp8Block;
+  return config.error("weight_block_size", "only blocks of 128 x 128 are known");
+}
+
+// AWQ and GPTQ.
+core::Result<Quantization> of_integers(const Config& config) {
+  const std::int64_t bits = ASSAY_TRY(config.count("bits"));
+  if (bits == 4) return Quantization::kInt4;
+  return config.error("bits", fmt::format("it is {}, and only weights of 4 bits are known", bits));
+}
+
+// The words of the compressed-tensors format: {"num_bits": 8, "type": "float", ...}.
+core::Result<Quantization> of_group(const Config& group) {
+  if (!group.has("weights")) return group.error("weights", "the field is missing");
+  const Config weights = ASSAY_TRY(group.part("weights"));
+  const std::int64_t bits = ASSAY_TRY(weights.count("num_bits"));
+  const std::string type = weights.has("type") ? ASSAY_TRY(weights.text("type")) : "int";
+  const std::string strategy =
+      weights.has("strategy") ? ASSAY_TRY(weights.text("strategy")) : "tensor";
+  const bool has_inputs = group.has("input_activations");
+  if (type == "float" && bits == 8)
+    return strategy == "block" ? Quantization::kFp8Block : Quantization::kFp8;
+  if (type == "float" && bits == 4 && has_inputs) return Quantization::kNvfp4;
+  if (type == "int" && bits == 4 && !has_inputs) return Quantization::kInt4;
+  return weights.error(
+      "num_bits",
+      fmt::format("weights of {}-bit {}s with {} activations are not known; known are floats of 8 "
+                  "bits, and of 4 bits with quantized activations, and integers of 4 bits without",
+                  bits, type, has_inputs ? "quantized" : "plain"));
+}
+
+core::Result<Quantization> of_compressed_tensors(const Config& config) {
+  const auto groups = ASSAY_TRY(config.parts("config_groups"));
+  if (groups.empty()) return config.error("config_groups", "the field is missing or empty");
+  const Quantization first = ASSAY_TRY(of_group(groups.front().second));
+  for (const auto& [name, group] : groups) {
+    if (ASSAY_TRY(of_group(group)) != first)
+      return config.error("config_groups", "groups of several kinds of weights are not known");
+  }
+  return first;
+}
+
+struct Algorithm {
+  std::string_view name;
+  Quantization weights;
+};
+
+constexpr std::array<Algorithm, 7> kAlgorithms = {{
+    {"FP8", Quantization::kFp8},
+    {"FP8_PER_CHANNEL_PER_TOKEN", Quantization::kFp8},
+    {"FP8_PB_WO", Quantization::kFp8Block},
+    {"FP8_BLOCK_SCALES", Quantization::kFp8Block},
+    {"NVFP4", Quantization::kNvfp4},
+    {"W4A16_AWQ", Quantization::kInt4},
+    {"W4A8_AWQ", Quantization::kInt4Fp8},
+}};
+
+constexpr std::string_view kMixed = "MIXED_PRECISION";
+
+core::Result<Quantization> of_algorithm(const Config& config) {
+  const std::string name = ASSAY_TRY(config.text("quant_algo"));
+  std::vector<std::string> known;
+  for (const Algorithm& one : kAlgorithms) {
+    if (one.name == name) return one.weights;
+    known.emplace_back(one.name);
+  }
+  return config.error("quant_algo", fmt::format("'{}' is not known; known are {} and {}", name,
+                                                core::join(known, ", "), kMixed));
+}
+
+Quantization most_of(const std::map<Quantization, std::int64_t>& counts) {
+  const auto most =
+      std::max_element(counts.begin(), counts.end(),
+                       [](const auto& a, const auto& b) { return a.second < b.second; });
+  return most == counts.end() ? Quantization::kBfloat16 : most->first;
+}
+
+// Each layer has its own algorithm. Experts have the one of most experts, all else that of most
+// others.
+core::Result<Precision> of_mixed(const Config& config) {
+  const auto layers = ASSAY_TRY(config.parts("quantized_layers"));
+  if (layers.empty()) return config.error("quantized_layers", "the field is missing or empty");
+  std::map<Quantization, std::int64_t> experts;
+  std::map<Quantization, std::int64_t> others;
+  for (const auto& [name, layer] : layers) {
+    const bool is_expert = name.find(".experts") != std::string::npos;
+    ++(is_expert ? experts : others)[ASSAY_TRY(of_algorithm(layer))];
+  }
+  return Precision{.linear = most_of(others),
+                   .experts = experts.empty() ? most_of(others) : most_of(experts)};
+}
+
+core::Status read_cache(const Config& config, Precision& precision) {
+  if (!config.has("kv_cache_quant_algo")) return {};
+  const std::string algorithm = ASSAY_TRY(config.text("kv_cache_quant_algo"));
+  if (algorithm == "FP8") {
+    precision.cache = Quantization::kFp8;
+    return {};
+  }
+  return config.error("kv_cache_quant_algo",
+                      fmt::format("'{}' is not known; known is FP8", algorithm));
+}
+
+core::Result<Precision> of_modelopt(const Config& config, bool mixes) {
+  const bool is_mixed = config.has("quant_algo") && ASSAY_TRY(config.text("quant_algo")) == kMixed;
+  Precision precision = is_mixed ? ASSAY_TRY(of_mixed(config))
+                                 : precision_with(ASSAY_TRY(of_algorithm(config)),
+                                                  mixes && ASSAY_TRY(leaves_attention(config)));
+  ASSAY_TRY(read_cache(config, precision));
+  return precision;
+}
+
+// compressed-tensors has the cache's type beside the groups.
+core::Status read_cache_scheme(const Config& config, Precision& precision) {
+  if (!config.has("kv_cache_scheme")) return {};
+  const Config scheme = ASSAY_TRY(config.part("kv_cache_scheme"));
+  if (ASSAY_TRY(scheme.count("num_bits")) != 8 || ASSAY_TRY(scheme.text("type")) != "float")
+    return scheme.error("num_bits", "only a cache of 8-bit floats is known");
+  precision.cache = Quantization::kFp8;
+  return {};
+}
+
+using ReadWeights = core::Result<Quantization> (*)(const Config& config);
+
+struct Method {
+  std::string_view name;
+  ReadWeights read;
+};
+
+constexpr std::array<Method, 4> kMethods = {{{"fp8", of_fp8},
+                                             {"awq", of_integers},
+                                             {"gptq", of_integers},
+                                             {"compressed-tensors", of_compressed_tensors}}};
+
+}  // namespace
+
+core::Result<Precision> checkpoint_precision(const Config& config, bool mixes) {
+  if (!config.has("quantization_config")) return Precision{};
+  const Config part = ASSAY_TRY(config.part("quantization_config"));
+  // ModelOpt's files of 2025 name the algorithm and no method.
+  const bool is_modelopt = !part.has("quant_method") && part.has("quant_algo");
+  const std::string method = is_modelopt ? "modelopt" : ASSAY_TRY(part.text("quant_method"));
+  if (method == "mxfp4") return Precision{.experts = Quantization::kMxfp4};
+  if (method == "modelopt" || method == "modelopt_fp4") return of_modelopt(part, mixes);
+  for (const Method& known : kMethods) {
+    if (method != known.name) continue;
+    Precision precision =
+        precision_with(ASSAY_TRY(known.read(part)), mixes && ASSAY_TRY(leaves_attention(part)));
+    ASSAY_TRY(read_cache_scheme(part, precision));
+    return precision;
+  }
+  return part.error("quant_method",
+                    fmt::format("'{}' is not known; known are fp8, mxfp4, compressed-tensors, "
+                                "modelopt, awq and gptq",
+                                method));
+}
+
+core::Result<Precision> modelopt_precision(const Config& file, bool mixes) {
+  if (!file.has("quantization")) return file.error("quantization", "the field is missing");
+  return of_modelopt(ASSAY_TRY(file.part("quantization")), mixes);
+}
+
+}  // namespace assay::serving
