@@ -76,21 +76,13 @@ class PoolSearch {
     result_.candidates.push_back(*made);
   }
 
-  // The path is that within a node where every copy has a node's place to itself.
-  [[nodiscard]] CachePath path_of(const Candidate& candidate) const {
-    const std::int64_t node = decode_.facts->gpus_per_node;
-    const std::int64_t of_copy = candidate.gpus();
-    if (prefill_.facts != decode_.facts || of_copy > node) return CachePath::kBetweenNodes;
-    const std::int64_t nodes = request_.gpus / node;
-    const std::int64_t within = nodes * (node / of_copy) + (request_.gpus % node) / of_copy;
-    return within >= candidate.copies ? CachePath::kWithinNode : CachePath::kBetweenNodes;
-  }
-
   [[nodiscard]] core::Result<CacheTransfer> transfer_of(const Candidate& candidate,
                                                         const PoolChoice& prefill,
                                                         const PoolChoice& decode) const {
-    return cache_transfer(decode.sent_bytes_per_token, {prefill.worker.gpus(), prefill_.facts},
-                          {decode.worker.gpus(), decode_.facts}, path_of(candidate));
+    return cache_transfer(
+        decode.sent_bytes_per_token, {prefill.worker.gpus(), prefill_.facts},
+        {decode.worker.gpus(), decode_.facts},
+        path_of_copies(prefill_, decode_, candidate.gpus(), candidate.copies, request_.gpus));
   }
 
   std::optional<Candidate> candidate_of(const PoolChoice& prefill,
@@ -112,7 +104,7 @@ class PoolSearch {
     const MeanLengths mean = mean_lengths(request_);
     made.split.transfer_ms = transfer_ms(transfer.value(), mean.prompt_tokens);
     const double served_ms = prefill.ms + made.split.transfer_ms;
-    made.concurrency = ratio.decode * decode.batch * decode.worker.dp +
+    made.concurrency = ratio.decode * decode.batch * decode.served.batches() +
                        std::llround(std::ceil(ratio.requests_per_s * served_ms / 1000));
     const MatchedRate matched =
         matched_rate(rate_of(prefill), ratio,
@@ -121,7 +113,7 @@ class PoolSearch {
                       .answer_ms = made.tpot_ms * static_cast<double>(mean.output_tokens - 1)},
                      static_cast<double>(made.concurrency));
     made.requests_per_s = matched.requests_per_s;
-    made.ttft_ms = matched.ttft_ms;
+    made.ttft_ms = prefill_.calibration.ttft_factor * matched.ttft_ms;
     add_rates(made, made.requests_per_s * static_cast<double>(mean.output_tokens));
     return made;
   }
@@ -146,7 +138,7 @@ class PoolSearch {
         parts_of_pools(*prefill->prices, {.chunks = chunks, .finished_prompts = prefill->batch},
                        *decode->prices, {.decodes = decode->batch, .decode_cached = cached});
     candidate.parts = parts.mean;
-    candidate.bars = latency_bars(parts);
+    candidate.bars = latency_bars(parts, calibration_errors_of(prefill_, decode_));
     candidate.rate_bar =
         rate_bar(candidate.bars, candidate.ttft_ms, candidate.tpot_ms, mean.output_tokens);
   }
@@ -189,7 +181,7 @@ class PoolSearch {
          .prefill_batch = prefill->batch,
          .decode = {decode->served, candidate.split.decode_instances},
          .transfer = transfer.value()},
-        *prefill->prices, *decode->prices,
+        *prefill->cost, *decode->cost,
         {.concurrency = candidate.concurrency,
          .prompt_tokens = request_.prompt_tokens,
          .output_tokens = request_.output_tokens,
@@ -199,7 +191,7 @@ class PoolSearch {
     if (!metrics.ok()) return std::nullopt;
     Candidate made = candidate;
     made.is_simulated = true;
-    made.ttft_ms = metrics.value().ttft_ms;
+    made.ttft_ms = prefill_.calibration.ttft_factor * metrics.value().ttft_ms;
     made.tpot_ms = metrics.value().tpot_ms;
     made.requests_per_s = metrics.value().requests_per_s;
     made.split.transfer_ms = metrics.value().mean_transfer_ms;
@@ -236,6 +228,26 @@ class PoolSearch {
 };
 
 }  // namespace
+
+std::optional<CalibrationErrors> calibration_errors_of(const PoolSystem& prefill,
+                                                       const PoolSystem& decode) {
+  if (!prefill.calibration_errors || !decode.calibration_errors) return std::nullopt;
+  return CalibrationErrors{
+      .points = std::min(prefill.calibration_errors->points, decode.calibration_errors->points),
+      .ttft = prefill.calibration_errors->ttft,
+      .tpot = decode.calibration_errors->tpot};
+}
+
+CachePath path_of_copies(const PoolSystem& prefill,
+                         const PoolSystem& decode,
+                         std::int64_t gpus_of_copy,
+                         std::int64_t copies,
+                         std::int64_t gpus) {
+  const std::int64_t node = decode.facts->gpus_per_node;
+  if (prefill.facts != decode.facts || gpus_of_copy > node) return CachePath::kBetweenNodes;
+  const std::int64_t within = gpus / node * (node / gpus_of_copy) + (gpus % node) / gpus_of_copy;
+  return within >= copies ? CachePath::kWithinNode : CachePath::kBetweenNodes;
+}
 
 core::Result<SearchResult> search_disaggregated(const serving::Model& model,
                                                 const SearchRequest& request,

@@ -34,6 +34,7 @@ struct PricedWorker {
   ServedWorker served;
   std::shared_ptr<const StepPrices> prices;  // of the whole model; stages share them
   std::unique_ptr<const StepCost> cost;
+  std::int64_t most_batch = 1;
 };
 
 class Search {
@@ -56,7 +57,35 @@ class Search {
     return std::move(result_);
   }
 
+  // Curves that refer to this.
+  core::Result<DeploymentCurves> curves(std::span<const SearchedEngine> engines) {
+    prices_batches_ = PricesBatches::kLater;
+    for (const SearchedEngine& engine : engines)
+      add_workers(engine);
+    if (workers_.empty()) return nothing_left(engines.size() > 1);
+    DeploymentCurves made{.refused = std::move(result_.refused)};
+    for (std::size_t place = 0; place < workers_.size(); ++place)
+      made.curves.push_back(curve(place));
+    return made;
+  }
+
  private:
+  enum class PricesBatches : std::uint8_t { kNow, kLater };
+
+  [[nodiscard]] DeploymentCurve curve(std::size_t place) const {
+    const auto decide = [this, place](std::int64_t batch) -> std::optional<Candidate> {
+      std::optional<Candidate> made = closed_form(place, batch);
+      if (request_.scheduler == Scheduler::kSimulation) made = simulate_one(*made);
+      if (made) add_bars(*made);
+      return made;
+    };
+    return {.engine = workers_[place].served.engine,
+            .worker = workers_[place].worker,
+            .most_batch = workers_[place].most_batch,
+            .price = [this, place](std::int64_t batch) { return closed_form(place, batch); },
+            .decide = decide};
+  }
+
   void add_workers(const SearchedEngine& engine) {
     const std::int64_t most = std::min(request_.gpus, request_.gpus_per_node);
     Workers workers = workers_of(model_, engine.engine, engine.precision, most);
@@ -103,7 +132,8 @@ class Search {
     const Pipeline pipeline =
         ASSAY_TRY(pipeline_of(model_, worker, request_.gpus_per_node, request_.link));
     workers_.push_back(
-        {worker, served, prices, std::make_unique<const StagedCost>(*prices, pipeline)});
+        {worker, served, prices, std::make_unique<const StagedCost>(*prices, pipeline), most});
+    if (prices_batches_ == PricesBatches::kLater) return {};
     for (const std::int64_t batch : batches(most))
       result_.candidates.push_back(closed_form(workers_.size() - 1, batch));
     return {};
@@ -226,6 +256,7 @@ class Search {
 
   const serving::Model& model_;
   const SearchRequest& request_;
+  PricesBatches prices_batches_ = PricesBatches::kNow;
   std::vector<PricedWorker> workers_;
   SearchResult result_;
 };
@@ -237,15 +268,23 @@ bool is_better(const Candidate& a, const Candidate& b) {
 
 }  // namespace
 
-std::int64_t Candidate::gpus() const {
-  if (!is_split()) return worker.gpus();
+std::int64_t gpus_of_copy(const Worker& worker, const Split& split) {
+  if (split.prefill_instances == 0) return worker.gpus();
   return split.prefill_instances * split.prefill.gpus() + split.decode_instances * worker.gpus();
 }
 
-std::string Candidate::text() const {
-  if (!is_split()) return worker.text();
+std::string text_of_copy(const Worker& worker, const Split& split) {
+  if (split.prefill_instances == 0) return worker.text();
   return fmt::format("{}P({}) + {}D({})", split.prefill_instances, split.prefill.text(),
                      split.decode_instances, worker.text());
+}
+
+std::int64_t Candidate::gpus() const {
+  return gpus_of_copy(worker, split);
+}
+
+std::string Candidate::text() const {
+  return text_of_copy(worker, split);
 }
 
 double Candidate::excess(const SearchRequest& request) const {
@@ -263,6 +302,15 @@ core::Result<SearchResult> search(const serving::Model& model,
                                   const SearchRequest& request,
                                   std::span<const SearchedEngine> engines) {
   return Search(model, request).run(engines);
+}
+
+core::Result<DeploymentCurves> deployment_curves(const serving::Model& model,
+                                                 const SearchRequest& request,
+                                                 std::span<const SearchedEngine> engines) {
+  const auto search = std::make_shared<Search>(model, request);
+  DeploymentCurves made = ASSAY_TRY(search->curves(engines));
+  made.search = search;
+  return made;
 }
 
 Picks pick(const SearchResult& result, const SearchRequest& request, std::size_t most) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -70,6 +71,10 @@ struct Split {
   double transfer_ms = 0;              // from the end of a prompt to the arrival of its cache
 };
 
+// "tp 4", "3P(tp 2) + 1D(tp 8)", and its GPUs.
+std::string text_of_copy(const Worker& worker, const Split& split);
+std::int64_t gpus_of_copy(const Worker& worker, const Split& split);
+
 // One deployment under one load, as all its copies have it. A copy is a worker, or the instances
 // that share prompts and decoding.
 struct Candidate {
@@ -135,6 +140,31 @@ core::Result<SearchResult> search(const serving::Model& model,
 core::Result<SearchResult> search(const serving::Model& model,
                                   const SearchRequest& request,
                                   std::span<const SearchedEngine> engines);
+
+// An aggregated worker at any batch, priced by the closed form and as the request's scheduler has
+// it; with error bars, as one copy. `decide` gives std::nullopt for what cannot run.
+struct DeploymentCurve {
+  Engine engine = Engine::kTrtllm;
+  Worker worker = {};
+  std::int64_t most_batch = 1;  // of each of the worker's batches
+  std::function<Candidate(std::int64_t batch)> price = {};
+  std::function<std::optional<Candidate>(std::int64_t batch)> decide = {};
+
+  // Requests in flight for each request of a batch.
+  [[nodiscard]] std::int64_t batches() const { return worker.dp * worker.pp; }
+};
+
+struct DeploymentCurves {
+  std::vector<DeploymentCurve> curves = {};
+  std::vector<Refused> refused = {};
+  std::shared_ptr<const void> search = nullptr;  // to which the curves refer
+};
+
+// Every worker that request.gpus allow. Model, request and tables must outlive it. Error: as
+// search().
+core::Result<DeploymentCurves> deployment_curves(const serving::Model& model,
+                                                 const SearchRequest& request,
+                                                 std::span<const SearchedEngine> engines);
 
 // The best of each worker of each engine that meet the limits, at most `most`, the one with the
 // most tokens on the cluster first. Where none meets them: the one candidate that comes closest to
