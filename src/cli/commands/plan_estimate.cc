@@ -141,12 +141,21 @@ class PlanEstimate final : public Command {
       const plan::Pipeline pipeline =
           ASSAY_TRY(plan::pipeline_of(model, worker, facts.gpus_per_node,
                                       [&](std::int64_t gpus) { return stage_link(facts, gpus); }));
+      const plan::ServedWorker served{.engine = served_.engine,
+                                      .deployment = deployment,
+                                      .groups = dp_,
+                                      .memory = gpu_memory(facts, worker.gpus()),
+                                      .max_batch = load_.concurrency,
+                                      .pp = pp_};
       book = plan::estimate_book(prices, {.title = title,
                                           .load = load_,
                                           .pipeline = pipeline,
                                           .calibration = calibrated.calibration(),
                                           .calibration_errors = calibrated.errors(),
-                                          .gpus_of_group = tp_ * pp_});
+                                          .gpus_of_group = tp_ * pp_,
+                                          .benchmark_ttft_ms = benchmark_ttft_ms(
+                                              model, served, plan::StagedCost(prices, pipeline),
+                                              calibrated.calibration())});
     }
     plan::add_calibration(calibrated, book);
     print_summary(book, presentation_.summary(), kAllRows);
@@ -154,6 +163,20 @@ class PlanEstimate final : public Command {
   }
 
  private:
+  // std::nullopt: the load does not fit, which the rest of the answer does not need.
+  [[nodiscard]] std::optional<double> benchmark_ttft_ms(
+      const serving::Model& model,
+      const plan::ServedWorker& served,
+      const plan::StepCost& cost,
+      const plan::Calibration& calibration) const {
+    const auto metrics = plan::serve(model, served, plan::CalibratedCost(cost, calibration),
+                                     {.concurrency = load_.concurrency * served.batches(),
+                                      .prompt_tokens = load_.prompt_tokens,
+                                      .output_tokens = load_.output_tokens});
+    if (!metrics.ok()) return std::nullopt;
+    return calibration.ttft_factor * metrics.value().ttft_ms.mean;
+  }
+
   [[nodiscard]] std::string subject(const serving::Model& model, const plan::Worker& worker) const {
     return fmt::format("{} on {} of {}, {}", model.name, worker.text(), served_.system,
                        plan::name_of(served_.engine));

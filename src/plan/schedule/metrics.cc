@@ -8,7 +8,7 @@ namespace assay::plan {
 namespace {
 
 // Turns that are told apart.
-constexpr std::int64_t kMostTurns = 16;
+constexpr std::int64_t kTurnsApart = 16;
 
 double sorted_quantile(const std::vector<double>& sorted, double part) {
   const double place = part * static_cast<double>(sorted.size() - 1);
@@ -113,13 +113,13 @@ void MetricsRecorder::write_turns(ServingMetrics& metrics) const {
   if (workload_->turns.empty()) return;
   std::vector<std::vector<double>> ttft;
   for (std::size_t i = static_cast<std::size_t>(warm_up_); i < times_.size(); ++i) {
-    const std::int64_t number = std::min(workload_->turns[i].number, kMostTurns);
+    const std::int64_t number = std::min(workload_->turns[i].number, kTurnsApart);
     const auto place = static_cast<std::size_t>(number - 1);
     while (metrics.turns.size() <= place)
       metrics.turns.push_back({.number = static_cast<std::int64_t>(metrics.turns.size()) + 1});
     ttft.resize(metrics.turns.size());
     TurnMetrics& turn = metrics.turns[place];
-    turn.and_later = turn.and_later || workload_->turns[i].number > kMostTurns;
+    turn.and_later = turn.and_later || workload_->turns[i].number > kTurnsApart;
     ++turn.requests;
     turn.prompt_tokens += workload_->requests[i].prompt_tokens;
     turn.found_tokens += times_[i].found_tokens;

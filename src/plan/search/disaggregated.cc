@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -49,6 +50,17 @@ class PoolSearch {
     for (Candidate& candidate : result_.candidates)
       add_bars(candidate);
     return std::move(result_);
+  }
+
+  [[nodiscard]] std::optional<double> benchmark_ttft_ms(const Candidate& candidate) const {
+    const auto& [prefill, decode] = pairs_[candidate.place];
+    const core::Result<CacheTransfer> transfer = transfer_of(candidate, *prefill, *decode);
+    if (!transfer.ok()) return std::nullopt;
+    const core::Result<DisaggregatedMetrics> metrics =
+        serve_disaggregated(model_, pools_of(candidate, transfer.value()), *prefill->cost,
+                            *decode->cost, load_of(candidate));
+    if (!metrics.ok()) return std::nullopt;
+    return prefill_.calibration.ttft_factor * metrics.value().serving.ttft_ms.mean;
   }
 
  private:
@@ -170,24 +182,31 @@ class PoolSearch {
     return known->second;
   }
 
+  [[nodiscard]] ServedPools pools_of(const Candidate& candidate,
+                                     const CacheTransfer& transfer) const {
+    const auto& [prefill, decode] = pairs_[candidate.place];
+    return {.prefill = {prefill->served, candidate.split.prefill_instances},
+            .prefill_batch = prefill->batch,
+            .decode = {decode->served, candidate.split.decode_instances},
+            .transfer = transfer};
+  }
+
+  [[nodiscard]] ClosedLoop load_of(const Candidate& candidate) const {
+    return {.concurrency = candidate.concurrency,
+            .prompt_tokens = request_.prompt_tokens,
+            .output_tokens = request_.output_tokens,
+            .least_length = request_.least_length,
+            .prefix_tokens = request_.cached_prefix};
+  }
+
   [[nodiscard]] std::optional<Candidate> simulate_one(const Candidate& candidate) const {
     const auto& [prefill, decode] = pairs_[candidate.place];
     const core::Result<CacheTransfer> transfer = transfer_of(candidate, *prefill, *decode);
     const double decoding_ms =
         candidate.tpot_ms * static_cast<double>(mean_lengths(request_).output_tokens);
     const core::Result<LongRunMetrics> metrics = serve_disaggregated_steadily(
-        model_,
-        {.prefill = {prefill->served, candidate.split.prefill_instances},
-         .prefill_batch = prefill->batch,
-         .decode = {decode->served, candidate.split.decode_instances},
-         .transfer = transfer.value()},
-        *prefill->cost, *decode->cost,
-        {.concurrency = candidate.concurrency,
-         .prompt_tokens = request_.prompt_tokens,
-         .output_tokens = request_.output_tokens,
-         .least_length = request_.least_length,
-         .prefix_tokens = request_.cached_prefix},
-        candidate.ttft_ms / (candidate.ttft_ms + decoding_ms));
+        model_, pools_of(candidate, transfer.value()), *prefill->cost, *decode->cost,
+        load_of(candidate), candidate.ttft_ms / (candidate.ttft_ms + decoding_ms));
     if (!metrics.ok()) return std::nullopt;
     Candidate made = candidate;
     made.is_simulated = true;
@@ -214,10 +233,11 @@ class PoolSearch {
     const PoolChoice* decode;
   };
 
+  // Results may outlive what the caller has of these.
   const serving::Model& model_;
-  const SearchRequest& request_;
-  const PoolSystem& prefill_;
-  const PoolSystem& decode_;
+  const SearchRequest request_;
+  const PoolSystem prefill_;
+  const PoolSystem decode_;
   BoundPrices bound_;
   PricedPool prompts_;
   PricedPool decodes_;
@@ -253,7 +273,11 @@ core::Result<SearchResult> search_disaggregated(const serving::Model& model,
                                                 const SearchRequest& request,
                                                 const PoolSystem& prefill,
                                                 const PoolSystem& decode) {
-  return PoolSearch(model, request, prefill, decode).run();
+  const auto search = std::make_shared<PoolSearch>(model, request, prefill, decode);
+  SearchResult result = ASSAY_TRY(search->run());
+  result.benchmarks.emplace_back(
+      [search](const Candidate& candidate) { return search->benchmark_ttft_ms(candidate); });
+  return result;
 }
 
 }  // namespace assay::plan

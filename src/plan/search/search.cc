@@ -57,6 +57,16 @@ class Search {
     return std::move(result_);
   }
 
+  [[nodiscard]] std::optional<double> benchmark_ttft_ms(const Candidate& candidate) const {
+    const PricedWorker& priced = workers_[candidate.place];
+    const std::int64_t batch = candidate.concurrency / priced.served.batches();
+    const core::Result<ServingMetrics> metrics =
+        serve(model_, served_with(priced.served, batch),
+              CalibratedCost(*priced.cost, request_.calibration), load_of(candidate.concurrency));
+    if (!metrics.ok()) return std::nullopt;
+    return request_.calibration.ttft_factor * metrics.value().ttft_ms.mean;
+  }
+
   // Curves that refer to this.
   core::Result<DeploymentCurves> curves(std::span<const SearchedEngine> engines) {
     prices_batches_ = PricesBatches::kLater;
@@ -255,7 +265,7 @@ class Search {
   }
 
   const serving::Model& model_;
-  const SearchRequest& request_;
+  const SearchRequest request_;  // results may outlive the caller's
   PricesBatches prices_batches_ = PricesBatches::kNow;
   std::vector<PricedWorker> workers_;
   SearchResult result_;
@@ -301,7 +311,11 @@ core::Result<SearchResult> search(const serving::Model& model,
 core::Result<SearchResult> search(const serving::Model& model,
                                   const SearchRequest& request,
                                   std::span<const SearchedEngine> engines) {
-  return Search(model, request).run(engines);
+  const auto search = std::make_shared<Search>(model, request);
+  SearchResult result = ASSAY_TRY(search->run(engines));
+  result.benchmarks.emplace_back(
+      [search](const Candidate& candidate) { return search->benchmark_ttft_ms(candidate); });
+  return result;
 }
 
 core::Result<DeploymentCurves> deployment_curves(const serving::Model& model,
@@ -313,7 +327,9 @@ core::Result<DeploymentCurves> deployment_curves(const serving::Model& model,
   return made;
 }
 
-Picks pick(const SearchResult& result, const SearchRequest& request, std::size_t most) {
+namespace {
+
+Picks picks_of(const SearchResult& result, const SearchRequest& request, std::size_t most) {
   std::vector<Candidate> best;
   for (const Candidate& candidate : result.candidates) {
     if (!candidate.meets(request)) continue;
@@ -336,6 +352,17 @@ Picks pick(const SearchResult& result, const SearchRequest& request, std::size_t
   std::sort(best.begin(), best.end(), is_better);
   if (best.size() > most) best.resize(most);
   return {.best = std::move(best), .meet = true};
+}
+
+}  // namespace
+
+Picks pick(const SearchResult& result, const SearchRequest& request, std::size_t most) {
+  Picks picks = picks_of(result, request, most);
+  if (picks.best.empty()) return picks;
+  Candidate& best = picks.best.front();
+  if (best.benchmark < result.benchmarks.size())
+    best.benchmark_ttft_ms = result.benchmarks[best.benchmark](best);
+  return picks;
 }
 
 std::vector<Candidate> frontier(const std::vector<Candidate>& candidates) {

@@ -84,16 +84,22 @@ struct Candidate {
   std::size_t place = 0;  // among those that were priced
   std::int64_t copies = 1;
   std::int64_t concurrency = 1;  // of one copy
-  double ttft_ms = 0;
+  double ttft_ms = 0;            // in the long run
   double tpot_ms = 0;
+  // The mean TTFT that a benchmark would see, of ten requests for each in flight, with the wave of
+  // prompts at its beginning; of the first pick alone.
+  std::optional<double> benchmark_ttft_ms = std::nullopt;
+  std::size_t benchmark = 0;                // of SearchResult::benchmarks, that tells it
   double requests_per_s = 0;                // of one copy
   double tokens_per_s_per_gpu = 0;          // of the GPUs that are used
   double tokens_per_s_per_user = 0;         // 1000 / tpot
   double cluster_tokens_per_s_per_gpu = 0;  // of all GPUs, used or not
   double memory_bytes = 0;                  // of a GPU, with the cache that the load needs
   bool is_simulated = false;
-  StepParts parts = {};   // of its mean step
-  LatencyBars bars = {};  // unknown until the search has decided
+  StepParts parts = {};  // of its mean step
+  // Unknown until the search has decided. That of TTFT is of what a benchmark sees: no measurement
+  // of the long run was at hand.
+  LatencyBars bars = {};
   ErrorBar rate_bar = {};
 
   [[nodiscard]] bool is_split() const { return split.prefill_instances > 0; }
@@ -107,6 +113,13 @@ struct Candidate {
   // Copies of the same worker, however many instances prompts have beside it.
   [[nodiscard]] bool is_like(const Candidate& other) const {
     return engine == other.engine && is_split() == other.is_split() && worker == other.worker;
+  }
+
+  // Its instances, too, are equal.
+  [[nodiscard]] bool is_same_copy(const Candidate& other) const {
+    return is_like(other) && split.prefill == other.split.prefill &&
+           split.prefill_instances == other.split.prefill_instances &&
+           split.decode_instances == other.split.decode_instances;
   }
 
   // The limit that it is nearest to, or breaks most: its latency over the limit.
@@ -124,11 +137,16 @@ struct Refused {
   Engine engine = Engine::kTrtllm;
 };
 
+// What a benchmark sees of a candidate; std::nullopt where it cannot run.
+using BenchmarkTtft = std::function<std::optional<double>(const Candidate& candidate)>;
+
 struct SearchResult {
   std::vector<Candidate> candidates = {};  // that decide: the simulated ones, where any were
   std::size_t priced = 0;                  // by the closed form
   std::vector<Refused> refused = {};
   std::vector<std::string> notes = {};  // sentences about all of it
+  // What they tell refers to the model and the tables.
+  std::vector<BenchmarkTtft> benchmarks = {};
 };
 
 // Error: no worker is left; it says why each is not.
@@ -167,8 +185,8 @@ core::Result<DeploymentCurves> deployment_curves(const serving::Model& model,
                                                  std::span<const SearchedEngine> engines);
 
 // The best of each worker of each engine that meet the limits, at most `most`, the one with the
-// most tokens on the cluster first. Where none meets them: the one candidate that comes closest to
-// both.
+// most tokens on the cluster first, which has what a benchmark would see. Where none meets them:
+// the one candidate that comes closest to both.
 struct Picks {
   std::vector<Candidate> best = {};
   bool meet = false;

@@ -18,12 +18,6 @@ namespace {
 // Splits that are simulated, of all that the closed form priced.
 constexpr std::size_t kMostSplits = 24;
 
-bool is_same_copy(const Candidate& a, const Candidate& b) {
-  return a.worker == b.worker && a.split.prefill == b.split.prefill &&
-         a.split.prefill_instances == b.split.prefill_instances &&
-         a.split.decode_instances == b.split.decode_instances;
-}
-
 class CopiesBuilder {
  public:
   CopiesBuilder(const serving::Model& model,
@@ -121,7 +115,7 @@ class CopiesBuilder {
   void choose(const SearchResult& found, std::vector<Candidate>& chosen) const {
     const auto add = [&](const Candidate& one) {
       const bool is_known = std::any_of(chosen.begin(), chosen.end(), [&](const Candidate& other) {
-        return is_same_copy(one, other);
+        return one.is_same_copy(other);
       });
       if (!is_known) chosen.push_back(one);
     };
