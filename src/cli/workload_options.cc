@@ -167,6 +167,8 @@ std::string text_of(const WorkloadOptions& options, const plan::Workload& worklo
                       [](const plan::Turn& turn) { return turn.number == 1; });
     text += fmt::format(" in {} conversations", conversations);
   }
+  // Later turns come when others were answered, so that only a rate that was asked for is one.
+  if (!workload.turns.empty() && options.clients == 0 && !options.rate) return text;
   if (options.clients > 0) return text + fmt::format(" of {} clients", options.clients);
   return text + (rate > 0 ? fmt::format(", {:.3g} a second", rate) : ", all at once");
 }

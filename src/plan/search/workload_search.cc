@@ -216,9 +216,11 @@ model::Book workload_size_book(const std::string& title,
         fmt::format("The fewest GPUs with at least {}, of each deployment", wanted_of(limits)),
         result.best, calibration, result.best.size()));
   }
-  book.tables.front().notes.push_back(fmt::format(
-      "{} deployments were simulated; of each that is listed, one copy less serves too few well",
-      result.simulated));
+  book.tables.front().notes.push_back(
+      fmt::format("{} deployments were simulated{}", result.simulated,
+                  result.best.empty() ? ""
+                                      : "; of each that is listed, one copy less serves too few "
+                                        "well"));
   for (const std::string& note : result.notes)
     book.tables.front().notes.push_back(note);
   if (!result.refused.empty()) book.tables.push_back(refused_table(result.refused));
