@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "cli/operator_costs.h"
+#include "cli/output.h"
 #include "core/text.h"
 #include "model/serving/family.h"
 #include "model/serving/shipped_models.h"
@@ -128,6 +129,10 @@ core::Result<std::vector<plan::TableSource>> shipped_sources(const store::Shippe
 PlanInputs::PlanInputs(std::filesystem::path systems)
     : systems_(std::move(systems)),
       cache_(store::TableCache::users_folder([](const char* name) { return std::getenv(name); })) {}
+
+PlanInputs::~PlanInputs() {
+  if (const std::string note = cache_.note(); !note.empty()) print_note(note);
+}
 
 core::Result<const serving::Model*> PlanInputs::model(const std::string& path) {
   const auto known = models_.find(path);

@@ -27,6 +27,8 @@ class PlanInputs {
  public:
   // `systems`: a folder of public tables; empty: what ships with assay.
   explicit PlanInputs(std::filesystem::path systems);
+  // Says why tables could not be kept for the next time, where they could not.
+  ~PlanInputs();
   PlanInputs(const PlanInputs&) = delete;
   PlanInputs& operator=(const PlanInputs&) = delete;
 
@@ -56,9 +58,6 @@ class PlanInputs {
   // Why the folder of systems has no tables of the engine for a system; "" if it has some, or where
   // assay's own are asked.
   core::Result<std::string> missing_tables(const std::string& name, plan::Engine engine);
-
-  // Why tables could not be kept for the next time, in a sentence; "" if all could.
-  [[nodiscard]] std::string cache_note() const { return cache_.note(); }
 
  private:
   struct System {

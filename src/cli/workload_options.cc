@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "cli/options.h"
 #include "cli/plan_options.h"
 #include "core/files.h"
@@ -24,6 +26,44 @@ plan::Lengths nominal(std::int64_t tokens, double least_length) {
           .ratio = least_length};
 }
 
+// The names are those of aiperf, and --num-clients that of vLLM's benchmark of such conversations.
+void add_conversation_options(App& app,
+                              WorkloadOptions& options,
+                              const Option* trace,
+                              Option* requests) {
+  constexpr const char* kGroup = "Conversations, whose turns hold all that was said";
+  const Option* conversations =
+      app.add_option("--conversation-num", options.conversations,
+                     "how many are held; each turn adds --isl tokens and is answered by --osl")
+          ->type_name("N")
+          ->group(kGroup)
+          ->check(positive_number_problem)
+          ->excludes(trace)
+          ->excludes(requests);
+  const auto add = [&](const char* name, double& value, const char* unit, const char* standard,
+                       const char* help) {
+    app.add_option(name, value, help)
+        ->type_name(unit)
+        ->default_str(standard)
+        ->group(kGroup)
+        ->check(not_negative_problem)
+        ->needs(conversations);
+  };
+  add("--conversation-turn-mean", options.turns.mean, "N", "1", "turns of one, in the mean");
+  add("--conversation-turn-stddev", options.turns.deviation, "N", "0", "their deviation (normal)");
+  add("--conversation-turn-delay-mean", options.delay_ms.mean, "MS", "0",
+      "ms from an answer to the next turn, in the mean");
+  add("--conversation-turn-delay-stddev", options.delay_ms.deviation, "MS", "0",
+      "its deviation (normal)");
+  app.add_option("--num-clients", options.clients,
+                 "clients that hold the conversations, each one after the other, instead of "
+                 "--request-rate")
+      ->type_name("N")
+      ->group(kGroup)
+      ->check(positive_number_problem)
+      ->needs(conversations);
+}
+
 }  // namespace
 
 void add_workload_options(App& app, WorkloadOptions& options) {
@@ -40,13 +80,14 @@ void add_workload_options(App& app, WorkloadOptions& options) {
           ->type_name("N")
           ->group(kWorkloadGroup)
           ->check(positive_number_problem);
-  app.add_option("--requests", options.requests, "how many come at --request-rate")
-      ->type_name("N")
-      ->default_str("1000")
-      ->group(kWorkloadGroup)
-      ->check(positive_number_problem)
-      ->needs(rate)
-      ->excludes(trace);
+  Option* requests =
+      app.add_option("--requests", options.requests, "how many come at --request-rate")
+          ->type_name("N")
+          ->default_str("1000")
+          ->group(kWorkloadGroup)
+          ->check(positive_number_problem)
+          ->needs(rate)
+          ->excludes(trace);
   app.add_option("--hash-tokens", options.hash_tokens,
                  "tokens of a prompt that one of the trace's hash_ids stands for")
       ->type_name("N")
@@ -65,9 +106,20 @@ void add_workload_options(App& app, WorkloadOptions& options) {
       ->default_str("90")
       ->group(kWorkloadGroup)
       ->check(goodput_problem);
+  add_conversation_options(app, options, trace, requests);
+  app.add_option("--seed", options.seed, "of the lengths and arrivals that are drawn")
+      ->type_name("N")
+      ->default_str("0")
+      ->group(kWorkloadGroup)
+      ->excludes(trace);
 }
 
 core::Status WorkloadOptions::check() const {
+  if (conversations > 0 && rate.has_value() == (clients > 0)) {
+    return core::Error{
+        "--conversation-num needs to know when conversations begin: say either --request-rate, at "
+        "which their turns come in the mean, or --num-clients, which hold one after the other"};
+  }
   if (!good_percent || is_open()) return {};
   return core::Error{
       "--goodput is of requests that come by themselves: say which by --workload or "
@@ -76,12 +128,25 @@ core::Status WorkloadOptions::check() const {
 
 core::Result<plan::Workload> read_workload(const WorkloadOptions& options,
                                            const NominalLengths& lengths) {
+  const plan::Lengths prompt = nominal(lengths.prompt_tokens, lengths.least_length);
+  const plan::Lengths output = nominal(lengths.output_tokens, lengths.least_length);
+  if (options.conversations > 0) {
+    return plan::make_conversations({.conversations = options.conversations,
+                                     .prompt = prompt,
+                                     .output = output,
+                                     .turns = options.turns,
+                                     .delay_ms = options.delay_ms,
+                                     .clients = options.clients,
+                                     .per_second = options.rate.value_or(0) / options.turns.mean,
+                                     .seed = options.seed});
+  }
   if (options.trace.empty()) {
     return plan::make_workload(
         {.requests = options.requests,
-         .prompt = nominal(lengths.prompt_tokens, lengths.least_length),
-         .output = nominal(lengths.output_tokens, lengths.least_length),
-         .arrivals = {.kind = plan::Arrivals::Kind::kGamma, .per_second = *options.rate}});
+         .prompt = prompt,
+         .output = output,
+         .arrivals = {.kind = plan::Arrivals::Kind::kGamma, .per_second = *options.rate},
+         .seed = options.seed});
   }
   const std::string name = options.trace.string();
   auto workload = ASSAY_TRY(plan::parse_request_trace(
@@ -96,6 +161,15 @@ std::string text_of(const WorkloadOptions& options, const plan::Workload& worklo
   const double rate = options.rate.value_or(plan::rate_of(workload));
   std::string text = fmt::format("{} requests", workload.requests.size());
   if (!options.trace.empty()) text += " of " + options.trace.string();
+  if (!workload.turns.empty()) {
+    const auto conversations =
+        std::count_if(workload.turns.begin(), workload.turns.end(),
+                      [](const plan::Turn& turn) { return turn.number == 1; });
+    text += fmt::format(" in {} conversations", conversations);
+  }
+  // Later turns come when others were answered, so that only a rate that was asked for is one.
+  if (!workload.turns.empty() && options.clients == 0 && !options.rate) return text;
+  if (options.clients > 0) return text + fmt::format(" of {} clients", options.clients);
   return text + (rate > 0 ? fmt::format(", {:.3g} a second", rate) : ", all at once");
 }
 

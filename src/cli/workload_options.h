@@ -7,6 +7,7 @@
 #include <string>
 
 #include "core/result.h"
+#include "plan/schedule/conversations.h"
 #include "plan/schedule/workload.h"
 
 namespace assay::cli {
@@ -19,18 +20,26 @@ struct WorkloadOptions {
   std::int64_t requests = 1000;
   std::int64_t hash_tokens = 512;
   std::optional<double> good_percent;
+  std::int64_t conversations = 0;
+  plan::NormalSpread turns = {.mean = 1};
+  plan::NormalSpread delay_ms = {};
+  std::int64_t clients = 0;  // that hold the conversations
+  std::uint64_t seed = 0;
 
   // Whether requests come by themselves, rather than when others end.
-  [[nodiscard]] bool is_open() const { return !trace.empty() || rate.has_value(); }
+  [[nodiscard]] bool is_open() const {
+    return !trace.empty() || rate.has_value() || conversations > 0;
+  }
 
   // The least share of requests that keep the limits.
   [[nodiscard]] double good_share() const { return good_percent.value_or(90) / 100; }
 
-  // Error: --goodput without such requests.
+  // Error: --goodput without such requests, or conversations that nobody begins.
   [[nodiscard]] core::Status check() const;
 };
 
-// Declares --workload, --request-rate, --requests, --hash-tokens and --goodput.
+// Declares --workload, --request-rate, --requests, --hash-tokens, --goodput, --seed and those of
+// conversations.
 void add_workload_options(App& app, WorkloadOptions& options);
 
 // The lengths of requests that no trace tells.

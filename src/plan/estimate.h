@@ -22,6 +22,8 @@ struct EstimateRequest {
   Calibration calibration = {};  // of latencies; operators are shown as tables have them
   std::optional<CalibrationErrors> calibration_errors = std::nullopt;
   std::int64_t gpus_of_group = 1;
+  // The mean TTFT of a benchmark under this load, simulated; the interval of TTFT is of this one.
+  std::optional<double> benchmark_ttft_ms = std::nullopt;
 };
 
 // The operators of a step that decodes, and of one that computes a prompt, under the load. Times

@@ -4,35 +4,40 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <utility>
 
 #include "plan/cache_transfer.h"
 #include "plan/estimate.h"
 #include "plan/search/pool_prices.h"
+#include "plan/workload_report.h"
 
 namespace assay::plan {
 namespace {
 
 constexpr double kMsPerSecond = 1e3;
 
-struct PricedInstance {
-  ServedWorker served;
-  StepPrices prices;
+// Both instances, priced. What the costs refer to lives as long as it does.
+struct PricedPools {
+  BoundPrices bound;
+  ServedWorker prefill;
+  ServedWorker decode;
+  BoundPrices::Priced prompts;
+  BoundPrices::Priced steps;
 };
 
-core::Result<PricedInstance> price_instance(const serving::Model& model,
-                                            const PoolsEstimate& request,
-                                            const Worker& worker,
-                                            const PoolSystem& system) {
+core::Status price_pools(const serving::Model& model,
+                         const PoolsEstimate& request,
+                         PricedPools& pools) {
   const serving::Precision precision = served_precision(request.engine, model.precision);
-  ServedWorker served{
-      .engine = request.engine,
-      .deployment = deployment_of(model, worker, precision),
-      .groups = worker.dp,
-      .memory = {.capacity_bytes = system.facts->memory_bytes,
-                 .communication_bytes = system.facts->nccl_bytes_of(worker.gpus())}};
-  StepPrices prices = ASSAY_TRY(StepPrices::bind(model, served.deployment, *system.tables));
-  return PricedInstance{std::move(served), std::move(prices)};
+  const auto price = [&](const Worker& worker, const PoolSystem& system, ServedWorker& served,
+                         BoundPrices::Priced& priced) -> core::Status {
+    served = served_instance(model, request.engine, precision, worker, system);
+    priced = ASSAY_TRY(pools.bound.of(model, served.deployment, worker, system));
+    return {};
+  };
+  ASSAY_TRY(price(request.prefill.worker, request.prefill_system, pools.prefill, pools.prompts));
+  return price(request.decode.worker, request.decode_system, pools.decode, pools.steps);
 }
 
 // Whether the caches of so many requests fit what the weights leave.
@@ -45,55 +50,63 @@ core::Status check_room(const Limits& limits, const PoolsEstimate& request) {
                   request.decode_batch, limits.kv_tokens / tokens, tokens)};
 }
 
-CachePath path_of_pools(const PoolsEstimate& request) {
+CachePath path_of_pools(const PoolsEstimate& request, std::int64_t copies) {
   const std::int64_t gpus = request.prefill.instances * request.prefill.worker.gpus() +
                             request.decode.instances * request.decode.worker.gpus();
-  const bool is_within = request.prefill_system.facts == request.decode_system.facts &&
-                         gpus <= request.decode_system.facts->gpus_per_node;
-  return is_within ? CachePath::kWithinNode : CachePath::kBetweenNodes;
+  // Each copy may lie where it has a place within a node.
+  return path_of_copies(request.prefill_system, request.decode_system, gpus, copies,
+                        copies * request.decode_system.facts->gpus_per_node);
 }
+
+core::Result<CacheTransfer> transfer_of(const serving::Model& model,
+                                        const PoolsEstimate& request,
+                                        const ServedWorker& decode,
+                                        CachePath path) {
+  return cache_transfer(sent_bytes_per_token(model, decode, request.prompt_tokens),
+                        {request.prefill.worker.gpus(), request.prefill_system.facts},
+                        {request.decode.worker.gpus(), request.decode_system.facts}, path);
+}
+
+constexpr const char* kLinksNote =
+    "links have their own figures; no transfer of caches was measured";
 
 }  // namespace
 
 core::Result<model::Book> estimate_disaggregated_book(const serving::Model& model,
                                                       const PoolsEstimate& request) {
-  const PricedInstance prefill =
-      ASSAY_TRY(price_instance(model, request, request.prefill.worker, request.prefill_system));
-  const PricedInstance decode =
-      ASSAY_TRY(price_instance(model, request, request.decode.worker, request.decode_system));
-  const ClosedLoop load{.concurrency = request.decode_batch * decode.served.groups,
+  PricedPools pools;
+  ASSAY_TRY(price_pools(model, request, pools));
+  const ClosedLoop load{.concurrency = request.decode_batch * pools.decode.batches(),
                         .prompt_tokens = request.prompt_tokens,
                         .output_tokens = request.output_tokens};
   const Limits of_prefill =
-      ASSAY_TRY(prefill_limits(model, prefill.served, request.prefill_batch, load));
-  ASSAY_TRY(check_room(ASSAY_TRY(limits_of(model, decode.served, load)), request));
-  const CachePath path = path_of_pools(request);
-  const CacheTransfer transfer =
-      ASSAY_TRY(cache_transfer(sent_bytes_per_token(model, decode.served, request.prompt_tokens),
-                               {request.prefill.worker.gpus(), request.prefill_system.facts},
-                               {request.decode.worker.gpus(), request.decode_system.facts}, path));
+      ASSAY_TRY(prefill_limits(model, pools.prefill, request.prefill_batch, load));
+  ASSAY_TRY(check_room(ASSAY_TRY(limits_of(model, pools.decode, load)), request));
+  const CachePath path = path_of_pools(request, 1);
+  const CacheTransfer transfer = ASSAY_TRY(transfer_of(model, request, pools.decode, path));
   const auto steps = static_cast<double>(std::max<std::int64_t>(1, request.output_tokens - 1));
   const Step step{.decodes = request.decode_batch,
                   .decode_cached = static_cast<double>(request.prompt_tokens) + 0.5 * steps};
-  const double prompt = prompts_ms(prefill.prices, request.prefill_batch, request.prompt_tokens, 0,
-                                   of_prefill.max_tokens);
+  const double prompt = prompts_ms(*pools.prompts.cost, request.prefill_batch,
+                                   request.prompt_tokens, 0, of_prefill.max_tokens);
   const double sent = transfer_ms(transfer, request.prompt_tokens);
-  const double tpot = decode.prices.ms(step);
+  const double tpot = pools.steps.cost->ms(step);
   const double prompts_per_s = kMsPerSecond *
-                               static_cast<double>(request.prefill_batch * prefill.served.groups *
+                               static_cast<double>(request.prefill_batch * pools.prefill.batches() *
                                                    request.prefill.instances) /
                                prompt;
-  const double decodes_per_s =
-      kMsPerSecond *
-      static_cast<double>(request.decode_batch * decode.served.groups * request.decode.instances) /
-      (steps * tpot);
+  const double decodes_per_s = kMsPerSecond *
+                               static_cast<double>(request.decode_batch * pools.decode.batches() *
+                                                   request.decode.instances) /
+                               (steps * tpot);
   constexpr double kGiga = 1e9;
   model::Table table{.name = "estimate",
                      .title = request.title,
                      .columns = {{.name = "figure"}, {.name = "value"}, {.name = "unit"}}};
   table.add_row({"prompts computed", prompt, "ms"});
   table.add_row({"cache sent", sent, "ms"});
-  table.add_row({"TTFT without waiting", prompt + sent, "ms"});
+  table.add_row({"TTFT without waiting",
+                 request.prefill_system.calibration.ttft_factor * (prompt + sent), "ms"});
   table.add_row({"TPOT", tpot, "ms"});
   table.add_row({"cache of a prompt",
                  transfer.bytes_per_token * static_cast<double>(request.prompt_tokens) / kGiga,
@@ -107,16 +120,64 @@ core::Result<model::Book> estimate_disaggregated_book(const serving::Model& mode
   table.notes.emplace_back(prompts_per_s < decodes_per_s
                                ? "prompts bound it: fewer requests than --batch are being decoded"
                                : "decoding bounds it");
-  table.notes.emplace_back("links have their own figures; no transfer of caches was measured");
+  table.notes.emplace_back(kLinksNote);
   const std::array<Chunks, 1> chunks = {
       Chunks{.requests = 1, .new_tokens = std::min(request.prompt_tokens, of_prefill.max_tokens)}};
   model::Book book{.title = request.title};
   book.tables.push_back(std::move(table));
-  book.tables.push_back(operators_table("decoding", "A step that decodes", decode.prices, step));
-  book.tables.push_back(operators_table("prompt",
-                                        "A step that computes one prompt, or a part of it",
-                                        prefill.prices, {.chunks = chunks, .finished_prompts = 1}));
+  book.tables.push_back(
+      operators_table("decoding", "A step that decodes", *pools.steps.prices, step));
+  book.tables.push_back(
+      operators_table("prompt", "A step that computes one prompt, or a part of it",
+                      *pools.prompts.prices, {.chunks = chunks, .finished_prompts = 1}));
   return book;
+}
+
+core::Result<PoolsWorkloadEstimate> estimate_pools_workload(const serving::Model& model,
+                                                            const PoolsEstimate& request,
+                                                            const PoolsWorkload& load) {
+  PricedPools pools;
+  ASSAY_TRY(price_pools(model, request, pools));
+  const WorkloadLengths lengths = workload_lengths(load.workload);
+  PoolsEstimate mean = request;
+  mean.prompt_tokens = lengths.prompt_mean;
+  mean.output_tokens = lengths.output_mean;
+  const CacheTransfer transfer =
+      ASSAY_TRY(transfer_of(model, mean, pools.decode, path_of_pools(mean, load.copies)));
+  const Calibration& calibration = request.prefill_system.calibration;
+  const WorkloadMetrics metrics =
+      ASSAY_TRY(serve_workload(model,
+                               {.prefill = {pools.prefill, request.prefill.instances},
+                                .prefill_batch = load.most_prefill_batch,
+                                .decode = {pools.decode, request.decode.instances},
+                                .transfer = transfer},
+                               *pools.prompts.cost, *pools.steps.cost, load.workload,
+                               {.copies = load.copies,
+                                .max_batch = load.most_batch,
+                                .level = before_calibration(load.level, calibration)}));
+  const std::int64_t gpus = request.prefill.instances * request.prefill.worker.gpus() +
+                            request.decode.instances * request.decode.worker.gpus();
+  PoolsWorkloadEstimate made{.book = {.title = request.title},
+                             .good_share = metrics.serving.good_share};
+  made.book.tables = workload_tables(metrics, {.title = request.title,
+                                               .gpus = load.copies * gpus,
+                                               .level = load.level,
+                                               .ttft_factor = calibration.ttft_factor});
+  made.book.tables[1].notes.emplace_back(
+      "prompts are found in the caches of the instances that compute them; the whole cache of a "
+      "prompt is sent");
+  made.book.tables[1].notes.emplace_back(kLinksNote);
+  const double batches = static_cast<double>(pools.decode.batches());
+  const std::array<Chunks, 1> chunks = {Chunks{.requests = 1, .new_tokens = lengths.prompt_mean}};
+  made.book.tables.push_back(operators_table(
+      "decoding", "A step that decodes", *pools.steps.prices,
+      {.decodes = std::max<std::int64_t>(1, std::llround(metrics.serving.mean_batch / batches)),
+       .decode_cached = static_cast<double>(lengths.prompt_mean) +
+                        0.5 * static_cast<double>(lengths.output_mean)}));
+  made.book.tables.push_back(operators_table("prompt", "A step that computes one prompt",
+                                             *pools.prompts.prices,
+                                             {.chunks = chunks, .finished_prompts = 1}));
+  return made;
 }
 
 }  // namespace assay::plan

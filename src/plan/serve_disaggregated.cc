@@ -17,7 +17,7 @@ core::Result<PoolLimits> limits_of_pools(const serving::Model& model,
                                          const ClosedLoop& load) {
   ClosedLoop of_instance = load;
   of_instance.concurrency =
-      std::max(pools.decode.worker.groups,
+      std::max(pools.decode.worker.batches(),
                load.concurrency / std::max<std::int64_t>(1, pools.decode.instances));
   return PoolLimits{
       .prefill = ASSAY_TRY(prefill_limits(model, pools.prefill.worker, pools.prefill_batch, load)),
@@ -45,7 +45,7 @@ core::Result<Limits> prefill_limits(const serving::Model& model,
   if (prefill.max_tokens == 0 && prefill.engine == Engine::kTrtllm)
     prefill.max_tokens = one_prompt_beside(0, batch * load.prompt_tokens);
   ClosedLoop prompts = load;
-  prompts.concurrency = batch * worker.groups;
+  prompts.concurrency = batch * worker.batches();
   prompts.output_tokens = 1;
   Limits limits = ASSAY_TRY(limits_of(model, prefill, prompts));
   limits.max_batch = batch;

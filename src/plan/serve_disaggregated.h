@@ -19,13 +19,13 @@ struct ServedPool {
 
 struct ServedPools {
   ServedPool prefill = {};
-  std::int64_t prefill_batch = 1;  // prompts that a group of such an instance computes at once
+  std::int64_t prefill_batch = 1;  // prompts that a batch of such an instance computes at once
   ServedPool decode = {};
   CacheTransfer transfer = {};
 };
 
-// The limits of an instance that computes so many prompts at once and nothing else. TensorRT-LLM's
-// run without overlapped scheduling, as its own examples do. Error: no prompt fits.
+// The limits of an instance that computes so many prompts at once, of each batch, and nothing else.
+// TensorRT-LLM's run without overlapped scheduling, as its own examples do. Error: no prompt fits.
 core::Result<Limits> prefill_limits(const serving::Model& model,
                                     const ServedWorker& worker,
                                     std::int64_t batch,

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "core/result.h"
 #include "model/serving/model.h"
@@ -10,6 +11,7 @@
 #include "plan/schedule/metrics.h"
 #include "plan/schedule/workload.h"
 #include "plan/serve.h"
+#include "plan/serve_disaggregated.h"
 #include "plan/step.h"
 
 namespace assay::plan {
@@ -27,6 +29,15 @@ struct WorkloadMetrics {
   // Of the prompts' tokens: found in the engines' prefix caches. Prompts that were computed again
   // after their request was thrown out count against it.
   double reused_share = 0;
+
+  // Of a deployment whose prompts are computed by instances of their own.
+  struct Pools {
+    double prefill_busy_share = 0;  // of the time, in steps
+    double decode_busy_share = 0;
+    double mean_transfer_ms = 0;
+  };
+
+  std::optional<Pools> pools = std::nullopt;
 };
 
 // The level that a prediction must keep before its TTFT is multiplied by a calibration's factor.
@@ -40,6 +51,19 @@ core::Result<WorkloadMetrics> serve_workload(const serving::Model& model,
                                              const Workload& workload,
                                              const WorkloadService& service);
 
+// The same where some instances compute prompts and others decode. kv_tokens and steps are those of
+// instances that decode; prefix caches are those of the instances that compute prompts. A prefill
+// batch of 0 is the engine's default limit.
+core::Result<WorkloadMetrics> serve_workload(const serving::Model& model,
+                                             const ServedPools& pools,
+                                             const StepCost& prefill_cost,
+                                             const StepCost& decode_cost,
+                                             const Workload& workload,
+                                             const WorkloadService& service);
+
+// The share of the workload's prompt tokens that caches without limits would have.
+double most_reused_share(const Workload& workload);
+
 // The means and the extremes of a workload's lengths.
 struct WorkloadLengths {
   std::int64_t prompt_mean = 1;
@@ -49,10 +73,11 @@ struct WorkloadLengths {
 
 WorkloadLengths workload_lengths(const Workload& workload);
 
-// Makes arrivals come at this many a second in the mean. Error: all come at once.
+// Makes requests come at this many a second in the mean. Error: all come at once.
 core::Status set_rate(double per_second, Workload& workload);
 
-// Requests a second, in the mean; 0 where all come at once.
+// Requests a second, in the mean, as if the turns of conversations came with their first ones; 0
+// where all come at once.
 double rate_of(const Workload& workload);
 
 }  // namespace assay::plan

@@ -474,7 +474,7 @@ describe('the pages of commands', () => {
         if (row) assert.ok(value <= (panels[0].values[(row - 1) * columns.length + column] ?? 0));
       }
     assert.ok(await page.isVisible('#card-limits') && !await page.isVisible('#card-limits-bar'));
-    await page.selectOption('#choice-0', 'its whole error bar');
+    await page.selectOption('#choice-0', "TPOT's whole error bar");
     assert.ok(!await page.isVisible('#card-limits') && await page.isVisible('#card-limits-bar'));
     assert.ok(((await values('limits-bar')).at('500', '12') ?? 0) < Number(best));
     await page.done();

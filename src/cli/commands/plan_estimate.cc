@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "cli/calibrated_pools.h"
 #include "cli/command.h"
 #include "cli/measured_inputs.h"
 #include "cli/options.h"
@@ -46,8 +47,11 @@ class PlanEstimate final : public Command {
         ->type_name("NAME")
         ->suggest(shipped_words())
         ->default_str("as --system");
-    add_count(app, "--prefill-batch", prefill_batch_,
-              "disaggregated: prompts that a group computes at once");
+    app.add_option("--prefill-batch", prefill_batch_,
+                   "disaggregated: prompts that a group computes at once")
+        ->type_name("N")
+        ->default_str("1, or of requests that come by themselves the engine's own limit")
+        ->check(positive_number_problem);
     app.add_option("--batch", batch_,
                    "requests in flight, of one group of GPUs; disaggregated: that decode; of "
                    "requests that come by themselves: the most at once")
@@ -74,20 +78,10 @@ class PlanEstimate final : public Command {
       return core::Error{prefill_.empty() ? "--decode needs --prefill: the instances of prompts"
                                           : "--prefill needs --decode: the instances that decode"};
     }
-    if (pp_ > 1 && (is_disaggregated() || workload_.is_open())) {
+    if (is_disaggregated() && (tp_ != 1 || dp_ != 1 || moe_ep_ != 1 || moe_tp_ || pp_ != 1)) {
       return core::Error{
-          "--pp is of aggregated deployments in which a number of requests stays in flight: leave "
-          "it out beside --prefill, --workload and --request-rate"};
-    }
-    if (is_disaggregated() && (tp_ != 1 || dp_ != 1 || moe_ep_ != 1 || moe_tp_)) {
-      return core::Error{
-          "--prefill and --decode have the widths: leave out --tp, --dp, --moe-tp and "
-          "--moe-ep"};
-    }
-    if (is_disaggregated() && (workload_.is_open() || !calibration_.empty())) {
-      return core::Error{
-          "--workload, --request-rate and --calibration are of aggregated deployments: leave out "
-          "--prefill and --decode"};
+          "--prefill and --decode have the widths, and stages as in '1P(tp 8, pp 2)': leave out "
+          "--tp, --dp, --pp, --moe-tp and --moe-ep"};
     }
     const std::int64_t gpus = tp_ * dp_;
     ASSAY_TRY(workload_.check());
@@ -131,8 +125,13 @@ class PlanEstimate final : public Command {
       const plan::ServedWorker served{.engine = served_.engine,
                                       .deployment = deployment,
                                       .groups = dp_,
-                                      .memory = gpu_memory(facts, worker.gpus())};
-      outcome = ASSAY_TRY(add_workload(model, served, prices, calibrated.calibration(), book));
+                                      .memory = gpu_memory(facts, worker.gpus()),
+                                      .pp = pp_};
+      const plan::Pipeline pipeline =
+          ASSAY_TRY(plan::pipeline_of(model, worker, facts.gpus_per_node,
+                                      [&](std::int64_t gpus) { return stage_link(facts, gpus); }));
+      outcome =
+          ASSAY_TRY(add_workload(model, served, prices, pipeline, calibrated.calibration(), book));
     } else {
       load_.concurrency = batch_.value_or(load_.concurrency);
       const std::string title =
@@ -142,12 +141,21 @@ class PlanEstimate final : public Command {
       const plan::Pipeline pipeline =
           ASSAY_TRY(plan::pipeline_of(model, worker, facts.gpus_per_node,
                                       [&](std::int64_t gpus) { return stage_link(facts, gpus); }));
+      const plan::ServedWorker served{.engine = served_.engine,
+                                      .deployment = deployment,
+                                      .groups = dp_,
+                                      .memory = gpu_memory(facts, worker.gpus()),
+                                      .max_batch = load_.concurrency,
+                                      .pp = pp_};
       book = plan::estimate_book(prices, {.title = title,
                                           .load = load_,
                                           .pipeline = pipeline,
                                           .calibration = calibrated.calibration(),
                                           .calibration_errors = calibrated.errors(),
-                                          .gpus_of_group = tp_ * pp_});
+                                          .gpus_of_group = tp_ * pp_,
+                                          .benchmark_ttft_ms = benchmark_ttft_ms(
+                                              model, served, plan::StagedCost(prices, pipeline),
+                                              calibrated.calibration())});
     }
     plan::add_calibration(calibrated, book);
     print_summary(book, presentation_.summary(), kAllRows);
@@ -155,6 +163,20 @@ class PlanEstimate final : public Command {
   }
 
  private:
+  // std::nullopt: the load does not fit, which the rest of the answer does not need.
+  [[nodiscard]] std::optional<double> benchmark_ttft_ms(
+      const serving::Model& model,
+      const plan::ServedWorker& served,
+      const plan::StepCost& cost,
+      const plan::Calibration& calibration) const {
+    const auto metrics = plan::serve(model, served, plan::CalibratedCost(cost, calibration),
+                                     {.concurrency = load_.concurrency * served.batches(),
+                                      .prompt_tokens = load_.prompt_tokens,
+                                      .output_tokens = load_.output_tokens});
+    if (!metrics.ok()) return std::nullopt;
+    return calibration.ttft_factor * metrics.value().ttft_ms.mean;
+  }
+
   [[nodiscard]] std::string subject(const serving::Model& model, const plan::Worker& worker) const {
     return fmt::format("{} on {} of {}, {}", model.name, worker.text(), served_.system,
                        plan::name_of(served_.engine));
@@ -164,17 +186,20 @@ class PlanEstimate final : public Command {
   core::Result<Outcome> add_workload(const serving::Model& model,
                                      const plan::ServedWorker& served,
                                      const plan::StepPrices& prices,
+                                     const plan::Pipeline& pipeline,
                                      const plan::Calibration& calibration,
                                      model::Book& book) const {
     const plan::Workload workload = ASSAY_TRY(read_workload(
         workload_, {.prompt_tokens = load_.prompt_tokens, .output_tokens = load_.output_tokens}));
     const plan::ServiceLevel level{.ttft_ms = ttft_limit_ms_, .tpot_ms = tpot_limit_ms_};
+    const plan::StagedCost staged(prices, pipeline);
     const auto metrics = ASSAY_TRY(
-        plan::serve_workload(model, served, plan::CalibratedCost(prices, calibration), workload,
+        plan::serve_workload(model, served, plan::CalibratedCost(staged, calibration), workload,
                              {.copies = copies_,
                               .max_batch = batch_.value_or(0),
                               .level = plan::before_calibration(level, calibration)}));
-    const plan::Worker worker{.tp = tp_, .dp = dp_, .moe_tp = moe_tp(), .moe_ep = moe_ep_};
+    const plan::Worker worker{
+        .tp = tp_, .dp = dp_, .moe_tp = moe_tp(), .moe_ep = moe_ep_, .pp = pp_};
     const std::string copies = copies_ > 1 ? fmt::format("{} copies of ", copies_) : "";
     book.title =
         fmt::format("{}{}, {}", copies, subject(model, worker), text_of(workload_, workload));
@@ -183,7 +208,7 @@ class PlanEstimate final : public Command {
                                                   .level = level,
                                                   .ttft_factor = calibration.ttft_factor});
     const plan::WorkloadLengths lengths = plan::workload_lengths(workload);
-    const double batch = metrics.serving.mean_batch / static_cast<double>(dp_);
+    const double batch = metrics.serving.mean_batch / static_cast<double>(dp_ * pp_);
     for (model::Table& table : plan::operators_tables(
              prices, {.concurrency = std::max<std::int64_t>(1, std::llround(batch)),
                      .prompt_tokens = lengths.prompt_mean,
@@ -200,29 +225,49 @@ class PlanEstimate final : public Command {
   [[nodiscard]] bool is_disaggregated() const { return !prefill_.empty(); }
 
   core::Result<Outcome> run_disaggregated(PlanInputs& inputs, const serving::Model& model) const {
-    const std::string& decode_system = decode_system_.empty() ? served_.system : decode_system_;
-    plan::PoolsEstimate request{
-        .engine = served_.engine,
-        .prefill = ASSAY_TRY(plan::parse_pool(prefill_)),
-        .decode = ASSAY_TRY(plan::parse_pool(decode_)),
-        .prefill_system =
-            ASSAY_TRY(pool_system(inputs, served_.system, served_.engine, served_.version)),
-        .decode_system =
-            ASSAY_TRY(pool_system(inputs, decode_system, served_.engine, served_.version)),
-        .prefill_batch = prefill_batch_,
-        .decode_batch = batch_.value_or(load_.concurrency),
-        .prompt_tokens = load_.prompt_tokens,
-        .output_tokens = load_.output_tokens};
-    request.title = fmt::format(
-        "{} on {}P({}) of {} + {}D({}) of {}, {}, {} requests of {} + {} tokens a group that "
-        "decodes",
-        model.name, request.prefill.instances, request.prefill.worker.text(), served_.system,
-        request.decode.instances, request.decode.worker.text(), decode_system,
-        plan::name_of(served_.engine), request.decode_batch, request.prompt_tokens,
-        request.output_tokens);
-    print_summary(ASSAY_TRY(plan::estimate_disaggregated_book(model, request)),
-                  presentation_.summary(), kAllRows);
+    const CalibratedPools pools =
+        ASSAY_TRY(calibrated_pools(inputs, served_, decode_system_, calibration_, model.name));
+    plan::PoolsEstimate request{.engine = served_.engine,
+                                .prefill = ASSAY_TRY(plan::parse_pool(prefill_)),
+                                .decode = ASSAY_TRY(plan::parse_pool(decode_)),
+                                .prefill_system = pools.system,
+                                .decode_system = pools.decode_system,
+                                .prefill_batch = prefill_batch_.value_or(1),
+                                .decode_batch = batch_.value_or(load_.concurrency),
+                                .prompt_tokens = load_.prompt_tokens,
+                                .output_tokens = load_.output_tokens};
+    const std::string subject = fmt::format(
+        "{} on {}P({}) of {} + {}D({}) of {}, {}", model.name, request.prefill.instances,
+        request.prefill.worker.text(), served_.system, request.decode.instances,
+        request.decode.worker.text(), decode_system_.empty() ? served_.system : decode_system_,
+        plan::name_of(served_.engine));
+    if (workload_.is_open()) return run_pools_workload(model, pools, request, subject);
+    request.title = fmt::format("{}, {} requests of {} + {} tokens a group that decodes", subject,
+                                request.decode_batch, request.prompt_tokens, request.output_tokens);
+    model::Book book = ASSAY_TRY(plan::estimate_disaggregated_book(model, request));
+    pools.add_calibrations(book);
+    print_summary(book, presentation_.summary(), kAllRows);
     return Outcome::kOk;
+  }
+
+  core::Result<Outcome> run_pools_workload(const serving::Model& model,
+                                           const CalibratedPools& pools,
+                                           plan::PoolsEstimate request,
+                                           const std::string& subject) const {
+    const plan::Workload workload = ASSAY_TRY(read_workload(
+        workload_, {.prompt_tokens = load_.prompt_tokens, .output_tokens = load_.output_tokens}));
+    const std::string copies = copies_ > 1 ? fmt::format("{} copies of ", copies_) : "";
+    request.title = fmt::format("{}{}, {}", copies, subject, text_of(workload_, workload));
+    auto made = ASSAY_TRY(plan::estimate_pools_workload(
+        model, request,
+        {.workload = workload,
+         .copies = copies_,
+         .most_batch = batch_.value_or(0),
+         .most_prefill_batch = prefill_batch_.value_or(0),
+         .level = {.ttft_ms = ttft_limit_ms_, .tpot_ms = tpot_limit_ms_}}));
+    pools.add_calibrations(made.book);
+    print_summary(made.book, presentation_.summary(), kAllRows);
+    return made.good_share >= workload_.good_share() ? Outcome::kOk : Outcome::kRegressionFound;
   }
 
   [[nodiscard]] std::int64_t moe_tp() const {
@@ -244,7 +289,7 @@ class PlanEstimate final : public Command {
   std::string prefill_;
   std::string decode_;
   std::string decode_system_;
-  std::int64_t prefill_batch_ = 1;
+  std::optional<std::int64_t> prefill_batch_;
   plan::SteadyLoad load_{.concurrency = 16, .prompt_tokens = 4000, .output_tokens = 1000};
   std::filesystem::path calibration_;
   PlannerCompat compat_ = PlannerCompat::kNone;
@@ -265,7 +310,8 @@ const CommandSpec kPlanEstimate{
         "search' simulates the scheduler.\n\n"
         "With --workload or --request-rate the scheduler is simulated for requests that come by "
         "themselves: percentiles of latencies, the share of requests that keep --ttft and --tpot, "
-        "and how much of the prompts was found in prefix caches.\n\n"
+        "and how much of the prompts was found in prefix caches. With --conversation-num these "
+        "requests are the turns of conversations, each with all that was said before it.\n\n"
         "--prefill and --decode price a disaggregated deployment, in the words in which 'assay "
         "plan "
         "search' prints it: prompts, the transfer of their caches, steps that decode, and which of "
@@ -281,7 +327,12 @@ const CommandSpec kPlanEstimate{
         "64\n"
         "assay plan estimate --model config.json --backend vllm --systems-paths systems\n"
         "assay plan estimate --model qwen3-32b --tp 2 --request-rate 2 --ttft 2000 --tpot 20\n"
-        "assay plan estimate --model qwen3-32b --tp 2 --copies 2 --workload trace.jsonl\n",
+        "assay plan estimate --model qwen3-32b --tp 2 --copies 2 --workload trace.jsonl\n"
+        "assay plan estimate --model qwen3-32b --prefill '2P(tp 1)' --decode '1D(tp 2)' "
+        "--request-rate 3\n"
+        "assay plan estimate --model qwen3-8b --conversation-num 200 --conversation-turn-mean 5 "
+        "\\\n"
+        "    --conversation-turn-delay-mean 2000 --num-clients 40 --isl 500 --osl 200\n",
     .make = make_command<PlanEstimate>,
 };
 ASSAY_REGISTER(CommandSpec, kPlanEstimate);

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/calibrated_pools.h"
 #include "cli/command.h"
 #include "cli/measured_inputs.h"
 #include "cli/options.h"
@@ -16,7 +17,6 @@
 #include "cli/version.h"
 #include "cli/workload_options.h"
 #include "core/text.h"
-#include "plan/calibrate/calibration_report.h"
 #include "plan/search/search.h"
 #include "plan/search/search_answer.h"
 #include "plan/search/search_figures.h"
@@ -56,7 +56,7 @@ class PlanSearch final : public Command {
     add_planner_compat(
         app, compat_,
         {"--decode-system", "--scheduler", "--least-length", "--workload", "--request-rate",
-         "--calibration", "--html", "--png", "--max-pp", "--simulate-all"});
+         "--conversation-num", "--calibration", "--html", "--png", "--max-pp", "--simulate-all"});
     add_presentation_options(app, presentation_);
   }
 
@@ -69,12 +69,9 @@ class PlanSearch final : public Command {
       return core::Error{"--html and --png name the same file"};
     if (workload_.is_open() && !(page_.empty() && picture_.empty()))
       return core::Error{
-          "--html and --png show requests in flight, not --workload or "
-          "--request-rate"};
-    if (!is_aggregated_only() || mode_ != plan::ServingMode::kDisaggregated) return {};
-    return core::Error{
-        "--workload, --request-rate and --calibration are of aggregated deployments, not of "
-        "--serving-mode disagg"};
+          "--html and --png show requests in flight: leave them out beside --workload, "
+          "--request-rate and --conversation-num, whose answer is the table"};
+    return {};
   }
 
   core::Result<Outcome> run() override {
@@ -90,18 +87,13 @@ class PlanSearch final : public Command {
     request_.top = top_;
     request_.memory = [&](std::int64_t gpus) { return gpu_memory(facts, gpus); };
     request_.link = [&](std::int64_t gpus) { return stage_link(facts, gpus); };
-    const auto calibrated = ASSAY_TRY(read_calibration(calibration_, served_, model.name));
-    request_.calibration = calibrated.calibration();
-    request_.calibration_errors = calibrated.errors();
-    if (workload_.is_open()) {
-      request_.engine = engines.front().engine;
-      request_.precision = engines.front().precision;
-      return run_workload(model, calibrated, *engines.front().system.tables);
-    }
-    const plan::ServingMode mode = is_aggregated_only() ? plan::ServingMode::kAggregated : mode_;
-    plan::SearchResult result = ASSAY_TRY(plan::search_modes(model, request_, mode, engines));
+    request_.calibration = engines.front().system.calibration;
+    request_.calibration_errors = engines.front().system.calibration_errors;
+    const CalibratedPools pools = ASSAY_TRY(calibrated_pools(
+        inputs, served_of(engines.front().engine), decode_system_, calibration_, model.name));
+    if (workload_.is_open()) return run_workload(model, pools, engines.front());
+    plan::SearchResult result = ASSAY_TRY(plan::search_modes(model, request_, mode_, engines));
     result.notes.insert(result.notes.end(), left_out.begin(), left_out.end());
-    if (mode != mode_) result.notes.emplace_back(kAggregatedOnly);
     const plan::Picks picks = plan::pick(result, request_, top_);
     const std::string title = fmt::format("{} on {} GPUs of {}, {}, {} + {} tokens", model.name,
                                           request_.gpus, served_.system, names_of(engines_),
@@ -110,24 +102,22 @@ class PlanSearch final : public Command {
       return core::Error{
           "no deployment near the frontier could be simulated; --scheduler "
           "closed-form shows what was priced"};
-    const Found found{model.name, title, calibrated, result, picks};
+    const Found found{model.name, title, pools, result, picks};
     if (presentation_.shows_summary()) show(found);
     ASSAY_TRY(write_files(found));
     return picks.meet ? Outcome::kOk : Outcome::kRegressionFound;
   }
 
  private:
-  static constexpr const char* kAggregatedOnly =
-      "aggregated deployments alone: calibrations and requests that come by themselves are of "
-      "these";
-
-  [[nodiscard]] bool is_aggregated_only() const {
-    return workload_.is_open() || !calibration_.empty();
+  [[nodiscard]] ServedModel served_of(plan::Engine engine) const {
+    ServedModel served = served_;
+    served.engine = engine;
+    return served;
   }
 
   core::Result<Outcome> run_workload(const serving::Model& model,
-                                     const plan::UsedCalibration& calibrated,
-                                     plan::Tables& tables) const {
+                                     const CalibratedPools& pools,
+                                     const plan::EngineSystems& engine) const {
     const plan::Workload workload =
         ASSAY_TRY(read_workload(workload_, {.prompt_tokens = request_.prompt_tokens,
                                             .output_tokens = request_.output_tokens,
@@ -135,15 +125,15 @@ class PlanSearch final : public Command {
     const plan::WorkloadLimits limits{
         .level = {.ttft_ms = request_.ttft_limit_ms, .tpot_ms = request_.tpot_limit_ms},
         .good_share = workload_.good_share()};
-    const auto found = ASSAY_TRY(plan::search_workload(model, request_, workload, limits, tables));
+    const auto found =
+        ASSAY_TRY(plan::search_workload(model, request_, workload, limits, mode_, engine));
     const std::string title =
         fmt::format("{} on {} GPUs of {}, {}, {}", model.name, request_.gpus, served_.system,
                     plan::name_of(served_.engine), text_of(workload_, workload));
     model::Book book =
-        plan::workload_search_book(title, found, limits, calibrated.calibration(), top_);
+        plan::workload_search_book(title, found, limits, pools.calibration.calibration(), top_);
     book.tables.front().notes.push_back(title);
-    if (mode_ == plan::ServingMode::kBoth) book.tables.front().notes.emplace_back(kAggregatedOnly);
-    plan::add_calibration(calibrated, book);
+    pools.add_calibrations(book);
     print_summary(book, presentation_.summary());
     return found.candidates.front().meets ? Outcome::kOk : Outcome::kRegressionFound;
   }
@@ -151,7 +141,6 @@ class PlanSearch final : public Command {
   // Of several engines, those without tables are left out; the reasons are added.
   core::Result<std::vector<plan::EngineSystems>> searched_engines(
       PlanInputs& inputs, const serving::Model& model, std::vector<std::string>& left_out) const {
-    const std::string& decode = decode_system_.empty() ? served_.system : decode_system_;
     std::vector<plan::EngineSystems> engines;
     for (const plan::Engine engine : engines_) {
       std::string missing = ASSAY_TRY(inputs.missing_tables(served_.system, engine));
@@ -159,9 +148,10 @@ class PlanSearch final : public Command {
         left_out.push_back(std::move(missing));
         continue;
       }
-      engines.push_back({engine, plan::served_precision(engine, model.precision),
-                         ASSAY_TRY(pool_system(inputs, served_.system, engine, served_.version)),
-                         ASSAY_TRY(pool_system(inputs, decode, engine, served_.version))});
+      const CalibratedPools pools = ASSAY_TRY(
+          calibrated_pools(inputs, served_of(engine), decode_system_, calibration_, model.name));
+      engines.push_back({engine, plan::served_precision(engine, model.precision), pools.system,
+                         pools.decode_system});
     }
     if (engines.empty()) return core::Error{core::join(left_out, "; ")};
     return engines;
@@ -177,7 +167,7 @@ class PlanSearch final : public Command {
   [[nodiscard]] core::Status check_several_engines() const {
     if (!served_.version.empty())
       return core::Error{"--backend-version is that of one engine: say which by --backend"};
-    if (is_aggregated_only())
+    if (workload_.is_open() || !calibration_.empty())
       return core::Error{
           "--workload, --request-rate and --calibration are of one engine: say which by --backend"};
     return {};
@@ -186,7 +176,7 @@ class PlanSearch final : public Command {
   struct Found {
     const std::string& model;
     const std::string& title;
-    const plan::UsedCalibration& calibrated;
+    const CalibratedPools& pools;
     const plan::SearchResult& result;
     const plan::Picks& picks;
   };
@@ -209,7 +199,7 @@ class PlanSearch final : public Command {
     model::Book book =
         plan::search_book(found.title, found.result, request_, found.picks,
                           is_table ? plan::BarColumns::kTexts : plan::BarColumns::kPairs);
-    plan::add_calibration(found.calibrated, book);
+    found.pools.add_calibrations(book);
     print_summary(book, summary);
   }
 
@@ -246,7 +236,7 @@ class PlanSearch final : public Command {
                          request_.output_tokens, request_.least_length)},
             {"limits", fmt::format("TTFT {:g} ms, TPOT {:g} ms", request_.ttft_limit_ms,
                                    request_.tpot_limit_ms)},
-            {"calibration", found.calibrated.entry ? found.calibrated.text : "none"},
+            {"calibration", found.pools.calibration.entry ? found.pools.calibration.text : "none"},
             {"made by", program_version()}};
   }
 
@@ -278,9 +268,11 @@ const CommandSpec kPlanSearch{
         "others, which decode: a copy '3P(tp 2) + 1D(tp 8)' has three of the ones, on 2 GPUs each, "
         "and one of the others, on 8. --serving-mode leaves out one kind or the other.\n\n"
         "Clients keep the requests in flight; each sends the next when one ends. With --workload "
-        "or --request-rate requests come by themselves: every worker in as many copies as the GPUs "
-        "hold is simulated, and the table has percentiles of latencies, the requests that keep "
-        "--ttft and --tpot, and the share of prompts that prefix caches had. A worker stays "
+        "or --request-rate requests come by themselves, with --conversation-num as turns of "
+        "conversations: every worker in as many copies as the GPUs hold is simulated, and the "
+        "disaggregated deployments that the closed form prefers, and the table has percentiles of "
+        "latencies, the requests that keep --ttft and --tpot, and the share of prompts that prefix "
+        "caches had. A worker stays "
         "within a node, unless --max-pp divides its layers into stages, which may lie on several: "
         "how they exchange tokens is reckoned from the links' own figures, not measured. What "
         "cannot be served, or has no price, is listed with the reason.\n\n"

@@ -1,17 +1,23 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <span>
 #include <string>
 
+#include "cli/calibrated_pools.h"
 #include "cli/command.h"
+#include "cli/measured_inputs.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/plan_compat.h"
 #include "cli/plan_inputs.h"
 #include "cli/plan_options.h"
 #include "cli/summary_output.h"
+#include "cli/workload_options.h"
 #include "plan/search/serving_modes.h"
 #include "plan/search/size.h"
+#include "plan/search/workload_search.h"
 
 namespace assay::cli {
 namespace {
@@ -34,18 +40,30 @@ class PlanSize final : public Command {
     add_scheduler_option(app, request_.scheduler);
     add_least_length_option(app, request_.least_length);
     add_latency_limit_options(app, request_.ttft_limit_ms, request_.tpot_limit_ms);
+    add_workload_options(app, workload_);
+    add_calibration_option(app, calibration_);
+    add_count(app, "--max-pp", request_.most_stages, "most pipeline stages of a worker");
     app.add_option("--top-n", top_, "deployments to list, one of each worker")
         ->type_name("N")
         ->default_str("5")
         ->check(positive_number_problem);
-    add_planner_compat(app, compat_,
-                       {"--decode-system", "--scheduler", "--least-length", "--most-gpus"});
+    add_planner_compat(
+        app, compat_,
+        {"--decode-system", "--scheduler", "--least-length", "--most-gpus", "--workload",
+         "--request-rate", "--conversation-num", "--calibration", "--max-pp"});
     add_presentation_options(app, presentation_);
   }
 
   [[nodiscard]] core::Status check() const override {
-    if ((size_.load.requests_per_s > 0) != (size_.load.concurrency > 0)) return {};
-    return core::Error{"say the load: --target-request-rate, or --target-concurrency"};
+    ASSAY_TRY(workload_.check());
+    const int loads = static_cast<int>(size_.load.requests_per_s > 0) +
+                      static_cast<int>(size_.load.concurrency > 0) +
+                      static_cast<int>(workload_.is_open());
+    if (loads == 1) return {};
+    return core::Error{
+        "say the load, in one way: --target-request-rate or --target-concurrency, which full "
+        "deployments carry in the long run, or requests that come by themselves (--workload, "
+        "--request-rate, --conversation-num)"};
   }
 
   core::Result<Outcome> run() override {
@@ -55,36 +73,83 @@ class PlanSize final : public Command {
     }
     PlanInputs inputs(served_.systems);
     const serving::Model& model = *ASSAY_TRY(inputs.model(served_.model));
-    const plan::PoolSystem system =
-        ASSAY_TRY(pool_system(inputs, served_.system, served_.engine, served_.version));
-    const plan::PoolSystem decode =
-        ASSAY_TRY(pool_system(inputs, decode_system_.empty() ? served_.system : decode_system_,
-                              served_.engine, served_.version));
+    const CalibratedPools pools =
+        ASSAY_TRY(calibrated_pools(inputs, served_, decode_system_, calibration_, model.name));
+    const store::SystemFacts& facts = *pools.system.facts;
     request_.engine = served_.engine;
     request_.precision = plan::served_precision(served_.engine, model.precision);
-    request_.gpus_per_node = system.facts->gpus_per_node;
-    request_.memory = [&](std::int64_t gpus) { return gpu_memory(*system.facts, gpus); };
-    size_.searched_gpus = kSearchedNodes * system.facts->gpus_per_node;
-    const auto search_at = [&](std::int64_t gpus) {
-      request_.gpus = gpus;
-      return plan::search_modes(model, request_, mode_, system, decode);
-    };
-    const plan::SizeResult result =
-        ASSAY_TRY(plan::size_deployment(size_, request_, search_at, top_));
-    const std::string title =
-        fmt::format("{} on {}, {}, {} + {} tokens", model.name, served_.system,
-                    plan::name_of(served_.engine), request_.prompt_tokens, request_.output_tokens);
-    print_summary(plan::size_book(title, size_, request_, result), presentation_.summary());
-    return result.meets_load ? Outcome::kOk : Outcome::kRegressionFound;
+    request_.gpus_per_node = facts.gpus_per_node;
+    request_.memory = [&](std::int64_t gpus) { return gpu_memory(facts, gpus); };
+    request_.link = [&](std::int64_t gpus) { return stage_link(facts, gpus); };
+    request_.calibration = pools.calibration.calibration();
+    request_.calibration_errors = pools.calibration.errors();
+    size_.searched_gpus = kSearchedNodes * facts.gpus_per_node;
+    request_.gpus = std::min(size_.searched_gpus, size_.most_gpus);
+    const plan::EngineSystems engine{served_.engine, request_.precision, pools.system,
+                                     pools.decode_system};
+    return workload_.is_open() ? run_workload(model, pools, engine)
+                               : run_load(model, pools, engine);
   }
 
  private:
+  core::Result<Outcome> run_load(const serving::Model& model,
+                                 const CalibratedPools& pools,
+                                 const plan::EngineSystems& engine) const {
+    plan::DeploymentCurves curves;
+    if (mode_ != plan::ServingMode::kDisaggregated) {
+      const plan::SearchedEngine searched{engine.engine, engine.precision, engine.system.tables};
+      curves = ASSAY_TRY(plan::deployment_curves(model, request_, std::span(&searched, 1)));
+    }
+    plan::SizeInputs sized{.curves = curves.curves};
+    if (mode_ != plan::ServingMode::kAggregated) {
+      sized.split_at = [&](std::int64_t gpus) {
+        plan::SearchRequest request = request_;
+        request.gpus = gpus;
+        return plan::search_modes(model, request, plan::ServingMode::kDisaggregated,
+                                  std::span(&engine, 1));
+      };
+    }
+    const plan::SizeResult result = ASSAY_TRY(plan::size_deployment(size_, request_, sized, top_));
+    const std::string title =
+        fmt::format("{} on {}, {}, {} + {} tokens", model.name, served_.system,
+                    plan::name_of(served_.engine), request_.prompt_tokens, request_.output_tokens);
+    model::Book book = plan::size_book(title, size_, request_, result);
+    pools.add_calibrations(book);
+    print_summary(book, presentation_.summary());
+    return result.meets_load ? Outcome::kOk : Outcome::kRegressionFound;
+  }
+
+  core::Result<Outcome> run_workload(const serving::Model& model,
+                                     const CalibratedPools& pools,
+                                     const plan::EngineSystems& engine) const {
+    const plan::Workload workload =
+        ASSAY_TRY(read_workload(workload_, {.prompt_tokens = request_.prompt_tokens,
+                                            .output_tokens = request_.output_tokens,
+                                            .least_length = request_.least_length}));
+    const plan::WorkloadLimits limits{
+        .level = {.ttft_ms = request_.ttft_limit_ms, .tpot_ms = request_.tpot_limit_ms},
+        .good_share = workload_.good_share()};
+    const auto found = ASSAY_TRY(plan::size_workload(model, request_, workload, limits, mode_,
+                                                     engine, size_.most_gpus, top_));
+    const std::string title =
+        fmt::format("{} on {}, {}, {}", model.name, served_.system, plan::name_of(served_.engine),
+                    text_of(workload_, workload));
+    model::Book book = plan::workload_size_book(title, found, limits,
+                                                pools.calibration.calibration(), size_.most_gpus);
+    book.tables.front().notes.push_back(title);
+    pools.add_calibrations(book);
+    print_summary(book, presentation_.summary());
+    return found.best.empty() ? Outcome::kRegressionFound : Outcome::kOk;
+  }
+
   // A copy of prompts and decoding together takes two nodes at most.
   static constexpr std::int64_t kSearchedNodes = 2;
 
   ServedModel served_;
   plan::SizeRequest size_;
   plan::SearchRequest request_;
+  WorkloadOptions workload_;
+  std::filesystem::path calibration_;
   plan::ServingMode mode_ = plan::ServingMode::kBoth;
   std::string decode_system_;
   std::uint64_t top_ = 5;
@@ -96,10 +161,13 @@ const CommandSpec kPlanSize{
     .name = "plan size",
     .summary = "find the fewest GPUs that carry a load within limits",
     .description =
-        "Searches the deployments of two nodes as 'assay plan search' does, and counts the copies "
-        "of each that carry the load: requests per second, or requests in flight. The best of each "
-        "worker that keep the limits are listed, the fewest GPUs first, with what they can carry "
-        "and their mean TTFT and TPOT when they are full.\n\n"
+        "Of every worker the least copies that carry the load (requests per second, or requests "
+        "in flight) within the limits, found by simulating what the closed form points at; of "
+        "disaggregated deployments those of a search of two nodes. The fewest GPUs come first, "
+        "with what they can carry and their mean TTFT and TPOT in the long run.\n\n"
+        "With --workload, --request-rate or --conversation-num requests come by themselves, and "
+        "the least copies are those with which --goodput percent of them keep --ttft and "
+        "--tpot.\n\n"
         "--compat sizes as a public planner does (docs/compatibility.md).",
     .regression_means =
         "no deployment meets the limits, or the load needs more than --most-gpus; the closest is "
@@ -107,6 +175,7 @@ const CommandSpec kPlanSize{
     .examples =
         "assay plan size --model qwen3-32b --target-request-rate 20 --tpot 30\n"
         "assay plan size --model gpt-oss-120b --target-concurrency 500 --serving-mode agg\n"
+        "assay plan size --model qwen3-32b --workload trace.jsonl --goodput 95 --ttft 500\n"
         "assay plan size --model config.json --target-request-rate 5 --backend vllm --format csv\n",
     .make = make_command<PlanSize>,
 };

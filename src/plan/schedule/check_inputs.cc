@@ -53,6 +53,8 @@ core::Status check_fit(const Limits& limits, const Workload& workload) {
 
 core::Status check_inputs(const Limits& limits, const Workload& workload) {
   ASSAY_TRY(check_limits(limits));
+  if (limits.request_ms > 0 && !workload.turns.empty())
+    return core::Error{"a front end that takes time is not simulated for conversations"};
   return check_fit(limits, workload);
 }
 

@@ -6,26 +6,34 @@ namespace assay::plan {
 
 Clients::Clients(const Workload& workload, double request_ms)
     : workload_(&workload), request_ms_(request_ms) {
-  leave_ms_.reserve(workload.requests.size());
+  const std::size_t requests = workload.requests.size();
+  leaving_.reserve(requests);
   if (workload.concurrency == 0) {
-    for (const Request& request : workload.requests)
-      leave_ms_.push_back(request.arrival_ms);
+    for (std::size_t i = 0; i < requests; ++i)
+      if (!workload.follows(i)) leaving_.push_back({i, workload.requests[i].arrival_ms});
   } else {
-    leave_ms_.assign(
-        std::min(static_cast<std::size_t>(workload.concurrency), workload.requests.size()), 0);
+    const std::size_t first = std::min(static_cast<std::size_t>(workload.concurrency), requests);
+    for (std::size_t i = 0; i < first; ++i)
+      leaving_.push_back({i, 0});
   }
 }
 
-void Clients::ended(double at_ms) {
-  if (workload_->concurrency > 0 && leave_ms_.size() < workload_->requests.size())
-    leave_ms_.push_back(at_ms);
+void Clients::ended(std::size_t request, double at_ms) {
+  if (!workload_->turns.empty()) {
+    const std::size_t next = workload_->turns[request].next;
+    if (next != Turn::kNone) leaving_.push_back({next, at_ms + workload_->turns[next].delay_ms});
+  } else if (workload_->concurrency > 0 && leaving_.size() < workload_->requests.size()) {
+    leaving_.push_back({leaving_.size(), at_ms});
+  }
 }
 
 std::optional<Sent> Clients::next() {
-  if (sent_ == leave_ms_.size()) return std::nullopt;
-  const double leave_ms = leave_ms_[sent_];
-  front_end_free_ms_ = std::max(front_end_free_ms_, leave_ms) + request_ms_;
-  return Sent{sent_++, leave_ms, front_end_free_ms_};
+  if (sent_ == leaving_.size()) return std::nullopt;
+  const Leaving& one = leaving_[sent_++];
+  front_end_free_ms_ = std::max(front_end_free_ms_, one.at_ms) + request_ms_;
+  // Without a front end requests need not leave in the order in which they are known.
+  const double seen_ms = request_ms_ > 0 ? front_end_free_ms_ : one.at_ms;
+  return Sent{one.request, one.at_ms, seen_ms};
 }
 
 }  // namespace assay::plan

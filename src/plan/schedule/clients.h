@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "plan/schedule/workload.h"
 
@@ -18,15 +19,21 @@ class Clients {
   // The front end takes `request_ms` for each request, one after the other.
   Clients(const Workload& workload, double request_ms);
 
-  // A request ended, so that in a closed loop the next one leaves.
-  void ended(double at_ms);
+  // A request ended, so that in a closed loop the next one leaves, and so does the next turn of its
+  // conversation when its user has thought.
+  void ended(std::size_t request, double at_ms);
   // The next request that has a time.
   std::optional<Sent> next();
 
  private:
+  struct Leaving {
+    std::size_t request = 0;
+    double at_ms = 0;
+  };
+
   const Workload* workload_;
   double request_ms_;
-  std::vector<double> leave_ms_;  // of the requests that have a time
+  std::vector<Leaving> leaving_;  // the requests that have a time
   std::size_t sent_ = 0;
   double front_end_free_ms_ = 0;
 };

@@ -8,7 +8,7 @@
 namespace assay::plan {
 namespace {
 
-// Runs every `copies`-th request, from the one numbered `first` on, on one instance.
+// Runs the requests whose client is `first` among every `copies`, on one instance.
 core::Status run_copy(std::size_t first,
                       std::size_t copies,
                       const Workload& workload,
@@ -17,18 +17,26 @@ core::Status run_copy(std::size_t first,
                       MetricsRecorder& recorder) {
   double front_end_free_ms = 0;
   std::size_t left = 0;
-  for (std::size_t i = first; i < workload.requests.size(); i += copies) {
-    const double arrival_ms = workload.requests[i].arrival_ms;
-    front_end_free_ms = std::max(front_end_free_ms, arrival_ms) + request_ms;
-    recorder.arrived(i, arrival_ms);
-    instance.send(i, front_end_free_ms);
+  const auto send = [&](std::size_t request, double at_ms) {
+    front_end_free_ms = std::max(front_end_free_ms, at_ms) + request_ms;
+    recorder.arrived(request, at_ms);
+    instance.send(request, request_ms > 0 ? front_end_free_ms : at_ms);
     ++left;
+  };
+  for (std::size_t i = 0; i < workload.requests.size(); ++i) {
+    if (workload.client_of(i) % copies == first && !workload.follows(i))
+      send(i, workload.requests[i].arrival_ms);
   }
   while (left > 0) {
     ASSAY_TRY(instance.advance());
-    for (const std::size_t request : instance.ended())
-      recorder.ended(request, instance.now_ms());
-    left -= instance.ended().size();
+    for (const EndedRequest& one : instance.ended()) {
+      recorder.found(one.request, one.found_tokens);
+      recorder.ended(one.request, instance.now_ms());
+      --left;
+      if (workload.turns.empty()) continue;
+      const std::size_t next = workload.turns[one.request].next;
+      if (next != Turn::kNone) send(next, instance.now_ms() + workload.turns[next].delay_ms);
+    }
   }
   return {};
 }

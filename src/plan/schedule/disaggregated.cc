@@ -26,6 +26,31 @@ Workload only_first_tokens(Workload workload) {
   return workload;
 }
 
+// The requests of one copy, and their numbers among all.
+struct WorkloadPart {
+  Workload workload = {};
+  std::vector<std::size_t> requests = {};
+};
+
+WorkloadPart part_of(const Workload& workload, std::size_t copy, std::size_t copies) {
+  WorkloadPart part{.workload = {.pieces = workload.pieces, .piece_tokens = workload.piece_tokens}};
+  std::vector<std::size_t> places(workload.requests.size(), Turn::kNone);
+  for (std::size_t i = 0; i < workload.requests.size(); ++i) {
+    if (workload.client_of(i) % copies != copy) continue;
+    places[i] = part.requests.size();
+    part.requests.push_back(i);
+    part.workload.requests.push_back(workload.requests[i]);
+  }
+  if (workload.turns.empty()) return part;
+  for (const std::size_t request : part.requests) {
+    Turn turn = workload.turns[request];
+    turn.client /= copies;
+    if (turn.next != Turn::kNone) turn.next = places[turn.next];
+    part.workload.turns.push_back(turn);
+  }
+  return part;
+}
+
 // Requests in flight at the beginning, some of which decode: what they have behind them is in the
 // cache as if it were their prompt.
 struct UnderWayRequests {
@@ -146,18 +171,51 @@ struct RunPools {
   const CacheTransfer& transfer;
 };
 
+// What the instances of both pools did, of all copies.
+struct PoolsWork {
+  WorkDone prompts = {};
+  WorkDone tokens = {};
+  double prefill_ms = 0;  // time that instances of the pool had
+  double decode_ms = 0;
+  double transfer_sum_ms = 0;
+  std::size_t sent = 0;  // caches
+
+  void add(const PoolsWork& other) {
+    prompts.add(other.prompts);
+    tokens.add(other.tokens);
+    prefill_ms += other.prefill_ms;
+    decode_ms += other.decode_ms;
+    transfer_sum_ms += other.transfer_sum_ms;
+    sent += other.sent;
+  }
+
+  // `groups` is the number of caches that mean_kv_tokens is a mean of.
+  [[nodiscard]] DisaggregatedMetrics metrics(MetricsRecorder& recorder,
+                                             const ServiceLevel& level,
+                                             std::int64_t groups) const {
+    DisaggregatedMetrics made;
+    recorder.write(level, made.serving);
+    if (tokens.steps > 0) tokens.write(groups, made.serving);
+    made.serving.prompt_tokens_computed += prompts.prompt_tokens_computed;
+    made.serving.preemptions += prompts.preemptions;
+    made.prefill_busy_share = prompts.computing_ms / prefill_ms;
+    made.decode_busy_share = tokens.computing_ms / decode_ms;
+    made.mean_prefill_batch = prompts.batch_sum / static_cast<double>(prompts.steps);
+    if (sent > 0) made.mean_transfer_ms = transfer_sum_ms / static_cast<double>(sent);
+    return made;
+  }
+};
+
 class DisaggregatedSimulation {
  public:
   DisaggregatedSimulation(const RunPools& pools,
                           const Workload& workload,
                           const SimulationOptions& options,
-                          const std::vector<bool>& decodes)
+                          std::vector<bool> decodes)
       : workload_(workload),
-        decodes_(decodes),
+        decodes_(std::move(decodes)),
         prompts_(only_first_tokens(workload)),
         transfer_(pools.transfer),
-        options_(options),
-        decode_limits_(pools.decode.limits),
         recorder_(workload, options.warm_up_requests),
         clients_(workload, pools.prefill.limits.request_ms),
         delays_(least_delays(pools.prefill, pools.transfer, prompts_)),
@@ -168,12 +226,26 @@ class DisaggregatedSimulation {
                             options.stepping, nullptr);
     for (std::int64_t i = 0; i < pools.decode.instances; ++i)
       decode_.emplace_back(*pools.decode.cost, pools.policy, pools.decode.limits, workload,
-                           options.stepping, decodes.empty() ? &recorder_ : nullptr);
+                           options.stepping, decodes_.empty() ? &recorder_ : nullptr);
   }
 
-  core::Result<DisaggregatedMetrics> run() {
-    ASSAY_TRY(run_until(workload_.requests.size()));
-    return metrics();
+  core::Status run() { return run_until(workload_.requests.size()); }
+
+  [[nodiscard]] MetricsRecorder& recorder() { return recorder_; }
+
+  [[nodiscard]] PoolsWork work() const {
+    PoolsWork work{.transfer_sum_ms = transfer_sum_ms_, .sent = sent_};
+    double end_ms = 0;
+    for (const auto* pool : {&prefill_, &decode_})
+      for (const EngineInstance& worker : *pool)
+        end_ms = std::max(end_ms, worker.now_ms());
+    for (const EngineInstance& worker : prefill_)
+      work.prompts.add(worker.work_done());
+    for (const EngineInstance& worker : decode_)
+      work.tokens.add(worker.work_done());
+    work.prefill_ms = end_ms * static_cast<double>(prefill_.size());
+    work.decode_ms = end_ms * static_cast<double>(decode_.size());
+    return work;
   }
 
   core::Result<LongRunMetrics> run_long(const LongRun& span) {
@@ -256,14 +328,16 @@ class DisaggregatedSimulation {
         begin_decoding(sent->request, sent->at_ms);
         continue;
       }
-      prefill_[sent->request % prefill_.size()].send(sent->request, sent->at_ms);
+      const std::size_t client = workload_.client_of(sent->request);
+      prefill_[client % prefill_.size()].send(sent->request, sent->at_ms);
     }
   }
 
   core::Status compute_prompts(std::size_t instance) {
     EngineInstance& worker = prefill_[instance];
     ASSAY_TRY(worker.advance());
-    for (const std::size_t request : worker.ended()) {
+    for (const auto& [request, found_tokens] : worker.ended()) {
+      recorder_.found(request, found_tokens);
       if (workload_.requests[request].output_tokens == 1) {
         first_token(request, worker.now_ms());
         end(request, worker.now_ms());
@@ -286,7 +360,8 @@ class DisaggregatedSimulation {
   }
 
   void tell_client() {
-    clients_.ended(ends_.take().at_ms);
+    const Event end = ends_.take();
+    clients_.ended(end.request, end.at_ms);
     send_requests();
   }
 
@@ -304,7 +379,7 @@ class DisaggregatedSimulation {
     for (const EngineInstance& worker : prefill_)
       until = std::min(until, worker.next_ms() + delays_.any_step_ms);
     for (std::size_t i = 0; i < decode_.size(); ++i)
-      if (i != instance && workload_.concurrency > 0)
+      if (i != instance && (workload_.concurrency > 0 || !workload_.turns.empty()))
         until = std::min(until, decode_[i].next_ms() + delays_.whole_prompt_ms);
     return until;
   }
@@ -312,8 +387,8 @@ class DisaggregatedSimulation {
   core::Status decode_tokens(std::size_t instance) {
     EngineInstance& worker = decode_[instance];
     ASSAY_TRY(worker.advance(undisturbed_until(instance)));
-    for (const std::size_t request : worker.ended())
-      end(request, worker.now_ms());
+    for (const EndedRequest& one : worker.ended())
+      end(one.request, worker.now_ms());
     return {};
   }
 
@@ -348,41 +423,15 @@ class DisaggregatedSimulation {
     ends_.add(request, at_ms);
   }
 
-  DisaggregatedMetrics metrics() {
-    DisaggregatedMetrics metrics;
-    recorder_.write(options_.level, metrics.serving);
-    WorkDone prompts;
-    WorkDone tokens;
-    double end_ms = 0;
-    for (const EngineInstance& worker : prefill_)
-      prompts.add(worker.work_done());
-    for (const EngineInstance& worker : decode_)
-      tokens.add(worker.work_done());
-    for (const auto* pool : {&prefill_, &decode_})
-      for (const EngineInstance& worker : *pool)
-        end_ms = std::max(end_ms, worker.now_ms());
-    if (tokens.steps > 0) tokens.write(decode_limits_.groups, metrics.serving);
-    metrics.serving.prompt_tokens_computed += prompts.prompt_tokens_computed;
-    metrics.serving.preemptions += prompts.preemptions;
-    metrics.prefill_busy_share =
-        prompts.computing_ms / end_ms / static_cast<double>(prefill_.size());
-    metrics.decode_busy_share = tokens.computing_ms / end_ms / static_cast<double>(decode_.size());
-    metrics.mean_prefill_batch = prompts.batch_sum / static_cast<double>(prompts.steps);
-    if (sent_ > 0) metrics.mean_transfer_ms = transfer_sum_ms_ / static_cast<double>(sent_);
-    return metrics;
-  }
-
   struct Times {
     double arrival_ms = 0;
     double first_token_ms = 0;
   };
 
   const Workload& workload_;
-  const std::vector<bool>& decodes_;  // from the beginning, by request
+  std::vector<bool> decodes_;  // from the beginning, by request
   Workload prompts_;
   const CacheTransfer& transfer_;
-  const SimulationOptions& options_;
-  const Limits& decode_limits_;
   MetricsRecorder recorder_;
   Clients clients_;
   std::vector<EngineInstance> prefill_;
@@ -436,7 +485,35 @@ core::Result<DisaggregatedMetrics> simulate_disaggregated(const Policy& policy,
                                                           const SimulationOptions& options) {
   ASSAY_TRY(check_deployment_inputs(prefill, decode, transfer, workload));
   ASSAY_TRY(check_warm_up(options.warm_up_requests, workload));
-  return DisaggregatedSimulation({policy, prefill, decode, transfer}, workload, options, {}).run();
+  DisaggregatedSimulation simulation({policy, prefill, decode, transfer}, workload, options, {});
+  ASSAY_TRY(simulation.run());
+  return simulation.work().metrics(simulation.recorder(), options.level, decode.limits.groups);
+}
+
+core::Result<DisaggregatedMetrics> simulate_disaggregated_copies(const Policy& policy,
+                                                                 const Pool& prefill,
+                                                                 const Pool& decode,
+                                                                 const CacheTransfer& transfer,
+                                                                 const Workload& workload,
+                                                                 std::int64_t copies,
+                                                                 const ServiceLevel& level) {
+  ASSAY_TRY(check_deployment_inputs(prefill, decode, transfer, workload));
+  if (workload.concurrency > 0)
+    return core::Error{"requests of a closed loop have no times by which copies could share them"};
+  MetricsRecorder recorder(workload, 0);
+  PoolsWork work;
+  for (std::int64_t copy = 0; copy < copies; ++copy) {
+    const WorkloadPart part =
+        part_of(workload, static_cast<std::size_t>(copy), static_cast<std::size_t>(copies));
+    if (part.requests.empty()) continue;
+    const SimulationOptions options;
+    DisaggregatedSimulation simulation({policy, prefill, decode, transfer}, part.workload, options,
+                                       {});
+    ASSAY_TRY(simulation.run());
+    recorder.add(simulation.recorder(), part.requests);
+    work.add(simulation.work());
+  }
+  return work.metrics(recorder, level, decode.limits.groups * copies);
 }
 
 core::Result<LongRunMetrics> simulate_long_run(const Policy& policy,

@@ -45,6 +45,16 @@ core::Result<DisaggregatedMetrics> simulate_disaggregated(const Policy& policy,
                                                           const Workload& workload,
                                                           const SimulationOptions& options = {});
 
+// Copies of the deployment, among which requests of a workload with arrival times are shared in
+// turn, and those of one client together. Errors: as simulate_disaggregated(), and a closed loop.
+core::Result<DisaggregatedMetrics> simulate_disaggregated_copies(const Policy& policy,
+                                                                 const Pool& prefill,
+                                                                 const Pool& decode,
+                                                                 const CacheTransfer& transfer,
+                                                                 const Workload& workload,
+                                                                 std::int64_t copies,
+                                                                 const ServiceLevel& level);
+
 // How long a deployment in the long run is looked at, in requests that end.
 struct LongRun {
   std::int64_t settling = 0;  // before what is measured

@@ -54,7 +54,24 @@ EngineInstance::EngineInstance(const StepCost& cost,
       recorder_(recorder) {}
 
 void EngineInstance::send(std::size_t request, double at_ms, Prompt prompt) {
-  arrivals_.push_back({request, at_ms, prompt});
+  const Arrival arrival{request, at_ms, prompt};
+  if (arrivals_.size() == delivered_ || arrivals_.back().at_ms <= at_ms) {
+    arrivals_.push_back(arrival);
+    return;
+  }
+  // A turn that follows others, where it is known earlier who comes later.
+  const auto place = std::upper_bound(
+      arrivals_.begin() + static_cast<std::ptrdiff_t>(delivered_), arrivals_.end(), arrival,
+      [](const Arrival& a, const Arrival& b) { return a.at_ms < b.at_ms; });
+  arrivals_.insert(place, arrival);
+}
+
+// In turn; what a client said before is in the cache of the group that it went to.
+Group& EngineInstance::group_of(std::size_t request) {
+  if (workload_->turns.empty()) return groups_[delivered_ % groups_.size()];
+  const auto known = group_of_client_.try_emplace(workload_->client_of(request),
+                                                  group_of_client_.size() % groups_.size());
+  return groups_[known.first->second];
 }
 
 double EngineInstance::next_ms() const {
@@ -71,7 +88,7 @@ void EngineInstance::deliver() {
   for (; delivered_ < arrivals_.size(); ++delivered_) {
     const Arrival& arrival = arrivals_[delivered_];
     if (busy_ ? arrival.at_ms >= decided_ms_ : arrival.at_ms > now_ms_) return;
-    Group& group = groups_[delivered_ % groups_.size()];
+    Group& group = group_of(arrival.request);
     if (arrival.prompt == Prompt::kCached)
       group.arrive_cached(arrival.request, arrival.at_ms);
     else
@@ -208,7 +225,7 @@ void EngineInstance::take(std::int64_t steps, const StepRun& times) {
     held += (before + after) / 2;
     done_.peak_kv_tokens = std::max(done_.peak_kv_tokens, after);
     for (const Sequence& sequence : group.ended_now())
-      ended_.push_back(sequence.request);
+      ended_.push_back({sequence.request, std::max<std::int64_t>(0, sequence.found)});
   }
   done_.kv_token_ms += held * ms;
   now_ms_ += ms;

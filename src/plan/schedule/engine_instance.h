@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <unordered_map>
 #include <vector>
 
 #include "core/result.h"
@@ -31,6 +32,11 @@ struct WorkDone {
   void write(std::int64_t groups, ServingMetrics& metrics) const;
 };
 
+struct EndedRequest {
+  std::size_t request = 0;
+  std::int64_t found_tokens = 0;  // of its prompt, that were in the prefix cache
+};
+
 class EngineInstance {
  public:
   // `workload` has the lengths of the requests. The recorder, which may be nullptr, hears of
@@ -42,8 +48,8 @@ class EngineInstance {
                  Stepping stepping,
                  MetricsRecorder* recorder);
 
-  // The scheduler sees a request at that time; calls come in the order of the times. kCached: its
-  // prompt is in the cache of this instance and its first token is out.
+  // The scheduler sees a request at that time, which is not before now_ms() if others run. kCached:
+  // its prompt is in the cache of this instance and its first token is out.
   enum class Prompt : std::uint8_t { kToCompute, kCached };
   void send(std::size_t request, double at_ms, Prompt prompt = Prompt::kToCompute);
 
@@ -55,7 +61,7 @@ class EngineInstance {
   core::Status advance(double until_ms = std::numeric_limits<double>::infinity());
 
   // Requests that ended in it, at now_ms(); the others' order is that in which they ran.
-  [[nodiscard]] const std::vector<std::size_t>& ended() const { return ended_; }
+  [[nodiscard]] const std::vector<EndedRequest>& ended() const { return ended_; }
 
   [[nodiscard]] double now_ms() const { return now_ms_; }
 
@@ -74,6 +80,7 @@ class EngineInstance {
   };
 
   void deliver();
+  Group& group_of(std::size_t request);
   bool choose();
   [[nodiscard]] core::Error stuck() const;
   [[nodiscard]] std::int64_t steady_steps() const;
@@ -91,12 +98,13 @@ class EngineInstance {
   Stepping stepping_;
   StepTime step_time_;
   std::vector<Group> groups_;
-  std::vector<Step> steps_;  // of each group, in this step
+  std::unordered_map<std::size_t, std::size_t> group_of_client_;  // where turns follow each other
+  std::vector<Step> steps_;                                       // of each group, in this step
   MetricsRecorder* recorder_;
 
   std::vector<Arrival> arrivals_;  // known ones, by time
   std::size_t delivered_ = 0;
-  std::vector<std::size_t> ended_;
+  std::vector<EndedRequest> ended_;
   double now_ms_ = 0;
   // What arrived before is known to the next decision, where steps follow each other.
   double decided_ms_ = 0;

@@ -42,11 +42,21 @@ bool Group::grow(Sequence& sequence, std::int64_t tokens) {
 }
 
 // The pieces of its prompt that it fills, so that their blocks can be shared.
-std::span<const std::uint64_t> Group::whole_pieces(const Sequence& sequence) const {
+Group::Names Group::whole_pieces(const Sequence& sequence) const {
   const Request& request = workload_->requests[sequence.request];
   if (request.pieces == 0 || limits_->prefix_cache == Limits::PrefixCache::kOff) return {};
   const auto whole = static_cast<std::size_t>(sequence.prompt / workload_->piece_tokens);
   return workload_->pieces_of(request).first(std::min(request.pieces, whole));
+}
+
+// The same, and those that its answer fills, where another turn of its conversation may follow.
+Group::Names Group::pieces_with_answer(const Sequence& sequence) const {
+  if (workload_->turns.empty() || limits_->prefix_cache == Limits::PrefixCache::kOff)
+    return whole_pieces(sequence);
+  const Request& request = workload_->requests[sequence.request];
+  return Names(workload_->pieces)
+      .subspan(request.first_piece,
+               request.pieces + workload_->turns[sequence.request].answer_pieces);
 }
 
 // Blocks that end in a piece: a block that holds tokens of two pieces belongs to the second.
@@ -101,6 +111,7 @@ bool Group::admit(const Offer& offer, std::int64_t tokens) {
     sequence.kept_behind = -1;
   }
   pool_.take(lacking);
+  if (sequence.found < 0) sequence.found = offer.cached;
   sequence.cached = offer.cached;
   sequence.blocks = offer.found_blocks + lacking;
   sequence.shared_pieces = offer.shared_pieces;
@@ -113,9 +124,7 @@ bool Group::admit(const Offer& offer, std::int64_t tokens) {
 void Group::preempt(std::size_t index, Queue queue, std::int64_t kept_tokens) {
   Sequence sequence = running_[index];
   running_.erase(running_.begin() + static_cast<std::ptrdiff_t>(index));
-  const auto names = whole_pieces(sequence);
-  for (std::size_t piece = 0; piece < sequence.shared_pieces; ++piece)
-    pool_.leave(names[piece]);
+  leave_pieces(sequence);
   std::int64_t kept = 0;
   if (limits_->prefix_cache == Limits::PrefixCache::kOn) {
     const std::int64_t whole = std::min(kept_tokens, sequence.cached) / pool_.block_tokens();
@@ -204,10 +213,16 @@ void Group::build_step() {
   steady_ = all && chunks_.empty() && (waiting_.empty() || (ended_.empty() && !preempted_));
 }
 
+// The last piece goes first when room is needed, as in engines: without the first ones the others
+// cannot be found.
+void Group::leave_pieces(const Sequence& sequence) {
+  const Names names = pieces_with_answer(sequence);
+  for (std::size_t piece = sequence.shared_pieces; piece > 0; --piece)
+    pool_.leave(names[piece - 1]);
+}
+
 void Group::release(const Sequence& sequence) {
-  const auto names = whole_pieces(sequence);
-  for (std::size_t piece = 0; piece < sequence.shared_pieces; ++piece)
-    pool_.leave(names[piece]);
+  leave_pieces(sequence);
   pool_.give(sequence.blocks - sequence.shared_blocks);
 }
 
@@ -245,8 +260,7 @@ std::int64_t Group::steady_steps(std::int64_t most) const {
   return std::min(steps, 1 + further);
 }
 
-void Group::share_pieces(Sequence& sequence) {
-  const auto names = whole_pieces(sequence);
+void Group::share_pieces(Sequence& sequence, Names names) {
   while (sequence.shared_pieces < names.size()) {
     const std::size_t piece = sequence.shared_pieces;
     if (static_cast<std::int64_t>(piece + 1) * workload_->piece_tokens > sequence.cached) return;
@@ -271,9 +285,12 @@ void Group::advance(std::int64_t steps) {
       } else {
         sequence.cached += sequence.tokens_now;
         if (sequence.decodes()) ++(sequence.generated++ == 0 ? first_tokens_ : further_tokens_);
-        share_pieces(sequence);
+        share_pieces(sequence, whole_pieces(sequence));
       }
       if (sequence.generated >= sequence.output && sequence.decodes()) {
+        // Where the prompt was computed elsewhere, the next turn's will be, too.
+        if (!workload_->turns.empty() && !sequence.transferred)
+          share_pieces(sequence, pieces_with_answer(sequence));
         ended_now_.push_back(sequence);
         continue;
       }

@@ -35,6 +35,7 @@ struct Sequence {
   std::size_t shared_pieces = 0;
   std::int64_t kept_behind = -1;  // blocks before those that it left when it was preempted
 
+  std::int64_t found = -1;   // tokens that were in the cache when it first ran; -1: it has not
   bool transferred = false;  // its prompt was computed elsewhere
   double last_token_ms = 0;
 
@@ -133,9 +134,12 @@ class Group {
   [[nodiscard]] std::optional<std::size_t> first_waiting() const;
 
  private:
-  [[nodiscard]] std::span<const std::uint64_t> whole_pieces(const Sequence& sequence) const;
+  using Names = std::span<const std::uint64_t>;
+  [[nodiscard]] Names whole_pieces(const Sequence& sequence) const;
+  [[nodiscard]] Names pieces_with_answer(const Sequence& sequence) const;
   [[nodiscard]] std::int64_t piece_blocks(std::size_t piece) const;
-  void share_pieces(Sequence& sequence);
+  void share_pieces(Sequence& sequence, Names names);
+  void leave_pieces(const Sequence& sequence);
   void release(const Sequence& sequence);
   void build_step();
 

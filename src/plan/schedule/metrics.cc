@@ -7,6 +7,9 @@
 namespace assay::plan {
 namespace {
 
+// Turns that are told apart.
+constexpr std::int64_t kTurnsApart = 16;
+
 double sorted_quantile(const std::vector<double>& sorted, double part) {
   const double place = part * static_cast<double>(sorted.size() - 1);
   const auto below = static_cast<std::size_t>(place);
@@ -62,6 +65,20 @@ void MetricsRecorder::ended(std::size_t request, double at_ms) {
   last_end_ = std::max(last_end_, at_ms);
 }
 
+void MetricsRecorder::found(std::size_t request, std::int64_t tokens) {
+  times_[request].found_tokens = tokens;
+}
+
+void MetricsRecorder::add(const MetricsRecorder& part, const std::vector<std::size_t>& requests) {
+  for (std::size_t i = 0; i < requests.size(); ++i)
+    times_[requests[i]] = part.times_[i];
+  gaps_.insert(gaps_.end(), part.gaps_.begin(), part.gaps_.end());
+  window_begin_ = std::min(window_begin_, part.window_begin_);
+  last_end_ = std::max(last_end_, part.last_end_);
+  output_tokens_ += part.output_tokens_;
+  prompt_tokens_ += part.prompt_tokens_;
+}
+
 void MetricsRecorder::between_tokens(double gap_ms, std::int64_t tokens) {
   if (tokens == 0) return;
   output_tokens_ += tokens;
@@ -90,6 +107,26 @@ void MetricsRecorder::count_good(const ServiceLevel& level, ServingMetrics& metr
   }
   metrics.good_share = static_cast<double>(good) / static_cast<double>(metrics.measured_requests);
   metrics.goodput_per_s = metrics.good_share * metrics.requests_per_s;
+}
+
+void MetricsRecorder::write_turns(ServingMetrics& metrics) const {
+  if (workload_->turns.empty()) return;
+  std::vector<std::vector<double>> ttft;
+  for (std::size_t i = static_cast<std::size_t>(warm_up_); i < times_.size(); ++i) {
+    const std::int64_t number = std::min(workload_->turns[i].number, kTurnsApart);
+    const auto place = static_cast<std::size_t>(number - 1);
+    while (metrics.turns.size() <= place)
+      metrics.turns.push_back({.number = static_cast<std::int64_t>(metrics.turns.size()) + 1});
+    ttft.resize(metrics.turns.size());
+    TurnMetrics& turn = metrics.turns[place];
+    turn.and_later = turn.and_later || workload_->turns[i].number > kTurnsApart;
+    ++turn.requests;
+    turn.prompt_tokens += workload_->requests[i].prompt_tokens;
+    turn.found_tokens += times_[i].found_tokens;
+    ttft[place].push_back(times_[i].first_token - times_[i].arrival);
+  }
+  for (std::size_t place = 0; place < metrics.turns.size(); ++place)
+    metrics.turns[place].ttft_ms = spread_of(std::move(ttft[place]));
 }
 
 void MetricsRecorder::write(const ServiceLevel& level, ServingMetrics& metrics) {
@@ -128,6 +165,7 @@ void MetricsRecorder::write(const ServiceLevel& level, ServingMetrics& metrics) 
   metrics.total_tokens_per_s = static_cast<double>(output_tokens_ + prompt_tokens_) / seconds;
   metrics.requests_per_s = static_cast<double>(metrics.measured_requests) / seconds;
   count_good(level, metrics);
+  write_turns(metrics);
 }
 
 }  // namespace assay::plan

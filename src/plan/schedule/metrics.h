@@ -26,6 +26,16 @@ struct ServiceLevel {
   std::optional<double> latency_ms = std::nullopt;
 };
 
+// What the turns of conversations with one number have.
+struct TurnMetrics {
+  std::int64_t number = 1;
+  bool and_later = false;  // those with larger numbers, too
+  std::int64_t requests = 0;
+  std::int64_t prompt_tokens = 0;
+  std::int64_t found_tokens = 0;  // of these, in prefix caches when the request first ran
+  Spread ttft_ms = {};
+};
+
 struct ServingMetrics {
   // Of the requests that are measured. TPOT is (end - first token) / (output - 1), of requests with
   // two tokens and more; the time between tokens has one value for each token but the first.
@@ -55,6 +65,8 @@ struct ServingMetrics {
   double prompt_time_share = 0;
   double eager_time_share = 0;              // steps that no CUDA graph held
   std::int64_t prompt_tokens_computed = 0;  // those found in the cache are not
+
+  std::vector<TurnMetrics> turns;  // of conversations, by number; none where there are none
 };
 
 // Collects the tokens of a run.
@@ -66,6 +78,8 @@ class MetricsRecorder {
   void arrived(std::size_t request, double at_ms);
   void first_token(std::size_t request, double at_ms);
   void ended(std::size_t request, double at_ms);
+  // So many tokens of its prompt were in the prefix cache.
+  void found(std::size_t request, std::int64_t tokens);
   // So many tokens came out, each so long behind the one before it in its request.
   void between_tokens(double gap_ms, std::int64_t tokens);
   // So many tokens came out of requests that are not measured.
@@ -75,6 +89,9 @@ class MetricsRecorder {
     return static_cast<std::int64_t>(request) >= warm_up_;
   }
 
+  // What another one, without a warm-up, heard of a part of the requests, which are these.
+  void add(const MetricsRecorder& part, const std::vector<std::size_t>& requests);
+
   // Fills the fields that are about requests.
   void write(const ServiceLevel& level, ServingMetrics& metrics);
 
@@ -83,6 +100,7 @@ class MetricsRecorder {
     double arrival = 0;
     double first_token = 0;
     double end = 0;
+    std::int64_t found_tokens = 0;
   };
 
   struct Gap {
@@ -90,6 +108,7 @@ class MetricsRecorder {
     std::int64_t tokens = 0;
   };
 
+  void write_turns(ServingMetrics& metrics) const;
   void count_good(const ServiceLevel& level, ServingMetrics& metrics) const;
 
   const Workload* workload_;

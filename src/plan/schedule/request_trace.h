@@ -19,7 +19,10 @@ struct RequestTraceOptions {
 // Reads the JSON lines of Mooncake's traces: "timestamp" (milliseconds), "input_length",
 // "output_length" and, where prompts share something, "hash_ids", one for each piece of the prompt
 // and all before it. Also by their names "created_time", "input_tokens" and "output_tokens".
-// Requests are sorted by time, and the first arrives at 0. Error: the line, and what is wrong with
+// Requests are sorted by time, and the first arrives at 0. Lines with a "session_id" are turns of
+// conversations, in their order: "input_length" is what a turn adds, the first one's "timestamp"
+// says when the conversation begins (0 where it has none), and "delay" how many milliseconds behind
+// the answer before it another one comes. Error: the line, and what is wrong with
 // it.
 core::Result<Workload> parse_request_trace(std::string_view lines,
                                            const std::string& name,

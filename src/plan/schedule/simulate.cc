@@ -27,9 +27,10 @@ class Simulation {
     send();
     while (ended_ < workload_.requests.size()) {
       ASSAY_TRY(worker_.advance());
-      for (const std::size_t request : worker_.ended()) {
-        recorder_.ended(request, worker_.now_ms());
-        clients_.ended(worker_.now_ms());
+      for (const EndedRequest& one : worker_.ended()) {
+        recorder_.found(one.request, one.found_tokens);
+        recorder_.ended(one.request, worker_.now_ms());
+        clients_.ended(one.request, worker_.now_ms());
         ++ended_;
       }
       send();

@@ -83,8 +83,8 @@ class SteadyRun {
     decoding_ += worker_.first_tokens() - counts_.first_tokens;
     counts_.first_tokens = worker_.first_tokens();
     counts_.further_tokens = worker_.further_tokens();
-    for (std::size_t i = 0; i < worker_.ended().size(); ++i) {
-      clients_.ended(worker_.now_ms());
+    for (const EndedRequest& one : worker_.ended()) {
+      clients_.ended(one.request, worker_.now_ms());
       --decoding_;
       ++ended_;
     }

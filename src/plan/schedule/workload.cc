@@ -4,44 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
-#include <random>
+
+#include "plan/schedule/random.h"
 
 namespace assay::plan {
-namespace {
-
-// The standard leaves to each library what its distributions make of a generator; these are the
-// same everywhere.
-class Random {
- public:
-  explicit Random(std::uint64_t seed) : engine_(seed) {}
-
-  // In (0, 1).
-  double uniform() { return (static_cast<double>(engine_() >> 11) + 0.5) * 0x1p-53; }
-
-  // Box and Muller's method.
-  double normal() {
-    const double radius = std::sqrt(-2 * std::log(uniform()));
-    return radius * std::cos(2 * std::numbers::pi * uniform());
-  }
-
-  // With the mean 1; G. Marsaglia and W. W. Tsang, ACM Trans. Math. Software 26, 2000. A shape
-  // below 1 is one above 1 times a power of a uniform number.
-  double gamma(double shape) {
-    if (shape < 1) return gamma(shape + 1) * (shape + 1) / shape * std::pow(uniform(), 1 / shape);
-    const double d = shape - 1.0 / 3;
-    const double c = 1 / std::sqrt(9 * d);
-    while (true) {
-      const double x = normal();
-      const double v = std::pow(1 + c * x, 3);
-      if (v > 0 && std::log(uniform()) < 0.5 * x * x + d - d * v + d * std::log(v))
-        return d * v / shape;
-    }
-  }
-
- private:
-  std::mt19937_64 engine_;
-};
 
 std::int64_t draw_tokens(const Lengths& lengths, Random& random) {
   double tokens = lengths.tokens;
@@ -68,6 +34,8 @@ core::Status check_lengths(const Lengths& lengths, const char* of) {
         fmt::format("a range ratio of {} for {}: 0 to 1 are possible", lengths.ratio, of)};
   return {};
 }
+
+namespace {
 
 core::Status check_arrivals(const Arrivals& arrivals) {
   if (arrivals.kind == Arrivals::Kind::kClosedLoop) {
@@ -129,6 +97,35 @@ core::Result<Workload> make_workload(const WorkloadSpec& spec) {
   return made;
 }
 
+namespace {
+
+core::Status check_turns(const Workload& workload) {
+  if (workload.turns.empty()) return {};
+  if (workload.turns.size() != workload.requests.size() || workload.concurrency > 0)
+    return core::Error{
+        "turns of conversations are of all requests, or of none, and say by themselves which "
+        "request follows"};
+  for (std::size_t i = 0; i < workload.turns.size(); ++i) {
+    const Turn& turn = workload.turns[i];
+    const Request& request = workload.requests[i];
+    const bool is_last = turn.next == Turn::kNone;
+    if (!is_last && (turn.next <= i || turn.next >= workload.turns.size() ||
+                     !workload.turns[turn.next].follows))
+      return core::Error{
+          fmt::format("request {} is followed by {}, which does not wait for it", i, turn.next)};
+    if (turn.number < 1 || !(turn.delay_ms >= 0) || !std::isfinite(turn.delay_ms))
+      return core::Error{
+          fmt::format("request {} is turn {} and comes {} ms after the one before it", i,
+                      turn.number, turn.delay_ms)};
+    if (request.first_piece + request.pieces + turn.answer_pieces > workload.pieces.size())
+      return core::Error{
+          fmt::format("request {} names pieces of its answer that are not there", i)};
+  }
+  return {};
+}
+
+}  // namespace
+
 core::Status check_workload(const Workload& workload) {
   if (workload.requests.empty()) return core::Error{"the workload has no requests"};
   if (workload.concurrency < 0)
@@ -137,6 +134,7 @@ core::Status check_workload(const Workload& workload) {
     if (name >= kPieceNames)
       return core::Error{
           fmt::format("a piece of a prompt is named {}: names are below {}", name, kPieceNames)};
+  ASSAY_TRY(check_turns(workload));
   double last = 0;
   for (std::size_t i = 0; i < workload.requests.size(); ++i) {
     const Request& request = workload.requests[i];
@@ -148,7 +146,7 @@ core::Status check_workload(const Workload& workload) {
         (request.pieces > 0 && workload.piece_tokens < 1))
       return core::Error{
           fmt::format("request {} names pieces of its prompt that are not there", i)};
-    if (workload.concurrency > 0) continue;
+    if (workload.concurrency > 0 || workload.follows(i)) continue;
     if (!(request.arrival_ms >= last) || !std::isfinite(request.arrival_ms))
       return core::Error{
           fmt::format("request {} arrives at {} ms, after one that arrives at {} ms: "

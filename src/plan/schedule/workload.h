@@ -22,6 +22,20 @@ struct Request {
 // Names of pieces of prompts are below this.
 inline constexpr std::uint64_t kPieceNames = std::uint64_t{1} << 63;
 
+// A request that is a turn of a conversation: its prompt is all that was said before and what is
+// new, and it comes when the one before it has been answered and the user has thought.
+struct Turn {
+  static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+
+  std::int64_t number = 1;  // in its conversation, from 1
+  // Turns of one client follow each other, and go to the same instance, whose cache has them.
+  std::size_t client = 0;
+  std::size_t next = kNone;       // the request that follows when this one has ended
+  bool follows = false;           // another request; else it comes at its arrival_ms
+  double delay_ms = 0;            // from the end of the request that it follows
+  std::size_t answer_pieces = 0;  // of its prompt and its answer together, behind its prompt's
+};
+
 struct Workload {
   std::vector<Request> requests = {};  // by arrival
   // Requests in flight in a closed loop, as serving benchmarks with a greatest concurrency have
@@ -32,6 +46,18 @@ struct Workload {
   // hashes.
   std::vector<std::uint64_t> pieces = {};
   std::int64_t piece_tokens = 0;
+
+  // One for each request, or none where all come by themselves.
+  std::vector<Turn> turns = {};
+
+  [[nodiscard]] bool follows(std::size_t request) const {
+    return !turns.empty() && turns[request].follows;
+  }
+
+  // By whom requests are shared among equal instances: each by itself, or a client's together.
+  [[nodiscard]] std::size_t client_of(std::size_t request) const {
+    return turns.empty() ? request : turns[request].client;
+  }
 
   [[nodiscard]] std::span<const std::uint64_t> pieces_of(const Request& request) const {
     return std::span(pieces).subspan(request.first_piece, request.pieces);
@@ -76,11 +102,18 @@ struct WorkloadSpec {
   std::uint64_t seed = 0;
 };
 
+class Random;
+
+std::int64_t draw_tokens(const Lengths& lengths, Random& random);
+
+// What is wrong with them; `of` names them.
+core::Status check_lengths(const Lengths& lengths, const char* of);
+
 // The same spec gives the same requests on every machine.
 core::Result<Workload> make_workload(const WorkloadSpec& spec);
 
 // What is wrong with a workload: no requests, lengths below 1, arrivals out of order, names of
-// pieces that are not there or too large.
+// pieces that are not there or too large, turns that follow nothing.
 core::Status check_workload(const Workload& workload);
 
 }  // namespace assay::plan

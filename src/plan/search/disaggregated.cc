@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -51,6 +52,17 @@ class PoolSearch {
     return std::move(result_);
   }
 
+  [[nodiscard]] std::optional<double> benchmark_ttft_ms(const Candidate& candidate) const {
+    const auto& [prefill, decode] = pairs_[candidate.place];
+    const core::Result<CacheTransfer> transfer = transfer_of(candidate, *prefill, *decode);
+    if (!transfer.ok()) return std::nullopt;
+    const core::Result<DisaggregatedMetrics> metrics =
+        serve_disaggregated(model_, pools_of(candidate, transfer.value()), *prefill->cost,
+                            *decode->cost, load_of(candidate));
+    if (!metrics.ok()) return std::nullopt;
+    return prefill_.calibration.ttft_factor * metrics.value().serving.ttft_ms.mean;
+  }
+
  private:
   void combine() {
     for (const PoolChoice& decode : decodes_.choices) {
@@ -76,21 +88,13 @@ class PoolSearch {
     result_.candidates.push_back(*made);
   }
 
-  // The path is that within a node where every copy has a node's place to itself.
-  [[nodiscard]] CachePath path_of(const Candidate& candidate) const {
-    const std::int64_t node = decode_.facts->gpus_per_node;
-    const std::int64_t of_copy = candidate.gpus();
-    if (prefill_.facts != decode_.facts || of_copy > node) return CachePath::kBetweenNodes;
-    const std::int64_t nodes = request_.gpus / node;
-    const std::int64_t within = nodes * (node / of_copy) + (request_.gpus % node) / of_copy;
-    return within >= candidate.copies ? CachePath::kWithinNode : CachePath::kBetweenNodes;
-  }
-
   [[nodiscard]] core::Result<CacheTransfer> transfer_of(const Candidate& candidate,
                                                         const PoolChoice& prefill,
                                                         const PoolChoice& decode) const {
-    return cache_transfer(decode.sent_bytes_per_token, {prefill.worker.gpus(), prefill_.facts},
-                          {decode.worker.gpus(), decode_.facts}, path_of(candidate));
+    return cache_transfer(
+        decode.sent_bytes_per_token, {prefill.worker.gpus(), prefill_.facts},
+        {decode.worker.gpus(), decode_.facts},
+        path_of_copies(prefill_, decode_, candidate.gpus(), candidate.copies, request_.gpus));
   }
 
   std::optional<Candidate> candidate_of(const PoolChoice& prefill,
@@ -112,7 +116,7 @@ class PoolSearch {
     const MeanLengths mean = mean_lengths(request_);
     made.split.transfer_ms = transfer_ms(transfer.value(), mean.prompt_tokens);
     const double served_ms = prefill.ms + made.split.transfer_ms;
-    made.concurrency = ratio.decode * decode.batch * decode.worker.dp +
+    made.concurrency = ratio.decode * decode.batch * decode.served.batches() +
                        std::llround(std::ceil(ratio.requests_per_s * served_ms / 1000));
     const MatchedRate matched =
         matched_rate(rate_of(prefill), ratio,
@@ -121,7 +125,7 @@ class PoolSearch {
                       .answer_ms = made.tpot_ms * static_cast<double>(mean.output_tokens - 1)},
                      static_cast<double>(made.concurrency));
     made.requests_per_s = matched.requests_per_s;
-    made.ttft_ms = matched.ttft_ms;
+    made.ttft_ms = prefill_.calibration.ttft_factor * matched.ttft_ms;
     add_rates(made, made.requests_per_s * static_cast<double>(mean.output_tokens));
     return made;
   }
@@ -146,7 +150,7 @@ class PoolSearch {
         parts_of_pools(*prefill->prices, {.chunks = chunks, .finished_prompts = prefill->batch},
                        *decode->prices, {.decodes = decode->batch, .decode_cached = cached});
     candidate.parts = parts.mean;
-    candidate.bars = latency_bars(parts);
+    candidate.bars = latency_bars(parts, calibration_errors_of(prefill_, decode_));
     candidate.rate_bar =
         rate_bar(candidate.bars, candidate.ttft_ms, candidate.tpot_ms, mean.output_tokens);
   }
@@ -178,28 +182,35 @@ class PoolSearch {
     return known->second;
   }
 
+  [[nodiscard]] ServedPools pools_of(const Candidate& candidate,
+                                     const CacheTransfer& transfer) const {
+    const auto& [prefill, decode] = pairs_[candidate.place];
+    return {.prefill = {prefill->served, candidate.split.prefill_instances},
+            .prefill_batch = prefill->batch,
+            .decode = {decode->served, candidate.split.decode_instances},
+            .transfer = transfer};
+  }
+
+  [[nodiscard]] ClosedLoop load_of(const Candidate& candidate) const {
+    return {.concurrency = candidate.concurrency,
+            .prompt_tokens = request_.prompt_tokens,
+            .output_tokens = request_.output_tokens,
+            .least_length = request_.least_length,
+            .prefix_tokens = request_.cached_prefix};
+  }
+
   [[nodiscard]] std::optional<Candidate> simulate_one(const Candidate& candidate) const {
     const auto& [prefill, decode] = pairs_[candidate.place];
     const core::Result<CacheTransfer> transfer = transfer_of(candidate, *prefill, *decode);
     const double decoding_ms =
         candidate.tpot_ms * static_cast<double>(mean_lengths(request_).output_tokens);
     const core::Result<LongRunMetrics> metrics = serve_disaggregated_steadily(
-        model_,
-        {.prefill = {prefill->served, candidate.split.prefill_instances},
-         .prefill_batch = prefill->batch,
-         .decode = {decode->served, candidate.split.decode_instances},
-         .transfer = transfer.value()},
-        *prefill->prices, *decode->prices,
-        {.concurrency = candidate.concurrency,
-         .prompt_tokens = request_.prompt_tokens,
-         .output_tokens = request_.output_tokens,
-         .least_length = request_.least_length,
-         .prefix_tokens = request_.cached_prefix},
-        candidate.ttft_ms / (candidate.ttft_ms + decoding_ms));
+        model_, pools_of(candidate, transfer.value()), *prefill->cost, *decode->cost,
+        load_of(candidate), candidate.ttft_ms / (candidate.ttft_ms + decoding_ms));
     if (!metrics.ok()) return std::nullopt;
     Candidate made = candidate;
     made.is_simulated = true;
-    made.ttft_ms = metrics.value().ttft_ms;
+    made.ttft_ms = prefill_.calibration.ttft_factor * metrics.value().ttft_ms;
     made.tpot_ms = metrics.value().tpot_ms;
     made.requests_per_s = metrics.value().requests_per_s;
     made.split.transfer_ms = metrics.value().mean_transfer_ms;
@@ -222,10 +233,11 @@ class PoolSearch {
     const PoolChoice* decode;
   };
 
+  // Results may outlive what the caller has of these.
   const serving::Model& model_;
-  const SearchRequest& request_;
-  const PoolSystem& prefill_;
-  const PoolSystem& decode_;
+  const SearchRequest request_;
+  const PoolSystem prefill_;
+  const PoolSystem decode_;
   BoundPrices bound_;
   PricedPool prompts_;
   PricedPool decodes_;
@@ -237,11 +249,35 @@ class PoolSearch {
 
 }  // namespace
 
+std::optional<CalibrationErrors> calibration_errors_of(const PoolSystem& prefill,
+                                                       const PoolSystem& decode) {
+  if (!prefill.calibration_errors || !decode.calibration_errors) return std::nullopt;
+  return CalibrationErrors{
+      .points = std::min(prefill.calibration_errors->points, decode.calibration_errors->points),
+      .ttft = prefill.calibration_errors->ttft,
+      .tpot = decode.calibration_errors->tpot};
+}
+
+CachePath path_of_copies(const PoolSystem& prefill,
+                         const PoolSystem& decode,
+                         std::int64_t gpus_of_copy,
+                         std::int64_t copies,
+                         std::int64_t gpus) {
+  const std::int64_t node = decode.facts->gpus_per_node;
+  if (prefill.facts != decode.facts || gpus_of_copy > node) return CachePath::kBetweenNodes;
+  const std::int64_t within = gpus / node * (node / gpus_of_copy) + (gpus % node) / gpus_of_copy;
+  return within >= copies ? CachePath::kWithinNode : CachePath::kBetweenNodes;
+}
+
 core::Result<SearchResult> search_disaggregated(const serving::Model& model,
                                                 const SearchRequest& request,
                                                 const PoolSystem& prefill,
                                                 const PoolSystem& decode) {
-  return PoolSearch(model, request, prefill, decode).run();
+  const auto search = std::make_shared<PoolSearch>(model, request, prefill, decode);
+  SearchResult result = ASSAY_TRY(search->run());
+  result.benchmarks.emplace_back(
+      [search](const Candidate& candidate) { return search->benchmark_ttft_ms(candidate); });
+  return result;
 }
 
 }  // namespace assay::plan

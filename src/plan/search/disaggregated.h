@@ -6,8 +6,13 @@
 // the y that serves most on all GPUs stands for the pair. Those near the frontier are simulated.
 #pragma once
 
+#include <cstdint>
+#include <optional>
+
 #include "core/result.h"
 #include "model/serving/model.h"
+#include "plan/cache_transfer.h"
+#include "plan/calibrate/calibration.h"
 #include "plan/price/tables.h"
 #include "plan/search/search.h"
 #include "store/systems/system_facts.h"
@@ -18,9 +23,24 @@ namespace assay::plan {
 struct PoolSystem {
   const store::SystemFacts* facts = nullptr;
   Tables* tables = nullptr;
+  Calibration calibration = {};
+  std::optional<CalibrationErrors> calibration_errors = std::nullopt;
 };
 
-// Candidates as those of search(), all of them split. The request's memory and node are not read.
+// Those of TTFT are of the pool of prompts, those of TPOT of the pool that decodes.
+std::optional<CalibrationErrors> calibration_errors_of(const PoolSystem& prefill,
+                                                       const PoolSystem& decode);
+
+// How caches go within a copy of so many GPUs: within a node where each of so many copies has a
+// node's place to itself on all the GPUs.
+CachePath path_of_copies(const PoolSystem& prefill,
+                         const PoolSystem& decode,
+                         std::int64_t gpus_of_copy,
+                         std::int64_t copies,
+                         std::int64_t gpus);
+
+// Candidates as those of search(), all of them split. The request's memory, node, link and
+// calibration are not read: those of the pools' systems are.
 // Error: no pair of instances fits the GPUs; it says why.
 core::Result<SearchResult> search_disaggregated(const serving::Model& model,
                                                 const SearchRequest& request,

@@ -46,13 +46,14 @@ class PoolPricer {
     Workers workers = workers_of(model_, request_.engine, request_.precision, most);
     for (ExcludedWorker& excluded : workers.excluded)
       pool_.refused.push_back({excluded.worker, std::move(excluded.reason)});
+    Workers staged =
+        staged_workers_of(model_, workers.possible, request_.most_stages, request_.gpus - 1);
+    for (ExcludedWorker& excluded : staged.excluded)
+      pool_.refused.push_back({excluded.worker, std::move(excluded.reason)});
+    workers.possible.insert(workers.possible.end(), staged.possible.begin(), staged.possible.end());
     for (const Worker& worker : workers.possible) {
-      const ServedWorker served{
-          .engine = request_.engine,
-          .deployment = deployment_of(model_, worker, request_.precision),
-          .groups = worker.dp,
-          .memory = {.capacity_bytes = system_.facts->memory_bytes,
-                     .communication_bytes = system_.facts->nccl_bytes_of(worker.gpus())}};
+      const ServedWorker served =
+          served_instance(model_, request_.engine, request_.precision, worker, system_);
       if (core::Status done = add(*this, worker, served); !done.ok())
         pool_.refused.push_back({worker, done.error().message});
     }
@@ -60,34 +61,36 @@ class PoolPricer {
   }
 
   core::Status add_prefill(const Worker& worker, const ServedWorker& served) {
-    const ClosedLoop load = load_of(worker.dp);
+    const ClosedLoop load = load_of(served.batches());
     if (const auto alone = prefill_limits(model_, served, 1, load); !alone.ok())
       return alone.error();
-    const StepPrices* prices = ASSAY_TRY(prices_of(worker, served));
+    const BoundPrices::Priced priced = ASSAY_TRY(priced_of(worker, served));
     const MeanLengths mean = mean_lengths(request_);
     for (std::int64_t batch = 1; batch == 1 || batch * request_.prompt_tokens <= kMostPromptTokens;
          batch *= 2) {
       const core::Result<Limits> limits = prefill_limits(model_, served, batch, load);
       if (!limits.ok() || limits.value().kv_tokens < batch * request_.prompt_tokens) break;
-      const double ms = prompts_ms(*prices, batch, mean.prompt_tokens, request_.cached_prefix,
+      const double ms = prompts_ms(*priced.cost, batch, mean.prompt_tokens, request_.cached_prefix,
                                    limits.value().max_tokens);
       const MemoryUse memory = memory_of_worker(model_, served, load);
-      pool_.choices.push_back({.worker = worker,
-                               .served = served,
-                               .prices = prices,
-                               .batch = batch,
-                               .ms = ms,
-                               .requests_per_s = 1000 * static_cast<double>(batch * worker.dp) / ms,
-                               .memory_bytes = fixed_bytes(memory) +
-                                               cache_bytes(memory, batch, request_.prompt_tokens)});
+      pool_.choices.push_back(
+          {.worker = worker,
+           .served = served,
+           .prices = priced.prices,
+           .cost = priced.cost,
+           .batch = batch,
+           .ms = ms,
+           .requests_per_s = 1000 * static_cast<double>(batch * served.batches()) / ms,
+           .memory_bytes = fixed_bytes(memory) +
+                           cache_bytes(memory, batch * served.pp, request_.prompt_tokens)});
     }
     return {};
   }
 
   core::Status add_decode(const Worker& worker, const ServedWorker& served) {
-    const ClosedLoop load = load_of(worker.dp);
+    const ClosedLoop load = load_of(served.batches());
     const Limits limits = ASSAY_TRY(limits_of(model_, served, load));
-    const StepPrices* prices = ASSAY_TRY(prices_of(worker, served));
+    const BoundPrices::Priced priced = ASSAY_TRY(priced_of(worker, served));
     const MemoryUse memory = memory_of_worker(model_, served, load);
     const MeanLengths mean = mean_lengths(request_);
     const double sent = sent_bytes_per_token(model_, served, mean.prompt_tokens);
@@ -96,15 +99,16 @@ class PoolPricer {
     const double cached = static_cast<double>(mean.prompt_tokens) + 0.5 * steps;
     for (const std::int64_t batch :
          pool_batches(std::min(kMostPoolBatch, limits.kv_tokens / tokens))) {
-      const double ms = prices->ms({.decodes = batch, .decode_cached = cached});
+      const double ms = priced.cost->ms({.decodes = batch, .decode_cached = cached});
       pool_.choices.push_back(
           {.worker = worker,
            .served = served,
-           .prices = prices,
+           .prices = priced.prices,
+           .cost = priced.cost,
            .batch = batch,
            .ms = ms,
-           .requests_per_s = 1000 * static_cast<double>(batch * worker.dp) / (steps * ms),
-           .memory_bytes = fixed_bytes(memory) + cache_bytes(memory, batch, tokens),
+           .requests_per_s = 1000 * static_cast<double>(batch * served.batches()) / (steps * ms),
+           .memory_bytes = fixed_bytes(memory) + cache_bytes(memory, batch * served.pp, tokens),
            .sent_bytes_per_token = sent});
     }
     return {};
@@ -119,8 +123,8 @@ class PoolPricer {
             .prefix_tokens = request_.cached_prefix};
   }
 
-  core::Result<const StepPrices*> prices_of(const Worker& worker, const ServedWorker& served) {
-    return bound_.of(model_, served.deployment, worker, *system_.tables);
+  core::Result<BoundPrices::Priced> priced_of(const Worker& worker, const ServedWorker& served) {
+    return bound_.of(model_, served.deployment, worker, system_);
   }
 
   const serving::Model& model_;
@@ -132,19 +136,49 @@ class PoolPricer {
 
 }  // namespace
 
-core::Result<const StepPrices*> BoundPrices::of(const serving::Model& model,
-                                                const serving::Deployment& deployment,
-                                                const Worker& worker,
-                                                Tables& tables) {
+core::Result<const StepPrices*> BoundPrices::prices_of(const serving::Model& model,
+                                                       const serving::Deployment& deployment,
+                                                       const Worker& stage,
+                                                       Tables& tables) {
   auto known = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) {
-    return entry.worker == worker && entry.tables == &tables;
+    return entry.worker == stage && entry.tables == &tables;
   });
   if (known == entries_.end()) {
-    entries_.push_back({worker, &tables, StepPrices::bind(model, deployment, tables)});
+    entries_.push_back({stage, &tables, StepPrices::bind(model, deployment, tables)});
     known = std::prev(entries_.end());
   }
   if (!known->prices.ok()) return known->prices.error();
   return &known->prices.value();
+}
+
+core::Result<BoundPrices::Priced> BoundPrices::of(const serving::Model& model,
+                                                  const serving::Deployment& deployment,
+                                                  const Worker& worker,
+                                                  const PoolSystem& system) {
+  Worker stage = worker;
+  stage.pp = 1;
+  const StepPrices* prices = ASSAY_TRY(prices_of(model, deployment, stage, *system.tables));
+  const auto link = [&](std::int64_t gpus) {
+    return StageLink{.bytes_per_s = system.facts->link_bytes_per_s(gpus),
+                     .latency_s = system.facts->peer_latency_s};
+  };
+  const Pipeline pipeline =
+      ASSAY_TRY(pipeline_of(model, worker, system.facts->gpus_per_node, link));
+  costs_.push_back(std::make_unique<const Cost>(*prices, pipeline, system.calibration));
+  return Priced{prices, &costs_.back()->calibrated};
+}
+
+ServedWorker served_instance(const serving::Model& model,
+                             Engine engine,
+                             const serving::Precision& precision,
+                             const Worker& worker,
+                             const PoolSystem& system) {
+  return {.engine = engine,
+          .deployment = deployment_of(model, worker, precision),
+          .groups = worker.dp,
+          .memory = {.capacity_bytes = system.facts->memory_bytes,
+                     .communication_bytes = system.facts->nccl_bytes_of(worker.gpus())},
+          .pp = worker.pp};
 }
 
 MeanLengths mean_lengths(const SearchRequest& request) {

@@ -3,11 +3,12 @@
 
 #include <cstdint>
 #include <deque>
-#include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "plan/price/staged_cost.h"
 #include "plan/price/step_prices.h"
 #include "plan/search/disaggregated.h"
 #include "plan/serve_disaggregated.h"
@@ -19,7 +20,8 @@ struct PoolChoice {
   Worker worker = {};
   ServedWorker served = {};
   const StepPrices* prices = nullptr;
-  std::int64_t batch = 1;     // of a group
+  const StepCost* cost = nullptr;  // of these, with the pipeline's stages and the calibration
+  std::int64_t batch = 1;          // of a group, or of each of its batches where there are stages
   double ms = 0;              // until a batch of prompts is computed, or of a step that decodes
   double requests_per_s = 0;  // of the instance
   double memory_bytes = 0;    // of a GPU, with the cache that the batch needs
@@ -29,11 +31,16 @@ struct PoolChoice {
 // Prices of workers, each bound once for both pools of one system.
 class BoundPrices {
  public:
-  // Error: no table answers for an operator.
-  core::Result<const StepPrices*> of(const serving::Model& model,
-                                     const serving::Deployment& deployment,
-                                     const Worker& worker,
-                                     Tables& tables);
+  struct Priced {
+    const StepPrices* prices = nullptr;  // of the whole model
+    const StepCost* cost = nullptr;
+  };
+
+  // Error: no table answers for an operator, or a link's bandwidth is unknown.
+  core::Result<Priced> of(const serving::Model& model,
+                          const serving::Deployment& deployment,
+                          const Worker& worker,
+                          const PoolSystem& system);
 
  private:
   struct Entry {
@@ -42,8 +49,30 @@ class BoundPrices {
     core::Result<StepPrices> prices;
   };
 
+  // A pool's steps: staged, then calibrated.
+  struct Cost {
+    Cost(const StepPrices& prices, const Pipeline& pipeline, const Calibration& calibration)
+        : staged(prices, pipeline), calibrated(staged, calibration) {}
+
+    StagedCost staged;
+    CalibratedCost calibrated;
+  };
+
+  core::Result<const StepPrices*> prices_of(const serving::Model& model,
+                                            const serving::Deployment& deployment,
+                                            const Worker& stage,
+                                            Tables& tables);
+
   std::deque<Entry> entries_;
+  std::deque<std::unique_ptr<const Cost>> costs_;
 };
+
+// A worker as an instance of a pool.
+ServedWorker served_instance(const serving::Model& model,
+                             Engine engine,
+                             const serving::Precision& precision,
+                             const Worker& worker,
+                             const PoolSystem& system);
 
 struct PricedPool {
   std::vector<PoolChoice> choices = {};

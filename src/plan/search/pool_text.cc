@@ -32,10 +32,12 @@ struct Widths {
   std::optional<std::int64_t> dp;
   std::optional<std::int64_t> moe_tp;
   std::optional<std::int64_t> ep;
+  std::optional<std::int64_t> pp;
 
   std::optional<std::int64_t>* named(std::string_view name) {
     if (name == "tp") return &tp;
     if (name == "dp") return &dp;
+    if (name == "pp") return &pp;
     if (name == "ep" || name == "moe ep") return &ep;
     if (name == "moe tp") return &moe_tp;
     return nullptr;
@@ -43,7 +45,7 @@ struct Widths {
 };
 
 core::Result<Widths> parse_widths(const std::string& widths, const std::string& text) {
-  static const std::regex width(R"(\s*(tp|dp|ep|moe tp|moe ep)\s*(\d+)\s*(,|$))");
+  static const std::regex width(R"(\s*(tp|dp|pp|ep|moe tp|moe ep)\s*(\d+)\s*(,|$))");
   Widths found;
   auto from = widths.cbegin();
   std::smatch match;
@@ -57,7 +59,7 @@ core::Result<Widths> parse_widths(const std::string& widths, const std::string& 
     *target = count;
     from = match[0].second;
   }
-  if (!found.tp && !found.dp && !found.ep && !found.moe_tp) return no_pool(text);
+  if (!found.tp && !found.dp && !found.ep && !found.moe_tp && !found.pp) return no_pool(text);
   return found;
 }
 
@@ -79,6 +81,7 @@ core::Result<PoolText> parse_pool(const std::string& text) {
   worker.tp = found.tp.value_or(1);
   worker.dp = found.dp.value_or(1);
   const std::int64_t gpus = worker.gpus();
+  worker.pp = found.pp.value_or(1);
   worker.moe_ep = found.ep.value_or(found.moe_tp ? gpus / *found.moe_tp : 1);
   worker.moe_tp = found.moe_tp.value_or(worker.moe_ep > 0 ? gpus / worker.moe_ep : 0);
   if (worker.moe_tp * worker.moe_ep != gpus) {

@@ -31,8 +31,15 @@ TEST(PoolText, ReadsWhatSearchPrints) {
   EXPECT_GT(workers, 20);
 }
 
+TEST(PoolText, HasStages) {
+  const Worker worker = parse_pool("2P(tp 4, pp 2)").value().worker;
+  EXPECT_EQ(worker, (Worker{.tp = 4, .moe_tp = 4, .pp = 2}));
+  EXPECT_EQ(worker.gpus(), 8);
+  EXPECT_EQ(parse_pool("1D(" + worker.text() + ")").value().worker, worker);
+}
+
 TEST(PoolText, SaysWhatIsNoWorker) {
-  for (const char* text : {"", "3P", "3P()", "tp", "tp 0", "tp 2 tp 4", "tp 2, tp 2", "pp 2",
+  for (const char* text : {"", "3P", "3P()", "tp", "tp 0", "tp 2 tp 4", "tp 2, tp 2", "sp 2",
                            "3P(tp 2) + 1D(tp 8)", "0P(tp 1)", "tp 99999999999999999999"}) {
     const auto pool = parse_pool(text);
     ASSERT_FALSE(pool.ok()) << text;

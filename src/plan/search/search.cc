@@ -34,6 +34,7 @@ struct PricedWorker {
   ServedWorker served;
   std::shared_ptr<const StepPrices> prices;  // of the whole model; stages share them
   std::unique_ptr<const StepCost> cost;
+  std::int64_t most_batch = 1;
 };
 
 class Search {
@@ -56,7 +57,45 @@ class Search {
     return std::move(result_);
   }
 
+  [[nodiscard]] std::optional<double> benchmark_ttft_ms(const Candidate& candidate) const {
+    const PricedWorker& priced = workers_[candidate.place];
+    const std::int64_t batch = candidate.concurrency / priced.served.batches();
+    const core::Result<ServingMetrics> metrics =
+        serve(model_, served_with(priced.served, batch),
+              CalibratedCost(*priced.cost, request_.calibration), load_of(candidate.concurrency));
+    if (!metrics.ok()) return std::nullopt;
+    return request_.calibration.ttft_factor * metrics.value().ttft_ms.mean;
+  }
+
+  // Curves that refer to this.
+  core::Result<DeploymentCurves> curves(std::span<const SearchedEngine> engines) {
+    prices_batches_ = PricesBatches::kLater;
+    for (const SearchedEngine& engine : engines)
+      add_workers(engine);
+    if (workers_.empty()) return nothing_left(engines.size() > 1);
+    DeploymentCurves made{.refused = std::move(result_.refused)};
+    for (std::size_t place = 0; place < workers_.size(); ++place)
+      made.curves.push_back(curve(place));
+    return made;
+  }
+
  private:
+  enum class PricesBatches : std::uint8_t { kNow, kLater };
+
+  [[nodiscard]] DeploymentCurve curve(std::size_t place) const {
+    const auto decide = [this, place](std::int64_t batch) -> std::optional<Candidate> {
+      std::optional<Candidate> made = closed_form(place, batch);
+      if (request_.scheduler == Scheduler::kSimulation) made = simulate_one(*made);
+      if (made) add_bars(*made);
+      return made;
+    };
+    return {.engine = workers_[place].served.engine,
+            .worker = workers_[place].worker,
+            .most_batch = workers_[place].most_batch,
+            .price = [this, place](std::int64_t batch) { return closed_form(place, batch); },
+            .decide = decide};
+  }
+
   void add_workers(const SearchedEngine& engine) {
     const std::int64_t most = std::min(request_.gpus, request_.gpus_per_node);
     Workers workers = workers_of(model_, engine.engine, engine.precision, most);
@@ -103,7 +142,8 @@ class Search {
     const Pipeline pipeline =
         ASSAY_TRY(pipeline_of(model_, worker, request_.gpus_per_node, request_.link));
     workers_.push_back(
-        {worker, served, prices, std::make_unique<const StagedCost>(*prices, pipeline)});
+        {worker, served, prices, std::make_unique<const StagedCost>(*prices, pipeline), most});
+    if (prices_batches_ == PricesBatches::kLater) return {};
     for (const std::int64_t batch : batches(most))
       result_.candidates.push_back(closed_form(workers_.size() - 1, batch));
     return {};
@@ -225,7 +265,8 @@ class Search {
   }
 
   const serving::Model& model_;
-  const SearchRequest& request_;
+  const SearchRequest request_;  // results may outlive the caller's
+  PricesBatches prices_batches_ = PricesBatches::kNow;
   std::vector<PricedWorker> workers_;
   SearchResult result_;
 };
@@ -237,15 +278,23 @@ bool is_better(const Candidate& a, const Candidate& b) {
 
 }  // namespace
 
-std::int64_t Candidate::gpus() const {
-  if (!is_split()) return worker.gpus();
+std::int64_t gpus_of_copy(const Worker& worker, const Split& split) {
+  if (split.prefill_instances == 0) return worker.gpus();
   return split.prefill_instances * split.prefill.gpus() + split.decode_instances * worker.gpus();
 }
 
-std::string Candidate::text() const {
-  if (!is_split()) return worker.text();
+std::string text_of_copy(const Worker& worker, const Split& split) {
+  if (split.prefill_instances == 0) return worker.text();
   return fmt::format("{}P({}) + {}D({})", split.prefill_instances, split.prefill.text(),
                      split.decode_instances, worker.text());
+}
+
+std::int64_t Candidate::gpus() const {
+  return gpus_of_copy(worker, split);
+}
+
+std::string Candidate::text() const {
+  return text_of_copy(worker, split);
 }
 
 double Candidate::excess(const SearchRequest& request) const {
@@ -262,10 +311,25 @@ core::Result<SearchResult> search(const serving::Model& model,
 core::Result<SearchResult> search(const serving::Model& model,
                                   const SearchRequest& request,
                                   std::span<const SearchedEngine> engines) {
-  return Search(model, request).run(engines);
+  const auto search = std::make_shared<Search>(model, request);
+  SearchResult result = ASSAY_TRY(search->run(engines));
+  result.benchmarks.emplace_back(
+      [search](const Candidate& candidate) { return search->benchmark_ttft_ms(candidate); });
+  return result;
 }
 
-Picks pick(const SearchResult& result, const SearchRequest& request, std::size_t most) {
+core::Result<DeploymentCurves> deployment_curves(const serving::Model& model,
+                                                 const SearchRequest& request,
+                                                 std::span<const SearchedEngine> engines) {
+  const auto search = std::make_shared<Search>(model, request);
+  DeploymentCurves made = ASSAY_TRY(search->curves(engines));
+  made.search = search;
+  return made;
+}
+
+namespace {
+
+Picks picks_of(const SearchResult& result, const SearchRequest& request, std::size_t most) {
   std::vector<Candidate> best;
   for (const Candidate& candidate : result.candidates) {
     if (!candidate.meets(request)) continue;
@@ -288,6 +352,17 @@ Picks pick(const SearchResult& result, const SearchRequest& request, std::size_t
   std::sort(best.begin(), best.end(), is_better);
   if (best.size() > most) best.resize(most);
   return {.best = std::move(best), .meet = true};
+}
+
+}  // namespace
+
+Picks pick(const SearchResult& result, const SearchRequest& request, std::size_t most) {
+  Picks picks = picks_of(result, request, most);
+  if (picks.best.empty()) return picks;
+  Candidate& best = picks.best.front();
+  if (best.benchmark < result.benchmarks.size())
+    best.benchmark_ttft_ms = result.benchmarks[best.benchmark](best);
+  return picks;
 }
 
 std::vector<Candidate> frontier(const std::vector<Candidate>& candidates) {

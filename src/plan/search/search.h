@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -70,6 +71,10 @@ struct Split {
   double transfer_ms = 0;              // from the end of a prompt to the arrival of its cache
 };
 
+// "tp 4", "3P(tp 2) + 1D(tp 8)", and its GPUs.
+std::string text_of_copy(const Worker& worker, const Split& split);
+std::int64_t gpus_of_copy(const Worker& worker, const Split& split);
+
 // One deployment under one load, as all its copies have it. A copy is a worker, or the instances
 // that share prompts and decoding.
 struct Candidate {
@@ -79,16 +84,22 @@ struct Candidate {
   std::size_t place = 0;  // among those that were priced
   std::int64_t copies = 1;
   std::int64_t concurrency = 1;  // of one copy
-  double ttft_ms = 0;
+  double ttft_ms = 0;            // in the long run
   double tpot_ms = 0;
+  // The mean TTFT that a benchmark would see, of ten requests for each in flight, with the wave of
+  // prompts at its beginning; of the first pick alone.
+  std::optional<double> benchmark_ttft_ms = std::nullopt;
+  std::size_t benchmark = 0;                // of SearchResult::benchmarks, that tells it
   double requests_per_s = 0;                // of one copy
   double tokens_per_s_per_gpu = 0;          // of the GPUs that are used
   double tokens_per_s_per_user = 0;         // 1000 / tpot
   double cluster_tokens_per_s_per_gpu = 0;  // of all GPUs, used or not
   double memory_bytes = 0;                  // of a GPU, with the cache that the load needs
   bool is_simulated = false;
-  StepParts parts = {};   // of its mean step
-  LatencyBars bars = {};  // unknown until the search has decided
+  StepParts parts = {};  // of its mean step
+  // Unknown until the search has decided. That of TTFT is of what a benchmark sees: no measurement
+  // of the long run was at hand.
+  LatencyBars bars = {};
   ErrorBar rate_bar = {};
 
   [[nodiscard]] bool is_split() const { return split.prefill_instances > 0; }
@@ -102,6 +113,13 @@ struct Candidate {
   // Copies of the same worker, however many instances prompts have beside it.
   [[nodiscard]] bool is_like(const Candidate& other) const {
     return engine == other.engine && is_split() == other.is_split() && worker == other.worker;
+  }
+
+  // Its instances, too, are equal.
+  [[nodiscard]] bool is_same_copy(const Candidate& other) const {
+    return is_like(other) && split.prefill == other.split.prefill &&
+           split.prefill_instances == other.split.prefill_instances &&
+           split.decode_instances == other.split.decode_instances;
   }
 
   // The limit that it is nearest to, or breaks most: its latency over the limit.
@@ -119,11 +137,16 @@ struct Refused {
   Engine engine = Engine::kTrtllm;
 };
 
+// What a benchmark sees of a candidate; std::nullopt where it cannot run.
+using BenchmarkTtft = std::function<std::optional<double>(const Candidate& candidate)>;
+
 struct SearchResult {
   std::vector<Candidate> candidates = {};  // that decide: the simulated ones, where any were
   std::size_t priced = 0;                  // by the closed form
   std::vector<Refused> refused = {};
   std::vector<std::string> notes = {};  // sentences about all of it
+  // What they tell refers to the model and the tables.
+  std::vector<BenchmarkTtft> benchmarks = {};
 };
 
 // Error: no worker is left; it says why each is not.
@@ -136,9 +159,34 @@ core::Result<SearchResult> search(const serving::Model& model,
                                   const SearchRequest& request,
                                   std::span<const SearchedEngine> engines);
 
+// An aggregated worker at any batch, priced by the closed form and as the request's scheduler has
+// it; with error bars, as one copy. `decide` gives std::nullopt for what cannot run.
+struct DeploymentCurve {
+  Engine engine = Engine::kTrtllm;
+  Worker worker = {};
+  std::int64_t most_batch = 1;  // of each of the worker's batches
+  std::function<Candidate(std::int64_t batch)> price = {};
+  std::function<std::optional<Candidate>(std::int64_t batch)> decide = {};
+
+  // Requests in flight for each request of a batch.
+  [[nodiscard]] std::int64_t batches() const { return worker.dp * worker.pp; }
+};
+
+struct DeploymentCurves {
+  std::vector<DeploymentCurve> curves = {};
+  std::vector<Refused> refused = {};
+  std::shared_ptr<const void> search = nullptr;  // to which the curves refer
+};
+
+// Every worker that request.gpus allow. Model, request and tables must outlive it. Error: as
+// search().
+core::Result<DeploymentCurves> deployment_curves(const serving::Model& model,
+                                                 const SearchRequest& request,
+                                                 std::span<const SearchedEngine> engines);
+
 // The best of each worker of each engine that meet the limits, at most `most`, the one with the
-// most tokens on the cluster first. Where none meets them: the one candidate that comes closest to
-// both.
+// most tokens on the cluster first, which has what a benchmark would see. Where none meets them:
+// the one candidate that comes closest to both.
 struct Picks {
   std::vector<Candidate> best = {};
   bool meet = false;

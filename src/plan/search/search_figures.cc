@@ -37,7 +37,7 @@ report::CurvePoint point_of(const Candidate& one, Bars bars) {
           .high = known ? ends.high : kNoValue,
           .note = fmt::format("{}{}; TTFT {}, TPOT {}", deployment_text(one),
                               speed.empty() ? "" : "; tokens/s per user " + speed,
-                              with_bar(one.ttft_ms, "ms", one.bars.ttft),
+                              with_bar(one.ttft_ms, "ms", {}),
                               with_bar(one.tpot_ms, "ms", one.bars.tpot))};
 }
 
@@ -133,7 +133,8 @@ struct Latencies {
 
 Latencies kept_latencies(const Candidate& one, Kept kept) {
   if (kept == Kept::kByPrediction) return {one.ttft_ms, one.tpot_ms};
-  return {one.bars.ttft.of(one.ttft_ms).high, one.bars.tpot.of(one.tpot_ms).high};
+  // The error bar of TTFT is of benchmarks, not of the long run.
+  return {one.ttft_ms, one.bars.tpot.of(one.tpot_ms).high};
 }
 
 const Candidate* best_within(const SearchResult& result, const Latencies& limits, Kept kept) {

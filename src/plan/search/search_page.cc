@@ -10,7 +10,7 @@ namespace {
 
 constexpr const char* kLimits = "Limits are kept by";
 constexpr const char* kByPrediction = "the prediction";
-constexpr const char* kByBar = "its whole error bar";
+constexpr const char* kByBar = "TPOT's whole error bar";
 
 std::vector<report::PageLine> lines_of(const std::vector<std::string>& texts,
                                        const std::vector<std::string>& cards = {}) {
@@ -82,7 +82,7 @@ void SearchPage::add_charts(const SearchResult& result,
          .when = {{kLimits, value}}});
   };
   add_map("limits", kByPrediction, Kept::kByPrediction, "as predicted");
-  add_map("limits-bar", kByBar, Kept::kByErrorBar, "kept to the ends of their error bars");
+  add_map("limits-bar", kByBar, Kept::kByErrorBar, "TPOT kept to the end of its error bar");
   report::CompositionChart bounds = bounds_chart(result, picks);
   if (bounds.bars.empty()) return;
   page_.cards.push_back({.id = "bounds",

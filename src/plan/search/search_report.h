@@ -24,7 +24,7 @@ model::Book search_book(const std::string& title,
 // Whether the tables say which engine a row is of.
 bool has_several_engines(const SearchResult& result);
 
-// A row for each candidate.
+// A row for each candidate, with what a benchmark sees where that is known.
 model::Table candidates_table(std::string name,
                               std::string title,
                               const std::vector<Candidate>& candidates,

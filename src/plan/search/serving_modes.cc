@@ -34,6 +34,9 @@ std::string transfer_note(const PoolSystem& prefill, const PoolSystem& decode) {
 
 void append(SearchResult& to, SearchResult from) {
   to.priced += from.priced;
+  for (Candidate& candidate : from.candidates)
+    candidate.benchmark += to.benchmarks.size();
+  to.benchmarks.insert(to.benchmarks.end(), from.benchmarks.begin(), from.benchmarks.end());
   to.candidates.insert(to.candidates.end(), std::make_move_iterator(from.candidates.begin()),
                        std::make_move_iterator(from.candidates.end()));
   to.notes.insert(to.notes.end(), from.notes.begin(), from.notes.end());

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -37,19 +38,32 @@ struct SizeResult {
   // The best of each worker within the limits and the most GPUs, the one with the fewest GPUs
   // first. Where there is none: the one that comes closest.
   std::vector<Sized> best = {};
-  bool meets_limits = false;  // of latency
-  bool meets_load = false;    // with the most GPUs
-  SearchResult searched = {};
+  bool meets_limits = false;   // of latency
+  bool meets_load = false;     // with the most GPUs
+  std::int64_t decided = 0;    // aggregated deployments that were looked at, each batch by itself
+  SearchResult searched = {};  // disaggregated ones
+  std::vector<std::string> notes = {};
 };
 
-// Gives the candidates that so many GPUs have.
+// Gives the disaggregated candidates that so many GPUs have.
 using SearchAt = std::function<core::Result<SearchResult>(std::int64_t gpus)>;
 
-// Searches the GPUs of some nodes and copies what it finds. Where fewer GPUs than were searched
-// carry the load, smaller deployments are searched until they do not. Error: that of the search.
+// What is sized: aggregated workers at any batch, and disaggregated copies of a search; null where
+// these are not asked for.
+struct SizeInputs {
+  std::span<const DeploymentCurve> curves = {};
+  SearchAt split_at = nullptr;
+};
+
+// Of each aggregated worker the least copies are found by what its scheduler decides, as if a
+// larger batch served no less and were no faster: of so many copies each carries its share of the
+// load with the smallest batch that can, which must keep the limits. The closed form says where to
+// look first. Workers that cannot be among the `most` smallest are given up. Disaggregated copies
+// are those of a search of some nodes; where fewer GPUs than were searched carry the load, smaller
+// ones are searched until they do not. Error: that of the search, where there are no curves.
 core::Result<SizeResult> size_deployment(const SizeRequest& size,
                                          const SearchRequest& request,
-                                         const SearchAt& search_at,
+                                         const SizeInputs& inputs,
                                          std::size_t most);
 
 model::Book size_book(const std::string& title,

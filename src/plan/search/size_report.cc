@@ -58,9 +58,27 @@ model::Book size_book(const std::string& title,
                    of.tokens_per_s_per_gpu, of.tokens_per_s_per_user, of.ttft_ms, of.tpot_ms,
                    of.memory_bytes / kGiga});
   }
+  const bool is_simulated = request.scheduler == Scheduler::kSimulation;
   table.notes.emplace_back(
-      "capacity, concurrency and latencies are those of copies as full as they were priced; at the "
+      "capacity, concurrency and latencies are those of copies as full as they are here; at the "
       "load that is asked for none is fuller");
+  if (result.decided > 0) {
+    table.notes.push_back(fmt::format(
+        "{} aggregated deployments were {}; of each that is listed, one copy less breaks the "
+        "limits, or does not carry the load",
+        result.decided, is_simulated ? "simulated" : "priced by the closed form"));
+  }
+  if (result.searched.priced > 0) {
+    table.notes.push_back(
+        is_simulated
+            ? fmt::format("of {} disaggregated deployments that were priced {} were simulated: "
+                          "others might need fewer GPUs",
+                          result.searched.priced, result.searched.candidates.size())
+            : fmt::format("{} disaggregated deployments were priced by the closed form",
+                          result.searched.priced));
+  }
+  for (const std::string& note : result.notes)
+    table.notes.push_back(note);
   for (const std::string& note : result.searched.notes)
     table.notes.push_back(note);
   model::Book book{.title = title};

@@ -3,34 +3,23 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <optional>
-#include <set>
+#include <map>
 #include <tuple>
 #include <utility>
 
-#include "core/text.h"
-#include "plan/price/step_prices.h"
+#include "plan/search/least_count.h"
 #include "plan/search/search_report.h"
+#include "plan/search/workload_copies.h"
 #include "plan/workload_report.h"
 
 namespace assay::plan {
 namespace {
 
-core::Result<WorkloadCandidate> serve_by(const Worker& worker,
-                                         const serving::Model& model,
-                                         const SearchRequest& request,
-                                         const Workload& workload,
-                                         const WorkloadLimits& limits,
-                                         Tables& tables) {
-  const ServedWorker served{.engine = request.engine,
-                            .deployment = deployment_of(model, worker, request.precision),
-                            .groups = worker.dp,
-                            .memory = request.memory(worker.gpus())};
-  const StepPrices prices = ASSAY_TRY(StepPrices::bind(model, served.deployment, tables));
-  WorkloadCandidate made{.worker = worker, .copies = request.gpus / worker.gpus()};
-  made.metrics = ASSAY_TRY(serve_workload(
-      model, served, CalibratedCost(prices, request.calibration), workload,
-      {.copies = made.copies, .level = before_calibration(limits.level, request.calibration)}));
+core::Result<WorkloadCandidate> candidate_with(const WorkloadCopy& copy,
+                                               std::int64_t copies,
+                                               const WorkloadLimits& limits) {
+  WorkloadCandidate made{.worker = copy.worker, .split = copy.split, .copies = copies};
+  made.metrics = ASSAY_TRY(copy.serve(copies));
   made.meets = made.metrics.serving.good_share >= limits.good_share;
   return made;
 }
@@ -43,58 +32,28 @@ bool comes_before(const WorkloadCandidate& a, const WorkloadCandidate& b) {
   return rank(a) < rank(b);
 }
 
-core::Error no_worker_left(const std::string& model, const std::vector<Refused>& refused) {
-  std::set<std::string> told;
-  std::vector<std::string> lines;
-  for (const Refused& one : refused) {
-    if (told.insert(one.reason).second) lines.push_back(one.worker.text() + ": " + one.reason);
-  }
-  return core::Error{
-      fmt::format("no deployment of {} serves the workload: {}", model, core::join(lines, "; "))};
+std::string wanted_of(const WorkloadLimits& limits) {
+  return fmt::format("{:g} % of requests with {}", 100 * limits.good_share, text_of(limits.level));
 }
 
 std::string title_of(const WorkloadSearchResult& result, const WorkloadLimits& limits) {
-  const std::string wanted =
-      fmt::format("{:g} % of requests with {}", 100 * limits.good_share, text_of(limits.level));
+  const std::string wanted = wanted_of(limits);
   if (result.candidates.front().meets) return "The best with at least " + wanted;
   return "No deployment has " + wanted + "; these come closest";
 }
 
-}  // namespace
-
-core::Result<WorkloadSearchResult> search_workload(const serving::Model& model,
-                                                   const SearchRequest& request,
-                                                   const Workload& workload,
-                                                   const WorkloadLimits& limits,
-                                                   Tables& tables) {
-  WorkloadSearchResult result;
-  const std::int64_t most = std::min(request.gpus, request.gpus_per_node);
-  Workers workers = workers_of(model, request.engine, request.precision, most);
-  for (ExcludedWorker& excluded : workers.excluded)
-    result.refused.push_back({excluded.worker, std::move(excluded.reason)});
-  for (const Worker& worker : workers.possible) {
-    auto made = serve_by(worker, model, request, workload, limits, tables);
-    if (made.ok()) {
-      result.candidates.push_back(std::move(made).value());
-    } else {
-      result.refused.push_back({worker, made.error().message});
-    }
-  }
-  if (result.candidates.empty()) return no_worker_left(model.name, result.refused);
-  std::stable_sort(result.candidates.begin(), result.candidates.end(), comes_before);
-  return result;
-}
-
-model::Book workload_search_book(const std::string& title,
-                                 const WorkloadSearchResult& result,
-                                 const WorkloadLimits& limits,
-                                 const Calibration& calibration,
-                                 std::size_t most) {
+model::Table candidates_of_workload(const char* name,
+                                    std::string title,
+                                    const std::vector<WorkloadCandidate>& candidates,
+                                    const Calibration& calibration,
+                                    std::size_t most) {
   using model::Better;
-  model::Table table{.name = "best",
-                     .title = title_of(result, limits),
-                     .columns = {{.name = "worker"},
+  model::Table table{.name = name,
+                     .title = std::move(title),
+                     .columns = {{.name = "mode"},
+                                 {.name = "one copy"},
                                  {.name = "copies"},
+                                 {.name = "GPUs", .better = Better::kLower},
                                  {.name = "good", .unit = "%", .better = Better::kHigher},
                                  {.name = "goodput", .unit = "1/s", .better = Better::kHigher},
                                  {.name = "tokens/s per GPU", .better = Better::kHigher}}};
@@ -104,11 +63,13 @@ model::Book workload_search_book(const std::string& title,
           {.name = fmt::format("{} {}", latency, part), .unit = "ms", .better = Better::kLower});
   }
   table.columns.push_back({.name = "reused", .unit = "%", .better = Better::kHigher});
-  for (std::size_t i = 0; i < std::min(most, result.candidates.size()); ++i) {
-    const WorkloadCandidate& one = result.candidates[i];
+  for (std::size_t i = 0; i < std::min(most, candidates.size()); ++i) {
+    const WorkloadCandidate& one = candidates[i];
     const ServingMetrics& serving = one.metrics.serving;
     const double factor = calibration.ttft_factor;
-    table.add_row({one.worker.text(), one.copies, 100 * serving.good_share, serving.goodput_per_s,
+    table.add_row({one.split.prefill_instances > 0 ? "disagg" : "agg",
+                   text_of_copy(one.worker, one.split), one.copies, one.gpus(),
+                   100 * serving.good_share, serving.goodput_per_s,
                    serving.output_tokens_per_s / static_cast<double>(one.gpus()),
                    factor * serving.ttft_ms.p50, factor * serving.ttft_ms.p90,
                    factor * serving.ttft_ms.p99, serving.tpot_ms.p50, serving.tpot_ms.p90,
@@ -117,8 +78,151 @@ model::Book workload_search_book(const std::string& title,
   table.notes.emplace_back(
       "good: requests that keep the limits, each by itself; reused: prompt tokens that prefix "
       "caches had");
+  return table;
+}
+
+// The least copies of each deployment, one deployment after the other.
+class Sizing {
+ public:
+  Sizing(const WorkloadLimits& limits, std::int64_t most_gpus, std::size_t top)
+      : limits_(limits), most_gpus_(most_gpus), top_(top) {}
+
+  core::Status add(const WorkloadCopy& copy) {
+    const std::int64_t most = most_worth() / copy.gpus();
+    std::map<std::int64_t, WorkloadCandidate> tried;
+    core::Status problem;
+    const auto is_enough = [&](std::int64_t copies) {
+      core::Result<WorkloadCandidate> made = candidate_with(copy, copies, limits_);
+      ++result.simulated;
+      if (!made.ok()) {
+        problem = made.error();
+        return false;
+      }
+      note_closest(made.value());
+      return tried.emplace(copies, std::move(made.value())).first->second.meets;
+    };
+    const auto least = least_count(guess(copy), most, is_enough);
+    if (!problem.ok()) return problem;
+    if (least) result.best.push_back(std::move(tried.at(*least)));
+    std::stable_sort(result.best.begin(), result.best.end(), is_smaller);
+    if (result.best.size() > top_) result.best.resize(top_);
+    return {};
+  }
+
+  WorkloadSize result;
+
+ private:
+  static bool is_smaller(const WorkloadCandidate& a, const WorkloadCandidate& b) {
+    return std::make_tuple(a.gpus(), -a.metrics.serving.good_share) <
+           std::make_tuple(b.gpus(), -b.metrics.serving.good_share);
+  }
+
+  // More GPUs than that are of no use: so many do already, of as many others as are listed.
+  [[nodiscard]] std::int64_t most_worth() const {
+    return result.best.size() < top_ ? most_gpus_ : std::min(most_gpus_, result.best.back().gpus());
+  }
+
+  // As many GPUs as the best so far has.
+  [[nodiscard]] std::int64_t guess(const WorkloadCopy& copy) const {
+    return result.best.empty() ? 1 : result.best.front().gpus() / copy.gpus();
+  }
+
+  void note_closest(const WorkloadCandidate& one) {
+    const auto share = [](const WorkloadCandidate& of) { return of.metrics.serving.good_share; };
+    if (result.closest.metrics.serving.measured_requests == 0 || share(one) > share(result.closest))
+      result.closest = one;
+  }
+
+  const WorkloadLimits& limits_;
+  std::int64_t most_gpus_;
+  std::size_t top_;
+};
+
+}  // namespace
+
+core::Result<WorkloadSearchResult> search_workload(const serving::Model& model,
+                                                   const SearchRequest& request,
+                                                   const Workload& workload,
+                                                   const WorkloadLimits& limits,
+                                                   ServingMode mode,
+                                                   const EngineSystems& engine) {
+  WorkloadCopies copies =
+      ASSAY_TRY(workload_copies(model, request, workload, limits.level, mode, engine));
+  WorkloadSearchResult result{.refused = std::move(copies.refused),
+                              .notes = std::move(copies.notes)};
+  for (const WorkloadCopy& copy : copies.copies) {
+    auto made = candidate_with(copy, request.gpus / copy.gpus(), limits);
+    if (made.ok()) {
+      result.candidates.push_back(std::move(made).value());
+    } else {
+      result.refused.push_back({copy.worker, made.error().message});
+    }
+  }
+  if (result.candidates.empty()) return no_copy_left(model.name, result.refused);
+  std::stable_sort(result.candidates.begin(), result.candidates.end(), comes_before);
+  return result;
+}
+
+core::Result<WorkloadSize> size_workload(const serving::Model& model,
+                                         const SearchRequest& request,
+                                         const Workload& workload,
+                                         const WorkloadLimits& limits,
+                                         ServingMode mode,
+                                         const EngineSystems& engine,
+                                         std::int64_t most_gpus,
+                                         std::size_t top) {
+  WorkloadCopies copies =
+      ASSAY_TRY(workload_copies(model, request, workload, limits.level, mode, engine));
+  Sizing sizing(limits, most_gpus, top);
+  sizing.result.refused = std::move(copies.refused);
+  sizing.result.notes = std::move(copies.notes);
+  for (const WorkloadCopy& copy : copies.copies) {
+    if (core::Status done = sizing.add(copy); !done.ok())
+      sizing.result.refused.push_back({copy.worker, done.error().message});
+  }
+  if (sizing.result.closest.metrics.serving.measured_requests == 0)
+    return no_copy_left(model.name, sizing.result.refused);
+  return std::move(sizing.result);
+}
+
+model::Book workload_search_book(const std::string& title,
+                                 const WorkloadSearchResult& result,
+                                 const WorkloadLimits& limits,
+                                 const Calibration& calibration,
+                                 std::size_t most) {
   model::Book book{.title = title};
-  book.tables.push_back(std::move(table));
+  book.tables.push_back(candidates_of_workload("best", title_of(result, limits), result.candidates,
+                                               calibration, most));
+  for (const std::string& note : result.notes)
+    book.tables.front().notes.push_back(note);
+  if (!result.refused.empty()) book.tables.push_back(refused_table(result.refused));
+  return book;
+}
+
+model::Book workload_size_book(const std::string& title,
+                               const WorkloadSize& result,
+                               const WorkloadLimits& limits,
+                               const Calibration& calibration,
+                               std::int64_t most_gpus) {
+  model::Book book{.title = title};
+  if (result.best.empty()) {
+    book.tables.push_back(candidates_of_workload(
+        "size",
+        fmt::format("{} GPUs do not serve {}; this comes closest", most_gpus, wanted_of(limits)),
+        {result.closest}, calibration, 1));
+  } else {
+    book.tables.push_back(candidates_of_workload(
+        "size",
+        fmt::format("The fewest GPUs with at least {}, of each deployment", wanted_of(limits)),
+        result.best, calibration, result.best.size()));
+  }
+  book.tables.front().notes.push_back(
+      fmt::format("{} deployments were simulated{}", result.simulated,
+                  result.best.empty() ? ""
+                                      : "; of each that is listed, one copy less serves too few "
+                                        "well"));
+  for (const std::string& note : result.notes)
+    book.tables.front().notes.push_back(note);
   if (!result.refused.empty()) book.tables.push_back(refused_table(result.refused));
   return book;
 }

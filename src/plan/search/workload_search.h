@@ -9,20 +9,21 @@
 #include "core/result.h"
 #include "model/serving/model.h"
 #include "model/table.h"
-#include "plan/price/tables.h"
 #include "plan/schedule/workload.h"
 #include "plan/search/search.h"
+#include "plan/search/serving_modes.h"
 #include "plan/serve_workload.h"
 
 namespace assay::plan {
 
 struct WorkloadCandidate {
-  Worker worker = {};
+  Worker worker = {};  // of a split copy: the one that decodes
+  Split split = {};
   std::int64_t copies = 1;  // as many as the GPUs hold
   WorkloadMetrics metrics = {};
   bool meets = false;  // enough requests are good
 
-  [[nodiscard]] std::int64_t gpus() const { return copies * worker.gpus(); }
+  [[nodiscard]] std::int64_t gpus() const { return copies * gpus_of_copy(worker, split); }
 };
 
 struct WorkloadLimits {
@@ -33,17 +34,50 @@ struct WorkloadLimits {
 struct WorkloadSearchResult {
   std::vector<WorkloadCandidate> candidates = {};  // the best first
   std::vector<Refused> refused = {};
+  std::vector<std::string> notes = {};
 };
 
-// Simulates every worker that the GPUs allow, in as many copies as they hold, each with the
+// Simulates the deployments of workload_copies(), in as many copies as the GPUs hold, each with the
 // engine's default limits. Those that keep the limits come first, then those with most good
-// requests; equal ones by the p90 of their requests' latency. Of the request, the lengths, limits
-// and the scheduler are not read. Error: no worker is left; it says why each is not.
+// requests; equal ones by the p90 of their requests' latency. Of the request, the lengths,
+// the scheduler and what the engine's systems have are not read. Error: nothing is left; it says
+// why.
 core::Result<WorkloadSearchResult> search_workload(const serving::Model& model,
                                                    const SearchRequest& request,
                                                    const Workload& workload,
                                                    const WorkloadLimits& limits,
-                                                   Tables& tables);
+                                                   ServingMode mode,
+                                                   const EngineSystems& engine);
+
+// The fewest GPUs that serve it.
+struct WorkloadSize {
+  // The least copies of each deployment with which enough requests are good, the fewest GPUs first;
+  // none where the most GPUs are too few. With one copy less too few requests were good, or there
+  // is none less.
+  std::vector<WorkloadCandidate> best = {};
+  WorkloadCandidate closest = {};  // with the most GPUs, where there is no best
+  std::int64_t simulated = 0;      // deployments, each number of copies by itself
+  std::vector<Refused> refused = {};
+  std::vector<std::string> notes = {};
+};
+
+// Looks for the least copies of each deployment by the simulation, as if more copies were never
+// worse. Deployments that cannot be among the `top` smallest are given up. Errors: as
+// search_workload().
+core::Result<WorkloadSize> size_workload(const serving::Model& model,
+                                         const SearchRequest& request,
+                                         const Workload& workload,
+                                         const WorkloadLimits& limits,
+                                         ServingMode mode,
+                                         const EngineSystems& engine,
+                                         std::int64_t most_gpus,
+                                         std::size_t top);
+
+model::Book workload_size_book(const std::string& title,
+                               const WorkloadSize& result,
+                               const WorkloadLimits& limits,
+                               const Calibration& calibration,
+                               std::int64_t most_gpus);
 
 // The best of them, and the workers that are left out.
 model::Book workload_search_book(const std::string& title,
