@@ -139,6 +139,25 @@ std::vector<std::filesystem::path> result_files(const std::filesystem::path& fol
   return files;
 }
 
+core::Result<MeasuredWidths> widths_in(const Json& object, const std::string& name) {
+  MeasuredWidths widths{.tp = ASSAY_TRY(count_in(object, "tp", name)),
+                        .dp = ASSAY_TRY(count_in(object, "dp", name)),
+                        .moe_tp = ASSAY_TRY(count_in(object, "moe_tp", name)),
+                        .moe_ep = ASSAY_TRY(count_in(object, "moe_ep", name))};
+  if (object.contains("pp")) widths.pp = ASSAY_TRY(count_in(object, "pp", name));
+  return widths;
+}
+
+core::Result<MeasuredPool> pool_in(const Json& object, const char* field, const std::string& name) {
+  const auto found = object.find(field);
+  if (found == object.end() || !found->is_object())
+    return core::Error{fmt::format("{}: {} is no object", name, field)};
+  const std::string where = fmt::format("{}: {}", name, field);
+  return MeasuredPool{.widths = ASSAY_TRY(widths_in(*found, where)),
+                      .workers = ASSAY_TRY(count_in(*found, "instances", where)),
+                      .batch = ASSAY_TRY(count_in(*found, "batch", where))};
+}
+
 }  // namespace
 
 core::Result<MeasuredDeployment> parse_deployed(std::string_view json, const std::string& name) {
@@ -149,10 +168,13 @@ core::Result<MeasuredDeployment> parse_deployed(std::string_view json, const std
   deployed.version = ASSAY_TRY(text_in(object, "engine_version", name));
   deployed.model = ASSAY_TRY(text_in(object, "config", name));
   deployed.system = ASSAY_TRY(text_in(object, "system", name));
-  deployed.widths = {.tp = ASSAY_TRY(count_in(object, "tp", name)),
-                     .dp = ASSAY_TRY(count_in(object, "dp", name)),
-                     .moe_tp = ASSAY_TRY(count_in(object, "moe_tp", name)),
-                     .moe_ep = ASSAY_TRY(count_in(object, "moe_ep", name))};
+  deployed.is_disaggregated = object.contains("prefill") || object.contains("decode");
+  if (deployed.is_disaggregated) {
+    deployed.prefill = ASSAY_TRY(pool_in(object, "prefill", name));
+    deployed.decode = ASSAY_TRY(pool_in(object, "decode", name));
+  } else {
+    deployed.widths = ASSAY_TRY(widths_in(object, name));
+  }
   deployed.prompt_tokens = ASSAY_TRY(count_in(object, "prompt_tokens", name));
   deployed.output_tokens = ASSAY_TRY(count_in(object, "output_tokens", name));
   if (!engine_named(deployed.engine))
