@@ -17,6 +17,7 @@
 namespace assay::plan {
 namespace {
 
+constexpr const char* kPlanned = "deployment.json";
 constexpr const char* kSettings = "settings.yaml";
 constexpr const char* kRouterSettings = "router.yaml";
 constexpr std::int64_t kRequestsEach = 10;  // as public benchmarks send
@@ -227,6 +228,16 @@ core::Status refuse_existing(const std::filesystem::path& folder,
   return {};
 }
 
+// A user knows the folder, not what stands in for it.
+core::Error named_for(core::Error error,
+                      const std::filesystem::path& temporary,
+                      const std::filesystem::path& folder) {
+  const std::string told = temporary.string();
+  const std::size_t at = error.message.find(told);
+  if (at != std::string::npos) error.message.replace(at, told.size(), folder.string());
+  return error;
+}
+
 // A device that takes the script stays what it is.
 core::Status make_program(const std::filesystem::path& path) {
   using std::filesystem::perms;
@@ -243,8 +254,7 @@ core::Status make_program(const std::filesystem::path& path) {
 core::Result<std::vector<DeploymentFile>> deployment_files(const PlannedDeployment& planned,
                                                            const std::vector<Target>& targets) {
   const EngineFiles& engine = files_of(planned.engine);
-  std::vector<DeploymentFile> files = {
-      {"deployment.json", planned_json(planned), false, "what was priced"}};
+  std::vector<DeploymentFile> files = {{kPlanned, planned_json(planned), false, "what was priced"}};
   if (planned.is_disaggregated()) {
     add_pools(planned, files);
   } else {
@@ -271,15 +281,29 @@ core::Result<std::vector<DeploymentFile>> deployment_files(const PlannedDeployme
   return files;
 }
 
+// All are whole before the first gets its name, and what was priced gets its name last: a folder
+// without it is no deployment, and its results are not read.
 core::Status write_files(const std::filesystem::path& folder,
                          const std::vector<DeploymentFile>& files,
                          Existing existing) {
   const core::FileLock lock = ASSAY_TRY(core::FileLock::acquire_folder(folder));
   if (existing == Existing::kRefused) ASSAY_TRY(refuse_existing(folder, files));
+  const core::TemporaryFolder temporary =
+      ASSAY_TRY(core::TemporaryFolder::beside(folder / kPlanned));
   for (const DeploymentFile& file : files) {
-    ASSAY_TRY(core::write_file(folder / file.name, file.content));
-    if (file.is_program) ASSAY_TRY(make_program(folder / file.name));
+    const core::Status written = core::write_file(temporary.path() / file.name, file.content);
+    if (!written.ok()) return named_for(written.error(), temporary.path(), folder);
+    if (file.is_program) ASSAY_TRY(make_program(temporary.path() / file.name));
   }
+  const auto place = [&](const DeploymentFile& file) -> core::Status {
+    ASSAY_TRY(core::place_file(temporary.path() / file.name, folder / file.name));
+    return file.is_program ? make_program(folder / file.name) : core::Status();
+  };
+  ASSAY_TRY(core::remove_file(folder / kPlanned));
+  for (const DeploymentFile& file : files)
+    if (file.name != kPlanned) ASSAY_TRY(place(file));
+  for (const DeploymentFile& file : files)
+    if (file.name == kPlanned) ASSAY_TRY(place(file));
   return {};
 }
 
