@@ -31,6 +31,9 @@ struct Instances {
   std::vector<std::string> decode = {};
 };
 
+// Loading weights and capturing graphs takes minutes; nobody waits longer than this.
+inline constexpr std::int64_t kLongestStartSeconds = 3600;
+
 // The port by which instances find each other's caches, where they do not find one by themselves.
 struct TransferPort {
   std::int64_t first = 0;               // 0: there is none

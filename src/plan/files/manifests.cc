@@ -113,16 +113,17 @@ std::string image_of(const PlannedDeployment& planned) {
   return files_of(planned.engine).image(planned.engine_version);
 }
 
+constexpr std::int64_t kProbeSeconds = 10;
+
 // A server loads weights and captures graphs for minutes before it answers.
 Json probe(std::int64_t failures) {
   return {{"httpGet", {{"path", "/health"}, {"port", "http"}}},
-          {"periodSeconds", 10},
+          {"periodSeconds", kProbeSeconds},
           {"timeoutSeconds", 5},
           {"failureThreshold", failures}};
 }
 
 Json engine_container(const PlannedDeployment& planned) {
-  constexpr std::int64_t kStartTries = 360;  // an hour
   constexpr std::int64_t kReadyTries = 3;
   const EngineFiles& files = files_of(planned.engine);
   return {{"name", "engine"},
@@ -131,7 +132,7 @@ Json engine_container(const PlannedDeployment& planned) {
           {"ports", Json::array({{{"name", "http"}, {"containerPort", planned.port}}})},
           {"env", instance_environment(planned)},
           {"resources", {{"limits", {{"nvidia.com/gpu", planned.worker.gpus()}}}}},
-          {"startupProbe", probe(kStartTries)},
+          {"startupProbe", probe(kLongestStartSeconds / kProbeSeconds)},
           {"readinessProbe", probe(kReadyTries)}};
 }
 

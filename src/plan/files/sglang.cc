@@ -84,6 +84,8 @@ Words sglang_route(const PlannedDeployment& planned,
                  std::to_string(planned.port),
                  "--policy",
                  "round_robin",
+                 "--worker-startup-timeout-secs",
+                 std::to_string(kLongestStartSeconds),
                  "--pd-disaggregation"};
   for (std::size_t i = 0; i < instances.prefill.size(); ++i)
     words.insert(words.end(), {"--prefill", "http://" + instances.prefill[i],

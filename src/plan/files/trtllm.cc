@@ -67,7 +67,9 @@ core::Status trtllm_check_pools(const PlannedDeployment& /*planned*/) {
 Words trtllm_route(const PlannedDeployment& /*planned*/,
                    const Instances& /*instances*/,
                    const std::string& settings) {
-  return {"trtllm-serve", "disaggregated", "-c", settings};
+  const std::string seconds = std::to_string(kLongestStartSeconds);
+  return {"trtllm-serve", "disaggregated",     "-c",   settings, "--server_start_timeout",
+          seconds,        "--request_timeout", seconds};
 }
 
 Json trtllm_route_settings(const PlannedDeployment& planned, const Instances& instances) {

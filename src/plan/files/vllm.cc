@@ -79,6 +79,8 @@ Words vllm_route(const PlannedDeployment& planned,
                  std::to_string(planned.port),
                  "--policy",
                  "round_robin",
+                 "--worker-startup-timeout-secs",
+                 std::to_string(kLongestStartSeconds),
                  "--vllm-pd-disaggregation"};
   for (const std::string& address : instances.prefill)
     words.insert(words.end(), {"--prefill", "http://" + address});
