@@ -296,8 +296,14 @@ core::Status write_files(const std::filesystem::path& folder,
     if (file.is_program) ASSAY_TRY(make_program(temporary.path() / file.name));
   }
   const auto place = [&](const DeploymentFile& file) -> core::Status {
-    ASSAY_TRY(core::place_file(temporary.path() / file.name, folder / file.name));
-    return file.is_program ? make_program(folder / file.name) : core::Status();
+    const std::filesystem::path path = folder / file.name;
+    // A FIFO is waited for, and a device gets the bytes: neither takes another file's place.
+    std::error_code ignored;
+    const bool is_other =
+        std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored);
+    ASSAY_TRY(is_other ? core::write_file(path, file.content)
+                       : core::place_file(temporary.path() / file.name, path));
+    return file.is_program ? make_program(path) : core::Status();
   };
   ASSAY_TRY(core::remove_file(folder / kPlanned));
   for (const DeploymentFile& file : files)
