@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <optional>
 #include <regex>
+#include <set>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -14,7 +15,10 @@
 #include "cli/plan_inputs.h"
 #include "cli/plan_options.h"
 #include "plan/files/deployment_files.h"
+#include "plan/files/placement.h"
 #include "plan/files/price_planned.h"
+#include "plan/files/price_pools.h"
+#include "plan/search/pool_text.h"
 
 namespace assay::cli {
 namespace {
@@ -88,26 +92,46 @@ class PlanFiles final : public Command {
         ->check(positive_number_problem);
     app.add_option("-o,--output", output_, "the folder to write")->type_name("DIR")->required();
     app.add_flag("--overwrite", overwrite_, "replace the files in --output");
+    app.note_given(given_);
+  }
+
+  [[nodiscard]] core::Status check() const override {
+    if (prefill_.empty() != decode_.empty()) {
+      return core::Error{prefill_.empty() ? "--decode needs --prefill: the instances of prompts"
+                                          : "--prefill needs --decode: the instances that decode"};
+    }
+    for (const char* name : {"--tp", "--dp", "--pp", "--moe-tp", "--moe-ep", "--copies"}) {
+      if (is_disaggregated() && given_.contains(name))
+        return core::Error{fmt::format(
+            "--prefill and --decode have the widths and the instances of all copies: leave out {}",
+            name)};
+    }
+    for (const char* name : {"--prefill-batch", "--hosts"}) {
+      if (!is_disaggregated() && given_.contains(name))
+        return core::Error{
+            fmt::format("{} is of disaggregated deployments: say which by --prefill "
+                        "and --decode",
+                        name)};
+    }
+    return {};
   }
 
   core::Result<Outcome> run() override {
     PlanInputs inputs(served_.systems);
     const serving::Model& model = *ASSAY_TRY(inputs.model(served_.model));
-    plan::Tables& tables =
-        *ASSAY_TRY(inputs.tables(served_.system, served_.engine, served_.version));
-    const store::SystemFacts& facts = *ASSAY_TRY(inputs.facts(served_.system));
-    ASSAY_TRY(complete(model));
-    ASSAY_TRY(plan::check_planned(planned_, facts.gpus_per_node));
+    const plan::PoolSystem system =
+        ASSAY_TRY(pool_system(inputs, served_.system, served_.engine, served_.version));
+    ASSAY_TRY(complete(model, system));
+    ASSAY_TRY(plan::check_planned(planned_, planned_.gpus_per_node));
     const auto calibrated = ASSAY_TRY(read_calibration(calibration_, served_, model.name));
     planned_.calibration = calibrated.calibration();
     planned_.calibration_text = calibrated.text;
-    ASSAY_TRY(
-        plan::price_planned(model, gpu_memory(facts, planned_.worker.gpus()), tables, planned_));
+    ASSAY_TRY(price(model, system));
     const auto files = ASSAY_TRY(plan::deployment_files(planned_, targets_));
     ASSAY_TRY(plan::write_files(output_, files,
                                 overwrite_ ? plan::Existing::kReplaced : plan::Existing::kRefused));
     for (const plan::DeploymentFile& file : files)
-      print(fmt::format("{:<18} {}\n", file.name, file.purpose));
+      print(fmt::format("{:<21} {}\n", file.name, file.purpose));
     if (!calibrated.text.empty()) print(calibrated.text + "\n");
     return Outcome::kOk;
   }
@@ -123,22 +147,47 @@ class PlanFiles final : public Command {
         ->default_str("1");
     count("--moe-tp", moe_tp_, "GPUs that share an expert")->default_str("the GPUs over --moe-ep");
     count("--moe-ep", moe_ep_, "groups of GPUs with experts of their own")->default_str("1");
-    count("--batch", batch_, "requests in flight, of one group of GPUs")->default_str("16");
+    count("--pp", planned_.worker.pp, "stages of a pipeline, each of --tp x --dp GPUs")
+        ->default_str("1");
+    const auto pool = [&](const char* name, std::string& text, const char* help) {
+      app.add_option(name, text, help)->type_name("WORKERS");
+    };
+    pool("--prefill", prefill_, "disaggregated: the instances of prompts, '3P(tp 2)'");
+    pool("--decode", decode_, "disaggregated: those that decode, '1D(tp 8)'");
+    count("--prefill-batch", prefill_batch_, "disaggregated: prompts that a group computes at once")
+        ->default_str("1");
+    app.add_option("--hosts", planned_.hosts,
+                   "disaggregated: the machines, in turn, in the scripts and for the router")
+        ->type_name("NAME,...")
+        ->delimiter(',')
+        ->default_str("this one, or node-0,node-1,...");
+    count("--batch", batch_,
+          "requests in flight, of one group of GPUs; with stages: of each of their batches; "
+          "disaggregated: that decode")
+        ->default_str("16");
     count("--copies", planned_.copies, "of the model")->default_str("1");
   }
 
-  core::Status complete(const serving::Model& model) {
+  [[nodiscard]] bool is_disaggregated() const { return !prefill_.empty(); }
+
+  core::Status complete(const serving::Model& model, const plan::PoolSystem& system) {
     planned_.engine = served_.engine;
     planned_.engine_version = served_.version;
     planned_.system = served_.system;
+    planned_.gpus_per_node = system.facts->gpus_per_node;
     planned_.config = config_path(served_.model);
     planned_.gpu_product = plan::gpu_product_of(served_.system);
     planned_.model_path = ASSAY_TRY(weights_path(model_path_, served_.model));
     planned_.model = served_name(planned_.model_path);
     if (planned_.name.empty()) planned_.name = plan::kube_name(planned_.model, planned_.engine);
+    if (is_disaggregated()) return complete_pools();
+    return complete_worker(model);
+  }
+
+  core::Status complete_worker(const serving::Model& model) {
     plan::Worker& worker = planned_.worker;
-    planned_.concurrency = batch_ * worker.dp;
-    const std::int64_t gpus = worker.gpus();
+    planned_.concurrency = batch_ * worker.dp * worker.pp;
+    const std::int64_t gpus = worker.tp * worker.dp;
     if (!model.has_experts() && (moe_tp_ || moe_ep_))
       return core::Error{fmt::format("{} has no experts: no --moe-tp, no --moe-ep", model.name)};
     worker.moe_ep = moe_ep_.value_or(moe_tp_ ? gpus / *moe_tp_ : 1);
@@ -146,11 +195,38 @@ class PlanFiles final : public Command {
     return {};
   }
 
+  core::Status complete_pools() {
+    const plan::PoolText prefill = ASSAY_TRY(plan::parse_pool(prefill_));
+    const plan::PoolText decode = ASSAY_TRY(plan::parse_pool(decode_));
+    plan::split(planned_, prefill.instances, prefill.worker, decode.instances, decode.worker);
+    planned_.pools.front().concurrency = prefill_batch_ * prefill.worker.dp;
+    planned_.pools.back().concurrency = batch_ * decode.worker.dp;
+    const std::int64_t nodes = plan::nodes_of(plan::place_instances(planned_));
+    const auto named = static_cast<std::int64_t>(planned_.hosts.size());
+    if (named == 0 || named == nodes) return {};
+    return core::Error{fmt::format("--hosts names {} machines, but {} take {} of {} GPUs each",
+                                   named, planned_.text(), nodes, planned_.gpus_per_node)};
+  }
+
+  core::Status price(const serving::Model& model, const plan::PoolSystem& system) {
+    if (is_disaggregated()) return plan::price_pools(model, system, planned_);
+    const store::SystemFacts& facts = *system.facts;
+    const plan::Pipeline pipeline =
+        ASSAY_TRY(plan::pipeline_of(model, planned_.worker, facts.gpus_per_node,
+                                    [&](std::int64_t gpus) { return stage_link(facts, gpus); }));
+    return plan::price_planned(model, gpu_memory(facts, planned_.worker.gpus()), pipeline,
+                               *system.tables, planned_);
+  }
+
   ServedModel served_;
   plan::PlannedDeployment planned_{.prompt_tokens = 4000, .output_tokens = 1000};
   std::int64_t batch_ = 16;
   std::optional<std::int64_t> moe_tp_;
   std::optional<std::int64_t> moe_ep_;
+  std::string prefill_;
+  std::string decode_;
+  std::int64_t prefill_batch_ = 1;
+  std::set<std::string> given_;
   std::string model_path_;
   std::vector<plan::Target> targets_;
   std::filesystem::path calibration_;
@@ -171,6 +247,8 @@ const CommandSpec kPlanFiles{
     .examples =
         "assay plan files --model Qwen/Qwen3-32B --backend vllm --tp 4 --batch 32 -o files\n"
         "assay plan files --model Qwen/Qwen3-32B --tp 4 --batch 32 --target kubernetes,dynamo -o "
+        "files\n"
+        "assay plan files --model Qwen/Qwen3-32B --prefill '2P(tp 1)' --decode '1D(tp 4)' -o "
         "files\n",
     .make = make_command<PlanFiles>,
 };

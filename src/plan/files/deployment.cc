@@ -9,6 +9,7 @@
 #include <cmath>
 #include <utility>
 
+#include "core/check.h"
 #include "core/text.h"
 #include "plan/schedule/policy.h"
 
@@ -31,11 +32,110 @@ double to_microseconds(double ms) {
   return std::round(1000 * ms) / 1000;
 }
 
+// Colons are between a machine and its port.
+bool is_host_name(const std::string& text) {
+  const auto is_kept = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '.';
+  };
+  return !text.empty() && text.front() != '-' && std::all_of(text.begin(), text.end(), is_kept);
+}
+
 bool is_control(char c) {
   return std::iscntrl(static_cast<unsigned char>(c)) != 0;
 }
 
+// The widths of an instance; experts of a model without any are on every GPU.
+nlohmann::ordered_json widths_json(const PlannedDeployment& planned) {
+  const Worker& worker = planned.worker;
+  nlohmann::ordered_json json = {{"tp", worker.tp},
+                                 {"dp", worker.dp},
+                                 {"moe_tp", planned.has_experts ? worker.moe_tp : 1},
+                                 {"moe_ep", planned.has_experts ? worker.moe_ep : 1}};
+  if (worker.pp > 1) json["pp"] = worker.pp;
+  return json;
+}
+
+nlohmann::ordered_json limits_json(const PlannedDeployment& planned) {
+  return {
+      {"max_batch", planned.limits.max_batch},    {"max_tokens", planned.limits.max_tokens},
+      {"memory_share", planned.memory_share},     {"cache_dtype", serving::name_of(planned.cache)},
+      {"cache_tokens", planned.limits.kv_tokens}, {"graph_batches", planned.limits.graph_batches}};
+}
+
+nlohmann::ordered_json pool_json(const PlannedDeployment& pool) {
+  nlohmann::ordered_json json = {{"instances", pool.copies}};
+  json.update(widths_json(pool));
+  json["batch"] = pool.concurrency / pool.worker.dp;
+  json.update(limits_json(pool));
+  return json;
+}
+
+core::Status check_node(const PlannedDeployment& planned, std::int64_t gpus_per_node) {
+  if (planned.worker.gpus() <= gpus_per_node) return {};
+  return core::Error{
+      fmt::format("a worker of {} GPUs needs more than one node of {}, for which no files are "
+                  "written",
+                  planned.worker.gpus(), gpus_per_node)};
+}
+
+// All groups that decode share a load evenly.
+std::int64_t groups_of(const PlannedDeployment& planned) {
+  if (!planned.is_disaggregated()) return planned.worker.dp;
+  const PlannedDeployment& decode = planned.pool(Role::kDecode);
+  return decode.copies * decode.worker.dp;
+}
+
 }  // namespace
+
+std::string_view name_of(Role role) {
+  if (role == Role::kPrefill) return "prefill";
+  return role == Role::kDecode ? "decode" : "both";
+}
+
+const PlannedDeployment& PlannedDeployment::pool(Role wanted) const {
+  const auto found = std::find_if(pools.begin(), pools.end(),
+                                  [&](const PlannedDeployment& one) { return one.role == wanted; });
+  ASSAY_CHECK(found != pools.end(), "no pool of that role");
+  return *found;
+}
+
+std::int64_t PlannedDeployment::gpus() const {
+  if (!is_disaggregated()) return copies * worker.gpus();
+  std::int64_t sum = 0;
+  for (const PlannedDeployment& one : pools)
+    sum += one.gpus();
+  return sum;
+}
+
+std::string PlannedDeployment::text() const {
+  if (!is_disaggregated()) return worker.text();
+  const PlannedDeployment& prefill = pool(Role::kPrefill);
+  const PlannedDeployment& decode = pool(Role::kDecode);
+  return fmt::format("{}P({}) + {}D({})", prefill.copies, prefill.worker.text(), decode.copies,
+                     decode.worker.text());
+}
+
+void split(PlannedDeployment& planned,
+           std::int64_t prefill_instances,
+           const Worker& prefill,
+           std::int64_t decode_instances,
+           const Worker& decode) {
+  constexpr std::int64_t kPortsOfAPool = 100;
+  PlannedDeployment pool = planned;
+  pool.pools.clear();
+  std::vector<PlannedDeployment> pools;
+  const auto add = [&](Role role, std::int64_t instances, const Worker& worker) {
+    pool.role = role;
+    pool.copies = instances;
+    pool.worker = worker;
+    pool.name = fmt::format("{}-{}", planned.name, name_of(role));
+    pool.port += kPortsOfAPool;
+    pools.push_back(pool);
+  };
+  add(Role::kPrefill, prefill_instances, prefill);
+  add(Role::kDecode, decode_instances, decode);
+  planned.pools = std::move(pools);
+}
 
 std::int64_t PlannedDeployment::most_request_tokens() const {
   constexpr std::int64_t kTemplate = 500;
@@ -58,6 +158,10 @@ Limits deployed_limits(Limits priced, Engine engine, std::int64_t batch) {
 }
 
 core::Status check_planned(const PlannedDeployment& planned, std::int64_t gpus_per_node) {
+  for (const std::string& host : planned.hosts) {
+    if (!is_host_name(host))
+      return core::Error{fmt::format("'{}' is no name or address of a machine", host)};
+  }
   for (const std::string& text : {planned.model, planned.model_path, planned.image}) {
     if (std::any_of(text.begin(), text.end(), is_control))
       return core::Error{fmt::format("'{}' has a control character", core::printable_line(text))};
@@ -72,11 +176,16 @@ core::Status check_planned(const PlannedDeployment& planned, std::int64_t gpus_p
     return core::Error{
         fmt::format("'{}' is no namespace: small letters, digits and dashes, at most {}",
                     planned.kube_space, kLongestLabel)};
-  if (planned.worker.gpus() > gpus_per_node)
-    return core::Error{fmt::format(
-        "a worker of {} GPUs needs more than one node of {}, for which no files are written",
-        planned.worker.gpus(), gpus_per_node)};
-  return {};
+  if (planned.is_disaggregated()) {
+    // A pool's name, and what Kubernetes appends to it for a pod and its revision.
+    if (planned.name.size() > kLongestName)
+      return core::Error{fmt::format("'{}' is too long: pools are named after it, at most {}",
+                                     planned.name, kLongestName)};
+    for (const PlannedDeployment& pool : planned.pools)
+      ASSAY_TRY(check_node(pool, gpus_per_node));
+    return {};
+  }
+  return check_node(planned, gpus_per_node);
 }
 
 std::string kube_name(const std::string& model, Engine engine) {
@@ -121,29 +230,24 @@ std::string gpu_product_of(const std::string& system) {
 }
 
 std::string planned_json(const PlannedDeployment& planned) {
-  const Worker& worker = planned.worker;
-  const nlohmann::ordered_json json = {{"engine", name_of(planned.engine)},
-                                       {"engine_version", planned.engine_version},
-                                       {"model", planned.model},
-                                       {"config", planned.config},
-                                       {"system", planned.system},
-                                       {"tp", worker.tp},
-                                       {"dp", worker.dp},
-                                       {"moe_tp", planned.has_experts ? worker.moe_tp : 1},
-                                       {"moe_ep", planned.has_experts ? worker.moe_ep : 1},
-                                       {"copies", planned.copies},
-                                       {"concurrency", planned.concurrency},
-                                       {"prompt_tokens", planned.prompt_tokens},
-                                       {"output_tokens", planned.output_tokens},
-                                       {"max_batch", planned.limits.max_batch},
-                                       {"max_tokens", planned.limits.max_tokens},
-                                       {"memory_share", planned.memory_share},
-                                       {"cache_dtype", serving::name_of(planned.cache)},
-                                       {"cache_tokens", planned.limits.kv_tokens},
-                                       {"graph_batches", planned.limits.graph_batches},
-                                       {"priced_ttft_ms", to_microseconds(planned.ttft_ms)},
-                                       {"priced_tpot_ms", to_microseconds(planned.tpot_ms)}};
-  nlohmann::ordered_json whole = json;
+  nlohmann::ordered_json whole = {{"engine", name_of(planned.engine)},
+                                  {"engine_version", planned.engine_version},
+                                  {"model", planned.model},
+                                  {"config", planned.config},
+                                  {"system", planned.system}};
+  if (planned.is_disaggregated()) {
+    for (const PlannedDeployment& pool : planned.pools)
+      whole[std::string(name_of(pool.role))] = pool_json(pool);
+  } else {
+    whole.update(widths_json(planned));
+    whole["copies"] = planned.copies;
+  }
+  whole["concurrency"] = planned.concurrency;
+  whole["prompt_tokens"] = planned.prompt_tokens;
+  whole["output_tokens"] = planned.output_tokens;
+  if (!planned.is_disaggregated()) whole.update(limits_json(planned));
+  whole["priced_ttft_ms"] = to_microseconds(planned.ttft_ms);
+  whole["priced_tpot_ms"] = to_microseconds(planned.tpot_ms);
   if (!planned.calibration_text.empty()) {
     const Calibration& calibration = planned.calibration;
     whole["calibration"] = {{"text", planned.calibration_text},
@@ -156,7 +260,7 @@ std::string planned_json(const PlannedDeployment& planned) {
 }
 
 std::vector<std::int64_t> measured_concurrencies(const PlannedDeployment& planned) {
-  const std::int64_t groups = planned.worker.dp;
+  const std::int64_t groups = groups_of(planned);
   const std::int64_t of_group = planned.concurrency / groups;
   std::vector<std::int64_t> list = {groups};
   for (const std::int64_t part : {4, 2, 1})

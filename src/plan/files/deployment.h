@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/result.h"
@@ -14,6 +15,13 @@
 
 namespace assay::plan {
 
+// What an instance does with its requests: all of it, or a part where prompts are computed by some
+// instances and others decode.
+enum class Role : std::uint8_t { kBoth, kPrefill, kDecode };
+
+// "prefill", "decode"; "both".
+std::string_view name_of(Role role);
+
 struct PlannedDeployment {
   Engine engine = Engine::kTrtllm;
   std::string engine_version = {};  // "": the one that files were checked against
@@ -24,6 +32,11 @@ struct PlannedDeployment {
 
   Worker worker = {};  // one copy of the model
   std::int64_t copies = 1;
+  Role role = Role::kBoth;
+  // Disaggregated: the instances that compute prompts, then those that decode. Each pool is such a
+  // deployment, of an instance, of which it has as many as copies; its load is an instance's. The
+  // whole has the load of all, and no worker of its own.
+  std::vector<PlannedDeployment> pools = {};
   bool has_experts = false;  // the model has: moe_tp and moe_ep mean something
   serving::Quantization cache = serving::Quantization::kBfloat16;
 
@@ -43,8 +56,23 @@ struct PlannedDeployment {
   std::string gpu_product = {};  // a node's label nvidia.com/gpu.product; "": any node
   std::string image = {};        // "": the engine's own
   std::int64_t port = 8000;
+  std::int64_t gpus_per_node = 8;
+  // Disaggregated: the machines, in turn; those without a name are "node-0", "node-1", ..., and a
+  // single one is this one.
+  std::vector<std::string> hosts = {};
 
   [[nodiscard]] bool is_local() const { return model_path.starts_with('/'); }
+
+  [[nodiscard]] bool is_disaggregated() const { return !pools.empty(); }
+
+  // The pool of a role. Precondition: it is disaggregated.
+  [[nodiscard]] const PlannedDeployment& pool(Role wanted) const;
+
+  // Of all copies of all pools.
+  [[nodiscard]] std::int64_t gpus() const;
+
+  // "tp 4", "3P(tp 2) + 1D(tp 8)"
+  [[nodiscard]] std::string text() const;
 
   // The longest request: room for a chat template and for text that makes more tokens than planned.
   [[nodiscard]] std::int64_t most_request_tokens() const;
@@ -57,6 +85,13 @@ Limits deployed_limits(Limits priced, Engine engine, std::int64_t batch);
 // Error: a name that Kubernetes refuses, a text that would not stay one word or one line of a
 // script, or no deployment that one node can run.
 core::Status check_planned(const PlannedDeployment& planned, std::int64_t gpus_per_node);
+
+// Splits a deployment into pools of the given instances of workers, with their names and ports.
+void split(PlannedDeployment& planned,
+           std::int64_t prefill_instances,
+           const Worker& prefill,
+           std::int64_t decode_instances,
+           const Worker& decode);
 
 // A name that Kubernetes takes: "qwen3-32b-fp8-vllm".
 std::string kube_name(const std::string& model, Engine engine);

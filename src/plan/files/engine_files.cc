@@ -13,6 +13,10 @@ const EngineFiles& files_of(Engine engine) {
   ASSAY_CHECK(false, "an engine without files");
 }
 
+std::int64_t transfer_ports_each(const PlannedDeployment& planned) {
+  return planned.worker.dp;
+}
+
 std::string shell_quoted(const std::string& word) {
   const auto is_harmless = [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 ||

@@ -10,17 +10,37 @@
 
 #include <nlohmann/json.hpp>
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/registry.h"
+#include "core/result.h"
 #include "plan/engine.h"
 #include "plan/files/deployment.h"
 
 namespace assay::plan {
 
 using Words = std::vector<std::string>;
+
+// Where the instances of a disaggregated deployment answer, as "host:port".
+struct Instances {
+  std::vector<std::string> prefill = {};
+  std::vector<std::int64_t> prefill_transfer_ports = {};  // beside each
+  std::vector<std::string> decode = {};
+};
+
+// Loading weights and capturing graphs takes minutes; nobody waits longer than this.
+inline constexpr std::int64_t kLongestStartSeconds = 3600;
+
+// The port by which instances find each other's caches, where they do not find one by themselves.
+struct TransferPort {
+  std::int64_t first = 0;               // 0: there is none
+  std::string_view option = {};         // of serve(), that says it; else
+  std::string_view variable = {};       // the variable that does, and
+  std::string_view host_variable = {};  // the one that says where others reach this instance
+};
 
 struct EngineFiles {
   std::string_view name;  // name_of(engine)
@@ -35,6 +55,22 @@ struct EngineFiles {
   // The command that serves. `settings` is the path of that file.
   Words (*serve)(const PlannedDeployment& planned, const std::string& settings);
 
+  // Disaggregated. Error: the engine sends no caches between these pools.
+  core::Status (*check_pools)(const PlannedDeployment& planned);
+  TransferPort transfer_port = {};
+
+  // The command that takes requests and sends them to the instances in turn. `settings` is the path
+  // of what route_settings gives; nullptr: options say everything.
+  Words (*route)(const PlannedDeployment& planned,
+                 const Instances& instances,
+                 const std::string& settings);
+  nlohmann::ordered_json (*route_settings)(const PlannedDeployment& planned,
+                                           const Instances& instances) = nullptr;
+  std::string_view router_image = {};  // "": the engine's
+
+  // llm-d's name of how caches are sent; "": it sends none of this engine's.
+  std::string_view llmd_connector = {};
+
   // Under Dynamo: a worker's module, container and options.
   std::string_view dynamo_service;  // "VllmWorker"
   std::string_view dynamo_module;   // "dynamo.vllm"
@@ -48,6 +84,9 @@ struct EngineFiles {
 };
 
 const EngineFiles& files_of(Engine engine);
+
+// The ports for caches of one instance: groups with requests of their own have one each.
+std::int64_t transfer_ports_each(const PlannedDeployment& planned);
 
 // A word as the shell needs it: in single quotes, unless it is harmless.
 std::string shell_quoted(const std::string& word);

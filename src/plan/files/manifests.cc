@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "plan/files/engine_files.h"
+#include "plan/files/placement.h"
 #include "plan/files/yaml.h"
 
 namespace assay::plan {
@@ -45,6 +46,19 @@ Json settings_map(const PlannedDeployment& planned) {
 Json environment() {
   const Json secret = {{"name", "hf-token-secret"}, {"key", "HF_TOKEN"}, {"optional", true}};
   return Json::array({{{"name", "HF_TOKEN"}, {"valueFrom", {{"secretKeyRef", secret}}}}});
+}
+
+// An instance tells others its pod's address, and one port for all of its groups' first.
+Json instance_environment(const PlannedDeployment& planned) {
+  Json all = environment();
+  const TransferPort& port = files_of(planned.engine).transfer_port;
+  if (planned.role == Role::kBoth) return all;
+  if (!port.host_variable.empty())
+    all.push_back({{"name", port.host_variable},
+                   {"valueFrom", {{"fieldRef", {{"fieldPath", "status.podIP"}}}}}});
+  if (!port.variable.empty())
+    all.push_back({{"name", port.variable}, {"value", std::to_string(port.first)}});
+  return all;
 }
 
 Json tolerations() {
@@ -99,51 +113,113 @@ std::string image_of(const PlannedDeployment& planned) {
   return files_of(planned.engine).image(planned.engine_version);
 }
 
+constexpr std::int64_t kProbeSeconds = 10;
+
 // A server loads weights and captures graphs for minutes before it answers.
 Json probe(std::int64_t failures) {
   return {{"httpGet", {{"path", "/health"}, {"port", "http"}}},
-          {"periodSeconds", 10},
+          {"periodSeconds", kProbeSeconds},
           {"timeoutSeconds", 5},
           {"failureThreshold", failures}};
 }
 
 Json engine_container(const PlannedDeployment& planned) {
-  constexpr std::int64_t kStartTries = 360;  // an hour
   constexpr std::int64_t kReadyTries = 3;
   const EngineFiles& files = files_of(planned.engine);
   return {{"name", "engine"},
           {"image", image_of(planned)},
           {"command", files.serve(planned, settings_path())},
           {"ports", Json::array({{{"name", "http"}, {"containerPort", planned.port}}})},
-          {"env", environment()},
+          {"env", instance_environment(planned)},
           {"resources", {{"limits", {{"nvidia.com/gpu", planned.worker.gpus()}}}}},
-          {"startupProbe", probe(kStartTries)},
+          {"startupProbe", probe(kLongestStartSeconds / kProbeSeconds)},
           {"readinessProbe", probe(kReadyTries)}};
 }
 
-Json workload(const PlannedDeployment& planned) {
+Json labels_of(const PlannedDeployment& planned) {
+  return {{kAppLabel, planned.name}};
+}
+
+Json pod_template(const PlannedDeployment& planned) {
   Json container = engine_container(planned);
   Json pod = Json::object();
   add_node_selector(planned, pod);
   pod["tolerations"] = tolerations();
   pod_volumes(planned).put(pod, container);
   pod["containers"] = Json::array({container});
-  const Json labels = {{kAppLabel, planned.name}};
+  return {{"metadata", {{"labels", labels_of(planned)}}}, {"spec", pod}};
+}
+
+Json workload(const PlannedDeployment& planned, std::int64_t replicas, const Json& pod) {
   return {{"apiVersion", "apps/v1"},
           {"kind", "Deployment"},
           {"metadata", metadata(planned, planned.name)},
           {"spec",
-           {{"replicas", planned.copies},
-            {"selector", {{"matchLabels", labels}}},
-            {"template", {{"metadata", {{"labels", labels}}}, {"spec", pod}}}}}};
+           {{"replicas", replicas},
+            {"selector", {{"matchLabels", labels_of(planned)}}},
+            {"template", pod}}}};
 }
 
-Json service(const PlannedDeployment& planned) {
+// Pods with names of their own, at which a router finds each instance.
+Json pool_workload(const PlannedDeployment& pool) {
+  Json set = workload(pool, pool.copies, pod_template(pool));
+  set["kind"] = "StatefulSet";
+  set["spec"]["serviceName"] = pool.name;
+  set["spec"]["podManagementPolicy"] = "Parallel";
+  return set;
+}
+
+// Names of pods without an address in between.
+Json pool_service(const PlannedDeployment& pool) {
+  return {{"apiVersion", "v1"},
+          {"kind", "Service"},
+          {"metadata", metadata(pool, pool.name)},
+          {"spec",
+           {{"clusterIP", "None"},
+            {"selector", labels_of(pool)},
+            {"ports", Json::array({{{"name", "http"}, {"port", pool.port}}})}}}};
+}
+
+PlannedDeployment router_of(const PlannedDeployment& planned) {
+  PlannedDeployment router = planned;
+  router.name += "-router";
+  return router;
+}
+
+Json router_settings_map(const PlannedDeployment& planned) {
+  const Json settings = files_of(planned.engine).route_settings(planned, pod_addresses(planned));
+  return {{"apiVersion", "v1"},
+          {"kind", "ConfigMap"},
+          {"metadata", metadata(planned, settings_name(router_of(planned)))},
+          {"data", {{kSettingsName, yaml_text(settings)}}}};
+}
+
+Json router_workload(const PlannedDeployment& planned) {
+  const EngineFiles& files = files_of(planned.engine);
+  const PlannedDeployment router = router_of(planned);
+  const std::string image =
+      files.router_image.empty() ? image_of(planned) : std::string(files.router_image);
+  Json container = {{"name", "router"},
+                    {"image", image},
+                    {"command", files.route(planned, pod_addresses(planned), settings_path())},
+                    {"ports", Json::array({{{"name", "http"}, {"containerPort", planned.port}}})}};
+  Json pod = Json::object();
+  if (files.route_settings != nullptr) {
+    Volumes volumes;
+    volumes.add("settings", {{"configMap", {{"name", settings_name(router)}}}}, kSettingsFolder);
+    volumes.put(pod, container);
+  }
+  pod["containers"] = Json::array({container});
+  return workload(router, 1, {{"metadata", {{"labels", labels_of(router)}}}, {"spec", pod}});
+}
+
+// Requests go to the pods with `target`'s label.
+Json service(const PlannedDeployment& planned, const PlannedDeployment& target) {
   const Json port = {{"name", "http"}, {"port", planned.port}, {"targetPort", "http"}};
   return {{"apiVersion", "v1"},
           {"kind", "Service"},
           {"metadata", metadata(planned, planned.name)},
-          {"spec", {{"selector", {{kAppLabel, planned.name}}}, {"ports", Json::array({port})}}}};
+          {"spec", {{"selector", labels_of(target)}, {"ports", Json::array({port})}}}};
 }
 
 Json dynamo_frontend(const PlannedDeployment& planned, const std::string& image) {
@@ -160,17 +236,26 @@ Json dynamo_worker(const PlannedDeployment& planned, const std::string& image) {
   Json container = {{"image", image},
                     {"command", Words{"python3", "-m", std::string(files.dynamo_module)}},
                     {"args", files.dynamo_options(planned, settings_path())},
-                    {"env", environment()}};
+                    {"env", instance_environment(planned)}};
   Json pod = Json::object();
   add_node_selector(planned, pod);
   pod["tolerations"] = tolerations();
   model_volumes(planned).put(pod, container);
   pod["mainContainer"] = container;
-  return {{"componentType", "worker"},
-          {"replicas", planned.copies},
-          {"resources", {{"limits", {{"gpu", std::to_string(planned.worker.gpus())}}}}},
-          {"sharedMemory", {{"size", "64Gi"}}},
-          {"extraPodSpec", pod}};
+  Json worker = {{"componentType", "worker"}};
+  if (planned.role != Role::kBoth) worker["subComponentType"] = name_of(planned.role);
+  worker["replicas"] = planned.copies;
+  worker["resources"] = {{"limits", {{"gpu", std::to_string(planned.worker.gpus())}}}};
+  worker["sharedMemory"] = {{"size", "64Gi"}};
+  worker["extraPodSpec"] = pod;
+  return worker;
+}
+
+// "VllmWorker", "VllmPrefillWorker"
+std::string dynamo_service(const PlannedDeployment& planned) {
+  std::string name(files_of(planned.engine).dynamo_service);
+  if (planned.role == Role::kBoth) return name;
+  return name.insert(name.rfind("Worker"), planned.role == Role::kPrefill ? "Prefill" : "Decode");
 }
 
 // Whole tens of GiB, with room for a tokenizer and parts of downloads.
@@ -181,7 +266,7 @@ std::string volume_size(double weight_bytes) {
 }
 
 // The chart counts a pod's GPUs from its parallelism.
-Json llmd_decode(const PlannedDeployment& planned) {
+Json llmd_role(const PlannedDeployment& planned) {
   const Worker& worker = planned.worker;
   Json container = {
       {"name", "engine"},
@@ -190,28 +275,49 @@ Json llmd_decode(const PlannedDeployment& planned) {
       {"command", files_of(planned.engine).serve(planned, settings_path())},
       {"ports",
        Json::array({{{"name", "metrics"}, {"containerPort", planned.port}, {"protocol", "TCP"}}})},
-      {"env", environment()},
+      {"env", instance_environment(planned)},
       {"mountModelVolume", true}};
-  Json decode = {
+  Json role = {
       {"create", true},
       {"replicas", planned.copies},
       {"parallelism", {{"tensor", worker.tp}, {"data", worker.dp}, {"dataLocal", worker.dp}}}};
   if (!planned.gpu_product.empty())
-    decode["acceleratorTypes"] = {{"labelKey", "nvidia.com/gpu.product"},
-                                  {"labelValues", Words{planned.gpu_product}}};
-  pod_volumes(planned).put(decode, container);
-  decode["containers"] = Json::array({container});
-  return decode;
+    role["acceleratorTypes"] = {{"labelKey", "nvidia.com/gpu.product"},
+                                {"labelValues", Words{planned.gpu_product}}};
+  pod_volumes(planned).put(role, container);
+  role["containers"] = Json::array({container});
+  return role;
+}
+
+// A sidecar of whoever decodes takes the requests, and has prompts computed elsewhere first.
+Json llmd_routing(const PlannedDeployment& planned) {
+  Json proxy = {{"enabled", planned.is_disaggregated()}};
+  if (planned.is_disaggregated()) {
+    proxy["targetPort"] = planned.pool(Role::kDecode).port;
+    proxy["connector"] = files_of(planned.engine).llmd_connector;
+  }
+  return {{"servicePort", planned.port}, {"proxy", proxy}};
+}
+
+Json llmd_prefill(const PlannedDeployment& planned) {
+  if (!planned.is_disaggregated()) return {{"create", false}};
+  PlannedDeployment pool = planned.pool(Role::kPrefill);
+  pool.port = planned.port;
+  return llmd_role(pool);
 }
 
 // What was priced, before each manifest.
 std::string heading(const PlannedDeployment& planned) {
+  const std::string what =
+      planned.is_disaggregated()
+          ? fmt::format("{}, {} requests in flight", planned.text(), planned.concurrency)
+          : fmt::format("{} x ({}), {} requests in flight each", planned.copies,
+                        planned.worker.text(), planned.concurrency);
   std::string text = fmt::format(
-      "# {} by {} on {}: {} x ({}), {} requests in flight each, {} + {} tokens.\n"
+      "# {} by {} on {}: {}, {} + {} tokens.\n"
       "# Priced: TTFT {:.0f} ms, TPOT {:.2f} ms. Written by assay plan files.\n",
-      planned.model, name_of(planned.engine), planned.system, planned.copies, planned.worker.text(),
-      planned.concurrency, planned.prompt_tokens, planned.output_tokens, planned.ttft_ms,
-      planned.tpot_ms);
+      planned.model, name_of(planned.engine), planned.system, what, planned.prompt_tokens,
+      planned.output_tokens, planned.ttft_ms, planned.tpot_ms);
   if (!planned.calibration_text.empty()) text += fmt::format("# {}.\n", planned.calibration_text);
   return text;
 }
@@ -227,9 +333,21 @@ std::string documents(const PlannedDeployment& planned, const std::vector<Json>&
 
 std::string kubernetes_manifest(const PlannedDeployment& planned) {
   std::vector<Json> all;
-  if (has_settings(planned)) all.push_back(settings_map(planned));
-  all.push_back(workload(planned));
-  all.push_back(service(planned));
+  if (!planned.is_disaggregated()) {
+    if (has_settings(planned)) all.push_back(settings_map(planned));
+    all.push_back(workload(planned, planned.copies, pod_template(planned)));
+    all.push_back(service(planned, planned));
+    return documents(planned, all);
+  }
+  for (const PlannedDeployment& pool : planned.pools) {
+    if (has_settings(pool)) all.push_back(settings_map(pool));
+    all.push_back(pool_workload(pool));
+    all.push_back(pool_service(pool));
+  }
+  if (files_of(planned.engine).route_settings != nullptr)
+    all.push_back(router_settings_map(planned));
+  all.push_back(router_workload(planned));
+  all.push_back(service(planned, router_of(planned)));
   return documents(planned, all);
 }
 
@@ -237,9 +355,14 @@ std::string dynamo_manifest(const PlannedDeployment& planned) {
   const EngineFiles& files = files_of(planned.engine);
   const std::string image = planned.image.empty() ? std::string(files.dynamo_image) : planned.image;
   std::vector<Json> all;
-  if (has_settings(planned)) all.push_back(settings_map(planned));
-  const Json services = {{"Frontend", dynamo_frontend(planned, image)},
-                         {std::string(files.dynamo_service), dynamo_worker(planned, image)}};
+  Json services = {{"Frontend", dynamo_frontend(planned, image)}};
+  const auto add = [&](const PlannedDeployment& part) {
+    if (has_settings(part)) all.push_back(settings_map(part));
+    services[dynamo_service(part)] = dynamo_worker(part, image);
+  };
+  if (!planned.is_disaggregated()) add(planned);
+  for (const PlannedDeployment& pool : planned.pools)
+    add(pool);
   all.push_back({{"apiVersion", "nvidia.com/v1alpha1"},
                  {"kind", "DynamoGraphDeployment"},
                  {"metadata", metadata(planned, planned.name)},
@@ -256,9 +379,9 @@ std::string llmd_values(const PlannedDeployment& planned) {
         {"size", volume_size(planned.weight_bytes)},
         {"labels", {{"llm-d.ai/inference-serving", "true"}, {"llm-d.ai/model", planned.name}}}}},
       {"accelerator", {{"type", "nvidia"}}},
-      {"routing", {{"servicePort", planned.port}, {"proxy", {{"enabled", false}}}}},
-      {"decode", llmd_decode(planned)},
-      {"prefill", {{"create", false}}}};
+      {"routing", llmd_routing(planned)},
+      {"decode", llmd_role(planned.is_disaggregated() ? planned.pool(Role::kDecode) : planned)},
+      {"prefill", llmd_prefill(planned)}};
   if (has_settings(planned)) values["extraObjects"] = Json::array({settings_map(planned)});
   return documents(planned, {values});
 }

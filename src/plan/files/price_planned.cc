@@ -13,10 +13,22 @@
 namespace assay::plan {
 namespace {
 
-core::Status check_worker(const serving::Model& model,
-                          const serving::Precision& precision,
-                          const PlannedDeployment& planned) {
+core::Status check_load(const PlannedDeployment& planned) {
   const Worker& worker = planned.worker;
+  const std::int64_t batches = worker.dp * worker.pp;
+  if (planned.concurrency % batches == 0) return {};
+  return core::Error{fmt::format("{} requests in flight do not divide among {} {}",
+                                 planned.concurrency, batches,
+                                 worker.pp > 1 ? "batches of the stages" : "groups")};
+}
+
+}  // namespace
+
+core::Status check_planned_worker(const serving::Model& model,
+                                  const serving::Precision& precision,
+                                  const PlannedDeployment& planned) {
+  Worker worker = planned.worker;
+  worker.pp = 1;  // each stage shares its layers so
   if (!planned.has_experts && worker.dp > 1)
     return core::Error{
         fmt::format("{} has no experts for groups to share: --copies serves it {} times",
@@ -33,37 +45,38 @@ core::Status check_worker(const serving::Model& model,
                   worker.tp, worker.dp, worker.moe_tp, worker.moe_ep)};
 }
 
-core::Status check_load(const PlannedDeployment& planned) {
-  if (planned.concurrency % planned.worker.dp == 0) return {};
-  return core::Error{fmt::format("{} requests in flight do not divide among {} groups",
-                                 planned.concurrency, planned.worker.dp)};
+void fill_memory(const serving::Model& model,
+                 const ServedWorker& served,
+                 PlannedDeployment& planned) {
+  planned.memory_share = default_fraction(planned.engine);
+  planned.cache = served.deployment.precision.cache;
+  const MemoryUse use =
+      memory_of(model, {.deployment = served.deployment, .pp = served.pp, .engine = planned.engine},
+                served.memory);
+  planned.weight_bytes = use.weight_bytes * static_cast<double>(planned.worker.gpus());
 }
-
-}  // namespace
 
 core::Status price_planned(const serving::Model& model,
                            const GpuMemory& memory,
+                           const Pipeline& pipeline,
                            Tables& tables,
                            PlannedDeployment& planned) {
   const serving::Precision precision = served_precision(planned.engine, model.precision);
   planned.has_experts = model.has_experts();
-  ASSAY_TRY(check_worker(model, precision, planned));
+  ASSAY_TRY(check_planned_worker(model, precision, planned));
   ASSAY_TRY(check_load(planned));
   const Worker& worker = planned.worker;
   const ServedWorker served{.engine = planned.engine,
                             .deployment = deployment_of(model, worker, precision),
                             .groups = worker.dp,
-                            .memory = memory};
+                            .memory = memory,
+                            .pp = worker.pp};
   const ClosedLoop load{.concurrency = planned.concurrency,
                         .prompt_tokens = planned.prompt_tokens,
                         .output_tokens = planned.output_tokens};
   const Limits priced = ASSAY_TRY(limits_of(model, served, load));
-  planned.limits = deployed_limits(priced, planned.engine, planned.concurrency / worker.dp);
-  planned.memory_share = default_fraction(planned.engine);
-  planned.cache = precision.cache;
-  const MemoryUse use =
-      memory_of(model, {.deployment = served.deployment, .engine = planned.engine}, memory);
-  planned.weight_bytes = use.weight_bytes * static_cast<double>(worker.gpus());
+  planned.limits = deployed_limits(priced, planned.engine, planned.concurrency / served.batches());
+  fill_memory(model, served, planned);
 
   const auto prices = ASSAY_TRY(StepPrices::bind(model, served.deployment, tables));
   const auto lengths = [](std::int64_t tokens) {
@@ -74,8 +87,10 @@ core::Status price_planned(const serving::Model& model,
        .prompt = lengths(load.prompt_tokens),
        .output = lengths(load.output_tokens),
        .arrivals = {.kind = Arrivals::Kind::kClosedLoop, .concurrency = load.concurrency}}));
+  const StagedCost staged(prices, pipeline);
+  const StepCost& cost = worker.pp > 1 ? static_cast<const StepCost&>(staged) : prices;
   const ServingMetrics metrics =
-      ASSAY_TRY(simulate(CalibratedCost(prices, planned.calibration), policy_of(planned.engine),
+      ASSAY_TRY(simulate(CalibratedCost(cost, planned.calibration), policy_of(planned.engine),
                          planned.limits, workload));
   planned.ttft_ms = planned.calibration.ttft_factor * metrics.ttft_ms.mean;
   planned.tpot_ms = planned.output_tokens > 1 ? metrics.tpot_ms.mean : 0;

@@ -5,16 +5,30 @@
 #include "model/serving/model.h"
 #include "plan/files/deployment.h"
 #include "plan/memory.h"
+#include "plan/price/staged_cost.h"
 #include "plan/price/tables.h"
+#include "plan/serve.h"
 
 namespace assay::plan {
 
 // Fills what follows from the engine, the worker and the load: limits, share of memory, type of the
-// cache, and the latencies of one copy under that load, simulated with these very limits. Error:
-// the engine cannot run the worker, the load does not fit it, or an operator has no price.
+// cache, and the latencies of one copy under that load, simulated with these very limits. The
+// pipeline has as many stages as the worker. Error: the engine cannot run the worker, the load does
+// not fit it, or an operator has no price.
 core::Status price_planned(const serving::Model& model,
                            const GpuMemory& memory,
+                           const Pipeline& pipeline,
                            Tables& tables,
                            PlannedDeployment& planned);
+
+// Error: the engine cannot spread the model so; it says why.
+core::Status check_planned_worker(const serving::Model& model,
+                                  const serving::Precision& precision,
+                                  const PlannedDeployment& planned);
+
+// The share of memory, the type of the cache and the bytes of the weights.
+void fill_memory(const serving::Model& model,
+                 const ServedWorker& served,
+                 PlannedDeployment& planned);
 
 }  // namespace assay::plan

@@ -3,10 +3,15 @@
 // groups, too.
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "plan/files/engine_files.h"
 
 namespace assay::plan {
 namespace {
+
+// Where an instance that computes prompts tells those that decode how to reach it.
+constexpr std::int64_t kBootstrapPort = 8998;
 
 std::string sglang_image(const std::string& version) {
   return fmt::format("lmsysorg/sglang:v{}", version.empty() ? "0.5.6" : version);
@@ -17,21 +22,26 @@ Words sglang_options(const PlannedDeployment& planned) {
   const Worker& worker = planned.worker;
   const bool is_chunked = limits.prompts == Limits::Prompts::kChunked;
   Words words = {"--model-path", planned.model_path, "--served-model-name",
-                 planned.model,  "--tp-size",        std::to_string(worker.gpus())};
+                 planned.model,  "--tp-size",        std::to_string(worker.gpus() / worker.pp)};
   if (worker.dp > 1)
     words.insert(words.end(), {"--dp-size", std::to_string(worker.dp), "--enable-dp-attention"});
+  if (worker.pp > 1) words.insert(words.end(), {"--pp-size", std::to_string(worker.pp)});
   if (planned.has_experts && worker.moe_ep > 1)
     words.insert(words.end(), {"--ep-size", std::to_string(worker.moe_ep)});
   words.insert(
       words.end(),
       {"--context-length", std::to_string(planned.most_request_tokens()), "--max-running-requests",
-       std::to_string(limits.max_batch * worker.dp), "--chunked-prefill-size",
+       std::to_string(limits.max_batch * worker.dp * worker.pp), "--chunked-prefill-size",
        is_chunked ? std::to_string(limits.max_tokens * worker.dp) : "-1", "--max-prefill-tokens",
        std::to_string(limits.max_prefill_tokens), "--mem-fraction-static",
        fmt::format("{}", planned.memory_share), "--kv-cache-dtype",
        planned.cache == serving::Quantization::kFp8 ? "fp8_e4m3" : "auto"});
   if (limits.prefix_cache == Limits::PrefixCache::kOff) words.emplace_back("--disable-radix-cache");
   if (limits.overlap == Limits::Overlap::kNone) words.emplace_back("--disable-overlap-schedule");
+  if (planned.role != Role::kBoth)
+    words.insert(words.end(), {"--disaggregation-mode", std::string(name_of(planned.role)),
+                               "--disaggregation-transfer-backend", "nixl",
+                               "--disaggregation-bootstrap-port", std::to_string(kBootstrapPort)});
   if (limits.graph_batches.empty()) return words;
   words.emplace_back("--cuda-graph-bs");
   for (const std::int64_t batch : limits.graph_batches)
@@ -49,6 +59,40 @@ Words sglang_serve(const PlannedDeployment& planned, const std::string& /*settin
 
 Words sglang_dynamo(const PlannedDeployment& planned, const std::string& /*settings*/) {
   return sglang_options(planned);
+}
+
+core::Status sglang_check_pools(const PlannedDeployment& planned) {
+  const auto gpus = [&](Role role) { return planned.pool(role).worker.gpus(); };
+  const std::int64_t more = std::max(gpus(Role::kPrefill), gpus(Role::kDecode));
+  const std::int64_t fewer = std::min(gpus(Role::kPrefill), gpus(Role::kDecode));
+  if (more % fewer == 0) return {};
+  return core::Error{
+      fmt::format("SGLang sends caches between {} and {} GPUs only where one is a "
+                  "multiple of the other",
+                  gpus(Role::kPrefill), gpus(Role::kDecode))};
+}
+
+Words sglang_route(const PlannedDeployment& planned,
+                   const Instances& instances,
+                   const std::string& /*settings*/) {
+  Words words = {"python3",
+                 "-m",
+                 "sglang_router.launch_router",
+                 "--host",
+                 "0.0.0.0",
+                 "--port",
+                 std::to_string(planned.port),
+                 "--policy",
+                 "round_robin",
+                 "--worker-startup-timeout-secs",
+                 std::to_string(kLongestStartSeconds),
+                 "--pd-disaggregation"};
+  for (std::size_t i = 0; i < instances.prefill.size(); ++i)
+    words.insert(words.end(), {"--prefill", "http://" + instances.prefill[i],
+                               std::to_string(instances.prefill_transfer_ports[i])});
+  for (const std::string& address : instances.decode)
+    words.insert(words.end(), {"--decode", "http://" + address});
+  return words;
 }
 
 // A ratio of 1 sends the lengths as they are, since SGLang's client draws them from it upwards.
@@ -73,6 +117,10 @@ const EngineFiles kSglangFiles{
     .engine = Engine::kSglang,
     .image = sglang_image,
     .serve = sglang_serve,
+    .check_pools = sglang_check_pools,
+    .transfer_port = {.first = kBootstrapPort, .option = "--disaggregation-bootstrap-port"},
+    .route = sglang_route,
+    .llmd_connector = "sglang",
     .dynamo_service = "SGLangWorker",
     .dynamo_module = "dynamo.sglang",
     .dynamo_image = "nvcr.io/nvidia/ai-dynamo/sglang-runtime:1.3.0",

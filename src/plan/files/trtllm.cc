@@ -16,8 +16,8 @@ std::string trtllm_image(const std::string& version) {
 Json trtllm_settings(const PlannedDeployment& planned) {
   const Limits& limits = planned.limits;
   const bool evicts = limits.capacity == Limits::Capacity::kMaxUtilization;
-  Json settings = {{"tensor_parallel_size", planned.worker.gpus()},
-                   {"pipeline_parallel_size", 1},
+  Json settings = {{"tensor_parallel_size", planned.worker.gpus() / planned.worker.pp},
+                   {"pipeline_parallel_size", planned.worker.pp},
                    {"enable_attention_dp", planned.worker.dp > 1}};
   if (planned.has_experts) {
     settings["moe_tensor_parallel_size"] = planned.worker.moe_tp;
@@ -34,6 +34,9 @@ Json trtllm_settings(const PlannedDeployment& planned) {
       {"free_gpu_memory_fraction", planned.memory_share},
       {"dtype", planned.cache == serving::Quantization::kFp8 ? "fp8" : "auto"},
       {"enable_block_reuse", limits.prefix_cache == Limits::PrefixCache::kOn}};
+  if (planned.role != Role::kBoth)
+    settings["cache_transceiver_config"] = {
+        {"backend", "DEFAULT"}, {"max_tokens_in_buffer", planned.most_request_tokens()}};
   settings["cuda_graph_config"] = {{"enable_padding", true}, {"batch_sizes", limits.graph_batches}};
   return settings;
 }
@@ -50,8 +53,34 @@ Words trtllm_serve(const PlannedDeployment& planned, const std::string& settings
 }
 
 Words trtllm_dynamo(const PlannedDeployment& planned, const std::string& settings) {
-  return {"--model-path", planned.model_path,    "--served-model-name",
-          planned.model,  "--extra-engine-args", settings};
+  Words words = {"--model-path", planned.model_path,    "--served-model-name",
+                 planned.model,  "--extra-engine-args", settings};
+  if (planned.role != Role::kBoth)
+    words.insert(words.end(), {"--disaggregation-mode", std::string(name_of(planned.role))});
+  return words;
+}
+
+core::Status trtllm_check_pools(const PlannedDeployment& /*planned*/) {
+  return {};
+}
+
+Words trtllm_route(const PlannedDeployment& /*planned*/,
+                   const Instances& /*instances*/,
+                   const std::string& settings) {
+  const std::string seconds = std::to_string(kLongestStartSeconds);
+  return {"trtllm-serve", "disaggregated",     "-c",   settings, "--server_start_timeout",
+          seconds,        "--request_timeout", seconds};
+}
+
+Json trtllm_route_settings(const PlannedDeployment& planned, const Instances& instances) {
+  const auto servers = [](const std::vector<std::string>& urls) {
+    return Json({{"num_instances", urls.size()}, {"urls", urls}});
+  };
+  return {{"hostname", "0.0.0.0"},
+          {"port", planned.port},
+          {"backend", "pytorch"},
+          {"context_servers", servers(instances.prefill)},
+          {"generation_servers", servers(instances.decode)}};
 }
 
 Words trtllm_measure(const PlannedDeployment& planned) {
@@ -79,6 +108,9 @@ const EngineFiles kTrtllmFiles{
     .image = trtllm_image,
     .settings = trtllm_settings,
     .serve = trtllm_serve,
+    .check_pools = trtllm_check_pools,
+    .route = trtllm_route,
+    .route_settings = trtllm_route_settings,
     .dynamo_service = "TRTLLMWorker",
     .dynamo_module = "dynamo.trtllm",
     .dynamo_image = "nvcr.io/nvidia/ai-dynamo/tensorrtllm-runtime:1.3.0",

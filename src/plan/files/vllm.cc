@@ -1,4 +1,5 @@
 // vLLM's limits are those of one engine, of which each group with requests of its own has one.
+// Caches are sent by NIXL: whoever decodes reads what another computed, both in one role.
 #include <fmt/core.h>
 
 #include "plan/files/engine_files.h"
@@ -15,11 +16,13 @@ Words vllm_options(const PlannedDeployment& planned) {
   Words words = {"--served-model-name",    planned.model,
                  "--tensor-parallel-size", std::to_string(planned.worker.tp),
                  "--data-parallel-size",   std::to_string(planned.worker.dp)};
+  if (planned.worker.pp > 1)
+    words.insert(words.end(), {"--pipeline-parallel-size", std::to_string(planned.worker.pp)});
   if (planned.has_experts && planned.worker.moe_ep > 1)
     words.emplace_back("--enable-expert-parallel");
   words.insert(words.end(),
                {"--max-model-len", std::to_string(planned.most_request_tokens()), "--max-num-seqs",
-                std::to_string(limits.max_batch), "--max-num-batched-tokens",
+                std::to_string(limits.max_batch * planned.worker.pp), "--max-num-batched-tokens",
                 std::to_string(limits.max_tokens), "--gpu-memory-utilization",
                 fmt::format("{}", planned.memory_share), "--kv-cache-dtype",
                 planned.cache == serving::Quantization::kFp8 ? "fp8" : "auto"});
@@ -28,6 +31,9 @@ Words vllm_options(const PlannedDeployment& planned) {
   words.emplace_back(limits.prefix_cache == Limits::PrefixCache::kOn
                          ? "--enable-prefix-caching"
                          : "--no-enable-prefix-caching");
+  if (planned.role != Role::kBoth)
+    words.insert(words.end(), {"--kv-transfer-config",
+                               R"({"kv_connector":"NixlConnector","kv_role":"kv_both"})"});
   if (limits.graph_batches.empty()) return words;
   words.emplace_back("--cudagraph-capture-sizes");
   for (const std::int64_t batch : limits.graph_batches)
@@ -47,6 +53,39 @@ Words vllm_dynamo(const PlannedDeployment& planned, const std::string& /*setting
   Words words = {"--model", planned.model_path};
   const Words options = vllm_options(planned);
   words.insert(words.end(), options.begin(), options.end());
+  if (planned.role != Role::kBoth)
+    words.insert(words.end(), {"--disaggregation-mode", std::string(name_of(planned.role))});
+  return words;
+}
+
+// A GPU that decodes reads from one GPU only, so that heads may be split there but not joined.
+core::Status vllm_check_pools(const PlannedDeployment& planned) {
+  const std::int64_t prefill = planned.pool(Role::kPrefill).worker.tp;
+  const std::int64_t decode = planned.pool(Role::kDecode).worker.tp;
+  if (decode % prefill == 0) return {};
+  return core::Error{
+      fmt::format("vLLM's NixlConnector sends caches to a tp that is a multiple of the sender's: "
+                  "tp {} cannot compute prompts for tp {}",
+                  prefill, decode)};
+}
+
+Words vllm_route(const PlannedDeployment& planned,
+                 const Instances& instances,
+                 const std::string& /*settings*/) {
+  Words words = {"vllm-router",
+                 "--host",
+                 "0.0.0.0",
+                 "--port",
+                 std::to_string(planned.port),
+                 "--policy",
+                 "round_robin",
+                 "--worker-startup-timeout-secs",
+                 std::to_string(kLongestStartSeconds),
+                 "--vllm-pd-disaggregation"};
+  for (const std::string& address : instances.prefill)
+    words.insert(words.end(), {"--prefill", "http://" + address});
+  for (const std::string& address : instances.decode)
+    words.insert(words.end(), {"--decode", "http://" + address});
   return words;
 }
 
@@ -74,6 +113,13 @@ const EngineFiles kVllmFiles{
     .engine = Engine::kVllm,
     .image = vllm_image,
     .serve = vllm_serve,
+    .check_pools = vllm_check_pools,
+    .transfer_port = {.first = 5600,
+                      .variable = "VLLM_NIXL_SIDE_CHANNEL_PORT",
+                      .host_variable = "VLLM_NIXL_SIDE_CHANNEL_HOST"},
+    .route = vllm_route,
+    .router_image = "vllm/vllm-router:nightly",
+    .llmd_connector = "nixlv2",
     .dynamo_service = "VllmWorker",
     .dynamo_module = "dynamo.vllm",
     .dynamo_image = "nvcr.io/nvidia/ai-dynamo/vllm-runtime:1.3.0",

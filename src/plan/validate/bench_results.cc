@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/files.h"
+#include "plan/validate/bench_run.h"
 
 namespace assay::plan {
 namespace {
@@ -37,13 +38,6 @@ std::string without_python_numbers(std::string_view text) {
   return plain;
 }
 
-std::optional<double> number_in(const Json& object, const char* field) {
-  const auto found = object.find(field);
-  if (found == object.end() || !found->is_number()) return std::nullopt;
-  const double value = found->get<double>();
-  return std::isfinite(value) ? std::optional(value) : std::nullopt;
-}
-
 // A whole number of at least 1.
 core::Result<std::int64_t> count_in(const Json& object,
                                     const char* field,
@@ -61,48 +55,47 @@ core::Result<std::string> text_in(const Json& object, const char* field, const s
   return core::Error{fmt::format("{}: {} is no text", name, field)};
 }
 
-core::Result<double> time_in(const Json& run, const char* field, const std::string& name) {
-  const std::optional<double> value = number_in(run, field);
-  if (value && *value >= 0) return *value;
+core::Error unknown_format(const std::string& name) {
   return core::Error{fmt::format(
-      "{}: {} is missing: no result of vLLM's, TensorRT-LLM's or SGLang's client", name, field)};
+      "{}: no result that is read: those are JSON of 'vllm bench serve', of TensorRT-LLM's "
+      "benchmark_serving, of SGLang's bench_serving, of aiperf and of genai-perf, and CSV of the "
+      "last two (profile_export_aiperf.csv, profile_export_genai_perf.csv)",
+      name)};
 }
 
-// A client that waits between requests gives a rate.
-bool is_closed_loop(const Json& run) {
-  return !number_in(run, "request_rate") && number_in(run, "max_concurrency").value_or(0) >= 1;
+core::Result<BenchRun> run_in(const Json& object, const std::string& name) {
+  if (is_engine_client_run(object)) return engine_client_run(object, name);
+  if (is_perf_client_run(object)) return perf_client_run(object, name);
+  return unknown_format(name);
 }
 
-std::int64_t mean_of(const Json& run, const char* total, double requests, std::int64_t planned) {
-  const std::optional<double> tokens = number_in(run, total);
-  return tokens && *tokens >= requests ? std::llround(*tokens / requests) : planned;
+std::int64_t tokens_or(double mean, std::int64_t planned) {
+  constexpr double kMost = 1e9;
+  return mean >= 1 && mean <= kMost ? std::llround(mean) : planned;
 }
 
-core::Result<std::optional<MeasuredDeployment>> row_of(const Json& run,
-                                                       const std::string& name,
-                                                       const MeasuredDeployment& deployed,
-                                                       model::Warnings& warnings) {
-  const double completed = number_in(run, "completed").value_or(0);
-  MeasuredDeployment row = deployed;
-  row.id = name;
-  row.ttft_ms = ASSAY_TRY(time_in(run, "mean_ttft_ms", name));
-  row.tpot_ms = ASSAY_TRY(time_in(run, "mean_tpot_ms", name));
-  if (!is_closed_loop(run)) {
+std::optional<MeasuredDeployment> row_of(const BenchRun& run,
+                                         const std::string& name,
+                                         const MeasuredDeployment& deployed,
+                                         model::Warnings& warnings) {
+  if (run.concurrency == 0) {
     warnings.add("runs without a number of requests that stay in flight", "they are left out",
                  name);
-    return std::optional<MeasuredDeployment>();
+    return std::nullopt;
   }
-  if (completed < 1) {
+  if (run.completed < 1) {
     warnings.add("runs of which no request ended", "they are left out", name);
-    return std::optional<MeasuredDeployment>();
+    return std::nullopt;
   }
-  const double sent = number_in(run, "num_prompts").value_or(completed);
-  if (number_in(run, "failed").value_or(sent - completed) > 0)
-    warnings.add("runs of which some requests failed", "the others count", name);
-  row.concurrency = ASSAY_TRY(count_in(run, "max_concurrency", name));
-  row.prompt_tokens = mean_of(run, "total_input_tokens", completed, deployed.prompt_tokens);
-  row.output_tokens = mean_of(run, "total_output_tokens", completed, deployed.output_tokens);
-  return std::optional(std::move(row));
+  if (run.failed > 0) warnings.add("runs of which some requests failed", "the others count", name);
+  MeasuredDeployment row = deployed;
+  row.id = name;
+  row.ttft_ms = run.ttft_ms;
+  row.tpot_ms = run.tpot_ms;
+  row.concurrency = run.concurrency;
+  row.prompt_tokens = tokens_or(run.prompt_tokens, deployed.prompt_tokens);
+  row.output_tokens = tokens_or(run.output_tokens, deployed.output_tokens);
+  return row;
 }
 
 // The objects of a text: one, or one a line.
@@ -118,25 +111,54 @@ core::Result<std::vector<Json>> runs_in(const std::string& text, const std::stri
       begin = end + 1;
     }
   }
-  for (const Json& run : runs)
-    if (!run.is_object()) return core::Error{fmt::format("{}: no JSON object a line", name)};
   if (runs.empty()) return core::Error{fmt::format("{}: empty", name)};
+  for (const Json& run : runs)
+    if (!run.is_object()) return unknown_format(name);
   return runs;
 }
 
+// Clients write more than their results: a second form for other tools, every request, and what
+// they sent.
+bool is_result(const std::filesystem::path& path) {
+  const std::filesystem::path ending = path.extension();
+  const std::filesystem::path stem = path.stem();
+  if (stem.extension() == ".pytorch" || stem == "profile_export" || stem == "inputs") return false;
+  if (ending == ".json" || ending == ".jsonl") return true;
+  std::error_code ignored;
+  std::filesystem::path json = path;
+  return ending == ".csv" && !std::filesystem::exists(json.replace_extension(".json"), ignored);
+}
+
+// aiperf and genai-perf make a folder for each run.
 std::vector<std::filesystem::path> result_files(const std::filesystem::path& folder) {
   std::vector<std::filesystem::path> files;
   std::error_code error;
-  for (std::filesystem::directory_iterator at(folder, error), end; !error && at != end;
+  for (std::filesystem::recursive_directory_iterator at(folder, error), end; !error && at != end;
        at.increment(error)) {
-    const std::filesystem::path& path = at->path();
-    // vLLM's and TensorRT-LLM's clients may write a second form of each result.
-    const bool is_second = path.stem().extension() == ".pytorch";
-    if ((path.extension() == ".json" && !is_second) || path.extension() == ".jsonl")
-      files.push_back(path);
+    std::error_code ignored;
+    if (at->is_regular_file(ignored) && is_result(at->path())) files.push_back(at->path());
   }
   std::sort(files.begin(), files.end());
   return files;
+}
+
+core::Result<MeasuredWidths> widths_in(const Json& object, const std::string& name) {
+  MeasuredWidths widths{.tp = ASSAY_TRY(count_in(object, "tp", name)),
+                        .dp = ASSAY_TRY(count_in(object, "dp", name)),
+                        .moe_tp = ASSAY_TRY(count_in(object, "moe_tp", name)),
+                        .moe_ep = ASSAY_TRY(count_in(object, "moe_ep", name))};
+  if (object.contains("pp")) widths.pp = ASSAY_TRY(count_in(object, "pp", name));
+  return widths;
+}
+
+core::Result<MeasuredPool> pool_in(const Json& object, const char* field, const std::string& name) {
+  const auto found = object.find(field);
+  if (found == object.end() || !found->is_object())
+    return core::Error{fmt::format("{}: {} is no object", name, field)};
+  const std::string where = fmt::format("{}: {}", name, field);
+  return MeasuredPool{.widths = ASSAY_TRY(widths_in(*found, where)),
+                      .workers = ASSAY_TRY(count_in(*found, "instances", where)),
+                      .batch = ASSAY_TRY(count_in(*found, "batch", where))};
 }
 
 }  // namespace
@@ -149,10 +171,13 @@ core::Result<MeasuredDeployment> parse_deployed(std::string_view json, const std
   deployed.version = ASSAY_TRY(text_in(object, "engine_version", name));
   deployed.model = ASSAY_TRY(text_in(object, "config", name));
   deployed.system = ASSAY_TRY(text_in(object, "system", name));
-  deployed.widths = {.tp = ASSAY_TRY(count_in(object, "tp", name)),
-                     .dp = ASSAY_TRY(count_in(object, "dp", name)),
-                     .moe_tp = ASSAY_TRY(count_in(object, "moe_tp", name)),
-                     .moe_ep = ASSAY_TRY(count_in(object, "moe_ep", name))};
+  deployed.is_disaggregated = object.contains("prefill") || object.contains("decode");
+  if (deployed.is_disaggregated) {
+    deployed.prefill = ASSAY_TRY(pool_in(object, "prefill", name));
+    deployed.decode = ASSAY_TRY(pool_in(object, "decode", name));
+  } else {
+    deployed.widths = ASSAY_TRY(widths_in(object, name));
+  }
   deployed.prompt_tokens = ASSAY_TRY(count_in(object, "prompt_tokens", name));
   deployed.output_tokens = ASSAY_TRY(count_in(object, "output_tokens", name));
   if (!engine_named(deployed.engine))
@@ -165,10 +190,16 @@ core::Result<std::vector<MeasuredDeployment>> parse_bench_result(std::string_vie
                                                                  const MeasuredDeployment& deployed,
                                                                  model::Warnings& warnings) {
   std::vector<MeasuredDeployment> rows;
-  for (const Json& run : ASSAY_TRY(runs_in(without_python_numbers(text), name))) {
-    std::optional<MeasuredDeployment> row = ASSAY_TRY(row_of(run, name, deployed, warnings));
+  const auto add = [&](const BenchRun& run) {
+    std::optional<MeasuredDeployment> row = row_of(run, name, deployed, warnings);
     if (row) rows.push_back(std::move(*row));
+  };
+  if (is_perf_client_csv(text)) {
+    add(ASSAY_TRY(perf_client_csv_run(text, name)));
+    return rows;
   }
+  for (const Json& object : ASSAY_TRY(runs_in(without_python_numbers(text), name)))
+    add(ASSAY_TRY(run_in(object, name)));
   return rows;
 }
 
@@ -183,7 +214,8 @@ core::Result<std::vector<MeasuredDeployment>> read_bench_folder(const std::files
   std::vector<MeasuredDeployment> all;
   for (const std::filesystem::path& file : files) {
     const std::string text = ASSAY_TRY(core::read_file(file));
-    auto rows = ASSAY_TRY(parse_bench_result(text, file.filename().string(), deployed, warnings));
+    auto rows = ASSAY_TRY(parse_bench_result(
+        text, file.lexically_relative(folder / "results").generic_string(), deployed, warnings));
     std::move(rows.begin(), rows.end(), std::back_inserter(all));
   }
   std::stable_sort(all.begin(), all.end(),
