@@ -65,6 +65,7 @@ class PlanFiles final : public Command {
     add_served_model(app, served_);
     add_worker(app);
     add_lengths_options(app, planned_.prompt_tokens, planned_.output_tokens);
+    speculation_.add(app);
     add_calibration_option(app, calibration_);
     app.add_option("--model-path", model_path_,
                    "where the engine finds the weights: an id of Hugging Face, or a folder")
@@ -90,6 +91,8 @@ class PlanFiles final : public Command {
     app.add_flag("--overwrite", overwrite_, "replace the files in --output");
   }
 
+  [[nodiscard]] core::Status check() const override { return speculation_.check(); }
+
   core::Result<Outcome> run() override {
     PlanInputs inputs(served_.systems);
     const serving::Model& model = *ASSAY_TRY(inputs.model(served_.model));
@@ -97,6 +100,7 @@ class PlanFiles final : public Command {
         *ASSAY_TRY(inputs.tables(served_.system, served_.engine, served_.version));
     const store::SystemFacts& facts = *ASSAY_TRY(inputs.facts(served_.system));
     ASSAY_TRY(complete(model));
+    planned_.speculation = ASSAY_TRY(speculation_.speculation(model));
     ASSAY_TRY(plan::check_planned(planned_, facts.gpus_per_node));
     const auto calibrated = ASSAY_TRY(read_calibration(calibration_, served_, model.name));
     planned_.calibration = calibrated.calibration();
@@ -151,6 +155,7 @@ class PlanFiles final : public Command {
   std::int64_t batch_ = 16;
   std::optional<std::int64_t> moe_tp_;
   std::optional<std::int64_t> moe_ep_;
+  SpeculationOptions speculation_;
   std::string model_path_;
   std::vector<plan::Target> targets_;
   std::filesystem::path calibration_;

@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include "plan/files/engine_files.h"
+#include "plan/files/speculation_settings.h"
 
 namespace assay::plan {
 namespace {
@@ -32,6 +33,8 @@ Words sglang_options(const PlannedDeployment& planned) {
        planned.cache == serving::Quantization::kFp8 ? "fp8_e4m3" : "auto"});
   if (limits.prefix_cache == Limits::PrefixCache::kOff) words.emplace_back("--disable-radix-cache");
   if (limits.overlap == Limits::Overlap::kNone) words.emplace_back("--disable-overlap-schedule");
+  const Words speculation = sglang_speculation(planned.speculation);
+  words.insert(words.end(), speculation.begin(), speculation.end());
   if (limits.graph_batches.empty()) return words;
   words.emplace_back("--cuda-graph-bs");
   for (const std::int64_t batch : limits.graph_batches)

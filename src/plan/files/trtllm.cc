@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "plan/files/engine_files.h"
+#include "plan/files/speculation_settings.h"
 
 namespace assay::plan {
 namespace {
@@ -34,6 +35,7 @@ Json trtllm_settings(const PlannedDeployment& planned) {
       {"free_gpu_memory_fraction", planned.memory_share},
       {"dtype", planned.cache == serving::Quantization::kFp8 ? "fp8" : "auto"},
       {"enable_block_reuse", limits.prefix_cache == Limits::PrefixCache::kOn}};
+  add_trtllm_speculation(planned.speculation, settings);
   settings["cuda_graph_config"] = {{"enable_padding", true}, {"batch_sizes", limits.graph_batches}};
   return settings;
 }

@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 
 #include "plan/files/engine_files.h"
+#include "plan/files/speculation_settings.h"
 
 namespace assay::plan {
 namespace {
@@ -28,6 +29,8 @@ Words vllm_options(const PlannedDeployment& planned) {
   words.emplace_back(limits.prefix_cache == Limits::PrefixCache::kOn
                          ? "--enable-prefix-caching"
                          : "--no-enable-prefix-caching");
+  const Words speculation = vllm_speculation(planned.speculation);
+  words.insert(words.end(), speculation.begin(), speculation.end());
   if (limits.graph_batches.empty()) return words;
   words.emplace_back("--cudagraph-capture-sizes");
   for (const std::int64_t batch : limits.graph_batches)
