@@ -23,6 +23,15 @@ core::Result<PlanInputs::PublicRows> rows_of(PlanInputs& inputs, const ServedMod
   return inputs.public_rows(served.system, served.engine, served.version);
 }
 
+compat::Lengths lengths_of(std::int64_t prompt_tokens,
+                           std::int64_t output_tokens,
+                           const plan::Speculation& speculation) {
+  return {.prompt = prompt_tokens,
+          .output = output_tokens,
+          .drafts = speculation.tokens,
+          .accepted = speculation.tokens_per_step() - 1};
+}
+
 std::string load_text(const plan::SearchRequest& request, const PublicSearch& search) {
   if (!search.load) return fmt::format("{} GPUs", request.gpus);
   if (search.load->requests_per_s > 0)
@@ -46,9 +55,11 @@ void add_planner_compat(App& app,
 core::Result<Outcome> estimate_as_public(const ServedModel& served,
                                          const plan::Worker& worker,
                                          const plan::SteadyLoad& load,
+                                         const SpeculationOptions& drafts,
                                          const Presentation& presentation) {
   PlanInputs inputs(served.systems);
   const serving::Model& model = *ASSAY_TRY(inputs.model(served.model));
+  const plan::Speculation speculation = ASSAY_TRY(drafts.speculation(model));
   auto rows = ASSAY_TRY(rows_of(inputs, served));
   const compat::Named named{
       .model = &model,
@@ -59,7 +70,7 @@ core::Result<Outcome> estimate_as_public(const ServedModel& served,
       .system = served.system,
       .setting = {.engine = served.engine,
                   .version = rows.version,
-                  .lengths = {.prompt = load.prompt_tokens, .output = load.output_tokens}}};
+                  .lengths = lengths_of(load.prompt_tokens, load.output_tokens, speculation)}};
   print_summary(ASSAY_TRY(compat::estimate_book(
                     named, {.worker = worker, .batch = load.concurrency}, rows.measured)),
                 presentation.summary(), kAllRows);
@@ -72,11 +83,12 @@ core::Result<Outcome> search_as_public(const ServedModel& served,
                                        const Presentation& presentation) {
   PlanInputs inputs(served.systems);
   const serving::Model& model = *ASSAY_TRY(inputs.model(served.model));
+  const plan::Speculation speculation = ASSAY_TRY(search.drafts.speculation(model));
   auto rows = ASSAY_TRY(rows_of(inputs, served));
   compat::SearchAsked asked{
       .setting = {.engine = served.engine,
                   .version = rows.version,
-                  .lengths = {.prompt = request.prompt_tokens, .output = request.output_tokens}},
+                  .lengths = lengths_of(request.prompt_tokens, request.output_tokens, speculation)},
       .gpus = request.gpus,
       .modes = search.mode,
       .ttft_limit_ms = request.ttft_limit_ms,

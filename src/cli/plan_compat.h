@@ -27,6 +27,7 @@ void add_planner_compat(App& app,
 core::Result<Outcome> estimate_as_public(const ServedModel& served,
                                          const plan::Worker& worker,
                                          const plan::SteadyLoad& load,
+                                         const SpeculationOptions& drafts,
                                          const Presentation& presentation);
 
 struct PublicSearch {
@@ -34,6 +35,7 @@ struct PublicSearch {
   // The fewest GPUs for this load, instead of the most tokens on the request's GPUs.
   std::optional<plan::TargetLoad> load = std::nullopt;
   std::size_t most = 5;
+  SpeculationOptions drafts = {};
 };
 
 core::Result<Outcome> search_as_public(const ServedModel& served,

@@ -1,5 +1,11 @@
 #include "cli/plan_options.h"
 
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
 #include "cli/model_options.h"
 #include "cli/store_options.h"
 
@@ -22,6 +28,74 @@ void add_count(App& app, const char* name, std::int64_t& count, const char* help
 void add_lengths_options(App& app, std::int64_t& prompt_tokens, std::int64_t& output_tokens) {
   add_count(app, "--isl", prompt_tokens, "tokens of a prompt");
   add_count(app, "--osl", output_tokens, "tokens of an answer");
+}
+
+namespace {
+
+// Tables know no step of so many queries, and engines draft fewer.
+constexpr int kMostSpeculativeTokens = 16;
+
+std::string speculative_tokens_problem(const std::string& text) {
+  const std::optional<double> number = finite_number(text);
+  const bool is_whole = number && *number == std::floor(*number);
+  if (is_whole && *number >= 0 && *number <= kMostSpeculativeTokens) return "";
+  return fmt::format("'{}' is not a whole number from 0 to {}", text, kMostSpeculativeTokens);
+}
+
+}  // namespace
+
+void SpeculationOptions::add(App& app) {
+  app.add_option("--speculative-tokens", tokens_,
+                 "tokens that the model's own layers (MTP) draft of each request in a step")
+      ->type_name("N")
+      ->default_str("none")
+      ->check(speculative_tokens_problem);
+  app.add_option("--acceptance-rate", rates_,
+                 "how likely a draft is accepted where the one before it was; or the share of "
+                 "steps by position, as engines report it: 0.85,0.6")
+      ->type_name("R[,R...]");
+}
+
+core::Result<plan::Speculation> SpeculationOptions::said() const {
+  std::vector<double> rates;
+  for (std::size_t begin = 0; begin <= rates_.size();) {
+    const std::size_t end = std::min(rates_.find(',', begin), rates_.size());
+    const std::string part = rates_.substr(begin, end - begin);
+    const std::optional<double> rate = finite_number(part);
+    if (!rate) return core::Error{fmt::format("--acceptance-rate: '{}' is no number", part)};
+    rates.push_back(*rate);
+    begin = end + 1;
+  }
+  core::Result<plan::Speculation> made = plan::speculation_of(tokens_, rates);
+  if (!made.ok()) return made.error().context("--acceptance-rate");
+  return made;
+}
+
+core::Status SpeculationOptions::check() const {
+  if (tokens_ == 0 && rates_.empty()) return {};
+  if (tokens_ == 0)
+    return core::Error{
+        "--acceptance-rate is of drafted tokens: --speculative-tokens says how many"};
+  if (rates_.empty()) {
+    return core::Error{
+        "--speculative-tokens needs --acceptance-rate: how often drafts are accepted depends on "
+        "what is asked, and engines report it"};
+  }
+  const auto made = said();
+  if (!made.ok()) return made.error();
+  return {};
+}
+
+core::Result<plan::Speculation> SpeculationOptions::speculation(const serving::Model& model) const {
+  if (tokens_ == 0) return plan::Speculation{};
+  plan::Speculation made = ASSAY_TRY(said());
+  ASSAY_TRY(plan::check_speculation(model, made));
+  return made;
+}
+
+std::string SpeculationOptions::words() const {
+  if (tokens_ == 0) return "";
+  return fmt::format(" --speculative-tokens {} --acceptance-rate {}", tokens_, rates_);
 }
 
 std::string share_problem(const std::string& text) {

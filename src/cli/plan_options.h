@@ -7,8 +7,11 @@
 #include <vector>
 
 #include "cli/options.h"
+#include "core/result.h"
+#include "model/serving/model.h"
 #include "plan/engine.h"
 #include "plan/search/search.h"
+#include "plan/speculation.h"
 
 namespace assay::cli {
 
@@ -33,6 +36,30 @@ void add_searched_model(App& app, ServedModel& served, std::vector<plan::Engine>
 
 // Declares an option that takes a whole number of at least 1 and shows its default.
 void add_count(App& app, const char* name, std::int64_t& count, const char* help);
+
+// What steps draft, of engines that speculate.
+class SpeculationOptions {
+ public:
+  // Declares --speculative-tokens and --acceptance-rate.
+  void add(App& app);
+
+  // Error: one of the options without the other, or rates that make no sense.
+  [[nodiscard]] core::Status check() const;
+
+  // What the options say, which the model must be able to.
+  [[nodiscard]] core::Result<plan::Speculation> speculation(const serving::Model& model) const;
+
+  [[nodiscard]] bool is_given() const { return tokens_ > 0; }
+
+  // " --speculative-tokens 2 --acceptance-rate 0.8"; "" where nothing is drafted.
+  [[nodiscard]] std::string words() const;
+
+ private:
+  [[nodiscard]] core::Result<plan::Speculation> said() const;
+
+  std::int64_t tokens_ = 0;
+  std::string rates_;
+};
 
 // Declares --isl and --osl.
 void add_lengths_options(App& app, std::int64_t& prompt_tokens, std::int64_t& output_tokens);

@@ -12,19 +12,25 @@ struct Life {
   std::int64_t chunk = 1;  // tokens of a prompt in a step
   double prompt_tokens = 1;
   double prompt_steps = 1;
+  double further_tokens = 1;  // behind the first
   double decode_steps = 1;
   double cached = 0;  // tokens of a request that decodes, in the mean
   std::int64_t cached_before_chunk = 0;
 };
+
+std::int64_t further_tokens_of(const SteadyLoad& load) {
+  return std::max<std::int64_t>(1, load.output_tokens - 1);
+}
 
 Life life_of(const SteadyLoad& load) {
   const std::int64_t new_tokens =
       std::max<std::int64_t>(1, load.prompt_tokens - load.cached_prefix);
   Life life{.chunk = std::min(new_tokens, load.token_budget),
             .prompt_tokens = static_cast<double>(new_tokens),
-            .decode_steps = static_cast<double>(std::max<std::int64_t>(1, load.output_tokens - 1))};
+            .further_tokens = static_cast<double>(further_tokens_of(load)),
+            .decode_steps = expected_steps(load.speculation, further_tokens_of(load))};
   life.prompt_steps = std::ceil(life.prompt_tokens / static_cast<double>(life.chunk));
-  life.cached = static_cast<double>(load.prompt_tokens) + 0.5 * life.decode_steps;
+  life.cached = static_cast<double>(load.prompt_tokens) + 0.5 * life.further_tokens;
   life.cached_before_chunk = load.cached_prefix + (new_tokens - life.chunk) / 2;
   return life;
 }
@@ -36,9 +42,11 @@ double decoding(const SteadyLoad& load, const Life& life) {
   const auto budget = static_cast<double>(load.token_budget);
   const double all = concurrency * life.decode_steps / (life.prompt_steps + life.decode_steps);
   if (load.prompts == PromptSteps::kApart) return all;
-  const double most = budget * life.decode_steps / (life.prompt_tokens + life.decode_steps);
+  const auto verified = static_cast<double>(load.speculation.verified());
+  const double most =
+      budget * life.decode_steps / (life.prompt_tokens + verified * life.decode_steps);
   if (load.prompts == PromptSteps::kCutBeside || all < most) return std::min(all, most);
-  const double prompts = std::max(1.0, std::floor((budget - most) / life.prompt_tokens));
+  const double prompts = std::max(1.0, std::floor((budget - verified * most) / life.prompt_tokens));
   return std::min(all, prompts * life.decode_steps);
 }
 
@@ -92,7 +100,8 @@ class Steps {
 
   // Chunks that a step has room for.
   [[nodiscard]] std::int64_t most_chunks() const {
-    const std::int64_t beside = load_.prompts == PromptSteps::kApart ? 0 : decodes_;
+    const std::int64_t beside =
+        load_.prompts == PromptSteps::kApart ? 0 : decodes_ * load_.speculation.verified();
     return std::max<std::int64_t>(1, (load_.token_budget - beside) / life_.chunk);
   }
 
@@ -123,7 +132,7 @@ class Steps {
   std::int64_t decodes_;
 };
 
-// The time from one token of a request to the next.
+// The time from one step that decodes a request to the next.
 struct TokenTime {
   double ms = 0;
   double mixed_ms = 0;     // of a step with prompts
@@ -173,13 +182,16 @@ SteadySteps steady_steps(const SteadyLoad& load) {
   const std::int64_t new_tokens =
       std::max<std::int64_t>(1, load.prompt_tokens - load.cached_prefix);
   const std::int64_t chunk = std::min(new_tokens, load.token_budget);
-  const auto decode_steps = static_cast<double>(std::max<std::int64_t>(1, load.output_tokens - 1));
+  const std::int64_t further_tokens = further_tokens_of(load);
+  const double decode_steps = expected_steps(load.speculation, further_tokens);
   const auto concurrency = static_cast<double>(load.concurrency);
   SteadySteps steps;
   steps.prompt_steps = std::ceil(static_cast<double>(new_tokens) / static_cast<double>(chunk));
+  steps.decode_steps = decode_steps;
   steps.stay = steps.prompt_steps + decode_steps;
   steps.decodes = static_cast<std::int64_t>(std::llround(concurrency * decode_steps / steps.stay));
-  steps.decode_cached = static_cast<double>(load.prompt_tokens) + 0.5 * decode_steps;
+  steps.decode_cached =
+      static_cast<double>(load.prompt_tokens) + 0.5 * static_cast<double>(further_tokens);
   steps.chunks = {Chunks{.requests = 1,
                          .new_tokens = chunk,
                          .cached_tokens = load.cached_prefix + (new_tokens - chunk) / 2}};
@@ -199,11 +211,12 @@ SteadyLatencies steady_latencies(const StepCost& cost, const SteadyLoad& load) {
   double waiting = static_cast<double>(load.concurrency) - decodes - chunks;
   if (waiting < kRounding * decodes) waiting = 0;
   return {.ttft_ms = 0.5 * time.ms + life.prompt_steps * time.mixed_ms + waiting / ends * time.ms,
-          .tpot_ms = time.ms,
+          .tpot_ms = time.ms * (life.decode_steps / life.further_tokens),
           .decode_step_ms = steps.decode_ms(),
           .mixed_step_ms = time.mixed_ms,
           .mixed_share = time.mixed_share,
-          .requests_per_s = 1000 * ends / time.ms};
+          .requests_per_s = 1000 * ends / time.ms,
+          .decode_step_tokens = life.further_tokens / life.decode_steps};
 }
 
 }  // namespace assay::plan

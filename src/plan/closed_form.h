@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 
+#include "plan/speculation.h"
 #include "plan/step.h"
 
 namespace assay::plan {
@@ -24,6 +25,7 @@ struct SteadyLoad {
   std::int64_t cached_prefix = 0;    // tokens of each prompt that are in the cache
   std::int64_t token_budget = 8192;  // most new tokens of prompts in a step
   PromptSteps prompts = PromptSteps::kCutBeside;
+  Speculation speculation = {};
 };
 
 // The two kinds of steps under such a load.
@@ -33,6 +35,7 @@ struct SteadySteps {
   double decode_cached = 0;
   double prompt_steps = 1;  // of a request
   double stay = 1;          // steps of a request
+  double decode_steps = 1;  // of these, those that decode
   double mixed_share = 0;   // of steps: those with a chunk of a prompt
 
   // Of requests that decode; at least one does.
@@ -58,11 +61,12 @@ struct SteadyLatencies {
   double mixed_step_ms = 0;   // of a step with prompts
   double mixed_share = 0;     // of steps
   double requests_per_s = 0;
+  double decode_step_tokens = 1;  // of a request, that a step brings
 };
 
-// Each request stays for the steps of its prompt and one for each further token, so that a step of
-// `concurrency` requests admits concurrency / (those steps) of them. Where that is more than the
-// budget of a step lets in, the others wait, and fewer decode.
+// Each request stays for the steps of its prompt and those that bring its further tokens, so that a
+// step of `concurrency` requests admits concurrency / (those steps) of them. Where that is more
+// than the budget of a step lets in, the others wait, and fewer decode.
 SteadyLatencies steady_latencies(const StepCost& cost, const SteadyLoad& load);
 
 }  // namespace assay::plan

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "plan/energy.h"
 #include "plan/uncertainty/error_bars.h"
 
 namespace assay::plan {
@@ -147,6 +148,11 @@ model::Table latencies_table(const StepPrices& prices, const EstimateRequest& re
   add("step that decodes", found.decode_step_ms, "ms");
   add("step with prompts", found.mixed_step_ms, "ms");
   add("steps with prompts", 100 * found.mixed_share, "%");
+  if (load.speculation.tokens > 0) {
+    add("drafted tokens", static_cast<double>(load.speculation.tokens), "of a request");
+    add("tokens per step", found.decode_step_tokens, "of a request");
+    table.notes.push_back(speculation_note(load.speculation));
+  }
   if (stages > 1) {
     add("tokens from stage to stage", cost.transfer_ms(load.concurrency), "ms");
     table.notes.push_back(pipeline_note(request));
@@ -159,6 +165,12 @@ model::Table latencies_table(const StepPrices& prices, const EstimateRequest& re
 model::Book estimate_book(const StepPrices& prices, const EstimateRequest& request) {
   model::Book book{.title = request.title};
   book.tables.push_back(latencies_table(prices, request));
+  auto energy = energy_table(energy_of_load(prices, request.load, request.gpus_of_stage));
+  if (energy) {
+    book.tables.push_back(std::move(*energy));
+  } else {
+    book.tables.front().notes.push_back(no_energy_note());
+  }
   for (model::Table& table : operators_tables(prices, request.load))
     book.tables.push_back(std::move(table));
   return book;

@@ -32,7 +32,7 @@ core::Status price_pools(const serving::Model& model,
   const serving::Precision precision = served_precision(request.engine, model.precision);
   const auto price = [&](const Worker& worker, const PoolSystem& system, ServedWorker& served,
                          BoundPrices::Priced& priced) -> core::Status {
-    served = served_instance(model, request.engine, precision, worker, system);
+    served = served_instance(model, request.engine, precision, worker, system, request.speculation);
     priced = ASSAY_TRY(pools.bound.of(model, served.deployment, worker, system));
     return {};
   };
@@ -84,13 +84,16 @@ core::Result<model::Book> estimate_disaggregated_book(const serving::Model& mode
   ASSAY_TRY(check_room(ASSAY_TRY(limits_of(model, pools.decode, load)), request));
   const CachePath path = path_of_pools(request, 1);
   const CacheTransfer transfer = ASSAY_TRY(transfer_of(model, request, pools.decode, path));
-  const auto steps = static_cast<double>(std::max<std::int64_t>(1, request.output_tokens - 1));
+  const std::int64_t further = std::max<std::int64_t>(1, request.output_tokens - 1);
+  const double steps = expected_steps(request.speculation, further);
   const Step step{.decodes = request.decode_batch,
-                  .decode_cached = static_cast<double>(request.prompt_tokens) + 0.5 * steps};
+                  .decode_cached = static_cast<double>(request.prompt_tokens) +
+                                   0.5 * static_cast<double>(further)};
   const double prompt = prompts_ms(*pools.prompts.cost, request.prefill_batch,
                                    request.prompt_tokens, 0, of_prefill.max_tokens);
   const double sent = transfer_ms(transfer, request.prompt_tokens);
-  const double tpot = pools.steps.cost->ms(step);
+  const double step_ms = pools.steps.cost->ms(step);
+  const double tpot = step_ms * (steps / static_cast<double>(further));
   const double prompts_per_s = kMsPerSecond *
                                static_cast<double>(request.prefill_batch * pools.prefill.batches() *
                                                    request.prefill.instances) /
@@ -98,7 +101,7 @@ core::Result<model::Book> estimate_disaggregated_book(const serving::Model& mode
   const double decodes_per_s = kMsPerSecond *
                                static_cast<double>(request.decode_batch * pools.decode.batches() *
                                                    request.decode.instances) /
-                               (steps * tpot);
+                               (steps * step_ms);
   constexpr double kGiga = 1e9;
   model::Table table{.name = "estimate",
                      .title = request.title,
@@ -108,6 +111,11 @@ core::Result<model::Book> estimate_disaggregated_book(const serving::Model& mode
   table.add_row({"TTFT without waiting",
                  request.prefill_system.calibration.ttft_factor * (prompt + sent), "ms"});
   table.add_row({"TPOT", tpot, "ms"});
+  if (request.speculation.tokens > 0) {
+    table.add_row({"step that decodes", step_ms, "ms"});
+    table.add_row({"tokens per step", static_cast<double>(further) / steps, "of a request"});
+    table.notes.push_back(speculation_note(request.speculation));
+  }
   table.add_row({"cache of a prompt",
                  transfer.bytes_per_token * static_cast<double>(request.prompt_tokens) / kGiga,
                  "GB"});

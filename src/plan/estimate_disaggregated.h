@@ -11,6 +11,7 @@
 #include "plan/search/disaggregated.h"
 #include "plan/search/pool_text.h"
 #include "plan/serve_workload.h"
+#include "plan/speculation.h"
 
 namespace assay::plan {
 
@@ -25,6 +26,7 @@ struct PoolsEstimate {
   std::int64_t decode_batch = 16;  // requests in flight, of a group
   std::int64_t prompt_tokens = 4000;
   std::int64_t output_tokens = 1000;
+  Speculation speculation = {};  // which the model must be able to (check_speculation)
 };
 
 // A load whose requests come by themselves, among so many copies.

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <string>
 #include <variant>
+#include <vector>
 
 namespace assay::plan {
 namespace {
@@ -160,7 +161,8 @@ double default_fraction(Engine engine) {
 
 // The embedding is shared by the GPUs of `tp`; the first and the last stage hold it and the logits.
 LayerMemory::LayerMemory(const Model& model, const Deployment& deployment)
-    : model_(&model), deployment_(deployment) {
+    : model_(&model), deployment_(deployment), with_cache_(model.layers) {
+  if (deployment.speculative_tokens > 0 && model.mtp) with_cache_.push_back(*model.mtp);
   if (!model.ties_embedding) {
     end_bytes_ = static_cast<double>(model.vocabulary * model.hidden) *
                  bytes_of(Quantization::kBfloat16) / static_cast<double>(deployment.tp);
@@ -168,14 +170,18 @@ LayerMemory::LayerMemory(const Model& model, const Deployment& deployment)
   double widest = 0;
   for (const OperatorUse& use : uses_of(model, deployment, serving::Phase::kContext)) {
     double& part = use.role == "logits" ? end_bytes_ : layer_bytes_;
-    part += weights_of_use(use) * static_cast<double>(use.count);
+    // Further layers for multi-token prediction are loaded, though a pass is through one.
+    const bool is_mtp = use.role.starts_with("MTP ");
+    part += weights_of_use(use) * static_cast<double>(is_mtp ? model.mtp->count : use.count);
     widest = std::max(widest, columns_of(use));
   }
   columns_ = widest + 2 * static_cast<double>(model.hidden);
 }
 
 MemoryUse LayerMemory::of(const MemoryRequest& request, const GpuMemory& gpu) const {
-  const double logits = static_cast<double>(request.max_batch * model_->vocabulary) * kLogitBytes;
+  const std::int64_t verified = 1 + deployment_.speculative_tokens;
+  const double logits =
+      static_cast<double>(request.max_batch * verified * model_->vocabulary) * kLogitBytes;
   MemoryUse use{.capacity_bytes = gpu.capacity_bytes,
                 .weight_bytes = layer_bytes_ / static_cast<double>(request.pp) + end_bytes_,
                 .activation_bytes =
@@ -185,10 +191,12 @@ MemoryUse LayerMemory::of(const MemoryRequest& request, const GpuMemory& gpu) co
   use.cache_bytes = free_for_cache(use, request);
   const auto tokens = static_cast<double>(request.request_tokens);
   double of_request = 0;
-  for (const EqualLayers& equal : model_->layers) {
+  for (const EqualLayers& equal : with_cache_) {
     const double layers = static_cast<double>(equal.count) / static_cast<double>(request.pp);
     of_request += layers * std::visit(CacheOf{deployment_, tokens}, equal.layer.mixer);
-    use.bytes_per_request += layers * std::visit(StateOf{deployment_}, equal.layer.mixer);
+    // Drafts may be refused, so that the state before each of them stays.
+    use.bytes_per_request += layers * static_cast<double>(verified) *
+                             std::visit(StateOf{deployment_}, equal.layer.mixer);
   }
   use.bytes_per_token = of_request / tokens;
   const double requests = use.cache_bytes / (of_request + use.bytes_per_request);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "core/result.h"
 #include "model/serving/model.h"
@@ -54,6 +55,7 @@ class LayerMemory {
  private:
   const serving::Model* model_;
   serving::Deployment deployment_;
+  std::vector<serving::EqualLayers> with_cache_;  // those that draft, too
   double layer_bytes_ = 0;  // weights of all layers, on one GPU if it held them all
   double end_bytes_ = 0;    // of the embedding and the logits
   double columns_ = 0;      // of activations, for a token

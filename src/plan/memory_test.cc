@@ -65,5 +65,18 @@ TEST(Memory, TensorRtLlmCountsItsShareOfWhatIsFree) {
   EXPECT_NEAR(trtllm.cache_bytes - vllm.cache_bytes, 0.1 * taken, 1);
 }
 
+TEST(Memory, DraftingLoadsItsLayerAndKeepsItsCache) {
+  const serving::Deployment plain{.tp = 8, .moe_tp = 8};
+  serving::Deployment drafting = plain;
+  drafting.speculative_tokens = 2;
+  const MemoryUse without = memory_of_shipped("deepseek-v3", {.deployment = plain});
+  const MemoryUse with = memory_of_shipped("deepseek-v3", {.deployment = drafting});
+  EXPECT_DOUBLE_EQ(with.bytes_per_token, 2.0 * 576 * 62);
+  // Of a layer: 257 experts of 3 x 7168 x 2048, attention, and the projection of two states.
+  EXPECT_NEAR((with.weight_bytes - without.weight_bytes) * 8 / (257 * 3.0 * 7168 * 2048 * 2), 1,
+              0.15);
+  EXPECT_DOUBLE_EQ(with.activation_bytes - without.activation_bytes, 2.0 * 256 * 129280 * 4);
+}
+
 }  // namespace
 }  // namespace assay::plan

@@ -34,12 +34,14 @@ class RunCost final : public StepCost {
 Limits settings_of(const ServedWorker& worker, const ClosedLoop& load) {
   Limits limits = policy_of(worker.engine).defaults();
   limits.groups = worker.batches();
+  limits.speculation = worker.speculation;
   const std::int64_t batch = load.concurrency / worker.batches();
   limits.max_batch = std::max(limits.max_batch, batch);
   if (worker.max_tokens > 0) {
     limits.max_tokens = worker.max_tokens;
   } else if (worker.engine == Engine::kTrtllm) {
-    limits.max_tokens = one_prompt_beside(batch, load.prompt_tokens);
+    limits.max_tokens =
+        one_prompt_beside(batch * worker.speculation.verified(), load.prompt_tokens);
   }
   if (load.prefix_tokens == 0) limits.prefix_cache = Limits::PrefixCache::kOff;
   return limits;
@@ -47,10 +49,10 @@ Limits settings_of(const ServedWorker& worker, const ClosedLoop& load) {
 
 }  // namespace
 
-std::int64_t one_prompt_beside(std::int64_t batch, std::int64_t prompt_tokens) {
+std::int64_t one_prompt_beside(std::int64_t decode_tokens, std::int64_t prompt_tokens) {
   constexpr std::int64_t kSlack = 500;
   constexpr std::int64_t kRounded = 64;
-  return (batch + prompt_tokens + kSlack + kRounded - 1) / kRounded * kRounded;
+  return (decode_tokens + prompt_tokens + kSlack + kRounded - 1) / kRounded * kRounded;
 }
 
 MemoryUse memory_of_worker(const serving::Model& model,
@@ -131,7 +133,8 @@ SteadyLoad steady_load_of(const ServedWorker& worker, const ClosedLoop& load) {
           .output_tokens = mean_of(load.output_tokens),
           .cached_prefix = load.prefix_tokens,
           .token_budget = limits.max_tokens,
-          .prompts = prompts};
+          .prompts = prompts,
+          .speculation = worker.speculation};
 }
 
 SteadyLatencies steady_latencies_of(const ServedWorker& worker,

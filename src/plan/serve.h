@@ -15,6 +15,7 @@
 #include "plan/schedule/metrics.h"
 #include "plan/schedule/steady.h"
 #include "plan/schedule/workload.h"
+#include "plan/speculation.h"
 #include "plan/step.h"
 
 namespace assay::plan {
@@ -33,6 +34,8 @@ struct ServedWorker {
   // Stages of the pipeline. Each group's requests are divided among as many batches as there are
   // stages, which follow each other through them.
   std::int64_t pp = 1;
+  // What steps draft: as many tokens as the deployment has.
+  Speculation speculation = {};
   // What memory_of_worker() finds of the layers; null: it is found each time.
   std::shared_ptr<const LayerMemory> layers = nullptr;
 
@@ -52,9 +55,9 @@ struct ClosedLoop {
   std::int64_t prefix_tokens = 0;  // that all prompts begin with
 };
 
-// A step's tokens in deployments that hold one prompt beside the requests that decode:
-// max_num_tokens and max_num_batched_tokens of the public planner's files.
-std::int64_t one_prompt_beside(std::int64_t batch, std::int64_t prompt_tokens);
+// A step's tokens in deployments that hold one prompt beside so many tokens of requests that
+// decode: max_num_tokens and max_num_batched_tokens of the public planner's files.
+std::int64_t one_prompt_beside(std::int64_t decode_tokens, std::int64_t prompt_tokens);
 
 MemoryUse memory_of_worker(const serving::Model& model,
                            const ServedWorker& worker,

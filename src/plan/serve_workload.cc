@@ -30,7 +30,8 @@ core::Result<Limits> limits_for(const serving::Model& model,
       max_batch > 0 ? max_batch : policy_of(worker.engine).defaults().max_batch;
   ServedWorker served = worker;
   if (worker.engine == Engine::kTrtllm && worker.max_tokens == 0)
-    served.max_tokens = one_prompt_beside(batch, lengths.prompt_most);
+    served.max_tokens =
+        one_prompt_beside(batch * worker.speculation.verified(), lengths.prompt_most);
   core::Result<Limits> found = limits_of(model, served,
                                          {.concurrency = batch * worker.batches(),
                                           .prompt_tokens = lengths.prompt_mean,

@@ -63,6 +63,7 @@ class PlanEstimate final : public Command {
         ->default_str("1")
         ->check(positive_number_problem);
     add_lengths_options(app, load_.prompt_tokens, load_.output_tokens);
+    speculation_.add(app);
     add_latency_limit_options(app, ttft_limit_ms_, tpot_limit_ms_);
     add_workload_options(app, workload_);
     add_calibration_option(app, calibration_);
@@ -83,6 +84,9 @@ class PlanEstimate final : public Command {
           "--prefill and --decode have the widths, and stages as in '1P(tp 8, pp 2)': leave out "
           "--tp, --dp, --pp, --moe-tp and --moe-ep"};
     }
+    ASSAY_TRY(speculation_.check());
+    if (pp_ > 1 && speculation_.is_given())
+      return core::Error{"--speculative-tokens is not priced with the stages of --pp"};
     const std::int64_t gpus = tp_ * dp_;
     ASSAY_TRY(workload_.check());
     for (const char* name : {"--ttft", "--tpot", "--copies"}) {
@@ -103,10 +107,12 @@ class PlanEstimate final : public Command {
         .tp = tp_, .dp = dp_, .moe_tp = moe_tp(), .moe_ep = moe_ep_, .pp = pp_};
     if (compat_ != PlannerCompat::kNone) {
       load_.concurrency = batch_.value_or(load_.concurrency);
-      return estimate_as_public(served_, worker, load_, presentation_);
+      return estimate_as_public(served_, worker, load_, speculation_, presentation_);
     }
     PlanInputs inputs(served_.systems);
     const serving::Model& model = *ASSAY_TRY(inputs.model(served_.model));
+    const plan::Speculation speculation = ASSAY_TRY(speculation_.speculation(model));
+    load_.speculation = speculation;
     if (is_disaggregated()) return run_disaggregated(inputs, model);
     plan::Tables& tables =
         *ASSAY_TRY(inputs.tables(served_.system, served_.engine, served_.version));
@@ -115,7 +121,8 @@ class PlanEstimate final : public Command {
         .moe_tp = moe_tp(),
         .moe_ep = moe_ep_,
         .precision = plan::served_precision(served_.engine, model.precision),
-        .distribution = model.skew};
+        .distribution = model.skew,
+        .speculative_tokens = speculation.tokens};
     const auto prices = ASSAY_TRY(plan::StepPrices::bind(model, deployment, tables));
     const auto calibrated = ASSAY_TRY(read_calibration(calibration_, served_, model.name));
     model::Book book;
@@ -126,7 +133,8 @@ class PlanEstimate final : public Command {
                                       .deployment = deployment,
                                       .groups = dp_,
                                       .memory = gpu_memory(facts, worker.gpus()),
-                                      .pp = pp_};
+                                      .pp = pp_,
+                                      .speculation = speculation};
       const plan::Pipeline pipeline =
           ASSAY_TRY(plan::pipeline_of(model, worker, facts.gpus_per_node,
                                       [&](std::int64_t gpus) { return stage_link(facts, gpus); }));
@@ -153,6 +161,7 @@ class PlanEstimate final : public Command {
                                           .calibration = calibrated.calibration(),
                                           .calibration_errors = calibrated.errors(),
                                           .gpus_of_group = tp_ * pp_,
+                                          .gpus_of_stage = tp_,
                                           .benchmark_ttft_ms = benchmark_ttft_ms(
                                               model, served, plan::StagedCost(prices, pipeline),
                                               calibrated.calibration())});
@@ -207,12 +216,15 @@ class PlanEstimate final : public Command {
                                                   .gpus = copies_ * worker.gpus(),
                                                   .level = level,
                                                   .ttft_factor = calibration.ttft_factor});
+    if (served.speculation.tokens > 0)
+      book.tables.front().notes.push_back(plan::speculation_note(served.speculation));
     const plan::WorkloadLengths lengths = plan::workload_lengths(workload);
     const double batch = metrics.serving.mean_batch / static_cast<double>(dp_ * pp_);
     for (model::Table& table : plan::operators_tables(
              prices, {.concurrency = std::max<std::int64_t>(1, std::llround(batch)),
                      .prompt_tokens = lengths.prompt_mean,
-                     .output_tokens = lengths.output_mean}))
+                     .output_tokens = lengths.output_mean,
+                     .speculation = served.speculation}))
       book.tables.push_back(std::move(table));
     return metrics.serving.good_share >= workload_.good_share() ? Outcome::kOk
                                                                 : Outcome::kRegressionFound;
@@ -235,7 +247,10 @@ class PlanEstimate final : public Command {
                                 .prefill_batch = prefill_batch_.value_or(1),
                                 .decode_batch = batch_.value_or(load_.concurrency),
                                 .prompt_tokens = load_.prompt_tokens,
-                                .output_tokens = load_.output_tokens};
+                                .output_tokens = load_.output_tokens,
+                                .speculation = load_.speculation};
+    if (speculation_.is_given() && request.prefill.worker.pp * request.decode.worker.pp > 1)
+      return core::Error{"--speculative-tokens is not priced with stages"};
     const std::string subject = fmt::format(
         "{} on {}P({}) of {} + {}D({}) of {}, {}", model.name, request.prefill.instances,
         request.prefill.worker.text(), served_.system, request.decode.instances,
@@ -265,6 +280,8 @@ class PlanEstimate final : public Command {
          .most_batch = batch_.value_or(0),
          .most_prefill_batch = prefill_batch_.value_or(0),
          .level = {.ttft_ms = ttft_limit_ms_, .tpot_ms = tpot_limit_ms_}}));
+    if (speculation_.is_given())
+      made.book.tables.front().notes.push_back(plan::speculation_note(load_.speculation));
     pools.add_calibrations(made.book);
     print_summary(made.book, presentation_.summary(), kAllRows);
     return made.good_share >= workload_.good_share() ? Outcome::kOk : Outcome::kRegressionFound;
@@ -291,6 +308,7 @@ class PlanEstimate final : public Command {
   std::string decode_system_;
   std::optional<std::int64_t> prefill_batch_;
   plan::SteadyLoad load_{.concurrency = 16, .prompt_tokens = 4000, .output_tokens = 1000};
+  SpeculationOptions speculation_;
   std::filesystem::path calibration_;
   PlannerCompat compat_ = PlannerCompat::kNone;
   Presentation presentation_;
@@ -316,6 +334,13 @@ const CommandSpec kPlanEstimate{
         "plan "
         "search' prints it: prompts, the transfer of their caches, steps that decode, and which of "
         "the two pools bounds it.\n\n"
+        "With --speculative-tokens a step verifies what the model's own layers drafted "
+        "(multi-token "
+        "prediction) and drafts again; --acceptance-rate says how much of it comes out. Times, and "
+        "TPOT, are then of that (docs/plan.md).\n\n"
+        "Where the rows that price it tell their power, the energy of a step, a request and an "
+        "output "
+        "token follows, with the share of the time that it is of.\n\n"
         "--compat answers as a public planner does: static batching operator by operator, "
         "continuous batching by its closed form, and its estimate of memory "
         "(docs/compatibility.md).",
@@ -326,6 +351,8 @@ const CommandSpec kPlanEstimate{
         "assay plan estimate --model qwen3-32b --prefill '3P(tp 1)' --decode '1D(tp 4)' --batch "
         "64\n"
         "assay plan estimate --model config.json --backend vllm --systems-paths systems\n"
+        "assay plan estimate --model deepseek-v3 --tp 8 --speculative-tokens 2 --acceptance-rate "
+        "0.8\n"
         "assay plan estimate --model qwen3-32b --tp 2 --request-rate 2 --ttft 2000 --tpot 20\n"
         "assay plan estimate --model qwen3-32b --tp 2 --copies 2 --workload trace.jsonl\n"
         "assay plan estimate --model qwen3-32b --prefill '2P(tp 1)' --decode '1D(tp 2)' "

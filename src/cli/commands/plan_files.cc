@@ -69,6 +69,7 @@ class PlanFiles final : public Command {
     add_served_model(app, served_);
     add_worker(app);
     add_lengths_options(app, planned_.prompt_tokens, planned_.output_tokens);
+    speculation_.add(app);
     add_calibration_option(app, calibration_);
     app.add_option("--model-path", model_path_,
                    "where the engine finds the weights: an id of Hugging Face, or a folder")
@@ -113,7 +114,10 @@ class PlanFiles final : public Command {
                         "and --decode",
                         name)};
     }
-    return {};
+    if (speculation_.is_given() && (is_disaggregated() || given_.contains("--pp")))
+      return core::Error{
+          "--speculative-tokens is not priced with --prefill and --decode, nor with --pp"};
+    return speculation_.check();
   }
 
   core::Result<Outcome> run() override {
@@ -122,6 +126,7 @@ class PlanFiles final : public Command {
     const plan::PoolSystem system =
         ASSAY_TRY(pool_system(inputs, served_.system, served_.engine, served_.version));
     ASSAY_TRY(complete(model, system));
+    planned_.speculation = ASSAY_TRY(speculation_.speculation(model));
     ASSAY_TRY(plan::check_planned(planned_, planned_.gpus_per_node));
     const auto calibrated = ASSAY_TRY(read_calibration(calibration_, served_, model.name));
     planned_.calibration = calibrated.calibration();
@@ -227,6 +232,7 @@ class PlanFiles final : public Command {
   std::string decode_;
   std::int64_t prefill_batch_ = 1;
   std::set<std::string> given_;
+  SpeculationOptions speculation_;
   std::string model_path_;
   std::vector<plan::Target> targets_;
   std::filesystem::path calibration_;

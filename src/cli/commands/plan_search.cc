@@ -36,6 +36,7 @@ class PlanSearch final : public Command {
     add_searched_model(app, served_, engines_);
     add_count(app, "--gpus", request_.gpus, "GPUs of the whole deployment");
     add_lengths_options(app, request_.prompt_tokens, request_.output_tokens);
+    speculation_.add(app);
     add_serving_mode_options(app, mode_, decode_system_);
     add_scheduler_option(app, request_.scheduler);
     add_least_length_option(app, request_.least_length);
@@ -62,6 +63,9 @@ class PlanSearch final : public Command {
 
   [[nodiscard]] core::Status check() const override {
     ASSAY_TRY(workload_.check());
+    ASSAY_TRY(speculation_.check());
+    if (speculation_.is_given() && request_.most_stages > 1)
+      return core::Error{"--speculative-tokens is not priced with the stages of --max-pp"};
     if (engines_.size() > 1) ASSAY_TRY(check_several_engines());
     if (engines_.size() > 1 && compat_ != PlannerCompat::kNone)
       return core::Error{"--compat is of one engine: name it by --backend"};
@@ -77,9 +81,11 @@ class PlanSearch final : public Command {
   core::Result<Outcome> run() override {
     served_.engine = engines_.front();
     if (compat_ != PlannerCompat::kNone)
-      return search_as_public(served_, request_, {.mode = mode_, .most = top_}, presentation_);
+      return search_as_public(served_, request_,
+                              {.mode = mode_, .most = top_, .drafts = speculation_}, presentation_);
     PlanInputs inputs(served_.systems);
     const serving::Model& model = *ASSAY_TRY(inputs.model(served_.model));
+    request_.speculation = ASSAY_TRY(speculation_.speculation(model));
     const store::SystemFacts& facts = *ASSAY_TRY(inputs.facts(served_.system));
     std::vector<std::string> left_out;
     const auto engines = ASSAY_TRY(searched_engines(inputs, model, left_out));
@@ -94,10 +100,13 @@ class PlanSearch final : public Command {
     if (workload_.is_open()) return run_workload(model, pools, engines.front());
     plan::SearchResult result = ASSAY_TRY(plan::search_modes(model, request_, mode_, engines));
     result.notes.insert(result.notes.end(), left_out.begin(), left_out.end());
+    if (speculation_.is_given())
+      result.notes.push_back(plan::speculation_note(request_.speculation));
     const plan::Picks picks = plan::pick(result, request_, top_);
-    const std::string title = fmt::format("{} on {} GPUs of {}, {}, {} + {} tokens", model.name,
-                                          request_.gpus, served_.system, names_of(engines_),
-                                          request_.prompt_tokens, request_.output_tokens);
+    std::string title = fmt::format("{} on {} GPUs of {}, {}, {} + {} tokens", model.name,
+                                    request_.gpus, served_.system, names_of(engines_),
+                                    request_.prompt_tokens, request_.output_tokens);
+    if (speculation_.is_given()) title += fmt::format(", drafting {}", request_.speculation.tokens);
     if (picks.best.empty())
       return core::Error{
           "no deployment near the frontier could be simulated; --scheduler "
@@ -133,6 +142,8 @@ class PlanSearch final : public Command {
     model::Book book =
         plan::workload_search_book(title, found, limits, pools.calibration.calibration(), top_);
     book.tables.front().notes.push_back(title);
+    if (speculation_.is_given())
+      book.tables.front().notes.push_back(plan::speculation_note(request_.speculation));
     pools.add_calibrations(book);
     print_summary(book, presentation_.summary());
     return found.candidates.front().meets ? Outcome::kOk : Outcome::kRegressionFound;
@@ -187,6 +198,7 @@ class PlanSearch final : public Command {
     command += fmt::format(" --backend {} --system {}",
                            plan::name_of(found.picks.best.front().engine), served_.system);
     if (!served_.version.empty()) command += " --backend-version " + served_.version;
+    command += speculation_.words();
     if (!served_.systems.empty()) command += " --systems-paths " + served_.systems.string();
     return {.model = found.model, .system = served_.system, .command = command};
   }
@@ -236,6 +248,7 @@ class PlanSearch final : public Command {
                          request_.output_tokens, request_.least_length)},
             {"limits", fmt::format("TTFT {:g} ms, TPOT {:g} ms", request_.ttft_limit_ms,
                                    request_.tpot_limit_ms)},
+            {"speculation", speculation_.is_given() ? request_.speculation.text() : "none"},
             {"calibration", found.pools.calibration.entry ? found.pools.calibration.text : "none"},
             {"made by", program_version()}};
   }
@@ -247,6 +260,7 @@ class PlanSearch final : public Command {
   plan::SearchRequest request_;
   plan::ServingMode mode_ = plan::ServingMode::kBoth;
   std::string decode_system_;
+  SpeculationOptions speculation_;
   std::uint64_t top_ = 5;
   std::filesystem::path page_;
   std::filesystem::path picture_;
@@ -276,6 +290,9 @@ const CommandSpec kPlanSearch{
         "within a node, unless --max-pp divides its layers into stages, which may lie on several: "
         "how they exchange tokens is reckoned from the links' own figures, not measured. What "
         "cannot be served, or has no price, is listed with the reason.\n\n"
+        "--speculative-tokens has the model's own layers draft tokens (multi-token prediction), of "
+        "which --acceptance-rate come out: in the simulation they are drawn, request by "
+        "request.\n\n"
         "Beside each figure stand the ends between which a measurement lies with a chance of 80 %; "
         "as CSV and JSON they are columns of their own, with what a step's time goes to. --html "
         "writes a page with the frontier, the best deployment at each pair of limits, and what "

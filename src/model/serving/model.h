@@ -160,6 +160,9 @@ struct Model {
   Precision precision;              // as its config.json tells
   std::vector<EqualLayers> layers;  // no two are equal
   bool ties_embedding = false;      // the logits take the embedding's weights
+  // Layers that predict tokens beyond the next one (multi-token prediction), with which engines
+  // draft; they are none of `layers`.
+  std::optional<EqualLayers> mtp = std::nullopt;
   // The distribution of tokens over experts, as moe_perf names it. The public planner prices
   // DeepSeek-V3, Kimi-K2 and Llama 4 by an exponent of 1.01, all others by 1.2.
   std::string skew = "power_law_1.2";

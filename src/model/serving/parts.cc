@@ -73,6 +73,17 @@ core::Result<FirstLayersDense> read_first_layers_dense(const Config& config) {
   return layers;
 }
 
+core::Result<std::optional<EqualLayers>> read_mtp(const Config& config,
+                                                  const Layer& layer,
+                                                  std::int64_t absent) {
+  std::int64_t count = absent;
+  for (const char* field : {"num_nextn_predict_layers", "mtp_num_hidden_layers"}) {
+    if (config.has(field)) count = ASSAY_TRY(config.count_or(field, 0));
+  }
+  if (count == 0) return std::optional<EqualLayers>();
+  return std::optional<EqualLayers>({.layer = layer, .count = count});
+}
+
 core::Result<std::vector<EqualLayers>> read_layers(
     const Config& config, const std::function<Layer(std::int64_t index)>& layer_at) {
   std::vector<EqualLayers> layers;

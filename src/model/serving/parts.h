@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,12 @@ struct FirstLayersDense {
 // first_k_dense_replace, intermediate_size, n_routed_experts, num_experts_per_tok,
 // moe_intermediate_size and n_shared_experts, each as wide as a routed one.
 core::Result<FirstLayersDense> read_first_layers_dense(const Config& config);
+
+// The layers for multi-token prediction, which are like `layer`: as many as
+// num_nextn_predict_layers or mtp_num_hidden_layers says, or `absent` where there is neither field.
+core::Result<std::optional<EqualLayers>> read_mtp(const Config& config,
+                                                  const Layer& layer,
+                                                  std::int64_t absent = 0);
 
 // Calls `layer_at` for the layers 0 to num_hidden_layers - 1, and counts the equal ones.
 core::Result<std::vector<EqualLayers>> read_layers(

@@ -24,8 +24,9 @@ PerfValue text_value(std::string_view text) {
 // Collects the uses of one kind of layer, or of what stands before and after the layers.
 class Uses {
  public:
-  Uses(const Model& model, const Deployment& deployment, Phase phase)
-      : model_(model), deployment_(deployment), phase_(phase) {}
+  // `queries`: tokens of a request for which attention reads its cache at once.
+  Uses(const Model& model, const Deployment& deployment, Phase phase, std::int64_t queries = 1)
+      : model_(model), deployment_(deployment), phase_(phase), queries_(queries) {}
 
   [[nodiscard]] std::vector<OperatorUse> made() && { return std::move(made_); }
 
@@ -47,18 +48,45 @@ class Uses {
     std::visit([this](const auto& layer) { add_feed_forward(layer); }, equal.layer.feed_forward);
   }
 
+  // Passes of the layer that predicts tokens: it takes a token and the state that the model left
+  // behind it, side by side.
+  void add_mtp(const EqualLayers& mtp, std::int64_t passes) {
+    prefix_ = "MTP ";
+    passes_ = passes;
+    count_ = 1;
+    add_memory("embedding", "embedding", model_.hidden);
+    add_all_reduce("all-reduce of the embedding");
+    add_memory("norms of token and state", "rms_norm", model_.hidden, 2);
+    add_product("projection of token and state", model_.hidden, 2 * model_.hidden,
+                Quantization::kBfloat16);
+    add_layers({.layer = mtp.layer, .count = 1});
+    add_memory("last norm", "add_rms_norm", model_.hidden);
+    prefix_.clear();
+    passes_ = 1;
+  }
+
+  void add_draft_logits(std::int64_t passes) {
+    count_ = passes;
+    add_logits("MTP logits");
+  }
+
   void add_end() {
     count_ = 1;
     add_memory("last norm", "add_rms_norm", model_.hidden);
-    add_product("logits", divided_up(model_.vocabulary, deployment_.tp), model_.hidden,
-                Quantization::kBfloat16, Amount::kRequests);
+    add_logits("logits");
   }
 
  private:
+  void add_logits(const char* role) {
+    add_product(role, divided_up(model_.vocabulary, deployment_.tp), model_.hidden,
+                Quantization::kBfloat16, Amount::kRequests);
+  }
+
   [[nodiscard]] std::int64_t local(std::int64_t size) const { return size / deployment_.tp; }
 
   void add(OperatorUse use) {
-    use.count = count_;
+    use.count = count_ * passes_;
+    use.role = prefix_ + use.role;
     made_.push_back(std::move(use));
   }
 
@@ -127,7 +155,7 @@ class Uses {
     const Quantization products = is_context ? precision.attention : Quantization::kBfloat16;
     OperatorUse use{.role = attention.window > 0 ? "attention to a window" : "attention",
                     .op = is_context ? "context_attention" : "generation_attention",
-                    .key = {{"num_heads", heads},
+                    .key = {{"num_heads", heads * queries_},
                             {"num_key_value_heads", kv_heads},
                             {"head_dim", attention.head_dim},
                             {"window_size", attention.window},
@@ -182,7 +210,7 @@ class Uses {
                     .op_name = op_name,
                     .key = {{"mla_dtype", text_value("bfloat16")},
                             {"kv_cache_dtype", text_value(name_of(deployment_.precision.cache))},
-                            {"num_heads", heads}},
+                            {"num_heads", heads * queries_}},
                     .sizes = {{"batch_size", Amount::kRequests}}};
     add_lengths(use);
     add(std::move(use));
@@ -226,7 +254,7 @@ class Uses {
                             {"head_k_dim", net.key_dim},
                             {"num_v_heads", local(net.value_heads)},
                             {"head_v_dim", net.value_dim}},
-                    .sizes = {{"batch_size", Amount::kRequests}}};
+                    .sizes = {{"batch_size", queries_ > 1 ? Amount::kTokens : Amount::kRequests}}};
     if (phase_ == Phase::kContext) {
       use.sizes.push_back({"seq_len", Amount::kNewTokens});
     } else {
@@ -361,6 +389,9 @@ class Uses {
   const Model& model_;
   const Deployment& deployment_;
   Phase phase_;
+  std::int64_t queries_;
+  std::string prefix_;  // of roles
+  std::int64_t passes_ = 1;
   std::int64_t count_ = 1;
   std::vector<OperatorUse> made_;
 };
@@ -474,11 +505,22 @@ core::Status check_deployment(const Model& model, const Deployment& deployment) 
 }
 
 std::vector<OperatorUse> uses_of(const Model& model, const Deployment& deployment, Phase phase) {
-  Uses uses(model, deployment, phase);
+  const bool verifies = phase == Phase::kGeneration;
+  Uses uses(model, deployment, phase, verifies ? 1 + deployment.speculative_tokens : 1);
   uses.add_begin();
   for (const EqualLayers& equal : model.layers)
     uses.add_layers(equal);
   uses.add_end();
+  if (deployment.speculative_tokens > 0 && model.mtp) uses.add_mtp(*model.mtp, 1);
+  return std::move(uses).made();
+}
+
+std::vector<OperatorUse> draft_uses_of(const Model& model, const Deployment& deployment) {
+  if (deployment.speculative_tokens == 0 || !model.mtp) return {};
+  Uses uses(model, deployment, Phase::kGeneration);
+  if (deployment.speculative_tokens > 1)
+    uses.add_mtp(*model.mtp, deployment.speculative_tokens - 1);
+  uses.add_draft_logits(deployment.speculative_tokens);
   return std::move(uses).made();
 }
 

@@ -28,6 +28,8 @@ struct Deployment {
   std::int64_t moe_ep = 1;  // groups of GPUs that have experts of their own
   Precision precision = {};
   std::string distribution = "balanced";  // how tokens choose experts, as in moe_perf
+  // Tokens that the model's own layers draft of each request in a step (Model::mtp); 0: none.
+  std::int64_t speculative_tokens = 0;
 };
 
 // Error: why engines cannot serve the model so: sizes that the GPUs do not divide evenly, or blocks
@@ -87,7 +89,18 @@ std::string key_text(const OperatorUse& use);
 
 // The uses in the order of a layer, with a use for each kind of layer. Precondition:
 // check_deployment() accepts.
+//
+// With speculative tokens a step that decodes verifies all of them beside the next token. Its
+// attention reads the cache of a request once for the queries of all these tokens, which is the
+// work of as many times the heads with the same keys and values, and is asked of tables so. Linear
+// attention moves its state once for each token. The layers that predict tokens run for all tokens
+// of the step, for their own cache and the first draft; draft_uses_of() has the others.
 std::vector<OperatorUse> uses_of(const Model& model, const Deployment& deployment, Phase phase);
+
+// What drafts cost beyond uses_of(): the passes of the layers that predict tokens, after the first
+// one, for one token of each request, and the logits of all passes. Amount::kTokens counts drafted
+// rows. Empty where nothing is drafted.
+std::vector<OperatorUse> draft_uses_of(const Model& model, const Deployment& deployment);
 
 // The uses of one layer of the model, in their order; each has a count of 1.
 std::vector<OperatorUse> uses_of_layer(const Model& model,

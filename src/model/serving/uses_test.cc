@@ -221,5 +221,57 @@ TEST(CheckDeployment, BlocksOfFp8AreNotCut) {
   EXPECT_THAT(cut.error().message, HasSubstr("1536 on 8 GPUs cuts the blocks of 128"));
 }
 
+std::vector<std::string> roles(const std::vector<OperatorUse>& uses) {
+  std::vector<std::string> made;
+  made.reserve(uses.size());
+  for (const OperatorUse& use : uses)
+    made.push_back(use.role);
+  return made;
+}
+
+TEST(UsesOf, LayersForMultiTokenPredictionRunOnlyWhereTheyDraft) {
+  const Model model = shipped("deepseek-v3");
+  const Deployment plain{.tp = 8, .moe_tp = 1, .moe_ep = 8};
+  Deployment drafting = plain;
+  drafting.speculative_tokens = 3;
+  Model without = model;
+  without.mtp.reset();
+  for (const Phase phase : {Phase::kContext, Phase::kGeneration}) {
+    const auto uses = uses_of(model, plain, phase);
+    EXPECT_EQ(roles(uses), roles(uses_of(without, plain, phase)));
+    const auto drafted = uses_of(model, drafting, phase);
+    EXPECT_GT(drafted.size(), uses.size());
+    EXPECT_THAT(roles(drafted), testing::Contains("MTP projection of token and state"));
+    EXPECT_THAT(roles(drafted), testing::Contains("MTP experts"));
+  }
+  EXPECT_TRUE(draft_uses_of(model, plain).empty());
+}
+
+TEST(UsesOf, VerifyingAsksForAsManyTimesTheHeads) {
+  const Deployment drafting{.tp = 8, .moe_tp = 1, .moe_ep = 8, .speculative_tokens = 3};
+  const auto latent = uses_of(shipped("deepseek-v3"), drafting, Phase::kGeneration);
+  EXPECT_EQ(number(first(latent, "generation_mla"), "num_heads"), 16 * 4);
+  // Products into and out of the latent are for each token.
+  EXPECT_EQ(number(first(latent, "mla_bmm_gen_pre"), "num_heads"), 16);
+  const auto grouped = uses_of(shipped("glm-4.5"), drafting, Phase::kGeneration);
+  EXPECT_EQ(number(first(grouped, "generation_attention"), "num_heads"), 12 * 4);
+  EXPECT_EQ(number(first(grouped, "generation_attention"), "num_key_value_heads"), 1);
+  const auto prompts = uses_of(shipped("glm-4.5"), drafting, Phase::kContext);
+  EXPECT_EQ(number(first(prompts, "context_attention"), "num_heads"), 12);
+}
+
+TEST(UsesOf, DraftsBehindTheFirstHaveOneQueryAndAllHaveLogits) {
+  const Deployment three{.tp = 8, .moe_tp = 1, .moe_ep = 8, .speculative_tokens = 3};
+  const auto drafts = draft_uses_of(shipped("deepseek-v3"), three);
+  EXPECT_EQ(number(first(drafts, "generation_mla"), "num_heads"), 16);
+  EXPECT_EQ(first(drafts, "generation_mla").count, 2);
+  EXPECT_EQ(drafts.back().role, "MTP logits");
+  EXPECT_EQ(drafts.back().count, 3);
+  Deployment one = three;
+  one.speculative_tokens = 1;
+  EXPECT_THAT(roles(draft_uses_of(shipped("deepseek-v3"), one)),
+              testing::ElementsAre("MTP logits"));
+}
+
 }  // namespace
 }  // namespace assay::serving

@@ -31,7 +31,7 @@ struct Steps {
 };
 
 Steps steps_of(const Setting& setting, std::int64_t batch, std::int64_t prompt_tokens) {
-  const auto iterations = static_cast<double>(setting.lengths.output);
+  const double iterations = setting.lengths.iterations();
   if (batch == 1) return {.decoding = std::max(iterations - 1, 0.0)};
   const double steps = std::ceil(static_cast<double>(setting.lengths.prompt * batch) /
                                  static_cast<double>(prompt_tokens));
@@ -63,7 +63,8 @@ void set_latencies(AggregatedPoint& point,
                   queue_factor(setting.engine, point.batch, static_cast<std::int64_t>(prompts));
   const double counted = steps.mixed_of_tpot + steps.decoding;
   if (counted > 0) {
-    point.tpot_ms = (times.mixed * steps.mixed_of_tpot + times.decoding * steps.decoding) / counted;
+    const double steps_ms = times.mixed * steps.mixed_of_tpot + times.decoding * steps.decoding;
+    point.tpot_ms = steps_ms / counted / setting.lengths.progress();
   }
 }
 
@@ -141,7 +142,7 @@ std::vector<AggregatedPoint> aggregated_points(const serving::Model& model,
           static_cast<double>(batch) - std::ceil(static_cast<double>(tokens) / prompt);
       if (left < 0 || (batch > 1 && left < 1)) break;
       const double balance = prompt * static_cast<double>(batch) / static_cast<double>(tokens) /
-                             static_cast<double>(setting.lengths.output);
+                             setting.lengths.iterations();
       if (balance > 1) {
         const double decodes = std::floor(static_cast<double>(batch) / balance);
         if (!crowded.insert(decodes).second && decodes > 1) continue;

@@ -97,7 +97,7 @@ std::int64_t decodes_beside(Engine engine,
   const auto requests = static_cast<double>(batch);
   const auto tokens = static_cast<double>(prompt_tokens);
   const auto prompt = static_cast<double>(lengths.prompt);
-  const auto iterations = static_cast<double>(lengths.output);
+  const double iterations = lengths.iterations();
   const double steps = rounded_up(prompt * requests, tokens);
   const double least = 1;
   if (engine != Engine::kVllm && steps >= iterations)

@@ -444,6 +444,7 @@ core::Result<Operators> operators_of(const serving::Model& model,
   std::vector<Operator> generation = ASSAY_TRY(list_of(serving::Phase::kGeneration));
   return Operators{.context = std::move(context),
                    .generation = std::move(generation),
+                   .layers = model.num_layers(),
                    .cache_bytes_per_token = cache_bytes_of(model, worker, precision),
                    .attention = precision.attention};
 }

@@ -38,6 +38,7 @@ struct Operator {
 struct Operators {
   std::vector<Operator> context;
   std::vector<Operator> generation;
+  std::int64_t layers = 1;
   double cache_bytes_per_token = 0;                  // of one GPU
   Quantization attention = Quantization::kBfloat16;  // in which attention to prompts is priced
 

@@ -271,5 +271,30 @@ TEST(CompatSteps, AChunkPaysForItsPartOfAttention) {
   EXPECT_NEAR(mixed_step_ms(operators, 1000, 0, lengths), sum, 1e-9);
 }
 
+TEST(CompatSteps, DraftsMultiplyRequestsAndDivideTheTimeOfATokenByWhatComesOut) {
+  const Operators operators = small_operators();
+  const Lengths drafting{.prompt = 1000, .output = 101, .drafts = 2, .accepted = 1.5};
+  EXPECT_DOUBLE_EQ(drafting.iterations(), 1 + 100 / 2.5);
+  const double layers = static_cast<double>(operators.layers);
+  double sum = 0;
+  for (const Operator& one : operators.generation)
+    sum += one.ms({.tokens = 12, .requests = 12, .length = 1051});
+  EXPECT_NEAR(decode_step_ms(operators, 4, drafting), (layers + 2) / layers * sum, 1e-9);
+  // What comes out of a step divides the sum of static batching.
+  const Lengths same{.prompt = 1000, .output = 101, .drafts = 2, .accepted = 0};
+  EXPECT_NEAR(sum_ms(decode_times(operators, 4, same)),
+              2.5 * sum_ms(decode_times(operators, 4, drafting)), 1e-9);
+  const Asked shared{.tokens = 1012, .requests = 1, .length = 1012};
+  double mixed =
+      find(operators.context, "context_logits_gemm").ms({.tokens = 1, .requests = 1}) +
+      find(operators.context, "context_attention").ms({.requests = 1, .length = 1000}) +
+      (layers + 2) / layers *
+          find(operators.generation, "generation_attention").ms({.requests = 12, .length = 1051});
+  for (const Operator& one : operators.context) {
+    if (one.kind == Kind::kShared) mixed += one.ms(shared);
+  }
+  EXPECT_NEAR(mixed_step_ms(operators, 1000, 4, drafting), mixed, 1e-9);
+}
+
 }  // namespace
 }  // namespace assay::plan::compat

@@ -11,8 +11,8 @@ std::int64_t rounded_up(std::int64_t value, std::int64_t by) {
   return (value + by - 1) / by;
 }
 
-Asked asked_of_decodes(std::int64_t requests, std::int64_t length) {
-  const auto count = static_cast<double>(requests);
+Asked asked_of_decodes(std::int64_t requests, std::int64_t length, const Lengths& lengths) {
+  const auto count = static_cast<double>(requests * (1 + lengths.drafts));
   return {.tokens = count, .requests = count, .length = static_cast<double>(length)};
 }
 
@@ -22,6 +22,11 @@ Asked asked_of_prompts(std::int64_t requests, std::int64_t tokens, std::int64_t 
           .requests = static_cast<double>(requests),
           .length = static_cast<double>(tokens),
           .prefix = static_cast<double>(prefix)};
+}
+
+// What drafting adds to every operator of a step that decodes.
+double draft_factor(const Operators& operators, const Lengths& lengths) {
+  return 1 + static_cast<double>(lengths.drafts) / static_cast<double>(operators.layers);
 }
 
 double prompt_ms(const Operator& one, Asked asked) {
@@ -49,18 +54,20 @@ std::vector<OperatorTime> decode_times(const Operators& operators,
                                        std::int64_t requests,
                                        const Lengths& lengths) {
   const std::int64_t steps = std::max<std::int64_t>(0, lengths.output - 1);
+  const double factor = draft_factor(operators, lengths) / lengths.progress();
   std::vector<OperatorTime> times;
   for (const Operator& one : operators.generation) {
     double sum = 0;
     if (one.by_tokens) {
-      sum = static_cast<double>(steps) * one.ms(asked_of_decodes(requests, lengths.prompt + 1));
+      sum = static_cast<double>(steps) *
+            one.ms(asked_of_decodes(requests, lengths.prompt + 1, lengths));
     } else {
       for (std::int64_t step = 0; step < steps; step += kStride) {
         const auto repeats = static_cast<double>(std::min(kStride, steps - step));
-        sum += repeats * one.ms(asked_of_decodes(requests, lengths.prompt + step + 1));
+        sum += repeats * one.ms(asked_of_decodes(requests, lengths.prompt + step + 1, lengths));
       }
     }
-    times.push_back({.name = one.name, .ms = sum});
+    times.push_back({.name = one.name, .ms = factor * sum});
   }
   return times;
 }
@@ -77,7 +84,8 @@ double mixed_step_ms(const Operators& operators,
                      std::int64_t decodes,
                      const Lengths& lengths) {
   const std::int64_t prefix = lengths.prefix * (prompt_tokens / lengths.prompt);
-  const Asked shared = asked_of_prompts(1, prompt_tokens + decodes - prefix, prefix);
+  const Asked shared =
+      asked_of_prompts(1, prompt_tokens + decodes * (1 + lengths.drafts) - prefix, prefix);
   const Asked prompts = asked_of_prompts(rounded_up(prompt_tokens, lengths.prompt),
                                          lengths.prompt - lengths.prefix, lengths.prefix);
   const auto parts = static_cast<double>(rounded_up(lengths.prompt, prompt_tokens));
@@ -89,7 +97,8 @@ double mixed_step_ms(const Operators& operators,
   if (decodes == 0) return sum;
   for (const Operator& one : operators.generation) {
     if (one.kind == Kind::kDecodeAttention)
-      sum += one.ms(asked_of_decodes(decodes, half_way(lengths)));
+      sum += draft_factor(operators, lengths) *
+             one.ms(asked_of_decodes(decodes, half_way(lengths), lengths));
   }
   return sum;
 }
@@ -98,8 +107,8 @@ double decode_step_ms(const Operators& operators, std::int64_t decodes, const Le
   if (decodes == 0) return 0;
   double sum = 0;
   for (const Operator& one : operators.generation)
-    sum += one.ms(asked_of_decodes(decodes, half_way(lengths)));
-  return sum;
+    sum += one.ms(asked_of_decodes(decodes, half_way(lengths), lengths));
+  return draft_factor(operators, lengths) * sum;
 }
 
 }  // namespace assay::plan::compat

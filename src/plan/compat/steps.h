@@ -1,4 +1,6 @@
-// Times of steps as the public planner adds them up from its operators.
+// Times of steps as the public planner adds them up from its operators. With drafts a step that
+// decodes is that of as many times the requests, attention included, and all its operators take
+// (layers + drafts) / layers of their time.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +16,19 @@ struct Lengths {
   std::int64_t prompt = 4000;
   std::int64_t output = 1000;
   std::int64_t prefix = 0;  // of the prompt, that are in the cache
+  // Its nextn and nextn_accepted: tokens drafted of each request in a step, and how many of them
+  // come out in the mean.
+  std::int64_t drafts = 0;
+  double accepted = 0;
+
+  // Tokens of a request that come out of a step.
+  [[nodiscard]] double progress() const { return 1 + accepted; }
+
+  // Steps of a request.
+  [[nodiscard]] double iterations() const {
+    if (drafts == 0) return static_cast<double>(output);
+    return 1 + static_cast<double>(output - 1) / progress();
+  }
 };
 
 struct OperatorTime {

@@ -146,10 +146,12 @@ std::int64_t PlannedDeployment::most_request_tokens() const {
 // count tokens; its own default ends at twice the requests.
 Limits deployed_limits(Limits priced, Engine engine, std::int64_t batch) {
   const bool holds_mixed = policy_of(engine).graphs == Policy::Graphs::kAllSmall;
-  const std::int64_t most = std::min(holds_mixed ? 2 * batch : batch, priced.max_tokens);
+  const std::int64_t tokens = batch * priced.speculation.verified();
+  const std::int64_t most = std::min(holds_mixed ? 2 * tokens : batch, priced.max_tokens);
   std::vector<std::int64_t>& graphs = priced.graph_batches;
   const std::int64_t largest = graphs.empty() ? 0 : *std::max_element(graphs.begin(), graphs.end());
-  if (batch <= largest) graphs.push_back(batch);
+  const std::int64_t full = holds_mixed ? tokens : batch;
+  if (full <= largest) graphs.push_back(full);
   std::sort(graphs.begin(), graphs.end());
   graphs.erase(std::unique(graphs.begin(), graphs.end()), graphs.end());
   graphs.erase(std::upper_bound(graphs.begin(), graphs.end(), most), graphs.end());
@@ -248,6 +250,10 @@ std::string planned_json(const PlannedDeployment& planned) {
   if (!planned.is_disaggregated()) whole.update(limits_json(planned));
   whole["priced_ttft_ms"] = to_microseconds(planned.ttft_ms);
   whole["priced_tpot_ms"] = to_microseconds(planned.tpot_ms);
+  if (planned.speculation.tokens > 0) {
+    whole["speculative_tokens"] = planned.speculation.tokens;
+    whole["acceptance_rates"] = planned.speculation.accepted;
+  }
   if (!planned.calibration_text.empty()) {
     const Calibration& calibration = planned.calibration;
     whole["calibration"] = {{"text", planned.calibration_text},

@@ -12,6 +12,7 @@
 #include "plan/engine.h"
 #include "plan/schedule/limits.h"
 #include "plan/search/deployments.h"
+#include "plan/speculation.h"
 
 namespace assay::plan {
 
@@ -41,6 +42,7 @@ struct PlannedDeployment {
   serving::Quantization cache = serving::Quantization::kBfloat16;
 
   Limits limits = {};            // of a group of the worker: see deployed_limits()
+  Speculation speculation = {};  // which the model must be able to
   double memory_share = 0;       // as the engine's own option counts it
   std::int64_t concurrency = 1;  // of one copy
   std::int64_t prompt_tokens = 1;

@@ -312,6 +312,34 @@ TEST_P(OfEngine, ValuesOfLlmdFollowItsSchema) {
 }
 
 // Every option that is written is one that the pages above have.
+TEST_P(OfEngine, DraftsAreToldInTheEnginesOwnWords) {
+  const EngineFiles& files = files_of(GetParam());
+  PlannedDeployment planned = planned_of(GetParam());
+  const auto told = [&] {
+    std::string text = files.settings == nullptr ? "" : files.settings(planned).dump();
+    for (const std::string& word : files.serve(planned, "s"))
+      text += ' ' + word;
+    return text;
+  };
+  EXPECT_THAT(told(), Not(HasSubstr("spec")));
+  planned.speculation = speculation_of(3, std::vector<double>{0.8}).value();
+  switch (GetParam()) {
+    case Engine::kTrtllm:
+      EXPECT_THAT(told(), HasSubstr(R"("speculative_config":{"decoding_type":"MTP",)"
+                                    R"("num_nextn_predict_layers":3})"));
+      break;
+    case Engine::kVllm:
+      EXPECT_THAT(told(), HasSubstr(R"(--speculative-config {"method":"mtp",)"
+                                    R"("num_speculative_tokens":3})"));
+      break;
+    case Engine::kSglang:
+      EXPECT_THAT(told(), HasSubstr("--speculative-algorithm EAGLE --speculative-num-steps 3 "
+                                    "--speculative-eagle-topk 1 --speculative-num-draft-tokens 4"));
+      break;
+  }
+  EXPECT_THAT(planned_json(planned), HasSubstr("\"speculative_tokens\": 3"));
+}
+
 TEST_P(OfEngine, OptionsAreDocumented) {
   const std::set<std::string> known = {
       // trtllm-serve, and dynamo.trtllm

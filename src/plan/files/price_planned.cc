@@ -65,12 +65,15 @@ core::Status price_planned(const serving::Model& model,
   planned.has_experts = model.has_experts();
   ASSAY_TRY(check_planned_worker(model, precision, planned));
   ASSAY_TRY(check_load(planned));
+  ASSAY_TRY(check_speculation(model, planned.speculation));
   const Worker& worker = planned.worker;
-  const ServedWorker served{.engine = planned.engine,
-                            .deployment = deployment_of(model, worker, precision),
-                            .groups = worker.dp,
-                            .memory = memory,
-                            .pp = worker.pp};
+  const ServedWorker served{
+      .engine = planned.engine,
+      .deployment = deployment_of(model, worker, precision, planned.speculation.tokens),
+      .groups = worker.dp,
+      .memory = memory,
+      .pp = worker.pp,
+      .speculation = planned.speculation};
   const ClosedLoop load{.concurrency = planned.concurrency,
                         .prompt_tokens = planned.prompt_tokens,
                         .output_tokens = planned.output_tokens};

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "plan/files/engine_files.h"
+#include "plan/files/speculation_settings.h"
 
 namespace assay::plan {
 namespace {
@@ -42,6 +43,8 @@ Words sglang_options(const PlannedDeployment& planned) {
     words.insert(words.end(), {"--disaggregation-mode", std::string(name_of(planned.role)),
                                "--disaggregation-transfer-backend", "nixl",
                                "--disaggregation-bootstrap-port", std::to_string(kBootstrapPort)});
+  const Words speculation = sglang_speculation(planned.speculation);
+  words.insert(words.end(), speculation.begin(), speculation.end());
   if (limits.graph_batches.empty()) return words;
   words.emplace_back("--cuda-graph-bs");
   for (const std::int64_t batch : limits.graph_batches)

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "plan/files/engine_files.h"
+#include "plan/files/speculation_settings.h"
 
 namespace assay::plan {
 namespace {
@@ -37,6 +38,7 @@ Json trtllm_settings(const PlannedDeployment& planned) {
   if (planned.role != Role::kBoth)
     settings["cache_transceiver_config"] = {
         {"backend", "DEFAULT"}, {"max_tokens_in_buffer", planned.most_request_tokens()}};
+  add_trtllm_speculation(planned.speculation, settings);
   settings["cuda_graph_config"] = {{"enable_padding", true}, {"batch_sizes", limits.graph_batches}};
   return settings;
 }

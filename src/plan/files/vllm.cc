@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "plan/files/engine_files.h"
+#include "plan/files/speculation_settings.h"
 
 namespace assay::plan {
 namespace {
@@ -34,6 +35,8 @@ Words vllm_options(const PlannedDeployment& planned) {
   if (planned.role != Role::kBoth)
     words.insert(words.end(), {"--kv-transfer-config",
                                R"({"kv_connector":"NixlConnector","kv_role":"kv_both"})"});
+  const Words speculation = vllm_speculation(planned.speculation);
+  words.insert(words.end(), speculation.begin(), speculation.end());
   if (limits.graph_batches.empty()) return words;
   words.emplace_back("--cudagraph-capture-sizes");
   for (const std::int64_t batch : limits.graph_batches)

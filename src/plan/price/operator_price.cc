@@ -289,11 +289,10 @@ Price OperatorPrice::at(const Amounts& amounts) const {
   return price;
 }
 
-Price OperatorPrice::at_alone(const Amounts& asked) const {
-  if (scaled_ != nullptr) return scaled_at(asked);
-  std::array<double, store::kMostWorkAxes> sizes = {};
+OperatorPrice::AskedSizes OperatorPrice::asked_sizes(Amounts amounts) const {
+  AskedSizes asked;
+  auto& sizes = asked.sizes;
   std::copy(sizes_.begin(), sizes_.end(), sizes.begin());
-  Amounts amounts = asked;
   if (window_ > 0) amounts.cached_tokens = std::min(amounts.cached_tokens, window_);
   for (std::size_t i = 0; i < places_.size(); ++i) {
     const serving::SizeField& field = use_.sizes[i];
@@ -302,19 +301,31 @@ Price OperatorPrice::at_alone(const Amounts& asked) const {
   }
   // Rows without tokens in the cache: a prompt of all tokens does the work of this one and that of
   // the triangle before it.
-  double share = 1;
   if (new_tokens_place_ != kNoSize && amounts.cached_tokens > 0) {
     const double full = amounts.new_tokens + amounts.cached_tokens;
-    share = 1 - amounts.cached_tokens * amounts.cached_tokens / (full * full);
+    asked.share = 1 - amounts.cached_tokens * amounts.cached_tokens / (full * full);
     sizes[new_tokens_place_] = full;
     if (no_prefix_place_ != kNoSize) sizes[no_prefix_place_] = 0;
   }
+  return asked;
+}
+
+std::optional<store::RowPower> OperatorPrice::power(const Amounts& amounts) const {
+  if (family_ == nullptr || index_->rows().watts.empty()) return std::nullopt;
+  const AskedSizes asked = asked_sizes(amounts);
+  return family_->power(
+      family_->at(std::span(asked.sizes.data(), sizes_.size()), store::Beyond::kExtrapolate));
+}
+
+Price OperatorPrice::at_alone(const Amounts& asked_amounts) const {
+  if (scaled_ != nullptr) return scaled_at(asked_amounts);
+  const AskedSizes asked = asked_sizes(asked_amounts);
   const double launches = static_cast<double>(use_.count);
-  const std::span<const double> asked_sizes(sizes.data(), sizes_.size());
-  if (family_ == nullptr) return {.ms = launches * formula_(asked_sizes)};
-  const store::WorkEstimate estimate = family_->at(asked_sizes, store::Beyond::kExtrapolate);
-  return {.ms = launches * share * estimate.latency,
-          .least_ms = launches * share * estimate.roofline,
+  const std::span<const double> sizes(asked.sizes.data(), sizes_.size());
+  if (family_ == nullptr) return {.ms = launches * formula_(sizes)};
+  const store::WorkEstimate estimate = family_->at(sizes, store::Beyond::kExtrapolate);
+  return {.ms = launches * asked.share * estimate.latency,
+          .least_ms = launches * asked.share * estimate.roofline,
           .sigma = std::isnan(estimate.sigma) ? 0 : estimate.sigma,
           .is_beyond = estimate.is_beyond()};
 }

@@ -2,6 +2,7 @@
 // batch.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -54,6 +55,9 @@ class OperatorPrice {
   // Not for several threads at once.
   [[nodiscard]] Price at(const Amounts& amounts) const;
 
+  // While it runs; std::nullopt: the rows that price it do not tell.
+  [[nodiscard]] std::optional<store::RowPower> power(const Amounts& amounts) const;
+
   [[nodiscard]] Work work(const Amounts& amounts) const;
 
   [[nodiscard]] const serving::OperatorUse& use() const { return use_; }
@@ -74,7 +78,15 @@ class OperatorPrice {
   explicit OperatorPrice(const serving::OperatorUse& use) : use_(use) {}
 
   static core::Result<OperatorPrice> bind_one(const serving::OperatorUse& use, Tables& tables);
-  [[nodiscard]] Price at_alone(const Amounts& asked) const;
+  [[nodiscard]] Price at_alone(const Amounts& asked_amounts) const;
+
+  // The sizes to ask the table for, and the share of its answer that counts.
+  struct AskedSizes {
+    std::array<double, store::kMostWorkAxes> sizes = {};
+    double share = 1;
+  };
+
+  [[nodiscard]] AskedSizes asked_sizes(Amounts amounts) const;
   static OperatorPrice of_rows(const serving::OperatorUse& use,
                                const TableSource& source,
                                const TableSource::Index& index,

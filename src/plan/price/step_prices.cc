@@ -89,8 +89,11 @@ Amounts amounts_of(const Chunks& chunks) {
           .cached_tokens = static_cast<double>(chunks.cached_tokens)};
 }
 
-Amounts amounts_of_decodes(double requests, double cached) {
-  return {.tokens = requests, .requests = requests, .new_tokens = 1, .cached_tokens = cached};
+// The mean of what requests that draft have in the cache: those that decode, or whose prompt ends.
+double cached_of_drafts(const Step& step) {
+  if (step.decodes > 0 || step.chunks.empty()) return step.decode_cached;
+  const Chunks& last = step.chunks.back();
+  return static_cast<double>(last.cached_tokens + last.new_tokens);
 }
 
 std::size_t slot_of(const Chunks& chunks) {
@@ -131,8 +134,11 @@ core::Result<StepPrices> StepPrices::bind(const serving::Model& model,
   }
   for (const OperatorUse& use : generation) {
     if (!is_in(context, use))
-      prices.decodes_.push_back(ASSAY_TRY(OperatorPrice::bind(use, tables)));
+      prices.decodes_.prices.push_back(ASSAY_TRY(OperatorPrice::bind(use, tables)));
   }
+  prices.decodes_.tokens_each = 1 + deployment.speculative_tokens;
+  for (const OperatorUse& use : draft_uses_of(model, deployment))
+    prices.drafts_.prices.push_back(ASSAY_TRY(OperatorPrice::bind(use, tables)));
   prices.prompts_known_.resize(kKnownPrompts);
   return prices;
 }
@@ -167,33 +173,47 @@ double StepPrices::prompt_ms(const Chunks& chunks) const {
   return known.ms;
 }
 
-double StepPrices::decode_ms_at(std::int64_t requests, std::size_t node) const {
+Amounts StepPrices::amounts_of_cache(const ByCache& part, double requests, double cached) const {
+  const double tokens = requests * static_cast<double>(part.tokens_each);
+  return {.tokens = tokens,
+          .requests = requests,
+          .new_tokens = 1,
+          .cached_tokens = cached,
+          .expert_tokens = tokens * groups_};
+}
+
+double StepPrices::by_cache_ms_at(const ByCache& part,
+                                  std::int64_t requests,
+                                  std::size_t node) const {
   const auto ask = [&] {
-    return sum_at(decodes_,
-                  amounts_of_decodes(static_cast<double>(requests), tokens_of_node(node)));
+    return sum_at(part.prices,
+                  amounts_of_cache(part, static_cast<double>(requests), tokens_of_node(node)));
   };
   const auto place = static_cast<std::size_t>(requests);
   if (place >= kMostKnown) return ask();
-  if (place >= decodes_known_.size()) decodes_known_.resize(place + 1);
-  Known& known = decodes_known_[place];
+  if (place >= part.known.size()) part.known.resize(place + 1);
+  Known& known = part.known[place];
   if (known.empty()) known.resize(kNodes, kUnknown);
   if (std::isnan(known[node])) known[node] = ask();
   return known[node];
 }
 
-double StepPrices::decode_ms(std::int64_t requests, double cached) const {
-  if (requests == 0) return 0;
+double StepPrices::by_cache_ms(const ByCache& part, std::int64_t requests, double cached) const {
+  if (requests == 0 || part.prices.empty()) return 0;
   const std::size_t node = node_below(cached);
   const double low = tokens_of_node(node);
   const double share = (cached - low) / (tokens_of_node(node + 1) - low);
-  return (1 - share) * decode_ms_at(requests, node) + share * decode_ms_at(requests, node + 1);
+  return (1 - share) * by_cache_ms_at(part, requests, node) +
+         share * by_cache_ms_at(part, requests, node + 1);
 }
 
 double StepPrices::ms(const Step& step) const {
-  const std::int64_t tokens = step.tokens();
+  const std::int64_t tokens = tokens_of(step);
   if (tokens == 0) return 0;
-  double sum = glue_ms_ + shared_ms(tokens) + logits_ms(step.finished_prompts + step.decodes) +
-               decode_ms(step.decodes, step.decode_cached);
+  double sum = glue_ms_ + shared_ms(tokens) + logits_ms(logits_rows(step)) +
+               by_cache_ms(decodes_, step.decodes, step.decode_cached);
+  if (!drafts_.prices.empty())
+    sum += by_cache_ms(drafts_, step.finished_prompts + step.decodes, cached_of_drafts(step));
   for (const Chunks& chunks : step.chunks)
     sum += prompt_ms(chunks);
   return sum;
@@ -203,15 +223,19 @@ std::vector<OperatorCost> StepPrices::operators(const Step& step) const {
   std::vector<OperatorCost> costs;
   const auto add = [&](const std::vector<OperatorPrice>& prices, const Amounts& amounts) {
     for (const OperatorPrice& price : prices)
-      costs.push_back({&price, price.at(amounts), price.work(amounts)});
+      costs.push_back({&price, price.at(amounts), price.work(amounts), price.power(amounts)});
   };
-  add(shared_, amounts_of_tokens(static_cast<double>(step.tokens())));
+  add(shared_, amounts_of_tokens(static_cast<double>(tokens_of(step))));
   for (const Chunks& chunks : step.chunks)
     add(prompts_, amounts_of(chunks));
   const auto decodes = static_cast<double>(step.decodes);
-  if (step.decodes > 0) add(decodes_, amounts_of_decodes(decodes, step.decode_cached));
-  const auto rows = static_cast<double>(step.finished_prompts + step.decodes);
+  if (step.decodes > 0)
+    add(decodes_.prices, amounts_of_cache(decodes_, decodes, step.decode_cached));
+  const auto rows = static_cast<double>(logits_rows(step));
   if (rows > 0) add(logits_, {.tokens = rows, .requests = rows});
+  const auto drafting = static_cast<double>(step.finished_prompts + step.decodes);
+  if (drafting > 0)
+    add(drafts_.prices, amounts_of_cache(drafts_, drafting, cached_of_drafts(step)));
   return costs;
 }
 

@@ -3,9 +3,13 @@
 //
 // Operators that prompts and decoding both have (projections, experts, all-reduces, norms, logits)
 // run once for the tokens of both; attention, and what only one of the two has, runs for its own.
+//
+// Where the deployment has speculative tokens, each request that decodes has these beside its next
+// one, and then drafts others (serving::draft_uses_of).
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +26,7 @@ struct OperatorCost {
   const OperatorPrice* price = nullptr;
   Price cost;
   Work work = {};
+  std::optional<store::RowPower> power = std::nullopt;  // of a GPU, while it runs
 };
 
 class StepPrices final : public StepCost {
@@ -37,9 +42,7 @@ class StepPrices final : public StepCost {
   [[nodiscard]] double ms(const Step& step) const override;
 
   // The part of the logits in it.
-  [[nodiscard]] double logits_of(const Step& step) const {
-    return logits_ms(step.finished_prompts + step.decodes);
-  }
+  [[nodiscard]] double logits_of(const Step& step) const { return logits_ms(logits_rows(step)); }
 
   // The operators of the step, of each kind in the order of a layer.
   [[nodiscard]] std::vector<OperatorCost> operators(const Step& step) const;
@@ -50,23 +53,41 @@ class StepPrices final : public StepCost {
   // A memory of prices by token count; NaN: not asked yet.
   using Known = std::vector<double>;
 
+  // What runs for requests and the tokens that each has in the cache.
+  struct ByCache {
+    std::vector<OperatorPrice> prices;
+    std::int64_t tokens_each = 1;           // that it computes of a request
+    mutable std::vector<Known> known = {};  // by requests, then by node of tokens in the cache
+  };
+
   [[nodiscard]] double shared_ms(std::int64_t tokens) const;
   [[nodiscard]] double logits_ms(std::int64_t rows) const;
   [[nodiscard]] double prompt_ms(const Chunks& chunks) const;
-  [[nodiscard]] double decode_ms(std::int64_t requests, double cached) const;
-  [[nodiscard]] double decode_ms_at(std::int64_t requests, std::size_t node) const;
+  [[nodiscard]] double by_cache_ms(const ByCache& part, std::int64_t requests, double cached) const;
+  [[nodiscard]] double by_cache_ms_at(const ByCache& part,
+                                      std::int64_t requests,
+                                      std::size_t node) const;
   [[nodiscard]] Amounts amounts_of_tokens(double tokens) const;
+  [[nodiscard]] Amounts amounts_of_cache(const ByCache& part, double requests, double cached) const;
+
+  [[nodiscard]] std::int64_t tokens_of(const Step& step) const {
+    return step.prompt_tokens() + step.decodes * decodes_.tokens_each;
+  }
+
+  [[nodiscard]] std::int64_t logits_rows(const Step& step) const {
+    return step.finished_prompts + step.decodes * decodes_.tokens_each;
+  }
 
   std::vector<OperatorPrice> shared_;   // by tokens
   std::vector<OperatorPrice> logits_;   // by requests
   std::vector<OperatorPrice> prompts_;  // only prompts have them
-  std::vector<OperatorPrice> decodes_;  // only decoding has them
+  ByCache decodes_;                     // only decoding has them
+  ByCache drafts_;                      // of requests that decode, and whose prompt ends
   double groups_ = 1;                   // that send tokens to the same experts
   double glue_ms_ = 0;
   mutable Known shared_known_;
   mutable Known logits_known_;
-  mutable Known whole_prompts_known_;         // of one request
-  mutable std::vector<Known> decodes_known_;  // by requests, then by node of tokens in the cache
+  mutable Known whole_prompts_known_;  // of one request
 
   struct KnownPrompt {
     Chunks chunks;

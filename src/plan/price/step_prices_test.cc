@@ -205,5 +205,53 @@ TEST(StepPrices, TensorRtLlmsProductsInFp8AreWithoutTheirScales) {
   EXPECT_FALSE(tables.held_beside(use).has_value());
 }
 
+constexpr const char* kPredictingModel = R"({"architectures": ["MiMoForCausalLM"],
+    "hidden_size": 256, "intermediate_size": 512, "num_attention_heads": 4,
+    "num_key_value_heads": 2, "head_dim": 64, "num_hidden_layers": 1, "vocab_size": 1000,
+    "num_nextn_predict_layers": 1})";
+
+StepPrices drafting_prices(std::int64_t tokens) {
+  Tables tables(std::nullopt, load_made, a_millisecond, no_cost);
+  const auto model = serving::parse_model(kPredictingModel, "predicting");
+  EXPECT_TRUE(model.ok()) << (model.ok() ? "" : model.error().message);
+  auto prices = StepPrices::bind(model.value(), {.speculative_tokens = tokens}, tables);
+  EXPECT_TRUE(prices.ok()) << (prices.ok() ? "" : prices.error().message);
+  return std::move(prices).value();
+}
+
+TEST(StepPrices, WithoutDraftsAModelThatCouldIsPricedAsAnyOther) {
+  const StepPrices plain = made_prices();
+  const StepPrices none = drafting_prices(0);
+  constexpr std::array<Chunks, 1> kChunks = {Chunks{.requests = 1, .new_tokens = 998}};
+  for (const Step& step :
+       {Step{.decodes = 2, .decode_cached = 1024},
+        Step{.chunks = kChunks, .finished_prompts = 1, .decodes = 3, .decode_cached = 700}})
+    EXPECT_EQ(none.ms(step), plain.ms(step));
+}
+
+TEST(StepPrices, AStepThatDraftsVerifiesAllTokensAndRunsAPassForEachDraft) {
+  // Two requests with two drafted tokens each: six rows to verify; the layer that predicts runs
+  // for six rows and then, for the second draft, for two. Its memory operators: an embedding, the
+  // norms of token and state, two norms, an activation and the last norm, of each pass.
+  const StepPrices prices = drafting_prices(2);
+  const Step step{.decodes = 2, .decode_cached = 1024};
+  const double six = 1 + 6 / 1000.0;
+  const double two = 1 + 2 / 1000.0;
+  const double products = 5 * six + (5 * six + 5 * two) + 2 * two;
+  const double memory = kMemoryMs + 2 * 6;
+  double attention = 0;
+  double sum = 0;
+  for (const OperatorCost& one : prices.operators(step)) {
+    sum += one.cost.ms;
+    if (one.price->use().op == "generation_attention") attention += one.cost.ms;
+  }
+  EXPECT_NEAR(prices.ms(step), sum, 1e-9);
+  EXPECT_NEAR(sum, products + memory + attention, 0.02 * sum);
+  // The made rows are bound by what the cache holds: three times the heads cost no less than once,
+  // and no more than three times.
+  EXPECT_GE(attention, 3 * 2 * 1.025 * 0.98);
+  EXPECT_LE(attention, 7 * 2 * 1.025 * 1.02);
+}
+
 }  // namespace
 }  // namespace assay::plan

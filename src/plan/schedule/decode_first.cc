@@ -7,7 +7,8 @@ namespace assay::plan {
 std::int64_t schedule_running(Group& group, std::int64_t budget) {
   std::vector<Sequence>& running = group.running();
   for (std::size_t i = 0; i < running.size() && budget > 0; ++i) {
-    const std::int64_t wanted = running[i].decodes() ? 1 : running[i].prompt_left();
+    const std::int64_t wanted =
+        running[i].decodes() ? group.decode_tokens(running[i]) : running[i].prompt_left();
     const std::int64_t tokens = std::min(wanted, budget);
     while (!group.grow(running[i], tokens)) {
       const std::size_t newest = running.size() - 1;

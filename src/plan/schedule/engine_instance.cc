@@ -133,8 +133,10 @@ std::int64_t EngineInstance::steady_steps() const {
 // Steps of all groups end with the slowest.
 double EngineInstance::step_ms(double further) const {
   double slowest = 0;
-  for (const Step& step : steps_)
-    if (step.tokens() > 0) slowest = std::max(slowest, step_time_.ms(step, further));
+  for (std::size_t i = 0; i < steps_.size(); ++i) {
+    if (steps_[i].tokens() == 0) continue;
+    slowest = std::max(slowest, step_time_.ms(steps_[i], further * groups_[i].tokens_per_step()));
+  }
   return slowest;
 }
 
@@ -187,13 +189,17 @@ void EngineInstance::count_tokens(Group& group, std::int64_t steps, const StepRu
   for (Sequence& sequence : group.running()) {
     if (sequence.tokens_now == 0) continue;
     if (!sequence.decodes() && sequence.tokens_now < sequence.prompt_left()) continue;
+    // Accepted drafts come out with the token before them.
+    const std::int64_t drafts =
+        sequence.decodes() ? sequence.generated_after(steps) - sequence.generated - steps : 0;
     if (sequence.generated == 0) {
       recorder_->first_token(sequence.request, first_end);
     } else if (recorder_->measures(sequence.request)) {
       recorder_->between_tokens(first_end - sequence.last_token_ms, 1);
+      recorder_->between_tokens(0, drafts);
       ++decoding;
     } else {
-      recorder_->unmeasured_tokens(steps, end);
+      recorder_->unmeasured_tokens(steps + drafts, end);
     }
     sequence.last_token_ms = end;
   }

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "core/check.h"
+#include "plan/speculation.h"
 
 namespace assay::plan {
 namespace {
@@ -166,6 +167,29 @@ void Group::arrive_cached(std::size_t request, double first_token_ms) {
   sequence.transferred = true;
   sequence.generated = 1;
   sequence.last_token_ms = first_token_ms;
+  draw_steps(sequence);
+}
+
+// What is left of a request comes out in so many steps that decode; of one that was thrown out, in
+// those that it had left, but for the token that computing it again brings.
+void Group::draw_steps(Sequence& sequence) const {
+  const std::int64_t left = sequence.output_left();
+  if (limits_->speculation.tokens == 0 || left <= 0) return;
+  const std::int64_t least = (left + limits_->speculation.tokens) / limits_->speculation.verified();
+  const std::int64_t steps = sequence.drawn_steps > 0
+                                 ? sequence.steps_left() - 1
+                                 : drawn_steps(limits_->speculation, left, sequence.request);
+  sequence.drawn_steps = std::clamp(steps, least, left);
+  sequence.drawn_from = sequence.generated;
+  sequence.steps_done = 0;
+}
+
+// Tokens of the cache, behind those that are in it, which so many steps that decode need: those of
+// the last step are there whether they are accepted or not.
+std::int64_t Group::tokens_needed_for(const Sequence& sequence, std::int64_t steps) const {
+  const std::int64_t before = sequence.generated_after(steps - 1);
+  const std::int64_t left = std::max<std::int64_t>(1, sequence.output - before);
+  return before - sequence.generated + std::min(limits_->speculation.verified(), left);
 }
 
 const Step& Group::choose() {
@@ -182,6 +206,8 @@ void Group::build_step() {
   chunks_.clear();
   step_ = {};
   std::int64_t decode_cached = 0;
+  const bool drafts = limits_->speculation.tokens > 0;
+  double growth = 0;
   bool all = true;
   for (const Sequence& sequence : running_) {
     if (sequence.tokens_now == 0) {
@@ -189,6 +215,7 @@ void Group::build_step() {
     } else if (sequence.decodes()) {
       ++step_.decodes;
       decode_cached += sequence.cached;
+      if (drafts) growth += sequence.tokens_per_step();
     } else {
       if (sequence.tokens_now == sequence.prompt_left()) ++step_.finished_prompts;
       if (!chunks_.empty() && chunks_.back().new_tokens == sequence.tokens_now &&
@@ -199,6 +226,7 @@ void Group::build_step() {
             {.requests = 1, .new_tokens = sequence.tokens_now, .cached_tokens = sequence.cached});
     }
   }
+  tokens_per_step_ = drafts && step_.decodes > 0 ? growth / static_cast<double>(step_.decodes) : 1;
   if (policy_->ended == Policy::Ended::kComputedOnceMore && step_.decodes > 0) {
     for (const Sequence& sequence : ended_) {
       ++step_.decodes;
@@ -243,12 +271,15 @@ std::int64_t Group::steady_steps(std::int64_t most) const {
   std::array<std::int64_t, kExactBlock> with_slack{};
   std::int64_t steps = most;
   for (const Sequence& sequence : running_) {
-    steps = std::min(steps, sequence.output_left());
+    steps = std::min(steps, sequence.steps_left());
     const std::int64_t slack = sequence.blocks * block - sequence.cached - 1;
     ++with_slack[static_cast<std::size_t>(std::min(slack, block - 1) % kExactBlock)];
   }
   const std::int64_t available = pool_.available();
   std::int64_t further = available / requests * block;
+  // Each step takes at most what it verifies.
+  if (limits_->speculation.tokens > 0)
+    return std::min(steps, 1 + further / limits_->speculation.verified());
   if (further >= steps - 1) return steps;
   if (block > kExactBlock) return std::min(steps, 1 + further);
   // A request whose blocks have room for s tokens takes its next block for the token s + 1.
@@ -278,13 +309,19 @@ void Group::advance(std::int64_t steps) {
     Sequence& sequence = running_[i];
     if (sequence.tokens_now > 0) {
       if (sequence.decodes()) {
-        ASSAY_CHECK(steps == 1 || grow(sequence, steps), "steady_steps() counts blocks");
-        sequence.cached += steps;
-        sequence.generated += steps;
-        further_tokens_ += steps;
+        ASSAY_CHECK(steps == 1 || grow(sequence, tokens_needed_for(sequence, steps)),
+                    "steady_steps() counts blocks");
+        const std::int64_t tokens = sequence.generated_after(steps) - sequence.generated;
+        sequence.cached += tokens;
+        sequence.generated += tokens;
+        sequence.steps_done += steps;
+        further_tokens_ += tokens;
       } else {
         sequence.cached += sequence.tokens_now;
-        if (sequence.decodes()) ++(sequence.generated++ == 0 ? first_tokens_ : further_tokens_);
+        if (sequence.decodes()) {
+          ++(sequence.generated++ == 0 ? first_tokens_ : further_tokens_);
+          draw_steps(sequence);
+        }
         share_pieces(sequence, whole_pieces(sequence));
       }
       if (sequence.generated >= sequence.output && sequence.decodes()) {

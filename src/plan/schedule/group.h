@@ -35,6 +35,12 @@ struct Sequence {
   std::size_t shared_pieces = 0;
   std::int64_t kept_behind = -1;  // blocks before those that it left when it was preempted
 
+  // With speculation what is left behind the first `drawn_from` tokens comes out evenly in so many
+  // steps that decode; 0: in a step for each token.
+  std::int64_t drawn_from = 0;
+  std::int64_t drawn_steps = 0;
+  std::int64_t steps_done = 0;
+
   std::int64_t found = -1;   // tokens that were in the cache when it first ran; -1: it has not
   bool transferred = false;  // its prompt was computed elsewhere
   double last_token_ms = 0;
@@ -44,6 +50,23 @@ struct Sequence {
   [[nodiscard]] std::int64_t prompt_left() const { return target - cached; }
 
   [[nodiscard]] std::int64_t output_left() const { return output - generated; }
+
+  // What it will have generated when it has decoded in so many further steps.
+  [[nodiscard]] std::int64_t generated_after(std::int64_t steps) const {
+    if (drawn_steps == 0) return generated + steps;
+    return drawn_from + (output - drawn_from) * (steps_done + steps) / drawn_steps;
+  }
+
+  // Steps that decode until it ends.
+  [[nodiscard]] std::int64_t steps_left() const {
+    return drawn_steps == 0 ? output_left() : drawn_steps - steps_done;
+  }
+
+  // Tokens that come out of a step, in the mean.
+  [[nodiscard]] double tokens_per_step() const {
+    if (drawn_steps == 0) return 1;
+    return static_cast<double>(output - drawn_from) / static_cast<double>(drawn_steps);
+  }
 };
 
 // What a policy remembers from step to step.
@@ -72,6 +95,13 @@ class Group {
 
   // Whether this step threw a request out.
   [[nodiscard]] bool preempted() const { return preempted_; }
+
+  // Tokens of a running request that decodes which a step computes, as far as there is use for
+  // them.
+  [[nodiscard]] std::int64_t decode_tokens(const Sequence& sequence) const {
+    const std::int64_t left = std::max<std::int64_t>(1, sequence.output_left());
+    return std::min(limits_->speculation.verified(), left);
+  }
 
   // Blocks for so many more tokens of a running request; false where there are too few.
   bool grow(Sequence& sequence, std::int64_t tokens);
@@ -128,6 +158,9 @@ class Group {
 
   [[nodiscard]] std::int64_t further_tokens() const { return further_tokens_; }
 
+  // Tokens by which the caches of requests that decode grow in this step, in the mean.
+  [[nodiscard]] double tokens_per_step() const { return tokens_per_step_; }
+
   [[nodiscard]] std::int64_t held_tokens() const { return pool_.held() * pool_.block_tokens(); }
 
   // The requests' names in messages.
@@ -142,6 +175,8 @@ class Group {
   void leave_pieces(const Sequence& sequence);
   void release(const Sequence& sequence);
   void build_step();
+  void draw_steps(Sequence& sequence) const;
+  [[nodiscard]] std::int64_t tokens_needed_for(const Sequence& sequence, std::int64_t steps) const;
 
   const Policy* policy_;
   const Limits* limits_;
@@ -154,6 +189,7 @@ class Group {
   std::vector<Sequence> ended_now_;
   std::vector<Chunks> chunks_;
   Step step_;
+  double tokens_per_step_ = 1;
   bool preempted_ = false;
   bool steady_ = false;  // the step computes nothing but one token of every running request
   std::int64_t preemptions_ = 0;

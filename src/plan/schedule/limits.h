@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "plan/speculation.h"
+
 namespace assay::plan {
 
 struct Limits {
@@ -40,6 +42,9 @@ struct Limits {
   // Batches that were captured as CUDA graphs, growing; none for no graphs. A smaller batch is
   // computed as the next captured one: see Policy::graphs.
   std::vector<std::int64_t> graph_batches = {};
+  // What steps draft; each request that decodes then counts for as many tokens as are verified.
+  Speculation speculation = {};
+
   // A step that no graph holds takes at least this long: the host launches its kernels one by one.
   double eager_step_ms = 0;
 

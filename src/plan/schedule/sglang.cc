@@ -155,8 +155,9 @@ std::int64_t blocks_for_step(Group& group) {
   std::int64_t blocks = 0;
   for (const Sequence& sequence : group.running())
     if (sequence.decodes())
-      blocks +=
-          std::max<std::int64_t>(0, group.pool().blocks_for(sequence.cached + 1) - sequence.blocks);
+      blocks += std::max<std::int64_t>(
+          0, group.pool().blocks_for(sequence.cached + group.decode_tokens(sequence)) -
+                 sequence.blocks);
   return blocks;
 }
 
@@ -186,7 +187,8 @@ void schedule_decodes(Group& group) {
     lower_ratio(group, 1);
   }
   for (Sequence& sequence : running)
-    if (sequence.decodes() && group.grow(sequence, 1)) sequence.tokens_now = 1;
+    if (sequence.decodes() && group.grow(sequence, group.decode_tokens(sequence)))
+      sequence.tokens_now = 1;
 }
 
 void schedule_sglang(Group& group) {

@@ -4,20 +4,28 @@
 
 namespace assay::plan {
 
-std::int64_t StepTime::captured_tokens(const Step& step) const {
+// Graphs of decoding alone count requests, others tokens.
+std::int64_t StepTime::graph_size(const Step& step) const {
+  if (policy_->graphs == Policy::Graphs::kDecodeOnly) return step.decodes;
+  return step.prompt_tokens() + step.decodes * limits_->speculation.verified();
+}
+
+std::int64_t StepTime::captured_size(const Step& step) const {
   if (!step.chunks.empty() && policy_->graphs == Policy::Graphs::kDecodeOnly) return 0;
   const auto& captured = limits_->graph_batches;
-  const auto found = std::lower_bound(captured.begin(), captured.end(), step.tokens());
+  const auto found = std::lower_bound(captured.begin(), captured.end(), graph_size(step));
   return found == captured.end() ? 0 : *found;
 }
 
 double StepTime::ms(Step step, double further) const {
   step.decode_cached += further;
-  const std::int64_t captured = captured_tokens(step);
+  const std::int64_t captured = captured_size(step);
   if (captured == 0) return std::max(cost_->ms(step), limits_->eager_step_ms);
-  if (const std::int64_t filling = captured - step.tokens(); filling > 0) {
+  if (const std::int64_t filling = captured - graph_size(step); filling > 0) {
     const auto real = static_cast<double>(step.decodes);
-    step.decodes += filling;
+    const std::int64_t of_request =
+        policy_->graphs == Policy::Graphs::kDecodeOnly ? 1 : limits_->speculation.verified();
+    step.decodes += (filling + of_request - 1) / of_request;
     step.decode_cached *= real / static_cast<double>(step.decodes);
   }
   return cost_->ms(step);

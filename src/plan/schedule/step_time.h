@@ -17,11 +17,12 @@ class StepTime {
   // `further` tokens are in the cache of each decoding request beyond those that the step says.
   [[nodiscard]] double ms(Step step, double further = 0) const;
 
-  [[nodiscard]] bool eager(const Step& step) const { return captured_tokens(step) == 0; }
+  [[nodiscard]] bool eager(const Step& step) const { return captured_size(step) == 0; }
 
  private:
-  // 0 where no graph holds the step.
-  [[nodiscard]] std::int64_t captured_tokens(const Step& step) const;
+  [[nodiscard]] std::int64_t graph_size(const Step& step) const;
+  // The size of the graph that holds the step; 0 where none does.
+  [[nodiscard]] std::int64_t captured_size(const Step& step) const;
 
   const StepCost* cost_;
   const Policy* policy_;

@@ -47,7 +47,7 @@ std::int64_t schedule_reserved(Group& group, std::int64_t budget) {
     for (Sequence& sequence : group.running()) {
       if (sequence.decodes() != decodes) continue;
       const std::int64_t tokens =
-          decodes ? std::min<std::int64_t>(1, budget)
+          decodes ? std::min(group.decode_tokens(sequence), budget)
                   : prompt_tokens_now(group.limits(), sequence.prompt_left(), budget);
       if (tokens == 0 || !group.grow(sequence, tokens)) continue;
       sequence.tokens_now = tokens;

@@ -41,12 +41,14 @@ std::string Worker::text() const {
 
 serving::Deployment deployment_of(const serving::Model& model,
                                   const Worker& worker,
-                                  const serving::Precision& precision) {
+                                  const serving::Precision& precision,
+                                  std::int64_t speculative_tokens) {
   return {.tp = worker.tp,
           .moe_tp = worker.moe_tp,
           .moe_ep = worker.moe_ep,
           .precision = precision,
-          .distribution = model.skew};
+          .distribution = model.skew,
+          .speculative_tokens = speculative_tokens};
 }
 
 Workers workers_of(const serving::Model& model,

@@ -69,6 +69,7 @@ core::Result<Pipeline> pipeline_of(const serving::Model& model,
 
 serving::Deployment deployment_of(const serving::Model& model,
                                   const Worker& worker,
-                                  const serving::Precision& precision);
+                                  const serving::Precision& precision,
+                                  std::int64_t speculative_tokens = 0);
 
 }  // namespace assay::plan

@@ -146,13 +146,34 @@ class PoolSearch {
                .cached_tokens = request_.cached_prefix}};
     const double cached =
         static_cast<double>(mean.prompt_tokens) + 0.5 * static_cast<double>(mean.output_tokens);
-    const LoadParts parts =
-        parts_of_pools(*prefill->prices, {.chunks = chunks, .finished_prompts = prefill->batch},
-                       *decode->prices, {.decodes = decode->batch, .decode_cached = cached});
+    const Step prompts{.chunks = chunks, .finished_prompts = prefill->batch};
+    const Step decoding{.decodes = decode->batch, .decode_cached = cached};
+    const LoadParts parts = parts_of_pools(*prefill->prices, prompts, *decode->prices, decoding);
     candidate.parts = parts.mean;
+    add_energy(candidate, energy_of(prefill->prices->operators(prompts)),
+               energy_of(decode->prices->operators(decoding)));
     candidate.bars = latency_bars(parts, calibration_errors_of(prefill_, decode_));
     candidate.rate_bar =
         rate_bar(candidate.bars, candidate.ttft_ms, candidate.tpot_ms, mean.output_tokens);
+  }
+
+  // A request shares a step of prompts with those of its batch, and steps that decode with those of
+  // its group.
+  void add_energy(Candidate& candidate,
+                  const StepEnergy& prompts,
+                  const StepEnergy& decoding) const {
+    const auto& [prefill, decode] = pairs_[candidate.place];
+    const std::int64_t tokens = mean_lengths(request_).output_tokens;
+    const double steps =
+        expected_steps(request_.speculation, std::max<std::int64_t>(1, tokens - 1));
+    StepEnergy of_request;
+    of_request.add(prompts,
+                   static_cast<double>(prefill->worker.tp) / static_cast<double>(prefill->batch));
+    of_request.add(decoding, static_cast<double>(decode->worker.tp) * steps /
+                                 static_cast<double>(decode->batch));
+    candidate.known_power_share = of_request.known_share();
+    if (of_request.joules > 0)
+      candidate.tokens_per_joule = static_cast<double>(tokens) / of_request.joules;
   }
 
   void decide() {

@@ -52,8 +52,8 @@ class PoolPricer {
       pool_.refused.push_back({excluded.worker, std::move(excluded.reason)});
     workers.possible.insert(workers.possible.end(), staged.possible.begin(), staged.possible.end());
     for (const Worker& worker : workers.possible) {
-      const ServedWorker served =
-          served_instance(model_, request_.engine, request_.precision, worker, system_);
+      const ServedWorker served = served_instance(model_, request_.engine, request_.precision,
+                                                  worker, system_, request_.speculation);
       if (core::Status done = add(*this, worker, served); !done.ok())
         pool_.refused.push_back({worker, done.error().message});
     }
@@ -95,11 +95,14 @@ class PoolPricer {
     const MeanLengths mean = mean_lengths(request_);
     const double sent = sent_bytes_per_token(model_, served, mean.prompt_tokens);
     const std::int64_t tokens = request_.prompt_tokens + request_.output_tokens;
-    const auto steps = static_cast<double>(std::max<std::int64_t>(1, mean.output_tokens - 1));
-    const double cached = static_cast<double>(mean.prompt_tokens) + 0.5 * steps;
+    const std::int64_t further = std::max<std::int64_t>(1, mean.output_tokens - 1);
+    const auto further_tokens = static_cast<double>(further);
+    const double steps_per_token = expected_steps(request_.speculation, further) / further_tokens;
+    const double cached = static_cast<double>(mean.prompt_tokens) + 0.5 * further_tokens;
     for (const std::int64_t batch :
          pool_batches(std::min(kMostPoolBatch, limits.kv_tokens / tokens))) {
-      const double ms = priced.cost->ms({.decodes = batch, .decode_cached = cached});
+      const double ms =
+          steps_per_token * priced.cost->ms({.decodes = batch, .decode_cached = cached});
       pool_.choices.push_back(
           {.worker = worker,
            .served = served,
@@ -107,7 +110,8 @@ class PoolPricer {
            .cost = priced.cost,
            .batch = batch,
            .ms = ms,
-           .requests_per_s = 1000 * static_cast<double>(batch * served.batches()) / (steps * ms),
+           .requests_per_s =
+               1000 * static_cast<double>(batch * served.batches()) / (further_tokens * ms),
            .memory_bytes = fixed_bytes(memory) + cache_bytes(memory, batch * served.pp, tokens),
            .sent_bytes_per_token = sent});
     }
@@ -172,13 +176,15 @@ ServedWorker served_instance(const serving::Model& model,
                              Engine engine,
                              const serving::Precision& precision,
                              const Worker& worker,
-                             const PoolSystem& system) {
+                             const PoolSystem& system,
+                             const Speculation& speculation) {
   return {.engine = engine,
-          .deployment = deployment_of(model, worker, precision),
+          .deployment = deployment_of(model, worker, precision, speculation.tokens),
           .groups = worker.dp,
           .memory = {.capacity_bytes = system.facts->memory_bytes,
                      .communication_bytes = system.facts->nccl_bytes_of(worker.gpus())},
-          .pp = worker.pp};
+          .pp = worker.pp,
+          .speculation = speculation};
 }
 
 MeanLengths mean_lengths(const SearchRequest& request) {

@@ -22,9 +22,9 @@ struct PoolChoice {
   const StepPrices* prices = nullptr;
   const StepCost* cost = nullptr;  // of these, with the pipeline's stages and the calibration
   std::int64_t batch = 1;          // of a group, or of each of its batches where there are stages
-  double ms = 0;              // until a batch of prompts is computed, or of a step that decodes
-  double requests_per_s = 0;  // of the instance
-  double memory_bytes = 0;    // of a GPU, with the cache that the batch needs
+  double ms = 0;  // until a batch of prompts is computed, or between the tokens of a request
+  double requests_per_s = 0;        // of the instance
+  double memory_bytes = 0;          // of a GPU, with the cache that the batch needs
   double sent_bytes_per_token = 0;  // to an instance that decodes
 };
 
@@ -72,7 +72,8 @@ ServedWorker served_instance(const serving::Model& model,
                              Engine engine,
                              const serving::Precision& precision,
                              const Worker& worker,
-                             const PoolSystem& system);
+                             const PoolSystem& system,
+                             const Speculation& speculation);
 
 struct PricedPool {
   std::vector<PoolChoice> choices = {};

@@ -115,7 +115,8 @@ class Search {
     refuse(engine, staged.excluded);
     std::vector<Worker> all = {worker};
     all.insert(all.end(), staged.possible.begin(), staged.possible.end());
-    const serving::Deployment deployment = deployment_of(model_, worker, engine.precision);
+    const serving::Deployment deployment =
+        deployment_of(model_, worker, engine.precision, request_.speculation.tokens);
     const auto layers = std::make_shared<const LayerMemory>(model_, deployment);
     std::shared_ptr<const StepPrices> prices;
     for (const Worker& one : all) {
@@ -124,6 +125,7 @@ class Search {
                                 .groups = one.dp,
                                 .memory = request_.memory(one.gpus()),
                                 .pp = one.pp,
+                                .speculation = request_.speculation,
                                 .layers = layers};
       if (core::Status done = add(one, served, *engine.tables, prices); !done.ok())
         result_.refused.push_back({one, done.error().message, engine.engine});
@@ -191,6 +193,9 @@ class Search {
                        load_of(candidate.concurrency));
     const LoadParts parts = parts_of_load(*priced.prices, load);
     candidate.parts = parts.mean;
+    const LoadEnergy energy = energy_of_load(*priced.prices, load, priced.worker.tp);
+    candidate.known_power_share = energy.mean.known_share();
+    if (energy.mean.joules > 0) candidate.tokens_per_joule = 1 / energy.joules_per_token();
     candidate.bars = latency_bars(parts, request_.calibration_errors);
     candidate.rate_bar =
         rate_bar(candidate.bars, candidate.ttft_ms, candidate.tpot_ms, load.output_tokens);

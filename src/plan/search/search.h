@@ -13,11 +13,13 @@
 #include "core/result.h"
 #include "model/serving/model.h"
 #include "plan/calibrate/calibration.h"
+#include "plan/energy.h"
 #include "plan/engine.h"
 #include "plan/memory.h"
 #include "plan/price/staged_cost.h"
 #include "plan/price/tables.h"
 #include "plan/search/deployments.h"
+#include "plan/speculation.h"
 #include "plan/uncertainty/error_bars.h"
 
 namespace assay::plan {
@@ -42,6 +44,7 @@ struct SearchRequest {
   // benchmarks are.
   double least_length = 0.8;
   Scheduler scheduler = Scheduler::kSimulation;
+  Speculation speculation = {};  // which the model must be able to (check_speculation)
   Calibration calibration = {};
   std::optional<CalibrationErrors> calibration_errors = std::nullopt;
   double ttft_limit_ms = 5000;
@@ -101,6 +104,11 @@ struct Candidate {
   // of the long run was at hand.
   LatencyBars bars = {};
   ErrorBar rate_bar = {};
+  // Of the time of its steps, that whose rows tell their power; and the tokens for a joule of it.
+  double known_power_share = 0;
+  double tokens_per_joule = 0;
+
+  [[nodiscard]] bool has_energy() const { return known_power_share >= kLeastKnownShare; }
 
   [[nodiscard]] bool is_split() const { return split.prefill_instances > 0; }
 

@@ -107,6 +107,7 @@ std::vector<std::string> warnings_of(const SearchRequest& request, const Candida
     warnings.emplace_back(
         "error bars were found on deployments that compute prompts and decode on the same GPUs: "
         "nothing is known of how far disaggregated ones are off");
+  if (request.speculation.tokens > 0) warnings.push_back(speculation_note(request.speculation));
   if (!best.is_simulated)
     warnings.emplace_back(
         "latencies are those of a mean step, without queues: --scheduler simulation has them");
@@ -134,8 +135,7 @@ std::string ttft_text(const Candidate& best) {
   if (!best.benchmark_ttft_ms) return figure;
   const std::string ends = bar_text(best.bars.ttft, *best.benchmark_ttft_ms);
   return fmt::format("{} (in a benchmark, with its first wave, {} ms{})", figure,
-                     short_number(*best.benchmark_ttft_ms),
-                     ends.empty() ? "" : "; 80 %: " + ends);
+                     short_number(*best.benchmark_ttft_ms), ends.empty() ? "" : "; 80 %: " + ends);
 }
 
 std::string idle_text(const SearchRequest& request, const Candidate& best) {

@@ -44,7 +44,7 @@ SearchPage::SearchPage(const SearchPageRequest& made_for,
                             "All deployments",
                             result.candidates,
                             BarColumns::kPairs,
-                            has_several_engines(result))),
+                            told_columns(result, request))),
       refused_(refused_table(result.refused, has_several_engines(result))) {
   const SearchAnswer answer = answer_of(made_for.subject, result, request, picks);
   page_.title = made_for.title;
@@ -59,7 +59,7 @@ SearchPage::SearchPage(const SearchPageRequest& made_for,
   page_.answer.warnings = lines_of(answer.warnings);
   page_.provenance = made_for.provenance;
   add_charts(result, request, picks);
-  add_tables();
+  add_tables(missing_energy_note(result));
 }
 
 void SearchPage::add_charts(const SearchResult& result,
@@ -92,12 +92,14 @@ void SearchPage::add_charts(const SearchResult& result,
                                    "requests in flight on a copy"}});
 }
 
-void SearchPage::add_tables() {
+void SearchPage::add_tables(const std::string& energy_note) {
+  std::vector<std::string> notes = all_.notes;
+  if (!energy_note.empty()) notes.push_back(energy_note);
   page_.cards.push_back(
       {.id = "deployments",
        .title = fmt::format("All {} deployments that were decided", all_.row_count()),
        .content = report::TableCard{.table = all_, .shown = report::TableCard::Shown::kOpen},
-       .notes = all_.notes});
+       .notes = std::move(notes)});
   if (refused_.row_count() == 0) return;
   page_.cards.push_back({.id = "refused",
                          .title = "Workers that are left out",

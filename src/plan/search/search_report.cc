@@ -47,19 +47,24 @@ double three_digits(double value, double largest) {
 
 class CandidateColumns {
  public:
-  CandidateColumns(BarColumns bars, bool names_engines, bool has_benchmarks)
-      : bars_(bars), names_engines_(names_engines), has_benchmarks_(has_benchmarks) {}
+  CandidateColumns(BarColumns bars, ToldColumns told, bool has_benchmarks)
+      : bars_(bars), told_(std::move(told)), has_benchmarks_(has_benchmarks) {}
 
   [[nodiscard]] std::vector<Column> columns() const {
     std::vector<Column> columns = bars_ == BarColumns::kPairs ? pairs() : texts();
-    if (names_engines_) columns.insert(columns.begin(), {.name = "engine"});
+    if (told_.engine) columns.insert(columns.begin(), {.name = "engine"});
+    if (tells_drafts()) {
+      columns.push_back({.name = "drafted tokens"});
+      columns.push_back({.name = "tokens per step"});
+    }
+    if (told_.energy) columns.push_back({.name = "tokens per J", .better = Better::kHigher});
     return columns;
   }
 
   [[nodiscard]] std::vector<Cell> row(const Candidate& one) const {
     const auto copies = static_cast<double>(one.copies);
     std::vector<Cell> cells;
-    if (names_engines_) cells.emplace_back(std::string(name_of(one.engine)));
+    if (told_.engine) cells.emplace_back(std::string(name_of(one.engine)));
     // Readers see it from the copy.
     if (bars_ == BarColumns::kPairs) cells.emplace_back(one.is_split() ? "disagg" : "agg");
     const std::string links = unmeasured_links(one);
@@ -87,10 +92,20 @@ class CandidateColumns {
     } else {
       cells.emplace_back(bound_text(one.parts));
     }
+    if (tells_drafts()) {
+      cells.emplace_back(told_.speculation.tokens);
+      cells.emplace_back(told_.speculation.tokens_per_step());
+    }
+    if (told_.energy) cells.push_back(one.has_energy() ? Cell(one.tokens_per_joule) : Cell());
     return cells;
   }
 
  private:
+  // Readers see it from a note.
+  [[nodiscard]] bool tells_drafts() const {
+    return bars_ == BarColumns::kPairs && told_.speculation.tokens > 0;
+  }
+
   [[nodiscard]] std::vector<Column> pairs() const {
     std::vector<Column> columns = {
         {.name = "mode"}, {.name = "one copy"}, {.name = "copies"}, {.name = "concurrency"}};
@@ -155,7 +170,7 @@ class CandidateColumns {
   }
 
   BarColumns bars_;
-  bool names_engines_;
+  ToldColumns told_;
   bool has_benchmarks_;
 };
 
@@ -172,11 +187,11 @@ std::vector<Candidate> thinned(const std::vector<Candidate>& all) {
   return kept;
 }
 
-Table frontier_table(const SearchResult& result, BarColumns bars, bool names_engines) {
+Table frontier_table(const SearchResult& result, BarColumns bars, const ToldColumns& told) {
   const std::vector<Candidate> all = frontier(result.candidates);
   const std::vector<Candidate> shown = bars == BarColumns::kTexts ? thinned(all) : all;
-  Table table = candidates_table("frontier", "The frontier of throughput and speed", shown, bars,
-                                 names_engines);
+  Table table =
+      candidates_table("frontier", "The frontier of throughput and speed", shown, bars, told);
   if (shown.size() < all.size()) {
     table.notes.push_back(
         fmt::format("{} of {} deployments, at least {:.0f} % apart in TPOT; "
@@ -227,16 +242,30 @@ bool has_several_engines(const SearchResult& result) {
   return engines.size() > 1;
 }
 
+ToldColumns told_columns(const SearchResult& result, const SearchRequest& request) {
+  return {.engine = has_several_engines(result),
+          .energy = std::any_of(result.candidates.begin(), result.candidates.end(),
+                                [](const Candidate& one) { return one.has_energy(); }),
+          .speculation = request.speculation};
+}
+
+std::string missing_energy_note(const SearchResult& result) {
+  double most = 0;
+  for (const Candidate& one : result.candidates)
+    most = std::max(most, one.known_power_share);
+  return most < kLeastKnownShare ? little_energy_note(most) : "";
+}
+
 Table candidates_table(std::string name,
                        std::string title,
                        const std::vector<Candidate>& candidates,
                        BarColumns bars,
-                       bool names_engines) {
+                       const ToldColumns& told) {
   const bool has_benchmarks =
       bars == BarColumns::kPairs &&
       std::any_of(candidates.begin(), candidates.end(),
                   [](const Candidate& one) { return one.benchmark_ttft_ms.has_value(); });
-  const CandidateColumns columns(bars, names_engines, has_benchmarks);
+  const CandidateColumns columns(bars, told, has_benchmarks);
   Table table{.name = std::move(name), .title = std::move(title), .columns = columns.columns()};
   bool has_unmeasured = false;
   for (const Candidate& one : candidates) {
@@ -274,10 +303,10 @@ model::Book search_book(const std::string& title,
                         const Picks& picks,
                         BarColumns bars) {
   model::Book book{.title = title};
-  const bool names_engines = has_several_engines(result);
+  const ToldColumns told = told_columns(result, request);
   book.tables.push_back(
-      candidates_table("best", picks_title(request, picks), picks.best, bars, names_engines));
-  book.tables.push_back(frontier_table(result, bars, names_engines));
+      candidates_table("best", picks_title(request, picks), picks.best, bars, told));
+  book.tables.push_back(frontier_table(result, bars, told));
   if (!picks.best.empty() && picks.best.front().benchmark_ttft_ms)
     book.tables.front().notes.push_back(benchmark_note(picks.best.front()));
   if (request.scheduler == Scheduler::kSimulation) {
@@ -285,9 +314,17 @@ model::Book search_book(const std::string& title,
         fmt::format("{} of {} priced deployments decide and were simulated",
                     result.candidates.size(), result.priced));
   }
+  if (told.energy) {
+    book.tables.front().notes.emplace_back(
+        "tokens per J: output tokens for each joule of the time whose power is known, at least 90 "
+        "% "
+        "of it");
+  } else {
+    book.tables.front().notes.push_back(missing_energy_note(result));
+  }
   for (const std::string& note : result.notes)
     book.tables.front().notes.push_back(note);
-  if (!result.refused.empty()) book.tables.push_back(refused_table(result.refused, names_engines));
+  if (!result.refused.empty()) book.tables.push_back(refused_table(result.refused, told.engine));
   return book;
 }
 

@@ -24,12 +24,24 @@ model::Book search_book(const std::string& title,
 // Whether the tables say which engine a row is of.
 bool has_several_engines(const SearchResult& result);
 
+// Columns that a table has only where there is something to tell.
+struct ToldColumns {
+  bool engine = false;
+  bool energy = false;
+  Speculation speculation = {};  // of all rows
+};
+
+ToldColumns told_columns(const SearchResult& result, const SearchRequest& request);
+
+// Why there is no column of tokens per joule; "" where there is.
+std::string missing_energy_note(const SearchResult& result);
+
 // A row for each candidate, with what a benchmark sees where that is known.
 model::Table candidates_table(std::string name,
                               std::string title,
                               const std::vector<Candidate>& candidates,
                               BarColumns bars,
-                              bool names_engines = false);
+                              const ToldColumns& told = {});
 
 // What of the deployment counts with the data sheet's figure of a link, because no table has a
 // measured one: "stages" of a pipeline, "caches" that are sent to instances that decode, or both;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "model/serving/family.h"
+#include "plan/search/search_report.h"
 
 namespace assay::plan {
 namespace {
@@ -85,6 +86,28 @@ TEST(Search, SaysWhatDoesNotFit) {
   EXPECT_THAT(
       result.error().message,
       testing::HasSubstr("no deployment of llama-3.1-405b on 2 GPUs is left: tp 1: 811.7 GB"));
+}
+
+std::vector<std::string> columns_of(const SearchResult& result) {
+  const Picks picks{.best = result.candidates, .meet = true};
+  const model::Book book = search_book("title", result, {}, picks);
+  std::vector<std::string> names;
+  for (const model::Column& column : book.tables.front().columns)
+    names.push_back(column.name);
+  for (const std::string& note : book.tables.front().notes)
+    names.push_back(note.substr(0, note.find(' ')));
+  return names;
+}
+
+TEST(SearchBook, HasTokensPerJouleWhereEnoughPowerIsKnown) {
+  SearchResult result{.candidates = {candidate(1, 100, 20, 50), candidate(2, 100, 10, 40)}};
+  result.candidates.front().known_power_share = 0.89;
+  result.candidates.front().tokens_per_joule = 2;
+  EXPECT_THAT(columns_of(result), testing::Not(testing::Contains("tokens per J")));
+  EXPECT_THAT(missing_energy_note(result), testing::HasSubstr("89 % at most"));
+  result.candidates.front().known_power_share = 0.9;
+  EXPECT_THAT(columns_of(result), testing::Contains("tokens per J"));
+  EXPECT_EQ(missing_energy_note(result), "");
 }
 
 }  // namespace

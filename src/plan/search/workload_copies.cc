@@ -83,8 +83,8 @@ class CopiesBuilder {
 
  private:
   core::Status add_worker(const Worker& worker) {
-    const ServedWorker served =
-        served_instance(model_, engine_.engine, engine_.precision, worker, engine_.system);
+    const ServedWorker served = served_instance(model_, engine_.engine, engine_.precision, worker,
+                                                engine_.system, request_.speculation);
     const BoundPrices::Priced priced =
         ASSAY_TRY(bound_->of(model_, served.deployment, worker, engine_.system));
     // Whether it fits is found by the simulation, which says how far it is from that.
@@ -129,10 +129,10 @@ class CopiesBuilder {
     const Split& split = candidate.split;
     const PoolSystem& of_prompts = engine_.system;
     const PoolSystem& of_decode = engine_.decode_system;
-    const ServedWorker prefill =
-        served_instance(model_, engine_.engine, engine_.precision, split.prefill, of_prompts);
-    const ServedWorker decode =
-        served_instance(model_, engine_.engine, engine_.precision, candidate.worker, of_decode);
+    const ServedWorker prefill = served_instance(model_, engine_.engine, engine_.precision,
+                                                 split.prefill, of_prompts, request_.speculation);
+    const ServedWorker decode = served_instance(model_, engine_.engine, engine_.precision,
+                                                candidate.worker, of_decode, request_.speculation);
     const StepCost* prompt_cost =
         ASSAY_TRY(bound_->of(model_, prefill.deployment, split.prefill, of_prompts)).cost;
     const StepCost* cost =

@@ -180,6 +180,15 @@ core::Result<MeasuredDeployment> parse_deployed(std::string_view json, const std
   }
   deployed.prompt_tokens = ASSAY_TRY(count_in(object, "prompt_tokens", name));
   deployed.output_tokens = ASSAY_TRY(count_in(object, "output_tokens", name));
+  if (object.contains("speculative_tokens")) {
+    std::vector<double> rates;
+    for (const Json& rate : object.value("acceptance_rates", Json::array()))
+      rates.push_back(rate.is_number() ? rate.get<double>() : -1);
+    const std::int64_t tokens = ASSAY_TRY(count_in(object, "speculative_tokens", name));
+    auto speculation = speculation_of(tokens, rates);
+    if (!speculation.ok()) return speculation.error().context(name + ": acceptance_rates");
+    deployed.speculation = std::move(speculation).value();
+  }
   if (!engine_named(deployed.engine))
     return core::Error{fmt::format("{}: '{}' is no engine", name, deployed.engine)};
   return deployed;

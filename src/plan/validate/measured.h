@@ -10,6 +10,7 @@
 #include "core/result.h"
 #include "model/warnings.h"
 #include "plan/engine.h"
+#include "plan/speculation.h"
 
 namespace assay::plan {
 
@@ -49,6 +50,7 @@ struct MeasuredDeployment {
   MeasuredPool decode = {};
   // Lengths were uniform between this share of the nominal ones and them.
   double least_length = 1;
+  Speculation speculation = {};  // that the row tells
   // A step held one prompt beside the batch (serve.h); else as many tokens as the engine's default.
   bool has_one_prompt_a_step = false;
   double ttft_ms = 0;

@@ -61,7 +61,8 @@ class Predictor {
     const std::int64_t groups = measured.widths.dp;
     const SteadyLoad load{.concurrency = std::max<std::int64_t>(1, measured.concurrency / groups),
                           .prompt_tokens = measured.prompt_tokens,
-                          .output_tokens = measured.output_tokens};
+                          .output_tokens = measured.output_tokens,
+                          .speculation = measured.speculation};
     prediction.parts = parts_of_load(bound.prices, load);
     if (clients_.scheduler == Scheduler::kSimulation)
       return fill_simulated(measured, bound, prediction);
@@ -78,7 +79,8 @@ class Predictor {
     ServedWorker worker = bound.worker;
     if (measured.has_one_prompt_a_step) {
       worker.max_tokens =
-          one_prompt_beside(measured.concurrency / worker.groups, measured.prompt_tokens);
+          one_prompt_beside(measured.concurrency / worker.groups * worker.speculation.verified(),
+                            measured.prompt_tokens);
     }
     const ClosedLoop load{
         .concurrency = measured.concurrency,
@@ -102,13 +104,16 @@ class Predictor {
                          std::string,
                          std::int64_t,
                          std::int64_t,
-                         std::int64_t>;
+                         std::int64_t,
+                         std::vector<double>>;
 
   core::Result<const Bound*> bound_of(const MeasuredDeployment& measured) {
     const MeasuredWidths& widths = measured.widths;
-    const Key key{measured.engine, measured.version, measured.system,
-                  measured.model,  measured.linear,  measured.experts,
-                  widths.tp,       widths.moe_tp,    widths.moe_ep};
+    const Key key{measured.engine, measured.version,
+                  measured.system, measured.model,
+                  measured.linear, measured.experts,
+                  widths.tp,       widths.moe_tp,
+                  widths.moe_ep,   measured.speculation.accepted};
     auto known = known_.find(key);
     if (known == known_.end()) known = known_.emplace(key, bind(measured)).first;
     if (!known->second.ok()) return known->second.error();
@@ -121,18 +126,20 @@ class Predictor {
     const serving::Model& model = *ASSAY_TRY(inputs_.model(measured.model));
     const store::SystemFacts& facts = *ASSAY_TRY(inputs_.facts(measured.system));
     Tables& tables = *ASSAY_TRY(inputs_.tables(measured.system, *engine, measured.version));
+    ASSAY_TRY(check_speculation(model, measured.speculation));
     const MeasuredWidths& widths = measured.widths;
-    const ServedWorker worker{
-        .engine = *engine,
-        .deployment = {.tp = widths.tp,
-                       .moe_tp = widths.moe_tp,
-                       .moe_ep = widths.moe_ep,
-                       .precision =
-                           served_precision(*engine, ASSAY_TRY(precision_of(model, measured))),
-                       .distribution = model.skew},
-        .groups = widths.dp,
-        .memory = {.capacity_bytes = facts.memory_bytes,
-                   .communication_bytes = facts.nccl_bytes_of(widths.gpus())}};
+    const ServedWorker worker{.engine = *engine,
+                              .deployment = {.tp = widths.tp,
+                                             .moe_tp = widths.moe_tp,
+                                             .moe_ep = widths.moe_ep,
+                                             .precision = served_precision(
+                                                 *engine, ASSAY_TRY(precision_of(model, measured))),
+                                             .distribution = model.skew,
+                                             .speculative_tokens = measured.speculation.tokens},
+                              .groups = widths.dp,
+                              .memory = {.capacity_bytes = facts.memory_bytes,
+                                         .communication_bytes = facts.nccl_bytes_of(widths.gpus())},
+                              .speculation = measured.speculation};
     return Bound{.model = &model,
                  .worker = worker,
                  .prices = ASSAY_TRY(StepPrices::bind(model, worker.deployment, tables))};

@@ -95,6 +95,12 @@ struct HiddenRows {
   [[nodiscard]] bool has(std::uint32_t row) const { return row - begin < end - begin; }
 };
 
+// What a GPU takes while an operator runs.
+struct RowPower {
+  double watts = 0;
+  bool is_measured = false;  // with the row that answers; else it lies between rows
+};
+
 // What each way answers, with its raw error for sigma (spread.h).
 struct Parts {
   WorkEstimate own;          // kOwnCurve or kPast, if `has_own`
@@ -132,6 +138,11 @@ class Family {
   // `sizes` are in the order of the rows' columns. Takes no memory.
   [[nodiscard]] WorkEstimate at(std::span<const double> sizes, Beyond beyond) const;
   [[nodiscard]] Parts parts(std::span<const double> sizes, Beyond beyond, HiddenRows hidden) const;
+
+  // The power of an answer of at(): that of its row, or else between rows that have theirs, along
+  // its curve or on the two that it was read from. std::nullopt: these have none, or the answer
+  // lies past the measured sizes.
+  [[nodiscard]] std::optional<RowPower> power(const WorkEstimate& estimate) const;
 
   // The curve of a row, and its upper half.
   [[nodiscard]] HiddenRows curve_of(std::uint32_t row) const;
@@ -213,6 +224,9 @@ class Family {
   static double filled_up(double value, double tile);
   // The logarithm of a quantity, which should not be 0 but may be in a damaged table.
   static double doublings(double quantity);
+
+  [[nodiscard]] double watts_of(std::uint32_t row) const;
+  [[nodiscard]] std::optional<double> watts_at_or_beside(std::uint32_t row) const;
 
   void add_axes();
   void add_curves();

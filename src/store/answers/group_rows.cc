@@ -16,6 +16,7 @@
 #include "core/text.h"
 #include "store/answers/table_index.h"
 #include "store/answers/work.h"
+#include "store/files/table_spec.h"
 
 namespace assay::store {
 namespace {
@@ -335,6 +336,22 @@ void fill_groups(const Columns& columns, GroupedRows& grouped) {
   }
 }
 
+// The power of a GPU as rows of "power" tell it; a table without a counter has zeros.
+std::vector<double> watts_of(const FrameColumn* power) {
+  if (power == nullptr || is_text(*power)) return {};
+  std::vector<double> watts = numbers_of(*power);
+  bool any = false;
+  for (double& one : watts) {
+    if (one > 0 && std::isfinite(one)) {
+      any = true;
+    } else {
+      one = std::numeric_limits<double>::quiet_NaN();
+    }
+  }
+  if (!any) watts.clear();
+  return watts;
+}
+
 // The intervals as Store::Columns::kWithInterval gives them.
 std::vector<std::optional<MedianInterval>> intervals_of(const Frame& frame) {
   const FrameColumn* low = frame.find("interval_low_ms");
@@ -379,6 +396,7 @@ core::Result<GroupedRows> group_rows(const std::string& table,
       grouped.size_values[row * count + i] = columns.sizes[i][row];
   }
   grouped.intervals = intervals_of(frame);
+  grouped.watts = watts_of(frame.find(kPowerColumns.front()));
   fill_groups(columns, grouped);
   for (Coded& coded : columns.exact)
     grouped.exact.push_back(std::move(coded.column));

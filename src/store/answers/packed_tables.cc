@@ -104,6 +104,7 @@ void pack(const WorkRows& rows, Packer& packer) {
   packer.array(rows.values);
   packer.array(rows.latencies);
   packer.array(rows.intervals);
+  packer.array(rows.watts);
 }
 
 }  // namespace
@@ -182,6 +183,7 @@ core::Result<WorkRows> PackedTables::table(const std::string& name) const {
   rows.values = unpacker.array<double>();
   rows.latencies = unpacker.array<double>();
   rows.intervals = unpacker.array<RowInterval>();
+  rows.watts = unpacker.array<double>();
   const auto spreads = unpacker.array<Spreads>();
   if (!unpacker.is_whole()) return core::Error{"the packed tables are cut off"};
   rows.spreads = spreads.data();

@@ -98,6 +98,7 @@ struct GroupedRows {
   std::vector<double> latencies;                              // of each row; NaN if it is missing
   std::vector<double> size_values;                            // sizes.size() for each row
   std::vector<std::optional<MedianInterval>> intervals = {};  // of each row; empty: unknown
+  std::vector<double> watts = {};  // of each row; NaN if it is missing; empty: of none
   UnusedRows unused;
 };
 

@@ -17,6 +17,7 @@ struct OwnedRows {
   std::vector<double> values;
   std::vector<double> latencies;
   std::vector<RowInterval> intervals;
+  std::vector<double> watts;
 };
 
 void point_into(WorkRows& rows, std::shared_ptr<const OwnedRows> owned) {
@@ -25,6 +26,7 @@ void point_into(WorkRows& rows, std::shared_ptr<const OwnedRows> owned) {
   rows.values = owned->values;
   rows.latencies = owned->latencies;
   rows.intervals = owned->intervals;
+  rows.watts = owned->watts;
   rows.data = std::move(owned);
 }
 
@@ -74,6 +76,7 @@ void add_family(const GroupedRows& grouped,
     owned.values.insert(owned.values.end(), first, first + static_cast<std::ptrdiff_t>(count));
     owned.latencies.push_back(grouped.latencies[rows[i]]);
     if (!grouped.intervals.empty()) owned.intervals.push_back(interval_at(grouped, rows[i]));
+    if (!grouped.watts.empty()) owned.watts.push_back(grouped.watts[rows[i]]);
   }
   owned.begins.push_back(owned.latencies.size());
 }
@@ -164,6 +167,7 @@ WorkRows kept_rows(const WorkRows& rows, const std::function<bool(std::size_t ro
       owned->values.insert(owned->values.end(), sizes.begin(), sizes.end());
       owned->latencies.push_back(rows.latencies[row]);
       if (!rows.intervals.empty()) owned->intervals.push_back(rows.intervals[row]);
+      if (!rows.watts.empty()) owned->watts.push_back(rows.watts[row]);
     }
     owned->begins.push_back(owned->latencies.size());
   }
@@ -189,6 +193,7 @@ WorkRows without_families(const WorkRows& rows, std::span<const std::size_t> fam
     append(owned.values, rows.values.subspan(begin * rows.sizes.size(), count * rows.sizes.size()));
     append(owned.latencies, rows.latencies.subspan(begin, count));
     if (!rows.intervals.empty()) append(owned.intervals, rows.intervals.subspan(begin, count));
+    if (!rows.watts.empty()) append(owned.watts, rows.watts.subspan(begin, count));
     owned.begins.push_back(owned.latencies.size());
   }
   WorkRows others = rows;

@@ -37,6 +37,7 @@ struct WorkRows {
   std::span<const double> values = {};          // of each row: a value of each size
   std::span<const double> latencies = {};       // ms, by row
   std::span<const RowInterval> intervals = {};  // by row, or empty
+  std::span<const double> watts = {};           // of a GPU, by row; NaN: unknown; or empty
   // What the rows tell of the errors of answers, with the rooflines of the device that measured
   // them; null: not told yet.
   const Spreads* spreads = nullptr;

@@ -15,6 +15,7 @@ core::Result<Model> read_glm4_moe(const Config& config) {
     return index < layers.num_dense ? Layer{attention, layers.dense}
                                     : Layer{attention, layers.experts};
   }));
+  model.mtp = ASSAY_TRY(read_mtp(config, {attention, layers.experts}));
   return model;
 }
 

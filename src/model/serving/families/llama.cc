@@ -11,11 +11,13 @@ core::Result<Model> read_llama(const Config& config) {
       .mixer = ASSAY_TRY(read_attention(config)),
       .feed_forward = FeedForward{.intermediate = ASSAY_TRY(config.count("intermediate_size"))}};
   model.layers = ASSAY_TRY(read_layers(config, [&](std::int64_t /*index*/) { return layer; }));
+  model.mtp = ASSAY_TRY(read_mtp(config, layer));
   return model;
 }
 
 const Family kLlama{.name = "llama",
-                    .architectures = {"LlamaForCausalLM", "MistralForCausalLM", "Qwen2ForCausalLM"},
+                    .architectures = {"LlamaForCausalLM", "MiMoForCausalLM", "MistralForCausalLM",
+                                      "Qwen2ForCausalLM"},
                     .read = read_llama};
 ASSAY_REGISTER(Family, kLlama);
 

@@ -46,6 +46,8 @@ core::Result<Model> read_qwen3_next(const Config& config) {
                                        : types[static_cast<std::size_t>(index)] == "full_attention";
     return is_full ? Layer{attention, after} : Layer{linear, after};
   }));
+  // Checkpoints of Qwen3-Next hold one such layer, which their config.json does not tell.
+  model.mtp = ASSAY_TRY(read_mtp(config, {attention, after}, 1));
   return model;
 }
 

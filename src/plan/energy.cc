@@ -1,0 +1,94 @@
+#include "plan/energy.h"
+
+#include <fmt/core.h>
+
+#include <cmath>
+
+namespace assay::plan {
+namespace {
+
+constexpr double kMsPerS = 1e3;
+
+// Engines with prompts in steps of their own decode in the others alone.
+LoadEnergy of_steps_apart(const StepPrices& prices, const SteadyLoad& load) {
+  const SteadySteps steps = steady_steps(load);
+  const StepEnergy prompts =
+      energy_of(prices.operators({.chunks = steps.chunks, .finished_prompts = 1}));
+  LoadEnergy energy{.decoding = energy_of(prices.operators(steps.decoding()))};
+  const double of_decoding = steps.decode_steps / static_cast<double>(steps.decoding().decodes);
+  energy.mean.add(prompts, steps.prompt_steps);
+  energy.mean.add(energy.decoding, of_decoding);
+  return energy;
+}
+
+// As many requests share a step as are in flight.
+LoadEnergy of_mixed_steps(const StepPrices& prices, const SteadyLoad& load) {
+  const SteadySteps steps = steady_steps(load);
+  LoadEnergy energy{.decoding = energy_of(prices.operators(steps.decoding()))};
+  const double stay = steps.stay / static_cast<double>(load.concurrency);
+  energy.mean.add(energy.decoding, stay * (1 - steps.mixed_share));
+  energy.mean.add(energy_of(prices.operators(steps.mixed())), stay * steps.mixed_share);
+  return energy;
+}
+
+}  // namespace
+
+void StepEnergy::add(const StepEnergy& step, double times) {
+  ms += times * step.ms;
+  measured_ms += times * step.measured_ms;
+  between_ms += times * step.between_ms;
+  joules += times * step.joules;
+}
+
+StepEnergy energy_of(std::span<const OperatorCost> costs) {
+  StepEnergy energy;
+  for (const OperatorCost& one : costs) {
+    energy.ms += one.cost.ms;
+    if (!one.power) continue;
+    (one.power->is_measured ? energy.measured_ms : energy.between_ms) += one.cost.ms;
+    energy.joules += one.power->watts * one.cost.ms / kMsPerS;
+  }
+  return energy;
+}
+
+LoadEnergy energy_of_load(const StepPrices& prices, const SteadyLoad& load, std::int64_t gpus) {
+  LoadEnergy energy = load.prompts == PromptSteps::kApart ? of_steps_apart(prices, load)
+                                                          : of_mixed_steps(prices, load);
+  energy.joules_per_request = static_cast<double>(gpus) * energy.mean.joules;
+  energy.tokens_of_request = load.output_tokens;
+  return energy;
+}
+
+std::optional<model::Table> energy_table(const LoadEnergy& energy) {
+  const StepEnergy& mean = energy.mean;
+  if (mean.known_ms() <= 0) return std::nullopt;
+  model::Table table{.name = "energy",
+                     .title = "Energy of the part of the time whose power is known",
+                     .columns = {{.name = "figure"}, {.name = "value"}, {.name = "unit"}}};
+  table.add_row({"time with known power", 100 * mean.known_share(), "%"});
+  table.add_row({"power measured with the row", 100 * mean.measured_ms / mean.ms, "%"});
+  table.add_row({"power between measured rows", 100 * mean.between_ms / mean.ms, "%"});
+  table.add_row({"power unknown", 100 - 100 * mean.known_share(), "%"});
+  table.add_row({"mean power of a GPU", mean.watts(), "W"});
+  if (energy.decoding.known_ms() > 0)
+    table.add_row({"step that decodes, of a GPU", energy.decoding.joules, "J"});
+  table.add_row({"request", energy.joules_per_request, "J"});
+  table.add_row({"output token", energy.joules_per_token(), "J"});
+  table.notes.emplace_back(
+      "while kernels run; nothing is added for time whose power is unknown, for waiting, and for "
+      "the host");
+  return table;
+}
+
+std::string no_energy_note() {
+  return "no row that prices it tells its power, so that nothing is said of energy";
+}
+
+std::string little_energy_note(double known_share) {
+  return fmt::format(
+      "tokens per joule are left out: they need the power of {:.0f} % of the steps' time, and rows "
+      "tell that of {:.0f} % at most",
+      100 * kLeastKnownShare, std::floor(100 * known_share));
+}
+
+}  // namespace assay::plan

@@ -1,0 +1,59 @@
+#include "plan/energy.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace assay::plan {
+namespace {
+
+using ::testing::HasSubstr;
+
+OperatorCost cost_of(double ms, std::optional<store::RowPower> power) {
+  return {.price = nullptr, .cost = {.ms = ms}, .work = {}, .power = power};
+}
+
+TEST(Energy, IsOfTheKnownPartAlone) {
+  const std::vector<OperatorCost> costs = {
+      cost_of(2, store::RowPower{.watts = 600, .is_measured = true}),
+      cost_of(1, store::RowPower{.watts = 300, .is_measured = false}),
+      cost_of(1, std::nullopt),
+  };
+  const StepEnergy energy = energy_of(costs);
+  EXPECT_DOUBLE_EQ(energy.ms, 4);
+  EXPECT_DOUBLE_EQ(energy.measured_ms, 2);
+  EXPECT_DOUBLE_EQ(energy.between_ms, 1);
+  EXPECT_DOUBLE_EQ(energy.joules, 1.5);
+  EXPECT_DOUBLE_EQ(energy.known_share(), 0.75);
+  EXPECT_DOUBLE_EQ(energy.watts(), 500);
+  StepEnergy twice;
+  twice.add(energy, 2);
+  EXPECT_DOUBLE_EQ(twice.joules, 3);
+  EXPECT_DOUBLE_EQ(twice.watts(), 500);
+}
+
+TEST(Energy, NothingIsSaidWhereNothingIsKnown) {
+  const std::vector<OperatorCost> costs = {cost_of(3, std::nullopt)};
+  const LoadEnergy energy{.decoding = energy_of(costs), .mean = energy_of(costs)};
+  EXPECT_FALSE(energy_table(energy).has_value());
+  EXPECT_EQ(StepEnergy{}.known_share(), 0);
+  EXPECT_THAT(little_energy_note(0.899), HasSubstr("90 %"));
+  EXPECT_THAT(little_energy_note(0.899), HasSubstr("89 % at most"));
+}
+
+TEST(Energy, TheTableTellsItsSharesFirst) {
+  LoadEnergy energy;
+  energy.mean.add({.ms = 10, .measured_ms = 4, .between_ms = 2, .joules = 3}, 1);
+  energy.decoding = energy.mean;
+  energy.joules_per_request = 30;
+  energy.tokens_of_request = 10;
+  const auto table = energy_table(energy);
+  ASSERT_TRUE(table.has_value());
+  EXPECT_EQ(table->row_count(), 8U);
+  EXPECT_DOUBLE_EQ(energy.joules_per_token(), 3);
+  EXPECT_DOUBLE_EQ(energy.mean.watts(), 500);
+}
+
+}  // namespace
+}  // namespace assay::plan
