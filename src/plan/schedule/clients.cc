@@ -4,8 +4,8 @@
 
 namespace assay::plan {
 
-Clients::Clients(const Workload& workload, double request_ms)
-    : workload_(&workload), request_ms_(request_ms) {
+Clients::Clients(const Workload& workload, const Limits& limits)
+    : workload_(&workload), request_ms_(limits.request_ms), client_ms_(limits.client_ms) {
   leave_ms_.reserve(workload.requests.size());
   if (workload.concurrency == 0) {
     for (const Request& request : workload.requests)
@@ -25,7 +25,7 @@ std::optional<Sent> Clients::next() {
   if (sent_ == leave_ms_.size()) return std::nullopt;
   const double leave_ms = leave_ms_[sent_];
   front_end_free_ms_ = std::max(front_end_free_ms_, leave_ms) + request_ms_;
-  return Sent{sent_++, leave_ms, front_end_free_ms_};
+  return Sent{sent_++, leave_ms, front_end_free_ms_ + client_ms_};
 }
 
 }  // namespace assay::plan

@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "plan/schedule/limits.h"
 #include "plan/schedule/workload.h"
 
 namespace assay::plan {
@@ -15,8 +16,9 @@ struct Sent {
 
 class Clients {
  public:
-  // The front end takes `request_ms` for each request, one after the other.
-  Clients(const Workload& workload, double request_ms);
+  // The front end takes limits.request_ms for each request, one after the other, and all take
+  // limits.client_ms besides.
+  Clients(const Workload& workload, const Limits& limits);
 
   // A request ended, so that in a closed loop the next one leaves.
   void ended(double at_ms);
@@ -26,6 +28,7 @@ class Clients {
  private:
   const Workload* workload_;
   double request_ms_;
+  double client_ms_;
   std::vector<double> leave_ms_;  // of the requests that have a time
   std::size_t sent_ = 0;
   double front_end_free_ms_ = 0;

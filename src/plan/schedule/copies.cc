@@ -12,16 +12,16 @@ namespace {
 core::Status run_copy(std::size_t first,
                       std::size_t copies,
                       const Workload& workload,
-                      double request_ms,
+                      const Limits& limits,
                       EngineInstance& instance,
                       MetricsRecorder& recorder) {
   double front_end_free_ms = 0;
   std::size_t left = 0;
   for (std::size_t i = first; i < workload.requests.size(); i += copies) {
     const double arrival_ms = workload.requests[i].arrival_ms;
-    front_end_free_ms = std::max(front_end_free_ms, arrival_ms) + request_ms;
+    front_end_free_ms = std::max(front_end_free_ms, arrival_ms) + limits.request_ms;
     recorder.arrived(i, arrival_ms);
-    instance.send(i, front_end_free_ms);
+    instance.send(i, front_end_free_ms + limits.client_ms);
     ++left;
   }
   while (left > 0) {
@@ -50,7 +50,7 @@ core::Result<ServingMetrics> simulate_copies(const StepCost& cost,
   for (std::int64_t copy = 0; copy < copies; ++copy) {
     EngineInstance instance(cost, policy, limits, workload, Stepping::kManyAtOnce, &recorder);
     ASSAY_TRY(run_copy(static_cast<std::size_t>(copy), static_cast<std::size_t>(copies), workload,
-                       limits.request_ms, instance, recorder));
+                       limits, instance, recorder));
     done.add(instance.work_done());
   }
   ServingMetrics metrics;
