@@ -35,6 +35,7 @@ Limits settings_of(const ServedWorker& worker, const ClosedLoop& load) {
   Limits limits = policy_of(worker.engine).defaults();
   limits.groups = worker.batches();
   limits.speculation = worker.speculation;
+  limits.client_ms = load.client_ms;
   const std::int64_t batch = load.concurrency / worker.batches();
   limits.max_batch = std::max(limits.max_batch, batch);
   if (worker.max_tokens > 0) {

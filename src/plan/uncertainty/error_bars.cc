@@ -4,6 +4,8 @@
 #include <array>
 #include <cmath>
 
+#include "core/statistics.h"
+
 namespace assay::plan {
 namespace {
 
@@ -31,13 +33,13 @@ struct LatencyErrors {
 // Found by tools/plan_error_bars.py on measured deployments of Qwen3-32B and gpt-oss-120b, and
 // judged on those of Llama-3.1-70B and DeepSeek-R1: docs/accuracy.md, "Error bars".
 constexpr LatencyErrors kOfEngineTables = {
-    .ttft = {.common = {.below = 0, .above = 0.422}, .experts = {.below = 0, .above = 1.688}},
-    .tpot = {.common = {.below = 0.027, .above = 0.193},
-             .experts = {.below = 0.564, .above = 0.564}}};
-constexpr LatencyErrors kOfKernels = {.ttft = {.common = {.below = 0, .above = 1.204}},
-                                      .tpot = {.common = {.below = 0, .above = 0.432}}};
-constexpr LatencyErrors kOfCalibrated = {.ttft = {.common = {.below = 0.145, .above = 0.250}},
-                                         .tpot = {.common = {.below = 0.119, .above = 0.162}}};
+    .ttft = {.common = {.below = 0.227, .above = 0.244}, .experts = {.below = 0, .above = 1.504}},
+    .tpot = {.common = {.below = 0.027, .above = 0.201},
+             .experts = {.below = 0.590, .above = 0.590}}};
+constexpr LatencyErrors kOfKernels = {.ttft = {.common = {.below = 0, .above = 0.811}},
+                                      .tpot = {.common = {.below = 0, .above = 0.434}}};
+constexpr LatencyErrors kOfCalibrated = {.ttft = {.common = {.below = 0.162, .above = 0.320}},
+                                         .tpot = {.common = {.below = 0.113, .above = 0.169}}};
 
 double together(double a, double b, double c) {
   return std::sqrt(a * a + b * b + c * c);
@@ -63,7 +65,21 @@ double sigma_of_points(double median_error, std::size_t points) {
   return std::min(1.0, student / kSigmas * kSigmaOfMedian * median_error);
 }
 
+// So many sigmas a normal value stays below with this chance.
+double normal_sigmas(double chance) {
+  constexpr double kNormal = 1e9;  // degrees of freedom
+  const double within = core::student_t(std::abs(2 * chance - 1), kNormal);
+  return chance < 0.5 ? -within : within;
+}
+
 }  // namespace
+
+double ErrorBar::at_most(double chance) const {
+  if (!is_known()) return 1;
+  const double middle = 0.5 * (std::log(low) + std::log(high));
+  const double half = 0.5 * (std::log(high) - std::log(low));
+  return std::exp(middle + normal_sigmas(chance) / kSigmas * half);
+}
 
 OwnSigmas own_sigmas(const LoadParts& parts, const std::optional<CalibrationErrors>& calibrated) {
   if (!calibrated) return {.ttft = parts.prompt.price_sigma, .tpot = parts.mean.price_sigma};

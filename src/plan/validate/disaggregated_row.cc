@@ -20,10 +20,6 @@ struct BoundPool {
 };
 
 core::Status check_pools(const MeasuredDeployment& measured) {
-  if (measured.prefill.workers == 0 || measured.decode.workers == 0)
-    return core::Error{"the row does not tell how many workers compute prompts and decode"};
-  if (measured.concurrency == 0)
-    return core::Error{"the row does not tell its concurrency (batch_size, of all workers)"};
   if (measured.prefill.widths.pp != 1 || measured.decode.widths.pp != 1)
     return core::Error{"pipeline stages have no price yet"};
   return {};
@@ -54,9 +50,7 @@ core::Result<BoundPool> bind_pool(const MeasuredDeployment& measured,
 
 // Rows do not tell where the workers were. Those of one node are taken to be in one.
 CachePath path_of_row(const MeasuredDeployment& measured, const store::SystemFacts& facts) {
-  const std::int64_t gpus = measured.prefill.workers * measured.prefill.widths.gpus() +
-                            measured.decode.workers * measured.decode.widths.gpus();
-  return gpus <= facts.gpus_per_node ? CachePath::kWithinNode : CachePath::kBetweenNodes;
+  return measured.gpus() <= facts.gpus_per_node ? CachePath::kWithinNode : CachePath::kBetweenNodes;
 }
 
 LoadParts parts_of_row(const StepPrices& prefill,
@@ -89,7 +83,7 @@ core::Status fill_closed_form(const serving::Model& model,
       std::clamp<std::int64_t>(load.concurrency / groups, 1, std::max<std::int64_t>(1, room));
   prediction.ttft_ms =
       prompts_ms(prompts, pools.prefill_batch, load.prompt_tokens, 0, of_prefill.max_tokens) +
-      transfer_ms(pools.transfer, load.prompt_tokens);
+      transfer_ms(pools.transfer, load.prompt_tokens) + load.client_ms;
   prediction.tpot_ms = tokens.ms({.decodes = batch,
                                   .decode_cached = static_cast<double>(load.prompt_tokens) +
                                                    0.5 * static_cast<double>(load.output_tokens)});
@@ -120,7 +114,8 @@ core::Status predict_disaggregated(const MeasuredDeployment& measured,
       .prompt_tokens = measured.prompt_tokens,
       .output_tokens = measured.output_tokens,
       .least_length = clients.least_length > 0 ? clients.least_length : measured.least_length,
-      .requests_each = clients.requests_each};
+      .requests_each = clients.requests_each,
+      .client_ms = clients.client_ms};
   prediction.parts = parts_of_row(prefill.prices, decode.prices, pools, load);
   const CalibratedCost prompts(prefill.prices, prediction.calibration);
   const CalibratedCost tokens(decode.prices, prediction.calibration);

@@ -14,6 +14,7 @@
 #include "plan/calibrate/calibration_file.h"
 #include "plan/price/tables.h"
 #include "plan/search/search.h"
+#include "plan/serve.h"
 #include "plan/step.h"
 #include "plan/uncertainty/error_bars.h"
 #include "plan/validate/measured.h"
@@ -25,8 +26,9 @@ struct Prediction {
   const MeasuredDeployment* measured = nullptr;
   double ttft_ms = 0;
   double tpot_ms = 0;
-  std::string refused = {};  // why there is none
-  bool calibrates = false;   // it told the calibration, and cannot judge it
+  std::string refused = {};   // why there is none
+  bool lacks_fields = false;  // nobody can price the row: it does not tell what was deployed
+  bool calibrates = false;    // it told the calibration, and cannot judge it
   Calibration calibration = {};
   LoadParts parts = {};
   OwnSigmas sigmas = {};
@@ -48,8 +50,9 @@ struct Prediction {
 // which keep a number of requests in flight and send ten times as many in all.
 struct AssumedClients {
   Scheduler scheduler = Scheduler::kSimulation;
-  std::int64_t requests_each = 10;  // for each request in flight
-  double least_length = 0;          // lengths are uniform from this share on; 0: as rows tell
+  std::int64_t requests_each = 10;        // for each request in flight
+  double client_ms = kBenchmarkClientMs;  // where no calibration counts
+  double least_length = 0;                // lengths are uniform from this share on; 0: as rows tell
   // Rows by which each slice (engine, version, model, system) is calibrated: of one number of GPUs
   // and one pair of lengths, those with the most rows. 0: none.
   std::size_t calibrated_by = 0;
