@@ -22,9 +22,9 @@ struct EstimateRequest {
   Calibration calibration = {};  // of latencies; operators are shown as tables have them
   std::optional<CalibrationErrors> calibration_errors = std::nullopt;
   std::int64_t gpus_of_group = 1;
+  std::int64_t gpus_of_stage = 1;  // that compute a layer for a batch
   // The mean TTFT of a benchmark under this load, simulated; the interval of TTFT is of this one.
   std::optional<double> benchmark_ttft_ms = std::nullopt;
-  std::int64_t gpus_of_stage = 1;  // that compute a layer for a batch
 };
 
 // The operators of a step that decodes, and of one that computes a prompt, under the load. Times
