@@ -130,7 +130,7 @@ core::Result<WorkloadMetrics> serve_workload(const serving::Model& model,
       simulate_disaggregated_copies(policy_of(pools.decode.worker.engine),
                                     {&prefill_cost, of_prompts.value(), pools.prefill.instances},
                                     {&decode_cost, of_decode.value(), pools.decode.instances},
-                                    pools.transfer, workload, service.copies, service.level));
+                                    pools.transfer, workload, {service.copies, service.level}));
   metrics.serving = std::move(found.serving);
   metrics.reused_share = reused_share_of(metrics.serving, metrics.prompt_tokens);
   metrics.pools = {.prefill_busy_share = found.prefill_busy_share,

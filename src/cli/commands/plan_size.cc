@@ -83,6 +83,7 @@ class PlanSize final : public Command {
     request_.link = [&](std::int64_t gpus) { return stage_link(facts, gpus); };
     request_.calibration = pools.calibration.calibration();
     request_.calibration_errors = pools.calibration.errors();
+    request_.top = top_;
     size_.searched_gpus = kSearchedNodes * facts.gpus_per_node;
     request_.gpus = std::min(size_.searched_gpus, size_.most_gpus);
     const plan::EngineSystems engine{served_.engine, request_.precision, pools.system,
@@ -128,14 +129,15 @@ class PlanSize final : public Command {
                                             .least_length = request_.least_length}));
     const plan::WorkloadLimits limits{
         .level = {.ttft_ms = request_.ttft_limit_ms, .tpot_ms = request_.tpot_limit_ms},
-        .good_share = workload_.good_share()};
-    const auto found = ASSAY_TRY(plan::size_workload(model, request_, workload, limits, mode_,
-                                                     engine, size_.most_gpus, top_));
+        .good_share = workload_.good_share(),
+        .most_gpus = size_.most_gpus};
+    const auto found =
+        ASSAY_TRY(plan::size_workload(model, request_, workload, limits, mode_, engine));
     const std::string title =
         fmt::format("{} on {}, {}, {}", model.name, served_.system, plan::name_of(served_.engine),
                     text_of(workload_, workload));
-    model::Book book = plan::workload_size_book(title, found, limits,
-                                                pools.calibration.calibration(), size_.most_gpus);
+    model::Book book =
+        plan::workload_size_book(title, found, limits, pools.calibration.calibration());
     book.tables.front().notes.push_back(title);
     pools.add_calibrations(book);
     print_summary(book, presentation_.summary());

@@ -177,7 +177,7 @@ TEST(Conversations, PoolsComputeAnswersAgain) {
   const Limits limits = vllm_limits(100'000);
   const auto found = simulate_disaggregated_copies(
       policy_of(Engine::kVllm), {&cost, limits, 2}, {&cost, limits, 2},
-      {.bytes_per_token = 1000, .gbps = 100}, made, 1, {});
+      {.bytes_per_token = 1000, .gbps = 100}, made, {});
   ASSERT_TRUE(found.ok()) << found.error().message;
   const auto& turns = found.value().serving.turns;
   ASSERT_EQ(turns.size(), 3U);
@@ -259,7 +259,7 @@ TEST(DisaggregatedCopies, ServeTheirShare) {
   const auto run = [&](const Workload& workload, std::int64_t copies) {
     return simulate_disaggregated_copies(policy_of(Engine::kVllm), {&cost, limits, 1},
                                          {&cost, limits, 2}, {.bytes_per_token = 1000, .gbps = 100},
-                                         workload, copies, {.ttft_ms = 200})
+                                         workload, {copies, {.ttft_ms = 200}})
         .value();
   };
   const auto two = run(all, 2);

@@ -495,16 +495,15 @@ core::Result<DisaggregatedMetrics> simulate_disaggregated_copies(const Policy& p
                                                                  const Pool& decode,
                                                                  const CacheTransfer& transfer,
                                                                  const Workload& workload,
-                                                                 std::int64_t copies,
-                                                                 const ServiceLevel& level) {
+                                                                 const SharedCopies& shared) {
   ASSAY_TRY(check_deployment_inputs(prefill, decode, transfer, workload));
   if (workload.concurrency > 0)
     return core::Error{"requests of a closed loop have no times by which copies could share them"};
   MetricsRecorder recorder(workload, 0);
   PoolsWork work;
-  for (std::int64_t copy = 0; copy < copies; ++copy) {
+  for (std::int64_t copy = 0; copy < shared.copies; ++copy) {
     const WorkloadPart part =
-        part_of(workload, static_cast<std::size_t>(copy), static_cast<std::size_t>(copies));
+        part_of(workload, static_cast<std::size_t>(copy), static_cast<std::size_t>(shared.copies));
     if (part.requests.empty()) continue;
     const SimulationOptions options;
     DisaggregatedSimulation simulation({policy, prefill, decode, transfer}, part.workload, options,
@@ -513,7 +512,7 @@ core::Result<DisaggregatedMetrics> simulate_disaggregated_copies(const Policy& p
     recorder.add(simulation.recorder(), part.requests);
     work.add(simulation.work());
   }
-  return work.metrics(recorder, level, decode.limits.groups * copies);
+  return work.metrics(recorder, shared.level, decode.limits.groups * shared.copies);
 }
 
 core::Result<LongRunMetrics> simulate_long_run(const Policy& policy,

@@ -45,6 +45,12 @@ core::Result<DisaggregatedMetrics> simulate_disaggregated(const Policy& policy,
                                                           const Workload& workload,
                                                           const SimulationOptions& options = {});
 
+// Copies that share a workload, and what a good request keeps.
+struct SharedCopies {
+  std::int64_t copies = 1;
+  ServiceLevel level = {};
+};
+
 // Copies of the deployment, among which requests of a workload with arrival times are shared in
 // turn, and those of one client together. Errors: as simulate_disaggregated(), and a closed loop.
 core::Result<DisaggregatedMetrics> simulate_disaggregated_copies(const Policy& policy,
@@ -52,8 +58,7 @@ core::Result<DisaggregatedMetrics> simulate_disaggregated_copies(const Policy& p
                                                                  const Pool& decode,
                                                                  const CacheTransfer& transfer,
                                                                  const Workload& workload,
-                                                                 std::int64_t copies,
-                                                                 const ServiceLevel& level);
+                                                                 const SharedCopies& shared);
 
 // How long a deployment in the long run is looked at, in requests that end.
 struct LongRun {

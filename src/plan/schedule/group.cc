@@ -302,6 +302,13 @@ void Group::share_pieces(Sequence& sequence, Names names) {
   }
 }
 
+void Group::end(Sequence& sequence) {
+  // Where the prompt was computed elsewhere, the next turn's will be, too.
+  if (!workload_->turns.empty() && !sequence.transferred)
+    share_pieces(sequence, pieces_with_answer(sequence));
+  ended_now_.push_back(sequence);
+}
+
 void Group::advance(std::int64_t steps) {
   if (steps > 1 && policy_->skipped != nullptr) policy_->skipped(*this, steps - 1);
   std::size_t kept = 0;
@@ -325,10 +332,7 @@ void Group::advance(std::int64_t steps) {
         share_pieces(sequence, whole_pieces(sequence));
       }
       if (sequence.generated >= sequence.output && sequence.decodes()) {
-        // Where the prompt was computed elsewhere, the next turn's will be, too.
-        if (!workload_->turns.empty() && !sequence.transferred)
-          share_pieces(sequence, pieces_with_answer(sequence));
-        ended_now_.push_back(sequence);
+        end(sequence);
         continue;
       }
     }

@@ -173,6 +173,7 @@ class Group {
   [[nodiscard]] std::int64_t piece_blocks(std::size_t piece) const;
   void share_pieces(Sequence& sequence, Names names);
   void leave_pieces(const Sequence& sequence);
+  void end(Sequence& sequence);
   void release(const Sequence& sequence);
   void build_step();
   void draw_steps(Sequence& sequence) const;

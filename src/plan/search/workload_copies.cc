@@ -90,9 +90,9 @@ class CopiesBuilder {
     // Whether it fits is found by the simulation, which says how far it is from that.
     const StepCost* cost = priced.cost;
     made_.copies.push_back(
-        {.worker = worker, .serve = [this_ = context(), served, cost](std::int64_t copies) {
-           return serve_workload(this_.model, served, *cost, this_.workload,
-                                 {.copies = copies, .level = this_.level});
+        {.worker = worker, .serve = [of = context(), served, cost](std::int64_t copies) {
+           return serve_workload(of.model, served, *cost, of.workload,
+                                 {.copies = copies, .level = of.level});
          }});
     return {};
   }
@@ -140,22 +140,22 @@ class CopiesBuilder {
     const double sent =
         sent_bytes_per_token(model_, decode, workload_lengths(workload_).prompt_mean);
     const std::int64_t gpus = candidate.gpus();
-    const auto serve = [this_ = context(), split, prefill, decode, prompt_cost, cost, sent,
+    const auto serve = [of = context(), split, prefill, decode, prompt_cost, cost, sent,
                         gpus](std::int64_t copies) -> core::Result<WorkloadMetrics> {
-      const PoolSystem& system = this_.engine.system;
-      const PoolSystem& decode_system = this_.engine.decode_system;
-      const std::int64_t all = std::max(this_.gpus, copies * gpus);
+      const PoolSystem& system = of.engine.system;
+      const PoolSystem& decode_system = of.engine.decode_system;
+      const std::int64_t all = std::max(of.gpus, copies * gpus);
       const CacheTransfer transfer =
           ASSAY_TRY(cache_transfer(sent, {prefill.deployment.tp * prefill.batches(), system.facts},
                                    {decode.deployment.tp * decode.batches(), decode_system.facts},
                                    path_of_copies(system, decode_system, gpus, copies, all)));
-      return serve_workload(this_.model,
+      return serve_workload(of.model,
                             {.prefill = {prefill, split.prefill_instances},
                              .prefill_batch = 0,
                              .decode = {decode, split.decode_instances},
                              .transfer = transfer},
-                            *prompt_cost, *cost, this_.workload,
-                            {.copies = copies, .level = this_.level});
+                            *prompt_cost, *cost, of.workload,
+                            {.copies = copies, .level = of.level});
     };
     made_.copies.push_back({.worker = candidate.worker, .split = split, .serve = serve});
     return {};

@@ -84,8 +84,8 @@ model::Table candidates_of_workload(const char* name,
 // The least copies of each deployment, one deployment after the other.
 class Sizing {
  public:
-  Sizing(const WorkloadLimits& limits, std::int64_t most_gpus, std::size_t top)
-      : limits_(limits), most_gpus_(most_gpus), top_(top) {}
+  Sizing(const WorkloadLimits& limits, std::size_t top)
+      : limits_(limits), most_gpus_(limits.most_gpus), top_(top) {}
 
   core::Status add(const WorkloadCopy& copy) {
     const std::int64_t most = most_worth() / copy.gpus();
@@ -168,12 +168,10 @@ core::Result<WorkloadSize> size_workload(const serving::Model& model,
                                          const Workload& workload,
                                          const WorkloadLimits& limits,
                                          ServingMode mode,
-                                         const EngineSystems& engine,
-                                         std::int64_t most_gpus,
-                                         std::size_t top) {
+                                         const EngineSystems& engine) {
   WorkloadCopies copies =
       ASSAY_TRY(workload_copies(model, request, workload, limits.level, mode, engine));
-  Sizing sizing(limits, most_gpus, top);
+  Sizing sizing(limits, request.top);
   sizing.result.refused = std::move(copies.refused);
   sizing.result.notes = std::move(copies.notes);
   for (const WorkloadCopy& copy : copies.copies) {
@@ -202,14 +200,14 @@ model::Book workload_search_book(const std::string& title,
 model::Book workload_size_book(const std::string& title,
                                const WorkloadSize& result,
                                const WorkloadLimits& limits,
-                               const Calibration& calibration,
-                               std::int64_t most_gpus) {
+                               const Calibration& calibration) {
   model::Book book{.title = title};
   if (result.best.empty()) {
-    book.tables.push_back(candidates_of_workload(
-        "size",
-        fmt::format("{} GPUs do not serve {}; this comes closest", most_gpus, wanted_of(limits)),
-        {result.closest}, calibration, 1));
+    book.tables.push_back(
+        candidates_of_workload("size",
+                               fmt::format("{} GPUs do not serve {}; this comes closest",
+                                           limits.most_gpus, wanted_of(limits)),
+                               {result.closest}, calibration, 1));
   } else {
     book.tables.push_back(candidates_of_workload(
         "size",

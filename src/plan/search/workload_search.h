@@ -27,8 +27,9 @@ struct WorkloadCandidate {
 };
 
 struct WorkloadLimits {
-  ServiceLevel level = {};  // that a good request keeps
-  double good_share = 0.9;  // of the requests, at least
+  ServiceLevel level = {};     // that a good request keeps
+  double good_share = 0.9;     // of the requests, at least
+  std::int64_t most_gpus = 0;  // of size_workload()
 };
 
 struct WorkloadSearchResult {
@@ -62,22 +63,19 @@ struct WorkloadSize {
 };
 
 // Looks for the least copies of each deployment by the simulation, as if more copies were never
-// worse. Deployments that cannot be among the `top` smallest are given up. Errors: as
+// worse. Deployments that cannot be among the request.top smallest are given up. Errors: as
 // search_workload().
 core::Result<WorkloadSize> size_workload(const serving::Model& model,
                                          const SearchRequest& request,
                                          const Workload& workload,
                                          const WorkloadLimits& limits,
                                          ServingMode mode,
-                                         const EngineSystems& engine,
-                                         std::int64_t most_gpus,
-                                         std::size_t top);
+                                         const EngineSystems& engine);
 
 model::Book workload_size_book(const std::string& title,
                                const WorkloadSize& result,
                                const WorkloadLimits& limits,
-                               const Calibration& calibration,
-                               std::int64_t most_gpus);
+                               const Calibration& calibration);
 
 // The best of them, and the workers that are left out.
 model::Book workload_search_book(const std::string& title,
