@@ -13,13 +13,13 @@ namespace {
 
 using model::Cell;
 
-Cell percent(double share) {
+Cell in_percent(double share) {
   return std::isnan(share) ? Cell() : Cell(100 * share);
 }
 
 Cell share_of(std::int64_t some, std::int64_t all) {
   if (all == 0) return {};
-  return percent(static_cast<double>(some) / static_cast<double>(all));
+  return in_percent(static_cast<double>(some) / static_cast<double>(all));
 }
 
 void add_count_columns(model::Table& table) {
@@ -32,8 +32,8 @@ void add_counts(std::vector<Cell>& row, const PickCounts& counts) {
   row.emplace_back(counts.decisions);
   row.push_back(share_of(counts.broken, counts.decisions));
   row.push_back(share_of(counts.missed, counts.decisions));
-  row.push_back(percent(core::median(counts.overshoots)));
-  row.push_back(percent(core::mean(counts.lost)));
+  row.push_back(in_percent(core::median(counts.overshoots)));
+  row.push_back(in_percent(core::mean(counts.lost)));
 }
 
 void add_row(model::Table& table, std::vector<Cell> cells, const PickCounts& counts) {
