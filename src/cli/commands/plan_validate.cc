@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <filesystem>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "cli/command.h"
@@ -9,11 +11,18 @@
 #include "cli/plan_inputs.h"
 #include "cli/plan_options.h"
 #include "cli/summary_output.h"
+#include "plan/validate/picks_report.h"
 #include "plan/validate/report.h"
 #include "plan/validate/validate.h"
 
 namespace assay::cli {
 namespace {
+
+// "" for a chance that an error bar can tell: its ends are at 10 and 90 %.
+std::string confidence_problem(const std::string& text) {
+  const std::optional<double> percent = finite_number(text);
+  return percent && *percent >= 10 && *percent <= 95 ? "" : "must be a number from 10 to 95";
+}
 
 class PlanValidate final : public Command {
  public:
@@ -27,7 +36,16 @@ class PlanValidate final : public Command {
         ->default_str("none")
         ->check(positive_number_problem)
         ->excludes(calibration);
-    app.add_flag("--rows", rows_, "list every row rather than slices of them");
+    const Option* rows = app.add_flag("--rows", rows_, "list every row rather than slices of them");
+    Option* picks = app.add_flag("--picks", picks_,
+                                 "show how picks of predictions keep limits on TPOT, by both "
+                                 "schedulers");
+    picks->excludes(rows);
+    app.add_option("--confidence", confidence_,
+                   "with --picks, the chance to keep the limit that a pick needs")
+        ->type_name("PERCENT")
+        ->check(confidence_problem)
+        ->needs(picks);
     add_presentation_options(app, presentation_);
   }
 
@@ -36,6 +54,7 @@ class PlanValidate final : public Command {
     clients_.calibrations = ASSAY_TRY(read_calibrations(calibration_));
     PlanInputs inputs(systems_);
     const auto predictions = plan::predict(measured, validation_inputs(inputs), clients_);
+    if (picks_) return show_picks(measured, validation_inputs(inputs), predictions);
     model::Book book = rows_ ? plan::rows_book(predictions) : plan::slices_book(predictions);
     if (!calibration_.empty()) name_calibration(measured, book.tables.front());
     print_summary(book, presentation_.summary(), kAllRows);
@@ -43,6 +62,24 @@ class PlanValidate final : public Command {
   }
 
  private:
+  // The other scheduler predicts the same rows once more.
+  Outcome show_picks(const std::vector<plan::MeasuredDeployment>& measured,
+                     const plan::ValidationInputs& inputs,
+                     const std::vector<plan::Prediction>& predictions) const {
+    constexpr double kPercent = 100;
+    std::vector<plan::ScheduledPredictions> schedulers = {{"closed form", &predictions}};
+    plan::AssumedClients others = clients_;
+    others.scheduler = plan::Scheduler::kClosedForm;
+    std::vector<plan::Prediction> closed_form;
+    if (clients_.scheduler == plan::Scheduler::kSimulation) {
+      closed_form = plan::predict(measured, inputs, others);
+      schedulers = {{"simulation", &predictions}, {"closed form", &closed_form}};
+    }
+    print_summary(plan::picks_book(schedulers, confidence_ / kPercent), presentation_.summary(),
+                  kAllRows);
+    return Outcome::kOk;
+  }
+
   void name_calibration(const std::vector<plan::MeasuredDeployment>& measured,
                         model::Table& table) const {
     const bool has_any = std::any_of(measured.begin(), measured.end(), [&](const auto& row) {
@@ -60,6 +97,8 @@ class PlanValidate final : public Command {
   std::filesystem::path calibration_;
   plan::AssumedClients clients_;
   bool rows_ = false;
+  bool picks_ = false;
+  double confidence_ = 90;
   Presentation presentation_;
 };
 
@@ -78,10 +117,15 @@ const CommandSpec kPlanValidate{
         "have lengths from 80 % on; others have equal ones, and a step of vLLM then holds one "
         "prompt, as in the public planner's files.\n\n"
         "--calibrate-by takes some rows of each slice, of one number of GPUs and one pair of "
-        "lengths, fits what a step takes beside its operators, and judges the other rows.",
+        "lengths, fits what a step takes beside its operators, and judges the other rows.\n\n"
+        "--picks takes rows of one slice, quantization and pair of lengths for the candidates of a "
+        "search, and asks whether the pick keeps its limit on TPOT as measured: where the "
+        "prediction keeps it, and where it is kept with a chance of --confidence, as the error bar "
+        "of the prediction has it.",
     .examples =
         "assay plan validate measured.csv --systems-paths systems\n"
         "assay plan validate measured.csv --systems-paths systems --calibrate-by 5\n"
+        "assay plan validate measured.csv --systems-paths systems --picks --confidence 75\n"
         "assay plan validate measured.csv --rows --format csv -q\n",
     .make = make_command<PlanValidate>,
 };

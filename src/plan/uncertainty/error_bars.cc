@@ -4,6 +4,8 @@
 #include <array>
 #include <cmath>
 
+#include "core/statistics.h"
+
 namespace assay::plan {
 namespace {
 
@@ -63,7 +65,21 @@ double sigma_of_points(double median_error, std::size_t points) {
   return std::min(1.0, student / kSigmas * kSigmaOfMedian * median_error);
 }
 
+// So many sigmas a normal value stays below with this chance.
+double normal_sigmas(double chance) {
+  constexpr double kNormal = 1e9;  // degrees of freedom
+  const double within = core::student_t(std::abs(2 * chance - 1), kNormal);
+  return chance < 0.5 ? -within : within;
+}
+
 }  // namespace
+
+double ErrorBar::at_most(double chance) const {
+  if (!is_known()) return 1;
+  const double middle = 0.5 * (std::log(low) + std::log(high));
+  const double half = 0.5 * (std::log(high) - std::log(low));
+  return std::exp(middle + normal_sigmas(chance) / kSigmas * half);
+}
 
 OwnSigmas own_sigmas(const LoadParts& parts, const std::optional<CalibrationErrors>& calibrated) {
   if (!calibrated) return {.ttft = parts.prompt.price_sigma, .tpot = parts.mean.price_sigma};

@@ -31,6 +31,10 @@ struct ErrorBar {
   // A bar without a width is none: nobody told what the prediction is made of.
   [[nodiscard]] bool is_known() const { return low < high; }
 
+  // The factor that the measurement does not exceed with this chance, in (0, 1): at 0.9 the upper
+  // end. The logarithm is taken to be normal between the ends.
+  [[nodiscard]] double at_most(double chance) const;
+
   [[nodiscard]] double half_width() const { return 0.5 * (high - low); }
 };
 

@@ -89,5 +89,13 @@ TEST(ErrorBars, OfRatesGoWithOneOverTheLatency) {
   EXPECT_FALSE(ErrorBar().is_known());
 }
 
+TEST(ErrorBars, AChanceLiesBetweenTheEnds) {
+  const ErrorBar bar{.low = 0.9, .high = 1.4};
+  EXPECT_NEAR(bar.at_most(0.9), 1.4, 1e-4);
+  EXPECT_NEAR(bar.at_most(0.1), 0.9, 1e-4);
+  EXPECT_NEAR(bar.at_most(0.5), std::sqrt(0.9 * 1.4), 1e-6);
+  EXPECT_EQ(ErrorBar().at_most(0.9), 1) << "no bar is known";
+}
+
 }  // namespace
 }  // namespace assay::plan

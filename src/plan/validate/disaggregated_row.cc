@@ -20,10 +20,6 @@ struct BoundPool {
 };
 
 core::Status check_pools(const MeasuredDeployment& measured) {
-  if (measured.prefill.workers == 0 || measured.decode.workers == 0)
-    return core::Error{"the row does not tell how many workers compute prompts and decode"};
-  if (measured.concurrency == 0)
-    return core::Error{"the row does not tell its concurrency (batch_size, of all workers)"};
   if (measured.prefill.widths.pp != 1 || measured.decode.widths.pp != 1)
     return core::Error{"pipeline stages have no price yet"};
   return {};
@@ -54,9 +50,7 @@ core::Result<BoundPool> bind_pool(const MeasuredDeployment& measured,
 
 // Rows do not tell where the workers were. Those of one node are taken to be in one.
 CachePath path_of_row(const MeasuredDeployment& measured, const store::SystemFacts& facts) {
-  const std::int64_t gpus = measured.prefill.workers * measured.prefill.widths.gpus() +
-                            measured.decode.workers * measured.decode.widths.gpus();
-  return gpus <= facts.gpus_per_node ? CachePath::kWithinNode : CachePath::kBetweenNodes;
+  return measured.gpus() <= facts.gpus_per_node ? CachePath::kWithinNode : CachePath::kBetweenNodes;
 }
 
 LoadParts parts_of_row(const StepPrices& prefill,

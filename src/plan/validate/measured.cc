@@ -151,6 +151,16 @@ class MeasuredRows {
 
 }  // namespace
 
+std::string missing_field(const MeasuredDeployment& measured) {
+  if (!measured.is_disaggregated)
+    return measured.concurrency == 0 ? "the row does not tell its concurrency" : "";
+  if (measured.prefill.workers == 0 || measured.decode.workers == 0)
+    return "the row does not tell how many workers compute prompts and decode";
+  if (measured.concurrency == 0)
+    return "the row does not tell its concurrency (batch_size, of all workers)";
+  return "";
+}
+
 core::Result<std::vector<MeasuredDeployment>> parse_measured(std::string_view csv,
                                                              const std::string& name,
                                                              model::Warnings& warnings) {

@@ -53,7 +53,15 @@ struct MeasuredDeployment {
   bool has_one_prompt_a_step = false;
   double ttft_ms = 0;
   double tpot_ms = 0;
+
+  [[nodiscard]] std::int64_t gpus() const {
+    if (!is_disaggregated) return widths.gpus();
+    return prefill.workers * prefill.widths.gpus() + decode.workers * decode.widths.gpus();
+  }
 };
+
+// Which field a prediction needs that the row does not have; "" if it has all.
+std::string missing_field(const MeasuredDeployment& measured);
 
 // The columns are those of the public planner's table of measured deployments; empty fields take
 // their defaults. `warnings` counts rows whose widths of experts do not fit their GPUs: the groups

@@ -129,6 +129,54 @@ model::Table coverage_table(const std::map<std::string, SliceErrors>& slices) {
   return table;
 }
 
+// Of own kernels' prices, which are a lower bound: how seldom they exceed a measurement by more
+// than a tenth, and how much of it they explain.
+void add_bound(std::vector<Cell>& row, std::vector<double> errors) {
+  constexpr double kExceeds = 0.10;
+  const auto exceeding =
+      std::count_if(errors.begin(), errors.end(), [](double error) { return error > kExceeds; });
+  row.push_back(percent(static_cast<double>(exceeding) / static_cast<double>(errors.size())));
+  row.push_back(percent(1 + core::median(errors)));
+}
+
+model::Table bounds_table(const std::map<std::string, SliceErrors>& slices) {
+  model::Table table{.name = "bounds",
+                     .title = "Times of assay's own kernels, a lower bound, by slice",
+                     .columns = {{.name = "slice"}, {.name = "judged"}}};
+  for (const char* latency : {"TPOT", "TTFT"}) {
+    for (const char* figure : {"exceeds by > 10 %", "of measured"})
+      table.columns.push_back({.name = fmt::format("{} {}", latency, figure), .unit = "%"});
+  }
+  table.notes.emplace_back(
+      "exceeds: share of rows; of measured: the median of predicted over measured");
+  for (const auto& [name, slice] : slices) {
+    SliceErrors own;
+    for (const Prediction* one : slice.predicted)
+      if (one->parts.mean.is_of_kernels()) own.predicted.push_back(one);
+    if (own.predicted.empty()) continue;
+    std::vector<Cell> row = {name, static_cast<std::int64_t>(own.predicted.size())};
+    add_bound(row, errors_of(own, &Prediction::tpot_error));
+    add_bound(row, errors_of(own, &Prediction::ttft_error));
+    table.cells.insert(table.cells.end(), row.begin(), row.end());
+  }
+  return table;
+}
+
+// Rows that tell what was deployed, and how many of these have a price.
+std::string coverage_note(const std::vector<Prediction>& predictions) {
+  const auto all = static_cast<std::int64_t>(predictions.size());
+  const auto lacking = std::count_if(predictions.begin(), predictions.end(),
+                                     [](const Prediction& one) { return one.lacks_fields; });
+  const auto priced = std::count_if(predictions.begin(), predictions.end(),
+                                    [](const Prediction& one) { return one.refused.empty(); });
+  const std::int64_t whole = all - lacking;
+  if (whole == 0) return fmt::format("none of {} rows has the fields that a prediction needs", all);
+  return fmt::format(
+      "{} of {} rows have the fields that a prediction needs; {} of them are predicted "
+      "({:.1f} %)",
+      whole, all, priced, 100.0 * static_cast<double>(priced) / static_cast<double>(whole));
+}
+
 Cell end_of(const Prediction& one, double ms, double factor) {
   return one.refused.empty() ? Cell(ms * factor) : Cell();
 }
@@ -159,7 +207,10 @@ model::Book slices_book(const std::vector<Prediction>& predictions) {
   model::Table refused = refused_rows_table(refusals);
   model::Book book{.title = "Predictions beside measured deployments"};
   book.tables.push_back(errors_table(slices));
+  book.tables.back().notes.push_back(coverage_note(predictions));
   book.tables.push_back(coverage_table(slices));
+  model::Table bounds = bounds_table(slices);
+  if (bounds.row_count() > 0) book.tables.push_back(std::move(bounds));
   if (refused.row_count() > 0) book.tables.push_back(std::move(refused));
   return book;
 }

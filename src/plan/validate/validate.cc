@@ -28,7 +28,6 @@ core::Result<Quantization> quantization_of_name(const std::string& name) {
 }
 
 core::Status check_row(const MeasuredDeployment& measured) {
-  if (measured.concurrency == 0) return core::Error{"the row does not tell its concurrency"};
   if (measured.widths.pp != 1) return core::Error{"pipeline stages have no price yet"};
   return {};
 }
@@ -47,6 +46,9 @@ class Predictor {
 
   Prediction predict(const MeasuredDeployment& measured, const Calibration& calibration) {
     Prediction prediction{.measured = &measured, .calibration = calibration};
+    prediction.refused = missing_field(measured);
+    prediction.lacks_fields = !prediction.refused.empty();
+    if (prediction.lacks_fields) return prediction;
     if (core::Status done = fill(measured, prediction); !done.ok())
       prediction.refused = done.error().message;
     return prediction;

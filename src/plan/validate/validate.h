@@ -25,8 +25,9 @@ struct Prediction {
   const MeasuredDeployment* measured = nullptr;
   double ttft_ms = 0;
   double tpot_ms = 0;
-  std::string refused = {};  // why there is none
-  bool calibrates = false;   // it told the calibration, and cannot judge it
+  std::string refused = {};   // why there is none
+  bool lacks_fields = false;  // nobody can price the row: it does not tell what was deployed
+  bool calibrates = false;    // it told the calibration, and cannot judge it
   Calibration calibration = {};
   LoadParts parts = {};
   OwnSigmas sigmas = {};
