@@ -24,6 +24,11 @@ void add_measured_options(App& app,
       ->type_name("N")
       ->default_str("10")
       ->check(positive_number_problem);
+  app.add_option("--client-time", clients.client_ms,
+                 "what lies between a client and the scheduler takes so many ms for a request")
+      ->type_name("MS")
+      ->default_str("20")
+      ->check(not_negative_problem);
   app.add_option("--least-length", clients.least_length,
                  "lengths are uniform between this share of the nominal ones and them")
       ->type_name("SHARE")

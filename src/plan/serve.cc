@@ -34,6 +34,7 @@ class RunCost final : public StepCost {
 Limits settings_of(const ServedWorker& worker, const ClosedLoop& load) {
   Limits limits = policy_of(worker.engine).defaults();
   limits.groups = worker.batches();
+  limits.client_ms = load.client_ms;
   const std::int64_t batch = load.concurrency / worker.batches();
   limits.max_batch = std::max(limits.max_batch, batch);
   if (worker.max_tokens > 0) {

@@ -50,7 +50,13 @@ struct ClosedLoop {
   // Requests in all, for each in flight: public benchmarks send ten.
   std::int64_t requests_each = 10;
   std::int64_t prefix_tokens = 0;  // that all prompts begin with
+  double client_ms = 0;            // Limits::client_ms
 };
+
+// What lies between a benchmark's client and the scheduler: Python on both sides, HTTP and
+// tokenisation, which no table has. Found on measured deployments of Qwen3-32B and gpt-oss-120b,
+// and judged on those of Llama-3.1-70B and DeepSeek-R1: docs/accuracy.md, "Clients".
+inline constexpr double kBenchmarkClientMs = 20;
 
 // A step's tokens in deployments that hold one prompt beside the requests that decode:
 // max_num_tokens and max_num_batched_tokens of the public planner's files.

@@ -54,9 +54,12 @@ core::Status price_planned(const serving::Model& model,
                             .deployment = deployment_of(model, worker, precision),
                             .groups = worker.dp,
                             .memory = memory};
+  // A calibration's factor on TTFT stands for the clients' time, too.
+  const bool is_calibrated = planned.calibration != Calibration();
   const ClosedLoop load{.concurrency = planned.concurrency,
                         .prompt_tokens = planned.prompt_tokens,
-                        .output_tokens = planned.output_tokens};
+                        .output_tokens = planned.output_tokens,
+                        .client_ms = is_calibrated ? 0 : kBenchmarkClientMs};
   const Limits priced = ASSAY_TRY(limits_of(model, served, load));
   planned.limits = deployed_limits(priced, planned.engine, planned.concurrency / worker.dp);
   planned.memory_share = default_fraction(planned.engine);

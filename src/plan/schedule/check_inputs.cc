@@ -20,7 +20,7 @@ core::Status check_limits(const Limits& limits) {
   ASSAY_TRY(positive(limits.groups, "the number of groups"));
   if (!std::is_sorted(limits.graph_batches.begin(), limits.graph_batches.end()))
     return core::Error{"the batches of CUDA graphs must grow"};
-  if (!(limits.request_ms >= 0))
+  if (!(limits.request_ms >= 0) || !(limits.client_ms >= 0))
     return core::Error{"the time of a request in the front end cannot be negative"};
   if (!(limits.eager_step_ms >= 0))
     return core::Error{"the time of an eager step cannot be negative"};

@@ -4,8 +4,8 @@
 
 namespace assay::plan {
 
-Clients::Clients(const Workload& workload, double request_ms)
-    : workload_(&workload), request_ms_(request_ms) {
+Clients::Clients(const Workload& workload, const Limits& limits)
+    : workload_(&workload), request_ms_(limits.request_ms), client_ms_(limits.client_ms) {
   const std::size_t requests = workload.requests.size();
   leaving_.reserve(requests);
   if (workload.concurrency == 0) {
@@ -33,7 +33,7 @@ std::optional<Sent> Clients::next() {
   front_end_free_ms_ = std::max(front_end_free_ms_, one.at_ms) + request_ms_;
   // Without a front end requests need not leave in the order in which they are known.
   const double seen_ms = request_ms_ > 0 ? front_end_free_ms_ : one.at_ms;
-  return Sent{one.request, one.at_ms, seen_ms};
+  return Sent{one.request, one.at_ms, seen_ms + client_ms_};
 }
 
 }  // namespace assay::plan

@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "plan/schedule/limits.h"
 #include "plan/schedule/workload.h"
 
 namespace assay::plan {
@@ -16,8 +17,9 @@ struct Sent {
 
 class Clients {
  public:
-  // The front end takes `request_ms` for each request, one after the other.
-  Clients(const Workload& workload, double request_ms);
+  // The front end takes limits.request_ms for each request, one after the other, and all take
+  // limits.client_ms besides.
+  Clients(const Workload& workload, const Limits& limits);
 
   // A request ended, so that in a closed loop the next one leaves, and so does the next turn of its
   // conversation when its user has thought.
@@ -33,6 +35,7 @@ class Clients {
 
   const Workload* workload_;
   double request_ms_;
+  double client_ms_;
   std::vector<Leaving> leaving_;  // the requests that have a time
   std::size_t sent_ = 0;
   double front_end_free_ms_ = 0;

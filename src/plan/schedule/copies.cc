@@ -12,15 +12,16 @@ namespace {
 core::Status run_copy(std::size_t first,
                       std::size_t copies,
                       const Workload& workload,
-                      double request_ms,
+                      const Limits& limits,
                       EngineInstance& instance,
                       MetricsRecorder& recorder) {
   double front_end_free_ms = 0;
   std::size_t left = 0;
   const auto send = [&](std::size_t request, double at_ms) {
-    front_end_free_ms = std::max(front_end_free_ms, at_ms) + request_ms;
+    front_end_free_ms = std::max(front_end_free_ms, at_ms) + limits.request_ms;
     recorder.arrived(request, at_ms);
-    instance.send(request, request_ms > 0 ? front_end_free_ms : at_ms);
+    const double seen_ms = limits.request_ms > 0 ? front_end_free_ms : at_ms;
+    instance.send(request, seen_ms + limits.client_ms);
     ++left;
   };
   for (std::size_t i = 0; i < workload.requests.size(); ++i) {
@@ -58,7 +59,7 @@ core::Result<ServingMetrics> simulate_copies(const StepCost& cost,
   for (std::int64_t copy = 0; copy < copies; ++copy) {
     EngineInstance instance(cost, policy, limits, workload, Stepping::kManyAtOnce, &recorder);
     ASSAY_TRY(run_copy(static_cast<std::size_t>(copy), static_cast<std::size_t>(copies), workload,
-                       limits.request_ms, instance, recorder));
+                       limits, instance, recorder));
     done.add(instance.work_done());
   }
   ServingMetrics metrics;

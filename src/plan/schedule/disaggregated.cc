@@ -217,7 +217,7 @@ class DisaggregatedSimulation {
         prompts_(only_first_tokens(workload)),
         transfer_(pools.transfer),
         recorder_(workload, options.warm_up_requests),
-        clients_(workload, pools.prefill.limits.request_ms),
+        clients_(workload, pools.prefill.limits),
         delays_(least_delays(pools.prefill, pools.transfer, prompts_)),
         link_free_ms_(static_cast<std::size_t>(pools.prefill.instances), 0),
         times_(workload.requests.size()) {

@@ -46,6 +46,10 @@ struct Limits {
   // The front end (HTTP, tokenisation) takes so long for each request, one after the other, before
   // the scheduler sees it. Without it requests that leave together stay together.
   double request_ms = 0;
+  // What lies between a client and the scheduler takes so long besides, for all requests side by
+  // side: the client's own time, the way, the front end's waiting. TTFT has it, and in a closed
+  // loop the next request comes so much later.
+  double client_ms = 0;
 
   // Attention data parallelism: groups with a scheduler and a cache each, whose steps end
   // together. Requests go to them in turn. All other limits are those of one group.

@@ -21,7 +21,7 @@ class Simulation {
         options_(options),
         recorder_(workload, options.warm_up_requests),
         worker_(cost, policy, limits, workload, options.stepping, &recorder_),
-        clients_(workload, limits.request_ms) {}
+        clients_(workload, limits) {}
 
   core::Result<ServingMetrics> run() {
     send();

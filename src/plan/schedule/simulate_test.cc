@@ -323,6 +323,22 @@ TEST(Simulate, SendsRequestsThroughTheFrontEnd) {
   EXPECT_DOUBLE_EQ(metrics.duration_ms, 7);
 }
 
+// One request after the other, each a step of 1 ms; what lies before the scheduler is not shared.
+TEST(Simulate, SendsRequestsOverTheWayFromTheirClients) {
+  Limits limits = limits_of(Engine::kVllm, 1000);
+  limits.client_ms = 5;
+  const auto one_by_one =
+      simulate(LinearCost(1), policy_of(Engine::kVllm), limits, equal_requests(2, 10, 1, 1))
+          .value();
+  EXPECT_DOUBLE_EQ(one_by_one.ttft_ms.mean, 6);
+  EXPECT_DOUBLE_EQ(one_by_one.duration_ms, 12);
+  const auto together =
+      simulate(LinearCost(1), policy_of(Engine::kVllm), limits, equal_requests(2, 10, 1, 2))
+          .value();
+  EXPECT_DOUBLE_EQ(together.ttft_ms.mean, 6);
+  EXPECT_DOUBLE_EQ(together.duration_ms, 6);
+}
+
 TEST(Simulate, HasFewerRequestsThanItsConcurrency) {
   const auto metrics = simulate(LinearCost(1), policy_of(Engine::kVllm),
                                 limits_of(Engine::kVllm, 1000), equal_requests(3, 10, 5, 64))

@@ -59,7 +59,7 @@ class SteadyRun {
             const UnderWay& under_way)
       : under_way_(under_way),
         worker_(cost, policy, limits, under_way.workload, Stepping::kManyAtOnce, nullptr),
-        clients_(under_way.workload, limits.request_ms),
+        clients_(under_way.workload, limits),
         decoding_(static_cast<std::int64_t>(under_way.decoding)) {
     send();
   }

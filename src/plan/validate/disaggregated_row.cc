@@ -83,7 +83,7 @@ core::Status fill_closed_form(const serving::Model& model,
       std::clamp<std::int64_t>(load.concurrency / groups, 1, std::max<std::int64_t>(1, room));
   prediction.ttft_ms =
       prompts_ms(prompts, pools.prefill_batch, load.prompt_tokens, 0, of_prefill.max_tokens) +
-      transfer_ms(pools.transfer, load.prompt_tokens);
+      transfer_ms(pools.transfer, load.prompt_tokens) + load.client_ms;
   prediction.tpot_ms = tokens.ms({.decodes = batch,
                                   .decode_cached = static_cast<double>(load.prompt_tokens) +
                                                    0.5 * static_cast<double>(load.output_tokens)});
@@ -114,7 +114,8 @@ core::Status predict_disaggregated(const MeasuredDeployment& measured,
       .prompt_tokens = measured.prompt_tokens,
       .output_tokens = measured.output_tokens,
       .least_length = clients.least_length > 0 ? clients.least_length : measured.least_length,
-      .requests_each = clients.requests_each};
+      .requests_each = clients.requests_each,
+      .client_ms = clients.client_ms};
   prediction.parts = parts_of_row(prefill.prices, decode.prices, pools, load);
   const CalibratedCost prompts(prefill.prices, prediction.calibration);
   const CalibratedCost tokens(decode.prices, prediction.calibration);

@@ -18,15 +18,13 @@ class Picks : public testing::Test {
  protected:
   void add(const std::vector<Times>& times) {
     for (const Times& one : times) {
-      measured_.push_back({.engine = "vllm",
-                           .version = "1",
-                           .model = "m",
-                           .system = "s",
-                           .prompt_tokens = 1000,
-                           .output_tokens = 1001,
-                           .concurrency = one.concurrency,
-                           .ttft_ms = 100,
-                           .tpot_ms = one.measured_ms});
+      MeasuredDeployment& row = measured_.emplace_back();
+      row.engine = "vllm";
+      row.prompt_tokens = 1000;
+      row.output_tokens = 1001;
+      row.concurrency = one.concurrency;
+      row.ttft_ms = 100;
+      row.tpot_ms = one.measured_ms;
       predicted_.push_back({.ttft_ms = 100, .tpot_ms = one.predicted_ms});
       // An interval from the prediction to 1.21 times it: the middle is 1.1 times it.
       predicted_.back().bars.tpot = {.low = 1, .high = 1.21};

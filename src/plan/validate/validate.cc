@@ -42,22 +42,37 @@ struct Bound {
 class Predictor {
  public:
   Predictor(const ValidationInputs& inputs, const AssumedClients& clients)
-      : inputs_(inputs), clients_(clients) {}
+      : inputs_(inputs), clients_(clients), of_calibrated_(clients) {
+    of_calibrated_.client_ms = 0;
+  }
 
-  Prediction predict(const MeasuredDeployment& measured, const Calibration& calibration) {
+  // A calibration's factor on TTFT was found without the usual time of clients, for which it stands
+  // with all else that is in TTFT.
+  Prediction predict_calibrated(const MeasuredDeployment& measured,
+                                const Calibration& calibration) {
+    return predict(measured, calibration, of_calibrated_);
+  }
+
+  Prediction predict(const MeasuredDeployment& measured) { return predict(measured, {}, clients_); }
+
+ private:
+  Prediction predict(const MeasuredDeployment& measured,
+                     const Calibration& calibration,
+                     const AssumedClients& clients) {
     Prediction prediction{.measured = &measured, .calibration = calibration};
     prediction.refused = missing_field(measured);
     prediction.lacks_fields = !prediction.refused.empty();
     if (prediction.lacks_fields) return prediction;
-    if (core::Status done = fill(measured, prediction); !done.ok())
+    if (core::Status done = fill(measured, clients, prediction); !done.ok())
       prediction.refused = done.error().message;
     return prediction;
   }
 
- private:
-  core::Status fill(const MeasuredDeployment& measured, Prediction& prediction) {
+  core::Status fill(const MeasuredDeployment& measured,
+                    const AssumedClients& clients,
+                    Prediction& prediction) {
     if (measured.is_disaggregated)
-      return predict_disaggregated(measured, inputs_, clients_, prediction);
+      return predict_disaggregated(measured, inputs_, clients, prediction);
     ASSAY_TRY(check_row(measured));
     const Bound& bound = *ASSAY_TRY(bound_of(measured));
     const std::int64_t groups = measured.widths.dp;
@@ -65,17 +80,18 @@ class Predictor {
                           .prompt_tokens = measured.prompt_tokens,
                           .output_tokens = measured.output_tokens};
     prediction.parts = parts_of_load(bound.prices, load);
-    if (clients_.scheduler == Scheduler::kSimulation)
-      return fill_simulated(measured, bound, prediction);
+    if (clients.scheduler == Scheduler::kSimulation)
+      return fill_simulated(measured, bound, clients, prediction);
     const CalibratedCost cost(bound.prices, prediction.calibration);
     const SteadyLatencies found = steady_latencies(cost, load);
-    prediction.ttft_ms = prediction.calibration.ttft_factor * found.ttft_ms;
+    prediction.ttft_ms = prediction.calibration.ttft_factor * (found.ttft_ms + clients.client_ms);
     prediction.tpot_ms = found.tpot_ms;
     return {};
   }
 
   core::Status fill_simulated(const MeasuredDeployment& measured,
                               const Bound& bound,
+                              const AssumedClients& clients,
                               Prediction& prediction) const {
     ServedWorker worker = bound.worker;
     if (measured.has_one_prompt_a_step) {
@@ -86,8 +102,9 @@ class Predictor {
         .concurrency = measured.concurrency,
         .prompt_tokens = measured.prompt_tokens,
         .output_tokens = measured.output_tokens,
-        .least_length = clients_.least_length > 0 ? clients_.least_length : measured.least_length,
-        .requests_each = clients_.requests_each};
+        .least_length = clients.least_length > 0 ? clients.least_length : measured.least_length,
+        .requests_each = clients.requests_each,
+        .client_ms = clients.client_ms};
     const CalibratedCost cost(bound.prices, prediction.calibration);
     const ServingMetrics metrics = ASSAY_TRY(serve(*bound.model, worker, cost, load));
     prediction.ttft_ms = prediction.calibration.ttft_factor * metrics.ttft_ms.mean;
@@ -142,6 +159,7 @@ class Predictor {
 
   const ValidationInputs& inputs_;
   const AssumedClients& clients_;
+  AssumedClients of_calibrated_;
   std::map<Key, core::Result<Bound>> known_;
 };
 
@@ -195,7 +213,7 @@ core::Result<FittedCalibration> fit_rows(const std::vector<const MeasuredDeploym
   for (const MeasuredDeployment* row : rows) {
     const auto predict =
         [row, &predictor](const Calibration& calibration) -> core::Result<MeasuredLatencies> {
-      const Prediction found = predictor.predict(*row, calibration);
+      const Prediction found = predictor.predict_calibrated(*row, calibration);
       if (!found.refused.empty()) return core::Error{found.refused};
       return MeasuredLatencies{.ttft_ms = found.ttft_ms, .tpot_ms = found.tpot_ms};
     };
@@ -209,7 +227,7 @@ core::Result<FittedCalibration> fit_rows(const std::vector<const MeasuredDeploym
 std::string why_not_calibrating(const MeasuredDeployment& row, Predictor& predictor) {
   if (row.is_disaggregated) return "calibrations are of aggregated deployments";
   if (!(row.ttft_ms > 0 && row.tpot_ms > 0)) return "the row does not tell TTFT and TPOT";
-  return predictor.predict(row, {}).refused;
+  return predictor.predict(row).refused;
 }
 
 // Without points where rows have no prediction.
@@ -221,8 +239,9 @@ FittedCalibration calibration_of(const Slice& slice, Predictor& predictor) {
 Prediction with_bars(Predictor& predictor,
                      const MeasuredDeployment& measured,
                      const FittedCalibration& fitted) {
-  Prediction made = predictor.predict(measured, fitted.calibration);
   const std::optional<CalibrationErrors> errors = errors_of(fitted);
+  Prediction made = errors ? predictor.predict_calibrated(measured, fitted.calibration)
+                           : predictor.predict(measured);
   made.sigmas = own_sigmas(made.parts, errors);
   made.bars = latency_bars(made.parts, errors);
   return made;

@@ -14,6 +14,7 @@
 #include "plan/calibrate/calibration_file.h"
 #include "plan/price/tables.h"
 #include "plan/search/search.h"
+#include "plan/serve.h"
 #include "plan/step.h"
 #include "plan/uncertainty/error_bars.h"
 #include "plan/validate/measured.h"
@@ -49,8 +50,9 @@ struct Prediction {
 // which keep a number of requests in flight and send ten times as many in all.
 struct AssumedClients {
   Scheduler scheduler = Scheduler::kSimulation;
-  std::int64_t requests_each = 10;  // for each request in flight
-  double least_length = 0;          // lengths are uniform from this share on; 0: as rows tell
+  std::int64_t requests_each = 10;        // for each request in flight
+  double client_ms = kBenchmarkClientMs;  // where no calibration counts
+  double least_length = 0;                // lengths are uniform from this share on; 0: as rows tell
   // Rows by which each slice (engine, version, model, system) is calibrated: of one number of GPUs
   // and one pair of lengths, those with the most rows. 0: none.
   std::size_t calibrated_by = 0;
