@@ -280,12 +280,12 @@ INSTANTIATE_TEST_SUITE_P(PerfFile, PublicTables, testing::ValuesIn(PublicTables:
 
 TEST(PerfFile, PowerOfPlacedTablesThatNobodyMeasuredIsNotRead) {
   model::Warnings warnings;
-  const PerfFile file = parsed(
-      kCommon + "gemm_dtype,m,n,k,latency,power,power_limit,power_source,power_error\n" + kRow +
-          "gemm,k,fp8,1,2,3,0.5,300,700,measured,\n" + kRow +
-          "gemm,k,fp8,2,2,3,0.5,310,700,interpolated,\n" + kRow +
-          "gemm,k,fp8,4,2,3,0.5,320,700,modelled,5.1\n",
-      "gemm_perf.txt", warnings);
+  const PerfFile file =
+      parsed(kCommon + "gemm_dtype,m,n,k,latency,power,power_limit,power_source,power_error\n" +
+                 kRow + "gemm,k,fp8,1,2,3,0.5,300,700,measured,\n" + kRow +
+                 "gemm,k,fp8,2,2,3,0.5,310,700,interpolated,\n" + kRow +
+                 "gemm,k,fp8,4,2,3,0.5,320,700,modelled,5.1\n",
+             "gemm_perf.txt", warnings);
   const FrameColumn* power = file.rows.find("power");
   ASSERT_NE(power, nullptr);
   EXPECT_DOUBLE_EQ(number_at(*power, 0), 300);
