@@ -63,20 +63,27 @@ std::optional<model::Table> energy_table(const LoadEnergy& energy) {
   const StepEnergy& mean = energy.mean;
   if (mean.known_ms() <= 0) return std::nullopt;
   model::Table table{.name = "energy",
-                     .title = "Energy of the part of the time whose power is known",
+                     .title = "Power of the part of the time of which it is known",
                      .columns = {{.name = "figure"}, {.name = "value"}, {.name = "unit"}}};
   table.add_row({"time with known power", 100 * mean.known_share(), "%"});
   table.add_row({"power measured with the row", 100 * mean.measured_ms / mean.ms, "%"});
   table.add_row({"power between measured rows", 100 * mean.between_ms / mean.ms, "%"});
   table.add_row({"power unknown", 100 - 100 * mean.known_share(), "%"});
   table.add_row({"mean power of a GPU", mean.watts(), "W"});
+  table.notes.emplace_back(
+      "while kernels run; nothing is added for time whose power is unknown, for waiting, and for "
+      "the host");
+  if (mean.known_share() < kLeastKnownShare) {
+    table.notes.push_back(
+        fmt::format("joules of a step, a request and a token are left out: they need the power of "
+                    "{:.0f} % of the time",
+                    100 * kLeastKnownShare));
+    return table;
+  }
   if (energy.decoding.known_ms() > 0)
     table.add_row({"step that decodes, of a GPU", energy.decoding.joules, "J"});
   table.add_row({"request", energy.joules_per_request, "J"});
   table.add_row({"output token", energy.joules_per_token(), "J"});
-  table.notes.emplace_back(
-      "while kernels run; nothing is added for time whose power is unknown, for waiting, and for "
-      "the host");
   return table;
 }
 

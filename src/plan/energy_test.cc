@@ -42,17 +42,29 @@ TEST(Energy, NothingIsSaidWhereNothingIsKnown) {
   EXPECT_THAT(little_energy_note(0.899), HasSubstr("89 % at most"));
 }
 
-TEST(Energy, TheTableTellsItsSharesFirst) {
+LoadEnergy known_for(double measured_ms) {
   LoadEnergy energy;
-  energy.mean.add({.ms = 10, .measured_ms = 4, .between_ms = 2, .joules = 3}, 1);
+  energy.mean.add({.ms = 10, .measured_ms = measured_ms, .between_ms = 2, .joules = 3}, 1);
   energy.decoding = energy.mean;
   energy.joules_per_request = 30;
   energy.tokens_of_request = 10;
+  return energy;
+}
+
+TEST(Energy, TheTableTellsItsSharesFirst) {
+  const LoadEnergy energy = known_for(7.5);
   const auto table = energy_table(energy);
   ASSERT_TRUE(table.has_value());
   EXPECT_EQ(table->row_count(), 8U);
   EXPECT_DOUBLE_EQ(energy.joules_per_token(), 3);
-  EXPECT_DOUBLE_EQ(energy.mean.watts(), 500);
+  EXPECT_NEAR(energy.mean.watts(), 315.8, 0.1);
+}
+
+TEST(Energy, JoulesOfAPartAreNotThoseOfTheWhole) {
+  const auto table = energy_table(known_for(4));
+  ASSERT_TRUE(table.has_value());
+  EXPECT_EQ(table->row_count(), 5U);
+  EXPECT_THAT(table->notes, testing::Contains(HasSubstr("joules of a step")));
 }
 
 }  // namespace

@@ -204,10 +204,8 @@ Table frontier_table(const SearchResult& result, BarColumns bars, const ToldColu
 // The first one's alone: a benchmark takes ten times as long to simulate as the long run.
 std::string benchmark_note(const Candidate& best) {
   return fmt::format(
-      "TTFT is that of the long run, of which no measurement tells how far it is off; a benchmark "
-      "of ten requests for each in flight, the first all at once, would see {:.4g} ms (80 %: {}) "
-      "of "
-      "the first one",
+      "TTFT is that of the long run, which nobody measured; a benchmark, whose first requests come "
+      "all at once, would see {:.4g} ms (80 %: {}) of the first one",
       *best.benchmark_ttft_ms, bar_text(best.bars.ttft, *best.benchmark_ttft_ms));
 }
 
@@ -316,10 +314,10 @@ model::Book search_book(const std::string& title,
   }
   if (told.energy) {
     book.tables.front().notes.emplace_back(
-        "tokens per J: output tokens for each joule of the time whose power is known, at least 90 "
+        "tokens per J: output tokens for each joule of the time whose power is known, which is 90 "
         "% "
-        "of it");
-  } else {
+        "of it or more");
+  } else if (bars == BarColumns::kPairs) {
     book.tables.front().notes.push_back(missing_energy_note(result));
   }
   for (const std::string& note : result.notes)
