@@ -90,6 +90,10 @@ core::Result<Limits> limits_of(const serving::Model& model,
   return limits;
 }
 
+double benchmark_client_ms(const Calibration& calibration) {
+  return calibration == Calibration() ? kBenchmarkClientMs : 0;
+}
+
 core::Result<Workload> workload_of(const ClosedLoop& load, std::int64_t requests) {
   return make_workload(
       {.requests = requests,

@@ -8,6 +8,7 @@
 #include "core/result.h"
 #include "model/serving/model.h"
 #include "model/serving/uses.h"
+#include "plan/calibrate/calibration.h"
 #include "plan/closed_form.h"
 #include "plan/engine.h"
 #include "plan/memory.h"
@@ -60,6 +61,10 @@ struct ClosedLoop {
 // tokenisation, which no table has. Found on measured deployments of Qwen3-32B and gpt-oss-120b,
 // and judged on those of Llama-3.1-70B and DeepSeek-R1: docs/accuracy.md, "Clients".
 inline constexpr double kBenchmarkClientMs = 20;
+
+// The same for a prediction with this calibration: none where there is one, since its factor on
+// TTFT was found without, and stands for it.
+double benchmark_client_ms(const Calibration& calibration);
 
 // A step's tokens in deployments that hold one prompt beside so many tokens of requests that
 // decode: max_num_tokens and max_num_batched_tokens of the public planner's files.

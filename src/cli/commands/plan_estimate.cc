@@ -181,7 +181,8 @@ class PlanEstimate final : public Command {
     const auto metrics = plan::serve(model, served, plan::CalibratedCost(cost, calibration),
                                      {.concurrency = load_.concurrency * served.batches(),
                                       .prompt_tokens = load_.prompt_tokens,
-                                      .output_tokens = load_.output_tokens});
+                                      .output_tokens = load_.output_tokens,
+                                      .client_ms = plan::benchmark_client_ms(calibration)});
     if (!metrics.ok()) return std::nullopt;
     return calibration.ttft_factor * metrics.value().ttft_ms.mean;
   }

@@ -74,12 +74,10 @@ core::Status price_planned(const serving::Model& model,
       .memory = memory,
       .pp = worker.pp,
       .speculation = planned.speculation};
-  // A calibration's factor on TTFT stands for the clients' time, too.
-  const bool is_calibrated = planned.calibration != Calibration();
   const ClosedLoop load{.concurrency = planned.concurrency,
                         .prompt_tokens = planned.prompt_tokens,
                         .output_tokens = planned.output_tokens,
-                        .client_ms = is_calibrated ? 0 : kBenchmarkClientMs};
+                        .client_ms = benchmark_client_ms(planned.calibration)};
   const Limits priced = ASSAY_TRY(limits_of(model, served, load));
   planned.limits = deployed_limits(priced, planned.engine, planned.concurrency / served.batches());
   fill_memory(model, served, planned);

@@ -56,9 +56,10 @@ class PoolSearch {
     const auto& [prefill, decode] = pairs_[candidate.place];
     const core::Result<CacheTransfer> transfer = transfer_of(candidate, *prefill, *decode);
     if (!transfer.ok()) return std::nullopt;
-    const core::Result<DisaggregatedMetrics> metrics =
-        serve_disaggregated(model_, pools_of(candidate, transfer.value()), *prefill->cost,
-                            *decode->cost, load_of(candidate));
+    ClosedLoop load = load_of(candidate);
+    load.client_ms = benchmark_client_ms(prefill_.calibration);
+    const core::Result<DisaggregatedMetrics> metrics = serve_disaggregated(
+        model_, pools_of(candidate, transfer.value()), *prefill->cost, *decode->cost, load);
     if (!metrics.ok()) return std::nullopt;
     return prefill_.calibration.ttft_factor * metrics.value().serving.ttft_ms.mean;
   }

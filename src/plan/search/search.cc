@@ -60,9 +60,11 @@ class Search {
   [[nodiscard]] std::optional<double> benchmark_ttft_ms(const Candidate& candidate) const {
     const PricedWorker& priced = workers_[candidate.place];
     const std::int64_t batch = candidate.concurrency / priced.served.batches();
+    ClosedLoop load = load_of(candidate.concurrency);
+    load.client_ms = benchmark_client_ms(request_.calibration);
     const core::Result<ServingMetrics> metrics =
         serve(model_, served_with(priced.served, batch),
-              CalibratedCost(*priced.cost, request_.calibration), load_of(candidate.concurrency));
+              CalibratedCost(*priced.cost, request_.calibration), load);
     if (!metrics.ok()) return std::nullopt;
     return request_.calibration.ttft_factor * metrics.value().ttft_ms.mean;
   }
