@@ -64,7 +64,7 @@ TEST(Energy, JoulesOfAPartAreNotThoseOfTheWhole) {
   const auto table = energy_table(known_for(4));
   ASSERT_TRUE(table.has_value());
   EXPECT_EQ(table->row_count(), 5U);
-  EXPECT_THAT(table->notes, testing::Contains(HasSubstr("joules of a step")));
+  EXPECT_THAT(table->notes, ::testing::Contains(HasSubstr("joules of a step")));
 }
 
 }  // namespace

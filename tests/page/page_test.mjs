@@ -440,7 +440,7 @@ describe('the pages of commands', () => {
 
   test('a search says what to run, how sure that is, and shows what it was chosen from', async () => {
     const page = await open(PAGES().plan);
-    assert.match(await page.textContent('h1'), /^Run qwen3-30b-a3b .* copy of tp .* tokens\/s per GPU \(80 %: \d+ to \d+\), TTFT .* ms \(80 %: .*TPOT .* ms \(80 %: /);
+    assert.match(await page.textContent('h1'), /^Run qwen3-30b-a3b .* copy of tp .* tokens\/s per GPU \(80 %: \d+ to \d+\), TTFT .* ms \(in a benchmark, .* ms; 80 %: .*TPOT .* ms \(80 %: /);
     assert.match(await page.textContent('#answer'), /assay plan files --model qwen3-30b-a3b/);
     const chart = id => page.evaluate(one => window.assayPage.cards.get(one).card.chart, id);
     const [best] = (await chart('frontier')).curves;
