@@ -31,12 +31,12 @@ void add_conversation_options(App& app,
                               WorkloadOptions& options,
                               const Option* trace,
                               Option* requests) {
-  constexpr const char* kGroup = "Conversations, whose turns hold all that was said";
+  constexpr const char* kConversations = "Conversations, whose turns hold all that was said";
   const Option* conversations =
       app.add_option("--conversation-num", options.conversations,
                      "how many are held; each turn adds --isl tokens and is answered by --osl")
           ->type_name("N")
-          ->group(kGroup)
+          ->group(kConversations)
           ->check(positive_number_problem)
           ->excludes(trace)
           ->excludes(requests);
@@ -45,7 +45,7 @@ void add_conversation_options(App& app,
     app.add_option(name, value, help)
         ->type_name(unit)
         ->default_str(standard)
-        ->group(kGroup)
+        ->group(kConversations)
         ->check(not_negative_problem)
         ->needs(conversations);
   };
@@ -59,7 +59,7 @@ void add_conversation_options(App& app,
                  "clients that hold the conversations, each one after the other, instead of "
                  "--request-rate")
       ->type_name("N")
-      ->group(kGroup)
+      ->group(kConversations)
       ->check(positive_number_problem)
       ->needs(conversations);
 }

@@ -66,7 +66,6 @@ class PlanValidate final : public Command {
   Outcome show_picks(const std::vector<plan::MeasuredDeployment>& measured,
                      const plan::ValidationInputs& inputs,
                      const std::vector<plan::Prediction>& predictions) const {
-    constexpr double kPercent = 100;
     std::vector<plan::ScheduledPredictions> schedulers = {{"closed form", &predictions}};
     plan::AssumedClients others = clients_;
     others.scheduler = plan::Scheduler::kClosedForm;
@@ -75,7 +74,7 @@ class PlanValidate final : public Command {
       closed_form = plan::predict(measured, inputs, others);
       schedulers = {{"simulation", &predictions}, {"closed form", &closed_form}};
     }
-    print_summary(plan::picks_book(schedulers, confidence_ / kPercent), presentation_.summary(),
+    print_summary(plan::picks_book(schedulers, confidence_ / 100), presentation_.summary(),
                   kAllRows);
     return Outcome::kOk;
   }
