@@ -172,7 +172,7 @@ TEST(Size, SaysHowManyWereDecided) {
                                           " aggregated deployments were simulated")));
 }
 
-Candidate split_candidate(double rate, std::int64_t prefill, std::int64_t decode) {
+Candidate sized_split(double rate, std::int64_t prefill, std::int64_t decode) {
   return {.worker = {.tp = 1, .moe_tp = 1},
           .split = {.prefill_instances = prefill, .decode_instances = decode},
           .concurrency = 10,
@@ -186,8 +186,7 @@ Candidate split_candidate(double rate, std::int64_t prefill, std::int64_t decode
 TEST(Size, SearchesFewerGpusWhereTheyMayDo) {
   const auto search = [](std::int64_t gpus) -> core::Result<SearchResult> {
     if (gpus < 3) return core::Error{"nothing fits"};
-    return SearchResult{
-        .candidates = {gpus >= 8 ? split_candidate(9, 5, 3) : split_candidate(3, 2, 1)}};
+    return SearchResult{.candidates = {gpus >= 8 ? sized_split(9, 5, 3) : sized_split(3, 2, 1)}};
   };
   const auto result =
       size_deployment({.load = {.requests_per_s = 2.5}}, request_with(30), {.split_at = search}, 5)
@@ -198,7 +197,7 @@ TEST(Size, SearchesFewerGpusWhereTheyMayDo) {
 TEST(Size, RanksBothKinds) {
   const auto curves = curves_of({{.tp = 1, .token_ms = 20}});
   const auto search = [](std::int64_t) -> core::Result<SearchResult> {
-    return SearchResult{.candidates = {split_candidate(30, 1, 1)}};
+    return SearchResult{.candidates = {sized_split(30, 1, 1)}};
   };
   const auto gpus = [&](double rate) {
     const auto found = size_deployment({.load = {.requests_per_s = rate}}, request_with(30),
