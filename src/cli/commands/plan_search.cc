@@ -200,7 +200,10 @@ class PlanSearch final : public Command {
     if (!served_.version.empty()) command += " --backend-version " + served_.version;
     command += speculation_.words();
     if (!served_.systems.empty()) command += " --systems-paths " + served_.systems.string();
-    return {.model = found.model, .system = served_.system, .command = command};
+    return {.model = found.model,
+            .system = served_.system,
+            .command = command,
+            .decode_system = decode_system_};
   }
 
   void show(const Found& found) const {

@@ -105,6 +105,7 @@ class PoolSearch {
                    .split = {.prefill = prefill.worker,
                              .prefill_instances = ratio.prefill,
                              .prefill_batch = prefill.batch,
+                             .decode_batch = decode.batch,
                              .decode_instances = ratio.decode},
                    .copies = ratio.copies,
                    .tpot_ms = decode.ms,

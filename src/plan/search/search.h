@@ -70,6 +70,7 @@ struct Split {
   Worker prefill = {};
   std::int64_t prefill_instances = 0;  // of a copy; 0: nothing is split
   std::int64_t prefill_batch = 0;      // prompts that a group of an instance computes at once
+  std::int64_t decode_batch = 0;       // requests that a group of an instance decodes at once
   std::int64_t decode_instances = 0;   // of a copy
   double transfer_ms = 0;              // from the end of a prompt to the arrival of its cache
 };

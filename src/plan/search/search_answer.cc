@@ -121,11 +121,36 @@ std::string files_command(const SearchSubject& subject,
   const auto beyond_one = [](const char* option, std::int64_t count) {
     return count > 1 ? fmt::format(" {} {}", option, count) : "";
   };
-  return fmt::format("assay plan files {} --tp {}{}{} --batch {}{} --isl {} --osl {} -o deployment",
-                     subject.command, worker.tp, beyond_one("--dp", worker.dp),
-                     beyond_one("--moe-ep", worker.moe_ep), best.concurrency / worker.dp,
-                     beyond_one("--copies", best.copies), request.prompt_tokens,
-                     request.output_tokens);
+  return fmt::format(
+      "assay plan files {} --tp {}{}{}{} --batch {}{} --isl {} --osl {} -o deployment",
+      subject.command, worker.tp, beyond_one("--dp", worker.dp), beyond_one("--pp", worker.pp),
+      beyond_one("--moe-ep", worker.moe_ep), best.concurrency / (worker.dp * worker.pp),
+      beyond_one("--copies", best.copies), request.prompt_tokens, request.output_tokens);
+}
+
+std::string split_files_command(const SearchSubject& subject,
+                                const SearchRequest& request,
+                                const Candidate& best) {
+  const Split& split = best.split;
+  return fmt::format(
+      "assay plan files {} --prefill '{}P({})' --decode '{}D({})' --prefill-batch {} --batch {} "
+      "--isl {} --osl {} -o deployment",
+      subject.command, split.prefill_instances * best.copies, split.prefill.text(),
+      split.decode_instances * best.copies, best.worker.text(), split.prefill_batch,
+      split.decode_batch, request.prompt_tokens, request.output_tokens);
+}
+
+std::vector<std::string> next_of(const SearchSubject& subject,
+                                 const SearchRequest& request,
+                                 const Candidate& best) {
+  if (best.is_split() && (!subject.decode_system.empty() || request.speculation.tokens > 0))
+    return {
+        "assay plan files writes neither pools on two systems nor pools that draft; --serving-mode "
+        "agg finds a deployment that it writes"};
+  return {best.is_split() ? split_files_command(subject, request, best)
+                          : files_command(subject, request, best),
+          "deployment/serve.sh, then deployment/measure.sh beside it",
+          "assay plan validate deployment"};
 }
 
 // The error bar is of what benchmarks see, from the first wave of prompts on: no measurement of the
@@ -182,15 +207,7 @@ SearchAnswer answer_of(const SearchSubject& subject,
                               request.ttft_limit_ms, request.tpot_limit_ms, where, what);
   answer.why = why_of(result, request, picks);
   answer.warnings = warnings_of(request, best);
-  if (best.is_split()) {
-    answer.next = {
-        "assay plan files does not write disaggregated deployments yet; --serving-mode "
-        "agg finds one that it writes"};
-  } else {
-    answer.next = {files_command(subject, request, best),
-                   "deployment/serve.sh, then deployment/measure.sh beside it",
-                   "assay plan validate deployment"};
-  }
+  answer.next = next_of(subject, request, best);
   return answer;
 }
 

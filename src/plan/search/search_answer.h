@@ -12,6 +12,8 @@ struct SearchSubject {
   std::string model;    // "qwen3-32b"
   std::string system;   // "h200_sxm"
   std::string command;  // what `plan files` is told besides the deployment
+  // Of the instances that decode, where it is another one.
+  std::string decode_system = {};
 };
 
 struct SearchAnswer {
