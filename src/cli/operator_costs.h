@@ -13,7 +13,7 @@ namespace assay::cli {
 // The operators whose rows the table holds.
 std::vector<store::CostedOperator> costed_operators(const std::string& table);
 
-// What rows do in their time, as shares of the published peaks of the device in their column
+// Returns the work that rows do in their time, as shares of the peaks of the device in their column
 // "device"; unknown for devices and types without.
 std::vector<std::optional<store::RowLoad>> row_loads(const std::string& table,
                                                      const store::Frame& rows);

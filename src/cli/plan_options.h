@@ -37,7 +37,7 @@ void add_searched_model(App& app, ServedModel& served, std::vector<plan::Engine>
 // Declares an option that takes a whole number of at least 1 and shows its default.
 void add_count(App& app, const char* name, std::int64_t& count, const char* help);
 
-// What steps draft, of engines that speculate.
+// These options tell what the steps of an engine draft.
 class SpeculationOptions {
  public:
   // Declares --speculative-tokens and --acceptance-rate.
@@ -46,7 +46,7 @@ class SpeculationOptions {
   // Error: one of the options without the other, or rates that make no sense.
   [[nodiscard]] core::Status check() const;
 
-  // What the options say, which the model must be able to.
+  // Error: the model has no layers that draft.
   [[nodiscard]] core::Result<plan::Speculation> speculation(const serving::Model& model) const;
 
   [[nodiscard]] bool is_given() const { return tokens_ > 0; }

@@ -38,7 +38,7 @@ std::vector<model::Table> Coverage::tables() const {
 
 namespace {
 
-// Whether the run left out what another store had, or was a sample of the cases. Where such a run
+// Returns whether the run left out what another store had, or was a sample. Where such a run
 // is the first of a store, the others lie elsewhere.
 bool adds_to_others(const store::StoredRun& stored, std::int64_t oldest) {
   const auto settings = recorded_settings(stored.run);

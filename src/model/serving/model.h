@@ -11,7 +11,7 @@
 
 namespace assay::serving {
 
-// How the weights of a product are kept.
+// The weights of a product are kept in one of these ways.
 enum class Quantization : std::uint8_t {
   kBfloat16,
   kFp8,
@@ -97,7 +97,7 @@ struct StateSpace {
   bool operator==(const StateSpace& other) const = default;
 };
 
-// Of layers that are a feed-forward layer alone.
+// A layer has it that is a feed-forward layer alone.
 struct NoMixer {
   bool operator==(const NoMixer& other) const = default;
 };
@@ -132,7 +132,7 @@ struct Experts {
   bool operator==(const Experts& other) const = default;
 };
 
-// Of layers that are a mixer alone.
+// A layer has it that is a mixer alone.
 struct NoFeedForward {
   bool operator==(const NoFeedForward& other) const = default;
 };

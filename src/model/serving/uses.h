@@ -54,7 +54,7 @@ struct SizeField {
   bool operator==(const SizeField& other) const = default;
 };
 
-// What an operator of several products holds on a GPU, which its key does not tell. 0: it tells.
+// Tells what an operator of several products holds on a GPU; 0 where its key tells that.
 struct ModuleSize {
   std::int64_t weights = 0;  // elements, in the precision of `type`
   std::int64_t columns = 0;  // of its widest activations
@@ -80,7 +80,7 @@ inline const model::PerfValue* find_key(const OperatorUse& use, std::string_view
   return nullptr;
 }
 
-// Whether assay collect measures such uses, as far as operators and types tell: it has neither
+// Returns whether assay collect measures such uses, by their operator and types: it has neither
 // whole modules nor state spaces, nor weights of 4 bits but for mxfp4.
 bool is_collected(const OperatorUse& use);
 
