@@ -206,11 +206,21 @@ class PlanSearch final : public Command {
             .decode_system = decode_system_};
   }
 
+  static void print_answer(const plan::SearchAnswer& answer, bool keeps_limits) {
+    print(answer.sentence + "\n");
+    if (!answer.warnings.empty()) print("What could make this wrong:\n");
+    for (const std::string& warning : answer.warnings)
+      print("- " + warning + "\n");
+    if (keeps_limits) print("Next: " + answer.next.front() + "\n");
+    print("\n");
+  }
+
   void show(const Found& found) const {
     const Summary summary = presentation_.summary();
     const bool is_table = summary == Summary::kTable;
     if (is_table)
-      print(plan::answer_of(subject(found), found.result, request_, found.picks).sentence + "\n\n");
+      print_answer(plan::answer_of(subject(found), found.result, request_, found.picks),
+                   found.picks.meet);
     model::Book book =
         plan::search_book(found.title, found.result, request_, found.picks,
                           is_table ? plan::BarColumns::kTexts : plan::BarColumns::kPairs);
