@@ -72,7 +72,7 @@ class PlanExp final : public Command {
         ASSAY_TRY(plan::search_modes(model, request, asked.mode, system, decode));
     plan::Picks picks = plan::pick(found, request, 1);
     if (picks.best.empty()) return core::Error{"no deployment is left"};
-    result.best = std::move(picks.best.front());
+    result.best = picks.best.front();
     result.meets = picks.meet;
     return {};
   }

@@ -156,7 +156,7 @@ std::vector<std::string> next_of(const SearchSubject& subject,
 // The error bar is of what benchmarks see, from the first wave of prompts on: no measurement of the
 // long run tells how far its prediction is off.
 std::string ttft_text(const Candidate& best) {
-  const std::string figure = short_number(best.ttft_ms) + " ms";
+  std::string figure = short_number(best.ttft_ms) + " ms";
   if (!best.benchmark_ttft_ms) return figure;
   const std::string ends = bar_text(best.bars.ttft, *best.benchmark_ttft_ms);
   return fmt::format("{} (in a benchmark, with its first wave, {} ms{})", figure,
