@@ -115,7 +115,9 @@ class StorePlace final : public Command {
     };
     const serving::Model model = ASSAY_TRY(serving::read_model(kModelOfBlocks));
     std::vector<store::ComposedTable> made;
-    for (store::BlockTable& block : ASSAY_TRY(store::latent_blocks(tables, model, binder))) {
+    const auto types =
+        request_.backend == "vllm" ? store::PromptTypes::kAlsoFp8 : store::PromptTypes::kMeasured;
+    for (store::BlockTable& block : ASSAY_TRY(store::latent_blocks(tables, model, binder, types))) {
       store::ComposedTable one{.table = block.table, .rows = std::move(block.rows)};
       if (block.without_answer > 0) {
         one.left_out.push_back({.table = one.table,

@@ -26,7 +26,7 @@ constexpr std::string_view kModel = "deepseek-ai/DeepSeek-V3";
 constexpr std::string_view kArchitecture = "DeepseekV3ForCausalLM";
 
 constexpr std::array kBlockWeights = {Quantization::kBfloat16, Quantization::kFp8,
-                                 Quantization::kFp8Block};
+                                      Quantization::kFp8Block};
 constexpr std::array kBlockCaches = {Quantization::kBfloat16, Quantization::kFp8};
 
 using Indices = std::map<std::string, WorkIndex>;
@@ -56,6 +56,7 @@ struct BlockTypes {
   Phase phase;
   Quantization weights;
   Quantization cache;
+  Quantization attention = Quantization::kBfloat16;  // as rows name it
 };
 
 double amount_of(Amount amount, const BlockPoint& point) {
@@ -122,6 +123,16 @@ WorkEstimate estimate_of(const BlockKernel& kernel, const BlockPoint& point) {
   return kernel.family->at(sizes, Beyond::kRefuse);
 }
 
+// Past the measured tokens a kernel is taken to draw what it draws with half as many requests.
+std::optional<double> watts_at(const BlockKernel& kernel, BlockPoint point) {
+  while (true) {
+    const auto power = kernel.family->power(estimate_of(kernel, point));
+    if (power) return power->watts;
+    if (point.requests == 1) return std::nullopt;
+    point.requests /= 2;
+  }
+}
+
 // std::nullopt where a kernel has no answer.
 std::optional<BlockSum> sum_at(const std::vector<BlockKernel>& kernels, const BlockPoint& point) {
   BlockSum sum;
@@ -133,8 +144,8 @@ std::optional<BlockSum> sum_at(const std::vector<BlockKernel>& kernels, const Bl
     sum.latency += count * estimate.latency;
     if (std::isfinite(estimate.sigma))
       sum.variance += std::pow(count * estimate.latency * estimate.uncertainty(), 2);
-    if (const auto power = kernel.family->power(estimate)) {
-      sum.joules += count * estimate.latency * power->watts;
+    if (const auto watts = watts_at(kernel, point)) {
+      sum.joules += count * estimate.latency * *watts;
       sum.known += count * estimate.latency;
     }
   }
@@ -185,7 +196,8 @@ std::vector<BlockPoint> points_of(const Frame& attention, Phase phase) {
 // Writes the rows of a table.
 class BlockWriter {
  public:
-  BlockWriter(std::string table, const Frame& attention) : table_(std::move(table)) {
+  BlockWriter(std::string table, const Frame& attention, PromptTypes prompt_types)
+      : table_(std::move(table)), prompt_types_(prompt_types) {
     for (const char* name : {"framework", "version", "device"}) {
       const FrameColumn* column = attention.find(name);
       const bool is_there = column != nullptr && column->size() > 0 && !column->is_missing(0);
@@ -204,7 +216,7 @@ class BlockWriter {
     text("kernel_source", kSumOfRows);
     text("model", kModel);
     text("architecture", kArchitecture);
-    text("mla_dtype", serving::name_of(Quantization::kBfloat16));
+    text("mla_dtype", serving::name_of(types.attention));
     text("kv_cache_dtype", serving::name_of(types.cache));
     text("gemm_type", serving::name_of(types.weights));
     whole("num_heads", heads);
@@ -214,6 +226,8 @@ class BlockWriter {
     whole("step", point.cached);
     real("latency", sum.latency);
     add_power(sum);
+    if (prompt_types_ == PromptTypes::kAlsoFp8)
+      text(kMeasuredTypeColumn, serving::name_of(Quantization::kBfloat16));
     text(kSumOfColumn, operators_of(kernels));
     real(kSumErrorColumn, 100 * std::sqrt(sum.variance) / sum.latency);
     ++rows_;
@@ -229,9 +243,10 @@ class BlockWriter {
   }
 
  private:
-  // The power of all is that of the kernels whose power is known, where these are most of the sum.
+  // Norms and products of latents have no power where nobody measured it. The power of the sum is
+  // that of its other kernels, if they take a quarter of it.
   void add_power(const BlockSum& sum) {
-    constexpr double kLeastKnown = 0.75;
+    constexpr double kLeastKnown = 0.25;
     if (sum.known < kLeastKnown * sum.latency) {
       column(kPowerColumns.front()).add_missing();
       column(kPowerSourceColumn).add_missing();
@@ -265,6 +280,7 @@ class BlockWriter {
   void real(std::string_view name, double value) { column(name).add(value); }
 
   std::string table_;
+  PromptTypes prompt_types_;
   std::vector<std::pair<std::string, std::string>> origin_;
   std::vector<ColumnBuilder> columns_;
   std::size_t next_ = 0;
@@ -275,24 +291,30 @@ class BlockWriter {
 BlockTable blocks_of(const serving::Model& model,
                      Phase phase,
                      const Frame& attention,
-                     const Indices& indices) {
+                     const Indices& indices,
+                     PromptTypes prompt_types) {
   const bool is_context = phase == Phase::kContext;
+  if (!is_context) prompt_types = PromptTypes::kMeasured;
   BlockWriter writer(is_context ? "mla_context_module_perf" : "mla_generation_module_perf",
-                     attention);
+                     attention, prompt_types);
   const std::vector<BlockPoint> points = points_of(attention, phase);
   for (const std::int64_t heads : values_of(attention, "num_heads")) {
     for (const Quantization weights : kBlockWeights) {
       for (const Quantization cache : kBlockCaches) {
         const BlockTypes types{.phase = phase, .weights = weights, .cache = cache};
+        BlockTypes fp8 = types;
+        fp8.attention = Quantization::kFp8;
+        const bool has_fp8 = prompt_types == PromptTypes::kAlsoFp8 && cache == Quantization::kFp8;
         const std::vector<BlockKernel> kernels = kernels_of(model, types, heads, indices);
         if (kernels.empty()) continue;
         for (const BlockPoint& point : points) {
           const std::optional<BlockSum> sum = sum_at(kernels, point);
-          if (sum) {
-            writer.add(types, heads, point, kernels, *sum);
-          } else {
+          if (!sum) {
             writer.refuse();
+            continue;
           }
+          writer.add(types, heads, point, kernels, *sum);
+          if (has_fp8) writer.add(fp8, heads, point, kernels, *sum);
         }
       }
     }
@@ -320,7 +342,8 @@ bool is_of_a_block(std::string_view table) {
 
 core::Result<std::vector<BlockTable>> latent_blocks(const std::vector<RowsOfTable>& tables,
                                                     const serving::Model& model,
-                                                    const BinderOfTable& binder) {
+                                                    const BinderOfTable& binder,
+                                                    PromptTypes types) {
   const auto rows_of = [&](std::string_view table) -> const Frame* {
     const auto found = std::find_if(tables.begin(), tables.end(),
                                     [&](const RowsOfTable& rows) { return rows.table == table; });
@@ -338,9 +361,10 @@ core::Result<std::vector<BlockTable>> latent_blocks(const std::vector<RowsOfTabl
                     ASSAY_TRY(WorkIndex::make(one.table, without_sources_of_power(one.rows),
                                               ASSAY_TRY(binder(one.table)))));
   }
-  if (context != nullptr) blocks.push_back(blocks_of(model, Phase::kContext, *context, indices));
+  if (context != nullptr)
+    blocks.push_back(blocks_of(model, Phase::kContext, *context, indices, types));
   if (generation != nullptr)
-    blocks.push_back(blocks_of(model, Phase::kGeneration, *generation, indices));
+    blocks.push_back(blocks_of(model, Phase::kGeneration, *generation, indices, types));
   blocks.erase(std::remove_if(blocks.begin(), blocks.end(),
                               [](const BlockTable& table) { return table.rows.num_rows() == 0; }),
                blocks.end());

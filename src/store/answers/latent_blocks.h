@@ -26,6 +26,13 @@ inline constexpr std::string_view kSumOfRows = "sum_of_rows";
 inline constexpr std::string_view kSumOfColumn = "sum_of";
 inline constexpr std::string_view kSumErrorColumn = "sum_error";
 
+// What the rows of prompts say of the type of attention's products. Release 0.11.0 of the planner
+// asks vLLM's blocks of a checkpoint in 8 bits for fp8 where the table of other attention has that
+// type, though vLLM computes these prompts in bfloat16 on Hopper GPUs. kAlsoFp8 has the sums with a
+// cache of fp8 a second time under that name; kMeasuredTypeColumn then says what was measured.
+enum class PromptTypes : std::uint8_t { kMeasured, kAlsoFp8 };
+inline constexpr std::string_view kMeasuredTypeColumn = "measured_mla_dtype";
+
 struct RowsOfTable {
   std::string table;
   Frame rows;
@@ -47,6 +54,7 @@ using BinderOfTable = std::function<core::Result<RooflineBinder>(const std::stri
 // are no sums.
 core::Result<std::vector<BlockTable>> latent_blocks(const std::vector<RowsOfTable>& tables,
                                                     const serving::Model& model,
-                                                    const BinderOfTable& binder);
+                                                    const BinderOfTable& binder,
+                                                    PromptTypes types);
 
 }  // namespace assay::store

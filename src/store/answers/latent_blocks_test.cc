@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <set>
+#include <map>
 
 #include "store/database/store_test_util.h"
 
@@ -85,8 +85,9 @@ core::Result<RooflineBinder> no_binder(const std::string& /*table*/) {
   return RooflineBinder();
 }
 
-std::vector<BlockTable> blocks_of(const std::vector<RowsOfTable>& tables) {
-  auto made = latent_blocks(tables, small_model(), no_binder);
+std::vector<BlockTable> blocks_of(const std::vector<RowsOfTable>& tables,
+                                  PromptTypes types = PromptTypes::kMeasured) {
+  auto made = latent_blocks(tables, small_model(), no_binder, types);
   EXPECT_TRUE(made.ok());
   return std::move(made).value();
 }
@@ -154,6 +155,31 @@ TEST(LatentBlocks, HaveOnlyTypesThatAllTablesHave) {
     EXPECT_EQ(value_text(table.rows.find("kernel_source")->value(0)), kSumOfRows);
     EXPECT_EQ(value_text(table.rows.find("framework")->value(0)), "assay");
   }
+}
+
+// The planner asks for fp8 with a cache of fp8 alone.
+TEST(LatentBlocks, NamePromptsFp8OnlyWithSuchACacheAndSayWhatWasMeasured) {
+  auto tables = tables_of_kernels();
+  for (RowsOfTable& table : tables) {
+    if (table.table != "context_mla_perf") continue;
+    Frame more = table.rows;
+    for (FrameColumn& column : more.columns) {
+      if (column.name == "kv_cache_dtype") std::get<TextColumn>(column.values).words = {"fp8"};
+    }
+    table.rows = joined_frames({table.rows, more});
+  }
+  const auto made = blocks_of(tables, PromptTypes::kAlsoFp8);
+  ASSERT_EQ(made.size(), 2U);
+  std::map<std::string, int> rows;
+  for (std::size_t row = 0; row < made[0].rows.num_rows(); ++row) {
+    ++rows[value_text(made[0].rows.find("mla_dtype")->value(row)) + " " +
+           value_text(made[0].rows.find("kv_cache_dtype")->value(row))];
+    EXPECT_EQ(value_text(made[0].rows.find(kMeasuredTypeColumn)->value(row)), "bfloat16");
+  }
+  EXPECT_EQ(rows.size(), 3U);
+  EXPECT_EQ(rows["fp8 fp8"], rows["bfloat16 fp8"]);
+  EXPECT_EQ(rows["bfloat16 bfloat16"], rows["bfloat16 fp8"]);
+  EXPECT_EQ(made[1].rows.find(kMeasuredTypeColumn), nullptr);
 }
 
 TEST(LatentBlocks, CountPointsWithoutAnAnswer) {
