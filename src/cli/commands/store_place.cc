@@ -1,5 +1,7 @@
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "cli/command.h"
 #include "cli/operator_costs.h"
 #include "cli/options.h"
@@ -7,9 +9,11 @@
 #include "cli/store_options.h"
 #include "cli/summary_output.h"
 #include "cli/table_inputs.h"
+#include "core/check.h"
 #include "core/files.h"
 #include "core/output_file.h"
 #include "model/serving/family.h"
+#include "model/serving/shipped_models.h"
 #include "store/answers/latent_blocks.h"
 #include "store/database/store_export.h"
 #include "store/systems/shipped.h"
@@ -106,6 +110,9 @@ class StorePlace final : public Command {
     store::Selection norms = request_.rows;
     norms.table = "memory_op_perf";
     norms.points = store::Points::kAll;
+    const std::vector<std::string> there = ASSAY_TRY(store.tables());
+    if (std::find(there.begin(), there.end(), norms.table) == there.end())
+      return std::vector<store::ComposedTable>();
     tables.push_back({.table = norms.table,
                       .rows = ASSAY_TRY(store.table(norms, store::Store::Columns::kPublic))});
     TableInputs inputs;
@@ -113,7 +120,9 @@ class StorePlace final : public Command {
     const auto binder = [&](const std::string& table) -> core::Result<store::RooflineBinder> {
       return ASSAY_TRY(read_rooflines({}, inputs, table)).bound;
     };
-    const serving::Model model = ASSAY_TRY(serving::read_model(kModelOfBlocks));
+    const serving::ShippedModel* shipped = serving::find_shipped_model(kModelOfBlocks);
+    ASSAY_CHECK(shipped != nullptr, "a model that ships is not there");
+    const serving::Model model = ASSAY_TRY(serving::parse_model(shipped->config, kModelOfBlocks));
     std::vector<store::ComposedTable> made;
     const auto types =
         request_.backend == "vllm" ? store::PromptTypes::kAlsoFp8 : store::PromptTypes::kMeasured;

@@ -164,7 +164,9 @@ TEST(LatentBlocks, NamePromptsFp8OnlyWithSuchACacheAndSayWhatWasMeasured) {
     if (table.table != "context_mla_perf") continue;
     Frame more = table.rows;
     for (FrameColumn& column : more.columns) {
-      if (column.name == "kv_cache_dtype") std::get<TextColumn>(column.values).words = {"fp8"};
+      if (column.name != "kv_cache_dtype") continue;
+      for (std::string& word : std::get<TextColumn>(column.values).words)
+        word = "fp8";
     }
     table.rows = joined_frames({table.rows, more});
   }
