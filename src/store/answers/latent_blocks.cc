@@ -103,10 +103,11 @@ std::vector<BlockKernel> kernels_of(const serving::Model& model,
     const auto exact = std::find_if(found.begin(), found.end(),
                                     [](const UseFamily& family) { return family.has_key; });
     UseFamily& best = exact == found.end() ? found.front() : *exact;
+    const Family& family = index->second.family(best.family);
     const bool is_attention = use.op == "context_mla" || use.op == "generation_mla";
     kernels.push_back({.use = std::move(use),
                        .bound = std::move(best),
-                       .family = &index->second.family(best.family),
+                       .family = &family,
                        .is_attention = is_attention});
   }
   return kernels;
@@ -226,14 +227,15 @@ class BlockWriter {
     whole("step", point.cached);
     real("latency", sum.latency);
     add_power(sum);
-    if (prompt_types_ == PromptTypes::kAlsoFp8)
-      text(kMeasuredTypeColumn, serving::name_of(Quantization::kBfloat16));
+    if (has_fp8_prompts()) text(kMeasuredTypeColumn, serving::name_of(Quantization::kBfloat16));
     text(kSumOfColumn, operators_of(kernels));
     real(kSumErrorColumn, 100 * std::sqrt(sum.variance) / sum.latency);
     ++rows_;
   }
 
   void refuse() { ++refused_; }
+
+  [[nodiscard]] bool has_fp8_prompts() const { return prompt_types_ == PromptTypes::kAlsoFp8; }
 
   [[nodiscard]] BlockTable finish() && {
     BlockTable table{.table = table_, .rows = {}, .without_answer = refused_};
@@ -288,34 +290,41 @@ class BlockWriter {
   std::int64_t refused_ = 0;
 };
 
+// The sums of one kind of blocks; those with a cache of fp8 a second time where that is asked for.
+void add_sums(const BlockTypes& types,
+              std::int64_t heads,
+              const std::vector<BlockPoint>& points,
+              const std::vector<BlockKernel>& kernels,
+              BlockWriter& writer) {
+  BlockTypes fp8 = types;
+  fp8.attention = Quantization::kFp8;
+  const bool has_fp8 = writer.has_fp8_prompts() && types.cache == Quantization::kFp8;
+  for (const BlockPoint& point : points) {
+    const std::optional<BlockSum> sum = sum_at(kernels, point);
+    if (!sum) {
+      writer.refuse();
+      continue;
+    }
+    writer.add(types, heads, point, kernels, *sum);
+    if (has_fp8) writer.add(fp8, heads, point, kernels, *sum);
+  }
+}
+
 BlockTable blocks_of(const serving::Model& model,
                      Phase phase,
                      const Frame& attention,
                      const Indices& indices,
                      PromptTypes prompt_types) {
   const bool is_context = phase == Phase::kContext;
-  if (!is_context) prompt_types = PromptTypes::kMeasured;
   BlockWriter writer(is_context ? "mla_context_module_perf" : "mla_generation_module_perf",
-                     attention, prompt_types);
+                     attention, is_context ? prompt_types : PromptTypes::kMeasured);
   const std::vector<BlockPoint> points = points_of(attention, phase);
   for (const std::int64_t heads : values_of(attention, "num_heads")) {
     for (const Quantization weights : kBlockWeights) {
       for (const Quantization cache : kBlockCaches) {
         const BlockTypes types{.phase = phase, .weights = weights, .cache = cache};
-        BlockTypes fp8 = types;
-        fp8.attention = Quantization::kFp8;
-        const bool has_fp8 = prompt_types == PromptTypes::kAlsoFp8 && cache == Quantization::kFp8;
         const std::vector<BlockKernel> kernels = kernels_of(model, types, heads, indices);
-        if (kernels.empty()) continue;
-        for (const BlockPoint& point : points) {
-          const std::optional<BlockSum> sum = sum_at(kernels, point);
-          if (!sum) {
-            writer.refuse();
-            continue;
-          }
-          writer.add(types, heads, point, kernels, *sum);
-          if (has_fp8) writer.add(fp8, heads, point, kernels, *sum);
-        }
+        if (!kernels.empty()) add_sums(types, heads, points, kernels, writer);
       }
     }
   }
