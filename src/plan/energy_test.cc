@@ -11,7 +11,7 @@ namespace {
 using ::testing::HasSubstr;
 
 OperatorCost cost_of(double ms, std::optional<store::RowPower> power) {
-  return {.price = nullptr, .cost = {.ms = ms}, .work = {}, .power = power};
+  return {.price = nullptr, .cost = {.ms = ms}, .amounts = {}, .power = power};
 }
 
 TEST(Energy, IsOfTheKnownPartAlone) {

@@ -37,8 +37,9 @@ std::vector<Row> rows_of(const std::vector<OperatorCost>& costs) {
     same->launches += one.price->use().count;
     same->ms += one.cost.ms;
     same->sigma_ms += one.cost.ms * std::expm1(one.cost.sigma);
-    same->work.bytes += one.work.bytes;
-    same->work.flops += one.work.flops;
+    const Work work = one.price->work(one.amounts);
+    same->work.bytes += work.bytes;
+    same->work.flops += work.flops;
   }
   return rows;
 }

@@ -8,7 +8,9 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "plan/cache_transfer.h"
 #include "plan/search/near_frontier.h"
@@ -139,7 +141,7 @@ class PoolSearch {
         tokens_per_s * static_cast<double>(made.copies) / static_cast<double>(request_.gpus);
   }
 
-  void add_bars(Candidate& candidate) const {
+  void add_bars(Candidate& candidate) {
     const auto& [prefill, decode] = pairs_[candidate.place];
     const MeanLengths mean = mean_lengths(request_);
     const std::array<Chunks, 1> chunks = {
@@ -148,15 +150,31 @@ class PoolSearch {
                .cached_tokens = request_.cached_prefix}};
     const double cached =
         static_cast<double>(mean.prompt_tokens) + 0.5 * static_cast<double>(mean.output_tokens);
-    const Step prompts{.chunks = chunks, .finished_prompts = prefill->batch};
-    const Step decoding{.decodes = decode->batch, .decode_cached = cached};
-    const LoadParts parts = parts_of_pools(*prefill->prices, prompts, *decode->prices, decoding);
-    candidate.parts = parts.mean;
-    add_energy(candidate, energy_of(prefill->prices->operators(prompts)),
-               energy_of(decode->prices->operators(decoding)));
-    candidate.bars = latency_bars(parts, calibration_errors_of(prefill_, decode_));
+    const UsualStep& prompts =
+        usual_step(*prefill, {.chunks = chunks, .finished_prompts = prefill->batch});
+    const UsualStep& decoding =
+        usual_step(*decode, {.decodes = decode->batch, .decode_cached = cached});
+    candidate.parts = decoding.parts;
+    add_energy(candidate, prompts.energy, decoding.energy);
+    candidate.bars = latency_bars({.mean = decoding.parts, .prompt = prompts.parts},
+                                  calibration_errors_of(prefill_, decode_));
     candidate.rate_bar =
         rate_bar(candidate.bars, candidate.ttft_ms, candidate.tpot_ms, mean.output_tokens);
+  }
+
+  // The step that an instance takes all the time. Each is one of many pairs.
+  struct UsualStep {
+    StepParts parts = {};
+    StepEnergy energy = {};
+  };
+
+  const UsualStep& usual_step(const PoolChoice& choice, const Step& step) {
+    const auto [known, is_new] = usual_steps_.try_emplace(&choice);
+    if (is_new) {
+      const std::vector<OperatorCost> costs = choice.prices->operators(step);
+      known->second = {.parts = parts_of(costs), .energy = energy_of(costs)};
+    }
+    return known->second;
   }
 
   // A request shares a step of prompts with those of its batch, and steps that decode with those of
@@ -181,7 +199,7 @@ class PoolSearch {
   void decide() {
     for (const Candidate& candidate : near_frontier(result_.candidates, request_.ttft_limit_ms))
       simulate(candidate);
-    for (const std::vector<Candidate>& of_worker : within_limits(result_.candidates, request_))
+    for (const auto& of_worker : within_limits(result_.candidates, request_))
       find_best(of_worker);
     result_.candidates.clear();
     for (const auto& [place, simulated] : simulated_) {
@@ -190,11 +208,11 @@ class PoolSearch {
   }
 
   // What the closed form takes to be the best of a worker within the limits may break them.
-  void find_best(const std::vector<Candidate>& of_worker) {
+  void find_best(const std::vector<const Candidate*>& of_worker) {
     constexpr std::size_t kMostTries = 6;
     const std::size_t tries = std::min(kMostTries, of_worker.size());
     for (std::size_t i = 0; i < tries; ++i) {
-      const std::optional<Candidate>& found = simulate(of_worker[i]);
+      const std::optional<Candidate>& found = simulate(*of_worker[i]);
       if (found && found->meets(request_)) return;
     }
   }
@@ -266,6 +284,7 @@ class PoolSearch {
   PricedPool decodes_;
   std::vector<Pair> pairs_;
   std::map<std::size_t, std::optional<Candidate>> simulated_;  // by place
+  std::unordered_map<const PoolChoice*, UsualStep> usual_steps_;
   std::string unsent_;
   SearchResult result_;
 };

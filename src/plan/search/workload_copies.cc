@@ -121,8 +121,8 @@ class CopiesBuilder {
     };
     for (const Candidate& one : near_frontier(found.candidates, request_.ttft_limit_ms))
       add(one);
-    for (const std::vector<Candidate>& of_worker : within_limits(found.candidates, request_))
-      add(of_worker.front());
+    for (const auto& of_worker : within_limits(found.candidates, request_))
+      add(*of_worker.front());
   }
 
   core::Status add_split(const Candidate& candidate) {

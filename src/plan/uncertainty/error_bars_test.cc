@@ -4,15 +4,12 @@
 
 #include <array>
 #include <cmath>
-#include <string>
+#include <string_view>
 
 namespace assay::plan {
 namespace {
 
-PricedPart part(const std::string& table,
-                double ms,
-                double sigma,
-                const std::string& source = "e") {
+PricedPart part(std::string_view table, double ms, double sigma, std::string_view source = "e") {
   return {.table = table, .source = source, .ms = ms, .sigma = sigma};
 }
 

@@ -79,26 +79,27 @@ StepParts parts_of(std::span<const PricedPart> priced) {
   return parts;
 }
 
+StepParts parts_of(const std::vector<OperatorCost>& costs) {
+  std::vector<PricedPart> parts;
+  add_priced(parts, costs, 1);
+  return parts_of(parts);
+}
+
 LoadParts parts_of_load(const StepPrices& prices, const SteadyLoad& load) {
   const SteadySteps steps = steady_steps(load);
   std::vector<PricedPart> mean;
-  std::vector<PricedPart> prompt;
   add_priced(mean, prices.operators(steps.decoding()), 1 - steps.mixed_share);
   const std::vector<OperatorCost> mixed = prices.operators(steps.mixed());
   add_priced(mean, mixed, steps.mixed_share);
-  add_priced(prompt, mixed, 1);
-  return {.mean = parts_of(mean), .prompt = parts_of(prompt)};
+  return {.mean = parts_of(mean), .prompt = parts_of(mixed)};
 }
 
 LoadParts parts_of_pools(const StepPrices& prefill,
                          const Step& prompts,
                          const StepPrices& decode,
                          const Step& decoding) {
-  std::vector<PricedPart> mean;
-  std::vector<PricedPart> prompt;
-  add_priced(mean, decode.operators(decoding), 1);
-  add_priced(prompt, prefill.operators(prompts), 1);
-  return {.mean = parts_of(mean), .prompt = parts_of(prompt)};
+  return {.mean = parts_of(decode.operators(decoding)),
+          .prompt = parts_of(prefill.operators(prompts))};
 }
 
 std::string_view largest_part(const StepParts& parts) {

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <span>
-#include <string>
 #include <string_view>
+#include <vector>
 
 #include "plan/closed_form.h"
 #include "plan/price/step_prices.h"
@@ -35,14 +35,17 @@ struct StepParts {
 
 // What one operator adds to a step.
 struct PricedPart {
-  std::string table = {};
-  std::string source = {};
+  std::string_view table = {};
+  std::string_view source = {};
   double ms = 0;
   double sigma = 0;  // of its logarithm
   Fidelity fidelity = Fidelity::kEngine;
 };
 
 StepParts parts_of(std::span<const PricedPart> priced);
+
+// Of one step.
+StepParts parts_of(const std::vector<OperatorCost>& costs);
 
 // The parts of the mean step of a load, which tell TPOT, and those of a step with prompts, which
 // tell TTFT.
