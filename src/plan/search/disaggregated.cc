@@ -3,11 +3,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "plan/cache_transfer.h"
@@ -48,7 +48,7 @@ class PoolSearch {
     result_.priced = result_.candidates.size();
     if (request_.scheduler == Scheduler::kSimulation) decide();
     for (Candidate& candidate : result_.candidates)
-      add_bars(candidate);
+      add_shown(candidate);
     return std::move(result_);
   }
 
@@ -109,7 +109,10 @@ class PoolSearch {
                              .decode_instances = ratio.decode},
                    .copies = ratio.copies,
                    .tpot_ms = decode.ms,
-                   .memory_bytes = std::max(prefill.memory_bytes, decode.memory_bytes)};
+                   .memory_bytes = std::max(prefill.memory_bytes, decode.memory_bytes),
+                   .bars = latency_bars({.mean = decode.parts, .prompt = prefill.parts},
+                                        calibration_errors_of(prefill_, decode_))};
+    made.margins = LatencyMargins::of(made.bars, request_.confidence);
     const core::Result<CacheTransfer> transfer = transfer_of(made, prefill, decode);
     if (!transfer.ok()) {
       unsent_ = transfer.error().message;
@@ -139,24 +142,15 @@ class PoolSearch {
         tokens_per_s * static_cast<double>(made.copies) / static_cast<double>(request_.gpus);
   }
 
-  void add_bars(Candidate& candidate) const {
+  void add_shown(Candidate& candidate) const {
     const auto& [prefill, decode] = pairs_[candidate.place];
-    const MeanLengths mean = mean_lengths(request_);
-    const std::array<Chunks, 1> chunks = {
-        Chunks{.requests = prefill->batch,
-               .new_tokens = std::max<std::int64_t>(1, mean.prompt_tokens - request_.cached_prefix),
-               .cached_tokens = request_.cached_prefix}};
-    const double cached =
-        static_cast<double>(mean.prompt_tokens) + 0.5 * static_cast<double>(mean.output_tokens);
-    const Step prompts{.chunks = chunks, .finished_prompts = prefill->batch};
-    const Step decoding{.decodes = decode->batch, .decode_cached = cached};
-    const LoadParts parts = parts_of_pools(*prefill->prices, prompts, *decode->prices, decoding);
-    candidate.parts = parts.mean;
+    const Chunks chunk = prompts_of(request_, prefill->batch);
+    const Step prompts{.chunks = std::span(&chunk, 1), .finished_prompts = prefill->batch};
+    candidate.parts = decode->parts;
     add_energy(candidate, energy_of(prefill->prices->operators(prompts)),
-               energy_of(decode->prices->operators(decoding)));
-    candidate.bars = latency_bars(parts, calibration_errors_of(prefill_, decode_));
-    candidate.rate_bar =
-        rate_bar(candidate.bars, candidate.ttft_ms, candidate.tpot_ms, mean.output_tokens);
+               energy_of(decode->prices->operators(decoding_of(request_, decode->batch))));
+    candidate.rate_bar = rate_bar(candidate.bars, candidate.ttft_ms, candidate.tpot_ms,
+                                  mean_lengths(request_).output_tokens);
   }
 
   // A request shares a step of prompts with those of its batch, and steps that decode with those of

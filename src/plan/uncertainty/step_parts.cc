@@ -90,15 +90,17 @@ LoadParts parts_of_load(const StepPrices& prices, const SteadyLoad& load) {
   return {.mean = parts_of(mean), .prompt = parts_of(prompt)};
 }
 
+StepParts parts_of_step(const StepPrices& prices, const Step& step) {
+  std::vector<PricedPart> parts;
+  add_priced(parts, prices.operators(step), 1);
+  return parts_of(parts);
+}
+
 LoadParts parts_of_pools(const StepPrices& prefill,
                          const Step& prompts,
                          const StepPrices& decode,
                          const Step& decoding) {
-  std::vector<PricedPart> mean;
-  std::vector<PricedPart> prompt;
-  add_priced(mean, decode.operators(decoding), 1);
-  add_priced(prompt, prefill.operators(prompts), 1);
-  return {.mean = parts_of(mean), .prompt = parts_of(prompt)};
+  return {.mean = parts_of_step(decode, decoding), .prompt = parts_of_step(prefill, prompts)};
 }
 
 std::string_view largest_part(const StepParts& parts) {

@@ -53,6 +53,8 @@ struct LoadParts {
 
 LoadParts parts_of_load(const StepPrices& prices, const SteadyLoad& load);
 
+StepParts parts_of_step(const StepPrices& prices, const Step& step);
+
 // The same where some instances compute prompts and others decode: a step of each.
 LoadParts parts_of_pools(const StepPrices& prefill,
                          const Step& prompts,

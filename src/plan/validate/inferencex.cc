@@ -16,8 +16,7 @@ std::int64_t drafted_by_recipe(const MeasuredDeployment& measured, const std::st
   constexpr std::int64_t kMostWithoutDrafts = 64;
   constexpr const char* kFirstRun = "2026-01-14";  // which ran the recipes that draft alone (#392)
   if (measured_on.empty() || !has_recipe_that_drafts(measured)) return 0;
-  const bool must_draft =
-      measured_on == kFirstRun || measured.concurrency > kMostWithoutDrafts;
+  const bool must_draft = measured_on == kFirstRun || measured.concurrency > kMostWithoutDrafts;
   if (!must_draft) return 0;
   return measured.widths.dp > 1 ? 1 : 3;
 }
