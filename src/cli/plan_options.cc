@@ -127,6 +127,27 @@ void add_latency_limit_options(App& app, double& ttft_ms, double& tpot_ms) {
       ->check(positive_number_problem);
 }
 
+namespace {
+
+// "" for a chance that an error bar can tell: its ends are at 10 and 90 %.
+std::string confidence_problem(const std::string& text) {
+  const std::optional<double> percent = finite_number(text);
+  return percent && *percent >= 10 && *percent <= 95 ? "" : "must be a number from 10 to 95";
+}
+
+}  // namespace
+
+double chance_of(const std::optional<double>& percent) {
+  return percent ? *percent / 100 : plan::kUsualConfidence;
+}
+
+Option* add_confidence_option(App& app, std::optional<double>& percent, const char* help) {
+  return app.add_option("--confidence", percent, help)
+      ->type_name("PERCENT")
+      ->default_str("50")
+      ->check(confidence_problem);
+}
+
 void add_scheduler_option(App& app, plan::Scheduler& scheduler) {
   static const Choices<plan::Scheduler> schedulers{{"simulation", plan::Scheduler::kSimulation},
                                                    {"closed-form", plan::Scheduler::kClosedForm}};

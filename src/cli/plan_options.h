@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -69,6 +70,12 @@ void add_serving_mode_options(App& app, plan::ServingMode& mode, std::string& de
 
 // Declares --ttft and --tpot.
 void add_latency_limit_options(App& app, double& ttft_ms, double& tpot_ms);
+
+// Declares --confidence, in percent.
+Option* add_confidence_option(App& app, std::optional<double>& percent, const char* help);
+
+// The chance that it asks for.
+double chance_of(const std::optional<double>& percent);
 
 // Declares --scheduler.
 void add_scheduler_option(App& app, plan::Scheduler& scheduler);

@@ -67,6 +67,7 @@ class PlanExp final : public Command {
         .scheduler = asked.scheduler,
         .ttft_limit_ms = asked.ttft_limit_ms,
         .tpot_limit_ms = asked.tpot_limit_ms,
+        .confidence = asked.confidence,
         .memory = [&](std::int64_t gpus) { return gpu_memory(facts, gpus); }};
     const plan::SearchResult found =
         ASSAY_TRY(plan::search_modes(model, request, asked.mode, system, decode));
@@ -89,8 +90,9 @@ const CommandSpec kPlanExp{
         "FILE.yaml has a name for each experiment, and its fields below it. Each is a search as "
         "'assay plan search' makes it; the table has the best deployment of each.\n\n"
         "Fields: model, system, backend, backend_version, gpus, isl, osl, prefix (tokens of each "
-        "prompt that are in the cache), least_length, ttft, tpot, scheduler, serving_mode and "
-        "decode_system. All but model have "
+        "prompt that are in the cache), least_length, ttft, tpot, confidence, scheduler, "
+        "serving_mode "
+        "and decode_system. All but model have "
         "the defaults of 'assay plan search'. Files of the public planner spell some model_path, "
         "system_name, backend_name and total_gpus; its list 'exps' chooses among the experiments. "
         "A field that assay does not know is an error.",

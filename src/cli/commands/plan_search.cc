@@ -1,6 +1,7 @@
 #include <fmt/core.h>
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -41,6 +42,8 @@ class PlanSearch final : public Command {
     add_scheduler_option(app, request_.scheduler);
     add_least_length_option(app, request_.least_length);
     add_latency_limit_options(app, request_.ttft_limit_ms, request_.tpot_limit_ms);
+    add_confidence_option(app, confidence_,
+                          "the chance with which limits must be kept, as error bars have it");
     add_workload_options(app, workload_);
     add_calibration_option(app, calibration_);
     add_count(app, "--max-pp", request_.most_stages, "most pipeline stages of a worker");
@@ -54,15 +57,19 @@ class PlanSearch final : public Command {
         ->type_name("FILE");
     app.add_option("--png", picture_, "where a picture of the frontier goes (needs gnuplot)")
         ->type_name("FILE");
-    add_planner_compat(
-        app, compat_,
-        {"--decode-system", "--scheduler", "--least-length", "--workload", "--request-rate",
-         "--conversation-num", "--calibration", "--html", "--png", "--max-pp", "--simulate-all"});
+    add_planner_compat(app, compat_,
+                       {"--decode-system", "--scheduler", "--least-length", "--confidence",
+                        "--workload", "--request-rate", "--conversation-num", "--calibration",
+                        "--html", "--png", "--max-pp", "--simulate-all"});
     add_presentation_options(app, presentation_);
   }
 
   [[nodiscard]] core::Status check() const override {
     ASSAY_TRY(workload_.check());
+    if (workload_.is_open() && confidence_)
+      return core::Error{
+          "--confidence is of requests that are kept in flight: limits on those that come by "
+          "themselves go by the prediction"};
     ASSAY_TRY(speculation_.check());
     if (speculation_.is_given() && request_.most_stages > 1)
       return core::Error{"--speculative-tokens is not priced with the stages of --max-pp"};
@@ -91,6 +98,7 @@ class PlanSearch final : public Command {
     const auto engines = ASSAY_TRY(searched_engines(inputs, model, left_out));
     request_.gpus_per_node = facts.gpus_per_node;
     request_.top = top_;
+    request_.confidence = chance_of(confidence_);
     request_.memory = [&](std::int64_t gpus) { return gpu_memory(facts, gpus); };
     request_.link = [&](std::int64_t gpus) { return stage_link(facts, gpus); };
     request_.calibration = engines.front().system.calibration;
@@ -259,8 +267,9 @@ class PlanSearch final : public Command {
             {"prompts and answers",
              fmt::format("{} and {} tokens, from {:g} of these on", request_.prompt_tokens,
                          request_.output_tokens, request_.least_length)},
-            {"limits", fmt::format("TTFT {:g} ms, TPOT {:g} ms", request_.ttft_limit_ms,
-                                   request_.tpot_limit_ms)},
+            {"limits", fmt::format("TTFT {:g} ms, TPOT {:g} ms, each kept with a chance of {:g} %",
+                                   request_.ttft_limit_ms, request_.tpot_limit_ms,
+                                   100 * request_.confidence)},
             {"speculation", speculation_.is_given() ? request_.speculation.text() : "none"},
             {"calibration", found.pools.calibration.entry ? found.pools.calibration.text : "none"},
             {"made by", program_version()}};
@@ -271,6 +280,7 @@ class PlanSearch final : public Command {
   std::filesystem::path calibration_;
   std::vector<plan::Engine> engines_ = {plan::Engine::kTrtllm};
   plan::SearchRequest request_;
+  std::optional<double> confidence_;
   plan::ServingMode mode_ = plan::ServingMode::kBoth;
   std::string decode_system_;
   SpeculationOptions speculation_;
@@ -294,6 +304,8 @@ const CommandSpec kPlanSearch{
         "In disaggregated deployments some instances compute prompts and send their caches to "
         "others, which decode: a copy '3P(tp 2) + 1D(tp 8)' has three of the ones, on 2 GPUs each, "
         "and one of the others, on 8. --serving-mode leaves out one kind or the other.\n\n"
+        "A limit counts as kept where a measurement keeps it with a chance of --confidence, as the "
+        "error bar of the prediction has it: at 50 %, where the middle of the bar does.\n\n"
         "Clients keep the requests in flight; each sends the next when one ends. With --workload "
         "or --request-rate requests come by themselves, with --conversation-num as turns of "
         "conversations: every worker in as many copies as the GPUs hold is simulated, and the "

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -40,6 +41,8 @@ class PlanSize final : public Command {
     add_scheduler_option(app, request_.scheduler);
     add_least_length_option(app, request_.least_length);
     add_latency_limit_options(app, request_.ttft_limit_ms, request_.tpot_limit_ms);
+    add_confidence_option(app, confidence_,
+                          "the chance with which limits must be kept, as error bars have it");
     add_workload_options(app, workload_);
     add_calibration_option(app, calibration_);
     add_count(app, "--max-pp", request_.most_stages, "most pipeline stages of a worker");
@@ -49,13 +52,17 @@ class PlanSize final : public Command {
         ->check(positive_number_problem);
     add_planner_compat(
         app, compat_,
-        {"--decode-system", "--scheduler", "--least-length", "--most-gpus", "--workload",
-         "--request-rate", "--conversation-num", "--calibration", "--max-pp"});
+        {"--decode-system", "--scheduler", "--least-length", "--most-gpus", "--confidence",
+         "--workload", "--request-rate", "--conversation-num", "--calibration", "--max-pp"});
     add_presentation_options(app, presentation_);
   }
 
   [[nodiscard]] core::Status check() const override {
     ASSAY_TRY(workload_.check());
+    if (workload_.is_open() && confidence_)
+      return core::Error{
+          "--confidence is of requests that are kept in flight: limits on those that come by "
+          "themselves go by the prediction"};
     const int loads = static_cast<int>(size_.load.requests_per_s > 0) +
                       static_cast<int>(size_.load.concurrency > 0) +
                       static_cast<int>(workload_.is_open());
@@ -84,6 +91,7 @@ class PlanSize final : public Command {
     request_.calibration = pools.calibration.calibration();
     request_.calibration_errors = pools.calibration.errors();
     request_.top = top_;
+    request_.confidence = chance_of(confidence_);
     size_.searched_gpus = kSearchedNodes * facts.gpus_per_node;
     request_.gpus = std::min(size_.searched_gpus, size_.most_gpus);
     const plan::EngineSystems engine{served_.engine, request_.precision, pools.system,
@@ -150,6 +158,7 @@ class PlanSize final : public Command {
   ServedModel served_;
   plan::SizeRequest size_;
   plan::SearchRequest request_;
+  std::optional<double> confidence_;
   WorkloadOptions workload_;
   std::filesystem::path calibration_;
   plan::ServingMode mode_ = plan::ServingMode::kBoth;
@@ -167,6 +176,8 @@ const CommandSpec kPlanSize{
         "in flight) within the limits, found by simulating what the closed form points at; of "
         "disaggregated deployments those of a search of two nodes. The fewest GPUs come first, "
         "with what they can carry and their mean TTFT and TPOT in the long run.\n\n"
+        "A limit counts as kept where a measurement keeps it with a chance of --confidence, as the "
+        "error bar of the prediction has it.\n\n"
         "With --workload, --request-rate or --conversation-num requests come by themselves, and "
         "the least copies are those with which --goodput percent of them keep --ttft and "
         "--tpot.\n\n"

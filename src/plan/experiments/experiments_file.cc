@@ -53,6 +53,15 @@ core::Status take_share(const YAML::Node& node, const std::string& field, double
   return at_line(node, fmt::format("'{}: {:g}' is above 1", field, target));
 }
 
+// A chance that error bars can tell.
+core::Status take_chance(const YAML::Node& node, const std::string& field, double& target) {
+  ASSAY_TRY(take_positive(node, field, target));
+  if (target < 10 || target > 95)
+    return at_line(node, fmt::format("'{}: {:g}' is not from 10 to 95 (percent)", field, target));
+  target /= 100;
+  return {};
+}
+
 core::Status take_engine(const YAML::Node& node, const std::string& field, Engine& target) {
   const std::string word = ASSAY_TRY(word_of(node, field));
   const std::optional<Engine> engine = engine_named(word);
@@ -102,7 +111,7 @@ struct Field {
   Take take;
 };
 
-constexpr std::array<Field, 16> kFields = {{
+constexpr std::array<Field, 17> kFields = {{
     {"model", "model_path",
      [](const auto& node, const auto& field, auto& made) {
        return take_text(node, field, made.model);
@@ -146,6 +155,10 @@ constexpr std::array<Field, 16> kFields = {{
     {"tpot", "",
      [](const auto& node, const auto& field, auto& made) {
        return take_positive(node, field, made.tpot_limit_ms);
+     }},
+    {"confidence", "",
+     [](const auto& node, const auto& field, auto& made) {
+       return take_chance(node, field, made.confidence);
      }},
     {"scheduler", "",
      [](const auto& node, const auto& field, auto& made) {

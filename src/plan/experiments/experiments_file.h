@@ -33,6 +33,7 @@ struct Experiment {
   double least_length = 0.8;
   double ttft_limit_ms = 5000;
   double tpot_limit_ms = 60;
+  double confidence = kUsualConfidence;
   Scheduler scheduler = Scheduler::kSimulation;
   ServingMode mode = ServingMode::kBoth;
   std::string decode_system = {};  // "": as `system`

@@ -19,6 +19,7 @@ Table table_of_experiments() {
                       {.name = "model"},
                       {.name = "engine"},
                       {.name = "limits kept"},
+                      {.name = "with a chance of", .unit = "%"},
                       {.name = "one copy"},
                       {.name = "copies"},
                       {.name = "concurrency"},
@@ -51,7 +52,7 @@ std::vector<Cell> cells_of(const std::optional<Candidate>& best) {
 void add_row(const ExperimentResult& result, Table& table) {
   const Experiment& asked = result.experiment;
   std::vector<Cell> row = {asked.name, result.model, std::string(name_of(asked.engine)),
-                           std::string(result.meets ? "yes" : "no")};
+                           std::string(result.meets ? "yes" : "no"), 100 * asked.confidence};
   const std::vector<Cell> best = cells_of(result.best);
   row.insert(row.end(), best.begin(), best.end());
   row.insert(row.end(),

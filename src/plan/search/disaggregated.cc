@@ -3,12 +3,10 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <map>
 #include <memory>
 #include <optional>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -50,7 +48,7 @@ class PoolSearch {
     result_.priced = result_.candidates.size();
     if (request_.scheduler == Scheduler::kSimulation) decide();
     for (Candidate& candidate : result_.candidates)
-      add_bars(candidate);
+      add_shown(candidate);
     return std::move(result_);
   }
 
@@ -111,7 +109,10 @@ class PoolSearch {
                              .decode_instances = ratio.decode},
                    .copies = ratio.copies,
                    .tpot_ms = decode.ms,
-                   .memory_bytes = std::max(prefill.memory_bytes, decode.memory_bytes)};
+                   .memory_bytes = std::max(prefill.memory_bytes, decode.memory_bytes),
+                   .bars = latency_bars({.mean = decode.parts, .prompt = prefill.parts},
+                                        calibration_errors_of(prefill_, decode_))};
+    made.margins = LatencyMargins::of(made.bars, request_.confidence);
     const core::Result<CacheTransfer> transfer = transfer_of(made, prefill, decode);
     if (!transfer.ok()) {
       unsent_ = transfer.error().message;
@@ -141,40 +142,12 @@ class PoolSearch {
         tokens_per_s * static_cast<double>(made.copies) / static_cast<double>(request_.gpus);
   }
 
-  void add_bars(Candidate& candidate) {
+  void add_shown(Candidate& candidate) const {
     const auto& [prefill, decode] = pairs_[candidate.place];
-    const MeanLengths mean = mean_lengths(request_);
-    const std::array<Chunks, 1> chunks = {
-        Chunks{.requests = prefill->batch,
-               .new_tokens = std::max<std::int64_t>(1, mean.prompt_tokens - request_.cached_prefix),
-               .cached_tokens = request_.cached_prefix}};
-    const double cached =
-        static_cast<double>(mean.prompt_tokens) + 0.5 * static_cast<double>(mean.output_tokens);
-    const UsualStep& prompts =
-        usual_step(*prefill, {.chunks = chunks, .finished_prompts = prefill->batch});
-    const UsualStep& decoding =
-        usual_step(*decode, {.decodes = decode->batch, .decode_cached = cached});
-    candidate.parts = decoding.parts;
-    add_energy(candidate, prompts.energy, decoding.energy);
-    candidate.bars = latency_bars({.mean = decoding.parts, .prompt = prompts.parts},
-                                  calibration_errors_of(prefill_, decode_));
-    candidate.rate_bar =
-        rate_bar(candidate.bars, candidate.ttft_ms, candidate.tpot_ms, mean.output_tokens);
-  }
-
-  // The step that an instance takes all the time. Each is one of many pairs.
-  struct UsualStep {
-    StepParts parts = {};
-    StepEnergy energy = {};
-  };
-
-  const UsualStep& usual_step(const PoolChoice& choice, const Step& step) {
-    const auto [known, is_new] = usual_steps_.try_emplace(&choice);
-    if (is_new) {
-      const std::vector<OperatorCost> costs = choice.prices->operators(step);
-      known->second = {.parts = parts_of(costs), .energy = energy_of(costs)};
-    }
-    return known->second;
+    candidate.parts = decode->parts;
+    add_energy(candidate, prefill->energy, decode->energy);
+    candidate.rate_bar = rate_bar(candidate.bars, candidate.ttft_ms, candidate.tpot_ms,
+                                  mean_lengths(request_).output_tokens);
   }
 
   // A request shares a step of prompts with those of its batch, and steps that decode with those of
@@ -284,7 +257,6 @@ class PoolSearch {
   PricedPool decodes_;
   std::vector<Pair> pairs_;
   std::map<std::size_t, std::optional<Candidate>> simulated_;  // by place
-  std::unordered_map<const PoolChoice*, UsualStep> usual_steps_;
   std::string unsent_;
   SearchResult result_;
 };

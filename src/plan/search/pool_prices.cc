@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <span>
+#include <vector>
 
 #include "plan/cache_transfer.h"
 
@@ -73,6 +75,7 @@ class PoolPricer {
       const double ms = prompts_ms(*priced.cost, batch, mean.prompt_tokens, request_.cached_prefix,
                                    limits.value().max_tokens);
       const MemoryUse memory = memory_of_worker(model_, served, load);
+      const std::vector<OperatorCost> step = step_of_prompts(*priced.prices, batch);
       pool_.choices.push_back(
           {.worker = worker,
            .served = served,
@@ -81,8 +84,10 @@ class PoolPricer {
            .batch = batch,
            .ms = ms,
            .requests_per_s = 1000 * static_cast<double>(batch * served.batches()) / ms,
-           .memory_bytes = fixed_bytes(memory) +
-                           cache_bytes(memory, batch * served.pp, request_.prompt_tokens)});
+           .memory_bytes =
+               fixed_bytes(memory) + cache_bytes(memory, batch * served.pp, request_.prompt_tokens),
+           .parts = parts_of(step),
+           .energy = energy_of(step)});
     }
     return {};
   }
@@ -101,6 +106,7 @@ class PoolPricer {
     const double cached = static_cast<double>(mean.prompt_tokens) + 0.5 * further_tokens;
     for (const std::int64_t batch :
          pool_batches(std::min(kMostPoolBatch, limits.kv_tokens / tokens))) {
+      const std::vector<OperatorCost> step = priced.prices->operators(decoding_of(request_, batch));
       const double ms =
           steps_per_token * priced.cost->ms({.decodes = batch, .decode_cached = cached});
       pool_.choices.push_back(
@@ -113,7 +119,9 @@ class PoolPricer {
            .requests_per_s =
                1000 * static_cast<double>(batch * served.batches()) / (further_tokens * ms),
            .memory_bytes = fixed_bytes(memory) + cache_bytes(memory, batch * served.pp, tokens),
-           .sent_bytes_per_token = sent});
+           .sent_bytes_per_token = sent,
+           .parts = parts_of(step),
+           .energy = energy_of(step)});
     }
     return {};
   }
@@ -125,6 +133,12 @@ class PoolPricer {
             .output_tokens = request_.output_tokens,
             .least_length = request_.least_length,
             .prefix_tokens = request_.cached_prefix};
+  }
+
+  [[nodiscard]] std::vector<OperatorCost> step_of_prompts(const StepPrices& prices,
+                                                          std::int64_t batch) const {
+    const Chunks prompts = prompts_of(request_, batch);
+    return prices.operators({.chunks = std::span(&prompts, 1), .finished_prompts = batch});
   }
 
   core::Result<BoundPrices::Priced> priced_of(const Worker& worker, const ServedWorker& served) {
@@ -193,6 +207,20 @@ MeanLengths mean_lengths(const SearchRequest& request) {
     return std::max<std::int64_t>(1, std::llround(mean * static_cast<double>(tokens)));
   };
   return {.prompt_tokens = of(request.prompt_tokens), .output_tokens = of(request.output_tokens)};
+}
+
+Chunks prompts_of(const SearchRequest& request, std::int64_t batch) {
+  const std::int64_t computed = mean_lengths(request).prompt_tokens - request.cached_prefix;
+  return {.requests = batch,
+          .new_tokens = std::max<std::int64_t>(1, computed),
+          .cached_tokens = request.cached_prefix};
+}
+
+Step decoding_of(const SearchRequest& request, std::int64_t batch) {
+  const MeanLengths mean = mean_lengths(request);
+  return {.decodes = batch,
+          .decode_cached = static_cast<double>(mean.prompt_tokens) +
+                           0.5 * static_cast<double>(mean.output_tokens)};
 }
 
 PricedPool price_prefill(const serving::Model& model,

@@ -8,10 +8,12 @@
 #include <utility>
 #include <vector>
 
+#include "plan/energy.h"
 #include "plan/price/staged_cost.h"
 #include "plan/price/step_prices.h"
 #include "plan/search/disaggregated.h"
 #include "plan/serve_disaggregated.h"
+#include "plan/uncertainty/step_parts.h"
 
 namespace assay::plan {
 
@@ -26,6 +28,9 @@ struct PoolChoice {
   double requests_per_s = 0;        // of the instance
   double memory_bytes = 0;          // of a GPU, with the cache that the batch needs
   double sent_bytes_per_token = 0;  // to an instance that decodes
+  // Of a step with the batch's prompts, or of one in the middle of its answers.
+  StepParts parts = {};
+  StepEnergy energy = {};
 };
 
 // Prices of workers, each bound once for both pools of one system.
@@ -87,6 +92,12 @@ struct MeanLengths {
 };
 
 MeanLengths mean_lengths(const SearchRequest& request);
+
+// The prompts of a batch, each without its cached prefix.
+Chunks prompts_of(const SearchRequest& request, std::int64_t batch);
+
+// A step that decodes a batch in the middle of its answers.
+Step decoding_of(const SearchRequest& request, std::int64_t batch);
 
 PricedPool price_prefill(const serving::Model& model,
                          const SearchRequest& request,

@@ -38,13 +38,17 @@ std::string limit_line(const SearchResult& result,
         "the most requests that this worker was tried with: {} on each copy, {:.3g} "
         "GB of each GPU",
         best.concurrency, best.memory_bytes / 1e9);
-  const bool ttft = next->ttft_ms > request.ttft_limit_ms;
-  const bool tpot = next->tpot_ms > request.tpot_limit_ms;
+  const bool ttft = next->judged_ttft_ms() > request.ttft_limit_ms;
+  const bool tpot = next->judged_tpot_ms() > request.tpot_limit_ms;
   if (ttft || tpot)
-    return fmt::format("{} requests a copy would take {} {} ms, above the limit of {:g} ms",
-                       next->concurrency, ttft ? "TTFT to" : "TPOT to",
-                       short_number(ttft ? next->ttft_ms : next->tpot_ms),
-                       ttft ? request.ttft_limit_ms : request.tpot_limit_ms);
+    return fmt::format(
+        "{} requests a copy would take {} {} ms, which keeps the limit of {:g} ms with a chance of "
+        "{:.0f} %",
+        next->concurrency, ttft ? "TTFT to" : "TPOT to",
+        short_number(ttft ? next->ttft_ms : next->tpot_ms),
+        ttft ? request.ttft_limit_ms : request.tpot_limit_ms,
+        100 * (ttft ? next->bars.ttft.chance_of(request.ttft_limit_ms / next->ttft_ms)
+                    : next->bars.tpot.chance_of(request.tpot_limit_ms / next->tpot_ms)));
   return fmt::format("{} requests a copy would not bring more: {} tokens/s per GPU",
                      next->concurrency, short_number(next->cluster_tokens_per_s_per_gpu));
 }
@@ -83,8 +87,11 @@ void add_limit_warning(std::vector<std::string>& warnings,
                        double limit_ms) {
   const double high = bar.of(ms).high;
   if (high <= limit_ms) return;
-  warnings.push_back(fmt::format("{} may exceed its limit of {:g} ms: its error bar ends at {} ms",
-                                 latency, limit_ms, short_number(high)));
+  warnings.push_back(
+      fmt::format("{} may exceed its limit of {:g} ms: its error bar ends at {} ms, and it keeps "
+                  "the limit with "
+                  "a chance of {:.0f} %; --confidence asks for more",
+                  latency, limit_ms, short_number(high), 100 * bar.chance_of(limit_ms / ms)));
 }
 
 std::vector<std::string> warnings_of(const SearchRequest& request, const Candidate& best) {
@@ -201,10 +208,8 @@ SearchAnswer answer_of(const SearchSubject& subject,
                                         request.gpus, subject.system);
   answer.sentence = picks.meet
                         ? fmt::format("Run {}{} as {}", where, idle_text(request, best), what)
-                        : fmt::format(
-                              "Nothing keeps TTFT <= {:g} ms and TPOT <= {:g} ms with {}; closest "
-                              "comes {}",
-                              request.ttft_limit_ms, request.tpot_limit_ms, where, what);
+                        : fmt::format("Nothing keeps {} with {}; closest comes {}",
+                                      limits_text(request), where, what);
   answer.why = why_of(result, request, picks);
   answer.warnings = warnings_of(request, best);
   answer.next = next_of(subject, request, best);

@@ -50,7 +50,8 @@ struct MeasuredDeployment {
   MeasuredPool decode = {};
   // Lengths were uniform between this share of the nominal ones and them.
   double least_length = 1;
-  Speculation speculation = {};  // that the row tells
+  // That the row tells, or its recipe; without rates where nobody tells them.
+  Speculation speculation = {};
   // A step held one prompt beside the batch (serve.h); else as many tokens as the engine's default.
   bool has_one_prompt_a_step = false;
   double ttft_ms = 0;
