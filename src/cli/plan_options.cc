@@ -30,19 +30,12 @@ void add_lengths_options(App& app, std::int64_t& prompt_tokens, std::int64_t& ou
   add_count(app, "--osl", output_tokens, "tokens of an answer");
 }
 
-namespace {
-
-// Tables know no step of so many queries, and engines draft fewer.
-constexpr int kMostSpeculativeTokens = 16;
-
 std::string speculative_tokens_problem(const std::string& text) {
   const std::optional<double> number = finite_number(text);
   const bool is_whole = number && *number == std::floor(*number);
-  if (is_whole && *number >= 0 && *number <= kMostSpeculativeTokens) return "";
-  return fmt::format("'{}' is not a whole number from 0 to {}", text, kMostSpeculativeTokens);
+  if (is_whole && *number >= 0 && *number <= plan::kMostSpeculativeTokens) return "";
+  return fmt::format("'{}' is not a whole number from 0 to {}", text, plan::kMostSpeculativeTokens);
 }
-
-}  // namespace
 
 void SpeculationOptions::add(App& app) {
   app.add_option("--speculative-tokens", tokens_,
@@ -96,6 +89,13 @@ core::Result<plan::Speculation> SpeculationOptions::speculation(const serving::M
 std::string SpeculationOptions::words() const {
   if (tokens_ == 0) return "";
   return fmt::format(" --speculative-tokens {} --acceptance-rate {}", tokens_, rates_);
+}
+
+core::Status check_staged_drafts(const SpeculationOptions& drafts, std::int64_t most_stages) {
+  ASSAY_TRY(drafts.check());
+  if (drafts.is_given() && most_stages > 1)
+    return core::Error{"--speculative-tokens is not priced with the stages of --max-pp"};
+  return {};
 }
 
 std::string share_problem(const std::string& text) {

@@ -61,6 +61,12 @@ class SpeculationOptions {
   std::string rates_;
 };
 
+// Error: as SpeculationOptions::check(), or something is drafted where workers may have stages.
+core::Status check_staged_drafts(const SpeculationOptions& drafts, std::int64_t most_stages);
+
+// Returns "" for a number of drafted tokens that tables can price.
+std::string speculative_tokens_problem(const std::string& text);
+
 // Declares --isl and --osl.
 void add_lengths_options(App& app, std::int64_t& prompt_tokens, std::int64_t& output_tokens);
 
