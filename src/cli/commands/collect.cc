@@ -189,6 +189,7 @@ const CommandSpec kCollect{
         "assay collect gemm moe --grid coarse -o perf --resume\n"
         "assay collect --refine --limit 500 -o perf\n"
         "assay collect --for-model qwen3-32b mixtral/config.json --tp 4 --plan-only\n"
+        "assay collect --for-model deepseek-v3 --tp 8 --speculative-tokens 2 --plan-only\n"
         "assay collect --for-model all --quant config,bfloat16,fp8,fp8_block -o perf\n"
         "assay collect gemm --device cpu --dtype float32 --m 1,16,256 --n 1024 --k 1024\n"
         "assay collect --module collect_sdpa.py -o perf\n"

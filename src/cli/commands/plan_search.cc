@@ -1,7 +1,7 @@
 #include <fmt/core.h>
 
-#include <algorithm>
 #include <filesystem>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -170,9 +170,11 @@ class PlanSearch final : public Command {
                                                    const serving::Model& model,
                                                    std::vector<std::string>& left_out) const {
     CalibratedEngines engines;
+    std::set<std::string> reasons;
     for (const plan::Engine engine : engines_) {
       std::string missing = ASSAY_TRY(inputs.missing_tables(served_.system, engine));
       if (engines_.size() > 1 && !missing.empty()) {
+        reasons.insert(missing);
         left_out.push_back(std::move(missing));
         continue;
       }
@@ -180,16 +182,17 @@ class PlanSearch final : public Command {
           calibrated_pools(inputs, served_of(engine), decode_system_, calibration_, model.name);
       if (!pools.ok() && (engines_.size() == 1 || calibration_.empty())) return pools.error();
       if (!pools.ok()) {
-        const std::string& why = pools.error().message;
-        if (std::find(left_out.begin(), left_out.end(), why) == left_out.end())
-          left_out.push_back(why);
+        reasons.insert(pools.error().message);
+        left_out.push_back(
+            fmt::format("{} is left out: {}", plan::name_of(engine), pools.error().message));
         continue;
       }
       engines.systems.push_back({engine, plan::served_precision(engine, model.precision),
                                  pools.value().system, pools.value().decode_system});
       engines.pools.push_back(std::move(pools.value()));
     }
-    if (engines.systems.empty()) return core::Error{core::join(left_out, "; ")};
+    if (engines.systems.empty())
+      return core::Error{core::join(std::vector(reasons.begin(), reasons.end()), "; ")};
     return engines;
   }
 

@@ -4,6 +4,9 @@
 
 #include <array>
 
+#include "plan/schedule/engine_instance.h"
+#include "plan/schedule/step_costs_test_util.h"
+
 namespace assay::plan {
 namespace {
 
@@ -50,6 +53,35 @@ TEST(StepLog, LargeStepsWithinAnEighthAreAlike) {
   EXPECT_LE(log.alike().size(), 70U);
   EXPECT_DOUBLE_EQ(steps, 1024);
   EXPECT_NEAR(requests, 1024 * 1025 / 2.0, 1024);
+}
+
+// Where prices are linear, and all sizes have a class of their own, the log prices a run exactly,
+// however many steps were taken at once.
+TEST(StepLog, ItsPriceIsThatOfTheRun) {
+  const testing::LinearCost cost(5, 0.01, 0.1, 0.001);
+  Limits limits = policy_of(Engine::kVllm).defaults();
+  limits.kv_tokens = 100'000;
+  limits.graph_batches = {8};
+  const Workload workload = testing::equal_requests(6, 300, 100, 0);
+  StepLog log;
+  EngineInstance instance(cost, policy_of(Engine::kVllm), limits, workload, Stepping::kManyAtOnce,
+                          nullptr);
+  instance.log_to(&log);
+  for (std::size_t i = 0; i < workload.requests.size(); ++i)
+    instance.send(i, 40.0 * static_cast<double>(i));
+  std::size_t ended = 0;
+  while (ended < workload.requests.size()) {
+    ASSERT_TRUE(instance.advance().ok());
+    ended += instance.ended().size();
+  }
+  double ms = 0;
+  double steps = 0;
+  for (const AlikeSteps& one : log.alike()) {
+    ms += one.steps * cost.ms(one.step());
+    steps += one.steps;
+  }
+  EXPECT_EQ(static_cast<std::int64_t>(steps), instance.work_done().steps);
+  EXPECT_NEAR(ms, instance.work_done().computing_ms, 1e-6 * ms);
 }
 
 }  // namespace
