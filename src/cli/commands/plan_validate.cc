@@ -99,7 +99,7 @@ const CommandSpec kPlanValidate{
     .description =
         "FILE.csv has a row for each measured deployment, with the columns of the public planner's "
         "table: backend, backend_version, model_path, system, isl, osl, batch_size, tp_size, "
-        "attention_dp_size, moe_tp_size, moe_ep_size, gemm_quant_mode, moe_quant_mode, "
+        "pp_size, attention_dp_size, moe_tp_size, moe_ep_size, gemm_quant_mode, moe_quant_mode, "
         "silicon_ttft_ms and silicon_tpot_ms. Each row is predicted without its result; errors are "
         "shown by slice (engine, version, model, system).\n\n"
         "The model is a path, or a name whose last part ships with assay. Weights are those of the "

@@ -150,8 +150,8 @@ class PoolSearch {
                                   mean_lengths(request_).output_tokens);
   }
 
-  // A request shares a step of prompts with those of its batch, and steps that decode with those of
-  // its group.
+  // A request shares a step of prompts with those of its batch, and steps that decode with its
+  // group.
   void add_energy(Candidate& candidate,
                   const StepEnergy& prompts,
                   const StepEnergy& decoding) const {
@@ -159,14 +159,12 @@ class PoolSearch {
     const std::int64_t tokens = mean_lengths(request_).output_tokens;
     const double steps =
         expected_steps(request_.speculation, std::max<std::int64_t>(1, tokens - 1));
-    StepEnergy of_request;
-    of_request.add(prompts,
-                   static_cast<double>(prefill->worker.tp) / static_cast<double>(prefill->batch));
-    of_request.add(decoding, static_cast<double>(decode->worker.tp) * steps /
-                                 static_cast<double>(decode->batch));
-    candidate.known_power_share = of_request.known_share();
-    if (of_request.joules > 0)
-      candidate.tokens_per_joule = static_cast<double>(tokens) / of_request.joules;
+    const LoadEnergy energy = energy_of_pools(
+        {.step = prompts, .gpus = prefill->worker.tp, .requests = prefill->batch},
+        {.step = decoding, .steps = steps, .gpus = decode->worker.tp, .requests = decode->batch},
+        static_cast<double>(tokens));
+    candidate.known_power_share = energy.mean.known_share();
+    if (energy.mean.joules > 0) candidate.tokens_per_joule = 1 / energy.joules_per_token();
   }
 
   void decide() {

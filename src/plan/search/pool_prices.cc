@@ -176,10 +176,7 @@ core::Result<BoundPrices::Priced> BoundPrices::of(const serving::Model& model,
   Worker stage = worker;
   stage.pp = 1;
   const StepPrices* prices = ASSAY_TRY(prices_of(model, deployment, stage, *system.tables));
-  const auto link = [&](std::int64_t gpus) {
-    return StageLink{.bytes_per_s = system.facts->link_bytes_per_s(gpus),
-                     .latency_s = system.facts->peer_latency_s};
-  };
+  const auto link = [&](std::int64_t gpus) { return stage_link(*system.facts, gpus); };
   const Pipeline pipeline =
       ASSAY_TRY(pipeline_of(model, worker, system.facts->gpus_per_node, link));
   costs_.push_back(std::make_unique<const Cost>(*prices, pipeline, system.calibration));
@@ -243,27 +240,38 @@ PricedPool price_decode(const serving::Model& model,
       });
 }
 
+void visit_prompt_steps(std::int64_t prompts,
+                        std::int64_t prompt_tokens,
+                        std::int64_t cached_prefix,
+                        std::int64_t max_tokens,
+                        const VisitStep& visit) {
+  const std::int64_t computed = std::max<std::int64_t>(1, prompt_tokens - cached_prefix);
+  const auto visit_one = [&](std::int64_t requests, std::int64_t tokens, std::int64_t cached,
+                             double times) {
+    const std::array<Chunks, 1> chunks = {
+        Chunks{.requests = requests, .new_tokens = tokens, .cached_tokens = cached}};
+    const bool ends = cached + tokens == cached_prefix + computed;
+    visit({.chunks = chunks, .finished_prompts = ends ? requests : 0}, times);
+  };
+  if (computed > max_tokens) {
+    for (std::int64_t done = 0; done < computed; done += max_tokens)
+      visit_one(1, std::min(max_tokens, computed - done), cached_prefix + done,
+                static_cast<double>(prompts));
+    return;
+  }
+  const std::int64_t at_once = std::min(prompts, max_tokens / computed);
+  for (std::int64_t left = prompts; left > 0; left -= at_once)
+    visit_one(std::min(at_once, left), computed, cached_prefix, 1);
+}
+
 double prompts_ms(const StepCost& cost,
                   std::int64_t prompts,
                   std::int64_t prompt_tokens,
                   std::int64_t cached_prefix,
                   std::int64_t max_tokens) {
-  const std::int64_t computed = std::max<std::int64_t>(1, prompt_tokens - cached_prefix);
-  const auto step_ms = [&](std::int64_t requests, std::int64_t tokens, std::int64_t cached) {
-    const std::array<Chunks, 1> chunks = {
-        Chunks{.requests = requests, .new_tokens = tokens, .cached_tokens = cached}};
-    const bool ends = cached + tokens == cached_prefix + computed;
-    return cost.ms({.chunks = chunks, .finished_prompts = ends ? requests : 0});
-  };
   double sum = 0;
-  if (computed > max_tokens) {
-    for (std::int64_t done = 0; done < computed; done += max_tokens)
-      sum += step_ms(1, std::min(max_tokens, computed - done), cached_prefix + done);
-    return sum * static_cast<double>(prompts);
-  }
-  const std::int64_t at_once = std::min(prompts, max_tokens / computed);
-  for (std::int64_t left = prompts; left > 0; left -= at_once)
-    sum += step_ms(std::min(at_once, left), computed, cached_prefix);
+  visit_prompt_steps(prompts, prompt_tokens, cached_prefix, max_tokens,
+                     [&](const Step& step, double times) { sum += times * cost.ms(step); });
   return sum;
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -109,7 +110,15 @@ PricedPool price_decode(const serving::Model& model,
                         const PoolSystem& system,
                         BoundPrices& bound);
 
-// The time of the steps that compute so many prompts.
+// Gives the steps that compute so many prompts, with how often each counts.
+using VisitStep = std::function<void(const Step& step, double times)>;
+void visit_prompt_steps(std::int64_t prompts,
+                        std::int64_t prompt_tokens,
+                        std::int64_t cached_prefix,
+                        std::int64_t max_tokens,
+                        const VisitStep& visit);
+
+// The time of these steps.
 double prompts_ms(const StepCost& cost,
                   std::int64_t prompts,
                   std::int64_t prompt_tokens,

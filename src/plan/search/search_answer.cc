@@ -108,8 +108,10 @@ std::vector<std::string> warnings_of(const SearchRequest& request, const Candida
   if (const std::string links = unmeasured_links(best); !links.empty())
     warnings.push_back(
         links +
-        " are reckoned with a link's data sheet: nobody measured that link, and error bars "
-        "do not know of it");
+        " are reckoned with the rate of a link: nobody measured how engines send them, and error "
+        "bars do not know of it");
+  if (std::string bound = bound_note(best.parts); !bound.empty())
+    warnings.push_back(std::move(bound));
   if (best.is_split())
     warnings.emplace_back(
         "error bars were found on deployments that compute prompts and decode on the same GPUs: "

@@ -279,10 +279,10 @@ Table candidates_table(std::string name,
     has_unmeasured = has_unmeasured || !unmeasured_links(one).empty();
   }
   if (has_unmeasured) {
-    table.notes.push_back(
-        std::string(bars == BarColumns::kTexts ? "*" : "unmeasured links") +
-        ": reckoned with a link's data sheet, not a measurement: stages (pp), or caches on their "
-        "way");
+    table.notes.push_back(std::string(bars == BarColumns::kTexts ? "*" : "unmeasured links") +
+                          ": reckoned with the rate of a link, no such transfer was measured: "
+                          "stages (pp), or caches on "
+                          "their way");
   }
   return table;
 }
@@ -329,6 +329,7 @@ model::Book search_book(const std::string& title,
   } else if (bars == BarColumns::kPairs) {
     book.tables.front().notes.push_back(missing_energy_note(result));
   }
+  if (!picks.best.empty()) add_note(bound_note(picks.best.front().parts), book.tables.front());
   for (const std::string& note : result.notes)
     book.tables.front().notes.push_back(note);
   if (!result.refused.empty()) book.tables.push_back(refused_table(result.refused, told.engine));

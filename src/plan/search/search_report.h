@@ -43,7 +43,7 @@ model::Table candidates_table(std::string name,
                               BarColumns bars,
                               const ToldColumns& told = {});
 
-// What of the deployment counts with the data sheet's figure of a link, because no table has a
+// What of the deployment counts with the rate of a link, because no table has a
 // measured one: "stages" of a pipeline, "caches" that are sent to instances that decode, or both;
 // "" where all is measured.
 std::string unmeasured_links(const Candidate& one);

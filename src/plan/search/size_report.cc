@@ -78,6 +78,7 @@ model::Book size_book(const std::string& title,
             : fmt::format("{} disaggregated deployments were priced by the closed form",
                           result.searched.priced));
   }
+  if (!result.best.empty()) add_note(bound_note(result.best.front().candidate.parts), table);
   for (const std::string& note : result.notes)
     table.notes.push_back(note);
   for (const std::string& note : result.searched.notes)

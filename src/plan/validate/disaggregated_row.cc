@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "plan/cache_transfer.h"
+#include "plan/price/staged_cost.h"
 #include "plan/price/step_prices.h"
 #include "plan/search/pool_prices.h"
 #include "plan/serve_disaggregated.h"
@@ -16,14 +17,9 @@ namespace {
 
 struct BoundPool {
   ServedWorker worker;
-  StepPrices prices;
+  StepPrices prices;  // of the whole model; stages share them
+  Pipeline pipeline = {};
 };
-
-core::Status check_pools(const MeasuredDeployment& measured) {
-  if (measured.prefill.widths.pp != 1 || measured.decode.widths.pp != 1)
-    return core::Error{"pipeline stages have no price yet"};
-  return {};
-}
 
 core::Result<BoundPool> bind_pool(const MeasuredDeployment& measured,
                                   const MeasuredPool& pool,
@@ -42,10 +38,12 @@ core::Result<BoundPool> bind_pool(const MeasuredDeployment& measured,
                                      .distribution = model.skew},
                       .groups = widths.dp,
                       .memory = {.capacity_bytes = facts.memory_bytes,
-                                 .communication_bytes = facts.nccl_bytes_of(widths.gpus())}};
+                                 .communication_bytes = facts.nccl_bytes_of(widths.gpus())},
+                      .pp = widths.pp};
   Tables& tables = *ASSAY_TRY(inputs.tables(measured.system, *engine, measured.version));
   StepPrices prices = ASSAY_TRY(StepPrices::bind(model, worker.deployment, tables));
-  return BoundPool{std::move(worker), std::move(prices)};
+  Pipeline pipeline = ASSAY_TRY(pipeline_of_row(model, widths, facts));
+  return BoundPool{std::move(worker), std::move(prices), pipeline};
 }
 
 // Rows do not tell where the workers were. Those of one node are taken to be in one.
@@ -59,7 +57,7 @@ LoadParts parts_of_row(const StepPrices& prefill,
                        const ClosedLoop& load) {
   const std::array<Chunks, 1> chunks = {
       Chunks{.requests = pools.prefill_batch, .new_tokens = load.prompt_tokens}};
-  const std::int64_t groups = pools.decode.instances * pools.decode.worker.groups;
+  const std::int64_t groups = pools.decode.instances * pools.decode.worker.batches();
   return parts_of_pools(prefill, {.chunks = chunks, .finished_prompts = pools.prefill_batch},
                         decode,
                         {.decodes = std::max<std::int64_t>(1, load.concurrency / groups),
@@ -78,7 +76,7 @@ core::Status fill_closed_form(const serving::Model& model,
       ASSAY_TRY(prefill_limits(model, pools.prefill.worker, pools.prefill_batch, load));
   const Limits of_decode = ASSAY_TRY(limits_of(model, pools.decode.worker, load));
   const std::int64_t room = of_decode.kv_tokens / (load.prompt_tokens + load.output_tokens);
-  const std::int64_t groups = pools.decode.instances * pools.decode.worker.groups;
+  const std::int64_t groups = pools.decode.instances * pools.decode.worker.batches();
   const std::int64_t batch =
       std::clamp<std::int64_t>(load.concurrency / groups, 1, std::max<std::int64_t>(1, room));
   prediction.ttft_ms =
@@ -96,7 +94,6 @@ core::Status predict_disaggregated(const MeasuredDeployment& measured,
                                    const ValidationInputs& inputs,
                                    const AssumedClients& clients,
                                    Prediction& prediction) {
-  ASSAY_TRY(check_pools(measured));
   const serving::Model& model = *ASSAY_TRY(inputs.model(measured.model));
   const store::SystemFacts& facts = *ASSAY_TRY(inputs.facts(measured.system));
   const BoundPool prefill = ASSAY_TRY(bind_pool(measured, measured.prefill, model, facts, inputs));
@@ -117,8 +114,10 @@ core::Status predict_disaggregated(const MeasuredDeployment& measured,
       .requests_each = clients.requests_each,
       .client_ms = clients.client_ms};
   prediction.parts = parts_of_row(prefill.prices, decode.prices, pools, load);
-  const CalibratedCost prompts(prefill.prices, prediction.calibration);
-  const CalibratedCost tokens(decode.prices, prediction.calibration);
+  const StagedCost staged_prompts(prefill.prices, prefill.pipeline);
+  const StagedCost staged_tokens(decode.prices, decode.pipeline);
+  const CalibratedCost prompts(staged_prompts, prediction.calibration);
+  const CalibratedCost tokens(staged_tokens, prediction.calibration);
   if (clients.scheduler == Scheduler::kClosedForm) {
     ASSAY_TRY(fill_closed_form(model, pools, prompts, tokens, load, prediction));
   } else {

@@ -72,6 +72,8 @@ class MeasuredRows {
   // A width of 0 is one that was left out.
   [[nodiscard]] std::int64_t number_or(std::size_t row, const char* name, std::int64_t none) const {
     const double value = real(row, name);
+    if (value < 0)
+      warnings_.add(fmt::format("{} below 0", name), "it counts as left out", text(row, "id"));
     return value >= 1 ? std::llround(value) : none;
   }
 

@@ -48,6 +48,15 @@ TEST(Measured, WhatIsLeftOutIsOne) {
   EXPECT_EQ(row.widths.moe_ep, 1);
 }
 
+TEST(Measured, AWidthBelowZeroIsTold) {
+  model::Warnings warnings;
+  const auto rows = parse("a,,trtllm,,m,s,agg,1024,128,,,16,4,-2,,0,0,1,1\n", warnings);
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_EQ(rows.front().widths.pp, 1);
+  ASSERT_EQ(warnings.all().size(), 1U);
+  EXPECT_THAT(warnings.all().front().sentence(), testing::HasSubstr("pp_size below 0"));
+}
+
 TEST(Measured, TheSourceTellsTheRequestsOnAllGpus) {
   const MeasuredDeployment row =
       parse_one("a,silicon_concurrency=64; wip,trtllm,1,m,s,agg,1024,128,,,8,1,1,8,1,8,1,1\n");

@@ -10,6 +10,7 @@
 #include <variant>
 
 #include "plan/closed_form.h"
+#include "plan/price/staged_cost.h"
 #include "plan/price/step_prices.h"
 #include "plan/serve.h"
 #include "plan/validate/disaggregated_row.h"
@@ -28,7 +29,8 @@ core::Result<Quantization> quantization_of_name(const std::string& name) {
 }
 
 core::Status check_row(const MeasuredDeployment& measured) {
-  if (measured.widths.pp != 1) return core::Error{"pipeline stages have no price yet"};
+  if (measured.widths.pp > 1 && measured.speculation.tokens > 0)
+    return core::Error{"drafted tokens are not priced with pipeline stages"};
   return {};
 }
 
@@ -36,7 +38,8 @@ core::Status check_row(const MeasuredDeployment& measured) {
 struct Bound {
   const serving::Model* model = nullptr;
   ServedWorker worker;
-  StepPrices prices;
+  StepPrices prices;  // of the whole model; stages share them
+  Pipeline pipeline = {};
 };
 
 class Predictor {
@@ -75,15 +78,17 @@ class Predictor {
       return predict_disaggregated(measured, inputs_, clients, prediction);
     ASSAY_TRY(check_row(measured));
     const Bound& bound = *ASSAY_TRY(bound_of(measured));
-    const std::int64_t groups = measured.widths.dp;
-    const SteadyLoad load{.concurrency = std::max<std::int64_t>(1, measured.concurrency / groups),
+    const std::int64_t batches = bound.worker.batches();
+    const SteadyLoad load{.concurrency = std::max<std::int64_t>(1, measured.concurrency / batches),
+                          .groups = measured.widths.pp,
                           .prompt_tokens = measured.prompt_tokens,
                           .output_tokens = measured.output_tokens,
                           .speculation = measured.speculation};
     prediction.parts = parts_of_load(bound.prices, load);
     if (clients.scheduler == Scheduler::kSimulation)
       return fill_simulated(measured, bound, clients, prediction);
-    const CalibratedCost cost(bound.prices, prediction.calibration);
+    const StagedCost staged(bound.prices, bound.pipeline);
+    const CalibratedCost cost(staged, prediction.calibration);
     const SteadyLatencies found = steady_latencies(cost, load);
     prediction.ttft_ms = prediction.calibration.ttft_factor * (found.ttft_ms + clients.client_ms);
     prediction.tpot_ms = found.tpot_ms;
@@ -97,7 +102,7 @@ class Predictor {
     ServedWorker worker = bound.worker;
     if (measured.has_one_prompt_a_step) {
       worker.max_tokens =
-          one_prompt_beside(measured.concurrency / worker.groups * worker.speculation.verified(),
+          one_prompt_beside(measured.concurrency / worker.batches() * worker.speculation.verified(),
                             measured.prompt_tokens);
     }
     const ClosedLoop load{
@@ -107,7 +112,8 @@ class Predictor {
         .least_length = clients.least_length > 0 ? clients.least_length : measured.least_length,
         .requests_each = clients.requests_each,
         .client_ms = clients.client_ms};
-    const CalibratedCost cost(bound.prices, prediction.calibration);
+    const StagedCost staged(bound.prices, bound.pipeline);
+    const CalibratedCost cost(staged, prediction.calibration);
     const ServingMetrics metrics = ASSAY_TRY(serve(*bound.model, worker, cost, load));
     prediction.ttft_ms = prediction.calibration.ttft_factor * metrics.ttft_ms.mean;
     prediction.tpot_ms = metrics.tpot_ms.mean;
@@ -124,15 +130,16 @@ class Predictor {
                          std::int64_t,
                          std::int64_t,
                          std::int64_t,
+                         std::int64_t,
+                         std::int64_t,
                          std::vector<double>>;
 
   core::Result<const Bound*> bound_of(const MeasuredDeployment& measured) {
     const MeasuredWidths& widths = measured.widths;
-    const Key key{measured.engine, measured.version,
-                  measured.system, measured.model,
-                  measured.linear, measured.experts,
-                  widths.tp,       widths.moe_tp,
-                  widths.moe_ep,   measured.speculation.accepted};
+    const Key key{measured.engine, measured.version, measured.system,
+                  measured.model,  measured.linear,  measured.experts,
+                  widths.tp,       widths.dp,        widths.pp,
+                  widths.moe_tp,   widths.moe_ep,    measured.speculation.accepted};
     auto known = known_.find(key);
     if (known == known_.end()) known = known_.emplace(key, bind(measured)).first;
     if (!known->second.ok()) return known->second.error();
@@ -158,10 +165,12 @@ class Predictor {
                               .groups = widths.dp,
                               .memory = {.capacity_bytes = facts.memory_bytes,
                                          .communication_bytes = facts.nccl_bytes_of(widths.gpus())},
+                              .pp = widths.pp,
                               .speculation = measured.speculation};
     return Bound{.model = &model,
                  .worker = worker,
-                 .prices = ASSAY_TRY(StepPrices::bind(model, worker.deployment, tables))};
+                 .prices = ASSAY_TRY(StepPrices::bind(model, worker.deployment, tables)),
+                 .pipeline = ASSAY_TRY(pipeline_of_row(model, widths, facts))};
   }
 
   const ValidationInputs& inputs_;
@@ -275,6 +284,18 @@ std::string slice_of(const MeasuredDeployment& measured) {
   return fmt::format("{} {} {} {}{}", measured.engine,
                      measured.version.empty() ? "-" : measured.version, measured.model,
                      measured.system, measured.is_disaggregated ? " disaggregated" : "");
+}
+
+core::Result<Pipeline> pipeline_of_row(const serving::Model& model,
+                                       const MeasuredWidths& widths,
+                                       const store::SystemFacts& facts) {
+  const Worker worker{.tp = widths.tp,
+                      .dp = widths.dp,
+                      .moe_tp = widths.moe_tp,
+                      .moe_ep = widths.moe_ep,
+                      .pp = widths.pp};
+  return pipeline_of(model, worker, facts.gpus_per_node,
+                     [&](std::int64_t gpus) { return stage_link(facts, gpus); });
 }
 
 core::Result<Precision> precision_of(const serving::Model& model,

@@ -12,6 +12,7 @@
 #include "model/serving/model.h"
 #include "plan/calibrate/calibration.h"
 #include "plan/calibrate/calibration_file.h"
+#include "plan/price/staged_cost.h"
 #include "plan/price/tables.h"
 #include "plan/search/search.h"
 #include "plan/serve.h"
@@ -85,6 +86,11 @@ struct FoundCalibrations {
 core::Result<FoundCalibrations> calibrate(const std::vector<MeasuredDeployment>& measured,
                                           const ValidationInputs& inputs,
                                           const AssumedClients& clients);
+
+// How the stages of a row's worker follow each other. Errors: as pipeline_of().
+core::Result<Pipeline> pipeline_of_row(const serving::Model& model,
+                                       const MeasuredWidths& widths,
+                                       const store::SystemFacts& facts);
 
 // "vllm 0.12.0 Qwen/Qwen3-32B h100_sxm": rows that one calibration serves.
 std::string slice_of(const MeasuredDeployment& measured);
