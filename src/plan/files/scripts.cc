@@ -212,11 +212,20 @@ std::string machine_lines(const PlannedDeployment& planned, std::int64_t node, c
   return lines;
 }
 
+// The GPUs of a machine, where machines have different ones.
+std::string system_note(const PlannedDeployment& planned, std::int64_t node) {
+  if (planned.pool(Role::kDecode).system == planned.system) return "";
+  for (const PlacedInstance& one : place_instances(planned)) {
+    if (one.node <= node && node <= one.last_node) return ", " + planned.pool(one.role).system;
+  }
+  return "";
+}
+
 std::string machine_cases(const PlannedDeployment& planned, std::int64_t nodes) {
   std::string cases = "case \"${1:-}\" in\n";
   for (std::int64_t node = 0; node < nodes; ++node)
-    cases += fmt::format("  {})  # {}\n{}    ;;\n", node, host_of(planned, node, nodes),
-                         machine_lines(planned, node, "    "));
+    cases += fmt::format("  {})  # {}{}\n{}    ;;\n", node, host_of(planned, node, nodes),
+                         system_note(planned, node), machine_lines(planned, node, "    "));
   return cases + fmt::format(
                      "  *)\n"
                      "    echo \"$0 N: this machine is one of 0 to {}\" >&2\n"

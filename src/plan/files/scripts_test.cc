@@ -100,6 +100,8 @@ TEST(Placement, TwoSystemsShareNoNode) {
   planned.pools.back().system = "h100_sxm";
   EXPECT_EQ(place_instances(planned)[1].node, 1);
   EXPECT_EQ(place_instances(planned)[1].first_gpu, 0);
+  EXPECT_THAT(machines_script(planned), HasSubstr("# node-0, h200_sxm\n"));
+  EXPECT_THAT(machines_script(planned), HasSubstr("# node-1, h100_sxm\n"));
 }
 
 TEST(ShellQuoted, KeepsWordsWhole) {
