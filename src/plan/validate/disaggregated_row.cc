@@ -10,6 +10,7 @@
 #include "plan/price/step_prices.h"
 #include "plan/search/pool_prices.h"
 #include "plan/serve_disaggregated.h"
+#include "plan/validate/measured_stages.h"
 
 namespace assay::plan {
 namespace {
@@ -17,13 +18,8 @@ namespace {
 struct BoundPool {
   ServedWorker worker;
   StepPrices prices;
+  Pipeline pipeline;
 };
-
-core::Status check_pools(const MeasuredDeployment& measured) {
-  if (measured.prefill.widths.pp != 1 || measured.decode.widths.pp != 1)
-    return core::Error{"pipeline stages have no price yet"};
-  return {};
-}
 
 const std::string& system_of(const MeasuredDeployment& measured, const MeasuredPool& pool) {
   return pool.system.empty() ? measured.system : pool.system;
@@ -48,10 +44,13 @@ core::Result<BoundPool> bind_pool(const MeasuredDeployment& measured,
                       .groups = widths.dp,
                       .memory = {.capacity_bytes = facts.memory_bytes,
                                  .communication_bytes = facts.nccl_bytes_of(widths.gpus())},
+                      .pp = widths.pp,
                       .speculation = measured.speculation};
   Tables& tables = *ASSAY_TRY(inputs.tables(system_of(measured, pool), *engine, measured.version));
   StepPrices prices = ASSAY_TRY(StepPrices::bind(model, worker.deployment, tables));
-  return BoundPool{std::move(worker), std::move(prices)};
+  const Pipeline pipeline =
+      ASSAY_TRY(measured_pipeline(model, widths, measured.speculation, facts));
+  return BoundPool{std::move(worker), std::move(prices), pipeline};
 }
 
 // Rows do not tell where the workers were. Those of one system and node are taken to be in one.
@@ -69,7 +68,7 @@ LoadParts parts_of_row(const StepPrices& prefill,
                        const ClosedLoop& load) {
   const std::array<Chunks, 1> chunks = {
       Chunks{.requests = pools.prefill_batch, .new_tokens = load.prompt_tokens}};
-  const std::int64_t groups = pools.decode.instances * pools.decode.worker.groups;
+  const std::int64_t groups = pools.decode.instances * pools.decode.worker.batches();
   return parts_of_pools(prefill, {.chunks = chunks, .finished_prompts = pools.prefill_batch},
                         decode,
                         {.decodes = std::max<std::int64_t>(1, load.concurrency / groups),
@@ -88,7 +87,7 @@ core::Status fill_closed_form(const serving::Model& model,
       ASSAY_TRY(prefill_limits(model, pools.prefill.worker, pools.prefill_batch, load));
   const Limits of_decode = ASSAY_TRY(limits_of(model, pools.decode.worker, load));
   const std::int64_t room = of_decode.kv_tokens / (load.prompt_tokens + load.output_tokens);
-  const std::int64_t groups = pools.decode.instances * pools.decode.worker.groups;
+  const std::int64_t groups = pools.decode.instances * pools.decode.worker.batches();
   const std::int64_t batch =
       std::clamp<std::int64_t>(load.concurrency / groups, 1, std::max<std::int64_t>(1, room));
   prediction.ttft_ms =
@@ -109,7 +108,6 @@ core::Status predict_disaggregated(const MeasuredDeployment& measured,
                                    const ValidationInputs& inputs,
                                    const AssumedClients& clients,
                                    Prediction& prediction) {
-  ASSAY_TRY(check_pools(measured));
   const serving::Model& model = *ASSAY_TRY(inputs.model(measured.model));
   ASSAY_TRY(check_speculation(model, measured.speculation));
   const store::SystemFacts& facts = *ASSAY_TRY(inputs.facts(system_of(measured, measured.prefill)));
@@ -134,8 +132,10 @@ core::Status predict_disaggregated(const MeasuredDeployment& measured,
       .requests_each = clients.requests_each,
       .client_ms = clients.client_ms};
   prediction.parts = parts_of_row(prefill.prices, decode.prices, pools, load);
-  const CalibratedCost prompts(prefill.prices, prediction.calibration);
-  const CalibratedCost tokens(decode.prices, prediction.calibration);
+  const StagedCost staged_prompts(prefill.prices, prefill.pipeline);
+  const StagedCost staged_tokens(decode.prices, decode.pipeline);
+  const CalibratedCost prompts(staged_prompts, prediction.calibration);
+  const CalibratedCost tokens(staged_tokens, prediction.calibration);
   if (clients.scheduler == Scheduler::kClosedForm) {
     ASSAY_TRY(fill_closed_form(model, pools, prompts, tokens, load, prediction));
   } else {
