@@ -54,6 +54,8 @@ struct NodeOptions {
   std::string_view first = {};   // where the first is: "--dist-init-addr", with a port behind it
   std::string_view first_port = {};  // unless the port has an option of its own
   std::string_view others = {};      // what all but the first have besides: "--headless"
+  // Instead of all these: MPI starts this for each GPU, with serve() behind it.
+  std::string_view mpi_launcher = {};
 };
 
 struct EngineFiles {
@@ -76,7 +78,7 @@ struct EngineFiles {
 
   NodeOptions nodes = {};
 
-  [[nodiscard]] bool is_started_by_mpi() const { return nodes.count.empty(); }
+  [[nodiscard]] bool is_started_by_mpi() const { return !nodes.mpi_launcher.empty(); }
 
   // Disaggregated. Error: the engine sends no caches between these pools.
   core::Status (*check_pools)(const PlannedDeployment& planned);

@@ -43,8 +43,8 @@ std::string mpi_lines(const PlannedDeployment& planned) {
       "done\n"
       "[ \"$(id -u)\" != 0 ] || passed+=(--allow-run-as-root)\n"
       "exec mpirun --host \"$hosts\" -np {} --map-by ppr:{}:node \"${{passed[@]}}\" \\\n"
-      "  trtllm-llmapi-launch ",
-      planned.worker.gpus(), planned.gpus_of_node());
+      "  {} ",
+      planned.worker.gpus(), planned.gpus_of_node(), files_of(planned.engine).nodes.mpi_launcher);
 }
 
 core::Status check_kubernetes_nodes(const PlannedDeployment& planned) {

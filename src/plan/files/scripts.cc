@@ -88,22 +88,26 @@ std::string variable_lines(const PlannedDeployment& planned) {
   return lines;
 }
 
-// What whoever starts a copy on several machines must know, and the lines that read it.
+const char* weights_note(const PlannedDeployment& planned) {
+  return planned.is_local() ? "The weights must lie in the same folder on all."
+                            : "Each of them downloads the weights.";
+}
+
+// What whoever starts a copy on several machines must know.
 std::string machines_note(const PlannedDeployment& planned) {
   const Words names = machines_of(planned);
   if (files_of(planned.engine).is_started_by_mpi())
     return fmt::format(
-        "# It is started on the first of its {} machines alone: mpirun reaches the others by ssh,\n"
-        "# without a password. The weights lie at the same place on all. HOSTS says which they "
-        "are,\n"
-        "# if not {}.\n",
-        names.size(), listed(names));
+        "# It is started on the first of its {} machines alone: mpirun reaches the others by\n"
+        "# ssh, without a password. {}\n"
+        "# HOSTS says which machines they are, if not {}.\n",
+        names.size(), weights_note(planned), listed(names));
   return fmt::format(
-      "# Each of its {} machines runs it with a number of its own: 'serve.sh 0' on {}, which "
-      "takes\n"
-      "# the requests, up to 'serve.sh {}' on {}. The weights lie at the same place on all. FIRST\n"
-      "# says where the others reach the first, if not at {}.\n",
-      names.size(), names.front(), names.size() - 1, names.back(), names.front());
+      "# Each of its {} machines runs it with a number: 'serve.sh 0' on {}, which takes the\n"
+      "# requests, up to 'serve.sh {}' on {}. {}\n"
+      "# FIRST says where the others reach the first, if not at {}.\n",
+      names.size(), names.front(), names.size() - 1, names.back(), weights_note(planned),
+      names.front());
 }
 
 std::string number_lines(const PlannedDeployment& planned) {

@@ -112,6 +112,7 @@ const EngineFiles kTrtllmFiles{
     .image = trtllm_image,
     .settings = trtllm_settings,
     .serve = trtllm_serve,
+    .nodes = {.mpi_launcher = "trtllm-llmapi-launch"},
     .check_pools = trtllm_check_pools,
     .route = trtllm_route,
     .route_settings = trtllm_route_settings,

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Serves one copy of deepseek-ai/DeepSeek-V3 on 16 GPUs of h200_sxm: tp 8, ep 8, pp 2.
-# It is started on the first of its 2 machines alone: mpirun reaches the others by ssh,
-# without a password. The weights lie at the same place on all. HOSTS says which they are,
-# if not node-0 and node-1.
+# It is started on the first of its 2 machines alone: mpirun reaches the others by
+# ssh, without a password. Each of them downloads the weights.
+# HOSTS says which machines they are, if not node-0 and node-1.
 set -euo pipefail
 cd "$(dirname "$0")"
 hosts="${HOSTS:-node-0:8,node-1:8}"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Serves one copy of deepseek-ai/DeepSeek-V3 on 16 GPUs of h200_sxm: tp 8, ep 8, pp 2.
-# Each of its 2 machines runs it with a number of its own: 'serve.sh 0' on gpu-a, which takes
-# the requests, up to 'serve.sh 1' on gpu-b. The weights lie at the same place on all. FIRST
-# says where the others reach the first, if not at gpu-a.
+# Each of its 2 machines runs it with a number: 'serve.sh 0' on gpu-a, which takes the
+# requests, up to 'serve.sh 1' on gpu-b. Each of them downloads the weights.
+# FIRST says where the others reach the first, if not at gpu-a.
 set -euo pipefail
 cd "$(dirname "$0")"
 node="${1:-}"
