@@ -272,14 +272,18 @@ const CommandSpec kPlanFiles{
         "The deployment is priced with the limits that its files have: at most the requests of "
         "--batch at once, CUDA graphs for no more, the tokens of a step, the share of memory and "
         "the type of the cache.\n\n"
-        "serve.sh serves one copy on this machine and measure.sh measures it by the engine's own "
-        "client; 'assay plan validate DIR' compares the results with predictions. docs/plan.md "
+        "serve.sh serves one copy on this machine, or its part of one whose GPUs are on several, "
+        "and "
+        "measure.sh measures it by the engine's own client; 'assay plan validate DIR' compares the "
+        "results with predictions. docs/plan.md "
         "lists the files, and the options of each engine.",
     .examples =
         "assay plan files --model Qwen/Qwen3-32B --backend vllm --tp 4 --batch 32 -o files\n"
         "assay plan files --model Qwen/Qwen3-32B --tp 4 --batch 32 --target kubernetes,dynamo -o "
         "files\n"
         "assay plan files --model Qwen/Qwen3-32B --prefill '2P(tp 1)' --decode '1D(tp 4)' -o "
+        "files\n"
+        "assay plan files --model deepseek-v3 --model-path /models/v3 --tp 8 --pp 2 --hosts a,b -o "
         "files\n",
     .make = make_command<PlanFiles>,
 };

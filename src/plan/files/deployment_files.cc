@@ -109,6 +109,9 @@ core::Result<std::vector<DeploymentFile>> deployment_files(const PlannedDeployme
     files.push_back(
         {"llm-d-values.yaml", llmd_values(planned), false, "for llm-d's chart modelservice"});
   }
+  for (DeploymentFile& file : files)
+    if (file.content.find(kRegistry) != std::string::npos)
+      file.purpose += "; its REGISTRY is to be filled in";
   return files;
 }
 

@@ -245,6 +245,8 @@ TEST_P(ManifestsOf, ImagesNameNoHost) {
     }
   }
   EXPECT_THAT(dynamo_manifest(planned), HasSubstr("# Fill in: REGISTRY"));
+  EXPECT_THAT(deployment_files(planned, {Target::kDynamo}).value().back().purpose,
+              HasSubstr("REGISTRY"));
   planned.image = "host.example/engine:1";
   EXPECT_THAT(dynamo_manifest(planned), Not(HasSubstr("REGISTRY")));
 }
