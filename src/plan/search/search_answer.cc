@@ -142,9 +142,11 @@ std::string split_files_command(const SearchSubject& subject,
                                 const Candidate& best) {
   const Split& split = best.split;
   return fmt::format(
-      "assay plan files {} --prefill '{}P({})' --decode '{}D({})' --prefill-batch {} --batch {} "
+      "assay plan files {}{} --prefill '{}P({})' --decode '{}D({})' --prefill-batch {} --batch {} "
       "--isl {} --osl {} -o deployment",
-      subject.command, split.prefill_instances * best.copies, split.prefill.text(),
+      subject.command,
+      subject.decode_system.empty() ? "" : " --decode-system " + subject.decode_system,
+      split.prefill_instances * best.copies, split.prefill.text(),
       split.decode_instances * best.copies, best.worker.text(), split.prefill_batch,
       split.decode_batch, request.prompt_tokens, request.output_tokens);
 }
@@ -152,10 +154,6 @@ std::string split_files_command(const SearchSubject& subject,
 std::vector<std::string> next_of(const SearchSubject& subject,
                                  const SearchRequest& request,
                                  const Candidate& best) {
-  if (best.is_split() && (!subject.decode_system.empty() || request.speculation.tokens > 0))
-    return {
-        "assay plan files writes neither pools on two systems nor pools that draft; --serving-mode "
-        "agg finds a deployment that it writes"};
   return {best.is_split() ? split_files_command(subject, request, best)
                           : files_command(subject, request, best),
           "deployment/serve.sh, then deployment/measure.sh beside it",

@@ -11,6 +11,7 @@
 #include "plan/price/step_prices.h"
 #include "plan/search/pool_prices.h"
 #include "plan/serve_disaggregated.h"
+#include "plan/validate/measured_stages.h"
 
 namespace assay::plan {
 namespace {
@@ -20,6 +21,10 @@ struct BoundPool {
   StepPrices prices;  // of the whole model; stages share them
   Pipeline pipeline = {};
 };
+
+const std::string& system_of(const MeasuredDeployment& measured, const MeasuredPool& pool) {
+  return pool.system.empty() ? measured.system : pool.system;
+}
 
 core::Result<BoundPool> bind_pool(const MeasuredDeployment& measured,
                                   const MeasuredPool& pool,
@@ -35,20 +40,27 @@ core::Result<BoundPool> bind_pool(const MeasuredDeployment& measured,
                                      .moe_ep = widths.moe_ep,
                                      .precision = served_precision(
                                          *engine, ASSAY_TRY(precision_of(model, measured))),
-                                     .distribution = model.skew},
+                                     .distribution = model.skew,
+                                     .speculative_tokens = measured.speculation.tokens},
                       .groups = widths.dp,
                       .memory = {.capacity_bytes = facts.memory_bytes,
                                  .communication_bytes = facts.nccl_bytes_of(widths.gpus())},
-                      .pp = widths.pp};
-  Tables& tables = *ASSAY_TRY(inputs.tables(measured.system, *engine, measured.version));
+                      .pp = widths.pp,
+                      .speculation = measured.speculation};
+  Tables& tables = *ASSAY_TRY(inputs.tables(system_of(measured, pool), *engine, measured.version));
   StepPrices prices = ASSAY_TRY(StepPrices::bind(model, worker.deployment, tables));
-  Pipeline pipeline = ASSAY_TRY(pipeline_of_row(model, widths, facts));
+  const Pipeline pipeline =
+      ASSAY_TRY(measured_pipeline(model, widths, measured.speculation, facts));
   return BoundPool{std::move(worker), std::move(prices), pipeline};
 }
 
-// Rows do not tell where the workers were. Those of one node are taken to be in one.
-CachePath path_of_row(const MeasuredDeployment& measured, const store::SystemFacts& facts) {
-  return measured.gpus() <= facts.gpus_per_node ? CachePath::kWithinNode : CachePath::kBetweenNodes;
+// Rows do not tell where the workers were. Those of one system and node are taken to be in one.
+CachePath path_of_row(const MeasuredDeployment& measured,
+                      const store::SystemFacts& prefill,
+                      const store::SystemFacts& decode) {
+  if (&prefill != &decode) return CachePath::kBetweenNodes;
+  return measured.gpus() <= decode.gpus_per_node ? CachePath::kWithinNode
+                                                 : CachePath::kBetweenNodes;
 }
 
 LoadParts parts_of_row(const StepPrices& prefill,
@@ -82,7 +94,10 @@ core::Status fill_closed_form(const serving::Model& model,
   prediction.ttft_ms =
       prompts_ms(prompts, pools.prefill_batch, load.prompt_tokens, 0, of_prefill.max_tokens) +
       transfer_ms(pools.transfer, load.prompt_tokens) + load.client_ms;
-  prediction.tpot_ms = tokens.ms({.decodes = batch,
+  const std::int64_t further = std::max<std::int64_t>(1, load.output_tokens - 1);
+  const double steps = expected_steps(pools.decode.worker.speculation, further);
+  prediction.tpot_ms = steps / static_cast<double>(further) *
+                       tokens.ms({.decodes = batch,
                                   .decode_cached = static_cast<double>(load.prompt_tokens) +
                                                    0.5 * static_cast<double>(load.output_tokens)});
   return {};
@@ -95,13 +110,17 @@ core::Status predict_disaggregated(const MeasuredDeployment& measured,
                                    const AssumedClients& clients,
                                    Prediction& prediction) {
   const serving::Model& model = *ASSAY_TRY(inputs.model(measured.model));
-  const store::SystemFacts& facts = *ASSAY_TRY(inputs.facts(measured.system));
+  ASSAY_TRY(check_speculation(model, measured.speculation));
+  const store::SystemFacts& facts = *ASSAY_TRY(inputs.facts(system_of(measured, measured.prefill)));
+  const store::SystemFacts& decode_facts =
+      *ASSAY_TRY(inputs.facts(system_of(measured, measured.decode)));
   const BoundPool prefill = ASSAY_TRY(bind_pool(measured, measured.prefill, model, facts, inputs));
-  const BoundPool decode = ASSAY_TRY(bind_pool(measured, measured.decode, model, facts, inputs));
-  const CacheTransfer transfer = ASSAY_TRY(
-      cache_transfer(sent_bytes_per_token(model, decode.worker, measured.prompt_tokens),
-                     {measured.prefill.widths.gpus(), &facts},
-                     {measured.decode.widths.gpus(), &facts}, path_of_row(measured, facts)));
+  const BoundPool decode =
+      ASSAY_TRY(bind_pool(measured, measured.decode, model, decode_facts, inputs));
+  const CacheTransfer transfer = ASSAY_TRY(cache_transfer(
+      sent_bytes_per_token(model, decode.worker, measured.prompt_tokens),
+      {measured.prefill.widths.gpus(), &facts}, {measured.decode.widths.gpus(), &decode_facts},
+      path_of_row(measured, facts, decode_facts)));
   const ServedPools pools{.prefill = {prefill.worker, measured.prefill.workers},
                           .prefill_batch = std::max<std::int64_t>(1, measured.prefill.batch),
                           .decode = {decode.worker, measured.decode.workers},

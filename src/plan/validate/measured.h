@@ -30,6 +30,7 @@ struct MeasuredPool {
   MeasuredWidths widths = {};
   std::int64_t workers = 0;  // 0: the row does not tell
   std::int64_t batch = 0;    // requests at once, of a group; 0: the row does not tell
+  std::string system = {};   // "": that of the deployment
 };
 
 struct MeasuredDeployment {

@@ -14,6 +14,7 @@
 #include "plan/price/step_prices.h"
 #include "plan/serve.h"
 #include "plan/validate/disaggregated_row.h"
+#include "plan/validate/measured_stages.h"
 
 namespace assay::plan {
 namespace {
@@ -26,12 +27,6 @@ core::Result<Quantization> quantization_of_name(const std::string& name) {
   const std::optional<Quantization> found = serving::quantization_named(name);
   if (!found) return core::Error{fmt::format("quantization '{}' is not known", name)};
   return *found;
-}
-
-core::Status check_row(const MeasuredDeployment& measured) {
-  if (measured.widths.pp > 1 && measured.speculation.tokens > 0)
-    return core::Error{"drafted tokens are not priced with pipeline stages"};
-  return {};
 }
 
 // A row's worker, with what it is priced by.
@@ -76,7 +71,6 @@ class Predictor {
                     Prediction& prediction) {
     if (measured.is_disaggregated)
       return predict_disaggregated(measured, inputs_, clients, prediction);
-    ASSAY_TRY(check_row(measured));
     const Bound& bound = *ASSAY_TRY(bound_of(measured));
     const std::int64_t batches = bound.worker.batches();
     const SteadyLoad load{.concurrency = std::max<std::int64_t>(1, measured.concurrency / batches),
@@ -167,10 +161,11 @@ class Predictor {
                                          .communication_bytes = facts.nccl_bytes_of(widths.gpus())},
                               .pp = widths.pp,
                               .speculation = measured.speculation};
-    return Bound{.model = &model,
-                 .worker = worker,
-                 .prices = ASSAY_TRY(StepPrices::bind(model, worker.deployment, tables)),
-                 .pipeline = ASSAY_TRY(pipeline_of_row(model, widths, facts))};
+    return Bound{
+        .model = &model,
+        .worker = worker,
+        .prices = ASSAY_TRY(StepPrices::bind(model, worker.deployment, tables)),
+        .pipeline = ASSAY_TRY(measured_pipeline(model, widths, measured.speculation, facts))};
   }
 
   const ValidationInputs& inputs_;
@@ -284,18 +279,6 @@ std::string slice_of(const MeasuredDeployment& measured) {
   return fmt::format("{} {} {} {}{}", measured.engine,
                      measured.version.empty() ? "-" : measured.version, measured.model,
                      measured.system, measured.is_disaggregated ? " disaggregated" : "");
-}
-
-core::Result<Pipeline> pipeline_of_row(const serving::Model& model,
-                                       const MeasuredWidths& widths,
-                                       const store::SystemFacts& facts) {
-  const Worker worker{.tp = widths.tp,
-                      .dp = widths.dp,
-                      .moe_tp = widths.moe_tp,
-                      .moe_ep = widths.moe_ep,
-                      .pp = widths.pp};
-  return pipeline_of(model, worker, facts.gpus_per_node,
-                     [&](std::int64_t gpus) { return stage_link(facts, gpus); });
 }
 
 core::Result<Precision> precision_of(const serving::Model& model,

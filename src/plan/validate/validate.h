@@ -87,11 +87,6 @@ core::Result<FoundCalibrations> calibrate(const std::vector<MeasuredDeployment>&
                                           const ValidationInputs& inputs,
                                           const AssumedClients& clients);
 
-// How the stages of a row's worker follow each other. Errors: as pipeline_of().
-core::Result<Pipeline> pipeline_of_row(const serving::Model& model,
-                                       const MeasuredWidths& widths,
-                                       const store::SystemFacts& facts);
-
 // "vllm 0.12.0 Qwen/Qwen3-32B h100_sxm": rows that one calibration serves.
 std::string slice_of(const MeasuredDeployment& measured);
 
