@@ -80,8 +80,7 @@ struct EngineFiles {
 
   [[nodiscard]] bool is_started_by_mpi() const { return !nodes.mpi_launcher.empty(); }
 
-  // Disaggregated. Error: the engine sends no caches between these pools.
-  core::Status (*check_pools)(const PlannedDeployment& planned);
+  // Disaggregated.
   TransferPort transfer_port = {};
 
   // The command that takes requests and sends them to the instances in turn. `settings` is the path

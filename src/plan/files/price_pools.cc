@@ -46,10 +46,10 @@ core::Status price_pools(const serving::Model& model,
                          const PoolSystem& system,
                          const PoolSystem& decode_system,
                          PlannedDeployment& planned) {
-  ASSAY_TRY(files_of(planned.engine).check_pools(planned));
-  ASSAY_TRY(check_speculation(model, planned.speculation));
   PlannedDeployment& prefill = planned.pools.front();
   PlannedDeployment& decode = planned.pools.back();
+  ASSAY_TRY(check_pools(planned.engine, prefill.worker, decode.worker));
+  ASSAY_TRY(check_speculation(model, planned.speculation));
   BoundPrices bound;
   const auto of_prefill = ASSAY_TRY(bind_instance(model, system, bound, prefill));
   const auto of_decode = ASSAY_TRY(bind_instance(model, decode_system, bound, decode));

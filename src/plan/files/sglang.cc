@@ -91,26 +91,6 @@ Words sglang_dynamo(const PlannedDeployment& planned, const std::string& /*setti
   return sglang_options(planned);
 }
 
-core::Status sglang_check_pools(const PlannedDeployment& planned) {
-  const auto gpus = [&](Role role) {
-    const Worker& worker = planned.pool(role).worker;
-    return worker.gpus() / worker.pp;
-  };
-  const std::int64_t stages = planned.pool(Role::kDecode).worker.pp;
-  if (stages > 1 && stages != planned.pool(Role::kPrefill).worker.pp)
-    return core::Error{
-        fmt::format("SGLang's instances that decode have one stage or those of the instances that "
-                    "compute prompts: pp {} does not follow pp {}",
-                    stages, planned.pool(Role::kPrefill).worker.pp)};
-  const std::int64_t more = std::max(gpus(Role::kPrefill), gpus(Role::kDecode));
-  const std::int64_t fewer = std::min(gpus(Role::kPrefill), gpus(Role::kDecode));
-  if (more % fewer == 0) return {};
-  return core::Error{
-      fmt::format("SGLang sends caches between {} and {} GPUs only where one is a "
-                  "multiple of the other",
-                  gpus(Role::kPrefill), gpus(Role::kDecode))};
-}
-
 Words sglang_route(const PlannedDeployment& planned,
                    const Instances& instances,
                    const std::string& /*settings*/) {
@@ -158,7 +138,6 @@ const EngineFiles kSglangFiles{
     .serve = sglang_serve,
     .variables = sglang_variables,
     .nodes = {.count = "--nnodes", .number = "--node-rank", .first = "--dist-init-addr"},
-    .check_pools = sglang_check_pools,
     .transfer_port = {.first = kBootstrapPort, .option = "--disaggregation-bootstrap-port"},
     .route = sglang_route,
     .llmd_connector = "sglang",

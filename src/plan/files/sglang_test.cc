@@ -65,16 +65,6 @@ TEST(FilesOfSglang, PoolsKnowEachOthersWidths) {
   EXPECT_THAT(values_of(decode, "--disaggregation-prefill-pp"), ElementsAre("2"));
   EXPECT_THAT(decode, Contains("--prefill-round-robin-balance"));
   EXPECT_THAT(decode, Not(Contains("--disaggregation-decode-tp")));
-  EXPECT_TRUE(engine.check_pools(planned).ok());
-}
-
-// Engines refuse other stages to decode than one or those of the prompts.
-TEST(FilesOfSglang, StagesThatDecodeFollowThoseOfPrompts) {
-  PlannedDeployment planned = pools_of(Engine::kSglang);
-  planned.pools.back().worker.pp = 2;
-  EXPECT_FALSE(files_of(Engine::kSglang).check_pools(planned).ok());
-  planned.pools.front().worker.pp = 2;
-  EXPECT_TRUE(files_of(Engine::kSglang).check_pools(planned).ok());
 }
 
 // Without the variable the engine runs no step ahead where it drafts.

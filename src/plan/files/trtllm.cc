@@ -64,10 +64,6 @@ Words trtllm_dynamo(const PlannedDeployment& planned, const std::string& setting
   return words;
 }
 
-core::Status trtllm_check_pools(const PlannedDeployment& /*planned*/) {
-  return {};
-}
-
 Words trtllm_route(const PlannedDeployment& /*planned*/,
                    const Instances& /*instances*/,
                    const std::string& settings) {
@@ -113,7 +109,6 @@ const EngineFiles kTrtllmFiles{
     .settings = trtllm_settings,
     .serve = trtllm_serve,
     .nodes = {.mpi_launcher = "trtllm-llmapi-launch"},
-    .check_pools = trtllm_check_pools,
     .route = trtllm_route,
     .route_settings = trtllm_route_settings,
     .dynamo_service = "TRTLLMWorker",

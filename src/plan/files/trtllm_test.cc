@@ -76,9 +76,6 @@ TEST(FilesOfTrtllm, PoolsSendCaches) {
                 ElementsAre(name_of(pool.role)));
   }
   EXPECT_FALSE(engine.settings(planned_of(Engine::kTrtllm)).contains("cache_transceiver_config"));
-  PlannedDeployment unlike = pools_of(Engine::kTrtllm);
-  unlike.pools.front().worker.tp = 8;
-  EXPECT_TRUE(engine.check_pools(unlike).ok());
 }
 
 TEST(FilesOfTrtllm, DraftsAreToldToBothPools) {

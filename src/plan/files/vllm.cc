@@ -61,23 +61,6 @@ Words vllm_dynamo(const PlannedDeployment& planned, const std::string& /*setting
   return words;
 }
 
-// A GPU that decodes reads from one GPU only, so that heads may be split there but not joined. It
-// knows ranks by their tp alone.
-core::Status vllm_check_pools(const PlannedDeployment& planned) {
-  const std::int64_t prefill = planned.pool(Role::kPrefill).worker.tp;
-  const std::int64_t decode = planned.pool(Role::kDecode).worker.tp;
-  for (const PlannedDeployment& pool : planned.pools) {
-    if (pool.worker.pp > 1)
-      return core::Error{
-          fmt::format("vLLM's NixlConnector sends no caches of stages: pp {}", pool.worker.pp)};
-  }
-  if (decode % prefill == 0) return {};
-  return core::Error{
-      fmt::format("vLLM's NixlConnector sends caches to a tp that is a multiple of the sender's: "
-                  "tp {} cannot compute prompts for tp {}",
-                  prefill, decode)};
-}
-
 Words vllm_route(const PlannedDeployment& planned,
                  const Instances& instances,
                  const std::string& /*settings*/) {
@@ -127,7 +110,6 @@ const EngineFiles kVllmFiles{
               .first = "--master-addr",
               .first_port = "--master-port",
               .others = "--headless"},
-    .check_pools = vllm_check_pools,
     .transfer_port = {.first = 5600,
                       .variable = "VLLM_NIXL_SIDE_CHANNEL_PORT",
                       .host_variable = "VLLM_NIXL_SIDE_CHANNEL_HOST"},

@@ -28,22 +28,6 @@ TEST(FilesOfVllm, GroupsShareExperts) {
   EXPECT_THAT(words, Contains("--enable-expert-parallel"));
 }
 
-// The engine refuses this at its first request (NixlConnector: "Decode TP cannot be smaller than
-// prefill TP").
-TEST(FilesOfVllm, AWidePrefillCannotFeedANarrowDecode) {
-  PlannedDeployment planned = pools_of(Engine::kVllm);
-  EXPECT_TRUE(files_of(Engine::kVllm).check_pools(planned).ok());
-  planned.pools.front().worker.tp = 8;
-  EXPECT_FALSE(files_of(Engine::kVllm).check_pools(planned).ok());
-}
-
-// Its ranks find each other's caches by their tp alone.
-TEST(FilesOfVllm, StagesSendNoCaches) {
-  PlannedDeployment planned = pools_of(Engine::kVllm);
-  planned.pools.back().worker.pp = 2;
-  EXPECT_FALSE(files_of(Engine::kVllm).check_pools(planned).ok());
-}
-
 TEST(FilesOfVllm, LimitsAreThoseOfAllStages) {
   PlannedDeployment planned = planned_of(Engine::kVllm);
   planned.worker.pp = 2;

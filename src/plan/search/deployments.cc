@@ -18,6 +18,34 @@ std::string engine_refusal(const Worker& worker, Engine engine) {
   return "";
 }
 
+// A GPU that decodes reads from one GPU only, so that heads may be split there but not joined, and
+// it knows ranks by their tp alone.
+core::Status check_nixl_connector(const Worker& prefill, const Worker& decode) {
+  if (const std::int64_t stages = std::max(prefill.pp, decode.pp); stages > 1)
+    return core::Error{
+        fmt::format("vLLM's NixlConnector sends no caches of stages: pp {}", stages)};
+  if (decode.tp % prefill.tp == 0) return {};
+  return core::Error{
+      fmt::format("vLLM's NixlConnector sends caches to a tp that is a multiple of the sender's: "
+                  "tp {} cannot compute prompts for tp {}",
+                  prefill.tp, decode.tp)};
+}
+
+core::Status check_sglang_pools(const Worker& prefill, const Worker& decode) {
+  if (decode.pp > 1 && decode.pp != prefill.pp)
+    return core::Error{
+        fmt::format("SGLang's instances that decode have one stage or those of the instances that "
+                    "compute prompts: pp {} does not follow pp {}",
+                    decode.pp, prefill.pp)};
+  const std::int64_t senders = prefill.gpus() / prefill.pp;
+  const std::int64_t receivers = decode.gpus() / decode.pp;
+  if (std::max(senders, receivers) % std::min(senders, receivers) == 0) return {};
+  return core::Error{
+      fmt::format("SGLang sends caches between {} and {} GPUs only where one is a multiple of the "
+                  "other",
+                  senders, receivers)};
+}
+
 std::vector<Worker> workers_of_size(std::int64_t gpus, bool has_experts) {
   std::vector<Worker> workers;
   if (!has_experts) return {{.tp = gpus, .moe_tp = gpus}};
@@ -79,6 +107,18 @@ Workers workers_of(const serving::Model& model,
     }
   }
   return workers;
+}
+
+core::Status check_pools(Engine engine, const Worker& prefill, const Worker& decode) {
+  switch (engine) {
+    case Engine::kVllm:
+      return check_nixl_connector(prefill, decode);
+    case Engine::kSglang:
+      return check_sglang_pools(prefill, decode);
+    case Engine::kTrtllm:
+      return {};
+  }
+  return {};
 }
 
 double stage_excess(std::int64_t layers, std::int64_t stages) {

@@ -49,6 +49,9 @@ Workers workers_of(const serving::Model& model,
                    const serving::Precision& precision,
                    std::int64_t most_gpus);
 
+// Error: the engine sends no caches from instances that compute prompts to such that decode.
+core::Status check_pools(Engine engine, const Worker& prefill, const Worker& decode);
+
 // What stages cost in the time of the longest one, where layers do not divide evenly: the layers
 // of all stages, if each had as many as that one, over the layers that there are.
 double stage_excess(std::int64_t layers, std::int64_t stages);

@@ -69,9 +69,14 @@ class PoolSearch {
     for (const PoolChoice& decode : decodes_.choices) {
       const PoolChoice* last = nullptr;
       double most = 0;  // of all GPUs, with the last worker of prompts
+      bool is_sent = true;
       for (const PoolChoice& prefill : prompts_.choices) {
-        if (last == nullptr || !(last->worker == prefill.worker)) most = 0;
+        if (last == nullptr || !(last->worker == prefill.worker)) {
+          most = 0;
+          is_sent = sends(prefill.worker, decode.worker);
+        }
         last = &prefill;
+        if (!is_sent) continue;
         const auto ratio = best_ratio(rate_of(prefill), rate_of(decode), request_.gpus);
         // Prompts in larger batches come out later, which is worth it only where more are served.
         if (!ratio || ratio->of_all() <= most * kWorthMore) continue;
@@ -79,6 +84,12 @@ class PoolSearch {
         add(prefill, decode, *ratio);
       }
     }
+  }
+
+  bool sends(const Worker& prefill, const Worker& decode) {
+    const core::Status status = check_pools(request_.engine, prefill, decode);
+    if (!status.ok()) unsent_ = status.error().message;
+    return status.ok();
   }
 
   void add(const PoolChoice& prefill, const PoolChoice& decode, const Ratio& ratio) {

@@ -40,7 +40,7 @@ constexpr const char* kOrigin = "assay,0.2.0,NVIDIA H200";
 constexpr const char* kOriginColumns = "framework,version,device,op_name,kernel_source";
 
 // The weights of a block with 16 heads.
-RowsOfTable product_rows(double most_tokens) {
+RowsOfTable product_table(double most_tokens) {
   std::string csv = fmt::format("{},gemm_dtype,m,n,k,latency,power\n", kOriginColumns);
   for (const auto& [n, k] : {std::pair(832, 1024), {3072, 256}, {4096, 512}, {1024, 2048}}) {
     for (double m = 1; m <= most_tokens; m *= 2)
@@ -74,7 +74,7 @@ std::vector<RowsOfTable> tables_of_kernels(double most_tokens = 4096) {
                                 kOrigin, requests, length - 1, attention_ms(requests, length));
     }
   }
-  return {product_rows(most_tokens),
+  return {product_table(most_tokens),
           {"memory_op_perf", frame_of(norms)},
           {"mla_bmm_perf", frame_of(bmm)},
           {"context_mla_perf", frame_of(context)},
