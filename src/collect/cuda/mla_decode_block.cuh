@@ -26,27 +26,26 @@ inline constexpr int kSteps = 4;  // a product takes 16 keys, or 16 elements of 
 inline constexpr int kBoxBytes = kTileKeys * 128;
 inline constexpr int kKeyChunks = kHeadDim / 64;
 
-// The sizes of a block. Over bfloat16, a warp group computes scores, weights and output. With 64
-// heads there are two: each computes the scores of every other tile and half of the output's
-// columns, so that tensor cores multiply for one while the other computes weights, and a
-// third one only loads tiles. Over fp8, the first ones compute scores and weights, and two others the output
-// of the tiles before: conversions and the softmax then run while tensor cores multiply. With 16
-// and 32 heads, two take the tiles in turn; with 8 the memory is the limit, and with 64 there are
-// no registers for another.
+// The sizes of a block. Over bfloat16 with up to 32 heads, one warp group computes scores, weights
+// and output. Otherwise the first ones compute scores and weights, and two others the output of the
+// tiles before: conversions and the softmax then run while tensor cores multiply. Over fp8 with 16
+// and 32 heads, two scorers take the tiles in turn; with 8 the memory is the limit, and with 64
+// there are no registers for another. Over bfloat16 with 64 heads there is room for two tiles only,
+// and a group of its own loads them as soon as there is.
 template <bool kFp8, int kHeads>
 struct Size {
-  static constexpr bool kInTurns = !kFp8 && kHeads == 64;
-  static constexpr int kScorers =  // warp groups
-      kInTurns || (kFp8 && (kHeads == 16 || kHeads == 32)) ? 2 : 1;
-  static constexpr int kGroups = kFp8 ? kScorers + 2 : kScorers;
+  static constexpr bool kHasLoader = !kFp8 && kHeads == 64;
+  static constexpr int kScorers = kFp8 && (kHeads == 16 || kHeads == 32) ? 2 : 1;  // warp groups
+  static constexpr int kFirstOutput = kFp8 || kHasLoader ? kScorers : 0;
+  static constexpr int kGroups = kFirstOutput == 0 ? 1 : kScorers + 2;
   static constexpr int kReaders = kFp8 ? 3 : 1;  // warp groups that read a tile
-  static constexpr int kThreads = (kGroups + (kInTurns ? 1 : 0)) * kGroupThreads;
+  static constexpr int kThreads = (kGroups + (kHasLoader ? 1 : 0)) * kGroupThreads;
   static constexpr int kTileBytes = kTileKeys * kHeadDim * (kFp8 ? 1 : 2);
   static constexpr int kStages = kFp8 ? (kHeads == 64 ? 3 : 4) : (kHeads == 8 ? 3 : 2);
   static constexpr int kOutputTiles = kGroups == 1 ? 8 : 4;  // of a warp group, of 64 columns
-  static constexpr int kWeightBuffers = kFp8 ? 2 * kScorers : kScorers;
-  // Weights in turns take the place of the tile's last 64 columns, which only scores need.
-  static constexpr int kWeightBytes = kInTurns ? 0 : kHeads * kTileKeys * 2;
+  static constexpr int kWeightBuffers = kFp8 ? 2 * kScorers : (kHasLoader ? kStages : 1);
+  // With a loader, they take the place of the tile's last 64 columns, which only scores need.
+  static constexpr int kWeightBytes = kHasLoader ? 0 : kHeads * kTileKeys * 2;
   // Places in shared memory.
   static constexpr int kQuery = kStages * kTileBytes;
   static constexpr int kWeights = kQuery + kHeads * kHeadDim * 2;
@@ -56,7 +55,7 @@ struct Size {
   static constexpr int kFlags = kFactors + kWeightBuffers * kHeads * 4;            // [buffer]
   static constexpr int kVersions = kFlags + 4 * 4;                                 // [2]
   static constexpr int kCounters = kVersions + 2 * 4;
-  static constexpr int kWeightCounters = kCounters + (kInTurns ? 4 : 2) * kStages * 8;
+  static constexpr int kWeightCounters = kCounters + (kHasLoader ? 4 : 2) * kStages * 8;
   static constexpr int kSharedBytes = kWeightCounters + 2 * kWeightBuffers * 8;
   static_assert(kWeightBuffers <= 4 && kCounters % 8 == 0);
   static_assert(kSharedBytes <= 227 * 1024);
@@ -362,9 +361,9 @@ __device__ void multiply_fp8_keys(const Lane& lane,
 // with which scorers have none.
 template <bool kFp8, int kHeads>
 __device__ int first_column(const Lane& lane) {
-  if (!kFp8) return lane.group * (kValueDim / 2) + lane.warp * 16 + lane.row;
-  const Fp8Columns its =
-      fp8_columns(lane.group - Size<kFp8, kHeads>::kScorers, lane.warp, lane.row);
+  const int group = lane.group - Size<kFp8, kHeads>::kFirstOutput;
+  if (!kFp8) return group * (kValueDim / 2) + lane.warp * 16 + lane.row;
+  const Fp8Columns its = fp8_columns(group, lane.warp, lane.row);
   return its.box * 128 + its.chunk * 16 + its.half * 8;
 }
 
@@ -376,7 +375,8 @@ __device__ void multiply_bfloat16_values(
     std::uint32_t weights,
     float (&output)[Size<false, kHeads>::kOutputTiles][kHeads / 2]) {
   constexpr int kTiles = Size<false, kHeads>::kOutputTiles;
-  const std::uint64_t left = matrix_descriptor(tile + lane.group * kTiles * kBoxBytes);
+  const int group = lane.group - Size<false, kHeads>::kFirstOutput;
+  const std::uint64_t left = matrix_descriptor(tile + group * kTiles * kBoxBytes);
   const std::uint64_t right = matrix_descriptor(weights);
   begin_products();
 #pragma unroll

@@ -6,8 +6,9 @@
 
 #include "collect/cuda/launch_after.h"
 #include "collect/cuda/mla_decode_block.cuh"
+#include "collect/cuda/mla_decode_halves.cuh"
+#include "collect/cuda/mla_decode_join.cuh"
 #include "collect/cuda/mla_decode_kernels.h"
-#include "collect/cuda/mla_decode_turns.cuh"
 #include "collect/cuda/tensor_map.h"
 #include "collect/cuda/vectors.cuh"
 
@@ -17,7 +18,7 @@ namespace {
 using namespace mla;
 
 // The barriers of a block besides 0, which all threads use.
-constexpr int kWeightsMeet = 1;  // of bfloat16: weights have been written
+constexpr int kWeightsMeet = 1;  // of bfloat16: weights have been written. Also of those who join
 constexpr int kScoresMeet = 3;   // and one more for a second scorer
 constexpr int kFirstTurn = 5;    // and one more
 constexpr int kScorersMeet = 7;
@@ -44,6 +45,12 @@ struct Sum {
   __device__ float operator()(float a, float b) const { return a + b; }
 };
 
+// What is the same for all lanes of a warp, said so that the compiler knows that they stay
+// together.
+__device__ bool holds_for_any(bool condition) {
+  return __any_sync(0xFFFFFFFFU, condition) != 0;
+}
+
 // A barrier of the hardware that returns to all whether `mine` is true for any.
 __device__ bool join_for_any(int barrier, int threads, bool mine) {
   std::uint32_t any = 0;
@@ -55,7 +62,7 @@ __device__ bool join_for_any(int barrier, int threads, bool mine) {
       : "=r"(any)
       : "r"(mine ? 1U : 0U), "r"(barrier), "r"(threads)
       : "memory");
-  return any != 0;
+  return holds_for_any(any != 0);
 }
 
 // The softmax of tiles, of a warp group. A lane has the heads head_of(i), i < kHeads / 4. Two
@@ -71,8 +78,7 @@ class Softmax {
   using Its = Size<kFp8, kHeads>;
 
   __device__ Softmax(char* shared, int scorer, float scale, int keys)
-      : of_warps_(reinterpret_cast<float*>(shared + Its::kOfWarps) +
-                  scorer * kGroupWarps * kHeads),
+      : of_warps_(reinterpret_cast<float*>(shared + Its::kOfWarps) + scorer * kGroupWarps * kHeads),
         of_scorers_(reinterpret_cast<float*>(shared + Its::kLargest)),
         versions_(reinterpret_cast<int*>(shared + Its::kVersions)),
         scorer_(scorer),
@@ -111,7 +117,8 @@ class Softmax {
     return exceeds;
   }
 
-  // Writes the sums of weights of each warp and head, and sets the statistics of a part of `tiles`.
+  // Writes the sums of weights of each warp and head, which the scorers can then read, and sets the
+  // statistics of a part of `tiles`.
   __device__ void finish(const Lane& lane, int tiles, float (&exponents)[kHeads / 4]) {
     // All have read the largest scores, and the last references are there.
     join_threads(kScorersMeet, Its::kScorers * kGroupThreads);
@@ -123,6 +130,7 @@ class Softmax {
       const float sum = over_rows(weights_[i], Sum{});
       if (lane.row == 0) sums[head_of(lane, i)] = sum;
     }
+    join_threads(kScorersMeet, Its::kScorers * kGroupThreads);
   }
 
   __device__ static int head_of(const Lane& lane, int i) {
@@ -387,7 +395,8 @@ __global__ void __launch_bounds__(Size<false, kHeads>::kThreads, 1)
   for (int n = 0; n < tiles.count(); ++n) {
     tiles.await(n);
     float scores[kHeads / 2];
-    multiply_bfloat16_keys<kHeads>(tiles.at(n), base + Its::kQuery, [] {}, scores);
+    multiply_bfloat16_keys<kHeads>(
+        tiles.at(n), base + Its::kQuery, [] {}, scores);
     const bool changes = softmax.weigh(lane, n, tiles.first_key(n), scores, factors);
     store_weights<false, kHeads>(lane, weights, scores);
     publish_writes();
@@ -400,67 +409,67 @@ __global__ void __launch_bounds__(Size<false, kHeads>::kThreads, 1)
   }
   float exponents[kHeads / 4];
   softmax.finish(lane, tiles.count(), exponents);
-  __syncthreads();
   const auto* of_warps = reinterpret_cast<const float*>(shared + Its::kOfWarps);
   write_statistics<false, kHeads>(arguments, part, lane, of_warps, exponents);
   write_output<false, kHeads>(arguments, part, lane, of_warps, output);
+  join_with_others<false, kHeads>(arguments, part, shared);
 }
 
-// The same with 64 heads: two warp groups compute the scores of a tile each, and then each adds
-// both tiles to its half of the output.
+// The same with 64 heads: a warp group for scores and weights, two for halves of the output, and
+// one that loads.
 __global__ void __launch_bounds__(Size<false, 64>::kThreads, 1)
-    decode_bfloat16_latents_in_turns(const __grid_constant__ MlaDecodeArguments arguments,
-                                     const __grid_constant__ MlaCacheMaps maps) {
+    decode_bfloat16_latents_of_many_heads(const __grid_constant__ MlaDecodeArguments arguments,
+                                          const __grid_constant__ MlaCacheMaps maps) {
   using Its = Size<false, 64>;
   extern __shared__ __align__(1024) char shared[];
   const std::uint32_t base = shared_address(shared);
   const Part part = part_of(arguments);
   const Lane lane;
-  const TilesInTurns tiles(arguments, maps, part, shared);
+  const HalvedTiles tiles(arguments, maps, part, shared);
   const bool is_loader = threadIdx.x == Its::kGroups * kGroupThreads;
   begin_block<false, 64>(arguments, part, tiles, base, is_loader);
+
+  const auto* of_warps = reinterpret_cast<const float*>(shared + Its::kOfWarps);
   if (lane.group == Its::kGroups) {
-    give_registers<24>();
+    give_registers<32>();
     for (int n = Its::kStages; is_loader && n < tiles.count(); ++n)
       tiles.begin(n);
     __syncwarp();
     __syncthreads();
-    return;
-  }
-
-  take_registers<240>();
-  float output[Its::kOutputTiles][32] = {};
-  const auto add_tile = [&](int n) {
-    tiles.await_weights(n);
-    if (tiles.flag(n) != 0) scale_output<false, 64>(lane, tiles.factors(n), output);
-    tiles.await(n, lane.group);
-    multiply_bfloat16_values<64>(lane, tiles.at(n), tiles.weights(n), output);
-    tiles.end(n, lane.group);
-  };
-  Softmax<false, 64> softmax(shared, lane.group, score_scale(1), static_cast<int>(arguments.keys));
-  for (int first = 0; first < tiles.count(); first += 2) {
-    const int mine = first + lane.group;
-    if (mine < tiles.count()) {
-      tiles.await(mine, 0);
+  } else if (lane.group == 0) {
+    give_registers<112>();
+    Softmax<false, 64> softmax(shared, 0, score_scale(1), static_cast<int>(arguments.keys));
+    for (int n = 0; n < tiles.count(); ++n) {
+      tiles.await(n, 0);
       float scores[32];
       multiply_bfloat16_keys<64>(
-          tiles.at(mine), base + Its::kQuery, [&] { tiles.await(mine, 1); }, scores);
-      const bool changes =
-          softmax.weigh(lane, mine, tiles.first_key(mine), scores, tiles.factors(mine));
+          tiles.at(n), base + Its::kQuery, [&] { tiles.await(n, 1); }, scores);
+      const bool changes = softmax.weigh(lane, n, tiles.first_key(n), scores, tiles.factors(n));
       // The group has met since it read the columns that weights replace.
-      store_weights<false, 64>(lane, tiles.weights(mine), scores);
-      if (lane.warp == 0 && lane.index == 0) tiles.flag(mine) = changes ? 1 : 0;
-      tiles.give_weights(mine);
+      store_weights<false, 64>(lane, tiles.weights(n), scores);
+      if (lane.warp == 0 && lane.index == 0) tiles.flag(n) = changes ? 1 : 0;
+      tiles.give_weights(n);
     }
-    add_tile(first);
-    if (first + 1 < tiles.count()) add_tile(first + 1);
+    float exponents[16];
+    softmax.finish(lane, tiles.count(), exponents);
+    write_statistics<false, 64>(arguments, part, lane, of_warps, exponents);
+    __syncthreads();
+  } else {
+    take_registers<184>();
+    const int half = lane.group - Its::kFirstOutput;
+    float output[Its::kOutputTiles][32] = {};
+    for (int n = 0; n < tiles.count(); ++n) {
+      tiles.await_weights(n);
+      if (holds_for_any(tiles.flag(n) != 0))
+        scale_output<false, 64>(lane, tiles.factors(n), output);
+      tiles.await(n, half);
+      multiply_bfloat16_values<64>(lane, tiles.at(n), tiles.weights(n), output);
+      tiles.end(n, half);
+    }
+    __syncthreads();
+    write_output<false, 64>(arguments, part, lane, of_warps, output);
+    join_with_others<false, 64>(arguments, part, shared);
   }
-  float exponents[16];
-  softmax.finish(lane, tiles.count(), exponents);
-  __syncthreads();
-  const auto* of_warps = reinterpret_cast<const float*>(shared + Its::kOfWarps);
-  write_statistics<false, 64>(arguments, part, lane, of_warps, exponents);
-  write_output<false, 64>(arguments, part, lane, of_warps, output);
 }
 
 // The two buffers of weights between warp groups, and their factors.
@@ -520,11 +529,12 @@ class WeightBuffers {
   std::uint32_t base_;
 };
 
-// Registers of a thread. With many heads, the output needs more than its share of them.
+// Registers of a thread. With 64 heads, the output needs more than its share of them; with 32, the
+// compiler spills fewer where it is told the number.
 template <int kHeads>
 __device__ void share_registers(bool has_output) {
-  constexpr int kWithOutput = kHeads == 64 ? 184 : 136;
-  constexpr int kOthers = kHeads == 64 ? 136 : 120;
+  constexpr int kWithOutput = kHeads == 64 ? 184 : 128;
+  constexpr int kOthers = kHeads == 64 ? 136 : 128;
   if constexpr (kHeads >= 32) {
     if (has_output) {
       take_registers<kWithOutput>();
@@ -568,14 +578,15 @@ __global__ void __launch_bounds__(Size<true, kHeads>::kThreads, 1)
     }
     float exponents[kHeads / 4];
     softmax.finish(lane, tiles.count(), exponents);
-    __syncthreads();
     write_statistics<true, kHeads>(arguments, part, lane, of_warps, exponents);
+    __syncthreads();
   } else {
     share_registers<kHeads>(true);
     float output[Its::kOutputTiles][kHeads / 2] = {};
     for (int n = 0; n < tiles.count(); ++n) {
       weights.await_full(n);
-      if (weights.flag(n) != 0) scale_output<true, kHeads>(lane, weights.factors(n), output);
+      if (holds_for_any(weights.flag(n) != 0))
+        scale_output<true, kHeads>(lane, weights.factors(n), output);
       tiles.await(n);
       multiply_fp8_values<kHeads>(lane, tiles.at(n), weights.at(n), output);
       weights.end_reading(n);
@@ -585,6 +596,7 @@ __global__ void __launch_bounds__(Size<true, kHeads>::kThreads, 1)
     }
     __syncthreads();
     write_output<true, kHeads>(arguments, part, lane, of_warps, output);
+    join_with_others<true, kHeads>(arguments, part, shared);
   }
 }
 
@@ -653,8 +665,8 @@ struct MlaKernels {
   static auto kernel() {
     if constexpr (kFp8) {
       return decode_fp8_latents<kHeads>;
-    } else if constexpr (Its::kInTurns) {
-      return decode_bfloat16_latents_in_turns;
+    } else if constexpr (Its::kHasLoader) {
+      return decode_bfloat16_latents_of_many_heads;
     } else {
       return decode_bfloat16_latents<kHeads>;
     }
@@ -672,7 +684,8 @@ struct MlaKernels {
         static_cast<unsigned>(arguments.batch * head_blocks(arguments.heads) * arguments.splits);
     kernel()<<<blocks, Its::kThreads, Its::kSharedBytes, stream>>>(arguments, maps);
     const cudaError_t launched = cudaGetLastError();
-    if (launched != cudaSuccess || arguments.splits == 1) return launched;
+    if (launched != cudaSuccess || arguments.splits == 1 || arguments.counters != nullptr)
+      return launched;
     constexpr std::int64_t kFewParts = 8;
     return arguments.splits <= kFewParts ? launch_join<1>(arguments, stream)
                                          : launch_join<kManyJoiners>(arguments, stream);

@@ -1,8 +1,8 @@
-// The tiles of a block of MLA's decoding over bfloat16 whose two warp groups compute scores in turns.
+// The tiles of a block of MLA's decoding over bfloat16 with 64 heads.
 //
-// A tile comes and goes in halves: columns 0 to 255 are the values of the first warp group, and the
-// rest those of the second one. What is on its way is then more than the two tiles for which there
-// is room.
+// There is room for two. A tile comes and goes in halves: columns 0 to 255 are the values of one
+// warp group, and the rest those of another, with the columns that only scores need. As soon as one
+// group has read its half, that of a later tile is on its way.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,14 @@
 
 namespace assay::collect::mla {
 
-class TilesInTurns {
+class HalvedTiles {
  public:
   using Its = Size<false, 64>;
 
-  __device__ TilesInTurns(const MlaDecodeArguments& arguments,
-                          const MlaCacheMaps& maps,
-                          const Part& part,
-                          char* shared)
+  __device__ HalvedTiles(const MlaDecodeArguments& arguments,
+                         const MlaCacheMaps& maps,
+                         const Part& part,
+                         char* shared)
       : with_(arguments),
         maps_(maps),
         part_(part),
