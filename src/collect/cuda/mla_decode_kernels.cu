@@ -1,5 +1,5 @@
 // The kernels of MLA's decoding. Each block works on some keys of a sequence for up to 64 heads,
-// and a second kernel joins the parts of a sequence.
+// and they or a second kernel join the parts of a sequence.
 #include <cuda_runtime.h>
 
 #include <cmath>
