@@ -48,7 +48,7 @@ class DecodeAttention final : public CudaWork {
     const std::vector<float> scales = {static_cast<float>(scales_of(spec_).keys),
                                        static_cast<float>(scales_of(spec_).values)};
     ASSAY_TRY(buffers_.write_more(gpu(), kScalesBuffer, scales));
-    if (splits_ == 1) return {};
+    if (division_.splits == 1) return {};
     // Launches run one after the other, so all copies can use the same memory.
     const auto bytes =
         static_cast<std::size_t>(parts() * (spec_.head_dim + kStatistics)) * sizeof(float);
@@ -77,10 +77,10 @@ class DecodeAttention final : public CudaWork {
         .output = buffers_.output(copy),
         .pages = buffers_.pages(copy),
         .scales = static_cast<const float*>(buffers_.more(kScalesBuffer, copy)),
-        .sharers = sharers_,
-        .splits = splits_,
+        .sharers = division_.sharers,
+        .splits = division_.splits,
         .sums = sums,
-        .statistics = splits_ == 1 ? nullptr : sums + parts() * spec_.head_dim};
+        .statistics = division_.splits == 1 ? nullptr : sums + parts() * spec_.head_dim};
     return cuda_status(decode_attention(arguments, gpu().stream()), "launching a decoding");
   }
 
@@ -89,7 +89,7 @@ class DecodeAttention final : public CudaWork {
   static constexpr std::int64_t kStatistics =
       2;  // each part has its largest score and its sum of weights
 
-  [[nodiscard]] std::int64_t parts() const { return spec_.batch * spec_.heads * splits_; }
+  [[nodiscard]] std::int64_t parts() const { return spec_.batch * spec_.heads * division_.splits; }
 
   core::Status choose_parts() {
     int blocks = 0;
@@ -101,17 +101,16 @@ class DecodeAttention final : public CudaWork {
     const int rows = decode::kTileRows * decode::row_tiles_of_block(group, spec_.head_dim);
     const std::int64_t groups = spec_.batch * spec_.kv_heads * decode::ceil_div(group, rows);
     const std::int64_t count = tiles.last - tiles.first;
-    const std::int64_t processors = gpu().properties().multiProcessorCount;
-    sharers_ = decode::sharers_for(groups, group, count, processors, blocks);
-    if (sharers_ == 1) return {};
-    splits_ = decode::splits_for(groups, decode::ceil_div(count, decode::kWarps), processors,
-                                 blocks, number_bytes(spec_));
+    const decode::Machine machine{
+        .processors = gpu().properties().multiProcessorCount,
+        .blocks = blocks,
+        .row_bytes = static_cast<int>(spec_.head_dim * number_bytes(spec_))};
+    division_ = decode::division_for(groups, group, count, machine);
     return {};
   }
 
   AttentionSpec spec_;
-  std::int64_t sharers_ = decode::kWarps;
-  std::int64_t splits_ = 1;
+  decode::Division division_;
   AttentionBuffers buffers_;
   ArenaSpace between_;
 };

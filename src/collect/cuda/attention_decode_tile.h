@@ -107,62 +107,57 @@ constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
   return (a + b - 1) / b;
 }
 
-// The time of `splits` parts. Its unit is a sixth of a step of a block that is alone on its
-// multiprocessor, whose warps wait for their own products. If a multiprocessor has several blocks,
-// another one runs meanwhile, and the memory needs five sixths for each block's step (H200, heads
-// of 128). `joining` is the time of the kernel that joins the parts.
-constexpr std::int64_t time_of_splits(std::int64_t splits,
-                                      std::int64_t groups,
-                                      std::int64_t steps,
-                                      std::int64_t processors,
-                                      std::int64_t joining) {
-  const std::int64_t blocks = ceil_div(groups * splits, processors);
-  return ceil_div(steps, splits) * std::max<std::int64_t>(6, 5 * blocks) +
-         (splits > 1 ? joining : 0);
+// What the time of a launch depends on.
+struct Machine {
+  std::int64_t processors = 0;
+  std::int64_t blocks = 0;  // that a multiprocessor runs at a time
+  int row_bytes = 0;
+};
+
+// How the keys of a group, a head of keys of a sequence, are distributed. `sharers` warps share a
+// part: those of a block, or one, where every warp has a group of its own.
+struct Division {
+  std::int64_t sharers = kWarps;
+  std::int64_t splits = 1;  // parts of a group's keys
+};
+
+// The time of so many warps with so many tiles each, in that of a tile. Warps that begin and end
+// take two tiles longer. The memory keeps up with so many warps of a multiprocessor; where more run
+// together, each takes longer. Fitted to 35 shapes with 13 divisions each (H200,
+// docs/performance.md).
+constexpr double time_of(std::int64_t warps, std::int64_t tiles, const Machine& machine) {
+  constexpr double kEnds = 2;
+  const double fed_warps = machine.row_bytes > 128 ? 3.0 : 4.8;
+  const auto fed = fed_warps * static_cast<double>(machine.processors);
+  const std::int64_t at_once = machine.processors * machine.blocks * kWarps;
+  const std::int64_t rounds = warps / at_once;
+  const std::int64_t rest = warps % at_once;
+  double slowed = static_cast<double>(rounds) * std::max(1.0, static_cast<double>(at_once) / fed);
+  if (rest > 0) slowed += std::max(1.0, static_cast<double>(rest) / fed);
+  return slowed * (kEnds + static_cast<double>(tiles));
 }
 
-// The number of parts into which the keys of each group are split. There are `groups` heads of
-// keys, of all sequences together, and a multiprocessor runs `blocks` blocks at a time. A step is a
-// tile of each warp of a block.
-constexpr std::int64_t splits_for(std::int64_t groups,
-                                  std::int64_t steps,
-                                  std::int64_t processors,
-                                  std::int64_t blocks,
-                                  std::int64_t number_bytes = 1) {
-  constexpr std::int64_t kManySteps = 96;
-  constexpr std::int64_t kJoining = 24;  // where a step has numbers of one byte
-  // If there are more blocks than run together, halving long blocks shortens the last round.
-  if (groups > processors * blocks) return steps >= kManySteps ? 2 : 1;
-  const std::int64_t most =
-      std::min<std::int64_t>({processors * blocks / groups, steps, kMostSplits});
-  std::int64_t best = 1;
-  for (std::int64_t splits = 2; splits <= most; ++splits) {
-    const std::int64_t joining = kJoining / number_bytes;
-    if (time_of_splits(splits, groups, steps, processors, joining) <
-        time_of_splits(best, groups, steps, processors, joining))
-      best = splits;
-  }
-  return best;
-}
-
-// The number of warps that share a part of the keys. Where there are more groups than run together,
-// every warp has a group of its own: it then begins and ends less often than four that share one
-// and wait for each other, but takes four times as long, so that the last round counts more.
-// Beginning and ending take as long as three tiles, and a tile of a warp that is alone an eighth
-// longer (H200, heads of 128). A group with a single tile has nothing to share, but its few rows
-// are joined at once.
-constexpr std::int64_t sharers_for(std::int64_t groups,
-                                   std::int64_t rows,
-                                   std::int64_t tiles,
-                                   std::int64_t processors,
-                                   std::int64_t blocks) {
-  constexpr std::int64_t kEnds = 3;
+// The fastest division of `groups` of `rows` query heads each over so many tiles of keys. A group
+// with a single tile has nothing to share, but its few rows are joined at once.
+constexpr Division division_for(std::int64_t groups,
+                                std::int64_t rows,
+                                std::int64_t tiles,
+                                const Machine& machine) {
+  constexpr double kJoining = 2;  // the kernel that joins parts
   constexpr std::int64_t kFewRows = 4;
-  const std::int64_t shared_rounds = ceil_div(groups, processors * blocks);
-  const std::int64_t own_rounds = ceil_div(groups, processors * blocks * kWarps);
-  const std::int64_t shared_time = 8 * shared_rounds * (kEnds + ceil_div(tiles, kWarps));
-  const std::int64_t own_time = 9 * own_rounds * (kEnds + tiles);
-  return (tiles == 1 && rows > kFewRows) || own_time < shared_time ? 1 : kWarps;
+  if (tiles == 1) return {.sharers = rows > kFewRows ? 1 : kWarps};
+  const std::int64_t steps = ceil_div(tiles, kWarps);
+  Division best;
+  double least = time_of(groups * kWarps, steps, machine);
+  for (std::int64_t splits = 2; splits <= std::min<std::int64_t>(steps, kMostSplits); ++splits) {
+    const double time =
+        time_of(groups * splits * kWarps, ceil_div(steps, splits), machine) + kJoining;
+    if (time >= least) continue;
+    least = time;
+    best.splits = splits;
+  }
+  if (time_of(groups, tiles, machine) < least) return {.sharers = 1};
+  return best;
 }
 
 // The tiles of a part: first <= tile < last.

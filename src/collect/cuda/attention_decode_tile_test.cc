@@ -285,50 +285,53 @@ TEST(AttentionDecodeTile, PartsHaveAllTilesOnceAndNoneIsEmpty) {
   }
 }
 
-TEST(AttentionDecodeTile, FewSequencesAreSplitUntilTheGpuIsBusy) {
-  constexpr std::int64_t kProcessors = 132;
-  constexpr std::int64_t kSlots = 3 * kProcessors;
-  const auto splits_of = [](std::int64_t groups, std::int64_t steps) {
-    return splits_for(groups, steps, kProcessors, 3);
-  };
-  EXPECT_EQ(splits_of(8, 1), 1);                // nothing to split
-  EXPECT_EQ(splits_of(1, 4), 1);                // joining would take longer
-  EXPECT_EQ(splits_of(kSlots / 2 + 1, 64), 1);  // all are busy without splitting
-  EXPECT_EQ(splits_of(1, 2048), kMostSplits);
-  for (const std::int64_t groups : {1, 3, 8, 32, 64, 100, 198}) {
-    const std::int64_t splits = splits_of(groups, 512);
-    EXPECT_GT(groups * splits, kProcessors * 5 / 6) << groups;
-    EXPECT_LE(groups * splits, kSlots) << groups;
+constexpr Machine kSmallRows{.processors = 132, .blocks = 3, .row_bytes = 128};
+constexpr Machine kLargeRows{.processors = 132, .blocks = 2, .row_bytes = 256};
+
+TEST(AttentionDecodeTile, FewSequencesAreSplitUntilTheMemoryIsBusy) {
+  EXPECT_EQ(division_for(8, 8, 4, kSmallRows).splits, 1);  // each warp has a tile: nothing to split
+  EXPECT_EQ(division_for(199, 8, 256, kSmallRows).splits, 1);  // all are busy without splitting
+  for (const std::int64_t groups : {1, 3, 8, 32, 64, 100}) {
+    const Division division = division_for(groups, 8, 2048, kSmallRows);
+    EXPECT_EQ(division.sharers, kWarps) << groups;
+    EXPECT_GT(groups * division.splits, 132) << groups;
+    EXPECT_LE(groups * division.splits, 132 * 3) << groups;
   }
-  for (const std::int64_t steps : {5, 20, 33})
-    EXPECT_LE(splits_of(1, steps), steps);
+  for (const std::int64_t tiles : {1, 2, 5, 16, 33, 70000}) {
+    const std::int64_t splits = division_for(1, 8, tiles, kSmallRows).splits;
+    EXPECT_LE(splits, std::min<std::int64_t>(kMostSplits, ceil_div(tiles, kWarps))) << tiles;
+  }
 }
 
-// A step of larger numbers takes longer, and joining does not.
-TEST(AttentionDecodeTile, LargerNumbersAreSplitSooner) {
-  const auto splits_of = [](std::int64_t number_bytes) {
-    return splits_for(1, 5, 132, 3, number_bytes);
-  };
-  EXPECT_EQ(splits_of(1), 1);
-  EXPECT_GT(splits_of(2), 1);
+// Fewer warps read larger rows as fast as the memory can.
+TEST(AttentionDecodeTile, LargerRowsNeedFewerBlocks) {
+  EXPECT_EQ(division_for(108, 5, 221, kLargeRows).splits, 1);
+  EXPECT_EQ(division_for(100, 5, 221, kSmallRows).splits, 2);
 }
 
-TEST(AttentionDecodeTile, WarpsShareKeysWhereThereAreFewGroupsWithMany) {
-  constexpr std::int64_t kSlots = 132 * 3 * 4;  // warps that run together
-  EXPECT_EQ(sharers_for(1, 8, 8192, 132, 3), kWarps);
-  EXPECT_EQ(sharers_for(1, 8, 2, 132, 3), kWarps);
-  EXPECT_EQ(sharers_for(1, 8, 1, 132, 3), 1);  // three of four warps would have nothing to do
-  EXPECT_EQ(sharers_for(1, 2, 1, 132, 3), kWarps);
-  EXPECT_EQ(sharers_for(kSlots, 2, 8, 132, 3), 1);
-  EXPECT_EQ(sharers_for(kSlots + 1, 8, 128, 132, 3), kWarps);  // a second round for one more
+TEST(AttentionDecodeTile, JoiningIsWorthTwoTiles) {
+  EXPECT_EQ(division_for(1, 8, 8, kSmallRows).splits, 1);
+  EXPECT_EQ(division_for(1, 8, 20, kSmallRows).splits, 5);
 }
 
-// It takes longer if some multiprocessors have one block more than others than with fewer blocks.
-TEST(AttentionDecodeTile, MultiprocessorsHaveEquallyManyBlocks) {
-  EXPECT_EQ(splits_for(8, 128, 132, 3), 32);  // 2 on each, not 3 on some
-  EXPECT_EQ(splits_for(64, 512, 132, 3), 4);
-  EXPECT_EQ(splits_for(512, 128, 132, 3), 2);  // more than run together, and long ones
-  EXPECT_EQ(splits_for(512, 32, 132, 3), 1);
+TEST(AttentionDecodeTile, ASecondRoundForAFewBlocksIsAvoided) {
+  constexpr std::int64_t kBlocks = 132 * 3;
+  EXPECT_EQ(division_for(kBlocks, 8, 64, kSmallRows).splits, 1);
+  EXPECT_GT(division_for(kBlocks + 1, 8, 2048, kSmallRows).splits, 1);
+}
+
+TEST(AttentionDecodeTile, WarpsHaveGroupsOfTheirOwnWhereTheseAreMany) {
+  EXPECT_EQ(division_for(1, 8, 8192, kSmallRows).sharers, kWarps);
+  EXPECT_EQ(division_for(1, 8, 2, kSmallRows).sharers, kWarps);
+  EXPECT_EQ(division_for(272, 12, 49, kLargeRows).sharers, 1);
+  EXPECT_EQ(division_for(402, 5, 2290, kLargeRows).sharers, 1);
+  EXPECT_EQ(division_for(1208, 6, 295, kLargeRows).sharers,
+            kWarps);  // a second round for 152 warps
+}
+
+TEST(AttentionDecodeTile, ASingleTileIsSharedWhereRowsAreFew) {
+  EXPECT_EQ(division_for(1, 8, 1, kSmallRows).sharers, 1);  // three of four warps would do nothing
+  EXPECT_EQ(division_for(1, 2, 1, kSmallRows).sharers, kWarps);
 }
 
 }  // namespace
