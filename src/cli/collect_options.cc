@@ -99,7 +99,7 @@ core::Status CollectArguments::check_names() const {
 
 core::Status CollectArguments::check_models() const {
   if (for_models_.empty()) {
-    for (const char* option : {"--quant", "--phase"}) {
+    for (const char* option : {"--quant", "--phase", "--speculative-tokens"}) {
       if (given_.contains(option))
         return core::Error{fmt::format("{} is of models: name them by --for-model", option)};
     }

@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "cli/options.h"
+#include "cli/plan_options.h"
 #include "model/serving/family.h"
 #include "model/serving/shipped_models.h"
 
@@ -53,6 +54,14 @@ void ModelArguments::add_precision(App& app, const char* group) {
       ->group(group);
   add_choice_list(app, "--phase", phases_, kPhases, "the work on prompts, the decoding, or both")
       ->group(group);
+  app.add_option(
+         "--speculative-tokens", speculative_tokens_,
+         "also what steps need in which the models' own layers (MTP) draft so many tokens of "
+         "each request")
+      ->type_name("N")
+      ->default_str("none")
+      ->check(speculative_tokens_problem)
+      ->group(group);
 }
 
 core::Result<std::vector<serving::Model>> ModelArguments::read(
@@ -77,6 +86,16 @@ core::Result<serving::NeedsRequest> ModelArguments::request(const std::vector<st
   if (!ep.empty()) request.ep = ASSAY_TRY(gpus_in("ep", ep));
   if (!quantizations_.empty()) request.quantizations = quantizations_;
   if (!phases_.empty()) request.phases = phases_;
+  request.speculative_tokens = speculative_tokens_;
+  const bool any_drafts = std::any_of(request.models.begin(), request.models.end(),
+                                      [](const serving::Model& model) { return model.mtp; });
+  if (speculative_tokens_ > 0 && !any_drafts) {
+    return core::Error{fmt::format(
+        "--speculative-tokens: {} {} no layers that draft tokens (num_nextn_predict_layers in "
+        "config.json)",
+        request.models.size() == 1 ? request.models.front().name : "the models",
+        request.models.size() == 1 ? "has" : "have")};
+  }
   return request;
 }
 

@@ -1,6 +1,7 @@
 // The options that name models and how they are deployed.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,7 +15,7 @@ class App;
 
 class ModelArguments {
  public:
-  // Declares --quant and --phase.
+  // Declares --quant, --phase and --speculative-tokens.
   void add_precision(App& app, const char* group);
 
   // Reads the models. "all" means every model that ships with assay. Error: a model does not read.
@@ -22,7 +23,8 @@ class ModelArguments {
       const std::vector<std::string>& names);
 
   // The request for these models, with the numbers of GPUs as texts separated by commas; an empty
-  // text takes the default. Error: a model does not read, or a number is none.
+  // text takes the default. Error: a model does not read, a number is none, or tokens are to be
+  // drafted and no model has layers that do.
   [[nodiscard]] core::Result<serving::NeedsRequest> request(const std::vector<std::string>& models,
                                                             const std::string& tp,
                                                             const std::string& ep) const;
@@ -30,6 +32,7 @@ class ModelArguments {
  private:
   std::vector<std::optional<serving::Quantization>> quantizations_;
   std::vector<serving::Phase> phases_;
+  std::int64_t speculative_tokens_ = 0;
 };
 
 // A line for each model and reason: "glm-4.5: left out: tp 8, moe_tp 8, fp8_block and 4 other

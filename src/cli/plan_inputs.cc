@@ -14,6 +14,7 @@
 #include "core/text.h"
 #include "model/serving/family.h"
 #include "model/serving/shipped_models.h"
+#include "plan/price/state_space_bound.h"
 #include "store/answers/packed_tables.h"
 #include "store/judging/quarantine.h"
 #include "store/judging/roofline.h"
@@ -92,12 +93,14 @@ std::vector<plan::TableSource> tree_sources(const store::PublicTree& tree,
   return sources;
 }
 
-// Operators that move bytes take, where no table has them, a share of the bandwidth and a constant
-// for the launch; the system's file has both.
+// Operators that move bytes take, and state spaces at least, where no table has them, a share of
+// the bandwidth and a constant for the launch; the system's file has both.
 store::RooflineBinder memory_formula(const std::string& table, const store::SystemFacts& facts) {
-  if (table != "memory_op_perf") return nullptr;
   store::Peaks reached = facts.peaks;
   reached.memory_bytes_per_s *= facts.memory_share;
+  if (table == "mamba2_perf")
+    return plan::state_space_bound(reached.memory_bytes_per_s, 1e3 * facts.memory_latency_s);
+  if (table != "memory_op_perf") return nullptr;
   return [bound = rooflines_of(table, reached), launch_ms = 1e3 * facts.memory_latency_s](
              const std::vector<model::PerfField>& exact,
              const std::vector<std::string>& sizes) -> store::Roofline {
@@ -234,7 +237,7 @@ core::Result<std::string> PlanInputs::missing_tables(const std::string& name, pl
 }
 
 plan::StageLink stage_link(const store::SystemFacts& facts, std::int64_t gpus) {
-  return {.bytes_per_s = facts.link_bytes_per_s(gpus), .latency_s = facts.peer_latency_s};
+  return plan::stage_link(facts, gpus);
 }
 
 plan::GpuMemory gpu_memory(const store::SystemFacts& facts, std::int64_t gpus) {

@@ -30,19 +30,12 @@ void add_lengths_options(App& app, std::int64_t& prompt_tokens, std::int64_t& ou
   add_count(app, "--osl", output_tokens, "tokens of an answer");
 }
 
-namespace {
-
-// Tables know no step of so many queries, and engines draft fewer.
-constexpr int kMostSpeculativeTokens = 16;
-
 std::string speculative_tokens_problem(const std::string& text) {
   const std::optional<double> number = finite_number(text);
   const bool is_whole = number && *number == std::floor(*number);
-  if (is_whole && *number >= 0 && *number <= kMostSpeculativeTokens) return "";
-  return fmt::format("'{}' is not a whole number from 0 to {}", text, kMostSpeculativeTokens);
+  if (is_whole && *number >= 0 && *number <= plan::kMostSpeculativeTokens) return "";
+  return fmt::format("'{}' is not a whole number from 0 to {}", text, plan::kMostSpeculativeTokens);
 }
-
-}  // namespace
 
 void SpeculationOptions::add(App& app) {
   app.add_option("--speculative-tokens", tokens_,
@@ -98,6 +91,13 @@ std::string SpeculationOptions::words() const {
   return fmt::format(" --speculative-tokens {} --acceptance-rate {}", tokens_, rates_);
 }
 
+core::Status check_staged_drafts(const SpeculationOptions& drafts, std::int64_t most_stages) {
+  ASSAY_TRY(drafts.check());
+  if (drafts.is_given() && most_stages > 1)
+    return core::Error{"--speculative-tokens is not priced with the stages of --max-pp"};
+  return {};
+}
+
 std::string share_problem(const std::string& text) {
   const std::optional<double> share = finite_number(text);
   return share && *share > 0 && *share <= 1 ? "" : "must be above 0 and at most 1";
@@ -125,6 +125,34 @@ void add_latency_limit_options(App& app, double& ttft_ms, double& tpot_ms) {
       ->type_name("MS")
       ->default_str("60")
       ->check(positive_number_problem);
+}
+
+namespace {
+
+// "" for a chance that an error bar can tell: its ends are at 10 and 90 %.
+std::string confidence_problem(const std::string& text) {
+  const std::optional<double> percent = finite_number(text);
+  return percent && *percent >= 10 && *percent <= 95 ? "" : "must be a number from 10 to 95";
+}
+
+}  // namespace
+
+double chance_of(const std::optional<double>& percent) {
+  return percent ? *percent / 100 : plan::kUsualConfidence;
+}
+
+core::Status check_confidence(const std::optional<double>& percent, bool is_open) {
+  if (!is_open || !percent) return {};
+  return core::Error{
+      "--confidence is of requests that are kept in flight: limits on those that come by "
+      "themselves go by the prediction"};
+}
+
+Option* add_confidence_option(App& app, std::optional<double>& percent, const char* help) {
+  return app.add_option("--confidence", percent, help)
+      ->type_name("PERCENT")
+      ->default_str("50")
+      ->check(confidence_problem);
 }
 
 void add_scheduler_option(App& app, plan::Scheduler& scheduler) {

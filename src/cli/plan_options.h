@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -61,6 +62,12 @@ class SpeculationOptions {
   std::string rates_;
 };
 
+// Error: as SpeculationOptions::check(), or something is drafted where workers may have stages.
+core::Status check_staged_drafts(const SpeculationOptions& drafts, std::int64_t most_stages);
+
+// Returns "" for a number of drafted tokens that tables can price.
+std::string speculative_tokens_problem(const std::string& text);
+
 // Declares --isl and --osl.
 void add_lengths_options(App& app, std::int64_t& prompt_tokens, std::int64_t& output_tokens);
 
@@ -69,6 +76,15 @@ void add_serving_mode_options(App& app, plan::ServingMode& mode, std::string& de
 
 // Declares --ttft and --tpot.
 void add_latency_limit_options(App& app, double& ttft_ms, double& tpot_ms);
+
+// Declares --confidence, in percent.
+Option* add_confidence_option(App& app, std::optional<double>& percent, const char* help);
+
+// The chance that it asks for.
+double chance_of(const std::optional<double>& percent);
+
+// Error: --confidence is given for a workload whose requests come by themselves.
+core::Status check_confidence(const std::optional<double>& percent, bool is_open);
 
 // Declares --scheduler.
 void add_scheduler_option(App& app, plan::Scheduler& scheduler);

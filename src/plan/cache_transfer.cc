@@ -11,7 +11,7 @@ namespace {
 core::Result<double> rate_of_links(const CacheEnd& end, CachePath path) {
   const bool is_within = path == CachePath::kWithinNode;
   const double of_gpu =
-      is_within ? end.facts->peaks.link_bytes_per_s : end.facts->between_nodes_bytes_per_s;
+      is_within ? end.facts->sending_rate(1).bytes_per_s : end.facts->between_nodes_bytes_per_s;
   if (!(of_gpu > 0)) {
     return core::Error{fmt::format("the file of {} has no {}, over which caches are sent",
                                    end.facts->name,
@@ -44,6 +44,16 @@ core::Result<CacheTransfer> cache_transfer(double bytes_per_token,
                        .gbps = slower / kBytesPerGb,
                        .latency_ms = kMsPerS * std::max(prefill.facts->peer_latency_s,
                                                         decode.facts->peer_latency_s)};
+}
+
+std::string transfer_source(const store::SystemFacts& facts, CachePath path) {
+  if (path == CachePath::kWithinNode && facts.sending_rate(1).is_measured) {
+    return fmt::format(
+        "links within a node have the rate that a message between 2 GPUs reached "
+        "(measured.intra_node_bw of {}); no transfer of caches was measured",
+        facts.name);
+  }
+  return "links have their own figures; no transfer of caches was measured";
 }
 
 double transfer_ms(const CacheTransfer& transfer, std::int64_t prompt_tokens) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "core/result.h"
 #include "model/serving/model.h"
@@ -27,11 +28,15 @@ double sent_bytes_per_token(const serving::Model& model,
                             std::int64_t prompt_tokens);
 
 // All links of both instances are used; the slower side bounds. Rates and the latency are those of
-// the systems' files. Error: a file names no rate for this path.
+// the systems' files, within a node what was measured, if the file has it. Error: a file names no
+// rate for this path.
 core::Result<CacheTransfer> cache_transfer(double bytes_per_token,
                                            const CacheEnd& prefill,
                                            const CacheEnd& decode,
                                            CachePath path);
+
+// What the rate of links stands on, in a sentence.
+std::string transfer_source(const store::SystemFacts& facts, CachePath path);
 
 // From the end of a prompt to the arrival of its cache, where no other is being sent.
 double transfer_ms(const CacheTransfer& transfer, std::int64_t prompt_tokens);

@@ -55,6 +55,18 @@ TEST(CacheTransfer, TheSlowerSideBounds) {
   EXPECT_DOUBLE_EQ(transfer_of(worker_of(2), worker_of(2), CachePath::kWithinNode).gbps, 800);
 }
 
+TEST(CacheTransfer, WithinANodeTheMeasuredRateCounts) {
+  store::SystemFacts facts = facts_of(400e9, 50e9);
+  facts.reached_link_bytes_per_s = 300e9;
+  const auto gbps = [&](CachePath path) {
+    return cache_transfer(1, {2, &facts}, {2, &facts}, path).value().gbps;
+  };
+  EXPECT_DOUBLE_EQ(gbps(CachePath::kWithinNode), 600);
+  EXPECT_DOUBLE_EQ(gbps(CachePath::kBetweenNodes), 100);
+  EXPECT_THAT(transfer_source(facts, CachePath::kWithinNode), HasSubstr("measured.intra_node_bw"));
+  EXPECT_THAT(transfer_source(facts, CachePath::kBetweenNodes), HasSubstr("own figures"));
+}
+
 // 16 GPUs have each of the 8 heads twice.
 TEST(CacheTransfer, SendsHeadsToEveryGpuThatHoldsThem) {
   EXPECT_DOUBLE_EQ(transfer_of(worker_of(1), worker_of(8)).bytes_per_token, kBytesOfToken);

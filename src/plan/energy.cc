@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <cmath>
+#include <utility>
 
 namespace assay::plan {
 namespace {
@@ -31,6 +32,21 @@ LoadEnergy of_mixed_steps(const StepPrices& prices, const SteadyLoad& load) {
   return energy;
 }
 
+// Of all GPUs together.
+StepEnergy energy_of_all(const RunSteps& run) {
+  StepEnergy all;
+  for (const AlikeSteps& alike : run.steps->alike())
+    all.add(energy_of(run.prices->operators(alike.step())),
+            alike.steps * static_cast<double>(run.gpus));
+  return all;
+}
+
+void add_served(const ServedRequests& served, LoadEnergy& energy) {
+  const auto requests = static_cast<double>(served.requests);
+  energy.joules_per_request = energy.mean.joules / requests;
+  energy.tokens_of_request = static_cast<double>(served.output_tokens) / requests;
+}
+
 }  // namespace
 
 void StepEnergy::add(const StepEnergy& step, double times) {
@@ -55,8 +71,54 @@ LoadEnergy energy_of_load(const StepPrices& prices, const SteadyLoad& load, std:
   LoadEnergy energy = load.prompts == PromptSteps::kApart ? of_steps_apart(prices, load)
                                                           : of_mixed_steps(prices, load);
   energy.joules_per_request = static_cast<double>(gpus) * energy.mean.joules;
-  energy.tokens_of_request = load.output_tokens;
+  energy.tokens_of_request = static_cast<double>(load.output_tokens);
   return energy;
+}
+
+LoadEnergy energy_of_pools(const PoolEnergy& prompts,
+                           const PoolEnergy& decoding,
+                           double output_tokens) {
+  LoadEnergy energy{.decoding = decoding.step,
+                    .tokens_of_request = output_tokens,
+                    .prompt_pool = prompts.step,
+                    .decode_pool = decoding.step};
+  for (const PoolEnergy* pool : {&prompts, &decoding})
+    energy.mean.add(pool->step, pool->steps * static_cast<double>(pool->gpus) /
+                                    static_cast<double>(pool->requests));
+  energy.joules_per_request = energy.mean.joules;
+  return energy;
+}
+
+ServedRequests served_requests(const Workload& workload) {
+  ServedRequests served{.requests = static_cast<std::int64_t>(workload.requests.size()),
+                        .output_tokens = 0};
+  for (const Request& request : workload.requests)
+    served.output_tokens += request.output_tokens;
+  return served;
+}
+
+LoadEnergy energy_of_run(const RunSteps& run, const ServedRequests& served) {
+  LoadEnergy energy{.mean = energy_of_all(run)};
+  add_served(served, energy);
+  return energy;
+}
+
+LoadEnergy energy_of_run(const RunSteps& prompts,
+                         const RunSteps& decoding,
+                         const ServedRequests& served) {
+  LoadEnergy energy{.prompt_pool = energy_of_all(prompts), .decode_pool = energy_of_all(decoding)};
+  energy.mean.add(energy.prompt_pool, 1);
+  energy.mean.add(energy.decode_pool, 1);
+  add_served(served, energy);
+  return energy;
+}
+
+void add_energy(const LoadEnergy& energy, model::Book& book) {
+  if (auto table = energy_table(energy)) {
+    book.tables.push_back(std::move(*table));
+  } else {
+    book.tables.front().notes.push_back(no_energy_note());
+  }
 }
 
 std::optional<model::Table> energy_table(const LoadEnergy& energy) {
@@ -70,6 +132,10 @@ std::optional<model::Table> energy_table(const LoadEnergy& energy) {
   table.add_row({"power between measured rows", 100 * mean.between_ms / mean.ms, "%"});
   table.add_row({"power unknown", 100 - 100 * mean.known_share(), "%"});
   table.add_row({"mean power of a GPU", mean.watts(), "W"});
+  if (energy.prompt_pool.known_ms() > 0)
+    table.add_row({"mean power of a GPU of prompts", energy.prompt_pool.watts(), "W"});
+  if (energy.decode_pool.known_ms() > 0)
+    table.add_row({"mean power of a GPU that decodes", energy.decode_pool.watts(), "W"});
   table.notes.emplace_back(
       "while kernels run; nothing is added for time whose power is unknown, for waiting, and for "
       "the host");

@@ -9,6 +9,8 @@
 #include "model/table.h"
 #include "plan/closed_form.h"
 #include "plan/price/step_prices.h"
+#include "plan/schedule/step_log.h"
+#include "plan/schedule/workload.h"
 
 namespace assay::plan {
 
@@ -33,18 +35,57 @@ struct StepEnergy {
 StepEnergy energy_of(std::span<const OperatorCost> costs);
 
 struct LoadEnergy {
-  StepEnergy decoding = {};            // a step without prompts
-  StepEnergy mean = {};                // of the steps of a request
-  double joules_per_request = 0;       // of all GPUs
-  std::int64_t tokens_of_request = 1;  // that come out
+  StepEnergy decoding = {};       // a step without prompts
+  StepEnergy mean = {};           // of the steps of a request
+  double joules_per_request = 0;  // of all GPUs
+  double tokens_of_request = 1;   // that come out
+  // Of GPUs that compute prompts alone, and of those that then decode; nothing where all do both.
+  StepEnergy prompt_pool = {};
+  StepEnergy decode_pool = {};
 
-  [[nodiscard]] double joules_per_token() const {
-    return joules_per_request / static_cast<double>(tokens_of_request);
-  }
+  [[nodiscard]] double joules_per_token() const { return joules_per_request / tokens_of_request; }
 };
 
 // `gpus`: those that compute a layer for one batch together.
 LoadEnergy energy_of_load(const StepPrices& prices, const SteadyLoad& load, std::int64_t gpus);
+
+// Steps of a pool that so many requests share, on so many GPUs that compute a layer together.
+struct PoolEnergy {
+  StepEnergy step = {};
+  double steps = 1;  // of a request
+  std::int64_t gpus = 1;
+  std::int64_t requests = 1;
+};
+
+// Of a request whose prompt is computed by one pool, and which another decodes. The mean is that of
+// all their GPUs.
+LoadEnergy energy_of_pools(const PoolEnergy& prompts,
+                           const PoolEnergy& decoding,
+                           double output_tokens);
+
+// Steps that were simulated, on so many GPUs that compute a layer together.
+struct RunSteps {
+  const StepPrices* prices = nullptr;
+  const StepLog* steps = nullptr;
+  std::int64_t gpus = 1;
+};
+
+// The requests that were served, and their tokens that came out.
+struct ServedRequests {
+  std::int64_t requests = 1;
+  std::int64_t output_tokens = 1;
+};
+
+ServedRequests served_requests(const Workload& workload);
+
+// Of all steps that ran; there is no step that would stand for them.
+LoadEnergy energy_of_run(const RunSteps& run, const ServedRequests& served);
+LoadEnergy energy_of_run(const RunSteps& prompts,
+                         const RunSteps& decoding,
+                         const ServedRequests& served);
+
+// Adds the table to a book, or says in its first table that no row tells its power.
+void add_energy(const LoadEnergy& energy, model::Book& book);
 
 // A table of it; std::nullopt where no row tells its power.
 std::optional<model::Table> energy_table(const LoadEnergy& energy);

@@ -11,7 +11,7 @@ namespace {
 using ::testing::HasSubstr;
 
 OperatorCost cost_of(double ms, std::optional<store::RowPower> power) {
-  return {.price = nullptr, .cost = {.ms = ms}, .work = {}, .power = power};
+  return {.price = nullptr, .cost = {.ms = ms}, .amounts = {}, .power = power};
 }
 
 TEST(Energy, IsOfTheKnownPartAlone) {
@@ -65,6 +65,33 @@ TEST(Energy, JoulesOfAPartAreNotThoseOfTheWhole) {
   ASSERT_TRUE(table.has_value());
   EXPECT_EQ(table->row_count(), 5U);
   EXPECT_THAT(table->notes, ::testing::Contains(HasSubstr("joules of a step")));
+}
+
+// Two prompts at once on 2 GPUs, then 10 steps of a group of 4 requests on 1 GPU.
+TEST(Energy, OfPoolsIsShareByShare) {
+  const StepEnergy prompts{.ms = 100, .measured_ms = 100, .joules = 60};
+  const StepEnergy decoding{.ms = 10, .measured_ms = 10, .joules = 4};
+  const LoadEnergy energy =
+      energy_of_pools({.step = prompts, .gpus = 2, .requests = 2},
+                      {.step = decoding, .steps = 10, .gpus = 1, .requests = 4}, 11);
+  EXPECT_DOUBLE_EQ(energy.joules_per_request, 60.0 * 2 / 2 + 4.0 * 10 / 4);
+  EXPECT_DOUBLE_EQ(energy.joules_per_token(), 70.0 / 11);
+  EXPECT_DOUBLE_EQ(energy.mean.watts(), 1000 * 70.0 / 125);
+  EXPECT_DOUBLE_EQ(energy.prompt_pool.watts(), 600);
+  EXPECT_DOUBLE_EQ(energy.decode_pool.watts(), 400);
+  const auto table = energy_table(energy);
+  ASSERT_TRUE(table.has_value());
+  EXPECT_EQ(table->row_count(), 10U);
+}
+
+TEST(Energy, ABookSaysThatNothingIsKnown) {
+  model::Book book;
+  book.tables.emplace_back();
+  add_energy({}, book);
+  EXPECT_EQ(book.tables.size(), 1U);
+  EXPECT_THAT(book.tables.front().notes, ::testing::ElementsAre(no_energy_note()));
+  add_energy(known_for(7.5), book);
+  EXPECT_EQ(book.tables.size(), 2U);
 }
 
 }  // namespace

@@ -37,8 +37,9 @@ std::vector<Row> rows_of(const std::vector<OperatorCost>& costs) {
     same->launches += one.price->use().count;
     same->ms += one.cost.ms;
     same->sigma_ms += one.cost.ms * std::expm1(one.cost.sigma);
-    same->work.bytes += one.work.bytes;
-    same->work.flops += one.work.flops;
+    const Work work = one.price->work(one.amounts);
+    same->work.bytes += work.bytes;
+    same->work.flops += work.flops;
   }
   return rows;
 }
@@ -100,10 +101,12 @@ std::string pipeline_note(const EstimateRequest& request) {
   const StageLink& link = is_within ? pipeline.within : pipeline.between;
   return fmt::format(
       "{} batches of {} requests follow each other through {} stages, {}; tokens are sent at {:g} "
-      "GB/s {}, the link's own figure and not a measurement",
+      "GB/s {}, {}",
       pipeline.stages, request.load.concurrency, pipeline.stages,
       pipeline.excess > 1 ? "of which the longest has more layers than its share" : "all as long",
-      link.bytes_per_s / kGiga, is_within ? "within a node" : "between nodes");
+      link.bytes_per_s / kGiga, is_within ? "within a node" : "between nodes",
+      link.is_measured ? "as a message between 2 GPUs reached"
+                       : "the link's own figure and not a measurement");
 }
 
 void add_figure(
@@ -119,7 +122,8 @@ model::Table latencies_table(const StepPrices& prices, const EstimateRequest& re
   const StagedCost cost(prices, request.pipeline);
   const SteadyLatencies found = steady_latencies(CalibratedCost(cost, request.calibration), load);
   const double ttft_ms = request.calibration.ttft_factor * found.ttft_ms;
-  const LatencyBars bars = latency_bars(parts_of_load(prices, load), request.calibration_errors);
+  const LoadParts parts = parts_of_load(prices, load);
+  const LatencyBars bars = latency_bars(parts, request.calibration_errors);
   const ErrorBar rate = rate_bar(bars, ttft_ms, found.tpot_ms, load.output_tokens);
   const double requests_per_s = static_cast<double>(stages) * found.requests_per_s;
   const double tokens_per_s = requests_per_s * static_cast<double>(load.output_tokens) /
@@ -132,6 +136,7 @@ model::Table latencies_table(const StepPrices& prices, const EstimateRequest& re
                                  {.name = "high"},
                                  {.name = "unit"}}};
   table.notes.emplace_back("between low and high with a chance of 80 %");
+  add_note(bound_note(parts.mean), table);
   if (request.benchmark_ttft_ms)
     table.notes.emplace_back(
         "a benchmark sends ten requests for each in flight, the first all at once; its TTFT is "
@@ -165,12 +170,7 @@ model::Table latencies_table(const StepPrices& prices, const EstimateRequest& re
 model::Book estimate_book(const StepPrices& prices, const EstimateRequest& request) {
   model::Book book{.title = request.title};
   book.tables.push_back(latencies_table(prices, request));
-  auto energy = energy_table(energy_of_load(prices, request.load, request.gpus_of_stage));
-  if (energy) {
-    book.tables.push_back(std::move(*energy));
-  } else {
-    book.tables.front().notes.push_back(no_energy_note());
-  }
+  add_energy(energy_of_load(prices, request.load, request.gpus_of_stage), book);
   for (model::Table& table : operators_tables(prices, request.load))
     book.tables.push_back(std::move(table));
   return book;

@@ -8,8 +8,10 @@
 #include <utility>
 
 #include "plan/cache_transfer.h"
+#include "plan/energy.h"
 #include "plan/estimate.h"
 #include "plan/search/pool_prices.h"
+#include "plan/uncertainty/step_parts.h"
 #include "plan/workload_report.h"
 
 namespace assay::plan {
@@ -67,8 +69,34 @@ core::Result<CacheTransfer> transfer_of(const serving::Model& model,
                         {request.decode.worker.gpus(), request.decode_system.facts}, path);
 }
 
-constexpr const char* kLinksNote =
-    "links have their own figures; no transfer of caches was measured";
+std::string bound_note_of(const PricedPools& pools, const PoolsEstimate& request) {
+  const std::array<Chunks, 1> chunks = {Chunks{.requests = 1, .new_tokens = request.prompt_tokens}};
+  const Step decoding{.decodes = request.decode_batch,
+                      .decode_cached = static_cast<double>(request.prompt_tokens)};
+  const LoadParts parts =
+      parts_of_pools(*pools.prompts.prices, {.chunks = chunks, .finished_prompts = 1},
+                     *pools.steps.prices, decoding);
+  return bound_note(parts.mean);
+}
+
+LoadEnergy energy_of_prompts_and_step(const PoolsEstimate& request,
+                                      const PricedPools& pools,
+                                      const Step& decoding,
+                                      double steps_of_request,
+                                      std::int64_t max_prompt_tokens) {
+  StepEnergy prompts;
+  visit_prompt_steps(request.prefill_batch, request.prompt_tokens, 0, max_prompt_tokens,
+                     [&](const Step& step, double times) {
+                       prompts.add(energy_of(pools.prompts.prices->operators(step)), times);
+                     });
+  return energy_of_pools(
+      {.step = prompts, .gpus = request.prefill.worker.tp, .requests = request.prefill_batch},
+      {.step = energy_of(pools.steps.prices->operators(decoding)),
+       .steps = steps_of_request,
+       .gpus = request.decode.worker.tp,
+       .requests = request.decode_batch},
+      static_cast<double>(request.output_tokens));
+}
 
 }  // namespace
 
@@ -128,11 +156,13 @@ core::Result<model::Book> estimate_disaggregated_book(const serving::Model& mode
   table.notes.emplace_back(prompts_per_s < decodes_per_s
                                ? "prompts bound it: fewer requests than --batch are being decoded"
                                : "decoding bounds it");
-  table.notes.emplace_back(kLinksNote);
+  table.notes.push_back(transfer_source(*request.prefill_system.facts, path));
+  add_note(bound_note_of(pools, request), table);
   const std::array<Chunks, 1> chunks = {
       Chunks{.requests = 1, .new_tokens = std::min(request.prompt_tokens, of_prefill.max_tokens)}};
   model::Book book{.title = request.title};
   book.tables.push_back(std::move(table));
+  add_energy(energy_of_prompts_and_step(request, pools, step, steps, of_prefill.max_tokens), book);
   book.tables.push_back(
       operators_table("decoding", "A step that decodes", *pools.steps.prices, step));
   book.tables.push_back(
@@ -150,9 +180,11 @@ core::Result<PoolsWorkloadEstimate> estimate_pools_workload(const serving::Model
   PoolsEstimate mean = request;
   mean.prompt_tokens = lengths.prompt_mean;
   mean.output_tokens = lengths.output_mean;
-  const CacheTransfer transfer =
-      ASSAY_TRY(transfer_of(model, mean, pools.decode, path_of_pools(mean, load.copies)));
+  const CachePath path = path_of_pools(mean, load.copies);
+  const CacheTransfer transfer = ASSAY_TRY(transfer_of(model, mean, pools.decode, path));
   const Calibration& calibration = request.prefill_system.calibration;
+  StepLog prompt_steps;
+  StepLog decode_steps;
   const WorkloadMetrics metrics =
       ASSAY_TRY(serve_workload(model,
                                {.prefill = {pools.prefill, request.prefill.instances},
@@ -162,7 +194,9 @@ core::Result<PoolsWorkloadEstimate> estimate_pools_workload(const serving::Model
                                *pools.prompts.cost, *pools.steps.cost, load.workload,
                                {.copies = load.copies,
                                 .max_batch = load.most_batch,
-                                .level = before_calibration(load.level, calibration)}));
+                                .level = before_calibration(load.level, calibration),
+                                .steps = &decode_steps,
+                                .prompt_steps = &prompt_steps}));
   const std::int64_t gpus = request.prefill.instances * request.prefill.worker.gpus() +
                             request.decode.instances * request.decode.worker.gpus();
   PoolsWorkloadEstimate made{.book = {.title = request.title},
@@ -174,7 +208,12 @@ core::Result<PoolsWorkloadEstimate> estimate_pools_workload(const serving::Model
   made.book.tables[1].notes.emplace_back(
       "prompts are found in the caches of the instances that compute them; the whole cache of a "
       "prompt is sent");
-  made.book.tables[1].notes.emplace_back(kLinksNote);
+  made.book.tables[1].notes.push_back(transfer_source(*request.prefill_system.facts, path));
+  add_note(bound_note_of(pools, mean), made.book.tables[1]);
+  add_energy(energy_of_run({pools.prompts.prices, &prompt_steps, request.prefill.worker.tp},
+                           {pools.steps.prices, &decode_steps, request.decode.worker.tp},
+                           served_requests(load.workload)),
+             made.book);
   const double batches = static_cast<double>(pools.decode.batches());
   const std::array<Chunks, 1> chunks = {Chunks{.requests = 1, .new_tokens = lengths.prompt_mean}};
   made.book.tables.push_back(operators_table(

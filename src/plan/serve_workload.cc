@@ -108,7 +108,7 @@ core::Result<WorkloadMetrics> serve_workload(const serving::Model& model,
   WorkloadMetrics metrics{.kv_tokens = limits.kv_tokens,
                           .prompt_tokens = prompt_tokens_of(workload)};
   metrics.serving = ASSAY_TRY(simulate_copies(cost, policy_of(worker.engine), limits, workload,
-                                              service.copies, service.level));
+                                              service.copies, service.level, service.steps));
   metrics.reused_share = reused_share_of(metrics.serving, metrics.prompt_tokens);
   return metrics;
 }
@@ -126,11 +126,11 @@ core::Result<WorkloadMetrics> serve_workload(const serving::Model& model,
   if (!of_decode.ok()) return of_decode.error().context("decode");
   WorkloadMetrics metrics{.kv_tokens = of_decode.value().kv_tokens,
                           .prompt_tokens = prompt_tokens_of(workload)};
-  DisaggregatedMetrics found = ASSAY_TRY(
-      simulate_disaggregated_copies(policy_of(pools.decode.worker.engine),
-                                    {&prefill_cost, of_prompts.value(), pools.prefill.instances},
-                                    {&decode_cost, of_decode.value(), pools.decode.instances},
-                                    pools.transfer, workload, {service.copies, service.level}));
+  DisaggregatedMetrics found = ASSAY_TRY(simulate_disaggregated_copies(
+      policy_of(pools.decode.worker.engine),
+      {&prefill_cost, of_prompts.value(), pools.prefill.instances},
+      {&decode_cost, of_decode.value(), pools.decode.instances}, pools.transfer, workload,
+      {service.copies, service.level, service.prompt_steps, service.steps}));
   metrics.serving = std::move(found.serving);
   metrics.reused_share = reused_share_of(metrics.serving, metrics.prompt_tokens);
   metrics.pools = {.prefill_busy_share = found.prefill_busy_share,

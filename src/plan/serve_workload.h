@@ -9,6 +9,7 @@
 #include "model/serving/model.h"
 #include "plan/calibrate/calibration.h"
 #include "plan/schedule/metrics.h"
+#include "plan/schedule/step_log.h"
 #include "plan/schedule/workload.h"
 #include "plan/serve.h"
 #include "plan/serve_disaggregated.h"
@@ -20,6 +21,10 @@ struct WorkloadService {
   std::int64_t copies = 1;     // of the worker; requests go to them in turn
   std::int64_t max_batch = 0;  // requests at once of a group; 0: the engine's default
   ServiceLevel level = {};     // that a good request keeps
+  // All steps that ran go there; null: nobody asks. Instances that compute prompts alone have a log
+  // of their own.
+  StepLog* steps = nullptr;
+  StepLog* prompt_steps = nullptr;
 };
 
 struct WorkloadMetrics {

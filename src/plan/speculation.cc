@@ -70,6 +70,22 @@ core::Result<Speculation> speculation_of(std::int64_t tokens, std::span<const do
   return speculation;
 }
 
+core::Result<Speculation> speculation_with_mean(std::int64_t tokens, double accepted) {
+  if (!(accepted >= 0 && accepted <= static_cast<double>(tokens)))
+    return core::Error{
+        fmt::format("{:g} of {} drafted tokens cannot be accepted", accepted, tokens)};
+  constexpr int kHalvings = 60;
+  double low = 0;
+  double high = 1;
+  Speculation made{.tokens = tokens};
+  for (int i = 0; i < kHalvings; ++i) {
+    const double rate = 0.5 * (low + high);
+    made = ASSAY_TRY(speculation_of(tokens, std::span(&rate, 1)));
+    (made.tokens_per_step() - 1 < accepted ? low : high) = rate;
+  }
+  return made;
+}
+
 core::Status check_speculation(const serving::Model& model, const Speculation& speculation) {
   if (speculation.tokens == 0 || model.mtp) return {};
   return core::Error{fmt::format(

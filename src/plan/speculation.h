@@ -13,6 +13,9 @@
 
 namespace assay::plan {
 
+// Tables know no step of so many queries of a request, and engines draft fewer.
+inline constexpr std::int64_t kMostSpeculativeTokens = 16;
+
 struct Speculation {
   std::int64_t tokens = 0;  // drafted of each request in a step; 0: nothing is
   // By position: the share of steps in which the draft at it was accepted, as were those before it.
@@ -32,6 +35,10 @@ struct Speculation {
 // tokens: those of the positions, as engines report them. Error: another number of rates, or one
 // that is not within 0 and 1 or grows.
 core::Result<Speculation> speculation_of(std::int64_t tokens, std::span<const double> rates);
+
+// The same by how many drafts of a step are accepted in the mean, as the public planner's files
+// have it: one rate of which as many come out. Error: fewer than none, or more than are drafted.
+core::Result<Speculation> speculation_with_mean(std::int64_t tokens, double accepted);
 
 // Error: something is to be drafted, and the model has no layers that do.
 core::Status check_speculation(const serving::Model& model, const Speculation& speculation);

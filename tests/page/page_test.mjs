@@ -456,17 +456,18 @@ describe('the pages of commands', () => {
     await page.done();
   });
 
-  test('a search answers every pair of limits, as predicted and kept by whole error bars', async () => {
+  test('a search answers every pair of limits, with its chance, as predicted and kept by whole error bars', async () => {
     const page = await open(PAGES().plan);
     const values = async id => {
       const {rows, columns, panels} = await page.evaluate(one => window.assayPage.cards.get(one).card.chart, id);
       return {at: (ttft, tpot) => panels[0].values[rows.indexOf(ttft) * columns.length + columns.indexOf(tpot)], rows, columns, panels};
     };
-    const predicted = await values('limits');
+    const kept = await values('limits');
     const best = /: (\d+) tokens/.exec(await page.textContent('h1'))[1];
-    assert.equal(Math.round(predicted.at('500', '12')), Number(best));
+    assert.equal(Math.round(kept.at('500', '12')), Number(best));
+    assert.ok((await values('limits-predicted')).at('500', '12') > Number(best));
     // A looser limit never gives less.
-    const {rows, columns, panels} = predicted;
+    const {rows, columns, panels} = kept;
     for (let row = 0; row < rows.length; ++row)
       for (let column = 0; column < columns.length; ++column) {
         const value = panels[0].values[row * columns.length + column] ?? 0;

@@ -20,10 +20,12 @@
 #include "cli/summary_output.h"
 #include "cli/workload_options.h"
 #include "plan/calibrate/calibration_report.h"
+#include "plan/energy.h"
 #include "plan/engine.h"
 #include "plan/estimate.h"
 #include "plan/estimate_disaggregated.h"
 #include "plan/serve_workload.h"
+#include "plan/uncertainty/step_parts.h"
 #include "plan/workload_report.h"
 
 namespace assay::cli {
@@ -154,7 +156,8 @@ class PlanEstimate final : public Command {
                                       .groups = dp_,
                                       .memory = gpu_memory(facts, worker.gpus()),
                                       .max_batch = load_.concurrency,
-                                      .pp = pp_};
+                                      .pp = pp_,
+                                      .speculation = speculation};
       book = plan::estimate_book(prices, {.title = title,
                                           .load = load_,
                                           .pipeline = pipeline,
@@ -203,11 +206,13 @@ class PlanEstimate final : public Command {
         workload_, {.prompt_tokens = load_.prompt_tokens, .output_tokens = load_.output_tokens}));
     const plan::ServiceLevel level{.ttft_ms = ttft_limit_ms_, .tpot_ms = tpot_limit_ms_};
     const plan::StagedCost staged(prices, pipeline);
+    plan::StepLog steps;
     const auto metrics = ASSAY_TRY(
         plan::serve_workload(model, served, plan::CalibratedCost(staged, calibration), workload,
                              {.copies = copies_,
                               .max_batch = batch_.value_or(0),
-                              .level = plan::before_calibration(level, calibration)}));
+                              .level = plan::before_calibration(level, calibration),
+                              .steps = &steps}));
     const plan::Worker worker{
         .tp = tp_, .dp = dp_, .moe_tp = moe_tp(), .moe_ep = moe_ep_, .pp = pp_};
     const std::string copies = copies_ > 1 ? fmt::format("{} copies of ", copies_) : "";
@@ -219,13 +224,16 @@ class PlanEstimate final : public Command {
                                                   .ttft_factor = calibration.ttft_factor});
     if (served.speculation.tokens > 0)
       book.tables.front().notes.push_back(plan::speculation_note(served.speculation));
+    plan::add_energy(plan::energy_of_run({&prices, &steps, tp_}, plan::served_requests(workload)),
+                     book);
     const plan::WorkloadLengths lengths = plan::workload_lengths(workload);
     const double batch = metrics.serving.mean_batch / static_cast<double>(dp_ * pp_);
-    for (model::Table& table : plan::operators_tables(
-             prices, {.concurrency = std::max<std::int64_t>(1, std::llround(batch)),
-                     .prompt_tokens = lengths.prompt_mean,
-                     .output_tokens = lengths.output_mean,
-                     .speculation = served.speculation}))
+    const plan::SteadyLoad mean{.concurrency = std::max<std::int64_t>(1, std::llround(batch)),
+                                .prompt_tokens = lengths.prompt_mean,
+                                .output_tokens = lengths.output_mean,
+                                .speculation = served.speculation};
+    plan::add_note(plan::bound_note(plan::parts_of_load(prices, mean).mean), book.tables.front());
+    for (model::Table& table : plan::operators_tables(prices, mean))
       book.tables.push_back(std::move(table));
     return metrics.serving.good_share >= workload_.good_share() ? Outcome::kOk
                                                                 : Outcome::kRegressionFound;
@@ -324,7 +332,9 @@ const CommandSpec kPlanEstimate{
         "what it moves and computes, and which measurement it comes from.\n\n"
         "'fidelity' says how near a price is to what the engine runs: 'engine' is its own table of "
         "this version, 'other version' its own of another, 'kernels' assay's measurement of the "
-        "best kernel, 'other engine' another engine's, 'formula' bytes over bandwidth.\n\n"
+        "best kernel, 'other engine' another engine's, 'formula' bytes over bandwidth, 'lower "
+        "bound' the "
+        "same of what computes, too.\n\n"
         "TTFT and TPOT are those of a mean step under a steady load, without a queue; 'assay plan "
         "search' simulates the scheduler.\n\n"
         "With --workload or --request-rate the scheduler is simulated for requests that come by "

@@ -49,6 +49,7 @@ class PlanExp final : public Command {
     const plan::Experiment& asked = result.experiment;
     const serving::Model& model = *ASSAY_TRY(inputs.model(asked.model));
     result.model = model.name;
+    ASSAY_TRY(plan::check_speculation(model, asked.speculation));
     const plan::PoolSystem system =
         ASSAY_TRY(pool_system(inputs, asked.system, asked.engine, asked.version));
     const std::string& decodes = asked.decode_system.empty() ? asked.system : asked.decode_system;
@@ -65,8 +66,10 @@ class PlanExp final : public Command {
         .cached_prefix = asked.cached_prefix,
         .least_length = asked.least_length,
         .scheduler = asked.scheduler,
+        .speculation = asked.speculation,
         .ttft_limit_ms = asked.ttft_limit_ms,
         .tpot_limit_ms = asked.tpot_limit_ms,
+        .confidence = asked.confidence,
         .memory = [&](std::int64_t gpus) { return gpu_memory(facts, gpus); }};
     const plan::SearchResult found =
         ASSAY_TRY(plan::search_modes(model, request, asked.mode, system, decode));
@@ -89,11 +92,13 @@ const CommandSpec kPlanExp{
         "FILE.yaml has a name for each experiment, and its fields below it. Each is a search as "
         "'assay plan search' makes it; the table has the best deployment of each.\n\n"
         "Fields: model, system, backend, backend_version, gpus, isl, osl, prefix (tokens of each "
-        "prompt that are in the cache), least_length, ttft, tpot, scheduler, serving_mode and "
-        "decode_system. All but model have "
+        "prompt that are in the cache), least_length, ttft, tpot, confidence, scheduler, "
+        "serving_mode, decode_system, speculative_tokens and acceptance_rate (a rate, or a list of "
+        "one for each position). All but model have "
         "the defaults of 'assay plan search'. Files of the public planner spell some model_path, "
-        "system_name, backend_name and total_gpus; its list 'exps' chooses among the experiments. "
-        "A field that assay does not know is an error.",
+        "system_name, backend_name, total_gpus and nextn, with nextn_accepted for the drafts that "
+        "are accepted in the mean; its list 'exps' chooses among the experiments. A field that "
+        "assay does not know is an error.",
     .regression_means = "an experiment has no deployment that meets its limits",
     .examples =
         "assay plan exp experiments.yaml\n"

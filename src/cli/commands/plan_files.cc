@@ -8,12 +8,14 @@
 #include <system_error>
 #include <vector>
 
+#include "cli/calibrated_pools.h"
 #include "cli/command.h"
 #include "cli/measured_inputs.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/plan_inputs.h"
 #include "cli/plan_options.h"
+#include "cli/store_options.h"
 #include "plan/files/deployment_files.h"
 #include "plan/files/placement.h"
 #include "plan/files/price_planned.h"
@@ -84,7 +86,8 @@ class PlanFiles final : public Command {
     app.add_option("--namespace", planned_.kube_space, "of the objects of Kubernetes")
         ->type_name("NAME")
         ->default_str("that of whoever applies them");
-    app.add_option("--image", planned_.image, "the container with the engine")
+    app.add_option("--image", planned_.image,
+                   "the container with the engine, and for Dynamo with its workers")
         ->type_name("IMAGE")
         ->default_str("the engine's own");
     app.add_option("--port", planned_.port, "that the server listens to")
@@ -107,37 +110,34 @@ class PlanFiles final : public Command {
             "--prefill and --decode have the widths and the instances of all copies: leave out {}",
             name)};
     }
-    for (const char* name : {"--prefill-batch", "--hosts"}) {
+    for (const char* name : {"--prefill-batch", "--decode-system"}) {
       if (!is_disaggregated() && given_.contains(name))
         return core::Error{
             fmt::format("{} is of disaggregated deployments: say which by --prefill "
                         "and --decode",
                         name)};
     }
-    if (speculation_.is_given() && (is_disaggregated() || given_.contains("--pp")))
-      return core::Error{
-          "--speculative-tokens is not priced with --prefill and --decode, nor with --pp"};
+    if (speculation_.is_given() && planned_.worker.pp > 1)
+      return core::Error{"--speculative-tokens is not priced with the stages of --pp"};
     return speculation_.check();
   }
 
   core::Result<Outcome> run() override {
     PlanInputs inputs(served_.systems);
     const serving::Model& model = *ASSAY_TRY(inputs.model(served_.model));
-    const plan::PoolSystem system =
-        ASSAY_TRY(pool_system(inputs, served_.system, served_.engine, served_.version));
-    ASSAY_TRY(complete(model, system));
+    const CalibratedPools systems =
+        ASSAY_TRY(calibrated_pools(inputs, served_, decode_system_, calibration_, model.name));
     planned_.speculation = ASSAY_TRY(speculation_.speculation(model));
-    ASSAY_TRY(plan::check_planned(planned_, planned_.gpus_per_node));
-    const auto calibrated = ASSAY_TRY(read_calibration(calibration_, served_, model.name));
-    planned_.calibration = calibrated.calibration();
-    planned_.calibration_text = calibrated.text;
-    ASSAY_TRY(price(model, system));
+    ASSAY_TRY(complete(model, systems));
+    ASSAY_TRY(plan::check_planned(planned_));
+    ASSAY_TRY(check_hosts());
+    ASSAY_TRY(price(model, systems));
     const auto files = ASSAY_TRY(plan::deployment_files(planned_, targets_));
     ASSAY_TRY(plan::write_files(output_, files,
                                 overwrite_ ? plan::Existing::kReplaced : plan::Existing::kRefused));
     for (const plan::DeploymentFile& file : files)
       print(fmt::format("{:<21} {}\n", file.name, file.purpose));
-    if (!calibrated.text.empty()) print(calibrated.text + "\n");
+    if (!planned_.calibration_text.empty()) print(planned_.calibration_text + "\n");
     return Outcome::kOk;
   }
 
@@ -161,8 +161,14 @@ class PlanFiles final : public Command {
     pool("--decode", decode_, "disaggregated: those that decode, '1D(tp 8)'");
     count("--prefill-batch", prefill_batch_, "disaggregated: prompts that a group computes at once")
         ->default_str("1");
-    app.add_option("--hosts", planned_.hosts,
-                   "disaggregated: the machines, in turn, in the scripts and for the router")
+    app.add_option("--decode-system", decode_system_, "disaggregated: the GPUs that decode")
+        ->type_name("NAME")
+        ->suggest(shipped_words())
+        ->default_str("as --system");
+    app.add_option(
+           "--hosts", planned_.hosts,
+           "the machines, in turn, of a disaggregated deployment, or of a worker that spans "
+           "several")
         ->type_name("NAME,...")
         ->delimiter(',')
         ->default_str("this one, or node-0,node-1,...");
@@ -175,17 +181,19 @@ class PlanFiles final : public Command {
 
   [[nodiscard]] bool is_disaggregated() const { return !prefill_.empty(); }
 
-  core::Status complete(const serving::Model& model, const plan::PoolSystem& system) {
+  core::Status complete(const serving::Model& model, const CalibratedPools& systems) {
     planned_.engine = served_.engine;
     planned_.engine_version = served_.version;
     planned_.system = served_.system;
-    planned_.gpus_per_node = system.facts->gpus_per_node;
+    planned_.gpus_per_node = systems.system.facts->gpus_per_node;
+    planned_.calibration = systems.calibration.calibration();
+    planned_.calibration_text = systems.calibration.text;
     planned_.config = config_path(served_.model);
     planned_.gpu_product = plan::gpu_product_of(served_.system);
     planned_.model_path = ASSAY_TRY(weights_path(model_path_, served_.model));
     planned_.model = served_name(planned_.model_path);
     if (planned_.name.empty()) planned_.name = plan::kube_name(planned_.model, planned_.engine);
-    if (is_disaggregated()) return complete_pools();
+    if (is_disaggregated()) return complete_pools(systems);
     return complete_worker(model);
   }
 
@@ -200,27 +208,43 @@ class PlanFiles final : public Command {
     return {};
   }
 
-  core::Status complete_pools() {
+  core::Status complete_pools(const CalibratedPools& systems) {
     const plan::PoolText prefill = ASSAY_TRY(plan::parse_pool(prefill_));
     const plan::PoolText decode = ASSAY_TRY(plan::parse_pool(decode_));
+    if (speculation_.is_given() && (prefill.worker.pp > 1 || decode.worker.pp > 1))
+      return core::Error{"--speculative-tokens is not priced with stages"};
     plan::split(planned_, prefill.instances, prefill.worker, decode.instances, decode.worker);
-    planned_.pools.front().concurrency = prefill_batch_ * prefill.worker.dp;
-    planned_.pools.back().concurrency = batch_ * decode.worker.dp;
-    const std::int64_t nodes = plan::nodes_of(plan::place_instances(planned_));
-    const auto named = static_cast<std::int64_t>(planned_.hosts.size());
-    if (named == 0 || named == nodes) return {};
-    return core::Error{fmt::format("--hosts names {} machines, but {} take {} of {} GPUs each",
-                                   named, planned_.text(), nodes, planned_.gpus_per_node)};
+    plan::PlannedDeployment& of_prefill = planned_.pools.front();
+    plan::PlannedDeployment& of_decode = planned_.pools.back();
+    of_prefill.concurrency = prefill_batch_ * of_prefill.batches();
+    of_decode.concurrency = batch_ * of_decode.batches();
+    if (systems.is_one_system) return {};
+    of_decode.system = decode_system_;
+    of_decode.gpus_per_node = systems.decode_system.facts->gpus_per_node;
+    of_decode.gpu_product = plan::gpu_product_of(decode_system_);
+    of_decode.calibration = systems.decode_calibration.calibration();
+    of_decode.calibration_text = systems.decode_calibration.text;
+    return {};
   }
 
-  core::Status price(const serving::Model& model, const plan::PoolSystem& system) {
-    if (is_disaggregated()) return plan::price_pools(model, system, planned_);
-    const store::SystemFacts& facts = *system.facts;
+  [[nodiscard]] core::Status check_hosts() const {
+    const std::int64_t nodes = is_disaggregated() ? plan::nodes_of(plan::place_instances(planned_))
+                                                  : planned_.nodes_of_worker();
+    const auto named = static_cast<std::int64_t>(planned_.hosts.size());
+    if (named == 0 || named == nodes) return {};
+    return core::Error{fmt::format("--hosts names {} machines, but {} needs {} of {} GPUs", named,
+                                   planned_.text(), nodes, planned_.gpus_per_node)};
+  }
+
+  core::Status price(const serving::Model& model, const CalibratedPools& systems) {
+    if (is_disaggregated())
+      return plan::price_pools(model, systems.system, systems.decode_system, planned_);
+    const store::SystemFacts& facts = *systems.system.facts;
     const plan::Pipeline pipeline =
         ASSAY_TRY(plan::pipeline_of(model, planned_.worker, facts.gpus_per_node,
                                     [&](std::int64_t gpus) { return stage_link(facts, gpus); }));
     return plan::price_planned(model, gpu_memory(facts, planned_.worker.gpus()), pipeline,
-                               *system.tables, planned_);
+                               *systems.system.tables, planned_);
   }
 
   ServedModel served_;
@@ -230,6 +254,7 @@ class PlanFiles final : public Command {
   std::optional<std::int64_t> moe_ep_;
   std::string prefill_;
   std::string decode_;
+  std::string decode_system_;
   std::int64_t prefill_batch_ = 1;
   std::set<std::string> given_;
   SpeculationOptions speculation_;
@@ -247,14 +272,18 @@ const CommandSpec kPlanFiles{
         "The deployment is priced with the limits that its files have: at most the requests of "
         "--batch at once, CUDA graphs for no more, the tokens of a step, the share of memory and "
         "the type of the cache.\n\n"
-        "serve.sh serves one copy on this machine and measure.sh measures it by the engine's own "
-        "client; 'assay plan validate DIR' compares the results with predictions. docs/plan.md "
+        "serve.sh serves one copy on this machine, or its part of one whose GPUs are on several, "
+        "and "
+        "measure.sh measures it by the engine's own client; 'assay plan validate DIR' compares the "
+        "results with predictions. docs/plan.md "
         "lists the files, and the options of each engine.",
     .examples =
         "assay plan files --model Qwen/Qwen3-32B --backend vllm --tp 4 --batch 32 -o files\n"
         "assay plan files --model Qwen/Qwen3-32B --tp 4 --batch 32 --target kubernetes,dynamo -o "
         "files\n"
         "assay plan files --model Qwen/Qwen3-32B --prefill '2P(tp 1)' --decode '1D(tp 4)' -o "
+        "files\n"
+        "assay plan files --model deepseek-v3 --model-path /models/v3 --tp 8 --pp 2 --hosts a,b -o "
         "files\n",
     .make = make_command<PlanFiles>,
 };

@@ -1,6 +1,8 @@
 #include <fmt/core.h>
 
 #include <filesystem>
+#include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -41,6 +43,8 @@ class PlanSearch final : public Command {
     add_scheduler_option(app, request_.scheduler);
     add_least_length_option(app, request_.least_length);
     add_latency_limit_options(app, request_.ttft_limit_ms, request_.tpot_limit_ms);
+    add_confidence_option(app, confidence_,
+                          "the chance with which limits must be kept, as error bars have it");
     add_workload_options(app, workload_);
     add_calibration_option(app, calibration_);
     add_count(app, "--max-pp", request_.most_stages, "most pipeline stages of a worker");
@@ -54,18 +58,17 @@ class PlanSearch final : public Command {
         ->type_name("FILE");
     app.add_option("--png", picture_, "where a picture of the frontier goes (needs gnuplot)")
         ->type_name("FILE");
-    add_planner_compat(
-        app, compat_,
-        {"--decode-system", "--scheduler", "--least-length", "--workload", "--request-rate",
-         "--conversation-num", "--calibration", "--html", "--png", "--max-pp", "--simulate-all"});
+    add_planner_compat(app, compat_,
+                       {"--decode-system", "--scheduler", "--least-length", "--confidence",
+                        "--workload", "--request-rate", "--conversation-num", "--calibration",
+                        "--html", "--png", "--max-pp", "--simulate-all"});
     add_presentation_options(app, presentation_);
   }
 
   [[nodiscard]] core::Status check() const override {
     ASSAY_TRY(workload_.check());
-    ASSAY_TRY(speculation_.check());
-    if (speculation_.is_given() && request_.most_stages > 1)
-      return core::Error{"--speculative-tokens is not priced with the stages of --max-pp"};
+    ASSAY_TRY(check_confidence(confidence_, workload_.is_open()));
+    ASSAY_TRY(check_staged_drafts(speculation_, request_.most_stages));
     if (engines_.size() > 1) ASSAY_TRY(check_several_engines());
     if (engines_.size() > 1 && compat_ != PlannerCompat::kNone)
       return core::Error{"--compat is of one engine: name it by --backend"};
@@ -88,16 +91,16 @@ class PlanSearch final : public Command {
     request_.speculation = ASSAY_TRY(speculation_.speculation(model));
     const store::SystemFacts& facts = *ASSAY_TRY(inputs.facts(served_.system));
     std::vector<std::string> left_out;
-    const auto engines = ASSAY_TRY(searched_engines(inputs, model, left_out));
+    const CalibratedEngines searched = ASSAY_TRY(searched_engines(inputs, model, left_out));
+    const std::vector<plan::EngineSystems>& engines = searched.systems;
     request_.gpus_per_node = facts.gpus_per_node;
     request_.top = top_;
+    request_.confidence = chance_of(confidence_);
     request_.memory = [&](std::int64_t gpus) { return gpu_memory(facts, gpus); };
     request_.link = [&](std::int64_t gpus) { return stage_link(facts, gpus); };
     request_.calibration = engines.front().system.calibration;
     request_.calibration_errors = engines.front().system.calibration_errors;
-    const CalibratedPools pools = ASSAY_TRY(calibrated_pools(
-        inputs, served_of(engines.front().engine), decode_system_, calibration_, model.name));
-    if (workload_.is_open()) return run_workload(model, pools, engines.front());
+    if (workload_.is_open()) return run_workload(model, searched, left_out);
     plan::SearchResult result = ASSAY_TRY(plan::search_modes(model, request_, mode_, engines));
     result.notes.insert(result.notes.end(), left_out.begin(), left_out.end());
     if (speculation_.is_given())
@@ -111,13 +114,31 @@ class PlanSearch final : public Command {
       return core::Error{
           "no deployment near the frontier could be simulated; --scheduler "
           "closed-form shows what was priced"};
-    const Found found{model.name, title, pools, result, picks};
+    const Found found{model.name, title, searched, result, picks};
     if (presentation_.shows_summary()) show(found);
     ASSAY_TRY(write_files(found));
     return picks.meet ? Outcome::kOk : Outcome::kRegressionFound;
   }
 
  private:
+  // The engines that are searched, and what their answers are made with.
+  struct CalibratedEngines {
+    std::vector<plan::EngineSystems> systems = {};
+    std::vector<CalibratedPools> pools = {};
+
+    void add_calibrations(model::Book& book) const {
+      for (const CalibratedPools& one : pools)
+        one.add_calibrations(book);
+    }
+
+    [[nodiscard]] std::string text() const {
+      std::vector<std::string> texts;
+      for (const CalibratedPools& one : pools)
+        if (one.calibration.entry) texts.push_back(one.calibration.text);
+      return texts.empty() ? "none" : core::join(texts, "; ");
+    }
+  };
+
   [[nodiscard]] ServedModel served_of(plan::Engine engine) const {
     ServedModel served = served_;
     served.engine = engine;
@@ -125,8 +146,8 @@ class PlanSearch final : public Command {
   }
 
   core::Result<Outcome> run_workload(const serving::Model& model,
-                                     const CalibratedPools& pools,
-                                     const plan::EngineSystems& engine) const {
+                                     const CalibratedEngines& engines,
+                                     const std::vector<std::string>& left_out) const {
     const plan::Workload workload =
         ASSAY_TRY(read_workload(workload_, {.prompt_tokens = request_.prompt_tokens,
                                             .output_tokens = request_.output_tokens,
@@ -134,37 +155,49 @@ class PlanSearch final : public Command {
     const plan::WorkloadLimits limits{
         .level = {.ttft_ms = request_.ttft_limit_ms, .tpot_ms = request_.tpot_limit_ms},
         .good_share = workload_.good_share()};
-    const auto found =
-        ASSAY_TRY(plan::search_workload(model, request_, workload, limits, mode_, engine));
+    auto found =
+        ASSAY_TRY(plan::search_workload(model, request_, workload, limits, mode_, engines.systems));
+    found.notes.insert(found.notes.end(), left_out.begin(), left_out.end());
     const std::string title =
         fmt::format("{} on {} GPUs of {}, {}, {}", model.name, request_.gpus, served_.system,
-                    plan::name_of(served_.engine), text_of(workload_, workload));
-    model::Book book =
-        plan::workload_search_book(title, found, limits, pools.calibration.calibration(), top_);
+                    names_of(engines_), text_of(workload_, workload));
+    model::Book book = plan::workload_search_book(title, found, limits, top_);
     book.tables.front().notes.push_back(title);
     if (speculation_.is_given())
       book.tables.front().notes.push_back(plan::speculation_note(request_.speculation));
-    pools.add_calibrations(book);
+    engines.add_calibrations(book);
     print_summary(book, presentation_.summary());
     return found.candidates.front().meets ? Outcome::kOk : Outcome::kRegressionFound;
   }
 
-  // Of several engines, those without tables are left out; the reasons are added.
-  core::Result<std::vector<plan::EngineSystems>> searched_engines(
-      PlanInputs& inputs, const serving::Model& model, std::vector<std::string>& left_out) const {
-    std::vector<plan::EngineSystems> engines;
+  // Of several engines, those without tables or calibration are left out; the reasons are added.
+  core::Result<CalibratedEngines> searched_engines(PlanInputs& inputs,
+                                                   const serving::Model& model,
+                                                   std::vector<std::string>& left_out) const {
+    CalibratedEngines engines;
+    std::set<std::string> reasons;
     for (const plan::Engine engine : engines_) {
       std::string missing = ASSAY_TRY(inputs.missing_tables(served_.system, engine));
       if (engines_.size() > 1 && !missing.empty()) {
+        reasons.insert(missing);
         left_out.push_back(std::move(missing));
         continue;
       }
-      const CalibratedPools pools = ASSAY_TRY(
-          calibrated_pools(inputs, served_of(engine), decode_system_, calibration_, model.name));
-      engines.push_back({engine, plan::served_precision(engine, model.precision), pools.system,
-                         pools.decode_system});
+      core::Result<CalibratedPools> pools =
+          calibrated_pools(inputs, served_of(engine), decode_system_, calibration_, model.name);
+      if (!pools.ok() && (engines_.size() == 1 || calibration_.empty())) return pools.error();
+      if (!pools.ok()) {
+        reasons.insert(pools.error().message);
+        left_out.push_back(
+            fmt::format("{} is left out: {}", plan::name_of(engine), pools.error().message));
+        continue;
+      }
+      engines.systems.push_back({engine, plan::served_precision(engine, model.precision),
+                                 pools.value().system, pools.value().decode_system});
+      engines.pools.push_back(std::move(pools.value()));
     }
-    if (engines.empty()) return core::Error{core::join(left_out, "; ")};
+    if (engines.systems.empty())
+      return core::Error{core::join(std::vector(reasons.begin(), reasons.end()), "; ")};
     return engines;
   }
 
@@ -178,16 +211,13 @@ class PlanSearch final : public Command {
   [[nodiscard]] core::Status check_several_engines() const {
     if (!served_.version.empty())
       return core::Error{"--backend-version is that of one engine: say which by --backend"};
-    if (workload_.is_open() || !calibration_.empty())
-      return core::Error{
-          "--workload, --request-rate and --calibration are of one engine: say which by --backend"};
     return {};
   }
 
   struct Found {
     const std::string& model;
     const std::string& title;
-    const CalibratedPools& pools;
+    const CalibratedEngines& engines;
     const plan::SearchResult& result;
     const plan::Picks& picks;
   };
@@ -199,6 +229,7 @@ class PlanSearch final : public Command {
                            plan::name_of(found.picks.best.front().engine), served_.system);
     if (!served_.version.empty()) command += " --backend-version " + served_.version;
     command += speculation_.words();
+    if (!calibration_.empty()) command += " --calibration " + calibration_.string();
     if (!served_.systems.empty()) command += " --systems-paths " + served_.systems.string();
     return {.model = found.model,
             .system = served_.system,
@@ -224,7 +255,7 @@ class PlanSearch final : public Command {
     model::Book book =
         plan::search_book(found.title, found.result, request_, found.picks,
                           is_table ? plan::BarColumns::kTexts : plan::BarColumns::kPairs);
-    found.pools.add_calibrations(book);
+    found.engines.add_calibrations(book);
     print_summary(book, summary);
   }
 
@@ -259,10 +290,11 @@ class PlanSearch final : public Command {
             {"prompts and answers",
              fmt::format("{} and {} tokens, from {:g} of these on", request_.prompt_tokens,
                          request_.output_tokens, request_.least_length)},
-            {"limits", fmt::format("TTFT {:g} ms, TPOT {:g} ms", request_.ttft_limit_ms,
-                                   request_.tpot_limit_ms)},
+            {"limits", fmt::format("TTFT {:g} ms, TPOT {:g} ms, each kept with a chance of {:g} %",
+                                   request_.ttft_limit_ms, request_.tpot_limit_ms,
+                                   100 * request_.confidence)},
             {"speculation", speculation_.is_given() ? request_.speculation.text() : "none"},
-            {"calibration", found.pools.calibration.entry ? found.pools.calibration.text : "none"},
+            {"calibration", found.engines.text()},
             {"made by", program_version()}};
   }
 
@@ -271,6 +303,7 @@ class PlanSearch final : public Command {
   std::filesystem::path calibration_;
   std::vector<plan::Engine> engines_ = {plan::Engine::kTrtllm};
   plan::SearchRequest request_;
+  std::optional<double> confidence_;
   plan::ServingMode mode_ = plan::ServingMode::kBoth;
   std::string decode_system_;
   SpeculationOptions speculation_;
@@ -294,6 +327,8 @@ const CommandSpec kPlanSearch{
         "In disaggregated deployments some instances compute prompts and send their caches to "
         "others, which decode: a copy '3P(tp 2) + 1D(tp 8)' has three of the ones, on 2 GPUs each, "
         "and one of the others, on 8. --serving-mode leaves out one kind or the other.\n\n"
+        "A limit counts as kept where a measurement keeps it with a chance of --confidence, as the "
+        "error bar of the prediction has it: at 50 %, where the middle of the bar does.\n\n"
         "Clients keep the requests in flight; each sends the next when one ends. With --workload "
         "or --request-rate requests come by themselves, with --conversation-num as turns of "
         "conversations: every worker in as many copies as the GPUs hold is simulated, and the "
@@ -301,7 +336,7 @@ const CommandSpec kPlanSearch{
         "latencies, the requests that keep --ttft and --tpot, and the share of prompts that prefix "
         "caches had. A worker stays "
         "within a node, unless --max-pp divides its layers into stages, which may lie on several: "
-        "how they exchange tokens is reckoned from the links' own figures, not measured. What "
+        "how they exchange tokens is reckoned from the rates of links, not measured. What "
         "cannot be served, or has no price, is listed with the reason.\n\n"
         "--speculative-tokens has the model's own layers draft tokens (multi-token prediction), of "
         "which --acceptance-rate come out: in the simulation they are drawn, request by "

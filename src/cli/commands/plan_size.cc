@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -36,10 +37,13 @@ class PlanSize final : public Command {
     add_served_model(app, served_);
     add_count(app, "--most-gpus", size_.most_gpus, "GPUs that there are at most");
     add_lengths_options(app, request_.prompt_tokens, request_.output_tokens);
+    speculation_.add(app);
     add_serving_mode_options(app, mode_, decode_system_);
     add_scheduler_option(app, request_.scheduler);
     add_least_length_option(app, request_.least_length);
     add_latency_limit_options(app, request_.ttft_limit_ms, request_.tpot_limit_ms);
+    add_confidence_option(app, confidence_,
+                          "the chance with which limits must be kept, as error bars have it");
     add_workload_options(app, workload_);
     add_calibration_option(app, calibration_);
     add_count(app, "--max-pp", request_.most_stages, "most pipeline stages of a worker");
@@ -49,13 +53,15 @@ class PlanSize final : public Command {
         ->check(positive_number_problem);
     add_planner_compat(
         app, compat_,
-        {"--decode-system", "--scheduler", "--least-length", "--most-gpus", "--workload",
-         "--request-rate", "--conversation-num", "--calibration", "--max-pp"});
+        {"--decode-system", "--scheduler", "--least-length", "--most-gpus", "--confidence",
+         "--workload", "--request-rate", "--conversation-num", "--calibration", "--max-pp"});
     add_presentation_options(app, presentation_);
   }
 
   [[nodiscard]] core::Status check() const override {
     ASSAY_TRY(workload_.check());
+    ASSAY_TRY(check_confidence(confidence_, workload_.is_open()));
+    ASSAY_TRY(check_staged_drafts(speculation_, request_.most_stages));
     const int loads = static_cast<int>(size_.load.requests_per_s > 0) +
                       static_cast<int>(size_.load.concurrency > 0) +
                       static_cast<int>(workload_.is_open());
@@ -68,11 +74,13 @@ class PlanSize final : public Command {
 
   core::Result<Outcome> run() override {
     if (compat_ != PlannerCompat::kNone) {
-      return search_as_public(served_, request_, {.mode = mode_, .load = size_.load, .most = top_},
-                              presentation_);
+      return search_as_public(
+          served_, request_,
+          {.mode = mode_, .load = size_.load, .most = top_, .drafts = speculation_}, presentation_);
     }
     PlanInputs inputs(served_.systems);
     const serving::Model& model = *ASSAY_TRY(inputs.model(served_.model));
+    request_.speculation = ASSAY_TRY(speculation_.speculation(model));
     const CalibratedPools pools =
         ASSAY_TRY(calibrated_pools(inputs, served_, decode_system_, calibration_, model.name));
     const store::SystemFacts& facts = *pools.system.facts;
@@ -84,6 +92,7 @@ class PlanSize final : public Command {
     request_.calibration = pools.calibration.calibration();
     request_.calibration_errors = pools.calibration.errors();
     request_.top = top_;
+    request_.confidence = chance_of(confidence_);
     size_.searched_gpus = kSearchedNodes * facts.gpus_per_node;
     request_.gpus = std::min(size_.searched_gpus, size_.most_gpus);
     const plan::EngineSystems engine{served_.engine, request_.precision, pools.system,
@@ -115,6 +124,7 @@ class PlanSize final : public Command {
         fmt::format("{} on {}, {}, {} + {} tokens", model.name, served_.system,
                     plan::name_of(served_.engine), request_.prompt_tokens, request_.output_tokens);
     model::Book book = plan::size_book(title, size_, request_, result);
+    add_speculation_note(book);
     pools.add_calibrations(book);
     print_summary(book, presentation_.summary());
     return result.meets_load ? Outcome::kOk : Outcome::kRegressionFound;
@@ -136,12 +146,17 @@ class PlanSize final : public Command {
     const std::string title =
         fmt::format("{} on {}, {}, {}", model.name, served_.system, plan::name_of(served_.engine),
                     text_of(workload_, workload));
-    model::Book book =
-        plan::workload_size_book(title, found, limits, pools.calibration.calibration());
+    model::Book book = plan::workload_size_book(title, found, limits);
     book.tables.front().notes.push_back(title);
+    add_speculation_note(book);
     pools.add_calibrations(book);
     print_summary(book, presentation_.summary());
     return found.best.empty() ? Outcome::kRegressionFound : Outcome::kOk;
+  }
+
+  void add_speculation_note(model::Book& book) const {
+    if (speculation_.is_given())
+      book.tables.front().notes.push_back(plan::speculation_note(request_.speculation));
   }
 
   // A copy of prompts and decoding together takes two nodes at most.
@@ -150,10 +165,12 @@ class PlanSize final : public Command {
   ServedModel served_;
   plan::SizeRequest size_;
   plan::SearchRequest request_;
+  std::optional<double> confidence_;
   WorkloadOptions workload_;
   std::filesystem::path calibration_;
   plan::ServingMode mode_ = plan::ServingMode::kBoth;
   std::string decode_system_;
+  SpeculationOptions speculation_;
   std::uint64_t top_ = 5;
   PlannerCompat compat_ = PlannerCompat::kNone;
   Presentation presentation_;
@@ -167,9 +184,13 @@ const CommandSpec kPlanSize{
         "in flight) within the limits, found by simulating what the closed form points at; of "
         "disaggregated deployments those of a search of two nodes. The fewest GPUs come first, "
         "with what they can carry and their mean TTFT and TPOT in the long run.\n\n"
+        "A limit counts as kept where a measurement keeps it with a chance of --confidence, as the "
+        "error bar of the prediction has it.\n\n"
         "With --workload, --request-rate or --conversation-num requests come by themselves, and "
         "the least copies are those with which --goodput percent of them keep --ttft and "
         "--tpot.\n\n"
+        "--speculative-tokens has the model's own layers draft tokens, of which --acceptance-rate "
+        "come out, as in 'assay plan search'.\n\n"
         "--compat sizes as a public planner does (docs/compatibility.md).",
     .regression_means =
         "no deployment meets the limits, or the load needs more than --most-gpus; the closest is "
@@ -178,6 +199,8 @@ const CommandSpec kPlanSize{
         "assay plan size --model qwen3-32b --target-request-rate 20 --tpot 30\n"
         "assay plan size --model gpt-oss-120b --target-concurrency 500 --serving-mode agg\n"
         "assay plan size --model qwen3-32b --workload trace.jsonl --goodput 95 --ttft 500\n"
+        "assay plan size --model deepseek-v3 --target-request-rate 5 --speculative-tokens 2 \\\n"
+        "    --acceptance-rate 0.8\n"
         "assay plan size --model config.json --target-request-rate 5 --backend vllm --format csv\n",
     .make = make_command<PlanSize>,
 };

@@ -18,12 +18,6 @@
 namespace assay::cli {
 namespace {
 
-// "" for a chance that an error bar can tell: its ends are at 10 and 90 %.
-std::string confidence_problem(const std::string& text) {
-  const std::optional<double> percent = finite_number(text);
-  return percent && *percent >= 10 && *percent <= 95 ? "" : "must be a number from 10 to 95";
-}
-
 class PlanValidate final : public Command {
  public:
   explicit PlanValidate(App& app) {
@@ -41,10 +35,8 @@ class PlanValidate final : public Command {
                                  "show how picks of predictions keep limits on TPOT, by both "
                                  "schedulers");
     picks->excludes(rows);
-    app.add_option("--confidence", confidence_,
-                   "with --picks, the chance to keep the limit that a pick needs")
-        ->type_name("PERCENT")
-        ->check(confidence_problem)
+    add_confidence_option(app, confidence_,
+                          "with --picks, the chance to keep the limit that a pick needs")
         ->needs(picks);
     add_presentation_options(app, presentation_);
   }
@@ -74,7 +66,7 @@ class PlanValidate final : public Command {
       closed_form = plan::predict(measured, inputs, others);
       schedulers = {{"simulation", &predictions}, {"closed form", &closed_form}};
     }
-    print_summary(plan::picks_book(schedulers, confidence_ / 100), presentation_.summary(),
+    print_summary(plan::picks_book(schedulers, chance_of(confidence_)), presentation_.summary(),
                   kAllRows);
     return Outcome::kOk;
   }
@@ -97,7 +89,7 @@ class PlanValidate final : public Command {
   plan::AssumedClients clients_;
   bool rows_ = false;
   bool picks_ = false;
-  double confidence_ = 90;
+  std::optional<double> confidence_;
   Presentation presentation_;
 };
 
@@ -107,7 +99,7 @@ const CommandSpec kPlanValidate{
     .description =
         "FILE.csv has a row for each measured deployment, with the columns of the public planner's "
         "table: backend, backend_version, model_path, system, isl, osl, batch_size, tp_size, "
-        "attention_dp_size, moe_tp_size, moe_ep_size, gemm_quant_mode, moe_quant_mode, "
+        "pp_size, attention_dp_size, moe_tp_size, moe_ep_size, gemm_quant_mode, moe_quant_mode, "
         "silicon_ttft_ms and silicon_tpot_ms. Each row is predicted without its result; errors are "
         "shown by slice (engine, version, model, system).\n\n"
         "The model is a path, or a name whose last part ships with assay. Weights are those of the "

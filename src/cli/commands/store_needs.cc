@@ -187,11 +187,15 @@ const CommandSpec kStoreNeeds{
         "Reads config.json files, as 'assay collect --for-model' does, and looks for every shape "
         "that serving these models needs: 'there' are shapes with rows of their own, 'derived' "
         "those that rows of the same work or the roofline answer, 'missing' those without an "
-        "answer.",
+        "answer.\n\n"
+        "With --speculative-tokens these are also the shapes of steps that draft tokens: attention "
+        "that verifies them, as that of so many times the heads, and the operators of the layers "
+        "that draft, of models that have such layers.",
     .regression_means = "a shape is missing",
     .examples =
         "assay store needs qwen3-32b --tp 4\n"
         "assay store needs config.json --quant fp8 --store perf/perf.db --all\n"
+        "assay store needs qwen3-next-80b-a3b --tp 2 --speculative-tokens 2\n"
         "assay store needs all --quant config,bfloat16,fp8,fp8_block\n",
     .make = make_command<StoreNeeds>,
 };

@@ -1,13 +1,20 @@
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "cli/command.h"
 #include "cli/operator_costs.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/store_options.h"
 #include "cli/summary_output.h"
+#include "cli/table_inputs.h"
+#include "core/check.h"
 #include "core/files.h"
 #include "core/output_file.h"
+#include "model/serving/family.h"
+#include "model/serving/shipped_models.h"
+#include "store/answers/latent_blocks.h"
 #include "store/database/store_export.h"
 #include "store/systems/shipped.h"
 #include "store/systems/system_place.h"
@@ -17,6 +24,9 @@ namespace {
 
 const Choices<store::PlaceLayout> kLayouts{{"family", store::PlaceLayout::kFamily},
                                            {"flat", store::PlaceLayout::kFlat}};
+
+// The planner prices every model with latent attention by its blocks.
+constexpr const char* kModelOfBlocks = "deepseek-v3";
 
 class StorePlace final : public Command {
  public:
@@ -54,6 +64,9 @@ class StorePlace final : public Command {
   core::Result<Outcome> run() override {
     const store::Store store = ASSAY_TRY(store::open_to_read(store_));
     request_.loads = row_loads;
+    request_.compose = [&](const std::vector<store::RowsToPlace>& rows) {
+      return composed(store, rows);
+    };
     store::Placed placed = ASSAY_TRY(store::place(store, request_));
     std::vector<std::string> problems;
     if (!tables_only_) problems = ASSAY_TRY(describe(store, placed));
@@ -85,6 +98,44 @@ class StorePlace final : public Command {
     ASSAY_TRY(core::write_file(path, text.value()));
     placed.files.push_back({.path = path, .table = "", .rows = 0});
     return store::problems_for_planner(text.value(), request_.system, placed);
+  }
+
+  // Tables of whole blocks that assay does not measure, of the rows of their kernels.
+  [[nodiscard]] core::Result<std::vector<store::ComposedTable>> composed(
+      const store::Store& store, const std::vector<store::RowsToPlace>& rows) const {
+    std::vector<store::RowsOfTable> tables;
+    for (const store::RowsToPlace& one : rows)
+      tables.push_back({.table = one.table, .rows = one.rows});
+    // Norms have no table of the planner's.
+    store::Selection norms = request_.rows;
+    norms.table = "memory_op_perf";
+    norms.points = store::Points::kAll;
+    const std::vector<std::string> there = ASSAY_TRY(store.tables());
+    if (std::find(there.begin(), there.end(), norms.table) == there.end())
+      return std::vector<store::ComposedTable>();
+    tables.push_back({.table = norms.table,
+                      .rows = ASSAY_TRY(store.table(norms, store::Store::Columns::kPublic))});
+    TableInputs inputs;
+    inputs.store = store_;
+    const auto binder = [&](const std::string& table) -> core::Result<store::RooflineBinder> {
+      return ASSAY_TRY(read_rooflines({}, inputs, table)).bound;
+    };
+    const serving::ShippedModel* shipped = serving::find_shipped_model(kModelOfBlocks);
+    ASSAY_CHECK(shipped != nullptr, "a model that ships is not there");
+    const serving::Model model = ASSAY_TRY(serving::parse_model(shipped->config, kModelOfBlocks));
+    std::vector<store::ComposedTable> made;
+    const auto types =
+        request_.backend == "vllm" ? store::PromptTypes::kAlsoFp8 : store::PromptTypes::kMeasured;
+    for (store::BlockTable& block : ASSAY_TRY(store::latent_blocks(tables, model, binder, types))) {
+      store::ComposedTable one{.table = block.table, .rows = std::move(block.rows)};
+      if (block.without_answer > 0) {
+        one.left_out.push_back({.table = one.table,
+                                .reason = "sums with a kernel that has no answer there",
+                                .rows = block.without_answer});
+      }
+      made.push_back(std::move(one));
+    }
+    return made;
   }
 
   static model::Table left_out_table(const std::vector<store::LeftOut>& left_out) {
@@ -147,6 +198,9 @@ const CommandSpec kStorePlace{
         "Rows without power have that between their neighbours', or that of a model by the rates "
         "of "
         "bytes and operations that they reach; the columns power_source and power_error say so.\n\n"
+        "Blocks of latent attention, of which the planner has tables of their own, are sums of the "
+        "rows of their kernels: kernel_source says sum_of_rows, sum_of which operators, sum_error "
+        "one sigma of the sum in percent.\n\n"
         "Nothing is written when a table is there already, unless --force is given; each file "
         "appears under its name only when it is whole.\n\n"
         "Unless --points all is given, of the points that 'assay collect --refine' added only "

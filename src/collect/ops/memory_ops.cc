@@ -34,6 +34,17 @@ Axis vocabulary_axis(MemoryKind kind) {
           .most = is_embedding ? 2147483647 : 0};
 }
 
+// A norm of heads has a row for each head of a token: 104 for 96 heads of queries and 8 of keys.
+// Its tensors then have 0.3 GB each at most; those of whole tokens would not fit into small GPUs.
+constexpr std::int64_t kMostTokens = 65536;
+constexpr std::int64_t kMostHeadRows = 524288;
+constexpr std::int64_t kWidestHead = 256;
+
+bool takes_for_models(const Case& point, MemoryKind kind) {
+  if (point.integer("rows") <= kMostTokens) return true;
+  return kind == MemoryKind::kRmsNorm && point.integer("columns") <= kWidestHead;
+}
+
 std::vector<Axis> memory_axes(MemoryKind kind) {
   return {{.column = "dtype",
            .option = "",
@@ -47,7 +58,8 @@ std::vector<Axis> memory_axes(MemoryKind kind) {
            .unit = "tokens",
            .common = integers({1,   2,   4,   8,    16,   32,   64,   96,    128,   192,
                                256, 384, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536}),
-           .coarse = powers(1, 65536, 4),
+           .coarse = powers(1, kMostTokens, 4),
+           .models = joined(powers(1, kMostTokens, 4), powers(2 * kMostTokens, kMostHeadRows)),
            .nesting = Nesting::kInner},
           {.column = "columns",
            .option = "",
@@ -65,6 +77,7 @@ Operator memory_operator(const char* name, const char* summary, MemoryKind kind)
       .summary = summary,
       .table = "memory_op_perf",
       .axes = memory_axes(kind),
+      .takes_for_models = [kind](const Case& point) { return takes_for_models(point, kind); },
       .skip = [kind](
                   const Case& point,
                   const DeviceFacts& facts) { return limit_of(memory_spec(point, kind), facts); },

@@ -61,6 +61,20 @@ TEST(PlanForModels, HeadsOfLatentsHaveOneNumberOfGpus) {
         id, testing::AllOf(testing::HasSubstr("num_heads=64 "), testing::HasSubstr("tp_size=2 ")));
 }
 
+// A norm of queries and keys has a row for each head of a token; norms of tokens have no such rows,
+// which would not fit into small GPUs.
+TEST(PlanForModels, NormsOfHeadsHaveMoreRowsThanTokens) {
+  const ModelsPlan made =
+      planned("qwen3-32b", {.tp = {1}},
+              {.operators = {find_operator("rms_norm"), find_operator("add_rms_norm")}});
+  const auto heads = ids_of(made, "rms_norm");
+  EXPECT_THAT(heads, testing::Contains(
+                         testing::StartsWith("rms_norm dtype=bfloat16 rows=524288 columns=128 ")));
+  const auto tokens = ids_of(made, "add_rms_norm");
+  EXPECT_THAT(tokens, testing::Contains(testing::HasSubstr("rows=65536 ")));
+  EXPECT_THAT(tokens, testing::Not(testing::Contains(testing::HasSubstr("rows=131072 "))));
+}
+
 TEST(PlanForModels, NoCaseComesTwice) {
   const ModelsPlan made = planned("deepseek-v3", {}, {});
   std::set<std::string> once;

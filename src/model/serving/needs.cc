@@ -93,6 +93,9 @@ class Collected {
     for (const Phase phase : phases) {
       for (const OperatorUse& use : uses_of(model, deployment, phase))
         add(use, model.name);
+      if (phase != Phase::kGeneration) continue;
+      for (const OperatorUse& use : draft_uses_of(model, deployment))
+        add(use, model.name);
     }
   }
 
@@ -143,13 +146,15 @@ Needs needs_of(const NeedsRequest& request) {
     for (const Precision& precision : precisions_of(model, request)) {
       for (const ExpertSharing& sharing : sharings) {
         for (const std::string& distribution : {std::string("balanced"), model.skew}) {
-          collected.add(model,
-                        {.tp = sharing.tp,
-                         .moe_tp = sharing.moe_tp,
-                         .moe_ep = sharing.moe_ep,
-                         .precision = precision,
-                         .distribution = distribution},
-                        request.phases);
+          Deployment deployment{.tp = sharing.tp,
+                                .moe_tp = sharing.moe_tp,
+                                .moe_ep = sharing.moe_ep,
+                                .precision = precision,
+                                .distribution = distribution};
+          collected.add(model, deployment, request.phases);
+          if (request.speculative_tokens == 0 || !model.mtp) continue;
+          deployment.speculative_tokens = request.speculative_tokens;
+          collected.add(model, deployment, request.phases);
         }
       }
     }

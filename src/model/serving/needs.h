@@ -20,6 +20,9 @@ struct NeedsRequest {
   // How weights are kept; std::nullopt means as each model's config.json tells.
   std::vector<std::optional<Quantization>> quantizations = {std::nullopt};
   std::vector<Phase> phases = {Phase::kContext, Phase::kGeneration};
+  // Drafted of each request in a step by models that have layers for it; 0: nothing is. What is
+  // needed without drafts is needed all the same.
+  std::int64_t speculative_tokens = 0;
 };
 
 struct Need {

@@ -66,6 +66,27 @@ TEST(NeedsOf, NormsOfHeadsAreNeededForTheMostRows) {
   EXPECT_EQ(rows_of_token, std::set<std::int64_t>{64 + 8});
 }
 
+TEST(NeedsOf, DraftedStepsVerifyWithSoManyTimesTheHeads) {
+  const Model model = shipped_model("qwen3-next-80b-a3b");
+  const Needs plain = needs_of({.models = {model}, .tp = {2}});
+  const Needs drafted = needs_of({.models = {model}, .tp = {2}, .speculative_tokens = 2});
+  using Numbers = std::set<std::int64_t>;
+  EXPECT_EQ(values<std::int64_t>(plain, "generation_attention", "num_heads"), (Numbers{8}));
+  EXPECT_EQ(values<std::int64_t>(drafted, "generation_attention", "num_heads"), (Numbers{8, 24}));
+  EXPECT_EQ(values<std::int64_t>(drafted, "generation_attention", "num_key_value_heads"),
+            values<std::int64_t>(plain, "generation_attention", "num_key_value_heads"));
+  // The projection of token and state has twice the hidden columns.
+  const auto depths = values<std::int64_t>(drafted, "gemm", "k");
+  EXPECT_FALSE(values<std::int64_t>(plain, "gemm", "k").contains(2 * model.hidden));
+  EXPECT_TRUE(depths.contains(2 * model.hidden));
+}
+
+TEST(NeedsOf, AModelThatDraftsNothingNeedsNoMore) {
+  const Model model = shipped_model("qwen3-8b");
+  EXPECT_EQ(needs_of({.models = {model}, .speculative_tokens = 2}).needs.size(),
+            needs_of({.models = {model}}).needs.size());
+}
+
 TEST(NeedsOf, ExpertsAreDividedInEveryWay) {
   const Needs all = needs_of({.models = {shipped_model("mixtral-8x7b")}, .tp = {1, 4}});
   EXPECT_THAT(sharings(all), testing::UnorderedElementsAre(std::pair(1, 1), std::pair(4, 1),

@@ -32,13 +32,13 @@ core::Status take_text(const YAML::Node& node, const std::string& field, std::st
 core::Status take_count(const YAML::Node& node,
                         const std::string& field,
                         std::int64_t least,
-                        std::int64_t& target) {
-  constexpr std::int64_t kMost = 1'000'000'000;
+                        std::int64_t& target,
+                        std::int64_t most = 1'000'000'000) {
   const std::string word = ASSAY_TRY(word_of(node, field));
-  if (YAML::convert<std::int64_t>::decode(node, target) && target >= least && target <= kMost)
+  if (YAML::convert<std::int64_t>::decode(node, target) && target >= least && target <= most)
     return {};
   return at_line(
-      node, fmt::format("'{}: {}' is no whole number from {} to {}", field, word, least, kMost));
+      node, fmt::format("'{}: {}' is no whole number from {} to {}", field, word, least, most));
 }
 
 core::Status take_positive(const YAML::Node& node, const std::string& field, double& target) {
@@ -51,6 +51,15 @@ core::Status take_share(const YAML::Node& node, const std::string& field, double
   ASSAY_TRY(take_positive(node, field, target));
   if (target <= 1) return {};
   return at_line(node, fmt::format("'{}: {:g}' is above 1", field, target));
+}
+
+// A chance that error bars can tell.
+core::Status take_chance(const YAML::Node& node, const std::string& field, double& target) {
+  ASSAY_TRY(take_positive(node, field, target));
+  if (target < 10 || target > 95)
+    return at_line(node, fmt::format("'{}: {:g}' is not from 10 to 95 (percent)", field, target));
+  target /= 100;
+  return {};
 }
 
 core::Status take_engine(const YAML::Node& node, const std::string& field, Engine& target) {
@@ -94,7 +103,60 @@ core::Status refuse_other_modes(const YAML::Node& node,
                                    field, word, accepted));
 }
 
-using Take = core::Status (*)(const YAML::Node& node, const std::string& field, Experiment& made);
+// What an experiment says of drafts, in any order.
+struct SaidDrafts {
+  std::int64_t tokens = 0;
+  std::vector<double> rates = {};
+  std::optional<double> accepted = std::nullopt;  // in the mean
+};
+
+struct MadeExperiment {
+  Experiment experiment = {};
+  SaidDrafts drafts = {};
+};
+
+core::Status take_number(const YAML::Node& node, const std::string& field, double& target) {
+  const std::string word = ASSAY_TRY(word_of(node, field));
+  if (YAML::convert<double>::decode(node, target) && std::isfinite(target)) return {};
+  return at_line(node, fmt::format("'{}: {}' is no number", field, word));
+}
+
+// One rate, or a list of them.
+core::Status take_rates(const YAML::Node& node,
+                        const std::string& field,
+                        std::vector<double>& target) {
+  double rate = 0;
+  if (!node.IsSequence()) {
+    ASSAY_TRY(take_number(node, field, rate));
+    target = {rate};
+    return {};
+  }
+  for (const auto& item : node) {
+    ASSAY_TRY(take_number(item, field, rate));
+    target.push_back(rate);
+  }
+  return {};
+}
+
+core::Result<Speculation> speculation_said(const SaidDrafts& said) {
+  const bool has_share = !said.rates.empty() || said.accepted.has_value();
+  if (said.tokens == 0) {
+    if (!has_share) return Speculation{};
+    return core::Error{"acceptance is of drafted tokens: speculative_tokens says how many"};
+  }
+  if (!has_share)
+    return core::Error{
+        "speculative_tokens needs acceptance_rate: how often drafts are accepted depends on what "
+        "is asked, and engines report it"};
+  if (!said.rates.empty() && said.accepted)
+    return core::Error{"acceptance_rate and nextn_accepted say the same: leave out one of them"};
+  return said.accepted ? speculation_with_mean(said.tokens, *said.accepted)
+                       : speculation_of(said.tokens, said.rates);
+}
+
+using Take = core::Status (*)(const YAML::Node& node,
+                              const std::string& field,
+                              MadeExperiment& made);
 
 struct Field {
   const char* name;
@@ -102,62 +164,78 @@ struct Field {
   Take take;
 };
 
-constexpr std::array<Field, 16> kFields = {{
+constexpr std::array<Field, 20> kFields = {{
     {"model", "model_path",
      [](const auto& node, const auto& field, auto& made) {
-       return take_text(node, field, made.model);
+       return take_text(node, field, made.experiment.model);
      }},
     {"system", "system_name",
      [](const auto& node, const auto& field, auto& made) {
-       return take_text(node, field, made.system);
+       return take_text(node, field, made.experiment.system);
      }},
     {"backend", "backend_name",
      [](const auto& node, const auto& field, auto& made) {
-       return take_engine(node, field, made.engine);
+       return take_engine(node, field, made.experiment.engine);
      }},
     {"backend_version", "",
      [](const auto& node, const auto& field, auto& made) {
-       return take_text(node, field, made.version);
+       return take_text(node, field, made.experiment.version);
      }},
     {"gpus", "total_gpus",
      [](const auto& node, const auto& field, auto& made) {
-       return take_count(node, field, 1, made.gpus);
+       return take_count(node, field, 1, made.experiment.gpus);
      }},
     {"isl", "",
      [](const auto& node, const auto& field, auto& made) {
-       return take_count(node, field, 1, made.prompt_tokens);
+       return take_count(node, field, 1, made.experiment.prompt_tokens);
      }},
     {"osl", "",
      [](const auto& node, const auto& field, auto& made) {
-       return take_count(node, field, 1, made.output_tokens);
+       return take_count(node, field, 1, made.experiment.output_tokens);
      }},
     {"prefix", "",
      [](const auto& node, const auto& field, auto& made) {
-       return take_count(node, field, 0, made.cached_prefix);
+       return take_count(node, field, 0, made.experiment.cached_prefix);
      }},
     {"least_length", "",
      [](const auto& node, const auto& field, auto& made) {
-       return take_share(node, field, made.least_length);
+       return take_share(node, field, made.experiment.least_length);
      }},
     {"ttft", "",
      [](const auto& node, const auto& field, auto& made) {
-       return take_positive(node, field, made.ttft_limit_ms);
+       return take_positive(node, field, made.experiment.ttft_limit_ms);
      }},
     {"tpot", "",
      [](const auto& node, const auto& field, auto& made) {
-       return take_positive(node, field, made.tpot_limit_ms);
+       return take_positive(node, field, made.experiment.tpot_limit_ms);
+     }},
+    {"confidence", "",
+     [](const auto& node, const auto& field, auto& made) {
+       return take_chance(node, field, made.experiment.confidence);
      }},
     {"scheduler", "",
      [](const auto& node, const auto& field, auto& made) {
-       return take_scheduler(node, field, made.scheduler);
+       return take_scheduler(node, field, made.experiment.scheduler);
      }},
     {"serving_mode", "",
      [](const auto& node, const auto& field, auto& made) {
-       return take_mode(node, field, made.mode);
+       return take_mode(node, field, made.experiment.mode);
      }},
     {"decode_system", "decode_system_name",
      [](const auto& node, const auto& field, auto& made) {
-       return take_text(node, field, made.decode_system);
+       return take_text(node, field, made.experiment.decode_system);
+     }},
+    {"speculative_tokens", "nextn",
+     [](const auto& node, const auto& field, auto& made) {
+       return take_count(node, field, 0, made.drafts.tokens, kMostSpeculativeTokens);
+     }},
+    {"acceptance_rate", "",
+     [](const auto& node, const auto& field, auto& made) {
+       return take_rates(node, field, made.drafts.rates);
+     }},
+    {"nextn_accepted", "",
+     [](const auto& node, const auto& field, auto& made) {
+       return take_number(node, field, made.drafts.accepted.emplace());
      }},
     {"database_mode", "",
      [](const auto& node, const auto& field, auto&) {
@@ -201,7 +279,7 @@ bool is_merge(const YAML::Node& key) {
 }
 
 core::Status take_fields(const YAML::Node& fields,
-                         Experiment& made,
+                         MadeExperiment& made,
                          std::set<const Field*>& taken) {
   for (const auto& item : fields) {
     if (is_merge(item.first)) continue;
@@ -217,7 +295,9 @@ core::Status take_fields(const YAML::Node& fields,
 
 // Takes the fields of the other mapping that the experiment does not have; of that one alone, not
 // of those that it takes over itself.
-core::Status take_merged(const YAML::Node& other, Experiment& made, std::set<const Field*>& taken) {
+core::Status take_merged(const YAML::Node& other,
+                         MadeExperiment& made,
+                         std::set<const Field*>& taken) {
   if (!other.IsMap()) return at_line(other, "'<<' takes the fields of another experiment");
   YAML::Node rest;
   for (const auto& item : other) {
@@ -229,20 +309,25 @@ core::Status take_merged(const YAML::Node& other, Experiment& made, std::set<con
 }
 
 core::Result<Experiment> experiment_of(const YAML::Node& key, const YAML::Node& fields) {
-  Experiment made{.name = ASSAY_TRY(key_name(key)), .model = ""};
+  MadeExperiment all{.experiment = {.name = ASSAY_TRY(key_name(key)), .model = ""}};
+  Experiment& made = all.experiment;
   if (!fields.IsMap())
     return at_line(key, fmt::format("'{}' has no fields: an experiment is a name, and its fields "
                                     "below it",
                                     made.name));
   std::set<const Field*> taken;
-  ASSAY_TRY(take_fields(fields, made, taken));
+  ASSAY_TRY(take_fields(fields, all, taken));
   for (const auto& item : fields) {
-    if (is_merge(item.first)) ASSAY_TRY(take_merged(item.second, made, taken));
+    if (is_merge(item.first)) ASSAY_TRY(take_merged(item.second, all, taken));
   }
   if (made.model.empty()) return at_line(key, fmt::format("'{}' names no model", made.name));
   if (made.cached_prefix >= made.prompt_tokens)
     return at_line(key, fmt::format("'{}': a prefix of {} tokens leaves nothing of a prompt of {}",
                                     made.name, made.cached_prefix, made.prompt_tokens));
+  const core::Result<Speculation> drafted = speculation_said(all.drafts);
+  if (!drafted.ok())
+    return at_line(key, fmt::format("'{}': {}", made.name, drafted.error().message));
+  made.speculation = drafted.value();
   return made;
 }
 

@@ -17,6 +17,7 @@
 #include "core/result.h"
 #include "plan/engine.h"
 #include "plan/search/search.h"
+#include "plan/speculation.h"
 
 namespace assay::plan {
 
@@ -33,9 +34,11 @@ struct Experiment {
   double least_length = 0.8;
   double ttft_limit_ms = 5000;
   double tpot_limit_ms = 60;
+  double confidence = kUsualConfidence;
   Scheduler scheduler = Scheduler::kSimulation;
   ServingMode mode = ServingMode::kBoth;
   std::string decode_system = {};  // "": as `system`
+  Speculation speculation = {};
 };
 
 // In the order of the file, or of its list 'exps' where it has one. Error: the line, and what is

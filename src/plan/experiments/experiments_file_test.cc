@@ -75,8 +75,8 @@ TEST(ExperimentsFile, ErrorsNameTheLineAndWhatIsWrongThere) {
   EXPECT_EQ(error_of("a:\n  model: x\n  osll: 5\n"),
             "e.yaml: line 3: no experiment has a field 'osll'; did you mean osl?");
   EXPECT_THAT(
-      error_of("a:\n  model: x\n  nextn: 2\n"),
-      testing::StartsWith("e.yaml: line 3: no experiment has a field 'nextn', but model, "));
+      error_of("a:\n  model: x\n  moe_backend: 2\n"),
+      testing::StartsWith("e.yaml: line 3: no experiment has a field 'moe_backend', but model, "));
   EXPECT_EQ(error_of("a:\n  model: x\n  isl: 5\n  isl: 6\n"),
             "e.yaml: line 4: 'isl' is there twice");
   EXPECT_EQ(error_of("a: {model: x, total_gpus: 1,\n    gpus: 2}\n"),
@@ -99,6 +99,40 @@ TEST(ExperimentsFile, ErrorsNameTheLineAndWhatIsWrongThere) {
   EXPECT_THAT(error_of("a: {model: x, database_mode: HYBRID}\n"),
               testing::HasSubstr("line 1: 'database_mode: HYBRID' is not among"));
   EXPECT_THAT(error_of("a: 5\n"), testing::StartsWith("e.yaml: line 1: 'a' has no fields"));
+}
+
+TEST(ExperimentsFile, DraftsHaveARateRatesOrTheMeanOfPublicFiles) {
+  const auto read = parse_experiments(
+      "a: {model: x, speculative_tokens: 2, acceptance_rate: 0.8}\n"
+      "b: {model: x, acceptance_rate: [0.8, 0.5], nextn: 2}\n"
+      "c: {model: x, nextn: 2, nextn_accepted: 1.44}\n"
+      "d: {model: x, nextn: 0}\n",
+      "e.yaml");
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  ASSERT_EQ(read.value().size(), 4U);
+  EXPECT_EQ(read.value()[0].speculation.tokens, 2);
+  EXPECT_DOUBLE_EQ(read.value()[0].speculation.tokens_per_step(), 2.44);
+  EXPECT_DOUBLE_EQ(read.value()[1].speculation.tokens_per_step(), 2.3);
+  EXPECT_NEAR(read.value()[2].speculation.tokens_per_step(), 2.44, 1e-9);
+  EXPECT_NEAR(read.value()[2].speculation.accepted[0], 0.8, 1e-9);
+  EXPECT_EQ(read.value()[3].speculation.tokens, 0);
+}
+
+TEST(ExperimentsFile, DraftsThatMakeNoSenseAreErrors) {
+  EXPECT_THAT(error_of("a: {model: x, nextn: 2}\n"),
+              testing::StartsWith("e.yaml: line 1: 'a': speculative_tokens needs acceptance_rate"));
+  EXPECT_THAT(error_of("a: {model: x, acceptance_rate: 0.5}\n"),
+              testing::HasSubstr("speculative_tokens says how many"));
+  EXPECT_THAT(error_of("a: {model: x, nextn: 2, acceptance_rate: 1.5}\n"),
+              testing::HasSubstr("an acceptance rate of 1.5"));
+  EXPECT_THAT(error_of("a: {model: x, nextn: 2, nextn_accepted: 2.5}\n"),
+              testing::HasSubstr("2.5 of 2 drafted tokens cannot be accepted"));
+  EXPECT_THAT(error_of("a: {model: x, nextn: 2, nextn_accepted: 1, acceptance_rate: 0.5}\n"),
+              testing::HasSubstr("leave out one of them"));
+  EXPECT_EQ(error_of("a: {model: x, nextn: 99}\n"),
+            "e.yaml: line 1: 'nextn: 99' is no whole number from 0 to 16");
+  EXPECT_EQ(error_of("a: {model: x, nextn: 1, acceptance_rate: [high]}\n"),
+            "e.yaml: line 1: 'acceptance_rate: high' is no number");
 }
 
 TEST(ExperimentsFile, WhatIsNoneIsAnError) {

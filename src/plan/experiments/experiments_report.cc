@@ -19,6 +19,7 @@ Table table_of_experiments() {
                       {.name = "model"},
                       {.name = "engine"},
                       {.name = "limits kept"},
+                      {.name = "with a chance of", .unit = "%"},
                       {.name = "one copy"},
                       {.name = "copies"},
                       {.name = "concurrency"},
@@ -31,7 +32,9 @@ Table table_of_experiments() {
                       {.name = "system"},
                       {.name = "version"},
                       {.name = "isl"},
-                      {.name = "osl"}}};
+                      {.name = "osl"},
+                      {.name = "drafted tokens"},
+                      {.name = "accepted in the mean"}}};
 }
 
 std::vector<Cell> cells_of(const std::optional<Candidate>& best) {
@@ -51,11 +54,16 @@ std::vector<Cell> cells_of(const std::optional<Candidate>& best) {
 void add_row(const ExperimentResult& result, Table& table) {
   const Experiment& asked = result.experiment;
   std::vector<Cell> row = {asked.name, result.model, std::string(name_of(asked.engine)),
-                           std::string(result.meets ? "yes" : "no")};
+                           std::string(result.meets ? "yes" : "no"), 100 * asked.confidence};
   const std::vector<Cell> best = cells_of(result.best);
   row.insert(row.end(), best.begin(), best.end());
   row.insert(row.end(),
              {asked.gpus, asked.system, asked.version, asked.prompt_tokens, asked.output_tokens});
+  if (asked.speculation.tokens > 0) {
+    row.insert(row.end(), {asked.speculation.tokens, asked.speculation.tokens_per_step() - 1});
+  } else {
+    row.insert(row.end(), 2, Cell());
+  }
   table.add_row(std::move(row));
 }
 
@@ -91,6 +99,13 @@ model::Book experiments_book(const std::string& title,
     table.notes.emplace_back(
         "where limits are not kept, the deployment is the one that comes "
         "closest");
+  for (const ExperimentResult& one : results) {
+    const std::string bound = one.best ? bound_note(one.best->parts) : std::string();
+    if (!bound.empty()) table.notes.push_back(one.experiment.name + ": " + bound);
+    if (one.best && one.experiment.speculation.tokens > 0)
+      table.notes.push_back(one.experiment.name + ": " +
+                            speculation_note(one.experiment.speculation));
+  }
   model::Book book{.title = title};
   book.tables.push_back(std::move(table));
   Table refused = refused_experiments(results);

@@ -65,17 +65,26 @@ nlohmann::ordered_json limits_json(const PlannedDeployment& planned) {
 nlohmann::ordered_json pool_json(const PlannedDeployment& pool) {
   nlohmann::ordered_json json = {{"instances", pool.copies}};
   json.update(widths_json(pool));
-  json["batch"] = pool.concurrency / pool.worker.dp;
+  json["batch"] = pool.concurrency / pool.batches();
   json.update(limits_json(pool));
   return json;
 }
 
-core::Status check_node(const PlannedDeployment& planned, std::int64_t gpus_per_node) {
-  if (planned.worker.gpus() <= gpus_per_node) return {};
+nlohmann::ordered_json calibration_json(const PlannedDeployment& planned) {
+  const Calibration& calibration = planned.calibration;
+  return {{"text", planned.calibration_text},
+          {"glue_ms", calibration.glue_ms},
+          {"kernel_factor", calibration.kernel_factor},
+          {"prompt_factor", calibration.prompt_factor},
+          {"ttft_factor", calibration.ttft_factor}};
+}
+
+core::Status check_nodes(const PlannedDeployment& planned) {
+  const std::int64_t gpus = planned.worker.gpus();
+  if (gpus <= planned.gpus_per_node || gpus % planned.gpus_per_node == 0) return {};
   return core::Error{
-      fmt::format("a worker of {} GPUs needs more than one node of {}, for which no files are "
-                  "written",
-                  planned.worker.gpus(), gpus_per_node)};
+      fmt::format("a worker of {} GPUs takes neither one node of {} nor several whole ones", gpus,
+                  planned.gpus_per_node)};
 }
 
 // All groups that decode share a load evenly.
@@ -107,6 +116,16 @@ std::int64_t PlannedDeployment::gpus() const {
   return sum;
 }
 
+std::int64_t PlannedDeployment::nodes_of_worker() const {
+  return (worker.gpus() + gpus_per_node - 1) / gpus_per_node;
+}
+
+bool PlannedDeployment::has_spanning_worker() const {
+  if (!is_disaggregated()) return spans_nodes();
+  return std::any_of(pools.begin(), pools.end(),
+                     [](const PlannedDeployment& pool) { return pool.spans_nodes(); });
+}
+
 std::string PlannedDeployment::text() const {
   if (!is_disaggregated()) return worker.text();
   const PlannedDeployment& prefill = pool(Role::kPrefill);
@@ -124,16 +143,18 @@ void split(PlannedDeployment& planned,
   PlannedDeployment pool = planned;
   pool.pools.clear();
   std::vector<PlannedDeployment> pools;
-  const auto add = [&](Role role, std::int64_t instances, const Worker& worker) {
+  const auto add = [&](Role role, std::int64_t instances, const Worker& worker,
+                       const Worker& peer) {
     pool.role = role;
     pool.copies = instances;
     pool.worker = worker;
+    pool.peer = peer;
     pool.name = fmt::format("{}-{}", planned.name, name_of(role));
     pool.port += kPortsOfAPool;
     pools.push_back(pool);
   };
-  add(Role::kPrefill, prefill_instances, prefill);
-  add(Role::kDecode, decode_instances, decode);
+  add(Role::kPrefill, prefill_instances, prefill, decode);
+  add(Role::kDecode, decode_instances, decode, prefill);
   planned.pools = std::move(pools);
 }
 
@@ -159,7 +180,7 @@ Limits deployed_limits(Limits priced, Engine engine, std::int64_t batch) {
   return priced;
 }
 
-core::Status check_planned(const PlannedDeployment& planned, std::int64_t gpus_per_node) {
+core::Status check_planned(const PlannedDeployment& planned) {
   for (const std::string& host : planned.hosts) {
     if (!is_host_name(host))
       return core::Error{fmt::format("'{}' is no name or address of a machine", host)};
@@ -184,10 +205,10 @@ core::Status check_planned(const PlannedDeployment& planned, std::int64_t gpus_p
       return core::Error{fmt::format("'{}' is too long: pools are named after it, at most {}",
                                      planned.name, kLongestName)};
     for (const PlannedDeployment& pool : planned.pools)
-      ASSAY_TRY(check_node(pool, gpus_per_node));
+      ASSAY_TRY(check_nodes(pool));
     return {};
   }
-  return check_node(planned, gpus_per_node);
+  return check_nodes(planned);
 }
 
 std::string kube_name(const std::string& model, Engine engine) {
@@ -238,8 +259,11 @@ std::string planned_json(const PlannedDeployment& planned) {
                                   {"config", planned.config},
                                   {"system", planned.system}};
   if (planned.is_disaggregated()) {
-    for (const PlannedDeployment& pool : planned.pools)
-      whole[std::string(name_of(pool.role))] = pool_json(pool);
+    for (const PlannedDeployment& pool : planned.pools) {
+      nlohmann::ordered_json& part = whole[std::string(name_of(pool.role))];
+      part = pool_json(pool);
+      if (pool.system != planned.system) part["system"] = pool.system;
+    }
   } else {
     whole.update(widths_json(planned));
     whole["copies"] = planned.copies;
@@ -254,13 +278,11 @@ std::string planned_json(const PlannedDeployment& planned) {
     whole["speculative_tokens"] = planned.speculation.tokens;
     whole["acceptance_rates"] = planned.speculation.accepted;
   }
-  if (!planned.calibration_text.empty()) {
-    const Calibration& calibration = planned.calibration;
-    whole["calibration"] = {{"text", planned.calibration_text},
-                            {"glue_ms", calibration.glue_ms},
-                            {"kernel_factor", calibration.kernel_factor},
-                            {"prompt_factor", calibration.prompt_factor},
-                            {"ttft_factor", calibration.ttft_factor}};
+  if (!planned.calibration_text.empty()) whole["calibration"] = calibration_json(planned);
+  if (planned.is_disaggregated()) {
+    const PlannedDeployment& decode = planned.pool(Role::kDecode);
+    if (decode.calibration_text != planned.calibration_text)
+      whole["decode_calibration"] = calibration_json(decode);
   }
   return whole.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }

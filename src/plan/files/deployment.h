@@ -38,6 +38,7 @@ struct PlannedDeployment {
   // deployment, of an instance, of which it has as many as copies; its load is an instance's. The
   // whole has the load of all, and no worker of its own.
   std::vector<PlannedDeployment> pools = {};
+  Worker peer = {};          // of a pool: an instance of the other
   bool has_experts = false;  // the model has: moe_tp and moe_ep mean something
   serving::Quantization cache = serving::Quantization::kBfloat16;
 
@@ -50,7 +51,7 @@ struct PlannedDeployment {
   double weight_bytes = 0;  // of one copy
   double ttft_ms = 0;       // the means that were priced, of one copy under that load
   double tpot_ms = 0;
-  Calibration calibration = {};       // with which they were priced
+  Calibration calibration = {};       // with which they were priced; of a pool: its steps
   std::string calibration_text = {};  // how it is named; "": there was none
 
   std::string name = {};         // of the objects of Kubernetes
@@ -59,8 +60,8 @@ struct PlannedDeployment {
   std::string image = {};        // "": the engine's own
   std::int64_t port = 8000;
   std::int64_t gpus_per_node = 8;
-  // Disaggregated: the machines, in turn; those without a name are "node-0", "node-1", ..., and a
-  // single one is this one.
+  // The machines of what takes several, in turn; those without a name are "node-0", "node-1", ...,
+  // and a single one is this one.
   std::vector<std::string> hosts = {};
 
   [[nodiscard]] bool is_local() const { return model_path.starts_with('/'); }
@@ -72,6 +73,19 @@ struct PlannedDeployment {
 
   // Of all copies of all pools.
   [[nodiscard]] std::int64_t gpus() const;
+
+  // The nodes that one worker takes, and its GPUs on each.
+  [[nodiscard]] std::int64_t nodes_of_worker() const;
+
+  [[nodiscard]] std::int64_t gpus_of_node() const { return worker.gpus() / nodes_of_worker(); }
+
+  [[nodiscard]] bool spans_nodes() const { return nodes_of_worker() > 1; }
+
+  // Whether a worker, or one of a pool, spans nodes.
+  [[nodiscard]] bool has_spanning_worker() const;
+
+  // Batches with requests of their own: of groups, and of stages.
+  [[nodiscard]] std::int64_t batches() const { return worker.dp * worker.pp; }
 
   // "tp 4", "3P(tp 2) + 1D(tp 8)"
   [[nodiscard]] std::string text() const;
@@ -85,8 +99,8 @@ struct PlannedDeployment {
 Limits deployed_limits(Limits priced, Engine engine, std::int64_t batch);
 
 // Error: a name that Kubernetes refuses, a text that would not stay one word or one line of a
-// script, or no deployment that one node can run.
-core::Status check_planned(const PlannedDeployment& planned, std::int64_t gpus_per_node);
+// script, or a worker that takes neither a part of a node nor whole ones.
+core::Status check_planned(const PlannedDeployment& planned);
 
 // Splits a deployment into pools of the given instances of workers, with their names and ports.
 void split(PlannedDeployment& planned,

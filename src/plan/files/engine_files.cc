@@ -13,6 +13,12 @@ const EngineFiles& files_of(Engine engine) {
   ASSAY_CHECK(false, "an engine without files");
 }
 
+std::map<std::string, std::string> variables_of(const PlannedDeployment& planned) {
+  const EngineFiles& engine = files_of(planned.engine);
+  if (engine.variables == nullptr) return {};
+  return engine.variables(planned);
+}
+
 std::int64_t transfer_ports_each(const PlannedDeployment& planned) {
   return planned.worker.dp;
 }

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,6 +32,10 @@ struct Instances {
   std::vector<std::string> decode = {};
 };
 
+// What a user must fill in before an image's name. Kubernetes refuses capital letters there, so
+// that nothing else is pulled in its place.
+inline constexpr std::string_view kRegistry = "REGISTRY/";
+
 // Loading weights and capturing graphs takes minutes; nobody waits longer than this.
 inline constexpr std::int64_t kLongestStartSeconds = 3600;
 
@@ -42,11 +47,24 @@ struct TransferPort {
   std::string_view host_variable = {};  // the one that says where others reach this instance
 };
 
+// How the nodes of a worker find each other, where it spans several: each runs serve() and these.
+struct NodeOptions {
+  std::string_view count = {};   // "--nnodes"; "": MPI starts all nodes' processes instead
+  std::string_view number = {};  // of a node: "--node-rank"
+  std::string_view first = {};   // where the first is: "--dist-init-addr", with a port behind it
+  std::string_view first_port = {};  // unless the port has an option of its own
+  std::string_view others = {};      // what all but the first have besides: "--headless"
+  // Instead of all these: MPI starts this for each GPU, with serve() behind it.
+  std::string_view mpi_launcher = {};
+};
+
 struct EngineFiles {
   std::string_view name;  // name_of(engine)
   Engine engine;
 
-  // A container with the engine, of a version; "": of the one that these options were read in.
+  // A container with the engine, of a version; "": of the one that these options were read in. It
+  // names no host: one that lies in no public registry that Kubernetes asks by itself begins with
+  // kRegistry.
   std::string (*image)(const std::string& version);
 
   // The settings that the engine reads from a YAML file; nullptr: options say everything.
@@ -54,6 +72,13 @@ struct EngineFiles {
 
   // The command that serves. `settings` is the path of that file.
   Words (*serve)(const PlannedDeployment& planned, const std::string& settings);
+
+  // Variables that the command needs, with their values; nullptr: none.
+  std::map<std::string, std::string> (*variables)(const PlannedDeployment& planned) = nullptr;
+
+  NodeOptions nodes = {};
+
+  [[nodiscard]] bool is_started_by_mpi() const { return !nodes.mpi_launcher.empty(); }
 
   // Disaggregated. Error: the engine sends no caches between these pools.
   core::Status (*check_pools)(const PlannedDeployment& planned);
@@ -84,6 +109,9 @@ struct EngineFiles {
 };
 
 const EngineFiles& files_of(Engine engine);
+
+// Those of its engine.
+std::map<std::string, std::string> variables_of(const PlannedDeployment& planned);
 
 // The ports for caches of one instance: groups with requests of their own have one each.
 std::int64_t transfer_ports_each(const PlannedDeployment& planned);

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "plan/files/engine_files.h"
+#include "plan/files/nodes.h"
 #include "plan/files/placement.h"
 #include "plan/files/yaml.h"
 
@@ -16,6 +17,7 @@ using Json = nlohmann::ordered_json;
 constexpr const char* kSettingsFolder = "/etc/assay";
 constexpr const char* kSettingsName = "settings.yaml";
 constexpr const char* kAppLabel = "app.kubernetes.io/name";
+constexpr const char* kPartLabel = "app.kubernetes.io/component";
 
 std::string settings_path() {
   return fmt::format("{}/{}", kSettingsFolder, kSettingsName);
@@ -52,6 +54,8 @@ Json environment() {
 Json instance_environment(const PlannedDeployment& planned) {
   Json all = environment();
   const TransferPort& port = files_of(planned.engine).transfer_port;
+  for (const auto& [name, value] : variables_of(planned))
+    all.push_back({{"name", name}, {"value", value}});
   if (planned.role == Role::kBoth) return all;
   if (!port.host_variable.empty())
     all.push_back({{"name", port.host_variable},
@@ -123,31 +127,71 @@ Json probe(std::int64_t failures) {
           {"failureThreshold", failures}};
 }
 
-Json engine_container(const PlannedDeployment& planned) {
+// Which of a worker's nodes a pod is on: kOnly has all of it, kFirst takes the requests.
+enum class PodNode : std::uint8_t { kOnly, kFirst, kOther };
+
+// A controller of LeaderWorkerSets gives each pod these variables, which Kubernetes fills in.
+Words pod_command(const PlannedDeployment& planned, PodNode node) {
+  const EngineFiles& engine = files_of(planned.engine);
+  Words words = engine.serve(planned, settings_path());
+  if (node == PodNode::kOnly) return words;
+  const bool is_first = node == PodNode::kFirst;
+  const Words of_node = node_options(
+      engine, planned,
+      {.first = "$(LWS_LEADER_ADDRESS)", .number = is_first ? "0" : "$(LWS_WORKER_INDEX)"});
+  words.insert(words.end(), of_node.begin(), of_node.end());
+  if (!is_first && !engine.nodes.others.empty()) words.emplace_back(engine.nodes.others);
+  return words;
+}
+
+Json engine_container(const PlannedDeployment& planned, PodNode node) {
   constexpr std::int64_t kReadyTries = 3;
-  const EngineFiles& files = files_of(planned.engine);
-  return {{"name", "engine"},
-          {"image", image_of(planned)},
-          {"command", files.serve(planned, settings_path())},
-          {"ports", Json::array({{{"name", "http"}, {"containerPort", planned.port}}})},
-          {"env", instance_environment(planned)},
-          {"resources", {{"limits", {{"nvidia.com/gpu", planned.worker.gpus()}}}}},
-          {"startupProbe", probe(kLongestStartSeconds / kProbeSeconds)},
-          {"readinessProbe", probe(kReadyTries)}};
+  const bool takes_requests = node != PodNode::kOther;
+  Json container = {
+      {"name", "engine"}, {"image", image_of(planned)}, {"command", pod_command(planned, node)}};
+  if (takes_requests)
+    container["ports"] = Json::array({{{"name", "http"}, {"containerPort", planned.port}}});
+  container["env"] = instance_environment(planned);
+  container["resources"] = {{"limits", {{"nvidia.com/gpu", planned.gpus_of_node()}}}};
+  if (takes_requests) {
+    container["startupProbe"] = probe(kLongestStartSeconds / kProbeSeconds);
+    container["readinessProbe"] = probe(kReadyTries);
+  }
+  return container;
 }
 
+// Requests go to pods with these labels.
 Json labels_of(const PlannedDeployment& planned) {
-  return {{kAppLabel, planned.name}};
+  Json labels = {{kAppLabel, planned.name}};
+  if (planned.spans_nodes()) labels[kPartLabel] = "first-node";
+  return labels;
 }
 
-Json pod_template(const PlannedDeployment& planned) {
-  Json container = engine_container(planned);
+Json pod_template(const PlannedDeployment& planned, PodNode node = PodNode::kOnly) {
+  Json container = engine_container(planned, node);
+  Json labels = labels_of(planned);
+  if (node == PodNode::kOther) labels[kPartLabel] = "other-node";
   Json pod = Json::object();
   add_node_selector(planned, pod);
   pod["tolerations"] = tolerations();
   pod_volumes(planned).put(pod, container);
   pod["containers"] = Json::array({container});
-  return {{"metadata", {{"labels", labels_of(planned)}}}, {"spec", pod}};
+  return {{"metadata", {{"labels", labels}}}, {"spec", pod}};
+}
+
+// Groups of pods, one for each copy: when a pod ends, its group starts anew, since engines cannot
+// take a node back. The controller makes a service of the set's name for the pods' addresses.
+Json spanning_workload(const PlannedDeployment& planned, const std::string& name) {
+  return {{"apiVersion", "leaderworkerset.x-k8s.io/v1"},
+          {"kind", "LeaderWorkerSet"},
+          {"metadata", metadata(planned, name)},
+          {"spec",
+           {{"replicas", planned.copies},
+            {"leaderWorkerTemplate",
+             {{"size", planned.nodes_of_worker()},
+              {"restartPolicy", "RecreateGroupOnPodRestart"},
+              {"leaderTemplate", pod_template(planned, PodNode::kFirst)},
+              {"workerTemplate", pod_template(planned, PodNode::kOther)}}}}}};
 }
 
 Json workload(const PlannedDeployment& planned, std::int64_t replicas, const Json& pod) {
@@ -162,6 +206,7 @@ Json workload(const PlannedDeployment& planned, std::int64_t replicas, const Jso
 
 // Pods with names of their own, at which a router finds each instance.
 Json pool_workload(const PlannedDeployment& pool) {
+  if (pool.spans_nodes()) return spanning_workload(pool, pool.name);
   Json set = workload(pool, pool.copies, pod_template(pool));
   set["kind"] = "StatefulSet";
   set["spec"]["serviceName"] = pool.name;
@@ -245,7 +290,8 @@ Json dynamo_worker(const PlannedDeployment& planned, const std::string& image) {
   Json worker = {{"componentType", "worker"}};
   if (planned.role != Role::kBoth) worker["subComponentType"] = name_of(planned.role);
   worker["replicas"] = planned.copies;
-  worker["resources"] = {{"limits", {{"gpu", std::to_string(planned.worker.gpus())}}}};
+  if (planned.spans_nodes()) worker["multinode"] = {{"nodeCount", planned.nodes_of_worker()}};
+  worker["resources"] = {{"limits", {{"gpu", std::to_string(planned.gpus_of_node())}}}};
   worker["sharedMemory"] = {{"size", "64Gi"}};
   worker["extraPodSpec"] = pod;
   return worker;
@@ -280,7 +326,8 @@ Json llmd_role(const PlannedDeployment& planned) {
   Json role = {
       {"create", true},
       {"replicas", planned.copies},
-      {"parallelism", {{"tensor", worker.tp}, {"data", worker.dp}, {"dataLocal", worker.dp}}}};
+      {"parallelism",
+       {{"tensor", worker.tp * worker.pp}, {"data", worker.dp}, {"dataLocal", worker.dp}}}};
   if (!planned.gpu_product.empty())
     role["acceleratorTypes"] = {{"labelKey", "nvidia.com/gpu.product"},
                                 {"labelValues", Words{planned.gpu_product}}};
@@ -306,6 +353,12 @@ Json llmd_prefill(const PlannedDeployment& planned) {
   return llmd_role(pool);
 }
 
+std::string systems_text(const PlannedDeployment& planned) {
+  if (!planned.is_disaggregated()) return planned.system;
+  const std::string& decode = planned.pool(Role::kDecode).system;
+  return decode == planned.system ? decode : fmt::format("{} and {}", planned.system, decode);
+}
+
 // What was priced, before each manifest.
 std::string heading(const PlannedDeployment& planned) {
   const std::string what =
@@ -316,17 +369,32 @@ std::string heading(const PlannedDeployment& planned) {
   std::string text = fmt::format(
       "# {} by {} on {}: {}, {} + {} tokens.\n"
       "# Priced: TTFT {:.0f} ms, TPOT {:.2f} ms. Written by assay plan files.\n",
-      planned.model, name_of(planned.engine), planned.system, what, planned.prompt_tokens,
+      planned.model, name_of(planned.engine), systems_text(planned), what, planned.prompt_tokens,
       planned.output_tokens, planned.ttft_ms, planned.tpot_ms);
   if (!planned.calibration_text.empty()) text += fmt::format("# {}.\n", planned.calibration_text);
   return text;
 }
 
+// What the cluster's own people know.
+std::string fill_in(const PlannedDeployment& planned, const std::string& manifest) {
+  std::string text;
+  if (manifest.find(kRegistry) != std::string::npos)
+    text +=
+        "# Fill in: REGISTRY, the host that this cluster pulls NVIDIA's images from (or "
+        "--image).\n";
+  if (planned.is_disaggregated() || planned.spans_nodes())
+    text +=
+        "# Fill in: the resources of its network cards, without which data between nodes goes "
+        "over\n"
+        "# TCP, slower than priced.\n";
+  return text;
+}
+
 std::string documents(const PlannedDeployment& planned, const std::vector<Json>& all) {
-  std::string text = heading(planned);
+  std::string text;
   for (std::size_t i = 0; i < all.size(); ++i)
     text += (i == 0 ? "" : "---\n") + yaml_text(all[i]);
-  return text;
+  return heading(planned) + fill_in(planned, text) + text;
 }
 
 }  // namespace
@@ -335,14 +403,15 @@ std::string kubernetes_manifest(const PlannedDeployment& planned) {
   std::vector<Json> all;
   if (!planned.is_disaggregated()) {
     if (has_settings(planned)) all.push_back(settings_map(planned));
-    all.push_back(workload(planned, planned.copies, pod_template(planned)));
+    all.push_back(planned.spans_nodes() ? spanning_workload(planned, planned.name + "-workers")
+                                        : workload(planned, planned.copies, pod_template(planned)));
     all.push_back(service(planned, planned));
     return documents(planned, all);
   }
   for (const PlannedDeployment& pool : planned.pools) {
     if (has_settings(pool)) all.push_back(settings_map(pool));
     all.push_back(pool_workload(pool));
-    all.push_back(pool_service(pool));
+    if (!pool.spans_nodes()) all.push_back(pool_service(pool));
   }
   if (files_of(planned.engine).route_settings != nullptr)
     all.push_back(router_settings_map(planned));

@@ -6,25 +6,57 @@
 
 namespace assay::plan {
 
+namespace {
+
+// GPUs of nodes, taken one behind the other.
+class Nodes {
+ public:
+  explicit Nodes(const std::string& system) : system_(system) {}
+
+  // The first node of an instance. A node has the GPUs of one system, and none is shared by an
+  // instance that has whole nodes.
+  std::int64_t take(const PlannedDeployment& pool) {
+    if (used_ > 0 && (used_ + pool.gpus_of_node() > pool.gpus_per_node || pool.spans_nodes() ||
+                      pool.system != system_))
+      next();
+    system_ = pool.system;
+    const std::int64_t node = node_;
+    first_gpu_ = used_;
+    node_ += pool.nodes_of_worker() - 1;
+    used_ += pool.gpus_of_node();
+    return node;
+  }
+
+  [[nodiscard]] std::int64_t first_gpu() const { return first_gpu_; }
+
+ private:
+  void next() {
+    ++node_;
+    used_ = 0;
+  }
+
+  std::string system_;
+  std::int64_t node_ = 0;
+  std::int64_t used_ = 0;  // of its GPUs
+  std::int64_t first_gpu_ = 0;
+};
+
+}  // namespace
+
 std::vector<PlacedInstance> place_instances(const PlannedDeployment& planned) {
   std::vector<PlacedInstance> placed;
-  std::int64_t node = 0;
-  std::int64_t used = 0;
+  Nodes nodes(planned.system);
   std::int64_t transfer_port = files_of(planned.engine).transfer_port.first;
   for (const PlannedDeployment& pool : planned.pools) {
-    const std::int64_t gpus = pool.worker.gpus();
     for (std::int64_t i = 0; i < pool.copies; ++i) {
-      if (used + gpus > planned.gpus_per_node) {
-        ++node;
-        used = 0;
-      }
+      const std::int64_t node = nodes.take(pool);
       placed.push_back({.role = pool.role,
                         .index = i,
                         .node = node,
-                        .first_gpu = used,
+                        .last_node = node + pool.nodes_of_worker() - 1,
+                        .first_gpu = nodes.first_gpu(),
                         .port = pool.port + i,
                         .transfer_port = transfer_port});
-      used += gpus;
       if (transfer_port > 0) transfer_port += transfer_ports_each(pool);
     }
   }
@@ -32,7 +64,7 @@ std::vector<PlacedInstance> place_instances(const PlannedDeployment& planned) {
 }
 
 std::int64_t nodes_of(const std::vector<PlacedInstance>& placed) {
-  return placed.empty() ? 0 : placed.back().node + 1;
+  return placed.empty() ? 0 : placed.back().last_node + 1;
 }
 
 std::string host_of(const PlannedDeployment& planned, std::int64_t node, std::int64_t nodes) {

@@ -13,13 +13,14 @@ namespace assay::plan {
 struct PlacedInstance {
   Role role = Role::kPrefill;
   std::int64_t index = 0;  // in its pool
-  std::int64_t node = 0;
+  std::int64_t node = 0;   // the first, where it spans several
+  std::int64_t last_node = 0;
   std::int64_t first_gpu = 0;  // of the node
   std::int64_t port = 0;
   std::int64_t transfer_port = 0;  // 0: the engine finds one
 };
 
-// One instance behind the other, each within a node.
+// One instance behind the other, each within a node or on whole ones.
 std::vector<PlacedInstance> place_instances(const PlannedDeployment& planned);
 
 std::int64_t nodes_of(const std::vector<PlacedInstance>& placed);

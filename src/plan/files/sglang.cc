@@ -18,6 +18,28 @@ std::string sglang_image(const std::string& version) {
   return fmt::format("lmsysorg/sglang:v{}", version.empty() ? "0.5.6" : version);
 }
 
+// A pool's place beside the other one. Groups that decode take the prompts of the other pool's
+// groups in turn, which 0.5.6 wants to be told and later versions do anyway.
+Words sglang_pool(const PlannedDeployment& planned) {
+  if (planned.role == Role::kBoth) return {};
+  Words words = {"--disaggregation-mode",
+                 std::string(name_of(planned.role)),
+                 "--disaggregation-transfer-backend",
+                 "nixl",
+                 "--disaggregation-bootstrap-port",
+                 std::to_string(kBootstrapPort)};
+  const Worker& peer = planned.peer;
+  if (planned.role == Role::kPrefill) {
+    words.insert(words.end(), {"--disaggregation-decode-tp", std::to_string(peer.gpus() / peer.pp),
+                               "--disaggregation-decode-dp", std::to_string(peer.dp)});
+    return words;
+  }
+  if (peer.pp > 1)
+    words.insert(words.end(), {"--disaggregation-prefill-pp", std::to_string(peer.pp)});
+  if (planned.worker.dp > 1) words.emplace_back("--prefill-round-robin-balance");
+  return words;
+}
+
 Words sglang_options(const PlannedDeployment& planned) {
   const Limits& limits = planned.limits;
   const Worker& worker = planned.worker;
@@ -39,10 +61,8 @@ Words sglang_options(const PlannedDeployment& planned) {
        planned.cache == serving::Quantization::kFp8 ? "fp8_e4m3" : "auto"});
   if (limits.prefix_cache == Limits::PrefixCache::kOff) words.emplace_back("--disable-radix-cache");
   if (limits.overlap == Limits::Overlap::kNone) words.emplace_back("--disable-overlap-schedule");
-  if (planned.role != Role::kBoth)
-    words.insert(words.end(), {"--disaggregation-mode", std::string(name_of(planned.role)),
-                               "--disaggregation-transfer-backend", "nixl",
-                               "--disaggregation-bootstrap-port", std::to_string(kBootstrapPort)});
+  const Words pool = sglang_pool(planned);
+  words.insert(words.end(), pool.begin(), pool.end());
   const Words speculation = sglang_speculation(planned.speculation);
   words.insert(words.end(), speculation.begin(), speculation.end());
   if (limits.graph_batches.empty()) return words;
@@ -50,6 +70,13 @@ Words sglang_options(const PlannedDeployment& planned) {
   for (const std::int64_t batch : limits.graph_batches)
     words.push_back(std::to_string(batch));
   return words;
+}
+
+// Without it, 0.5 runs no step ahead where it drafts, which is slower than priced.
+std::map<std::string, std::string> sglang_variables(const PlannedDeployment& planned) {
+  if (planned.speculation.tokens == 0 || planned.limits.overlap == Limits::Overlap::kNone)
+    return {};
+  return {{"SGLANG_ENABLE_SPEC_V2", "1"}};
 }
 
 Words sglang_serve(const PlannedDeployment& planned, const std::string& /*settings*/) {
@@ -65,7 +92,16 @@ Words sglang_dynamo(const PlannedDeployment& planned, const std::string& /*setti
 }
 
 core::Status sglang_check_pools(const PlannedDeployment& planned) {
-  const auto gpus = [&](Role role) { return planned.pool(role).worker.gpus(); };
+  const auto gpus = [&](Role role) {
+    const Worker& worker = planned.pool(role).worker;
+    return worker.gpus() / worker.pp;
+  };
+  const std::int64_t stages = planned.pool(Role::kDecode).worker.pp;
+  if (stages > 1 && stages != planned.pool(Role::kPrefill).worker.pp)
+    return core::Error{
+        fmt::format("SGLang's instances that decode have one stage or those of the instances that "
+                    "compute prompts: pp {} does not follow pp {}",
+                    stages, planned.pool(Role::kPrefill).worker.pp)};
   const std::int64_t more = std::max(gpus(Role::kPrefill), gpus(Role::kDecode));
   const std::int64_t fewer = std::min(gpus(Role::kPrefill), gpus(Role::kDecode));
   if (more % fewer == 0) return {};
@@ -120,13 +156,15 @@ const EngineFiles kSglangFiles{
     .engine = Engine::kSglang,
     .image = sglang_image,
     .serve = sglang_serve,
+    .variables = sglang_variables,
+    .nodes = {.count = "--nnodes", .number = "--node-rank", .first = "--dist-init-addr"},
     .check_pools = sglang_check_pools,
     .transfer_port = {.first = kBootstrapPort, .option = "--disaggregation-bootstrap-port"},
     .route = sglang_route,
     .llmd_connector = "sglang",
     .dynamo_service = "SGLangWorker",
     .dynamo_module = "dynamo.sglang",
-    .dynamo_image = "nvcr.io/nvidia/ai-dynamo/sglang-runtime:1.3.0",
+    .dynamo_image = "REGISTRY/nvidia/ai-dynamo/sglang-runtime:1.3.0",
     .dynamo_options = sglang_dynamo,
     .measure = sglang_measure,
     .result_ending = "jsonl",

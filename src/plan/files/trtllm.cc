@@ -11,7 +11,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 std::string trtllm_image(const std::string& version) {
-  return fmt::format("nvcr.io/nvidia/tensorrt-llm/release:{}", version.empty() ? "1.1.0" : version);
+  return fmt::format("{}nvidia/tensorrt-llm/release:{}", kRegistry,
+                     version.empty() ? "1.1.0" : version);
 }
 
 Json trtllm_settings(const PlannedDeployment& planned) {
@@ -20,6 +21,7 @@ Json trtllm_settings(const PlannedDeployment& planned) {
   Json settings = {{"tensor_parallel_size", planned.worker.gpus() / planned.worker.pp},
                    {"pipeline_parallel_size", planned.worker.pp},
                    {"enable_attention_dp", planned.worker.dp > 1}};
+  if (planned.spans_nodes()) settings["gpus_per_node"] = planned.gpus_of_node();
   if (planned.has_experts) {
     settings["moe_tensor_parallel_size"] = planned.worker.moe_tp;
     settings["moe_expert_parallel_size"] = planned.worker.moe_ep;
@@ -110,12 +112,13 @@ const EngineFiles kTrtllmFiles{
     .image = trtllm_image,
     .settings = trtllm_settings,
     .serve = trtllm_serve,
+    .nodes = {.mpi_launcher = "trtllm-llmapi-launch"},
     .check_pools = trtllm_check_pools,
     .route = trtllm_route,
     .route_settings = trtllm_route_settings,
     .dynamo_service = "TRTLLMWorker",
     .dynamo_module = "dynamo.trtllm",
-    .dynamo_image = "nvcr.io/nvidia/ai-dynamo/tensorrtllm-runtime:1.3.0",
+    .dynamo_image = "REGISTRY/nvidia/ai-dynamo/tensorrtllm-runtime:1.3.0",
     .dynamo_options = trtllm_dynamo,
     .measure = trtllm_measure,
     .result_ending = "json",

@@ -61,10 +61,16 @@ Words vllm_dynamo(const PlannedDeployment& planned, const std::string& /*setting
   return words;
 }
 
-// A GPU that decodes reads from one GPU only, so that heads may be split there but not joined.
+// A GPU that decodes reads from one GPU only, so that heads may be split there but not joined. It
+// knows ranks by their tp alone.
 core::Status vllm_check_pools(const PlannedDeployment& planned) {
   const std::int64_t prefill = planned.pool(Role::kPrefill).worker.tp;
   const std::int64_t decode = planned.pool(Role::kDecode).worker.tp;
+  for (const PlannedDeployment& pool : planned.pools) {
+    if (pool.worker.pp > 1)
+      return core::Error{
+          fmt::format("vLLM's NixlConnector sends no caches of stages: pp {}", pool.worker.pp)};
+  }
   if (decode % prefill == 0) return {};
   return core::Error{
       fmt::format("vLLM's NixlConnector sends caches to a tp that is a multiple of the sender's: "
@@ -116,6 +122,11 @@ const EngineFiles kVllmFiles{
     .engine = Engine::kVllm,
     .image = vllm_image,
     .serve = vllm_serve,
+    .nodes = {.count = "--nnodes",
+              .number = "--node-rank",
+              .first = "--master-addr",
+              .first_port = "--master-port",
+              .others = "--headless"},
     .check_pools = vllm_check_pools,
     .transfer_port = {.first = 5600,
                       .variable = "VLLM_NIXL_SIDE_CHANNEL_PORT",
@@ -125,7 +136,7 @@ const EngineFiles kVllmFiles{
     .llmd_connector = "nixlv2",
     .dynamo_service = "VllmWorker",
     .dynamo_module = "dynamo.vllm",
-    .dynamo_image = "nvcr.io/nvidia/ai-dynamo/vllm-runtime:1.3.0",
+    .dynamo_image = "REGISTRY/nvidia/ai-dynamo/vllm-runtime:1.3.0",
     .dynamo_options = vllm_dynamo,
     .measure = vllm_measure,
     .result_ending = "json",

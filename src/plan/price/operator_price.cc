@@ -216,7 +216,7 @@ OperatorPrice OperatorPrice::of_formula(const OperatorUse& use,
                                         const store::RooflineBinder& formula) {
   OperatorPrice price(use);
   price.source_ = "formula";
-  price.fidelity_ = Fidelity::kFormula;
+  price.fidelity_ = Tables::fidelity_of_formula(use.table);
   for (std::size_t i = 0; i < use.sizes.size(); ++i)
     price.places_.push_back(i);
   price.sizes_.resize(use.sizes.size());

@@ -13,6 +13,7 @@ namespace assay::plan {
 struct StageLink {
   double bytes_per_s = 0;
   double latency_s = 0;
+  bool is_measured = false;  // the rate; else it is the link's own
 };
 
 struct Pipeline {

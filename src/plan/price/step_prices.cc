@@ -223,7 +223,7 @@ std::vector<OperatorCost> StepPrices::operators(const Step& step) const {
   std::vector<OperatorCost> costs;
   const auto add = [&](const std::vector<OperatorPrice>& prices, const Amounts& amounts) {
     for (const OperatorPrice& price : prices)
-      costs.push_back({&price, price.at(amounts), price.work(amounts), price.power(amounts)});
+      costs.push_back({&price, price.at(amounts), amounts, price.power(amounts)});
   };
   add(shared_, amounts_of_tokens(static_cast<double>(tokens_of(step))));
   for (const Chunks& chunks : step.chunks)

@@ -25,7 +25,7 @@ namespace assay::plan {
 struct OperatorCost {
   const OperatorPrice* price = nullptr;
   Price cost;
-  Work work = {};
+  Amounts amounts = {};  // of which price->work() tells what is moved and computed
   std::optional<store::RowPower> power = std::nullopt;  // of a GPU, while it runs
 };
 

@@ -5,8 +5,8 @@
 
 namespace assay::plan {
 std::string_view name_of(Fidelity fidelity) {
-  constexpr std::array<std::string_view, 6> kNames = {"engine",       "other version", "kernels",
-                                                      "other engine", "scaled",        "formula"};
+  constexpr std::array<std::string_view, 7> kNames = {
+      "engine", "other version", "kernels", "other engine", "scaled", "formula", "lower bound"};
   return kNames[static_cast<std::size_t>(fidelity)];
 }
 
@@ -30,6 +30,10 @@ core::Result<std::span<const TableSource>> Tables::sources(const std::string& ta
   auto sources = ASSAY_TRY(load_(table));
   const auto place = loaded_.emplace(table, std::move(sources)).first;
   return std::span<const TableSource>(place->second);
+}
+
+Fidelity Tables::fidelity_of_formula(std::string_view table) {
+  return table == "memory_op_perf" ? Fidelity::kFormula : Fidelity::kBound;
 }
 
 std::shared_ptr<const store::Family> Tables::family(const TableSource::Index& index,

@@ -28,7 +28,8 @@ enum class Fidelity : std::uint8_t {
   kKernels,       // assay's own measurements of the best kernels: what the hardware allows
   kOtherEngine,   // another engine's tables
   kScaled,        // rows of fewer GPUs, scaled to these (scaled_collective.h)
-  kFormula,       // bytes over bandwidth, for operators that no table has
+  kFormula,       // bytes over bandwidth, for operators that only move bytes and no table has
+  kBound,         // the same for operators that also compute: a lower bound
 };
 
 std::string_view name_of(Fidelity fidelity);
@@ -76,6 +77,9 @@ class Tables {
   [[nodiscard]] store::RooflineBinder formula(const std::string& table) const {
     return formula_(table);
   }
+
+  // Of what that tells.
+  [[nodiscard]] static Fidelity fidelity_of_formula(std::string_view table);
 
   [[nodiscard]] store::CostBinder cost(const std::string& table) const { return cost_(table); }
 

@@ -49,7 +49,8 @@ core::Result<ServingMetrics> simulate_copies(const StepCost& cost,
                                              const Limits& limits,
                                              const Workload& workload,
                                              std::int64_t copies,
-                                             const ServiceLevel& level) {
+                                             const ServiceLevel& level,
+                                             StepLog* log) {
   ASSAY_TRY(check_workload(workload));
   ASSAY_TRY(check_inputs(limits, workload));
   if (workload.concurrency > 0)
@@ -58,6 +59,7 @@ core::Result<ServingMetrics> simulate_copies(const StepCost& cost,
   WorkDone done;
   for (std::int64_t copy = 0; copy < copies; ++copy) {
     EngineInstance instance(cost, policy, limits, workload, Stepping::kManyAtOnce, &recorder);
+    instance.log_to(log);
     ASSAY_TRY(run_copy(static_cast<std::size_t>(copy), static_cast<std::size_t>(copies), workload,
                        limits, instance, recorder));
     done.add(instance.work_done());

@@ -7,6 +7,7 @@
 #include "plan/schedule/limits.h"
 #include "plan/schedule/metrics.h"
 #include "plan/schedule/policy.h"
+#include "plan/schedule/step_log.h"
 #include "plan/schedule/workload.h"
 #include "plan/step.h"
 
@@ -14,12 +15,14 @@ namespace assay::plan {
 
 // What clients see of all copies together. Each has a scheduler and caches of its own, so that what
 // one request leaves in a cache is found only by those that go to the same copy.
+// All steps go to the log, which may be nullptr.
 // Errors: as simulate(), and a workload without arrival times.
 core::Result<ServingMetrics> simulate_copies(const StepCost& cost,
                                              const Policy& policy,
                                              const Limits& limits,
                                              const Workload& workload,
                                              std::int64_t copies,
-                                             const ServiceLevel& level);
+                                             const ServiceLevel& level,
+                                             StepLog* log = nullptr);
 
 }  // namespace assay::plan

@@ -229,6 +229,13 @@ class DisaggregatedSimulation {
                            options.stepping, decodes_.empty() ? &recorder_ : nullptr);
   }
 
+  void log_to(StepLog* of_prompts, StepLog* of_decode) {
+    for (EngineInstance& worker : prefill_)
+      worker.log_to(of_prompts);
+    for (EngineInstance& worker : decode_)
+      worker.log_to(of_decode);
+  }
+
   core::Status run() { return run_until(workload_.requests.size()); }
 
   [[nodiscard]] MetricsRecorder& recorder() { return recorder_; }
@@ -508,6 +515,7 @@ core::Result<DisaggregatedMetrics> simulate_disaggregated_copies(const Policy& p
     const SimulationOptions options;
     DisaggregatedSimulation simulation({policy, prefill, decode, transfer}, part.workload, options,
                                        {});
+    simulation.log_to(shared.prompt_steps, shared.decode_steps);
     ASSAY_TRY(simulation.run());
     recorder.add(simulation.recorder(), part.requests);
     work.add(simulation.work());

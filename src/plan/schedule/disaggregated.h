@@ -5,6 +5,7 @@
 
 #include "core/result.h"
 #include "plan/schedule/simulate.h"
+#include "plan/schedule/step_log.h"
 
 namespace assay::plan {
 
@@ -49,6 +50,9 @@ core::Result<DisaggregatedMetrics> simulate_disaggregated(const Policy& policy,
 struct SharedCopies {
   std::int64_t copies = 1;
   ServiceLevel level = {};
+  // Of the instances of both pools; null: nobody asks.
+  StepLog* prompt_steps = nullptr;
+  StepLog* decode_steps = nullptr;
 };
 
 // Copies of the deployment, among which requests of a workload with arrival times are shared in

@@ -181,6 +181,15 @@ void EngineInstance::count_step(std::int64_t steps, double ms) {
   if (eager) done_.eager_ms += ms;
 }
 
+void EngineInstance::log_step(std::int64_t steps) const {
+  for (std::size_t i = 0; i < steps_.size(); ++i) {
+    if (steps_[i].tokens() == 0) continue;
+    Step mean = steps_[i];
+    mean.decode_cached += 0.5 * static_cast<double>(steps - 1) * groups_[i].tokens_per_step();
+    log_->add(step_time_.as_run(mean), steps);
+  }
+}
+
 // The tokens of a group's requests, before they are added to what they have.
 void EngineInstance::count_tokens(Group& group, std::int64_t steps, const StepRun& times) {
   const double first_end = now_ms_ + times.until_ms(1);
@@ -221,6 +230,7 @@ void EngineInstance::count_tokens(Group& group, std::int64_t steps, const StepRu
 void EngineInstance::take(std::int64_t steps, const StepRun& times) {
   const double ms = times.until_ms(steps);
   count_step(steps, ms);
+  if (log_ != nullptr) log_step(steps);
   const double begin_ms = now_ms_;
   double held = 0;
   for (Group& group : groups_) {

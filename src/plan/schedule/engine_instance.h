@@ -9,6 +9,7 @@
 #include "core/result.h"
 #include "plan/schedule/group.h"
 #include "plan/schedule/metrics.h"
+#include "plan/schedule/step_log.h"
 #include "plan/schedule/step_time.h"
 #include "plan/schedule/stepping.h"
 
@@ -47,6 +48,9 @@ class EngineInstance {
                  const Workload& workload,
                  Stepping stepping,
                  MetricsRecorder* recorder);
+
+  // Writes all steps that it takes from now on into a log.
+  void log_to(StepLog* log) { log_ = log; }
 
   // The scheduler sees a request at that time, which is not before now_ms() if others run. kCached:
   // its prompt is in the cache of this instance and its first token is out.
@@ -91,6 +95,7 @@ class EngineInstance {
                                          std::int64_t most) const;
   void take(std::int64_t steps, const StepRun& times);
   void count_step(std::int64_t steps, double ms);
+  void log_step(std::int64_t steps) const;
   void count_tokens(Group& group, std::int64_t steps, const StepRun& times);
 
   const Workload* workload_;
@@ -101,6 +106,7 @@ class EngineInstance {
   std::unordered_map<std::size_t, std::size_t> group_of_client_;  // where turns follow each other
   std::vector<Step> steps_;                                       // of each group, in this step
   MetricsRecorder* recorder_;
+  StepLog* log_ = nullptr;
 
   std::vector<Arrival> arrivals_;  // known ones, by time
   std::size_t delivered_ = 0;

@@ -34,9 +34,8 @@ std::optional<std::size_t> Group::first_waiting() const {
   return waiting_.front().request;
 }
 
-bool Group::grow(Sequence& sequence, std::int64_t tokens) {
+bool Group::take_blocks(Sequence& sequence, std::int64_t tokens) {
   const std::int64_t lacking = pool_.blocks_for(sequence.cached + tokens) - sequence.blocks;
-  if (lacking <= 0) return true;
   if (!pool_.take(lacking)) return false;
   sequence.blocks += lacking;
   return true;
@@ -267,14 +266,9 @@ std::int64_t Group::steady_steps(std::int64_t most) const {
   if (!steady_) return 1;
   const std::int64_t block = pool_.block_tokens();
   const auto requests = static_cast<std::int64_t>(running_.size());
-  // Tokens that fit the blocks of each request behind this step.
-  std::array<std::int64_t, kExactBlock> with_slack{};
   std::int64_t steps = most;
-  for (const Sequence& sequence : running_) {
+  for (const Sequence& sequence : running_)
     steps = std::min(steps, sequence.steps_left());
-    const std::int64_t slack = sequence.blocks * block - sequence.cached - 1;
-    ++with_slack[static_cast<std::size_t>(std::min(slack, block - 1) % kExactBlock)];
-  }
   const std::int64_t available = pool_.available();
   std::int64_t further = available / requests * block;
   // Each step takes at most what it verifies.
@@ -282,6 +276,12 @@ std::int64_t Group::steady_steps(std::int64_t most) const {
     return std::min(steps, 1 + further / limits_->speculation.verified());
   if (further >= steps - 1) return steps;
   if (block > kExactBlock) return std::min(steps, 1 + further);
+  // Tokens that fit the blocks of each request behind this step.
+  std::array<std::int64_t, kExactBlock> with_slack{};
+  for (const Sequence& sequence : running_) {
+    const std::int64_t slack = sequence.blocks * block - sequence.cached - 1;
+    ++with_slack[static_cast<std::size_t>(std::min(slack, block - 1))];
+  }
   // A request whose blocks have room for s tokens takes its next block for the token s + 1.
   std::int64_t taken = available / requests * requests;
   for (std::int64_t slack = 0; slack < block; ++slack, ++further) {
@@ -309,6 +309,25 @@ void Group::end(Sequence& sequence) {
   ended_now_.push_back(sequence);
 }
 
+void Group::decode(Sequence& sequence, std::int64_t steps) {
+  ASSAY_CHECK(steps == 1 || grow(sequence, tokens_needed_for(sequence, steps)),
+              "steady_steps() counts blocks");
+  const std::int64_t tokens = sequence.generated_after(steps) - sequence.generated;
+  sequence.cached += tokens;
+  sequence.generated += tokens;
+  sequence.steps_done += steps;
+  further_tokens_ += tokens;
+}
+
+void Group::compute_prompt(Sequence& sequence) {
+  sequence.cached += sequence.tokens_now;
+  if (sequence.decodes()) {
+    ++(sequence.generated++ == 0 ? first_tokens_ : further_tokens_);
+    draw_steps(sequence);
+  }
+  share_pieces(sequence, whole_pieces(sequence));
+}
+
 void Group::advance(std::int64_t steps) {
   if (steps > 1 && policy_->skipped != nullptr) policy_->skipped(*this, steps - 1);
   std::size_t kept = 0;
@@ -316,20 +335,9 @@ void Group::advance(std::int64_t steps) {
     Sequence& sequence = running_[i];
     if (sequence.tokens_now > 0) {
       if (sequence.decodes()) {
-        ASSAY_CHECK(steps == 1 || grow(sequence, tokens_needed_for(sequence, steps)),
-                    "steady_steps() counts blocks");
-        const std::int64_t tokens = sequence.generated_after(steps) - sequence.generated;
-        sequence.cached += tokens;
-        sequence.generated += tokens;
-        sequence.steps_done += steps;
-        further_tokens_ += tokens;
+        decode(sequence, steps);
       } else {
-        sequence.cached += sequence.tokens_now;
-        if (sequence.decodes()) {
-          ++(sequence.generated++ == 0 ? first_tokens_ : further_tokens_);
-          draw_steps(sequence);
-        }
-        share_pieces(sequence, whole_pieces(sequence));
+        compute_prompt(sequence);
       }
       if (sequence.generated >= sequence.output && sequence.decodes()) {
         end(sequence);

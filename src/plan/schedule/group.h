@@ -104,7 +104,10 @@ class Group {
   }
 
   // Blocks for so many more tokens of a running request; false where there are too few.
-  bool grow(Sequence& sequence, std::int64_t tokens);
+  bool grow(Sequence& sequence, std::int64_t tokens) {
+    if (sequence.cached + tokens <= sequence.blocks * pool_.block_tokens()) return true;
+    return take_blocks(sequence, tokens);
+  }
 
   // What the first waiting request would find in the cache, and what it would need.
   struct Offer {
@@ -168,6 +171,9 @@ class Group {
 
  private:
   using Names = std::span<const std::uint64_t>;
+  bool take_blocks(Sequence& sequence, std::int64_t tokens);
+  void decode(Sequence& sequence, std::int64_t steps);
+  void compute_prompt(Sequence& sequence);
   [[nodiscard]] Names whole_pieces(const Sequence& sequence) const;
   [[nodiscard]] Names pieces_with_answer(const Sequence& sequence) const;
   [[nodiscard]] std::int64_t piece_blocks(std::size_t piece) const;

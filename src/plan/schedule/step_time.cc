@@ -17,18 +17,27 @@ std::int64_t StepTime::captured_size(const Step& step) const {
   return found == captured.end() ? 0 : *found;
 }
 
+void StepTime::fill(Step& step, std::int64_t captured) const {
+  const std::int64_t filling = captured - graph_size(step);
+  if (filling <= 0) return;
+  const auto real = static_cast<double>(step.decodes);
+  const std::int64_t of_request =
+      policy_->graphs == Policy::Graphs::kDecodeOnly ? 1 : limits_->speculation.verified();
+  step.decodes += (filling + of_request - 1) / of_request;
+  step.decode_cached *= real / static_cast<double>(step.decodes);
+}
+
 double StepTime::ms(Step step, double further) const {
   step.decode_cached += further;
   const std::int64_t captured = captured_size(step);
   if (captured == 0) return std::max(cost_->ms(step), limits_->eager_step_ms);
-  if (const std::int64_t filling = captured - graph_size(step); filling > 0) {
-    const auto real = static_cast<double>(step.decodes);
-    const std::int64_t of_request =
-        policy_->graphs == Policy::Graphs::kDecodeOnly ? 1 : limits_->speculation.verified();
-    step.decodes += (filling + of_request - 1) / of_request;
-    step.decode_cached *= real / static_cast<double>(step.decodes);
-  }
+  fill(step, captured);
   return cost_->ms(step);
+}
+
+Step StepTime::as_run(Step step) const {
+  if (const std::int64_t captured = captured_size(step); captured > 0) fill(step, captured);
+  return step;
 }
 
 StepRun::StepRun(std::int64_t steps, double first_ms, double middle_ms, double last_ms)

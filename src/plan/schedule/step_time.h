@@ -17,12 +17,16 @@ class StepTime {
   // `further` tokens are in the cache of each decoding request beyond those that the step says.
   [[nodiscard]] double ms(Step step, double further = 0) const;
 
+  // The step as it is computed: filled up to the size of the graph that holds it.
+  [[nodiscard]] Step as_run(Step step) const;
+
   [[nodiscard]] bool eager(const Step& step) const { return captured_size(step) == 0; }
 
  private:
   [[nodiscard]] std::int64_t graph_size(const Step& step) const;
   // The size of the graph that holds the step; 0 where none does.
   [[nodiscard]] std::int64_t captured_size(const Step& step) const;
+  void fill(Step& step, std::int64_t captured) const;
 
   const StepCost* cost_;
   const Policy* policy_;

@@ -43,16 +43,22 @@ std::int64_t prompt_tokens_now(const Limits& limits,
 
 // Decoding requests have their blocks reserved, so that none is ever thrown out.
 std::int64_t schedule_reserved(Group& group, std::int64_t budget) {
-  for (const bool decodes : {true, false}) {
-    for (Sequence& sequence : group.running()) {
-      if (sequence.decodes() != decodes) continue;
-      const std::int64_t tokens =
-          decodes ? std::min(group.decode_tokens(sequence), budget)
-                  : prompt_tokens_now(group.limits(), sequence.prompt_left(), budget);
-      if (tokens == 0 || !group.grow(sequence, tokens)) continue;
-      sequence.tokens_now = tokens;
-      budget -= tokens;
-    }
+  const auto take = [&](Sequence& sequence, std::int64_t tokens) {
+    if (tokens == 0 || !group.grow(sequence, tokens)) return;
+    sequence.tokens_now = tokens;
+    budget -= tokens;
+  };
+  bool any_prompts = false;
+  for (Sequence& sequence : group.running()) {
+    if (sequence.decodes())
+      take(sequence, std::min(group.decode_tokens(sequence), budget));
+    else
+      any_prompts = true;
+  }
+  if (!any_prompts) return budget;
+  for (Sequence& sequence : group.running()) {
+    if (!sequence.decodes())
+      take(sequence, prompt_tokens_now(group.limits(), sequence.prompt_left(), budget));
   }
   return budget;
 }
@@ -62,7 +68,7 @@ void schedule_trtllm(Group& group) {
   const bool reserves = limits.capacity == Limits::Capacity::kGuaranteedNoEvict;
   std::int64_t budget = reserves ? schedule_reserved(group, limits.max_tokens)
                                  : schedule_running(group, limits.max_tokens);
-  if (group.preempted() || group.waiting().empty()) return;
+  if (group.preempted() || group.waiting().empty() || group.free_slots() <= 0) return;
   std::int64_t reserved = reserves ? reserved_blocks(group) : 0;
   while (budget > 0 && !group.waiting().empty() && group.free_slots() > 0) {
     const Group::Offer offer = group.offer();

@@ -39,6 +39,13 @@ std::string Worker::text() const {
   return text;
 }
 
+StageLink stage_link(const store::SystemFacts& facts, std::int64_t gpus) {
+  const store::SystemFacts::SendingRate rate = facts.sending_rate(gpus);
+  return {.bytes_per_s = rate.bytes_per_s,
+          .latency_s = facts.peer_latency_s,
+          .is_measured = rate.is_measured};
+}
+
 serving::Deployment deployment_of(const serving::Model& model,
                                   const Worker& worker,
                                   const serving::Precision& precision,

@@ -11,6 +11,7 @@
 #include "model/serving/uses.h"
 #include "plan/engine.h"
 #include "plan/price/staged_cost.h"
+#include "store/systems/system_facts.h"
 
 namespace assay::plan {
 
@@ -66,6 +67,9 @@ core::Result<Pipeline> pipeline_of(const serving::Model& model,
                                    const Worker& worker,
                                    std::int64_t gpus_per_node,
                                    const std::function<StageLink(std::int64_t gpus)>& link);
+
+// The link between two of so many GPUs of a system.
+StageLink stage_link(const store::SystemFacts& facts, std::int64_t gpus);
 
 serving::Deployment deployment_of(const serving::Model& model,
                                   const Worker& worker,

@@ -3,12 +3,12 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <map>
 #include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "plan/cache_transfer.h"
 #include "plan/search/near_frontier.h"
@@ -48,7 +48,7 @@ class PoolSearch {
     result_.priced = result_.candidates.size();
     if (request_.scheduler == Scheduler::kSimulation) decide();
     for (Candidate& candidate : result_.candidates)
-      add_bars(candidate);
+      add_shown(candidate);
     return std::move(result_);
   }
 
@@ -109,7 +109,10 @@ class PoolSearch {
                              .decode_instances = ratio.decode},
                    .copies = ratio.copies,
                    .tpot_ms = decode.ms,
-                   .memory_bytes = std::max(prefill.memory_bytes, decode.memory_bytes)};
+                   .memory_bytes = std::max(prefill.memory_bytes, decode.memory_bytes),
+                   .bars = latency_bars({.mean = decode.parts, .prompt = prefill.parts},
+                                        calibration_errors_of(prefill_, decode_))};
+    made.margins = LatencyMargins::of(made.bars, request_.confidence);
     const core::Result<CacheTransfer> transfer = transfer_of(made, prefill, decode);
     if (!transfer.ok()) {
       unsent_ = transfer.error().message;
@@ -139,28 +142,16 @@ class PoolSearch {
         tokens_per_s * static_cast<double>(made.copies) / static_cast<double>(request_.gpus);
   }
 
-  void add_bars(Candidate& candidate) const {
+  void add_shown(Candidate& candidate) const {
     const auto& [prefill, decode] = pairs_[candidate.place];
-    const MeanLengths mean = mean_lengths(request_);
-    const std::array<Chunks, 1> chunks = {
-        Chunks{.requests = prefill->batch,
-               .new_tokens = std::max<std::int64_t>(1, mean.prompt_tokens - request_.cached_prefix),
-               .cached_tokens = request_.cached_prefix}};
-    const double cached =
-        static_cast<double>(mean.prompt_tokens) + 0.5 * static_cast<double>(mean.output_tokens);
-    const Step prompts{.chunks = chunks, .finished_prompts = prefill->batch};
-    const Step decoding{.decodes = decode->batch, .decode_cached = cached};
-    const LoadParts parts = parts_of_pools(*prefill->prices, prompts, *decode->prices, decoding);
-    candidate.parts = parts.mean;
-    add_energy(candidate, energy_of(prefill->prices->operators(prompts)),
-               energy_of(decode->prices->operators(decoding)));
-    candidate.bars = latency_bars(parts, calibration_errors_of(prefill_, decode_));
-    candidate.rate_bar =
-        rate_bar(candidate.bars, candidate.ttft_ms, candidate.tpot_ms, mean.output_tokens);
+    candidate.parts = decode->parts;
+    add_energy(candidate, prefill->energy, decode->energy);
+    candidate.rate_bar = rate_bar(candidate.bars, candidate.ttft_ms, candidate.tpot_ms,
+                                  mean_lengths(request_).output_tokens);
   }
 
-  // A request shares a step of prompts with those of its batch, and steps that decode with those of
-  // its group.
+  // A request shares a step of prompts with those of its batch, and steps that decode with its
+  // group.
   void add_energy(Candidate& candidate,
                   const StepEnergy& prompts,
                   const StepEnergy& decoding) const {
@@ -168,20 +159,18 @@ class PoolSearch {
     const std::int64_t tokens = mean_lengths(request_).output_tokens;
     const double steps =
         expected_steps(request_.speculation, std::max<std::int64_t>(1, tokens - 1));
-    StepEnergy of_request;
-    of_request.add(prompts,
-                   static_cast<double>(prefill->worker.tp) / static_cast<double>(prefill->batch));
-    of_request.add(decoding, static_cast<double>(decode->worker.tp) * steps /
-                                 static_cast<double>(decode->batch));
-    candidate.known_power_share = of_request.known_share();
-    if (of_request.joules > 0)
-      candidate.tokens_per_joule = static_cast<double>(tokens) / of_request.joules;
+    const LoadEnergy energy = energy_of_pools(
+        {.step = prompts, .gpus = prefill->worker.tp, .requests = prefill->batch},
+        {.step = decoding, .steps = steps, .gpus = decode->worker.tp, .requests = decode->batch},
+        static_cast<double>(tokens));
+    candidate.known_power_share = energy.mean.known_share();
+    if (energy.mean.joules > 0) candidate.tokens_per_joule = 1 / energy.joules_per_token();
   }
 
   void decide() {
     for (const Candidate& candidate : near_frontier(result_.candidates, request_.ttft_limit_ms))
       simulate(candidate);
-    for (const std::vector<Candidate>& of_worker : within_limits(result_.candidates, request_))
+    for (const auto& of_worker : within_limits(result_.candidates, request_))
       find_best(of_worker);
     result_.candidates.clear();
     for (const auto& [place, simulated] : simulated_) {
@@ -190,11 +179,11 @@ class PoolSearch {
   }
 
   // What the closed form takes to be the best of a worker within the limits may break them.
-  void find_best(const std::vector<Candidate>& of_worker) {
+  void find_best(const std::vector<const Candidate*>& of_worker) {
     constexpr std::size_t kMostTries = 6;
     const std::size_t tries = std::min(kMostTries, of_worker.size());
     for (std::size_t i = 0; i < tries; ++i) {
-      const std::optional<Candidate>& found = simulate(of_worker[i]);
+      const std::optional<Candidate>& found = simulate(*of_worker[i]);
       if (found && found->meets(request_)) return;
     }
   }

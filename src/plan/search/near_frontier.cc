@@ -63,24 +63,25 @@ std::vector<Candidate> near_frontier(const std::vector<Candidate>& candidates,
   return near;
 }
 
-std::vector<std::vector<Candidate>> within_limits(const std::vector<Candidate>& candidates,
-                                                  const SearchRequest& request) {
+std::vector<std::vector<const Candidate*>> within_limits(const std::vector<Candidate>& candidates,
+                                                         const SearchRequest& request) {
   constexpr double kWorthTrying = 0.5;
-  std::vector<Candidate> sorted;
+  std::vector<const Candidate*> sorted;
   for (const Candidate& one : candidates) {
-    if (one.meets(request)) sorted.push_back(one);
+    if (one.meets(request)) sorted.push_back(&one);
   }
-  std::stable_sort(sorted.begin(), sorted.end(), [](const Candidate& a, const Candidate& b) {
-    return a.cluster_tokens_per_s_per_gpu > b.cluster_tokens_per_s_per_gpu;
+  std::stable_sort(sorted.begin(), sorted.end(), [](const Candidate* a, const Candidate* b) {
+    return a->cluster_tokens_per_s_per_gpu > b->cluster_tokens_per_s_per_gpu;
   });
-  const double most = sorted.empty() ? 0 : sorted.front().cluster_tokens_per_s_per_gpu;
-  std::vector<std::vector<Candidate>> found;
-  for (const Candidate& one : sorted) {
-    const auto same = std::find_if(found.begin(), found.end(),
-                                   [&](const auto& others) { return others.front().is_like(one); });
+  const double most = sorted.empty() ? 0 : sorted.front()->cluster_tokens_per_s_per_gpu;
+  std::vector<std::vector<const Candidate*>> found;
+  for (const Candidate* one : sorted) {
+    const auto same = std::find_if(found.begin(), found.end(), [&](const auto& others) {
+      return others.front()->is_like(*one);
+    });
     if (same != found.end()) {
       same->push_back(one);
-    } else if (one.cluster_tokens_per_s_per_gpu >= kWorthTrying * most) {
+    } else if (one->cluster_tokens_per_s_per_gpu >= kWorthTrying * most) {
       found.push_back({one});
     }
   }

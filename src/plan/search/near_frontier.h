@@ -15,8 +15,9 @@ std::vector<Candidate> near_frontier(const std::vector<Candidate>& candidates,
                                      double ttft_limit_ms);
 
 // Those that keep the request's limits by the closed form, of each worker that decodes, the one
-// with most tokens first. Workers whose best has less than half of the tokens of all are left out.
-std::vector<std::vector<Candidate>> within_limits(const std::vector<Candidate>& candidates,
-                                                  const SearchRequest& request);
+// with most tokens first; they point to `candidates`. Workers whose best has less than half of the
+// tokens of all are left out.
+std::vector<std::vector<const Candidate*>> within_limits(const std::vector<Candidate>& candidates,
+                                                         const SearchRequest& request);
 
 }  // namespace assay::plan

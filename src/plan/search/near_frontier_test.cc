@@ -58,14 +58,14 @@ TEST(WithinLimits, SortsTheCandidatesOfEachWorker) {
     one.tpot_ms = tpot_ms;
     return one;
   };
-  const auto found = within_limits(
-      {made(1, 20, 50), made(1, 24, 70), made(1, 26, 90), made(2, 20, 40), made(4, 20, 30)},
-      request);
+  const std::vector<Candidate> candidates = {made(1, 20, 50), made(1, 24, 70), made(1, 26, 90),
+                                             made(2, 20, 40), made(4, 20, 30)};
+  const auto found = within_limits(candidates, request);
   ASSERT_EQ(found.size(), 2U);
   ASSERT_EQ(found[0].size(), 2U);
-  EXPECT_EQ(found[0][0].cluster_tokens_per_s_per_gpu, 70);
-  EXPECT_EQ(found[0][1].cluster_tokens_per_s_per_gpu, 50);
-  EXPECT_EQ(found[1][0].worker.tp, 2);
+  EXPECT_EQ(found[0][0]->cluster_tokens_per_s_per_gpu, 70);
+  EXPECT_EQ(found[0][1]->cluster_tokens_per_s_per_gpu, 50);
+  EXPECT_EQ(found[1][0]->worker.tp, 2);
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <span>
+#include <vector>
 
 #include "plan/cache_transfer.h"
 
@@ -73,6 +75,7 @@ class PoolPricer {
       const double ms = prompts_ms(*priced.cost, batch, mean.prompt_tokens, request_.cached_prefix,
                                    limits.value().max_tokens);
       const MemoryUse memory = memory_of_worker(model_, served, load);
+      const std::vector<OperatorCost> step = step_of_prompts(*priced.prices, batch);
       pool_.choices.push_back(
           {.worker = worker,
            .served = served,
@@ -81,8 +84,10 @@ class PoolPricer {
            .batch = batch,
            .ms = ms,
            .requests_per_s = 1000 * static_cast<double>(batch * served.batches()) / ms,
-           .memory_bytes = fixed_bytes(memory) +
-                           cache_bytes(memory, batch * served.pp, request_.prompt_tokens)});
+           .memory_bytes =
+               fixed_bytes(memory) + cache_bytes(memory, batch * served.pp, request_.prompt_tokens),
+           .parts = parts_of(step),
+           .energy = energy_of(step)});
     }
     return {};
   }
@@ -101,6 +106,7 @@ class PoolPricer {
     const double cached = static_cast<double>(mean.prompt_tokens) + 0.5 * further_tokens;
     for (const std::int64_t batch :
          pool_batches(std::min(kMostPoolBatch, limits.kv_tokens / tokens))) {
+      const std::vector<OperatorCost> step = priced.prices->operators(decoding_of(request_, batch));
       const double ms =
           steps_per_token * priced.cost->ms({.decodes = batch, .decode_cached = cached});
       pool_.choices.push_back(
@@ -113,7 +119,9 @@ class PoolPricer {
            .requests_per_s =
                1000 * static_cast<double>(batch * served.batches()) / (further_tokens * ms),
            .memory_bytes = fixed_bytes(memory) + cache_bytes(memory, batch * served.pp, tokens),
-           .sent_bytes_per_token = sent});
+           .sent_bytes_per_token = sent,
+           .parts = parts_of(step),
+           .energy = energy_of(step)});
     }
     return {};
   }
@@ -125,6 +133,12 @@ class PoolPricer {
             .output_tokens = request_.output_tokens,
             .least_length = request_.least_length,
             .prefix_tokens = request_.cached_prefix};
+  }
+
+  [[nodiscard]] std::vector<OperatorCost> step_of_prompts(const StepPrices& prices,
+                                                          std::int64_t batch) const {
+    const Chunks prompts = prompts_of(request_, batch);
+    return prices.operators({.chunks = std::span(&prompts, 1), .finished_prompts = batch});
   }
 
   core::Result<BoundPrices::Priced> priced_of(const Worker& worker, const ServedWorker& served) {
@@ -162,10 +176,7 @@ core::Result<BoundPrices::Priced> BoundPrices::of(const serving::Model& model,
   Worker stage = worker;
   stage.pp = 1;
   const StepPrices* prices = ASSAY_TRY(prices_of(model, deployment, stage, *system.tables));
-  const auto link = [&](std::int64_t gpus) {
-    return StageLink{.bytes_per_s = system.facts->link_bytes_per_s(gpus),
-                     .latency_s = system.facts->peer_latency_s};
-  };
+  const auto link = [&](std::int64_t gpus) { return stage_link(*system.facts, gpus); };
   const Pipeline pipeline =
       ASSAY_TRY(pipeline_of(model, worker, system.facts->gpus_per_node, link));
   costs_.push_back(std::make_unique<const Cost>(*prices, pipeline, system.calibration));
@@ -195,6 +206,20 @@ MeanLengths mean_lengths(const SearchRequest& request) {
   return {.prompt_tokens = of(request.prompt_tokens), .output_tokens = of(request.output_tokens)};
 }
 
+Chunks prompts_of(const SearchRequest& request, std::int64_t batch) {
+  const std::int64_t computed = mean_lengths(request).prompt_tokens - request.cached_prefix;
+  return {.requests = batch,
+          .new_tokens = std::max<std::int64_t>(1, computed),
+          .cached_tokens = request.cached_prefix};
+}
+
+Step decoding_of(const SearchRequest& request, std::int64_t batch) {
+  const MeanLengths mean = mean_lengths(request);
+  return {.decodes = batch,
+          .decode_cached = static_cast<double>(mean.prompt_tokens) +
+                           0.5 * static_cast<double>(mean.output_tokens)};
+}
+
 PricedPool price_prefill(const serving::Model& model,
                          const SearchRequest& request,
                          const PoolSystem& system,
@@ -215,27 +240,38 @@ PricedPool price_decode(const serving::Model& model,
       });
 }
 
+void visit_prompt_steps(std::int64_t prompts,
+                        std::int64_t prompt_tokens,
+                        std::int64_t cached_prefix,
+                        std::int64_t max_tokens,
+                        const VisitStep& visit) {
+  const std::int64_t computed = std::max<std::int64_t>(1, prompt_tokens - cached_prefix);
+  const auto visit_one = [&](std::int64_t requests, std::int64_t tokens, std::int64_t cached,
+                             double times) {
+    const std::array<Chunks, 1> chunks = {
+        Chunks{.requests = requests, .new_tokens = tokens, .cached_tokens = cached}};
+    const bool ends = cached + tokens == cached_prefix + computed;
+    visit({.chunks = chunks, .finished_prompts = ends ? requests : 0}, times);
+  };
+  if (computed > max_tokens) {
+    for (std::int64_t done = 0; done < computed; done += max_tokens)
+      visit_one(1, std::min(max_tokens, computed - done), cached_prefix + done,
+                static_cast<double>(prompts));
+    return;
+  }
+  const std::int64_t at_once = std::min(prompts, max_tokens / computed);
+  for (std::int64_t left = prompts; left > 0; left -= at_once)
+    visit_one(std::min(at_once, left), computed, cached_prefix, 1);
+}
+
 double prompts_ms(const StepCost& cost,
                   std::int64_t prompts,
                   std::int64_t prompt_tokens,
                   std::int64_t cached_prefix,
                   std::int64_t max_tokens) {
-  const std::int64_t computed = std::max<std::int64_t>(1, prompt_tokens - cached_prefix);
-  const auto step_ms = [&](std::int64_t requests, std::int64_t tokens, std::int64_t cached) {
-    const std::array<Chunks, 1> chunks = {
-        Chunks{.requests = requests, .new_tokens = tokens, .cached_tokens = cached}};
-    const bool ends = cached + tokens == cached_prefix + computed;
-    return cost.ms({.chunks = chunks, .finished_prompts = ends ? requests : 0});
-  };
   double sum = 0;
-  if (computed > max_tokens) {
-    for (std::int64_t done = 0; done < computed; done += max_tokens)
-      sum += step_ms(1, std::min(max_tokens, computed - done), cached_prefix + done);
-    return sum * static_cast<double>(prompts);
-  }
-  const std::int64_t at_once = std::min(prompts, max_tokens / computed);
-  for (std::int64_t left = prompts; left > 0; left -= at_once)
-    sum += step_ms(std::min(at_once, left), computed, cached_prefix);
+  visit_prompt_steps(prompts, prompt_tokens, cached_prefix, max_tokens,
+                     [&](const Step& step, double times) { sum += times * cost.ms(step); });
   return sum;
 }
 

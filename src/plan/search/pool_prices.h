@@ -3,15 +3,18 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "plan/energy.h"
 #include "plan/price/staged_cost.h"
 #include "plan/price/step_prices.h"
 #include "plan/search/disaggregated.h"
 #include "plan/serve_disaggregated.h"
+#include "plan/uncertainty/step_parts.h"
 
 namespace assay::plan {
 
@@ -26,6 +29,9 @@ struct PoolChoice {
   double requests_per_s = 0;        // of the instance
   double memory_bytes = 0;          // of a GPU, with the cache that the batch needs
   double sent_bytes_per_token = 0;  // to an instance that decodes
+  // Of a step with the batch's prompts, or of one in the middle of its answers.
+  StepParts parts = {};
+  StepEnergy energy = {};
 };
 
 // Prices of workers, each bound once for both pools of one system.
@@ -88,6 +94,12 @@ struct MeanLengths {
 
 MeanLengths mean_lengths(const SearchRequest& request);
 
+// The prompts of a batch, each without its cached prefix.
+Chunks prompts_of(const SearchRequest& request, std::int64_t batch);
+
+// A step that decodes a batch in the middle of its answers.
+Step decoding_of(const SearchRequest& request, std::int64_t batch);
+
 PricedPool price_prefill(const serving::Model& model,
                          const SearchRequest& request,
                          const PoolSystem& system,
@@ -98,7 +110,15 @@ PricedPool price_decode(const serving::Model& model,
                         const PoolSystem& system,
                         BoundPrices& bound);
 
-// The time of the steps that compute so many prompts.
+// Gives the steps that compute so many prompts, with how often each counts.
+using VisitStep = std::function<void(const Step& step, double times)>;
+void visit_prompt_steps(std::int64_t prompts,
+                        std::int64_t prompt_tokens,
+                        std::int64_t cached_prefix,
+                        std::int64_t max_tokens,
+                        const VisitStep& visit);
+
+// The time of these steps.
 double prompts_ms(const StepCost& cost,
                   std::int64_t prompts,
                   std::int64_t prompt_tokens,

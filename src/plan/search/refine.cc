@@ -17,22 +17,27 @@ constexpr double kCoarseGrowth = 4;
 // A frontier that misses nothing by more than this in speed and throughput is fine enough.
 constexpr double kFrontierStep = 0.1;
 
-// What the simulation makes of the closed form, in logarithms.
+// What the simulation makes of the closed form, in logarithms, and the margins that limits need,
+// which also change slowly.
 struct Factors {
   double ttft = 0;
   double tpot = 0;
   double rate = 0;
+  LatencyMargins margins = {};
 
   static Factors of(const Candidate& priced, const Candidate& simulated) {
     return {.ttft = std::log(simulated.ttft_ms / priced.ttft_ms),
             .tpot = std::log(simulated.tpot_ms / priced.tpot_ms),
-            .rate = std::log(simulated.requests_per_s / priced.requests_per_s)};
+            .rate = std::log(simulated.requests_per_s / priced.requests_per_s),
+            .margins = simulated.margins};
   }
 
   static Factors between(const Factors& low, const Factors& high, double share) {
     return {.ttft = std::lerp(low.ttft, high.ttft, share),
             .tpot = std::lerp(low.tpot, high.tpot, share),
-            .rate = std::lerp(low.rate, high.rate, share)};
+            .rate = std::lerp(low.rate, high.rate, share),
+            .margins = {.ttft = std::lerp(low.margins.ttft, high.margins.ttft, share),
+                        .tpot = std::lerp(low.margins.tpot, high.margins.tpot, share)}};
   }
 
   [[nodiscard]] Candidate applied_to(Candidate priced) const {
@@ -43,6 +48,7 @@ struct Factors {
     priced.requests_per_s *= more;
     priced.tokens_per_s_per_gpu *= more;
     priced.cluster_tokens_per_s_per_gpu *= more;
+    priced.margins = margins;
     return priced;
   }
 };
@@ -212,8 +218,9 @@ class Refinement {
   // Queues make the first token less certain than the others.
   [[nodiscard]] bool may_keep_limits(const Curve::Point& point) const {
     constexpr double kTtftError = 3;
-    return point.expected.tpot_ms <= request_.tpot_limit_ms * (1 + point.error) &&
-           point.expected.ttft_ms <= request_.ttft_limit_ms * (1 + kTtftError * point.error);
+    return point.expected.judged_tpot_ms() <= request_.tpot_limit_ms * (1 + point.error) &&
+           point.expected.judged_ttft_ms() <=
+               request_.ttft_limit_ms * (1 + kTtftError * point.error);
   }
 
   // Of the points that may keep the limits and be better than what their worker has, the one from

@@ -49,11 +49,14 @@ class Search {
     result_.priced = result_.candidates.size();
     if (request_.scheduler == Scheduler::kSimulation) {
       result_.candidates = refine(result_.candidates, request_, [this](const Candidate& candidate) {
-        return simulate_one(candidate);
+        std::optional<Candidate> made = simulate_one(candidate);
+        if (made) add_bars(*made);
+        return made;
       });
+    } else {
+      for (Candidate& candidate : result_.candidates)
+        add_bars(candidate);
     }
-    for (Candidate& candidate : result_.candidates)
-      add_bars(candidate);
     return std::move(result_);
   }
 
@@ -199,6 +202,7 @@ class Search {
     candidate.known_power_share = energy.mean.known_share();
     if (energy.mean.joules > 0) candidate.tokens_per_joule = 1 / energy.joules_per_token();
     candidate.bars = latency_bars(parts, request_.calibration_errors);
+    candidate.margins = LatencyMargins::of(candidate.bars, request_.confidence);
     candidate.rate_bar =
         rate_bar(candidate.bars, candidate.ttft_ms, candidate.tpot_ms, load.output_tokens);
   }
@@ -305,7 +309,8 @@ std::string Candidate::text() const {
 }
 
 double Candidate::excess(const SearchRequest& request) const {
-  return std::max(ttft_ms / request.ttft_limit_ms, tpot_ms / request.tpot_limit_ms);
+  return std::max(judged_ttft_ms() / request.ttft_limit_ms,
+                  judged_tpot_ms() / request.tpot_limit_ms);
 }
 
 core::Result<SearchResult> search(const serving::Model& model,

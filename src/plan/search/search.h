@@ -31,6 +31,10 @@ enum class Scheduler : std::uint8_t { kClosedForm, kSimulation };
 // Whether workers compute prompts and decode (agg), or some do the one and some the other (disagg).
 enum class ServingMode : std::uint8_t { kBoth, kAggregated, kDisaggregated };
 
+// The middle of an error bar: what a measurement exceeds as often as not. Predictions themselves
+// are too fast more often than not (docs/accuracy.md, "Picks").
+inline constexpr double kUsualConfidence = 0.5;
+
 struct SearchRequest {
   Engine engine = Engine::kTrtllm;
   serving::Precision precision = {};
@@ -49,6 +53,8 @@ struct SearchRequest {
   std::optional<CalibrationErrors> calibration_errors = std::nullopt;
   double ttft_limit_ms = 5000;
   double tpot_limit_ms = 60;
+  // Limits are to be kept with this chance, as error bars have it.
+  double confidence = kUsualConfidence;
   std::size_t top = 5;  // workers whose best batch is wanted
   // Simulates every deployment, instead of those that decide.
   bool simulates_all = false;
@@ -79,6 +85,17 @@ struct Split {
 std::string text_of_copy(const Worker& worker, const Split& split);
 std::int64_t gpus_of_copy(const Worker& worker, const Split& split);
 
+// Factors of latencies that a measurement does not exceed with the request's chance; 1 as long as
+// no error bar is known.
+struct LatencyMargins {
+  double ttft = 1;
+  double tpot = 1;
+
+  static LatencyMargins of(const LatencyBars& bars, double chance) {
+    return {.ttft = bars.ttft.at_most(chance), .tpot = bars.tpot.at_most(chance)};
+  }
+};
+
 // One deployment under one load, as all its copies have it. A copy is a worker, or the instances
 // that share prompts and decoding.
 struct Candidate {
@@ -101,9 +118,10 @@ struct Candidate {
   double memory_bytes = 0;                  // of a GPU, with the cache that the load needs
   bool is_simulated = false;
   StepParts parts = {};  // of its mean step
-  // Unknown until the search has decided. That of TTFT is of what a benchmark sees: no measurement
-  // of the long run was at hand.
+  // That of TTFT is of what a benchmark sees: no measurement of the long run was at hand.
   LatencyBars bars = {};
+  // Of these bars. The long run's TTFT is taken to err as a benchmark's.
+  LatencyMargins margins = {};
   ErrorBar rate_bar = {};
   // Of the time of its steps, that whose rows tell their power; and the tokens for a joule of it.
   double known_power_share = 0;
@@ -131,11 +149,16 @@ struct Candidate {
            split.decode_instances == other.split.decode_instances;
   }
 
-  // The limit that it is nearest to, or breaks most: its latency over the limit.
+  // What limits are compared with.
+  [[nodiscard]] double judged_ttft_ms() const { return margins.ttft * ttft_ms; }
+
+  [[nodiscard]] double judged_tpot_ms() const { return margins.tpot * tpot_ms; }
+
+  // The limit that it is nearest to, or breaks most: the judged latency over the limit.
   [[nodiscard]] double excess(const SearchRequest& request) const;
 
   [[nodiscard]] bool meets(const SearchRequest& request) const {
-    return ttft_ms <= request.ttft_limit_ms && tpot_ms <= request.tpot_limit_ms;
+    return judged_ttft_ms() <= request.ttft_limit_ms && judged_tpot_ms() <= request.tpot_limit_ms;
   }
 };
 

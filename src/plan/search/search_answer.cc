@@ -38,13 +38,17 @@ std::string limit_line(const SearchResult& result,
         "the most requests that this worker was tried with: {} on each copy, {:.3g} "
         "GB of each GPU",
         best.concurrency, best.memory_bytes / 1e9);
-  const bool ttft = next->ttft_ms > request.ttft_limit_ms;
-  const bool tpot = next->tpot_ms > request.tpot_limit_ms;
+  const bool ttft = next->judged_ttft_ms() > request.ttft_limit_ms;
+  const bool tpot = next->judged_tpot_ms() > request.tpot_limit_ms;
   if (ttft || tpot)
-    return fmt::format("{} requests a copy would take {} {} ms, above the limit of {:g} ms",
-                       next->concurrency, ttft ? "TTFT to" : "TPOT to",
-                       short_number(ttft ? next->ttft_ms : next->tpot_ms),
-                       ttft ? request.ttft_limit_ms : request.tpot_limit_ms);
+    return fmt::format(
+        "{} requests a copy would take {} {} ms, which keeps the limit of {:g} ms with a chance of "
+        "{:.0f} %",
+        next->concurrency, ttft ? "TTFT to" : "TPOT to",
+        short_number(ttft ? next->ttft_ms : next->tpot_ms),
+        ttft ? request.ttft_limit_ms : request.tpot_limit_ms,
+        100 * (ttft ? next->bars.ttft.chance_of(request.ttft_limit_ms / next->ttft_ms)
+                    : next->bars.tpot.chance_of(request.tpot_limit_ms / next->tpot_ms)));
   return fmt::format("{} requests a copy would not bring more: {} tokens/s per GPU",
                      next->concurrency, short_number(next->cluster_tokens_per_s_per_gpu));
 }
@@ -83,8 +87,11 @@ void add_limit_warning(std::vector<std::string>& warnings,
                        double limit_ms) {
   const double high = bar.of(ms).high;
   if (high <= limit_ms) return;
-  warnings.push_back(fmt::format("{} may exceed its limit of {:g} ms: its error bar ends at {} ms",
-                                 latency, limit_ms, short_number(high)));
+  warnings.push_back(
+      fmt::format("{} may exceed its limit of {:g} ms: its error bar ends at {} ms, and it keeps "
+                  "the limit with "
+                  "a chance of {:.0f} %; --confidence asks for more",
+                  latency, limit_ms, short_number(high), 100 * bar.chance_of(limit_ms / ms)));
 }
 
 std::vector<std::string> warnings_of(const SearchRequest& request, const Candidate& best) {
@@ -101,8 +108,10 @@ std::vector<std::string> warnings_of(const SearchRequest& request, const Candida
   if (const std::string links = unmeasured_links(best); !links.empty())
     warnings.push_back(
         links +
-        " are reckoned with a link's data sheet: nobody measured that link, and error bars "
-        "do not know of it");
+        " are reckoned with the rate of a link: nobody measured how engines send them, and error "
+        "bars do not know of it");
+  if (std::string bound = bound_note(best.parts); !bound.empty())
+    warnings.push_back(std::move(bound));
   if (best.is_split())
     warnings.emplace_back(
         "error bars were found on deployments that compute prompts and decode on the same GPUs: "
@@ -133,9 +142,11 @@ std::string split_files_command(const SearchSubject& subject,
                                 const Candidate& best) {
   const Split& split = best.split;
   return fmt::format(
-      "assay plan files {} --prefill '{}P({})' --decode '{}D({})' --prefill-batch {} --batch {} "
+      "assay plan files {}{} --prefill '{}P({})' --decode '{}D({})' --prefill-batch {} --batch {} "
       "--isl {} --osl {} -o deployment",
-      subject.command, split.prefill_instances * best.copies, split.prefill.text(),
+      subject.command,
+      subject.decode_system.empty() ? "" : " --decode-system " + subject.decode_system,
+      split.prefill_instances * best.copies, split.prefill.text(),
       split.decode_instances * best.copies, best.worker.text(), split.prefill_batch,
       split.decode_batch, request.prompt_tokens, request.output_tokens);
 }
@@ -143,10 +154,6 @@ std::string split_files_command(const SearchSubject& subject,
 std::vector<std::string> next_of(const SearchSubject& subject,
                                  const SearchRequest& request,
                                  const Candidate& best) {
-  if (best.is_split() && (!subject.decode_system.empty() || request.speculation.tokens > 0))
-    return {
-        "assay plan files writes neither pools on two systems nor pools that draft; --serving-mode "
-        "agg finds a deployment that it writes"};
   return {best.is_split() ? split_files_command(subject, request, best)
                           : files_command(subject, request, best),
           "deployment/serve.sh, then deployment/measure.sh beside it",
@@ -201,10 +208,8 @@ SearchAnswer answer_of(const SearchSubject& subject,
                                         request.gpus, subject.system);
   answer.sentence = picks.meet
                         ? fmt::format("Run {}{} as {}", where, idle_text(request, best), what)
-                        : fmt::format(
-                              "Nothing keeps TTFT <= {:g} ms and TPOT <= {:g} ms with {}; closest "
-                              "comes {}",
-                              request.ttft_limit_ms, request.tpot_limit_ms, where, what);
+                        : fmt::format("Nothing keeps {} with {}; closest comes {}",
+                                      limits_text(request), where, what);
   answer.why = why_of(result, request, picks);
   answer.warnings = warnings_of(request, best);
   answer.next = next_of(subject, request, best);

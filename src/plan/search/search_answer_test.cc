@@ -35,10 +35,9 @@ TEST(SearchAnswer, PoolsAreWrittenWithTheInstancesOfAllCopies) {
                         "--prefill-batch 3 --batch 7 --isl 4000 --osl 1000"));
 }
 
-TEST(SearchAnswer, PoolsOfTwoSystemsAreNotWritten) {
+TEST(SearchAnswer, PoolsOfTwoSystemsAreWritten) {
   const auto next = next_of({"m", "h200_sxm", "--model m", "h100_sxm"}, two_split_copies());
-  ASSERT_EQ(next.size(), 1U);
-  EXPECT_THAT(next.front(), HasSubstr("--serving-mode agg"));
+  EXPECT_THAT(next.front(), HasSubstr("--model m --decode-system h100_sxm --prefill '4P(tp 1)'"));
 }
 
 TEST(SearchAnswer, BatchesOfStagesAreEach) {

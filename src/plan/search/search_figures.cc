@@ -132,6 +132,7 @@ struct Latencies {
 };
 
 Latencies kept_latencies(const Candidate& one, Kept kept) {
+  if (kept == Kept::kBySearch) return {one.judged_ttft_ms(), one.judged_tpot_ms()};
   if (kept == Kept::kByPrediction) return {one.ttft_ms, one.tpot_ms};
   // The error bar of TTFT is of benchmarks, not of the long run.
   return {one.ttft_ms, one.bars.tpot.of(one.tpot_ms).high};

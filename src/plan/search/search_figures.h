@@ -15,8 +15,9 @@ report::CurveFigure frontier_figure(const SearchResult& result,
                                     const Picks& picks,
                                     const std::string& subject);
 
-// Whether limits count as kept where the prediction keeps them, or its whole error bar.
-enum class Kept : std::uint8_t { kByPrediction, kByErrorBar };
+// Whether limits count as kept where the search takes them to be (Candidate::meets), where the
+// prediction keeps them, or its whole error bar.
+enum class Kept : std::uint8_t { kBySearch, kByPrediction, kByErrorBar };
 
 // The most tokens per second and GPU at each pair of limits.
 report::MapChart limits_map(const SearchResult& result, const SearchRequest& request, Kept kept);

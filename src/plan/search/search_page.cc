@@ -66,14 +66,16 @@ void SearchPage::add_charts(const SearchResult& result,
                             const SearchRequest& request,
                             const Picks& picks) {
   const std::vector<Candidate> best = frontier(result.candidates);
-  page_.choices = {{.name = kLimits, .values = {kByPrediction, kByBar}}};
+  const std::string chance = fmt::format("a chance of {:g} %", 100 * request.confidence);
+  page_.choices = {{.name = kLimits, .values = {chance, kByPrediction, kByBar}}};
   page_.cards.push_back(
       {.id = "frontier",
        .title = frontier_title(best),
        .content = frontier_figure(result, picks, page_.title),
        .notes = {"bars: 80 % intervals of the frontier, whose deployments no other one "
                  "beats in both"}});
-  const auto add_map = [&](const char* id, const char* value, Kept kept, const char* what) {
+  const auto add_map = [&](const char* id, const std::string& value, Kept kept,
+                           const std::string& what) {
     page_.cards.push_back(
         {.id = id,
          .title = fmt::format("The most tokens/s per GPU at each pair of limits, {}", what),
@@ -81,7 +83,8 @@ void SearchPage::add_charts(const SearchResult& result,
          .notes = {"hatched: nothing that was found keeps both limits"},
          .when = {{kLimits, value}}});
   };
-  add_map("limits", kByPrediction, Kept::kByPrediction, "as predicted");
+  add_map("limits", chance, Kept::kBySearch, "kept with " + chance);
+  add_map("limits-predicted", kByPrediction, Kept::kByPrediction, "as predicted");
   add_map("limits-bar", kByBar, Kept::kByErrorBar, "TPOT kept to the end of its error bar");
   report::CompositionChart bounds = bounds_chart(result, picks);
   if (bounds.bars.empty()) return;

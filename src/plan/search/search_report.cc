@@ -210,10 +210,8 @@ std::string benchmark_note(const Candidate& best) {
 }
 
 std::string picks_title(const SearchRequest& request, const Picks& picks) {
-  const std::string limits = fmt::format("TTFT <= {:g} ms and TPOT <= {:g} ms",
-                                         request.ttft_limit_ms, request.tpot_limit_ms);
-  if (picks.meet) return "The best of each worker with " + limits;
-  return "No deployment has " + limits + "; this comes closest";
+  if (picks.meet) return "The best of each worker with " + limits_text(request);
+  return "No deployment has " + limits_text(request) + "; this comes closest";
 }
 
 }  // namespace
@@ -222,6 +220,16 @@ std::string unmeasured_links(const Candidate& one) {
   const bool has_stages = one.worker.pp > 1 || (one.is_split() && one.split.prefill.pp > 1);
   if (!one.is_split()) return has_stages ? "stages" : "";
   return has_stages ? "stages and caches" : "caches";
+}
+
+std::string limits_text(const SearchRequest& request) {
+  return fmt::format("TTFT <= {:g} ms and TPOT <= {:g} ms with a chance of {:g} %",
+                     request.ttft_limit_ms, request.tpot_limit_ms, 100 * request.confidence);
+}
+
+std::string confidence_note() {
+  return "a limit is kept with that chance (--confidence) where the error bar says so; the long "
+         "run's TTFT is taken to err as a benchmark's";
 }
 
 std::string bar_text(const ErrorBar& bar, double prediction, const char* between) {
@@ -271,10 +279,10 @@ Table candidates_table(std::string name,
     has_unmeasured = has_unmeasured || !unmeasured_links(one).empty();
   }
   if (has_unmeasured) {
-    table.notes.push_back(
-        std::string(bars == BarColumns::kTexts ? "*" : "unmeasured links") +
-        ": reckoned with a link's data sheet, not a measurement: stages (pp), or caches on their "
-        "way");
+    table.notes.push_back(std::string(bars == BarColumns::kTexts ? "*" : "unmeasured links") +
+                          ": reckoned with the rate of a link, no such transfer was measured: "
+                          "stages (pp), or caches on "
+                          "their way");
   }
   return table;
 }
@@ -304,6 +312,7 @@ model::Book search_book(const std::string& title,
   const ToldColumns told = told_columns(result, request);
   book.tables.push_back(
       candidates_table("best", picks_title(request, picks), picks.best, bars, told));
+  book.tables.front().notes.push_back(confidence_note());
   book.tables.push_back(frontier_table(result, bars, told));
   if (!picks.best.empty() && picks.best.front().benchmark_ttft_ms)
     book.tables.front().notes.push_back(benchmark_note(picks.best.front()));
@@ -320,6 +329,7 @@ model::Book search_book(const std::string& title,
   } else if (bars == BarColumns::kPairs) {
     book.tables.front().notes.push_back(missing_energy_note(result));
   }
+  if (!picks.best.empty()) add_note(bound_note(picks.best.front().parts), book.tables.front());
   for (const std::string& note : result.notes)
     book.tables.front().notes.push_back(note);
   if (!result.refused.empty()) book.tables.push_back(refused_table(result.refused, told.engine));

@@ -43,10 +43,16 @@ model::Table candidates_table(std::string name,
                               BarColumns bars,
                               const ToldColumns& told = {});
 
-// What of the deployment counts with the data sheet's figure of a link, because no table has a
+// What of the deployment counts with the rate of a link, because no table has a
 // measured one: "stages" of a pipeline, "caches" that are sent to instances that decode, or both;
 // "" where all is measured.
 std::string unmeasured_links(const Candidate& one);
+
+// "TTFT <= 500 ms and TPOT <= 12 ms with a chance of 50 %"
+std::string limits_text(const SearchRequest& request);
+
+// How that chance is meant.
+std::string confidence_note();
 
 // "11.3 to 14.2", or "" where nobody knows.
 std::string bar_text(const ErrorBar& bar, double prediction, const char* between = " to ");

@@ -38,6 +38,22 @@ TEST(Pick, TakesTheBestOfEachWorkerThatMeetsTheLimits) {
   EXPECT_THAT(throughputs(pick(result, request, 1).best), ElementsAre(70));
 }
 
+TEST(Pick, LimitsAreKeptWithTheirMargins) {
+  Candidate fast = candidate(1, 100, 20, 50);
+  Candidate full = candidate(1, 100, 55, 90);
+  fast.margins = {.ttft = 1.1, .tpot = 1.1};
+  full.margins = {.ttft = 1.1, .tpot = 1.1};
+  const SearchResult result{.candidates = {fast, full}};
+  SearchRequest request;
+  request.ttft_limit_ms = 200;
+  request.tpot_limit_ms = 60;
+  EXPECT_THAT(throughputs(pick(result, request, 5).best), ElementsAre(50));
+  request.tpot_limit_ms = 61;
+  EXPECT_THAT(throughputs(pick(result, request, 5).best), ElementsAre(90));
+  request.ttft_limit_ms = 105;
+  EXPECT_FALSE(pick(result, request, 5).meet);
+}
+
 TEST(Pick, ShowsTheClosestWhereNothingMeetsTheLimits) {
   const SearchResult result{.candidates = {candidate(1, 400, 20, 50), candidate(2, 210, 61, 60)}};
   SearchRequest request;

@@ -8,18 +8,22 @@
 #include <utility>
 #include <vector>
 
+#include "core/text.h"
+
 namespace assay::plan {
 namespace {
 
 std::string links_of(const store::SystemFacts& facts) {
   constexpr double kGiga = 1e9;
   constexpr double kMsPerS = 1e3;
-  return fmt::format("{:g} GB/s of each GPU within a node and {:g} between nodes, after {:.3g} ms",
-                     facts.peaks.link_bytes_per_s / kGiga, facts.between_nodes_bytes_per_s / kGiga,
-                     kMsPerS * facts.peer_latency_s);
+  const store::SystemFacts::SendingRate within = facts.sending_rate(1);
+  return fmt::format(
+      "{:.4g} GB/s of each GPU within a node{} and {:g} between nodes, after {:.3g} ms",
+      within.bytes_per_s / kGiga, within.is_measured ? " (measured between 2 GPUs)" : "",
+      facts.between_nodes_bytes_per_s / kGiga, kMsPerS * facts.peer_latency_s);
 }
 
-// How caches are sent. No system's file has measured it.
+// How caches are sent: no system's file has a measured transfer of one.
 std::string transfer_note(const PoolSystem& prefill, const PoolSystem& decode) {
   std::string note =
       fmt::format("caches are sent at {} ({}", links_of(*prefill.facts), prefill.facts->name);
@@ -29,7 +33,10 @@ std::string transfer_note(const PoolSystem& prefill, const PoolSystem& decode) {
   } else {
     note += ")";
   }
-  return note + ": links' own figures, not a measured transfer";
+  const bool is_measured =
+      prefill.facts == decode.facts && prefill.facts->sending_rate(1).is_measured;
+  return note + (is_measured ? ": no transfer of a cache was measured"
+                             : ": links' own figures, not a measured transfer");
 }
 
 void append(SearchResult& to, SearchResult from) {
@@ -49,9 +56,36 @@ void append(SearchResult& to, SearchResult from) {
                       std::make_move_iterator(from.refused.end()));
 }
 
+// Engines whose calibrations differ are searched one after the other. Error: none has a candidate.
+core::Result<SearchResult> search_calibrated(const serving::Model& model,
+                                             const SearchRequest& request,
+                                             std::span<const EngineSystems> engines) {
+  SearchResult all;
+  std::vector<std::string> errors;
+  for (const EngineSystems& one : engines) {
+    SearchRequest of_engine = request;
+    of_engine.calibration = one.system.calibration;
+    of_engine.calibration_errors = one.system.calibration_errors;
+    const SearchedEngine searched{one.engine, one.precision, one.system.tables};
+    core::Result<SearchResult> found = search(model, of_engine, std::span(&searched, 1));
+    if (found.ok()) {
+      append(all, std::move(found.value()));
+    } else {
+      errors.push_back(fmt::format("{}: {}", name_of(one.engine), found.error().message));
+    }
+  }
+  if (all.candidates.empty()) return core::Error{core::join(errors, "; ")};
+  all.notes.insert(all.notes.end(), errors.begin(), errors.end());
+  return all;
+}
+
 core::Result<SearchResult> search_whole(const serving::Model& model,
                                         const SearchRequest& request,
                                         std::span<const EngineSystems> engines) {
+  const bool is_calibrated = std::any_of(engines.begin(), engines.end(), [](const auto& one) {
+    return one.system.calibration_errors.has_value() || !(one.system.calibration == Calibration());
+  });
+  if (is_calibrated && engines.size() > 1) return search_calibrated(model, request, engines);
   std::vector<SearchedEngine> searched;
   for (const EngineSystems& one : engines)
     searched.push_back({one.engine, one.precision, one.system.tables});

@@ -27,7 +27,8 @@ struct EngineSystems {
   PoolSystem decode_system = {};
 };
 
-// The same of several engines, in one ranking. request.engine and request.precision are not read.
+// The same of several engines, in one ranking. request.engine and request.precision are not read,
+// and its calibration only where no engine's system has one.
 core::Result<SearchResult> search_modes(const serving::Model& model,
                                         const SearchRequest& request,
                                         ServingMode mode,

@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "plan/search/search_report.h"
 #include "plan/search/size.h"
 
 namespace assay::plan {
@@ -18,8 +19,7 @@ std::string load_text(const TargetLoad& load) {
 std::string size_title(const SizeRequest& size,
                        const SearchRequest& request,
                        const SizeResult& result) {
-  const std::string limits = fmt::format("TTFT <= {:g} ms and TPOT <= {:g} ms",
-                                         request.ttft_limit_ms, request.tpot_limit_ms);
+  const std::string limits = limits_text(request);
   const std::string load = load_text(size.load);
   if (!result.meets_limits) {
     return fmt::format("No deployment has {}; this comes closest, and would carry {}", limits,
@@ -59,6 +59,7 @@ model::Book size_book(const std::string& title,
                    of.memory_bytes / kGiga});
   }
   const bool is_simulated = request.scheduler == Scheduler::kSimulation;
+  table.notes.push_back(confidence_note());
   table.notes.emplace_back(
       "capacity, concurrency and latencies are those of copies as full as they are here; at the "
       "load that is asked for none is fuller");
@@ -77,6 +78,7 @@ model::Book size_book(const std::string& title,
             : fmt::format("{} disaggregated deployments were priced by the closed form",
                           result.searched.priced));
   }
+  if (!result.best.empty()) add_note(bound_note(result.best.front().candidate.parts), table);
   for (const std::string& note : result.notes)
     table.notes.push_back(note);
   for (const std::string& note : result.searched.notes)

@@ -11,6 +11,7 @@
 #include "plan/cache_transfer.h"
 #include "plan/search/near_frontier.h"
 #include "plan/search/pool_prices.h"
+#include "plan/uncertainty/step_parts.h"
 
 namespace assay::plan {
 namespace {
@@ -87,6 +88,7 @@ class CopiesBuilder {
                                                 engine_.system, request_.speculation);
     const BoundPrices::Priced priced =
         ASSAY_TRY(bound_->of(model_, served.deployment, worker, engine_.system));
+    if (made_.copies.empty()) note_bound(*priced.prices);
     // Whether it fits is found by the simulation, which says how far it is from that.
     const StepCost* cost = priced.cost;
     made_.copies.push_back(
@@ -95,6 +97,16 @@ class CopiesBuilder {
                                  {.copies = copies, .level = of.level});
          }});
     return {};
+  }
+
+  void note_bound(const StepPrices& prices) {
+    const WorkloadLengths lengths = workload_lengths(workload_);
+    const LoadParts parts = parts_of_load(prices, {.concurrency = 16,
+                                                   .prompt_tokens = lengths.prompt_mean,
+                                                   .output_tokens = lengths.output_mean,
+                                                   .speculation = request_.speculation});
+    if (std::string note = bound_note(parts.mean); !note.empty())
+      made_.notes.push_back(std::move(note));
   }
 
   // Pools that match for prompts of which caches have this share.
@@ -121,8 +133,8 @@ class CopiesBuilder {
     };
     for (const Candidate& one : near_frontier(found.candidates, request_.ttft_limit_ms))
       add(one);
-    for (const std::vector<Candidate>& of_worker : within_limits(found.candidates, request_))
-      add(of_worker.front());
+    for (const auto& of_worker : within_limits(found.candidates, request_))
+      add(*of_worker.front());
   }
 
   core::Status add_split(const Candidate& candidate) {
@@ -137,6 +149,9 @@ class CopiesBuilder {
         ASSAY_TRY(bound_->of(model_, prefill.deployment, split.prefill, of_prompts)).cost;
     const StepCost* cost =
         ASSAY_TRY(bound_->of(model_, decode.deployment, candidate.worker, of_decode)).cost;
+    if (made_.copies.empty())
+      note_bound(
+          *ASSAY_TRY(bound_->of(model_, decode.deployment, candidate.worker, of_decode)).prices);
     const double sent =
         sent_bytes_per_token(model_, decode, workload_lengths(workload_).prompt_mean);
     const std::int64_t gpus = candidate.gpus();

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
 #include <utility>
 
+#include "core/text.h"
 #include "plan/search/least_count.h"
 #include "plan/search/search_report.h"
 #include "plan/search/workload_copies.h"
@@ -17,8 +19,13 @@ namespace {
 
 core::Result<WorkloadCandidate> candidate_with(const WorkloadCopy& copy,
                                                std::int64_t copies,
-                                               const WorkloadLimits& limits) {
-  WorkloadCandidate made{.worker = copy.worker, .split = copy.split, .copies = copies};
+                                               const WorkloadLimits& limits,
+                                               const EngineSystems& engine) {
+  WorkloadCandidate made{.engine = engine.engine,
+                         .worker = copy.worker,
+                         .split = copy.split,
+                         .copies = copies,
+                         .ttft_factor = engine.system.calibration.ttft_factor};
   made.metrics = ASSAY_TRY(copy.serve(copies));
   made.meets = made.metrics.serving.good_share >= limits.good_share;
   return made;
@@ -45,7 +52,7 @@ std::string title_of(const WorkloadSearchResult& result, const WorkloadLimits& l
 model::Table candidates_of_workload(const char* name,
                                     std::string title,
                                     const std::vector<WorkloadCandidate>& candidates,
-                                    const Calibration& calibration,
+                                    bool names_engines,
                                     std::size_t most) {
   using model::Better;
   model::Table table{.name = name,
@@ -62,18 +69,28 @@ model::Table candidates_of_workload(const char* name,
       table.columns.push_back(
           {.name = fmt::format("{} {}", latency, part), .unit = "ms", .better = Better::kLower});
   }
+  if (names_engines) table.columns.insert(table.columns.begin(), {.name = "engine"});
   table.columns.push_back({.name = "reused", .unit = "%", .better = Better::kHigher});
   for (std::size_t i = 0; i < std::min(most, candidates.size()); ++i) {
     const WorkloadCandidate& one = candidates[i];
     const ServingMetrics& serving = one.metrics.serving;
-    const double factor = calibration.ttft_factor;
-    table.add_row({one.split.prefill_instances > 0 ? "disagg" : "agg",
-                   text_of_copy(one.worker, one.split), one.copies, one.gpus(),
-                   100 * serving.good_share, serving.goodput_per_s,
-                   serving.output_tokens_per_s / static_cast<double>(one.gpus()),
-                   factor * serving.ttft_ms.p50, factor * serving.ttft_ms.p90,
-                   factor * serving.ttft_ms.p99, serving.tpot_ms.p50, serving.tpot_ms.p90,
-                   serving.tpot_ms.p99, 100 * one.metrics.reused_share});
+    const double factor = one.ttft_factor;
+    std::vector<model::Cell> row = {one.split.prefill_instances > 0 ? "disagg" : "agg",
+                                    text_of_copy(one.worker, one.split),
+                                    one.copies,
+                                    one.gpus(),
+                                    100 * serving.good_share,
+                                    serving.goodput_per_s,
+                                    serving.output_tokens_per_s / static_cast<double>(one.gpus()),
+                                    factor * serving.ttft_ms.p50,
+                                    factor * serving.ttft_ms.p90,
+                                    factor * serving.ttft_ms.p99,
+                                    serving.tpot_ms.p50,
+                                    serving.tpot_ms.p90,
+                                    serving.tpot_ms.p99,
+                                    100 * one.metrics.reused_share};
+    if (names_engines) row.insert(row.begin(), std::string(name_of(one.engine)));
+    table.add_row(std::move(row));
   }
   table.notes.emplace_back(
       "good: requests that keep the limits, each by itself; reused: prompt tokens that prefix "
@@ -84,15 +101,15 @@ model::Table candidates_of_workload(const char* name,
 // The least copies of each deployment, one deployment after the other.
 class Sizing {
  public:
-  Sizing(const WorkloadLimits& limits, std::size_t top)
-      : limits_(limits), most_gpus_(limits.most_gpus), top_(top) {}
+  Sizing(const WorkloadLimits& limits, const EngineSystems& engine, std::size_t top)
+      : limits_(limits), engine_(engine), most_gpus_(limits.most_gpus), top_(top) {}
 
   core::Status add(const WorkloadCopy& copy) {
     const std::int64_t most = most_worth() / copy.gpus();
     std::map<std::int64_t, WorkloadCandidate> tried;
     core::Status problem;
     const auto is_enough = [&](std::int64_t copies) {
-      core::Result<WorkloadCandidate> made = candidate_with(copy, copies, limits_);
+      core::Result<WorkloadCandidate> made = candidate_with(copy, copies, limits_, engine_);
       ++result.simulated;
       if (!made.ok()) {
         problem = made.error();
@@ -134,9 +151,54 @@ class Sizing {
   }
 
   const WorkloadLimits& limits_;
+  const EngineSystems& engine_;
   std::int64_t most_gpus_;
   std::size_t top_;
 };
+
+struct AskedOfWorkload {
+  const serving::Model& model;
+  const SearchRequest& request;
+  const Workload& workload;
+  const WorkloadLimits& limits;
+  ServingMode mode;
+};
+
+// Adds what one engine reaches; its notes begin with `name`. Error: nothing serves the workload.
+core::Status add_engine(const AskedOfWorkload& asked,
+                        const EngineSystems& engine,
+                        const std::string& name,
+                        WorkloadSearchResult& result) {
+  WorkloadCopies copies = ASSAY_TRY(workload_copies(asked.model, asked.request, asked.workload,
+                                                    asked.limits.level, asked.mode, engine));
+  std::vector<Refused> refused = std::move(copies.refused);
+  const std::size_t others = result.candidates.size();
+  for (const WorkloadCopy& copy : copies.copies) {
+    auto made = candidate_with(copy, asked.request.gpus / copy.gpus(), asked.limits, engine);
+    if (made.ok()) {
+      result.candidates.push_back(std::move(made).value());
+    } else {
+      refused.push_back({copy.worker, made.error().message});
+    }
+  }
+  if (result.candidates.size() == others) return no_copy_left(asked.model.name, refused);
+  for (Refused& one : refused) {
+    one.engine = engine.engine;
+    result.refused.push_back(std::move(one));
+  }
+  for (const std::string& note : copies.notes)
+    result.notes.push_back(name + note);
+  return {};
+}
+
+bool has_several_engines(const WorkloadSearchResult& result) {
+  std::set<Engine> engines;
+  for (const WorkloadCandidate& one : result.candidates)
+    engines.insert(one.engine);
+  for (const Refused& one : result.refused)
+    engines.insert(one.engine);
+  return engines.size() > 1;
+}
 
 }  // namespace
 
@@ -145,20 +207,17 @@ core::Result<WorkloadSearchResult> search_workload(const serving::Model& model,
                                                    const Workload& workload,
                                                    const WorkloadLimits& limits,
                                                    ServingMode mode,
-                                                   const EngineSystems& engine) {
-  WorkloadCopies copies =
-      ASSAY_TRY(workload_copies(model, request, workload, limits.level, mode, engine));
-  WorkloadSearchResult result{.refused = std::move(copies.refused),
-                              .notes = std::move(copies.notes)};
-  for (const WorkloadCopy& copy : copies.copies) {
-    auto made = candidate_with(copy, request.gpus / copy.gpus(), limits);
-    if (made.ok()) {
-      result.candidates.push_back(std::move(made).value());
-    } else {
-      result.refused.push_back({copy.worker, made.error().message});
-    }
+                                                   std::span<const EngineSystems> engines) {
+  WorkloadSearchResult result;
+  std::vector<std::string> errors;
+  for (const EngineSystems& engine : engines) {
+    const std::string name =
+        engines.size() > 1 ? fmt::format("{}: ", name_of(engine.engine)) : std::string();
+    core::Status done = add_engine({model, request, workload, limits, mode}, engine, name, result);
+    if (!done.ok()) errors.push_back(name + done.error().message);
   }
-  if (result.candidates.empty()) return no_copy_left(model.name, result.refused);
+  if (result.candidates.empty()) return core::Error{core::join(errors, "; ")};
+  result.notes.insert(result.notes.end(), errors.begin(), errors.end());
   std::stable_sort(result.candidates.begin(), result.candidates.end(), comes_before);
   return result;
 }
@@ -171,7 +230,7 @@ core::Result<WorkloadSize> size_workload(const serving::Model& model,
                                          const EngineSystems& engine) {
   WorkloadCopies copies =
       ASSAY_TRY(workload_copies(model, request, workload, limits.level, mode, engine));
-  Sizing sizing(limits, request.top);
+  Sizing sizing(limits, engine, request.top);
   sizing.result.refused = std::move(copies.refused);
   sizing.result.notes = std::move(copies.notes);
   for (const WorkloadCopy& copy : copies.copies) {
@@ -186,33 +245,32 @@ core::Result<WorkloadSize> size_workload(const serving::Model& model,
 model::Book workload_search_book(const std::string& title,
                                  const WorkloadSearchResult& result,
                                  const WorkloadLimits& limits,
-                                 const Calibration& calibration,
                                  std::size_t most) {
   model::Book book{.title = title};
+  const bool names_engines = has_several_engines(result);
   book.tables.push_back(candidates_of_workload("best", title_of(result, limits), result.candidates,
-                                               calibration, most));
+                                               names_engines, most));
   for (const std::string& note : result.notes)
     book.tables.front().notes.push_back(note);
-  if (!result.refused.empty()) book.tables.push_back(refused_table(result.refused));
+  if (!result.refused.empty()) book.tables.push_back(refused_table(result.refused, names_engines));
   return book;
 }
 
 model::Book workload_size_book(const std::string& title,
                                const WorkloadSize& result,
-                               const WorkloadLimits& limits,
-                               const Calibration& calibration) {
+                               const WorkloadLimits& limits) {
   model::Book book{.title = title};
   if (result.best.empty()) {
     book.tables.push_back(
         candidates_of_workload("size",
                                fmt::format("{} GPUs do not serve {}; this comes closest",
                                            limits.most_gpus, wanted_of(limits)),
-                               {result.closest}, calibration, 1));
+                               {result.closest}, false, 1));
   } else {
     book.tables.push_back(candidates_of_workload(
         "size",
         fmt::format("The fewest GPUs with at least {}, of each deployment", wanted_of(limits)),
-        result.best, calibration, result.best.size()));
+        result.best, false, result.best.size()));
   }
   book.tables.front().notes.push_back(
       fmt::format("{} deployments were simulated{}", result.simulated,

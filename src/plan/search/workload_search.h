@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -17,11 +18,13 @@
 namespace assay::plan {
 
 struct WorkloadCandidate {
+  Engine engine = Engine::kTrtllm;
   Worker worker = {};  // of a split copy: the one that decodes
   Split split = {};
   std::int64_t copies = 1;  // as many as the GPUs hold
   WorkloadMetrics metrics = {};
-  bool meets = false;  // enough requests are good
+  bool meets = false;      // enough requests are good
+  double ttft_factor = 1;  // of the engine's calibration, on TTFT in the metrics
 
   [[nodiscard]] std::int64_t gpus() const { return copies * gpus_of_copy(worker, split); }
 };
@@ -40,15 +43,15 @@ struct WorkloadSearchResult {
 
 // Simulates the deployments of workload_copies(), in as many copies as the GPUs hold, each with the
 // engine's default limits. Those that keep the limits come first, then those with most good
-// requests; equal ones by the p90 of their requests' latency. Of the request, the lengths,
-// the scheduler and what the engine's systems have are not read. Error: nothing is left; it says
-// why.
+// requests; equal ones by the p90 of their requests' latency. Of the request, the engine, the
+// lengths, the scheduler and what the engines' systems have are not read. Error: no engine has
+// anything left; it says why.
 core::Result<WorkloadSearchResult> search_workload(const serving::Model& model,
                                                    const SearchRequest& request,
                                                    const Workload& workload,
                                                    const WorkloadLimits& limits,
                                                    ServingMode mode,
-                                                   const EngineSystems& engine);
+                                                   std::span<const EngineSystems> engines);
 
 // The fewest GPUs that serve it.
 struct WorkloadSize {
@@ -74,14 +77,12 @@ core::Result<WorkloadSize> size_workload(const serving::Model& model,
 
 model::Book workload_size_book(const std::string& title,
                                const WorkloadSize& result,
-                               const WorkloadLimits& limits,
-                               const Calibration& calibration);
+                               const WorkloadLimits& limits);
 
 // The best of them, and the workers that are left out.
 model::Book workload_search_book(const std::string& title,
                                  const WorkloadSearchResult& result,
                                  const WorkloadLimits& limits,
-                                 const Calibration& calibration,
                                  std::size_t most);
 
 }  // namespace assay::plan

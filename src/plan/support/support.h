@@ -25,8 +25,10 @@ struct SupportedUse {
 
   [[nodiscard]] bool is_missing() const { return !fidelity.has_value(); }
 
-  // Rows of this number of GPUs would replace a price that is scaled, or none.
-  [[nodiscard]] bool wants_rows() const { return is_missing() || fidelity == Fidelity::kScaled; }
+  // Rows would replace a price that is scaled or a lower bound, or none.
+  [[nodiscard]] bool wants_rows() const {
+    return is_missing() || fidelity == Fidelity::kScaled || fidelity == Fidelity::kBound;
+  }
 };
 
 struct ModelSupport {

@@ -16,9 +16,9 @@ namespace {
 using model::Cell;
 using model::Table;
 
-constexpr std::array<Fidelity, 6> kFidelities = {Fidelity::kEngine,  Fidelity::kOtherVersion,
-                                                 Fidelity::kKernels, Fidelity::kOtherEngine,
-                                                 Fidelity::kScaled,  Fidelity::kFormula};
+constexpr std::array<Fidelity, 7> kFidelities = {
+    Fidelity::kEngine, Fidelity::kOtherVersion, Fidelity::kKernels, Fidelity::kOtherEngine,
+    Fidelity::kScaled, Fidelity::kFormula,      Fidelity::kBound};
 
 Table support_table(const std::vector<ModelSupport>& all) {
   Table table{.name = "support",
@@ -94,6 +94,14 @@ Table operators_table(const std::vector<ModelSupport>& all) {
     table.notes.emplace_back(
         "scaled: nobody measured so many GPUs; rows of 2 and 4 tell by the operation's peers and "
         "bus factor, with one sigma of 14 to 25 %");
+  }
+  const bool has_bounds = std::any_of(groups.begin(), groups.end(), [](const Group& group) {
+    return group.first->fidelity == Fidelity::kBound;
+  });
+  if (has_bounds) {
+    table.notes.emplace_back(
+        "lower bound: bytes over bandwidth, of operators that compute, too; no table has rows of "
+        "them, and no command measures them yet");
   }
   return table;
 }

@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-
-#include "core/statistics.h"
+#include <numbers>
 
 namespace assay::plan {
 namespace {
@@ -65,11 +64,21 @@ double sigma_of_points(double median_error, std::size_t points) {
   return std::min(1.0, student / kSigmas * kSigmaOfMedian * median_error);
 }
 
-// So many sigmas a normal value stays below with this chance.
+// So many sigmas a normal value stays below with this chance,
+// by Newton's steps from the middle, which come from one side and do not leave it. A search asks
+// this of every deployment.
 double normal_sigmas(double chance) {
-  constexpr double kNormal = 1e9;  // degrees of freedom
-  const double within = core::student_t(std::abs(2 * chance - 1), kNormal);
-  return chance < 0.5 ? -within : within;
+  constexpr double kEnough = 1e-12;
+  constexpr int kMostSteps = 50;
+  double sigmas = 0;
+  for (int i = 0; i < kMostSteps; ++i) {
+    const double below = 0.5 * std::erfc(-sigmas / std::sqrt(2.0));
+    const double density = std::exp(-0.5 * sigmas * sigmas) / std::sqrt(2 * std::numbers::pi);
+    const double step = (chance - below) / density;
+    sigmas += step;
+    if (std::abs(step) < kEnough) break;
+  }
+  return sigmas;
 }
 
 }  // namespace
@@ -79,6 +88,13 @@ double ErrorBar::at_most(double chance) const {
   const double middle = 0.5 * (std::log(low) + std::log(high));
   const double half = 0.5 * (std::log(high) - std::log(low));
   return std::exp(middle + normal_sigmas(chance) / kSigmas * half);
+}
+
+double ErrorBar::chance_of(double factor) const {
+  if (!is_known()) return factor >= 1 ? 1 : 0;
+  const double middle = 0.5 * (std::log(low) + std::log(high));
+  const double sigma = 0.5 * (std::log(high) - std::log(low)) / kSigmas;
+  return 0.5 * std::erfc((middle - std::log(factor)) / (sigma * std::sqrt(2.0)));
 }
 
 OwnSigmas own_sigmas(const LoadParts& parts, const std::optional<CalibrationErrors>& calibrated) {

@@ -35,6 +35,9 @@ struct ErrorBar {
   // end. The logarithm is taken to be normal between the ends.
   [[nodiscard]] double at_most(double chance) const;
 
+  // The inverse: the chance that the measurement does not exceed this factor.
+  [[nodiscard]] double chance_of(double factor) const;
+
   [[nodiscard]] double half_width() const { return 0.5 * (high - low); }
 };
 

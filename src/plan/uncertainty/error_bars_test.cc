@@ -4,15 +4,12 @@
 
 #include <array>
 #include <cmath>
-#include <string>
+#include <string_view>
 
 namespace assay::plan {
 namespace {
 
-PricedPart part(const std::string& table,
-                double ms,
-                double sigma,
-                const std::string& source = "e") {
+PricedPart part(std::string_view table, double ms, double sigma, std::string_view source = "e") {
   return {.table = table, .source = source, .ms = ms, .sigma = sigma};
 }
 
@@ -94,7 +91,11 @@ TEST(ErrorBars, AChanceLiesBetweenTheEnds) {
   EXPECT_NEAR(bar.at_most(0.9), 1.4, 1e-4);
   EXPECT_NEAR(bar.at_most(0.1), 0.9, 1e-4);
   EXPECT_NEAR(bar.at_most(0.5), std::sqrt(0.9 * 1.4), 1e-6);
+  EXPECT_NEAR(bar.chance_of(bar.at_most(0.7)), 0.7, 1e-9);
+  EXPECT_NEAR(bar.chance_of(1.4), 0.9, 1e-4);
   EXPECT_EQ(ErrorBar().at_most(0.9), 1) << "no bar is known";
+  EXPECT_EQ(ErrorBar().chance_of(0.99), 0);
+  EXPECT_EQ(ErrorBar().chance_of(1), 1);
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "plan/uncertainty/step_parts.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -70,6 +72,7 @@ StepParts parts_of(std::span<const PricedPart> priced) {
   for (const PricedPart& one : priced) {
     parts.*part_of_table(one.table) += one.ms;
     if (one.fidelity == Fidelity::kKernels) parts.kernels_ms += one.ms;
+    if (one.fidelity == Fidelity::kBound) parts.bound_ms += one.ms;
     if (one.sigma > 0) sigma_ms[{one.table, one.source}] += one.ms * one.sigma;
   }
   double squares = 0;
@@ -79,26 +82,40 @@ StepParts parts_of(std::span<const PricedPart> priced) {
   return parts;
 }
 
+StepParts parts_of(const std::vector<OperatorCost>& costs) {
+  std::vector<PricedPart> parts;
+  add_priced(parts, costs, 1);
+  return parts_of(parts);
+}
+
 LoadParts parts_of_load(const StepPrices& prices, const SteadyLoad& load) {
   const SteadySteps steps = steady_steps(load);
   std::vector<PricedPart> mean;
-  std::vector<PricedPart> prompt;
   add_priced(mean, prices.operators(steps.decoding()), 1 - steps.mixed_share);
   const std::vector<OperatorCost> mixed = prices.operators(steps.mixed());
   add_priced(mean, mixed, steps.mixed_share);
-  add_priced(prompt, mixed, 1);
-  return {.mean = parts_of(mean), .prompt = parts_of(prompt)};
+  return {.mean = parts_of(mean), .prompt = parts_of(mixed)};
 }
 
 LoadParts parts_of_pools(const StepPrices& prefill,
                          const Step& prompts,
                          const StepPrices& decode,
                          const Step& decoding) {
-  std::vector<PricedPart> mean;
-  std::vector<PricedPart> prompt;
-  add_priced(mean, decode.operators(decoding), 1);
-  add_priced(prompt, prefill.operators(prompts), 1);
-  return {.mean = parts_of(mean), .prompt = parts_of(prompt)};
+  return {.mean = parts_of(decode.operators(decoding)),
+          .prompt = parts_of(prefill.operators(prompts))};
+}
+
+std::string bound_note(const StepParts& parts) {
+  if (parts.bound_ms <= 0) return "";
+  return fmt::format(
+      "{:.2g} % of a step are a lower bound, the bytes of state spaces over the bandwidth: no "
+      "table that was asked has rows of them, and assay does not measure them yet; a step takes "
+      "longer than this, and error bars do not know how much",
+      100 * parts.bound_ms / parts.all_ms());
+}
+
+void add_note(std::string note, model::Table& table) {
+  if (!note.empty()) table.notes.push_back(std::move(note));
 }
 
 std::string_view largest_part(const StepParts& parts) {

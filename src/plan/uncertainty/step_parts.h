@@ -2,9 +2,10 @@
 #pragma once
 
 #include <span>
-#include <string>
 #include <string_view>
+#include <vector>
 
+#include "model/table.h"
 #include "plan/closed_form.h"
 #include "plan/price/step_prices.h"
 
@@ -19,6 +20,7 @@ struct StepParts {
   double other_ms = 0;  // norms, activations, the embedding
 
   double kernels_ms = 0;  // of all, what assay's own measurements of kernels priced
+  double bound_ms = 0;    // of all, what was priced by a lower bound
   // One sigma of the logarithm of the whole, from rows that lie between measured ones. Errors of
   // rows of one table and source go together: one sweep measured them and one surface interpolates
   // them. Different tables err each for itself.
@@ -35,14 +37,17 @@ struct StepParts {
 
 // What one operator adds to a step.
 struct PricedPart {
-  std::string table = {};
-  std::string source = {};
+  std::string_view table = {};
+  std::string_view source = {};
   double ms = 0;
   double sigma = 0;  // of its logarithm
   Fidelity fidelity = Fidelity::kEngine;
 };
 
 StepParts parts_of(std::span<const PricedPart> priced);
+
+// Of one step.
+StepParts parts_of(const std::vector<OperatorCost>& costs);
 
 // The parts of the mean step of a load, which tell TPOT, and those of a step with prompts, which
 // tell TTFT.
@@ -58,6 +63,12 @@ LoadParts parts_of_pools(const StepPrices& prefill,
                          const Step& prompts,
                          const StepPrices& decode,
                          const Step& decoding);
+
+// That a part of the step has a lower bound for a price, in a sentence; "" where none has.
+std::string bound_note(const StepParts& parts);
+
+// Adds a note that says anything.
+void add_note(std::string note, model::Table& table);
 
 // What most of a step's time goes to: "experts".
 std::string_view largest_part(const StepParts& parts);

@@ -156,9 +156,11 @@ core::Result<MeasuredPool> pool_in(const Json& object, const char* field, const 
   if (found == object.end() || !found->is_object())
     return core::Error{fmt::format("{}: {} is no object", name, field)};
   const std::string where = fmt::format("{}: {}", name, field);
-  return MeasuredPool{.widths = ASSAY_TRY(widths_in(*found, where)),
-                      .workers = ASSAY_TRY(count_in(*found, "instances", where)),
-                      .batch = ASSAY_TRY(count_in(*found, "batch", where))};
+  MeasuredPool pool{.widths = ASSAY_TRY(widths_in(*found, where)),
+                    .workers = ASSAY_TRY(count_in(*found, "instances", where)),
+                    .batch = ASSAY_TRY(count_in(*found, "batch", where))};
+  if (found->contains("system")) pool.system = ASSAY_TRY(text_in(*found, "system", where));
+  return pool;
 }
 
 }  // namespace

@@ -215,6 +215,21 @@ TEST(BenchResults, ADisaggregatedDeploymentHasItsPools) {
   EXPECT_EQ(row.decode.workers, 1);
   EXPECT_EQ(row.decode.widths.tp, 8);
   EXPECT_EQ(row.decode.batch, 64);
+  EXPECT_EQ(row.decode.system, "");
+}
+
+TEST(BenchResults, PoolsMayHaveSystemsOfTheirOwn) {
+  const auto parsed = parse_deployed(
+      R"({"engine": "vllm", "engine_version": "", "config": "qwen3-32b", "system": "h100_sxm",
+          "prefill": {"instances": 3, "tp": 2, "dp": 1, "moe_tp": 1, "moe_ep": 1, "batch": 1},
+          "decode": {"instances": 1, "tp": 8, "dp": 1, "moe_tp": 1, "moe_ep": 1, "batch": 64,
+                     "system": "h200_sxm"},
+          "prompt_tokens": 4000, "output_tokens": 1000})",
+      "d.json");
+  ASSERT_TRUE(parsed.ok()) << parsed.error().message;
+  EXPECT_EQ(parsed.value().system, "h100_sxm");
+  EXPECT_EQ(parsed.value().prefill.system, "");
+  EXPECT_EQ(parsed.value().decode.system, "h200_sxm");
 }
 
 TEST(BenchResults, RunsThatTellNothingAreLeftOutAndCounted) {

@@ -7,22 +7,23 @@
 #include <utility>
 
 #include "plan/cache_transfer.h"
+#include "plan/price/staged_cost.h"
 #include "plan/price/step_prices.h"
 #include "plan/search/pool_prices.h"
 #include "plan/serve_disaggregated.h"
+#include "plan/validate/measured_stages.h"
 
 namespace assay::plan {
 namespace {
 
 struct BoundPool {
   ServedWorker worker;
-  StepPrices prices;
+  StepPrices prices;  // of the whole model; stages share them
+  Pipeline pipeline = {};
 };
 
-core::Status check_pools(const MeasuredDeployment& measured) {
-  if (measured.prefill.widths.pp != 1 || measured.decode.widths.pp != 1)
-    return core::Error{"pipeline stages have no price yet"};
-  return {};
+const std::string& system_of(const MeasuredDeployment& measured, const MeasuredPool& pool) {
+  return pool.system.empty() ? measured.system : pool.system;
 }
 
 core::Result<BoundPool> bind_pool(const MeasuredDeployment& measured,
@@ -39,18 +40,27 @@ core::Result<BoundPool> bind_pool(const MeasuredDeployment& measured,
                                      .moe_ep = widths.moe_ep,
                                      .precision = served_precision(
                                          *engine, ASSAY_TRY(precision_of(model, measured))),
-                                     .distribution = model.skew},
+                                     .distribution = model.skew,
+                                     .speculative_tokens = measured.speculation.tokens},
                       .groups = widths.dp,
                       .memory = {.capacity_bytes = facts.memory_bytes,
-                                 .communication_bytes = facts.nccl_bytes_of(widths.gpus())}};
-  Tables& tables = *ASSAY_TRY(inputs.tables(measured.system, *engine, measured.version));
+                                 .communication_bytes = facts.nccl_bytes_of(widths.gpus())},
+                      .pp = widths.pp,
+                      .speculation = measured.speculation};
+  Tables& tables = *ASSAY_TRY(inputs.tables(system_of(measured, pool), *engine, measured.version));
   StepPrices prices = ASSAY_TRY(StepPrices::bind(model, worker.deployment, tables));
-  return BoundPool{std::move(worker), std::move(prices)};
+  const Pipeline pipeline =
+      ASSAY_TRY(measured_pipeline(model, widths, measured.speculation, facts));
+  return BoundPool{std::move(worker), std::move(prices), pipeline};
 }
 
-// Rows do not tell where the workers were. Those of one node are taken to be in one.
-CachePath path_of_row(const MeasuredDeployment& measured, const store::SystemFacts& facts) {
-  return measured.gpus() <= facts.gpus_per_node ? CachePath::kWithinNode : CachePath::kBetweenNodes;
+// Rows do not tell where the workers were. Those of one system and node are taken to be in one.
+CachePath path_of_row(const MeasuredDeployment& measured,
+                      const store::SystemFacts& prefill,
+                      const store::SystemFacts& decode) {
+  if (&prefill != &decode) return CachePath::kBetweenNodes;
+  return measured.gpus() <= decode.gpus_per_node ? CachePath::kWithinNode
+                                                 : CachePath::kBetweenNodes;
 }
 
 LoadParts parts_of_row(const StepPrices& prefill,
@@ -59,7 +69,7 @@ LoadParts parts_of_row(const StepPrices& prefill,
                        const ClosedLoop& load) {
   const std::array<Chunks, 1> chunks = {
       Chunks{.requests = pools.prefill_batch, .new_tokens = load.prompt_tokens}};
-  const std::int64_t groups = pools.decode.instances * pools.decode.worker.groups;
+  const std::int64_t groups = pools.decode.instances * pools.decode.worker.batches();
   return parts_of_pools(prefill, {.chunks = chunks, .finished_prompts = pools.prefill_batch},
                         decode,
                         {.decodes = std::max<std::int64_t>(1, load.concurrency / groups),
@@ -78,13 +88,16 @@ core::Status fill_closed_form(const serving::Model& model,
       ASSAY_TRY(prefill_limits(model, pools.prefill.worker, pools.prefill_batch, load));
   const Limits of_decode = ASSAY_TRY(limits_of(model, pools.decode.worker, load));
   const std::int64_t room = of_decode.kv_tokens / (load.prompt_tokens + load.output_tokens);
-  const std::int64_t groups = pools.decode.instances * pools.decode.worker.groups;
+  const std::int64_t groups = pools.decode.instances * pools.decode.worker.batches();
   const std::int64_t batch =
       std::clamp<std::int64_t>(load.concurrency / groups, 1, std::max<std::int64_t>(1, room));
   prediction.ttft_ms =
       prompts_ms(prompts, pools.prefill_batch, load.prompt_tokens, 0, of_prefill.max_tokens) +
       transfer_ms(pools.transfer, load.prompt_tokens) + load.client_ms;
-  prediction.tpot_ms = tokens.ms({.decodes = batch,
+  const std::int64_t further = std::max<std::int64_t>(1, load.output_tokens - 1);
+  const double steps = expected_steps(pools.decode.worker.speculation, further);
+  prediction.tpot_ms = steps / static_cast<double>(further) *
+                       tokens.ms({.decodes = batch,
                                   .decode_cached = static_cast<double>(load.prompt_tokens) +
                                                    0.5 * static_cast<double>(load.output_tokens)});
   return {};
@@ -96,15 +109,18 @@ core::Status predict_disaggregated(const MeasuredDeployment& measured,
                                    const ValidationInputs& inputs,
                                    const AssumedClients& clients,
                                    Prediction& prediction) {
-  ASSAY_TRY(check_pools(measured));
   const serving::Model& model = *ASSAY_TRY(inputs.model(measured.model));
-  const store::SystemFacts& facts = *ASSAY_TRY(inputs.facts(measured.system));
+  ASSAY_TRY(check_speculation(model, measured.speculation));
+  const store::SystemFacts& facts = *ASSAY_TRY(inputs.facts(system_of(measured, measured.prefill)));
+  const store::SystemFacts& decode_facts =
+      *ASSAY_TRY(inputs.facts(system_of(measured, measured.decode)));
   const BoundPool prefill = ASSAY_TRY(bind_pool(measured, measured.prefill, model, facts, inputs));
-  const BoundPool decode = ASSAY_TRY(bind_pool(measured, measured.decode, model, facts, inputs));
-  const CacheTransfer transfer = ASSAY_TRY(
-      cache_transfer(sent_bytes_per_token(model, decode.worker, measured.prompt_tokens),
-                     {measured.prefill.widths.gpus(), &facts},
-                     {measured.decode.widths.gpus(), &facts}, path_of_row(measured, facts)));
+  const BoundPool decode =
+      ASSAY_TRY(bind_pool(measured, measured.decode, model, decode_facts, inputs));
+  const CacheTransfer transfer = ASSAY_TRY(cache_transfer(
+      sent_bytes_per_token(model, decode.worker, measured.prompt_tokens),
+      {measured.prefill.widths.gpus(), &facts}, {measured.decode.widths.gpus(), &decode_facts},
+      path_of_row(measured, facts, decode_facts)));
   const ServedPools pools{.prefill = {prefill.worker, measured.prefill.workers},
                           .prefill_batch = std::max<std::int64_t>(1, measured.prefill.batch),
                           .decode = {decode.worker, measured.decode.workers},
@@ -117,8 +133,10 @@ core::Status predict_disaggregated(const MeasuredDeployment& measured,
       .requests_each = clients.requests_each,
       .client_ms = clients.client_ms};
   prediction.parts = parts_of_row(prefill.prices, decode.prices, pools, load);
-  const CalibratedCost prompts(prefill.prices, prediction.calibration);
-  const CalibratedCost tokens(decode.prices, prediction.calibration);
+  const StagedCost staged_prompts(prefill.prices, prefill.pipeline);
+  const StagedCost staged_tokens(decode.prices, decode.pipeline);
+  const CalibratedCost prompts(staged_prompts, prediction.calibration);
+  const CalibratedCost tokens(staged_tokens, prediction.calibration);
   if (clients.scheduler == Scheduler::kClosedForm) {
     ASSAY_TRY(fill_closed_form(model, pools, prompts, tokens, load, prediction));
   } else {

@@ -8,6 +8,7 @@
 #include <regex>
 #include <utility>
 
+#include "plan/validate/inferencex.h"
 #include "store/files/csv_frame.h"
 
 namespace assay::plan {
@@ -52,6 +53,7 @@ class MeasuredRows {
     }
     take_name(measured);
     fit_experts(measured.widths);
+    measured.speculation.tokens = drafted_by_recipe(measured, measured_on(row));
     return measured;
   }
 
@@ -70,6 +72,8 @@ class MeasuredRows {
   // A width of 0 is one that was left out.
   [[nodiscard]] std::int64_t number_or(std::size_t row, const char* name, std::int64_t none) const {
     const double value = real(row, name);
+    if (value < 0)
+      warnings_.add(fmt::format("{} below 0", name), "it counts as left out", text(row, "id"));
     return value >= 1 ? std::llround(value) : none;
   }
 
@@ -97,6 +101,14 @@ class MeasuredRows {
                 .moe_tp = widths.moe_tp,
                 .moe_ep = widths.moe_ep};
     measured.concurrency = told;
+  }
+
+  // The day, which InferenceX tells.
+  [[nodiscard]] std::string measured_on(std::size_t row) const {
+    static const std::regex day_text(R"(measured=(\d{4}-\d\d-\d\d))");
+    std::smatch found;
+    const std::string source = text(row, "silicon_data_source");
+    return std::regex_search(source, found, day_text) ? found[1].str() : "";
   }
 
   void take_pools(std::size_t row, MeasuredDeployment& measured) const {
@@ -152,8 +164,15 @@ class MeasuredRows {
 }  // namespace
 
 std::string missing_field(const MeasuredDeployment& measured) {
-  if (!measured.is_disaggregated)
-    return measured.concurrency == 0 ? "the row does not tell its concurrency" : "";
+  if (!measured.is_disaggregated && measured.concurrency == 0)
+    return "the row does not tell its concurrency";
+  if (measured.speculation.tokens > 0 && measured.speculation.accepted.empty()) {
+    return fmt::format(
+        "drafts {} token{} a step, as its recipe says, and the row does not tell how many were "
+        "accepted",
+        measured.speculation.tokens, measured.speculation.tokens == 1 ? "" : "s");
+  }
+  if (!measured.is_disaggregated) return "";
   if (measured.prefill.workers == 0 || measured.decode.workers == 0)
     return "the row does not tell how many workers compute prompts and decode";
   if (measured.concurrency == 0)

@@ -30,6 +30,7 @@ struct MeasuredPool {
   MeasuredWidths widths = {};
   std::int64_t workers = 0;  // 0: the row does not tell
   std::int64_t batch = 0;    // requests at once, of a group; 0: the row does not tell
+  std::string system = {};   // "": that of the deployment
 };
 
 struct MeasuredDeployment {
@@ -50,7 +51,8 @@ struct MeasuredDeployment {
   MeasuredPool decode = {};
   // Lengths were uniform between this share of the nominal ones and them.
   double least_length = 1;
-  Speculation speculation = {};  // that the row tells
+  // That the row tells, or its recipe; without rates where nobody tells them.
+  Speculation speculation = {};
   // A step held one prompt beside the batch (serve.h); else as many tokens as the engine's default.
   bool has_one_prompt_a_step = false;
   double ttft_ms = 0;

@@ -1,5 +1,6 @@
 #include "plan/validate/measured.h"
 
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -47,6 +48,15 @@ TEST(Measured, WhatIsLeftOutIsOne) {
   EXPECT_EQ(row.widths.moe_ep, 1);
 }
 
+TEST(Measured, AWidthBelowZeroIsTold) {
+  model::Warnings warnings;
+  const auto rows = parse("a,,trtllm,,m,s,agg,1024,128,,,16,4,-2,,0,0,1,1\n", warnings);
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_EQ(rows.front().widths.pp, 1);
+  ASSERT_EQ(warnings.all().size(), 1U);
+  EXPECT_THAT(warnings.all().front().sentence(), testing::HasSubstr("pp_size below 0"));
+}
+
 TEST(Measured, TheSourceTellsTheRequestsOnAllGpus) {
   const MeasuredDeployment row =
       parse_one("a,silicon_concurrency=64; wip,trtllm,1,m,s,agg,1024,128,,,8,1,1,8,1,8,1,1\n");
@@ -68,6 +78,25 @@ TEST(Measured, TheNameOfARowIsBelievedBeforeColumnsThatMultiply) {
   EXPECT_EQ(rows[1].widths.moe_tp, 1);
   ASSERT_EQ(warnings.all().size(), 1U);
   EXPECT_EQ(warnings.all().front().count, 2);
+}
+
+constexpr const char* kDeepseekOfDay =
+    "_tp8_ep8_,silicon_concurrency={}; measured={},trtllm,1.1.0rc2.post2,deepseek-ai/DeepSeek-R1,"
+    "h200_sxm,agg,1024,8192,fp8,fp8,{},8,1,1,1,8,494,7.1\n";
+
+std::string deepseek_row(int concurrency, const char* day) {
+  return fmt::format(fmt::runtime(kDeepseekOfDay), concurrency, day, concurrency);
+}
+
+TEST(Measured, RecipesThatDraftAreTold) {
+  const MeasuredDeployment drafts = parse_one(deepseek_row(4, "2026-01-14"));
+  EXPECT_EQ(drafts.speculation.tokens, 3);
+  EXPECT_THAT(missing_field(drafts), testing::HasSubstr("drafts 3 tokens a step"));
+  const MeasuredDeployment full = parse_one(deepseek_row(128, "2026-01-28"));
+  EXPECT_EQ(full.speculation.tokens, 3) << "the recipe without drafts ends at 64 requests";
+  const MeasuredDeployment plain = parse_one(deepseek_row(64, "2026-01-28"));
+  EXPECT_EQ(plain.speculation.tokens, 0);
+  EXPECT_EQ(missing_field(plain), "");
 }
 
 TEST(Measured, InferenceXsClientsSendSeveralLengths) {

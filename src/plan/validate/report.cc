@@ -177,6 +177,33 @@ std::string coverage_note(const std::vector<Prediction>& predictions) {
       whole, all, priced, 100.0 * static_cast<double>(priced) / static_cast<double>(whole));
 }
 
+// What predictions of stages stand on; "" where no row has any.
+std::string stages_note(const std::vector<Prediction>& predictions) {
+  const auto has_stages = [](const Prediction& one) {
+    const MeasuredDeployment& row = *one.measured;
+    return one.refused.empty() &&
+           std::max({row.widths.pp, row.prefill.widths.pp, row.decode.widths.pp}) > 1;
+  };
+  const auto rows = std::count_if(predictions.begin(), predictions.end(), has_stages);
+  if (rows == 0) return "";
+  return fmt::format(
+      "{} of the rows {} pipeline stages: what they send each other is reckoned with the rate of a "
+      "link, and the error bars were found on rows without stages",
+      rows, rows == 1 ? "has" : "have");
+}
+
+// The same of rows with state spaces.
+std::string bounds_note(const std::vector<Prediction>& predictions) {
+  const auto rows = std::count_if(
+      predictions.begin(), predictions.end(),
+      [](const Prediction& one) { return one.refused.empty() && one.parts.mean.bound_ms > 0; });
+  if (rows == 0) return "";
+  return fmt::format(
+      "{} of the rows {} operators priced by a lower bound, the bytes of state spaces over the "
+      "bandwidth: no table has rows of them",
+      rows, rows == 1 ? "has" : "have");
+}
+
 Cell end_of(const Prediction& one, double ms, double factor) {
   return one.refused.empty() ? Cell(ms * factor) : Cell();
 }
@@ -208,6 +235,8 @@ model::Book slices_book(const std::vector<Prediction>& predictions) {
   model::Book book{.title = "Predictions beside measured deployments"};
   book.tables.push_back(errors_table(slices));
   book.tables.back().notes.push_back(coverage_note(predictions));
+  add_note(stages_note(predictions), book.tables.back());
+  add_note(bounds_note(predictions), book.tables.back());
   book.tables.push_back(coverage_table(slices));
   model::Table bounds = bounds_table(slices);
   if (bounds.row_count() > 0) book.tables.push_back(std::move(bounds));
@@ -225,6 +254,7 @@ model::Book rows_book(const std::vector<Prediction>& predictions) {
                                 {.name = "system"},
                                 {.name = "tp"},
                                 {.name = "dp"},
+                                {.name = "pp"},
                                 {.name = "moe_ep"},
                                 {.name = "isl"},
                                 {.name = "osl"},
@@ -252,6 +282,7 @@ model::Book rows_book(const std::vector<Prediction>& predictions) {
                   m.system,
                   m.widths.tp,
                   m.widths.dp,
+                  m.widths.pp,
                   m.widths.moe_ep,
                   m.prompt_tokens,
                   m.output_tokens,
@@ -271,6 +302,8 @@ model::Book rows_book(const std::vector<Prediction>& predictions) {
                   one.calibrates,
                   one.refused});
   }
+  add_note(stages_note(predictions), rows);
+  add_note(bounds_note(predictions), rows);
   model::Book book{.title = "Predictions beside measured deployments"};
   book.tables.push_back(std::move(rows));
   return book;

@@ -10,9 +10,11 @@
 #include <variant>
 
 #include "plan/closed_form.h"
+#include "plan/price/staged_cost.h"
 #include "plan/price/step_prices.h"
 #include "plan/serve.h"
 #include "plan/validate/disaggregated_row.h"
+#include "plan/validate/measured_stages.h"
 
 namespace assay::plan {
 namespace {
@@ -27,16 +29,12 @@ core::Result<Quantization> quantization_of_name(const std::string& name) {
   return *found;
 }
 
-core::Status check_row(const MeasuredDeployment& measured) {
-  if (measured.widths.pp != 1) return core::Error{"pipeline stages have no price yet"};
-  return {};
-}
-
 // A row's worker, with what it is priced by.
 struct Bound {
   const serving::Model* model = nullptr;
   ServedWorker worker;
-  StepPrices prices;
+  StepPrices prices;  // of the whole model; stages share them
+  Pipeline pipeline = {};
 };
 
 class Predictor {
@@ -73,17 +71,18 @@ class Predictor {
                     Prediction& prediction) {
     if (measured.is_disaggregated)
       return predict_disaggregated(measured, inputs_, clients, prediction);
-    ASSAY_TRY(check_row(measured));
     const Bound& bound = *ASSAY_TRY(bound_of(measured));
-    const std::int64_t groups = measured.widths.dp;
-    const SteadyLoad load{.concurrency = std::max<std::int64_t>(1, measured.concurrency / groups),
+    const std::int64_t batches = bound.worker.batches();
+    const SteadyLoad load{.concurrency = std::max<std::int64_t>(1, measured.concurrency / batches),
+                          .groups = measured.widths.pp,
                           .prompt_tokens = measured.prompt_tokens,
                           .output_tokens = measured.output_tokens,
                           .speculation = measured.speculation};
     prediction.parts = parts_of_load(bound.prices, load);
     if (clients.scheduler == Scheduler::kSimulation)
       return fill_simulated(measured, bound, clients, prediction);
-    const CalibratedCost cost(bound.prices, prediction.calibration);
+    const StagedCost staged(bound.prices, bound.pipeline);
+    const CalibratedCost cost(staged, prediction.calibration);
     const SteadyLatencies found = steady_latencies(cost, load);
     prediction.ttft_ms = prediction.calibration.ttft_factor * (found.ttft_ms + clients.client_ms);
     prediction.tpot_ms = found.tpot_ms;
@@ -97,7 +96,7 @@ class Predictor {
     ServedWorker worker = bound.worker;
     if (measured.has_one_prompt_a_step) {
       worker.max_tokens =
-          one_prompt_beside(measured.concurrency / worker.groups * worker.speculation.verified(),
+          one_prompt_beside(measured.concurrency / worker.batches() * worker.speculation.verified(),
                             measured.prompt_tokens);
     }
     const ClosedLoop load{
@@ -107,7 +106,8 @@ class Predictor {
         .least_length = clients.least_length > 0 ? clients.least_length : measured.least_length,
         .requests_each = clients.requests_each,
         .client_ms = clients.client_ms};
-    const CalibratedCost cost(bound.prices, prediction.calibration);
+    const StagedCost staged(bound.prices, bound.pipeline);
+    const CalibratedCost cost(staged, prediction.calibration);
     const ServingMetrics metrics = ASSAY_TRY(serve(*bound.model, worker, cost, load));
     prediction.ttft_ms = prediction.calibration.ttft_factor * metrics.ttft_ms.mean;
     prediction.tpot_ms = metrics.tpot_ms.mean;
@@ -124,15 +124,16 @@ class Predictor {
                          std::int64_t,
                          std::int64_t,
                          std::int64_t,
+                         std::int64_t,
+                         std::int64_t,
                          std::vector<double>>;
 
   core::Result<const Bound*> bound_of(const MeasuredDeployment& measured) {
     const MeasuredWidths& widths = measured.widths;
-    const Key key{measured.engine, measured.version,
-                  measured.system, measured.model,
-                  measured.linear, measured.experts,
-                  widths.tp,       widths.moe_tp,
-                  widths.moe_ep,   measured.speculation.accepted};
+    const Key key{measured.engine, measured.version, measured.system,
+                  measured.model,  measured.linear,  measured.experts,
+                  widths.tp,       widths.dp,        widths.pp,
+                  widths.moe_tp,   widths.moe_ep,    measured.speculation.accepted};
     auto known = known_.find(key);
     if (known == known_.end()) known = known_.emplace(key, bind(measured)).first;
     if (!known->second.ok()) return known->second.error();
@@ -158,10 +159,13 @@ class Predictor {
                               .groups = widths.dp,
                               .memory = {.capacity_bytes = facts.memory_bytes,
                                          .communication_bytes = facts.nccl_bytes_of(widths.gpus())},
+                              .pp = widths.pp,
                               .speculation = measured.speculation};
-    return Bound{.model = &model,
-                 .worker = worker,
-                 .prices = ASSAY_TRY(StepPrices::bind(model, worker.deployment, tables))};
+    return Bound{
+        .model = &model,
+        .worker = worker,
+        .prices = ASSAY_TRY(StepPrices::bind(model, worker.deployment, tables)),
+        .pipeline = ASSAY_TRY(measured_pipeline(model, widths, measured.speculation, facts))};
   }
 
   const ValidationInputs& inputs_;

@@ -12,6 +12,7 @@
 #include "model/serving/model.h"
 #include "plan/calibrate/calibration.h"
 #include "plan/calibrate/calibration_file.h"
+#include "plan/price/staged_cost.h"
 #include "plan/price/tables.h"
 #include "plan/search/search.h"
 #include "plan/serve.h"

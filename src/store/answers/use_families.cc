@@ -53,15 +53,16 @@ bool has_exact_values(const OperatorUse& use, const WorkRows& rows, std::size_t 
   return true;
 }
 
+// `keys`: places of the sizes that a row must have.
 bool has_key(const WorkRows& rows,
              std::size_t family,
              const std::vector<double>& sizes,
-             const std::vector<bool>& is_key) {
+             const std::vector<std::size_t>& keys) {
   for (std::size_t row = rows.begins[family]; row < rows.begins[family + 1]; ++row) {
     const auto values = rows.sizes_of(row);
     bool is_equal = true;
-    for (std::size_t size = 0; size < sizes.size() && is_equal; ++size)
-      is_equal = !is_key[size] || values[size] == sizes[size];
+    for (std::size_t i = 0; i < keys.size() && is_equal; ++i)
+      is_equal = values[keys[i]] == sizes[keys[i]];
     if (is_equal) return true;
   }
   return false;
@@ -70,18 +71,19 @@ bool has_key(const WorkRows& rows,
 UseFamily bound_family(const OperatorUse& use, const WorkRows& rows, std::size_t family) {
   const auto first = rows.sizes_of(rows.begins[family]);
   UseFamily bound{.family = family, .sizes = {first.begin(), first.end()}};
-  std::vector<bool> is_key;
+  std::vector<std::size_t> keys;
   for (std::size_t size = 0; size < rows.sizes.size(); ++size) {
     const std::optional<double> number = number_of(use, rows.sizes[size]);
-    is_key.push_back(number.has_value());
-    if (number) bound.sizes[size] = *number;
+    if (!number) continue;
+    keys.push_back(size);
+    bound.sizes[size] = *number;
   }
   for (const serving::SizeField& field : use.sizes) {
     const auto place = std::find(rows.sizes.begin(), rows.sizes.end(), field.column);
     bound.places.push_back(
         place == rows.sizes.end() ? kNoSize : static_cast<std::size_t>(place - rows.sizes.begin()));
   }
-  bound.has_key = has_key(rows, family, bound.sizes, is_key);
+  bound.has_key = has_key(rows, family, bound.sizes, keys);
   return bound;
 }
 

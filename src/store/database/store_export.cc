@@ -289,6 +289,33 @@ PlacedTable described(const Target& target) {
   return table;
 }
 
+// Adds the tables that are composed, each beside the first of the rows of its family. A table that
+// the store has itself stays as it is.
+core::Status add_composed(const PlaceRequest& request,
+                          std::vector<Target>& targets,
+                          Placed& placed) {
+  if (!request.compose || lower_case(placed.framework) == placed.backend) return {};
+  std::vector<RowsToPlace> rows;
+  for (const Target& target : targets)
+    rows.push_back({.table = target.table, .rows = target.rows});
+  for (ComposedTable& composed : ASSAY_TRY(request.compose(rows))) {
+    const auto is_same = [&](const Target& target) { return target.table == composed.table; };
+    const auto is_near = [&](const Target& target) {
+      return family_of(target.table) == family_of(composed.table);
+    };
+    const auto near = std::find_if(targets.begin(), targets.end(), is_near);
+    if (near == targets.end() || std::any_of(targets.begin(), targets.end(), is_same)) continue;
+    Target made = *near;
+    made.table = composed.table;
+    made.path.replace_filename(composed.table + near->path.extension().string());
+    made.rows = with_power_of_all(composed.table, std::move(composed.rows), placed.left_out);
+    targets.push_back(std::move(made));
+    placed.left_out.insert(placed.left_out.end(), composed.left_out.begin(),
+                           composed.left_out.end());
+  }
+  return {};
+}
+
 struct MetaFile {
   fs::path path;
   std::string text;
@@ -394,6 +421,7 @@ core::Result<Placed> place(const Store& store, const PlaceRequest& request) {
     if (of_nccl) placed.nccl_version = target.version;
     if (!of_nccl) placed.version = target.path.parent_path().filename().string();
   }
+  ASSAY_TRY(add_composed(request, targets, placed));
   const auto is_empty = [](const Target& target) { return target.rows.num_rows() == 0; };
   targets.erase(std::remove_if(targets.begin(), targets.end(), is_empty), targets.end());
   if (targets.empty()) return core::Error{"the planner can read none of the store's rows"};

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -50,6 +51,22 @@ enum class PlaceLayout { kFlat, kFamily };
 
 enum class Existing { kKeep, kReplace };
 
+// A table that is made of the rows that are placed.
+struct ComposedTable {
+  std::string table;
+  Frame rows;
+  std::vector<LeftOut> left_out = {};
+};
+
+struct RowsToPlace {
+  std::string table;
+  Frame rows;  // without the state of the cache
+};
+
+// Callers know how tables are composed, this layer does not.
+using Compose =
+    std::function<core::Result<std::vector<ComposedTable>>(const std::vector<RowsToPlace>& rows)>;
+
 struct PlaceRequest {
   std::filesystem::path systems;  // the folder with data/ and SYSTEM.yaml
   std::string system;             // "h200_sxm"
@@ -61,6 +78,8 @@ struct PlaceRequest {
   Labels labels = Labels::kNew;
   Existing existing = Existing::kKeep;
   RowLoads loads = {};  // for the power of rows that no measured one is near to; null: no model
+  // Tables beside those of the store, of rows of another framework than the backend; null: none.
+  Compose compose = {};
 };
 
 struct Placed {

@@ -104,11 +104,13 @@ class Judge {
                         .refused = tally.refused};
     if (errors.points == 0) {
       errors.median = errors.p90 = errors.inside_80 = std::nan("");
+      errors.range = range_of_share(0, 0);
       return errors;
     }
     errors.median = core::median(tally.errors);
     errors.p90 = core::quantile(tally.errors, 0.9);
     errors.inside_80 = static_cast<double>(tally.inside) / static_cast<double>(errors.points);
+    errors.range = range_of_share(tally.inside, errors.points);
     return errors;
   }
 
@@ -153,6 +155,17 @@ std::vector<AnswerErrors> judge_edges(const WorkRows& rows, const RooflineBinder
 }
 
 }  // namespace
+
+ShareRange range_of_share(std::int64_t inside, std::int64_t points) {
+  constexpr double kDeviations = 1.959964;  // of a normal distribution, for 95 % to both sides
+  const auto count = static_cast<double>(points);
+  const double share = static_cast<double>(inside) / count;
+  const double part = kDeviations * kDeviations / count;
+  const double middle = (share + part / 2) / (1 + part);
+  const double half =
+      kDeviations / (1 + part) * std::sqrt(share * (1 - share) / count + part / (4 * count));
+  return {.low = middle - half, .high = middle + half};
+}
 
 std::vector<AnswerErrors> judge_answers(const WorkRows& rows,
                                         const RooflineBinder& binder,

@@ -11,6 +11,17 @@
 
 namespace assay::store {
 
+// Where the share lies that many more such points would have, with 95 %.
+struct ShareRange {
+  double low = 0;
+  double high = 0;
+};
+
+// The score interval of a binomial share (E. B. Wilson, Journal of the American Statistical
+// Association 22, 1927). It takes points for independent; those of one curve are not, so that it is
+// too narrow rather than too wide. NaN without points.
+ShareRange range_of_share(std::int64_t inside, std::int64_t points);
+
 // Errors are parts of the measured latency.
 struct AnswerErrors {
   std::string method;  // "all", "linear in m", "same work", ...
@@ -18,7 +29,8 @@ struct AnswerErrors {
   std::int64_t refused = 0;
   double median = 0;
   double p90 = 0;
-  double inside_80 = 0;  // the share of points within the answers' 80 % interval
+  double inside_80 = 0;   // the share of points within the answers' 80 % interval
+  ShareRange range = {};  // of that share, for so many points
 };
 
 // What is left out: points at random, so that most have neighbours on their curve; whole curves,

@@ -3,6 +3,8 @@
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "store/database/store_test_util.h"
 
 namespace assay::store {
@@ -43,6 +45,17 @@ TEST(AnswerCheck, SeesRowsThatNothingPredicts) {
 TEST(AnswerCheck, LeavesOutHalfOfEachCurve) {
   const auto errors = judge_answers(rows_of(1), nullptr, HoldOut::kUpperHalves);
   EXPECT_EQ(errors[0].points + errors[0].refused, 5 * 6);
+}
+
+// Wilson's interval of 8 of 10 is 0.490 to 0.943 in textbooks.
+TEST(AnswerCheck, FewPointsTellAShareLittle) {
+  const ShareRange few = range_of_share(8, 10);
+  EXPECT_NEAR(few.low, 0.4902, 1e-4);
+  EXPECT_NEAR(few.high, 0.9433, 1e-4);
+  const ShareRange many = range_of_share(8000, 10000);
+  EXPECT_NEAR(many.low, 0.7920, 1e-4);
+  EXPECT_NEAR(many.high, 0.8077, 1e-4);
+  EXPECT_TRUE(std::isnan(range_of_share(0, 0).low));
 }
 
 }  // namespace

@@ -42,21 +42,26 @@ model::Table findings_table() {
 }
 
 model::Table answers_errors_table() {
-  return {.name = "answers",
-          .title = "Error of answers for points that were left out, a tenth at a time",
-          .columns = {{.name = "table"},
-                      {.name = "left_out"},
-                      {.name = "method"},
-                      {.name = "points"},
-                      {.name = "refused"},
-                      {.name = "median", .unit = "%", .better = model::Better::kLower},
-                      {.name = "p90", .unit = "%", .better = model::Better::kLower},
-                      {.name = "inside",
-                       .unit = "%",
-                       .description = "of the points within their answer's 80 % interval"}},
-          .notes = {"points: at random; curves: whole ones, as of a weight that was not measured; "
-                    "upper halves: of curves, which answers then extend; edges: all rows past a "
-                    "value of a quantity, up to 4 times"}};
+  return {
+      .name = "answers",
+      .title = "Error of answers for points that were left out, a tenth at a time",
+      .columns = {{.name = "table"},
+                  {.name = "left_out"},
+                  {.name = "method"},
+                  {.name = "points"},
+                  {.name = "refused"},
+                  {.name = "median", .unit = "%", .better = model::Better::kLower},
+                  {.name = "p90", .unit = "%", .better = model::Better::kLower},
+                  {.name = "inside",
+                   .unit = "%",
+                   .description = "of the points within their answer's 80 % interval"},
+                  {.name = "inside_low", .unit = "%"},
+                  {.name = "inside_high", .unit = "%"}},
+      .notes = {"inside_low, inside_high: with 95 % that share lies there, since these are only "
+                "so many points",
+                "points: at random; curves: whole ones, as of a weight that was not measured; "
+                "upper halves: of curves, which answers then extend; edges: all rows past a "
+                "value of a quantity, up to 4 times"}};
 }
 
 const char* name_of(HoldOut left_out) {
@@ -154,7 +159,8 @@ void CheckReport::add(const std::string& name,
   for (const AnswerErrors& of : errors) {
     answers_.add_row({name, name_of(left_out), of.method, of.points, of.refused,
                       model::cell_of(of.median * 100), model::cell_of(of.p90 * 100),
-                      model::cell_of(of.inside_80 * 100)});
+                      model::cell_of(of.inside_80 * 100), model::cell_of(of.range.low * 100),
+                      model::cell_of(of.range.high * 100)});
   }
 }
 

@@ -103,6 +103,7 @@ core::Status read_fields(const YAML::Node& root, SystemFacts& facts) {
   ASSAY_TRY(reader.number("node", "inter_rack_bw", facts.between_racks_bytes_per_s, Need::kMay));
   ASSAY_TRY(reader.number("node", "pcie_bw", facts.host_bytes_per_s, Need::kMay));
   ASSAY_TRY(reader.number("node", "p2p_latency", facts.peer_latency_s, Need::kMay));
+  ASSAY_TRY(reader.number("measured", "intra_node_bw", facts.reached_link_bytes_per_s, Need::kMay));
   ASSAY_TRY(reader.number("misc", "other_mem", facts.other_bytes, Need::kMay));
   ASSAY_TRY(reader.nccl_memory());
   if (const YAML::Node folder = root["data_dir"]; folder && folder.IsScalar())
@@ -125,6 +126,12 @@ double SystemFacts::link_bytes_per_s(std::int64_t gpus) const {
   if (gpus <= gpus_per_node) return peaks.link_bytes_per_s;
   if (gpus_per_rack > 0 && gpus > gpus_per_rack) return between_racks_bytes_per_s;
   return between_nodes_bytes_per_s;
+}
+
+SystemFacts::SendingRate SystemFacts::sending_rate(std::int64_t gpus) const {
+  if (gpus <= gpus_per_node && reached_link_bytes_per_s > 0)
+    return {.bytes_per_s = reached_link_bytes_per_s, .is_measured = true};
+  return {.bytes_per_s = link_bytes_per_s(gpus)};
 }
 
 core::Result<SystemFacts> read_system_facts(const std::filesystem::path& yaml) {

@@ -30,6 +30,9 @@ struct SystemFacts {
   // Bytes per second of one GPU in one direction; 0: unknown. Within a node:
   // peaks.link_bytes_per_s.
   double between_nodes_bytes_per_s = 0;
+  // What a message reached from one GPU of a node to another (measured.intra_node_bw); 0: nobody
+  // measured it.
+  double reached_link_bytes_per_s = 0;
   double between_racks_bytes_per_s = 0;
   double host_bytes_per_s = 0;  // PCIe
   double peer_latency_s = 1e-5;
@@ -52,6 +55,15 @@ struct SystemFacts {
   // The bytes per second between two of so many GPUs that communicate, in one direction: those of
   // the slowest link that they need. 0: unknown.
   [[nodiscard]] double link_bytes_per_s(std::int64_t gpus) const;
+
+  // A rate at which one GPU sends to another, and whether it was measured or is the link's own.
+  struct SendingRate {
+    double bytes_per_s = 0;
+    bool is_measured = false;
+  };
+
+  // Between two of so many GPUs: what was measured, where they are in one node; else as above.
+  [[nodiscard]] SendingRate sending_rate(std::int64_t gpus) const;
 };
 
 // Reads the public files and those of assay. Fields that it does not know are passed over, since

@@ -79,6 +79,17 @@ TEST(SystemFacts, LinksAreThoseThatTheGpusNeed) {
   EXPECT_EQ(facts.link_bytes_per_s(73), 100e9);
 }
 
+TEST(SystemFacts, AMeasuredLinkCountsWithinANode) {
+  const SystemFacts known = facts_of(std::string(kRack) + "measured:\n  intra_node_bw: 700e9\n");
+  EXPECT_EQ(known.link_bytes_per_s(4), 900e9);
+  EXPECT_EQ(known.sending_rate(4).bytes_per_s, 700e9);
+  EXPECT_TRUE(known.sending_rate(4).is_measured);
+  EXPECT_EQ(known.sending_rate(5).bytes_per_s, 800e9);
+  EXPECT_FALSE(known.sending_rate(5).is_measured);
+  EXPECT_EQ(facts_of(kRack).sending_rate(4).bytes_per_s, 900e9);
+  EXPECT_FALSE(facts_of(kRack).sending_rate(4).is_measured);
+}
+
 TEST(SystemFacts, NcclTakesTheMemoryOfTheNextLargerGroup) {
   const SystemFacts facts = facts_of(kRack);
   EXPECT_EQ(facts.nccl_bytes_of(1), 0);

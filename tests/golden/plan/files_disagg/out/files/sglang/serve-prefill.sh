@@ -22,4 +22,6 @@ exec python3 -m sglang.launch_server \
   --disaggregation-mode prefill \
   --disaggregation-transfer-backend nixl \
   --disaggregation-bootstrap-port "$transfer_port" \
+  --disaggregation-decode-tp 4 \
+  --disaggregation-decode-dp 1 \
   --cuda-graph-bs 1

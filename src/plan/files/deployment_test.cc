@@ -1,0 +1,88 @@
+#include "plan/files/deployment.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "plan/files/files_test_util.h"
+
+namespace assay::plan {
+namespace {
+
+using files_testing::planned_of;
+using files_testing::pools_of;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+TEST(FilesOfADeployment, WhatIsNoMachineIsRefused) {
+  PlannedDeployment planned = pools_of(Engine::kVllm);
+  planned.hosts = {"a.example", "10.0.0.2"};
+  EXPECT_TRUE(check_planned(planned).ok());
+  for (const char* wrong : {"", "a:80", "$(x)", "-x", "a b"}) {
+    planned.hosts[1] = wrong;
+    EXPECT_FALSE(check_planned(planned).ok()) << wrong;
+  }
+}
+
+TEST(FilesOfADeployment, NamesAreLabels) {
+  EXPECT_EQ(kube_name("Qwen/Qwen3-32B-FP8", Engine::kVllm), "qwen3-32b-fp8-vllm");
+  EXPECT_EQ(kube_name("org/3.5_model", Engine::kSglang), "model-3-5-model-sglang");
+  EXPECT_EQ(kube_name("--", Engine::kTrtllm), "model-trtllm");
+  const std::string longest = kube_name(std::string(200, 'a'), Engine::kTrtllm);
+  EXPECT_TRUE(is_dns_label(longest));
+  EXPECT_LE(longest.size() + std::string("-settings").size(), 63U);
+  for (const char* wrong : {"", "None", "a_b", "-a", "a-", "a.b"})
+    EXPECT_FALSE(is_dns_label(wrong)) << wrong;
+}
+
+TEST(FilesOfADeployment, WhatKubernetesOrAScriptRefusesIsRefused) {
+  PlannedDeployment planned = planned_of(Engine::kVllm);
+  EXPECT_TRUE(check_planned(planned).ok());
+  planned.kube_space = "None";
+  EXPECT_FALSE(check_planned(planned).ok());
+  planned.kube_space = "";
+  planned.name = "3d";
+  EXPECT_FALSE(check_planned(planned).ok());
+  planned = planned_of(Engine::kVllm);
+  planned.model = "a\nrm -rf";
+  EXPECT_FALSE(check_planned(planned).ok());
+}
+
+TEST(FilesOfADeployment, ConcurrenciesAreWholeShares) {
+  PlannedDeployment planned = planned_of(Engine::kVllm);
+  EXPECT_THAT(measured_concurrencies(planned), ElementsAre(1, 5, 10, 20));
+  planned.concurrency = 1;
+  EXPECT_THAT(measured_concurrencies(planned), ElementsAre(1));
+  planned.concurrency = 24;
+  planned.worker.dp = 4;
+  EXPECT_THAT(measured_concurrencies(planned), ElementsAre(4, 12, 24));
+}
+
+// A worker has a part of a node, or whole ones: nothing else of the last node could be used.
+TEST(FilesOfADeployment, AWorkerTakesWholeNodes) {
+  PlannedDeployment planned = planned_of(Engine::kVllm);
+  for (const std::int64_t tp : {1, 4, 8, 16, 32}) {
+    planned.worker.tp = tp;
+    EXPECT_TRUE(check_planned(planned).ok()) << tp;
+  }
+  planned.worker.tp = 12;
+  EXPECT_FALSE(check_planned(planned).ok());
+  planned.worker.tp = 16;
+  EXPECT_EQ(planned.nodes_of_worker(), 2);
+  EXPECT_EQ(planned.gpus_of_node(), 8);
+}
+
+TEST(FilesOfADeployment, WhatWasPricedNamesBothSystems) {
+  PlannedDeployment planned = pools_of(Engine::kSglang);
+  EXPECT_THAT(planned_json(planned), Not(HasSubstr("h100_sxm")));
+  planned.pools.back().system = "h100_sxm";
+  planned.pools.back().calibration_text = "calibrated on h100_sxm";
+  const YAML::Node json = YAML::Load(planned_json(planned));
+  EXPECT_EQ(json["system"].Scalar(), "h200_sxm");
+  EXPECT_FALSE(json["prefill"]["system"].IsDefined());
+  EXPECT_EQ(json["decode"]["system"].Scalar(), "h100_sxm");
+  EXPECT_EQ(json["decode_calibration"]["text"].Scalar(), "calibrated on h100_sxm");
+}
+
+}  // namespace
+}  // namespace assay::plan
