@@ -127,7 +127,7 @@ struct Division {
 // docs/performance.md).
 constexpr double time_of(std::int64_t warps, std::int64_t tiles, const Machine& machine) {
   constexpr double kEnds = 2;
-  const double fed_warps = machine.row_bytes > 128 ? 3.0 : 4.8;
+  const double fed_warps = machine.row_bytes > 128 ? 3.0 : 6.5;
   const auto fed = fed_warps * static_cast<double>(machine.processors);
   const std::int64_t at_once = machine.processors * machine.blocks * kWarps;
   const std::int64_t rounds = warps / at_once;

@@ -306,7 +306,7 @@ TEST(AttentionDecodeTile, FewSequencesAreSplitUntilTheMemoryIsBusy) {
 // Fewer warps read larger rows as fast as the memory can.
 TEST(AttentionDecodeTile, LargerRowsNeedFewerBlocks) {
   EXPECT_EQ(division_for(108, 5, 221, kLargeRows).splits, 1);
-  EXPECT_EQ(division_for(100, 5, 221, kSmallRows).splits, 2);
+  EXPECT_GT(division_for(108, 5, 221, kSmallRows).splits, 1);
 }
 
 TEST(AttentionDecodeTile, JoiningIsWorthTwoTiles) {
