@@ -55,6 +55,10 @@ bool is_long_mla_decode(const AttentionSpec& spec) {
          spec.batch * spec.kv_length > kManyLatents;
 }
 
+bool is_plain_decode(const AttentionSpec& spec) {
+  return spec.query_length == 1 && spec.type == DataType::kBfloat16 && !spec.values_in_keys;
+}
+
 // Returns the ways that are worth trying. The first ones take less time to make.
 std::vector<Way> ways_of(const AttentionSpec& spec) {
   std::vector<Way> ways;
@@ -66,6 +70,7 @@ std::vector<Way> ways_of(const AttentionSpec& spec) {
     return ways;
   }
   if (spec.type == DataType::kFp8) ways.push_back(make_context_attention);
+  if (is_plain_decode(spec)) ways.push_back(make_decode_attention);
   ways.push_back(make_cudnn_attention);
   if (may_be_faster_composed(spec)) ways.push_back(make_composed_attention);
   return ways;

@@ -1,5 +1,5 @@
-// Attention of one new token of each sequence to a cache of fp8 with queries of bfloat16. No
-// library has it, so Assay has a kernel for it.
+// Attention of one new token of each sequence, with queries of bfloat16, to a cache of fp8, which
+// no library has, or of bfloat16, for which cuDNN is slower over pages and where a launch is short.
 #include <memory>
 #include <utility>
 
@@ -15,10 +15,18 @@ namespace assay::collect {
 namespace {
 
 // The scales are not 1, so that a check notices a kernel that does not use them.
-constexpr CacheScales kScales{.keys = 1.25, .values = 0.75};
+constexpr CacheScales kFp8Scales{.keys = 1.25, .values = 0.75};
+
+CacheScales scales_of(const AttentionSpec& spec) {
+  return spec.kv_type == DataType::kFp8 ? kFp8Scales : CacheScales{};
+}
+
+std::int64_t number_bytes(const AttentionSpec& spec) {
+  return spec.kv_type == DataType::kFp8 ? 1 : 2;
+}
 
 std::optional<std::string> why_no_decode_kernel(const AttentionSpec& spec) {
-  const std::string what = "no kernel here reads a cache of fp8 with queries of bfloat16 ";
+  const std::string what = "no kernel here decodes with queries of bfloat16 ";
   if (spec.query_length > 1) return what + "for several new tokens after others";
   if (spec.values_in_keys) return what + "where values are in the keys";
   const bool is_known =
@@ -37,10 +45,10 @@ class DecodeAttention final : public CudaWork {
   core::Status take_memory(model::L2State l2) {
     ASSAY_TRY(choose_parts());
     buffers_ = ASSAY_TRY(AttentionBuffers::take(gpu(), spec_, l2, {{2 * sizeof(float)}}));
-    const std::vector<float> scales = {static_cast<float>(kScales.keys),
-                                       static_cast<float>(kScales.values)};
+    const std::vector<float> scales = {static_cast<float>(scales_of(spec_).keys),
+                                       static_cast<float>(scales_of(spec_).values)};
     ASSAY_TRY(buffers_.write_more(gpu(), kScalesBuffer, scales));
-    if (splits_ == 1) return {};
+    if (division_.splits == 1) return {};
     // Launches run one after the other, so all copies can use the same memory.
     const auto bytes =
         static_cast<std::size_t>(parts() * (spec_.head_dim + kStatistics)) * sizeof(float);
@@ -55,7 +63,7 @@ class DecodeAttention final : public CudaWork {
 
   core::Status spoil() override { return buffers_.spoil_output(gpu()); }
 
-  core::Result<Accuracy> compare() override { return buffers_.compare(gpu(), kScales); }
+  core::Result<Accuracy> compare() override { return buffers_.compare(gpu(), scales_of(spec_)); }
 
  protected:
   core::Status launch_copy(std::int64_t copy) override {
@@ -69,10 +77,10 @@ class DecodeAttention final : public CudaWork {
         .output = buffers_.output(copy),
         .pages = buffers_.pages(copy),
         .scales = static_cast<const float*>(buffers_.more(kScalesBuffer, copy)),
-        .sharers = sharers_,
-        .splits = splits_,
+        .sharers = division_.sharers,
+        .splits = division_.splits,
         .sums = sums,
-        .statistics = splits_ == 1 ? nullptr : sums + parts() * spec_.head_dim};
+        .statistics = division_.splits == 1 ? nullptr : sums + parts() * spec_.head_dim};
     return cuda_status(decode_attention(arguments, gpu().stream()), "launching a decoding");
   }
 
@@ -81,7 +89,7 @@ class DecodeAttention final : public CudaWork {
   static constexpr std::int64_t kStatistics =
       2;  // each part has its largest score and its sum of weights
 
-  [[nodiscard]] std::int64_t parts() const { return spec_.batch * spec_.heads * splits_; }
+  [[nodiscard]] std::int64_t parts() const { return spec_.batch * spec_.heads * division_.splits; }
 
   core::Status choose_parts() {
     int blocks = 0;
@@ -93,17 +101,16 @@ class DecodeAttention final : public CudaWork {
     const int rows = decode::kTileRows * decode::row_tiles_of_block(group, spec_.head_dim);
     const std::int64_t groups = spec_.batch * spec_.kv_heads * decode::ceil_div(group, rows);
     const std::int64_t count = tiles.last - tiles.first;
-    const std::int64_t processors = gpu().properties().multiProcessorCount;
-    sharers_ = decode::sharers_for(groups, group, count, processors, blocks);
-    if (sharers_ == 1) return {};
-    splits_ =
-        decode::splits_for(groups, decode::ceil_div(count, decode::kWarps), processors, blocks);
+    const decode::Machine machine{
+        .processors = gpu().properties().multiProcessorCount,
+        .blocks = blocks,
+        .row_bytes = static_cast<int>(spec_.head_dim * number_bytes(spec_))};
+    division_ = decode::division_for(groups, group, count, machine);
     return {};
   }
 
   AttentionSpec spec_;
-  std::int64_t sharers_ = decode::kWarps;
-  std::int64_t splits_ = 1;
+  decode::Division division_;
   AttentionBuffers buffers_;
   ArenaSpace between_;
 };

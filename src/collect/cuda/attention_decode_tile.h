@@ -5,7 +5,8 @@
 // its output is O [16 heads, 8 columns] += P [16, 16 keys] V. The order of the summands of a
 // product is free, as long as both factors have the same order, and so is the order of its columns.
 // The orders here make a lane's numbers lie side by side: it reads 16 bytes of a key, and as many
-// of a value. Another lane may copy them from the cache.
+// of a value. Another lane may copy them from the cache. A number of the cache has one byte (fp8)
+// or two (bfloat16), and a row, the key or the value of a head, `row_bytes`.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +18,7 @@ inline constexpr int kLanes = 32;
 inline constexpr int kTileKeys = 16;
 inline constexpr int kTileRows = 16;     // query heads of one head of keys in a product
 inline constexpr int kWarps = 4;         // warps of a block, each with its own tiles
-inline constexpr int kKeyChunk = 64;     // columns of a key that four lanes load at a time
+inline constexpr int kKeyChunk = 64;     // bytes of a key that four lanes load at a time
 inline constexpr int kMostSplits = 256;  // parts of a sequence's keys
 
 // The number of tiles of query heads for which a block reads its keys once. Registers limit it.
@@ -26,58 +27,58 @@ constexpr int row_tiles_of_block(std::int64_t group, std::int64_t head_dim) {
 }
 
 // The bytes of a value that a lane loads at a time. Eight lanes load those of a row.
-constexpr int value_bytes(int head_dim) {
-  return head_dim % 128 == 0 ? 16 : 8;
+constexpr int value_bytes(int row_bytes) {
+  return row_bytes % 128 == 0 ? 16 : 8;
 }
 
-// The first of the 16 columns of key lane / 4 + 8 half that a lane takes for its scores.
-constexpr int loaded_key_column(int lane, int chunk) {
+// The place in a row of the 16 bytes of key lane / 4 + 8 half that a lane takes for its scores.
+constexpr int loaded_key_byte(int lane, int chunk) {
   return chunk * kKeyChunk + lane % 4 * 16;
 }
 
 // The 16 bytes of a row of a tile that a lane copies at a time.
 struct Piece {
   int key = 0;
-  int column = 0;
+  int byte = 0;
 };
 
 // The i-th piece of a lane. Eight neighbours copy 128 bytes that lie together, because the L2 cache
 // needs as long for a part of a line as for a line.
-constexpr Piece copied_piece(int lane, int i, int head_dim) {
-  const int pieces = head_dim / 16;  // pieces in a row
+constexpr Piece copied_piece(int lane, int i, int row_bytes) {
+  const int pieces = row_bytes / 16;  // pieces in a row
   const int at = i * kLanes + lane;
-  return {.key = at / pieces, .column = at % pieces * 16};
+  return {.key = at / pieces, .byte = at % pieces * 16};
 }
 
 // The places of a tile's keys and values in shared memory. Each lane's bytes of a load have a slot,
 // in an order in which neither copies nor loads have bank conflicts.
 
 // The place of the 16 bytes of key lane / 4 + 8 half.
-constexpr int key_place(int lane, int half, int chunk, int head_dim) {
-  const int chunks = head_dim / kKeyChunk;
+constexpr int key_place(int lane, int half, int chunk, int row_bytes) {
+  const int chunks = row_bytes / kKeyChunk;
   return ((half * chunks + chunk) * kLanes + (lane ^ (chunk % 2 * 4))) * 16;
 }
 
-constexpr int key_place_of(const Piece& piece, int head_dim) {
-  const int lane = piece.key % 8 * 4 + piece.column % kKeyChunk / 16;
-  return key_place(lane, piece.key / 8, piece.column / kKeyChunk, head_dim);
+constexpr int key_place_of(const Piece& piece, int row_bytes) {
+  const int lane = piece.key % 8 * 4 + piece.byte % kKeyChunk / 16;
+  return key_place(lane, piece.key / 8, piece.byte / kKeyChunk, row_bytes);
 }
 
 // The place of the values of key score_key(lane, i / 2, i % 2). The lane that has a weight also
 // reads the weight's values.
-constexpr int value_place(int lane, int i, int chunk, int head_dim) {
-  const int width = value_bytes(head_dim);
-  const int chunks = head_dim / (8 * width);
+constexpr int value_place(int lane, int i, int chunk, int row_bytes) {
+  const int width = value_bytes(row_bytes);
+  const int chunks = row_bytes / (8 * width);
   const int keys = lane % 4;
   const int slot = keys * 8 + ((lane / 4) ^ (keys * 2));
   return ((i * chunks + chunk) * kLanes + slot) * width;
 }
 
-constexpr int value_place_of(const Piece& piece, int head_dim) {
-  const int width = value_bytes(head_dim);
-  const int lane = piece.column / width % 8 * 4 + piece.key % 8 / 2;
+constexpr int value_place_of(const Piece& piece, int row_bytes) {
+  const int width = value_bytes(row_bytes);
+  const int lane = piece.byte / width % 8 * 4 + piece.key % 8 / 2;
   const int i = piece.key / 8 * 2 + piece.key % 2;
-  return value_place(lane, i, piece.column / (8 * width), head_dim);
+  return value_place(lane, i, piece.byte / (8 * width), row_bytes);
 }
 
 // The key of score `i` (0 to 3) of a lane; scores 0 and 1 belong to row lane / 4, the others 8 rows
@@ -87,8 +88,8 @@ constexpr int score_key(int lane, int half, int i) {
 }
 
 // The column of number `i` (0 to 3) of a lane in the output's product `tile` of 8 columns.
-constexpr int output_column(int lane, int tile, int i, int head_dim) {
-  const int width = value_bytes(head_dim);
+constexpr int output_column(int lane, int tile, int i, int head_dim, int number_bytes) {
+  const int width = value_bytes(head_dim * number_bytes) / number_bytes;
   return (tile / width * 8 + lane % 4 * 2 + i % 2) * width + tile % width;
 }
 
@@ -106,59 +107,57 @@ constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
   return (a + b - 1) / b;
 }
 
-// The time of `splits` parts. Its unit is a sixth of a step of a block that is alone on its
-// multiprocessor, whose warps wait for their own products. If a multiprocessor has several blocks,
-// another one runs meanwhile, and the memory needs five sixths for each block's step (H200, heads
-// of 128).
-constexpr std::int64_t time_of_splits(std::int64_t splits,
-                                      std::int64_t groups,
-                                      std::int64_t steps,
-                                      std::int64_t processors) {
-  constexpr std::int64_t kJoining = 24;  // the kernel that joins the parts
-  const std::int64_t blocks = ceil_div(groups * splits, processors);
-  return ceil_div(steps, splits) * std::max<std::int64_t>(6, 5 * blocks) +
-         (splits > 1 ? kJoining : 0);
+// What the time of a launch depends on.
+struct Machine {
+  std::int64_t processors = 0;
+  std::int64_t blocks = 0;  // that a multiprocessor runs at a time
+  int row_bytes = 0;
+};
+
+// How the keys of a group, a head of keys of a sequence, are distributed. `sharers` warps share a
+// part: those of a block, or one, where every warp has a group of its own.
+struct Division {
+  std::int64_t sharers = kWarps;
+  std::int64_t splits = 1;  // parts of a group's keys
+};
+
+// The time of so many warps with so many tiles each, in that of a tile. Warps that begin and end
+// take two tiles longer. The memory keeps up with so many warps of a multiprocessor; where more run
+// together, each takes longer. Fitted to 35 shapes with 13 divisions each (H200,
+// docs/performance.md).
+constexpr double time_of(std::int64_t warps, std::int64_t tiles, const Machine& machine) {
+  constexpr double kEnds = 2;
+  const double fed_warps = machine.row_bytes > 128 ? 3.0 : 6.5;
+  const auto fed = fed_warps * static_cast<double>(machine.processors);
+  const std::int64_t at_once = machine.processors * machine.blocks * kWarps;
+  const std::int64_t rounds = warps / at_once;
+  const std::int64_t rest = warps % at_once;
+  double slowed = static_cast<double>(rounds) * std::max(1.0, static_cast<double>(at_once) / fed);
+  if (rest > 0) slowed += std::max(1.0, static_cast<double>(rest) / fed);
+  return slowed * (kEnds + static_cast<double>(tiles));
 }
 
-// The number of parts into which the keys of each group are split. There are `groups` heads of
-// keys, of all sequences together, and a multiprocessor runs `blocks` blocks at a time. A step is a
-// tile of each warp of a block.
-constexpr std::int64_t splits_for(std::int64_t groups,
-                                  std::int64_t steps,
-                                  std::int64_t processors,
-                                  std::int64_t blocks) {
-  constexpr std::int64_t kManySteps = 96;
-  // If there are more blocks than run together, halving long blocks shortens the last round.
-  if (groups > processors * blocks) return steps >= kManySteps ? 2 : 1;
-  const std::int64_t most =
-      std::min<std::int64_t>({processors * blocks / groups, steps, kMostSplits});
-  std::int64_t best = 1;
-  for (std::int64_t splits = 2; splits <= most; ++splits) {
-    if (time_of_splits(splits, groups, steps, processors) <
-        time_of_splits(best, groups, steps, processors))
-      best = splits;
-  }
-  return best;
-}
-
-// The number of warps that share a part of the keys. Where there are more groups than run together,
-// every warp has a group of its own: it then begins and ends less often than four that share one
-// and wait for each other, but takes four times as long, so that the last round counts more.
-// Beginning and ending take as long as three tiles, and a tile of a warp that is alone an eighth
-// longer (H200, heads of 128). A group with a single tile has nothing to share, but its few rows
-// are joined at once.
-constexpr std::int64_t sharers_for(std::int64_t groups,
-                                   std::int64_t rows,
-                                   std::int64_t tiles,
-                                   std::int64_t processors,
-                                   std::int64_t blocks) {
-  constexpr std::int64_t kEnds = 3;
+// The fastest division of `groups` of `rows` query heads each over so many tiles of keys. A group
+// with a single tile has nothing to share, but its few rows are joined at once.
+constexpr Division division_for(std::int64_t groups,
+                                std::int64_t rows,
+                                std::int64_t tiles,
+                                const Machine& machine) {
+  constexpr double kJoining = 2;  // the kernel that joins parts
   constexpr std::int64_t kFewRows = 4;
-  const std::int64_t shared_rounds = ceil_div(groups, processors * blocks);
-  const std::int64_t own_rounds = ceil_div(groups, processors * blocks * kWarps);
-  const std::int64_t shared_time = 8 * shared_rounds * (kEnds + ceil_div(tiles, kWarps));
-  const std::int64_t own_time = 9 * own_rounds * (kEnds + tiles);
-  return (tiles == 1 && rows > kFewRows) || own_time < shared_time ? 1 : kWarps;
+  if (tiles == 1) return {.sharers = rows > kFewRows ? 1 : kWarps};
+  const std::int64_t steps = ceil_div(tiles, kWarps);
+  Division best;
+  double least = time_of(groups * kWarps, steps, machine);
+  for (std::int64_t splits = 2; splits <= std::min<std::int64_t>(steps, kMostSplits); ++splits) {
+    const double time =
+        time_of(groups * splits * kWarps, ceil_div(steps, splits), machine) + kJoining;
+    if (time >= least) continue;
+    least = time;
+    best.splits = splits;
+  }
+  if (time_of(groups, tiles, machine) < least) return {.sharers = 1};
+  return best;
 }
 
 // The tiles of a part: first <= tile < last.

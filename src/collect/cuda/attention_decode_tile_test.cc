@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -10,6 +12,21 @@ namespace assay::collect::decode {
 namespace {
 
 using Matrix = std::vector<std::vector<int>>;
+
+// A row of a cache: the columns of a head, and the bytes of each.
+struct Row {
+  int columns = 0;
+  int number_bytes = 1;
+
+  [[nodiscard]] int bytes() const { return columns * number_bytes; }
+};
+
+constexpr std::array<Row, 8> kRows{
+    {{64, 1}, {128, 1}, {192, 1}, {256, 1}, {64, 2}, {128, 2}, {192, 2}, {256, 2}}};
+
+std::string text_of(const Row& row) {
+  return std::to_string(row.columns) + " columns of " + std::to_string(row.number_bytes) + " bytes";
+}
 
 // The numbers are whole, so that sums are exact.
 Matrix random_matrix(int rows, int columns, unsigned seed) {
@@ -59,17 +76,19 @@ int loaded_value(int lane, int i) {
   return score_key(lane, i / 2, i % 2);
 }
 
-// The first of the columns that a lane takes of these values.
-int loaded_value_column(int lane, int chunk, int head_dim) {
-  return (chunk * 8 + lane / 4) * value_bytes(head_dim);
+// The first of the bytes that a lane takes of these values.
+int loaded_value_byte(int lane, int chunk, int row_bytes) {
+  return (chunk * 8 + lane / 4) * value_bytes(row_bytes);
 }
 
-// A score of a lane as the kernel sums it, with a product for every four bytes of a lane's keys.
-int score(const Matrix& query, const Matrix& keys, int head_dim, int lane, int half, int i) {
+// A score of a lane as the kernel sums it, with a product for every four numbers of a lane's keys.
+int score(const Matrix& query, const Matrix& keys, const Row& row, int lane, int half, int i) {
   int sum = 0;
-  for (int step = 0; step < head_dim / 16; ++step) {
+  const int steps = 4 / row.number_bytes;
+  for (int step = 0; step < row.columns / 16; ++step) {
     const auto column = [&](int of_lane, int reg, int part) {
-      return loaded_key_column(of_lane, step / 4) + step % 4 * 4 + reg * 2 + part;
+      return loaded_key_byte(of_lane, step / steps) / row.number_bytes + step % steps * 4 +
+             reg * 2 + part;
     };
     sum += product(
         lane, i,
@@ -84,43 +103,45 @@ int score(const Matrix& query, const Matrix& keys, int head_dim, int lane, int h
 }
 
 TEST(AttentionDecodeTile, ScoresAreThoseOfTheKeysTheyAreSaidToBeOf) {
-  for (const int head_dim : {64, 128, 192, 256}) {
-    const Matrix query = random_matrix(kTileRows, head_dim, 1);
-    const Matrix keys = random_matrix(kTileKeys, head_dim, 2);
+  for (const Row& of : kRows) {
+    const Matrix query = random_matrix(kTileRows, of.columns, 1);
+    const Matrix keys = random_matrix(kTileKeys, of.columns, 2);
     for (int lane = 0; lane < kLanes; ++lane) {
       for (const auto& [half, i] : {std::pair{0, 0}, {0, 3}, {1, 1}, {1, 2}}) {
         const auto row = static_cast<std::size_t>(i / 2 * 8 + lane / 4);
         const auto key = static_cast<std::size_t>(score_key(lane, half, i));
-        EXPECT_EQ(score(query, keys, head_dim, lane, half, i), dot(query[row], keys[key]))
-            << head_dim << " lane " << lane << " half " << half << " number " << i;
+        EXPECT_EQ(score(query, keys, of, lane, half, i), dot(query[row], keys[key]))
+            << text_of(of) << " lane " << lane << " half " << half << " number " << i;
       }
     }
   }
 }
 
 TEST(AttentionDecodeTile, OutputsAreThoseOfTheColumnsTheyAreSaidToBeOf) {
-  for (const int head_dim : {64, 128, 192, 256}) {
+  for (const Row& of : kRows) {
+    const int head_dim = of.columns;
     const Matrix weights = random_matrix(kTileRows, kTileKeys, 3);
     const Matrix values = random_matrix(kTileKeys, head_dim, 4);
-    const int width = value_bytes(head_dim);
+    const int width = value_bytes(of.bytes()) / of.number_bytes;
     // A lane has the weights that belong to its scores.
     const auto weight = [&](int owner, int reg, int part) {
       return at(weights, reg % 2 * 8 + owner / 4, score_key(owner, reg / 2, part));
     };
     for (int tile = 0; tile < head_dim / 8; ++tile) {
       const auto value = [&](int owner, int reg, int part) {
-        return at(values, loaded_value(owner, reg * 2 + part),
-                  loaded_value_column(owner, tile / width, head_dim) + tile % width);
+        return at(
+            values, loaded_value(owner, reg * 2 + part),
+            loaded_value_byte(owner, tile / width, of.bytes()) / of.number_bytes + tile % width);
       };
       for (int lane = 0; lane < kLanes; ++lane) {
         for (int i = 0; i < 4; ++i) {
           int expected = 0;
           for (int key = 0; key < kTileKeys; ++key) {
             expected += at(weights, i / 2 * 8 + lane / 4, key) *
-                        at(values, key, output_column(lane, tile, i, head_dim));
+                        at(values, key, output_column(lane, tile, i, head_dim, of.number_bytes));
           }
           EXPECT_EQ(product(lane, i, weight, value), expected)
-              << head_dim << " lane " << lane << " tile " << tile << " number " << i;
+              << text_of(of) << " lane " << lane << " tile " << tile << " number " << i;
         }
       }
     }
@@ -128,72 +149,72 @@ TEST(AttentionDecodeTile, OutputsAreThoseOfTheColumnsTheyAreSaidToBeOf) {
 }
 
 TEST(AttentionDecodeTile, LanesLoadEachByteOfATileOnceOnAlignedAddresses) {
-  for (const int head_dim : {64, 128, 192, 256}) {
-    std::vector<int> keys(static_cast<std::size_t>(kTileKeys * head_dim));
+  for (const int row_bytes : {64, 128, 192, 256, 384, 512}) {
+    std::vector<int> keys(static_cast<std::size_t>(kTileKeys * row_bytes));
     std::vector<int> values = keys;
-    const auto load = [&](std::vector<int>& loads, int row, int column, int bytes) {
-      EXPECT_EQ(column % bytes, 0);
+    const auto load = [&](std::vector<int>& loads, int row, int byte, int bytes) {
+      EXPECT_EQ(byte % bytes, 0);
       for (int i = 0; i < bytes; ++i)
-        ++loads[static_cast<std::size_t>(row * head_dim + column + i)];
+        ++loads[static_cast<std::size_t>(row * row_bytes + byte + i)];
     };
     for (int lane = 0; lane < kLanes; ++lane) {
-      for (int chunk = 0; chunk < head_dim / kKeyChunk; ++chunk) {
+      for (int chunk = 0; chunk < row_bytes / kKeyChunk; ++chunk) {
         for (const int half : {0, 1})
-          load(keys, loaded_key(lane, half), loaded_key_column(lane, chunk), 16);
+          load(keys, loaded_key(lane, half), loaded_key_byte(lane, chunk), 16);
       }
-      const int width = value_bytes(head_dim);
-      for (int chunk = 0; chunk < head_dim / (8 * width); ++chunk) {
+      const int width = value_bytes(row_bytes);
+      for (int chunk = 0; chunk < row_bytes / (8 * width); ++chunk) {
         for (int i = 0; i < 4; ++i)
-          load(values, loaded_value(lane, i), loaded_value_column(lane, chunk, head_dim), width);
+          load(values, loaded_value(lane, i), loaded_value_byte(lane, chunk, row_bytes), width);
       }
     }
-    EXPECT_EQ(keys, std::vector<int>(keys.size(), 1)) << head_dim;
-    EXPECT_EQ(values, std::vector<int>(values.size(), 1)) << head_dim;
+    EXPECT_EQ(keys, std::vector<int>(keys.size(), 1)) << row_bytes;
+    EXPECT_EQ(values, std::vector<int>(values.size(), 1)) << row_bytes;
   }
 }
 
-// The bytes of a tile's keys or values, or of both: (key, column).
+// The bytes of a tile's keys or values, or of both: (key, byte).
 using Bytes = std::vector<std::pair<int, int>>;
 
-void put(Bytes& to, int place, int key, int column, int count) {
+void put(Bytes& to, int place, int key, int byte, int count) {
   ASSERT_EQ(place % count, 0);
   for (int i = 0; i < count; ++i)
-    to.at(static_cast<std::size_t>(place + i)) = {key, column + i};
+    to.at(static_cast<std::size_t>(place + i)) = {key, byte + i};
 }
 
-void expect(const Bytes& in, int place, int key, int column, int count) {
+void expect(const Bytes& in, int place, int key, int byte, int count) {
   for (int i = 0; i < count; ++i) {
-    EXPECT_EQ(in.at(static_cast<std::size_t>(place + i)), (std::pair{key, column + i}));
+    EXPECT_EQ(in.at(static_cast<std::size_t>(place + i)), (std::pair{key, byte + i}));
   }
 }
 
 TEST(AttentionDecodeTile, LanesFindWhatOthersCopied) {
-  for (const int head_dim : {64, 128, 192, 256}) {
-    const int width = value_bytes(head_dim);
-    Bytes keys(static_cast<std::size_t>(kTileKeys * head_dim), {-1, -1});
+  for (const int row_bytes : {64, 128, 192, 256, 384, 512}) {
+    const int width = value_bytes(row_bytes);
+    Bytes keys(static_cast<std::size_t>(kTileKeys * row_bytes), {-1, -1});
     Bytes values = keys;
     for (int lane = 0; lane < kLanes; ++lane) {
-      for (int i = 0; i < kTileKeys * head_dim / 16 / kLanes; ++i) {
-        const Piece piece = copied_piece(lane, i, head_dim);
-        put(keys, key_place_of(piece, head_dim), piece.key, piece.column, 16);
-        put(values, value_place_of(piece, head_dim), piece.key, piece.column, 16);
+      for (int i = 0; i < kTileKeys * row_bytes / 16 / kLanes; ++i) {
+        const Piece piece = copied_piece(lane, i, row_bytes);
+        put(keys, key_place_of(piece, row_bytes), piece.key, piece.byte, 16);
+        put(values, value_place_of(piece, row_bytes), piece.key, piece.byte, 16);
         if (width == 16) continue;
         // The two loads read bytes that must lie side by side.
-        const Piece second{.key = piece.key, .column = piece.column + width};
-        EXPECT_EQ(value_place_of(second, head_dim), value_place_of(piece, head_dim) + width);
+        const Piece second{.key = piece.key, .byte = piece.byte + width};
+        EXPECT_EQ(value_place_of(second, row_bytes), value_place_of(piece, row_bytes) + width);
       }
     }
     for (int lane = 0; lane < kLanes; ++lane) {
-      for (int chunk = 0; chunk < head_dim / kKeyChunk; ++chunk) {
+      for (int chunk = 0; chunk < row_bytes / kKeyChunk; ++chunk) {
         for (const int half : {0, 1}) {
-          expect(keys, key_place(lane, half, chunk, head_dim), loaded_key(lane, half),
-                 loaded_key_column(lane, chunk), 16);
+          expect(keys, key_place(lane, half, chunk, row_bytes), loaded_key(lane, half),
+                 loaded_key_byte(lane, chunk), 16);
         }
       }
-      for (int chunk = 0; chunk < head_dim / (8 * width); ++chunk) {
+      for (int chunk = 0; chunk < row_bytes / (8 * width); ++chunk) {
         for (int i = 0; i < 4; ++i) {
-          expect(values, value_place(lane, i, chunk, head_dim), loaded_value(lane, i),
-                 loaded_value_column(lane, chunk, head_dim), width);
+          expect(values, value_place(lane, i, chunk, row_bytes), loaded_value(lane, i),
+                 loaded_value_byte(lane, chunk, row_bytes), width);
         }
       }
     }
@@ -213,18 +234,18 @@ bool meet(int bytes, const Place& place) {
 }
 
 TEST(AttentionDecodeTile, LanesDoNotMeetInABank) {
-  for (const int head_dim : {64, 128, 192, 256}) {
-    const int width = value_bytes(head_dim);
-    EXPECT_FALSE(meet(16, [&](int lane) { return key_place(lane, 1, 0, head_dim); }));
-    EXPECT_FALSE(meet(width, [&](int lane) { return value_place(lane, 2, 0, head_dim); }));
-    if (head_dim % 128 != 0) continue;  // only multiples of 128 bytes
-    for (int i = 0; i < kTileKeys * head_dim / 16 / kLanes; ++i) {
+  for (const int row_bytes : {64, 128, 192, 256, 384, 512}) {
+    const int width = value_bytes(row_bytes);
+    EXPECT_FALSE(meet(16, [&](int lane) { return key_place(lane, 1, 0, row_bytes); }));
+    EXPECT_FALSE(meet(width, [&](int lane) { return value_place(lane, 2, 0, row_bytes); }));
+    if (row_bytes % 128 != 0) continue;  // only multiples of 128 bytes
+    for (int i = 0; i < kTileKeys * row_bytes / 16 / kLanes; ++i) {
       EXPECT_FALSE(meet(16, [&](int lane) {
-        return key_place_of(copied_piece(lane, i, head_dim), head_dim);
-      })) << head_dim;
+        return key_place_of(copied_piece(lane, i, row_bytes), row_bytes);
+      })) << row_bytes;
       EXPECT_FALSE(meet(16, [&](int lane) {
-        return value_place_of(copied_piece(lane, i, head_dim), head_dim);
-      })) << head_dim;
+        return value_place_of(copied_piece(lane, i, row_bytes), row_bytes);
+      })) << row_bytes;
     }
   }
 }
@@ -234,7 +255,7 @@ TEST(AttentionDecodeTile, SumsGoToBanksOfTheirOwn) {
     for (int tile = 0; tile < head_dim / 8; ++tile) {
       std::set<int> banks;
       for (int lane = 0; lane < kLanes; ++lane) {
-        const int column = output_column(lane, tile, 0, head_dim);
+        const int column = output_column(lane, tile, 0, head_dim, 1);
         banks.insert((lane / 4 * sum_words(head_dim) + sum_place(column)) % 32);
       }
       EXPECT_EQ(banks.size(), 32U) << head_dim << " tile " << tile;
@@ -264,41 +285,53 @@ TEST(AttentionDecodeTile, PartsHaveAllTilesOnceAndNoneIsEmpty) {
   }
 }
 
-TEST(AttentionDecodeTile, FewSequencesAreSplitUntilTheGpuIsBusy) {
-  constexpr std::int64_t kProcessors = 132;
-  constexpr std::int64_t kSlots = 3 * kProcessors;
-  const auto splits_of = [](std::int64_t groups, std::int64_t steps) {
-    return splits_for(groups, steps, kProcessors, 3);
-  };
-  EXPECT_EQ(splits_of(8, 1), 1);                // nothing to split
-  EXPECT_EQ(splits_of(1, 4), 1);                // joining would take longer
-  EXPECT_EQ(splits_of(kSlots / 2 + 1, 64), 1);  // all are busy without splitting
-  EXPECT_EQ(splits_of(1, 2048), kMostSplits);
-  for (const std::int64_t groups : {1, 3, 8, 32, 64, 100, 198}) {
-    const std::int64_t splits = splits_of(groups, 512);
-    EXPECT_GT(groups * splits, kProcessors * 5 / 6) << groups;
-    EXPECT_LE(groups * splits, kSlots) << groups;
+constexpr Machine kSmallRows{.processors = 132, .blocks = 3, .row_bytes = 128};
+constexpr Machine kLargeRows{.processors = 132, .blocks = 2, .row_bytes = 256};
+
+TEST(AttentionDecodeTile, FewSequencesAreSplitUntilTheMemoryIsBusy) {
+  EXPECT_EQ(division_for(8, 8, 4, kSmallRows).splits, 1);  // each warp has a tile: nothing to split
+  EXPECT_EQ(division_for(199, 8, 256, kSmallRows).splits, 1);  // all are busy without splitting
+  for (const std::int64_t groups : {1, 3, 8, 32, 64, 100}) {
+    const Division division = division_for(groups, 8, 2048, kSmallRows);
+    EXPECT_EQ(division.sharers, kWarps) << groups;
+    EXPECT_GT(groups * division.splits, 132) << groups;
+    EXPECT_LE(groups * division.splits, 132 * 3) << groups;
   }
-  for (const std::int64_t steps : {5, 20, 33})
-    EXPECT_LE(splits_of(1, steps), steps);
+  for (const std::int64_t tiles : {1, 2, 5, 16, 33, 70000}) {
+    const std::int64_t splits = division_for(1, 8, tiles, kSmallRows).splits;
+    EXPECT_LE(splits, std::min<std::int64_t>(kMostSplits, ceil_div(tiles, kWarps))) << tiles;
+  }
 }
 
-TEST(AttentionDecodeTile, WarpsShareKeysWhereThereAreFewGroupsWithMany) {
-  constexpr std::int64_t kSlots = 132 * 3 * 4;  // warps that run together
-  EXPECT_EQ(sharers_for(1, 8, 8192, 132, 3), kWarps);
-  EXPECT_EQ(sharers_for(1, 8, 2, 132, 3), kWarps);
-  EXPECT_EQ(sharers_for(1, 8, 1, 132, 3), 1);  // three of four warps would have nothing to do
-  EXPECT_EQ(sharers_for(1, 2, 1, 132, 3), kWarps);
-  EXPECT_EQ(sharers_for(kSlots, 2, 8, 132, 3), 1);
-  EXPECT_EQ(sharers_for(kSlots + 1, 8, 128, 132, 3), kWarps);  // a second round for one more
+// Fewer warps read larger rows as fast as the memory can.
+TEST(AttentionDecodeTile, LargerRowsNeedFewerBlocks) {
+  EXPECT_EQ(division_for(108, 5, 221, kLargeRows).splits, 1);
+  EXPECT_GT(division_for(108, 5, 221, kSmallRows).splits, 1);
 }
 
-// It takes longer if some multiprocessors have one block more than others than with fewer blocks.
-TEST(AttentionDecodeTile, MultiprocessorsHaveEquallyManyBlocks) {
-  EXPECT_EQ(splits_for(8, 128, 132, 3), 32);  // 2 on each, not 3 on some
-  EXPECT_EQ(splits_for(64, 512, 132, 3), 4);
-  EXPECT_EQ(splits_for(512, 128, 132, 3), 2);  // more than run together, and long ones
-  EXPECT_EQ(splits_for(512, 32, 132, 3), 1);
+TEST(AttentionDecodeTile, JoiningIsWorthTwoTiles) {
+  EXPECT_EQ(division_for(1, 8, 8, kSmallRows).splits, 1);
+  EXPECT_EQ(division_for(1, 8, 20, kSmallRows).splits, 5);
+}
+
+TEST(AttentionDecodeTile, ASecondRoundForAFewBlocksIsAvoided) {
+  constexpr std::int64_t kBlocks = 132 * 3;
+  EXPECT_EQ(division_for(kBlocks, 8, 64, kSmallRows).splits, 1);
+  EXPECT_GT(division_for(kBlocks + 1, 8, 2048, kSmallRows).splits, 1);
+}
+
+TEST(AttentionDecodeTile, WarpsHaveGroupsOfTheirOwnWhereTheseAreMany) {
+  EXPECT_EQ(division_for(1, 8, 8192, kSmallRows).sharers, kWarps);
+  EXPECT_EQ(division_for(1, 8, 2, kSmallRows).sharers, kWarps);
+  EXPECT_EQ(division_for(272, 12, 49, kLargeRows).sharers, 1);
+  EXPECT_EQ(division_for(402, 5, 2290, kLargeRows).sharers, 1);
+  EXPECT_EQ(division_for(1208, 6, 295, kLargeRows).sharers,
+            kWarps);  // a second round for 152 warps
+}
+
+TEST(AttentionDecodeTile, ASingleTileIsSharedWhereRowsAreFew) {
+  EXPECT_EQ(division_for(1, 8, 1, kSmallRows).sharers, 1);  // three of four warps would do nothing
+  EXPECT_EQ(division_for(1, 2, 1, kSmallRows).sharers, kWarps);
 }
 
 }  // namespace

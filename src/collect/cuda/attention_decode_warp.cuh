@@ -17,24 +17,29 @@ namespace assay::collect::decode {
 
 inline constexpr unsigned kAllLanes = 0xFFFFFFFFU;
 
-// The sizes of a block for this head size. Its shared memory holds the tiles that are being copied,
-// for each warp.
-template <int kHeadDim, int kRowTiles>
+// The sizes of a block for this head size and these numbers of the cache. Its shared memory holds
+// the tiles that are being copied, for each warp.
+template <class Cache, int kDim, int kRowTiles>
 struct Size {
-  static constexpr int kColumns = kHeadDim * kRowTiles;  // columns for which a lane has sums
-  static constexpr int kBlocks = kColumns > 128
-                                     ? 2
-                                     : (kColumns > 64 ? 3 : 4);  // on a multiprocessor at a time
+  static constexpr int kHeadDim = kDim;
+  static constexpr int kTilesOfRows = kRowTiles;
+  static constexpr int kNumberBytes = Cache::kNumberBytes;
+  static constexpr int kRowBytes = kHeadDim * kNumberBytes;
   static constexpr int kRows = kTileRows * kRowTiles;
-  static constexpr int kStages = kHeadDim > 192 ? 3 : 4;
-  static constexpr int kKeyChunks = kHeadDim / kKeyChunk;
-  static constexpr int kValueBytes = value_bytes(kHeadDim);
+  static constexpr int kStages = kRowBytes == 256 || kRowBytes == 512 ? 3 : 4;
+  static constexpr int kKeyChunks = kRowBytes / kKeyChunk;
+  static constexpr int kValueBytes = value_bytes(kRowBytes);
+  static constexpr int kValueColumns = kValueBytes / kNumberBytes;
   using Bytes = std::conditional_t<kValueBytes == 16, uint4, uint2>;
-  static constexpr int kValueChunks = kHeadDim / (8 * kValueBytes);
-  static constexpr int kStageBytes = 2 * kTileKeys * kHeadDim;  // first the keys, then the values
+  static constexpr int kValueChunks = kRowBytes / (8 * kValueBytes);
+  static constexpr int kStageBytes = 2 * kTileKeys * kRowBytes;  // first the keys, then the values
   // At the end the same memory holds the warps' sums and statistics.
   static constexpr int kSumBytes = kWarps * kRows * (sum_words(kHeadDim) + 2) * 4;
   static constexpr int kSharedBytes = std::max(kWarps * kStages * kStageBytes, kSumBytes);
+  // The blocks that a multiprocessor has registers and shared memory for.
+  static constexpr int kColumns = kHeadDim * kRowTiles;  // columns for which a lane has sums
+  static constexpr int kByRegisters = kColumns > 128 ? 2 : (kColumns > 64 ? 3 : 4);
+  static constexpr int kBlocks = std::min(kByRegisters, 227 * 1024 / kSharedBytes);
 };
 
 // The work of a block: some query heads of one head of keys, and some of the keys.
@@ -126,17 +131,14 @@ __device__ void await_copies() {
 }
 
 // Copies a warp's tiles from the cache to shared memory. `kSharers` warps take tiles in turn.
-template <int kHeadDim, int kRowTiles, int kSharers>
+template <class Its, int kSharers>
 class Tiles {
  public:
-  using Its = Size<kHeadDim, kRowTiles>;
-
   __device__ Tiles(const DecodeArguments& arguments, const Part& part, char* shared)
       : with_(arguments),
         part_(part),
-        keys_(static_cast<const char*>(arguments.keys) + part.kv_head * arguments.layout.keys[1]),
-        values_(static_cast<const char*>(arguments.values) +
-                part.kv_head * arguments.layout.keys[1]),
+        keys_(static_cast<const char*>(arguments.keys) + head_offset(arguments, part)),
+        values_(static_cast<const char*>(arguments.values) + head_offset(arguments, part)),
         shared_(shared),
         lane_(static_cast<int>(threadIdx.x) % kLanes),
         first_(part.tiles.first + static_cast<int>(threadIdx.x) / kLanes % kSharers),
@@ -160,17 +162,24 @@ class Tiles {
 
   // Returns the lane's 16 bytes of a key.
   [[nodiscard]] __device__ uint4 keys(int n, int half, int chunk) const {
-    return *reinterpret_cast<const uint4*>(stage(n) + key_place(lane_, half, chunk, kHeadDim));
+    return *reinterpret_cast<const uint4*>(stage(n) +
+                                           key_place(lane_, half, chunk, Its::kRowBytes));
   }
 
   // Returns the lane's bytes of a value.
   [[nodiscard]] __device__ typename Its::Bytes values(int n, int i, int chunk) const {
-    return *reinterpret_cast<const typename Its::Bytes*>(stage(n) + kTileKeys * kHeadDim +
-                                                         value_place(lane_, i, chunk, kHeadDim));
+    return *reinterpret_cast<const typename Its::Bytes*>(
+        stage(n) + kTileKeys * Its::kRowBytes + value_place(lane_, i, chunk, Its::kRowBytes));
   }
 
  private:
-  static constexpr int kPieces = kTileKeys * kHeadDim / 16 / kLanes;  // pieces that a lane copies
+  // The pieces that a lane copies of a tile's keys, and of its values.
+  static constexpr int kPieces = kTileKeys * Its::kRowBytes / 16 / kLanes;
+
+  [[nodiscard]] static __device__ std::int64_t head_offset(const DecodeArguments& arguments,
+                                                           const Part& part) {
+    return part.kv_head * arguments.layout.keys[1] * Its::kNumberBytes;
+  }
 
   [[nodiscard]] __device__ char* stage(int n) const {
     return shared_ + n % Its::kStages * Its::kStageBytes;
@@ -188,17 +197,17 @@ class Tiles {
       block = with_.pages[part_.batch * with_.layout.pages_per_sequence + page];
       row = key - page * page_size;
     }
-    offset_ = block * with_.layout.keys[0] + row * with_.layout.keys[2];
+    offset_ = (block * with_.layout.keys[0] + row * with_.layout.keys[2]) * Its::kNumberBytes;
   }
 
   // Finds the lane's pieces in a tile with keys up to `last`. Past the end the last key is read
   // again and gets weight 0.
   __device__ void set_pieces(int last) {
-    const auto stride = static_cast<int>(with_.layout.keys[2]);
+    const auto stride = static_cast<int>(with_.layout.keys[2] * Its::kNumberBytes);
 #pragma unroll
     for (int i = 0; i < kPieces; ++i) {
-      const Piece piece = copied_piece(lane_, i, kHeadDim);
-      pieces_[i] = min(piece.key, last) * stride + piece.column;
+      const Piece piece = copied_piece(lane_, i, Its::kRowBytes);
+      pieces_[i] = min(piece.key, last) * stride + piece.byte;
     }
   }
 
@@ -211,11 +220,12 @@ class Tiles {
     char* to = stage(n);
 #pragma unroll
     for (int i = 0; i < kPieces; ++i)
-      copy_async(to + key_place_of(copied_piece(lane_, i, kHeadDim), kHeadDim), keys + pieces_[i]);
-    to += kTileKeys * kHeadDim;
+      copy_async(to + key_place_of(copied_piece(lane_, i, Its::kRowBytes), Its::kRowBytes),
+                 keys + pieces_[i]);
+    to += kTileKeys * Its::kRowBytes;
 #pragma unroll
     for (int i = 0; i < kPieces; ++i) {
-      copy_async(to + value_place_of(copied_piece(lane_, i, kHeadDim), kHeadDim),
+      copy_async(to + value_place_of(copied_piece(lane_, i, Its::kRowBytes), Its::kRowBytes),
                  values + pieces_[i]);
     }
   }
@@ -274,17 +284,78 @@ __device__ std::uint32_t two_columns_of(const Bytes& first, const Bytes& second,
                      byte % 4 == 0 ? 0x5140U : 0x7362U);
 }
 
-// Computes to [16, 8] += a [16, 16] b [16, 8].
-__device__ inline void multiply(float (&to)[4],
-                                const std::uint32_t (&a)[4],
-                                std::uint32_t b_low,
-                                std::uint32_t b_high) {
+// Computes to [16, 8] += a [16, 16] b [16, 8], of halves.
+__device__ inline void multiply_halves(float (&to)[4], const std::uint32_t (&a)[4], uint2 b) {
   asm volatile(
       "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 "
       "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
       : "+f"(to[0]), "+f"(to[1]), "+f"(to[2]), "+f"(to[3])
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b_low), "r"(b_high));
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b.x), "r"(b.y));
 }
+
+// The same, of bfloat16.
+__device__ inline void multiply_bfloats(float (&to)[4], const std::uint32_t (&a)[4], uint2 b) {
+  asm volatile(
+      "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 "
+      "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+      : "+f"(to[0]), "+f"(to[1]), "+f"(to[2]), "+f"(to[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b.x), "r"(b.y));
+}
+
+// The numbers of a cache of e4m3, which become halves, and so do queries and weights.
+struct Fp8Cache {
+  static constexpr int kNumberBytes = 1;
+
+  static __device__ std::uint32_t query_pair(__nv_bfloat162 pair) { return as_halves(pair); }
+
+  static __device__ std::uint32_t weight_pair(float low, float high) {
+    return half_pair(low, high);
+  }
+
+  static __device__ void multiply(float (&to)[4], const std::uint32_t (&a)[4], uint2 b) {
+    multiply_halves(to, a, b);
+  }
+
+  // The four numbers of a lane's key for one of the products of these 16 bytes.
+  static __device__ uint2 four_of_key(const std::uint32_t (&words)[4], int step) {
+    return as_halves(words[step]);
+  }
+
+  // Two columns of two keys' values: the first column of both keys, then the second.
+  template <class Bytes>
+  static __device__ uint2 two_columns(const Bytes& first, const Bytes& second, int column) {
+    return as_halves(two_columns_of(first, second, column));
+  }
+};
+
+struct Bfloat16Cache {
+  static constexpr int kNumberBytes = 2;
+
+  static __device__ std::uint32_t query_pair(__nv_bfloat162 pair) {
+    return reinterpret_cast<const std::uint32_t&>(pair);
+  }
+
+  static __device__ std::uint32_t weight_pair(float low, float high) {
+    const __nv_bfloat162 pair = __floats2bfloat162_rn(low, high);
+    return reinterpret_cast<const std::uint32_t&>(pair);
+  }
+
+  static __device__ void multiply(float (&to)[4], const std::uint32_t (&a)[4], uint2 b) {
+    multiply_bfloats(to, a, b);
+  }
+
+  static __device__ uint2 four_of_key(const std::uint32_t (&words)[4], int step) {
+    return {words[2 * step], words[2 * step + 1]};
+  }
+
+  template <class Bytes>
+  static __device__ uint2 two_columns(const Bytes& first, const Bytes& second, int column) {
+    const int word = column / 2;
+    const std::uint32_t low = reinterpret_cast<const std::uint32_t*>(&first)[word];
+    const std::uint32_t high = reinterpret_cast<const std::uint32_t*>(&second)[word];
+    return {__byte_perm(low, high, 0x5410U), __byte_perm(low, high, 0x7632U)};
+  }
+};
 
 // Combines the values of the four lanes that share a row.
 template <class Combine>
@@ -295,11 +366,12 @@ __device__ float over_row(float value, Combine combine) {
 
 // A lane's part of a warp's attention. It has two rows of each tile of 16 rows: row lane / 4, and
 // the row 8 below.
-template <int kHeadDim, int kRowTiles>
+template <class Cache, class Its>
 class WarpAttention {
- public:
-  using Its = Size<kHeadDim, kRowTiles>;
+  static constexpr int kHeadDim = Its::kHeadDim;
+  static constexpr int kRowTiles = Its::kTilesOfRows;
 
+ public:
   __device__ WarpAttention(const DecodeArguments& arguments, const Part& part)
       : begin_(part.begin),
         end_(part.end),
@@ -341,7 +413,8 @@ class WarpAttention {
                                       output_[at / 2][first + 1][at % 2 * 2 + i] * factor);
             return reinterpret_cast<const std::uint32_t&>(two);
           };
-          *reinterpret_cast<uint4*>(to + output_column(lane_, tile, i, kHeadDim)) = {
+          *reinterpret_cast<uint4*>(to +
+                                    output_column(lane_, tile, i, kHeadDim, Its::kNumberBytes)) = {
               pair(tile), pair(tile + 2), pair(tile + 4), pair(tile + 6)};
         }
       }
@@ -358,7 +431,8 @@ class WarpAttention {
   }
 
  private:
-  static constexpr int kRowPairs = 2 * kRowTiles;  // rows of a lane
+  static constexpr int kRowPairs = 2 * kRowTiles;            // rows of a lane
+  static constexpr int kChunkSteps = 4 / Its::kNumberBytes;  // products of 16 bytes of a lane
 
   template <int kRows>
   __device__ void write_rows(float* sums, float* statistics) const {
@@ -368,7 +442,7 @@ class WarpAttention {
       for (int tile = 0; tile < kHeadDim / 8; ++tile) {
 #pragma unroll
         for (int i = 0; i < 2; ++i) {
-          const int column = output_column(lane_, tile, i, kHeadDim);
+          const int column = output_column(lane_, tile, i, kHeadDim, Its::kNumberBytes);
           sums[row(at) * sum_words(kHeadDim) + sum_place(column)] =
               output_[at / 2][tile][at % 2 * 2 + i];
         }
@@ -395,10 +469,11 @@ class WarpAttention {
                        (part.first_head + row(at)) * arguments.layout.query[1];
 #pragma unroll
     for (int step = 0; step < kHeadDim / 16; ++step) {
-      const int column = loaded_key_column(lane_, step / 4) + step % 4 * 4;
+      const int column =
+          loaded_key_byte(lane_, step / kChunkSteps) / Its::kNumberBytes + step % kChunkSteps * 4;
       const auto* four = reinterpret_cast<const __nv_bfloat162*>(from + column);
-      query_[at / 2][step][at % 2] = exists ? as_halves(four[0]) : 0;
-      query_[at / 2][step][2 + at % 2] = exists ? as_halves(four[1]) : 0;
+      query_[at / 2][step][at % 2] = exists ? Cache::query_pair(four[0]) : 0;
+      query_[at / 2][step][2 + at % 2] = exists ? Cache::query_pair(four[1]) : 0;
     }
   }
 
@@ -413,11 +488,11 @@ class WarpAttention {
         const uint4 loaded = tiles.keys(n, half, chunk);
         const std::uint32_t words[4] = {loaded.x, loaded.y, loaded.z, loaded.w};
 #pragma unroll
-        for (int word = 0; word < 4; ++word) {
-          const uint2 four = as_halves(words[word]);
+        for (int step = 0; step < kChunkSteps; ++step) {
+          const uint2 four = Cache::four_of_key(words, step);
 #pragma unroll
           for (int rows = 0; rows < kRowTiles; ++rows)
-            multiply(scores[rows][half], query_[rows][chunk * 4 + word], four.x, four.y);
+            Cache::multiply(scores[rows][half], query_[rows][chunk * kChunkSteps + step], four);
         }
       }
     }
@@ -500,7 +575,7 @@ class WarpAttention {
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
         const float(&of)[4] = weights[rows][i / 2];
-        a[rows][i] = half_pair(of[i % 2 * 2], of[i % 2 * 2 + 1]);
+        a[rows][i] = Cache::weight_pair(of[i % 2 * 2], of[i % 2 * 2 + 1]);
       }
     }
 #pragma unroll
@@ -510,14 +585,14 @@ class WarpAttention {
       for (int i = 0; i < 4; ++i)
         loaded[i] = tiles.values(n, i, chunk);
 #pragma unroll
-      for (int byte = 0; byte < Its::kValueBytes; byte += 2) {
-        const uint2 low = as_halves(two_columns_of(loaded[0], loaded[1], byte));
-        const uint2 high = as_halves(two_columns_of(loaded[2], loaded[3], byte));
-        const int column = chunk * Its::kValueBytes + byte;
+      for (int column = 0; column < Its::kValueColumns; column += 2) {
+        const uint2 low = Cache::two_columns(loaded[0], loaded[1], column);
+        const uint2 high = Cache::two_columns(loaded[2], loaded[3], column);
+        const int tile = chunk * Its::kValueColumns + column;
 #pragma unroll
         for (int rows = 0; rows < kRowTiles; ++rows) {
-          multiply(output_[rows][column], a[rows], low.x, high.x);
-          multiply(output_[rows][column + 1], a[rows], low.y, high.y);
+          Cache::multiply(output_[rows][tile], a[rows], {low.x, high.x});
+          Cache::multiply(output_[rows][tile + 1], a[rows], {low.y, high.y});
         }
       }
     }

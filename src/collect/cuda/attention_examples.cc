@@ -125,8 +125,8 @@ void add_filled_caches(std::vector<AttentionSpec>& to) {
   to.push_back(latent);
 }
 
-// One new token with a cache of fp8, by Assay's decoding kernel.
-void add_fp8_decodes(std::vector<AttentionSpec>& to) {
+// One new token with a cache of fp8, by Assay's decoding kernel, and with one of bfloat16.
+void add_own_decodes(std::vector<AttentionSpec>& to) {
   std::vector<AttentionSpec> decodes;
   for (const std::int64_t keys : {2, 7, 1000, 32768}) {
     decodes.push_back(decoding(grouped(), 1, keys));
@@ -150,8 +150,10 @@ void add_fp8_decodes(std::vector<AttentionSpec>& to) {
     decodes.push_back(paged(decoding(windowed(with_heads(8, 2, 64), window), 4, 1000)));
     decodes.push_back(decoding(windowed(grouped(), window), 64, 1024));
   }
-  for (const AttentionSpec& spec : decodes)
+  for (const AttentionSpec& spec : decodes) {
+    to.push_back(spec);
     to.push_back(with_fp8_cache(spec));
+  }
 }
 
 // One new token over latents, with and without parts to join, and with heads that fill no block.
@@ -230,7 +232,7 @@ std::vector<AttentionSpec> attention_examples() {
   add_latent(examples);
   add_fp8(examples);
   add_filled_caches(examples);
-  add_fp8_decodes(examples);
+  add_own_decodes(examples);
   add_latent_decodes(examples);
   add_short(examples);
   add_encoders(examples);

@@ -1,9 +1,11 @@
-// The kernels of attention: the decoding over a cache of fp8, and the softmax between two products.
+// The kernels of attention: the decoding, and the softmax between two products.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
 #include "collect/cuda/attention_decode_warp.cuh"
 #include "collect/cuda/attention_kernels.h"
+#include "collect/cuda/launch_after.h"
+#include "collect/cuda/tma.cuh"
 #include "collect/cuda/vectors.cuh"
 #include "collect/kernels/attention_layout.h"
 
@@ -50,17 +52,15 @@ __device__ void finish(const DecodeArguments& arguments,
 }
 
 // The attention of a warp to its tiles of a part.
-template <int kHeadDim, int kRowTiles, int kSharers>
-__device__ WarpAttention<kHeadDim, kRowTiles> attention_of_warp(const DecodeArguments& arguments,
-                                                                const Part& part,
-                                                                char* shared) {
-  using Its = Size<kHeadDim, kRowTiles>;
+template <class Cache, class Its, int kSharers>
+__device__ WarpAttention<Cache, Its> attention_of_warp(const DecodeArguments& arguments,
+                                                       const Part& part,
+                                                       char* shared) {
   const int warp = static_cast<int>(threadIdx.x) / kLanes;
-  Tiles<kHeadDim, kRowTiles, kSharers> tiles(arguments, part,
-                                             shared + warp * Its::kStages * Its::kStageBytes);
+  Tiles<Its, kSharers> tiles(arguments, part, shared + warp * Its::kStages * Its::kStageBytes);
   for (int n = 0; n < Its::kStages - 1; ++n)
     tiles.begin(n);
-  WarpAttention<kHeadDim, kRowTiles> attention(arguments, part);
+  WarpAttention<Cache, Its> attention(arguments, part);
   for (int n = 0; n < tiles.count(); ++n) {
     await_copies<Its::kStages - 2>();
     tiles.begin(n + Its::kStages - 1);  // in the place of tile n - 1
@@ -71,26 +71,27 @@ __device__ WarpAttention<kHeadDim, kRowTiles> attention_of_warp(const DecodeArgu
 }
 
 // A warp computes some query heads of one head of keys.
-template <int kHeadDim, int kRowTiles>
-__global__ void __launch_bounds__(kThreads, Size<kHeadDim, kRowTiles>::kBlocks)
+template <class Cache, class Its>
+__global__ void __launch_bounds__(kThreads, Its::kBlocks)
     decode_by_warps(const __grid_constant__ DecodeArguments arguments) {
   extern __shared__ __align__(16) char shared[];
-  constexpr int kRows = Size<kHeadDim, kRowTiles>::kRows;
+  constexpr int kRows = Its::kRows;
   const Part part =
       blockDim.x == kLanes ? part_of<kRows>(arguments) : part_of_warp<kRows>(arguments);
   if (part.rows == 0) return;
-  attention_of_warp<kHeadDim, kRowTiles, 1>(arguments, part, shared).write_output(arguments, part);
+  attention_of_warp<Cache, Its, 1>(arguments, part, shared).write_output(arguments, part);
 }
 
-template <int kHeadDim, int kRowTiles>
-__global__ void __launch_bounds__(kThreads, Size<kHeadDim, kRowTiles>::kBlocks)
+template <class Cache, class Its>
+__global__ void __launch_bounds__(kThreads, Its::kBlocks)
     decode_part(const __grid_constant__ DecodeArguments arguments) {
-  using Its = Size<kHeadDim, kRowTiles>;
+  constexpr int kHeadDim = Its::kHeadDim;
+  let_later_kernels_begin();
   extern __shared__ __align__(16) char shared[];
   const int warp = static_cast<int>(threadIdx.x) / kLanes;
   const Part part = part_of<Its::kRows>(arguments);
-  const WarpAttention<kHeadDim, kRowTiles> attention =
-      attention_of_warp<kHeadDim, kRowTiles, kWarps>(arguments, part, shared);
+  const WarpAttention<Cache, Its> attention =
+      attention_of_warp<Cache, Its, kWarps>(arguments, part, shared);
   __syncthreads();  // all warps have read their tiles
   auto* sums = reinterpret_cast<float*>(shared);
   float* statistics = sums + kWarps * Its::kRows * sum_words(kHeadDim);
@@ -113,6 +114,7 @@ __global__ void __launch_bounds__(kHeadDim* kJoiners)
   const std::int64_t output = blockIdx.x;
   const float* statistics = arguments.statistics + output * splits * 2;
   const float* sums = arguments.sums + output * splits * kHeadDim;
+  wait_for_earlier_kernels();
   float largest = -INFINITY;
   for (int split = thread; split < splits; split += kJoinThreads)
     largest = fmaxf(largest, statistics[split * 2]);
@@ -137,21 +139,20 @@ __global__ void __launch_bounds__(kHeadDim* kJoiners)
 }
 
 // The kernels of a head size and a number of tiles of rows.
-template <int kHeadDim, int kRowTiles>
+template <class Cache, int kHeadDim, int kRowTiles>
 struct Kernels {
-  using Its = Size<kHeadDim, kRowTiles>;
+  using Its = Size<Cache, kHeadDim, kRowTiles>;
 
   static cudaError_t prepare(int* blocks_at_a_time) {
-    const cudaError_t allowed =
-        cudaFuncSetAttribute(decode_part<kHeadDim, kRowTiles>,
-                             cudaFuncAttributeMaxDynamicSharedMemorySize, Its::kSharedBytes);
+    const cudaError_t allowed = cudaFuncSetAttribute(
+        decode_part<Cache, Its>, cudaFuncAttributeMaxDynamicSharedMemorySize, Its::kSharedBytes);
     if (allowed != cudaSuccess) return allowed;
     const cudaError_t allowed_too =
-        cudaFuncSetAttribute(decode_by_warps<kHeadDim, kRowTiles>,
+        cudaFuncSetAttribute(decode_by_warps<Cache, Its>,
                              cudaFuncAttributeMaxDynamicSharedMemorySize, Its::kSharedBytes);
     if (allowed_too != cudaSuccess) return allowed_too;
-    return cudaOccupancyMaxActiveBlocksPerMultiprocessor(
-        blocks_at_a_time, decode_part<kHeadDim, kRowTiles>, kThreads, Its::kSharedBytes);
+    return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks_at_a_time, decode_part<Cache, Its>,
+                                                         kThreads, Its::kSharedBytes);
   }
 
   // Few warps are distributed over all multiprocessors.
@@ -161,11 +162,10 @@ struct Kernels {
     constexpr int kBytes = Its::kStages * Its::kStageBytes;  // of a warp
     if (parts <= kFewParts) {
       const dim3 blocks = blocks_of<Its::kRows>(arguments);
-      decode_by_warps<kHeadDim, kRowTiles><<<blocks, kLanes, kBytes, stream>>>(arguments);
+      decode_by_warps<Cache, Its><<<blocks, kLanes, kBytes, stream>>>(arguments);
     } else {
       const auto blocks = static_cast<unsigned>(ceil_div(parts, kWarps));
-      decode_by_warps<kHeadDim, kRowTiles>
-          <<<blocks, kThreads, kWarps * kBytes, stream>>>(arguments);
+      decode_by_warps<Cache, Its><<<blocks, kThreads, kWarps * kBytes, stream>>>(arguments);
     }
     return cudaGetLastError();
   }
@@ -173,31 +173,37 @@ struct Kernels {
   static cudaError_t launch(const DecodeArguments& arguments, cudaStream_t stream) {
     if (arguments.sharers == 1) return launch_warps(arguments, stream);
     const dim3 blocks = blocks_of<Its::kRows>(arguments);
-    decode_part<kHeadDim, kRowTiles><<<blocks, kThreads, Its::kSharedBytes, stream>>>(arguments);
+    decode_part<Cache, Its><<<blocks, kThreads, Its::kSharedBytes, stream>>>(arguments);
     const cudaError_t launched = cudaGetLastError();
     if (launched != cudaSuccess || arguments.splits == 1) return launched;
     const auto outputs = static_cast<unsigned>(arguments.spec.batch * arguments.spec.heads);
-    join_parts<kHeadDim><<<outputs, kHeadDim * kJoiners, 0, stream>>>(arguments);
-    return cudaGetLastError();
+    return launch_after(join_parts<kHeadDim>, {.blocks = outputs, .threads = kHeadDim * kJoiners},
+                        stream, arguments);
   }
 };
 
 // Calls `use` with the kernels for these heads, and returns its result.
-template <class Use>
-cudaError_t with_kernels(const AttentionSpec& spec, const Use& use) {
+template <class Cache, class Use>
+cudaError_t with_kernels_of(const AttentionSpec& spec, const Use& use) {
   const bool are_many = row_tiles_of_block(spec.heads / spec.kv_heads, spec.head_dim) == 2;
   switch (spec.head_dim) {
     case 64:
-      return are_many ? use(Kernels<64, 2>{}) : use(Kernels<64, 1>{});
+      return are_many ? use(Kernels<Cache, 64, 2>{}) : use(Kernels<Cache, 64, 1>{});
     case 128:
-      return are_many ? use(Kernels<128, 2>{}) : use(Kernels<128, 1>{});
+      return are_many ? use(Kernels<Cache, 128, 2>{}) : use(Kernels<Cache, 128, 1>{});
     case 192:
-      return use(Kernels<192, 1>{});
+      return use(Kernels<Cache, 192, 1>{});
     case 256:
-      return use(Kernels<256, 1>{});
+      return use(Kernels<Cache, 256, 1>{});
     default:
       return cudaErrorInvalidValue;
   }
+}
+
+template <class Use>
+cudaError_t with_kernels(const AttentionSpec& spec, const Use& use) {
+  return spec.kv_type == DataType::kFp8 ? with_kernels_of<Fp8Cache>(spec, use)
+                                        : with_kernels_of<Bfloat16Cache>(spec, use);
 }
 
 constexpr int kSoftmaxThreads = 256;

@@ -11,12 +11,12 @@
 
 namespace assay::collect {
 
-// Attention of one bfloat16 query of each head to a cache of fp8 that has a scale for all keys and
-// one for all values. The memory bandwidth limits it: keys and values are read once for up to 32
-// query heads that share a head of keys, or 16 where heads are wider than 128. In registers they
-// become halves, as queries and weights do.
+// Attention of one bfloat16 query of each head to a cache of bfloat16, or of fp8, that has a scale
+// for all keys and one for all values. The memory bandwidth limits it: keys and values are read
+// once for up to 32 query heads that share a head of keys, or 16 where heads are wider than 128. In
+// registers those of fp8 become halves, as queries and weights then do.
 struct DecodeArguments {
-  AttentionSpec spec;      // one query; head_dim 64, 128, 192 or 256
+  AttentionSpec spec;      // one query; head_dim 64, 128, 192 or 256; kv_type fp8 or bfloat16
   AttentionLayout layout;  // values have the layout of keys
   const void* query = nullptr;
   const void* keys = nullptr;

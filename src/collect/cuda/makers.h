@@ -40,7 +40,7 @@ core::Result<MadeWork> make_composed_attention(Gpu& gpu,
                                                const AttentionSpec& spec,
                                                model::L2State l2);
 
-// Assay's kernel for one query and a cache of fp8.
+// Assay's kernel for one query and a cache of bfloat16 or fp8.
 core::Result<MadeWork> make_decode_attention(Gpu& gpu,
                                              const AttentionSpec& spec,
                                              model::L2State l2);

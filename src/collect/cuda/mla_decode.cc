@@ -55,7 +55,7 @@ class MlaDecode final : public CudaWork {
         static_cast<std::size_t>(parts() * (mla::kValueDim + kStatistics)) * sizeof(float);
     between_ = ASSAY_TRY(gpu().arena().take(bytes));
     gpu().arena().note_written(between_.memory(), bytes);
-    return {};
+    return mla::joins_itself(splits_, groups(), processors()) ? take_counters() : core::Status{};
   }
 
   [[nodiscard]] std::string kernel_source() const override { return "assay_mla_decode"; }
@@ -76,6 +76,7 @@ class MlaDecode final : public CudaWork {
     arguments.splits = splits_;
     arguments.sums = reinterpret_cast<float*>(between_.memory());
     arguments.statistics = splits_ == 1 ? nullptr : arguments.sums + parts() * mla::kValueDim;
+    arguments.counters = reinterpret_cast<unsigned*>(counters_.memory());
     return cuda_status(mla_decode(arguments, maps_[static_cast<std::size_t>(copy)], gpu().stream()),
                        "launching a decoding of latents");
   }
@@ -104,9 +105,20 @@ class MlaDecode final : public CudaWork {
             .cache = spec_.kv_type};
   }
 
+  core::Status take_counters() {
+    const auto bytes = static_cast<std::size_t>(groups()) * sizeof(unsigned);
+    counters_ = ASSAY_TRY(gpu().arena().take(bytes));
+    gpu().arena().note_written(counters_.memory(), bytes);
+    return cuda_status(cudaMemsetAsync(counters_.memory(), 0, bytes, gpu().stream()),
+                       "clearing the counters of parts");
+  }
+
+  [[nodiscard]] std::int64_t groups() const { return spec_.batch * mla::head_blocks(spec_.heads); }
+
+  [[nodiscard]] std::int64_t processors() { return gpu().properties().multiProcessorCount; }
+
   [[nodiscard]] std::int64_t choose_splits() {
-    return mla::splits_for(spec_.batch * mla::head_blocks(spec_.heads),
-                           mla::tiles_of(spec_.kv_length), gpu().properties().multiProcessorCount);
+    return mla::splits_for(groups(), mla::tiles_of(spec_.kv_length), processors());
   }
 
   AttentionSpec spec_;
@@ -114,6 +126,7 @@ class MlaDecode final : public CudaWork {
   AttentionBuffers buffers_;
   std::vector<MlaCacheMaps> maps_;
   ArenaSpace between_;
+  ArenaSpace counters_;
 };
 
 }  // namespace

@@ -26,32 +26,38 @@ inline constexpr int kSteps = 4;  // a product takes 16 keys, or 16 elements of 
 inline constexpr int kBoxBytes = kTileKeys * 128;
 inline constexpr int kKeyChunks = kHeadDim / 64;
 
-// The sizes of a block. Over bfloat16, the first warp group computes scores, weights and output,
-// and with 64 heads a second one takes half of the output's columns. Over fp8, the first ones
-// compute scores and weights, and two others the output of the tiles before: conversions and the
-// softmax then run while tensor cores multiply. With 16 and 32 heads, two take the tiles in turn;
-// with 8 the memory is the limit, and with 64 there are no registers for another.
+// The sizes of a block. Over bfloat16 with up to 32 heads, one warp group computes scores, weights
+// and output. Otherwise the first ones compute scores and weights, and two others the output of the
+// tiles before: conversions and the softmax then run while tensor cores multiply. Over fp8 with 16
+// and 32 heads, two scorers take the tiles in turn; with 8 the memory is the limit, and with 64
+// there are no registers for another. Over bfloat16 with 64 heads there is room for two tiles only,
+// and a group of its own loads them as soon as there is.
 template <bool kFp8, int kHeads>
 struct Size {
+  static constexpr bool kHasLoader = !kFp8 && kHeads == 64;
   static constexpr int kScorers = kFp8 && (kHeads == 16 || kHeads == 32) ? 2 : 1;  // warp groups
-  static constexpr int kGroups = kFp8 ? kScorers + 2 : (kHeads == 64 ? 2 : 1);
-  static constexpr int kReaders = kFp8 ? 3 : kGroups;  // warp groups that read a tile
-  static constexpr int kThreads = kGroups * kGroupThreads;
+  static constexpr int kFirstOutput = kFp8 || kHasLoader ? kScorers : 0;
+  static constexpr int kGroups = kFirstOutput == 0 ? 1 : kScorers + 2;
+  static constexpr int kReaders = kFp8 ? 3 : 1;  // warp groups that read a tile
+  static constexpr int kThreads = (kGroups + (kHasLoader ? 1 : 0)) * kGroupThreads;
   static constexpr int kTileBytes = kTileKeys * kHeadDim * (kFp8 ? 1 : 2);
   static constexpr int kStages = kFp8 ? (kHeads == 64 ? 3 : 4) : (kHeads == 8 ? 3 : 2);
   static constexpr int kOutputTiles = kGroups == 1 ? 8 : 4;  // of a warp group, of 64 columns
-  static constexpr int kWeightBuffers = kFp8 ? 2 * kScorers : 1;
-  static constexpr int kWeightBytes = kHeads * kTileKeys * 2;
+  static constexpr int kWeightBuffers = kFp8 ? 2 * kScorers : (kHasLoader ? kStages : 1);
+  // With a loader, they take the place of the tile's last 64 columns, which only scores need.
+  static constexpr int kWeightBytes = kHasLoader ? 0 : kHeads * kTileKeys * 2;
   // Places in shared memory.
   static constexpr int kQuery = kStages * kTileBytes;
   static constexpr int kWeights = kQuery + kHeads * kHeadDim * 2;
-  static constexpr int kOfWarps = kWeights + kWeightBuffers * kWeightBytes;  // [place, warp, head]
-  static constexpr int kPlaces = kFp8 ? 2 * kScorers : 1;  // of neighbouring tiles
-  static constexpr int kLargest = kOfWarps + kPlaces * kGroupWarps * kHeads * 4;  // [2, head]
-  static constexpr int kFactors = kLargest + 2 * kHeads * 4;                      // [buffer, head]
-  static constexpr int kCounters = kFactors + kWeightBuffers * kHeads * 4;
-  static constexpr int kWeightCounters = kCounters + 2 * kStages * 8;
+  static constexpr int kOfWarps = kWeights + kWeightBuffers * kWeightBytes;  // [scorer, warp, head]
+  static constexpr int kLargest = kOfWarps + kScorers * kGroupWarps * kHeads * 4;  // [2, head]
+  static constexpr int kFactors = kLargest + 2 * kHeads * 4;                       // [buffer, head]
+  static constexpr int kFlags = kFactors + kWeightBuffers * kHeads * 4;            // [buffer]
+  static constexpr int kVersions = kFlags + 4 * 4;                                 // [2]
+  static constexpr int kCounters = kVersions + 2 * 4;
+  static constexpr int kWeightCounters = kCounters + (kHasLoader ? 4 : 2) * kStages * 8;
   static constexpr int kSharedBytes = kWeightCounters + 2 * kWeightBuffers * 8;
+  static_assert(kWeightBuffers <= 4 && kCounters % 8 == 0);
   static_assert(kSharedBytes <= 227 * 1024);
   // Products that add to one sum wait for each other, so short ones add to several.
   static constexpr int kChains = kHeads == 64 ? 1 : (kHeads == 32 ? 2 : 4);
@@ -99,6 +105,14 @@ struct Lane {
   int pair;
 };
 
+// The row of the cache where a key of a sequence lies, and those after it on its page.
+__device__ inline int row_of_key(const MlaDecodeArguments& arguments, int batch, int key) {
+  if (arguments.pages == nullptr) return batch * static_cast<int>(arguments.keys) + key;
+  const auto page_size = static_cast<int>(arguments.page_size);
+  const int page = arguments.pages[batch * arguments.pages_per_sequence + key / page_size];
+  return page * page_size + key % page_size;
+}
+
 // The tiles of the cache on their way to a block.
 template <bool kFp8, int kHeads>
 class Tiles {
@@ -132,7 +146,7 @@ class Tiles {
     const int stage = n % Its::kStages;
     if (n >= Its::kStages) wait_for_phase(empty(stage), (n / Its::kStages - 1) % 2);
     arrive_and_expect(full(stage), Its::kTileBytes);
-    const int row = first_row(first_key(n));
+    const int row = row_of_key(with_, part_.batch, first_key(n));
     const std::uint32_t to = at(n);
     constexpr int kBoxColumns = kFp8 ? 128 : 64;
     constexpr int kBoxes = kFp8 ? kValueDim / kBoxColumns : kHeadDim / kBoxColumns;
@@ -163,13 +177,6 @@ class Tiles {
 
   [[nodiscard]] __device__ std::uint32_t empty(int stage) const {
     return full(stage) + Its::kStages * 8;
-  }
-
-  [[nodiscard]] __device__ int first_row(int key) const {
-    if (with_.pages == nullptr) return part_.batch * static_cast<int>(with_.keys) + key;
-    const auto page_size = static_cast<int>(with_.page_size);
-    const int page = with_.pages[part_.batch * with_.pages_per_sequence + key / page_size];
-    return page * page_size + key % page_size;
   }
 
   const MlaDecodeArguments& with_;
@@ -269,10 +276,13 @@ __device__ void add_chains(const float (&chains)[kChains][kHeads / 2], float (&s
   }
 }
 
-// scores [64 keys, heads] = keys x queries.
-template <int kHeads>
+inline constexpr int kSecondHalf = 4;  // the chunk of 64 columns with which it begins
+
+// scores [64 keys, heads] = keys x queries. The second half of the tile may come later.
+template <int kHeads, class Await>
 __device__ void multiply_bfloat16_keys(std::uint32_t tile,
                                        std::uint32_t query,
+                                       const Await& await_second_half,
                                        float (&scores)[kHeads / 2]) {
   constexpr int kChains = Size<false, kHeads>::kChains;
   float chains[kChains][kHeads / 2] = {};
@@ -281,6 +291,7 @@ __device__ void multiply_bfloat16_keys(std::uint32_t tile,
   begin_products();
 #pragma unroll
   for (int step = 0; step < kKeyChunks * kSteps; ++step) {
+    if (step == kSecondHalf * kSteps) await_second_half();
     const int chunk = step / kSteps;
     const int within = step % kSteps * 32;
     add_product<kHeads, false>(chains[step % kChains], left + (chunk * kBoxBytes + within) / 16,
@@ -350,9 +361,9 @@ __device__ void multiply_fp8_keys(const Lane& lane,
 // with which scorers have none.
 template <bool kFp8, int kHeads>
 __device__ int first_column(const Lane& lane) {
-  if (!kFp8) return lane.group * (kValueDim / 2) + lane.warp * 16 + lane.row;
-  const Fp8Columns its =
-      fp8_columns(lane.group - Size<kFp8, kHeads>::kScorers, lane.warp, lane.row);
+  const int group = lane.group - Size<kFp8, kHeads>::kFirstOutput;
+  if (!kFp8) return group * (kValueDim / 2) + lane.warp * 16 + lane.row;
+  const Fp8Columns its = fp8_columns(group, lane.warp, lane.row);
   return its.box * 128 + its.chunk * 16 + its.half * 8;
 }
 
@@ -364,7 +375,8 @@ __device__ void multiply_bfloat16_values(
     std::uint32_t weights,
     float (&output)[Size<false, kHeads>::kOutputTiles][kHeads / 2]) {
   constexpr int kTiles = Size<false, kHeads>::kOutputTiles;
-  const std::uint64_t left = matrix_descriptor(tile + lane.group * kTiles * kBoxBytes);
+  const int group = lane.group - Size<false, kHeads>::kFirstOutput;
+  const std::uint64_t left = matrix_descriptor(tile + group * kTiles * kBoxBytes);
   const std::uint64_t right = matrix_descriptor(weights);
   begin_products();
 #pragma unroll

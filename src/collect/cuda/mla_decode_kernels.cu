@@ -1,11 +1,13 @@
 // The kernels of MLA's decoding. Each block works on some keys of a sequence for up to 64 heads,
-// and a second kernel joins the parts of a sequence.
+// and they or a second kernel join the parts of a sequence.
 #include <cuda_runtime.h>
 
 #include <cmath>
 
 #include "collect/cuda/launch_after.h"
 #include "collect/cuda/mla_decode_block.cuh"
+#include "collect/cuda/mla_decode_halves.cuh"
+#include "collect/cuda/mla_decode_join.cuh"
 #include "collect/cuda/mla_decode_kernels.h"
 #include "collect/cuda/tensor_map.h"
 #include "collect/cuda/vectors.cuh"
@@ -16,8 +18,7 @@ namespace {
 using namespace mla;
 
 // The barriers of a block besides 0, which all threads use.
-constexpr int kWeightsMeet = 1;  // of bfloat16, both groups: weights have been written
-constexpr int kReadersMeet = 2;  // of bfloat16, both groups: weights have been read
+constexpr int kWeightsMeet = 1;  // of bfloat16: weights have been written. Also of those who join
 constexpr int kScoresMeet = 3;   // and one more for a second scorer
 constexpr int kFirstTurn = 5;    // and one more
 constexpr int kScorersMeet = 7;
@@ -44,76 +45,92 @@ struct Sum {
   __device__ float operator()(float a, float b) const { return a + b; }
 };
 
+// What is the same for all lanes of a warp, said so that the compiler knows that they stay
+// together.
+__device__ bool holds_for_any(bool condition) {
+  return __any_sync(0xFFFFFFFFU, condition) != 0;
+}
+
+// A barrier of the hardware that returns to all whether `mine` is true for any.
+__device__ bool join_for_any(int barrier, int threads, bool mine) {
+  std::uint32_t any = 0;
+  asm volatile(
+      "{\n.reg .pred mine, any;\n"
+      "setp.ne.u32 mine, %1, 0;\n"
+      "bar.red.or.pred any, %2, %3, mine;\n"
+      "selp.u32 %0, 1, 0, any;\n}"
+      : "=r"(any)
+      : "r"(mine ? 1U : 0U), "r"(barrier), "r"(threads)
+      : "memory");
+  return holds_for_any(any != 0);
+}
+
 // The softmax of tiles, of a warp group. A lane has the heads head_of(i), i < kHeads / 4. Two
-// scorers take the tiles in turn; each goes on from the largest scores of the other.
+// scorers take the tiles in turn; each goes on from the references of the other.
+//
+// A head's weights are 2^(score - reference). A reference is the largest score up to some tile, and
+// stays until a score exceeds it by more than kRoom: the output is then seldom multiplied, and most
+// tiles need no largest scores, which are the dearest part of a softmax whose scores are spread
+// over warps. Weights are then at most 2^kRoom, and their sums are float32.
 template <bool kFp8, int kHeads>
 class Softmax {
  public:
   using Its = Size<kFp8, kHeads>;
 
   __device__ Softmax(char* shared, int scorer, float scale, int keys)
-      : of_warps_(reinterpret_cast<float*>(shared + Its::kOfWarps)),
+      : of_warps_(reinterpret_cast<float*>(shared + Its::kOfWarps) + scorer * kGroupWarps * kHeads),
         of_scorers_(reinterpret_cast<float*>(shared + Its::kLargest)),
+        versions_(reinterpret_cast<int*>(shared + Its::kVersions)),
         scorer_(scorer),
         scale_(scale),
+        room_(kRoom / scale),
         keys_(keys) {
 #pragma unroll
     for (int i = 0; i < kHeads / 4; ++i)
-      largest_[i] = -INFINITY;
+      reference_[i] = -INFINITY;
     if (Its::kScorers == 2 && scorer == 1) pass_turn();  // the first one begins
   }
 
-  // Turns scores of tile `n` into weights, and sets the factors by which the output so far is to be
-  // multiplied.
-  __device__ void weigh(const Lane& lane,
-                        int n,
-                        int first_key,
-                        float (&scores)[kHeads / 2],
-                        float (&factors)[kHeads / 4]) {
+  // Turns scores of tile `n` into weights. Returns whether the output so far is to be multiplied by
+  // factors, which are then written to shared memory; all threads of the group have the same.
+  __device__ bool weigh(
+      const Lane& lane, int n, int first_key, float (&scores)[kHeads / 2], float* factors) {
     mask(lane, first_key, scores);
-    const float* of_tile = find_largest(lane, n, scores);
+    // References only grow, so that those of the tile before last are enough to know.
+    const bool exceeds = join_for_any(kScoresMeet + scorer_, kGroupThreads, exceeds_room(scores));
+    if (exceeds) find_largest(lane, scores);
     if constexpr (Its::kScorers == 1) {
-#pragma unroll
-      for (int i = 0; i < kHeads / 4; ++i) {
-        const float largest = larger(largest_[i], of_tile + head_of(lane, i));
-        factors[i] = power_of_two_of((largest_[i] - largest) * scale_);
-        weigh_head(i, largest, factors[i], scores);
-      }
+      if (exceeds) raise(lane, factors, nullptr);
     } else {
-      float largest[kHeads / 4];
       join_threads(kFirstTurn + scorer_, 2 * kGroupThreads);
-#pragma unroll
-      for (int i = 0; i < kHeads / 4; ++i) {
-        const int head = head_of(lane, i);
-        const float before = n == 0 ? -INFINITY : of_scorers_[(n + 1) % 2 * kHeads + head];
-        largest[i] = larger(before, of_tile + head);
-        factors[i] = power_of_two_of((before - largest[i]) * scale_);
-        if (lane.warp == 0 && lane.row == 0) of_scorers_[n % 2 * kHeads + head] = largest[i];
+      follow(lane, n == 0 ? 0 : versions_[(n + 1) % 2]);
+      if (exceeds) {
+        ++version_;
+        raise(lane, factors, of_scorers_ + version_ % 2 * kHeads);
       }
+      if (lane.warp == 0 && lane.index == 0) versions_[n % 2] = version_;
       pass_turn();
-#pragma unroll
-      for (int i = 0; i < kHeads / 4; ++i)
-        weigh_head(i, largest[i], power_of_two_of((largest_[i] - largest[i]) * scale_), scores);
     }
+#pragma unroll
+    for (int i = 0; i < kHeads / 4; ++i)
+      weigh_head(i, scores);
+    return exceeds;
   }
 
-  // Writes the sums of weights of each warp and head, and sets the statistics of a part of `tiles`.
+  // Writes the sums of weights of each warp and head, which the scorers can then read, and sets the
+  // statistics of a part of `tiles`.
   __device__ void finish(const Lane& lane, int tiles, float (&exponents)[kHeads / 4]) {
-    // All have read the largest scores, and those of the last tile are there.
+    // All have read the largest scores, and the last references are there.
     join_threads(kScorersMeet, Its::kScorers * kGroupThreads);
-    float* sums = of_warps_ + (scorer_ * kGroupWarps + lane.warp) * kHeads;
+    if (Its::kScorers == 2) follow(lane, versions_[(tiles + 1) % 2]);
+    float* sums = of_warps_ + lane.warp * kHeads;
 #pragma unroll
     for (int i = 0; i < kHeads / 4; ++i) {
-      const int head = head_of(lane, i);
-      if constexpr (Its::kScorers == 2) {
-        const float largest = of_scorers_[(tiles - 1) % 2 * kHeads + head];
-        weights_[i] *= power_of_two_of((largest_[i] - largest) * scale_);
-        largest_[i] = largest;
-      }
-      exponents[i] = largest_[i] * scale_;
+      exponents[i] = reference_[i] * scale_;
       const float sum = over_rows(weights_[i], Sum{});
-      if (lane.row == 0) sums[head] = sum;
+      if (lane.row == 0) sums[head_of(lane, i)] = sum;
     }
+    join_threads(kScorersMeet, Its::kScorers * kGroupThreads);
   }
 
   __device__ static int head_of(const Lane& lane, int i) {
@@ -121,6 +138,8 @@ class Softmax {
   }
 
  private:
+  static constexpr float kRoom = 8;
+
   __device__ void mask(const Lane& lane, int first_key, float (&scores)[kHeads / 2]) const {
     if (first_key + kTileKeys <= keys_) return;
     const int upper = first_key + lane.warp * 16 + (kFp8 ? fp8_key_of_row(lane.row) : lane.row);
@@ -130,52 +149,83 @@ class Softmax {
     }
   }
 
-  // Writes the largest scores of each warp, and returns where those of the tile are. Over
-  // fp8, those of the next tile of this warp group are elsewhere, so that no warp writes where
-  // another still reads; over bfloat16, all meet before that.
-  __device__ const float* find_largest(const Lane& lane,
-                                       int n,
-                                       const float (&scores)[kHeads / 2]) const {
-    float* of_tile = of_warps_ + n % Its::kPlaces * kGroupWarps * kHeads;
+  __device__ bool exceeds_room(const float (&scores)[kHeads / 2]) const {
+    bool exceeds = false;
+#pragma unroll
+    for (int i = 0; i < kHeads / 4; ++i) {
+      const int at = i / 2 * 4 + i % 2;
+      exceeds = exceeds || fmaxf(scores[at], scores[at + 2]) > reference_[i] + room_;
+    }
+    return exceeds;
+  }
+
+  // Writes the largest scores of each warp. Nobody reads those of an earlier tile any more: the
+  // group has met since.
+  __device__ void find_largest(const Lane& lane, const float (&scores)[kHeads / 2]) const {
 #pragma unroll
     for (int i = 0; i < kHeads / 4; ++i) {
       const int at = i / 2 * 4 + i % 2;
       const float largest = over_rows(fmaxf(scores[at], scores[at + 2]), Maximum{});
-      if (lane.row == 0) of_tile[lane.warp * kHeads + head_of(lane, i)] = largest;
+      if (lane.row == 0) of_warps_[lane.warp * kHeads + head_of(lane, i)] = largest;
     }
     join_threads(kScoresMeet + scorer_, kGroupThreads);
-    return of_tile;
   }
 
-  // Returns the largest of `before` and what the warps have found.
-  __device__ static float larger(float before, const float* of_warps) {
+  // Raises references to the largest scores that the warps have found.
+  __device__ void raise(const Lane& lane, float* factors, float* for_other) {
+    const bool writes = lane.warp == 0 && lane.row == 0;
 #pragma unroll
-    for (int warp = 0; warp < kGroupWarps; ++warp)
-      before = fmaxf(before, of_warps[warp * kHeads]);
-    return before;
+    for (int i = 0; i < kHeads / 4; ++i) {
+      const int head = head_of(lane, i);
+      float largest = reference_[i];
+#pragma unroll
+      for (int warp = 0; warp < kGroupWarps; ++warp)
+        largest = fmaxf(largest, of_warps_[warp * kHeads + head]);
+      const float factor = change_reference(i, largest);
+      if (writes) factors[head] = factor;
+      if (writes && for_other != nullptr) for_other[head] = largest;
+    }
   }
 
-  // Makes weights of a head's two scores, and adds them to a sum that is multiplied by `factor`.
-  __device__ void weigh_head(int i, float largest, float factor, float (&scores)[kHeads / 2]) {
-    largest_[i] = largest;
-    const float scaled = largest * scale_;
+  // Takes over the references of the other scorer.
+  __device__ void follow(const Lane& lane, int version) {
+    if (version == version_) return;
+    version_ = version;
+#pragma unroll
+    for (int i = 0; i < kHeads / 4; ++i)
+      change_reference(i, of_scorers_[version % 2 * kHeads + head_of(lane, i)]);
+  }
+
+  __device__ float change_reference(int i, float reference) {
+    const float factor = power_of_two_of((reference_[i] - reference) * scale_);
+    reference_[i] = reference;
+    weights_[i] *= factor;
+    return factor;
+  }
+
+  // Makes weights of a head's two scores.
+  __device__ void weigh_head(int i, float (&scores)[kHeads / 2]) {
+    const float scaled = reference_[i] * scale_;
     float& upper = scores[i / 2 * 4 + i % 2];
     float& lower = scores[i / 2 * 4 + 2 + i % 2];
     upper = power_of_two_of(fmaf(upper, scale_, -scaled));
     lower = power_of_two_of(fmaf(lower, scale_, -scaled));
-    weights_[i] = weights_[i] * factor + upper + lower;
+    weights_[i] += upper + lower;
   }
 
   __device__ void pass_turn() const {
     arrive_for(kFirstTurn + 1 - scorer_, 2 * kGroupThreads);
   }
 
-  float* of_warps_;    // [place, warp, head]
+  float* of_warps_;    // [warp, head]
   float* of_scorers_;  // [2, head]
+  int* versions_;      // the version of the references after a tile, of neighbouring tiles
+  int version_ = 0;
   int scorer_;
   float scale_;
+  float room_;
   int keys_;
-  float largest_[kHeads / 4];
+  float reference_[kHeads / 4];
   float weights_[kHeads / 4] = {};
 };
 
@@ -202,19 +252,20 @@ __device__ void store_weights(const Lane& lane,
   }
 }
 
+// Multiplies the output so far by the factors of each head.
 template <bool kFp8, int kHeads>
-__device__ void scale_output(const float (&factors)[kHeads / 4],
+__device__ void scale_output(const Lane& lane,
+                             const float* factors,
                              float (&output)[Size<kFp8, kHeads>::kOutputTiles][kHeads / 2]) {
-  bool changes = false;
 #pragma unroll
-  for (int i = 0; i < kHeads / 4; ++i)
-    changes = changes || factors[i] != 1;
-  if (!__any_sync(0xFFFFFFFFU, changes)) return;
+  for (int i = 0; i < kHeads / 4; ++i) {
+    const float factor = factors[Softmax<kFp8, kHeads>::head_of(lane, i)];
+    const int at = i / 2 * 4 + i % 2;
 #pragma unroll
-  for (int tile = 0; tile < Size<kFp8, kHeads>::kOutputTiles; ++tile) {
-#pragma unroll
-    for (int i = 0; i < kHeads / 2; ++i)
-      output[tile][i] *= factors[i / 4 * 2 + i % 2];
+    for (int tile = 0; tile < Size<kFp8, kHeads>::kOutputTiles; ++tile) {
+      output[tile][at] *= factor;
+      output[tile][at + 2] *= factor;
+    }
   }
 }
 
@@ -301,27 +352,11 @@ __device__ void write_statistics(const MlaDecodeArguments& arguments,
   }
 }
 
-// Gives the factors of a tile to other warp groups.
-template <bool kFp8, int kHeads>
-__device__ void store_factors(const Lane& lane, const float (&factors)[kHeads / 4], float* to) {
-  if (lane.warp != 0 || lane.row != 0) return;
-#pragma unroll
-  for (int i = 0; i < kHeads / 4; ++i)
-    to[Softmax<kFp8, kHeads>::head_of(lane, i)] = factors[i];
-}
-
-template <bool kFp8, int kHeads>
-__device__ void load_factors(const Lane& lane, const float* from, float (&factors)[kHeads / 4]) {
-#pragma unroll
-  for (int i = 0; i < kHeads / 4; ++i)
-    factors[i] = from[Softmax<kFp8, kHeads>::head_of(lane, i)];
-}
-
 // What all threads of a block begin with. One thread loads tiles.
-template <bool kFp8, int kHeads>
+template <bool kFp8, int kHeads, class ItsTiles>
 __device__ void begin_block(const MlaDecodeArguments& arguments,
                             const Part& part,
-                            const Tiles<kFp8, kHeads>& tiles,
+                            const ItsTiles& tiles,
                             std::uint32_t base,
                             bool is_loader) {
   using Its = Size<kFp8, kHeads>;
@@ -350,52 +385,91 @@ __global__ void __launch_bounds__(Size<false, kHeads>::kThreads, 1)
   const Part part = part_of(arguments);
   const Lane lane;
   const Tiles<false, kHeads> tiles(arguments, maps, part, base);
-  const bool is_loader = threadIdx.x == Its::kThreads - kGroupThreads;
-  begin_block(arguments, part, tiles, base, is_loader);
+  const bool is_loader = threadIdx.x == 0;
+  begin_block<false, kHeads>(arguments, part, tiles, base, is_loader);
 
   const std::uint32_t weights = base + Its::kWeights;
-  const auto* of_warps = reinterpret_cast<const float*>(shared + Its::kOfWarps);
-  auto* shared_factors = reinterpret_cast<float*>(shared + Its::kFactors);
+  auto* factors = reinterpret_cast<float*>(shared + Its::kFactors);
   float output[Its::kOutputTiles][kHeads / 2] = {};
-  if (Its::kGroups == 1 || lane.group == 0) {
-    Softmax<false, kHeads> softmax(shared, 0, score_scale(1), static_cast<int>(arguments.keys));
-    for (int n = 0; n < tiles.count(); ++n) {
-      tiles.await(n);
-      float scores[kHeads / 2];
-      multiply_bfloat16_keys<kHeads>(tiles.at(n), base + Its::kQuery, scores);
-      float factors[kHeads / 4];
-      softmax.weigh(lane, n, tiles.first_key(n), scores, factors);
-      if (Its::kGroups == 2 && n > 0) join_threads(kReadersMeet, Its::kThreads);
-      store_weights<false, kHeads>(lane, weights, scores);
-      if (Its::kGroups == 2) store_factors<false, kHeads>(lane, factors, shared_factors);
-      publish_writes();
-      join_threads(kWeightsMeet, Its::kThreads);
-      scale_output<false, kHeads>(factors, output);
-      multiply_bfloat16_values<kHeads>(lane, tiles.at(n), weights, output);
-      tiles.end(n);
-      if (Its::kGroups == 1 && is_loader) tiles.begin(n + Its::kStages);
-      __syncwarp();
-    }
-    float exponents[kHeads / 4];
-    softmax.finish(lane, tiles.count(), exponents);
-    __syncthreads();
-    write_statistics<false, kHeads>(arguments, part, lane, of_warps, exponents);
-  } else {
-    for (int n = 0; n < tiles.count(); ++n) {
-      join_threads(kWeightsMeet, Its::kThreads);
-      float factors[kHeads / 4];
-      load_factors<false, kHeads>(lane, shared_factors, factors);
-      scale_output<false, kHeads>(factors, output);
-      tiles.await(n);
-      multiply_bfloat16_values<kHeads>(lane, tiles.at(n), weights, output);
-      if (n + 1 < tiles.count()) arrive_for(kReadersMeet, Its::kThreads);
-      tiles.end(n);
-      if (is_loader) tiles.begin(n + Its::kStages);
-      __syncwarp();
-    }
-    __syncthreads();
+  Softmax<false, kHeads> softmax(shared, 0, score_scale(1), static_cast<int>(arguments.keys));
+  for (int n = 0; n < tiles.count(); ++n) {
+    tiles.await(n);
+    float scores[kHeads / 2];
+    multiply_bfloat16_keys<kHeads>(
+        tiles.at(n), base + Its::kQuery, [] {}, scores);
+    const bool changes = softmax.weigh(lane, n, tiles.first_key(n), scores, factors);
+    store_weights<false, kHeads>(lane, weights, scores);
+    publish_writes();
+    join_threads(kWeightsMeet, Its::kThreads);
+    if (changes) scale_output<false, kHeads>(lane, factors, output);
+    multiply_bfloat16_values<kHeads>(lane, tiles.at(n), weights, output);
+    tiles.end(n);
+    if (is_loader) tiles.begin(n + Its::kStages);
+    __syncwarp();
   }
+  float exponents[kHeads / 4];
+  softmax.finish(lane, tiles.count(), exponents);
+  const auto* of_warps = reinterpret_cast<const float*>(shared + Its::kOfWarps);
+  write_statistics<false, kHeads>(arguments, part, lane, of_warps, exponents);
   write_output<false, kHeads>(arguments, part, lane, of_warps, output);
+  join_with_others<false, kHeads>(arguments, part, shared);
+}
+
+// The same with 64 heads: a warp group for scores and weights, two for halves of the output, and
+// one that loads.
+__global__ void __launch_bounds__(Size<false, 64>::kThreads, 1)
+    decode_bfloat16_latents_of_many_heads(const __grid_constant__ MlaDecodeArguments arguments,
+                                          const __grid_constant__ MlaCacheMaps maps) {
+  using Its = Size<false, 64>;
+  extern __shared__ __align__(1024) char shared[];
+  const std::uint32_t base = shared_address(shared);
+  const Part part = part_of(arguments);
+  const Lane lane;
+  const HalvedTiles tiles(arguments, maps, part, shared);
+  const bool is_loader = threadIdx.x == Its::kGroups * kGroupThreads;
+  begin_block<false, 64>(arguments, part, tiles, base, is_loader);
+
+  const auto* of_warps = reinterpret_cast<const float*>(shared + Its::kOfWarps);
+  if (lane.group == Its::kGroups) {
+    give_registers<32>();
+    for (int n = Its::kStages; is_loader && n < tiles.count(); ++n)
+      tiles.begin(n);
+    __syncwarp();
+    __syncthreads();
+  } else if (lane.group == 0) {
+    give_registers<112>();
+    Softmax<false, 64> softmax(shared, 0, score_scale(1), static_cast<int>(arguments.keys));
+    for (int n = 0; n < tiles.count(); ++n) {
+      tiles.await(n, 0);
+      float scores[32];
+      multiply_bfloat16_keys<64>(
+          tiles.at(n), base + Its::kQuery, [&] { tiles.await(n, 1); }, scores);
+      const bool changes = softmax.weigh(lane, n, tiles.first_key(n), scores, tiles.factors(n));
+      // The group has met since it read the columns that weights replace.
+      store_weights<false, 64>(lane, tiles.weights(n), scores);
+      if (lane.warp == 0 && lane.index == 0) tiles.flag(n) = changes ? 1 : 0;
+      tiles.give_weights(n);
+    }
+    float exponents[16];
+    softmax.finish(lane, tiles.count(), exponents);
+    write_statistics<false, 64>(arguments, part, lane, of_warps, exponents);
+    __syncthreads();
+  } else {
+    take_registers<184>();
+    const int half = lane.group - Its::kFirstOutput;
+    float output[Its::kOutputTiles][32] = {};
+    for (int n = 0; n < tiles.count(); ++n) {
+      tiles.await_weights(n);
+      if (holds_for_any(tiles.flag(n) != 0))
+        scale_output<false, 64>(lane, tiles.factors(n), output);
+      tiles.await(n, half);
+      multiply_bfloat16_values<64>(lane, tiles.at(n), tiles.weights(n), output);
+      tiles.end(n, half);
+    }
+    __syncthreads();
+    write_output<false, 64>(arguments, part, lane, of_warps, output);
+    join_with_others<false, 64>(arguments, part, shared);
+  }
 }
 
 // The two buffers of weights between warp groups, and their factors.
@@ -419,6 +493,11 @@ class WeightBuffers {
 
   [[nodiscard]] __device__ float* factors(int n) const {
     return reinterpret_cast<float*>(shared_ + Its::kFactors) + n % Its::kWeightBuffers * kHeads;
+  }
+
+  // Whether the output so far is to be multiplied by the factors.
+  [[nodiscard]] __device__ int& flag(int n) const {
+    return reinterpret_cast<int*>(shared_ + Its::kFlags)[n % Its::kWeightBuffers];
   }
 
   __device__ void await_empty(int n) const {
@@ -450,11 +529,12 @@ class WeightBuffers {
   std::uint32_t base_;
 };
 
-// Registers of a thread. With many heads, the output needs more than its share of them.
+// Registers of a thread. With 64 heads, the output needs more than its share of them; with 32, the
+// compiler spills fewer where it is told the number.
 template <int kHeads>
 __device__ void share_registers(bool has_output) {
-  constexpr int kWithOutput = kHeads == 64 ? 184 : 144;
-  constexpr int kOthers = kHeads == 64 ? 136 : 112;
+  constexpr int kWithOutput = kHeads == 64 ? 184 : 128;
+  constexpr int kOthers = kHeads == 64 ? 136 : 128;
   if constexpr (kHeads >= 32) {
     if (has_output) {
       take_registers<kWithOutput>();
@@ -477,7 +557,7 @@ __global__ void __launch_bounds__(Size<true, kHeads>::kThreads, 1)
   const WeightBuffers<kHeads> weights(shared, base);
   const bool is_loader = threadIdx.x == Its::kThreads - kGroupThreads;
   if (is_loader) weights.make_barriers();
-  begin_block(arguments, part, tiles, base, is_loader);
+  begin_block<true, kHeads>(arguments, part, tiles, base, is_loader);
 
   const auto* of_warps = reinterpret_cast<const float*>(shared + Its::kOfWarps);
   if (lane.group < Its::kScorers) {
@@ -490,25 +570,23 @@ __global__ void __launch_bounds__(Size<true, kHeads>::kThreads, 1)
       float scores[kHeads / 2];
       multiply_fp8_keys<kHeads>(lane, tiles.at(n), base + Its::kQuery, scores);
       tiles.end(n);
-      float factors[kHeads / 4];
-      softmax.weigh(lane, n, tiles.first_key(n), scores, factors);
       weights.await_empty(n);
+      const bool changes = softmax.weigh(lane, n, tiles.first_key(n), scores, weights.factors(n));
       store_weights<true, kHeads>(lane, weights.at(n), scores);
-      store_factors<true, kHeads>(lane, factors, weights.factors(n));
+      if (lane.warp == 0 && lane.index == 0) weights.flag(n) = changes ? 1 : 0;
       weights.end_writing(n);
     }
     float exponents[kHeads / 4];
     softmax.finish(lane, tiles.count(), exponents);
-    __syncthreads();
     write_statistics<true, kHeads>(arguments, part, lane, of_warps, exponents);
+    __syncthreads();
   } else {
     share_registers<kHeads>(true);
     float output[Its::kOutputTiles][kHeads / 2] = {};
     for (int n = 0; n < tiles.count(); ++n) {
       weights.await_full(n);
-      float factors[kHeads / 4];
-      load_factors<true, kHeads>(lane, weights.factors(n), factors);
-      scale_output<true, kHeads>(factors, output);
+      if (holds_for_any(weights.flag(n) != 0))
+        scale_output<true, kHeads>(lane, weights.factors(n), output);
       tiles.await(n);
       multiply_fp8_values<kHeads>(lane, tiles.at(n), weights.at(n), output);
       weights.end_reading(n);
@@ -518,6 +596,7 @@ __global__ void __launch_bounds__(Size<true, kHeads>::kThreads, 1)
     }
     __syncthreads();
     write_output<true, kHeads>(arguments, part, lane, of_warps, output);
+    join_with_others<true, kHeads>(arguments, part, shared);
   }
 }
 
@@ -586,6 +665,8 @@ struct MlaKernels {
   static auto kernel() {
     if constexpr (kFp8) {
       return decode_fp8_latents<kHeads>;
+    } else if constexpr (Its::kHasLoader) {
+      return decode_bfloat16_latents_of_many_heads;
     } else {
       return decode_bfloat16_latents<kHeads>;
     }
@@ -603,7 +684,8 @@ struct MlaKernels {
         static_cast<unsigned>(arguments.batch * head_blocks(arguments.heads) * arguments.splits);
     kernel()<<<blocks, Its::kThreads, Its::kSharedBytes, stream>>>(arguments, maps);
     const cudaError_t launched = cudaGetLastError();
-    if (launched != cudaSuccess || arguments.splits == 1) return launched;
+    if (launched != cudaSuccess || arguments.splits == 1 || arguments.counters != nullptr)
+      return launched;
     constexpr std::int64_t kFewParts = 8;
     return arguments.splits <= kFewParts ? launch_join<1>(arguments, stream)
                                          : launch_join<kManyJoiners>(arguments, stream);

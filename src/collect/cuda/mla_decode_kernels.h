@@ -29,6 +29,10 @@ struct MlaDecodeArguments {
   // each split.
   float* sums = nullptr;
   float* statistics = nullptr;
+  // Where all blocks of a launch run at a time, they can join the parts themselves, and count
+  // those that are there: one counter for each sequence and block of heads, 0 at first. Without
+  // counters, a second kernel joins.
+  unsigned* counters = nullptr;
 };
 
 // The cache as the copy engine sees it.
@@ -47,7 +51,7 @@ cudaError_t map_mla_cache(const void* cache,
 // Prepares launches of this cache's type and this number of heads.
 cudaError_t prepare_mla_decode(const MlaDecodeArguments& arguments);
 
-// Launches one kernel, or two with splits.
+// Launches one kernel, or two with splits and without counters.
 cudaError_t mla_decode(const MlaDecodeArguments& arguments,
                        const MlaCacheMaps& maps,
                        cudaStream_t stream);

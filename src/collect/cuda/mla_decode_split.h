@@ -56,6 +56,14 @@ constexpr std::int64_t splits_for(std::int64_t groups,
   return best;
 }
 
+// Whether the blocks of a sequence join its parts themselves, as they can where all run at a time.
+// With fewer parts, each has so much to join that a second kernel with more blocks is as fast or
+// faster (H200: 64 x 1024 tokens in 2 parts, 32 heads, take 33 us with it and 45 without).
+constexpr bool joins_itself(std::int64_t splits, std::int64_t groups, std::int64_t processors) {
+  constexpr std::int64_t kFewestParts = 16;
+  return splits >= kFewestParts && groups * splits <= processors;
+}
+
 // The tiles of a part: first <= tile < last. No part is empty unless there are more parts than
 // tiles.
 struct TileRange {

@@ -31,6 +31,14 @@ TEST(MlaDecode, SplitsFillTheGpuOnce) {
   EXPECT_LE(splits_for(1, 100000, 100000), kMostSplits);
 }
 
+TEST(MlaDecode, BlocksJoinManyPartsThemselvesIfAllRunAtATime) {
+  EXPECT_TRUE(joins_itself(16, 8, kProcessors));
+  EXPECT_TRUE(joins_itself(132, 1, kProcessors));
+  EXPECT_FALSE(joins_itself(17, 8, kProcessors));  // 136 blocks
+  EXPECT_FALSE(joins_itself(8, 16, kProcessors));
+  EXPECT_FALSE(joins_itself(1, 8, kProcessors));
+}
+
 TEST(MlaDecode, PartsHaveAllTilesOnceAndNoneIsEmpty) {
   for (const int tiles : {1, 2, 7, 64, 2049}) {
     for (int parts = 1; parts <= tiles && parts <= kMostSplits; ++parts) {
