@@ -117,13 +117,13 @@ void add_energy(const LoadEnergy& energy, model::Book& book) {
   if (auto table = energy_table(energy)) {
     book.tables.push_back(std::move(*table));
   } else {
-    book.tables.front().notes.push_back(no_energy_note());
+    book.tables.front().notes.push_back(no_energy_note(energy.mean.known_share()));
   }
 }
 
 std::optional<model::Table> energy_table(const LoadEnergy& energy) {
   const StepEnergy& mean = energy.mean;
-  if (mean.known_ms() <= 0) return std::nullopt;
+  if (mean.known_share() < kLeastToldShare) return std::nullopt;
   model::Table table{.name = "energy",
                      .title = "Power of the part of the time of which it is known",
                      .columns = {{.name = "figure"}, {.name = "value"}, {.name = "unit"}}};
@@ -153,8 +153,13 @@ std::optional<model::Table> energy_table(const LoadEnergy& energy) {
   return table;
 }
 
-std::string no_energy_note() {
-  return "no row that prices it tells its power, so that nothing is said of energy";
+std::string no_energy_note(double known_share) {
+  if (known_share == 0)
+    return "no row that prices it tells its power, so that nothing is said of energy";
+  return fmt::format(
+      "nothing is said of energy: rows tell the power of {:.2g} % of the time, and of less than "
+      "{:.0f} % no mean is told",
+      100 * known_share, 100 * kLeastToldShare);
 }
 
 std::string little_energy_note(double known_share) {

@@ -84,14 +84,17 @@ LoadEnergy energy_of_run(const RunSteps& prompts,
                          const RunSteps& decoding,
                          const ServedRequests& served);
 
-// Adds the table to a book, or says in its first table that no row tells its power.
+// Adds the table to a book, or says in its first table why there is none.
 void add_energy(const LoadEnergy& energy, model::Book& book);
 
-// A table of it; std::nullopt where no row tells its power.
+// The power of a small part of the time says nothing of the rest.
+inline constexpr double kLeastToldShare = 0.5;
+
+// A table of it; std::nullopt where rows tell the power of less than kLeastToldShare of the time.
 std::optional<model::Table> energy_table(const LoadEnergy& energy);
 
-// That no row tells its power, in a sentence.
-std::string no_energy_note();
+// That rows tell the power of none of the time, or of too little, in a sentence.
+std::string no_energy_note(double known_share);
 
 // Tokens per joule are told only where so much of the time has known power.
 inline constexpr double kLeastKnownShare = 0.9;

@@ -67,6 +67,12 @@ TEST(Energy, JoulesOfAPartAreNotThoseOfTheWhole) {
   EXPECT_THAT(table->notes, ::testing::Contains(HasSubstr("joules of a step")));
 }
 
+TEST(Energy, ASmallPartSaysNothingOfTheRest) {
+  EXPECT_TRUE(energy_table(known_for(3)).has_value());
+  EXPECT_FALSE(energy_table(known_for(2.9)).has_value());
+  EXPECT_THAT(no_energy_note(0.0098), HasSubstr("0.98 % of the time"));
+}
+
 // Two prompts at once on 2 GPUs, then 10 steps of a group of 4 requests on 1 GPU.
 TEST(Energy, OfPoolsIsShareByShare) {
   const StepEnergy prompts{.ms = 100, .measured_ms = 100, .joules = 60};
@@ -89,7 +95,7 @@ TEST(Energy, ABookSaysThatNothingIsKnown) {
   book.tables.emplace_back();
   add_energy({}, book);
   EXPECT_EQ(book.tables.size(), 1U);
-  EXPECT_THAT(book.tables.front().notes, ::testing::ElementsAre(no_energy_note()));
+  EXPECT_THAT(book.tables.front().notes, ::testing::ElementsAre(no_energy_note(0)));
   add_energy(known_for(7.5), book);
   EXPECT_EQ(book.tables.size(), 2U);
 }

@@ -1,8 +1,14 @@
 #include "plan/validate/measured_stages.h"
 
-#include "plan/search/deployments.h"
-
 namespace assay::plan {
+
+Worker worker_of(const MeasuredWidths& widths) {
+  return {.tp = widths.tp,
+          .dp = widths.dp,
+          .moe_tp = widths.moe_tp,
+          .moe_ep = widths.moe_ep,
+          .pp = widths.pp};
+}
 
 core::Result<Pipeline> measured_pipeline(const serving::Model& model,
                                          const MeasuredWidths& widths,
@@ -10,12 +16,7 @@ core::Result<Pipeline> measured_pipeline(const serving::Model& model,
                                          const store::SystemFacts& facts) {
   if (widths.pp > 1 && speculation.tokens > 0)
     return core::Error{"drafted tokens are not priced with stages"};
-  const Worker worker{.tp = widths.tp,
-                      .dp = widths.dp,
-                      .moe_tp = widths.moe_tp,
-                      .moe_ep = widths.moe_ep,
-                      .pp = widths.pp};
-  return pipeline_of(model, worker, facts.gpus_per_node,
+  return pipeline_of(model, worker_of(widths), facts.gpus_per_node,
                      [&](std::int64_t gpus) { return stage_link(facts, gpus); });
 }
 

@@ -1,13 +1,16 @@
-// The stages of a measured worker.
+// A measured worker and its stages.
 #pragma once
 
 #include "core/result.h"
 #include "model/serving/model.h"
 #include "plan/price/staged_cost.h"
+#include "plan/search/deployments.h"
 #include "plan/validate/measured.h"
 #include "store/systems/system_facts.h"
 
 namespace assay::plan {
+
+Worker worker_of(const MeasuredWidths& widths);
 
 // How they follow each other, one behind the other on nodes. Error: as pipeline_of(), or steps that
 // draft have no price in stages.

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "core/statistics.h"
+#include "plan/validate/measured_stages.h"
 
 namespace assay::plan {
 namespace {
@@ -204,6 +205,20 @@ std::string bounds_note(const std::vector<Prediction>& predictions) {
       rows, rows == 1 ? "has" : "have");
 }
 
+// Pools have widths of their own.
+Cell width_of(const MeasuredDeployment& measured, std::int64_t width) {
+  return measured.is_disaggregated ? Cell() : Cell(width);
+}
+
+std::string pools_text(const MeasuredDeployment& measured) {
+  if (!measured.is_disaggregated) return "";
+  const auto text = [](const MeasuredPool& pool, char role) {
+    const std::string count = pool.workers > 0 ? std::to_string(pool.workers) : "";
+    return fmt::format("{}{}({})", count, role, worker_of(pool.widths).text());
+  };
+  return fmt::format("{} + {}", text(measured.prefill, 'P'), text(measured.decode, 'D'));
+}
+
 Cell end_of(const Prediction& one, double ms, double factor) {
   return one.refused.empty() ? Cell(ms * factor) : Cell();
 }
@@ -271,6 +286,7 @@ model::Book rows_book(const std::vector<Prediction>& predictions) {
                                 {.name = "experts of a prompt", .unit = "%"},
                                 {.name = "tpot sigma", .unit = "%"},
                                 {.name = "ttft sigma", .unit = "%"},
+                                {.name = "pools"},
                                 {.name = "calibrates"},
                                 {.name = "refused"}}};
   for (const Prediction& one : predictions) {
@@ -280,10 +296,10 @@ model::Book rows_book(const std::vector<Prediction>& predictions) {
                   m.version,
                   m.model,
                   m.system,
-                  m.widths.tp,
-                  m.widths.dp,
-                  m.widths.pp,
-                  m.widths.moe_ep,
+                  width_of(m, m.widths.tp),
+                  width_of(m, m.widths.dp),
+                  width_of(m, m.widths.pp),
+                  width_of(m, m.widths.moe_ep),
                   m.prompt_tokens,
                   m.output_tokens,
                   m.concurrency,
@@ -299,6 +315,7 @@ model::Book rows_book(const std::vector<Prediction>& predictions) {
                   end_of(one, 100, one.parts.prompt.experts_share()),
                   end_of(one, 100, one.sigmas.tpot),
                   end_of(one, 100, one.sigmas.ttft),
+                  pools_text(m),
                   one.calibrates,
                   one.refused});
   }
