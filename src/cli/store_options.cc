@@ -67,11 +67,11 @@ void add_rows_options(App& app, store::Selection& rows) {
 }
 
 Option* add_l2_option(App& app, std::optional<model::L2State>& l2) {
-  static const Choices<std::optional<model::L2State>> kStates{{"engine", model::L2State::kEngine},
-                                                              {"cold", model::L2State::kCold},
-                                                              {"hot", model::L2State::kHot}};
+  static const Choices<std::optional<model::L2State>> states{{"engine", model::L2State::kEngine},
+                                                             {"cold", model::L2State::kCold},
+                                                             {"hot", model::L2State::kHot}};
   return add_choice(
-             app, "--l2", l2, kStates,
+             app, "--l2", l2, states,
              "only rows that were measured with the L2 cache as engines find it, cold or hot")
       ->default_str("of rows with one key, engine before others");
 }

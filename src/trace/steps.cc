@@ -81,7 +81,7 @@ void ProfilerSteps::number_outermost() {
   for (Annotated& step : steps_) {
     if (!outermost.empty() && step.range_ns.start < outermost.back().range_ns.end) continue;
     step.number = static_cast<std::int64_t>(outermost.size());
-    outermost.push_back(std::move(step));
+    outermost.push_back(step);
   }
   steps_ = std::move(outermost);
 }

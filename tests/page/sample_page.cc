@@ -12,8 +12,9 @@
 
 namespace {
 
-using namespace assay;
-using report::PageCard;
+namespace core = assay::core;
+namespace model = assay::model;
+namespace report = assay::report;
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 const std::string kHostile =

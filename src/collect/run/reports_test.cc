@@ -98,7 +98,10 @@ TEST(CollectReports, SummaryAndErrorsAreFiles) {
                  .operator_name = "moe",
                  .reason = "no FP8"}});
   const ReportHeading heading{.backend = "assay", .version = "0.1.0"};
-  ASSERT_TRUE(write_reports(folder.path(), heading, tally, time_use({{"gemm", 10, 8}})).ok());
+  ASSERT_TRUE(write_reports(
+                  folder.path(), heading, tally,
+                  time_use({{.operator_name = "gemm", .wall_ms = 10, .parts = {.kernels_ms = 8}}}))
+                  .ok());
   const json summary = read(folder.path() / "collection_summary_assay.json");
   EXPECT_EQ(summary["summary"]["total_errors"], 1);
   EXPECT_EQ(summary["summary"]["errors_by_module"], json::parse(R"({"assay.gemm":1})"));

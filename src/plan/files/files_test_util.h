@@ -23,7 +23,7 @@ inline void check_scalar(const YAML::Node& node,
                          const std::string& type,
                          const std::string& where) {
   ASSERT_TRUE(node.IsScalar()) << where;
-  const std::string text = node.Scalar();
+  const std::string& text = node.Scalar();
   double number = 0;
   bool flag = false;
   const bool is_quoted = node.Tag() == "!";

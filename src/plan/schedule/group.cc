@@ -201,6 +201,17 @@ const Step& Group::choose() {
   return step_;
 }
 
+// Equal chunks of neighbours count together.
+void Group::add_chunk(const Sequence& sequence) {
+  if (sequence.tokens_now == sequence.prompt_left()) ++step_.finished_prompts;
+  if (!chunks_.empty() && chunks_.back().new_tokens == sequence.tokens_now &&
+      chunks_.back().cached_tokens == sequence.cached)
+    ++chunks_.back().requests;
+  else
+    chunks_.push_back(
+        {.requests = 1, .new_tokens = sequence.tokens_now, .cached_tokens = sequence.cached});
+}
+
 void Group::build_step() {
   chunks_.clear();
   step_ = {};
@@ -216,13 +227,7 @@ void Group::build_step() {
       decode_cached += sequence.cached;
       if (drafts) growth += sequence.tokens_per_step();
     } else {
-      if (sequence.tokens_now == sequence.prompt_left()) ++step_.finished_prompts;
-      if (!chunks_.empty() && chunks_.back().new_tokens == sequence.tokens_now &&
-          chunks_.back().cached_tokens == sequence.cached)
-        ++chunks_.back().requests;
-      else
-        chunks_.push_back(
-            {.requests = 1, .new_tokens = sequence.tokens_now, .cached_tokens = sequence.cached});
+      add_chunk(sequence);
     }
   }
   tokens_per_step_ = drafts && step_.decodes > 0 ? growth / static_cast<double>(step_.decodes) : 1;

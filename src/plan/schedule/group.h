@@ -181,6 +181,7 @@ class Group {
   void leave_pieces(const Sequence& sequence);
   void end(Sequence& sequence);
   void release(const Sequence& sequence);
+  void add_chunk(const Sequence& sequence);
   void build_step();
   void draw_steps(Sequence& sequence) const;
   [[nodiscard]] std::int64_t tokens_needed_for(const Sequence& sequence, std::int64_t steps) const;

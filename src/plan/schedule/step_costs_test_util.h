@@ -18,7 +18,7 @@ class LinearCost : public StepCost {
   double decode_ms = 0;
   double cached_ms = 0;
 
-  LinearCost(double fixed, double prompt = 0, double decode = 0, double cached = 0)
+  explicit LinearCost(double fixed, double prompt = 0, double decode = 0, double cached = 0)
       : fixed_ms(fixed), prompt_ms(prompt), decode_ms(decode), cached_ms(cached) {}
 
   [[nodiscard]] double ms(const Step& step) const override {

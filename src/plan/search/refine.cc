@@ -80,7 +80,7 @@ class Curve {
     point.is_refused = !found;
     if (!found) return;
     point.is_simulated = true;
-    point.expected = std::move(*found);
+    point.expected = *found;
     point.error = 0;
     expect();
   }

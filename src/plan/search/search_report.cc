@@ -158,7 +158,7 @@ class CandidateColumns {
   }
 
   static std::string with_bar(double value, const ErrorBar& bar) {
-    const std::string figure = fmt::format("{}", three_digits(value, value));
+    std::string figure = fmt::format("{}", three_digits(value, value));
     if (!bar.is_known()) return figure;
     return figure + kUnbroken + '(' + bar_text(bar, value, "–") + ')';
   }

@@ -138,7 +138,7 @@ std::string command_for(const MissingMeasurements& missing, const std::string& c
   std::vector<std::string> gpus;
   for (const std::int64_t number : missing.gpus)
     gpus.push_back(std::to_string(number));
-  const std::string beside =
+  std::string beside =
       missing.uncollected.empty()
           ? ""
           : fmt::format("assay measures no {} yet; engines' own tables may have it",

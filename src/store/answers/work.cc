@@ -98,14 +98,14 @@ bool holds(const std::vector<std::string>& list, std::string_view word) {
 
 }  // namespace
 
-bool Work::has(std::string_view name) const {
+bool Work::has(std::string_view column) const {
   return std::any_of(axes.begin(), axes.end(), [&](const WorkAxis& axis) {
-    return holds(axis.times, name) || holds(axis.over, name);
+    return holds(axis.times, column) || holds(axis.over, column);
   });
 }
 
-bool Work::is_label(std::string_view name) const {
-  return holds(labels, name);
+bool Work::is_label(std::string_view column) const {
+  return holds(labels, column);
 }
 
 std::string name_of(const WorkAxis& axis) {

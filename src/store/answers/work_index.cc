@@ -17,7 +17,7 @@ Family family_of(const WorkRows& rows,
 }  // namespace
 
 struct WorkIndex::State {
-  State(WorkRows of, RooflineBinder with, Calibration::LearnsFrom learns_from)
+  State(WorkRows of, RooflineBinder with, const Calibration::LearnsFrom& learns_from)
       : rows(std::move(of)),
         binder(std::move(with)),
         families(rows.num_families()),

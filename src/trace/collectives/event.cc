@@ -102,7 +102,7 @@ class Extractor {
     if (stream != streams_.end() && stream->second > 1)
       metadata.group_name =
           catalog_.text_id(fmt::format("not recorded (stream {})", stream->second));
-    return catalog_.intern(std::move(metadata));
+    return catalog_.intern(metadata);
   }
 
   Metadata recorded(const model::CollectiveArgs& args, const model::GpuEvent& source) {
@@ -168,7 +168,7 @@ std::vector<MetadataId> intern_all(const Catalog& from, Catalog& into) {
     for (auto text : {&Metadata::name, &Metadata::dtype, &Metadata::group_name,
                       &Metadata::group_ranks, &Metadata::in_split, &Metadata::out_split})
       metadata.*text = into.text_id(from.text(metadata.*text));
-    ids.push_back(into.intern(std::move(metadata)));
+    ids.push_back(into.intern(metadata));
   }
   return ids;
 }

@@ -89,7 +89,7 @@ class PhaseSteps {
 };
 
 // A phase of one batch size is told once.
-std::vector<PhaseKey> told_keys(std::set<PhaseKey> keys) {
+std::vector<PhaseKey> told_keys(const std::set<PhaseKey>& keys) {
   std::map<std::string, std::size_t> sizes;
   for (const PhaseKey& key : keys)
     if (key.second) ++sizes[key.first];
@@ -116,7 +116,7 @@ std::vector<PhaseChange> compare_phases(const Sides& sides) {
   const Repetition counted = repetition(sides, Repetition::kStep);
   const Criterion criterion = with_evidence(sides.options.criterion, counted);
   std::vector<PhaseChange> changes;
-  for (const PhaseKey& key : told_keys(std::move(keys))) {
+  for (const PhaseKey& key : told_keys(keys)) {
     const std::vector<RunValue> a = baseline.values(key, 0);
     const std::vector<RunValue> b = test.values(key, 0);
     changes.push_back({.phase = key.first,

@@ -43,7 +43,7 @@ WindowTimes window_times(const DiffSide& side, std::span<const KernelUse> uses) 
 }
 
 std::string shortened(const std::string& text) {
-  const std::string clean = core::printable_line(text);
+  std::string clean = core::printable_line(text);
   if (core::character_count(clean) <= kKernelCharacters) return clean;
   return std::string(core::first_characters(clean, kKernelCharacters - 1)) + "…";
 }
@@ -80,7 +80,7 @@ std::string kernel_names(const std::vector<KernelUse>& uses) {
 // Names what a difference is about: "gemm", "gemm_a replaced by gemm_b".
 std::string named(const KernelDifference& row) {
   const std::string before = kernel_names(row.baseline);
-  const std::string after = kernel_names(row.test);
+  std::string after = kernel_names(row.test);
   switch (row.change) {
     case KernelChange::kReplaced:
       return before == after ? before : fmt::format("{} replaced by {}", before, after);

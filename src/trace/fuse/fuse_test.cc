@@ -23,49 +23,49 @@ class Fuse : public ::testing::Test {
     const std::filesystem::path folder =
         std::filesystem::path(ASSAY_SOURCE_DIR) / "samples/traces-2gpu/ctas_default";
     model::Warnings warnings;
-    run_ = new trace::Run(read_run(find_rank_files(folder, warnings).value(), 1).value());
+    suite_run = new trace::Run(read_run(find_rank_files(folder, warnings).value(), 1).value());
     std::vector<RankAnalysis> ranks;
-    for (const RankTrace& rank : run_->ranks)
+    for (const RankTrace& rank : suite_run->ranks)
       ranks.push_back(analyze_rank(rank.trace, {}, rank.rank));
     const path::Execution execution = path::execution_of(ranks);
     const auto path = path::critical_path(execution);
-    segments_ = path.size();
-    steps_ = execution.steps.size();
-    text_ = new std::string;
+    suite_segments = path.size();
+    suite_steps = execution.steps.size();
+    suite_text = new std::string;
     const auto sink = [](std::string_view piece) -> core::Status {
-      *text_ += piece;
+      *suite_text += piece;
       return {};
     };
     ASSERT_TRUE(write_fused(
-                    {*run_, execution, path}, sink, [](std::uint64_t) {}, warnings)
+                    {*suite_run, execution, path}, sink, [](std::uint64_t) {}, warnings)
                     .ok());
   }
 
   static void TearDownTestSuite() {
-    delete run_;
-    delete text_;
+    delete suite_run;
+    delete suite_text;
   }
 
-  static trace::Run* run_;
-  static std::string* text_;
-  static std::size_t segments_;
-  static std::size_t steps_;
+  static trace::Run* suite_run;
+  static std::string* suite_text;
+  static std::size_t suite_segments;
+  static std::size_t suite_steps;
 };
 
-trace::Run* Fuse::run_ = nullptr;
-std::string* Fuse::text_ = nullptr;
-std::size_t Fuse::segments_ = 0;
-std::size_t Fuse::steps_ = 0;
+trace::Run* Fuse::suite_run = nullptr;
+std::string* Fuse::suite_text = nullptr;
+std::size_t Fuse::suite_segments = 0;
+std::size_t Fuse::suite_steps = 0;
 
 TEST_F(Fuse, OurReaderReadsAllRanksOfIt) {
-  core::MemorySource source(*text_);
+  core::MemorySource source(*suite_text);
   const model::Trace fused =
       read_trace(source, "fused", {}, kDefaultChunkBytes, {.flows = LaunchFlows::kRead}).value();
   EXPECT_TRUE(fused.warnings.empty());
   std::size_t gpu_events = 0;
   std::size_t cpu_ops = 0;
   std::size_t linked = 0;
-  for (const RankTrace& rank : run_->ranks) {
+  for (const RankTrace& rank : suite_run->ranks) {
     gpu_events += rank.trace.gpu_events.size();
     cpu_ops += rank.trace.cpu_ops.size();
     for (const NodeId call : build_call_tree(rank.trace).launched_by)
@@ -82,7 +82,7 @@ TEST_F(Fuse, OurReaderReadsAllRanksOfIt) {
 }
 
 TEST_F(Fuse, ItIsWhatPerfettoExpects) {
-  const Json document = Json::parse(*text_);
+  const Json document = Json::parse(*suite_text);
   const Json& events = document.at("traceEvents");
   std::map<int, std::string> names;
   std::set<int> sorted;
@@ -132,7 +132,7 @@ TEST_F(Fuse, ItIsWhatPerfettoExpects) {
 }
 
 TEST_F(Fuse, TheCriticalPathIsATrackWithoutGaps) {
-  const Json document = Json::parse(*text_);
+  const Json document = Json::parse(*suite_text);
   std::vector<std::pair<std::int64_t, std::int64_t>> slices;
   std::size_t steps = 0;
   for (const Json& event : document.at("traceEvents")) {
@@ -144,8 +144,8 @@ TEST_F(Fuse, TheCriticalPathIsATrackWithoutGaps) {
     const std::int64_t start_ns = std::llround(event.at("ts").get<double>() * 1000);
     slices.emplace_back(start_ns, start_ns + std::llround(event.at("dur").get<double>() * 1000));
   }
-  EXPECT_EQ(steps, steps_);
-  EXPECT_EQ(slices.size(), segments_);
+  EXPECT_EQ(steps, suite_steps);
+  EXPECT_EQ(slices.size(), suite_segments);
   for (std::size_t i = 1; i < slices.size(); ++i)
     EXPECT_NEAR(static_cast<double>(slices[i].first), static_cast<double>(slices[i - 1].second), 2);
 }

@@ -19,10 +19,13 @@ class Cards {
   explicit Cards(std::string prefix) : prefix_(std::move(prefix)) {}
 
   template <class Chart>
-  void add(const char* name, std::string title, std::optional<Chart> chart, std::string note = {}) {
+  void add(const char* name,
+           const std::string& title,
+           std::optional<Chart> chart,
+           std::string note = {}) {
     if (!chart) return;
     report::PageCard card{
-        .id = with_prefix(prefix_, name), .title = std::move(title), .content = std::move(*chart)};
+        .id = with_prefix(prefix_, name), .title = title, .content = std::move(*chart)};
     if (!note.empty()) card.notes = {std::move(note)};
     cards_.push_back(std::move(card));
   }

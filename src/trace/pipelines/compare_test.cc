@@ -70,7 +70,7 @@ std::string offsets_with(std::optional<int> gpus_per_node) {
   request.output.formats = {FileFormat::kCsv};
   core::Progress silent("", core::Progress::Show::kNever);
   EXPECT_TRUE(run_compare(request, silent).ok());
-  const std::string text =
+  std::string text =
       core::read_file(request.output.folder / "collective_combined_csvs" / "clock_offsets.csv")
           .value();
   std::filesystem::remove_all(request.output.folder);

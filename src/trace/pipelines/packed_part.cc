@@ -238,7 +238,7 @@ void unpack_catalog(Unpacker& unpacker, collectives::Catalog& catalog) {
     metadata.in_elements = unpacker.integer();
     metadata.out_elements = unpacker.integer();
     metadata.group_size = unpacker.integer<std::int32_t>();
-    if (!unpacker.failed() && catalog.intern(std::move(metadata)) != id) unpacker.reject();
+    if (!unpacker.failed() && catalog.intern(metadata) != id) unpacker.reject();
   }
 }
 

@@ -64,6 +64,6 @@ void warn_of_missing_ranks(std::span<const RankFacts> ranks, model::Warnings& wa
 
 // Warns of the ranks that have no GPU work to count though others have, and says what is then wrong
 // with all that is written; "" for nothing. Figures that are all zero look like measurements.
-std::string describe_lost_ranks(std::span<const RankFacts> ranks, model::Warnings& warnings);
+std::string describe_lost_ranks(std::span<const RankFacts> facts, model::Warnings& warnings);
 
 }  // namespace assay::trace

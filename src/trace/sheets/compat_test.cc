@@ -8,7 +8,7 @@
 namespace assay::trace {
 namespace {
 
-constexpr Options kCompat{.compat = Compat::kTraceLens};
+const Options kCompat{.compat = Compat::kTraceLens};
 
 model::Book report_of(const testing::SmallTrace& small, const Options& options = kCompat) {
   const bool compat = options.compat == Compat::kTraceLens;
