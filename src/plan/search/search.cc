@@ -372,7 +372,7 @@ Picks pick(const SearchResult& result, const SearchRequest& request, std::size_t
   Picks picks = picks_of(result, request, most);
   if (picks.best.empty()) return picks;
   Candidate& best = picks.best.front();
-  if (best.benchmark < result.benchmarks.size())
+  if (request.scheduler == Scheduler::kSimulation && best.benchmark < result.benchmarks.size())
     best.benchmark_ttft_ms = result.benchmarks[best.benchmark](best);
   return picks;
 }

@@ -108,7 +108,7 @@ struct Candidate {
   double ttft_ms = 0;            // in the long run
   double tpot_ms = 0;
   // The mean TTFT that a benchmark would see, of ten requests for each in flight, with the wave of
-  // prompts at its beginning; of the first pick alone.
+  // prompts at its beginning; of the first pick alone, and only where it may be simulated.
   std::optional<double> benchmark_ttft_ms = std::nullopt;
   std::size_t benchmark = 0;                // of SearchResult::benchmarks, that tells it
   double requests_per_s = 0;                // of one copy
