@@ -161,11 +161,11 @@ class Predictor {
                                          .communication_bytes = facts.nccl_bytes_of(widths.gpus())},
                               .pp = widths.pp,
                               .speculation = measured.speculation};
+    const Pipeline pipeline =
+        ASSAY_TRY(measured_pipeline(model, widths, measured.speculation, facts));
+    StepPrices prices = ASSAY_TRY(StepPrices::bind(model, worker.deployment, tables));
     return Bound{
-        .model = &model,
-        .worker = worker,
-        .prices = ASSAY_TRY(StepPrices::bind(model, worker.deployment, tables)),
-        .pipeline = ASSAY_TRY(measured_pipeline(model, widths, measured.speculation, facts))};
+        .model = &model, .worker = worker, .prices = std::move(prices), .pipeline = pipeline};
   }
 
   const ValidationInputs& inputs_;
