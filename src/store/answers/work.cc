@@ -1,6 +1,7 @@
 #include "store/answers/work.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/text.h"
 
@@ -18,9 +19,8 @@ WorkAxis column(const char* name, double reach, double plus = 0) {
   return {.times = {name}, .plus = plus, .reach = reach};
 }
 
-std::vector<Work> declared() {
+std::vector<Work> of_attention() {
   return {
-      {.table = "gemm_perf", .axes = {column("m", 3), column("n", 6), column("k", 6)}},
       {.table = "context_attention_perf",
        .axes = {{.times = {"isl"}, .tile = 128, .reach = 1.5},
                 kCaches,
@@ -51,6 +51,25 @@ std::vector<Work> declared() {
                 column("num_heads", 6),
                 column("isl", 6)},
        .labels = {"tp_size"}},
+      // Whole modules, whose other sizes the architecture tells.
+      {.table = "dsa_context_module_perf",
+       .axes = {{.times = {"isl"}, .tile = 128, .reach = 1.5},
+                column("batch_size", 6),
+                column("num_heads", 6),
+                column("step", 6, 1)},
+       .labels = {"tp_size", "model"}},
+      {.table = "dsa_generation_module_perf",
+       .axes = {{.times = {"step"}, .plus = 1, .reach = 6},
+                column("batch_size", 6),
+                column("num_heads", 6),
+                column("isl", 6)},
+       .labels = {"tp_size", "model"}},
+  };
+}
+
+std::vector<Work> of_other_operators() {
+  return {
+      {.table = "gemm_perf", .axes = {column("m", 3), column("n", 6), column("k", 6)}},
       {.table = "mla_bmm_perf", .axes = {column("num_tokens", 3), column("num_heads", 6)}},
       // The experts of a GPU, their width and its pairs of a token and an expert. How many GPUs
       // share the experts still matters where routing is uneven, because the busiest is measured.
@@ -74,22 +93,16 @@ std::vector<Work> declared() {
                 {.times = {"batch_size", "nheads"}, .reach = 6},
                 column("nheads", 24)},
        .labels = {"num_tokens", "model_name", "d_model", "n_groups", "chunk_size"}},
-      // Whole modules, whose other sizes the architecture tells.
-      {.table = "dsa_context_module_perf",
-       .axes = {{.times = {"isl"}, .tile = 128, .reach = 1.5},
-                column("batch_size", 6),
-                column("num_heads", 6),
-                column("step", 6, 1)},
-       .labels = {"tp_size", "model"}},
-      {.table = "dsa_generation_module_perf",
-       .axes = {{.times = {"step"}, .plus = 1, .reach = 6},
-                column("batch_size", 6),
-                column("num_heads", 6),
-                column("isl", 6)},
-       .labels = {"tp_size", "model"}},
       {.table = "nccl_perf", .axes = {column("message_size", 6)}},
       {.table = "custom_allreduce_perf", .axes = {column("message_size", 6)}},
   };
+}
+
+std::vector<Work> declared() {
+  std::vector<Work> works = of_attention();
+  for (Work& other : of_other_operators())
+    works.push_back(std::move(other));
+  return works;
 }
 
 bool holds(const std::vector<std::string>& list, std::string_view word) {

@@ -51,8 +51,8 @@ core::Result<WorkIndex> WorkIndex::make(const std::string& table,
 
 WorkIndex::WorkIndex(WorkRows rows,
                      RooflineBinder binder,
-                     std::function<bool(std::size_t row)> learns_from)
-    : state_(std::make_unique<State>(std::move(rows), std::move(binder), std::move(learns_from))) {}
+                     const std::function<bool(std::size_t row)>& learns_from)
+    : state_(std::make_unique<State>(std::move(rows), std::move(binder), learns_from)) {}
 
 WorkIndex::WorkIndex(WorkIndex&&) noexcept = default;
 WorkIndex& WorkIndex::operator=(WorkIndex&&) noexcept = default;

@@ -28,7 +28,7 @@ class WorkIndex {
   // `learns_from`: the rows that may tell the errors of answers; null: all.
   WorkIndex(WorkRows rows,
             RooflineBinder binder,
-            std::function<bool(std::size_t row)> learns_from = nullptr);
+            const std::function<bool(std::size_t row)>& learns_from = nullptr);
   WorkIndex(WorkIndex&&) noexcept;
   WorkIndex& operator=(WorkIndex&&) noexcept;
   ~WorkIndex();

@@ -97,8 +97,8 @@ std::string attribution_title(const ComparisonEvidence& evidence) {
 void add_step_map(Cards& cards, const SideEvidence& side, const char* name) {
   auto chart = step_map(side);
   if (!chart) return;
-  std::string title = map_title(*chart, side.label);
-  cards.add(name, std::move(title), std::move(chart));
+  const std::string title = map_title(*chart, side.label);
+  cards.add(name, title, std::move(chart));
 }
 
 void add_timeline(Cards& cards, const SideEvidence& side, const char* name) {
@@ -122,14 +122,14 @@ std::vector<report::PageCard> chart_cards(const ComparisonEvidence& evidence,
   Cards cards(prefix);
   cards.add("attribution", attribution_title(evidence), attribution_chart(evidence, prefix));
   if (auto chart = composition_chart(evidence)) {
-    std::string title = composition_title(*chart);
-    cards.add("composition", std::move(title), std::move(chart));
+    const std::string title = composition_title(*chart);
+    cards.add("composition", title, std::move(chart));
   }
   add_step_map(cards, evidence.baseline, "steps-baseline");
   add_step_map(cards, evidence.test, "steps-test");
   if (auto chart = bandwidth_curves(evidence)) {
-    std::string title = bandwidth_title(*chart);
-    cards.add("bandwidth", std::move(title), std::move(chart),
+    const std::string title = bandwidth_title(*chart);
+    cards.add("bandwidth", title, std::move(chart),
               "Dots are means, bars the range of all instances; rings: the baseline. Messages "
               "below 4 KiB, whose "
               "time is latency, are in the tables.");
