@@ -236,10 +236,6 @@ core::Result<std::string> PlanInputs::missing_tables(const std::string& name, pl
   return fmt::format("{} has no tables of {} for {}", systems_.string(), wanted, name);
 }
 
-plan::StageLink stage_link(const store::SystemFacts& facts, std::int64_t gpus) {
-  return plan::stage_link(facts, gpus);
-}
-
 plan::GpuMemory gpu_memory(const store::SystemFacts& facts, std::int64_t gpus) {
   return {.capacity_bytes = facts.memory_bytes, .communication_bytes = facts.nccl_bytes_of(gpus)};
 }

@@ -75,9 +75,6 @@ class PlanInputs {
   std::map<std::string, System> read_;
 };
 
-// The link between two of so many GPUs.
-plan::StageLink stage_link(const store::SystemFacts& facts, std::int64_t gpus);
-
 // The memory of a GPU, of which collectives of so many GPUs take a part.
 plan::GpuMemory gpu_memory(const store::SystemFacts& facts, std::int64_t gpus);
 

@@ -138,8 +138,9 @@ class PlanEstimate final : public Command {
                                       .pp = pp_,
                                       .speculation = speculation};
       const plan::Pipeline pipeline =
-          ASSAY_TRY(plan::pipeline_of(model, worker, facts.gpus_per_node,
-                                      [&](std::int64_t gpus) { return stage_link(facts, gpus); }));
+          ASSAY_TRY(plan::pipeline_of(model, worker, facts.gpus_per_node, [&](std::int64_t gpus) {
+            return plan::stage_link(facts, gpus);
+          }));
       outcome =
           ASSAY_TRY(add_workload(model, served, prices, pipeline, calibrated.calibration(), book));
     } else {
@@ -149,8 +150,9 @@ class PlanEstimate final : public Command {
                       load_.concurrency, load_.prompt_tokens, load_.output_tokens);
       const store::SystemFacts& facts = *ASSAY_TRY(inputs.facts(served_.system));
       const plan::Pipeline pipeline =
-          ASSAY_TRY(plan::pipeline_of(model, worker, facts.gpus_per_node,
-                                      [&](std::int64_t gpus) { return stage_link(facts, gpus); }));
+          ASSAY_TRY(plan::pipeline_of(model, worker, facts.gpus_per_node, [&](std::int64_t gpus) {
+            return plan::stage_link(facts, gpus);
+          }));
       const plan::ServedWorker served{.engine = served_.engine,
                                       .deployment = deployment,
                                       .groups = dp_,

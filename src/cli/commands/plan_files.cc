@@ -240,9 +240,9 @@ class PlanFiles final : public Command {
     if (is_disaggregated())
       return plan::price_pools(model, systems.system, systems.decode_system, planned_);
     const store::SystemFacts& facts = *systems.system.facts;
-    const plan::Pipeline pipeline =
-        ASSAY_TRY(plan::pipeline_of(model, planned_.worker, facts.gpus_per_node,
-                                    [&](std::int64_t gpus) { return stage_link(facts, gpus); }));
+    const plan::Pipeline pipeline = ASSAY_TRY(
+        plan::pipeline_of(model, planned_.worker, facts.gpus_per_node,
+                          [&](std::int64_t gpus) { return plan::stage_link(facts, gpus); }));
     return plan::price_planned(model, gpu_memory(facts, planned_.worker.gpus()), pipeline,
                                *systems.system.tables, planned_);
   }

@@ -97,7 +97,7 @@ class PlanSearch final : public Command {
     request_.top = top_;
     request_.confidence = chance_of(confidence_);
     request_.memory = [&](std::int64_t gpus) { return gpu_memory(facts, gpus); };
-    request_.link = [&](std::int64_t gpus) { return stage_link(facts, gpus); };
+    request_.link = [&](std::int64_t gpus) { return plan::stage_link(facts, gpus); };
     request_.calibration = engines.front().system.calibration;
     request_.calibration_errors = engines.front().system.calibration_errors;
     if (workload_.is_open()) return run_workload(model, searched, left_out);

@@ -88,7 +88,7 @@ class PlanSize final : public Command {
     request_.precision = plan::served_precision(served_.engine, model.precision);
     request_.gpus_per_node = facts.gpus_per_node;
     request_.memory = [&](std::int64_t gpus) { return gpu_memory(facts, gpus); };
-    request_.link = [&](std::int64_t gpus) { return stage_link(facts, gpus); };
+    request_.link = [&](std::int64_t gpus) { return plan::stage_link(facts, gpus); };
     request_.calibration = pools.calibration.calibration();
     request_.calibration_errors = pools.calibration.errors();
     request_.top = top_;
