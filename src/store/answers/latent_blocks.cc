@@ -366,9 +366,9 @@ core::Result<std::vector<BlockTable>> latent_blocks(const std::vector<RowsOfTabl
   Indices indices;
   for (const RowsOfTable& one : tables) {
     if (!is_of_a_block(one.table) || one.rows.num_rows() == 0) continue;
-    indices.emplace(one.table,
-                    ASSAY_TRY(WorkIndex::make(one.table, without_sources_of_power(one.rows),
-                                              ASSAY_TRY(binder(one.table)))));
+    const RooflineBinder rooflines = ASSAY_TRY(binder(one.table));
+    const Frame rows = without_sources_of_power(one.rows);
+    indices.emplace(one.table, ASSAY_TRY(WorkIndex::make(one.table, rows, rooflines)));
   }
   if (context != nullptr)
     blocks.push_back(blocks_of(model, Phase::kContext, *context, indices, types));
