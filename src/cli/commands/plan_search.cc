@@ -170,7 +170,8 @@ class PlanSearch final : public Command {
     return found.candidates.front().meets ? Outcome::kOk : Outcome::kRegressionFound;
   }
 
-  // Of several engines, those without tables or calibration are left out; the reasons are added.
+  // Engines without tables or calibration are left out where there are several; the reasons are
+  // added.
   core::Result<CalibratedEngines> searched_engines(PlanInputs& inputs,
                                                    const serving::Model& model,
                                                    std::vector<std::string>& left_out) const {

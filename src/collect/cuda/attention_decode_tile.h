@@ -107,15 +107,15 @@ constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
   return (a + b - 1) / b;
 }
 
-// What the time of a launch depends on.
+// The time of a launch depends on these, beside its keys.
 struct Machine {
   std::int64_t processors = 0;
   std::int64_t blocks = 0;  // that a multiprocessor runs at a time
   int row_bytes = 0;
 };
 
-// How the keys of a group, a head of keys of a sequence, are distributed. `sharers` warps share a
-// part: those of a block, or one, where every warp has a group of its own.
+// A division distributes the keys of a group, which is a head of keys of a sequence. `sharers`
+// warps share a part: those of a block, or one, where every warp has a group of its own.
 struct Division {
   std::int64_t sharers = kWarps;
   std::int64_t splits = 1;  // parts of a group's keys
@@ -123,7 +123,7 @@ struct Division {
 
 // The time of so many warps with so many tiles each, in that of a tile. Warps that begin and end
 // take two tiles longer. The memory keeps up with so many warps of a multiprocessor; where more run
-// together, each takes longer. Fitted to 35 shapes with 13 divisions each (H200,
+// together, each takes longer. Fitted to 35 shapes with 12 divisions each (H200,
 // docs/performance.md).
 constexpr double time_of(std::int64_t warps, std::int64_t tiles, const Machine& machine) {
   constexpr double kEnds = 2;

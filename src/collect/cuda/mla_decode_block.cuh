@@ -44,7 +44,8 @@ struct Size {
   static constexpr int kStages = kFp8 ? (kHeads == 64 ? 3 : 4) : (kHeads == 8 ? 3 : 2);
   static constexpr int kOutputTiles = kGroups == 1 ? 8 : 4;  // of a warp group, of 64 columns
   static constexpr int kWeightBuffers = kFp8 ? 2 * kScorers : (kHasLoader ? kStages : 1);
-  // With a loader, they take the place of the tile's last 64 columns, which only scores need.
+  // Weights have no place of their own beside a loader: they take that of the tile's last 64
+  // columns, which only scores need.
   static constexpr int kWeightBytes = kHasLoader ? 0 : kHeads * kTileKeys * 2;
   // Places in shared memory.
   static constexpr int kQuery = kStages * kTileBytes;

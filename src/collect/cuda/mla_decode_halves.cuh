@@ -74,7 +74,7 @@ class HalvedTiles {
     return reinterpret_cast<float*>(shared_ + Its::kFactors) + n % Its::kStages * 64;
   }
 
-  // Whether the output so far is to be multiplied by the factors.
+  // The flag tells whether the output so far is to be multiplied by the factors.
   [[nodiscard]] __device__ int& flag(int n) const {
     return reinterpret_cast<int*>(shared_ + Its::kFlags)[n % Its::kStages];
   }

@@ -1,4 +1,4 @@
-// How a block of MLA's decoding waits for the other parts of its sequence, and joins some heads.
+// Blocks of MLA's decoding wait here for the other parts of their sequence, and join some heads.
 #pragma once
 
 #include <cuda_bf16.h>

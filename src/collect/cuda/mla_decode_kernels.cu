@@ -45,8 +45,7 @@ struct Sum {
   __device__ float operator()(float a, float b) const { return a + b; }
 };
 
-// What is the same for all lanes of a warp, said so that the compiler knows that they stay
-// together.
+// All lanes get the same answer by a vote, which tells the compiler that they stay together.
 __device__ bool holds_for_any(bool condition) {
   return __any_sync(0xFFFFFFFFU, condition) != 0;
 }
@@ -495,7 +494,7 @@ class WeightBuffers {
     return reinterpret_cast<float*>(shared_ + Its::kFactors) + n % Its::kWeightBuffers * kHeads;
   }
 
-  // Whether the output so far is to be multiplied by the factors.
+  // The flag tells whether the output so far is to be multiplied by the factors.
   [[nodiscard]] __device__ int& flag(int n) const {
     return reinterpret_cast<int*>(shared_ + Its::kFlags)[n % Its::kWeightBuffers];
   }
