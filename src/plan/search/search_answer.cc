@@ -99,10 +99,6 @@ std::vector<std::string> warnings_of(const SearchRequest& request, const Candida
   if (best.benchmark_ttft_ms && best.ttft_ms <= request.ttft_limit_ms)
     add_limit_warning(warnings, "TTFT of a benchmark, whose first prompts come all at once,",
                       best.bars.ttft, *best.benchmark_ttft_ms, request.ttft_limit_ms);
-  if (request.scheduler == Scheduler::kClosedForm)
-    warnings.emplace_back(
-        "TTFT is the closed form's; a benchmark, whose first prompts come all at once, sees a "
-        "longer one: --scheduler simulation tells it");
   if (best.tpot_ms <= request.tpot_limit_ms)
     add_limit_warning(warnings, "TPOT", best.bars.tpot, best.tpot_ms, request.tpot_limit_ms);
   if (best.parts.is_of_kernels())
@@ -123,7 +119,8 @@ std::vector<std::string> warnings_of(const SearchRequest& request, const Candida
   if (request.speculation.tokens > 0) warnings.push_back(speculation_note(request.speculation));
   if (!best.is_simulated)
     warnings.emplace_back(
-        "latencies are those of a mean step, without queues: --scheduler simulation has them");
+        "latencies are those of a mean step, without queues and without the wave of prompts that a "
+        "benchmark begins with: --scheduler simulation has them");
   return warnings;
 }
 
