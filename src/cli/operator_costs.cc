@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "collect/plan/operator.h"
-#include "model/gpu_specs.h"
+#include "store/judging/row_load.h"
 
 namespace assay::cli {
 namespace {
@@ -80,38 +80,6 @@ std::vector<store::CostedOperator> costed_rows(const collect::Operator& measured
   return rows;
 }
 
-std::vector<model::PerfField> fields_of(const store::Frame& rows, std::size_t row) {
-  std::vector<model::PerfField> fields;
-  for (const store::FrameColumn& column : rows.columns) {
-    if (!column.is_missing(row)) fields.push_back({column.name, column.value(row)});
-  }
-  return fields;
-}
-
-const model::GpuSpecs* device_of(const store::Frame& rows) {
-  const store::FrameColumn* device = rows.find("device");
-  if (device == nullptr || device->size() == 0 || device->is_missing(0)) return nullptr;
-  return model::find_gpu_specs(store::value_text(device->value(0)));
-}
-
-double peak_tflops(const model::GpuSpecs& device, model::DataType type) {
-  const store::Peaks peaks{.flops_per_s = {{"bfloat16", device.matrix.bf16},
-                                           {"fp8", device.matrix.fp8},
-                                           {"int8", device.matrix.int8}}};
-  return peaks.flops_of(model::name_of(type));
-}
-
-std::optional<store::RowLoad> load_of(const store::RowCost& cost,
-                                      double milliseconds,
-                                      const model::GpuSpecs& device) {
-  const double peak = peak_tflops(device, cost.type);
-  if (milliseconds <= 0 || peak <= 0 || device.memory_gbps <= 0) return std::nullopt;
-  return store::RowLoad{.memory = cost.bytes / milliseconds / 1e6 / device.memory_gbps,
-                        .compute = cost.flops / milliseconds / 1e9 / peak,
-                        .milliseconds = milliseconds,
-                        .type = std::string(model::name_of(cost.type))};
-}
-
 }  // namespace
 
 std::vector<store::CostedOperator> costed_operators(const std::string& table) {
@@ -126,16 +94,7 @@ std::vector<store::CostedOperator> costed_operators(const std::string& table) {
 
 std::vector<std::optional<store::RowLoad>> row_loads(const std::string& table,
                                                      const store::Frame& rows) {
-  std::vector<std::optional<store::RowLoad>> loads(rows.num_rows());
-  const store::FrameColumn* latency = rows.find("latency");
-  const model::GpuSpecs* device = device_of(rows);
-  if (latency == nullptr || device == nullptr) return loads;
-  const store::CostBinder costs = store::table_costs(costed_operators(table));
-  for (std::size_t row = 0; row < loads.size(); ++row) {
-    const auto cost = costs(fields_of(rows, row), {});
-    if (cost) loads[row] = load_of(cost({}), store::number_at(*latency, row), *device);
-  }
-  return loads;
+  return store::row_loads(costed_operators(table), rows);
 }
 
 }  // namespace assay::cli

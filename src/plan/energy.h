@@ -1,5 +1,6 @@
-// What a load's kernels take in energy, as far as the rows that price them tell their power. Rows
-// that do not tell it add nothing, so that every energy is that of the known part of the time.
+// What a load's kernels take in energy, as far as the rows that price them tell their power, or a
+// model of such rows does. What neither tells adds nothing, so that every energy is that of the
+// known part of the time.
 #pragma once
 
 #include <optional>
@@ -7,21 +8,35 @@
 #include <string>
 
 #include "model/table.h"
-#include "plan/closed_form.h"
+#include "plan/load_costs.h"
 #include "plan/price/step_prices.h"
 #include "plan/schedule/step_log.h"
 #include "plan/schedule/workload.h"
 
 namespace assay::plan {
 
+// Shares of the time of kernels, by where their power is from.
+struct PowerShares {
+  double measured = 0;
+  double between = 0;
+  double modelled = 0;
+  double error = 0;  // a part of the energy of all three, that the model's errors come to
+
+  [[nodiscard]] double known() const { return measured + between + modelled; }
+};
+
 // Of one GPU.
 struct StepEnergy {
   double ms = 0;
-  double measured_ms = 0;  // of operators whose very rows tell their power
-  double between_ms = 0;   // of operators whose power lies between that of other rows
-  double joules = 0;       // of both
+  double measured_ms = 0;   // of operators whose very rows tell their power
+  double between_ms = 0;    // of operators whose power lies between that of other rows
+  double modelled_ms = 0;   // of operators whose power is of a model of other rows
+  double joules = 0;        // of all three
+  double error_joules = 0;  // the median errors of the model, as if all were off to the same side
 
-  [[nodiscard]] double known_ms() const { return measured_ms + between_ms; }
+  [[nodiscard]] double known_ms() const { return measured_ms + between_ms + modelled_ms; }
+
+  [[nodiscard]] PowerShares shares() const;
 
   [[nodiscard]] double known_share() const { return ms > 0 ? known_ms() / ms : 0; }
 
@@ -46,8 +61,12 @@ struct LoadEnergy {
   [[nodiscard]] double joules_per_token() const { return joules_per_request / tokens_of_request; }
 };
 
-// `gpus`: those that compute a layer for one batch together.
-LoadEnergy energy_of_load(const StepPrices& prices, const SteadyLoad& load, std::int64_t gpus);
+// `costs` are those of this load by `prices`; `gpus`: those that compute a layer for one batch
+// together.
+LoadEnergy energy_of_load(const StepPrices& prices,
+                          const LoadCosts& costs,
+                          const SteadyLoad& load,
+                          std::int64_t gpus);
 
 // Steps of a pool that so many requests share, on so many GPUs that compute a layer together.
 struct PoolEnergy {
@@ -90,8 +109,12 @@ void add_energy(const LoadEnergy& energy, model::Book& book);
 // The power of a small part of the time says nothing of the rest.
 inline constexpr double kLeastToldShare = 0.5;
 
-// A table of it; std::nullopt where rows tell the power of less than kLeastToldShare of the time.
+// A table of it; std::nullopt where the power of less than kLeastToldShare of the time is known.
 std::optional<model::Table> energy_table(const LoadEnergy& energy);
+
+// "powers by a model ...": what a model's part in the energy means for its error; "" where there is
+// none.
+std::string modelled_power_note(const PowerShares& shares);
 
 // That rows tell the power of none of the time, or of too little, in a sentence.
 std::string no_energy_note(double known_share);

@@ -10,14 +10,14 @@ namespace {
 
 using ::testing::HasSubstr;
 
-OperatorCost cost_of(double ms, std::optional<store::RowPower> power) {
+OperatorCost cost_of(double ms, std::optional<OperatorPower> power) {
   return {.price = nullptr, .cost = {.ms = ms}, .amounts = {}, .power = power};
 }
 
 TEST(Energy, IsOfTheKnownPartAlone) {
   const std::vector<OperatorCost> costs = {
-      cost_of(2, store::RowPower{.watts = 600, .is_measured = true}),
-      cost_of(1, store::RowPower{.watts = 300, .is_measured = false}),
+      cost_of(2, OperatorPower{.watts = 600, .source = PowerSource::kMeasured}),
+      cost_of(1, OperatorPower{.watts = 300, .source = PowerSource::kBetween}),
       cost_of(1, std::nullopt),
   };
   const StepEnergy energy = energy_of(costs);
@@ -31,6 +31,26 @@ TEST(Energy, IsOfTheKnownPartAlone) {
   twice.add(energy, 2);
   EXPECT_DOUBLE_EQ(twice.joules, 3);
   EXPECT_DOUBLE_EQ(twice.watts(), 500);
+}
+
+TEST(Energy, AModelsPartIsToldApartWithTheErrorThatFollows) {
+  const std::vector<OperatorCost> costs = {
+      cost_of(5, OperatorPower{.watts = 600, .source = PowerSource::kMeasured}),
+      cost_of(4, OperatorPower{.watts = 250, .source = PowerSource::kModelled, .error = 0.08}),
+      cost_of(1, std::nullopt),
+  };
+  LoadEnergy energy{.mean = energy_of(costs)};
+  EXPECT_DOUBLE_EQ(energy.mean.joules, 4);
+  const PowerShares shares = energy.mean.shares();
+  EXPECT_DOUBLE_EQ(shares.measured, 0.5);
+  EXPECT_DOUBLE_EQ(shares.modelled, 0.4);
+  // 8 % of one joule of the four.
+  EXPECT_DOUBLE_EQ(shares.error, 0.02);
+  const auto table = energy_table(energy);
+  ASSERT_TRUE(table.has_value());
+  EXPECT_THAT(table->notes, ::testing::Contains(HasSubstr("were not measured")));
+  energy.mean = energy_of(std::span(costs).first(1));
+  EXPECT_EQ(modelled_power_note(energy.mean.shares()), "");
 }
 
 TEST(Energy, NothingIsSaidWhereNothingIsKnown) {
@@ -55,7 +75,7 @@ TEST(Energy, TheTableTellsItsSharesFirst) {
   const LoadEnergy energy = known_for(7.5);
   const auto table = energy_table(energy);
   ASSERT_TRUE(table.has_value());
-  EXPECT_EQ(table->row_count(), 8U);
+  EXPECT_EQ(table->row_count(), 9U);
   EXPECT_DOUBLE_EQ(energy.joules_per_token(), 3);
   EXPECT_NEAR(energy.mean.watts(), 315.8, 0.1);
 }
@@ -63,7 +83,7 @@ TEST(Energy, TheTableTellsItsSharesFirst) {
 TEST(Energy, JoulesOfAPartAreNotThoseOfTheWhole) {
   const auto table = energy_table(known_for(4));
   ASSERT_TRUE(table.has_value());
-  EXPECT_EQ(table->row_count(), 5U);
+  EXPECT_EQ(table->row_count(), 6U);
   EXPECT_THAT(table->notes, ::testing::Contains(HasSubstr("joules of a step")));
 }
 
@@ -87,7 +107,7 @@ TEST(Energy, OfPoolsIsShareByShare) {
   EXPECT_DOUBLE_EQ(energy.decode_pool.watts(), 400);
   const auto table = energy_table(energy);
   ASSERT_TRUE(table.has_value());
-  EXPECT_EQ(table->row_count(), 10U);
+  EXPECT_EQ(table->row_count(), 11U);
 }
 
 TEST(Energy, ABookSaysThatNothingIsKnown) {

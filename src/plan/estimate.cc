@@ -122,7 +122,7 @@ model::Table latencies_table(const StepPrices& prices, const EstimateRequest& re
   const StagedCost cost(prices, request.pipeline);
   const SteadyLatencies found = steady_latencies(CalibratedCost(cost, request.calibration), load);
   const double ttft_ms = request.calibration.ttft_factor * found.ttft_ms;
-  const LoadParts parts = parts_of_load(prices, load);
+  const LoadParts parts = parts_of_load(costs_of_load(prices, load));
   const LatencyBars bars = latency_bars(parts, request.calibration_errors);
   const ErrorBar rate = rate_bar(bars, ttft_ms, found.tpot_ms, load.output_tokens);
   const double requests_per_s = static_cast<double>(stages) * found.requests_per_s;
@@ -170,7 +170,9 @@ model::Table latencies_table(const StepPrices& prices, const EstimateRequest& re
 model::Book estimate_book(const StepPrices& prices, const EstimateRequest& request) {
   model::Book book{.title = request.title};
   book.tables.push_back(latencies_table(prices, request));
-  add_energy(energy_of_load(prices, request.load, request.gpus_of_stage), book);
+  add_energy(energy_of_load(prices, costs_of_load(prices, request.load), request.load,
+                            request.gpus_of_stage),
+             book);
   for (model::Table& table : operators_tables(prices, request.load))
     book.tables.push_back(std::move(table));
   return book;

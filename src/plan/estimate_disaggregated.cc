@@ -87,11 +87,11 @@ LoadEnergy energy_of_prompts_and_step(const PoolsEstimate& request,
   StepEnergy prompts;
   visit_prompt_steps(request.prefill_batch, request.prompt_tokens, 0, max_prompt_tokens,
                      [&](const Step& step, double times) {
-                       prompts.add(energy_of(pools.prompts.prices->operators(step)), times);
+                       prompts.add(energy_of(pools.prompts.prices->powered_operators(step)), times);
                      });
   return energy_of_pools(
       {.step = prompts, .gpus = request.prefill.worker.tp, .requests = request.prefill_batch},
-      {.step = energy_of(pools.steps.prices->operators(decoding)),
+      {.step = energy_of(pools.steps.prices->powered_operators(decoding)),
        .steps = steps_of_request,
        .gpus = request.decode.worker.tp,
        .requests = request.decode_batch},

@@ -234,7 +234,8 @@ class PlanEstimate final : public Command {
                                 .prompt_tokens = lengths.prompt_mean,
                                 .output_tokens = lengths.output_mean,
                                 .speculation = served.speculation};
-    plan::add_note(plan::bound_note(plan::parts_of_load(prices, mean).mean), book.tables.front());
+    plan::add_note(plan::bound_note(plan::parts_of_load(plan::costs_of_load(prices, mean)).mean),
+                   book.tables.front());
     for (model::Table& table : plan::operators_tables(prices, mean))
       book.tables.push_back(std::move(table));
     return metrics.serving.good_share >= workload_.good_share() ? Outcome::kOk

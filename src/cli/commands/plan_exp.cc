@@ -10,6 +10,7 @@
 #include "cli/output.h"
 #include "cli/plan_inputs.h"
 #include "cli/plan_options.h"
+#include "cli/searched_engines.h"
 #include "cli/summary_output.h"
 #include "core/files.h"
 #include "plan/experiments/experiments_file.h"
@@ -50,15 +51,14 @@ class PlanExp final : public Command {
     const serving::Model& model = *ASSAY_TRY(inputs.model(asked.model));
     result.model = model.name;
     ASSAY_TRY(plan::check_speculation(model, asked.speculation));
-    const plan::PoolSystem system =
-        ASSAY_TRY(pool_system(inputs, asked.system, asked.engine, asked.version));
-    const std::string& decodes = asked.decode_system.empty() ? asked.system : asked.decode_system;
-    const plan::PoolSystem decode =
-        ASSAY_TRY(pool_system(inputs, decodes, asked.engine, asked.version));
-    const store::SystemFacts& facts = *system.facts;
+    const store::SystemFacts& facts = *ASSAY_TRY(inputs.facts(asked.system));
+    ServedModel served;
+    served.system = asked.system;
+    served.version = asked.version;
+    const SearchedEngines searched =
+        ASSAY_TRY(searched_engines(inputs, model, {served, asked.engines, asked.decode_system}));
+    result.notes = searched.left_out;
     plan::SearchRequest request{
-        .engine = asked.engine,
-        .precision = plan::served_precision(asked.engine, model.precision),
         .gpus = asked.gpus,
         .gpus_per_node = facts.gpus_per_node,
         .prompt_tokens = asked.prompt_tokens,
@@ -72,7 +72,7 @@ class PlanExp final : public Command {
         .confidence = asked.confidence,
         .memory = [&](std::int64_t gpus) { return gpu_memory(facts, gpus); }};
     const plan::SearchResult found =
-        ASSAY_TRY(plan::search_modes(model, request, asked.mode, system, decode));
+        ASSAY_TRY(plan::search_modes(model, request, asked.mode, searched.systems));
     plan::Picks picks = plan::pick(found, request, 1);
     if (picks.best.empty()) return core::Error{"no deployment is left"};
     result.best = picks.best.front();
@@ -90,7 +90,8 @@ const CommandSpec kPlanExp{
     .summary = "search the deployments of several experiments of a file, in one table",
     .description =
         "FILE.yaml has a name for each experiment, and its fields below it. Each is a search as "
-        "'assay plan search' makes it; the table has the best deployment of each.\n\n"
+        "'assay plan search' makes it; the table has the best deployment of each, and its engine, "
+        "which of 'backend: any' is the best of all.\n\n"
         "Fields: model, system, backend, backend_version, gpus, isl, osl, prefix (tokens of each "
         "prompt that are in the cache), least_length, ttft, tpot, confidence, scheduler, "
         "serving_mode, decode_system, speculative_tokens and acceptance_rate (a rate, or a list of "

@@ -2,12 +2,10 @@
 
 #include <filesystem>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "cli/calibrated_pools.h"
 #include "cli/command.h"
 #include "cli/measured_inputs.h"
 #include "cli/options.h"
@@ -15,10 +13,10 @@
 #include "cli/plan_compat.h"
 #include "cli/plan_inputs.h"
 #include "cli/plan_options.h"
+#include "cli/searched_engines.h"
 #include "cli/summary_output.h"
 #include "cli/version.h"
 #include "cli/workload_options.h"
-#include "core/text.h"
 #include "plan/search/search.h"
 #include "plan/search/search_answer.h"
 #include "plan/search/search_figures.h"
@@ -69,9 +67,7 @@ class PlanSearch final : public Command {
     ASSAY_TRY(workload_.check());
     ASSAY_TRY(check_confidence(confidence_, workload_.is_open()));
     ASSAY_TRY(check_staged_drafts(speculation_, request_.most_stages));
-    if (engines_.size() > 1) ASSAY_TRY(check_several_engines());
-    if (engines_.size() > 1 && compat_ != PlannerCompat::kNone)
-      return core::Error{"--compat is of one engine: name it by --backend"};
+    ASSAY_TRY(check_several_engines(engines_, served_, compat_));
     if (!page_.empty() && page_ == picture_)
       return core::Error{"--html and --png name the same file"};
     if (workload_.is_open() && !(page_.empty() && picture_.empty()))
@@ -90,8 +86,8 @@ class PlanSearch final : public Command {
     const serving::Model& model = *ASSAY_TRY(inputs.model(served_.model));
     request_.speculation = ASSAY_TRY(speculation_.speculation(model));
     const store::SystemFacts& facts = *ASSAY_TRY(inputs.facts(served_.system));
-    std::vector<std::string> left_out;
-    const CalibratedEngines searched = ASSAY_TRY(searched_engines(inputs, model, left_out));
+    const SearchedEngines searched = ASSAY_TRY(
+        searched_engines(inputs, model, {served_, engines_, decode_system_, calibration_}));
     const std::vector<plan::EngineSystems>& engines = searched.systems;
     request_.gpus_per_node = facts.gpus_per_node;
     request_.top = top_;
@@ -100,9 +96,9 @@ class PlanSearch final : public Command {
     request_.link = [&](std::int64_t gpus) { return plan::stage_link(facts, gpus); };
     request_.calibration = engines.front().system.calibration;
     request_.calibration_errors = engines.front().system.calibration_errors;
-    if (workload_.is_open()) return run_workload(model, searched, left_out);
+    if (workload_.is_open()) return run_workload(model, searched);
     plan::SearchResult result = ASSAY_TRY(plan::search_modes(model, request_, mode_, engines));
-    result.notes.insert(result.notes.end(), left_out.begin(), left_out.end());
+    result.notes.insert(result.notes.end(), searched.left_out.begin(), searched.left_out.end());
     if (speculation_.is_given())
       result.notes.push_back(plan::speculation_note(request_.speculation));
     const plan::Picks picks = plan::pick(result, request_, top_);
@@ -121,33 +117,8 @@ class PlanSearch final : public Command {
   }
 
  private:
-  // The engines that are searched, and what their answers are made with.
-  struct CalibratedEngines {
-    std::vector<plan::EngineSystems> systems = {};
-    std::vector<CalibratedPools> pools = {};
-
-    void add_calibrations(model::Book& book) const {
-      for (const CalibratedPools& one : pools)
-        one.add_calibrations(book);
-    }
-
-    [[nodiscard]] std::string text() const {
-      std::vector<std::string> texts;
-      for (const CalibratedPools& one : pools)
-        if (one.calibration.entry) texts.push_back(one.calibration.text);
-      return texts.empty() ? "none" : core::join(texts, "; ");
-    }
-  };
-
-  [[nodiscard]] ServedModel served_of(plan::Engine engine) const {
-    ServedModel served = served_;
-    served.engine = engine;
-    return served;
-  }
-
   core::Result<Outcome> run_workload(const serving::Model& model,
-                                     const CalibratedEngines& engines,
-                                     const std::vector<std::string>& left_out) const {
+                                     const SearchedEngines& engines) const {
     const plan::Workload workload =
         ASSAY_TRY(read_workload(workload_, {.prompt_tokens = request_.prompt_tokens,
                                             .output_tokens = request_.output_tokens,
@@ -157,7 +128,7 @@ class PlanSearch final : public Command {
         .good_share = workload_.good_share()};
     auto found =
         ASSAY_TRY(plan::search_workload(model, request_, workload, limits, mode_, engines.systems));
-    found.notes.insert(found.notes.end(), left_out.begin(), left_out.end());
+    found.notes.insert(found.notes.end(), engines.left_out.begin(), engines.left_out.end());
     const std::string title =
         fmt::format("{} on {} GPUs of {}, {}, {}", model.name, request_.gpus, served_.system,
                     names_of(engines_), text_of(workload_, workload));
@@ -170,55 +141,10 @@ class PlanSearch final : public Command {
     return found.candidates.front().meets ? Outcome::kOk : Outcome::kRegressionFound;
   }
 
-  // Engines without tables or calibration are left out where there are several; the reasons are
-  // added.
-  core::Result<CalibratedEngines> searched_engines(PlanInputs& inputs,
-                                                   const serving::Model& model,
-                                                   std::vector<std::string>& left_out) const {
-    CalibratedEngines engines;
-    std::set<std::string> reasons;
-    for (const plan::Engine engine : engines_) {
-      std::string missing = ASSAY_TRY(inputs.missing_tables(served_.system, engine));
-      if (engines_.size() > 1 && !missing.empty()) {
-        reasons.insert(missing);
-        left_out.push_back(std::move(missing));
-        continue;
-      }
-      core::Result<CalibratedPools> pools =
-          calibrated_pools(inputs, served_of(engine), decode_system_, calibration_, model.name);
-      if (!pools.ok() && (engines_.size() == 1 || calibration_.empty())) return pools.error();
-      if (!pools.ok()) {
-        reasons.insert(pools.error().message);
-        left_out.push_back(
-            fmt::format("{} is left out: {}", plan::name_of(engine), pools.error().message));
-        continue;
-      }
-      engines.systems.push_back({engine, plan::served_precision(engine, model.precision),
-                                 pools.value().system, pools.value().decode_system});
-      engines.pools.push_back(std::move(pools.value()));
-    }
-    if (engines.systems.empty())
-      return core::Error{core::join(std::vector(reasons.begin(), reasons.end()), "; ")};
-    return engines;
-  }
-
-  static std::string names_of(const std::vector<plan::Engine>& engines) {
-    std::vector<std::string> names;
-    for (const plan::Engine engine : engines)
-      names.emplace_back(plan::name_of(engine));
-    return core::join(names, ", ");
-  }
-
-  [[nodiscard]] core::Status check_several_engines() const {
-    if (!served_.version.empty())
-      return core::Error{"--backend-version is that of one engine: say which by --backend"};
-    return {};
-  }
-
   struct Found {
     const std::string& model;
     const std::string& title;
-    const CalibratedEngines& engines;
+    const SearchedEngines& engines;
     const plan::SearchResult& result;
     const plan::Picks& picks;
   };
@@ -295,7 +221,7 @@ class PlanSearch final : public Command {
                                    request_.ttft_limit_ms, request_.tpot_limit_ms,
                                    100 * request_.confidence)},
             {"speculation", speculation_.is_given() ? request_.speculation.text() : "none"},
-            {"calibration", found.engines.text()},
+            {"calibration", found.engines.calibrations_text()},
             {"made by", program_version()}};
   }
 

@@ -3,10 +3,9 @@
 #include <algorithm>
 #include <filesystem>
 #include <optional>
-#include <span>
 #include <string>
+#include <vector>
 
-#include "cli/calibrated_pools.h"
 #include "cli/command.h"
 #include "cli/measured_inputs.h"
 #include "cli/options.h"
@@ -14,6 +13,7 @@
 #include "cli/plan_compat.h"
 #include "cli/plan_inputs.h"
 #include "cli/plan_options.h"
+#include "cli/searched_engines.h"
 #include "cli/summary_output.h"
 #include "cli/workload_options.h"
 #include "plan/search/serving_modes.h"
@@ -34,7 +34,7 @@ class PlanSize final : public Command {
                    "requests that must be in flight at once, instead of a rate")
         ->type_name("N")
         ->check(positive_number_problem);
-    add_served_model(app, served_);
+    add_searched_model(app, served_, engines_);
     add_count(app, "--most-gpus", size_.most_gpus, "GPUs that there are at most");
     add_lengths_options(app, request_.prompt_tokens, request_.output_tokens);
     speculation_.add(app);
@@ -62,6 +62,7 @@ class PlanSize final : public Command {
     ASSAY_TRY(workload_.check());
     ASSAY_TRY(check_confidence(confidence_, workload_.is_open()));
     ASSAY_TRY(check_staged_drafts(speculation_, request_.most_stages));
+    ASSAY_TRY(check_several_engines(engines_, served_, compat_));
     const int loads = static_cast<int>(size_.load.requests_per_s > 0) +
                       static_cast<int>(size_.load.concurrency > 0) +
                       static_cast<int>(workload_.is_open());
@@ -73,6 +74,7 @@ class PlanSize final : public Command {
   }
 
   core::Result<Outcome> run() override {
+    served_.engine = engines_.front();
     if (compat_ != PlannerCompat::kNone) {
       return search_as_public(
           served_, request_,
@@ -81,58 +83,50 @@ class PlanSize final : public Command {
     PlanInputs inputs(served_.systems);
     const serving::Model& model = *ASSAY_TRY(inputs.model(served_.model));
     request_.speculation = ASSAY_TRY(speculation_.speculation(model));
-    const CalibratedPools pools =
-        ASSAY_TRY(calibrated_pools(inputs, served_, decode_system_, calibration_, model.name));
-    const store::SystemFacts& facts = *pools.system.facts;
-    request_.engine = served_.engine;
-    request_.precision = plan::served_precision(served_.engine, model.precision);
+    const store::SystemFacts& facts = *ASSAY_TRY(inputs.facts(served_.system));
+    const SearchedEngines searched = ASSAY_TRY(
+        searched_engines(inputs, model, {served_, engines_, decode_system_, calibration_}));
     request_.gpus_per_node = facts.gpus_per_node;
     request_.memory = [&](std::int64_t gpus) { return gpu_memory(facts, gpus); };
     request_.link = [&](std::int64_t gpus) { return plan::stage_link(facts, gpus); };
-    request_.calibration = pools.calibration.calibration();
-    request_.calibration_errors = pools.calibration.errors();
     request_.top = top_;
     request_.confidence = chance_of(confidence_);
     size_.searched_gpus = kSearchedNodes * facts.gpus_per_node;
     request_.gpus = std::min(size_.searched_gpus, size_.most_gpus);
-    const plan::EngineSystems engine{served_.engine, request_.precision, pools.system,
-                                     pools.decode_system};
-    return workload_.is_open() ? run_workload(model, pools, engine)
-                               : run_load(model, pools, engine);
+    size_.names_engines = engines_.size() > 1;
+    return workload_.is_open() ? run_workload(model, searched) : run_load(model, searched);
   }
 
  private:
   core::Result<Outcome> run_load(const serving::Model& model,
-                                 const CalibratedPools& pools,
-                                 const plan::EngineSystems& engine) const {
+                                 const SearchedEngines& engines) const {
     plan::DeploymentCurves curves;
-    if (mode_ != plan::ServingMode::kDisaggregated) {
-      const plan::SearchedEngine searched{engine.engine, engine.precision, engine.system.tables};
-      curves = ASSAY_TRY(plan::deployment_curves(model, request_, std::span(&searched, 1)));
-    }
+    if (mode_ != plan::ServingMode::kDisaggregated)
+      curves = ASSAY_TRY(plan::curves_of_engines(model, request_, engines.systems));
     plan::SizeInputs sized{.curves = curves.curves};
     if (mode_ != plan::ServingMode::kAggregated) {
       sized.split_at = [&](std::int64_t gpus) {
         plan::SearchRequest request = request_;
         request.gpus = gpus;
         return plan::search_modes(model, request, plan::ServingMode::kDisaggregated,
-                                  std::span(&engine, 1));
+                                  engines.systems);
       };
     }
-    const plan::SizeResult result = ASSAY_TRY(plan::size_deployment(size_, request_, sized, top_));
+    plan::SizeResult result = ASSAY_TRY(plan::size_deployment(size_, request_, sized, top_));
+    result.notes.insert(result.notes.end(), curves.notes.begin(), curves.notes.end());
+    result.notes.insert(result.notes.end(), engines.left_out.begin(), engines.left_out.end());
     const std::string title =
-        fmt::format("{} on {}, {}, {} + {} tokens", model.name, served_.system,
-                    plan::name_of(served_.engine), request_.prompt_tokens, request_.output_tokens);
+        fmt::format("{} on {}, {}, {} + {} tokens", model.name, served_.system, names_of(engines_),
+                    request_.prompt_tokens, request_.output_tokens);
     model::Book book = plan::size_book(title, size_, request_, result);
     add_speculation_note(book);
-    pools.add_calibrations(book);
+    engines.add_calibrations(book);
     print_summary(book, presentation_.summary());
     return result.meets_load ? Outcome::kOk : Outcome::kRegressionFound;
   }
 
   core::Result<Outcome> run_workload(const serving::Model& model,
-                                     const CalibratedPools& pools,
-                                     const plan::EngineSystems& engine) const {
+                                     const SearchedEngines& engines) const {
     const plan::Workload workload =
         ASSAY_TRY(read_workload(workload_, {.prompt_tokens = request_.prompt_tokens,
                                             .output_tokens = request_.output_tokens,
@@ -141,15 +135,16 @@ class PlanSize final : public Command {
         .level = {.ttft_ms = request_.ttft_limit_ms, .tpot_ms = request_.tpot_limit_ms},
         .good_share = workload_.good_share(),
         .most_gpus = size_.most_gpus};
-    const auto found =
-        ASSAY_TRY(plan::size_workload(model, request_, workload, limits, mode_, engine));
-    const std::string title =
-        fmt::format("{} on {}, {}, {}", model.name, served_.system, plan::name_of(served_.engine),
-                    text_of(workload_, workload));
+    auto found =
+        ASSAY_TRY(plan::size_workload(model, request_, workload, limits, mode_, engines.systems));
+    found.names_engines = size_.names_engines;
+    found.notes.insert(found.notes.end(), engines.left_out.begin(), engines.left_out.end());
+    const std::string title = fmt::format("{} on {}, {}, {}", model.name, served_.system,
+                                          names_of(engines_), text_of(workload_, workload));
     model::Book book = plan::workload_size_book(title, found, limits);
     book.tables.front().notes.push_back(title);
     add_speculation_note(book);
-    pools.add_calibrations(book);
+    engines.add_calibrations(book);
     print_summary(book, presentation_.summary());
     return found.best.empty() ? Outcome::kRegressionFound : Outcome::kOk;
   }
@@ -163,6 +158,7 @@ class PlanSize final : public Command {
   static constexpr std::int64_t kSearchedNodes = 2;
 
   ServedModel served_;
+  std::vector<plan::Engine> engines_ = {plan::Engine::kTrtllm};
   plan::SizeRequest size_;
   plan::SearchRequest request_;
   std::optional<double> confidence_;
@@ -183,7 +179,9 @@ const CommandSpec kPlanSize{
         "Of every worker the least copies that carry the load (requests per second, or requests "
         "in flight) within the limits, found by simulating what the closed form points at; of "
         "disaggregated deployments those of a search of two nodes. The fewest GPUs come first, "
-        "with what they can carry and their mean TTFT and TPOT in the long run.\n\n"
+        "with what they can carry and their mean TTFT and TPOT in the long run. --backend any "
+        "sizes "
+        "all engines and lists the fewest GPUs of any.\n\n"
         "A limit counts as kept where a measurement keeps it with a chance of --confidence, as the "
         "error bar of the prediction has it.\n\n"
         "With --workload, --request-rate or --conversation-num requests come by themselves, and "
@@ -201,7 +199,8 @@ const CommandSpec kPlanSize{
         "assay plan size --model qwen3-32b --workload trace.jsonl --goodput 95 --ttft 500\n"
         "assay plan size --model deepseek-v3 --target-request-rate 5 --speculative-tokens 2 \\\n"
         "    --acceptance-rate 0.8\n"
-        "assay plan size --model config.json --target-request-rate 5 --backend vllm --format csv\n",
+        "assay plan size --model config.json --target-request-rate 5 --backend vllm --format csv\n"
+        "assay plan size --model qwen3-32b --target-request-rate 20 --backend any\n",
     .make = make_command<PlanSize>,
 };
 ASSAY_REGISTER(CommandSpec, kPlanSize);

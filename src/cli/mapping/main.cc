@@ -1,5 +1,5 @@
 // Part of the build: makes of a shipped system's database the form that queries map, with what its
-// rows tell of the errors of answers.
+// rows tell of the errors of answers and of power.
 //
 //   map_system NAME.db.zst NAME.yaml NAME.tables
 #include <cstdio>
@@ -31,7 +31,9 @@ core::Status map_system(const std::string& database,
     const Frame frame = ASSAY_TRY(store.table({.table = name}, Store::Columns::kWithInterval));
     const WorkRows rows = ASSAY_TRY(make_work_rows(name, frame));
     const Rooflines rooflines = table_rooflines(name, cli::costed_operators(name), peaks);
-    tables.push_back({.rows = rows, .spreads = WorkIndex(rows, rooflines.bound).spreads()});
+    tables.push_back({.rows = rows,
+                      .spreads = WorkIndex(rows, rooflines.bound).spreads(),
+                      .power = measured_power(name, cli::row_loads, frame)});
   }
   const std::string origin = origin_text(ASSAY_TRY(store.origin()));
   return core::write_file(output, pack_tables(origin, tables));

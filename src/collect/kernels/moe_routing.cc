@@ -1,9 +1,12 @@
 #include "collect/kernels/moe_routing.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <map>
 #include <numeric>
 #include <random>
+#include <tuple>
 #include <utility>
 
 namespace assay::collect {
@@ -124,7 +127,10 @@ void fix_sum(const MoeSpec& spec, std::vector<std::int64_t>& counts) {
   }
 }
 
-std::vector<std::int64_t> power_law_counts(const MoeSpec& spec, std::uint64_t seed) {
+using Counts = std::vector<std::int64_t>;
+
+// The shares of a draw in all pairs of a token and an expert, rounded.
+Counts rounded_shares(const MoeSpec& spec, std::uint64_t seed) {
   const std::int64_t all = spec.tokens * spec.top_k;
   const bool few = all <= spec.experts;
   const double low = few ? 0.01 : 1.0;
@@ -132,15 +138,32 @@ std::vector<std::int64_t> power_law_counts(const MoeSpec& spec, std::uint64_t se
   std::mt19937_64 random(seed);
   const PowerLaw law(spec.exponent, low, high);
   std::vector<double> shares;
+  shares.reserve(static_cast<std::size_t>(spec.experts));
   for (std::int64_t expert = 0; expert < spec.experts; ++expert)
     shares.push_back(law.at(uniform(random)));
   const double sum = std::accumulate(shares.begin(), shares.end(), 0.0);
-  std::vector<std::int64_t> counts;
+  Counts counts;
+  counts.reserve(shares.size());
   for (const double share : shares)
     counts.push_back(
         std::min<std::int64_t>(std::llround(share / sum * static_cast<double>(all)), spec.tokens));
-  fix_sum(spec, counts);
   return counts;
+}
+
+using Draws = std::array<Counts, kDraws>;
+
+// Of all draws. They take most of the time of counting and do not depend on the number of GPUs that
+// share the experts, of which a search tries several.
+const Draws& rounded_draws(const MoeSpec& spec) {
+  constexpr std::size_t kMostKept = 1024;
+  using Drawn = std::tuple<std::int64_t, std::int64_t, std::int64_t, double>;
+  thread_local std::map<Drawn, Draws> kept;
+  if (kept.size() >= kMostKept) kept.clear();
+  const auto [at, is_new] =
+      kept.try_emplace({spec.tokens, spec.top_k, spec.experts, spec.exponent});
+  for (std::uint64_t draw = 0; is_new && draw < kDraws; ++draw)
+    at->second[draw] = rounded_shares(spec, kSeed + draw);
+  return at->second;
 }
 
 // Fills the choices column by column with the experts, sorted by their counts and each as often as
@@ -167,8 +190,6 @@ ExpertChoice spread(const MoeSpec& spec, std::vector<std::int64_t> counts) {
   return choice;
 }
 
-using Counts = std::vector<std::int64_t>;
-
 std::int64_t tokens_of(const Counts& counts, std::int64_t gpu, std::int64_t ep) {
   const auto per_gpu = static_cast<std::ptrdiff_t>(counts.size()) / ep;
   const auto begin = counts.begin() + gpu * per_gpu;
@@ -189,8 +210,8 @@ std::int64_t busiest_gpu(const Counts& counts, std::int64_t ep) {
 
 Counts median_counts(const MoeSpec& spec) {
   std::vector<std::pair<std::int64_t, Counts>> draws;  // each with the load of its busiest GPU
-  for (std::uint64_t draw = 0; draw < kDraws; ++draw) {
-    Counts counts = power_law_counts(spec, kSeed + draw);
+  for (Counts counts : rounded_draws(spec)) {
+    fix_sum(spec, counts);
     const std::int64_t load = tokens_of(counts, busiest_gpu(counts, spec.ep), spec.ep);
     draws.emplace_back(load, std::move(counts));
   }

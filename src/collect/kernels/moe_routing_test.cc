@@ -50,6 +50,21 @@ TEST(MoeRouting, GivesEachTokenDifferentExpertsAndTheFirstGpuMost) {
   }
 }
 
+// GPUs that share the experts in other numbers get their counts from the same draws.
+TEST(MoeRouting, CountsDoNotDependOnWhatWasCountedBefore) {
+  MoeSpec spec = spec_of(1000, 8, 256, 8);
+  spec.routing = Routing::kPowerLaw;
+  spec.exponent = 1.2;
+  const std::vector<std::int64_t> first = expert_counts(spec);
+  MoeSpec other = spec;
+  other.ep = 2;
+  EXPECT_NE(first, expert_counts(other));
+  other = spec;
+  other.exponent = 1.01;
+  EXPECT_NE(first, expert_counts(other));
+  EXPECT_EQ(first, expert_counts(spec));
+}
+
 TEST(MoeRouting, BalancedGivesAllExpertsTheSame) {
   const ExpertChoice choice = choose_experts(spec_of(256, 8, 256, 8));
   EXPECT_EQ(choice.tokens_of_expert, std::vector<std::int64_t>(256, 8));

@@ -62,12 +62,19 @@ core::Status take_chance(const YAML::Node& node, const std::string& field, doubl
   return {};
 }
 
-core::Status take_engine(const YAML::Node& node, const std::string& field, Engine& target) {
+core::Status take_engines(const YAML::Node& node,
+                          const std::string& field,
+                          std::vector<Engine>& target) {
   const std::string word = ASSAY_TRY(word_of(node, field));
+  if (word == "any") {
+    target = {Engine::kTrtllm, Engine::kVllm, Engine::kSglang};
+    return {};
+  }
   const std::optional<Engine> engine = engine_named(word);
   if (!engine)
-    return at_line(node, fmt::format("'{}: {}' is none of trtllm, vllm and sglang", field, word));
-  target = *engine;
+    return at_line(node,
+                   fmt::format("'{}: {}' is none of trtllm, vllm, sglang and any", field, word));
+  target = {*engine};
   return {};
 }
 
@@ -175,7 +182,7 @@ constexpr std::array<Field, 20> kFields = {{
      }},
     {"backend", "backend_name",
      [](const auto& node, const auto& field, auto& made) {
-       return take_engine(node, field, made.experiment.engine);
+       return take_engines(node, field, made.experiment.engines);
      }},
     {"backend_version", "",
      [](const auto& node, const auto& field, auto& made) {
@@ -324,6 +331,10 @@ core::Result<Experiment> experiment_of(const YAML::Node& key, const YAML::Node& 
   if (made.cached_prefix >= made.prompt_tokens)
     return at_line(key, fmt::format("'{}': a prefix of {} tokens leaves nothing of a prompt of {}",
                                     made.name, made.cached_prefix, made.prompt_tokens));
+  if (made.engines.size() > 1 && !made.version.empty())
+    return at_line(key, fmt::format("'{}': backend_version is that of one engine: say which by "
+                                    "backend",
+                                    made.name));
   const core::Result<Speculation> drafted = speculation_said(all.drafts);
   if (!drafted.ok())
     return at_line(key, fmt::format("'{}': {}", made.name, drafted.error().message));

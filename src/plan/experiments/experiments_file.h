@@ -25,8 +25,8 @@ struct Experiment {
   std::string name;
   std::string model;  // a config.json, or a name that ships
   std::string system = "h200_sxm";
-  Engine engine = Engine::kTrtllm;
-  std::string version = {};  // of the engine; "": the newest
+  std::vector<Engine> engines = {Engine::kTrtllm};  // in one ranking
+  std::string version = {};                         // of the engine; "": the newest
   std::int64_t gpus = 8;
   std::int64_t prompt_tokens = 4000;
   std::int64_t output_tokens = 1000;
@@ -43,7 +43,7 @@ struct Experiment {
 
 // In the order of the file, or of its list 'exps' where it has one. Error: the line, and what is
 // wrong there: no YAML, a field that no experiment has or that is there twice, a value that the
-// field does not take, no model.
+// field does not take, no model, a version of several engines.
 core::Result<std::vector<Experiment>> parse_experiments(std::string_view yaml,
                                                         const std::string& name);
 

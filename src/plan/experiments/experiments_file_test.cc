@@ -33,7 +33,7 @@ TEST(ExperimentsFile, FieldsHaveTheirOwnOrThePublicName) {
   ASSERT_EQ(read.value().size(), 2U);
   const Experiment& one = read.value().front();
   EXPECT_EQ(one.name, "one");
-  EXPECT_EQ(one.engine, Engine::kVllm);
+  EXPECT_EQ(one.engines, std::vector{Engine::kVllm});
   EXPECT_EQ(one.gpus, 16);
   EXPECT_EQ(one.prompt_tokens, 1000);
   EXPECT_EQ(one.output_tokens, 1000);
@@ -41,12 +41,21 @@ TEST(ExperimentsFile, FieldsHaveTheirOwnOrThePublicName) {
   const Experiment& two = read.value().back();
   EXPECT_EQ(two.model, "Qwen/Qwen3-8B");
   EXPECT_EQ(two.system, "h100_sxm");
-  EXPECT_EQ(two.engine, Engine::kSglang);
+  EXPECT_EQ(two.engines, std::vector{Engine::kSglang});
   EXPECT_EQ(two.version, "0.5.9");
   EXPECT_EQ(two.gpus, 4);
   EXPECT_EQ(two.scheduler, Scheduler::kClosedForm);
   EXPECT_EQ(two.mode, ServingMode::kAggregated);
   EXPECT_EQ(one.mode, ServingMode::kBoth);
+}
+
+TEST(ExperimentsFile, AnyIsOfAllEnginesAndOfNoVersion) {
+  const auto read = parse_experiments("a: {model: x, backend_name: any}\n", "e.yaml");
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_EQ(read.value().front().engines,
+            (std::vector{Engine::kTrtllm, Engine::kVllm, Engine::kSglang}));
+  EXPECT_EQ(error_of("a: {model: x, backend: any, backend_version: 1.0}\n"),
+            "e.yaml: line 1: 'a': backend_version is that of one engine: say which by backend");
 }
 
 TEST(ExperimentsFile, AListChooses) {
@@ -89,7 +98,7 @@ TEST(ExperimentsFile, ErrorsNameTheLineAndWhatIsWrongThere) {
   EXPECT_EQ(error_of("a:\n  model: x\n  least_length: 2\n"),
             "e.yaml: line 3: 'least_length: 2' is above 1");
   EXPECT_EQ(error_of("a:\n  model: x\n  backend: tgi\n"),
-            "e.yaml: line 3: 'backend: tgi' is none of trtllm, vllm and sglang");
+            "e.yaml: line 3: 'backend: tgi' is none of trtllm, vllm, sglang and any");
   EXPECT_EQ(error_of("a:\n  model: [x]\n"), "e.yaml: line 2: 'model' is no word");
   EXPECT_EQ(error_of("\na:\n  isl: 5\n"), "e.yaml: line 2: 'a' names no model");
   EXPECT_EQ(error_of("a: {model: x, isl: 5, prefix: 5}\n"),

@@ -51,9 +51,16 @@ std::vector<Cell> cells_of(const std::optional<Candidate>& best) {
           best->requests_per_s * copies};
 }
 
+// That of the best deployment, where several were asked for.
+std::string engine_of(const ExperimentResult& result) {
+  const std::vector<Engine>& asked = result.experiment.engines;
+  if (asked.size() == 1) return std::string(name_of(asked.front()));
+  return result.best ? std::string(name_of(result.best->engine)) : "any";
+}
+
 void add_row(const ExperimentResult& result, Table& table) {
   const Experiment& asked = result.experiment;
-  std::vector<Cell> row = {asked.name, result.model, std::string(name_of(asked.engine)),
+  std::vector<Cell> row = {asked.name, result.model, engine_of(result),
                            std::string(result.meets ? "yes" : "no"), 100 * asked.confidence};
   const std::vector<Cell> best = cells_of(result.best);
   row.insert(row.end(), best.begin(), best.end());
@@ -102,6 +109,8 @@ model::Book experiments_book(const std::string& title,
   for (const ExperimentResult& one : results) {
     const std::string bound = one.best ? bound_note(one.best->parts) : std::string();
     if (!bound.empty()) table.notes.push_back(one.experiment.name + ": " + bound);
+    for (const std::string& note : one.notes)
+      table.notes.push_back(one.experiment.name + ": " + note);
     if (one.best && one.experiment.speculation.tokens > 0)
       table.notes.push_back(one.experiment.name + ": " +
                             speculation_note(one.experiment.speculation));

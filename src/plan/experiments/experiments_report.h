@@ -17,6 +17,7 @@ struct ExperimentResult {
   std::optional<Candidate> best = std::nullopt;  // std::nullopt: nothing can be served
   bool meets = false;                            // else `best` comes closest
   std::string refused = {};                      // why there is none
+  std::vector<std::string> notes = {};           // sentences about it
 };
 
 // A row for each, in their order, with the best deployment of each.

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/text.h"
+#include "store/judging/row_load.h"
 
 namespace assay::plan {
 namespace {
@@ -99,13 +100,14 @@ bool is_sure(const OperatorUse& use, const Choice& choice) {
 }
 
 core::Result<std::optional<Choice>> choose(const OperatorUse& use,
-                                           std::span<const TableSource> sources) {
+                                           std::span<const TableSource> sources,
+                                           Tables& tables) {
   std::optional<Choice> with_key;
   std::optional<Choice> derived;
   for (const TableSource& source : sources) {
     if (source.fidelity() == Fidelity::kOtherEngine && (with_key || derived)) break;
     const TableSource::Index index = ASSAY_TRY(source.index());
-    const std::vector<UseFamily> families = store::families_of(use, index->rows());
+    const std::vector<UseFamily>& families = tables.families_of(index, use);
     const UseFamily* best = best_of(families, index->rows());
     if (best == nullptr) continue;
     Choice choice{&source, index, *best};
@@ -179,7 +181,7 @@ core::Result<OperatorPrice> OperatorPrice::bind(const OperatorUse& use, Tables& 
 
 core::Result<OperatorPrice> OperatorPrice::bind_one(const OperatorUse& use, Tables& tables) {
   const std::span<const TableSource> sources = ASSAY_TRY(tables.sources(use.table));
-  if (const std::optional<Choice> choice = ASSAY_TRY(choose(use, sources)))
+  if (const std::optional<Choice> choice = ASSAY_TRY(choose(use, sources, tables)))
     return of_rows(use, *choice->source, choice->index, choice->family, tables);
   if (std::optional<OperatorPrice> scaled = ASSAY_TRY(bind_scaled(use, tables)))
     return std::move(*scaled);
@@ -202,6 +204,7 @@ OperatorPrice OperatorPrice::of_rows(const OperatorUse& use,
   price.places_ = family.places;
   price.index_ = index;
   price.family_ = tables.family(index, family.family, serving::key_text(use));
+  price.power_model_ = tables.power_model(index, use.op_name);
   if (!has_column(rows, "window_size")) price.window_ = window_of(use);
   const std::size_t new_tokens = place_of(family, use, Amount::kNewTokens);
   const std::size_t cached = place_of(family, use, Amount::kCachedTokens);
@@ -241,8 +244,8 @@ core::Result<std::optional<OperatorPrice>> OperatorPrice::of_fewer_gpus(const Op
                                                                         const TableSource& source,
                                                                         Tables& tables) {
   const std::span<const TableSource> only(&source, 1);
-  const std::optional<Choice> half = ASSAY_TRY(choose(fewer.half, only));
-  const std::optional<Choice> quarter = ASSAY_TRY(choose(fewer.quarter, only));
+  const std::optional<Choice> half = ASSAY_TRY(choose(fewer.half, only, tables));
+  const std::optional<Choice> quarter = ASSAY_TRY(choose(fewer.quarter, only, tables));
   if (!half || !quarter || half->family.places.front() == kNoSize)
     return std::optional<OperatorPrice>();
   const auto price_of = [&](const OperatorUse& part, const Choice& choice) {
@@ -310,11 +313,30 @@ OperatorPrice::AskedSizes OperatorPrice::asked_sizes(Amounts amounts) const {
   return asked;
 }
 
-std::optional<store::RowPower> OperatorPrice::power(const Amounts& amounts) const {
+std::optional<OperatorPower> OperatorPrice::power(const Amounts& amounts) const {
   if (family_ == nullptr || index_->rows().watts.empty()) return std::nullopt;
   const AskedSizes asked = asked_sizes(amounts);
-  return family_->power(
-      family_->at(std::span(asked.sizes.data(), sizes_.size()), store::Beyond::kExtrapolate));
+  const store::WorkEstimate estimate =
+      family_->at(std::span(asked.sizes.data(), sizes_.size()), store::Beyond::kExtrapolate);
+  if (const std::optional<store::RowPower> known = family_->power(estimate)) {
+    return OperatorPower{
+        .watts = known->watts,
+        .source = known->is_measured ? PowerSource::kMeasured : PowerSource::kBetween};
+  }
+  if (estimate.is_beyond()) return std::nullopt;
+  return modelled_power(amounts, asked.share * estimate.latency);
+}
+
+std::optional<OperatorPower> OperatorPrice::modelled_power(const Amounts& amounts,
+                                                           double launch_ms) const {
+  if (power_model_ == nullptr || !cost_) return std::nullopt;
+  const std::optional<store::RowLoad> load =
+      store::row_load(cost_of_launch(amounts), launch_ms, *power_model_->device);
+  if (!load) return std::nullopt;
+  const std::optional<store::ModelledWatts> modelled = power_model_->power.at(*load);
+  if (!modelled) return std::nullopt;
+  return OperatorPower{
+      .watts = modelled->watts, .source = PowerSource::kModelled, .error = modelled->error};
 }
 
 Price OperatorPrice::at_alone(const Amounts& asked_amounts) const {
@@ -330,12 +352,16 @@ Price OperatorPrice::at_alone(const Amounts& asked_amounts) const {
           .is_beyond = estimate.is_beyond()};
 }
 
-Work OperatorPrice::work(const Amounts& amounts) const {
-  if (!cost_) return {};
+store::RowCost OperatorPrice::cost_of_launch(const Amounts& amounts) const {
   std::vector<double> sizes;
   for (const serving::SizeField& field : use_.sizes)
     sizes.push_back(amounts.of(field.amount) * static_cast<double>(field.factor));
-  const store::RowCost cost = cost_(sizes);
+  return cost_(sizes);
+}
+
+Work OperatorPrice::work(const Amounts& amounts) const {
+  if (!cost_) return {};
+  const store::RowCost cost = cost_of_launch(amounts);
   const auto launches = static_cast<double>(use_.count);
   return {.bytes = launches * cost.bytes,
           .flops = launches * cost.flops,

@@ -44,6 +44,19 @@ struct Work {
   double link_bytes = 0;  // that a GPU sends
 };
 
+enum class PowerSource : std::uint8_t {
+  kMeasured,  // with the very row
+  kBetween,   // between that of rows beside it
+  kModelled,  // of a model of other rows, by the rates of bytes and operations
+};
+
+// What a GPU takes while an operator runs.
+struct OperatorPower {
+  double watts = 0;
+  PowerSource source = PowerSource::kMeasured;
+  double error = 0;  // the median, a part of it, where it is of a model; of others it is not known
+};
+
 class OperatorPrice {
  public:
   // Takes the first source that has rows with the use's key or derives it surely (one sigma of at
@@ -55,8 +68,9 @@ class OperatorPrice {
   // Not for several threads at once.
   [[nodiscard]] Price at(const Amounts& amounts) const;
 
-  // While it runs; std::nullopt: the rows that price it do not tell.
-  [[nodiscard]] std::optional<store::RowPower> power(const Amounts& amounts) const;
+  // While it runs; std::nullopt: neither the rows that price it nor a model of them tell, or it
+  // lies past the measured sizes.
+  [[nodiscard]] std::optional<OperatorPower> power(const Amounts& amounts) const;
 
   [[nodiscard]] Work work(const Amounts& amounts) const;
 
@@ -95,6 +109,11 @@ class OperatorPrice {
   static OperatorPrice of_formula(const serving::OperatorUse& use,
                                   const store::RooflineBinder& formula);
 
+  // Precondition: cost_ is there.
+  [[nodiscard]] store::RowCost cost_of_launch(const Amounts& amounts) const;
+  [[nodiscard]] std::optional<OperatorPower> modelled_power(const Amounts& amounts,
+                                                            double launch_ms) const;
+
   // The prices that a collective among more GPUs follows from; the message is the use's only size.
   struct Scaled {
     std::shared_ptr<const OperatorPrice> half;
@@ -124,6 +143,7 @@ class OperatorPrice {
   store::CostedOperator::SizedCost cost_;             // over the sizes of the use; null: unknown
   std::shared_ptr<const OperatorPrice> held_beside_;  // is taken off; null: nothing is
   std::shared_ptr<const Scaled> scaled_;              // null: rows or the formula answer
+  std::shared_ptr<const OperatorPowerModel> power_model_;  // null: there is none
   // The window that the use has and the table does not know; 0: none.
   double window_ = 0;
   // The place of the tokens before a prompt, where no row has any; kNoSize: rows have them.

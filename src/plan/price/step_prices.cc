@@ -223,7 +223,7 @@ std::vector<OperatorCost> StepPrices::operators(const Step& step) const {
   std::vector<OperatorCost> costs;
   const auto add = [&](const std::vector<OperatorPrice>& prices, const Amounts& amounts) {
     for (const OperatorPrice& price : prices)
-      costs.push_back({&price, price.at(amounts), amounts, price.power(amounts)});
+      costs.push_back({&price, price.at(amounts), amounts});
   };
   add(shared_, amounts_of_tokens(static_cast<double>(tokens_of(step))));
   for (const Chunks& chunks : step.chunks)
@@ -236,6 +236,17 @@ std::vector<OperatorCost> StepPrices::operators(const Step& step) const {
   const auto drafting = static_cast<double>(step.finished_prompts + step.decodes);
   if (drafting > 0)
     add(drafts_.prices, amounts_of_cache(drafts_, drafting, cached_of_drafts(step)));
+  return costs;
+}
+
+void add_power(std::vector<OperatorCost>& costs) {
+  for (OperatorCost& one : costs)
+    one.power = one.price->power(one.amounts);
+}
+
+std::vector<OperatorCost> StepPrices::powered_operators(const Step& step) const {
+  std::vector<OperatorCost> costs = operators(step);
+  add_power(costs);
   return costs;
 }
 

@@ -26,8 +26,11 @@ struct OperatorCost {
   const OperatorPrice* price = nullptr;
   Price cost;
   Amounts amounts = {};  // of which price->work() tells what is moved and computed
-  std::optional<store::RowPower> power = std::nullopt;  // of a GPU, while it runs
+  std::optional<OperatorPower> power = std::nullopt;  // where add_power() knows it
 };
+
+// Fills in the power of each where it is known.
+void add_power(std::vector<OperatorCost>& costs);
 
 class StepPrices final : public StepCost {
  public:
@@ -46,6 +49,9 @@ class StepPrices final : public StepCost {
 
   // The operators of the step, of each kind in the order of a layer.
   [[nodiscard]] std::vector<OperatorCost> operators(const Step& step) const;
+
+  // The same with the power of a GPU while each of them runs, where that is known.
+  [[nodiscard]] std::vector<OperatorCost> powered_operators(const Step& step) const;
 
  private:
   StepPrices() = default;

@@ -1,5 +1,8 @@
 #include "plan/price/tables.h"
 
+#include <fmt/core.h>
+
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -36,12 +39,43 @@ Fidelity Tables::fidelity_of_formula(std::string_view table) {
   return table == "memory_op_perf" ? Fidelity::kFormula : Fidelity::kBound;
 }
 
+const std::vector<store::UseFamily>& Tables::families_of(const TableSource::Index& index,
+                                                         const serving::OperatorUse& use) {
+  std::string asked = fmt::format("{} {} {}", use.op, use.op_name, serving::key_text(use));
+  for (const serving::SizeField& field : use.sizes)
+    asked += " " + field.column;
+  const auto [at, is_new] = families_of_uses_.try_emplace({index.get(), std::move(asked)});
+  if (is_new) at->second = store::families_of(use, index->rows());
+  return at->second;
+}
+
 std::shared_ptr<const store::Family> Tables::family(const TableSource::Index& index,
                                                     std::size_t number,
                                                     const std::string& key) {
   std::shared_ptr<const store::Family>& known = families_[{index.get(), number, key}];
-  if (known == nullptr) known = std::make_shared<const store::Family>(index->own_family(number));
+  if (known != nullptr) return known;
+  // A copy of what another key asks has learnt as much already.
+  const auto alike = std::find_if(families_.begin(), families_.end(), [&](const auto& entry) {
+    const auto& [of_index, of_number, of_key] = entry.first;
+    return of_index == index.get() && of_number == number && entry.second != nullptr;
+  });
+  known = std::make_shared<const store::Family>(alike == families_.end() ? index->own_family(number)
+                                                                         : *alike->second);
   return known;
+}
+
+std::shared_ptr<const OperatorPowerModel> Tables::power_model(const TableSource::Index& index,
+                                                              const std::string& op_name) {
+  const auto [known, is_new] = power_models_.try_emplace({index.get(), op_name});
+  if (!is_new) return known->second;
+  const std::shared_ptr<const store::TablePower>& power = index->rows().power;
+  const store::PowerSample* sample = power == nullptr ? nullptr : power->find(op_name);
+  const model::GpuSpecs* device = power == nullptr ? nullptr : model::find_gpu_specs(power->device);
+  if (sample != nullptr && device != nullptr) {
+    known->second = std::make_shared<const OperatorPowerModel>(
+        OperatorPowerModel{store::JudgedPower(*sample), device});
+  }
+  return known->second;
 }
 
 // TensorRT-LLM's rows of fp8 products compute the scale of their input first. Checkpoints with fp8

@@ -11,12 +11,16 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "core/result.h"
+#include "model/gpu_specs.h"
 #include "model/serving/uses.h"
 #include "plan/engine.h"
+#include "store/answers/use_families.h"
 #include "store/answers/work_index.h"
+#include "store/database/judged_power.h"
 #include "store/judging/roofline.h"
 
 namespace assay::plan {
@@ -57,6 +61,11 @@ class TableSource {
   mutable Index index_;
 };
 
+struct OperatorPowerModel {
+  store::JudgedPower power;
+  const model::GpuSpecs* device = nullptr;  // whose shares the model's loads are
+};
+
 // One thread at a time.
 class Tables {
  public:
@@ -83,11 +92,21 @@ class Tables {
 
   [[nodiscard]] store::CostBinder cost(const std::string& table) const { return cost_(table); }
 
+  // The families of an index whose rows answer for a use. Deployments ask for the same uses, and
+  // finding them means to look through the rows.
+  [[nodiscard]] const std::vector<store::UseFamily>& families_of(const TableSource::Index& index,
+                                                                 const serving::OperatorUse& use);
+
   // The rows of a family, ready to answer. Uses with equal keys share one, whatever deployment they
   // are of: it keeps what it learnt of its rows, and where it was asked last.
   [[nodiscard]] std::shared_ptr<const store::Family> family(const TableSource::Index& index,
                                                             std::size_t number,
                                                             const std::string& key);
+
+  // The model of the power of rows with this op_name, as the table's measured ones tell it; null
+  // where these are too few.
+  [[nodiscard]] std::shared_ptr<const OperatorPowerModel> power_model(
+      const TableSource::Index& index, const std::string& op_name);
 
   // The work that the engine's rows of this use hold beside it, to be taken off; std::nullopt:
   // none.
@@ -100,9 +119,14 @@ class Tables {
   Formula formula_;
   Cost cost_;
   std::map<std::string, std::vector<TableSource>> loaded_;
+  std::map<std::pair<const store::WorkIndex*, std::string>, std::vector<store::UseFamily>>
+      families_of_uses_;
   std::map<std::tuple<const store::WorkIndex*, std::size_t, std::string>,
            std::shared_ptr<const store::Family>>
       families_;
+  std::map<std::pair<const store::WorkIndex*, std::string>,
+           std::shared_ptr<const OperatorPowerModel>>
+      power_models_;
 };
 
 }  // namespace assay::plan

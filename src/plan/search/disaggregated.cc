@@ -174,7 +174,7 @@ class PoolSearch {
         {.step = prompts, .gpus = prefill->worker.tp, .requests = prefill->batch},
         {.step = decoding, .steps = steps, .gpus = decode->worker.tp, .requests = decode->batch},
         static_cast<double>(tokens));
-    candidate.known_power_share = energy.mean.known_share();
+    candidate.power = energy.mean.shares();
     if (energy.mean.joules > 0) candidate.tokens_per_joule = 1 / energy.joules_per_token();
   }
 

@@ -106,7 +106,8 @@ class PoolPricer {
     const double cached = static_cast<double>(mean.prompt_tokens) + 0.5 * further_tokens;
     for (const std::int64_t batch :
          pool_batches(std::min(kMostPoolBatch, limits.kv_tokens / tokens))) {
-      const std::vector<OperatorCost> step = priced.prices->operators(decoding_of(request_, batch));
+      const std::vector<OperatorCost> step =
+          priced.prices->powered_operators(decoding_of(request_, batch));
       const double ms =
           steps_per_token * priced.cost->ms({.decodes = batch, .decode_cached = cached});
       pool_.choices.push_back(
@@ -138,7 +139,7 @@ class PoolPricer {
   [[nodiscard]] std::vector<OperatorCost> step_of_prompts(const StepPrices& prices,
                                                           std::int64_t batch) const {
     const Chunks prompts = prompts_of(request_, batch);
-    return prices.operators({.chunks = std::span(&prompts, 1), .finished_prompts = batch});
+    return prices.powered_operators({.chunks = std::span(&prompts, 1), .finished_prompts = batch});
   }
 
   core::Result<BoundPrices::Priced> priced_of(const Worker& worker, const ServedWorker& served) {

@@ -196,10 +196,11 @@ class Search {
     const SteadyLoad load =
         steady_load_of(served_with(priced.served, candidate.concurrency / priced.served.batches()),
                        load_of(candidate.concurrency));
-    const LoadParts parts = parts_of_load(*priced.prices, load);
+    const LoadCosts costs = costs_of_load(*priced.prices, load);
+    const LoadParts parts = parts_of_load(costs);
     candidate.parts = parts.mean;
-    const LoadEnergy energy = energy_of_load(*priced.prices, load, priced.worker.tp);
-    candidate.known_power_share = energy.mean.known_share();
+    const LoadEnergy energy = energy_of_load(*priced.prices, costs, load, priced.worker.tp);
+    candidate.power = energy.mean.shares();
     if (energy.mean.joules > 0) candidate.tokens_per_joule = 1 / energy.joules_per_token();
     candidate.bars = latency_bars(parts, request_.calibration_errors);
     candidate.margins = LatencyMargins::of(candidate.bars, request_.confidence);

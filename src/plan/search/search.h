@@ -123,11 +123,11 @@ struct Candidate {
   // Of these bars. The long run's TTFT is taken to err as a benchmark's.
   LatencyMargins margins = {};
   ErrorBar rate_bar = {};
-  // Of the time of its steps, that whose rows tell their power; and the tokens for a joule of it.
-  double known_power_share = 0;
+  // Of the time of its steps, that whose power is known; and the tokens for a joule of it.
+  PowerShares power = {};
   double tokens_per_joule = 0;
 
-  [[nodiscard]] bool has_energy() const { return known_power_share >= kLeastKnownShare; }
+  [[nodiscard]] bool has_energy() const { return power.known() >= kLeastKnownShare; }
 
   [[nodiscard]] bool is_split() const { return split.prefill_instances > 0; }
 
@@ -207,6 +207,7 @@ struct DeploymentCurve {
 struct DeploymentCurves {
   std::vector<DeploymentCurve> curves = {};
   std::vector<Refused> refused = {};
+  std::vector<std::string> notes = {};           // sentences about all of it
   std::shared_ptr<const void> search = nullptr;  // to which the curves refer
 };
 

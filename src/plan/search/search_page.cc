@@ -59,7 +59,7 @@ SearchPage::SearchPage(const SearchPageRequest& made_for,
   page_.answer.warnings = lines_of(answer.warnings);
   page_.provenance = made_for.provenance;
   add_charts(result, request, picks);
-  add_tables(missing_energy_note(result));
+  add_tables(energy_note(result));
 }
 
 void SearchPage::add_charts(const SearchResult& result,
@@ -95,9 +95,9 @@ void SearchPage::add_charts(const SearchResult& result,
                                    "requests in flight on a copy"}});
 }
 
-void SearchPage::add_tables(const std::string& energy_note) {
+void SearchPage::add_tables(const std::string& of_energy) {
   std::vector<std::string> notes = all_.notes;
-  if (!energy_note.empty()) notes.push_back(energy_note);
+  notes.push_back(of_energy);
   page_.cards.push_back(
       {.id = "deployments",
        .title = fmt::format("All {} deployments that were decided", all_.row_count()),

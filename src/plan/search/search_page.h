@@ -32,7 +32,7 @@ class SearchPage {
 
  private:
   void add_charts(const SearchResult& result, const SearchRequest& request, const Picks& picks);
-  void add_tables(const std::string& energy_note);
+  void add_tables(const std::string& of_energy);
 
   model::Table all_;
   model::Table refused_;

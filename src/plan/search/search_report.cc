@@ -58,6 +58,10 @@ class CandidateColumns {
       columns.push_back({.name = "tokens per step"});
     }
     if (told_.energy) columns.push_back({.name = "tokens per J", .better = Better::kHigher});
+    if (told_.energy && bars_ == BarColumns::kPairs) {
+      for (const char* share : {"power measured", "power between", "power modelled", "J error"})
+        columns.push_back({.name = share, .unit = "%"});
+    }
     return columns;
   }
 
@@ -96,11 +100,19 @@ class CandidateColumns {
       cells.emplace_back(told_.speculation.tokens);
       cells.emplace_back(told_.speculation.tokens_per_step());
     }
-    if (told_.energy) cells.push_back(one.has_energy() ? Cell(one.tokens_per_joule) : Cell());
+    if (told_.energy) add_energy(cells, one);
     return cells;
   }
 
  private:
+  void add_energy(std::vector<Cell>& cells, const Candidate& one) const {
+    cells.push_back(one.has_energy() ? Cell(one.tokens_per_joule) : Cell());
+    if (bars_ != BarColumns::kPairs) return;
+    for (const double share : {one.power.measured, one.power.between, one.power.modelled})
+      cells.emplace_back(100 * share);
+    cells.push_back(one.has_energy() ? Cell(100 * one.power.error) : Cell());
+  }
+
   // Readers see it from a note.
   [[nodiscard]] bool tells_drafts() const {
     return bars_ == BarColumns::kPairs && told_.speculation.tokens > 0;
@@ -258,8 +270,27 @@ ToldColumns told_columns(const SearchResult& result, const SearchRequest& reques
 std::string missing_energy_note(const SearchResult& result) {
   double most = 0;
   for (const Candidate& one : result.candidates)
-    most = std::max(most, one.known_power_share);
+    most = std::max(most, one.power.known());
   return most < kLeastKnownShare ? little_energy_note(most) : "";
+}
+
+std::string energy_note(const SearchResult& result) {
+  if (std::string missing = missing_energy_note(result); !missing.empty()) return missing;
+  std::string note =
+      "tokens per J: output tokens for each joule of the time whose power is known, which is 90 % "
+      "of "
+      "it or more";
+  PowerShares most;
+  for (const Candidate& one : result.candidates) {
+    if (!one.has_energy()) continue;
+    most.modelled = std::max(most.modelled, one.power.modelled);
+    most.error = std::max(most.error, one.power.error);
+  }
+  if (most.modelled <= 0) return note;
+  return note + fmt::format(
+                    "; up to {:.0f} % of the time has its power by a model of measured rows, "
+                    "from which an error of up to {:.1f} % follows in the median",
+                    100 * most.modelled, 100 * most.error);
 }
 
 Table candidates_table(std::string name,
@@ -322,10 +353,7 @@ model::Book search_book(const std::string& title,
                     result.candidates.size(), result.priced));
   }
   if (told.energy) {
-    book.tables.front().notes.emplace_back(
-        "tokens per J: output tokens for each joule of the time whose power is known, which is 90 "
-        "% "
-        "of it or more");
+    book.tables.front().notes.push_back(energy_note(result));
   } else if (bars == BarColumns::kPairs) {
     book.tables.front().notes.push_back(missing_energy_note(result));
   }

@@ -36,6 +36,9 @@ ToldColumns told_columns(const SearchResult& result, const SearchRequest& reques
 // Why there is no column of tokens per joule; "" where there is.
 std::string missing_energy_note(const SearchResult& result);
 
+// What such a column counts, and how much of it is of a model; or why there is none.
+std::string energy_note(const SearchResult& result);
+
 // A row for each candidate, with what a benchmark sees where that is known.
 model::Table candidates_table(std::string name,
                               std::string title,

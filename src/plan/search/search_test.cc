@@ -117,13 +117,19 @@ std::vector<std::string> columns_of(const SearchResult& result) {
 
 TEST(SearchBook, HasTokensPerJouleWhereEnoughPowerIsKnown) {
   SearchResult result{.candidates = {candidate(1, 100, 20, 50), candidate(2, 100, 10, 40)}};
-  result.candidates.front().known_power_share = 0.89;
+  result.candidates.front().power = {.measured = 0.5, .between = 0.2, .modelled = 0.195};
   result.candidates.front().tokens_per_joule = 2;
   EXPECT_THAT(columns_of(result), testing::Not(testing::Contains("tokens per J")));
   EXPECT_THAT(missing_energy_note(result), testing::HasSubstr("89 % at most"));
-  result.candidates.front().known_power_share = 0.9;
+  result.candidates.front().power = {.measured = 0.9};
   EXPECT_THAT(columns_of(result), testing::Contains("tokens per J"));
   EXPECT_EQ(missing_energy_note(result), "");
+  EXPECT_THAT(energy_note(result), testing::Not(testing::HasSubstr("model")));
+  result.candidates.front().power = {.measured = 0.5, .modelled = 0.4, .error = 0.031};
+  EXPECT_THAT(columns_of(result), testing::Contains("power modelled"));
+  EXPECT_THAT(energy_note(result), testing::HasSubstr("up to 40 % of the time has its power by a "
+                                                      "model"));
+  EXPECT_THAT(energy_note(result), testing::HasSubstr("an error of up to 3.1 %"));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -56,6 +57,18 @@ void append(SearchResult& to, SearchResult from) {
                       std::make_move_iterator(from.refused.end()));
 }
 
+bool is_calibrated(const EngineSystems& engine) {
+  return engine.system.calibration_errors.has_value() ||
+         !(engine.system.calibration == Calibration());
+}
+
+SearchRequest request_of_engine(const SearchRequest& request, const EngineSystems& engine) {
+  SearchRequest of_engine = request;
+  of_engine.calibration = engine.system.calibration;
+  of_engine.calibration_errors = engine.system.calibration_errors;
+  return of_engine;
+}
+
 // Engines whose calibrations differ are searched one after the other. Error: none has a candidate.
 core::Result<SearchResult> search_calibrated(const serving::Model& model,
                                              const SearchRequest& request,
@@ -63,11 +76,9 @@ core::Result<SearchResult> search_calibrated(const serving::Model& model,
   SearchResult all;
   std::vector<std::string> errors;
   for (const EngineSystems& one : engines) {
-    SearchRequest of_engine = request;
-    of_engine.calibration = one.system.calibration;
-    of_engine.calibration_errors = one.system.calibration_errors;
     const SearchedEngine searched{one.engine, one.precision, one.system.tables};
-    core::Result<SearchResult> found = search(model, of_engine, std::span(&searched, 1));
+    core::Result<SearchResult> found =
+        search(model, request_of_engine(request, one), std::span(&searched, 1));
     if (found.ok()) {
       append(all, std::move(found.value()));
     } else {
@@ -82,10 +93,8 @@ core::Result<SearchResult> search_calibrated(const serving::Model& model,
 core::Result<SearchResult> search_whole(const serving::Model& model,
                                         const SearchRequest& request,
                                         std::span<const EngineSystems> engines) {
-  const bool is_calibrated = std::any_of(engines.begin(), engines.end(), [](const auto& one) {
-    return one.system.calibration_errors.has_value() || !(one.system.calibration == Calibration());
-  });
-  if (is_calibrated && engines.size() > 1) return search_calibrated(model, request, engines);
+  const bool is_any_calibrated = std::any_of(engines.begin(), engines.end(), is_calibrated);
+  if (is_any_calibrated && engines.size() > 1) return search_calibrated(model, request, engines);
   std::vector<SearchedEngine> searched;
   for (const EngineSystems& one : engines)
     searched.push_back({one.engine, one.precision, one.system.tables});
@@ -134,15 +143,6 @@ core::Result<SearchResult> search_all_split(const serving::Model& model,
 core::Result<SearchResult> search_modes(const serving::Model& model,
                                         const SearchRequest& request,
                                         ServingMode mode,
-                                        const PoolSystem& system,
-                                        const PoolSystem& decode_system) {
-  const EngineSystems engine{request.engine, request.precision, system, decode_system};
-  return search_modes(model, request, mode, std::span(&engine, 1));
-}
-
-core::Result<SearchResult> search_modes(const serving::Model& model,
-                                        const SearchRequest& request,
-                                        ServingMode mode,
                                         std::span<const EngineSystems> engines) {
   if (mode == ServingMode::kAggregated) return search_whole(model, request, engines);
   core::Result<SearchResult> split = search_all_split(model, request, engines);
@@ -158,6 +158,34 @@ core::Result<SearchResult> search_modes(const serving::Model& model,
     }
   }
   return both;
+}
+
+core::Result<DeploymentCurves> curves_of_engines(const serving::Model& model,
+                                                 const SearchRequest& request,
+                                                 std::span<const EngineSystems> engines) {
+  DeploymentCurves all;
+  const auto searches = std::make_shared<std::vector<std::shared_ptr<const void>>>();
+  std::vector<std::string> errors;
+  for (const EngineSystems& one : engines) {
+    const SearchedEngine searched{one.engine, one.precision, one.system.tables};
+    core::Result<DeploymentCurves> made =
+        deployment_curves(model, request_of_engine(request, one), std::span(&searched, 1));
+    if (!made.ok()) {
+      errors.push_back(engines.size() == 1
+                           ? made.error().message
+                           : fmt::format("{}: {}", name_of(one.engine), made.error().message));
+      continue;
+    }
+    std::move(made.value().curves.begin(), made.value().curves.end(),
+              std::back_inserter(all.curves));
+    std::move(made.value().refused.begin(), made.value().refused.end(),
+              std::back_inserter(all.refused));
+    searches->push_back(made.value().search);
+  }
+  if (all.curves.empty()) return core::Error{core::join(errors, "; ")};
+  all.notes = std::move(errors);
+  all.search = searches;
+  return all;
 }
 
 }  // namespace assay::plan

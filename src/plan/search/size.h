@@ -24,6 +24,8 @@ struct SizeRequest {
   std::int64_t most_gpus = 512;
   // The GPUs whose candidates are copied: those of some nodes.
   std::int64_t searched_gpus = 16;
+  // Several engines are asked for, so that each deployment says which one it is of.
+  bool names_engines = false;
 };
 
 // A candidate, with so many copies that they carry the load.

@@ -2,6 +2,7 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "plan/search/search_report.h"
 #include "plan/search/size.h"
@@ -50,13 +51,23 @@ model::Book size_book(const std::string& title,
                                  {.name = "TTFT", .unit = "ms", .better = Better::kLower},
                                  {.name = "TPOT", .unit = "ms", .better = Better::kLower},
                                  {.name = "memory", .unit = "GB"}}};
+  if (size.names_engines) table.columns.insert(table.columns.begin(), {.name = "engine"});
   constexpr double kGiga = 1e9;
   for (const Sized& one : result.best) {
     const Candidate& of = one.candidate;
-    table.add_row({of.is_split() ? "disagg" : "agg", of.text(), one.copies, one.gpus(),
-                   of.requests_per_s * static_cast<double>(one.copies), of.concurrency * one.copies,
-                   of.tokens_per_s_per_gpu, of.tokens_per_s_per_user, of.ttft_ms, of.tpot_ms,
-                   of.memory_bytes / kGiga});
+    std::vector<model::Cell> row = {of.is_split() ? "disagg" : "agg",
+                                    of.text(),
+                                    one.copies,
+                                    one.gpus(),
+                                    of.requests_per_s * static_cast<double>(one.copies),
+                                    of.concurrency * one.copies,
+                                    of.tokens_per_s_per_gpu,
+                                    of.tokens_per_s_per_user,
+                                    of.ttft_ms,
+                                    of.tpot_ms,
+                                    of.memory_bytes / kGiga};
+    if (size.names_engines) row.insert(row.begin(), std::string(name_of(of.engine)));
+    table.add_row(std::move(row));
   }
   const bool is_simulated = request.scheduler == Scheduler::kSimulation;
   table.notes.push_back(confidence_note());

@@ -101,10 +101,11 @@ class CopiesBuilder {
 
   void note_bound(const StepPrices& prices) {
     const WorkloadLengths lengths = workload_lengths(workload_);
-    const LoadParts parts = parts_of_load(prices, {.concurrency = 16,
-                                                   .prompt_tokens = lengths.prompt_mean,
-                                                   .output_tokens = lengths.output_mean,
-                                                   .speculation = request_.speculation});
+    const LoadParts parts =
+        parts_of_load(costs_of_load(prices, {.concurrency = 16,
+                                             .prompt_tokens = lengths.prompt_mean,
+                                             .output_tokens = lengths.output_mean,
+                                             .speculation = request_.speculation}));
     if (std::string note = bound_note(parts.mean); !note.empty())
       made_.notes.push_back(std::move(note));
   }

@@ -101,15 +101,15 @@ model::Table candidates_of_workload(const char* name,
 // The least copies of each deployment, one deployment after the other.
 class Sizing {
  public:
-  Sizing(const WorkloadLimits& limits, const EngineSystems& engine, std::size_t top)
-      : limits_(limits), engine_(engine), most_gpus_(limits.most_gpus), top_(top) {}
+  Sizing(const WorkloadLimits& limits, std::size_t top)
+      : limits_(limits), most_gpus_(limits.most_gpus), top_(top) {}
 
-  core::Status add(const WorkloadCopy& copy) {
+  core::Status add(const WorkloadCopy& copy, const EngineSystems& engine) {
     const std::int64_t most = most_worth() / copy.gpus();
     std::map<std::int64_t, WorkloadCandidate> tried;
     core::Status problem;
     const auto is_enough = [&](std::int64_t copies) {
-      core::Result<WorkloadCandidate> made = candidate_with(copy, copies, limits_, engine_);
+      core::Result<WorkloadCandidate> made = candidate_with(copy, copies, limits_, engine);
       ++result.simulated;
       if (!made.ok()) {
         problem = made.error();
@@ -151,7 +151,6 @@ class Sizing {
   }
 
   const WorkloadLimits& limits_;
-  const EngineSystems& engine_;
   std::int64_t most_gpus_;
   std::size_t top_;
 };
@@ -163,6 +162,21 @@ struct AskedOfWorkload {
   const WorkloadLimits& limits;
   ServingMode mode;
 };
+
+// Adds what one engine refuses, and its notes, which begin with `name`.
+template <typename AllEngines>
+void add_told(const std::vector<Refused>& refused,
+              const std::vector<std::string>& notes,
+              const EngineSystems& engine,
+              const std::string& name,
+              AllEngines& result) {
+  for (Refused one : refused) {
+    one.engine = engine.engine;
+    result.refused.push_back(std::move(one));
+  }
+  for (const std::string& note : notes)
+    result.notes.push_back(name + note);
+}
 
 // Adds what one engine reaches; its notes begin with `name`. Error: nothing serves the workload.
 core::Status add_engine(const AskedOfWorkload& asked,
@@ -182,13 +196,28 @@ core::Status add_engine(const AskedOfWorkload& asked,
     }
   }
   if (result.candidates.size() == others) return no_copy_left(asked.model.name, refused);
-  for (Refused& one : refused) {
-    one.engine = engine.engine;
-    result.refused.push_back(std::move(one));
-  }
-  for (const std::string& note : copies.notes)
-    result.notes.push_back(name + note);
+  add_told(refused, copies.notes, engine, name, result);
   return {};
+}
+
+// Adds the least copies of what one engine has; its notes begin with `name`. Error: as
+// workload_copies().
+core::Status size_engine(const AskedOfWorkload& asked,
+                         const EngineSystems& engine,
+                         const std::string& name,
+                         Sizing& sizing) {
+  WorkloadCopies copies = ASSAY_TRY(workload_copies(asked.model, asked.request, asked.workload,
+                                                    asked.limits.level, asked.mode, engine));
+  for (const WorkloadCopy& copy : copies.copies) {
+    if (core::Status done = sizing.add(copy, engine); !done.ok())
+      copies.refused.push_back({copy.worker, done.error().message});
+  }
+  add_told(copies.refused, copies.notes, engine, name, sizing.result);
+  return {};
+}
+
+std::string prefix_of(Engine engine, std::size_t engines) {
+  return engines > 1 ? fmt::format("{}: ", name_of(engine)) : std::string();
 }
 
 bool has_several_engines(const WorkloadSearchResult& result) {
@@ -211,8 +240,7 @@ core::Result<WorkloadSearchResult> search_workload(const serving::Model& model,
   WorkloadSearchResult result;
   std::vector<std::string> errors;
   for (const EngineSystems& engine : engines) {
-    const std::string name =
-        engines.size() > 1 ? fmt::format("{}: ", name_of(engine.engine)) : std::string();
+    const std::string name = prefix_of(engine.engine, engines.size());
     core::Status done = add_engine({model, request, workload, limits, mode}, engine, name, result);
     if (!done.ok()) errors.push_back(name + done.error().message);
   }
@@ -227,19 +255,22 @@ core::Result<WorkloadSize> size_workload(const serving::Model& model,
                                          const Workload& workload,
                                          const WorkloadLimits& limits,
                                          ServingMode mode,
-                                         const EngineSystems& engine) {
-  WorkloadCopies copies =
-      ASSAY_TRY(workload_copies(model, request, workload, limits.level, mode, engine));
-  Sizing sizing(limits, engine, request.top);
-  sizing.result.refused = std::move(copies.refused);
-  sizing.result.notes = std::move(copies.notes);
-  for (const WorkloadCopy& copy : copies.copies) {
-    if (core::Status done = sizing.add(copy); !done.ok())
-      sizing.result.refused.push_back({copy.worker, done.error().message});
+                                         std::span<const EngineSystems> engines) {
+  Sizing sizing(limits, request.top);
+  std::vector<std::string> errors;
+  for (const EngineSystems& engine : engines) {
+    const std::string name = prefix_of(engine.engine, engines.size());
+    core::Status done = size_engine({model, request, workload, limits, mode}, engine, name, sizing);
+    if (!done.ok()) errors.push_back(name + done.error().message);
   }
-  if (sizing.result.closest.metrics.serving.measured_requests == 0)
-    return no_copy_left(model.name, sizing.result.refused);
-  return std::move(sizing.result);
+  WorkloadSize& result = sizing.result;
+  if (result.closest.metrics.serving.measured_requests == 0) {
+    if (!result.refused.empty() || errors.empty())
+      errors.push_back(no_copy_left(model.name, result.refused).message);
+    return core::Error{core::join(errors, "; ")};
+  }
+  result.notes.insert(result.notes.end(), errors.begin(), errors.end());
+  return std::move(result);
 }
 
 model::Book workload_search_book(const std::string& title,
@@ -265,12 +296,12 @@ model::Book workload_size_book(const std::string& title,
         candidates_of_workload("size",
                                fmt::format("{} GPUs do not serve {}; this comes closest",
                                            limits.most_gpus, wanted_of(limits)),
-                               {result.closest}, false, 1));
+                               {result.closest}, result.names_engines, 1));
   } else {
     book.tables.push_back(candidates_of_workload(
         "size",
         fmt::format("The fewest GPUs with at least {}, of each deployment", wanted_of(limits)),
-        result.best, false, result.best.size()));
+        result.best, result.names_engines, result.best.size()));
   }
   book.tables.front().notes.push_back(
       fmt::format("{} deployments were simulated{}", result.simulated,
@@ -279,7 +310,8 @@ model::Book workload_size_book(const std::string& title,
                                         "well"));
   for (const std::string& note : result.notes)
     book.tables.front().notes.push_back(note);
-  if (!result.refused.empty()) book.tables.push_back(refused_table(result.refused));
+  if (!result.refused.empty())
+    book.tables.push_back(refused_table(result.refused, result.names_engines));
   return book;
 }
 

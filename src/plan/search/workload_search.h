@@ -61,19 +61,20 @@ struct WorkloadSize {
   std::vector<WorkloadCandidate> best = {};
   WorkloadCandidate closest = {};  // with the most GPUs, where there is no best
   std::int64_t simulated = 0;      // deployments, each number of copies by itself
+  bool names_engines = false;      // several were asked for
   std::vector<Refused> refused = {};
   std::vector<std::string> notes = {};
 };
 
 // Looks for the least copies of each deployment by the simulation, as if more copies were never
-// worse. Deployments that cannot be among the request.top smallest are given up. Errors: as
-// search_workload().
+// worse. Deployments that cannot be among the request.top smallest of all engines are given up.
+// Errors: as search_workload().
 core::Result<WorkloadSize> size_workload(const serving::Model& model,
                                          const SearchRequest& request,
                                          const Workload& workload,
                                          const WorkloadLimits& limits,
                                          ServingMode mode,
-                                         const EngineSystems& engine);
+                                         std::span<const EngineSystems> engines);
 
 model::Book workload_size_book(const std::string& title,
                                const WorkloadSize& result,

@@ -69,8 +69,11 @@ StepParts parts_of(std::span<const PricedPart> priced) {
   using TableOfSource = std::pair<std::string_view, std::string_view>;
   StepParts parts;
   std::map<TableOfSource, double> sigma_ms;
+  std::map<std::string_view, double StepParts::*> part_of;
   for (const PricedPart& one : priced) {
-    parts.*part_of_table(one.table) += one.ms;
+    const auto [part, is_new] = part_of.try_emplace(one.table, nullptr);
+    if (is_new) part->second = part_of_table(one.table);
+    parts.*part->second += one.ms;
     if (one.fidelity == Fidelity::kKernels) parts.kernels_ms += one.ms;
     if (one.fidelity == Fidelity::kBound) parts.bound_ms += one.ms;
     if (one.sigma > 0) sigma_ms[{one.table, one.source}] += one.ms * one.sigma;
@@ -88,13 +91,11 @@ StepParts parts_of(const std::vector<OperatorCost>& costs) {
   return parts_of(parts);
 }
 
-LoadParts parts_of_load(const StepPrices& prices, const SteadyLoad& load) {
-  const SteadySteps steps = steady_steps(load);
+LoadParts parts_of_load(const LoadCosts& costs) {
   std::vector<PricedPart> mean;
-  add_priced(mean, prices.operators(steps.decoding()), 1 - steps.mixed_share);
-  const std::vector<OperatorCost> mixed = prices.operators(steps.mixed());
-  add_priced(mean, mixed, steps.mixed_share);
-  return {.mean = parts_of(mean), .prompt = parts_of(mixed)};
+  add_priced(mean, costs.decoding, 1 - costs.steps.mixed_share);
+  add_priced(mean, costs.mixed, costs.steps.mixed_share);
+  return {.mean = parts_of(mean), .prompt = parts_of(costs.mixed)};
 }
 
 LoadParts parts_of_pools(const StepPrices& prefill,

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "model/table.h"
-#include "plan/closed_form.h"
+#include "plan/load_costs.h"
 #include "plan/price/step_prices.h"
 
 namespace assay::plan {
@@ -56,7 +56,7 @@ struct LoadParts {
   StepParts prompt;
 };
 
-LoadParts parts_of_load(const StepPrices& prices, const SteadyLoad& load);
+LoadParts parts_of_load(const LoadCosts& costs);
 
 // The same where some instances compute prompts and others decode: a step of each.
 LoadParts parts_of_pools(const StepPrices& prefill,

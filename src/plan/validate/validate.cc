@@ -78,7 +78,7 @@ class Predictor {
                           .prompt_tokens = measured.prompt_tokens,
                           .output_tokens = measured.output_tokens,
                           .speculation = measured.speculation};
-    prediction.parts = parts_of_load(bound.prices, load);
+    prediction.parts = parts_of_load(costs_of_load(bound.prices, load));
     if (clients.scheduler == Scheduler::kSimulation)
       return fill_simulated(measured, bound, clients, prediction);
     const StagedCost staged(bound.prices, bound.pipeline);

@@ -41,7 +41,6 @@ Family::Family(const WorkRows& rows,
   add_axes();
   add_curves();
   squares_.resize(curves_.size());
-  sorted_.resize(curves_.size());
   add_errors();
   floor_ = std::numeric_limits<double>::infinity();
   for (const double latency : latencies_)

@@ -260,6 +260,7 @@ class Family {
   [[nodiscard]] double trend_past(const Curve& curve, std::uint32_t end, const Point& point) const;
   Reading read(const Curve& curve, const Point& point, std::uint32_t& hint) const;
   [[nodiscard]] Shortlist& shortlist(const Point& point) const;
+  static double bound_of_listed(std::span<const double> squares);
   [[nodiscard]] double covariance(std::uint32_t a, std::uint32_t b) const;
   void add_covariances() const;
   [[nodiscard]] double same_work_error() const;
@@ -302,7 +303,6 @@ class Family {
   mutable std::vector<double> multiples_;  // by row; NaN: not asked yet
   mutable Shortlist listed_;
   mutable std::vector<double> squares_;  // by curve: of its distance to the point of the list
-  mutable std::vector<double> sorted_;
   mutable std::uint32_t last_curve_ = std::numeric_limits<std::uint32_t>::max();
   mutable std::vector<double> roofs_;  // by row; NaN: not asked yet
 };

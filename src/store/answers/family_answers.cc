@@ -317,6 +317,22 @@ void Family::answer_between(const Curve& curve,
       std::sqrt(kLeastError * kLeastError + 0.25 * ends * ends + 0.06 * change * change);
 }
 
+// At least so much as the list's last distance: as many curves are no further. Every so many curves
+// the least is taken, so that the compiler takes several at once.
+double Family::bound_of_listed(std::span<const double> squares) {
+  constexpr std::size_t kLanes = 4 * kListed;
+  std::array<double, kLanes> least;
+  least.fill(std::numeric_limits<double>::infinity());
+  std::size_t curve = 0;
+  for (; curve + kLanes <= squares.size(); curve += kLanes) {
+    for (std::size_t lane = 0; lane < kLanes; ++lane)
+      least[lane] = squares[curve + lane] < least[lane] ? squares[curve + lane] : least[lane];
+  }
+  const auto last = least.begin() + kListed - 1;
+  std::nth_element(least.begin(), last, least.end());
+  return *last;
+}
+
 // The curves that are nearest by their own quantities. Sizes of one weight are often asked one
 // after the other, so that the last list is kept.
 Family::Shortlist& Family::shortlist(const Point& point) const {
@@ -346,13 +362,7 @@ Family::Shortlist& Family::shortlist(const Point& point) const {
     for (std::size_t curve = 0; curve < curves_.size(); ++curve)
       sums[curve] += (places[curve] - place) * (places[curve] - place);
   }
-  double most = std::numeric_limits<double>::infinity();
-  if (squares_.size() > kListed) {
-    sorted_ = squares_;
-    const auto last = sorted_.begin() + kListed - 1;
-    std::nth_element(sorted_.begin(), last, sorted_.end());
-    most = *last;
-  }
+  const double most = bound_of_listed(squares_);
   for (std::uint32_t curve = 0; curve < curves_.size(); ++curve) {
     const double squares = squares_[curve];
     if (squares > most || (count == kListed && squares >= squares_of[count - 1])) continue;

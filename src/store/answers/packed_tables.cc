@@ -3,7 +3,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <span>
 
 #include "core/text.h"
 
@@ -107,6 +109,56 @@ void pack(const WorkRows& rows, Packer& packer) {
   packer.array(rows.watts);
 }
 
+void pack(const TablePower& power, Packer& packer) {
+  packer.text(power.device);
+  packer.number(power.samples.size());
+  for (const PowerSample& sample : power.samples) {
+    packer.text(sample.op_name);
+    const PowerErrors others = sample.errors_of_other_types.value_or(PowerErrors{});
+    const std::array<double, 5> judged = {sample.limit_watts, sample.errors.median,
+                                          sample.errors.p90, others.median, others.p90};
+    packer.number(sample.errors_of_other_types ? 1 : 0);
+    packer.array(std::span<const double>(judged));
+    std::vector<double> numbers;
+    for (const PoweredRow& row : sample.rows)
+      numbers.insert(numbers.end(),
+                     {row.load.memory, row.load.compute, row.load.milliseconds, row.watts});
+    packer.array(std::span<const double>(numbers));
+    for (const PoweredRow& row : sample.rows)
+      packer.text(row.load.type);
+  }
+}
+
+PowerSample unpack_sample(Unpacker& unpacker) {
+  PowerSample sample{.op_name = unpacker.text(), .rows = {}};
+  const bool has_others = unpacker.number() == 1;
+  const auto judged = unpacker.array<double>();
+  const auto numbers = unpacker.array<double>();
+  constexpr std::size_t kJudged = 5;
+  if (judged.size() != kJudged) return sample;
+  sample.limit_watts = judged[0];
+  sample.errors = {.median = judged[1], .p90 = judged[2]};
+  if (has_others) sample.errors_of_other_types = {.median = judged[3], .p90 = judged[4]};
+  constexpr std::size_t kOfRow = 4;
+  for (std::size_t at = 0; at + kOfRow <= numbers.size(); at += kOfRow)
+    sample.rows.push_back({.load = {.memory = numbers[at],
+                                    .compute = numbers[at + 1],
+                                    .milliseconds = numbers[at + 2],
+                                    .type = unpacker.text()},
+                           .watts = numbers[at + 3]});
+  return sample;
+}
+
+std::shared_ptr<const TablePower> unpack_power(Unpacker& unpacker) {
+  auto power = std::make_shared<TablePower>();
+  power->device = unpacker.text();
+  const std::uint64_t count = unpacker.number();
+  for (std::uint64_t i = 0; i < count && unpacker.is_whole(); ++i)
+    power->samples.push_back(unpack_sample(unpacker));
+  if (power->samples.empty()) return nullptr;
+  return power;
+}
+
 }  // namespace
 
 std::string pack_tables(const std::string& origin, const std::vector<MappedTable>& tables) {
@@ -117,6 +169,7 @@ std::string pack_tables(const std::string& origin, const std::vector<MappedTable
     Packer packer(blocks);
     pack(table.rows, packer);
     packer.array(std::span(&table.spreads, 1));
+    pack(table.power, packer);
   }
   const auto head = [&](std::uint64_t size_of_head) {
     std::string bytes(kMagic);
@@ -185,6 +238,7 @@ core::Result<WorkRows> PackedTables::table(const std::string& name) const {
   rows.intervals = unpacker.array<RowInterval>();
   rows.watts = unpacker.array<double>();
   const auto spreads = unpacker.array<Spreads>();
+  rows.power = unpack_power(unpacker);
   if (!unpacker.is_whole()) return core::Error{"the packed tables are cut off"};
   rows.spreads = spreads.data();
   rows.work = work_of_rows(name, rows.sizes, rows.values);

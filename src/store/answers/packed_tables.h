@@ -11,12 +11,14 @@
 
 #include "core/result.h"
 #include "store/answers/work_rows.h"
+#include "store/database/modelled_power.h"
 
 namespace assay::store {
 
 struct MappedTable {
   WorkRows rows;
   Spreads spreads;
+  TablePower power = {};
 };
 
 // `origin` is told to users as it is.

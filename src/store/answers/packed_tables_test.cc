@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 #include "store/answers/query.h"
 #include "store/database/store_test_util.h"
 
@@ -28,6 +30,39 @@ std::vector<std::uint64_t> aligned(const std::string& bytes) {
   std::vector<std::uint64_t> words((bytes.size() + 7) / 8);
   std::memcpy(words.data(), bytes.data(), bytes.size());
   return words;
+}
+
+TEST(PackedTables, GivesBackWhatTellsThePowerOfOtherRows) {
+  MappedTable table = mapped("gemm_perf", kProducts);
+  const PoweredRow one{.load = {.memory = 0.5, .compute = 0.25, .milliseconds = 2, .type = "fp8"},
+                       .watts = 600};
+  const PoweredRow two{
+      .load = {.memory = 0.1, .compute = 0.75, .milliseconds = 3, .type = "bfloat16"},
+      .watts = 650};
+  table.power = {.device = "NVIDIA H200",
+                 .samples = {{.op_name = "gemm",
+                              .rows = {one, two},
+                              .limit_watts = 700,
+                              .errors = {.median = 0.05, .p90 = 0.1},
+                              .errors_of_other_types = PowerErrors{.median = 0.06, .p90 = 0.2}}}};
+  const std::string bytes = pack_tables("", {table, mapped("other_perf", kOthers)});
+  const auto words = aligned(bytes);
+  const auto packed =
+      PackedTables::open({reinterpret_cast<const char*>(words.data()), bytes.size()});
+  ASSERT_TRUE(packed.ok());
+  EXPECT_EQ(packed.value().table("other_perf").value().power, nullptr);
+  const auto power = packed.value().table("gemm_perf").value().power;
+  ASSERT_NE(power, nullptr);
+  EXPECT_EQ(power->device, "NVIDIA H200");
+  const PowerSample* sample = power->find("gemm");
+  ASSERT_NE(sample, nullptr);
+  EXPECT_DOUBLE_EQ(sample->limit_watts, 700);
+  EXPECT_DOUBLE_EQ(sample->errors.median, 0.05);
+  EXPECT_DOUBLE_EQ(sample->errors_of_other_types->p90, 0.2);
+  ASSERT_EQ(sample->rows.size(), 2U);
+  EXPECT_EQ(sample->rows.back().load.type, "bfloat16");
+  EXPECT_DOUBLE_EQ(sample->rows.back().load.milliseconds, 3);
+  EXPECT_DOUBLE_EQ(sample->rows.back().watts, 650);
 }
 
 TEST(PackedTables, GivesTheRowsBack) {

@@ -188,11 +188,15 @@ core::Result<TableOfFile> TableCache::made(const Asked& asked) const {
   if (!rows.ok()) return rows.error().context(asked.file.string());
   const auto& learn = asked.learner->learn;
   const Spreads spreads = learn ? learn(rows.value()) : Spreads();
+  const auto& learn_power = asked.learner->learn_power;
+  TablePower power =
+      learn_power ? learn_power(file.value().table, file.value().rows) : TablePower();
   std::vector<std::string> notes;
   for (const model::Warning& warning : warnings.all())
     notes.push_back(warning.sentence());
   const auto body = std::make_shared<std::string>(pack_tables(
-      origin_lines(asked.file, notes), {{.rows = std::move(rows).value(), .spreads = spreads}}));
+      origin_lines(asked.file, notes),
+      {{.rows = std::move(rows).value(), .spreads = spreads, .power = std::move(power)}}));
   if (!asked.entry.empty()) keep(asked, bytes_of(asked.head(stable_hash(bytes), *body)), *body);
   return table_in(*body, asked.file, body);
 }

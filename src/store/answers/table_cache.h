@@ -27,14 +27,18 @@
 #include "core/result.h"
 #include "store/answers/spread.h"
 #include "store/answers/work_rows.h"
+#include "store/database/modelled_power.h"
+#include "store/files/frame.h"
 
 namespace assay::store {
 
-// How the errors of a table's answers are learnt (judging/spread_learner.h makes one with
-// rooflines). `learn` may be null: rows then have no spreads; several threads may call it.
+// How the errors of a table's answers are learnt, and the power of rows that have none
+// (judging/spread_learner.h makes one with rooflines). `learn` and `learn_power` may be null: rows
+// then have no spreads, or no such power; several threads may call them.
 struct SpreadLearner {
   std::string key;  // tells learners apart that learn something else of the same rows
   std::function<Spreads(const WorkRows& rows)> learn;
+  std::function<TablePower(const std::string& table, const Frame& rows)> learn_power = nullptr;
 };
 
 struct TableOfFile {

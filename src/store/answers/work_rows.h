@@ -15,6 +15,7 @@
 #include "store/answers/spread.h"
 #include "store/answers/table_index.h"
 #include "store/answers/work.h"
+#include "store/database/modelled_power.h"
 #include "store/files/frame.h"
 
 namespace assay::store {
@@ -41,6 +42,8 @@ struct WorkRows {
   // What the rows tell of the errors of answers, with the rooflines of the device that measured
   // them; null: not told yet.
   const Spreads* spreads = nullptr;
+  // By which rows without a power may be told one; null: by nothing.
+  std::shared_ptr<const TablePower> power = nullptr;
 
   [[nodiscard]] std::size_t num_families() const { return begins.size() - 1; }
 

@@ -1,11 +1,8 @@
 #include "store/database/modelled_power.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <set>
 #include <utility>
 
 #include "store/files/table_spec.h"
@@ -13,8 +10,8 @@
 namespace assay::store {
 namespace {
 
-constexpr std::int64_t kFewestRows = 50;
-constexpr double kLargestError = 0.15;  // in the median
+// A model of so many rows knows as much as one of all; it is asked in proportion to their number.
+constexpr std::size_t kMostPoweredRows = 1000;
 
 FrameColumn* column_of(Frame& rows, std::string_view name) {
   const auto found = std::find_if(rows.columns.begin(), rows.columns.end(),
@@ -26,6 +23,32 @@ std::string text_at(const FrameColumn* column, std::size_t row) {
   return column == nullptr || column->is_missing(row) ? "" : value_text(column->value(row));
 }
 
+// 0 if it is unknown.
+double limit_of_board(const Frame& rows) {
+  double limit = 0;
+  const FrameColumn* limits = rows.find("power_limit");
+  for (std::size_t row = 0; limits != nullptr && row < rows.num_rows(); ++row)
+    if (!limits->is_missing(row)) limit = std::max(limit, number_at(*limits, row));
+  return limit;
+}
+
+std::map<std::string, std::vector<std::size_t>> rows_by_op_name(const Frame& rows) {
+  std::map<std::string, std::vector<std::size_t>> rows_of;
+  const FrameColumn* op_names = rows.find("op_name");
+  for (std::size_t row = 0; row < rows.num_rows(); ++row)
+    rows_of[text_at(op_names, row)].push_back(row);
+  return rows_of;
+}
+
+// Keeps some, evenly, where there are more than a model needs.
+void thin(std::vector<PoweredRow>& rows) {
+  if (rows.size() <= kMostPoweredRows) return;
+  std::vector<PoweredRow> kept;
+  for (std::size_t i = 0; i < kMostPoweredRows; ++i)
+    kept.push_back(rows[i * rows.size() / kMostPoweredRows]);
+  rows = std::move(kept);
+}
+
 // Fills in the rows of a table.
 class Modelling {
  public:
@@ -34,17 +57,11 @@ class Modelling {
     power_ = rows.find(kPowerColumns.front());
     sources_ = rows.find(kPowerSourceColumn);
     watts_ = std::get<std::vector<double>>(power_->values);
-    const FrameColumn* limits = rows.find("power_limit");
-    for (std::size_t row = 0; limits != nullptr && row < rows.num_rows(); ++row)
-      if (!limits->is_missing(row)) limit_ = std::max(limit_, number_at(*limits, row));
+    limit_ = limit_of_board(rows);
   }
 
   void run(std::vector<PowerFit>& fits) {
-    std::map<std::string, std::vector<std::size_t>> rows_of;
-    const FrameColumn* op_names = rows_.find("op_name");
-    for (std::size_t row = 0; row < rows_.num_rows(); ++row)
-      rows_of[text_at(op_names, row)].push_back(row);
-    for (const auto& [op_name, rows] : rows_of)
+    for (const auto& [op_name, rows] : rows_by_op_name(rows_))
       fits.push_back(fill(op_name, rows));
   }
 
@@ -68,44 +85,23 @@ class Modelling {
   }
 
   PowerFit fill(const std::string& op_name, const std::vector<std::size_t>& rows) {
-    const std::vector<PoweredRow> known = measured(rows);
+    PowerSample sample{.op_name = op_name, .rows = measured(rows), .limit_watts = limit_};
     PowerFit fit{.table = table_, .op_name = op_name};
-    fit.measured = static_cast<std::int64_t>(known.size());
-    if (fit.measured < kFewestRows) {
-      fit.why_not =
-          fmt::format("{} rows have their power, and a model takes {}", fit.measured, kFewestRows);
-      return fit;
-    }
-    fit.errors = power_errors(known, limit_);
-    fit.errors_of_other_types = power_errors_of_other_types(known, limit_);
-    if (fit.errors.median > kLargestError) {
-      fit.why_not = fmt::format("a model is {:.0f} % off", fit.errors.median * 100);
-      return fit;
-    }
-    fill_with(PowerModel(known), types_of(known), rows, fit);
+    fit.measured = static_cast<std::int64_t>(sample.rows.size());
+    fit.why_not = judge(sample);
+    fit.errors = sample.errors;
+    fit.errors_of_other_types = sample.errors_of_other_types;
+    if (fit.why_not.empty()) fill_with(JudgedPower(sample), rows, fit);
     return fit;
   }
 
-  static std::set<std::string> types_of(const std::vector<PoweredRow>& known) {
-    std::set<std::string> types;
-    for (const PoweredRow& row : known)
-      types.insert(row.load.type);
-    return types;
-  }
-
-  void fill_with(const PowerModel& model,
-                 const std::set<std::string>& types,
-                 const std::vector<std::size_t>& rows,
-                 PowerFit& fit) {
+  void fill_with(const JudgedPower& model, const std::vector<std::size_t>& rows, PowerFit& fit) {
     for (const std::size_t row : rows) {
       if (!power_->is_missing(row) || !loads_[row]) continue;
-      const bool is_other = !types.contains(loads_[row]->type);
-      const PowerErrors errors =
-          is_other ? fit.errors_of_other_types.value_or(PowerErrors{.median = 1}) : fit.errors;
-      if (errors.median > kLargestError) continue;
-      const double watts = model.watts(*loads_[row]);
-      watts_[row] = limit_ > 0 ? std::min(limit_, watts) : watts;
-      errors_[row] = errors.median;
+      const std::optional<ModelledWatts> modelled = model.at(*loads_[row]);
+      if (!modelled) continue;
+      watts_[row] = modelled->watts;
+      errors_[row] = modelled->error;
       ++fit.modelled;
     }
   }
@@ -172,6 +168,41 @@ Frame with_modelled_power(const std::string& table,
   const bool fills = std::any_of(fits.begin() + static_cast<std::ptrdiff_t>(before), fits.end(),
                                  [](const PowerFit& fit) { return fit.modelled > 0; });
   return fills ? filled(modelling, std::move(rows)) : std::move(rows);
+}
+
+const PowerSample* TablePower::find(std::string_view op_name) const {
+  const auto found = std::find_if(samples.begin(), samples.end(), [&](const PowerSample& sample) {
+    return sample.op_name == op_name;
+  });
+  return found == samples.end() ? nullptr : &*found;
+}
+
+TablePower measured_power(const std::string& table, const RowLoads& loads, const Frame& rows) {
+  TablePower made;
+  const FrameColumn* power = rows.find(kPowerColumns.front());
+  if (!loads || power == nullptr || rows.num_rows() == 0 ||
+      !std::holds_alternative<std::vector<double>>(power->values))
+    return made;
+  // A table without a counter has zeros.
+  const auto is_measured = [&](std::size_t row) {
+    return !power->is_missing(row) && number_at(*power, row) > 0;
+  };
+  bool has_some = false;
+  for (std::size_t row = 0; row < rows.num_rows() && !has_some; ++row)
+    has_some = is_measured(row);
+  if (!has_some) return made;
+  made.device = text_at(rows.find("device"), 0);
+  const std::vector<std::optional<RowLoad>> all = loads(table, rows);
+  for (const auto& [op_name, of_name] : rows_by_op_name(rows)) {
+    PowerSample sample{.op_name = op_name, .rows = {}, .limit_watts = limit_of_board(rows)};
+    for (const std::size_t row : of_name) {
+      if (all[row] && is_measured(row))
+        sample.rows.push_back({.load = *all[row], .watts = number_at(*power, row)});
+    }
+    thin(sample.rows);
+    if (judge(sample).empty()) made.samples.push_back(std::move(sample));
+  }
+  return made;
 }
 
 }  // namespace assay::store

@@ -4,8 +4,10 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "store/database/judged_power.h"
 #include "store/database/power_model.h"
 #include "store/files/frame.h"
 
@@ -36,5 +38,18 @@ Frame with_modelled_power(const std::string& table,
                           const RowLoads& loads,
                           Frame rows,
                           std::vector<PowerFit>& fits);
+
+// The measured power of a table, of which models can be made for rows that have none.
+struct TablePower {
+  std::string device;                     // that measured it
+  std::vector<PowerSample> samples = {};  // judged, and only those that a model can be made of
+
+  // Null if there is none.
+  [[nodiscard]] const PowerSample* find(std::string_view op_name) const;
+};
+
+// Precondition: every power in the frame was measured, as in a store's, and in a file's, whose
+// reader drops what a placed table has from elsewhere. Of many rows some are taken, evenly.
+TablePower measured_power(const std::string& table, const RowLoads& loads, const Frame& rows);
 
 }  // namespace assay::store

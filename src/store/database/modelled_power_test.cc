@@ -124,6 +124,26 @@ TEST(ModelledPower, TellsWhyAModelOfFewRowsOrALargeErrorFillsNothing) {
   EXPECT_THAT(fits.back().why_not, testing::StartsWith("a model is "));
 }
 
+TEST(MeasuredPower, IsJudgedByOpName) {
+  const TablePower power = measured_power("gemm_perf", test_loads, measured_rows(kMeasured));
+  ASSERT_EQ(power.samples.size(), 1U);
+  EXPECT_EQ(power.find("other"), nullptr);
+  const PowerSample& sample = *power.find("gemm");
+  EXPECT_EQ(sample.rows.size(), static_cast<std::size_t>(kMeasured));
+  EXPECT_DOUBLE_EQ(sample.limit_watts, 500.5);
+  const JudgedPower model(sample);
+  const auto watts = model.at(load_of(13, "fp8"));
+  ASSERT_TRUE(watts.has_value());
+  EXPECT_NEAR(watts->watts / watts_of(load_of(13, "fp8")), 1, 0.03);
+  EXPECT_DOUBLE_EQ(watts->error, sample.errors.median);
+  EXPECT_FALSE(model.at(load_of(13, "bfloat16")).has_value());
+}
+
+TEST(MeasuredPower, OfTooFewRowsIsNone) {
+  EXPECT_TRUE(measured_power("gemm_perf", test_loads, measured_rows(49)).samples.empty());
+  EXPECT_TRUE(measured_power("gemm_perf", nullptr, measured_rows(kMeasured)).samples.empty());
+}
+
 TEST(ModelledPower, WithoutLoadsNothingChanges) {
   std::vector<PowerFit> fits;
   const Frame rows = measured_rows(kMeasured);

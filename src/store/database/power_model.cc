@@ -27,15 +27,6 @@ double square(double x) {
   return x * x;
 }
 
-double closeness(const RowLoad& a, const RowLoad& b) {
-  const double distance =
-      square(log_share(a.memory) - log_share(b.memory)) +
-      square(log_share(a.compute) - log_share(b.compute)) +
-      square(kShareOfTime * (std::log(a.milliseconds) - std::log(b.milliseconds))) +
-      (a.type == b.type ? 0 : 1);
-  return std::exp(-distance / (2 * square(kReach)));
-}
-
 double below(double limit, double watts) {
   return limit > 0 ? std::min(limit, watts) : watts;
 }
@@ -58,10 +49,20 @@ void add_errors(const std::vector<PoweredRow>& known,
 
 }  // namespace
 
-PowerModel::PowerModel(std::vector<PoweredRow> rows) : rows_(std::move(rows)) {
+PowerModel::PowerModel(std::vector<PoweredRow> rows)
+    : rows_(std::move(rows)), least_watts_(rows_.front().watts) {
   fit();
-  for (const PoweredRow& row : rows_)
+  for (const PoweredRow& row : rows_) {
+    places_.push_back(place_of(row.load));
     rest_.push_back(row.watts - smooth(row.load));
+    least_watts_ = std::min(least_watts_, row.watts);
+  }
+}
+
+PowerModel::Place PowerModel::place_of(const RowLoad& load) {
+  return {.memory = log_share(load.memory),
+          .compute = log_share(load.compute),
+          .time = kShareOfTime * std::log(load.milliseconds)};
 }
 
 PowerModel::Terms PowerModel::terms_of(const RowLoad& load) {
@@ -113,16 +114,19 @@ double PowerModel::smooth(const RowLoad& load) const {
 }
 
 double PowerModel::watts(const RowLoad& load) const {
+  const Place asked = place_of(load);
   double sum = kNoError;
   double rest = 0;
-  double least = rows_.front().watts;
   for (std::size_t i = 0; i < rows_.size(); ++i) {
-    const double weight = closeness(load, rows_[i].load);
+    const Place& place = places_[i];
+    const double distance =
+        square(asked.memory - place.memory) + square(asked.compute - place.compute) +
+        square(asked.time - place.time) + (load.type == rows_[i].load.type ? 0 : 1);
+    const double weight = std::exp(-distance / (2 * square(kReach)));
     sum += weight;
     rest += weight * rest_[i];
-    least = std::min(least, rows_[i].watts);
   }
-  return std::max(least, smooth(load) + rest / sum);
+  return std::max(least_watts_, smooth(load) + rest / sum);
 }
 
 PowerErrors power_errors(const std::vector<PoweredRow>& rows, double limit) {

@@ -40,11 +40,21 @@ class PowerModel {
   static constexpr std::size_t kTerms = 9;
   using Terms = std::array<double, kTerms>;
 
+  // By the logarithms of a load, where it lies among others.
+  struct Place {
+    double memory = 0;
+    double compute = 0;
+    double time = 0;
+  };
+
+  static Place place_of(const RowLoad& load);
   static Terms terms_of(const RowLoad& load);
   void fit();
   [[nodiscard]] double smooth(const RowLoad& load) const;
 
   std::vector<PoweredRow> rows_;
+  std::vector<Place> places_;  // by row
+  double least_watts_ = 0;
   Terms weights_{};
   std::vector<double> rest_;  // by row: what the quadratic lacks
 };

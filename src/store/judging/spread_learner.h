@@ -1,4 +1,5 @@
-// What a table's rows tell of the errors of its answers, with the rooflines of its device.
+// What a table's rows tell of the errors of its answers, with the rooflines of its device, and of
+// the power of other rows.
 #pragma once
 
 #include <functional>

@@ -1,0 +1,75 @@
+#include "cli/searched_engines.h"
+
+#include <fmt/core.h>
+
+#include <set>
+#include <utility>
+
+#include "core/text.h"
+
+namespace assay::cli {
+
+void SearchedEngines::add_calibrations(model::Book& book) const {
+  for (const CalibratedPools& one : pools)
+    one.add_calibrations(book);
+}
+
+std::string SearchedEngines::calibrations_text() const {
+  std::vector<std::string> texts;
+  for (const CalibratedPools& one : pools)
+    if (one.calibration.entry) texts.push_back(one.calibration.text);
+  return texts.empty() ? "none" : core::join(texts, "; ");
+}
+
+core::Result<SearchedEngines> searched_engines(PlanInputs& inputs,
+                                               const serving::Model& model,
+                                               const EnginesAsked& asked) {
+  const bool are_several = asked.engines.size() > 1;
+  SearchedEngines searched;
+  std::set<std::string> reasons;
+  for (const plan::Engine engine : asked.engines) {
+    std::string missing = ASSAY_TRY(inputs.missing_tables(asked.served.system, engine));
+    if (are_several && !missing.empty()) {
+      reasons.insert(missing);
+      searched.left_out.push_back(std::move(missing));
+      continue;
+    }
+    ServedModel served = asked.served;
+    served.engine = engine;
+    core::Result<CalibratedPools> pools =
+        calibrated_pools(inputs, served, asked.decode_system, asked.calibration, model.name);
+    if (!pools.ok() && (!are_several || asked.calibration.empty())) return pools.error();
+    if (!pools.ok()) {
+      reasons.insert(pools.error().message);
+      searched.left_out.push_back(
+          fmt::format("{} is left out: {}", plan::name_of(engine), pools.error().message));
+      continue;
+    }
+    searched.systems.push_back({engine, plan::served_precision(engine, model.precision),
+                                pools.value().system, pools.value().decode_system});
+    searched.pools.push_back(std::move(pools.value()));
+  }
+  if (searched.systems.empty())
+    return core::Error{core::join(std::vector(reasons.begin(), reasons.end()), "; ")};
+  return searched;
+}
+
+std::string names_of(const std::vector<plan::Engine>& engines) {
+  std::vector<std::string> names;
+  for (const plan::Engine engine : engines)
+    names.emplace_back(plan::name_of(engine));
+  return core::join(names, ", ");
+}
+
+core::Status check_several_engines(const std::vector<plan::Engine>& engines,
+                                   const ServedModel& served,
+                                   PlannerCompat compat) {
+  if (engines.size() == 1) return {};
+  if (!served.version.empty())
+    return core::Error{"--backend-version is that of one engine: say which by --backend"};
+  if (compat != PlannerCompat::kNone)
+    return core::Error{"--compat is of one engine: name it by --backend"};
+  return {};
+}
+
+}  // namespace assay::cli
