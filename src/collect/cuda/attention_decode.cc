@@ -104,7 +104,8 @@ class DecodeAttention final : public CudaWork {
     const decode::Machine machine{
         .processors = gpu().properties().multiProcessorCount,
         .blocks = blocks,
-        .row_bytes = static_cast<int>(spec_.head_dim * number_bytes(spec_))};
+        .row_bytes = static_cast<int>(spec_.head_dim * number_bytes(spec_)),
+        .number_bytes = static_cast<int>(number_bytes(spec_))};
     division_ = decode::division_for(groups, group, count, machine);
     return {};
   }

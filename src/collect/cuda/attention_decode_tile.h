@@ -112,6 +112,7 @@ struct Machine {
   std::int64_t processors = 0;
   std::int64_t blocks = 0;  // that a multiprocessor runs at a time
   int row_bytes = 0;
+  int number_bytes = 1;  // of a number of the cache
 };
 
 // A division distributes the keys of a group, which is a head of keys of a sequence. `sharers`
@@ -123,11 +124,12 @@ struct Division {
 
 // The time of so many warps with so many tiles each, in that of a tile. Warps that begin and end
 // take two tiles longer. The memory keeps up with so many warps of a multiprocessor; where more run
-// together, each takes longer. Fitted to 35 shapes with 12 divisions each (H200,
+// together, each takes longer. fp8 becomes halves in registers, so that more warps are needed.
+// Fitted to 35 shapes with 12 divisions each, and judged on the shapes of all models (H200,
 // docs/performance.md).
 constexpr double time_of(std::int64_t warps, std::int64_t tiles, const Machine& machine) {
   constexpr double kEnds = 2;
-  const double fed_warps = machine.row_bytes > 128 ? 3.0 : 6.5;
+  const double fed_warps = machine.row_bytes > 128 && machine.number_bytes > 1 ? 3.0 : 6.5;
   const auto fed = fed_warps * static_cast<double>(machine.processors);
   const std::int64_t at_once = machine.processors * machine.blocks * kWarps;
   const std::int64_t rounds = warps / at_once;
@@ -137,21 +139,30 @@ constexpr double time_of(std::int64_t warps, std::int64_t tiles, const Machine& 
   return slowed * (kEnds + static_cast<double>(tiles));
 }
 
+// The time of the kernel that joins the parts of so many outputs. It begins and ends, and has a
+// block of few threads for each of them.
+constexpr double time_of_joining(std::int64_t outputs, const Machine& machine) {
+  constexpr double kOutputsOfProcessor = 8;  // in the time of a tile
+  return 2 + static_cast<double>(outputs) /
+                 (kOutputsOfProcessor * static_cast<double>(machine.processors));
+}
+
 // The fastest division of `groups` of `rows` query heads each over so many tiles of keys. A group
-// with a single tile has nothing to share, but its few rows are joined at once.
+// with a single tile has nothing to share, but the few rows of few groups are joined at once.
 constexpr Division division_for(std::int64_t groups,
                                 std::int64_t rows,
                                 std::int64_t tiles,
                                 const Machine& machine) {
-  constexpr double kJoining = 2;  // the kernel that joins parts
   constexpr std::int64_t kFewRows = 4;
-  if (tiles == 1) return {.sharers = rows > kFewRows ? 1 : kWarps};
+  const bool are_few = rows <= kFewRows && groups <= machine.processors * machine.blocks;
+  if (tiles == 1) return {.sharers = are_few ? kWarps : 1};
+  const double joining = time_of_joining(groups * rows, machine);
   const std::int64_t steps = ceil_div(tiles, kWarps);
   Division best;
   double least = time_of(groups * kWarps, steps, machine);
   for (std::int64_t splits = 2; splits <= std::min<std::int64_t>(steps, kMostSplits); ++splits) {
     const double time =
-        time_of(groups * splits * kWarps, ceil_div(steps, splits), machine) + kJoining;
+        time_of(groups * splits * kWarps, ceil_div(steps, splits), machine) + joining;
     if (time >= least) continue;
     least = time;
     best.splits = splits;

@@ -286,7 +286,8 @@ TEST(AttentionDecodeTile, PartsHaveAllTilesOnceAndNoneIsEmpty) {
 }
 
 constexpr Machine kSmallRows{.processors = 132, .blocks = 3, .row_bytes = 128};
-constexpr Machine kLargeRows{.processors = 132, .blocks = 2, .row_bytes = 256};
+constexpr Machine kLargeRows{.processors = 132, .blocks = 2, .row_bytes = 256, .number_bytes = 2};
+constexpr Machine kLargeRowsOfFp8{.processors = 132, .blocks = 2, .row_bytes = 256};
 
 TEST(AttentionDecodeTile, FewSequencesAreSplitUntilTheMemoryIsBusy) {
   EXPECT_EQ(division_for(8, 8, 4, kSmallRows).splits, 1);  // each warp has a tile: nothing to split
@@ -307,6 +308,13 @@ TEST(AttentionDecodeTile, FewSequencesAreSplitUntilTheMemoryIsBusy) {
 TEST(AttentionDecodeTile, LargerRowsNeedFewerBlocks) {
   EXPECT_EQ(division_for(108, 5, 221, kLargeRows).splits, 1);
   EXPECT_GT(division_for(108, 5, 221, kSmallRows).splits, 1);
+  EXPECT_GT(division_for(108, 5, 221, kLargeRowsOfFp8).splits, 1);  // its numbers are converted
+}
+
+TEST(AttentionDecodeTile, ManyOutputsAreDearToJoin) {
+  EXPECT_GT(division_for(512, 1, 64, kSmallRows).splits, 1);
+  EXPECT_EQ(division_for(512, 16, 64, kSmallRows).splits, 1);
+  EXPECT_EQ(division_for(2048, 16, 256, kSmallRows).splits, 1);
 }
 
 TEST(AttentionDecodeTile, JoiningIsWorthTwoTiles) {
@@ -329,9 +337,10 @@ TEST(AttentionDecodeTile, WarpsHaveGroupsOfTheirOwnWhereTheseAreMany) {
             kWarps);  // a second round for 152 warps
 }
 
-TEST(AttentionDecodeTile, ASingleTileIsSharedWhereRowsAreFew) {
+TEST(AttentionDecodeTile, ASingleTileIsSharedWhereRowsAndGroupsAreFew) {
   EXPECT_EQ(division_for(1, 8, 1, kSmallRows).sharers, 1);  // three of four warps would do nothing
   EXPECT_EQ(division_for(1, 2, 1, kSmallRows).sharers, kWarps);
+  EXPECT_EQ(division_for(8192, 2, 1, kSmallRows).sharers, 1);
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ namespace {
 using namespace decode;
 
 constexpr int kThreads = kWarps * kLanes;
-constexpr int kJoiners = 4;  // threads for each column of an output
+constexpr int kFewSplits = 12;  // that one thread for each column joins
 
 // Joins the warps' sums.
 template <int kHeadDim, int kRows>
@@ -101,8 +101,8 @@ __global__ void __launch_bounds__(kThreads, Its::kBlocks)
   finish<kHeadDim, Its::kRows>(arguments, part, sums, statistics);
 }
 
-// A block computes one output.
-template <int kHeadDim>
+// A block computes one output. `kJoiners` threads for each column share the parts.
+template <int kHeadDim, int kJoiners>
 __global__ void __launch_bounds__(kHeadDim* kJoiners)
     join_parts(const __grid_constant__ DecodeArguments arguments) {
   constexpr int kJoinThreads = kHeadDim * kJoiners;
@@ -170,15 +170,21 @@ struct Kernels {
     return cudaGetLastError();
   }
 
+  template <int kJoiners>
+  static cudaError_t launch_join(const DecodeArguments& arguments, cudaStream_t stream) {
+    const auto outputs = static_cast<unsigned>(arguments.spec.batch * arguments.spec.heads);
+    return launch_after(join_parts<kHeadDim, kJoiners>,
+                        {.blocks = outputs, .threads = kHeadDim * kJoiners}, stream, arguments);
+  }
+
   static cudaError_t launch(const DecodeArguments& arguments, cudaStream_t stream) {
     if (arguments.sharers == 1) return launch_warps(arguments, stream);
     const dim3 blocks = blocks_of<Its::kRows>(arguments);
     decode_part<Cache, Its><<<blocks, kThreads, Its::kSharedBytes, stream>>>(arguments);
     const cudaError_t launched = cudaGetLastError();
     if (launched != cudaSuccess || arguments.splits == 1) return launched;
-    const auto outputs = static_cast<unsigned>(arguments.spec.batch * arguments.spec.heads);
-    return launch_after(join_parts<kHeadDim>, {.blocks = outputs, .threads = kHeadDim * kJoiners},
-                        stream, arguments);
+    return arguments.splits <= kFewSplits ? launch_join<1>(arguments, stream)
+                                          : launch_join<4>(arguments, stream);
   }
 };
 
