@@ -18,8 +18,8 @@ double rounds_of(NcclFunction function, std::int64_t nodes) {
 double CrossingUse::between_ms(double bytes, const NodeLinks& links) const {
   constexpr double kMsPerSecond = 1e3;
   const double sent = model::bus_factor(function, static_cast<int>(nodes)) * bytes;
-  const bool is_shared = function != NcclFunction::kAllToAll;
-  const double of_gpu = is_shared ? sent / static_cast<double>(gpus / nodes) : sent;
+  const std::int64_t sharing = function == NcclFunction::kAllToAll ? 1 : gpus / nodes;
+  const double of_gpu = sent / static_cast<double>(sharing);
   return kMsPerSecond *
          (rounds_of(function, nodes) * links.latency_s + of_gpu / links.bytes_per_s(gpus));
 }

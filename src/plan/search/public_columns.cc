@@ -81,9 +81,9 @@ constexpr std::array kColumns = {"rank",
 using Row = std::map<std::string, Cell>;
 
 std::string parallel_of(const Worker& worker, bool has_experts) {
-  const std::string dense = fmt::format("tp{}pp{}", worker.tp, worker.pp);
-  if (!has_experts) return dense;
-  return fmt::format("{}dp{}etp{}ep{}", dense, worker.dp, worker.moe_tp, worker.moe_ep);
+  std::string text = fmt::format("tp{}pp{}", worker.tp, worker.pp);
+  if (has_experts) text += fmt::format("dp{}etp{}ep{}", worker.dp, worker.moe_tp, worker.moe_ep);
+  return text;
 }
 
 void add_worker(Row& row, const std::string& before, const Worker& worker, bool has_experts) {
