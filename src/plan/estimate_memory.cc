@@ -8,7 +8,6 @@
 namespace assay::plan {
 namespace {
 
-constexpr double kBytesPerGb = 1e9;
 constexpr std::int64_t kMostNodes = 8;  // of a worker that is proposed
 
 ClosedLoop loop_of(const ServedWorker& served, const HeldLoad& load) {
@@ -68,6 +67,7 @@ model::Table memory_table(const serving::Model& model,
                           const ServedWorker& served,
                           const HeldLoad& load,
                           const std::string& title) {
+  constexpr double kBytesPerGb = 1e9;
   const MemoryUse memory = memory_of_worker(model, served, loop_of(served, load));
   const std::int64_t tokens = load.prompt_tokens + load.output_tokens;
   const std::int64_t held = held_requests(memory, served, load);
