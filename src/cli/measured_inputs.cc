@@ -13,12 +13,12 @@ namespace assay::cli {
 
 void add_measured_options(App& app,
                           std::filesystem::path& input,
-                          std::filesystem::path& systems,
+                          PriceSources& prices,
                           plan::AssumedClients& clients) {
   app.add_option("FILE.csv|DIR", input,
                  "measured deployments, a row each; or a folder of plan files with its results")
       ->required();
-  add_systems_option(app, systems);
+  add_price_sources(app, prices);
   app.add_option("--requests-each", clients.requests_each,
                  "requests in all, for each that is in flight")
       ->type_name("N")

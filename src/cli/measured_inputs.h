@@ -15,12 +15,13 @@ namespace assay::cli {
 class App;
 class Option;
 class PlanInputs;
+struct PriceSources;
 struct ServedModel;
 
-// Declares FILE.csv|DIR, --systems-paths and what clients are assumed to send.
+// Declares FILE.csv|DIR, --systems-paths, --store and what clients are assumed to send.
 void add_measured_options(App& app,
                           std::filesystem::path& input,
-                          std::filesystem::path& systems,
+                          PriceSources& prices,
                           plan::AssumedClients& clients);
 
 // Reads a table of measured deployments, or a folder of 'plan files' with its results, and prints

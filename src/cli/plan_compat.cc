@@ -15,7 +15,7 @@ namespace compat = plan::compat;
 const Choices<PlannerCompat> kPlannerCompats{{"aiconfigurator", PlannerCompat::kAiconfigurator}};
 
 core::Result<PlanInputs::PublicRows> rows_of(PlanInputs& inputs, const ServedModel& served) {
-  if (served.systems.empty()) {
+  if (served.prices.systems.empty()) {
     return core::Error{
         "--compat aiconfigurator prices from public tables: name their folder with "
         "--systems-paths"};
@@ -25,9 +25,11 @@ core::Result<PlanInputs::PublicRows> rows_of(PlanInputs& inputs, const ServedMod
 
 compat::Lengths lengths_of(std::int64_t prompt_tokens,
                            std::int64_t output_tokens,
+                           std::int64_t prefix_tokens,
                            const plan::Speculation& speculation) {
   return {.prompt = prompt_tokens,
           .output = output_tokens,
+          .prefix = prefix_tokens,
           .drafts = speculation.tokens,
           .accepted = speculation.tokens_per_step() - 1};
 }
@@ -57,7 +59,7 @@ core::Result<Outcome> estimate_as_public(const ServedModel& served,
                                          const plan::SteadyLoad& load,
                                          const SpeculationOptions& drafts,
                                          const Presentation& presentation) {
-  PlanInputs inputs(served.systems);
+  PlanInputs inputs(served.prices);
   const serving::Model& model = *ASSAY_TRY(inputs.model(served.model));
   const plan::Speculation speculation = ASSAY_TRY(drafts.speculation(model));
   auto rows = ASSAY_TRY(rows_of(inputs, served));
@@ -70,7 +72,8 @@ core::Result<Outcome> estimate_as_public(const ServedModel& served,
       .system = served.system,
       .setting = {.engine = served.engine,
                   .version = rows.version,
-                  .lengths = lengths_of(load.prompt_tokens, load.output_tokens, speculation)}};
+                  .lengths = lengths_of(load.prompt_tokens, load.output_tokens, load.cached_prefix,
+                                        speculation)}};
   print_summary(ASSAY_TRY(compat::estimate_book(
                     named, {.worker = worker, .batch = load.concurrency}, rows.measured)),
                 presentation.summary(), kAllRows);
@@ -81,14 +84,15 @@ core::Result<Outcome> search_as_public(const ServedModel& served,
                                        const plan::SearchRequest& request,
                                        const PublicSearch& search,
                                        const Presentation& presentation) {
-  PlanInputs inputs(served.systems);
+  PlanInputs inputs(served.prices);
   const serving::Model& model = *ASSAY_TRY(inputs.model(served.model));
   const plan::Speculation speculation = ASSAY_TRY(search.drafts.speculation(model));
   auto rows = ASSAY_TRY(rows_of(inputs, served));
   compat::SearchAsked asked{
       .setting = {.engine = served.engine,
                   .version = rows.version,
-                  .lengths = lengths_of(request.prompt_tokens, request.output_tokens, speculation)},
+                  .lengths = lengths_of(request.prompt_tokens, request.output_tokens,
+                                        request.cached_prefix, speculation)},
       .gpus = request.gpus,
       .modes = search.mode,
       .ttft_limit_ms = request.ttft_limit_ms,

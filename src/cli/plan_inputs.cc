@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <system_error>
@@ -12,6 +13,7 @@
 #include "cli/operator_costs.h"
 #include "cli/output.h"
 #include "core/text.h"
+#include "model/gpu_specs.h"
 #include "model/serving/family.h"
 #include "model/serving/shipped_models.h"
 #include "plan/price/state_space_bound.h"
@@ -127,10 +129,26 @@ core::Result<std::vector<plan::TableSource>> shipped_sources(const store::Shippe
   return sources;
 }
 
+// Whether some device of a store may be the system's; `chosen` becomes that one where there are
+// several. GPUs that nothing is known of may be any.
+bool is_of_system(const std::vector<std::string>& devices,
+                  const store::SystemFacts& facts,
+                  std::string& chosen) {
+  constexpr double kAlike = 0.1;
+  const auto found = std::find_if(devices.begin(), devices.end(), [&](const std::string& device) {
+    const model::GpuSpecs* specs = model::find_gpu_specs(device);
+    const double bytes_per_s = facts.peaks.memory_bytes_per_s;
+    return specs == nullptr || std::abs(1e9 * specs->memory_gbps / bytes_per_s - 1) < kAlike;
+  });
+  if (found == devices.end()) return devices.empty();
+  if (devices.size() > 1) chosen = *found;
+  return true;
+}
+
 }  // namespace
 
-PlanInputs::PlanInputs(std::filesystem::path systems)
-    : systems_(std::move(systems)),
+PlanInputs::PlanInputs(PriceSources sources)
+    : sources_(std::move(sources)),
       cache_(store::TableCache::users_folder([](const char* name) { return std::getenv(name); })) {}
 
 PlanInputs::~PlanInputs() {
@@ -151,7 +169,7 @@ core::Result<const serving::Model*> PlanInputs::model(const std::string& path) {
 core::Result<PlanInputs::System*> PlanInputs::system(const std::string& name) {
   if (const auto known = read_.find(name); known != read_.end()) return &known->second;
   System system;
-  if (systems_.empty()) {
+  if (sources_.systems.empty()) {
     system.shipped = store::find_shipped(name);
     if (system.shipped == nullptr) {
       return core::Error{
@@ -161,7 +179,7 @@ core::Result<PlanInputs::System*> PlanInputs::system(const std::string& name) {
     }
     system.facts = ASSAY_TRY(store::parse_system_facts(system.shipped->yaml, name, name));
   } else {
-    system.tree = ASSAY_TRY(store::PublicTree::open(systems_, name));
+    system.tree = ASSAY_TRY(store::PublicTree::open(sources_.systems, name));
     system.facts = system.tree->facts();
   }
   return &read_.emplace(name, std::move(system)).first->second;
@@ -171,27 +189,85 @@ core::Result<const store::SystemFacts*> PlanInputs::facts(const std::string& nam
   return &ASSAY_TRY(system(name))->facts;
 }
 
+// Of several GPUs in the store those of the system's count, which its memory tells.
+core::Result<PlanInputs::Measured*> PlanInputs::measured(const System& asked,
+                                                         const std::string& name) {
+  if (const auto known = measured_.find(name); known != measured_.end()) return &known->second;
+  store::Store opened = ASSAY_TRY(store::open_to_read(sources_.store));
+  const store::Origin origin = ASSAY_TRY(opened.origin());
+  std::vector<std::string> tables = ASSAY_TRY(opened.tables());
+  if (tables.empty()) return core::Error{sources_.store.string() + " holds no measurements"};
+  std::string device;
+  if (!is_of_system(origin.devices, asked.facts, device)) {
+    return core::Error{fmt::format(
+        "{} has measurements of {}, which are not the GPUs of {} ({:.0f} GB/s of memory): --system "
+        "names those that were measured",
+        sources_.store.string(), core::join(origin.devices, ", "), name,
+        asked.facts.peaks.memory_bytes_per_s / 1e9)};
+  }
+  return &measured_
+              .emplace(name, Measured{.store = std::move(opened),
+                                      .device = std::move(device),
+                                      .tables = std::move(tables)})
+              .first->second;
+}
+
+core::Result<plan::TableSource::Index> PlanInputs::measured_index(Measured& measured,
+                                                                  const std::string& table,
+                                                                  const store::Peaks& peaks) const {
+  if (const auto known = measured.read.find(table); known != measured.read.end())
+    return known->second;
+  const store::Frame frame = ASSAY_TRY(measured.store.table(
+      {.table = table, .device = measured.device}, store::Store::Columns::kWithInterval));
+  store::WorkRows rows = ASSAY_TRY(store::make_work_rows(table, frame));
+  rows.power =
+      std::make_shared<const store::TablePower>(store::measured_power(table, row_loads, frame));
+  const auto index = ASSAY_TRY(index_without_quarantined(rows, table, peaks));
+  measured.read.emplace(table, index);
+  return index;
+}
+
+void PlanInputs::add_measured(Measured& measured,
+                              const std::string& table,
+                              const store::Peaks& peaks,
+                              std::vector<plan::TableSource>& sources) const {
+  if (std::find(measured.tables.begin(), measured.tables.end(), table) == measured.tables.end())
+    return;
+  const auto behind = std::find_if(
+      sources.begin(), sources.end(),
+      [](const plan::TableSource& one) { return one.fidelity() >= plan::Fidelity::kKernels; });
+  sources.insert(behind,
+                 plan::TableSource("assay " + sources_.store.filename().string(),
+                                   plan::Fidelity::kKernels, [this, &measured, table, peaks] {
+                                     return measured_index(measured, table, peaks);
+                                   }));
+}
+
 core::Result<plan::Tables*> PlanInputs::tables(const std::string& name,
                                                plan::Engine engine,
                                                const std::string& version) {
   System& asked = *ASSAY_TRY(system(name));
   const std::string key = fmt::format("{} {}", plan::name_of(engine), version);
   if (const auto known = asked.tables.find(key); known != asked.tables.end()) return &known->second;
-  plan::Tables::Load load;
-  if (asked.tree) {
-    load = [=, this, &asked](const std::string& table) {
-      return tree_sources(*asked.tree, cache_, engine, version, table);
-    };
-  } else {
-    load = [&asked](const std::string& table) {
-      return shipped_sources(*asked.shipped, asked.facts.peaks, table);
-    };
-  }
+  Measured* own = nullptr;
+  if (!sources_.store.empty()) own = ASSAY_TRY(measured(asked, name));
+  const plan::Tables::Load load =
+      [=, this, &asked](const std::string& table) -> core::Result<std::vector<plan::TableSource>> {
+    std::vector<plan::TableSource> sources =
+        asked.tree ? tree_sources(*asked.tree, cache_, engine, version, table)
+                   : ASSAY_TRY(shipped_sources(*asked.shipped, asked.facts.peaks, table));
+    if (own != nullptr) add_measured(*own, table, asked.facts.peaks, sources);
+    return sources;
+  };
   const auto engine_of_rows = asked.tree ? std::optional(engine) : std::nullopt;
   plan::Tables tables(
-      engine_of_rows, std::move(load),
+      engine_of_rows, load,
       [&asked](const std::string& table) { return memory_formula(table, asked.facts); },
       [](const std::string& table) { return store::table_costs(costed_operators(table)); });
+  tables.set_links(
+      {.gpus_per_node = asked.facts.gpus_per_node,
+       .latency_s = asked.facts.peer_latency_s,
+       .bytes_per_s = [&asked](std::int64_t gpus) { return asked.facts.link_bytes_per_s(gpus); }});
   return &asked.tables.emplace(key, std::move(tables)).first->second;
 }
 
@@ -233,7 +309,7 @@ core::Result<std::string> PlanInputs::missing_tables(const std::string& name, pl
   const std::vector<std::string> engines = asked.tree->backends();
   const std::string_view wanted = plan::name_of(engine);
   if (std::find(engines.begin(), engines.end(), wanted) != engines.end()) return std::string();
-  return fmt::format("{} has no tables of {} for {}", systems_.string(), wanted, name);
+  return fmt::format("{} has no tables of {} for {}", sources_.systems.string(), wanted, name);
 }
 
 plan::GpuMemory gpu_memory(const store::SystemFacts& facts, std::int64_t gpus) {

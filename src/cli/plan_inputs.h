@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "cli/price_sources.h"
 #include "core/result.h"
 #include "model/serving/model.h"
 #include "plan/compat/measured.h"
@@ -16,6 +17,7 @@
 #include "plan/price/tables.h"
 #include "plan/search/disaggregated.h"
 #include "store/answers/table_cache.h"
+#include "store/database/store.h"
 #include "store/systems/public_tree.h"
 #include "store/systems/shipped.h"
 #include "store/systems/system_facts.h"
@@ -25,8 +27,7 @@ namespace assay::cli {
 // Keeps what it has read, to which what it gives refers; one thread at a time.
 class PlanInputs {
  public:
-  // `systems`: a folder of public tables; empty: what ships with assay.
-  explicit PlanInputs(std::filesystem::path systems);
+  explicit PlanInputs(PriceSources sources);
   // Says why tables could not be kept for the next time, where they could not.
   ~PlanInputs();
   PlanInputs(const PlanInputs&) = delete;
@@ -67,10 +68,26 @@ class PlanInputs {
     std::map<std::string, plan::Tables> tables = {};  // by engine and version
   };
 
-  core::Result<System*> system(const std::string& name);
+  // The store of --store, with the rows of the GPU that a system has.
+  struct Measured {
+    store::Store store;
+    std::string device = {};  // "": the store has one only
+    std::vector<std::string> tables = {};
+    std::map<std::string, plan::TableSource::Index> read = {};  // by table
+  };
 
-  std::filesystem::path systems_;
+  core::Result<System*> system(const std::string& name);
+  core::Result<Measured*> measured(const System& asked, const std::string& name);
+  [[nodiscard]] core::Result<plan::TableSource::Index> measured_index(
+      Measured& measured, const std::string& table, const store::Peaks& peaks) const;
+  void add_measured(Measured& measured,
+                    const std::string& table,
+                    const store::Peaks& peaks,
+                    std::vector<plan::TableSource>& sources) const;
+
+  PriceSources sources_;
   store::TableCache cache_;
+  std::map<std::string, Measured> measured_;  // by system
   std::map<std::string, serving::Model> models_;
   std::map<std::string, System> read_;
 };

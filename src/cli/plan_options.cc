@@ -4,19 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 
 #include "cli/model_options.h"
 #include "cli/store_options.h"
 
 namespace assay::cli {
-
-void add_systems_option(App& app, std::filesystem::path& systems) {
-  app.add_option("--systems-paths", systems,
-                 "a folder of public tables: NAME.yaml and data/NAME for each system; without it, "
-                 "what ships with assay")
-      ->type_name("DIR");
-}
 
 void add_count(App& app, const char* name, std::int64_t& count, const char* help) {
   app.add_option(name, count, help)
@@ -28,6 +22,48 @@ void add_count(App& app, const char* name, std::int64_t& count, const char* help
 void add_lengths_options(App& app, std::int64_t& prompt_tokens, std::int64_t& output_tokens) {
   add_count(app, "--isl", prompt_tokens, "tokens of a prompt");
   add_count(app, "--osl", output_tokens, "tokens of an answer");
+}
+
+void add_max_nodes_option(App& app, std::int64_t& nodes) {
+  add_count(app, "--max-nodes", nodes,
+            "most nodes that a stage of a worker spans; what it exchanges between them is reckoned "
+            "by the links' figures");
+}
+
+void add_step_tokens_option(App& app, std::vector<std::int64_t>& tokens) {
+  const auto assign = [&tokens](const std::string& list) {
+    tokens.clear();
+    for (const std::string& word : split(list, ','))
+      tokens.push_back(std::llround(finite_number(word).value_or(1)));
+  };
+  const auto problem = [](const std::string& list) -> std::string {
+    for (const std::string& word : split(list, ',')) {
+      const std::optional<double> number = finite_number(word);
+      if (!number || *number < 1 || *number > 1e9 || *number != std::floor(*number))
+        return fmt::format("'{}' is not a whole number of tokens", word);
+    }
+    return "";
+  };
+  app.add_option("--max-num-tokens", assign,
+                 "most tokens of a step, of which each is tried with every aggregated worker")
+      ->type_name("N[,N...]")
+      ->default_str("the engine's own")
+      ->check(problem);
+}
+
+void add_prefix_option(App& app, std::int64_t& tokens) {
+  app.add_option("--prefix", tokens,
+                 "tokens of each prompt that all have at its begin, which prefix caches then hold")
+      ->type_name("N")
+      ->default_str("none")
+      ->check(positive_number_problem);
+}
+
+core::Status check_prefix(std::int64_t prefix_tokens, std::int64_t prompt_tokens) {
+  if (prefix_tokens < prompt_tokens) return {};
+  if (prefix_tokens == 0) return {};
+  return core::Error{fmt::format("--prefix {} leaves nothing of a prompt of --isl {}",
+                                 prefix_tokens, prompt_tokens)};
 }
 
 std::string speculative_tokens_problem(const std::string& text) {
@@ -116,15 +152,40 @@ void add_serving_mode_options(App& app, plan::ServingMode& mode, std::string& de
       ->default_str("as --system");
 }
 
-void add_latency_limit_options(App& app, double& ttft_ms, double& tpot_ms) {
-  app.add_option("--ttft", ttft_ms, "most time to the first token, in ms")
-      ->type_name("MS")
-      ->default_str("5000")
-      ->check(positive_number_problem);
-  app.add_option("--tpot", tpot_ms, "most time for each further token, in ms")
-      ->type_name("MS")
-      ->default_str("60")
-      ->check(positive_number_problem);
+namespace {
+
+constexpr double kUsualTtftMs = 5000;
+constexpr double kUsualTpotMs = 60;
+
+}  // namespace
+
+void LatencyLimitOptions::add(App& app) {
+  const auto add_limit = [&](const char* name, std::optional<double>& ms, const char* help) {
+    return app.add_option(name, ms, help)->type_name("MS")->check(positive_number_problem);
+  };
+  add_limit("--ttft", ttft_ms_, "most time to the first token, in ms")
+      ->default_str("5000; none beside --request-latency");
+  add_limit("--tpot", tpot_ms_, "most time for each further token, in ms")
+      ->default_str("60; none beside --request-latency");
+  add_limit("--request-latency", request_ms_,
+            "most time for a whole request, in ms, from its coming to its last token")
+      ->default_str("none");
+}
+
+plan::ServiceLevel LatencyLimitOptions::level() const {
+  plan::ServiceLevel level{.ttft_ms = ttft_ms_, .tpot_ms = tpot_ms_, .latency_ms = request_ms_};
+  if (request_ms_) return level;
+  level.ttft_ms = ttft_ms_.value_or(kUsualTtftMs);
+  level.tpot_ms = tpot_ms_.value_or(kUsualTpotMs);
+  return level;
+}
+
+void LatencyLimitOptions::set(plan::SearchRequest& request) const {
+  constexpr double kNone = std::numeric_limits<double>::infinity();
+  const plan::ServiceLevel kept = level();
+  request.ttft_limit_ms = kept.ttft_ms.value_or(kNone);
+  request.tpot_limit_ms = kept.tpot_ms.value_or(kNone);
+  request.request_limit_ms = kept.latency_ms.value_or(kNone);
 }
 
 namespace {
@@ -184,7 +245,7 @@ void add_model_and_system(App& app, ServedModel& served) {
       ->type_name("NAME")
       ->suggest(shipped_words())
       ->default_str(served.system);
-  add_systems_option(app, served.systems);
+  add_price_sources(app, served.prices);
 }
 
 void add_version_option(App& app, ServedModel& served) {

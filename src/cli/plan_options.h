@@ -2,15 +2,16 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "cli/options.h"
+#include "cli/price_sources.h"
 #include "core/result.h"
 #include "model/serving/model.h"
 #include "plan/engine.h"
+#include "plan/schedule/metrics.h"
 #include "plan/search/search.h"
 #include "plan/speculation.h"
 
@@ -24,12 +25,12 @@ inline const Choices<plan::Engine> kEngines{{"trtllm", plan::Engine::kTrtllm},
 struct ServedModel {
   std::string model;
   std::string system = "h200_sxm";
-  std::filesystem::path systems;  // empty: what ships with assay
+  PriceSources prices = {};
   plan::Engine engine = plan::Engine::kTrtllm;
   std::string version;  // of the engine; empty: the newest
 };
 
-// Declares --model, --system, --systems-paths, --backend and --backend-version.
+// Declares --model, --system, --systems-paths, --store, --backend and --backend-version.
 void add_served_model(App& app, ServedModel& served);
 
 // Declares the same for one engine or for all of them ("any").
@@ -71,11 +72,38 @@ std::string speculative_tokens_problem(const std::string& text);
 // Declares --isl and --osl.
 void add_lengths_options(App& app, std::int64_t& prompt_tokens, std::int64_t& output_tokens);
 
+// Declares --max-nodes: those that a worker may span without stages.
+void add_max_nodes_option(App& app, std::int64_t& nodes);
+
+// Declares --max-num-tokens, a list.
+void add_step_tokens_option(App& app, std::vector<std::int64_t>& tokens);
+
+// Declares --prefix: tokens that all prompts begin with, which caches keep.
+void add_prefix_option(App& app, std::int64_t& tokens);
+
+// Error: the prefix leaves nothing of a prompt.
+core::Status check_prefix(std::int64_t prefix_tokens, std::int64_t prompt_tokens);
+
 // Declares --serving-mode and --decode-system.
 void add_serving_mode_options(App& app, plan::ServingMode& mode, std::string& decode_system);
 
-// Declares --ttft and --tpot.
-void add_latency_limit_options(App& app, double& ttft_ms, double& tpot_ms);
+// These options limit latencies. A limit on whole requests stands for those on their parts, unless
+// they are given, too.
+class LatencyLimitOptions {
+ public:
+  // Declares --ttft, --tpot and --request-latency.
+  void add(App& app);
+
+  void set(plan::SearchRequest& request) const;
+
+  // What a good request keeps.
+  [[nodiscard]] plan::ServiceLevel level() const;
+
+ private:
+  std::optional<double> ttft_ms_;
+  std::optional<double> tpot_ms_;
+  std::optional<double> request_ms_;
+};
 
 // Declares --confidence, in percent.
 Option* add_confidence_option(App& app, std::optional<double>& percent, const char* help);
@@ -94,8 +122,5 @@ void add_least_length_option(App& app, double& share);
 
 // Returns "" for a number above 0 and at most 1.
 std::string share_problem(const std::string& text);
-
-// Declares --systems-paths.
-void add_systems_option(App& app, std::filesystem::path& systems);
 
 }  // namespace assay::cli

@@ -20,10 +20,44 @@ std::string goodput_problem(const std::string& text) {
   return percent && *percent > 0 && *percent <= 100 ? "" : "must be above 0 and at most 100";
 }
 
-plan::Lengths nominal(std::int64_t tokens, double least_length) {
+plan::Lengths nominal(std::int64_t tokens, double deviation, double least_length) {
+  if (deviation > 0) {
+    return {.kind = plan::Lengths::Kind::kLognormal,
+            .tokens = static_cast<double>(tokens),
+            .ratio = deviation / static_cast<double>(tokens)};
+  }
   return {.kind = least_length < 1 ? plan::Lengths::Kind::kUniform : plan::Lengths::Kind::kFixed,
           .tokens = static_cast<double>(tokens),
           .ratio = least_length};
+}
+
+// The names are those of aiperf, and --burstiness that of vLLM's benchmark.
+void add_arrival_options(App& app, WorkloadOptions& options, Option* rate, const Option* trace) {
+  static const Choices<plan::Arrivals::Kind> modes{{"poisson", plan::Arrivals::Kind::kGamma},
+                                                   {"constant", plan::Arrivals::Kind::kConstant}};
+  Option* mode = add_choice(app, "--request-rate-mode", options.arrivals, modes,
+                            "how they come: at random, or with equal gaps");
+  mode->group(kWorkloadGroup)->needs(rate)->excludes(trace);
+  app.add_option("--burstiness", options.burstiness,
+                 "of random arrivals: below 1 they come in bursts, above 1 more evenly")
+      ->type_name("SHAPE")
+      ->default_str("1")
+      ->group(kWorkloadGroup)
+      ->check(positive_number_problem)
+      ->needs(rate)
+      ->excludes(trace);
+  const auto add_deviation = [&](const char* name, double& tokens, const char* help) {
+    app.add_option(name, tokens, help)
+        ->type_name("N")
+        ->default_str("as --least-length says")
+        ->group(kWorkloadGroup)
+        ->check(positive_number_problem)
+        ->excludes(trace);
+  };
+  add_deviation("--isl-stddev", options.prompt_deviation,
+                "the deviation of prompts in tokens, which are then lognormal");
+  add_deviation("--osl-stddev", options.output_deviation,
+                "the deviation of answers in tokens, which are then lognormal");
 }
 
 // The names are those of aiperf, and --num-clients that of vLLM's benchmark of such conversations.
@@ -40,6 +74,9 @@ void add_conversation_options(App& app,
           ->check(positive_number_problem)
           ->excludes(trace)
           ->excludes(requests);
+  // Of them the prompts are what was said, and their turns come at random or from clients.
+  for (const char* name : {"--prefix", "--request-rate-mode", "--burstiness"})
+    if (Option* option = app.find(name); option != nullptr) option->excludes(conversations);
   const auto add = [&](const char* name, double& value, const char* unit, const char* standard,
                        const char* help) {
     app.add_option(name, value, help)
@@ -73,7 +110,7 @@ void add_workload_options(App& app, WorkloadOptions& options) {
                      "output_length and hash_ids, as Mooncake's traces have them")
           ->type_name("FILE")
           ->group(kWorkloadGroup);
-  const Option* rate =
+  Option* rate =
       app.add_option("--request-rate", options.rate,
                      "requests that come in a second, in the mean: those of --workload, faster or "
                      "slower, or random arrivals (Poisson) of --isl and --osl tokens")
@@ -88,6 +125,7 @@ void add_workload_options(App& app, WorkloadOptions& options) {
           ->check(positive_number_problem)
           ->needs(rate)
           ->excludes(trace);
+  add_arrival_options(app, options, rate, trace);
   app.add_option("--hash-tokens", options.hash_tokens,
                  "tokens of a prompt that one of the trace's hash_ids stands for")
       ->type_name("N")
@@ -96,7 +134,7 @@ void add_workload_options(App& app, WorkloadOptions& options) {
       ->check(positive_number_problem)
       ->needs(trace);
   // What the trace tells, and what only the requests of a closed loop have.
-  for (const char* name : {"--isl", "--osl", "--least-length"})
+  for (const char* name : {"--isl", "--osl", "--least-length", "--prefix"})
     if (Option* option = app.find(name); option != nullptr) option->excludes(trace);
   if (Option* scheduler = app.find("--scheduler"); scheduler != nullptr)
     scheduler->excludes(trace)->excludes(rate);
@@ -120,6 +158,14 @@ core::Status WorkloadOptions::check() const {
         "--conversation-num needs to know when conversations begin: say either --request-rate, at "
         "which their turns come in the mean, or --num-clients, which hold one after the other"};
   }
+  if (arrivals == plan::Arrivals::Kind::kConstant && burstiness != 1)
+    return core::Error{
+        "--burstiness is of random arrivals: leave out --request-rate-mode constant"};
+  if (!is_open() && (prompt_deviation > 0 || output_deviation > 0)) {
+    return core::Error{
+        "--isl-stddev and --osl-stddev are of requests that come by themselves: say which by "
+        "--request-rate"};
+  }
   if (!good_percent || is_open()) return {};
   return core::Error{
       "--goodput is of requests that come by themselves: say which by --workload or "
@@ -128,8 +174,10 @@ core::Status WorkloadOptions::check() const {
 
 core::Result<plan::Workload> read_workload(const WorkloadOptions& options,
                                            const NominalLengths& lengths) {
-  const plan::Lengths prompt = nominal(lengths.prompt_tokens, lengths.least_length);
-  const plan::Lengths output = nominal(lengths.output_tokens, lengths.least_length);
+  const plan::Lengths prompt =
+      nominal(lengths.prompt_tokens, options.prompt_deviation, lengths.least_length);
+  const plan::Lengths output =
+      nominal(lengths.output_tokens, options.output_deviation, lengths.least_length);
   if (options.conversations > 0) {
     return plan::make_conversations({.conversations = options.conversations,
                                      .prompt = prompt,
@@ -141,12 +189,14 @@ core::Result<plan::Workload> read_workload(const WorkloadOptions& options,
                                      .seed = options.seed});
   }
   if (options.trace.empty()) {
-    return plan::make_workload(
-        {.requests = options.requests,
-         .prompt = prompt,
-         .output = output,
-         .arrivals = {.kind = plan::Arrivals::Kind::kGamma, .per_second = *options.rate},
-         .seed = options.seed});
+    return plan::make_workload({.requests = options.requests,
+                                .prompt = prompt,
+                                .output = output,
+                                .arrivals = {.kind = options.arrivals,
+                                             .per_second = *options.rate,
+                                             .burstiness = options.burstiness},
+                                .prefix_tokens = lengths.prefix_tokens,
+                                .seed = options.seed});
   }
   const std::string name = options.trace.string();
   auto workload = ASSAY_TRY(plan::parse_request_trace(

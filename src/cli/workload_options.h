@@ -19,6 +19,10 @@ struct WorkloadOptions {
   std::optional<double> rate;  // requests a second
   std::int64_t requests = 1000;
   std::int64_t hash_tokens = 512;
+  plan::Arrivals::Kind arrivals = plan::Arrivals::Kind::kGamma;
+  double burstiness = 1;
+  double prompt_deviation = 0;  // of lengths, in tokens; 0: they are as --least-length says
+  double output_deviation = 0;
   std::optional<double> good_percent;
   std::int64_t conversations = 0;
   plan::NormalSpread turns = {.mean = 1};
@@ -34,12 +38,12 @@ struct WorkloadOptions {
   // The least share of requests that keep the limits.
   [[nodiscard]] double good_share() const { return good_percent.value_or(90) / 100; }
 
-  // Error: --goodput without such requests, or conversations that nobody begins.
+  // Error: --goodput and the like without such requests, or conversations that nobody begins.
   [[nodiscard]] core::Status check() const;
 };
 
-// Declares --workload, --request-rate, --requests, --hash-tokens, --goodput, --seed and those of
-// conversations.
+// Declares --workload, --request-rate, --requests, --request-rate-mode, --burstiness, --isl-stddev,
+// --osl-stddev, --hash-tokens, --goodput, --seed and those of conversations.
 void add_workload_options(App& app, WorkloadOptions& options);
 
 // The lengths of requests that no trace tells.
@@ -47,6 +51,7 @@ struct NominalLengths {
   std::int64_t prompt_tokens = 1;
   std::int64_t output_tokens = 1;
   double least_length = 1;
+  std::int64_t prefix_tokens = 0;  // that all prompts begin with
 };
 
 // Error: the trace does not read, or all of its requests come at once though a rate is asked for.

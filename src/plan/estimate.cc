@@ -170,6 +170,7 @@ model::Table latencies_table(const StepPrices& prices, const EstimateRequest& re
 model::Book estimate_book(const StepPrices& prices, const EstimateRequest& request) {
   model::Book book{.title = request.title};
   book.tables.push_back(latencies_table(prices, request));
+  if (!request.memory.columns.empty()) book.tables.push_back(request.memory);
   add_energy(energy_of_load(prices, costs_of_load(prices, request.load), request.load,
                             request.gpus_of_stage),
              book);

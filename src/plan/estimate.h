@@ -25,13 +25,15 @@ struct EstimateRequest {
   std::int64_t gpus_of_stage = 1;  // that compute a layer for a batch
   // The mean TTFT of a benchmark under this load, simulated; the interval of TTFT is of this one.
   std::optional<double> benchmark_ttft_ms = std::nullopt;
+  // Of a GPU; without columns: not told.
+  model::Table memory = {};
 };
 
 // The operators of a step that decodes, and of one that computes a prompt, under the load. Times
 // are those of a whole step.
 std::vector<model::Table> operators_tables(const StepPrices& prices, const SteadyLoad& load);
 
-// Latencies under the load, and these operators.
+// Latencies under the load, memory, energy, and these operators.
 model::Book estimate_book(const StepPrices& prices, const EstimateRequest& request);
 
 // A step operator by operator, as a table.

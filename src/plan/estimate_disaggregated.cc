@@ -10,6 +10,7 @@
 #include "plan/cache_transfer.h"
 #include "plan/energy.h"
 #include "plan/estimate.h"
+#include "plan/estimate_memory.h"
 #include "plan/search/pool_prices.h"
 #include "plan/uncertainty/step_parts.h"
 #include "plan/workload_report.h"
@@ -162,6 +163,16 @@ core::Result<model::Book> estimate_disaggregated_book(const serving::Model& mode
       Chunks{.requests = 1, .new_tokens = std::min(request.prompt_tokens, of_prefill.max_tokens)}};
   model::Book book{.title = request.title};
   book.tables.push_back(std::move(table));
+  ServedWorker of_prompts = pools.prefill;
+  of_prompts.max_tokens = of_prefill.max_tokens;
+  of_prompts.max_batch = request.prefill_batch;
+  book.tables.push_back(memory_table(model, of_prompts,
+                                     {request.prefill_batch, request.prompt_tokens, 1},
+                                     "Memory of a GPU that computes prompts"));
+  book.tables.push_back(memory_table(
+      model, pools.decode, {request.decode_batch, request.prompt_tokens, request.output_tokens},
+      "Memory of a GPU that decodes"));
+  book.tables.back().name = "memory of decoding";
   add_energy(energy_of_prompts_and_step(request, pools, step, steps, of_prefill.max_tokens), book);
   book.tables.push_back(
       operators_table("decoding", "A step that decodes", *pools.steps.prices, step));

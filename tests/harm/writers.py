@@ -141,6 +141,8 @@ def file_commands(text, binary):
                  '-q', '--html', OUTPUT),
         'plan page': ('plan', 'search', '--model', 'qwen3-8b', '--gpus', '2', '--scheduler',
                       'closed-form', '-q', '--html', OUTPUT),
+        'plan table': ('plan', 'search', '--model', 'qwen3-8b', '--gpus', '2', '--scheduler',
+                       'closed-form', '-q', '--csv', OUTPUT),
         'system': ('store', 'system', '--store', 'h200_sxm', '--name', 'x', '-q', '-o', OUTPUT),
         'calibrate': ('plan', 'calibrate', MEASURED, '-q', '-o', OUTPUT),
     }

@@ -15,10 +15,11 @@ const CommandSpec kPlan{
         "them.\n\n"
         "Without --systems-paths the prices are those of the database that ships with assay: what "
         "the best kernels take, whatever the engine. With it they are the engine's own, from a "
-        "tree of public tables. docs/plan.md explains both.",
+        "tree of public tables. --store adds one's own measurements. docs/plan.md explains all.",
     .examples =
         "assay plan estimate --model qwen3-32b --tp 4 --batch 64\n"
         "assay plan search --model qwen3-32b --gpus 4 --tpot 30\n"
+        "assay plan search --model config.json --gpus 4 --store perf/perf.db\n"
         "assay plan search --model config.json --gpus 32 --backend vllm --systems-paths systems\n"
         "assay plan validate measured.csv --systems-paths systems --calibrate-by 5\n",
 };

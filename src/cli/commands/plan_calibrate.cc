@@ -17,7 +17,7 @@ namespace {
 class PlanCalibrate final : public Command {
  public:
   explicit PlanCalibrate(App& app) {
-    add_measured_options(app, input_, systems_, clients_);
+    add_measured_options(app, input_, prices_, clients_);
     app.add_option("-o,--output", output_, "where the calibration goes")
         ->type_name("FILE.json")
         ->required();
@@ -27,7 +27,7 @@ class PlanCalibrate final : public Command {
   core::Result<Outcome> run() override {
     ASSAY_TRY(refuse_to_replace(std::vector{input_}, output_));
     const auto measured = ASSAY_TRY(read_measured(input_));
-    PlanInputs inputs(systems_);
+    PlanInputs inputs(prices_);
     const auto found = ASSAY_TRY(plan::calibrate(measured, validation_inputs(inputs), clients_));
     ASSAY_TRY(core::write_file(output_, plan::calibrations_json(found.entries)));
     if (presentation_.shows_summary()) print_summary(book_of(found), presentation_.summary());
@@ -45,7 +45,7 @@ class PlanCalibrate final : public Command {
   }
 
   std::filesystem::path input_;
-  std::filesystem::path systems_;
+  PriceSources prices_;
   std::filesystem::path output_;
   plan::AssumedClients clients_;
   Presentation presentation_;

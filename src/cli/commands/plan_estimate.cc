@@ -24,6 +24,7 @@
 #include "plan/engine.h"
 #include "plan/estimate.h"
 #include "plan/estimate_disaggregated.h"
+#include "plan/estimate_memory.h"
 #include "plan/serve_workload.h"
 #include "plan/uncertainty/step_parts.h"
 #include "plan/workload_report.h"
@@ -65,13 +66,15 @@ class PlanEstimate final : public Command {
         ->default_str("1")
         ->check(positive_number_problem);
     add_lengths_options(app, load_.prompt_tokens, load_.output_tokens);
+    add_prefix_option(app, load_.cached_prefix);
     speculation_.add(app);
-    add_latency_limit_options(app, ttft_limit_ms_, tpot_limit_ms_);
+    limits_.add(app);
     add_workload_options(app, workload_);
     add_calibration_option(app, calibration_);
-    add_planner_compat(app, compat_,
-                       {"--prefill", "--decode", "--decode-system", "--prefill-batch", "--copies",
-                        "--pp", "--workload", "--request-rate", "--calibration"});
+    add_planner_compat(
+        app, compat_,
+        {"--prefill", "--decode", "--decode-system", "--prefill-batch", "--copies", "--pp",
+         "--request-latency", "--store", "--workload", "--request-rate", "--calibration"});
     app.note_given(given_);
     add_presentation_options(app, presentation_);
   }
@@ -86,12 +89,17 @@ class PlanEstimate final : public Command {
           "--prefill and --decode have the widths, and stages as in '1P(tp 8, pp 2)': leave out "
           "--tp, --dp, --pp, --moe-tp and --moe-ep"};
     }
+    if (is_disaggregated() && !workload_.is_open() && load_.cached_prefix > 0)
+      return core::Error{
+          "--prefix of a disaggregated deployment is priced under a load: 'assay plan search "
+          "--serving-mode disagg', or --request-rate here"};
+    ASSAY_TRY(check_prefix(load_.cached_prefix, load_.prompt_tokens));
     ASSAY_TRY(speculation_.check());
     if (pp_ > 1 && speculation_.is_given())
       return core::Error{"--speculative-tokens is not priced with the stages of --pp"};
     const std::int64_t gpus = tp_ * dp_;
     ASSAY_TRY(workload_.check());
-    for (const char* name : {"--ttft", "--tpot", "--copies"}) {
+    for (const char* name : {"--ttft", "--tpot", "--request-latency", "--copies"}) {
       if (!workload_.is_open() && given_.contains(name)) {
         return core::Error{fmt::format(
             "{} is of requests that come by themselves: say which by --workload or --request-rate",
@@ -111,7 +119,7 @@ class PlanEstimate final : public Command {
       load_.concurrency = batch_.value_or(load_.concurrency);
       return estimate_as_public(served_, worker, load_, speculation_, presentation_);
     }
-    PlanInputs inputs(served_.systems);
+    PlanInputs inputs(served_.prices);
     const serving::Model& model = *ASSAY_TRY(inputs.model(served_.model));
     const plan::Speculation speculation = ASSAY_TRY(speculation_.speculation(model));
     load_.speculation = speculation;
@@ -125,6 +133,7 @@ class PlanEstimate final : public Command {
         .precision = plan::served_precision(served_.engine, model.precision),
         .distribution = model.skew,
         .speculative_tokens = speculation.tokens};
+    ASSAY_TRY(check_experts(model));
     const auto prices = ASSAY_TRY(plan::StepPrices::bind(model, deployment, tables));
     const auto calibrated = ASSAY_TRY(read_calibration(calibration_, served_, model.name));
     model::Book book;
@@ -160,16 +169,21 @@ class PlanEstimate final : public Command {
                                       .max_batch = load_.concurrency,
                                       .pp = pp_,
                                       .speculation = speculation};
-      book = plan::estimate_book(prices, {.title = title,
-                                          .load = load_,
-                                          .pipeline = pipeline,
-                                          .calibration = calibrated.calibration(),
-                                          .calibration_errors = calibrated.errors(),
-                                          .gpus_of_group = tp_ * pp_,
-                                          .gpus_of_stage = tp_,
-                                          .benchmark_ttft_ms = benchmark_ttft_ms(
-                                              model, served, plan::StagedCost(prices, pipeline),
-                                              calibrated.calibration())});
+      const plan::HeldLoad held{load_.concurrency, load_.prompt_tokens, load_.output_tokens};
+      ASSAY_TRY(plan::check_held(
+          model, served, held, [&](std::int64_t gpus) { return gpu_memory(facts, gpus); },
+          facts.gpus_per_node));
+      book = plan::estimate_book(
+          prices, {.title = title,
+                   .load = load_,
+                   .pipeline = pipeline,
+                   .calibration = calibrated.calibration(),
+                   .calibration_errors = calibrated.errors(),
+                   .gpus_of_group = tp_ * pp_,
+                   .gpus_of_stage = tp_,
+                   .benchmark_ttft_ms = benchmark_ttft_ms(
+                       model, served, plan::StagedCost(prices, pipeline), calibrated.calibration()),
+                   .memory = plan::memory_table(model, served, held, "Memory of a GPU")});
     }
     plan::add_calibration(calibrated, book);
     print_summary(book, presentation_.summary(), kAllRows);
@@ -177,6 +191,12 @@ class PlanEstimate final : public Command {
   }
 
  private:
+  // Experts are nothing that a dense model has.
+  [[nodiscard]] core::Status check_experts(const serving::Model& model) const {
+    if (model.has_experts() || (moe_ep_ == 1 && !moe_tp_)) return {};
+    return core::Error{fmt::format("{} has no experts: no --moe-tp, no --moe-ep", model.name)};
+  }
+
   // std::nullopt: the load does not fit, which the rest of the answer does not need.
   [[nodiscard]] std::optional<double> benchmark_ttft_ms(
       const serving::Model& model,
@@ -187,6 +207,7 @@ class PlanEstimate final : public Command {
                                      {.concurrency = load_.concurrency * served.batches(),
                                       .prompt_tokens = load_.prompt_tokens,
                                       .output_tokens = load_.output_tokens,
+                                      .prefix_tokens = load_.cached_prefix,
                                       .client_ms = plan::benchmark_client_ms(calibration)});
     if (!metrics.ok()) return std::nullopt;
     return calibration.ttft_factor * metrics.value().ttft_ms.mean;
@@ -204,9 +225,11 @@ class PlanEstimate final : public Command {
                                      const plan::Pipeline& pipeline,
                                      const plan::Calibration& calibration,
                                      model::Book& book) const {
-    const plan::Workload workload = ASSAY_TRY(read_workload(
-        workload_, {.prompt_tokens = load_.prompt_tokens, .output_tokens = load_.output_tokens}));
-    const plan::ServiceLevel level{.ttft_ms = ttft_limit_ms_, .tpot_ms = tpot_limit_ms_};
+    const plan::Workload workload =
+        ASSAY_TRY(read_workload(workload_, {.prompt_tokens = load_.prompt_tokens,
+                                            .output_tokens = load_.output_tokens,
+                                            .prefix_tokens = load_.cached_prefix}));
+    const plan::ServiceLevel level = limits_.level();
     const plan::StagedCost staged(prices, pipeline);
     plan::StepLog steps;
     const auto metrics = ASSAY_TRY(
@@ -281,17 +304,19 @@ class PlanEstimate final : public Command {
                                            const CalibratedPools& pools,
                                            plan::PoolsEstimate request,
                                            const std::string& subject) const {
-    const plan::Workload workload = ASSAY_TRY(read_workload(
-        workload_, {.prompt_tokens = load_.prompt_tokens, .output_tokens = load_.output_tokens}));
+    const plan::Workload workload =
+        ASSAY_TRY(read_workload(workload_, {.prompt_tokens = load_.prompt_tokens,
+                                            .output_tokens = load_.output_tokens,
+                                            .prefix_tokens = load_.cached_prefix}));
     const std::string copies = copies_ > 1 ? fmt::format("{} copies of ", copies_) : "";
     request.title = fmt::format("{}{}, {}", copies, subject, text_of(workload_, workload));
-    auto made = ASSAY_TRY(plan::estimate_pools_workload(
-        model, request,
-        {.workload = workload,
-         .copies = copies_,
-         .most_batch = batch_.value_or(0),
-         .most_prefill_batch = prefill_batch_.value_or(0),
-         .level = {.ttft_ms = ttft_limit_ms_, .tpot_ms = tpot_limit_ms_}}));
+    auto made =
+        ASSAY_TRY(plan::estimate_pools_workload(model, request,
+                                                {.workload = workload,
+                                                 .copies = copies_,
+                                                 .most_batch = batch_.value_or(0),
+                                                 .most_prefill_batch = prefill_batch_.value_or(0),
+                                                 .level = limits_.level()}));
     if (speculation_.is_given())
       made.book.tables.front().notes.push_back(plan::speculation_note(load_.speculation));
     pools.add_calibrations(made.book);
@@ -311,8 +336,7 @@ class PlanEstimate final : public Command {
   std::int64_t pp_ = 1;
   std::optional<std::int64_t> batch_;
   std::int64_t copies_ = 1;
-  double ttft_limit_ms_ = 5000;
-  double tpot_limit_ms_ = 60;
+  LatencyLimitOptions limits_;
   WorkloadOptions workload_;
   std::set<std::string> given_;
   std::string prefill_;
@@ -335,9 +359,13 @@ const CommandSpec kPlanEstimate{
         "what it moves and computes, and which measurement it comes from.\n\n"
         "'fidelity' says how near a price is to what the engine runs: 'engine' is its own table of "
         "this version, 'other version' its own of another, 'kernels' assay's measurement of the "
-        "best kernel, 'other engine' another engine's, 'formula' bytes over bandwidth, 'lower "
-        "bound' the "
-        "same of what computes, too.\n\n"
+        "best kernel, 'other engine' another engine's, 'scaled' rows of 2 and 4 GPUs for "
+        "collectives "
+        "of 8, 'links' those of a node and the links between nodes, 'formula' bytes over "
+        "bandwidth, "
+        "'lower bound' the same of what computes, too.\n\n"
+        "The memory of a GPU follows, with how many requests its cache holds; a worker that holds "
+        "none is an error, which names the least that does.\n\n"
         "TTFT and TPOT are those of a mean step under a steady load, without a queue; 'assay plan "
         "search' simulates the scheduler.\n\n"
         "With --workload or --request-rate the scheduler is simulated for requests that come by "

@@ -24,14 +24,14 @@ class PlanExp final : public Command {
  public:
   explicit PlanExp(App& app) {
     app.add_option("FILE.yaml", file_, "the experiments")->type_name("FILE")->required();
-    add_systems_option(app, systems_);
+    add_price_sources(app, prices_);
     add_presentation_options(app, presentation_);
   }
 
   core::Result<Outcome> run() override {
     const auto experiments =
         ASSAY_TRY(plan::parse_experiments(ASSAY_TRY(core::read_file(file_)), file_.string()));
-    PlanInputs inputs(systems_);
+    PlanInputs inputs(prices_);
     std::vector<plan::ExperimentResult> results;
     for (const plan::Experiment& one : experiments) {
       results.push_back({.experiment = one, .model = one.model});
@@ -69,6 +69,7 @@ class PlanExp final : public Command {
         .speculation = asked.speculation,
         .ttft_limit_ms = asked.ttft_limit_ms,
         .tpot_limit_ms = asked.tpot_limit_ms,
+        .request_limit_ms = asked.request_limit_ms,
         .confidence = asked.confidence,
         .memory = [&](std::int64_t gpus) { return gpu_memory(facts, gpus); }};
     const plan::SearchResult found =
@@ -81,7 +82,7 @@ class PlanExp final : public Command {
   }
 
   std::filesystem::path file_;
-  std::filesystem::path systems_;
+  PriceSources prices_;
   Presentation presentation_;
 };
 
@@ -93,8 +94,9 @@ const CommandSpec kPlanExp{
         "'assay plan search' makes it; the table has the best deployment of each, and its engine, "
         "which of 'backend: any' is the best of all.\n\n"
         "Fields: model, system, backend, backend_version, gpus, isl, osl, prefix (tokens of each "
-        "prompt that are in the cache), least_length, ttft, tpot, confidence, scheduler, "
-        "serving_mode, decode_system, speculative_tokens and acceptance_rate (a rate, or a list of "
+        "prompt that are in the cache), least_length, ttft, tpot, request_latency, confidence, "
+        "scheduler, serving_mode, decode_system, speculative_tokens and acceptance_rate (a rate, "
+        "or a list of "
         "one for each position). All but model have "
         "the defaults of 'assay plan search'. Files of the public planner spell some model_path, "
         "system_name, backend_name, total_gpus and nextn, with nextn_accepted for the drafts that "

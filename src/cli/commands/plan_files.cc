@@ -71,6 +71,11 @@ class PlanFiles final : public Command {
     add_served_model(app, served_);
     add_worker(app);
     add_lengths_options(app, planned_.prompt_tokens, planned_.output_tokens);
+    add_prefix_option(app, planned_.prefix_tokens);
+    app.add_option("--max-num-tokens", planned_.step_tokens, "most tokens of a step")
+        ->type_name("N")
+        ->default_str("as the engine and the load have it")
+        ->check(positive_number_problem);
     speculation_.add(app);
     add_calibration_option(app, calibration_);
     app.add_option("--model-path", model_path_,
@@ -104,6 +109,11 @@ class PlanFiles final : public Command {
       return core::Error{prefill_.empty() ? "--decode needs --prefill: the instances of prompts"
                                           : "--prefill needs --decode: the instances that decode"};
     }
+    ASSAY_TRY(check_prefix(planned_.prefix_tokens, planned_.prompt_tokens));
+    for (const char* name : {"--prefix", "--max-num-tokens"}) {
+      if (is_disaggregated() && given_.contains(name))
+        return core::Error{fmt::format("{} is of instances that compute prompts and decode", name)};
+    }
     for (const char* name : {"--tp", "--dp", "--pp", "--moe-tp", "--moe-ep", "--copies"}) {
       if (is_disaggregated() && given_.contains(name))
         return core::Error{fmt::format(
@@ -123,7 +133,7 @@ class PlanFiles final : public Command {
   }
 
   core::Result<Outcome> run() override {
-    PlanInputs inputs(served_.systems);
+    PlanInputs inputs(served_.prices);
     const serving::Model& model = *ASSAY_TRY(inputs.model(served_.model));
     const CalibratedPools systems =
         ASSAY_TRY(calibrated_pools(inputs, served_, decode_system_, calibration_, model.name));

@@ -17,6 +17,8 @@
 #include "cli/summary_output.h"
 #include "cli/version.h"
 #include "cli/workload_options.h"
+#include "core/output_file.h"
+#include "plan/search/public_columns.h"
 #include "plan/search/search.h"
 #include "plan/search/search_answer.h"
 #include "plan/search/search_figures.h"
@@ -24,6 +26,7 @@
 #include "plan/search/search_report.h"
 #include "plan/search/serving_modes.h"
 #include "plan/search/workload_search.h"
+#include "report/book.h"
 #include "report/gnuplot.h"
 #include "report/page.h"
 
@@ -36,16 +39,19 @@ class PlanSearch final : public Command {
     add_searched_model(app, served_, engines_);
     add_count(app, "--gpus", request_.gpus, "GPUs of the whole deployment");
     add_lengths_options(app, request_.prompt_tokens, request_.output_tokens);
+    add_prefix_option(app, request_.cached_prefix);
     speculation_.add(app);
     add_serving_mode_options(app, mode_, decode_system_);
     add_scheduler_option(app, request_.scheduler);
     add_least_length_option(app, request_.least_length);
-    add_latency_limit_options(app, request_.ttft_limit_ms, request_.tpot_limit_ms);
+    limits_.add(app);
     add_confidence_option(app, confidence_,
                           "the chance with which limits must be kept, as error bars have it");
     add_workload_options(app, workload_);
     add_calibration_option(app, calibration_);
     add_count(app, "--max-pp", request_.most_stages, "most pipeline stages of a worker");
+    add_max_nodes_option(app, request_.most_nodes);
+    add_step_tokens_option(app, request_.step_tokens);
     app.add_flag("--simulate-all", request_.simulates_all,
                  "simulate every deployment, instead of those that decide");
     app.add_option("--top-n", top_, "deployments to list, one of each worker")
@@ -54,12 +60,17 @@ class PlanSearch final : public Command {
         ->check(positive_number_problem);
     app.add_option("--html", page_, "where the page goes; it needs no other file")
         ->type_name("FILE");
+    app.add_option("--csv", csv_,
+                   "where all deployments that were decided go, with the columns of the public "
+                   "planner's CSV files")
+        ->type_name("FILE");
     app.add_option("--png", picture_, "where a picture of the frontier goes (needs gnuplot)")
         ->type_name("FILE");
-    add_planner_compat(app, compat_,
-                       {"--decode-system", "--scheduler", "--least-length", "--confidence",
-                        "--workload", "--request-rate", "--conversation-num", "--calibration",
-                        "--html", "--png", "--max-pp", "--simulate-all"});
+    add_planner_compat(
+        app, compat_,
+        {"--decode-system", "--scheduler", "--least-length", "--confidence", "--request-latency",
+         "--store", "--workload", "--request-rate", "--conversation-num", "--calibration", "--html",
+         "--csv", "--png", "--max-pp", "--max-nodes", "--max-num-tokens", "--simulate-all"});
     add_presentation_options(app, presentation_);
   }
 
@@ -68,21 +79,28 @@ class PlanSearch final : public Command {
     ASSAY_TRY(check_confidence(confidence_, workload_.is_open()));
     ASSAY_TRY(check_staged_drafts(speculation_, request_.most_stages));
     ASSAY_TRY(check_several_engines(engines_, served_, compat_));
-    if (!page_.empty() && page_ == picture_)
-      return core::Error{"--html and --png name the same file"};
-    if (workload_.is_open() && !(page_.empty() && picture_.empty()))
+    const auto are_same = [](const std::filesystem::path& a, const std::filesystem::path& b) {
+      return !a.empty() && a == b;
+    };
+    if (are_same(page_, picture_) || are_same(page_, csv_) || are_same(csv_, picture_))
+      return core::Error{"two of --html, --csv and --png name the same file"};
+    if (workload_.is_open() && !request_.step_tokens.empty())
+      return core::Error{"--max-num-tokens is of requests that are kept in flight"};
+    if (workload_.is_open() && !(page_.empty() && csv_.empty() && picture_.empty()))
       return core::Error{
-          "--html and --png show requests in flight: leave them out beside --workload, "
+          "--html, --csv and --png show requests in flight: leave them out beside --workload, "
           "--request-rate and --conversation-num, whose answer is the table"};
+    ASSAY_TRY(check_prefix(request_.cached_prefix, request_.prompt_tokens));
     return {};
   }
 
   core::Result<Outcome> run() override {
     served_.engine = engines_.front();
+    limits_.set(request_);
     if (compat_ != PlannerCompat::kNone)
       return search_as_public(served_, request_,
                               {.mode = mode_, .most = top_, .drafts = speculation_}, presentation_);
-    PlanInputs inputs(served_.systems);
+    PlanInputs inputs(served_.prices);
     const serving::Model& model = *ASSAY_TRY(inputs.model(served_.model));
     request_.speculation = ASSAY_TRY(speculation_.speculation(model));
     const store::SystemFacts& facts = *ASSAY_TRY(inputs.facts(served_.system));
@@ -110,7 +128,7 @@ class PlanSearch final : public Command {
       return core::Error{
           "no deployment near the frontier could be simulated; --scheduler "
           "closed-form shows what was priced"};
-    const Found found{model.name, title, searched, result, picks};
+    const Found found{model, title, searched, result, picks};
     if (presentation_.shows_summary()) show(found);
     ASSAY_TRY(write_files(found));
     return picks.meet ? Outcome::kOk : Outcome::kRegressionFound;
@@ -122,10 +140,10 @@ class PlanSearch final : public Command {
     const plan::Workload workload =
         ASSAY_TRY(read_workload(workload_, {.prompt_tokens = request_.prompt_tokens,
                                             .output_tokens = request_.output_tokens,
-                                            .least_length = request_.least_length}));
-    const plan::WorkloadLimits limits{
-        .level = {.ttft_ms = request_.ttft_limit_ms, .tpot_ms = request_.tpot_limit_ms},
-        .good_share = workload_.good_share()};
+                                            .least_length = request_.least_length,
+                                            .prefix_tokens = request_.cached_prefix}));
+    const plan::WorkloadLimits limits{.level = limits_.level(),
+                                      .good_share = workload_.good_share()};
     auto found =
         ASSAY_TRY(plan::search_workload(model, request_, workload, limits, mode_, engines.systems));
     found.notes.insert(found.notes.end(), engines.left_out.begin(), engines.left_out.end());
@@ -142,7 +160,7 @@ class PlanSearch final : public Command {
   }
 
   struct Found {
-    const std::string& model;
+    const serving::Model& model;
     const std::string& title;
     const SearchedEngines& engines;
     const plan::SearchResult& result;
@@ -155,10 +173,12 @@ class PlanSearch final : public Command {
     command += fmt::format(" --backend {} --system {}",
                            plan::name_of(found.picks.best.front().engine), served_.system);
     if (!served_.version.empty()) command += " --backend-version " + served_.version;
+    if (request_.cached_prefix > 0 && !found.picks.best.front().is_split())
+      command += fmt::format(" --prefix {}", request_.cached_prefix);
     command += speculation_.words();
     if (!calibration_.empty()) command += " --calibration " + calibration_.string();
-    if (!served_.systems.empty()) command += " --systems-paths " + served_.systems.string();
-    return {.model = found.model,
+    command += served_.prices.words();
+    return {.model = found.model.name,
             .system = served_.system,
             .command = command,
             .decode_system = decode_system_};
@@ -194,6 +214,13 @@ class PlanSearch final : public Command {
       ASSAY_TRY(report::write_page(page.page(), page_));
       say_written(page_);
     }
+    if (!csv_.empty()) {
+      const model::Table table =
+          plan::public_table({found.model, served_.system, decode_system_, served_.version},
+                             found.result, request_, found.picks);
+      ASSAY_TRY(core::write_file(csv_, report::csv(table)));
+      say_written(csv_);
+    }
     if (!picture_.empty()) {
       ASSAY_TRY(report::draw(
           report::drawing_of(plan::frontier_figure(found.result, found.picks, found.title)),
@@ -209,17 +236,15 @@ class PlanSearch final : public Command {
 
   [[nodiscard]] std::vector<std::pair<std::string, std::string>> provenance(
       const Found& found) const {
-    return {{"model", found.model},
+    return {{"model", found.model.name},
             {"system", served_.system},
             {"engine", fmt::format("{} {}", names_of(engines_),
                                    served_.version.empty() ? "(newest tables)" : served_.version)},
-            {"tables", served_.systems.empty() ? "shipped with assay" : served_.systems.string()},
+            {"tables", served_.prices.text()},
             {"prompts and answers",
              fmt::format("{} and {} tokens, from {:g} of these on", request_.prompt_tokens,
                          request_.output_tokens, request_.least_length)},
-            {"limits", fmt::format("TTFT {:g} ms, TPOT {:g} ms, each kept with a chance of {:g} %",
-                                   request_.ttft_limit_ms, request_.tpot_limit_ms,
-                                   100 * request_.confidence)},
+            {"limits", plan::limits_text(request_)},
             {"speculation", speculation_.is_given() ? request_.speculation.text() : "none"},
             {"calibration", found.engines.calibrations_text()},
             {"made by", program_version()}};
@@ -230,12 +255,14 @@ class PlanSearch final : public Command {
   std::filesystem::path calibration_;
   std::vector<plan::Engine> engines_ = {plan::Engine::kTrtllm};
   plan::SearchRequest request_;
+  LatencyLimitOptions limits_;
   std::optional<double> confidence_;
   plan::ServingMode mode_ = plan::ServingMode::kBoth;
   std::string decode_system_;
   SpeculationOptions speculation_;
   std::uint64_t top_ = 5;
   std::filesystem::path page_;
+  std::filesystem::path csv_;
   std::filesystem::path picture_;
   PlannerCompat compat_ = PlannerCompat::kNone;
   Presentation presentation_;
@@ -262,14 +289,17 @@ const CommandSpec kPlanSearch{
         "disaggregated deployments that the closed form prefers, and the table has percentiles of "
         "latencies, the requests that keep --ttft and --tpot, and the share of prompts that prefix "
         "caches had. A worker stays "
-        "within a node, unless --max-pp divides its layers into stages, which may lie on several: "
-        "how they exchange tokens is reckoned from the rates of links, not measured. What "
-        "cannot be served, or has no price, is listed with the reason.\n\n"
+        "within a node, unless --max-pp divides its layers into stages, which may lie on several, "
+        "or "
+        "--max-nodes lets it span some: what they exchange is reckoned from the rates of links, "
+        "not "
+        "measured. What cannot be served, or has no price, is listed with the reason.\n\n"
         "--speculative-tokens has the model's own layers draft tokens (multi-token prediction), of "
         "which --acceptance-rate come out: in the simulation they are drawn, request by "
         "request.\n\n"
         "Beside each figure stand the ends between which a measurement lies with a chance of 80 %; "
-        "as CSV and JSON they are columns of their own, with what a step's time goes to. --html "
+        "as CSV and JSON they are columns of their own, with what a step's time goes to. --csv "
+        "writes all that was decided with the columns of the public planner's files, --html "
         "writes a page with the frontier, the best deployment at each pair of limits, and what "
         "bounds each.\n\n"
         "--compat searches and picks as a public planner does, aggregated and disaggregated, with "
@@ -281,6 +311,8 @@ const CommandSpec kPlanSearch{
         "assay plan search --model qwen3-32b --gpus 16 --serving-mode disagg --ttft 1000\n"
         "assay plan search --model qwen3-32b --gpus 4 --workload trace.jsonl --goodput 95\n"
         "assay plan search --model qwen3-32b --gpus 8 --html plan.html --png plan.png\n"
+        "assay plan search --model qwen3-32b --gpus 8 --request-latency 20000 --csv plan.csv\n"
+        "assay plan search --model qwen3-32b --store perf/perf.db --prefix 2000\n"
         "assay plan search --model config.json --gpus 32 --systems-paths systems --backend any\n"
         "assay plan search --model deepseek-v3 --gpus 16 --max-pp 2 --format csv\n"
         "assay plan search --model qwen3-32b --systems-paths systems --compat aiconfigurator\n",

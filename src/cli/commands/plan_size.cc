@@ -37,16 +37,18 @@ class PlanSize final : public Command {
     add_searched_model(app, served_, engines_);
     add_count(app, "--most-gpus", size_.most_gpus, "GPUs that there are at most");
     add_lengths_options(app, request_.prompt_tokens, request_.output_tokens);
+    add_prefix_option(app, request_.cached_prefix);
     speculation_.add(app);
     add_serving_mode_options(app, mode_, decode_system_);
     add_scheduler_option(app, request_.scheduler);
     add_least_length_option(app, request_.least_length);
-    add_latency_limit_options(app, request_.ttft_limit_ms, request_.tpot_limit_ms);
+    limits_.add(app);
     add_confidence_option(app, confidence_,
                           "the chance with which limits must be kept, as error bars have it");
     add_workload_options(app, workload_);
     add_calibration_option(app, calibration_);
     add_count(app, "--max-pp", request_.most_stages, "most pipeline stages of a worker");
+    add_max_nodes_option(app, request_.most_nodes);
     app.add_option("--top-n", top_, "deployments to list, one of each worker")
         ->type_name("N")
         ->default_str("5")
@@ -54,7 +56,8 @@ class PlanSize final : public Command {
     add_planner_compat(
         app, compat_,
         {"--decode-system", "--scheduler", "--least-length", "--most-gpus", "--confidence",
-         "--workload", "--request-rate", "--conversation-num", "--calibration", "--max-pp"});
+         "--request-latency", "--store", "--workload", "--request-rate", "--conversation-num",
+         "--calibration", "--max-pp", "--max-nodes"});
     add_presentation_options(app, presentation_);
   }
 
@@ -63,6 +66,7 @@ class PlanSize final : public Command {
     ASSAY_TRY(check_confidence(confidence_, workload_.is_open()));
     ASSAY_TRY(check_staged_drafts(speculation_, request_.most_stages));
     ASSAY_TRY(check_several_engines(engines_, served_, compat_));
+    ASSAY_TRY(check_prefix(request_.cached_prefix, request_.prompt_tokens));
     const int loads = static_cast<int>(size_.load.requests_per_s > 0) +
                       static_cast<int>(size_.load.concurrency > 0) +
                       static_cast<int>(workload_.is_open());
@@ -75,12 +79,13 @@ class PlanSize final : public Command {
 
   core::Result<Outcome> run() override {
     served_.engine = engines_.front();
+    limits_.set(request_);
     if (compat_ != PlannerCompat::kNone) {
       return search_as_public(
           served_, request_,
           {.mode = mode_, .load = size_.load, .most = top_, .drafts = speculation_}, presentation_);
     }
-    PlanInputs inputs(served_.systems);
+    PlanInputs inputs(served_.prices);
     const serving::Model& model = *ASSAY_TRY(inputs.model(served_.model));
     request_.speculation = ASSAY_TRY(speculation_.speculation(model));
     const store::SystemFacts& facts = *ASSAY_TRY(inputs.facts(served_.system));
@@ -130,11 +135,11 @@ class PlanSize final : public Command {
     const plan::Workload workload =
         ASSAY_TRY(read_workload(workload_, {.prompt_tokens = request_.prompt_tokens,
                                             .output_tokens = request_.output_tokens,
-                                            .least_length = request_.least_length}));
-    const plan::WorkloadLimits limits{
-        .level = {.ttft_ms = request_.ttft_limit_ms, .tpot_ms = request_.tpot_limit_ms},
-        .good_share = workload_.good_share(),
-        .most_gpus = size_.most_gpus};
+                                            .least_length = request_.least_length,
+                                            .prefix_tokens = request_.cached_prefix}));
+    const plan::WorkloadLimits limits{.level = limits_.level(),
+                                      .good_share = workload_.good_share(),
+                                      .most_gpus = size_.most_gpus};
     auto found =
         ASSAY_TRY(plan::size_workload(model, request_, workload, limits, mode_, engines.systems));
     found.names_engines = size_.names_engines;
@@ -161,6 +166,7 @@ class PlanSize final : public Command {
   std::vector<plan::Engine> engines_ = {plan::Engine::kTrtllm};
   plan::SizeRequest size_;
   plan::SearchRequest request_;
+  LatencyLimitOptions limits_;
   std::optional<double> confidence_;
   WorkloadOptions workload_;
   std::filesystem::path calibration_;

@@ -37,7 +37,7 @@ class PlanSupport final : public Command {
         ->type_name("NAME")
         ->suggest(shipped_words())
         ->default_str(system_);
-    add_systems_option(app, systems_);
+    add_price_sources(app, prices_);
     add_choice_list(app, "--backend", engines_, kEngines, "the engines that serve");
     app.add_option("--backend-version", version_, "the engine's version; for one --backend")
         ->type_name("VERSION")
@@ -56,7 +56,7 @@ class PlanSupport final : public Command {
   }
 
   core::Result<Outcome> run() override {
-    PlanInputs inputs(systems_);
+    PlanInputs inputs(prices_);
     const store::SystemFacts& facts = *ASSAY_TRY(inputs.facts(system_));
     std::vector<plan::ModelSupport> all;
     std::map<std::string, std::string> configs;
@@ -100,7 +100,7 @@ class PlanSupport final : public Command {
 
   std::string model_;
   std::string system_ = "h200_sxm";
-  std::filesystem::path systems_;
+  PriceSources prices_;
   std::vector<plan::Engine> engines_;
   std::string version_;
   std::optional<std::int64_t> most_gpus_;

@@ -21,7 +21,7 @@ namespace {
 class PlanValidate final : public Command {
  public:
   explicit PlanValidate(App& app) {
-    add_measured_options(app, input_, systems_, clients_);
+    add_measured_options(app, input_, prices_, clients_);
     add_scheduler_option(app, clients_.scheduler);
     const Option* calibration = add_calibration_option(app, calibration_);
     app.add_option("--calibrate-by", clients_.calibrated_by,
@@ -44,7 +44,7 @@ class PlanValidate final : public Command {
   core::Result<Outcome> run() override {
     const auto measured = ASSAY_TRY(read_measured(input_));
     clients_.calibrations = ASSAY_TRY(read_calibrations(calibration_));
-    PlanInputs inputs(systems_);
+    PlanInputs inputs(prices_);
     const auto predictions = plan::predict(measured, validation_inputs(inputs), clients_);
     if (picks_) return show_picks(measured, validation_inputs(inputs), predictions);
     model::Book book = rows_ ? plan::rows_book(predictions) : plan::slices_book(predictions);
@@ -84,7 +84,7 @@ class PlanValidate final : public Command {
   }
 
   std::filesystem::path input_;
-  std::filesystem::path systems_;
+  PriceSources prices_;
   std::filesystem::path calibration_;
   plan::AssumedClients clients_;
   bool rows_ = false;

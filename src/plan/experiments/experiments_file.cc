@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <set>
 #include <utility>
@@ -171,7 +172,7 @@ struct Field {
   Take take;
 };
 
-constexpr std::array<Field, 20> kFields = {{
+constexpr std::array<Field, 21> kFields = {{
     {"model", "model_path",
      [](const auto& node, const auto& field, auto& made) {
        return take_text(node, field, made.experiment.model);
@@ -215,6 +216,10 @@ constexpr std::array<Field, 20> kFields = {{
     {"tpot", "",
      [](const auto& node, const auto& field, auto& made) {
        return take_positive(node, field, made.experiment.tpot_limit_ms);
+     }},
+    {"request_latency", "",
+     [](const auto& node, const auto& field, auto& made) {
+       return take_positive(node, field, made.experiment.request_limit_ms);
      }},
     {"confidence", "",
      [](const auto& node, const auto& field, auto& made) {
@@ -335,6 +340,11 @@ core::Result<Experiment> experiment_of(const YAML::Node& key, const YAML::Node& 
     return at_line(key, fmt::format("'{}': backend_version is that of one engine: say which by "
                                     "backend",
                                     made.name));
+  if (std::isfinite(made.request_limit_ms)) {
+    constexpr double kNone = std::numeric_limits<double>::infinity();
+    if (!taken.contains(find_field("ttft"))) made.ttft_limit_ms = kNone;
+    if (!taken.contains(find_field("tpot"))) made.tpot_limit_ms = kNone;
+  }
   const core::Result<Speculation> drafted = speculation_said(all.drafts);
   if (!drafted.ok())
     return at_line(key, fmt::format("'{}': {}", made.name, drafted.error().message));

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,6 +35,8 @@ struct Experiment {
   double least_length = 0.8;
   double ttft_limit_ms = 5000;
   double tpot_limit_ms = 60;
+  // Of whole requests; without a limit of their own, TTFT and TPOT then have none.
+  double request_limit_ms = std::numeric_limits<double>::infinity();
   double confidence = kUsualConfidence;
   Scheduler scheduler = Scheduler::kSimulation;
   ServingMode mode = ServingMode::kBoth;

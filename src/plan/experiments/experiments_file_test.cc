@@ -11,6 +11,24 @@ std::string error_of(std::string_view yaml) {
   return read.ok() ? "" : read.error().message;
 }
 
+TEST(ExperimentsFile, ALimitOnRequestsStandsForThoseOnTheirParts) {
+  const auto read = parse_experiments(
+      "one:\n"
+      "  model: qwen3-8b\n"
+      "  request_latency: 9000\n"
+      "two:\n"
+      "  model: qwen3-8b\n"
+      "  request_latency: 9000\n"
+      "  ttft: 400\n",
+      "e.yaml");
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  const Experiment& one = read.value().front();
+  EXPECT_EQ(one.request_limit_ms, 9000);
+  EXPECT_EQ(one.ttft_limit_ms, std::numeric_limits<double>::infinity());
+  EXPECT_EQ(one.tpot_limit_ms, std::numeric_limits<double>::infinity());
+  EXPECT_EQ(read.value().back().ttft_limit_ms, 400);
+}
+
 TEST(ExperimentsFile, FieldsHaveTheirOwnOrThePublicName) {
   const auto read = parse_experiments(
       "one:\n"

@@ -1,5 +1,7 @@
 #include "plan/files/engine_files.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cctype>
 
@@ -21,6 +23,13 @@ std::map<std::string, std::string> variables_of(const PlannedDeployment& planned
 
 std::int64_t transfer_ports_each(const PlannedDeployment& planned) {
   return planned.worker.dp;
+}
+
+std::string random_prompt_words(const PlannedDeployment& planned) {
+  const std::string own =
+      fmt::format("--random-input-len {}", planned.prompt_tokens - planned.prefix_tokens);
+  if (planned.prefix_tokens == 0) return own;
+  return fmt::format("--random-prefix-len {} {}", planned.prefix_tokens, own);
 }
 
 std::string shell_quoted(const std::string& word) {

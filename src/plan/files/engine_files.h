@@ -115,6 +115,9 @@ std::map<std::string, std::string> variables_of(const PlannedDeployment& planned
 // The ports for caches of one instance: groups with requests of their own have one each.
 std::int64_t transfer_ports_each(const PlannedDeployment& planned);
 
+// How long the random prompts of vLLM's client are, and of TensorRT-LLM's, which is made after it.
+std::string random_prompt_words(const PlannedDeployment& planned);
+
 // A word as the shell needs it: in single quotes, unless it is harmless.
 std::string shell_quoted(const std::string& word);
 

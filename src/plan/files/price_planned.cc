@@ -72,11 +72,13 @@ core::Status price_planned(const serving::Model& model,
       .deployment = deployment_of(model, worker, precision, planned.speculation.tokens),
       .groups = worker.dp,
       .memory = memory,
+      .max_tokens = planned.step_tokens,
       .pp = worker.pp,
       .speculation = planned.speculation};
   const ClosedLoop load{.concurrency = planned.concurrency,
                         .prompt_tokens = planned.prompt_tokens,
                         .output_tokens = planned.output_tokens,
+                        .prefix_tokens = planned.prefix_tokens,
                         .client_ms = benchmark_client_ms(planned.calibration)};
   const Limits priced = ASSAY_TRY(limits_of(model, served, load));
   planned.limits = deployed_limits(priced, planned.engine, planned.concurrency / served.batches());
@@ -90,7 +92,8 @@ core::Status price_planned(const serving::Model& model,
       {.requests = load.requests_each * load.concurrency,
        .prompt = lengths(load.prompt_tokens),
        .output = lengths(load.output_tokens),
-       .arrivals = {.kind = Arrivals::Kind::kClosedLoop, .concurrency = load.concurrency}}));
+       .arrivals = {.kind = Arrivals::Kind::kClosedLoop, .concurrency = load.concurrency},
+       .prefix_tokens = load.prefix_tokens}));
   const StagedCost staged(prices, pipeline);
   const StepCost& cost = worker.pp > 1 ? static_cast<const StepCost&>(staged) : prices;
   const ServingMetrics metrics =

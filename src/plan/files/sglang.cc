@@ -115,20 +115,30 @@ Words sglang_route(const PlannedDeployment& planned,
 }
 
 // A ratio of 1 sends the lengths as they are, since SGLang's client draws them from it upwards.
+// Random prompts, or one text that all prompts begin with and a question behind it.
+Words sglang_prompts(const PlannedDeployment& planned) {
+  if (planned.prefix_tokens == 0) {
+    return {"--dataset-name random-ids", "--tokenize-prompt",
+            fmt::format("--random-input-len {}", planned.prompt_tokens),
+            fmt::format("--random-output-len {}", planned.output_tokens), "--random-range-ratio 1"};
+  }
+  return {"--dataset-name generated-shared-prefix",
+          "--gsp-num-groups 1",
+          "--gsp-prompts-per-group \"$requests\"",
+          fmt::format("--gsp-system-prompt-len {}", planned.prefix_tokens),
+          fmt::format("--gsp-question-len {}", planned.prompt_tokens - planned.prefix_tokens),
+          fmt::format("--gsp-output-len {}", planned.output_tokens)};
+}
+
 Words sglang_measure(const PlannedDeployment& planned) {
-  return {"python3 -m sglang.bench_serving",
-          "--backend sglang",
-          "--base-url \"$url\"",
-          "--model \"$model\"",
-          "--dataset-name random-ids",
-          "--tokenize-prompt",
-          fmt::format("--random-input-len {}", planned.prompt_tokens),
-          fmt::format("--random-output-len {}", planned.output_tokens),
-          "--random-range-ratio 1",
-          "--num-prompts \"$requests\"",
-          "--max-concurrency \"$concurrency\"",
-          "--seed \"$concurrency\"",
-          "--output-file \"$result\""};
+  Words words = {"python3 -m sglang.bench_serving", "--backend sglang", "--base-url \"$url\"",
+                 "--model \"$model\""};
+  for (const Words& more :
+       {sglang_prompts(planned),
+        Words{"--num-prompts \"$requests\"", "--max-concurrency \"$concurrency\"",
+              "--seed \"$concurrency\"", "--output-file \"$result\""}})
+    words.insert(words.end(), more.begin(), more.end());
+  return words;
 }
 
 const EngineFiles kSglangFiles{

@@ -91,7 +91,7 @@ Words trtllm_measure(const PlannedDeployment& planned) {
           "--dataset-name random",
           "--random-ids",
           "--tokenize-on-client",
-          fmt::format("--random-input-len {}", planned.prompt_tokens),
+          random_prompt_words(planned),
           fmt::format("--random-output-len {}", planned.output_tokens),
           "--random-range-ratio 0",
           "--ignore-eos",

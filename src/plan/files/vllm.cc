@@ -88,7 +88,7 @@ Words vllm_measure(const PlannedDeployment& planned) {
           "--model \"$model\"",
           "--served-model-name " + shell_quoted(planned.model),
           "--dataset-name random",
-          fmt::format("--random-input-len {}", planned.prompt_tokens),
+          random_prompt_words(planned),
           fmt::format("--random-output-len {}", planned.output_tokens),
           "--random-range-ratio 0",
           "--ignore-eos",

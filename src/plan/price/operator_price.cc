@@ -171,7 +171,7 @@ core::Result<OperatorPrice> OperatorPrice::bind(const OperatorUse& use, Tables& 
   OperatorPrice price = ASSAY_TRY(bind_one(use, tables));
   if (const store::CostBinder cost = tables.cost(use.table))
     price.cost_ = cost(exact_of(use), size_names(use));
-  const std::optional<OperatorUse> beside = tables.held_beside(use);
+  const std::optional<OperatorUse> beside = tables.held_beside(use, price.fidelity_of_rows());
   if (!beside) return price;
   core::Result<OperatorPrice> held = bind_one(*beside, tables);
   if (held.ok())
@@ -185,6 +185,8 @@ core::Result<OperatorPrice> OperatorPrice::bind_one(const OperatorUse& use, Tabl
     return of_rows(use, *choice->source, choice->index, choice->family, tables);
   if (std::optional<OperatorPrice> scaled = ASSAY_TRY(bind_scaled(use, tables)))
     return std::move(*scaled);
+  if (std::optional<OperatorPrice> crossing = ASSAY_TRY(bind_crossing(use, tables)))
+    return std::move(*crossing);
   if (const store::RooflineBinder formula = tables.formula(use.table))
     return of_formula(use, formula);
   return nothing_answers(use, sources);
@@ -269,6 +271,51 @@ core::Result<std::optional<OperatorPrice>> OperatorPrice::of_fewer_gpus(const Op
   return std::optional(std::move(price));
 }
 
+core::Result<std::optional<OperatorPrice>> OperatorPrice::bind_crossing(const OperatorUse& use,
+                                                                        Tables& tables) {
+  constexpr double kUnits = 1 << 20;
+  if (!tables.links() || use.sizes.size() != 1) return std::optional<OperatorPrice>();
+  const std::optional<CrossingUse> crossing = crossing_use(use, *tables.links());
+  const store::CostBinder cost = tables.cost(use.table);
+  if (!crossing || !cost) return std::optional<OperatorPrice>();
+  const store::CostedOperator::SizedCost of_message = cost(exact_of(use), size_names(use));
+  core::Result<OperatorPrice> within = bind_one(crossing->within, tables);
+  if (!of_message || !within.ok()) return std::optional<OperatorPrice>();
+  const std::array<double, 1> units = {kUnits};
+  const double sent = of_message(units).link_bytes;
+  OperatorPrice price(use);
+  price.source_ =
+      fmt::format("{} within nodes, links between {}", within.value().source(), crossing->nodes);
+  price.fidelity_ = Fidelity::kLinks;
+  price.crossing_ = std::make_shared<const Crossing>(Crossing{
+      .within = std::make_shared<const OperatorPrice>(std::move(within).value()),
+      .use = *crossing,
+      .links = *tables.links(),
+      .bytes_of_unit =
+          sent / kUnits / bus_factor(crossing->function, static_cast<int>(crossing->gpus))});
+  return std::optional(std::move(price));
+}
+
+// Both parts follow each other.
+Price OperatorPrice::crossing_at(const Amounts& asked) const {
+  const serving::SizeField& field = use_.sizes.front();
+  const double message = asked.of(field.amount) * static_cast<double>(field.factor);
+  const double share = crossing_->use.within_share;
+  Price price = crossing_->within->at_alone({.tokens = share * asked.tokens,
+                                             .requests = share * asked.requests,
+                                             .new_tokens = share * asked.new_tokens,
+                                             .cached_tokens = share * asked.cached_tokens,
+                                             .expert_tokens = share * asked.expert_tokens});
+  const double between_ms =
+      static_cast<double>(use_.count) *
+      crossing_->use.between_ms(message * crossing_->bytes_of_unit, crossing_->links);
+  const double sigma_ms = price.ms * price.sigma + between_ms * kCrossingSigma;
+  price.ms += between_ms;
+  price.least_ms = 0;
+  price.sigma = sigma_ms / price.ms;
+  return price;
+}
+
 // All launches, by a message in the table's units.
 double OperatorPrice::ms_of_message(double message) const {
   const double amount = message / static_cast<double>(use_.sizes.front().factor);
@@ -341,6 +388,7 @@ std::optional<OperatorPower> OperatorPrice::modelled_power(const Amounts& amount
 
 Price OperatorPrice::at_alone(const Amounts& asked_amounts) const {
   if (scaled_ != nullptr) return scaled_at(asked_amounts);
+  if (crossing_ != nullptr) return crossing_at(asked_amounts);
   const AskedSizes asked = asked_sizes(asked_amounts);
   const double launches = static_cast<double>(use_.count);
   const std::span<const double> sizes(asked.sizes.data(), sizes_.size());

@@ -12,6 +12,7 @@
 
 #include "core/result.h"
 #include "model/serving/uses.h"
+#include "plan/price/crossing_collective.h"
 #include "plan/price/scaled_collective.h"
 #include "plan/price/tables.h"
 #include "store/answers/use_families.h"
@@ -61,7 +62,8 @@ class OperatorPrice {
  public:
   // Takes the first source that has rows with the use's key or derives it surely (one sigma of at
   // most 10 %), else the first that has the key, else the first that derives it at all. Collectives
-  // that none of them has are scaled from fewer GPUs.
+  // that none of them has are scaled from fewer GPUs, and those of several nodes take the links
+  // between them besides.
   // Error: nothing answers; it names the use and what was looked at.
   static core::Result<OperatorPrice> bind(const serving::OperatorUse& use, Tables& tables);
 
@@ -128,6 +130,18 @@ class OperatorPrice {
                                                                   const ScaledUse& fewer,
                                                                   const TableSource& source,
                                                                   Tables& tables);
+
+  // What a collective among nodes follows from; the message is the use's only size.
+  struct Crossing {
+    std::shared_ptr<const OperatorPrice> within;
+    CrossingUse use = {};
+    NodeLinks links = {};
+    double bytes_of_unit = 0;  // of the message
+  };
+
+  static core::Result<std::optional<OperatorPrice>> bind_crossing(const serving::OperatorUse& use,
+                                                                  Tables& tables);
+  [[nodiscard]] Price crossing_at(const Amounts& asked) const;
   [[nodiscard]] Price scaled_at(const Amounts& asked) const;
   [[nodiscard]] double ms_of_message(double message) const;
 
@@ -143,6 +157,7 @@ class OperatorPrice {
   store::CostedOperator::SizedCost cost_;             // over the sizes of the use; null: unknown
   std::shared_ptr<const OperatorPrice> held_beside_;  // is taken off; null: nothing is
   std::shared_ptr<const Scaled> scaled_;              // null: rows or the formula answer
+  std::shared_ptr<const Crossing> crossing_;          // null: it is none
   std::shared_ptr<const OperatorPowerModel> power_model_;  // null: there is none
   // The window that the use has and the table does not know; 0: none.
   double window_ = 0;

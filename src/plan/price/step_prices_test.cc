@@ -198,11 +198,13 @@ TEST(StepPrices, TensorRtLlmsProductsInFp8AreWithoutTheirScales) {
                            .key = {{"gemm_dtype", model::PerfValue(std::string("fp8"))},
                                    {"n", std::int64_t{512}},
                                    {"k", std::int64_t{256}}}};
-  const auto held = tables.held_beside(use);
+  const auto held = tables.held_beside(use, Fidelity::kEngine);
   ASSERT_TRUE(held.has_value());
   EXPECT_EQ(held->table, "computescale_perf");
+  // Those that assay measured have none, also where they stand under the engine's name.
+  EXPECT_FALSE(tables.held_beside(use, Fidelity::kKernels).has_value());
   use.key.front().value = std::string("bfloat16");
-  EXPECT_FALSE(tables.held_beside(use).has_value());
+  EXPECT_FALSE(tables.held_beside(use, Fidelity::kEngine).has_value());
 }
 
 constexpr const char* kPredictingModel = R"({"architectures": ["MiMoForCausalLM"],

@@ -8,8 +8,9 @@
 
 namespace assay::plan {
 std::string_view name_of(Fidelity fidelity) {
-  constexpr std::array<std::string_view, 7> kNames = {
-      "engine", "other version", "kernels", "other engine", "scaled", "formula", "lower bound"};
+  constexpr std::array<std::string_view, 8> kNames = {"engine",       "other version", "kernels",
+                                                      "other engine", "scaled",        "links",
+                                                      "formula",      "lower bound"};
   return kNames[static_cast<std::size_t>(fidelity)];
 }
 
@@ -78,10 +79,12 @@ std::shared_ptr<const OperatorPowerModel> Tables::power_model(const TableSource:
   return known->second;
 }
 
-// TensorRT-LLM's rows of fp8 products compute the scale of their input first. Checkpoints with fp8
-// weights bring these scales.
-std::optional<serving::OperatorUse> Tables::held_beside(const serving::OperatorUse& use) const {
-  if (engine_ != Engine::kTrtllm || use.table != "gemm_perf") return std::nullopt;
+// TensorRT-LLM's rows of fp8 products compute the scale of their input first; assay's own, which
+// may stand under its name, do not. Checkpoints with fp8 weights bring these scales.
+std::optional<serving::OperatorUse> Tables::held_beside(const serving::OperatorUse& use,
+                                                        Fidelity of_rows) const {
+  if (engine_ != Engine::kTrtllm || use.table != "gemm_perf" || of_rows == Fidelity::kKernels)
+    return std::nullopt;
   const model::PerfValue* type = serving::find_key(use, "gemm_dtype");
   if (type == nullptr || *type != model::PerfValue(std::string("fp8"))) return std::nullopt;
   return serving::OperatorUse{.role = "scale of the input",

@@ -18,6 +18,7 @@
 #include "model/gpu_specs.h"
 #include "model/serving/uses.h"
 #include "plan/engine.h"
+#include "plan/price/crossing_collective.h"
 #include "store/answers/use_families.h"
 #include "store/answers/work_index.h"
 #include "store/database/judged_power.h"
@@ -32,6 +33,7 @@ enum class Fidelity : std::uint8_t {
   kKernels,       // assay's own measurements of the best kernels: what the hardware allows
   kOtherEngine,   // another engine's tables
   kScaled,        // rows of fewer GPUs, scaled to these (scaled_collective.h)
+  kLinks,         // rows of a node's GPUs, and links between nodes (crossing_collective.h)
   kFormula,       // bytes over bandwidth, for operators that only move bytes and no table has
   kBound,         // the same for operators that also compute: a lower bound
 };
@@ -92,6 +94,11 @@ class Tables {
 
   [[nodiscard]] store::CostBinder cost(const std::string& table) const { return cost_(table); }
 
+  // Without them nothing that crosses nodes has a price.
+  void set_links(NodeLinks links) { links_ = std::move(links); }
+
+  [[nodiscard]] const std::optional<NodeLinks>& links() const { return links_; }
+
   // The families of an index whose rows answer for a use. Deployments ask for the same uses, and
   // finding them means to look through the rows.
   [[nodiscard]] const std::vector<store::UseFamily>& families_of(const TableSource::Index& index,
@@ -108,16 +115,16 @@ class Tables {
   [[nodiscard]] std::shared_ptr<const OperatorPowerModel> power_model(
       const TableSource::Index& index, const std::string& op_name);
 
-  // The work that the engine's rows of this use hold beside it, to be taken off; std::nullopt:
-  // none.
-  [[nodiscard]] std::optional<serving::OperatorUse> held_beside(
-      const serving::OperatorUse& use) const;
+  // The work that rows of such a source hold beside this use, to be taken off; std::nullopt: none.
+  [[nodiscard]] std::optional<serving::OperatorUse> held_beside(const serving::OperatorUse& use,
+                                                                Fidelity of_rows) const;
 
  private:
   std::optional<Engine> engine_;
   Load load_;
   Formula formula_;
   Cost cost_;
+  std::optional<NodeLinks> links_;
   std::map<std::string, std::vector<TableSource>> loaded_;
   std::map<std::pair<const store::WorkIndex*, std::string>, std::vector<store::UseFamily>>
       families_of_uses_;

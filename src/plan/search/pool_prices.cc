@@ -44,7 +44,8 @@ class PoolPricer {
 
   template <typename Add>
   PricedPool price(const Add& add) {
-    const std::int64_t most = std::min(request_.gpus - 1, system_.facts->gpus_per_node);
+    const std::int64_t most =
+        std::min(request_.gpus - 1, request_.most_gpus_of_stage(system_.facts->gpus_per_node));
     Workers workers = workers_of(model_, request_.engine, request_.precision, most);
     for (ExcludedWorker& excluded : workers.excluded)
       pool_.refused.push_back({excluded.worker, std::move(excluded.reason)});

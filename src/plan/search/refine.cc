@@ -218,9 +218,10 @@ class Refinement {
   // Queues make the first token less certain than the others.
   [[nodiscard]] bool may_keep_limits(const Curve::Point& point) const {
     constexpr double kTtftError = 3;
-    return point.expected.judged_tpot_ms() <= request_.tpot_limit_ms * (1 + point.error) &&
-           point.expected.judged_ttft_ms() <=
-               request_.ttft_limit_ms * (1 + kTtftError * point.error);
+    const double ttft_ms = point.expected.judged_ttft_ms() / (1 + kTtftError * point.error);
+    const double tpot_ms = point.expected.judged_tpot_ms() / (1 + point.error);
+    return tpot_ms <= request_.tpot_limit_ms && ttft_ms <= request_.ttft_limit_ms &&
+           request_ms_of(ttft_ms, tpot_ms, request_.output_tokens) <= request_.request_limit_ms;
   }
 
   // Of the points that may keep the limits and be better than what their worker has, the one from

@@ -102,7 +102,7 @@ class Search {
   }
 
   void add_workers(const SearchedEngine& engine) {
-    const std::int64_t most = std::min(request_.gpus, request_.gpus_per_node);
+    const std::int64_t most = request_.most_gpus_of_stage(request_.gpus_per_node);
     Workers workers = workers_of(model_, engine.engine, engine.precision, most);
     refuse(engine, workers.excluded);
     for (const Worker& worker : workers.possible)
@@ -132,9 +132,28 @@ class Search {
                                 .pp = one.pp,
                                 .speculation = request_.speculation,
                                 .layers = layers};
-      if (core::Status done = add(one, served, *engine.tables, prices); !done.ok())
-        result_.refused.push_back({one, done.error().message, engine.engine});
+      for (const std::int64_t tokens : step_tokens()) {
+        ServedWorker with_budget = served;
+        with_budget.max_tokens = tokens;
+        core::Status done = check_budget(with_budget);
+        if (done.ok()) done = add(one, with_budget, *engine.tables, prices);
+        if (!done.ok()) result_.refused.push_back({one, done.error().message, engine.engine});
+      }
     }
+  }
+
+  [[nodiscard]] std::vector<std::int64_t> step_tokens() const {
+    return request_.step_tokens.empty() ? std::vector<std::int64_t>{0} : request_.step_tokens;
+  }
+
+  // TensorRT-LLM takes whole prompts.
+  [[nodiscard]] core::Status check_budget(const ServedWorker& served) const {
+    const bool is_whole = served.engine == Engine::kTrtllm;
+    if (served.max_tokens == 0 || !is_whole || served.max_tokens > request_.prompt_tokens)
+      return {};
+    return core::Error{
+        fmt::format("a step of {} tokens holds no whole prompt of {} beside one that decodes",
+                    served.max_tokens, request_.prompt_tokens)};
   }
 
   core::Status add(const Worker& worker,
@@ -217,6 +236,7 @@ class Search {
     Candidate made{.engine = served.engine,
                    .worker = priced.worker,
                    .place = place,
+                   .step_tokens = served.max_tokens,
                    .copies = request_.gpus / priced.worker.gpus(),
                    .concurrency = load.concurrency,
                    .ttft_ms = request_.calibration.ttft_factor * found.ttft_ms,
@@ -310,8 +330,9 @@ std::string Candidate::text() const {
 }
 
 double Candidate::excess(const SearchRequest& request) const {
-  return std::max(judged_ttft_ms() / request.ttft_limit_ms,
-                  judged_tpot_ms() / request.tpot_limit_ms);
+  return std::max({judged_ttft_ms() / request.ttft_limit_ms,
+                   judged_tpot_ms() / request.tpot_limit_ms,
+                   judged_request_ms(request) / request.request_limit_ms});
 }
 
 core::Result<SearchResult> search(const serving::Model& model,

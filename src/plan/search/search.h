@@ -2,8 +2,10 @@
 // form, simulates those that decide (refine.h), and answers limits on latency from these.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -38,9 +40,10 @@ inline constexpr double kUsualConfidence = 0.5;
 struct SearchRequest {
   Engine engine = Engine::kTrtllm;
   serving::Precision precision = {};
-  std::int64_t gpus = 8;           // of the whole deployment
-  std::int64_t gpus_per_node = 8;  // no stage of a worker is larger
-  std::int64_t most_stages = 1;    // of a worker's pipeline
+  std::int64_t gpus = 8;  // of the whole deployment
+  std::int64_t gpus_per_node = 8;
+  std::int64_t most_nodes = 1;   // that a stage of a worker spans
+  std::int64_t most_stages = 1;  // of a worker's pipeline
   std::int64_t prompt_tokens = 4000;
   std::int64_t output_tokens = 1000;
   std::int64_t cached_prefix = 0;
@@ -53,8 +56,12 @@ struct SearchRequest {
   std::optional<CalibrationErrors> calibration_errors = std::nullopt;
   double ttft_limit_ms = 5000;
   double tpot_limit_ms = 60;
+  // Of a whole request, from its coming to the last of output_tokens.
+  double request_limit_ms = std::numeric_limits<double>::infinity();
   // Limits are to be kept with this chance, as error bars have it.
   double confidence = kUsualConfidence;
+  // Tokens of a step that are tried with each aggregated worker; none: the engine's own.
+  std::vector<std::int64_t> step_tokens = {};
   std::size_t top = 5;  // workers whose best batch is wanted
   // Simulates every deployment, instead of those that decide.
   bool simulates_all = false;
@@ -62,6 +69,11 @@ struct SearchRequest {
   std::function<GpuMemory(std::int64_t gpus)> memory = {};
   // The link between two of so many GPUs that communicate; not asked where there are no stages.
   std::function<StageLink(std::int64_t gpus)> link = {};
+
+  // Of a stage of a worker, on nodes of so many GPUs.
+  [[nodiscard]] std::int64_t most_gpus_of_stage(std::int64_t node) const {
+    return std::min(gpus, most_nodes * node);
+  }
 };
 
 // An engine to search, with what it serves by.
@@ -96,13 +108,19 @@ struct LatencyMargins {
   }
 };
 
+// A request of so many tokens takes so long.
+inline double request_ms_of(double ttft_ms, double tpot_ms, std::int64_t output_tokens) {
+  return ttft_ms + tpot_ms * static_cast<double>(output_tokens - 1);
+}
+
 // One deployment under one load, as all its copies have it. A copy is a worker, or the instances
 // that share prompts and decoding.
 struct Candidate {
   Engine engine = Engine::kTrtllm;
   Worker worker = {};  // of a split copy: the one that decodes
   Split split = {};
-  std::size_t place = 0;  // among those that were priced
+  std::size_t place = 0;         // among those that were priced
+  std::int64_t step_tokens = 0;  // most of a step, of an aggregated worker; 0: the engine's own
   std::int64_t copies = 1;
   std::int64_t concurrency = 1;  // of one copy
   double ttft_ms = 0;            // in the long run
@@ -144,7 +162,8 @@ struct Candidate {
 
   // Its instances, too, are equal.
   [[nodiscard]] bool is_same_copy(const Candidate& other) const {
-    return is_like(other) && split.prefill == other.split.prefill &&
+    return is_like(other) && step_tokens == other.step_tokens &&
+           split.prefill == other.split.prefill &&
            split.prefill_instances == other.split.prefill_instances &&
            split.decode_instances == other.split.decode_instances;
   }
@@ -157,8 +176,14 @@ struct Candidate {
   // The limit that it is nearest to, or breaks most: the judged latency over the limit.
   [[nodiscard]] double excess(const SearchRequest& request) const;
 
+  // Both latencies are taken at the same end of their bars, as the rate is.
+  [[nodiscard]] double judged_request_ms(const SearchRequest& request) const {
+    return request_ms_of(judged_ttft_ms(), judged_tpot_ms(), request.output_tokens);
+  }
+
   [[nodiscard]] bool meets(const SearchRequest& request) const {
-    return judged_ttft_ms() <= request.ttft_limit_ms && judged_tpot_ms() <= request.tpot_limit_ms;
+    return judged_ttft_ms() <= request.ttft_limit_ms && judged_tpot_ms() <= request.tpot_limit_ms &&
+           judged_request_ms(request) <= request.request_limit_ms;
   }
 };
 

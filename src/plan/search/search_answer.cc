@@ -19,6 +19,21 @@ std::string short_number(double value) {
   return std::abs(value) >= 1000 ? fmt::format("{:.0f}", value) : fmt::format("{:.3g}", value);
 }
 
+double request_ms(const SearchRequest& request, const Candidate& one) {
+  return request_ms_of(one.ttft_ms, one.tpot_ms, request.output_tokens);
+}
+
+// Both latencies at the same end of their bars.
+ErrorBar request_bar(const SearchRequest& request, const Candidate& one) {
+  if (!one.bars.tpot.is_known()) return {};
+  const double ms = request_ms(request, one);
+  const auto at = [&](double ttft, double tpot) {
+    return request_ms_of(ttft * one.ttft_ms, tpot * one.tpot_ms, request.output_tokens) / ms;
+  };
+  return {.low = at(one.bars.ttft.low, one.bars.tpot.low),
+          .high = at(one.bars.ttft.high, one.bars.tpot.high)};
+}
+
 // The same worker with the next larger load, among those that were decided.
 const Candidate* next_load(const SearchResult& result, const Candidate& best) {
   const Candidate* next = nullptr;
@@ -49,6 +64,12 @@ std::string limit_line(const SearchResult& result,
         ttft ? request.ttft_limit_ms : request.tpot_limit_ms,
         100 * (ttft ? next->bars.ttft.chance_of(request.ttft_limit_ms / next->ttft_ms)
                     : next->bars.tpot.chance_of(request.tpot_limit_ms / next->tpot_ms)));
+  if (next->judged_request_ms(request) > request.request_limit_ms)
+    return fmt::format(
+        "{} requests a copy would take {} ms each, {} by the chance that is asked for, beyond the "
+        "limit of {:g} ms",
+        next->concurrency, short_number(request_ms(request, *next)),
+        short_number(next->judged_request_ms(request)), request.request_limit_ms);
   return fmt::format("{} requests a copy would not bring more: {} tokens/s per GPU",
                      next->concurrency, short_number(next->cluster_tokens_per_s_per_gpu));
 }
@@ -101,6 +122,9 @@ std::vector<std::string> warnings_of(const SearchRequest& request, const Candida
                       best.bars.ttft, *best.benchmark_ttft_ms, request.ttft_limit_ms);
   if (best.tpot_ms <= request.tpot_limit_ms)
     add_limit_warning(warnings, "TPOT", best.bars.tpot, best.tpot_ms, request.tpot_limit_ms);
+  if (request_ms(request, best) <= request.request_limit_ms)
+    add_limit_warning(warnings, "a request", request_bar(request, best), request_ms(request, best),
+                      request.request_limit_ms);
   if (best.parts.is_of_kernels())
     warnings.emplace_back(
         "prices are of the best kernels that assay measured, not of the engine's own: what the "
@@ -116,6 +140,10 @@ std::vector<std::string> warnings_of(const SearchRequest& request, const Candida
     warnings.emplace_back(
         "error bars were found on deployments that compute prompts and decode on the same GPUs: "
         "nothing is known of how far disaggregated ones are off");
+  if (best.is_split() && request.cached_prefix > 0)
+    warnings.emplace_back(
+        "prompts find their prefix in caches, which 'assay plan files' leaves off for instances of "
+        "prompts: turn prefix caching on in their settings");
   if (request.speculation.tokens > 0) warnings.push_back(speculation_note(request.speculation));
   if (!best.is_simulated)
     warnings.emplace_back(
@@ -132,10 +160,11 @@ std::string files_command(const SearchSubject& subject,
     return count > 1 ? fmt::format(" {} {}", option, count) : "";
   };
   return fmt::format(
-      "assay plan files {} --tp {}{}{}{} --batch {}{} --isl {} --osl {} -o deployment",
+      "assay plan files {} --tp {}{}{}{} --batch {}{}{} --isl {} --osl {} -o deployment",
       subject.command, worker.tp, beyond_one("--dp", worker.dp), beyond_one("--pp", worker.pp),
       beyond_one("--moe-ep", worker.moe_ep), best.concurrency / (worker.dp * worker.pp),
-      beyond_one("--copies", best.copies), request.prompt_tokens, request.output_tokens);
+      beyond_one("--max-num-tokens", best.step_tokens), beyond_one("--copies", best.copies),
+      request.prompt_tokens, request.output_tokens);
 }
 
 std::string split_files_command(const SearchSubject& subject,
@@ -171,6 +200,13 @@ std::string ttft_text(const Candidate& best) {
                      short_number(*best.benchmark_ttft_ms), ends.empty() ? "" : "; 80 %: " + ends);
 }
 
+// Where it is what limits are about.
+std::string request_text(const SearchRequest& request, const Candidate& best) {
+  if (!std::isfinite(request.request_limit_ms)) return "";
+  return fmt::format(", a request {}",
+                     with_bar(request_ms(request, best), "ms", request_bar(request, best)));
+}
+
 std::string idle_text(const SearchRequest& request, const Candidate& best) {
   const std::int64_t idle = request.gpus - best.copies * best.gpus();
   return idle > 0 ? fmt::format(" ({} idle)", plural(idle, "GPU stays", "GPUs stay")) : "";
@@ -179,9 +215,12 @@ std::string idle_text(const SearchRequest& request, const Candidate& best) {
 }  // namespace
 
 std::string deployment_text(const Candidate& candidate) {
-  return fmt::format("{} of {}, {} in flight{}", plural(candidate.copies, "copy", "copies"),
+  const std::string steps = candidate.step_tokens > 0
+                                ? fmt::format(", at most {} tokens a step", candidate.step_tokens)
+                                : "";
+  return fmt::format("{} of {}, {} in flight{}{}", plural(candidate.copies, "copy", "copies"),
                      candidate.text(), plural(candidate.concurrency, "request", "requests"),
-                     candidate.copies > 1 ? " on each" : "");
+                     candidate.copies > 1 ? " on each" : "", steps);
 }
 
 std::string with_bar(double value, const std::string& unit, const ErrorBar& bar) {
@@ -195,10 +234,10 @@ SearchAnswer answer_of(const SearchSubject& subject,
                        const SearchRequest& request,
                        const Picks& picks) {
   const Candidate& best = picks.best.front();
-  const std::string figures =
-      fmt::format("{}, TTFT {}, TPOT {}",
-                  with_bar(best.cluster_tokens_per_s_per_gpu, "tokens/s per GPU", best.rate_bar),
-                  ttft_text(best), with_bar(best.tpot_ms, "ms", best.bars.tpot));
+  const std::string figures = fmt::format(
+      "{}, TTFT {}, TPOT {}{}",
+      with_bar(best.cluster_tokens_per_s_per_gpu, "tokens/s per GPU", best.rate_bar),
+      ttft_text(best), with_bar(best.tpot_ms, "ms", best.bars.tpot), request_text(request, best));
   const std::string bound = best.parts.all_ms() > 0
                                 ? fmt::format("; most of a step goes to {} ({:.0f} %)",
                                               largest_part(best.parts), largest_percent(best.parts))

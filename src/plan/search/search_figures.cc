@@ -103,9 +103,10 @@ void add_axes(report::CurveFigure& figure) {
 }
 
 // Limits from the smallest that something keeps to the largest that tells apart, in steps that
-// double, with the one that is asked for.
+// double, with the one that is asked for, if there is one.
 std::vector<double> limits_between(double low, double high, double asked) {
-  std::set<double> limits = {asked};
+  std::set<double> limits;
+  if (std::isfinite(asked)) limits.insert(asked);
   constexpr double kSteps[] = {1, 1.5, 2, 3, 5, 7};
   std::vector<double> round;
   for (double power = 1e-2; power < 1e8; power *= 10) {

@@ -57,6 +57,7 @@ class CandidateColumns {
       columns.push_back({.name = "drafted tokens"});
       columns.push_back({.name = "tokens per step"});
     }
+    if (told_.step_tokens) columns.push_back({.name = "tokens of a step"});
     if (told_.energy) columns.push_back({.name = "tokens per J", .better = Better::kHigher});
     if (told_.energy && bars_ == BarColumns::kPairs) {
       for (const char* share : {"power measured", "power between", "power modelled", "J error"})
@@ -100,6 +101,7 @@ class CandidateColumns {
       cells.emplace_back(told_.speculation.tokens);
       cells.emplace_back(told_.speculation.tokens_per_step());
     }
+    if (told_.step_tokens) cells.push_back(one.step_tokens > 0 ? Cell(one.step_tokens) : Cell());
     if (told_.energy) add_energy(cells, one);
     return cells;
   }
@@ -235,8 +237,15 @@ std::string unmeasured_links(const Candidate& one) {
 }
 
 std::string limits_text(const SearchRequest& request) {
-  return fmt::format("TTFT <= {:g} ms and TPOT <= {:g} ms with a chance of {:g} %",
-                     request.ttft_limit_ms, request.tpot_limit_ms, 100 * request.confidence);
+  std::vector<std::string> limits;
+  const auto add = [&](const std::string& latency, double limit_ms) {
+    if (std::isfinite(limit_ms)) limits.push_back(fmt::format("{} <= {:g} ms", latency, limit_ms));
+  };
+  add("TTFT", request.ttft_limit_ms);
+  add("TPOT", request.tpot_limit_ms);
+  add(fmt::format("a request of {} tokens", request.output_tokens), request.request_limit_ms);
+  return fmt::format("{} with a chance of {:g} %", core::join(limits, " and "),
+                     100 * request.confidence);
 }
 
 std::string confidence_note() {
@@ -264,6 +273,7 @@ ToldColumns told_columns(const SearchResult& result, const SearchRequest& reques
   return {.engine = has_several_engines(result),
           .energy = std::any_of(result.candidates.begin(), result.candidates.end(),
                                 [](const Candidate& one) { return one.has_energy(); }),
+          .step_tokens = !request.step_tokens.empty(),
           .speculation = request.speculation};
 }
 

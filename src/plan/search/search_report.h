@@ -28,6 +28,7 @@ bool has_several_engines(const SearchResult& result);
 struct ToldColumns {
   bool engine = false;
   bool energy = false;
+  bool step_tokens = false;      // that were tried
   Speculation speculation = {};  // of all rows
 };
 

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "model/serving/family.h"
 #include "plan/search/search_report.h"
 
@@ -62,6 +64,24 @@ TEST(Pick, ShowsTheClosestWhereNothingMeetsTheLimits) {
   const Picks picks = pick(result, request, 5);
   EXPECT_FALSE(picks.meet);
   EXPECT_THAT(throughputs(picks.best), ElementsAre(60));
+}
+
+TEST(Pick, LimitsOnWholeRequestsStandForThoseOnTheirParts) {
+  // 100 + 99 x 20 = 2080 ms, and 100 + 99 x 30 = 3070 ms.
+  const SearchResult result{.candidates = {candidate(1, 100, 20, 50), candidate(1, 100, 30, 90)}};
+  SearchRequest request;
+  request.output_tokens = 100;
+  request.ttft_limit_ms = std::numeric_limits<double>::infinity();
+  request.tpot_limit_ms = std::numeric_limits<double>::infinity();
+  request.request_limit_ms = 3100;
+  EXPECT_THAT(throughputs(pick(result, request, 5).best), ElementsAre(90));
+  EXPECT_THAT(limits_text(request),
+              testing::StartsWith("a request of 100 tokens <= 3100 ms with a chance"));
+  request.request_limit_ms = 3000;
+  EXPECT_THAT(throughputs(pick(result, request, 5).best), ElementsAre(50));
+  request.request_limit_ms = 2000;
+  EXPECT_FALSE(pick(result, request, 5).meet);
+  EXPECT_NEAR(result.candidates.front().excess(request), 1.04, 1e-9);
 }
 
 TEST(Frontier, LeavesOutWhatAnotherBeatsInBoth) {

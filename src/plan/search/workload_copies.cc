@@ -37,7 +37,7 @@ class CopiesBuilder {
 
   void add_whole() {
     const store::SystemFacts& facts = *engine_.system.facts;
-    const std::int64_t most = std::min(request_.gpus, facts.gpus_per_node);
+    const std::int64_t most = request_.most_gpus_of_stage(facts.gpus_per_node);
     Workers workers = workers_of(model_, engine_.engine, engine_.precision, most);
     Workers staged =
         staged_workers_of(model_, workers.possible, request_.most_stages, request_.gpus);

@@ -6,8 +6,11 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <string>
 #include <utility>
 #include <vector>
+
+#include "core/text.h"
 
 namespace assay::plan {
 namespace {
@@ -76,6 +79,7 @@ StepParts parts_of(std::span<const PricedPart> priced) {
     parts.*part->second += one.ms;
     if (one.fidelity == Fidelity::kKernels) parts.kernels_ms += one.ms;
     if (one.fidelity == Fidelity::kBound) parts.bound_ms += one.ms;
+    if (one.fidelity == Fidelity::kLinks) parts.links_ms += one.ms;
     if (one.sigma > 0) sigma_ms[{one.table, one.source}] += one.ms * one.sigma;
   }
   double squares = 0;
@@ -107,12 +111,19 @@ LoadParts parts_of_pools(const StepPrices& prefill,
 }
 
 std::string bound_note(const StepParts& parts) {
-  if (parts.bound_ms <= 0) return "";
-  return fmt::format(
-      "{:.2g} % of a step are a lower bound, the bytes of state spaces over the bandwidth: no "
-      "table that was asked has rows of them, and assay does not measure them yet; a step takes "
-      "longer than this, and error bars do not know how much",
-      100 * parts.bound_ms / parts.all_ms());
+  std::vector<std::string> notes;
+  if (parts.bound_ms > 0)
+    notes.push_back(fmt::format(
+        "{:.2g} % of a step are a lower bound, the bytes of state spaces over the bandwidth: no "
+        "table that was asked has rows of them, and assay does not measure them yet; a step takes "
+        "longer than this, and error bars do not know how much",
+        100 * parts.bound_ms / parts.all_ms()));
+  if (parts.links_ms > 0)
+    notes.push_back(fmt::format(
+        "{:.2g} % of a step are collectives between nodes, by rows of a node's GPUs and the links' "
+        "own figures: no table has any, so that nobody knows how far they are off",
+        100 * parts.links_ms / parts.all_ms()));
+  return core::join(notes, "; ");
 }
 
 void add_note(std::string note, model::Table& table) {

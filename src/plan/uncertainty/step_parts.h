@@ -21,6 +21,7 @@ struct StepParts {
 
   double kernels_ms = 0;  // of all, what assay's own measurements of kernels priced
   double bound_ms = 0;    // of all, what was priced by a lower bound
+  double links_ms = 0;    // of all, collectives between nodes, which nobody measured
   // One sigma of the logarithm of the whole, from rows that lie between measured ones. Errors of
   // rows of one table and source go together: one sweep measured them and one surface interpolates
   // them. Different tables err each for itself.
@@ -64,7 +65,8 @@ LoadParts parts_of_pools(const StepPrices& prefill,
                          const StepPrices& decode,
                          const Step& decoding);
 
-// That a part of the step has a lower bound for a price, in a sentence; "" where none has.
+// That a part of the step has a lower bound for a price, or one of links, in sentences; "" where
+// none has.
 std::string bound_note(const StepParts& parts);
 
 // Adds a note that says anything.

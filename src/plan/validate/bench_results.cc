@@ -182,6 +182,10 @@ core::Result<MeasuredDeployment> parse_deployed(std::string_view json, const std
   }
   deployed.prompt_tokens = ASSAY_TRY(count_in(object, "prompt_tokens", name));
   deployed.output_tokens = ASSAY_TRY(count_in(object, "output_tokens", name));
+  if (object.contains("prefix_tokens"))
+    deployed.prefix_tokens = ASSAY_TRY(count_in(object, "prefix_tokens", name));
+  if (object.contains("step_tokens"))
+    deployed.step_tokens = ASSAY_TRY(count_in(object, "step_tokens", name));
   if (object.contains("speculative_tokens")) {
     std::vector<double> rates;
     for (const Json& rate : object.value("acceptance_rates", Json::array()))

@@ -6,6 +6,8 @@
 #include <charconv>
 #include <cmath>
 #include <regex>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "plan/validate/inferencex.h"
@@ -161,9 +163,29 @@ class MeasuredRows {
   model::Warnings& warnings_;
 };
 
+std::string text_of(const MeasuredWidths& widths) {
+  return fmt::format("{} {} {} {} {}", widths.tp, widths.pp, widths.dp, widths.moe_tp,
+                     widths.moe_ep);
+}
+
+std::string text_of(const MeasuredPool& pool) {
+  return fmt::format("{}, {} {} {}", text_of(pool.widths), pool.workers, pool.batch, pool.system);
+}
+
+// Equal for rows of one measurement. Tables that were put together from several files have some
+// twice; the last digits of their means differ where two programs computed them.
+std::string fingerprint_of(const MeasuredDeployment& one) {
+  return fmt::format("{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{:.9g}|{:.9g}", one.engine,
+                     one.version, one.model, one.system, one.is_disaggregated, one.prompt_tokens,
+                     one.output_tokens, one.concurrency, one.linear, one.experts,
+                     text_of(one.widths), text_of(one.prefill), text_of(one.decode),
+                     one.speculation.tokens, one.ttft_ms, one.tpot_ms);
+}
+
 }  // namespace
 
 std::string missing_field(const MeasuredDeployment& measured) {
+  if (measured.is_copy) return "another row has the same measurement, which counts once";
   if (!measured.is_disaggregated && measured.concurrency == 0)
     return "the row does not tell its concurrency";
   if (measured.speculation.tokens > 0 && measured.speculation.accepted.empty()) {
@@ -193,8 +215,13 @@ core::Result<std::vector<MeasuredDeployment>> parse_measured(std::string_view cs
   }
   const MeasuredRows rows(frame, warnings);
   std::vector<MeasuredDeployment> measured;
-  for (std::size_t row = 0; row < frame.num_rows(); ++row)
+  std::set<std::string> known;
+  for (std::size_t row = 0; row < frame.num_rows(); ++row) {
     measured.push_back(rows.at(row));
+    MeasuredDeployment& one = measured.back();
+    const bool has_results = one.ttft_ms > 0 && one.tpot_ms > 0;
+    one.is_copy = has_results && !known.insert(fingerprint_of(one)).second;
+  }
   return measured;
 }
 

@@ -51,12 +51,16 @@ struct MeasuredDeployment {
   MeasuredPool decode = {};
   // Lengths were uniform between this share of the nominal ones and them.
   double least_length = 1;
+  std::int64_t prefix_tokens = 0;  // that all prompts begin with
+  std::int64_t step_tokens = 0;    // most of a step; 0: the engine's own
   // That the row tells, or its recipe; without rates where nobody tells them.
   Speculation speculation = {};
   // A step held one prompt beside the batch (serve.h); else as many tokens as the engine's default.
   bool has_one_prompt_a_step = false;
   double ttft_ms = 0;
   double tpot_ms = 0;
+  // An earlier row has this measurement, too: the same deployment, load and results.
+  bool is_copy = false;
 
   [[nodiscard]] std::int64_t gpus() const {
     if (!is_disaggregated) return widths.gpus();
@@ -64,7 +68,8 @@ struct MeasuredDeployment {
   }
 };
 
-// Which field a prediction needs that the row does not have; "" if it has all.
+// Which field a prediction needs that the row does not have, or that it is a copy of another row;
+// "" if it has all.
 std::string missing_field(const MeasuredDeployment& measured);
 
 // The columns are those of the public planner's table of measured deployments; empty fields take

@@ -57,6 +57,22 @@ TEST(Measured, AWidthBelowZeroIsTold) {
   EXPECT_THAT(warnings.all().front().sentence(), testing::HasSubstr("pp_size below 0"));
 }
 
+TEST(Measured, AMeasurementCountsOnce) {
+  model::Warnings warnings;
+  const std::string of_row = ",vllm,0.18.0,m,s,agg,1024,128,,,16,4,,,4,1,";
+  const auto rows =
+      parse("a,source_file=x" + of_row + "630.3159052797128,15.74079487610182\n" +
+                "b,source_file=y" + of_row + "630.3159052797128,15.740794876101821\n" +
+                "c,source_file=y" + of_row + "630.4,15.740794876101821\n",
+            warnings);
+  ASSERT_EQ(rows.size(), 3U);
+  EXPECT_FALSE(rows[0].is_copy);
+  EXPECT_TRUE(rows[1].is_copy);
+  EXPECT_FALSE(rows[2].is_copy);
+  EXPECT_EQ(missing_field(rows[0]), "");
+  EXPECT_THAT(missing_field(rows[1]), testing::HasSubstr("counts once"));
+}
+
 TEST(Measured, TheSourceTellsTheRequestsOnAllGpus) {
   const MeasuredDeployment row =
       parse_one("a,silicon_concurrency=64; wip,trtllm,1,m,s,agg,1024,128,,,8,1,1,8,1,8,1,1\n");

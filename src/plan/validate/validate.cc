@@ -73,11 +73,13 @@ class Predictor {
       return predict_disaggregated(measured, inputs_, clients, prediction);
     const Bound& bound = *ASSAY_TRY(bound_of(measured));
     const std::int64_t batches = bound.worker.batches();
-    const SteadyLoad load{.concurrency = std::max<std::int64_t>(1, measured.concurrency / batches),
-                          .groups = measured.widths.pp,
-                          .prompt_tokens = measured.prompt_tokens,
-                          .output_tokens = measured.output_tokens,
-                          .speculation = measured.speculation};
+    const SteadyLoad load{
+        .concurrency = std::max<std::int64_t>(1, measured.concurrency / batches),
+        .groups = measured.widths.pp,
+        .prompt_tokens = measured.prompt_tokens,
+        .output_tokens = measured.output_tokens,
+        .cached_prefix = std::min(measured.prefix_tokens, measured.prompt_tokens - 1),
+        .speculation = measured.speculation};
     prediction.parts = parts_of_load(costs_of_load(bound.prices, load));
     if (clients.scheduler == Scheduler::kSimulation)
       return fill_simulated(measured, bound, clients, prediction);
@@ -99,12 +101,14 @@ class Predictor {
           one_prompt_beside(measured.concurrency / worker.batches() * worker.speculation.verified(),
                             measured.prompt_tokens);
     }
+    if (measured.step_tokens > 0) worker.max_tokens = measured.step_tokens;
     const ClosedLoop load{
         .concurrency = measured.concurrency,
         .prompt_tokens = measured.prompt_tokens,
         .output_tokens = measured.output_tokens,
         .least_length = clients.least_length > 0 ? clients.least_length : measured.least_length,
         .requests_each = clients.requests_each,
+        .prefix_tokens = std::min(measured.prefix_tokens, measured.prompt_tokens - 1),
         .client_ms = clients.client_ms};
     const StagedCost staged(bound.prices, bound.pipeline);
     const CalibratedCost cost(staged, prediction.calibration);
@@ -210,7 +214,7 @@ std::map<std::string, Slice> slices_of(const std::vector<MeasuredDeployment>& me
                                        std::size_t calibrated_by) {
   std::map<std::string, Slice> slices;
   for (const MeasuredDeployment& row : measured)
-    slices[slice_of(row)].rows.push_back(&row);
+    if (!row.is_copy) slices[slice_of(row)].rows.push_back(&row);
   for (auto& [name, slice] : slices) {
     const bool is_disaggregated = slice.rows.front()->is_disaggregated;
     if (calibrated_by > 0 && !is_disaggregated) choose_calibrating(slice, calibrated_by);

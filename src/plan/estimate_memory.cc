@@ -1,0 +1,117 @@
+#include "plan/estimate_memory.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <optional>
+
+namespace assay::plan {
+namespace {
+
+constexpr std::int64_t kMostNodes = 8;  // of a worker that is proposed
+
+ClosedLoop loop_of(const ServedWorker& served, const HeldLoad& load) {
+  return {.concurrency = load.batch * served.batches(),
+          .prompt_tokens = load.prompt_tokens,
+          .output_tokens = load.output_tokens};
+}
+
+// Of each batch of a group.
+std::int64_t held_requests(const MemoryUse& memory,
+                           const ServedWorker& served,
+                           const HeldLoad& load) {
+  return memory.cache_tokens / served.pp / (load.prompt_tokens + load.output_tokens);
+}
+
+// A worker of an engine, as it is served for one request.
+ServedWorker least_served(const serving::Model& model,
+                          const ServedWorker& served,
+                          const Worker& worker,
+                          const MemoryOfGpus& memory) {
+  ServedWorker made = served;
+  made.deployment = deployment_of(model, worker, served.deployment.precision,
+                                  served.deployment.speculative_tokens);
+  made.groups = worker.dp;
+  made.pp = worker.pp;
+  made.memory = memory(worker.gpus());
+  made.max_batch = 1;
+  made.layers = nullptr;
+  return made;
+}
+
+std::optional<Worker> least_worker(const serving::Model& model,
+                                   const ServedWorker& served,
+                                   const HeldLoad& load,
+                                   const MemoryOfGpus& memory,
+                                   std::int64_t gpus_per_node) {
+  const std::vector<Worker> within =
+      workers_of(model, served.engine, served.deployment.precision, gpus_per_node).possible;
+  std::vector<Worker> all = within;
+  const std::vector<Worker> staged =
+      staged_workers_of(model, within, kMostNodes, kMostNodes * gpus_per_node).possible;
+  all.insert(all.end(), staged.begin(), staged.end());
+  std::stable_sort(all.begin(), all.end(), [](const Worker& a, const Worker& b) {
+    return std::pair(a.gpus(), a.pp) < std::pair(b.gpus(), b.pp);
+  });
+  const auto holds = [&](const Worker& worker) {
+    const ServedWorker one = least_served(model, served, worker, memory);
+    return limits_of(model, one, loop_of(one, {1, load.prompt_tokens, load.output_tokens})).ok();
+  };
+  const auto found = std::find_if(all.begin(), all.end(), holds);
+  return found == all.end() ? std::nullopt : std::optional(*found);
+}
+
+}  // namespace
+
+model::Table memory_table(const serving::Model& model,
+                          const ServedWorker& served,
+                          const HeldLoad& load,
+                          const std::string& title) {
+  constexpr double kBytesPerGb = 1e9;
+  const MemoryUse memory = memory_of_worker(model, served, loop_of(served, load));
+  const std::int64_t tokens = load.prompt_tokens + load.output_tokens;
+  const std::int64_t held = held_requests(memory, served, load);
+  const double of_request =
+      static_cast<double>(tokens) * memory.bytes_per_token + memory.bytes_per_request;
+  model::Table table{.name = "memory",
+                     .title = title,
+                     .columns = {{.name = "what"}, {.name = "memory"}, {.name = "unit"}}};
+  const auto add = [&](const char* what, double bytes) {
+    table.add_row({what, bytes / kBytesPerGb, "GB"});
+  };
+  add("weights", memory.weight_bytes);
+  add("activations of the largest step", memory.activation_bytes);
+  add("buffers of collectives", memory.communication_bytes);
+  add("contexts, libraries and graphs", memory.runtime_bytes);
+  add("left for the cache", std::max(0.0, memory.cache_bytes));
+  add("cache of the requests in flight",
+      static_cast<double>(std::min(load.batch, held) * served.pp) * of_request);
+  add("the GPU", memory.capacity_bytes);
+  table.add_row({fmt::format("requests of {} tokens that the cache holds", tokens), held,
+                 served.groups > 1 ? "of a group" : ""});
+  if (held < load.batch)
+    table.notes.push_back(
+        fmt::format("the cache holds {} of the {} requests at once: others wait, which the figures "
+                    "of a mean step do not count; --batch {} is the most",
+                    held, load.batch, held));
+  return table;
+}
+
+core::Status check_held(const serving::Model& model,
+                        const ServedWorker& served,
+                        const HeldLoad& load,
+                        const MemoryOfGpus& memory,
+                        std::int64_t gpus_per_node) {
+  ServedWorker one = served;
+  one.max_batch = 1;
+  const auto limits =
+      limits_of(model, one, loop_of(one, {1, load.prompt_tokens, load.output_tokens}));
+  if (limits.ok()) return {};
+  const std::optional<Worker> least = least_worker(model, served, load, memory, gpus_per_node);
+  const std::string nearest =
+      least ? fmt::format("the least that does is {}", least->text())
+            : fmt::format("no worker of up to {} GPUs does", kMostNodes * gpus_per_node);
+  return core::Error{fmt::format("{}; {}", limits.error().message, nearest)};
+}
+
+}  // namespace assay::plan
