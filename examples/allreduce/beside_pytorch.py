@@ -30,13 +30,15 @@ class Call(ctypes.Structure):
                 ("residual_out", ctypes.c_void_p), ("gamma", ctypes.c_void_p),
                 ("epsilon", ctypes.c_float), ("scale", ctypes.c_void_p),
                 ("quantized", ctypes.c_void_p), ("scale_out", ctypes.c_void_p),
-                ("blocks", ctypes.c_int), ("threads", ctypes.c_int)]
+                ("blocks", ctypes.c_int), ("threads", ctypes.c_int), ("operation", ctypes.c_int),
+                ("weight_bias", ctypes.c_float), ("scale_layout", ctypes.c_int)]
 
 
 class Options(ctypes.Structure):
     """assay_allreduce_options"""
     _fields_ = [("size", ctypes.c_size_t), ("workspace_bytes", ctypes.c_size_t),
-                ("use_nccl", ctypes.c_int)]
+                ("use_nccl", ctypes.c_int), ("deterministic", ctypes.c_int),
+                ("deadline_seconds", ctypes.c_double)]
 
 
 class Communicator:
