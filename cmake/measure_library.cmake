@@ -19,7 +19,7 @@ set_target_properties(assay_measure PROPERTIES CXX_VISIBILITY_PRESET hidden
                                                VISIBILITY_INLINES_HIDDEN ON)
 assay_units(assay_measure)
 add_dependencies(programs assay_measure)
-install_c_library(assay_measure measure "How assay times a piece of work")
+install_c_library(assay_measure measure 0 "How assay times a piece of work")
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/python/ DESTINATION share/assay/python
         FILES_MATCHING PATTERN "*.py")
 # Where the program looks for it in the build tree as in an installation.

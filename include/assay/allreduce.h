@@ -36,7 +36,7 @@ extern "C" {
 
 typedef enum {
   ASSAY_ALLREDUCE_NCCL = 0,
-  ASSAY_ALLREDUCE_AUTO = 3, /* what the loaded table says; NCCL or TWOSHOT where that cannot run */
+  ASSAY_ALLREDUCE_AUTO = 3, /* what the loaded table says, or the next best that can run */
   ASSAY_ALLREDUCE_ONESHOT = 4,
   ASSAY_ALLREDUCE_TWOSHOT = 5,
   ASSAY_ALLREDUCE_NCCL_SYMMETRIC = 8, /* needs buffers given to assay_allreduce_register */
@@ -56,6 +56,23 @@ typedef enum {
   ASSAY_ALLREDUCE_FUSION_RESIDUAL_RMS_NORM_QUANT_NVFP4 = 3
 } assay_allreduce_fusion;
 
+/* What a call does with the message. */
+typedef enum {
+  ASSAY_ALLREDUCE_ALL_REDUCE = 0,
+  ASSAY_ALLREDUCE_REDUCE_SCATTER = 1,
+  ASSAY_ALLREDUCE_ALL_GATHER = 2
+} assay_allreduce_operation;
+
+/* Where the scales of a quantising fusion come from or go to. */
+typedef enum {
+  ASSAY_ALLREDUCE_SCALE_DEFAULT = 0, /* FP8: SCALE_STATIC; NVFP4: blocks of 128 rows by 4 scales */
+  ASSAY_ALLREDUCE_SCALE_STATIC = 0,
+  ASSAY_ALLREDUCE_SCALE_PER_TOKEN = 1,
+  ASSAY_ALLREDUCE_SCALE_PER_GROUP_128 = 2,
+  ASSAY_ALLREDUCE_SCALE_LINEAR = 3,
+  ASSAY_ALLREDUCE_SCALE_BLOCKS_8X4 = 4
+} assay_allreduce_scale_layout;
+
 typedef enum {
   ASSAY_ALLREDUCE_OK = 0,
   ASSAY_ALLREDUCE_INVALID = 1,     /* an argument is wrong; nothing was started */
@@ -66,12 +83,18 @@ typedef enum {
 typedef struct assay_allreduce_comm assay_allreduce_comm;
 typedef void* assay_allreduce_stream; /* a cudaStream_t */
 
+/* All ranks give the same options, except that a rank may leave out NCCL: connect tells what
+ * differs. */
 typedef struct {
-  size_t size;            /* sizeof(assay_allreduce_options) */
-  size_t workspace_bytes; /* memory on each GPU for ONESHOT and as much for TWOSHOT_PUSH; 0: 128
-                             MiB. ONESHOT sends messages of up to workspace_bytes / (2 *
-                             world_size), TWOSHOT_PUSH of up to workspace_bytes / 4. */
-  int use_nccl;           /* 0: leave out libnccl and the strategies that need it */
+  size_t size;             /* sizeof(assay_allreduce_options) */
+  size_t workspace_bytes;  /* memory on each GPU for ONESHOT and as much for TWOSHOT_PUSH; 0: 128
+                              MiB. ONESHOT sends messages of up to workspace_bytes / (2 *
+                              world_size), TWOSHOT_PUSH of up to workspace_bytes / 4. */
+  int use_nccl;            /* 0: leave out libnccl and the strategies that need it */
+  int deterministic;       /* 1: AUTO takes only strategies that add in rank order, so that neither
+                              the choice nor the size of a batch changes a row's sums. A call that
+                              names NCCL gets it all the same. */
+  double deadline_seconds; /* how long a kernel waits for another rank, up to 3600; 0: for ever */
 } assay_allreduce_options;
 
 typedef struct {
@@ -82,9 +105,10 @@ typedef struct {
  * aligned to 16 bytes and on the communicator's GPU. With T the data type and rnd rounding to it:
  *
  *   NONE                output = s = rnd(sum over ranks of input)
- *   RESIDUAL_RMS_NORM   residual_out = h = rnd(s + residual_in)
- *                       output = y = rnd(h / sqrt(mean(h^2) + epsilon) * gamma), mean over a row
- *   ..._QUANT_FP8       residual_out as above; quantized = e4m3(y / *scale), saturated, one byte
+ *   RESIDUAL_RMS_NORM   residual_out = h = rnd(s + residual_in); without residual_in h = s
+ *                       output = y = rnd(h / sqrt(mean(h^2) + epsilon) * (gamma + weight_bias)),
+ *                       mean over a row
+ *   ..._QUANT_FP8       residual_out as above; quantized = e4m3(y / scale), saturated, one byte
  *                       per element
  *   ..._QUANT_NVFP4     residual_out as above; for every 16 elements
  *                       scale_out = e4m3(*scale * max|y| / 6) and
@@ -92,14 +116,32 @@ typedef struct {
  *                       in the low half
  *
  * With the quantising fusions `output` may be null; otherwise it receives y. residual_out may be
- * residual_in, except with NCCL and TWOSHOT when output is null. scale_out is laid out in blocks of
- * 128 rows by 4 scales, as cuBLASLt expects it, and padded to whole blocks. */
+ * residual_in, except with NCCL and TWOSHOT when output is null. residual_in may be null: the norm
+ * is then one without residual, and residual_out may be null, too.
+ *
+ * scale_layout says for FP8: SCALE_STATIC divides by *scale; SCALE_PER_TOKEN and
+ * SCALE_PER_GROUP_128 divide by max|y| / 448 of the row, or of each 128 elements of it (hidden_size
+ * is then a multiple of 128), and write these float32 numbers to scale_out, as
+ * float[num_tokens] or float[num_tokens][hidden_size / 128]; `scale` is not used. For NVFP4:
+ * SCALE_DEFAULT lays scale_out out in blocks of 128 rows by 4 scales, as cuBLASLt expects it,
+ * SCALE_BLOCKS_8X4 in blocks of 8 rows by 4 scales, both padded to whole blocks; SCALE_LINEAR is
+ * uint8_t[num_tokens][hidden_size / 16].
+ *
+ * REDUCE_SCATTER and ALL_GATHER split the rows over the ranks, num_tokens being those of the whole
+ * message, a multiple of world_size; fusion NONE only. REDUCE_SCATTER: input is the whole message,
+ * output this rank's num_tokens / world_size rows of the sum. ALL_GATHER: input is this rank's
+ * rows, output the whole message.
+ *
+ * Zero tokens are no work: nothing is launched, pointers are not looked at, and the call is OK.
+ *
+ * What this version cannot do yet is UNSUPPORTED: other operations than ALL_REDUCE, a weight_bias,
+ * a norm without residual_in, and other scale layouts than SCALE_DEFAULT. */
 typedef struct {
   size_t size; /* sizeof(assay_allreduce_call) */
   assay_allreduce_strategy strategy;
   assay_allreduce_fusion fusion;
   assay_allreduce_data_type data_type;
-  int64_t num_tokens;  /* >= 1 */
+  int64_t num_tokens;  /* >= 0 */
   int64_t hidden_size; /* a multiple of 8; of 16 with NVFP4 */
   const void* input;
   void* output; /* may be input with fusion NONE */
@@ -110,8 +152,12 @@ typedef struct {
   const float* scale; /* in device memory; FP8: the value of a quantised 1; NVFP4: global scale */
   void* quantized;
   void* scale_out;
-  int blocks;  /* the launch shape, for experiments; 0: chosen by the size of the message */
-  int threads; /* per block, a multiple of 32 */
+  int blocks;    /* the launch shape, for experiments; 0: chosen by the size of the message */
+  int threads;   /* per block, a multiple of 32 */
+  int operation; /* an assay_allreduce_operation */
+  float
+      weight_bias; /* added to gamma, in float32: 0, or 1 for norms that store weight - 1 (Gemma) */
+  int scale_layout; /* an assay_allreduce_scale_layout */
 } assay_allreduce_call;
 
 assay_allreduce_status assay_allreduce_create(int rank,
@@ -130,15 +176,17 @@ assay_allreduce_status assay_allreduce_allocate(assay_allreduce_comm* comm,
                                                 size_t bytes,
                                                 void** buffer);
 assay_allreduce_status assay_allreduce_load_table(assay_allreduce_comm* comm, const char* path);
-/* Tells which strategy AUTO would use for a message of this size: NCCL before a table is loaded.
- * The communicator must be connected. */
+/* Tells which strategy AUTO would use for a message of this size, in a call that gives all pointers
+ * and no two of them the same; AUTO itself for no tokens. The communicator must be connected. */
 assay_allreduce_status assay_allreduce_choose(const assay_allreduce_comm* comm,
                                               assay_allreduce_fusion fusion,
                                               assay_allreduce_data_type data_type,
                                               int64_t num_tokens,
                                               int64_t hidden_size,
                                               assay_allreduce_strategy* strategy);
-/* Tells whether assay_allreduce_run would accept the call, without looking at its pointers. */
+/* Tells whether assay_allreduce_run would accept the call, and if not, why: the same status and
+ * text. It looks at the pointers, but not at what they point to: whether they are null, aligned, or
+ * the same. */
 assay_allreduce_status assay_allreduce_supports(const assay_allreduce_comm* comm,
                                                 const assay_allreduce_call* call);
 assay_allreduce_status assay_allreduce_run(assay_allreduce_comm* comm,

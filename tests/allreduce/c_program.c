@@ -71,6 +71,10 @@ static void wrong_options(void) {
   options.workspace_bytes = ((size_t)8 << 30) + 1;
   expect(assay_allreduce_create(0, 2, &options, &comm) != ASSAY_ALLREDUCE_OK, "9 GiB");
   expect(error_says("8 GiB"), "the reason of a workspace that is too large");
+  options.workspace_bytes = 0;
+  options.deadline_seconds = -1;
+  expect(assay_allreduce_create(0, 2, &options, &comm) == ASSAY_ALLREDUCE_INVALID, "no time");
+  expect(error_says("deadline_seconds"), "the reason of a deadline in the past");
   expect(comm == NULL, "no communicator of wrong options");
 }
 
@@ -81,8 +85,10 @@ static void wrong_calls(assay_allreduce_comm* comm) {
   expect(assay_allreduce_supports(comm, &call) == ASSAY_ALLREDUCE_INVALID, "a call of size 0");
   expect(error_says("call.size"), "the reason of size 0");
   call.size = sizeof call;
-  expect(assay_allreduce_supports(comm, &call) == ASSAY_ALLREDUCE_INVALID, "no tokens");
-  expect(error_says("num_tokens"), "the reason of no tokens");
+  call.hidden_size = 16;
+  call.num_tokens = -1;
+  expect(assay_allreduce_supports(comm, &call) == ASSAY_ALLREDUCE_INVALID, "-1 tokens");
+  expect(error_says("num_tokens"), "the reason of -1 tokens");
   call.num_tokens = 1;
   call.hidden_size = 12;
   expect(assay_allreduce_supports(comm, &call) == ASSAY_ALLREDUCE_INVALID, "hidden size 12");

@@ -7,6 +7,7 @@ namespace {
 
 constexpr std::uint32_t kMagic = 0x41535231;                        // "ASR1"
 constexpr std::size_t kMostWorkspaceBytes = std::size_t{8} << 30U;  // kernels count in 32 bits
+constexpr double kLongestDeadlineSeconds = 3600;
 constexpr std::size_t kAlignment = std::size_t{2} << 20U;
 
 core::Status check(cudaError_t error, const std::string& doing) {
@@ -41,6 +42,8 @@ std::string Communicator::argument_problem(int rank,
   if (rank < 0 || rank >= world_size)
     return "there is no " + rank_text(rank) + " of " + std::to_string(world_size);
   if (options.workspace_bytes > kMostWorkspaceBytes) return "a workspace is at most 8 GiB large";
+  if (!(options.deadline_seconds >= 0 && options.deadline_seconds <= kLongestDeadlineSeconds))
+    return "deadline_seconds must be between 0 and 3600";
   return "";
 }
 
@@ -50,7 +53,7 @@ core::Result<std::unique_ptr<Communicator>> Communicator::create(
   if (!problem.empty()) return core::Error{problem};
   int device = 0;
   ASSAY_TRY(check(cudaGetDevice(&device), "finding the current GPU"));
-  std::unique_ptr<Communicator> comm(new Communicator(rank, world_size, device));
+  std::unique_ptr<Communicator> comm(new Communicator(rank, world_size, device, options));
   if (options.use_nccl) {
     const auto library = nccl_library();
     if (library.ok()) {
@@ -152,7 +155,9 @@ core::Status Communicator::connect(std::span<const RankHandle> handles) {
     of_rank_[static_cast<std::size_t>(rank)] = rank == rank_ ? base_ : ASSAY_TRY(base_of(other));
   }
   ASSAY_TRY(load_kernels());
-  return start_nccl(handles[0]);
+  ASSAY_TRY(start_nccl(handles[0]));
+  is_connected_ = true;
+  return {};
 }
 
 core::Status Communicator::load_kernels() const {
@@ -206,11 +211,11 @@ core::Status Communicator::register_buffer(void* buffer, std::size_t size_bytes)
   return {};
 }
 
-Strategy Communicator::choose(Fusion fusion,
-                              DataType data_type,
-                              std::int64_t hidden_size,
-                              std::int64_t num_tokens) const {
-  if (!table_.has_value()) return Strategy::kNccl;
+std::optional<Strategy> Communicator::table_choice(Fusion fusion,
+                                                   DataType data_type,
+                                                   std::int64_t hidden_size,
+                                                   std::int64_t num_tokens) const {
+  if (!table_.has_value()) return std::nullopt;
   return table_->lookup(world_size_, fusion, data_type, hidden_size, num_tokens);
 }
 
@@ -235,7 +240,6 @@ Device Communicator::device_for(const Region& region) const {
 std::string Communicator::refusal(Strategy strategy, const Arguments& a, Fusion fusion) const {
   const Region* region = region_of(strategy);
   if (region == nullptr) return "this library has no strategy " + std::string(name_of(strategy));
-  if (of_rank_[0] == nullptr) return "the communicator is not connected";
   const Device device = device_for(*region);
   if (region->kernel->needs_nccl && device.nccl == nullptr) return no_nccl_;
   return region->kernel->refusal(device, a, fusion);

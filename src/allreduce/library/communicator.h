@@ -21,6 +21,8 @@ namespace assay::allreduce {
 struct CommunicatorOptions {
   std::size_t workspace_bytes = std::size_t{128} << 20U;
   bool use_nccl = true;
+  bool deterministic = false;
+  double deadline_seconds = 0;  // 0: none
 };
 
 // What a rank tells the others, as plain bytes.
@@ -61,14 +63,19 @@ class Communicator {
 
   void set_table(StrategyTable table) { table_ = std::move(table); }
 
-  [[nodiscard]] Strategy choose(Fusion fusion,
-                                DataType data_type,
-                                std::int64_t hidden_size,
-                                std::int64_t num_tokens) const;
+  // Returns what the table says; nothing without a table.
+  [[nodiscard]] std::optional<Strategy> table_choice(Fusion fusion,
+                                                     DataType data_type,
+                                                     std::int64_t hidden_size,
+                                                     std::int64_t num_tokens) const;
 
   // Returns why the communicator cannot do a call; empty when it can. The caller has resolved AUTO.
   [[nodiscard]] std::string refusal(Strategy strategy, const Arguments& a, Fusion fusion) const;
   core::Status run(Strategy strategy, const Arguments& a, const Request& request);
+
+  [[nodiscard]] bool is_connected() const { return is_connected_; }
+
+  [[nodiscard]] const CommunicatorOptions& options() const { return options_; }
 
   [[nodiscard]] int rank() const { return rank_; }
 
@@ -83,8 +90,8 @@ class Communicator {
     WorkspaceSize size;
   };
 
-  Communicator(int rank, int world_size, int device)
-      : rank_(rank), world_size_(world_size), device_(device) {}
+  Communicator(int rank, int world_size, int device, const CommunicatorOptions& options)
+      : rank_(rank), world_size_(world_size), device_(device), options_(options) {}
 
   core::Status take_memory(std::size_t budget_bytes);
   core::Result<std::byte*> base_of(const RankHandle& other);
@@ -96,6 +103,8 @@ class Communicator {
   int rank_;
   int world_size_;
   int device_;
+  CommunicatorOptions options_;
+  bool is_connected_ = false;
   int multiprocessors_ = 0;
   std::byte* base_ = nullptr;
   std::size_t size_bytes_ = 0;
