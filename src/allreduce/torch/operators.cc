@@ -36,8 +36,8 @@ struct Member {
   int world_size = 0;
 };
 
-Shim shim;
-Library library;
+Shim pytorch;
+Library functions;
 // Numbers are given once, so that a graph that was compiled for a closed communicator says so.
 std::array<Member, kMostMembers> members;
 std::atomic<std::size_t> member_count{0};
@@ -62,34 +62,34 @@ class Tensor {
   Tensor& operator=(Tensor&&) = delete;
 
   ~Tensor() {
-    if (handle_ != nullptr) shim.delete_tensor(handle_);
+    if (handle_ != nullptr) pytorch.delete_tensor(handle_);
   }
 
   [[nodiscard]] TensorHandle get() const { return handle_; }
 
   [[nodiscard]] void* data() const {
     void* pointer = nullptr;
-    check(shim.get_data_ptr(handle_, &pointer), "get_data_ptr");
+    check(pytorch.get_data_ptr(handle_, &pointer), "get_data_ptr");
     return pointer;
   }
 
   [[nodiscard]] std::span<const std::int64_t> sizes() const {
     std::int64_t dimensions = 0;
     std::int64_t* sizes = nullptr;
-    check(shim.get_dim(handle_, &dimensions), "get_dim");
-    check(shim.get_sizes(handle_, &sizes), "get_sizes");
+    check(pytorch.get_dim(handle_, &dimensions), "get_dim");
+    check(pytorch.get_sizes(handle_, &sizes), "get_sizes");
     return {sizes, static_cast<std::size_t>(dimensions)};
   }
 
   [[nodiscard]] std::int32_t type() const {
     std::int32_t type = 0;
-    check(shim.get_dtype(handle_, &type), "get_dtype");
+    check(pytorch.get_dtype(handle_, &type), "get_dtype");
     return type;
   }
 
   [[nodiscard]] bool is_contiguous() const {
     std::int64_t* strides = nullptr;
-    check(shim.get_strides(handle_, &strides), "get_strides");
+    check(pytorch.get_strides(handle_, &strides), "get_strides");
     const auto lengths = sizes();
     std::int64_t expected = 1;
     for (std::size_t i = lengths.size(); i-- > 0;) {
@@ -102,9 +102,9 @@ class Tensor {
   [[nodiscard]] bool is_on(int device) const {
     std::int32_t type = 0;
     std::int32_t index = 0;
-    check(shim.get_device_type(handle_, &type), "get_device_type");
-    check(shim.get_device_index(handle_, &index), "get_device_index");
-    return type == shim.cuda && index == device;
+    check(pytorch.get_device_type(handle_, &type), "get_device_type");
+    check(pytorch.get_device_index(handle_, &index), "get_device_index");
+    return type == pytorch.cuda && index == device;
   }
 
   TensorHandle release() {
@@ -126,12 +126,12 @@ std::int64_t product(std::span<const std::int64_t> sizes) {
 
 class DeviceGuard {
  public:
-  explicit DeviceGuard(int device) { check(shim.create_guard(device, &guard_), "cuda_guard"); }
+  explicit DeviceGuard(int device) { check(pytorch.create_guard(device, &guard_), "cuda_guard"); }
 
   DeviceGuard(const DeviceGuard&) = delete;
   DeviceGuard& operator=(const DeviceGuard&) = delete;
 
-  ~DeviceGuard() { shim.delete_guard(guard_); }
+  ~DeviceGuard() { pytorch.delete_guard(guard_); }
 
  private:
   GuardHandle guard_ = nullptr;
@@ -156,8 +156,8 @@ class Arguments {
     auto* slot = reinterpret_cast<Slot*>(*next_++);
     if (slot == nullptr) return Tensor(nullptr);
     Tensor tensor(reinterpret_cast<TensorHandle>(*slot));
-    if (shim.delete_slot != nullptr) {
-      shim.delete_slot(slot);
+    if (pytorch.delete_slot != nullptr) {
+      pytorch.delete_slot(slot);
     } else {
       delete slot;
     }
@@ -185,9 +185,9 @@ void check_place(const Tensor& tensor, const Member& member, const char* name) {
 
 assay_allreduce_data_type data_type_of(const Tensor& input) {
   const std::int32_t type = input.type();
-  if (type == shim.bfloat16) return ASSAY_ALLREDUCE_BFLOAT16;
-  if (type == shim.float16) return ASSAY_ALLREDUCE_FLOAT16;
-  if (type == shim.float32) return ASSAY_ALLREDUCE_FLOAT32;
+  if (type == pytorch.bfloat16) return ASSAY_ALLREDUCE_BFLOAT16;
+  if (type == pytorch.float16) return ASSAY_ALLREDUCE_FLOAT16;
+  if (type == pytorch.float32) return ASSAY_ALLREDUCE_FLOAT32;
   refuse("input must be bfloat16, float16 or float32");
 }
 
@@ -204,8 +204,8 @@ Tensor empty(const Member& member, std::span<const std::int64_t> sizes, std::int
     stride *= sizes[i] > 0 ? sizes[i] : 1;
   }
   TensorHandle made = nullptr;
-  check(shim.empty_strided(static_cast<std::int64_t>(sizes.size()), sizes.data(), strides.data(),
-                           type, shim.cuda, member.device, &made),
+  check(pytorch.empty_strided(static_cast<std::int64_t>(sizes.size()), sizes.data(), strides.data(),
+                           type, pytorch.cuda, member.device, &made),
         "empty_strided");
   return Tensor(made);
 }
@@ -230,13 +230,13 @@ assay_allreduce_call call_of(const Member& member, const Tensor& input) {
 assay_allreduce_status try_run(const Member& member, const assay_allreduce_call& call) {
   const DeviceGuard guard(member.device);
   void* stream = nullptr;
-  check(shim.get_current_stream(member.device, &stream), "get_current_cuda_stream");
-  return library.run(member.comm, &call, stream);
+  check(pytorch.get_current_stream(member.device, &stream), "get_current_cuda_stream");
+  return functions.run(member.comm, &call, stream);
 }
 
 void run(const Member& member, const assay_allreduce_call& call) {
   if (call.num_tokens == 0) return;
-  if (try_run(member, call) != ASSAY_ALLREDUCE_OK) refuse(library.error());
+  if (try_run(member, call) != ASSAY_ALLREDUCE_OK) refuse(functions.error());
 }
 
 // all_reduce(Tensor input, int comm) -> Tensor
@@ -339,7 +339,7 @@ class NormCall {
     if (call.num_tokens == 0) return;
     const assay_allreduce_status status = try_run(*member_, call);
     if (status == ASSAY_ALLREDUCE_OK) return;
-    if (status != ASSAY_ALLREDUCE_UNSUPPORTED) refuse(library.error());
+    if (status != ASSAY_ALLREDUCE_UNSUPPORTED) refuse(functions.error());
     const Tensor scratch = like_input();
     call.output = scratch.data();
     run(*member_, call);
@@ -363,7 +363,7 @@ class NormCall {
     }
     if (scale_.get() != nullptr) {
       check_place(scale_, *member_, "scale");
-      if (scale_.type() != shim.float32 || product(scale_.sizes()) != 1)
+      if (scale_.type() != pytorch.float32 || product(scale_.sizes()) != 1)
         refuse("scale must be one float32");
       call.scale = static_cast<const float*>(scale_.data());
     }
@@ -393,7 +393,7 @@ void all_reduce_rms_norm_quant_fp8(Slot* stack,
                                    std::uint64_t /*outputs*/) {
   Arguments arguments(stack);
   NormCall norm(arguments, ASSAY_ALLREDUCE_FUSION_RESIDUAL_RMS_NORM_QUANT_FP8, true);
-  Tensor quantized = norm.make(norm.input.sizes(), shim.float8_e4m3fn);
+  Tensor quantized = norm.make(norm.input.sizes(), pytorch.float8_e4m3fn);
   norm.call.quantized = quantized.data();
   norm.run_quantizing();
   stack[0] = reinterpret_cast<Slot>(quantized.release());
@@ -411,8 +411,8 @@ void all_reduce_rms_norm_quant_fp8_dynamic(Slot* stack,
   const auto sizes = norm.input.sizes();
   std::vector<std::int64_t> scale_sizes(sizes.begin(), sizes.end());
   scale_sizes.back() = group_size == 0 ? 1 : sizes.back() / group_size;
-  Tensor quantized = norm.make(sizes, shim.float8_e4m3fn);
-  Tensor scales = norm.make(scale_sizes, shim.float32);
+  Tensor quantized = norm.make(sizes, pytorch.float8_e4m3fn);
+  Tensor scales = norm.make(scale_sizes, pytorch.float32);
   norm.call.scale_layout =
       group_size == 0 ? ASSAY_ALLREDUCE_SCALE_PER_TOKEN : ASSAY_ALLREDUCE_SCALE_PER_GROUP_128;
   norm.call.quantized = quantized.data();
@@ -457,10 +457,10 @@ void all_reduce_rms_norm_quant_nvfp4(Slot* stack,
   quantized_sizes.back() /= 2;
   const std::int64_t tokens = norm.call.num_tokens;
   const auto scale_sizes = nvfp4_scale_sizes(layout, tokens, hidden / 16);
-  Tensor quantized = norm.make(quantized_sizes, shim.uint8);
-  Tensor scales = norm.make(scale_sizes, shim.float8_e4m3fn);
+  Tensor quantized = norm.make(quantized_sizes, pytorch.uint8);
+  Tensor scales = norm.make(scale_sizes, pytorch.float8_e4m3fn);
   // The scales of columns that are only padding are multiplied with zeros by who reads them.
-  if (scale_sizes[1] != hidden / 16) check(shim.zero(scales.get()), "zero_");
+  if (scale_sizes[1] != hidden / 16) check(pytorch.zero(scales.get()), "zero_");
   norm.call.scale_layout = static_cast<int>(layout);
   norm.call.quantized = quantized.data();
   norm.call.scale_out = scales.data();
@@ -484,20 +484,20 @@ constexpr struct {
 
 // Returns null, or what is wrong.
 const char* find_library(void* allreduce) {
-  library.run = reinterpret_cast<decltype(library.run)>(dlsym(allreduce, "assay_allreduce_run"));
-  library.error =
-      reinterpret_cast<decltype(library.error)>(dlsym(allreduce, "assay_allreduce_error"));
-  return library.run != nullptr && library.error != nullptr ? nullptr : "assay_allreduce_run";
+  functions.run = reinterpret_cast<decltype(functions.run)>(dlsym(allreduce, "assay_allreduce_run"));
+  functions.error =
+      reinterpret_cast<decltype(functions.error)>(dlsym(allreduce, "assay_allreduce_error"));
+  return functions.run != nullptr && functions.error != nullptr ? nullptr : "assay_allreduce_run";
 }
 
 // The library object must live as long as PyTorch knows its kernels: for ever.
 bool register_kernels() {
   LibraryHandle handle = nullptr;
-  if (shim.library_init_impl("assay", "CUDA", "operators.cc", 0, &handle) != 0) return false;
+  if (pytorch.library_init_impl("assay", "CUDA", "operators.cc", 0, &handle) != 0) return false;
   for (const auto& [name, kernel] : kKernels) {
-    const int failed = shim.library_impl_of_version != nullptr
-                           ? shim.library_impl_of_version(handle, name, kernel, kShimVersion)
-                           : shim.library_impl(handle, name, kernel);
+    const int failed = pytorch.library_impl_of_version != nullptr
+                           ? pytorch.library_impl_of_version(handle, name, kernel, kShimVersion)
+                           : pytorch.library_impl(handle, name, kernel);
     if (failed != 0) return false;
   }
   return true;
@@ -510,7 +510,7 @@ using namespace assay::allreduce::torch;  // NOLINT: these functions only wrap
 
 const char* assay_torch_register(void* torch_cpu, void* torch_cuda, void* allreduce) {
   void* const libraries[] = {torch_cpu, torch_cuda};
-  const char* missing = find_shim(libraries, shim);
+  const char* missing = find_shim(libraries, pytorch);
   if (missing == nullptr) missing = find_library(allreduce);
   if (missing != nullptr) {
     static std::string problem;
