@@ -115,6 +115,7 @@ SHIM int aoti_torch_delete_tensor_object(Tensor* tensor) {
   return 0;
 }
 
+// NOLINTNEXTLINE(readability-function-size): the signature is PyTorch's
 SHIM int aoti_torch_empty_strided(std::int64_t dimensions,
                                   const std::int64_t* sizes,
                                   const std::int64_t* strides,
