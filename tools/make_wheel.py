@@ -51,6 +51,16 @@ def machine_of(library):
     return re.search(r"architecture: i386:(x86-64)", said)[1].replace("-", "_")
 
 
+def soname(library):
+    """The name that the library goes by, which the package must know it by."""
+    said = subprocess.run(["objdump", "-p", str(library)], check=True, capture_output=True,
+                          text=True).stdout
+    name = re.search(r"SONAME +(\S+)", said)[1]
+    if f'"{name}"' not in (SOURCE / f"python/{PACKAGE}/_library.py").read_text(encoding="utf-8"):
+        sys.exit(f"make_wheel.py: {PACKAGE}/_library.py is for another interface than {name}")
+    return name
+
+
 def stripped(library, folder, name):
     path = pathlib.Path(folder) / name
     subprocess.run(["strip", "--strip-unneeded", "-o", str(path), str(library)], check=True)
@@ -68,7 +78,7 @@ def write_wheel(path, files):
         for name, content in files.items():
             entry = zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0))
             entry.compress_type = zipfile.ZIP_DEFLATED
-            entry.external_attr = (0o755 if name.endswith(".so") else 0o644) << 16
+            entry.external_attr = (0o755 if ".so" in name else 0o644) << 16
             archive.writestr(entry, content)
 
 
@@ -102,7 +112,7 @@ def main():
     parser.add_argument("-o", "--output", required=True)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        libraries = [stripped(options.library, folder, "libassay_allreduce.so"),
+        libraries = [stripped(options.library, folder, soname(options.library)),
                      stripped(options.operators, folder, "libassay_allreduce_torch.so")]
         major, minor = needed_glibc(libraries)
         tag = f"py3-none-manylinux_{major}_{minor}_{machine_of(libraries[0])}"

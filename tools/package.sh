@@ -109,8 +109,8 @@ try_wheel() {
   "$work/venv/bin/python" -c '
 import ctypes, importlib.util, pathlib
 folder = pathlib.Path(importlib.util.find_spec("assay_allreduce").origin).parent
-for name in ("libassay_allreduce.so", "libassay_allreduce_torch.so"):
-    ctypes.CDLL(str(folder / name))'
+for path in folder.glob("*.so*"):
+    ctypes.CDLL(str(path))'
 }
 
 require_version() {

@@ -4,6 +4,8 @@ import enum
 import pathlib
 
 FOLDER = pathlib.Path(__file__).resolve().parent
+# The number goes up with the interface, which this file follows.
+FILE_NAME = "libassay_allreduce.so.1"
 MAX_RANKS = 8
 HANDLE_BYTES = 256
 
@@ -81,7 +83,7 @@ SIGNATURES = {
 class Library:
     """The functions of one libassay_allreduce.so, whose failures are AllReduceError."""
 
-    def __init__(self, path=FOLDER / "libassay_allreduce.so"):
+    def __init__(self, path=FOLDER / FILE_NAME):
         self.shared_object = ctypes.CDLL(str(path))
         self._error = self.shared_object.assay_allreduce_error
         self._error.restype = ctypes.c_char_p

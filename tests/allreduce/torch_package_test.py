@@ -3,7 +3,7 @@
 fresh environment, and its Python on a stand-in for PyTorch (tests/fake_torch) with ranks as threads.
 What only a real PyTorch shows is torch_gpu_test.py's.
 
-environment: TORCH_OPERATORS, FAKE_TORCH: the shared libraries
+environment: TORCH_OPERATORS, FAKE_TORCH, FAKE_ALLREDUCE: the shared libraries
 """
 import importlib.util
 import os
@@ -111,7 +111,7 @@ class Wheel(unittest.TestCase):
     @staticmethod
     def make(output):
         made = run(sys.executable, SOURCE / "tools/make_wheel.py", "--library",
-                   os.environ["FAKE_TORCH"], "--operators", os.environ["TORCH_OPERATORS"],
+                   os.environ["FAKE_ALLREDUCE"], "--operators", os.environ["TORCH_OPERATORS"],
                    "--table", f"sm90={TABLE}", "--license", SOURCE / "LICENSE", "--version",
                    "1.2.3", "-o", output)
         assert made.returncode == 0, made.stderr
@@ -123,13 +123,21 @@ class Wheel(unittest.TestCase):
         names = zipfile.ZipFile(self.wheels[0]).namelist()
         sources = {f"assay_allreduce/{path.name}"
                    for path in (SOURCE / "python/assay_allreduce").glob("*.py")}
-        self.assertLessEqual(sources | {"assay_allreduce/libassay_allreduce.so",
+        self.assertLessEqual(sources | {"assay_allreduce/libassay_allreduce.so.1",
                                         "assay_allreduce/libassay_allreduce_torch.so",
                                         "assay_allreduce/tables/sm90.json"}, set(names))
         self.assertEqual(names[-1], "assay_allreduce-1.2.3.dist-info/RECORD")
 
     def test_the_same_bytes_twice(self):
         self.assertEqual(self.wheels[0].read_bytes(), self.wheels[1].read_bytes())
+
+    def test_another_interface_is_refused(self):
+        made = run(sys.executable, SOURCE / "tools/make_wheel.py", "--library",
+                   os.environ["FAKE_TORCH"], "--operators", os.environ["TORCH_OPERATORS"],
+                   "--version", "1", "-o", self.folder / "refused")
+        self.assertEqual(made.stderr, "make_wheel.py: assay_allreduce/_library.py is for another "
+                         "interface than libtorch_cuda.so\n")
+        self.assertFalse((self.folder / "refused").exists())
 
     def test_pip_knows_its_files(self):
         checked = run(self.python, "-m", "pip", "show", "--files", "assay_allreduce")
