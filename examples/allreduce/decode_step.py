@@ -4,7 +4,8 @@ the time of a step where its sums over the GPUs are NCCL's, those of PyTorch's s
 torch.ops.assay's, followed by the norm or fused with it.
 
     pip install dist/assay_allreduce-*.whl
-    torchrun --nproc_per_node 4 decode_step.py
+    torchrun --nproc_per_node 4 decode_step.py                      # 45 GB of each GPU
+    torchrun --nproc_per_node 4 decode_step.py --layers 8
 
 bfloat16; a step is one CUDA graph of all layers; each round replays every way once, in random order.
 Behind NCCL and symmetric memory one Triton kernel of torch.compile adds the residual and norms.
@@ -48,7 +49,7 @@ def gated(both):
 class Layer:
     """One rank's share of the weights, and its keys and values."""
 
-    def __init__(self, batch, context, ranks):
+    def __init__(self, ranks):
         def weight(outputs, inputs):
             return torch.randn(outputs, inputs, device="cuda", dtype=torch.bfloat16) / inputs ** 0.5
         self.heads, self.kv_heads = HEADS // ranks, max(KV_HEADS // ranks, 1)
@@ -57,7 +58,12 @@ class Layer:
         self.gate_up = weight(2 * INTERMEDIATE // ranks, HIDDEN)
         self.down = weight(HIDDEN, INTERMEDIATE // ranks)
         self.gammas = [torch.ones(HIDDEN, device="cuda", dtype=torch.bfloat16) for _ in range(2)]
+        self.keys = self.values = None
+
+    def attend_to(self, batch, context):
+        """Makes room for so many sequences of so many tokens."""
         shape = (batch, self.kv_heads, context, HEAD_SIZE)
+        self.keys = self.values = None  # gives the old room back before it takes the new
         self.keys = torch.randn(shape, device="cuda", dtype=torch.bfloat16)
         self.values = torch.randn(shape, device="cuda", dtype=torch.bfloat16)
 
@@ -80,10 +86,16 @@ class Layer:
 class Model:
     """All layers of one rank, and the ways to sum behind a product with row-split weights."""
 
-    def __init__(self, layers, batch, context, comm):
-        self.layers = [Layer(batch, context, dist.get_world_size()) for _ in range(layers)]
+    def __init__(self, layers, comm):
+        self.layers = [Layer(dist.get_world_size()) for _ in range(layers)]
         self.comm = comm
         self.group = dist.group.WORLD.group_name
+        self.shared, self.one_shot = None, True
+
+    def decode(self, batch, context):
+        """Makes room for so many sequences of so many tokens."""
+        for layer in self.layers:
+            layer.attend_to(batch, context)
         self.shared = symmetric_memory.empty(batch, HIDDEN, device="cuda", dtype=torch.bfloat16)
         symmetric_memory.rendezvous(self.shared, self.group)
         # Where its one-shot is the faster one, by samples/allreduce-h200/beside_pytorch.*.csv.
@@ -160,7 +172,7 @@ def measure(model, token, rounds):
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--layers", type=int, default=8)
+    parser.add_argument("--layers", type=int, default=80)
     parser.add_argument("--context", type=int, default=1024, help="tokens that are attended to")
     parser.add_argument("--batches", default="1,8,32,128", help="sequences that decode at once")
     parser.add_argument("--rounds", type=int, default=20)
@@ -173,8 +185,9 @@ def main():
     torch.manual_seed(1 + dist.get_rank())
     if dist.get_rank() == 0:
         print(f"layers,batch,{','.join(f'{way} (us)' for way in WAYS)},difference", flush=True)
+    model = Model(options.layers, comm)
     for batch in map(int, options.batches.split(",")):
-        model = Model(options.layers, batch, options.context, comm)
+        model.decode(batch, options.context)
         token = torch.randn(batch, HIDDEN, device="cuda", dtype=torch.bfloat16)
         dist.broadcast(token, 0)
         medians, difference = measure(model, token, options.rounds)

@@ -246,6 +246,20 @@ def check_compile(comm):
         assert torch.equal(residual, before), "the module does not change its argument"
 
 
+def check_compile_with_graphs(comm):
+    """PyTorch's own graphs around compiled code."""
+    weight = message(512, 512) / 16
+
+    @torch.compile(mode="reduce-overhead")
+    def step(activation):
+        return OPS.all_reduce(activation @ weight, comm.number) * 2
+
+    for _ in range(5):
+        activation = message(8, 512)
+        expected = comm.all_reduce(activation @ weight) * 2
+        torch.testing.assert_close(step(activation), expected, rtol=0.05, atol=0.5)
+
+
 def check_compiled_mutation(comm):
     gamma = same_on_all_ranks(512)
 
@@ -417,6 +431,7 @@ def main():
         "store": check_store,
         "engine": check_engine,
         "compile": lambda: check_compile(comm),
+        "compile with graphs": lambda: check_compile_with_graphs(comm),
         "compiled mutation": lambda: check_compiled_mutation(comm),
         "export": lambda: check_export(comm),
     }
