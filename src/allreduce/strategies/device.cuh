@@ -47,6 +47,49 @@ __device__ inline uint4 look(const uint4* from) {
   return v;
 }
 
+// A flag, and what its writer has written, or seen written, before it.
+__device__ inline void raise(std::uint32_t* flag, std::uint32_t value) {
+  asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(flag), "r"(value) : "memory");
+}
+
+__device__ inline std::uint32_t flag_value(const std::uint32_t* flag) {
+  std::uint32_t value;
+  asm volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(value) : "l"(flag) : "memory");
+  return value;
+}
+
+// Flags hold counts that never decrease. Comparing the difference lets a count pass 2^32.
+__device__ inline bool has_reached(const std::uint32_t* flag, std::uint32_t count) {
+  return static_cast<std::int32_t>(flag_value(flag) - count) >= 0;
+}
+
+__device__ inline std::uint64_t clock_ns() {
+  std::uint64_t nanoseconds;
+  asm volatile("mov.u64 %0, %globaltimer;" : "=l"(nanoseconds));
+  return nanoseconds;
+}
+
+// Polls between two looks at the clock and at the host's memory: about a millisecond.
+constexpr int kQuickPolls = 1024;
+
+// Calls arrived() until it is true, or until patience ends.
+template <class Arrived>
+__device__ void wait_until(const Patience& patience, int rank, Arrived arrived) {
+  for (int polls = 0; polls < kQuickPolls; ++polls) {
+    if (arrived()) return;
+  }
+  const std::uint64_t start_ns = clock_ns();
+  while (true) {
+    for (int polls = 0; polls < kQuickPolls; ++polls) {
+      if (arrived()) return;
+    }
+    if (patience.missing == nullptr) continue;
+    volatile std::uint32_t* missing = patience.missing;
+    if (*missing != 0) return;
+    if (clock_ns() - start_ns > patience.nanoseconds) *missing = 1U + static_cast<unsigned>(rank);
+  }
+}
+
 // Waits until the kernel before this one in the stream has ended and its writes are visible.
 __device__ inline void wait_for_earlier_kernels() {
   asm volatile("griddepcontrol.wait;" ::: "memory");
@@ -216,25 +259,37 @@ __device__ uint4 sum_in_rank_order(const uint4 (&parts)[World<kWorld>::kSlots], 
   return Elements<T>::pack(sum);
 }
 
-// Takes the vector of every other rank out of its slot as soon as it has arrived, and empties the
-// slot. slots[rank * stride] is the slot of a rank. Leaves parts[own_rank] alone.
-template <int kWorld>
-__device__ void receive(
-    uint4* slots, int stride, int own_rank, int world_size, uint4 (&parts)[World<kWorld>::kSlots]) {
-  for_each_rank<kWorld>(world_size, [&](auto rank) {
-    if (rank.kValue != own_rank) parts[rank.kValue] = look(slots + rank.kValue * stride);
+// Waits for the vector that rank `rank` sends to a slot, of which `seen` was seen there, and
+// empties the slot. The thread that waits for a slot is the only one that touches it on this GPU.
+__device__ inline void take(const Patience& patience, int rank, uint4* slot, uint4& seen) {
+  wait_until(patience, rank, [&] {
+    if (has_arrived(seen)) return true;
+    seen = look(slot);
+    return false;
   });
-  for_each_rank<kWorld>(world_size, [&](auto rank) {
-    if (rank.kValue == own_rank) return;
-    while (!has_arrived(parts[rank.kValue]))
-      parts[rank.kValue] = look(slots + rank.kValue * stride);
-    slots[rank.kValue * stride] = empty_vector();
+  *slot = empty_vector();
+}
+
+// Takes the vector of every other rank out of its slot as soon as it has arrived. slots[rank *
+// stride] is the slot of a rank. Leaves parts[a.rank] alone.
+template <int kWorld>
+__device__ void receive(const Arguments& a,
+                        const Patience& patience,
+                        uint4* slots,
+                        int stride,
+                        uint4 (&parts)[World<kWorld>::kSlots]) {
+  for_each_rank<kWorld>(a.world_size, [&](auto rank) {
+    if (rank.kValue != a.rank) parts[rank.kValue] = look(slots + rank.kValue * stride);
+  });
+  for_each_rank<kWorld>(a.world_size, [&](auto rank) {
+    if (rank.kValue != a.rank)
+      take(patience, rank.kValue, slots + rank.kValue * stride, parts[rank.kValue]);
   });
 }
 
-// Tells which of the two halves of a strategy's workspace this call uses, and gives the next call
-// the other one. Two halves are enough: a rank that starts call k+2 has ended call k+1, so it has
-// what all others sent in k+1, so all others have ended call k and emptied its half.
+// Tells which of the two halves of the workspace this call uses, and gives the next call the other
+// one. Two halves are enough: a rank that starts call k+2 has ended call k+1, so it has met all
+// others in k+1 (see meet()), so all others have ended call k and emptied its half.
 //
 // The words lie in the GPU's own control block: [0] counts calls, [1] counts blocks of this call.
 class Turn {
@@ -244,6 +299,8 @@ class Turn {
         call_(*const_cast<volatile std::uint32_t*>(words_)) {}
 
   [[nodiscard]] __device__ std::uint32_t half() const { return call_ & 1U; }
+
+  [[nodiscard]] __device__ std::uint32_t call() const { return call_; }
 
   // All threads of every block call it once, after the last call of half(). The last block to do so
   // counts the call; nothing waits for it.
@@ -259,5 +316,43 @@ class Turn {
   std::uint32_t* words_;
   std::uint32_t call_;
 };
+
+__device__ inline unsigned blocks_of_cluster() {
+  unsigned blocks;
+  asm("mov.u32 %0, %cluster_nctarank;" : "=r"(blocks));
+  return blocks;
+}
+
+// Returns the blocks that carry the message: all but those of the last cluster, which meets the
+// other GPUs. launch_meeting() adds that cluster.
+__device__ inline unsigned message_blocks() {
+  return gridDim.x - blocks_of_cluster();
+}
+
+__device__ inline bool is_of_meeting() {
+  return blockIdx.x >= message_blocks();
+}
+
+// Makes the order of two halves formal (PTX memory model, release and acquire at system scope). The
+// words of a message are relaxed, so what a rank receives says nothing about other words. Here a
+// thread for each peer tells it by a release that this GPU has ended all calls before this one (the
+// stream orders their emptying of slots before this kernel), and by an acquire learns the same of
+// it. All pushes of this GPU's next call come after the end of this kernel, hence after all
+// emptying of the call before it, on every GPU. It runs beside the blocks that carry the message
+// and takes about as long as one hop. No block of a message waits for it, so it may start late.
+__device__ inline void meet(const Arguments& a, const Workspace& workspace) {
+  constexpr int kFlagsAt = 64;  // words behind those of Turn
+  const auto flag = [&](int at, int of) {
+    return reinterpret_cast<std::uint32_t*>(workspace.of_rank[at]) + kFlagsAt + of;
+  };
+  wait_for_earlier_kernels();
+  Turn turn(workspace.of_rank[a.rank]);
+  const std::uint32_t count = turn.call() + 1U;
+  turn.is_known();
+  const int peer = static_cast<int>(threadIdx.x);
+  if (blockIdx.x != message_blocks() || peer >= a.world_size || peer == a.rank) return;
+  raise(flag(peer, a.rank), count);
+  wait_until(workspace.patience, peer, [&] { return has_reached(flag(a.rank, peer), count); });
+}
 
 }  // namespace assay::allreduce

@@ -33,13 +33,12 @@ int resident_blocks(const void* kernel, int threads, int multiprocessors) {
   int device = 0;
   cudaGetDevice(&device);
   const std::lock_guard lock(mutex);
-  int& blocks = known[{kernel, threads, device}];
-  if (blocks == 0) {
-    int of_one = 0;
+  int& of_one = known[{kernel, threads, device}];
+  if (of_one == 0) {
     cudaOccupancyMaxActiveBlocksPerMultiprocessor(&of_one, kernel, threads, 0);
-    blocks = std::max(1, of_one) * multiprocessors;
+    of_one = std::max(1, of_one);
   }
-  return blocks;
+  return of_one * multiprocessors;
 }
 
 LaunchShape flat_shape(const Device& device,

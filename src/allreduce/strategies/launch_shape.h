@@ -91,4 +91,14 @@ cudaError_t launch_overlapped(void (*kernel)(Parameters...),
   return cudaLaunchKernelEx(&config, kernel, arguments...);
 }
 
+// Launches a kernel of which one more cluster meets the other GPUs: see meet() in device.cuh.
+template <class... Parameters, class... Arguments>
+cudaError_t launch_meeting(void (*kernel)(Parameters...),
+                           LaunchShape shape,
+                           const Request& request,
+                           Arguments... arguments) {
+  shape.blocks += shape.cluster;
+  return launch_overlapped(kernel, shape, request, arguments...);
+}
+
 }  // namespace assay::allreduce

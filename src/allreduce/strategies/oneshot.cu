@@ -31,6 +31,8 @@ class Slots {
 
   [[nodiscard]] __device__ int stride() const { return slot_; }
 
+  [[nodiscard]] __device__ const Patience& patience() const { return workspace_.patience; }
+
  private:
   [[nodiscard]] __device__ uint4* at(int rank) const {
     return reinterpret_cast<uint4*>(workspace_.of_rank[rank] + kControlBytes);
@@ -54,16 +56,17 @@ __device__ uint4 reduce(const Arguments& a, const Slots& slots, int vector, uint
   for_each_rank<kWorld>(a.world_size, [&](auto rank) {
     if (rank.kValue == a.rank) parts[rank.kValue] = own;
   });
-  receive<kWorld>(slots.own(vector), slots.stride(), a.rank, a.world_size, parts);
+  receive<kWorld>(a, slots.patience(), slots.own(vector), slots.stride(), parts);
   return sum_in_rank_order<T, kWorld>(parts, a.world_size);
 }
 
 template <class T, int kWorld>
-__global__ void __launch_bounds__(kMaxThreads)
+__global__ void __launch_bounds__(kMaxThreads, kWorld == 2 ? 2 : 1)
     plain(const __grid_constant__ Arguments a, const __grid_constant__ Workspace workspace) {
   let_next_kernel_start();
+  if (is_of_meeting()) return meet(a, workspace);
   wait_for_earlier_kernels();
-  const int stride = static_cast<int>(gridDim.x * blockDim.x);
+  const int stride = static_cast<int>(message_blocks() * blockDim.x);
   const int vectors = a.vectors();
   Turn turn(workspace.of_rank[a.rank]);
   const Slots slots(a, workspace, turn.half());
@@ -93,7 +96,8 @@ __global__ void __launch_bounds__(kMaxRowThreads, 1)
           const __grid_constant__ Workspace workspace,
           const int threads_of_row) {
   let_next_kernel_start();
-  const RowPlace place(threads_of_row);
+  if (is_of_meeting()) return meet(a, workspace);
+  const RowPlace place(threads_of_row, message_blocks());
   RowGroup row_group(threads_of_row);
   wait_for_earlier_kernels();
   Turn turn(workspace.of_rank[a.rank]);
@@ -149,13 +153,12 @@ core::Status launch(const Device& device, const Arguments& a, const Request& req
         if constexpr (fusion.kValue == Fusion::kNone) {
           const auto kernel = plain<T, world.kValue>;
           const LaunchShape shape = flat_shape(device, kernel, a.vectors(), 512, request);
-          return launch_overlapped(kernel, shape, request, a, device.workspace);
+          return launch_meeting(kernel, shape, request, a, device.workspace);
         } else {
           const auto kernel = fused<T, world.kValue, fusion.kValue>;
           const LaunchShape shape =
               row_shape(device, kernel, {a.rows, a.row_vectors, kMaxRowThreads}, request);
-          return launch_overlapped(kernel, shape, request, a, device.workspace,
-                                   shape.threads_of_row);
+          return launch_meeting(kernel, shape, request, a, device.workspace, shape.threads_of_row);
         }
       }));
 }

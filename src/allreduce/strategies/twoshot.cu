@@ -40,16 +40,6 @@ static_assert(kFlagsAt + kMaxBlocks * 2 * kMaxRanks * sizeof(std::uint32_t) <= k
 
 enum class Stage { kParts, kSums };
 
-__device__ void raise(std::uint32_t* flag, std::uint32_t value) {
-  asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(flag), "r"(value) : "memory");
-}
-
-__device__ std::uint32_t flag_value(const std::uint32_t* flag) {
-  std::uint32_t value;
-  asm volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(value) : "l"(flag) : "memory");
-  return value;
-}
-
 // This block's ring on any rank.
 class Ring {
  public:
@@ -72,9 +62,8 @@ class Ring {
   __device__ void wait_for_all(Stage stage, std::uint32_t tile) const {
     const int rank = static_cast<int>(threadIdx.x);
     if (rank < a_.world_size && rank != a_.rank) {
-      // Comparing the difference lets the count pass 2^32.
-      while (static_cast<std::int32_t>(flag_value(flag(a_.rank, stage, rank)) - (tile + 1)) < 0) {
-      }
+      const std::uint32_t* of_rank = flag(a_.rank, stage, rank);
+      wait_until(workspace_.patience, rank, [&] { return has_reached(of_rank, tile + 1); });
     }
     __syncthreads();
   }
@@ -199,7 +188,7 @@ int tile_vectors_for(const Arguments& a, int blocks) {
 }
 
 std::string refusal(const Device& /*device*/, const Arguments& a, Fusion fusion) {
-  return fusion == Fusion::kNone ? "" : fused_tail_refusal(a);
+  return fused_tail_refusal(a, fusion);
 }
 
 cudaError_t launch_sum(const Device& device, const Arguments& a, const Request& request) {

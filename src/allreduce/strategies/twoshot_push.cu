@@ -37,6 +37,8 @@ class Slots {
 
   [[nodiscard]] __device__ int stride() const { return slot_; }
 
+  [[nodiscard]] __device__ const Patience& patience() const { return workspace_.patience; }
+
  private:
   [[nodiscard]] __device__ uint4* at(int rank, Stage stage) const {
     return reinterpret_cast<uint4*>(workspace_.of_rank[rank] + kControlBytes) + half_ +
@@ -84,7 +86,7 @@ __device__ uint4 push_sum(const Arguments& a, const Slots& slots, const Places& 
   for_each_rank<kWorld>(a.world_size, [&](auto rank) {
     if (rank.kValue == a.rank) parts[rank.kValue] = own;
   });
-  receive<kWorld>(slots.own(Stage::kParts, places.place), slots.stride(), a.rank, a.world_size,
+  receive<kWorld>(a, slots.patience(), slots.own(Stage::kParts, places.place), slots.stride(),
                   parts);
   const uint4 sum = without_empty(sum_in_rank_order<T, kWorld>(parts, a.world_size));
   for_each_peer<kWorld>(a.rank, a.world_size, [&](int rank) {
@@ -110,9 +112,7 @@ __device__ void take_sums(const Arguments& a,
   });
   for_each_rank<kWorld>(a.world_size, [&](auto rank) {
     if (rank.kValue == a.rank || !places.has(rank.kValue)) return;
-    while (!has_arrived(sums[rank.kValue]))
-      sums[rank.kValue] = look(slot + rank.kValue * slots.stride());
-    slot[rank.kValue * slots.stride()] = empty_vector();
+    take(slots.patience(), rank.kValue, slot + rank.kValue * slots.stride(), sums[rank.kValue]);
   });
 }
 
@@ -129,13 +129,14 @@ __host__ __device__ int row_slice(const Arguments& a) {
 }
 
 template <class T, int kWorld>
-__global__ void __launch_bounds__(kMaxThreads)
+__global__ void __launch_bounds__(kMaxThreads, kWorld == 2 ? 2 : 1)
     plain(const __grid_constant__ Arguments a, const __grid_constant__ Workspace workspace) {
   let_next_kernel_start();
+  if (is_of_meeting()) return meet(a, workspace);
   wait_for_earlier_kernels();
   Turn turn(workspace.of_rank[a.rank]);
   const Slots slots(a, workspace, turn.half());
-  const int stride = static_cast<int>(gridDim.x * blockDim.x);
+  const int stride = static_cast<int>(message_blocks() * blockDim.x);
   const int slice = message_slice(a);
   const auto places_of = [&](int place) {
     return Places{.row_start = 0,
@@ -172,7 +173,8 @@ __global__ void __launch_bounds__(kMaxRowThreads, kWorld == 2 || kWorld == 4 ? 2
           const __grid_constant__ Workspace workspace,
           const int threads_of_row) {
   let_next_kernel_start();
-  const RowPlace place(threads_of_row);
+  if (is_of_meeting()) return meet(a, workspace);
+  const RowPlace place(threads_of_row, message_blocks());
   RowGroup row_group(threads_of_row);
   const int slice = row_slice(a);
   const auto places_of = [&](int row) {
@@ -247,13 +249,12 @@ core::Status launch(const Device& device, const Arguments& a, const Request& req
         if constexpr (fusion.kValue == Fusion::kNone) {
           const auto kernel = plain<T, world.kValue>;
           const LaunchShape shape = flat_shape(device, kernel, message_slice(a), 128, request);
-          return launch_overlapped(kernel, shape, request, a, device.workspace);
+          return launch_meeting(kernel, shape, request, a, device.workspace);
         } else {
           const auto kernel = fused<T, world.kValue, fusion.kValue>;
           const LaunchShape shape =
               row_shape(device, kernel, {a.rows, row_slice(a), kMaxRowThreads}, request);
-          return launch_overlapped(kernel, shape, request, a, device.workspace,
-                                   shape.threads_of_row);
+          return launch_meeting(kernel, shape, request, a, device.workspace, shape.threads_of_row);
         }
       }));
 }
