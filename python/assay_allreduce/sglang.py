@@ -15,4 +15,5 @@ def install():
     """SGLang's GroupCoordinator asks this module for the class when it is made."""
     module = importlib.import_module(MODULE)
     module.CustomAllreduce = CustomAllreduce
-    module.dispatch_custom_allreduce = lambda: CustomAllreduce
+    # Some versions ask with the group and the device, some with nothing.
+    module.dispatch_custom_allreduce = lambda *arguments, **options: CustomAllreduce

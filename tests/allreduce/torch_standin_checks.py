@@ -252,6 +252,7 @@ class InstallTest(unittest.TestCase):
         module = self.module(sglang.MODULE)
         sglang.install()
         self.assertIs(module.dispatch_custom_allreduce(), CustomAllreduce)
+        self.assertIs(module.dispatch_custom_allreduce(group=None, device=0), CustomAllreduce)
         self.assertIs(module.CustomAllreduce, CustomAllreduce)
 
 
