@@ -1,5 +1,5 @@
 # Tests of what cmake/allreduce_library.cmake builds, all with the label gpu: `./dev gpu` runs them.
-# Only allreduce.gpu and allreduce.torch_gpu need GPUs.
+# Only allreduce.gpu, allreduce.library and allreduce.torch_gpu need GPUs.
 if(NOT TARGET assay_worker)
   return()
 endif()
@@ -17,6 +17,12 @@ target_compile_options(allreduce_c_program PRIVATE -Wall -Wextra -Werror -pedant
 target_include_directories(allreduce_c_program PRIVATE ${CMAKE_SOURCE_DIR}/include)
 target_link_libraries(allreduce_c_program PRIVATE assay_allreduce_library)
 add_test(NAME allreduce.c_program COMMAND allreduce_c_program)
+
+add_executable(allreduce_library_program ${CMAKE_CURRENT_SOURCE_DIR}/allreduce/library_program.cc)
+target_link_libraries(allreduce_library_program PRIVATE assay_cuda_settings assay_allreduce_library)
+add_test(NAME allreduce.library COMMAND allreduce_library_program)
+set_tests_properties(allreduce.library PROPERTIES ENVIRONMENT NCCL_NVLS_ENABLE=0 SKIP_RETURN_CODE 77
+                                                  RUN_SERIAL ON TIMEOUT 900)
 
 add_test(NAME allreduce.worker COMMAND Python3::Interpreter
                                        ${CMAKE_CURRENT_SOURCE_DIR}/allreduce/worker_test.py)
@@ -36,9 +42,10 @@ set_tests_properties(
              "LIBRARY=$<TARGET_FILE:assay_allreduce_library>;TORCH_OPERATORS=$<TARGET_FILE:assay_allreduce_torch>"
              SKIP_RETURN_CODE 77 RUN_SERIAL ON TIMEOUT 900)
 
-set(gpu_test_programs allreduce_quantize_tests allreduce_c_program assay_allreduce_torch)
-set(gpu_tests unit.allreduce_quantize allreduce.c_program allreduce.worker allreduce.gpu
-    allreduce.torch_gpu)
+set(gpu_test_programs allreduce_quantize_tests allreduce_c_program allreduce_library_program
+                      assay_allreduce_torch)
+set(gpu_tests unit.allreduce_quantize allreduce.c_program allreduce.library allreduce.worker
+              allreduce.gpu allreduce.torch_gpu)
 if(ASSAY_HAVE_CUDNN)
   set(collect ${CMAKE_SOURCE_DIR}/src/collect)
   file(GLOB cudnn_sources CONFIGURE_DEPENDS ${collect}/cuda/cudnn_*.cc)
