@@ -125,12 +125,13 @@ def main():
     parser.add_argument("--calls", type=int, default=20, help="in one sample, below 16 MiB")
     parser.add_argument("--smallest", type=int, default=13, help="log2 of bytes")
     parser.add_argument("--largest", type=int, default=28, help="log2 of bytes")
-    parser.add_argument("--workspace", type=int, default=512, help="MiB for each strategy that pushes")
+    parser.add_argument("--reserve", type=int, default=32,
+                        help="MiB of the largest message that is pushed; 0: as the workspace has it")
     options = parser.parse_args()
     device = int(os.environ["LOCAL_RANK"])
     torch.cuda.set_device(device)
     dist.init_process_group("nccl", device_id=torch.device("cuda", device))
-    auto = assay_allreduce.Communicator(workspace_bytes=options.workspace << 20)
+    auto = assay_allreduce.Communicator(max_message_bytes=options.reserve << 20)
     comms = [auto.with_strategy(strategy) for strategy in STRATEGIES] + [auto]
     check(comms)
     random.seed(1)  # the same order on all ranks

@@ -71,11 +71,13 @@ SIGNATURES = {
     "create": [ctypes.c_int, ctypes.c_int, ctypes.POINTER(Options), ctypes.POINTER(_COMM)],
     "export": [_COMM, ctypes.c_char_p],
     "connect": [_COMM, ctypes.c_char_p],
+    "reserve": [_COMM, ctypes.c_size_t],
     "load_table": [_COMM, ctypes.c_char_p],
     "choose": [_COMM, ctypes.c_int, ctypes.c_int, ctypes.c_int64, ctypes.c_int64,
                ctypes.POINTER(ctypes.c_int)],
     "supports": [_COMM, ctypes.POINTER(Call)],
     "run": [_COMM, ctypes.POINTER(Call), ctypes.c_void_p],
+    "check": [_COMM],
     "destroy": [_COMM],
 }
 

@@ -1,6 +1,5 @@
 """One rank's side of the all-reduce, connected through torch.distributed."""
 import copy
-import hashlib
 import pathlib
 import pickle
 
@@ -93,7 +92,8 @@ class Communicator:
     strategy         Strategy.AUTO, or the one that all calls take
     table            for AUTO: "shipped", the path of an allreduce_table.json of `assay allreduce
                      codegen`, or None. Without a table AUTO takes NCCL, or TWOSHOT without NCCL
-    workspace_bytes  memory of each GPU for the strategies that push; 0: the library's default
+    workspace_bytes  memory of each GPU; 0: the library's default, 64 MiB
+    max_message_bytes  as reserve() before the first call
     use_nccl         whether NCCL is among the strategies; it makes an NCCL communicator of its own
     deterministic    AUTO takes only strategies that add in rank order: a row's sum then depends
                      neither on the batch around it nor on the run
@@ -102,8 +102,8 @@ class Communicator:
     """
 
     def __init__(self, group=None, device=None, *, strategy=Strategy.AUTO, table=SHIPPED_TABLE,
-                 workspace_bytes=0, use_nccl=True, deterministic=False, deadline_seconds=0.0,
-                 exchange=None):
+                 workspace_bytes=0, max_message_bytes=0, use_nccl=True, deterministic=False,
+                 deadline_seconds=0.0, exchange=None):
         self._exchange = GroupExchange(group) if exchange is None else exchange
         self.device = gpu(device)
         self.strategy = Strategy(strategy)
@@ -112,30 +112,28 @@ class Communicator:
         options = Options(workspace_bytes=workspace_bytes, use_nccl=int(use_nccl),
                           deterministic=int(deterministic), deadline_seconds=deadline_seconds)
         try:
-            with torch.cuda.device(self.device):
-                self._connect(options)
-                self._load_table(table)
+            self._connect(lambda: self._create(options, table, max_message_bytes))
         except AllReduceError:
             self._destroy()
             raise
         self.number = self._add()
 
-    def _connect(self, options):
-        def create():
-            self._comm = library.create(self.rank(), self.size(), options)
-            return library.export(self._comm)
-        handles = on_all_ranks(self._exchange, create)
-        on_all_ranks(self._exchange, lambda: library.connect(self._comm, handles))
-
-    def _load_table(self, table):
-        def load():
-            path = table_path(table, self.device)
-            if path is None:
-                return None
+    def _create(self, options, table, max_message_bytes):
+        self._comm = library.create(self.rank(), self.size(), options)
+        path = table_path(table, self.device)
+        if path is not None:
             library.call("load_table", self._comm, str(path).encode())
-            return hashlib.sha256(path.read_bytes()).hexdigest()
-        if len(set(on_all_ranks(self._exchange, load))) > 1:
-            raise AllReduceError("the ranks have different tables")
+        if max_message_bytes:
+            library.call("reserve", self._comm, max_message_bytes)
+
+    def _connect(self, prepare):
+        """All ranks prepare their sides, tell each other of them, and join."""
+        def export():
+            prepare()
+            return library.export(self._comm)
+        with torch.cuda.device(self.device):
+            handles = on_all_ranks(self._exchange, export)
+            on_all_ranks(self._exchange, lambda: library.connect(self._comm, handles))
 
     def _add(self):
         number = kernels.add(self._comm, self.strategy, self.device.index, self.size())
@@ -160,6 +158,16 @@ class Communicator:
     def choose(self, num_tokens, hidden_size, dtype=torch.bfloat16, fusion=Fusion.NONE):
         """The strategy that AUTO takes for such a message."""
         return library.choose(self._comm, fusion, _DATA_TYPES[dtype], num_tokens, hidden_size)
+
+    def reserve(self, max_message_bytes):
+        """Takes memory for messages of up to so many bytes, where the workspace has room for less:
+        up to 32 MiB; larger ones need none. Collective, while no call runs or is captured. Graphs that
+        were captured before stay good."""
+        self._connect(lambda: library.call("reserve", self._comm, max_message_bytes))
+
+    def check(self):
+        """Raises once a rank has missed the deadline. Costs nothing; for programs that replay graphs."""
+        library.call("check", self._comm)
 
     def nccl_version(self):
         """NCCL's version, 2.28.7 as 22807; 0 without NCCL."""

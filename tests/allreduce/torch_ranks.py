@@ -319,6 +319,53 @@ def check_store():
         raise AssertionError("a closed communicator sums")
 
 
+def check_reserve():
+    """A graph that was captured before reserving sums as well as calls after it."""
+    comm = Communicator(use_nccl=False)
+    source = message(64, 4096)
+    comm.all_reduce(source)
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        captured = comm.all_reduce(source)
+    comm.reserve(32 << 20)
+    for shape in ((64, 4096), (2048, 8192)):
+        later = message(*shape)
+        close(comm.with_strategy(Strategy.TWOSHOT_PUSH).all_reduce(later), exact_sum(later),
+              absolute=exact_sum(later.abs()) * 2.0 ** -21)
+        graph.replay()
+        close(captured, exact_sum(source), absolute=exact_sum(source.abs()) * 2.0 ** -21)
+    torch.cuda.synchronize()
+    comm.close()
+
+
+def check_deterministic():
+    """A row's sum is the same to the bit in every batch."""
+    comm = Communicator(deterministic=True)
+    source = message(4096, 4096)
+    summed = comm.all_reduce(source)
+    for rows in (1, 7, 300):
+        assert torch.equal(comm.all_reduce(source[:rows]), summed[:rows])
+    torch.cuda.synchronize()
+    comm.close()
+
+
+def check_deadline():
+    """Rank 0 does not come."""
+    comm = Communicator(deadline_seconds=1.0, use_nccl=False)
+    if comm.rank() != 0:
+        comm.all_reduce(message(8, 64))
+        torch.cuda.synchronize()
+        try:
+            comm.check()
+        except assay_allreduce.AllReduceError as error:
+            assert "rank 0" in str(error), error
+        else:
+            raise AssertionError("nobody missed rank 0")
+    dist.barrier()
+    comm.close()
+
+
 class Engine:
     """What vLLM and SGLang do with their communicators: a group of all ranks and one of half of
     them, warm-up and capture of a graph for each batch size from the largest down in one memory pool,
@@ -429,6 +476,9 @@ def main():
         "opcheck": lambda: check_opcheck(comm),
         "graph": lambda: check_graph(comm),
         "store": check_store,
+        "reserve": check_reserve,
+        "deterministic": check_deterministic,
+        "deadline": check_deadline,
         "engine": check_engine,
         "compile": lambda: check_compile(comm),
         "compile with graphs": lambda: check_compile_with_graphs(comm),

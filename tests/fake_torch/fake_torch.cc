@@ -195,6 +195,7 @@ SHIM int assay_allreduce_nccl_version(const assay_allreduce_comm*) {
   return 22803;
 }
 
+// A communicator remembers its rank, whether it has a table, and the MiB that it reserved.
 SHIM assay_allreduce_status assay_allreduce_create(int rank,
                                                    int world_size,
                                                    const assay_allreduce_options* options,
@@ -202,26 +203,44 @@ SHIM assay_allreduce_status assay_allreduce_create(int rank,
   if (options->size != sizeof *options || rank >= world_size || options->workspace_bytes == 13)
     return ASSAY_ALLREDUCE_INVALID;
   ++live_communicators;
-  *comm = reinterpret_cast<assay_allreduce_comm*>(new int(rank));
+  *comm = reinterpret_cast<assay_allreduce_comm*>(
+      new assay_allreduce_handle{{static_cast<unsigned char>(rank), 0, 0}});
   return ASSAY_ALLREDUCE_OK;
 }
 
 SHIM assay_allreduce_status assay_allreduce_export(const assay_allreduce_comm* comm,
                                                    assay_allreduce_handle* handle) {
-  std::memset(handle, 0, sizeof *handle);
-  std::memcpy(handle, comm, sizeof(int));
+  std::memcpy(handle, comm, sizeof *handle);
   return ASSAY_ALLREDUCE_OK;
 }
 
-// The handles of two ranks must be there, in their order.
+// The handles of two ranks must be there, in their order, and the rest of them the same.
 SHIM assay_allreduce_status assay_allreduce_connect(assay_allreduce_comm*,
                                                     const assay_allreduce_handle* handles) {
-  return handles[0].bytes[0] == 0 && handles[1].bytes[0] == 1 ? ASSAY_ALLREDUCE_OK
-                                                              : ASSAY_ALLREDUCE_INVALID;
+  return handles[0].bytes[0] == 0 && handles[1].bytes[0] == 1 &&
+                 std::memcmp(handles[0].bytes + 1, handles[1].bytes + 1,
+                             sizeof handles[0].bytes - 1) == 0
+             ? ASSAY_ALLREDUCE_OK
+             : ASSAY_ALLREDUCE_FAILED;
 }
 
-SHIM assay_allreduce_status assay_allreduce_load_table(assay_allreduce_comm*, const char* path) {
-  return std::strstr(path, "wrong") == nullptr ? ASSAY_ALLREDUCE_OK : ASSAY_ALLREDUCE_INVALID;
+SHIM assay_allreduce_status assay_allreduce_load_table(assay_allreduce_comm* comm,
+                                                       const char* path) {
+  reinterpret_cast<assay_allreduce_handle*>(comm)->bytes[1] = 1;
+  return std::strstr(path, "nowhere") == nullptr ? ASSAY_ALLREDUCE_OK : ASSAY_ALLREDUCE_INVALID;
+}
+
+SHIM assay_allreduce_status assay_allreduce_reserve(assay_allreduce_comm* comm,
+                                                    size_t max_message_bytes) {
+  reinterpret_cast<assay_allreduce_handle*>(comm)->bytes[2] =
+      static_cast<unsigned char>(max_message_bytes >> 20U);
+  return ASSAY_ALLREDUCE_OK;
+}
+
+SHIM assay_allreduce_status assay_allreduce_check(const assay_allreduce_comm* comm) {
+  return reinterpret_cast<const assay_allreduce_handle*>(comm)->bytes[2] == 66
+             ? ASSAY_ALLREDUCE_FAILED
+             : ASSAY_ALLREDUCE_OK;
 }
 
 SHIM assay_allreduce_status assay_allreduce_choose(const assay_allreduce_comm*,
@@ -241,7 +260,7 @@ SHIM assay_allreduce_status assay_allreduce_supports(const assay_allreduce_comm*
 
 SHIM assay_allreduce_status assay_allreduce_destroy(assay_allreduce_comm* comm) {
   --live_communicators;
-  delete reinterpret_cast<int*>(comm);
+  delete reinterpret_cast<assay_allreduce_handle*>(comm);
   return ASSAY_ALLREDUCE_OK;
 }
 
