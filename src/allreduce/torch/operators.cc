@@ -205,7 +205,7 @@ Tensor empty(const Member& member, std::span<const std::int64_t> sizes, std::int
   }
   TensorHandle made = nullptr;
   check(pytorch.empty_strided(static_cast<std::int64_t>(sizes.size()), sizes.data(), strides.data(),
-                           type, pytorch.cuda, member.device, &made),
+                              type, pytorch.cuda, member.device, &made),
         "empty_strided");
   return Tensor(made);
 }
@@ -484,7 +484,8 @@ constexpr struct {
 
 // Returns null, or what is wrong.
 const char* find_library(void* allreduce) {
-  functions.run = reinterpret_cast<decltype(functions.run)>(dlsym(allreduce, "assay_allreduce_run"));
+  functions.run =
+      reinterpret_cast<decltype(functions.run)>(dlsym(allreduce, "assay_allreduce_run"));
   functions.error =
       reinterpret_cast<decltype(functions.error)>(dlsym(allreduce, "assay_allreduce_error"));
   return functions.run != nullptr && functions.error != nullptr ? nullptr : "assay_allreduce_run";
