@@ -108,13 +108,15 @@ typedef struct {
   size_t workspace_bytes;  /* memory on each GPU for all strategies, 4 MiB to 8 GiB; 0: 64 MiB */
   int use_nccl;            /* 0: leave out libnccl and the strategies that need it */
   int deterministic;       /* 1: AUTO takes only strategies that add in rank order, so that neither
-                              the choice nor the size of a batch changes a row's sums. A call that
-                              names NCCL gets it all the same. */
+                              the choice nor the size of a batch changes a sum over ranks by a bit
+                              (the mean of a norm is another matter: its order depends on the
+                              strategy and the launch shape). A call that names NCCL gets it all
+                              the same. */
   double deadline_seconds; /* how long a kernel waits for another rank, up to 3600; 0: for ever.
                               NCCL's kernels wait for ever all the same. A rank that a kernel waited
                               for in vain breaks the communicator: outputs of calls since then are
                               worth nothing, and every later call and assay_allreduce_check is
-                              FAILED and names the rank. */
+                              FAILED and names a rank that did not come. */
 } assay_allreduce_options;
 
 typedef struct {
@@ -190,9 +192,10 @@ assay_allreduce_status assay_allreduce_export(const assay_allreduce_comm* comm,
 /* Joins the ranks. It fails on all of them alike, and names the rank, where versions, options,
  * tables, GPUs' architectures or reserved sizes differ, and where a rank could not join or did not
  * come within 120 seconds; a failure of NCCL itself is NCCL's to tell. After a failure the
- * communicator is not connected: export and connect again on all ranks, or destroy it. Where GPUs
- * have unequal numbers of SMs, launches fit the smallest. A rank without NCCL, or with another
- * version, switches NCCL off for all. */
+ * communicator is not connected: export and connect again on all ranks, or destroy it. Of ranks
+ * that are connected it only compares what they have in common. Where GPUs have unequal numbers of
+ * SMs, launches fit the smallest. A rank without NCCL, or with another version, switches NCCL off
+ * for all. */
 assay_allreduce_status assay_allreduce_connect(assay_allreduce_comm* comm,
                                                const assay_allreduce_handle* handles);
 /* Takes memory for TWOSHOT_PUSH of messages of up to max_message_bytes (of 32 MiB at most: above,

@@ -259,8 +259,8 @@ void expect_refused(const Rank& rank,
               "run refuses: " + reason);
 }
 
-constexpr std::array kOwn = {ASSAY_ALLREDUCE_ONESHOT, ASSAY_ALLREDUCE_TWOSHOT_PUSH,
-                             ASSAY_ALLREDUCE_TWOSHOT};
+constexpr std::array kOwnStrategies = {ASSAY_ALLREDUCE_ONESHOT, ASSAY_ALLREDUCE_TWOSHOT_PUSH,
+                                       ASSAY_ALLREDUCE_TWOSHOT};
 
 void write_table(const char* path, const char* strategy) {
   std::ofstream(path) << R"({"format": "assay allreduce table", "version": 1, "sm_version": 90,
@@ -458,7 +458,7 @@ void half_failed_connect(Rank& rank) {
   expect_refused(rank, comm, call_of(rank, ASSAY_ALLREDUCE_AUTO, 1), ASSAY_ALLREDUCE_UNSUPPORTED,
                  "not connected");
   rank.expect(join(rank, comm) == ASSAY_ALLREDUCE_OK, "the second attempt connects");
-  for (const auto strategy : kOwn)
+  for (const auto strategy : kOwnStrategies)
     expect_runs(rank, comm, call_of(rank, strategy, 130));
   expect_runs(rank, comm, call_of(rank, ASSAY_ALLREDUCE_NCCL, 130));
   end(rank, comm);
@@ -479,7 +479,7 @@ void zero_tokens(Rank& rank) {
       rank.expect(assay_allreduce_run(comm, &nothing, rank.stream) == ASSAY_ALLREDUCE_OK, "run");
     }
   }
-  for (const auto strategy : kOwn)
+  for (const auto strategy : kOwnStrategies)
     expect_runs(rank, comm, call_of(rank, strategy, 5));
   end(rank, comm);
 }
@@ -605,7 +605,7 @@ void deadline(Rank& rank, assay_allreduce_strategy strategy) {
 }
 
 void all_deadlines(Rank& rank) {
-  for (const auto strategy : kOwn)
+  for (const auto strategy : kOwnStrategies)
     deadline(rank, strategy);
 }
 

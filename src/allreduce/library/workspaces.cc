@@ -10,7 +10,7 @@
 namespace assay::allreduce {
 namespace {
 
-// In front of the areas: a word for each rank and step of connecting.
+// In front of the areas: a word for each step of connecting.
 constexpr std::size_t kGreetingBytes = 4096;
 constexpr std::size_t kLargestPushBytes = std::size_t{32} << 20U;
 constexpr auto kLongestConnecting = std::chrono::seconds(120);
@@ -85,6 +85,10 @@ std::size_t Workspaces::offset_of(Area area) const {
   return area == Area::kRings ? rings : rings + kControlBytes + budget_.rings_bytes;
 }
 
+std::size_t Workspaces::offset_of(Step step) {
+  return static_cast<std::size_t>(step) * kVectorBytes;
+}
+
 core::Status Workspaces::empty() {
   ASSAY_TRY(check_cuda(cudaMemsetAsync(base_, 0xFF, size_bytes_, stream_), "emptying memory"));
   ASSAY_TRY(check_cuda(cudaMemsetAsync(base_, 0, kGreetingBytes, stream_), "emptying memory"));
@@ -125,20 +129,12 @@ core::Result<std::byte*> Workspaces::base_of(int own_device, const RankHandle& o
 
 core::Status Workspaces::open(int own_rank, std::span<const RankHandle> handles) {
   close();
-  core::Status status;
   const auto own = static_cast<std::size_t>(own_rank);
   of_rank_[own] = base_;
-  // Those that can be opened are, so that they hear of a failure.
   for (std::size_t rank = 0; rank < handles.size(); ++rank) {
-    if (rank == own) continue;
-    const auto base = base_of(handles[own].device, handles[rank]);
-    if (base.ok()) {
-      of_rank_[rank] = base.value();
-    } else if (status.ok()) {
-      status = base.error();
-    }
+    if (rank != own) of_rank_[rank] = ASSAY_TRY(base_of(handles[own].device, handles[rank]));
   }
-  return status;
+  return {};
 }
 
 void Workspaces::close() {
@@ -148,41 +144,38 @@ void Workspaces::close() {
   of_rank_ = {};
 }
 
-std::uint32_t* Workspaces::word_at(std::byte* base, Step step, int rank) const {
-  return reinterpret_cast<std::uint32_t*>(base) + static_cast<int>(step) * kMaxRanks + rank;
-}
-
-core::Result<std::array<std::uint32_t, kMaxRanks>> Workspaces::heard(Step step) {
-  std::array<std::uint32_t, kMaxRanks> words{};
-  ASSAY_TRY(check_cuda(cudaMemcpyAsync(words.data(), word_at(base_, step, 0), sizeof words,
-                                       cudaMemcpyDeviceToHost, stream_),
+core::Result<std::uint32_t> Workspaces::word_of(std::size_t rank, Step step) const {
+  std::uint32_t word = 0;
+  ASSAY_TRY(check_cuda(cudaMemcpyAsync(&word, of_rank_[rank] + offset_of(step), sizeof word,
+                                       cudaMemcpyDefault, stream_),
                        "hearing other ranks"));
   ASSAY_TRY(check_cuda(cudaStreamSynchronize(stream_), "hearing other ranks"));
-  return words;
+  return word;
+}
+
+// A rank writes to its own memory only, so that one that cannot reach another is heard all the
+// same.
+core::Status Workspaces::tell(Step step, std::uint32_t word) const {
+  ASSAY_TRY(check_cuda(
+      cudaMemcpyAsync(base_ + offset_of(step), &word, sizeof word, cudaMemcpyDefault, stream_),
+      "telling other ranks"));
+  return check_cuda(cudaStreamSynchronize(stream_), "telling other ranks");
 }
 
 core::Status Workspaces::hear_all(int own_rank,
                                   std::span<const RankHandle> handles,
                                   Step step,
                                   const core::Status& own) {
-  for (std::size_t rank = 0; rank < handles.size(); ++rank) {
-    if (of_rank_[rank] == nullptr) continue;
-    // The nonce tells this attempt to connect from an earlier one.
-    const std::uint32_t word = handles[rank].nonce | (own.ok() ? kWentWell : kFailed);
-    const core::Status told =
-        check_cuda(cudaMemcpyAsync(word_at(of_rank_[rank], step, own_rank), &word, sizeof word,
-                                   cudaMemcpyDefault, stream_),
-                   "telling other ranks");
-    if (told.ok()) cudaStreamSynchronize(stream_);
-  }
-  if (!own.ok()) return own;
+  // The nonce tells this attempt to connect from an earlier one.
   const std::uint32_t nonce = handles[static_cast<std::size_t>(own_rank)].nonce;
+  ASSAY_TRY(tell(step, nonce | (own.ok() ? kWentWell : kFailed)));
+  ASSAY_TRY(own);
   const auto end = std::chrono::steady_clock::now() + kLongestConnecting;
   for (std::size_t rank = 0; rank < handles.size();) {
-    const auto words = ASSAY_TRY(heard(step));
-    if (words[rank] == (nonce | kFailed))
+    const std::uint32_t word = ASSAY_TRY(word_of(rank, step));
+    if (word == (handles[rank].nonce | kFailed))
       return core::Error{rank_text(static_cast<int>(rank)) + " could not connect"};
-    if (words[rank] == (nonce | kWentWell)) {
+    if (word == (handles[rank].nonce | kWentWell)) {
       ++rank;
     } else if (std::chrono::steady_clock::now() > end) {
       return core::Error{rank_text(static_cast<int>(rank)) + " did not connect within 120 s"};

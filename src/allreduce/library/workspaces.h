@@ -58,8 +58,8 @@ class Workspaces {
   core::Status open(int own_rank, std::span<const RankHandle> handles);
   void close();
 
-  // Tells all ranks whose memory is accessible how a step of connecting went here, and waits until
-  // all have told this rank. Fails when one of them failed, or is not heard of for long.
+  // Tells the other ranks how a step of connecting went here, and waits until it is known how it
+  // went on all. Fails when it failed on one of them, or one is not heard of for long.
   enum class Step { kMapped, kJoined };
   core::Status hear_all(int own_rank,
                         std::span<const RankHandle> handles,
@@ -78,10 +78,11 @@ class Workspaces {
       : world_size_(world_size), budget_(budget) {}
 
   [[nodiscard]] std::size_t offset_of(Area area) const;
+  [[nodiscard]] static std::size_t offset_of(Step step);
   core::Status empty();
   core::Result<std::byte*> base_of(int own_device, const RankHandle& other);
-  [[nodiscard]] std::uint32_t* word_at(std::byte* base, Step step, int rank) const;
-  core::Result<std::array<std::uint32_t, kMaxRanks>> heard(Step step);
+  [[nodiscard]] core::Result<std::uint32_t> word_of(std::size_t rank, Step step) const;
+  [[nodiscard]] core::Status tell(Step step, std::uint32_t word) const;
 
   int world_size_;
   WorkspaceBudget budget_;
