@@ -82,7 +82,8 @@ class Communicator:
     """The GPUs of a process group, all of one host.
 
     Making and closing one is collective: every rank of the group does it, at the same time. All ranks
-    make the same calls in the same order, on one stream at a time. Tensors are contiguous, on
+    make the same calls in the same order, on one stream at a time, which other communicators of this
+    package share or are ordered with by events. Tensors are contiguous, on
     `device`, of bfloat16, float16 or float32, of a multiple of 8 elements, and begin at a multiple of
     16 bytes; a message of several dimensions is rows of the last one. What the library refuses is an
     AllReduceError here, and a RuntimeError with the same text in the operators.
