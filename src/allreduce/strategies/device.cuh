@@ -47,6 +47,25 @@ __device__ inline uint4 look(const uint4* from) {
   return v;
 }
 
+// Where a thread might be late, a library that is built with ASSAY_ALLREDUCE_DELAYS makes it late at
+// random: often by some microseconds, seldom by hundreds. `hop` tells apart the places of a kernel.
+__device__ inline void delay_at_random([[maybe_unused]] int rank, [[maybe_unused]] unsigned hop) {
+#ifdef ASSAY_ALLREDUCE_DELAYS
+  std::uint64_t time;
+  asm volatile("mov.u64 %0, %globaltimer;" : "=l"(time));
+  std::uint32_t x = static_cast<std::uint32_t>(time >> 5U) * 0x9E3779B9U ^
+                    (blockIdx.x * 0x85EBCA6BU + static_cast<unsigned>(rank) * 0xC2B2AE35U + hop);
+  x = (x ^ x >> 16U) * 0x7FEB352DU;
+  x = (x ^ x >> 15U) * 0x846CA68BU;
+  x ^= x >> 16U;
+  if (x % 4096 == 0) {
+    __nanosleep(200'000);
+  } else if (x % 8 == 0) {
+    __nanosleep(x >> 8U & 0x1FFFU);
+  }
+#endif
+}
+
 // Waits until the kernel before this one in the stream has ended and its writes are visible.
 __device__ inline void wait_for_earlier_kernels() {
   asm volatile("griddepcontrol.wait;" ::: "memory");
@@ -216,20 +235,37 @@ __device__ uint4 sum_in_rank_order(const uint4 (&parts)[World<kWorld>::kSlots], 
   return Elements<T>::pack(sum);
 }
 
-// Takes the vector of every other rank out of its slot as soon as it has arrived, and empties the
-// slot. slots[rank * stride] is the slot of a rank. Leaves parts[own_rank] alone.
+// Takes the vectors of the other ranks for which expects(rank) is true out of their slots as soon
+// as they have arrived, and empties the slots. slots[rank * stride] is the slot of a rank. It looks
+// at all of them at once: looks one after the other would add up. Leaves the other parts alone.
+template <int kWorld, class Expects>
+__device__ void receive(uint4* slots,
+                        int stride,
+                        int own_rank,
+                        int world_size,
+                        uint4 (&parts)[World<kWorld>::kSlots],
+                        Expects expects) {
+  const auto for_each_expected = [&](auto visit) {
+    for_each_rank<kWorld>(world_size, [&](auto rank) {
+      if (rank.kValue != own_rank && expects(rank.kValue)) visit(rank);
+    });
+  };
+  delay_at_random(own_rank, 1);
+  bool all_arrived = false;
+  while (!all_arrived) {
+    for_each_expected(
+        [&](auto rank) { parts[rank.kValue] = look(slots + rank.kValue * stride); });
+    all_arrived = true;
+    for_each_expected([&](auto rank) { all_arrived &= has_arrived(parts[rank.kValue]); });
+  }
+  delay_at_random(own_rank, 2);
+  for_each_expected([&](auto rank) { send(slots + rank.kValue * stride, empty_vector()); });
+}
+
 template <int kWorld>
 __device__ void receive(
     uint4* slots, int stride, int own_rank, int world_size, uint4 (&parts)[World<kWorld>::kSlots]) {
-  for_each_rank<kWorld>(world_size, [&](auto rank) {
-    if (rank.kValue != own_rank) parts[rank.kValue] = look(slots + rank.kValue * stride);
-  });
-  for_each_rank<kWorld>(world_size, [&](auto rank) {
-    if (rank.kValue == own_rank) return;
-    while (!has_arrived(parts[rank.kValue]))
-      parts[rank.kValue] = look(slots + rank.kValue * stride);
-    slots[rank.kValue * stride] = empty_vector();
-  });
+  receive<kWorld>(slots, stride, own_rank, world_size, parts, [](int) { return true; });
 }
 
 // Tells which of the two halves of a strategy's workspace this call uses, and gives the next call

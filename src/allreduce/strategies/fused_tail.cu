@@ -25,8 +25,8 @@ __global__ void __launch_bounds__(kMaxRowThreads)
       vector.fetch_gamma(a, place.column);
       squares = vector.add_residual(a, row, place.column, sum[row * a.row_vectors + place.column]);
     }
-    const float factor = norm_factor(row_group.sum(squares), a);
-    vector.template finish<kFusion>(a, row, place.column, factor, active);
+    finish_row<kFusion>(a, row_group, static_cast<int>(row), squares,
+                        [&](auto visit) { visit(vector, place.column, active); });
   }
 }
 

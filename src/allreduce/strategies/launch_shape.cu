@@ -107,6 +107,22 @@ core::Status launch_status(cudaError_t error) {
   return core::Error{std::string("launching: ") + cudaGetErrorString(error)};
 }
 
+Arguments some_rows(const Arguments& a, Fusion fusion, int first, int count) {
+  Arguments part = a;
+  const std::int64_t vectors = static_cast<std::int64_t>(first) * a.row_vectors;
+  part.input += vectors;
+  if (a.output != nullptr) part.output += vectors;
+  if (a.residual_in != nullptr) part.residual_in += vectors;
+  if (a.residual_out != nullptr) part.residual_out += vectors;
+  const int elements_of_byte = fusion == Fusion::kResidualRmsNormQuantNvfp4 ? 2 : 1;
+  if (a.quantized != nullptr)
+    part.quantized = static_cast<std::byte*>(a.quantized) +
+                     vectors * a.elements_of_vector / elements_of_byte;
+  part.first_row += first;
+  part.rows = count;
+  return part;
+}
+
 std::string message_too_large(const Arguments& a, const Workspace& workspace) {
   const std::int64_t capacity_bytes =
       static_cast<std::int64_t>(workspace.capacity_vectors) * kVectorBytes;

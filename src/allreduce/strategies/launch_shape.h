@@ -46,6 +46,22 @@ LaunchShape row_shape(const Device& device,
                       const Rows& rows,
                       const Request& request);
 
+// Returns some rows of a message as a message.
+Arguments some_rows(const Arguments& a, Fusion fusion, int first, int count);
+
+// Calls launch(Arguments) for whole rows of a message, at most `most_rows` at a time, until one
+// fails.
+template <class Launch>
+cudaError_t for_rows(const Arguments& a, Fusion fusion, std::int64_t most_rows, Launch launch) {
+  for (std::int64_t first = 0; first < a.rows; first += most_rows) {
+    const std::int64_t count = std::min(most_rows, a.rows - first);
+    const cudaError_t error =
+        launch(some_rows(a, fusion, static_cast<int>(first), static_cast<int>(count)));
+    if (error != cudaSuccess) return error;
+  }
+  return cudaSuccess;
+}
+
 std::string message_too_large(const Arguments& a, const Workspace& workspace);
 std::string row_too_long(const Arguments& a, int vectors);
 

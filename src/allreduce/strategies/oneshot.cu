@@ -44,8 +44,10 @@ class Slots {
 
 template <int kWorld>
 __device__ void push(const Arguments& a, const Slots& slots, int vector, uint4 v) {
-  for_each_peer<kWorld>(a.rank, a.world_size,
-                        [&](int rank) { send(slots.mine_at(rank, vector), v); });
+  for_each_peer<kWorld>(a.rank, a.world_size, [&](int rank) {
+    delay_at_random(a.rank, 0);
+    send(slots.mine_at(rank, vector), v);
+  });
 }
 
 template <class T, int kWorld>
@@ -129,34 +131,38 @@ __global__ void __launch_bounds__(kMaxRowThreads, 1)
       const uint4 sum = reduce<T, kWorld>(a, slots, row * a.row_vectors + place.column, own);
       squares = fused.add_residual(a, row, place.column, sum);
     }
-    const float factor = norm_factor(row_group.sum(squares), a);
-    fused.template finish<kFusion>(a, row, place.column, factor, active);
+    finish_row<kFusion>(a, row_group, row, squares,
+                        [&](auto visit) { visit(fused, place.column, active); });
     own = next_own;
     fused = next;
   }
 }
 
 std::string refusal(const Device& device, const Arguments& a, Fusion fusion) {
-  if (a.vectors() > device.workspace.capacity_vectors)
+  if (a.operation != Operation::kAllReduce) return "does all-reduce only";
+  if (a.row_vectors > device.workspace.capacity_vectors)
     return message_too_large(a, device.workspace);
   return fusion == Fusion::kNone ? "" : row_too_long(a, kMaxRowThreads * kMaxCluster);
 }
 
-core::Status launch(const Device& device, const Arguments& a, const Request& request) {
+core::Status launch(const Device& device, const Arguments& whole, const Request& request) {
+  const int most_rows = device.workspace.capacity_vectors / whole.row_vectors;
   return launch_status(
       dispatch(request, device.world_size, [&](auto type, auto world, auto fusion) {
         using T = typename decltype(type)::Type;
-        if constexpr (fusion.kValue == Fusion::kNone) {
-          const auto kernel = plain<T, world.kValue>;
-          const LaunchShape shape = flat_shape(device, kernel, a.vectors(), 512, request);
-          return launch_overlapped(kernel, shape, request, a, device.workspace);
-        } else {
-          const auto kernel = fused<T, world.kValue, fusion.kValue>;
-          const LaunchShape shape =
-              row_shape(device, kernel, {a.rows, a.row_vectors, kMaxRowThreads}, request);
-          return launch_overlapped(kernel, shape, request, a, device.workspace,
-                                   shape.threads_of_row);
-        }
+        return for_rows(whole, request.fusion, most_rows, [&](const Arguments& a) {
+          if constexpr (fusion.kValue == Fusion::kNone) {
+            const auto kernel = plain<T, world.kValue>;
+            const LaunchShape shape = flat_shape(device, kernel, a.vectors(), 512, request);
+            return launch_overlapped(kernel, shape, request, a, device.workspace);
+          } else {
+            const auto kernel = fused<T, world.kValue, fusion.kValue>;
+            const LaunchShape shape =
+                row_shape(device, kernel, {a.rows, a.row_vectors, kMaxRowThreads}, request);
+            return launch_overlapped(kernel, shape, request, a, device.workspace,
+                                     shape.threads_of_row);
+          }
+        });
       }));
 }
 

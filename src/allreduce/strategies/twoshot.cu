@@ -199,6 +199,7 @@ int tile_vectors_for(const Arguments& a, int blocks) {
 }
 
 std::string refusal(const Device& /*device*/, const Arguments& a, Fusion fusion) {
+  if (a.operation != Operation::kAllReduce) return "does all-reduce only";
   return fusion == Fusion::kNone ? "" : fused_tail_refusal(a);
 }
 
