@@ -54,11 +54,22 @@ struct Arguments {
   }
 };
 
+// How long a thread waits for another GPU. After that it goes on with whatever there is, and the
+// communicator is of no more use.
+struct Patience {
+  std::uint64_t nanoseconds;  // 0: for ever
+  // In the host's memory: 0, or 1 + a rank that did not come in time. Null when there is no limit.
+  std::uint32_t* missing;
+  // For tests: if not 0, threads are late at random wherever they might be.
+  std::uint32_t delays;
+};
+
 // A strategy's memory on each GPU, as this GPU sees it: control words, then data. The kControlBytes
 // in front of the data are used only by their own GPU, except where a strategy says otherwise.
 struct Workspace {
   std::byte* of_rank[kMaxRanks];
-  int capacity_vectors;  // vectors of the largest message
+  int capacity_vectors;  // vectors of the largest message, or what a strategy makes of it
+  Patience patience;
 };
 
 constexpr std::size_t kControlBytes = 64 * 1024;

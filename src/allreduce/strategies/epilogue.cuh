@@ -160,21 +160,21 @@ class RowGroup {
 };
 
 // The rows and the column of a thread. `threads_of_row` threads of its block, or of each block of
-// its cluster, share a row.
+// its cluster, share a row; `blocks` blocks share all rows.
 struct RowPlace {
   int row_of_block;
   int column;
   int first_row;  // the block's first row in its first round
   int stride;     // rows from one round to the next
 
-  __device__ explicit RowPlace(int threads_of_row) {
+  __device__ RowPlace(int threads_of_row, unsigned blocks) {
     const auto cluster = cooperative_groups::this_cluster();
     const unsigned threads = static_cast<unsigned>(threads_of_row);
     const unsigned rows_of_block = blockDim.x / threads;
     row_of_block = static_cast<int>(threadIdx.x / threads);
     column = static_cast<int>(cluster.block_rank() * threads + threadIdx.x % threads);
     first_row = static_cast<int>(blockIdx.x / cluster.num_blocks() * rows_of_block);
-    stride = static_cast<int>(gridDim.x / cluster.num_blocks() * rows_of_block);
+    stride = static_cast<int>(blocks / cluster.num_blocks() * rows_of_block);
   }
 };
 

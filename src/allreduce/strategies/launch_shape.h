@@ -26,11 +26,10 @@ constexpr int kMaxCluster = 8;
 // size.
 int resident_blocks(const void* kernel, int threads, int multiprocessors);
 
-// Returns the shape for messages without rows, in blocks of up to `most_threads` threads.
+// Returns the shape for messages without rows.
 LaunchShape flat_shape(const Device& device,
                        const void* kernel,
                        std::int64_t vectors,
-                       int most_threads,
                        const Request& request);
 
 // Rows of `threads` threads each, in blocks of at most `most_of_block` threads, a limit that the
@@ -69,9 +68,8 @@ template <class... Parameters>
 LaunchShape flat_shape(const Device& device,
                        void (*kernel)(Parameters...),
                        std::int64_t vectors,
-                       int most_threads,
                        const Request& request) {
-  return flat_shape(device, reinterpret_cast<const void*>(kernel), vectors, most_threads, request);
+  return flat_shape(device, reinterpret_cast<const void*>(kernel), vectors, request);
 }
 
 template <class... Parameters>
@@ -105,6 +103,16 @@ cudaError_t launch_overlapped(void (*kernel)(Parameters...),
   config.attrs = attributes;
   config.numAttrs = shape.cluster > 1 ? 2 : 1;
   return cudaLaunchKernelEx(&config, kernel, arguments...);
+}
+
+// Launches a kernel of which one more cluster meets the other GPUs: see meet() in device.cuh.
+template <class... Parameters, class... Arguments>
+cudaError_t launch_meeting(void (*kernel)(Parameters...),
+                           LaunchShape shape,
+                           const Request& request,
+                           Arguments... arguments) {
+  shape.blocks += shape.cluster;
+  return launch_overlapped(kernel, shape, request, arguments...);
 }
 
 }  // namespace assay::allreduce

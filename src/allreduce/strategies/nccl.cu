@@ -32,7 +32,7 @@ core::Status launch(const Device& device, const Arguments& a, const Request& req
 
 std::string refusal(const Device& /*device*/, const Arguments& a, Fusion fusion) {
   if (a.operation != Operation::kAllReduce) return "does all-reduce only";
-  return fusion == Fusion::kNone ? "" : fused_tail_refusal(a);
+  return fused_tail_refusal(a, fusion);
 }
 
 std::string refusal_of_symmetric(const Device& device, const Arguments& a, Fusion fusion) {

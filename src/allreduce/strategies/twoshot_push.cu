@@ -40,6 +40,8 @@ class Slots {
 
   [[nodiscard]] __device__ int stride() const { return slot_; }
 
+  [[nodiscard]] __device__ const Patience& patience() const { return workspace_.patience; }
+
  private:
   [[nodiscard]] __device__ uint4* at(int rank, Stage stage) const {
     return reinterpret_cast<uint4*>(workspace_.of_rank[rank] + kControlBytes) + half_ +
@@ -68,17 +70,38 @@ struct Places {
   [[nodiscard]] __device__ int vector(int rank) const { return row_start + column_of(rank); }
 };
 
-// Sends every other rank its part and returns this rank's own.
+// Returns the rank that is `steps` behind this one, in a ring.
 template <int kWorld>
-__device__ uint4 push_parts(const Arguments& a, const Slots& slots, const Places& places) {
-  for_each_peer<kWorld>(a.rank, a.world_size, [&](int rank) {
-    delay_at_random(a.rank, 3);
-    if (places.has(rank))
-      send(slots.mine_at(rank, Stage::kParts, places.place),
-           without_empty(a.input[places.vector(rank)]));
-  });
-  return places.has(a.rank) ? without_empty(a.input[places.vector(a.rank)]) : uint4{};
+__device__ int rank_after(const Arguments& a, int steps) {
+  const int size = World<kWorld>::size(a.world_size);
+  return a.rank + steps < size ? a.rank + steps : a.rank + steps - size;
 }
+
+// A place's parts, this rank's own first, then those of the ranks after it: all ranks begin to send
+// with another one.
+template <int kWorld>
+struct Parts {
+  uint4 values[World<kWorld>::kSlots] = {};
+
+  __device__ void fetch(const Arguments& a, const Places& places) {
+    for_each_rank<kWorld>(a.world_size, [&](auto step) {
+      const int rank = rank_after<kWorld>(a, step.kValue);
+      if (places.has(rank)) values[step.kValue] = without_empty(a.input[places.vector(rank)]);
+    });
+  }
+
+  __device__ void send_to_others(const Arguments& a,
+                                 const Slots& slots,
+                                 const Places& places) const {
+    delay_at_random(slots.patience(), a.rank, 3);
+    for_each_rank<kWorld>(a.world_size, [&](auto step) {
+      if (step.kValue == 0) return;
+      const int rank = rank_after<kWorld>(a, step.kValue);
+      if (places.has(rank))
+        send(slots.mine_at(rank, Stage::kParts, places.place), values[step.kValue]);
+    });
+  }
+};
 
 // Sums this rank's slice.
 template <class T, int kWorld>
@@ -91,7 +114,7 @@ __device__ uint4 take_parts(const Arguments& a,
   for_each_rank<kWorld>(a.world_size, [&](auto rank) {
     if (rank.kValue == a.rank) parts[rank.kValue] = own;
   });
-  receive<kWorld>(slots.own(Stage::kParts, places.place), slots.stride(), a.rank, a.world_size,
+  receive<kWorld>(a, slots.patience(), slots.own(Stage::kParts, places.place), slots.stride(),
                   parts);
   return sum_in_rank_order<T, kWorld>(parts, a.world_size);
 }
@@ -101,8 +124,8 @@ template <int kWorld>
 __device__ uint4 push_sum(const Arguments& a, const Slots& slots, const Places& places, uint4 sum) {
   if (!places.has(a.rank)) return sum;
   const uint4 sent = without_empty(sum);
+  delay_at_random(slots.patience(), a.rank, 4);
   for_each_peer<kWorld>(a.rank, a.world_size, [&](int rank) {
-    delay_at_random(a.rank, 4);
     send(slots.mine_at(rank, Stage::kSums, places.place), sent);
   });
   return sent;
@@ -118,8 +141,21 @@ __device__ void take_sums(const Arguments& a,
   for_each_rank<kWorld>(a.world_size, [&](auto rank) {
     if (rank.kValue == a.rank) sums[rank.kValue] = own;
   });
-  receive<kWorld>(slots.own(Stage::kSums, places.place), slots.stride(), a.rank, a.world_size, sums,
+  receive<kWorld>(a, slots.patience(), slots.own(Stage::kSums, places.place), slots.stride(), sums,
                   [&](int rank) { return places.has(rank); });
+}
+
+// Empties what take_parts() and take_sums() read.
+template <int kWorld>
+__device__ void empty_parts(const Arguments& a, const Slots& slots, const Places& places) {
+  if (places.has(a.rank))
+    empty<kWorld>(a, slots.patience(), slots.own(Stage::kParts, places.place), slots.stride());
+}
+
+template <int kWorld>
+__device__ void empty_sums(const Arguments& a, const Slots& slots, const Places& places) {
+  empty<kWorld>(a, slots.patience(), slots.own(Stage::kSums, places.place), slots.stride(),
+                [&](int rank) { return places.has(rank); });
 }
 
 int message_slice(const Arguments& a) {
@@ -147,15 +183,16 @@ struct Range {
 };
 
 template <class T, int kWorld, Operation kOperation>
-__global__ void __launch_bounds__(kMaxThreads)
+__global__ void __launch_bounds__(kMaxThreads, kWorld == 2 ? 2 : 1)
     plain(const __grid_constant__ Arguments a,
           const __grid_constant__ Workspace workspace,
           const Range range) {
   let_next_kernel_start();
+  if (is_of_meeting()) return meet(a, workspace);
   wait_for_earlier_kernels();
-  Turn turn(workspace.of_rank[a.rank]);
+  const Turn turn(a, workspace);
   const Slots slots(a, workspace, turn.half());
-  const int stride = static_cast<int>(gridDim.x * blockDim.x);
+  const int stride = static_cast<int>(message_blocks() * blockDim.x);
   const auto places_of = [&](int place) {
     return Places{.row_start = 0,
                   .place = place,
@@ -163,17 +200,28 @@ __global__ void __launch_bounds__(kMaxThreads)
                   .slice = range.slice,
                   .row_vectors = a.vectors()};
   };
-  // Returns this rank's part, or its sum where the parts were summed before.
-  const auto start = [&](const Places& places) {
-    if constexpr (kOperation == Operation::kAllGather)
-      return push_sum<kWorld>(a, slots, places, a.input[places.column]);
-    return push_parts<kWorld>(a, slots, places);
+  // With an all-gather this rank's input is what others would have to sum.
+  const auto fetch = [&](const Places& places, Parts<kWorld>& parts) {
+    if constexpr (kOperation == Operation::kAllGather) {
+      parts.values[0] = a.input[places.column];
+    } else {
+      parts.fetch(a, places);
+    }
+  };
+  const auto send_parts = [&](const Places& places, const Parts<kWorld>& parts) {
+    if constexpr (kOperation == Operation::kAllGather) {
+      return push_sum<kWorld>(a, slots, places, parts.values[0]);
+    } else {
+      parts.send_to_others(a, slots, places);
+      return parts.values[0];
+    }
   };
   const auto finish = [&](const Places& places, uint4 own) {
     if constexpr (kOperation != Operation::kAllGather)
       own = take_parts<T, kWorld>(a, slots, places, own);
     if constexpr (kOperation == Operation::kReduceScatter) {
       a.output[places.column] = own;
+      empty_parts<kWorld>(a, slots, places);
     } else {
       if constexpr (kOperation == Operation::kAllReduce)
         own = push_sum<kWorld>(a, slots, places, own);
@@ -182,17 +230,26 @@ __global__ void __launch_bounds__(kMaxThreads)
       for_each_rank<kWorld>(a.world_size, [&](auto rank) {
         if (places.has(rank.kValue)) a.output[places.vector(rank.kValue)] = sums[rank.kValue];
       });
+      if constexpr (kOperation == Operation::kAllReduce) empty_parts<kWorld>(a, slots, places);
+      empty_sums<kWorld>(a, slots, places);
     }
   };
 
   int place = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
   uint4 part{};
-  if (place < range.count) part = start(places_of(place));
+  Parts<kWorld> parts;
+  if (place < range.count) fetch(places_of(place), parts);
+  turn.wait_for_half();
+  if (place < range.count) part = send_parts(places_of(place), parts);
   turn.is_known();
   for (; place < range.count; place += stride) {
     // The next place's parts are sent while this one's arrive.
     uint4 next{};
-    if (place + stride < range.count) next = start(places_of(place + stride));
+    if (place + stride < range.count) {
+      const Places places = places_of(place + stride);
+      fetch(places, parts);
+      next = send_parts(places, parts);
+    }
     finish(places_of(place), part);
     part = next;
   }
@@ -204,7 +261,8 @@ __global__ void __launch_bounds__(kMaxRowThreads, kWorld == 2 || kWorld == 4 ? 2
           const __grid_constant__ Workspace workspace,
           const int threads_of_row) {
   let_next_kernel_start();
-  const RowPlace place(threads_of_row);
+  if (is_of_meeting()) return meet(a, workspace);
+  const RowPlace place(threads_of_row, message_blocks());
   RowGroup row_group(threads_of_row);
   const int slice = row_slice(a);
   const auto places_of = [&](int row) {
@@ -216,11 +274,18 @@ __global__ void __launch_bounds__(kMaxRowThreads, kWorld == 2 || kWorld == 4 ? 2
   };
   const auto is_active = [&](int row) { return row < a.rows && place.column < slice; };
   wait_for_earlier_kernels();
-  Turn turn(workspace.of_rank[a.rank]);
+  const Turn turn(a, workspace);
   const Slots slots(a, workspace, turn.half());
-  const auto start = [&](int first_row) {
+  Parts<kWorld> parts;
+  const auto fetch = [&](int first_row) {
     const int row = first_row + place.row_of_block;
-    return is_active(row) ? push_parts<kWorld>(a, slots, places_of(row)) : uint4{};
+    if (is_active(row)) parts.fetch(a, places_of(row));
+  };
+  // Returns this rank's part.
+  const auto send_parts = [&](int first_row) {
+    const int row = first_row + place.row_of_block;
+    if (is_active(row)) parts.send_to_others(a, slots, places_of(row));
+    return parts.values[0];
   };
   FusedVector<T> vectors[World<kWorld>::kSlots] = {};
   const auto for_columns = [&](const Places& places, auto visit) {
@@ -230,7 +295,9 @@ __global__ void __launch_bounds__(kMaxRowThreads, kWorld == 2 || kWorld == 4 ? 2
   };
 
   int first_row = place.first_row;
-  uint4 part = start(first_row);
+  fetch(first_row);
+  turn.wait_for_half();
+  uint4 part = send_parts(first_row);
   if (is_active(first_row + place.row_of_block)) {
     for_columns(places_of(0),
                 [&](auto rank, int column) { vectors[rank.kValue].fetch_gamma(a, column); });
@@ -238,7 +305,10 @@ __global__ void __launch_bounds__(kMaxRowThreads, kWorld == 2 || kWorld == 4 ? 2
   turn.is_known();
   for (; first_row < a.rows; first_row += place.stride) {
     uint4 next{};
-    if (first_row + place.stride < a.rows) next = start(first_row + place.stride);
+    if (first_row + place.stride < a.rows) {
+      fetch(first_row + place.stride);
+      next = send_parts(first_row + place.stride);
+    }
     const int row = first_row + place.row_of_block;
     const bool active = is_active(row);
     const Places places = places_of(row);
@@ -261,6 +331,10 @@ __global__ void __launch_bounds__(kMaxRowThreads, kWorld == 2 || kWorld == 4 ? 2
               active && places.has(rank.kValue));
       });
     });
+    if (active) {
+      empty_parts<kWorld>(a, slots, places);
+      empty_sums<kWorld>(a, slots, places);
+    }
     part = next;
   }
 }
@@ -281,9 +355,9 @@ cudaError_t launch_plain(const Device& device, const Arguments& a, const Request
   Range range{.slice = message_slice(a), .first = 0, .count = 0};
   for (; range.first < range.slice; range.first += slot) {
     range.count = std::min(slot, range.slice - range.first);
-    const LaunchShape shape = flat_shape(device, kernel, range.count, 128, request);
+    const LaunchShape shape = flat_shape(device, kernel, range.count, request);
     const cudaError_t error =
-        launch_overlapped(kernel, shape, request, a, device.workspace, range);
+        launch_meeting(kernel, shape, request, a, device.workspace, range);
     if (error != cudaSuccess) return error;
   }
   return cudaSuccess;
@@ -314,7 +388,7 @@ core::Status launch(const Device& device, const Arguments& whole, const Request&
             const auto kernel = fused<T, world.kValue, fusion.kValue>;
             const LaunchShape shape =
                 row_shape(device, kernel, {a.rows, row_slice(a), kMaxRowThreads}, request);
-            return launch_overlapped(kernel, shape, request, a, device.workspace,
+            return launch_meeting(kernel, shape, request, a, device.workspace,
                                      shape.threads_of_row);
           });
         }

@@ -12,6 +12,7 @@
 #include "allreduce/bench/protocol.h"
 #include "allreduce/worker/cell.h"
 #include "allreduce/worker/facts.h"
+#include "allreduce/worker/link.h"
 #include "allreduce/worker/self_test.h"
 
 namespace assay::allreduce {
@@ -24,6 +25,7 @@ struct Options {
   std::string rendezvous;
   std::string table;
   std::size_t workspace_bytes = 0;
+  bool measures_links = false;
   bool is_self_test = false;
   SelfTestOptions self_test;
 };
@@ -56,9 +58,11 @@ core::Result<Options> parse(const std::vector<std::string>& arguments) {
       options.table = value;
     } else if (name == "--workspace") {
       options.workspace_bytes = std::strtoull(value.c_str(), nullptr, 10);
-    } else if (name == "--self-test") {
+    } else if (name == "--self-test" && (value == "all" || value == "few")) {
       options.is_self_test = true;
       options.self_test.few_shapes = value == "few";
+    } else if (name == "--measure" && value == "links") {
+      options.measures_links = true;
     } else if (name == "--mixed-calls") {
       options.self_test.stress_calls = std::atoll(value.c_str());
     } else {
@@ -128,6 +132,7 @@ core::Status lead(Team& team, const Options& options, std::FILE* to) {
 
 core::Status work(const Options& options, std::FILE* to) {
   ASSAY_TRY(check_gpus(options.gpus));
+  if (options.measures_links) return measure_links(options.gpus, to);
   if (options.rank >= 0) {
     const auto team = ASSAY_TRY(Team::join(options.rendezvous, options.rank, options.world_size));
     if (options.rank == 0) return lead(*team, options, to);

@@ -152,6 +152,7 @@ class SelfTest {
                       "the ranks' results differ");
       }
       done += order.calls;
+      if (seed % 10 == 0) say(std::to_string(done) + " mixed calls so far");
     }
     if (done > 0) say(std::to_string(done) + " mixed calls, all right");
   }
