@@ -13,7 +13,7 @@
 #include "allreduce/worker/cell.h"
 #include "allreduce/worker/facts.h"
 #include "allreduce/worker/link.h"
-#include "allreduce/worker/self_test.h"
+#include "allreduce/worker/self_check.h"
 
 namespace assay::allreduce {
 namespace {

@@ -1,4 +1,4 @@
-#include "allreduce/worker/self_test.h"
+#include "allreduce/worker/self_check.h"
 
 #include <string>
 #include <vector>
