@@ -33,6 +33,9 @@ static void null_communicators(void) {
   expect(assay_allreduce_allocate(NULL, 16, &buffer) == ASSAY_ALLREDUCE_INVALID, "allocate");
   expect(assay_allreduce_register(NULL, &call, 16) == ASSAY_ALLREDUCE_INVALID, "register");
   expect(assay_allreduce_load_table(NULL, "none") == ASSAY_ALLREDUCE_INVALID, "load_table");
+  expect(assay_allreduce_reserve(NULL, 1 << 20) == ASSAY_ALLREDUCE_INVALID, "reserve");
+  expect(assay_allreduce_check(NULL) == ASSAY_ALLREDUCE_INVALID, "check");
+  expect(assay_allreduce_table_hash(NULL) == 0, "no hash without a communicator");
   expect(assay_allreduce_choose(NULL, ASSAY_ALLREDUCE_FUSION_NONE, ASSAY_ALLREDUCE_FLOAT16, 1, 8,
                                 &strategy) == ASSAY_ALLREDUCE_INVALID,
          "choose");
@@ -98,6 +101,9 @@ static void wrong_calls(assay_allreduce_comm* comm) {
   expect(error_says("not connected"), "the reason of unconnected");
   expect(assay_allreduce_load_table(comm, "no-such-file") == ASSAY_ALLREDUCE_INVALID, "no table");
   expect(error_says("no-such-file"), "the name of the missing table");
+  expect(assay_allreduce_table_hash(comm) == 0, "no hash without a table");
+  expect(assay_allreduce_check(comm) == ASSAY_ALLREDUCE_OK, "nobody is missing");
+  expect(assay_allreduce_reserve(comm, (size_t)4 << 20) == ASSAY_ALLREDUCE_OK, "reserve");
   expect(assay_allreduce_load_table(comm, ".") == ASSAY_ALLREDUCE_INVALID, "a folder as a table");
 }
 

@@ -1,5 +1,6 @@
 // The C functions of assay/allreduce.h.
 #include <assay/allreduce.h>
+#include <fmt/core.h>
 
 #include <cstring>
 #include <fstream>
@@ -63,12 +64,19 @@ Arguments arguments_of(const Communicator& comm, const assay_allreduce_call& cal
   return a;
 }
 
+std::string missing_text(const Communicator& comm) {
+  return "rank " + std::to_string(comm.missing_rank().value_or(0)) + " did not come within " +
+         fmt::format("{:g}", comm.options().deadline_seconds) +
+         " s: the communicator is broken, and can only be destroyed";
+}
+
 // What a communicator can do, as the rules of calls ask for it.
 class CommunicatorAbilities : public Abilities {
  public:
   explicit CommunicatorAbilities(const Communicator& comm) : comm_(comm) {}
 
   [[nodiscard]] Problem problem() const override {
+    if (comm_.missing_rank()) return {ASSAY_ALLREDUCE_FAILED, missing_text(comm_)};
     if (comm_.is_connected()) return {};
     return {ASSAY_ALLREDUCE_UNSUPPORTED, "the communicator is not connected"};
   }
@@ -134,8 +142,6 @@ assay_allreduce_status assay_allreduce_create(int rank,
   }
   std::string problem = Communicator::argument_problem(rank, world_size, ours);
   if (!problem.empty()) return fail(ASSAY_ALLREDUCE_INVALID, std::move(problem));
-  if (ours.deadline_seconds > 0)
-    return fail(ASSAY_ALLREDUCE_UNSUPPORTED, "this version has no deadline");
   auto created = Communicator::create(rank, world_size, ours);
   if (!created.ok()) return fail(ASSAY_ALLREDUCE_FAILED, created.error().message);
   *comm = new assay_allreduce_comm{std::move(created).value()};
@@ -159,6 +165,18 @@ assay_allreduce_status assay_allreduce_connect(assay_allreduce_comm* comm,
   for (std::size_t rank = 0; rank < inside.size(); ++rank)
     std::memcpy(&inside[rank], &handles[rank], sizeof inside[rank]);
   return status_of(comm->inside->connect(inside));
+}
+
+assay_allreduce_status assay_allreduce_reserve(assay_allreduce_comm* comm,
+                                               size_t max_message_bytes) {
+  if (comm == nullptr) return fail(ASSAY_ALLREDUCE_INVALID, "comm is null");
+  return status_of(comm->inside->reserve(max_message_bytes));
+}
+
+assay_allreduce_status assay_allreduce_check(const assay_allreduce_comm* comm) {
+  if (comm == nullptr) return fail(ASSAY_ALLREDUCE_INVALID, "comm is null");
+  if (!comm->inside->missing_rank()) return ASSAY_ALLREDUCE_OK;
+  return fail(ASSAY_ALLREDUCE_FAILED, missing_text(*comm->inside));
 }
 
 assay_allreduce_status assay_allreduce_allocate(assay_allreduce_comm* comm,
@@ -243,6 +261,10 @@ assay_allreduce_status assay_allreduce_destroy(assay_allreduce_comm* comm) {
 
 const char* assay_allreduce_error(void) {
   return last_error.c_str();
+}
+
+uint64_t assay_allreduce_table_hash(const assay_allreduce_comm* comm) {
+  return comm == nullptr ? 0 : comm->inside->table_hash();
 }
 
 int assay_allreduce_nccl_version(const assay_allreduce_comm* comm) {

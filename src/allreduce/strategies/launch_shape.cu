@@ -1,4 +1,3 @@
-#include <cstdlib>
 #include <map>
 #include <mutex>
 #include <tuple>
@@ -79,11 +78,6 @@ LaunchShape row_shape(const Device& device,
   while (request.threads != 0 && shape.cluster < kMaxCluster &&
          divide_up(rows.threads, shape.cluster) > request.threads)
     shape.cluster *= 2;
-  if (const char* forced = std::getenv("X_CLUSTER")) {  // EXPERIMENT
-    shape.cluster = std::atoi(forced);
-    while (shape.cluster > 1 && divide_up(rows.threads, shape.cluster) < 32) shape.cluster /= 2;
-    while (divide_up(rows.threads, shape.cluster) > rows.most_of_block) shape.cluster *= 2;
-  }
   const int of_block = divide_up(rows.threads, shape.cluster);
   if (of_block > kWarpThreads || shape.cluster > 1) {
     shape.threads_of_row = shape.threads = whole_warps(of_block);

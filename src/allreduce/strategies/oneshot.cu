@@ -190,6 +190,7 @@ WorkspaceSize workspace_size(int world_size, std::size_t budget_bytes) {
 
 const StrategyKernel kOneshot{.name = "ONESHOT",
                               .strategy = Strategy::kOneshot,
+                              .area = Area::kHalves,
                               .workspace_size = workspace_size,
                               .refusal = refusal,
                               .launch = launch};

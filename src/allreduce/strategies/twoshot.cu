@@ -28,13 +28,12 @@ namespace {
 constexpr int kSlots = 4;
 constexpr int kThreads = 512;
 constexpr int kMaxBlocks = 264;
-constexpr int kTileVectors = 4096;  // 64 KiB
-
-constexpr std::size_t kTileBytes = std::size_t{kTileVectors} * kVectorBytes;
+// A tile has as many vectors as the workspace has room for, which is its capacity_vectors. Larger
+// tiles than 64 KiB are not faster.
+constexpr std::size_t kMaxTileVectors = 4096;
 // A slice is rounded up for every sender, so a slot holds a little more than a tile.
-constexpr std::size_t kSliceSlack = std::size_t{kMaxRanks} * 8 * kVectorBytes;
-constexpr std::size_t kSlotBytes = kTileBytes + kSliceSlack;
-constexpr std::size_t kRingBytes = kSlots * kSlotBytes * 2;
+constexpr std::size_t kSliceSlack = kMaxRanks;
+constexpr std::size_t kSlotsOfAll = std::size_t{kMaxBlocks} * kSlots * 2;
 // The flags of each block come after the control words of kMaxBlocks blocks.
 constexpr std::size_t kFlagsAt = 4096;
 static_assert(kFlagsAt + kMaxBlocks * 2 * kMaxRanks * sizeof(std::uint32_t) <= kControlBytes);
@@ -47,9 +46,10 @@ class Ring {
   __device__ Ring(const Arguments& a, const Workspace& workspace) : a_(a), workspace_(workspace) {}
 
   [[nodiscard]] __device__ uint4* slot(int rank, Stage stage, std::uint32_t tile) const {
-    std::byte* ring = workspace_.of_rank[rank] + kControlBytes + blockIdx.x * kRingBytes;
-    const std::size_t index = tile % kSlots * 2 + (stage == Stage::kSums ? 1 : 0);
-    return reinterpret_cast<uint4*>(ring + index * kSlotBytes);
+    auto* rings = reinterpret_cast<uint4*>(workspace_.of_rank[rank] + kControlBytes);
+    const std::size_t index =
+        (blockIdx.x * kSlots + tile % kSlots) * 2 + (stage == Stage::kSums ? 1 : 0);
+    return rings + index * (static_cast<std::size_t>(workspace_.capacity_vectors) + kSliceSlack);
   }
 
   // All threads call it: what they wrote and read of the tile comes before the flags.
@@ -194,8 +194,9 @@ __global__ void __launch_bounds__(kThreads, 2) twoshot(const __grid_constant__ A
 }
 
 // Returns the vectors of a tile, few enough for all blocks to have a tile.
-int tile_vectors_for(const Arguments& a, int blocks) {
-  return std::clamp((a.vectors() + blocks - 1) / blocks, 64 * a.world_size, kTileVectors);
+int tile_vectors_for(const Device& device, const Arguments& a, int blocks) {
+  const int most = device.workspace.capacity_vectors;
+  return std::clamp((a.vectors() + blocks - 1) / blocks, std::min(64 * a.world_size, most), most);
 }
 
 std::string refusal(const Device& /*device*/, const Arguments& a, Fusion fusion) {
@@ -212,7 +213,7 @@ cudaError_t launch_sum(const Device& device, const Arguments& a, const Request& 
       const int most = std::min(kMaxBlocks, resident_blocks(reinterpret_cast<const void*>(kernel),
                                                             kThreads, device.multiprocessors));
       const int blocks = request.blocks != 0 ? std::min(request.blocks, most) : most;
-      const int tile = tile_vectors_for(a, blocks);
+      const int tile = tile_vectors_for(device, a, blocks);
       const LaunchShape shape{.blocks = std::min((a.vectors() + tile - 1) / tile, blocks),
                               .threads = kThreads};
       return launch_overlapped(kernel, shape, request, a, device.workspace, tile);
@@ -226,12 +227,16 @@ core::Status launch(const Device& device, const Arguments& a, const Request& req
   });
 }
 
-WorkspaceSize workspace_size(int /*world_size*/, std::size_t /*budget_bytes*/) {
-  return {.data_bytes = kMaxBlocks * kRingBytes};
+WorkspaceSize workspace_size(int /*world_size*/, std::size_t budget_bytes) {
+  const std::size_t slot = budget_bytes / kSlotsOfAll / kVectorBytes;
+  const std::size_t tile = std::min(kMaxTileVectors, slot - std::min(slot, kSliceSlack));
+  return {.capacity_vectors = static_cast<int>(tile),
+          .data_bytes = kSlotsOfAll * (tile + kSliceSlack) * kVectorBytes};
 }
 
 const StrategyKernel kTwoshot{.name = "TWOSHOT",
                               .strategy = Strategy::kTwoshot,
+                              .area = Area::kRings,
                               .workspace_size = workspace_size,
                               .refusal = refusal,
                               .launch = launch};

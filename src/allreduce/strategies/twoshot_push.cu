@@ -405,6 +405,7 @@ WorkspaceSize workspace_size(int world_size, std::size_t budget_bytes) {
 
 const StrategyKernel kTwoshotPush{.name = "TWOSHOT_PUSH",
                                   .strategy = Strategy::kTwoshotPush,
+                                  .area = Area::kHalves,
                                   .workspace_size = workspace_size,
                                   .refusal = refusal,
                                   .launch = launch};
