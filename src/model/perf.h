@@ -41,9 +41,9 @@ struct PerfRow {
   std::optional<double> power_limit_watts = {};
 };
 
-// How kernels are launched: many replayed from a CUDA graph, back to back; one by one from the host,
-// in which case launching may be part of the time; or one alone in a graph, of which nothing before
-// it hides the start.
+// How kernels are launched: many replayed from a CUDA graph, back to back; one by one from the
+// host, in which case launching may be part of the time; or one alone in a graph, of which nothing
+// before it hides the start.
 enum class Launch : std::uint8_t { kGraph, kEager, kIsolated };
 
 inline constexpr std::array<std::string_view, 3> kLaunchNames = {"graph", "eager", "isolated"};

@@ -36,7 +36,7 @@ struct Arguments {
   void* quantized;
   void* scale_out;
   float epsilon;
-  float weight_bias;  // added to gamma
+  float weight_bias;           // added to gamma
   float inverse_row_elements;  // for the mean over a row
   int rank;
   int world_size;

@@ -85,8 +85,8 @@ __device__ inline void delay_at_random(const Patience& patience, int rank, unsig
 // Polls between two looks at the clock and at the host's memory: about a millisecond.
 constexpr int kQuickPolls = 1024;
 
-// Calls arrived() until it is true, or until patience ends; missing() then names a rank that did not
-// come.
+// Calls arrived() until it is true, or until patience ends; missing() then names a rank that did
+// not come.
 template <class Arrived, class Missing>
 __device__ void wait_until(const Patience& patience, Arrived arrived, Missing missing) {
   std::uint64_t start_ns = 0;
@@ -270,8 +270,8 @@ __device__ uint4 sum_in_rank_order(const uint4 (&parts)[World<kWorld>::kSlots], 
 }
 
 // Waits for the vectors of the other ranks for which expects(rank) is true. slots[rank * stride] is
-// the slot of a rank. It looks at all of them at once, because looks one after the other add up: 0.4
-// to 1.9 us of a call of 4 H200. Leaves the other parts alone.
+// the slot of a rank. It looks at all of them at once, because looks one after the other add up:
+// 0.4 to 1.9 us of a call of 4 H200. Leaves the other parts alone.
 template <int kWorld, class Expects>
 __device__ void receive(const Arguments& a,
                         const Patience& patience,
@@ -312,11 +312,8 @@ __device__ void receive(const Arguments& a,
 // Empties the slots that receive() read, for the next use of this half. It need not be done before
 // the results are on their way.
 template <int kWorld, class Expects>
-__device__ void empty(const Arguments& a,
-                      const Patience& patience,
-                      uint4* slots,
-                      int stride,
-                      Expects expects) {
+__device__ void empty(
+    const Arguments& a, const Patience& patience, uint4* slots, int stride, Expects expects) {
   delay_at_random(patience, a.rank, 2);
   for_each_rank<kWorld>(a.world_size, [&](auto rank) {
     if (rank.kValue != a.rank && expects(rank.kValue))
@@ -334,11 +331,11 @@ __device__ void empty(const Arguments& a, const Patience& patience, uint4* slots
 //
 // Two halves are enough, and the order of their uses is formal (PTX memory model, release and
 // acquire at system scope), although the words of a message are relaxed and say nothing about other
-// words. In call k-1 a block of each GPU (see meet()) tells all others by a release that its GPU has
-// ended the calls before that one: the stream orders their emptying of slots before. In call k each
-// block learns it by an acquire before it sends into the half that call k-2 emptied. It hardly ever
-// waits for it: its GPU has ended call k-1, so all others have started that, and the flags are on
-// their way since. Waiting within call k-1 would cost 0.3 to 0.8 us.
+// words. In call k-1 a block of each GPU (see meet()) tells all others by a release that its GPU
+// has ended the calls before that one: the stream orders their emptying of slots before. In call k
+// each block learns it by an acquire before it sends into the half that call k-2 emptied. It hardly
+// ever waits for it: its GPU has ended call k-1, so all others have started that, and the flags are
+// on their way since. Waiting within call k-1 would cost 0.3 to 0.8 us.
 //
 // The words lie in the GPU's own control block: [0] counts calls, [1] counts blocks of this call;
 // from [kFlagsAt] on each other rank has the flag that it raises.

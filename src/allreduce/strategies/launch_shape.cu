@@ -45,8 +45,8 @@ LaunchShape flat_shape(const Device& device,
                        const void* kernel,
                        std::int64_t vectors,
                        const Request& request) {
-  // Small blocks spread a small message over many SMs. On 4 H200 a one-shot of 128 KiB takes 3.33 us
-  // in blocks of 128 threads, 3.37 in 256 and 3.50 in 512.
+  // Small blocks spread a small message over many SMs. On 4 H200 a one-shot of 128 KiB takes 3.33
+  // us in blocks of 128 threads, 3.37 in 256 and 3.50 in 512.
   LaunchShape shape;
   shape.threads = request.threads != 0 ? request.threads : 128;
   const std::int64_t blocks = divide_up<std::int64_t>(vectors, shape.threads);
@@ -110,8 +110,8 @@ Arguments some_rows(const Arguments& a, Fusion fusion, int first, int count) {
   if (a.residual_out != nullptr) part.residual_out += vectors;
   const int elements_of_byte = fusion == Fusion::kResidualRmsNormQuantNvfp4 ? 2 : 1;
   if (a.quantized != nullptr)
-    part.quantized = static_cast<std::byte*>(a.quantized) +
-                     vectors * a.elements_of_vector / elements_of_byte;
+    part.quantized =
+        static_cast<std::byte*>(a.quantized) + vectors * a.elements_of_vector / elements_of_byte;
   part.first_row += first;
   part.rows = count;
   return part;

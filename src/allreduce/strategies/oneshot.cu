@@ -175,7 +175,7 @@ core::Status launch(const Device& device, const Arguments& whole, const Request&
             const LaunchShape shape =
                 row_shape(device, kernel, {a.rows, a.row_vectors, kMaxRowThreads}, request);
             return launch_meeting(kernel, shape, request, a, device.workspace,
-                                     shape.threads_of_row);
+                                  shape.threads_of_row);
           }
         });
       }));

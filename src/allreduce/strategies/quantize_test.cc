@@ -156,7 +156,8 @@ TEST(Quantize, Nvfp4ScalesLieInBlocks) {
     }
   }
   // Worked out by hand: row 37 of the second 128 rows, group 6, two blocks for each 128 rows.
-  EXPECT_EQ(nvfp4_scale_offset(ScaleLayout::kDefault, 128 + 37, 6, 128), 2 * 512 + 512 + 5 * 16 + 4 + 2);
+  EXPECT_EQ(nvfp4_scale_offset(ScaleLayout::kDefault, 128 + 37, 6, 128),
+            2 * 512 + 512 + 5 * 16 + 4 + 2);
 }
 
 TEST(Quantize, Nvfp4ScalesLieInSmallBlocksOrRows) {
@@ -173,8 +174,10 @@ TEST(Quantize, EveryNvfp4ScaleByteIsOneScales) {
     ScaleLayout layout;
     std::int64_t rows;
     std::int64_t groups;
-  } layouts[] = {{ScaleLayout::kDefault, 128, 4}, {ScaleLayout::kBlocks8x4, 8, 4},
+  } layouts[] = {{ScaleLayout::kDefault, 128, 4},
+                 {ScaleLayout::kBlocks8x4, 8, 4},
                  {ScaleLayout::kLinear, 1, 1}};
+
   for (const auto& [layout, block_rows, block_groups] : layouts) {
     for (const auto& [rows, hidden_size] : kShapes) {
       const std::int64_t padded_rows = (rows + block_rows - 1) / block_rows * block_rows;

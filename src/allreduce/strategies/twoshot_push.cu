@@ -105,10 +105,8 @@ struct Parts {
 
 // Sums this rank's slice.
 template <class T, int kWorld>
-__device__ uint4 take_parts(const Arguments& a,
-                            const Slots& slots,
-                            const Places& places,
-                            uint4 own) {
+__device__ uint4
+take_parts(const Arguments& a, const Slots& slots, const Places& places, uint4 own) {
   if (!places.has(a.rank)) return own;
   uint4 parts[World<kWorld>::kSlots];
   for_each_rank<kWorld>(a.world_size, [&](auto rank) {
@@ -356,8 +354,7 @@ cudaError_t launch_plain(const Device& device, const Arguments& a, const Request
   for (; range.first < range.slice; range.first += slot) {
     range.count = std::min(slot, range.slice - range.first);
     const LaunchShape shape = flat_shape(device, kernel, range.count, request);
-    const cudaError_t error =
-        launch_meeting(kernel, shape, request, a, device.workspace, range);
+    const cudaError_t error = launch_meeting(kernel, shape, request, a, device.workspace, range);
     if (error != cudaSuccess) return error;
   }
   return cudaSuccess;
@@ -389,7 +386,7 @@ core::Status launch(const Device& device, const Arguments& whole, const Request&
             const LaunchShape shape =
                 row_shape(device, kernel, {a.rows, row_slice(a), kMaxRowThreads}, request);
             return launch_meeting(kernel, shape, request, a, device.workspace,
-                                     shape.threads_of_row);
+                                  shape.threads_of_row);
           });
         }
       }));

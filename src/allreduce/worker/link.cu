@@ -125,8 +125,8 @@ class Links {
 core::Status measure_links(const std::vector<int>& gpus, std::FILE* to) {
   Links links(gpus);
   ASSAY_TRY(links.take_memory());
-  for (const std::size_t mebibytes : {std::size_t{1}, std::size_t{4}, std::size_t{32},
-                                      std::size_t{256}}) {
+  for (const std::size_t mebibytes :
+       {std::size_t{1}, std::size_t{4}, std::size_t{32}, std::size_t{256}}) {
     const double gbps = links.measure(mebibytes * kMebibyte);
     if (gbps == 0) return core::Error{"sending failed"};
     std::fprintf(to, "%zu MiB to each of %zu other GPUs: %.1f GB/s\n", mebibytes, gpus.size() - 1,

@@ -145,7 +145,8 @@ core::Result<Answer> Rank::prepare(const Order& order) {
     return answer;
   }
   ASSAY_TRY(plain_.for_cell(order.cell, order.variant, comm_));
-  if (order.strategy == Strategy::kNcclSymmetric) ASSAY_TRY(symmetric_.for_cell(order.cell, order.variant, comm_));
+  if (order.strategy == Strategy::kNcclSymmetric)
+    ASSAY_TRY(symmetric_.for_cell(order.cell, order.variant, comm_));
   return answer;
 }
 
@@ -293,8 +294,7 @@ core::Status Rank::launch_mixed(const std::vector<MixedCall>& calls, std::uint64
 
 // Takes all memory here, while no kernel runs (see prepare()).
 core::Result<Answer> Rank::mix(const Order& order) {
-  const std::vector<MixedCall> calls =
-      mixed_calls(options_.world_size, order.seed, kCallsOfMix);
+  const std::vector<MixedCall> calls = mixed_calls(options_.world_size, order.seed, kCallsOfMix);
   for (const MixedCall& call : calls)
     ASSAY_TRY(plain_.for_cell(call.cell, call.variant, comm_));
   if (mixed_ != nullptr) cudaGraphExecDestroy(mixed_);
@@ -312,10 +312,10 @@ core::Result<Answer> Rank::run_mixed(const Order& order) {
   Answer answer;
   answer.checksum = found.checksum;
   if (found.wrong > 0)
-    answer.say(Answer::Kind::kIncorrect, std::to_string(found.wrong) + " values are wrong: one of " +
-                                             kOutputNames[found.output] + " is " +
-                                             std::to_string(found.value) + ", not " +
-                                             std::to_string(found.expected));
+    answer.say(Answer::Kind::kIncorrect,
+               std::to_string(found.wrong) + " values are wrong: one of " +
+                   kOutputNames[found.output] + " is " + std::to_string(found.value) + ", not " +
+                   std::to_string(found.expected));
   return answer;
 }
 
@@ -340,7 +340,8 @@ core::Result<Answer> Rank::verify(const Order& order) {
   // The timed calls of all strategies had the same data, so this strategy writes its outputs once
   // more.
   ASSAY_TRY(run(order, buffers));
-  ASSAY_TRY(cuda_status(sum_up(order.cell, order.variant, buffers, findings_, stream_), "checking"));
+  ASSAY_TRY(
+      cuda_status(sum_up(order.cell, order.variant, buffers, findings_, stream_), "checking"));
   const Findings found = ASSAY_TRY(findings());
   Answer answer;
   answer.checksum = found.checksum + found.residual_checksum;

@@ -20,7 +20,7 @@ struct RankOptions {
   int rank = 0;
   int world_size = 2;
   int device = 0;
-  std::string table = {};  // a JSON file for AUTO; may be empty
+  std::string table = {};           // a JSON file for AUTO; may be empty
   std::size_t workspace_bytes = 0;  // 0: the library's default
 };
 

@@ -21,7 +21,9 @@ __device__ inline std::uint64_t mixed(std::uint64_t x) {
   return x ^ (x >> 31U);
 }
 
-__device__ inline std::uint64_t random_bits(std::uint64_t seed, std::uint32_t stream, std::uint64_t at) {
+__device__ inline std::uint64_t random_bits(std::uint64_t seed,
+                                            std::uint32_t stream,
+                                            std::uint64_t at) {
   return mixed(mixed(seed * 0x9E3779B97F4A7C15ULL + stream) + at * 0xD1342543DE82EF95ULL);
 }
 
@@ -206,13 +208,11 @@ __device__ void check_gathered(const Problem& problem,
   const T* output = static_cast<const T*>(buffers.output);
   const std::int64_t part = count / problem.cell.world_size;
   for_elements(count, [&](std::int64_t i) {
-    const double expected =
-        as_double(random_value<T>(problem, static_cast<std::uint32_t>(i / part),
-                                  static_cast<std::uint64_t>(i % part)));
+    const double expected = as_double(random_value<T>(problem, static_cast<std::uint32_t>(i / part),
+                                                      static_cast<std::uint64_t>(i % part)));
     const double value = as_double(output[i]);
-    const bool same = isnan(expected)
-                          ? isnan(value)
-                          : value == expected && signbit(value) == signbit(expected);
+    const bool same =
+        isnan(expected) ? isnan(value) : value == expected && signbit(value) == signbit(expected);
     if (!same) report(findings, kPlain, i, value, expected);
   });
 }
@@ -318,9 +318,8 @@ class RowCheck {
       const float scale = problem_.variant.scale_layout == ScaleLayout::kDefault
                               ? *buffers_.scale
                               : static_cast<const float*>(buffers_.scale_out)[scale_at(column)];
-      const float factor = problem_.variant.scale_layout == ScaleLayout::kDefault
-                               ? 1.0F / scale
-                               : fp8_factor(scale);
+      const float factor =
+          problem_.variant.scale_layout == ScaleLayout::kDefault ? 1.0F / scale : fp8_factor(scale);
       const std::int64_t i = row_ * hidden_ + column;
       const std::uint8_t q = static_cast<const std::uint8_t*>(buffers_.quantized)[i];
       const Normalized<T> y = normalized(column);
@@ -360,7 +359,8 @@ class RowCheck {
       }
       if (has_nan) continue;
       const std::uint8_t scale = static_cast<const std::uint8_t*>(
-          buffers_.scale_out)[nvfp4_scale_offset(problem_.variant.scale_layout, row_, group, hidden_)];
+          buffers_
+              .scale_out)[nvfp4_scale_offset(problem_.variant.scale_layout, row_, group, hidden_)];
       if (scale != nvfp4_scale(low, global_scale) && scale != nvfp4_scale(high, global_scale))
         report(findings_, kScale, row_ * hidden_ + group * kNvfp4Group, from_e4m3(scale),
                from_e4m3(nvfp4_scale(low, global_scale)));

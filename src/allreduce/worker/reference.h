@@ -18,7 +18,7 @@ struct Variant {
   ScaleLayout scale_layout = ScaleLayout::kDefault;
   float weight_bias = 0;
   bool has_residual = true;
-  bool keeps_residual = true;      // whether the call has a residual_out
+  bool keeps_residual = true;     // whether the call has a residual_out
   bool keeps_normalized = false;  // whether a quantising call has an output, too
 };
 
@@ -59,15 +59,15 @@ cudaError_t fill(const Problem& problem, const Buffers& buffers, cudaStream_t st
 
 // Filled by compare(), in device memory.
 struct Findings {
-  unsigned long long wrong;     // number of wrong values
-  unsigned long long at;        // index of one of them
-  int output;                   // its output, an index into kOutputNames
-  float value;                  // its value
-  float expected;               // about the value that it should have
+  unsigned long long wrong;  // number of wrong values
+  unsigned long long at;     // index of one of them
+  int output;                // its output, an index into kOutputNames
+  float value;               // its value
+  float expected;            // about the value that it should have
   // Checksums of the outputs; equal on ranks that agree to the bit.
   unsigned long long checksum;
   unsigned long long residual_checksum;  // of residual_out
-  unsigned long long canaries;  // bytes written behind an output
+  unsigned long long canaries;           // bytes written behind an output
 };
 
 inline constexpr const char* kOutputNames[] = {"output", "residual_out", "normalized output",

@@ -83,8 +83,8 @@ class SelfTest {
     for (std::size_t fusion = 0; fusion < kFusionNames.size(); ++fusion) {
       cell.fusion = static_cast<Fusion>(fusion);
       for (const Variant& variant : variants_of(cell.fusion)) {
-        for (const Strategy strategy : {Strategy::kOneshot, Strategy::kTwoshotPush,
-                                        Strategy::kTwoshot, Strategy::kNccl})
+        for (const Strategy strategy :
+             {Strategy::kOneshot, Strategy::kTwoshotPush, Strategy::kTwoshot, Strategy::kNccl})
           try_call({.cell = cell, .variant = variant, .strategy = strategy});
       }
     }

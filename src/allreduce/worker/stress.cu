@@ -15,8 +15,10 @@ __device__ Problem in_turn(Problem problem, const std::uint64_t* turn) {
 }
 
 template <class T>
-__device__ void fill_with(
-    const Problem& problem, std::uint32_t stream, void* to, std::int64_t count) {
+__device__ void fill_with(const Problem& problem,
+                          std::uint32_t stream,
+                          void* to,
+                          std::int64_t count) {
   if (to == nullptr) return;
   for_elements(count, [&](std::int64_t i) {
     static_cast<T*>(to)[i] = random_value<T>(problem, stream, static_cast<std::uint64_t>(i));
@@ -25,14 +27,15 @@ __device__ void fill_with(
 
 __device__ void cover(void* output, std::size_t bytes) {
   if (output == nullptr) return;
-  for_elements(static_cast<std::int64_t>(bytes / 4), [&](std::int64_t i) {
-    static_cast<std::uint32_t*>(output)[i] = kPatternWord;
-  });
+  for_elements(static_cast<std::int64_t>(bytes / 4),
+               [&](std::int64_t i) { static_cast<std::uint32_t*>(output)[i] = kPatternWord; });
 }
 
 template <class T>
-__global__ void fill_all(
-    Problem problem, Buffers buffers, OutputBytes bytes, const std::uint64_t* turn) {
+__global__ void fill_all(Problem problem,
+                         Buffers buffers,
+                         OutputBytes bytes,
+                         const std::uint64_t* turn) {
   problem = in_turn(problem, turn);
   const std::int64_t count = problem.cell.num_tokens * problem.cell.hidden_size;
   const bool gathers = problem.variant.operation == Operation::kAllGather;

@@ -186,7 +186,8 @@ class AllreduceBench final : public Command {
          {"both", {allreduce::Launch::kGraph, allreduce::Launch::kEager}},
          {"all",
           {allreduce::Launch::kGraph, allreduce::Launch::kEager, allreduce::Launch::kIsolated}}},
-        "how calls are launched: back to back from a CUDA graph, one by one from the host, one alone "
+        "how calls are launched: back to back from a CUDA graph, one by one from the host, one "
+        "alone "
         "in a graph, or several of these; all but the first go to files of their own")
         ->group(kHowGroup);
     app.add_option("--tie", tie_percent_, "treat a lead below this many percent as a tie")
