@@ -25,7 +25,7 @@
 namespace assay::allreduce {
 namespace {
 
-constexpr int kSlots = 4;
+constexpr int kSlots = 4;  // a power of two, because counts of tiles pass 2^32
 constexpr int kThreads = 512;
 constexpr int kMaxBlocks = 264;
 // A tile has as many vectors as the workspace has room for, which is its capacity_vectors. Larger
