@@ -220,17 +220,24 @@ struct FusedVector {
   }
 
   // Writes the normalised vector. All threads of a warp call it, `active` or not, because
-  // neighbours may share a scale. `largest_of_row` is of use with kPerToken only.
+  // neighbours may share a scale. `scale` is the given one; `largest_of_row` is of use with
+  // kPerToken only.
   template <Fusion kFusion>
-  __device__ void write(
-      const Arguments& a, int row, int column, float largest_of_row, bool active) const {
+  __device__ void write(const Arguments& a,
+                        int row,
+                        int column,
+                        float scale,
+                        float largest_of_row,
+                        bool active) const {
     if (active && a.output != nullptr) a.output[row * a.row_vectors + column] = value;
     if constexpr (kFusion == Fusion::kResidualRmsNormQuantFp8) {
-      const float factor = fp8_factor_of(a, row, column, largest_of_row, active);
+      const float factor = a.scale_layout == ScaleLayout::kDefault
+                               ? 1.0F / scale
+                               : computed_factor(a, row, column, largest_of_row, active);
       if (active) write_fp8(a, row * a.row_vectors + column, factor);
     }
     if constexpr (kFusion == Fusion::kResidualRmsNormQuantNvfp4)
-      write_nvfp4(a, row, column, active);
+      write_nvfp4(a, row, column, scale, active);
   }
 
  private:
@@ -254,10 +261,9 @@ struct FusedVector {
     return magnitude;
   }
 
-  // Returns the factor of the vector's elements, and writes the scale where it is not given.
-  __device__ float fp8_factor_of(
+  // Writes the scale of the vector's elements and returns the factor that it makes.
+  __device__ float computed_factor(
       const Arguments& a, int row, int column, float largest_of_row, bool active) const {
-    if (a.scale_layout == ScaleLayout::kDefault) return active ? 1.0F / *a.scale : 0;
     constexpr int kThreads = kFp8Group / kCount;  // threads of a group: 16 or 32
     const bool per_token = a.scale_layout == ScaleLayout::kPerToken;
     const float scale = fp8_scale(per_token ? largest_of_row : largest_of_group<kThreads>());
@@ -282,13 +288,13 @@ struct FusedVector {
     }
   }
 
-  __device__ void write_nvfp4(const Arguments& a, int row, int column, bool active) const {
+  __device__ void write_nvfp4(
+      const Arguments& a, int row, int column, float global_scale, bool active) const {
     constexpr int kThreads = kNvfp4Group / kCount;  // threads of a group: 2 or 4
     const float magnitude = largest_of_group<kThreads>();
     if (!active) return;
     float values[kCount];
     Elements<T>::unpack(value, values);
-    const float global_scale = *a.scale;
     const std::uint8_t scale = nvfp4_scale(magnitude, global_scale);
     const float factor = nvfp4_factor(scale, global_scale);
     std::uint32_t word = 0;
@@ -312,12 +318,25 @@ __device__ inline float norm_factor(float squares, const Arguments& a) {
   return rsqrtf(squares * a.inverse_row_elements + a.epsilon);
 }
 
+// Returns the scale that the call gives; it is read before anything is waited for.
+template <Fusion kFusion>
+__device__ float given_scale(const Arguments& a) {
+  constexpr bool kQuantizes =
+      kFusion == Fusion::kResidualRmsNormQuantFp8 || kFusion == Fusion::kResidualRmsNormQuantNvfp4;
+  return kQuantizes && a.scale != nullptr ? *a.scale : 1.0F;
+}
+
+struct RowNumbers {
+  float squares;  // this thread's part of the row's sum
+  float scale;    // the given one
+};
+
 // Normalises the vectors of a row and writes what the fusion asks for. visit(run) calls
 // run(vector, column, active) for each vector of the thread. All threads of the block call it.
 template <Fusion kFusion, class Visit>
 __device__ void finish_row(
-    const Arguments& a, RowGroup& row_group, int row, float squares, Visit visit) {
-  const float factor = norm_factor(row_group.sum(squares), a);
+    const Arguments& a, RowGroup& row_group, int row, const RowNumbers& numbers, Visit visit) {
+  const float factor = norm_factor(row_group.sum(numbers.squares), a);
   float largest = 0;
   visit([&](auto& vector, int /*column*/, bool active) {
     const float of_vector = vector.normalize(a, factor);
@@ -327,7 +346,7 @@ __device__ void finish_row(
     if (a.scale_layout == ScaleLayout::kPerToken) largest = row_group.largest(largest);
   }
   visit([&](auto& vector, int column, bool active) {
-    vector.template write<kFusion>(a, row, column, largest, active);
+    vector.template write<kFusion>(a, row, column, numbers.scale, largest, active);
   });
 }
 

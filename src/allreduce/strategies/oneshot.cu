@@ -67,7 +67,7 @@ __device__ void empty_slots(const Arguments& a, const Slots& slots, int vector) 
 }
 
 template <class T, int kWorld>
-__global__ void __launch_bounds__(kMaxThreads, kWorld == 2 ? 2 : 1)
+__global__ void __launch_bounds__(kMaxThreads)
     plain(const __grid_constant__ Arguments a, const __grid_constant__ Workspace workspace) {
   let_next_kernel_start();
   if (is_of_meeting()) return meet(a, workspace);
@@ -90,8 +90,9 @@ __global__ void __launch_bounds__(kMaxThreads, kWorld == 2 ? 2 : 1)
       next = without_empty(a.input[vector + stride]);
       push<kWorld>(a, slots, vector + stride, next);
     }
-    a.output[vector] = reduce<T, kWorld>(a, slots, vector, own);
+    const uint4 sum = reduce<T, kWorld>(a, slots, vector, own);
     empty_slots<kWorld>(a, slots, vector);
+    a.output[vector] = sum;
     own = next;
   }
 }
@@ -127,6 +128,7 @@ __global__ void __launch_bounds__(kMaxRowThreads, 1)
   // All threads of a cluster run the same number of rounds, because they meet in every round.
   int first_row = place.first_row;
   uint4 own = fetch(first_row, fused);
+  const float scale = given_scale<kFusion>(a);
   turn.wait_for_half();
   send_vector(first_row, own);
   if (is_active(first_row)) fused.fetch_gamma(a, place.column);
@@ -145,7 +147,7 @@ __global__ void __launch_bounds__(kMaxRowThreads, 1)
       const uint4 sum = reduce<T, kWorld>(a, slots, row * a.row_vectors + place.column, own);
       squares = fused.add_residual(a, row, place.column, sum);
     }
-    finish_row<kFusion>(a, row_group, row, squares,
+    finish_row<kFusion>(a, row_group, row, {squares, scale},
                         [&](auto visit) { visit(fused, place.column, active); });
     if (active) empty_slots<kWorld>(a, slots, row * a.row_vectors + place.column);
     own = next_own;

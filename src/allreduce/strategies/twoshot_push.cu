@@ -181,10 +181,9 @@ struct Range {
 };
 
 template <class T, int kWorld, Operation kOperation>
-__global__ void __launch_bounds__(kMaxThreads, kWorld == 2 ? 2 : 1)
-    plain(const __grid_constant__ Arguments a,
-          const __grid_constant__ Workspace workspace,
-          const Range range) {
+__global__ void __launch_bounds__(kMaxThreads) plain(const __grid_constant__ Arguments a,
+                                                     const __grid_constant__ Workspace workspace,
+                                                     const Range range) {
   let_next_kernel_start();
   if (is_of_meeting()) return meet(a, workspace);
   wait_for_earlier_kernels();
@@ -221,15 +220,16 @@ __global__ void __launch_bounds__(kMaxThreads, kWorld == 2 ? 2 : 1)
       a.output[places.column] = own;
       empty_parts<kWorld>(a, slots, places);
     } else {
-      if constexpr (kOperation == Operation::kAllReduce)
+      if constexpr (kOperation == Operation::kAllReduce) {
         own = push_sum<kWorld>(a, slots, places, own);
+        empty_parts<kWorld>(a, slots, places);
+      }
       uint4 sums[World<kWorld>::kSlots];
       take_sums<kWorld>(a, slots, places, own, sums);
+      empty_sums<kWorld>(a, slots, places);
       for_each_rank<kWorld>(a.world_size, [&](auto rank) {
         if (places.has(rank.kValue)) a.output[places.vector(rank.kValue)] = sums[rank.kValue];
       });
-      if constexpr (kOperation == Operation::kAllReduce) empty_parts<kWorld>(a, slots, places);
-      empty_sums<kWorld>(a, slots, places);
     }
   };
 
@@ -294,6 +294,7 @@ __global__ void __launch_bounds__(kMaxRowThreads, kWorld == 2 || kWorld == 4 ? 2
 
   int first_row = place.first_row;
   fetch(first_row);
+  const float scale = given_scale<kFusion>(a);
   turn.wait_for_half();
   uint4 part = send_parts(first_row);
   if (is_active(first_row + place.row_of_block)) {
@@ -323,7 +324,7 @@ __global__ void __launch_bounds__(kMaxRowThreads, kWorld == 2 || kWorld == 4 ? 2
         squares += vectors[rank.kValue].add_residual(a, row, column, sums[rank.kValue]);
       });
     }
-    finish_row<kFusion>(a, row_group, row, squares, [&](auto visit) {
+    finish_row<kFusion>(a, row_group, row, {squares, scale}, [&](auto visit) {
       for_each_rank<kWorld>(a.world_size, [&](auto rank) {
         visit(vectors[rank.kValue], places.column_of(rank.kValue),
               active && places.has(rank.kValue));
