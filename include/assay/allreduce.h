@@ -154,10 +154,7 @@ typedef struct {
  * output this rank's num_tokens / world_size rows of the sum. ALL_GATHER: input is this rank's
  * rows, output the whole message.
  *
- * Zero tokens are no work: nothing is launched, pointers are not looked at, and the call is OK.
- *
- * What this version cannot do yet is UNSUPPORTED: other operations than ALL_REDUCE, a weight_bias,
- * a norm without residual_in, and other scale layouts than SCALE_DEFAULT. */
+ * Zero tokens are no work: nothing is launched, pointers are not looked at, and the call is OK. */
 typedef struct {
   size_t size; /* sizeof(assay_allreduce_call) */
   assay_allreduce_strategy strategy;

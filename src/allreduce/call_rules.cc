@@ -69,17 +69,6 @@ std::string split_problem(const assay_allreduce_call& call, int world_size) {
              : "num_tokens is no multiple of the " + std::to_string(world_size) + " ranks";
 }
 
-// Returns what the contract has but this version cannot do.
-std::string not_yet(const assay_allreduce_call& call) {
-  if (call.operation != ASSAY_ALLREDUCE_ALL_REDUCE) return "this version has ALL_REDUCE only";
-  if (call.weight_bias != 0) return "this version adds no weight_bias";
-  if (call.scale_layout != ASSAY_ALLREDUCE_SCALE_DEFAULT)
-    return "this version has SCALE_DEFAULT only";
-  if (call.fusion != ASSAY_ALLREDUCE_FUSION_NONE && call.residual_in == nullptr)
-    return "this version has no norm without residual_in";
-  return "";
-}
-
 }  // namespace
 
 std::string shape_problem(const assay_allreduce_call& call, int world_size) {
@@ -144,8 +133,6 @@ Verdict judge(const assay_allreduce_call& call, const Abilities& abilities) {
   if (call.num_tokens == 0) return {};
   problem = pointer_problem(call);
   if (!problem.empty()) return {ASSAY_ALLREDUCE_INVALID, std::move(problem)};
-  problem = not_yet(call);
-  if (!problem.empty()) return {ASSAY_ALLREDUCE_UNSUPPORTED, std::move(problem)};
   std::string first_refusal;
   for (const Strategy strategy : candidates(call, abilities)) {
     std::string refusal = abilities.refusal(strategy, call);

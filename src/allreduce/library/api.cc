@@ -22,6 +22,8 @@ static_assert(sizeof(RankHandle) <= sizeof(assay_allreduce_handle));
 static_assert(ASSAY_ALLREDUCE_MAX_RANKS == kMaxRanks);
 static_assert(ASSAY_ALLREDUCE_TWOSHOT_PUSH == static_cast<int>(Strategy::kTwoshotPush));
 static_assert(ASSAY_ALLREDUCE_NCCL_SYMMETRIC == static_cast<int>(Strategy::kNcclSymmetric));
+static_assert(ASSAY_ALLREDUCE_ALL_GATHER == static_cast<int>(Operation::kAllGather));
+static_assert(ASSAY_ALLREDUCE_SCALE_BLOCKS_8X4 == static_cast<int>(ScaleLayout::kBlocks8x4));
 static_assert(ASSAY_ALLREDUCE_FLOAT32 == static_cast<int>(DataType::kFloat32));
 static_assert(ASSAY_ALLREDUCE_FUSION_RESIDUAL_RMS_NORM_QUANT_NVFP4 ==
               static_cast<int>(Fusion::kResidualRmsNormQuantNvfp4));
@@ -48,8 +50,11 @@ Arguments arguments_of(const Communicator& comm, const assay_allreduce_call& cal
   a.gamma = static_cast<const uint4*>(call.gamma);
   a.scale = call.scale;
   a.quantized = call.quantized;
-  a.scale_out = static_cast<std::uint8_t*>(call.scale_out);
+  a.scale_out = call.scale_out;
   a.epsilon = call.epsilon;
+  a.weight_bias = call.weight_bias;
+  a.scale_layout = static_cast<ScaleLayout>(call.scale_layout);
+  a.operation = static_cast<Operation>(call.operation);
   a.inverse_row_elements = 1.0F / static_cast<float>(call.hidden_size);
   a.rank = comm.rank();
   a.world_size = comm.world_size();

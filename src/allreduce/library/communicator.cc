@@ -1,5 +1,6 @@
 #include "allreduce/library/communicator.h"
 
+#include <cstdlib>
 #include <string_view>
 #include <utility>
 
@@ -264,9 +265,12 @@ std::optional<int> Communicator::missing_rank() const {
 Device Communicator::device_for(const StrategyKernel& kernel) const {
   Device device{.rank = rank_, .world_size = world_size_, .multiprocessors = multiprocessors_};
   device.workspace = workspaces_->of(kernel);
+  // For tests of the kernels: their threads are late at random.
+  static const bool delays = std::getenv("ASSAY_ALLREDUCE_DELAYS") != nullptr;
   device.workspace.patience = {
       .nanoseconds = static_cast<std::uint64_t>(options_.deadline_seconds * 1e9),
-      .missing = missing_};
+      .missing = missing_,
+      .delays = delays ? 1U : 0U};
   device.nccl = nccl_comm_ == nullptr ? nullptr : nccl_;
   device.nccl_comm = nccl_comm_;
   device.has_windows = !windows_.empty();

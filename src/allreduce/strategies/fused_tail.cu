@@ -15,6 +15,7 @@ __global__ void __launch_bounds__(kMaxRowThreads)
   const RowPlace place(threads_of_row, gridDim.x);
   RowGroup row_group(threads_of_row);
   wait_for_earlier_kernels();
+  const float scale = given_scale<kFusion>(a);
   for (std::int64_t first_row = place.first_row; first_row < a.rows; first_row += place.stride) {
     const std::int64_t row = first_row + place.row_of_block;
     const bool active = row < a.rows && place.column < a.row_vectors;
@@ -25,8 +26,8 @@ __global__ void __launch_bounds__(kMaxRowThreads)
       vector.fetch_gamma(a, place.column);
       squares = vector.add_residual(a, row, place.column, sum[row * a.row_vectors + place.column]);
     }
-    const float factor = norm_factor(row_group.sum(squares), a);
-    vector.template finish<kFusion>(a, row, place.column, factor, active);
+    finish_row<kFusion>(a, row_group, static_cast<int>(row), {squares, scale},
+                        [&](auto visit) { visit(vector, place.column, active); });
   }
 }
 

@@ -31,6 +31,7 @@ core::Status launch(const Device& device, const Arguments& a, const Request& req
 }
 
 std::string refusal(const Device& /*device*/, const Arguments& a, Fusion fusion) {
+  if (a.operation != Operation::kAllReduce) return "does all-reduce only";
   return fused_tail_refusal(a, fusion);
 }
 

@@ -44,8 +44,8 @@ struct Request {
   cudaStream_t stream = nullptr;
 };
 
-// The memory that a strategy uses. The strategies that push words into two halves by turns (see Turn
-// in device.cuh) share theirs, and leave it empty.
+// The memory that a strategy uses. The strategies that push words into two halves by turns (see
+// Turn in device.cuh) share theirs, and leave it empty.
 enum class Area { kNone, kHalves, kRings };
 
 struct WorkspaceSize {

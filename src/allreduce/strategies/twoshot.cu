@@ -4,8 +4,9 @@
 //
 // A block takes every gridDim-th tile. For tile t, in slot t mod kSlots of its ring:
 //   scatter(t)  sends slice r of the tile to rank r, then raises r's parts flag
-//   reduce(t)   waits for the parts of all, sums its slice, sends the sum to all, raises sums flags
-//   gather(t)   waits for the sums of all, writes the output
+//   reduce(t)   waits for the parts of all, sums its slice into the output, sends the sum to all,
+//               raises sums flags
+//   gather(t)   waits for the sums of all others, writes the rest of the output
 // Flags hold a count of tiles that never decreases. gather(t) comes before scatter(t + kSlots), so
 // a rank that sees a flag of tile t + kSlots knows that its sender is done with slot t mod kSlots;
 // no flag in the other direction is needed.
@@ -24,7 +25,7 @@
 namespace assay::allreduce {
 namespace {
 
-constexpr int kSlots = 4;
+constexpr int kSlots = 4;  // a power of two, because counts of tiles pass 2^32
 constexpr int kThreads = 512;
 constexpr int kMaxBlocks = 264;
 // A tile has as many vectors as the workspace has room for, which is its capacity_vectors. Larger
@@ -53,6 +54,7 @@ class Ring {
 
   // All threads call it: what they wrote and read of the tile comes before the flags.
   __device__ void tell_all(Stage stage, std::uint32_t tile) const {
+    delay_at_random(workspace_.patience, a_.rank, 6);
     __syncthreads();
     const int rank = static_cast<int>(threadIdx.x);
     if (rank < a_.world_size && rank != a_.rank) raise(flag(rank, stage, a_.rank), tile + 1);
@@ -60,10 +62,13 @@ class Ring {
 
   // All threads call it.
   __device__ void wait_for_all(Stage stage, std::uint32_t tile) const {
+    delay_at_random(workspace_.patience, a_.rank, 7);
     const int rank = static_cast<int>(threadIdx.x);
     if (rank < a_.world_size && rank != a_.rank) {
       const std::uint32_t* of_rank = flag(a_.rank, stage, rank);
-      wait_until(workspace_.patience, rank, [&] { return has_reached(of_rank, tile + 1); });
+      wait_until(
+          workspace_.patience, [&] { return has_reached(of_rank, tile + 1); },
+          [&] { return rank; });
     }
     __syncthreads();
   }
@@ -120,7 +125,7 @@ __device__ void reduce(const Arguments& a, const Ring& ring, const Tile& tile) {
   ring.wait_for_all(Stage::kParts, tile.number);
   const uint4* parts_of_all = ring.slot(a.rank, Stage::kParts, tile.number);
   const uint4* own = a.input + tile.first + a.rank * tile.slice;
-  uint4* own_sums = ring.slot(a.rank, Stage::kSums, tile.number) + a.rank * tile.slice;
+  uint4* own_sums = a.output + tile.first + a.rank * tile.slice;
   const int length = tile.length_of_slice(a.rank);
   const int turn = turn_of_block(a);
 #pragma unroll 2
@@ -139,13 +144,18 @@ __device__ void reduce(const Arguments& a, const Ring& ring, const Tile& tile) {
   ring.tell_all(Stage::kSums, tile.number);
 }
 
+template <int kWorld>
 __device__ void gather(const Arguments& a, const Ring& ring, const Tile& tile) {
   ring.wait_for_all(Stage::kSums, tile.number);
   const uint4* sums = ring.slot(a.rank, Stage::kSums, tile.number);
   uint4* to = a.output + tile.first;
+  for_each_peer<kWorld>(a.rank, a.world_size, [&](int rank) {
+    const int first = rank * tile.slice;
+    const int length = tile.length_of_slice(rank);
 #pragma unroll 4
-  for (int i = static_cast<int>(threadIdx.x); i < tile.vectors; i += kThreads)
-    to[i] = __ldcg(sums + i);
+    for (int i = static_cast<int>(threadIdx.x); i < length; i += kThreads)
+      to[first + i] = __ldcg(sums + first + i);
+  });
 }
 
 template <class T, int kWorld>
@@ -175,7 +185,8 @@ __global__ void __launch_bounds__(kThreads, 2) twoshot(const __grid_constant__ A
   for (int i = start; i < last_tile + 2 * step; i += step) {
     if (i < last_tile) scatter<kWorld>(a, ring, tile_of(i));
     if (i - step >= start && i - step < last_tile) reduce<T, kWorld>(a, ring, tile_of(i - step));
-    if (i - 2 * step >= start && i - 2 * step < last_tile) gather(a, ring, tile_of(i - 2 * step));
+    if (i - 2 * step >= start && i - 2 * step < last_tile)
+      gather<kWorld>(a, ring, tile_of(i - 2 * step));
   }
   __syncthreads();
   if (threadIdx.x == 0)
@@ -189,6 +200,7 @@ int tile_vectors_for(const Device& device, const Arguments& a, int blocks) {
 }
 
 std::string refusal(const Device& /*device*/, const Arguments& a, Fusion fusion) {
+  if (a.operation != Operation::kAllReduce) return "does all-reduce only";
   return fused_tail_refusal(a, fusion);
 }
 
