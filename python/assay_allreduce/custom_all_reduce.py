@@ -15,6 +15,8 @@ from .communicator import Communicator, GroupExchange, gpu
 logger = logging.getLogger(__name__)
 _TYPES = (torch.bfloat16, torch.float16, torch.float32)
 _MOST_ELEMENTS = 1 << 32
+# What the default workspace pushes. Above, the engine's NCCL may be the faster one.
+DEFAULT_MAX_SIZE = 10 << 20
 
 
 def _host():
@@ -28,7 +30,8 @@ def _host():
 
 class CustomAllreduce:
     """group: the engine's CPU group, not one of NCCL; device: an int, a string or a torch.device.
-    max_size: messages above so many bytes are left to the engine; None: none are.
+    max_size: messages above so many bytes are left to the engine; None: above 10 MiB. Memory for more
+    is taken where more is asked for.
 
     `disabled` is true where all-reduce goes another way: one rank, too many ranks, ranks on several
     hosts, or GPUs without peer access; all ranks then agree on it, and the log says why.
@@ -45,7 +48,7 @@ class CustomAllreduce:
         exchange = GroupExchange(group)
         self.rank, self.world_size = exchange.rank, exchange.world_size
         self.device = gpu(device)
-        self.max_size = 2 * _MOST_ELEMENTS if max_size is None else max_size
+        self.max_size = DEFAULT_MAX_SIZE if max_size is None else max_size
         problem = self._problem(exchange)
         if problem is not None:
             logger.warning("assay_allreduce is not used: %s", problem)
@@ -60,7 +63,9 @@ class CustomAllreduce:
             return "the ranks are on several hosts"
         try:
             # The engine has NCCL already; a second communicator of it would only take memory.
-            self._comm = Communicator(self.group, self.device, use_nccl=False)
+            self._comm = Communicator(
+                self.group, self.device, use_nccl=False,
+                max_message_bytes=self.max_size if self.max_size > DEFAULT_MAX_SIZE else 0)
         except AllReduceError as error:
             return str(error)
         self.disabled = False

@@ -432,7 +432,7 @@ def pairs():
 def check_engine():
     everyone = dist.new_group(backend="gloo")
     pair, pair_nccl = pairs()
-    adapters = [CustomAllreduce(everyone, dist.get_rank()),
+    adapters = [CustomAllreduce(everyone, dist.get_rank(), max_size=32 << 20),
                 CustomAllreduce(group=pair, device=f"cuda:{dist.get_rank()}", max_size=1 << 20)]
     assert not any(adapter.disabled for adapter in adapters)
     assert not adapters[1].should_custom_ar(message(1 << 10, 4096)), "above max_size"

@@ -206,6 +206,18 @@ class CustomAllreduceTest(unittest.TestCase):
             self.assertEqual(results, ([True, False, False, False, False, False],
                                        "result of all_reduce", None, True, False, True, False))
 
+    def test_reserves_for_more_than_the_default(self):
+        def rank(group):
+            adapters = [CustomAllreduce(group, 0, max_size) for max_size in (None, 66 << 20)]
+            takes = [adapter.should_custom_ar(torch.Tensor((2000, 4096))) for adapter in adapters]
+            adapters[0]._comm.check()
+            with self.assertRaises(AllReduceError):  # what the stand-in says of 66 MiB
+                adapters[1]._comm.check()
+            for adapter in adapters:
+                adapter.close()
+            return takes
+        self.assertEqual(on_two_ranks(rank), [[False, True]] * 2)
+
     def test_disabled_on_all_ranks_if_one_cannot(self):
         original = _operators.library.create
 
