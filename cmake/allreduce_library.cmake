@@ -41,13 +41,14 @@ endif()
 
 file(GLOB allreduce_library_sources CONFIGURE_DEPENDS allreduce/library/*.cc
      allreduce/strategies/*.cu)
-add_library(assay_allreduce_library SHARED ${allreduce_library_sources} allreduce/strategy.cc
-                                           allreduce/strategy_table.cc allreduce/strategy_table.cc
+add_library(assay_allreduce_library SHARED ${allreduce_library_sources} allreduce/call_rules.cc
+                                           allreduce/rank_agreement.cc allreduce/strategy.cc allreduce/strategy_table.cc
                                            core/check.cc core/shared_library.cc core/text.cc
                                            model/data_type.cc)
 target_include_directories(assay_allreduce_library INTERFACE $<INSTALL_INTERFACE:include>)
 target_link_libraries(assay_allreduce_library PRIVATE assay_cuda_settings
                                                       nlohmann_json::nlohmann_json fmt::fmt-header-only)
+target_compile_definitions(assay_allreduce_library PRIVATE ASSAY_VERSION="${PROJECT_VERSION}")
 set(allreduce_exports ${CMAKE_CURRENT_SOURCE_DIR}/allreduce/library/exports.map)
 target_link_options(
   assay_allreduce_library PRIVATE -static-libstdc++ -static-libgcc -Wl,--no-undefined
@@ -99,4 +100,4 @@ assay_units(assay_allreduce_library)
 assay_units(assay_worker)
 add_dependencies(programs assay_worker)
 install(TARGETS assay_worker RUNTIME DESTINATION bin)
-install_c_library(assay_allreduce_library allreduce "All-reduce between the GPUs of one host")
+install_c_library(assay_allreduce_library allreduce 1 "All-reduce between the GPUs of one host")

@@ -1,10 +1,9 @@
-# install_c_library(TARGET NAME DESCRIPTION): installs libassay_NAME with its header, a pkg-config
-# file assay_NAME.pc and the CMake target assay::NAME. The interfaces may change until version 1.0:
-# the number in the library's SONAME then goes up. All of it is the component "development":
-# `cmake --install BUILD --component development` leaves the programs out.
-set(c_library_interface 0)
-function(install_c_library target name description)
-  set_target_properties(${target} PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${c_library_interface}
+# install_c_library(TARGET NAME INTERFACE DESCRIPTION): installs libassay_NAME with its header, a
+# pkg-config file assay_NAME.pc and the CMake target assay::NAME. An interface may change until
+# version 1.0: INTERFACE, the number in the library's SONAME, then goes up. All of it is the component
+# "development": `cmake --install BUILD --component development` leaves the programs out.
+function(install_c_library target name interface description)
+  set_target_properties(${target} PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${interface}
                                              EXPORT_NAME ${name})
   install(TARGETS ${target} EXPORT assay LIBRARY DESTINATION lib COMPONENT development
           NAMELINK_COMPONENT development)

@@ -28,6 +28,15 @@ foreach(name cudart.so.13 cublasLt.so.13 cudnn.so.9 nccl.so.2)
   fake_library(fake_cuda_${name} ${CMAKE_CURRENT_BINARY_DIR}/fake_cuda lib${name} fake_cuda)
 endforeach()
 
+set(fake_torch_file ${CMAKE_CURRENT_BINARY_DIR}/fake_torch/libtorch_cuda.so)
+fake_library(fake_torch ${CMAKE_CURRENT_BINARY_DIR}/fake_torch libtorch_cuda.so)
+# The same under the name that the wheel knows our library by.
+set(fake_allreduce_file ${CMAKE_CURRENT_BINARY_DIR}/fake_torch/libassay_allreduce.so.1)
+fake_library(fake_allreduce ${CMAKE_CURRENT_BINARY_DIR}/fake_torch libassay_allreduce.so.1 fake_torch)
+foreach(fake fake_torch fake_allreduce)
+  target_include_directories(${fake} PRIVATE ${CMAKE_SOURCE_DIR}/include)
+endforeach()
+
 # A program that calls the recorder as NCCL does.
 add_executable(fake_nccl_job ${CMAKE_SOURCE_DIR}/tests/fake_nccl_job/fake_nccl_job.cc)
 target_link_libraries(fake_nccl_job PRIVATE assay_settings Threads::Threads ${CMAKE_DL_LIBS})

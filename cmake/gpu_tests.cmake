@@ -1,5 +1,5 @@
 # Tests of what cmake/allreduce_library.cmake builds, all with the label gpu: `./dev gpu` runs them.
-# Only allreduce.gpu needs a GPU.
+# Only allreduce.gpu, allreduce.library and allreduce.torch_gpu need GPUs.
 if(NOT TARGET assay_worker)
   return()
 endif()
@@ -18,6 +18,12 @@ target_include_directories(allreduce_c_program PRIVATE ${CMAKE_SOURCE_DIR}/inclu
 target_link_libraries(allreduce_c_program PRIVATE assay_allreduce_library)
 add_test(NAME allreduce.c_program COMMAND allreduce_c_program)
 
+add_executable(allreduce_library_program ${CMAKE_CURRENT_SOURCE_DIR}/allreduce/library_program.cc)
+target_link_libraries(allreduce_library_program PRIVATE assay_cuda_settings assay_allreduce_library)
+add_test(NAME allreduce.library COMMAND allreduce_library_program)
+set_tests_properties(allreduce.library PROPERTIES ENVIRONMENT NCCL_NVLS_ENABLE=0 SKIP_RETURN_CODE 77
+                                                  RUN_SERIAL ON TIMEOUT 900)
+
 add_test(NAME allreduce.worker COMMAND Python3::Interpreter
                                        ${CMAKE_CURRENT_SOURCE_DIR}/allreduce/worker_test.py)
 set_tests_properties(allreduce.worker PROPERTIES ENVIRONMENT "WORKER=$<TARGET_FILE:assay_worker>")
@@ -28,8 +34,18 @@ set_tests_properties(
   PROPERTIES ENVIRONMENT "ASSAY=$<TARGET_FILE:assay>;ASSAY_WORKER=$<TARGET_FILE:assay_worker>"
              SKIP_RETURN_CODE 77 RUN_SERIAL ON TIMEOUT 900)
 
-set(gpu_test_programs allreduce_quantize_tests allreduce_c_program)
-set(gpu_tests unit.allreduce_quantize allreduce.c_program allreduce.worker allreduce.gpu)
+add_test(NAME allreduce.torch_gpu COMMAND Python3::Interpreter
+                                          ${CMAKE_CURRENT_SOURCE_DIR}/allreduce/torch_gpu_test.py)
+set_tests_properties(
+  allreduce.torch_gpu
+  PROPERTIES ENVIRONMENT
+             "LIBRARY=$<TARGET_FILE:assay_allreduce_library>;TORCH_OPERATORS=$<TARGET_FILE:assay_allreduce_torch>"
+             SKIP_RETURN_CODE 77 RUN_SERIAL ON TIMEOUT 900)
+
+set(gpu_test_programs allreduce_quantize_tests allreduce_c_program allreduce_library_program
+                      assay_allreduce_torch)
+set(gpu_tests unit.allreduce_quantize allreduce.c_program allreduce.library allreduce.worker
+              allreduce.gpu allreduce.torch_gpu)
 if(ASSAY_HAVE_CUDNN)
   set(collect ${CMAKE_SOURCE_DIR}/src/collect)
   file(GLOB cudnn_sources CONFIGURE_DEPENDS ${collect}/cuda/cudnn_*.cc)

@@ -19,9 +19,9 @@ set_target_properties(assay_measure PROPERTIES CXX_VISIBILITY_PRESET hidden
                                                VISIBILITY_INLINES_HIDDEN ON)
 assay_units(assay_measure)
 add_dependencies(programs assay_measure)
-install_c_library(assay_measure measure "How assay times a piece of work")
+install_c_library(assay_measure measure 0 "How assay times a piece of work")
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/python/ DESTINATION share/assay/python
-        FILES_MATCHING PATTERN "*.py")
+        FILES_MATCHING PATTERN "*.py" PATTERN assay_allreduce EXCLUDE)
 # Where the program looks for it in the build tree as in an installation.
 file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/share/assay)
 file(CREATE_LINK ${CMAKE_SOURCE_DIR}/python ${CMAKE_BINARY_DIR}/share/assay/python SYMBOLIC)

@@ -2,6 +2,7 @@
 # package.sh BUILD_DIR OUTPUT_DIR: makes OUTPUT_DIR/assay-VERSION-linux-ARCH.tar.gz and
 # OUTPUT_DIR/assay_VERSION_ARCH.deb of a finished build. It unpacks both, checks how the programs
 # were compiled (check_binaries.py), and tries the archive where there is nothing but glibc.
+# Where libassay_allreduce.so was built, it makes the wheel of python/assay_allreduce as well.
 #
 # Every shared library except glibc's travels along in the archive, in lib/. The program finds them
 # through its DT_RPATH, $ORIGIN/../lib, which (unlike DT_RUNPATH) also serves libraries that need
@@ -87,6 +88,31 @@ try_deb() {
   env -i "$work/unpacked/usr/bin/assay" --version
 }
 
+# Makes the wheel and prints its path.
+make_wheel() {
+  local licenses=("$source_dir/LICENSE") package
+  for package in libfmt-dev nlohmann-json3-dev; do
+    licenses+=("$tree/share/licenses/assay/$package")
+  done
+  "$source_dir/tools/make_wheel.py" --library "$build_dir/src/libassay_allreduce.so" \
+    --operators "$build_dir/src/libassay_allreduce_torch.so" \
+    --table "sm90=$source_dir/samples/allreduce-h200/gen_heuristic_code/allreduce_table.json" \
+    "${licenses[@]/#/--license=}" --version "$version" -o "$work/wheel"
+}
+
+# A fresh environment takes the wheel, and its libraries load there.
+try_wheel() {
+  python3 -m zipfile -e "$1" "$work/wheel_tree"
+  "$source_dir/tools/check_binaries.py" "$work/wheel_tree" "${build_paths[@]}"
+  python3 -m venv "$work/venv"
+  "$work/venv/bin/pip" install --quiet --no-index --disable-pip-version-check "$1"
+  "$work/venv/bin/python" -c '
+import ctypes, importlib.util, pathlib
+folder = pathlib.Path(importlib.util.find_spec("assay_allreduce").origin).parent
+for path in folder.glob("*.so*"):
+    ctypes.CDLL(str(path))'
+}
+
 require_version() {
   [[ $2 == *"$version"* ]] || { echo "$1 --version said: $2" >&2 && exit 1; }
 }
@@ -120,3 +146,8 @@ require_version "the .deb's assay" "$(try_deb "$deb")"
 echo "Needs $(needed_glibc "$tree") or newer; it said: $said"
 deliver "$work/$name.tar.gz" "$name.tar.gz"
 deliver "$deb" "$(basename "$deb")"
+if [[ -e $build_dir/src/libassay_allreduce.so ]]; then
+  wheel=$(make_wheel)
+  try_wheel "$wheel"
+  deliver "$wheel" "$(basename "$wheel")"
+fi

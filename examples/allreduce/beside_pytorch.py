@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 """All-reduce latencies side by side in one run: NCCL and symmetric memory as PyTorch has them, and
-the strategies of libassay_allreduce, called through ctypes as a framework would.
+torch.ops.assay.all_reduce with its strategies and with the one that the table chooses (AUTO).
 
-    torchrun --nproc_per_node 4 beside_pytorch.py --library lib/libassay_allreduce.so
+    pip install dist/assay_allreduce-*.whl
+    torchrun --nproc_per_node 4 beside_pytorch.py                   # replayed from CUDA graphs
+    torchrun --nproc_per_node 4 beside_pytorch.py --launch eager    # call by call from Python
 
-bfloat16, replayed from CUDA graphs; each round replays every way once, in random order. Prints CSV:
-medians over the rounds of the slowest rank's time of a call, in microseconds. NaN: cannot do it.
+bfloat16; each round runs every way once, in random order. Prints CSV: medians over the rounds of the
+slowest rank's time of a call, in microseconds. AUTO_in_place writes to its input, as PyTorch's own
+NCCL does. NaN: cannot do it.
 """
 import argparse
-import ctypes
 import os
 import random
 import statistics
@@ -18,50 +20,10 @@ import torch
 import torch.distributed as dist
 import torch.distributed._symmetric_memory as symmetric_memory
 
-STRATEGIES = {"ONESHOT": 4, "TWOSHOT_PUSH": 100, "TWOSHOT": 5}
+import assay_allreduce
+from assay_allreduce import Strategy
 
-
-class Call(ctypes.Structure):
-    """assay_allreduce_call"""
-    _fields_ = [("size", ctypes.c_size_t), ("strategy", ctypes.c_int), ("fusion", ctypes.c_int),
-                ("data_type", ctypes.c_int), ("num_tokens", ctypes.c_int64),
-                ("hidden_size", ctypes.c_int64), ("input", ctypes.c_void_p),
-                ("output", ctypes.c_void_p), ("residual_in", ctypes.c_void_p),
-                ("residual_out", ctypes.c_void_p), ("gamma", ctypes.c_void_p),
-                ("epsilon", ctypes.c_float), ("scale", ctypes.c_void_p),
-                ("quantized", ctypes.c_void_p), ("scale_out", ctypes.c_void_p),
-                ("blocks", ctypes.c_int), ("threads", ctypes.c_int)]
-
-
-class Options(ctypes.Structure):
-    """assay_allreduce_options"""
-    _fields_ = [("size", ctypes.c_size_t), ("workspace_bytes", ctypes.c_size_t),
-                ("use_nccl", ctypes.c_int)]
-
-
-class Communicator:
-    def __init__(self, path):
-        self.functions = ctypes.CDLL(path)
-        self.functions.assay_allreduce_error.restype = ctypes.c_char_p
-        self.comm = ctypes.c_void_p()
-        options = Options(ctypes.sizeof(Options), 512 << 20, 0)
-        self.check(self.functions.assay_allreduce_create(
-            dist.get_rank(), dist.get_world_size(), ctypes.byref(options), ctypes.byref(self.comm)))
-        mine = ctypes.create_string_buffer(256)
-        self.check(self.functions.assay_allreduce_export(self.comm, mine))
-        handles = [None] * dist.get_world_size()
-        dist.all_gather_object(handles, mine.raw)
-        self.check(self.functions.assay_allreduce_connect(self.comm, b"".join(handles)))
-
-    def check(self, status):
-        if status:
-            raise RuntimeError(self.functions.assay_allreduce_error().decode())
-
-    def run(self, strategy, source, target):
-        call = Call(size=ctypes.sizeof(Call), strategy=STRATEGIES[strategy], num_tokens=1,
-                    hidden_size=source.numel(), input=source.data_ptr(), output=target.data_ptr())
-        stream = ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)
-        self.check(self.functions.assay_allreduce_run(self.comm, ctypes.byref(call), stream))
+STRATEGIES = (Strategy.ONESHOT, Strategy.TWOSHOT_PUSH, Strategy.TWOSHOT)
 
 
 def agreed(works):
@@ -70,35 +32,43 @@ def agreed(works):
     return flag.item() == 0
 
 
-def captured(function, calls):
-    """A graph of so many calls; None where some rank cannot do it."""
+def captured(calls):
+    """A graph of calls."""
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        calls()
+    return graph.replay
+
+
+def prepared(function, count, launch):
+    """What runs so many calls; None where some rank cannot do it."""
+    def calls():
+        for _ in range(count):
+            function()
     try:
         for _ in range(2):
             function()
         torch.cuda.synchronize()
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):
-            for _ in range(calls):
-                function()
+        run = captured(calls) if launch == "graph" else calls
     except RuntimeError:
-        graph = None
-    return graph if agreed(graph is not None) else None
+        run = None
+    return run if agreed(run is not None) else None
 
 
-def timed(graph, calls):
+def timed(run, count):
     begin, end = torch.cuda.Event(True), torch.cuda.Event(True)
     dist.barrier()
     torch.cuda.synchronize()
     begin.record()
-    graph.replay()
+    run()
     end.record()
     end.synchronize()
-    slowest = torch.tensor([begin.elapsed_time(end) * 1e3 / calls], device="cuda")
+    slowest = torch.tensor([begin.elapsed_time(end) * 1e3 / count], device="cuda")
     dist.all_reduce(slowest, op=dist.ReduceOp.MAX)
     return slowest.item()
 
 
-def ways_for(size_bytes, comm):
+def ways_for(size_bytes, comms):
     elements = size_bytes // 2
     source = torch.randn(elements, device="cuda", dtype=torch.bfloat16)
     target = torch.empty_like(source)
@@ -114,55 +84,67 @@ def ways_for(size_bytes, comm):
     }
     if size_bytes > 16 << 20:
         del ways["pytorch_one_shot"]
-    for name in STRATEGIES:
-        ways[name] = lambda name=name: comm.run(name, source, target)
+    for comm in comms:
+        ways[comm.strategy.name] = lambda comm=comm: comm.all_reduce(source, target)
+    ways["AUTO_in_place"] = lambda: torch.ops.assay.all_reduce_(source, comms[-1].number)
     return ways
 
 
-def check(comm):
+def check(comms):
     """The sums against those of float64."""
     source = torch.randn(1 << 20, device="cuda", dtype=torch.bfloat16)
     exact = source.double()
     dist.all_reduce(exact)
-    for name in STRATEGIES:
-        target = torch.empty_like(source)
-        comm.run(name, source, target)
-        error = ((target.double() - exact).abs() / exact.abs().clamp(min=1e-3)).max().item()
-        assert error < 2.0 ** -8, (name, error)
+    for comm in comms:
+        error = ((comm.all_reduce(source).double() - exact).abs()
+                 / exact.abs().clamp(min=1e-3)).max().item()
+        # NCCL, which AUTO may take, rounds partial sums.
+        assert error < 2.0 ** -8 or comm.strategy == Strategy.AUTO, (comm.strategy, error)
 
 
+def measure(size_bytes, comms, options):
+    """Times of each way, over the rounds."""
+    count = options.calls if size_bytes < 16 << 20 else 5
+    ways = ways_for(size_bytes, comms)  # keeps the tensors that the graphs use
+    runs = {name: prepared(way, count, options.launch) for name, way in ways.items()}
+    times = {name: [] for name, run in runs.items() if run is not None}
+    for number in range(options.rounds + 1):
+        for name in random.sample(sorted(times), len(times)):
+            time = timed(runs[name], count)
+            if number > 0:  # the first is a warm-up
+                times[name].append(time)
+    return times
+
+
+@torch.inference_mode()
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--library", dest="shared_object", default="libassay_allreduce.so")
+    parser.add_argument("--launch", choices=("graph", "eager"), default="graph")
     parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--calls", type=int, default=20, help="in one sample, below 16 MiB")
     parser.add_argument("--smallest", type=int, default=13, help="log2 of bytes")
     parser.add_argument("--largest", type=int, default=28, help="log2 of bytes")
+    parser.add_argument("--reserve", type=int, default=32,
+                        help="MiB of the largest message that is pushed; 0: as the workspace has it")
     options = parser.parse_args()
     device = int(os.environ["LOCAL_RANK"])
     torch.cuda.set_device(device)
     dist.init_process_group("nccl", device_id=torch.device("cuda", device))
-    comm = Communicator(options.shared_object)
-    check(comm)
+    auto = assay_allreduce.Communicator(max_message_bytes=options.reserve << 20)
+    comms = [auto.with_strategy(strategy) for strategy in STRATEGIES] + [auto]
+    check(comms)
     random.seed(1)  # the same order on all ranks
-    names = ["pytorch_nccl", "pytorch_one_shot", "pytorch_two_shot", *STRATEGIES]
+    names = ["pytorch_nccl", "pytorch_one_shot", "pytorch_two_shot",
+             *(comm.strategy.name for comm in comms), "AUTO_in_place"]
     if dist.get_rank() == 0:
         print("bytes," + ",".join(names), flush=True)
     for log_size in range(options.smallest, options.largest + 1):
-        calls = 20 if log_size < 24 else 5
-        ways = ways_for(1 << log_size, comm)  # keeps the tensors that the graphs use
-        graphs = {name: captured(way, calls) for name, way in ways.items()}
-        times = {name: [] for name, graph in graphs.items() if graph is not None}
-        for number in range(options.rounds + 1):
-            for name in random.sample(sorted(times), len(times)):
-                time = timed(graphs[name], calls)
-                if number > 0:  # the first is a warm-up
-                    times[name].append(time)
+        times = measure(1 << log_size, comms, options)
         if dist.get_rank() == 0:
             row = [f"{statistics.median(times[name]):.2f}" if name in times else "nan"
                    for name in names]
             print(f"{1 << log_size}," + ",".join(row), flush=True)
-        del graphs, ways
     # Taking PyTorch's group apart can wait for ever on memory that graphs have used.
     dist.barrier()
     sys.stdout.flush()

@@ -79,7 +79,7 @@ core::Result<int> choose_sm(const fs::path& folder,
 std::string BenchmarkFileName::text() const {
   std::string text = fmt::format("benchmark.tp{}.sm{}", world_size, sm_version);
   if (data_type != DataType::kBfloat16) text += fmt::format(".{}", name_of(data_type));
-  if (launch == Launch::kEager) text += ".eager";
+  if (launch != Launch::kGraph) text += fmt::format(".{}", name_of(launch));
   return text + ".csv";
 }
 
@@ -96,7 +96,7 @@ std::optional<BenchmarkFileName> benchmark_file_name(std::string_view name) {
     result.data_type = static_cast<DataType>(type - kDataTypeNames.begin());
     part = take_part(name);
   }
-  if (part == name_of(Launch::kEager)) result.launch = Launch::kEager;
+  if (part != name_of(Launch::kGraph)) result.launch = launch_named(part).value_or(Launch::kGraph);
   // Each name may be written in one way only, so that no two files of a folder claim the same data.
   if (result.text() != whole) return std::nullopt;
   return result;

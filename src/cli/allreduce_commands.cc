@@ -43,7 +43,8 @@ Choices<allreduce::Strategy> fallback_choices() {
 }
 
 const Choices<allreduce::Launch> kLaunches{{"graph", allreduce::Launch::kGraph},
-                                           {"eager", allreduce::Launch::kEager}};
+                                           {"eager", allreduce::Launch::kEager},
+                                           {"isolated", allreduce::Launch::kIsolated}};
 
 // Returns 0.02 for "2%" and for "2".
 double part_of_percent(std::string_view text) {

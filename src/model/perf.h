@@ -41,11 +41,12 @@ struct PerfRow {
   std::optional<double> power_limit_watts = {};
 };
 
-// How kernels are launched: replayed from a CUDA graph, or one by one from the host, in which case
-// launching may be part of the time.
-enum class Launch : std::uint8_t { kGraph, kEager };
+// How kernels are launched: many replayed from a CUDA graph, back to back; one by one from the
+// host, in which case launching may be part of the time; or one alone in a graph, of which nothing
+// before it hides the start.
+enum class Launch : std::uint8_t { kGraph, kEager, kIsolated };
 
-inline constexpr std::array<std::string_view, 2> kLaunchNames = {"graph", "eager"};
+inline constexpr std::array<std::string_view, 3> kLaunchNames = {"graph", "eager", "isolated"};
 
 constexpr std::string_view name_of(Launch launch) {
   return kLaunchNames[static_cast<std::size_t>(launch)];
@@ -54,6 +55,7 @@ constexpr std::string_view name_of(Launch launch) {
 constexpr std::optional<Launch> launch_named(std::string_view name) {
   if (name == name_of(Launch::kGraph)) return Launch::kGraph;
   if (name == name_of(Launch::kEager)) return Launch::kEager;
+  if (name == name_of(Launch::kIsolated)) return Launch::kIsolated;
   return std::nullopt;
 }
 

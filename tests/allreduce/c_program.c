@@ -33,6 +33,9 @@ static void null_communicators(void) {
   expect(assay_allreduce_allocate(NULL, 16, &buffer) == ASSAY_ALLREDUCE_INVALID, "allocate");
   expect(assay_allreduce_register(NULL, &call, 16) == ASSAY_ALLREDUCE_INVALID, "register");
   expect(assay_allreduce_load_table(NULL, "none") == ASSAY_ALLREDUCE_INVALID, "load_table");
+  expect(assay_allreduce_reserve(NULL, 1 << 20) == ASSAY_ALLREDUCE_INVALID, "reserve");
+  expect(assay_allreduce_check(NULL) == ASSAY_ALLREDUCE_INVALID, "check");
+  expect(assay_allreduce_table_hash(NULL) == 0, "no hash without a communicator");
   expect(assay_allreduce_choose(NULL, ASSAY_ALLREDUCE_FUSION_NONE, ASSAY_ALLREDUCE_FLOAT16, 1, 8,
                                 &strategy) == ASSAY_ALLREDUCE_INVALID,
          "choose");
@@ -71,6 +74,10 @@ static void wrong_options(void) {
   options.workspace_bytes = ((size_t)8 << 30) + 1;
   expect(assay_allreduce_create(0, 2, &options, &comm) != ASSAY_ALLREDUCE_OK, "9 GiB");
   expect(error_says("8 GiB"), "the reason of a workspace that is too large");
+  options.workspace_bytes = 0;
+  options.deadline_seconds = -1;
+  expect(assay_allreduce_create(0, 2, &options, &comm) == ASSAY_ALLREDUCE_INVALID, "no time");
+  expect(error_says("deadline_seconds"), "the reason of a deadline in the past");
   expect(comm == NULL, "no communicator of wrong options");
 }
 
@@ -81,8 +88,10 @@ static void wrong_calls(assay_allreduce_comm* comm) {
   expect(assay_allreduce_supports(comm, &call) == ASSAY_ALLREDUCE_INVALID, "a call of size 0");
   expect(error_says("call.size"), "the reason of size 0");
   call.size = sizeof call;
-  expect(assay_allreduce_supports(comm, &call) == ASSAY_ALLREDUCE_INVALID, "no tokens");
-  expect(error_says("num_tokens"), "the reason of no tokens");
+  call.hidden_size = 16;
+  call.num_tokens = -1;
+  expect(assay_allreduce_supports(comm, &call) == ASSAY_ALLREDUCE_INVALID, "-1 tokens");
+  expect(error_says("num_tokens"), "the reason of -1 tokens");
   call.num_tokens = 1;
   call.hidden_size = 12;
   expect(assay_allreduce_supports(comm, &call) == ASSAY_ALLREDUCE_INVALID, "hidden size 12");
@@ -92,6 +101,9 @@ static void wrong_calls(assay_allreduce_comm* comm) {
   expect(error_says("not connected"), "the reason of unconnected");
   expect(assay_allreduce_load_table(comm, "no-such-file") == ASSAY_ALLREDUCE_INVALID, "no table");
   expect(error_says("no-such-file"), "the name of the missing table");
+  expect(assay_allreduce_table_hash(comm) == 0, "no hash without a table");
+  expect(assay_allreduce_check(comm) == ASSAY_ALLREDUCE_OK, "nobody is missing");
+  expect(assay_allreduce_reserve(comm, (size_t)4 << 20) == ASSAY_ALLREDUCE_OK, "reserve");
   expect(assay_allreduce_load_table(comm, ".") == ASSAY_ALLREDUCE_INVALID, "a folder as a table");
 }
 

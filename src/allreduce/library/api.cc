@@ -1,5 +1,6 @@
 // The C functions of assay/allreduce.h.
 #include <assay/allreduce.h>
+#include <fmt/core.h>
 
 #include <cstring>
 #include <fstream>
@@ -7,6 +8,7 @@
 #include <sstream>
 #include <string>
 
+#include "allreduce/call_rules.h"
 #include "allreduce/library/communicator.h"
 
 struct assay_allreduce_comm {
@@ -20,6 +22,8 @@ static_assert(sizeof(RankHandle) <= sizeof(assay_allreduce_handle));
 static_assert(ASSAY_ALLREDUCE_MAX_RANKS == kMaxRanks);
 static_assert(ASSAY_ALLREDUCE_TWOSHOT_PUSH == static_cast<int>(Strategy::kTwoshotPush));
 static_assert(ASSAY_ALLREDUCE_NCCL_SYMMETRIC == static_cast<int>(Strategy::kNcclSymmetric));
+static_assert(ASSAY_ALLREDUCE_ALL_GATHER == static_cast<int>(Operation::kAllGather));
+static_assert(ASSAY_ALLREDUCE_SCALE_BLOCKS_8X4 == static_cast<int>(ScaleLayout::kBlocks8x4));
 static_assert(ASSAY_ALLREDUCE_FLOAT32 == static_cast<int>(DataType::kFloat32));
 static_assert(ASSAY_ALLREDUCE_FUSION_RESIDUAL_RMS_NORM_QUANT_NVFP4 ==
               static_cast<int>(Fusion::kResidualRmsNormQuantNvfp4));
@@ -35,56 +39,6 @@ assay_allreduce_status status_of(const core::Status& status) {
   return status.ok() ? ASSAY_ALLREDUCE_OK : fail(ASSAY_ALLREDUCE_FAILED, status.error().message);
 }
 
-bool is_strategy(int number) {
-  return std::any_of(kStrategies.begin(), kStrategies.end(), [&](const StrategySpec& spec) {
-    return static_cast<int>(spec.strategy) == number;
-  });
-}
-
-// Returns what is wrong with the numbers of a call; empty when nothing is.
-std::string shape_problem(const assay_allreduce_call& call) {
-  if (!is_strategy(call.strategy)) return "no strategy has number " + std::to_string(call.strategy);
-  if (call.fusion < 0 || static_cast<std::size_t>(call.fusion) >= kFusionNames.size())
-    return "no fusion has number " + std::to_string(call.fusion);
-  if (call.data_type < 0 || static_cast<std::size_t>(call.data_type) >= kDataTypeNames.size())
-    return "no data type has number " + std::to_string(call.data_type);
-  if (call.num_tokens < 1) return "num_tokens is below 1";
-  const bool nvfp4 = call.fusion == ASSAY_ALLREDUCE_FUSION_RESIDUAL_RMS_NORM_QUANT_NVFP4;
-  const int multiple = nvfp4 ? 16 : 8;
-  if (call.hidden_size < multiple || call.hidden_size % multiple != 0)
-    return "hidden_size is no multiple of " + std::to_string(multiple);
-  if (call.hidden_size > (1 << 30) || call.num_tokens > (std::int64_t{1} << 32) / call.hidden_size)
-    return "the message is beyond 2^32 elements";
-  if (call.threads < 0 || call.threads > 1024 || call.threads % 32 != 0 || call.blocks < 0)
-    return "threads must be a multiple of 32 up to 1024, blocks not negative";
-  return "";
-}
-
-std::string pointer_problem(const assay_allreduce_call& call) {
-  const bool fused = call.fusion != ASSAY_ALLREDUCE_FUSION_NONE;
-  const bool quantized = call.fusion > ASSAY_ALLREDUCE_FUSION_RESIDUAL_RMS_NORM;
-  const bool nvfp4 = call.fusion == ASSAY_ALLREDUCE_FUSION_RESIDUAL_RMS_NORM_QUANT_NVFP4;
-
-  const struct {
-    const char* name;
-    const void* pointer;
-    bool needed;
-  } pointers[] = {{"input", call.input, true},
-                  {"output", call.output, !quantized},
-                  {"residual_in", call.residual_in, fused},
-                  {"residual_out", call.residual_out, fused},
-                  {"gamma", call.gamma, fused},
-                  {"quantized", call.quantized, quantized},
-                  {"scale_out", call.scale_out, nvfp4}};
-
-  for (const auto& [name, pointer, needed] : pointers) {
-    if (needed && pointer == nullptr) return std::string(name) + " is null";
-    if (reinterpret_cast<std::uintptr_t>(pointer) % kVectorBytes != 0)
-      return std::string(name) + " is not aligned to 16 bytes";
-  }
-  return quantized && call.scale == nullptr ? "scale is null" : "";
-}
-
 Arguments arguments_of(const Communicator& comm, const assay_allreduce_call& call) {
   const auto type = static_cast<DataType>(call.data_type);
   const int elements = static_cast<int>(kVectorBytes / bytes_of(type));
@@ -96,8 +50,11 @@ Arguments arguments_of(const Communicator& comm, const assay_allreduce_call& cal
   a.gamma = static_cast<const uint4*>(call.gamma);
   a.scale = call.scale;
   a.quantized = call.quantized;
-  a.scale_out = static_cast<std::uint8_t*>(call.scale_out);
+  a.scale_out = call.scale_out;
   a.epsilon = call.epsilon;
+  a.weight_bias = call.weight_bias;
+  a.scale_layout = static_cast<ScaleLayout>(call.scale_layout);
+  a.operation = static_cast<Operation>(call.operation);
   a.inverse_row_elements = 1.0F / static_cast<float>(call.hidden_size);
   a.rank = comm.rank();
   a.world_size = comm.world_size();
@@ -107,31 +64,61 @@ Arguments arguments_of(const Communicator& comm, const assay_allreduce_call& cal
   return a;
 }
 
-// Resolves AUTO to the table's strategy if this communicator can do that: its workspace may be
-// smaller than that of the table's benchmark, or NCCL may be missing.
-Strategy strategy_of(const Communicator& comm, const assay_allreduce_call& call) {
-  if (call.strategy != ASSAY_ALLREDUCE_AUTO) return static_cast<Strategy>(call.strategy);
-  const auto fusion = static_cast<Fusion>(call.fusion);
-  const Strategy chosen =
-      comm.choose(fusion, static_cast<DataType>(call.data_type), call.hidden_size, call.num_tokens);
-  for (const Strategy strategy : {chosen, Strategy::kNccl}) {
-    if (comm.refusal(strategy, arguments_of(comm, call), fusion).empty()) return strategy;
-  }
-  return Strategy::kTwoshot;
+std::string missing_text(const Communicator& comm) {
+  return "rank " + std::to_string(comm.missing_rank().value_or(0)) + " did not come within " +
+         fmt::format("{:g}", comm.options().deadline_seconds) +
+         " s: the communicator is broken, and can only be destroyed";
 }
 
-assay_allreduce_status check_call(const assay_allreduce_comm* comm,
-                                  const assay_allreduce_call* call) {
-  if (comm == nullptr || call == nullptr) return fail(ASSAY_ALLREDUCE_INVALID, "a null pointer");
+// What a communicator can do, as the rules of calls ask for it.
+class CommunicatorAbilities : public Abilities {
+ public:
+  explicit CommunicatorAbilities(const Communicator& comm) : comm_(comm) {}
+
+  [[nodiscard]] Problem problem() const override {
+    if (comm_.missing_rank()) return {ASSAY_ALLREDUCE_FAILED, missing_text(comm_)};
+    if (comm_.is_connected()) return {};
+    return {ASSAY_ALLREDUCE_UNSUPPORTED, "the communicator is not connected"};
+  }
+
+  [[nodiscard]] std::string refusal(Strategy strategy,
+                                    const assay_allreduce_call& call) const override {
+    return comm_.refusal(strategy, arguments_of(comm_, call), static_cast<Fusion>(call.fusion));
+  }
+
+  [[nodiscard]] std::optional<Strategy> table_choice(
+      const assay_allreduce_call& call) const override {
+    return comm_.table_choice(static_cast<Fusion>(call.fusion),
+                              static_cast<DataType>(call.data_type), call.hidden_size,
+                              call.num_tokens);
+  }
+
+  [[nodiscard]] int world_size() const override { return comm_.world_size(); }
+
+  [[nodiscard]] bool is_deterministic() const override { return comm_.options().deterministic; }
+
+ private:
+  const Communicator& comm_;
+};
+
+Verdict verdict_of(const assay_allreduce_comm* comm, const assay_allreduce_call* call) {
+  if (comm == nullptr || call == nullptr) return {ASSAY_ALLREDUCE_INVALID, "a null pointer"};
   if (call->size != sizeof(assay_allreduce_call))
-    return fail(ASSAY_ALLREDUCE_INVALID, "call.size is not that of this library's version");
-  const std::string problem = shape_problem(*call);
-  if (!problem.empty()) return fail(ASSAY_ALLREDUCE_INVALID, problem);
-  const Communicator& inside = *comm->inside;
-  std::string refusal = inside.refusal(strategy_of(inside, *call), arguments_of(inside, *call),
-                                       static_cast<Fusion>(call->fusion));
-  if (!refusal.empty()) return fail(ASSAY_ALLREDUCE_UNSUPPORTED, std::move(refusal));
-  return ASSAY_ALLREDUCE_OK;
+    return {ASSAY_ALLREDUCE_INVALID, "call.size is not that of this library's version"};
+  return judge(*call, CommunicatorAbilities(*comm->inside));
+}
+
+// Gives a call of which only the numbers are known pointers that rule nothing out.
+void assume_pointers(assay_allreduce_call& call) {
+  static float places[8][4];
+  call.input = places[0];
+  call.output = places[1];
+  call.residual_in = places[2];
+  call.residual_out = places[3];
+  call.gamma = places[4];
+  call.scale = places[5];
+  call.quantized = places[6];
+  call.scale_out = places[7];
 }
 
 }  // namespace
@@ -150,6 +137,8 @@ assay_allreduce_status assay_allreduce_create(int rank,
       return fail(ASSAY_ALLREDUCE_INVALID, "options.size is not that of this library's version");
     if (options->workspace_bytes != 0) ours.workspace_bytes = options->workspace_bytes;
     ours.use_nccl = options->use_nccl != 0;
+    ours.deterministic = options->deterministic != 0;
+    ours.deadline_seconds = options->deadline_seconds;
   }
   std::string problem = Communicator::argument_problem(rank, world_size, ours);
   if (!problem.empty()) return fail(ASSAY_ALLREDUCE_INVALID, std::move(problem));
@@ -176,6 +165,18 @@ assay_allreduce_status assay_allreduce_connect(assay_allreduce_comm* comm,
   for (std::size_t rank = 0; rank < inside.size(); ++rank)
     std::memcpy(&inside[rank], &handles[rank], sizeof inside[rank]);
   return status_of(comm->inside->connect(inside));
+}
+
+assay_allreduce_status assay_allreduce_reserve(assay_allreduce_comm* comm,
+                                               size_t max_message_bytes) {
+  if (comm == nullptr) return fail(ASSAY_ALLREDUCE_INVALID, "comm is null");
+  return status_of(comm->inside->reserve(max_message_bytes));
+}
+
+assay_allreduce_status assay_allreduce_check(const assay_allreduce_comm* comm) {
+  if (comm == nullptr) return fail(ASSAY_ALLREDUCE_INVALID, "comm is null");
+  if (!comm->inside->missing_rank()) return ASSAY_ALLREDUCE_OK;
+  return fail(ASSAY_ALLREDUCE_FAILED, missing_text(*comm->inside));
 }
 
 assay_allreduce_status assay_allreduce_allocate(assay_allreduce_comm* comm,
@@ -223,25 +224,26 @@ assay_allreduce_status assay_allreduce_choose(const assay_allreduce_comm* comm,
   call.data_type = data_type;
   call.num_tokens = num_tokens;
   call.hidden_size = hidden_size;
-  const std::string problem = shape_problem(call);
-  if (!problem.empty()) return fail(ASSAY_ALLREDUCE_INVALID, problem);
-  const Strategy chosen = strategy_of(*comm->inside, call);
-  *strategy = static_cast<assay_allreduce_strategy>(chosen);
+  assume_pointers(call);
+  Verdict verdict = verdict_of(comm, &call);
+  if (verdict.status != ASSAY_ALLREDUCE_OK) return fail(verdict.status, std::move(verdict.message));
+  *strategy = static_cast<assay_allreduce_strategy>(verdict.strategy.value_or(Strategy::kAuto));
   return ASSAY_ALLREDUCE_OK;
 }
 
 assay_allreduce_status assay_allreduce_supports(const assay_allreduce_comm* comm,
                                                 const assay_allreduce_call* call) {
-  return check_call(comm, call);
+  Verdict verdict = verdict_of(comm, call);
+  if (verdict.status == ASSAY_ALLREDUCE_OK) return ASSAY_ALLREDUCE_OK;
+  return fail(verdict.status, std::move(verdict.message));
 }
 
 assay_allreduce_status assay_allreduce_run(assay_allreduce_comm* comm,
                                            const assay_allreduce_call* call,
                                            assay_allreduce_stream stream) {
-  const assay_allreduce_status checked = check_call(comm, call);
-  if (checked != ASSAY_ALLREDUCE_OK) return checked;
-  const std::string problem = pointer_problem(*call);
-  if (!problem.empty()) return fail(ASSAY_ALLREDUCE_INVALID, problem);
+  Verdict verdict = verdict_of(comm, call);
+  if (verdict.status != ASSAY_ALLREDUCE_OK) return fail(verdict.status, std::move(verdict.message));
+  if (!verdict.strategy) return ASSAY_ALLREDUCE_OK;
   Request request;
   request.data_type = static_cast<DataType>(call->data_type);
   request.fusion = static_cast<Fusion>(call->fusion);
@@ -249,7 +251,7 @@ assay_allreduce_status assay_allreduce_run(assay_allreduce_comm* comm,
   request.threads = call->threads;
   request.stream = static_cast<cudaStream_t>(stream);
   Communicator& inside = *comm->inside;
-  return status_of(inside.run(strategy_of(inside, *call), arguments_of(inside, *call), request));
+  return status_of(inside.run(*verdict.strategy, arguments_of(inside, *call), request));
 }
 
 assay_allreduce_status assay_allreduce_destroy(assay_allreduce_comm* comm) {
@@ -259,6 +261,10 @@ assay_allreduce_status assay_allreduce_destroy(assay_allreduce_comm* comm) {
 
 const char* assay_allreduce_error(void) {
   return last_error.c_str();
+}
+
+uint64_t assay_allreduce_table_hash(const assay_allreduce_comm* comm) {
+  return comm == nullptr ? 0 : comm->inside->table_hash();
 }
 
 int assay_allreduce_nccl_version(const assay_allreduce_comm* comm) {

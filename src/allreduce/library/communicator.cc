@@ -1,34 +1,41 @@
 #include "allreduce/library/communicator.h"
 
-#include <random>
+#include <cstdlib>
+#include <string_view>
+#include <utility>
+
+#include "allreduce/library/cuda_check.h"
 
 namespace assay::allreduce {
 namespace {
 
-constexpr std::uint32_t kMagic = 0x41535231;                        // "ASR1"
+constexpr std::size_t kLeastWorkspaceBytes = std::size_t{4} << 20U;
 constexpr std::size_t kMostWorkspaceBytes = std::size_t{8} << 30U;  // kernels count in 32 bits
-constexpr std::size_t kAlignment = std::size_t{2} << 20U;
+constexpr double kLongestDeadlineSeconds = 3600;
 
-core::Status check(cudaError_t error, const std::string& doing) {
-  if (error == cudaSuccess) return {};
-  cudaGetLastError();
-  return core::Error{doing + ": " + cudaGetErrorString(error)};
+// FNV-1a.
+std::uint64_t hash_of(std::string_view text) {
+  std::uint64_t hash = 0xCBF29CE484222325U;
+  for (const char character : text)
+    hash = (hash ^ static_cast<unsigned char>(character)) * 0x100000001B3U;
+  return hash;
 }
 
-std::uint64_t this_process() {
-  static const std::uint64_t number = [] {
-    std::random_device random;
-    return std::uint64_t{random()} << 32U | random();
-  }();
-  return number;
+std::uint32_t folded(std::uint64_t hash) {
+  return static_cast<std::uint32_t>(hash ^ hash >> 32U);
 }
 
-std::size_t aligned(std::size_t bytes) {
-  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+const StrategyKernel* kernel_of(Strategy strategy) {
+  for (const StrategyKernel* kernel : core::Registry<StrategyKernel>::all()) {
+    if (kernel->strategy == strategy) return kernel;
+  }
+  return nullptr;
 }
 
-std::string rank_text(int rank) {
-  return "rank " + std::to_string(rank);
+int version_of(const NcclLibrary* nccl) {
+  int version = 0;
+  if (nccl != nullptr) nccl->get_version(&version);
+  return version;
 }
 
 }  // namespace
@@ -39,8 +46,12 @@ std::string Communicator::argument_problem(int rank,
   if (world_size < 2 || world_size > kMaxRanks)
     return "between 2 and 8 ranks can be joined, not " + std::to_string(world_size);
   if (rank < 0 || rank >= world_size)
-    return "there is no " + rank_text(rank) + " of " + std::to_string(world_size);
-  if (options.workspace_bytes > kMostWorkspaceBytes) return "a workspace is at most 8 GiB large";
+    return "there is no rank " + std::to_string(rank) + " of " + std::to_string(world_size);
+  if (options.workspace_bytes < kLeastWorkspaceBytes ||
+      options.workspace_bytes > kMostWorkspaceBytes)
+    return "workspace_bytes must be between 4 MiB and 8 GiB";
+  if (!(options.deadline_seconds >= 0 && options.deadline_seconds <= kLongestDeadlineSeconds))
+    return "deadline_seconds must be between 0 and 3600";
   return "";
 }
 
@@ -49,43 +60,51 @@ core::Result<std::unique_ptr<Communicator>> Communicator::create(
   const std::string problem = argument_problem(rank, world_size, options);
   if (!problem.empty()) return core::Error{problem};
   int device = 0;
-  ASSAY_TRY(check(cudaGetDevice(&device), "finding the current GPU"));
-  std::unique_ptr<Communicator> comm(new Communicator(rank, world_size, device));
-  if (options.use_nccl) {
-    const auto library = nccl_library();
-    if (library.ok()) {
-      comm->nccl_ = library.value();
-      if (rank == 0)
-        ASSAY_TRY(
-            comm->nccl_->check(comm->nccl_->get_unique_id(&comm->nccl_id_), "ncclGetUniqueId"));
-    } else {
-      comm->no_nccl_ = library.error().message;
-    }
-  }
-  ASSAY_TRY(comm->take_memory(options.workspace_bytes));
+  ASSAY_TRY(check_cuda(cudaGetDevice(&device), "finding the current GPU"));
+  std::unique_ptr<Communicator> comm(new Communicator(rank, world_size, device, options));
+  ASSAY_TRY(comm->start());
   return comm;
 }
 
-core::Status Communicator::take_memory(std::size_t budget_bytes) {
-  ASSAY_TRY(
-      check(cudaDeviceGetAttribute(&multiprocessors_, cudaDevAttrMultiProcessorCount, device_),
-            "counting multiprocessors"));
-  for (const StrategyKernel* kernel : core::Registry<StrategyKernel>::all()) {
-    const WorkspaceSize size = kernel->workspace_size(world_size_, budget_bytes);
-    regions_.push_back({.kernel = kernel, .offset_bytes = size_bytes_, .size = size});
-    size_bytes_ += aligned(kControlBytes + size.data_bytes);
+core::Status Communicator::start() {
+  ASSAY_TRY(ask_device());
+  if (options_.use_nccl) find_nccl();
+  if (options_.deadline_seconds > 0) ASSAY_TRY(take_missing_word());
+  workspaces_ =
+      ASSAY_TRY(Workspaces::take(world_size_, divide_workspace(options_.workspace_bytes)));
+  return {};
+}
+
+core::Status Communicator::ask_device() {
+  int major = 0;
+  int minor = 0;
+  const std::pair<int*, cudaDeviceAttr> questions[] = {
+      {&own_multiprocessors_, cudaDevAttrMultiProcessorCount},
+      {&major, cudaDevAttrComputeCapabilityMajor},
+      {&minor, cudaDevAttrComputeCapabilityMinor}};
+  for (const auto& [answer, attribute] : questions)
+    ASSAY_TRY(check_cuda(cudaDeviceGetAttribute(answer, attribute, device_), "asking the GPU"));
+  sm_version_ = major * 10 + minor;
+  return {};
+}
+
+core::Status Communicator::take_missing_word() {
+  void* word = nullptr;
+  ASSAY_TRY(check_cuda(
+      cudaHostAlloc(&word, sizeof *missing_, cudaHostAllocMapped | cudaHostAllocPortable),
+      "taking memory of the host"));
+  missing_ = static_cast<std::uint32_t*>(word);
+  *missing_ = 0;
+  return {};
+}
+
+void Communicator::find_nccl() {
+  const auto library = nccl_library();
+  if (library.ok()) {
+    nccl_ = library.value();
+  } else {
+    no_nccl_ = library.error().message;
   }
-  void* memory = nullptr;
-  ASSAY_TRY(check(cudaMalloc(&memory, size_bytes_),
-                  "taking " + std::to_string(size_bytes_) + " bytes of device memory"));
-  base_ = static_cast<std::byte*>(memory);
-  for (const Region& region : regions_) {
-    std::byte* control = base_ + region.offset_bytes;
-    ASSAY_TRY(check(cudaMemset(control, 0, kControlBytes), "emptying the workspace"));
-    ASSAY_TRY(check(cudaMemset(control + kControlBytes, 0xFF, region.size.data_bytes),
-                    "emptying the workspace"));
-  }
-  return check(cudaDeviceSynchronize(), "emptying the workspace");
 }
 
 Communicator::~Communicator() {
@@ -96,70 +115,98 @@ Communicator::~Communicator() {
   if (nccl_comm_ != nullptr) nccl_->comm_destroy(nccl_comm_);
   for (void* memory : allocated_)
     nccl_->mem_free(memory);
-  for (void* memory : opened_)
-    cudaIpcCloseMemHandle(memory);
-  if (base_ != nullptr) cudaFree(base_);
+  if (missing_ != nullptr) cudaFreeHost(missing_);
   cudaGetLastError();
 }
 
-core::Result<RankHandle> Communicator::handle() const {
+RankFacts Communicator::facts() const {
+  return {.workspace_bytes = workspaces_->size_bytes(),
+          .magic = kHandleMagic,
+          .library = folded(hash_of(ASSAY_VERSION)),
+          .nccl_version = static_cast<std::uint32_t>(version_of(nccl_)),
+          .table = folded(table_hash_),
+          .deadline_seconds = static_cast<float>(options_.deadline_seconds),
+          .multiprocessors = static_cast<std::uint16_t>(own_multiprocessors_),
+          .sm_version = static_cast<std::uint16_t>(sm_version_),
+          .rank = static_cast<std::uint8_t>(rank_),
+          .world_size = static_cast<std::uint8_t>(world_size_),
+          .is_deterministic = static_cast<std::uint8_t>(options_.deterministic ? 1 : 0),
+          .unused = 0};
+}
+
+core::Result<RankHandle> Communicator::handle() {
   RankHandle handle{};
-  handle.magic = kMagic;
-  handle.rank = static_cast<std::uint32_t>(rank_);
-  handle.world_size = static_cast<std::uint32_t>(world_size_);
+  handle.facts = facts();
   handle.device = device_;
-  handle.process = this_process();
-  handle.base = reinterpret_cast<std::uint64_t>(base_);
-  handle.size_bytes = size_bytes_;
-  handle.nccl = nccl_id_;
-  handle.has_nccl = nccl_ != nullptr ? 1 : 0;
-  ASSAY_TRY(check(cudaIpcGetMemHandle(&handle.memory, base_), "sharing the workspace"));
+  ASSAY_TRY(workspaces_->describe(handle));
+  if (rank_ == 0 && nccl_ != nullptr && nccl_comm_ == nullptr)
+    ASSAY_TRY(nccl_->check(nccl_->get_unique_id(&handle.nccl), "ncclGetUniqueId"));
   return handle;
 }
 
-core::Result<std::byte*> Communicator::base_of(const RankHandle& other) {
-  const std::string who = rank_text(static_cast<int>(other.rank));
-  if (other.process != this_process()) {
-    void* memory = nullptr;
-    ASSAY_TRY(check(cudaIpcOpenMemHandle(&memory, other.memory, cudaIpcMemLazyEnablePeerAccess),
-                    "opening the workspace of " + who));
-    opened_.push_back(memory);
-    return static_cast<std::byte*>(memory);
+core::Status Communicator::connect(std::span<const RankHandle> handles) {
+  if (missing_rank()) return core::Error{"the communicator is broken, and can only be destroyed"};
+  std::vector<RankFacts> facts;
+  for (const RankHandle& handle : handles)
+    facts.push_back(handle.facts);
+  const Agreement agreement = ASSAY_TRY(agree(facts));
+  if (is_connected_) return {};
+  if (handles[static_cast<std::size_t>(rank_)].facts.workspace_bytes != workspaces_->size_bytes())
+    return core::Error{"the handles are older than the last reserve"};
+  const bool had_nccl = nccl_comm_ != nullptr;
+  const core::Status joined = join(handles, agreement);
+  is_connected_ = joined.ok();
+  if (joined.ok()) {
+    unused_.clear();
+    return {};
   }
-  int can = 0;
-  ASSAY_TRY(check(cudaDeviceCanAccessPeer(&can, device_, other.device), "asking for peer access"));
-  if (can == 0)
-    return core::Error{"GPU " + std::to_string(device_) + " cannot reach the memory of GPU " +
-                       std::to_string(other.device) + ", " + who};
-  const cudaError_t enabled = cudaDeviceEnablePeerAccess(other.device, 0);
-  if (enabled == cudaErrorPeerAccessAlreadyEnabled) {
-    cudaGetLastError();
-  } else {
-    ASSAY_TRY(check(enabled, "enabling peer access to " + who));
-  }
-  return reinterpret_cast<std::byte*>(other.base);
+  workspaces_->close();
+  if (nccl_comm_ != nullptr && !had_nccl) nccl_->comm_abort(std::exchange(nccl_comm_, nullptr));
+  return joined;
 }
 
-core::Status Communicator::connect(std::span<const RankHandle> handles) {
-  for (int rank = 0; rank < world_size_; ++rank) {
-    const RankHandle& other = handles[static_cast<std::size_t>(rank)];
-    if (other.magic != kMagic || other.rank != static_cast<std::uint32_t>(rank) ||
-        other.world_size != static_cast<std::uint32_t>(world_size_) ||
-        other.size_bytes != size_bytes_)
-      return core::Error{"the handle of " + rank_text(rank) +
-                         " is not that of this communicator: same order, same options, same "
-                         "version everywhere?"};
-    of_rank_[static_cast<std::size_t>(rank)] = rank == rank_ ? base_ : ASSAY_TRY(base_of(other));
+// Nobody starts NCCL, which waits for all, before all have come so far.
+core::Status Communicator::join(std::span<const RankHandle> handles, const Agreement& agreement) {
+  multiprocessors_ = agreement.multiprocessors;
+  core::Status status = workspaces_->open(rank_, handles);
+  if (status.ok()) status = load_kernels();
+  ASSAY_TRY(workspaces_->hear_all(rank_, handles, Workspaces::Step::kMapped, status));
+  status = start_nccl(handles[0], agreement);
+  return workspaces_->hear_all(rank_, handles, Workspaces::Step::kJoined, status);
+}
+
+core::Status Communicator::start_nccl(const RankHandle& first, const Agreement& agreement) {
+  if (nccl_ == nullptr || nccl_comm_ != nullptr) return {};
+  if (!agreement.no_nccl.empty()) {
+    no_nccl_ = agreement.no_nccl;
+    return {};
   }
-  ASSAY_TRY(load_kernels());
-  return start_nccl(handles[0]);
+  return nccl_->check(nccl_->comm_init_rank(&nccl_comm_, world_size_, first.nccl, rank_),
+                      "ncclCommInitRank");
+}
+
+core::Status Communicator::reserve(std::size_t message_bytes) {
+  if (missing_rank()) return core::Error{"the communicator is broken, and can only be destroyed"};
+  const WorkspaceBudget budget = budget_for_messages(message_bytes, workspaces_->budget());
+  if (budget == workspaces_->budget()) return {};
+  ASSAY_TRY(check_cuda(cudaDeviceSynchronize(), "waiting for earlier calls"));
+  auto larger = ASSAY_TRY(Workspaces::take(world_size_, budget));
+  is_connected_ = false;
+  auto earlier = std::exchange(workspaces_, std::move(larger));
+  if (std::exchange(has_run_, false)) {
+    used_before_.push_back(std::move(earlier));
+  } else {
+    earlier->close();
+    unused_.push_back(std::move(earlier));
+  }
+  return {};
 }
 
 core::Status Communicator::load_kernels() const {
   Arguments a{};
   a.world_size = world_size_;
   a.rows = 1;
-  for (const Region& region : regions_) {
+  for (const StrategyKernel* kernel : core::Registry<StrategyKernel>::all()) {
     for (std::size_t type = 0; type < kDataTypeNames.size(); ++type) {
       for (std::size_t fusion = 0; fusion < kFusionNames.size(); ++fusion) {
         Request request;
@@ -168,22 +215,11 @@ core::Status Communicator::load_kernels() const {
         request.fusion = static_cast<Fusion>(fusion);
         a.elements_of_vector = static_cast<int>(kVectorBytes / bytes_of(request.data_type));
         a.row_vectors = 1;
-        ASSAY_TRY(region.kernel->launch(device_for(region), a, request));
+        ASSAY_TRY(kernel->launch(device_for(*kernel), a, request));
       }
     }
   }
   return {};
-}
-
-core::Status Communicator::start_nccl(const RankHandle& first) {
-  if (nccl_ == nullptr) return {};
-  if (first.has_nccl == 0) {
-    no_nccl_ = "rank 0 has no NCCL";
-    nccl_ = nullptr;
-    return {};
-  }
-  return nccl_->check(nccl_->comm_init_rank(&nccl_comm_, world_size_, first.nccl, rank_),
-                      "ncclCommInitRank");
 }
 
 core::Result<void*> Communicator::allocate(std::size_t size_bytes) {
@@ -206,26 +242,35 @@ core::Status Communicator::register_buffer(void* buffer, std::size_t size_bytes)
   return {};
 }
 
-Strategy Communicator::choose(Fusion fusion,
-                              DataType data_type,
-                              std::int64_t hidden_size,
-                              std::int64_t num_tokens) const {
-  if (!table_.has_value()) return Strategy::kNccl;
+std::optional<Strategy> Communicator::table_choice(Fusion fusion,
+                                                   DataType data_type,
+                                                   std::int64_t hidden_size,
+                                                   std::int64_t num_tokens) const {
+  if (!table_.has_value()) return std::nullopt;
   return table_->lookup(world_size_, fusion, data_type, hidden_size, num_tokens);
 }
 
-const Communicator::Region* Communicator::region_of(Strategy strategy) const {
-  for (const Region& region : regions_) {
-    if (region.kernel->strategy == strategy) return &region;
-  }
-  return nullptr;
+void Communicator::set_table(StrategyTable table) {
+  table_hash_ = hash_of(table_json(table));
+  table_ = std::move(table);
 }
 
-Device Communicator::device_for(const Region& region) const {
+std::optional<int> Communicator::missing_rank() const {
+  if (missing_ == nullptr) return std::nullopt;
+  const volatile std::uint32_t* word = missing_;
+  const std::uint32_t value = *word;
+  return value == 0 ? std::nullopt : std::optional(static_cast<int>(value) - 1);
+}
+
+Device Communicator::device_for(const StrategyKernel& kernel) const {
   Device device{.rank = rank_, .world_size = world_size_, .multiprocessors = multiprocessors_};
-  device.workspace.capacity_vectors = region.size.capacity_vectors;
-  for (std::size_t rank = 0; rank < static_cast<std::size_t>(world_size_); ++rank)
-    device.workspace.of_rank[rank] = of_rank_[rank] + region.offset_bytes;
+  device.workspace = workspaces_->of(kernel);
+  // For tests of the kernels: their threads are late at random.
+  static const bool delays = std::getenv("ASSAY_ALLREDUCE_DELAYS") != nullptr;
+  device.workspace.patience = {
+      .nanoseconds = static_cast<std::uint64_t>(options_.deadline_seconds * 1e9),
+      .missing = missing_,
+      .delays = delays ? 1U : 0U};
   device.nccl = nccl_comm_ == nullptr ? nullptr : nccl_;
   device.nccl_comm = nccl_comm_;
   device.has_windows = !windows_.empty();
@@ -233,23 +278,21 @@ Device Communicator::device_for(const Region& region) const {
 }
 
 std::string Communicator::refusal(Strategy strategy, const Arguments& a, Fusion fusion) const {
-  const Region* region = region_of(strategy);
-  if (region == nullptr) return "this library has no strategy " + std::string(name_of(strategy));
-  if (of_rank_[0] == nullptr) return "the communicator is not connected";
-  const Device device = device_for(*region);
-  if (region->kernel->needs_nccl && device.nccl == nullptr) return no_nccl_;
-  return region->kernel->refusal(device, a, fusion);
+  const StrategyKernel* kernel = kernel_of(strategy);
+  if (kernel == nullptr) return "this library has no strategy " + std::string(name_of(strategy));
+  const Device device = device_for(*kernel);
+  if (kernel->needs_nccl && device.nccl == nullptr) return no_nccl_;
+  return kernel->refusal(device, a, fusion);
 }
 
 core::Status Communicator::run(Strategy strategy, const Arguments& a, const Request& request) {
-  const Region* region = region_of(strategy);
-  return region->kernel->launch(device_for(*region), a, request);
+  const StrategyKernel* kernel = kernel_of(strategy);
+  if (kernel->area != Area::kNone) has_run_ = true;
+  return kernel->launch(device_for(*kernel), a, request);
 }
 
 int Communicator::nccl_version() const {
-  int version = 0;
-  if (nccl_ != nullptr) nccl_->get_version(&version);
-  return version;
+  return is_connected_ && nccl_comm_ == nullptr ? 0 : version_of(nccl_);
 }
 
 }  // namespace assay::allreduce

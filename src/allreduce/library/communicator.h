@@ -2,7 +2,6 @@
 // them, and NCCL.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "allreduce/library/nccl_library.h"
+#include "allreduce/library/workspaces.h"
 #include "allreduce/strategies/strategy_kernel.h"
 #include "allreduce/strategy_table.h"
 #include "core/result.h"
@@ -19,22 +19,10 @@
 namespace assay::allreduce {
 
 struct CommunicatorOptions {
-  std::size_t workspace_bytes = std::size_t{128} << 20U;
+  std::size_t workspace_bytes = std::size_t{64} << 20U;  // in all
   bool use_nccl = true;
-};
-
-// What a rank tells the others, as plain bytes.
-struct RankHandle {
-  std::uint32_t magic;
-  std::uint32_t rank;
-  std::uint32_t world_size;
-  std::int32_t device;       // device number in the rank's own process
-  std::uint64_t process;     // a random number for each process
-  std::uint64_t base;        // address of the workspaces in the rank's own process
-  std::uint64_t size_bytes;  // size of the workspaces
-  cudaIpcMemHandle_t memory;
-  ncclUniqueId nccl;  // only rank 0's is used
-  std::uint32_t has_nccl;
+  bool deterministic = false;
+  double deadline_seconds = 0;  // 0: none
 };
 
 class Communicator {
@@ -50,25 +38,42 @@ class Communicator {
   Communicator& operator=(const Communicator&) = delete;
   ~Communicator();
 
-  [[nodiscard]] core::Result<RankHandle> handle() const;
+  // Makes a handle for one attempt to connect.
+  core::Result<RankHandle> handle();
 
-  // Collective. `handles` has one handle for each rank, in the order of the ranks.
+  // Collective. `handles` has one handle for each rank, in the order of the ranks. After a failure
+  // the communicator is not connected, and may be connected with new handles.
   core::Status connect(std::span<const RankHandle> handles);
+
+  // Collective. Takes the memory with which messages of so many bytes can be pushed. Where that is
+  // more than before, the communicator must be connected again.
+  core::Status reserve(std::size_t message_bytes);
 
   // Collective, for NCCL_SYMMETRIC: all ranks allocate and register memory alike.
   core::Result<void*> allocate(std::size_t size_bytes);
   core::Status register_buffer(void* buffer, std::size_t size_bytes);
 
-  void set_table(StrategyTable table) { table_ = std::move(table); }
+  void set_table(StrategyTable table);
 
-  [[nodiscard]] Strategy choose(Fusion fusion,
-                                DataType data_type,
-                                std::int64_t hidden_size,
-                                std::int64_t num_tokens) const;
+  // Returns a number that differs between tables that differ; 0 without a table.
+  [[nodiscard]] std::uint64_t table_hash() const { return table_hash_; }
+
+  // Returns the rank that did not come before the deadline; nothing while all did.
+  [[nodiscard]] std::optional<int> missing_rank() const;
+
+  // Returns what the table says; nothing without a table.
+  [[nodiscard]] std::optional<Strategy> table_choice(Fusion fusion,
+                                                     DataType data_type,
+                                                     std::int64_t hidden_size,
+                                                     std::int64_t num_tokens) const;
 
   // Returns why the communicator cannot do a call; empty when it can. The caller has resolved AUTO.
   [[nodiscard]] std::string refusal(Strategy strategy, const Arguments& a, Fusion fusion) const;
   core::Status run(Strategy strategy, const Arguments& a, const Request& request);
+
+  [[nodiscard]] bool is_connected() const { return is_connected_; }
+
+  [[nodiscard]] const CommunicatorOptions& options() const { return options_; }
 
   [[nodiscard]] int rank() const { return rank_; }
 
@@ -77,38 +82,41 @@ class Communicator {
   [[nodiscard]] int nccl_version() const;
 
  private:
-  struct Region {
-    const StrategyKernel* kernel;
-    std::size_t offset_bytes;  // start of the control words
-    WorkspaceSize size;
-  };
+  Communicator(int rank, int world_size, int device, const CommunicatorOptions& options)
+      : rank_(rank), world_size_(world_size), device_(device), options_(options) {}
 
-  Communicator(int rank, int world_size, int device)
-      : rank_(rank), world_size_(world_size), device_(device) {}
-
-  core::Status take_memory(std::size_t budget_bytes);
-  core::Result<std::byte*> base_of(const RankHandle& other);
-  core::Status start_nccl(const RankHandle& first);
+  core::Status start();
+  core::Status ask_device();
+  core::Status take_missing_word();
+  void find_nccl();
+  [[nodiscard]] RankFacts facts() const;
+  core::Status join(std::span<const RankHandle> handles, const Agreement& agreement);
+  core::Status start_nccl(const RankHandle& first, const Agreement& agreement);
   core::Status load_kernels() const;
-  [[nodiscard]] Device device_for(const Region& region) const;
-  [[nodiscard]] const Region* region_of(Strategy strategy) const;
+  [[nodiscard]] Device device_for(const StrategyKernel& kernel) const;
 
   int rank_;
   int world_size_;
   int device_;
-  int multiprocessors_ = 0;
-  std::byte* base_ = nullptr;
-  std::size_t size_bytes_ = 0;
-  std::vector<Region> regions_;
-  std::array<std::byte*, kMaxRanks> of_rank_{};
-  std::vector<void*> opened_;  // opened by IPC
+  CommunicatorOptions options_;
+  bool is_connected_ = false;
+  int own_multiprocessors_ = 0;
+  int sm_version_ = 0;
+  int multiprocessors_ = 0;  // of the smallest GPU
+  std::unique_ptr<Workspaces> workspaces_;
+  bool has_run_ = false;  // with these workspaces
+  // Those before a reserve(). Graphs that were captured then go on using them.
+  std::vector<std::unique_ptr<Workspaces>> used_before_;
+  // They are given back when all ranks have closed them, which connect() knows.
+  std::vector<std::unique_ptr<Workspaces>> unused_;
+  std::uint32_t* missing_ = nullptr;  // see Patience; null without a deadline
   const NcclLibrary* nccl_ = nullptr;
   std::string no_nccl_ = "NCCL was switched off";
   ncclComm_t nccl_comm_ = nullptr;
-  ncclUniqueId nccl_id_{};
   std::vector<ncclWindow_t> windows_;
   std::vector<void*> allocated_;
   std::optional<StrategyTable> table_;
+  std::uint64_t table_hash_ = 0;
 };
 
 }  // namespace assay::allreduce

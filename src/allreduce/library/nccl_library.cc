@@ -22,6 +22,7 @@ core::Result<NcclLibrary> load() {
                      library.bind("ncclGetUniqueId", nccl.get_unique_id) &&
                      library.bind("ncclCommInitRank", nccl.comm_init_rank) &&
                      library.bind("ncclCommDestroy", nccl.comm_destroy) &&
+                     library.bind("ncclCommAbort", nccl.comm_abort) &&
                      library.bind("ncclAllReduce", nccl.all_reduce) &&
                      library.bind("ncclGetErrorString", nccl.get_error_string) &&
                      library.bind("ncclMemAlloc", nccl.mem_alloc) &&

@@ -146,8 +146,10 @@ std::optional<double> Grid::difference_percent(Strategy strategy,
 }
 
 std::string Grid::subject() const {
+  constexpr std::array<std::string_view, kLaunchNames.size()> kWords = {
+      "CUDA graph", "eager launches", "isolated calls"};
   return fmt::format("TP {}, SM {}, {}, {}", world_size, sm_version, name_of(data_type),
-                     launch == Launch::kGraph ? "CUDA graph" : "eager launches");
+                     kWords.at(static_cast<std::size_t>(launch)));
 }
 
 core::Result<Grid> grid_of(const Benchmark& benchmark, Fusion fusion) {

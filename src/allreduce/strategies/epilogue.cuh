@@ -14,13 +14,22 @@ constexpr int kWarp = 32;
 
 constexpr unsigned kMaxClusterBlocks = 8;
 
+struct Plus {
+  __device__ float operator()(float a, float b) const { return a + b; }
+};
+
+// Takes no notice of NaN.
+struct Larger {
+  __device__ float operator()(float a, float b) const { return fmaxf(a, b); }
+};
+
 // Lets the blocks of a cluster exchange one number in each round. It does not use cluster.sync(),
 // which waits until all earlier stores have arrived, including those to other GPUs. Here a number
 // and its arrival are one message to the shared memory of another block.
-class ClusterSum {
+class ClusterNumbers {
  public:
   // All threads construct it before their first stores, for which cluster.sync() would wait.
-  __device__ ClusterSum() : blocks_(cooperative_groups::this_cluster().num_blocks()) {
+  __device__ ClusterNumbers() : blocks_(cooperative_groups::this_cluster().num_blocks()) {
     if (blocks_ == 1) return;
     if (threadIdx.x < 2)
       asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(address(&arrived()[threadIdx.x]))
@@ -31,8 +40,9 @@ class ClusterSum {
 
   [[nodiscard]] __device__ unsigned blocks() const { return blocks_; }
 
-  // Returns the sum over the blocks in their order. All threads call it, with the same `of_block`.
-  __device__ float sum(float of_block) {
+  // Joins the blocks' numbers in their order. All threads call it, with the same `of_block`.
+  template <class Join>
+  __device__ float joined(float of_block, Join join) {
     const unsigned set = round_ & 1U;
     const unsigned phase = round_ >> 1U & 1U;
     ++round_;
@@ -41,7 +51,7 @@ class ClusterSum {
     wait(set, phase);
     float total = 0;
     for (unsigned block = 0; block < blocks_; ++block)
-      total += numbers()[set * kMaxClusterBlocks + block];
+      total = join(total, numbers()[set * kMaxClusterBlocks + block]);
     return total;
   }
 
@@ -107,54 +117,64 @@ class RowGroup {
  public:
   __device__ explicit RowGroup(int threads) : threads_(threads) {}
 
-  // Returns the sum over the row's threads, with the same bits for each of them. All threads of the
-  // block call it.
-  __device__ float sum(float value) {
-    for (int distance = min(threads_, kWarp) / 2; distance > 0; distance /= 2)
-      value += __shfl_xor_sync(0xFFFFFFFFU, value, distance);
-    const float of_block = threads_ <= kWarp ? value : sum_of_warps(value);
-    return cluster_.blocks() == 1 ? of_block : cluster_.sum(of_block);
-  }
+  // Each returns a number of the whole row, with the same bits for all its threads. All threads of
+  // the block call it.
+  __device__ float sum(float value) { return joined(value, Plus{}); }
+
+  __device__ float largest(float magnitude) { return joined(magnitude, Larger{}); }
 
  private:
-  __device__ float sum_of_warps(float of_warp) {
-    // Two sets are used in turn, because a fast warp may be a row ahead of a slow one.
-    __shared__ float4 of_warps[2][kWarp / 4];
-    const unsigned set = row_++ & 1U;
-    float* each = reinterpret_cast<float*>(of_warps[set]);
+  template <class Join>
+  __device__ float joined(float value, Join join) {
+    for (int distance = min(threads_, kWarp) / 2; distance > 0; distance /= 2)
+      value = join(value, __shfl_xor_sync(0xFFFFFFFFU, value, distance));
+    const float of_block = threads_ <= kWarp ? value : of_warps_joined(value, join);
+    return cluster_.blocks() == 1 ? of_block : cluster_.joined(of_block, join);
+  }
+
+  template <class Join>
+  __device__ float of_warps_joined(float of_warp, Join join) {
+    // Two sets are used in turn, because a fast warp may be a round ahead of a slow one.
+    float4* of_warps = numbers_of_warps() + (round_++ & 1U) * (kWarp / 4);
+    float* each = reinterpret_cast<float*>(of_warps);
     if (threadIdx.x % kWarp == 0) each[threadIdx.x / kWarp] = of_warp;
     const unsigned warps = blockDim.x / kWarp;
     if (threadIdx.x < kWarp && threadIdx.x >= warps) each[threadIdx.x] = 0;
     __syncthreads();
     float total = 0;
     for (unsigned i = 0; 4 * i < warps; ++i) {
-      const float4 four = of_warps[set][i];
-      total += (four.x + four.y) + (four.z + four.w);
+      const float4 four = of_warps[i];
+      total = join(total, join(join(four.x, four.y), join(four.z, four.w)));
     }
     return total;
   }
 
-  ClusterSum cluster_;
+  __device__ static float4* numbers_of_warps() {
+    __shared__ float4 of_warps[2 * kWarp / 4];
+    return of_warps;
+  }
+
+  ClusterNumbers cluster_;
   int threads_;
-  unsigned row_ = 0;
+  unsigned round_ = 0;
 };
 
 // The rows and the column of a thread. `threads_of_row` threads of its block, or of each block of
-// its cluster, share a row.
+// its cluster, share a row; `blocks` blocks share all rows.
 struct RowPlace {
   int row_of_block;
   int column;
   int first_row;  // the block's first row in its first round
   int stride;     // rows from one round to the next
 
-  __device__ explicit RowPlace(int threads_of_row) {
+  __device__ RowPlace(int threads_of_row, unsigned blocks) {
     const auto cluster = cooperative_groups::this_cluster();
     const unsigned threads = static_cast<unsigned>(threads_of_row);
     const unsigned rows_of_block = blockDim.x / threads;
     row_of_block = static_cast<int>(threadIdx.x / threads);
     column = static_cast<int>(cluster.block_rank() * threads + threadIdx.x % threads);
     first_row = static_cast<int>(blockIdx.x / cluster.num_blocks() * rows_of_block);
-    stride = static_cast<int>(gridDim.x / cluster.num_blocks() * rows_of_block);
+    stride = static_cast<int>(blocks / cluster.num_blocks() * rows_of_block);
   }
 };
 
@@ -163,20 +183,20 @@ struct RowPlace {
 template <class T>
 struct FusedVector {
   static constexpr int kCount = Elements<T>::kCount;
-  uint4 value{};  // the residual, then its sum with the message
+  uint4 value{};  // the residual, then its sum with the message, then that normalised
   uint4 gamma{};
 
   // Loads early, to overlap with the wait for other GPUs. A column's gamma serves all rows.
   __device__ void fetch_gamma(const Arguments& a, int column) { gamma = a.gamma[column]; }
 
   __device__ void fetch_residual(const Arguments& a, int row, int column) {
-    value = a.residual_in[row * a.row_vectors + column];
+    if (a.residual_in != nullptr) value = a.residual_in[row * a.row_vectors + column];
   }
 
   // Returns the vector's part of the row's sum of squares.
   __device__ float add_residual(const Arguments& a, int row, int column, uint4 sum) {
-    value = add_vectors<T>(sum, value);
-    a.residual_out[row * a.row_vectors + column] = value;
+    value = a.residual_in == nullptr ? sum : add_vectors<T>(sum, value);
+    if (a.residual_out != nullptr) a.residual_out[row * a.row_vectors + column] = value;
     float values[kCount];
     Elements<T>::unpack(value, values);
     float squares = 0;
@@ -186,36 +206,77 @@ struct FusedVector {
     return squares;
   }
 
-  // All threads of a warp call it, `active` or not, because neighbours may share a scale.
-  template <Fusion kFusion>
-  __device__ void finish(const Arguments& a, int row, int column, float factor, bool active) const {
-    const int vector = row * a.row_vectors + column;
+  // Returns the largest magnitude of what it normalised, rounded.
+  __device__ float normalize(const Arguments& a, float factor) {
     float values[kCount];
-    const uint4 normalized = normalize(factor, values);
-    if (active && a.output != nullptr) a.output[vector] = normalized;
-    if constexpr (kFusion == Fusion::kResidualRmsNormQuantFp8) {
-      if (active) write_fp8(a, vector, values);
-    }
-    if constexpr (kFusion == Fusion::kResidualRmsNormQuantNvfp4)
-      write_nvfp4(a, row, column, values, active);
-  }
-
- private:
-  // Returns the normalised vector, rounded, and sets `values` to the same numbers.
-  __device__ uint4 normalize(float factor, float (&values)[kCount]) const {
     float gammas[kCount];
     Elements<T>::unpack(value, values);
     Elements<T>::unpack(gamma, gammas);
 #pragma unroll
     for (int i = 0; i < kCount; ++i)
-      values[i] = values[i] * factor * gammas[i];
-    const uint4 packed = Elements<T>::pack(values);
-    Elements<T>::unpack(packed, values);
-    return packed;
+      values[i] = values[i] * factor * (gammas[i] + a.weight_bias);
+    value = Elements<T>::pack(values);
+    return largest();
   }
 
-  __device__ static void write_fp8(const Arguments& a, int vector, const float (&values)[kCount]) {
-    const float factor = 1.0F / *a.scale;
+  // Writes the normalised vector. All threads of a warp call it, `active` or not, because
+  // neighbours may share a scale. `scale` is the given one; `largest_of_row` is of use with
+  // kPerToken only.
+  template <Fusion kFusion>
+  __device__ void write(const Arguments& a,
+                        int row,
+                        int column,
+                        float scale,
+                        float largest_of_row,
+                        bool active) const {
+    if (active && a.output != nullptr) a.output[row * a.row_vectors + column] = value;
+    if constexpr (kFusion == Fusion::kResidualRmsNormQuantFp8) {
+      const float factor = a.scale_layout == ScaleLayout::kDefault
+                               ? 1.0F / scale
+                               : computed_factor(a, row, column, largest_of_row, active);
+      if (active) write_fp8(a, row * a.row_vectors + column, factor);
+    }
+    if constexpr (kFusion == Fusion::kResidualRmsNormQuantNvfp4)
+      write_nvfp4(a, row, column, scale, active);
+  }
+
+ private:
+  [[nodiscard]] __device__ float largest() const {
+    float values[kCount];
+    Elements<T>::unpack(value, values);
+    float largest = 0;
+#pragma unroll
+    for (int i = 0; i < kCount; ++i)
+      largest = fmaxf(largest, fabsf(values[i]));
+    return largest;
+  }
+
+  // Returns the largest magnitude of this vector and those of its `kThreads - 1` neighbours.
+  template <int kThreads>
+  [[nodiscard]] __device__ float largest_of_group() const {
+    float magnitude = largest();
+#pragma unroll
+    for (int distance = 1; distance < kThreads; distance *= 2)
+      magnitude = fmaxf(magnitude, __shfl_xor_sync(0xFFFFFFFFU, magnitude, distance));
+    return magnitude;
+  }
+
+  // Writes the scale of the vector's elements and returns the factor that it makes.
+  __device__ float computed_factor(
+      const Arguments& a, int row, int column, float largest_of_row, bool active) const {
+    constexpr int kThreads = kFp8Group / kCount;  // threads of a group: 16 or 32
+    const bool per_token = a.scale_layout == ScaleLayout::kPerToken;
+    const float scale = fp8_scale(per_token ? largest_of_row : largest_of_group<kThreads>());
+    const int scales_of_row = per_token ? 1 : a.row_vectors / kThreads;
+    const int group = per_token ? 0 : column / kThreads;
+    if (active && column == group * kThreads)
+      static_cast<float*>(a.scale_out)[(a.first_row + row) * scales_of_row + group] = scale;
+    return fp8_factor(scale);
+  }
+
+  __device__ void write_fp8(const Arguments& a, int vector, float factor) const {
+    float values[kCount];
+    Elements<T>::unpack(value, values);
     std::uint32_t words[2] = {0, 0};
 #pragma unroll
     for (int i = 0; i < kCount; ++i)
@@ -227,19 +288,14 @@ struct FusedVector {
     }
   }
 
-  __device__ static void write_nvfp4(
-      const Arguments& a, int row, int column, const float (&values)[kCount], bool active) {
+  __device__ void write_nvfp4(
+      const Arguments& a, int row, int column, float global_scale, bool active) const {
     constexpr int kThreads = kNvfp4Group / kCount;  // threads of a group: 2 or 4
-    float largest = 0;
-#pragma unroll
-    for (int i = 0; i < kCount; ++i)
-      largest = fmaxf(largest, fabsf(values[i]));
-#pragma unroll
-    for (int distance = 1; distance < kThreads; distance *= 2)
-      largest = fmaxf(largest, __shfl_xor_sync(0xFFFFFFFFU, largest, distance));
+    const float magnitude = largest_of_group<kThreads>();
     if (!active) return;
-    const float global_scale = *a.scale;
-    const std::uint8_t scale = nvfp4_scale(largest, global_scale);
+    float values[kCount];
+    Elements<T>::unpack(value, values);
+    const std::uint8_t scale = nvfp4_scale(magnitude, global_scale);
     const float factor = nvfp4_factor(scale, global_scale);
     std::uint32_t word = 0;
 #pragma unroll
@@ -253,12 +309,45 @@ struct FusedVector {
     }
     if (column % kThreads != 0) return;
     const std::int64_t hidden_size = static_cast<std::int64_t>(a.row_vectors) * kCount;
-    a.scale_out[nvfp4_scale_offset(row, column / kThreads, hidden_size)] = scale;
+    static_cast<std::uint8_t*>(a.scale_out)[nvfp4_scale_offset(
+        a.scale_layout, a.first_row + row, column / kThreads, hidden_size)] = scale;
   }
 };
 
 __device__ inline float norm_factor(float squares, const Arguments& a) {
   return rsqrtf(squares * a.inverse_row_elements + a.epsilon);
+}
+
+// Returns the scale that the call gives; it is read before anything is waited for.
+template <Fusion kFusion>
+__device__ float given_scale(const Arguments& a) {
+  constexpr bool kQuantizes =
+      kFusion == Fusion::kResidualRmsNormQuantFp8 || kFusion == Fusion::kResidualRmsNormQuantNvfp4;
+  return kQuantizes && a.scale != nullptr ? *a.scale : 1.0F;
+}
+
+struct RowNumbers {
+  float squares;  // this thread's part of the row's sum
+  float scale;    // the given one
+};
+
+// Normalises the vectors of a row and writes what the fusion asks for. visit(run) calls
+// run(vector, column, active) for each vector of the thread. All threads of the block call it.
+template <Fusion kFusion, class Visit>
+__device__ void finish_row(
+    const Arguments& a, RowGroup& row_group, int row, const RowNumbers& numbers, Visit visit) {
+  const float factor = norm_factor(row_group.sum(numbers.squares), a);
+  float largest = 0;
+  visit([&](auto& vector, int /*column*/, bool active) {
+    const float of_vector = vector.normalize(a, factor);
+    if (active) largest = fmaxf(largest, of_vector);
+  });
+  if constexpr (kFusion == Fusion::kResidualRmsNormQuantFp8) {
+    if (a.scale_layout == ScaleLayout::kPerToken) largest = row_group.largest(largest);
+  }
+  visit([&](auto& vector, int column, bool active) {
+    vector.template write<kFusion>(a, row, column, numbers.scale, largest, active);
+  });
 }
 
 }  // namespace assay::allreduce

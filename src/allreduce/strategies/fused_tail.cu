@@ -12,9 +12,10 @@ template <class T, Fusion kFusion>
 __global__ void __launch_bounds__(kMaxRowThreads)
     fused_tail(const __grid_constant__ Arguments a, const uint4* sum, const int threads_of_row) {
   let_next_kernel_start();
-  const RowPlace place(threads_of_row);
+  const RowPlace place(threads_of_row, gridDim.x);
   RowGroup row_group(threads_of_row);
   wait_for_earlier_kernels();
+  const float scale = given_scale<kFusion>(a);
   for (std::int64_t first_row = place.first_row; first_row < a.rows; first_row += place.stride) {
     const std::int64_t row = first_row + place.row_of_block;
     const bool active = row < a.rows && place.column < a.row_vectors;
@@ -25,8 +26,8 @@ __global__ void __launch_bounds__(kMaxRowThreads)
       vector.fetch_gamma(a, place.column);
       squares = vector.add_residual(a, row, place.column, sum[row * a.row_vectors + place.column]);
     }
-    const float factor = norm_factor(row_group.sum(squares), a);
-    vector.template finish<kFusion>(a, row, place.column, factor, active);
+    finish_row<kFusion>(a, row_group, static_cast<int>(row), {squares, scale},
+                        [&](auto visit) { visit(vector, place.column, active); });
   }
 }
 
@@ -50,14 +51,17 @@ cudaError_t launch_tail(const Device& device,
 
 // Returns where a sum can lie until the tail takes it, or null when none of the outputs can hold
 // it.
-uint4* place_for_sum(const Arguments& a, const Request& request) {
-  if (request.fusion == Fusion::kNone || a.output != nullptr) return a.output;
+uint4* place_for_sum(const Arguments& a, Fusion fusion) {
+  if (fusion == Fusion::kNone || a.output != nullptr) return a.output;
   return a.residual_out == a.residual_in ? nullptr : a.residual_out;
 }
 
 }  // namespace
 
-std::string fused_tail_refusal(const Arguments& a) {
+std::string fused_tail_refusal(const Arguments& a, Fusion fusion) {
+  if (fusion == Fusion::kNone) return "";
+  if (place_for_sum(a, fusion) == nullptr)
+    return "needs an output, or a residual_out that is not residual_in";
   return row_too_long(a, kMaxRowThreads * kMaxCluster);
 }
 
@@ -67,9 +71,7 @@ core::Status launch_with_tail(
     const Request& request,
     const std::function<core::Status(const Arguments& plain, const Request& request)>& sum) {
   Arguments plain = a;
-  plain.output = place_for_sum(a, request);
-  if (plain.output == nullptr && request.purpose == Purpose::kLaunch)
-    return core::Error{"needs an output, or a residual_out that is not residual_in"};
+  plain.output = place_for_sum(a, request.fusion);
   Request plain_request = request;
   plain_request.fusion = Fusion::kNone;
   ASSAY_TRY(sum(plain, plain_request));

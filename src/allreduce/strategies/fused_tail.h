@@ -8,8 +8,8 @@
 
 namespace assay::allreduce {
 
-// Returns why the rows of a call cannot be fused; empty when they can.
-std::string fused_tail_refusal(const Arguments& a);
+// Returns why the operators of a call cannot follow its sum; empty when they can.
+std::string fused_tail_refusal(const Arguments& a, Fusion fusion);
 
 // Has `sum` write the plain sum to the place of an output, then runs the fused operators on it.
 core::Status launch_with_tail(

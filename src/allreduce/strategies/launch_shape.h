@@ -26,11 +26,10 @@ constexpr int kMaxCluster = 8;
 // size.
 int resident_blocks(const void* kernel, int threads, int multiprocessors);
 
-// Returns the shape for messages without rows, in blocks of up to `most_threads` threads.
+// Returns the shape for messages without rows.
 LaunchShape flat_shape(const Device& device,
                        const void* kernel,
                        std::int64_t vectors,
-                       int most_threads,
                        const Request& request);
 
 // Rows of `threads` threads each, in blocks of at most `most_of_block` threads, a limit that the
@@ -46,6 +45,22 @@ LaunchShape row_shape(const Device& device,
                       const Rows& rows,
                       const Request& request);
 
+// Returns some rows of a message as a message.
+Arguments some_rows(const Arguments& a, Fusion fusion, int first, int count);
+
+// Calls launch(Arguments) for whole rows of a message, at most `most_rows` at a time, until one
+// fails.
+template <class Launch>
+cudaError_t for_rows(const Arguments& a, Fusion fusion, std::int64_t most_rows, Launch launch) {
+  for (std::int64_t first = 0; first < a.rows; first += most_rows) {
+    const std::int64_t count = std::min(most_rows, a.rows - first);
+    const cudaError_t error =
+        launch(some_rows(a, fusion, static_cast<int>(first), static_cast<int>(count)));
+    if (error != cudaSuccess) return error;
+  }
+  return cudaSuccess;
+}
+
 std::string message_too_large(const Arguments& a, const Workspace& workspace);
 std::string row_too_long(const Arguments& a, int vectors);
 
@@ -53,9 +68,8 @@ template <class... Parameters>
 LaunchShape flat_shape(const Device& device,
                        void (*kernel)(Parameters...),
                        std::int64_t vectors,
-                       int most_threads,
                        const Request& request) {
-  return flat_shape(device, reinterpret_cast<const void*>(kernel), vectors, most_threads, request);
+  return flat_shape(device, reinterpret_cast<const void*>(kernel), vectors, request);
 }
 
 template <class... Parameters>
@@ -89,6 +103,16 @@ cudaError_t launch_overlapped(void (*kernel)(Parameters...),
   config.attrs = attributes;
   config.numAttrs = shape.cluster > 1 ? 2 : 1;
   return cudaLaunchKernelEx(&config, kernel, arguments...);
+}
+
+// Launches a kernel of which one more cluster meets the other GPUs: see meet() in device.cuh.
+template <class... Parameters, class... Arguments>
+cudaError_t launch_meeting(void (*kernel)(Parameters...),
+                           LaunchShape shape,
+                           const Request& request,
+                           Arguments... arguments) {
+  shape.blocks += shape.cluster;
+  return launch_overlapped(kernel, shape, request, arguments...);
 }
 
 }  // namespace assay::allreduce

@@ -31,20 +31,16 @@ core::Status launch(const Device& device, const Arguments& a, const Request& req
 }
 
 std::string refusal(const Device& /*device*/, const Arguments& a, Fusion fusion) {
-  return fusion == Fusion::kNone ? "" : fused_tail_refusal(a);
+  if (a.operation != Operation::kAllReduce) return "does all-reduce only";
+  return fused_tail_refusal(a, fusion);
 }
 
 std::string refusal_of_symmetric(const Device& device, const Arguments& a, Fusion fusion) {
   return device.has_windows ? refusal(device, a, fusion) : "no buffer was registered with NCCL";
 }
 
-WorkspaceSize workspace_size(int /*world_size*/, std::size_t /*budget_bytes*/) {
-  return {};
-}
-
 const StrategyKernel kNccl{.name = "NCCL",
                            .strategy = Strategy::kNccl,
-                           .workspace_size = workspace_size,
                            .refusal = refusal,
                            .launch = launch,
                            .needs_nccl = true};
@@ -53,7 +49,6 @@ ASSAY_REGISTER(StrategyKernel, kNccl);
 // The call is the same. NCCL uses its symmetric kernels when the buffers lie in registered windows.
 const StrategyKernel kNcclSymmetric{.name = "NCCL_SYMMETRIC",
                                     .strategy = Strategy::kNcclSymmetric,
-                                    .workspace_size = workspace_size,
                                     .refusal = refusal_of_symmetric,
                                     .launch = launch,
                                     .needs_nccl = true};

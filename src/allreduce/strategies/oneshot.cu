@@ -31,6 +31,8 @@ class Slots {
 
   [[nodiscard]] __device__ int stride() const { return slot_; }
 
+  [[nodiscard]] __device__ const Patience& patience() const { return workspace_.patience; }
+
  private:
   [[nodiscard]] __device__ uint4* at(int rank) const {
     return reinterpret_cast<uint4*>(workspace_.of_rank[rank] + kControlBytes);
@@ -44,6 +46,7 @@ class Slots {
 
 template <int kWorld>
 __device__ void push(const Arguments& a, const Slots& slots, int vector, uint4 v) {
+  delay_at_random(slots.patience(), a.rank, 0);
   for_each_peer<kWorld>(a.rank, a.world_size,
                         [&](int rank) { send(slots.mine_at(rank, vector), v); });
 }
@@ -54,26 +57,31 @@ __device__ uint4 reduce(const Arguments& a, const Slots& slots, int vector, uint
   for_each_rank<kWorld>(a.world_size, [&](auto rank) {
     if (rank.kValue == a.rank) parts[rank.kValue] = own;
   });
-  receive<kWorld>(slots.own(vector), slots.stride(), a.rank, a.world_size, parts);
+  receive<kWorld>(a, slots.patience(), slots.own(vector), slots.stride(), parts);
   return sum_in_rank_order<T, kWorld>(parts, a.world_size);
+}
+
+template <int kWorld>
+__device__ void empty_slots(const Arguments& a, const Slots& slots, int vector) {
+  empty<kWorld>(a, slots.patience(), slots.own(vector), slots.stride());
 }
 
 template <class T, int kWorld>
 __global__ void __launch_bounds__(kMaxThreads)
     plain(const __grid_constant__ Arguments a, const __grid_constant__ Workspace workspace) {
   let_next_kernel_start();
+  if (is_of_meeting()) return meet(a, workspace);
   wait_for_earlier_kernels();
-  const int stride = static_cast<int>(gridDim.x * blockDim.x);
+  const int stride = static_cast<int>(message_blocks() * blockDim.x);
   const int vectors = a.vectors();
-  Turn turn(workspace.of_rank[a.rank]);
+  const Turn turn(a, workspace);
   const Slots slots(a, workspace, turn.half());
 
   int vector = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
   uint4 own{};
-  if (vector < vectors) {
-    own = without_empty(a.input[vector]);
-    push<kWorld>(a, slots, vector, own);
-  }
+  if (vector < vectors) own = without_empty(a.input[vector]);
+  turn.wait_for_half();
+  if (vector < vectors) push<kWorld>(a, slots, vector, own);
   turn.is_known();
   for (; vector < vectors; vector += stride) {
     // The next vector is sent while this one's parts arrive.
@@ -82,7 +90,9 @@ __global__ void __launch_bounds__(kMaxThreads)
       next = without_empty(a.input[vector + stride]);
       push<kWorld>(a, slots, vector + stride, next);
     }
-    a.output[vector] = reduce<T, kWorld>(a, slots, vector, own);
+    const uint4 sum = reduce<T, kWorld>(a, slots, vector, own);
+    empty_slots<kWorld>(a, slots, vector);
+    a.output[vector] = sum;
     own = next;
   }
 }
@@ -93,35 +103,43 @@ __global__ void __launch_bounds__(kMaxRowThreads, 1)
           const __grid_constant__ Workspace workspace,
           const int threads_of_row) {
   let_next_kernel_start();
-  const RowPlace place(threads_of_row);
+  if (is_of_meeting()) return meet(a, workspace);
+  const RowPlace place(threads_of_row, message_blocks());
   RowGroup row_group(threads_of_row);
   wait_for_earlier_kernels();
-  Turn turn(workspace.of_rank[a.rank]);
+  const Turn turn(a, workspace);
   const Slots slots(a, workspace, turn.half());
   const auto is_active = [&](int first_row) {
     return place.column < a.row_vectors && first_row + place.row_of_block < a.rows;
   };
   FusedVector<T> fused;
-  // Sends a vector of a row and returns it; its residual goes to `fused`.
-  const auto start = [&](int first_row, FusedVector<T>& vector) {
+  // Returns this rank's vector of a row; its residual goes to `vector`.
+  const auto fetch = [&](int first_row, FusedVector<T>& vector) {
     if (!is_active(first_row)) return uint4{};
     const int row = first_row + place.row_of_block;
-    const int at = row * a.row_vectors + place.column;
-    const uint4 own = without_empty(a.input[at]);
     vector.fetch_residual(a, row, place.column);
-    push<kWorld>(a, slots, at, own);
-    return own;
+    return without_empty(a.input[row * a.row_vectors + place.column]);
+  };
+  const auto send_vector = [&](int first_row, uint4 own) {
+    if (is_active(first_row))
+      push<kWorld>(a, slots, (first_row + place.row_of_block) * a.row_vectors + place.column, own);
   };
 
   // All threads of a cluster run the same number of rounds, because they meet in every round.
   int first_row = place.first_row;
-  uint4 own = start(first_row, fused);
+  uint4 own = fetch(first_row, fused);
+  const float scale = given_scale<kFusion>(a);
+  turn.wait_for_half();
+  send_vector(first_row, own);
   if (is_active(first_row)) fused.fetch_gamma(a, place.column);
   turn.is_known();
   for (; first_row < a.rows; first_row += place.stride) {
     FusedVector<T> next = fused;
     uint4 next_own{};
-    if (first_row + place.stride < a.rows) next_own = start(first_row + place.stride, next);
+    if (first_row + place.stride < a.rows) {
+      next_own = fetch(first_row + place.stride, next);
+      send_vector(first_row + place.stride, next_own);
+    }
     const int row = first_row + place.row_of_block;
     const bool active = is_active(first_row);
     float squares = 0;
@@ -129,34 +147,39 @@ __global__ void __launch_bounds__(kMaxRowThreads, 1)
       const uint4 sum = reduce<T, kWorld>(a, slots, row * a.row_vectors + place.column, own);
       squares = fused.add_residual(a, row, place.column, sum);
     }
-    const float factor = norm_factor(row_group.sum(squares), a);
-    fused.template finish<kFusion>(a, row, place.column, factor, active);
+    finish_row<kFusion>(a, row_group, row, {squares, scale},
+                        [&](auto visit) { visit(fused, place.column, active); });
+    if (active) empty_slots<kWorld>(a, slots, row * a.row_vectors + place.column);
     own = next_own;
     fused = next;
   }
 }
 
 std::string refusal(const Device& device, const Arguments& a, Fusion fusion) {
-  if (a.vectors() > device.workspace.capacity_vectors)
+  if (a.operation != Operation::kAllReduce) return "does all-reduce only";
+  if (a.row_vectors > device.workspace.capacity_vectors)
     return message_too_large(a, device.workspace);
   return fusion == Fusion::kNone ? "" : row_too_long(a, kMaxRowThreads * kMaxCluster);
 }
 
-core::Status launch(const Device& device, const Arguments& a, const Request& request) {
+core::Status launch(const Device& device, const Arguments& whole, const Request& request) {
+  const int most_rows = device.workspace.capacity_vectors / whole.row_vectors;
   return launch_status(
       dispatch(request, device.world_size, [&](auto type, auto world, auto fusion) {
         using T = typename decltype(type)::Type;
-        if constexpr (fusion.kValue == Fusion::kNone) {
-          const auto kernel = plain<T, world.kValue>;
-          const LaunchShape shape = flat_shape(device, kernel, a.vectors(), 512, request);
-          return launch_overlapped(kernel, shape, request, a, device.workspace);
-        } else {
-          const auto kernel = fused<T, world.kValue, fusion.kValue>;
-          const LaunchShape shape =
-              row_shape(device, kernel, {a.rows, a.row_vectors, kMaxRowThreads}, request);
-          return launch_overlapped(kernel, shape, request, a, device.workspace,
-                                   shape.threads_of_row);
-        }
+        return for_rows(whole, request.fusion, most_rows, [&](const Arguments& a) {
+          if constexpr (fusion.kValue == Fusion::kNone) {
+            const auto kernel = plain<T, world.kValue>;
+            const LaunchShape shape = flat_shape(device, kernel, a.vectors(), request);
+            return launch_meeting(kernel, shape, request, a, device.workspace);
+          } else {
+            const auto kernel = fused<T, world.kValue, fusion.kValue>;
+            const LaunchShape shape =
+                row_shape(device, kernel, {a.rows, a.row_vectors, kMaxRowThreads}, request);
+            return launch_meeting(kernel, shape, request, a, device.workspace,
+                                  shape.threads_of_row);
+          }
+        });
       }));
 }
 
@@ -169,6 +192,7 @@ WorkspaceSize workspace_size(int world_size, std::size_t budget_bytes) {
 
 const StrategyKernel kOneshot{.name = "ONESHOT",
                               .strategy = Strategy::kOneshot,
+                              .area = Area::kHalves,
                               .workspace_size = workspace_size,
                               .refusal = refusal,
                               .launch = launch};

@@ -1,10 +1,12 @@
-// How the fusions round to e4m3 and e2m1, and the layout of NVFP4 scales. The kernels use it, and
+// How the fusions round to e4m3 and e2m1, and the scales and their layouts. The kernels use it, and
 // the host, which tests it.
 #pragma once
 
 #include <cuda_fp8.h>
 
 #include <cstdint>
+
+#include "allreduce/strategies/arguments.h"
 
 namespace assay::allreduce {
 
@@ -39,6 +41,19 @@ __host__ __device__ inline std::uint32_t to_e2m1(float value) {
   return magnitude | (bits.as_bits >> 31U) << 3U;
 }
 
+constexpr int kFp8Group = 128;  // elements that share a scale of kPerGroup128
+
+// Returns the scale of elements whose largest magnitude is given: it maps that to e4m3's largest.
+__host__ __device__ inline float fp8_scale(float largest) {
+  return largest / 448.0F;
+}
+
+// Returns the factor by which elements are multiplied before they are rounded. Elements whose scale
+// is below float32's normal numbers become 0, because the factor would be beyond them.
+__host__ __device__ inline float fp8_factor(float scale) {
+  return scale < 0x1p-126F ? 0.0F : 1.0F / scale;
+}
+
 constexpr int kNvfp4Group = 16;  // elements that share a scale
 
 // Returns the e4m3 scale of a group of elements, computed from the group's largest magnitude.
@@ -52,20 +67,29 @@ __host__ __device__ inline float nvfp4_factor(std::uint8_t scale, float global_s
   return value == 0 ? 0.0F : global_scale / value;
 }
 
-// Returns the offset in bytes of the scale of a row's group. Scales lie in blocks of 128 rows by 4
-// groups, 512 bytes each, in which rows that are 32 apart are neighbours.
-__host__ __device__ inline std::int64_t nvfp4_scale_offset(std::int64_t row,
+// Returns the offset in bytes of the scale of a row's group.
+//
+// In blocks of 128 rows by 4 groups, 512 bytes each, rows that are 32 apart are neighbours. In
+// blocks of 8 rows by 4 groups the rows follow each other.
+__host__ __device__ inline std::int64_t nvfp4_scale_offset(ScaleLayout layout,
+                                                           std::int64_t row,
                                                            std::int64_t group,
                                                            std::int64_t hidden_size) {
+  if (layout == ScaleLayout::kLinear) return row * (hidden_size / kNvfp4Group) + group;
   const std::int64_t blocks_of_row = (hidden_size + 63) / 64;
+  if (layout == ScaleLayout::kBlocks8x4)
+    return (row / 8 * blocks_of_row + group / 4) * 32 + row % 8 * 4 + group % 4;
   return (row / 128 * blocks_of_row + group / 4) * 512 + row % 32 * 16 + row % 128 / 32 * 4 +
          group % 4;
 }
 
 // Returns the bytes of all scales, padded to whole blocks.
-__host__ __device__ inline std::int64_t nvfp4_scale_bytes(std::int64_t rows,
+__host__ __device__ inline std::int64_t nvfp4_scale_bytes(ScaleLayout layout,
+                                                          std::int64_t rows,
                                                           std::int64_t hidden_size) {
-  return (rows + 127) / 128 * ((hidden_size + 63) / 64) * 512;
+  if (layout == ScaleLayout::kLinear) return rows * (hidden_size / kNvfp4Group);
+  const std::int64_t block_rows = layout == ScaleLayout::kBlocks8x4 ? 8 : 128;
+  return (rows + block_rows - 1) / block_rows * ((hidden_size + 63) / 64) * block_rows * 4;
 }
 
 }  // namespace assay::allreduce

@@ -151,31 +151,62 @@ TEST(Quantize, Nvfp4ScalesLieInBlocks) {
   for (const auto& [rows, hidden_size] : kShapes) {
     for (std::int64_t row = 0; row < rows; ++row) {
       for (std::int64_t group = 0; group < hidden_size / kNvfp4Group; ++group)
-        ASSERT_EQ(nvfp4_scale_offset(row, group, hidden_size),
+        ASSERT_EQ(nvfp4_scale_offset(ScaleLayout::kDefault, row, group, hidden_size),
                   layout_offset(row, group, hidden_size));
     }
   }
   // Worked out by hand: row 37 of the second 128 rows, group 6, two blocks for each 128 rows.
-  EXPECT_EQ(nvfp4_scale_offset(128 + 37, 6, 128), 2 * 512 + 512 + 5 * 16 + 4 + 2);
+  EXPECT_EQ(nvfp4_scale_offset(ScaleLayout::kDefault, 128 + 37, 6, 128),
+            2 * 512 + 512 + 5 * 16 + 4 + 2);
+}
+
+TEST(Quantize, Nvfp4ScalesLieInSmallBlocksOrRows) {
+  // Worked out by hand: row 3 of the second 8 rows, group 6, two blocks for each 8 rows.
+  EXPECT_EQ(nvfp4_scale_offset(ScaleLayout::kBlocks8x4, 8 + 3, 6, 128), 2 * 32 + 32 + 3 * 4 + 2);
+  EXPECT_EQ(nvfp4_scale_offset(ScaleLayout::kBlocks8x4, 9, 4, 80), 2 * 32 + 32 + 4);
+  EXPECT_EQ(nvfp4_scale_offset(ScaleLayout::kLinear, 3, 4, 80), 3 * 5 + 4);
+  EXPECT_EQ(nvfp4_scale_bytes(ScaleLayout::kLinear, 3, 80), 15);
 }
 
 // Once rows and groups are padded, every byte is the scale of exactly one group.
 TEST(Quantize, EveryNvfp4ScaleByteIsOneScales) {
-  for (const auto& [rows, hidden_size] : kShapes) {
-    const std::int64_t padded_rows = (rows + 127) / 128 * 128;
-    const std::int64_t padded_groups = (hidden_size / kNvfp4Group + 3) / 4 * 4;
-    const std::int64_t bytes = nvfp4_scale_bytes(rows, hidden_size);
-    ASSERT_EQ(bytes, padded_rows * padded_groups);
-    std::vector<bool> taken(static_cast<std::size_t>(bytes));
-    for (std::int64_t row = 0; row < padded_rows; ++row) {
-      for (std::int64_t group = 0; group < padded_groups; ++group) {
-        const std::int64_t offset = nvfp4_scale_offset(row, group, hidden_size);
-        ASSERT_TRUE(offset >= 0 && offset < bytes);
-        ASSERT_FALSE(taken[static_cast<std::size_t>(offset)]) << row << ' ' << group;
-        taken[static_cast<std::size_t>(offset)] = true;
+  const struct {
+    ScaleLayout layout;
+    std::int64_t rows;
+    std::int64_t groups;
+  } layouts[] = {{ScaleLayout::kDefault, 128, 4},
+                 {ScaleLayout::kBlocks8x4, 8, 4},
+                 {ScaleLayout::kLinear, 1, 1}};
+
+  for (const auto& [layout, block_rows, block_groups] : layouts) {
+    for (const auto& [rows, hidden_size] : kShapes) {
+      const std::int64_t padded_rows = (rows + block_rows - 1) / block_rows * block_rows;
+      const std::int64_t groups = hidden_size / kNvfp4Group;
+      const std::int64_t padded_groups = (groups + block_groups - 1) / block_groups * block_groups;
+      const std::int64_t bytes = nvfp4_scale_bytes(layout, rows, hidden_size);
+      ASSERT_EQ(bytes, padded_rows * padded_groups);
+      std::vector<bool> taken(static_cast<std::size_t>(bytes));
+      for (std::int64_t row = 0; row < padded_rows; ++row) {
+        for (std::int64_t group = 0; group < padded_groups; ++group) {
+          const std::int64_t offset = nvfp4_scale_offset(layout, row, group, hidden_size);
+          ASSERT_TRUE(offset >= 0 && offset < bytes);
+          ASSERT_FALSE(taken[static_cast<std::size_t>(offset)]) << row << ' ' << group;
+          taken[static_cast<std::size_t>(offset)] = true;
+        }
       }
     }
   }
+}
+
+TEST(Quantize, Fp8ScaleMapsTheLargestToTheLargest) {
+  for (const float largest : {1e-30F, 0.07F, 1.0F, 448.0F, 3e38F}) {
+    const float scale = fp8_scale(largest);
+    EXPECT_EQ(scale, largest / 448.0F);
+    EXPECT_EQ(from_e4m3(to_e4m3(largest * fp8_factor(scale))), 448) << largest;
+  }
+  EXPECT_EQ(fp8_factor(fp8_scale(0)), 0);
+  EXPECT_EQ(fp8_factor(0x1p-127F), 0);
+  EXPECT_EQ(fp8_factor(0x1p-126F), 0x1p126F);
 }
 
 TEST(Quantize, Nvfp4ScaleIsOfTheGroupsLargest) {

@@ -44,19 +44,28 @@ struct Request {
   cudaStream_t stream = nullptr;
 };
 
+// The memory that a strategy uses. The strategies that push words into two halves by turns (see
+// Turn in device.cuh) share theirs, and leave it empty.
+enum class Area { kNone, kHalves, kRings };
+
 struct WorkspaceSize {
-  int capacity_vectors = 0;    // vectors of the largest message
+  int capacity_vectors = 0;    // vectors of the largest message, or what the strategy makes of it
   std::size_t data_bytes = 0;  // on each GPU, behind the control words
 };
+
+// Every rank's slot in a half is whole vectors, for parts and sums, with any number of ranks.
+constexpr std::size_t kHalvesUnit = std::size_t{2} * 2 * 840 * kVectorBytes;
 
 core::Status launch_status(cudaError_t error);
 
 struct StrategyKernel {
   const char* name;
   Strategy strategy;
-  // Returns what fits into a budget of device memory. Data starts as all ones, control words as
-  // zeros.
-  WorkspaceSize (*workspace_size)(int world_size, std::size_t budget_bytes);
+  Area area = Area::kNone;
+  // Returns what fits into a budget of device memory; a strategy without an area has none. Data
+  // starts as all ones, control words as zeros. With Area::kHalves the budget is a multiple of
+  // kHalvesUnit bytes, all of which are used: half a budget is a half.
+  WorkspaceSize (*workspace_size)(int world_size, std::size_t budget_bytes) = nullptr;
   // Returns why the strategy cannot do a call; empty when it can.
   std::string (*refusal)(const Device& device, const Arguments& a, Fusion fusion);
   core::Status (*launch)(const Device& device, const Arguments& a, const Request& request);

@@ -4,8 +4,9 @@
 //
 // A block takes every gridDim-th tile. For tile t, in slot t mod kSlots of its ring:
 //   scatter(t)  sends slice r of the tile to rank r, then raises r's parts flag
-//   reduce(t)   waits for the parts of all, sums its slice, sends the sum to all, raises sums flags
-//   gather(t)   waits for the sums of all, writes the output
+//   reduce(t)   waits for the parts of all, sums its slice into the output, sends the sum to all,
+//               raises sums flags
+//   gather(t)   waits for the sums of all others, writes the rest of the output
 // Flags hold a count of tiles that never decreases. gather(t) comes before scatter(t + kSlots), so
 // a rank that sees a flag of tile t + kSlots knows that its sender is done with slot t mod kSlots;
 // no flag in the other direction is needed.
@@ -24,31 +25,20 @@
 namespace assay::allreduce {
 namespace {
 
-constexpr int kSlots = 4;
+constexpr int kSlots = 4;  // a power of two, because counts of tiles pass 2^32
 constexpr int kThreads = 512;
 constexpr int kMaxBlocks = 264;
-constexpr int kTileVectors = 4096;  // 64 KiB
-
-constexpr std::size_t kTileBytes = std::size_t{kTileVectors} * kVectorBytes;
+// A tile has as many vectors as the workspace has room for, which is its capacity_vectors. Larger
+// tiles than 64 KiB are not faster.
+constexpr std::size_t kMaxTileVectors = 4096;
 // A slice is rounded up for every sender, so a slot holds a little more than a tile.
-constexpr std::size_t kSliceSlack = std::size_t{kMaxRanks} * 8 * kVectorBytes;
-constexpr std::size_t kSlotBytes = kTileBytes + kSliceSlack;
-constexpr std::size_t kRingBytes = kSlots * kSlotBytes * 2;
+constexpr std::size_t kSliceSlack = kMaxRanks;
+constexpr std::size_t kSlotsOfAll = std::size_t{kMaxBlocks} * kSlots * 2;
 // The flags of each block come after the control words of kMaxBlocks blocks.
 constexpr std::size_t kFlagsAt = 4096;
 static_assert(kFlagsAt + kMaxBlocks * 2 * kMaxRanks * sizeof(std::uint32_t) <= kControlBytes);
 
 enum class Stage { kParts, kSums };
-
-__device__ void raise(std::uint32_t* flag, std::uint32_t value) {
-  asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(flag), "r"(value) : "memory");
-}
-
-__device__ std::uint32_t flag_value(const std::uint32_t* flag) {
-  std::uint32_t value;
-  asm volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(value) : "l"(flag) : "memory");
-  return value;
-}
 
 // This block's ring on any rank.
 class Ring {
@@ -56,13 +46,15 @@ class Ring {
   __device__ Ring(const Arguments& a, const Workspace& workspace) : a_(a), workspace_(workspace) {}
 
   [[nodiscard]] __device__ uint4* slot(int rank, Stage stage, std::uint32_t tile) const {
-    std::byte* ring = workspace_.of_rank[rank] + kControlBytes + blockIdx.x * kRingBytes;
-    const std::size_t index = tile % kSlots * 2 + (stage == Stage::kSums ? 1 : 0);
-    return reinterpret_cast<uint4*>(ring + index * kSlotBytes);
+    auto* rings = reinterpret_cast<uint4*>(workspace_.of_rank[rank] + kControlBytes);
+    const std::size_t index =
+        (blockIdx.x * kSlots + tile % kSlots) * 2 + (stage == Stage::kSums ? 1 : 0);
+    return rings + index * (static_cast<std::size_t>(workspace_.capacity_vectors) + kSliceSlack);
   }
 
   // All threads call it: what they wrote and read of the tile comes before the flags.
   __device__ void tell_all(Stage stage, std::uint32_t tile) const {
+    delay_at_random(workspace_.patience, a_.rank, 6);
     __syncthreads();
     const int rank = static_cast<int>(threadIdx.x);
     if (rank < a_.world_size && rank != a_.rank) raise(flag(rank, stage, a_.rank), tile + 1);
@@ -70,11 +62,13 @@ class Ring {
 
   // All threads call it.
   __device__ void wait_for_all(Stage stage, std::uint32_t tile) const {
+    delay_at_random(workspace_.patience, a_.rank, 7);
     const int rank = static_cast<int>(threadIdx.x);
     if (rank < a_.world_size && rank != a_.rank) {
-      // Comparing the difference lets the count pass 2^32.
-      while (static_cast<std::int32_t>(flag_value(flag(a_.rank, stage, rank)) - (tile + 1)) < 0) {
-      }
+      const std::uint32_t* of_rank = flag(a_.rank, stage, rank);
+      wait_until(
+          workspace_.patience, [&] { return has_reached(of_rank, tile + 1); },
+          [&] { return rank; });
     }
     __syncthreads();
   }
@@ -131,7 +125,7 @@ __device__ void reduce(const Arguments& a, const Ring& ring, const Tile& tile) {
   ring.wait_for_all(Stage::kParts, tile.number);
   const uint4* parts_of_all = ring.slot(a.rank, Stage::kParts, tile.number);
   const uint4* own = a.input + tile.first + a.rank * tile.slice;
-  uint4* own_sums = ring.slot(a.rank, Stage::kSums, tile.number) + a.rank * tile.slice;
+  uint4* own_sums = a.output + tile.first + a.rank * tile.slice;
   const int length = tile.length_of_slice(a.rank);
   const int turn = turn_of_block(a);
 #pragma unroll 2
@@ -150,13 +144,18 @@ __device__ void reduce(const Arguments& a, const Ring& ring, const Tile& tile) {
   ring.tell_all(Stage::kSums, tile.number);
 }
 
+template <int kWorld>
 __device__ void gather(const Arguments& a, const Ring& ring, const Tile& tile) {
   ring.wait_for_all(Stage::kSums, tile.number);
   const uint4* sums = ring.slot(a.rank, Stage::kSums, tile.number);
   uint4* to = a.output + tile.first;
+  for_each_peer<kWorld>(a.rank, a.world_size, [&](int rank) {
+    const int first = rank * tile.slice;
+    const int length = tile.length_of_slice(rank);
 #pragma unroll 4
-  for (int i = static_cast<int>(threadIdx.x); i < tile.vectors; i += kThreads)
-    to[i] = __ldcg(sums + i);
+    for (int i = static_cast<int>(threadIdx.x); i < length; i += kThreads)
+      to[first + i] = __ldcg(sums + first + i);
+  });
 }
 
 template <class T, int kWorld>
@@ -186,7 +185,8 @@ __global__ void __launch_bounds__(kThreads, 2) twoshot(const __grid_constant__ A
   for (int i = start; i < last_tile + 2 * step; i += step) {
     if (i < last_tile) scatter<kWorld>(a, ring, tile_of(i));
     if (i - step >= start && i - step < last_tile) reduce<T, kWorld>(a, ring, tile_of(i - step));
-    if (i - 2 * step >= start && i - 2 * step < last_tile) gather(a, ring, tile_of(i - 2 * step));
+    if (i - 2 * step >= start && i - 2 * step < last_tile)
+      gather<kWorld>(a, ring, tile_of(i - 2 * step));
   }
   __syncthreads();
   if (threadIdx.x == 0)
@@ -194,12 +194,14 @@ __global__ void __launch_bounds__(kThreads, 2) twoshot(const __grid_constant__ A
 }
 
 // Returns the vectors of a tile, few enough for all blocks to have a tile.
-int tile_vectors_for(const Arguments& a, int blocks) {
-  return std::clamp((a.vectors() + blocks - 1) / blocks, 64 * a.world_size, kTileVectors);
+int tile_vectors_for(const Device& device, const Arguments& a, int blocks) {
+  const int most = device.workspace.capacity_vectors;
+  return std::clamp((a.vectors() + blocks - 1) / blocks, std::min(64 * a.world_size, most), most);
 }
 
 std::string refusal(const Device& /*device*/, const Arguments& a, Fusion fusion) {
-  return fusion == Fusion::kNone ? "" : fused_tail_refusal(a);
+  if (a.operation != Operation::kAllReduce) return "does all-reduce only";
+  return fused_tail_refusal(a, fusion);
 }
 
 cudaError_t launch_sum(const Device& device, const Arguments& a, const Request& request) {
@@ -211,7 +213,7 @@ cudaError_t launch_sum(const Device& device, const Arguments& a, const Request& 
       const int most = std::min(kMaxBlocks, resident_blocks(reinterpret_cast<const void*>(kernel),
                                                             kThreads, device.multiprocessors));
       const int blocks = request.blocks != 0 ? std::min(request.blocks, most) : most;
-      const int tile = tile_vectors_for(a, blocks);
+      const int tile = tile_vectors_for(device, a, blocks);
       const LaunchShape shape{.blocks = std::min((a.vectors() + tile - 1) / tile, blocks),
                               .threads = kThreads};
       return launch_overlapped(kernel, shape, request, a, device.workspace, tile);
@@ -225,12 +227,16 @@ core::Status launch(const Device& device, const Arguments& a, const Request& req
   });
 }
 
-WorkspaceSize workspace_size(int /*world_size*/, std::size_t /*budget_bytes*/) {
-  return {.data_bytes = kMaxBlocks * kRingBytes};
+WorkspaceSize workspace_size(int /*world_size*/, std::size_t budget_bytes) {
+  const std::size_t slot = budget_bytes / kSlotsOfAll / kVectorBytes;
+  const std::size_t tile = std::min(kMaxTileVectors, slot - std::min(slot, kSliceSlack));
+  return {.capacity_vectors = static_cast<int>(tile),
+          .data_bytes = kSlotsOfAll * (tile + kSliceSlack) * kVectorBytes};
 }
 
 const StrategyKernel kTwoshot{.name = "TWOSHOT",
                               .strategy = Strategy::kTwoshot,
+                              .area = Area::kRings,
                               .workspace_size = workspace_size,
                               .refusal = refusal,
                               .launch = launch};

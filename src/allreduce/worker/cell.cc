@@ -166,6 +166,7 @@ core::Result<double> Leader::slowest(const Order& order) {
 // Chooses the number of calls of a sample from a few calls launched one by one. It must be the same
 // for every rank, or the ranks would wait for each other in vain.
 core::Result<std::int64_t> Leader::calls_for(const CellRequest& request, Strategy strategy) {
+  if (request.launch == Launch::kIsolated) return 1;
   Order order = order_for(request, Order::Kind::kSample, strategy);
   order.calls = kTrialCalls;
   const double microseconds = ASSAY_TRY(slowest(order));

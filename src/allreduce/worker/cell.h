@@ -21,6 +21,11 @@ class Leader {
   void run(const CellRequest& request);
   void quit();
 
+  // Has all ranks carry out an order; returns their answers.
+  std::vector<Answer> all(const Order& order);
+  // Returns the worst answer, which stands for all, with its rank's number in the message.
+  Answer worst(const std::vector<Answer>& answers) const;
+
  private:
   struct Arm {
     Strategy strategy;
@@ -28,10 +33,6 @@ class Leader {
     std::int64_t calls = 1;
     std::int64_t memory_bytes = 0;
   };
-
-  std::vector<Answer> all(const Order& order);
-  // Returns the worst answer, which stands for all, with its rank's number in the message.
-  Answer worst(const std::vector<Answer>& answers) const;
 
   core::Result<Arm> check(const CellRequest& request, Strategy strategy);
   core::Result<std::int64_t> calls_for(const CellRequest& request, Strategy strategy);

@@ -12,6 +12,8 @@
 #include "allreduce/bench/protocol.h"
 #include "allreduce/worker/cell.h"
 #include "allreduce/worker/facts.h"
+#include "allreduce/worker/link.h"
+#include "allreduce/worker/self_check.h"
 
 namespace assay::allreduce {
 namespace {
@@ -22,6 +24,10 @@ struct Options {
   std::vector<int> gpus;
   std::string rendezvous;
   std::string table;
+  std::size_t workspace_bytes = 0;
+  bool measures_links = false;
+  bool is_self_test = false;
+  SelfTestOptions self_test;
 };
 
 std::vector<int> numbers(const std::string& list) {
@@ -50,6 +56,15 @@ core::Result<Options> parse(const std::vector<std::string>& arguments) {
       options.rendezvous = value;
     } else if (name == "--table") {
       options.table = value;
+    } else if (name == "--workspace") {
+      options.workspace_bytes = std::strtoull(value.c_str(), nullptr, 10);
+    } else if (name == "--self-test" && (value == "all" || value == "few")) {
+      options.is_self_test = true;
+      options.self_test.few_shapes = value == "few";
+    } else if (name == "--measure" && value == "links") {
+      options.measures_links = true;
+    } else if (name == "--mixed-calls") {
+      options.self_test.stress_calls = std::atoll(value.c_str());
     } else {
       return core::Error{"unknown option " + name};
     }
@@ -72,7 +87,8 @@ RankOptions rank_options(const Options& options, int rank) {
   return {.rank = rank,
           .world_size = options.world_size,
           .device = options.gpus[static_cast<std::size_t>(rank)],
-          .table = options.table};
+          .table = options.table,
+          .workspace_bytes = options.workspace_bytes};
 }
 
 // Writes each answer as one whole line, whatever else the process prints.
@@ -97,6 +113,13 @@ core::Status lead(Team& team, const Options& options, std::FILE* to) {
   const auto rank = ASSAY_TRY(Rank::create(rank_options(options, 0)));
   Leader leader(team, *rank, [to](const WorkerMessage& message) { say(to, message); });
   ASSAY_TRY(leader.connect());
+  if (options.is_self_test) {
+    SelfTestOptions self_test = options.self_test;
+    self_test.world_size = options.world_size;
+    const core::Status tested = run_self_test(leader, self_test, to);
+    if (tested.ok()) leader.quit();
+    return tested;
+  }
   say(to, worker_facts(options.gpus.front(), rank->nccl_version()));
   for (std::string line; std::getline(std::cin, line);) {
     const auto request = parse_request(line);
@@ -109,6 +132,7 @@ core::Status lead(Team& team, const Options& options, std::FILE* to) {
 
 core::Status work(const Options& options, std::FILE* to) {
   ASSAY_TRY(check_gpus(options.gpus));
+  if (options.measures_links) return measure_links(options.gpus, to);
   if (options.rank >= 0) {
     const auto team = ASSAY_TRY(Team::join(options.rendezvous, options.rank, options.world_size));
     if (options.rank == 0) return lead(*team, options, to);

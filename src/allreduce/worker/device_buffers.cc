@@ -39,17 +39,21 @@ core::Result<void*> DeviceBuffers::at_least(Block& block,
   return block.memory;
 }
 
-core::Result<Buffers> DeviceBuffers::for_cell(const Cell& cell, assay_allreduce_comm* comm) {
-  const OutputBytes bytes = output_bytes(cell);
+core::Result<Buffers> DeviceBuffers::for_cell(const Cell& cell,
+                                              const Variant& variant,
+                                              assay_allreduce_comm* comm) {
+  const OutputBytes bytes = output_bytes(cell, variant);
   const bool fused = cell.fusion != Fusion::kNone;
   const bool quantized = bytes.quantized > 0;
   Buffers buffers;
   buffers.input = ASSAY_TRY(at_least(blocks_[0], bytes.message, comm));
-  if (!quantized)
+  if (!quantized || variant.keeps_normalized)
     buffers.output = ASSAY_TRY(at_least(blocks_[1], bytes.message + kCanaryBytes, comm));
   if (!fused) return buffers;
-  buffers.residual_in = ASSAY_TRY(at_least(blocks_[2], bytes.message, comm));
-  buffers.residual_out = ASSAY_TRY(at_least(blocks_[3], bytes.message + kCanaryBytes, comm));
+  if (variant.has_residual)
+    buffers.residual_in = ASSAY_TRY(at_least(blocks_[2], bytes.message, comm));
+  if (variant.keeps_residual)
+    buffers.residual_out = ASSAY_TRY(at_least(blocks_[3], bytes.message + kCanaryBytes, comm));
   buffers.gamma = ASSAY_TRY(at_least(blocks_[4], bytes.gamma, comm));
   if (!quantized) return buffers;
   buffers.scale = static_cast<float*>(ASSAY_TRY(at_least(blocks_[5], sizeof(float), comm)));
@@ -59,9 +63,10 @@ core::Result<Buffers> DeviceBuffers::for_cell(const Cell& cell, assay_allreduce_
   return buffers;
 }
 
-std::size_t DeviceBuffers::bytes_for(const Cell& cell) {
-  const OutputBytes bytes = output_bytes(cell);
-  const std::size_t messages = cell.fusion == Fusion::kNone ? 2 : bytes.quantized > 0 ? 3 : 4;
+std::size_t DeviceBuffers::bytes_for(const Cell& cell, const Variant& variant) {
+  const OutputBytes bytes = output_bytes(cell, variant);
+  const bool lean = bytes.quantized > 0 && !variant.keeps_normalized;
+  const std::size_t messages = cell.fusion == Fusion::kNone ? 2 : lean ? 3 : 4;
   return messages * grown(bytes.message + kCanaryBytes) + grown(bytes.quantized) +
          grown(bytes.scale_out) + grown(bytes.gamma);
 }

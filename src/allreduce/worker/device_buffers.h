@@ -22,10 +22,12 @@ class DeviceBuffers {
   ~DeviceBuffers();
 
   // Makes room for the cell. Collective with kSymmetric.
-  core::Result<Buffers> for_cell(const Cell& cell, assay_allreduce_comm* comm);
+  core::Result<Buffers> for_cell(const Cell& cell,
+                                 const Variant& variant,
+                                 assay_allreduce_comm* comm);
 
   // Returns the bytes that a cell needs without the library's workspaces.
-  [[nodiscard]] static std::size_t bytes_for(const Cell& cell);
+  [[nodiscard]] static std::size_t bytes_for(const Cell& cell, const Variant& variant);
 
  private:
   struct Block {

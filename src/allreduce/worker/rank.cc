@@ -8,6 +8,7 @@ namespace assay::allreduce {
 namespace {
 
 constexpr int kCheckRounds = 3;  // calls back to back, each on different data
+constexpr int kCallsOfMix = 250;
 
 core::Status library_status(assay_allreduce_status status, const char* doing) {
   if (status == ASSAY_ALLREDUCE_OK) return {};
@@ -22,7 +23,8 @@ Problem problem_of(const Order& order, int rank, Values values, std::uint64_t ro
   return {.cell = order.cell,
           .rank = rank,
           .seed = order.seed * kCheckRounds + round,
-          .values = values};
+          .values = values,
+          .variant = order.variant};
 }
 
 std::string wrong_text(const Cell& cell, const Findings& found, Values values) {
@@ -51,10 +53,20 @@ core::Status Rank::start() {
   ASSAY_TRY(cuda_status(cudaEventCreate(&begin_), "an event"));
   ASSAY_TRY(cuda_status(cudaEventCreate(&end_), "an event"));
   ASSAY_TRY(cuda_status(cudaMalloc(&findings_, sizeof(Findings)), "device memory"));
+  ASSAY_TRY(cuda_status(cudaMalloc(&turn_, sizeof *turn_), "device memory"));
+  ASSAY_TRY(cuda_status(cudaMemset(turn_, 0, sizeof *turn_), "device memory"));
   ASSAY_TRY(cuda_status(cudaMalloc(&align_buffer_, 4096), "device memory"));
   ASSAY_TRY(cuda_status(cudaMemset(align_buffer_, 0, 4096), "device memory"));
+  assay_allreduce_options ours{};
+  ours.size = sizeof ours;
+  ours.workspace_bytes = options_.workspace_bytes;
+  ours.use_nccl = 1;
   ASSAY_TRY(library_status(
-      assay_allreduce_create(options_.rank, options_.world_size, nullptr, &comm_), "starting"));
+      assay_allreduce_create(options_.rank, options_.world_size, &ours, &comm_), "starting"));
+  // The largest messages of a benchmark show what each strategy can do with enough memory.
+  if (options_.workspace_bytes == 0)
+    ASSAY_TRY(
+        library_status(assay_allreduce_reserve(comm_, std::size_t{1} << 30U), "taking memory"));
   if (options_.table.empty()) return {};
   return library_status(assay_allreduce_load_table(comm_, options_.table.c_str()), "the table");
 }
@@ -64,8 +76,10 @@ Rank::~Rank() {
   cudaDeviceSynchronize();
   for (const auto& [strategy, graph] : graphs_)
     cudaGraphExecDestroy(graph);
+  if (mixed_ != nullptr) cudaGraphExecDestroy(mixed_);
   assay_allreduce_destroy(comm_);
   cudaFree(findings_);
+  cudaFree(turn_);
   cudaFree(align_buffer_);
 }
 
@@ -98,6 +112,10 @@ core::Result<Answer> Rank::dispatch(const Order& order, const unsigned char (*ha
       return sample(order);
     case Order::Kind::kVerify:
       return verify(order);
+    case Order::Kind::kMix:
+      return mix(order);
+    case Order::Kind::kMixed:
+      return run_mixed(order);
     case Order::Kind::kQuit:
       return answer;
   }
@@ -115,7 +133,7 @@ core::Result<Answer> Rank::prepare(const Order& order) {
   std::size_t total_bytes = 0;
   ASSAY_TRY(cuda_status(cudaMemGetInfo(&free_bytes, &total_bytes), "asking for free memory"));
   const std::size_t used = total_bytes - free_bytes;
-  const std::size_t needed = DeviceBuffers::bytes_for(order.cell);
+  const std::size_t needed = DeviceBuffers::bytes_for(order.cell, order.variant);
   const auto limit = order.memory_limit_bytes > 0
                          ? static_cast<std::size_t>(order.memory_limit_bytes)
                          : total_bytes;
@@ -126,14 +144,15 @@ core::Result<Answer> Rank::prepare(const Order& order) {
                    std::to_string(used >> 20U) + " in use, of " + std::to_string(limit >> 20U));
     return answer;
   }
-  ASSAY_TRY(plain_.for_cell(order.cell, comm_));
-  if (order.strategy == Strategy::kNcclSymmetric) ASSAY_TRY(symmetric_.for_cell(order.cell, comm_));
+  ASSAY_TRY(plain_.for_cell(order.cell, order.variant, comm_));
+  if (order.strategy == Strategy::kNcclSymmetric)
+    ASSAY_TRY(symmetric_.for_cell(order.cell, order.variant, comm_));
   return answer;
 }
 
 core::Result<Buffers> Rank::buffers_for(const Order& order) {
   DeviceBuffers& buffers = order.strategy == Strategy::kNcclSymmetric ? symmetric_ : plain_;
-  return buffers.for_cell(order.cell, comm_);
+  return buffers.for_cell(order.cell, order.variant, comm_);
 }
 
 assay_allreduce_call Rank::call_for(const Order& order, const Buffers& buffers) const {
@@ -153,6 +172,9 @@ assay_allreduce_call Rank::call_for(const Order& order, const Buffers& buffers) 
   call.scale = buffers.scale;
   call.quantized = buffers.quantized;
   call.scale_out = buffers.scale_out;
+  call.operation = static_cast<int>(order.variant.operation);
+  call.weight_bias = order.variant.weight_bias;
+  call.scale_layout = static_cast<int>(order.variant.scale_layout);
   return call;
 }
 
@@ -203,7 +225,8 @@ core::Result<Answer> Rank::check_values(const Order& order, Values values) {
     ASSAY_TRY(run(order, buffers));
     ASSAY_TRY(cuda_status(compare(problem, summation, buffers, findings_, stream_), "checking"));
     const Findings found = ASSAY_TRY(findings());
-    answer.checksum = found.checksum;
+    answer.checksum = found.checksum + found.residual_checksum;
+    answer.checksum_without_residual = found.checksum;
     if ((found.wrong > 0 || found.canaries > 0) && answer.kind == Answer::Kind::kOk)
       answer.say(Answer::Kind::kIncorrect, wrong_text(order.cell, found, values));
   }
@@ -227,12 +250,11 @@ core::Status Rank::time_calls(const Order& order, const Buffers& buffers, unsign
   return cuda_status(cudaEventRecordWithFlags(end_, stream_, event_flags), "an event");
 }
 
-core::Result<Answer> Rank::build(const Order& order) {
-  const Buffers buffers = ASSAY_TRY(buffers_for(order));
-  if (order.launch == Launch::kEager) return Answer{};
+template <class Launch>
+core::Result<cudaGraphExec_t> Rank::recorded(Launch launch) {
   ASSAY_TRY(cuda_status(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal),
                         "beginning a graph"));
-  const core::Status captured = time_calls(order, buffers, cudaEventRecordExternal);
+  const core::Status captured = launch();
   cudaGraph_t graph = nullptr;
   const cudaError_t ended = cudaStreamEndCapture(stream_, &graph);
   if (!captured.ok()) return captured.error();  // where both failed, this is the cause
@@ -240,10 +262,61 @@ core::Result<Answer> Rank::build(const Order& order) {
   cudaGraphExec_t ready = nullptr;
   ASSAY_TRY(cuda_status(cudaGraphInstantiate(&ready, graph, 0), "making a graph ready"));
   cudaGraphDestroy(graph);
+  return ready;
+}
+
+core::Result<Answer> Rank::build(const Order& order) {
+  const Buffers buffers = ASSAY_TRY(buffers_for(order));
+  if (order.launch == Launch::kEager) return Answer{};
+  cudaGraphExec_t ready =
+      ASSAY_TRY(recorded([&] { return time_calls(order, buffers, cudaEventRecordExternal); }));
   graphs_[order.strategy] = ready;
   ASSAY_TRY(cuda_status(cudaGraphUpload(ready, stream_), "making a graph ready"));
   ASSAY_TRY(cuda_status(cudaStreamSynchronize(stream_), "waiting for the GPU"));
   return Answer{};
+}
+
+core::Status Rank::launch_mixed(const std::vector<MixedCall>& calls, std::uint64_t seed) {
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    Order order;
+    order.cell = calls[i].cell;
+    order.variant = calls[i].variant;
+    order.strategy = calls[i].strategy;
+    order.seed = seed + i;
+    const Buffers buffers = ASSAY_TRY(buffers_for(order));
+    const Problem problem = problem_of(order, options_.rank, Values::kOrdinary, 0);
+    ASSAY_TRY(cuda_status(fill_in_turn(problem, buffers, turn_, stream_), "making data"));
+    ASSAY_TRY(run(order, buffers));
+    ASSAY_TRY(cuda_status(check_in_turn(problem, buffers, turn_, findings_, stream_), "checking"));
+  }
+  return cuda_status(next_turn(turn_, stream_), "counting turns");
+}
+
+// Takes all memory here, while no kernel runs (see prepare()).
+core::Result<Answer> Rank::mix(const Order& order) {
+  const std::vector<MixedCall> calls = mixed_calls(options_.world_size, order.seed, kCallsOfMix);
+  for (const MixedCall& call : calls)
+    ASSAY_TRY(plain_.for_cell(call.cell, call.variant, comm_));
+  if (mixed_ != nullptr) cudaGraphExecDestroy(mixed_);
+  mixed_ = ASSAY_TRY(recorded([&] { return launch_mixed(calls, order.seed); }));
+  ASSAY_TRY(cuda_status(cudaGraphUpload(mixed_, stream_), "making a graph ready"));
+  ASSAY_TRY(cuda_status(cudaStreamSynchronize(stream_), "waiting for the GPU"));
+  return Answer{};
+}
+
+core::Result<Answer> Rank::run_mixed(const Order& order) {
+  ASSAY_TRY(cuda_status(cudaMemsetAsync(findings_, 0, sizeof *findings_, stream_), "checking"));
+  for (std::int64_t done = 0; done < order.calls; done += kCallsOfMix)
+    ASSAY_TRY(cuda_status(cudaGraphLaunch(mixed_, stream_), "launching a graph"));
+  const Findings found = ASSAY_TRY(findings());
+  Answer answer;
+  answer.checksum = found.checksum;
+  if (found.wrong > 0)
+    answer.say(Answer::Kind::kIncorrect,
+               std::to_string(found.wrong) + " values are wrong: one of " +
+                   kOutputNames[found.output] + " is " + std::to_string(found.value) + ", not " +
+                   std::to_string(found.expected));
+  return answer;
 }
 
 core::Result<Answer> Rank::sample(const Order& order) {
@@ -267,10 +340,11 @@ core::Result<Answer> Rank::verify(const Order& order) {
   // The timed calls of all strategies had the same data, so this strategy writes its outputs once
   // more.
   ASSAY_TRY(run(order, buffers));
-  ASSAY_TRY(cuda_status(sum_up(order.cell, buffers, findings_, stream_), "checking"));
+  ASSAY_TRY(
+      cuda_status(sum_up(order.cell, order.variant, buffers, findings_, stream_), "checking"));
   const Findings found = ASSAY_TRY(findings());
   Answer answer;
-  answer.checksum = found.checksum;
+  answer.checksum = found.checksum + found.residual_checksum;
   if (found.canaries > 0) answer.say(Answer::Kind::kIncorrect, "wrote behind the end of an output");
   return answer;
 }

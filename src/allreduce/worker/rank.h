@@ -10,6 +10,7 @@
 
 #include "allreduce/worker/device_buffers.h"
 #include "allreduce/worker/reference.h"
+#include "allreduce/worker/stress.h"
 #include "allreduce/worker/team.h"
 #include "core/result.h"
 
@@ -19,7 +20,8 @@ struct RankOptions {
   int rank = 0;
   int world_size = 2;
   int device = 0;
-  std::string table = {};  // a JSON file for AUTO; may be empty
+  std::string table = {};           // a JSON file for AUTO; may be empty
+  std::size_t workspace_bytes = 0;  // 0: the library's default
 };
 
 class Rank {
@@ -45,10 +47,16 @@ class Rank {
   core::Result<Answer> build(const Order& order);
   core::Result<Answer> sample(const Order& order);
   core::Result<Answer> verify(const Order& order);
+  core::Result<Answer> mix(const Order& order);
+  core::Result<Answer> run_mixed(const Order& order);
+  core::Status launch_mixed(const std::vector<MixedCall>& calls, std::uint64_t seed);
 
   core::Result<Buffers> buffers_for(const Order& order);
   [[nodiscard]] assay_allreduce_call call_for(const Order& order, const Buffers& buffers) const;
   core::Status run(const Order& order, const Buffers& buffers);
+  // Records what `launch` puts on the stream as a graph.
+  template <class Launch>
+  core::Result<cudaGraphExec_t> recorded(Launch launch);
   core::Status align();
   core::Status time_calls(const Order& order, const Buffers& buffers, unsigned event_flags);
   core::Result<Findings> findings();
@@ -59,10 +67,12 @@ class Rank {
   cudaEvent_t begin_ = nullptr;
   cudaEvent_t end_ = nullptr;
   Findings* findings_ = nullptr;
+  std::uint64_t* turn_ = nullptr;
   void* align_buffer_ = nullptr;
   DeviceBuffers plain_{Memory::kPlain};
   DeviceBuffers symmetric_{Memory::kSymmetric};
   std::map<Strategy, cudaGraphExec_t> graphs_;
+  cudaGraphExec_t mixed_ = nullptr;
 };
 
 }  // namespace assay::allreduce

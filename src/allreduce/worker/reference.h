@@ -7,14 +7,25 @@
 #include <cstdint>
 #include <string>
 
+#include "allreduce/strategies/arguments.h"
 #include "allreduce/timings.h"
 
 namespace assay::allreduce {
 
+// What a call may ask for beyond its cell.
+struct Variant {
+  Operation operation = Operation::kAllReduce;
+  ScaleLayout scale_layout = ScaleLayout::kDefault;
+  float weight_bias = 0;
+  bool has_residual = true;
+  bool keeps_residual = true;     // whether the call has a residual_out
+  bool keeps_normalized = false;  // whether a quantising call has an output, too
+};
+
 // A rank's device memory for a cell; null where a fusion does not need it.
 struct Buffers {
   void* input = nullptr;
-  void* output = nullptr;  // null with the quantising fusions
+  void* output = nullptr;  // null with the quantising fusions, except where the variant keeps it
   void* residual_in = nullptr;
   void* residual_out = nullptr;
   void* gamma = nullptr;
@@ -37,6 +48,7 @@ struct Problem {
   int rank = 0;
   std::uint64_t seed = 0;
   Values values = Values::kOrdinary;
+  Variant variant = {};
 };
 
 constexpr float kEpsilon = 1e-5F;
@@ -47,19 +59,22 @@ cudaError_t fill(const Problem& problem, const Buffers& buffers, cudaStream_t st
 
 // Filled by compare(), in device memory.
 struct Findings {
-  unsigned long long wrong;     // number of wrong values
-  unsigned long long at;        // index of one of them
-  int output;                   // its output, an index into kOutputNames
-  float value;                  // its value
-  float expected;               // about the value that it should have
-  unsigned long long checksum;  // checksum of all outputs; equal on ranks that agree to the bit
-  unsigned long long canaries;  // bytes written behind an output
+  unsigned long long wrong;  // number of wrong values
+  unsigned long long at;     // index of one of them
+  int output;                // its output, an index into kOutputNames
+  float value;               // its value
+  float expected;            // about the value that it should have
+  // Checksums of the outputs; equal on ranks that agree to the bit.
+  unsigned long long checksum;
+  unsigned long long residual_checksum;  // of residual_out
+  unsigned long long canaries;           // bytes written behind an output
 };
 
 inline constexpr const char* kOutputNames[] = {"output", "residual_out", "normalized output",
                                                "quantized", "scale_out"};
 
-// Rows whose squares overflow float32 are compared up to residual_out only.
+// Rows whose squares overflow float32 are compared up to residual_out only. Without a residual_out
+// only the canaries are looked at: such a call's outputs are to equal those of one that has it.
 cudaError_t compare(const Problem& problem,
                     Summation summation,
                     const Buffers& buffers,
@@ -68,18 +83,20 @@ cudaError_t compare(const Problem& problem,
 
 // Computes only the checksum and the canaries.
 cudaError_t sum_up(const Cell& cell,
+                   const Variant& variant,
                    const Buffers& buffers,
                    Findings* findings,
                    cudaStream_t stream);
 
 // The bytes of each output of a cell, without canaries.
 struct OutputBytes {
-  std::size_t message = 0;  // input, output, residuals
+  std::size_t message = 0;  // the larger of input and output, residuals
+  std::size_t output = 0;
   std::size_t gamma = 0;
   std::size_t quantized = 0;
   std::size_t scale_out = 0;
 };
 
-OutputBytes output_bytes(const Cell& cell);
+OutputBytes output_bytes(const Cell& cell, const Variant& variant);
 
 }  // namespace assay::allreduce

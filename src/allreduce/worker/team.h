@@ -11,6 +11,7 @@
 
 #include "allreduce/strategies/arguments.h"
 #include "allreduce/timings.h"
+#include "allreduce/worker/reference.h"
 #include "core/result.h"
 
 namespace assay::allreduce {
@@ -24,12 +25,15 @@ struct Order {
     kCheck,    // run `strategy` on fresh data and compare
     kBuild,    // make `strategy` ready to be timed, `calls` at a time
     kSample,   // answer.value is the time of a call of `strategy` in microseconds
+    kMix,      // make calls of all kinds ready, chosen by `seed`
+    kMixed,    // make `calls` of them, each on other data and checked
     kVerify,   // after timing, check that the outputs are still those that were checked
     kQuit,
   };
 
   Kind kind = Kind::kQuit;
   Cell cell;
+  Variant variant;
   Launch launch = Launch::kGraph;
   Strategy strategy = Strategy::kNccl;
   std::uint64_t seed = 0;
@@ -43,6 +47,7 @@ struct Answer {
   Kind kind = Kind::kOk;
   double value = 0;
   std::uint64_t checksum = 0;  // checksum of the outputs
+  std::uint64_t checksum_without_residual = 0;
   std::int64_t memory_bytes = 0;
   char message[400] = {};
   unsigned char handle[256] = {};

@@ -182,9 +182,13 @@ class AllreduceBench final : public Command {
         app, "--launch", options_.launches,
         {{"graph", {allreduce::Launch::kGraph}},
          {"eager", {allreduce::Launch::kEager}},
-         {"both", {allreduce::Launch::kGraph, allreduce::Launch::kEager}}},
-        "how calls are launched: replayed from a CUDA graph, one by one, or both; eager calls go "
-        "to files of their own")
+         {"isolated", {allreduce::Launch::kIsolated}},
+         {"both", {allreduce::Launch::kGraph, allreduce::Launch::kEager}},
+         {"all",
+          {allreduce::Launch::kGraph, allreduce::Launch::kEager, allreduce::Launch::kIsolated}}},
+        "how calls are launched: back to back from a CUDA graph, one by one from the host, one "
+        "alone "
+        "in a graph, or several of these; all but the first go to files of their own")
         ->group(kHowGroup);
     app.add_option("--tie", tie_percent_, "treat a lead below this many percent as a tie")
         ->type_name("PERCENT")

@@ -50,9 +50,12 @@ Exit status: 0 done, 1 failed or a wrong result, 2 wrong usage.
 
 constexpr const char* kAllreduceUsage =
     R"(usage: assay-worker allreduce --tp N [--gpus LIST] [--table FILE] [--rank R --rendezvous FILE]
+       assay-worker allreduce --tp N --self-test all|few [--mixed-calls N] [--workspace BYTES]
+       assay-worker allreduce --tp N --measure links
 
 Measures all-reduces over N GPUs of this host. People use 'assay allreduce bench', which starts
-this program and talks to it by lines of JSON on standard input and output.
+this program and talks to it by lines of JSON on standard input and output; two things are asked of
+it by hand.
 
   --tp N             GPUs that take part, 2 to 8
   --gpus LIST        their numbers with commas, N of them (default: the first N)
@@ -60,6 +63,13 @@ this program and talks to it by lines of JSON on standard input and output.
   --rank R           be rank R of N processes, from 0, with the R-th of --gpus; without it all ranks
                      are threads of one process
   --rendezvous FILE  where these processes meet
+  --self-test WHICH  compare every strategy, operation, fusion, scale layout and data type with a
+                     float64 reference: a line for each failure, then the counts; 'few' takes few
+                     shapes. With ASSAY_ALLREDUCE_DELAYS in the environment threads are late at
+                     random
+  --mixed-calls N    then make N calls of all kinds, each on other data and checked
+  --workspace BYTES  memory of the communicator's workspace (default: the library's)
+  --measure links    print what the links carry when kernels do nothing but send
   -h, --help         print this
 
 Exit status: 0 done, 1 failed, 2 wrong usage. The reason is on standard output, as JSON.

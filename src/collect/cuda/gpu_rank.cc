@@ -308,6 +308,7 @@ class GpuRank final : public TeamRank {
     if (own_.count(spec_.ranks) != 0) return {};
     assay_allreduce_comm* comm = nullptr;
     ASSAY_TRY(own_status(assay_allreduce_create(options_.rank, spec_.ranks, nullptr, &comm)));
+    ASSAY_TRY(own_status(assay_allreduce_reserve(comm, std::size_t{1} << 30U)));
     assay_allreduce_handle mine;
     ASSAY_TRY(own_status(assay_allreduce_export(comm, &mine)));
     const std::vector<unsigned char> own(mine.bytes, mine.bytes + sizeof(mine.bytes));

@@ -1,0 +1,130 @@
+"""What vLLM and SGLang call of their custom all-reduce communicators, on top of ours. Their own
+classes share pointers of captured tensors between the ranks; ours sends from its own memory, so that
+nothing has to be registered, before a capture or after it."""
+import contextlib
+import logging
+import pathlib
+import socket
+
+import torch
+import torch.distributed as dist
+
+from ._library import MAX_RANKS, AllReduceError
+from .communicator import Communicator, GroupExchange, gpu
+
+logger = logging.getLogger(__name__)
+_TYPES = (torch.bfloat16, torch.float16, torch.float32)
+_MOST_ELEMENTS = 1 << 32
+# What the default workspace pushes. Above, the engine's NCCL may be the faster one.
+DEFAULT_MAX_SIZE = 10 << 20
+
+
+def _host():
+    """The same for two processes if they run on one host."""
+    try:
+        boot = pathlib.Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    except OSError:
+        boot = ""
+    return socket.gethostname(), boot
+
+
+class CustomAllreduce:
+    """group: the engine's CPU group, not one of NCCL; device: an int, a string or a torch.device.
+    max_size: messages above so many bytes are left to the engine; None: above 10 MiB. Memory for more
+    is taken where more is asked for.
+
+    `disabled` is true where all-reduce goes another way: one rank, too many ranks, ranks on several
+    hosts, or GPUs without peer access; all ranks then agree on it, and the log says why.
+    """
+
+    def __init__(self, group, device, max_size=None, symm_mem_enabled=False):
+        del symm_mem_enabled  # how far the engine's own kernel is asked depends on it; ours does not
+        self.disabled = True
+        self._comm = None
+        self._IS_CAPTURING = False
+        self.group = group
+        if dist.get_backend(group) == dist.Backend.NCCL:
+            raise ValueError("CustomAllreduce takes a group for the CPU, not one of NCCL")
+        exchange = GroupExchange(group)
+        self.rank, self.world_size = exchange.rank, exchange.world_size
+        self.device = gpu(device)
+        self.max_size = DEFAULT_MAX_SIZE if max_size is None else max_size
+        problem = self._problem(exchange)
+        if problem is not None:
+            logger.warning("assay_allreduce is not used: %s", problem)
+
+    def _problem(self, exchange):
+        """Connects. Returns why that cannot be, the same on all ranks, or None."""
+        if self.world_size < 2:
+            return "there is one rank"
+        if self.world_size > MAX_RANKS:
+            return f"there are {self.world_size} ranks; {MAX_RANKS} is the most"
+        if len(set(exchange(_host()))) > 1:
+            return "the ranks are on several hosts"
+        try:
+            # The engine has NCCL already; a second communicator of it would only take memory.
+            self._comm = Communicator(
+                self.group, self.device, use_nccl=False,
+                max_message_bytes=self.max_size if self.max_size > DEFAULT_MAX_SIZE else 0)
+        except AllReduceError as error:
+            return str(error)
+        self.disabled = False
+        return None
+
+    def should_custom_ar(self, inp):
+        """Whether custom_all_reduce() takes this tensor; if not, the engine takes another way."""
+        if self.disabled or inp.dtype not in _TYPES or not inp.is_contiguous():
+            return False
+        size = inp.numel() * inp.element_size()
+        return (size % 16 == 0 and inp.numel() % 8 == 0 and inp.data_ptr() % 16 == 0
+                and size <= self.max_size and inp.numel() <= _MOST_ELEMENTS)
+
+    def custom_all_reduce(self, input, override_algo=None):
+        """The sum in a new tensor, or None. Every strategy adds in rank order, so that
+        `override_algo`, by which SGLang asks for one order at all sizes, has nothing to change."""
+        del override_algo
+        if not self.should_custom_ar(input):
+            return None
+        return self._comm.all_reduce(input)
+
+    def all_reduce(self, inp, *, out=None, registered=False):
+        """The sum, in `out` if it is given."""
+        del registered
+        return self._comm.all_reduce(inp, out)
+
+    def all_reduce_reg(self, inp, out=None):
+        return self._comm.all_reduce(inp, out)
+
+    def all_reduce_unreg(self, inp, out=None):
+        return self._comm.all_reduce(inp, out)
+
+    def fused_allreduce_rmsnorm(self, input_, residual_inp_, weight_, eps):
+        """The norm and the residual, which is changed in place, as SGLang's layers ask for them.
+        None: not this way."""
+        if not self.should_custom_ar(input_) or input_.shape[-1] % 8 != 0 or input_.dim() < 2:
+            return None
+        return self._comm.all_reduce_rms_norm(input_, residual_inp_, weight_, eps), residual_inp_
+
+    @contextlib.contextmanager
+    def capture(self):
+        """Around the capture of graphs."""
+        self._IS_CAPTURING = True
+        try:
+            yield
+        finally:
+            self._IS_CAPTURING = False
+            if not self.disabled:
+                self.register_graph_buffers()
+
+    def register_graph_buffers(self):
+        """Nothing: captured calls send from memory that connecting has shared."""
+
+    def finalize_p2p(self):
+        """Nothing: connecting has opened the other ranks' memory."""
+
+    def close(self):
+        """Gives the memory back. Collective."""
+        if self._comm is not None:
+            self._comm.close()
+        self._comm = None
+        self.disabled = True

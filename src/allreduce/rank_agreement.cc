@@ -1,0 +1,54 @@
+#include "allreduce/rank_agreement.h"
+
+#include <algorithm>
+
+namespace assay::allreduce {
+namespace {
+
+std::string nccl_text(std::uint32_t version) {
+  if (version == 0) return "no NCCL";
+  return "NCCL " + std::to_string(version / 10000) + "." + std::to_string(version / 100 % 100) +
+         "." + std::to_string(version % 100);
+}
+
+// Returns how a rank differs from rank 0 where it must not; empty when it does not.
+std::string difference(const RankFacts& one, const RankFacts& first) {
+  if (one.library != first.library) return "runs another version of this library";
+  if (one.workspace_bytes != first.workspace_bytes)
+    return "has workspaces of " + std::to_string(one.workspace_bytes) + " bytes, not " +
+           std::to_string(first.workspace_bytes) + ", by its options or reserve";
+  if (one.is_deterministic != first.is_deterministic) return "has another option deterministic";
+  if (one.deadline_seconds != first.deadline_seconds) return "has another option deadline_seconds";
+  if (one.table != first.table) return "has loaded another table, or none";
+  if (one.sm_version != first.sm_version)
+    return "has a GPU of SM " + std::to_string(one.sm_version) + ", not " +
+           std::to_string(first.sm_version);
+  return "";
+}
+
+}  // namespace
+
+core::Result<Agreement> agree(std::span<const RankFacts> facts) {
+  Agreement agreement{.multiprocessors = facts[0].multiprocessors};
+  for (std::size_t rank = 0; rank < facts.size(); ++rank) {
+    const RankFacts& one = facts[rank];
+    const std::string who = "rank " + std::to_string(rank);
+    if (one.magic != kHandleMagic || one.rank != rank || one.world_size != facts.size())
+      return core::Error{"the handle of " + who +
+                         " is not that of this communicator: the order of the ranks, or their "
+                         "number, is another"};
+    const std::string differs = difference(one, facts[0]);
+    if (!differs.empty()) return core::Error{who + " " + differs + ", unlike rank 0"};
+    agreement.multiprocessors =
+        std::min(agreement.multiprocessors, static_cast<int>(one.multiprocessors));
+    if (one.nccl_version == facts[0].nccl_version && one.nccl_version != 0) continue;
+    if (agreement.no_nccl.empty()) {
+      agreement.no_nccl = who + " has " + nccl_text(one.nccl_version);
+      if (one.nccl_version != 0)
+        agreement.no_nccl += ", rank 0 " + nccl_text(facts[0].nccl_version);
+    }
+  }
+  return agreement;
+}
+
+}  // namespace assay::allreduce

@@ -1,0 +1,509 @@
+#!/usr/bin/env python3
+"""One rank of torch_gpu_test.py: python/assay_allreduce on GPUs, against sums in float64. Run by
+torchrun. Every rank makes the same checks in the same order, from its own random numbers."""
+import os
+import pathlib
+import random
+import sys
+import tempfile
+import traceback
+
+import torch
+import torch.distributed as dist
+
+import assay_allreduce
+from assay_allreduce import Communicator, ScaleLayout, Strategy
+from assay_allreduce.communicator import StoreExchange
+from assay_allreduce.custom_all_reduce import CustomAllreduce
+
+OPS = torch.ops.assay
+OWN = (Strategy.ONESHOT, Strategy.TWOSHOT_PUSH, Strategy.TWOSHOT)
+EPSILON = 1e-5
+# A unit in the last place, relative: a sum is rounded once, a norm behind it twice.
+ULP = {torch.bfloat16: 2.0 ** -7, torch.float16: 2.0 ** -10, torch.float32: 2.0 ** -22}
+
+
+def message(*shape, dtype=torch.bfloat16):
+    return torch.randn(*shape, device="cuda", dtype=torch.float32).to(dtype)
+
+
+def same_on_all_ranks(*shape, dtype=torch.bfloat16):
+    tensor = message(*shape, dtype=dtype)
+    dist.broadcast(tensor, 0)
+    return tensor
+
+
+def exact_sum(tensor, group=None):
+    exact = tensor.double()
+    dist.all_reduce(exact, group=group)
+    return exact
+
+
+def close(tensor, exact, units=1.0, absolute=1e-6):
+    """Within so many units of the last place of the tensor's type, or an absolute error."""
+    limit = exact.abs() * ULP[tensor.dtype] * units + absolute
+    error = (tensor.double() - exact).abs()
+    assert bool((error <= limit).all()), (
+        f"off by {error.max().item():.3g} where {limit.flatten()[error.argmax()].item():.3g} is the most")
+
+
+def exact_norm(hidden, gamma, weight_bias=0.0):
+    root = (hidden.double().square().mean(-1, keepdim=True) + EPSILON).sqrt()
+    return hidden.double() / root * (gamma.double() + weight_bias)
+
+
+def check_sums(comm):
+    own = [comm.with_strategy(strategy) for strategy in OWN]
+    for dtype in ULP:
+        for shape in ((8,), (1, 64), (3, 5, 7168), (257, 2048), (3, 1000), (64, 3)):
+            source = message(*shape, dtype=dtype)
+            exact, terms = exact_sum(source), exact_sum(source.abs())
+            for strategy_comm in own:
+                close(strategy_comm.all_reduce(source), exact, absolute=terms * 2.0 ** -21)
+            # NCCL, which AUTO may take, rounds partial sums.
+            absolute = terms * ULP[dtype] * comm.size()
+            close(comm.all_reduce(source), exact, absolute=absolute)
+            target = torch.empty_like(source)
+            assert comm.all_reduce(source, target) is target
+            close(target, exact, absolute=absolute)
+            in_place = source.clone()
+            assert comm.all_reduce(in_place, in_place) is in_place
+            close(in_place, exact, absolute=absolute)
+    large = message(1 << 14, 4096)
+    close(comm.all_reduce(large), exact_sum(large), absolute=exact_sum(large.abs()) * 2.0 ** -6)
+    assert comm.all_reduce(message(0, 64)).shape == (0, 64)
+
+
+def check_norm(comm, weight_bias=0.0):
+    for dtype in (torch.bfloat16, torch.float16):
+        for shape in ((1, 8192), (5, 2880), (130, 4096), (2, 3, 1024), (4096, 4096)):
+            source, gamma = message(*shape, dtype=dtype), same_on_all_ranks(shape[-1], dtype=dtype)
+            start = same_on_all_ranks(*shape, dtype=dtype)
+            residual = start.clone()
+            normed = comm.all_reduce_rms_norm(source, residual, gamma, EPSILON, weight_bias)
+            # Rounding the sum, then the residual: as large as the terms, not as what is left of them.
+            exact = exact_sum(source)
+            terms = exact_sum(source.abs()) + start.double().abs()
+            absolute = terms * ULP[dtype] * (comm.size() + 1)
+            assert bool(((residual.double() - exact - start.double()).abs() <= absolute).all())
+            close(normed, exact_norm(residual, gamma, weight_bias), units=2, absolute=1e-3)
+
+
+def check_norm_without_residual(comm):
+    source, gamma = message(9, 4096), same_on_all_ranks(4096)
+    normed = comm.all_reduce_rms_norm(source, None, gamma, EPSILON, 1.0)
+    close(normed, exact_norm(exact_sum(source).bfloat16(), gamma, 1.0), units=4, absolute=2e-2)
+
+
+def check_fp8(comm):
+    for shape in ((1, 8192), (130, 4096), (4096, 8192)):
+        source, gamma = message(*shape), same_on_all_ranks(shape[-1])
+        residual = same_on_all_ranks(*shape)
+        scale = torch.tensor([0.05], device="cuda")
+        quantized = comm.all_reduce_rms_norm_quant_fp8(source, residual, gamma, scale, EPSILON)
+        assert quantized.dtype == torch.float8_e4m3fn and quantized.shape == source.shape
+        exact = exact_norm(residual, gamma).clamp(-448 * 0.05, 448 * 0.05)
+        error = (quantized.double() * 0.05 - exact).abs()
+        assert bool((error <= exact.abs() / 14 + 0.05 * 2.0 ** -9).all()), error.max()
+
+
+def check_fp8_dynamic(comm):
+    for group_size in (0, 128):
+        source, gamma = message(33, 4096), same_on_all_ranks(4096)
+        residual = same_on_all_ranks(33, 4096)
+        quantized, scales = comm.all_reduce_rms_norm_quant_fp8(
+            source, residual, gamma, None, EPSILON, group_size=group_size)
+        exact = exact_norm(residual, gamma)
+        groups = exact.unflatten(-1, (scales.shape[-1], -1))
+        expected = groups.abs().amax(-1) / 448
+        assert bool(((scales.double() - expected).abs() <= expected / 64).all())
+        read = quantized.double().unflatten(-1, (scales.shape[-1], -1)) * scales.double()[..., None]
+        assert bool(((read - groups).abs() <= groups.abs() / 14 + expected[..., None] / 400).all())
+
+
+def e2m1(packed):
+    """The values of two elements a byte."""
+    table = torch.tensor([0, 0.5, 1, 1.5, 2, 3, 4, 6], device="cuda", dtype=torch.float64)
+    halves = torch.stack((packed & 15, packed >> 4), -1).flatten(-2).long()
+    return torch.where(halves >= 8, -1.0, 1.0) * table[halves & 7]
+
+
+def unblocked(scales, tokens, groups, rows_of_block):
+    """Scales in blocks of rows by 4, in their order in memory, as [tokens, groups]."""
+    rows, columns = scales.shape
+    flat = scales.view(torch.uint8).flatten().tolist()
+    order = []
+    for row in range(tokens):
+        for group in range(groups):
+            block = (row // rows_of_block * (columns // 4) + group // 4) * rows_of_block * 4
+            inside = row % rows_of_block
+            place = (inside % 32 * 16 + inside // 32 * 4 if rows_of_block == 128 else inside * 4)
+            order.append(flat[block + place + group % 4])
+    assert rows % rows_of_block == 0
+    return torch.tensor(order, device="cuda", dtype=torch.uint8).view(torch.float8_e4m3fn).view(
+        tokens, groups)
+
+
+def check_nvfp4(comm, layouts=(ScaleLayout.BLOCKS_128X4,)):
+    for layout in layouts:
+        for tokens, hidden in ((3, 256), (130, 320)):
+            source, gamma = message(tokens, hidden), same_on_all_ranks(hidden)
+            residual = same_on_all_ranks(tokens, hidden)
+            scale = torch.tensor([32.0], device="cuda")
+            packed, scales = comm.all_reduce_rms_norm_quant_nvfp4(
+                source, residual, gamma, scale, EPSILON, scale_layout=layout)
+            assert packed.shape == (tokens, hidden // 2)
+            if layout != ScaleLayout.LINEAR:
+                scales = unblocked(scales, tokens, hidden // 16,
+                                   128 if layout == ScaleLayout.BLOCKS_128X4 else 8)
+            exact = exact_norm(residual, gamma).unflatten(-1, (-1, 16))
+            read = e2m1(packed).unflatten(-1, (-1, 16)) * scales.double()[..., None] / 32
+            # Half of the widest step, 4 to 6, of the largest, and what the scale was rounded by.
+            limit = exact.abs().amax(-1, keepdim=True) * (1 / 6 + 1 / 12) + 1e-3
+            assert bool(((read - exact).abs() <= limit).all()), (read - exact).abs().max()
+
+
+def check_split(comm):
+    for shape in ((4 * comm.size(), 1024), (12 * comm.size(), 3, 72)):
+        source = message(*shape)
+        exact = exact_sum(source).chunk(comm.size())[comm.rank()]
+        close(comm.reduce_scatter(source), exact)
+        gathered = [torch.empty_like(source) for _ in range(comm.size())]
+        dist.all_gather(gathered, source)
+        assert torch.equal(comm.all_gather(source), torch.cat(gathered))
+
+
+def check_errors(comm):
+    def refused(reason, function):
+        try:
+            function()
+        except RuntimeError as error:
+            assert reason in str(error), f"'{reason}' is not in '{error}'"
+        else:
+            raise AssertionError(f"not refused: {reason}")
+
+    refused("not contiguous", lambda: comm.all_reduce(message(16, 64).t()))
+    refused("bfloat16, float16 or float32", lambda: comm.all_reduce(
+        torch.zeros(8, device="cuda", dtype=torch.int32)))
+    refused("no multiple of 8", lambda: comm.all_reduce(message(7)))
+    refused("not aligned to 16 bytes", lambda: comm.all_reduce(message(17)[1:]))
+    refused("gamma must have", lambda: comm.all_reduce_rms_norm(
+        message(2, 64), message(2, 64), message(32)))
+    refused("no communicator has number 4000", lambda: OPS.all_reduce(message(8), 4000))
+    refused("CPU", lambda: comm.all_reduce(torch.zeros(8, dtype=torch.bfloat16)))
+    with tempfile.TemporaryDirectory() as folder:
+        wrong = pathlib.Path(folder) / "table.json"
+        wrong.write_text("{", encoding="ascii")
+        refused("table.json", lambda: Communicator(table=wrong))
+    refused("", lambda: Communicator(workspace_bytes=(1 << 40) if dist.get_rank() == 0 else 0))
+
+
+def check_opcheck(comm):
+    """PyTorch's own tests of an operator: its mutation marks and its shapes in tracing."""
+    tests = ("test_schema", "test_faketensor")
+    gamma = same_on_all_ranks(256)
+    for operator, arguments in (
+            (OPS.all_reduce, (message(3, 64), comm.number)),
+            (OPS.all_reduce_, (message(3, 64), comm.number)),
+            (OPS.all_reduce_out, (message(3, 64), message(3, 64), comm.number)),
+            (OPS.all_reduce_rms_norm, (message(3, 256), message(3, 256), gamma, 1e-5, comm.number)),
+            (OPS.all_reduce_rms_norm_quant_fp8,
+             (message(3, 256), message(3, 256), gamma, torch.ones(1, device="cuda"), 1e-5,
+              comm.number)),
+            (OPS.all_reduce_rms_norm_quant_nvfp4,
+             (message(3, 256), message(3, 256), gamma, torch.ones(1, device="cuda"), 1e-5,
+              comm.number))):
+        torch.library.opcheck(operator.default, arguments, test_utils=tests)
+
+
+class Block(torch.nn.Module):
+    """A matrix product whose sum over the ranks is normed behind a residual, and one summed in
+    place."""
+
+    def __init__(self, comm):
+        super().__init__()
+        self.number = comm.number
+        self.register_buffer("weight", message(512, 512) / 16)
+        self.register_buffer("gamma", same_on_all_ranks(512))
+
+    def forward(self, activation, residual):
+        residual = residual * 1
+        partial = activation @ self.weight
+        normed = OPS.all_reduce_rms_norm(partial, residual, self.gamma, EPSILON, self.number)
+        second = normed @ self.weight + 1
+        OPS.all_reduce_(second, self.number)
+        return second * 2, residual, OPS.all_reduce(residual, self.number)
+
+
+def check_compile(comm):
+    block = Block(comm).cuda()
+    compiled = torch.compile(block, fullgraph=True, dynamic=True)
+    for tokens in (4, 7, 64):
+        activation, residual = message(tokens, 512), same_on_all_ranks(tokens, 512)
+        before = residual.clone()
+        for expected, got in zip(block(activation, residual), compiled(activation, residual)):
+            torch.testing.assert_close(got, expected, rtol=0.05, atol=0.5)
+        assert torch.equal(residual, before), "the module does not change its argument"
+
+
+def check_compile_with_graphs(comm):
+    """PyTorch's own graphs around compiled code."""
+    weight = message(512, 512) / 16
+
+    @torch.compile(mode="reduce-overhead")
+    def step(activation):
+        return OPS.all_reduce(activation @ weight, comm.number) * 2
+
+    for _ in range(5):
+        activation = message(8, 512)
+        expected = comm.all_reduce(activation @ weight) * 2
+        torch.testing.assert_close(step(activation), expected, rtol=0.05, atol=0.5)
+
+
+def check_compiled_mutation(comm):
+    gamma = same_on_all_ranks(512)
+
+    @torch.compile(fullgraph=True)
+    def step(partial, residual):
+        return comm.all_reduce_rms_norm(partial, residual, gamma, EPSILON)
+
+    partial, start = message(5, 512), same_on_all_ranks(5, 512)
+    eager_residual, residual = start.clone(), start.clone()
+    expected = comm.all_reduce_rms_norm(partial, eager_residual, gamma, EPSILON)
+    assert torch.equal(step(partial, residual), expected)
+    assert torch.equal(residual, eager_residual) and not torch.equal(residual, start)
+
+
+def check_export(comm):
+    block = Block(comm).cuda()
+    activation, residual = message(6, 512), same_on_all_ranks(6, 512)
+    exported = torch.export.export(block, (activation, residual))
+    assert "assay.all_reduce_rms_norm" in str(exported.graph)
+    for expected, got in zip(block(activation, residual), exported.module()(activation, residual)):
+        torch.testing.assert_close(got, expected, rtol=0.05, atol=0.5)
+
+
+def check_graph(comm):
+    source, gamma = message(16, 4096), same_on_all_ranks(4096)
+    residual = same_on_all_ranks(16, 4096)
+    comm.all_reduce(source)
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        summed = comm.all_reduce(source)
+        normed = comm.all_reduce_rms_norm(summed, residual, gamma, EPSILON)
+    for _ in range(3):
+        source.copy_(message(16, 4096))
+        residual.copy_(same_on_all_ranks(16, 4096))
+        eager_residual = residual.clone()
+        graph.replay()
+        expected = comm.all_reduce(source)
+        assert torch.equal(summed, expected)
+        assert torch.equal(normed, comm.all_reduce_rms_norm(expected, eager_residual, gamma, EPSILON))
+        assert torch.equal(residual, eager_residual)
+
+
+def check_store():
+    """Connected by a store alone, and closed."""
+    store = dist.distributed_c10d._get_default_store()
+    comm = Communicator(exchange=StoreExchange(store, dist.get_rank(), dist.get_world_size(), "one"),
+                        use_nccl=False)
+    source = message(4, 64)
+    close(comm.all_reduce(source), exact_sum(source))
+    comm.close()
+    try:
+        comm.all_reduce(source)
+    except RuntimeError as error:
+        assert "no communicator" in str(error)
+    else:
+        raise AssertionError("a closed communicator sums")
+
+
+def check_reserve():
+    """A graph that was captured before reserving sums as well as calls after it."""
+    comm = Communicator(use_nccl=False)
+    source = message(64, 4096)
+    comm.all_reduce(source)
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        captured = comm.all_reduce(source)
+    comm.reserve(32 << 20)
+    for shape in ((64, 4096), (2048, 8192)):
+        later = message(*shape)
+        close(comm.with_strategy(Strategy.TWOSHOT_PUSH).all_reduce(later), exact_sum(later),
+              absolute=exact_sum(later.abs()) * 2.0 ** -21)
+        graph.replay()
+        close(captured, exact_sum(source), absolute=exact_sum(source.abs()) * 2.0 ** -21)
+    torch.cuda.synchronize()
+    comm.close()
+
+
+def check_deterministic():
+    """A row's sum is the same to the bit in every batch."""
+    comm = Communicator(deterministic=True)
+    source = message(4096, 4096)
+    summed = comm.all_reduce(source)
+    for rows in (1, 7, 300):
+        assert torch.equal(comm.all_reduce(source[:rows]), summed[:rows])
+    torch.cuda.synchronize()
+    comm.close()
+
+
+def check_deadline():
+    """Rank 0 does not come."""
+    comm = Communicator(deadline_seconds=1.0, use_nccl=False)
+    if comm.rank() != 0:
+        comm.all_reduce(message(8, 64))
+        torch.cuda.synchronize()
+        try:
+            comm.check()
+        except assay_allreduce.AllReduceError as error:
+            assert "rank 0" in str(error), error
+        else:
+            raise AssertionError("nobody missed rank 0")
+    dist.barrier()
+    comm.close()
+
+
+class Engine:
+    """What vLLM and SGLang do with their communicators: a group of all ranks and one of half of
+    them, warm-up and capture of a graph for each batch size from the largest down in one memory pool,
+    prefill without a graph between replays."""
+
+    HIDDEN = 4096
+    BATCHES = (64, 16, 3, 1)
+
+    def __init__(self, adapters, groups):
+        self.adapters, self.groups = adapters, groups
+        self.graphs = {}
+        self.pool = None
+
+    def step(self, activation):
+        """Two layers that sum over each group; the reference adds in float64."""
+        for adapter, group in zip(self.adapters, self.groups):
+            if adapter.should_custom_ar(activation):
+                activation = adapter.custom_all_reduce(activation)
+            else:
+                activation = activation.clone()
+                dist.all_reduce(activation, group=group)
+            activation = activation / 2
+        return activation
+
+    def exact_step(self, activation):
+        for group in self.groups:
+            activation = exact_sum(activation.bfloat16(), group) / 2
+        return activation
+
+    def capture(self):
+        with self.adapters[0].capture(), self.adapters[1].capture():
+            for batch in self.BATCHES:
+                activation = message(batch, self.HIDDEN)
+                self.step(activation)
+                torch.cuda.synchronize()
+                graph = torch.cuda.CUDAGraph()
+                with torch.cuda.graph(graph, pool=self.pool):
+                    result = self.step(activation)
+                self.pool = self.pool or graph.pool()
+                self.graphs[batch] = (graph, activation, result)
+
+    def decode(self, batch):
+        graph, activation, result = self.graphs[batch]
+        activation.copy_(message(batch, self.HIDDEN))
+        graph.replay()
+        close(result, self.exact_step(activation), units=4, absolute=2e-2)
+
+    def prefill(self, tokens):
+        activation = message(tokens, self.HIDDEN)
+        close(self.step(activation), self.exact_step(activation), units=4, absolute=2e-2)
+
+
+def pairs():
+    """Groups of two neighbours, or of all two: (for gloo, for NCCL), of this rank."""
+    mine = None
+    for first in range(0, dist.get_world_size(), 2):
+        ranks = [first, first + 1]
+        made = dist.new_group(ranks, backend="gloo"), dist.new_group(ranks)
+        if dist.get_rank() in ranks:
+            mine = made
+    return mine
+
+
+def check_engine():
+    everyone = dist.new_group(backend="gloo")
+    pair, pair_nccl = pairs()
+    adapters = [CustomAllreduce(everyone, dist.get_rank(), max_size=32 << 20),
+                CustomAllreduce(group=pair, device=f"cuda:{dist.get_rank()}", max_size=1 << 20)]
+    assert not any(adapter.disabled for adapter in adapters)
+    assert not adapters[1].should_custom_ar(message(1 << 10, 4096)), "above max_size"
+    assert not adapters[0].should_custom_ar(message(64, 64).t())
+    assert adapters[0].custom_all_reduce(message(7)) is None
+    engine = Engine(adapters, [None, pair_nccl])
+    engine.capture()
+    choose = random.Random(3)  # the same on all ranks
+    for _ in range(40):
+        if choose.random() < 0.25:
+            engine.prefill(choose.choice((100, 1000, 2048)))
+        else:
+            engine.decode(choose.choice(engine.BATCHES))
+    residual, gamma = same_on_all_ranks(4, 4096), same_on_all_ranks(4096)
+    normed, added = adapters[0].fused_allreduce_rmsnorm(message(4, 4096), residual, gamma, EPSILON)
+    close(normed, exact_norm(added, gamma), units=2, absolute=1e-3)
+    torch.cuda.synchronize()
+    for adapter in adapters:
+        adapter.close()
+        assert adapter.disabled and not adapter.should_custom_ar(message(8))
+
+
+def main():
+    device = int(os.environ["LOCAL_RANK"])
+    torch.cuda.set_device(device)
+    dist.init_process_group("nccl", device_id=torch.device("cuda", device))
+    torch.manual_seed(100 + dist.get_rank())
+    comm = Communicator()
+    checks = {
+        "sums": lambda: check_sums(comm),
+        "norm": lambda: check_norm(comm),
+        "norm, Gemma": lambda: check_norm(comm, 1.0),
+        "norm without residual": lambda: check_norm_without_residual(comm),
+        "fp8": lambda: check_fp8(comm),
+        "fp8, dynamic": lambda: check_fp8_dynamic(comm),
+        "nvfp4": lambda: check_nvfp4(comm),
+        "nvfp4, other scale layouts": lambda: check_nvfp4(
+            comm, (ScaleLayout.LINEAR, ScaleLayout.BLOCKS_8X4)),
+        "reduce_scatter, all_gather": lambda: check_split(comm),
+        "errors": lambda: check_errors(comm),
+        "opcheck": lambda: check_opcheck(comm),
+        "graph": lambda: check_graph(comm),
+        "store": check_store,
+        "reserve": check_reserve,
+        "deterministic": check_deterministic,
+        "deadline": check_deadline,
+        "engine": check_engine,
+        "compile": lambda: check_compile(comm),
+        "compile with graphs": lambda: check_compile_with_graphs(comm),
+        "compiled mutation": lambda: check_compiled_mutation(comm),
+        "export": lambda: check_export(comm),
+    }
+    failed = 0
+    only = sys.argv[1:]
+    for name, check in checks.items():
+        if only and name not in only:
+            continue
+        try:
+            check()
+            torch.cuda.synchronize()
+            said = "ok"
+        except Exception as error:  # the others go on: all ranks fail alike, or the launcher ends them
+            failed += 1
+            said = f"FAILED: {type(error).__name__}: {error}"
+            if dist.get_rank() == 0:
+                traceback.print_exc(limit=-4)
+        if dist.get_rank() == 0 or said != "ok":
+            print(f"{dist.get_world_size()} ranks, rank {dist.get_rank()}, {name}: {said}", flush=True)
+    dist.barrier()
+    os._exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,286 @@
+#!/usr/bin/env python3
+"""Started by torch_package_test.py: the installed package on the stand-in for PyTorch. Two ranks are
+two threads."""
+import logging
+import os
+import sys
+import threading
+import types
+import unittest
+
+import torch
+import torch.distributed as dist
+
+from assay_allreduce import AllReduceError, Communicator, Strategy
+from assay_allreduce import _operators
+from assay_allreduce.communicator import StoreExchange
+from assay_allreduce.custom_all_reduce import CustomAllreduce
+
+fake_library = _operators.library.shared_object
+
+
+def on_two_ranks(function):
+    """What function(group) returned or raised on both."""
+    group = dist.Group(2)
+    results = [None, None]
+
+    def rank(number):
+        dist.here.rank = number
+        try:
+            results[number] = function(group)
+        except Exception as error:
+            results[number] = error
+    threads = [threading.Thread(target=rank, args=(number,)) for number in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return results
+
+
+class Store:
+    """torch.distributed.Store: get() waits for set()."""
+
+    def __init__(self):
+        self.values, self.changed = {}, threading.Condition()
+
+    def set(self, key, value):
+        with self.changed:
+            self.values[key] = value
+            self.changed.notify_all()
+
+    def get(self, key):
+        with self.changed:
+            assert self.changed.wait_for(lambda: key in self.values, timeout=20)
+            return self.values[key]
+
+
+class CommunicatorTest(unittest.TestCase):
+    def test_connects_calls_and_closes(self):
+        def rank(group):
+            comm = Communicator(group, 0)
+            push = comm.with_strategy(Strategy.TWOSHOT_PUSH)
+            assert push.number != comm.number
+            comm.all_reduce_rms_norm("x", "residual", "gamma", 1e-5, weight_bias=1.0)
+            torch.calls.append(("rank", comm.rank(), comm.size(), comm.choose(4, 4096)))
+            comm.close()
+            comm.close()
+            return comm.number
+        numbers = on_two_ranks(rank)
+        self.assertEqual(len(set(numbers)), 2, numbers)
+        self.assertIn(("rank", 1, 2, Strategy.ONESHOT), torch.calls)
+        self.assertIn(("all_reduce_rms_norm", ("x", "residual", "gamma", 1e-5, numbers[1], 1.0)),
+                      torch.calls)
+        self.assertEqual(fake_library.fake_live(), 0, "communicators were destroyed")
+
+    def test_connects_by_a_store(self):
+        store = Store()
+
+        def rank(group):
+            comm = Communicator(exchange=StoreExchange(store, dist.here.rank, 2), use_nccl=False)
+            comm.close()
+            return comm.size()
+        self.assertEqual(on_two_ranks(rank), [2, 2])
+
+    def failing(self, **options):
+        """What both ranks raise when only rank 1 has the options."""
+        return on_two_ranks(lambda group: Communicator(
+            group, **(options if dist.here.rank == 1 else {})))
+
+    def test_a_failure_of_one_is_one_of_all(self):
+        for error in self.failing(workspace_bytes=13):
+            self.assertIsInstance(error, AllReduceError)
+            self.assertEqual(str(error), "rank 1 of 2: the library's own words")
+        for error in self.failing(table="/nowhere"):
+            self.assertEqual(str(error), "rank 1 of 2: the library's own words")
+        self.assertEqual(fake_library.fake_live(), 0, "communicators were destroyed")
+
+    def test_the_library_sees_tables_and_reserved_memory_before_it_joins(self):
+        for options in ({"table": None}, {"max_message_bytes": 16 << 20}):
+            for error in self.failing(**options):
+                self.assertEqual(str(error), "rank 0 of 2: the library's own words")
+
+    def test_reserves_again_and_checks(self):
+        def rank(group):
+            comm = Communicator(group, 0, max_message_bytes=16 << 20)
+            comm.check()
+            comm.reserve(66 << 20)
+            try:
+                comm.check()
+            except AllReduceError as error:
+                return str(error)
+            finally:
+                comm.close()
+        self.assertEqual(on_two_ranks(rank), ["the library's own words"] * 2)
+
+    def test_refuses_what_is_no_gpu(self):
+        for error in on_two_ranks(lambda group: Communicator(group, "cpu")):
+            self.assertIsInstance(error, ValueError)
+
+    def test_all_reduce_writes_where_it_is_told(self):
+        def rank(group):
+            comm = Communicator(group)
+            source = object()
+            assert comm.all_reduce(source, source) is source
+            assert comm.all_reduce(source, out="out") == "out"
+            assert comm.all_reduce(source) == "result of all_reduce"
+            names = [name for name, *rest in torch.calls if rest[0][0] is source]
+            comm.close()
+            return names
+        for names in on_two_ranks(rank):
+            self.assertEqual(names, ["all_reduce_", "all_reduce_out", "all_reduce"])
+
+
+class TracingTest(unittest.TestCase):
+    """The shapes and types that PyTorch computes with when it traces."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.comms = on_two_ranks(Communicator)
+
+    @classmethod
+    def tearDownClass(cls):
+        for comm in cls.comms:
+            comm._exchange = lambda mine: None
+            comm.close()
+
+    def out(self, name, *arguments, **options):
+        results = torch.fakes[f"assay::{name}"](*arguments, **options)
+        if results is None:
+            return None
+        return [(each.shape, each.dtype) for each in (
+            results if isinstance(results, tuple) else (results,))]
+
+    def test_every_operator_has_one(self):
+        self.assertEqual(set(torch.fakes), set(torch.schemas))
+        self.assertEqual(len(torch.schemas), 9)
+
+    def test_mutation_marks(self):
+        marked = {name for name, schema in torch.schemas.items() if "(a!)" in schema}
+        self.assertEqual(marked, {f"assay::{name}" for name in (
+            "all_reduce_", "all_reduce_out", "all_reduce_rms_norm", "all_reduce_rms_norm_quant_fp8",
+            "all_reduce_rms_norm_quant_fp8_dynamic", "all_reduce_rms_norm_quant_nvfp4")})
+
+    def test_shapes(self):
+        number = self.comms[0].number
+        source = torch.Tensor((6, 256))
+        self.assertEqual(self.out("all_reduce", source, number), [((6, 256), "bfloat16")])
+        self.assertIsNone(self.out("all_reduce_", source, number))
+        self.assertEqual(self.out("reduce_scatter", source, number), [((3, 256), "bfloat16")])
+        self.assertEqual(self.out("all_gather", source, number), [((12, 256), "bfloat16")])
+        norm = (source, None, None, 1e-5, number)
+        self.assertEqual(self.out("all_reduce_rms_norm", *norm), [((6, 256), "bfloat16")])
+        self.assertEqual(self.out("all_reduce_rms_norm_quant_fp8_dynamic", *norm, group_size=128),
+                         [((6, 256), "float8_e4m3fn"), ((6, 2), "float32")])
+        scaled = (source, None, None, None, 1e-5, number)
+        self.assertEqual(self.out("all_reduce_rms_norm_quant_fp8", *scaled),
+                         [((6, 256), "float8_e4m3fn")])
+        self.assertEqual(self.out("all_reduce_rms_norm_quant_nvfp4", *scaled),
+                         [((6, 128), "uint8"), ((128, 16), "float8_e4m3fn")])
+        self.assertEqual(self.out("all_reduce_rms_norm_quant_nvfp4", *scaled, scale_layout=4)[1],
+                         ((8, 16), "float8_e4m3fn"))
+
+
+class CustomAllreduceTest(unittest.TestCase):
+    """What engines ask of their communicators."""
+
+    def test_takes_what_it_can(self):
+        def rank(group):
+            adapter = CustomAllreduce(group, "cuda:0", max_size=4096)
+            taken = [adapter.should_custom_ar(tensor) for tensor in (
+                torch.Tensor((4, 512)), torch.Tensor((4, 513)), torch.Tensor((8, 512)),
+                torch.Tensor((4, 512), contiguous=False), torch.Tensor((4, 512), torch.uint8),
+                torch.Tensor((4, 512), address=66))]
+            result = adapter.custom_all_reduce(torch.Tensor((4, 512)))
+            refused = adapter.custom_all_reduce(torch.Tensor((8, 512)))
+            with adapter.capture():
+                capturing = adapter._IS_CAPTURING
+            residual = torch.Tensor((4, 512))
+            fused = adapter.fused_allreduce_rmsnorm(torch.Tensor((4, 512)), residual, "gamma", 1e-6)
+            adapter.finalize_p2p()
+            adapter.close()
+            return (taken, result, refused, capturing, adapter._IS_CAPTURING,
+                    fused == ("result of all_reduce_rms_norm", residual),
+                    adapter.should_custom_ar(torch.Tensor((4, 512))))
+        for results in on_two_ranks(rank):
+            self.assertEqual(results, ([True, False, False, False, False, False],
+                                       "result of all_reduce", None, True, False, True, False))
+
+    def test_reserves_for_more_than_the_default(self):
+        def rank(group):
+            adapters = [CustomAllreduce(group, 0, max_size) for max_size in (None, 66 << 20)]
+            takes = [adapter.should_custom_ar(torch.Tensor((2000, 4096))) for adapter in adapters]
+            adapters[0]._comm.check()
+            with self.assertRaises(AllReduceError):  # what the stand-in says of 66 MiB
+                adapters[1]._comm.check()
+            for adapter in adapters:
+                adapter.close()
+            return takes
+        self.assertEqual(on_two_ranks(rank), [[False, True]] * 2)
+
+    def test_disabled_on_all_ranks_if_one_cannot(self):
+        original = _operators.library.create
+
+        def create(rank, world_size, options):
+            if rank == 1:
+                raise AllReduceError("no peer access")
+            return original(rank, world_size, options)
+        _operators.library.create = create
+        try:
+            with self.assertLogs("assay_allreduce.custom_all_reduce", logging.WARNING) as logged:
+                adapters = on_two_ranks(lambda group: CustomAllreduce(group, 0))
+        finally:
+            _operators.library.create = original
+        self.assertEqual([adapter.disabled for adapter in adapters], [True, True])
+        self.assertEqual([adapter.custom_all_reduce(torch.Tensor((8,))) for adapter in adapters],
+                         [None, None])
+        self.assertEqual(len(logged.output), 2)
+        self.assertIn("rank 1 of 2: no peer access", logged.output[0])
+
+    def test_refuses_a_group_of_nccl(self):
+        dist.here.rank = 0
+        with self.assertRaisesRegex(ValueError, "not one of NCCL"):
+            CustomAllreduce(dist.Group(1, "nccl"), 0)
+
+    def test_one_rank_is_not_asked(self):
+        dist.here.rank = 0
+        with self.assertLogs("assay_allreduce.custom_all_reduce", logging.WARNING):
+            self.assertTrue(CustomAllreduce(dist.Group(1), 0).disabled)
+
+
+class InstallTest(unittest.TestCase):
+    """Modules that have the names of the engines'."""
+
+    def module(self, name):
+        """The module, with its parents."""
+        parts = name.split(".")
+        for end in range(1, len(parts) + 1):
+            made = types.ModuleType(".".join(parts[:end]))
+            made.__path__ = []
+            sys.modules[made.__name__] = made
+            self.addCleanup(sys.modules.pop, made.__name__)
+        return made
+
+    def test_vllm(self):
+        from assay_allreduce import vllm
+        module = self.module(vllm.MODULE)
+        module.CustomAllreduce = "vLLM's"
+        os.environ.pop("VLLM_PLUGINS", None)
+        vllm.plugin()
+        self.assertEqual(module.CustomAllreduce, "vLLM's")
+        os.environ["VLLM_PLUGINS"] = "other,assay_allreduce"
+        self.addCleanup(os.environ.pop, "VLLM_PLUGINS")
+        vllm.plugin()
+        self.assertIs(module.CustomAllreduce, CustomAllreduce)
+
+    def test_sglang(self):
+        from assay_allreduce import sglang
+        module = self.module(sglang.MODULE)
+        sglang.install()
+        self.assertIs(module.dispatch_custom_allreduce(), CustomAllreduce)
+        self.assertIs(module.dispatch_custom_allreduce(group=None, device=0), CustomAllreduce)
+        self.assertIs(module.CustomAllreduce, CustomAllreduce)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,82 @@
+"""Stands in for PyTorch, as far as python/assay_allreduce uses it without running a kernel. Ranks are
+threads; torch.ops.assay.NAME keeps what it was called with."""
+import contextlib
+import types
+
+from . import distributed
+
+__version__ = "2.11.0+fake"
+version = types.SimpleNamespace(cuda="13.0")
+bfloat16, float16, float32, uint8, float8_e4m3fn = (
+    "bfloat16", "float16", "float32", "uint8", "float8_e4m3fn")
+Tag = types.SimpleNamespace(needs_exact_strides="exact", needs_fixed_stride_order="order",
+                            pt2_compliant_tag="pt2")
+schemas, fakes, calls = {}, {}, []
+
+
+class _Library:
+    def __init__(self, name_space, kind):
+        self.name_space = name_space
+        assert kind == "DEF"
+
+    def define(self, schema, *, tags=()):
+        assert "exact" in tags
+        schemas[f"{self.name_space}::{schema.partition('(')[0]}"] = schema
+
+
+def _register_fake(name, function, *, lib):
+    assert lib.name_space == "assay" and name in schemas
+    fakes[name] = function
+
+
+library = types.SimpleNamespace(Library=_Library, register_fake=_register_fake)
+
+
+class _Operators:
+    def __getattr__(self, name):
+        return lambda *arguments: calls.append((name, arguments)) or f"result of {name}"
+
+
+ops = types.SimpleNamespace(assay=_Operators())
+
+
+class device:
+    def __init__(self, kind, index=None):
+        if isinstance(kind, device):
+            kind, index = kind.type, kind.index
+        self.type, _, number = kind.partition(":")
+        self.index = int(number) if number else index
+
+
+cuda = types.SimpleNamespace(
+    current_device=lambda: 0, device=lambda where: contextlib.nullcontext(),
+    get_device_capability=lambda where: (9, 0), synchronize=lambda where: None)
+inference_mode = lambda enabled: contextlib.nullcontext()
+
+
+class Tensor:
+    """Sizes and a type, for tracing."""
+
+    def __init__(self, shape, dtype=bfloat16, contiguous=True, address=64):
+        self.shape, self.dtype, self.contiguous, self.address = tuple(shape), dtype, contiguous, address
+
+    def new_empty(self, shape, *, dtype=None):
+        return Tensor(shape, dtype or self.dtype)
+
+    def numel(self):
+        count = 1
+        for size in self.shape:
+            count *= size
+        return count
+
+    def element_size(self):
+        return 2
+
+    def dim(self):
+        return len(self.shape)
+
+    def is_contiguous(self):
+        return self.contiguous
+
+    def data_ptr(self):
+        return self.address
