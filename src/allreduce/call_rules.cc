@@ -110,6 +110,9 @@ std::string pointer_problem(const assay_allreduce_call& call) {
   return quantized && !dynamic && call.scale == nullptr ? "scale is null" : "";
 }
 
+// NCCL comes before TWOSHOT, because what does not fit the pushing strategies' workspace is large,
+// and TWOSHOT's tiles are then small: on 4 H200 a message of 64 MiB takes it
+// 376 us, and NCCL 321.
 std::vector<Strategy> candidates(const assay_allreduce_call& call, const Abilities& abilities) {
   if (call.strategy != ASSAY_ALLREDUCE_AUTO) return {static_cast<Strategy>(call.strategy)};
   std::vector<Strategy> all = {abilities.table_choice(call).value_or(Strategy::kNccl)};
@@ -118,7 +121,7 @@ std::vector<Strategy> candidates(const assay_allreduce_call& call, const Abiliti
   const bool small = bytes <= kSmallMessageBytes || abilities.world_size() == 2;
   if (small) all.push_back(Strategy::kOneshot);
   for (const Strategy strategy :
-       {Strategy::kTwoshotPush, Strategy::kTwoshot, Strategy::kNccl, Strategy::kOneshot})
+       {Strategy::kTwoshotPush, Strategy::kNccl, Strategy::kTwoshot, Strategy::kOneshot})
     all.push_back(strategy);
   if (abilities.is_deterministic())
     std::erase_if(all, [](Strategy strategy) { return !spec_of(strategy).same_on_all_ranks; });

@@ -146,6 +146,12 @@ TEST(CallRulesTest, TheTableDecidesWhereItCan) {
   EXPECT_EQ(judge(plain_call(), device).strategy, Strategy::kTwoshot);
   device.table = Strategy::kNcclSymmetric;
   EXPECT_EQ(judge(plain_call(), device).strategy, Strategy::kOneshot);
+  assay_allreduce_call large = plain_call();
+  large.num_tokens = 1 << 20;
+  device.table = Strategy::kTwoshotPush;
+  EXPECT_EQ(judge(large, device).strategy, Strategy::kNccl) << "beyond the workspace";
+  device.has_nccl = false;
+  EXPECT_EQ(judge(large, device).strategy, Strategy::kTwoshot);
 }
 
 TEST(CallRulesTest, DeterministicNeverTakesNccl) {
