@@ -7,6 +7,8 @@
 #include <random>
 #include <string>
 
+#include "core/statistics.h"
+
 namespace assay::allreduce {
 namespace {
 
@@ -151,15 +153,17 @@ TEST(AllreduceSampler, TheIntervalCoversTheMedian) {
   EXPECT_NEAR(static_cast<double>(covered) / kTrials, 0.9586, 0.0134);
 }
 
-TEST(AllreduceSampler, FiveSamplesGiveTheirRange) {
-  std::vector<double> times = {3, 1, 5, 2, 4};
+// Of five the range holds the median in 93.75 % of all cases, of six in 96.88 %.
+TEST(AllreduceSampler, ByDefaultAnIntervalHoldsAtLeast95Percent) {
+  std::vector<double> times = {3, 1, 5, 2, 4, 6};
   std::size_t next = 0;
   const auto arms =
       sample_arms(1, {}, [&](std::size_t) -> core::Result<double> { return times.at(next++); });
-  EXPECT_EQ(arms.value()[0].median_us, 3);
+  EXPECT_EQ(arms.value()[0].median_us, 3.5);
   EXPECT_EQ(arms.value()[0].low_us, 1);
-  EXPECT_EQ(arms.value()[0].high_us, 5);
+  EXPECT_EQ(arms.value()[0].high_us, 6);
   EXPECT_EQ(arms.value()[0].times_us, times);
+  EXPECT_GE(core::median_confidence(times.size(), core::kMedianTail), 0.95);
 }
 
 TEST(AllreduceSampler, FailsWithTheFirstFailingSample) {
