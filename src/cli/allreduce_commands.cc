@@ -102,6 +102,24 @@ std::string provenance(const allreduce::BenchmarkFolder& folder,
   return fmt::format("{}{} times in {}", measured_on(folder.files.front()), times, names);
 }
 
+void add_threshold(App& app, const char* name, std::int64_t& value, const char* help) {
+  app.add_option(name, value, help)
+      ->type_name("N")
+      ->check(whole_number_problem)
+      ->default_str(std::to_string(value));
+}
+
+void add_thresholds(App& app, allreduce::Thresholds& thresholds) {
+  add_threshold(app, "--min-tokens", thresholds.min_tokens,
+                "leave out measurements of fewer tokens");
+  add_threshold(app, "--max-tokens", thresholds.max_tokens,
+                "leave out measurements of more tokens");
+  add_threshold(app, "--min-hidden", thresholds.min_hidden,
+                "leave out measurements of smaller hidden sizes");
+  add_threshold(app, "--max-hidden", thresholds.max_hidden,
+                "leave out measurements of larger hidden sizes");
+}
+
 }  // namespace
 
 Choices<allreduce::Fusion> fusion_choices() {
@@ -184,8 +202,9 @@ Option* add_tuning_options(App& app, TuningArguments& arguments, const char* fol
               "treat a gain below this part of the time as a tie");
   add_percent(app, "--noise", arguments.tuning.noise,
               "half of the 95 % interval, for times whose file gives none");
-  add_choice(app, "--fallback", arguments.tuning.fallback, fallback_choices(),
-             "the strategy where nothing was measured");
+  arguments.fallback = add_choice(app, "--fallback", arguments.tuning.fallback, fallback_choices(),
+                                  "the strategy where nothing was measured");
+  add_thresholds(app, arguments.tuning.thresholds);
   return folder;
 }
 
@@ -195,7 +214,11 @@ core::Result<TunedBenchmark> load_tuned(const std::filesystem::path& folder,
       ASSAY_TRY(allreduce::find_benchmarks(folder, arguments.sm_version, arguments.tuning.launch));
   allreduce::Benchmark benchmark = ASSAY_TRY(allreduce::read_benchmarks(files));
   show_warnings(benchmark.warnings);
-  auto tables = allreduce::tune(benchmark, arguments.tuning, provenance(files, benchmark));
+  allreduce::TuningOptions options = arguments.tuning;
+  if (arguments.fallback != nullptr && arguments.fallback->count() > 0) {
+    options.lookup_fallback = options.fallback;
+  }
+  auto tables = allreduce::tune(benchmark, options, provenance(files, benchmark));
   if (!tables.ok()) return tables.error().context("'" + folder.string() + "'");
   return TunedBenchmark{std::move(benchmark), std::move(tables).value()};
 }

@@ -38,10 +38,12 @@ struct TuningArguments {
   std::filesystem::path data_folder;
   std::optional<int> sm_version;
   allreduce::TuningOptions tuning;
+  Option* fallback = nullptr;  // whether it was given
 };
 
-// Declares the folder by these names, --sm_version, --dtype, --launch, --strategies, --tie, --noise
-// and --fallback. Returns the option of the folder.
+// Declares the folder by these names, --sm_version, --dtype, --launch, --strategies, --tie,
+// --noise,
+// --fallback and the thresholds. Returns the option of the folder.
 Option* add_tuning_options(App& app, TuningArguments& arguments, const char* folder_names);
 
 struct TunedBenchmark {
