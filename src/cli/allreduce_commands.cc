@@ -202,8 +202,8 @@ Option* add_tuning_options(App& app, TuningArguments& arguments, const char* fol
               "treat a gain below this part of the time as a tie");
   add_percent(app, "--noise", arguments.tuning.noise,
               "half of the 95 % interval, for times whose file gives none");
-  arguments.fallback = add_choice(app, "--fallback", arguments.tuning.fallback, fallback_choices(),
-                                  "the strategy where nothing was measured");
+  add_choice(app, "--fallback", arguments.tuning.fallback, fallback_choices(),
+             "the strategy where nothing was measured");
   add_thresholds(app, arguments.tuning.thresholds);
   return folder;
 }
@@ -215,9 +215,7 @@ core::Result<TunedBenchmark> load_tuned(const std::filesystem::path& folder,
   allreduce::Benchmark benchmark = ASSAY_TRY(allreduce::read_benchmarks(files));
   show_warnings(benchmark.warnings);
   allreduce::TuningOptions options = arguments.tuning;
-  if (arguments.fallback != nullptr && arguments.fallback->count() > 0) {
-    options.lookup_fallback = options.fallback;
-  }
+  if (options.fallback != allreduce::Strategy::kNccl) options.lookup_fallback = options.fallback;
   auto tables = allreduce::tune(benchmark, options, provenance(files, benchmark));
   if (!tables.ok()) return tables.error().context("'" + folder.string() + "'");
   return TunedBenchmark{std::move(benchmark), std::move(tables).value()};

@@ -38,7 +38,6 @@ struct TuningArguments {
   std::filesystem::path data_folder;
   std::optional<int> sm_version;
   allreduce::TuningOptions tuning;
-  Option* fallback = nullptr;  // whether it was given
 };
 
 // Declares the folder by these names, --sm_version, --dtype, --launch, --strategies, --tie,
