@@ -300,6 +300,10 @@ model::Table counts_table(const TunedTables& tables) {
   }
   add_counts(table, "strategy table", tables.strategies, tables.choices);
   add_counts(table, "lookup table", tables.public_strategies, tables.public_choices);
+  if (tables.outside_thresholds > 0) {
+    table.notes.push_back(fmt::format("Outside of the thresholds, and left out: {} measurements.",
+                                      tables.outside_thresholds));
+  }
   return table;
 }
 
@@ -321,6 +325,14 @@ const TableRow* find_row(const TunedTables& tables, const Cell& cell) {
     }
   }
   return nullptr;
+}
+
+// Marks the rows of a number of GPUs that was not measured.
+std::string marks_of(const TunedTables& tables, int world_size, Fusion fusion) {
+  const auto measured = measured_world_sizes(tables.timings, tables.options.data_type, fusion);
+  const bool is_measured =
+      std::find(measured.begin(), measured.end(), world_size) != measured.end();
+  return is_measured ? "" : " (extrapolated)";
 }
 
 model::Table rows_table(const TunedTables& tables) {
@@ -348,7 +360,8 @@ model::Table rows_table(const TunedTables& tables) {
                                                 .hidden_size = hidden_size});
         if (!row && digits.find_first_not_of('-') == std::string::npos) continue;
         table.add_row({static_cast<std::int64_t>(world_size), std::string(name_of(fusion)),
-                       hidden_size, digits, row ? segments_text(*row) : ""});
+                       hidden_size, digits,
+                       row ? segments_text(*row) + marks_of(tables, world_size, fusion) : ""});
       }
     }
   }
