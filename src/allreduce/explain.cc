@@ -18,11 +18,11 @@ struct Point {
   Timing timing;
 };
 
-// A strategy's measured cells in one row, in ascending order.
-using Curve = std::vector<Point>;
+// A strategy's cells with times in one row, in ascending order.
+using Points = std::vector<Point>;
 
-std::map<Strategy, Curve> curves_of_row(const Timings& timings, const Cell& row) {
-  std::map<Strategy, Curve> curves;
+std::map<Strategy, Points> points_of_row(const Timings& timings, const Cell& row) {
+  std::map<Strategy, Points> points;
   Cell first = row;
   first.num_tokens = 0;
   for (auto at = timings.lower_bound(first); at != timings.end(); ++at) {
@@ -30,9 +30,9 @@ std::map<Strategy, Curve> curves_of_row(const Timings& timings, const Cell& row)
     same.num_tokens = row.num_tokens;
     if (same != row) break;
     for (const Timing& timing : at->second)
-      curves[timing.strategy].push_back({at->first, timing});
+      points[timing.strategy].push_back({at->first, timing});
   }
-  return curves;
+  return points;
 }
 
 ExplainedTime on_line(const Point& smaller, const Point& larger, std::int64_t bytes) {
@@ -45,20 +45,20 @@ ExplainedTime on_line(const Point& smaller, const Point& larger, std::int64_t by
           .larger = larger.cell};
 }
 
-ExplainedTime time_at(const Curve& curve, std::int64_t bytes) {
-  const auto larger = std::find_if(curve.begin(), curve.end(), [&](const Point& point) {
+ExplainedTime explained_time(const Points& points, std::int64_t bytes) {
+  const auto larger = std::find_if(points.begin(), points.end(), [&](const Point& point) {
     return point.cell.size_bytes() >= bytes;
   });
-  if (larger != curve.end() && larger->cell.size_bytes() == bytes) {
+  if (larger != points.end() && larger->cell.size_bytes() == bytes) {
     return {.timing = larger->timing,
             .how = TimedHow::kMeasured,
             .smaller = larger->cell,
             .larger = larger->cell};
   }
-  if (larger != curve.end() && larger != curve.begin()) {
+  if (larger != points.end() && larger != points.begin()) {
     return on_line(*(larger - 1), *larger, bytes);
   }
-  const Point& end = larger == curve.end() ? curve.back() : curve.front();
+  const Point& end = larger == points.end() ? points.back() : points.front();
   return {.timing = end.timing, .how = TimedHow::kNearest, .smaller = end.cell, .larger = end.cell};
 }
 
@@ -93,13 +93,47 @@ void add_borders(Explanation& explanation, const TableMatch& match) {
   }
 }
 
-void add_times(Explanation& explanation, const TunedTables& tables, const Cell& row) {
-  for (const auto& [strategy, curve] : curves_of_row(tables.timings, row))
-    explanation.times.push_back(time_at(curve, explanation.size_bytes));
+void add_times(Explanation& explanation, const Timings& timings, const Cell& row) {
+  for (const auto& [strategy, points] : points_of_row(timings, row)) {
+    ExplainedTime time = explained_time(points, explanation.size_bytes);
+    time.limit_us = link_limit_us(strategy, explanation.asked.world_size, explanation.size_bytes);
+    explanation.times.push_back(time);
+  }
   std::sort(explanation.times.begin(), explanation.times.end(),
             [](const ExplainedTime& a, const ExplainedTime& b) {
               return a.timing.time_us < b.timing.time_us;
             });
+}
+
+// Marks all times, which have no interval then.
+void mark_times(Explanation& explanation, TimedHow how) {
+  for (ExplainedTime& time : explanation.times) {
+    time.how = how;
+    time.timing.time_us = std::max(time.timing.time_us, time.limit_us);
+    time.timing.low_us = time.timing.high_us = kUnknown;
+  }
+}
+
+void add_measured(Explanation& explanation, const TunedTables& tables, const Cell& row) {
+  explanation.at = nearest_choice(tables.choices, row, explanation.size_bytes);
+  add_times(explanation, tables.timings, row);
+}
+
+void add_between_rows(Explanation& explanation, const TunedTables& tables, const Cell& row) {
+  explanation.at = nearest_choice(tables.estimated_choices, row, explanation.size_bytes);
+  add_times(explanation, tables.estimated, row);
+  mark_times(explanation, TimedHow::kBetweenRows);
+}
+
+// `row` is that of the slice, whose number of GPUs may be another than the asked one.
+void add_extrapolated(Explanation& explanation, const TunedTables& tables, Cell row) {
+  const int world_size = explanation.asked.world_size;
+  explanation.extrapolated_from = nearest_world_size(
+      measured_world_sizes(tables.timings, row.data_type, row.fusion), world_size);
+  explanation.at = nearest_choice(tables.estimated_choices, row, explanation.size_bytes);
+  row.world_size = world_size;
+  add_times(explanation, extrapolated_timings(tables.timings, {world_size}), row);
+  mark_times(explanation, TimedHow::kExtrapolated);
 }
 
 }  // namespace
@@ -127,8 +161,13 @@ Explanation explain(const TunedTables& tables, const Cell& asked) {
                  .fusion = match.slice->fusion,
                  .hidden_size = match.row->hidden_size,
                  .num_tokens = asked.num_tokens};
-  explanation.at = nearest_choice(tables.choices, row, match.size_bytes);
-  add_times(explanation, tables, row);
+  if (match.is_extrapolated) {
+    add_extrapolated(explanation, tables, row);
+  } else if (match.row->origin == Origin::kInterpolated) {
+    add_between_rows(explanation, tables, row);
+  } else {
+    add_measured(explanation, tables, row);
+  }
   return explanation;
 }
 
@@ -158,6 +197,13 @@ std::string why_text(const Explanation& explanation) {
     return "Why: nothing was measured with this fusion, so it is the fallback.";
   }
   const Choice& at = *explanation.at;
+  if (explanation.extrapolated_from != 0) {
+    return fmt::format(
+        "Not measured with {0} GPUs: times are those of {1} GPUs for messages of which a GPU sends "
+        "as many bytes as of this one with {0}, and never less than the links need. What else "
+        "grows with the number of GPUs is not in them.",
+        explanation.asked.world_size, explanation.extrapolated_from);
+  }
   if (is_at_measured_size(explanation)) {
     return fmt::format("Why: {}.", meaning_of(at.why));
   }
@@ -175,6 +221,7 @@ std::string why_text(const Explanation& explanation) {
 }
 
 std::string_view why_word(const Explanation& explanation) {
+  if (explanation.extrapolated_from != 0) return "extrapolated";
   const Choice& at = *explanation.at;
   return at.strategy == explanation.strategy ? name_of(at.why) : "between measured sizes";
 }
@@ -186,7 +233,9 @@ std::string stand_in_text(const Explanation& explanation) {
   const Cell& asked = explanation.asked;
   std::string text;
   const auto add = [&](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
-  if (slice.world_size != asked.world_size) {
+  if (explanation.extrapolated_from != 0) {
+    add(fmt::format("TP {} for {}", explanation.extrapolated_from, asked.world_size));
+  } else if (slice.world_size != asked.world_size) {
     add(fmt::format("TP {} for {}", slice.world_size, asked.world_size));
   }
   if (slice.data_type != asked.data_type) {
@@ -196,6 +245,14 @@ std::string stand_in_text(const Explanation& explanation) {
     add(fmt::format("hidden size {} for {}", explanation.row_hidden_size, asked.hidden_size));
   }
   return text;
+}
+
+// Adds the interval, named by the confidence that its samples give it, where there is one.
+void add_interval(model::Table& table, const Timing& timing) {
+  if (std::isnan(timing.low_us)) return;
+  const std::string name = confidence_text(timing.confidence) + " interval ";
+  table.add_row({name + "from", time_cell(timing.low_us), std::string("us")});
+  table.add_row({name + "to", time_cell(timing.high_us), std::string("us")});
 }
 
 model::Table choice_table(const TunedTables& tables, const Explanation& explanation) {
@@ -216,9 +273,11 @@ model::Table choice_table(const TunedTables& tables, const Explanation& explanat
     add("nearest data", text, "");
   }
   if (const ExplainedTime* time = time_of(explanation, explanation.strategy)) {
-    add("predicted time", time_cell(time->timing.time_us), "us");
-    add("95 % interval from", time_cell(time->timing.low_us), "us");
-    add("95 % interval to", time_cell(time->timing.high_us), "us");
+    const bool extrapolated = time->how == TimedHow::kExtrapolated;
+    add(extrapolated ? "extrapolated time" : "predicted time", time_cell(time->timing.time_us),
+        "us");
+    add_interval(table, time->timing);
+    add("least by the links", time_cell(time->limit_us), "us");
   }
   add("message", explanation.size_bytes, "bytes");
   add("chosen from", explanation.from_bytes, "bytes");
@@ -229,13 +288,17 @@ model::Table choice_table(const TunedTables& tables, const Explanation& explanat
   return table;
 }
 
-std::string from_text(const ExplainedTime& time) {
+std::string from_text(const ExplainedTime& time, int extrapolated_from) {
   switch (time.how) {
     case TimedHow::kMeasured:
       return "measured";
     case TimedHow::kInterpolated:
       return fmt::format("between {} and {} tokens", time.smaller->num_tokens,
                          time.larger->num_tokens);
+    case TimedHow::kBetweenRows:
+      return "estimated: rows beside, idle threads";
+    case TimedHow::kExtrapolated:
+      return fmt::format("extrapolated from TP {}", extrapolated_from);
     case TimedHow::kNearest:
       break;
   }
@@ -253,23 +316,34 @@ std::string remark_text(const TunedTables& tables,
 }
 
 model::Table strategies_table(const TunedTables& tables, const Explanation& explanation) {
-  model::Table table{.name = "strategies",
-                     .title = "Every strategy that was timed in this row, at this size",
-                     .columns = {{.name = "strategy"},
-                                 {.name = "time", .unit = "us", .better = model::Better::kLower},
-                                 {.name = "low", .unit = "us", .description = "95 % interval"},
-                                 {.name = "high", .unit = "us"},
-                                 {.name = "over fastest", .unit = "%"},
-                                 {.name = "from"},
-                                 {.name = "runs"},
-                                 {.name = "remark"}}};
+  model::Table table{
+      .name = "strategies",
+      .title = explanation.extrapolated_from == 0
+                   ? "Every strategy that was timed in this row, at this size"
+                   : "What every strategy would take, extrapolated",
+      .columns = {
+          {.name = "strategy"},
+          {.name = "time", .unit = "us", .better = model::Better::kLower},
+          {.name = "low", .unit = "us", .description = "interval"},
+          {.name = "high", .unit = "us"},
+          {.name = "confidence",
+           .unit = "%",
+           .description = "with which the interval holds the time"},
+          {.name = "link limit", .unit = "us", .description = "what a GPU sends, at 450 GB/s"},
+          {.name = "over fastest", .unit = "%"},
+          {.name = "from"},
+          {.name = "runs"},
+          {.name = "remark"}}};
   for (const ExplainedTime& time : explanation.times) {
     const Timing& timing = time.timing;
     const double over = timing.time_us / explanation.times.front().timing.time_us - 1;
-    table.add_row({std::string(name_of(timing.strategy)), time_cell(timing.time_us),
-                   time_cell(timing.low_us), time_cell(timing.high_us), time_cell(over * kPercent),
-                   from_text(time), timing.runs,
-                   remark_text(tables, explanation, timing.strategy)});
+    table.add_row(
+        {std::string(name_of(timing.strategy)), time_cell(timing.time_us), time_cell(timing.low_us),
+         time_cell(timing.high_us),
+         std::isnan(timing.low_us) ? model::Cell() : model::Cell(timing.confidence * kPercent),
+         time_cell(time.limit_us), time_cell(over * kPercent),
+         from_text(time, explanation.extrapolated_from), timing.runs,
+         remark_text(tables, explanation, timing.strategy)});
   }
   return table;
 }

@@ -40,12 +40,20 @@ TEST(Explain, BetweenCellsTimesLieOnTheLineBetweenThem) {
   EXPECT_NEAR(time.timing.time_us, hopper_models()[0].time_us(98304), 0.1);
 }
 
-TEST(Explain, TakesTheNearestRowAndTpAndSaysSo) {
-  const Explanation found = explain(tuned(), asked(6, 7168, 1));
+TEST(Explain, TakesTheNearestRow) {
+  const Explanation found = explain(tuned(), asked(8, 7168, 1));
   ASSERT_TRUE(found.slice);
-  EXPECT_EQ(found.slice->world_size, 8);
+  EXPECT_EQ(found.extrapolated_from, 0);
   EXPECT_EQ(found.row_hidden_size, 8192);
   EXPECT_EQ(found.times[0].how, TimedHow::kNearest);
+}
+
+TEST(Explain, ExtrapolatesAnotherNumberOfGpus) {
+  const Explanation found = explain(tuned(), asked(6, 8192, 1));
+  ASSERT_TRUE(found.slice);
+  EXPECT_EQ(found.slice->world_size, 6);
+  EXPECT_EQ(found.extrapolated_from, 8);
+  EXPECT_EQ(found.times[0].how, TimedHow::kExtrapolated);
 }
 
 TEST(Explain, WithoutDataOfTheFusionItIsTheFallback) {

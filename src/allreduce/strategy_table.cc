@@ -88,6 +88,8 @@ TableMatch StrategyTable::find(int world_size,
                    .size_bytes = message_bytes(num_tokens, hidden_size, data_type)};
   match.slice = nearest_slice(slices, fusion, world_size, data_type);
   if (match.slice == nullptr) return match;
+  match.is_extrapolated =
+      match.slice->origin == Origin::kExtrapolated || match.slice->world_size != world_size;
   match.row = nearest_row(match.slice->rows, hidden_size);
   match.segment = segment_of(match.row->segments, match.size_bytes);
   if (match.segment != nullptr) match.strategy = match.segment->strategy;
@@ -99,22 +101,25 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::string_view kFormat = "assay allreduce table";
-constexpr std::int64_t kVersion = 1;
+constexpr std::int64_t kVersion = 2;
+constexpr std::int64_t kOldestVersion = 1;
 
 // A JSON object and its place in the file: "slices[2].rows[0]", or "" for the whole file.
 class Object {
  public:
   static core::Result<Object> open(const Json& json,
                                    const std::string& place,
-                                   std::initializer_list<std::string_view> fields) {
+                                   std::initializer_list<std::string_view> fields,
+                                   std::initializer_list<std::string_view> optional = {}) {
     if (!json.is_object()) return problem(place, "is no JSON object");
-    const std::vector<std::string> known(fields.begin(), fields.end());
+    std::vector<std::string> known(fields.begin(), fields.end());
+    known.insert(known.end(), optional.begin(), optional.end());
     for (const auto& item : json.items()) {
       if (std::find(known.begin(), known.end(), item.key()) != known.end()) continue;
       return problem(place, fmt::format("has an unknown field \"{}\"; there are {}",
                                         core::valid_utf8(item.key()), core::join(known, ", ")));
     }
-    for (const std::string& field : known) {
+    for (const std::string_view field : fields) {
       if (!json.contains(field)) return problem(place, fmt::format("has no field \"{}\"", field));
     }
     return Object(json, place);
@@ -148,6 +153,8 @@ class Object {
     return problem(place_of(field),
                    fmt::format("is '{}', which is not known", core::valid_utf8(name)));
   }
+
+  [[nodiscard]] bool has(const char* field) const { return json_.contains(field); }
 
   // Fails when the field is not a list or has fewer than `least` items.
   [[nodiscard]] core::Result<const Json*> list(const char* field, std::size_t least) const {
@@ -187,10 +194,26 @@ core::Result<TableSegment> segment_from(const Json& json, const std::string& pla
   return segment;
 }
 
+std::optional<Origin> origin_named(std::string_view name) {
+  const auto* found = std::find(kOriginNames.begin(), kOriginNames.end(), name);
+  if (found == kOriginNames.end()) return std::nullopt;
+  return static_cast<Origin>(found - kOriginNames.begin());
+}
+
+// Returns the origin, which only parts that were not measured name.
+core::Result<Origin> origin_from(const Object& object, Origin other) {
+  if (!object.has("origin")) return Origin::kMeasured;
+  const Origin origin = ASSAY_TRY(object.named("origin", origin_named));
+  if (origin == Origin::kMeasured || origin == other) return origin;
+  return Object::problem(object.place_of("origin"), "does not belong here");
+}
+
 core::Result<TableRow> row_from(const Json& json, const std::string& place) {
-  const Object object = ASSAY_TRY(Object::open(json, place, {"hidden_size", "segments"}));
+  const Object object =
+      ASSAY_TRY(Object::open(json, place, {"hidden_size", "segments"}, {"origin"}));
   TableRow row;
   row.hidden_size = ASSAY_TRY(object.number("hidden_size", 1, kMostTableHidden));
+  row.origin = ASSAY_TRY(origin_from(object, Origin::kInterpolated));
   const Json& list = *ASSAY_TRY(object.list("segments", 1));
   for (std::size_t i = 0; i < list.size(); ++i) {
     const std::string here = element_of(object.place_of("segments"), i);
@@ -205,9 +228,14 @@ core::Result<TableRow> row_from(const Json& json, const std::string& place) {
 }
 
 core::Result<TableSlice> slice_from(const Json& json, const std::string& place) {
-  const Object object =
-      ASSAY_TRY(Object::open(json, place, {"world_size", "fusion", "data_type", "rows"}));
+  const Object object = ASSAY_TRY(Object::open(
+      json, place, {"world_size", "fusion", "data_type", "rows"}, {"origin", "from_world_size"}));
   TableSlice slice;
+  slice.origin = ASSAY_TRY(origin_from(object, Origin::kExtrapolated));
+  if (object.has("from_world_size")) {
+    slice.from_world_size =
+        static_cast<int>(ASSAY_TRY(object.number("from_world_size", 1, kMostTableRanks)));
+  }
   slice.world_size = static_cast<int>(ASSAY_TRY(object.number("world_size", 1, kMostTableRanks)));
   slice.fusion = ASSAY_TRY(object.named("fusion", fusion_named));
   slice.data_type = ASSAY_TRY(object.named("data_type", summed_type_named));
@@ -231,9 +259,9 @@ core::Status check_format(const Object& object) {
   if (ASSAY_TRY(object.text("format")) != kFormat) {
     return Object::problem("format", fmt::format("is not \"{}\"", kFormat));
   }
-  if (object.number("version", kVersion, kVersion).ok()) return {};
-  return Object::problem("version",
-                         fmt::format("is not {}, the one that this assay reads", kVersion));
+  if (object.number("version", kOldestVersion, kVersion).ok()) return {};
+  return Object::problem(
+      "version", fmt::format("is not {} or {}, which this assay reads", kOldestVersion, kVersion));
 }
 
 core::Result<std::vector<TableSlice>> slices_from(const Json& list) {
@@ -265,6 +293,11 @@ core::Result<StrategyTable> table_from(const Json& json) {
   return table;
 }
 
+std::string origin_json(Origin origin) {
+  if (origin == Origin::kMeasured) return "";
+  return fmt::format("\"origin\": \"{}\", ", kOriginNames.at(static_cast<std::size_t>(origin)));
+}
+
 std::string row_json(const TableRow& row) {
   std::string segments;
   for (const TableSegment& segment : row.segments) {
@@ -272,18 +305,23 @@ std::string row_json(const TableRow& row) {
         fmt::format("{}{{\"from_bytes\": {}, \"strategy\": \"{}\"}}", segments.empty() ? "" : ", ",
                     segment.from_bytes, name_of(segment.strategy));
   }
-  return fmt::format("        {{\"hidden_size\": {}, \"segments\": [{}]}}", row.hidden_size,
-                     segments);
+  return fmt::format("        {{\"hidden_size\": {}, {}\"segments\": [{}]}}", row.hidden_size,
+                     origin_json(row.origin), segments);
 }
 
 std::string slice_json(const TableSlice& slice) {
   std::vector<std::string> rows;
   for (const TableRow& row : slice.rows)
     rows.push_back(row_json(row));
+  std::string origin = origin_json(slice.origin);
+  if (slice.from_world_size != 0) {
+    origin += fmt::format("\"from_world_size\": {}, ", slice.from_world_size);
+  }
   return fmt::format(
-      "    {{\"world_size\": {}, \"fusion\": \"{}\", \"data_type\": \"{}\", \"rows\": [\n{}\n    "
-      "]}}",
-      slice.world_size, name_of(slice.fusion), name_of(slice.data_type), core::join(rows, ",\n"));
+      "    {{\"world_size\": {}, \"fusion\": \"{}\", \"data_type\": \"{}\", {}\"rows\": "
+      "[\n{}\n    ]}}",
+      slice.world_size, name_of(slice.fusion), name_of(slice.data_type), origin,
+      core::join(rows, ",\n"));
 }
 
 }  // namespace

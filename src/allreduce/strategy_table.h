@@ -6,6 +6,7 @@
 // type and fusion finds the nearest row (by ratio) and the segment of its own size in bytes.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -23,16 +24,29 @@ struct TableSegment {
   bool operator==(const TableSegment&) const = default;
 };
 
+// Where a part of a table comes from (estimates.h has the rules).
+enum class Origin : std::uint8_t {
+  kMeasured = 0,
+  kInterpolated = 1,  // a row between measured rows
+  kExtrapolated = 2,  // a number of GPUs that was not measured
+};
+
+inline constexpr std::array<std::string_view, 3> kOriginNames = {"measured", "interpolated",
+                                                                 "extrapolated"};
+
 struct TableRow {
   std::int64_t hidden_size = 0;
   std::vector<TableSegment> segments;  // ascending, at least one
+  Origin origin = Origin::kMeasured;   // measured or interpolated
 };
 
 struct TableSlice {
   int world_size = 0;
   Fusion fusion = Fusion::kNone;
   DataType data_type = DataType::kBfloat16;
-  std::vector<TableRow> rows;  // ascending by hidden size, at least one
+  std::vector<TableRow> rows;         // ascending by hidden size, at least one
+  Origin origin = Origin::kMeasured;  // measured or extrapolated
+  int from_world_size = 0;            // the measured number of GPUs it is extrapolated from
 };
 
 // The result of a lookup and the parts of the table that it comes from. The pointers are null where
@@ -43,6 +57,9 @@ struct TableMatch {
   const TableSlice* slice = nullptr;
   const TableRow* row = nullptr;
   const TableSegment* segment = nullptr;
+  // The choice was not measured with this many GPUs: the slice is extrapolated, or it is that of
+  // another number of GPUs.
+  bool is_extrapolated = false;
 };
 
 // Limits on the numbers that a table may hold. Lookups may ask for any number.
@@ -80,6 +97,8 @@ struct StrategyTable {
 // overflows.
 std::int64_t message_bytes(std::int64_t num_tokens, std::int64_t hidden_size, DataType data_type);
 
+// Writes version 2 of the format, which says what was not measured. Version 1 is read, too; all of
+// it counts as measured.
 std::string table_json(const StrategyTable& table);
 
 // `name` is for messages. Errors name the place in the JSON. Examples are text that is not JSON, a

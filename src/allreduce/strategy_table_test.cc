@@ -43,6 +43,28 @@ Strategy lookup(const StrategyTable& table,
   return table.lookup(world_size, Fusion::kNone, type, hidden, tokens);
 }
 
+TEST(StrategyTable, VersionOneIsRead) {
+  std::string json = table_json(sample_table());
+  json.replace(json.find("\"version\": 2"), 12, "\"version\": 1");
+  const auto table = table_from_json(json, "old");
+  ASSERT_TRUE(table.ok()) << table.error().message;
+  EXPECT_FALSE(table.value().find(8, Fusion::kNone, DataType::kBfloat16, 128, 1).is_extrapolated);
+  // Times of eight GPUs are none of four.
+  EXPECT_TRUE(table.value().find(4, Fusion::kNone, DataType::kBfloat16, 128, 1).is_extrapolated);
+}
+
+TEST(StrategyTable, JsonKeepsWhatWasNotMeasured) {
+  StrategyTable table = sample_table();
+  table.slices[0].origin = Origin::kExtrapolated;
+  table.slices[0].from_world_size = 2;
+  table.slices[1].rows[1].origin = Origin::kInterpolated;
+  const StrategyTable read = table_from_json(table_json(table), "kept").value();
+  EXPECT_EQ(read.slices[0].origin, Origin::kExtrapolated);
+  EXPECT_EQ(read.slices[0].from_world_size, 2);
+  EXPECT_EQ(read.slices[1].rows[0].origin, Origin::kMeasured);
+  EXPECT_EQ(read.slices[1].rows[1].origin, Origin::kInterpolated);
+}
+
 TEST(StrategyTable, SegmentsBeginWithTheirBorder) {
   const StrategyTable table = sample_table();
   EXPECT_EQ(lookup(table, 2, 1024, 1), Strategy::kOneshot);
@@ -145,7 +167,9 @@ TEST(StrategyTable, BadJsonIsAnErrorWithItsPlace) {
   EXPECT_EQ(table_error("[]"), "'t.json': is no JSON object");
   EXPECT_EQ(table_error("{}"), "'t.json': has no field \"format\"");
   EXPECT_THAT(damaged("allreduce table", "trace"), HasSubstr("format is not"));
-  EXPECT_THAT(damaged("\"version\": 1", "\"version\": 2"), HasSubstr("version is not 1"));
+  EXPECT_THAT(damaged("\"version\": 2", "\"version\": 3"), HasSubstr("version is not 1 or 2"));
+  EXPECT_THAT(damaged("\"rows\"", "\"origin\": \"interpolated\", \"rows\""),
+              HasSubstr("slices[0].origin does not belong here"));
   EXPECT_EQ(damaged("\"strategy\": \"TWOSHOT\"", "\"strategy\": \"THREESHOT\""),
             "'t.json': slices[1].rows[0].segments[1].strategy is 'THREESHOT', which is not known");
   EXPECT_THAT(damaged("\"strategy\": \"TWOSHOT\"", "\"strategy\": \"AUTO\""),

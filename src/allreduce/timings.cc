@@ -1,5 +1,7 @@
 #include "allreduce/timings.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -24,10 +26,12 @@ Timing single(const Measurement& run, double noise) {
                 .time_us = run.time_us,
                 .low_us = run.low_us,
                 .high_us = run.high_us,
-                .runs = 1};
+                .runs = 1,
+                .confidence = interval_confidence(run.samples)};
   if (!(run.low_us > 0 && run.high_us > run.low_us)) {
     timing.low_us = run.time_us / (1 + noise);
     timing.high_us = run.time_us * (1 + noise);
+    timing.confidence = kConfidence;
   }
   return timing;
 }
@@ -63,6 +67,17 @@ double between(double smaller, double larger, double part) {
 }
 
 }  // namespace
+
+double interval_confidence(std::int64_t samples) {
+  if (samples < 1) return kConfidence;
+  const double reached =
+      core::median_confidence(static_cast<std::size_t>(samples), core::kMedianTail);
+  return std::min(reached, kConfidence);
+}
+
+std::string confidence_text(double confidence) {
+  return fmt::format("{:.4g} %", confidence * kPercent);
+}
 
 Timings timings_of(const Benchmark& benchmark, Launch launch, double noise) {
   std::map<Cell, std::map<Strategy, std::vector<const Measurement*>>> runs;
@@ -112,7 +127,8 @@ Timing interpolated(const Timing& smaller, const Timing& larger, double part) {
           .time_us = between(smaller.time_us, larger.time_us, part),
           .low_us = between(smaller.low_us, larger.low_us, part),
           .high_us = between(smaller.high_us, larger.high_us, part),
-          .runs = std::min(smaller.runs, larger.runs)};
+          .runs = std::min(smaller.runs, larger.runs),
+          .confidence = std::min(smaller.confidence, larger.confidence)};
 }
 
 double loss_beyond_noise(const Timing& slower, const Timing& faster, double tie) {

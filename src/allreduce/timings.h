@@ -54,7 +54,8 @@ struct Measurement {
   Outcome outcome = Outcome::kOk;
   // Times of one call on the slowest rank, in microseconds; NaN when not measured.
   double time_us = kUnknown;  // median over the samples
-  double low_us = kUnknown;   // 95 % interval of that median, from order statistics
+  double low_us = kUnknown;   // interval of that median, from order statistics: at least 95 % from
+                              // six samples on, 93.75 % of five
   double high_us = kUnknown;
   double min_us = kUnknown;
   std::int64_t samples = 0;
@@ -70,6 +71,16 @@ struct Benchmark {
   model::Warnings warnings = {};  // counts the rows of the files that we have no use for
 };
 
+// What an interval is said to hold its time with, unless its samples were too few for that.
+inline constexpr double kConfidence = 0.95;
+
+// Returns the confidence of an interval by order statistics: kConfidence from six samples on, or
+// where it is not known of how many samples it is; 0.9375 of five.
+double interval_confidence(std::int64_t samples);
+
+// Returns "95 %" or "93.75 %".
+std::string confidence_text(double confidence);
+
 // Half of the 95 % interval, as a fraction of the time, for a time whose file gives no interval. In
 // the public tool's files each time is one median of ten.
 inline constexpr double kDefaultNoise = 0.02;
@@ -77,9 +88,10 @@ inline constexpr double kDefaultNoise = 0.02;
 struct Timing {
   Strategy strategy = Strategy::kNccl;
   double time_us = 0;
-  double low_us = 0;  // 95 % interval
+  double low_us = 0;  // interval that holds the time with `confidence`
   double high_us = 0;
   std::int64_t runs = 1;
+  double confidence = kConfidence;
 };
 
 // Sorted by time, the fastest first; equally fast strategies are in the order of kStrategies. A

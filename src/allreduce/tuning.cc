@@ -5,9 +5,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
+#include <numeric>
 #include <span>
 #include <utility>
 
+#include "allreduce/estimates.h"
 #include "core/text.h"
 
 namespace assay::allreduce {
@@ -35,11 +38,17 @@ bool any_timed(const Timings& timings) {
 core::Result<TunedTables> tune(const Benchmark& benchmark,
                                const TuningOptions& options,
                                const std::string& provenance) {
-  TunedTables tables{.options = options,
-                     .timings = timings_of(benchmark, options.launch, options.noise)};
+  TunedTables tables{.options = options, .timings = {}};
+  Benchmark inside{.sm_version = benchmark.sm_version, .measurements = {}};
+  std::copy_if(benchmark.measurements.begin(), benchmark.measurements.end(),
+               std::back_inserter(inside.measurements), [&](const Measurement& measurement) {
+                 return options.thresholds.keep(measurement.cell);
+               });
+  tables.outside_thresholds = benchmark.measurements.size() - inside.measurements.size();
+  tables.timings = timings_of(inside, options.launch, options.noise);
   const bool named = !options.strategies.empty();
   tables.strategies = named ? options.strategies : all_strategies();
-  tables.public_strategies = named ? public_ones(options.strategies) : public_strategies();
+  tables.public_strategies = named ? public_ones(options.strategies) : options.lookup_strategies;
   if (!any_timed(tables.timings)) {
     return core::Error{
         fmt::format("no measurement of {} launches succeeded: there is nothing to "
@@ -53,14 +62,18 @@ core::Result<TunedTables> tune(const Benchmark& benchmark,
   DecisionOptions public_options = decision_options(options, tables.public_strategies);
   public_options.hidden_sizes = {kPublicHiddenSizes.begin(), kPublicHiddenSizes.end()};
   public_options.num_tokens = {kPublicTokens.begin(), kPublicTokens.end()};
-  tables.public_choices = decide(tables.timings, public_options);
+  public_options.fallback = options.lookup_fallback;
+  tables.public_choices =
+      decide(bucket_timings(restricted(tables.timings, tables.public_strategies), options.served),
+             public_options);
   tables.table = {.sm_version = benchmark.sm_version,
                   .launch = options.launch,
                   .fallback = options.fallback,
                   .provenance = provenance,
                   .slices = table_slices(tables.choices)};
   tables.lookup = lookup_table_of(tables.public_choices, options.data_type, benchmark.sm_version,
-                                  options.fallback);
+                                  options.lookup_fallback);
+  add_estimates(tables);
   return tables;
 }
 
@@ -175,6 +188,78 @@ std::vector<TableSlice> table_slices(const std::vector<DecidedSlice>& slices) {
 
 namespace {
 
+// Returns how much longer the strategy that the table has takes than the one that was chosen, as a
+// natural logarithm.
+double loss_of_table(const StrategyTable& table, const Choice& choice) {
+  const Cell& cell = choice.cell;
+  const Strategy from_table =
+      table.lookup(cell.world_size, cell.fusion, cell.data_type, cell.hidden_size, cell.num_tokens);
+  const Timing* taken = find_timing(choice.timings, from_table);
+  if (!taken || !choice.chosen()) return 0;
+  return std::log(taken->time_us / choice.chosen()->time_us);
+}
+
+bool is_needed(const StrategyTable& table, const DecidedRow& row, double tie) {
+  const auto loses = [&](const Choice& choice) {
+    return loss_of_table(table, choice) > std::log1p(tie);
+  };
+  return std::any_of(row.choices.begin(), row.choices.end(), loses);
+}
+
+void keep_needed_rows(std::vector<DecidedSlice>& slices, const StrategyTable& table, double tie) {
+  for (DecidedSlice& slice : slices)
+    std::erase_if(slice.rows, [&](const DecidedRow& row) { return !is_needed(table, row, tie); });
+  std::erase_if(slices, [](const DecidedSlice& slice) { return slice.rows.empty(); });
+}
+
+void add_rows_between(StrategyTable& table, const std::vector<DecidedSlice>& between) {
+  for (TableSlice& added : table_slices(between)) {
+    const auto slice =
+        std::find_if(table.slices.begin(), table.slices.end(), [&](const TableSlice& other) {
+          return other.world_size == added.world_size && other.fusion == added.fusion &&
+                 other.data_type == added.data_type;
+        });
+    if (slice == table.slices.end()) continue;
+    for (TableRow& row : added.rows) {
+      row.origin = Origin::kInterpolated;
+      slice->rows.push_back(std::move(row));
+    }
+    std::sort(slice->rows.begin(), slice->rows.end(),
+              [](const TableRow& a, const TableRow& b) { return a.hidden_size < b.hidden_size; });
+  }
+}
+
+void add_other_world_sizes(TunedTables& tables, const std::vector<DecidedSlice>& slices) {
+  for (TableSlice& slice : table_slices(slices)) {
+    slice.origin = Origin::kExtrapolated;
+    slice.from_world_size = nearest_world_size(
+        measured_world_sizes(tables.timings, slice.data_type, slice.fusion), slice.world_size);
+    tables.table.slices.push_back(std::move(slice));
+  }
+}
+
+}  // namespace
+
+void add_estimates(TunedTables& tables) {
+  const DecisionOptions options = decision_options(tables.options, tables.strategies);
+  tables.estimated = timings_between_rows(tables.timings);
+  std::vector<DecidedSlice> between = decide(tables.estimated, options);
+  keep_needed_rows(between, tables.table, tables.options.tie);
+  add_rows_between(tables.table, between);
+
+  std::vector<int> world_sizes(kMostRanks - kFewestRanks + 1);
+  std::iota(world_sizes.begin(), world_sizes.end(), kFewestRanks);
+  const Timings extrapolated = extrapolated_timings(tables.timings, world_sizes);
+  std::vector<DecidedSlice> others = decide(extrapolated, options);
+  add_other_world_sizes(tables, others);
+
+  tables.estimated.insert(extrapolated.begin(), extrapolated.end());
+  tables.estimated_choices = std::move(between);
+  tables.estimated_choices.insert(tables.estimated_choices.end(), others.begin(), others.end());
+}
+
+namespace {
+
 std::size_t count(const std::vector<DecidedSlice>& slices, Why why) {
   std::size_t found = 0;
   for (const DecidedSlice& slice : slices) {
@@ -215,6 +300,10 @@ model::Table counts_table(const TunedTables& tables) {
   }
   add_counts(table, "strategy table", tables.strategies, tables.choices);
   add_counts(table, "lookup table", tables.public_strategies, tables.public_choices);
+  if (tables.outside_thresholds > 0) {
+    table.notes.push_back(fmt::format("Outside of the thresholds, and left out: {} measurements.",
+                                      tables.outside_thresholds));
+  }
   return table;
 }
 
@@ -236,6 +325,14 @@ const TableRow* find_row(const TunedTables& tables, const Cell& cell) {
     }
   }
   return nullptr;
+}
+
+// Marks the rows of a number of GPUs that was not measured.
+std::string marks_of(const TunedTables& tables, int world_size, Fusion fusion) {
+  const auto measured = measured_world_sizes(tables.timings, tables.options.data_type, fusion);
+  const bool is_measured =
+      std::find(measured.begin(), measured.end(), world_size) != measured.end();
+  return is_measured ? "" : " (extrapolated)";
 }
 
 model::Table rows_table(const TunedTables& tables) {
@@ -263,7 +360,8 @@ model::Table rows_table(const TunedTables& tables) {
                                                 .hidden_size = hidden_size});
         if (!row && digits.find_first_not_of('-') == std::string::npos) continue;
         table.add_row({static_cast<std::int64_t>(world_size), std::string(name_of(fusion)),
-                       hidden_size, digits, row ? segments_text(*row) : ""});
+                       hidden_size, digits,
+                       row ? segments_text(*row) + marks_of(tables, world_size, fusion) : ""});
       }
     }
   }

@@ -5,12 +5,27 @@
 #include <string>
 #include <vector>
 
+#include "allreduce/bucket_times.h"
 #include "allreduce/codegen/lookup_table.h"
 #include "allreduce/decision.h"
 #include "allreduce/strategy_table.h"
 #include "model/table.h"
 
 namespace assay::allreduce {
+
+// The limits between which measurements count, as in the public generator: there tokens from
+// oneshot_num_tokens_threshold to 2^15 and hidden sizes from oneshot_hidden_size_threshold to 2^14.
+struct Thresholds {
+  std::int64_t min_tokens = 1;
+  std::int64_t max_tokens = 32768;
+  std::int64_t min_hidden = 128;
+  std::int64_t max_hidden = 16384;
+
+  [[nodiscard]] bool keep(const Cell& cell) const {
+    return cell.num_tokens >= min_tokens && cell.num_tokens <= max_tokens &&
+           cell.hidden_size >= min_hidden && cell.hidden_size <= max_hidden;
+  }
+};
 
 struct TuningOptions {
   Launch launch = Launch::kGraph;
@@ -19,11 +34,16 @@ struct TuningOptions {
   double tie = kDefaultTie;
   double noise = kDefaultNoise;
   Strategy fallback = Strategy::kNccl;
+  // For the lookup table: what is chosen from without `strategies`, and what fills the rest.
+  std::vector<Strategy> lookup_strategies = public_strategies();
+  Strategy lookup_fallback = Strategy::kNccl;
+  Thresholds thresholds = {};
+  ServedShapes served = {};
 };
 
 // Choices are made twice. The strategy table chooses from all strategies, or from those in the
-// options; the public lookup table chooses from ONESHOT, TWOSHOT and NCCL, or from the public ones
-// of those in the options.
+// options, for each message size; the public lookup table chooses from the public ones of these, or
+// from `lookup_strategies`, for each bucket (bucket_times.h).
 struct TunedTables {
   TuningOptions options;
   Timings timings;
@@ -31,6 +51,11 @@ struct TunedTables {
   std::vector<Strategy> public_strategies = {};  // those that the lookup table chooses from
   std::vector<DecidedSlice> choices = {};
   std::vector<DecidedSlice> public_choices = {};  // includes all cells of the public grid
+  // Times of the rows and numbers of GPUs that the table has besides the measured ones, and what
+  // was chosen from them (estimates.h).
+  Timings estimated = {};
+  std::vector<DecidedSlice> estimated_choices = {};
+  std::size_t outside_thresholds = 0;  // measurements that were left out
   StrategyTable table = {};
   LookupTable lookup = {};
 };
@@ -57,6 +82,10 @@ std::int64_t border_bytes(const Choice& smaller, const Choice& larger, std::int6
 
 // Returns one table row for every decided row with data; slices without data are left out.
 std::vector<TableSlice> table_slices(const std::vector<DecidedSlice>& slices);
+
+// Adds to the slices what was not measured: rows between the measured ones, where those that a
+// lookup would take instead lose more than the tie; and slices of other numbers of GPUs.
+void add_estimates(TunedTables& tables);
 
 // Returns the summary that `codegen` prints: the tables "tables" (counts), "rows" (each row of the
 // lookup table as digits and of the strategy table as segments), and "against_order" where the data

@@ -103,6 +103,24 @@ std::string provenance(const allreduce::BenchmarkFolder& folder,
   return fmt::format("{}{} times in {}", measured_on(folder.files.front()), times, names);
 }
 
+void add_threshold(App& app, const char* name, std::int64_t& value, const char* help) {
+  app.add_option(name, value, help)
+      ->type_name("N")
+      ->check(whole_number_problem)
+      ->default_str(std::to_string(value));
+}
+
+void add_thresholds(App& app, allreduce::Thresholds& thresholds) {
+  add_threshold(app, "--min-tokens", thresholds.min_tokens,
+                "leave out measurements of fewer tokens");
+  add_threshold(app, "--max-tokens", thresholds.max_tokens,
+                "leave out measurements of more tokens");
+  add_threshold(app, "--min-hidden", thresholds.min_hidden,
+                "leave out measurements of smaller hidden sizes");
+  add_threshold(app, "--max-hidden", thresholds.max_hidden,
+                "leave out measurements of larger hidden sizes");
+}
+
 }  // namespace
 
 Choices<allreduce::Fusion> fusion_choices() {
@@ -187,6 +205,7 @@ Option* add_tuning_options(App& app, TuningArguments& arguments, const char* fol
               "half of the 95 % interval, for times whose file gives none");
   add_choice(app, "--fallback", arguments.tuning.fallback, fallback_choices(),
              "the strategy where nothing was measured");
+  add_thresholds(app, arguments.tuning.thresholds);
   return folder;
 }
 
@@ -196,7 +215,9 @@ core::Result<TunedBenchmark> load_tuned(const std::filesystem::path& folder,
       ASSAY_TRY(allreduce::find_benchmarks(folder, arguments.sm_version, arguments.tuning.launch));
   allreduce::Benchmark benchmark = ASSAY_TRY(allreduce::read_benchmarks(files));
   show_warnings(benchmark.warnings);
-  auto tables = allreduce::tune(benchmark, arguments.tuning, provenance(files, benchmark));
+  allreduce::TuningOptions options = arguments.tuning;
+  if (options.fallback != allreduce::Strategy::kNccl) options.lookup_fallback = options.fallback;
+  auto tables = allreduce::tune(benchmark, options, provenance(files, benchmark));
   if (!tables.ok()) return tables.error().context("'" + folder.string() + "'");
   return TunedBenchmark{std::move(benchmark), std::move(tables).value()};
 }

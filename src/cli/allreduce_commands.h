@@ -40,8 +40,9 @@ struct TuningArguments {
   allreduce::TuningOptions tuning;
 };
 
-// Declares the folder by these names, --sm_version, --dtype, --launch, --strategies, --tie, --noise
-// and --fallback. Returns the option of the folder.
+// Declares the folder by these names, --sm_version, --dtype, --launch, --strategies, --tie,
+// --noise,
+// --fallback and the thresholds. Returns the option of the folder.
 Option* add_tuning_options(App& app, TuningArguments& arguments, const char* folder_names);
 
 struct TunedBenchmark {

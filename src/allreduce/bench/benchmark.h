@@ -35,7 +35,7 @@ struct BenchmarkOptions {
   std::filesystem::path table = {};            // the table for strategy AUTO; empty for none
   std::chrono::milliseconds deadline{30'000};  // for one cell
   double tie = 0.02;
-  std::int64_t min_samples = 5;
+  std::int64_t min_samples = 6;
   std::int64_t max_samples = 200;
   std::int64_t memory_limit_bytes = 0;  // per GPU; 0 for all its memory
   std::uint64_t seed = 1;

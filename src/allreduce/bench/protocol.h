@@ -12,7 +12,7 @@
 //                   {"fatal":"no NVIDIA driver was found"}                instead; exit code 1
 //   assay → worker  {"id":7,"cell":{"world_size":4,"dtype":"bfloat16","fusion":"NONE",
 //                    "hidden_size":4096,"num_tokens":128},"launch":"graph",
-//                    "strategies":["ONESHOT","NCCL"],"tie":0.02,"min_samples":5,
+//                    "strategies":["ONESHOT","NCCL"],"tie":0.02,"min_samples":6,
 //                    "max_samples":200,"memory_limit_bytes":0,"seed":1}
 //   worker → assay  {"id":7,"doing":"check","strategy":"ONESHOT"}         before a possible hang
 //                   {"id":7,"doing":"time","strategy":"ONESHOT"}
@@ -42,7 +42,7 @@ struct CellRequest {
   Launch launch = Launch::kGraph;
   std::vector<Strategy> strategies;
   double tie = 0.02;  // a relative lead below this counts as a tie
-  std::int64_t min_samples = 5;
+  std::int64_t min_samples = 6;
   std::int64_t max_samples = 200;
   std::int64_t memory_limit_bytes = 0;  // per GPU; 0 for all its memory
   std::uint64_t seed = 1;

@@ -12,7 +12,7 @@ namespace assay::allreduce {
 
 struct SamplerOptions {
   double tie = 0.02;
-  std::int64_t min_samples = 5;
+  std::int64_t min_samples = 6;
   std::int64_t max_samples = 200;
   std::uint64_t seed = 1;
 };
@@ -20,7 +20,8 @@ struct SamplerOptions {
 struct ArmSamples {
   std::vector<double> times_us;  // in the order in which they were measured
   double median_us = 0;
-  double low_us = 0;  // 95 % interval of the median, from order statistics (binomial)
+  // Interval of the median, from order statistics (binomial): at least 95 % from six samples on.
+  double low_us = 0;
   double high_us = 0;
 };
 

@@ -7,6 +7,8 @@
 #include <random>
 #include <string>
 
+#include "core/statistics.h"
+
 namespace assay::allreduce {
 namespace {
 
@@ -61,16 +63,16 @@ TEST(AllreduceSampler, ClearWinnersTakeFewSamples) {
   const auto arms = sampled(machine, 4);
   EXPECT_EQ(fastest(arms), 1U);
   for (const ArmSamples& arm : arms)
-    EXPECT_EQ(arm.times_us.size(), 5U);
+    EXPECT_EQ(arm.times_us.size(), 6U);
 }
 
 TEST(AllreduceSampler, OnlyContendersGoOn) {
   Machine machine({10.0, 10.5, 20}, {.spread = 0.05}, 5);
   const auto arms = sampled(machine, 3);
   EXPECT_EQ(fastest(arms), 0U);
-  EXPECT_GT(arms[0].times_us.size(), 5U);
+  EXPECT_GT(arms[0].times_us.size(), 6U);
   EXPECT_EQ(arms[0].times_us.size(), arms[1].times_us.size());
-  EXPECT_EQ(arms[2].times_us.size(), 5U);
+  EXPECT_EQ(arms[2].times_us.size(), 6U);
 }
 
 // The two fastest arms are 6 % apart, while every twentieth sample is far too long and the clocks
@@ -151,15 +153,17 @@ TEST(AllreduceSampler, TheIntervalCoversTheMedian) {
   EXPECT_NEAR(static_cast<double>(covered) / kTrials, 0.9586, 0.0134);
 }
 
-TEST(AllreduceSampler, FiveSamplesGiveTheirRange) {
-  std::vector<double> times = {3, 1, 5, 2, 4};
+// Of five the range holds the median in 93.75 % of all cases, of six in 96.88 %.
+TEST(AllreduceSampler, ByDefaultAnIntervalHoldsAtLeast95Percent) {
+  std::vector<double> times = {3, 1, 5, 2, 4, 6};
   std::size_t next = 0;
   const auto arms =
       sample_arms(1, {}, [&](std::size_t) -> core::Result<double> { return times.at(next++); });
-  EXPECT_EQ(arms.value()[0].median_us, 3);
+  EXPECT_EQ(arms.value()[0].median_us, 3.5);
   EXPECT_EQ(arms.value()[0].low_us, 1);
-  EXPECT_EQ(arms.value()[0].high_us, 5);
+  EXPECT_EQ(arms.value()[0].high_us, 6);
   EXPECT_EQ(arms.value()[0].times_us, times);
+  EXPECT_GE(core::median_confidence(times.size(), core::kMedianTail), 0.95);
 }
 
 TEST(AllreduceSampler, FailsWithTheFirstFailingSample) {

@@ -6,6 +6,8 @@
 #include <array>
 #include <cctype>
 #include <cstddef>
+#include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "allreduce/codegen/header_text.h"
@@ -18,8 +20,12 @@ namespace assay::allreduce {
 
 core::Result<std::vector<GeneratedFile>> generated_files(const TunedTables& tables,
                                                          const Benchmark& benchmark,
-                                                         LookupLayout layout) {
+                                                         LookupLayout layout,
+                                                         const std::vector<StrategyTable>& others) {
   const std::string header = ASSAY_TRY(strategy_header(tables.table));
+  std::vector<StrategyTable> all{tables.table};
+  all.insert(all.end(), others.begin(), others.end());
+  const std::string dispatcher = ASSAY_TRY(dispatcher_header(all));
   const std::string tuner =
       nccl_tuner_config(nccl_timings(benchmark), {.sm_version = benchmark.sm_version,
                                                   .provenance = tables.table.provenance,
@@ -27,6 +33,7 @@ core::Result<std::vector<GeneratedFile>> generated_files(const TunedTables& tabl
   return std::vector<GeneratedFile>{
       {"generated_lookup_table.cpp", lookup_table_cpp(tables.lookup, layout)},
       {"allreduce_table.h", header},
+      {"allreduce_tables.h", dispatcher},
       {"allreduce_table.json", table_json(tables.table)},
       {"nccl_tuner.conf", tuner}};
 }
@@ -92,10 +99,10 @@ class Arrays {
       const std::size_t first_row = rows_.size();
       for (const TableRow& row : slice.rows)
         add_row(row);
-      slices_.push_back(fmt::format("{{{}, Fusion::{}, DataType::{}, {}, {}}}", slice.world_size,
-                                    constant_name(name_of(slice.fusion)),
-                                    constant_name(name_of(slice.data_type)), first_row,
-                                    rows_.size()));
+      slices_.push_back(
+          fmt::format("{{{}, {}, Fusion::{}, DataType::{}, {}, {}}}", slice.world_size,
+                      slice.from_world_size, constant_name(name_of(slice.fusion)),
+                      constant_name(name_of(slice.data_type)), first_row, rows_.size()));
     }
   }
 
@@ -144,14 +151,14 @@ bool is_namespace(std::string_view name) {
   }
 }
 
-// Turns "my::table" and 90 into MY_TABLE_SM90_H.
-std::string guard_of(std::string_view name_space, int sm_version) {
+// Turns "my::table" into MY_TABLE_H.
+std::string guard_of(std::string_view name_space) {
   std::string guard;
   for (const char c : name_space) {
     if (c == ':' && guard.back() == '_') continue;
     guard += c == ':' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
   }
-  return fmt::format("{}_SM{}_H", guard, sm_version);
+  return guard + "_H";
 }
 
 std::string replaced(std::string text, std::string_view word, std::string_view by) {
@@ -162,14 +169,50 @@ std::string replaced(std::string text, std::string_view word, std::string_view b
   return text;
 }
 
+// FNV-1a: equal texts have equal names on every machine.
+std::string hash_text(std::string_view text) {
+  std::uint64_t hash = 14695981039346656037U;
+  for (const char c : text) {
+    hash ^= static_cast<unsigned char>(c);
+    hash *= 1099511628211U;
+  }
+  return fmt::format("{:016x}", hash);
+}
+
+std::string alias_text(const std::string& alias, const std::string& name) {
+  const std::size_t end = alias.rfind("::");
+  std::string text =
+      fmt::format("namespace {} = {};\n", end == std::string::npos ? alias : alias.substr(end + 2),
+                  "::" + name);
+  if (end != std::string::npos) {
+    text = fmt::format("namespace {} {{\n{}}}\n", alias.substr(0, end), text);
+  }
+  return "#if !defined(ALLREDUCE_TABLE_NO_ALIAS)\n" + text + "#endif\n";
+}
+
+std::string launch_constant(Launch launch) {
+  return launch == Launch::kGraph ? "kGraph" : "kEager";
+}
+
+core::Status check_name(const HeaderOptions& options) {
+  if (is_namespace(options.name_space)) return {};
+  return core::Error{
+      fmt::format("'{}' is no name of a C++ namespace, such as my::table", options.name_space)};
+}
+
 }  // namespace
+
+std::string header_alias(const StrategyTable& table, const HeaderOptions& options) {
+  return fmt::format("{}_sm{}_{}", options.name_space, table.sm_version, name_of(table.launch));
+}
+
+std::string header_namespace(const StrategyTable& table, const HeaderOptions& options) {
+  return header_alias(table, options) + "_" + hash_text(table_json(table));
+}
 
 core::Result<std::string> strategy_header(const StrategyTable& table,
                                           const HeaderOptions& options) {
-  if (!is_namespace(options.name_space)) {
-    return core::Error{
-        fmt::format("'{}' is no name of a C++ namespace, such as my::table", options.name_space)};
-  }
+  ASSAY_TRY(check_name(options));
   if (table.slices.empty()) return core::Error{"the table has no slice, so there is no header"};
   const std::string comment = fmt::format(
       "// All-reduce strategies for SM {}, for calls launched by {}.\n"
@@ -186,8 +229,86 @@ core::Result<std::string> strategy_header(const StrategyTable& table,
   code += kHeaderStructs;
   code += Arrays(table).text();
   code += kHeaderLookup;
-  code = replaced(std::move(code), "GUARD", guard_of(options.name_space, table.sm_version));
-  return comment + replaced(std::move(code), "NAMESPACE", options.name_space);
+  const std::string name_space = header_namespace(table, options);
+  code = replaced(std::move(code), "GUARD", guard_of(name_space));
+  code = replaced(std::move(code), "NAMESPACE", name_space);
+  return comment +
+         replaced(std::move(code), "ALIAS", alias_text(header_alias(table, options), name_space));
+}
+
+namespace {
+
+constexpr std::array<std::string_view, 2> kLaunchWords = {"GRAPH", "EAGER"};
+
+std::string table_key(const StrategyTable& table) {
+  return fmt::format("{}, Launch::{}", table.sm_version, launch_constant(table.launch));
+}
+
+std::string nearer_text(const std::vector<StrategyTable>& tables) {
+  std::string text;
+  for (std::size_t i = 1; i < tables.size(); ++i) {
+    text += fmt::format(
+        "  if (distance({0}, sm_version, launch) < least) {{\n"
+        "    least = distance({0}, sm_version, launch);\n    best = {1};\n  }}\n",
+        table_key(tables[i]), i);
+  }
+  return text;
+}
+
+std::string cases_text(const std::vector<StrategyTable>& tables, const HeaderOptions& options) {
+  std::string text;
+  for (std::size_t i = 0; i < tables.size(); ++i) {
+    text += i + 1 < tables.size() ? fmt::format("    case {}: {{\n", i) : "    default: {\n";
+    text += fmt::format(
+        "      const ::{0}::Match match =\n"
+        "          ::{0}::find(world_size, static_cast<::{0}::Fusion>(fusion),\n"
+        "              static_cast<::{0}::DataType>(data_type), hidden_size, num_tokens);\n"
+        "      return Match{{static_cast<Strategy>(match.strategy), {1}, match.is_extrapolated}};\n"
+        "    }}\n",
+        header_namespace(tables[i], options), table_key(tables[i]));
+  }
+  return text;
+}
+
+core::Status check_distinct(const std::vector<StrategyTable>& tables) {
+  for (std::size_t i = 0; i < tables.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      if (table_key(tables[i]) != table_key(tables[j])) continue;
+      return core::Error{fmt::format("two tables are of SM {} and {} launches: one can answer",
+                                     tables[i].sm_version, name_of(tables[i].launch))};
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+core::Result<std::string> dispatcher_header(const std::vector<StrategyTable>& tables,
+                                            const HeaderOptions& options) {
+  ASSAY_TRY(check_distinct(tables));
+  if (tables.empty()) return core::Error{"there is no table to dispatch to"};
+  std::string text = fmt::format(
+      "// All-reduce strategies of {} tables, by SM and launch.\n"
+      "// Made by assay allreduce codegen; do not edit.\n\n",
+      tables.size());
+  std::string contents;
+  for (const StrategyTable& table : tables) {
+    text += ASSAY_TRY(strategy_header(table, options)) + "\n";
+    contents += table_json(table);
+  }
+  const std::string alias = options.name_space + "s";
+  const std::string name_space = alias + "_" + hash_text(contents);
+  std::string code(kDispatcherBegin);
+  code += strategies_text();
+  code += "\n" + enum_text("Fusion", kFusionNames) + "\n" + enum_text("DataType", kDataTypeNames) +
+          "\n" + enum_text("Launch", kLaunchWords);
+  code += kDispatcherEnd;
+  code = replaced(std::move(code), "GUARD", guard_of(name_space));
+  code = replaced(std::move(code), "NAMESPACE", name_space);
+  code = replaced(std::move(code), "FIRST", table_key(tables.front()));
+  code = replaced(std::move(code), "NEARER", nearer_text(tables));
+  code = replaced(std::move(code), "CASES", cases_text(tables, options));
+  return text + replaced(std::move(code), "ALIAS", alias_text(alias, name_space));
 }
 
 }  // namespace assay::allreduce

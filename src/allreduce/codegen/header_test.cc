@@ -55,27 +55,43 @@ std::string list_text(const std::string& name, const std::vector<Number>& number
   return text + "};\n";
 }
 
-// Writes the grid as arrays for the program, and the table's answers in the order of the program's
-// loops.
-void write_grid(const fs::path& folder, const StrategyTable& table) {
+// Returns one byte for each point of the grid, in the order of the programs' loops.
+template <class Answer>
+std::string answers_on_grid(const Answer& answer) {
   std::string answers;
   for (const int world_size : world_sizes()) {
     for (const int fusion : kFusions) {
       for (const int type : kDataTypes) {
         for (const std::int64_t hidden : sizes()) {
           for (const std::int64_t tokens : sizes()) {
-            answers += static_cast<char>(table.lookup(world_size, static_cast<Fusion>(fusion),
-                                                      static_cast<DataType>(type), hidden, tokens));
+            answers += static_cast<char>(answer(world_size, static_cast<Fusion>(fusion),
+                                                static_cast<DataType>(type), hidden, tokens));
           }
         }
       }
     }
   }
-  const std::string grid = list_text("kWorldSizes", world_sizes()) +
-                           list_text("kFusions", kFusions) + list_text("kDataTypes", kDataTypes) +
-                           list_text("kSizes", sizes());
-  core::write_file(folder / "grid.h", grid, core::Durability::kUnsynced).value();
-  core::write_file(folder / "answers", answers, core::Durability::kUnsynced).value();
+  return answers;
+}
+
+void write_text(const fs::path& path, const std::string& text) {
+  core::write_file(path, text, core::Durability::kUnsynced).value();
+}
+
+// Writes the grid as arrays for the program.
+void write_grid(const fs::path& folder) {
+  write_text(folder / "grid.h",
+             list_text("kWorldSizes", world_sizes()) + list_text("kFusions", kFusions) +
+                 list_text("kDataTypes", kDataTypes) + list_text("kSizes", sizes()));
+}
+
+// The table's answers; those that are extrapolated have the highest bit.
+std::string marked_answers(const StrategyTable& table) {
+  return answers_on_grid(
+      [&](int world_size, Fusion fusion, DataType type, std::int64_t hidden, std::int64_t tokens) {
+        const TableMatch match = table.find(world_size, fusion, type, hidden, tokens);
+        return static_cast<int>(match.strategy) | (match.is_extrapolated ? 128 : 0);
+      });
 }
 
 // Returns a table with slices of every fusion whose number, rows and segments are random.
@@ -95,6 +111,10 @@ StrategyTable random_table(std::uint64_t seed) {
                        .fusion = static_cast<Fusion>(fusion),
                        .data_type = static_cast<DataType>(below(3)),
                        .rows = {}};
+      if (below(3) == 0) {
+        slice.origin = Origin::kExtrapolated;
+        slice.from_world_size = 4;
+      }
       for (std::int64_t hidden = 1 + below(500); hidden < 20000; hidden += 1 + below(6000)) {
         TableRow row{.hidden_size = hidden, .segments = {{0, any_strategy()}}};
         while (below(3) > 0) {
@@ -140,12 +160,47 @@ class GeneratedHeader : public testing::Test {
   void TearDown() override { fs::remove_all(folder_); }
 
   void write(const StrategyTable& table, const std::string& name_space) {
-    const std::string header = strategy_header(table, {.name_space = name_space}).value();
-    core::write_file(folder_ / "strategy_table.h", header, core::Durability::kUnsynced).value();
-    fs::copy_file(fs::path(ASSAY_SOURCE_DIR) / "tests/allreduce/header_program.cu",
-                  folder_ / "program.cu", fs::copy_options::overwrite_existing);
-    name_space_ = name_space;
-    write_grid(folder_, table);
+    write_text(folder_ / "strategy_table.h",
+               strategy_header(table, {.name_space = name_space}).value());
+    copy_program("header_program.cu", "program.cu");
+    name_space_ = header_alias(table, {.name_space = name_space});
+    write_grid(folder_);
+    write_text(folder_ / "answers",
+               answers_on_grid([&](int world_size, Fusion fusion, DataType type,
+                                   std::int64_t hidden, std::int64_t tokens) {
+                 return table.lookup(world_size, fusion, type, hidden, tokens);
+               }));
+  }
+
+  void copy_program(const std::string& from, const std::string& to) const {
+    fs::copy_file(fs::path(ASSAY_SOURCE_DIR) / "tests/allreduce" / from, folder_ / to,
+                  fs::copy_options::overwrite_existing);
+  }
+
+  // Three tables behind a dispatcher, and a fourth of the same SM and launch as the first, in
+  // another source of the same program.
+  void write_tables() const {
+    const std::vector<StrategyTable> tables{variant(11, 90, Launch::kGraph),
+                                            variant(12, 90, Launch::kEager),
+                                            variant(13, 100, Launch::kGraph)};
+    const StrategyTable other = variant(14, 90, Launch::kGraph);
+    write_text(folder_ / "allreduce_tables.h", dispatcher_header(tables).value());
+    write_text(folder_ / "first_table.h", strategy_header(tables[0]).value());
+    write_text(folder_ / "other_table.h", strategy_header(other).value());
+    copy_program("tables_program.cu", "program.cu");
+    copy_program("other_table.cu", "other.cu");
+    write_grid(folder_);
+    std::string answers;
+    for (const StrategyTable& table : tables)
+      answers += marked_answers(table);
+    write_text(folder_ / "answers", answers + marked_answers(other));
+  }
+
+  static StrategyTable variant(std::uint64_t seed, int sm_version, Launch launch) {
+    StrategyTable table = random_table(seed);
+    table.sm_version = sm_version;
+    table.launch = launch;
+    return table;
   }
 
   // Runs the command and returns its output, or "" when it succeeds.
@@ -199,9 +254,41 @@ TEST_F(GeneratedHeader, CompilesInCudaCode) {
   if (!is_there("nvcc")) GTEST_SKIP() << "there is no nvcc";
   write(random_table(5), "my::table");
   EXPECT_EQ(complaint("nvcc -std=c++17 -Werror all-warnings -Xcompiler -Wall,-Wextra,-Werror "
-                      "-DTABLE=my::table program.cu -o program"),
+                      "-DTABLE=my::table_sm90_graph program.cu -o program"),
             "");
   EXPECT_EQ(complaint("./program answers"), "");
+}
+
+TEST_F(GeneratedHeader, TablesOfOneProgramAnswerEachForItself) {
+  write_tables();
+  for (const char* compiler : {"g++", "clang++"}) {
+    if (!is_there(compiler)) continue;
+    EXPECT_EQ(complaint(fmt::format("{} -std=c++17 -x c++ -O2 {} program.cu other.cu -o program",
+                                    compiler, kWarnings)),
+              "");
+    EXPECT_EQ(complaint("./program answers"), "");
+  }
+  if (!is_there("nvcc")) return;
+  EXPECT_EQ(complaint("nvcc -std=c++17 -O2 -Werror all-warnings -Xcompiler -Wall,-Wextra,-Werror "
+                      "program.cu other.cu -o program"),
+            "");
+  EXPECT_EQ(complaint("./program answers"), "");
+}
+
+TEST(StrategyHeader, TwoTablesOfOneSmAndLaunchHaveNoDispatcher) {
+  EXPECT_THAT(dispatcher_header({smallest_table(), smallest_table()}).error().message,
+              HasSubstr("two tables are of SM 100 and graph launches"));
+}
+
+TEST(StrategyHeader, ItsNamesTellSmLaunchAndContent) {
+  StrategyTable table = smallest_table();
+  const std::string graph = header_namespace(table);
+  EXPECT_THAT(graph, testing::MatchesRegex("allreduce_table_sm100_graph_[0-9a-f]{16}"));
+  table.launch = Launch::kEager;
+  EXPECT_THAT(header_namespace(table), testing::StartsWith("allreduce_table_sm100_eager_"));
+  table = smallest_table();
+  table.slices[0].rows[0].segments[0].strategy = Strategy::kNccl;
+  EXPECT_NE(header_namespace(table), graph);
 }
 
 TEST(StrategyHeader, SaysWhatItIsMadeFrom) {
@@ -209,7 +296,7 @@ TEST(StrategyHeader, SaysWhatItIsMadeFrom) {
   table.provenance = "8x H200,\nNCCL 2.28 \\";
   const std::string header = strategy_header(table).value();
   EXPECT_THAT(header, HasSubstr("Measured on:\n// 8x H200, NCCL 2.28 \\.\n"));
-  EXPECT_THAT(header, HasSubstr("#ifndef ALLREDUCE_TABLE_SM100_H\n"));
+  EXPECT_THAT(header, HasSubstr("#ifndef ALLREDUCE_TABLE_SM100_GRAPH_"));
   EXPECT_THAT(header, HasSubstr("  kTwoshotPush = 100,\n"));
   EXPECT_THAT(header, testing::Not(HasSubstr("kAuto")));
 }

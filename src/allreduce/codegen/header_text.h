@@ -1,5 +1,5 @@
-// The text that all generated headers have in common. NAMESPACE and GUARD are placeholders. The
-// enums and, as macros, the arrays' elements go between the pieces.
+// The text that all generated headers have in common. NAMESPACE, GUARD and ALIAS are placeholders.
+// The enums and, as macros, the arrays' elements go between the pieces.
 #pragma once
 
 #include <string_view>
@@ -27,6 +27,7 @@ namespace detail {
 
 struct Slice {
   std::int64_t world_size;
+  std::int64_t from_world_size;  // extrapolated from this many GPUs; 0: measured
   Fusion fusion;
   DataType data_type;
   int first_row;
@@ -117,14 +118,19 @@ GUARD_FUNCTION std::int64_t message_bytes(std::int64_t num_tokens,
   return tokens * hidden * element_bytes;
 }
 
+struct Match {
+  Strategy strategy;
+  bool is_extrapolated;  // this number of GPUs was not measured
+};
+
 // Returns the strategy for a message; any input has one. Among the slices of the fusion, the lookup
 // takes the one with the nearest TP and then with the data type, in it the row with the nearest
 // hidden size, and in it the segment of the message's bytes. A fusion without a slice has kFallback.
-GUARD_FUNCTION Strategy lookup(std::int64_t world_size,
-                               Fusion fusion,
-                               DataType data_type,
-                               std::int64_t hidden_size,
-                               std::int64_t num_tokens) {
+GUARD_FUNCTION Match find(std::int64_t world_size,
+                          Fusion fusion,
+                          DataType data_type,
+                          std::int64_t hidden_size,
+                          std::int64_t num_tokens) {
   int best = -1;
   for (int i = 0; i < kSliceCount; ++i) {
     if (detail::slice(i).fusion != fusion) continue;
@@ -132,7 +138,7 @@ GUARD_FUNCTION Strategy lookup(std::int64_t world_size,
       best = i;
     }
   }
-  if (best < 0) return kFallback;
+  if (best < 0) return Match{kFallback, false};
 
   int row = detail::slice(best).first_row;
   for (int i = row + 1; i < detail::slice(best).end_row; ++i) {
@@ -146,13 +152,106 @@ GUARD_FUNCTION Strategy lookup(std::int64_t world_size,
   for (int i = detail::row(row).first_segment; i < detail::row(row).end_segment; ++i) {
     if (detail::segment(i).from_bytes <= size_bytes) strategy = detail::segment(i).strategy;
   }
-  return strategy;
+  return Match{strategy, detail::slice(best).from_world_size != 0 ||
+                             detail::slice(best).world_size != world_size};
+}
+
+GUARD_FUNCTION Strategy lookup(std::int64_t world_size,
+                               Fusion fusion,
+                               DataType data_type,
+                               std::int64_t hidden_size,
+                               std::int64_t num_tokens) {
+  return find(world_size, fusion, data_type, hidden_size, num_tokens).strategy;
+}
+
+// Returns the least microseconds that NVLink 4, at 450 GB/s, needs for what a GPU sends: (N-1) S
+// with ONESHOT, 2 (N-1)/N S with all others. No time is below it, extrapolated or not.
+GUARD_FUNCTION double link_limit_us(Strategy strategy, int world_size, std::int64_t size_bytes) {
+  const double sent = strategy == Strategy::kOneshot ? world_size - 1.0
+                                                     : 2.0 * (world_size - 1.0) / world_size;
+  return sent * static_cast<double>(size_bytes) / 450e3;
 }
 
 }  // namespace NAMESPACE
 
 #undef GUARD_FUNCTION
 
+ALIAS
+#endif  // GUARD
+)";
+
+// The dispatcher over several tables. TABLES are the tables' headers, FIRST the first one's SM and
+// launch, NEARER one line for each other table, CASES one case for each.
+inline constexpr std::string_view kDispatcherBegin = R"(
+#ifndef GUARD
+#define GUARD
+
+#if defined(__CUDACC__)
+#define GUARD_FUNCTION __host__ __device__ constexpr
+#else
+#define GUARD_FUNCTION constexpr
+#endif
+
+namespace NAMESPACE {
+
+)";
+
+inline constexpr std::string_view kDispatcherEnd = R"(
+struct Match {
+  Strategy strategy;
+  int sm_version;  // of the table that answers
+  Launch launch;
+  bool is_extrapolated;  // this number of GPUs was not measured
+};
+
+namespace detail {
+
+// Another launch counts more than any SM, and a newer SM than the asked one more than an older one.
+GUARD_FUNCTION std::int64_t distance(std::int64_t table_sm,
+                                     Launch table_launch,
+                                     std::int64_t sm_version,
+                                     Launch launch) {
+  const std::int64_t below = sm_version - table_sm;
+  const std::int64_t of_sm = below >= 0 ? below : (std::int64_t{1} << 34) - below;
+  return of_sm + (table_launch == launch ? 0 : std::int64_t{1} << 36);
+}
+
+// Returns the table that answers: that of the SM and launch, else the nearest.
+GUARD_FUNCTION int table_of(int sm_version, Launch launch) {
+  int best = 0;
+  std::int64_t least = distance(FIRST, sm_version, launch);
+NEARER  return least < 0 ? 0 : best;
+}
+
+}  // namespace detail
+
+// Returns the strategy for a message; any input has one.
+GUARD_FUNCTION Match find(int sm_version,
+                          Launch launch,
+                          std::int64_t world_size,
+                          Fusion fusion,
+                          DataType data_type,
+                          std::int64_t hidden_size,
+                          std::int64_t num_tokens) {
+  switch (detail::table_of(sm_version, launch)) {
+CASES  }
+}
+
+GUARD_FUNCTION Strategy lookup(int sm_version,
+                               Launch launch,
+                               std::int64_t world_size,
+                               Fusion fusion,
+                               DataType data_type,
+                               std::int64_t hidden_size,
+                               std::int64_t num_tokens) {
+  return find(sm_version, launch, world_size, fusion, data_type, hidden_size, num_tokens).strategy;
+}
+
+}  // namespace NAMESPACE
+
+#undef GUARD_FUNCTION
+
+ALIAS
 #endif  // GUARD
 )";
 

@@ -118,6 +118,9 @@ class Writer {
   }
 
   [[nodiscard]] std::string missing_comment() const {
+    if (!table_.base.empty()) {
+      return fmt::format("// not measured: taken from {}\n", core::printable_line(table_.base));
+    }
     return fmt::format("// not measured: filled with {} ({})\n", name_of(table_.fallback),
                        number_of(table_.fallback));
   }
@@ -209,6 +212,27 @@ LookupTable lookup_table_of(const std::vector<DecidedSlice>& slices,
     }
   }
   return table;
+}
+
+std::size_t fill_from(LookupTable& table, const LookupTable& base, const std::string& name) {
+  const std::size_t count = table.hidden_sizes.size() * table.num_tokens.size();
+  std::size_t filled = 0;
+  auto cell = table.cells.begin();
+  for (const int world_size : table.world_sizes) {
+    for (const Fusion fusion : table.fusions) {
+      const auto end = cell + static_cast<std::ptrdiff_t>(count);
+      const bool is_missing = none_measured(std::span(&*cell, count));
+      for (std::size_t i = 0; cell != end; ++i, ++cell) {
+        if (!is_missing) continue;
+        cell->strategy =
+            base.lookup(world_size, fusion, table.hidden_sizes[i / table.num_tokens.size()],
+                        table.num_tokens[i % table.num_tokens.size()]);
+        ++filled;
+      }
+    }
+  }
+  if (filled > 0) table.base = name;
+  return filled;
 }
 
 std::string lookup_table_cpp(const LookupTable& table, LookupLayout layout) {

@@ -34,6 +34,7 @@ struct LookupCell {
 struct LookupTable {
   int sm_version = 0;
   Strategy fallback = Strategy::kNccl;  // the choice in rows without any data
+  std::string base = {};                // the table that fills them instead, in words
   std::vector<int> world_sizes = {};
   std::vector<Fusion> fusions = {};
   std::vector<std::int64_t> hidden_sizes = {};
@@ -55,6 +56,10 @@ struct LookupTable {
 
 // Returns a table with the public axes whose cells all have the fallback and are not measured.
 LookupTable empty_lookup_table(int sm_version, Strategy fallback);
+
+// Takes the entries of each TP and fusion of which nothing was measured from another table: there
+// the lookup gives what it gives with that one. Returns how many.
+std::size_t fill_from(LookupTable& table, const LookupTable& base, const std::string& name);
 
 // Returns a table with the choices of one data type on the public axes.
 LookupTable lookup_table_of(const std::vector<DecidedSlice>& slices,

@@ -43,8 +43,8 @@ core::Status visualize_strategy_difference_heatmaps(const Benchmark& benchmark,
                                                     const std::filesystem::path& save_path);
 
 // Draws time over message size with a line for each strategy: the median of the shapes of one size,
-// and a band from their lowest to their highest 95 % limit. For SM 90 it also draws the shortest
-// times that the links allow.
+// and a band from their lowest to their highest end of an interval. For SM 90 it also draws the
+// shortest times that the links allow.
 core::Status visualize_latency(const Benchmark& benchmark,
                                Fusion fusion,
                                const std::filesystem::path& save_path);

@@ -113,7 +113,7 @@ report::Heatmap best_figure(const Grid& grid) {
   const auto& cells = figure.panels.front().cells;
   if (std::any_of(cells.begin(), cells.end(), [](const auto& cell) { return cell.text == kTie; })) {
     figure.legend.push_back({.swatch = {.color = report::kWhite, .text = kTie},
-                             .text = "tie: the 95 % intervals of the fastest two share a part"});
+                             .text = "tie: the intervals of the fastest two share a part"});
   }
   add_legend_of_missing(figure);
   return figure;

@@ -105,7 +105,7 @@ report::CurveFigure latency_figure(const Grid& grid) {
   figure.title = fmt::format("AllReduce Latency (Fusion: {})", name_of(grid.fusion));
   figure.subtitle =
       fmt::format("{}; median of the shapes of a size, band: their lowest to highest {}",
-                  grid.subject(), has_intervals(grid) ? "95 % limit" : "time");
+                  grid.subject(), has_intervals(grid) ? "end of an interval" : "time");
   std::array<double, 4> ends = {INFINITY, 0, INFINITY, 0};
   for (const Strategy strategy : grid.strategies) {
     report::Curve curve = curve_of(grid, strategy);
@@ -133,7 +133,7 @@ double twoshot_limit_us(int world_size, double size_bytes, double gbps) {
 }
 
 std::string size_text(double size_bytes) {
-  constexpr std::array<const char*, 4> kUnits = {"B", "KB", "MB", "GB"};
+  constexpr std::array<const char*, 4> kUnits = {"B", "KiB", "MiB", "GiB"};
   std::size_t unit = 0;
   while (size_bytes >= 1024 && unit + 1 < kUnits.size()) {
     size_bytes /= 1024;

@@ -55,7 +55,9 @@ std::string note_of(const Measurement* one) {
     return one->reason.empty() ? note : note + ": " + one->reason;
   }
   if (std::isnan(one->low_us)) return "no interval";
-  return fmt::format("95 %: {:.3g} to {:.3g} μs, n = {}", one->low_us, one->high_us, one->samples);
+  return fmt::format("{}: {:.3g} to {:.3g} μs, n = {}",
+                     confidence_text(interval_confidence(one->samples)), one->low_us, one->high_us,
+                     one->samples);
 }
 
 report::MapChart time_map(const Grid& grid) {
@@ -81,7 +83,7 @@ std::string best_note(const Measurement& best, const Measurement* next) {
   if (next == nullptr) return note;
   note += fmt::format("; next {}: {:.3g} μs, {:.3g} % more", name_of(next->strategy), next->time_us,
                       kPercent * (next->time_us / best.time_us - 1));
-  return is_tie(best, next) ? note + "\na tie: their 95 % intervals overlap" : note;
+  return is_tie(best, next) ? note + "\na tie: their intervals overlap" : note;
 }
 
 report::MapChart best_map(const Grid& grid) {
@@ -238,17 +240,18 @@ model::Table measurements_table(const std::vector<Source>& sources) {
   model::Table table{
       .name = "measurements",
       .title = "Every time that the figures show",
-      .columns = {{.name = "benchmark"},
-                  {.name = "fusion"},
-                  {.name = "strategy"},
-                  {.name = "hidden_size"},
-                  {.name = "num_tokens"},
-                  {.name = "size", .unit = "bytes"},
-                  {.name = "time", .unit = "μs"},
-                  {.name = "low", .unit = "μs", .description = "end of the 95 % interval"},
-                  {.name = "high", .unit = "μs", .description = "end of the 95 % interval"},
-                  {.name = "samples"},
-                  {.name = "outcome"}}};
+      .columns = {
+          {.name = "benchmark"},
+          {.name = "fusion"},
+          {.name = "strategy"},
+          {.name = "hidden_size"},
+          {.name = "num_tokens"},
+          {.name = "size", .unit = "bytes"},
+          {.name = "time", .unit = "μs"},
+          {.name = "low", .unit = "μs", .description = "end of the interval of the median"},
+          {.name = "high", .unit = "μs", .description = "end of the interval of the median"},
+          {.name = "samples"},
+          {.name = "outcome"}}};
   for (const Source& source : sources) {
     for (const Grid& grid : source.grids) {
       for (const Measurement& one : grid.measurements) {
@@ -286,7 +289,7 @@ std::string answer_of(const std::vector<Source>& sources) {
     return kPercent * static_cast<double>(count) / static_cast<double>(cells);
   };
   std::string text = fmt::format(
-      "{} is the fastest in {:.3g} % of {} cells ({:.3g} % of all are ties within their 95 % "
+      "{} is the fastest in {:.3g} % of {} cells ({:.3g} % of all are ties within their "
       "intervals).",
       name_of(most->first), share(most->second), cells, share(ties));
   const std::vector<double> nccl = regrets(sources, always(Strategy::kNccl));

@@ -71,6 +71,10 @@ std::vector<std::pair<const char*, report::Drawing>> drawings_of(
     drawings.emplace_back("table_difference", report::drawing_of(choice_difference_figure(
                                                   grid, comparison->first, comparison->second)));
   }
+  std::erase_if(drawings, [&](const auto& drawing) {
+    const auto& kinds = request.kinds;
+    return !kinds.empty() && std::find(kinds.begin(), kinds.end(), drawing.first) == kinds.end();
+  });
   return drawings;
 }
 

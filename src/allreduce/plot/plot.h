@@ -1,10 +1,12 @@
 // `assay allreduce plot`: draws every figure of a folder of benchmarks.
 #pragma once
 
+#include <array>
 #include <filesystem>
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "allreduce/plot/chooser.h"
@@ -17,10 +19,16 @@
 
 namespace assay::allreduce {
 
+// The figures, by the ends of their files' names. table_difference needs `compare`.
+inline constexpr std::array<std::string_view, 6> kFigureKinds = {
+    "heatmap", "best_strategy", "strategy_difference_heatmap",
+    "latency", "regret",        "table_difference"};
+
 struct PlotRequest {
   std::filesystem::path data_dir = "data";
   std::optional<int> sm_version = {};              // may be omitted if there is only one
   std::vector<Fusion> fusions = {};                // empty for all that were measured
+  std::vector<std::string> kinds = {};             // of kFigureKinds; empty for all
   std::vector<report::FigureFormat> formats = {};  // empty for the page alone
   std::filesystem::path output = {};               // empty for data_dir/viz
   std::filesystem::path page = {};                 // an HTML page; empty for none

@@ -195,10 +195,12 @@ class AllreduceBench final : public Command {
         ->check(not_negative_problem)
         ->default_str("2")
         ->group(kHowGroup);
-    app.add_option("--min-samples", options_.min_samples, "samples of every strategy in a cell")
+    app.add_option("--min-samples", options_.min_samples,
+                   "samples of every strategy in a cell; of fewer than six, intervals hold the "
+                   "median with less than 95 %")
         ->type_name("N")
         ->check(whole_number_problem)
-        ->default_str("5")
+        ->default_str("6")
         ->group(kHowGroup);
     app.add_option("--max-samples", options_.max_samples,
                    "samples at most, where the fastest strategy stays uncertain")

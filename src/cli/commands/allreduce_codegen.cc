@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "allreduce/codegen/generated_files.h"
+#include "allreduce/shipped_tables.h"
 #include "allreduce/tuning.h"
 #include "allreduce/validate.h"
 #include "cli/allreduce_commands.h"
@@ -13,6 +14,7 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/summary_output.h"
+#include "core/files.h"
 
 namespace assay::cli {
 namespace {
@@ -24,6 +26,43 @@ constexpr double kPercent = 100;
 const Choices<allreduce::LookupLayout> kLookupLayouts{
     {"readme", allreduce::LookupLayout::kReadme}, {"upstream", allreduce::LookupLayout::kUpstream}};
 
+constexpr std::int64_t kMostServed = 1 << 20;
+
+std::vector<std::string> words_of(const std::string& list) {
+  std::vector<std::string> words(1);
+  for (const char c : list) {
+    if (c == ',') {
+      words.emplace_back();
+    } else {
+      words.back() += c;
+    }
+  }
+  return words;
+}
+
+std::string served_problem(const std::string& list) {
+  for (const std::string& word : words_of(list)) {
+    std::string problem = count_problem(word);
+    if (!problem.empty()) return problem;
+    if (word.size() > 7 || std::stoll(word) < 1 || std::stoll(word) > kMostServed) {
+      return "'" + word + "' is not a whole number from 1 to 1048576";
+    }
+  }
+  return "";
+}
+
+void add_served(App& app, const char* name, std::vector<std::int64_t>& values, const char* help) {
+  app.add_option(
+         name,
+         [&values](const std::string& list) {
+           for (const std::string& word : words_of(list))
+             values.push_back(std::stoll(word));
+         },
+         help)
+      ->type_name("N,...")
+      ->check(served_problem);
+}
+
 class AllreduceCodegen final : public Command {
  public:
   explicit AllreduceCodegen(App& app) {
@@ -34,7 +73,22 @@ class AllreduceCodegen final : public Command {
         ->default_str("data");
     app.add_flag("--enable_auto,--enable-auto", measure_auto_,
                  "also measure AUTO, to see it beside the others; it is never chosen");
-    add_choice(app, "--layout", layout_, kLookupLayouts, "layout of generated_lookup_table.cpp");
+    add_choice(app, "--layout", layout_, kLookupLayouts,
+               "layout of generated_lookup_table.cpp; 'upstream' also has NCCL_SYMMETRIC as the "
+               "newest public generator does: it may be chosen, and fills what was not measured");
+    app.add_option("--base", base_,
+                   "fill what was not measured of the lookup table from this one: a C++ file, or "
+                   "'shipped' for TensorRT-LLM's of SM 90")
+        ->type_name("FILE");
+    add_served(app, "--for-hidden", arguments_.tuning.served.hidden_sizes,
+               "the hidden sizes that will be served, with commas between: their entries of the "
+               "lookup table are decided for them alone, others for their whole bucket");
+    add_served(app, "--tokens", arguments_.tuning.served.num_tokens,
+               "the token counts that will be served, in the same way");
+    app.add_option("--with-table", others_,
+                   "another table, JSON as this command writes it, that allreduce_tables.h answers "
+                   "with, too; may be repeated")
+        ->type_name("FILE");
     app.add_option("-o,--output", output_, "the folder to write to")
         ->type_name("DIR")
         ->default_str("gen_heuristic_code in the folder of the files");
@@ -63,11 +117,17 @@ class AllreduceCodegen final : public Command {
 
   core::Result<Outcome> run() override {
     if (arguments_.data_folder.empty()) arguments_.data_folder = ASSAY_TRY(measure_first());
-    const auto [benchmark, tables] = ASSAY_TRY(load_tuned(arguments_.data_folder, arguments_));
-    warn_of_missing(tables.lookup);
+    use_layout();
+    auto [benchmark, tables] = ASSAY_TRY(load_tuned(arguments_.data_folder, arguments_));
+    if (base_.empty()) {
+      warn_of_missing(tables.lookup);
+    } else {
+      ASSAY_TRY(fill_from_base(tables.lookup));
+    }
     model::Book book = allreduce::tuning_summary(tables);
     const bool passed = ASSAY_TRY(add_checks(book, tables));
-    const auto files = ASSAY_TRY(allreduce::generated_files(tables, benchmark, layout_));
+    const auto others = ASSAY_TRY(other_tables());
+    const auto files = ASSAY_TRY(allreduce::generated_files(tables, benchmark, layout_, others));
     const auto paths = ASSAY_TRY(allreduce::write_generated(files, output_folder()));
     if (presentation_.shows_summary()) print_summary(book, presentation_.summary(), kAllRows);
     if (!presentation_.quiet) {
@@ -105,8 +165,43 @@ class AllreduceCodegen final : public Command {
       print_warning(fmt::format(
           "no {} measurement of TP {} in '{}': its part of the lookup table is filled with {}",
           name_of(arguments_.tuning.data_type), world_size, arguments_.data_folder.string(),
-          name_of(arguments_.tuning.fallback)));
+          name_of(table.fallback)));
     }
+  }
+
+  void use_layout() {
+    if (layout_ != allreduce::LookupLayout::kUpstream) return;
+    arguments_.tuning.lookup_strategies.push_back(allreduce::Strategy::kNcclSymmetric);
+    arguments_.tuning.lookup_fallback = allreduce::Strategy::kNcclSymmetric;
+  }
+
+  [[nodiscard]] core::Result<allreduce::LookupTable> base_table() const {
+    if (base_ != "shipped") return allreduce::read_lookup_table(base_);
+    return allreduce::shipped_tables().back().table;
+  }
+
+  [[nodiscard]] core::Status fill_from_base(allreduce::LookupTable& table) const {
+    const allreduce::LookupTable base = ASSAY_TRY(base_table());
+    if (base.sm_version != table.sm_version) {
+      return core::Error{fmt::format("--base is a table of SM {}, the measurements are of SM {}",
+                                     base.sm_version, table.sm_version)};
+    }
+    const std::string name = base_ == "shipped"
+                                 ? std::string(allreduce::shipped_tables().back().source)
+                                 : fs::path(base_).filename().string();
+    const std::size_t filled = allreduce::fill_from(table, base, name);
+    print_note(fmt::format("{} entries of the lookup table were not measured and are from {}",
+                           filled, name));
+    return {};
+  }
+
+  [[nodiscard]] core::Result<std::vector<allreduce::StrategyTable>> other_tables() const {
+    std::vector<allreduce::StrategyTable> tables;
+    for (const fs::path& path : others_) {
+      const std::string text = ASSAY_TRY(core::read_file(path));
+      tables.push_back(ASSAY_TRY(allreduce::table_from_json(text, path.string())));
+    }
+    return tables;
   }
 
   // Adds the tables of --validate and --stability. Returns false if the regret is too large.
@@ -133,6 +228,8 @@ class AllreduceCodegen final : public Command {
   fs::path output_;
   fs::path held_out_;
   fs::path again_;
+  std::string base_;
+  std::vector<fs::path> others_;
   double most_regret_percent_ = 0;
   bool measure_auto_ = false;
   allreduce::LookupLayout layout_ = allreduce::LookupLayout::kReadme;
@@ -144,17 +241,23 @@ const CommandSpec kAllreduceCodegen{
     .summary = "make strategy tables from measurements, as C++, as JSON and for NCCL",
     .description =
         "Decides for every TP size, fusion, hidden size and message size which strategy to use, "
-        "and writes four files: generated_lookup_table.cpp (TensorRT-LLM's table, with NCCL, "
+        "and writes five files: generated_lookup_table.cpp (TensorRT-LLM's table, with NCCL, "
         "ONESHOT and TWOSHOT), allreduce_table.h (a stand-alone constexpr header with all "
-        "strategies, looked up by bytes), allreduce_table.json (the same for 'assay allreduce "
+        "strategies, looked up by bytes), allreduce_tables.h (the same behind a lookup by SM and "
+        "launch, for several tables in one program), allreduce_table.json (the same for 'assay "
+        "allreduce "
         "lookup' and the C library) and nccl_tuner.conf (for NCCL's example tuner plugin).\n\n"
-        "The cells of a row are decided together. A gain that is below the tie, or whose 95 % "
+        "The cells of a row are decided together. A gain that is below the tie, or whose "
         "intervals overlap, does not count: such a cell takes the strategy of the next smaller "
         "message. A row therefore reads ONESHOT, then TWOSHOT, then NCCL, unless the data "
         "contradict that by more than their noise; where they do, the summary says so. A cell "
         "without data takes the choice of the nearest message of its row, a row without any "
         "data takes the fallback, and the summary reports both. A missing file of one TP size "
         "leaves the other sizes usable.\n\n"
+        "Numbers of GPUs that were not measured are extrapolated by the bytes that a GPU sends, "
+        "(N-1) S with ONESHOT and 2 (N-1)/N S with the others, and marked as such. An entry of the "
+        "lookup table is decided for its whole bucket, because TensorRT-LLM rounds hidden sizes "
+        "and tokens down to it.\n\n"
         "The regret of --validate is the time of the chosen strategy divided by the least time "
         "measured for the same shape, minus 1. A table is compared only with the strategies "
         "that it knows.",
@@ -163,6 +266,8 @@ const CommandSpec kAllreduceCodegen{
         "assay allreduce codegen\n"
         "assay allreduce codegen data\n"
         "assay allreduce codegen data --sm_version 90 --layout upstream -o generated\n"
+        "assay allreduce codegen data --layout upstream --base shipped --for-hidden 7168\n"
+        "assay allreduce codegen data --with-table eager/allreduce_table.json\n"
         "assay allreduce codegen data --validate held_out --max-regret 3\n",
     .make = make_command<AllreduceCodegen>,
 };

@@ -57,9 +57,12 @@ const CommandSpec kAllreduceExplain{
     .description =
         "Makes the table of 'assay allreduce codegen' from a folder of benchmark files, looks "
         "one message up in it, and shows the evidence behind the choice: every strategy's time "
-        "at this size with its 95 % interval (measured at this size, or interpolated between "
+        "at this size with the interval of its samples (measured at this size, or interpolated "
+        "between "
         "the next measured sizes), the message sizes at which the choice begins and ends, "
-        "whether a tie decided, and the least time that the links need.",
+        "whether a tie decided, and the least time that the links need. With a number of GPUs that "
+        "was not measured all times are extrapolated by the bytes that a GPU sends, say so, and "
+        "are never below that least time.",
     .examples =
         "assay allreduce explain 8 7168 64 NONE --data_dir data\n"
         "assay allreduce explain 4 4096 200 RESIDUAL_RMS_NORM --data_dir data --format json\n",

@@ -1,9 +1,11 @@
 #include <fmt/core.h>
 
+#include <cmath>
 #include <filesystem>
 #include <string>
 #include <utility>
 
+#include "allreduce/estimates.h"
 #include "allreduce/strategy_table.h"
 #include "cli/allreduce_commands.h"
 #include "cli/command.h"
@@ -28,7 +30,11 @@ model::Table match_table() {
                       {.name = "from", .unit = "bytes", .description = "where the segment begins"},
                       {.name = "to",
                        .unit = "bytes",
-                       .description = "where the next one begins; empty: there is none"}}};
+                       .description = "where the next one begins; empty: there is none"},
+                      {.name = "origin", .description = "measured, or how else it is known"},
+                      {.name = "link limit",
+                       .unit = "us",
+                       .description = "the least that NVLink 4 needs for what a GPU sends"}}};
 }
 
 // Returns the size at which the segment ends, or an empty cell for the last segment.
@@ -38,15 +44,27 @@ model::Cell end_of(const TableMatch& match) {
   return match.row->segments[next].from_bytes;
 }
 
-void add_match(model::Table& table, const TableMatch& match) {
+std::string origin_of(const TableMatch& match) {
+  if (match.segment == nullptr) return "fallback";
+  if (match.slice->origin == allreduce::Origin::kExtrapolated) {
+    return fmt::format("extrapolated from TP {}", match.slice->from_world_size);
+  }
+  if (match.is_extrapolated) return fmt::format("choice of TP {}", match.slice->world_size);
+  return std::string(allreduce::kOriginNames.at(static_cast<std::size_t>(match.row->origin)));
+}
+
+void add_match(model::Table& table, const TableMatch& match, int world_size) {
   const std::string strategy(name_of(match.strategy));
+  constexpr double kSteps = 1e6;
+  const double limit = allreduce::link_limit_us(match.strategy, world_size, match.size_bytes);
+  const model::Cell limit_cell = model::cell_of(std::round(limit * kSteps) / kSteps);
   if (match.segment == nullptr) {
-    table.add_row({strategy, match.size_bytes, {}, {}, {}, {}, {}});
+    table.add_row({strategy, match.size_bytes, {}, {}, {}, {}, {}, origin_of(match), limit_cell});
     return;
   }
   table.add_row({strategy, match.size_bytes, static_cast<std::int64_t>(match.slice->world_size),
                  std::string(name_of(match.slice->data_type)), match.row->hidden_size,
-                 match.segment->from_bytes, end_of(match)});
+                 match.segment->from_bytes, end_of(match), origin_of(match), limit_cell});
 }
 
 class AllreduceLookup final : public Command {
@@ -87,7 +105,11 @@ class AllreduceLookup final : public Command {
     book.tables.front().notes = {fmt::format("SM {}, launched by {}; measured on: {}",
                                              table.sm_version, name_of(table.launch),
                                              table.provenance)};
-    add_match(book.tables.front(), match);
+    if (match.is_extrapolated) {
+      book.tables.front().notes.push_back(
+          fmt::format("TP {} was not measured: the choice is extrapolated.", world_size_));
+    }
+    add_match(book.tables.front(), match, world_size_);
     if (presentation_.shows_summary()) print_summary(book, presentation_.summary());
     return Outcome::kOk;
   }
@@ -110,7 +132,9 @@ const CommandSpec kAllreduceLookup{
         "steps: among the table's slices for this fusion it takes the one with the nearest "
         "number of GPUs, by ratio, and of this data type if there is one; in that slice the row "
         "with the nearest hidden size; in that row the segment that the message's bytes (TOKENS "
-        "x HIDDEN x bytes of an element) fall into. All numbers have an answer: where the table "
+        "x HIDDEN x bytes of an element) fall into. All numbers have an answer: 'origin' says "
+        "whether it was measured with this number of "
+        "GPUs, and 'link limit' what the links need at least; where the table "
         "has nothing for a fusion, the answer is its fallback.",
     .examples =
         "assay allreduce lookup --table table.json 8 7168 128\n"

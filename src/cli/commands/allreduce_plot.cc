@@ -1,5 +1,9 @@
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <string>
+#include <vector>
+
 #include "allreduce/plot/plot.h"
 #include "cli/allreduce_commands.h"
 #include "cli/command.h"
@@ -19,6 +23,13 @@ constexpr const char* kPageName = "index.html";
 
 enum class PlotKind { kPng, kSvg, kHtml };
 
+Choices<std::string> figure_kinds() {
+  Choices<std::string> choices;
+  for (const std::string_view kind : allreduce::kFigureKinds)
+    choices.emplace_back(kind, std::string(kind));
+  return choices;
+}
+
 class AllreducePlot final : public Command {
  public:
   explicit AllreducePlot(App& app) {
@@ -30,6 +41,8 @@ class AllreducePlot final : public Command {
         ->type_name("N");
     add_choice_list(app, "--fusion", request_.fusions, fusion_choices(), "draw only these fusions")
         ->default_str("all that were measured");
+    add_choice_list(app, "--kind", request_.kinds, figure_kinds(), "draw only these figures")
+        ->default_str("all");
     add_choice_list<PlotKind>(
         app, "--write", kinds_,
         {{"png", PlotKind::kPng}, {"svg", PlotKind::kSvg}, {"html", PlotKind::kHtml}},
@@ -50,6 +63,15 @@ class AllreducePlot final : public Command {
                    "from the first --table or the fastest measured, and what that costs")
         ->type_name("FILE");
     add_presentation_options(app, presentation_);
+  }
+
+  [[nodiscard]] core::Status check() const override {
+    const auto& kinds = request_.kinds;
+    const bool compares = std::find(kinds.begin(), kinds.end(), "table_difference") != kinds.end();
+    if (compares && compare_.empty()) {
+      return core::Error{"--kind table_difference needs --compare FILE"};
+    }
+    return {};
   }
 
   core::Result<Outcome> run() override {
@@ -113,7 +135,7 @@ const CommandSpec kAllreducePlot{
         "'heatmap' has the times of each strategy, on one logarithmic scale. 'best_strategy' "
         "has the fastest strategy of each cell, and the number of cells that each strategy "
         "wins. 'strategy_difference_heatmap' has the percentage by which each strategy is "
-        "slower than the fastest. 'latency' has time over message size with 95 % intervals and, "
+        "slower than the fastest. 'latency' has time over message size with intervals and, "
         "for SM 90, what NVLink allows. 'regret' has the percentage that is lost by always "
         "using NCCL, or by following a --table. With --compare there is a sixth, "
         "'table_difference': where two tables differ, and what that costs.\n\n"
@@ -123,6 +145,7 @@ const CommandSpec kAllreducePlot{
     .examples =
         "assay allreduce plot\n"
         "assay allreduce plot data --fusion NONE --write svg -o figures\n"
+        "assay allreduce plot data --kind heatmap,latency\n"
         "assay allreduce plot data --write html --html report.html\n"
         "assay allreduce plot data --compare last_month\n",
     .make = make_command<AllreducePlot>,

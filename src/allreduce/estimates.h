@@ -1,0 +1,53 @@
+// Times of what was not measured, by what is known of the strategies: rows of other hidden sizes,
+// and other numbers of GPUs. Tables and explanations mark what comes from here.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "allreduce/timings.h"
+
+namespace assay::allreduce {
+
+// Returns times of the hidden sizes between measured rows where a fused kernel leaves more threads
+// idle than in the rows beside (busy_threads()). There neither row tells the time: with NVFP4 on
+// two GPUs TWOSHOT_PUSH leads by 3 % at hidden size 512 and is 28 % behind at 640.
+//
+// A time is that of TimeCurves, of which the share that the fusion adds to the plain sum, as
+// measured at these sizes, grows by the idle threads: t (1 + (1 - t_plain / t) (busy beside / busy
+// here - 1)). Work of a row that hides behind the links is not seen by this.
+//
+// The hidden sizes are multiples of 64, as those of models are.
+Timings timings_between_rows(const Timings& timings);
+
+// Returns which part of its message a GPU sends: (N-1) with ONESHOT, 2 (N-1)/N with all others.
+double sent_part(Strategy strategy, int world_size);
+
+// Returns the shortest time in microseconds in which a GPU's links can send that, in one direction
+// of NVLink 4 (kLinkBytesPerUs).
+double link_limit_us(Strategy strategy, int world_size, std::int64_t bytes);
+
+// The rate of a GPU's NVLink 4 links in one direction, and about how much of it is left for data.
+inline constexpr double kLinkBytesPerUs = 450e3;
+inline constexpr double kUsableBytesPerUs = 370e3;
+
+// The numbers of GPUs that tables have slices for, measured or extrapolated.
+inline constexpr int kFewestRanks = 2;
+inline constexpr int kMostRanks = 8;
+
+// Returns which of the measured numbers of GPUs the times for `world_size` are extrapolated from:
+// the nearest by ratio, the larger of two equally near; 0 where nothing was measured.
+int nearest_world_size(const std::vector<int>& measured, int world_size);
+
+// Returns the numbers of GPUs that were measured with this type and fusion, ascending.
+std::vector<int> measured_world_sizes(const Timings& timings, DataType data_type, Fusion fusion);
+
+// Returns times for these numbers of GPUs, where a type and fusion was not measured with them. A
+// strategy takes what it takes with the nearest measured number for the message of which a GPU
+// sends as many bytes: its time of the smallest message of a row is the constant part, and beyond
+// the largest the line through the last two goes on. Never below link_limit_us(). ONESHOT's largest
+// message shrinks as 1/N, as its workspace is divided. What grows with the number of GPUs besides
+// the bytes, such as NCCL's latency, is not in it.
+Timings extrapolated_timings(const Timings& timings, const std::vector<int>& world_sizes);
+
+}  // namespace assay::allreduce

@@ -1,0 +1,174 @@
+#include "allreduce/estimates.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "allreduce/benchmark_csv.h"
+#include "allreduce/explain.h"
+#include "allreduce/row_threads.h"
+#include "allreduce/synthetic_test_util.h"
+#include "allreduce/validate.h"
+
+namespace assay::allreduce {
+namespace {
+
+using testing::HasSubstr;
+
+Benchmark of_h200(const std::string& folder) {
+  const auto files =
+      find_benchmarks(std::filesystem::path(ASSAY_SOURCE_DIR) / "samples/allreduce-h200" / folder,
+                      90, Launch::kGraph);
+  return read_benchmarks(files.value()).value();
+}
+
+const TunedTables& tuned_h200() {
+  static const TunedTables tables = tune(of_h200(""), {}, "H200").value();
+  return tables;
+}
+
+const Timings& held_out_h200() {
+  static const Timings timings = timings_of(of_h200("held_out"), Launch::kGraph);
+  return timings;
+}
+
+Regret regret_of_h200(const std::string& name, const RegretScope& scope = {}) {
+  for (const Contender& contender : contenders(tuned_h200())) {
+    if (contender.name == name) return regret_of(contender, held_out_h200(), scope);
+  }
+  ADD_FAILURE() << name;
+  return {};
+}
+
+// Decided for their smallest message alone, the entries lose 22.6 % at the 95th percentile.
+TEST(BucketTimes, TheLookupTableOfFourGpusHasNoRegretAtThe95thPercentile) {
+  const Regret regret = regret_of_h200("this lookup table", {.world_size = 4});
+  EXPECT_EQ(regret.cells, 364U);
+  EXPECT_EQ(regret.not_measured, 0U);
+  EXPECT_LT(regret.p95, 1e-9);
+}
+
+TEST(BucketTimes, AnEntryIsDecidedByItsWholeBucket) {
+  // ONESHOT is best at the entry's own message, TWOSHOT in most of its bucket.
+  const std::vector<LatencyModel> models = {{Strategy::kOneshot, 1, 1e-4},
+                                            {Strategy::kTwoshot, 1.9, 0.1e-4}};
+  const Benchmark benchmark = synthetic({.world_sizes = {4}, .models = models});
+  const auto tables = tune(benchmark, {}, "").value();
+  // ONESHOT leads up to 10 KB: at the entry's 8192 bytes, but not on average up to 20 KB.
+  EXPECT_EQ(tables.lookup.lookup(4, Fusion::kNone, 1024, 4), Strategy::kTwoshot);
+  EXPECT_EQ(tables.table.lookup(4, Fusion::kNone, DataType::kBfloat16, 1024, 4),
+            Strategy::kOneshot);
+  // Where only the smallest message is served, the entry is for it.
+  const auto served =
+      tune(benchmark, {.served = {.hidden_sizes = {1024}, .num_tokens = {4}}}, "").value();
+  EXPECT_EQ(served.lookup.lookup(4, Fusion::kNone, 1024, 4), Strategy::kOneshot);
+  EXPECT_EQ(served.lookup.lookup(4, Fusion::kNone, 2048, 4), Strategy::kTwoshot);
+}
+
+TEST(BucketTimes, AStrategyThatCannotRunInAllOfABucketIsNotChosen) {
+  Benchmark benchmark{.sm_version = 90, .measurements = {}};
+  for (const std::int64_t tokens : {64, 128}) {
+    const Cell cell{.world_size = 4, .hidden_size = 1024, .num_tokens = tokens};
+    if (tokens == 64) benchmark.measurements.push_back(measured(cell, Strategy::kOneshot, 1));
+    benchmark.measurements.push_back(measured(cell, Strategy::kNccl, 10));
+  }
+  const auto tables = tune(benchmark, {}, "").value();
+  EXPECT_EQ(tables.lookup.lookup(4, Fusion::kNone, 1024, 64), Strategy::kNccl);
+}
+
+TEST(RowThreads, AreWholeWarpsAndPowersOfTwo) {
+  const auto busy = [](Strategy strategy, int world_size, std::int64_t hidden_size) {
+    return busy_threads(strategy, Fusion::kResidualRmsNorm, world_size, hidden_size,
+                        DataType::kBfloat16);
+  };
+  EXPECT_DOUBLE_EQ(busy(Strategy::kTwoshotPush, 2, 512), 1);
+  EXPECT_DOUBLE_EQ(busy(Strategy::kTwoshotPush, 2, 640), 40.0 / 64);
+  EXPECT_DOUBLE_EQ(busy(Strategy::kTwoshotPush, 4, 640), 20.0 / 32);
+  EXPECT_DOUBLE_EQ(busy(Strategy::kOneshot, 2, 640), 80.0 / 96);
+  EXPECT_DOUBLE_EQ(busy(Strategy::kTwoshot, 2, 640), 1);
+  EXPECT_DOUBLE_EQ(busy_threads(Strategy::kOneshot, Fusion::kNone, 2, 640, DataType::kBfloat16), 1);
+}
+
+// Without rows for idle threads the table loses 28 % (NVFP4, two GPUs, hidden size 640).
+TEST(RowsBetween, TheTableLosesAtMostThreePercentOnHeldOutShapes) {
+  const Regret regret = regret_of_h200("this table");
+  EXPECT_EQ(regret.cells, 728U);
+  EXPECT_EQ(regret.not_measured, 0U);
+  EXPECT_LT(regret.p95, 1e-9);
+  EXPECT_LE(regret.max, 0.03);
+}
+
+TEST(RowsBetween, AreMarkedAndExplained) {
+  const Cell cell{.world_size = 2,
+                  .fusion = Fusion::kResidualRmsNormQuantNvfp4,
+                  .hidden_size = 640,
+                  .num_tokens = 12000};
+  const TableMatch match = tuned_h200().table.find(2, cell.fusion, cell.data_type, 640, 12000);
+  EXPECT_EQ(match.row->hidden_size, 640);
+  EXPECT_EQ(match.row->origin, Origin::kInterpolated);
+  EXPECT_FALSE(match.is_extrapolated);
+  const Explanation explanation = explain(tuned_h200(), cell);
+  ASSERT_FALSE(explanation.times.empty());
+  EXPECT_EQ(explanation.times[0].how, TimedHow::kBetweenRows);
+}
+
+TEST(Extrapolation, IsNeverBelowTheLinkLimitAndMarked) {
+  for (const std::int64_t tokens : {1, 64, 1024, 16384}) {
+    const Cell cell{.world_size = 8, .hidden_size = 8192, .num_tokens = tokens};
+    const Explanation found = explain(tuned_h200(), cell);
+    EXPECT_EQ(found.extrapolated_from, 4);
+    ASSERT_FALSE(found.times.empty());
+    for (const ExplainedTime& time : found.times) {
+      EXPECT_EQ(time.how, TimedHow::kExtrapolated);
+      EXPECT_GE(time.timing.time_us, time.limit_us) << tokens << name_of(time.timing.strategy);
+      EXPECT_TRUE(std::isnan(time.timing.low_us));
+    }
+  }
+  const TableMatch match = tuned_h200().table.find(8, Fusion::kNone, DataType::kBfloat16, 8192, 64);
+  EXPECT_TRUE(match.is_extrapolated);
+  EXPECT_EQ(match.slice->origin, Origin::kExtrapolated);
+  EXPECT_EQ(match.slice->from_world_size, 4);
+  EXPECT_FALSE(
+      tuned_h200().table.find(4, Fusion::kNone, DataType::kBfloat16, 8192, 64).is_extrapolated);
+}
+
+TEST(Extrapolation, ScalesByTheBytesThatAGpuSends) {
+  const std::vector<LatencyModel> models = {{Strategy::kOneshot, 2, 3.0 / 300e3},
+                                            {Strategy::kNccl, 10, 1.5 / 300e3}};
+  const Timings timings =
+      timings_of(synthetic({.world_sizes = {4}, .models = models}), Launch::kGraph);
+  const Cell cell{.world_size = 8, .hidden_size = 1024, .num_tokens = 2048};
+  const Timings found = extrapolated_timings(timings, {2, 4, 8});
+  EXPECT_EQ(found.count({.world_size = 4, .hidden_size = 1024, .num_tokens = 2048}), 0U);
+  const double bytes = 2048.0 * 2048;
+  // (N-1) S and 2 (N-1)/N S at the same rate; the times between sizes lie on a chord.
+  EXPECT_NEAR(find_timing(found.at(cell), Strategy::kOneshot)->time_us, 2 + 7 * bytes / 300e3, 1);
+  EXPECT_NEAR(find_timing(found.at(cell), Strategy::kNccl)->time_us, 10 + 1.75 * bytes / 300e3, 1);
+}
+
+TEST(Extrapolation, SaysSoInTheBook) {
+  const Cell cell{.world_size = 8, .hidden_size = 7168, .num_tokens = 64};
+  const model::Book book = explanation_book(tuned_h200(), explain(tuned_h200(), cell));
+  EXPECT_THAT(book.tables[0].notes.at(0), HasSubstr("Not measured with 8 GPUs"));
+  EXPECT_THAT(book.tables[1].title, HasSubstr("extrapolated"));
+}
+
+TEST(Thresholds, LeaveOutWhatIsOutside) {
+  const auto tables = tune(synthetic({.world_sizes = {4}, .num_tokens = {1, 64}}),
+                           {.thresholds = {.min_tokens = 2}}, "")
+                          .value();
+  EXPECT_EQ(tables.outside_thresholds, 7U * 4U);
+  for (const auto& [cell, times] : tables.timings)
+    EXPECT_EQ(cell.num_tokens, 64);
+}
+
+TEST(Confidence, IsThatOfTheSamples) {
+  EXPECT_DOUBLE_EQ(interval_confidence(5), 0.9375);
+  EXPECT_DOUBLE_EQ(interval_confidence(6), 0.95);
+  EXPECT_EQ(confidence_text(interval_confidence(5)), "93.75 %");
+  EXPECT_EQ(confidence_text(interval_confidence(20)), "95 %");
+}
+
+}  // namespace
+}  // namespace assay::allreduce

@@ -1,0 +1,104 @@
+#include "allreduce/time_curves.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace assay::allreduce {
+namespace {
+
+double logarithmic_part(double at, double from, double to) {
+  return from == to ? 0 : std::log(at / from) / std::log(to / from);
+}
+
+std::optional<Timing> time_in_row(const std::map<Strategy, Curve>& row,
+                                  Strategy strategy,
+                                  double bytes) {
+  const auto curve = row.find(strategy);
+  return curve == row.end() ? std::nullopt : time_at(curve->second, bytes);
+}
+
+// Returns the first point of at least this size.
+Curve::const_iterator first_from(const Curve& curve, double bytes) {
+  return std::find_if(curve.begin(), curve.end(),
+                      [&](const CurvePoint& point) { return point.bytes >= bytes; });
+}
+
+double along(double time, double slope, double bytes) {
+  return time + slope * bytes;
+}
+
+}  // namespace
+
+std::optional<Timing> time_at(const Curve& curve, double bytes) {
+  const auto larger = first_from(curve, bytes);
+  if (larger == curve.end()) return std::nullopt;
+  if (larger->bytes == bytes) return larger->timing;
+  if (larger == curve.begin()) return std::nullopt;
+  const CurvePoint& smaller = *(larger - 1);
+  return interpolated(smaller.timing, larger->timing,
+                      logarithmic_part(bytes, smaller.bytes, larger->bytes));
+}
+
+Timing time_beyond(const Curve& curve, double bytes) {
+  if (bytes <= curve.front().bytes) return curve.front().timing;
+  if (const auto inside = time_at(curve, bytes)) return *inside;
+  const CurvePoint& last = curve.back();
+  if (curve.size() == 1) return last.timing;
+  const CurvePoint& before = *(curve.end() - 2);
+  const double slope =
+      std::max(0.0, last.timing.time_us - before.timing.time_us) / (last.bytes - before.bytes);
+  Timing timing = last.timing;
+  timing.time_us = along(last.timing.time_us, slope, bytes - last.bytes);
+  timing.low_us = last.timing.low_us / last.timing.time_us * timing.time_us;
+  timing.high_us = last.timing.high_us / last.timing.time_us * timing.time_us;
+  return timing;
+}
+
+TimeCurves::TimeCurves(const Timings& timings) {
+  for (const auto& [cell, of_cell] : timings) {
+    Rows& rows = slices_[{cell.world_size, cell.data_type, cell.fusion}];
+    for (const Timing& timing : of_cell) {
+      rows[cell.hidden_size][timing.strategy].push_back(
+          {static_cast<double>(cell.size_bytes()), timing});
+    }
+  }
+}
+
+const TimeCurves::Rows* TimeCurves::rows(int world_size, DataType data_type, Fusion fusion) const {
+  const auto found = slices_.find({world_size, data_type, fusion});
+  return found == slices_.end() ? nullptr : &found->second;
+}
+
+Neighbours neighbours_of(const TimeCurves::Rows& rows, std::int64_t hidden_size) {
+  Neighbours neighbours;
+  const auto wider = rows.lower_bound(hidden_size);
+  if (wider != rows.end() && wider->first < 2 * hidden_size) neighbours.wider = &*wider;
+  if (wider != rows.end() && wider->first == hidden_size) {
+    neighbours.narrower = neighbours.wider;
+  } else if (wider != rows.begin() && hidden_size < 2 * std::prev(wider)->first) {
+    neighbours.narrower = &*std::prev(wider);
+  }
+  return neighbours;
+}
+
+double part_between(std::int64_t hidden_size, std::int64_t narrower, std::int64_t wider) {
+  return logarithmic_part(static_cast<double>(hidden_size), static_cast<double>(narrower),
+                          static_cast<double>(wider));
+}
+
+std::optional<Timing> TimeCurves::at(const Cell& cell, Strategy strategy) const {
+  const Rows* found = rows(cell.world_size, cell.data_type, cell.fusion);
+  if (!found) return std::nullopt;
+  const auto bytes = static_cast<double>(cell.size_bytes());
+  const Neighbours neighbours = neighbours_of(*found, cell.hidden_size);
+  std::optional<Timing> narrower;
+  std::optional<Timing> wider;
+  if (neighbours.narrower) narrower = time_in_row(neighbours.narrower->second, strategy, bytes);
+  if (neighbours.wider) wider = time_in_row(neighbours.wider->second, strategy, bytes);
+  if (!narrower || !wider) return narrower ? narrower : wider;
+  return interpolated(
+      *narrower, *wider,
+      part_between(cell.hidden_size, neighbours.narrower->first, neighbours.wider->first));
+}
+
+}  // namespace assay::allreduce
