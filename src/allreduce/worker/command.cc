@@ -12,6 +12,7 @@
 #include "allreduce/bench/protocol.h"
 #include "allreduce/worker/cell.h"
 #include "allreduce/worker/facts.h"
+#include "allreduce/worker/nccl_sweep.h"
 
 namespace assay::allreduce {
 namespace {
@@ -22,6 +23,7 @@ struct Options {
   std::vector<int> gpus;
   std::string rendezvous;
   std::string table;
+  std::string nccl_sweep;  // our tuner plugin, for a sweep of NCCL's settings
 };
 
 std::vector<int> numbers(const std::string& list) {
@@ -50,6 +52,8 @@ core::Result<Options> parse(const std::vector<std::string>& arguments) {
       options.rendezvous = value;
     } else if (name == "--table") {
       options.table = value;
+    } else if (name == "--nccl-sweep") {
+      options.nccl_sweep = value;
     } else {
       return core::Error{"unknown option " + name};
     }
@@ -109,6 +113,7 @@ core::Status lead(Team& team, const Options& options, std::FILE* to) {
 
 core::Status work(const Options& options, std::FILE* to) {
   ASSAY_TRY(check_gpus(options.gpus));
+  if (!options.nccl_sweep.empty()) return serve_nccl_sweep({options.gpus, options.nccl_sweep}, to);
   if (options.rank >= 0) {
     const auto team = ASSAY_TRY(Team::join(options.rendezvous, options.rank, options.world_size));
     if (options.rank == 0) return lead(*team, options, to);

@@ -50,6 +50,7 @@ Exit status: 0 done, 1 failed or a wrong result, 2 wrong usage.
 
 constexpr const char* kAllreduceUsage =
     R"(usage: assay-worker allreduce --tp N [--gpus LIST] [--table FILE] [--rank R --rendezvous FILE]
+       assay-worker allreduce --tp N [--gpus LIST] --nccl-sweep PLUGIN
 
 Measures all-reduces over N GPUs of this host. People use 'assay allreduce bench', which starts
 this program and talks to it by lines of JSON on standard input and output.
@@ -60,6 +61,7 @@ this program and talks to it by lines of JSON on standard input and output.
   --rank R           be rank R of N processes, from 0, with the R-th of --gpus; without it all ranks
                      are threads of one process
   --rendezvous FILE  where these processes meet
+  --nccl-sweep FILE  measure NCCL's settings through this libassay_nccl_tuner.so
   -h, --help         print this
 
 Exit status: 0 done, 1 failed, 2 wrong usage. The reason is on standard output, as JSON.
