@@ -84,7 +84,8 @@ file(GLOB serving_sources CONFIGURE_DEPENDS model/serving/*.cc model/serving/fam
 list(FILTER serving_sources EXCLUDE REGEX "_test\\.cc$|_fuzz\\.cc$|/read_model\\.cc$")
 list(APPEND worker_sources ${serving_sources} ${models_source})
 add_executable(assay_worker cli/gpu_worker/main.cc ${worker_sources} allreduce/strategy.cc allreduce/bench/protocol.cc
-                            allreduce/bench/sampler.cc core/check.cc core/json_fields.cc core/mpi/job.cc core/shared_library.cc
+                            allreduce/bench/nccl_protocol.cc allreduce/bench/sampler.cc
+                            allreduce/nccl_setting.cc allreduce/tuner/tuner_file.cc core/check.cc core/json_fields.cc core/mpi/job.cc core/shared_library.cc
                             core/statistics.cc core/text.cc model/collective.cc model/data_type.cc
                             gpu/nvidia_state.cc gpu/nvml.cc)
 target_compile_definitions(assay_worker PRIVATE ASSAY_VERSION="${PROJECT_VERSION}"

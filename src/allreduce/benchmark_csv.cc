@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <limits>
 
+#include "allreduce/nccl_setting.h"
 #include "core/csv.h"
 #include "core/files.h"
 #include "core/text.h"
@@ -132,6 +133,12 @@ core::Result<Measurement> read_measurement(const BenchmarkRow& row, Launch launc
   return m;
 }
 
+// Rows of NCCL with one of its settings are read by parse_nccl_csv(): they are no strategies to
+// choose from.
+bool is_of_nccl_setting(const BenchmarkRow& row) {
+  return nccl_setting_named(row.text(Column::kStrategy)).has_value();
+}
+
 // Returns the part of the row that only TensorRT-LLM has, or "" if we have all of it.
 std::string foreign(const BenchmarkRow& row) {
   const std::string_view op = row.text(Column::kOp);
@@ -192,6 +199,7 @@ core::Result<std::vector<Measurement>> parse_benchmark_csv(std::string_view text
                             columns.value().width()));
     }
     const BenchmarkRow row(columns.value(), fields);
+    if (is_of_nccl_setting(row)) continue;
     if (const std::string what = foreign(row); !what.empty()) {
       if (warnings != nullptr) {
         warnings->add(what + " is not known here", "rows left out",

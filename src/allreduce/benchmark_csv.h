@@ -43,8 +43,9 @@ std::string benchmark_csv_line(const Measurement& measurement);
 // `fusion_op` or `time_ms`, and that of its --benchmark mode (size_bytes, time_us, algbw_GBps).
 // Columns are found by name, in any order, and unknown ones are ignored. Rows that TensorRT-LLM may
 // write but that we have no use for (its other strategies and fusions, an `op` other than
-// "allreduce") are left out and counted in `warnings`. Several rows of one cell and strategy remain
-// several measurements.
+// "allreduce") are left out and counted in `warnings`. So are rows of NCCL with one of its settings
+// (NCCL_RING_LL_8), but not counted: nccl_csv.h reads them. Several rows of one cell and strategy
+// remain several measurements.
 //
 // Errors name the file and the line. Examples are an unknown name, a size that is not
 // tokens x hidden x bytes of an element, and a row that contradicts the file's name.

@@ -127,6 +127,10 @@ Choices<allreduce::Fusion> fusion_choices() {
   return numbered_choices<allreduce::Fusion>(allreduce::kFusionNames);
 }
 
+Choices<allreduce::NcclCollective> nccl_collective_choices() {
+  return numbered_choices<allreduce::NcclCollective>(allreduce::kNcclCollectiveNames);
+}
+
 Choices<allreduce::DataType> data_type_choices() {
   return numbered_choices<allreduce::DataType>(allreduce::kDataTypeNames);
 }
@@ -164,8 +168,11 @@ core::Result<allreduce::BenchmarkOptions> default_benchmark(const std::filesyste
   return options;
 }
 
-core::Result<allreduce::BenchmarkResult> benchmark_with_progress(
-    const allreduce::BenchmarkOptions& options, Talk talk, allreduce::RankLeader* ranks) {
+namespace {
+
+// Calls `run` with hooks that show the progress on the terminal.
+template <class Run>
+auto with_progress(Talk talk, const Run& run) {
   core::allow_seconds_to_stop(kSecondsToStop);
   core::TerminalLine line(talk == Talk::kNever ? core::TerminalLine::Show::kNever
                                                : core::TerminalLine::Show::kOnTerminal);
@@ -177,9 +184,25 @@ core::Result<allreduce::BenchmarkResult> benchmark_with_progress(
   hooks.on_progress = [&](const allreduce::BenchmarkStanding& standing) {
     if (line.shown()) line.draw(allreduce::progress_text(standing));
   };
-  auto result = allreduce::run_benchmark(options, hooks, ranks);
+  auto result = run(hooks);
   line.clear();
   return result;
+}
+
+}  // namespace
+
+core::Result<allreduce::BenchmarkResult> benchmark_with_progress(
+    const allreduce::BenchmarkOptions& options, Talk talk, allreduce::RankLeader* ranks) {
+  return with_progress(talk, [&](const allreduce::BenchmarkHooks& hooks) {
+    return allreduce::run_benchmark(options, hooks, ranks);
+  });
+}
+
+core::Result<allreduce::NcclSweepResult> nccl_sweep_with_progress(
+    const allreduce::NcclSweepOptions& options, Talk talk) {
+  return with_progress(talk, [&](const allreduce::BenchmarkHooks& hooks) {
+    return allreduce::run_nccl_sweep(options, hooks);
+  });
 }
 
 Option* add_tuning_options(App& app, TuningArguments& arguments, const char* folder_names) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "allreduce/bench/benchmark.h"
+#include "allreduce/bench/nccl_sweep.h"
 #include "allreduce/tuning.h"
 #include "cli/options.h"
 #include "core/result.h"
@@ -15,6 +16,7 @@ namespace assay::cli {
 
 Choices<allreduce::Fusion> fusion_choices();
 Choices<allreduce::DataType> data_type_choices();
+Choices<allreduce::NcclCollective> nccl_collective_choices();
 
 Choices<allreduce::Strategy> strategy_choices(const std::vector<allreduce::Strategy>& strategies);
 
@@ -32,6 +34,9 @@ enum class Talk { kOnTerminal, kNever };
 
 core::Result<allreduce::BenchmarkResult> benchmark_with_progress(
     const allreduce::BenchmarkOptions& options, Talk talk, allreduce::RankLeader* ranks = nullptr);
+
+core::Result<allreduce::NcclSweepResult> nccl_sweep_with_progress(
+    const allreduce::NcclSweepOptions& options, Talk talk);
 
 // The place of a benchmark, and the options for choosing strategies from it.
 struct TuningArguments {

@@ -161,4 +161,15 @@ Result<fs::path> find_own_program(const std::string& name) {
   return Error{fmt::format("no {} beside {}", name, (folder / "assay").string())};
 }
 
+Result<fs::path> find_own_library(const std::string& name) {
+  std::error_code error;
+  const fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path();
+  const fs::path libraries = folder / ".." / "lib";
+  for (const fs::path& place : {folder / name, libraries / name}) {
+    if (core::is_regular_file(place)) return fs::canonical(place, error);
+  }
+  return Error{fmt::format("no {} beside {} nor in {}", name, (folder / "assay").string(),
+                           libraries.string())};
+}
+
 }  // namespace assay::core

@@ -78,4 +78,7 @@ class LineProcess {
 // installation.
 Result<std::filesystem::path> find_own_program(const std::string& name);
 
+// Finds a library of our own, which lies beside the running program or in lib/ of its installation.
+Result<std::filesystem::path> find_own_library(const std::string& name);
+
 }  // namespace assay::core

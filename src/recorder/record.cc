@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/files.h"
+#include "core/line_process.h"
 #include "core/run_program.h"
 #include "model/recording_file.h"
 
@@ -84,17 +85,6 @@ std::string variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// The recorder is beside the program in a build, and in lib/ beside bin/ where it is installed.
-core::Result<fs::path> find_library() {
-  std::error_code error;
-  const fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path();
-  for (const fs::path& place : {folder / kLibrary, folder / ".." / "lib" / kLibrary}) {
-    if (core::is_regular_file(place)) return fs::canonical(place, error);
-  }
-  return core::Error{fmt::format("no {} beside {} nor in {}", kLibrary, (folder / "assay").string(),
-                                 (folder / ".." / "lib").string())};
-}
-
 core::Status check_plugin(const fs::path& library) {
   const std::string named = variable(kPluginVariable);
   if (named.empty() || named == library.string()) return {};
@@ -127,7 +117,7 @@ void add_log(RecordPlan& plan) {
 }  // namespace
 
 core::Result<RecordPlan> plan_recording(const RecordOptions& options) {
-  const fs::path library = ASSAY_TRY(find_library());
+  const fs::path library = ASSAY_TRY(core::find_own_library(kLibrary));
   ASSAY_TRY(check_plugin(library));
   std::error_code error;
   RecordPlan plan;

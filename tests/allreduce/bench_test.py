@@ -126,6 +126,104 @@ class Codegen(BenchTest):
         self.assertEqual(len(self.rows()), 4 * 10 * 15 * len(STRATEGIES))
 
 
+class NcclSweep(BenchTest):
+    """`bench --nccl-sweep`, and what `codegen` makes of it."""
+
+    def sweep(self, *options, **variables):
+        return subprocess.run(
+            [ASSAY, 'allreduce', 'bench', '--nccl-sweep', '--tp', '4', '--output', str(self.data),
+             *options], text=True, capture_output=True, check=False, stdin=subprocess.DEVNULL,
+            timeout=PATIENCE_S, cwd=self.folder, env=self.environment(**variables))
+
+    def small(self, *options, **variables):
+        return self.sweep('--collectives', 'allreduce', '--channels', '1,2', '--min-size', '4K',
+                          '--max-size', '8K', *options, **variables)
+
+    def swept(self):
+        return self.rows(self.data / 'nccl_sweep.tp4.sm90.csv')
+
+    def codegen(self, *options):
+        done = subprocess.run(
+            [ASSAY, 'allreduce', 'codegen', str(self.data), *options], text=True,
+            capture_output=True, check=False, timeout=PATIENCE_S, cwd=self.folder)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return {path.name: path.read_text(encoding='utf-8')
+                for path in (self.data / 'gen_heuristic_code').iterdir()}
+
+    def test_every_setting_of_every_call(self):
+        done = self.sweep('--launch', 'both')
+        self.assertEqual(done.returncode, 0, done.stderr)
+        rows = self.swept()
+        sizes, channels = 18, 7
+        self.assertEqual(len(rows), 2 * sizes * ((1 + 6 * channels) + 3 * (1 + 3 * channels)))
+        self.assertEqual({row['op'] for row in rows},
+                         {'allreduce', 'allgather', 'reducescatter', 'broadcast'})
+        self.assertEqual({row['launch'] for row in rows}, {'graph', 'eager'})
+        self.assertTrue(all(row['ran'] == row['strategy'] for row in rows
+                            if row['strategy'] != 'NCCL'))
+        self.assertIn('25', done.stdout)  # percent that NCCL's own choice takes longer
+        facts = json.loads((self.data / 'nccl_sweep.tp4.sm90.json').read_text(encoding='utf-8'))
+        self.assertEqual(facts['settings']['GPU'], 'Fake')
+
+    def test_tuner_files(self):
+        self.assertEqual(self.small('--launch', 'both').returncode, 0)
+        files = self.codegen()
+        self.assertEqual(set(files), {'nccl_tuner.conf', 'assay_nccl_tuner.conf'})
+        rows = [line for line in files['assay_nccl_tuner.conf'].splitlines()
+                if not line.startswith('# ')]
+        self.assertEqual(rows, ['#! gpu Fake', '#! nccl 2.28',
+                                'allreduce,4096,8192,ring,ll,1,1,4,1,1',
+                                'allreduce,4096,8192,ring,ll,1,1,4,1,0'])
+        self.assertIn('\nallreduce,0,4294967295,ring,ll,1,1,4\n', files['nccl_tuner.conf'])
+
+    def test_beside_a_benchmark(self):
+        self.assertEqual(self.small().returncode, 0)
+        self.assertEqual(self.bench('--tp', '4').returncode, 0)
+        files = self.codegen()
+        self.assertIn('allreduce_table.h', files)
+        self.assertIn('\nallreduce,4096,8192,ring,ll,1,1,4,1,1\n', files['assay_nccl_tuner.conf'])
+
+    def test_a_setting_that_fails_costs_only_itself(self):
+        faults = ('crash:NCCL_RING_LL_2:*:8192', 'incorrect:NCCL_RING_LL_1:*:*',
+                  'hang:NCCL_TREE_LL_1:*:4096')
+        done = self.small('--deadline', '1', FAKE_FAULTS=';'.join(faults))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        bad = {(row['strategy'], row['size']): row['outcome'] for row in self.swept()
+               if row['outcome'] != 'ok'}
+        self.assertEqual(bad, {('NCCL_RING_LL_2', '8192'): 'error',
+                               ('NCCL_RING_LL_1', '4096'): 'incorrect',
+                               ('NCCL_RING_LL_1', '8192'): 'incorrect',
+                               ('NCCL_TREE_LL_1', '4096'): 'hang'})
+        self.assertEqual(len(self.swept()), 2 * 13)
+        rows = [line for line in self.codegen()['assay_nccl_tuner.conf'].splitlines()
+                if line.startswith('allreduce')]
+        self.assertEqual(rows, [])
+
+    def test_nothing_is_lost_in_silence(self):
+        self.assertEqual(self.small().returncode, 0)
+        self.assert_failed(self.small(), 'is there already')
+        self.assertEqual(self.small('--overwrite').returncode, 0)
+        self.assert_failed(self.small('--overwrite', FAKE_START='fatal'), 'no NVIDIA driver')
+
+    def test_plan(self):
+        done = self.small('--plan-only')
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, r'4 +graph +allreduce +2 +13')
+        self.assertFalse(self.data.exists())
+
+    def test_wrong_usage(self):
+        for options, words in (
+                (('--fusion', 'NONE'), '--nccl-sweep has no strategies'),
+                (('--hidden', '128'), '--nccl-sweep has no strategies'),
+                (('--resume',), 'begins anew'),
+                (('--channels', '0'), '--channels 0'),
+                (('--channels', '65'), '--channels 65'),
+                (('--min-size', '1G'), 'nothing to measure')):
+            with self.subTest(options=options):
+                self.assert_failed(self.sweep(*options), words, code=2)
+        self.assert_failed(self.bench('--collectives', 'allreduce'), '--nccl-sweep', code=2)
+
+
 class Normal(BenchTest):
     def test_every_strategy_of_every_cell_is_written(self):
         result = self.bench()

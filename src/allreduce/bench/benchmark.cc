@@ -340,6 +340,16 @@ std::int64_t BenchmarkCounts::missing() const {
   return expected - std::accumulate(outcomes.begin(), outcomes.end(), std::int64_t{0});
 }
 
+Provenance benchmark_provenance(const BenchmarkOptions& options,
+                                int world_size,
+                                const WorkerHello& hello) {
+  return provenance_of(options, world_size, hello);
+}
+
+core::Result<core::FileLock> lock_benchmark_folder(const std::filesystem::path& folder) {
+  return lock_folder(folder);
+}
+
 WorkerLaunch worker_launch(const BenchmarkOptions& options) {
   return {.program = options.worker,
           .gpus = options.gpus,

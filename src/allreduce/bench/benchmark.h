@@ -15,6 +15,7 @@
 #include "allreduce/bench/launched_rank.h"
 #include "allreduce/bench/plan.h"
 #include "allreduce/timings.h"
+#include "core/files.h"
 #include "core/result.h"
 
 namespace assay::allreduce {
@@ -88,6 +89,14 @@ struct BenchmarkResult {
 core::Result<BenchmarkResult> run_benchmark(const BenchmarkOptions& options,
                                             const BenchmarkHooks& hooks,
                                             RankLeader* ranks = nullptr);
+
+// What is recorded with the results of one TP size.
+Provenance benchmark_provenance(const BenchmarkOptions& options,
+                                int world_size,
+                                const WorkerHello& hello);
+
+// Locks the folder against another run. Error: one is writing to it.
+core::Result<core::FileLock> lock_benchmark_folder(const std::filesystem::path& folder);
 
 // Returns how to start a worker with these options; the caller sets the world size and the rank.
 WorkerLaunch worker_launch(const BenchmarkOptions& options);

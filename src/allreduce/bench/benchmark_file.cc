@@ -161,6 +161,10 @@ core::Status check_free(const fs::path& path) {
                   path.string())};
 }
 
+core::Status write_provenance_file(const fs::path& benchmark, const Provenance& provenance) {
+  return write_provenance(provenance_path(benchmark), provenance_json(provenance, json::array()));
+}
+
 fs::path provenance_path(const fs::path& benchmark) {
   fs::path path = benchmark;
   return path.replace_extension(".json");

@@ -72,6 +72,10 @@ class BenchmarkFile {
 // Returns an error when the file already exists.
 core::Status check_free(const std::filesystem::path& path);
 
+// Writes the .json beside a new file of measurements.
+core::Status write_provenance_file(const std::filesystem::path& benchmark,
+                                   const Provenance& provenance);
+
 // Maps benchmark.tp4.sm90.csv to benchmark.tp4.sm90.json.
 std::filesystem::path provenance_path(const std::filesystem::path& benchmark);
 

@@ -18,24 +18,32 @@
 
 namespace assay::allreduce {
 
+std::vector<GeneratedFile> nccl_tuner_files(const NcclSweep& sweep, NcclTunerFacts facts) {
+  facts.gpu = sweep.gpu;
+  facts.nccl = sweep.nccl;
+  return {{"nccl_tuner.conf", nccl_tuner_config(sweep.measurements, facts)},
+          {"assay_nccl_tuner.conf", assay_tuner_config(sweep.measurements, facts)}};
+}
+
 core::Result<std::vector<GeneratedFile>> generated_files(const TunedTables& tables,
                                                          const Benchmark& benchmark,
+                                                         const NcclSweep& sweep,
                                                          LookupLayout layout,
                                                          const std::vector<StrategyTable>& others) {
   const std::string header = ASSAY_TRY(strategy_header(tables.table));
   std::vector<StrategyTable> all{tables.table};
   all.insert(all.end(), others.begin(), others.end());
   const std::string dispatcher = ASSAY_TRY(dispatcher_header(all));
-  const std::string tuner =
-      nccl_tuner_config(nccl_timings(benchmark), {.sm_version = benchmark.sm_version,
-                                                  .provenance = tables.table.provenance,
-                                                  .tie = tables.options.tie});
-  return std::vector<GeneratedFile>{
+  std::vector<GeneratedFile> files{
       {"generated_lookup_table.cpp", lookup_table_cpp(tables.lookup, layout)},
       {"allreduce_table.h", header},
       {"allreduce_tables.h", dispatcher},
-      {"allreduce_table.json", table_json(tables.table)},
-      {"nccl_tuner.conf", tuner}};
+      {"allreduce_table.json", table_json(tables.table)}};
+  for (GeneratedFile& file : nccl_tuner_files(sweep, {.sm_version = benchmark.sm_version,
+                                                     .provenance = tables.table.provenance,
+                                                     .tie = tables.options.tie}))
+    files.push_back(std::move(file));
+  return files;
 }
 
 core::Result<std::vector<std::filesystem::path>> write_generated(

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "allreduce/codegen/nccl_tuner.h"
+#include "allreduce/nccl_csv.h"
 #include "allreduce/strategy_table.h"
 #include "allreduce/tuning.h"
 #include "core/result.h"
@@ -18,12 +20,17 @@ struct GeneratedFile {
 
 // Returns generated_lookup_table.cpp, allreduce_table.h (constexpr, without dependencies),
 // allreduce_tables.h (the dispatcher over this table and `others`), allreduce_table.json (for
-// `lookup` and the C library) and nccl_tuner.conf.
+// `lookup` and the C library) and those of nccl_tuner_files().
 core::Result<std::vector<GeneratedFile>> generated_files(
     const TunedTables& tables,
     const Benchmark& benchmark,
+    const NcclSweep& sweep,
     LookupLayout layout,
     const std::vector<StrategyTable>& others = {});
+
+// Returns nccl_tuner.conf, for NCCL's example plugin, and assay_nccl_tuner.conf, for ours. The
+// sweep tells the GPU and the version of the facts.
+std::vector<GeneratedFile> nccl_tuner_files(const NcclSweep& sweep, NcclTunerFacts facts);
 
 // Creates the folder, writes the files and returns their paths.
 core::Result<std::vector<std::filesystem::path>> write_generated(

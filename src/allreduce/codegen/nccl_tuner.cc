@@ -3,10 +3,13 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <cmath>
+#include <cstdint>
+#include <functional>
 #include <map>
+#include <optional>
+#include <tuple>
+#include <vector>
 
 #include "core/statistics.h"
 #include "core/text.h"
@@ -14,109 +17,203 @@
 namespace assay::allreduce {
 namespace {
 
-struct Word {
-  std::string_view name;    // the word in a strategy's name
-  std::string_view plugin;  // the word in the plugin's file
-};
-
-// NVLS needs multicast and is left out, as are algorithms that do not support all-reduce.
-constexpr std::array<Word, 2> kAlgorithms{{{"RING", "ring"}, {"TREE", "tree"}}};
-constexpr std::array<Word, 3> kProtocols{{{"LL", "ll"}, {"LL128", "ll128"}, {"SIMPLE", "simple"}}};
-
-// The number that the plugin's documentation uses for "all sizes".
+// The number that the example plugin's documentation uses for "all sizes".
 constexpr std::int64_t kAllSizes = 4294967295;
 // The plugin reads lines of at most 255 bytes and takes the rest of a longer line as a new line.
 constexpr std::size_t kMostCommentBytes = 200;
 
-template <class Words>
-std::string plugin_word(const Words& words, std::string_view name) {
-  const auto* found =
-      std::find_if(words.begin(), words.end(), [&](const Word& word) { return word.name == name; });
-  return std::string(found == words.end() ? std::string_view() : found->plugin);
-}
-
-std::string_view take_word(std::string_view& name) {
-  const std::size_t end = std::min(name.find('_'), name.size());
-  const std::string_view word = name.substr(0, end);
-  name.remove_prefix(std::min(end + 1, name.size()));
-  return word;
-}
-
-struct TimedSetting {
-  NcclSetting setting;
+struct TimedArm {
+  NcclArm arm;
+  NcclArm ran;  // the setting that NCCL ran, where that is known
   std::vector<double> times_us;
+  std::vector<double> lows_us;
+  std::vector<double> highs_us;
 
-  [[nodiscard]] double median_us() const { return core::median(times_us); }
+  [[nodiscard]] double time_us() const { return core::median(times_us); }
+
+  [[nodiscard]] double low_us() const { return core::median(lows_us); }
+
+  [[nodiscard]] double high_us() const { return core::median(highs_us); }
+
+  // What to write for it; std::nullopt if that is not known.
+  [[nodiscard]] NcclArm setting() const { return arm ? arm : ran; }
 };
 
-// The measured settings by number of ranks, then by size in bytes.
-using Settings = std::vector<TimedSetting>;
-using Timings = std::map<int, std::map<std::int64_t, Settings>>;
+// The arms of a call, by size in bytes.
+using ArmsBySize = std::map<std::int64_t, std::vector<TimedArm>>;
+// Collective, number of ranks, launch.
+using TunerKey = std::tuple<NcclCollective, int, Launch>;
+using TunerTimings = std::map<TunerKey, ArmsBySize>;
 
-Timings grouped(std::span<const NcclTiming> timings) {
-  Timings result;
-  for (const NcclTiming& timing : timings) {
-    Settings& settings = result[timing.world_size][timing.size_bytes];
-    auto found = std::find_if(settings.begin(), settings.end(), [&](const TimedSetting& timed) {
-      return timed.setting == timing.setting;
-    });
-    if (found == settings.end()) found = settings.insert(found, {timing.setting, {}});
-    found->times_us.push_back(timing.time_us);
+void add_time(TimedArm& arm, const NcclMeasurement& m) {
+  const bool has_interval = m.low_us > 0 && m.high_us > m.low_us;
+  arm.times_us.push_back(m.time_us);
+  arm.lows_us.push_back(has_interval ? m.low_us : m.time_us / (1 + kDefaultNoise));
+  arm.highs_us.push_back(has_interval ? m.high_us : m.time_us * (1 + kDefaultNoise));
+}
+
+TunerTimings grouped(std::span<const NcclMeasurement> measurements) {
+  TunerTimings result;
+  for (const NcclMeasurement& m : measurements) {
+    if (m.outcome != Outcome::kOk || !(m.time_us > 0)) continue;
+    auto& arms = result[{m.cell.collective, m.cell.world_size, m.cell.launch}][m.cell.size_bytes];
+    auto found = std::find_if(arms.begin(), arms.end(),
+                              [&](const TimedArm& timed) { return timed.arm == m.arm; });
+    if (found == arms.end()) {
+      TimedArm arm;
+      arm.arm = m.arm;
+      arm.ran = nccl_setting_named(m.ran);
+      found = arms.insert(found, std::move(arm));
+    }
+    add_time(*found, m);
   }
+  // A size at which only NCCL's own choice was measured, without telling what it is, says nothing.
+  const auto says_nothing = [](const auto& size) {
+    return std::all_of(size.second.begin(), size.second.end(),
+                       [](const TimedArm& arm) { return !arm.setting(); });
+  };
+  for (auto& [key, sizes] : result)
+    std::erase_if(sizes, says_nothing);
+  std::erase_if(result, [](const auto& sizes) { return sizes.second.empty(); });
   return result;
 }
 
-// Returns the fastest setting, or `kept` if it was measured and is at most a tie slower.
-NcclSetting choice(const Settings& settings, const NcclSetting& kept, double tie) {
-  const TimedSetting& best = *std::min_element(
-      settings.begin(), settings.end(),
-      [](const TimedSetting& a, const TimedSetting& b) { return a.median_us() < b.median_us(); });
-  for (const TimedSetting& timed : settings) {
-    if (timed.setting == kept && timed.median_us() <= best.median_us() * (1 + tie)) return kept;
+bool is_faster(const TimedArm& a, const TimedArm& b) {
+  return a.time_us() < b.time_us();
+}
+
+// Returns the fastest of the arms, or one with the setting `kept` if it is at most a tie slower.
+const TimedArm* preferred(const std::vector<const TimedArm*>& arms,
+                          const NcclArm& kept,
+                          double tie) {
+  if (arms.empty()) return nullptr;
+  const TimedArm* best =
+      *std::min_element(arms.begin(), arms.end(),
+                        [](const TimedArm* a, const TimedArm* b) { return is_faster(*a, *b); });
+  for (const TimedArm* arm : arms) {
+    const bool tied = arm->time_us() <= best->time_us() * (1 + tie);
+    if (kept && arm->setting() == kept && tied) return arm;
   }
-  return best.setting;
+  return best;
 }
 
 std::int64_t middle(std::int64_t a, std::int64_t b) {
   return static_cast<std::int64_t>(std::sqrt(static_cast<double>(a) * static_cast<double>(b)));
 }
 
-struct Range {
+struct TunerRange {
   std::int64_t from_bytes = 0;
-  NcclSetting setting;
+  std::int64_t to_bytes = 0;
+  NcclArm setting;  // std::nullopt: NCCL's own choice, which gets no row
 };
 
-std::vector<Range> ranges_of(const std::map<std::int64_t, Settings>& sizes, double tie) {
-  std::vector<Range> ranges;
-  std::int64_t last_size = 0;
-  for (const auto& [size, settings] : sizes) {
-    const NcclSetting kept = ranges.empty() ? NcclSetting{} : ranges.back().setting;
-    const NcclSetting chosen = choice(settings, kept, tie);
-    if (ranges.empty() || !(chosen == kept)) {
-      ranges.push_back({ranges.empty() ? 0 : middle(last_size, size) + 1, chosen});
+using ChooseArm = std::function<NcclArm(const std::vector<TimedArm>&, const NcclArm& kept)>;
+
+// The ranges of neighbouring sizes with one choice; they meet in the middle between sizes.
+std::vector<TunerRange> ranges_of(const ArmsBySize& sizes, const ChooseArm& choose) {
+  std::vector<TunerRange> ranges;
+  for (const auto& [size, arms] : sizes) {
+    const NcclArm kept = ranges.empty() ? NcclArm() : ranges.back().setting;
+    const NcclArm chosen = choose(arms, kept);
+    if (!ranges.empty() && chosen == kept) {
+      ranges.back().to_bytes = size;
+      continue;
     }
-    last_size = size;
+    std::int64_t from = size;
+    if (!ranges.empty()) {
+      const std::int64_t border = middle(ranges.back().to_bytes, size);
+      ranges.back().to_bytes = border;
+      from = border + 1;
+    }
+    ranges.push_back({from, size, chosen});
   }
   return ranges;
 }
 
-std::string rows_text(int world_size, const std::map<std::int64_t, Settings>& sizes, double tie) {
-  const std::vector<Range> ranges = ranges_of(sizes, tie);
-  std::string text = fmt::format("# {} ranks; measured from {} to {} bytes\n", world_size,
-                                 sizes.begin()->first, sizes.rbegin()->first);
-  const std::int64_t most = std::max(kAllSizes, sizes.rbegin()->first);
-  for (std::size_t i = 0; i < ranges.size(); ++i) {
-    const std::int64_t last = i + 1 < ranges.size() ? ranges[i + 1].from_bytes - 1 : most;
-    const NcclSetting& setting = ranges[i].setting;
-    text += fmt::format("allreduce,{},{},{},{},{},1,{}\n", ranges[i].from_bytes, last,
-                        setting.algorithm, setting.protocol, setting.channels, world_size);
+// The fastest of all, NCCL's own choice by what it ran.
+NcclArm fastest_setting(const std::vector<TimedArm>& arms, const NcclArm& kept, double tie) {
+  std::vector<const TimedArm*> known;
+  for (const TimedArm& arm : arms) {
+    if (arm.setting()) known.push_back(&arm);
   }
+  const TimedArm* best = preferred(known, kept, tie);
+  return best == nullptr ? NcclArm() : best->setting();
+}
+
+// The fastest of those that beat NCCL's own choice; std::nullopt if none does.
+NcclArm better_setting(const std::vector<TimedArm>& arms, const NcclArm& kept, double tie) {
+  const auto own =
+      std::find_if(arms.begin(), arms.end(), [](const TimedArm& arm) { return !arm.arm; });
+  if (own == arms.end()) return std::nullopt;
+  std::vector<const TimedArm*> better;
+  for (const TimedArm& arm : arms) {
+    const bool leads = arm.time_us() * (1 + tie) < own->time_us() && arm.high_us() < own->low_us();
+    // A lead over NCCL's own choice by what NCCL chose is a quirk of the measurement.
+    if (arm.arm && leads && arm.arm != own->ran) better.push_back(&arm);
+  }
+  const TimedArm* best = preferred(better, kept, tie);
+  return best == nullptr ? NcclArm() : best->arm;
+}
+
+std::string row_text(NcclCollective collective, int world_size, const TunerRange& range) {
+  return fmt::format("{},{},{},{},{},{},1,{}", name_of(collective), range.from_bytes,
+                     range.to_bytes, range.setting->algorithm, range.setting->protocol,
+                     range.setting->channels, world_size);
+}
+
+std::string measured_sizes(const TunerKey& key, const ArmsBySize& sizes) {
+  const auto& [collective, world_size, launch] = key;
+  return fmt::format("# {}, {} ranks, {}; measured from {} to {} bytes\n", name_of(collective),
+                     world_size, launch == Launch::kGraph ? "CUDA graphs" : "eager calls",
+                     sizes.begin()->first, sizes.rbegin()->first);
+}
+
+// Rows that cover all sizes.
+std::string example_rows(const TunerKey& key, const ArmsBySize& sizes, double tie) {
+  std::vector<TunerRange> ranges =
+      ranges_of(sizes, [tie](const std::vector<TimedArm>& arms, const NcclArm& kept) {
+        const NcclArm chosen = fastest_setting(arms, kept, tie);
+        return chosen ? chosen : kept;
+      });
+  std::erase_if(ranges, [](const TunerRange& range) { return !range.setting; });
+  if (ranges.empty()) return {};
+  ranges.front().from_bytes = 0;
+  ranges.back().to_bytes = std::max(kAllSizes, ranges.back().to_bytes);
+  std::string text = measured_sizes(key, sizes);
+  for (const TunerRange& range : ranges)
+    text += row_text(std::get<0>(key), std::get<1>(key), range) + "\n";
   return text;
+}
+
+// Rows where something is better, each for calls like those that were measured.
+std::string own_rows(const TunerKey& key, const ArmsBySize& sizes, double tie) {
+  const auto& [collective, world_size, launch] = key;
+  std::string text;
+  for (const TunerRange& range :
+       ranges_of(sizes, [tie](const std::vector<TimedArm>&arms, const NcclArm&kept) {
+         return better_setting(arms, kept, tie);
+       })) {
+    if (!range.setting) continue;
+    text += fmt::format("{},1,{}\n", row_text(collective, world_size, range),
+                        launch == Launch::kGraph ? 1 : 0);
+  }
+  return text.empty() ? text : measured_sizes(key, sizes) + text;
 }
 
 std::string comment_line(std::string_view text) {
   const std::string line = core::printable_line(text);
   return "# " + core::valid_utf8(std::string_view(line).substr(0, kMostCommentBytes)) + "\n";
+}
+
+// Returns "2.28" of "2.28.3".
+std::string main_version(const std::string& version) {
+  const std::size_t first = version.find('.');
+  return first == std::string::npos ? version : version.substr(0, version.find('.', first + 1));
+}
+
+std::string required_line(std::string_view name, const std::string& value) {
+  return value.empty() ? std::string()
+                       : fmt::format("#! {} {}\n", name, core::printable_line(value));
 }
 
 constexpr std::string_view kAboutRows =
@@ -126,7 +223,9 @@ constexpr std::string_view kAboutRows =
 
 constexpr std::string_view kAboutNone =
     "# No row: NCCL was measured only as it chooses by itself, and what it chose is not known.\n"
-    "# Without a row the plugin is of no use.\n";
+    "# Measure its settings with 'assay allreduce bench --nccl-sweep'. Without a row the plugin is "
+    "of\n"
+    "# no use.\n";
 
 constexpr std::string_view kAboutChannels =
     "# The example plugin answers 'one channel' to every call for which no row names channels: "
@@ -135,44 +234,47 @@ constexpr std::string_view kAboutChannels =
     "getCollInfo\n"
     "# begin with *nChannels = 0, which leaves the choice to NCCL.\n";
 
+constexpr std::string_view kAboutBetter =
+    "# A row stands where a setting was faster than NCCL's own choice, beyond the noise. All other "
+    "calls\n"
+    "# are left to NCCL.\n";
+
 }  // namespace
 
-std::optional<NcclSetting> nccl_setting_named(std::string_view name) {
-  if (take_word(name) != "NCCL") return std::nullopt;
-  NcclSetting setting;
-  setting.algorithm = plugin_word(kAlgorithms, take_word(name));
-  setting.protocol = plugin_word(kProtocols, take_word(name));
-  if (setting.algorithm.empty() || setting.protocol.empty()) return std::nullopt;
-  if (name.empty()) return setting;
-  const char* last = name.data() + name.size();
-  const auto [end, code] = std::from_chars(name.data(), last, setting.channels);
-  if (code != std::errc() || end != last || setting.channels < 1) return std::nullopt;
-  return setting;
-}
-
-std::vector<NcclTiming> nccl_timings(const Benchmark& benchmark) {
-  std::vector<NcclTiming> timings;
-  for (const Measurement& m : benchmark.measurements) {
-    const auto setting = nccl_setting_named(name_of(m.strategy));
-    const bool counts = setting && m.outcome == Outcome::kOk && m.launch == Launch::kGraph &&
-                        m.cell.fusion == Fusion::kNone;
-    if (counts) timings.push_back({m.cell.world_size, m.cell.size_bytes(), *setting, m.time_us});
+std::string nccl_tuner_config(std::span<const NcclMeasurement> timings,
+                              const NcclTunerFacts& facts) {
+  std::string rows;
+  for (const auto& [key, sizes] : grouped(timings)) {
+    if (std::get<Launch>(key) == Launch::kGraph) rows += example_rows(key, sizes, facts.tie);
   }
-  return timings;
-}
-
-std::string nccl_tuner_config(std::span<const NcclTiming> timings, const NcclTunerFacts& facts) {
   std::string text = fmt::format(
       "# For NCCL's example tuner plugin (NCCL_TUNER_CONFIG_FILE), formats of NCCL 2.27 to 2.30.\n"
-      "# All-reduce on SM {}. Made by assay allreduce codegen; measured on:\n",
+      "# On SM {}. Made by assay allreduce codegen; measured on:\n",
       facts.sm_version);
   text += comment_line(facts.provenance);
-  text += timings.empty() ? kAboutNone : kAboutRows;
+  text += rows.empty() ? kAboutNone : kAboutRows;
   text += kAboutChannels;
   text += "# collective_type,min_bytes,max_bytes,algorithm,protocol,channels,nNodes,nRanks\n";
-  for (const auto& [world_size, sizes] : grouped(timings))
-    text += rows_text(world_size, sizes, facts.tie);
-  return text;
+  return text + rows;
+}
+
+std::string assay_tuner_config(std::span<const NcclMeasurement> timings,
+                               const NcclTunerFacts& facts) {
+  std::string rows;
+  for (const auto& [key, sizes] : grouped(timings))
+    rows += own_rows(key, sizes, facts.tie);
+  std::string text = fmt::format(
+      "# For libassay_nccl_tuner.so (ASSAY_NCCL_TUNER_FILE). On SM {}. Made by assay allreduce\n"
+      "# codegen; measured on:\n",
+      facts.sm_version);
+  text += comment_line(facts.provenance);
+  text += rows.empty() ? "# No row: nothing is known to be better than NCCL's own choice.\n"
+                       : kAboutBetter;
+  text += required_line("gpu", facts.gpu) + required_line("nccl", main_version(facts.nccl));
+  text +=
+      "# collective_type,min_bytes,max_bytes,algorithm,protocol,channels,nNodes,nRanks,numPipeOps,"
+      "regBuff\n";
+  return text + rows;
 }
 
 }  // namespace assay::allreduce

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "allreduce/tuner/tuner_file.h"
+
 namespace assay::allreduce {
 namespace {
 
@@ -26,19 +28,26 @@ std::vector<std::string> rows_of(const std::string& config) {
   return rows;
 }
 
-TEST(NcclTuner, NamesOfSettings) {
-  EXPECT_EQ(nccl_setting_named("NCCL_RING_LL128_16"), (NcclSetting{"ring", "ll128", 16}));
-  EXPECT_EQ(nccl_setting_named("NCCL_TREE_SIMPLE"), (NcclSetting{"tree", "simple", kNcclChooses}));
-  for (const char* name : {"", "NCCL", "NCCL_SYMMETRIC", "NCCL_RING", "ONESHOT", "NCCL_RING_LL_0",
-                           "NCCL_RING_LL_-1", "NCCL_RING_LL_4x", "NCCL_NVLS_LL"}) {
-    EXPECT_FALSE(nccl_setting_named(name)) << name;
-  }
+NcclMeasurement timed(int world_size, std::int64_t size_bytes, const NcclArm& arm, double time_us) {
+  NcclMeasurement m;
+  m.cell = {.world_size = world_size, .size_bytes = size_bytes};
+  m.arm = arm;
+  m.time_us = time_us;
+  m.low_us = time_us * 0.99;
+  m.high_us = time_us * 1.01;
+  return m;
+}
+
+NcclMeasurement own(std::int64_t size_bytes, const NcclSetting& ran, double time_us) {
+  NcclMeasurement m = timed(4, size_bytes, NcclArm(), time_us);
+  m.ran = name_of(ran);
+  return m;
 }
 
 TEST(NcclTuner, RangesMeetInTheMiddleAndGoOnToAllSizes) {
-  const std::vector<NcclTiming> timings{
-      {8, 1024, kLow, 10},  {8, 1024, kHigh, 20},   {8, 4096, kLow, 30},
-      {8, 4096, kHigh, 20}, {2, 1 << 20, kHigh, 5},
+  const std::vector<NcclMeasurement> timings{
+      timed(8, 1024, kLow, 10),  timed(8, 1024, kHigh, 20),   timed(8, 4096, kLow, 30),
+      timed(8, 4096, kHigh, 20), timed(2, 1 << 20, kHigh, 5),
   };
   EXPECT_THAT(
       rows_of(nccl_tuner_config(timings, {.sm_version = 90, .provenance = "a test"})),
@@ -47,28 +56,92 @@ TEST(NcclTuner, RangesMeetInTheMiddleAndGoOnToAllSizes) {
 }
 
 TEST(NcclTuner, ALeadWithinATieChangesNothing) {
-  const std::vector<NcclTiming> timings{{4, 1024, kLow, 10},   {4, 1024, kHigh, 20},
-                                        {4, 2048, kLow, 20.3}, {4, 2048, kHigh, 20},
-                                        {4, 4096, kLow, 20.5}, {4, 4096, kHigh, 20}};
+  const std::vector<NcclMeasurement> timings{timed(4, 1024, kLow, 10),   timed(4, 1024, kHigh, 20),
+                                             timed(4, 2048, kLow, 20.3), timed(4, 2048, kHigh, 20),
+                                             timed(4, 4096, kLow, 20.5), timed(4, 4096, kHigh, 20)};
   EXPECT_THAT(rows_of(nccl_tuner_config(timings, {.tie = 0.02})),
               ElementsAre("allreduce,0,2896,ring,ll,4,1,4",
                           "allreduce,2897,4294967295,tree,simple,24,1,4"));
 }
 
 TEST(NcclTuner, RunsOfOneSizeCountByTheirMedian) {
-  const std::vector<NcclTiming> timings{
-      {2, 64, kLow, 1}, {2, 64, kLow, 9}, {2, 64, kLow, 9}, {2, 64, kHigh, 5}};
+  const std::vector<NcclMeasurement> timings{timed(2, 64, kLow, 1), timed(2, 64, kLow, 9),
+                                             timed(2, 64, kLow, 9), timed(2, 64, kHigh, 5)};
   EXPECT_THAT(rows_of(nccl_tuner_config(timings, {})),
               ElementsAre("allreduce,0,4294967295,tree,simple,24,1,2"));
 }
 
-TEST(NcclTuner, WithoutForcedSettingsThereIsNoRow) {
-  Benchmark benchmark;
-  benchmark.measurements = {{.cell = {}, .strategy = Strategy::kNccl, .time_us = 3}};
-  const auto timings = nccl_timings(benchmark);
-  EXPECT_TRUE(timings.empty());
+TEST(NcclTuner, OwnChoicesCountByWhatTheyRan) {
+  NcclMeasurement gathered = own(2048, kLow, 10);
+  gathered.cell.collective = NcclCollective::kAllGather;
+  EXPECT_THAT(rows_of(nccl_tuner_config(
+                  std::vector{own(1024, kHigh, 9), timed(4, 1024, kLow, 10), gathered}, {})),
+              ElementsAre("allreduce,0,4294967295,tree,simple,24,1,4",
+                          "allgather,0,4294967295,ring,ll,4,1,4"));
+}
+
+TEST(NcclTuner, WithoutKnownSettingsThereIsNoRow) {
+  const std::vector<NcclMeasurement> timings{timed(2, 64, NcclArm(), 3)};
   const std::string config =
       nccl_tuner_config(timings, {.sm_version = 90, .provenance = std::string(999, 'x') + "\ny"});
+  EXPECT_THAT(rows_of(config), ElementsAre());
+  EXPECT_THAT(config, HasSubstr("# No row: "));
+}
+
+TEST(AssayTuner, RowsOnlyWhereSomethingBeatsNcclsOwnChoice) {
+  NcclMeasurement failed = timed(4, 4096, kLow, 1);
+  failed.outcome = Outcome::kIncorrect;
+  NcclMeasurement wide = timed(4, 16384, kLow, 9);
+  wide.high_us = 11;
+  const std::vector<NcclMeasurement> timings{
+      own(1024, kHigh, 10),  timed(4, 1024, kLow, 10.1),  // slower
+      own(2048, kHigh, 10),  timed(4, 2048, kLow, 8),     // better
+      own(4096, kHigh, 10),  failed,                      // wrong results
+      own(8192, kHigh, 10),  timed(4, 8192, kHigh, 8),    // what NCCL ran anyway
+      own(16384, kHigh, 10), wide,                        // within the noise
+      own(32768, kHigh, 10), timed(4, 32768, kLow, 9.9),  // a tie
+      own(65536, kHigh, 10), timed(4, 65536, kLow, 9),    // better, to the last size measured
+  };
+  EXPECT_THAT(rows_of(assay_tuner_config(timings, {})),
+              ElementsAre("allreduce,1449,2896,ring,ll,4,1,4,1,1",
+                          "allreduce,46341,65536,ring,ll,4,1,4,1,1"));
+}
+
+TEST(AssayTuner, SizesWithoutSettingsSayNothing) {
+  const std::vector<NcclMeasurement> timings{timed(4, 512, NcclArm(), 10), own(1024, kHigh, 10),
+                                             timed(4, 1024, kLow, 8), timed(4, 1500, NcclArm(), 1)};
+  EXPECT_THAT(rows_of(assay_tuner_config(timings, {})),
+              ElementsAre("allreduce,1024,1024,ring,ll,4,1,4,1,1"));
+}
+
+TEST(AssayTuner, EagerRowsAreForBuffersThatAreNotRegistered) {
+  std::vector<NcclMeasurement> timings{own(1024, kHigh, 10), timed(4, 1024, kLow, 8)};
+  for (NcclMeasurement& m : timings) {
+    m.cell.launch = Launch::kEager;
+    m.cell.collective = NcclCollective::kBroadcast;
+  }
+  EXPECT_THAT(rows_of(assay_tuner_config(timings, {})),
+              ElementsAre("broadcast,1024,1024,ring,ll,4,1,4,1,0"));
+}
+
+TEST(AssayTuner, ThePluginReadsItsFileAndTheExamplesFile) {
+  const std::vector<NcclMeasurement> timings{own(1024, kHigh, 10), timed(4, 1024, kLow, 8)};
+  const NcclTunerFacts facts{
+      .sm_version = 90, .provenance = "a, b\nc", .gpu = "NVIDIA H200", .nccl = "2.28.3"};
+  const TunerFile file = parse_tuner_file(assay_tuner_config(timings, facts));
+  EXPECT_EQ(file.problem, "");
+  EXPECT_EQ(file.gpu, "NVIDIA H200");
+  EXPECT_EQ(file.nccl, "2.28");
+  ASSERT_EQ(file.rows.size(), 1U);
+  EXPECT_EQ(file.rows[0].collective, collective_number("allreduce"));
+  EXPECT_EQ(file.rows[0].algorithm, kRing);
+  EXPECT_EQ(file.rows[0].protocol, protocol_number("ll"));
+  EXPECT_EQ(file.rows[0].registered, 1);
+  EXPECT_EQ(parse_tuner_file(nccl_tuner_config(timings, facts)).rows.size(), 1U);
+}
+
+TEST(AssayTuner, NothingBetterIsNoRow) {
+  const std::string config = assay_tuner_config({}, {});
   EXPECT_THAT(rows_of(config), ElementsAre());
   EXPECT_THAT(config, HasSubstr("# No row: "));
 }

@@ -14,6 +14,7 @@
 #include "allreduce/worker/facts.h"
 #include "allreduce/worker/link.h"
 #include "allreduce/worker/self_check.h"
+#include "allreduce/worker/nccl_sweep.h"
 
 namespace assay::allreduce {
 namespace {
@@ -28,6 +29,7 @@ struct Options {
   bool measures_links = false;
   bool is_self_test = false;
   SelfTestOptions self_test;
+  std::string nccl_sweep;  // our tuner plugin, for a sweep of NCCL's settings
 };
 
 std::vector<int> numbers(const std::string& list) {
@@ -65,6 +67,8 @@ core::Result<Options> parse(const std::vector<std::string>& arguments) {
       options.measures_links = true;
     } else if (name == "--mixed-calls") {
       options.self_test.stress_calls = std::atoll(value.c_str());
+    } else if (name == "--nccl-sweep") {
+      options.nccl_sweep = value;
     } else {
       return core::Error{"unknown option " + name};
     }
@@ -133,6 +137,7 @@ core::Status lead(Team& team, const Options& options, std::FILE* to) {
 core::Status work(const Options& options, std::FILE* to) {
   ASSAY_TRY(check_gpus(options.gpus));
   if (options.measures_links) return measure_links(options.gpus, to);
+  if (!options.nccl_sweep.empty()) return serve_nccl_sweep({options.gpus, options.nccl_sweep}, to);
   if (options.rank >= 0) {
     const auto team = ASSAY_TRY(Team::join(options.rendezvous, options.rank, options.world_size));
     if (options.rank == 0) return lead(*team, options, to);

@@ -1,5 +1,6 @@
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <filesystem>
@@ -7,6 +8,7 @@
 
 #include "allreduce/bench/benchmark.h"
 #include "allreduce/bench/benchmark_summary.h"
+#include "allreduce/bench/nccl_sweep.h"
 #include "cli/allreduce_commands.h"
 #include "cli/command.h"
 #include "cli/options.h"
@@ -74,12 +76,14 @@ class AllreduceBench final : public Command {
  public:
   explicit AllreduceBench(App& app) {
     add_axes(app);
+    add_nccl_sweep(app);
     add_measuring(app);
     add_running(app);
     add_outputs(app);
   }
 
   [[nodiscard]] core::Status check() const override {
+    ASSAY_TRY(check_nccl_sweep());
     if (resume_ && overwrite_) return core::Error{"--resume and --overwrite exclude each other"};
     if (plan_only_ && resume_) return core::Error{"--plan-only starts nothing to resume"};
     if (options_.max_samples < options_.min_samples) {
@@ -106,6 +110,10 @@ class AllreduceBench final : public Command {
   core::Result<Outcome> run() override {
     const auto rank = ASSAY_TRY(allreduce::launched_rank(
         [](const char* name) -> const char* { return std::getenv(name); }));
+    if (nccl_sweep_ && rank) {
+      return core::Error{
+          "--nccl-sweep has all ranks in one process: start it without mpirun or srun"};
+    }
     const bool follows = rank && rank->rank > 0;
     const auto completed = complete(rank);
     // Rank 0 meets the same error and reports it.
@@ -117,6 +125,7 @@ class AllreduceBench final : public Command {
       return core::Error{fmt::format("no table: '{}' is not a file", options_.table.string())};
     }
     options_.worker = ASSAY_TRY(benchmark_worker(worker_));
+    if (nccl_sweep_) return sweep_nccl();
     if (!rank) return measure(nullptr);
     const fs::path rendezvous =
         rendezvous_.empty() ? allreduce::default_rendezvous(*rank) : rendezvous_;
@@ -127,6 +136,7 @@ class AllreduceBench final : public Command {
 
  private:
   static constexpr const char* kWhatGroup = "What is measured";
+  static constexpr const char* kNcclGroup = "NCCL's settings";
   static constexpr const char* kHowGroup = "How it is measured";
   static constexpr const char* kRunGroup = "Run options";
   static constexpr const char* kOutputGroup = "Output options";
@@ -175,6 +185,26 @@ class AllreduceBench final : public Command {
         ->type_name("FILE")
         ->default_str("none: NCCL")
         ->group(kWhatGroup);
+  }
+
+  void add_nccl_sweep(App& app) {
+    app.add_flag("--nccl-sweep", nccl_sweep_,
+                 "measure NCCL itself: each algorithm, protocol and number of channels beside its "
+                 "own choice, for messages of 1 KiB to 128 MiB of bfloat16; with --held-out, of "
+                 "sizes between those")
+        ->group(kNcclGroup);
+    add_choice_list(app, "--collectives", collectives_, nccl_collective_choices(),
+                    "what NCCL is swept for")
+        ->default_str("all")
+        ->group(kNcclGroup);
+    app.add_option(
+           "--channels",
+           [this](const std::string& list) { sweep_.axes.channels = *numbers_of<int>(list); },
+           "numbers of channels (CTAs)")
+        ->type_name("N,N")
+        ->check(numbers_problem<int>)
+        ->default_str("1,2,4,8,16,24,32")
+        ->group(kNcclGroup);
   }
 
   void add_measuring(App& app) {
@@ -356,6 +386,10 @@ class AllreduceBench final : public Command {
   }
 
   [[nodiscard]] core::Result<Outcome> show_plan() const {
+    if (nccl_sweep_) {
+      print_summary(allreduce::nccl_plan_summary(nccl_sweep_options()), presentation_.summary());
+      return Outcome::kOk;
+    }
     show(allreduce::plan_summary(options_));
     return Outcome::kOk;
   }
@@ -388,6 +422,51 @@ class AllreduceBench final : public Command {
     return verdict(result.value());
   }
 
+  [[nodiscard]] core::Status check_nccl_sweep() const {
+    if (!nccl_sweep_) {
+      return collectives_.empty() ? core::Status()
+                                  : core::Error{"--collectives is for --nccl-sweep"};
+    }
+    const bool has_shapes = !fusions_.empty() || !data_types_.empty() || !hidden_sizes_.empty() ||
+                            !num_tokens_.empty() || !options_.strategies.empty() || enable_auto_;
+    if (has_shapes) {
+      return core::Error{
+          "--nccl-sweep has no strategies, fusions, data types, hidden sizes or tokens"};
+    }
+    if (resume_) return core::Error{"--nccl-sweep begins anew: use --overwrite"};
+    for (const int channels : sweep_.axes.channels) {
+      if (channels >= 1 && channels <= allreduce::kMostNcclChannels) continue;
+      return core::Error{
+          fmt::format("--channels {}: NCCL has 1 to {}", channels, allreduce::kMostNcclChannels)};
+    }
+    if (!allreduce::nccl_sizes(options_.shapes, options_.filter).empty()) return {};
+    return core::Error{"nothing to measure: no message is of the sizes that were asked for"};
+  }
+
+  [[nodiscard]] allreduce::NcclSweepOptions nccl_sweep_options() const {
+    allreduce::NcclSweepOptions options = sweep_;
+    options.common = options_;
+    options.axes.launches = options_.launches;
+    if (!collectives_.empty()) options.axes.collectives = collectives_;
+    return options;
+  }
+
+  [[nodiscard]] core::Result<Outcome> sweep_nccl() const {
+    allreduce::NcclSweepOptions options = nccl_sweep_options();
+    options.plugin = ASSAY_TRY(allreduce::find_nccl_tuner());
+    const Talk talk = presentation_.quiet ? Talk::kNever : Talk::kOnTerminal;
+    const auto result = ASSAY_TRY(nccl_sweep_with_progress(options, talk));
+    if (presentation_.shows_summary()) {
+      print_summary(allreduce::nccl_sweep_summary(result, options_.tie), presentation_.summary());
+    }
+    const bool timed = std::any_of(
+        result.measurements.begin(), result.measurements.end(),
+        [](const allreduce::NcclMeasurement& one) { return one.arm && one.time_us > 0; });
+    if (timed) return Outcome::kOk;
+    return core::Error{
+        fmt::format("no time of any setting: see 'reason' in {}", result.files.front().string())};
+  }
+
   static core::Result<Outcome> verdict(const allreduce::BenchmarkResult& result) {
     if (result.without_time.empty()) return Outcome::kOk;
     std::vector<std::string> names;
@@ -398,6 +477,8 @@ class AllreduceBench final : public Command {
   }
 
   allreduce::BenchmarkOptions options_;
+  allreduce::NcclSweepOptions sweep_;
+  std::vector<allreduce::NcclCollective> collectives_;
   std::vector<allreduce::Fusion> fusions_;
   std::vector<allreduce::DataType> data_types_;
   std::vector<std::int64_t> hidden_sizes_;
@@ -405,6 +486,7 @@ class AllreduceBench final : public Command {
   double tie_percent_ = 2;
   fs::path worker_;
   fs::path rendezvous_;
+  bool nccl_sweep_ = false;
   bool enable_auto_ = false;
   bool resume_ = false;
   bool overwrite_ = false;
@@ -432,13 +514,20 @@ const CommandSpec kAllreduceBench{
         "still measured. A strategy that hangs in three cells in a row is left out from then "
         "on. The output of the worker goes to DIR/worker.log.\n\n"
         "Under mpirun or srun with one rank for each GPU of one host, each GPU has a process of "
-        "its own, as in serving engines; rank 0 writes the files.",
+        "its own, as in serving engines; rank 0 writes the files.\n\n"
+        "With --nccl-sweep, NCCL's all-reduce, all-gather, reduce-scatter and broadcast are "
+        "measured with each of its settings, which alternate in one process through "
+        "libassay_nccl_tuner.so. Results are compared to the bit before a setting is timed, and "
+        "a setting counts only where NCCL says that it ran the call just so. The times go to "
+        "DIR/nccl_sweep.tp<N>.sm<V>.csv, and 'assay allreduce codegen' makes tuner files of "
+        "them.",
     .examples =
         "assay allreduce bench\n"
         "assay allreduce bench --tp 8 --fusion NONE --hidden 4096,8192 -o data\n"
         "assay allreduce bench --resume\n"
         "assay allreduce bench --held-out\n"
         "assay allreduce bench --launch both --dtype float16,bfloat16 --plan-only\n"
+        "assay allreduce bench --nccl-sweep --launch both\n"
         "mpirun -n 4 assay allreduce bench --tp 4 -o data/processes\n",
     .make = make_command<AllreduceBench>,
 };

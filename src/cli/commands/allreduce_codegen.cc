@@ -1,11 +1,15 @@
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "allreduce/benchmark_csv.h"
 #include "allreduce/codegen/generated_files.h"
+#include "allreduce/nccl_csv.h"
 #include "allreduce/shipped_tables.h"
 #include "allreduce/tuning.h"
 #include "allreduce/validate.h"
@@ -118,6 +122,7 @@ class AllreduceCodegen final : public Command {
   core::Result<Outcome> run() override {
     if (arguments_.data_folder.empty()) arguments_.data_folder = ASSAY_TRY(measure_first());
     use_layout();
+    if (const auto version = ASSAY_TRY(version_of_sweep_alone())) return write_sweep(*version);
     auto [benchmark, tables] = ASSAY_TRY(load_tuned(arguments_.data_folder, arguments_));
     if (base_.empty()) {
       warn_of_missing(tables.lookup);
@@ -127,13 +132,13 @@ class AllreduceCodegen final : public Command {
     model::Book book = allreduce::tuning_summary(tables);
     const bool passed = ASSAY_TRY(add_checks(book, tables));
     const auto others = ASSAY_TRY(other_tables());
-    const auto files = ASSAY_TRY(allreduce::generated_files(tables, benchmark, layout_, others));
+    const auto sweep =
+        ASSAY_TRY(allreduce::read_nccl_sweep(arguments_.data_folder, benchmark.sm_version));
+    const auto files =
+        ASSAY_TRY(allreduce::generated_files(tables, benchmark, sweep, layout_, others));
     const auto paths = ASSAY_TRY(allreduce::write_generated(files, output_folder()));
     if (presentation_.shows_summary()) print_summary(book, presentation_.summary(), kAllRows);
-    if (!presentation_.quiet) {
-      for (const fs::path& path : paths)
-        print_note("wrote " + path.string());
-    }
+    tell_written(paths);
     return passed ? Outcome::kOk : Outcome::kRegressionFound;
   }
 
@@ -154,6 +159,38 @@ class AllreduceCodegen final : public Command {
     for (const fs::path& path : result.value().files)
       print_note("measured " + path.string());
     return benchmark.folder;
+  }
+
+  // Returns the SM version of a folder that has sweeps of NCCL and no benchmark file of it.
+  [[nodiscard]] core::Result<std::optional<int>> version_of_sweep_alone() const {
+    const auto& [folder, wanted, tuning] = arguments_;
+    const auto versions = ASSAY_TRY(allreduce::nccl_sweep_versions(folder));
+    std::optional<int> version = wanted;
+    if (!wanted && versions.size() == 1) version = versions.front();
+    const bool swept = version && std::count(versions.begin(), versions.end(), *version) > 0;
+    if (!swept || allreduce::find_benchmarks(folder, wanted, tuning.launch).ok()) {
+      return std::optional<int>();
+    }
+    return version;
+  }
+
+  [[nodiscard]] core::Result<Outcome> write_sweep(int version) const {
+    const auto sweep = ASSAY_TRY(allreduce::read_nccl_sweep(arguments_.data_folder, version));
+    const std::string provenance =
+        fmt::format("{}, NCCL {}", sweep.gpu.empty() ? "an unknown GPU" : sweep.gpu,
+                    sweep.nccl.empty() ? "of an unknown version" : sweep.nccl);
+    const auto paths = ASSAY_TRY(allreduce::write_generated(
+        allreduce::nccl_tuner_files(
+            sweep, {.sm_version = version, .provenance = provenance, .tie = arguments_.tuning.tie}),
+        output_folder()));
+    tell_written(paths);
+    return Outcome::kOk;
+  }
+
+  void tell_written(const std::vector<fs::path>& paths) const {
+    if (presentation_.quiet) return;
+    for (const fs::path& path : paths)
+      print_note("wrote " + path.string());
   }
 
   [[nodiscard]] fs::path output_folder() const {
@@ -241,12 +278,14 @@ const CommandSpec kAllreduceCodegen{
     .summary = "make strategy tables from measurements, as C++, as JSON and for NCCL",
     .description =
         "Decides for every TP size, fusion, hidden size and message size which strategy to use, "
-        "and writes five files: generated_lookup_table.cpp (TensorRT-LLM's table, with NCCL, "
+        "and writes six files: generated_lookup_table.cpp (TensorRT-LLM's table, with NCCL, "
         "ONESHOT and TWOSHOT), allreduce_table.h (a stand-alone constexpr header with all "
         "strategies, looked up by bytes), allreduce_tables.h (the same behind a lookup by SM and "
         "launch, for several tables in one program), allreduce_table.json (the same for 'assay "
-        "allreduce "
-        "lookup' and the C library) and nccl_tuner.conf (for NCCL's example tuner plugin).\n\n"
+        "allreduce lookup' and the C library), and nccl_tuner.conf and assay_nccl_tuner.conf (for "
+        "NCCL's example tuner plugin and for libassay_nccl_tuner.so, from what 'assay allreduce "
+        "bench --nccl-sweep' measured). From a folder that has only such a sweep it makes these "
+        "two.\n\n"
         "The cells of a row are decided together. A gain that is below the tie, or whose "
         "intervals overlap, does not count: such a cell takes the strategy of the next smaller "
         "message. A row therefore reads ONESHOT, then TWOSHOT, then NCCL, unless the data "

@@ -52,6 +52,7 @@ constexpr const char* kAllreduceUsage =
     R"(usage: assay-worker allreduce --tp N [--gpus LIST] [--table FILE] [--rank R --rendezvous FILE]
        assay-worker allreduce --tp N --self-test all|few [--mixed-calls N] [--workspace BYTES]
        assay-worker allreduce --tp N --measure links
+       assay-worker allreduce --tp N [--gpus LIST] --nccl-sweep PLUGIN
 
 Measures all-reduces over N GPUs of this host. People use 'assay allreduce bench', which starts
 this program and talks to it by lines of JSON on standard input and output; two things are asked of
@@ -70,6 +71,7 @@ it by hand.
   --mixed-calls N    then make N calls of all kinds, each on other data and checked
   --workspace BYTES  memory of the communicator's workspace (default: the library's)
   --measure links    print what the links carry when kernels do nothing but send
+  --nccl-sweep FILE  measure NCCL's settings through this libassay_nccl_tuner.so
   -h, --help         print this
 
 Exit status: 0 done, 1 failed, 2 wrong usage. The reason is on standard output, as JSON.

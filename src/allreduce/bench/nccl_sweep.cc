@@ -1,0 +1,254 @@
+#include "allreduce/bench/nccl_sweep.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <numeric>
+#include <string>
+#include <utility>
+
+#include "allreduce/bench/nccl_runner.h"
+#include "allreduce/nccl_csv.h"
+#include "core/files.h"
+#include "core/line_process.h"
+#include "core/output_file.h"
+#include "core/statistics.h"
+#include "core/terminal.h"
+
+namespace assay::allreduce {
+namespace {
+
+using SweepTime = std::chrono::steady_clock;
+
+constexpr const char* kTunerLibrary = "libassay_nccl_tuner.so";
+constexpr double kSecondsPerSweptCell = 0.7;
+
+std::string file_text(const std::vector<NcclMeasurement>& measurements) {
+  std::string text = nccl_csv_header() + "\n";
+  for (const NcclMeasurement& one : measurements)
+    text += nccl_csv_line(one) + "\n";
+  return text;
+}
+
+bool is_swept_failure(Outcome outcome) {
+  return outcome != Outcome::kOk && outcome != Outcome::kUnsupported;
+}
+
+// The state that the numbers of ranks share while they are measured one after the other.
+class SweepRun {
+ public:
+  SweepRun(const NcclSweepOptions& options, const BenchmarkHooks& hooks)
+      : options_(options), hooks_(hooks) {
+    for (const int world_size : options.common.world_sizes)
+      standing_.total += static_cast<std::int64_t>(cells_of(world_size).size());
+  }
+
+  core::Status measure(int world_size) {
+    NcclRunner runner(launch_of(world_size), options_.common.deadline);
+    tell(fmt::format("NCCL, TP {}, starting its worker", world_size));
+    const WorkerHello hello = ASSAY_TRY(runner.hello());
+    const auto path = options_.common.folder / NcclFileName{world_size, hello.sm_version}.text();
+    if (options_.common.existing == Existing::kRefuse) ASSAY_TRY(check_free(path));
+    ASSAY_TRY(
+        write_provenance_file(path, benchmark_provenance(options_.common, world_size, hello)));
+    tell(fmt::format("NCCL, TP {}", world_size));
+    std::vector<NcclMeasurement> measured;
+    for (const NcclCell& cell : cells_of(world_size)) {
+      const auto of_cell = ASSAY_TRY(runner.measure(request_of(cell)));
+      measured.insert(measured.end(), of_cell.begin(), of_cell.end());
+      ASSAY_TRY(core::write_file(path, file_text(measured)));
+      for (const NcclMeasurement& one : of_cell)
+        standing_.failures += is_swept_failure(one.outcome) ? 1 : 0;
+      ++standing_.done;
+      tell(standing_.doing);
+    }
+    runner.finish();
+    result_.files.push_back(path);
+    result_.measurements.insert(result_.measurements.end(), measured.begin(), measured.end());
+    return {};
+  }
+
+  [[nodiscard]] NcclSweepResult take() && {
+    result_.wall_seconds = elapsed_seconds();
+    return std::move(result_);
+  }
+
+ private:
+  [[nodiscard]] std::vector<NcclCell> cells_of(int world_size) const {
+    return plan_nccl_cells(world_size, options_.axes,
+                           nccl_sizes(options_.common.shapes, options_.common.filter));
+  }
+
+  [[nodiscard]] NcclWorkerLaunch launch_of(int world_size) const {
+    NcclWorkerLaunch launch{.program = options_.common.worker,
+                            .plugin = options_.plugin,
+                            .gpus = options_.common.gpus,
+                            .log = worker_launch(options_.common).log};
+    const auto ranks = static_cast<std::size_t>(world_size);
+    if (launch.gpus.empty()) {
+      launch.gpus.resize(ranks);
+      std::iota(launch.gpus.begin(), launch.gpus.end(), 0);
+    }
+    launch.gpus.resize(ranks);
+    return launch;
+  }
+
+  NcclRequest request_of(const NcclCell& cell) {
+    const std::int64_t id = ++last_id_;
+    return {.id = id,
+            .cell = cell,
+            .arms = nccl_arms(cell.collective, options_.axes),
+            .tie = options_.common.tie,
+            .min_samples = options_.common.min_samples,
+            .max_samples = options_.common.max_samples,
+            .seed = options_.common.seed + static_cast<std::uint64_t>(id)};
+  }
+
+  void tell(std::string doing) {
+    standing_.doing = std::move(doing);
+    if (!hooks_.on_progress) return;
+    const double elapsed = elapsed_seconds();
+    if (standing_.done > 0 && elapsed > 0) {
+      standing_.cells_per_second = static_cast<double>(standing_.done) / elapsed;
+      standing_.left_seconds =
+          static_cast<double>(standing_.total - standing_.done) / standing_.cells_per_second;
+    }
+    hooks_.on_progress(standing_);
+  }
+
+  [[nodiscard]] double elapsed_seconds() const {
+    return std::chrono::duration<double>(SweepTime::now() - start_).count();
+  }
+
+  const NcclSweepOptions& options_;
+  const BenchmarkHooks& hooks_;
+  SweepTime::time_point start_ = SweepTime::now();
+  std::int64_t last_id_ = 0;
+  BenchmarkStanding standing_;
+  NcclSweepResult result_;
+};
+
+// What is summed up of one collective with one number of ranks and one launch.
+struct SweptGains {
+  std::int64_t calls = 0;
+  std::int64_t arms = 0;
+  std::int64_t timed = 0;
+  std::int64_t failed = 0;
+  std::int64_t better = 0;
+  std::vector<double> gains_percent;
+};
+
+// Adds a call: its arms, and how much longer NCCL's own choice takes than the best.
+void add_call(SweptGains& gains, const std::vector<const NcclMeasurement*>& arms, double tie) {
+  const NcclMeasurement* own = nullptr;
+  const NcclMeasurement* best = nullptr;
+  ++gains.calls;
+  for (const NcclMeasurement* one : arms) {
+    ++gains.arms;
+    gains.failed += is_swept_failure(one->outcome) ? 1 : 0;
+    if (one->outcome != Outcome::kOk) continue;
+    ++gains.timed;
+    if (!one->arm) own = one;
+    if (best == nullptr || one->time_us < best->time_us) best = one;
+  }
+  if (own == nullptr || best == nullptr) return;
+  const bool beyond_noise = best->time_us * (1 + tie) < own->time_us && best->high_us < own->low_us;
+  const bool is_better = best->arm && beyond_noise && name_of(*best->arm) != own->ran;
+  gains.better += is_better ? 1 : 0;
+  gains.gains_percent.push_back(is_better ? kPercent * (own->time_us / best->time_us - 1) : 0);
+}
+
+using SweptKey = std::tuple<int, Launch, NcclCollective>;
+
+std::map<SweptKey, SweptGains> gains_of(const std::vector<NcclMeasurement>& measurements,
+                                        double tie) {
+  std::map<NcclCell, std::vector<const NcclMeasurement*>> calls;
+  for (const NcclMeasurement& one : measurements)
+    calls[one.cell].push_back(&one);
+  std::map<SweptKey, SweptGains> gains;
+  for (const auto& [cell, arms] : calls)
+    add_call(gains[{cell.world_size, cell.launch, cell.collective}], arms, tie);
+  return gains;
+}
+
+}  // namespace
+
+core::Result<NcclSweepResult> run_nccl_sweep(const NcclSweepOptions& options,
+                                             const BenchmarkHooks& hooks) {
+  const auto folder = core::make_directories(options.common.folder);
+  if (!folder.ok()) return folder.error();
+  const core::FileLock lock = ASSAY_TRY(lock_benchmark_folder(options.common.folder));
+  SweepRun run(options, hooks);
+  for (const int world_size : options.common.world_sizes) {
+    const auto measured = run.measure(world_size);
+    if (!measured.ok()) return measured.error();
+  }
+  return std::move(run).take();
+}
+
+model::Book nccl_plan_summary(const NcclSweepOptions& options) {
+  model::Table table{.name = "plan",
+                     .title = "What would be measured",
+                     .columns = {{.name = "TP"},
+                                 {.name = "launch"},
+                                 {.name = "collective"},
+                                 {.name = "sizes"},
+                                 {.name = "settings"}}};
+  const auto sizes = nccl_sizes(options.common.shapes, options.common.filter);
+  std::int64_t calls = 0;
+  for (const int world_size : options.common.world_sizes) {
+    for (const Launch launch : options.axes.launches) {
+      for (const NcclCollective collective : options.axes.collectives) {
+        const auto arms = nccl_arms(collective, options.axes);
+        table.add_row({std::int64_t{world_size}, std::string(name_of(launch)),
+                       std::string(name_of(collective)), static_cast<std::int64_t>(sizes.size()),
+                       static_cast<std::int64_t>(arms.size())});
+        calls += static_cast<std::int64_t>(sizes.size());
+      }
+    }
+  }
+  table.notes.push_back(
+      fmt::format("{} calls; about {} where a call takes {} s", calls,
+                  core::duration_text(static_cast<double>(calls) * kSecondsPerSweptCell),
+                  kSecondsPerSweptCell));
+  return {.title = "Plan of a sweep of NCCL's settings", .tables = {std::move(table)}};
+}
+
+model::Book nccl_sweep_summary(const NcclSweepResult& result, double tie) {
+  model::Table table{.name = "nccl_sweep",
+                     .title = "NCCL's settings beside its own choice",
+                     .columns = {{.name = "TP"},
+                                 {.name = "launch"},
+                                 {.name = "collective"},
+                                 {.name = "calls"},
+                                 {.name = "settings"},
+                                 {.name = "timed"},
+                                 {.name = "failed"},
+                                 {.name = "better"},
+                                 {.name = "median gain (%)"},
+                                 {.name = "largest gain (%)"}}};
+  for (const auto& [key, gains] : gains_of(result.measurements, tie)) {
+    const auto& [world_size, launch, collective] = key;
+    const bool known = !gains.gains_percent.empty();
+    table.add_row({std::int64_t{world_size}, std::string(name_of(launch)),
+                   std::string(name_of(collective)), gains.calls, gains.arms, gains.timed,
+                   gains.failed, gains.better, known ? core::median(gains.gains_percent) : 0.0,
+                   known ? core::maximum(gains.gains_percent) : 0.0});
+  }
+  table.notes.emplace_back(
+      "timed: NCCL ran the call just so; better: calls where a setting beats NCCL's own choice "
+      "beyond "
+      "the noise; gain: how much longer NCCL's own choice takes than the best setting");
+  table.notes.push_back(fmt::format("measured in {}", core::duration_text(result.wall_seconds)));
+  for (const auto& file : result.files)
+    table.notes.push_back(file.string());
+  return {.title = "Sweep of NCCL's settings", .tables = {std::move(table)}};
+}
+
+core::Result<std::filesystem::path> find_nccl_tuner() {
+  return core::find_own_library(kTunerLibrary);
+}
+
+}  // namespace assay::allreduce
