@@ -27,8 +27,10 @@ struct Key {
 };
 
 // SM 103 has no table: that of SM 100 answers.
-constexpr Key kKeys[] = {
-    {90, tables::Launch::kGraph}, {90, tables::Launch::kEager}, {103, tables::Launch::kGraph}};
+constexpr Key kKeys[] = {{90, tables::Launch::kGraph},
+                         {90, tables::Launch::kEager},
+                         {103, tables::Launch::kGraph},
+                         {90, tables::Launch::kIsolated}};
 
 static_assert(
     tables::find(
@@ -41,7 +43,7 @@ static int answer_of(std::size_t table,
                      long long data_type,
                      long long hidden_size,
                      long long num_tokens) {
-  if (table == 3) return answer_of_other(world_size, fusion, data_type, hidden_size, num_tokens);
+  if (table == 4) return answer_of_other(world_size, fusion, data_type, hidden_size, num_tokens);
   const tables::Match match = tables::find(
       kKeys[table].sm_version, kKeys[table].launch, world_size, static_cast<tables::Fusion>(fusion),
       static_cast<tables::DataType>(data_type), hidden_size, num_tokens);
@@ -73,7 +75,7 @@ static int compare(std::FILE* file, std::size_t table) {
 int main(int count, char** arguments) {
   std::FILE* file = count == 2 ? std::fopen(arguments[1], "rb") : nullptr;
   if (file == nullptr) return 2;
-  for (std::size_t table = 0; table < 4; ++table) {
+  for (std::size_t table = 0; table < 5; ++table) {
     if (compare(file, table) != 0) return 1;
   }
   const bool whole = std::fgetc(file) == EOF;

@@ -199,7 +199,9 @@ std::string alias_text(const std::string& alias, const std::string& name) {
 }
 
 std::string launch_constant(Launch launch) {
-  return launch == Launch::kGraph ? "kGraph" : "kEager";
+  constexpr std::array<const char*, kLaunchNames.size()> kConstants = {"kGraph", "kEager",
+                                                                       "kIsolated"};
+  return kConstants[static_cast<std::size_t>(launch)];
 }
 
 core::Status check_name(const HeaderOptions& options) {
@@ -225,7 +227,7 @@ core::Result<std::string> strategy_header(const StrategyTable& table,
   const std::string comment = fmt::format(
       "// All-reduce strategies for SM {}, for calls launched by {}.\n"
       "// Made by assay allreduce codegen; do not edit. Measured on:\n// {}\n",
-      table.sm_version, table.launch == Launch::kGraph ? "CUDA graphs" : "the host",
+      table.sm_version, table.launch == Launch::kEager ? "the host" : "CUDA graphs",
       comment_text(table.provenance));
   std::string code(kHeaderBegin);
   code += strategies_text();
@@ -246,7 +248,7 @@ core::Result<std::string> strategy_header(const StrategyTable& table,
 
 namespace {
 
-constexpr std::array<std::string_view, 2> kLaunchWords = {"GRAPH", "EAGER"};
+constexpr std::array<std::string_view, 3> kLaunchWords = {"GRAPH", "EAGER", "ISOLATED"};
 
 std::string table_key(const StrategyTable& table) {
   return fmt::format("{}, Launch::{}", table.sm_version, launch_constant(table.launch));

@@ -177,12 +177,12 @@ class GeneratedHeader : public testing::Test {
                   fs::copy_options::overwrite_existing);
   }
 
-  // Three tables behind a dispatcher, and a fourth of the same SM and launch as the first, in
+  // Four tables behind a dispatcher, and a fifth of the same SM and launch as the first, in
   // another source of the same program.
   void write_tables() const {
-    const std::vector<StrategyTable> tables{variant(11, 90, Launch::kGraph),
-                                            variant(12, 90, Launch::kEager),
-                                            variant(13, 100, Launch::kGraph)};
+    const std::vector<StrategyTable> tables{
+        variant(11, 90, Launch::kGraph), variant(12, 90, Launch::kEager),
+        variant(13, 100, Launch::kGraph), variant(15, 90, Launch::kIsolated)};
     const StrategyTable other = variant(14, 90, Launch::kGraph);
     write_text(folder_ / "allreduce_tables.h", dispatcher_header(tables).value());
     write_text(folder_ / "first_table.h", strategy_header(tables[0]).value());
