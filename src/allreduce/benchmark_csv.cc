@@ -38,7 +38,7 @@ bool has(const Names& names, std::string_view name) {
 }
 
 // Far above what any machine can hold, and small enough that no product overflows.
-constexpr std::int64_t kMostRanks = 1 << 20;
+constexpr std::int64_t kMostWorldSize = 1 << 20;
 constexpr std::int64_t kMostHidden = 1 << 28;
 constexpr std::int64_t kMostTokens = std::int64_t{1} << 31;
 
@@ -65,7 +65,7 @@ core::Status check_size(const BenchmarkRow& row, const Cell& cell) {
 
 core::Result<Cell> read_cell(const BenchmarkRow& row) {
   Cell cell;
-  cell.world_size = static_cast<int>(ASSAY_TRY(row.number(Column::kWorldSize, 1, kMostRanks)));
+  cell.world_size = static_cast<int>(ASSAY_TRY(row.number(Column::kWorldSize, 1, kMostWorldSize)));
   cell.data_type = ASSAY_TRY(row.named(
       Column::kDataType, summed_type_named(row.text(Column::kDataType)), words(kDataTypeNames)));
   cell.fusion = ASSAY_TRY(
