@@ -41,7 +41,7 @@ class RealTest(unittest.TestCase):
 @unittest.skipUnless(os.environ.get("CPU_WORKER"), "assay was built without oneDNN")
 class OnTheCpu(RealTest):
     def test_measure_resume_and_query(self):
-        sweep = ("collect", "gemm", "--device", "cpu", "--dtype", "bfloat16,float32",
+        sweep = ("collect", "gemm", "--device", "cpu", "--dtype", "float32,bfloat16",
                  "--m", "1,16,64", "--n", "64,256", "--k", "128", "--num-runs", "5")
         self.run_assay(*sweep, "--limit", "4")
         self.assertLessEqual(len(self.table("gemm_perf.txt")), 4)

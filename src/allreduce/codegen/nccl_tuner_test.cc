@@ -82,8 +82,10 @@ TEST(NcclTuner, OwnChoicesCountByWhatTheyRan) {
 
 TEST(NcclTuner, WithoutKnownSettingsThereIsNoRow) {
   const std::vector<NcclMeasurement> timings{timed(2, 64, NcclArm(), 3)};
+  std::string provenance(999, 'x');
+  provenance += "\ny";
   const std::string config =
-      nccl_tuner_config(timings, {.sm_version = 90, .provenance = std::string(999, 'x') + "\ny"});
+      nccl_tuner_config(timings, {.sm_version = 90, .provenance = provenance});
   EXPECT_THAT(rows_of(config), ElementsAre());
   EXPECT_THAT(config, HasSubstr("# No row: "));
 }

@@ -13,8 +13,8 @@
 #include "allreduce/worker/cell.h"
 #include "allreduce/worker/facts.h"
 #include "allreduce/worker/link.h"
-#include "allreduce/worker/self_check.h"
 #include "allreduce/worker/nccl_sweep.h"
+#include "allreduce/worker/self_check.h"
 
 namespace assay::allreduce {
 namespace {
