@@ -11,7 +11,7 @@
 
 namespace assay::allreduce {
 
-// What will be run, as far as it is known. A bucket that holds any of these shapes is decided by
+// These shapes will be run, as far as that is known. A bucket that holds any of them is decided by
 // them alone. Without tokens a hidden size counts with all tokens of a bucket, and the reverse.
 struct ServedShapes {
   std::vector<std::int64_t> hidden_sizes = {};

@@ -235,7 +235,7 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"gamma is not aligned",
               [](Call& call) { call.gamma = static_cast<const char*>(call.gamma) + 2; }}));
 
-// What random tests ask for.
+// Random tests ask for these.
 class Dice {
  public:
   explicit Dice(unsigned seed) : engine_(seed) {}

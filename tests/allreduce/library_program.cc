@@ -17,6 +17,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <random>
 #include <string>
@@ -270,7 +271,7 @@ void write_table(const char* path, const char* strategy) {
 
 // A file of this rank's own, because ranks may be processes.
 std::string own_table(const Rank& rank, const char* strategy) {
-  std::string path = "/tmp/assay_table_XXXXXX";
+  std::string path = std::filesystem::temp_directory_path() / "assay_table_XXXXXX";
   const int file = mkstemp(path.data());
   rank.expect(file >= 0, "a temporary file");
   close(file);

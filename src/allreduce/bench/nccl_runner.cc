@@ -40,7 +40,7 @@ double in_seconds(Patience duration) {
 
 }  // namespace
 
-// What is known of one request's arms so far.
+// This is what is known of one request's arms so far.
 struct NcclRunner::Talk {
   std::vector<NcclMeasurement> results;
   std::optional<NcclArm> doing;

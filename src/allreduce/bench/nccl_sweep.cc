@@ -130,7 +130,7 @@ class SweepRun {
   NcclSweepResult result_;
 };
 
-// What is summed up of one collective with one number of ranks and one launch.
+// It sums up one collective with one number of ranks and one launch.
 struct SweptGains {
   std::int64_t calls = 0;
   std::int64_t arms = 0;

@@ -33,8 +33,8 @@ core::Result<NcclSweepResult> run_nccl_sweep(const NcclSweepOptions& options,
 
 model::Book nccl_plan_summary(const NcclSweepOptions& options);
 
-// For each number of ranks, launch and collective: how many calls have a setting that beats NCCL's
-// own choice, and by how much.
+// It tells for each number of ranks, launch and collective how many calls have a setting that beats
+// NCCL's own choice, and by how much.
 model::Book nccl_sweep_summary(const NcclSweepResult& result, double tie);
 
 // Finds libassay_nccl_tuner.so beside the running program or in lib/ of an installation.

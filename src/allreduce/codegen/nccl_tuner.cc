@@ -35,7 +35,7 @@ struct TimedArm {
 
   [[nodiscard]] double high_us() const { return core::median(highs_us); }
 
-  // What to write for it; std::nullopt if that is not known.
+  // Returns what to write for it; std::nullopt if that is not known.
   [[nodiscard]] NcclArm setting() const { return arm ? arm : ran; }
 };
 

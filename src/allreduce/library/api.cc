@@ -70,7 +70,7 @@ std::string missing_text(const Communicator& comm) {
          " s: the communicator is broken, and can only be destroyed";
 }
 
-// What a communicator can do, as the rules of calls ask for it.
+// It answers the rules of calls, which ask what a communicator can do.
 class CommunicatorAbilities : public Abilities {
  public:
   explicit CommunicatorAbilities(const Communicator& comm) : comm_(comm) {}
