@@ -206,6 +206,8 @@ def check_refusals(comm):
     refused("a multiple of 2", "reduce_scatter", [tensor([3, 8]), comm])
     refused("gamma must have", "all_reduce_rms_norm",
             [tensor([7, 64]), optional(None), tensor([32]), number(1e-5), comm, number(0)])
+    refused("two dimensions or more", "all_reduce_rms_norm",
+            [tensor([]), optional(None), tensor([8]), number(1e-5), comm, number(0)])
     refused("residual must have", "all_reduce_rms_norm",
             [tensor([7, 64]), optional(tensor([7, 64], FLOAT32)), tensor([64]), number(1e-5), comm,
              number(0)])

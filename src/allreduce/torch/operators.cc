@@ -323,7 +323,8 @@ class NormCall {
     call.fusion = fusion;
     call.epsilon = static_cast<float>(epsilon);
     call.weight_bias = static_cast<float>(arguments.number());
-    if (call.num_tokens != 0 && call.hidden_size != input.sizes().back())
+    const auto sizes = input.sizes();
+    if (sizes.empty() || (call.num_tokens != 0 && call.hidden_size != sizes.back()))
       refuse("input needs two dimensions or more, the last a multiple of 8");
     take_pointers();
   }
