@@ -1,6 +1,7 @@
 // The functions that NCCL calls. They never fail and never end the program: with a file that cannot
 // be used, NCCL's log gets one line and NCCL chooses as if there were no plugin.
 #include <dlfcn.h>
+#include <sys/stat.h>
 
 #include <array>
 #include <atomic>
@@ -57,8 +58,12 @@ struct CloseFile {
   void operator()(std::FILE* file) const { std::fclose(file); }
 };
 
-// Reads one byte more than a good file has at most.
+// Reads one byte more than a good file has at most. Only a file, because a pipe might let the whole
+// job wait.
 bool read_text(const std::string& path, std::string& text) {
+  struct stat status {};
+
+  if (::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return false;
   const std::unique_ptr<std::FILE, CloseFile> file(std::fopen(path.c_str(), "re"));
   if (!file) return false;
   std::array<char, 4096> block{};

@@ -2,6 +2,8 @@
 #include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <array>
 #include <cstdarg>
@@ -275,14 +277,18 @@ TEST_P(TunerPlugin, ABadFileIsOneLineOfNcclsLog) {
   EXPECT_EQ(answer(std::string(kMostTunerBytes + 1, '#')), kUntouched);
   EXPECT_THAT(log_lines(), ElementsAre(HasSubstr(file_path() + ", it is longer")));
   log_lines().clear();
-  for (const char* path : {"no_such.conf", "."}) {
-    ::setenv("ASSAY_NCCL_TUNER_FILE", path, 1);
+  const std::string pipe = file_path() + ".pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  for (const std::string& path : {std::string("no_such.conf"), std::string("."), pipe}) {
+    ::setenv("ASSAY_NCCL_TUNER_FILE", path.c_str(), 1);
     const Communicator communicator = begin();
     EXPECT_EQ(communicator.ask({}), kUntouched);
     communicator.end(communicator.context);
   }
+  ::unlink(pipe.c_str());
   EXPECT_THAT(log_lines(), ElementsAre(HasSubstr("WARN TUNER/assay: cannot read no_such.conf"),
-                                       HasSubstr("WARN TUNER/assay: cannot read .")));
+                                       HasSubstr("WARN TUNER/assay: cannot read ."),
+                                       HasSubstr("WARN TUNER/assay: cannot read " + pipe)));
 }
 
 TEST_P(TunerPlugin, WithoutAFileNcclChooses) {
