@@ -6,10 +6,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <memory>
 #include <new>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "cli/command_tree.h"
@@ -104,10 +106,21 @@ int fail(int exit_code, const core::Error& error) {
   return exit_code;
 }
 
-// All processes of a launch find the same in their command line; the first one tells it.
-bool tells_of_usage() {
+bool leads_its_launch() {
   const auto launched = core::launched_rank([](const char* name) { return ::getenv(name); });
   return !launched.ok() || !launched.value() || launched.value()->rank == 0;
+}
+
+// All processes of a launch find the same in their command line; the first one tells it. A launcher
+// ends the whole job when one process fails, so the others leave the first one time to speak.
+int refuse(const core::Error& error) {
+  constexpr std::chrono::seconds kTimeToSpeak{5};
+  constexpr std::chrono::milliseconds kStep{50};
+  if (leads_its_launch()) return fail(kUsage, error);
+  const auto end = std::chrono::steady_clock::now() + kTimeToSpeak;
+  while (!core::interrupted() && std::chrono::steady_clock::now() < end)
+    std::this_thread::sleep_for(kStep);
+  return kUsage;
 }
 
 int run_command(Command& command) {
@@ -134,7 +147,7 @@ int run_program(int argc, const char* const* argv) {
   const Arguments arguments(argv + std::min(argc, 1), argv + argc);
   try {
     const core::Result<std::unique_ptr<Command>> command = parse_arguments(arguments);
-    if (!command.ok()) return tells_of_usage() ? fail(kUsage, command.error()) : kUsage;
+    if (!command.ok()) return refuse(command.error());
     return run_command(*command.value());
   } catch (const std::bad_alloc&) {
     return fail(kFailed, {fmt::format("'assay {}' needs more memory than there is",
