@@ -1,6 +1,7 @@
 // The costs of messages between two ranks in whole nanoseconds, and the files that set them.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <filesystem>
@@ -45,6 +46,14 @@ class Link {
     return static_cast<double>(bytes == 0 ? 1 : bytes) > rendezvous_bytes_;
   }
 
+  // Returns whether any message that a schedule can hold waits for its receive.
+  [[nodiscard]] bool has_rendezvous() const { return rendezvous(model::kMostSize); }
+
+  // Returns whether a small message may arrive before a large one that left earlier.
+  [[nodiscard]] bool overtakes() const {
+    return overhead_ns_per_byte_ > 0 && gap_ns_per_byte_ > 0;
+  }
+
   std::int64_t latency_ns;
   std::int64_t overhead_ns;
   std::int64_t gap_ns;
@@ -75,6 +84,18 @@ class Network {
   [[nodiscard]] const Link& between(std::uint32_t a, std::uint32_t b) const {
     return node_of_rank_.empty() || node_of_rank_[a] != node_of_rank_[b] ? inter_ : intra_;
   }
+
+  // Returns a time that no message is faster than, from the start of its send to its arrival.
+  [[nodiscard]] std::int64_t shortest_message_ns() const {
+    return std::min(inter_.latency_ns + inter_.overhead_ns,
+                    intra_.latency_ns + intra_.overhead_ns);
+  }
+
+  [[nodiscard]] bool has_rendezvous() const {
+    return inter_.has_rendezvous() || intra_.has_rendezvous();
+  }
+
+  [[nodiscard]] bool overtakes() const { return inter_.overtakes() || intra_.overtakes(); }
 
  private:
   Network(const Link& inter, const Link& intra, std::vector<std::uint32_t> node_of_rank)
