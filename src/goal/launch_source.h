@@ -38,6 +38,8 @@ class LaunchSource final : public model::LaunchSchedule {
     return node_of_rank_[a] == node_of_rank_[b];
   }
 
+  void list_sources(std::uint32_t rank, std::vector<std::uint32_t>& sources) const override;
+
   void list(std::uint32_t rank, std::uint32_t launch, model::LaunchWork& work) const override;
 
   [[nodiscard]] const std::vector<std::uint32_t>& node_of_rank() const { return node_of_rank_; }

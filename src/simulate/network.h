@@ -1,7 +1,6 @@
 // The costs of messages between two ranks in whole nanoseconds, and the files that set them.
 #pragma once
 
-#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <filesystem>
@@ -49,6 +48,9 @@ class Link {
   // Returns whether any message that a schedule can hold waits for its receive.
   [[nodiscard]] bool has_rendezvous() const { return rendezvous(model::kMostSize); }
 
+  // Returns a time that no message is faster than, from the start of its send to its arrival.
+  [[nodiscard]] std::int64_t shortest_ns() const { return overhead_ns + latency_ns; }
+
   // Returns whether a small message may arrive before a large one that left earlier.
   [[nodiscard]] bool overtakes() const {
     return overhead_ns_per_byte_ > 0 && gap_ns_per_byte_ > 0;
@@ -85,11 +87,12 @@ class Network {
     return node_of_rank_.empty() || node_of_rank_[a] != node_of_rank_[b] ? inter_ : intra_;
   }
 
-  // Returns a time that no message is faster than, from the start of its send to its arrival.
-  [[nodiscard]] std::int64_t shortest_message_ns() const {
-    return std::min(inter_.latency_ns + inter_.overhead_ns,
-                    intra_.latency_ns + intra_.overhead_ns);
-  }
+  [[nodiscard]] const Link& inter() const { return inter_; }
+
+  [[nodiscard]] const Link& intra() const { return intra_; }
+
+  // Empty: each rank is a node of its own.
+  [[nodiscard]] const std::vector<std::uint32_t>& node_of_rank() const { return node_of_rank_; }
 
   [[nodiscard]] bool has_rendezvous() const {
     return inter_.has_rendezvous() || intra_.has_rendezvous();
