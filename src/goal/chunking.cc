@@ -1,7 +1,9 @@
 #include "goal/chunking.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <span>
 
 namespace assay::goal {
 namespace {
@@ -89,16 +91,108 @@ std::uint64_t shrink_pat(std::uint64_t chunk, std::uint64_t bytes, const CutRequ
   return chunk;
 }
 
+// Bytes of the largest buffers of a channel's part, which NCCL compares with what all heads move at
+// a time.
+std::uint64_t whole_bytes(std::uint64_t bytes, const CutRequest& from) {
+  const NcclFunction function = from.operation.function;
+  const bool of_all =
+      function == NcclFunction::kAllGather || function == NcclFunction::kReduceScatter;
+  return of_all ? bytes * from.num_ranks : bytes;
+}
+
+std::uint64_t heads(const CutRequest& from) {
+  return std::max(from.num_ranks / std::max(from.num_nodes, 1U), 1U);
+}
+
+struct ShrinkRule {
+  std::uint64_t chunks;  // that all heads should have at least
+  std::uint64_t chunk;   // otherwise one of this size will do
+};
+
+std::uint64_t shrink_by(std::span<const ShrinkRule> rules,
+                        std::uint64_t chunk,
+                        std::uint64_t bytes,
+                        const CutRequest& from) {
+  for (const ShrinkRule& rule : rules) {
+    const bool few = whole_bytes(bytes, from) < rule.chunks * heads(from) * chunk;
+    if (few && chunk > rule.chunk) chunk = rule.chunk;
+  }
+  return chunk;
+}
+
+constexpr std::uint64_t kNvlsChunk = 128ULL << 10;  // NCCL_NVLS_CHUNKSIZE
+
+std::uint64_t nvls_chunk(std::uint64_t chunk, std::uint64_t bytes, const CutRequest& from) {
+  constexpr std::array<ShrinkRule, 3> kRules = {{{64, 65536}, {8, 32768}, {2, 16384}}};
+  return shrink_by(kRules, std::min(chunk, kNvlsChunk), bytes, from);
+}
+
+std::uint64_t nvls_tree_chunk(std::uint64_t bytes, const CutRequest& from) {
+  constexpr std::array<ShrinkRule, 4> kRules = {
+      {{32, 262144}, {16, 131072}, {4, 65536}, {1, 32768}}};
+  return shrink_by(kRules, from.num_nodes >= 4 ? kNvlsChunk / 2 : kNvlsChunk, bytes, from);
+}
+
+// Halves chunks until there are enough of them for the levels that they pass, each rule with the
+// least chunk that it makes.
+std::uint64_t halve_by(std::span<const ShrinkRule> rules,
+                       std::uint64_t chunk,
+                       std::uint64_t bytes) {
+  for (const ShrinkRule& rule : rules) {
+    while (bytes / chunk < rule.chunks && chunk > rule.chunk)
+      chunk /= 2;
+  }
+  return chunk;
+}
+
+std::uint64_t collnet_direct_chunk(std::uint64_t chunk,
+                                   std::uint64_t bytes,
+                                   const CutRequest& from) {
+  const std::uint64_t depth = heads(from) > 1 ? 2 : 1;
+  const std::array<ShrinkRule, 3> rules = {
+      {{depth * 64, 131072}, {depth * 8, 65536}, {depth * 8, 32768}}};
+  return halve_by(rules, chunk, whole_bytes(bytes, from) / heads(from));
+}
+
+std::uint64_t collnet_chain_chunk(std::uint64_t chunk,
+                                  std::uint64_t bytes,
+                                  const CutRequest& from) {
+  const std::uint64_t depth = heads(from);
+  const std::array<ShrinkRule, 3> rules = {
+      {{depth * 64, 131072}, {depth * 8, 65536}, {depth, 32768}}};
+  return halve_by(rules, std::min<std::uint64_t>(chunk, 256ULL << 10), bytes);
+}
+
+// Returns `chunk` as the algorithm takes it for so many bytes in a channel.
+std::uint64_t chunk_for(NcclAlgorithm algorithm,
+                        std::uint64_t chunk,
+                        std::uint64_t channel_bytes,
+                        const CutRequest& request) {
+  switch (algorithm) {
+    case NcclAlgorithm::kTree:
+      if (protocol_of(request) != NcclProtocol::kLl128) return chunk;
+      return shrink_ll128_tree(chunk, channel_bytes, request);
+    case NcclAlgorithm::kPat:
+      return shrink_pat(chunk, channel_bytes, request);
+    case NcclAlgorithm::kNvls:
+      return nvls_chunk(chunk, channel_bytes, request);
+    case NcclAlgorithm::kNvlsTree:
+      return nvls_tree_chunk(channel_bytes, request);
+    case NcclAlgorithm::kCollnetDirect:
+      return collnet_direct_chunk(chunk, channel_bytes, request);
+    case NcclAlgorithm::kCollnetChain:
+      return collnet_chain_chunk(chunk, channel_bytes, request);
+    default:
+      return chunk;
+  }
+}
+
 std::uint64_t chunk_bytes(const CutRequest& request, std::uint64_t channel_bytes) {
-  const NcclAlgorithm algorithm = request.operation.algorithm;
   const NcclProtocol protocol = protocol_of(request);
   std::uint64_t chunk = step_bytes(request) * pipelining(request).chunk_steps;
   if (protocol == NcclProtocol::kLl) chunk /= 2;
   if (protocol == NcclProtocol::kLl128) chunk = chunk / 16 * 15;
-  if (algorithm == NcclAlgorithm::kTree && protocol == NcclProtocol::kLl128) {
-    chunk = shrink_ll128_tree(chunk, channel_bytes, request);
-  }
-  if (algorithm == NcclAlgorithm::kPat) chunk = shrink_pat(chunk, channel_bytes, request);
+  chunk = chunk_for(request.operation.algorithm, chunk, channel_bytes, request);
   const std::uint64_t grain = grain_bytes(protocol);
   return std::max(chunk / grain * grain, grain);
 }
@@ -114,9 +208,42 @@ std::uint64_t traffic_per_byte(const CutRequest& request) {
   return protocol_of(request) == NcclProtocol::kLl ? 4 * traffic : traffic;
 }
 
+// Whether a switch of the network takes part: then the channels take turns.
+bool through_network_switch(const CutRequest& request) {
+  const NcclAlgorithm algorithm = request.operation.algorithm;
+  return algorithm == NcclAlgorithm::kCollnetDirect || algorithm == NcclAlgorithm::kCollnetChain ||
+         (algorithm == NcclAlgorithm::kNvls && request.num_nodes > 1);
+}
+
+// In each loop, one channel after the other takes a chunk for each head.
+std::vector<model::ChannelPart> cut_in_turns(const CutRequest& request,
+                                             std::uint64_t element_bytes) {
+  const Operation& operation = request.operation;
+  const std::uint64_t channels = std::max(operation.num_channels, 1U);
+  const std::uint64_t count = operation.bytes / element_bytes;
+  const std::uint64_t chunk = std::max<std::uint64_t>(
+      chunk_bytes(request, divide_up(operation.bytes, channels)) / element_bytes, 1);
+  const bool one_head = operation.algorithm == NcclAlgorithm::kCollnetChain ||
+                        operation.function != NcclFunction::kAllReduce;
+  const std::uint64_t turn = chunk * (one_head ? 1 : heads(request));
+  const std::uint64_t loops = count / (channels * turn);
+  const std::uint64_t rest = count % (channels * turn);
+  std::vector<model::ChannelPart> parts;
+  for (std::uint64_t i = 0; i < channels; ++i) {
+    const std::uint64_t before = std::min(rest, i * turn);
+    const std::uint64_t own = loops * turn + std::min(rest - before, turn);
+    if (own == 0) break;
+    parts.push_back({.channel = request.first_channel + static_cast<std::uint32_t>(i),
+                     .count = own,
+                     .chunk_count = chunk});
+  }
+  return parts;
+}
+
 // Each channel gets whole cells; the last channel takes the rest.
 std::vector<model::ChannelPart> cut_collective(const CutRequest& request,
                                                std::uint64_t element_bytes) {
+  if (through_network_switch(request)) return cut_in_turns(request, element_bytes);
   const Operation& operation = request.operation;
   const std::uint64_t channels = std::max(operation.num_channels, 1U);
   const std::uint64_t cell_bytes =

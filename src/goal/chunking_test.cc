@@ -187,6 +187,66 @@ TEST(Chunking, PatStopsShrinkingAt64KiB) {
   EXPECT_EQ(chunk_of(operation, 8), 65'536U);
 }
 
+model::Operation summed(NcclAlgorithm algorithm, std::uint64_t bytes, std::uint32_t channels) {
+  model::Operation operation;
+  operation.algorithm = algorithm;
+  operation.protocol = NcclProtocol::kSimple;
+  operation.element_bytes = 1;
+  operation.bytes = bytes;
+  operation.num_channels = channels;
+  return operation;
+}
+
+TEST(Chunking, NvlsShrinksItsChunks) {
+  // 8 heads; a channel has 1/16. 64 chunks of 128 KiB for each head are 64 MiB; 8 of 64 KiB are 4
+  // MiB; 2 of 32 KiB are 512 KiB.
+  const auto chunk = [](std::uint64_t bytes) {
+    return chunk_of(summed(NcclAlgorithm::kNvls, bytes, 16), 8);
+  };
+  EXPECT_EQ(chunk(1 << 30), 131072U);
+  EXPECT_EQ(chunk(512 << 20), 65536U);
+  EXPECT_EQ(chunk(64 << 20), 65536U);
+  EXPECT_EQ(chunk(16 << 20), 32768U);
+  EXPECT_EQ(chunk(1 << 20), 16384U);
+  // What every rank gives counts for AllGather.
+  model::Operation gather = summed(NcclAlgorithm::kNvls, 128 << 20, 16);
+  gather.function = NcclFunction::kAllGather;
+  EXPECT_EQ(chunk_of(gather, 8), 131072U);
+}
+
+TEST(Chunking, NvlsTreesShrinkTheirChunks) {
+  const auto chunk = [](std::uint64_t bytes, std::uint32_t nodes) {
+    return chunk_of(summed(NcclAlgorithm::kNvlsTree, bytes, 16), 8 * nodes, nodes);
+  };
+  EXPECT_EQ(chunk(1 << 30, 2), 131072U);
+  EXPECT_EQ(chunk(1 << 30, 4), 65536U);
+  EXPECT_EQ(chunk(16 << 20, 2), 65536U);
+  EXPECT_EQ(chunk(4 << 20, 2), 32768U);
+}
+
+TEST(Chunking, CollnetShrinksItsChunks) {
+  // 4 MiB a channel. Direct: 512 KiB a head, less than 2 * 8 chunks until they have 32 KiB. Chain:
+  // fewer than 8 * 8 chunks of 128 KiB, more than 8 of 64 KiB.
+  EXPECT_EQ(chunk_of(summed(NcclAlgorithm::kCollnetDirect, 64 << 20, 16), 16, 2), 32768U);
+  EXPECT_EQ(chunk_of(summed(NcclAlgorithm::kCollnetDirect, 64ULL << 30, 16), 16, 2), 524288U);
+  EXPECT_EQ(chunk_of(summed(NcclAlgorithm::kCollnetChain, 64 << 20, 16), 16, 2), 65536U);
+}
+
+TEST(Chunking, ChannelsToASwitchOfTheNetworkTakeTurns) {
+  // 300 loops of 3 channels, 2 heads and 512 KiB, then a turn and 100 bytes.
+  constexpr std::uint64_t kTurn = 2 * 524288;
+  const model::Operation operation =
+      summed(NcclAlgorithm::kCollnetDirect, 300 * 3 * kTurn + kTurn + 100, 3);
+  const Cut cut = cut_operation(
+      {.operation = operation, .parts = {}, .num_ranks = 4, .num_nodes = 2, .first_channel = 5});
+  ASSERT_EQ(cut.parts.size(), 3U);
+  EXPECT_EQ(cut.parts[0].count, 301 * kTurn);
+  EXPECT_EQ(cut.parts[1].count, 300 * kTurn + 100);
+  EXPECT_EQ(cut.parts[2].count, 300 * kTurn);
+  EXPECT_EQ(cut.parts[2].channel, 7U);
+  EXPECT_EQ(cut.parts[0].chunk_count, 524288U);
+}
+
 TEST(Chunking, ChannelsOfASendDoubleOnlyAboveTheLargestPart) {
   EXPECT_EQ(send_parts(128 << 20, 1, Distance::kSameNode).counts.size(), 8U);
   EXPECT_EQ(send_parts((128 << 20) + 1, 1, Distance::kSameNode).counts.size(), 16U);

@@ -10,8 +10,6 @@
 namespace assay::goal {
 namespace {
 
-// The most lanes of a channel that any lowering uses.
-constexpr std::size_t kLanes = 2;
 constexpr std::size_t kMostSlots = 8;
 
 // The NICs for messages between nodes and within a node.
@@ -102,8 +100,8 @@ class GpuExpansion {
   }
 
   void expand_channel(std::uint8_t channel_cpu, std::uint32_t join) {
-    std::array<Lane, kLanes> lanes;
-    std::array<std::size_t, kLanes> last_sends = {};
+    std::array<Lane, kMostLanes> lanes;
+    std::array<std::size_t, kMostLanes> last_sends = {};
     for (Lane& lane : lanes)
       lane.last = join;
     for (const Step& step : primitives_.steps()) {
@@ -113,7 +111,7 @@ class GpuExpansion {
         last_sends[step.lane] = step.num_to;
       });
     }
-    for (std::size_t i = 0; i < kLanes; ++i) {
+    for (std::size_t i = 0; i < kMostLanes; ++i) {
       if (lanes[i].slices == 0) continue;
       // The last sends of the lane were added right after its last work.
       for (std::uint32_t k = 0; k <= last_sends[i]; ++k)

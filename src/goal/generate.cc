@@ -98,9 +98,11 @@ Table schedule_table(const Generated& generated, const Costs& costs) {
 
 model::Book summarize(const GenerateRequest& request,
                       const model::Job& recorded,
+                      const std::vector<NewChoice>& choices,
                       const Generated& generated) {
   model::Book book{.title = "Schedule of " + request.input.string()};
   book.tables.push_back(schedule_table(generated, request.costs));
+  if (!choices.empty()) book.tables.push_back(choices_table(choices));
   for (Table& table : summarize_job(recorded).tables) {
     if (table.name != "warnings" && table.name != "gpus") book.tables.push_back(std::move(table));
   }
@@ -112,14 +114,15 @@ model::Book summarize(const GenerateRequest& request,
 core::Result<GenerateResult> generate(const GenerateRequest& request) {
   const model::Job recorded = ASSAY_TRY(
       cut_window(ASSAY_TRY(read_job(request.input, request.input_options)), request.window));
-  const model::Job job = ASSAY_TRY(scale(recorded, request.scale));
+  model::Job job = ASSAY_TRY(scale(recorded, request.scale));
+  const std::vector<NewChoice> choices = choose_algorithms(recorded, request.choices, job);
   ASSAY_TRY(core::make_directories(request.target.folder));
   const SchedulePlan plan = request.compat == Compat::kV2
                                 ? ASSAY_TRY(plan_v2(job, request))
                                 : ASSAY_TRY(plan_schedule(job, request.costs, request.options));
   WrittenSchedule written = ASSAY_TRY(write_schedule(plan, request.target, request.input));
   GenerateResult result;
-  result.summary = summarize(request, recorded, written.schedule);
+  result.summary = summarize(request, recorded, choices, written.schedule);
   result.warnings = job.warnings;
   result.warnings.merge(written.schedule.warnings);
   result.written = std::move(written.files);

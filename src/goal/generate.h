@@ -2,8 +2,9 @@
 //
 // The stages, each of which takes the value of the one before:
 //
-//   recording ─ read_job ─▶ job ─ cut_window, scale ─▶ job ─ resolve ─▶ exchanges
-//   ─ plan_tags, plan_streams ─▶ SchedulePlan ─ Expander ─▶ ranks ─ Proof, write_schedule ─▶ files
+//   recording ─ read_job ─▶ job ─ cut_window, scale, choose_algorithms ─▶ job ─ resolve ─▶
+//   exchanges ─ plan_tags, plan_streams ─▶ SchedulePlan ─ Expander ─▶ ranks ─ Proof, write_schedule
+//   ─▶ files
 //
 // --compat v2 plans and expands a job by other rules (compat_v2/compat_v2.h).
 #pragma once
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "core/result.h"
+#include "goal/choose_algorithms.h"
 #include "goal/costs.h"
 #include "goal/expand.h"
 #include "goal/input.h"
@@ -40,6 +42,7 @@ struct GenerateRequest {
   InputOptions input_options;
   Window window;
   ScaleOptions scale;
+  ChoiceOptions choices;  // of an enlarged job
   Costs costs;
   GenerateOptions options;
   Compat compat = Compat::kNone;  // kV2 heeds streams, threads and "decimal:I/C" of `options`

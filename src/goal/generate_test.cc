@@ -277,7 +277,7 @@ TEST(Generate, AutomaticTagsDropFieldsBeforeTheyOverflow) {
 TEST(Generate, NamesWhatIsNotSupported) {
   Job job = make_test_job({2, 1});
   for (auto& gpu : job.gpus) {
-    add_operation(gpu, test_collective(NcclFunction::kAllReduce, NcclAlgorithm::kNvls,
+    add_operation(gpu, test_collective(NcclFunction::kBroadcast, NcclAlgorithm::kNvls,
                                        NcclProtocol::kSimple, 4096, 1));
   }
   const auto made = make(job);
@@ -285,8 +285,37 @@ TEST(Generate, NamesWhatIsNotSupported) {
   EXPECT_NE(made.error().message.find("NVLS"), std::string::npos) << made.error().message;
   const auto strict = resolve(job, Misfits::kFail);
   ASSERT_FALSE(strict.ok());
-  EXPECT_EQ(strict.error().message.find("AllReduce with algorithm NVLS is not supported: "), 0U)
+  EXPECT_EQ(strict.error().message.find("Broadcast with algorithm NVLS is not supported: "), 0U)
       << strict.error().message;
+}
+
+// Every send of a schedule is proven to have its receive before it is written.
+TEST(Generate, SwitchesThatReduceGiveSchedulesThatHold) {
+  for (const TestJobShape& shape : {TestJobShape{8, 8}, TestJobShape{8, 4}, TestJobShape{6, 4}}) {
+    Job job = make_test_job(shape);
+    std::size_t operations = 0;
+    for (const NcclAlgorithm algorithm :
+         {NcclAlgorithm::kNvls, NcclAlgorithm::kNvlsTree, NcclAlgorithm::kCollnetDirect,
+          NcclAlgorithm::kCollnetChain}) {
+      for (const std::uint64_t bytes : {std::uint64_t{4}, std::uint64_t{3 << 20}}) {
+        add_collective(job, test_collective(NcclFunction::kAllReduce, algorithm,
+                                            NcclProtocol::kSimple, bytes, 4));
+        ++operations;
+      }
+    }
+    for (const NcclFunction function : {NcclFunction::kAllGather, NcclFunction::kReduceScatter}) {
+      for (const NcclAlgorithm algorithm : {NcclAlgorithm::kNvls, NcclAlgorithm::kCollnetDirect}) {
+        add_collective(job,
+                       test_collective(function, algorithm, NcclProtocol::kSimple, 1 << 20, 4));
+        ++operations;
+      }
+    }
+    const auto made = make(job);
+    ASSERT_TRUE(made.ok()) << made.error().message;
+    const auto resolved = resolve(job, Misfits::kFail);
+    ASSERT_TRUE(resolved.ok()) << resolved.error().message;
+    EXPECT_EQ(resolved.value().exchanges.size(), operations);
+  }
 }
 
 TEST(Generate, ReceivesWaitForTheirBuffers) {

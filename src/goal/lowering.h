@@ -26,6 +26,7 @@
 #include <vector>
 
 #include "core/registry.h"
+#include "goal/topology.h"
 #include "model/collective.h"
 
 namespace assay::goal {
@@ -33,7 +34,8 @@ namespace assay::goal {
 // The work of a thread block on the data of a step.
 enum class Work : std::uint8_t { kCopy, kReduce, kReduceCopy };
 
-inline constexpr std::size_t kMostPeers = 3;
+inline constexpr std::size_t kMostPeers = 7;  // the other GPUs of a node of eight
+inline constexpr std::size_t kMostLanes = 4;
 
 // A step receives from all of `from`, works on the data, and sends the result to all of `to`.
 struct Step {
@@ -99,6 +101,8 @@ struct ChannelTask {
   std::int32_t num_ranks = 1;
   std::int32_t root = 0;
   std::int32_t peer = 0;  // the other rank of a send or receive
+  std::uint32_t channel = 0;
+  const NodeLayout* nodes = nullptr;
   std::int32_t ring_index = 0;
   std::int32_t ring_previous = 0;
   std::int32_t ring_next = 0;

@@ -58,6 +58,8 @@ ChannelTask task_of(const Topology& topology, std::uint32_t channel, std::int32_
   task.ring_next = from.links[index].ring_next;
   task.tree_up = from.links[index].tree_up;
   task.tree_down = from.links[index].tree_down;
+  task.channel = channel;
+  task.nodes = &topology.nodes;
   task.element_bytes = 4;
   return task;
 }
@@ -152,6 +154,115 @@ TEST(Lowering, MovesTheRightVolume) {
       EXPECT_EQ(volume("send"), n * c.count);
     }
   }
+}
+
+// What switches must move in all: test nodes have 4 ranks, the last one fewer.
+struct SwitchCase {
+  std::int32_t num_ranks;
+  std::vector<std::uint64_t> nodes;
+};
+
+const std::vector<SwitchCase> kSwitchCases = {{2, {2}},
+                                              {3, {3}},
+                                              {4, {4}},
+                                              {5, {4, 1}},
+                                              {8, {4, 4}},
+                                              {13, {4, 4, 4, 1}},
+                                              {24, {4, 4, 4, 4, 4, 4}}};
+
+// The sum over nodes with several ranks of what body(ranks) says.
+template <class Body>
+std::uint64_t sum_over_nodes(const SwitchCase& c, Body body) {
+  std::uint64_t sum = 0;
+  for (const std::uint64_t ranks : c.nodes)
+    sum += ranks > 1 ? body(ranks) : 0;
+  return sum;
+}
+
+// Messages are rounded up to whole elements.
+void expect_volume(const char* name,
+                   const SwitchCase& c,
+                   const Case& size,
+                   std::uint64_t expected) {
+  const Pairs sent = run(spec(name), c.num_ranks, 0, size.count, size.chunk, 0).sent;
+  std::uint64_t messages = 0;
+  for (const auto& [pair, moved] : sent)
+    messages += moved.counts.size();
+  EXPECT_GE(total(sent), expected) << name << " " << c.num_ranks << " ranks, " << size.count;
+  EXPECT_LE(total(sent), expected + messages) << name << " " << c.num_ranks << " " << size.count;
+}
+
+TEST(Lowering, SwitchesMoveTheRightVolume) {
+  for (const SwitchCase& c : kSwitchCases) {
+    const std::uint64_t nodes = c.nodes.size();
+    const auto n = static_cast<std::uint64_t>(c.num_ranks);
+    const bool even = c.nodes.front() == c.nodes.back();
+    for (const Case& size : kCases) {
+      const std::uint64_t count = size.count;
+      // An NVSwitch takes the data out of each GPU and the sum of one part more, and returns as
+      // much.
+      const std::uint64_t switched =
+          sum_over_nodes(c, [&](std::uint64_t ranks) { return (ranks + 1) * count; });
+      const std::uint64_t within =
+          sum_over_nodes(c, [&](std::uint64_t ranks) { return 2 * (ranks - 1) * count; });
+      // Each node gives a network that reduces the data once and gets them once.
+      const std::uint64_t network = nodes > 1 ? nodes * count : 0;
+      expect_volume("nvls_all_reduce", c, size, switched + network);
+      expect_volume("nvls_tree_all_reduce", c, size, switched + 2 * (nodes - 1) * count);
+      expect_volume("collnet_direct_all_reduce", c, size, within + network);
+      expect_volume("collnet_chain_all_reduce", c, size, within + network);
+      // One part for each rank: it passes to each other node once, then to each GPU of a node.
+      const std::uint64_t rails = even ? n * (nodes - 1) * count : 0;
+      const std::uint64_t local = n * n * count;
+      for (const char* name : {"nvls_all_gather", "nvls_reduce_scatter"})
+        expect_volume(name, c, size, rails + local);
+      const std::uint64_t direct =
+          even ? n * nodes * (c.nodes[0] - 1) * count : n * (n - 1) * count;
+      for (const char* name : {"collnet_direct_all_gather", "collnet_direct_reduce_scatter"})
+        expect_volume(name, c, size, rails + direct);
+    }
+  }
+}
+
+// In every GPU's links: as much goes in as comes out of a node of equals.
+TEST(Lowering, SwitchesLoadTheLinksOfAllGpusAlike) {
+  for (const char* name :
+       {"nvls_all_reduce", "nvls_all_gather", "nvls_reduce_scatter", "collnet_direct_all_reduce"}) {
+    const std::uint64_t count = 3 * 7 * 8 * 4096;
+    const Pairs sent = run(spec(name), 8, 0, count, 4096, 0).sent;
+    std::map<std::int32_t, std::uint64_t> out;
+    std::map<std::int32_t, std::uint64_t> in;
+    for (const auto& [pair, moved] : sent) {
+      out[pair.first] += moved.sum();
+      in[pair.second] += moved.sum();
+    }
+    for (std::int32_t rank = 0; rank < 8; ++rank) {
+      EXPECT_EQ(out[rank], out[0]) << name;
+      EXPECT_EQ(in[rank], out[0]) << name;
+    }
+  }
+}
+
+TEST(Lowering, NodesOfMoreRanksThanAStepHasPeers) {
+  model::Communicator communicator;
+  communicator.gpus.resize(18);
+  model::Warnings warnings;
+  const Topology topology =
+      make_topology(communicator, std::vector<std::string>(18, "rack"), {}, warnings);
+  ChannelTask task = task_of(topology, 0, 5);
+  task.count = 18 * 4096;
+  task.chunk_count = 4096;
+  Primitives primitives;
+  spec("nvls_all_reduce").lower(task, primitives);
+  std::size_t sends = 0;
+  std::size_t receives = 0;
+  for (const Step& step : primitives.steps()) {
+    sends += step.num_to;
+    receives += step.num_from;
+    EXPECT_EQ(step.count, (4096 * 19 + 33) / 34);
+  }
+  EXPECT_EQ(sends, 2U * 17);
+  EXPECT_EQ(receives, 2U * 17);
 }
 
 TEST(Lowering, RingAllReduceTakesNcclsSteps) {

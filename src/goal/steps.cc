@@ -31,6 +31,8 @@ void lower_channel(const Part& part, const model::ChannelPart& channel, Primitiv
                .num_ranks = static_cast<std::int32_t>(part.communicator->gpus.size()),
                .root = std::max(operation.root, 0),
                .peer = operation.peer,
+               .channel = channel.channel,
+               .nodes = &part.topology->nodes,
                .ring_index = topology.ring_index[rank],
                .ring_previous = links.ring_previous,
                .ring_next = links.ring_next,

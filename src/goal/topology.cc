@@ -70,11 +70,6 @@ void link_identity_ring(std::vector<ChannelLinks>& links) {
   }
 }
 
-struct TreePlace {
-  std::int32_t up = -1;
-  std::array<std::int32_t, 2> down = {-1, -1};
-};
-
 // Returns the neighbours of a rank in a binary tree in which the lowest set bit of a rank is its
 // height.
 TreePlace binary_tree(std::int32_t rank, std::int32_t size) {
@@ -127,6 +122,32 @@ std::vector<std::vector<std::int32_t>> by_node(const std::vector<std::string>& n
 
 }  // namespace
 
+std::int32_t NodeLayout::num_heads() const {
+  std::size_t fewest = node_of.size();
+  for (const auto& node : ranks)
+    fewest = std::min(fewest, node.size());
+  return static_cast<std::int32_t>(fewest);
+}
+
+NodeLayout make_layout(const std::vector<std::string>& nodes) {
+  NodeLayout layout;
+  layout.ranks = by_node(nodes);
+  layout.node_of.resize(nodes.size());
+  layout.place_of.resize(nodes.size());
+  for (std::size_t node = 0; node < layout.ranks.size(); ++node) {
+    for (std::size_t place = 0; place < layout.ranks[node].size(); ++place) {
+      const auto rank = static_cast<std::size_t>(layout.ranks[node][place]);
+      layout.node_of[rank] = static_cast<std::int32_t>(node);
+      layout.place_of[rank] = static_cast<std::int32_t>(place);
+    }
+  }
+  return layout;
+}
+
+TreePlace binary_tree_of(std::int32_t node, std::int32_t num_nodes, BinaryTree tree) {
+  return moved_tree(node, num_nodes, tree);
+}
+
 BinaryTree tree_of_channel(std::size_t channel, std::size_t num_channels) {
   return channel < (num_channels + 1) / 2 ? BinaryTree::kFirst : BinaryTree::kSecond;
 }
@@ -160,6 +181,7 @@ Topology make_topology(const model::Communicator& communicator,
                        model::Warnings& warnings) {
   Topology topology;
   topology.num_ranks = static_cast<std::uint32_t>(communicator.gpus.size());
+  topology.nodes = make_layout(nodes);
   if (communicator.channels.empty() && topology.num_ranks > 1 && (routes.rings || routes.trees)) {
     warnings.add("no rings and trees recorded",
                  "rings taken in the order of the ranks, trees as NCCL builds them",

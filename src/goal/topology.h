@@ -2,6 +2,7 @@
 // consistent, and otherwise makes those that NCCL would build on one machine.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -17,9 +18,23 @@ struct ChannelTopology {
   std::vector<std::int32_t> ring_index;    // by rank: place in the ring, counted from rank 0
 };
 
+// The ranks of each node, as ranks of the communicator. The rank at place i of a node is the head
+// of rail i: it speaks to the heads of the other nodes at place i.
+struct NodeLayout {
+  std::vector<std::vector<std::int32_t>> ranks;  // by node, in the order of their first ranks
+  std::vector<std::int32_t> node_of;             // by rank
+  std::vector<std::int32_t> place_of;            // by rank: its place in its node
+
+  // Every node has as many heads.
+  [[nodiscard]] std::int32_t num_heads() const;
+};
+
+NodeLayout make_layout(const std::vector<std::string>& nodes);
+
 struct Topology {
   std::uint32_t num_ranks = 0;
   std::vector<ChannelTopology> channels;  // at least one
+  NodeLayout nodes;
 
   // An operation may use more channels than were recorded; the topologies then repeat.
   [[nodiscard]] const ChannelTopology& channel(std::uint32_t index) const {
@@ -42,6 +57,14 @@ Topology make_topology(const model::Communicator& communicator,
 // One of the two trees of the double binary tree: a binary tree and its mirror (for an even number
 // of nodes) or its shift (for an odd number), so that no node is an inner node of both.
 enum class BinaryTree { kFirst, kSecond };
+
+struct TreePlace {
+  std::int32_t up = -1;
+  std::array<std::int32_t, 2> down = {-1, -1};
+};
+
+// Returns the neighbours of a node in a tree over `num_nodes` nodes; -1 for none.
+TreePlace binary_tree_of(std::int32_t node, std::int32_t num_nodes, BinaryTree tree);
 
 // NCCL builds both trees for every ring that it found: the first half of the channels uses the
 // first tree, the other half the second.

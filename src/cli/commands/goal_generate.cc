@@ -126,6 +126,16 @@ class GoalGenerate final : public Command {
                    "the communicator that synchronises replicas, by its name in the summary")
         ->type_name("NAME")
         ->default_str("those of all ranks or with sharded parameters");
+    app.add_flag(
+        "--keep-algorithms", request_.choices.keep,
+        "with --replicas: keep the recorded algorithms, protocols and channels, instead of "
+        "those that NCCL's cost model chooses at the new size");
+    app.add_option("--nic-bandwidth", request_.choices.nic_gbps,
+                   "with --replicas: the network card of each GPU, in GB/s (1e9), by which NCCL "
+                   "chooses")
+        ->type_name("GBPS")
+        ->default_str("50")
+        ->check(positive_number_problem);
   }
 
   void add_cost_options(App& app) {
