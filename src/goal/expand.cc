@@ -74,7 +74,8 @@ class GpuExpansion {
   std::uint32_t expand_launch(const TimedLaunch& timed, const std::vector<std::uint32_t>& done) {
     message_cpu_ = cpu(timed.message_cpu);
     const model::Place place{cpu(timed.first_cpu), 0};
-    const std::uint32_t start = builder_.calc(timed.gap_ns + costs_.launch_ns, place);
+    const std::uint64_t launch_ns = timed.launch.num_calls > 0 ? costs_.launch_ns : 0;
+    const std::uint32_t start = builder_.calc(timed.gap_ns + launch_ns, place);
     for (const std::uint32_t before : timed.after)
       builder_.require_finish(start, done[before]);
     ends_.clear();

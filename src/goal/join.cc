@@ -134,6 +134,7 @@ class Joiner {
 
   void join(std::uint32_t gpu, std::uint32_t index) {
     const Operation& operation = job_.gpus[gpu].operations[index];
+    if (operation.communicator == model::kNoCommunicator) return;
     const auto key = key_of(gpu, operation);
     if (!key) {
       warnings_.add("an operation on a communicator that its GPU is no rank of", "left out",
