@@ -117,8 +117,13 @@ model::Book summarize(const GenerateRequest& request,
 }  // namespace
 
 core::Result<GenerateResult> generate(const GenerateRequest& request) {
-  const model::Job recorded = ASSAY_TRY(
-      cut_window(ASSAY_TRY(read_job(request.input, request.input_options)), request.window));
+  return generate_of(ASSAY_TRY(cut_window(ASSAY_TRY(read_job(request.input, request.input_options)),
+                                          request.window)),
+                     request);
+}
+
+core::Result<GenerateResult> generate_of(const model::Job& recorded,
+                                         const GenerateRequest& request) {
   const model::Job job = ASSAY_TRY(scale(recorded, request.scale));
   ASSAY_TRY(core::make_directories(request.target.folder));
   const SchedulePlan plan = request.compat == Compat::kV2

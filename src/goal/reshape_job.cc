@@ -258,13 +258,15 @@ class Scaler {
         nodes.push_back(member == model::kNoGpu ? "" : scaled_.gpus[made.gpus.back()].node);
       }
     }
+    // Where the job was made for replicas, channels enter one at one GPU of its first node after
+    // the other, as NCCL's do where each GPU has a network card; a recording's enter at the first.
+    const auto in_first_node = static_cast<std::size_t>(
+        std::count(nodes.begin(), nodes.end(), nodes.empty() ? "" : nodes.front()));
     for (std::uint32_t channel = 0; channel < recorded.channels.size(); ++channel) {
       std::vector<ChannelLinks>& links =
           made.channels.emplace_back(made.gpus.size(), ChannelLinks{});
-      // Where the job was made for replicas, channels enter a replica at one GPU after the other,
-      // as NCCL's do where each GPU has a network card; a recording's enter at the first.
-      const std::size_t ranks = recorded.channels[channel].size();
-      link_rings(recorded.channels[channel], recorded.spans_replicas ? channel % ranks : 0, links);
+      const std::size_t entry = recorded.spans_replicas ? channel % in_first_node : 0;
+      link_rings(recorded.channels[channel], entry, links);
       link_trees(links, nodes, tree_of_channel(channel, recorded.channels.size()));
     }
     scaled_.communicators.push_back(std::move(made));

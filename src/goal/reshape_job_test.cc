@@ -155,7 +155,7 @@ TEST(CutWindow, WaitsForWhatIsCutAreDropped) {
     gpu.waits = {0, 1};
     gpu.operations[2].num_waits = 2;
   }
-  const auto cut = cut_window(job, {.from_s = 200e-6, .to_s = std::nullopt});
+  const auto cut = cut_window(job, {.from_s = 100e-6, .to_s = std::nullopt});
   ASSERT_TRUE(cut.ok()) << cut.error().message;
   const model::JobGpu& gpu = cut.value().gpus[0];
   ASSERT_EQ(gpu.operations.size(), 2U);

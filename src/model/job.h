@@ -98,7 +98,8 @@ struct JobGpu {
   std::int64_t window_start_ns = 0;  // start of the recorded time
   std::int64_t window_end_ns = 0;
   std::vector<std::string> streams = {};
-  std::vector<Operation> operations = {};  // sorted by start; equal starts in the order of calls
+  std::vector<Operation> operations = {};  // sorted by start; equal starts, and all where they
+                                           // state their waits, in the order of calls
   std::vector<ChannelPart> parts = {};
   // Whether the job states what each operation waits for besides the one before it in its stream:
   // earlier operations of this GPU, by index. Otherwise their times tell.
