@@ -98,8 +98,11 @@ class GpuExpansion {
       lower_channel(part_, channel, primitives_);
       expand_channel(cpu(first_cpu + channel.channel), join);
     }
+    // The times of a job that states what operations wait for are no measurements.
+    const bool is_measured = !job_gpu().states_waits;
     spans_.push_back({call.exchange, first_op, builder_.size() - first_op,
-                      part_.operation->start_ns, part_.operation->end_ns});
+                      is_measured ? part_.operation->start_ns : 0,
+                      is_measured ? part_.operation->end_ns : 0});
   }
 
   void expand_channel(std::uint8_t channel_cpu, std::uint32_t join) {

@@ -49,16 +49,19 @@ CollectiveChoice choose_collective(const CollectiveShape& shape) {
 
 std::int64_t estimated_ns(const CollectiveShape& shape) {
   constexpr double kBytesPerNsInNode = 350;
-  constexpr double kBytesPerNsOverNodes = 48;
+  constexpr double kBytesPerNsOfCard = 48;
   constexpr double kStepNsInNode = 1000;
   constexpr double kStepNsOverNodes = 4000;
   constexpr double kLaunchNs = 8000;
   const bool crosses = shape.nodes > 1;
+  // Rings leave a node by the cards of all its GPUs.
+  const double cards = std::max(1.0, static_cast<double>(shape.ranks) / shape.nodes);
+  const double over_nodes = std::min(kBytesPerNsInNode, cards * kBytesPerNsOfCard);
   const double factor = model::bus_factor(shape.function, static_cast<int>(shape.ranks));
   const double bytes = static_cast<double>(whole_bytes(shape)) * factor;
   const double steps = std::ceil(std::log2(std::max(shape.ranks, 2U)));
   return std::llround(kLaunchNs + steps * (crosses ? kStepNsOverNodes : kStepNsInNode) +
-                      bytes / (crosses ? kBytesPerNsOverNodes : kBytesPerNsInNode));
+                      bytes / (crosses ? over_nodes : kBytesPerNsInNode));
 }
 
 }  // namespace assay::goal
