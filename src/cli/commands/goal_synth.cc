@@ -40,8 +40,7 @@ class GoalSynth final : public Command {
     const Choices<StepKind> kinds{{"training", StepKind::kTraining},
                                   {"prefill", StepKind::kPrefill},
                                   {"decode", StepKind::kDecode}};
-    add_choice(app, "--step", kind_, kinds,
-               "the step: of training, of prompts, or one that decodes");
+    add_choice(app, "--of", kind_, kinds, "what the step does: train, compute prompts, or decode");
     app.add_option("-o,--output", request_.target.folder,
                    "the folder to write the schedule into; made when missing")
         ->type_name("DIR");
@@ -66,7 +65,7 @@ class GoalSynth final : public Command {
       if (given_.contains(name)) {
         return core::Error{fmt::format(
             "{} is of {}", name,
-            trains ? "steps that serve: --step prefill or decode" : "training: --step training")};
+            trains ? "steps that serve: --of prefill or --of decode" : "training: --of training")};
       }
     }
     return {};
@@ -271,7 +270,7 @@ const CommandSpec kGoalSynth{
         "assay goal synth --model llama-3.1-70b --tp 8 --pp 8 --dp 160 --sequence-parallel \\\n"
         "    --micro-batches 32 --plan-only\n"
         "assay goal synth --model llama-3.1-8b --dp 4 --data-parallel fsdp -o out --write bin\n"
-        "assay goal synth --model qwen3-30b-a3b --step decode --dp 4 --ep 4 --batch 64 -o out\n",
+        "assay goal synth --model qwen3-30b-a3b --of decode --dp 4 --ep 4 --batch 64 -o out\n",
     .make = make_command<GoalSynth>,
 };
 ASSAY_REGISTER(CommandSpec, kGoalSynth);

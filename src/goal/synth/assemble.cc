@@ -446,6 +446,21 @@ std::uint32_t JobGrid::block_dp() const {
   return dp;
 }
 
+core::Status check_grid(const JobGrid& grid) {
+  constexpr double kMostGpus = 1 << 24;
+  constexpr double kMostOfBlock = 1 << 16;
+  const double of_replica = static_cast<double>(grid.tp) * grid.stages;
+  if (of_replica * grid.dp > kMostGpus)
+    return core::Error{
+        fmt::format("{:.0f} GPUs are more than a schedule has", of_replica * grid.dp)};
+  const double of_block = of_replica * grid.block_dp();
+  if (of_block <= kMostOfBlock) return {};
+  return core::Error{fmt::format(
+      "{:.0f} GPUs do not repeat a smaller block: choose replicas of which whole nodes hold a "
+      "divisor",
+      of_block)};
+}
+
 core::Result<AssembledJob> assemble(const std::vector<Program>& programs, const JobGrid& grid) {
   const Times times = ASSAY_TRY(Estimate(programs, grid).run());
   AssembledJob made;

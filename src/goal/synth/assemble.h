@@ -32,6 +32,9 @@ struct JobGrid {
   [[nodiscard]] std::uint64_t gpus() const { return std::uint64_t{tp} * stages * dp; }
 };
 
+// Error: more GPUs than a schedule or this computer holds.
+core::Status check_grid(const JobGrid& grid);
+
 struct AssembledJob {
   model::Job job;                 // of one block
   std::int64_t estimated_ns = 0;  // when the last operation ends

@@ -69,6 +69,7 @@ class StepWriter {
 };
 
 core::Status check_step(const serving::Model& model, const ServingStep& step) {
+  ASSAY_TRY(check_grid({.tp = step.tp, .dp = step.groups, .ep = step.groups}));
   const std::uint32_t gpus = step.tp * step.groups;
   if (gpus % step.ep != 0) {
     return core::Error{

@@ -16,11 +16,23 @@ namespace {
 
 core::Status check_sizes(const serving::Model& model, const TrainingPlan& plan) {
   const JobGrid& grid = plan.grid;
+  ASSAY_TRY(check_grid(grid));
   ASSAY_TRY(check_pipeline({plan.pipeline, grid.stages, plan.chunks, plan.micro_batches}));
+  // A layer has some ten operations in a micro-batch.
+  constexpr double kMostPasses = 3e7;
+  const double passes = static_cast<double>(model.num_layers()) * plan.micro_batches *
+                        (static_cast<double>(grid.tp) * grid.block_dp());
+  if (passes > kMostPasses) {
+    return core::Error{fmt::format(
+        "{:.3g} passes of layers in a block of replicas are more than fit: fewer micro-batches, or "
+        "a number of replicas that whole nodes divide",
+        passes)};
+  }
   const std::int64_t parts = std::int64_t{grid.stages} * plan.chunks;
   if (model.num_layers() % parts != 0) {
-    return core::Error{fmt::format("the {} layers of {} cannot be shared by {} chunks of {} stages",
-                                   model.num_layers(), model.name, plan.chunks, grid.stages)};
+    const std::string of = plan.chunks > 1 ? fmt::format(" of {} chunks each", plan.chunks) : "";
+    return core::Error{fmt::format("the {} layers of {} cannot be shared by {} stages{}",
+                                   model.num_layers(), model.name, grid.stages, of)};
   }
   if (grid.dp % grid.ep != 0) {
     return core::Error{fmt::format(

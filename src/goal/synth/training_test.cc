@@ -243,10 +243,19 @@ TEST(TrainingJob, ExpertsExchangeTheirTokensWithinTheirGroup) {
 
 TEST(TrainingJob, WhatCannotBeIsRefused) {
   EXPECT_EQ(refusal(plan_of({.tp = 1, .stages = 5})),
-            "the 32 layers of llama-3.1-8b cannot be shared by 1 chunks of 5 stages");
+            "the 32 layers of llama-3.1-8b cannot be shared by 5 stages");
   EXPECT_EQ(refusal(plan_of({.tp = 1, .stages = 1, .dp = 4, .ep = 2})),
             "llama-3.1-8b has no experts to spread over 2 GPUs");
   EXPECT_EQ(refusal(plan_of({.tp = 5})), "32 heads cannot be shared by 5 GPUs");
+  EXPECT_EQ(
+      refusal(plan_of({.tp = 1, .stages = 1, .dp = 16'777'215})),
+      "16777215 GPUs do not repeat a smaller block: choose replicas of which whole nodes hold "
+      "a divisor");
+  TrainingPlan endless = plan_of({.tp = 8});
+  endless.micro_batches = 16'777'216;
+  EXPECT_EQ(refusal(endless),
+            "4.29e+09 passes of layers in a block of replicas are more than fit: fewer "
+            "micro-batches, or a number of replicas that whole nodes divide");
   TrainingPlan sharded = plan_of({.tp = 1, .stages = 2, .dp = 4});
   sharded.data_parallel = DataParallel::kFullySharded;
   EXPECT_EQ(refusal(sharded), "fully sharded layers have one pipeline stage");
