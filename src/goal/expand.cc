@@ -72,7 +72,8 @@ class GpuExpansion {
   std::uint32_t expand_launch(const TimedLaunch& timed, const std::vector<std::uint32_t>& done) {
     message_cpu_ = cpu(timed.message_cpu);
     const model::Place place{cpu(timed.first_cpu), 0};
-    const std::uint32_t start = builder_.calc(timed.gap_ns + costs_.launch_ns, place);
+    const std::uint64_t launch_ns = timed.launch.num_calls > 0 ? costs_.launch_ns : 0;
+    const std::uint32_t start = builder_.calc(timed.gap_ns + launch_ns, place);
     for (const std::uint32_t before : timed.after)
       builder_.require_finish(start, done[before]);
     ends_.clear();
@@ -95,8 +96,11 @@ class GpuExpansion {
       lower_channel(part_, channel, primitives_);
       expand_channel(cpu(first_cpu + channel.channel), join);
     }
+    // The times of a job that states what operations wait for are no measurements.
+    const bool is_measured = !job_gpu().states_waits;
     spans_.push_back({call.exchange, first_op, builder_.size() - first_op,
-                      part_.operation->start_ns, part_.operation->end_ns});
+                      is_measured ? part_.operation->start_ns : 0,
+                      is_measured ? part_.operation->end_ns : 0});
   }
 
   void expand_channel(std::uint8_t channel_cpu, std::uint32_t join) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
@@ -56,6 +57,12 @@ model::ScheduleNotes make_notes(const Resolved& resolved, const TagPlan& tags) {
 }
 
 core::Result<SchedulePlan> plan_v2(const model::Job& job, const GenerateRequest& request) {
+  if (std::any_of(job.gpus.begin(), job.gpus.end(),
+                  [](const model::JobGpu& gpu) { return gpu.states_waits; })) {
+    return core::Error{
+        "--compat v2: the public generator has no graph of jobs that state what operations wait "
+        "for"};
+  }
   CompatOptions options;
   options.streams = request.options.streams.streams;
   options.threads = request.options.threads;
@@ -112,8 +119,13 @@ model::Book summarize(const GenerateRequest& request,
 }  // namespace
 
 core::Result<GenerateResult> generate(const GenerateRequest& request) {
-  const model::Job recorded = ASSAY_TRY(
-      cut_window(ASSAY_TRY(read_job(request.input, request.input_options)), request.window));
+  return generate_of(ASSAY_TRY(cut_window(ASSAY_TRY(read_job(request.input, request.input_options)),
+                                          request.window)),
+                     request);
+}
+
+core::Result<GenerateResult> generate_of(const model::Job& recorded,
+                                         const GenerateRequest& request) {
   model::Job job = ASSAY_TRY(scale(recorded, request.scale));
   const std::vector<NewChoice> choices = choose_algorithms(recorded, request.choices, job);
   ASSAY_TRY(core::make_directories(request.target.folder));

@@ -57,6 +57,10 @@ struct GenerateResult {
 
 core::Result<GenerateResult> generate(const GenerateRequest& request);
 
+// The stages behind reading and cutting, for a job that is there already. `request.input` says in
+// titles and notes where it comes from.
+core::Result<GenerateResult> generate_of(const model::Job& job, const GenerateRequest& request);
+
 // The stages from a job to a plan. The plan refers to the job and the costs.
 core::Result<SchedulePlan> plan_schedule(const model::Job& job,
                                          const Costs& costs,

@@ -50,6 +50,29 @@ std::int64_t nanoseconds(const std::optional<double>& seconds, std::int64_t othe
   return seconds ? static_cast<std::int64_t>(*seconds * 1e9) : otherwise;
 }
 
+// Drops the operations that `outside` names. What waited for one of them waits for it no longer.
+template <class Outside>
+void keep_operations(model::JobGpu& gpu, const Outside& outside) {
+  constexpr std::uint32_t kDropped = 0xFFFFFFFF;
+  std::vector<std::uint32_t> place_of;
+  std::vector<std::uint32_t> waits;
+  std::vector<Operation> kept;
+  for (Operation& operation : gpu.operations) {
+    place_of.push_back(outside(operation) ? kDropped : static_cast<std::uint32_t>(kept.size()));
+    if (place_of.back() == kDropped) continue;
+    const std::uint32_t first = operation.first_wait;
+    operation.first_wait = static_cast<std::uint32_t>(waits.size());
+    for (std::uint32_t i = 0; i < operation.num_waits; ++i) {
+      const std::uint32_t place = place_of[gpu.waits[first + i]];
+      if (place != kDropped) waits.push_back(place);
+    }
+    operation.num_waits = static_cast<std::uint32_t>(waits.size()) - operation.first_wait;
+    kept.push_back(operation);
+  }
+  gpu.operations = std::move(kept);
+  gpu.waits = std::move(waits);
+}
+
 }  // namespace
 
 core::Result<model::Job> cut_window(model::Job job, const Window& window) {
@@ -60,6 +83,7 @@ core::Result<model::Job> cut_window(model::Job job, const Window& window) {
   std::map<ExchangeKey, std::int64_t> first_start;
   for (std::uint32_t gpu = 0; gpu < job.gpus.size(); ++gpu) {
     for (const Operation& operation : job.gpus[gpu].operations) {
+      if (operation.communicator == model::kNoCommunicator) continue;
       const std::int64_t start = operation.start_ns - zero[job.gpus[gpu].clock];
       const auto [at, is_new] = first_start.emplace(exchange_key(job, gpu, operation), start);
       if (!is_new) at->second = std::min(at->second, start);
@@ -69,11 +93,12 @@ core::Result<model::Job> cut_window(model::Job job, const Window& window) {
   for (std::uint32_t gpu = 0; gpu < job.gpus.size(); ++gpu) {
     model::JobGpu& from = job.gpus[gpu];
     const auto outside = [&](const Operation& operation) {
-      const std::int64_t start = first_start.at(exchange_key(job, gpu, operation));
+      const std::int64_t start = operation.communicator == model::kNoCommunicator
+                                     ? operation.start_ns - zero[from.clock]
+                                     : first_start.at(exchange_key(job, gpu, operation));
       return start < from_ns || start >= to_ns;
     };
-    const auto end = std::remove_if(from.operations.begin(), from.operations.end(), outside);
-    from.operations.erase(end, from.operations.end());
+    keep_operations(from, outside);
     kept += from.operations.size();
     const std::int64_t start = zero[from.clock];
     from.window_start_ns = std::max(from.window_start_ns, start + from_ns);
@@ -103,6 +128,7 @@ std::vector<Use> find_uses(const Job& job) {
   std::vector<Use> uses(job.communicators.size());
   for (const model::JobGpu& gpu : job.gpus) {
     for (const Operation& operation : gpu.operations) {
+      if (operation.communicator == model::kNoCommunicator) continue;
       Use& use = uses[operation.communicator];
       use.collectives |= !is_point_to_point(operation.function);
       use.gathers |= operation.function == NcclFunction::kAllGather;
@@ -114,14 +140,18 @@ std::vector<Use> find_uses(const Job& job) {
 
 core::Result<std::vector<bool>> which_grow(const Job& job, const std::string& named) {
   const std::vector<Use> uses = find_uses(job);
+  const bool is_stated =
+      std::any_of(job.communicators.begin(), job.communicators.end(),
+                  [](const Communicator& communicator) { return communicator.spans_replicas; });
   std::vector<bool> grow;
   std::string known;
   for (std::size_t i = 0; i < uses.size(); ++i) {
     const Communicator& communicator = job.communicators[i];
     const bool spans_all = communicator.gpus.size() == job.gpus.size();
     const bool shards = uses[i].gathers && uses[i].scatters;
-    grow.push_back(named.empty() ? uses[i].collectives && (spans_all || shards)
-                                 : communicator.name == named);
+    const bool synchronises =
+        is_stated ? communicator.spans_replicas : uses[i].collectives && (spans_all || shards);
+    grow.push_back(named.empty() ? synchronises : communicator.name == named);
     known += fmt::format(" {} ({} ranks)", communicator.name, communicator.gpus.size());
   }
   if (std::find(grow.begin(), grow.end(), true) != grow.end()) return grow;
@@ -177,6 +207,7 @@ class Scaler {
     made.clock += replica * num_clocks();
     for (Operation& operation : made.operations) {
       const std::uint32_t communicator = operation.communicator;
+      if (communicator == model::kNoCommunicator) continue;
       operation.communicator = first_number_[communicator] + (grow_[communicator] ? 0 : replica);
       if (grow_[communicator]) grow(operation, communicator, replica);
     }
@@ -216,7 +247,10 @@ class Scaler {
   }
 
   void add_grown(const Communicator& recorded) {
-    Communicator made{.name = recorded.name, .gpus = {}, .channels = {}};
+    Communicator made{.name = recorded.name,
+                      .gpus = {},
+                      .channels = {},
+                      .spans_replicas = recorded.spans_replicas};
     std::vector<std::string> nodes;
     for (unsigned replica = 0; replica < replicas_; ++replica) {
       for (const std::uint32_t member : recorded.gpus) {
@@ -224,17 +258,24 @@ class Scaler {
         nodes.push_back(member == model::kNoGpu ? "" : scaled_.gpus[made.gpus.back()].node);
       }
     }
+    // Where the job was made for replicas, channels enter one at one GPU of its first node after
+    // the other, as NCCL's do where each GPU has a network card; a recording's enter at the first.
+    const auto in_first_node = static_cast<std::size_t>(
+        std::count(nodes.begin(), nodes.end(), nodes.empty() ? "" : nodes.front()));
     for (std::uint32_t channel = 0; channel < recorded.channels.size(); ++channel) {
       std::vector<ChannelLinks>& links =
           made.channels.emplace_back(made.gpus.size(), ChannelLinks{});
-      link_rings(recorded.channels[channel], links);
+      const std::size_t entry = recorded.spans_replicas ? channel % in_first_node : 0;
+      link_rings(recorded.channels[channel], entry, links);
       link_trees(links, nodes, tree_of_channel(channel, recorded.channels.size()));
     }
     scaled_.communicators.push_back(std::move(made));
   }
 
-  // Links the rings of the replicas: each is entered at rank 0 and left before it returns there.
+  // Links the rings of the replicas: each is entered at rank `entry` and left before it returns
+  // there.
   void link_rings(const std::vector<ChannelLinks>& recorded,
+                  std::size_t entry,
                   std::vector<ChannelLinks>& links) const {
     const std::size_t ranks = recorded.size();
     for (std::size_t i = 0; i < links.size(); ++i) {
@@ -243,8 +284,9 @@ class Scaler {
         return static_cast<std::int32_t>((first + static_cast<std::size_t>(rank)) % links.size());
       };
       const ChannelLinks& from = recorded[i % ranks];
-      const std::size_t next_base = from.ring_next == 0 ? base + ranks : base;
-      const std::size_t previous_base = i % ranks == 0 ? base + links.size() - ranks : base;
+      const bool leaves = from.ring_next == static_cast<std::int32_t>(entry);
+      const std::size_t next_base = leaves ? base + ranks : base;
+      const std::size_t previous_base = i % ranks == entry ? base + links.size() - ranks : base;
       links[i].ring_next = from.ring_next < 0 ? -1 : at(next_base, from.ring_next);
       links[i].ring_previous = from.ring_previous < 0 ? -1 : at(previous_base, from.ring_previous);
     }
