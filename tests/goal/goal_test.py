@@ -176,7 +176,7 @@ class Generate(GoalTest):
         done = self.run_assay("goal", "generate", "rec", "-o", "a")
         self.assertIn("run it with: assay simulate a/output.goal", done.stderr)
         self.assert_one_error("goal", "generate", "rec", "-o", "x", "--for", "htsim",
-                              "--tag-layout", "decimal:5/5", says="htsim's tags are below 2^31")
+                              "--tag-layout", "bits:20/12", says="htsim's tags are below 2^31")
 
     def test_merged_streams_make_one_chain(self):
         self.proven(self.generate("merged", "rec", "-m") / "output.goal")

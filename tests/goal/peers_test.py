@@ -2,7 +2,9 @@
 """Schedules for the public simulators, run by those that are on PATH.
 
 LogGOPSim may be the one of spcl/LogGOPSim or the fork in ATLAHS, which may also have the name
-LogGOPSim_atlahs; htsim_uec is ATLAHS' packet simulator. ASSAY names the program.
+LogGOPSim_atlahs; htsim_uec is ATLAHS' packet simulator.
+
+usage: ASSAY=PROGRAM peers_test.py      exit status: 0 good, 77 all skipped, else failed
 """
 import os
 import pathlib
@@ -10,6 +12,7 @@ import re
 import shlex
 import shutil
 import subprocess
+import sys
 import tempfile
 import unittest
 
@@ -109,4 +112,7 @@ class Peers(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    result = unittest.main(verbosity=2, exit=False).result
+    if not result.wasSuccessful():
+        sys.exit(1)
+    sys.exit(77 if len(result.skipped) == result.testsRun else 0)
