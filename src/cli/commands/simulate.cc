@@ -155,7 +155,13 @@ class Simulate final : public Command {
     using Notes = std::optional<model::ScheduleNotes>;
     const fs::path path = model::notes_path(schedule_);
     if (!core::is_regular_file(path)) return Notes();
-    return Notes(ASSAY_TRY(model::read_notes(path)));
+    model::ScheduleNotes notes = ASSAY_TRY(model::read_notes(path));
+    if (notes.time_unit_ns != 1) {
+      return core::Error{fmt::format(
+          "'{}' was made for {}, with times in units of {} ns: generate it again --for assay",
+          schedule_.string(), notes.made_for, notes.time_unit_ns)};
+    }
+    return Notes(std::move(notes));
   }
 
   [[nodiscard]] core::Result<simulate::Options> make_options(
