@@ -68,7 +68,11 @@ class Walk {
     }
     const std::int64_t cpu_end = record_.times(id_).cpu_end_ns;
     if (moment_ == Moment::kArrival) {
-      add(Spent::kLatency, cpu_end + bandwidth);
+      const Passage passage = record_.passage(id_);
+      const bool shared = passage.transfer_ns >= 0;
+      add(Spent::kLatency, cpu_end + (shared ? passage.transfer_ns : bandwidth));
+      // What is lost is lost all along the way; here it comes last.
+      if (shared) add(Spent::kContention, cpu_end + passage.transfer_ns - passage.lost_ns);
       add(Spent::kBandwidth, cpu_end);
       ++path_.messages;
     }
@@ -121,6 +125,8 @@ const char* name_of(Spent spent) {
       return "bandwidth (G)";
     case Spent::kLatency:
       return "latency (L)";
+    case Spent::kContention:
+      return "contention";
   }
   return "";
 }

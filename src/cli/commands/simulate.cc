@@ -103,6 +103,11 @@ class Simulate final : public Command {
                    "a JSON file that says which ranks share a node; may hold parameters too")
         ->type_name("FILE")
         ->group(group);
+    app.add_option("--network", network_,
+                   "a YAML file with a network whose links messages share; its bandwidths and "
+                   "latencies replace G and L")
+        ->type_name("FILE")
+        ->group(group);
     inter_.declare(app, "", group);
     intra_.declare(app, "intra-", "Parameters between ranks of one node");
     app.add_flag("--per-rank", per_rank_, "show every rank, not only those that are done last");
@@ -160,6 +165,15 @@ class Simulate final : public Command {
 
   [[nodiscard]] core::Result<simulate::Options> make_options(
       const model::Schedule& schedule, const std::optional<model::ScheduleNotes>& notes) const {
+    simulate::Options options = ASSAY_TRY(make_parameters(schedule, notes));
+    if (network_.empty()) return options;
+    options.fabric = ASSAY_TRY(simulate::read_fabric_spec(network_.string()));
+    if (options.node_of_rank.empty() && notes) options.node_of_rank = nodes_of(*notes);
+    return options;
+  }
+
+  [[nodiscard]] core::Result<simulate::Options> make_parameters(
+      const model::Schedule& schedule, const std::optional<model::ScheduleNotes>& notes) const {
     const std::size_t num_ranks = schedule.ranks().size();
     simulate::ParametersFile file;
     for (const fs::path& path : {topology_, params_}) {
@@ -198,7 +212,7 @@ class Simulate final : public Command {
     model::Book book{.title = fmt::format("Simulation of {}", schedule_.filename().string())};
     book.tables.push_back(simulate::overview(outcome));
     book.tables.push_back(simulate::rank_table(outcome, most_ranks));
-    book.tables.push_back(simulate::critical_path_table(path));
+    book.tables.push_back(simulate::critical_path_table(outcome, path));
     if (segments_ > 0) {
       book.tables.push_back(simulate::segment_table(outcome, path, segments_));
     }
@@ -241,6 +255,7 @@ class Simulate final : public Command {
   fs::path params_;
   fs::path operations_;
   fs::path topology_;
+  fs::path network_;
   fs::path timeline_;
   std::string timeline_ranks_;
   LinkOptions inter_;
