@@ -66,17 +66,28 @@ class Walk {
       add(Spent::kGap, start + bandwidth);
       return add(Spent::kBandwidth, start);
     }
-    const std::int64_t cpu_end = record_.times(id_).cpu_end_ns;
     if (moment_ == Moment::kArrival) {
-      const Passage passage = record_.passage(id_);
-      const bool shared = passage.transfer_ns >= 0;
-      add(Spent::kLatency, cpu_end + (shared ? passage.transfer_ns : bandwidth));
-      // What is lost is lost all along the way; here it comes last.
-      if (shared) add(Spent::kContention, cpu_end + passage.transfer_ns - passage.lost_ns);
-      add(Spent::kBandwidth, cpu_end);
       ++path_.messages;
+      if (record_.passage(id_).transfer_ns >= 0) return explain_passage();
+      const std::int64_t cpu_end = record_.times(id_).cpu_end_ns;
+      add(Spent::kLatency, cpu_end + bandwidth);
+      add(Spent::kBandwidth, cpu_end);
     }
     add(Spent::kCpu, start);
+  }
+
+  // What is lost is lost all along the way; here it comes last. A message that had to wait for
+  // those before it in its connection hangs on them, and on when the first of them entered.
+  void explain_passage() {
+    add(Spent::kLatency, record_.left_ns(id_));
+    for (;;) {
+      const Passage passage = record_.passage(id_);
+      add(Spent::kContention, record_.left_ns(id_) - passage.lost_ns);
+      add(Spent::kBandwidth, record_.moving_since_ns(id_));
+      if (passage.behind == kNone) break;
+      id_.op = passage.behind;
+    }
+    add(Spent::kCpu, record_.state(id_).time_ns());
   }
 
   // Returns false at the beginning.

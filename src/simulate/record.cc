@@ -63,6 +63,16 @@ Passage Record::passage(OpId send) const {
   return passages_.empty() ? Passage{} : passages_[first_of_rank_[send.rank] + send.op];
 }
 
+std::int64_t Record::left_ns(OpId send) const {
+  return state(send).time_ns() + link(send).cpu_ns(op(send).size) + passage(send).transfer_ns;
+}
+
+std::int64_t Record::moving_since_ns(OpId send) const {
+  const std::uint32_t behind = passage(send).behind;
+  if (behind != kNone) return left_ns({send.rank, behind});
+  return state(send).time_ns() + link(send).cpu_ns(op(send).size);
+}
+
 OpTimes Record::times(OpId id) const {
   const std::int64_t start = state(id).time_ns();
   const model::ScheduleOp& self = op(id);

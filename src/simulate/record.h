@@ -82,8 +82,9 @@ class Fabric;
 // What a message took in a network that contends.
 struct Passage {
   std::int64_t transfer_ns =
-      -1;                    // from the sender's CPU until its last byte left; -1: it took none
-  std::int64_t lost_ns = 0;  // of that, what it lost to other messages
+      -1;                        // from the sender's CPU until its last byte left; -1: it took none
+  std::int64_t lost_ns = 0;      // of that, what it lost to messages of other connections
+  std::uint32_t behind = kNone;  // the send of the same rank whose message it had to wait for
 };
 
 class Record {
@@ -121,6 +122,11 @@ class Record {
 
   void set_passage(OpId send, const Passage& passage);
   [[nodiscard]] Passage passage(OpId send) const;
+
+  // Returns when the last byte of a message with a passage left the network, and when it was the
+  // first of its connection.
+  [[nodiscard]] std::int64_t left_ns(OpId send) const;
+  [[nodiscard]] std::int64_t moving_since_ns(OpId send) const;
 
   // Returns the times of an operation that is done.
   [[nodiscard]] OpTimes times(OpId id) const;

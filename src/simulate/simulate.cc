@@ -306,7 +306,8 @@ void Engine::enter(OpId send, std::int64_t now_ns) {
 
 void Engine::deliver(std::int64_t now_ns) {
   for (const Departure& departure : departures_) {
-    record_.set_passage(departure.send, {departure.transfer_ns, departure.lost_ns});
+    record_.set_passage(departure.send,
+                        {departure.transfer_ns, departure.lost_ns, departure.behind});
     push_arrival(departure.send, now_ns + departure.latency_ns);
   }
 }

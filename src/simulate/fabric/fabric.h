@@ -58,6 +58,9 @@ class Fabric {
 
   [[nodiscard]] const std::vector<FabricLink>& links() const { return links_; }
 
+  // Of the file.
+  [[nodiscard]] const std::string& name() const { return name_; }
+
   [[nodiscard]] const FabricParameters& parameters() const { return parameters_; }
 
   // The ranks of an NVLink domain, or of a node without one, by rank.
@@ -133,6 +136,7 @@ class Fabric {
   void add_nvlink(const Message& message, Path& path) const;
   void finish_latency(const Message& message, Path& path) const;
 
+  std::string name_;
   std::vector<FabricLink> links_;
   std::uint32_t num_nics_ = 0;
   std::uint32_t nvlink_begin_ = 0;

@@ -635,6 +635,7 @@ core::Result<Fabric> FabricBuilder::build() {
   ASSAY_TRY(check_size());
   ASSAY_TRY(place_domains());
   ASSAY_TRY(take_parameters());
+  fabric_.name_ = spec_.name;
   fabric_.routing_ = spec_.routing.routing;
   fabric_.seed_ = spec_.routing.seed;
   fabric_.noise_ = spec_.noise;

@@ -90,30 +90,100 @@ Transfers::Transfers(std::unique_ptr<Fabric> fabric)
       usage_(fabric_->links().size()) {}
 
 // What the links of the path would give to this message alone, on a network without other traffic.
-double Transfers::alone_rate() const {
+double Transfers::rate_alone() const {
   double rate = 1;
   for (const LinkShare& share : path_.links)
     rate = std::min(rate, fabric_->links()[share.link].changed / share.weight);
   return rate;
 }
 
+std::uint64_t Transfers::connection_of(const Fabric::Message& message) {
+  return std::uint64_t{message.source} << 36U | std::uint64_t{message.target} << 8U | message.cpu;
+}
+
+void Transfers::wait(const Start& start, Connection& connection, std::int64_t now_ns) {
+  std::uint32_t node = free_waiting_;
+  if (node == kNone) {
+    node = static_cast<std::uint32_t>(waiting_.size());
+    waiting_.emplace_back();
+  } else {
+    free_waiting_ = waiting_[node].next;
+  }
+  waiting_[node] = {.start = start, .enter_ns = now_ns};
+  if (connection.first == kNone) {
+    connection.first = node;
+  } else {
+    waiting_[connection.last].next = node;
+  }
+  connection.last = node;
+}
+
 bool Transfers::start(const Start& start, std::int64_t now_ns, std::vector<Departure>& departures) {
+  const auto [connection, is_new] = connections_.try_emplace(connection_of(start.message));
+  if (!is_new) {
+    wait(start, connection->second, now_ns);
+    return true;
+  }
+  const std::size_t before = departures.size();
+  const bool found = begin({.start = start, .enter_ns = now_ns}, kNone, now_ns, departures);
+  if (!found || departures.size() > before) connections_.erase(connection_of(start.message));
+  return found;
+}
+
+bool Transfers::begin(const Waiting& message,
+                      std::uint32_t behind,
+                      std::int64_t now_ns,
+                      std::vector<Departure>& departures) {
+  const Start& start = message.start;
   if (!fabric_->find_path(start.message, path_)) return false;
   const std::int64_t latency_ns =
       path_.latency_ns + fabric_->latency_noise_ns(start.send.rank, start.send.op);
   if (start.work_ns == 0) {
-    departures.push_back({.send = start.send, .latency_ns = latency_ns});
+    departures.push_back({.send = start.send,
+                          .latency_ns = latency_ns,
+                          .transfer_ns = now_ns - message.enter_ns,
+                          .behind = behind});
     ++totals_.messages;
     return true;
   }
   const std::uint32_t flow = sharing_.add(path_.links);
   if (flow >= transfers_.size()) transfers_.resize(flow + 1);
   Transfer& transfer = transfers_[flow];
-  transfer = {.send = start.send, .start_ns = now_ns, .since_ns = now_ns, .latency_ns = latency_ns};
+  transfer = {.send = start.send,
+              .connection = connection_of(start.message),
+              .behind = behind,
+              .enter_ns = message.enter_ns,
+              .start_ns = now_ns,
+              .since_ns = now_ns,
+              .latency_ns = latency_ns};
   transfer.left_ns = static_cast<double>(start.work_ns);
-  transfer.alone_rate = alone_rate();
+  transfer.alone_rate = rate_alone();
   transfer.alone_ns = transfer.left_ns / transfer.alone_rate;
   return true;
+}
+
+// Lets the messages of a connection begin that come next; several, if they take no time.
+void Transfers::begin_next(std::uint64_t connection,
+                           std::uint32_t behind,
+                           std::int64_t now_ns,
+                           std::vector<Departure>& departures) {
+  Connection& self = connections_.at(connection);
+  for (;;) {
+    const std::uint32_t node = self.first;
+    if (node == kNone) {
+      connections_.erase(connection);
+      return;
+    }
+    const Waiting message = waiting_[node];
+    self.first = message.next;
+    waiting_[node].next = free_waiting_;
+    free_waiting_ = node;
+    // The way is there, because the messages before it took it.
+    const std::size_t before = departures.size();
+    begin(message, behind, now_ns, departures);
+    if (departures.size() == before) return;
+    behind = message.start.send.op;
+  }
 }
 
 void Transfers::change_load(std::uint32_t flow, double by, std::int64_t now_ns) {
@@ -159,16 +229,20 @@ void Transfers::end(std::int64_t now_ns, std::vector<Departure>& departures) {
     ends_.remove_first();
     Transfer& self = transfers_[flow];
     advance(self, now_ns);
-    const std::int64_t transfer_ns = now_ns - self.start_ns;
+    const std::int64_t moving_ns = now_ns - self.start_ns;
     // The end is rounded up to a whole ns, which is no contention.
-    const double beyond = std::floor(static_cast<double>(transfer_ns) - self.alone_ns);
+    const double beyond = std::floor(static_cast<double>(moving_ns) - self.alone_ns);
     const auto lost_ns = std::max(static_cast<std::int64_t>(beyond), std::int64_t{0});
-    departures.push_back({self.send, self.latency_ns, transfer_ns, lost_ns});
+    departures.push_back(
+        {self.send, self.latency_ns, now_ns - self.enter_ns, lost_ns, self.behind});
     totals_.messages += 1;
-    totals_.transfer_ns += static_cast<double>(transfer_ns);
+    totals_.moving_ns += static_cast<double>(moving_ns);
     totals_.lost_ns += static_cast<double>(lost_ns);
     change_load(flow, -self.rate, now_ns);
     sharing_.remove(flow);
+    const std::uint64_t connection = self.connection;
+    const std::uint32_t op = self.send.op;
+    begin_next(connection, op, now_ns, departures);  // transfers_ may grow
   }
 }
 

@@ -1,12 +1,15 @@
 // Messages on their way through a network that they share.
 //
 // A message enters the network when its sender's CPU is done with it and leaves it when its last
-// byte has; it arrives the latency of its path later. Alone it takes what (s-1) G says, or longer
-// where a link of its path is slower than its NIC; what it takes beyond that is lost to contention.
+// byte has; it arrives the latency of its path later. Messages of a connection, which is a pair of
+// ranks and the CPU that sends, follow each other in order; different connections share links.
+// Alone a message takes what (s-1) G says, or longer where a link of its path is slower than its
+// NIC; what it takes beyond that, once it is the first of its connection, is lost to contention.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <unordered_map>
 #include <vector>
 
 #include "simulate/fabric/fabric.h"
@@ -21,6 +24,9 @@ struct Departure {
   std::int64_t latency_ns = 0;
   std::int64_t transfer_ns = 0;  // in the network
   std::int64_t lost_ns = 0;      // of that, what the message lost to others
+  // The operation of the sender whose message was before it in its connection; kNone if it did not
+  // have to wait for one.
+  std::uint32_t behind = kNone;
 };
 
 // Flows by the time when they end.
@@ -60,8 +66,8 @@ class Transfers {
     std::int64_t work_ns = 0;  // (s-1) G
   };
 
-  // Lets a message enter the network; one that takes no time leaves at once. Returns false when
-  // there is no way.
+  // Lets a message enter the network. One that takes no time leaves at once, unless others are
+  // before it. Returns false when there is no way.
   bool start(const Start& start, std::int64_t now_ns, std::vector<Departure>& departures);
 
   // Returns the next time when a message leaves, or -1. Rates must be settled.
@@ -82,8 +88,8 @@ class Transfers {
 
   struct Totals {
     std::uint64_t messages = 0;
-    double transfer_ns = 0;
-    double lost_ns = 0;
+    double moving_ns = 0;  // as the first of their connections
+    double lost_ns = 0;    // of that
   };
 
   [[nodiscard]] const Totals& totals() const { return totals_; }
@@ -91,6 +97,9 @@ class Transfers {
  private:
   struct Transfer {
     OpId send = {};
+    std::uint64_t connection = 0;
+    std::uint32_t behind = kNone;
+    std::int64_t enter_ns = 0;
     std::int64_t start_ns = 0;
     std::int64_t since_ns = 0;  // the rate holds since then
     std::int64_t latency_ns = 0;
@@ -101,16 +110,42 @@ class Transfers {
     std::uint32_t bottleneck = Sharing::kNoLink;
   };
 
+  // A message that waits for those before it in its connection.
+  struct Waiting {
+    Start start = {};
+    std::int64_t enter_ns = 0;
+    std::uint32_t next = kNone;
+  };
+
+  // One that has a message in the network; the others have no entry.
+  struct Connection {
+    std::uint32_t first = kNone;  // into waiting_
+    std::uint32_t last = kNone;
+  };
+
+  static std::uint64_t connection_of(const Fabric::Message& message);
+  void wait(const Start& start, Connection& connection, std::int64_t now_ns);
+  bool begin(const Waiting& message,
+             std::uint32_t behind,
+             std::int64_t now_ns,
+             std::vector<Departure>& departures);
+  void begin_next(std::uint64_t connection,
+                  std::uint32_t behind,
+                  std::int64_t now_ns,
+                  std::vector<Departure>& departures);
   void advance(Transfer& self, std::int64_t now_ns);
   void set_rate(std::uint32_t flow, double rate, std::int64_t now_ns);
   void change_load(std::uint32_t flow, double by, std::int64_t now_ns);
-  [[nodiscard]] double alone_rate() const;
+  [[nodiscard]] double rate_alone() const;
 
   std::unique_ptr<Fabric> fabric_;
   Sharing sharing_;
   LinkUsage usage_;
   EndQueue ends_;
   std::vector<Transfer> transfers_;  // by flow
+  std::unordered_map<std::uint64_t, Connection> connections_;
+  std::vector<Waiting> waiting_;
+  std::uint32_t free_waiting_ = kNone;
   Path path_;
   Totals totals_;
 };
