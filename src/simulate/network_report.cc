@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <tuple>
 
@@ -126,6 +125,19 @@ std::vector<std::uint32_t> busiest_links(const Outcome& outcome) {
   return busy;
 }
 
+std::vector<LinkLoad> link_loads(const Outcome& outcome, std::size_t most) {
+  std::vector<std::uint32_t> links = busiest_links(outcome);
+  links.resize(std::min(links.size(), most));
+  std::vector<LinkLoad> loads;
+  for (const std::uint32_t link : links) {
+    const LinkView view(outcome, link);
+    LinkLoad& self = loads.emplace_back(LinkLoad{.name = view.name(), .load = {}});
+    for (std::size_t bin = 0; bin < used_bins(outcome); ++bin)
+      self.load.push_back(view.load(bin));
+  }
+  return loads;
+}
+
 model::Table network_table(const Outcome& outcome, const CriticalPath& path) {
   const Transfers::Totals& totals = outcome.transfers()->totals();
   const std::vector<FabricLink>& links = outcome.transfers()->fabric().links();
@@ -244,30 +256,34 @@ model::Table link_table(const Outcome& outcome) {
 
 namespace {
 
+// The unit in which a length of time is easy to read.
+struct TimeUnit {
+  const char* name;
+  double ns;
+};
+
+TimeUnit unit_of(double length_ns) {
+  if (length_ns >= 1e10) return {"s", 1e9};
+  return length_ns >= 1e7 ? TimeUnit{"ms", 1e6} : TimeUnit{"μs", 1e3};
+}
+
 report::MapChart map_of(const Outcome& outcome) {
+  const TimeUnit unit = unit_of(static_cast<double>(outcome.longest_ns()));
   report::MapChart map{.scale = report::MapChart::Scale::kMagnitude,
-                       .x_title = "time, μs",
+                       .x_title = fmt::format("time, {}", unit.name),
                        .y_title = "",
                        .unit = "% of the link's rate",
                        .columns = {},
                        .rows = {},
                        .panels = {}};
   const auto bin_ns = static_cast<double>(outcome.transfers()->usage().bin_ns());
-  const std::size_t bins = used_bins(outcome);
-  for (std::size_t bin = 0; bin < bins; ++bin)
-    map.columns.push_back(fmt::format("{:.4g}", to_us(static_cast<double>(bin) * bin_ns)));
-  report::MapPanel panel{.title = "load"};
-  std::vector<std::uint32_t> links = busiest_links(outcome);
-  links.resize(std::min(links.size(), kLinksOnAMap));
-  for (const std::uint32_t link : links) {
-    const LinkView view(outcome, link);
-    map.rows.push_back(view.name());
-    for (std::size_t bin = 0; bin < bins; ++bin) {
-      const double load = view.load(bin);
-      panel.values.push_back(load > 0 ? load : std::numeric_limits<double>::quiet_NaN());
-    }
+  for (std::size_t bin = 0; bin < used_bins(outcome); ++bin)
+    map.columns.push_back(fmt::format("{:.4g}", static_cast<double>(bin) * bin_ns / unit.ns));
+  report::MapPanel& panel = map.panels.emplace_back(report::MapPanel{.title = "load"});
+  for (const LinkLoad& link : link_loads(outcome, kLinksOnAMap)) {
+    map.rows.push_back(link.name);
+    panel.values.insert(panel.values.end(), link.load.begin(), link.load.end());
   }
-  map.panels.push_back(std::move(panel));
   return map;
 }
 
@@ -276,11 +292,11 @@ std::string sentence_of(const Outcome& outcome, const CriticalPath& path) {
   const auto on_path =
       static_cast<double>(path.total_ns[static_cast<std::size_t>(Spent::kContention)]);
   const auto finish = static_cast<double>(outcome.longest_ns());
+  const TimeUnit unit = unit_of(finish);
   return fmt::format(
-      "The last rank ends at {:.5g} μs; {:.3g} μs of that ({:.3g} %) are contention on the "
-      "critical "
-      "path, and messages lose {:.3g} % of their time in the network to each other",
-      to_us(finish), to_us(on_path), share_of(on_path, finish),
+      "The last rank ends at {:.5g} {}; {:.3g} % of that is contention on the critical path, and "
+      "messages lose {:.3g} % of their time in the network to each other",
+      finish / unit.ns, unit.name, share_of(on_path, finish),
       share_of(totals.lost_ns, totals.moving_ns));
 }
 
@@ -296,7 +312,9 @@ report::Page network_page(const Outcome& outcome,
         {.id = "load",
          .title = "How busy the busiest links are over time",
          .content = map_of(outcome),
-         .notes = {"Nothing is drawn where a link is idle. --links writes all links."}});
+         .notes = {fmt::format("At most {} links, those first that are full for longest. --links "
+                               "writes all.",
+                               kLinksOnAMap)}});
   }
   for (const model::Table& table : tables) {
     page.cards.push_back(

@@ -19,6 +19,15 @@ namespace assay::simulate {
 // those with the highest load.
 std::vector<std::uint32_t> busiest_links(const Outcome& outcome);
 
+// A link's load over time, in percent, in stretches of bin_ns.
+struct LinkLoad {
+  std::string name;
+  std::vector<double> load;
+};
+
+// Those of the `most` busiest links.
+std::vector<LinkLoad> link_loads(const Outcome& outcome, std::size_t most);
+
 // One row: how much messages took in the network, and how much of it they lost to others.
 model::Table network_table(const Outcome& outcome, const CriticalPath& path);
 
