@@ -19,6 +19,18 @@ using model::LogGops;
 // 64 bits.
 inline constexpr std::int64_t kForeverNs = std::int64_t{1} << 57;
 
+// What a message becomes on the wire: packets with headers.
+struct Packets {
+  std::uint32_t payload_bytes = 0;  // 0: no headers
+  std::uint32_t header_bytes = 0;
+
+  [[nodiscard]] std::uint64_t wire_bytes(std::uint64_t bytes) const {
+    if (payload_bytes == 0) return bytes;
+    const std::uint64_t least = bytes == 0 ? 1 : bytes;
+    return least + (least - 1) / payload_bytes * header_bytes + header_bytes;
+  }
+};
+
 // One set of parameters. L, o and g are rounded to whole nanoseconds; costs per byte are rounded
 // down, as LogGOPSim does. A message of 0 bytes costs as much as one of 1 byte.
 class Link {
@@ -36,9 +48,9 @@ class Link {
     return overhead_ns + per_byte(bytes, overhead_ns_per_byte_);
   }
 
-  // Returns (s-1) G.
+  // Returns (s-1) G, where s counts the headers of packets.
   [[nodiscard]] std::int64_t bandwidth_ns(std::uint64_t bytes) const {
-    return per_byte(bytes, gap_ns_per_byte_);
+    return per_byte(packets.wire_bytes(bytes), gap_ns_per_byte_);
   }
 
   [[nodiscard]] bool rendezvous(std::uint64_t bytes) const {
@@ -59,6 +71,7 @@ class Link {
   std::int64_t latency_ns;
   std::int64_t overhead_ns;
   std::int64_t gap_ns;
+  Packets packets = {};
 
  private:
   static std::int64_t per_byte(std::uint64_t bytes, double ns_per_byte) {
@@ -82,6 +95,9 @@ class Network {
                                     const std::optional<LogGops>& intra,
                                     const std::vector<std::uint32_t>& node_of_rank,
                                     std::size_t num_ranks);
+
+  // Lets messages between nodes have headers.
+  void set_packets(const Packets& packets) { inter_.packets = packets; }
 
   [[nodiscard]] const Link& between(std::uint32_t a, std::uint32_t b) const {
     return node_of_rank_.empty() || node_of_rank_[a] != node_of_rank_[b] ? inter_ : intra_;
