@@ -107,7 +107,9 @@ Job job_of_every_algorithm(const goal::TestJobShape& shape) {
          {NcclFunction::kAllReduce, NcclFunction::kAllGather, NcclFunction::kReduceScatter,
           NcclFunction::kBroadcast, NcclFunction::kReduce}) {
       for (const NcclAlgorithm algorithm :
-           {NcclAlgorithm::kRing, NcclAlgorithm::kTree, NcclAlgorithm::kPat}) {
+           {NcclAlgorithm::kRing, NcclAlgorithm::kTree, NcclAlgorithm::kPat, NcclAlgorithm::kNvls,
+            NcclAlgorithm::kNvlsTree, NcclAlgorithm::kCollnetDirect,
+            NcclAlgorithm::kCollnetChain}) {
         if (goal::find_lowering(function, algorithm) == nullptr) continue;
         for (const std::uint64_t bytes : {4ULL, 70'000ULL, 1'000'000ULL}) {
           model::Operation operation = test_collective(function, algorithm, protocol, bytes, 3);

@@ -75,7 +75,10 @@ constexpr std::array kOperationColumns{
     column<Operation, &Operation::first_part>("first_part"),
     column<Operation, &Operation::num_parts>("num_parts"),
     column<Operation, &Operation::start_ns>("start_ns"),
-    column<Operation, &Operation::end_ns>("end_ns")};
+    column<Operation, &Operation::end_ns>("end_ns"),
+    column<Operation, &Operation::first_wait>("first_wait"),
+    column<Operation, &Operation::num_waits>("num_waits"),
+    column<Operation, &Operation::compute_ns>("compute_ns")};
 
 constexpr std::array kPartColumns{
     column<ChannelPart, &ChannelPart::channel>("channel"),
@@ -229,7 +232,10 @@ Json write_communicator(const model::Communicator& communicator) {
     for (const ChannelLinks& links : ranks)
       channel.push_back(write_links(links));
   }
-  return {{"name", communicator.name}, {"gpus", gpus}, {"channels", channels}};
+  return {{"name", communicator.name},
+          {"gpus", gpus},
+          {"channels", channels},
+          {"spans_replicas", communicator.spans_replicas}};
 }
 
 core::Result<std::vector<ChannelLinks>> read_channel(const Json& json, std::size_t num_ranks) {
@@ -254,6 +260,7 @@ core::Result<model::Communicator> read_communicator(const Json& json, std::size_
     }
     communicator.gpus.push_back(static_cast<std::uint32_t>(gpu));
   }
+  ASSAY_TRY(fields::read(json, "spans_replicas", communicator.spans_replicas));
   for (const Json& channel : *ASSAY_TRY(fields::member(json, "channels")))
     communicator.channels.push_back(ASSAY_TRY(read_channel(channel, communicator.gpus.size())));
   return communicator;
@@ -268,25 +275,48 @@ Json write_gpu(const model::JobGpu& gpu) {
           {"clock", gpu.clock},
           {"window", {gpu.window_start_ns, gpu.window_end_ns}},
           {"streams", gpu.streams},
+          {"states_waits", gpu.states_waits},
+          {"waits", gpu.waits},
           {"operations", write_rows(gpu.operations, kOperationColumns)},
           {"parts", write_rows(gpu.parts, kPartColumns)}};
 }
 
 core::Status check_operation(const Operation& operation, const model::Job& job,
                              const model::JobGpu& gpu) {
+  const auto index = static_cast<std::size_t>(&operation - gpu.operations.data());
+  const std::uint64_t last_wait = std::uint64_t{operation.first_wait} + operation.num_waits;
+  if (operation.stream >= gpu.streams.size() || last_wait > gpu.waits.size()) {
+    return core::Error{fmt::format("operation {} has a stream or waits that are none", index)};
+  }
+  for (std::uint64_t i = operation.first_wait; i < last_wait; ++i) {
+    if (gpu.waits[i] < index) continue;
+    return core::Error{fmt::format("operation {} waits for {}", index, gpu.waits[i])};
+  }
+  if (operation.communicator == model::kNoCommunicator) return {};
   if (operation.communicator >= job.communicators.size()) {
     return core::Error{fmt::format("communicator {} of {}", operation.communicator,
                                    job.communicators.size())};
   }
   const auto ranks =
       static_cast<std::int64_t>(job.communicators[operation.communicator].gpus.size());
-  const bool good = operation.stream < gpu.streams.size() && operation.element_bytes > 0 &&
+  const bool good = operation.element_bytes > 0 &&
                     operation.root >= -1 && operation.root < ranks && operation.peer >= -1 &&
                     operation.peer < ranks &&
                     (operation.peer >= 0 || !is_point_to_point(operation.function)) &&
                     std::uint64_t{operation.first_part} + operation.num_parts <= gpu.parts.size();
   if (good) return {};
-  return core::Error{"an operation has a stream, an element, a root, a peer or parts that are none"};
+  return core::Error{fmt::format("operation {} has an element, a root, a peer or parts that are none", index)};
+}
+
+core::Status read_waits(const Json& json, std::vector<std::uint32_t>& waits) {
+  const Json* list = fields::find(json, "waits");
+  if (list == nullptr) return {};
+  if (!list->is_array()) return core::Error{"\"waits\" is no list"};
+  for (const Json& wait : *list) {
+    const std::uint64_t value = ASSAY_TRY(fields::value_as<std::uint64_t>(wait));
+    waits.push_back(static_cast<std::uint32_t>(std::min<std::uint64_t>(value, UINT32_MAX)));
+  }
+  return {};
 }
 
 core::Result<model::JobGpu> read_gpu(const Json& json, const model::Job& job) {
@@ -298,6 +328,8 @@ core::Result<model::JobGpu> read_gpu(const Json& json, const model::Job& job) {
   ASSAY_TRY(fields::read_int(json, "device", device));
   ASSAY_TRY(fields::read_count(json, "clock", clock));
   ASSAY_TRY(fields::read(json, "streams", gpu.streams));
+  ASSAY_TRY(fields::read(json, "states_waits", gpu.states_waits));
+  ASSAY_TRY(read_waits(json, gpu.waits));
   gpu.device = device;
   gpu.clock = static_cast<std::uint32_t>(std::min<std::int64_t>(clock, INT32_MAX));
   const Json& window = *ASSAY_TRY(fields::member(json, "window"));

@@ -16,7 +16,6 @@
 namespace assay::goal {
 namespace {
 
-constexpr std::size_t kMostLanes = 2;
 constexpr std::uint8_t kMostBuffers = 8;
 
 // The slices of a step: all of `bytes` but the last one.
@@ -54,6 +53,7 @@ class Lister {
     lower_channel(part, channel, primitives);
     for (std::vector<model::StepRun>& runs : runs_)
       runs.clear();
+    ways_.clear();
     const std::vector<Step>& steps = primitives.steps();
     for (std::size_t i = 0; i < steps.size();) {
       std::size_t end = i + 1;
@@ -93,15 +93,39 @@ class Lister {
                        .work_ns = costs_.duration_ns(protocol, step.work, cut.bytes, 0),
                        .last_work_ns = costs_.duration_ns(protocol, step.work, cut.last_bytes, 0)};
     for (std::uint8_t i = 0; i < step.num_from; ++i)
-      work_.peers.push_back(part.gpu(step.from[i]));
+      work_.peers.push_back({part.gpu(step.from[i]), way_of(step.from[i], kReceives, step.lane)});
     for (std::uint8_t i = 0; i < step.num_to; ++i)
-      work_.peers.push_back(part.gpu(step.to[i]));
+      work_.peers.push_back({part.gpu(step.to[i]), way_of(step.to[i], kSends, step.lane)});
     next_op_ += run.num_slices() * run.ops_per_slice();
     runs_[step.lane].push_back(run);
   }
 
+  // The lanes of the channel that have sent to a rank or received from it, in the order of their
+  // first message. A rank receives in this order what another one sends in it, so that both number
+  // the ways between them alike.
+  struct Ways {
+    std::int32_t peer;
+    bool sends;
+    std::vector<std::uint8_t> lanes;
+  };
+
+  static constexpr bool kSends = true;
+  static constexpr bool kReceives = false;
+
+  std::uint32_t way_of(std::int32_t peer, bool sends, std::uint8_t lane) {
+    auto found = std::find_if(ways_.begin(), ways_.end(), [&](const Ways& ways) {
+      return ways.peer == peer && ways.sends == sends;
+    });
+    if (found == ways_.end()) found = ways_.insert(found, {peer, sends, {}});
+    const auto known = std::find(found->lanes.begin(), found->lanes.end(), lane);
+    const auto way = static_cast<std::uint32_t>(known - found->lanes.begin());
+    if (known == found->lanes.end()) found->lanes.push_back(lane);
+    return way;
+  }
+
   const Costs& costs_;
   model::LaunchWork& work_;
+  std::vector<Ways> ways_;
   std::array<std::vector<model::StepRun>, kMostLanes> runs_;  // by lane of the channel
   std::uint32_t next_op_ = 1;                                 // the start is number 0
 };
@@ -116,7 +140,8 @@ LaunchSource::LaunchSource(const Resolved& resolved,
   std::uint32_t keys = 0;
   for (const Exchange& exchange : resolved.exchanges) {
     first_key_.push_back(keys);
-    keys += static_cast<std::uint32_t>(resolved.shapes[exchange.shape].cut.parts.size());
+    const std::size_t parts = resolved.shapes[exchange.shape].cut.parts.size();
+    keys += static_cast<std::uint32_t>(parts * kMostLanes);
   }
   const model::Job& job = *resolved.job;
   const std::vector<std::int64_t> clock_start_ns = clock_starts(job);
@@ -131,7 +156,7 @@ LaunchSource::LaunchSource(const Resolved& resolved,
     made.launches.num_cpus = cpus;
     for (TimedLaunch& timed : timeline.launches) {
       made.launches.launches.push_back(
-          {.start_ns = timed.gap_ns + costs.launch_ns,
+          {.start_ns = timed.gap_ns + (timed.launch.num_calls > 0 ? costs.launch_ns : 0),
            .after = std::move(timed.after),
            .cpu = static_cast<std::uint8_t>(timed.first_cpu % cpus),
            .message_cpu = static_cast<std::uint8_t>(timed.message_cpu % cpus)});
@@ -192,7 +217,8 @@ void LaunchSource::list(std::uint32_t rank, std::uint32_t launch, model::LaunchW
     std::uint32_t key = first_key_[part.exchange];
     for (const model::ChannelPart& channel : part.shape->cut.parts) {
       const std::uint32_t cpu = (plan.first_cpu[launch] + channel.channel) % plan.launches.num_cpus;
-      lister.add_channel(part, channel, static_cast<std::uint8_t>(cpu), key++);
+      lister.add_channel(part, channel, static_cast<std::uint8_t>(cpu), key);
+      key += static_cast<std::uint32_t>(kMostLanes);
     }
   }
   lister.finish();

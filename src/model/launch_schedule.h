@@ -39,9 +39,16 @@ struct StepRun {
   [[nodiscard]] std::uint32_t ops_per_slice() const { return num_from + 1U + num_to; }
 };
 
+// The other rank of a message.
+struct LanePeer {
+  std::uint32_t rank = 0;
+  // Several lanes of a channel may send to the same rank: what they send goes separate ways.
+  std::uint32_t way = 0;
+};
+
 struct Lane {
   std::uint32_t exchange = 0;  // the operation of the job that it is a part of
-  // Messages meet by source and key, first come, first served.
+  // Messages meet by source and key plus way, first come, first served.
   std::uint32_t key = 0;
   std::uint8_t cpu = 0;     // of its work
   std::uint8_t slots = 8;   // buffers of its receives
@@ -51,10 +58,10 @@ struct Lane {
 
 // All that one launch does on one rank.
 struct LaunchWork {
-  std::vector<std::uint32_t> peers;  // ranks of the schedule
+  std::vector<LanePeer> peers;
   std::vector<StepRun> runs;
-  std::vector<Lane> lanes;     // without any: the launch ends with its start
-  std::uint32_t end_op = 0;    // number of the calculation that ends it
+  std::vector<Lane> lanes;   // without any: the launch ends with its start
+  std::uint32_t end_op = 0;  // number of the calculation that ends it
 
   void clear() {
     peers.clear();

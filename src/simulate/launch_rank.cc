@@ -43,9 +43,9 @@ std::uint32_t LaunchRank::running_launch() const {
 }
 
 void LaunchRank::run(std::int64_t end_ns,
-                     std::vector<Departure>& departures,
+                     std::vector<SentMessage>& sent,
                      std::vector<Span>& spans) {
-  departures_ = &departures;
+  sent_ = &sent;
   spans_ = &spans;
   while (!events_.empty() && events_.top().time_ns < end_ns) {
     const RankEvent event = events_.top();
@@ -174,11 +174,12 @@ void LaunchRank::start_launch(std::uint32_t launch, std::int64_t start_ns) {
   }
   running_of_[launch] = index;
   running.peers.clear();
-  for (const std::uint32_t peer : running.work.peers) {
-    running.peers.push_back(
-        {.rank = peer,
-         .nic = schedule_.same_node(rank_, peer) ? model::kNodeNic : model::kNetworkNic,
-         .link = &network_.between(rank_, peer)});
+  for (const model::LanePeer& peer : running.work.peers) {
+    const bool near = schedule_.same_node(rank_, peer.rank);
+    running.peers.push_back({.rank = peer.rank,
+                             .way = peer.way,
+                             .nic = near ? model::kNodeNic : model::kNetworkNic,
+                             .link = &network_.between(rank_, peer.rank)});
   }
   for (const model::Lane& lane : lanes)
     running.open += 1U + running.work.runs[lane.first_run + lane.num_runs - 1].num_to;
@@ -211,7 +212,7 @@ void LaunchRank::join_routes(std::uint32_t lane) {
   for (const model::StepRun* run = state.work.run; run != state.end; ++run) {
     const Peer* from = peers_of(state, *run);
     for (std::uint32_t i = 0; i < run->num_from; ++i) {
-      Routes::Route& route = routes_.at(from[i].rank, state.key);
+      Routes::Route& route = routes_.at(from[i].rank, state.key + from[i].way);
       if (route.lane == lane) continue;
       route.lane = lane;
       state.early += route.early;
@@ -223,7 +224,7 @@ void LaunchRank::leave_routes(const LaneState& state) {
   for (const model::StepRun* run = state.first; run != state.end; ++run) {
     const Peer* from = peers_of(state, *run);
     for (std::uint32_t i = 0; i < run->num_from; ++i)
-      routes_.leave(from[i].rank, state.key);
+      routes_.leave(from[i].rank, state.key + from[i].way);
   }
 }
 
@@ -257,7 +258,7 @@ void LaunchRank::give_buffer(std::uint32_t lane, std::int64_t free_ns) {
   state.post.advance();
   const Peer* from = peers_of(state, *buffer.slice.run);
   for (std::uint32_t i = 0; i < peers && state.early > 0; ++i) {
-    Routes::Route& route = routes_.at(from[i].rank, state.key);
+    Routes::Route& route = routes_.at(from[i].rank, state.key + from[i].way);
     if (route.early == 0) continue;
     --route.early;
     --state.early;
@@ -269,15 +270,16 @@ void LaunchRank::give_buffer(std::uint32_t lane, std::int64_t free_ns) {
 void LaunchRank::arrive(const RankEvent& event) {
   Routes::Route& route = routes_.at(event.source(), event.data);
   const std::uint32_t lane = route.lane;
-  if (lane != kNone && take_message(lane, event.source(), event.time_ns)) return;
+  if (lane != kNone && take_message(lane, event)) return;
   ++route.early;
   if (lane != kNone) ++lanes_[lane].early;
 }
 
 // Lets the first slice with a buffer that lacks a message of this source receive it. Returns false
 // if there is none.
-bool LaunchRank::take_message(std::uint32_t lane, std::uint32_t source, std::int64_t now_ns) {
+bool LaunchRank::take_message(std::uint32_t lane, const RankEvent& arrival) {
   LaneState& state = lanes_[lane];
+  const std::uint32_t way = arrival.data - state.key;
   state.arrived = std::max(state.arrived, state.received);
   while (state.arrived != state.posted && state.buffers[state.arrived % state.slots].missing == 0)
     ++state.arrived;
@@ -287,13 +289,13 @@ bool LaunchRank::take_message(std::uint32_t lane, std::uint32_t source, std::int
     const Peer* from = peers_of(state, *buffer.slice.run);
     for (std::uint32_t left = buffer.missing; left != 0; left &= left - 1) {
       const auto peer = static_cast<std::uint32_t>(std::countr_zero(left));
-      if (from[peer].rank != source) continue;
+      if (from[peer].rank != arrival.source() || from[peer].way != way) continue;
       const std::int64_t free_ns = buffer.free_ns;
       const std::uint32_t task = reception(lane, number, peer);
-      if (free_ns > now_ns) {
+      if (free_ns > arrival.time_ns) {
         offer(task, messages_made_[index_of(task)].number, free_ns);
       } else {
-        contend(task, now_ns);
+        contend(task, arrival.time_ns);
       }
       return true;
     }
@@ -365,11 +367,11 @@ void LaunchRank::start_send(std::uint32_t message, const RankNeeds& needs, std::
   const std::int64_t bandwidth = link.bandwidth_ns(self.bytes);
   resources_.take(needs.cpu, cpu_end);
   resources_.take(needs.nic, now_ns + link.gap_ns + bandwidth);
-  departures_->push_back({.to = self.peer->rank,
+  sent_->push_back({.to = self.peer->rank,
                           .arrival = {.time_ns = cpu_end + link.latency_ns + bandwidth,
                                       .number = self.number,
                                       .kind_and_source = pack(RankEventKind::kArrival, rank_),
-                                      .data = state.key}});
+                                      .data = state.key + self.peer->way}});
   ++messages_;
   note_end(cpu_end);
   state.span.add(now_ns, cpu_end);

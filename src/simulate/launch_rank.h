@@ -21,7 +21,7 @@ namespace assay::simulate {
 inline constexpr std::int64_t kNeverNs = std::numeric_limits<std::int64_t>::max();
 
 // A message that has left.
-struct Departure {
+struct SentMessage {
   std::uint32_t to = 0;
   RankEvent arrival;
 };
@@ -48,9 +48,9 @@ class LaunchRank {
 
   void receive(const RankEvent& arrival) { events_.push(arrival); }
 
-  // Handles all events before `end_ns`. Adds messages to `departures` and the times of lanes that
+  // Handles all events before `end_ns`. Adds messages to `sent` and the times of lanes that
   // ended to `spans`, by exchange.
-  void run(std::int64_t end_ns, std::vector<Departure>& departures, std::vector<Span>& spans);
+  void run(std::int64_t end_ns, std::vector<SentMessage>& sent, std::vector<Span>& spans);
 
   // Whether all its operations have started; only valid when no event is left.
   [[nodiscard]] bool finished() const { return done_launches_ == launches_.size() && !tail_left_; }
@@ -80,6 +80,7 @@ class LaunchRank {
   // The other rank of a lane's messages.
   struct Peer {
     std::uint32_t rank = 0;
+    std::uint32_t way = 0;
     std::uint8_t nic = 0;
     const Link* link = nullptr;
   };
@@ -190,7 +191,7 @@ class LaunchRank {
   void leave_routes(const LaneState& state);
   void offer_sends(std::uint32_t lane, bool is_last, std::int64_t end_ns);
   void give_buffer(std::uint32_t lane, std::int64_t free_ns);
-  bool take_message(std::uint32_t lane, std::uint32_t source, std::int64_t now_ns);
+  bool take_message(std::uint32_t lane, const RankEvent& arrival);
   std::uint32_t reception(std::uint32_t lane, std::uint32_t buffer, std::uint32_t peer);
   void offer_work(std::uint32_t lane);
   void leave_lane(std::uint32_t lane);
@@ -233,7 +234,7 @@ class LaunchRank {
   std::vector<std::uint32_t> free_lanes_;
   std::vector<Message> messages_made_;
   std::vector<std::uint32_t> free_messages_;
-  std::vector<Departure>* departures_ = nullptr;  // of the run() in progress
+  std::vector<SentMessage>* sent_ = nullptr;  // of the run() in progress
   std::vector<Span>* spans_ = nullptr;
   std::uint32_t tail_waits_for_ = 0;
   std::int64_t tail_ready_ns_ = 0;

@@ -27,13 +27,13 @@ struct Node {
   // All events before this time have been handled, and their messages were delivered.
   std::atomic<std::int64_t> done_ns = 0;
   std::mutex mutex;
-  std::vector<Departure> mail;  // from other threads
+  std::vector<SentMessage> mail;  // from other threads
 };
 
 // What one thread has for itself.
 struct Share {
   std::vector<std::uint32_t> nodes;
-  std::vector<Departure> departures;
+  std::vector<SentMessage> sent;
   std::vector<Span> spans;
   std::int64_t earliest_ns = 0;  // of the events of its nodes, at the end of a round
   std::exception_ptr failure;
@@ -170,8 +170,8 @@ class Run {
   void open_mail(Node& node) {
     if (shares_.size() == 1) return;
     const std::lock_guard lock(node.mutex);
-    for (const Departure& departure : node.mail)
-      deliver(node, places_[departure.to].member, departure.arrival);
+    for (const SentMessage& message : node.mail)
+      deliver(node, places_[message.to].member, message.arrival);
     node.mail.clear();
   }
 
@@ -192,17 +192,17 @@ class Run {
   void step(Share& share, Node& node, std::int64_t end_ns) {
     for (std::size_t i = 0; i < node.ranks.size(); ++i) {
       if (node.next_ns[i] >= end_ns) continue;
-      share.departures.clear();
-      node.ranks[i]->run(end_ns, share.departures, share.spans);
+      share.sent.clear();
+      node.ranks[i]->run(end_ns, share.sent, share.spans);
       node.next_ns[i] = node.ranks[i]->next_ns();
-      for (const Departure& departure : share.departures) {
-        const Place place = places_[departure.to];
+      for (const SentMessage& message : share.sent) {
+        const Place place = places_[message.to];
         Node& to = *nodes_[place.node];
         if (to.share == node.share) {
-          deliver(to, place.member, departure.arrival);
+          deliver(to, place.member, message.arrival);
         } else {
           const std::lock_guard lock(to.mutex);
-          to.mail.push_back(departure);
+          to.mail.push_back(message);
         }
       }
     }
