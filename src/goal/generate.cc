@@ -10,6 +10,8 @@
 
 #include "core/files.h"
 #include "goal/compat_v2/compat_v2.h"
+#include "goal/job_file.h"
+#include "goal/label.h"
 #include "goal/summary.h"
 
 namespace assay::goal {
@@ -26,7 +28,7 @@ std::vector<model::ScheduleRank> ranks_of(const model::Job& job) {
 }
 
 model::ScheduleOperation describe_exchange(const Resolved& resolved,
-                                           const TagPlan& tags,
+                                           Parallelism parallelism,
                                            std::size_t i) {
   const Exchange& exchange = resolved.exchanges[i];
   const model::Operation& operation =
@@ -37,22 +39,20 @@ model::ScheduleOperation describe_exchange(const Resolved& resolved,
       .function = exchange.function,
       .algorithm = operation.algorithm,
       .protocol = operation.protocol,
-      .parallelism = std::string(name_of(tags.parallelism[i])),
+      .parallelism = std::string(name_of(parallelism)),
       .communicator = communicator.name,
       .sequence = exchange.sequence,
       .bytes = operation.bytes,
       .num_ranks = pair ? 2 : static_cast<std::uint32_t>(communicator.gpus.size()),
-      .num_channels = static_cast<std::uint32_t>(resolved.shapes[exchange.shape].cut.parts.size()),
-      .label = tags.labels[i]};
+      .num_channels =
+          static_cast<std::uint32_t>(resolved.shapes[exchange.shape].cut.parts.size())};
 }
 
 model::ScheduleNotes make_notes(const Resolved& resolved, const TagPlan& tags) {
-  model::ScheduleNotes notes;
-  notes.nccl_version = resolved.job->nccl_version;
-  notes.ranks = ranks_of(*resolved.job);
+  model::ScheduleNotes notes = notes_of(resolved);
   notes.tags = tags.layout;
-  for (std::size_t i = 0; i < resolved.exchanges.size(); ++i)
-    notes.operations.push_back(describe_exchange(resolved, tags, i));
+  for (std::size_t i = 0; i < notes.operations.size(); ++i)
+    notes.operations[i].label = tags.labels[i];
   return notes;
 }
 
@@ -130,14 +130,49 @@ core::Result<SchedulePlan> plan_for(const model::Job& job, const GenerateRequest
 
 }  // namespace
 
+model::ScheduleNotes notes_of(const Resolved& resolved) {
+  model::ScheduleNotes notes;
+  notes.nccl_version = resolved.job->nccl_version;
+  notes.ranks = ranks_of(*resolved.job);
+  const std::vector<Parallelism> parallelism = find_parallelism(resolved);
+  for (std::size_t i = 0; i < resolved.exchanges.size(); ++i)
+    notes.operations.push_back(describe_exchange(resolved, parallelism[i], i));
+  return notes;
+}
+
 core::Result<GenerateResult> generate(const GenerateRequest& request) {
   return generate_of(ASSAY_TRY(cut_window(ASSAY_TRY(read_job(request.input, request.input_options)),
                                           request.window)),
                      request);
 }
 
+namespace {
+
+// Writes the job instead of a schedule: what is large in a schedule is made while it is simulated.
+core::Result<GenerateResult> keep_job(const model::Job& recorded, const GenerateRequest& request) {
+  if (request.compat == Compat::kV2 || request.simulator != Simulator::kAssay) {
+    return core::Error{"a job is for 'assay simulate': not with --compat or --for"};
+  }
+  ASSAY_TRY(core::make_directories(request.target.folder));
+  const std::filesystem::path path = request.target.folder / "output.job.json";
+  ASSAY_TRY(write_job_file(path, {.job = recorded,
+                                  .scale = request.scale,
+                                  .choices = request.choices,
+                                  .streams = request.options.streams,
+                                  .costs = request.costs}));
+  GenerateResult result;
+  result.summary = summarize_job(recorded);
+  result.warnings = recorded.warnings;
+  result.written = {path};
+  result.next_command = command_for(request.simulator, path, 0);
+  return result;
+}
+
+}  // namespace
+
 core::Result<GenerateResult> generate_of(const model::Job& recorded,
                                          const GenerateRequest& request) {
+  if (request.target.format == ScheduleFormat::kJob) return keep_job(recorded, request);
   model::Job job = ASSAY_TRY(scale(recorded, request.scale));
   const std::vector<NewChoice> choices = choose_algorithms(recorded, request.choices, job);
   ASSAY_TRY(core::make_directories(request.target.folder));

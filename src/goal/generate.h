@@ -64,6 +64,9 @@ core::Result<GenerateResult> generate(const GenerateRequest& request);
 // titles and notes where it comes from.
 core::Result<GenerateResult> generate_of(const model::Job& job, const GenerateRequest& request);
 
+// Returns what is known of a job's GPUs and operations, without tags and without a graph.
+model::ScheduleNotes notes_of(const Resolved& resolved);
+
 // The stages from a job to a plan. The plan refers to the job and the costs.
 core::Result<SchedulePlan> plan_schedule(const model::Job& job,
                                          const Costs& costs,

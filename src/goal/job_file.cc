@@ -366,6 +366,9 @@ core::Result<JobFile> read(const Json& json) {
   file.scale.replicas =
       static_cast<unsigned>(std::clamp<std::int64_t>(replicas, 1, std::int64_t{1} << 24));
   ASSAY_TRY(fields::read(json, "replica_communicator", file.scale.communicator));
+  ASSAY_TRY(fields::read(json, "keep_algorithms", file.choices.keep));
+  ASSAY_TRY(fields::read(json, "nic_gbps", file.choices.nic_gbps));
+  if (!(file.choices.nic_gbps > 0)) return core::Error{"\"nic_gbps\" is not above 0"};
   bool merged = false;
   std::string order = "observed";
   ASSAY_TRY(fields::read(json, "merged", merged));
@@ -390,6 +393,8 @@ core::Status write_job_file(const std::filesystem::path& path, const JobFile& fi
   Json json{{"nccl_version", file.job.nccl_version},
             {"replicas", file.scale.replicas},
             {"replica_communicator", file.scale.communicator},
+            {"keep_algorithms", file.choices.keep},
+            {"nic_gbps", file.choices.nic_gbps},
             {"merged", file.streams.streams == Streams::kMergedWhenDisjoint},
             {"stream_order",
              file.streams.order == StreamOrder::kIndependent ? "independent" : "observed"},

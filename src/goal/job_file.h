@@ -4,7 +4,7 @@
 // size of the job.
 //
 //   {"assay_job": 1, "nccl_version": "2.28.9", "replicas": 256, "replica_communicator": "",
-//    "merged": false, "stream_order": "observed", "costs": {…},
+//    "keep_algorithms": false, "nic_gbps": 50, "merged": false, "stream_order": "observed", "costs": {…},
 //    "communicators": [{"name": "0xabc", "gpus": [0, 1], "channels": [[[1, 1, -1, 1, -1, -1], …]]}],
 //    "gpus": [{"node": "a", "process": 17, "device": 0, "clock": 0, "window": [0, 9],
 //              "streams": ["0x10"], "operations": {"bytes": [1, 1], …}, "parts": {…}}]}
@@ -19,6 +19,7 @@
 #include <string_view>
 
 #include "core/result.h"
+#include "goal/choose_algorithms.h"
 #include "goal/costs.h"
 #include "goal/reshape_job.h"
 #include "goal/timeline.h"
@@ -29,6 +30,7 @@ namespace assay::goal {
 struct JobFile {
   model::Job job;  // without replicas, and without warnings
   ScaleOptions scale;
+  ChoiceOptions choices;
   StreamOptions streams;
   Costs costs;  // with a choice of kMean
 };

@@ -49,7 +49,8 @@ struct Generated {
 // Makes the ranks in their order and appends them to the sink.
 core::Result<Generated> make_ranks(const SchedulePlan& plan, model::RankSink& sink);
 
-enum class ScheduleFormat { kText, kBinary };
+// kJob: no schedule, but the job of which one can be made (job_file.h).
+enum class ScheduleFormat { kText, kBinary, kJob };
 
 // The layout of text: one file, or one file per rank as the public generator's workers write them.
 enum class TextFiles { kOne, kParts, kOneAndParts };

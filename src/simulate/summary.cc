@@ -135,9 +135,9 @@ double ninetieth_percentile(std::vector<double> values) {
 
 }  // namespace
 
-Table overview(const Outcome& outcome) {
+Table overview(const Totals& totals) {
   std::vector<double> ends;
-  for (const std::int64_t end : outcome.finish_ns)
+  for (const std::int64_t end : totals.finish_ns)
     ends.push_back(us(end));
   Table table{.name = "simulation",
               .title = "When the ranks are done",
@@ -148,19 +148,19 @@ Table overview(const Outcome& outcome) {
                           time_column("finish", "of the rank that ends last"),
                           time_column("mean finish"),
                           time_column("first finish", "of the rank that ends first")}};
-  table.add_row({count(ends.size()), count(outcome.operations_done), count(outcome.messages),
-                 count(outcome.events), model::cell_of(core::maximum(ends)),
+  table.add_row({count(ends.size()), count(totals.operations), count(totals.messages),
+                 count(totals.operations + totals.messages), model::cell_of(core::maximum(ends)),
                  model::cell_of(core::mean(ends)), model::cell_of(core::minimum(ends))});
   return table;
 }
 
-Table rank_table(const Outcome& outcome, std::size_t most) {
-  std::vector<std::size_t> order(outcome.finish_ns.size());
+Table rank_table(const std::vector<std::int64_t>& finish_ns, std::size_t most) {
+  std::vector<std::size_t> order(finish_ns.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   const bool all = most >= order.size();
   if (!all) {
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-      return outcome.finish_ns[a] > outcome.finish_ns[b];
+      return finish_ns[a] > finish_ns[b];
     });
     order.resize(most);
   }
@@ -169,9 +169,9 @@ Table rank_table(const Outcome& outcome, std::size_t most) {
       .title = all ? "When each rank is done" : "The ranks that are done last",
       .columns = {
           {.name = "rank"}, time_column("finish"), {.name = "before the last", .unit = "us"}}};
-  const std::int64_t last = outcome.longest_ns();
+  const std::int64_t last = finish_ns.empty() ? 0 : *std::max_element(finish_ns.begin(), finish_ns.end());
   for (const std::size_t rank : order) {
-    const std::int64_t end = outcome.finish_ns[rank];
+    const std::int64_t end = finish_ns[rank];
     table.add_row({count(rank), us(end), us(last - end)});
   }
   return table;

@@ -34,11 +34,18 @@ core::Result<std::vector<CollectiveTime>> collective_times(const Outcome& outcom
 model::Table operation_table(const std::vector<CollectiveTime>& times,
                              const model::ScheduleNotes& notes);
 
+// What a simulation says of all ranks.
+struct Totals {
+  const std::vector<std::int64_t>& finish_ns;  // by rank
+  std::uint64_t operations = 0;
+  std::uint64_t messages = 0;
+};
+
 // One row: the amount of work, and when the ranks were done.
-model::Table overview(const Outcome& outcome);
+model::Table overview(const Totals& totals);
 
 // The `most` ranks that end last, last first; all ranks by number when there are no more.
-model::Table rank_table(const Outcome& outcome, std::size_t most);
+model::Table rank_table(const std::vector<std::int64_t>& finish_ns, std::size_t most);
 
 // The parts of the critical path's time.
 model::Table critical_path_table(const Outcome& outcome, const CriticalPath& path);

@@ -248,9 +248,12 @@ class GoalGenerate final : public Command {
   void add_text_options(App& app) {
     const char* group = "Output options";
     const Choices<goal::ScheduleFormat> formats{{"text", goal::ScheduleFormat::kText},
-                                                {"bin", goal::ScheduleFormat::kBinary}};
+                                                {"bin", goal::ScheduleFormat::kBinary},
+                                                {"job", goal::ScheduleFormat::kJob}};
     add_choice(app, "--write", request_.target.format, formats,
-               "text, or the binary form that simulators read")
+               "text; the binary form that simulators read; or the job itself, as large as the "
+               "recording, whose graph "
+               "'assay simulate' makes while it runs")
         ->group(group);
     app.add_flag("-p,--parallel,--parallel_generation", parallel_,
                  "work on several ranks at once; text then goes to one file a rank unless -c or "

@@ -46,9 +46,12 @@ class GoalSynth final : public Command {
         ->type_name("DIR");
     app.add_flag("--plan-only", plan_only_, "show what would be made; write nothing");
     const Choices<goal::ScheduleFormat> formats{{"text", goal::ScheduleFormat::kText},
-                                                {"bin", goal::ScheduleFormat::kBinary}};
+                                                {"bin", goal::ScheduleFormat::kBinary},
+                                                {"job", goal::ScheduleFormat::kJob}};
     add_choice(app, "--write", request_.target.format, formats,
-               "text, or the binary form that simulators read");
+               "text; the binary form that simulators read; or the job itself, as large as the "
+               "recording, whose graph "
+               "'assay simulate' makes while it runs");
     add_deployment(app);
     add_training(app);
     add_serving(app);

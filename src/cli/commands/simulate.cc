@@ -11,12 +11,16 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/summary_output.h"
+#include "cli/trace_options.h"
 #include "core/files.h"
 #include "core/output_file.h"
+#include "goal/job_file.h"
+#include "goal/launch_job.h"
 #include "goal/validate.h"
 #include "model/goal_text.h"
 #include "model/schedule_notes.h"
 #include "report/book.h"
+#include "simulate/launches.h"
 #include "simulate/network.h"
 #include "simulate/network_report.h"
 #include "simulate/stuck.h"
@@ -95,7 +99,9 @@ std::vector<std::uint32_t> nodes_of(const model::ScheduleNotes& notes) {
 class Simulate final : public Command {
  public:
   explicit Simulate(App& app) {
-    app.add_option("FILE", schedule_, "a GOAL schedule, binary or text")->required();
+    app.add_option("FILE", schedule_,
+                   "a GOAL schedule, binary or text; or a job of 'assay goal generate --write job'")
+        ->required();
     const std::string group = "Parameters";
     app.add_option("--params", params_,
                    "a JSON file with parameters; the options below override it")
@@ -116,6 +122,10 @@ class Simulate final : public Command {
     app.add_option("--critical-path", segments_, "show the longest segments of the critical path")
         ->type_name("N")
         ->default_str("0")
+        ->check(whole_number_problem);
+    app.add_option("--threads", threads_, "for a job's file: nodes that run at once")
+        ->type_name("N")
+        ->default_str("one a processor")
         ->check(whole_number_problem);
     app.add_option("--timeline", timeline_,
                    "write a Chrome trace for Perfetto, about 230 bytes an operation")
@@ -148,9 +158,10 @@ class Simulate final : public Command {
   }
 
   core::Result<Outcome> run() override {
+    if (ASSAY_TRY(is_job())) return run_job();
     const model::Schedule schedule = ASSAY_TRY(model::read_schedule(schedule_));
     const auto notes = ASSAY_TRY(read_notes());
-    const auto options = ASSAY_TRY(make_options(schedule, notes));
+    const auto options = ASSAY_TRY(make_options(schedule.ranks().size(), notes));
     const auto outcome = ASSAY_TRY(simulate::simulate(schedule, options));
     if (!outcome.finished) {
       return simulate::stuck_error(outcome, simulate::find_stuck(outcome, kExamples))
@@ -183,8 +194,8 @@ class Simulate final : public Command {
   }
 
   [[nodiscard]] core::Result<simulate::Options> make_options(
-      const model::Schedule& schedule, const std::optional<model::ScheduleNotes>& notes) const {
-    simulate::Options options = ASSAY_TRY(make_parameters(schedule, notes));
+      std::size_t num_ranks, const std::optional<model::ScheduleNotes>& notes) const {
+    simulate::Options options = ASSAY_TRY(make_parameters(num_ranks, notes));
     if (network_.empty()) return options;
     options.fabric = ASSAY_TRY(simulate::read_fabric_spec(network_.string()));
     if (options.node_of_rank.empty() && notes) options.node_of_rank = nodes_of(*notes);
@@ -192,8 +203,7 @@ class Simulate final : public Command {
   }
 
   [[nodiscard]] core::Result<simulate::Options> make_parameters(
-      const model::Schedule& schedule, const std::optional<model::ScheduleNotes>& notes) const {
-    const std::size_t num_ranks = schedule.ranks().size();
+      std::size_t num_ranks, const std::optional<model::ScheduleNotes>& notes) const {
     simulate::ParametersFile file;
     for (const fs::path& path : {topology_, params_}) {
       if (path.empty()) continue;
@@ -229,8 +239,9 @@ class Simulate final : public Command {
     const simulate::CriticalPath path = simulate::critical_path(outcome);
     const std::size_t most_ranks = per_rank_ ? outcome.finish_ns.size() : kSlowestRanks;
     model::Book book{.title = fmt::format("Simulation of {}", schedule_.filename().string())};
-    book.tables.push_back(simulate::overview(outcome));
-    book.tables.push_back(simulate::rank_table(outcome, most_ranks));
+    book.tables.push_back(simulate::overview(
+        {outcome.finish_ns, outcome.operations_done, outcome.messages}));
+    book.tables.push_back(simulate::rank_table(outcome.finish_ns, most_ranks));
     book.tables.push_back(simulate::critical_path_table(outcome, path));
     if (segments_ > 0) {
       book.tables.push_back(simulate::segment_table(outcome, path, segments_));
@@ -288,9 +299,77 @@ class Simulate final : public Command {
                          model::notes_path(schedule_).string() + "' is missing"};
     }
     const auto times = ASSAY_TRY(simulate::collective_times(outcome, *notes));
-    ASSAY_TRY(core::write_file(operations_, report::csv(simulate::operation_table(times, *notes))));
+    return write_table(simulate::operation_table(times, *notes));
+  }
+
+  [[nodiscard]] core::Status write_table(const model::Table& table) const {
+    ASSAY_TRY(core::write_file(operations_, report::csv(table)));
     if (!presentation_.quiet) print_note("wrote " + operations_.string());
     return {};
+  }
+
+  [[nodiscard]] core::Result<bool> is_job() const {
+    if (!core::is_regular_file(schedule_)) return false;
+    const core::MappedFile file = ASSAY_TRY(core::MappedFile::open(schedule_));
+    return goal::is_job_file(file.bytes());
+  }
+
+  // A job's file: its graph is made while it runs, and is never there as a whole.
+  core::Result<Outcome> run_job() {
+    const std::pair<const char*, bool> impossible[] = {{"--timeline", !timeline_.empty()},
+                                                       {"--critical-path", segments_ > 0},
+                                                       {"--network", !network_.empty()}};
+    for (const auto& [option, given] : impossible) {
+      if (!given) continue;
+      return core::Error{fmt::format(
+          "{} needs the whole graph, which a job's file does not have: make one with 'assay goal "
+          "generate --write bin'",
+          option)};
+    }
+    const auto job =
+        ASSAY_TRY(goal::make_launch_job(ASSAY_TRY(goal::read_job_file(schedule_))));
+    show_warnings(job->warnings);
+    const simulate::Options options = ASSAY_TRY(make_parameters(job->notes.ranks.size(), job->notes));
+    const simulate::LaunchOutcome outcome =
+        ASSAY_TRY(simulate::simulate_launches(*job->schedule, options, threads_));
+    const std::vector<simulate::CollectiveTime> times = times_of(outcome, job->measured);
+    if (presentation_.shows_summary()) {
+      print_summary(make_book(outcome, times, *job), presentation_.summary(),
+                    per_rank_ ? outcome.finish_ns.size() : kSummaryRows);
+    }
+    if (!operations_.empty()) {
+      ASSAY_TRY(write_table(simulate::operation_table(times, job->notes)));
+    }
+    return Outcome::kOk;
+  }
+
+  static std::vector<simulate::CollectiveTime> times_of(
+      const simulate::LaunchOutcome& outcome, const std::vector<goal::MeasuredTime>& measured) {
+    std::vector<simulate::CollectiveTime> times;
+    for (std::uint32_t i = 0; i < outcome.spans.size(); ++i) {
+      const simulate::Span& span = outcome.spans[i];
+      if (span.end_ns < span.start_ns) continue;  // it moved nothing
+      times.push_back({.operation = i,
+                       .start_ns = span.start_ns,
+                       .end_ns = span.end_ns,
+                       .measured_start_ns = measured[i].start_ns,
+                       .measured_end_ns = measured[i].end_ns,
+                       .measured = measured[i].known});
+    }
+    return times;
+  }
+
+  [[nodiscard]] model::Book make_book(const simulate::LaunchOutcome& outcome,
+                                      const std::vector<simulate::CollectiveTime>& times,
+                                      const goal::LaunchJob& job) const {
+    const std::size_t most_ranks = per_rank_ ? outcome.finish_ns.size() : kSlowestRanks;
+    model::Book book{.title = fmt::format("Simulation of {}", schedule_.filename().string())};
+    book.tables.push_back(
+        simulate::overview({outcome.finish_ns, outcome.operations, outcome.messages}));
+    book.tables.push_back(simulate::rank_table(outcome.finish_ns, most_ranks));
+    if (!job.choices.empty()) book.tables.push_back(goal::choices_table(job.choices));
+    if (!times.empty()) book.tables.push_back(simulate::collective_table(times, job.notes));
+    return book;
   }
 
   fs::path schedule_;
@@ -306,6 +385,7 @@ class Simulate final : public Command {
   LinkOptions intra_;
   bool per_rank_ = false;
   std::size_t segments_ = 0;
+  unsigned threads_ = 0;
   Presentation presentation_;
 };
 
@@ -329,6 +409,10 @@ const CommandSpec kSimulate{
         "without --topology the notes say which ranks share one.\n\n"
         "When no parameter is given and notes tell the nodes, links within a node are NVLink as "
         "fitted on H200, and those between nodes have L 3700, o 200, g 5, G 0.04, eager.\n\n"
+        "A job's file, which 'assay goal' writes with --write job, becomes the same schedule while "
+        "it runs, with the same times, in memory that does not grow with the graph and on all "
+        "processors: for hundreds and thousands of ranks. It needs eager messages (S at least "
+        "their size).\n\n"
         "A schedule that cannot end, or that leaves messages, is an error that names what waits.",
     .examples =
         "assay simulate job.bin\n"

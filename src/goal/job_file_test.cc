@@ -1,0 +1,93 @@
+#include "goal/job_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+
+#include "core/files.h"
+#include "goal/goal_test_util.h"
+#include "goal/input.h"
+
+namespace assay::goal {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string written(const JobFile& file) {
+  const std::filesystem::path path =
+      std::filesystem::path(::testing::TempDir()) / "assay_job_file_test.json";
+  EXPECT_TRUE(write_job_file(path, file).ok());
+  std::string text = core::read_file(path).value();
+  std::filesystem::remove(path);
+  return text;
+}
+
+JobFile small_file() {
+  JobFile file;
+  file.job = make_test_job({4, 2});
+  add_collective(file.job,
+                 test_collective(model::NcclFunction::kAllReduce, model::NcclAlgorithm::kRing,
+                                 model::NcclProtocol::kSimple, 1'000'000, 2));
+  file.costs = costs_from_lines(default_costs(), "fitted");
+  return file;
+}
+
+TEST(JobFile, KeepsARecording) {
+  const auto recorded =
+      read_job(std::filesystem::path(ASSAY_SOURCE_DIR) / "samples" / "goal-4gpu", {});
+  ASSERT_TRUE(recorded.ok()) << recorded.error().message;
+  JobFile file = small_file();
+  file.job = recorded.value();
+  file.scale.replicas = 256;
+  file.choices = {.keep = true, .nic_gbps = 25};
+  file.streams = {Streams::kMergedWhenDisjoint, StreamOrder::kIndependent};
+  const std::string text = written(file);
+  EXPECT_TRUE(is_job_file(text));
+  const auto read = parse_job_file(text, "a.json");
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_EQ(written(read.value()), text);
+  EXPECT_EQ(read.value().scale.replicas, 256U);
+  EXPECT_EQ(read.value().job.gpus.size(), 4U);
+  const model::Operation& before = recorded.value().gpus[3].operations.back();
+  const model::Operation& after = read.value().job.gpus[3].operations.back();
+  EXPECT_EQ(after.end_ns, before.end_ns);
+  EXPECT_EQ(after.sequence, before.sequence);
+  EXPECT_EQ(read.value().job.communicators[0].channels.size(),
+            recorded.value().communicators[0].channels.size());
+  const auto ns = [](const JobFile& of) {
+    return of.costs.duration_ns(model::NcclProtocol::kLl128, Work::kReduce, 12345, 0);
+  };
+  EXPECT_EQ(ns(read.value()), ns(file));
+}
+
+TEST(JobFile, RefusesCostsThatAreDrawn) {
+  JobFile file = small_file();
+  file.costs.choice.kind = CostChoice::Kind::kSample;
+  EXPECT_FALSE(write_job_file("/nowhere", file).ok());
+}
+
+std::string problem(std::string text, const std::string& from, const std::string& to) {
+  const std::size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from << " in " << text;
+  if (at != std::string::npos) text.replace(at, from.size(), to);
+  const auto read = parse_job_file(text, "a.json");
+  return read.ok() ? "" : read.error().message;
+}
+
+TEST(JobFile, NamesWhatIsWrong) {
+  const std::string good = written(small_file());
+  EXPECT_EQ(problem(good, "assay_job", "assay_job"), "");
+  EXPECT_THAT(problem(good, "\"assay_job\":1", "\"assay_job\":2"), HasSubstr("version 2"));
+  EXPECT_THAT(problem(good, "\"bytes\":[1000000", "\"bytes\":[-1"), HasSubstr("bytes of row 0"));
+  EXPECT_THAT(problem(good, "\"bytes\":[1000000", "\"bytes\":[1,2"), HasSubstr("bytes"));
+  EXPECT_THAT(problem(good, "\"algorithm\":[1", "\"algorithm\":[99"), HasSubstr("algorithm"));
+  EXPECT_THAT(problem(good, "\"gpus\":[0,1,2,3]", "\"gpus\":[0,1,2,9]"), HasSubstr("GPU 9"));
+  EXPECT_THAT(problem(good, "\"num_channels\"", "\"channels_used\""), HasSubstr("channels_used"));
+  EXPECT_THAT(problem(good, "\"LL128\"", "\"LL129\""), HasSubstr("LL128"));
+  EXPECT_THAT(problem(good, "{", "["), HasSubstr("a.json"));
+}
+
+}  // namespace
+}  // namespace assay::goal
