@@ -207,6 +207,14 @@ void LaunchSource::list_sources(std::uint32_t rank, std::vector<std::uint32_t>& 
   }
 }
 
+std::uint32_t LaunchSource::launch_of(std::uint32_t gpu, std::uint32_t first_call) const {
+  const std::vector<Launch>& calls = ranks_[gpu].calls;
+  const auto found = std::find_if(calls.begin(), calls.end(), [&](const Launch& launch) {
+    return launch.num_calls > 0 && launch.first_call == first_call;
+  });
+  return static_cast<std::uint32_t>(found - calls.begin());
+}
+
 void LaunchSource::list(std::uint32_t rank, std::uint32_t launch, model::LaunchWork& work) const {
   const RankPlan& plan = ranks_[rank];
   const Launch& calls = plan.calls[launch];

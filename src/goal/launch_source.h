@@ -42,6 +42,9 @@ class LaunchSource final : public model::LaunchSchedule {
 
   void list(std::uint32_t rank, std::uint32_t launch, model::LaunchWork& work) const override;
 
+  // Returns the launch that begins with this call of the GPU.
+  [[nodiscard]] std::uint32_t launch_of(std::uint32_t gpu, std::uint32_t first_call) const;
+
   [[nodiscard]] const std::vector<std::uint32_t>& node_of_rank() const { return node_of_rank_; }
 
  private:

@@ -138,7 +138,9 @@ std::vector<Use> find_uses(const Job& job) {
   return uses;
 }
 
-core::Result<std::vector<bool>> which_grow(const Job& job, const std::string& named) {
+}  // namespace
+
+core::Result<std::vector<bool>> growing_communicators(const Job& job, const std::string& named) {
   const std::vector<Use> uses = find_uses(job);
   const bool is_stated =
       std::any_of(job.communicators.begin(), job.communicators.end(),
@@ -161,6 +163,8 @@ core::Result<std::vector<bool>> which_grow(const Job& job, const std::string& na
                                      : "no communicator " + named,
                                  known)};
 }
+
+namespace {
 
 class Scaler {
  public:
@@ -307,7 +311,7 @@ core::Result<Job> scale(const Job& job, const ScaleOptions& options) {
   if (gpus > std::numeric_limits<std::int32_t>::max()) {
     return core::Error{fmt::format("{} GPUs are more than a schedule can number", gpus)};
   }
-  return Scaler(job, options.replicas, ASSAY_TRY(which_grow(job, options.communicator))).run();
+  return Scaler(job, options.replicas, ASSAY_TRY(growing_communicators(job, options.communicator))).run();
 }
 
 }  // namespace assay::goal

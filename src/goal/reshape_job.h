@@ -43,6 +43,10 @@ struct ScaleOptions {
 // so that only the communication changes.
 core::Result<model::Job> scale(const model::Job& job, const ScaleOptions& options);
 
+// Returns which communicators grow with the number of replicas. Fails when none does.
+core::Result<std::vector<bool>> growing_communicators(const model::Job& job,
+                                                      const std::string& named);
+
 // Returns for each clock when the first of its GPUs began to be recorded or, where that is unknown,
 // to work.
 std::vector<std::int64_t> clock_starts(const model::Job& job);

@@ -4,17 +4,13 @@
 #include <numeric>
 #include <set>
 
+#include "goal/launch_groups.h"
 #include "goal/validate.h"
 
 namespace assay::goal {
 namespace {
 
 using model::Operation;
-
-struct LaunchId {
-  std::uint32_t gpu = 0;
-  std::uint32_t launch = 0;
-};
 
 // Sets of launches that share exchanges.
 class LaunchGroups {
@@ -93,8 +89,12 @@ Occurrence occurrence_of(const Resolved& resolved, const std::vector<LaunchId>& 
   return occurrence;
 }
 
-// Returns the properties that distinguish units: for each GPU the shapes, functions and peers of
-// its operations.
+}  // namespace
+
+std::vector<std::vector<LaunchId>> launch_groups(const Resolved& resolved) {
+  return LaunchGroups(resolved).all();
+}
+
 std::vector<std::uint64_t> signature(const Resolved& resolved,
                                      const std::vector<LaunchId>& launches) {
   std::vector<std::uint64_t> key;
@@ -113,6 +113,8 @@ std::vector<std::uint64_t> signature(const Resolved& resolved,
   }
   return key;
 }
+
+namespace {
 
 void describe_unit(const Resolved& resolved, const std::vector<LaunchId>& launches, Unit& unit) {
   std::set<std::string> functions;
@@ -143,6 +145,8 @@ void describe_unit(const Resolved& resolved, const std::vector<LaunchId>& launch
   unit.num_nodes = static_cast<std::uint32_t>(nodes.size());
 }
 
+}  // namespace
+
 model::Job job_of(const Resolved& resolved, const std::vector<LaunchId>& launches) {
   model::Job job;
   job.communicators = resolved.job->communicators;
@@ -170,8 +174,6 @@ model::Job job_of(const Resolved& resolved, const std::vector<LaunchId>& launche
   }
   return job;
 }
-
-}  // namespace
 
 std::vector<Unit> find_units(const Resolved& resolved) {
   std::vector<Unit> units;

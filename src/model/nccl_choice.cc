@@ -16,15 +16,16 @@ using Algorithm = NcclAlgorithm;
 using Function = NcclFunction;
 using Protocol = NcclProtocol;
 
-constexpr std::size_t kAlgorithms = 7;
-constexpr std::array<Algorithm, kAlgorithms> kAll = {
+constexpr std::size_t kNumAlgorithms = 7;
+constexpr std::array<Algorithm, kNumAlgorithms> kAll = {
     Algorithm::kTree,         Algorithm::kRing, Algorithm::kCollnetDirect,
     Algorithm::kCollnetChain, Algorithm::kNvls, Algorithm::kNvlsTree,
     Algorithm::kPat};
-constexpr std::array<Protocol, 3> kProtocols = {Protocol::kLl, Protocol::kLl128, Protocol::kSimple};
+constexpr std::array<Protocol, 3> kCostedProtocols = {Protocol::kLl, Protocol::kLl128,
+                                                      Protocol::kSimple};
 
 using ByProtocol = std::array<double, 3>;                    // LL, LL128, Simple
-using ByAlgorithm = std::array<ByProtocol, kAlgorithms>;     // in the order of kAll
+using ByAlgorithm = std::array<ByProtocol, kNumAlgorithms>;  // in the order of kAll
 using ByGpuAndNodes = std::array<std::array<double, 3>, 4>;  // GPU; one node, two, more
 
 // Microseconds.
@@ -396,7 +397,7 @@ Candidate fastest(Function function,
                   const NcclTopology& topology) {
   Candidate best{.time_us = std::numeric_limits<double>::infinity()};
   for (const Algorithm algorithm : kAll) {
-    for (const Protocol protocol : kProtocols) {
+    for (const Protocol protocol : kCostedProtocols) {
       Candidate candidate{algorithm, protocol};
       const auto time = time_us(function, candidate, bytes, tasks_per_channel, topology);
       if (!time || *time >= best.time_us) continue;
