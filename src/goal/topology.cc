@@ -154,10 +154,15 @@ BinaryTree tree_of_channel(std::size_t channel, std::size_t num_channels) {
 
 void link_trees(std::vector<ChannelLinks>& links,
                 const std::vector<std::string>& nodes,
-                BinaryTree tree) {
-  const auto groups = by_node(nodes);
+                BinaryTree tree,
+                std::size_t head) {
+  auto groups = by_node(nodes);
+  for (auto& ranks : groups) {
+    const auto first = static_cast<std::ptrdiff_t>(head % ranks.size());
+    std::rotate(ranks.begin(), ranks.begin() + first, ranks.end());
+  }
   const auto num_nodes = static_cast<std::int32_t>(groups.size());
-  const auto head = [&](std::int32_t node) {
+  const auto begin_of = [&](std::int32_t node) {
     return node < 0 ? -1 : groups[static_cast<std::size_t>(node)].front();
   };
   for (std::int32_t node = 0; node < num_nodes; ++node) {
@@ -169,9 +174,9 @@ void link_trees(std::vector<ChannelLinks>& links,
     }
     const TreePlace place = moved_tree(node, num_nodes, tree);
     ChannelLinks& first = links[static_cast<std::size_t>(ranks.front())];
-    first.tree_up = head(place.up);
-    first.tree_down[1] = head(place.down[0]);
-    first.tree_down[2] = head(place.down[1]);
+    first.tree_up = begin_of(place.up);
+    first.tree_down[1] = begin_of(place.down[0]);
+    first.tree_down[2] = begin_of(place.down[1]);
   }
 }
 

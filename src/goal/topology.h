@@ -70,10 +70,12 @@ TreePlace binary_tree_of(std::int32_t node, std::int32_t num_nodes, BinaryTree t
 // first tree, the other half the second.
 BinaryTree tree_of_channel(std::size_t channel, std::size_t num_channels);
 
-// Links NCCL's trees: a chain through the ranks of a node, and a binary tree over the first ranks
-// of the nodes.
+// Links NCCL's trees: a chain through the ranks of a node, and a binary tree over the ranks where
+// the chains begin. Those are the ranks at place `head` of their nodes, counted around; NCCL begins
+// another channel at another GPU where each has its own network card.
 void link_trees(std::vector<model::ChannelLinks>& links,
                 const std::vector<std::string>& nodes,
-                BinaryTree tree);
+                BinaryTree tree,
+                std::size_t head = 0);
 
 }  // namespace assay::goal
