@@ -28,14 +28,6 @@ std::uint64_t whole_ns(double ns) {
   return static_cast<std::uint64_t>(std::llround(std::min(ns, kLongest)));
 }
 
-double quantile_of(const CostCurve::Point& point, double quantile) {
-  if (point.sorted_ns.empty()) return point.mean_ns;
-  const double place = quantile * static_cast<double>(point.sorted_ns.size() - 1);
-  const auto below = static_cast<std::size_t>(place);
-  const std::size_t above = std::min(below + 1, point.sorted_ns.size() - 1);
-  const double part = place - static_cast<double>(below);
-  return point.sorted_ns[below] * (1 - part) + point.sorted_ns[above] * part;
-}
 
 // A number in [0, 1) that depends on nothing but its arguments (splitmix64).
 double draw_quantile(std::uint64_t seed, std::uint64_t draw) {
@@ -94,6 +86,15 @@ core::Result<CostRow> read_npkit_file(const fs::path& file) {
 }
 
 }  // namespace
+
+double quantile_of(const CostCurve::Point& point, double quantile) {
+  if (point.sorted_ns.empty()) return point.mean_ns;
+  const double place = quantile * static_cast<double>(point.sorted_ns.size() - 1);
+  const auto below = static_cast<std::size_t>(place);
+  const std::size_t above = std::min(below + 1, point.sorted_ns.size() - 1);
+  const double part = place - static_cast<double>(below);
+  return point.sorted_ns[below] * (1 - part) + point.sorted_ns[above] * part;
+}
 
 CostCurve::CostCurve(std::vector<Point> points) : points_(std::move(points)) {
   std::sort(points_.begin(), points_.end(),

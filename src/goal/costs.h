@@ -53,6 +53,9 @@ class CostCurve {
   std::vector<Point> points_;
 };
 
+// Returns a quantile of a size's measurements, or their mean where only that is known.
+double quantile_of(const CostCurve::Point& point, double quantile);
+
 using CostRow = std::array<CostCurve, 3>;  // the curves of one protocol, by Work
 
 struct Costs {

@@ -37,8 +37,8 @@ class GpuExpansion {
   std::vector<model::OperationSpan> run(const StreamPlan& plan, std::int64_t start_ns) {
     const GpuTimeline timeline = make_timeline(resolved_, gpu_, plan, start_ns, warnings_);
     // The CPU of the GPU's link comes after those of the channels.
-    num_cpus_ = std::clamp(timeline.num_cpus, 1U, model::kMostCpu);
-    if (timeline.num_cpus > num_cpus_) {
+    num_cpus_ = one_cpu() ? 1 : std::clamp(timeline.num_cpus, 1U, model::kMostCpu);
+    if (timeline.num_cpus > num_cpus_ && !one_cpu()) {
       warnings_.add("more channels of streams than a schedule has CPUs",
                     fmt::format("shared {} CPUs", num_cpus_),
                     fmt::format("rank {}: {}", gpu_, timeline.num_cpus));
@@ -47,7 +47,7 @@ class GpuExpansion {
     for (const TimedLaunch& launch : timeline.launches)
       done.push_back(expand_launch(launch, done));
     if (timeline.tail_ns > 0 && !done.empty()) {
-      const std::uint32_t tail = builder_.calc(timeline.tail_ns, {});
+      const std::uint32_t tail = calc(static_cast<double>(timeline.tail_ns), {});
       for (const std::uint32_t last : timeline.last)
         builder_.require_finish(tail, done[last]);
     }
@@ -64,6 +64,23 @@ class GpuExpansion {
 
   const model::JobGpu& job_gpu() const { return resolved_.job->gpus[gpu_]; }
 
+  bool one_cpu() const { return options_.cpus == CpuUse::kOne; }
+
+  std::uint32_t calc(double duration_ns, const model::Place& place) {
+    return builder_.calc(
+        static_cast<std::uint64_t>(std::llround(duration_ns / options_.time_unit_ns)), place);
+  }
+
+  // Returns how many channels work at once in a launch.
+  double channels_of(const Launch& launch) const {
+    std::size_t channels = 0;
+    for (std::uint32_t i = 0; i < launch.num_calls; ++i) {
+      const Call& call = resolved_.gpus[gpu_].calls[launch.first_call + i];
+      channels += part_of(resolved_, gpu_, call).shape->cut.parts.size();
+    }
+    return static_cast<double>(std::max<std::size_t>(channels, 1));
+  }
+
   std::uint8_t cpu(std::uint32_t index) const {
     return static_cast<std::uint8_t>(index % num_cpus_);
   }
@@ -72,10 +89,12 @@ class GpuExpansion {
   std::uint32_t expand_launch(const TimedLaunch& timed, const std::vector<std::uint32_t>& done) {
     message_cpu_ = cpu(timed.message_cpu);
     const model::Place place{cpu(timed.first_cpu), 0};
-    const std::uint32_t start = builder_.calc(timed.gap_ns + costs_.launch_ns, place);
+    const std::uint64_t launch_ns = timed.launch.num_calls > 0 ? costs_.launch_ns : 0;
+    const std::uint32_t start = calc(static_cast<double>(timed.gap_ns + launch_ns), place);
     for (const std::uint32_t before : timed.after)
       builder_.require_finish(start, done[before]);
     ends_.clear();
+    sharers_ = one_cpu() ? channels_of(timed.launch) : 1;
     for (std::uint32_t i = 0; i < timed.launch.num_calls; ++i) {
       expand_call(timed.launch.first_call + i, timed.first_cpu, start);
     }
@@ -95,8 +114,11 @@ class GpuExpansion {
       lower_channel(part_, channel, primitives_);
       expand_channel(cpu(first_cpu + channel.channel), join);
     }
+    // The times of a job that states what operations wait for are no measurements.
+    const bool is_measured = !job_gpu().states_waits;
     spans_.push_back({call.exchange, first_op, builder_.size() - first_op,
-                      part_.operation->start_ns, part_.operation->end_ns});
+                      is_measured ? part_.operation->start_ns : 0,
+                      is_measured ? part_.operation->end_ns : 0});
   }
 
   void expand_channel(std::uint8_t channel_cpu, std::uint32_t join) {
@@ -134,8 +156,9 @@ class GpuExpansion {
       arrived[i] = receive(step.from[i], wire, free);
     }
     const std::uint64_t draw = std::uint64_t{gpu_} << 32 | builder_.size();
-    const std::uint32_t work =
-        builder_.calc(costs_.duration_ns(protocol, step.work, bytes, draw), {channel_cpu, 0});
+    const auto work_ns =
+        static_cast<double>(costs_.duration_ns(protocol, step.work, bytes, draw)) / sharers_;
+    const std::uint32_t work = calc(work_ns, {channel_cpu, 0});
     builder_.require_finish(work, lane.last);
     for (std::uint8_t i = 0; i < step.num_from; ++i)
       builder_.require_finish(work, arrived[i]);
@@ -166,19 +189,21 @@ class GpuExpansion {
     return options_.intra_node == IntraNode::kCalc && in_node(peer);
   }
 
+  std::uint64_t message_bytes(std::uint32_t peer, std::uint64_t wire) const {
+    return as_calc(peer) ? options_.empty_message_bytes : wire;
+  }
+
   std::uint32_t receive(std::int32_t from, std::uint64_t wire, std::uint32_t after) {
     const std::uint32_t peer = part_.gpu(from);
     const std::uint32_t tag = tags_.tag(part_.exchange, entry(peer).next_receive++);
-    const bool calc = as_calc(peer);
     const std::uint32_t op =
-        builder_.receive(calc ? 0 : wire, peer, tag, {message_cpu_, nic(peer)});
+        builder_.receive(message_bytes(peer, wire), peer, tag, {message_cpu_, nic(peer)});
     builder_.require_finish(op, after);
-    if (!calc) return op;
+    if (!as_calc(peer)) return op;
     const double transfer_ns =
         options_.intra_latency_ns + static_cast<double>(wire) / options_.intra_bytes_per_ns;
-    const std::uint32_t transfer =
-        builder_.calc(static_cast<std::uint64_t>(std::llround(transfer_ns)),
-                      {static_cast<std::uint8_t>(num_cpus_), 0});
+    const auto link_cpu = static_cast<std::uint8_t>(one_cpu() ? 0 : num_cpus_);
+    const std::uint32_t transfer = calc(transfer_ns, {link_cpu, 0});
     builder_.require_finish(transfer, op);
     return transfer;
   }
@@ -187,7 +212,7 @@ class GpuExpansion {
     const std::uint32_t peer = part_.gpu(to);
     const std::uint32_t tag = tags_.tag(part_.exchange, entry(peer).next_send++);
     const std::uint32_t op =
-        builder_.send(as_calc(peer) ? 0 : wire, peer, tag, {message_cpu_, nic(peer)});
+        builder_.send(message_bytes(peer, wire), peer, tag, {message_cpu_, nic(peer)});
     builder_.require_finish(op, after);
   }
 
@@ -201,6 +226,7 @@ class GpuExpansion {
   TagBook book_;
   unsigned num_cpus_ = 1;
   std::uint8_t message_cpu_ = 0;
+  double sharers_ = 1;  // channels among which the CPU's time is divided
   Primitives primitives_;
   Part part_;
   std::vector<TagBook::Entry>* entries_ = nullptr;

@@ -25,10 +25,20 @@ enum class IntraNode {
           // do not
 };
 
+// The CPUs of a rank on which its operations run.
+enum class CpuUse {
+  kByChannel,  // work on one for each channel of a stream, messages on one more
+  kOne,        // all on one, for simulators that let an operation start before what it follows on
+               // another; the work of a launch's channels is then divided by their number
+};
+
 struct ExpandOptions {
   IntraNode intra_node = IntraNode::kMessages;
-  double intra_latency_ns = 0;      // for kCalc: the latency of a transfer
-  double intra_bytes_per_ns = 150;  // for kCalc: the bandwidth into a GPU
+  CpuUse cpus = CpuUse::kByChannel;
+  std::uint64_t empty_message_bytes = 0;  // for kCalc: what an empty message carries
+  double time_unit_ns = 1;                // calculations are whole numbers of this
+  double intra_latency_ns = 0;            // for kCalc: the latency of a transfer
+  double intra_bytes_per_ns = 150;        // for kCalc: the bandwidth into a GPU
 };
 
 class Expander {

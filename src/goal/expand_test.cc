@@ -237,5 +237,38 @@ TEST(Expand, IdleGpusSayNothingAboutTheClock) {
   EXPECT_TRUE(made.ops[2].empty());
 }
 
+// All channels of a launch share a CPU, so that their works add up to that of one channel.
+TEST(Expand, OneCpuDoesTheWorkOfAllChannelsInTheTimeOfOne) {
+  Job job = make_test_job({2, 2});
+  add_collective(job, ring_ll(1'000'000, 4));
+  ExpandOptions options;
+  options.cpus = CpuUse::kOne;
+  options.time_unit_ns = 0.5;
+  options.intra_node = IntraNode::kCalc;
+  options.empty_message_bytes = 1;
+  const Expanded many = expand(job, {.intra_node = IntraNode::kCalc});
+  const Expanded one = expand(job, options);
+  const auto total = [](const Expanded& made, std::uint8_t cpu) {
+    std::uint64_t sum = 0;
+    for (const ScheduleOp& op : made.ops[0])
+      if (op.kind == OpKind::kCalc && op.cpu == cpu) sum += op.size;
+    return static_cast<double>(sum);
+  };
+  double links = 0;  // the transfers within the node, on the CPU after those of the channels
+  std::uint8_t last = 0;
+  for (const ScheduleOp& op : many.ops[0])
+    last = std::max(last, op.cpu);
+  links = total(many, last);
+  double works = 0;
+  for (std::uint8_t cpu = 0; cpu < 4; ++cpu)
+    works += total(many, cpu);
+  EXPECT_NEAR(total(one, 0), 2 * (works / 4 + links), 0.01 * works);
+  for (const ScheduleOp& op : one.ops[0]) {
+    EXPECT_EQ(op.cpu, 0);
+    EXPECT_EQ(op.nic, 0);
+    EXPECT_TRUE(op.kind == OpKind::kCalc || op.size > 0);
+  }
+}
+
 }  // namespace
 }  // namespace assay::goal

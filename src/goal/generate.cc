@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
@@ -56,6 +57,12 @@ model::ScheduleNotes make_notes(const Resolved& resolved, const TagPlan& tags) {
 }
 
 core::Result<SchedulePlan> plan_v2(const model::Job& job, const GenerateRequest& request) {
+  if (std::any_of(job.gpus.begin(), job.gpus.end(),
+                  [](const model::JobGpu& gpu) { return gpu.states_waits; })) {
+    return core::Error{
+        "--compat v2: the public generator has no graph of jobs that state what operations wait "
+        "for"};
+  }
   CompatOptions options;
   options.streams = request.options.streams.streams;
   options.threads = request.options.threads;
@@ -85,6 +92,7 @@ Table schedule_table(const Generated& generated, const Costs& costs) {
   const auto add = [&](const char* what, const std::string& value) {
     table.add_row({std::string(what), value});
   };
+  add("made for", generated.notes.made_for);
   add("ranks", fmt::format("{}", generated.notes.ranks.size()));
   add("operations of the graph", fmt::format("{}", generated.num_ops));
   if (generated.num_messages > 0) {
@@ -109,22 +117,39 @@ model::Book summarize(const GenerateRequest& request,
   return book;
 }
 
+core::Result<SchedulePlan> plan_for(const model::Job& job, const GenerateRequest& request) {
+  if (request.compat == Compat::kV2) return plan_v2(job, request);
+  GenerateOptions options = request.options;
+  adapt(request.simulator, options.expand);
+  SchedulePlan plan = ASSAY_TRY(plan_schedule(job, request.costs, options));
+  ASSAY_TRY(check_tags(request.simulator, plan.notes.tags));
+  plan.notes.made_for = name_of(request.simulator);
+  plan.notes.time_unit_ns = options.expand.time_unit_ns;
+  return plan;
+}
+
 }  // namespace
 
 core::Result<GenerateResult> generate(const GenerateRequest& request) {
-  const model::Job recorded = ASSAY_TRY(
-      cut_window(ASSAY_TRY(read_job(request.input, request.input_options)), request.window));
+  return generate_of(ASSAY_TRY(cut_window(ASSAY_TRY(read_job(request.input, request.input_options)),
+                                          request.window)),
+                     request);
+}
+
+core::Result<GenerateResult> generate_of(const model::Job& recorded,
+                                         const GenerateRequest& request) {
   model::Job job = ASSAY_TRY(scale(recorded, request.scale));
   const std::vector<NewChoice> choices = choose_algorithms(recorded, request.choices, job);
   ASSAY_TRY(core::make_directories(request.target.folder));
-  const SchedulePlan plan = request.compat == Compat::kV2
-                                ? ASSAY_TRY(plan_v2(job, request))
-                                : ASSAY_TRY(plan_schedule(job, request.costs, request.options));
+  const SchedulePlan plan = ASSAY_TRY(plan_for(job, request));
   WrittenSchedule written = ASSAY_TRY(write_schedule(plan, request.target, request.input));
   GenerateResult result;
   result.summary = summarize(request, recorded, choices, written.schedule);
   result.warnings = job.warnings;
   result.warnings.merge(written.schedule.warnings);
+  if (written.whole) {
+    result.next_command = command_for(request.simulator, *written.whole, plan.num_ranks);
+  }
   result.written = std::move(written.files);
   return result;
 }

@@ -19,6 +19,7 @@
 #include "goal/input.h"
 #include "goal/reshape_job.h"
 #include "goal/schedule_files.h"
+#include "goal/simulators.h"
 #include "goal/tags.h"
 #include "goal/timeline.h"
 #include "model/job.h"
@@ -45,6 +46,7 @@ struct GenerateRequest {
   ChoiceOptions choices;  // of an enlarged job
   Costs costs;
   GenerateOptions options;
+  Simulator simulator = Simulator::kAssay;
   Compat compat = Compat::kNone;  // kV2 heeds streams, threads and "decimal:I/C" of `options`
   ScheduleTarget target;          // its folder is made when missing
 };
@@ -53,9 +55,14 @@ struct GenerateResult {
   model::Book summary;
   model::Warnings warnings;
   std::vector<std::filesystem::path> written;
+  std::string next_command;  // runs the schedule; empty where only its parts were written
 };
 
 core::Result<GenerateResult> generate(const GenerateRequest& request);
+
+// The stages behind reading and cutting, for a job that is there already. `request.input` says in
+// titles and notes where it comes from.
+core::Result<GenerateResult> generate_of(const model::Job& job, const GenerateRequest& request);
 
 // The stages from a job to a plan. The plan refers to the job and the costs.
 core::Result<SchedulePlan> plan_schedule(const model::Job& job,

@@ -104,9 +104,16 @@ class Joiner {
       warnings_.add("ranks of a communicator were not recorded", "its operations are left out",
                     missing);
     }
-    if (usable > 0) return {};
+    if (usable > 0 || computes_only()) return {};
     return core::Error{missing.empty() ? "the recording has no communicator"
                                        : missing + "; add the missing recordings"};
+  }
+
+  // A made job of one GPU has nobody to communicate with.
+  [[nodiscard]] bool computes_only() const {
+    return job_.communicators.empty() &&
+           std::any_of(job_.gpus.begin(), job_.gpus.end(),
+                       [](const JobGpu& gpu) { return gpu.states_waits; });
   }
 
   std::optional<Key> key_of(std::uint32_t gpu, const Operation& operation) {
@@ -134,6 +141,7 @@ class Joiner {
 
   void join(std::uint32_t gpu, std::uint32_t index) {
     const Operation& operation = job_.gpus[gpu].operations[index];
+    if (operation.communicator == model::kNoCommunicator) return;
     const auto key = key_of(gpu, operation);
     if (!key) {
       warnings_.add("an operation on a communicator that its GPU is no rank of", "left out",
@@ -195,7 +203,7 @@ class Joiner {
       ASSAY_TRY(judge(i));
       if (joined_.keep[i]) ++kept;
     }
-    if (kept > 0) return {};
+    if (kept > 0 || computes_only()) return {};
     if (joined_.exchanges.empty()) return core::Error{"the recording has no operation of NCCL"};
     return core::Error{
         fmt::format("none of the {} operations was recorded on all of its ranks alike; first: {}",

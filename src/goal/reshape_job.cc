@@ -50,6 +50,29 @@ std::int64_t nanoseconds(const std::optional<double>& seconds, std::int64_t othe
   return seconds ? static_cast<std::int64_t>(*seconds * 1e9) : otherwise;
 }
 
+// Drops the operations that `outside` names. What waited for one of them waits for it no longer.
+template <class Outside>
+void keep_operations(model::JobGpu& gpu, const Outside& outside) {
+  constexpr std::uint32_t kDropped = 0xFFFFFFFF;
+  std::vector<std::uint32_t> place_of;
+  std::vector<std::uint32_t> waits;
+  std::vector<Operation> kept;
+  for (Operation& operation : gpu.operations) {
+    place_of.push_back(outside(operation) ? kDropped : static_cast<std::uint32_t>(kept.size()));
+    if (place_of.back() == kDropped) continue;
+    const std::uint32_t first = operation.first_wait;
+    operation.first_wait = static_cast<std::uint32_t>(waits.size());
+    for (std::uint32_t i = 0; i < operation.num_waits; ++i) {
+      const std::uint32_t place = place_of[gpu.waits[first + i]];
+      if (place != kDropped) waits.push_back(place);
+    }
+    operation.num_waits = static_cast<std::uint32_t>(waits.size()) - operation.first_wait;
+    kept.push_back(operation);
+  }
+  gpu.operations = std::move(kept);
+  gpu.waits = std::move(waits);
+}
+
 }  // namespace
 
 core::Result<model::Job> cut_window(model::Job job, const Window& window) {
@@ -60,6 +83,7 @@ core::Result<model::Job> cut_window(model::Job job, const Window& window) {
   std::map<ExchangeKey, std::int64_t> first_start;
   for (std::uint32_t gpu = 0; gpu < job.gpus.size(); ++gpu) {
     for (const Operation& operation : job.gpus[gpu].operations) {
+      if (operation.communicator == model::kNoCommunicator) continue;
       const std::int64_t start = operation.start_ns - zero[job.gpus[gpu].clock];
       const auto [at, is_new] = first_start.emplace(exchange_key(job, gpu, operation), start);
       if (!is_new) at->second = std::min(at->second, start);
@@ -69,11 +93,12 @@ core::Result<model::Job> cut_window(model::Job job, const Window& window) {
   for (std::uint32_t gpu = 0; gpu < job.gpus.size(); ++gpu) {
     model::JobGpu& from = job.gpus[gpu];
     const auto outside = [&](const Operation& operation) {
-      const std::int64_t start = first_start.at(exchange_key(job, gpu, operation));
+      const std::int64_t start = operation.communicator == model::kNoCommunicator
+                                     ? operation.start_ns - zero[from.clock]
+                                     : first_start.at(exchange_key(job, gpu, operation));
       return start < from_ns || start >= to_ns;
     };
-    const auto end = std::remove_if(from.operations.begin(), from.operations.end(), outside);
-    from.operations.erase(end, from.operations.end());
+    keep_operations(from, outside);
     kept += from.operations.size();
     const std::int64_t start = zero[from.clock];
     from.window_start_ns = std::max(from.window_start_ns, start + from_ns);
@@ -103,6 +128,7 @@ std::vector<Use> find_uses(const Job& job) {
   std::vector<Use> uses(job.communicators.size());
   for (const model::JobGpu& gpu : job.gpus) {
     for (const Operation& operation : gpu.operations) {
+      if (operation.communicator == model::kNoCommunicator) continue;
       Use& use = uses[operation.communicator];
       use.collectives |= !is_point_to_point(operation.function);
       use.gathers |= operation.function == NcclFunction::kAllGather;
@@ -114,14 +140,18 @@ std::vector<Use> find_uses(const Job& job) {
 
 core::Result<std::vector<bool>> which_grow(const Job& job, const std::string& named) {
   const std::vector<Use> uses = find_uses(job);
+  const bool is_stated =
+      std::any_of(job.communicators.begin(), job.communicators.end(),
+                  [](const Communicator& communicator) { return communicator.spans_replicas; });
   std::vector<bool> grow;
   std::string known;
   for (std::size_t i = 0; i < uses.size(); ++i) {
     const Communicator& communicator = job.communicators[i];
     const bool spans_all = communicator.gpus.size() == job.gpus.size();
     const bool shards = uses[i].gathers && uses[i].scatters;
-    grow.push_back(named.empty() ? uses[i].collectives && (spans_all || shards)
-                                 : communicator.name == named);
+    const bool synchronises =
+        is_stated ? communicator.spans_replicas : uses[i].collectives && (spans_all || shards);
+    grow.push_back(named.empty() ? synchronises : communicator.name == named);
     known += fmt::format(" {} ({} ranks)", communicator.name, communicator.gpus.size());
   }
   if (std::find(grow.begin(), grow.end(), true) != grow.end()) return grow;
@@ -177,6 +207,7 @@ class Scaler {
     made.clock += replica * num_clocks();
     for (Operation& operation : made.operations) {
       const std::uint32_t communicator = operation.communicator;
+      if (communicator == model::kNoCommunicator) continue;
       operation.communicator = first_number_[communicator] + (grow_[communicator] ? 0 : replica);
       if (grow_[communicator]) grow(operation, communicator, replica);
     }
@@ -216,7 +247,10 @@ class Scaler {
   }
 
   void add_grown(const Communicator& recorded) {
-    Communicator made{.name = recorded.name, .gpus = {}, .channels = {}};
+    Communicator made{.name = recorded.name,
+                      .gpus = {},
+                      .channels = {},
+                      .spans_replicas = recorded.spans_replicas};
     std::vector<std::string> nodes;
     for (unsigned replica = 0; replica < replicas_; ++replica) {
       for (const std::uint32_t member : recorded.gpus) {

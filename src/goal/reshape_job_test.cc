@@ -158,5 +158,65 @@ TEST(ScalePipelines, MoreGpusThanNumbersAreRefused) {
   EXPECT_NE(scaled.error().message.find("16000000000 GPUs"), std::string::npos);
 }
 
+TEST(ScalePipelines, WhatSpansReplicasGrowsAlsoFromOneRank) {
+  Job job = pipeline_job();
+  for (std::uint32_t gpu = 0; gpu < 4; ++gpu) {
+    job.communicators.push_back(Communicator{.name = "dp" + std::to_string(gpu),
+                                             .gpus = {gpu},
+                                             .channels = {{{.ring_previous = 0, .ring_next = 0}}},
+                                             .spans_replicas = true});
+    Operation reduce = test_collective(NcclFunction::kAllReduce, NcclAlgorithm::kRing,
+                                       NcclProtocol::kSimple, 4096, 1);
+    reduce.communicator = 3 + gpu;
+    add_operation(job.gpus[gpu], reduce);
+  }
+  const auto scaled = scale(job, {.replicas = 3});
+  ASSERT_TRUE(scaled.ok()) << scaled.error().message;
+  const auto& communicators = scaled.value().communicators;
+  ASSERT_EQ(communicators.size(), 3U * 3 + 4);
+  EXPECT_EQ(communicators[0].gpus.size(), 4U);  // that of all recorded ranks is no guess here
+  EXPECT_EQ(communicators.back().gpus, (std::vector<std::uint32_t>{3, 7, 11}));
+  EXPECT_EQ(communicators.back().channels[0][2].ring_next, 0);
+  EXPECT_EQ(communicators.back().channels[0][2].ring_previous, 1);
+  EXPECT_TRUE(resolve(scaled.value(), Misfits::kFail).ok());
+}
+
+TEST(ScalePipelines, ChannelsEnterReplicasMadeForItAtDifferentRanks) {
+  Job job = make_test_job({2, 2});
+  const std::vector<model::ChannelLinks> ring = {{.ring_previous = 1, .ring_next = 1},
+                                                 {.ring_previous = 0, .ring_next = 0}};
+  job.communicators[0].channels = {ring, ring};
+  job.communicators[0].spans_replicas = true;
+  add_collective(job, test_collective(NcclFunction::kAllReduce, NcclAlgorithm::kRing,
+                                      NcclProtocol::kSimple, 4096, 2));
+  const auto scaled = scale(job, {.replicas = 2});
+  ASSERT_TRUE(scaled.ok()) << scaled.error().message;
+  const auto& channels = scaled.value().communicators[0].channels;
+  EXPECT_EQ(channels[0][1].ring_next, 2);  // 0 1 2 3
+  EXPECT_EQ(channels[1][1].ring_next, 0);  // 1 0 3 2
+  EXPECT_EQ(channels[1][0].ring_next, 3);
+  model::Warnings warnings;
+  EXPECT_TRUE(resolve(scaled.value(), Misfits::kFail).value().warnings.empty());
+}
+
+TEST(CutWindow, WaitsForWhatIsCutAreDropped) {
+  Job job = make_test_job({2, 2});
+  for (int i = 0; i < 3; ++i) {
+    add_collective(job, test_collective(NcclFunction::kAllReduce, NcclAlgorithm::kRing,
+                                        NcclProtocol::kSimple, 4096, 1));
+  }
+  for (model::JobGpu& gpu : job.gpus) {
+    gpu.states_waits = true;
+    gpu.waits = {0, 1};
+    gpu.operations[2].num_waits = 2;
+  }
+  const auto cut = cut_window(job, {.from_s = 100e-6, .to_s = std::nullopt});
+  ASSERT_TRUE(cut.ok()) << cut.error().message;
+  const model::JobGpu& gpu = cut.value().gpus[0];
+  ASSERT_EQ(gpu.operations.size(), 2U);
+  EXPECT_EQ(gpu.operations[1].num_waits, 1U);
+  EXPECT_EQ(gpu.waits, std::vector<std::uint32_t>{0});
+}
+
 }  // namespace
 }  // namespace assay::goal

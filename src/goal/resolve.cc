@@ -135,7 +135,8 @@ class Resolver {
   }
 
   void list_calls(std::uint32_t gpu) {
-    const auto& operations = job_.gpus[gpu].operations;
+    const JobGpu& from = job_.gpus[gpu];
+    const auto& operations = from.operations;
     GpuCalls& made = resolved_.gpus.emplace_back();
     for (std::uint32_t i = 0; i < operations.size(); ++i) {
       const std::uint32_t exchange = exchange_of_[gpu][i];
@@ -143,23 +144,39 @@ class Resolver {
     }
     const auto place = [&](const Call& call) {
       const Operation& operation = operations[call.operation];
-      return std::make_tuple(operation.stream, operation.start_ns, operation.group, call.operation);
+      const bool by_times = !from.states_waits;
+      return std::make_tuple(operation.stream, by_times ? operation.start_ns : 0,
+                             by_times ? operation.group : 0, call.operation);
     };
     std::sort(made.calls.begin(), made.calls.end(),
               [&](const Call& a, const Call& b) { return place(a) < place(b); });
     for (std::uint32_t i = 0; i < made.calls.size(); ++i)
       add_to_launch(made, i, operations);
+    if (from.states_waits) add_computations(made, operations);
+  }
+
+  static void add_computations(GpuCalls& made, const std::vector<Operation>& operations) {
+    for (std::uint32_t i = 0; i < operations.size(); ++i) {
+      const Operation& operation = operations[i];
+      if (operation.communicator == model::kNoCommunicator)
+        made.launches.push_back({operation.stream, operation.start_ns, operation.end_ns, 0, 0, i});
+    }
+    std::sort(made.launches.begin(), made.launches.end(), [](const Launch& a, const Launch& b) {
+      return std::tie(a.stream, a.first_operation) < std::tie(b.stream, b.first_operation);
+    });
   }
 
   static void add_to_launch(GpuCalls& made,
                             std::uint32_t index,
                             const std::vector<Operation>& operations) {
-    const Operation& operation = operations[made.calls[index].operation];
+    const std::uint32_t number = made.calls[index].operation;
+    const Operation& operation = operations[number];
     const Operation* before = index > 0 ? &operations[made.calls[index - 1].operation] : nullptr;
     const bool joins =
         before != nullptr && before->stream == operation.stream && before->group == operation.group;
     if (!joins) {
-      made.launches.push_back({operation.stream, operation.start_ns, operation.end_ns, index, 0});
+      made.launches.push_back(
+          {operation.stream, operation.start_ns, operation.end_ns, index, 0, number});
     }
     Launch& launch = made.launches.back();
     launch.end_ns = std::max(launch.end_ns, operation.end_ns);

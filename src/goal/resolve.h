@@ -58,18 +58,20 @@ struct Call {
   std::uint32_t operation = 0;  // index into JobGpu::operations
 };
 
-// The calls that one kernel of a GPU carried out.
+// The calls that one kernel of a GPU carried out; none: a computation.
 struct Launch {
   std::uint32_t stream = 0;
   std::int64_t start_ns = 0;
   std::int64_t end_ns = 0;
   std::uint32_t first_call = 0;  // GpuCalls::calls[first_call … +num_calls)
   std::uint32_t num_calls = 0;
+  std::uint32_t first_operation = 0;  // index into JobGpu::operations
 };
 
 struct GpuCalls {
   std::vector<Call> calls;
-  std::vector<Launch> launches;  // sorted by stream, then by start
+  std::vector<Launch> launches;  // sorted by stream, then by start or, if the job states what
+                                 // operations wait for, by operation
 };
 
 struct Resolved {

@@ -145,6 +145,9 @@ core::Result<WrittenSchedule> write_schedule(const SchedulePlan& plan,
     return core::remove_file(notes_path);
   };
   ASSAY_TRY(write_ranks(target, path, plan.num_ranks, ranks, written.files));
+  if (target.format == ScheduleFormat::kBinary || target.text_files != TextFiles::kParts) {
+    written.whole = path;
+  }
   model::ScheduleNotes& notes = written.schedule.notes;
   notes.generator = target.generator;
   notes.source = source.string();

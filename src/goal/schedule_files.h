@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -63,6 +64,7 @@ struct ScheduleTarget {
 struct WrittenSchedule {
   Generated schedule;
   std::vector<std::filesystem::path> files;
+  std::optional<std::filesystem::path> whole;  // the file of all ranks, if there is one
 };
 
 // Makes the ranks and writes output.goal, output.bin or rank_<N>.goal, and output.notes.json, which

@@ -78,8 +78,9 @@ std::string rings_known(const model::Communicator& communicator) {
 std::vector<std::int64_t> operations_by_communicator(const model::Job& job) {
   std::vector<std::int64_t> counts(job.communicators.size());
   for (const model::JobGpu& gpu : job.gpus) {
-    for (const model::Operation& operation : gpu.operations)
-      ++counts[operation.communicator];
+    for (const model::Operation& operation : gpu.operations) {
+      if (operation.communicator != model::kNoCommunicator) ++counts[operation.communicator];
+    }
   }
   return counts;
 }
@@ -144,8 +145,10 @@ Table operations_table(const model::Job& job) {
   using Kind = std::tuple<model::NcclFunction, model::NcclAlgorithm, model::NcclProtocol>;
   std::map<Kind, OperationTotals> kinds;
   for (const model::JobGpu& gpu : job.gpus) {
-    for (const model::Operation& operation : gpu.operations)
+    for (const model::Operation& operation : gpu.operations) {
+      if (operation.communicator == model::kNoCommunicator) continue;
       kinds[{operation.function, operation.algorithm, operation.protocol}].add(operation);
+    }
   }
   for (const auto& [kind, totals] : kinds) {
     table.add_row({std::string(name_of(std::get<0>(kind))), shown(name_of(std::get<1>(kind))),

@@ -30,6 +30,12 @@ std::vector<Launch> by_start(std::vector<Launch> launches) {
   return launches;
 }
 
+std::vector<Launch> by_operation(std::vector<Launch> launches) {
+  std::sort(launches.begin(), launches.end(),
+            [](const Launch& a, const Launch& b) { return a.first_operation < b.first_operation; });
+  return launches;
+}
+
 class TimelineMaker {
  public:
   TimelineMaker(const Resolved& resolved,
@@ -41,14 +47,20 @@ class TimelineMaker {
 
   GpuTimeline run() {
     place_streams();
-    for (const Launch& launch : by_start(calls().launches))
-      add(launch);
+    if (job_gpu().states_waits) {
+      launch_of_.assign(job_gpu().operations.size(), kNoLaunch);
+      for (const Launch& launch : by_operation(calls().launches))
+        add_stated(launch);
+    } else {
+      for (const Launch& launch : by_start(calls().launches))
+        add(launch);
+    }
     std::int64_t end_ns = start_ns_;
     for (const auto& [stream, last] : last_of_stream_) {
       made_.last.push_back(last);
       end_ns = std::max(end_ns, made_.launches[last].launch.end_ns);
     }
-    const std::int64_t window_end_ns = resolved_.job->gpus[gpu_].window_end_ns;
+    const std::int64_t window_end_ns = job_gpu().window_end_ns;
     if (window_end_ns > end_ns) made_.tail_ns = static_cast<std::uint64_t>(window_end_ns - end_ns);
     return std::move(made_);
   }
@@ -59,7 +71,11 @@ class TimelineMaker {
     unsigned first = 0;
   };
 
+  static constexpr std::uint32_t kNoLaunch = 0xFFFFFFFF;
+
   [[nodiscard]] const GpuCalls& calls() const { return resolved_.gpus[gpu_]; }
+
+  [[nodiscard]] const model::JobGpu& job_gpu() const { return resolved_.job->gpus[gpu_]; }
 
   [[nodiscard]] std::uint32_t stream_of(const Launch& launch) const {
     return plan_.merged ? 0 : launch.stream;
@@ -81,12 +97,43 @@ class TimelineMaker {
     }
   }
 
+  TimedLaunch on_its_cpus(const Launch& launch) {
+    const Cpus& cpus = cpus_[stream_of(launch)];
+    return {.launch = launch,
+            .after = {},
+            .first_cpu = cpus.first,
+            .message_cpu = cpus.first + cpus.channels};
+  }
+
+  // A launch that waits for an operation which was left out does not wait for it.
+  void add_stated(const Launch& launch) {
+    const auto index = static_cast<std::uint32_t>(made_.launches.size());
+    TimedLaunch timed = on_its_cpus(launch);
+    const auto follow = [&](std::uint32_t other) {
+      const bool is_known =
+          std::find(timed.after.begin(), timed.after.end(), other) != timed.after.end();
+      if (other != kNoLaunch && other != index && !is_known) timed.after.push_back(other);
+    };
+    const auto last = last_of_stream_.find(stream_of(launch));
+    if (last != last_of_stream_.end()) follow(last->second);
+    const auto take = [&](std::uint32_t number) {
+      const model::Operation& operation = job_gpu().operations[number];
+      for (std::uint32_t i = 0; i < operation.num_waits; ++i)
+        follow(launch_of_[job_gpu().waits[operation.first_wait + i]]);
+      timed.gap_ns = std::max(timed.gap_ns, operation.compute_ns);
+      launch_of_[number] = index;
+    };
+    if (launch.num_calls == 0) take(launch.first_operation);
+    for (std::uint32_t i = 0; i < launch.num_calls; ++i)
+      take(calls().calls[launch.first_call + i].operation);
+    made_.launches.push_back(std::move(timed));
+    last_of_stream_[stream_of(launch)] = index;
+  }
+
   void add(const Launch& launch) {
     const auto index = static_cast<std::uint32_t>(made_.launches.size());
     const std::uint32_t stream = stream_of(launch);
-    TimedLaunch timed{.launch = launch, .after = {}};
-    timed.first_cpu = cpus_[stream].first;
-    timed.message_cpu = timed.first_cpu + cpus_[stream].channels;
+    TimedLaunch timed = on_its_cpus(launch);
     std::int64_t before_ns = start_ns_;
     const auto follow = [&](std::uint32_t other) {
       timed.after.push_back(other);
@@ -132,6 +179,7 @@ class TimelineMaker {
   GpuTimeline made_;
   std::map<std::uint32_t, Cpus> cpus_;                     // by stream
   std::map<std::uint32_t, std::uint32_t> last_of_stream_;  // index of the launch
+  std::vector<std::uint32_t> launch_of_;                   // by operation
   std::vector<std::uint32_t> running_;
   std::optional<std::uint32_t> last_ended_;
 };
@@ -201,7 +249,8 @@ class DisjointSets {
 // among streams holds back.
 class Rehearsal {
  public:
-  Rehearsal(const Resolved& resolved, const StreamPlan& plan) : merged_(plan.merged) {
+  Rehearsal(const Resolved& resolved, const StreamPlan& plan)
+      : job_(*resolved.job), merged_(plan.merged) {
     std::vector<std::uint32_t> met(resolved.exchanges.size(), kNone);
     for (std::uint32_t gpu = 0; gpu < resolved.gpus.size(); ++gpu) {
       model::Warnings unused;
@@ -251,6 +300,9 @@ class Rehearsal {
  private:
   static constexpr std::uint32_t kNone = 0xFFFFFFFF;
 
+  // What a job states is no order that could be given up.
+  [[nodiscard]] bool states_waits(std::uint32_t gpu) const { return job_.gpus[gpu].states_waits; }
+
   void place(Place at) {
     const std::vector<TimedLaunch>& launches = timelines_[at.gpu].launches;
     const TimedLaunch& timed = launches[at.launch];
@@ -264,7 +316,8 @@ class Rehearsal {
     for (const std::uint32_t after : timed.after) {
       const std::uint32_t before = groups_.root(number_[at.gpu][after]);
       if (before == number) continue;
-      const bool stream = merged_ || launches[after].launch.stream == timed.launch.stream;
+      const bool stream =
+          merged_ || states_waits(at.gpu) || launches[after].launch.stream == timed.launch.stream;
       (stream ? meetings_[before].stream_next : meetings_[before].order_next).push_back(number);
       ++(stream ? meeting.stream_before : meeting.order_before);
     }
@@ -293,6 +346,7 @@ class Rehearsal {
     return true;
   }
 
+  const model::Job& job_;
   bool merged_;
   std::vector<GpuTimeline> timelines_;              // by GPU
   std::vector<std::vector<std::uint32_t>> number_;  // by GPU, launch

@@ -9,7 +9,8 @@
 
 namespace assay::goal {
 
-// The launches that a launch waits for in addition to the one before it in its stream.
+// The launches that a launch waits for in addition to the one before it in its stream, where the
+// job does not state them (JobGpu::states_waits).
 enum class StreamOrder {
   // It waits for the last launch of any stream that had ended when it started. Programs make one
   // stream wait for another, so an operation that takes longer than recorded delays all that
@@ -30,7 +31,8 @@ struct StreamPlan {
 
 struct TimedLaunch {
   Launch launch;
-  // After the last of the launches that it waits for, or after the job's start.
+  // After the last of the launches that it waits for, or after the job's start. Of a computation it
+  // is all there is: no kernel of NCCL is launched.
   std::uint64_t gap_ns = 0;
   std::vector<std::uint32_t> after;  // indices into GpuTimeline::launches, lower than its own
   unsigned first_cpu = 0;            // the first CPU of its channels
@@ -38,7 +40,7 @@ struct TimedLaunch {
 };
 
 struct GpuTimeline {
-  std::vector<TimedLaunch> launches;  // sorted by start
+  std::vector<TimedLaunch> launches;  // sorted by start, or by operation as GpuCalls::launches
   // The time from the end of the last launch to the end of the recording, after all streams.
   std::uint64_t tail_ns = 0;
   std::vector<std::uint32_t> last;  // launches that no other one follows

@@ -85,5 +85,45 @@ TEST(StreamPlan, FreesNothingWithoutAnOrder) {
   EXPECT_TRUE(warnings.empty());
 }
 
+// Computation on stream 0 while an AllReduce runs on stream 1; the second one waits for both.
+Job stated_job() {
+  Job job = make_test_job({2, 2});
+  for (model::JobGpu& gpu : job.gpus) {
+    gpu.states_waits = true;
+    gpu.waits = {0, 1};
+    Operation reduce = test_collective(NcclFunction::kAllReduce, NcclAlgorithm::kRing,
+                                       NcclProtocol::kSimple, 64, 1);
+    reduce.stream = 1;
+    reduce.compute_ns = 700;
+    gpu.operations.push_back(reduce);
+    gpu.operations.push_back(
+        {.communicator = model::kNoCommunicator, .stream = 0, .compute_ns = 5000});
+    reduce.sequence = 1;
+    reduce.group = 1;
+    reduce.num_waits = 2;
+    reduce.compute_ns = 30;
+    gpu.operations.push_back(reduce);
+  }
+  return job;
+}
+
+TEST(StatedWaits, AreWhatALaunchFollows) {
+  const Job job = stated_job();
+  const auto resolved = resolve(job, Misfits::kFail);
+  ASSERT_TRUE(resolved.ok()) << resolved.error().message;
+  model::Warnings warnings;
+  const StreamPlan plan = plan_streams(resolved.value(), {}, warnings);
+  const GpuTimeline timeline = make_timeline(resolved.value(), 1, plan, 0, warnings);
+  ASSERT_EQ(timeline.launches.size(), 3U);
+  EXPECT_EQ(timeline.launches[0].after, std::vector<std::uint32_t>());
+  EXPECT_EQ(timeline.launches[0].gap_ns, 700U);
+  EXPECT_EQ(timeline.launches[1].launch.num_calls, 0U);
+  EXPECT_EQ(timeline.launches[1].after, std::vector<std::uint32_t>());
+  EXPECT_EQ(timeline.launches[1].gap_ns, 5000U);
+  EXPECT_EQ(timeline.launches[2].after, (std::vector<std::uint32_t>{0, 1}));
+  EXPECT_EQ(timeline.launches[2].gap_ns, 30U);
+  EXPECT_TRUE(warnings.empty());
+}
+
 }  // namespace
 }  // namespace assay::goal

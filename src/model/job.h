@@ -1,6 +1,9 @@
-// The communication of a recorded distributed job, whatever recorded it: the GPUs, the
-// communicators with their rings and trees, and every NCCL operation of every GPU with the run time
-// of its kernel.
+// The communication of a distributed job, whatever recorded or made it: the GPUs, the communicators
+// with their rings and trees, and every NCCL operation of every GPU with the run time of its
+// kernel.
+//
+// A recorded job tells computation by its absence: what an operation follows, and how much later,
+// comes from the times. A made job (goal/synth) states both: see JobGpu::states_waits.
 #pragma once
 
 #include <array>
@@ -17,6 +20,9 @@ namespace assay::model {
 
 inline constexpr std::uint32_t kNoGpu = std::numeric_limits<std::uint32_t>::max();
 
+// The communicator of an operation that communicates nothing: a computation.
+inline constexpr std::uint32_t kNoCommunicator = std::numeric_limits<std::uint32_t>::max();
+
 // The neighbours of one rank in one channel, as ranks of the communicator; -1 for none.
 struct ChannelLinks {
   std::int32_t ring_previous = -1;
@@ -29,6 +35,9 @@ struct Communicator {
   std::string name;                                 // "0x6cbe2a2b243598bd"
   std::vector<std::uint32_t> gpus = {};             // [rank]; index into Job::gpus, or kNoGpu
   std::vector<std::vector<ChannelLinks>> channels;  // [channel][rank]; empty when not recorded
+  // Whether it synchronises data-parallel replicas, of which the job may be one: it grows with
+  // their number, and may have one rank here. Where no communicator says so, goal::scale() guesses.
+  bool spans_replicas = false;
 };
 
 // The part of an operation that one channel moves. Counts are elements of Operation::element_bytes;
@@ -46,7 +55,7 @@ struct Operation {
   NcclAlgorithm algorithm = NcclAlgorithm::kNone;
   NcclProtocol protocol = NcclProtocol::kNone;
   bool in_place = false;
-  std::uint32_t communicator = 0;  // index into Job::communicators
+  std::uint32_t communicator = 0;  // index into Job::communicators, or kNoCommunicator
   std::uint32_t stream = 0;        // index into JobGpu::streams
   // Operations of a GPU with the same number were in one plan and start together.
   std::uint32_t group = 0;
@@ -70,6 +79,12 @@ struct Operation {
   std::uint32_t num_parts = 0;     // 0 if the channels share the work by NCCL's rules
   std::int64_t start_ns = 0;       // start of the kernel, in the clock of the GPU's node
   std::int64_t end_ns = 0;
+  // Where JobGpu::states_waits: JobGpu::waits[first_wait … +num_waits), and the computation between
+  // the last end of these (and of the operation before in its stream) and the start; of a
+  // computation, its own time.
+  std::uint32_t first_wait = 0;
+  std::uint32_t num_waits = 0;
+  std::uint64_t compute_ns = 0;
 };
 
 // One GPU of the job, identified by its process, since NCCL programs use one GPU in each process or
@@ -83,8 +98,13 @@ struct JobGpu {
   std::int64_t window_start_ns = 0;  // start of the recorded time
   std::int64_t window_end_ns = 0;
   std::vector<std::string> streams = {};
-  std::vector<Operation> operations = {};  // sorted by start; equal starts in the order of calls
+  std::vector<Operation> operations = {};  // sorted by start; equal starts, and all where they
+                                           // state their waits, in the order of calls
   std::vector<ChannelPart> parts = {};
+  // Whether the job states what each operation waits for besides the one before it in its stream:
+  // earlier operations of this GPU, by index. Otherwise their times tell.
+  bool states_waits = false;
+  std::vector<std::uint32_t> waits = {};
 };
 
 // The number of operations whose times rest on each kind of evidence, the most reliable first.

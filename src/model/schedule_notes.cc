@@ -81,6 +81,8 @@ void write_head(Json& json, const ScheduleNotes& notes) {
   json.field("{\n\"generator\": ", notes.generator);
   json.field(",\n\"source\": ", notes.source);
   json.field(",\n\"nccl_version\": ", notes.nccl_version);
+  json.field(",\n\"made_for\": ", notes.made_for);
+  json.text(",\n\"time_unit_ns\": ").number(notes.time_unit_ns);
   json.field(",\n\"tags\": {\"name\": ", notes.tags.name);
   json.text(", \"id_width\": ").number(notes.tags.id_width);
   json.text(", \"label_width\": ").number(notes.tags.label_width);
@@ -144,6 +146,8 @@ class NotesReader {
                   {{"generator", into(notes.generator)},
                    {"source", into(notes.source)},
                    {"nccl_version", into(notes.nccl_version)},
+                   {"made_for", into(notes.made_for), Need::kOptional},
+                   {"time_unit_ns", into(notes.time_unit_ns), Need::kOptional},
                    {"tags", [&](Value value) { return read_tags(value, notes.tags); }},
                    {"ranks", [&](Value value) { return read_ranks(value, notes.ranks); }},
                    {"operations", [&](Value value) { return read_operations(value, notes); }},
@@ -166,6 +170,8 @@ class NotesReader {
     target = view;
     return true;
   }
+
+  static bool get(Value value, double& target) { return !value.get(target) && target > 0; }
 
   template <class Number>
   requires std::is_integral_v<Number>
@@ -209,9 +215,12 @@ class NotesReader {
     return true;
   }
 
+  enum class Need { kRequired, kOptional };
+
   struct Field {
     std::string_view name;
     std::function<bool(Value)> read;
+    Need need = Need::kRequired;  // kOptional: not in the files of earlier versions
   };
 
   // Reads the fields of an object, each once, in the order of the text, because looking them up by
@@ -231,8 +240,10 @@ class NotesReader {
       if (seen[index] || !field->read(member.value())) return bad(*field);
       seen[index] = true;
     }
-    const auto missing = std::find(seen.begin(), seen.end(), false);
-    return missing == seen.end() || bad(wanted[static_cast<std::size_t>(missing - seen.begin())]);
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      if (!seen[i] && wanted[i].need == Need::kRequired) return bad(wanted[i]);
+    }
+    return true;
   }
 
   // Reads a list with a value for each target; errors name the target.

@@ -53,9 +53,11 @@ struct TagLayout {
 };
 
 struct ScheduleNotes {
-  std::string generator;     // "assay 0.3.0"
-  std::string source;        // the name of the recording that was the input
-  std::string nccl_version;  // empty if unknown
+  std::string generator;           // "assay 0.3.0"
+  std::string source;              // the name of the recording that was the input
+  std::string nccl_version;        // empty if unknown
+  std::string made_for = "assay";  // the simulator: "assay", "loggopsim" or "htsim"
+  double time_unit_ns = 1;         // calculations are counted in this
   std::vector<ScheduleRank> ranks = {};
   TagLayout tags = {};
   std::vector<ScheduleOperation> operations = {};

@@ -37,6 +37,8 @@ ScheduleNotes example() {
   notes.generator = "assay 0.3.0";
   notes.source = "a \"quoted\"\nname with \xff and ü";
   notes.nccl_version = "2.28.9";
+  notes.made_for = "loggopsim";
+  notes.time_unit_ns = 0.04;
   notes.ranks = {{.node = "nid1", .process_id = 42, .device = 3}, {.node = "nid2"}};
   notes.tags = {.name = "bits",
                 .id_width = 20,
@@ -72,6 +74,8 @@ TEST_F(ScheduleNotesTest, ComeBackAsWritten) {
   EXPECT_EQ(back.generator, notes.generator);
   EXPECT_EQ(back.source, "a \"quoted\"\nname with \xef\xbf\xbd and ü");
   EXPECT_EQ(back.nccl_version, notes.nccl_version);
+  EXPECT_EQ(back.made_for, "loggopsim");
+  EXPECT_EQ(back.time_unit_ns, 0.04);
   ASSERT_EQ(back.ranks.size(), 2U);
   EXPECT_EQ(back.ranks[0].node, "nid1");
   EXPECT_EQ(back.ranks[0].process_id, 42);
@@ -110,6 +114,14 @@ TEST_F(ScheduleNotesTest, ComeBackEmpty) {
   EXPECT_TRUE(read.value().operations.empty());
 }
 
+TEST_F(ScheduleNotesTest, NotesOfEarlierVersionsAreForAssay) {
+  ASSERT_TRUE(write_notes(path_, {}).ok());
+  EXPECT_EQ(error_with("\"made_for\"", "\"unknown\""), "no error");
+  EXPECT_EQ(error_with("\"time_unit_ns\"", "\"unknown too\""), "no error");
+  EXPECT_EQ(read_notes(path_).value().made_for, "assay");
+  EXPECT_EQ(read_notes(path_).value().time_unit_ns, 1);
+}
+
 TEST_F(ScheduleNotesTest, ManySpansComeBack) {
   ScheduleNotes notes;
   notes.spans.resize(2);
@@ -129,6 +141,7 @@ TEST_F(ScheduleNotesTest, NamesTheFieldThatIsWrong) {
   };
   const std::string start = ": not the notes of a schedule: ";
   const std::string end = " is missing or not as it should be";
+  EXPECT_EQ(error("\"time_unit_ns\": 0.04", "\"time_unit_ns\": 0"), start + "'time_unit_ns'" + end);
   EXPECT_EQ(error("\"source\"", "\"sauce\""), start + "'source'" + end);
   EXPECT_EQ(error("\"id_width\": 20", "\"id_width\": -1"), start + "'tags.id_width'" + end);
   EXPECT_EQ(error("AllGather", "AllGathr"), start + "'operations.function'" + end);

@@ -66,13 +66,28 @@ class Walk {
       add(Spent::kGap, start + bandwidth);
       return add(Spent::kBandwidth, start);
     }
-    const std::int64_t cpu_end = record_.times(id_).cpu_end_ns;
     if (moment_ == Moment::kArrival) {
+      ++path_.messages;
+      if (record_.passage(id_).transfer_ns >= 0) return explain_passage();
+      const std::int64_t cpu_end = record_.times(id_).cpu_end_ns;
       add(Spent::kLatency, cpu_end + bandwidth);
       add(Spent::kBandwidth, cpu_end);
-      ++path_.messages;
     }
     add(Spent::kCpu, start);
+  }
+
+  // What is lost is lost all along the way; here it comes last. A message that had to wait for
+  // those before it in its connection hangs on them, and on when the first of them entered.
+  void explain_passage() {
+    add(Spent::kLatency, record_.left_ns(id_));
+    for (;;) {
+      const Passage passage = record_.passage(id_);
+      add(Spent::kContention, record_.left_ns(id_) - passage.lost_ns);
+      add(Spent::kBandwidth, record_.moving_since_ns(id_));
+      if (passage.behind == kNone) break;
+      id_.op = passage.behind;
+    }
+    add(Spent::kCpu, record_.state(id_).time_ns());
   }
 
   // Returns false at the beginning.
@@ -121,6 +136,8 @@ const char* name_of(Spent spent) {
       return "bandwidth (G)";
     case Spent::kLatency:
       return "latency (L)";
+    case Spent::kContention:
+      return "contention";
   }
   return "";
 }

@@ -11,14 +11,15 @@
 namespace assay::simulate {
 
 enum class Spent : std::uint8_t {
-  kCalc,       // a calculation
-  kCpu,        // o + (s-1) O, on either side of a message
-  kGap,        // g, on either side
-  kBandwidth,  // (s-1) G, in the network or in the queue before the NIC
-  kLatency,    // L
+  kCalc,        // a calculation
+  kCpu,         // o + (s-1) O, on either side of a message
+  kGap,         // g, on either side
+  kBandwidth,   // (s-1) G, in the network or in the queue before the NIC
+  kLatency,     // L
+  kContention,  // waiting for other messages in a network that contends
 };
 
-inline constexpr std::size_t kNumSpent = 5;
+inline constexpr std::size_t kNumSpent = 6;
 
 // Returns a name such as "calculation" or "latency (L)".
 const char* name_of(Spent spent);

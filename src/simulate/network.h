@@ -19,6 +19,18 @@ using model::LogGops;
 // 64 bits.
 inline constexpr std::int64_t kForeverNs = std::int64_t{1} << 57;
 
+// What a message becomes on the wire: packets with headers.
+struct Packets {
+  std::uint32_t payload_bytes = 0;  // 0: no headers
+  std::uint32_t header_bytes = 0;
+
+  [[nodiscard]] std::uint64_t wire_bytes(std::uint64_t bytes) const {
+    if (payload_bytes == 0) return bytes;
+    const std::uint64_t least = bytes == 0 ? 1 : bytes;
+    return least + (least - 1) / payload_bytes * header_bytes + header_bytes;
+  }
+};
+
 // One set of parameters. L, o and g are rounded to whole nanoseconds; costs per byte are rounded
 // down, as LogGOPSim does. A message of 0 bytes costs as much as one of 1 byte.
 class Link {
@@ -36,18 +48,30 @@ class Link {
     return overhead_ns + per_byte(bytes, overhead_ns_per_byte_);
   }
 
-  // Returns (s-1) G.
+  // Returns (s-1) G, where s counts the headers of packets.
   [[nodiscard]] std::int64_t bandwidth_ns(std::uint64_t bytes) const {
-    return per_byte(bytes, gap_ns_per_byte_);
+    return per_byte(packets.wire_bytes(bytes), gap_ns_per_byte_);
   }
 
   [[nodiscard]] bool rendezvous(std::uint64_t bytes) const {
     return static_cast<double>(bytes == 0 ? 1 : bytes) > rendezvous_bytes_;
   }
 
+  // Returns whether any message that a schedule can hold waits for its receive.
+  [[nodiscard]] bool has_rendezvous() const { return rendezvous(model::kMostSize); }
+
+  // Returns a time that no message is faster than, from the start of its send to its arrival.
+  [[nodiscard]] std::int64_t shortest_ns() const { return overhead_ns + latency_ns; }
+
+  // Returns whether a small message may arrive before a large one that left earlier.
+  [[nodiscard]] bool overtakes() const {
+    return overhead_ns_per_byte_ > 0 && gap_ns_per_byte_ > 0;
+  }
+
   std::int64_t latency_ns;
   std::int64_t overhead_ns;
   std::int64_t gap_ns;
+  Packets packets = {};
 
  private:
   static std::int64_t per_byte(std::uint64_t bytes, double ns_per_byte) {
@@ -72,9 +96,25 @@ class Network {
                                     const std::vector<std::uint32_t>& node_of_rank,
                                     std::size_t num_ranks);
 
+  // Lets messages between nodes have headers.
+  void set_packets(const Packets& packets) { inter_.packets = packets; }
+
   [[nodiscard]] const Link& between(std::uint32_t a, std::uint32_t b) const {
     return node_of_rank_.empty() || node_of_rank_[a] != node_of_rank_[b] ? inter_ : intra_;
   }
+
+  [[nodiscard]] const Link& inter() const { return inter_; }
+
+  [[nodiscard]] const Link& intra() const { return intra_; }
+
+  // Empty: each rank is a node of its own.
+  [[nodiscard]] const std::vector<std::uint32_t>& node_of_rank() const { return node_of_rank_; }
+
+  [[nodiscard]] bool has_rendezvous() const {
+    return inter_.has_rendezvous() || intra_.has_rendezvous();
+  }
+
+  [[nodiscard]] bool overtakes() const { return inter_.overtakes() || intra_.overtakes(); }
 
  private:
   Network(const Link& inter, const Link& intra, std::vector<std::uint32_t> node_of_rank)

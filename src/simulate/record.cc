@@ -1,5 +1,9 @@
 #include "simulate/record.h"
 
+#include <algorithm>
+
+#include "simulate/fabric/fabric.h"
+
 namespace assay::simulate {
 namespace {
 
@@ -9,8 +13,8 @@ std::uint64_t key(OpId id) {
 
 }  // namespace
 
-Record::Record(const model::Schedule& schedule, const Network& network)
-    : schedule_(schedule), network_(&network) {
+Record::Record(const model::Schedule& schedule, const Network& network, const Fabric* fabric)
+    : schedule_(schedule), network_(&network), fabric_(fabric) {
   std::uint64_t total = 0;
   first_of_rank_.reserve(schedule.ranks().size());
   for (const model::RankView& rank : schedule.ranks()) {
@@ -18,6 +22,7 @@ Record::Record(const model::Schedule& schedule, const Network& network)
     total += rank.ops.size();
   }
   states_.resize(total);
+  if (fabric != nullptr) passages_.resize(total);
   auto state = states_.begin();
   for (const model::RankView& rank : schedule.ranks()) {
     for (const model::ScheduleOp& op : rank.ops)
@@ -44,11 +49,35 @@ std::uint64_t Record::message_bytes(OpId id) const {
   return op(id).kind == model::OpKind::kSend ? op(id).size : op(partner(id)).size;
 }
 
+std::int64_t Record::calc_ns(OpId id) const {
+  const std::uint64_t length = op(id).size;
+  if (fabric_ != nullptr) return fabric_->calc_ns(id.rank, id.op, length);
+  return static_cast<std::int64_t>(std::min<std::uint64_t>(length, kForeverNs + 1));
+}
+
+void Record::set_passage(OpId send, const Passage& passage) {
+  passages_[first_of_rank_[send.rank] + send.op] = passage;
+}
+
+Passage Record::passage(OpId send) const {
+  return passages_.empty() ? Passage{} : passages_[first_of_rank_[send.rank] + send.op];
+}
+
+std::int64_t Record::left_ns(OpId send) const {
+  return state(send).time_ns() + link(send).cpu_ns(op(send).size) + passage(send).transfer_ns;
+}
+
+std::int64_t Record::moving_since_ns(OpId send) const {
+  const std::uint32_t behind = passage(send).behind;
+  if (behind != kNone) return left_ns({send.rank, behind});
+  return state(send).time_ns() + link(send).cpu_ns(op(send).size);
+}
+
 OpTimes Record::times(OpId id) const {
   const std::int64_t start = state(id).time_ns();
   const model::ScheduleOp& self = op(id);
   if (self.kind == model::OpKind::kCalc) {
-    const auto end = start + static_cast<std::int64_t>(self.size);
+    const std::int64_t end = start + calc_ns(id);
     return {start, end, end};
   }
   const Link& between = link(id);

@@ -77,10 +77,20 @@ struct OpTimes {
   std::int64_t end_ns = 0;      // later for a rendezvous send: the end of its receive
 };
 
+class Fabric;
+
+// What a message took in a network that contends.
+struct Passage {
+  std::int64_t transfer_ns =
+      -1;                        // from the sender's CPU until its last byte left; -1: it took none
+  std::int64_t lost_ns = 0;      // of that, what it lost to messages of other connections
+  std::uint32_t behind = kNone;  // the send of the same rank whose message it had to wait for
+};
+
 class Record {
  public:
-  // Refers to the network.
-  Record(const model::Schedule& schedule, const Network& network);
+  // Refers to the network, and to the one that contends, which is null without one.
+  Record(const model::Schedule& schedule, const Network& network, const Fabric* fabric);
 
   [[nodiscard]] OpState& state(OpId id) { return states_[first_of_rank_[id.rank] + id.op]; }
 
@@ -107,6 +117,17 @@ class Record {
     return network_->between(id.rank, partner_rank(id));
   }
 
+  // How long a calculation takes.
+  [[nodiscard]] std::int64_t calc_ns(OpId id) const;
+
+  void set_passage(OpId send, const Passage& passage);
+  [[nodiscard]] Passage passage(OpId send) const;
+
+  // Returns when the last byte of a message with a passage left the network, and when it was the
+  // first of its connection.
+  [[nodiscard]] std::int64_t left_ns(OpId send) const;
+  [[nodiscard]] std::int64_t moving_since_ns(OpId send) const;
+
   // Returns the times of an operation that is done.
   [[nodiscard]] OpTimes times(OpId id) const;
 
@@ -118,8 +139,10 @@ class Record {
 
   model::Schedule schedule_;  // a copy shares the bytes
   const Network* network_;
+  const Fabric* fabric_;
   std::vector<std::uint64_t> first_of_rank_;
   std::vector<OpState> states_;
+  std::vector<Passage> passages_;  // by operation; empty without a network that contends
   std::unordered_map<std::uint64_t, std::uint32_t> sources_;  // sources of receives from any rank
 };
 

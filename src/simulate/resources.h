@@ -1,7 +1,7 @@
 // The next events of a simulation. Events at the same time have a fixed order, so that a simulation
-// has one result: first by rank; then waiters for a resource, in the order in which they began to
-// wait; then operations that have just become ready, by number; then messages, by source and
-// number.
+// has one result: first what happens in the network (which has the rank 0); then by rank; then
+// waiters for a resource, in the order in which they began to wait; then operations that have just
+// become ready, by number; then messages, by source and number.
 #pragma once
 
 #include <cstddef>
@@ -14,6 +14,8 @@
 namespace assay::simulate {
 
 enum class EventKind : std::uint32_t {
+  kDeparture,  // messages leave a network that contends
+  kEntry,      // operation `second` of rank `first` gives its message to that network
   kWake,     // resource `second` may be free for the operation that began to wait as number `first`
   kReady,    // operation `first` has nothing left to wait for
   kArrival,  // operation `second` of rank `first` sent a message that is here now

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
+#include <utility>
 
 #include "core/interrupt.h"
 #include "simulate/matching.h"
@@ -27,6 +29,9 @@ class Engine {
 
   [[nodiscard]] bool too_long() const { return too_long_; }
 
+  // Returns the send for which the network has no way, if there is one.
+  [[nodiscard]] std::optional<OpId> unreachable() const { return unreachable_; }
+
  private:
   bool next(Event& event);
   bool next_root(Event& event);
@@ -44,6 +49,15 @@ class Engine {
   void start_send(OpId id, const Needs& needs, std::int64_t now_ns);
   void start_receive(OpId id, const Needs& needs, std::int64_t now_ns);
   void end_rendezvous();
+
+  // Of a network that contends.
+  [[nodiscard]] bool contends(std::uint32_t a, std::uint32_t b) const;
+  void enter(OpId send, std::int64_t now_ns);
+  void depart(std::int64_t now_ns);
+  void deliver(std::int64_t now_ns);
+  void settle_transfers();
+  void plan_departure();
+  void push_arrival(OpId send, std::int64_t arrival_ns);
 
   void finish(OpId id, std::int64_t end_ns);
   void release(OpId id, std::int64_t time_ns, Reason reason, std::uint32_t cause);
@@ -72,6 +86,10 @@ class Engine {
   std::vector<Rendezvous> rendezvous_;
   std::uint64_t unreceived_ = 0;
   bool too_long_ = false;
+  Transfers* transfers_;
+  std::int64_t planned_departure_ns_ = -1;
+  std::vector<Departure> departures_;
+  std::optional<OpId> unreachable_ = std::nullopt;
 };
 
 Engine::Engine(const model::Schedule& schedule, const Network& network, Outcome& outcome)
@@ -80,11 +98,16 @@ Engine::Engine(const model::Schedule& schedule, const Network& network, Outcome&
       outcome_(outcome),
       record_(outcome.record()),
       matching_(schedule),
-      resources_(schedule) {}
+      resources_(schedule),
+      transfers_(outcome.transfers()) {}
 
 bool Engine::next_root(Event& event) {
   const auto& ranks = schedule_.ranks();
-  while (root_rank_ < ranks.size() && next_root_ >= ranks[root_rank_].roots.size()) {
+  const auto skipped = [&] {
+    const bool failed = transfers_ != nullptr && transfers_->fabric().failed(root_rank_);
+    return failed || next_root_ >= ranks[root_rank_].roots.size();
+  };
+  while (root_rank_ < ranks.size() && skipped()) {
     ++root_rank_;
     next_root_ = 0;
   }
@@ -102,6 +125,10 @@ bool Engine::next(Event& event) {
       end_rendezvous();
       continue;
     }
+    if (transfers_ != nullptr && transfers_->dirty() && (!any || event.time_ns > now_ns_)) {
+      settle_transfers();
+      continue;
+    }
     if (!any) return false;
     if (root) {
       ++next_root_;
@@ -115,6 +142,10 @@ bool Engine::next(Event& event) {
 
 void Engine::handle(const Event& event) {
   switch (event.kind) {
+    case EventKind::kDeparture:
+      return depart(event.time_ns);
+    case EventKind::kEntry:
+      return enter({event.first, event.second}, event.time_ns);
     case EventKind::kReady:
       return become_ready({event.rank, event.first}, event.time_ns);
     case EventKind::kArrival:
@@ -126,10 +157,11 @@ void Engine::handle(const Event& event) {
 
 void Engine::run() {
   Event event;
-  for (std::uint64_t count = 1; next(event) && !too_long_; ++count) {
+  for (std::uint64_t count = 1; next(event) && !too_long_ && !unreachable_; ++count) {
     handle(event);
     if (count % kEventsBetweenLooks == 0 && core::interrupted()) return;
   }
+  if (transfers_ != nullptr) transfers_->finish(now_ns_);
   outcome_.events = outcome_.operations_done + outcome_.messages;
   outcome_.finished = outcome_.operations_done == record_.num_ops() && unreceived_ == 0;
 }
@@ -214,9 +246,7 @@ void Engine::release_after_start(OpId id, std::int64_t now_ns) {
 }
 
 void Engine::start_calc(OpId id, const Needs& needs, std::int64_t now_ns) {
-  const std::uint64_t length = record_.op(id).size;
-  const std::int64_t end =
-      now_ns + static_cast<std::int64_t>(std::min<std::uint64_t>(length, kForeverNs + 1));
+  const std::int64_t end = now_ns + record_.calc_ns(id);
   resources_.take(needs.cpu, id.op, end);
   release_after_start(id, now_ns);
   finish(id, end);
@@ -229,13 +259,14 @@ void Engine::start_send(OpId id, const Needs& needs, std::int64_t now_ns) {
   const std::int64_t bandwidth = link.bandwidth_ns(op.size);
   resources_.take(needs.cpu, id.op, cpu_end);
   resources_.take(needs.nic, id.op, now_ns + link.gap_ns + bandwidth);
-  const std::int64_t arrival = cpu_end + link.latency_ns + bandwidth;
-  too_long_ |= arrival > kForeverNs;
-  events_.push({.time_ns = arrival,
-                .rank = op.peer,
-                .kind = EventKind::kArrival,
-                .first = id.rank,
-                .second = id.op});
+  if (!contends(id.rank, op.peer)) {
+    push_arrival(id, cpu_end + link.latency_ns + bandwidth);
+  } else if (cpu_end > now_ns) {
+    events_.push(
+        {.time_ns = cpu_end, .kind = EventKind::kEntry, .first = id.rank, .second = id.op});
+  } else {
+    enter(id, now_ns);
+  }
   ++outcome_.messages;
   ++unreceived_;
   release_after_start(id, now_ns);
@@ -244,6 +275,62 @@ void Engine::start_send(OpId id, const Needs& needs, std::int64_t now_ns) {
   } else {
     finish(id, cpu_end);
   }
+}
+
+void Engine::push_arrival(OpId send, std::int64_t arrival_ns) {
+  too_long_ |= arrival_ns > kForeverNs;
+  events_.push({.time_ns = arrival_ns,
+                .rank = record_.op(send).peer,
+                .kind = EventKind::kArrival,
+                .first = send.rank,
+                .second = send.op});
+}
+
+bool Engine::contends(std::uint32_t a, std::uint32_t b) const {
+  if (transfers_ == nullptr || a == b) return false;
+  return transfers_->fabric().has_nvlink() || !transfers_->fabric().same_domain(a, b);
+}
+
+void Engine::enter(OpId send, std::int64_t now_ns) {
+  const ScheduleOp& op = record_.op(send);
+  const Transfers::Start start{
+      .send = send,
+      .message = {send.rank, op.peer, op.nic, op.cpu, op.size},
+      .work_ns = network_.between(send.rank, op.peer).bandwidth_ns(op.size)};
+  too_long_ |= start.work_ns > kForeverNs;
+  if (too_long_) return;
+  departures_.clear();
+  if (!transfers_->start(start, now_ns, departures_)) unreachable_ = send;
+  deliver(now_ns);
+}
+
+void Engine::deliver(std::int64_t now_ns) {
+  for (const Departure& departure : departures_) {
+    record_.set_passage(departure.send,
+                        {departure.transfer_ns, departure.lost_ns, departure.behind});
+    push_arrival(departure.send, now_ns + departure.latency_ns);
+  }
+}
+
+void Engine::depart(std::int64_t now_ns) {
+  departures_.clear();
+  transfers_->end(now_ns, departures_);
+  deliver(now_ns);
+  if (planned_departure_ns_ == now_ns) planned_departure_ns_ = -1;
+  if (!transfers_->dirty()) plan_departure();
+}
+
+void Engine::plan_departure() {
+  const std::int64_t next_ns = transfers_->next_end_ns();
+  if (next_ns < 0 || next_ns == planned_departure_ns_) return;
+  planned_departure_ns_ = next_ns;
+  events_.push({.time_ns = next_ns, .kind = EventKind::kDeparture});
+}
+
+// After everything else of the moment, because messages that enter or leave together need one look.
+void Engine::settle_transfers() {
+  transfers_->settle(now_ns_);
+  plan_departure();
 }
 
 void Engine::start_receive(OpId id, const Needs& needs, std::int64_t now_ns) {
@@ -295,23 +382,65 @@ void Engine::release(OpId id, std::int64_t time_ns, Reason reason, std::uint32_t
 
 }  // namespace
 
-Outcome::Outcome(const model::Schedule& schedule, const Network& network)
+Outcome::Outcome(const model::Schedule& schedule,
+                 const Network& network,
+                 std::unique_ptr<Fabric> fabric)
     : finish_ns(schedule.ranks().size()),
       last_op(schedule.ranks().size(), OpId{0, kNone}),
       network_(std::make_unique<const Network>(network)),
-      record_(std::make_unique<Record>(schedule, *network_)) {}
+      transfers_(fabric ? std::make_unique<Transfers>(std::move(fabric)) : nullptr),
+      record_(std::make_unique<Record>(
+          schedule, *network_, transfers_ ? &transfers_->fabric() : nullptr)) {}
 
 std::int64_t Outcome::longest_ns() const {
   return finish_ns.empty() ? 0 : *std::max_element(finish_ns.begin(), finish_ns.end());
 }
 
+namespace {
+
+// The parameters that the network file does not replace, as one network.
+core::Result<Network> network_of(const Options& options,
+                                 const Fabric* fabric,
+                                 std::size_t num_ranks) {
+  if (fabric == nullptr) {
+    return Network::make(options.inter, options.intra, options.node_of_rank, num_ranks);
+  }
+  const FabricParameters& parameters = fabric->parameters();
+  Network network = ASSAY_TRY(
+      Network::make(parameters.inter, parameters.intra, fabric->domain_of_rank(), num_ranks));
+  network.set_packets(fabric->packets());
+  return network;
+}
+
+core::Result<std::unique_ptr<Fabric>> fabric_of(const Options& options, std::size_t num_ranks) {
+  if (!options.fabric) return std::unique_ptr<Fabric>();
+  // Refuses wrong parameters in the words of those who gave them.
+  ASSAY_TRY(Network::make(options.inter, options.intra, {}, num_ranks));
+  const FabricJob job{.num_ranks = static_cast<std::uint32_t>(num_ranks),
+                      .node_of_rank = options.node_of_rank,
+                      .parameters = {options.inter, options.intra}};
+  return std::make_unique<Fabric>(ASSAY_TRY(Fabric::make(*options.fabric, job)));
+}
+
+core::Error unreachable_error(const Outcome& outcome, OpId send) {
+  const model::ScheduleOp& op = outcome.record().op(send);
+  const Fabric& fabric = outcome.transfers()->fabric();
+  return core::Error{fmt::format("no way is left from {} of rank {} to {} of rank {}",
+                                 fabric.nic_name(send.rank, op.nic), send.rank,
+                                 fabric.nic_name(op.peer, op.nic), op.peer)};
+}
+
+}  // namespace
+
 core::Result<Outcome> simulate(const model::Schedule& schedule, const Options& options) {
-  const Network network = ASSAY_TRY(
-      Network::make(options.inter, options.intra, options.node_of_rank, schedule.ranks().size()));
-  Outcome outcome(schedule, network);
+  const std::size_t num_ranks = schedule.ranks().size();
+  auto fabric = ASSAY_TRY(fabric_of(options, num_ranks));
+  const Network network = ASSAY_TRY(network_of(options, fabric.get(), num_ranks));
+  Outcome outcome(schedule, network, std::move(fabric));
   Engine engine(schedule, network, outcome);
   engine.run();
   ASSAY_TRY(core::check_interrupt());
+  if (engine.unreachable()) return unreachable_error(outcome, *engine.unreachable());
   if (engine.too_long()) {
     return core::Error{
         fmt::format("the schedule takes longer than {:.1f} years: are its sizes "

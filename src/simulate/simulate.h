@@ -13,6 +13,12 @@
 // Products are rounded down. A posted receive occupies nothing; a calculation occupies its CPU.
 // Messages and receives meet by source and tag, first come, first served.
 //
+// With a network that contends (fabric/fabric_spec.h), a message enters it when its sender's CPU is
+// done, shares its links with others by max-min fairness (fabric/sharing.h), and arrives the
+// latency of its path after its last byte has left it. That is at the same time as above unless a
+// link is shared or slower. The sender's NIC takes on messages as above, so that it may have
+// several on the way, which share it.
+//
 // LogGOPSim does not define the order of events at the same time; resources.h defines it here. If a
 // message arrives before its receive, LogGOPSim lets the reception run along with other work on the
 // same CPU and wait for the sending side of the NIC; here a reception is the same whichever came
@@ -26,6 +32,8 @@
 
 #include "core/result.h"
 #include "model/schedule.h"
+#include "simulate/fabric/fabric_spec.h"
+#include "simulate/fabric/transfers.h"
 #include "simulate/network.h"
 #include "simulate/record.h"
 
@@ -36,11 +44,13 @@ struct Options {
   // The parameters between ranks of one node; needs node_of_rank.
   std::optional<LogGops> intra = std::nullopt;
   std::vector<std::uint32_t> node_of_rank = {};
+  std::optional<FabricSpec> fabric = std::nullopt;
 };
 
 class Outcome {
  public:
-  Outcome(const model::Schedule& schedule, const Network& network);
+  // `fabric` may be null.
+  Outcome(const model::Schedule& schedule, const Network& network, std::unique_ptr<Fabric> fabric);
 
   Outcome(Outcome&&) = default;
 
@@ -55,10 +65,16 @@ class Outcome {
 
   [[nodiscard]] Record& record() { return *record_; }
 
+  // The messages in the network that contends; null without one.
+  [[nodiscard]] const Transfers* transfers() const { return transfers_.get(); }
+
+  [[nodiscard]] Transfers* transfers() { return transfers_.get(); }
+
   [[nodiscard]] std::int64_t longest_ns() const;
 
  private:
   std::unique_ptr<const Network> network_;
+  std::unique_ptr<Transfers> transfers_;
   std::unique_ptr<Record> record_;
 };
 

@@ -177,7 +177,7 @@ Table rank_table(const Outcome& outcome, std::size_t most) {
   return table;
 }
 
-Table critical_path_table(const CriticalPath& path) {
+Table critical_path_table(const Outcome& outcome, const CriticalPath& path) {
   Table table{.name = "critical_path",
               .title = "What the end hangs on: the time of the critical path",
               .columns = {{.name = "spent on"},
@@ -188,6 +188,7 @@ Table critical_path_table(const CriticalPath& path) {
       std::accumulate(path.total_ns.begin(), path.total_ns.end(), std::int64_t{0});
   for (std::size_t i = 0; i < kNumSpent; ++i) {
     const auto spent = static_cast<Spent>(i);
+    if (spent == Spent::kContention && outcome.transfers() == nullptr) continue;
     const auto segments =
         std::count_if(path.segments.begin(), path.segments.end(),
                       [&](const Segment& segment) { return segment.spent == spent; });

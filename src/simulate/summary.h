@@ -41,7 +41,7 @@ model::Table overview(const Outcome& outcome);
 model::Table rank_table(const Outcome& outcome, std::size_t most);
 
 // The parts of the critical path's time.
-model::Table critical_path_table(const CriticalPath& path);
+model::Table critical_path_table(const Outcome& outcome, const CriticalPath& path);
 
 // The longest segments of the critical path.
 model::Table segment_table(const Outcome& outcome, const CriticalPath& path, std::size_t most);

@@ -12,6 +12,8 @@
 
 #include "core/interrupt.h"
 #include "core/output_file.h"
+#include "core/text.h"
+#include "simulate/network_report.h"
 
 namespace assay::simulate {
 namespace {
@@ -19,6 +21,7 @@ namespace {
 using model::OpKind;
 
 constexpr std::size_t kBufferBytes = 1U << 20U;
+constexpr std::size_t kCounters = 20;
 
 struct CloseFile {
   void operator()(std::FILE* file) const { std::fclose(file); }
@@ -40,6 +43,11 @@ class Writer {
 
   void show_rank(std::uint32_t rank) { shown_.push_back(rank); }
 
+  void show_links(std::vector<LinkLoad> links, std::int64_t bin_ns) {
+    links_ = std::move(links);
+    bin_ns_ = bin_ns;
+  }
+
   core::Status write() {
     std::sort(shown_.begin(), shown_.end());
     text_ = "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n";
@@ -52,6 +60,7 @@ class Writer {
       }
       ASSAY_TRY(core::check_interrupt());
     }
+    add_links();
     text_ += "\n]}\n";
     return flush();
   }
@@ -95,6 +104,23 @@ class Writer {
         start.thousandths);
   }
 
+  // The process after those of the ranks has the counters.
+  void add_links() {
+    if (links_.empty()) return;
+    const std::size_t process = record_.schedule().ranks().size();
+    add("{{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":{},\"args\":{{\"name\":\"links\"}}}}",
+        process);
+    for (const LinkLoad& link : links_) {
+      const std::string name = core::json_escaped(link.name);
+      for (std::size_t bin = 0; bin < link.load.size(); ++bin) {
+        const auto start = microseconds(static_cast<std::int64_t>(bin) * bin_ns_);
+        add("{{\"ph\":\"C\",\"name\":\"{}\",\"pid\":{},\"ts\":{}.{:03},\"args\":{{\"load "
+            "%\":{:.2f}}}}}",
+            name, process, start.whole, start.thousandths, link.load[bin]);
+      }
+    }
+  }
+
   core::Status flush() {
     if (std::fwrite(text_.data(), 1, text_.size(), file_) != text_.size() ||
         std::fflush(file_) != 0) {
@@ -108,6 +134,8 @@ class Writer {
   const Record& record_;
   std::FILE* file_;
   std::vector<std::uint32_t> shown_ = {};
+  std::vector<LinkLoad> links_ = {};
+  std::int64_t bin_ns_ = 1;
   std::string text_ = {};
   bool first_ = true;
   TimelineSize size_ = {};
@@ -138,6 +166,9 @@ core::Result<TimelineSize> write_timeline(const Outcome& outcome,
     Writer writer(outcome.record(), file.get());
     for (const std::uint32_t rank : shown)
       writer.show_rank(rank);
+    if (const Transfers* transfers = outcome.transfers(); transfers != nullptr) {
+      writer.show_links(link_loads(outcome, kCounters), transfers->usage().bin_ns());
+    }
     if (const auto written = writer.write(); !written.ok()) return failed(written.error().message);
     size = writer.size();
     return {};

@@ -1,5 +1,6 @@
 // Writes a simulation as a Chrome trace for Perfetto and chrome://tracing: a process per rank, a
-// thread per CPU, an arrow per message.
+// thread per CPU, an arrow per message; with a network that contends, a counter for each of the
+// busiest links.
 #pragma once
 
 #include <cstdint>

@@ -8,6 +8,7 @@ import io
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -150,6 +151,33 @@ class Generate(GoalTest):
         self.proven(folder / "output.goal")
         self.assertIn("send 0b to 1", (folder / "output.goal").read_text())
 
+    def test_a_schedule_for_another_simulator(self):
+        done = self.run_assay("goal", "generate", "rec", "-o", "h", "--for", "htsim", "-q")
+        self.assertEqual(done.stderr, "")
+        done = self.run_assay("goal", "generate", "rec", "-o", "h", "--for", "htsim")
+        self.assertIn("run it with: assay goal to-bin h/output.goal && htsim_uec -goal h/output.bin"
+                      " -topo leaf_spine_16_1os.topo -nodes 16", done.stderr)
+        text = (self.folder / "h" / "output.goal").read_text()
+        self.assertEqual(set(re.findall(r"nic (\d+)", text)), {"0"})
+        self.assertIn("cpu 1", text)
+        self.proven("h/output.goal")
+        done = self.run_assay("goal", "generate", "rec", "-o", "l", "--for", "loggopsim",
+                              "--write", "bin")
+        self.assertIn("run it with: LogGOPSim -f l/output.bin -L 92500 -o 5000 -g 125 -G 1",
+                      done.stderr)
+        self.run_assay("goal", "to-text", "l/output.bin", "-o", "l.goal")
+        text = (self.folder / "l.goal").read_text()
+        self.assertEqual(set(re.findall(r"(?:nic|cpu) (\d+)", text)), {"0"})
+        self.assertIn("send 1b", text)
+        self.assertEqual(re.findall(r" 0b.*", text), [])
+        notes = json.loads((self.folder / "l" / "output.notes.json").read_text())
+        self.assertEqual((notes["made_for"], notes["time_unit_ns"]), ("loggopsim", 0.04))
+        self.assert_one_error("simulate", "l/output.bin", says="units of 0.04 ns")
+        done = self.run_assay("goal", "generate", "rec", "-o", "a")
+        self.assertIn("run it with: assay simulate a/output.goal", done.stderr)
+        self.assert_one_error("goal", "generate", "rec", "-o", "x", "--for", "htsim",
+                              "--tag-layout", "bits:20/12", says="htsim's tags are below 2^31")
+
     def test_merged_streams_make_one_chain(self):
         self.proven(self.generate("merged", "rec", "-m") / "output.goal")
 
@@ -175,6 +203,7 @@ class Generate(GoalTest):
                 (("--label", "sequenc"), "at character 1, not 'sequenc'"),
                 (("--tag-layout", "octal"), "expected auto, none"),
                 (("--tag-layout", "none", "--label", "pair"), "no room for --label"),
+                (("--for", "htsim", "--intra-node", "messages"), "it knows no nodes"),
                 (("--cost", "p101"), "none of mean, median"),
                 (("--replicas", "2.5"), "'2.5' is not a whole number"),
                 (("-p", "-w", "0"), "'0' is not a whole number"),

@@ -172,6 +172,8 @@ def folder_commands(folder):
     tables = ('--data_dir', benchmark)
     return {
         'generate': (*GENERATE, '--write', 'bin', '-o', OUTPUT),
+        'synth': ('goal', 'synth', '--model', 'qwen3-8b', '--of', 'decode', '--tp', '2', '--write', 'bin',
+                  '-q', '-o', OUTPUT),
         'generate -p': (*GENERATE, '--write', 'text', '-p', '-o', OUTPUT),
         'export': ('store', 'export', '--store', 'h200_sxm', '--table', 'gemm_perf', '-o', OUTPUT),
         'place': ('store', 'place', '--store', 'h200_sxm', '--system', 'h200_sxm', '--force',

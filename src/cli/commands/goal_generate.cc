@@ -46,6 +46,7 @@ class GoalGenerate final : public Command {
     }
     if (auto choice = cost_choice(cost_choice_, seed_); !choice.ok()) return choice.error();
     ASSAY_TRY(check_tags());
+    ASSAY_TRY(check_simulator());
     if (request_.compat == goal::Compat::kV2 && (npkit_simple_.empty() || npkit_ll_.empty())) {
       return core::Error{"--compat v2 needs NPKit's summaries: -s and -l"};
     }
@@ -62,6 +63,7 @@ class GoalGenerate final : public Command {
     if (merged_) request_.options.streams.streams = goal::Streams::kMergedWhenDisjoint;
     if (strict_) request_.options.misfits = goal::Misfits::kFail;
     request_.options.expand.intra_bytes_per_ns = intra_gbps_;
+    request_.options.expand.intra_node = intra_node_.value_or(goal::IntraNode::kMessages);
     const goal::GenerateResult result = ASSAY_TRY(goal::generate(request_));
     show_warnings(result.warnings);
     if (presentation_.shows_summary()) {
@@ -74,10 +76,23 @@ class GoalGenerate final : public Command {
         print_note("wrote " + result.written[i].string());
       }
     }
+    if (!result.next_command.empty()) print_note("run it with: " + result.next_command);
     return Outcome::kOk;
   }
 
  private:
+  core::Status check_simulator() const {
+    if (request_.simulator == goal::Simulator::kAssay) return {};
+    const std::string given = "--for " + std::string(name_of(request_.simulator));
+    if (request_.compat == goal::Compat::kV2) {
+      return core::Error{given + " is not for --compat v2, which makes the public graph as it is"};
+    }
+    if (intra_node_ == goal::IntraNode::kMessages) {
+      return core::Error{given + " excludes --intra-node messages: it knows no nodes"};
+    }
+    return {};
+  }
+
   core::Status check_tags() const {
     const goal::TagOptions& tags = request_.options.tags;
     if (tags.layout != "auto" && tags.layout != "none") {
@@ -176,17 +191,27 @@ class GoalGenerate final : public Command {
                "what an operation follows besides its stream: the last one of any stream that had "
                "ended when it started, so that a slower network delays them all; or nothing")
         ->group(group);
-    const Choices<goal::IntraNode> modes{{"messages", goal::IntraNode::kMessages},
-                                         {"calc", goal::IntraNode::kCalc}};
+    const Choices<goal::Simulator> simulators{{"assay", goal::Simulator::kAssay},
+                                              {"loggopsim", goal::Simulator::kLogGopsim},
+                                              {"htsim", goal::Simulator::kHtsim}};
+    add_choice(app, "--for", request_.simulator, simulators,
+               "the simulator that will run it. htsim: no NIC 1, which it takes for another "
+               "host. loggopsim, which lets an operation start before what it follows on "
+               "another CPU, and whose G is a whole number: one CPU, no empty messages, times in "
+               "units of 0.04 ns. ATLAHS' LogGOPSim runs those for assay and htsim")
+        ->group(group);
+    const Choices<std::optional<goal::IntraNode>> modes{{"messages", goal::IntraNode::kMessages},
+                                                        {"calc", goal::IntraNode::kCalc}};
     const Choices<goal::Compat> compats{{"v2", goal::Compat::kV2}};
     add_choice(app, "--compat", request_.compat, compats,
                "make the graph of the public generator (nccl_generator_v2), with its tags and its "
                "gaps, to compare with or to reproduce old results; needs -s and -l")
         ->default_str("")
         ->group(group);
-    add_choice(app, "--intra-node", request_.options.expand.intra_node, modes,
+    add_choice(app, "--intra-node", intra_node_, modes,
                "data between GPUs of a node: messages from NIC 1, for 'assay simulate', which "
                "knows nodes; or empty messages and a calculation, for simulators that do not")
+        ->default_str("as --for needs")
         ->group(group);
     app.add_option("--intra-bandwidth", intra_gbps_,
                    "of --intra-node calc, in GB/s (1e9) into a GPU")
@@ -279,6 +304,7 @@ class GoalGenerate final : public Command {
   std::string unused_buffer_size_;
   std::uint64_t seed_ = 0;
   double intra_gbps_ = 150;
+  std::optional<goal::IntraNode> intra_node_;
   unsigned workers_ = 0;
   bool merged_ = false;
   bool strict_ = false;
@@ -302,6 +328,7 @@ const CommandSpec kGoalGenerate{
         "assay goal generate recording -o out --write bin\n"
         "assay goal generate -i sqlite/ -o goal_merged -s npkit_data_summary_Simple.json \\\n"
         "    -l npkit_data_summary_LL.json -p -m -r\n"
+        "assay goal generate recording -o out --write bin --for htsim\n"
         "assay goal generate recording -o large --write bin --replicas 16\n"
         "assay goal generate recording -o out --label 'parallelism + 100 * (sequence % 1000)'\n",
     .make = make_command<GoalGenerate>,

@@ -18,6 +18,7 @@
 #include "model/schedule_notes.h"
 #include "report/book.h"
 #include "simulate/network.h"
+#include "simulate/network_report.h"
 #include "simulate/stuck.h"
 #include "simulate/summary.h"
 #include "simulate/timeline.h"
@@ -30,6 +31,7 @@ using simulate::LogGops;
 
 constexpr std::size_t kSlowestRanks = 10;
 constexpr std::size_t kExamples = 10;
+constexpr std::size_t kBusiestLinks = 10;
 
 std::string rank_list_problem(const std::string& list) {
   for (const std::string& part : split(list, ',')) {
@@ -103,6 +105,11 @@ class Simulate final : public Command {
                    "a JSON file that says which ranks share a node; may hold parameters too")
         ->type_name("FILE")
         ->group(group);
+    app.add_option("--network", network_,
+                   "a YAML file with a network whose links messages share; its bandwidths and "
+                   "latencies replace G and L")
+        ->type_name("FILE")
+        ->group(group);
     inter_.declare(app, "", group);
     intra_.declare(app, "intra-", "Parameters between ranks of one node");
     app.add_flag("--per-rank", per_rank_, "show every rank, not only those that are done last");
@@ -121,6 +128,13 @@ class Simulate final : public Command {
                    "write a CSV file with a row for each NCCL operation: when it was simulated to "
                    "run, and when it ran in the recording; needs the notes")
         ->type_name("FILE");
+    app.add_option("--links", links_,
+                   "write a CSV file with the load of each link over time; needs --network")
+        ->type_name("FILE");
+    app.add_option("--html", page_,
+                   "where a page goes that shows the busiest links over time and what was lost by "
+                   "sharing them; needs --network")
+        ->type_name("FILE");
     add_presentation_options(app, presentation_);
   }
 
@@ -128,6 +142,8 @@ class Simulate final : public Command {
     if (!timeline_ranks_.empty() && timeline_.empty()) {
       return core::Error{"--timeline-ranks needs --timeline"};
     }
+    if (network_.empty() && !links_.empty()) return core::Error{"--links needs --network"};
+    if (network_.empty() && !page_.empty()) return core::Error{"--html needs --network"};
     return {};
   }
 
@@ -147,6 +163,8 @@ class Simulate final : public Command {
     }
     ASSAY_TRY(write_timeline(outcome));
     ASSAY_TRY(write_operations(outcome, notes));
+    ASSAY_TRY(write_links(outcome));
+    ASSAY_TRY(write_page(outcome, book));
     return Outcome::kOk;
   }
 
@@ -155,10 +173,25 @@ class Simulate final : public Command {
     using Notes = std::optional<model::ScheduleNotes>;
     const fs::path path = model::notes_path(schedule_);
     if (!core::is_regular_file(path)) return Notes();
-    return Notes(ASSAY_TRY(model::read_notes(path)));
+    model::ScheduleNotes notes = ASSAY_TRY(model::read_notes(path));
+    if (notes.time_unit_ns != 1) {
+      return core::Error{fmt::format(
+          "'{}' was made for {}, with times in units of {} ns: generate it again --for assay",
+          schedule_.string(), notes.made_for, notes.time_unit_ns)};
+    }
+    return Notes(std::move(notes));
   }
 
   [[nodiscard]] core::Result<simulate::Options> make_options(
+      const model::Schedule& schedule, const std::optional<model::ScheduleNotes>& notes) const {
+    simulate::Options options = ASSAY_TRY(make_parameters(schedule, notes));
+    if (network_.empty()) return options;
+    options.fabric = ASSAY_TRY(simulate::read_fabric_spec(network_.string()));
+    if (options.node_of_rank.empty() && notes) options.node_of_rank = nodes_of(*notes);
+    return options;
+  }
+
+  [[nodiscard]] core::Result<simulate::Options> make_parameters(
       const model::Schedule& schedule, const std::optional<model::ScheduleNotes>& notes) const {
     const std::size_t num_ranks = schedule.ranks().size();
     simulate::ParametersFile file;
@@ -198,7 +231,7 @@ class Simulate final : public Command {
     model::Book book{.title = fmt::format("Simulation of {}", schedule_.filename().string())};
     book.tables.push_back(simulate::overview(outcome));
     book.tables.push_back(simulate::rank_table(outcome, most_ranks));
-    book.tables.push_back(simulate::critical_path_table(path));
+    book.tables.push_back(simulate::critical_path_table(outcome, path));
     if (segments_ > 0) {
       book.tables.push_back(simulate::segment_table(outcome, path, segments_));
     }
@@ -206,7 +239,30 @@ class Simulate final : public Command {
       const auto times = ASSAY_TRY(simulate::collective_times(outcome, *notes));
       book.tables.push_back(simulate::collective_table(times, *notes));
     }
+    if (outcome.transfers() == nullptr) return book;
+    book.tables.push_back(simulate::network_table(outcome, path));
+    book.tables.push_back(simulate::busiest_table(outcome, kBusiestLinks));
+    if (notes && !notes->operations.empty()) {
+      book.tables.push_back(simulate::contention_table(outcome, *notes));
+    }
     return book;
+  }
+
+  [[nodiscard]] core::Status write_links(const simulate::Outcome& outcome) const {
+    if (links_.empty()) return {};
+    ASSAY_TRY(core::write_file(links_, report::csv(simulate::link_table(outcome))));
+    if (!presentation_.quiet) print_note("wrote " + links_.string());
+    return {};
+  }
+
+  [[nodiscard]] core::Status write_page(const simulate::Outcome& outcome,
+                                        const model::Book& book) const {
+    if (page_.empty()) return {};
+    const auto page =
+        simulate::network_page(outcome, simulate::critical_path(outcome), book.title, book.tables);
+    ASSAY_TRY(report::write_page(page, page_));
+    if (!presentation_.quiet) print_note("wrote " + page_.string());
+    return {};
   }
 
   [[nodiscard]] core::Status write_timeline(const simulate::Outcome& outcome) const {
@@ -241,6 +297,9 @@ class Simulate final : public Command {
   fs::path params_;
   fs::path operations_;
   fs::path topology_;
+  fs::path network_;
+  fs::path links_;
+  fs::path page_;
   fs::path timeline_;
   std::string timeline_ranks_;
   LinkOptions inter_;

@@ -1,0 +1,156 @@
+// A schedule of launches has the times of its whole graph, to the nanosecond.
+#include "simulate/launches.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <memory>
+
+#include "goal/expand.h"
+#include "goal/goal_test_util.h"
+#include "goal/input.h"
+#include "goal/launch_source.h"
+#include "goal/reshape_job.h"
+#include "goal/validate.h"
+#include "model/schedule_writer.h"
+#include "simulate/simulate.h"
+
+namespace assay::cli {
+namespace {
+
+using goal::test_collective;
+using model::Job;
+using model::NcclAlgorithm;
+using model::NcclFunction;
+using model::NcclProtocol;
+
+// A job as a whole graph and as launches.
+struct Both {
+  explicit Both(Job from) : job(std::move(from)) {
+    auto made = goal::resolve(job, goal::Misfits::kFail);
+    EXPECT_TRUE(made.ok()) << made.error().message;
+    resolved = std::move(made).value();
+    const goal::StreamPlan streams = goal::plan_streams(resolved, {}, warnings);
+    source = std::make_unique<goal::LaunchSource>(resolved, costs, streams, warnings);
+    const auto tags = goal::plan_tags(resolved, {});
+    EXPECT_TRUE(tags.ok()) << tags.error().message;
+    const goal::Expander expander(resolved, tags.value(), costs, {}, streams);
+    std::vector<model::RankImage> images;
+    for (std::uint32_t gpu = 0; gpu < job.gpus.size(); ++gpu) {
+      model::RankBuilder builder;
+      spans.push_back(expander.expand(gpu, builder, warnings));
+      images.push_back(builder.finish());
+    }
+    graph = model::Schedule::from_bytes(model::binary_schedule(images), "in memory").value();
+  }
+
+  Job job;
+  goal::Costs costs = goal::costs_from_lines(goal::default_costs(), "");
+  goal::Resolved resolved;
+  model::Warnings warnings;
+  std::unique_ptr<const goal::LaunchSource> source;
+  std::vector<std::vector<model::OperationSpan>> spans;
+  model::Schedule graph;
+};
+
+std::vector<simulate::Span> spans_of(const Both& both, const simulate::Outcome& outcome) {
+  std::vector<simulate::Span> spans(both.resolved.exchanges.size());
+  for (std::uint32_t rank = 0; rank < both.spans.size(); ++rank) {
+    for (const model::OperationSpan& span : both.spans[rank]) {
+      for (std::uint32_t i = 0; i < span.num_ops; ++i) {
+        const simulate::OpTimes op = outcome.record().times({rank, span.first_op + i});
+        spans[span.operation].add(op.start_ns, op.end_ns);
+      }
+    }
+  }
+  return spans;
+}
+
+void expect_equal(const Both& both, const simulate::Options& options) {
+  const auto whole = simulate::simulate(both.graph, options);
+  ASSERT_TRUE(whole.ok()) << whole.error().message;
+  ASSERT_TRUE(whole.value().finished);
+  const std::vector<simulate::Span> spans = spans_of(both, whole.value());
+  for (const unsigned threads : {1U, 2U, 3U}) {
+    const auto launches = simulate::simulate_launches(*both.source, options, threads);
+    ASSERT_TRUE(launches.ok()) << launches.error().message;
+    EXPECT_EQ(launches.value().finish_ns, whole.value().finish_ns);
+    EXPECT_EQ(launches.value().operations, whole.value().operations_done);
+    EXPECT_EQ(launches.value().messages, whole.value().messages);
+    ASSERT_EQ(launches.value().spans.size(), spans.size());
+    for (std::size_t i = 0; i < spans.size(); ++i) {
+      EXPECT_EQ(launches.value().spans[i].start_ns, spans[i].start_ns) << i;
+      EXPECT_EQ(launches.value().spans[i].end_ns, spans[i].end_ns) << i;
+    }
+  }
+}
+
+void expect_equal(const Job& job) {
+  const Both both(job);
+  simulate::Options options{.inter = goal::default_links().inter,
+                            .intra = goal::default_links().intra,
+                            .node_of_rank = both.source->node_of_rank()};
+  expect_equal(both, options);
+  // Work, CPUs and NICs that are busy at the same times.
+  options.inter.gap_ns_per_byte = 0;
+  options.inter.overhead_ns_per_byte = 0.01;
+  options.intra->gap_ns = 1000;
+  options.intra->latency_ns = 1;
+  expect_equal(both, options);
+}
+
+Job job_of_every_algorithm(const goal::TestJobShape& shape) {
+  Job job = goal::make_test_job(shape);
+  for (const NcclProtocol protocol :
+       {NcclProtocol::kSimple, NcclProtocol::kLl, NcclProtocol::kLl128}) {
+    for (const NcclFunction function :
+         {NcclFunction::kAllReduce, NcclFunction::kAllGather, NcclFunction::kReduceScatter,
+          NcclFunction::kBroadcast, NcclFunction::kReduce}) {
+      for (const NcclAlgorithm algorithm :
+           {NcclAlgorithm::kRing, NcclAlgorithm::kTree, NcclAlgorithm::kPat, NcclAlgorithm::kNvls,
+            NcclAlgorithm::kNvlsTree, NcclAlgorithm::kCollnetDirect,
+            NcclAlgorithm::kCollnetChain}) {
+        if (goal::find_lowering(function, algorithm) == nullptr) continue;
+        for (const std::uint64_t bytes : {4ULL, 70'000ULL, 1'000'000ULL}) {
+          model::Operation operation = test_collective(function, algorithm, protocol, bytes, 3);
+          operation.root = 1;
+          goal::add_collective(job, operation);
+        }
+      }
+    }
+  }
+  return job;
+}
+
+TEST(SimulateLaunches, HaveTheTimesOfTheWholeGraph) {
+  for (const goal::TestJobShape shape :
+       {goal::TestJobShape{2, 2}, {4, 2}, {6, 2}, {8, 8}, {9, 3}}) {
+    SCOPED_TRACE(shape.num_gpus);
+    expect_equal(job_of_every_algorithm(shape));
+  }
+}
+
+TEST(SimulateLaunches, HaveTheTimesOfARecordedStep) {
+  const std::filesystem::path recording =
+      std::filesystem::path(ASSAY_SOURCE_DIR) / "samples" / "goal-4gpu";
+  const auto job = goal::read_job(recording, {});
+  ASSERT_TRUE(job.ok()) << job.error().message;
+  const auto step = goal::cut_window(job.value(), {.from_s = 4.0035, .to_s = 4.0385});
+  ASSERT_TRUE(step.ok()) << step.error().message;
+  for (const unsigned replicas : {1U, 2U})
+    expect_equal(goal::scale(step.value(), {.replicas = replicas}).value());
+}
+
+TEST(SimulateLaunches, RefuseMessagesThatWouldHaveOtherTimes) {
+  const Both both(job_of_every_algorithm({2, 2}));
+  const auto works = [&](const simulate::LogGops& link) {
+    return simulate::simulate_launches(*both.source, {.inter = link}, 1).ok();
+  };
+  EXPECT_TRUE(works({.rendezvous_bytes = 1e12}));
+  EXPECT_FALSE(works({}));
+  EXPECT_FALSE(works({.overhead_ns_per_byte = 0.01, .rendezvous_bytes = 1e12}));
+  EXPECT_FALSE(works({.latency_ns = 0, .overhead_ns = 0, .rendezvous_bytes = 1e12}));
+}
+
+}  // namespace
+}  // namespace assay::cli

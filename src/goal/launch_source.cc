@@ -1,0 +1,227 @@
+#include "goal/launch_source.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "goal/reshape_job.h"
+#include "goal/steps.h"
+#include "model/schedule.h"
+
+namespace assay::goal {
+namespace {
+
+constexpr std::uint8_t kMostBuffers = 8;
+
+// The slices of a step: all of `bytes` but the last one.
+struct StepCut {
+  std::uint32_t slices = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t last_bytes = 0;
+};
+
+StepCut cut_step(const Cut& cut, std::uint64_t count) {
+  StepCut made;
+  for_each_slice(cut, count, [&](std::uint64_t slice) {
+    const std::uint64_t bytes = slice * cut.element_bytes;
+    if (made.slices == 0) made.bytes = bytes;
+    made.last_bytes = bytes;
+    ++made.slices;
+  });
+  return made;
+}
+
+bool same_step(const Step& a, const Step& b) {
+  return a.count == b.count && a.work == b.work && a.lane == b.lane && a.num_from == b.num_from &&
+         a.num_to == b.num_to && std::equal(a.from.begin(), a.from.begin() + a.num_from, b.from.begin()) &&
+         std::equal(a.to.begin(), a.to.begin() + a.num_to, b.to.begin());
+}
+
+// Lists the lanes of a launch's channels.
+class Lister {
+ public:
+  Lister(const Costs& costs, model::LaunchWork& work) : costs_(costs), work_(work) {}
+
+  void add_channel(const Part& part, const model::ChannelPart& channel, std::uint8_t cpu,
+                   std::uint32_t key) {
+    thread_local Primitives primitives;
+    lower_channel(part, channel, primitives);
+    for (std::vector<model::StepRun>& runs : runs_)
+      runs.clear();
+    ways_.clear();
+    const std::vector<Step>& steps = primitives.steps();
+    for (std::size_t i = 0; i < steps.size();) {
+      std::size_t end = i + 1;
+      while (end < steps.size() && same_step(steps[i], steps[end]))
+        ++end;
+      add_steps(part, steps[i], static_cast<std::uint32_t>(end - i));
+      i = end;
+    }
+    for (std::vector<model::StepRun>& runs : runs_) {
+      if (runs.empty()) continue;
+      work_.lanes.push_back({.exchange = part.exchange,
+                             .key = key,
+                             .cpu = cpu,
+                             .slots = static_cast<std::uint8_t>(std::min<std::uint32_t>(
+                                 part.shape->cut.slots, kMostBuffers)),
+                             .first_run = static_cast<std::uint32_t>(work_.runs.size()),
+                             .num_runs = static_cast<std::uint32_t>(runs.size())});
+      work_.runs.insert(work_.runs.end(), runs.begin(), runs.end());
+    }
+  }
+
+  void finish() { work_.end_op = next_op_; }
+
+ private:
+  void add_steps(const Part& part, const Step& step, std::uint32_t steps) {
+    const StepCut cut = cut_step(part.shape->cut, step.count);
+    if (cut.slices == 0) return;
+    const model::NcclProtocol protocol = part.shape->protocol;
+    model::StepRun run{.steps = steps,
+                       .slices = cut.slices,
+                       .first_op = next_op_,
+                       .first_peer = static_cast<std::uint32_t>(work_.peers.size()),
+                       .num_from = step.num_from,
+                       .num_to = step.num_to,
+                       .bytes = wire_bytes(protocol, cut.bytes),
+                       .last_bytes = wire_bytes(protocol, cut.last_bytes),
+                       .work_ns = costs_.duration_ns(protocol, step.work, cut.bytes, 0),
+                       .last_work_ns = costs_.duration_ns(protocol, step.work, cut.last_bytes, 0)};
+    for (std::uint8_t i = 0; i < step.num_from; ++i)
+      work_.peers.push_back({part.gpu(step.from[i]), way_of(step.from[i], kReceives, step.lane)});
+    for (std::uint8_t i = 0; i < step.num_to; ++i)
+      work_.peers.push_back({part.gpu(step.to[i]), way_of(step.to[i], kSends, step.lane)});
+    next_op_ += run.num_slices() * run.ops_per_slice();
+    runs_[step.lane].push_back(run);
+  }
+
+  // The lanes of the channel that have sent to a rank or received from it, in the order of their
+  // first message. A rank receives in this order what another one sends in it, so that both number
+  // the ways between them alike.
+  struct Ways {
+    std::int32_t peer;
+    bool sends;
+    std::vector<std::uint8_t> lanes;
+  };
+
+  static constexpr bool kSends = true;
+  static constexpr bool kReceives = false;
+
+  std::uint32_t way_of(std::int32_t peer, bool sends, std::uint8_t lane) {
+    auto found = std::find_if(ways_.begin(), ways_.end(), [&](const Ways& ways) {
+      return ways.peer == peer && ways.sends == sends;
+    });
+    if (found == ways_.end()) found = ways_.insert(found, {peer, sends, {}});
+    const auto known = std::find(found->lanes.begin(), found->lanes.end(), lane);
+    const auto way = static_cast<std::uint32_t>(known - found->lanes.begin());
+    if (known == found->lanes.end()) found->lanes.push_back(lane);
+    return way;
+  }
+
+  const Costs& costs_;
+  model::LaunchWork& work_;
+  std::vector<Ways> ways_;
+  std::array<std::vector<model::StepRun>, kMostLanes> runs_;  // by lane of the channel
+  std::uint32_t next_op_ = 1;                                 // the start is number 0
+};
+
+}  // namespace
+
+LaunchSource::LaunchSource(const Resolved& resolved,
+                           const Costs& costs,
+                           const StreamPlan& plan,
+                           model::Warnings& warnings)
+    : resolved_(resolved), costs_(costs) {
+  std::uint32_t keys = 0;
+  for (const Exchange& exchange : resolved.exchanges) {
+    first_key_.push_back(keys);
+    const std::size_t parts = resolved.shapes[exchange.shape].cut.parts.size();
+    keys += static_cast<std::uint32_t>(parts * kMostLanes);
+  }
+  const model::Job& job = *resolved.job;
+  const std::vector<std::int64_t> clock_start_ns = clock_starts(job);
+  std::map<std::string, std::uint32_t> nodes;
+  for (std::uint32_t gpu = 0; gpu < job.gpus.size(); ++gpu) {
+    const auto next = static_cast<std::uint32_t>(nodes.size());
+    node_of_rank_.push_back(nodes.emplace(job.gpus[gpu].node, next).first->second);
+    GpuTimeline timeline =
+        make_timeline(resolved, gpu, plan, clock_start_ns[job.gpus[gpu].clock], warnings);
+    const unsigned cpus = std::clamp(timeline.num_cpus, 1U, model::kMostCpu);
+    RankPlan& made = ranks_.emplace_back();
+    made.launches.num_cpus = cpus;
+    for (TimedLaunch& timed : timeline.launches) {
+      made.launches.launches.push_back(
+          {.start_ns = timed.gap_ns + (timed.launch.num_calls > 0 ? costs.launch_ns : 0),
+           .after = std::move(timed.after),
+           .cpu = static_cast<std::uint8_t>(timed.first_cpu % cpus),
+           .message_cpu = static_cast<std::uint8_t>(timed.message_cpu % cpus)});
+      made.calls.push_back(timed.launch);
+      made.first_cpu.push_back(timed.first_cpu);
+    }
+    if (timeline.tail_ns == 0 || timeline.launches.empty()) continue;
+    made.launches.tail_ns = timeline.tail_ns;
+    made.launches.tail_after = std::move(timeline.last);
+  }
+}
+
+namespace {
+
+void add_neighbours(const Part& part, std::vector<std::uint32_t>& sources) {
+  const auto add = [&](std::int32_t rank) {
+    if (rank >= 0) sources.push_back(part.gpu(rank));
+  };
+  const bool ring = part.operation->algorithm == model::NcclAlgorithm::kRing;
+  const bool tree = part.operation->algorithm == model::NcclAlgorithm::kTree;
+  if (!ring && !tree) {
+    sources.insert(sources.end(), part.communicator->gpus.begin(), part.communicator->gpus.end());
+    return;
+  }
+  for (const ChannelTopology& channel : part.topology->channels) {
+    const model::ChannelLinks& links = channel.links[static_cast<std::size_t>(part.rank)];
+    if (ring) add(links.ring_previous);
+    if (!tree) continue;
+    add(links.tree_up);
+    for (const std::int32_t down : links.tree_down)
+      add(down);
+  }
+}
+
+}  // namespace
+
+void LaunchSource::list_sources(std::uint32_t rank, std::vector<std::uint32_t>& sources) const {
+  std::set<std::pair<std::uint32_t, model::NcclAlgorithm>> seen;
+  for (const Call& call : resolved_.gpus[rank].calls) {
+    const model::Operation& operation = resolved_.job->gpus[rank].operations[call.operation];
+    if (operation.function == model::NcclFunction::kRecv) {
+      const auto peer = static_cast<std::size_t>(operation.peer);
+      sources.push_back(resolved_.job->communicators[operation.communicator].gpus[peer]);
+    }
+    if (is_point_to_point(operation.function)) continue;
+    if (!seen.emplace(operation.communicator, operation.algorithm).second) continue;
+    add_neighbours(part_of(resolved_, rank, call), sources);
+  }
+}
+
+void LaunchSource::list(std::uint32_t rank, std::uint32_t launch, model::LaunchWork& work) const {
+  const RankPlan& plan = ranks_[rank];
+  const Launch& calls = plan.calls[launch];
+  Lister lister(costs_, work);
+  for (std::uint32_t i = 0; i < calls.num_calls; ++i) {
+    const Call& call = resolved_.gpus[rank].calls[calls.first_call + i];
+    const Part part = part_of(resolved_, rank, call);
+    std::uint32_t key = first_key_[part.exchange];
+    for (const model::ChannelPart& channel : part.shape->cut.parts) {
+      const std::uint32_t cpu = (plan.first_cpu[launch] + channel.channel) % plan.launches.num_cpus;
+      lister.add_channel(part, channel, static_cast<std::uint8_t>(cpu), key);
+      key += static_cast<std::uint32_t>(kMostLanes);
+    }
+  }
+  lister.finish();
+}
+
+}  // namespace assay::goal

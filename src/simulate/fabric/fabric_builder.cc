@@ -1,0 +1,658 @@
+// Builds the links of a network from what a file says.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <set>
+
+#include "simulate/fabric/fabric.h"
+
+namespace assay::simulate {
+namespace {
+
+constexpr std::uint64_t kMostLinks = 4'000'000;
+
+// Takes `word` and a number from the front of the text.
+bool take_number(std::string_view word, std::string_view& text, std::uint32_t& number) {
+  if (!text.starts_with(word)) return false;
+  text.remove_prefix(word.size());
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc()) return false;
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  return true;
+}
+
+std::uint32_t groups_of(std::uint32_t count, std::uint32_t size) {
+  return (count + size - 1) / size;
+}
+
+}  // namespace
+
+class FabricBuilder {
+ public:
+  FabricBuilder(const FabricSpec& spec, const FabricJob& job) : spec_(spec), job_(job) {}
+
+  core::Result<Fabric> build();
+
+ private:
+  core::Status place_ranks();
+  core::Status take_listed_nodes();
+  core::Status place_nics();
+  core::Status place_domains();
+  core::Status take_parameters();
+  core::Status check_size() const;
+  void add_nic_links();
+  void add_nvlinks();
+
+  core::Status add_shape();
+  core::Status add_leaf_spine();
+  core::Status add_fat_tree();
+  core::Status add_dragonfly();
+  core::Status add_custom();
+  core::Status add_custom_link(const CustomLink& link);
+
+  std::uint32_t add_switch(const std::string& name);
+  void attach(std::uint32_t nic, std::uint32_t to);
+  void attach_leaf(std::uint32_t leaf_group,
+                   const std::string& prefix,
+                   std::vector<std::uint32_t>& leaves);
+
+  struct Trunk {
+    LinkSpec spec = {};
+    double default_capacity = 1;  // of one link
+    std::uint32_t copies = 1;
+  };
+
+  void connect(std::uint32_t a, std::uint32_t b, const Trunk& trunk);
+  std::uint32_t add_link(const std::string& name,
+                         const LinkSpec& spec,
+                         double default_capacity,
+                         std::uint32_t copies);
+
+  [[nodiscard]] bool may_merge(const std::string& prefix) const;
+  [[nodiscard]] core::Result<std::vector<std::uint32_t>> links_between(const std::string& a,
+                                                                       const std::string& b) const;
+  [[nodiscard]] core::Result<std::vector<std::uint32_t>> links_of_switch(
+      const std::string& name) const;
+  [[nodiscard]] core::Result<std::uint32_t> nic_named(const std::string& name) const;
+  [[nodiscard]] core::Result<std::uint32_t> switch_named(const std::string& name) const;
+  core::Status apply_changes();
+  core::Status apply_rank_change(const Change& change);
+  core::Status apply_link_change(const Change& change);
+  core::Status apply_routes();
+  core::Status apply_route(const FixedRoute& route);
+  core::Status apply_background();
+  core::Status apply_background(const Background& background);
+  core::Status check_background() const;
+  [[nodiscard]] double rate_of(const FabricLink& link) const;
+
+  const FabricSpec& spec_;
+  const FabricJob& job_;
+  Fabric fabric_;
+  std::vector<std::uint32_t> node_of_rank_;
+  std::uint32_t num_nodes_ = 0;
+  std::map<std::string, std::uint32_t> switches_;
+  std::map<std::string, std::vector<std::uint32_t>> links_by_name_;
+};
+
+core::Status FabricBuilder::take_listed_nodes() {
+  constexpr std::uint32_t kNowhere = UINT32_MAX;
+  node_of_rank_.assign(job_.num_ranks, kNowhere);
+  for (std::uint32_t node = 0; node < spec_.nodes.size(); ++node) {
+    for (const std::uint32_t rank : spec_.nodes[node]) {
+      if (rank >= job_.num_ranks) {
+        return core::Error{
+            fmt::format("'nodes' names rank {}: the schedule has {} ranks", rank, job_.num_ranks)};
+      }
+      if (node_of_rank_[rank] != kNowhere) {
+        return core::Error{fmt::format("'nodes' names rank {} twice", rank)};
+      }
+      node_of_rank_[rank] = node;
+    }
+  }
+  const auto missing = std::find(node_of_rank_.begin(), node_of_rank_.end(), kNowhere);
+  if (missing == node_of_rank_.end()) return {};
+  return core::Error{fmt::format("'nodes' leaves out rank {}", missing - node_of_rank_.begin())};
+}
+
+core::Status FabricBuilder::place_ranks() {
+  if (!spec_.nodes.empty()) {
+    ASSAY_TRY(take_listed_nodes());
+  } else if (spec_.ranks_per_node > 0 || job_.node_of_rank.empty()) {
+    const std::uint32_t each = std::max(spec_.ranks_per_node, 1U);
+    for (std::uint32_t rank = 0; rank < job_.num_ranks; ++rank)
+      node_of_rank_.push_back(rank / each);
+  } else {
+    node_of_rank_ = job_.node_of_rank;
+  }
+  for (const std::uint32_t node : node_of_rank_)
+    num_nodes_ = std::max(num_nodes_, node + 1);
+  num_nodes_ = std::max<std::uint32_t>(num_nodes_, static_cast<std::uint32_t>(spec_.nodes.size()));
+  return {};
+}
+
+// The ranks of a node share its NICs evenly, in the order of their numbers.
+core::Status FabricBuilder::place_nics() {
+  std::vector<std::uint32_t> ranks_of_node(num_nodes_);
+  std::vector<std::uint32_t> place(job_.num_ranks);
+  for (std::uint32_t rank = 0; rank < job_.num_ranks; ++rank)
+    place[rank] = ranks_of_node[node_of_rank_[rank]]++;
+  const std::uint32_t most_ranks = std::max(
+      spec_.ranks_per_node,
+      ranks_of_node.empty() ? 1U : *std::max_element(ranks_of_node.begin(), ranks_of_node.end()));
+  const std::uint32_t nics = spec_.nics_per_node > 0 ? spec_.nics_per_node : most_ranks;
+  fabric_.nics_per_node_ = nics;
+  fabric_.nics_per_rank_ = std::max(nics / most_ranks, 1U);
+  fabric_.num_nics_ = num_nodes_ * nics;
+  for (std::uint32_t rank = 0; rank < job_.num_ranks; ++rank) {
+    const std::uint64_t own = std::uint64_t{place[rank]} * nics / most_ranks;
+    fabric_.first_nic_of_rank_.push_back(node_of_rank_[rank] * nics +
+                                         static_cast<std::uint32_t>(own));
+  }
+  return {};
+}
+
+core::Status FabricBuilder::place_domains() {
+  std::vector<std::uint32_t>& domains = fabric_.domain_of_rank_;
+  if (!spec_.nvlink && !job_.parameters.intra) {
+    domains.resize(job_.num_ranks);
+    std::iota(domains.begin(), domains.end(), 0U);
+    return {};
+  }
+  if (!spec_.nvlink || spec_.nvlink->ranks == 0) {
+    domains = node_of_rank_;
+    return {};
+  }
+  for (std::uint32_t rank = 0; rank < job_.num_ranks; ++rank)
+    domains.push_back(rank / spec_.nvlink->ranks);
+  return {};
+}
+
+core::Status FabricBuilder::take_parameters() {
+  FabricParameters& parameters = fabric_.parameters_;
+  parameters = job_.parameters;
+  if (spec_.nic.bytes_per_ns) parameters.inter.gap_ns_per_byte = 1 / *spec_.nic.bytes_per_ns;
+  if (!(parameters.inter.gap_ns_per_byte > 0)) {
+    return core::Error{"G is 0, so 'nics' needs a bandwidth"};
+  }
+  fabric_.packets_ = spec_.packets;
+  if (!spec_.nvlink) return {};
+  if (!parameters.intra) parameters.intra = parameters.inter;
+  const LinkSpec& nvlink = spec_.nvlink->link;
+  if (nvlink.bytes_per_ns) parameters.intra->gap_ns_per_byte = 1 / *nvlink.bytes_per_ns;
+  if (!(parameters.intra->gap_ns_per_byte > 0)) {
+    return core::Error{"G within a node is 0, so 'nvlink' needs a bandwidth"};
+  }
+  fabric_.own_nvlink_latency_ = nvlink.latency_ns.has_value();
+  return {};
+}
+
+std::uint32_t FabricBuilder::add_link(const std::string& name,
+                                      const LinkSpec& spec,
+                                      double default_capacity,
+                                      std::uint32_t copies) {
+  const double unit = fabric_.unit_bytes_per_ns(false);
+  FabricLink link{.name = name, .copies = copies};
+  link.capacity =
+      spec.bytes_per_ns ? *spec.bytes_per_ns / unit * copies : default_capacity * copies;
+  link.changed = link.capacity;
+  link.latency_ns = std::llround(spec.latency_ns.value_or(0));
+  fabric_.own_latency_ |= spec.latency_ns.has_value();
+  const auto id = static_cast<std::uint32_t>(fabric_.links_.size());
+  fabric_.links_.push_back(std::move(link));
+  links_by_name_[name].push_back(id);
+  return id;
+}
+
+// NICs have no switch yet; attach() names their links.
+void FabricBuilder::add_nic_links() {
+  constexpr std::uint32_t kNowhere = UINT32_MAX;
+  fabric_.switch_of_nic_.assign(fabric_.num_nics_, kNowhere);
+  fabric_.links_.resize(std::size_t{2} * fabric_.num_nics_);
+  for (FabricLink& link : fabric_.links_)
+    link.latency_ns = std::llround(spec_.nic.latency_ns.value_or(0));
+  fabric_.own_latency_ |= spec_.nic.latency_ns.has_value();
+}
+
+void FabricBuilder::add_nvlinks() {
+  fabric_.nvlink_begin_ = static_cast<std::uint32_t>(fabric_.links_.size());
+  fabric_.nvlink_end_ = fabric_.nvlink_begin_;
+  if (!spec_.nvlink) return;
+  const double latency = spec_.nvlink->link.latency_ns.value_or(0) / 2;
+  for (const bool out : {true, false}) {
+    for (std::uint32_t rank = 0; rank < job_.num_ranks; ++rank) {
+      FabricLink link{.nvlink = true};
+      // Two links make the latency, also where it is odd.
+      link.latency_ns = out ? std::llround(std::floor(latency)) : std::llround(std::ceil(latency));
+      const std::string domain = fmt::format("nvlink{}", fabric_.domain_of_rank_[rank]);
+      const std::string self = fmt::format("rank{}", rank);
+      link.name = out ? self + " > " + domain : domain + " > " + self;
+      links_by_name_[link.name].push_back(static_cast<std::uint32_t>(fabric_.links_.size()));
+      fabric_.links_.push_back(std::move(link));
+    }
+  }
+  fabric_.nvlink_end_ = static_cast<std::uint32_t>(fabric_.links_.size());
+}
+
+std::uint32_t FabricBuilder::add_switch(const std::string& name) {
+  const auto id = static_cast<std::uint32_t>(fabric_.hops_.size());
+  fabric_.hops_.emplace_back();
+  fabric_.switch_names_.push_back(name);
+  switches_.emplace(name, id);
+  return id;
+}
+
+void FabricBuilder::attach(std::uint32_t nic, std::uint32_t to) {
+  const std::uint32_t each = fabric_.nics_per_node_;
+  const std::string self =
+      each == 1 ? fmt::format("node{}", nic) : fmt::format("node{}.nic{}", nic / each, nic % each);
+  const std::string& other = fabric_.switch_names_[to];
+  fabric_.switch_of_nic_[nic] = to;
+  for (const bool out : {true, false}) {
+    const std::uint32_t id = out ? nic : fabric_.num_nics_ + nic;
+    FabricLink& link = fabric_.links_[id];
+    link.name = out ? self + " > " + other : other + " > " + self;
+    links_by_name_[link.name].push_back(id);
+  }
+}
+
+void FabricBuilder::connect(std::uint32_t a, std::uint32_t b, const Trunk& trunk) {
+  const auto one_way = [&](std::uint32_t from, std::uint32_t to) {
+    const std::string name = fabric_.switch_names_[from] + " > " + fabric_.switch_names_[to];
+    const std::uint32_t id = add_link(name, trunk.spec, trunk.default_capacity, trunk.copies);
+    fabric_.hops_[from].push_back({id, to});
+  };
+  one_way(a, b);
+  one_way(b, a);
+}
+
+// Equal switches that carry equal parts of everything are one, with as many times the bandwidth,
+// unless the file does something to one of them.
+bool FabricBuilder::may_merge(const std::string& prefix) const {
+  if (spec_.routing.routing != Routing::kSpray || !spec_.routing.routes.empty()) return false;
+  const auto is_named = [&](const std::string& name) {
+    return name.find(prefix) != std::string::npos;
+  };
+  return std::none_of(spec_.changes.begin(), spec_.changes.end(),
+                      [&](const Change& c) { return is_named(c.a) || is_named(c.b); }) &&
+         std::none_of(spec_.background.begin(), spec_.background.end(),
+                      [&](const Background& b) { return is_named(b.from) || is_named(b.to); });
+}
+
+core::Status FabricBuilder::add_shape() {
+  switch (spec_.shape.shape) {
+    case Shape::kNonBlocking: {
+      const std::uint32_t all = add_switch("switch");
+      for (std::uint32_t nic = 0; nic < fabric_.num_nics_; ++nic)
+        attach(nic, all);
+      return {};
+    }
+    case Shape::kLeafSpine:
+      return add_leaf_spine();
+    case Shape::kFatTree:
+      return add_fat_tree();
+    case Shape::kDragonfly:
+      return add_dragonfly();
+    case Shape::kCustom:
+      return add_custom();
+  }
+  return {};
+}
+
+// Adds the leaf of a group of nodes; with rails, a leaf for each rail.
+void FabricBuilder::attach_leaf(std::uint32_t leaf_group,
+                                const std::string& prefix,
+                                std::vector<std::uint32_t>& leaves) {
+  const std::uint32_t nics = fabric_.nics_per_node_;
+  const std::uint32_t rails = spec_.shape.rails ? nics : 1;
+  const std::uint32_t first_node = leaf_group * spec_.shape.nodes_per_leaf;
+  const std::uint32_t end_node = std::min(first_node + spec_.shape.nodes_per_leaf, num_nodes_);
+  for (std::uint32_t rail = 0; rail < rails; ++rail) {
+    const std::uint32_t leaf =
+        add_switch(rails == 1 ? prefix : fmt::format("{}.rail{}", prefix, rail));
+    leaves.push_back(leaf);
+    for (std::uint32_t node = first_node; node < end_node; ++node) {
+      for (std::uint32_t nic = rail; nic < nics; nic += rails)
+        attach(node * nics + nic, leaf);
+    }
+  }
+}
+
+core::Status FabricBuilder::add_leaf_spine() {
+  const ShapeSpec& shape = spec_.shape;
+  std::vector<std::uint32_t> leaves;
+  for (std::uint32_t group = 0; group < groups_of(num_nodes_, shape.nodes_per_leaf); ++group)
+    attach_leaf(group, fmt::format("leaf{}", group), leaves);
+  const std::uint32_t ports = shape.nodes_per_leaf * (shape.rails ? 1 : fabric_.nics_per_node_);
+  Trunk trunk{.spec = shape.link,
+              .default_capacity = ports / (shape.oversubscription * shape.spines)};
+  const bool merged = may_merge("spine");
+  if (merged) trunk.copies = shape.spines;
+  for (std::uint32_t i = 0; i < (merged ? 1 : shape.spines); ++i) {
+    const std::uint32_t spine =
+        add_switch(merged ? std::string("spines") : fmt::format("spine{}", i));
+    for (const std::uint32_t leaf : leaves)
+      connect(leaf, spine, trunk);
+  }
+  return {};
+}
+
+core::Status FabricBuilder::add_fat_tree() {
+  const ShapeSpec& shape = spec_.shape;
+  const std::uint32_t ports = shape.nodes_per_leaf * fabric_.nics_per_node_;
+  const double up = ports / (shape.oversubscription * shape.spines);
+  const Trunk leaf_trunk{.spec = shape.link, .default_capacity = up};
+  const bool merged = may_merge("core");
+  const Trunk core_trunk{.spec = shape.link,
+                         .default_capacity = up * shape.leaves_per_pod /
+                                             (shape.core_oversubscription * shape.cores_per_spine),
+                         .copies = merged ? shape.cores_per_spine : 1};
+  const std::uint32_t num_leaves = groups_of(num_nodes_, shape.nodes_per_leaf);
+  const std::uint32_t num_pods = groups_of(num_leaves, shape.leaves_per_pod);
+  std::vector<std::uint32_t> cores;
+  for (std::uint32_t i = 0; i < shape.spines * (merged ? 1 : shape.cores_per_spine); ++i)
+    cores.push_back(add_switch(fmt::format("{}{}", merged ? "cores" : "core", i)));
+  for (std::uint32_t pod = 0; pod < num_pods; ++pod) {
+    std::vector<std::uint32_t> leaves;
+    const std::uint32_t first = pod * shape.leaves_per_pod;
+    for (std::uint32_t i = first; i < std::min(first + shape.leaves_per_pod, num_leaves); ++i)
+      attach_leaf(i, fmt::format("pod{}.leaf{}", pod, i - first), leaves);
+    const auto cores_each = static_cast<std::uint32_t>(cores.size() / shape.spines);
+    for (std::uint32_t i = 0; i < shape.spines; ++i) {
+      const std::uint32_t spine = add_switch(fmt::format("pod{}.spine{}", pod, i));
+      for (const std::uint32_t leaf : leaves)
+        connect(leaf, spine, leaf_trunk);
+      for (std::uint32_t core = 0; core < cores_each; ++core)
+        connect(spine, cores[i * cores_each + core], core_trunk);
+    }
+  }
+  return {};
+}
+
+// The links between two groups leave from routers in turn.
+core::Status FabricBuilder::add_dragonfly() {
+  const ShapeSpec& shape = spec_.shape;
+  const std::uint32_t routers = shape.routers_per_group;
+  const std::uint32_t groups = groups_of(groups_of(num_nodes_, shape.nodes_per_router), routers);
+  for (std::uint32_t group = 0; group < groups; ++group) {
+    for (std::uint32_t router = 0; router < routers; ++router) {
+      const std::uint32_t self = add_switch(fmt::format("group{}.router{}", group, router));
+      for (std::uint32_t other = 0; other < router; ++other)
+        connect(group * routers + other, self, {.spec = shape.link});
+    }
+  }
+  const std::uint32_t nics = fabric_.nics_per_node_;
+  for (std::uint32_t nic = 0; nic < fabric_.num_nics_; ++nic)
+    attach(nic, nic / nics / shape.nodes_per_router);
+  std::vector<std::uint32_t> used(groups);
+  for (std::uint32_t a = 0; a < groups; ++a) {
+    for (std::uint32_t b = a + 1; b < groups; ++b) {
+      for (std::uint32_t i = 0; i < shape.links_between_groups; ++i) {
+        connect(a * routers + used[a]++ % routers, b * routers + used[b]++ % routers,
+                {.spec = shape.global_link});
+      }
+    }
+  }
+  return {};
+}
+
+core::Status FabricBuilder::add_custom() {
+  for (const std::string& name : spec_.shape.switches)
+    add_switch(name);
+  for (const CustomLink& link : spec_.shape.links) {
+    if (auto added = add_custom_link(link); !added.ok()) {
+      return added.error().context(fmt::format("the link between {} and {}", link.a, link.b));
+    }
+  }
+  const auto loose =
+      std::find(fabric_.switch_of_nic_.begin(), fabric_.switch_of_nic_.end(), UINT32_MAX);
+  if (loose == fabric_.switch_of_nic_.end()) return {};
+  const auto nic = static_cast<std::uint32_t>(loose - fabric_.switch_of_nic_.begin());
+  const std::uint32_t each = fabric_.nics_per_node_;
+  return core::Error{each == 1
+                         ? fmt::format("no link leads to node{}", nic)
+                         : fmt::format("no link leads to node{}.nic{}", nic / each, nic % each)};
+}
+
+core::Status FabricBuilder::add_custom_link(const CustomLink& link) {
+  const bool a_is_switch = switches_.contains(link.a);
+  const bool b_is_switch = switches_.contains(link.b);
+  if (a_is_switch && b_is_switch) {
+    connect(switches_.at(link.a), switches_.at(link.b), {.spec = link.link});
+    return {};
+  }
+  if (!a_is_switch && !b_is_switch) return core::Error{"one of the two must be a switch"};
+  const std::uint32_t nic = ASSAY_TRY(nic_named(a_is_switch ? link.b : link.a));
+  if (fabric_.switch_of_nic_[nic] != UINT32_MAX) {
+    return core::Error{"a NIC has one link: give the node more NICs"};
+  }
+  attach(nic, switches_.at(a_is_switch ? link.a : link.b));
+  for (const std::uint32_t id : {nic, fabric_.num_nics_ + nic}) {
+    FabricLink& self = fabric_.links_[id];
+    if (link.link.bytes_per_ns) {
+      self.capacity = *link.link.bytes_per_ns / fabric_.unit_bytes_per_ns(false);
+      self.changed = self.capacity;
+    }
+    if (link.link.latency_ns) self.latency_ns = std::llround(*link.link.latency_ns);
+  }
+  fabric_.own_latency_ |= link.link.latency_ns.has_value();
+  return {};
+}
+
+core::Result<std::uint32_t> FabricBuilder::nic_named(const std::string& name) const {
+  const std::uint32_t each = fabric_.nics_per_node_;
+  std::uint32_t node = UINT32_MAX;
+  std::uint32_t nic = each == 1 ? 0 : UINT32_MAX;
+  std::string_view rest = name;
+  const bool whole = take_number("node", rest, node) &&
+                     (each == 1 || take_number(".nic", rest, nic)) && rest.empty();
+  if (whole && node < num_nodes_ && nic < each) return node * each + nic;
+  return core::Error{fmt::format("there is no NIC '{}': the NICs are node0{} to node{}{}", name,
+                                 each == 1 ? "" : ".nic0", num_nodes_ == 0 ? 0 : num_nodes_ - 1,
+                                 each == 1 ? "" : fmt::format(".nic{}", each - 1))};
+}
+
+core::Result<std::uint32_t> FabricBuilder::switch_named(const std::string& name) const {
+  const auto found = switches_.find(name);
+  if (found != switches_.end()) return found->second;
+  const std::vector<std::string>& names = fabric_.switch_names_;
+  return core::Error{fmt::format("there is no switch '{}': the first of {} is {}", name,
+                                 names.size(), names.empty() ? "none" : names.front())};
+}
+
+core::Result<std::vector<std::uint32_t>> FabricBuilder::links_between(const std::string& a,
+                                                                      const std::string& b) const {
+  std::vector<std::uint32_t> found;
+  for (const std::string& name : {a + " > " + b, b + " > " + a}) {
+    const auto links = links_by_name_.find(name);
+    if (links != links_by_name_.end()) {
+      found.insert(found.end(), links->second.begin(), links->second.end());
+    }
+  }
+  if (!found.empty()) return found;
+  const auto some = links_by_name_.begin();
+  return core::Error{fmt::format("there is no link between {} and {}; a link is '{}'", a, b,
+                                 some == links_by_name_.end() ? "nowhere" : some->first)};
+}
+
+core::Result<std::vector<std::uint32_t>> FabricBuilder::links_of_switch(
+    const std::string& name) const {
+  const std::uint32_t self = ASSAY_TRY(switch_named(name));
+  std::vector<std::uint32_t> found;
+  for (const Fabric::Hop& hop : fabric_.hops_[self]) {
+    found.push_back(hop.link);
+    for (const Fabric::Hop& back : fabric_.hops_[hop.to]) {
+      if (back.to == self) found.push_back(back.link);
+    }
+  }
+  for (std::uint32_t nic = 0; nic < fabric_.num_nics_; ++nic) {
+    if (fabric_.switch_of_nic_[nic] != self) continue;
+    found.push_back(nic);
+    found.push_back(fabric_.num_nics_ + nic);
+  }
+  return found;
+}
+
+double FabricBuilder::rate_of(const FabricLink& link) const {
+  return link.capacity / link.copies * fabric_.unit_bytes_per_ns(link.nvlink);
+}
+
+core::Status FabricBuilder::apply_rank_change(const Change& change) {
+  if (*change.rank >= job_.num_ranks) {
+    return core::Error{fmt::format("'changes' names rank {}: the schedule has {} ranks",
+                                   *change.rank, job_.num_ranks)};
+  }
+  std::vector<double>& slower = fabric_.slower_;
+  if (slower.empty()) slower.assign(job_.num_ranks, 1);
+  slower[*change.rank] = change.failed ? 0 : slower[*change.rank] * change.slower;
+  return {};
+}
+
+core::Status FabricBuilder::apply_link_change(const Change& change) {
+  const auto links =
+      ASSAY_TRY(change.b.empty() ? links_of_switch(change.a) : links_between(change.a, change.b));
+  for (const std::uint32_t id : links) {
+    FabricLink& link = fabric_.links_[id];
+    const double share = change.bytes_per_ns ? *change.bytes_per_ns / rate_of(link) : change.share;
+    link.changed = change.failed ? 0 : std::min(link.changed, link.capacity * share);
+  }
+  return {};
+}
+
+core::Status FabricBuilder::apply_changes() {
+  for (const Change& change : spec_.changes)
+    ASSAY_TRY(change.rank ? apply_rank_change(change) : apply_link_change(change));
+  return {};
+}
+
+core::Status FabricBuilder::apply_route(const FixedRoute& route) {
+  Fabric::Route made{
+      .from = ASSAY_TRY(nic_named(route.from)), .to = ASSAY_TRY(nic_named(route.to)), .path = {}};
+  std::uint32_t at = fabric_.switch_of_nic_[made.from];
+  const auto wrong = [&](const std::string& what) {
+    return core::Error{fmt::format("the route from {} to {} {}", route.from, route.to, what)};
+  };
+  if (route.via.empty() || ASSAY_TRY(switch_named(route.via.front())) != at) {
+    return wrong(fmt::format("begins at {}", fabric_.switch_names_[at]));
+  }
+  for (std::size_t i = 1; i < route.via.size(); ++i) {
+    const std::uint32_t next = ASSAY_TRY(switch_named(route.via[i]));
+    const auto& hops = fabric_.hops_[at];
+    const auto hop =
+        std::find_if(hops.begin(), hops.end(), [&](const Fabric::Hop& h) { return h.to == next; });
+    if (hop == hops.end()) {
+      return wrong(
+          fmt::format("needs a link between {} and {}", fabric_.switch_names_[at], route.via[i]));
+    }
+    made.path.links.push_back({hop->link, 1});
+    at = next;
+  }
+  if (at != fabric_.switch_of_nic_[made.to]) {
+    return wrong(fmt::format("ends at {}", fabric_.switch_names_[fabric_.switch_of_nic_[made.to]]));
+  }
+  std::set<std::uint32_t> once;
+  for (const LinkShare& share : made.path.links) {
+    if (!once.insert(share.link).second) return wrong("takes a link twice");
+  }
+  fabric_.routes_.push_back(std::move(made));
+  return {};
+}
+
+core::Status FabricBuilder::apply_routes() {
+  for (const FixedRoute& route : spec_.routing.routes)
+    ASSAY_TRY(apply_route(route));
+  return {};
+}
+
+core::Status FabricBuilder::apply_background(const Background& background) {
+  std::vector<LinkShare> shares;
+  if (background.link) {
+    for (const std::uint32_t link : ASSAY_TRY(links_between(background.from, background.to)))
+      shares.push_back({link, 1});
+  } else {
+    const Fabric::Ends ends{ASSAY_TRY(nic_named(background.from)),
+                            ASSAY_TRY(nic_named(background.to)), 0};
+    Path path;
+    if (ends.from == ends.to || !fabric_.find_way(ends, path)) {
+      return core::Error{
+          fmt::format("no way for the background from {} to {}", background.from, background.to)};
+    }
+    shares = path.links;
+  }
+  for (const LinkShare& share : shares) {
+    FabricLink& link = fabric_.links_[share.link];
+    const double capacity = background.bytes_per_ns
+                                ? *background.bytes_per_ns / fabric_.unit_bytes_per_ns(link.nvlink)
+                                : link.capacity * background.share;
+    link.background += capacity * share.weight;
+  }
+  return {};
+}
+
+core::Status FabricBuilder::check_background() const {
+  for (const FabricLink& link : fabric_.links_) {
+    if (link.changed == 0 || link.left() > 1e-6 * link.capacity) continue;
+    return core::Error{fmt::format("the background leaves nothing of '{}'", link.name)};
+  }
+  return {};
+}
+
+core::Status FabricBuilder::apply_background() {
+  for (const Background& background : spec_.background)
+    ASSAY_TRY(apply_background(background));
+  return check_background();
+}
+
+// Before anything is made whose size follows from a number in the file.
+core::Status FabricBuilder::check_size() const {
+  const ShapeSpec& shape = spec_.shape;
+  const auto nics = std::uint64_t{num_nodes_} * fabric_.nics_per_node_;
+  const std::uint64_t per_leaf = std::max(shape.nodes_per_leaf, 1U);
+  const std::uint64_t leaves =
+      (num_nodes_ / per_leaf + 1) * (shape.rails ? fabric_.nics_per_node_ : 1);
+  const std::uint64_t pods = leaves / std::max(shape.leaves_per_pod, 1U) + 1;
+  const std::uint64_t routers = num_nodes_ / std::max(shape.nodes_per_router, 1U) + 1;
+  const std::uint64_t per_group = std::max(shape.routers_per_group, 1U);
+  const std::uint64_t groups = routers / per_group + 1;
+  std::uint64_t links = nics;
+  if (shape.shape == Shape::kLeafSpine) links += leaves * shape.spines;
+  if (shape.shape == Shape::kFatTree) {
+    links += leaves * shape.spines + pods * shape.spines * std::uint64_t{shape.cores_per_spine};
+  }
+  if (shape.shape == Shape::kDragonfly) {
+    links += groups * per_group * per_group / 2 + groups * groups / 2 * shape.links_between_groups;
+  }
+  if (links <= kMostLinks) return {};
+  return core::Error{fmt::format("this makes {} links; the most are {}", links, kMostLinks)};
+}
+
+core::Result<Fabric> FabricBuilder::build() {
+  ASSAY_TRY(place_ranks());
+  ASSAY_TRY(place_nics());
+  ASSAY_TRY(check_size());
+  ASSAY_TRY(place_domains());
+  ASSAY_TRY(take_parameters());
+  fabric_.name_ = spec_.name;
+  fabric_.routing_ = spec_.routing.routing;
+  fabric_.seed_ = spec_.routing.seed;
+  fabric_.noise_ = spec_.noise;
+  add_nic_links();
+  add_nvlinks();
+  ASSAY_TRY(add_shape());
+  fabric_.distances_.resize(fabric_.hops_.size());
+  ASSAY_TRY(apply_changes());
+  ASSAY_TRY(apply_routes());
+  ASSAY_TRY(apply_background());
+  return std::move(fabric_);
+}
+
+core::Result<Fabric> Fabric::make(const FabricSpec& spec, const FabricJob& job) {
+  auto made = FabricBuilder(spec, job).build();
+  if (!made.ok()) return made.error().context(spec.name);
+  return made;
+}
+
+}  // namespace assay::simulate

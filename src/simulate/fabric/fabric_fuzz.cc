@@ -1,0 +1,36 @@
+// libFuzzer target: any bytes are a network file of `assay simulate --network`. None may crash,
+// hang or leak; from what is accepted a network is made, or refused with a reason, whose ways lead
+// along links that are there.
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "core/check.h"
+#include "simulate/fabric/fabric.h"
+
+// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer gives the name.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace assay::simulate;  // NOLINT(google-build-using-namespace)
+  constexpr std::uint32_t kRanks = 8;
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  const auto spec = parse_fabric_spec(text, "fuzz.yaml");
+  if (!spec.ok()) return 0;
+  // A large network is right but slow to make.
+  const ShapeSpec& shape = spec.value().shape;
+  for (const std::uint32_t count : {shape.spines, shape.cores_per_spine, shape.routers_per_group,
+                                    shape.links_between_groups, spec.value().nics_per_node}) {
+    if (count > 64) return 0;
+  }
+  auto fabric = Fabric::make(spec.value(), {.num_ranks = kRanks});
+  if (!fabric.ok()) return 0;
+  Path path;
+  for (std::uint32_t to = 1; to < kRanks; ++to) {
+    if (!fabric.value().find_path({.source = 0, .target = to}, path)) continue;
+    for (const LinkShare& share : path.links) {
+      const bool usable = share.link < fabric.value().links().size() &&
+                          fabric.value().links()[share.link].left() > 0 && share.weight > 0;
+      ASSAY_CHECK(usable, "a way leads along links that are there");
+    }
+  }
+  return 0;
+}

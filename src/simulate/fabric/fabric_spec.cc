@@ -1,0 +1,502 @@
+#include "simulate/fabric/fabric_spec.h"
+
+#include <fmt/core.h>
+#include <yaml-cpp/yaml.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <set>
+#include <utility>
+
+#include "core/files.h"
+#include "core/text.h"
+
+namespace assay::simulate {
+namespace {
+
+constexpr double kMostCount = 100'000;
+constexpr double kMostNs = 1e15;
+constexpr double kMostBytesPerNs = 1e9;
+constexpr double kLeastBytesPerNs = 1e-9;
+
+core::Error at_line(const YAML::Node& node, const std::string& what) {
+  return core::Error{fmt::format("line {}: {}", node.Mark().line + 1, core::printable_line(what))};
+}
+
+struct Unit {
+  const char* name;
+  double factor;
+};
+
+// To bytes per ns.
+constexpr std::array<Unit, 8> kRates = {{{"Gbit/s", 0.125},
+                                         {"Gb/s", 0.125},
+                                         {"Mbit/s", 0.125e-3},
+                                         {"Tbit/s", 125},
+                                         {"GB/s", 1},
+                                         {"MB/s", 1e-3},
+                                         {"GiB/s", 1.073741824},
+                                         {"TB/s", 1000}}};
+constexpr std::array<Unit, 3> kTimes = {{{"ns", 1}, {"us", 1e3}, {"ms", 1e6}}};
+constexpr std::array<Unit, 1> kShares = {{{"%", 0.01}}};
+
+// A number with a unit, such as "400 Gbit/s" or "1.5us".
+template <std::size_t N>
+std::optional<double> quantity(std::string_view text, const std::array<Unit, N>& units) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || !std::isfinite(number)) return std::nullopt;
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  while (text.starts_with(' '))
+    text.remove_prefix(1);
+  for (const Unit& unit : units) {
+    if (text == unit.name) return number * unit.factor;
+  }
+  return std::nullopt;
+}
+
+// The fields of a mapping, each of which is asked for once; finish() refuses the others.
+class Fields {
+ public:
+  static core::Result<Fields> of(const YAML::Node& node, std::string what) {
+    if (!node.IsMap()) {
+      return at_line(node, fmt::format("{} is no mapping of names to values", what));
+    }
+    Fields fields(node, std::move(what));
+    std::set<std::string> names;
+    for (const auto& item : node) {
+      if (!item.first.IsScalar()) {
+        return at_line(item.first, fmt::format("a name in {} is no word", fields.what_));
+      }
+      if (!names.insert(item.first.Scalar()).second) {
+        return at_line(item.first, fmt::format("'{}' is there twice", item.first.Scalar()));
+      }
+    }
+    return fields;
+  }
+
+  [[nodiscard]] bool has(const char* name) {
+    known_.emplace_back(name);
+    return node_[name].IsDefined();
+  }
+
+  [[nodiscard]] YAML::Node at(const char* name) const { return node_[name]; }
+
+  [[nodiscard]] core::Error error(const std::string& what) const {
+    return at_line(node_, fmt::format("{} {}", what_, what));
+  }
+
+  core::Status take_text(const char* name, std::string& target) {
+    if (!has(name)) return {};
+    const YAML::Node node = at(name);
+    if (!node.IsScalar() || node.Scalar().empty()) return bad(name, "is no word");
+    target = node.Scalar();
+    return {};
+  }
+
+  core::Status take_count(const char* name, std::uint32_t& target, std::uint32_t least = 1) {
+    double value = target;
+    ASSAY_TRY(take_number(name, value, least, kMostCount));
+    if (value != std::floor(value)) return bad(name, "is no whole number");
+    target = static_cast<std::uint32_t>(value);
+    return {};
+  }
+
+  core::Status take_number(const char* name, double& target, double least, double most) {
+    if (!has(name)) return {};
+    const YAML::Node node = at(name);
+    double value = 0;
+    const bool is_number = node.IsScalar() && YAML::convert<double>::decode(node, value);
+    if (!is_number || !std::isfinite(value) || value < least || value > most) {
+      return bad(name, fmt::format("is no number from {} to {}", least, most));
+    }
+    target = value;
+    return {};
+  }
+
+  core::Status take_seed(std::uint64_t& target) {
+    if (!has("seed")) return {};
+    if (at("seed").IsScalar() && YAML::convert<std::uint64_t>::decode(at("seed"), target))
+      return {};
+    return bad("seed", "is no whole number");
+  }
+
+  core::Status take_flag(const char* name, bool& target) {
+    if (!has(name)) return {};
+    if (at(name).IsScalar() && YAML::convert<bool>::decode(at(name), target)) return {};
+    return bad(name, "is neither true nor false");
+  }
+
+  core::Status take_rate(const char* name, std::optional<double>& target) {
+    if (!has(name)) return {};
+    const auto value = scalar(name, kRates);
+    if (!value || *value < kLeastBytesPerNs || *value > kMostBytesPerNs) {
+      return bad(name, "is no bandwidth such as '400 Gbit/s' or '25 GB/s'");
+    }
+    target = value;
+    return {};
+  }
+
+  core::Status take_time(const char* name, std::optional<double>& target) {
+    if (!has(name)) return {};
+    const auto value = scalar(name, kTimes);
+    if (!value || *value < 0 || *value > kMostNs) {
+      return bad(name, "is no time such as '500 ns' or '1.5 us'");
+    }
+    target = value;
+    return {};
+  }
+
+  core::Status take_share(const char* name, double& target, double most) {
+    if (!has(name)) return {};
+    const auto value = scalar(name, kShares);
+    if (!value || *value < 0 || *value > most) {
+      return bad(name, fmt::format("is no share from 0 % to {:g} %", most * 100));
+    }
+    target = *value;
+    return {};
+  }
+
+  // A bandwidth, or a share of what there is.
+  core::Status take_rate_or_share(const char* name, std::optional<double>& rate, double& share) {
+    if (!has(name)) return {};
+    if (at(name).IsScalar() && at(name).Scalar().ends_with('%')) return take_share(name, share, 1);
+    return take_rate(name, rate);
+  }
+
+  core::Status take_link(LinkSpec& link) {
+    ASSAY_TRY(take_rate("bandwidth", link.bytes_per_ns));
+    return take_time("latency", link.latency_ns);
+  }
+
+  core::Status take_words(const char* name, std::vector<std::string>& target) {
+    if (!has(name)) return {};
+    if (!at(name).IsSequence()) return bad(name, "is no list of names");
+    for (const auto& item : at(name)) {
+      if (!item.IsScalar() || item.Scalar().empty()) return bad(name, "is no list of names");
+      target.push_back(item.Scalar());
+    }
+    return {};
+  }
+
+  // Two names.
+  core::Status take_pair(const char* name, std::string& a, std::string& b) {
+    std::vector<std::string> both;
+    ASSAY_TRY(take_words(name, both));
+    if (both.empty()) return {};
+    if (both.size() != 2) return bad(name, "names two ends");
+    a = both[0];
+    b = both[1];
+    return {};
+  }
+
+  [[nodiscard]] core::Status finish() const {
+    for (const auto& item : node_) {
+      const std::string& name = item.first.Scalar();
+      if (std::find(known_.begin(), known_.end(), name) != known_.end()) continue;
+      const std::string near = core::nearest(name, known_);
+      return at_line(
+          item.first,
+          fmt::format("{} has no field '{}'{}", what_, name,
+                      near.empty() ? fmt::format("; there are {}", core::join(known_, ", "))
+                                   : fmt::format("; did you mean {}?", near)));
+    }
+    return {};
+  }
+
+  [[nodiscard]] core::Error bad(const char* name, const std::string& why) const {
+    const YAML::Node node = at(name);
+    return at_line(node,
+                   fmt::format("'{}{}' of {} {}", name,
+                               node.IsScalar() ? ": " + node.Scalar() : std::string(), what_, why));
+  }
+
+ private:
+  Fields(const YAML::Node& node, std::string what) : node_(node), what_(std::move(what)) {}
+
+  template <std::size_t N>
+  [[nodiscard]] std::optional<double> scalar(const char* name,
+                                             const std::array<Unit, N>& units) const {
+    const YAML::Node node = at(name);
+    return node.IsScalar() ? quantity(node.Scalar(), units) : std::nullopt;
+  }
+
+  // Not changed: a lookup by name in a node that may change adds the name.
+  const YAML::Node node_;
+  std::string what_;
+  std::vector<std::string> known_;
+};
+
+// Calls take(fields) for each mapping of the list.
+template <class Take>
+core::Status for_each_item(Fields& all,
+                           const char* name,
+                           const std::string& what,
+                           const Take& take) {
+  if (!all.has(name)) return {};
+  if (!all.at(name).IsSequence()) return all.bad(name, "is no list");
+  for (const auto& item : all.at(name)) {
+    Fields fields = ASSAY_TRY(Fields::of(item, what));
+    ASSAY_TRY(take(fields));
+    ASSAY_TRY(fields.finish());
+  }
+  return {};
+}
+
+core::Status take_nodes(Fields& all, FabricSpec& spec) {
+  ASSAY_TRY(all.take_count("ranks_per_node", spec.ranks_per_node));
+  if (!all.has("nodes")) return {};
+  if (spec.ranks_per_node > 0) return all.error("has both 'nodes' and 'ranks_per_node'");
+  const core::Error wrong = all.bad("nodes", "is no list of lists of ranks");
+  if (!all.at("nodes").IsSequence()) return wrong;
+  for (const auto& node : all.at("nodes")) {
+    if (!node.IsSequence()) return wrong;
+    std::vector<std::uint32_t>& ranks = spec.nodes.emplace_back();
+    for (const auto& rank : node) {
+      std::uint32_t number = 0;
+      if (!rank.IsScalar() || !YAML::convert<std::uint32_t>::decode(rank, number)) return wrong;
+      ranks.push_back(number);
+    }
+  }
+  return {};
+}
+
+core::Status take_nics(Fields& all, FabricSpec& spec) {
+  if (!all.has("nics")) return {};
+  Fields fields = ASSAY_TRY(Fields::of(all.at("nics"), "'nics'"));
+  ASSAY_TRY(fields.take_count("per_node", spec.nics_per_node));
+  ASSAY_TRY(fields.take_link(spec.nic));
+  return fields.finish();
+}
+
+core::Status take_packets(Fields& all, FabricSpec& spec) {
+  if (!all.has("packets")) return {};
+  Fields fields = ASSAY_TRY(Fields::of(all.at("packets"), "'packets'"));
+  ASSAY_TRY(fields.take_count("payload", spec.packets.payload_bytes));
+  ASSAY_TRY(fields.take_count("header", spec.packets.header_bytes, 0));
+  if (spec.packets.payload_bytes == 0) return fields.error("needs 'payload', in bytes");
+  return fields.finish();
+}
+
+core::Status take_nvlink(Fields& all, FabricSpec& spec) {
+  if (!all.has("nvlink")) return {};
+  Fields fields = ASSAY_TRY(Fields::of(all.at("nvlink"), "'nvlink'"));
+  NvlinkSpec& nvlink = spec.nvlink.emplace();
+  ASSAY_TRY(fields.take_count("ranks", nvlink.ranks));
+  ASSAY_TRY(fields.take_link(nvlink.link));
+  return fields.finish();
+}
+
+core::Status need(const Fields& fields, std::uint32_t value, const char* name) {
+  if (value > 0) return {};
+  return fields.error(fmt::format("needs '{}'", name));
+}
+
+core::Status take_leaves(Fields& fields, ShapeSpec& shape) {
+  ASSAY_TRY(fields.take_count("nodes_per_leaf", shape.nodes_per_leaf));
+  ASSAY_TRY(need(fields, shape.nodes_per_leaf, "nodes_per_leaf"));
+  ASSAY_TRY(fields.take_link(shape.link));
+  const bool both = fields.has("oversubscription") && shape.link.bytes_per_ns;
+  if (both) return fields.error("has both 'bandwidth' and 'oversubscription': one follows");
+  return fields.take_number("oversubscription", shape.oversubscription, 1e-3, 1e6);
+}
+
+core::Status take_leaf_spine(Fields& fields, ShapeSpec& shape) {
+  ASSAY_TRY(take_leaves(fields, shape));
+  ASSAY_TRY(fields.take_count("spines", shape.spines));
+  ASSAY_TRY(need(fields, shape.spines, "spines"));
+  return fields.take_flag("rails", shape.rails);
+}
+
+core::Status take_fat_tree(Fields& fields, ShapeSpec& shape) {
+  ASSAY_TRY(take_leaves(fields, shape));
+  ASSAY_TRY(fields.take_count("leaves_per_pod", shape.leaves_per_pod));
+  ASSAY_TRY(need(fields, shape.leaves_per_pod, "leaves_per_pod"));
+  ASSAY_TRY(fields.take_count("spines_per_pod", shape.spines));
+  ASSAY_TRY(need(fields, shape.spines, "spines_per_pod"));
+  ASSAY_TRY(fields.take_count("cores_per_spine", shape.cores_per_spine));
+  ASSAY_TRY(need(fields, shape.cores_per_spine, "cores_per_spine"));
+  return fields.take_number("core_oversubscription", shape.core_oversubscription, 1e-3, 1e6);
+}
+
+core::Status take_dragonfly(Fields& fields, ShapeSpec& shape) {
+  ASSAY_TRY(fields.take_count("nodes_per_router", shape.nodes_per_router));
+  ASSAY_TRY(need(fields, shape.nodes_per_router, "nodes_per_router"));
+  ASSAY_TRY(fields.take_count("routers_per_group", shape.routers_per_group));
+  ASSAY_TRY(need(fields, shape.routers_per_group, "routers_per_group"));
+  ASSAY_TRY(fields.take_count("links_between_groups", shape.links_between_groups));
+  ASSAY_TRY(fields.take_link(shape.link));
+  shape.global_link = shape.link;
+  if (!fields.has("global")) return {};
+  Fields global = ASSAY_TRY(Fields::of(fields.at("global"), "'global'"));
+  ASSAY_TRY(global.take_link(shape.global_link));
+  return global.finish();
+}
+
+core::Status take_custom(Fields& fields, ShapeSpec& shape) {
+  ASSAY_TRY(fields.take_words("switches", shape.switches));
+  std::set<std::string> names;
+  for (const std::string& name : shape.switches) {
+    if (!names.insert(name).second) return fields.bad("switches", "names " + name + " twice");
+    if (name.starts_with("node")) return fields.bad("switches", "has a name of a node");
+  }
+  ASSAY_TRY(need(fields, static_cast<std::uint32_t>(names.size()), "switches"));
+  return for_each_item(fields, "links", "a link", [&](Fields& item) -> core::Status {
+    CustomLink& link = shape.links.emplace_back();
+    ASSAY_TRY(item.take_pair("between", link.a, link.b));
+    if (link.a.empty()) return item.error("needs 'between', two names");
+    if (link.a == link.b) return item.error("leads from a switch to itself");
+    return item.take_link(link.link);
+  });
+}
+
+struct ShapeName {
+  const char* name;
+  Shape shape;
+  core::Status (*take)(Fields& fields, ShapeSpec& shape);
+};
+
+constexpr std::array<ShapeName, 5> kShapes = {
+    {{"non-blocking", Shape::kNonBlocking, [](Fields&, ShapeSpec&) -> core::Status { return {}; }},
+     {"leaf-spine", Shape::kLeafSpine, take_leaf_spine},
+     {"fat-tree", Shape::kFatTree, take_fat_tree},
+     {"dragonfly", Shape::kDragonfly, take_dragonfly},
+     {"custom", Shape::kCustom, take_custom}}};
+
+core::Status take_shape(Fields& all, FabricSpec& spec) {
+  if (!all.has("topology")) return {};
+  Fields fields = ASSAY_TRY(Fields::of(all.at("topology"), "'topology'"));
+  std::string type;
+  ASSAY_TRY(fields.take_text("type", type));
+  const auto found = std::find_if(kShapes.begin(), kShapes.end(),
+                                  [&](const ShapeName& shape) { return type == shape.name; });
+  if (found == kShapes.end()) {
+    return fields.error(fmt::format(
+        "has the type '{}', which is none of non-blocking, leaf-spine, fat-tree, dragonfly and "
+        "custom",
+        type));
+  }
+  spec.shape.shape = found->shape;
+  ASSAY_TRY(found->take(fields, spec.shape));
+  return fields.finish();
+}
+
+core::Status take_routing(Fields& all, FabricSpec& spec) {
+  if (!all.has("routing")) return {};
+  Fields fields = ASSAY_TRY(Fields::of(all.at("routing"), "'routing'"));
+  std::string policy = "ecmp";
+  ASSAY_TRY(fields.take_text("policy", policy));
+  if (policy == "ecmp") {
+    spec.routing.routing = Routing::kEcmp;
+  } else if (policy == "spray") {
+    spec.routing.routing = Routing::kSpray;
+  } else if (policy == "fixed") {
+    spec.routing.routing = Routing::kFixed;
+  } else {
+    return fields.bad("policy", "is none of ecmp, spray and fixed");
+  }
+  ASSAY_TRY(fields.take_seed(spec.routing.seed));
+  ASSAY_TRY(for_each_item(fields, "routes", "a route", [&](Fields& item) -> core::Status {
+    FixedRoute& route = spec.routing.routes.emplace_back();
+    ASSAY_TRY(item.take_text("from", route.from));
+    ASSAY_TRY(item.take_text("to", route.to));
+    ASSAY_TRY(item.take_words("via", route.via));
+    if (!route.from.empty() && !route.to.empty() && !route.via.empty()) return {};
+    return item.error("needs 'from', 'to' and 'via', the switches on the way");
+  }));
+  return fields.finish();
+}
+
+core::Status take_change(Fields& item, Change& change) {
+  ASSAY_TRY(item.take_pair("between", change.a, change.b));
+  std::string name;
+  ASSAY_TRY(item.take_text("switch", name));
+  std::uint32_t rank = UINT32_MAX;
+  ASSAY_TRY(item.take_count("rank", rank, 0));
+  const int subjects =
+      (change.b.empty() ? 0 : 1) + (name.empty() ? 0 : 1) + (item.has("rank") ? 1 : 0);
+  if (subjects != 1) return item.error("is of one of 'between', 'switch' and 'rank'");
+  if (!name.empty()) change.a = name;
+  if (item.has("rank")) change.rank = rank;
+  ASSAY_TRY(item.take_flag("failed", change.failed));
+  if (change.rank) {
+    ASSAY_TRY(item.take_number("slower", change.slower, 1, 1e6));
+  } else {
+    ASSAY_TRY(item.take_rate_or_share("bandwidth", change.bytes_per_ns, change.share));
+  }
+  const bool any = change.failed || change.slower != 1 || change.share != 1 || change.bytes_per_ns;
+  if (!any) {
+    return item.error(change.rank ? "needs 'failed: true' or 'slower', a factor"
+                                  : "needs 'failed: true' or 'bandwidth'");
+  }
+  if (change.share == 0) change.failed = true;
+  return {};
+}
+
+core::Status take_background(Fields& item, Background& background) {
+  ASSAY_TRY(item.take_pair("between", background.from, background.to));
+  background.link = !background.from.empty();
+  if (!background.link) {
+    ASSAY_TRY(item.take_text("from", background.from));
+    ASSAY_TRY(item.take_text("to", background.to));
+  }
+  if (background.from.empty() || background.to.empty()) {
+    return item.error("needs 'between', or 'from' and 'to'");
+  }
+  ASSAY_TRY(item.take_rate_or_share("bandwidth", background.bytes_per_ns, background.share));
+  if (background.share > 0 || background.bytes_per_ns) return {};
+  return item.error("needs 'bandwidth'");
+}
+
+core::Status take_noise(Fields& all, FabricSpec& spec) {
+  if (!all.has("noise")) return {};
+  Fields fields = ASSAY_TRY(Fields::of(all.at("noise"), "'noise'"));
+  ASSAY_TRY(fields.take_seed(spec.noise.seed));
+  ASSAY_TRY(fields.take_share("calculation", spec.noise.calculation_share, 100));
+  std::optional<double> latency;
+  ASSAY_TRY(fields.take_time("latency", latency));
+  spec.noise.latency_ns = latency.value_or(0);
+  return fields.finish();
+}
+
+core::Result<FabricSpec> spec_in(const YAML::Node& root) {
+  FabricSpec spec;
+  Fields all = ASSAY_TRY(Fields::of(root, "the file"));
+  ASSAY_TRY(take_nodes(all, spec));
+  ASSAY_TRY(take_nics(all, spec));
+  ASSAY_TRY(take_packets(all, spec));
+  ASSAY_TRY(take_nvlink(all, spec));
+  ASSAY_TRY(take_shape(all, spec));
+  ASSAY_TRY(take_routing(all, spec));
+  ASSAY_TRY(for_each_item(all, "changes", "a change", [&](Fields& item) {
+    return take_change(item, spec.changes.emplace_back());
+  }));
+  ASSAY_TRY(for_each_item(all, "background", "a background", [&](Fields& item) {
+    return take_background(item, spec.background.emplace_back());
+  }));
+  ASSAY_TRY(take_noise(all, spec));
+  ASSAY_TRY(all.finish());
+  return spec;
+}
+
+}  // namespace
+
+core::Result<FabricSpec> parse_fabric_spec(std::string_view yaml, const std::string& name) {
+  // yaml-cpp throws; here its exceptions become errors.
+  try {
+    auto spec = spec_in(YAML::Load(std::string(yaml)));
+    if (!spec.ok()) return spec.error().context(name);
+    spec.value().name = name;
+    return spec;
+  } catch (const YAML::Exception& error) {
+    return core::Error{fmt::format("{}: line {}: {}", name, error.mark.line + 1, error.msg)};
+  }
+}
+
+core::Result<FabricSpec> read_fabric_spec(const std::string& path) {
+  return parse_fabric_spec(ASSAY_TRY(core::read_file(path)), path);
+}
+
+}  // namespace assay::simulate

@@ -1,0 +1,122 @@
+// What a network file says: `assay simulate --network FILE.yaml`. docs/goal.md shows the format.
+//
+// Rates are in bytes per ns (GB/s), times in ns. What the file leaves out is as without a network:
+// NICs send a byte in G, and if no latency is given at all, every path takes L.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.h"
+#include "simulate/network.h"
+
+namespace assay::simulate {
+
+struct LinkSpec {
+  std::optional<double> bytes_per_ns = std::nullopt;
+  std::optional<double> latency_ns = std::nullopt;
+};
+
+enum class Shape : std::uint8_t { kNonBlocking, kLeafSpine, kFatTree, kDragonfly, kCustom };
+
+struct CustomLink {
+  std::string a;
+  std::string b;
+  LinkSpec link = {};
+};
+
+struct ShapeSpec {
+  Shape shape = Shape::kNonBlocking;
+  LinkSpec link = {};  // between switches; the rate may follow from the oversubscription
+  // Leaf-spine and fat-tree.
+  std::uint32_t nodes_per_leaf = 0;
+  std::uint32_t spines = 0;  // in all, or in each pod of a fat-tree
+  std::uint32_t leaves_per_pod = 0;
+  std::uint32_t cores_per_spine = 0;
+  double oversubscription = 1;       // of a leaf
+  double core_oversubscription = 1;  // of a spine of a fat-tree
+  bool rails = false;                // NIC i of every node is at a leaf of rail i
+  // Dragonfly.
+  std::uint32_t routers_per_group = 0;
+  std::uint32_t nodes_per_router = 0;
+  std::uint32_t links_between_groups = 1;  // between each two groups
+  LinkSpec global_link = {};
+  // Custom.
+  std::vector<std::string> switches = {};
+  std::vector<CustomLink> links = {};
+};
+
+enum class Routing : std::uint8_t {
+  kEcmp,   // one of the shortest paths, by a hash of the two NICs and the CPU that sends
+  kSpray,  // all shortest paths, evenly at each switch
+  kFixed,  // one of the shortest paths, by the number of the NIC that receives
+};
+
+struct FixedRoute {
+  std::string from;  // NICs
+  std::string to;
+  std::vector<std::string> via = {};  // all switches on the way
+};
+
+struct RoutingSpec {
+  Routing routing = Routing::kEcmp;
+  std::uint64_t seed = 1;
+  std::vector<FixedRoute> routes = {};
+};
+
+// A failed or slower link (both directions), switch or rank.
+struct Change {
+  std::string a = {};  // a link's ends; only `a`: all links of a switch
+  std::string b = {};
+  std::optional<std::uint32_t> rank = std::nullopt;
+  bool failed = false;
+  double share = 1;                                   // of a link's rate that is left
+  std::optional<double> bytes_per_ns = std::nullopt;  // or the rate that is left
+  double slower = 1;  // a rank's calculations take so many times as long
+};
+
+// Traffic that does not adapt.
+struct Background {
+  std::string from = {};
+  std::string to = {};
+  bool link = false;  // the link between two neighbours, in both directions, rather than a path
+  double share = 0;   // of the rate
+  std::optional<double> bytes_per_ns = std::nullopt;
+};
+
+struct NoiseSpec {
+  std::uint64_t seed = 1;
+  double calculation_share = 0;  // mean by which a calculation takes longer
+  double latency_ns = 0;         // mean that is added to a message's latency
+};
+
+struct NvlinkSpec {
+  std::uint32_t ranks = 0;  // of a domain; 0: those of a node
+  LinkSpec link = {};       // of a rank into the switch, and the same out of it
+};
+
+struct FabricSpec {
+  std::string name = {};  // of the file
+  // The first that is given says which ranks share a node; else the notes or --topology.
+  std::vector<std::vector<std::uint32_t>> nodes = {};
+  std::uint32_t ranks_per_node = 0;
+  std::uint32_t nics_per_node = 0;  // 0: one for each rank
+  LinkSpec nic = {};
+  Packets packets = {};
+  std::optional<NvlinkSpec> nvlink = std::nullopt;
+  ShapeSpec shape = {};
+  RoutingSpec routing = {};
+  std::vector<Change> changes = {};
+  std::vector<Background> background = {};
+  NoiseSpec noise = {};
+};
+
+core::Result<FabricSpec> read_fabric_spec(const std::string& path);
+
+// The same for the text of a file, which errors call `name`.
+core::Result<FabricSpec> parse_fabric_spec(std::string_view yaml, const std::string& name);
+
+}  // namespace assay::simulate

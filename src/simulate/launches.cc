@@ -1,0 +1,280 @@
+#include "simulate/launches.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <atomic>
+#include <barrier>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <numeric>
+#include <thread>
+
+#include "core/interrupt.h"
+
+namespace assay::simulate {
+namespace {
+
+// The ranks of a node. Other nodes' messages reach it late enough that it runs alone up to a time
+// that follows from how far those have come from which messages may be.
+struct Node {
+  std::vector<std::uint32_t> members;
+  std::vector<std::unique_ptr<LaunchRank>> ranks;
+  std::vector<std::int64_t> next_ns;  // by member
+  std::vector<std::uint32_t> sources;  // other nodes
+  unsigned share = 0;                  // the thread that runs it
+  // All events before this time have been handled, and their messages were delivered.
+  std::atomic<std::int64_t> done_ns = 0;
+  std::mutex mutex;
+  std::vector<SentMessage> mail;  // from other threads
+};
+
+// What one thread has for itself.
+struct Share {
+  std::vector<std::uint32_t> nodes;
+  std::vector<SentMessage> sent;
+  std::vector<Span> spans;
+  std::int64_t earliest_ns = 0;  // of the events of its nodes, at the end of a round
+  std::exception_ptr failure;
+  bool stops = false;
+};
+
+struct Place {
+  std::uint32_t node = 0;
+  std::uint32_t member = 0;
+};
+
+class Run {
+ public:
+  Run(const model::LaunchSchedule& schedule, const Network& network, unsigned threads)
+      : schedule_(schedule),
+        network_(network),
+        near_ns_(network.intra().shortest_ns()),
+        far_ns_(network.inter().shortest_ns()),
+        places_(schedule.num_ranks()) {
+    make_nodes();
+    shares_.resize(std::max<std::size_t>(1, std::min<std::size_t>(threads, nodes_.size())));
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+      nodes_[i]->share = static_cast<unsigned>(i * shares_.size() / nodes_.size());
+      shares_[nodes_[i]->share].nodes.push_back(static_cast<std::uint32_t>(i));
+    }
+    barrier_ = std::make_unique<std::barrier<>>(static_cast<std::ptrdiff_t>(shares_.size()));
+  }
+
+  void run() {
+    std::vector<std::jthread> pool;
+    for (unsigned share = 1; share < shares_.size(); ++share)
+      pool.emplace_back([this, share] { run_share(shares_[share], false); });
+    run_share(shares_[0], true);
+    pool.clear();
+    for (const Share& share : shares_) {
+      if (share.failure) std::rethrow_exception(share.failure);
+    }
+  }
+
+  [[nodiscard]] core::Result<LaunchOutcome> outcome() const;
+
+ private:
+  void make_nodes() {
+    const std::vector<std::uint32_t>& node_of_rank = network_.node_of_rank();
+    std::vector<std::uint32_t> number(schedule_.num_ranks(), kNone);  // by node of the network
+    for (std::uint32_t rank = 0; rank < schedule_.num_ranks(); ++rank) {
+      const std::uint32_t name = node_of_rank.empty() ? rank : node_of_rank[rank];
+      if (name >= number.size()) number.resize(name + 1, kNone);
+      if (number[name] == kNone) {
+        number[name] = static_cast<std::uint32_t>(nodes_.size());
+        nodes_.push_back(std::make_unique<Node>());
+      }
+      Node& node = *nodes_[number[name]];
+      places_[rank] = {number[name], static_cast<std::uint32_t>(node.members.size())};
+      node.members.push_back(rank);
+    }
+  }
+
+  // A round lets every node run as far as it can. All threads see the same end of a round, because
+  // each writes its own part of it before they meet and none goes on before all have read it.
+  void run_share(Share& share, bool looks) {
+    guard(share, [&] { make_ranks(share); });
+    for (;;) {
+      guard(share, [&] { share.earliest_ns = earliest(share); });
+      share.stops = share.failure || (looks && core::interrupted());
+      barrier_->arrive_and_wait();
+      std::int64_t now_ns = kForeverNs;
+      bool stops = false;
+      for (const Share& each : shares_) {
+        now_ns = std::min(now_ns, each.earliest_ns);
+        stops = stops || each.stops;
+      }
+      if (stops || now_ns >= kForeverNs) return;
+      for (const std::uint32_t node : share.nodes)
+        raise(*nodes_[node], now_ns);
+      barrier_->arrive_and_wait();
+      guard(share, [&] {
+        for (const std::uint32_t node : share.nodes)
+          advance(share, *nodes_[node]);
+      });
+      barrier_->arrive_and_wait();
+    }
+  }
+
+  // If memory runs out, the thread goes on to meet the others until they see that all must stop.
+  template <class Body>
+  static void guard(Share& share, const Body& body) {
+    try {
+      if (!share.failure) body();
+    } catch (...) {
+      share.failure = std::current_exception();
+    }
+  }
+
+  static void raise(Node& node, std::int64_t now_ns) {
+    if (node.done_ns.load(std::memory_order_relaxed) < now_ns) node.done_ns.store(now_ns);
+  }
+
+  void make_ranks(Share& share) {
+    share.spans.resize(schedule_.num_exchanges());
+    std::vector<std::uint32_t> sources;
+    for (const std::uint32_t number : share.nodes) {
+      Node& node = *nodes_[number];
+      sources.clear();
+      for (const std::uint32_t rank : node.members) {
+        node.ranks.push_back(std::make_unique<LaunchRank>(schedule_, network_, rank));
+        node.next_ns.push_back(node.ranks.back()->next_ns());
+        schedule_.list_sources(rank, sources);
+      }
+      for (std::uint32_t& source : sources)
+        source = places_[source].node;
+      std::sort(sources.begin(), sources.end());
+      sources.erase(std::unique(sources.begin(), sources.end()), sources.end());
+      std::copy_if(sources.begin(), sources.end(), std::back_inserter(node.sources),
+                   [&](std::uint32_t source) { return source != number; });
+    }
+  }
+
+  std::int64_t earliest(Share& share) {
+    std::int64_t earliest_ns = kForeverNs;
+    for (const std::uint32_t number : share.nodes) {
+      open_mail(*nodes_[number]);
+      for (const std::int64_t next : nodes_[number]->next_ns)
+        earliest_ns = std::min(earliest_ns, next);
+    }
+    return earliest_ns;
+  }
+
+  static void deliver(Node& node, std::uint32_t member, const RankEvent& arrival) {
+    node.ranks[member]->receive(arrival);
+    node.next_ns[member] = std::min(node.next_ns[member], arrival.time_ns);
+  }
+
+  void open_mail(Node& node) {
+    if (shares_.size() == 1) return;
+    const std::lock_guard lock(node.mutex);
+    for (const SentMessage& message : node.mail)
+      deliver(node, places_[message.to].member, message.arrival);
+    node.mail.clear();
+  }
+
+  void advance(Share& share, Node& node) {
+    std::int64_t end_ns = kForeverNs;
+    for (const std::uint32_t source : node.sources) {
+      end_ns = std::min(end_ns, nodes_[source]->done_ns.load(std::memory_order_acquire) + far_ns_);
+    }
+    open_mail(node);
+    for (;;) {
+      const std::int64_t now_ns = *std::min_element(node.next_ns.begin(), node.next_ns.end());
+      if (now_ns >= end_ns) break;
+      step(share, node, node.ranks.size() == 1 ? end_ns : std::min(end_ns, now_ns + near_ns_));
+    }
+    node.done_ns.store(end_ns, std::memory_order_release);
+  }
+
+  void step(Share& share, Node& node, std::int64_t end_ns) {
+    for (std::size_t i = 0; i < node.ranks.size(); ++i) {
+      if (node.next_ns[i] >= end_ns) continue;
+      share.sent.clear();
+      node.ranks[i]->run(end_ns, share.sent, share.spans);
+      node.next_ns[i] = node.ranks[i]->next_ns();
+      for (const SentMessage& message : share.sent) {
+        const Place place = places_[message.to];
+        Node& to = *nodes_[place.node];
+        if (to.share == node.share) {
+          deliver(to, place.member, message.arrival);
+        } else {
+          const std::lock_guard lock(to.mutex);
+          to.mail.push_back(message);
+        }
+      }
+    }
+  }
+
+  const model::LaunchSchedule& schedule_;
+  const Network& network_;
+  std::int64_t near_ns_;  // the shortest time of a message within a node
+  std::int64_t far_ns_;   // and between nodes
+  std::vector<Place> places_;  // by rank
+  std::vector<std::unique_ptr<Node>> nodes_;
+  std::vector<Share> shares_;
+  std::unique_ptr<std::barrier<>> barrier_;
+};
+
+core::Result<LaunchOutcome> Run::outcome() const {
+  LaunchOutcome outcome;
+  outcome.spans.resize(schedule_.num_exchanges());
+  for (const Place& place : places_) {
+    const LaunchRank& rank = *nodes_[place.node]->ranks[place.member];
+    if (rank.next_ns() < kNeverNs || rank.finish_ns() > kForeverNs) {
+      return core::Error{fmt::format("the schedule takes longer than {:.1f} years: are its sizes "
+                                     "bytes and its calculations nanoseconds?",
+                                     static_cast<double>(kForeverNs) * 1e-9 / 86400 / 365)};
+    }
+    if (!rank.finished()) {
+      return core::Error{fmt::format("the schedule cannot end: rank {} waits in its launch {}",
+                                     &place - places_.data(), rank.running_launch())};
+    }
+    outcome.finish_ns.push_back(rank.finish_ns());
+    outcome.operations += rank.operations();
+    outcome.messages += rank.messages();
+  }
+  for (const Share& share : shares_) {
+    for (std::size_t i = 0; i < share.spans.size(); ++i)
+      outcome.spans[i].add(share.spans[i].start_ns, share.spans[i].end_ns);
+  }
+  return outcome;
+}
+
+core::Status check(const Network& network) {
+  if (network.has_rendezvous()) {
+    return core::Error{
+        "a schedule of launches has eager messages only: S must be at least the largest message"};
+  }
+  if (network.inter().shortest_ns() == 0 || network.intra().shortest_ns() == 0) {
+    return core::Error{"a schedule of launches needs messages that take time: L or o above 0"};
+  }
+  if (network.overtakes()) {
+    return core::Error{
+        "a schedule of launches needs messages that arrive as they left: O or G must be 0"};
+  }
+  return {};
+}
+
+}  // namespace
+
+std::int64_t LaunchOutcome::longest_ns() const {
+  return finish_ns.empty() ? 0 : *std::max_element(finish_ns.begin(), finish_ns.end());
+}
+
+core::Result<LaunchOutcome> simulate_launches(const model::LaunchSchedule& schedule,
+                                              const Options& options,
+                                              unsigned threads) {
+  const Network network = ASSAY_TRY(Network::make(options.inter, options.intra,
+                                                  options.node_of_rank, schedule.num_ranks()));
+  ASSAY_TRY(check(network));
+  const unsigned wanted = threads == 0 ? std::max(1U, std::thread::hardware_concurrency()) : threads;
+  Run run(schedule, network, wanted);
+  run.run();
+  ASSAY_TRY(core::check_interrupt());
+  return run.outcome();
+}
+
+}  // namespace assay::simulate
