@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <map>
 
 namespace assay::goal {
@@ -129,9 +130,28 @@ std::int32_t NodeLayout::num_heads() const {
   return static_cast<std::int32_t>(fewest);
 }
 
+namespace {
+
+// The distances come in the order 0, 1, 3, 6, 10, …, modulo the next power of two, without those
+// that are too far.
+std::vector<std::int32_t> rounds_of_distances(std::size_t num_nodes) {
+  const std::size_t mask = std::bit_ceil(std::max<std::size_t>(num_nodes, 1)) - 1;
+  std::vector<std::int32_t> rounds(num_nodes, 0);
+  std::int32_t next = 0;
+  std::size_t distance = 0;
+  for (std::size_t i = 0; i <= mask; ++i) {
+    distance = (distance + i) & mask;
+    if (distance < num_nodes) rounds[distance] = next++;
+  }
+  return rounds;
+}
+
+}  // namespace
+
 NodeLayout make_layout(const std::vector<std::string>& nodes) {
   NodeLayout layout;
   layout.ranks = by_node(nodes);
+  layout.round_of = rounds_of_distances(layout.ranks.size());
   layout.node_of.resize(nodes.size());
   layout.place_of.resize(nodes.size());
   for (std::size_t node = 0; node < layout.ranks.size(); ++node) {
@@ -142,6 +162,18 @@ NodeLayout make_layout(const std::vector<std::string>& nodes) {
     }
   }
   return layout;
+}
+
+std::int64_t pair_round(const NodeLayout& nodes, std::int32_t from, std::int32_t to) {
+  const auto source = static_cast<std::size_t>(from);
+  const auto destination = static_cast<std::size_t>(to);
+  const auto num_nodes = static_cast<std::int32_t>(nodes.ranks.size());
+  const std::int32_t node = nodes.node_of[destination];
+  const auto size = static_cast<std::int32_t>(nodes.ranks[static_cast<std::size_t>(node)].size());
+  const std::int32_t further = (node - nodes.node_of[source] + num_nodes) % num_nodes;
+  const std::int32_t ahead = nodes.place_of[destination] - nodes.place_of[source] % size + size;
+  const auto most = static_cast<std::int64_t>(nodes.node_of.size());
+  return nodes.round_of[static_cast<std::size_t>(further)] * most + ahead % size;
 }
 
 TreePlace binary_tree_of(std::int32_t node, std::int32_t num_nodes, BinaryTree tree) {
