@@ -103,7 +103,7 @@ class Chooser {
     communicator.channels.clear();
     for (std::size_t i = 0; i < channels; ++i) {
       auto& links = communicator.channels.emplace_back(before[i % before.size()]);
-      link_trees(links, nodes, tree_of_channel(i, channels));
+      link_trees(links, nodes, tree_of_channel(i, channels), i);
     }
   }
 

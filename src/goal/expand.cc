@@ -88,7 +88,7 @@ class GpuExpansion {
   // Returns the operation that ends the launch.
   std::uint32_t expand_launch(const TimedLaunch& timed, const std::vector<std::uint32_t>& done) {
     message_cpu_ = cpu(timed.message_cpu);
-    const model::Place place{cpu(timed.first_cpu), 0};
+    const model::Place place{cpu(timed.cpus.first), 0};
     const std::uint64_t launch_ns = timed.launch.num_calls > 0 ? costs_.launch_ns : 0;
     const std::uint32_t start = calc(static_cast<double>(timed.gap_ns + launch_ns), place);
     for (const std::uint32_t before : timed.after)
@@ -96,7 +96,7 @@ class GpuExpansion {
     ends_.clear();
     sharers_ = one_cpu() ? channels_of(timed.launch) : 1;
     for (std::uint32_t i = 0; i < timed.launch.num_calls; ++i) {
-      expand_call(timed.launch.first_call + i, timed.first_cpu, start);
+      expand_call(timed.launch.first_call + i, timed.cpus, start);
     }
     if (ends_.empty()) return start;
     const std::uint32_t end = builder_.calc(0, place);
@@ -105,14 +105,14 @@ class GpuExpansion {
     return end;
   }
 
-  void expand_call(std::uint32_t index, unsigned first_cpu, std::uint32_t join) {
+  void expand_call(std::uint32_t index, const ChannelCpus& cpus, std::uint32_t join) {
     const Call& call = resolved_.gpus[gpu_].calls[index];
     part_ = part_of(resolved_, gpu_, call);
     entries_ = &book_.entries(index);
     const std::uint32_t first_op = builder_.size();
     for (const model::ChannelPart& channel : part_.shape->cut.parts) {
       lower_channel(part_, channel, primitives_);
-      expand_channel(cpu(first_cpu + channel.channel), join);
+      expand_channel(cpu(cpus.of(part_.operation->function, channel.channel)), join);
     }
     // The times of a job that states what operations wait for are no measurements.
     const bool is_measured = !job_gpu().states_waits;

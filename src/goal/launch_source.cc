@@ -38,7 +38,8 @@ StepCut cut_step(const Cut& cut, std::uint64_t count) {
 
 bool same_step(const Step& a, const Step& b) {
   return a.count == b.count && a.work == b.work && a.lane == b.lane && a.num_from == b.num_from &&
-         a.num_to == b.num_to && std::equal(a.from.begin(), a.from.begin() + a.num_from, b.from.begin()) &&
+         a.num_to == b.num_to &&
+         std::equal(a.from.begin(), a.from.begin() + a.num_from, b.from.begin()) &&
          std::equal(a.to.begin(), a.to.begin() + a.num_to, b.to.begin());
 }
 
@@ -47,7 +48,9 @@ class Lister {
  public:
   Lister(const Costs& costs, model::LaunchWork& work) : costs_(costs), work_(work) {}
 
-  void add_channel(const Part& part, const model::ChannelPart& channel, std::uint8_t cpu,
+  void add_channel(const Part& part,
+                   const model::ChannelPart& channel,
+                   std::uint8_t cpu,
                    std::uint32_t key) {
     thread_local Primitives primitives;
     lower_channel(part, channel, primitives);
@@ -67,8 +70,8 @@ class Lister {
       work_.lanes.push_back({.exchange = part.exchange,
                              .key = key,
                              .cpu = cpu,
-                             .slots = static_cast<std::uint8_t>(std::min<std::uint32_t>(
-                                 part.shape->cut.slots, kMostBuffers)),
+                             .slots = static_cast<std::uint8_t>(
+                                 std::min<std::uint32_t>(part.shape->cut.slots, kMostBuffers)),
                              .first_run = static_cast<std::uint32_t>(work_.runs.size()),
                              .num_runs = static_cast<std::uint32_t>(runs.size())});
       work_.runs.insert(work_.runs.end(), runs.begin(), runs.end());
@@ -158,10 +161,10 @@ LaunchSource::LaunchSource(const Resolved& resolved,
       made.launches.launches.push_back(
           {.start_ns = timed.gap_ns + (timed.launch.num_calls > 0 ? costs.launch_ns : 0),
            .after = std::move(timed.after),
-           .cpu = static_cast<std::uint8_t>(timed.first_cpu % cpus),
+           .cpu = static_cast<std::uint8_t>(timed.cpus.first % cpus),
            .message_cpu = static_cast<std::uint8_t>(timed.message_cpu % cpus)});
       made.calls.push_back(timed.launch);
-      made.first_cpu.push_back(timed.first_cpu);
+      made.cpus.push_back(timed.cpus);
     }
     if (timeline.tail_ns == 0 || timeline.launches.empty()) continue;
     made.launches.tail_ns = timeline.tail_ns;
@@ -224,7 +227,8 @@ void LaunchSource::list(std::uint32_t rank, std::uint32_t launch, model::LaunchW
     const Part part = part_of(resolved_, rank, call);
     std::uint32_t key = first_key_[part.exchange];
     for (const model::ChannelPart& channel : part.shape->cut.parts) {
-      const std::uint32_t cpu = (plan.first_cpu[launch] + channel.channel) % plan.launches.num_cpus;
+      const std::uint32_t cpu =
+          plan.cpus[launch].of(part.operation->function, channel.channel) % plan.launches.num_cpus;
       lister.add_channel(part, channel, static_cast<std::uint8_t>(cpu), key);
       key += static_cast<std::uint32_t>(kMostLanes);
     }

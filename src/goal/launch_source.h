@@ -50,9 +50,9 @@ class LaunchSource final : public model::LaunchSchedule {
  private:
   struct RankPlan {
     model::RankLaunches launches;
-    // By launch: its calls, and the first CPU of its channels.
+    // By launch: its calls, and the CPUs of its channels.
     std::vector<Launch> calls;
-    std::vector<std::uint32_t> first_cpu;
+    std::vector<ChannelCpus> cpus;
   };
 
   const Resolved& resolved_;

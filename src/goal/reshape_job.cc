@@ -262,24 +262,40 @@ class Scaler {
         nodes.push_back(member == model::kNoGpu ? "" : scaled_.gpus[made.gpus.back()].node);
       }
     }
-    // Where the job was made for replicas, channels enter one at one GPU of its first node after
-    // the other, as NCCL's do where each GPU has a network card; a recording's enter at the first.
-    const auto in_first_node = static_cast<std::size_t>(
-        std::count(nodes.begin(), nodes.end(), nodes.empty() ? "" : nodes.front()));
     for (std::uint32_t channel = 0; channel < recorded.channels.size(); ++channel) {
       std::vector<ChannelLinks>& links =
           made.channels.emplace_back(made.gpus.size(), ChannelLinks{});
-      const std::size_t entry = recorded.spans_replicas ? channel % in_first_node : 0;
-      link_rings(recorded.channels[channel], entry, links);
-      link_trees(links, nodes, tree_of_channel(channel, recorded.channels.size()));
+      const std::vector<ChannelLinks>& ring = recorded.channels[channel];
+      link_rings(ring, entry_of(recorded, ring, channel), links);
+      link_trees(links, nodes, tree_of_channel(channel, recorded.channels.size()), channel);
     }
     scaled_.communicators.push_back(std::move(made));
   }
 
-  // Links the rings of the replicas: each is entered at rank `entry` and left before it returns
-  // there.
+  // Returns the rank at which a replica's ring is entered. A ring over nodes is cut where it comes
+  // to another node. One within a node is entered at another GPU for each channel, since NCCL gives
+  // each network card its channels.
+  std::int32_t entry_of(const Communicator& recorded,
+                        const std::vector<ChannelLinks>& ring,
+                        std::size_t channel) const {
+    const auto node = [&](std::size_t rank) -> const std::string& {
+      static const std::string none;
+      const std::uint32_t gpu = recorded.gpus[rank];
+      return gpu == model::kNoGpu ? none : job_.gpus[gpu].node;
+    };
+    for (std::size_t rank = 0; rank < std::min(ring.size(), recorded.gpus.size()); ++rank) {
+      const std::int32_t before = ring[rank].ring_previous;
+      if (before < 0 || static_cast<std::size_t>(before) >= recorded.gpus.size()) continue;
+      if (node(rank) != node(static_cast<std::size_t>(before))) {
+        return static_cast<std::int32_t>(rank);
+      }
+    }
+    return static_cast<std::int32_t>(channel % std::max<std::size_t>(ring.size(), 1));
+  }
+
+  // Links the rings of the replicas: each is entered at `entry` and left before it returns there.
   void link_rings(const std::vector<ChannelLinks>& recorded,
-                  std::size_t entry,
+                  std::int32_t entry,
                   std::vector<ChannelLinks>& links) const {
     const std::size_t ranks = recorded.size();
     for (std::size_t i = 0; i < links.size(); ++i) {
@@ -288,9 +304,9 @@ class Scaler {
         return static_cast<std::int32_t>((first + static_cast<std::size_t>(rank)) % links.size());
       };
       const ChannelLinks& from = recorded[i % ranks];
-      const bool leaves = from.ring_next == static_cast<std::int32_t>(entry);
-      const std::size_t next_base = leaves ? base + ranks : base;
-      const std::size_t previous_base = i % ranks == entry ? base + links.size() - ranks : base;
+      const bool enters = static_cast<std::int32_t>(i % ranks) == entry;
+      const std::size_t next_base = from.ring_next == entry ? base + ranks : base;
+      const std::size_t previous_base = enters ? base + links.size() - ranks : base;
       links[i].ring_next = from.ring_next < 0 ? -1 : at(next_base, from.ring_next);
       links[i].ring_previous = from.ring_previous < 0 ? -1 : at(previous_base, from.ring_previous);
     }

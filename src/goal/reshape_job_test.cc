@@ -88,6 +88,61 @@ TEST(ScalePipelines, TheCommunicatorToGrowCanBeNamed) {
             "(4 ranks) pp0 (2 ranks) pp1 (2 ranks)");
 }
 
+// The ranks of each channel's messages to other nodes: sender by sender, as places in a node.
+std::vector<std::vector<std::int32_t>> leaving(const Job& job, std::int32_t per_node) {
+  std::vector<std::vector<std::int32_t>> places;
+  for (const auto& links : job.communicators[0].channels) {
+    auto& channel = places.emplace_back();
+    for (std::size_t rank = 0; rank < links.size(); ++rank) {
+      const auto from = static_cast<std::int32_t>(rank);
+      if (from / per_node != links[rank].ring_next / per_node) channel.push_back(from % per_node);
+    }
+  }
+  return places;
+}
+
+// NCCL's rings go through each network card in turn: 0 1 2 3 is entered at 0, then at 1, …
+TEST(ScaleRings, ChannelsLeaveANodeByDifferentGpus) {
+  Job job = make_test_job({4, 4});
+  std::vector<model::ChannelLinks> links(4);
+  for (std::int32_t rank = 0; rank < 4; ++rank) {
+    links[static_cast<std::size_t>(rank)].ring_previous = (rank + 3) % 4;
+    links[static_cast<std::size_t>(rank)].ring_next = (rank + 1) % 4;
+  }
+  job.communicators[0].channels.assign(4, links);
+  add_collective(job, test_collective(NcclFunction::kAllReduce, NcclAlgorithm::kRing,
+                                      NcclProtocol::kSimple, 4096, 4));
+  const auto scaled = scale(job, {.replicas = 3});
+  ASSERT_TRUE(scaled.ok());
+  EXPECT_EQ(leaving(scaled.value(), 4),
+            (std::vector<std::vector<std::int32_t>>{{3, 3, 3}, {0, 0, 0}, {1, 1, 1}, {2, 2, 2}}));
+  const auto resolved = resolve(scaled.value(), Misfits::kFail);
+  ASSERT_TRUE(resolved.ok());
+  EXPECT_TRUE(resolved.value().warnings.empty());
+  const auto& trees = scaled.value().communicators[0].channels;
+  EXPECT_EQ(trees[0][0].tree_up, -1);
+  EXPECT_EQ(trees[1][1].tree_up, -1);
+}
+
+// A ring over two nodes goes on to the next replica where it went to the other node, not elsewhere.
+TEST(ScaleRings, RingsOverNodesAreCutBetweenThem) {
+  Job job = make_test_job({4, 2});
+  const std::vector<std::int32_t> order = {1, 0, 3, 2};
+  std::vector<model::ChannelLinks> links(4);
+  for (std::size_t i = 0; i < 4; ++i) {
+    links[static_cast<std::size_t>(order[i])].ring_next = order[(i + 1) % 4];
+    links[static_cast<std::size_t>(order[i])].ring_previous = order[(i + 3) % 4];
+  }
+  job.communicators[0].channels.assign(1, links);
+  add_collective(job, test_collective(NcclFunction::kAllReduce, NcclAlgorithm::kRing,
+                                      NcclProtocol::kSimple, 4096, 1));
+  const auto scaled = scale(job, {.replicas = 3});
+  ASSERT_TRUE(scaled.ok());
+  // Six nodes are entered once each.
+  EXPECT_EQ(leaving(scaled.value(), 2).front().size(), 6U);
+  ASSERT_TRUE(resolve(scaled.value(), Misfits::kFail).value().warnings.empty());
+}
+
 TEST(ScalePipelines, NothingToGrowIsAnError) {
   Job job = pipeline_job();
   for (model::JobGpu& gpu : job.gpus)

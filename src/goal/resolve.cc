@@ -134,6 +134,14 @@ class Resolver {
     exchange.shape = found->second;
   }
 
+  // The sends and receives of a group go in NCCL's rounds, collectives before them in their order.
+  std::int64_t round_of(const Call& call) const {
+    const Exchange& exchange = resolved_.exchanges[call.exchange];
+    if (exchange.function != NcclFunction::kSendRecv) return -1;
+    const NodeLayout& nodes = resolved_.topologies[exchange.communicator].nodes;
+    return pair_round(nodes, exchange.source, exchange.destination);
+  }
+
   void list_calls(std::uint32_t gpu) {
     const JobGpu& from = job_.gpus[gpu];
     const auto& operations = from.operations;
@@ -146,7 +154,8 @@ class Resolver {
       const Operation& operation = operations[call.operation];
       const bool by_times = !from.states_waits;
       return std::make_tuple(operation.stream, by_times ? operation.start_ns : 0,
-                             by_times ? operation.group : 0, call.operation);
+                             by_times ? operation.group : 0, by_times ? round_of(call) : 0,
+                             call.operation);
     };
     std::sort(made.calls.begin(), made.calls.end(),
               [&](const Call& a, const Call& b) { return place(a) < place(b); });

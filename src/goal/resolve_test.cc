@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 
 #include "goal/expand.h"
@@ -260,6 +261,58 @@ TEST(FindParallelism, HasTheNamesOfThePublicGenerator) {
   EXPECT_EQ(name_of(Parallelism::kPipeline), "PP");
   EXPECT_EQ(name_of(Parallelism::kData), "DP");
   EXPECT_EQ(name_of(Parallelism::kExpert), "EP");
+}
+
+// Each rank calls for its peers in their order; NCCL takes the next rank first, so that they do not
+// all send to rank 0.
+TEST(Resolve, PairsOfAGroupGoInNcclsRounds) {
+  constexpr std::uint32_t kRanks = 4;
+  model::Job job = make_test_job({kRanks, kRanks});
+  for (std::uint32_t gpu = 0; gpu < kRanks; ++gpu) {
+    for (std::int32_t peer = 0; peer < static_cast<std::int32_t>(kRanks); ++peer) {
+      if (peer == static_cast<std::int32_t>(gpu)) continue;
+      for (const NcclFunction function : {NcclFunction::kSend, NcclFunction::kRecv}) {
+        model::Operation operation = test_collective(function, model::NcclAlgorithm::kNone,
+                                                     model::NcclProtocol::kSimple, 64, 1);
+        operation.peer = peer;
+        model::Operation& added = add_operation(job.gpus[gpu], operation);
+        added.group = 0;
+        added.start_ns = job.gpus[gpu].operations.front().start_ns;
+      }
+    }
+  }
+  const auto resolved = resolve(job, Misfits::kFail);
+  ASSERT_TRUE(resolved.ok()) << resolved.error().message;
+  for (std::uint32_t gpu = 0; gpu < kRanks; ++gpu) {
+    std::vector<std::uint32_t> sends;
+    std::vector<std::uint32_t> receives;
+    for (const Call& call : resolved.value().gpus[gpu].calls) {
+      const model::Operation& operation = job.gpus[gpu].operations[call.operation];
+      const bool send = operation.function == NcclFunction::kSend;
+      (send ? sends : receives).push_back(static_cast<std::uint32_t>(operation.peer));
+    }
+    EXPECT_EQ(sends, (std::vector<std::uint32_t>{(gpu + 1) % 4, (gpu + 2) % 4, (gpu + 3) % 4}));
+    EXPECT_EQ(receives, (std::vector<std::uint32_t>{(gpu + 3) % 4, (gpu + 2) % 4, (gpu + 1) % 4}));
+  }
+}
+
+TEST(Topology, RoundsOfOtherNodesFollowNcclsQuadraticOrder) {
+  // Eight nodes of one rank: distances 0, 1, 3, 6, 2, 7, 5, 4; of six nodes without 6 and 7.
+  const auto order = [](std::size_t num_nodes) {
+    std::vector<std::string> nodes;
+    for (std::size_t i = 0; i < num_nodes; ++i)
+      nodes.push_back(std::to_string(i));
+    const NodeLayout layout = make_layout(nodes);
+    std::vector<std::int32_t> peers;
+    for (std::size_t i = 0; i < num_nodes; ++i)
+      peers.push_back(static_cast<std::int32_t>(i));
+    std::sort(peers.begin(), peers.end(), [&](std::int32_t a, std::int32_t b) {
+      return pair_round(layout, 0, a) < pair_round(layout, 0, b);
+    });
+    return peers;
+  };
+  EXPECT_EQ(order(8), (std::vector<std::int32_t>{0, 1, 3, 6, 2, 7, 5, 4}));
+  EXPECT_EQ(order(6), (std::vector<std::int32_t>{0, 1, 3, 2, 5, 4}));
 }
 
 }  // namespace

@@ -13,16 +13,12 @@
 namespace assay::goal {
 namespace {
 
-unsigned channels_of(const Resolved& resolved, const GpuCalls& calls, const Launch& launch) {
+// The CPUs of a stream: of channels, then of the channels of receives, then one for messages.
+struct Cpus {
   unsigned channels = 1;
-  for (std::uint32_t i = 0; i < launch.num_calls; ++i) {
-    const Exchange& exchange = resolved.exchanges[calls.calls[launch.first_call + i].exchange];
-    for (const model::ChannelPart& part : resolved.shapes[exchange.shape].cut.parts) {
-      channels = std::max(channels, part.channel + 1);
-    }
-  }
-  return channels;
-}
+  unsigned receives = 0;
+  unsigned first = 0;
+};
 
 std::vector<Launch> by_start(std::vector<Launch> launches) {
   std::stable_sort(launches.begin(), launches.end(),
@@ -66,11 +62,6 @@ class TimelineMaker {
   }
 
  private:
-  struct Cpus {
-    unsigned channels = 0;
-    unsigned first = 0;
-  };
-
   static constexpr std::uint32_t kNoLaunch = 0xFFFFFFFF;
 
   [[nodiscard]] const GpuCalls& calls() const { return resolved_.gpus[gpu_]; }
@@ -89,20 +80,30 @@ class TimelineMaker {
   void place_streams() {
     for (const Launch& launch : calls().launches) {
       Cpus& cpus = cpus_[stream_of(launch)];
-      cpus.channels = std::max(cpus.channels, channels_of(resolved_, calls(), launch));
+      for (std::uint32_t i = 0; i < launch.num_calls; ++i)
+        serve(calls().calls[launch.first_call + i], cpus);
     }
     for (auto& [stream, cpus] : cpus_) {
       cpus.first = made_.num_cpus;
-      made_.num_cpus += cpus.channels + 1;
+      made_.num_cpus += cpus.channels + cpus.receives + 1;
     }
+  }
+
+  void serve(const Call& call, Cpus& cpus) const {
+    const bool receives =
+        job_gpu().operations[call.operation].function == model::NcclFunction::kRecv;
+    unsigned& served = receives ? cpus.receives : cpus.channels;
+    const Exchange& exchange = resolved_.exchanges[call.exchange];
+    for (const model::ChannelPart& part : resolved_.shapes[exchange.shape].cut.parts)
+      served = std::max(served, part.channel + 1);
   }
 
   TimedLaunch on_its_cpus(const Launch& launch) {
     const Cpus& cpus = cpus_[stream_of(launch)];
     return {.launch = launch,
             .after = {},
-            .first_cpu = cpus.first,
-            .message_cpu = cpus.first + cpus.channels};
+            .cpus = {cpus.first, cpus.first + cpus.channels},
+            .message_cpu = cpus.first + cpus.channels + cpus.receives};
   }
 
   // A launch that waits for an operation which was left out does not wait for it.

@@ -29,13 +29,25 @@ struct StreamPlan {
   std::vector<std::vector<bool>> unordered = {};
 };
 
+// The CPUs of a launch's channels. A send and a receive that NCCL has in one channel run in
+// different warps.
+struct ChannelCpus {
+  unsigned first = 0;
+  unsigned first_of_receives = 0;
+
+  [[nodiscard]] unsigned of(model::NcclFunction function, std::uint32_t channel) const {
+    const bool receives = function == model::NcclFunction::kRecv;
+    return (receives ? first_of_receives : first) + channel;
+  }
+};
+
 struct TimedLaunch {
   Launch launch;
   // After the last of the launches that it waits for, or after the job's start. Of a computation it
   // is all there is: no kernel of NCCL is launched.
   std::uint64_t gap_ns = 0;
   std::vector<std::uint32_t> after;  // indices into GpuTimeline::launches, lower than its own
-  unsigned first_cpu = 0;            // the first CPU of its channels
+  ChannelCpus cpus;
   unsigned message_cpu = 0;
 };
 
@@ -47,10 +59,10 @@ struct GpuTimeline {
   unsigned num_cpus = 0;
 };
 
-// `start_ns` is the job's start in the GPU's clock. Each stream has one CPU per channel and one for
-// messages, because NCCL has proxy threads for them: on the CPU of a channel, a message that waits
-// for a NIC would delay the work of the next slice. A launch that began before the end of the
-// launch before it in its stream is counted in `warnings`.
+// `start_ns` is the job's start in the GPU's clock. Each stream has one CPU per channel, another
+// for receives of pairs, and one for messages, because NCCL has proxy threads for them: on the CPU
+// of a channel, a message that waits for a NIC would delay the work of the next slice. A launch
+// that began before the end of the launch before it in its stream is counted in `warnings`.
 GpuTimeline make_timeline(const Resolved& resolved,
                           std::uint32_t gpu,
                           const StreamPlan& plan,

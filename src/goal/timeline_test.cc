@@ -125,5 +125,27 @@ TEST(StatedWaits, AreWhatALaunchFollows) {
   EXPECT_TRUE(warnings.empty());
 }
 
+// Two GPUs exchange: in NCCL a send and a receive of one channel run in different warps.
+TEST(Timeline, ReceivesHaveCpusOfTheirOwn) {
+  Job job = make_test_job({2, 2});
+  for (const std::uint32_t gpu : {0U, 1U}) {
+    add(job, gpu, NcclFunction::kSend, 0);
+    add(job, gpu, NcclFunction::kRecv, 0);
+    job.gpus[gpu].operations[1].group = job.gpus[gpu].operations[0].group;
+    job.gpus[gpu].operations[1].start_ns = job.gpus[gpu].operations[0].start_ns;
+  }
+  const auto resolved = resolve(job, Misfits::kFail);
+  ASSERT_TRUE(resolved.ok()) << resolved.error().message;
+  model::Warnings warnings;
+  const GpuTimeline timeline = make_timeline(resolved.value(), 0, {}, 0, warnings);
+  ASSERT_EQ(timeline.launches.size(), 1U);
+  const TimedLaunch& launch = timeline.launches[0];
+  const std::uint32_t channel = resolved.value().shapes[0].cut.parts[0].channel;
+  EXPECT_NE(launch.cpus.of(NcclFunction::kSend, channel),
+            launch.cpus.of(NcclFunction::kRecv, channel));
+  EXPECT_EQ(launch.message_cpu + 1, timeline.num_cpus);
+  EXPECT_LT(launch.cpus.of(NcclFunction::kRecv, channel), launch.message_cpu);
+}
+
 }  // namespace
 }  // namespace assay::goal

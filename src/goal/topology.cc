@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <map>
 
 namespace assay::goal {
@@ -129,9 +130,28 @@ std::int32_t NodeLayout::num_heads() const {
   return static_cast<std::int32_t>(fewest);
 }
 
+namespace {
+
+// The distances come in the order 0, 1, 3, 6, 10, …, modulo the next power of two, without those
+// that are too far.
+std::vector<std::int32_t> rounds_of_distances(std::size_t num_nodes) {
+  const std::size_t mask = std::bit_ceil(std::max<std::size_t>(num_nodes, 1)) - 1;
+  std::vector<std::int32_t> rounds(num_nodes, 0);
+  std::int32_t next = 0;
+  std::size_t distance = 0;
+  for (std::size_t i = 0; i <= mask; ++i) {
+    distance = (distance + i) & mask;
+    if (distance < num_nodes) rounds[distance] = next++;
+  }
+  return rounds;
+}
+
+}  // namespace
+
 NodeLayout make_layout(const std::vector<std::string>& nodes) {
   NodeLayout layout;
   layout.ranks = by_node(nodes);
+  layout.round_of = rounds_of_distances(layout.ranks.size());
   layout.node_of.resize(nodes.size());
   layout.place_of.resize(nodes.size());
   for (std::size_t node = 0; node < layout.ranks.size(); ++node) {
@@ -144,6 +164,18 @@ NodeLayout make_layout(const std::vector<std::string>& nodes) {
   return layout;
 }
 
+std::int64_t pair_round(const NodeLayout& nodes, std::int32_t from, std::int32_t to) {
+  const auto source = static_cast<std::size_t>(from);
+  const auto destination = static_cast<std::size_t>(to);
+  const auto num_nodes = static_cast<std::int32_t>(nodes.ranks.size());
+  const std::int32_t node = nodes.node_of[destination];
+  const auto size = static_cast<std::int32_t>(nodes.ranks[static_cast<std::size_t>(node)].size());
+  const std::int32_t further = (node - nodes.node_of[source] + num_nodes) % num_nodes;
+  const std::int32_t ahead = nodes.place_of[destination] - nodes.place_of[source] % size + size;
+  const auto most = static_cast<std::int64_t>(nodes.node_of.size());
+  return nodes.round_of[static_cast<std::size_t>(further)] * most + ahead % size;
+}
+
 TreePlace binary_tree_of(std::int32_t node, std::int32_t num_nodes, BinaryTree tree) {
   return moved_tree(node, num_nodes, tree);
 }
@@ -154,10 +186,15 @@ BinaryTree tree_of_channel(std::size_t channel, std::size_t num_channels) {
 
 void link_trees(std::vector<ChannelLinks>& links,
                 const std::vector<std::string>& nodes,
-                BinaryTree tree) {
-  const auto groups = by_node(nodes);
+                BinaryTree tree,
+                std::size_t head) {
+  auto groups = by_node(nodes);
+  for (auto& ranks : groups) {
+    const auto first = static_cast<std::ptrdiff_t>(head % ranks.size());
+    std::rotate(ranks.begin(), ranks.begin() + first, ranks.end());
+  }
   const auto num_nodes = static_cast<std::int32_t>(groups.size());
-  const auto head = [&](std::int32_t node) {
+  const auto begin_of = [&](std::int32_t node) {
     return node < 0 ? -1 : groups[static_cast<std::size_t>(node)].front();
   };
   for (std::int32_t node = 0; node < num_nodes; ++node) {
@@ -169,9 +206,9 @@ void link_trees(std::vector<ChannelLinks>& links,
     }
     const TreePlace place = moved_tree(node, num_nodes, tree);
     ChannelLinks& first = links[static_cast<std::size_t>(ranks.front())];
-    first.tree_up = head(place.up);
-    first.tree_down[1] = head(place.down[0]);
-    first.tree_down[2] = head(place.down[1]);
+    first.tree_up = begin_of(place.up);
+    first.tree_down[1] = begin_of(place.down[0]);
+    first.tree_down[2] = begin_of(place.down[1]);
   }
 }
 

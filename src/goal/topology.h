@@ -24,12 +24,21 @@ struct NodeLayout {
   std::vector<std::vector<std::int32_t>> ranks;  // by node, in the order of their first ranks
   std::vector<std::int32_t> node_of;             // by rank
   std::vector<std::int32_t> place_of;            // by rank: its place in its node
+  // By how many nodes a peer is further: the place of that distance in the order in which NCCL
+  // takes the sends and receives of a group.
+  std::vector<std::int32_t> round_of = {};
 
   // Every node has as many heads.
   [[nodiscard]] std::int32_t num_heads() const;
 };
 
 NodeLayout make_layout(const std::vector<std::string>& nodes);
+
+// Returns a number by which NCCL orders the pairs of `from` and `to` within a group. In one round
+// each rank sends to one rank and receives from one, so that not all send to the same one at first:
+// to the ranks of the same node as far ahead as from those as far behind, then to those of other
+// nodes.
+std::int64_t pair_round(const NodeLayout& nodes, std::int32_t from, std::int32_t to);
 
 struct Topology {
   std::uint32_t num_ranks = 0;
@@ -70,10 +79,12 @@ TreePlace binary_tree_of(std::int32_t node, std::int32_t num_nodes, BinaryTree t
 // first tree, the other half the second.
 BinaryTree tree_of_channel(std::size_t channel, std::size_t num_channels);
 
-// Links NCCL's trees: a chain through the ranks of a node, and a binary tree over the first ranks
-// of the nodes.
+// Links NCCL's trees: a chain through the ranks of a node, and a binary tree over the ranks where
+// the chains begin. Those are the ranks at place `head` of their nodes, counted around; NCCL begins
+// another channel at another GPU where each has its own network card.
 void link_trees(std::vector<model::ChannelLinks>& links,
                 const std::vector<std::string>& nodes,
-                BinaryTree tree);
+                BinaryTree tree,
+                std::size_t head = 0);
 
 }  // namespace assay::goal

@@ -252,6 +252,9 @@ struct Kernel {
   std::uint32_t stream = 0;  // CUPTI's number of the stream
   std::int32_t grid = 0;     // number of blocks: one per channel
   std::int32_t device = -1;
+  // CUPTI's number of the node of a CUDA graph that ran it, the same in every run; 0 for none.
+  // Recordings of before 26 November 2026 lack it.
+  std::uint64_t graph_node = 0;
 };
 
 // Links a launch to a driver call that CUPTI saw between its start and stop.
@@ -267,6 +270,6 @@ static_assert(sizeof(Event) == 24 && sizeof(GroupApi) == 32 && sizeof(CollApi) =
 static_assert(sizeof(P2pApi) == 48 && sizeof(KernelLaunch) == 32 && sizeof(Plan) == 24);
 static_assert(sizeof(Coll) == 80 && sizeof(P2p) == 56 && sizeof(KernelChannel) == 48);
 static_assert(sizeof(ProxyOp) == 48 && sizeof(ProxyStep) == 64);
-static_assert(sizeof(Kernel) == 40 && sizeof(Correlation) == 16);
+static_assert(sizeof(Kernel) == 48 && sizeof(Correlation) == 16);
 
 }  // namespace assay::model::recording

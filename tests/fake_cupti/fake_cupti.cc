@@ -38,6 +38,7 @@ struct State {
   std::size_t bytes = 0;
   std::size_t used = 0;
   std::uint32_t next_correlation = 1;
+  std::uint32_t graph_correlation = 0;
   std::uint64_t flushes = 0;
 };
 
@@ -171,6 +172,13 @@ std::uint64_t fakeCuptiFlushes() {
   return s.enabled.count(kKernelKind) != 0 ? s.flushes : UINT64_MAX;
 }
 
+// The kernels of a graph that are announced next have the correlation id of its launch.
+void fakeCuptiGraphLaunch() {
+  State& s = state();
+  const std::lock_guard<std::mutex> lock(s.mutex);
+  s.graph_correlation = s.next_correlation++;
+}
+
 // Times are those of CUPTI's clock.
 void fakeCuptiKernel(const char* name,
                      std::uint32_t stream,
@@ -181,7 +189,7 @@ void fakeCuptiKernel(const char* name,
   State& s = state();
   const std::lock_guard<std::mutex> lock(s.mutex);
   if (s.enabled.count(kKernelKind) == 0) return;
-  const std::uint32_t correlation = s.next_correlation++;
+  const std::uint32_t correlation = graph_node == 0 ? s.next_correlation++ : s.graph_correlation;
   const bool call_seen = s.enabled.count(kDriverKind) != 0 && graph_node == 0;
   if (call_seen && s.enabled.count(kCorrelationKind) != 0 && !stack().empty()) {
     std::uint8_t external[kCorrelationBytes] = {};

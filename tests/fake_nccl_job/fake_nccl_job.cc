@@ -4,7 +4,7 @@
 // deliberately written down here a second time. Kernels go to the fake CUPTI that
 // ASSAY_RECORDER_CUPTI names.
 //
-//   fake_nccl_job RANK RANKS STEPS [hang|fork|abort|opposite|late|talk|exit|starve|starved]
+//   fake_nccl_job RANK RANKS STEPS [hang|fork|abort|opposite|late|talk|exit|starve|starved|graph]
 //   fake_nccl_job bench CALLS
 //
 // A step is an AllReduce, three grouped AllGathers, a Send to the next rank and a Recv from the
@@ -14,8 +14,9 @@
 // before the first on odd ranks and after it on even ones. With "late", the second thread launches
 // its first kernel before the first thread's kernels and reports it after them. With "talk", the
 // process says "ready", goes on when its input ends, says "done" and ends with 7; with "exit" it
-// ends without finalize(). The job has no memory after the steps with "starve", and none from the
-// beginning with "starved".
+// ends without finalize(). With "graph", an AllReduce and three AllGathers are captured into a CUDA
+// graph after the steps, which runs three times, and one more step follows. The job has no memory
+// after the steps with "starve", and none from the beginning with "starved".
 #include <dlfcn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -30,6 +31,7 @@
 #include <ctime>
 #include <string>
 #include <thread>
+#include <vector>
 
 namespace {
 std::atomic<bool> g_starved{false};
@@ -165,6 +167,19 @@ void (*g_kernel)(const char*, std::uint32_t, std::uint64_t, std::uint64_t, int, 
     nullptr;
 void (*g_exiting)() = nullptr;
 std::uint64_t (*g_flushes)() = nullptr;
+void (*g_graph_launch)() = nullptr;
+bool g_capturing = false;
+
+struct CapturedKernel {
+  const char* name;
+  int blocks;
+};
+
+std::vector<CapturedKernel>& captured_kernels() {
+  static std::vector<CapturedKernel> the_kernels;
+  return the_kernels;
+}
+
 std::atomic<bool> g_launched{false};
 std::atomic<bool> g_hold{false};
 
@@ -231,12 +246,13 @@ class Communicator {
   void* group_api() {
     Descriptor5 d = descriptor(kGroupApi, nullptr);
     d.groupApi.groupDepth = 1;
+    d.groupApi.graphCaptured = g_capturing ? 1 : 0;
     return start(d);
   }
 
   void* coll_api(void* group, const char* func, std::size_t count, void* stream) {
     Descriptor5 d = descriptor(kCollApi, group);
-    d.collApi = {func, count, "ncclFloat32", 0, stream, false};
+    d.collApi = {func, count, "ncclFloat32", 0, stream, g_capturing};
     void* call = start(d);
     stop(call);
     return call;
@@ -244,7 +260,7 @@ class Communicator {
 
   void* p2p_api(void* group, const char* func, std::size_t count, void* stream) {
     Descriptor5 d = descriptor(kP2pApi, group);
-    d.p2pApi = {func, count, "ncclFloat32", stream, false};
+    d.p2pApi = {func, count, "ncclFloat32", stream, g_capturing};
     void* call = start(d);
     stop(call);
     return call;
@@ -257,7 +273,10 @@ class Communicator {
     constexpr std::uint64_t kDelay = 5000;
     constexpr std::uint64_t kDuration = 20000;
     const std::uint64_t now = cupti_now();
-    if (g_kernel != nullptr) g_kernel(kernel, 7, now + kDelay, now + kDelay + kDuration, blocks, 0);
+    if (g_capturing) {
+      captured_kernels().push_back({kernel, blocks});
+    } else if (g_kernel != nullptr)
+      g_kernel(kernel, 7, now + kDelay, now + kDelay + kDuration, blocks, 0);
     stop(event);
   }
 
@@ -390,6 +409,8 @@ bool load() {
     g_kernel = reinterpret_cast<decltype(g_kernel)>(::dlsym(fake, "fakeCuptiKernel"));
     g_exiting = reinterpret_cast<decltype(g_exiting)>(::dlsym(fake, "fakeCuptiExiting"));
     g_flushes = reinterpret_cast<decltype(g_flushes)>(::dlsym(fake, "fakeCuptiFlushes"));
+    g_graph_launch =
+        reinterpret_cast<decltype(g_graph_launch)>(::dlsym(fake, "fakeCuptiGraphLaunch"));
   }
   return g_v5 != nullptr || g_v4 != nullptr;
 }
@@ -421,6 +442,28 @@ void train(Communicator& world,
   g_hold = false;
   if (threads == Threads::kSecondLast) wait(), other = std::thread(reduce_scatters);
   if (other.joinable()) other.join();
+}
+
+// NCCL does not count what it captures: the next step has the same sequence.
+void capture(Communicator& world, std::uint64_t sequence) {
+  g_capturing = true;
+  all_reduce(world, sequence);
+  all_gathers(world, sequence);
+  g_capturing = false;
+}
+
+void run_graph() {
+  constexpr std::uint64_t kFirstNode = 100;
+  constexpr std::uint64_t kDuration = 30000;
+  if (g_graph_launch == nullptr) return;
+  g_graph_launch();
+  std::uint64_t start = cupti_now();
+  for (std::size_t i = 0; i < captured_kernels().size(); ++i) {
+    const CapturedKernel& kernel = captured_kernels()[i];
+    g_kernel(kernel.name, 9, start, start + kDuration, kernel.blocks, kFirstNode + i);
+    start += 2 * kDuration;
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
 // The job has no memory once a thread that has written records ends.
@@ -477,6 +520,13 @@ int main(int count, char** arguments) {
     all_reduce(world, 0);
   } else {
     train(world, side, ranks, 0, steps, threads);
+  }
+  if (end == "graph") {
+    constexpr int kRuns = 3;
+    capture(world, static_cast<std::uint64_t>(steps));
+    for (int i = 0; i < kRuns; ++i)
+      run_graph();
+    train(world, side, ranks, steps, 1);
   }
   if (end == "hang") {
     wait_for_flush();

@@ -17,9 +17,13 @@ constexpr std::int64_t kLateNs = 100'000'000;
 // have launched before a thread reported its plan.
 constexpr std::size_t kLookAround = 256;
 
-// Returns the function of a kernel: AllReduce for "ncclDevKernel_AllReduce_Sum_f32_RING_LL",
-// SendRecv for "ncclDevKernel_SendRecv", which runs Send and Recv, and "" where the name does not
-// say.
+// Differences of damaged times must not overflow.
+std::int64_t later(std::int64_t time_ns, std::uint64_t duration_ns) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(time_ns) + duration_ns);
+}
+
+}  // namespace
+
 std::string_view function_of_kernel(std::string_view name) {
   constexpr std::string_view kPrefix = "ncclDevKernel_";
   if (!name.starts_with(kPrefix)) return "";
@@ -28,10 +32,7 @@ std::string_view function_of_kernel(std::string_view name) {
   return name == "Generic" ? "" : name;
 }
 
-// Differences of damaged times must not overflow.
-std::int64_t later(std::int64_t time_ns, std::uint64_t duration_ns) {
-  return static_cast<std::int64_t>(static_cast<std::uint64_t>(time_ns) + duration_ns);
-}
+namespace {
 
 class RecordedKernelMatcher {
  public:
@@ -49,14 +50,33 @@ class RecordedKernelMatcher {
     add_plans();
     find_functions();
     find_launches_by_call();
+    find_captured(process_, match_.plans);
     match_by_correlation();
     match_by_order();
-    for (const bool claimed : claimed_)
-      match_.unused_kernels += claimed ? 0 : 1;
+    match_.graphs = match_graphs(process_, match_);
+    claim_graphs();
+    for (std::size_t i = 0; i < claimed_.size(); ++i)
+      match_.unused_kernels += claimed_[i] || from_graph(i) ? 0 : 1;
     return std::move(match_);
   }
 
  private:
+  [[nodiscard]] bool from_graph(std::size_t kernel) const {
+    return (process_.kernels[kernel].record.head.flags & rec::kGraphFlag) != 0;
+  }
+
+  void claim_graphs() {
+    for (const std::size_t kernel : match_.graphs.tied)
+      claimed_[kernel] = true;
+    for (const Replay& replay : match_.graphs.reported) {
+      const auto plan = std::lower_bound(
+          match_.plans.begin(), match_.plans.end(), replay.plan,
+          [](const PlanRun& run, std::uint32_t number) { return run.number < number; });
+      plan->kernel = replay.kernel;
+    }
+    match_.by_order += match_.graphs.replays.size() + match_.graphs.reported.size();
+  }
+
   void add_plans() {
     for (const auto& [number, plan] : process_.plans) {
       PlanRun run{.number = number, .communicator = plan.event.communicator};
@@ -117,7 +137,7 @@ class RecordedKernelMatcher {
     for (std::size_t i = 0; i < process_.kernels.size(); ++i) {
       const rec::Kernel& kernel = process_.kernels[i].record;
       const auto launch = launch_of.find(kernel.head.duration_ns);
-      if (launch == launch_of.end() || (kernel.head.flags & rec::kGraphFlag) != 0) continue;
+      if (launch == launch_of.end() || from_graph(i)) continue;
       const auto index = plan_of_launch_.find(launch->second);
       if (index == plan_of_launch_.end()) continue;
       PlanRun& run = match_.plans[index->second];
@@ -132,11 +152,10 @@ class RecordedKernelMatcher {
   void match_by_order() {
     std::vector<PlanRun*> plans;
     for (PlanRun& run : match_.plans)
-      if (run.kernel == nullptr) plans.push_back(&run);
+      if (run.kernel == nullptr && !run.in_graph) plans.push_back(&run);
     std::vector<std::size_t> kernels;
     for (std::size_t i = 0; i < claimed_.size(); ++i)
-      if (!claimed_[i] && (process_.kernels[i].record.head.flags & rec::kGraphFlag) == 0)
-        kernels.push_back(i);
+      if (!claimed_[i] && !from_graph(i)) kernels.push_back(i);
     std::stable_sort(plans.begin(), plans.end(),
                      [](const PlanRun* a, const PlanRun* b) { return a->call_ns < b->call_ns; });
     std::stable_sort(kernels.begin(), kernels.end(), [&](std::size_t a, std::size_t b) {

@@ -16,6 +16,12 @@ namespace {
 namespace rec = model::recording;
 using model::NcclFunction;
 
+// The first number of the plans that graphs ran again.
+constexpr std::uint32_t kReplays = 1U << 31;
+
+// Damaged recordings claim any number of kernels for any number of captured operations.
+constexpr std::size_t kMostRunAgain = 10'000'000;
+
 // A GPU of the process: CUDA's number or, where that is unknown, the number of earlier joins of the
 // process to the same communicator.
 struct GpuKey {
@@ -55,6 +61,8 @@ class RecordedGpuBuilder {
       add_coll(number, coll);
     for (const auto& [number, p2p] : process_.p2ps)
       add_p2p(number, p2p);
+    for (auto& [key, gpu] : gpus_)
+      run_graphs(gpu);
     std::vector<ProcessRecording> recordings;
     for (auto& [key, gpu] : gpus_) {
       finish(gpu);
@@ -78,6 +86,8 @@ class RecordedGpuBuilder {
   struct Gpu {
     ProcessRecording recording;
     std::vector<Pending> pending;
+    std::vector<Pending> captured;      // what CUDA graphs run
+    std::set<std::uint32_t> in_graphs;  // communicators with operations in graphs
     std::map<std::string, std::uint32_t> streams;
   };
 
@@ -226,6 +236,9 @@ class RecordedGpuBuilder {
     const PlanRun* plan = kernels_.find(plan_number);
     Pending pending{.operation = operation, .plan = plan != nullptr ? plan_number : number};
     pending.call_ns = event.start_ns;
+    pending.operation.stream = stream_of(gpu, plan, call_of(event.parent));
+    if (plan != nullptr && plan->in_graph) gpu.in_graphs.insert(operation.communicator);
+    if (plan != nullptr && plan->captured) return void(gpu.captured.push_back(pending));
     if (plan != nullptr && plan->kernel != nullptr) {
       pending.operation.start_ns = plan->kernel->start_ns;
       pending.operation.end_ns = plan->kernel->end_ns;
@@ -234,8 +247,45 @@ class RecordedGpuBuilder {
       warn(gpu, "operations without a kernel's time", "they take no time, when they were called",
            fmt::format("{} {}", model::name_of(operation.function), number));
     }
-    pending.operation.stream = stream_of(gpu, plan, call_of(event.parent));
     gpu.pending.push_back(pending);
+  }
+
+  // Repeats the captured operations of a GPU as often as their graphs ran.
+  void run_graphs(Gpu& gpu) {
+    std::map<std::uint32_t, std::vector<const Pending*>> by_plan;
+    for (const Pending& captured : gpu.captured)
+      by_plan[captured.plan].push_back(&captured);
+    std::set<std::uint32_t> ran;
+    std::int64_t too_many = 0;
+    const std::size_t most = gpu.pending.size() + kMostRunAgain;
+    const auto& replays = kernels_.graphs.replays;
+    for (std::size_t i = 0; i < replays.size(); ++i) {
+      const auto operations = by_plan.find(replays[i].plan);
+      if (operations == by_plan.end()) continue;
+      ran.insert(replays[i].plan);
+      if (gpu.pending.size() + operations->second.size() > most) {
+        ++too_many;
+        continue;
+      }
+      for (const Pending* captured : operations->second) {
+        Pending& pending = gpu.pending.emplace_back(*captured);
+        // Numbers of plans are places in the file in units of 8 bytes, far below this.
+        pending.plan = kReplays + static_cast<std::uint32_t>(i);
+        pending.call_ns = replays[i].kernel->start_ns;
+        pending.operation.start_ns = replays[i].kernel->start_ns;
+        pending.operation.end_ns = replays[i].kernel->end_ns;
+        pending.has_kernel = true;
+      }
+    }
+    if (too_many > 0) {
+      gpu.recording.warnings.add("kernels of CUDA graphs beyond 10 million operations", "left out",
+                                 process_.file, too_many);
+    }
+    const auto idle = static_cast<std::int64_t>(by_plan.size() - ran.size());
+    if (idle > 0) {
+      gpu.recording.warnings.add("kernels captured into CUDA graphs that were not seen to run",
+                                 "their operations are left out", process_.file, idle);
+    }
   }
 
   static std::uint32_t stream_of(Gpu& gpu,
@@ -259,11 +309,17 @@ class RecordedGpuBuilder {
     auto& pending = gpu.pending;
     std::stable_sort(pending.begin(), pending.end(),
                      [](const Pending& a, const Pending& b) { return a.call_ns < b.call_ns; });
-    number_point_to_point(pending);
+    if (gpu.in_graphs.empty()) number_point_to_point(pending);
     place_without_kernel(pending);
     std::stable_sort(pending.begin(), pending.end(), [](const Pending& a, const Pending& b) {
       return a.operation.start_ns < b.operation.start_ns;
     });
+    // NCCL does not count what graphs run, and nobody called it when it ran. The kernels of a
+    // communicator run in the same order on all of its ranks.
+    if (!gpu.in_graphs.empty()) {
+      number_point_to_point(pending);
+      number_collectives(gpu);
+    }
     std::map<std::uint32_t, std::uint32_t> groups;
     std::int64_t& window_end_ns = gpu.recording.gpu.window_end_ns;
     for (Pending& entry : pending) {
@@ -280,6 +336,16 @@ class RecordedGpuBuilder {
       model::Operation& operation = entry.operation;
       if (!model::is_point_to_point(operation.function)) continue;
       operation.sequence = counts[{operation.communicator, operation.function, operation.peer}]++;
+    }
+  }
+
+  static void number_collectives(Gpu& gpu) {
+    std::map<std::pair<std::uint32_t, NcclFunction>, std::uint64_t> counts;
+    for (Pending& entry : gpu.pending) {
+      model::Operation& operation = entry.operation;
+      if (model::is_point_to_point(operation.function)) continue;
+      if (gpu.in_graphs.count(operation.communicator) == 0) continue;
+      operation.sequence = counts[{operation.communicator, operation.function}]++;
     }
   }
 
@@ -301,9 +367,17 @@ class RecordedGpuBuilder {
     recording.matches.by_correlation = kernels_.by_correlation;
     recording.matches.by_order = kernels_.by_order;
     if (kernels_.unused_kernels > 0) {
-      recording.warnings.add("kernels of NCCL that belong to no recorded call",
-                             "passed over; CUDA graphs that are run again do this", process_.file,
-                             static_cast<std::int64_t>(kernels_.unused_kernels));
+      recording.warnings.add("kernels of NCCL that belong to no recorded call", "passed over",
+                             process_.file, static_cast<std::int64_t>(kernels_.unused_kernels));
+    }
+    if (kernels_.graphs.untied > 0) {
+      recording.warnings.add("kernels of CUDA graphs that fit no captured call", "passed over",
+                             process_.file, static_cast<std::int64_t>(kernels_.graphs.untied));
+    }
+    if (kernels_.graphs.ambiguous > 0) {
+      recording.warnings.add("CUDA graphs that fit several runs of captured calls",
+                             "tied to the first", process_.file,
+                             static_cast<std::int64_t>(kernels_.graphs.ambiguous));
     }
     if (process_.header.dropped_kernels > 0) {
       recording.warnings.add("kernels whose records CUPTI lost", "their times are missing",

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "goal/inputs/join_processes.h"
@@ -75,6 +76,26 @@ struct PlanRun {
   const model::recording::KernelLaunch* launch = nullptr;
   const KernelRun* kernel = nullptr;
   std::int64_t call_ns = 0;  // time of the launch or, if that is unknown, of the enqueuing
+  bool in_graph = false;     // a CUDA graph runs it
+  // It was reported when it was captured, and ran once for each replay that names it. NCCL reports
+  // plans that need its proxy anew whenever their graph runs; those ran once each.
+  bool captured = false;
+};
+
+// A kernel that a CUDA graph ran, and the captured plan that it carried out.
+struct Replay {
+  std::uint32_t plan = 0;
+  const KernelRun* kernel = nullptr;
+};
+
+// What became of the kernels that CUDA graphs ran.
+struct GraphMatch {
+  std::vector<Replay> replays;  // in the order of the kernels' starts
+  // Plans that NCCL reported when their graph ran, and their kernels.
+  std::vector<Replay> reported;
+  std::vector<std::size_t> tied;  // kernels of either, by their place in the recording
+  std::uint64_t untied = 0;       // kernels that fit no captured plan
+  std::uint64_t ambiguous = 0;    // graphs that fit plans at several places; the first was taken
 };
 
 struct KernelMatch {
@@ -82,7 +103,8 @@ struct KernelMatch {
   std::vector<PlanRun> plans;        // by number
   std::uint64_t by_correlation = 0;  // number of plans that found their kernel by a launch
   std::uint64_t by_order = 0;
-  std::uint64_t unused_kernels = 0;  // kernels that no plan claimed
+  std::uint64_t unused_kernels = 0;  // kernels outside of graphs that no plan claimed
+  GraphMatch graphs;
 
   [[nodiscard]] const PlanRun* find(std::uint32_t plan) const;
 };
@@ -90,6 +112,20 @@ struct KernelMatch {
 // Finds the kernel of each plan by the launch that encloses it. Plans without such a launch, among
 // them all of NCCL 2.27, find it by the order in which plans were made and kernels launched.
 KernelMatch match_kernels(const RecordedProcess& process);
+
+// Finds the plans whose calls say that they were captured into a CUDA graph.
+void find_captured(const RecordedProcess& process, std::vector<PlanRun>& plans);
+
+// Ties the kernels that CUDA graphs ran to captured plans. The kernels of one run have one
+// correlation id. Captured plans stand in the order of their capture, and so do the nodes of a
+// graph: a graph is the run of plans whose functions and channels are those of its kernels, and
+// graphs follow one another like their first nodes.
+GraphMatch match_graphs(const RecordedProcess& process, const KernelMatch& kernels);
+
+// Returns the function of a kernel: AllReduce for "ncclDevKernel_AllReduce_Sum_f32_RING_LL",
+// SendRecv for "ncclDevKernel_SendRecv", which runs Send and Recv, and "" where the name does not
+// say.
+std::string_view function_of_kernel(std::string_view name);
 
 // Returns one recording for each GPU that the process used.
 std::vector<ProcessRecording> recordings_of(const RecordedProcess& process);

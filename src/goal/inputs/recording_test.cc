@@ -127,6 +127,30 @@ TEST(RecordingInput, MatchesPlansThatAThreadReportsLate) {
   EXPECT_EQ(read(fake).matches.by_order, 80U);
 }
 
+// Two steps, three runs of a graph with an AllReduce and three AllGathers, another step.
+TEST(RecordingInput, GraphsRunWhatTheyCaptured) {
+  FakeJob fake;
+  for (const char* rank : {"0", "1"})
+    ASSERT_EQ(fake.run(std::string(rank) + " 2 2 graph"), 0);
+  const model::Job job = read(fake);
+  EXPECT_TRUE(job.warnings.empty()) << job.warnings.all().front().reason;
+  for (const model::JobGpu& gpu : job.gpus) {
+    const auto reduces = of(gpu, NcclFunction::kAllReduce);
+    ASSERT_EQ(reduces.size(), 6U);
+    const auto gathers = of(gpu, NcclFunction::kAllGather);
+    ASSERT_EQ(gathers.size(), 18U);
+    EXPECT_EQ(of(gpu, NcclFunction::kSend).size(), 3U);
+    for (std::size_t i = 0; i < reduces.size(); ++i) {
+      EXPECT_EQ(reduces[i].sequence, i);
+      const bool by_graph = i >= 2 && i < 5;
+      EXPECT_EQ(reduces[i].end_ns - reduces[i].start_ns, by_graph ? 30000 : 20000);
+    }
+    EXPECT_EQ(gathers[6].bytes, 1024U);
+    EXPECT_EQ(gathers[6].group, gathers[8].group);
+    EXPECT_NE(gathers[8].group, gathers[9].group);
+  }
+}
+
 TEST(RecordingInput, WithoutKernelsCallsStandForThem) {
   FakeJob fake;
   fake.set("ASSAY_RECORDER_CUPTI", "off");

@@ -67,6 +67,21 @@ std::uint64_t switched_one_way(std::uint64_t count, std::int32_t node_size) {
   return scaled(count, node_size, node_size - 1);
 }
 
+namespace {
+
+// Returns the rounds after which everybody has been heard.
+int rounds_among(std::int32_t num_nodes) {
+  int rounds = 0;
+  for (std::int32_t heard = 1; heard < num_nodes; heard *= 2)
+    ++rounds;
+  return rounds;
+}
+
+}  // namespace
+
+Rounds::Rounds(const SwitchPlace& place)
+    : place_(place), number_(rounds_among(place.num_nodes())) {}
+
 void Rounds::stage(int i, std::uint64_t count, Work work, Primitives& primitives) const {
   if (number_ == 0) return;
   ASSAY_CHECK(i >= 0 && i <= number_, "rounds have one stage more than there are");

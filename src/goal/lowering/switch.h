@@ -80,18 +80,15 @@ class SwitchPlace {
 
  private:
   const NodeLayout& nodes_;
-  std::int32_t node_;
-  std::int32_t place_;
-  std::int32_t num_heads_;
+  std::int32_t node_ = 0;
+  std::int32_t place_ = 0;
+  std::int32_t num_heads_ = 1;
 };
 
 // The rounds in which heads exchange what a switch of the network would reduce.
 class Rounds {
  public:
-  explicit Rounds(const SwitchPlace& place) : place_(place) {
-    while ((1 << number_) < place.num_nodes())
-      ++number_;
-  }
+  explicit Rounds(const SwitchPlace& place);
 
   [[nodiscard]] int number() const { return number_; }
 
@@ -121,7 +118,7 @@ class Rounds {
   }
 
   const SwitchPlace& place_;
-  int number_ = 0;
+  int number_;
 };
 
 // The parts of the heads in the loops over a channel's data, of an AllReduce.

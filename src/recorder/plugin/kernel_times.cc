@@ -162,6 +162,7 @@ void KernelTimes::take_kernel(Recorder& recorder, const cupti::KernelRecord& rec
   to.stream = record.stream;
   to.grid = record.grid[0];
   to.device = static_cast<std::int32_t>(record.device);
+  to.graph_node = record.graph_node;
   recorder.append(to, rec::Kind::kKernel);
 }
 
