@@ -1,0 +1,217 @@
+#include "simulate/groups.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/interrupt.h"
+
+namespace assay::simulate {
+namespace {
+
+using model::GroupCost;
+using model::GroupMember;
+using model::LaunchGroup;
+
+struct LaunchId {
+  std::uint32_t rank = 0;
+  std::uint32_t launch = 0;
+};
+
+class GroupRun {
+ public:
+  explicit GroupRun(const model::GroupSchedule& schedule)
+      : schedule_(schedule), cell_(static_cast<std::uint32_t>(schedule.cell.size())) {
+    for (const model::RankLaunches& plan : schedule.cell) {
+      auto& next = next_.emplace_back(plan.launches.size());
+      for (std::uint32_t i = 0; i < plan.launches.size(); ++i) {
+        for (const std::uint32_t before : plan.launches[i].after)
+          next[before].push_back(i);
+      }
+    }
+    spans_.resize(schedule.groups.size());
+    for (const LaunchGroup& group : schedule.groups) {
+      started_.emplace_back(group.all_replicas ? 1 : schedule.replicas, 0U);
+    }
+    for (std::uint32_t rank = 0; rank < cell_ * schedule.replicas; ++rank)
+      add_rank(plan_of(rank));
+  }
+
+  void run() {
+    for (std::uint64_t count = 1; !ready_.empty(); ++count) {
+      const LaunchId id = ready_.back();
+      ready_.pop_back();
+      start(id);
+      if (count % kLaunchesBetweenLooks == 0 && core::interrupted()) return;
+    }
+  }
+
+  [[nodiscard]] core::Result<GroupOutcome> outcome() const {
+    GroupOutcome outcome{.finish_ns = finish_ns_, .spans = spans_, .launches = done_};
+    std::uint64_t launches = 0;
+    double all_ns = 0;
+    for (std::uint32_t rank = 0; rank < finish_ns_.size(); ++rank) {
+      launches += plan_of(rank).launches.size();
+      outcome.finish_ns[rank] += static_cast<std::int64_t>(plan_of(rank).tail_ns);
+      all_ns += static_cast<double>(outcome.finish_ns[rank]);
+    }
+    if (done_ < launches) {
+      return core::Error{
+          "operations wait for each other in a circle when each of them waits for all its ranks: "
+          "--collectives exact"};
+    }
+    outcome.share_in_groups = all_ns > 0 ? in_groups_ns_ / all_ns : 0;
+    return outcome;
+  }
+
+ private:
+  static constexpr std::uint64_t kLaunchesBetweenLooks = 1 << 20;
+
+  [[nodiscard]] const model::RankLaunches& plan_of(std::uint32_t rank) const {
+    return schedule_.cell[rank % cell_];
+  }
+
+  void add_rank(const model::RankLaunches& plan) {
+    const auto rank = static_cast<std::uint32_t>(finish_ns_.size());
+    finish_ns_.push_back(0);
+    time_ns_.emplace_back(plan.launches.size(), 0);
+    auto& waits = waits_for_.emplace_back();
+    for (std::uint32_t i = 0; i < plan.launches.size(); ++i) {
+      waits.push_back(static_cast<std::uint16_t>(plan.launches[i].after.size()));
+      if (waits.back() == 0) ready_.push_back({rank, i});
+    }
+  }
+
+  void start(LaunchId id) {
+    const std::uint32_t gpu = id.rank % cell_;
+    const model::GroupPlace& place = schedule_.places[gpu][id.launch];
+    const std::uint64_t length = plan_of(id.rank).launches[id.launch].start_ns;
+    std::int64_t& time_ns = time_ns_[id.rank][id.launch];
+    if (place.group == model::kNoGroup) {
+      time_ns += static_cast<std::int64_t>(length);
+      return end(id, time_ns);
+    }
+    time_ns += static_cast<std::int64_t>(length - schedule_.launch_ns);
+    const LaunchGroup& group = schedule_.groups[place.group];
+    const std::uint32_t replica = id.rank / cell_;
+    std::uint32_t& started = started_[place.group][group.all_replicas ? 0 : replica];
+    const std::size_t all = group.members.size() * (group.all_replicas ? schedule_.replicas : 1);
+    if (++started < all) return;
+    if (group.all_replicas) {
+      end_all(group);
+    } else {
+      end_one(group, replica);
+    }
+  }
+
+  [[nodiscard]] LaunchId member(const LaunchGroup& group, std::size_t i, std::uint32_t replica) const {
+    return {replica * cell_ + group.members[i].gpu, group.members[i].launch};
+  }
+
+  std::int64_t& time_of(LaunchId id) { return time_ns_[id.rank][id.launch]; }
+
+  void end_one(const LaunchGroup& group, std::uint32_t replica) {
+    const GroupCost& cost = schedule_.costs[group.cost];
+    const std::size_t members = group.members.size();
+    starts_.resize(members);
+    for (std::size_t i = 0; i < members; ++i)
+      starts_[i] = time_of(member(group, i, replica));
+    const std::int64_t first = *std::min_element(starts_.begin(), starts_.end());
+    for (std::size_t i = 0; i < members; ++i) {
+      std::int64_t end_ns = first + cost.together_ns[i];
+      for (std::size_t j = 0; j < members; ++j)
+        end_ns = std::max(end_ns, starts_[j] + cost.own_ns[i * members + j]);
+      end_member(member(group, i, replica), starts_[i], end_ns);
+    }
+  }
+
+  // The latest of start - slope r over the replicas before one, and over those behind it, gives the
+  // latest of start + slope d over all others in two passes.
+  void end_all(const LaunchGroup& group) {
+    const GroupCost& cost = schedule_.costs[group.cost];
+    const std::size_t members = group.members.size();
+    const std::uint32_t replicas = schedule_.replicas;
+    starts_.resize(members * replicas);
+    far_.assign(members * replicas, kLongAgo);
+    std::int64_t first = kForeverNs;
+    for (std::uint32_t replica = 0; replica < replicas; ++replica) {
+      for (std::size_t j = 0; j < members; ++j) {
+        const std::int64_t start = time_of(member(group, j, replica));
+        starts_[replica * members + j] = start;
+        first = std::min(first, start);
+      }
+    }
+    for (std::size_t j = 0; j < members; ++j)
+      spread(j, members, cost.slope_ns);
+    for (std::uint32_t replica = 0; replica < replicas; ++replica) {
+      for (std::size_t i = 0; i < members; ++i) {
+        std::int64_t end_ns = first + cost.together_ns[i];
+        for (std::size_t j = 0; j < members; ++j) {
+          const std::size_t at = replica * members + j;
+          end_ns = std::max({end_ns, starts_[at] + cost.own_ns[i * members + j],
+                             far_[at] + cost.far_ns[i * members + j]});
+        }
+        end_member(member(group, i, replica), starts_[replica * members + i], end_ns);
+      }
+    }
+  }
+
+  void spread(std::size_t j, std::size_t members, double slope) {
+    const std::uint32_t replicas = schedule_.replicas;
+    const auto along = [&](double steps) -> std::int64_t { return std::llround(slope * steps); };
+    std::int64_t latest = kLongAgo;
+    for (std::uint32_t r = 0; r < replicas; ++r) {
+      far_[r * members + j] = latest + along(r);
+      latest = std::max(latest, starts_[r * members + j] - along(r));
+    }
+    latest = kLongAgo;
+    for (std::uint32_t r = replicas; r-- > 0;) {
+      std::int64_t& far = far_[r * members + j];
+      far = std::max(far, latest + along(double{replicas} + r));
+      latest = std::max(latest, starts_[r * members + j] - along(r));
+    }
+  }
+
+  void end_member(LaunchId id, std::int64_t start_ns, std::int64_t end_ns) {
+    const std::uint32_t group = schedule_.places[id.rank % cell_][id.launch].group;
+    if (schedule_.groups[group].all_replicas || id.rank < cell_) spans_[group].add(start_ns, end_ns);
+    in_groups_ns_ += static_cast<double>(end_ns - start_ns);
+    end(id, end_ns);
+  }
+
+  void end(LaunchId id, std::int64_t end_ns) {
+    ++done_;
+    finish_ns_[id.rank] = std::max(finish_ns_[id.rank], end_ns);
+    for (const std::uint32_t next : next_[id.rank % cell_][id.launch]) {
+      std::int64_t& time_ns = time_ns_[id.rank][next];
+      time_ns = std::max(time_ns, end_ns);
+      if (--waits_for_[id.rank][next] == 0) ready_.push_back({id.rank, next});
+    }
+  }
+
+  static constexpr std::int64_t kLongAgo = model::kNotAfter;
+
+  const model::GroupSchedule& schedule_;
+  std::uint32_t cell_;
+  std::vector<std::vector<std::vector<std::uint32_t>>> next_;  // by GPU of the cell, launch
+  std::vector<std::vector<std::int64_t>> time_ns_;  // by rank, launch: when it may start, then starts
+  std::vector<std::vector<std::uint16_t>> waits_for_;  // by rank, launch
+  std::vector<std::vector<std::uint32_t>> started_;    // by group, replica
+  std::vector<std::int64_t> finish_ns_;
+  std::vector<Span> spans_;
+  std::vector<LaunchId> ready_;
+  std::vector<std::int64_t> starts_;
+  std::vector<std::int64_t> far_;
+  std::uint64_t done_ = 0;
+  double in_groups_ns_ = 0;
+};
+
+}  // namespace
+
+core::Result<GroupOutcome> simulate_groups(const model::GroupSchedule& schedule) {
+  GroupRun run(schedule);
+  run.run();
+  ASSAY_TRY(core::check_interrupt());
+  return run.outcome();
+}
+
+}  // namespace assay::simulate
