@@ -18,6 +18,7 @@
 #include "model/schedule_notes.h"
 #include "report/book.h"
 #include "simulate/network.h"
+#include "simulate/operations.h"
 #include "simulate/stuck.h"
 #include "simulate/summary.h"
 #include "simulate/timeline.h"
@@ -117,9 +118,11 @@ class Simulate final : public Command {
         ->type_name("RANKS")
         ->default_str("all")
         ->check(rank_list_problem);
-    app.add_option("--operations", operations_,
-                   "write a CSV file with a row for each NCCL operation: when it was simulated to "
-                   "run, and when it ran in the recording; needs the notes")
+    app.add_option(
+           "--operations", operations_,
+           "write a CSV file with a row for each launch of NCCL (a collective, or a group of "
+           "operations): when it was simulated to run, and when it ran in the recording, or "
+           "why that is not known; needs the notes")
         ->type_name("FILE");
     add_presentation_options(app, presentation_);
   }
@@ -209,7 +212,7 @@ class Simulate final : public Command {
       book.tables.push_back(simulate::segment_table(outcome, path, segments_));
     }
     if (notes && !notes->operations.empty()) {
-      const auto times = ASSAY_TRY(simulate::collective_times(outcome, *notes));
+      const auto times = ASSAY_TRY(simulate::launch_times(outcome, *notes));
       book.tables.push_back(simulate::collective_table(times, *notes));
     }
     return book;
@@ -237,7 +240,7 @@ class Simulate final : public Command {
       return core::Error{"--operations needs the notes of the schedule: '" +
                          model::notes_path(schedule_).string() + "' is missing"};
     }
-    const auto times = ASSAY_TRY(simulate::collective_times(outcome, *notes));
+    const auto times = ASSAY_TRY(simulate::launch_times(outcome, *notes));
     ASSAY_TRY(core::write_file(operations_, report::csv(simulate::operation_table(times, *notes))));
     if (!presentation_.quiet) print_note("wrote " + operations_.string());
     return {};
