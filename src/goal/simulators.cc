@@ -55,15 +55,6 @@ void adapt(Simulator simulator, ExpandOptions& options) {
   options.time_unit_ns = model::LogGops{}.gap_ns_per_byte;
 }
 
-core::Status check_tags(Simulator simulator, const model::TagLayout& tags) {
-  const unsigned width = tags.id_width + tags.label_width;
-  const bool decimal = tags.name == "decimal";
-  if (simulator != Simulator::kHtsim || width <= (decimal ? 9U : 31U)) return {};
-  return core::Error{fmt::format(
-      "htsim's tags are below 2^31, those of {}:{}/{} are not: 31 bits or 9 digits in all fit",
-      tags.name, tags.id_width, tags.label_width)};
-}
-
 std::string command_for(Simulator simulator,
                         const std::filesystem::path& schedule,
                         std::size_t num_ranks) {
