@@ -500,6 +500,15 @@ class Schedules(GoalTest):
         row = self.figures("goal", "check", "job.goal", "--runs")[0]
         self.assertEqual((row["result"], row["runs"]), ("passed", "yes"))
 
+    def test_atlahs_tells_times_of_what_never_ends(self):
+        self.schedule(["a: send 8b to 1 tag 4"], ["b: calc 5000"])
+        done = self.run_assay("simulate", "job.goal", "--compat", "atlahs", "--format", "csv")
+        self.assertIn("1 of 2 operations never ended", done.stderr)
+        self.assertIn("\n1,5.0,", done.stdout)
+        for option in (("--intra-L", "7"), ("--critical-path", "3"), ("--timeline", "x.json")):
+            self.assert_one_error("simulate", "job.goal", "--compat", "atlahs", *option, code=2,
+                                  says="--compat atlahs")
+
     def test_what_does_not_match_is_not_run(self):
         self.schedule(["a: send 8b to 1 tag 4"], ["b: recv 8b from 0 tag 5"])
         done = self.run_assay("goal", "check", "job.goal", "--runs", code=3)

@@ -17,6 +17,7 @@
 #include "model/goal_text.h"
 #include "model/schedule_notes.h"
 #include "report/book.h"
+#include "simulate/compat_atlahs.h"
 #include "simulate/network.h"
 #include "simulate/operations.h"
 #include "simulate/stuck.h"
@@ -91,6 +92,8 @@ std::vector<std::uint32_t> nodes_of(const model::ScheduleNotes& notes) {
   return node_of_rank;
 }
 
+enum class SimulateCompat { kNone, kAtlahs };
+
 class Simulate final : public Command {
  public:
   explicit Simulate(App& app) {
@@ -106,6 +109,11 @@ class Simulate final : public Command {
         ->group(group);
     inter_.declare(app, "", group);
     intra_.declare(app, "intra-", "Parameters between ranks of one node");
+    const Choices<SimulateCompat> compats{{"atlahs", SimulateCompat::kAtlahs}};
+    add_choice(app, "--compat", compat_, compats,
+               "reproduce the figures of the LogGOPSim in ATLAHS, with its order of equal times "
+               "and its rules, to compare with published ones (docs/goal.md)")
+        ->default_str("");
     app.add_flag("--per-rank", per_rank_, "show every rank, not only those that are done last");
     app.add_option("--critical-path", segments_, "show the longest segments of the critical path")
         ->type_name("N")
@@ -131,6 +139,16 @@ class Simulate final : public Command {
     if (!timeline_ranks_.empty() && timeline_.empty()) {
       return core::Error{"--timeline-ranks needs --timeline"};
     }
+    if (compat_ == SimulateCompat::kNone) return {};
+    if (intra_.given()) {
+      return core::Error{
+          "--compat atlahs knows one kind of link: leave out --intra-L to --intra-S"};
+    }
+    if (!timeline_.empty() || !operations_.empty() || segments_ > 0) {
+      return core::Error{
+          "--compat atlahs tells when ranks end, and nothing of --timeline, --operations and "
+          "--critical-path"};
+    }
     return {};
   }
 
@@ -138,6 +156,7 @@ class Simulate final : public Command {
     const model::Schedule schedule = ASSAY_TRY(model::read_schedule(schedule_));
     const auto notes = ASSAY_TRY(read_notes());
     const auto options = ASSAY_TRY(make_options(schedule, notes));
+    if (compat_ == SimulateCompat::kAtlahs) return run_atlahs(schedule, options.inter);
     const auto outcome = ASSAY_TRY(simulate::simulate(schedule, options));
     if (!outcome.finished) {
       return simulate::stuck_error(outcome, simulate::find_stuck(outcome, kExamples))
@@ -154,6 +173,26 @@ class Simulate final : public Command {
   }
 
  private:
+  [[nodiscard]] core::Result<Outcome> run_atlahs(const model::Schedule& schedule,
+                                                 const LogGops& link) const {
+    const auto outcome = ASSAY_TRY(simulate::simulate_atlahs(schedule, link));
+    if (!outcome.finished) {
+      print_warning(fmt::format(
+          "{} of {} operations never ended, or messages had no receive: ATLAHS' simulator tells "
+          "these times all the same",
+          outcome.record().num_ops() - outcome.operations_done, outcome.record().num_ops()));
+    }
+    const std::size_t most_ranks = per_rank_ ? outcome.finish_ns.size() : kSlowestRanks;
+    model::Book book{.title = fmt::format("Simulation of {} as by ATLAHS' LogGOPSim",
+                                          schedule_.filename().string())};
+    book.tables.push_back(simulate::overview(outcome));
+    book.tables.push_back(simulate::rank_table(outcome, most_ranks));
+    if (presentation_.shows_summary()) {
+      print_summary(book, presentation_.summary(), std::max(most_ranks, kSummaryRows));
+    }
+    return Outcome::kOk;
+  }
+
   [[nodiscard]] core::Result<std::optional<model::ScheduleNotes>> read_notes() const {
     using Notes = std::optional<model::ScheduleNotes>;
     const fs::path path = model::notes_path(schedule_);
@@ -180,13 +219,17 @@ class Simulate final : public Command {
     }
     simulate::Options options;
     const bool given = file.inter || file.intra || inter_.given() || intra_.given();
-    if (!given && notes) {
+    if (!given && notes && compat_ == SimulateCompat::kNone) {
       options.inter = goal::default_links().inter;
       options.intra = goal::default_links().intra;
       options.node_of_rank = nodes_of(*notes);
       return options;
     }
     options.inter = inter_.applied_to(file.inter.value_or(LogGops{}));
+    if (compat_ == SimulateCompat::kAtlahs && file.intra) {
+      return core::Error{
+          "--compat atlahs knows one kind of link, and the parameters have \"intra\""};
+    }
     if (!file.intra && !intra_.given()) return options;
     options.intra = intra_.applied_to(file.intra.value_or(options.inter));
     options.node_of_rank = std::move(file.node_of_rank);
@@ -252,6 +295,7 @@ class Simulate final : public Command {
   fs::path topology_;
   fs::path timeline_;
   std::string timeline_ranks_;
+  SimulateCompat compat_ = SimulateCompat::kNone;
   LinkOptions inter_;
   LinkOptions intra_;
   bool per_rank_ = false;
@@ -279,7 +323,9 @@ const CommandSpec kSimulate{
         "without --topology the notes say which ranks share one.\n\n"
         "When no parameter is given and notes tell the nodes, links within a node are NVLink as "
         "fitted on H200, and those between nodes have L 3700, o 200, g 5, G 0.04, eager.\n\n"
-        "A schedule that cannot end, or that leaves messages, is an error that names what waits.",
+        "A schedule that cannot end, or that leaves messages, is an error that names what waits; "
+        "with --compat atlahs it is a warning. Without parameters, that has L 3700, o 200, g 5, G "
+        "0.04 and S 0 (rendezvous for all).",
     .examples =
         "assay simulate job.bin\n"
         "assay simulate job.goal --L 1500 --G 0.02 --per-rank --format csv\n"
