@@ -102,11 +102,33 @@ TEST(LaunchTimes, LastFromTheFirstStartToTheLastEnd) {
   const auto compared = launch_times(outcome, notes).value();
   EXPECT_EQ(compared[0].measured, Measured::kYes);
   EXPECT_EQ(compared[0].measured_start_ns, 50);
+  EXPECT_EQ(compared[0].measured_last_start_ns, 100);
+  EXPECT_EQ(compared[0].last_start_ns, 0);
   EXPECT_EQ(compared[0].measured_end_ns, 300);
   notes.ranks[1].clock = 1;
   EXPECT_EQ(launch_times(outcome, notes).value()[0].measured, Measured::kSeveralClocks);
   notes.spans[1][0].num_ops = 7;
   EXPECT_THAT(launch_times(outcome, notes).error().message, HasSubstr("rank 1"));
+}
+
+// The kernel that receives has begun, even if the message comes late.
+TEST(LaunchTimes, AReceiveBeginsWithItsLaunch) {
+  const auto schedule =
+      testing::make_schedule(2, [](std::uint32_t rank, model::RankBuilder& builder) {
+        const std::uint32_t launch = builder.calc(50, {});
+        builder.require_finish(rank == 0 ? builder.send(1, 1, 0, {}) : builder.receive(1, 0, 0, {}),
+                               launch);
+      });
+  const Outcome outcome = simulate(schedule, {}).value();
+  model::ScheduleNotes notes;
+  notes.operations.resize(1);
+  notes.operations[0].function = model::NcclFunction::kSendRecv;
+  notes.ranks.resize(2);
+  notes.spans = {{{.first_op = 1, .num_ops = 1}}, {{.first_op = 1, .num_ops = 1}}};
+  const LaunchTime time = launch_times(outcome, notes).value().at(0);
+  EXPECT_EQ(time.start_ns, 50);
+  EXPECT_EQ(time.last_start_ns, 50);
+  EXPECT_EQ(time.destination, 1);
 }
 
 // A kernel runs a whole group: its time is no time of one of its pairs.
