@@ -6,6 +6,9 @@
 #include <array>
 #include <cmath>
 
+#include "core/shell.h"
+#include "model/schedule.h"
+
 namespace assay::goal {
 namespace {
 
@@ -58,13 +61,18 @@ void adapt(Simulator simulator, ExpandOptions& options) {
 std::string command_for(Simulator simulator,
                         const std::filesystem::path& schedule,
                         std::size_t num_ranks) {
-  if (simulator == Simulator::kAssay) return "assay simulate " + schedule.string();
+  if (simulator == Simulator::kAssay) {
+    return "assay simulate " + core::shell_quoted(schedule.string());
+  }
   std::filesystem::path binary = schedule;
   binary.replace_extension(".bin");
   const std::string convert =
-      binary == schedule ? "" : fmt::format("assay goal to-bin {} && ", schedule.string());
-  return convert + (simulator == Simulator::kHtsim ? htsim_command(binary.string(), num_ranks)
-                                                   : loggopsim_command(binary.string()));
+      binary == schedule
+          ? ""
+          : fmt::format("assay goal to-bin {} && ", core::shell_quoted(schedule.string()));
+  const std::string word = core::shell_quoted(binary.string());
+  return convert + (simulator == Simulator::kHtsim ? htsim_command(word, num_ranks)
+                                                   : loggopsim_command(word));
 }
 
 }  // namespace assay::goal

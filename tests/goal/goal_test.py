@@ -192,6 +192,8 @@ class Generate(GoalTest):
         self.assert_one_error("simulate", "l/output.bin", says="units of 0.04 ns")
         done = self.run_assay("goal", "generate", "rec", "-o", "a")
         self.assertIn("run it with: assay simulate a/output.goal", done.stderr)
+        done = self.run_assay("goal", "generate", "rec", "-o", "a b")
+        self.assertIn("run it with: assay simulate 'a b/output.goal'", done.stderr)
 
     def test_merged_streams_make_one_chain(self):
         self.proven(self.generate("merged", "rec", "-m") / "output.goal")

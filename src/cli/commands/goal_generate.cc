@@ -1,3 +1,5 @@
+#include <fmt/core.h>
+
 #include <charconv>
 
 #include "cli/options.h"
