@@ -1,6 +1,7 @@
 #include <fmt/core.h>
 
 #include <charconv>
+#include <optional>
 
 #include "cli/options.h"
 #include "cli/output.h"
