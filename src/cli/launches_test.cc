@@ -8,11 +8,14 @@
 
 #include "goal/expand.h"
 #include "goal/goal_test_util.h"
+#include "goal/group_source.h"
 #include "goal/input.h"
+#include "goal/launch_job.h"
 #include "goal/launch_source.h"
 #include "goal/reshape_job.h"
 #include "goal/validate.h"
 #include "model/schedule_writer.h"
+#include "simulate/groups.h"
 #include "simulate/simulate.h"
 
 namespace assay::cli {
@@ -53,13 +56,21 @@ struct Both {
   model::Schedule graph;
 };
 
-std::vector<simulate::Span> spans_of(const Both& both, const simulate::Outcome& outcome) {
-  std::vector<simulate::Span> spans(both.resolved.exchanges.size());
+// The times of each rank's launches in the whole graph, whose spans are those of its calls.
+std::vector<std::vector<simulate::Span>> spans_of(const Both& both,
+                                                  const simulate::Outcome& outcome) {
+  std::vector<std::vector<simulate::Span>> spans(both.spans.size());
   for (std::uint32_t rank = 0; rank < both.spans.size(); ++rank) {
+    std::uint32_t last = 0;
     for (const model::OperationSpan& span : both.spans[rank]) {
+      if (spans[rank].empty() || span.first_op != last) {
+        spans[rank].push_back(
+            {.start_ns = outcome.record().times({rank, span.first_op - 1}).cpu_end_ns});
+      }
+      last = span.first_op + span.num_ops;
       for (std::uint32_t i = 0; i < span.num_ops; ++i) {
         const simulate::OpTimes op = outcome.record().times({rank, span.first_op + i});
-        spans[span.operation].add(op.start_ns, op.end_ns);
+        spans[rank].back().end_ns = std::max(spans[rank].back().end_ns, op.end_ns);
       }
     }
   }
@@ -70,7 +81,7 @@ void expect_equal(const Both& both, const simulate::Options& options) {
   const auto whole = simulate::simulate(both.graph, options);
   ASSERT_TRUE(whole.ok()) << whole.error().message;
   ASSERT_TRUE(whole.value().finished);
-  const std::vector<simulate::Span> spans = spans_of(both, whole.value());
+  const auto spans = spans_of(both, whole.value());
   for (const unsigned threads : {1U, 2U, 3U}) {
     const auto launches = simulate::simulate_launches(*both.source, options, threads);
     ASSERT_TRUE(launches.ok()) << launches.error().message;
@@ -78,9 +89,12 @@ void expect_equal(const Both& both, const simulate::Options& options) {
     EXPECT_EQ(launches.value().operations, whole.value().operations_done);
     EXPECT_EQ(launches.value().messages, whole.value().messages);
     ASSERT_EQ(launches.value().spans.size(), spans.size());
-    for (std::size_t i = 0; i < spans.size(); ++i) {
-      EXPECT_EQ(launches.value().spans[i].start_ns, spans[i].start_ns) << i;
-      EXPECT_EQ(launches.value().spans[i].end_ns, spans[i].end_ns) << i;
+    for (std::size_t rank = 0; rank < spans.size(); ++rank) {
+      ASSERT_EQ(launches.value().spans[rank].size(), spans[rank].size());
+      for (std::size_t i = 0; i < spans[rank].size(); ++i) {
+        EXPECT_EQ(launches.value().spans[rank][i].start_ns, spans[rank][i].start_ns) << i;
+        EXPECT_EQ(launches.value().spans[rank][i].end_ns, spans[rank][i].end_ns) << i;
+      }
     }
   }
 }
@@ -139,6 +153,42 @@ TEST(SimulateLaunches, HaveTheTimesOfARecordedStep) {
   ASSERT_TRUE(step.ok()) << step.error().message;
   for (const unsigned replicas : {1U, 2U})
     expect_equal(goal::scale(step.value(), {.replicas = replicas}).value());
+}
+
+// Operations as costs: what the whole graph takes, within 1 %.
+TEST(SimulateGroups, EndAStepWithinOnePercentOfItsGraph) {
+  const std::filesystem::path recording =
+      std::filesystem::path(ASSAY_SOURCE_DIR) / "samples" / "goal-4gpu";
+  goal::JobFile file;
+  file.job = goal::cut_window(goal::read_job(recording, {}).value(), {.from_s = 4.0035, .to_s = 4.0385})
+                 .value();
+  file.costs = goal::costs_from_lines(goal::default_costs(), "");
+  const auto run = [](const goal::LaunchSource& schedule) {
+    const simulate::Options options{.inter = goal::default_links().inter,
+                                    .intra = goal::default_links().intra,
+                                    .node_of_rank = schedule.node_of_rank()};
+    return simulate::simulate_launches(schedule, options, 2);
+  };
+  for (const unsigned replicas : {1U, 2U, 32U}) {
+    file.scale.replicas = replicas;
+    const auto job = goal::make_launch_job(file);
+    ASSERT_TRUE(job.ok()) << job.error().message;
+    const auto exact = run(*job.value()->schedule);
+    ASSERT_TRUE(exact.ok()) << exact.error().message;
+    const auto groups = goal::make_group_job(
+        file, [&](const goal::LaunchSource& schedule) -> core::Result<std::vector<std::int64_t>> {
+          return run(schedule).value().finish_ns;
+        });
+    ASSERT_TRUE(groups.ok()) << groups.error().message;
+    EXPECT_EQ(groups.value().extrapolated_groups > 0, replicas == 32);
+    const auto costs = simulate::simulate_groups(groups.value().schedule);
+    ASSERT_TRUE(costs.ok()) << costs.error().message;
+    ASSERT_EQ(costs.value().finish_ns.size(), exact.value().finish_ns.size());
+    for (std::size_t rank = 0; rank < exact.value().finish_ns.size(); ++rank) {
+      const auto whole = static_cast<double>(exact.value().finish_ns[rank]);
+      EXPECT_NEAR(static_cast<double>(costs.value().finish_ns[rank]), whole, 0.01 * whole) << rank;
+    }
+  }
 }
 
 TEST(SimulateLaunches, RefuseMessagesThatWouldHaveOtherTimes) {

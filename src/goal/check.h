@@ -1,4 +1,4 @@
-// Checks whether a schedule can run to its end in any simulator and means what its notes say.
+// Checks whether a schedule is sound for any simulator and means what its notes say.
 #pragma once
 
 #include <array>
@@ -44,7 +44,8 @@ struct CheckResult {
 // 2^31.
 // - with notes: tags carry the label of the operation to which the notes assign them, spans lie in
 //   the graph in order and do not overlap, and the notes have the schedule's ranks.
-// Only a simulation can tell whether ranks wait for each other in a circle of messages.
+// Only a simulation can tell whether ranks wait for each other in a circle of messages
+// (`assay goal check --runs`).
 CheckResult check(const model::Schedule& schedule, const model::ScheduleNotes* notes = nullptr);
 
 enum class FindingKind : std::uint8_t {

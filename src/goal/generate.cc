@@ -122,7 +122,6 @@ core::Result<SchedulePlan> plan_for(const model::Job& job, const GenerateRequest
   GenerateOptions options = request.options;
   adapt(request.simulator, options.expand);
   SchedulePlan plan = ASSAY_TRY(plan_schedule(job, request.costs, options));
-  ASSAY_TRY(check_tags(request.simulator, plan.notes.tags));
   plan.notes.made_for = name_of(request.simulator);
   plan.notes.time_unit_ns = options.expand.time_unit_ns;
   return plan;
@@ -182,6 +181,7 @@ core::Result<GenerateResult> generate_of(const model::Job& recorded,
   result.summary = summarize(request, recorded, choices, written.schedule);
   result.warnings = job.warnings;
   result.warnings.merge(written.schedule.warnings);
+  result.removed = written.removed;
   if (written.whole) {
     result.next_command = command_for(request.simulator, *written.whole, plan.num_ranks);
   }

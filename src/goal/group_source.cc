@@ -38,7 +38,8 @@ class Learner {
 
   core::Result<GroupCost> run() {
     const std::size_t members = kind_.members.size();
-    GroupCost cost{.members = static_cast<std::uint32_t>(members)};
+    GroupCost cost;
+    cost.members = static_cast<std::uint32_t>(members);
     const std::uint32_t replicas = kind_.grows.empty() ? 1 : file_.scale.replicas;
     const auto ranks = static_cast<std::uint32_t>(replicas * members);
     const model::Job whole = ASSAY_TRY(job_at(replicas));

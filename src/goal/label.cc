@@ -86,23 +86,39 @@ constexpr std::array<Field, 9> kExpressionNames = {{{"parallelism", &LabelInput:
                                                     {"destination", &LabelInput::destination},
                                                     {"ranks", &LabelInput::ranks}}};
 
-LabelFunction combine(char sign, LabelFunction a, LabelFunction b) {
-  return [sign, a = std::move(a), b = std::move(b)](const LabelInput& input) -> std::uint64_t {
-    const std::uint64_t x = a(input);
-    const std::uint64_t y = b(input);
-    switch (sign) {
-      case '+':
-        return x + y;
-      case '-':
-        return x - y;
-      case '*':
-        return x * y;
-      case '/':
-        return y == 0 ? 0 : x / y;
-      default:
-        return y == 0 ? 0 : x % y;
-    }
+std::optional<std::uint64_t> calculate(char sign, std::uint64_t x, std::uint64_t y) {
+  switch (sign) {
+    case '+':
+      return x + y;
+    case '-':
+      return x - y;
+    case '*':
+      return x * y;
+    default:
+      if (y == 0) return std::nullopt;
+      return sign == '/' ? x / y : x % y;
+  }
+}
+
+// A part of an expression.
+struct Value {
+  LabelFunction label;
+  bool varies = false;  // with the operation
+};
+
+Value constant(std::uint64_t value) {
+  return {[value](const LabelInput&) { return value; }};
+}
+
+Value combine(char sign, Value a, Value b) {
+  const bool varies = a.varies || b.varies;
+  LabelFunction label = [sign, a = std::move(a.label), b = std::move(b.label)](
+                            const LabelInput& input) -> std::optional<std::uint64_t> {
+    const std::optional<std::uint64_t> x = a(input);
+    const std::optional<std::uint64_t> y = b(input);
+    return x && y ? calculate(sign, *x, *y) : std::nullopt;
   };
+  return {std::move(label), varies};
 }
 
 // sum := product {(+|-) product}; product := factor {(*|/|%) factor};
@@ -112,15 +128,15 @@ class Parser {
   explicit Parser(std::string_view text) : text_(text) {}
 
   core::Result<LabelFunction> parse() {
-    LabelFunction value = ASSAY_TRY(chain("+-", &Parser::product));
+    Value value = ASSAY_TRY(chain("+-", &Parser::product));
     if (peek() != '\0') return wrong("an operator or the end");
-    return value;
+    return std::move(value.label);
   }
 
  private:
   static constexpr std::size_t kShownCharacters = 200;
 
-  using Part = core::Result<LabelFunction> (Parser::*)();
+  using Part = core::Result<Value> (Parser::*)();
 
   // The limits of recursion: no label needs as much, and the stack bears it.
   static constexpr int kDeepest = 100;
@@ -140,20 +156,27 @@ class Parser {
                                    found.empty() ? "the end" : fmt::format("'{}'", found))};
   }
 
-  core::Result<LabelFunction> chain(std::string_view signs, Part part) {
-    LabelFunction value = ASSAY_TRY((this->*part)());
+  core::Result<Value> chain(std::string_view signs, Part part) {
+    Value value = ASSAY_TRY((this->*part)());
     for (char sign = peek(); sign != '\0' && signs.find(sign) != std::string_view::npos;
          sign = peek()) {
       if (++operators_ > kMostOperators) return wrong("fewer operators");
       ++at_;
-      value = combine(sign, std::move(value), ASSAY_TRY((this->*part)()));
+      const std::size_t divisor = at_;
+      Value next = ASSAY_TRY((this->*part)());
+      const bool divides = sign == '/' || sign == '%';
+      if (divides && !next.varies && next.label({}) == 0) {
+        at_ = divisor;
+        return wrong("a divisor other than 0");
+      }
+      value = combine(sign, std::move(value), std::move(next));
     }
     return value;
   }
 
-  core::Result<LabelFunction> product() { return chain("*/%", &Parser::factor); }
+  core::Result<Value> product() { return chain("*/%", &Parser::factor); }
 
-  core::Result<LabelFunction> factor() {
+  core::Result<Value> factor() {
     const char next = peek();
     if (next == '(') return parenthesis();
     if (std::isdigit(static_cast<unsigned char>(next)) != 0) return number();
@@ -161,12 +184,12 @@ class Parser {
     for (const auto& [name, member] : kExpressionNames) {
       if (name != word) continue;
       at_ += word.size();
-      return LabelFunction([field = member](const LabelInput& input) { return input.*field; });
+      return Value{[field = member](const LabelInput& input) { return input.*field; }, true};
     }
     for (const LabelSpec* spec : core::Registry<LabelSpec>::all()) {
       if (spec->name != word) continue;
       at_ += word.size();
-      return LabelFunction(spec->label);
+      return Value{spec->label, true};
     }
     return no_factor();
   }
@@ -189,23 +212,23 @@ class Parser {
     return wrong("a number, '(' or one of" + names);
   }
 
-  core::Result<LabelFunction> parenthesis() {
+  core::Result<Value> parenthesis() {
     if (++depth_ > kDeepest) return wrong("fewer parentheses");
     ++at_;
-    LabelFunction value = ASSAY_TRY(chain("+-", &Parser::product));
+    Value value = ASSAY_TRY(chain("+-", &Parser::product));
     if (peek() != ')') return wrong("')'");
     ++at_;
     --depth_;
     return value;
   }
 
-  core::Result<LabelFunction> number() {
+  core::Result<Value> number() {
     std::uint64_t value = 0;
     const char* begin = text_.data() + at_;
     const auto [end, error] = std::from_chars(begin, text_.data() + text_.size(), value);
     if (error != std::errc()) return wrong("a smaller number");
     at_ += static_cast<std::size_t>(end - begin);
-    return LabelFunction([value](const LabelInput&) { return value; });
+    return constant(value);
   }
 
   std::string_view text_;

@@ -15,6 +15,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,7 +38,8 @@ struct LabelInput {
   std::uint64_t ranks = 0;  // size of the communicator
 };
 
-using LabelFunction = std::function<std::uint64_t(const LabelInput&)>;
+// Returns nothing where the label divides by 0.
+using LabelFunction = std::function<std::optional<std::uint64_t>(const LabelInput&)>;
 
 struct LabelSpec {
   const char* name;
@@ -45,8 +47,8 @@ struct LabelSpec {
   std::uint64_t (*label)(const LabelInput& input);
 };
 
-// Reads an expression. Numbers have 64 bits and wrap around; dividing by 0 gives 0. The error
-// points at the fault.
+// Reads an expression. Numbers have 64 bits and wrap around. The error points at the fault; a
+// number that is divided by 0 whatever the operation is one.
 core::Result<LabelFunction> label_function(std::string_view text);
 
 // The kind of parallelism that a communicator serves, seen from what runs on it. The first three

@@ -20,7 +20,7 @@ constexpr LabelInput kInput = {.parallelism = 2,
 std::uint64_t value(std::string_view text, const LabelInput& input = kInput) {
   const auto label = label_function(text);
   EXPECT_TRUE(label.ok()) << label.error().message;
-  return label.ok() ? label.value()(input) : 0;
+  return label.ok() ? label.value()(input).value_or(UINT64_MAX) : 0;
 }
 
 std::string error(std::string_view text) {
@@ -52,9 +52,14 @@ TEST(Label, KnowsEveryName) {
   EXPECT_EQ(value("parallelism + 100 * (sequence % 1000)"), 702U);
 }
 
-TEST(Label, DividingByZeroGivesZero) {
-  EXPECT_EQ(value("bytes / (root - 6)"), 0U);
-  EXPECT_EQ(value("bytes % 0"), 0U);
+TEST(Label, DividingByZeroIsAnError) {
+  EXPECT_EQ(label_function("bytes / (root - 6)").value()(kInput), std::nullopt);
+  EXPECT_EQ(label_function("1 + 2 * (bytes % (root - 6))").value()(kInput), std::nullopt);
+  EXPECT_NE(error("bytes / 0").find("a divisor other than 0 at character 9, not '0'"),
+            std::string::npos)
+      << error("bytes / 0");
+  EXPECT_NE(error("bytes % (2 - 2)").find("a divisor other than 0"), std::string::npos);
+  EXPECT_EQ(value("4 / (3 - 2)"), 4U);
 }
 
 TEST(Label, RegisteredOnesStandAloneOrInExpressions) {

@@ -1,6 +1,7 @@
 // The whole job of a job's file, ready to be simulated launch by launch.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -8,17 +9,26 @@
 #include "core/result.h"
 #include "goal/choose_algorithms.h"
 #include "goal/job_file.h"
+#include "goal/launch_groups.h"
 #include "goal/launch_source.h"
 #include "goal/resolve.h"
 #include "model/schedule_notes.h"
 
 namespace assay::goal {
 
-// When an operation ran in the recording; nothing where its ranks share no clock.
-struct MeasuredTime {
-  std::int64_t start_ns = 0;
-  std::int64_t end_ns = 0;
-  bool known = false;
+// A collective or a group of operations on all GPUs that it connects.
+struct JobLaunch {
+  std::vector<std::uint32_t> operations;  // of the notes, ascending
+  std::vector<LaunchId> parts;            // their launches are those of the schedule
+  std::uint64_t bytes = 0;                // the most that a GPU's operations add up to
+  std::int64_t source = -1;               // GPUs of a single send and its receive
+  std::int64_t destination = -1;
+  // The recording: starts and ends are comparable with one clock, and known where timed.
+  std::int64_t measured_start_ns = 0;
+  std::int64_t measured_last_start_ns = 0;
+  std::int64_t measured_end_ns = 0;
+  std::size_t clocks = 0;
+  bool timed = true;
 };
 
 struct LaunchJob {
@@ -27,8 +37,8 @@ struct LaunchJob {
   std::vector<NewChoice> choices;
   Resolved resolved;
   std::unique_ptr<const LaunchSource> schedule;
-  model::ScheduleNotes notes;          // without spans
-  std::vector<MeasuredTime> measured;  // by operation of the notes
+  model::ScheduleNotes notes;  // without spans
+  std::vector<JobLaunch> launches;
   model::Warnings warnings;
 };
 

@@ -67,8 +67,7 @@ class Lister {
     }
     for (std::vector<model::StepRun>& runs : runs_) {
       if (runs.empty()) continue;
-      work_.lanes.push_back({.exchange = part.exchange,
-                             .key = key,
+      work_.lanes.push_back({.key = key,
                              .cpu = cpu,
                              .slots = static_cast<std::uint8_t>(
                                  std::min<std::uint32_t>(part.shape->cut.slots, kMostBuffers)),

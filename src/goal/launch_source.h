@@ -26,10 +26,6 @@ class LaunchSource final : public model::LaunchSchedule {
     return static_cast<std::uint32_t>(ranks_.size());
   }
 
-  [[nodiscard]] std::uint32_t num_exchanges() const override {
-    return static_cast<std::uint32_t>(resolved_.exchanges.size());
-  }
-
   [[nodiscard]] const model::RankLaunches& rank(std::uint32_t rank) const override {
     return ranks_[rank].launches;
   }

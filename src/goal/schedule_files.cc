@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <set>
+#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -115,6 +117,30 @@ core::Status write_ranks(const ScheduleTarget& target,
   return {};
 }
 
+// Returns whether this is the name of a rank's file: "rank_12.goal".
+bool is_rank_file(std::string_view name) {
+  constexpr std::string_view kBefore = "rank_";
+  constexpr std::string_view kAfter = ".goal";
+  if (name.size() <= kBefore.size() + kAfter.size()) return false;
+  if (!name.starts_with(kBefore) || !name.ends_with(kAfter)) return false;
+  const std::string_view number =
+      name.substr(kBefore.size(), name.size() - kBefore.size() - kAfter.size());
+  return number.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+// Removes the rank files that were not written now, and returns their number.
+core::Result<std::size_t> remove_stale_ranks(const fs::path& folder,
+                                             const std::vector<fs::path>& written) {
+  const std::set<fs::path> now(written.begin(), written.end());
+  std::size_t removed = 0;
+  for (const fs::path& name : ASSAY_TRY(core::list_directory(folder))) {
+    if (!is_rank_file(name.string()) || now.count(folder / name) > 0) continue;
+    ASSAY_TRY(core::remove_file(folder / name));
+    ++removed;
+  }
+  return removed;
+}
+
 }  // namespace
 
 core::Result<Generated> make_ranks(const SchedulePlan& plan, model::RankSink& sink) {
@@ -145,6 +171,7 @@ core::Result<WrittenSchedule> write_schedule(const SchedulePlan& plan,
     return core::remove_file(notes_path);
   };
   ASSAY_TRY(write_ranks(target, path, plan.num_ranks, ranks, written.files));
+  written.removed = ASSAY_TRY(remove_stale_ranks(target.folder, written.files));
   if (target.format == ScheduleFormat::kBinary || target.text_files != TextFiles::kParts) {
     written.whole = path;
   }

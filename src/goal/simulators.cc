@@ -6,6 +6,9 @@
 #include <array>
 #include <cmath>
 
+#include "core/shell.h"
+#include "model/schedule.h"
+
 namespace assay::goal {
 namespace {
 
@@ -55,25 +58,21 @@ void adapt(Simulator simulator, ExpandOptions& options) {
   options.time_unit_ns = model::LogGops{}.gap_ns_per_byte;
 }
 
-core::Status check_tags(Simulator simulator, const model::TagLayout& tags) {
-  const unsigned width = tags.id_width + tags.label_width;
-  const bool decimal = tags.name == "decimal";
-  if (simulator != Simulator::kHtsim || width <= (decimal ? 9U : 31U)) return {};
-  return core::Error{fmt::format(
-      "htsim's tags are below 2^31, those of {}:{}/{} are not: 31 bits or 9 digits in all fit",
-      tags.name, tags.id_width, tags.label_width)};
-}
-
 std::string command_for(Simulator simulator,
                         const std::filesystem::path& schedule,
                         std::size_t num_ranks) {
-  if (simulator == Simulator::kAssay) return "assay simulate " + schedule.string();
+  if (simulator == Simulator::kAssay) {
+    return "assay simulate " + core::shell_quoted(schedule.string());
+  }
   std::filesystem::path binary = schedule;
   binary.replace_extension(".bin");
   const std::string convert =
-      binary == schedule ? "" : fmt::format("assay goal to-bin {} && ", schedule.string());
-  return convert + (simulator == Simulator::kHtsim ? htsim_command(binary.string(), num_ranks)
-                                                   : loggopsim_command(binary.string()));
+      binary == schedule
+          ? ""
+          : fmt::format("assay goal to-bin {} && ", core::shell_quoted(schedule.string()));
+  const std::string word = core::shell_quoted(binary.string());
+  return convert + (simulator == Simulator::kHtsim ? htsim_command(word, num_ranks)
+                                                   : loggopsim_command(word));
 }
 
 }  // namespace assay::goal

@@ -16,9 +16,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/result.h"
 #include "goal/expand.h"
-#include "model/schedule_notes.h"
 
 namespace assay::goal {
 
@@ -28,9 +26,6 @@ std::string_view name_of(Simulator simulator);
 
 // Sets what the simulator needs.
 void adapt(Simulator simulator, ExpandOptions& options);
-
-// Fails when the tags do not fit.
-core::Status check_tags(Simulator simulator, const model::TagLayout& tags);
 
 // Returns the shell command that runs a schedule, which is binary for all but assay.
 std::string command_for(Simulator simulator,

@@ -153,7 +153,13 @@ class Planner {
     const LabelFunction label = ASSAY_TRY(label_function(options_.label));
     plan_.labels.clear();
     for (std::size_t i = 0; i < resolved_.exchanges.size(); ++i) {
-      const std::uint64_t value = label(input_of(resolved_, i, plan_.parallelism[i]));
+      const std::optional<std::uint64_t> known =
+          label(input_of(resolved_, i, plan_.parallelism[i]));
+      if (!known) {
+        return core::Error{
+            fmt::format("label '{}' divides by 0 for operation {}", options_.label, i)};
+      }
+      const std::uint64_t value = *known;
       if (value > model::kMostTag) {
         return core::Error{
             fmt::format("label '{}' is {} for operation {}: more than the {} bits "

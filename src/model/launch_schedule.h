@@ -47,7 +47,6 @@ struct LanePeer {
 };
 
 struct Lane {
-  std::uint32_t exchange = 0;  // the operation of the job that it is a part of
   // Messages meet by source and key plus way, first come, first served.
   std::uint32_t key = 0;
   std::uint8_t cpu = 0;     // of its work
@@ -97,7 +96,6 @@ class LaunchSchedule {
   virtual ~LaunchSchedule() = default;
 
   [[nodiscard]] virtual std::uint32_t num_ranks() const = 0;
-  [[nodiscard]] virtual std::uint32_t num_exchanges() const = 0;
   [[nodiscard]] virtual const RankLaunches& rank(std::uint32_t rank) const = 0;
   [[nodiscard]] virtual bool same_node(std::uint32_t a, std::uint32_t b) const = 0;
 

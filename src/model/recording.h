@@ -58,9 +58,11 @@ struct Header {
   std::uint64_t nccl_kernels = 0;     // number seen, recorded or not
   std::uint64_t other_kernels = 0;    // number seen; these are not recorded
   std::uint64_t dropped_kernels = 0;  // number of kernels whose records CUPTI lost
+  // The blocks that the file has, this one included; 0 in files of versions that did not say.
+  std::uint64_t saved_blocks = 0;
 };
 
-static_assert(sizeof(Header) == 240 && sizeof(Header) <= kBlockBytes);
+static_assert(sizeof(Header) == 248 && sizeof(Header) <= kBlockBytes);
 
 enum class Kind : std::uint8_t {
   kEnd = 0,

@@ -45,6 +45,11 @@ core::Result<File> File::parse(std::string bytes, const std::string& name) {
   return file;
 }
 
+bool File::cut() const {
+  if (bytes_.size() < header_.saved_blocks * kBlockBytes) return true;
+  return bytes_.size() > kBlockBytes && bytes_.size() % kBlockBytes != 0;
+}
+
 void File::find_records(std::size_t block) {
   const std::size_t end = std::min(block + kBlockBytes, bytes_.size());
   std::size_t at = block;
@@ -53,7 +58,8 @@ void File::find_records(std::size_t block) {
     std::memcpy(&head, bytes_.data() + at, sizeof head);
     const std::size_t size = head.size_bytes;
     if (size < sizeof(Head) || size % kUnit != 0 || at + size > end) {
-      ++damaged_blocks_;
+      const bool cut_here = end == bytes_.size() && end < block + kBlockBytes;
+      if (!cut_here) ++damaged_blocks_;
       return;
     }
     records_.emplace_back(static_cast<std::uint32_t>(at / kUnit),

@@ -62,6 +62,12 @@ class File {
   // between threads.
   [[nodiscard]] const std::vector<RecordView>& records() const { return records_; }
 
+  // Returns whether the end of the file is missing. Of a file that does not say how long it was,
+  // this shows only where it ends within a block.
+  [[nodiscard]] bool cut() const;
+
+  [[nodiscard]] std::uint64_t size_bytes() const { return bytes_.size(); }
+
   // The number of blocks whose damaged remainder was skipped.
   [[nodiscard]] std::uint64_t damaged_blocks() const { return damaged_blocks_; }
 

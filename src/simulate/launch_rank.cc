@@ -24,7 +24,8 @@ LaunchRank::LaunchRank(const model::LaunchSchedule& schedule,
       rank_(rank),
       resources_(plan_.num_cpus, 2),
       launches_(plan_.launches.size()),
-      running_of_(plan_.launches.size(), kNone) {
+      running_of_(plan_.launches.size(), kNone),
+      spans_(plan_.launches.size()) {
   for (std::uint32_t i = 0; i < launches_.size(); ++i) {
     for (const std::uint32_t before : plan_.launches[i].after)
       launches_[before].next.push_back(i);
@@ -42,11 +43,8 @@ std::uint32_t LaunchRank::running_launch() const {
                                     : static_cast<std::uint32_t>(found - running_of_.begin());
 }
 
-void LaunchRank::run(std::int64_t end_ns,
-                     std::vector<SentMessage>& sent,
-                     std::vector<Span>& spans) {
+void LaunchRank::run(std::int64_t end_ns, std::vector<SentMessage>& sent) {
   sent_ = &sent;
-  spans_ = &spans;
   while (!events_.empty() && events_.top().time_ns < end_ns) {
     const RankEvent event = events_.top();
     events_.pop();
@@ -166,6 +164,7 @@ void LaunchRank::start_launch(std::uint32_t launch, std::int64_t start_ns) {
   running.end_ns = 0;
   running.work.clear();
   schedule_.list(rank_, launch, running.work);
+  spans_[launch].start_ns = start_ns;
   const std::vector<model::Lane>& lanes = running.work.lanes;
   running.lanes_left = static_cast<std::uint32_t>(lanes.size());
   if (lanes.empty()) {
@@ -196,7 +195,6 @@ void LaunchRank::add_lane(std::uint32_t running, const model::Lane& plan, std::i
   state.end = first + plan.num_runs;
   state.running = running;
   state.key = plan.key;
-  state.exchange = plan.exchange;
   state.cpu = plan.cpu;
   state.message_cpu = plan_.launches[running_[running]->launch].message_cpu;
   state.slots = plan.slots;
@@ -326,7 +324,7 @@ void LaunchRank::start_work(std::uint32_t lane, const RankNeeds& needs, std::int
       now_ns + length_of(state.work.last_of_step() ? run.last_work_ns : run.work_ns);
   resources_.take(needs.cpu, end);
   note_end(end);
-  state.span.add(now_ns, end);
+  state.end_ns = std::max(state.end_ns, end);
   const bool is_last = state.work.slice + 1 == run.num_slices() && state.work.run + 1 == state.end;
   offer_sends(lane, is_last, end);
   state.work.advance();
@@ -374,7 +372,7 @@ void LaunchRank::start_send(std::uint32_t message, const RankNeeds& needs, std::
                                       .data = state.key + self.peer->way}});
   ++messages_;
   note_end(cpu_end);
-  state.span.add(now_ns, cpu_end);
+  state.end_ns = std::max(state.end_ns, cpu_end);
   --state.open_sends;
   if (self.last) close_part(*running_[state.running], cpu_end);
   if (state.work.run == state.end) leave_lane(self.lane);
@@ -390,7 +388,7 @@ void LaunchRank::start_receive(std::uint32_t message, const RankNeeds& needs, st
   resources_.take(needs.cpu, cpu_end);
   resources_.take(needs.nic, nic_end);
   note_end(cpu_end);
-  state.span.add(now_ns, cpu_end);
+  state.end_ns = std::max(state.end_ns, cpu_end);
   Buffer& buffer = state.buffers[self.buffer];
   buffer.ready_ns = std::max(buffer.ready_ns, cpu_end);
   if (--buffer.waits_for == 0) offer_work(self.lane);
@@ -408,7 +406,8 @@ void LaunchRank::leave_lane(std::uint32_t lane) {
   const LaneState& state = lanes_[lane];
   if (state.open_sends > 0) return;
   Running& running = *running_[state.running];
-  (*spans_)[state.exchange].add(state.span.start_ns, state.span.end_ns);
+  Span& span = spans_[running.launch];
+  span.end_ns = std::max(span.end_ns, state.end_ns);
   leave_routes(state);
   free_lanes_.push_back(lane);
   if (--running.lanes_left == 0) free_running_.push_back(state.running);

@@ -26,7 +26,8 @@ struct SentMessage {
   RankEvent arrival;
 };
 
-// The time of an exchange's parts: from the first start of an operation to the last end.
+// The time of a launch: from the end of the calculation that starts it to the last end of an
+// operation of its lanes.
 struct Span {
   std::int64_t start_ns = kForeverNs;
   std::int64_t end_ns = 0;
@@ -48,9 +49,11 @@ class LaunchRank {
 
   void receive(const RankEvent& arrival) { events_.push(arrival); }
 
-  // Handles all events before `end_ns`. Adds messages to `sent` and the times of lanes that
-  // ended to `spans`, by exchange.
-  void run(std::int64_t end_ns, std::vector<SentMessage>& sent, std::vector<Span>& spans);
+  // Handles all events before `end_ns`. Adds messages to `sent`.
+  void run(std::int64_t end_ns, std::vector<SentMessage>& sent);
+
+  // By launch; one that moved nothing has no end.
+  [[nodiscard]] const std::vector<Span>& spans() const { return spans_; }
 
   // Whether all its operations have started; only valid when no event is left.
   [[nodiscard]] bool finished() const { return done_launches_ == launches_.size() && !tail_left_; }
@@ -157,13 +160,12 @@ class LaunchRank {
     std::uint32_t arrived = 0;   // receiving slices before this one lack no message
     std::uint32_t open_sends = 0;  // ready, but not started
     std::uint32_t key = 0;
-    std::uint32_t exchange = 0;
     std::uint8_t cpu = 0;
     std::uint8_t message_cpu = 0;
     std::uint8_t slots = 1;
     bool offered = false;      // the next work is ready or waits for its CPU
     std::int64_t free_ns = 0;  // the end of the work before
-    Span span;
+    std::int64_t end_ns = 0;   // the latest end of an operation
     std::array<Buffer, kMostSlots> buffers = {};
   };
 
@@ -235,7 +237,7 @@ class LaunchRank {
   std::vector<Message> messages_made_;
   std::vector<std::uint32_t> free_messages_;
   std::vector<SentMessage>* sent_ = nullptr;  // of the run() in progress
-  std::vector<Span>* spans_ = nullptr;
+  std::vector<Span> spans_;  // by launch
   std::uint32_t tail_waits_for_ = 0;
   std::int64_t tail_ready_ns_ = 0;
   bool tail_left_ = false;

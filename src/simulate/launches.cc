@@ -34,7 +34,6 @@ struct Node {
 struct Share {
   std::vector<std::uint32_t> nodes;
   std::vector<SentMessage> sent;
-  std::vector<Span> spans;
   std::int64_t earliest_ns = 0;  // of the events of its nodes, at the end of a round
   std::exception_ptr failure;
   bool stops = false;
@@ -133,7 +132,6 @@ class Run {
   }
 
   void make_ranks(Share& share) {
-    share.spans.resize(schedule_.num_exchanges());
     std::vector<std::uint32_t> sources;
     for (const std::uint32_t number : share.nodes) {
       Node& node = *nodes_[number];
@@ -193,7 +191,7 @@ class Run {
     for (std::size_t i = 0; i < node.ranks.size(); ++i) {
       if (node.next_ns[i] >= end_ns) continue;
       share.sent.clear();
-      node.ranks[i]->run(end_ns, share.sent, share.spans);
+      node.ranks[i]->run(end_ns, share.sent);
       node.next_ns[i] = node.ranks[i]->next_ns();
       for (const SentMessage& message : share.sent) {
         const Place place = places_[message.to];
@@ -220,7 +218,6 @@ class Run {
 
 core::Result<LaunchOutcome> Run::outcome() const {
   LaunchOutcome outcome;
-  outcome.spans.resize(schedule_.num_exchanges());
   for (const Place& place : places_) {
     const LaunchRank& rank = *nodes_[place.node]->ranks[place.member];
     if (rank.next_ns() < kNeverNs || rank.finish_ns() > kForeverNs) {
@@ -233,12 +230,9 @@ core::Result<LaunchOutcome> Run::outcome() const {
                                      &place - places_.data(), rank.running_launch())};
     }
     outcome.finish_ns.push_back(rank.finish_ns());
+    outcome.spans.push_back(rank.spans());
     outcome.operations += rank.operations();
     outcome.messages += rank.messages();
-  }
-  for (const Share& share : shares_) {
-    for (std::size_t i = 0; i < share.spans.size(); ++i)
-      outcome.spans[i].add(share.spans[i].start_ns, share.spans[i].end_ns);
   }
   return outcome;
 }

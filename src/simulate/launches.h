@@ -18,7 +18,7 @@ namespace assay::simulate {
 
 struct LaunchOutcome {
   std::vector<std::int64_t> finish_ns;  // by rank: the end of its last operation
-  std::vector<Span> spans;              // by exchange
+  std::vector<std::vector<Span>> spans;  // by rank, launch
   std::uint64_t operations = 0;
   std::uint64_t messages = 0;
 

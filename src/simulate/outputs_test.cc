@@ -7,8 +7,8 @@
 #include "core/files.h"
 #include "core/output_file.h"
 #include "simulate/network.h"
+#include "simulate/operations.h"
 #include "simulate/schedules_test_util.h"
-#include "simulate/summary.h"
 #include "simulate/timeline.h"
 
 namespace assay::simulate {
@@ -78,33 +78,88 @@ TEST(Timeline, HasASliceForEveryOperationAndAnArrowForEveryMessage) {
   EXPECT_FALSE(write_timeline(outcome, {3}, path).ok());
 }
 
-TEST(CollectiveTimes, LastFromTheFirstStartToTheLastEnd) {
-  const auto schedule = testing::ring({.num_ranks = 2, .steps = 2, .bytes = 1});
+TEST(LaunchTimes, LastFromTheFirstStartToTheLastEnd) {
+  const auto schedule = testing::ring({.num_ranks = 2, .steps = 3, .bytes = 1});
   const Outcome outcome = simulate(schedule, {}).value();
   model::ScheduleNotes notes;
   notes.operations.resize(2);
   notes.ranks.resize(2);
+  // Rank 0 does something between the operations.
   notes.spans = {{{.operation = 0, .first_op = 0, .num_ops = 2},
-                  {.operation = 1, .first_op = 2, .num_ops = 2}},
+                  {.operation = 1, .first_op = 4, .num_ops = 2}},
                  {{.operation = 0, .first_op = 0, .num_ops = 2}}};
-  const auto times = collective_times(outcome, notes).value();
+  const auto times = launch_times(outcome, notes).value();
   ASSERT_EQ(times.size(), 2U);
   EXPECT_EQ(times[0].start_ns, 0);
   EXPECT_EQ(times[0].end_ns, 4105);
-  EXPECT_EQ(times[1].start_ns, 4105);
-  EXPECT_FALSE(times[0].measured);
+  EXPECT_EQ(times[0].num_ranks, 2U);
+  EXPECT_EQ(times[1].start_ns, 8210);
+  EXPECT_EQ(times[0].measured, Measured::kNoTimes);
   notes.spans[0][0].measured_start_ns = 100;
   notes.spans[0][0].measured_end_ns = 300;
   notes.spans[1][0].measured_start_ns = 50;
   notes.spans[1][0].measured_end_ns = 290;
-  const auto compared = collective_times(outcome, notes).value();
-  EXPECT_TRUE(compared[0].measured);
+  const auto compared = launch_times(outcome, notes).value();
+  EXPECT_EQ(compared[0].measured, Measured::kYes);
   EXPECT_EQ(compared[0].measured_start_ns, 50);
+  EXPECT_EQ(compared[0].measured_last_start_ns, 100);
+  EXPECT_EQ(compared[0].last_start_ns, 0);
   EXPECT_EQ(compared[0].measured_end_ns, 300);
   notes.ranks[1].clock = 1;
-  EXPECT_FALSE(collective_times(outcome, notes).value()[0].measured);
-  notes.spans[1][0].num_ops = 5;
-  EXPECT_THAT(collective_times(outcome, notes).error().message, HasSubstr("rank 1"));
+  EXPECT_EQ(launch_times(outcome, notes).value()[0].measured, Measured::kSeveralClocks);
+  notes.spans[1][0].num_ops = 7;
+  EXPECT_THAT(launch_times(outcome, notes).error().message, HasSubstr("rank 1"));
+}
+
+// The kernel that receives has begun, even if the message comes late.
+TEST(LaunchTimes, AReceiveBeginsWithItsLaunch) {
+  const auto schedule =
+      testing::make_schedule(2, [](std::uint32_t rank, model::RankBuilder& builder) {
+        const std::uint32_t launch = builder.calc(50, {});
+        builder.require_finish(rank == 0 ? builder.send(1, 1, 0, {}) : builder.receive(1, 0, 0, {}),
+                               launch);
+      });
+  const Outcome outcome = simulate(schedule, {}).value();
+  model::ScheduleNotes notes;
+  notes.operations.resize(1);
+  notes.operations[0].function = model::NcclFunction::kSendRecv;
+  notes.ranks.resize(2);
+  notes.spans = {{{.first_op = 1, .num_ops = 1}}, {{.first_op = 1, .num_ops = 1}}};
+  const LaunchTime time = launch_times(outcome, notes).value().at(0);
+  EXPECT_EQ(time.start_ns, 50);
+  EXPECT_EQ(time.last_start_ns, 50);
+  EXPECT_EQ(time.destination, 1);
+}
+
+// A kernel runs a whole group: its time is no time of one of its pairs.
+TEST(LaunchTimes, AGroupIsOneRowAndAPairHasItsEnds) {
+  const auto schedule = testing::ring({.num_ranks = 2, .steps = 4, .bytes = 1});
+  const Outcome outcome = simulate(schedule, {}).value();
+  model::ScheduleNotes notes;
+  model::ScheduleOperation pair;
+  pair.function = model::NcclFunction::kSendRecv;
+  pair.bytes = 10;
+  notes.operations = {pair, pair, pair};
+  notes.ranks.resize(2);
+  for (std::uint32_t rank = 0; rank < 2; ++rank) {
+    // The operations are send, receive, send, receive …
+    notes.spans.push_back({{.operation = rank, .first_op = 0, .num_ops = 1},
+                           {.operation = 1 - rank, .first_op = 1, .num_ops = 1},
+                           {.operation = 2, .first_op = 6 + rank, .num_ops = 1}});
+    for (model::OperationSpan& span : notes.spans[rank])
+      span.measured_end_ns = 100;
+  }
+  const auto times = launch_times(outcome, notes).value();
+  ASSERT_EQ(times.size(), 2U);
+  EXPECT_THAT(times[0].operations, ElementsAre(0, 1));
+  EXPECT_EQ(times[0].bytes, 20U);
+  EXPECT_EQ(times[0].source, -1);
+  EXPECT_EQ(times[1].source, 0);
+  EXPECT_EQ(times[1].destination, 1);
+  const model::Table table = operation_table(times, notes);
+  EXPECT_EQ(table.row_count(), 2U);
+  EXPECT_EQ(std::get<std::int64_t>(table.at(0, 6)), 2);
+  EXPECT_EQ(collective_table(times, notes).row_count(), 1U);
 }
 
 }  // namespace

@@ -112,6 +112,23 @@ class Generate(GoalTest):
         self.assertEqual(names(only), ["output.goal", "output.notes.json"])
         self.assertEqual((only / "output.goal").read_text(), whole)
 
+    def test_rank_files_of_a_larger_job_do_not_stay(self):
+        self.generate("out", "rec", "-p", "--replicas", 2)
+        self.assertTrue((self.folder / "out" / "rank_7.goal").exists())
+        (self.folder / "out" / "rank_x.goal").write_text("mine")
+        done = self.run_assay("goal", "generate", "rec", "-o", "out", "-p")
+        self.assertIn("removed 4 rank files of an earlier schedule", done.stderr)
+        names = sorted(path.name for path in (self.folder / "out").iterdir())
+        self.assertEqual(names, ["output.notes.json", *(f"rank_{rank}.goal" for rank in range(4)),
+                                 "rank_x.goal"])
+        self.generate("out", "rec")
+        names = sorted(path.name for path in (self.folder / "out").iterdir())
+        self.assertEqual(names, ["output.goal", "output.notes.json", "rank_x.goal"])
+
+    def test_a_label_that_divides_by_zero(self):
+        self.assert_one_error("goal", "generate", "rec", "-o", "x", "--label",
+                              "bytes / (sequence - sequence)", says="divides by 0")
+
     def test_runs_and_workers_change_no_byte(self):
         for form in ("text", "bin"):
             made = []
@@ -175,8 +192,8 @@ class Generate(GoalTest):
         self.assert_one_error("simulate", "l/output.bin", says="units of 0.04 ns")
         done = self.run_assay("goal", "generate", "rec", "-o", "a")
         self.assertIn("run it with: assay simulate a/output.goal", done.stderr)
-        self.assert_one_error("goal", "generate", "rec", "-o", "x", "--for", "htsim",
-                              "--tag-layout", "bits:20/12", says="htsim's tags are below 2^31")
+        done = self.run_assay("goal", "generate", "rec", "-o", "a b")
+        self.assertIn("run it with: assay simulate 'a b/output.goal'", done.stderr)
 
     def test_merged_streams_make_one_chain(self):
         self.proven(self.generate("merged", "rec", "-m") / "output.goal")
@@ -204,6 +221,8 @@ class Generate(GoalTest):
                 (("--tag-layout", "octal"), "expected auto, none"),
                 (("--tag-layout", "none", "--label", "pair"), "no room for --label"),
                 (("--for", "htsim", "--intra-node", "messages"), "it knows no nodes"),
+                (("--label", "sequence / 0"), "a divisor other than 0"),
+                (("--from", "2", "--to", "1"), "--from 2 is not before --to 1"),
                 (("--cost", "p101"), "none of mean, median"),
                 (("--replicas", "2.5"), "'2.5' is not a whole number"),
                 (("-p", "-w", "0"), "'0' is not a whole number"),
@@ -467,6 +486,35 @@ class Schedules(GoalTest):
         self.assertIn("unmatched send", done.stdout)
         done = self.run_assay("simulate", "job.goal", code=1)
         self.assertIn("rank 1", done.stderr)
+
+    def test_a_deadlock_by_rendezvous_needs_a_run(self):
+        lines = ["a: send 8b to {0} tag 4", "b: recv 8b from {0} tag 4", "b requires a"]
+        self.schedule(*([line.format(1 - rank) for line in lines] for rank in range(2)))
+        row = self.figures("goal", "check", "job.goal")[0]
+        self.assertEqual((row["result"], row["runs"]), ("passed", "not tried"))
+        done = self.run_assay("goal", "check", "job.goal", "--runs", "--format", "csv", code=3)
+        row = next(csv.DictReader(io.StringIO(done.stdout.split("\n\n")[0])))
+        self.assertEqual((row["result"], row["runs"]), ("failed", "no"))
+        self.assertIn("deadlock", done.stdout)
+        self.assertIn("rank 0", done.stdout)
+        lines[-1] = "b irequires a"
+        self.schedule(*([line.format(1 - rank) for line in lines] for rank in range(2)))
+        row = self.figures("goal", "check", "job.goal", "--runs")[0]
+        self.assertEqual((row["result"], row["runs"]), ("passed", "yes"))
+
+    def test_atlahs_tells_times_of_what_never_ends(self):
+        self.schedule(["a: send 8b to 1 tag 4"], ["b: calc 5000"])
+        done = self.run_assay("simulate", "job.goal", "--compat", "atlahs", "--format", "csv")
+        self.assertIn("1 of 2 operations never ended", done.stderr)
+        self.assertIn("\n1,5.0,", done.stdout)
+        for option in (("--intra-L", "7"), ("--critical-path", "3"), ("--timeline", "x.json")):
+            self.assert_one_error("simulate", "job.goal", "--compat", "atlahs", *option, code=2,
+                                  says="--compat atlahs")
+
+    def test_what_does_not_match_is_not_run(self):
+        self.schedule(["a: send 8b to 1 tag 4"], ["b: recv 8b from 0 tag 5"])
+        done = self.run_assay("goal", "check", "job.goal", "--runs", code=3)
+        self.assertIn("not tried: failed before", done.stdout)
 
     def test_a_label_that_nobody_defined(self):
         self.schedule(["a: calc 5", "a requires c"])

@@ -83,10 +83,10 @@ class Harm(writers.InOwnFolder):
         return job.returncode == 7
 
     def test_small_files(self):
-        for size in (0, 1, 239):
+        for size in (0, 1, 247):
             self.once(self.limited(FSIZE=size), 'nothing is recorded')
             self.assertEqual(list(self.output.iterdir()), [])
-        for size in (240, 16384, 100_000, MIB):
+        for size in (248, 16384, 100_000, MIB):
             words = self.limited(FSIZE=size)
             self.once(words, 'recording ends')
             self.once(words, 'File too large')

@@ -1,4 +1,7 @@
+#include <fmt/core.h>
+
 #include <charconv>
+#include <optional>
 
 #include "cli/options.h"
 #include "cli/output.h"
@@ -47,6 +50,11 @@ class GoalGenerate final : public Command {
     if (auto choice = cost_choice(cost_choice_, seed_); !choice.ok()) return choice.error();
     ASSAY_TRY(check_tags());
     ASSAY_TRY(check_simulator());
+    const goal::Window& window = request_.window;
+    if (window.from_s && window.to_s && *window.from_s >= *window.to_s) {
+      return core::Error{
+          fmt::format("--from {} is not before --to {}", *window.from_s, *window.to_s)};
+    }
     if (request_.compat == goal::Compat::kV2 && (npkit_simple_.empty() || npkit_ll_.empty())) {
       return core::Error{"--compat v2 needs NPKit's summaries: -s and -l"};
     }
@@ -75,6 +83,9 @@ class GoalGenerate final : public Command {
       if (i < kNamed || i + 1 == result.written.size()) {
         print_note("wrote " + result.written[i].string());
       }
+    }
+    if (result.removed > 0) {
+      print_note(fmt::format("removed {} rank files of an earlier schedule", result.removed));
     }
     if (!result.next_command.empty()) print_note("run it with: " + result.next_command);
     return Outcome::kOk;

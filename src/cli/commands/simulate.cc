@@ -14,15 +14,19 @@
 #include "cli/trace_options.h"
 #include "core/files.h"
 #include "core/output_file.h"
+#include "goal/group_source.h"
 #include "goal/job_file.h"
 #include "goal/launch_job.h"
 #include "goal/validate.h"
 #include "model/goal_text.h"
 #include "model/schedule_notes.h"
 #include "report/book.h"
+#include "simulate/compat_atlahs.h"
+#include "simulate/groups.h"
 #include "simulate/launches.h"
 #include "simulate/network.h"
 #include "simulate/network_report.h"
+#include "simulate/operations.h"
 #include "simulate/stuck.h"
 #include "simulate/summary.h"
 #include "simulate/timeline.h"
@@ -96,6 +100,10 @@ std::vector<std::uint32_t> nodes_of(const model::ScheduleNotes& notes) {
   return node_of_rank;
 }
 
+enum class Collectives : std::uint8_t { kExact, kCost };
+
+enum class SimulateCompat { kNone, kAtlahs };
+
 class Simulate final : public Command {
  public:
   explicit Simulate(App& app) {
@@ -118,11 +126,21 @@ class Simulate final : public Command {
         ->group(group);
     inter_.declare(app, "", group);
     intra_.declare(app, "intra-", "Parameters between ranks of one node");
+    const Choices<SimulateCompat> compats{{"atlahs", SimulateCompat::kAtlahs}};
+    add_choice(app, "--compat", compat_, compats,
+               "reproduce the figures of the LogGOPSim in ATLAHS, with its order of equal times "
+               "and its rules, to compare with published ones (docs/goal.md)")
+        ->default_str("");
     app.add_flag("--per-rank", per_rank_, "show every rank, not only those that are done last");
     app.add_option("--critical-path", segments_, "show the longest segments of the critical path")
         ->type_name("N")
         ->default_str("0")
         ->check(whole_number_problem);
+    const Choices<Collectives> collectives{{"exact", Collectives::kExact},
+                                           {"cost", Collectives::kCost}};
+    add_choice(app, "--collectives", collectives_, collectives,
+               "of a job's file: step by step; or each as a cost that depends on when its ranks "
+               "start, learned from its own steps, within about 1 %");
     app.add_option("--threads", threads_, "for a job's file: nodes that run at once")
         ->type_name("N")
         ->default_str("one a processor")
@@ -134,9 +152,11 @@ class Simulate final : public Command {
         ->type_name("RANKS")
         ->default_str("all")
         ->check(rank_list_problem);
-    app.add_option("--operations", operations_,
-                   "write a CSV file with a row for each NCCL operation: when it was simulated to "
-                   "run, and when it ran in the recording; needs the notes")
+    app.add_option(
+           "--operations", operations_,
+           "write a CSV file with a row for each launch of NCCL (a collective, or a group of "
+           "operations): when it was simulated to run, and when it ran in the recording, or "
+           "why that is not known; needs the notes")
         ->type_name("FILE");
     app.add_option("--links", links_,
                    "write a CSV file with the load of each link over time; needs --network")
@@ -154,14 +174,28 @@ class Simulate final : public Command {
     }
     if (network_.empty() && !links_.empty()) return core::Error{"--links needs --network"};
     if (network_.empty() && !page_.empty()) return core::Error{"--html needs --network"};
+    if (compat_ == SimulateCompat::kNone) return {};
+    if (intra_.given()) {
+      return core::Error{
+          "--compat atlahs knows one kind of link: leave out --intra-L to --intra-S"};
+    }
+    if (!timeline_.empty() || !operations_.empty() || segments_ > 0) {
+      return core::Error{
+          "--compat atlahs tells when ranks end, and nothing of --timeline, --operations and "
+          "--critical-path"};
+    }
     return {};
   }
 
   core::Result<Outcome> run() override {
     if (ASSAY_TRY(is_job())) return run_job();
+    if (collectives_ == Collectives::kCost) {
+      return core::Error{"--collectives cost needs a job's file: 'assay goal generate --write job'"};
+    }
     const model::Schedule schedule = ASSAY_TRY(model::read_schedule(schedule_));
     const auto notes = ASSAY_TRY(read_notes());
     const auto options = ASSAY_TRY(make_options(schedule.ranks().size(), notes));
+    if (compat_ == SimulateCompat::kAtlahs) return run_atlahs(schedule, options.inter);
     const auto outcome = ASSAY_TRY(simulate::simulate(schedule, options));
     if (!outcome.finished) {
       return simulate::stuck_error(outcome, simulate::find_stuck(outcome, kExamples))
@@ -180,6 +214,26 @@ class Simulate final : public Command {
   }
 
  private:
+  [[nodiscard]] core::Result<Outcome> run_atlahs(const model::Schedule& schedule,
+                                                 const LogGops& link) const {
+    const auto outcome = ASSAY_TRY(simulate::simulate_atlahs(schedule, link));
+    if (!outcome.finished) {
+      print_warning(fmt::format(
+          "{} of {} operations never ended, or messages had no receive: ATLAHS' simulator tells "
+          "these times all the same",
+          outcome.record().num_ops() - outcome.operations_done, outcome.record().num_ops()));
+    }
+    const std::size_t most_ranks = per_rank_ ? outcome.finish_ns.size() : kSlowestRanks;
+    model::Book book{.title = fmt::format("Simulation of {} as by ATLAHS' LogGOPSim",
+                                          schedule_.filename().string())};
+    book.tables.push_back(simulate::overview(outcome));
+    book.tables.push_back(simulate::rank_table(outcome, most_ranks));
+    if (presentation_.shows_summary()) {
+      print_summary(book, presentation_.summary(), std::max(most_ranks, kSummaryRows));
+    }
+    return Outcome::kOk;
+  }
+
   [[nodiscard]] core::Result<std::optional<model::ScheduleNotes>> read_notes() const {
     using Notes = std::optional<model::ScheduleNotes>;
     const fs::path path = model::notes_path(schedule_);
@@ -214,13 +268,17 @@ class Simulate final : public Command {
     }
     simulate::Options options;
     const bool given = file.inter || file.intra || inter_.given() || intra_.given();
-    if (!given && notes) {
+    if (!given && notes && compat_ == SimulateCompat::kNone) {
       options.inter = goal::default_links().inter;
       options.intra = goal::default_links().intra;
       options.node_of_rank = nodes_of(*notes);
       return options;
     }
     options.inter = inter_.applied_to(file.inter.value_or(LogGops{}));
+    if (compat_ == SimulateCompat::kAtlahs && file.intra) {
+      return core::Error{
+          "--compat atlahs knows one kind of link, and the parameters have \"intra\""};
+    }
     if (!file.intra && !intra_.given()) return options;
     options.intra = intra_.applied_to(file.intra.value_or(options.inter));
     options.node_of_rank = std::move(file.node_of_rank);
@@ -247,7 +305,7 @@ class Simulate final : public Command {
       book.tables.push_back(simulate::segment_table(outcome, path, segments_));
     }
     if (notes && !notes->operations.empty()) {
-      const auto times = ASSAY_TRY(simulate::collective_times(outcome, *notes));
+      const auto times = ASSAY_TRY(simulate::launch_times(outcome, *notes));
       book.tables.push_back(simulate::collective_table(times, *notes));
     }
     if (outcome.transfers() == nullptr) return book;
@@ -298,7 +356,7 @@ class Simulate final : public Command {
       return core::Error{"--operations needs the notes of the schedule: '" +
                          model::notes_path(schedule_).string() + "' is missing"};
     }
-    const auto times = ASSAY_TRY(simulate::collective_times(outcome, *notes));
+    const auto times = ASSAY_TRY(simulate::launch_times(outcome, *notes));
     return write_table(simulate::operation_table(times, *notes));
   }
 
@@ -318,7 +376,8 @@ class Simulate final : public Command {
   core::Result<Outcome> run_job() {
     const std::pair<const char*, bool> impossible[] = {{"--timeline", !timeline_.empty()},
                                                        {"--critical-path", segments_ > 0},
-                                                       {"--network", !network_.empty()}};
+                                                       {"--network", !network_.empty()},
+                                                       {"--compat", compat_ != SimulateCompat::kNone}};
     for (const auto& [option, given] : impossible) {
       if (!given) continue;
       return core::Error{fmt::format(
@@ -326,13 +385,14 @@ class Simulate final : public Command {
           "generate --write bin'",
           option)};
     }
-    const auto job =
-        ASSAY_TRY(goal::make_launch_job(ASSAY_TRY(goal::read_job_file(schedule_))));
+    const goal::JobFile file = ASSAY_TRY(goal::read_job_file(schedule_));
+    if (collectives_ == Collectives::kCost) return run_costs(file);
+    const auto job = ASSAY_TRY(goal::make_launch_job(file));
     show_warnings(job->warnings);
     const simulate::Options options = ASSAY_TRY(make_parameters(job->notes.ranks.size(), job->notes));
     const simulate::LaunchOutcome outcome =
         ASSAY_TRY(simulate::simulate_launches(*job->schedule, options, threads_));
-    const std::vector<simulate::CollectiveTime> times = times_of(outcome, job->measured);
+    const std::vector<simulate::LaunchTime> times = times_of(outcome, *job);
     if (presentation_.shows_summary()) {
       print_summary(make_book(outcome, times, *job), presentation_.summary(),
                     per_rank_ ? outcome.finish_ns.size() : kSummaryRows);
@@ -343,24 +403,80 @@ class Simulate final : public Command {
     return Outcome::kOk;
   }
 
-  static std::vector<simulate::CollectiveTime> times_of(
-      const simulate::LaunchOutcome& outcome, const std::vector<goal::MeasuredTime>& measured) {
-    std::vector<simulate::CollectiveTime> times;
-    for (std::uint32_t i = 0; i < outcome.spans.size(); ++i) {
-      const simulate::Span& span = outcome.spans[i];
-      if (span.end_ns < span.start_ns) continue;  // it moved nothing
-      times.push_back({.operation = i,
-                       .start_ns = span.start_ns,
-                       .end_ns = span.end_ns,
-                       .measured_start_ns = measured[i].start_ns,
-                       .measured_end_ns = measured[i].end_ns,
-                       .measured = measured[i].known});
+  core::Result<Outcome> run_costs(const goal::JobFile& file) {
+    if (!operations_.empty()) {
+      return core::Error{"--operations needs --collectives exact: costs have no operations"};
+    }
+    const goal::SimulateLaunches simulate =
+        [this](const goal::LaunchSource& schedule) -> core::Result<std::vector<std::int64_t>> {
+      model::ScheduleNotes nodes;
+      for (const std::uint32_t node : schedule.node_of_rank())
+        nodes.ranks.push_back({.node = std::to_string(node)});
+      const simulate::Options options =
+          ASSAY_TRY(make_parameters(schedule.num_ranks(), std::move(nodes)));
+      return ASSAY_TRY(simulate::simulate_launches(schedule, options, threads_)).finish_ns;
+    };
+    const goal::GroupJob job = ASSAY_TRY(goal::make_group_job(file, simulate));
+    show_warnings(job.warnings);
+    const auto outcome = ASSAY_TRY(simulate::simulate_groups(job.schedule));
+    if (presentation_.shows_summary()) {
+      print_summary(make_book(outcome, job), presentation_.summary(),
+                    per_rank_ ? outcome.finish_ns.size() : kSummaryRows);
+    }
+    return Outcome::kOk;
+  }
+
+  [[nodiscard]] model::Book make_book(const simulate::GroupOutcome& outcome,
+                                      const goal::GroupJob& job) const {
+    const std::size_t most_ranks = per_rank_ ? outcome.finish_ns.size() : kSlowestRanks;
+    model::Book book{.title = fmt::format("Simulation of {}", schedule_.filename().string())};
+    book.tables.push_back(simulate::overview({outcome.finish_ns, outcome.launches, 0}));
+    book.tables.push_back(simulate::rank_table(outcome.finish_ns, most_ranks));
+    model::Table costs{.name = "costs",
+                       .title = "What was replaced: collectives by costs",
+                       .columns = {{.name = "share of time", .unit = "%"},
+                                   {.name = "kinds of operations"},
+                                   {.name = "from shorter rings"},
+                                   {.name = "simulations"}},
+                       .notes = {"An approximation: operations that overlap do not slow each other "
+                                 "down; docs/goal.md has its error."}};
+    costs.add_row({outcome.share_in_groups * 100,
+                   static_cast<std::int64_t>(job.schedule.costs.size()),
+                   static_cast<std::int64_t>(job.extrapolated_groups),
+                   static_cast<std::int64_t>(job.simulations)});
+    book.tables.push_back(std::move(costs));
+    if (!job.choices.empty()) book.tables.push_back(goal::choices_table(job.choices));
+    return book;
+  }
+
+  static std::vector<simulate::LaunchTime> times_of(const simulate::LaunchOutcome& outcome,
+                                                    const goal::LaunchJob& job) {
+    std::vector<simulate::LaunchTime> times;
+    for (const goal::JobLaunch& launch : job.launches) {
+      simulate::LaunchTime time{.operations = launch.operations,
+                                .num_ranks = static_cast<std::uint32_t>(launch.parts.size()),
+                                .bytes = launch.bytes,
+                                .start_ns = simulate::kForeverNs,
+                                .source = launch.source,
+                                .destination = launch.destination,
+                                .measured_start_ns = launch.measured_start_ns,
+                                .measured_last_start_ns = launch.measured_last_start_ns,
+                                .measured_end_ns = launch.measured_end_ns};
+      if (launch.clocks > 1) time.measured = simulate::Measured::kSeveralClocks;
+      if (!launch.timed) time.measured = simulate::Measured::kNoTimes;
+      for (const goal::LaunchId& part : launch.parts) {
+        const simulate::Span& span = outcome.spans[part.gpu][part.launch];
+        time.start_ns = std::min(time.start_ns, span.start_ns);
+        time.last_start_ns = std::max(time.last_start_ns, span.start_ns);
+        time.end_ns = std::max(time.end_ns, span.end_ns);
+      }
+      if (time.end_ns > 0) times.push_back(std::move(time));  // otherwise it moved nothing
     }
     return times;
   }
 
   [[nodiscard]] model::Book make_book(const simulate::LaunchOutcome& outcome,
-                                      const std::vector<simulate::CollectiveTime>& times,
+                                      const std::vector<simulate::LaunchTime>& times,
                                       const goal::LaunchJob& job) const {
     const std::size_t most_ranks = per_rank_ ? outcome.finish_ns.size() : kSlowestRanks;
     model::Book book{.title = fmt::format("Simulation of {}", schedule_.filename().string())};
@@ -381,11 +497,13 @@ class Simulate final : public Command {
   fs::path page_;
   fs::path timeline_;
   std::string timeline_ranks_;
+  SimulateCompat compat_ = SimulateCompat::kNone;
   LinkOptions inter_;
   LinkOptions intra_;
   bool per_rank_ = false;
   std::size_t segments_ = 0;
   unsigned threads_ = 0;
+  Collectives collectives_ = Collectives::kExact;
   Presentation presentation_;
 };
 
@@ -413,7 +531,9 @@ const CommandSpec kSimulate{
         "it runs, with the same times, in memory that does not grow with the graph and on all "
         "processors: for hundreds and thousands of ranks. It needs eager messages (S at least "
         "their size).\n\n"
-        "A schedule that cannot end, or that leaves messages, is an error that names what waits.",
+        "A schedule that cannot end, or that leaves messages, is an error that names what waits; "
+        "with --compat atlahs it is a warning. Without parameters, that has L 3700, o 200, g 5, G "
+        "0.04 and S 0 (rendezvous for all).",
     .examples =
         "assay simulate job.bin\n"
         "assay simulate job.goal --L 1500 --G 0.02 --per-rank --format csv\n"

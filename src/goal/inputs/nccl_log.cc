@@ -240,6 +240,10 @@ class LogReader {
       choice.function = call->function;
       thread.calls.erase(call);
     }
+    if (communicator == nullptr && named) {
+      log_.untied.push_back({std::string(line.host), line.process_id, choice});
+      return;
+    }
     if (communicator == nullptr) {
       warnings_.add("choices of an algorithm whose communicator the NCCL log does not tell",
                     "left out (NCCL_DEBUG_SUBSYS needs COLL beside TUNING)", *file_);

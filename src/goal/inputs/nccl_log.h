@@ -45,8 +45,17 @@ struct LoggedCommunicator {
   std::vector<LoggedChoice> choices = {};
 };
 
+// A choice whose communicator the log does not tell: with TUNING alone, processes that are rank 0
+// of several communicators do not say which one a line is about.
+struct UntiedChoice {
+  std::string host;
+  std::int64_t process_id = 0;
+  LoggedChoice choice;
+};
+
 struct NcclLog {
   std::vector<LoggedCommunicator> communicators = {};
+  std::vector<UntiedChoice> untied = {};
   std::string nccl_version;
 };
 

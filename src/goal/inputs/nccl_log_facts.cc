@@ -166,6 +166,40 @@ std::map<std::string, Choices> choices_by_communicator(const NcclLog& log) {
   return all;
 }
 
+// Returns the choices of a process whose communicator is unknown.
+Choices untied_choices(const NcclLog& log, const model::JobGpu& rank_0) {
+  Choices choices;
+  for (const UntiedChoice& untied : log.untied) {
+    const bool same =
+        untied.process_id == rank_0.process_id && untied.host == host_of_node(rank_0.node);
+    if (same) choices[{untied.choice.function, untied.choice.bytes}].push_back(&untied.choice);
+  }
+  return choices;
+}
+
+bool agree(const std::vector<const LoggedChoice*>& choices) {
+  return std::all_of(choices.begin(), choices.end(), [&](const LoggedChoice* choice) {
+    const LoggedChoice& first = *choices.front();
+    return choice->algorithm == first.algorithm && choice->protocol == first.protocol &&
+           choice->last_channel - choice->first_channel == first.last_channel - first.first_channel;
+  });
+}
+
+// Returns by communicator what the log tells of its calls. Only rank 0 logs choices, so that calls
+// of a kind that chose the same in all of its communicators chose that in each.
+std::vector<Choices> choices_of(const NcclLog& log, const model::Job& job) {
+  std::map<std::string, Choices> named = choices_by_communicator(log);
+  std::vector<Choices> all;
+  for (const model::Communicator& communicator : job.communicators) {
+    Choices& choices = all.emplace_back(std::move(named[communicator.name]));
+    if (communicator.gpus.empty() || communicator.gpus.front() == model::kNoGpu) continue;
+    for (auto& [kind, untied] : untied_choices(log, job.gpus[communicator.gpus.front()])) {
+      if (agree(untied)) choices.emplace(kind, std::move(untied));
+    }
+  }
+  return all;
+}
+
 void assume(model::Operation& operation, model::Warnings& warnings, const std::string& name) {
   constexpr std::uint64_t kMostLlBytes = 32768;
   operation.algorithm = model::NcclAlgorithm::kRing;
@@ -198,16 +232,14 @@ void choose(const Choices& choices,
 }  // namespace
 
 void add_choices(const NcclLog& log, model::Job& job) {
-  const std::map<std::string, Choices> all = choices_by_communicator(log);
-  const Choices none;
+  const std::vector<Choices> all = choices_of(log, job);
   for (model::JobGpu& gpu : job.gpus) {
     std::map<std::uint32_t, std::map<CallKind, std::size_t>> seen;
     for (model::Operation& operation : gpu.operations) {
       if (!needs_choice(operation)) continue;
       const std::string& name = job.communicators[operation.communicator].name;
-      const auto found = all.find(name);
-      choose(found == all.end() ? none : found->second, seen[operation.communicator], operation,
-             job.warnings, name);
+      choose(all[operation.communicator], seen[operation.communicator], operation, job.warnings,
+             name);
     }
   }
 }

@@ -26,7 +26,8 @@ core::Status add_logged_topology(const std::vector<std::filesystem::path>& files
 
 // Sets algorithm, protocol and number of channels of collectives that have none, from what the log
 // says about the n-th call of the same function and size in the communicator, or else about any
-// such call. Without a log, assumes the ring, with LL up to 32 KiB per rank and SIMPLE above, and
+// such call, or else about all such calls of the communicator's rank 0 where those agree. Without a
+// log, assumes the ring, with LL up to 32 KiB per rank and SIMPLE above, and
 // counts that in the warnings.
 void add_choices(const NcclLog& log, model::Job& job);
 

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <string>
 
+#include "goal/inputs/nccl_log_facts.h"
 #include "report/test_support.h"
 
 namespace assay::goal {
@@ -88,6 +89,39 @@ TEST_F(NcclLogs, OlderChoicesAreNumbersWithoutAFunction) {
   EXPECT_EQ(log.communicators[0].choices[0].function, model::NcclFunction::kBroadcast);
   EXPECT_EQ(log.communicators[0].choices[0].algorithm, model::NcclAlgorithm::kRing);
   EXPECT_EQ(log.communicators[0].choices[0].protocol, model::NcclProtocol::kLl);
+}
+
+// With TUNING alone, a process that is rank 0 of two communicators does not say which one a choice
+// is for. Where all of its choices for a function and size agree, that does not matter.
+TEST_F(NcclLogs, ChoicesThatAgreeNeedNoCommunicator) {
+  const std::string choice = "n1:97:97 [0] NCCL INFO AllReduce: ";
+  const NcclLog log = read(
+      std::string(kRank0) +
+      "n1:97:97 [0] NCCL INFO ncclCommSplit comm 0x7777 rank 0 nranks 2 cudaDev 0 nvmlDev 0 busId "
+      "60 parent 0x3b66 splitCount 1 color 5 key 0 - Init START\n" +
+      choice + "4096 Bytes -> Algo TREE proto LL channel{Lo..Hi}={0..3}\n" + choice +
+      "4096 Bytes -> Algo TREE proto LL channel{Lo..Hi}={4..7}\n" + choice +
+      "8192 Bytes -> Algo TREE proto LL channel{Lo..Hi}={0..3}\n" + choice +
+      "8192 Bytes -> Algo RING proto LL channel{Lo..Hi}={0..3}\n");
+  EXPECT_EQ(log.untied.size(), 4U);
+  EXPECT_TRUE(warnings_.all().empty());
+  model::Job job;
+  job.gpus.resize(2);
+  job.gpus[0].node = "n1/0";
+  job.gpus[0].process_id = 97;
+  job.communicators = {{.name = "0xe561 split 1 color 5", .gpus = {0, 1}, .channels = {}}};
+  for (const std::uint64_t bytes : {4096, 8192}) {
+    model::Operation operation;
+    operation.function = model::NcclFunction::kAllReduce;
+    operation.bytes = bytes;
+    job.gpus[1].operations.push_back(operation);
+  }
+  add_choices(log, job);
+  EXPECT_EQ(job.gpus[1].operations[0].algorithm, model::NcclAlgorithm::kTree);
+  EXPECT_EQ(job.gpus[1].operations[0].num_channels, 4U);
+  EXPECT_EQ(job.gpus[1].operations[1].algorithm, model::NcclAlgorithm::kRing);
+  ASSERT_EQ(job.warnings.all().size(), 1U);
+  EXPECT_EQ(job.warnings.all()[0].reason, "collectives whose algorithm no NCCL log tells");
 }
 
 TEST_F(NcclLogs, DamagedLinesAreNoHarm) {

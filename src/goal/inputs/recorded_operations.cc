@@ -403,6 +403,10 @@ class RecordedGpuBuilder {
       warnings.add("recordings that ran out of disk space", "what came later is missing",
                    process_.file);
     }
+    if (!process_.cut.empty()) {
+      warnings.add("recordings that were cut off", "what came later is missing",
+                   fmt::format("{}: {} are left", process_.file, process_.cut));
+    }
     if (process_.damaged_blocks > 0) {
       warnings.add("damaged blocks of a recording", "their rest was passed over", process_.file,
                    static_cast<std::int64_t>(process_.damaged_blocks));

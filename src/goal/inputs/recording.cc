@@ -110,11 +110,22 @@ std::int64_t RecordedProcess::end_ns() const {
   return end;
 }
 
+namespace {
+
+std::string what_is_left(const rec::File& file) {
+  const std::uint64_t whole = file.header().saved_blocks * rec::kBlockBytes;
+  const std::string of = whole > 0 ? fmt::format(" of {}", whole) : "";
+  return fmt::format("{}{} bytes, {} records", file.size_bytes(), of, file.records().size());
+}
+
+}  // namespace
+
 RecordedProcess sort_records(const rec::File& file, const std::string& name) {
   RecordedProcess process;
   process.file = name;
   process.header = file.header();
   process.damaged_blocks = file.damaged_blocks();
+  if (file.cut()) process.cut = what_is_left(file);
   for (const rec::RecordView& view : file.records())
     add(process, view);
   std::sort(process.clocks.begin(), process.clocks.end(),

@@ -51,6 +51,7 @@ struct RecordedProcess {
   Records<model::recording::Correlation> correlations;
   std::vector<model::recording::Clock> clocks;
   std::uint64_t damaged_blocks = 0;
+  std::string cut;  // what is left of a file whose end is missing; else empty
 
   [[nodiscard]] const std::string& text(std::uint32_t id) const;
 

@@ -201,6 +201,30 @@ TEST(RecordingInput, CutFilesAreReadAsFarAsTheyGo) {
   EXPECT_NE(nothing.error().message.find("no process of this recording"), std::string::npos);
 }
 
+TEST(RecordingInput, CutFilesSaySo) {
+  FakeJob fake;
+  ASSERT_EQ(fake.run("0 1 200"), 0);
+  const auto path = fake.files().at(0);
+  const auto size = std::filesystem::file_size(path);
+  EXPECT_FALSE(warned(read(fake), "cut off"));
+  // Even where a block ends, because the header says how many there were.
+  constexpr std::uintmax_t kBlock = model::recording::kBlockBytes;
+  ASSERT_GT(size, 3 * kBlock);
+  for (const std::uintmax_t part : {size - 1, size - kBlock}) {
+    std::filesystem::resize_file(path, part);
+    const model::Job job = read(fake);
+    EXPECT_TRUE(warned(job, "recordings that were cut off")) << part;
+    EXPECT_FALSE(warned(job, "damaged blocks")) << part;
+    const auto& all = job.warnings.all();
+    const auto cut = std::find_if(all.begin(), all.end(), [](const auto& warning) {
+      return warning.reason == "recordings that were cut off";
+    });
+    EXPECT_NE(cut->example.find(std::to_string(part) + " of " + std::to_string(size) + " bytes"),
+              std::string::npos)
+        << cut->example;
+  }
+}
+
 TEST(RecordingInput, TakesRingsFromTheLogBeside) {
   FakeJob fake;
   for (const char* rank : {"0", "1"})

@@ -2,9 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
-#include <cctype>
-
 #include "core/check.h"
 
 namespace assay::plan {
@@ -30,18 +27,6 @@ std::string random_prompt_words(const PlannedDeployment& planned) {
       fmt::format("--random-input-len {}", planned.prompt_tokens - planned.prefix_tokens);
   if (planned.prefix_tokens == 0) return own;
   return fmt::format("--random-prefix-len {} {}", planned.prefix_tokens, own);
-}
-
-std::string shell_quoted(const std::string& word) {
-  const auto is_harmless = [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
-           std::string_view("-_./:=,@+").find(c) != std::string_view::npos;
-  };
-  if (!word.empty() && std::all_of(word.begin(), word.end(), is_harmless)) return word;
-  std::string quoted = "'";
-  for (const char c : word)
-    quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
 }
 
 }  // namespace assay::plan

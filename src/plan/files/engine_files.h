@@ -118,7 +118,4 @@ std::int64_t transfer_ports_each(const PlannedDeployment& planned);
 // How long the random prompts of vLLM's client are, and of TensorRT-LLM's, which is made after it.
 std::string random_prompt_words(const PlannedDeployment& planned);
 
-// A word as the shell needs it: in single quotes, unless it is harmless.
-std::string shell_quoted(const std::string& word);
-
 }  // namespace assay::plan

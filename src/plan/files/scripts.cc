@@ -5,6 +5,7 @@
 #include <map>
 #include <vector>
 
+#include "core/shell.h"
 #include "core/text.h"
 #include "plan/files/engine_files.h"
 #include "plan/files/nodes.h"
@@ -27,11 +28,11 @@ Words lines_of_options(const Words& words, const std::map<std::string, std::stri
     const bool is_option = word.starts_with("--");
     const auto variable = lines.empty() ? variables.end() : variables.find(lines.back());
     if (lines.empty() || is_option) {
-      lines.push_back(shell_quoted(word));
+      lines.push_back(core::shell_quoted(word));
     } else if (variable != variables.end()) {
       lines.back() += fmt::format(" \"{}\"", variable->second);
     } else {
-      lines.back() += " " + shell_quoted(word);
+      lines.back() += " " + core::shell_quoted(word);
     }
   }
   return lines;
@@ -84,7 +85,7 @@ std::string serve_command(const PlannedDeployment& planned,
 std::string variable_lines(const PlannedDeployment& planned) {
   std::string lines;
   for (const auto& [name, value] : variables_of(planned))
-    lines += fmt::format("export {}={}\n", name, shell_quoted(value));
+    lines += fmt::format("export {}={}\n", name, core::shell_quoted(value));
   return lines;
 }
 
@@ -254,7 +255,8 @@ std::string serve_script(const PlannedDeployment& planned) {
   std::string text = fmt::format(
       "#!/usr/bin/env bash\n"
       "# Serves one copy of {} on {} GPUs of {}: {}.\n",
-      shell_quoted(planned.model), planned.worker.gpus(), planned.system, planned.worker.text());
+      core::shell_quoted(planned.model), planned.worker.gpus(), planned.system,
+      planned.worker.text());
   if (planned.spans_nodes()) text += machines_note(planned);
   text += kScriptStart;
   if (planned.spans_nodes())
@@ -272,8 +274,8 @@ std::string pool_script(const PlannedDeployment& pool) {
       "#!/usr/bin/env bash\n"
       "# Serves an instance of {} that {} on {} GPU{} of {}: {}.\n"
       "{}{}{}",
-      shell_quoted(pool.model), pool.role == Role::kPrefill ? "computes prompts" : "decodes", gpus,
-      gpus == 1 ? "" : "s", pool.system, pool.worker.text(), place_note(pool), kScriptStart,
+      core::shell_quoted(pool.model), pool.role == Role::kPrefill ? "computes prompts" : "decodes",
+      gpus, gpus == 1 ? "" : "s", pool.system, pool.worker.text(), place_note(pool), kScriptStart,
       place_lines(pool));
   if (!port.option.empty()) {
     text += fmt::format("transfer_port=\"${{TRANSFER_PORT:-{}}}\"\n", port.first);
@@ -294,7 +296,7 @@ std::string router_script(const PlannedDeployment& planned) {
       "# Takes the requests of {} and sends them to the instances in turn.\n"
       "{}"
       "exec {}\n",
-      shell_quoted(planned.model), kScriptStart, on_lines(lines_of_options(command, {}), 2));
+      core::shell_quoted(planned.model), kScriptStart, on_lines(lines_of_options(command, {}), 2));
 }
 
 std::string machines_script(const PlannedDeployment& planned) {
@@ -307,7 +309,7 @@ std::string machines_script(const PlannedDeployment& planned) {
       "trap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n"
       "{}"
       "wait -n\n",
-      shell_quoted(planned.model), planned.text(),
+      core::shell_quoted(planned.model), planned.text(),
       nodes == 1 ? ", on this machine"
                  : fmt::format(", on {} machines; the argument says which this one is", nodes),
       kScriptStart, nodes == 1 ? machine_lines(planned, 0, "") : machine_cases(planned, nodes));
@@ -337,8 +339,9 @@ std::string measure_script(const PlannedDeployment& planned) {
       "  {}\n"
       "done\n",
       planned.is_disaggregated() ? "all instances" : "one copy", kRequestsEach,
-      planned.prompt_tokens, planned.output_tokens, planned.port, shell_quoted(planned.model_path),
-      concurrencies, kRequestsEach, files.result_ending, on_lines(files.measure(planned), 4));
+      planned.prompt_tokens, planned.output_tokens, planned.port,
+      core::shell_quoted(planned.model_path), concurrencies, kRequestsEach, files.result_ending,
+      on_lines(files.measure(planned), 4));
 }
 
 }  // namespace assay::plan

@@ -104,12 +104,6 @@ TEST(Placement, TwoSystemsShareNoNode) {
   EXPECT_THAT(machines_script(planned), HasSubstr("# node-1, h100_sxm\n"));
 }
 
-TEST(ShellQuoted, KeepsWordsWhole) {
-  EXPECT_EQ(shell_quoted("Qwen/Qwen3-32B"), "Qwen/Qwen3-32B");
-  EXPECT_EQ(shell_quoted(""), "''");
-  EXPECT_EQ(shell_quoted("it's $HOME"), "'it'\\''s $HOME'");
-}
-
 INSTANTIATE_TEST_SUITE_P(Files,
                          ScriptsOf,
                          testing::ValuesIn(files_testing::kEngines),

@@ -2,6 +2,7 @@
 // Caches are sent by NIXL: whoever decodes reads what another computed, both in one role.
 #include <fmt/core.h>
 
+#include "core/shell.h"
 #include "plan/files/engine_files.h"
 #include "plan/files/speculation_settings.h"
 
@@ -86,7 +87,7 @@ Words vllm_measure(const PlannedDeployment& planned) {
           "--backend vllm",
           "--base-url \"$url\"",
           "--model \"$model\"",
-          "--served-model-name " + shell_quoted(planned.model),
+          "--served-model-name " + core::shell_quoted(planned.model),
           "--dataset-name random",
           random_prompt_words(planned),
           fmt::format("--random-output-len {}", planned.output_tokens),

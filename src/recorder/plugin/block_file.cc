@@ -180,7 +180,11 @@ void BlockFile::save_block(std::uint64_t block) {
   }
   state.unchanged_rounds = 0;
   state.changed.exchange(false, std::memory_order_acquire);
-  if (!write(block * kBlockBytes, kBlockBytes)) error_.store(errno, std::memory_order_relaxed);
+  if (!write(block * kBlockBytes, kBlockBytes)) {
+    error_.store(errno, std::memory_order_relaxed);
+    return;
+  }
+  header().saved_blocks = std::max(header().saved_blocks, block + 1);
 }
 
 bool BlockFile::write(std::uint64_t offset, std::size_t bytes) {
