@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
 #include <string>
 
 #include "core/files.h"
@@ -195,6 +196,8 @@ TEST(ChakraJob, ComesBackFromItsTraces) {
   const std::filesystem::path folder =
       std::filesystem::path(::testing::TempDir()) / "chakra_comes_back";
   std::filesystem::remove_all(folder);
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder / "output.4.et") << "of a larger job";
   const auto written = write_traces(job, {}, folder);
   ASSERT_TRUE(written.ok()) << written.error().message;
   EXPECT_EQ(written.value().collectives, 12U);

@@ -194,6 +194,12 @@ core::Result<WrittenTraces> write_traces(const model::Job& job,
     ASSAY_TRY(core::write_file(file, execution_trace(nodes), core::Durability::kUnsynced));
     written.files.push_back(file);
   }
+  // Readers take all traces of a folder, so that none of a larger job may stay.
+  for (std::size_t gpu = job.gpus.size();; ++gpu) {
+    const fs::path stale = folder / fmt::format("output.{}.et", gpu);
+    if (!core::is_regular_file(stale)) break;
+    ASSAY_TRY(core::remove_file(stale));
+  }
   const fs::path groups = folder / "comm_group.json";
   ASSAY_TRY(core::write_file(groups, groups_text(job)));
   written.files.push_back(groups);
