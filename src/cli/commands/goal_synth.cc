@@ -25,7 +25,7 @@ namespace {
 
 enum class StepKind : std::uint8_t { kTraining, kPrefill, kDecode };
 
-enum class Form : std::uint8_t { kText, kBinary, kChakra };
+enum class MadeForm : std::uint8_t { kText, kBinary, kChakra };
 
 constexpr const char* kTraining = "A training step";
 constexpr const char* kServing = "A step of a served model";
@@ -48,8 +48,8 @@ class GoalSynth final : public Command {
                    "the folder to write the schedule into; made when missing")
         ->type_name("DIR");
     app.add_flag("--plan-only", plan_only_, "show what would be made; write nothing");
-    const Choices<Form> forms{
-        {"text", Form::kText}, {"bin", Form::kBinary}, {"chakra", Form::kChakra}};
+    const Choices<MadeForm> forms{
+        {"text", MadeForm::kText}, {"bin", MadeForm::kBinary}, {"chakra", MadeForm::kChakra}};
     add_choice(app, "--write", form_, forms,
                "text, the binary form that simulators read, or execution traces as 'assay goal "
                "export-chakra' writes them");
@@ -224,8 +224,8 @@ class GoalSynth final : public Command {
   }
 
   core::Result<Outcome> write(const goal::MadeJob& made) {
-    if (form_ == Form::kChakra) return write_chakra(made);
-    if (form_ == Form::kBinary) request_.target.format = goal::ScheduleFormat::kBinary;
+    if (form_ == MadeForm::kChakra) return write_chakra(made);
+    if (form_ == MadeForm::kBinary) request_.target.format = goal::ScheduleFormat::kBinary;
     request_.input = "a made step of " + model_;
     request_.scale.replicas = made.repeats;
     request_.target.generator = program_version();
@@ -248,7 +248,7 @@ class GoalSynth final : public Command {
 
   std::string model_;
   StepKind kind_ = StepKind::kTraining;
-  Form form_ = Form::kText;
+  MadeForm form_ = MadeForm::kText;
   bool plan_only_ = false;
   std::int64_t tp_ = 1;
   std::int64_t pp_ = 1;
