@@ -5,6 +5,7 @@
 set(fuzz_runs 3000)
 # The libraries that a layer has besides its own.
 set(parts_of_model assay_serving)
+set(parts_of_goal assay_serving)
 set(parts_of_collect assay_operators assay_serving)
 set(parts_of_plan assay_serving)
 set(parts_of_simulate yaml-cpp)

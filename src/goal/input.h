@@ -9,6 +9,7 @@
 // `assay goal` then finds its files in any folder it is given.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <vector>
 
@@ -21,6 +22,7 @@ namespace assay::goal {
 struct InputOptions {
   std::vector<std::filesystem::path> nccl_logs = {};  // empty: the logs beside the recording
   unsigned threads = 0;                               // 0: one per processor
+  std::uint32_t gpus_per_node = 8;                    // where a recording names no nodes
 };
 
 struct InputSpec {

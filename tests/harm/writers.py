@@ -172,6 +172,10 @@ def folder_commands(folder):
     tables = ('--data_dir', benchmark)
     return {
         'generate': (*GENERATE, '--write', 'bin', '-o', OUTPUT),
+        'export-chakra': ('goal', 'export-chakra', SAMPLES / 'goal-4gpu', '--from', '3.965', '--to',
+                          '3.999', '-q', '-o', OUTPUT),
+        'import-chakra': ('goal', 'import-chakra', TESTS / 'golden/goal/chakra/in', '--write', 'bin',
+                          '-q', '-o', OUTPUT),
         'synth': ('goal', 'synth', '--model', 'qwen3-8b', '--of', 'decode', '--tp', '2', '--write', 'bin',
                   '-q', '-o', OUTPUT),
         'generate -p': (*GENERATE, '--write', 'text', '-p', '-o', OUTPUT),

@@ -15,6 +15,7 @@
 #include "cli/table_times.h"
 #include "cli/trace_options.h"
 #include "cli/version.h"
+#include "goal/chakra/write_traces.h"
 #include "goal/generate.h"
 #include "goal/synth/serving_step.h"
 #include "goal/synth/training.h"
@@ -23,6 +24,8 @@ namespace assay::cli {
 namespace {
 
 enum class StepKind : std::uint8_t { kTraining, kPrefill, kDecode };
+
+enum class MadeForm : std::uint8_t { kText, kBinary, kJob, kChakra };
 
 constexpr const char* kTraining = "A training step";
 constexpr const char* kServing = "A step of a served model";
@@ -45,13 +48,14 @@ class GoalSynth final : public Command {
                    "the folder to write the schedule into; made when missing")
         ->type_name("DIR");
     app.add_flag("--plan-only", plan_only_, "show what would be made; write nothing");
-    const Choices<goal::ScheduleFormat> formats{{"text", goal::ScheduleFormat::kText},
-                                                {"bin", goal::ScheduleFormat::kBinary},
-                                                {"job", goal::ScheduleFormat::kJob}};
-    add_choice(app, "--write", request_.target.format, formats,
-               "text; the binary form that simulators read; or the job itself, as large as the "
-               "recording, whose graph "
-               "'assay simulate' makes while it runs");
+    const Choices<MadeForm> forms{{"text", MadeForm::kText},
+                                  {"bin", MadeForm::kBinary},
+                                  {"job", MadeForm::kJob},
+                                  {"chakra", MadeForm::kChakra}};
+    add_choice(app, "--write", form_, forms,
+               "text; the binary form that simulators read; the job itself, whose graph 'assay "
+               "simulate' makes while it runs; or execution traces as 'assay goal export-chakra' "
+               "writes them");
     add_deployment(app);
     add_training(app);
     add_serving(app);
@@ -212,7 +216,20 @@ class GoalSynth final : public Command {
             .gpus_per_node = gpus_per_node};
   }
 
+  core::Result<Outcome> write_chakra(const goal::MadeJob& made) const {
+    const model::Job job = ASSAY_TRY(goal::scale(made.job, {.replicas = made.repeats}));
+    const goal::WrittenTraces written =
+        ASSAY_TRY(goal::write_traces(job, {}, request_.target.folder));
+    show_warnings(written.warnings);
+    if (!presentation_.quiet)
+      print_note("wrote " + (request_.target.folder / "output.*.et").string());
+    return Outcome::kOk;
+  }
+
   core::Result<Outcome> write(const goal::MadeJob& made) {
+    if (form_ == MadeForm::kChakra) return write_chakra(made);
+    if (form_ == MadeForm::kBinary) request_.target.format = goal::ScheduleFormat::kBinary;
+    if (form_ == MadeForm::kJob) request_.target.format = goal::ScheduleFormat::kJob;
     request_.input = "a made step of " + model_;
     request_.scale.replicas = made.repeats;
     request_.target.generator = program_version();
@@ -235,6 +252,7 @@ class GoalSynth final : public Command {
 
   std::string model_;
   StepKind kind_ = StepKind::kTraining;
+  MadeForm form_ = MadeForm::kText;
   bool plan_only_ = false;
   std::int64_t tp_ = 1;
   std::int64_t pp_ = 1;

@@ -14,7 +14,7 @@ namespace {
 using model::NcclFunction;
 using serving::OperatorUse;
 
-constexpr std::uint64_t kActivationBytes = 2;  // bfloat16
+constexpr std::uint64_t kBytesOfActivation = 2;  // bfloat16
 
 // The time of the backward pass over that of the forward pass. Attention: five products instead of
 // two (FlashAttention computes one of the forward pass again). Operators that move bytes: what they
@@ -177,15 +177,15 @@ class PassMaker {
   }
 
   [[nodiscard]] CollectiveCall gather() const {
-    return {Group::kTensor, NcclFunction::kAllGather, share_bytes(), kActivationBytes};
+    return {Group::kTensor, NcclFunction::kAllGather, share_bytes(), kBytesOfActivation};
   }
 
   [[nodiscard]] CollectiveCall scatter() const {
-    return {Group::kTensor, NcclFunction::kReduceScatter, share_bytes(), kActivationBytes};
+    return {Group::kTensor, NcclFunction::kReduceScatter, share_bytes(), kBytesOfActivation};
   }
 
   [[nodiscard]] CollectiveCall reduce() const {
-    return {Group::kTensor, NcclFunction::kAllReduce, activation_bytes(), kActivationBytes};
+    return {Group::kTensor, NcclFunction::kAllReduce, activation_bytes(), kBytesOfActivation};
   }
 
   [[nodiscard]] bool is_split() const { return options_.deployment.tp > 1; }
@@ -205,7 +205,8 @@ class PassMaker {
   }
 
   [[nodiscard]] std::uint64_t activation_bytes() const {
-    return static_cast<std::uint64_t>(options_.batch_tokens() * options_.hidden) * kActivationBytes;
+    return static_cast<std::uint64_t>(options_.batch_tokens() * options_.hidden) *
+           kBytesOfActivation;
   }
 
   [[nodiscard]] std::uint64_t share_bytes() const {
@@ -275,11 +276,11 @@ class PassMaker {
 
   [[nodiscard]] CollectiveCall exchange() const {
     return {Group::kExpert, NcclFunction::kAllToAll,
-            routed_bytes() / static_cast<std::uint64_t>(options_.ep), kActivationBytes};
+            routed_bytes() / static_cast<std::uint64_t>(options_.ep), kBytesOfActivation};
   }
 
   [[nodiscard]] CollectiveCall of_routed(NcclFunction function) const {
-    return {Group::kTensor, function, routed_bytes(), kActivationBytes};
+    return {Group::kTensor, function, routed_bytes(), kBytesOfActivation};
   }
 
   void add_to_experts(Stretches& to, double experts_ns) const {

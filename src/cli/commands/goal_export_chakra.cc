@@ -1,0 +1,83 @@
+#include <fmt/core.h>
+
+#include "cli/command.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "cli/summary_output.h"
+#include "cli/trace_options.h"
+#include "goal/chakra/write_traces.h"
+#include "goal/input.h"
+#include "goal/reshape_job.h"
+
+namespace assay::cli {
+namespace {
+
+class GoalExportChakra final : public Command {
+ public:
+  explicit GoalExportChakra(App& app) {
+    app.add_option("DIR,-i,--input", input_,
+                   "the recording, as 'assay goal generate' takes it, or other execution traces")
+        ->type_name("DIR")
+        ->required();
+    app.add_option("-o,--output", folder_, "the folder to write into; made when missing")
+        ->type_name("DIR")
+        ->required();
+    app.add_option("--nccl-log", input_options_.nccl_logs, "NCCL's logs of the recording")
+        ->type_name("FILE")
+        ->default_str("those beside the recording");
+    app.add_option("--from", window_.from_s,
+                   "only operations that began this late in the recording, in seconds")
+        ->type_name("SECONDS")
+        ->default_str("the beginning");
+    app.add_option("--to", window_.to_s, "only operations that began before this time, in seconds")
+        ->type_name("SECONDS")
+        ->default_str("the end");
+    app.add_option("--replicas", scale_.replicas, "write so many replicas of the job")
+        ->type_name("N")
+        ->default_str("1")
+        ->check(whole_number_problem);
+    add_presentation_options(app, presentation_);
+  }
+
+  core::Result<Outcome> run() override {
+    const model::Job job = ASSAY_TRY(goal::scale(
+        ASSAY_TRY(goal::cut_window(ASSAY_TRY(goal::read_job(input_, input_options_)), window_)),
+        scale_));
+    const goal::WrittenTraces written = ASSAY_TRY(goal::write_traces(job, {}, folder_));
+    model::Warnings warnings = job.warnings;
+    warnings.merge(written.warnings);
+    show_warnings(warnings);
+    if (presentation_.shows_summary())
+      print_summary(goal::summary_of(written), presentation_.summary());
+    if (!presentation_.quiet) print_note("wrote " + (folder_ / "output.*.et").string());
+    return Outcome::kOk;
+  }
+
+ private:
+  std::filesystem::path input_;
+  std::filesystem::path folder_;
+  goal::InputOptions input_options_;
+  goal::Window window_;
+  goal::ScaleOptions scale_;
+  Presentation presentation_;
+};
+
+const CommandSpec kGoalExportChakra{
+    .name = "goal export-chakra",
+    .summary = "write a recorded job as Chakra's execution traces",
+    .description =
+        "One file a rank, output.RANK.et: a node of computation for the time before each launch, "
+        "and one for each collective (with its kind, size and group), send and receive (with its "
+        "rank and tag). Times are whole microseconds, and what a node loses by that, a later one "
+        "gets. comm_group.json has the ranks of the groups.\n\n"
+        "ASTRA-sim runs them: --workload-configuration=out/output "
+        "--comm-group-configuration=out/comm_group.json.",
+    .examples =
+        "assay goal export-chakra recording -o out\n"
+        "assay goal export-chakra recording -o out --replicas 16\n",
+    .make = make_command<GoalExportChakra>,
+};
+ASSAY_REGISTER(CommandSpec, kGoalExportChakra);
+
+}  // namespace
+}  // namespace assay::cli

@@ -1,0 +1,85 @@
+#include <fmt/core.h>
+
+#include "cli/command.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "cli/summary_output.h"
+#include "cli/trace_options.h"
+#include "cli/version.h"
+#include "goal/generate.h"
+
+namespace assay::cli {
+namespace {
+
+class GoalImportChakra final : public Command {
+ public:
+  explicit GoalImportChakra(App& app) {
+    app.add_option("DIR,-i,--input", request_.input,
+                   "a folder with the traces of all ranks, NAME.RANK.et, and comm_group.json where "
+                   "they have groups")
+        ->type_name("DIR")
+        ->required();
+    app.add_option("-o,--output", request_.target.folder,
+                   "the folder to write the schedule into; made when missing")
+        ->type_name("DIR")
+        ->required();
+    const Choices<goal::ScheduleFormat> formats{{"text", goal::ScheduleFormat::kText},
+                                                {"bin", goal::ScheduleFormat::kBinary}};
+    add_choice(app, "--write", request_.target.format, formats,
+               "text, or the binary form that simulators read");
+    app.add_option("--gpus-per-node", request_.input_options.gpus_per_node,
+                   "ranks of a node, which the traces do not tell")
+        ->type_name("N")
+        ->default_str("8")
+        ->check(whole_number_problem);
+    app.add_flag("--strict", strict_,
+                 "fail where a message has no receive or ranks disagree, instead of leaving the "
+                 "operation out and counting it");
+    app.add_option("--costs", costs_file_,
+                   "what slices of collectives cost: a file of 'assay simulate fit'")
+        ->type_name("FILE")
+        ->default_str("fitted on H200 with NVLink");
+    add_presentation_options(app, presentation_);
+  }
+
+  core::Result<Outcome> run() override {
+    request_.target.generator = program_version();
+    if (strict_) request_.options.misfits = goal::Misfits::kFail;
+    request_.costs =
+        costs_file_.empty()
+            ? goal::costs_from_lines(goal::default_costs(), "fitted on H200 with NVLink")
+            : goal::costs_from_lines(ASSAY_TRY(goal::read_line_costs(costs_file_)),
+                                     costs_file_.string());
+    const goal::GenerateResult result = ASSAY_TRY(goal::generate(request_));
+    show_warnings(result.warnings);
+    if (presentation_.shows_summary()) print_summary(result.summary, presentation_.summary());
+    if (presentation_.quiet) return Outcome::kOk;
+    for (const std::filesystem::path& file : result.written)
+      print_note("wrote " + file.string());
+    return Outcome::kOk;
+  }
+
+ private:
+  goal::GenerateRequest request_;
+  std::filesystem::path costs_file_;
+  bool strict_ = false;
+  Presentation presentation_;
+};
+
+const CommandSpec kGoalImportChakra{
+    .name = "goal import-chakra",
+    .summary = "make a schedule of Chakra's execution traces",
+    .description =
+        "Nodes of computation keep their duration, and wait for the nodes whose data they need; "
+        "collectives become what NCCL makes of them, and sends meet the receives with their tag. "
+        "Operators of CPUs run beside those of GPUs.\n\n"
+        "'assay goal generate' reads such a folder, too.",
+    .examples =
+        "assay goal import-chakra traces -o out --write bin\n"
+        "assay goal import-chakra traces -o out --gpus-per-node 4\n",
+    .make = make_command<GoalImportChakra>,
+};
+ASSAY_REGISTER(CommandSpec, kGoalImportChakra);
+
+}  // namespace
+}  // namespace assay::cli
