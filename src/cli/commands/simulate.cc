@@ -323,11 +323,18 @@ const CommandSpec kSimulate{
         "without --topology the notes say which ranks share one.\n\n"
         "When no parameter is given and notes tell the nodes, links within a node are NVLink as "
         "fitted on H200, and those between nodes have L 3700, o 200, g 5, G 0.04, eager.\n\n"
+        "--network FILE.yaml is a network whose links messages share by max-min fairness: "
+        "leaf-spine, "
+        "fat-tree, dragonfly or single links, NVLink domains, routing, failed and slow parts, "
+        "background traffic and noise. docs/goal.md has the format. Tables then say what was lost "
+        "by "
+        "sharing, on which links and by which operations.\n\n"
         "A schedule that cannot end, or that leaves messages, is an error that names what waits.",
     .examples =
         "assay simulate job.bin\n"
         "assay simulate job.goal --L 1500 --G 0.02 --per-rank --format csv\n"
         "assay simulate job.bin --params cluster.json --critical-path 20\n"
+        "assay simulate job.bin --network leaf_spine.yaml --html network.html\n"
         "assay simulate job.bin --intra-L 700 --intra-G 0.003 --timeline job.json\n",
     .make = make_command<Simulate>,
 };
