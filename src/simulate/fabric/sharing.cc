@@ -13,7 +13,7 @@ constexpr double kTolerance = 1e-9;
 
 }  // namespace
 
-Sharing::Sharing(std::vector<double> capacities) {
+Sharing::Sharing(const std::vector<double>& capacities) {
   links_.reserve(capacities.size());
   for (const double capacity : capacities)
     links_.push_back({.capacity = capacity});

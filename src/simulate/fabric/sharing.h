@@ -28,7 +28,7 @@ class Sharing {
   static constexpr std::uint32_t kNoLink = 0xFFFFFFFF;
 
   // Capacities are above 0.
-  explicit Sharing(std::vector<double> capacities);
+  explicit Sharing(const std::vector<double>& capacities);
 
   // Returns the number of the new flow, whose rate is 0 until settle(). A path has at least one
   // link, and no link twice. Numbers are used again.
@@ -96,9 +96,9 @@ class Sharing {
   void take_in_dirty();
   void prepare();
   void fill();
-  void fill_link(std::uint32_t link);
+  void fill_link(std::uint32_t full);
   bool take_in_unfair();
-  bool take_in_unfair_on(std::uint32_t link);
+  bool take_in_unfair_on(std::uint32_t id);
   void collect_changed();
   void push(std::uint32_t link);
 
