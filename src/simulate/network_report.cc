@@ -12,6 +12,7 @@ namespace assay::simulate {
 namespace {
 
 constexpr std::size_t kLinksOnAMap = 40;
+constexpr std::size_t kTimesOnAMap = 8;  // as many as are apart on a telephone
 
 double to_us(double ns) {
   return ns / 1000;
@@ -277,12 +278,19 @@ report::MapChart map_of(const Outcome& outcome) {
                        .rows = {},
                        .panels = {}};
   const auto bin_ns = static_cast<double>(outcome.transfers()->usage().bin_ns());
-  for (std::size_t bin = 0; bin < used_bins(outcome); ++bin)
-    map.columns.push_back(fmt::format("{:.4g}", static_cast<double>(bin) * bin_ns / unit.ns));
+  const std::size_t bins = used_bins(outcome);
+  const std::size_t apart = (bins + kTimesOnAMap - 1) / kTimesOnAMap;
+  std::vector<std::string> notes;
+  for (std::size_t bin = 0; bin < bins; ++bin) {
+    const double start = static_cast<double>(bin) * bin_ns / unit.ns;
+    map.columns.push_back(bin % apart == 0 ? fmt::format("{:.4g}", start) : std::string());
+    notes.push_back(fmt::format("{:.5g} to {:.5g} {}", start, start + bin_ns / unit.ns, unit.name));
+  }
   report::MapPanel& panel = map.panels.emplace_back(report::MapPanel{.title = "load"});
   for (const LinkLoad& link : link_loads(outcome, kLinksOnAMap)) {
     map.rows.push_back(link.name);
     panel.values.insert(panel.values.end(), link.load.begin(), link.load.end());
+    panel.notes.insert(panel.notes.end(), notes.begin(), notes.end());
   }
   return map;
 }

@@ -415,7 +415,8 @@ core::Result<Network> network_of(const Options& options,
 core::Result<std::unique_ptr<Fabric>> fabric_of(const Options& options, std::size_t num_ranks) {
   if (!options.fabric) return std::unique_ptr<Fabric>();
   // Refuses wrong parameters in the words of those who gave them.
-  ASSAY_TRY(Network::make(options.inter, options.intra, {}, num_ranks));
+  const auto good = Network::make(options.inter, options.intra, {}, num_ranks);
+  if (!good.ok()) return good.error();
   const FabricJob job{.num_ranks = static_cast<std::uint32_t>(num_ranks),
                       .node_of_rank = options.node_of_rank,
                       .parameters = {options.inter, options.intra}};

@@ -44,6 +44,8 @@ before(async () => {
     '-o', join(folder, 'several'), '--write', 'xlsx', '-q');
   assay('allreduce', 'plot', join(samples, 'allreduce-h200'), '--write', 'html', '--html', join(folder, 'allreduce.html'), '-q');
   assay('plan', 'search', '--model', 'qwen3-30b-a3b', '--gpus', '4', '--ttft', '500', '--tpot', '12', '--html', join(folder, 'plan.html'), '-q');
+  const network = join(dirname(samples), 'tests/golden/simulate/network/in');
+  assay('simulate', join(network, 'job.goal'), '--network', join(network, 'leaf_spine.yaml'), '--html', join(folder, 'network.html'), '-q');
   const root = process.getuid?.() === 0;
   browser = await chromium.launch({executablePath: browserPath, args: root ? ['--no-sandbox'] : []});
 });
@@ -56,7 +58,7 @@ after(async () => {
 const SAMPLE = () => join(folder, 'sample.html');
 const PAGES = () => ({sample: SAMPLE(), compared: join(folder, 'compared.html'),
   sweep: join(folder, 'sweep/sweep_report.html'), several: join(folder, 'several/final_analysis_report_for_all.html'), allreduce: join(folder, 'allreduce.html'),
-  plan: join(folder, 'plan.html')});
+  plan: join(folder, 'plan.html'), network: join(folder, 'network.html')});
 
 // Opens a page from its file; what it says on its console and what it asks of a network fail the test.
 async function open(path, {viewport = WIDE, hash = '', ...more} = {}) {

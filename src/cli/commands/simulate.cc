@@ -527,6 +527,10 @@ const CommandSpec kSimulate{
         "without --topology the notes say which ranks share one.\n\n"
         "When no parameter is given and notes tell the nodes, links within a node are NVLink as "
         "fitted on H200, and those between nodes have L 3700, o 200, g 5, G 0.04, eager.\n\n"
+        "--network FILE.yaml is a network whose links messages share by max-min fairness: "
+        "leaf-spine, fat-tree, dragonfly or single links, NVLink domains, routing, failed and slow "
+        "parts, background traffic and noise. docs/goal.md has the format. Tables then say what "
+        "was lost by sharing, on which links and by which operations.\n\n"
         "A job's file, which 'assay goal' writes with --write job, becomes the same schedule while "
         "it runs, with the same times, in memory that does not grow with the graph and on all "
         "processors: for hundreds and thousands of ranks. It needs eager messages (S at least "
@@ -538,6 +542,7 @@ const CommandSpec kSimulate{
         "assay simulate job.bin\n"
         "assay simulate job.goal --L 1500 --G 0.02 --per-rank --format csv\n"
         "assay simulate job.bin --params cluster.json --critical-path 20\n"
+        "assay simulate job.bin --network leaf_spine.yaml --html network.html\n"
         "assay simulate job.bin --intra-L 700 --intra-G 0.003 --timeline job.json\n",
     .make = make_command<Simulate>,
 };

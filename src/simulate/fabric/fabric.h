@@ -132,7 +132,7 @@ class Fabric {
   [[nodiscard]] const Route* fixed_route(const Ends& ends) const;
   void next_hops(std::uint32_t at, std::uint32_t target, std::vector<Hop>& found);
   Path make_spread(std::uint32_t from, std::uint32_t to);
-  void add_link(std::uint32_t link, double weight, Path& path) const;
+  void add_link(std::uint32_t id, double weight, Path& path) const;
   void add_nvlink(const Message& message, Path& path) const;
   void finish_latency(const Message& message, Path& path) const;
 

@@ -312,8 +312,8 @@ std::string refused_text(const std::string& yaml) {
 }
 
 TEST(FabricSpec, SaysWhatIsWrongAndWhere) {
-  EXPECT_THAT(refused_text("nics: {bandwith: 3 GB/s}"),
-              HasSubstr("network.yaml: line 1: 'nics' has no field 'bandwith'; did you mean "
+  EXPECT_THAT(refused_text("nics: {bandwidths: 3 GB/s}"),
+              HasSubstr("network.yaml: line 1: 'nics' has no field 'bandwidths'; did you mean "
                         "bandwidth?"));
   EXPECT_THAT(refused_text("nics:\n  bandwidth: 400"),
               HasSubstr("line 2: 'bandwidth: 400' of 'nics' is no bandwidth such as"));

@@ -17,7 +17,7 @@ class LinkUsage {
   explicit LinkUsage(std::size_t num_links) : links_(num_links) {}
 
   // Notes that from now on the link carries `load` in units of its rate, and whether it is full.
-  void set(std::uint32_t link, std::int64_t now_ns, double load, bool full);
+  void set(std::uint32_t id, std::int64_t now_ns, double load, bool full);
 
   // Notes what has not been noted until now.
   void finish(std::int64_t now_ns);

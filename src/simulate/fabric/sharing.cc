@@ -13,7 +13,7 @@ constexpr double kTolerance = 1e-9;
 
 }  // namespace
 
-Sharing::Sharing(std::vector<double> capacities) {
+Sharing::Sharing(const std::vector<double>& capacities) {
   links_.reserve(capacities.size());
   for (const double capacity : capacities)
     links_.push_back({.capacity = capacity});
@@ -24,6 +24,7 @@ std::uint32_t Sharing::add(std::span<const LinkShare> path) {
   if (free_flows_.empty()) {
     id = static_cast<std::uint32_t>(flows_.size());
     flows_.emplace_back();
+    paths_.emplace_back();
   } else {
     id = free_flows_.back();
     free_flows_.pop_back();
@@ -31,20 +32,21 @@ std::uint32_t Sharing::add(std::span<const LinkShare> path) {
   Flow& flow = flows_[id];
   flow.rate = 0;
   flow.bottleneck = kNoLink;
+  std::vector<Part>& parts = paths_[id];
   for (const LinkShare& share : path) {
     std::vector<Entry>& entries = links_[share.link].flows;
-    flow.path.push_back({share.link, static_cast<std::uint32_t>(entries.size()), share.weight});
-    entries.push_back({id, static_cast<std::uint32_t>(flow.path.size() - 1)});
+    parts.push_back({share.link, static_cast<std::uint32_t>(entries.size()), share.weight});
+    entries.push_back({id, static_cast<std::uint32_t>(parts.size() - 1), share.weight});
   }
   dirty_flows_.push_back(id);
   return id;
 }
 
 void Sharing::remove(std::uint32_t flow) {
-  for (const Part& part : flows_[flow].path) {
+  for (const Part& part : paths_[flow]) {
     std::vector<Entry>& entries = links_[part.link].flows;
     entries[part.place] = entries.back();
-    flows_[entries[part.place].flow].path[entries[part.place].part].place = part.place;
+    paths_[entries[part.place].flow][entries[part.place].part].place = part.place;
     entries.pop_back();
   }
   dirty_flows_.push_back(flow);
@@ -62,7 +64,7 @@ void Sharing::take_in(std::uint32_t flow) {
 // Takes in the flows whose bottleneck is on the path of one that is inside.
 void Sharing::take_in_all_felt() {
   for (; felt_ < inside_.size(); ++felt_) {
-    for (const Part& part : flows_[inside_[felt_]].path) {
+    for (const Part& part : paths_[inside_[felt_]]) {
       Link& link = links_[part.link];
       if (link.touched) continue;
       link.touched = true;
@@ -77,17 +79,17 @@ void Sharing::take_in_all_felt() {
 // A flow that was removed has no entries any more, but still its path.
 void Sharing::take_in_dirty() {
   for (const std::uint32_t flow : removed_flows_) {
-    for (const Part& part : flows_[flow].path) {
+    for (const Part& part : paths_[flow]) {
       for (const Entry& entry : links_[part.link].flows) {
         if (flows_[entry.flow].bottleneck == part.link) take_in(entry.flow);
       }
     }
-    flows_[flow].path.clear();
+    paths_[flow].clear();
     flows_[flow].bottleneck = kNoLink;
     free_flows_.push_back(flow);
   }
   for (const std::uint32_t flow : dirty_flows_) {
-    if (!flows_[flow].path.empty()) take_in(flow);
+    if (!paths_[flow].empty()) take_in(flow);
   }
   removed_flows_.clear();
   dirty_flows_.clear();
@@ -109,7 +111,7 @@ void Sharing::prepare() {
     link.growing = 0;
     for (const Entry& entry : link.flows) {
       const Flow& flow = flows_[entry.flow];
-      const double weight = flow.path[entry.part].weight;
+      const double weight = entry.weight;
       if (flow.inside) {
         link.weight += weight;
         ++link.growing;
@@ -132,7 +134,7 @@ void Sharing::fill_link(std::uint32_t full) {
     flow.filled = true;
     flow.rate = rate;
     flow.bottleneck = full;
-    for (const Part& part : flow.path) {
+    for (const Part& part : paths_[entry.flow]) {
       Link& link = links_[part.link];
       link.left = std::max(link.left - part.weight * rate, 0.0);
       link.weight -= part.weight;
@@ -165,7 +167,7 @@ bool Sharing::take_in_unfair_on(std::uint32_t id) {
   double lowest_held = std::numeric_limits<double>::infinity();  // of those that it holds back
   for (const Entry& entry : link.flows) {
     const Flow& flow = flows_[entry.flow];
-    load += flow.rate * flow.path[entry.part].weight;
+    load += flow.rate * entry.weight;
     if (!flow.inside) continue;
     highest_inside = std::max(highest_inside, flow.rate);
     if (flow.bottleneck == id) lowest_held = std::min(lowest_held, flow.rate);

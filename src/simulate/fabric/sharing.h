@@ -28,7 +28,7 @@ class Sharing {
   static constexpr std::uint32_t kNoLink = 0xFFFFFFFF;
 
   // Capacities are above 0.
-  explicit Sharing(std::vector<double> capacities);
+  explicit Sharing(const std::vector<double>& capacities);
 
   // Returns the number of the new flow, whose rate is 0 until settle(). A path has at least one
   // link, and no link twice. Numbers are used again.
@@ -55,7 +55,7 @@ class Sharing {
   // Calls visit(link, weight) for each link of the flow's path.
   template <class Visit>
   void for_each_link(std::uint32_t flow, const Visit& visit) const {
-    for (const Part& part : flows_[flow].path)
+    for (const Part& part : paths_[flow])
       visit(part.link, part.weight);
   }
 
@@ -69,11 +69,12 @@ class Sharing {
 
   struct Entry {
     std::uint32_t flow;
-    std::uint32_t part;  // in Flow::path
+    std::uint32_t part;  // in its path
+    double weight;
   };
 
+  // Without its path, so that many are near each other: links look at all of theirs.
   struct Flow {
-    std::vector<Part> path = {};
     double rate = 0;
     double old_rate = 0;  // of a flow that is being filled
     std::uint32_t bottleneck = kNoLink;
@@ -96,14 +97,15 @@ class Sharing {
   void take_in_dirty();
   void prepare();
   void fill();
-  void fill_link(std::uint32_t link);
+  void fill_link(std::uint32_t full);
   bool take_in_unfair();
-  bool take_in_unfair_on(std::uint32_t link);
+  bool take_in_unfair_on(std::uint32_t id);
   void collect_changed();
   void push(std::uint32_t link);
 
   std::vector<Link> links_;
   std::vector<Flow> flows_;
+  std::vector<std::vector<Part>> paths_;  // by flow
   std::vector<std::uint32_t> free_flows_;
   std::vector<std::uint32_t> dirty_flows_;    // added, or removed since the rates were fair
   std::vector<std::uint32_t> removed_flows_;  // those of them that are no more
