@@ -160,8 +160,9 @@ TEST(SimulateGroups, EndAStepWithinOnePercentOfItsGraph) {
   const std::filesystem::path recording =
       std::filesystem::path(ASSAY_SOURCE_DIR) / "samples" / "goal-4gpu";
   goal::JobFile file;
-  file.job = goal::cut_window(goal::read_job(recording, {}).value(), {.from_s = 4.0035, .to_s = 4.0385})
-                 .value();
+  file.job =
+      goal::cut_window(goal::read_job(recording, {}).value(), {.from_s = 4.0035, .to_s = 4.0385})
+          .value();
   file.costs = goal::costs_from_lines(goal::default_costs(), "");
   const auto run = [](const goal::LaunchSource& schedule) {
     const simulate::Options options{.inter = goal::default_links().inter,

@@ -28,7 +28,6 @@ std::uint64_t whole_ns(double ns) {
   return static_cast<std::uint64_t>(std::llround(std::min(ns, kLongest)));
 }
 
-
 // A number in [0, 1) that depends on nothing but its arguments (splitmix64).
 double draw_quantile(std::uint64_t seed, std::uint64_t draw) {
   std::uint64_t x = seed + (draw + 1) * 0x9E3779B97F4A7C15ULL;

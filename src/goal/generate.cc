@@ -44,8 +44,7 @@ model::ScheduleOperation describe_exchange(const Resolved& resolved,
       .sequence = exchange.sequence,
       .bytes = operation.bytes,
       .num_ranks = pair ? 2 : static_cast<std::uint32_t>(communicator.gpus.size()),
-      .num_channels =
-          static_cast<std::uint32_t>(resolved.shapes[exchange.shape].cut.parts.size())};
+      .num_channels = static_cast<std::uint32_t>(resolved.shapes[exchange.shape].cut.parts.size())};
 }
 
 model::ScheduleNotes make_notes(const Resolved& resolved, const TagPlan& tags) {

@@ -26,9 +26,9 @@ constexpr std::size_t kMostMembers = 64;
 
 // A kind of group.
 struct Kind {
-  model::Job job;                       // of one cell
-  std::vector<std::uint32_t> members;   // GPUs, in the order of LaunchGroup::members
-  std::string grows;                    // name of the communicator; empty: a group in each replica
+  model::Job job;                      // of one cell
+  std::vector<std::uint32_t> members;  // GPUs, in the order of LaunchGroup::members
+  std::string grows;                   // name of the communicator; empty: a group in each replica
 };
 
 class Learner {
@@ -46,9 +46,8 @@ class Learner {
     const bool ring = is_ring(whole);
     if (replicas == 1 || (!ring && ranks > kMostMembers)) {
       cost.together_ns = ASSAY_TRY(together(whole, replicas));
-      cost.own_ns = replicas == 1 && members <= kMostMembers
-                        ? ASSAY_TRY(matrix(whole))
-                        : all_wait(cost.together_ns);
+      cost.own_ns = replicas == 1 && members <= kMostMembers ? ASSAY_TRY(matrix(whole))
+                                                             : all_wait(cost.together_ns);
       if (!kind_.grows.empty()) cost.far_ns = all_wait(cost.together_ns);
       return cost;
     }
@@ -77,8 +76,8 @@ class Learner {
 
   core::Result<model::Job> job_at(std::uint32_t replicas) {
     if (kind_.grows.empty() || replicas == 1) return kind_.job;
-    model::Job job = ASSAY_TRY(
-        scale(kind_.job, {.replicas = replicas, .communicator = kind_.grows}));
+    model::Job job =
+        ASSAY_TRY(scale(kind_.job, {.replicas = replicas, .communicator = kind_.grows}));
     const auto choices = choose_algorithms(kind_.job, file_.choices, job);
     if (replicas == file_.scale.replicas) {
       made_.choices.insert(made_.choices.end(), choices.begin(), choices.end());
@@ -87,7 +86,8 @@ class Learner {
   }
 
   // A shorter ring with the algorithms of the whole job, and with messages of the same size.
-  core::Result<model::Job> shorter(const model::Job& whole, const Sizes& sizes,
+  core::Result<model::Job> shorter(const model::Job& whole,
+                                   const Sizes& sizes,
                                    std::uint32_t replicas) {
     if (replicas == sizes.wanted) return whole;
     model::Job job = ASSAY_TRY(job_at(replicas));
@@ -172,8 +172,8 @@ class Learner {
     return end_ns > late_ns ? end_ns - late_ns : model::kNotAfter;
   }
 
-  // What one size of a ring tells: ends after a late member of replica 0, in its own replica, in the
-  // next one, and in the one before.
+  // What one size of a ring tells: ends after a late member of replica 0, in its own replica, in
+  // the next one, and in the one before.
   struct RingTimes {
     std::vector<std::int64_t> together;
     std::vector<std::int64_t> own;
@@ -208,8 +208,9 @@ class Learner {
         ASSAY_TRY(ring_times(ASSAY_TRY(shorter(whole, sizes, sizes.second)), sizes.second));
     const bool all_there = sizes.second == sizes.wanted;
     const RingTimes first =
-        all_there ? second
-                  : ASSAY_TRY(ring_times(ASSAY_TRY(shorter(whole, sizes, sizes.first)), sizes.first));
+        all_there
+            ? second
+            : ASSAY_TRY(ring_times(ASSAY_TRY(shorter(whole, sizes, sizes.first)), sizes.first));
     const double more = all_there ? 0
                                   : static_cast<double>(sizes.wanted - sizes.second) /
                                         static_cast<double>(sizes.second - sizes.first);

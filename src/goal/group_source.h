@@ -1,9 +1,9 @@
 // A job's file as groups with costs (model/group_schedule.h), learned from the groups' own graphs.
 //
-// Each kind of group is simulated alone: with all ranks starting together, and with each rank of one
-// replica starting so late that all others wait for it. A ring of many ranks is learned from two
-// shorter ones with the same messages, since its times grow with each rank by the same amount; trees
-// and others are simulated at their size, and all of their ranks are taken to wait for all.
+// Each kind of group is simulated alone: with all ranks starting together, and with each rank of
+// one replica starting so late that all others wait for it. A ring of many ranks is learned from
+// two shorter ones with the same messages, since its times grow with each rank by the same amount;
+// trees and others are simulated at their size, and all of their ranks are taken to wait for all.
 #pragma once
 
 #include <cstdint>

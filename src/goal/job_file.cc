@@ -39,8 +39,8 @@ constexpr NumberColumn<Row> column(const char* name) {
   using Value = std::remove_reference_t<decltype(std::declval<Row&>().*kMember)>;
   constexpr auto kLeast = static_cast<std::int64_t>(std::numeric_limits<Value>::min());
   constexpr std::uint64_t kFits = std::numeric_limits<std::int64_t>::max();
-  constexpr auto kMost = static_cast<std::int64_t>(
-      std::min<std::uint64_t>(static_cast<std::uint64_t>(std::numeric_limits<Value>::max()), kFits));
+  constexpr auto kMost = static_cast<std::int64_t>(std::min<std::uint64_t>(
+      static_cast<std::uint64_t>(std::numeric_limits<Value>::max()), kFits));
   return {name, [](const Row& row) { return static_cast<std::int64_t>(row.*kMember); },
           [](Row& row, std::int64_t value) { row.*kMember = static_cast<Value>(value); }, kLeast,
           kMost};
@@ -107,7 +107,9 @@ Json write_rows(const std::vector<Row>& rows,
 }
 
 template <class Row>
-core::Status read_column(const Json& json, const NumberColumn<Row>& column, std::vector<Row>& rows) {
+core::Status read_column(const Json& json,
+                         const NumberColumn<Row>& column,
+                         std::vector<Row>& rows) {
   if (!json.is_array() || (!rows.empty() && json.size() != rows.size())) {
     return core::Error{fmt::format("\"{}\" is no list of {} numbers", column.name, rows.size())};
   }
@@ -130,9 +132,8 @@ core::Result<std::vector<Row>> read_rows(const Json& json,
   std::vector<Row> rows;
   if (!json.is_object()) return core::Error{"is no object of columns"};
   for (const auto& [name, values] : json.items()) {
-    const auto found = std::find_if(columns.begin(), columns.end(), [&name = name](const auto& c) {
-      return name == c.name;
-    });
+    const auto found = std::find_if(columns.begin(), columns.end(),
+                                    [&name = name](const auto& c) { return name == c.name; });
     if (found == columns.end()) return core::Error{fmt::format("unknown column \"{}\"", name)};
     ASSAY_TRY(read_column(values, *found, rows));
   }
@@ -168,7 +169,8 @@ core::Result<CostCurve> read_curve(const Json& json, const std::string& name) {
     const bool good = point.is_array() && point.size() == 2 && point[0].is_number() &&
                       point[1].is_number() && point[0].get<double>() >= 0 &&
                       point[1].get<double>() >= 0 && point[1].get<double>() <= 1e15;
-    if (!good) return core::Error{fmt::format("{}: {} is no pair of bytes and ns", name, point.dump())};
+    if (!good)
+      return core::Error{fmt::format("{}: {} is no pair of bytes and ns", name, point.dump())};
     points.push_back({.bytes = point[0], .mean_ns = point[1]});
   }
   if (points.empty()) return CostCurve();
@@ -211,8 +213,8 @@ core::Result<ChannelLinks> read_links(const Json& json, std::size_t num_ranks) {
   for (std::size_t i = 0; i < kLinks; ++i) {
     const std::int64_t value = ASSAY_TRY(fields::value_as<std::int64_t>(json[i]));
     if (value < -1 || value >= static_cast<std::int64_t>(num_ranks)) {
-      return core::Error{fmt::format("{} is no neighbour in a communicator of {} ranks", value,
-                                     num_ranks)};
+      return core::Error{
+          fmt::format("{} is no neighbour in a communicator of {} ranks", value, num_ranks)};
     }
     values[i] = static_cast<std::int32_t>(value);
   }
@@ -281,7 +283,8 @@ Json write_gpu(const model::JobGpu& gpu) {
           {"parts", write_rows(gpu.parts, kPartColumns)}};
 }
 
-core::Status check_operation(const Operation& operation, const model::Job& job,
+core::Status check_operation(const Operation& operation,
+                             const model::Job& job,
                              const model::JobGpu& gpu) {
   const auto index = static_cast<std::size_t>(&operation - gpu.operations.data());
   const std::uint64_t last_wait = std::uint64_t{operation.first_wait} + operation.num_waits;
@@ -294,18 +297,18 @@ core::Status check_operation(const Operation& operation, const model::Job& job,
   }
   if (operation.communicator == model::kNoCommunicator) return {};
   if (operation.communicator >= job.communicators.size()) {
-    return core::Error{fmt::format("communicator {} of {}", operation.communicator,
-                                   job.communicators.size())};
+    return core::Error{
+        fmt::format("communicator {} of {}", operation.communicator, job.communicators.size())};
   }
   const auto ranks =
       static_cast<std::int64_t>(job.communicators[operation.communicator].gpus.size());
-  const bool good = operation.element_bytes > 0 &&
-                    operation.root >= -1 && operation.root < ranks && operation.peer >= -1 &&
-                    operation.peer < ranks &&
+  const bool good = operation.element_bytes > 0 && operation.root >= -1 && operation.root < ranks &&
+                    operation.peer >= -1 && operation.peer < ranks &&
                     (operation.peer >= 0 || !is_point_to_point(operation.function)) &&
                     std::uint64_t{operation.first_part} + operation.num_parts <= gpu.parts.size();
   if (good) return {};
-  return core::Error{fmt::format("operation {} has an element, a root, a peer or parts that are none", index)};
+  return core::Error{
+      fmt::format("operation {} has an element, a root, a peer or parts that are none", index)};
 }
 
 core::Status read_waits(const Json& json, std::vector<std::uint32_t>& waits) {
@@ -333,7 +336,8 @@ core::Result<model::JobGpu> read_gpu(const Json& json, const model::Job& job) {
   gpu.device = device;
   gpu.clock = static_cast<std::uint32_t>(std::min<std::int64_t>(clock, INT32_MAX));
   const Json& window = *ASSAY_TRY(fields::member(json, "window"));
-  if (!window.is_array() || window.size() != 2) return core::Error{"\"window\" is no pair of times"};
+  if (!window.is_array() || window.size() != 2)
+    return core::Error{"\"window\" is no pair of times"};
   gpu.window_start_ns = ASSAY_TRY(fields::value_as<std::int64_t>(window[0]));
   gpu.window_end_ns = ASSAY_TRY(fields::value_as<std::int64_t>(window[1]));
   gpu.operations = ASSAY_TRY(
@@ -405,8 +409,8 @@ core::Status write_job_file(const std::filesystem::path& path, const JobFile& fi
     json["communicators"].push_back(write_communicator(communicator));
   for (const model::JobGpu& gpu : file.job.gpus)
     json["gpus"].push_back(write_gpu(gpu));
-  return core::write_file(
-      path, fmt::format("{{\"assay_job\":{},{}\n", kVersion, json.dump().substr(1)));
+  return core::write_file(path,
+                          fmt::format("{{\"assay_job\":{},{}\n", kVersion, json.dump().substr(1)));
 }
 
 core::Result<JobFile> parse_job_file(std::string_view text, const std::string& name) {

@@ -1,12 +1,13 @@
-// A job as a file: what `assay goal generate --write job` keeps of a recording, for `assay simulate`
-// and for later schedules of other sizes. It holds the operations of the recorded GPUs and, as a
-// rule, the replicas that are to be made of them; so it is as large as the recording, whatever the
-// size of the job.
+// A job as a file: what `assay goal generate --write job` keeps of a recording, for `assay
+// simulate` and for later schedules of other sizes. It holds the operations of the recorded GPUs
+// and, as a rule, the replicas that are to be made of them; so it is as large as the recording,
+// whatever the size of the job.
 //
 //   {"assay_job": 1, "nccl_version": "2.28.9", "replicas": 256, "replica_communicator": "",
-//    "keep_algorithms": false, "nic_gbps": 50, "merged": false, "stream_order": "observed", "costs": {…},
-//    "communicators": [{"name": "0xabc", "gpus": [0, 1], "channels": [[[1, 1, -1, 1, -1, -1], …]]}],
-//    "gpus": [{"node": "a", "process": 17, "device": 0, "clock": 0, "window": [0, 9],
+//    "keep_algorithms": false, "nic_gbps": 50, "merged": false, "stream_order": "observed",
+//    "costs": {…}, "communicators": [{"name": "0xabc", "gpus": [0, 1], "channels": [[[1, 1, -1, 1,
+//    -1, -1], …]]}], "gpus": [{"node": "a", "process": 17, "device": 0, "clock": 0, "window": [0,
+//    9],
 //              "streams": ["0x10"], "operations": {"bytes": [1, 1], …}, "parts": {…}}]}
 //
 // A channel lists for each rank its neighbours: ring previous and next, tree up and three down.

@@ -327,7 +327,8 @@ core::Result<Job> scale(const Job& job, const ScaleOptions& options) {
   if (gpus > std::numeric_limits<std::int32_t>::max()) {
     return core::Error{fmt::format("{} GPUs are more than a schedule can number", gpus)};
   }
-  return Scaler(job, options.replicas, ASSAY_TRY(growing_communicators(job, options.communicator))).run();
+  return Scaler(job, options.replicas, ASSAY_TRY(growing_communicators(job, options.communicator)))
+      .run();
 }
 
 }  // namespace assay::goal

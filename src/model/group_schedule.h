@@ -20,7 +20,7 @@ inline constexpr std::int64_t kNotAfter = std::numeric_limits<std::int64_t>::min
 //   own[i][j] after the start of member j of its own replica,
 //   far[i][j] + slope d after the start of member j of the replica d before it, in a circle.
 struct GroupCost {
-  std::uint32_t members = 0;             // of one replica
+  std::uint32_t members = 0;              // of one replica
   std::vector<std::int64_t> together_ns;  // [i]
   std::vector<std::int64_t> own_ns;       // [i * members + j]; kNotAfter: i does not wait for j
   std::vector<std::int64_t> far_ns;       // the same; empty for a group within a replica

@@ -26,7 +26,8 @@ struct StepRun {
   // The number of the run's first operation within its launch. The operations of a run follow one
   // another: for each slice its receives, its work and its sends.
   std::uint32_t first_op = 0;
-  std::uint32_t first_peer = 0;  // LaunchWork::peers: those it receives from, then those it sends to
+  std::uint32_t first_peer =
+      0;  // LaunchWork::peers: those it receives from, then those it sends to
   std::uint8_t num_from = 0;
   std::uint8_t num_to = 0;
   std::uint64_t bytes = 0;  // on the wire
@@ -49,8 +50,8 @@ struct LanePeer {
 struct Lane {
   // Messages meet by source and key plus way, first come, first served.
   std::uint32_t key = 0;
-  std::uint8_t cpu = 0;     // of its work
-  std::uint8_t slots = 8;   // buffers of its receives
+  std::uint8_t cpu = 0;    // of its work
+  std::uint8_t slots = 8;  // buffers of its receives
   std::uint32_t first_run = 0;
   std::uint32_t num_runs = 0;
 };

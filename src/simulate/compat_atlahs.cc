@@ -332,7 +332,7 @@ void AtlahsEngine::push_freed(std::uint32_t rank) {
 
 core::Result<Outcome> simulate_atlahs(const model::Schedule& schedule, const LogGops& link) {
   const Network network = ASSAY_TRY(Network::make(link, std::nullopt, {}, schedule.ranks().size()));
-  Outcome outcome(schedule, network);
+  Outcome outcome(schedule, network, nullptr);
   const Link only(link);
   AtlahsEngine engine(schedule, only, outcome);
   ASSAY_TRY(engine.run());

@@ -103,7 +103,9 @@ class GroupRun {
     }
   }
 
-  [[nodiscard]] LaunchId member(const LaunchGroup& group, std::size_t i, std::uint32_t replica) const {
+  [[nodiscard]] LaunchId member(const LaunchGroup& group,
+                                std::size_t i,
+                                std::uint32_t replica) const {
     return {replica * cell_ + group.members[i].gpu, group.members[i].launch};
   }
 
@@ -157,7 +159,9 @@ class GroupRun {
 
   void spread(std::size_t j, std::size_t members, double slope) {
     const std::uint32_t replicas = schedule_.replicas;
-    const auto along = [&](double steps) -> std::int64_t { return std::llround(slope * steps); };
+    const auto along = [&](std::uint64_t steps) -> std::int64_t {
+      return std::llround(slope * static_cast<double>(steps));
+    };
     std::int64_t latest = kLongAgo;
     for (std::uint32_t r = 0; r < replicas; ++r) {
       far_[r * members + j] = latest + along(r);
@@ -166,14 +170,15 @@ class GroupRun {
     latest = kLongAgo;
     for (std::uint32_t r = replicas; r-- > 0;) {
       std::int64_t& far = far_[r * members + j];
-      far = std::max(far, latest + along(double{replicas} + r));
+      far = std::max(far, latest + along(std::uint64_t{replicas} + r));
       latest = std::max(latest, starts_[r * members + j] - along(r));
     }
   }
 
   void end_member(LaunchId id, std::int64_t start_ns, std::int64_t end_ns) {
     const std::uint32_t group = schedule_.places[id.rank % cell_][id.launch].group;
-    if (schedule_.groups[group].all_replicas || id.rank < cell_) spans_[group].add(start_ns, end_ns);
+    if (schedule_.groups[group].all_replicas || id.rank < cell_)
+      spans_[group].add(start_ns, end_ns);
     in_groups_ns_ += static_cast<double>(end_ns - start_ns);
     end(id, end_ns);
   }
@@ -193,7 +198,8 @@ class GroupRun {
   const model::GroupSchedule& schedule_;
   std::uint32_t cell_;
   std::vector<std::vector<std::vector<std::uint32_t>>> next_;  // by GPU of the cell, launch
-  std::vector<std::vector<std::int64_t>> time_ns_;  // by rank, launch: when it may start, then starts
+  std::vector<std::vector<std::int64_t>>
+      time_ns_;  // by rank, launch: when it may start, then starts
   std::vector<std::vector<std::uint16_t>> waits_for_;  // by rank, launch
   std::vector<std::vector<std::uint32_t>> started_;    // by group, replica
   std::vector<std::int64_t> finish_ns_;

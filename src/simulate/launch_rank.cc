@@ -343,8 +343,7 @@ void LaunchRank::offer_sends(std::uint32_t lane, bool is_last, std::int64_t end_
   LaneState& state = lanes_[lane];
   const model::StepRun& run = *state.work.run;
   const Peer* to = peers_of(state, run) + run.num_from;
-  const std::uint64_t first =
-      number_of(state, state.work.first_op() + run.num_from + 1);
+  const std::uint64_t first = number_of(state, state.work.first_op() + run.num_from + 1);
   for (std::uint32_t i = 0; i < run.num_to; ++i) {
     const std::uint32_t message = new_message({.peer = to + i,
                                                .bytes = state.work.bytes(),
@@ -366,10 +365,10 @@ void LaunchRank::start_send(std::uint32_t message, const RankNeeds& needs, std::
   resources_.take(needs.cpu, cpu_end);
   resources_.take(needs.nic, now_ns + link.gap_ns + bandwidth);
   sent_->push_back({.to = self.peer->rank,
-                          .arrival = {.time_ns = cpu_end + link.latency_ns + bandwidth,
-                                      .number = self.number,
-                                      .kind_and_source = pack(RankEventKind::kArrival, rank_),
-                                      .data = state.key + self.peer->way}});
+                    .arrival = {.time_ns = cpu_end + link.latency_ns + bandwidth,
+                                .number = self.number,
+                                .kind_and_source = pack(RankEventKind::kArrival, rank_),
+                                .data = state.key + self.peer->way}});
   ++messages_;
   note_end(cpu_end);
   state.end_ns = std::max(state.end_ns, cpu_end);

@@ -153,11 +153,11 @@ class LaunchRank {
     Cursor post;  // the next receiving slice without a buffer
     const model::StepRun* first = nullptr;
     const model::StepRun* end = nullptr;
-    std::uint32_t running = 0;   // index into running_
-    std::uint32_t early = 0;     // messages that are here before their buffer
-    std::uint32_t received = 0;  // receiving slices whose work has started
-    std::uint32_t posted = 0;    // receiving slices that have had a buffer
-    std::uint32_t arrived = 0;   // receiving slices before this one lack no message
+    std::uint32_t running = 0;     // index into running_
+    std::uint32_t early = 0;       // messages that are here before their buffer
+    std::uint32_t received = 0;    // receiving slices whose work has started
+    std::uint32_t posted = 0;      // receiving slices that have had a buffer
+    std::uint32_t arrived = 0;     // receiving slices before this one lack no message
     std::uint32_t open_sends = 0;  // ready, but not started
     std::uint32_t key = 0;
     std::uint8_t cpu = 0;
@@ -237,7 +237,7 @@ class LaunchRank {
   std::vector<Message> messages_made_;
   std::vector<std::uint32_t> free_messages_;
   std::vector<SentMessage>* sent_ = nullptr;  // of the run() in progress
-  std::vector<Span> spans_;  // by launch
+  std::vector<Span> spans_;                   // by launch
   std::uint32_t tail_waits_for_ = 0;
   std::int64_t tail_ready_ns_ = 0;
   bool tail_left_ = false;

@@ -21,7 +21,7 @@ namespace {
 struct Node {
   std::vector<std::uint32_t> members;
   std::vector<std::unique_ptr<LaunchRank>> ranks;
-  std::vector<std::int64_t> next_ns;  // by member
+  std::vector<std::int64_t> next_ns;   // by member
   std::vector<std::uint32_t> sources;  // other nodes
   unsigned share = 0;                  // the thread that runs it
   // All events before this time have been handled, and their messages were delivered.
@@ -208,8 +208,8 @@ class Run {
 
   const model::LaunchSchedule& schedule_;
   const Network& network_;
-  std::int64_t near_ns_;  // the shortest time of a message within a node
-  std::int64_t far_ns_;   // and between nodes
+  std::int64_t near_ns_;       // the shortest time of a message within a node
+  std::int64_t far_ns_;        // and between nodes
   std::vector<Place> places_;  // by rank
   std::vector<std::unique_ptr<Node>> nodes_;
   std::vector<Share> shares_;
@@ -221,9 +221,10 @@ core::Result<LaunchOutcome> Run::outcome() const {
   for (const Place& place : places_) {
     const LaunchRank& rank = *nodes_[place.node]->ranks[place.member];
     if (rank.next_ns() < kNeverNs || rank.finish_ns() > kForeverNs) {
-      return core::Error{fmt::format("the schedule takes longer than {:.1f} years: are its sizes "
-                                     "bytes and its calculations nanoseconds?",
-                                     static_cast<double>(kForeverNs) * 1e-9 / 86400 / 365)};
+      return core::Error{
+          fmt::format("the schedule takes longer than {:.1f} years: are its sizes "
+                      "bytes and its calculations nanoseconds?",
+                      static_cast<double>(kForeverNs) * 1e-9 / 86400 / 365)};
     }
     if (!rank.finished()) {
       return core::Error{fmt::format("the schedule cannot end: rank {} waits in its launch {}",
@@ -261,10 +262,11 @@ std::int64_t LaunchOutcome::longest_ns() const {
 core::Result<LaunchOutcome> simulate_launches(const model::LaunchSchedule& schedule,
                                               const Options& options,
                                               unsigned threads) {
-  const Network network = ASSAY_TRY(Network::make(options.inter, options.intra,
-                                                  options.node_of_rank, schedule.num_ranks()));
+  const Network network = ASSAY_TRY(
+      Network::make(options.inter, options.intra, options.node_of_rank, schedule.num_ranks()));
   ASSAY_TRY(check(network));
-  const unsigned wanted = threads == 0 ? std::max(1U, std::thread::hardware_concurrency()) : threads;
+  const unsigned wanted =
+      threads == 0 ? std::max(1U, std::thread::hardware_concurrency()) : threads;
   Run run(schedule, network, wanted);
   run.run();
   ASSAY_TRY(core::check_interrupt());

@@ -17,7 +17,7 @@
 namespace assay::simulate {
 
 struct LaunchOutcome {
-  std::vector<std::int64_t> finish_ns;  // by rank: the end of its last operation
+  std::vector<std::int64_t> finish_ns;   // by rank: the end of its last operation
   std::vector<std::vector<Span>> spans;  // by rank, launch
   std::uint64_t operations = 0;
   std::uint64_t messages = 0;
@@ -26,7 +26,8 @@ struct LaunchOutcome {
 };
 
 // `threads`: 0 for one a processor. Fails on parameters that are no times, when a message could be
-// a rendezvous, overtake another one or take no time, when the schedule takes longer than kForeverNs, and when it cannot end.
+// a rendezvous, overtake another one or take no time, when the schedule takes longer than
+// kForeverNs, and when it cannot end.
 core::Result<LaunchOutcome> simulate_launches(const model::LaunchSchedule& schedule,
                                               const Options& options,
                                               unsigned threads);

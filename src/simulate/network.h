@@ -64,9 +64,7 @@ class Link {
   [[nodiscard]] std::int64_t shortest_ns() const { return overhead_ns + latency_ns; }
 
   // Returns whether a small message may arrive before a large one that left earlier.
-  [[nodiscard]] bool overtakes() const {
-    return overhead_ns_per_byte_ > 0 && gap_ns_per_byte_ > 0;
-  }
+  [[nodiscard]] bool overtakes() const { return overhead_ns_per_byte_ > 0 && gap_ns_per_byte_ > 0; }
 
   std::int64_t latency_ns;
   std::int64_t overhead_ns;

@@ -1,6 +1,7 @@
 // The next events of one rank. Ranks meet only in messages, so that the order of events matters
 // within a rank: at the same time first waiters for a resource, in the order in which they began to
-// wait; then operations that have just become ready, by number; then messages, by source and number.
+// wait; then operations that have just become ready, by number; then messages, by source and
+// number.
 #pragma once
 
 #include <cstddef>
@@ -13,9 +14,9 @@ enum class RankEventKind : std::uint32_t { kWake, kReady, kArrival };
 
 struct RankEvent {
   std::int64_t time_ns = 0;
-  std::uint64_t number = 0;         // the order among events of the same time, kind and source
+  std::uint64_t number = 0;           // the order among events of the same time, kind and source
   std::uint32_t kind_and_source = 0;  // source: of a message, otherwise 0
-  std::uint32_t data = 0;           // kReady: the task; kArrival: the key of its lane
+  std::uint32_t data = 0;             // kReady: the task; kArrival: the key of its lane
 
   [[nodiscard]] RankEventKind kind() const {
     return static_cast<RankEventKind>(kind_and_source >> 30U);

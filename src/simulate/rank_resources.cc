@@ -49,8 +49,8 @@ void RankResources::plan_wake(std::uint16_t resource, RankEvents& events) {
 void RankResources::park(std::uint32_t queue, RankEvents& events) {
   const auto later = [this](std::uint32_t a, std::uint32_t b) { return comes_later(a, b); };
   const Queue& self = queues_[queue];
-  const bool by_nic = self.nic != RankNeeds::kNoNic &&
-                      resources_[self.nic].free_ns > resources_[self.cpu].free_ns;
+  const bool by_nic =
+      self.nic != RankNeeds::kNoNic && resources_[self.nic].free_ns > resources_[self.cpu].free_ns;
   const std::uint16_t place = by_nic ? self.nic : self.cpu;
   std::vector<std::uint32_t>& parked = resources_[place].parked;
   parked.push_back(queue);

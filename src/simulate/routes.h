@@ -66,7 +66,8 @@ class Routes {
   // Moves back the entries that probing had pushed past this one.
   void erase(std::size_t hole) {
     const std::size_t mask = routes_.size() - 1;
-    for (std::size_t next = (hole + 1) & mask; routes_[next].id != kFree; next = (next + 1) & mask) {
+    for (std::size_t next = (hole + 1) & mask; routes_[next].id != kFree;
+         next = (next + 1) & mask) {
       const std::size_t wanted = home(routes_[next].id);
       if (((next - wanted) & mask) < ((next - hole) & mask)) continue;
       routes_[hole] = routes_[next];

@@ -54,9 +54,8 @@ Table rank_table(const std::vector<std::int64_t>& finish_ns, std::size_t most) {
   std::iota(order.begin(), order.end(), std::size_t{0});
   const bool all = most >= order.size();
   if (!all) {
-    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-      return finish_ns[a] > finish_ns[b];
-    });
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return finish_ns[a] > finish_ns[b]; });
     order.resize(most);
   }
   Table table{
@@ -64,7 +63,8 @@ Table rank_table(const std::vector<std::int64_t>& finish_ns, std::size_t most) {
       .title = all ? "When each rank is done" : "The ranks that are done last",
       .columns = {
           {.name = "rank"}, time_column("finish"), {.name = "before the last", .unit = "us"}}};
-  const std::int64_t last = finish_ns.empty() ? 0 : *std::max_element(finish_ns.begin(), finish_ns.end());
+  const std::int64_t last =
+      finish_ns.empty() ? 0 : *std::max_element(finish_ns.begin(), finish_ns.end());
   for (const std::size_t rank : order) {
     const std::int64_t end = finish_ns[rank];
     table.add_row({count(rank), us(end), us(last - end)});

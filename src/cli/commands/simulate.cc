@@ -190,7 +190,8 @@ class Simulate final : public Command {
   core::Result<Outcome> run() override {
     if (ASSAY_TRY(is_job())) return run_job();
     if (collectives_ == Collectives::kCost) {
-      return core::Error{"--collectives cost needs a job's file: 'assay goal generate --write job'"};
+      return core::Error{
+          "--collectives cost needs a job's file: 'assay goal generate --write job'"};
     }
     const model::Schedule schedule = ASSAY_TRY(model::read_schedule(schedule_));
     const auto notes = ASSAY_TRY(read_notes());
@@ -226,8 +227,9 @@ class Simulate final : public Command {
     const std::size_t most_ranks = per_rank_ ? outcome.finish_ns.size() : kSlowestRanks;
     model::Book book{.title = fmt::format("Simulation of {} as by ATLAHS' LogGOPSim",
                                           schedule_.filename().string())};
-    book.tables.push_back(simulate::overview(outcome));
-    book.tables.push_back(simulate::rank_table(outcome, most_ranks));
+    book.tables.push_back(
+        simulate::overview({outcome.finish_ns, outcome.operations_done, outcome.messages}));
+    book.tables.push_back(simulate::rank_table(outcome.finish_ns, most_ranks));
     if (presentation_.shows_summary()) {
       print_summary(book, presentation_.summary(), std::max(most_ranks, kSummaryRows));
     }
@@ -297,8 +299,8 @@ class Simulate final : public Command {
     const simulate::CriticalPath path = simulate::critical_path(outcome);
     const std::size_t most_ranks = per_rank_ ? outcome.finish_ns.size() : kSlowestRanks;
     model::Book book{.title = fmt::format("Simulation of {}", schedule_.filename().string())};
-    book.tables.push_back(simulate::overview(
-        {outcome.finish_ns, outcome.operations_done, outcome.messages}));
+    book.tables.push_back(
+        simulate::overview({outcome.finish_ns, outcome.operations_done, outcome.messages}));
     book.tables.push_back(simulate::rank_table(outcome.finish_ns, most_ranks));
     book.tables.push_back(simulate::critical_path_table(outcome, path));
     if (segments_ > 0) {
@@ -374,10 +376,11 @@ class Simulate final : public Command {
 
   // A job's file: its graph is made while it runs, and is never there as a whole.
   core::Result<Outcome> run_job() {
-    const std::pair<const char*, bool> impossible[] = {{"--timeline", !timeline_.empty()},
-                                                       {"--critical-path", segments_ > 0},
-                                                       {"--network", !network_.empty()},
-                                                       {"--compat", compat_ != SimulateCompat::kNone}};
+    const std::pair<const char*, bool> impossible[] = {
+        {"--timeline", !timeline_.empty()},
+        {"--critical-path", segments_ > 0},
+        {"--network", !network_.empty()},
+        {"--compat", compat_ != SimulateCompat::kNone}};
     for (const auto& [option, given] : impossible) {
       if (!given) continue;
       return core::Error{fmt::format(
@@ -389,7 +392,8 @@ class Simulate final : public Command {
     if (collectives_ == Collectives::kCost) return run_costs(file);
     const auto job = ASSAY_TRY(goal::make_launch_job(file));
     show_warnings(job->warnings);
-    const simulate::Options options = ASSAY_TRY(make_parameters(job->notes.ranks.size(), job->notes));
+    const simulate::Options options =
+        ASSAY_TRY(make_parameters(job->notes.ranks.size(), job->notes));
     const simulate::LaunchOutcome outcome =
         ASSAY_TRY(simulate::simulate_launches(*job->schedule, options, threads_));
     const std::vector<simulate::LaunchTime> times = times_of(outcome, *job);
