@@ -14,7 +14,6 @@
 namespace assay::goal {
 namespace {
 
-
 // A product takes 1 ns for each billion of operations, attention 1 us, all else nothing.
 class SimpleTimes final : public OperatorTimes {
  public:
