@@ -63,7 +63,8 @@ core::Result<GenerateResult> generate(const GenerateRequest& request);
 
 // The stages behind reading and cutting, for a job that is there already. `request.input` says in
 // titles and notes where it comes from.
-core::Result<GenerateResult> generate_of(const model::Job& job, const GenerateRequest& request);
+core::Result<GenerateResult> generate_of(const model::Job& recorded,
+                                         const GenerateRequest& request);
 
 // Returns what is known of a job's GPUs and operations, without tags and without a graph.
 model::ScheduleNotes notes_of(const Resolved& resolved);

@@ -9,7 +9,6 @@ namespace assay::simulate {
 namespace {
 
 using model::GroupCost;
-using model::GroupMember;
 using model::LaunchGroup;
 
 struct LaunchId {
