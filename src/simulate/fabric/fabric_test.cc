@@ -1,5 +1,6 @@
 #include "simulate/fabric/fabric.h"
 
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
