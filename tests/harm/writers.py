@@ -137,7 +137,6 @@ def file_commands(text, binary):
         'to-text': ('goal', 'to-text', binary, '-o', OUTPUT),
         'merge': ('goal', 'merge', binary, binary, '-o', OUTPUT),
         'timeline': ('simulate', binary, '--quiet', '--timeline', OUTPUT),
-        'links': ('simulate', binary, '--quiet', '--network', network, '--links', OUTPUT),
         'network page': ('simulate', binary, '--quiet', '--network', network, '--html', OUTPUT),
         'operations': ('simulate', noted / 'output.bin', '--quiet', '--operations', OUTPUT),
         'fuse': ('trace', 'fuse', TRACES / 'ctas_16', '-q', '-o', OUTPUT),
