@@ -128,8 +128,6 @@ def file_commands(text, binary):
     noted = text.parent / 'noted'
     if not noted.exists():
         run(into(noted, (*GENERATE, '--write', 'bin', '-o', OUTPUT))).check_returncode()
-    network = text.parent / 'network.yaml'
-    network.write_text('topology: {type: non-blocking}\n', encoding='ascii')
     fit = ('simulate', 'fit', '-i', SAMPLES / 'goal-4gpu', '-q', '-o', OUTPUT)  # takes seconds
     return {
         **({'fit': fit} if EVERYTHING else {}),
@@ -137,7 +135,6 @@ def file_commands(text, binary):
         'to-text': ('goal', 'to-text', binary, '-o', OUTPUT),
         'merge': ('goal', 'merge', binary, binary, '-o', OUTPUT),
         'timeline': ('simulate', binary, '--quiet', '--timeline', OUTPUT),
-        'network page': ('simulate', binary, '--quiet', '--network', network, '--html', OUTPUT),
         'operations': ('simulate', noted / 'output.bin', '--quiet', '--operations', OUTPUT),
         'fuse': ('trace', 'fuse', TRACES / 'ctas_16', '-q', '-o', OUTPUT),
         'page': ('allreduce', 'plot', '--data_dir', SAMPLES / 'allreduce-h200', '--write', 'html',
