@@ -128,6 +128,11 @@ def file_commands(text, binary):
     noted = text.parent / 'noted'
     if not noted.exists():
         run(into(noted, (*GENERATE, '--write', 'bin', '-o', OUTPUT))).check_returncode()
+    # Written once: commands that run at the same time read it.
+    network = text.parent / 'network.yaml'
+    if not network.exists():
+        network.write_text('ranks_per_node: 1\ntopology: {type: non-blocking}\n',
+                           encoding='ascii')
     fit = ('simulate', 'fit', '-i', SAMPLES / 'goal-4gpu', '-q', '-o', OUTPUT)  # takes seconds
     return {
         **({'fit': fit} if EVERYTHING else {}),
@@ -135,6 +140,9 @@ def file_commands(text, binary):
         'to-text': ('goal', 'to-text', binary, '-o', OUTPUT),
         'merge': ('goal', 'merge', binary, binary, '-o', OUTPUT),
         'timeline': ('simulate', binary, '--quiet', '--timeline', OUTPUT),
+        'links': ('simulate', noted / 'output.bin', '--quiet', '--network', network,
+                  '--links', OUTPUT),
+        'network page': ('simulate', binary, '--quiet', '--network', network, '--html', OUTPUT),
         'operations': ('simulate', noted / 'output.bin', '--quiet', '--operations', OUTPUT),
         'fuse': ('trace', 'fuse', TRACES / 'ctas_16', '-q', '-o', OUTPUT),
         'page': ('allreduce', 'plot', '--data_dir', SAMPLES / 'allreduce-h200', '--write', 'html',
