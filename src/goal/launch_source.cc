@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <map>
-#include <set>
 #include <string>
 #include <utility>
 
@@ -168,44 +167,6 @@ LaunchSource::LaunchSource(const Resolved& resolved,
     if (timeline.tail_ns == 0 || timeline.launches.empty()) continue;
     made.launches.tail_ns = timeline.tail_ns;
     made.launches.tail_after = std::move(timeline.last);
-  }
-}
-
-namespace {
-
-void add_neighbours(const Part& part, std::vector<std::uint32_t>& sources) {
-  const auto add = [&](std::int32_t rank) {
-    if (rank >= 0) sources.push_back(part.gpu(rank));
-  };
-  const bool ring = part.operation->algorithm == model::NcclAlgorithm::kRing;
-  const bool tree = part.operation->algorithm == model::NcclAlgorithm::kTree;
-  if (!ring && !tree) {
-    sources.insert(sources.end(), part.communicator->gpus.begin(), part.communicator->gpus.end());
-    return;
-  }
-  for (const ChannelTopology& channel : part.topology->channels) {
-    const model::ChannelLinks& links = channel.links[static_cast<std::size_t>(part.rank)];
-    if (ring) add(links.ring_previous);
-    if (!tree) continue;
-    add(links.tree_up);
-    for (const std::int32_t down : links.tree_down)
-      add(down);
-  }
-}
-
-}  // namespace
-
-void LaunchSource::list_sources(std::uint32_t rank, std::vector<std::uint32_t>& sources) const {
-  std::set<std::pair<std::uint32_t, model::NcclAlgorithm>> seen;
-  for (const Call& call : resolved_.gpus[rank].calls) {
-    const model::Operation& operation = resolved_.job->gpus[rank].operations[call.operation];
-    if (operation.function == model::NcclFunction::kRecv) {
-      const auto peer = static_cast<std::size_t>(operation.peer);
-      sources.push_back(resolved_.job->communicators[operation.communicator].gpus[peer]);
-    }
-    if (is_point_to_point(operation.function)) continue;
-    if (!seen.emplace(operation.communicator, operation.algorithm).second) continue;
-    add_neighbours(part_of(resolved_, rank, call), sources);
   }
 }
 

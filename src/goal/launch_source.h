@@ -34,8 +34,6 @@ class LaunchSource final : public model::LaunchSchedule {
     return node_of_rank_[a] == node_of_rank_[b];
   }
 
-  void list_sources(std::uint32_t rank, std::vector<std::uint32_t>& sources) const override;
-
   void list(std::uint32_t rank, std::uint32_t launch, model::LaunchWork& work) const override;
 
   // Returns the launch that begins with this call of the GPU.

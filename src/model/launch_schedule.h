@@ -100,9 +100,6 @@ class LaunchSchedule {
   [[nodiscard]] virtual const RankLaunches& rank(std::uint32_t rank) const = 0;
   [[nodiscard]] virtual bool same_node(std::uint32_t a, std::uint32_t b) const = 0;
 
-  // Lists the ranks that may send to a rank; may name more, and some twice.
-  virtual void list_sources(std::uint32_t rank, std::vector<std::uint32_t>& sources) const = 0;
-
   // Lists what a launch does into an empty `work`. May be called by several threads at once, for
   // different ranks.
   virtual void list(std::uint32_t rank, std::uint32_t launch, LaunchWork& work) const = 0;

@@ -45,7 +45,8 @@ std::uint32_t LaunchRank::running_launch() const {
 
 void LaunchRank::run(std::int64_t end_ns, std::vector<SentMessage>& sent) {
   sent_ = &sent;
-  while (!events_.empty() && events_.top().time_ns < end_ns) {
+  const std::uint32_t before = changes_;
+  while (!events_.empty() && events_.top().time_ns < end_ns && changes_ == before) {
     const RankEvent event = events_.top();
     events_.pop();
     switch (event.kind()) {
@@ -180,10 +181,26 @@ void LaunchRank::start_launch(std::uint32_t launch, std::int64_t start_ns) {
                              .nic = near ? model::kNodeNic : model::kNetworkNic,
                              .link = &network_.between(rank_, peer.rank)});
   }
+  running.start_ns = start_ns;
+  find_sources(running);
+  ++changes_;
   for (const model::Lane& lane : lanes)
     running.open += 1U + running.work.runs[lane.first_run + lane.num_runs - 1].num_to;
   for (const model::Lane& lane : lanes)
     add_lane(index, lane, start_ns);
+}
+
+void LaunchRank::find_sources(Running& running) const {
+  running.sources.clear();
+  for (const model::StepRun& run : running.work.runs) {
+    for (std::uint32_t i = 0; i < run.num_from; ++i) {
+      const std::uint32_t source = running.peers[run.first_peer + i].rank;
+      if (network_.apart(rank_, source)) running.sources.push_back(source);
+    }
+  }
+  std::sort(running.sources.begin(), running.sources.end());
+  running.sources.erase(std::unique(running.sources.begin(), running.sources.end()),
+                        running.sources.end());
 }
 
 void LaunchRank::add_lane(std::uint32_t running, const model::Lane& plan, std::int64_t start_ns) {
@@ -409,7 +426,9 @@ void LaunchRank::leave_lane(std::uint32_t lane) {
   span.end_ns = std::max(span.end_ns, state.end_ns);
   leave_routes(state);
   free_lanes_.push_back(lane);
-  if (--running.lanes_left == 0) free_running_.push_back(state.running);
+  if (--running.lanes_left > 0) return;
+  free_running_.push_back(state.running);
+  ++changes_;
 }
 
 // Notes the end of an operation for which the launch's end waits.

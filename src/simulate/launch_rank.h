@@ -49,8 +49,21 @@ class LaunchRank {
 
   void receive(const RankEvent& arrival) { events_.push(arrival); }
 
-  // Handles all events before `end_ns`. Adds messages to `sent`.
+  // Handles the events before `end_ns`, or fewer: it returns behind the one that starts a launch,
+  // because from then on other ranks matter. Adds messages to `sent`.
   void run(std::int64_t end_ns, std::vector<SentMessage>& sent);
+
+  // How many launches have started or left all their lanes.
+  [[nodiscard]] std::uint32_t changes() const { return changes_; }
+
+  // Calls body(start_ns, sources) for each launch that may still receive: before its start a
+  // message of its sources waits for it, whenever it comes.
+  template <class Body>
+  void for_each_receiving(const Body& body) const {
+    for (const auto& running : running_) {
+      if (running->lanes_left > 0) body(running->start_ns, running->sources);
+    }
+  }
 
   // By launch; one that moved nothing has no end.
   [[nodiscard]] const std::vector<Span>& spans() const { return spans_; }
@@ -110,9 +123,11 @@ class LaunchRank {
     std::uint32_t launch = 0;
     std::uint32_t open = 0;        // operations for which its end waits
     std::uint32_t lanes_left = 0;  // those with operations that have not started
+    std::int64_t start_ns = 0;     // of its lanes
     std::int64_t end_ns = 0;       // the latest of the operations that have ended
     model::LaunchWork work;
-    std::vector<Peer> peers;  // as LaunchWork::peers
+    std::vector<Peer> peers;             // as LaunchWork::peers
+    std::vector<std::uint32_t> sources;  // ranks of other nodes that it receives from
   };
 
   // A place in a lane's slices.
@@ -188,6 +203,7 @@ class LaunchRank {
   void start_send(std::uint32_t message, const RankNeeds& needs, std::int64_t now_ns);
   void start_receive(std::uint32_t message, const RankNeeds& needs, std::int64_t now_ns);
   void start_tail(const RankNeeds& needs, std::int64_t now_ns);
+  void find_sources(Running& running) const;
   void add_lane(std::uint32_t running, const model::Lane& plan, std::int64_t start_ns);
   void join_routes(std::uint32_t lane);
   void leave_routes(const LaneState& state);
@@ -238,6 +254,7 @@ class LaunchRank {
   std::vector<std::uint32_t> free_messages_;
   std::vector<SentMessage>* sent_ = nullptr;  // of the run() in progress
   std::vector<Span> spans_;                   // by launch
+  std::uint32_t changes_ = 0;
   std::uint32_t tail_waits_for_ = 0;
   std::int64_t tail_ready_ns_ = 0;
   bool tail_left_ = false;

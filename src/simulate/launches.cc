@@ -16,14 +16,14 @@
 namespace assay::simulate {
 namespace {
 
-// The ranks of a node. Other nodes' messages reach it late enough that it runs alone up to a time
-// that follows from how far those have come from which messages may be.
+// The ranks of a node. It runs alone up to a time that follows from how far the nodes have come
+// from which its running launches receive. A message for a launch that has not started waits for
+// it, so that it may come at any time before.
 struct Node {
   std::vector<std::uint32_t> members;
   std::vector<std::unique_ptr<LaunchRank>> ranks;
-  std::vector<std::int64_t> next_ns;   // by member
-  std::vector<std::uint32_t> sources;  // other nodes
-  unsigned share = 0;                  // the thread that runs it
+  std::vector<std::int64_t> next_ns;  // by member
+  unsigned share = 0;                 // the thread that runs it
   // All events before this time have been handled, and their messages were delivered.
   std::atomic<std::int64_t> done_ns = 0;
   std::mutex mutex;
@@ -132,21 +132,12 @@ class Run {
   }
 
   void make_ranks(Share& share) {
-    std::vector<std::uint32_t> sources;
     for (const std::uint32_t number : share.nodes) {
       Node& node = *nodes_[number];
-      sources.clear();
       for (const std::uint32_t rank : node.members) {
         node.ranks.push_back(std::make_unique<LaunchRank>(schedule_, network_, rank));
         node.next_ns.push_back(node.ranks.back()->next_ns());
-        schedule_.list_sources(rank, sources);
       }
-      for (std::uint32_t& source : sources)
-        source = places_[source].node;
-      std::sort(sources.begin(), sources.end());
-      sources.erase(std::unique(sources.begin(), sources.end()), sources.end());
-      std::copy_if(sources.begin(), sources.end(), std::back_inserter(node.sources),
-                   [&](std::uint32_t source) { return source != number; });
     }
   }
 
@@ -173,18 +164,45 @@ class Run {
     node.mail.clear();
   }
 
-  void advance(Share& share, Node& node) {
-    std::int64_t end_ns = kForeverNs;
-    for (const std::uint32_t source : node.sources) {
-      end_ns = std::min(end_ns, nodes_[source]->done_ns.load(std::memory_order_acquire) + far_ns_);
+  // Returns the time before which no message can come that matters.
+  [[nodiscard]] std::int64_t bound_of(const Node& node) const {
+    std::int64_t bound_ns = kForeverNs;
+    for (const auto& rank : node.ranks) {
+      rank->for_each_receiving(
+          [&](std::int64_t start_ns, const std::vector<std::uint32_t>& sources) {
+            for (const std::uint32_t source : sources) {
+              const Node& from = *nodes_[places_[source].node];
+              const std::int64_t done_ns = from.done_ns.load(std::memory_order_acquire);
+              bound_ns = std::min(bound_ns, std::max(start_ns, done_ns + far_ns_));
+            }
+          });
     }
+    return bound_ns;
+  }
+
+  static std::uint32_t changes_of(const Node& node) {
+    std::uint32_t changes = 0;
+    for (const auto& rank : node.ranks)
+      changes += rank->changes();
+    return changes;
+  }
+
+  void advance(Share& share, Node& node) {
+    std::int64_t end_ns = bound_of(node);
+    std::uint32_t changes = changes_of(node);
+    // What came from a node that is as far as the bound says lies in the mail by now.
     open_mail(node);
     for (;;) {
       const std::int64_t now_ns = *std::min_element(node.next_ns.begin(), node.next_ns.end());
       if (now_ns >= end_ns) break;
       step(share, node, node.ranks.size() == 1 ? end_ns : std::min(end_ns, now_ns + near_ns_));
+      if (changes_of(node) == changes) continue;
+      changes = changes_of(node);
+      end_ns = bound_of(node);
+      open_mail(node);
     }
-    node.done_ns.store(end_ns, std::memory_order_release);
+    node.done_ns.store(std::max(end_ns, node.done_ns.load(std::memory_order_relaxed)),
+                       std::memory_order_release);
   }
 
   void step(Share& share, Node& node, std::int64_t end_ns) {

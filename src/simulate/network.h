@@ -101,6 +101,11 @@ class Network {
     return node_of_rank_.empty() || node_of_rank_[a] != node_of_rank_[b] ? inter_ : intra_;
   }
 
+  // Returns whether two ranks are on different nodes.
+  [[nodiscard]] bool apart(std::uint32_t a, std::uint32_t b) const {
+    return node_of_rank_.empty() ? a != b : node_of_rank_[a] != node_of_rank_[b];
+  }
+
   [[nodiscard]] const Link& inter() const { return inter_; }
 
   [[nodiscard]] const Link& intra() const { return intra_; }
