@@ -23,6 +23,8 @@ using model::ChannelPart;
 using model::Operation;
 
 constexpr std::int64_t kVersion = 1;
+constexpr std::int64_t kMostReplicas = 1 << 24;
+constexpr std::uint32_t kMostChannels = 64;  // NCCL's own limit
 
 // A column of whole numbers: the name of a member, and how it is read and set.
 template <class Row>
@@ -367,8 +369,11 @@ core::Result<JobFile> read(const Json& json) {
     file.job.gpus.push_back(ASSAY_TRY(read_gpu(each, file.job)));
   std::int64_t replicas = 1;
   ASSAY_TRY(fields::read_count(json, "replicas", replicas));
-  file.scale.replicas =
-      static_cast<unsigned>(std::clamp<std::int64_t>(replicas, 1, std::int64_t{1} << 24));
+  if (replicas < 1 || replicas > kMostReplicas) {
+    return core::Error{
+        fmt::format("\"replicas\" is {}: it must be 1 to {}", replicas, kMostReplicas)};
+  }
+  file.scale.replicas = static_cast<unsigned>(replicas);
   ASSAY_TRY(fields::read(json, "replica_communicator", file.scale.communicator));
   ASSAY_TRY(fields::read(json, "keep_algorithms", file.choices.keep));
   ASSAY_TRY(fields::read(json, "nic_gbps", file.choices.nic_gbps));
@@ -378,7 +383,11 @@ core::Result<JobFile> read(const Json& json) {
   ASSAY_TRY(fields::read(json, "merged", merged));
   ASSAY_TRY(fields::read(json, "stream_order", order));
   if (merged) file.streams.streams = Streams::kMergedWhenDisjoint;
-  if (order == "independent") file.streams.order = StreamOrder::kIndependent;
+  if (order == "independent") {
+    file.streams.order = StreamOrder::kIndependent;
+  } else if (order != "observed") {
+    return core::Error{fmt::format("\"stream_order\" is \"{}\": observed or independent", order)};
+  }
   file.costs = ASSAY_TRY(read_costs(*ASSAY_TRY(fields::object_member(json, "costs"))));
   return file;
 }

@@ -86,6 +86,10 @@ TEST(JobFile, NamesWhatIsWrong) {
   EXPECT_THAT(problem(good, "\"gpus\":[0,1,2,3]", "\"gpus\":[0,1,2,9]"), HasSubstr("GPU 9"));
   EXPECT_THAT(problem(good, "\"num_channels\"", "\"channels_used\""), HasSubstr("channels_used"));
   EXPECT_THAT(problem(good, "\"LL128\"", "\"LL129\""), HasSubstr("LL128"));
+  EXPECT_THAT(problem(good, "\"replicas\":1", "\"replicas\":0"), HasSubstr("replicas"));
+  EXPECT_THAT(problem(good, "\"observed\"", "\"seen\""), HasSubstr("seen"));
+  EXPECT_THAT(problem(good, "\"num_channels\":[2", "\"num_channels\":[4000000000"),
+              HasSubstr("4000000000 channels"));
   EXPECT_THAT(problem(good, "{", "["), HasSubstr("a.json"));
 }
 
