@@ -151,7 +151,7 @@ class Chooser {
     return found->second;
   }
 
-  // What was recorded about chunks belongs to the recorded choice.
+  // The recorded chunks belong to the recorded choice.
   static void apply(const model::NcclChoice& choice, Operation& operation) {
     const bool same =
         operation.algorithm == choice.algorithm && operation.protocol == choice.protocol;

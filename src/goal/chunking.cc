@@ -208,14 +208,14 @@ std::uint64_t traffic_per_byte(const CutRequest& request) {
   return protocol_of(request) == NcclProtocol::kLl ? 4 * traffic : traffic;
 }
 
-// Whether a switch of the network takes part: then the channels take turns.
+// Returns whether a switch of the network takes part: then the channels take turns.
 bool through_network_switch(const CutRequest& request) {
   const NcclAlgorithm algorithm = request.operation.algorithm;
   return algorithm == NcclAlgorithm::kCollnetDirect || algorithm == NcclAlgorithm::kCollnetChain ||
          (algorithm == NcclAlgorithm::kNvls && request.num_nodes > 1);
 }
 
-// In each loop, one channel after the other takes a chunk for each head.
+// The channels take turns: in each loop, one after the other takes a chunk for each head.
 std::vector<model::ChannelPart> cut_in_turns(const CutRequest& request,
                                              std::uint64_t element_bytes) {
   const Operation& operation = request.operation;

@@ -208,7 +208,7 @@ TEST(Chunking, NvlsShrinksItsChunks) {
   EXPECT_EQ(chunk(64 << 20), 65536U);
   EXPECT_EQ(chunk(16 << 20), 32768U);
   EXPECT_EQ(chunk(1 << 20), 16384U);
-  // What every rank gives counts for AllGather.
+  // An AllGather counts the bytes that each rank gives.
   model::Operation gather = summed(NcclAlgorithm::kNvls, 128 << 20, 16);
   gather.function = NcclFunction::kAllGather;
   EXPECT_EQ(chunk_of(gather, 8), 131072U);

@@ -49,7 +49,7 @@ struct ChakraNode {
   // Attributes.
   bool is_on_cpu = false;
   ChakraCollective collective = ChakraCollective::kAllReduce;
-  // What a rank gives to an all-gather; all that it has of the others.
+  // For an all-gather this is what a rank gives, for the others all that it has.
   std::uint64_t bytes = 0;
   std::optional<std::uint32_t> source = std::nullopt;  // of a message; absent: this rank
   std::optional<std::uint32_t> destination = std::nullopt;

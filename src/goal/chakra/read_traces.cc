@@ -146,7 +146,7 @@ class JobMaker {
       const std::set<std::uint32_t> waits = waits_of(node);
       const std::size_t first = gpu().operations.size();
       ASSAY_TRY(add(node, waits));
-      // What is nothing by itself passes its waits on.
+      // A node without operations passes on what it waits for.
       const bool is_nothing = gpu().operations.size() == first;
       ends_[node.id] =
           is_nothing ? waits : std::set{static_cast<std::uint32_t>(gpu().operations.size() - 1)};

@@ -30,7 +30,7 @@ class WireReader {
   // A number in base 128, the lowest digits first. std::nullopt: damaged or cut.
   std::optional<std::uint64_t> varint();
 
-  // As many bytes; std::nullopt: there are fewer.
+  // Returns the next `count` bytes, or std::nullopt when there are fewer.
   std::optional<std::string_view> take(std::uint64_t count);
 
   [[nodiscard]] bool at_end() const { return rest_.empty(); }

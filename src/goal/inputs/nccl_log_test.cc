@@ -91,7 +91,7 @@ TEST_F(NcclLogs, OlderChoicesAreNumbersWithoutAFunction) {
   EXPECT_EQ(log.communicators[0].choices[0].protocol, model::NcclProtocol::kLl);
 }
 
-// With TUNING alone, a process that is rank 0 of two communicators does not say which one a choice
+// A process that is rank 0 of two communicators does not say, with TUNING alone, which one a choice
 // is for. Where all of its choices for a function and size agree, that does not matter.
 TEST_F(NcclLogs, ChoicesThatAgreeNeedNoCommunicator) {
   const std::string choice = "n1:97:97 [0] NCCL INFO AllReduce: ";

@@ -146,7 +146,7 @@ class GraphMatcher {
     return find_record(process_.plans, plan)->record.event.start_ns;
   }
 
-  // What tells graphs apart: their nodes, where they were recorded, else their kernels.
+  // Graphs differ in their nodes or, where those were not recorded, in their kernels.
   std::vector<std::uint64_t> identity(const GraphRun& run) const {
     std::vector<std::uint64_t> nodes;
     std::vector<std::uint64_t> kinds;
