@@ -24,7 +24,6 @@ using model::Operation;
 
 constexpr std::int64_t kVersion = 1;
 constexpr std::int64_t kMostReplicas = 1 << 24;
-constexpr std::uint32_t kMostChannels = 64;  // NCCL's own limit
 
 // A column of whole numbers: the name of a member, and how it is read and set.
 template <class Row>

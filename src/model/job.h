@@ -18,6 +18,9 @@
 
 namespace assay::model {
 
+// NCCL has no more channels in a communicator.
+inline constexpr std::uint32_t kMostNcclChannels = 64;
+
 inline constexpr std::uint32_t kNoGpu = std::numeric_limits<std::uint32_t>::max();
 
 // The communicator of an operation that communicates nothing: a computation.

@@ -154,8 +154,7 @@ class LogReader {
   }
 
   static model::ChannelLinks* links_of(std::uint32_t channel, ProcessCommunicator& communicator) {
-    constexpr std::uint32_t kMostChannels = 64;  // NCCL's own limit
-    if (channel >= kMostChannels) return nullptr;
+    if (channel >= model::kMostNcclChannels) return nullptr;
     auto& channels = communicator.own.channels;
     if (channels.size() <= channel) channels.resize(channel + 1);
     return &channels[channel];

@@ -231,8 +231,7 @@ void NsysProcess::add_communicator(const NvtxText& text) {
 }
 
 void NsysProcess::add_links(const NvtxText& text) {
-  constexpr std::uint32_t kMostChannels = 64;  // NCCL's own limit
-  if (text.channel >= kMostChannels) return;
+  if (text.channel >= model::kMostNcclChannels) return;
   auto& channels = communicators[communicator_of(text.communicator_hash)].channels;
   if (channels.size() <= text.channel) channels.resize(text.channel + 1);
   model::ChannelLinks& links = channels[text.channel];
