@@ -172,8 +172,8 @@ class Learner {
     return end_ns > late_ns ? end_ns - late_ns : model::kNotAfter;
   }
 
-  // The ends of a ring of one size after a late member of replica 0: in its own replica, in the next
-  // one, and in the one before.
+  // The ends of a ring of one size after a late member of replica 0: in its own replica, in the
+  // next one, and in the one before.
   struct RingTimes {
     std::vector<std::int64_t> together;
     std::vector<std::int64_t> own;

@@ -307,6 +307,10 @@ core::Status check_operation(const Operation& operation,
                     operation.peer >= -1 && operation.peer < ranks &&
                     (operation.peer >= 0 || !is_point_to_point(operation.function)) &&
                     std::uint64_t{operation.first_part} + operation.num_parts <= gpu.parts.size();
+  if (operation.num_channels > model::kMostNcclChannels) {
+    return core::Error{fmt::format("operation {} has {} channels, NCCL at most {}", index,
+                                   operation.num_channels, model::kMostNcclChannels)};
+  }
   if (good) return {};
   return core::Error{
       fmt::format("operation {} has an element, a root, a peer or parts that are none", index)};

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "model/schedule.h"
+#include "simulate/event_heap.h"
 #include "simulate/record.h"
 
 namespace assay::simulate {
@@ -37,55 +38,7 @@ inline bool before(const Event& a, const Event& b) {
   return a.second < b.second;
 }
 
-// A heap with four children per node: it is half as deep as a binary heap, and the four are
-// adjacent.
-class EventQueue {
- public:
-  [[nodiscard]] bool empty() const { return events_.empty(); }
-
-  [[nodiscard]] const Event& top() const { return events_.front(); }
-
-  void push(const Event& event) {
-    std::size_t at = events_.size();
-    events_.push_back(event);
-    while (at > 0) {
-      const std::size_t parent = (at - 1) / kChildren;
-      if (!before(event, events_[parent])) break;
-      events_[at] = events_[parent];
-      at = parent;
-    }
-    events_[at] = event;
-  }
-
-  void pop() {
-    const Event last = events_.back();
-    events_.pop_back();
-    if (!events_.empty()) sink(last);
-  }
-
- private:
-  static constexpr std::size_t kChildren = 4;
-
-  void sink(const Event& event) {
-    const std::size_t size = events_.size();
-    std::size_t at = 0;
-    for (;;) {
-      const std::size_t first = at * kChildren + 1;
-      if (first >= size) break;
-      const std::size_t end = first + kChildren < size ? first + kChildren : size;
-      std::size_t least = first;
-      for (std::size_t child = first + 1; child < end; ++child) {
-        if (before(events_[child], events_[least])) least = child;
-      }
-      if (!before(events_[least], event)) break;
-      events_[at] = events_[least];
-      at = least;
-    }
-    events_[at] = event;
-  }
-
-  std::vector<Event> events_;
-};
+using EventQueue = EventHeap<Event>;
 
 // The CPUs and NICs of the ranks, and the operations that wait for them.
 //
