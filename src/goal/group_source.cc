@@ -25,7 +25,7 @@ constexpr std::uint32_t kLongRing = 96;
 constexpr std::size_t kMostMembers = 64;
 
 // A kind of group.
-struct Kind {
+struct GroupKind {
   model::Job job;                      // of one cell
   std::vector<std::uint32_t> members;  // GPUs, in the order of LaunchGroup::members
   std::string grows;                   // name of the communicator; empty: a group in each replica
@@ -33,7 +33,10 @@ struct Kind {
 
 class Learner {
  public:
-  Learner(const JobFile& file, const Kind& kind, const SimulateLaunches& simulate, GroupJob& made)
+  Learner(const JobFile& file,
+          const GroupKind& kind,
+          const SimulateLaunches& simulate,
+          GroupJob& made)
       : file_(file), kind_(kind), simulate_(simulate), made_(made) {}
 
   core::Result<GroupCost> run() {
@@ -235,7 +238,7 @@ class Learner {
   }
 
   const JobFile& file_;
-  const Kind& kind_;
+  const GroupKind& kind_;
   const SimulateLaunches& simulate_;
   GroupJob& made_;
 };
@@ -289,7 +292,7 @@ class GroupMaker {
     group.cost = found->second;
     schedule.groups.push_back(std::move(group));
     if (!is_new) return {};
-    Kind kind{.job = job_of(resolved, launches), .members = {}, .grows = grows};
+    GroupKind kind{.job = job_of(resolved, launches), .members = {}, .grows = grows};
     for (const LaunchId& id : launches)
       kind.members.push_back(id.gpu);
     schedule.costs.push_back(ASSAY_TRY(Learner(file_, kind, simulate_, made_).run()));

@@ -30,6 +30,21 @@ Column time_column(const char* name, const char* description = "") {
 
 }  // namespace
 
+Table ends_table(const std::vector<std::int64_t>& finish_ns) {
+  std::vector<double> ends;
+  for (const std::int64_t end : finish_ns)
+    ends.push_back(us(end));
+  Table table{.name = "simulation",
+              .title = "When the ranks are done",
+              .columns = {{.name = "ranks"},
+                          time_column("finish", "of the rank that ends last"),
+                          time_column("mean finish"),
+                          time_column("first finish", "of the rank that ends first")}};
+  table.add_row({count(ends.size()), model::cell_of(core::maximum(ends)),
+                 model::cell_of(core::mean(ends)), model::cell_of(core::minimum(ends))});
+  return table;
+}
+
 Table overview(const Totals& totals) {
   std::vector<double> ends;
   for (const std::int64_t end : totals.finish_ns)

@@ -19,6 +19,9 @@ struct Totals {
 // One row: the amount of work, and when the ranks were done.
 model::Table overview(const Totals& totals);
 
+// The same without the work, for simulations that have no operations.
+model::Table ends_table(const std::vector<std::int64_t>& finish_ns);
+
 // The `most` ranks that end last, last first; all ranks by number when there are no more.
 model::Table rank_table(const std::vector<std::int64_t>& finish_ns, std::size_t most);
 

@@ -140,7 +140,7 @@ class Simulate final : public Command {
                                            {"cost", Collectives::kCost}};
     add_choice(app, "--collectives", collectives_, collectives,
                "of a job's file: step by step; or each as a cost that depends on when its ranks "
-               "start, learned from its own steps, within about 1 %");
+               "start, learned from its own steps (docs/goal.md has the error)");
     app.add_option("--threads", threads_, "for a job's file: nodes that run at once")
         ->type_name("N")
         ->default_str("one a processor")
@@ -434,17 +434,18 @@ class Simulate final : public Command {
                                       const goal::GroupJob& job) const {
     const std::size_t most_ranks = per_rank_ ? outcome.finish_ns.size() : kSlowestRanks;
     model::Book book{.title = fmt::format("Simulation of {}", schedule_.filename().string())};
-    book.tables.push_back(simulate::overview({outcome.finish_ns, outcome.launches, 0}));
+    book.tables.push_back(simulate::ends_table(outcome.finish_ns));
     book.tables.push_back(simulate::rank_table(outcome.finish_ns, most_ranks));
     model::Table costs{.name = "costs",
                        .title = "What was replaced: collectives by costs",
                        .columns = {{.name = "share of time", .unit = "%"},
+                                   {.name = "launches"},
                                    {.name = "kinds of operations"},
                                    {.name = "from shorter rings"},
                                    {.name = "simulations"}},
                        .notes = {"An approximation: operations that overlap do not slow each other "
                                  "down; docs/goal.md has its error."}};
-    costs.add_row({outcome.share_in_groups * 100,
+    costs.add_row({outcome.share_in_groups * 100, static_cast<std::int64_t>(outcome.launches),
                    static_cast<std::int64_t>(job.schedule.costs.size()),
                    static_cast<std::int64_t>(job.extrapolated_groups),
                    static_cast<std::int64_t>(job.simulations)});
