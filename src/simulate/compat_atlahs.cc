@@ -100,7 +100,7 @@ class AtlahsEngine {
 
   // A message of 0 bytes has one.
   static std::uint64_t bytes_of(const ScheduleOp& op) {
-    return std::max<std::uint64_t>(op.size, 1);
+    return std::max<std::uint64_t>(+op.size, 1);
   }
 
   core::Status step(const Item& item);
@@ -138,7 +138,7 @@ void AtlahsEngine::add_host(const model::RankView& rank) {
   host.receive_nic_ns.resize(schedule_.max_nic() + 1);
   host.ready_ns.resize(rank.ops.size());
   for (const ScheduleOp& op : rank.ops)
-    host.dependencies.push_back(op.dependencies);
+    host.dependencies.push_back(std::uint32_t{op.dependencies});
   const auto number = static_cast<std::uint32_t>(hosts_.size() - 1);
   for (const PackedIndex& root : rank.roots)
     items_.push({.rank = number, .op = root.value});
@@ -190,7 +190,7 @@ void AtlahsEngine::calculate(Item item) {
     return;
   }
   cpu_ns =
-      item.time_ns + static_cast<std::int64_t>(std::min<std::uint64_t>(op.size, kForeverNs + 1));
+      item.time_ns + static_cast<std::int64_t>(std::min<std::uint64_t>(+op.size, kForeverNs + 1));
   mark_started(item.rank, op);
   mark_done(item.rank, item.op, cpu_ns);
   push_freed(item.rank);

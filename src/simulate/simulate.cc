@@ -428,7 +428,7 @@ core::Error unreachable_error(const Outcome& outcome, OpId send) {
   const Fabric& fabric = outcome.transfers()->fabric();
   return core::Error{fmt::format("no way is left from {} of rank {} to {} of rank {}",
                                  fabric.nic_name(send.rank, op.nic), send.rank,
-                                 fabric.nic_name(op.peer, op.nic), op.peer)};
+                                 fabric.nic_name(op.peer, op.nic), +op.peer)};
 }
 
 }  // namespace
