@@ -11,6 +11,7 @@
 #include "cli/manual.h"
 #include "core/terminal.h"
 #include "core/text.h"
+#include "report/book.h"
 
 namespace assay::cli {
 namespace {
@@ -51,11 +52,22 @@ void say(const char* color, std::string_view kind, std::string_view message) {
 
 }  // namespace
 
+Listener* Listener::current() {
+  return dynamic_cast<Listener*>(Task::current());
+}
+
 void print(std::string_view text) {
+  if (Listener* listener = Listener::current()) return listener->take_text(text);
   print_styled(core::printable(text));
 }
 
+void print_book(const model::Book& book) {
+  if (Listener* listener = Listener::current()) return listener->take_book(book);
+  print(report::json(book));
+}
+
 void print_styled(std::string_view text) {
+  if (Listener* listener = Listener::current()) return listener->take_text(text);
   if (g_output_error != 0) return;
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) g_output_error = errno;
 }
@@ -71,10 +83,12 @@ void print_error(std::string_view message) {
 }
 
 void print_warning(std::string_view message) {
+  if (Listener* listener = Listener::current()) return listener->take_warning(message);
   say(kYellow, "warning: ", message);
 }
 
 void print_note(std::string_view message) {
+  if (Listener* listener = Listener::current()) return listener->take_note(message);
   say("", "", message);
 }
 

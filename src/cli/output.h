@@ -8,8 +8,25 @@
 
 #include "cli/manual.h"
 #include "core/result.h"
+#include "core/task.h"
+#include "model/table.h"
 
 namespace assay::cli {
+
+// What a command says goes to it instead, if the command runs for it: callers of libassay.
+class Listener : public core::Task {
+ public:
+  using Task::Task;
+
+  virtual void take_text(std::string_view text) = 0;
+  virtual void take_book(const model::Book& book) = 0;
+  // From any thread.
+  virtual void take_warning(std::string_view message) = 0;
+  virtual void take_note(std::string_view message) = 0;
+
+  // That of this thread, or nullptr.
+  static Listener* current();
+};
 
 // Prints data, in which nothing acts on a terminal: what would is replaced (core::printable).
 // flush_output() reports a failure to write.
@@ -17,6 +34,9 @@ void print(std::string_view text);
 
 // Prints text that holds escape sequences of our own, and none of an input.
 void print_styled(std::string_view text);
+
+// Prints the book as JSON.
+void print_book(const model::Book& book);
 
 // Prints a manual page as wide as the terminal, but at most 100 columns wide.
 void print_help(const ManualPage& page);

@@ -123,13 +123,23 @@ int refuse(const core::Error& error) {
   return kUsage;
 }
 
-int run_command(Command& command) {
+Ending run_command(Command& command) {
   const core::Result<Outcome> outcome = command.run();
+  if (core::interrupted()) return {core::kInterruptedExitCode, "interrupted"};
+  if (!outcome.ok()) return {kFailed, outcome.error().message};
+  return {static_cast<int>(outcome.value()), ""};
+}
+
+int run_and_print(Command& command) {
+  const Ending ending = run_command(command);
   const core::Status flushed = flush_output();
-  if (core::interrupted()) return fail(core::kInterruptedExitCode, {"interrupted"});
-  if (!outcome.ok()) return fail(kFailed, outcome.error());
+  if (!ending.error.empty()) return fail(ending.exit_code, {ending.error});
   if (!flushed.ok()) return fail(kFailed, flushed.error());
-  return static_cast<int>(outcome.value());
+  return ending.exit_code;
+}
+
+core::Error out_of_memory(const Arguments& arguments) {
+  return {fmt::format("'assay {}' needs more memory than there is", core::join(arguments, " "))};
 }
 
 // A progress line may stand where the note begins.
@@ -148,10 +158,20 @@ int run_program(int argc, const char* const* argv) {
   try {
     const core::Result<std::unique_ptr<Command>> command = parse_arguments(arguments);
     if (!command.ok()) return refuse(command.error());
+    return run_and_print(*command.value());
+  } catch (const std::bad_alloc&) {
+    return fail(kFailed, out_of_memory(arguments));
+  }
+}
+
+Ending run_for(Listener& listener, const std::vector<std::string>& arguments) {
+  const core::WorkingFor working(&listener);
+  try {
+    const core::Result<std::unique_ptr<Command>> command = parse_arguments(arguments);
+    if (!command.ok()) return {kUsage, command.error().message};
     return run_command(*command.value());
   } catch (const std::bad_alloc&) {
-    return fail(kFailed, {fmt::format("'assay {}' needs more memory than there is",
-                                      core::join(arguments, " "))});
+    return {kFailed, out_of_memory(arguments).message};
   }
 }
 

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 
+#include "cli/output.h"
 #include "core/launched_rank.h"
 #include "core/mpi/process_group.h"
 
@@ -40,6 +41,8 @@ core::Result<Outcome> lead(trace::Request& request,
 
 core::Result<Outcome> run_shared(trace::Request& request,
                                  const std::function<core::Result<Outcome>()>& run) {
+  // A program that calls the library may be part of an MPI job of its own.
+  if (Listener::current() != nullptr) return run();
   const auto launched =
       ASSAY_TRY(core::launched_rank([](const char* name) { return ::getenv(name); }));
   if (!launched) return run();

@@ -35,7 +35,7 @@ void add_presentation_options(App& app, Presentation& presentation) {
 }
 
 void print_summary(const model::Book& book, Summary summary, std::size_t most_rows) {
-  if (summary == Summary::kJson) return print(report::json(book));
+  if (summary == Summary::kJson || Listener::current() != nullptr) return print_book(book);
   for (std::size_t i = 0; i < book.tables.size(); ++i) {
     if (i > 0) print("\n");
     print_table(book.tables[i], summary, most_rows);

@@ -9,8 +9,11 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/store_options.h"
+#include "collect/plan/operator.h"
 #include "core/text.h"
 #include "model/warnings.h"
+#include "store/answers/packed_tables.h"
+#include "store/answers/table_index.h"
 #include "store/database/store.h"
 #include "store/files/perf_file.h"
 #include "store/systems/system_yaml.h"
@@ -69,6 +72,23 @@ core::Result<std::vector<NamedFrame>> read_shipped(const store::ShippedSystem& s
     print_note(fmt::format("from {}: {}", called, store::origin_text(origin)));
   }
   return read_store(opened, called, only, l2);
+}
+
+core::Result<store::WorkRows> map_shipped(const store::ShippedSystem& system,
+                                          const RooflineInputs& roofline,
+                                          const TableInputs& inputs,
+                                          const std::string& table,
+                                          const Presentation& presentation) {
+  const std::string called = fmt::format("the shipped database {}", system.name);
+  const auto tables = ASSAY_TRY(store::PackedTables::open(system.tables));
+  if (!presentation.quiet) print_note(fmt::format("from {}: {}", called, tables.origin()));
+  auto rows = tables.table(table);
+  if (!rows.ok()) return core::Error{called + " has " + rows.error().message};
+  // The spreads that ship are those of the device's own rooflines.
+  const bool is_own = ASSAY_TRY(read_given_peaks(roofline, inputs)) ==
+                      std::optional(ASSAY_TRY(store::peaks_of(system)));
+  if (!is_own) rows.value().spreads = nullptr;
+  return rows;
 }
 
 std::string peak_problem(const std::string& text) {
@@ -175,6 +195,27 @@ core::Result<store::Rooflines> read_rooflines(const RooflineInputs& inputs,
   const std::optional<store::Peaks> peaks = ASSAY_TRY(read_given_peaks(inputs, rows));
   if (!peaks) return store::Rooflines();
   return store::table_rooflines(table, costed_operators(table), *peaks);
+}
+
+std::string table_meant(const std::string& word) {
+  const collect::Operator* measured = collect::find_operator(word);
+  return measured != nullptr ? measured->table : store::table_name(word);
+}
+
+core::Result<store::WorkIndex> read_index(const TableInputs& inputs,
+                                          const RooflineInputs& roofline,
+                                          const std::string& table,
+                                          const Presentation& presentation) {
+  store::RooflineBinder binder = ASSAY_TRY(read_rooflines(roofline, inputs, table)).bound;
+  const store::ShippedSystem* shipped = inputs.shipped();
+  if (shipped != nullptr && !inputs.l2)
+    return store::WorkIndex(ASSAY_TRY(map_shipped(*shipped, roofline, inputs, table, presentation)),
+                            std::move(binder));
+  std::vector<store::Frame> frames;
+  for (NamedFrame& named : ASSAY_TRY(read_tables(inputs, table, presentation)))
+    frames.push_back(std::move(named.frame));
+  return store::WorkIndex::make(
+      table, frames.size() == 1 ? frames.front() : store::joined_frames(frames), std::move(binder));
 }
 
 }  // namespace assay::cli

@@ -9,6 +9,7 @@
 #include "cli/summary_output.h"
 #include "core/result.h"
 #include "model/perf.h"
+#include "store/answers/work_index.h"
 #include "store/files/frame.h"
 #include "store/judging/table_check.h"
 #include "store/systems/shipped.h"
@@ -77,5 +78,16 @@ core::Result<std::optional<store::Peaks>> read_given_peaks(const RooflineInputs&
 core::Result<store::Rooflines> read_rooflines(const RooflineInputs& inputs,
                                               const TableInputs& rows,
                                               const std::string& table);
+
+// Returns the table that a word means: its name, with or without "_perf", or an operator of
+// `assay collect`.
+std::string table_meant(const std::string& word);
+
+// Reads a table and makes it ready for queries. Of a shipped database that is not narrowed, the
+// rows are mapped rather than read.
+core::Result<store::WorkIndex> read_index(const TableInputs& inputs,
+                                          const RooflineInputs& roofline,
+                                          const std::string& table,
+                                          const Presentation& presentation);
 
 }  // namespace assay::cli

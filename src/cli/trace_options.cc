@@ -9,7 +9,6 @@
 #include "cli/output.h"
 #include "core/interrupt.h"
 #include "model/gpu_specs.h"
-#include "report/book.h"
 
 namespace assay::cli {
 namespace {
@@ -32,7 +31,7 @@ std::vector<std::string> architecture_words() {
 
 void show(const Presentation& presentation, const trace::CommandResult& result) {
   if (result.book) {
-    print(report::json(*result.book));
+    print_book(*result.book);
   } else if (presentation.shows_summary()) {
     print_summary(result.summary, presentation.summary());
   }

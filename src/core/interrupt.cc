@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "core/output_file.h"
+#include "core/task.h"
 
 namespace assay::core {
 namespace {
@@ -81,7 +82,9 @@ void set_last_words(const char* words) {
 }
 
 bool interrupted() {
-  return g_interrupted.load(std::memory_order_relaxed);
+  if (g_interrupted.load(std::memory_order_relaxed)) return true;
+  Task* task = Task::current();
+  return task != nullptr && task->stopped();
 }
 
 Status check_interrupt() {

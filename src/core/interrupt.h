@@ -19,7 +19,8 @@ void allow_seconds_to_stop(unsigned seconds);
 // words must be a string literal.
 void set_last_words(const char* words);
 
-// Cheap, and safe in any thread: loops that can run for a second or more should check it.
+// Whether the program, or the task that this thread works for, is asked to stop. Cheap, and safe in
+// any thread: loops that can run for a second or more should check it.
 bool interrupted();
 
 // The same for functions that return a Result: ASSAY_TRY(core::check_interrupt()).

@@ -10,12 +10,14 @@
 #include <thread>
 #include <vector>
 
+#include "core/task.h"
+
 namespace assay::core {
 
 // Calls body(0) … body(count-1), at most `threads` of them at a time (0: one for each processor),
 // and returns when all are done. The body must not touch what the body of another index writes. If
 // one throws (memory ran out), no further ones begin, and the first exception is thrown to the
-// caller.
+// caller. The threads work for the caller's task.
 template <class Body>
 void parallel_for(std::size_t count, unsigned threads, const Body& body) {
   const unsigned wanted =
@@ -24,7 +26,9 @@ void parallel_for(std::size_t count, unsigned threads, const Body& body) {
   std::atomic<std::size_t> next{0};
   std::exception_ptr failure;
   std::once_flag failed;
+  Task* task = Task::current();
   const auto work = [&] {
+    const WorkingFor working(task);
     try {
       for (std::size_t i = next++; i < count; i = next++)
         body(i);

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/task.h"
 #include "core/text.h"
 
 namespace assay::core {
@@ -46,7 +47,8 @@ std::size_t terminal_columns(std::FILE* stream, std::size_t otherwise) {
 }
 
 TerminalLine::TerminalLine(Show show, std::FILE* stream)
-    : stream_(stream), shown_(show == Show::kOnTerminal && is_terminal(stream)) {}
+    : stream_(stream),
+      shown_(show == Show::kOnTerminal && Task::current() == nullptr && is_terminal(stream)) {}
 
 TerminalLine::~TerminalLine() {
   clear();
@@ -92,7 +94,7 @@ std::string progress_text(std::string_view doing,
 }
 
 Progress::Progress(std::string doing, Show show, std::FILE* stream)
-    : doing_(std::move(doing)), line_(show, stream) {}
+    : doing_(std::move(doing)), task_(Task::current()), line_(show, stream) {}
 
 void Progress::add_total(std::uint64_t bytes) {
   total_bytes_ += bytes;
@@ -100,7 +102,7 @@ void Progress::add_total(std::uint64_t bytes) {
 
 void Progress::advance(std::uint64_t bytes) {
   done_bytes_ += bytes;
-  if (!line_.shown()) return;
+  if (!line_.shown() && task_ == nullptr) return;
   // While another thread draws, this one need not.
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock()) return;
@@ -114,9 +116,10 @@ void Progress::clear() {
 }
 
 void Progress::draw(Clock::time_point now) {
+  drawn_ = now;
+  if (task_ != nullptr) return task_->tell(doing_, done_bytes_, total_bytes_);
   const double elapsed_seconds = std::chrono::duration<double>(now - start_).count();
   line_.draw(progress_text(doing_, done_bytes_, total_bytes_, elapsed_seconds));
-  drawn_ = now;
 }
 
 }  // namespace assay::core

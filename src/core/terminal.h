@@ -13,6 +13,8 @@
 
 namespace assay::core {
 
+class Task;
+
 bool is_terminal(std::FILE* stream);
 
 // Returns whether the stream is a terminal that understands escape sequences and the user did not
@@ -56,6 +58,8 @@ std::string duration_text(double seconds);
 //   core::Progress progress("reading", core::Progress::Show::kOnTerminal);
 //   progress.add_total(file_bytes);   // before or while the work goes on
 //   progress.advance(chunk_bytes);    // from any thread
+//
+// Work for a task tells its caller and shows nothing.
 class Progress {
  public:
   using Show = TerminalLine::Show;
@@ -77,6 +81,7 @@ class Progress {
   void draw(Clock::time_point now);
 
   std::string doing_;
+  Task* task_;
   Clock::time_point start_ = Clock::now();
   std::atomic<std::uint64_t> total_bytes_{0};
   std::atomic<std::uint64_t> done_bytes_{0};

@@ -14,9 +14,7 @@
 #include "core/files.h"
 #include "core/text.h"
 #include "store/answers/batch.h"
-#include "store/answers/packed_tables.h"
 #include "store/answers/query.h"
-#include "store/files/frame.h"
 #include "store/files/table_spec.h"
 
 namespace assay::cli {
@@ -99,8 +97,8 @@ class StoreQuery final : public Command {
   }
 
   core::Result<Outcome> run() override {
-    const std::string table = table_meant();
-    const auto index = ASSAY_TRY(read_index(table));
+    const std::string table = table_meant(table_);
+    const auto index = ASSAY_TRY(read_index(inputs_, roofline_, table, presentation_));
     if (!batch_.empty()) return answer_batch(index);
     const auto result = ASSAY_TRY(store::query(index, conditions(), beyond()));
     return show(index, result);
@@ -131,39 +129,6 @@ class StoreQuery final : public Command {
     print_note(
         fmt::format("{} of {} have no answer", found.refused, found.refused + found.answered));
     return Outcome::kRegressionFound;
-  }
-
-  // TABLE may also be the name of an operator of `assay collect`.
-  [[nodiscard]] std::string table_meant() const {
-    const collect::Operator* measured = collect::find_operator(table_);
-    return measured != nullptr ? measured->table : store::table_name(table_);
-  }
-
-  core::Result<store::WorkIndex> read_index(const std::string& table) const {
-    store::RooflineBinder binder = ASSAY_TRY(read_rooflines(roofline_, inputs_, table)).bound;
-    const store::ShippedSystem* shipped = inputs_.shipped();
-    if (shipped != nullptr && !inputs_.l2)
-      return store::WorkIndex(ASSAY_TRY(read_shipped(*shipped, table)), std::move(binder));
-    std::vector<store::Frame> frames;
-    for (NamedFrame& named : ASSAY_TRY(read_tables(inputs_, table, presentation_)))
-      frames.push_back(std::move(named.frame));
-    return store::WorkIndex::make(
-        table, frames.size() == 1 ? frames.front() : store::joined_frames(frames),
-        std::move(binder));
-  }
-
-  core::Result<store::WorkRows> read_shipped(const store::ShippedSystem& system,
-                                             const std::string& table) const {
-    const std::string called = fmt::format("the shipped database {}", system.name);
-    const auto tables = ASSAY_TRY(store::PackedTables::open(system.tables));
-    if (!presentation_.quiet) print_note(fmt::format("from {}: {}", called, tables.origin()));
-    auto rows = tables.table(table);
-    if (!rows.ok()) return core::Error{called + " has " + rows.error().message};
-    // The spreads that ship are those of the device's own rooflines.
-    const bool is_own = ASSAY_TRY(read_given_peaks(roofline_, inputs_)) ==
-                        std::optional(ASSAY_TRY(store::peaks_of(system)));
-    if (!is_own) rows.value().spreads = nullptr;
-    return rows;
   }
 
   [[nodiscard]] std::vector<store::Condition> conditions() const {
