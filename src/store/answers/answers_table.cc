@@ -42,10 +42,8 @@ const std::string& exact_value(const WorkRows& rows, const Answer& answer, std::
 
 // A table of several answers has a column of few characters for their methods.
 std::string short_method(const WorkEstimate& estimate) {
-  static constexpr std::array kNames = {"exact",         "same work", "own curve",
-                                        "across curves", "own curve", "past its curve"};
-  if (estimate.is_beyond()) return fmt::format("extrapolated x{:.3g}", estimate.beyond);
-  return kNames[static_cast<std::size_t>(estimate.how)];
+  const std::string name(method_name(estimate));
+  return estimate.is_beyond() ? fmt::format("{} x{:.3g}", name, estimate.beyond) : name;
 }
 
 void add_error_columns(model::Table& table) {
@@ -244,6 +242,12 @@ class AnswersTable {
 };
 
 }  // namespace
+
+std::string_view method_name(const WorkEstimate& estimate) {
+  static constexpr std::array<std::string_view, 6> kNames = {
+      "exact", "same work", "own curve", "across curves", "own curve", "past its curve"};
+  return estimate.is_beyond() ? "extrapolated" : kNames[static_cast<std::size_t>(estimate.how)];
+}
 
 struct AnswerRows::State {
   const WorkIndex& index;

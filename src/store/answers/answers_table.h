@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "model/table.h"
@@ -15,6 +16,10 @@ Answer answer_of(const WorkIndex& index,
                  std::size_t family,
                  std::vector<double> sizes,
                  Beyond beyond);
+
+// "exact", "same work", "own curve", "across curves", "past its curve"; "extrapolated" where the
+// sizes lie past the measured ones.
+std::string_view method_name(const WorkEstimate& estimate);
 
 // What a table of answers shows of each.
 struct ShownColumns {

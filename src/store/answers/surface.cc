@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
+#include <limits>
 
 #include "core/check.h"
 #include "store/answers/matcher.h"
@@ -16,14 +18,17 @@ core::Result<Surface> Surface::bind(const WorkIndex& index,
                                     Beyond beyond) {
   const WorkRows& rows = index.rows();
   Matcher matcher(rows);
-  std::vector<std::uint32_t> places;
+  std::vector<FreeSize> places;
   for (const Condition& condition : conditions)
     ASSAY_TRY(matcher.take(condition));
   for (const std::string& name : free) {
     const auto found = std::find(rows.sizes.begin(), rows.sizes.end(), name);
     if (found == rows.sizes.end())
       return core::Error{fmt::format("{} has no size '{}'", rows.table, name)};
-    places.push_back(static_cast<std::uint32_t>(found - rows.sizes.begin()));
+    const core::Status zero = Matcher(matcher).take({name, "0"});
+    places.push_back({.name = name,
+                      .place = static_cast<std::uint32_t>(found - rows.sizes.begin()),
+                      .zero_problem = zero.ok() ? "" : zero.error().message});
     ASSAY_TRY(matcher.take({name, "1"}));
   }
   ASSAY_TRY(matcher.settle());
@@ -41,21 +46,21 @@ core::Result<Surface> Surface::bind(const WorkIndex& index,
 
 Surface::Surface(std::unique_ptr<const Family> family,
                  const std::vector<double>& sizes,
-                 std::vector<std::uint32_t> places,
+                 std::vector<FreeSize> free,
                  Beyond beyond)
     : family_(std::move(family)),
       num_sizes_(sizes.size()),
-      places_(std::move(places)),
+      free_(std::move(free)),
       beyond_(beyond),
       remembered_(kRemembered) {
   std::copy(sizes.begin(), sizes.end(), bound_.begin());
 }
 
 Surface::Sizes Surface::with(std::span<const double> free) const {
-  ASSAY_CHECK(free.size() == places_.size(), "a surface is asked for other sizes than it has");
+  ASSAY_CHECK(free.size() == free_.size(), "a surface is asked for other sizes than it has");
   Sizes sizes = bound_;
   for (std::size_t i = 0; i < free.size(); ++i)
-    sizes[places_[i]] = free[i];
+    sizes[free_[i].place] = free[i];
   return sizes;
 }
 
@@ -68,6 +73,23 @@ WorkEstimate Surface::at(std::span<const double> free) const {
   if (known.sizes != sizes)
     known = {.sizes = sizes, .estimate = family_->at(std::span(sizes.data(), num_sizes_), beyond_)};
   return known.estimate;
+}
+
+WorkEstimate Surface::at_any(std::span<const double> free) const {
+  const bool are_sizes = std::all_of(free.begin(), free.end(), [](double size) {
+    return size > 0 && size < std::numeric_limits<double>::infinity();
+  });
+  if (are_sizes || problem(free).empty()) return at(free);
+  return {.refused = Refused::kUnknown};
+}
+
+std::string Surface::problem(std::span<const double> free) const {
+  for (std::size_t i = 0; i < free.size(); ++i) {
+    if (free[i] == 0 && !free_[i].zero_problem.empty()) return free_[i].zero_problem;
+    if (!(free[i] >= 0 && std::isfinite(free[i])))
+      return fmt::format("{} takes a number of at least 0, not {}", free_[i].name, free[i]);
+  }
+  return "";
 }
 
 std::string Surface::method(const WorkEstimate& estimate, std::span<const double> free) const {

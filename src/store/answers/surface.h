@@ -27,6 +27,11 @@ class Surface {
   // threads at once: bind one for each.
   [[nodiscard]] WorkEstimate at(std::span<const double> free) const;
 
+  // The same for numbers that nobody has checked: what is no size has no answer.
+  [[nodiscard]] WorkEstimate at_any(std::span<const double> free) const;
+  // What is wrong with the first number that is no size of this table's work; "" for nothing.
+  [[nodiscard]] std::string problem(std::span<const double> free) const;
+
   // What an estimate came from, and why it is none, for people.
   [[nodiscard]] std::string method(const WorkEstimate& estimate,
                                    std::span<const double> free) const;
@@ -42,18 +47,24 @@ class Surface {
     WorkEstimate estimate = {};
   };
 
+  struct FreeSize {
+    std::string name;
+    std::uint32_t place = 0;
+    std::string zero_problem;  // "" where 0 is a size as others
+  };
+
   static constexpr std::size_t kRemembered = 1024;  // a power of 2
 
   Surface(std::unique_ptr<const Family> family,
           const std::vector<double>& sizes,
-          std::vector<std::uint32_t> places,
+          std::vector<FreeSize> free,
           Beyond beyond);
   [[nodiscard]] Sizes with(std::span<const double> free) const;
 
   std::unique_ptr<const Family> family_;
   std::size_t num_sizes_;
   Sizes bound_ = {};
-  std::vector<std::uint32_t> places_;  // of the free sizes
+  std::vector<FreeSize> free_;
   Beyond beyond_;
   // By a hash of the sizes; all 0 where there is none yet.
   mutable std::vector<Remembered> remembered_;
