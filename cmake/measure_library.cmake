@@ -21,7 +21,8 @@ assay_units(assay_measure)
 add_dependencies(programs assay_measure)
 install_c_library(assay_measure measure 0 "How assay times a piece of work")
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/python/ DESTINATION share/assay/python
-        FILES_MATCHING PATTERN "*.py" PATTERN assay_allreduce EXCLUDE)
+        FILES_MATCHING PATTERN "*.py" PATTERN assay_allreduce EXCLUDE
+        PATTERN assay EXCLUDE)
 # Where the program looks for it in the build tree as in an installation.
 file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/share/assay)
 file(CREATE_LINK ${CMAKE_SOURCE_DIR}/python ${CMAKE_BINARY_DIR}/share/assay/python SYMBOLIC)

@@ -15,7 +15,7 @@ import re
 import subprocess
 import sys
 
-C_LIBRARIES = re.compile(r"libassay_(measure|allreduce)\.so")
+C_LIBRARIES = re.compile(r"libassay(_measure|_allreduce)?\.so")
 # Functions of libc that have a checked counterpart, __NAME_chk.
 # Their own code calls no function that has a checked form: the calls that show are those of the C++
 # library that is linked into the one, and those of its headers in the other.

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks the include arrows: core <- model <- {store, report, gpu} <- capabilities <- cli.
+"""Checks the include arrows: core <- model <- {store, report, gpu} <- capabilities <- cli <- library.
 
 Each file includes only its own folder and folders of lower levels, by the path from src/. Inside the
 folders of ROOMS the same holds for their subfolders.
@@ -16,6 +16,7 @@ LEVELS = [
     {"collect", "allreduce", "goal", "simulate", "trace", "sweep", "plan", "recorder",
      "doctor"},
     {"cli"},
+    {"library"},
 ]
 LEVEL_OF = {folder: level for level, folders in enumerate(LEVELS) for folder in folders}
 # The subfolders of large folders, in levels. Each file of such a folder lies in one of them.

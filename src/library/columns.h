@@ -1,0 +1,74 @@
+// A table by columns, as it lies in memory for others: Arrow's columns, without Arrow.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <variant>
+#include <vector>
+
+#include "model/table.h"
+
+namespace assay::library {
+
+// A bit for each row, the lowest first.
+class Bits {
+ public:
+  void add(bool bit);
+
+  [[nodiscard]] const std::uint8_t* data() const { return bytes_.data(); }
+
+  [[nodiscard]] std::int64_t zeros() const { return zeros_; }
+
+ private:
+  std::vector<std::uint8_t> bytes_;
+  std::int64_t size_ = 0;
+  std::int64_t zeros_ = 0;
+};
+
+struct Texts {
+  std::vector<std::int32_t> codes;    // by row; what it is of an empty row does not matter
+  std::vector<std::int32_t> ends{0};  // of each distinct text in `bytes`, after a 0
+  std::string bytes;
+};
+
+// Makes Texts row by row. Fails by throwing std::bad_alloc, also past 2^31 bytes of distinct texts.
+class TextsMaker {
+ public:
+  void add(std::string_view text);
+
+  void add_empty() { texts_.codes.push_back(0); }
+
+  [[nodiscard]] Texts finish() &&;
+
+ private:
+  Texts texts_;
+  std::unordered_map<std::string, std::int32_t> codes_;
+};
+
+using Values = std::variant<std::monostate,  // every row is empty
+                            Bits,
+                            std::vector<std::int64_t>,
+                            std::vector<double>,  // NaN where a row is empty
+                            Texts>;
+
+struct Column {
+  model::Column about;
+  Values values = {};
+  Bits present = {};  // which rows have a value
+};
+
+struct Columns {
+  std::string name;
+  std::string title = {};
+  std::vector<std::string> notes = {};
+  std::int64_t num_rows = 0;
+  std::vector<Column> columns = {};
+};
+
+// A column is of the widest kind that its cells need: booleans, integers, numbers, or else texts.
+std::shared_ptr<const Columns> columns_of(const model::Table& table);
+
+}  // namespace assay::library

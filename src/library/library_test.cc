@@ -1,0 +1,393 @@
+// The C interface as other programs use it.
+#include <assay/assay.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+struct ResultFree {
+  void operator()(assay_result* result) const { assay_result_free(result); }
+};
+
+using OwnedResult = std::unique_ptr<assay_result, ResultFree>;
+
+struct Ended {
+  int status = 0;
+  OwnedResult result;
+};
+
+Ended run(const std::vector<const char*>& words, const assay_call* call = nullptr) {
+  assay_result* result = nullptr;
+  const int status = assay_run(words.data(), words.size(), call, &result);
+  return {status, OwnedResult(result)};
+}
+
+// A record batch with its schema, taken from a stream and released at the end.
+class Batch {
+ public:
+  explicit Batch(ArrowArrayStream& stream) {
+    EXPECT_EQ(stream.get_schema(&stream, &schema_), 0);
+    EXPECT_EQ(stream.get_next(&stream, &array_), 0);
+    ArrowArray end;
+    EXPECT_EQ(stream.get_next(&stream, &end), 0);
+    EXPECT_EQ(end.release, nullptr);
+    stream.release(&stream);
+    EXPECT_EQ(stream.release, nullptr);
+  }
+
+  Batch(const Batch&) = delete;
+  Batch& operator=(const Batch&) = delete;
+
+  ~Batch() {
+    array_.release(&array_);
+    schema_.release(&schema_);
+  }
+
+  [[nodiscard]] std::int64_t rows() const { return array_.length; }
+
+  [[nodiscard]] std::size_t place(std::string_view name) const {
+    for (std::int64_t i = 0; i < schema_.n_children; ++i)
+      if (schema_.children[i]->name == name) return static_cast<std::size_t>(i);
+    ADD_FAILURE() << "no column " << name;
+    return 0;
+  }
+
+  [[nodiscard]] std::string format(std::string_view name) const {
+    return schema_.children[place(name)]->format;
+  }
+
+  template <class Number>
+  [[nodiscard]] const Number* numbers(std::string_view name) const {
+    return static_cast<const Number*>(array_.children[place(name)]->buffers[1]);
+  }
+
+  [[nodiscard]] bool is_null(std::string_view name, std::size_t row) const {
+    const auto* bits = static_cast<const std::uint8_t*>(array_.children[place(name)]->buffers[0]);
+    return bits != nullptr && ((bits[row / 8] >> (row % 8)) & 1) == 0;
+  }
+
+  [[nodiscard]] std::string text(std::string_view name, std::size_t row) const {
+    if (is_null(name, row)) return "";
+    const ArrowArray& column = *array_.children[place(name)];
+    const auto code = static_cast<const std::int32_t*>(column.buffers[1])[row];
+    const auto* ends = static_cast<const std::int32_t*>(column.dictionary->buffers[1]);
+    const auto* bytes = static_cast<const char*>(column.dictionary->buffers[2]);
+    return {bytes + ends[code], bytes + ends[code + 1]};
+  }
+
+  [[nodiscard]] std::map<std::string, std::string> metadata(std::string_view column) const {
+    return unpacked(column.empty() ? schema_.metadata : schema_.children[place(column)]->metadata);
+  }
+
+ private:
+  static std::map<std::string, std::string> unpacked(const char* packed) {
+    std::map<std::string, std::string> pairs;
+    if (packed == nullptr) return pairs;
+    const auto number = [&] {
+      std::int32_t value = 0;
+      std::memcpy(&value, packed, sizeof value);
+      packed += sizeof value;
+      return value;
+    };
+    const auto text = [&] {
+      const std::int32_t bytes = number();
+      packed += bytes;
+      return std::string(packed - bytes, packed);
+    };
+    for (std::int32_t left = number(); left > 0; --left) {
+      std::string key = text();
+      pairs[key] = text();
+    }
+    return pairs;
+  }
+
+  ArrowSchema schema_ = {};
+  ArrowArray array_ = {};
+};
+
+Ended ask(assay_database* database, const assay_questions& questions) {
+  assay_result* result = nullptr;
+  const int status = assay_database_query(database, &questions, nullptr, &result);
+  return {status, OwnedResult(result)};
+}
+
+Batch batch(const assay_result* result, std::size_t table = 0) {
+  ArrowArrayStream stream;
+  EXPECT_EQ(assay_result_table(result, table, &stream), ASSAY_OK);
+  return Batch(stream);
+}
+
+struct DatabaseClose {
+  void operator()(assay_database* database) const { assay_database_close(database); }
+};
+
+using Database = std::unique_ptr<assay_database, DatabaseClose>;
+
+Database open(const std::string& name) {
+  assay_database* database = nullptr;
+  EXPECT_EQ(assay_database_open(name.c_str(), &database), ASSAY_OK) << assay_error();
+  return Database(database);
+}
+
+// A small table whose answers are known: m from 1 to 64 of one weight, 0.1 ms for each m.
+class Tables : public testing::Test {
+ protected:
+  Tables() {
+    std::ofstream file(file_);
+    file << "framework,version,device,op_name,kernel_source,gemm_dtype,m,n,k,latency\n";
+    for (const char* type : {"bfloat16", "fp8"})
+      for (int m = 1; m <= 64; m *= 2)
+        file << "a,1,d,gemm,source," << type << "," << m << ",512,1024,"
+             << (type[0] == 'b' ? 0.2 : 0.1) * m << "\n";
+  }
+
+  const std::string file_ =
+      (std::filesystem::temp_directory_path() / "library_test" / "gemm_perf.csv").string();
+
+  static void SetUpTestSuite() {
+    std::filesystem::create_directories(std::filesystem::temp_directory_path() / "library_test");
+  }
+};
+
+TEST(Library, TellsItsVersionAndCommands) {
+  EXPECT_THAT(assay_version(), testing::MatchesRegex("[0-9]+\\.[0-9]+\\.[0-9]+"));
+  EXPECT_THAT(assay_commands(),
+              AllOf(HasSubstr(R"("name":"trace report")"), HasSubstr(R"("--extrapolate")")));
+}
+
+TEST(Library, WrongUsageIsAnErrorOfThisThread) {
+  const Ended wrong = run({"store", "qery"});
+  EXPECT_EQ(wrong.status, ASSAY_WRONG_USAGE);
+  EXPECT_THAT(assay_error(), HasSubstr("did you mean"));
+  std::thread([] { EXPECT_STREQ(assay_error(), ""); }).join();
+  EXPECT_EQ(run({"version"}).status, ASSAY_OK);
+  EXPECT_STREQ(assay_error(), "");
+}
+
+TEST(Library, NullIsAnError) {
+  EXPECT_EQ(assay_run(nullptr, 1, nullptr, nullptr), ASSAY_WRONG_USAGE);
+  EXPECT_EQ(run({"store", nullptr}).status, ASSAY_WRONG_USAGE);
+  EXPECT_EQ(assay_database_open(nullptr, nullptr), ASSAY_WRONG_USAGE);
+  EXPECT_EQ(assay_database_query(nullptr, nullptr, nullptr, nullptr), ASSAY_WRONG_USAGE);
+  EXPECT_EQ(assay_surface_bind(nullptr, nullptr, nullptr, 0, nullptr), ASSAY_WRONG_USAGE);
+  EXPECT_EQ(assay_surface_ask(nullptr, nullptr, 1, nullptr, nullptr), ASSAY_WRONG_USAGE);
+  EXPECT_EQ(assay_result_table_count(nullptr), 0U);
+  assay_result_free(nullptr);
+  assay_database_close(nullptr);
+  assay_surface_free(nullptr);
+}
+
+TEST_F(Tables, ACommandGivesTheTableThatItPrints) {
+  const Ended queried = run({"store", "query", "gemm", file_.c_str(), "--m", "48"});
+  ASSERT_EQ(queried.status, ASSAY_OK) << assay_error();
+  ASSERT_EQ(assay_result_table_count(queried.result.get()), 1U);
+  EXPECT_STREQ(assay_result_table_name(queried.result.get(), 0), "gemm_perf");
+  EXPECT_EQ(assay_result_table_name(queried.result.get(), 1), nullptr);
+  const Batch answers = batch(queried.result.get());
+  EXPECT_EQ(answers.rows(), 2);
+  EXPECT_EQ(answers.format("latency"), "g");
+  EXPECT_EQ(answers.text("gemm_dtype", 0), "bfloat16");
+  EXPECT_EQ(answers.metadata("latency").at("unit"), "ms");
+  EXPECT_EQ(answers.metadata("latency").at("better"), "lower");
+  EXPECT_EQ(answers.metadata("").at("name"), "gemm_perf");
+}
+
+TEST_F(Tables, StreamsOfATableShareItsNumbersAndOutliveTheResult) {
+  Ended queried = run({"store", "query", "gemm", file_.c_str(), "--m", "48"});
+  const Batch first = batch(queried.result.get());
+  const Batch second = batch(queried.result.get());
+  EXPECT_EQ(first.numbers<double>("latency"), second.numbers<double>("latency"));
+  const double latency = first.numbers<double>("latency")[0];
+  queried.result.reset();
+  EXPECT_EQ(second.numbers<double>("latency")[0], latency);
+}
+
+TEST_F(Tables, ColumnsOfQuestionsAreAnsweredInTheirOrder) {
+  const Database database = open(file_);
+  const std::vector<double> m = {64, 1, 1000, -1, 3};
+  const double n = 512;
+  const double k = 1024;
+  const std::vector<const char*> types = {"fp8", "bfloat16", "fp8", "fp8", "int3"};
+  const assay_column columns[] = {{"m", m.data(), nullptr, m.size()},
+                                  {"n", &n, nullptr, 1},
+                                  {"k", &k, nullptr, 1},
+                                  {"dtype", nullptr, types.data(), types.size()}};
+  const assay_questions questions = {sizeof questions, "gemm", columns, 4, 0};
+  const Ended asked = ask(database.get(), questions);
+  ASSERT_EQ(asked.status, ASSAY_FOUND) << assay_error();
+  const Batch answers = batch(asked.result.get());
+  ASSERT_EQ(answers.rows(), 5);
+  EXPECT_DOUBLE_EQ(answers.numbers<double>("latency")[0], 6.4);
+  EXPECT_DOUBLE_EQ(answers.numbers<double>("latency")[1], 0.2);
+  EXPECT_EQ(answers.text("method", 0), "exact");
+  EXPECT_EQ(answers.text("refused", 0), "");
+  EXPECT_TRUE(answers.is_null("latency", 2));
+  EXPECT_TRUE(std::isnan(answers.numbers<double>("latency")[2]));
+  EXPECT_THAT(answers.text("refused", 2), HasSubstr("was measured from 1 to 64"));
+  EXPECT_THAT(answers.text("refused", 3), HasSubstr("-1"));
+  EXPECT_THAT(answers.text("refused", 4), HasSubstr("has no gemm_dtype 'int3'"));
+}
+
+TEST_F(Tables, WrongColumnsAreErrors) {
+  const Database database = open(file_);
+  const std::vector<double> three = {1, 2, 3};
+  const std::vector<double> two = {1, 2};
+  const double one = 1;
+  const auto asked = [&](std::vector<assay_column> columns, const char* table = "gemm") {
+    const assay_questions questions = {sizeof questions, table, columns.data(), columns.size(), 0};
+    EXPECT_NE(ask(database.get(), questions).status, ASSAY_OK);
+    return std::string(assay_error());
+  };
+  EXPECT_THAT(asked({{"m", three.data(), nullptr, 3}, {"n", two.data(), nullptr, 2}}),
+              HasSubstr("column 'n' has 2 values, but 'm' has 3"));
+  EXPECT_THAT(asked({{"mm", &one, nullptr, 1}}), HasSubstr("no column 'mm'"));
+  EXPECT_THAT(asked({{"dtype", nullptr, nullptr, 1}}), HasSubstr("either numbers or texts"));
+  EXPECT_THAT(asked({{"n", &one, nullptr, 1}}), HasSubstr("needs m"));
+  EXPECT_THAT(asked({{"m", &one, nullptr, 1}}, "moe"), HasSubstr("moe_perf"));
+}
+
+TEST_F(Tables, ASurfaceAnswersLikeTheDatabase) {
+  Database database = open(file_);
+  const char* type = "fp8";
+  const assay_column columns[] = {{"dtype", nullptr, &type, 1}};
+  const assay_questions bound = {sizeof bound, "gemm", columns, 1, 0};
+  const char* free_sizes[] = {"m"};
+  assay_surface* surface = nullptr;
+  ASSERT_EQ(assay_surface_bind(database.get(), &bound, free_sizes, 1, &surface), ASSAY_OK)
+      << assay_error();
+  database.reset();
+  const std::vector<double> m = {64, 0, 1e9};
+  std::vector<double> latency(3);
+  std::vector<double> uncertainty(3);
+  ASSERT_EQ(assay_surface_ask(surface, m.data(), 3, latency.data(), uncertainty.data()), ASSAY_OK);
+  assay_surface_free(surface);
+  EXPECT_DOUBLE_EQ(latency[0], 6.4);
+  EXPECT_TRUE(std::isnan(uncertainty[0]));
+  EXPECT_TRUE(std::isnan(latency[1]));
+  EXPECT_TRUE(std::isnan(latency[2]));
+}
+
+TEST_F(Tables, TheColumnsOfATableAreListed) {
+  const Database database = open(file_);
+  assay_result* listed = nullptr;
+  ASSERT_EQ(assay_database_columns(database.get(), nullptr, &listed), ASSAY_OK) << assay_error();
+  const OwnedResult result(listed);
+  const Batch columns = batch(listed);
+  bool found = false;
+  for (std::size_t row = 0; row < static_cast<std::size_t>(columns.rows()); ++row) {
+    if (columns.text("column", row) != "m") continue;
+    found = true;
+    EXPECT_EQ(columns.text("kind", row), "size");
+    EXPECT_EQ(columns.numbers<double>("highest")[row], 64);
+  }
+  EXPECT_TRUE(found);
+}
+
+TEST_F(Tables, ACallCanBeStopped) {
+  const std::int32_t stop = 1;
+  const assay_call call = {sizeof call, nullptr, nullptr, &stop};
+  const Ended stopped = run({"store", "query", "gemm", file_.c_str(), "--m", "48"}, &call);
+  EXPECT_EQ(stopped.status, ASSAY_STOPPED);
+  EXPECT_STREQ(assay_error(), "interrupted");
+}
+
+// One of several kinds of calls, as text that must be the same each time.
+class MixedCalls {
+ public:
+  MixedCalls(assay_database* database, std::string file)
+      : database_(database), file_(std::move(file)) {}
+
+  [[nodiscard]] std::string call(int number) const {
+    switch (number % 5) {
+      case 0:
+        return columns();
+      case 1:
+        return command({"store", "query", "gemm", file_.c_str(), "--m", "48"});
+      case 2:
+        return command({"store", "query", "gemm", file_.c_str()});
+      case 3:
+        return surface();
+      default:
+        return command({"store", "qery"});
+    }
+  }
+
+ private:
+  [[nodiscard]] std::string columns() const {
+    const std::vector<double> m = {64, 1000, 3};
+    const char* type = "fp8";
+    const assay_column asked[] = {{"m", m.data(), nullptr, 3}, {"dtype", nullptr, &type, 1}};
+    const Ended ended = ask(database_, {sizeof(assay_questions), "gemm", asked, 2, 0});
+    const Batch answers = batch(ended.result.get());
+    return std::to_string(ended.status) + std::to_string(answers.numbers<double>("latency")[2]) +
+           answers.text("refused", 1);
+  }
+
+  static std::string command(const std::vector<const char*>& words) {
+    const Ended ended = run(words);
+    std::string said = std::to_string(ended.status) + assay_error();
+    if (assay_result_table_count(ended.result.get()) == 1)
+      said += std::to_string(batch(ended.result.get()).numbers<double>("latency")[0]);
+    return said;
+  }
+
+  [[nodiscard]] std::string surface() const {
+    const char* type = "fp8";
+    const assay_column column[] = {{"dtype", nullptr, &type, 1}};
+    const assay_questions bound = {sizeof bound, "gemm", column, 1, 0};
+    const char* free_sizes[] = {"m"};
+    assay_surface* made = nullptr;
+    if (assay_surface_bind(database_, &bound, free_sizes, 1, &made) != ASSAY_OK)
+      return assay_error();
+    const double m = 48;
+    double latency = 0;
+    assay_surface_ask(made, &m, 1, &latency, nullptr);
+    assay_surface_free(made);
+    return std::to_string(latency);
+  }
+
+  assay_database* database_;
+  std::string file_;
+};
+
+// ASSAY_MIXED_CALLS=100000 makes as many calls.
+TEST_F(Tables, AHundredThreadsGetTheSameAnswers) {
+  const char* wanted = std::getenv("ASSAY_MIXED_CALLS");
+  const int calls_of_thread = std::max(5, wanted == nullptr ? 0 : std::atoi(wanted) / 100);
+  const Database database = open(file_);
+  const MixedCalls mixed(database.get(), file_);
+  std::vector<std::string> expected;
+  for (int kind = 0; kind < 5; ++kind)
+    expected.push_back(mixed.call(kind));
+  std::atomic<int> wrong = 0;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 100; ++i) {
+    threads.emplace_back([&, i] {
+      for (int call = i; call < i + calls_of_thread; ++call)
+        wrong += mixed.call(call) == expected[static_cast<std::size_t>(call % 5)] ? 0 : 1;
+    });
+  }
+  for (std::thread& thread : threads)
+    thread.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+}  // namespace

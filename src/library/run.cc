@@ -1,0 +1,91 @@
+// Commands behind the C interface.
+#include <assay/assay.h>
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "cli/program.h"
+#include "cli/version.h"
+#include "library/arrow_stream.h"
+#include "library/commands.h"
+#include "library/error.h"
+#include "library/result.h"
+
+namespace assay::library {
+namespace {
+
+constexpr const char* kNoTable = "the result has no such table";
+
+int run(const char* const* arguments, size_t count, assay_result& result) {
+  for (size_t i = 0; i < count; ++i)
+    if (arguments[i] == nullptr) return ended(ASSAY_WRONG_USAGE, "an argument is null");
+  cli::Ending ending = cli::run_for(result.taken, {arguments, arguments + count});
+  return ended(ending.exit_code, std::move(ending.error));
+}
+
+}  // namespace
+}  // namespace assay::library
+
+using namespace assay::library;  // NOLINT: what follows is C's
+
+const char* assay_version(void) {
+  static const std::string kVersion = assay::cli::program_version().substr(std::strlen("assay "));
+  return kVersion.c_str();
+}
+
+const char* assay_error(void) {
+  return last_error();
+}
+
+const char* assay_commands(void) {
+  static const std::string kDocument = commands_json();
+  return kDocument.c_str();
+}
+
+int assay_run(const char* const* arguments,
+              size_t count,
+              const assay_call* call,
+              assay_result** result) {
+  return guarded([&] {
+    if (result == nullptr || (arguments == nullptr && count > 0))
+      return ended(ASSAY_WRONG_USAGE, "arguments and result must not be null");
+    make_result(call, result);
+    return run(arguments, count, **result);
+  });
+}
+
+size_t assay_result_table_count(const assay_result* result) {
+  return result == nullptr ? 0 : result->taken.tables().size();
+}
+
+const char* assay_result_table_name(const assay_result* result, size_t table) {
+  if (table >= assay_result_table_count(result)) return nullptr;
+  return result->taken.tables()[table]->name.c_str();
+}
+
+int assay_result_table(const assay_result* result, size_t table, struct ArrowArrayStream* stream) {
+  return guarded([&] {
+    if (stream == nullptr) return ended(ASSAY_WRONG_USAGE, "stream must not be null");
+    if (table >= assay_result_table_count(result)) return ended(ASSAY_WRONG_USAGE, kNoTable);
+    hand_out(result->taken.tables()[table], *stream);
+    return ended(ASSAY_OK, "");
+  });
+}
+
+const char* assay_result_text(const assay_result* result, size_t* bytes) {
+  if (bytes != nullptr) *bytes = result == nullptr ? 0 : result->taken.text().size();
+  return result == nullptr ? "" : result->taken.text().c_str();
+}
+
+size_t assay_result_message_count(const assay_result* result) {
+  return result == nullptr ? 0 : result->taken.num_messages();
+}
+
+const char* assay_result_message(const assay_result* result, size_t message, int* is_warning) {
+  return result == nullptr ? nullptr : text_of(result->taken.message(message), is_warning);
+}
+
+void assay_result_free(assay_result* result) {
+  delete result;
+}
