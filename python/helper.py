@@ -113,11 +113,12 @@ session = _Session()
 
 def _engine_places():
     """Where the engine may lie: in an installation two folders above share/assay/python, in a build
-    beside the link to this folder."""
+    beside the link to this folder, in a wheel beside this folder."""
     name = "libassay_measure.so"
     if os.environ.get("ASSAY_MEASURE_LIBRARY"):
         yield pathlib.Path(os.environ["ASSAY_MEASURE_LIBRARY"])
     for file in (pathlib.Path(__file__).resolve(), pathlib.Path(__file__).absolute()):
+        yield file.parents[1] / "lib" / f"{name}.0"  # in a wheel
         prefix = file.parents[3] if len(file.parents) > 3 else file.parent
         yield prefix / "lib" / name
         yield prefix / "lib64" / name

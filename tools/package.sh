@@ -2,7 +2,8 @@
 # package.sh BUILD_DIR OUTPUT_DIR: makes OUTPUT_DIR/assay-VERSION-linux-ARCH.tar.gz and
 # OUTPUT_DIR/assay_VERSION_ARCH.deb of a finished build. It unpacks both, checks how the programs
 # were compiled (check_binaries.py), and tries the archive where there is nothing but glibc.
-# Where libassay_allreduce.so was built, it makes the wheel of python/assay_allreduce as well.
+# It makes the wheel of python/assay as well, with python/assay_allreduce where libassay_allreduce.so was
+# built.
 #
 # Every shared library except glibc's travels along in the archive, in lib/. The program finds them
 # through its DT_RPATH, $ORIGIN/../lib, which (unlike DT_RUNPATH) also serves libraries that need
@@ -90,27 +91,32 @@ try_deb() {
 
 # Makes the wheel and prints its path.
 make_wheel() {
-  local licenses=("$source_dir/LICENSE") package
-  for package in libfmt-dev nlohmann-json3-dev; do
-    licenses+=("$tree/share/licenses/assay/$package")
+  local words=(--engine "$build_dir/src/libassay.so"
+    --measure "$build_dir/src/libassay_measure.so" --license "$source_dir/LICENSE") license
+  for license in "$tree"/share/licenses/assay/*; do
+    words+=(--license "$license")
   done
-  "$source_dir/tools/make_wheel.py" --library "$build_dir/src/libassay_allreduce.so" \
-    --operators "$build_dir/src/libassay_allreduce_torch.so" \
-    --table "sm90=$source_dir/samples/allreduce-h200/gen_heuristic_code/allreduce_table.json" \
-    "${licenses[@]/#/--license=}" --version "$version" -o "$work/wheel"
+  if [[ -e $build_dir/src/libassay_allreduce.so ]]; then
+    words+=(--library "$build_dir/src/libassay_allreduce.so"
+      --operators "$build_dir/src/libassay_allreduce_torch.so"
+      --table "sm90=$source_dir/samples/allreduce-h200/gen_heuristic_code/allreduce_table.json")
+  fi
+  "$source_dir/tools/make_wheel.py" "${words[@]}" --version "$version" -o "$work/wheel"
 }
 
 # A fresh environment takes the wheel, and its libraries load there.
 try_wheel() {
   python3 -m zipfile -e "$1" "$work/wheel_tree"
+  rm "$work/wheel_tree"/assay/lib/libassay-* # other people's
   "$source_dir/tools/check_binaries.py" "$work/wheel_tree" "${build_paths[@]}"
   python3 -m venv "$work/venv"
   "$work/venv/bin/pip" install --quiet --no-index --disable-pip-version-check "$1"
   "$work/venv/bin/python" -c '
-import ctypes, importlib.util, pathlib
-folder = pathlib.Path(importlib.util.find_spec("assay_allreduce").origin).parent
-for path in folder.glob("*.so*"):
-    ctypes.CDLL(str(path))'
+import ctypes, importlib.util, pathlib, assay
+print(assay.version(), assay.store("h200_sxm").gemm(m=300, n=4096, k=4096, dtype="fp8"))
+if found := importlib.util.find_spec("assay_allreduce"):
+    for path in pathlib.Path(found.origin).parent.glob("*.so*"):
+        ctypes.CDLL(str(path))'
 }
 
 require_version() {
@@ -146,8 +152,6 @@ require_version "the .deb's assay" "$(try_deb "$deb")"
 echo "Needs $(needed_glibc "$tree") or newer; it said: $said"
 deliver "$work/$name.tar.gz" "$name.tar.gz"
 deliver "$deb" "$(basename "$deb")"
-if [[ -e $build_dir/src/libassay_allreduce.so ]]; then
-  wheel=$(make_wheel)
-  try_wheel "$wheel"
-  deliver "$wheel" "$(basename "$wheel")"
-fi
+wheel=$(make_wheel)
+require_version "the wheel's assay" "$(try_wheel "$wheel")"
+deliver "$wheel" "$(basename "$wheel")"

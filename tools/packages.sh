@@ -8,13 +8,14 @@ declare -A packages=(
     libzstd-dev libsnappy-dev libyaml-cpp-dev libdnnl-dev libopenmpi-dev gnuplot-nox nodejs npm"
   # To run every test: the unit tests' library, a reader of our workbooks, the formatter, shells
   # to complete in, a launcher of ranks, a packer of shipped databases, a fast linker, the checks of
-  # scripts and words, what makes a .deb, a browser for the HTML pages, an environment for our wheel.
+  # scripts and words, what makes a .deb and a wheel, a browser for the HTML pages, an environment for
+  # our wheel and what its tables are handed to.
   [test]="libgtest-dev libgmock-dev libreoffice-calc-nogui python3 clang-format-14 binutils fish zsh
-    openmpi-bin zstd lld shellcheck codespell dpkg-dev chromium python3-venv"
+    openmpi-bin zstd lld shellcheck codespell dpkg-dev chromium python3-venv python3-numpy python3-pandas patchelf"
   [bench]="libbenchmark-dev"
   [lint]="clang-tidy-14 shellcheck codespell"
   # To check an installation, and to make a .deb and a wheel of it.
-  [package]="binutils dpkg-dev python3 python3-venv"
+  [package]="binutils dpkg-dev patchelf python3 python3-venv"
   [nightly]="clang libclang-rt-14-dev clang-tidy-14 shellcheck codespell"
 )
 

@@ -119,14 +119,14 @@ class Wheel(unittest.TestCase):
 
     def test_name_and_contents(self):
         self.assertRegex(self.wheels[0].name,
-                         r"^assay_allreduce-1\.2\.3-py3-none-manylinux_2_\d+_x86_64\.whl$")
+                         r"^assay-1\.2\.3-py3-none-manylinux_2_\d+_x86_64\.whl$")
         names = zipfile.ZipFile(self.wheels[0]).namelist()
         sources = {f"assay_allreduce/{path.name}"
                    for path in (SOURCE / "python/assay_allreduce").glob("*.py")}
         self.assertLessEqual(sources | {"assay_allreduce/libassay_allreduce.so.1",
                                         "assay_allreduce/libassay_allreduce_torch.so",
                                         "assay_allreduce/tables/sm90.json"}, set(names))
-        self.assertEqual(names[-1], "assay_allreduce-1.2.3.dist-info/RECORD")
+        self.assertEqual(names[-1], "assay-1.2.3.dist-info/RECORD")
 
     def test_the_same_bytes_twice(self):
         self.assertEqual(self.wheels[0].read_bytes(), self.wheels[1].read_bytes())
@@ -140,7 +140,7 @@ class Wheel(unittest.TestCase):
         self.assertFalse((self.folder / "refused").exists())
 
     def test_pip_knows_its_files(self):
-        checked = run(self.python, "-m", "pip", "show", "--files", "assay_allreduce")
+        checked = run(self.python, "-m", "pip", "show", "--files", "assay")
         self.assertIn("assay_allreduce/tables/sm90.json", checked.stdout)
         self.assertNotIn("Cannot locate", checked.stdout)
 

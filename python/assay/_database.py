@@ -1,0 +1,214 @@
+"""Performance tables that answer questions."""
+import ctypes
+
+from . import _library
+from ._library import Column, Questions, library
+from ._run import result_of
+
+# So few questions take less than a thread that listens for Ctrl-C.
+_FEW = 10_000
+
+
+def _numpy_of(value):
+    """NumPy, if the value is one of its arrays."""
+    kind = type(value)
+    if kind.__module__.split(".")[0] != "numpy":
+        return None
+    import numpy
+    return numpy
+
+
+def _is_many(value):
+    """Whether a value holds one for each question."""
+    if isinstance(value, (str, bytes, int, float)):
+        return False
+    return getattr(value, "ndim", 1) > 0 and hasattr(value, "__len__")
+
+
+def _as_list(value):
+    return value.tolist() if hasattr(value, "tolist") else list(value)
+
+
+class _Columns:
+    """Columns of questions as C takes them; it keeps alive what they point to."""
+
+    def __init__(self, columns):
+        self._kept = []
+        self.array = (Column * len(columns))()
+        for place, (name, value) in enumerate(columns.items()):
+            self._fill(self.array[place], name, value)
+
+    def _fill(self, column, name, value):
+        column.name = name.encode()
+        numpy = _numpy_of(value)
+        if numpy is not None and numpy.asarray(value).dtype.kind in "fiub":
+            self._fill_array(column, name, numpy.ascontiguousarray(value, dtype="f8"))
+            return
+        values = _as_list(value) if _is_many(value) else [value]
+        column.count = len(values)
+        if all(isinstance(one, (int, float)) for one in values):
+            numbers = (ctypes.c_double * len(values))(*values)
+            self._kept.append(numbers)
+            column.numbers = ctypes.addressof(numbers)
+        else:
+            texts = (ctypes.c_char_p * len(values))(*[str(one).encode() for one in values])
+            self._kept.append(texts)
+            column.texts = texts
+
+    def _fill_array(self, column, name, array):
+        if array.ndim > 1:
+            raise _library.UsageError(f"{name} has {array.ndim} dimensions; a column has one")
+        self._kept.append(array)
+        column.count = array.size
+        column.numbers = array.ctypes.data
+
+
+class Answer:
+    """The answer to one question. latency and roofline are ms of one launch, uncertainty is % (one
+    sigma; None: the row was measured), and the time lies from low_80 to high_80 in 80 % of cases."""
+
+    __slots__ = ("latency", "uncertainty", "low_80", "high_80", "roofline", "method")
+
+    def __init__(self, row):
+        for name in self.__slots__:
+            setattr(self, name, row[name])
+
+    def __float__(self):
+        return self.latency
+
+    def __repr__(self):
+        error = "" if self.uncertainty is None else f" ± {self.uncertainty:.2g} %"
+        return f"<{self.latency:.6g} ms{error}, {self.method}>"
+
+
+class Database:
+    """Performance tables: those of a shipped system, of a store, or of files.
+
+    Each table is a method: `database.gemm(m=300, n=4096, k=4096, dtype="fp8")`. Columns are scalars, or
+    lists or arrays of equal length; `columns()` lists them. With scalars alone the result is an Answer,
+    or AssayError says why there is none; else a Table with a row for each question, in which those that
+    have no answer have NaN and a text in the column `refused`."""
+
+    def __init__(self, name):
+        handle = ctypes.c_void_p()
+        _library.check(library().assay_database_open(str(name).encode(), ctypes.byref(handle)))
+        self._handle = handle
+        self.name = str(name)
+
+    def close(self):
+        """Frees the tables. Answers and surfaces stay."""
+        library().assay_database_close(self._opened())
+        self._handle = None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def __del__(self):
+        if getattr(self, "_handle", None) is not None:
+            self.close()
+
+    def __repr__(self):
+        return f"<assay.Database {self.name!r}>"
+
+    def _opened(self):
+        if self._handle is None:
+            raise _library.UsageError(f"the database {self.name!r} is closed")
+        return self._handle
+
+    def columns(self, table=None):
+        """A Table of the columns that questions can name: of a table, or of all."""
+        handle = self._opened()
+        word = None if table is None else table.encode()
+        return result_of(lambda _, result: library().assay_database_columns(handle, word, result),
+                         is_long=False).table
+
+    def query(self, table, extrapolate=False, progress=None, **columns):
+        """Asks a table by its name or an operator's: query("moe", num_tokens=[1, 2], topk=8, …).
+
+        extrapolate: answer also more than 4 times past the measured points."""
+        handle = self._opened()
+        held = _Columns(columns)
+        questions = _questions(table, held, extrapolate)
+
+        is_long = any(column.count > _FEW for column in held.array)
+        answers = result_of(
+            lambda call, result: library().assay_database_query(handle, ctypes.byref(questions),
+                                                                call, result),
+            progress, is_long).table
+        if any(_is_many(value) for value in columns.values()):
+            return answers
+        row = answers.rows()[0]
+        if row["refused"] is not None:
+            raise _library.AssayError(row["refused"])
+        return Answer(row)
+
+    def surface(self, table, free, extrapolate=False, **bound):
+        """Binds what stays the same of questions that differ in the sizes `free` alone, for millions
+        of calls: surface("gemm", free=["m"], n=4096, k=4096, dtype="fp8")."""
+        return Surface(self, table, [free] if isinstance(free, str) else list(free), extrapolate,
+                       bound)
+
+    def __getattr__(self, table):
+        if table.startswith("_"):
+            raise AttributeError(table)
+
+        def ask(**columns):
+            return self.query(table, **columns)
+        ask.__name__ = table
+        ask.__doc__ = f"Asks the table {table}; see Database.query and Database.columns({table!r})."
+        return ask
+
+
+def _questions(table, columns, extrapolate):
+    return Questions(size=ctypes.sizeof(Questions), table=table.encode(), columns=columns.array,
+                     num_columns=len(columns.array), extrapolate=int(extrapolate))
+
+
+class Surface:
+    """A question that is asked many times. For one thread at a time."""
+
+    def __init__(self, database, table, free, extrapolate, bound):
+        columns = _Columns(bound)
+        handle = ctypes.c_void_p()
+        self._handle = None
+        names = (ctypes.c_char_p * len(free))(*[name.encode() for name in free])
+        questions = _questions(table, columns, extrapolate)
+        _library.check(library().assay_surface_bind(database._opened(), ctypes.byref(questions),
+                                                    names, len(free), ctypes.byref(handle)))
+        self._handle = handle
+        self.free = free
+
+    def __del__(self):
+        if self._handle is not None:
+            library().assay_surface_free(self._handle)
+
+    def __call__(self, *sizes):
+        """The latency in ms: of scalars a float, of arrays (one for each free size) an array. NaN where
+        there is no answer."""
+        if len(sizes) != len(self.free):
+            raise _library.UsageError(f"the surface takes {', '.join(self.free)}: {len(self.free)} "
+                                      f"sizes, not {len(sizes)}")
+        if not any(_is_many(size) for size in sizes):
+            asked = (ctypes.c_double * len(sizes))(*sizes)
+            latency = ctypes.c_double()
+            _library.check(library().assay_surface_ask(self._handle, asked, 1,
+                                                       ctypes.byref(latency), None))
+            return latency.value
+        import numpy
+        asked = numpy.ascontiguousarray(numpy.stack(numpy.broadcast_arrays(
+            *[numpy.asarray(size, dtype="f8") for size in sizes]), axis=-1))
+        latency = numpy.empty(asked.shape[:-1])
+        _library.check(library().assay_surface_ask(self._handle, asked.ctypes.data, latency.size,
+                                                   latency.ctypes.data, None))
+        return latency
+
+
+def store(name="h200_sxm"):
+    """Opens performance tables: the name of a shipped system ("h200_sxm"), a store (.db), a table
+    (.csv, .parquet) or a folder of tables. Returns a Database. assay.store also has the commands of
+    `assay store`: assay.store.check(…)."""
+    return Database(name)
+

@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+"""Makes the wheel of this build's libassay, installs it where there is nothing else of ours, and runs
+python_test.py there, with the system's NumPy and pandas.
+
+usage: ENGINE=libassay.so MEASURE=libassay_measure.so wheel_test.py
+"""
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+import zipfile
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+
+
+def run(*words, **settings):
+    return subprocess.run([str(word) for word in words], text=True, capture_output=True, check=False,
+                          **settings)
+
+
+def environment(**more):
+    kept = {name: value for name, value in os.environ.items()
+            if name not in ("PYTHONPATH", "ASSAY_LIBRARY")}
+    return kept | more
+
+
+class Wheel(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory(prefix="assay-wheel-")
+        cls.addClassCleanup(folder.cleanup)
+        cls.folder = pathlib.Path(folder.name)
+        made = run(sys.executable, SOURCE / "tools/make_wheel.py", "--engine", os.environ["ENGINE"],
+                   "--measure", os.environ["MEASURE"], "--license", SOURCE / "LICENSE", "--version", "1.2.3", "-o", cls.folder)
+        assert made.returncode == 0, made.stderr
+        cls.wheel = pathlib.Path(made.stdout.strip())
+        made = run(cls.system_python(), "-m", "venv", "--system-site-packages", cls.folder / "venv")
+        assert made.returncode == 0, made.stderr
+        cls.python = cls.folder / "venv/bin/python"
+        installed = run(cls.python, "-m", "pip", "install", "--no-index", "--no-deps", cls.wheel)
+        assert installed.returncode == 0, installed.stdout + installed.stderr
+
+    @staticmethod
+    def system_python():
+        """The distribution's, which its packages of NumPy and pandas are for."""
+        return "/usr/bin/python3" if os.access("/usr/bin/python3", os.X_OK) else sys.executable
+
+    def test_name_and_contents(self):
+        self.assertRegex(self.wheel.name, r"^assay-1\.2\.3-py3-none-manylinux_2_\d+_x86_64\.whl$")
+        names = set(zipfile.ZipFile(self.wheel).namelist())
+        self.assertLessEqual({"assay/__init__.py", "assay/__init__.pyi", "assay/py.typed",
+                              "assay/lib/libassay.so.0", "assay-1.2.3.dist-info/RECORD"}, names)
+
+    def test_libraries_have_names_of_their_own(self):
+        with tempfile.TemporaryDirectory() as folder:
+            zipfile.ZipFile(self.wheel).extractall(folder)
+            paths = list(pathlib.Path(folder, "assay/lib").iterdir())
+            self.assertGreater(len(paths), 3)
+            for path in paths:
+                said = run("readelf", "--dynamic", "--wide", path).stdout
+                needed = re.findall(r"\(NEEDED\).*\[(.*)\]", said)
+                for name in needed:
+                    self.assertTrue(
+                        (path.parent / name).exists()
+                        or re.match(r"(lib(c|m|dl|pthread|rt|stdc\+\+|gcc_s)|ld-linux.*)\.so", name),
+                        f"{path.name} needs {name}")
+
+    def test_what_it_can_do(self):
+        done = run(self.python, SOURCE / "tests/library/python_test.py", cwd=self.folder,
+                   env=environment(ASSAY_SOURCE=str(SOURCE)))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        place = run(self.python, "-c", "import assay; print(assay.__file__)", cwd=self.folder,
+                    env=environment()).stdout
+        self.assertIn(str(self.folder), place)
+
+    def test_types(self):
+        """The stubs name everything that the package has."""
+        made = run(sys.executable, SOURCE / "tools/python_stubs.py",
+                   env=environment(PYTHONPATH=str(SOURCE / "python"),
+                                   ASSAY_LIBRARY=os.environ["ENGINE"]))
+        self.assertEqual(made.stdout, (SOURCE / "python/assay/__init__.pyi").read_text(),
+                         "tools/python_stubs.py > python/assay/__init__.pyi makes it anew")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,140 @@
+#!/usr/bin/env python3
+"""Prints python/assay/__init__.pyi: the types of the package, made of the library's list of commands.
+
+usage: ASSAY_LIBRARY=libassay.so PYTHONPATH=python tools/python_stubs.py > python/assay/__init__.pyi
+"""
+from assay._commands import argument_name, listed, names, python_name
+
+HEAD = '''# Made by tools/python_stubs.py.
+from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Union
+
+_Value = Union[str, int, float, "os.PathLike[str]"]
+_Option = Union[None, _Value, Sequence[_Value]]
+_Progress = Optional[Callable[[str, int, int], Any]]
+
+class AssayError(RuntimeError):
+    result: Optional["Result"]
+
+class UsageError(AssayError, ValueError): ...
+class Stopped(AssayError): ...
+
+class Table:
+    name: str
+    title: str
+    notes: List[str]
+    columns: List[str]
+    def __arrow_c_stream__(self, requested_schema: Any = ...) -> Any: ...
+    def __len__(self) -> int: ...
+    def __getitem__(self, column: str) -> Any: ...
+    def unit(self, column: str) -> str: ...
+    def metadata(self, column: str) -> Dict[str, str]: ...
+    def to_list(self, column: str) -> List[Any]: ...
+    def to_dict(self) -> Dict[str, List[Any]]: ...
+    def rows(self) -> List[Dict[str, Any]]: ...
+    def to_pandas(self) -> Any: ...
+
+class Result:
+    names: List[str]
+    notes: List[str]
+    warnings: List[str]
+    text: str
+    found: bool
+    tables: List[Table]
+    table: Table
+    def __getitem__(self, name: str) -> Table: ...
+    def __contains__(self, name: str) -> bool: ...
+    def __iter__(self) -> Iterator[Table]: ...
+    def __len__(self) -> int: ...
+    def __arrow_c_stream__(self, requested_schema: Any = ...) -> Any: ...
+    def to_dict(self) -> Dict[str, Dict[str, List[Any]]]: ...
+    def to_pandas(self) -> Any: ...
+
+class Answer:
+    latency: float
+    uncertainty: Optional[float]
+    low_80: Optional[float]
+    high_80: Optional[float]
+    roofline: Optional[float]
+    method: str
+    def __float__(self) -> float: ...
+
+class Database:
+    name: str
+    def __init__(self, name: _Value) -> None: ...
+    def close(self) -> None: ...
+    def __enter__(self) -> "Database": ...
+    def __exit__(self, *error: Any) -> None: ...
+    def columns(self, table: Optional[str] = ...) -> Table: ...
+    def query(self, table: str, extrapolate: bool = ..., progress: _Progress = ...,
+              **columns: Any) -> Any: ...
+    def surface(self, table: str, free: Union[str, Sequence[str]], extrapolate: bool = ...,
+                **bound: Any) -> "Surface": ...
+    def __getattr__(self, table: str) -> Callable[..., Any]: ...
+
+class Surface:
+    free: List[str]
+    def __call__(self, *sizes: Any) -> Any: ...
+
+class Trace:
+    path: Any
+    report: Result
+    sheets: List[str]
+    def sheet(self, name: str) -> Table: ...
+
+class Comparison:
+    result: Result
+    answer: str
+    answers: List[str]
+    sheets: List[str]
+    def sheet(self, name: str) -> Table: ...
+
+def version() -> str: ...
+def run(*words: _Value, progress: _Progress = ...) -> Result: ...
+def compare(baseline: _Value, *tests: _Value, progress: _Progress = ..., **options: _Option) -> Comparison: ...
+'''
+# What is called otherwise than the command of this name.
+CALLS = {"store": 'def __call__(self, name: _Value = ...) -> Database: ...',
+         "trace": 'def __call__(self, path: _Value, progress: _Progress = ..., **options: _Option)'
+                  ' -> Trace: ...'}
+
+
+def parameters(command):
+    """The parameters of a command's function, after self."""
+    taken = []
+    for option in command["options"]:
+        if not option["names"] or option["argument"] or option["names"] == ["-h", "--help"]:
+            continue
+        name = argument_name(option)
+        if name.isidentifier() and name not in taken:
+            taken.append(name)
+            yield f"{name}: {'bool' if option['kind'] == 'none' else '_Option'} = ..."
+    yield "progress: _Progress = ..."
+
+
+def method(name, command):
+    """The function of a command, as a method."""
+    return (f"    def {name}(self, *arguments: _Option, {', '.join(parameters(command))})"
+            " -> Result: ...")
+
+
+def group(word):
+    """The class of what stands under a word, and its one object."""
+    lines = [f"class _{word.capitalize()}:"]
+    if word in CALLS:
+        lines.append("    " + CALLS[word])
+    elif word in listed():
+        lines.append(method("__call__", listed()[word]))
+    for name, command in listed().items():
+        words = name.split()
+        if len(words) == 2 and words[0] == word:
+            lines.append(method(python_name(words[1]), command))
+    return "\n".join([*lines, "", f"{word}: _{word.capitalize()}"])
+
+
+def main():
+    print(HEAD)
+    print("\n\n".join(group(word) for word in names()))
+
+
+if __name__ == "__main__":
+    main()
