@@ -9,9 +9,10 @@ declare -A packages=(
   # To run every test: the unit tests' library, a reader of our workbooks, the formatter, shells
   # to complete in, a launcher of ranks, a packer of shipped databases, a fast linker, the checks of
   # scripts and words, what makes a .deb and a wheel, a browser for the HTML pages, an environment for
-  # our wheel and what its tables are handed to.
+  # our wheel and what its tables are handed to, what runs notebooks.
   [test]="libgtest-dev libgmock-dev libreoffice-calc-nogui python3 clang-format-14 binutils fish zsh
-    openmpi-bin zstd lld shellcheck codespell dpkg-dev chromium python3-venv python3-numpy python3-pandas patchelf"
+    openmpi-bin zstd lld shellcheck codespell dpkg-dev chromium python3-venv python3-numpy python3-pandas
+    python3-matplotlib python3-ipykernel python3-nbclient patchelf"
   [bench]="libbenchmark-dev"
   [lint]="clang-tidy-14 shellcheck codespell"
   # To check an installation, and to make a .deb and a wheel of it.

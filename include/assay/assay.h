@@ -21,11 +21,11 @@
  * their own as their option --threads says, by default one for each processor.
  *
  * Memory: texts belong to the library, until the object that they were asked of is freed. What a
- * stream hands out belongs to whoever took it and stays valid after the result or database is freed.
- * Freeing NULL does nothing.
+ * stream hands out belongs to whoever took it and stays valid after the result or database is
+ * freed. Freeing NULL does nothing.
  *
- * Signals: the library handles none. Where a program wants to survive a reader that closes its pipe,
- * it ignores SIGPIPE itself.
+ * Signals: the library handles none. Where a program wants to survive a reader that closes its
+ * pipe, it ignores SIGPIPE itself.
  */
 #ifndef ASSAY_H
 #define ASSAY_H
@@ -44,11 +44,11 @@ extern "C" {
 /* The structures of https://arrow.apache.org/docs/format/CDataInterface.html and
  * CStreamInterface.html, which every library that uses them declares alike. */
 #ifndef ARROW_C_DATA_INTERFACE
-#define ARROW_C_DATA_INTERFACE
+#  define ARROW_C_DATA_INTERFACE
 
-#define ARROW_FLAG_DICTIONARY_ORDERED 1
-#define ARROW_FLAG_NULLABLE 2
-#define ARROW_FLAG_MAP_KEYS_SORTED 4
+#  define ARROW_FLAG_DICTIONARY_ORDERED 1
+#  define ARROW_FLAG_NULLABLE 2
+#  define ARROW_FLAG_MAP_KEYS_SORTED 4
 
 struct ArrowSchema {
   const char* format;
@@ -77,7 +77,8 @@ struct ArrowArray {
 #endif
 
 #ifndef ARROW_C_STREAM_INTERFACE
-#define ARROW_C_STREAM_INTERFACE
+#  define ARROW_C_STREAM_INTERFACE
+
 struct ArrowArrayStream {
   int (*get_schema)(struct ArrowArrayStream*, struct ArrowSchema* out);
   int (*get_next)(struct ArrowArrayStream*, struct ArrowArray* out);
@@ -100,7 +101,8 @@ typedef enum {
 /* "0.2.0", of the library. */
 const char* assay_version(void);
 
-/* Why the last call of this thread did not return ASSAY_OK; "" if it did. One line, no full stop. */
+/* Why the last call of this thread did not return ASSAY_OK; "" if it did. One line, no full stop.
+ */
 const char* assay_error(void);
 
 /* How a long call reports to its caller. Set all of it to zero and `size` to sizeof(assay_call);
@@ -131,8 +133,8 @@ typedef struct assay_result assay_result;
 /* Runs a command as `assay` does, without the program's name: {"store", "query", "gemm", "--m",
  * "300"}. What the program prints becomes the result: tables whole (the program cuts long ones),
  * texts, and what it says on standard error as messages. Files are written as by the program.
- * `call` may be null. *result holds what the command gave before it failed or was stopped, and is to
- * be freed; it is null only where memory ran out. */
+ * `call` may be null. *result holds what the command gave before it failed or was stopped, and is
+ * to be freed; it is null only where memory ran out. */
 int assay_run(const char* const* arguments,
               size_t count,
               const assay_call* call,
@@ -143,10 +145,11 @@ size_t assay_result_table_count(const assay_result* result);
 /* The name of a table ("gpu_timeline"); null past the last. Several tables may share one. */
 const char* assay_result_table_name(const assay_result* result, size_t table);
 
-/* Hands out a table as one record batch. Numbers are int64 or float64, and lie where every stream of
- * this table finds them; texts are dictionaries (int32, utf8); a column without any value is null.
- * Where a float64 is null there stands NaN. Fields have the metadata `unit`, `better` ("lower",
- * "higher") and `description`; the schema has `name`, `title`, and `notes`, one a line. */
+/* Hands out a table as one record batch. Numbers are int64 or float64, and lie where every stream
+ * of this table finds them; texts are dictionaries (int32, utf8); a column without any value is
+ * null. Where a float64 is null there stands NaN. Fields have the metadata `unit`, `better`
+ * ("lower", "higher") and `description`; the schema has `name`, `title`, and `notes`, one a line.
+ */
 int assay_result_table(const assay_result* result, size_t table, struct ArrowArrayStream* stream);
 
 /* What the command prints besides tables, with its length in *bytes (which may be null). */
@@ -154,7 +157,8 @@ const char* assay_result_text(const assay_result* result, size_t* bytes);
 
 size_t assay_result_message_count(const assay_result* result);
 
-/* A note or warning, one sentence; null past the last. *is_warning (which may be null) tells which. */
+/* A note or warning, one sentence; null past the last. *is_warning (which may be null) tells which.
+ */
 const char* assay_result_message(const assay_result* result, size_t message, int* is_warning);
 
 void assay_result_free(assay_result* result);
@@ -164,24 +168,24 @@ void assay_result_free(assay_result* result);
 typedef struct assay_database assay_database;
 
 /* Results of the two functions below are like those of assay_run(): always to be freed, null only
- * where memory ran out. Messages tell where figures come from, and what was repaired in files, in the
- * result of the call that read the table. */
+ * where memory ran out. Messages tell where figures come from, and what was repaired in files, in
+ * the result of the call that read the table. */
 
 /* Opens a shipped system by its name ("h200_sxm"), a store (.db), a performance table (.csv,
- * .parquet) or a folder of them, and reads a table when it is asked first. Another program's changes
- * to a table are seen by databases that are opened later. */
+ * .parquet) or a folder of them, and reads a table when it is asked first. Another program's
+ * changes to a table are seen by databases that are opened later. */
 int assay_database_open(const char* name, assay_database** database);
 
 void assay_database_close(assay_database* database);
 
 /* A table "columns" of what questions can name, a row each: table, column, kind ("size": a number
  * that may lie between measured ones; "exact": a text or number that is matched), values (how many
- * there are), lowest and highest (of sizes), examples (of exact values, at most 8, comma-separated).
- * `table` may be null: all tables. */
+ * there are), lowest and highest (of sizes), examples (of exact values, at most 8,
+ * comma-separated). `table` may be null: all tables. */
 int assay_database_columns(assay_database* database, const char* table, assay_result** result);
 
-/* A column of questions: `count` numbers or texts (NUL-terminated), the other pointer null. A count of
- * 1 stands for all questions. */
+/* A column of questions: `count` numbers or texts (NUL-terminated), the other pointer null. A count
+ * of 1 stands for all questions. */
 typedef struct assay_column {
   const char* name; /* a column of the table, or "dtype" for its own column of types */
   const double* numbers;
@@ -197,12 +201,12 @@ typedef struct assay_questions {
   int32_t extrapolate; /* 1: answers also more than 4 times past the measured points */
 } assay_questions;
 
-/* Answers each question, in a table "answers" in their order: latency (ms of one launch), uncertainty (%, one sigma; null
- * where the row was measured), low_80 and high_80 (ms: the time lies between them in 80 % of cases),
- * roofline (ms; null: unknown), method, refused (why there is no answer; null where there is one).
- * Errors: no such table or column; columns of different lengths; a size that rows differ in is
- * missing, or an exact value that tells rows apart (the error names it and its values).
- * ASSAY_FOUND: some questions were refused. */
+/* Answers each question, in a table "answers" in their order: latency (ms of one launch),
+ * uncertainty (%, one sigma; null where the row was measured), low_80 and high_80 (ms: the time
+ * lies between them in 80 % of cases), roofline (ms; null: unknown), method, refused (why there is
+ * no answer; null where there is one). Errors: no such table or column; columns of different
+ * lengths; a size that rows differ in is missing, or an exact value that tells rows apart (the
+ * error names it and its values). ASSAY_FOUND: some questions were refused. */
 int assay_database_query(assay_database* database,
                          const assay_questions* questions,
                          const assay_call* call,
@@ -219,8 +223,8 @@ int assay_surface_bind(assay_database* database,
                        assay_surface** surface);
 
 /* Answers `count` questions; `sizes` holds num_free numbers of each, in the order of `free_sizes`.
- * latency_ms[i] is NaN where there is no answer; uncertainty[i] is one sigma as a part of the latency,
- * NaN where the row was measured. `uncertainty` may be null. Takes no memory. */
+ * latency_ms[i] is NaN where there is no answer; uncertainty[i] is one sigma as a part of the
+ * latency, NaN where the row was measured. `uncertainty` may be null. Takes no memory. */
 int assay_surface_ask(assay_surface* surface,
                       const double* sizes,
                       size_t count,

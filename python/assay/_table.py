@@ -102,9 +102,11 @@ class Table:
 
     def _repr_html_(self):
         cells = {name: self.to_list(name)[:_SHOWN_ROWS] for name in self._fields}
-        head = "".join(f"<th>{html.escape(_headed(name, self.unit(name)))}</th>" for name in cells)
-        body = "".join("<tr>" + "".join(f"<td>{html.escape(_shown(value))}</td>" for value in row)
-                       + "</tr>" for row in zip(*cells.values()))
+        head = "".join(_cell("th", _headed(name, self.unit(name)), _alignment(column))
+                       for name, column in cells.items())
+        body = "".join("<tr>" + "".join(_cell("td", _shown(value), _alignment([value]))
+                                        for value in row) + "</tr>"
+                       for row in zip(*cells.values()))
         left = len(self) - _SHOWN_ROWS
         rest = f"<p>and {left} more rows</p>" if left > 0 else ""
         notes = "".join(f"<p>{html.escape(note)}</p>" for note in self.notes)
@@ -124,7 +126,19 @@ def _headed(name, unit):
     return f"{name} ({unit})" if unit else name
 
 
+def _alignment(values):
+    return "left" if any(isinstance(value, str) for value in values) else "right"
+
+
+def _cell(tag, text, align):
+    return f'<{tag} style="text-align: {align}">{html.escape(text)}</{tag}>'
+
+
 def _shown(value):
     if value is None:
         return ""
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+    if not isinstance(value, float):
+        return str(value)
+    if abs(value) >= 1000:
+        return f"{value:,.0f}" if value == int(value) else f"{value:,.1f}"
+    return f"{value:.4g}"

@@ -56,9 +56,8 @@ static size_t ask_columns(assay_database* database) {
 static double ask_surface(assay_database* database) {
   const double weight[2] = {4096, 8192};
   const char* type = "fp8";
-  const assay_column columns[] = {{"n", &weight[0], NULL, 1},
-                                  {"k", &weight[1], NULL, 1},
-                                  {"dtype", NULL, &type, 1}};
+  const assay_column columns[] = {
+      {"n", &weight[0], NULL, 1}, {"k", &weight[1], NULL, 1}, {"dtype", NULL, &type, 1}};
   const assay_questions bound = {sizeof bound, "gemm", columns, 3, 0};
   const char* free_sizes[] = {"m"};
   assay_surface* surface = NULL;
