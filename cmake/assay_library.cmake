@@ -9,6 +9,9 @@ target_link_libraries(
   assay_library PRIVATE assay_settings assay_cli assay_trace assay_sweep assay_goal assay_recorder
                         assay_simulate assay_plan assay_allreduce assay_collect assay_operators
                         assay_doctor assay_serving nlohmann_json::nlohmann_json)
+if(CMAKE_BUILD_TYPE STREQUAL Release)
+  target_compile_options(assay_library PRIVATE -O3) # src/CMakeLists.txt says why not all are
+endif()
 set(exports ${CMAKE_CURRENT_SOURCE_DIR}/library/exports.map)
 target_link_options(assay_library PRIVATE -Wl,--disable-new-dtags -Wl,-Bsymbolic
                     -Wl,--version-script=${exports})

@@ -106,12 +106,13 @@ void Bits::add(bool bit) {
 }
 
 void TextsMaker::add(std::string_view text) {
-  const auto [known, is_new] =
-      codes_.try_emplace(std::string(text), static_cast<std::int32_t>(texts_.ends.size() - 1));
-  texts_.codes.push_back(known->second);
-  if (!is_new) return;
+  const auto known = codes_.find(text);
+  if (known != codes_.end()) return texts_.codes.push_back(known->second);
   constexpr std::size_t kMostBytes = std::numeric_limits<std::int32_t>::max();
   if (text.size() > kMostBytes - texts_.bytes.size()) throw std::bad_alloc();
+  const auto code = static_cast<std::int32_t>(codes_.size());
+  codes_.emplace(text, code);
+  texts_.codes.push_back(code);
   texts_.bytes += text;
   texts_.ends.push_back(static_cast<std::int32_t>(texts_.bytes.size()));
 }

@@ -1,7 +1,9 @@
 // A table by columns, as it lies in memory for others: Arrow's columns, without Arrow.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -44,8 +46,16 @@ class TextsMaker {
   [[nodiscard]] Texts finish() &&;
 
  private:
+  struct Hash {
+    using is_transparent = void;
+
+    std::size_t operator()(std::string_view text) const {
+      return std::hash<std::string_view>()(text);
+    }
+  };
+
   Texts texts_;
-  std::unordered_map<std::string, std::int32_t> codes_;
+  std::unordered_map<std::string, std::int32_t, Hash, std::equal_to<>> codes_;
 };
 
 using Values = std::variant<std::monostate,  // every row is empty
