@@ -409,6 +409,21 @@ core::Status take_routing(Fields& all, FabricSpec& spec) {
   return fields.finish();
 }
 
+core::Status take_span(Fields& item, Change& change) {
+  std::optional<double> from;
+  std::optional<double> until;
+  ASSAY_TRY(item.take_time("at", from));
+  ASSAY_TRY(item.take_time("until", until));
+  change.from_ns = std::llround(from.value_or(0));
+  if (!until) return {};
+  change.until_ns = std::llround(*until);
+  if (change.rank && change.failed) {
+    return item.error("has 'until', but a rank that failed does not come back");
+  }
+  if (change.until_ns > change.from_ns) return {};
+  return item.error("ends before it begins: 'until' must be later than 'at'");
+}
+
 core::Status take_change(Fields& item, Change& change) {
   ASSAY_TRY(item.take_pair("between", change.a, change.b));
   std::string name;
@@ -432,7 +447,7 @@ core::Status take_change(Fields& item, Change& change) {
                                   : "needs 'failed: true' or 'bandwidth'");
   }
   if (change.share == 0) change.failed = true;
-  return {};
+  return take_span(item, change);
 }
 
 core::Status take_background(Fields& item, Background& background) {
