@@ -11,6 +11,7 @@ import time
 import unittest
 
 ASSAY = os.environ["ASSAY"]
+SAMPLES = pathlib.Path(__file__).resolve().parents[2] / "samples"
 PATIENCE_S = 120
 LAUNCHER_VARIABLES = ("OMPI_", "PMI_", "PMIX_", "SLURM_")
 RANKS = (4, 8)
@@ -209,6 +210,36 @@ class Study(unittest.TestCase):
         self.run_study("-q", "--resume-retry-failed", code=1)
         changed = [name for name, when in self.results().items() if when != before[name]]
         self.assertEqual(len(changed), TASKS // 2)
+
+    def simulated_ns(self, *words):
+        done = subprocess.run([ASSAY, "simulate", *map(str, words), "--format", "json"], cwd=self.folder,
+                              text=True, check=True, capture_output=True, env=self.environment())
+        first = json.loads(done.stdout)["tables"][0]
+        place = [column["name"] for column in first["columns"]].index("finish")
+        self.assertEqual(first["columns"][place]["unit"], "us")
+        return round(first["rows"][0][place] * 1000)
+
+    def test_a_job_has_the_times_of_its_own_simulations(self):
+        window = ("goal", "generate", SAMPLES / "goal-4gpu", "--from", "3.965", "--to", "3.999", "-q")
+        for words in (("--write", "job", "-o", "job"), ("--write", "bin", "--replicas", "2", "-o", "two")):
+            subprocess.run([ASSAY, *map(str, (*window, *words))], cwd=self.folder, check=True)
+        job = "jobs: [{name: a, file: job/output.job.json, replicas: 2}]\n"
+        self.write("study.yaml", job + "networks: [{file: full.yaml}, {name: plain}]\n"
+                   "collectives: [exact, cost]\nexclude: [{network: full, collectives: cost}]")
+        self.run_study("-q")
+        ends = [round(float(row["end"]) * 1e6) for row in self.rows()]
+        self.assertEqual(ends[0], self.simulated_ns("two/output.bin", "--network", "full.yaml"))
+        self.assertEqual(ends[1], self.simulated_ns("two/output.bin"))
+        subprocess.run([ASSAY, *map(str, (*window, "--write", "job", "--replicas", "2", "-o", "job2"))],
+                       cwd=self.folder, check=True)
+        self.assertEqual(ends[2], self.simulated_ns("job2/output.job.json", "--collectives", "cost"))
+        self.assertEqual([row["replaced"] != "" for row in self.rows()], [False, False, True])
+        self.write("study.yaml", job + "networks: [{file: full.yaml}]\n"
+                   "failures: [{name: slow, changes: [{rank: 5, slower: 3}]}]\n")
+        self.run_study("-q")
+        self.write("slow.yaml", NETWORK % 1 + "changes: [{rank: 5, slower: 3}]\n")
+        self.assertEqual(round(float(self.rows()[0]["end"]) * 1e6),
+                         self.simulated_ns("two/output.bin", "--network", "slow.yaml"))
 
     def test_outputs(self):
         self.run_study("-q")

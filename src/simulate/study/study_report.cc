@@ -160,8 +160,10 @@ report::CurveFigure curve_figure(const std::vector<Series>& all) {
   for (const std::int64_t count : ranks)
     figure.x.ticks.push_back({static_cast<double>(count), fmt::format("{}", count)});
   figure.y.low = core::minimum(times) / 1.4;
-  // Room for the names.
-  figure.y.high = core::maximum(times) * std::pow(1.25, 2.0 + static_cast<double>(all.size()));
+  // The names take this part of the height.
+  const double names = std::min(0.05 + 0.035 * static_cast<double>(all.size()), 0.6);
+  const double high = core::maximum(times) * 1.1;
+  figure.y.high = high * std::pow(high / figure.y.low, names / (1 - names));
   for (const double tick : report::logarithmic_ticks(figure.y.low, figure.y.high))
     figure.y.ticks.push_back({tick, fmt::format("{:.4g}", tick)});
   return figure;
