@@ -211,6 +211,19 @@ class Study(unittest.TestCase):
         changed = [name for name, when in self.results().items() if when != before[name]]
         self.assertEqual(len(changed), TASKS // 2)
 
+    def test_results_are_regular_files(self):
+        self.write("study.yaml", "jobs: [{file: pairs4.goal}]")
+        self.run_study("-q")
+        result, = (self.out / "tasks").iterdir()
+        for make in (os.mkfifo, os.mkdir, lambda path: path.symlink_to("/dev/null")):
+            shutil.rmtree(self.out)
+            result.parent.mkdir(parents=True)
+            make(result)
+            done = self.run_study("-q", code=1)
+            self.assertIn(f"tasks/{result.name}': it is no regular file", done.stderr)
+            self.assertEqual([path.name for path in result.parent.iterdir()
+                              if not path.name.startswith(".assay-")], [result.name])
+
     def simulated_ns(self, *words):
         done = subprocess.run([ASSAY, "simulate", *map(str, words), "--format", "json"], cwd=self.folder,
                               text=True, check=True, capture_output=True, env=self.environment())
