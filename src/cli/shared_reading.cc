@@ -16,7 +16,10 @@ namespace {
 // All processes find the same; process 0 tells it.
 constexpr auto kToldByAnother = static_cast<Outcome>(1);
 
-core::Result<std::unique_ptr<core::ProcessGroup>> join(const core::LaunchedRank& launched) {
+}  // namespace
+
+core::Result<std::unique_ptr<core::ProcessGroup>> join_processes(
+    const core::LaunchedRank& launched) {
   const core::mpi::Job job = ASSAY_TRY(core::mpi::join());
   auto processes = core::mpi::make_process_group(job);
   if (job.size != launched.size)
@@ -26,6 +29,8 @@ core::Result<std::unique_ptr<core::ProcessGroup>> join(const core::LaunchedRank&
                     launched.size, job.size)};
   return processes;
 }
+
+namespace {
 
 core::Result<Outcome> lead(trace::Request& request,
                            core::ProcessGroup& processes,
@@ -46,7 +51,7 @@ core::Result<Outcome> run_shared(trace::Request& request,
   const auto launched =
       ASSAY_TRY(core::launched_rank([](const char* name) { return ::getenv(name); }));
   if (!launched) return run();
-  auto processes = join(*launched);
+  auto processes = join_processes(*launched);
   const bool leads = launched->rank == 0;
   if (!processes.ok()) return leads ? core::Result<Outcome>(processes.error()) : kToldByAnother;
   if (leads) return lead(request, *processes.value(), run);

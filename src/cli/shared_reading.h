@@ -2,9 +2,12 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 
 #include "cli/command.h"
+#include "core/launched_rank.h"
+#include "core/process_group.h"
 #include "core/result.h"
 #include "trace/pipelines.h"
 
@@ -14,6 +17,11 @@ namespace assay::cli {
 // read for it: they print nothing, and what fails in one of them fails in process 0.
 core::Result<Outcome> run_shared(trace::Request& request,
                                  const std::function<core::Result<Outcome>()>& run);
+
+// Joins the MPI job that the launcher started. Error: MPI is missing, or another one than the
+// launcher's.
+core::Result<std::unique_ptr<core::ProcessGroup>> join_processes(
+    const core::LaunchedRank& launched);
 
 // A paragraph for the help of such a command.
 std::string shared_reading_help();

@@ -10,6 +10,10 @@ std::string version_text() {
                      ASSAY_COMPILER, ASSAY_BUILD, ASSAY_LIBRARIES);
 }
 
+std::string build_name() {
+  return fmt::format("assay {}{}", ASSAY_VERSION, ASSAY_COMMIT);
+}
+
 std::string program_version() {
   return fmt::format("assay {}", ASSAY_VERSION);
 }

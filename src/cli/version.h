@@ -11,4 +11,7 @@ std::string version_text();
 // Returns the program's name for the files that it writes: "assay 0.2.0".
 std::string program_version();
 
+// The same with the commit, which tells builds of one version apart.
+std::string build_name();
+
 }  // namespace assay::cli

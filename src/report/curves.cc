@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -13,6 +14,7 @@ namespace {
 constexpr double kHeight = 640;
 // gnuplot's numbers; filled points come first.
 constexpr std::array kPointTypes = {7, 5, 9, 13, 11, 4, 6, 8};
+constexpr std::array kHollowTypes = {4, 8, 12, 10, 6};
 constexpr std::array kDashes = {2, 3, 4, 5};  // gnuplot's numbers
 
 std::string axis_commands(const Axis& axis, char letter) {
@@ -56,6 +58,18 @@ std::string limit_line(const Curve& curve, std::size_t index, std::size_t place)
                      gnuplot_string(curve.name));
 }
 
+std::string marks(const std::vector<Curve>& curves, std::size_t index) {
+  const Curve& self = curves[index];
+  const auto before = std::count_if(
+      curves.begin(), curves.begin() + static_cast<std::ptrdiff_t>(index), [&](const Curve& other) {
+        return other.look == Curve::Look::kMarks && other.color == self.color;
+      });
+  return fmt::format(", $curve{} using 1:2 with points lc rgb '{}' lw 1.8 pt {} ps 1.1 title {}",
+                     index, self.color.text(),
+                     kHollowTypes.at(static_cast<std::size_t>(before) % kHollowTypes.size()),
+                     gnuplot_string(self.name));
+}
+
 // Draws limits first, then bands, so that measured lines are never covered.
 std::string plot_command(const std::vector<Curve>& curves) {
   std::string limits;
@@ -66,6 +80,10 @@ std::string plot_command(const std::vector<Curve>& curves) {
   for (std::size_t i = 0; i < curves.size(); ++i) {
     if (curves[i].look == Curve::Look::kLimit) {
       limits += limit_line(curves[i], i, limit_count++);
+      continue;
+    }
+    if (curves[i].look == Curve::Look::kMarks) {
+      lines += marks(curves, i);
       continue;
     }
     if (curves[i].points.size() > 1) bands += band(curves[i], i);

@@ -20,8 +20,9 @@ struct CurvePoint {
 
 struct Curve {
   // kMeasured: points, joined by a line, with their band. kReference: the same, measured on what
-  // the others are compared with. kLimit: a dashed line drawn behind the others.
-  enum class Look : std::uint8_t { kMeasured, kReference, kLimit };
+  // the others are compared with. kLimit: a dashed line drawn behind the others. kMarks: hollow
+  // points that no line joins; those of one colour have shapes in a fixed order.
+  enum class Look : std::uint8_t { kMeasured, kReference, kLimit, kMarks };
 
   std::string name;
   Color color;

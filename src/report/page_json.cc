@@ -76,7 +76,7 @@ Json json_of(const CurveFigure& figure) {
   const auto axis_json = [](const Axis& axis) {
     return Json{{"title", axis.title}, {"bytes", axis.values == Axis::Values::kBytes}};
   };
-  constexpr const char* kLooks[] = {"measured", "reference", "limit"};
+  constexpr const char* kLooks[] = {"measured", "reference", "limit", "marks"};
   Json curves = Json::array();
   for (const Curve& curve : figure.curves) {
     Json points = Json::array();

@@ -22,7 +22,7 @@ double share_of(double part, double whole) {
   return whole > 0 ? 100 * part / whole : 0;
 }
 
-// What is known of a link's use, in percent of what the file leaves of its rate.
+// What is known of a link's use, in percent of the most that the file leaves of its rate.
 class LinkView {
  public:
   LinkView(const Outcome& outcome, std::uint32_t link)
@@ -36,12 +36,12 @@ class LinkView {
     return link_.copies == 1 ? link_.name : fmt::format("{} (x{})", link_.name, link_.copies);
   }
 
-  [[nodiscard]] double gigabytes_per_s() const { return link_.changed * bytes_per_ns_; }
+  [[nodiscard]] double gigabytes_per_s() const { return link_.best * bytes_per_ns_; }
 
   [[nodiscard]] double bytes() const { return usage_.carried_ns(id_) * bytes_per_ns_; }
 
   [[nodiscard]] double mean_load() const {
-    return share_of(usage_.carried_ns(id_), length_ns_ * link_.left());
+    return share_of(usage_.carried_ns(id_), length_ns_ * link_.most_left());
   }
 
   [[nodiscard]] double full_share() const {
@@ -54,7 +54,7 @@ class LinkView {
   [[nodiscard]] double load(std::size_t bin) const {
     const auto bin_ns = static_cast<double>(usage_.bin_ns());
     const double length = std::min(bin_ns, length_ns_ - static_cast<double>(bin) * bin_ns);
-    return length > 0 ? share_of(usage_.mean(id_, bin) * bin_ns, length * link_.left()) : 0;
+    return length > 0 ? share_of(usage_.mean(id_, bin) * bin_ns, length * link_.most_left()) : 0;
   }
 
   [[nodiscard]] double highest_load() const {
@@ -119,7 +119,8 @@ std::vector<std::uint32_t> busiest_links(const Outcome& outcome) {
     if (usage.carried_ns(link) > 0) busy.push_back(link);
   }
   const auto key = [&](std::uint32_t link) {
-    return std::tuple(-usage.full_ns(link), -usage.carried_ns(link) / links[link].left(), link);
+    return std::tuple(-usage.full_ns(link), -usage.carried_ns(link) / links[link].most_left(),
+                      link);
   };
   std::sort(busy.begin(), busy.end(),
             [&](std::uint32_t a, std::uint32_t b) { return key(a) < key(b); });

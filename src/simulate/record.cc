@@ -51,7 +51,9 @@ std::uint64_t Record::message_bytes(OpId id) const {
 
 std::int64_t Record::calc_ns(OpId id) const {
   const std::uint64_t length = op(id).size;
-  if (fabric_ != nullptr) return fabric_->calc_ns(id.rank, id.op, length);
+  if (fabric_ != nullptr) {
+    return fabric_->calc_ns({id.rank, id.op, length, state(id).time_ns()});
+  }
   return static_cast<std::int64_t>(std::min<std::uint64_t>(length, kForeverNs + 1));
 }
 

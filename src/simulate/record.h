@@ -117,7 +117,7 @@ class Record {
     return network_->between(id.rank, partner_rank(id));
   }
 
-  // How long a calculation takes.
+  // How long a calculation takes that has started.
   [[nodiscard]] std::int64_t calc_ns(OpId id) const;
 
   void set_passage(OpId send, const Passage& passage);

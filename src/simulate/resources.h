@@ -16,6 +16,7 @@ namespace assay::simulate {
 
 enum class EventKind : std::uint32_t {
   kDeparture,  // messages leave a network that contends
+  kChange,     // links of that network become slower or faster, fail or come back
   kEntry,      // operation `second` of rank `first` gives its message to that network
   kWake,     // resource `second` may be free for the operation that began to wait as number `first`
   kReady,    // operation `first` has nothing left to wait for

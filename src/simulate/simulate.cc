@@ -10,6 +10,7 @@
 #include "core/interrupt.h"
 #include "simulate/matching.h"
 #include "simulate/resources.h"
+#include "simulate/stuck.h"
 
 namespace assay::simulate {
 namespace {
@@ -30,7 +31,11 @@ class Engine {
   [[nodiscard]] bool too_long() const { return too_long_; }
 
   // Returns the send for which the network has no way, if there is one.
-  [[nodiscard]] std::optional<OpId> unreachable() const { return unreachable_; }
+  [[nodiscard]] std::optional<OpId> unreachable() const {
+    return transfers_ == nullptr ? std::nullopt : transfers_->unreachable();
+  }
+
+  [[nodiscard]] std::int64_t now_ns() const { return now_ns_; }
 
  private:
   bool next(Event& event);
@@ -52,6 +57,9 @@ class Engine {
 
   // Of a network that contends.
   [[nodiscard]] bool contends(std::uint32_t a, std::uint32_t b) const;
+  void plan_changes();
+  void change_links(std::int64_t now_ns);
+  [[nodiscard]] bool failed(std::uint32_t rank, std::int64_t now_ns) const;
   void enter(OpId send, std::int64_t now_ns);
   void depart(std::int64_t now_ns);
   void deliver(std::int64_t now_ns);
@@ -89,7 +97,6 @@ class Engine {
   Transfers* transfers_;
   std::int64_t planned_departure_ns_ = -1;
   std::vector<Departure> departures_;
-  std::optional<OpId> unreachable_ = std::nullopt;
 };
 
 Engine::Engine(const model::Schedule& schedule, const Network& network, Outcome& outcome)
@@ -104,8 +111,7 @@ Engine::Engine(const model::Schedule& schedule, const Network& network, Outcome&
 bool Engine::next_root(Event& event) {
   const auto& ranks = schedule_.ranks();
   const auto skipped = [&] {
-    const bool failed = transfers_ != nullptr && transfers_->fabric().failed(root_rank_);
-    return failed || next_root_ >= ranks[root_rank_].roots.size();
+    return failed(root_rank_, 0) || next_root_ >= ranks[root_rank_].roots.size();
   };
   while (root_rank_ < ranks.size() && skipped()) {
     ++root_rank_;
@@ -140,10 +146,16 @@ bool Engine::next(Event& event) {
   }
 }
 
+bool Engine::failed(std::uint32_t rank, std::int64_t now_ns) const {
+  return transfers_ != nullptr && transfers_->fabric().fails_ns(rank) <= now_ns;
+}
+
 void Engine::handle(const Event& event) {
   switch (event.kind) {
     case EventKind::kDeparture:
       return depart(event.time_ns);
+    case EventKind::kChange:
+      return change_links(event.time_ns);
     case EventKind::kEntry:
       return enter({event.first, event.second}, event.time_ns);
     case EventKind::kReady:
@@ -156,8 +168,9 @@ void Engine::handle(const Event& event) {
 }
 
 void Engine::run() {
+  if (transfers_ != nullptr) plan_changes();
   Event event;
-  for (std::uint64_t count = 1; next(event) && !too_long_ && !unreachable_; ++count) {
+  for (std::uint64_t count = 1; !too_long_ && !unreachable() && next(event); ++count) {
     handle(event);
     if (count % kEventsBetweenLooks == 0 && core::interrupted()) return;
   }
@@ -167,6 +180,7 @@ void Engine::run() {
 }
 
 void Engine::become_ready(OpId id, std::int64_t now_ns) {
+  if (failed(id.rank, now_ns)) return;
   if (record_.op(id).kind == OpKind::kReceive) return post(id, now_ns);
   record_.state(id).set_phase(Phase::kReady);
   record_.state(id).link = kNone;
@@ -192,6 +206,7 @@ void Engine::post(OpId id, std::int64_t now_ns) {
 }
 
 void Engine::arrive(const Event& event) {
+  if (failed(event.rank, event.time_ns)) return;
   const OpId send{event.first, event.second};
   const OpId receive{event.rank, matching_.arrive(event.rank, send, record_.op(send))};
   if (receive.op == kNone) return;
@@ -212,6 +227,7 @@ void Engine::contend(OpId id, std::int64_t now_ns) {
 }
 
 void Engine::wake(const Event& event) {
+  if (failed(event.rank, event.time_ns)) return;
   const OpId id{event.rank, resources_.wake(event, events_)};
   if (id.op == kNone) return;
   const Needs needs = resources_.needs(id.rank, record_.op(id));
@@ -249,6 +265,7 @@ void Engine::start_calc(OpId id, const Needs& needs, std::int64_t now_ns) {
   const std::int64_t end = now_ns + record_.calc_ns(id);
   resources_.take(needs.cpu, id.op, end);
   release_after_start(id, now_ns);
+  if (end < kForeverNs && failed(id.rank, end - 1)) return;  // it never ends
   finish(id, end);
 }
 
@@ -300,7 +317,7 @@ void Engine::enter(OpId send, std::int64_t now_ns) {
   too_long_ |= start.work_ns > kForeverNs;
   if (too_long_) return;
   departures_.clear();
-  if (!transfers_->start(start, now_ns, departures_)) unreachable_ = send;
+  transfers_->start(start, now_ns, departures_);
   deliver(now_ns);
 }
 
@@ -325,6 +342,16 @@ void Engine::plan_departure() {
   if (next_ns < 0 || next_ns == planned_departure_ns_) return;
   planned_departure_ns_ = next_ns;
   events_.push({.time_ns = next_ns, .kind = EventKind::kDeparture});
+}
+
+void Engine::plan_changes() {
+  for (const std::int64_t time_ns : transfers_->fabric().change_times())
+    events_.push({.time_ns = time_ns, .kind = EventKind::kChange});
+}
+
+void Engine::change_links(std::int64_t now_ns) {
+  const bool done = outcome_.operations_done == record_.num_ops() && unreceived_ == 0;
+  if (!done) transfers_->change_links(now_ns);
 }
 
 // After everything else of the moment, because messages that enter or leave together need one look.
@@ -423,12 +450,13 @@ core::Result<std::unique_ptr<Fabric>> fabric_of(const Options& options, std::siz
   return std::make_unique<Fabric>(ASSAY_TRY(Fabric::make(*options.fabric, job)));
 }
 
-core::Error unreachable_error(const Outcome& outcome, OpId send) {
+core::Error unreachable_error(const Outcome& outcome, OpId send, std::int64_t now_ns) {
   const model::ScheduleOp& op = outcome.record().op(send);
   const Fabric& fabric = outcome.transfers()->fabric();
-  return core::Error{fmt::format("no way is left from {} of rank {} to {} of rank {}",
-                                 fabric.nic_name(send.rank, op.nic), send.rank,
-                                 fabric.nic_name(op.peer, op.nic), +op.peer)};
+  return core::Error{
+      fmt::format("no way is left from {} of rank {} to {} of rank {} at {} ns for {}",
+                  fabric.nic_name(send.rank, op.nic), send.rank, fabric.nic_name(op.peer, op.nic),
+                  +op.peer, now_ns, describe(outcome.record(), send))};
 }
 
 }  // namespace
@@ -441,7 +469,9 @@ core::Result<Outcome> simulate(const model::Schedule& schedule, const Options& o
   Engine engine(schedule, network, outcome);
   engine.run();
   ASSAY_TRY(core::check_interrupt());
-  if (engine.unreachable()) return unreachable_error(outcome, *engine.unreachable());
+  if (engine.unreachable()) {
+    return unreachable_error(outcome, *engine.unreachable(), engine.now_ns());
+  }
   if (engine.too_long()) {
     return core::Error{
         fmt::format("the schedule takes longer than {:.1f} years: are its sizes "

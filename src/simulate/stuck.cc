@@ -174,6 +174,18 @@ std::string arrows(const std::vector<std::string>& names) {
   return core::join(shown, " -> ");
 }
 
+std::string failed_ranks(const Outcome& outcome) {
+  std::string text;
+  const Fabric& fabric = outcome.transfers()->fabric();
+  for (std::uint32_t rank = 0; rank < outcome.finish_ns.size(); ++rank) {
+    const std::int64_t fails_ns = fabric.fails_ns(rank);
+    if (fails_ns == kForeverNs) continue;
+    text += fmt::format("\n  rank {} does nothing from {} ns on: {} says that it fails", rank,
+                        fails_ns, fabric.name());
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string describe(const Record& record, OpId id) {
@@ -250,6 +262,7 @@ core::Error stuck_error(const Outcome& outcome, const Stuck& stuck) {
     text += fmt::format("\n  operations of rank {} require each other in a circle: {}",
                         stuck.dependency_circle.front().rank, arrows(names));
   }
+  if (outcome.transfers() != nullptr) text += failed_ranks(outcome);
   return core::Error{text};
 }
 

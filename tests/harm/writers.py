@@ -186,6 +186,7 @@ def folder_commands(folder):
                           '-q', '-o', OUTPUT),
         'synth': ('goal', 'synth', '--model', 'qwen3-8b', '--of', 'decode', '--tp', '2', '--write', 'bin',
                   '-q', '-o', OUTPUT),
+        'job': (*GENERATE, '--write', 'job', '-q', '-o', OUTPUT),
         'generate -p': (*GENERATE, '--write', 'text', '-p', '-o', OUTPUT),
         'export': ('store', 'export', '--store', 'h200_sxm', '--table', 'gemm_perf', '-o', OUTPUT),
         'place': ('store', 'place', '--store', 'h200_sxm', '--system', 'h200_sxm', '--force',
@@ -223,7 +224,9 @@ def with_other_input(command):
 
 
 def resumed(command):
-    """The same command, going on with what a killed one left."""
+    """The same command, going on with what a killed one left, which a study does by itself."""
+    if command[0] == 'simulate':
+        return command
     verbs = 1 if command[0] == 'collect' else 2
     return (*command[:verbs], '--resume', *command[verbs:])
 
@@ -239,5 +242,7 @@ def job_commands():
                   '-o', OUTPUT),
         'sweep': ('sweep', 'run', '--preset', 'nccl-algo', '-p', 'default', '--set', 'KIND=good',
                   '-o', OUTPUT, '--', '/usr/bin/env', 'python3', TESTS / 'sweep/workload.py', '{dir}'),
+        'study': ('simulate', '--study', TESTS / 'golden/simulate/study/in/latencies.yaml', '-q', '-o',
+                  OUTPUT),
         'record': ('record', '-o', OUTPUT, '--', 'true'),
     }

@@ -5,7 +5,7 @@
 // exit status: 0 good, 77 skipped, else failed. With PAGE_SHOTS=FOLDER it leaves pictures there.
 import assert from 'node:assert/strict';
 import {execFileSync, spawnSync} from 'node:child_process';
-import {existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync} from 'node:fs';
+import {existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync} from 'node:fs';
 import {createRequire} from 'node:module';
 import {tmpdir} from 'node:os';
 import {dirname, join} from 'node:path';
@@ -46,6 +46,13 @@ before(async () => {
   assay('plan', 'search', '--model', 'qwen3-30b-a3b', '--gpus', '4', '--ttft', '500', '--tpot', '12', '--html', join(folder, 'plan.html'), '-q');
   const network = join(dirname(samples), 'tests/golden/simulate/network/in');
   assay('simulate', join(network, 'job.goal'), '--network', join(network, 'leaf_spine.yaml'), '--html', join(folder, 'network.html'), '-q');
+  const parts = join(dirname(samples), 'tests/golden/simulate/study/in');
+  writeFileSync(join(folder, 'study.yaml'), `jobs: [{name: pairs, files: [${parts}/pairs4.goal, ${parts}/pairs8.goal]}]
+networks: [{file: ${parts}/full.yaml}, {file: ${parts}/half.yaml}]
+failures: [{name: none}, {name: a spine with half of its bandwidth, changes: [{switch: spine1, bandwidth: 50 %}]}]
+seeds: [1, 2, 3]
+`);
+  assay('simulate', '--study', join(folder, 'study.yaml'), '-o', join(folder, 'study'), '-q');
   const root = process.getuid?.() === 0;
   browser = await chromium.launch({executablePath: browserPath, args: root ? ['--no-sandbox'] : []});
 });
@@ -58,7 +65,7 @@ after(async () => {
 const SAMPLE = () => join(folder, 'sample.html');
 const PAGES = () => ({sample: SAMPLE(), compared: join(folder, 'compared.html'),
   sweep: join(folder, 'sweep/sweep_report.html'), several: join(folder, 'several/final_analysis_report_for_all.html'), allreduce: join(folder, 'allreduce.html'),
-  plan: join(folder, 'plan.html'), network: join(folder, 'network.html')});
+  plan: join(folder, 'plan.html'), network: join(folder, 'network.html'), study: join(folder, 'study/study.html')});
 
 // Opens a page from its file; what it says on its console and what it asks of a network fail the test.
 async function open(path, {viewport = WIDE, hash = '', ...more} = {}) {

@@ -2,22 +2,23 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <charconv>
 #include <filesystem>
-#include <map>
 #include <optional>
+#include <set>
 
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/simulation_inputs.h"
+#include "cli/study_command.h"
 #include "cli/summary_output.h"
 #include "cli/trace_options.h"
-#include "core/files.h"
 #include "core/output_file.h"
 #include "goal/group_source.h"
 #include "goal/job_file.h"
 #include "goal/launch_job.h"
-#include "goal/validate.h"
 #include "model/goal_text.h"
 #include "model/schedule_notes.h"
 #include "report/book.h"
@@ -53,51 +54,29 @@ std::string rank_list_problem(const std::string& list) {
   return "";
 }
 
-// The options for the parameters of one kind of link.
-class LinkOptions {
- public:
-  void declare(App& app, const std::string& prefix, const std::string& group) {
-    const auto add = [&](const char* letter, double LogGops::*field, const char* help) {
-      const std::string name = "--" + prefix + letter;
-      const auto assign = [this, name, field](const std::string& text) {
-        values_[name] = {field, finite_number(text).value_or(0)};
-      };
-      app.add_option(name, assign, help)
-          ->type_name("NUMBER")
-          ->default_str(prefix.empty() ? fmt::format("{}", LogGops{}.*field) : "as between nodes")
-          ->check(not_negative_problem)
-          ->group(group);
+// Declares the options for the parameters of one kind of link.
+void add_link_options(App& app,
+                      simulate::LinkValues& links,
+                      const std::string& prefix,
+                      const std::string& group) {
+  const auto add = [&](const char* letter, double LogGops::*field, const char* help) {
+    const std::string name = prefix + letter;
+    const auto assign = [&links, name](const std::string& text) {
+      links[name] = finite_number(text).value_or(0);
     };
-    add("L", &LogGops::latency_ns, "latency of the network, ns");
-    add("o", &LogGops::overhead_ns, "CPU time of a message on each side, ns");
-    add("g", &LogGops::gap_ns, "gap between messages at a NIC, ns");
-    add("G", &LogGops::gap_ns_per_byte, "time of a byte in the network, ns");
-    add("O", &LogGops::overhead_ns_per_byte, "CPU time of a byte on each side, ns");
-    add("S", &LogGops::rendezvous_bytes,
-        "largest message, in bytes, that does not wait for its receive");
-  }
-
-  [[nodiscard]] bool given() const { return !values_.empty(); }
-
-  [[nodiscard]] LogGops applied_to(LogGops link) const {
-    for (const auto& [name, value] : values_)
-      link.*value.first = value.second;
-    return link;
-  }
-
- private:
-  std::map<std::string, std::pair<double LogGops::*, double>> values_;
-};
-
-// Returns the node of each rank. Nodes are numbered in the order of their first rank.
-std::vector<std::uint32_t> nodes_of(const model::ScheduleNotes& notes) {
-  std::map<std::string, std::uint32_t> numbers;
-  std::vector<std::uint32_t> node_of_rank;
-  for (const model::ScheduleRank& rank : notes.ranks) {
-    const auto next = static_cast<std::uint32_t>(numbers.size());
-    node_of_rank.push_back(numbers.emplace(rank.node, next).first->second);
-  }
-  return node_of_rank;
+    app.add_option("--" + name, assign, help)
+        ->type_name("NUMBER")
+        ->default_str(prefix.empty() ? fmt::format("{}", LogGops{}.*field) : "as between nodes")
+        ->check(not_negative_problem)
+        ->group(group);
+  };
+  add("L", &LogGops::latency_ns, "latency of the network, ns");
+  add("o", &LogGops::overhead_ns, "CPU time of a message on each side, ns");
+  add("g", &LogGops::gap_ns, "gap between messages at a NIC, ns");
+  add("G", &LogGops::gap_ns_per_byte, "time of a byte in the network, ns");
+  add("O", &LogGops::overhead_ns_per_byte, "CPU time of a byte on each side, ns");
+  add("S", &LogGops::rendezvous_bytes,
+      "largest message, in bytes, that does not wait for its receive");
 }
 
 enum class Collectives : std::uint8_t { kExact, kCost };
@@ -107,9 +86,10 @@ enum class SimulateCompat { kNone, kAtlahs };
 class Simulate final : public Command {
  public:
   explicit Simulate(App& app) {
-    app.add_option("FILE", schedule_,
-                   "a GOAL schedule, binary or text; or a job of 'assay goal generate --write job'")
-        ->required();
+    app.note_given(given_);
+    app.add_option(
+        "FILE", schedule_,
+        "a GOAL schedule, binary or text; or a job of 'assay goal generate --write job'");
     const std::string group = "Parameters";
     app.add_option("--params", params_,
                    "a JSON file with parameters; the options below override it")
@@ -124,8 +104,8 @@ class Simulate final : public Command {
                    "latencies replace G and L")
         ->type_name("FILE")
         ->group(group);
-    inter_.declare(app, "", group);
-    intra_.declare(app, "intra-", "Parameters between ranks of one node");
+    add_link_options(app, link_values_, "", group);
+    add_link_options(app, link_values_, "intra-", "Parameters between ranks of one node");
     const Choices<SimulateCompat> compats{{"atlahs", SimulateCompat::kAtlahs}};
     add_choice(app, "--compat", compat_, compats,
                "reproduce the figures of the LogGOPSim in ATLAHS, with its order of equal times "
@@ -141,7 +121,8 @@ class Simulate final : public Command {
     add_choice(app, "--collectives", collectives_, collectives,
                "of a job's file: step by step; or each as a cost that depends on when its ranks "
                "start, learned from its own steps (docs/goal.md has the error)");
-    app.add_option("--threads", threads_, "for a job's file: nodes that run at once")
+    app.add_option("--threads", threads_,
+                   "for a job's file: nodes that run at once; for a study: tasks")
         ->type_name("N")
         ->default_str("one a processor")
         ->check(whole_number_problem);
@@ -165,17 +146,24 @@ class Simulate final : public Command {
                    "where a page goes that shows the busiest links over time and what was lost by "
                    "sharing them; needs --network")
         ->type_name("FILE");
+    add_study_options(app);
     add_presentation_options(app, presentation_);
   }
 
   [[nodiscard]] core::Status check() const override {
+    if (!study_.file.empty()) return check_study();
+    if (schedule_.empty()) return core::Error{"FILE is missing: the schedule, or a job"};
+    for (const char* option : {"--output", "--plan-only", "--resume-retry-failed"}) {
+      if (given_.contains(option)) return core::Error{fmt::format("{} needs --study", option)};
+    }
     if (!timeline_ranks_.empty() && timeline_.empty()) {
       return core::Error{"--timeline-ranks needs --timeline"};
     }
     if (network_.empty() && !links_.empty()) return core::Error{"--links needs --network"};
     if (network_.empty() && !page_.empty()) return core::Error{"--html needs --network"};
     if (compat_ == SimulateCompat::kNone) return {};
-    if (intra_.given()) {
+    if (std::any_of(link_values_.begin(), link_values_.end(),
+                    [](const auto& link) { return link.first.starts_with("intra-"); })) {
       return core::Error{
           "--compat atlahs knows one kind of link: leave out --intra-L to --intra-S"};
     }
@@ -188,14 +176,15 @@ class Simulate final : public Command {
   }
 
   core::Result<Outcome> run() override {
-    if (ASSAY_TRY(is_job())) return run_job();
+    if (!study_.file.empty()) return run_study();
+    if (ASSAY_TRY(is_job(schedule_))) return run_job();
     if (collectives_ == Collectives::kCost) {
       return core::Error{
           "--collectives cost needs a job's file: 'assay goal generate --write job'"};
     }
     const model::Schedule schedule = ASSAY_TRY(model::read_schedule(schedule_));
-    const auto notes = ASSAY_TRY(read_notes());
-    const auto options = ASSAY_TRY(make_options(schedule.ranks().size(), notes));
+    const auto notes = ASSAY_TRY(notes_beside(schedule_));
+    const auto options = ASSAY_TRY(make_options(inputs(), schedule.ranks().size(), notes));
     if (compat_ == SimulateCompat::kAtlahs) return run_atlahs(schedule, options.inter);
     const auto outcome = ASSAY_TRY(simulate::simulate(schedule, options));
     if (!outcome.finished) {
@@ -215,6 +204,56 @@ class Simulate final : public Command {
   }
 
  private:
+  void add_study_options(App& app) {
+    const std::string group = "Study options";
+    app.add_option("--study", study_.file,
+                   "a YAML file with jobs, sizes, networks and failures, all combinations of which "
+                   "are simulated (docs/goal.md); results of an earlier run are kept")
+        ->type_name("FILE")
+        ->group(group);
+    app.add_option("-o,--output", study_.folder,
+                   "the study's folder: the results of its tasks, and the table of all")
+        ->type_name("DIR")
+        ->group(group);
+    app.add_flag("--plan-only", study_.plan_only, "show the tasks; start and write nothing")
+        ->group(group);
+    app.add_flag("--resume-retry-failed", study_.retry_failed, "try again the tasks that failed")
+        ->group(group);
+  }
+
+  [[nodiscard]] core::Status check_study() const {
+    const std::set<std::string> possible{
+        "--study",  "--output", "--plan-only",          "--threads",
+        "--format", "--quiet",  "--resume-retry-failed"};
+    if (!schedule_.empty()) {
+      return core::Error{"--study names its schedules and jobs itself: leave out FILE"};
+    }
+    for (const std::string& option : given_) {
+      if (possible.contains(option)) continue;
+      return core::Error{
+          fmt::format("--study has all that decides a result in its file: leave out {}", option)};
+    }
+    if (study_.folder.empty() && !study_.plan_only) {
+      return core::Error{"--study needs --output, the folder of its results"};
+    }
+    return {};
+  }
+
+  [[nodiscard]] SimulationInputs inputs() const {
+    return {.schedule = schedule_,
+            .params = params_,
+            .topology = topology_,
+            .network = network_,
+            .links = link_values_,
+            .atlahs = compat_ == SimulateCompat::kAtlahs};
+  }
+
+  core::Result<Outcome> run_study() {
+    study_.threads = threads_;
+    study_.presentation = presentation_;
+    return run_study_command(study_);
+  }
+
   [[nodiscard]] core::Result<Outcome> run_atlahs(const model::Schedule& schedule,
                                                  const LogGops& link) const {
     const auto outcome = ASSAY_TRY(simulate::simulate_atlahs(schedule, link));
@@ -234,64 +273,6 @@ class Simulate final : public Command {
       print_summary(book, presentation_.summary(), std::max(most_ranks, kSummaryRows));
     }
     return Outcome::kOk;
-  }
-
-  [[nodiscard]] core::Result<std::optional<model::ScheduleNotes>> read_notes() const {
-    using Notes = std::optional<model::ScheduleNotes>;
-    const fs::path path = model::notes_path(schedule_);
-    if (!core::is_regular_file(path)) return Notes();
-    model::ScheduleNotes notes = ASSAY_TRY(model::read_notes(path));
-    if (notes.time_unit_ns != 1) {
-      return core::Error{fmt::format(
-          "'{}' was made for {}, with times in units of {} ns: generate it again --for assay",
-          schedule_.string(), notes.made_for, notes.time_unit_ns)};
-    }
-    return Notes(std::move(notes));
-  }
-
-  [[nodiscard]] core::Result<simulate::Options> make_options(
-      std::size_t num_ranks, const std::optional<model::ScheduleNotes>& notes) const {
-    simulate::Options options = ASSAY_TRY(make_parameters(num_ranks, notes));
-    if (network_.empty()) return options;
-    options.fabric = ASSAY_TRY(simulate::read_fabric_spec(network_.string()));
-    if (options.node_of_rank.empty() && notes) options.node_of_rank = nodes_of(*notes);
-    return options;
-  }
-
-  [[nodiscard]] core::Result<simulate::Options> make_parameters(
-      std::size_t num_ranks, const std::optional<model::ScheduleNotes>& notes) const {
-    simulate::ParametersFile file;
-    for (const fs::path& path : {topology_, params_}) {
-      if (path.empty()) continue;
-      auto part = ASSAY_TRY(simulate::read_parameters(path, num_ranks));
-      if (part.inter) file.inter = part.inter;
-      if (part.intra) file.intra = part.intra;
-      if (!part.node_of_rank.empty()) file.node_of_rank = std::move(part.node_of_rank);
-    }
-    simulate::Options options;
-    const bool given = file.inter || file.intra || inter_.given() || intra_.given();
-    if (!given && notes && compat_ == SimulateCompat::kNone) {
-      options.inter = goal::default_links().inter;
-      options.intra = goal::default_links().intra;
-      options.node_of_rank = nodes_of(*notes);
-      return options;
-    }
-    options.inter = inter_.applied_to(file.inter.value_or(LogGops{}));
-    if (compat_ == SimulateCompat::kAtlahs && file.intra) {
-      return core::Error{
-          "--compat atlahs knows one kind of link, and the parameters have \"intra\""};
-    }
-    if (!file.intra && !intra_.given()) return options;
-    options.intra = intra_.applied_to(file.intra.value_or(options.inter));
-    options.node_of_rank = std::move(file.node_of_rank);
-    if (options.node_of_rank.empty() && notes) options.node_of_rank = nodes_of(*notes);
-    if (options.node_of_rank.empty()) {
-      return core::Error{fmt::format(
-          "there are parameters within nodes, but nothing says which ranks share one: give "
-          "--topology; a file '{}' would do too",
-          model::notes_path(schedule_).string())};
-    }
-    return options;
   }
 
   [[nodiscard]] core::Result<model::Book> make_book(
@@ -368,12 +349,6 @@ class Simulate final : public Command {
     return {};
   }
 
-  [[nodiscard]] core::Result<bool> is_job() const {
-    if (!core::is_regular_file(schedule_)) return false;
-    const core::MappedFile file = ASSAY_TRY(core::MappedFile::open(schedule_));
-    return goal::is_job_file(file.bytes());
-  }
-
   // A job's file: its graph is made while it runs, and is never there as a whole.
   core::Result<Outcome> run_job() {
     const std::pair<const char*, bool> impossible[] = {
@@ -393,7 +368,7 @@ class Simulate final : public Command {
     const auto job = ASSAY_TRY(goal::make_launch_job(file));
     show_warnings(job->warnings);
     const simulate::Options options =
-        ASSAY_TRY(make_parameters(job->notes.ranks.size(), job->notes));
+        ASSAY_TRY(make_parameters(inputs(), job->notes.ranks.size(), job->notes));
     const simulate::LaunchOutcome outcome =
         ASSAY_TRY(simulate::simulate_launches(*job->schedule, options, threads_));
     const std::vector<simulate::LaunchTime> times = times_of(outcome, *job);
@@ -417,7 +392,7 @@ class Simulate final : public Command {
       for (const std::uint32_t node : schedule.node_of_rank())
         nodes.ranks.push_back({.node = std::to_string(node)});
       const simulate::Options options =
-          ASSAY_TRY(make_parameters(schedule.num_ranks(), std::move(nodes)));
+          ASSAY_TRY(make_parameters(inputs(), schedule.num_ranks(), std::move(nodes)));
       return ASSAY_TRY(simulate::simulate_launches(schedule, options, threads_)).finish_ns;
     };
     const goal::GroupJob job = ASSAY_TRY(goal::make_group_job(file, simulate));
@@ -498,18 +473,19 @@ class Simulate final : public Command {
   fs::path operations_;
   fs::path topology_;
   fs::path network_;
+  simulate::LinkValues link_values_;
   fs::path links_;
   fs::path page_;
   fs::path timeline_;
   std::string timeline_ranks_;
   SimulateCompat compat_ = SimulateCompat::kNone;
-  LinkOptions inter_;
-  LinkOptions intra_;
   bool per_rank_ = false;
   std::size_t segments_ = 0;
   unsigned threads_ = 0;
   Collectives collectives_ = Collectives::kExact;
   Presentation presentation_;
+  StudyRequest study_;
+  std::set<std::string> given_;
 };
 
 const CommandSpec kSimulate{
@@ -540,6 +516,13 @@ const CommandSpec kSimulate{
         "it runs, with the same times, in memory that does not grow with the graph and on all "
         "processors: for hundreds and thousands of ranks. It needs eager messages (S at least "
         "their size).\n\n"
+        "--study FILE.yaml simulates all combinations of jobs, sizes, networks, failures and "
+        "options that it names, each in a process of its own, and keeps each result in the folder "
+        "of --output under a digest of all that decides it: a study that was killed goes on when "
+        "the same command is given again, and changed inputs are simulated again. The processes of "
+        "mpirun or srun share the tasks, and so do other processes on the same folder and the "
+        "elements of a Slurm array. Whoever finishes the last one writes the table, a figure and "
+        "a page. docs/goal.md has the format.\n\n"
         "A schedule that cannot end, or that leaves messages, is an error that names what waits; "
         "with --compat atlahs it is a warning. Without parameters, that has L 3700, o 200, g 5, G "
         "0.04 and S 0 (rendezvous for all).",
@@ -548,6 +531,7 @@ const CommandSpec kSimulate{
         "assay simulate job.goal --L 1500 --G 0.02 --per-rank --format csv\n"
         "assay simulate job.bin --params cluster.json --critical-path 20\n"
         "assay simulate job.bin --network leaf_spine.yaml --html network.html\n"
+        "assay simulate --study study.yaml -o study\n"
         "assay simulate job.bin --intra-L 700 --intra-G 0.003 --timeline job.json\n",
     .make = make_command<Simulate>,
 };

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
+#include <set>
 
 namespace assay::simulate {
 namespace {
@@ -212,13 +214,64 @@ bool Fabric::find_path(const Message& message, Path& path) {
   return true;
 }
 
-std::int64_t Fabric::calc_ns(std::uint32_t rank, std::uint32_t op, std::uint64_t ns) const {
-  double factor = slower_.empty() ? 1 : slower_[rank];
-  if (noise_.calculation_share > 0) {
-    factor *= 1 + noise_.calculation_share * exponential(noise_.seed, rank, op);
+std::int64_t Fabric::calc_ns(const Calculation& calculation) const {
+  const auto& [rank, op, ns, start_ns] = calculation;
+  const bool steady = paces_.empty() || paces_[rank].empty();
+  if (steady && noise_.calculation_share == 0) {
+    return static_cast<std::int64_t>(std::min<std::uint64_t>(ns, kForeverNs + 1));
   }
-  if (factor == 1) return static_cast<std::int64_t>(std::min<std::uint64_t>(ns, kForeverNs + 1));
-  return in_whole_ns(static_cast<double>(ns) * factor);
+  auto left_ns = static_cast<double>(ns);
+  if (noise_.calculation_share > 0) {
+    left_ns *= 1 + noise_.calculation_share * exponential(noise_.seed, rank, op);
+  }
+  if (steady) return in_whole_ns(left_ns);
+  const std::vector<Pace>& paces = paces_[rank];
+  auto pace = std::upper_bound(paces.begin(), paces.end(), start_ns,
+                               [](std::int64_t time, const Pace& p) { return time < p.from_ns; });
+  double length_ns = 0;
+  for (std::int64_t at = start_ns; pace != paces.end(); at = (pace++)->from_ns) {
+    const auto stretch_ns = static_cast<double>(pace->from_ns - at);
+    const double factor = std::prev(pace)->factor;
+    if (left_ns * factor <= stretch_ns) return in_whole_ns(length_ns + left_ns * factor);
+    length_ns += stretch_ns;
+    left_ns -= stretch_ns / factor;
+  }
+  return in_whole_ns(length_ns + left_ns * paces.back().factor);
+}
+
+std::vector<std::int64_t> Fabric::change_times() const {
+  std::set<std::int64_t> times;
+  for (const LinkChange& change : link_changes_) {
+    times.insert(change.from_ns);
+    if (change.until_ns < kForeverNs) times.insert(change.until_ns);
+  }
+  return {times.begin(), times.end()};
+}
+
+std::vector<std::uint32_t> Fabric::change_links(std::int64_t now_ns) {
+  std::vector<std::uint32_t> changed;
+  for (auto first = link_changes_.begin(); first != link_changes_.end();) {
+    FabricLink& link = links_[first->link];
+    double capacity = first->steady;
+    const auto end = std::find_if(first, link_changes_.end(), [&](const LinkChange& other) {
+      return other.link != first->link;
+    });
+    for (auto self = first; self != end; ++self) {
+      if (self->from_ns <= now_ns && now_ns < self->until_ns) {
+        capacity = std::min(capacity, self->capacity);
+      }
+    }
+    if (capacity != link.changed) {
+      link.changed = capacity;
+      link.best = std::max(link.best, capacity);
+      changed.push_back(first->link);
+    }
+    first = end;
+  }
+  if (changed.empty()) return changed;
+  spreads_.clear();
+  distances_.assign(distances_.size(), {});
+  return changed;
 }
 
 std::int64_t Fabric::latency_noise_ns(std::uint32_t rank, std::uint32_t op) const {

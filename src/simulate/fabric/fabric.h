@@ -23,7 +23,8 @@ namespace assay::simulate {
 struct FabricLink {
   std::string name = {};  // "leaf0 > spine1"
   double capacity = 1;    // as built
-  double changed = 1;     // after changes; 0: failed
+  double changed = 1;     // after the changes so far; 0: failed
+  double best = 1;        // the most that it was
   double background = 0;  // what other traffic takes
   std::int64_t latency_ns = 0;
   std::uint32_t copies = 1;  // equal links of equal load that it stands for
@@ -31,6 +32,8 @@ struct FabricLink {
 
   // What is left for messages.
   [[nodiscard]] double left() const { return changed - background; }
+
+  [[nodiscard]] double most_left() const { return best - background; }
 };
 
 struct Path {
@@ -92,20 +95,45 @@ class Fabric {
   // Names the NIC of a rank: "node3.nic1".
   [[nodiscard]] std::string nic_name(std::uint32_t rank, std::uint32_t nic) const;
 
+  struct Calculation {
+    std::uint32_t rank = 0;
+    std::uint32_t op = 0;
+    std::uint64_t ns = 0;  // on a rank that nothing slows down
+    std::int64_t start_ns = 0;
+  };
+
   // How long a calculation takes, and what is added to the latency of a message.
-  [[nodiscard]] std::int64_t calc_ns(std::uint32_t rank, std::uint32_t op, std::uint64_t ns) const;
+  [[nodiscard]] std::int64_t calc_ns(const Calculation& calculation) const;
   [[nodiscard]] std::int64_t latency_noise_ns(std::uint32_t rank, std::uint32_t op) const;
 
-  [[nodiscard]] bool failed(std::uint32_t rank) const {
-    return !slower_.empty() && slower_[rank] == 0;
+  // The time from which the rank does nothing any more; kForeverNs if it does not fail.
+  [[nodiscard]] std::int64_t fails_ns(std::uint32_t rank) const {
+    return fails_ns_.empty() ? kForeverNs : fails_ns_[rank];
   }
 
-  [[nodiscard]] bool changes_calculations() const {
-    return !slower_.empty() || noise_.calculation_share > 0;
-  }
+  // The times at which links change, ascending.
+  [[nodiscard]] std::vector<std::int64_t> change_times() const;
+
+  // Makes the links what they are from now on. Returns those that have another rate than before.
+  std::vector<std::uint32_t> change_links(std::int64_t now_ns);
 
  private:
   friend class FabricBuilder;
+
+  // What is left of a link for some time.
+  struct LinkChange {
+    std::uint32_t link = 0;
+    std::int64_t from_ns = 0;
+    std::int64_t until_ns = 0;
+    double capacity = 0;
+    double steady = 0;  // what is left of it at all times
+  };
+
+  // From this time on until the next one of its rank, calculations take so many times as long.
+  struct Pace {
+    std::int64_t from_ns = 0;
+    double factor = 1;
+  };
 
   struct Hop {
     std::uint32_t link;
@@ -159,7 +187,9 @@ class Fabric {
   Packets packets_;
   Routing routing_ = Routing::kEcmp;
   std::uint64_t seed_ = 1;
-  std::vector<double> slower_;  // by rank; 0: failed; empty: none is
+  std::vector<std::vector<Pace>> paces_;  // by rank, ascending from 0; empty: nothing is slower
+  std::vector<std::int64_t> fails_ns_;    // by rank; empty: none fails
+  std::vector<LinkChange> link_changes_;  // by link and time
   NoiseSpec noise_;
 };
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <numeric>
 #include <set>
@@ -81,7 +82,9 @@ class FabricBuilder {
   [[nodiscard]] core::Result<std::uint32_t> switch_named(const std::string& name) const;
   core::Status apply_changes();
   core::Status apply_rank_change(const Change& change);
+  static void slow_down(const Change& change, std::vector<Fabric::Pace>& paces);
   core::Status apply_link_change(const Change& change);
+  void finish_changes();
   core::Status apply_routes();
   core::Status apply_route(const FixedRoute& route);
   core::Status apply_background();
@@ -505,10 +508,31 @@ core::Status FabricBuilder::apply_rank_change(const Change& change) {
     return core::Error{fmt::format("'changes' names rank {}: the schedule has {} ranks",
                                    *change.rank, job_.num_ranks)};
   }
-  std::vector<double>& slower = fabric_.slower_;
-  if (slower.empty()) slower.assign(job_.num_ranks, 1);
-  slower[*change.rank] = change.failed ? 0 : slower[*change.rank] * change.slower;
+  if (change.failed) {
+    std::vector<std::int64_t>& fails_ns = fabric_.fails_ns_;
+    if (fails_ns.empty()) fails_ns.assign(job_.num_ranks, kForeverNs);
+    fails_ns[*change.rank] = std::min(fails_ns[*change.rank], change.from_ns);
+    return {};
+  }
+  if (fabric_.paces_.empty()) fabric_.paces_.resize(job_.num_ranks);
+  slow_down(change, fabric_.paces_[*change.rank]);
   return {};
+}
+
+void FabricBuilder::slow_down(const Change& change, std::vector<Fabric::Pace>& paces) {
+  if (paces.empty()) paces.push_back({});
+  // Divides the stretch in which the change begins or ends.
+  for (const std::int64_t time : {change.from_ns, change.until_ns}) {
+    const auto next = std::find_if(paces.begin(), paces.end(),
+                                   [&](const Fabric::Pace& pace) { return pace.from_ns >= time; });
+    if (next != paces.end() && next->from_ns == time) continue;
+    paces.insert(next, {.from_ns = time, .factor = std::prev(next)->factor});
+  }
+  for (Fabric::Pace& pace : paces) {
+    if (pace.from_ns >= change.from_ns && pace.from_ns < change.until_ns) {
+      pace.factor *= change.slower;
+    }
+  }
 }
 
 core::Status FabricBuilder::apply_link_change(const Change& change) {
@@ -517,14 +541,35 @@ core::Status FabricBuilder::apply_link_change(const Change& change) {
   for (const std::uint32_t id : links) {
     FabricLink& link = fabric_.links_[id];
     const double share = change.bytes_per_ns ? *change.bytes_per_ns / rate_of(link) : change.share;
-    link.changed = change.failed ? 0 : std::min(link.changed, link.capacity * share);
+    const double capacity = change.failed ? 0 : link.capacity * share;
+    if (change.timed()) {
+      fabric_.link_changes_.push_back({.link = id,
+                                       .from_ns = change.from_ns,
+                                       .until_ns = change.until_ns,
+                                       .capacity = capacity});
+    } else {
+      link.changed = std::min(link.changed, capacity);
+    }
   }
   return {};
+}
+
+// What stands for all times is applied; the other changes come while the schedule runs.
+void FabricBuilder::finish_changes() {
+  for (FabricLink& link : fabric_.links_)
+    link.best = link.changed;
+  for (Fabric::LinkChange& change : fabric_.link_changes_)
+    change.steady = fabric_.links_[change.link].changed;
+  std::stable_sort(fabric_.link_changes_.begin(), fabric_.link_changes_.end(),
+                   [](const auto& a, const auto& b) {
+                     return std::pair(a.link, a.from_ns) < std::pair(b.link, b.from_ns);
+                   });
 }
 
 core::Status FabricBuilder::apply_changes() {
   for (const Change& change : spec_.changes)
     ASSAY_TRY(change.rank ? apply_rank_change(change) : apply_link_change(change));
+  finish_changes();
   return {};
 }
 
@@ -593,10 +638,14 @@ core::Status FabricBuilder::apply_background(const Background& background) {
 }
 
 core::Status FabricBuilder::check_background() const {
-  for (const FabricLink& link : fabric_.links_) {
-    if (link.changed == 0 || link.left() > 1e-6 * link.capacity) continue;
+  const auto check = [](const FabricLink& link, double changed) -> core::Status {
+    if (changed == 0 || changed - link.background > 1e-6 * link.capacity) return {};
     return core::Error{fmt::format("the background leaves nothing of '{}'", link.name)};
-  }
+  };
+  for (const FabricLink& link : fabric_.links_)
+    ASSAY_TRY(check(link, link.changed));
+  for (const Fabric::LinkChange& change : fabric_.link_changes_)
+    ASSAY_TRY(check(fabric_.links_[change.link], change.capacity));
   return {};
 }
 

@@ -8,10 +8,27 @@
 #include "core/check.h"
 #include "simulate/fabric/fabric.h"
 
+namespace {
+
+constexpr std::uint32_t kRanks = 8;
+
+void check_ways(assay::simulate::Fabric& fabric) {
+  assay::simulate::Path path;
+  for (std::uint32_t to = 1; to < kRanks; ++to) {
+    if (!fabric.find_path({.source = 0, .target = to}, path)) continue;
+    for (const assay::simulate::LinkShare& share : path.links) {
+      const bool usable = share.link < fabric.links().size() &&
+                          fabric.links()[share.link].left() > 0 && share.weight > 0;
+      ASSAY_CHECK(usable, "a way leads along links that are there");
+    }
+  }
+}
+
+}  // namespace
+
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer gives the name.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace assay::simulate;  // NOLINT(google-build-using-namespace)
-  constexpr std::uint32_t kRanks = 8;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const auto spec = parse_fabric_spec(text, "fuzz.yaml");
   if (!spec.ok()) return 0;
@@ -21,16 +38,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                                     shape.links_between_groups, spec.value().nics_per_node}) {
     if (count > 64) return 0;
   }
+  // So is one that changes all the time.
+  if (spec.value().changes.size() > 16) return 0;
   auto fabric = Fabric::make(spec.value(), {.num_ranks = kRanks});
   if (!fabric.ok()) return 0;
-  Path path;
-  for (std::uint32_t to = 1; to < kRanks; ++to) {
-    if (!fabric.value().find_path({.source = 0, .target = to}, path)) continue;
-    for (const LinkShare& share : path.links) {
-      const bool usable = share.link < fabric.value().links().size() &&
-                          fabric.value().links()[share.link].left() > 0 && share.weight > 0;
-      ASSAY_CHECK(usable, "a way leads along links that are there");
-    }
+  check_ways(fabric.value());
+  for (const std::int64_t time_ns : fabric.value().change_times()) {
+    fabric.value().change_links(time_ns);
+    check_ways(fabric.value());
   }
   return 0;
 }

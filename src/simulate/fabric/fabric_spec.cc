@@ -5,244 +5,19 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <set>
 #include <utility>
 
 #include "core/files.h"
-#include "core/text.h"
+#include "simulate/fabric/conditions.h"
 
 namespace assay::simulate {
 namespace {
 
-constexpr double kMostCount = 100'000;
-constexpr double kMostNs = 1e15;
-constexpr double kMostBytesPerNs = 1e9;
-constexpr double kLeastBytesPerNs = 1e-9;
-
-core::Error at_line(const YAML::Node& node, const std::string& what) {
-  return core::Error{fmt::format("line {}: {}", node.Mark().line + 1, core::printable_line(what))};
-}
-
-struct Unit {
-  const char* name;
-  double factor;
-};
-
-// To bytes per ns.
-constexpr std::array<Unit, 8> kRates = {{{"Gbit/s", 0.125},
-                                         {"Gb/s", 0.125},
-                                         {"Mbit/s", 0.125e-3},
-                                         {"Tbit/s", 125},
-                                         {"GB/s", 1},
-                                         {"MB/s", 1e-3},
-                                         {"GiB/s", 1.073741824},
-                                         {"TB/s", 1000}}};
-constexpr std::array<Unit, 3> kTimes = {{{"ns", 1}, {"us", 1e3}, {"ms", 1e6}}};
-constexpr std::array<Unit, 1> kShares = {{{"%", 0.01}}};
-
-// A number with a unit, such as "400 Gbit/s" or "1.5us".
-template <std::size_t N>
-std::optional<double> quantity(std::string_view text, const std::array<Unit, N>& units) {
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || !std::isfinite(number)) return std::nullopt;
-  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
-  while (text.starts_with(' '))
-    text.remove_prefix(1);
-  for (const Unit& unit : units) {
-    if (text == unit.name) return number * unit.factor;
-  }
-  return std::nullopt;
-}
-
-// The fields of a mapping, each of which is asked for once; finish() refuses the others.
-class Fields {
- public:
-  static core::Result<Fields> of(const YAML::Node& node, std::string what) {
-    if (!node.IsMap()) {
-      return at_line(node, fmt::format("{} is no mapping of names to values", what));
-    }
-    Fields fields(node, std::move(what));
-    std::set<std::string> names;
-    for (const auto& item : node) {
-      if (!item.first.IsScalar()) {
-        return at_line(item.first, fmt::format("a name in {} is no word", fields.what_));
-      }
-      if (!names.insert(item.first.Scalar()).second) {
-        return at_line(item.first, fmt::format("'{}' is there twice", item.first.Scalar()));
-      }
-    }
-    return fields;
-  }
-
-  [[nodiscard]] bool has(const char* name) {
-    known_.emplace_back(name);
-    return node_[name].IsDefined();
-  }
-
-  [[nodiscard]] YAML::Node at(const char* name) const { return node_[name]; }
-
-  [[nodiscard]] core::Error error(const std::string& what) const {
-    return at_line(node_, fmt::format("{} {}", what_, what));
-  }
-
-  core::Status take_text(const char* name, std::string& target) {
-    if (!has(name)) return {};
-    const YAML::Node node = at(name);
-    if (!node.IsScalar() || node.Scalar().empty()) return bad(name, "is no word");
-    target = node.Scalar();
-    return {};
-  }
-
-  core::Status take_count(const char* name, std::uint32_t& target, std::uint32_t least = 1) {
-    double value = target;
-    ASSAY_TRY(take_number(name, value, least, kMostCount));
-    if (value != std::floor(value)) return bad(name, "is no whole number");
-    target = static_cast<std::uint32_t>(value);
-    return {};
-  }
-
-  core::Status take_number(const char* name, double& target, double least, double most) {
-    if (!has(name)) return {};
-    const YAML::Node node = at(name);
-    double value = 0;
-    const bool is_number = node.IsScalar() && YAML::convert<double>::decode(node, value);
-    if (!is_number || !std::isfinite(value) || value < least || value > most) {
-      return bad(name, fmt::format("is no number from {} to {}", least, most));
-    }
-    target = value;
-    return {};
-  }
-
-  core::Status take_seed(std::uint64_t& target) {
-    if (!has("seed")) return {};
-    if (at("seed").IsScalar() && YAML::convert<std::uint64_t>::decode(at("seed"), target))
-      return {};
-    return bad("seed", "is no whole number");
-  }
-
-  core::Status take_flag(const char* name, bool& target) {
-    if (!has(name)) return {};
-    if (at(name).IsScalar() && YAML::convert<bool>::decode(at(name), target)) return {};
-    return bad(name, "is neither true nor false");
-  }
-
-  core::Status take_rate(const char* name, std::optional<double>& target) {
-    if (!has(name)) return {};
-    const auto value = scalar(name, kRates);
-    if (!value || *value < kLeastBytesPerNs || *value > kMostBytesPerNs) {
-      return bad(name, "is no bandwidth such as '400 Gbit/s' or '25 GB/s'");
-    }
-    target = value;
-    return {};
-  }
-
-  core::Status take_time(const char* name, std::optional<double>& target) {
-    if (!has(name)) return {};
-    const auto value = scalar(name, kTimes);
-    if (!value || *value < 0 || *value > kMostNs) {
-      return bad(name, "is no time such as '500 ns' or '1.5 us'");
-    }
-    target = value;
-    return {};
-  }
-
-  core::Status take_share(const char* name, double& target, double most) {
-    if (!has(name)) return {};
-    const auto value = scalar(name, kShares);
-    if (!value || *value < 0 || *value > most) {
-      return bad(name, fmt::format("is no share from 0 % to {:g} %", most * 100));
-    }
-    target = *value;
-    return {};
-  }
-
-  // A bandwidth, or a share of what there is.
-  core::Status take_rate_or_share(const char* name, std::optional<double>& rate, double& share) {
-    if (!has(name)) return {};
-    if (at(name).IsScalar() && at(name).Scalar().ends_with('%')) return take_share(name, share, 1);
-    return take_rate(name, rate);
-  }
-
-  core::Status take_link(LinkSpec& link) {
-    ASSAY_TRY(take_rate("bandwidth", link.bytes_per_ns));
-    return take_time("latency", link.latency_ns);
-  }
-
-  core::Status take_words(const char* name, std::vector<std::string>& target) {
-    if (!has(name)) return {};
-    if (!at(name).IsSequence()) return bad(name, "is no list of names");
-    for (const auto& item : at(name)) {
-      if (!item.IsScalar() || item.Scalar().empty()) return bad(name, "is no list of names");
-      target.push_back(item.Scalar());
-    }
-    return {};
-  }
-
-  // Two names.
-  core::Status take_pair(const char* name, std::string& a, std::string& b) {
-    std::vector<std::string> both;
-    ASSAY_TRY(take_words(name, both));
-    if (both.empty()) return {};
-    if (both.size() != 2) return bad(name, "names two ends");
-    a = both[0];
-    b = both[1];
-    return {};
-  }
-
-  [[nodiscard]] core::Status finish() const {
-    for (const auto& item : node_) {
-      const std::string& name = item.first.Scalar();
-      if (std::find(known_.begin(), known_.end(), name) != known_.end()) continue;
-      const std::string near = core::nearest(name, known_);
-      return at_line(
-          item.first,
-          fmt::format("{} has no field '{}'{}", what_, name,
-                      near.empty() ? fmt::format("; there are {}", core::join(known_, ", "))
-                                   : fmt::format("; did you mean {}?", near)));
-    }
-    return {};
-  }
-
-  [[nodiscard]] core::Error bad(const char* name, const std::string& why) const {
-    const YAML::Node node = at(name);
-    return at_line(node,
-                   fmt::format("'{}{}' of {} {}", name,
-                               node.IsScalar() ? ": " + node.Scalar() : std::string(), what_, why));
-  }
-
- private:
-  Fields(const YAML::Node& node, std::string what) : node_(node), what_(std::move(what)) {}
-
-  template <std::size_t N>
-  [[nodiscard]] std::optional<double> scalar(const char* name,
-                                             const std::array<Unit, N>& units) const {
-    const YAML::Node node = at(name);
-    return node.IsScalar() ? quantity(node.Scalar(), units) : std::nullopt;
-  }
-
-  // Not changed: a lookup by name in a node that may change adds the name.
-  const YAML::Node node_;
-  std::string what_;
-  std::vector<std::string> known_;
-};
-
-// Calls take(fields) for each mapping of the list.
-template <class Take>
-core::Status for_each_item(Fields& all,
-                           const char* name,
-                           const std::string& what,
-                           const Take& take) {
-  if (!all.has(name)) return {};
-  if (!all.at(name).IsSequence()) return all.bad(name, "is no list");
-  for (const auto& item : all.at(name)) {
-    Fields fields = ASSAY_TRY(Fields::of(item, what));
-    ASSAY_TRY(take(fields));
-    ASSAY_TRY(fields.finish());
-  }
-  return {};
+core::Status take_link(Fields& fields, LinkSpec& link) {
+  ASSAY_TRY(fields.take_rate("bandwidth", link.bytes_per_ns));
+  return fields.take_time("latency", link.latency_ns);
 }
 
 core::Status take_nodes(Fields& all, FabricSpec& spec) {
@@ -267,7 +42,7 @@ core::Status take_nics(Fields& all, FabricSpec& spec) {
   if (!all.has("nics")) return {};
   Fields fields = ASSAY_TRY(Fields::of(all.at("nics"), "'nics'"));
   ASSAY_TRY(fields.take_count("per_node", spec.nics_per_node));
-  ASSAY_TRY(fields.take_link(spec.nic));
+  ASSAY_TRY(take_link(fields, spec.nic));
   return fields.finish();
 }
 
@@ -285,7 +60,7 @@ core::Status take_nvlink(Fields& all, FabricSpec& spec) {
   Fields fields = ASSAY_TRY(Fields::of(all.at("nvlink"), "'nvlink'"));
   NvlinkSpec& nvlink = spec.nvlink.emplace();
   ASSAY_TRY(fields.take_count("ranks", nvlink.ranks));
-  ASSAY_TRY(fields.take_link(nvlink.link));
+  ASSAY_TRY(take_link(fields, nvlink.link));
   return fields.finish();
 }
 
@@ -297,7 +72,7 @@ core::Status need(const Fields& fields, std::uint32_t value, const char* name) {
 core::Status take_leaves(Fields& fields, ShapeSpec& shape) {
   ASSAY_TRY(fields.take_count("nodes_per_leaf", shape.nodes_per_leaf));
   ASSAY_TRY(need(fields, shape.nodes_per_leaf, "nodes_per_leaf"));
-  ASSAY_TRY(fields.take_link(shape.link));
+  ASSAY_TRY(take_link(fields, shape.link));
   const bool both = fields.has("oversubscription") && shape.link.bytes_per_ns;
   if (both) return fields.error("has both 'bandwidth' and 'oversubscription': one follows");
   return fields.take_number("oversubscription", shape.oversubscription, 1e-3, 1e6);
@@ -327,11 +102,11 @@ core::Status take_dragonfly(Fields& fields, ShapeSpec& shape) {
   ASSAY_TRY(fields.take_count("routers_per_group", shape.routers_per_group));
   ASSAY_TRY(need(fields, shape.routers_per_group, "routers_per_group"));
   ASSAY_TRY(fields.take_count("links_between_groups", shape.links_between_groups));
-  ASSAY_TRY(fields.take_link(shape.link));
+  ASSAY_TRY(take_link(fields, shape.link));
   shape.global_link = shape.link;
   if (!fields.has("global")) return {};
   Fields global = ASSAY_TRY(Fields::of(fields.at("global"), "'global'"));
-  ASSAY_TRY(global.take_link(shape.global_link));
+  ASSAY_TRY(take_link(global, shape.global_link));
   return global.finish();
 }
 
@@ -348,7 +123,7 @@ core::Status take_custom(Fields& fields, ShapeSpec& shape) {
     ASSAY_TRY(item.take_pair("between", link.a, link.b));
     if (link.a.empty()) return item.error("needs 'between', two names");
     if (link.a == link.b) return item.error("leads from a switch to itself");
-    return item.take_link(link.link);
+    return take_link(item, link.link);
   });
 }
 
@@ -409,6 +184,21 @@ core::Status take_routing(Fields& all, FabricSpec& spec) {
   return fields.finish();
 }
 
+core::Status take_span(Fields& item, Change& change) {
+  std::optional<double> from;
+  std::optional<double> until;
+  ASSAY_TRY(item.take_time("at", from));
+  ASSAY_TRY(item.take_time("until", until));
+  change.from_ns = std::llround(from.value_or(0));
+  if (!until) return {};
+  change.until_ns = std::llround(*until);
+  if (change.rank && change.failed) {
+    return item.error("has 'until', but a rank that failed does not come back");
+  }
+  if (change.until_ns > change.from_ns) return {};
+  return item.error("ends before it begins: 'until' must be later than 'at'");
+}
+
 core::Status take_change(Fields& item, Change& change) {
   ASSAY_TRY(item.take_pair("between", change.a, change.b));
   std::string name;
@@ -432,7 +222,7 @@ core::Status take_change(Fields& item, Change& change) {
                                   : "needs 'failed: true' or 'bandwidth'");
   }
   if (change.share == 0) change.failed = true;
-  return {};
+  return take_span(item, change);
 }
 
 core::Status take_background(Fields& item, Background& background) {
@@ -461,6 +251,20 @@ core::Status take_noise(Fields& all, FabricSpec& spec) {
   return fields.finish();
 }
 
+}  // namespace
+
+core::Status take_conditions(Fields& fields, FabricSpec& spec) {
+  ASSAY_TRY(for_each_item(fields, "changes", "a change", [&](Fields& item) {
+    return take_change(item, spec.changes.emplace_back());
+  }));
+  ASSAY_TRY(for_each_item(fields, "background", "a background", [&](Fields& item) {
+    return take_background(item, spec.background.emplace_back());
+  }));
+  return take_noise(fields, spec);
+}
+
+namespace {
+
 core::Result<FabricSpec> spec_in(const YAML::Node& root) {
   FabricSpec spec;
   Fields all = ASSAY_TRY(Fields::of(root, "the file"));
@@ -470,13 +274,7 @@ core::Result<FabricSpec> spec_in(const YAML::Node& root) {
   ASSAY_TRY(take_nvlink(all, spec));
   ASSAY_TRY(take_shape(all, spec));
   ASSAY_TRY(take_routing(all, spec));
-  ASSAY_TRY(for_each_item(all, "changes", "a change", [&](Fields& item) {
-    return take_change(item, spec.changes.emplace_back());
-  }));
-  ASSAY_TRY(for_each_item(all, "background", "a background", [&](Fields& item) {
-    return take_background(item, spec.background.emplace_back());
-  }));
-  ASSAY_TRY(take_noise(all, spec));
+  ASSAY_TRY(take_conditions(all, spec));
   ASSAY_TRY(all.finish());
   return spec;
 }

@@ -67,7 +67,7 @@ struct RoutingSpec {
   std::vector<FixedRoute> routes = {};
 };
 
-// A failed or slower link (both directions), switch or rank.
+// A failed or slower link (both directions), switch or rank, from one time to another.
 struct Change {
   std::string a = {};  // a link's ends; only `a`: all links of a switch
   std::string b = {};
@@ -76,6 +76,11 @@ struct Change {
   double share = 1;                                   // of a link's rate that is left
   std::optional<double> bytes_per_ns = std::nullopt;  // or the rate that is left
   double slower = 1;  // a rank's calculations take so many times as long
+  std::int64_t from_ns = 0;
+  std::int64_t until_ns = kForeverNs;
+
+  // Returns whether it comes or goes while the schedule runs.
+  [[nodiscard]] bool timed() const { return from_ns > 0 || until_ns < kForeverNs; }
 };
 
 // Traffic that does not adapt.

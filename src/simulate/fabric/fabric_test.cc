@@ -10,6 +10,7 @@
 #include "simulate/critical_path.h"
 #include "simulate/schedules_test_util.h"
 #include "simulate/simulate.h"
+#include "simulate/stuck.h"
 
 namespace assay::simulate {
 namespace {
@@ -280,6 +281,107 @@ TEST(Fabric, SlowAndFailedRanksAndNoise) {
   EXPECT_EQ(failed.operations_done, 2U);
 }
 
+constexpr std::int64_t kHundredMbNs = 3'999'999;  // at 25 GB/s
+
+Outcome one_message(const std::string& changes) {
+  return run_with(across(1, 100'000'000), link_of(0, 0, 0, 0.04, 1e9),
+                  "topology: {type: leaf-spine, nodes_per_leaf: 1, spines: 2, bandwidth: 25 GB/s}\n"
+                  "routing: {policy: fixed}\nchanges: [" +
+                      changes + "]");
+}
+
+TEST(Fabric, ALinkMayBecomeSlowerAndFasterWhileAMessageIsOnIt) {
+  const std::string slow = "{between: [node1, leaf1], bandwidth: 50 %, at: 1 ms";
+  EXPECT_EQ(one_message(slow + "}").longest_ns(), 1'000'000 + 2 * (kHundredMbNs - 1'000'000));
+  EXPECT_EQ(one_message(slow + ", until: 3 ms}").longest_ns(), kHundredMbNs + 1'000'000);
+  EXPECT_EQ(one_message(slow + "}, {switch: leaf1, bandwidth: 6.25 GB/s, at: 2 ms}").longest_ns(),
+            2'000'000 + 4 * (kHundredMbNs - 1'500'000));
+  EXPECT_EQ(one_message("{between: [node1, leaf1], bandwidth: 50 %, at: 4 ms}").longest_ns(),
+            kHundredMbNs);
+  // What it could not have had alone it did not lose to others.
+  EXPECT_EQ(one_message(slow + "}").record().passage({0, 0}).lost_ns, 0);
+}
+
+TEST(Fabric, AChangeReachesAllThatShareTheLink) {
+  // Both get a half of the rank's NIC, from 1 ms on a half of that, and lose half of the time.
+  const auto schedule = incast(2, 100'000'000);
+  const auto outcome = run_with(schedule, link_of(0, 0, 0, 0.04, 1e9),
+                                "changes: [{between: [node0, switch], bandwidth: 50 %, at: 1 ms}]");
+  EXPECT_EQ(outcome.finish_ns.front(), 1'000'000 + 2 * (2 * kHundredMbNs - 1'000'000));
+  EXPECT_EQ(outcome.record().passage({1, 0}).lost_ns, outcome.finish_ns.front() / 2);
+}
+
+TEST(Fabric, WhatIsLeftOfAMessageTakesAnotherWayWhenALinkFails) {
+  const std::string fails = "{between: [leaf0, spine1], failed: true, at: 1 ms}";
+  EXPECT_EQ(one_message(fails).longest_ns(), kHundredMbNs);
+  EXPECT_EQ(one_message(fails + ", {switch: spine0, bandwidth: 25 %}").longest_ns(),
+            1'000'000 + 4 * (kHundredMbNs - 1'000'000));
+  // It stays there when the link is back.
+  EXPECT_EQ(one_message("{between: [leaf0, spine1], failed: true, at: 1 ms, until: 2 ms}, "
+                        "{switch: spine0, bandwidth: 25 %}")
+                .longest_ns(),
+            1'000'000 + 4 * (kHundredMbNs - 1'000'000));
+  // Four spread messages use three of four spines from then on.
+  EXPECT_EQ(across_ns("topology: {type: leaf-spine, nodes_per_leaf: 4, spines: 4}\n"
+                      "routing: {policy: spray}\n"
+                      "changes: [{switch: spine1, failed: true, at: 100 us}]"),
+            (100'000 + (kWork - 100'000) * 4 / 3));
+}
+
+TEST(Fabric, SaysWhichMessageCannotArriveWhenALinkFails) {
+  const auto refused = [](const std::string& at, std::uint32_t messages) {
+    const auto schedule = make_schedule(2, [=](std::uint32_t rank, model::RankBuilder& builder) {
+      for (std::uint32_t i = 0; i < messages; ++i) {
+        if (rank == 0) builder.send(100'000'000, 1, i, {});
+        if (rank == 1) builder.receive(100'000'000, 0, i, {});
+      }
+    });
+    const auto spec =
+        spec_of("changes: [{between: [node1, switch], failed: true, at: " + at + "}]");
+    return simulate(schedule, {.inter = link_of(0, 0, 0, 0.04, 1e9), .fabric = spec});
+  };
+  EXPECT_THAT(refused("1 ms", 1).error().message,
+              AllOf(HasSubstr("no way is left from node0 of rank 0 to node1 of rank 1"),
+                    HasSubstr("at 1000000 ns for operation 0 of rank 0, a send of 100000000 bytes "
+                              "to rank 1 with tag 0")));
+  EXPECT_THAT(refused("5 ms", 2).error().message, HasSubstr("for operation 1 of rank 0"));
+  // Its last byte has left by then; the next one never begins.
+  EXPECT_TRUE(refused("3999999 ns", 1).value().finished);
+  EXPECT_THAT(refused("3999999 ns", 2).error().message, HasSubstr("for operation 1 of rank 0"));
+}
+
+TEST(Fabric, RanksMayBecomeSlowOrFailLater) {
+  const auto schedule = make_schedule(2, [](std::uint32_t, model::RankBuilder& builder) {
+    builder.require_finish(builder.calc(1000, {}), builder.calc(1000, {}));
+  });
+  const auto finish = [&](const std::string& changes) {
+    return run_with(schedule, {}, "changes: [" + changes + "]").finish_ns.back();
+  };
+  EXPECT_EQ(finish("{rank: 1, slower: 2, at: 500 ns}"), 500 + 2 * 1500);
+  EXPECT_EQ(finish("{rank: 1, slower: 2, at: 500 ns, until: 900 ns}"), 2200);
+  EXPECT_EQ(finish("{rank: 1, slower: 2, at: 500 ns}, {rank: 1, slower: 1.5, at: 1500 ns}"),
+            1500 + 3 * 1000);
+  EXPECT_EQ(finish("{rank: 1, slower: 2, at: 2 us}"), 2000);
+  EXPECT_EQ(finish("{rank: 1, failed: true, at: 2 us}"), 2000);
+  for (const auto& [at, done] : {std::pair{"1999 ns", 3U}, {"1 us", 3U}, {"999 ns", 2U}}) {
+    const auto spec = spec_of(std::string("changes: [{rank: 1, failed: true, at: ") + at + "}]");
+    const auto failed = simulate(schedule, {.fabric = spec}).value();
+    EXPECT_FALSE(failed.finished) << at;
+    EXPECT_EQ(failed.operations_done, done) << at;
+    EXPECT_THAT(stuck_error(failed, find_stuck(failed, 1)).message,
+                HasSubstr("rank 1 does nothing from"));
+  }
+}
+
+TEST(Fabric, ARankThatFailedReceivesNothing) {
+  const auto spec = spec_of("changes: [{rank: 0, failed: true, at: 100 us}]");
+  const auto outcome =
+      simulate(incast(3, 5'000'001), {.inter = link_of(0, 0, 0, 0.04, 1e9), .fabric = spec})
+          .value();
+  EXPECT_FALSE(outcome.finished);
+  EXPECT_EQ(outcome.operations_done, 3U);
+}
+
 TEST(Fabric, SaysThatNoWayIsLeft) {
   const auto cut = spec_of(
       "topology: {type: leaf-spine, nodes_per_leaf: 4, spines: 1}\n"
@@ -331,6 +433,12 @@ TEST(FabricSpec, SaysWhatIsWrongAndWhere) {
   EXPECT_THAT(refused_text("changes: [{rank: 1}]"), HasSubstr("'slower'"));
   EXPECT_THAT(refused_text("changes: [{rank: 1, switch: a, failed: true}]"),
               HasSubstr("is of one"));
+  EXPECT_THAT(refused_text("changes: [{rank: 1, failed: true, until: 1 ms}]"),
+              HasSubstr("does not come back"));
+  EXPECT_THAT(refused_text("changes: [{switch: a, failed: true, at: 2 ms, until: 1 ms}]"),
+              HasSubstr("ends before it begins"));
+  EXPECT_THAT(refused_text("changes: [{switch: a, failed: true, at: soon}]"),
+              HasSubstr("'at: soon' of a change is no time"));
   EXPECT_THAT(refused_text("nodes: [[0]]\nranks_per_node: 2"), HasSubstr("both"));
   EXPECT_THAT(refused_text("- 1"), HasSubstr("is no mapping"));
   EXPECT_THAT(refused_text("a: [1"), HasSubstr("line"));

@@ -32,25 +32,53 @@ std::uint32_t Sharing::add(std::span<const LinkShare> path) {
   Flow& flow = flows_[id];
   flow.rate = 0;
   flow.bottleneck = kNoLink;
-  std::vector<Part>& parts = paths_[id];
-  for (const LinkShare& share : path) {
-    std::vector<Entry>& entries = links_[share.link].flows;
-    parts.push_back({share.link, static_cast<std::uint32_t>(entries.size()), share.weight});
-    entries.push_back({id, static_cast<std::uint32_t>(parts.size() - 1), share.weight});
-  }
+  enter_links(id, path);
   dirty_flows_.push_back(id);
   return id;
 }
 
-void Sharing::remove(std::uint32_t flow) {
+void Sharing::enter_links(std::uint32_t flow, std::span<const LinkShare> path) {
+  std::vector<Part>& parts = paths_[flow];
+  for (const LinkShare& share : path) {
+    std::vector<Entry>& entries = links_[share.link].flows;
+    parts.push_back({share.link, static_cast<std::uint32_t>(entries.size()), share.weight});
+    entries.push_back({flow, static_cast<std::uint32_t>(parts.size() - 1), share.weight});
+  }
+}
+
+void Sharing::leave_links(std::uint32_t flow) {
   for (const Part& part : paths_[flow]) {
     std::vector<Entry>& entries = links_[part.link].flows;
     entries[part.place] = entries.back();
     paths_[entries[part.place].flow][entries[part.place].part].place = part.place;
     entries.pop_back();
   }
+}
+
+void Sharing::remove(std::uint32_t flow) {
+  leave_links(flow);
   dirty_flows_.push_back(flow);
   removed_flows_.push_back(flow);
+}
+
+void Sharing::reroute(std::uint32_t flow, std::span<const LinkShare> path) {
+  leave_links(flow);
+  for (const Part& part : paths_[flow]) {
+    for (const Entry& entry : links_[part.link].flows) {
+      if (flows_[entry.flow].bottleneck == part.link) dirty_flows_.push_back(entry.flow);
+    }
+  }
+  paths_[flow].clear();
+  flows_[flow].rate = 0;
+  flows_[flow].bottleneck = kNoLink;
+  enter_links(flow, path);
+  dirty_flows_.push_back(flow);
+}
+
+void Sharing::set_capacity(std::uint32_t link, double capacity) {
+  links_[link].capacity = capacity;
+  for (const Entry& entry : links_[link].flows)
+    dirty_flows_.push_back(entry.flow);
 }
 
 void Sharing::take_in(std::uint32_t flow) {

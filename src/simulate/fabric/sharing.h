@@ -35,6 +35,12 @@ class Sharing {
   std::uint32_t add(std::span<const LinkShare> path);
   void remove(std::uint32_t flow);
 
+  // Leads a flow along another path; its rate is 0 until settle().
+  void reroute(std::uint32_t flow, std::span<const LinkShare> path);
+
+  // Above 0.
+  void set_capacity(std::uint32_t link, double capacity);
+
   // Returns whether something has changed since settle().
   [[nodiscard]] bool dirty() const { return !dirty_flows_.empty(); }
 
@@ -50,6 +56,13 @@ class Sharing {
 
   [[nodiscard]] std::uint32_t flows_on(std::uint32_t link) const {
     return static_cast<std::uint32_t>(links_[link].flows.size());
+  }
+
+  // Calls visit(flow) for each flow on the link.
+  template <class Visit>
+  void for_each_flow(std::uint32_t link, const Visit& visit) const {
+    for (const Entry& entry : links_[link].flows)
+      visit(entry.flow);
   }
 
   // Calls visit(link, weight) for each link of the flow's path.
@@ -92,6 +105,8 @@ class Sharing {
     bool touched = false;
   };
 
+  void enter_links(std::uint32_t flow, std::span<const LinkShare> path);
+  void leave_links(std::uint32_t flow);
   void take_in(std::uint32_t flow);
   void take_in_all_felt();
   void take_in_dirty();
@@ -107,7 +122,8 @@ class Sharing {
   std::vector<Flow> flows_;
   std::vector<std::vector<Part>> paths_;  // by flow
   std::vector<std::uint32_t> free_flows_;
-  std::vector<std::uint32_t> dirty_flows_;    // added, or removed since the rates were fair
+  // Added, led elsewhere, removed, or on a link that was changed since the rates were fair.
+  std::vector<std::uint32_t> dirty_flows_;
   std::vector<std::uint32_t> removed_flows_;  // those of them that are no more
   std::vector<std::uint32_t> inside_;
   std::size_t felt_ = 0;  // so many of inside_ have told the flows that they touch

@@ -130,7 +130,8 @@ std::vector<LinkShare> random_path(std::mt19937& random, std::uint32_t links) {
   return path;
 }
 
-// Flows come and go, several at once or one by one, and the rates are those of a fresh start.
+// Flows come, go and take other paths and links change, several at once or one by one, and the
+// rates are those of a fresh start.
 void compare_with_reference(unsigned seed) {
   std::mt19937 random(seed);
   const std::uint32_t num_links = 1 + draw(random, 24);
@@ -143,9 +144,18 @@ void compare_with_reference(unsigned seed) {
   for (int step = 0; step < 60; ++step) {
     const std::uint32_t changes = 1 + draw(random, 4);
     for (std::uint32_t i = 0; i < changes; ++i) {
-      if (flows.empty() || draw(random, 5) < 3) {
+      const std::uint32_t what = draw(random, 7);
+      if (flows.empty() || what < 3) {
         paths.push_back(random_path(random, num_links));
         flows.push_back(sharing.add(paths.back()));
+      } else if (what == 3) {
+        const std::size_t turns = draw(random, static_cast<std::uint32_t>(flows.size()));
+        paths[turns] = random_path(random, num_links);
+        sharing.reroute(flows[turns], paths[turns]);
+      } else if (what == 4) {
+        const std::uint32_t link = draw(random, num_links);
+        capacities[link] = 0.1 + 0.1 * draw(random, 30);
+        sharing.set_capacity(link, capacities[link]);
       } else {
         const std::size_t leaves = draw(random, static_cast<std::uint32_t>(flows.size()));
         sharing.remove(flows[leaves]);

@@ -90,11 +90,63 @@ Transfers::Transfers(std::unique_ptr<Fabric> fabric)
       usage_(fabric_->links().size()) {}
 
 // What the links of the path would give to this message alone, on a network without other traffic.
-double Transfers::rate_alone() const {
+double Transfers::rate_alone(std::uint32_t flow) const {
   double rate = 1;
-  for (const LinkShare& share : path_.links)
-    rate = std::min(rate, fabric_->links()[share.link].changed / share.weight);
+  sharing_.for_each_link(flow, [&](std::uint32_t link, double weight) {
+    rate = std::min(rate, fabric_->links()[link].changed / weight);
+  });
   return rate;
+}
+
+double Transfers::lost_ns(const Transfer& self, std::int64_t now_ns) const {
+  const auto length_ns = static_cast<double>(now_ns - self.same_since_ns);
+  return self.lost_before_ns + length_ns - (self.left_then_ns - self.left_ns) / self.alone_rate;
+}
+
+// Counts what the message has lost until now, and begins with a network that is another one.
+void Transfers::begin_anew(std::uint32_t flow, std::int64_t now_ns) {
+  Transfer& self = transfers_[flow];
+  self.lost_before_ns = lost_ns(self, now_ns);
+  self.same_since_ns = now_ns;
+  self.left_then_ns = self.left_ns;
+  self.alone_rate = rate_alone(flow);
+}
+
+bool Transfers::take_another_way(std::uint32_t flow, std::int64_t now_ns) {
+  Transfer& self = transfers_[flow];
+  if (!fabric_->find_path(self.message, path_)) return false;
+  change_load(flow, -self.rate, now_ns);
+  self.rate = 0;
+  self.latency_ns = path_.latency_ns + fabric_->latency_noise_ns(self.send.rank, self.send.op);
+  sharing_.reroute(flow, path_.links);
+  return true;
+}
+
+void Transfers::change_links(std::int64_t now_ns) {
+  std::vector<std::uint32_t> touched;
+  std::vector<std::uint32_t> without_way;
+  for (const std::uint32_t id : fabric_->change_links(now_ns)) {
+    const FabricLink& link = fabric_->links()[id];
+    const bool failed = link.changed == 0;
+    sharing_.for_each_flow(id, [&](std::uint32_t flow) {
+      touched.push_back(flow);
+      if (failed) without_way.push_back(flow);
+    });
+    if (!failed) sharing_.set_capacity(id, link.left());
+  }
+  for (std::vector<std::uint32_t>* flows : {&touched, &without_way}) {
+    std::sort(flows->begin(), flows->end());
+    flows->erase(std::unique(flows->begin(), flows->end()), flows->end());
+  }
+  for (const std::uint32_t flow : touched)
+    advance(transfers_[flow], now_ns);
+  for (const std::uint32_t flow : without_way) {
+    if (take_another_way(flow, now_ns)) continue;
+    unreachable_ = transfers_[flow].send;
+    return;
+  }
+  for (const std::uint32_t flow : touched)
+    begin_anew(flow, now_ns);
 }
 
 std::uint64_t Transfers::connection_of(const Fabric::Message& message) {
@@ -118,16 +170,15 @@ void Transfers::wait(const Start& start, Connection& connection, std::int64_t no
   connection.last = node;
 }
 
-bool Transfers::start(const Start& start, std::int64_t now_ns, std::vector<Departure>& departures) {
+void Transfers::start(const Start& start, std::int64_t now_ns, std::vector<Departure>& departures) {
   const auto [connection, is_new] = connections_.try_emplace(connection_of(start.message));
   if (!is_new) {
     wait(start, connection->second, now_ns);
-    return true;
+    return;
   }
   const std::size_t before = departures.size();
   const bool found = begin({.start = start, .enter_ns = now_ns}, kNone, now_ns, departures);
   if (!found || departures.size() > before) connections_.erase(connection_of(start.message));
-  return found;
 }
 
 bool Transfers::begin(const Waiting& message,
@@ -135,7 +186,10 @@ bool Transfers::begin(const Waiting& message,
                       std::int64_t now_ns,
                       std::vector<Departure>& departures) {
   const Start& start = message.start;
-  if (!fabric_->find_path(start.message, path_)) return false;
+  if (!fabric_->find_path(start.message, path_)) {
+    unreachable_ = start.send;
+    return false;
+  }
   const std::int64_t latency_ns =
       path_.latency_ns + fabric_->latency_noise_ns(start.send.rank, start.send.op);
   if (start.work_ns == 0) {
@@ -150,15 +204,16 @@ bool Transfers::begin(const Waiting& message,
   if (flow >= transfers_.size()) transfers_.resize(flow + 1);
   Transfer& transfer = transfers_[flow];
   transfer = {.send = start.send,
-              .connection = connection_of(start.message),
+              .message = start.message,
               .behind = behind,
               .enter_ns = message.enter_ns,
               .start_ns = now_ns,
               .since_ns = now_ns,
-              .latency_ns = latency_ns};
-  transfer.left_ns = static_cast<double>(start.work_ns);
-  transfer.alone_rate = rate_alone();
-  transfer.alone_ns = transfer.left_ns / transfer.alone_rate;
+              .latency_ns = latency_ns,
+              .left_ns = static_cast<double>(start.work_ns),
+              .same_since_ns = now_ns,
+              .left_then_ns = static_cast<double>(start.work_ns)};
+  transfer.alone_rate = rate_alone(flow);
   return true;
 }
 
@@ -178,10 +233,9 @@ void Transfers::begin_next(std::uint64_t connection,
     self.first = message.next;
     waiting_[node].next = free_waiting_;
     free_waiting_ = node;
-    // The way is there, because the messages before it took it.
     const std::size_t before = departures.size();
-    begin(message, behind, now_ns, departures);
-    if (departures.size() == before) return;
+    const bool found = begin(message, behind, now_ns, departures);
+    if (!found || departures.size() == before) return;
     behind = message.start.send.op;
   }
 }
@@ -230,8 +284,9 @@ void Transfers::end(std::int64_t now_ns, std::vector<Departure>& departures) {
     Transfer& self = transfers_[flow];
     advance(self, now_ns);
     const std::int64_t moving_ns = now_ns - self.start_ns;
+    self.left_ns = 0;
     // The end is rounded up to a whole ns, which is no contention.
-    const double beyond = std::floor(static_cast<double>(moving_ns) - self.alone_ns);
+    const double beyond = std::floor(lost_ns(self, now_ns));
     const auto lost_ns = std::max(static_cast<std::int64_t>(beyond), std::int64_t{0});
     departures.push_back(
         {self.send, self.latency_ns, now_ns - self.enter_ns, lost_ns, self.behind});
@@ -240,7 +295,7 @@ void Transfers::end(std::int64_t now_ns, std::vector<Departure>& departures) {
     totals_.lost_ns += static_cast<double>(lost_ns);
     change_load(flow, -self.rate, now_ns);
     sharing_.remove(flow);
-    const std::uint64_t connection = self.connection;
+    const std::uint64_t connection = connection_of(self.message);
     const std::uint32_t op = self.send.op;
     begin_next(connection, op, now_ns, departures);  // transfers_ may grow
   }

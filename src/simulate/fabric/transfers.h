@@ -5,10 +5,12 @@
 // ranks and the CPU that sends, follow each other in order; different connections share links.
 // Alone a message takes what (s-1) G says, or longer where a link of its path is slower than its
 // NIC; what it takes beyond that, once it is the first of its connection, is lost to contention.
+// When a link of its path fails, what is left of a message takes another way.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -67,8 +69,14 @@ class Transfers {
   };
 
   // Lets a message enter the network. One that takes no time leaves at once, unless others are
-  // before it. Returns false when there is no way.
-  bool start(const Start& start, std::int64_t now_ns, std::vector<Departure>& departures);
+  // before it.
+  void start(const Start& start, std::int64_t now_ns, std::vector<Departure>& departures);
+
+  // Changes the links as the network file says of this time.
+  void change_links(std::int64_t now_ns);
+
+  // Returns a send for whose message no way is left, if there is one; then nothing may go on.
+  [[nodiscard]] std::optional<OpId> unreachable() const { return unreachable_; }
 
   // Returns the next time when a message leaves, or -1. Rates must be settled.
   [[nodiscard]] std::int64_t next_end_ns() const { return ends_.empty() ? -1 : ends_.first_ns(); }
@@ -97,15 +105,19 @@ class Transfers {
  private:
   struct Transfer {
     OpId send = {};
-    std::uint64_t connection = 0;
+    Fabric::Message message = {};
     std::uint32_t behind = kNone;
     std::int64_t enter_ns = 0;
     std::int64_t start_ns = 0;
     std::int64_t since_ns = 0;  // the rate holds since then
     std::int64_t latency_ns = 0;
-    double left_ns = 0;   // at a rate of 1
-    double alone_ns = 0;  // in the network, if it were alone
-    double alone_rate = 1;
+    double left_ns = 0;  // at a rate of 1
+    // Since the network is as it is now: when that began, what was left then, and what the message
+    // had lost before.
+    std::int64_t same_since_ns = 0;
+    double left_then_ns = 0;
+    double lost_before_ns = 0;
+    double alone_rate = 1;  // in this network, if it were alone
     double rate = 0;
     std::uint32_t bottleneck = Sharing::kNoLink;
   };
@@ -136,7 +148,10 @@ class Transfers {
   void advance(Transfer& self, std::int64_t now_ns);
   void set_rate(std::uint32_t flow, double rate, std::int64_t now_ns);
   void change_load(std::uint32_t flow, double by, std::int64_t now_ns);
-  [[nodiscard]] double rate_alone() const;
+  void begin_anew(std::uint32_t flow, std::int64_t now_ns);
+  bool take_another_way(std::uint32_t flow, std::int64_t now_ns);
+  [[nodiscard]] double lost_ns(const Transfer& self, std::int64_t now_ns) const;
+  [[nodiscard]] double rate_alone(std::uint32_t flow) const;
 
   std::unique_ptr<Fabric> fabric_;
   Sharing sharing_;
@@ -147,6 +162,7 @@ class Transfers {
   std::vector<Waiting> waiting_;
   std::uint32_t free_waiting_ = kNone;
   Path path_;
+  std::optional<OpId> unreachable_ = std::nullopt;
   Totals totals_;
 };
 

@@ -41,9 +41,11 @@ function shapesOf(allCurves) {
   return shapes;
 }
 
+const isHollow = curve => curve.look === 'reference' || curve.look === 'marks';
+
 function keyLook(curve, shape) {
   if (curve.look === 'limit') return 'line dashed';
-  const hollow = curve.look === 'reference';
+  const hollow = isHollow(curve);
   if (shape > 0) return `mark ${SHAPES[shape].symbol}${hollow ? ' hollow' : ''}`;
   return hollow ? 'ring' : 'line';
 }
@@ -95,9 +97,9 @@ export function curves(chart, {width, narrow, colors, zoom, off}) {
         }});
     data.forEach((point, index) => { if (!limit) points.push({series: series.length, index, lines: linesOf(point)}); });
     series.push({type: 'line', name: curve.name, data: data.map(point => ({value: [log(point.x), log(point.y)], lines: linesOf(point)})),
-      symbol: limit ? 'none' : curve.look === 'reference' ? 'empty' + shape.symbol[0].toUpperCase() + shape.symbol.slice(1) : shape.symbol, symbolSize: data.length > 12 ? 5 : curve.look === 'reference' ? 11 : 9, showAllSymbol: true, clip: true, z: limit ? 0 : 2,
+      symbol: limit ? 'none' : isHollow(curve) ? 'empty' + shape.symbol[0].toUpperCase() + shape.symbol.slice(1) : shape.symbol, symbolSize: data.length > 12 ? 5 : isHollow(curve) ? 11 : 9, showAllSymbol: true, clip: true, z: limit ? 0 : 2,
       // A line between two sizes that are far apart would claim what nobody measured.
-      lineStyle: {color, width: limit ? 1.5 : data.length > 2 ? 2 : 0, type: limit ? 'dashed' : shape.dash}, itemStyle: {color}, emphasis: {scale: 1.5}});
+      lineStyle: {color, width: limit ? 1.5 : data.length > 2 && curve.look !== 'marks' ? 2 : 0, type: limit ? 'dashed' : shape.dash}, itemStyle: {color}, emphasis: {scale: 1.5}});
   }
   return {
     renderer: 'svg', zoom: 'xy', redrawsOnZoom: true, across: 1, points,

@@ -1,0 +1,124 @@
+#include "cli/simulation_inputs.h"
+
+#include <fmt/core.h>
+
+#include <array>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "core/files.h"
+#include "goal/job_file.h"
+#include "goal/validate.h"
+#include "simulate/network.h"
+
+namespace assay::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using simulate::LogGops;
+
+constexpr std::array<std::pair<const char*, double LogGops::*>, 6> kLetters = {
+    {{"L", &LogGops::latency_ns},
+     {"o", &LogGops::overhead_ns},
+     {"g", &LogGops::gap_ns},
+     {"G", &LogGops::gap_ns_per_byte},
+     {"O", &LogGops::overhead_ns_per_byte},
+     {"S", &LogGops::rendezvous_bytes}}};
+
+bool gives_intra(const simulate::LinkValues& links) {
+  const auto first = links.lower_bound("intra-");
+  return first != links.end() && first->first.starts_with("intra-");
+}
+
+LogGops with(const simulate::LinkValues& links, const std::string& prefix, LogGops link) {
+  for (const auto& [letter, field] : kLetters) {
+    const auto given = links.find(prefix + letter);
+    if (given != links.end()) link.*field = given->second;
+  }
+  return link;
+}
+
+core::Result<simulate::ParametersFile> read_files(const SimulationInputs& inputs,
+                                                  std::size_t num_ranks) {
+  simulate::ParametersFile file;
+  for (const fs::path& path : {inputs.topology, inputs.params}) {
+    if (path.empty()) continue;
+    auto part = ASSAY_TRY(simulate::read_parameters(path, num_ranks));
+    if (part.inter) file.inter = part.inter;
+    if (part.intra) file.intra = part.intra;
+    if (!part.node_of_rank.empty()) file.node_of_rank = std::move(part.node_of_rank);
+  }
+  return file;
+}
+
+}  // namespace
+
+core::Result<simulate::Options> make_parameters(const SimulationInputs& inputs,
+                                                std::size_t num_ranks,
+                                                const OptionalNotes& notes) {
+  simulate::ParametersFile file = ASSAY_TRY(read_files(inputs, num_ranks));
+  simulate::Options options;
+  const bool given = file.inter || file.intra || !inputs.links.empty();
+  if (!given && notes && !inputs.atlahs) {
+    options.inter = goal::default_links().inter;
+    options.intra = goal::default_links().intra;
+    options.node_of_rank = nodes_of(*notes);
+    return options;
+  }
+  options.inter = with(inputs.links, "", file.inter.value_or(LogGops{}));
+  if (inputs.atlahs && file.intra) {
+    return core::Error{"--compat atlahs knows one kind of link, and the parameters have \"intra\""};
+  }
+  if (!file.intra && !gives_intra(inputs.links)) return options;
+  options.intra = with(inputs.links, "intra-", file.intra.value_or(options.inter));
+  options.node_of_rank = std::move(file.node_of_rank);
+  if (options.node_of_rank.empty() && notes) options.node_of_rank = nodes_of(*notes);
+  if (options.node_of_rank.empty()) {
+    return core::Error{fmt::format(
+        "there are parameters within nodes, but nothing says which ranks share one: give "
+        "--topology; a file '{}' would do too",
+        model::notes_path(inputs.schedule).string())};
+  }
+  return options;
+}
+
+core::Result<simulate::Options> make_options(const SimulationInputs& inputs,
+                                             std::size_t num_ranks,
+                                             const OptionalNotes& notes) {
+  simulate::Options options = ASSAY_TRY(make_parameters(inputs, num_ranks, notes));
+  if (inputs.network.empty()) return options;
+  options.fabric = ASSAY_TRY(simulate::read_fabric_spec(inputs.network.string()));
+  if (options.node_of_rank.empty() && notes) options.node_of_rank = nodes_of(*notes);
+  return options;
+}
+
+core::Result<OptionalNotes> notes_beside(const fs::path& schedule) {
+  const fs::path path = model::notes_path(schedule);
+  if (!core::is_regular_file(path)) return OptionalNotes();
+  model::ScheduleNotes notes = ASSAY_TRY(model::read_notes(path));
+  if (notes.time_unit_ns != 1) {
+    return core::Error{fmt::format(
+        "'{}' was made for {}, with times in units of {} ns: generate it again --for assay",
+        schedule.string(), notes.made_for, notes.time_unit_ns)};
+  }
+  return OptionalNotes(std::move(notes));
+}
+
+std::vector<std::uint32_t> nodes_of(const model::ScheduleNotes& notes) {
+  std::map<std::string, std::uint32_t> numbers;
+  std::vector<std::uint32_t> node_of_rank;
+  for (const model::ScheduleRank& rank : notes.ranks) {
+    const auto next = static_cast<std::uint32_t>(numbers.size());
+    node_of_rank.push_back(numbers.emplace(rank.node, next).first->second);
+  }
+  return node_of_rank;
+}
+
+core::Result<bool> is_job(const fs::path& path) {
+  if (!core::is_regular_file(path)) return false;
+  const core::MappedFile file = ASSAY_TRY(core::MappedFile::open(path));
+  return goal::is_job_file(file.bytes());
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,48 @@
+// Where the parameters of a simulation come from: files, options, and the notes of the schedule.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <vector>
+
+#include "core/result.h"
+#include "model/schedule_notes.h"
+#include "simulate/simulate.h"
+#include "simulate/study/study.h"
+
+namespace assay::cli {
+
+struct SimulationInputs {
+  std::filesystem::path schedule;  // or a job
+  std::filesystem::path params;
+  std::filesystem::path topology;
+  std::filesystem::path network;
+  simulate::LinkValues links;  // --L, --intra-G, ...
+  bool atlahs = false;
+};
+
+using OptionalNotes = std::optional<model::ScheduleNotes>;
+
+// Returns the options without the network that contends. Later ones override: default, files,
+// options.
+core::Result<simulate::Options> make_parameters(const SimulationInputs& inputs,
+                                                std::size_t num_ranks,
+                                                const OptionalNotes& notes);
+
+// Returns all options.
+core::Result<simulate::Options> make_options(const SimulationInputs& inputs,
+                                             std::size_t num_ranks,
+                                             const OptionalNotes& notes);
+
+// Reads the notes that lie beside a schedule, if there are any.
+core::Result<OptionalNotes> notes_beside(const std::filesystem::path& schedule);
+
+// Returns the node of each rank. Nodes are numbered in the order of their first rank.
+std::vector<std::uint32_t> nodes_of(const model::ScheduleNotes& notes);
+
+// Returns whether the file is a job rather than a schedule.
+core::Result<bool> is_job(const std::filesystem::path& path);
+
+}  // namespace assay::cli

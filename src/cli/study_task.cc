@@ -1,0 +1,157 @@
+#include "cli/study_task.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "cli/simulation_inputs.h"
+#include "goal/group_source.h"
+#include "goal/job_file.h"
+#include "goal/job_schedule.h"
+#include "goal/launch_job.h"
+#include "model/goal_text.h"
+#include "simulate/compat_atlahs.h"
+#include "simulate/critical_path.h"
+#include "simulate/groups.h"
+#include "simulate/launches.h"
+#include "simulate/simulate.h"
+#include "simulate/stuck.h"
+
+namespace assay::cli {
+namespace {
+
+using simulate::StudyTask;
+using simulate::TaskResult;
+
+constexpr std::size_t kExamplesOfStuck = 3;
+// A schedule of so many takes some 4 GB with its simulation.
+constexpr std::uint64_t kMostOperations = 40'000'000;
+
+SimulationInputs inputs_of(const StudyTask& task) {
+  return {.schedule = task.file,
+          .params = task.params,
+          .topology = task.topology,
+          .network = task.network,
+          .links = task.links,
+          .atlahs = task.atlahs};
+}
+
+TaskResult result_of(const std::vector<std::int64_t>& finish_ns) {
+  TaskResult result;
+  result.ranks = static_cast<std::int64_t>(finish_ns.size());
+  for (const std::int64_t ns : finish_ns)
+    result.end_ns = std::max(result.end_ns, ns);
+  return result;
+}
+
+void add_warnings(const model::Warnings& warnings, TaskResult& result) {
+  for (const model::Warning& warning : warnings.all())
+    result.warnings.push_back(warning.sentence());
+}
+
+double percent(double part, double whole) {
+  return whole > 0 ? 100 * part / whole : 0;
+}
+
+void apply(const StudyTask& task, simulate::FabricSpec& fabric) {
+  const simulate::Conditions& conditions = task.conditions;
+  fabric.changes.insert(fabric.changes.end(), conditions.changes.begin(), conditions.changes.end());
+  fabric.background.insert(fabric.background.end(), conditions.background.begin(),
+                           conditions.background.end());
+  if (conditions.noise) fabric.noise = *conditions.noise;
+  if (task.seed) fabric.noise.seed = fabric.routing.seed = *task.seed;
+}
+
+core::Result<TaskResult> simulate_schedule(const StudyTask& task,
+                                           const model::Schedule& schedule,
+                                           const OptionalNotes& notes) {
+  simulate::Options options =
+      ASSAY_TRY(make_options(inputs_of(task), schedule.ranks().size(), notes));
+  if (task.atlahs) {
+    const auto outcome = ASSAY_TRY(simulate::simulate_atlahs(schedule, options.inter));
+    TaskResult result = result_of(outcome.finish_ns);
+    if (!outcome.finished) {
+      result.warnings.emplace_back(
+          "with compat atlahs, operations never ended or messages had no receive");
+    }
+    return result;
+  }
+  if (options.fabric) apply(task, *options.fabric);
+  const auto outcome = ASSAY_TRY(simulate::simulate(schedule, options));
+  if (!outcome.finished) {
+    return simulate::stuck_error(outcome, simulate::find_stuck(outcome, kExamplesOfStuck));
+  }
+  TaskResult result = result_of(outcome.finish_ns);
+  if (outcome.transfers() == nullptr) return result;
+  const simulate::CriticalPath path = simulate::critical_path(outcome);
+  const auto contention =
+      static_cast<double>(path.total_ns[static_cast<std::size_t>(simulate::Spent::kContention)]);
+  const simulate::Transfers::Totals& totals = outcome.transfers()->totals();
+  result.contention_percent = percent(contention, static_cast<double>(outcome.longest_ns()));
+  result.lost_percent = percent(totals.lost_ns, totals.moving_ns);
+  return result;
+}
+
+core::Result<TaskResult> simulate_costs(const StudyTask& task, const goal::JobFile& file) {
+  const goal::SimulateLaunches simulate =
+      [&](const goal::LaunchSource& schedule) -> core::Result<std::vector<std::int64_t>> {
+    model::ScheduleNotes nodes;
+    for (const std::uint32_t node : schedule.node_of_rank())
+      nodes.ranks.push_back({.node = std::to_string(node)});
+    const simulate::Options options =
+        ASSAY_TRY(make_parameters(inputs_of(task), schedule.num_ranks(), std::move(nodes)));
+    return ASSAY_TRY(simulate::simulate_launches(schedule, options, 1)).finish_ns;
+  };
+  const goal::GroupJob job = ASSAY_TRY(goal::make_group_job(file, simulate));
+  const auto outcome = ASSAY_TRY(simulate::simulate_groups(job.schedule));
+  TaskResult result = result_of(outcome.finish_ns);
+  result.replaced_percent = outcome.share_in_groups * 100;
+  add_warnings(job.warnings, result);
+  return result;
+}
+
+core::Result<TaskResult> simulate_launches(const StudyTask& task, const goal::JobFile& file) {
+  const auto job = ASSAY_TRY(goal::make_launch_job(file));
+  const simulate::Options options =
+      ASSAY_TRY(make_parameters(inputs_of(task), job->notes.ranks.size(), job->notes));
+  TaskResult result =
+      result_of(ASSAY_TRY(simulate::simulate_launches(*job->schedule, options, 1)).finish_ns);
+  add_warnings(job->warnings, result);
+  return result;
+}
+
+core::Result<TaskResult> simulate_job(const StudyTask& task) {
+  goal::JobFile file = ASSAY_TRY(goal::read_job_file(task.file));
+  if (task.replicas > 0) file.scale.replicas = task.replicas;
+  if (task.costs) return simulate_costs(task, file);
+  if (task.network.empty() && !task.atlahs) return simulate_launches(task, file);
+  const auto whole = ASSAY_TRY(goal::make_job_schedule(file, kMostOperations));
+  TaskResult result = ASSAY_TRY(simulate_schedule(task, whole.schedule, whole.notes));
+  add_warnings(whole.warnings, result);
+  return result;
+}
+
+core::Result<TaskResult> run_task(const StudyTask& task) {
+  if (ASSAY_TRY(is_job(task.file))) return simulate_job(task);
+  if (task.costs || task.replicas > 0) {
+    return core::Error{
+        fmt::format("'{}' is a schedule, and {} of a job's file: 'assay goal generate --write job'",
+                    task.file.string(), task.costs ? "costs are those" : "replicas are those")};
+  }
+  const model::Schedule schedule = ASSAY_TRY(model::read_schedule(task.file));
+  return simulate_schedule(task, schedule, ASSAY_TRY(notes_beside(task.file)));
+}
+
+}  // namespace
+
+simulate::TaskResult run_study_task(const StudyTask& task) {
+  auto result = run_task(task);
+  if (result.ok()) return std::move(result).value();
+  TaskResult failed;
+  failed.error = result.error().message;
+  return failed;
+}
+
+}  // namespace assay::cli
