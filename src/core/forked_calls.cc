@@ -15,6 +15,8 @@
 #include <new>
 #include <string_view>
 
+#include "core/task.h"
+
 namespace assay::core {
 namespace {
 
@@ -36,6 +38,8 @@ bool write_all(int descriptor, std::string_view text) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   // The parent may have gone before that.
   if (::getppid() != parent) ::_exit(1);
+  // Who waits for the parent's work must not be asked by a copy of it.
+  const WorkingFor nobody(nullptr);
   try {
     ::_exit(write_all(pipe, call()) ? 0 : 1);
   } catch (const std::bad_alloc&) {
