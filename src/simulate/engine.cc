@@ -23,10 +23,7 @@ Engine::Engine(Common& common, std::uint32_t number, std::vector<std::uint32_t> 
       record_(common.outcome.record()),
       number_(number),
       ranks_(std::move(ranks)),
-      transfers_(common.outcome.transfers()) {
-  const auto most = std::max_element(common.engine_of.begin(), common.engine_of.end());
-  if (most != common.engine_of.end()) sent_.resize(*most + 1);
-}
+      transfers_(common.outcome.transfers()) {}
 
 void Engine::look() {
   for (const std::uint32_t rank : ranks_) {
@@ -109,14 +106,12 @@ inline void Engine::handle(const Event& event) {
   }
 }
 
-bool Engine::run(std::int64_t end_ns) {
-  const std::uint64_t before = events_done_;
+void Engine::run(std::int64_t end_ns) {
   Event event;
   while (!too_long_ && !unreachable_ && next(event, end_ns)) {
     handle(event);
     if (++events_done_ % kEventsBetweenLooks == 0 && core::interrupted()) break;
   }
-  return events_done_ > before;
 }
 
 inline void Engine::become_ready(OpId id, std::int64_t now_ns) {
@@ -260,7 +255,7 @@ inline void Engine::push_arrival(OpId send, std::int64_t arrival_ns) {
   if (engine == number_) {
     events_.push(arrival);
   } else {
-    sent_[engine].push_back(arrival);
+    sent_.push_back(arrival);
   }
 }
 

@@ -49,16 +49,16 @@ class Engine {
   void receive(const Event& arrival) { events_.push(arrival); }
 
   // Handles the events before `end_ns`, or fewer when the program is interrupted or the time
-  // exceeds kForeverNs. Returns whether there were any.
-  bool run(std::int64_t end_ns);
+  // exceeds kForeverNs.
+  void run(std::int64_t end_ns);
 
   // Ends the reports of a network that contends, when nothing more happens.
   void finish_network() {
     if (transfers_ != nullptr) transfers_->finish(now_ns_);
   }
 
-  // Arrivals at ranks of other engines, by engine, which the caller takes.
-  [[nodiscard]] std::vector<std::vector<Event>>& sent() { return sent_; }
+  // Arrivals at ranks of other engines, which the caller takes.
+  [[nodiscard]] std::vector<Event>& sent() { return sent_; }
 
   [[nodiscard]] bool too_long() const { return too_long_; }
 
@@ -132,7 +132,7 @@ class Engine {
   std::uint32_t number_;
   std::vector<std::uint32_t> ranks_;
   EventQueue events_;
-  std::vector<std::vector<Event>> sent_;
+  std::vector<Event> sent_;
   // The next of the operations that wait for nothing, in the order of their events at time 0.
   std::size_t root_rank_ = 0;  // in ranks_
   std::uint32_t next_root_ = 0;

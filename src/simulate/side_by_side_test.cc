@@ -172,6 +172,18 @@ TEST(SideBySide, KnownShapesHaveOneResult) {
                               options);
 }
 
+// So many ranks that a thread has several in one engine, and so many operations that one thread has
+// engines, too. A round takes one message, and the next waits for it.
+TEST(SideBySide, ManyRanksKeepTheClosedForm) {
+  const auto schedule = testing::dissemination(2500, 101);
+  const std::int64_t message = 200 + 3700 + 4 + 5 + 200;
+  for (const unsigned threads : {1U, 2U}) {
+    const Outcome outcome = simulate(schedule, {.inter = eager_link(3700)}, threads).value();
+    EXPECT_TRUE(outcome.finished);
+    EXPECT_THAT(outcome.finish_ns, ::testing::Each(12 * message));
+  }
+}
+
 // Nothing happens for a second, which is far more than a message takes.
 TEST(SideBySide, LongCalculationsAreNoHurdle) {
   const testing::Ring shape{.num_ranks = 4, .steps = 6, .bytes = 100, .calc_ns = 1'000'000'000};
