@@ -63,7 +63,7 @@ void LaunchRank::run(std::int64_t end_ns, std::vector<SentMessage>& sent) {
   }
 }
 
-RankNeeds LaunchRank::needs(std::uint32_t task) const {
+Needs LaunchRank::needs(std::uint32_t task) const {
   const std::uint32_t index = index_of(task);
   switch (kind_of(task)) {
     case Kind::kStart:
@@ -84,16 +84,19 @@ RankNeeds LaunchRank::needs(std::uint32_t task) const {
 }
 
 void LaunchRank::contend(std::uint32_t task, std::int64_t now_ns) {
-  const RankNeeds wanted = needs(task);
+  const Needs wanted = needs(task);
   if (resources_.ready(wanted, now_ns)) return start(task, wanted, now_ns);
-  resources_.wait(wanted, task, events_);
+  resources_.wait(wanted, task, later());
 }
 
 void LaunchRank::wake(const RankEvent& event) {
-  const std::uint32_t task = resources_.wake(event, events_);
+  const Wake wake{.time_ns = event.time_ns,
+                  .order = static_cast<std::uint32_t>(event.number >> 32U),
+                  .resource = static_cast<std::uint32_t>(event.number)};
+  const std::uint32_t task = resources_.wake(wake, later());
   if (task == kNone) return;
   start(task, needs(task), event.time_ns);
-  resources_.settle(event, events_);
+  resources_.settle(wake, later());
 }
 
 void LaunchRank::note_end(std::int64_t end_ns) {
@@ -101,7 +104,7 @@ void LaunchRank::note_end(std::int64_t end_ns) {
   finish_ns_ = std::max(finish_ns_, end_ns);
 }
 
-void LaunchRank::start(std::uint32_t task, const RankNeeds& needs, std::int64_t now_ns) {
+void LaunchRank::start(std::uint32_t task, const Needs& needs, std::int64_t now_ns) {
   const std::uint32_t index = index_of(task);
   switch (kind_of(task)) {
     case Kind::kStart: {
@@ -334,7 +337,7 @@ void LaunchRank::offer_work(std::uint32_t lane) {
         ready_ns);
 }
 
-void LaunchRank::start_work(std::uint32_t lane, const RankNeeds& needs, std::int64_t now_ns) {
+void LaunchRank::start_work(std::uint32_t lane, const Needs& needs, std::int64_t now_ns) {
   LaneState& state = lanes_[lane];
   const model::StepRun& run = *state.work.run;
   const std::int64_t end =
@@ -372,7 +375,7 @@ void LaunchRank::offer_sends(std::uint32_t lane, bool is_last, std::int64_t end_
   state.open_sends += run.num_to;
 }
 
-void LaunchRank::start_send(std::uint32_t message, const RankNeeds& needs, std::int64_t now_ns) {
+void LaunchRank::start_send(std::uint32_t message, const Needs& needs, std::int64_t now_ns) {
   const Message self = messages_made_[message];
   free_messages_.push_back(message);
   LaneState& state = lanes_[self.lane];
@@ -394,7 +397,7 @@ void LaunchRank::start_send(std::uint32_t message, const RankNeeds& needs, std::
   if (state.work.run == state.end) leave_lane(self.lane);
 }
 
-void LaunchRank::start_receive(std::uint32_t message, const RankNeeds& needs, std::int64_t now_ns) {
+void LaunchRank::start_receive(std::uint32_t message, const Needs& needs, std::int64_t now_ns) {
   const Message self = messages_made_[message];
   free_messages_.push_back(message);
   LaneState& state = lanes_[self.lane];
@@ -410,7 +413,7 @@ void LaunchRank::start_receive(std::uint32_t message, const RankNeeds& needs, st
   if (--buffer.waits_for == 0) offer_work(self.lane);
 }
 
-void LaunchRank::start_tail(const RankNeeds& needs, std::int64_t now_ns) {
+void LaunchRank::start_tail(const Needs& needs, std::int64_t now_ns) {
   const std::int64_t end = now_ns + length_of(plan_.tail_ns);
   resources_.take(needs.cpu, end);
   tail_left_ = false;

@@ -6,19 +6,16 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <vector>
 
 #include "model/launch_schedule.h"
 #include "simulate/network.h"
 #include "simulate/rank_events.h"
-#include "simulate/rank_resources.h"
+#include "simulate/resources.h"
 #include "simulate/routes.h"
 
 namespace assay::simulate {
-
-inline constexpr std::int64_t kNeverNs = std::numeric_limits<std::int64_t>::max();
 
 // A message that has left.
 struct SentMessage {
@@ -197,12 +194,12 @@ class LaunchRank {
   void arrive(const RankEvent& event);
   void wake(const RankEvent& event);
   void contend(std::uint32_t task, std::int64_t now_ns);
-  void start(std::uint32_t task, const RankNeeds& needs, std::int64_t now_ns);
+  void start(std::uint32_t task, const Needs& needs, std::int64_t now_ns);
   void start_launch(std::uint32_t launch, std::int64_t start_ns);
-  void start_work(std::uint32_t lane, const RankNeeds& needs, std::int64_t now_ns);
-  void start_send(std::uint32_t message, const RankNeeds& needs, std::int64_t now_ns);
-  void start_receive(std::uint32_t message, const RankNeeds& needs, std::int64_t now_ns);
-  void start_tail(const RankNeeds& needs, std::int64_t now_ns);
+  void start_work(std::uint32_t lane, const Needs& needs, std::int64_t now_ns);
+  void start_send(std::uint32_t message, const Needs& needs, std::int64_t now_ns);
+  void start_receive(std::uint32_t message, const Needs& needs, std::int64_t now_ns);
+  void start_tail(const Needs& needs, std::int64_t now_ns);
   void find_sources(Running& running) const;
   void add_lane(std::uint32_t running, const model::Lane& plan, std::int64_t start_ns);
   void join_routes(std::uint32_t lane);
@@ -224,6 +221,15 @@ class LaunchRank {
                   .data = task});
   }
 
+  // Where Resources puts a task's wakes.
+  [[nodiscard]] auto later() {
+    return [this](const Wake& wake) {
+      events_.push({.time_ns = wake.time_ns,
+                    .number = std::uint64_t{wake.order} << 32U | wake.resource,
+                    .kind_and_source = pack(RankEventKind::kWake)});
+    };
+  }
+
   [[nodiscard]] std::uint64_t number_of(const LaneState& state, std::uint32_t op) const {
     return std::uint64_t{running_[state.running]->launch} << 32U | op;
   }
@@ -232,7 +238,7 @@ class LaunchRank {
     return running_[state.running]->peers.data() + run.first_peer;
   }
 
-  [[nodiscard]] RankNeeds needs(std::uint32_t task) const;
+  [[nodiscard]] Needs needs(std::uint32_t task) const;
   std::uint32_t new_message(const Message& message);
   std::uint32_t new_running();
   std::uint32_t new_lane();
@@ -242,7 +248,7 @@ class LaunchRank {
   const model::RankLaunches& plan_;
   std::uint32_t rank_;
   RankEvents events_;
-  RankResources resources_;
+  Resources resources_;
   Routes routes_;
   std::vector<LaunchState> launches_;
   std::vector<std::uint32_t> running_of_;  // by launch: index into running_; kNone

@@ -4,14 +4,13 @@
 
 #include <algorithm>
 #include <atomic>
-#include <barrier>
-#include <exception>
 #include <memory>
 #include <mutex>
 #include <numeric>
 #include <thread>
 
 #include "core/interrupt.h"
+#include "simulate/crew.h"
 
 namespace assay::simulate {
 namespace {
@@ -34,9 +33,6 @@ struct Node {
 struct Share {
   std::vector<std::uint32_t> nodes;
   std::vector<SentMessage> sent;
-  std::int64_t earliest_ns = 0;  // of the events of its nodes, at the end of a round
-  std::exception_ptr failure;
-  bool stops = false;
 };
 
 struct Place {
@@ -51,79 +47,53 @@ class Run {
         network_(network),
         near_ns_(network.intra().shortest_ns()),
         far_ns_(network.inter().shortest_ns()),
-        places_(schedule.num_ranks()) {
-    make_nodes();
-    shares_.resize(std::max<std::size_t>(1, std::min<std::size_t>(threads, nodes_.size())));
+        places_(schedule.num_ranks()),
+        nodes_(make_nodes()),
+        crew_(static_cast<unsigned>(
+            std::max<std::size_t>(1, std::min<std::size_t>(threads, nodes_.size())))),
+        shares_(crew_.size()) {
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
       nodes_[i]->share = static_cast<unsigned>(i * shares_.size() / nodes_.size());
       shares_[nodes_[i]->share].nodes.push_back(static_cast<std::uint32_t>(i));
     }
-    barrier_ = std::make_unique<std::barrier<>>(static_cast<std::ptrdiff_t>(shares_.size()));
   }
 
   void run() {
-    std::vector<std::jthread> pool;
-    for (unsigned share = 1; share < shares_.size(); ++share)
-      pool.emplace_back([this, share] { run_share(shares_[share], false); });
-    run_share(shares_[0], true);
-    pool.clear();
-    for (const Share& share : shares_) {
-      if (share.failure) std::rethrow_exception(share.failure);
-    }
+    crew_.run([this](unsigned number) { run_share(number); });
   }
 
   [[nodiscard]] core::Result<LaunchOutcome> outcome() const;
 
  private:
-  void make_nodes() {
+  std::vector<std::unique_ptr<Node>> make_nodes() {
+    std::vector<std::unique_ptr<Node>> nodes;
     const std::vector<std::uint32_t>& node_of_rank = network_.node_of_rank();
     std::vector<std::uint32_t> number(schedule_.num_ranks(), kNone);  // by node of the network
     for (std::uint32_t rank = 0; rank < schedule_.num_ranks(); ++rank) {
       const std::uint32_t name = node_of_rank.empty() ? rank : node_of_rank[rank];
       if (name >= number.size()) number.resize(name + 1, kNone);
       if (number[name] == kNone) {
-        number[name] = static_cast<std::uint32_t>(nodes_.size());
-        nodes_.push_back(std::make_unique<Node>());
+        number[name] = static_cast<std::uint32_t>(nodes.size());
+        nodes.push_back(std::make_unique<Node>());
       }
-      Node& node = *nodes_[number[name]];
+      Node& node = *nodes[number[name]];
       places_[rank] = {number[name], static_cast<std::uint32_t>(node.members.size())};
       node.members.push_back(rank);
     }
+    return nodes;
   }
 
-  // A round lets every node run as far as it can. All threads see the same end of a round, because
-  // each writes its own part of it before they meet and none goes on before all have read it.
-  void run_share(Share& share, bool looks) {
-    guard(share, [&] { make_ranks(share); });
-    for (;;) {
-      guard(share, [&] { share.earliest_ns = earliest(share); });
-      share.stops = share.failure || (looks && core::interrupted());
-      barrier_->arrive_and_wait();
-      std::int64_t now_ns = kForeverNs;
-      bool stops = false;
-      for (const Share& each : shares_) {
-        now_ns = std::min(now_ns, each.earliest_ns);
-        stops = stops || each.stops;
-      }
-      if (stops || now_ns >= kForeverNs) return;
+  // A round lets every node run as far as it can.
+  void run_share(unsigned number) {
+    Share& share = shares_[number];
+    crew_.guard(number, [&] { make_ranks(share); });
+    while (const auto now_ns = crew_.meet(number, [&] { return earliest(share); })) {
       for (const std::uint32_t node : share.nodes)
-        raise(*nodes_[node], now_ns);
-      barrier_->arrive_and_wait();
-      guard(share, [&] {
+        raise(*nodes_[node], *now_ns);
+      crew_.guard(number, [&] {
         for (const std::uint32_t node : share.nodes)
           advance(share, *nodes_[node]);
       });
-      barrier_->arrive_and_wait();
-    }
-  }
-
-  // If memory runs out, the thread goes on to meet the others until they see that all must stop.
-  template <class Body>
-  static void guard(Share& share, const Body& body) {
-    try {
-      if (!share.failure) body();
-    } catch (...) {
-      share.failure = std::current_exception();
     }
   }
 
@@ -230,8 +200,8 @@ class Run {
   std::int64_t far_ns_;        // and between nodes
   std::vector<Place> places_;  // by rank
   std::vector<std::unique_ptr<Node>> nodes_;
+  Crew crew_;
   std::vector<Share> shares_;
-  std::unique_ptr<std::barrier<>> barrier_;
 };
 
 core::Result<LaunchOutcome> Run::outcome() const {

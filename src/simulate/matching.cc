@@ -119,20 +119,6 @@ OpId AnyMatching::arrive(std::uint32_t source, std::uint32_t tag, std::uint32_t 
   return meet(receives_, messages_, {source, tag, send});
 }
 
-Matching::Matching(const model::Schedule& schedule)
-    : exact_(schedule.ranks().size()), any_(schedule.ranks().size()) {
-  const auto allow_any = [&](std::uint32_t rank) {
-    if (!any_[rank]) any_[rank] = std::make_unique<AnyMatching>();
-  };
-  for (std::uint32_t rank = 0; rank < any_.size(); ++rank) {
-    for (const model::ScheduleOp& op : schedule.ranks()[rank].ops) {
-      if (op.kind == model::OpKind::kCalc) continue;
-      if (op.peer != model::kAnyPeer && op.tag != model::kAnyTag) continue;
-      allow_any(op.kind == model::OpKind::kSend ? op.peer : rank);
-    }
-  }
-}
-
 OpId Matching::post(OpId receive, const model::ScheduleOp& op) {
   if (any_[receive.rank]) return any_[receive.rank]->post(op.peer, op.tag, receive.op);
   return {op.peer, exact_[receive.rank].post(op.peer, op.tag, receive.op)};

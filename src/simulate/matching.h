@@ -1,6 +1,8 @@
 // Matches messages and receives of one rank: first come, first served for each source and tag.
 #pragma once
 
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -79,9 +81,23 @@ class AnyMatching {
   std::deque<Waiter> messages_;
 };
 
+// The matching of all ranks. Several threads may use it for different ranks, once all have noted
+// what their ranks send and receive.
 class Matching {
  public:
-  explicit Matching(const model::Schedule& schedule);
+  explicit Matching(std::size_t num_ranks) : exact_(num_ranks), any_(num_ranks), wild_(num_ranks) {}
+
+  // Notes which ranks an operation makes accept any source or any tag. Before prepare().
+  void note(std::uint32_t rank, const model::ScheduleOp& op) {
+    if (op.kind == model::OpKind::kCalc) return;
+    if (op.peer != model::kAnyPeer && op.tag != model::kAnyTag) return;
+    const std::uint32_t receiver = op.kind == model::OpKind::kSend ? op.peer : rank;
+    wild_[receiver].store(true, std::memory_order_relaxed);
+  }
+
+  void prepare(std::uint32_t rank) {
+    if (wild_[rank].load(std::memory_order_relaxed)) any_[rank] = std::make_unique<AnyMatching>();
+  }
 
   OpId post(OpId receive, const model::ScheduleOp& op);
   std::uint32_t arrive(std::uint32_t rank, OpId send, const model::ScheduleOp& op);
@@ -89,6 +105,7 @@ class Matching {
  private:
   std::vector<ExactMatching> exact_;
   std::vector<std::unique_ptr<AnyMatching>> any_;  // by rank; null for ranks that use the exact one
+  std::vector<std::atomic<bool>> wild_;            // by rank: whether it needs the other one
 };
 
 }  // namespace assay::simulate

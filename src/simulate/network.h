@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,6 +19,9 @@ using model::LogGops;
 // No schedule may take longer: 2^57 ns are four and a half years. Sums of a few such times fit into
 // 64 bits.
 inline constexpr std::int64_t kForeverNs = std::int64_t{1} << 57;
+
+// The time of what does not happen.
+inline constexpr std::int64_t kNeverNs = std::numeric_limits<std::int64_t>::max();
 
 // What a message becomes on the wire: packets with headers.
 struct Packets {

@@ -5,38 +5,36 @@
 #include "simulate/fabric/fabric.h"
 
 namespace assay::simulate {
-namespace {
-
-std::uint64_t key(OpId id) {
-  return std::uint64_t{id.rank} << 32U | id.op;
+Record::Record(const model::Schedule& schedule, const Network& network, const Fabric* fabric)
+    : schedule_(schedule),
+      network_(&network),
+      fabric_(fabric),
+      states_(schedule.ranks().size()),
+      passages_(schedule.ranks().size()),
+      sources_(schedule.ranks().size()) {
+  for (const model::RankView& rank : schedule.ranks())
+    num_ops_ += rank.ops.size();
 }
 
-}  // namespace
-
-Record::Record(const model::Schedule& schedule, const Network& network, const Fabric* fabric)
-    : schedule_(schedule), network_(&network), fabric_(fabric) {
-  std::uint64_t total = 0;
-  first_of_rank_.reserve(schedule.ranks().size());
-  for (const model::RankView& rank : schedule.ranks()) {
-    first_of_rank_.push_back(total);
-    total += rank.ops.size();
-  }
-  states_.resize(total);
-  if (fabric != nullptr) passages_.resize(total);
-  auto state = states_.begin();
-  for (const model::RankView& rank : schedule.ranks()) {
-    for (const model::ScheduleOp& op : rank.ops)
-      (state++)->link = op.dependencies;
-  }
+void Record::prepare(std::uint32_t rank) {
+  const auto& ops = schedule_.ranks()[rank].ops;
+  std::vector<OpState>& states = states_[rank];
+  states.resize(ops.size());
+  for (std::size_t i = 0; i < ops.size(); ++i)
+    states[i].link = ops[i].dependencies;
+  if (fabric_ != nullptr) passages_[rank].resize(ops.size());
 }
 
 void Record::set_source(OpId receive, std::uint32_t rank) {
-  if (op(receive).peer == model::kAnyPeer) sources_[key(receive)] = rank;
+  if (op(receive).peer != model::kAnyPeer) return;
+  auto& sources = sources_[receive.rank];
+  if (!sources) sources = std::make_unique<std::unordered_map<std::uint32_t, std::uint32_t>>();
+  (*sources)[receive.op] = rank;
 }
 
 std::uint32_t Record::partner_rank(OpId id) const {
   const std::uint32_t peer = op(id).peer;
-  return peer == model::kAnyPeer ? sources_.at(key(id)) : peer;
+  return peer == model::kAnyPeer ? sources_[id.rank]->at(id.op) : peer;
 }
 
 OpId Record::partner(OpId id) const {
@@ -58,11 +56,11 @@ std::int64_t Record::calc_ns(OpId id) const {
 }
 
 void Record::set_passage(OpId send, const Passage& passage) {
-  passages_[first_of_rank_[send.rank] + send.op] = passage;
+  passages_[send.rank][send.op] = passage;
 }
 
 Passage Record::passage(OpId send) const {
-  return passages_.empty() ? Passage{} : passages_[first_of_rank_[send.rank] + send.op];
+  return fabric_ == nullptr ? Passage{} : passages_[send.rank][send.op];
 }
 
 std::int64_t Record::left_ns(OpId send) const {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <unordered_map>
 #include <vector>
 
@@ -92,11 +93,13 @@ class Record {
   // Refers to the network, and to the one that contends, which is null without one.
   Record(const model::Schedule& schedule, const Network& network, const Fabric* fabric);
 
-  [[nodiscard]] OpState& state(OpId id) { return states_[first_of_rank_[id.rank] + id.op]; }
+  // Makes the states of a rank's operations, which wait, before anything asks for them. Several
+  // threads may do so for different ranks.
+  void prepare(std::uint32_t rank);
 
-  [[nodiscard]] const OpState& state(OpId id) const {
-    return states_[first_of_rank_[id.rank] + id.op];
-  }
+  [[nodiscard]] OpState& state(OpId id) { return states_[id.rank][id.op]; }
+
+  [[nodiscard]] const OpState& state(OpId id) const { return states_[id.rank][id.op]; }
 
   [[nodiscard]] const model::ScheduleOp& op(OpId id) const {
     return schedule_.ranks()[id.rank].ops[id.op];
@@ -104,7 +107,7 @@ class Record {
 
   [[nodiscard]] const model::Schedule& schedule() const { return schedule_; }
 
-  [[nodiscard]] std::uint64_t num_ops() const { return states_.size(); }
+  [[nodiscard]] std::uint64_t num_ops() const { return num_ops_; }
 
   // Returns the receive of a send or the send of a receive; op is kNone when there is none.
   [[nodiscard]] OpId partner(OpId id) const;
@@ -140,10 +143,12 @@ class Record {
   model::Schedule schedule_;  // a copy shares the bytes
   const Network* network_;
   const Fabric* fabric_;
-  std::vector<std::uint64_t> first_of_rank_;
-  std::vector<OpState> states_;
-  std::vector<Passage> passages_;  // by operation; empty without a network that contends
-  std::unordered_map<std::uint64_t, std::uint32_t> sources_;  // sources of receives from any rank
+  std::uint64_t num_ops_ = 0;
+  // By rank, operation. Passages are empty without a network that contends.
+  std::vector<std::vector<OpState>> states_;
+  std::vector<std::vector<Passage>> passages_;
+  // By rank: the sources of its receives from any rank; null without any.
+  std::vector<std::unique_ptr<std::unordered_map<std::uint32_t, std::uint32_t>>> sources_;
 };
 
 }  // namespace assay::simulate

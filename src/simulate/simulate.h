@@ -19,7 +19,7 @@
 // link is shared or slower. The sender's NIC takes on messages as above, so that it may have
 // several on the way, which share it.
 //
-// LogGOPSim does not define the order of events at the same time; resources.h defines it here. If a
+// LogGOPSim does not define the order of events at the same time; events.h defines it here. If a
 // message arrives before its receive, LogGOPSim lets the reception run along with other work on the
 // same CPU and wait for the sending side of the NIC; here a reception is the same whichever came
 // first.
@@ -47,6 +47,14 @@ struct Options {
   std::optional<FabricSpec> fabric = std::nullopt;
 };
 
+// Why one thread has to run all ranks.
+enum class Alone : std::uint8_t {
+  kNo,
+  kSharedLinks,  // a message may slow down any other one at once
+  kRendezvous,   // the receiver keeps the sender busy from the moment it begins
+  kNoTime,       // messages that take no time: L and o are 0
+};
+
 class Outcome {
  public:
   // `fabric` may be null.
@@ -60,6 +68,8 @@ class Outcome {
   std::uint64_t messages = 0;  // sends that have started
   std::uint64_t events = 0;    // operations and messages, as LogGOPSim counts
   bool finished = false;       // all operations are done and all messages received
+  unsigned threads = 1;        // that ran it
+  Alone alone = Alone::kNo;
 
   [[nodiscard]] const Record& record() const { return *record_; }
 
@@ -80,6 +90,12 @@ class Outcome {
 
 // Fails on parameters that are no times and when the schedule takes longer than kForeverNs. A
 // schedule that cannot end is no failure here: see Outcome::finished and stuck.h.
-core::Result<Outcome> simulate(const model::Schedule& schedule, const Options& options);
+//
+// `threads`: 0 for one a processor, but no more than the schedule keeps busy. The result does not
+// depend on their number. Where a rule leaves ranks no time apart, one runs all: see
+// Outcome::alone.
+core::Result<Outcome> simulate(const model::Schedule& schedule,
+                               const Options& options,
+                               unsigned threads = 1);
 
 }  // namespace assay::simulate

@@ -64,6 +64,21 @@ Table overview(const Totals& totals) {
   return table;
 }
 
+std::string describe(Alone alone) {
+  const std::string one = "One processor simulated all ranks, because ";
+  switch (alone) {
+    case Alone::kNo:
+      break;
+    case Alone::kSharedLinks:
+      return one + "messages share links.";
+    case Alone::kRendezvous:
+      return one + "messages of more than S bytes wait for their receives.";
+    case Alone::kNoTime:
+      return one + "messages take no time.";
+  }
+  return "";
+}
+
 Table rank_table(const std::vector<std::int64_t>& finish_ns, std::size_t most) {
   std::vector<std::size_t> order(finish_ns.size());
   std::iota(order.begin(), order.end(), std::size_t{0});

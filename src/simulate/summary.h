@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 
 #include "model/table.h"
 #include "simulate/critical_path.h"
@@ -24,6 +25,9 @@ model::Table ends_table(const std::vector<std::int64_t>& finish_ns);
 
 // The `most` ranks that end last, last first; all ranks by number when there are no more.
 model::Table rank_table(const std::vector<std::int64_t>& finish_ns, std::size_t most);
+
+// Says that one processor ran the simulation, and why.
+std::string describe(Alone alone);
 
 // The parts of the critical path's time.
 model::Table critical_path_table(const Outcome& outcome, const CriticalPath& path);

@@ -121,8 +121,10 @@ class Simulate final : public Command {
     add_choice(app, "--collectives", collectives_, collectives,
                "of a job's file: step by step; or each as a cost that depends on when its ranks "
                "start, learned from its own steps (docs/goal.md has the error)");
-    app.add_option("--threads", threads_,
-                   "for a job's file: nodes that run at once; for a study: tasks")
+    app.add_option(
+           "--threads", threads_,
+           "ranks that are simulated at once, or tasks of a study; with rendezvous messages "
+           "or --network one processor has to do it")
         ->type_name("N")
         ->default_str("one a processor")
         ->check(whole_number_problem);
@@ -186,7 +188,7 @@ class Simulate final : public Command {
     const auto notes = ASSAY_TRY(notes_beside(schedule_));
     const auto options = ASSAY_TRY(make_options(inputs(), schedule.ranks().size(), notes));
     if (compat_ == SimulateCompat::kAtlahs) return run_atlahs(schedule, options.inter);
-    const auto outcome = ASSAY_TRY(simulate::simulate(schedule, options));
+    const auto outcome = ASSAY_TRY(simulate::simulate(schedule, options, threads_));
     if (!outcome.finished) {
       return simulate::stuck_error(outcome, simulate::find_stuck(outcome, kExamples))
           .context(schedule_.string());
@@ -282,6 +284,9 @@ class Simulate final : public Command {
     model::Book book{.title = fmt::format("Simulation of {}", schedule_.filename().string())};
     book.tables.push_back(
         simulate::overview({outcome.finish_ns, outcome.operations_done, outcome.messages}));
+    if (outcome.alone != simulate::Alone::kNo) {
+      book.tables.back().notes.push_back(simulate::describe(outcome.alone));
+    }
     book.tables.push_back(simulate::rank_table(outcome.finish_ns, most_ranks));
     book.tables.push_back(simulate::critical_path_table(outcome, path));
     if (segments_ > 0) {

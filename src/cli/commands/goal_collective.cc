@@ -1,0 +1,173 @@
+#include <fmt/core.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "cli/byte_size.h"
+#include "cli/command.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "cli/trace_options.h"
+#include "cli/version.h"
+#include "core/files.h"
+#include "goal/generate.h"
+#include "goal/synth/collective_job.h"
+
+namespace assay::cli {
+namespace {
+
+using model::NcclAlgorithm;
+using model::NcclFunction;
+using model::NcclProtocol;
+
+enum class CollectiveForm : std::uint8_t { kJob, kBinary, kText };
+
+class GoalCollective final : public Command {
+ public:
+  explicit GoalCollective(App& app) {
+    const Choices<NcclFunction> functions{{"all_reduce", NcclFunction::kAllReduce},
+                                          {"all_gather", NcclFunction::kAllGather},
+                                          {"reduce_scatter", NcclFunction::kReduceScatter},
+                                          {"alltoall", NcclFunction::kAllToAll}};
+    add_choice(app, "FUNCTION", plan_.function, functions,
+               "what the ranks do, as performance tables name it")
+        ->required();
+    app.add_option("--ranks", ranks_, "how many take part; they fill whole nodes")
+        ->type_name("N")
+        ->required()
+        ->check(positive_number_problem);
+    app.add_option("--bytes", bytes_, "the whole buffer, as nccl-tests count: 64K, 16M, 1G")
+        ->type_name("BYTES")
+        ->required()
+        ->check(bytes_problem);
+    app.add_option("--gpus-per-node", gpus_per_node_, "GPUs of a node")
+        ->type_name("N")
+        ->default_str("8")
+        ->check(positive_number_problem);
+    const Choices<NcclAlgorithm> algorithms{{"ring", NcclAlgorithm::kRing},
+                                            {"tree", NcclAlgorithm::kTree}};
+    add_choice(app, "--algorithm", algorithm_, algorithms, "NCCL's algorithm")
+        ->default_str("NCCL's choice");
+    const Choices<NcclProtocol> protocols{{"ll", NcclProtocol::kLl},
+                                          {"ll128", NcclProtocol::kLl128},
+                                          {"simple", NcclProtocol::kSimple}};
+    add_choice(app, "--protocol", protocol_, protocols, "NCCL's protocol")
+        ->default_str("NCCL's choice");
+    app.add_option("--channels", channels_, "rings or trees that share the buffer, up to 64")
+        ->type_name("N")
+        ->default_str("NCCL's choice")
+        ->check(positive_number_problem);
+    app.add_option("-o,--output", request_.target.folder,
+                   "the folder to write the schedule into; made when missing")
+        ->type_name("DIR")
+        ->required();
+    const Choices<CollectiveForm> forms{{"job", CollectiveForm::kJob},
+                                        {"bin", CollectiveForm::kBinary},
+                                        {"text", CollectiveForm::kText}};
+    add_choice(app, "--write", form_, forms,
+               "the job itself, whose graph 'assay simulate' makes while it runs; the binary form "
+               "that simulators read; or text")
+        ->default_str("job; bin of an all-to-all");
+    app.note_given(given_);
+    app.add_flag("-q,--quiet", quiet_, "no talk");
+  }
+
+  [[nodiscard]] core::Status check() const override {
+    if (ranks_ > kMost || gpus_per_node_ > kMost || channels_ > model::kMostNcclChannels) {
+      return core::Error{fmt::format("there are at most {} ranks, and {} channels", kMost,
+                                     std::uint32_t{model::kMostNcclChannels})};
+    }
+    if (plan_.function != NcclFunction::kAllToAll) return {};
+    for (const char* name : {"--algorithm", "--protocol", "--channels"}) {
+      if (given_.contains(name)) {
+        return core::Error{fmt::format("an all-to-all has no {}: each message is one", name)};
+      }
+    }
+    if (given_.contains("--write") && form_ == CollectiveForm::kJob) {
+      return core::Error{"an all-to-all is no job: --write bin or text"};
+    }
+    return {};
+  }
+
+  core::Result<Outcome> run() override {
+    plan_.ranks = static_cast<std::uint32_t>(ranks_);
+    plan_.gpus_per_node = static_cast<std::uint32_t>(gpus_per_node_);
+    plan_.bytes = static_cast<std::uint64_t>(bytes_of(bytes_).value_or(0));
+    if (given_.contains("--algorithm")) plan_.algorithm = algorithm_;
+    if (given_.contains("--protocol")) plan_.protocol = protocol_;
+    if (given_.contains("--channels")) plan_.channels = static_cast<std::uint32_t>(channels_);
+    request_.target.generator = program_version();
+    request_.target.format = form_ == CollectiveForm::kText ? goal::ScheduleFormat::kText
+                                                            : goal::ScheduleFormat::kBinary;
+    return plan_.function == NcclFunction::kAllToAll ? write_all_to_all() : write_job();
+  }
+
+ private:
+  static constexpr std::int64_t kMost = 1 << 24;
+
+  core::Result<Outcome> write_job() {
+    const goal::MadeJob made = ASSAY_TRY(goal::make_collective_job(plan_));
+    if (form_ == CollectiveForm::kJob) request_.target.format = goal::ScheduleFormat::kJob;
+    request_.input = source();
+    request_.scale.replicas = made.repeats;
+    request_.choices.keep = plan_.fixes_algorithm();
+    request_.options.misfits = goal::Misfits::kFail;
+    request_.costs = goal::costs_from_lines(goal::default_costs(), "fitted on H200 with NVLink");
+    const goal::GenerateResult result = ASSAY_TRY(goal::generate_of(made.job, request_));
+    show_warnings(result.warnings);
+    tell(result.written);
+    return Outcome::kOk;
+  }
+
+  core::Result<Outcome> write_all_to_all() {
+    const goal::SchedulePlan plan = ASSAY_TRY(goal::plan_all_to_all(plan_));
+    ASSAY_TRY(core::make_directories(request_.target.folder));
+    tell(ASSAY_TRY(goal::write_schedule(plan, request_.target, source())).files);
+    return Outcome::kOk;
+  }
+
+  void tell(const std::vector<std::filesystem::path>& files) const {
+    if (quiet_) return;
+    for (const std::filesystem::path& file : files)
+      print_note("wrote " + file.string());
+  }
+
+  [[nodiscard]] std::string source() const {
+    return fmt::format("a made {} of {} ranks", name_of(plan_.function), plan_.ranks);
+  }
+
+  goal::CollectivePlan plan_;
+  std::int64_t ranks_ = 0;
+  std::string bytes_;
+  std::int64_t gpus_per_node_ = 8;
+  NcclAlgorithm algorithm_ = NcclAlgorithm::kRing;
+  NcclProtocol protocol_ = NcclProtocol::kSimple;
+  std::int64_t channels_ = 1;
+  CollectiveForm form_ = CollectiveForm::kJob;
+  std::set<std::string> given_;
+  bool quiet_ = false;
+  goal::GenerateRequest request_;
+};
+
+const CommandSpec kGoalCollective{
+    .name = "goal collective",
+    .summary = "make the schedule of one collective without a recording",
+    .description =
+        "Makes one collective of any number of ranks, to try a network with. It is NCCL's, as a "
+        "job: 'assay simulate' takes each rank's steps while they run, so that its size costs no "
+        "memory. What of algorithm, protocol and channels is not given is NCCL's choice for that "
+        "size. An all-to-all is a schedule in which each rank sends to all others at once.",
+    .examples =
+        "assay goal collective all_reduce --ranks 16384 --bytes 1G --algorithm ring \\\n"
+        "    --protocol ll128 --channels 1 -o ring\n"
+        "assay simulate ring/output.job.json\n"
+        "assay goal collective alltoall --ranks 4096 --bytes 16M -o exchange\n",
+    .make = make_command<GoalCollective>,
+};
+ASSAY_REGISTER(CommandSpec, kGoalCollective);
+
+}  // namespace
+}  // namespace assay::cli

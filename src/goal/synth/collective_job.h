@@ -1,0 +1,36 @@
+// One collective of any number of ranks, without a recording: what a network is tried with.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "core/result.h"
+#include "goal/schedule_files.h"
+#include "goal/synth/made_job.h"
+
+namespace assay::goal {
+
+struct CollectivePlan {
+  model::NcclFunction function = model::NcclFunction::kAllReduce;
+  std::uint64_t bytes = 0;  // of the whole buffer, as nccl-tests count
+  std::uint32_t ranks = 2;
+  std::uint32_t gpus_per_node = 8;
+  // Nothing: NCCL's choice.
+  std::optional<model::NcclAlgorithm> algorithm = std::nullopt;
+  std::optional<model::NcclProtocol> protocol = std::nullopt;
+  std::optional<std::uint32_t> channels = std::nullopt;
+
+  // Whether any of the three is given: then the others are choose_collective()'s.
+  [[nodiscard]] bool fixes_algorithm() const { return algorithm || protocol || channels; }
+};
+
+// NCCL's collective as a job. Its ranks fill whole nodes; all buffers are of bytes.
+// Error: no such algorithm, or a number of ranks that does not fill nodes.
+core::Result<MadeJob> make_collective_job(const CollectivePlan& plan);
+
+// An all-to-all as every textbook has it: each rank sends to all others at once, nearest first, and
+// receives from all, nothing waits for anything, and each message is one. As a job of NCCL it would
+// be 2 (n-1) operations on each of n ranks.
+core::Result<SchedulePlan> plan_all_to_all(const CollectivePlan& plan);
+
+}  // namespace assay::goal
