@@ -122,9 +122,9 @@ core::Result<Outcome> StudyCommand::run() {
   if (launched->rank != 0) return follow(processes);
   const auto worked = work(&processes);
   const core::Status others = wait_for_others(processes);
-  ASSAY_TRY(worked);
+  const std::string why_missing = ASSAY_TRY(worked);
   ASSAY_TRY(others);
-  return tell(worked.value());
+  return tell(why_missing);
 }
 
 core::Status StudyCommand::check_outputs() const {

@@ -61,7 +61,7 @@ class Runner {
   void collect_todo();
   core::Status start_some();
   core::Result<bool> start(std::size_t task);
-  core::Status take(core::CallEnd end);
+  core::Status take(const core::CallEnd& end);
 
   [[nodiscard]] bool done(std::size_t task) const {
     return result_of(work_.folder, work_.tasks[task]).has_value();
@@ -123,13 +123,12 @@ core::Status Runner::start_some() {
   return {};
 }
 
-core::Status Runner::take(core::CallEnd end) {
+core::Status Runner::take(const core::CallEnd& end) {
   const StudyTask& task = work_.tasks[end.id];
   TaskResult result;
   if (end.problem.empty()) {
-    auto read = parse_task_result(end.answer);
-    if (read.ok()) result = std::move(read).value();
-    if (!read.ok()) result.error = read.error().message;
+    const auto read = parse_task_result(end.answer);
+    result = read.ok() ? read.value() : TaskResult{.error = read.error().message};
   } else {
     result.error = end.problem;
   }
@@ -156,7 +155,7 @@ core::Result<std::string> Runner::run() {
     work_.on_tick(calls_.running(), todo_.size());
     ASSAY_TRY(core::check_interrupt());
     if (calls_.running() > 0) {
-      if (auto end = calls_.wait(kTick)) ASSAY_TRY(take(std::move(*end)));
+      if (auto end = calls_.wait(kTick)) ASSAY_TRY(take(*end));
       give_up_at = Clock::now() + kPatience;
       continue;
     }

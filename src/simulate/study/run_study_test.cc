@@ -53,7 +53,7 @@ class RunStudy : public ::testing::Test {
   }
 
   std::vector<StudyTask> tasks_;
-  std::filesystem::path folder_ = std::filesystem::temp_directory_path() /
+  std::filesystem::path folder_ = std::filesystem::path(::testing::TempDir()) /
                                   ::testing::UnitTest::GetInstance()->current_test_info()->name();
   std::vector<std::size_t> ended_;
   std::string missing_;

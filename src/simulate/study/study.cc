@@ -363,7 +363,6 @@ core::Result<Study> StudyReader::read(const YAML::Node& root) {
 std::string problem_of(const StudyTask& task) {
   const bool plain = task.network.empty();
   if (plain && task.conditions.any()) return "a failure needs a network with a 'file'";
-  if (plain && task.seed) return "a seed needs a network with a 'file'";
   if (!plain && task.costs) return "'collectives: cost' knows no network with a 'file'";
   if (!plain && task.atlahs) return "'compat: atlahs' knows no network with a 'file'";
   if (task.costs && task.atlahs) return "'compat: atlahs' knows no costs";
@@ -416,8 +415,10 @@ core::Result<std::string> key_of(const StudyTask& task,
     ASSAY_TRY(files.add(path, digest));
   const fs::path notes = model::notes_path(task.file);
   ASSAY_TRY(files.add(core::is_regular_file(notes) ? notes : fs::path(), digest));
+  // Without a network nothing is random.
+  const bool random = task.seed && !task.network.empty();
   digest.add(fmt::format("{} {} {} {}", task.replicas, task.costs, task.atlahs,
-                         task.seed ? std::to_string(*task.seed) : "none"));
+                         random ? std::to_string(*task.seed) : "none"));
   digest.add(task.conditions.text);
   for (const auto& [name, value] : task.links)
     digest.add(fmt::format("{} {}", name, value));
