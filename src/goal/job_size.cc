@@ -1,7 +1,10 @@
 #include "goal/job_size.h"
 
-#include <algorithm>
+#include <fmt/core.h>
+
 #include <map>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "goal/choose_algorithms.h"
@@ -9,6 +12,7 @@
 #include "goal/launch_source.h"
 #include "goal/reshape_job.h"
 #include "goal/resolve.h"
+#include "goal/summary.h"
 
 namespace assay::goal {
 namespace {
@@ -138,6 +142,27 @@ core::Result<JobSize> size_of(const JobFile& file) {
 
 bool fits_exactly(const JobSize& size) {
   return size.operations <= kMostExactOperations && size.memory_bytes <= kMostExactBytes;
+}
+
+model::Book job_statistics(const JobFile& file, const JobSize& size, std::string_view name) {
+  model::Table table{.name = "job",
+                     .title = "What the job is, and how large its schedule would be",
+                     .columns = {{.name = "what"}, {.name = "value"}}};
+  const auto add = [&](const char* what, const std::string& value) {
+    table.add_row({std::string(what), value});
+  };
+  add("replicas", fmt::format("{}", file.scale.replicas));
+  add("ranks", fmt::format("{}", size.ranks));
+  add("launches", fmt::format("{}", size.launches));
+  add("operations of the graph, about", fmt::format("{}", size.operations));
+  add("algorithms at the new size", file.choices.keep ? "as recorded" : "NCCL's choice");
+  add("network card of each GPU, by which NCCL chooses",
+      fmt::format("{} GB/s", file.choices.nic_gbps));
+  add("costs", file.costs.source);
+  model::Book book = summarize_job(file.job);
+  book.title = fmt::format("Job {}", name);
+  book.tables.insert(book.tables.begin(), std::move(table));
+  return book;
 }
 
 }  // namespace assay::goal

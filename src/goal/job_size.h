@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "core/result.h"
 #include "goal/job_file.h"
+#include "model/table.h"
 
 namespace assay::goal {
 
@@ -25,5 +27,8 @@ inline constexpr std::uint64_t kMostExactOperations = 1'000'000'000;
 inline constexpr std::uint64_t kMostExactBytes = 4'000'000'000;
 
 bool fits_exactly(const JobSize& size);
+
+// Returns the table "job", with a row for each figure, and those of the job's recording.
+model::Book job_statistics(const JobFile& file, const JobSize& size, std::string_view name);
 
 }  // namespace assay::goal

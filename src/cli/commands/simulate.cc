@@ -387,9 +387,9 @@ class Simulate final : public Command {
     for (const auto& [option, given] : impossible) {
       if (!given) continue;
       return core::Error{fmt::format(
-          "{} needs the whole graph, which a job's file does not have: make one with 'assay goal "
-          "generate --write bin'",
-          option)};
+          "{} needs the whole graph, which a job's file does not have: 'assay goal generate {} -o "
+          "DIR --write bin' makes it",
+          option, schedule_.string())};
     }
     const goal::JobFile file = ASSAY_TRY(goal::read_job_file(schedule_));
     const goal::JobSize size = ASSAY_TRY(goal::size_of(file));
