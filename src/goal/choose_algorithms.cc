@@ -113,9 +113,13 @@ class Chooser {
       std::size_t end = first + 1;
       while (end < operations.size() && together(operations[first], operations[end]))
         ++end;
-      if (grown_[operations[first].communicator].grown) choose_for(gpu, first, end);
+      if (has_grown(operations[first].communicator)) choose_for(gpu, first, end);
       first = end;
     }
+  }
+
+  bool has_grown(std::uint32_t communicator) const {
+    return communicator != model::kNoCommunicator && grown_[communicator].grown;
   }
 
   static bool together(const Operation& a, const Operation& b) {

@@ -65,6 +65,18 @@ TEST(ChooseAlgorithms, AnEnlargedJobTakesNcclsChoices) {
   EXPECT_TRUE(resolved.value().warnings.empty());
 }
 
+TEST(ChooseAlgorithms, ComputationsHaveNoCommunicator) {
+  Job job = data_parallel_job();
+  for (model::JobGpu& gpu : job.gpus) {
+    model::Operation computation;
+    computation.communicator = model::kNoCommunicator;
+    add_operation(gpu, computation);
+    gpu.states_waits = true;
+  }
+  Job scaled = enlarged(job, 64);
+  EXPECT_EQ(choose_algorithms(job, {}, scaled).size(), 2U);
+}
+
 TEST(ChooseAlgorithms, TheTableListsWhatChanged) {
   const Job job = data_parallel_job();
   Job scaled = enlarged(job, 64);

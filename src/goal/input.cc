@@ -7,6 +7,7 @@
 #include <string>
 
 #include "core/files.h"
+#include "goal/inputs/input_files.h"
 
 namespace assay::goal {
 namespace {
@@ -47,16 +48,44 @@ std::vector<Found> sort_by_kind(const std::vector<fs::path>& files) {
   return found;
 }
 
-}  // namespace
-
-core::Result<model::Job> read_job(const fs::path& folder, const InputOptions& options) {
+core::Result<std::vector<fs::path>> files_in(const fs::path& folder) {
   if (!core::is_folder(folder) && !core::is_regular_file(folder)) {
     return core::Error{folder.string() + ": no such file or folder"};
   }
   std::vector<fs::path> files;
   ASSAY_TRY(list_files(folder, files));
+  return files;
+}
+
+bool names_job_file(const fs::path& file) {
+  constexpr std::size_t kLookedAtBytes = 64;
+  return file.extension() == ".json" && is_job_file(first_bytes(file, kLookedAtBytes));
+}
+
+core::Result<std::optional<JobFile>> job_file_among(const std::vector<fs::path>& files) {
+  const auto first = std::find_if(files.begin(), files.end(), names_job_file);
+  if (first == files.end()) return std::optional<JobFile>();
+  const auto second = std::find_if(first + 1, files.end(), names_job_file);
+  if (second != files.end()) {
+    return core::Error{
+        fmt::format("{} and {} are both jobs: name one", first->string(), second->string())};
+  }
+  return std::optional<JobFile>(ASSAY_TRY(read_job_file(*first)));
+}
+
+}  // namespace
+
+core::Result<std::optional<JobFile>> find_job_file(const fs::path& folder) {
+  const std::vector<fs::path> files = ASSAY_TRY(files_in(folder));
+  if (!sort_by_kind(files).empty()) return std::optional<JobFile>();
+  return job_file_among(files);
+}
+
+core::Result<model::Job> read_job(const fs::path& folder, const InputOptions& options) {
+  const std::vector<fs::path> files = ASSAY_TRY(files_in(folder));
   const std::vector<Found> found = sort_by_kind(files);
   if (found.empty()) {
+    if (auto file = ASSAY_TRY(job_file_among(files))) return std::move(file->job);
     return core::Error{fmt::format("{}: no recording of NCCL among its {} files; known are {}",
                                    folder.string(), files.size(), known_kinds())};
   }

@@ -11,10 +11,12 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <vector>
 
 #include "core/registry.h"
 #include "core/result.h"
+#include "goal/job_file.h"
 #include "model/job.h"
 
 namespace assay::goal {
@@ -36,9 +38,13 @@ struct InputSpec {
                                    const InputOptions& options);
 };
 
-// Reads the recording in `folder` and its subfolders, or in the file of that name. Fails when there
-// is no recording and when there are several kinds, not counting the NCCL logs that accompany
-// others.
+// Reads the recording in `folder` and its subfolders, or in the file of that name; without one, the
+// operations of a job's file there. Fails when there is neither and when there are several kinds,
+// not counting the NCCL logs that accompany others.
 core::Result<model::Job> read_job(const std::filesystem::path& folder, const InputOptions& options);
+
+// Returns the job's file that `folder` holds, or is, when there is no recording: its replicas and
+// costs are more than read_job() tells. Fails when there are several.
+core::Result<std::optional<JobFile>> find_job_file(const std::filesystem::path& folder);
 
 }  // namespace assay::goal

@@ -12,6 +12,7 @@
 #include "core/files.h"
 #include "core/json_fields.h"
 #include "core/output_file.h"
+#include "model/goal_text.h"
 
 namespace assay::goal {
 namespace {
@@ -398,7 +399,7 @@ core::Result<JobFile> read(const Json& json) {
 }  // namespace
 
 bool is_job_file(std::string_view first_bytes) {
-  return first_bytes.starts_with("{\"assay_job\"");
+  return first_bytes.starts_with(model::kJobFileStart);
 }
 
 core::Status write_job_file(const std::filesystem::path& path, const JobFile& file) {

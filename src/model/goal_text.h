@@ -29,6 +29,9 @@
 
 namespace assay::model {
 
+// The first bytes of a job's file (goal/job_file.h), which people take for a schedule.
+inline constexpr std::string_view kJobFileStart = "{\"assay_job\"";
+
 // A schedule whose head has been read, so that num_ranks is known. Errors name file and line and
 // say what was expected. Text that the public converter would accept and misread is also an error,
 // such as a label defined twice, a tag of more than 32 bits or a cpu above 254.

@@ -249,6 +249,11 @@ core::Result<GoalText> GoalText::from_text(std::string text, std::string name) {
 }
 
 core::Status GoalText::read_head() {
+  if (text().starts_with(kJobFileStart)) {
+    return core::Error{fmt::format(
+        "'{}' is a job, and no schedule yet: 'assay goal generate {} -o DIR --write bin' makes it",
+        name_, name_)};
+  }
   GoalScanner scanner(text());
   std::uint64_t number = 0;
   const bool good =

@@ -1,5 +1,9 @@
 #include <fmt/core.h>
 
+#include <set>
+#include <string>
+#include <utility>
+
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/output.h"
@@ -16,7 +20,8 @@ class GoalExportChakra final : public Command {
  public:
   explicit GoalExportChakra(App& app) {
     app.add_option("DIR,-i,--input", input_,
-                   "the recording, as 'assay goal generate' takes it, or other execution traces")
+                   "the recording or the job's file, as 'assay goal generate' takes it, or other "
+                   "execution traces")
         ->type_name("DIR")
         ->required();
     app.add_option("-o,--output", folder_, "the folder to write into; made when missing")
@@ -32,17 +37,18 @@ class GoalExportChakra final : public Command {
     app.add_option("--to", window_.to_s, "only operations that began before this time, in seconds")
         ->type_name("SECONDS")
         ->default_str("the end");
+    app.note_given(given_);
     app.add_option("--replicas", scale_.replicas, "write so many replicas of the job")
         ->type_name("N")
-        ->default_str("1")
+        ->default_str("1; as many as a job's file says")
         ->check(whole_number_problem);
     add_presentation_options(app, presentation_);
   }
 
   core::Result<Outcome> run() override {
-    const model::Job job = ASSAY_TRY(goal::scale(
-        ASSAY_TRY(goal::cut_window(ASSAY_TRY(goal::read_job(input_, input_options_)), window_)),
-        scale_));
+    model::Job read = ASSAY_TRY(read_input());
+    const model::Job job =
+        ASSAY_TRY(goal::scale(ASSAY_TRY(goal::cut_window(std::move(read), window_)), scale_));
     const goal::WrittenTraces written = ASSAY_TRY(goal::write_traces(job, {}, folder_));
     model::Warnings warnings = job.warnings;
     warnings.merge(written.warnings);
@@ -54,11 +60,21 @@ class GoalExportChakra final : public Command {
   }
 
  private:
+  // The replicas of a job's file hold where no option says otherwise.
+  core::Result<model::Job> read_input() {
+    auto file = ASSAY_TRY(goal::find_job_file(input_));
+    if (!file) return goal::read_job(input_, input_options_);
+    scale_.communicator = file->scale.communicator;
+    if (!given_.contains("--replicas")) scale_.replicas = file->scale.replicas;
+    return std::move(file->job);
+  }
+
   std::filesystem::path input_;
   std::filesystem::path folder_;
   goal::InputOptions input_options_;
   goal::Window window_;
   goal::ScaleOptions scale_;
+  std::set<std::string> given_;
   Presentation presentation_;
 };
 

@@ -2,6 +2,8 @@
 
 #include <charconv>
 #include <optional>
+#include <set>
+#include <string>
 
 #include "cli/options.h"
 #include "cli/output.h"
@@ -9,6 +11,7 @@
 #include "cli/trace_options.h"
 #include "cli/version.h"
 #include "goal/generate.h"
+#include "goal/input.h"
 #include "goal/label.h"
 
 namespace assay::cli {
@@ -40,6 +43,7 @@ class GoalGenerate final : public Command {
     add_graph_options(app);
     add_tag_options(app);
     add_text_options(app);
+    app.note_given(given_);
     add_presentation_options(app, presentation_);
   }
 
@@ -72,7 +76,7 @@ class GoalGenerate final : public Command {
     if (strict_) request_.options.misfits = goal::Misfits::kFail;
     request_.options.expand.intra_bytes_per_ns = intra_gbps_;
     request_.options.expand.intra_node = intra_node_.value_or(goal::IntraNode::kMessages);
-    const goal::GenerateResult result = ASSAY_TRY(goal::generate(request_));
+    const goal::GenerateResult result = ASSAY_TRY(generate());
     show_warnings(result.warnings);
     if (presentation_.shows_summary()) {
       print_summary(result.summary, presentation_.summary());
@@ -92,6 +96,37 @@ class GoalGenerate final : public Command {
   }
 
  private:
+  core::Result<goal::GenerateResult> generate() {
+    auto file = ASSAY_TRY(goal::find_job_file(request_.input));
+    if (!file) return goal::generate(request_);
+    ASSAY_TRY(adopt(*file));
+    return goal::generate_of(ASSAY_TRY(goal::cut_window(std::move(file->job), request_.window)),
+                             request_);
+  }
+
+  // What a job's file says holds where no option says otherwise.
+  core::Status adopt(const goal::JobFile& file) {
+    if (given_.contains("--nccl-log")) {
+      return core::Error{"--nccl-log is for recordings: a job's file has its rings and trees"};
+    }
+    const auto take = [this](const char* option, auto& value, const auto& from_file) {
+      if (!given_.contains(option)) value = from_file;
+    };
+    take("--replicas", request_.scale.replicas, file.scale.replicas);
+    take("--replica-communicator", request_.scale.communicator, file.scale.communicator);
+    take("--keep-algorithms", request_.choices.keep, file.choices.keep);
+    take("--nic-bandwidth", request_.choices.nic_gbps, file.choices.nic_gbps);
+    take("--merged", request_.options.streams.streams, file.streams.streams);
+    take("--stream-order", request_.options.streams.order, file.streams.order);
+    const bool other_costs = !costs_file_.empty() || !npkit_simple_.empty() || !npkit_ll_.empty();
+    if (other_costs) return {};
+    if (given_.contains("--cost")) {
+      return core::Error{"--cost chooses among NPKit's measurements: a job's file has one a size"};
+    }
+    request_.costs = file.costs;
+    return {};
+  }
+
   core::Status check_simulator() const {
     if (request_.simulator == goal::Simulator::kAssay) return {};
     const std::string given = "--for " + std::string(name_of(request_.simulator));
@@ -121,7 +156,8 @@ class GoalGenerate final : public Command {
   void add_input_options(App& app) {
     app.add_option("DIR,-i,--input,--trace_dir", request_.input,
                    "the recording: a folder with SQLite exports of Nsight Systems, recordings of "
-                   "'assay record', or PyTorch profiler traces with NCCL logs; or one such file")
+                   "'assay record', or PyTorch profiler traces with NCCL logs; or one such file; "
+                   "or a job's file of --write job")
         ->required();
     app.add_option("-o,--output,--output_dir", request_.target.folder,
                    "the folder to write the schedule into; made when missing")
@@ -320,6 +356,7 @@ class GoalGenerate final : public Command {
   double intra_gbps_ = 150;
   std::optional<goal::IntraNode> intra_node_;
   unsigned workers_ = 0;
+  std::set<std::string> given_;
   bool merged_ = false;
   bool strict_ = false;
   bool parallel_ = false;
@@ -336,6 +373,8 @@ const CommandSpec kGoalGenerate{
         "is kept. Sends and receives are proven to match before the schedule appears.\n\n"
         "Beside the schedule, output.notes.json says which GPU each rank is, which operation each "
         "part of the graph belongs to, what the tags carry, and the times that were measured.\n\n"
+        "A job's file (--write job) becomes the schedule that 'assay simulate' makes of it, with "
+        "the file's replicas, costs and order of streams; options override them.\n\n"
         "An operation that a rank lacks, or that ranks disagree about, is left out on all ranks "
         "and counted; so the schedule always runs to its end.",
     .examples =
@@ -344,6 +383,7 @@ const CommandSpec kGoalGenerate{
         "    -l npkit_data_summary_LL.json -p -m -r\n"
         "assay goal generate recording -o out --write bin --for htsim\n"
         "assay goal generate recording -o large --write bin --replicas 16\n"
+        "assay goal generate large/output.job.json -o out --write bin\n"
         "assay goal generate recording -o out --label 'parallelism + 100 * (sequence % 1000)'\n",
     .make = make_command<GoalGenerate>,
 };

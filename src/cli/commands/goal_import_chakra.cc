@@ -43,6 +43,11 @@ class GoalImportChakra final : public Command {
   }
 
   core::Result<Outcome> run() override {
+    if (ASSAY_TRY(goal::find_job_file(request_.input))) {
+      return core::Error{
+          fmt::format("'{}' is a job, and no traces: its schedule is made by 'assay goal generate'",
+                      request_.input.string())};
+    }
     request_.target.generator = program_version();
     if (strict_) request_.options.misfits = goal::Misfits::kFail;
     request_.costs =

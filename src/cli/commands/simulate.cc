@@ -18,6 +18,7 @@
 #include "core/output_file.h"
 #include "goal/group_source.h"
 #include "goal/job_file.h"
+#include "goal/job_size.h"
 #include "goal/launch_job.h"
 #include "model/goal_text.h"
 #include "model/schedule_notes.h"
@@ -79,7 +80,7 @@ void add_link_options(App& app,
       "largest message, in bytes, that does not wait for its receive");
 }
 
-enum class Collectives : std::uint8_t { kExact, kCost };
+enum class Collectives : std::uint8_t { kAuto, kExact, kCost };
 
 enum class SimulateCompat { kNone, kAtlahs };
 
@@ -116,11 +117,13 @@ class Simulate final : public Command {
         ->type_name("N")
         ->default_str("0")
         ->check(whole_number_problem);
-    const Choices<Collectives> collectives{{"exact", Collectives::kExact},
-                                           {"cost", Collectives::kCost}};
+    const Choices<Collectives> collectives{
+        {"auto", Collectives::kAuto}, {"exact", Collectives::kExact}, {"cost", Collectives::kCost}};
     add_choice(app, "--collectives", collectives_, collectives,
-               "of a job's file: step by step; or each as a cost that depends on when its ranks "
-               "start, learned from its own steps (docs/goal.md has the error)");
+               "of a job's file. exact: step by step; cost: each as a cost that depends on when "
+               "its ranks start, learned from its own steps (docs/goal.md has the error); auto: "
+               "exact up to 10^9 operations of the graph (some 4 minutes of CPU time) and 4 GB of "
+               "memory, and with --operations");
     app.add_option(
            "--threads", threads_,
            "ranks that are simulated at once, or tasks of a study; with rendezvous messages "
@@ -364,12 +367,38 @@ class Simulate final : public Command {
     for (const auto& [option, given] : impossible) {
       if (!given) continue;
       return core::Error{fmt::format(
-          "{} needs the whole graph, which a job's file does not have: make one with 'assay goal "
-          "generate --write bin'",
-          option)};
+          "{} needs the whole graph, which a job's file does not have: 'assay goal generate {} -o "
+          "DIR --write bin' makes it",
+          option, schedule_.string())};
     }
     const goal::JobFile file = ASSAY_TRY(goal::read_job_file(schedule_));
-    if (collectives_ == Collectives::kCost) return run_costs(file);
+    const goal::JobSize size = ASSAY_TRY(goal::size_of(file));
+    return takes_costs(size) ? run_costs(file, size) : run_exactly(file, size);
+  }
+
+  [[nodiscard]] bool takes_costs(const goal::JobSize& size) const {
+    if (collectives_ != Collectives::kAuto) return collectives_ == Collectives::kCost;
+    if (goal::fits_exactly(size)) return false;
+    const std::string large =
+        fmt::format("{:.2g} operations and {:.1f} GB", static_cast<double>(size.operations),
+                    static_cast<double>(size.memory_bytes) * 1e-9);
+    if (!operations_.empty()) {
+      print_note(
+          fmt::format("every step is simulated, because --operations tells of them: about "
+                      "{}",
+                      large));
+      return false;
+    }
+    if (!presentation_.quiet) {
+      print_note(
+          fmt::format("collectives are costs (docs/goal.md has their error), because all "
+                      "steps would be about {}: --collectives exact simulates them",
+                      large));
+    }
+    return true;
+  }
+
+  core::Result<Outcome> run_exactly(const goal::JobFile& file, const goal::JobSize& size) {
     const auto job = ASSAY_TRY(goal::make_launch_job(file));
     show_warnings(job->warnings);
     const simulate::Options options =
@@ -378,7 +407,9 @@ class Simulate final : public Command {
         ASSAY_TRY(simulate::simulate_launches(*job->schedule, options, threads_));
     const std::vector<simulate::LaunchTime> times = times_of(outcome, *job);
     if (presentation_.shows_summary()) {
-      print_summary(make_book(outcome, times, *job), presentation_.summary(),
+      model::Book book = make_book(outcome, times, *job);
+      book.tables.push_back(method_table("exact", size));
+      print_summary(book, presentation_.summary(),
                     per_rank_ ? outcome.finish_ns.size() : kSummaryRows);
     }
     if (!operations_.empty()) {
@@ -387,7 +418,24 @@ class Simulate final : public Command {
     return Outcome::kOk;
   }
 
-  core::Result<Outcome> run_costs(const goal::JobFile& file) {
+  [[nodiscard]] model::Table method_table(const char* collectives,
+                                          const goal::JobSize& size) const {
+    const bool by_option = collectives_ != Collectives::kAuto || !operations_.empty();
+    model::Table table{.name = "method",
+                       .title = "How collectives were simulated, and what all their steps are",
+                       .columns = {{.name = "collectives"},
+                                   {.name = "chosen by"},
+                                   {.name = "launches"},
+                                   {.name = "about operations"},
+                                   {.name = "about memory", .unit = "MB"}}};
+    table.add_row({std::string(collectives), std::string(by_option ? "option" : "size"),
+                   static_cast<std::int64_t>(size.launches),
+                   static_cast<std::int64_t>(size.operations),
+                   static_cast<double>(size.memory_bytes) * 1e-6});
+    return table;
+  }
+
+  core::Result<Outcome> run_costs(const goal::JobFile& file, const goal::JobSize& size) {
     if (!operations_.empty()) {
       return core::Error{"--operations needs --collectives exact: costs have no operations"};
     }
@@ -404,7 +452,9 @@ class Simulate final : public Command {
     show_warnings(job.warnings);
     const auto outcome = ASSAY_TRY(simulate::simulate_groups(job.schedule));
     if (presentation_.shows_summary()) {
-      print_summary(make_book(outcome, job), presentation_.summary(),
+      model::Book book = make_book(outcome, job);
+      book.tables.push_back(method_table("cost", size));
+      print_summary(book, presentation_.summary(),
                     per_rank_ ? outcome.finish_ns.size() : kSummaryRows);
     }
     return Outcome::kOk;
@@ -487,7 +537,7 @@ class Simulate final : public Command {
   bool per_rank_ = false;
   std::size_t segments_ = 0;
   unsigned threads_ = 0;
-  Collectives collectives_ = Collectives::kExact;
+  Collectives collectives_ = Collectives::kAuto;
   Presentation presentation_;
   StudyRequest study_;
   std::set<std::string> given_;
@@ -520,7 +570,8 @@ const CommandSpec kSimulate{
         "A job's file, which 'assay goal' writes with --write job, becomes the same schedule while "
         "it runs, with the same times, in memory that does not grow with the graph and on all "
         "processors: for hundreds and thousands of ranks. It needs eager messages (S at least "
-        "their size).\n\n"
+        "their size). Above 10^9 operations or 4 GB its collectives are costs, learned from their "
+        "own steps; a line says so, --collectives chooses.\n\n"
         "--study FILE.yaml simulates all combinations of jobs, sizes, networks, failures and "
         "options that it names, each in a process of its own, and keeps each result in the folder "
         "of --output under a digest of all that decides it: a study that was killed goes on when "
