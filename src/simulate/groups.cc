@@ -28,6 +28,7 @@ class GroupRun {
       }
     }
     spans_.resize(schedule.groups.size());
+    in_groups_.resize(cell_);
     for (const LaunchGroup& group : schedule.groups) {
       started_.emplace_back(group.all_replicas ? 1 : schedule.replicas, 0U);
     }
@@ -47,18 +48,16 @@ class GroupRun {
   [[nodiscard]] core::Result<GroupOutcome> outcome() const {
     GroupOutcome outcome{.finish_ns = finish_ns_, .spans = spans_, .launches = done_};
     std::uint64_t launches = 0;
-    double all_ns = 0;
     for (std::uint32_t rank = 0; rank < finish_ns_.size(); ++rank) {
       launches += plan_of(rank).launches.size();
       outcome.finish_ns[rank] += static_cast<std::int64_t>(plan_of(rank).tail_ns);
-      all_ns += static_cast<double>(outcome.finish_ns[rank]);
     }
     if (done_ < launches) {
       return core::Error{
           "operations wait for each other in a circle when each of them waits for all its ranks: "
           "--collectives exact"};
     }
-    outcome.share_in_groups = all_ns > 0 ? in_groups_ns_ / all_ns : 0;
+    outcome.share_in_groups = share_in_groups(outcome.finish_ns);
     return outcome;
   }
 
@@ -67,6 +66,25 @@ class GroupRun {
 
   [[nodiscard]] const model::RankLaunches& plan_of(std::uint32_t rank) const {
     return schedule_.cell[rank % cell_];
+  }
+
+  // Of the first replica; groups that overlap count once.
+  [[nodiscard]] double share_in_groups(const std::vector<std::int64_t>& finish_ns) const {
+    double in_groups_ns = 0;
+    double all_ns = 0;
+    for (std::uint32_t rank = 0; rank < cell_; ++rank) {
+      std::vector<Span> spans = in_groups_[rank];
+      std::sort(spans.begin(), spans.end(),
+                [](const Span& a, const Span& b) { return a.start_ns < b.start_ns; });
+      std::int64_t until_ns = 0;
+      for (const Span& span : spans) {
+        in_groups_ns += static_cast<double>(std::max(span.end_ns, until_ns) -
+                                            std::max(span.start_ns, until_ns));
+        until_ns = std::max(until_ns, span.end_ns);
+      }
+      all_ns += static_cast<double>(finish_ns[rank]);
+    }
+    return all_ns > 0 ? in_groups_ns / all_ns : 0;
   }
 
   void add_rank(const model::RankLaunches& plan) {
@@ -178,7 +196,7 @@ class GroupRun {
     const std::uint32_t group = schedule_.places[id.rank % cell_][id.launch].group;
     if (schedule_.groups[group].all_replicas || id.rank < cell_)
       spans_[group].add(start_ns, end_ns);
-    in_groups_ns_ += static_cast<double>(end_ns - start_ns);
+    if (id.rank < cell_) in_groups_[id.rank].push_back({start_ns, end_ns});
     end(id, end_ns);
   }
 
@@ -207,7 +225,7 @@ class GroupRun {
   std::vector<std::int64_t> starts_;
   std::vector<std::int64_t> far_;
   std::uint64_t done_ = 0;
-  double in_groups_ns_ = 0;
+  std::vector<std::vector<Span>> in_groups_;  // of the first replica's ranks
 };
 
 }  // namespace

@@ -16,7 +16,7 @@ struct GroupOutcome {
   std::vector<std::int64_t> finish_ns;  // by rank: replica after replica of the cell's GPUs
   std::vector<Span> spans;              // by group; of those in each replica, that of the first
   std::uint64_t launches = 0;
-  // The time of ranks in groups, as a share of all their time.
+  // Of the time of the first replica's ranks, the share in which a rank is in a group.
   double share_in_groups = 0;
 };
 

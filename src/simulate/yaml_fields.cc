@@ -16,44 +16,44 @@ namespace assay::simulate {
 namespace {
 
 constexpr double kMostCount = 100'000;
-constexpr double kMostNs = 1e15;
+constexpr double kMostTimeNs = 1e15;
 constexpr double kMostBytesPerNs = 1e9;
 constexpr double kLeastBytesPerNs = 1e-9;
 
-struct Unit {
+struct YamlUnit {
   const char* name;
   double factor;
 };
 
 // To bytes per ns.
-constexpr std::array<Unit, 8> kRates = {{{"Gbit/s", 0.125},
-                                         {"Gb/s", 0.125},
-                                         {"Mbit/s", 0.125e-3},
-                                         {"Tbit/s", 125},
-                                         {"GB/s", 1},
-                                         {"MB/s", 1e-3},
-                                         {"GiB/s", 1.073741824},
-                                         {"TB/s", 1000}}};
-constexpr std::array<Unit, 3> kTimes = {{{"ns", 1}, {"us", 1e3}, {"ms", 1e6}}};
-constexpr std::array<Unit, 1> kShares = {{{"%", 0.01}}};
+constexpr std::array<YamlUnit, 8> kRates = {{{"Gbit/s", 0.125},
+                                             {"Gb/s", 0.125},
+                                             {"Mbit/s", 0.125e-3},
+                                             {"Tbit/s", 125},
+                                             {"GB/s", 1},
+                                             {"MB/s", 1e-3},
+                                             {"GiB/s", 1.073741824},
+                                             {"TB/s", 1000}}};
+constexpr std::array<YamlUnit, 3> kTimes = {{{"ns", 1}, {"us", 1e3}, {"ms", 1e6}}};
+constexpr std::array<YamlUnit, 1> kShares = {{{"%", 0.01}}};
 
 // A number with a unit, such as "400 Gbit/s" or "1.5us".
 template <std::size_t N>
-std::optional<double> quantity(std::string_view text, const std::array<Unit, N>& units) {
+std::optional<double> quantity(std::string_view text, const std::array<YamlUnit, N>& units) {
   double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || !std::isfinite(number)) return std::nullopt;
   text.remove_prefix(static_cast<std::size_t>(end - text.data()));
   while (text.starts_with(' '))
     text.remove_prefix(1);
-  for (const Unit& unit : units) {
+  for (const YamlUnit& unit : units) {
     if (text == unit.name) return number * unit.factor;
   }
   return std::nullopt;
 }
 
 template <std::size_t N>
-std::optional<double> scalar(const YAML::Node& node, const std::array<Unit, N>& units) {
+std::optional<double> scalar(const YAML::Node& node, const std::array<YamlUnit, N>& units) {
   return node.IsScalar() ? quantity(node.Scalar(), units) : std::nullopt;
 }
 
@@ -142,7 +142,7 @@ core::Status Fields::take_rate(const char* name, std::optional<double>& target) 
 core::Status Fields::take_time(const char* name, std::optional<double>& target) {
   if (!has(name)) return {};
   const auto value = scalar(at(name), kTimes);
-  if (!value || *value < 0 || *value > kMostNs) {
+  if (!value || *value < 0 || *value > kMostTimeNs) {
     return bad(name, "is no time such as '500 ns' or '1.5 us'");
   }
   target = value;

@@ -492,11 +492,13 @@ TEST_F(StoreTest, AKillLosesNothingThatWasCommitted) {
   const pid_t child = ::fork();
   if (child == 0) append_for_ever(file_, ends[1]);
   ::close(ends[1]);
+  std::int64_t last = 0;
+  std::int64_t next = 0;
+  // Waits for the first commit, which a busy machine delays.
+  ASSERT_EQ(::read(ends[0], &last, sizeof(last)), static_cast<::ssize_t>(sizeof(last)));
   std::this_thread::sleep_for(std::chrono::milliseconds(300));
   ::kill(child, SIGKILL);
   ::waitpid(child, nullptr, 0);
-  std::int64_t last = 0;
-  std::int64_t next = 0;
   while (::read(ends[0], &next, sizeof(next)) == sizeof(next))
     last = next;
   ::close(ends[0]);
