@@ -103,7 +103,8 @@ class GoalMerge final : public Command {
     std::vector<std::string> placements = placements_;
     std::vector<goal::MergeJob> jobs;
     for (const fs::path& input : inputs_) {
-      jobs.push_back({.name = input.string(), .schedule = ASSAY_TRY(model::read_schedule(input))});
+      auto schedule = ASSAY_TRY(model::read_schedule(input));
+      jobs.push_back({.name = input.string(), .schedule = std::move(schedule)});
       const auto mine =
           std::find_if(placements.begin(), placements.end(), [&](const std::string& placement) {
             return parts_of(placement).first == input.string();

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <utility>
 #include <vector>
 
 #include "cli/command.h"
@@ -85,7 +86,8 @@ class StoreImport final : public Command {
     std::vector<OtherStore> stores;
     for (const fs::path& input : inputs_) {
       if (is_store(input)) {
-        stores.push_back({input, ASSAY_TRY(open_other(input))});
+        auto opened = ASSAY_TRY(open_other(input));
+        stores.push_back({input, std::move(opened)});
         continue;
       }
       const std::vector<fs::path> found = ASSAY_TRY(store::find_perf_files(input));
