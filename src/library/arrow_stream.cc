@@ -96,8 +96,8 @@ void fill(ArrowSchema& schema, const char* format, std::string name, std::string
             .children = nullptr,
             .dictionary = nullptr,
             .release = release_schema,
-            .private_data = owned.get()};
-  owned.release();
+            .private_data = nullptr};
+  schema.private_data = owned.release();
 }
 
 const char* format_of(const Values& values) {

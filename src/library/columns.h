@@ -47,7 +47,7 @@ class TextsMaker {
 
  private:
   struct Hash {
-    using is_transparent = void;
+    using is_transparent = void;  // NOLINT: the name that the standard library looks for
 
     std::size_t operator()(std::string_view text) const {
       return std::hash<std::string_view>()(text);

@@ -78,7 +78,7 @@ core::Result<std::unique_ptr<Database>> Database::open(const fs::path& name) {
   } else if (fs::exists(name, code)) {
     database->files_ = {name};
   } else {
-    ASSAY_TRY(store::open_to_read(name));  // says what there is
+    static_cast<void>(ASSAY_TRY(store::open_to_read(name)));  // says what there is
     database->store_ = name;
   }
   return database;

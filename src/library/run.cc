@@ -30,8 +30,8 @@ int run(const char* const* arguments, size_t count, assay_result& result) {
 using namespace assay::library;  // NOLINT: what follows is C's
 
 const char* assay_version(void) {
-  static const std::string kVersion = assay::cli::program_version().substr(std::strlen("assay "));
-  return kVersion.c_str();
+  static const std::string version = assay::cli::program_version().substr(std::strlen("assay "));
+  return version.c_str();
 }
 
 const char* assay_error(void) {
@@ -39,8 +39,8 @@ const char* assay_error(void) {
 }
 
 const char* assay_commands(void) {
-  static const std::string kDocument = commands_json();
-  return kDocument.c_str();
+  static const std::string document = commands_json();
+  return document.c_str();
 }
 
 int assay_run(const char* const* arguments,
