@@ -13,18 +13,18 @@
 
 namespace assay::cli {
 
-// What a command says goes to it instead, if the command runs for it: callers of libassay.
+// Takes what a command says instead of the terminal: a caller of libassay is one.
 class Listener : public core::Task {
  public:
   using Task::Task;
 
   virtual void take_text(std::string_view text) = 0;
   virtual void take_book(const model::Book& book) = 0;
-  // From any thread.
+  // Any thread may call these two.
   virtual void take_warning(std::string_view message) = 0;
   virtual void take_note(std::string_view message) = 0;
 
-  // That of this thread, or nullptr.
+  // Returns that of this thread, or nullptr.
   static Listener* current();
 };
 

@@ -25,14 +25,14 @@ class Task {
   Task& operator=(const Task&) = delete;
   virtual ~Task() = default;
 
-  // From any thread.
+  // Any thread may call it.
   void tell(std::string_view doing, std::uint64_t done, std::uint64_t total);
 
-  // Whether the caller wants the work to stop. From any thread. Asks `progress` as well, so that
-  // work which cannot tell how far it is can be stopped.
+  // Returns whether the caller wants the work to stop. Any thread may call it. It asks `progress`
+  // as well, so that work which cannot tell how far it is can be stopped.
   [[nodiscard]] bool stopped();
 
-  // That of this thread, or nullptr.
+  // Returns that of this thread, or nullptr.
   static Task* current();
 
  private:

@@ -45,7 +45,7 @@ class Result final : public cli::Listener {
 
   [[nodiscard]] const std::string& text() const { return text_; }
 
-  // Null past the last; a message stays where it is. From any thread.
+  // Returns null past the last. A message stays where it is. Any thread may call these two.
   [[nodiscard]] const Message* message(std::size_t number) const;
   [[nodiscard]] std::size_t num_messages() const;
 
