@@ -246,6 +246,15 @@ TEST_F(Tables, ColumnsOfQuestionsAreAnsweredInTheirOrder) {
   EXPECT_THAT(answers.text("refused", 4), HasSubstr("has no gemm_dtype 'int3'"));
 }
 
+TEST_F(Tables, NoQuestionsHaveNoAnswers) {
+  const Database database = open(file_);
+  const double nothing = 0;
+  const assay_column columns[] = {{"m", &nothing, nullptr, 0}};
+  const Ended asked = ask(database.get(), {sizeof(assay_questions), "gemm", columns, 1, 0});
+  ASSERT_EQ(asked.status, ASSAY_OK) << assay_error();
+  EXPECT_EQ(batch(asked.result.get()).rows(), 0);
+}
+
 TEST_F(Tables, WrongColumnsAreErrors) {
   const Database database = open(file_);
   const std::vector<double> three = {1, 2, 3};

@@ -127,6 +127,9 @@ class Tables(unittest.TestCase):
         self.assertEqual(answers.rows()[0]["method"], "exact")
         self.assertIn("12.8", answers._repr_html_())
 
+    def test_no_questions(self):
+        self.assertEqual(len(self.store.gemm(m=[], n=512, k=1024, dtype="fp8")), 0)
+
     def test_bad_questions(self):
         for columns, error in [({"m": [1, 2], "n": [1, 2, 3]}, "column 'n' has 3 values"),
                                ({"mm": 1}, "no column 'mm'"), ({"n": 512}, "needs m"),

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdint>
 #include <limits>
 #include <map>
 #include <mutex>
@@ -97,6 +98,8 @@ class ColumnQuery {
   }
 
   core::Result<ColumnAnswers> ask(unsigned threads) && {
+    if (count_ == 0) return std::move(answers_);
+
     struct Share {
       const QuestionGroup* group;
       std::size_t begin;
@@ -263,7 +266,10 @@ core::Result<ColumnAnswers> query_columns(const WorkIndex& index,
                                           std::span<const QuestionColumn> columns,
                                           Beyond beyond,
                                           unsigned threads) {
-  ColumnQuery query(index, beyond, ASSAY_TRY(num_questions(columns)));
+  const std::size_t count = ASSAY_TRY(num_questions(columns));
+  if (count > std::numeric_limits<std::uint32_t>::max())
+    return core::Error{fmt::format("{} questions at once are too many", count)};
+  ColumnQuery query(index, beyond, count);
   ASSAY_TRY(query.take(columns));
   return std::move(query).ask(threads);
 }
