@@ -3,6 +3,8 @@
 
     assay record -o recording -- torchrun --nproc_per_node 8 collectives.py
     assay simulate fit recording -o fitted.json
+
+With --captured each is captured into a CUDA graph once and replayed, as serving engines do.
 """
 import argparse
 import os
@@ -62,19 +64,31 @@ REDUCED = [all_reduce]
 ALL = [all_reduce, all_gather, reduce_scatter, broadcast, reduce, all_to_all, shift]
 
 
-def measure(collective, nbytes, group, repeats):
+def replayed(collective, data, group):
+    """A graph of the collective, whose connections a first call makes."""
+    collective(data, group)
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        collective(data, group)
+    return graph.replay
+
+
+def measure(collective, nbytes, group, options):
     data = torch.zeros(max(nbytes // 4, 2 * dist.get_world_size()), device="cuda")
-    for _ in range(repeats):
+    call = replayed(collective, data, group) if options.captured else lambda: collective(data, group)
+    for _ in range(options.repeats):
         # Together, so that a kernel's time is that of its work and not of waiting.
         dist.barrier()
         torch.cuda.synchronize()
-        collective(data, group)
+        call()
         torch.cuda.synchronize()
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--repeats", type=int, default=8)
+    parser.add_argument("--captured", action="store_true", help="replay CUDA graphs")
     parser.add_argument("--smallest", type=int, default=1 << 10, metavar="BYTES")
     parser.add_argument("--largest", type=int, default=1 << 28, metavar="BYTES")
     options = parser.parse_args()
@@ -90,7 +104,7 @@ def main():
         nbytes = options.smallest
         while nbytes <= min(largest, options.largest):
             for collective in REDUCED if "tree" in name else ALL:
-                measure(collective, nbytes, group, options.repeats)
+                measure(collective, nbytes, group, options)
             nbytes *= 4
         if dist.get_rank() == 0:
             print(name, "done", flush=True)

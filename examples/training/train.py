@@ -15,11 +15,12 @@ import torch
 import torch.distributed as dist
 from torch.profiler import ProfilerActivity, profile, schedule
 
+import decoder
 import pipeline
 import placement
 import sharded
 
-PARALLELISMS = {"fsdp": sharded.Training, "pipeline": pipeline.Training}
+PARALLELISMS = {"fsdp": sharded.Training, "pipeline": pipeline.Training, "decoder": decoder.Training}
 
 
 def parse_options():
@@ -29,6 +30,8 @@ def parse_options():
     parser.add_argument("--parallelism", choices=PARALLELISMS, default="fsdp")
 
     size = parser.add_argument_group("size")
+    size.add_argument("--model", type=pathlib.Path, metavar="CONFIG.json",
+                      help="decoder: the config.json of a model of the Llama family")
     size.add_argument("--layers", type=int, default=2,
                       help="of the whole model (fsdp) or of each stage (pipeline) [%(default)s]")
     size.add_argument("--hidden", type=int, default=6144,
@@ -54,7 +57,10 @@ def parse_options():
     steps.add_argument("--steps", type=int, default=20,
                        help="steps timed without the profiler afterwards [%(default)s]")
     steps.add_argument("--gzip", action="store_true", help="write trace.json.gz")
-    return parser.parse_args()
+    options = parser.parse_args()
+    if options.parallelism == "decoder" and options.model is None:
+        parser.error("--parallelism decoder needs --model CONFIG.json")
+    return options
 
 
 def write_trace(profiler, folder, compress):

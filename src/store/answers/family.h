@@ -257,6 +257,7 @@ class Family {
   std::uint32_t first_not_below(const Curve& curve, double x, std::uint32_t& hint) const;
   [[nodiscard]] Bracket bracket(const Curve& curve, const Point& point) const;
   Bracket bracket(const Curve& curve, const Point& point, std::uint32_t& hint) const;
+  [[nodiscard]] bool is_between(const Curve& curve, const Point& point, std::uint32_t hint) const;
   [[nodiscard]] double trend_past(const Curve& curve, std::uint32_t end, const Point& point) const;
   Reading read(const Curve& curve, const Point& point, std::uint32_t& hint) const;
   [[nodiscard]] Shortlist& shortlist(const Point& point) const;
@@ -304,6 +305,7 @@ class Family {
   mutable Shortlist listed_;
   mutable std::vector<double> squares_;  // by curve: of its distance to the point of the list
   mutable std::uint32_t last_curve_ = std::numeric_limits<std::uint32_t>::max();
+  mutable std::uint32_t last_hint_ = 0;  // on it, see first_not_below()
   mutable std::vector<double> roofs_;  // by row; NaN: not asked yet
 };
 

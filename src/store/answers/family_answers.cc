@@ -138,6 +138,7 @@ std::uint32_t Family::find_curve_like_last(std::span<const double> sizes) const 
     if (is_it) return last_curve_;
   }
   last_curve_ = find_curve(sizes);
+  last_hint_ = 0;
   return last_curve_;
 }
 
@@ -212,10 +213,19 @@ double Family::trend_past(const Curve& curve, std::uint32_t end, const Point& po
          (point.log - logs_[end]);
 }
 
+// Whether the hint is right for a point between two rows, none of which are left out.
+bool Family::is_between(const Curve& curve, const Point& point, std::uint32_t hint) const {
+  return point.hidden.begin == point.hidden.end && hint > curve.begin && hint < curve.end &&
+         x_[hint - 1] < point.x && point.x < x_[hint];
+}
+
 // What the curve says at the point: between its rows the multiple runs in a straight line over the
 // logarithm; past them it goes on by half of its trend, and less from doubling to doubling.
 Family::Reading Family::read(const Curve& curve, const Point& point, std::uint32_t& hint) const {
-  const Bracket found = bracket(curve, point, hint);
+  const Bracket found =
+      is_between(curve, point, hint)
+          ? Bracket{.low = hint - 1, .high = hint, .kind = Bracket::Kind::kBetween}
+          : bracket(curve, point, hint);
   if (found.kind == Bracket::Kind::kOn)
     return {.multiple = multiple_of_row(found.low), .away = 0, .trend = 0, .row = found.low};
   if (found.kind == Bracket::Kind::kOutside) {
@@ -275,7 +285,9 @@ void Family::check_range(const Point& point, Beyond beyond, WorkEstimate& estima
 // Answers on one curve, if it has the point or brackets it.
 bool Family::answer_on(std::uint32_t number, const Point& point, WorkEstimate& estimate) const {
   const Curve& curve = curves_[number];
-  const Bracket found = bracket(curve, point);
+  std::uint32_t unknown = curve.end;
+  std::uint32_t& hint = number == last_curve_ ? last_hint_ : unknown;
+  const Bracket found = bracket(curve, point, hint);
   if (found.kind == Bracket::Kind::kOutside) return false;
   estimate.low = found.low;
   estimate.high = found.high;

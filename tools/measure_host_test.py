@@ -1,0 +1,78 @@
+#!/usr/bin/env python3
+"""Tests of measure_host.sh, with programs that only tell how they were called."""
+import pathlib
+import re
+import subprocess
+import tempfile
+import unittest
+
+TOOL = pathlib.Path(__file__).with_name("measure_host.sh")
+WORKER = """#!/bin/sh
+echo "$*" >>"$(dirname "$0")/calls"
+case "$*" in
+  *links*) [ ! -e "$(dirname "$0")/broken" ] || { echo "no link"; exit 1; } ;;
+esac
+echo '{"right": 12, "wrong": 0}'
+"""
+
+
+class MeasureHost(unittest.TestCase):
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.folder = pathlib.Path(scratch.name)
+        for name in ("assay", "assay-worker"):
+            program = self.folder / name
+            program.write_text(WORKER)
+            program.chmod(0o755)
+
+    def measure(self, *words):
+        return subprocess.run([TOOL, "-o", self.folder / "out", "--assay", self.folder / "assay", *words],
+                              capture_output=True, text=True, check=False)
+
+    def calls(self):
+        return (self.folder / "calls").read_text().splitlines()
+
+    def test_every_part_that_is_listed_exists(self):
+        names = [line.split()[0] for line in self.measure("--list").stdout.splitlines()]
+        written = re.findall(r"^part_(\w+)\(\)", TOOL.read_text(), re.MULTILINE)
+        self.assertCountEqual(names, written)
+
+    def test_wrong_usage(self):
+        for words, complaint in (((), "the number of GPUs"), (("1",), "the number of GPUs"),
+                                 (("4", "linsk"), "no part is called 'linsk'"),
+                                 (("4", "--minuets", "3"), "unknown option"),
+                                 (("4", "--assay", "/nowhere/assay"), "there is no program")):
+            said = self.measure(*words)
+            self.assertEqual(said.returncode, 2, words)
+            self.assertIn(complaint, said.stderr)
+
+    def test_a_part_that_is_done_is_not_run_again(self):
+        first = self.measure("4", "self_test", "links")
+        self.assertEqual(first.returncode, 0, first.stdout)
+        self.assertEqual(len(self.calls()), 3)  # on 4 and on 2 GPUs, and the links
+        again = self.measure("4", "self_test", "links", "delays")
+        self.assertEqual(again.returncode, 0, again.stdout)
+        self.assertEqual(len(self.calls()), 4)
+        self.assertRegex(again.stdout, r"self_test +done before")
+        self.assertIn('self_test: 2 GPUs: {"right": 12, "wrong": 0}',
+                      (self.folder / "out" / "summary.txt").read_text())
+
+    def test_the_others_go_on_after_a_failure_which_is_tried_again(self):
+        (self.folder / "broken").touch()
+        failed = self.measure("4", "links", "delays")
+        self.assertEqual(failed.returncode, 1)
+        self.assertRegex(failed.stdout, r"links +failed +exit 1 .*no link")
+        self.assertRegex(failed.stdout, r"delays +done")
+        (self.folder / "broken").unlink()
+        self.assertRegex(self.measure("4", "links").stdout, r"links +done +\d")
+
+    def test_what_the_time_does_not_hold_is_left(self):
+        said = self.measure("4", "--minutes", "1", "mixed", "links")
+        self.assertEqual(said.returncode, 1)
+        self.assertRegex(said.stdout, r"mixed +left +takes about \d+ s")
+        self.assertRegex(said.stdout, r"links +done")
+
+
+if __name__ == "__main__":
+    unittest.main()
