@@ -34,33 +34,33 @@ fail_usage() {
 # NAME SECONDS WHAT: parts in the order in which they run, and about how long they take on 4 H200.
 parts_table='
 self_test 45 every strategy and fusion against float64, on N and N-2 GPUs
-delays 20 the same with threads late at random, and mixed calls
-links 10 what the links carry
+delays 10 the same with threads late at random, and mixed calls
+links 5 what the links carry
 bench 30 all-reduce, full grid, replayed from graphs
 again 30 the same with another seed
-held_out 30 shapes off the grid
-eager 25 all-reduce launched from the host
-isolated 40 all-reduce with one call a replay
+held_out 20 shapes off the grid
+eager 12 all-reduce launched from the host
+isolated 10 all-reduce with one call a replay
 bench_types 30 float16 and float32, cells that span the grid
-beside_pytorch 60 beside PyTorch, from graphs and call by call
-decode_step 60 a decoding step with sums by NCCL, symmetric memory and ours
-nccl 30 collections of NCCL and all-reduce, by threads
-nccl_mpi 40 the same by a process for each GPU
-rerun 40 points of the collection measured again
-nccl_sweep 75 settings of NCCL beside its own choice
-recorder 110 steps without and with the recorder, in turn
+beside_pytorch 40 beside PyTorch, from graphs and call by call
+decode_step 40 a decoding step with sums by NCCL, symmetric memory and ours
+nccl 20 collections of NCCL and all-reduce, by threads
+nccl_mpi 25 the same by a process for each GPU
+rerun 20 points of the collection measured again
+nccl_sweep 40 settings of NCCL beside its own choice
+recorder 260 steps without and with the recorder, in turn
 step 20 a recorded step, simulated
-captured 45 collectives in CUDA graphs, recorded
-collectives 60 every collective at many sizes, recorded and fitted
-decoder 70 a training step beside the one that goal synth makes
+captured 25 collectives in CUDA graphs, recorded
+collectives 30 every collective at many sizes, recorded and fitted
+decoder 60 a training step beside the one that goal synth makes
 sweep 100 two settings, three runs each, and what the runner costs
 mixed 330 ten million mixed calls, each checked
 '
 all_parts() { awk 'NF { print $1 }' <<<"$parts_table"; }
 seconds_of() { awk -v part="$1" '$1 == part { print $2 }' <<<"$parts_table"; }
 
-# say [WORDS]: the last line of its input is a figure of the part.
-say() { tail -n 1 | sed "s|^|$part: ${1:+$1 }|" | tee -a "$out/summary.txt"; }
+# say [WORDS]: the last line of its input is a figure of the part; the log has all.
+say() { tee /dev/stderr | tail -n 1 | sed "s|^|$part: ${1:+$1 }|" | tee -a "$out/summary.txt"; }
 
 torchrun() { "$python" -m torch.distributed.run --standalone --nproc_per_node "$gpus" "$@"; }
 
@@ -101,13 +101,25 @@ part_decode_step() {
   with_wheel torchrun "$source_dir/examples/allreduce/decode_step.py" | tee "$out/allreduce/decode_step.tp$gpus.csv"
 }
 
-part_nccl() { resumed "$assay" collect nccl custom_allreduce --num-gpus "$gpus" -o "$out/collect"; }
+collectives="nccl custom_allreduce"
+part_nccl() {
+  local name
+  for name in $collectives; do
+    resumed "$assay" collect "$name" --num-gpus "$gpus" -o "$out/collect_$name"
+  done
+}
 part_nccl_mpi() {
-  mpirun --allow-run-as-root --bind-to none -n "$gpus" \
-    "$assay" collect nccl custom_allreduce --num-gpus "$gpus" -o "$out/collect_mpi"
+  local name
+  for name in $collectives; do
+    resumed mpirun --allow-run-as-root --bind-to none -n "$gpus" \
+      "$assay" collect "$name" --num-gpus "$gpus" -o "$out/collect_mpi_$name"
+  done
 }
 part_rerun() {
-  "$assay" store check --store "$out/collect/perf.db" --rerun 200
+  local name
+  for name in $collectives; do
+    "$assay" store check --store "$out/collect_$name/perf.db" --rerun 200
+  done
 }
 part_nccl_sweep() { bench --nccl-sweep -o "$out/allreduce/nccl"; }
 
@@ -120,13 +132,15 @@ beside() { awk -v a="$1" -v b="$2" 'BEGIN { if (a == "" || b == "") exit 1; prin
 # recorded NAME PROGRAM...: its recording; that of a try that failed goes.
 recorded() {
   rm -rf "${out:?}/$1"
-  "$assay" record -o "$out/$1" -- "$python" -m torch.distributed.run --standalone --nproc_per_node "$gpus" "${@:2}"
+  "$assay" record -o "$out/$1" --kernel-times "${timers:-nccl}" -- \
+    "$python" -m torch.distributed.run --standalone --nproc_per_node "$gpus" "${@:2}"
 }
+
 # A step of many small kernels waits for its host.
 part_recorder() {
   local kind number without with words
   for kind in gpu host; do
-    words=(--output "$out/work" --active 0 --steps 60)
+    words=(--output "$out/work" --active 0 --steps 100)
     [[ $kind == gpu ]] || words+=(--layers 8 --hidden 1024 --sequence 512)
     for number in 1 2 3; do
       without=$(torchrun "$train" "${words[@]}" | step_ms)
@@ -142,6 +156,7 @@ part_step() {
   "$assay" simulate "$out/goal_step/output.bin" --operations "$out/operations_step.csv"
 }
 part_captured() {
+  local timers=cupti
   recorded rec_captured "$source_dir/examples/collectives/collectives.py" --captured --repeats 4 --largest 16777216
   "$assay" goal generate "$out/rec_captured" -o "$out/goal_captured" --write bin
   "$assay" goal validate "$out/rec_captured" || true

@@ -39,6 +39,9 @@ enum EventBit : std::uint32_t {
 inline constexpr std::uint32_t kDefaultEvents =
     kGroupBit | kCollBit | kP2pBit | kGroupApiBit | kCollApiBit | kP2pApiBit | kKernelLaunchBit;
 
+// The times of kernels: nobody's; records of CUPTI; NCCL's timers in records of channels.
+enum KernelTimer : std::uint32_t { kNoTimer = 0, kCuptiTimer = 1, kNcclTimer = 2 };
+
 // Texts end with a zero byte.
 struct Header {
   std::array<char, 8> magic = kMagic;
@@ -53,7 +56,7 @@ struct Header {
   std::array<char, 64> node = {};  // NCCL_HOSTID where it is set: the node as NCCL sees it
   std::array<char, 40> boot = {};  // the kernel's boot id; processes with equal ones share a clock
   // The fields from here on are updated while recording.
-  std::uint32_t kernel_times = 0;     // 1: CUPTI reported the times of kernels
+  std::uint32_t kernel_times = 0;     // whose are the times of kernels: KernelTimer
   std::uint32_t stopped = 0;          // 1: ended normally, 2: reached the size limit
   std::uint64_t nccl_kernels = 0;     // number seen, recorded or not
   std::uint64_t other_kernels = 0;    // number seen; these are not recorded
@@ -211,8 +214,9 @@ struct P2p {
 };
 
 struct KernelChannel {
-  Event event;                    // parent: an operation
-  std::uint64_t start_timer = 0;  // GPU globaltimer; NCCL 2.28 is known to report stale ones
+  Event event;  // parent: an operation
+  std::uint64_t start_timer =
+      0;  // GPU globaltimer; NCCL 2.28 gives some channels those of other kernels
   std::uint64_t end_timer = 0;
   std::uint32_t channel = 0;
   std::uint32_t reserved = 0;

@@ -32,10 +32,13 @@ core::Result<std::vector<fs::path>> recordings_in(const fs::path& folder) {
 
 void count(const fs::path& path, const rec::File& file, Recorded& recorded) {
   ++recorded.processes;
+  // NCCL's timers come with channels of kernels, of which each is a plan.
+  const bool by_nccl = file.header().kernel_times == rec::kNcclTimer;
+  const rec::Kind timed = by_nccl ? rec::Kind::kPlan : rec::Kind::kKernel;
   for (const rec::RecordView& record : file.records()) {
     const rec::Kind kind = record.kind();
     if (kind == rec::Kind::kColl || kind == rec::Kind::kP2p) ++recorded.operations;
-    if (kind == rec::Kind::kKernel) ++recorded.kernels;
+    if (kind == timed) ++recorded.kernels;
   }
   std::error_code error;
   recorded.size_bytes += fs::file_size(path, error);
@@ -126,6 +129,8 @@ core::Result<RecordPlan> plan_recording(const RecordOptions& options) {
   plan.variables = {{kPluginVariable, library.string()},
                     {"ASSAY_RECORDER_OUTPUT", plan.folder.string()}};
   if (!options.events.empty()) plan.variables.emplace_back("ASSAY_RECORDER_EVENTS", options.events);
+  if (!options.kernel_times.empty())
+    plan.variables.emplace_back("ASSAY_RECORDER_KERNEL_TIMES", options.kernel_times);
   if (options.limit_mb)
     plan.variables.emplace_back("ASSAY_RECORDER_LIMIT_MB", std::to_string(*options.limit_mb));
   if (options.nccl_log == RecordOptions::NcclLog::kKeep) add_log(plan);

@@ -16,6 +16,7 @@ struct RecordOptions {
   std::vector<std::string> command;
   std::filesystem::path folder = "assay-recording";
   std::string events = {};           // ASSAY_RECORDER_EVENTS; "" for the default
+  std::string kernel_times = {};     // ASSAY_RECORDER_KERNEL_TIMES; "" for the default
   std::optional<unsigned> limit_mb;  // for the file of a process
   enum class NcclLog { kKeep, kOff } nccl_log = NcclLog::kKeep;
 };

@@ -205,6 +205,34 @@ TEST(Recorder, SaysWhyThereAreNoKernelTimes) {
   EXPECT_EQ(kinds(file)[rec::Kind::kColl], 5);
 }
 
+TEST(Recorder, WithoutCuptiNcclTellsTheTimesOfChannels) {
+  FakeJob job;
+  job.set("ASSAY_RECORDER_KERNEL_TIMES", "nccl");
+  ASSERT_EQ(job.run("0 2 10"), 0);
+  EXPECT_EQ(said(job), "");
+  const rec::File file = only_file(job);
+  EXPECT_EQ(file.header().kernel_times, rec::kNcclTimer);
+  auto counts = kinds(file);
+  EXPECT_EQ(counts[rec::Kind::kKernel], 0);
+  EXPECT_EQ(counts[rec::Kind::kKernelChannel], 10 * (4 + 3 * 2 + 2 * 8 + 2));
+}
+
+TEST(Recorder, SaysThatGraphsNeedCupti) {
+  FakeJob job;
+  job.set("ASSAY_RECORDER_KERNEL_TIMES", "nccl");
+  ASSERT_EQ(job.run("0 2 1 graph"), 0);
+  const std::string words = said(job);
+  EXPECT_NE(words.find("--kernel-times cupti"), std::string::npos) << words;
+  EXPECT_EQ(words.find("assay recorder:"), words.rfind("assay recorder:"));
+}
+
+TEST(Recorder, UnknownKernelTimesAreSaid) {
+  FakeJob job;
+  job.set("ASSAY_RECORDER_KERNEL_TIMES", "clock");
+  ASSERT_EQ(job.run("0 2 1"), 0);
+  EXPECT_NE(note_of(only_file(job)).find("'clock' is none of nccl"), std::string::npos);
+}
+
 TEST(Recorder, MissingCuptiIsNoFailure) {
   FakeJob job;
   job.set("ASSAY_RECORDER_CUPTI", "/nowhere/libcupti.so");
@@ -215,6 +243,7 @@ TEST(Recorder, MissingCuptiIsNoFailure) {
 TEST(Recorder, FindsCuptiInTheFolderThatTheVariableNames) {
   FakeJob job;
   job.set("ASSAY_RECORDER_CUPTI", "");
+  job.set("ASSAY_RECORDER_KERNEL_TIMES", "cupti");
   job.set("ASSAY_LIBRARY_PATH", std::filesystem::path(ASSAY_FAKE_CUPTI).parent_path());
   ASSERT_EQ(job.run("0 2 1"), 0);
   const rec::File file = only_file(job);

@@ -61,9 +61,15 @@ class Record(unittest.TestCase):
         self.assertEqual(done.stdout, ",,\n")
 
     def test_options_reach_the_recorder(self):
-        done = self.record("sh", "-c", "echo $ASSAY_RECORDER_EVENTS $ASSAY_RECORDER_LIMIT_MB",
-                           options=("--events", "proxy", "--limit-mb", "7"))
-        self.assertEqual(done.stdout, "proxy 7\n")
+        done = self.record("sh", "-c", "echo $ASSAY_RECORDER_EVENTS $ASSAY_RECORDER_LIMIT_MB "
+                           "$ASSAY_RECORDER_KERNEL_TIMES",
+                           options=("--events", "proxy", "--limit-mb", "7", "--kernel-times", "cupti"))
+        self.assertEqual(done.stdout, "proxy 7 cupti\n")
+
+    def test_kernels_have_times_without_cupti(self):
+        done = self.record("sh", "-c", f"{JOB} 0 2 5 & {JOB} 1 2 5; wait", more={"ASSAY_RECORDER_CUPTI": ""})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("recorded 2 processes, 70 operations, 40 kernels", done.stderr)
 
     def test_refuses_what_cannot_work(self):
         self.assertEqual(self.record(JOB, "0", "1", "1").returncode, 0)

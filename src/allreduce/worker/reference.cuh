@@ -241,14 +241,14 @@ __device__ inline double block_largest(double value) {
 }
 
 // The allowed range of y: the kernels compute it in float32, a few roundings away from the exact
-// value.
+// value. The smallest numbers have no more digits to round to than multiples of 2^-149.
 template <class T>
 struct Normalized {
   float low;
   float high;
 
   __device__ Normalized(double exact) {
-    const double slack = fabs(exact) * 4e-6;
+    const double slack = fabs(exact) * 4e-6 + 0x1p-148;
     low = static_cast<float>(Numbers<T>::rounded(exact - slack));
     high = static_cast<float>(Numbers<T>::rounded(exact + slack));
   }

@@ -22,9 +22,15 @@ class Record final : public Command {
         ->default_str("assay-recording");
     add_choice_list<std::string>(app, "--events", events_,
                                  {{"kernel-channels", "kernel-channels"}, {"proxy", "proxy"}},
-                                 "record these, too: when each channel of a kernel ran, and each "
-                                 "transfer over the network; both cost more than the rest")
+                                 "record these, too: when each channel of a kernel ran (with "
+                                 "--kernel-times nccl it is), and each transfer over the network")
         ->default_str("none");
+    add_choice<std::string>(
+        app, "--kernel-times", options_.kernel_times,
+        {{"nccl", "nccl"}, {"cupti", "cupti"}, {"off", "off"}},
+        "who tells when kernels ran: NCCL's own timers; CUPTI, which also tells "
+        "what CUDA graphs run; or nobody")
+        ->default_str("nccl");
     app.add_option("--limit-mb", options_.limit_mb, "end a process's recording at this size")
         ->type_name("N")
         ->check(whole_number_problem)
@@ -100,18 +106,22 @@ const CommandSpec kRecord{
         "NCCL's log goes to the same folder (NCCL_DEBUG=INFO, its subsystems INIT, GRAPH and "
         "TUNING), because it alone tells the rings and trees; what your environment says about "
         "NCCL_DEBUG stays.\n\n"
-        "The times of kernels come from CUPTI, which the process must be able to load (PyTorch "
-        "brings it along), and which serves one profiler at a time: without it, and beside "
-        "another profiler, only the calls are recorded.\n\n"
+        "The times of kernels come from NCCL's own timers, which cost next to nothing. What CUDA "
+        "graphs run is known to CUPTI alone (--kernel-times cupti), which makes every kernel of "
+        "the "
+        "process dearer: a step that waits for its host takes longer. The process must be able to "
+        "load it (PyTorch brings it along), and it serves one profiler at a time.\n\n"
         "Where the command cannot be started from here, do the same by hand in every process: "
         "NCCL_PROFILER_PLUGIN=.../libassay_recorder.so ASSAY_RECORDER_OUTPUT=DIR, with "
-        "ASSAY_RECORDER_EVENTS, ASSAY_RECORDER_LIMIT_MB and ASSAY_RECORDER_CUPTI=FILE|off for "
-        "the rest. %h and %p in DIR are the host and the process. On several hosts, DIR should "
+        "ASSAY_RECORDER_EVENTS, ASSAY_RECORDER_KERNEL_TIMES, ASSAY_RECORDER_LIMIT_MB and "
+        "ASSAY_RECORDER_CUPTI=FILE for the rest. %h and %p in DIR are the host and the process. On "
+        "several hosts, DIR should "
         "be on a file system that they share.",
     .examples =
         "assay record -o rec -- torchrun --nproc_per_node 2 train.py\n"
         "assay record -o rec -- mpirun -n 16 -H a:8,b:8 ./all_reduce_perf -b 1M -e 64M\n"
-        "assay record -o rec --events kernel-channels,proxy -- python train.py\n",
+        "assay record -o rec --kernel-times cupti -- python serve_with_graphs.py\n"
+        "assay record -o rec --events proxy -- python train.py\n",
     .rest = "COMMAND...",
     .rest_help = "what to run, with its arguments",
     .make = make_command<Record>,

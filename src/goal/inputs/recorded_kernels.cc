@@ -51,6 +51,7 @@ class RecordedKernelMatcher {
     find_functions();
     find_launches_by_call();
     find_captured(process_, match_.plans);
+    if (process_.kernels.empty()) match_by_timers();
     match_by_correlation();
     match_by_order();
     match_.graphs = match_graphs(process_, match_);
@@ -146,6 +147,13 @@ class RecordedKernelMatcher {
       claimed_[i] = true;
       ++match_.by_correlation;
     }
+  }
+
+  // Where CUPTI told of no kernel, NCCL may have.
+  void match_by_timers() {
+    match_.kernels = kernels_of_channels(process_, match_.plans);
+    match_.by_correlation = match_.kernels.size();
+    claimed_.assign(match_.kernels.size(), true);
   }
 
   // Pairs plans in the order of their calls with kernels in the order of their launches.

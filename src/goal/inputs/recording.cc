@@ -57,6 +57,8 @@ void add(RecordedProcess& process, const rec::RecordView& view) {
       return add(process.kernels, view);
     case rec::Kind::kCorrelation:
       return add(process.correlations, view);
+    case rec::Kind::kKernelChannel:
+      return add(process.kernel_channels, view);
     default:
       return;
   }
@@ -128,6 +130,7 @@ RecordedProcess sort_records(const rec::File& file, const std::string& name) {
   if (file.cut()) process.cut = what_is_left(file);
   for (const rec::RecordView& view : file.records())
     add(process, view);
+  if (process.kernels.empty()) process.clocks = clocks_of(process.kernel_channels);
   std::sort(process.clocks.begin(), process.clocks.end(),
             [](const rec::Clock& a, const rec::Clock& b) { return a.cupti_ns < b.cupti_ns; });
   return process;

@@ -49,13 +49,14 @@ struct RecordedProcess {
   Records<model::recording::P2p> p2ps;
   Records<model::recording::Kernel> kernels;
   Records<model::recording::Correlation> correlations;
-  std::vector<model::recording::Clock> clocks;
+  Records<model::recording::KernelChannel> kernel_channels;
+  std::vector<model::recording::Clock> clocks;  // of CUPTI, or of the GPU's global timer
   std::uint64_t damaged_blocks = 0;
   std::string cut;  // what is left of a file whose end is missing; else empty
 
   [[nodiscard]] const std::string& text(std::uint32_t id) const;
 
-  // Converts a time of CUPTI's clock to CLOCK_REALTIME.
+  // Converts a time of the clock of kernels to CLOCK_REALTIME.
   [[nodiscard]] std::int64_t realtime_ns(std::uint64_t cupti_ns) const;
 
   // Returns the time of the last event that was recorded.
@@ -100,9 +101,10 @@ struct GraphMatch {
 };
 
 struct KernelMatch {
-  std::vector<KernelRun> kernels;    // kernels of NCCL, in the order of the file
-  std::vector<PlanRun> plans;        // by number
-  std::uint64_t by_correlation = 0;  // number of plans that found their kernel by a launch
+  std::vector<KernelRun> kernels;  // kernels of NCCL, in the order of the file
+  std::vector<PlanRun> plans;      // by number
+  // Number of plans that found their kernel by a launch, or by NCCL's timers.
+  std::uint64_t by_correlation = 0;
   std::uint64_t by_order = 0;
   std::uint64_t unused_kernels = 0;  // kernels outside of graphs that no plan claimed
   GraphMatch graphs;
@@ -113,6 +115,16 @@ struct KernelMatch {
 // Finds the kernel of each plan by the launch that encloses it. Plans without such a launch, among
 // them all of NCCL 2.27, find it by the order in which plans were made and kernels launched.
 KernelMatch match_kernels(const RecordedProcess& process);
+
+// The clock of NCCL's timers beside CLOCK_REALTIME, about once a second: where NCCL's thread saw a
+// channel start soonest after it did.
+std::vector<model::recording::Clock> clocks_of(
+    const Records<model::recording::KernelChannel>& channels);
+
+// The kernels of plans as NCCL's timers of their channels tell them, from the first channel's start
+// to the last one's end. The plans point to them.
+std::vector<KernelRun> kernels_of_channels(const RecordedProcess& process,
+                                           std::vector<PlanRun>& plans);
 
 // Finds the plans whose calls say that they were captured into a CUDA graph.
 void find_captured(const RecordedProcess& process, std::vector<PlanRun>& plans);

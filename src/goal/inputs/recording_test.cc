@@ -120,6 +120,24 @@ TEST(RecordingInput, MatchesVersion4ByOrder) {
     EXPECT_EQ(operation.end_ns - operation.start_ns, 20000);
 }
 
+TEST(RecordingInput, TimersOfNcclTellWhenKernelsRan) {
+  FakeJob fake;
+  fake.set("ASSAY_RECORDER_KERNEL_TIMES", "nccl");
+  for (const char* rank : {"0", "1"})
+    ASSERT_EQ(fake.run(std::string(rank) + " 2 20"), 0);
+  const model::Job job = read(fake);
+  EXPECT_TRUE(job.warnings.empty()) << job.warnings.all().front().reason;
+  EXPECT_EQ(job.matches.by_correlation, 2U * 80);
+  for (const model::JobGpu& gpu : job.gpus) {
+    for (const Operation& operation : gpu.operations) {
+      EXPECT_GE(operation.end_ns - operation.start_ns, 18000);
+      EXPECT_LE(operation.end_ns - operation.start_ns, 18007);
+      EXPECT_GE(operation.start_ns, gpu.window_start_ns);
+      EXPECT_LE(operation.end_ns, gpu.window_end_ns);
+    }
+  }
+}
+
 TEST(RecordingInput, MatchesPlansThatAThreadReportsLate) {
   FakeJob fake;
   fake.set("ASSAY_FAKE_NCCL", "v4");
@@ -158,7 +176,7 @@ TEST(RecordingInput, WithoutKernelsCallsStandForThem) {
     ASSERT_EQ(fake.run(std::string(rank) + " 2 3"), 0);
   const model::Job job = read(fake);
   EXPECT_TRUE(warned(job, "without a kernel's time"));
-  EXPECT_TRUE(warned(job, "ASSAY_RECORDER_CUPTI is off"));
+  EXPECT_TRUE(warned(job, "no kernel times are recorded, as asked for"));
   ASSERT_EQ(job.gpus.at(0).operations.size(), 21U);
   for (const Operation& operation : job.gpus.at(0).operations)
     EXPECT_GT(operation.start_ns, job.gpus.at(0).window_start_ns);

@@ -14,7 +14,7 @@ class Recorder;
 
 class KernelTimes {
  public:
-  // `library` is as for cupti::open, or "off". Returns null and a reason when CUPTI cannot be used.
+  // `library` is as for cupti::open. Returns null and a reason when CUPTI cannot be used.
   static std::unique_ptr<KernelTimes> start(const std::string& library, std::string& reason);
 
   // Call these before and after a launch of NCCL, on the launching thread.

@@ -84,7 +84,10 @@ class EventWriter {
     return reinterpret_cast<std::uintptr_t>(pointer);
   }
 
-  static std::uint8_t graph_flag(bool captured) { return captured ? rec::kGraphFlag : 0; }
+  std::uint8_t graph_flag(bool captured) const {
+    if (captured) recorder_.see_captured();
+    return captured ? rec::kGraphFlag : 0;
+  }
 
   void* group_api() {
     auto record = begin<rec::GroupApi>();

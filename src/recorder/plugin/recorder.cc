@@ -173,11 +173,21 @@ void Recorder::fill_header(nccl::Logger logger, std::uint32_t plugin_interface) 
 }
 
 void Recorder::start_kernel_times() {
+  header().kernel_times = settings_.kernel_times;
+  if (settings_.kernel_times == rec::kNoTimer) note("no kernel times are recorded, as asked for");
+  if (settings_.kernel_times != rec::kCuptiTimer) return;
   std::string reason;
   KernelTimes* times = KernelTimes::start(settings_.cupti, reason).release();
-  header().kernel_times = times != nullptr ? 1 : 0;
+  if (times == nullptr) header().kernel_times = rec::kNoTimer;
   kernel_times_.store(times, std::memory_order_release);
   if (times == nullptr) note("no kernel times are recorded: " + reason);
+}
+
+void Recorder::see_captured() {
+  if (records_of_cupti() != nullptr || captured_noted_.exchange(true)) return;
+  note(
+      "CUDA graphs hold calls of NCCL, whose runs CUPTI alone tells: record with --kernel-times "
+      "cupti (ASSAY_RECORDER_KERNEL_TIMES)");
 }
 
 void Recorder::start_thread() {

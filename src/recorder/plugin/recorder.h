@@ -129,6 +129,9 @@ class Recorder {
 
   void count_launch() { launches_.fetch_add(1, std::memory_order_relaxed); }
 
+  // A call is being captured into a CUDA graph.
+  void see_captured();
+
   // Says that the bytes at this place in a record have changed.
   void touch(const void* place) { file_->touch(place); }
 
@@ -167,6 +170,7 @@ class Recorder {
   std::atomic<bool> ending_{false};
   std::atomic<int> num_spare_{0};
   std::atomic<bool> end_noted_{false};
+  std::atomic<bool> captured_noted_{false};
   std::timed_mutex tending_;  // held while our thread calls CUPTI
   std::mutex slow_;           // protects the members below
   std::vector<std::pair<std::byte*, std::byte*>> spare_;

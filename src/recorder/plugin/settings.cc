@@ -57,6 +57,23 @@ std::uint32_t read_events(std::string& problems) {
   return events;
 }
 
+// Who names a CUPTI wants it; "off" there was the way to do without kernel times.
+model::recording::KernelTimer read_kernel_times(std::string& cupti, std::string& problems) {
+  namespace rec = model::recording;
+  const std::string text = variable("ASSAY_RECORDER_KERNEL_TIMES");
+  const bool off = cupti == "off";
+  if (off) cupti.clear();
+  if (text == "cupti") return rec::kCuptiTimer;
+  if (text == "nccl") return rec::kNcclTimer;
+  if (text == "off") return rec::kNoTimer;
+  if (!text.empty()) {
+    add_problem(problems,
+                "ASSAY_RECORDER_KERNEL_TIMES: '" + text + "' is none of nccl, cupti, nor off");
+  }
+  if (off) return rec::kNoTimer;
+  return cupti.empty() ? rec::kNcclTimer : rec::kCuptiTimer;
+}
+
 // A limit on the job's addresses must leave nearly all of them to the job.
 std::uint64_t within_addresses(std::uint64_t limit_bytes) {
   constexpr std::uint64_t kOurPart = 16;
@@ -112,6 +129,9 @@ Settings read_settings() {
   settings.events = read_events(settings.problems);
   settings.limit_bytes = within_addresses(read_limit(settings.problems));
   settings.cupti = variable("ASSAY_RECORDER_CUPTI");
+  settings.kernel_times = read_kernel_times(settings.cupti, settings.problems);
+  if (settings.kernel_times == model::recording::kNcclTimer)
+    settings.events |= model::recording::kKernelChannelBit;
   return settings;
 }
 

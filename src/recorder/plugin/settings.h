@@ -6,11 +6,16 @@
 //   separated by
 //                            commas; or a number, which is NCCL's whole event mask
 //   ASSAY_RECORDER_LIMIT_MB  largest size of a file (1024)
-//   ASSAY_RECORDER_CUPTI     the CUPTI library to load, or "off"
+//   ASSAY_RECORDER_KERNEL_TIMES  "nccl": its own timers, which cost next to nothing, but not of
+//   what
+//                            CUDA graphs run; "cupti"; or "off"
+//   ASSAY_RECORDER_CUPTI     the CUPTI library to load, which is then used
 #pragma once
 
 #include <cstdint>
 #include <string>
+
+#include "model/recording.h"
 
 namespace assay::recorder {
 
@@ -18,7 +23,8 @@ struct Settings {
   std::string folder;
   std::uint32_t events = 0;
   std::uint64_t limit_bytes = 0;
-  std::string cupti;     // "" to look for it, "off"
+  model::recording::KernelTimer kernel_times = model::recording::kNcclTimer;
+  std::string cupti;     // "" to look for it
   std::string problems;  // what could not be understood, "" if nothing
 };
 
