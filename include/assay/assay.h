@@ -167,7 +167,7 @@ void assay_result_free(assay_result* result);
 
 typedef struct assay_database assay_database;
 
-/* Results of the two functions below are like those of assay_run(): always to be freed, null only
+/* Results of the functions below are like those of assay_run(): always to be freed, null only
  * where memory ran out. Messages tell where figures come from, and what was repaired in files, in
  * the result of the call that read the table. */
 
@@ -232,6 +232,35 @@ int assay_surface_ask(assay_surface* surface,
                       double* uncertainty);
 
 void assay_surface_free(assay_surface* surface);
+
+/* ---- Strategies of all-reduces ---- */
+
+typedef struct assay_strategies assay_strategies;
+
+/* Opens a table of strategies: the JSON that `assay allreduce codegen` writes, or a folder of
+ * benchmark files of `assay allreduce bench`, of which the table is made now and whose times are
+ * told as well. `options` say how a folder is read and decided, as words of `assay allreduce
+ * explain`: {"--launch", "eager", "--tie", "1%"}; a file takes none. */
+int assay_strategies_open(const char* name,
+                          const char* const* options,
+                          size_t num_options,
+                          assay_strategies** strategies);
+
+void assay_strategies_close(assay_strategies* strategies);
+
+/* Looks messages up. Columns of `questions` are tp, hidden and tokens (whole numbers from 1 to
+ * 2^28), fusion and dtype (texts; by default NONE and bfloat16); its `table` and `extrapolate` mean
+ * nothing here. The result, which is like that of assay_database_query(), has the table "lookup"
+ * with a row for each question, in their order: strategy, message (bytes), table_tp, table_dtype
+ * and table_hidden (where in the table it stands), from and to (bytes that the choice holds for),
+ * origin, extrapolated (whether this number of GPUs was not measured), "link limit" (us); and of a
+ * folder time, low and high (us; null where nothing was timed) and "time from". Messages tell what
+ * was left out of the files. All questions have an answer. Errors: a missing, unknown or wrong
+ * column; columns of different lengths; a value that is none of a column's. */
+int assay_strategies_lookup(assay_strategies* strategies,
+                            const assay_questions* questions,
+                            const assay_call* call,
+                            assay_result** result);
 
 #if defined(__GNUC__)
 #  pragma GCC visibility pop

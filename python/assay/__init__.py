@@ -41,8 +41,8 @@ def __getattr__(name):
         if found is None:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}; its commands are "
                                  + ", ".join(commands.names()))
-        if name == "collect":
-            importlib.import_module("._collect", __name__).add_to(found)
+        if name in ("allreduce", "collect"):
+            importlib.import_module("._" + name, __name__).add_to(found)
     globals()[name] = found
     return found
 

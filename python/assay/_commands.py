@@ -36,10 +36,16 @@ def argument_name(option):
 
 def words_of(command, arguments, options):
     """The words of a call. An argument or option may be a list; None is one that is not given."""
-    by_keyword = {argument_name(option): option for option in command["options"] if option["names"]}
     words = command["name"].split()
     for argument in arguments:
         words += map(str, argument) if isinstance(argument, (list, tuple)) else [str(argument)]
+    return words + option_words(command, options)
+
+
+def option_words(command, options):
+    """The words of a command's options."""
+    by_keyword = {argument_name(option): option for option in command["options"] if option["names"]}
+    words = []
     for name, value in options.items():
         option = by_keyword.get(name)
         if option is None:

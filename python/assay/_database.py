@@ -2,65 +2,9 @@
 import ctypes
 
 from . import _library
-from ._library import Column, Questions, library
+from ._columns import Columns, FEW, is_many
+from ._library import library
 from ._run import result_of
-
-# So few questions take less than a thread that listens for Ctrl-C.
-_FEW = 10_000
-
-
-def _numpy_of(value):
-    """NumPy, if the value is one of its arrays."""
-    kind = type(value)
-    if kind.__module__.split(".")[0] != "numpy":
-        return None
-    import numpy
-    return numpy
-
-
-def _is_many(value):
-    """Whether a value holds one for each question."""
-    if isinstance(value, (str, bytes, int, float)):
-        return False
-    return getattr(value, "ndim", 1) > 0 and hasattr(value, "__len__")
-
-
-def _as_list(value):
-    return value.tolist() if hasattr(value, "tolist") else list(value)
-
-
-class _Columns:
-    """Columns of questions as C takes them; it keeps alive what they point to."""
-
-    def __init__(self, columns):
-        self._kept = []
-        self.array = (Column * len(columns))()
-        for place, (name, value) in enumerate(columns.items()):
-            self._fill(self.array[place], name, value)
-
-    def _fill(self, column, name, value):
-        column.name = name.encode()
-        numpy = _numpy_of(value)
-        if numpy is not None and numpy.asarray(value).dtype.kind in "fiub":
-            self._fill_array(column, name, numpy.ascontiguousarray(value, dtype="f8"))
-            return
-        values = _as_list(value) if _is_many(value) else [value]
-        column.count = len(values)
-        if all(isinstance(one, (int, float)) for one in values):
-            numbers = (ctypes.c_double * len(values))(*values)
-            self._kept.append(numbers)
-            column.numbers = ctypes.addressof(numbers)
-        else:
-            texts = (ctypes.c_char_p * len(values))(*[str(one).encode() for one in values])
-            self._kept.append(texts)
-            column.texts = texts
-
-    def _fill_array(self, column, name, array):
-        if array.ndim > 1:
-            raise _library.UsageError(f"{name} has {array.ndim} dimensions; a column has one")
-        self._kept.append(array)
-        column.count = array.size
-        column.numbers = array.ctypes.data
 
 
 class Answer:
@@ -130,15 +74,14 @@ class Database:
 
         extrapolate: answer also more than 4 times past the measured points."""
         handle = self._opened()
-        held = _Columns(columns)
-        questions = _questions(table, held, extrapolate)
-
-        is_long = any(column.count > _FEW for column in held.array)
+        held = Columns(columns)
+        questions = held.questions(table, extrapolate)
+        is_long = any(column.count > FEW for column in held.array)
         answers = result_of(
             lambda call, result: library().assay_database_query(handle, ctypes.byref(questions),
                                                                 call, result),
             progress, is_long).table
-        if any(_is_many(value) for value in columns.values()):
+        if any(is_many(value) for value in columns.values()):
             return answers
         row = answers.rows()[0]
         if row["refused"] is not None:
@@ -162,20 +105,15 @@ class Database:
         return ask
 
 
-def _questions(table, columns, extrapolate):
-    return Questions(size=ctypes.sizeof(Questions), table=table.encode(), columns=columns.array,
-                     num_columns=len(columns.array), extrapolate=int(extrapolate))
-
-
 class Surface:
     """A question that is asked many times. For one thread at a time."""
 
     def __init__(self, database, table, free, extrapolate, bound):
-        columns = _Columns(bound)
+        columns = Columns(bound)
         handle = ctypes.c_void_p()
         self._handle = None
         names = (ctypes.c_char_p * len(free))(*[name.encode() for name in free])
-        questions = _questions(table, columns, extrapolate)
+        questions = columns.questions(table, extrapolate)
         _library.check(library().assay_surface_bind(database._opened(), ctypes.byref(questions),
                                                     names, len(free), ctypes.byref(handle)))
         self._handle = handle
@@ -191,7 +129,7 @@ class Surface:
         if len(sizes) != len(self.free):
             raise _library.UsageError(f"the surface takes {', '.join(self.free)}: {len(self.free)} "
                                       f"sizes, not {len(sizes)}")
-        if not any(_is_many(size) for size in sizes):
+        if not any(is_many(size) for size in sizes):
             asked = (ctypes.c_double * len(sizes))(*sizes)
             latency = ctypes.c_double()
             _library.check(library().assay_surface_ask(self._handle, asked, 1,
