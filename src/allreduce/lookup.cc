@@ -99,7 +99,7 @@ class Answers final : public model::RowSource {
       cells.push_back(end_of(match));
     }
     cells.emplace_back(origin_of(match));
-    cells.emplace_back(match.is_extrapolated);
+    cells.push_back(match.segment == nullptr ? model::Cell() : match.is_extrapolated);
   }
 
   static void append_time(const Answer& answer, std::vector<model::Cell>& cells) {

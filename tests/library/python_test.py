@@ -24,6 +24,7 @@ SOURCE = pathlib.Path(os.environ.get("ASSAY_SOURCE", pathlib.Path(__file__).reso
 TRACE = SOURCE / "samples/traces-2gpu"
 RUNS = SOURCE / "samples/sweep-nccl-ctas"
 RECORDING = SOURCE / "samples/goal-4gpu"
+BENCHMARKS = SOURCE / "samples/allreduce-h200"
 
 
 def without(module):
@@ -208,6 +209,40 @@ class Tables(unittest.TestCase):
         table = self.store.gemm(m=[64, 32], n=512, k=1024, dtype="fp8")
         for _ in range(100):
             table.__arrow_c_stream__()
+
+
+class Strategies(unittest.TestCase):
+    def test_one_message(self):
+        chosen = assay.allreduce.table(BENCHMARKS).lookup(tp=4, hidden=7168, tokens=64)
+        self.assertEqual(chosen.strategy, "TWOSHOT_PUSH")
+        self.assertEqual(chosen.time_from, "measured")
+        self.assertIs(chosen.extrapolated, False)
+        self.assertLess(chosen.link_limit, chosen.time)
+        self.assertLessEqual(chosen.from_, chosen.message)
+
+    def test_many_messages(self):
+        table = assay.allreduce.table(BENCHMARKS, launch="eager")
+        found = table.lookup(tp=[3, 4], hidden=7168, tokens=64)
+        self.assertEqual(found.to_list("extrapolated"), [True, False])
+        self.assertEqual(found.unit("time"), "us")
+        self.assertIn("launched by eager", found.notes[0])
+
+    def test_a_table_by_itself(self):
+        table = assay.allreduce.table(BENCHMARKS / "gen_heuristic_code/allreduce_table.json")
+        self.assertIsNone(table.lookup(4, 7168, 64).time)
+
+    def test_what_is_wrong(self):
+        with self.assertRaisesRegex(assay.UsageError, "did you mean '--launch'"):
+            assay.allreduce.table(BENCHMARKS, lunch="eager")
+        with self.assertRaisesRegex(assay.AssayError, "/nowhere"):
+            assay.allreduce.table("/nowhere")
+        table = assay.allreduce.table(BENCHMARKS)
+        for message, error in [({"tokens": 0}, "tokens of question 0 is 0"),
+                               ({"tokens": [1, 2], "tp": [1, 2, 3]}, "has 2 values, but 'tp' has 3"),
+                               ({"dtype": "fp8"}, "'fp8' is not one of"),
+                               ({"dtpye": "bfloat16"}, "did you mean 'dtype'")]:
+            with self.assertRaisesRegex(assay.UsageError, error):
+                table.lookup(**{"tp": 4, "hidden": 7168, "tokens": 64, **message})
 
 
 class RealInputs(unittest.TestCase):
