@@ -118,8 +118,8 @@ class Answers final : public model::RowSource {
 std::optional<ExplainedTime> time_of_choice(MessageTimes& times,
                                             const TableMatch& match,
                                             const Cell& message) {
-  for (ExplainedTime& time : times.of(match, message))
-    if (time.timing.strategy == match.strategy) return std::move(time);
+  for (const ExplainedTime& time : times.of(match, message))
+    if (time.timing.strategy == match.strategy) return time;
   return std::nullopt;
 }
 
