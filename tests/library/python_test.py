@@ -260,6 +260,28 @@ class RealInputs(unittest.TestCase):
         compared = assay.compare(RUNS / "default", RUNS / "16cta_256threads")
         self.assertRegex(compared.answer, r"16cta_256threads is [\d.]+ % slower than default")
         self.assertTrue(any(text.startswith("Is it real?") for text in compared.answers))
+        self.assertIn("Attribution", compared.sheets)
+        self.assertEqual(compared.report.notes, [])  # which name the files that are written
+        self.assertNotIn("GPU_Steps", compared._repr_html_().split("sheets: ")[0])
+
+    def test_a_comparison_of_several(self):
+        compared = assay.compare(RUNS / "default", RUNS / "16cta_256threads", RUNS / "4cta_512threads")
+        self.assertRegex(compared.answer, "Keep default")
+        self.assertIn("4cta_512threads/Summary_Dashboard says", compared.answers[0])
+        self.assertEqual(compared.sheets[0], "Ranking")
+        self.assertLessEqual({"Pairs", "Bandwidth"}, set(compared.sheets))
+        for test in ("16cta_256threads", "4cta_512threads"):
+            self.assertIn(f"{test} is", compared.sheet(test + "/summary").title)
+            self.assertGreater(len(compared.sheet(test + "/Attribution")), 3)
+        alone = assay.compare(RUNS / "default", RUNS / "4cta_512threads")
+        name = "GPU_Summary_Raw"
+        self.assertEqual(compared.sheet("4cta_512threads/" + name).to_dict(),
+                         alone.sheet(name).to_dict())
+
+    def test_a_comparison_with_files(self):
+        with tempfile.TemporaryDirectory() as folder:
+            assay.compare(RUNS / "default", RUNS / "16cta_256threads", output=folder, write="json")
+            self.assertTrue(pathlib.Path(folder, "final_analysis_report.json").exists())
 
     def test_a_schedule(self):
         with tempfile.TemporaryDirectory() as folder:
