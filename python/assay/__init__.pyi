@@ -53,6 +53,7 @@ class Answer:
 
 class Database:
     name: str
+    tables: List[str]
     def __init__(self, name: _Value) -> None: ...
     def close(self) -> None: ...
     def __enter__(self) -> "Database": ...
@@ -89,18 +90,17 @@ class StrategyTable:
     def lookup(self, tp: Any, hidden: Any, tokens: Any, progress: _Progress = ...,
                **columns: Any) -> Any: ...
 
-class Trace:
-    path: Any
+class _Sheets:
     report: Result
     sheets: List[str]
     def sheet(self, name: str) -> Table: ...
 
-class Comparison:
-    result: Result
+class Trace(_Sheets):
+    path: Any
+
+class Comparison(_Sheets):
     answer: str
     answers: List[str]
-    sheets: List[str]
-    def sheet(self, name: str) -> Table: ...
 
 def version() -> str: ...
 def run(*words: _Value, progress: _Progress = ...) -> Result: ...

@@ -11,7 +11,7 @@ FEW = 10_000
 def _is_numeric(value):
     """Whether a value is an array or scalar of NumPy, or a column of pandas, that holds numbers."""
     kind = getattr(getattr(value, "dtype", None), "kind", "")
-    return hasattr(value, "__array__") and kind in tuple("fiub")
+    return hasattr(value, "__array__") and kind in tuple("fiu")
 
 
 def is_many(value):
@@ -25,10 +25,16 @@ def _as_list(value):
     return value.tolist() if hasattr(value, "tolist") else list(value)
 
 
-def _text(name, value):
-    if isinstance(value, str):
-        return value.encode()
-    raise _library.UsageError(f"{name} has {value!r}; a column has numbers, or texts alone")
+def _refuse(name, values):
+    """Raises what is wrong with values of which not all are numbers, nor all texts."""
+    for value in values:
+        if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+            raise _library.UsageError(f"{name} has {value!r}, which is neither a number nor a text")
+    raise _library.UsageError(f"{name} has numbers and texts; a column has one of them")
+
+
+def _is_number(value):
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 class Columns:
@@ -55,14 +61,22 @@ class Columns:
             return
         values = _as_list(value) if is_many(value) else [getattr(value, "item", lambda: value)()]
         column.count = len(values)
-        if all(isinstance(one, (int, float)) for one in values):
-            numbers = (ctypes.c_double * len(values))(*values)
-            self._kept.append(numbers)
-            column.numbers = ctypes.addressof(numbers)
-        else:
-            texts = (ctypes.c_char_p * len(values))(*[_text(name, one) for one in values])
+        if all(map(_is_number, values)):
+            self._fill_numbers(column, name, values)
+        elif all(isinstance(one, str) for one in values):
+            texts = (ctypes.c_char_p * len(values))(*[one.encode() for one in values])
             self._kept.append(texts)
             column.texts = texts
+        else:
+            _refuse(name, values)
+
+    def _fill_numbers(self, column, name, values):
+        try:
+            numbers = (ctypes.c_double * len(values))(*values)
+        except OverflowError as error:
+            raise _library.UsageError(f"{name}: {error}") from None
+        self._kept.append(numbers)
+        column.numbers = ctypes.addressof(numbers)
 
     def _fill_array(self, column, name, value):
         import numpy

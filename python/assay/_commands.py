@@ -23,6 +23,13 @@ def names():
     return sorted({name.split()[0] for name in listed()})
 
 
+def meant(name, known):
+    """What a name that is not known may mean: "did you mean 'search'?", or all that there are."""
+    import difflib
+    near = difflib.get_close_matches(name, known, 1)
+    return f"did you mean {near[0]!r}?" if near else "there are " + ", ".join(known)
+
+
 def python_name(word):
     """A word of the command line in Python: "gpus-per-node" is gpus_per_node, "from" is from_."""
     name = word.replace("-", "_")
@@ -69,10 +76,10 @@ def _option_words(name, value, repeatable):
 
 def _option_text(option):
     head = argument_name(option) if option["names"] else option["argument"]
-    what = option["value"] or "True or False"
+    what = "" if option["value"] == head else (option["value"] or "True or False") + ". "
     default = f" (default: {option['default']})" if option["default"] else ""
     required = " (required)" if option["required"] else ""
-    return textwrap.fill(f"{head}: {what}. {option['help']}{default}{required}", 96,
+    return textwrap.fill(f"{head}: {what}{option['help']}{default}{required}", 96,
                          initial_indent="    ", subsequent_indent="        ")
 
 
@@ -133,8 +140,15 @@ class Group:
             f"    {python_name(other.split()[-1])}: {listed()[other]['summary']}"
             for other in below)
 
+    def _names(self):
+        return sorted(name for name in vars(self) if not name.startswith("_"))
+
+    def __getattr__(self, name):
+        raise AttributeError(f"assay.{self.__name__} has no {name!r}; "
+                             + meant(name, self._names()))
+
     def __repr__(self):
-        return f"<assay.{self.__name__}: {', '.join(sorted(n for n in vars(self) if n[0] != '_'))}>"
+        return f"<assay.{self.__name__}: {', '.join(self._names())}>"
 
 
 def add_commands(holder, name):

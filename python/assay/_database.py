@@ -41,7 +41,7 @@ class Database:
 
     def close(self):
         """Frees the tables. Answers and surfaces stay."""
-        library().assay_database_close(self._opened())
+        library().assay_database_close(self._handle)
         self._handle = None
 
     def __enter__(self):
@@ -55,7 +55,7 @@ class Database:
             self.close()
 
     def __repr__(self):
-        return f"<assay.Database {self.name!r}>"
+        return f"<assay.Database {self.name!r}{', closed' if self._handle is None else ''}>"
 
     def _opened(self):
         if self._handle is None:
@@ -68,6 +68,18 @@ class Database:
         word = None if table is None else table.encode()
         return result_of(lambda _, result: library().assay_database_columns(handle, word, result),
                          is_long=False).table
+
+    @property
+    def tables(self):
+        """The names of the tables, each of which is a method."""
+        names = dict.fromkeys(self.columns().to_list("table"))
+        return [name[:-len("_perf")] if name.endswith("_perf") else name for name in names]
+
+    def __dir__(self):
+        try:
+            return [*super().__dir__(), *self.tables]
+        except _library.AssayError:  # closed, or not to be read
+            return super().__dir__()
 
     def query(self, table, extrapolate=False, progress=None, **columns):
         """Asks a table by its name or an operator's: query("moe", num_tokens=[1, 2], topk=8, …).
@@ -98,9 +110,12 @@ class Database:
         if table.startswith("_"):
             raise AttributeError(table)
 
-        def ask(**columns):
+        def ask(*unnamed, **columns):
+            if unnamed:
+                raise _library.UsageError(f"{table} takes columns by their names, such as m=300; "
+                                          f"columns({table!r}) lists them")
             return self.query(table, **columns)
-        ask.__name__ = table
+        ask.__name__ = ask.__qualname__ = table
         ask.__doc__ = f"Asks the table {table}; see Database.query and Database.columns({table!r})."
         return ask
 
@@ -123,6 +138,9 @@ class Surface:
         if self._handle is not None:
             library().assay_surface_free(self._handle)
 
+    def __repr__(self):
+        return f"<assay.Surface of {', '.join(self.free)}>"
+
     def __call__(self, *sizes):
         """The latency in ms: of scalars a float, of arrays (one for each free size) an array. NaN where
         there is no answer."""
@@ -130,18 +148,27 @@ class Surface:
             raise _library.UsageError(f"the surface takes {', '.join(self.free)}: {len(self.free)} "
                                       f"sizes, not {len(sizes)}")
         if not any(is_many(size) for size in sizes):
-            asked = (ctypes.c_double * len(sizes))(*sizes)
+            asked = self._scalars(sizes)
             latency = ctypes.c_double()
             _library.check(library().assay_surface_ask(self._handle, asked, 1,
                                                        ctypes.byref(latency), None))
             return latency.value
         import numpy
-        asked = numpy.ascontiguousarray(numpy.stack(numpy.broadcast_arrays(
-            *[numpy.asarray(size, dtype="f8") for size in sizes]), axis=-1))
+        try:
+            asked = numpy.ascontiguousarray(numpy.stack(numpy.broadcast_arrays(
+                *[numpy.asarray(size, dtype="f8") for size in sizes]), axis=-1))
+        except (TypeError, ValueError) as error:
+            raise _library.UsageError(f"{', '.join(self.free)}: {error}") from error
         latency = numpy.empty(asked.shape[:-1])
         _library.check(library().assay_surface_ask(self._handle, asked.ctypes.data, latency.size,
                                                    latency.ctypes.data, None))
         return latency
+
+    def _scalars(self, sizes):
+        try:
+            return (ctypes.c_double * len(sizes))(*sizes)
+        except (TypeError, OverflowError) as error:
+            raise _library.UsageError(f"{', '.join(self.free)}: {error}") from None
 
 
 def store(name="h200_sxm"):

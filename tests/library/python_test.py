@@ -10,7 +10,6 @@ import importlib.util
 import json
 import os
 import pathlib
-import signal
 import subprocess
 import sys
 import tempfile
@@ -59,8 +58,13 @@ class Importing(unittest.TestCase):
     def test_names(self):
         self.assertRegex(assay.version(), r"^\d+\.\d+\.\d+$")
         self.assertIn("plan", dir(assay))
-        with self.assertRaisesRegex(AttributeError, "its commands are"):
-            assay.nothing  # pylint: disable=pointless-statement
+        for wrong, error in [(lambda: assay.nothing, "there are .*, plan, record"),
+                             (lambda: assay.pln, "did you mean 'plan'"),
+                             (lambda: assay.goal.generat, "assay.goal has no .* mean 'generate'")]:
+            with self.assertRaisesRegex(AttributeError, error):
+                wrong()
+        for name in dir(assay):
+            self.assertTrue(getattr(assay, name).__doc__, name)
 
     def test_help_reads_like_the_manual(self):
         import pydoc
@@ -68,6 +72,8 @@ class Importing(unittest.TestCase):
         self.assertIn("replicas", page)
         self.assertIn("Returns assay.Result", page)
         self.assertIn("search", assay.plan.__doc__)
+        self.assertIn("table: open a table", assay.allreduce.__doc__)
+        self.assertIn("assay_allreduce", assay.__doc__)
 
 
 class Commands(unittest.TestCase):
@@ -134,14 +140,75 @@ class Tables(unittest.TestCase):
     def test_bad_questions(self):
         for columns, error in [({"m": [1, 2], "n": [1, 2, 3]}, "column 'n' has 3 values"),
                                ({"mm": 1}, "no column 'mm'"), ({"n": 512}, "needs m"),
-                               ({"m": "many"}, "number of at least 0")]:
+                               ({"m": "many"}, "number of at least 0"),
+                               ({"m": float("nan"), "dtype": "fp8"}, "not nan"),
+                               ({"m": None}, "m has None, which is neither"),
+                               ({"m": [1, None]}, "m has None"), ({"m": True}, "m has True"),
+                               ({"m": [1, "2"]}, "m has numbers and texts"),
+                               ({"m": 10**400}, "m: int too large"),
+                               ({"m": (i for i in range(3))}, "m has <generator")]:
             with self.assertRaisesRegex(assay.AssayError, error):
                 self.store.gemm(**columns)
+        with self.assertRaisesRegex(assay.UsageError, "gemm takes columns by their names"):
+            self.store.gemm(300)
+
+    @without("numpy")
+    def test_bad_arrays(self):
+        import numpy
+        for m, error in [(numpy.ones((2, 2)), "m has 2 dimensions"),
+                         (numpy.array([1j]), "m has 1j"),
+                         (numpy.array([True, False]), "m has True"),
+                         (numpy.array(["2026-11-27"], dtype="M8[D]"), "m has datetime")]:
+            with self.assertRaisesRegex(assay.UsageError, error):
+                self.store.gemm(m=m, dtype="fp8")
+        surface = self.store.surface("gemm", free="m", dtype="fp8")
+        for m in ("x", ["x"], numpy.array(["x"])):
+            with self.assertRaisesRegex(assay.UsageError, "^m: "):
+                surface(m)
+
+    @without("numpy")
+    def test_kinds_of_columns(self):
+        import numpy
+        for m in (numpy.int64(64), numpy.float32(64), numpy.array(64), numpy.array("64"), 64.0, "64"):
+            self.assertEqual(self.store.gemm(m=m, dtype=numpy.str_("fp8")).latency, 6.4)
+        for m in (range(64, 65), (64,), numpy.array([64], dtype="u1"), numpy.array([64], dtype="f2"),
+                  numpy.arange(128)[64::128], numpy.array([64], dtype=object)):
+            for dtype in (["fp8"], numpy.array(["fp8"]), numpy.array(["fp8"], dtype=object)):
+                self.assertEqual(self.store.gemm(m=m, dtype=dtype).to_list("latency"), [6.4])
+
+    @without("pandas")
+    def test_columns_of_pandas(self):
+        import pandas
+        asked = pandas.DataFrame({"m": [64, 32], "dtype": ["fp8", "bfloat16"]})
+        self.assertEqual(self.store.query("gemm", **asked).to_list("latency"), [6.4, 6.4])
+        asked["dtype"] = asked["dtype"].astype("category")
+        asked["m"] = asked["m"].astype("Int64")
+        self.assertEqual(self.store.query("gemm", **asked).to_list("latency"), [6.4, 6.4])
+        asked.loc[0, "m"] = None
+        with self.assertRaisesRegex(assay.UsageError, "m: .*missing values"):
+            self.store.query("gemm", **asked)
+
+    def test_the_names_of_tables(self):
+        self.assertEqual(self.store.tables, ["gemm"])
+        self.assertIn("gemm", dir(self.store))
+
+    def test_what_notebooks_show(self):
+        answers = self.store.gemm(m=[64] * 30, n=512, k=1024, dtype=["fp8"] * 29 + ["<b>"])
+        page = answers._repr_html_()
+        self.assertIn("latency (ms)", page)
+        self.assertIn("and 10 more rows", page)
+        self.assertNotIn("<b>'", self.store.gemm(m=[1], dtype="<b>")._repr_html_())
+        self.assertNotIn("color", page)  # it is that of the notebook, be it dark or light
 
     def test_a_closed_store(self):
         self.store.close()
-        with self.assertRaisesRegex(assay.UsageError, "is closed"):
-            self.store.gemm(m=1)
+        self.store.close()
+        self.assertIn("closed", repr(self.store))
+        self.assertIn("query", dir(self.store))
+        for call in (lambda: self.store.gemm(m=1), self.store.columns,
+                     lambda: self.store.surface("gemm", free="m")):
+            with self.assertRaisesRegex(assay.UsageError, "is closed"):
+                call()
 
     def test_a_foreign_file(self):
         path = self.file.with_name("moe_perf.parquet")
@@ -246,6 +313,22 @@ class Strategies(unittest.TestCase):
 
 
 class RealInputs(unittest.TestCase):
+    def test_tables_of_slower_kernels(self):
+        """All columns of all tables can be listed, those of gemm_perf_others, too."""
+        store = assay.store("h200_sxm")
+        self.assertIn("gemm_perf_others", store.tables)
+        self.assertGreater(len(store.columns("gemm_perf_others")), 3)
+
+    def test_foreign_files(self):
+        for call in (lambda: assay.trace(SOURCE / "README.md").sheets,
+                     lambda: assay.simulate(SOURCE / "README.md"),
+                     lambda: assay.store(SOURCE / "README.md").gemm(m=1),
+                     lambda: assay.allreduce.table(SOURCE / "README.md")):
+            with self.assertRaisesRegex(assay.AssayError, "README.md"):
+                call()
+        with self.assertRaisesRegex(assay.AssayError, "these are 2 traces: give one"):
+            assay.trace(TRACE / "ctas_16").sheets  # pylint: disable=expression-not-assigned
+
     def test_a_shipped_system(self):
         answer = assay.store("h200_sxm").gemm(m=300, n=4096, k=4096, dtype="fp8")
         self.assertGreater(answer.latency, answer.roofline)
@@ -254,6 +337,13 @@ class RealInputs(unittest.TestCase):
         path = next(TRACE.rglob("*.json.gz"))
         trace = assay.trace(path)
         self.assertIn("gpu_timeline", trace.sheets)
+        with self.assertRaisesRegex(KeyError, "no table 'gpu_timelin'; did you mean 'gpu_timeline'"):
+            trace.sheet("gpu_timelin")
+        with self.assertRaisesRegex(KeyError, "did you mean 'time ms'"):
+            trace.sheet("gpu_timeline")["time m"]  # pylint: disable=expression-not-assigned
+        shown = trace.report._repr_html_()
+        self.assertIn("more tables: ", shown)
+        self.assertNotIn("(ms) (ms)", shown)
         self.assertGreater(len(trace.sheet("gpu_timeline")), 3)
 
     def test_a_comparison(self):
@@ -325,120 +415,6 @@ class RealInputs(unittest.TestCase):
         for thread in threads:
             thread.join()
         self.assertEqual(wrong, [])
-
-
-class _SignalAt:
-    """Traces the instructions of a call on this thread, and sends SIGINT before one of them."""
-    FILES = ("_call.py", "threading.py", "signal.py")
-
-    def __init__(self, instruction):
-        self.left = instruction
-
-    def __call__(self, frame, event, _):
-        if not frame.f_code.co_filename.endswith(self.FILES):
-            return None
-        frame.f_trace_opcodes = True
-        if event == "opcode":
-            self.left -= 1
-            if self.left == 0:
-                signal.raise_signal(signal.SIGINT)
-        return self
-
-
-class Interrupting(unittest.TestCase):
-    def setUp(self):
-        from assay import _call
-        self.call = _call
-        self.began = 0
-        self.patience = []
-        piece = _call._PIECE_S
-        _call._PIECE_S = 0.001
-        self.addCleanup(setattr, _call, "_PIECE_S", piece)
-
-    def waiting(self, call):
-        """Work that goes on until it is told to stop."""
-        self.began += 1
-        end = time.monotonic() + 10
-        while not call.stop.contents.value and time.monotonic() < end:
-            time.sleep(0.0001)
-        if not call.stop.contents.value:
-            self.patience.append("is at its end")
-
-    def interrupted_at(self, instruction, body):
-        """Whether SIGINT came before the call ended; it must then have been raised, at its end."""
-        at = _SignalAt(instruction)
-        raised = False
-        sys.settrace(at)
-        try:
-            self.call.interruptible(body)
-        except KeyboardInterrupt:
-            raised = True
-        finally:
-            sys.settrace(None)
-        self.assertEqual(raised, at.left <= 0, instruction)
-        self.assertNotIn("assay", [thread.name for thread in threading.enumerate()], instruction)
-        self.assertIs(signal.getsignal(signal.SIGINT), signal.default_int_handler, instruction)
-        return raised
-
-    def test_a_signal_before_any_instruction(self):
-        instruction = 1
-        while self.interrupted_at(instruction, lambda call: None):
-            instruction += 1
-        self.assertGreater(instruction, 200)
-        for before in range(1, instruction):
-            self.interrupted_at(before, self.waiting)
-        self.assertGreater(self.began, 100)
-        self.assertEqual(self.patience, [])
-
-    def test_interrupt_main(self):
-        import _thread
-        threading.Timer(0.05, _thread.interrupt_main).start()
-        with self.assertRaises(KeyboardInterrupt):
-            self.call.interruptible(self.waiting)
-        self.assertEqual(self.patience, [])
-
-    def test_what_another_signal_raises(self):
-        def handler(*_):
-            raise TimeoutError("too long")
-        before = signal.signal(signal.SIGALRM, handler)
-        self.addCleanup(signal.signal, signal.SIGALRM, before)
-        signal.setitimer(signal.ITIMER_REAL, 0.05)
-        with self.assertRaisesRegex(TimeoutError, "too long"):
-            self.call.interruptible(self.waiting)
-        self.assertEqual(self.patience, [])
-
-    def test_handlers_of_others_decide(self):
-        heard = []
-        before = signal.signal(signal.SIGINT, lambda *_: heard.append("SIGINT"))
-        self.addCleanup(signal.signal, signal.SIGINT, before)
-
-        def body(_):
-            signal.raise_signal(signal.SIGINT)
-            time.sleep(0.05)
-            return "whole"
-        self.assertEqual(self.call.interruptible(body), "whole")
-        self.assertEqual(heard, ["SIGINT"])
-
-    def test_real_calls(self):
-        """Signals from another thread, at random times of calls that take a second."""
-        script = ("import assay, os, random, signal, sys, threading, time\n"
-                  "def interrupt():\n"
-                  "    time.sleep(random.uniform(0, 0.1))\n"
-                  "    os.kill(os.getpid(), signal.SIGINT)\n"
-                  "assay.trace.compare  # the library is open\n"
-                  "stopped = 0\n"
-                  "for _ in range(40):\n"
-                  "    try:\n"
-                  "        threading.Thread(target=interrupt).start()\n"
-                  "        assay.compare(sys.argv[1], sys.argv[2])\n"
-                  "    except KeyboardInterrupt:\n"
-                  "        stopped += 'assay' not in [t.name for t in threading.enumerate()]\n"
-                  "print(stopped)\n")
-        done = subprocess.run([sys.executable, "-c", script, RUNS / "default",
-                               RUNS / "16cta_256threads"], capture_output=True, text=True,
-                              timeout=300, check=False,
-                              env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)})
-        self.assertEqual(done.stdout, "40\n", done.stderr)
 
 
 if __name__ == "__main__":
