@@ -60,7 +60,7 @@ class Importing(unittest.TestCase):
         self.assertIn("plan", dir(assay))
         for wrong, error in [(lambda: assay.nothing, "there are .*, plan, record"),
                              (lambda: assay.pln, "did you mean 'plan'"),
-                             (lambda: assay.goal.generat, "assay.goal has no .* mean 'generate'")]:
+                             (lambda: assay.goal.generated, "assay.goal has no .* mean 'generate'")]:
             with self.assertRaisesRegex(AttributeError, error):
                 wrong()
         for name in dir(assay):
