@@ -83,7 +83,7 @@ class Columns:
         try:
             array = numpy.ascontiguousarray(value, dtype="f8")
         except (TypeError, ValueError) as error:
-            raise _library.UsageError(f"{name}: {error}") from error
+            raise _library.UsageError(f"{name}: {error}") from None
         self._kept.append(array)
         column.count = array.size
         column.numbers = array.ctypes.data

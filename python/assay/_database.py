@@ -37,6 +37,7 @@ class Database:
         handle = ctypes.c_void_p()
         _library.check(library().assay_database_open(str(name).encode(), ctypes.byref(handle)))
         self._handle = handle
+        self._asked = set()  # tables that were read
         self.name = str(name)
 
     def close(self):
@@ -88,7 +89,8 @@ class Database:
         handle = self._opened()
         held = Columns(columns)
         questions = held.questions(table, extrapolate)
-        is_long = any(column.count > FEW for column in held.array)
+        is_long = table not in self._asked or any(column.count > FEW for column in held.array)
+        self._asked.add(table)
         answers = result_of(
             lambda call, result: library().assay_database_query(handle, ctypes.byref(questions),
                                                                 call, result),
@@ -158,7 +160,7 @@ class Surface:
             asked = numpy.ascontiguousarray(numpy.stack(numpy.broadcast_arrays(
                 *[numpy.asarray(size, dtype="f8") for size in sizes]), axis=-1))
         except (TypeError, ValueError) as error:
-            raise _library.UsageError(f"{', '.join(self.free)}: {error}") from error
+            raise _library.UsageError(f"{', '.join(self.free)}: {error}") from None
         latency = numpy.empty(asked.shape[:-1])
         _library.check(library().assay_surface_ask(self._handle, asked.ctypes.data, latency.size,
                                                    latency.ctypes.data, None))

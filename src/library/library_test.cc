@@ -528,6 +528,18 @@ TEST(Strategies, WrongQuestionsAreErrors) {
   EXPECT_THAT(error(with({"tp", three.data(), nullptr, 3})), HasSubstr("'tp' has 3 values"));
 }
 
+TEST(Strategies, ALookupCanBeStopped) {
+  const Strategies strategies = open_strategies(kBenchmarks);
+  const std::vector<assay_column> columns = messages();
+  const assay_questions questions = {sizeof questions, nullptr, columns.data(), columns.size(), 0};
+  const std::int32_t stop = 1;
+  const assay_call call = {sizeof call, nullptr, nullptr, &stop};
+  assay_result* result = nullptr;
+  EXPECT_EQ(assay_strategies_lookup(strategies.get(), &questions, &call, &result), ASSAY_STOPPED);
+  EXPECT_EQ(assay_result_table_count(result), 0U);
+  assay_result_free(result);
+}
+
 TEST(Strategies, ThreadsGetEqualAnswers) {
   const Strategies strategies = open_strategies(kBenchmarks);
   const double three = 3;

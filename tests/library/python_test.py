@@ -159,12 +159,14 @@ class Tables(unittest.TestCase):
                          (numpy.array([1j]), "m has 1j"),
                          (numpy.array([True, False]), "m has True"),
                          (numpy.array(["2026-11-27"], dtype="M8[D]"), "m has datetime")]:
-            with self.assertRaisesRegex(assay.UsageError, error):
+            with self.assertRaisesRegex(assay.UsageError, error) as raised:
                 self.store.gemm(m=m, dtype="fp8")
+            self.assertIsNone(raised.exception.__cause__)
         surface = self.store.surface("gemm", free="m", dtype="fp8")
         for m in ("x", ["x"], numpy.array(["x"])):
-            with self.assertRaisesRegex(assay.UsageError, "^m: "):
+            with self.assertRaisesRegex(assay.UsageError, "^m: ") as raised:
                 surface(m)
+            self.assertTrue(raised.exception.__suppress_context__)
 
     @without("numpy")
     def test_kinds_of_columns(self):

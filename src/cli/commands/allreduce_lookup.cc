@@ -66,7 +66,8 @@ const CommandSpec kAllreduceLookup{
         "x HIDDEN x bytes of an element) fall into. All numbers have an answer: 'origin' says "
         "whether it was measured with this number of "
         "GPUs, and 'link limit' what the links need at least; where the table "
-        "has nothing for a fusion, the answer is its fallback. Of a folder of benchmark files, 'time' "
+        "has nothing for a fusion, the answer is its fallback. Of a folder of benchmark files, "
+        "'time' "
         "is the strategy's time as 'assay allreduce explain' tells it.",
     .examples =
         "assay allreduce lookup --table table.json 8 7168 128\n"

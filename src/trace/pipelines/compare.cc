@@ -144,7 +144,8 @@ std::shared_ptr<ComparisonEvidence> evidence_of(Comparison& comparison,
 // The page stands beside the final workbook, and where the request asks for it.
 core::Status write_pages(const CompareRequest& request, CommandResult& result) {
   const auto& formats = request.output.formats;
-  const bool beside = request.final_report && report::has_pages() &&
+  const bool beside = request.output.kind == Output::Kind::kFiles && request.final_report &&
+                      report::has_pages() &&
                       std::find(formats.begin(), formats.end(), FileFormat::kXlsx) != formats.end();
   std::vector<fs::path> paths;
   if (beside) paths.push_back(request.output.folder / "final_analysis_report.html");
