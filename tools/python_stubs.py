@@ -60,6 +60,7 @@ class Answer:
 
 class Database:
     name: str
+    tables: List[str]
     def __init__(self, name: _Value) -> None: ...
     def close(self) -> None: ...
     def __enter__(self) -> "Database": ...
@@ -75,18 +76,38 @@ class Surface:
     free: List[str]
     def __call__(self, *sizes: Any) -> Any: ...
 
-class Trace:
-    path: Any
+class Choice:
+    strategy: str
+    message: int
+    time: Optional[float]
+    low: Optional[float]
+    high: Optional[float]
+    time_from: Optional[str]
+    link_limit: float
+    table_tp: Optional[int]
+    table_dtype: Optional[str]
+    table_hidden: Optional[int]
+    from_: Optional[int]
+    to: Optional[int]
+    origin: str
+    extrapolated: bool
+
+class StrategyTable:
+    name: str
+    def lookup(self, tp: Any, hidden: Any, tokens: Any, progress: _Progress = ...,
+               **columns: Any) -> Any: ...
+
+class _Sheets:
     report: Result
     sheets: List[str]
     def sheet(self, name: str) -> Table: ...
 
-class Comparison:
-    result: Result
+class Trace(_Sheets):
+    path: Any
+
+class Comparison(_Sheets):
     answer: str
     answers: List[str]
-    sheets: List[str]
-    def sheet(self, name: str) -> Table: ...
 
 def version() -> str: ...
 def run(*words: _Value, progress: _Progress = ...) -> Result: ...
@@ -96,6 +117,12 @@ def compare(baseline: _Value, *tests: _Value, progress: _Progress = ..., **optio
 CALLS = {"store": 'def __call__(self, name: _Value = ...) -> Database: ...',
          "trace": 'def __call__(self, path: _Value, progress: _Progress = ..., **options: _Option)'
                   ' -> Trace: ...'}
+# What stands beside the commands of a word.
+BESIDE = {"allreduce": ["def table(self, name: _Value, **options: _Option) -> StrategyTable: ..."],
+          "collect": ["helper: Any",
+                      "def measure(self, function: Callable[[], Any], device: str = ..., "
+                      "num_warmups: int = ..., num_runs: int = ..., repeat_n: int = ...) "
+                      "-> Dict[str, Any]: ..."]}
 
 
 def parameters(command):
@@ -128,6 +155,7 @@ def group(word):
         words = name.split()
         if len(words) == 2 and words[0] == word:
             lines.append(method(python_name(words[1]), command))
+    lines += ["    " + line for line in BESIDE.get(word, [])]
     return "\n".join([*lines, "", f"{word}: _{word.capitalize()}"])
 
 

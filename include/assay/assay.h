@@ -88,6 +88,7 @@ struct ArrowArrayStream {
 };
 #endif
 
+/* What functions return; commands end the program with the same numbers. */
 typedef enum {
   ASSAY_OK = 0,
   ASSAY_FAILED = 1,
@@ -140,6 +141,7 @@ int assay_run(const char* const* arguments,
               const assay_call* call,
               assay_result** result);
 
+/* How many tables a result has; none if it is null. */
 size_t assay_result_table_count(const assay_result* result);
 
 /* The name of a table ("gpu_timeline"); null past the last. Several tables may share one. */
@@ -155,19 +157,21 @@ int assay_result_table(const assay_result* result, size_t table, struct ArrowArr
 /* What the command prints besides tables, with its length in *bytes (which may be null). */
 const char* assay_result_text(const assay_result* result, size_t* bytes);
 
+/* How many notes and warnings a result has. */
 size_t assay_result_message_count(const assay_result* result);
 
 /* A note or warning, one sentence; null past the last. *is_warning (which may be null) tells which.
  */
 const char* assay_result_message(const assay_result* result, size_t message, int* is_warning);
 
+/* Frees a result with its texts; what its streams handed out stays. */
 void assay_result_free(assay_result* result);
 
 /* ---- Performance tables ---- */
 
 typedef struct assay_database assay_database;
 
-/* Results of the two functions below are like those of assay_run(): always to be freed, null only
+/* Results of the functions below are like those of assay_run(): always to be freed, null only
  * where memory ran out. Messages tell where figures come from, and what was repaired in files, in
  * the result of the call that read the table. */
 
@@ -176,6 +180,7 @@ typedef struct assay_database assay_database;
  * changes to a table are seen by databases that are opened later. */
 int assay_database_open(const char* name, assay_database** database);
 
+/* Frees the tables; results and surfaces stay. No other thread may be using the database. */
 void assay_database_close(assay_database* database);
 
 /* A table "columns" of what questions can name, a row each: table, column, kind ("size": a number
@@ -193,6 +198,7 @@ typedef struct assay_column {
   size_t count;
 } assay_column;
 
+/* Questions of one table. Columns that have several values have equally many. */
 typedef struct assay_questions {
   size_t size;       /* sizeof(assay_questions); see assay_call */
   const char* table; /* "gemm", "gemm_perf", or an operator of `assay collect` */
@@ -231,7 +237,39 @@ int assay_surface_ask(assay_surface* surface,
                       double* latency_ms,
                       double* uncertainty);
 
+/* Frees a surface. */
 void assay_surface_free(assay_surface* surface);
+
+/* ---- Strategies of all-reduces ---- */
+
+typedef struct assay_strategies assay_strategies;
+
+/* Opens a table of strategies: the JSON that `assay allreduce codegen` writes, or a folder of
+ * benchmark files of `assay allreduce bench`, of which the table is made now and whose times are
+ * told as well. `options` say how a folder is read and decided, as words of `assay allreduce
+ * explain`: {"--launch", "eager", "--tie", "1%"}; a file takes none. */
+int assay_strategies_open(const char* name,
+                          const char* const* options,
+                          size_t num_options,
+                          assay_strategies** strategies);
+
+/* Frees the table; results stay. No other thread may be using it. */
+void assay_strategies_close(assay_strategies* strategies);
+
+/* Looks messages up. Columns of `questions` are tp, hidden and tokens (whole numbers from 1 to
+ * 2^28), fusion and dtype (texts; by default NONE, and the --dtype of the options); its `table` and
+ * `extrapolate` mean nothing here. The result, which is like that of assay_database_query(), has
+ * the table "lookup" with a row for each question, in their order: strategy, message (bytes),
+ * table_tp, table_dtype and table_hidden (where in the table it stands), from and to (bytes that
+ * the choice holds for), origin, extrapolated (whether this number of GPUs was not measured), "link
+ * limit" (us); and of a folder time, low and high (us; null where nothing was timed) and "time
+ * from". Messages tell what was left out of the files. All questions have an answer. Errors: a
+ * missing, unknown or wrong column; columns of different lengths; a value that is none of a
+ * column's. */
+int assay_strategies_lookup(assay_strategies* strategies,
+                            const assay_questions* questions,
+                            const assay_call* call,
+                            assay_result** result);
 
 #if defined(__GNUC__)
 #  pragma GCC visibility pop

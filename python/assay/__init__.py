@@ -8,23 +8,28 @@
     assay.trace("run/rank0.json.gz").sheet("kernel_summary").to_pandas()
     assay.compare("runs/default", "runs/ctas_16").answer
     assay.simulate("schedule/output.bin", nodes=4)["simulation"]
+    assay.allreduce.table("samples/allreduce-h200").lookup(tp=4, hidden=7168, tokens=64)
 
 Every command of the program `assay` is a function here, and every option one of its keyword arguments:
 `assay.goal.generate("recording", output="schedule", replicas=16)`. help() of a function is its manual
 page. Results are tables in the Arrow C data interface, which pandas, polars, pyarrow and DuckDB take as
 they are; nothing of them is needed, nor is NumPy.
 
+The commands are allreduce, collect, doctor, goal, plan, record, simulate, store, sweep and trace; those
+of several words stand below: help(assay.plan), help(assay.plan.search). All-reduces for PyTorch are the
+package assay_allreduce, which the same wheel holds where it was built with CUDA.
+
 Importing this module opens nothing: the library is loaded when it is needed first.
 """
 from ._errors import AssayError, Stopped, UsageError
 
-__all__ = ["AssayError", "Database", "Result", "Stopped", "Surface", "Table", "UsageError", "compare",
-           "run", "store", "trace", "version"]
-
 # Where a name comes from that is not made of a command.
-_HOMES = {"Database": "_database", "Surface": "_database", "store": "_database", "Table": "_table",
-          "Result": "_run", "run": "_run", "version": "_library", "trace": "_traces",
-          "compare": "_traces"}
+_HOMES = {"Answer": "_database", "Choice": "_allreduce", "Comparison": "_traces",
+          "Database": "_database", "Result": "_run", "StrategyTable": "_allreduce",
+          "Surface": "_database", "Table": "_table", "Trace": "_traces", "compare": "_traces",
+          "run": "_run", "store": "_database", "trace": "_traces", "version": "_library"}
+
+__all__ = ["AssayError", "Stopped", "UsageError", *_HOMES]
 
 
 def __getattr__(name):
@@ -39,10 +44,10 @@ def __getattr__(name):
         commands = importlib.import_module("._commands", __name__)
         found = commands.command(name)
         if found is None:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}; its commands are "
-                                 + ", ".join(commands.names()))
-        if name == "collect":
-            importlib.import_module("._collect", __name__).add_to(found)
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}; "
+                                 + commands.meant(name, __dir__()))
+        if name in ("allreduce", "collect"):
+            importlib.import_module("._" + name, __name__).add_to(found)
     globals()[name] = found
     return found
 

@@ -53,6 +53,7 @@ class Answer:
 
 class Database:
     name: str
+    tables: List[str]
     def __init__(self, name: _Value) -> None: ...
     def close(self) -> None: ...
     def __enter__(self) -> "Database": ...
@@ -68,18 +69,38 @@ class Surface:
     free: List[str]
     def __call__(self, *sizes: Any) -> Any: ...
 
-class Trace:
-    path: Any
+class Choice:
+    strategy: str
+    message: int
+    time: Optional[float]
+    low: Optional[float]
+    high: Optional[float]
+    time_from: Optional[str]
+    link_limit: float
+    table_tp: Optional[int]
+    table_dtype: Optional[str]
+    table_hidden: Optional[int]
+    from_: Optional[int]
+    to: Optional[int]
+    origin: str
+    extrapolated: bool
+
+class StrategyTable:
+    name: str
+    def lookup(self, tp: Any, hidden: Any, tokens: Any, progress: _Progress = ...,
+               **columns: Any) -> Any: ...
+
+class _Sheets:
     report: Result
     sheets: List[str]
     def sheet(self, name: str) -> Table: ...
 
-class Comparison:
-    result: Result
+class Trace(_Sheets):
+    path: Any
+
+class Comparison(_Sheets):
     answer: str
     answers: List[str]
-    sheets: List[str]
-    def sheet(self, name: str) -> Table: ...
 
 def version() -> str: ...
 def run(*words: _Value, progress: _Progress = ...) -> Result: ...
@@ -91,11 +112,14 @@ class _Allreduce:
     def explain(self, *arguments: _Option, data_dir: _Option = ..., sm_version: _Option = ..., dtype: _Option = ..., launch: _Option = ..., strategies: _Option = ..., tie: _Option = ..., noise: _Option = ..., fallback: _Option = ..., min_tokens: _Option = ..., max_tokens: _Option = ..., min_hidden: _Option = ..., max_hidden: _Option = ..., format: _Option = ..., quiet: bool = ..., progress: _Progress = ...) -> Result: ...
     def lookup(self, *arguments: _Option, table: _Option = ..., fusion: _Option = ..., dtype: _Option = ..., format: _Option = ..., quiet: bool = ..., progress: _Progress = ...) -> Result: ...
     def plot(self, *arguments: _Option, sm_version: _Option = ..., fusion: _Option = ..., kind: _Option = ..., write: _Option = ..., output: _Option = ..., html: _Option = ..., table: _Option = ..., compare: _Option = ..., format: _Option = ..., quiet: bool = ..., progress: _Progress = ...) -> Result: ...
+    def table(self, name: _Value, **options: _Option) -> StrategyTable: ...
 
 allreduce: _Allreduce
 
 class _Collect:
     def __call__(self, *arguments: _Option, ops: _Option = ..., module: _Option = ..., for_model: _Option = ..., quant: _Option = ..., phase: _Option = ..., speculative_tokens: _Option = ..., grid: _Option = ..., case_filter: _Option = ..., unless_in: _Option = ..., limit: _Option = ..., smoke: bool = ..., shuffle: bool = ..., seed: _Option = ..., refine: bool = ..., refine_limit: _Option = ..., refine_from: _Option = ..., l2: _Option = ..., launch: _Option = ..., certainty: _Option = ..., num_warmups: _Option = ..., num_runs: _Option = ..., repeat_n: _Option = ..., check_every: _Option = ..., measure_power: bool = ..., power_every: _Option = ..., power_test_duration_sec: _Option = ..., device: _Option = ..., gpus: _Option = ..., worker: _Option = ..., deadline: _Option = ..., lock_clocks: _Option = ..., resume: bool = ..., resume_retry_failed: bool = ..., new_run: bool = ..., plan_only: bool = ..., list: bool = ..., backend: _Option = ..., batch_size: _Option = ..., bytes: _Option = ..., columns: _Option = ..., d_conv: _Option = ..., d_model: _Option = ..., delta_phase: _Option = ..., distribution: _Option = ..., dtype: _Option = ..., ep: _Option = ..., head_dim: _Option = ..., head_k_dim: _Option = ..., head_v_dim: _Option = ..., hidden_size: _Option = ..., inter_size: _Option = ..., isl: _Option = ..., k: _Option = ..., kv_dtype: _Option = ..., kv_heads: _Option = ..., m: _Option = ..., message_size: _Option = ..., model: _Option = ..., n: _Option = ..., num_experts: _Option = ..., num_gpus: _Option = ..., num_heads: _Option = ..., num_k_heads: _Option = ..., num_tokens: _Option = ..., num_v_heads: _Option = ..., op: _Option = ..., rows: _Option = ..., seq_len: _Option = ..., step: _Option = ..., topk: _Option = ..., tp: _Option = ..., tp_size: _Option = ..., vocabulary: _Option = ..., window: _Option = ..., output: _Option = ..., format: _Option = ..., quiet: bool = ..., progress: _Progress = ...) -> Result: ...
+    helper: Any
+    def measure(self, function: Callable[[], Any], device: str = ..., num_warmups: int = ..., num_runs: int = ..., repeat_n: int = ...) -> Dict[str, Any]: ...
 
 collect: _Collect
 

@@ -1,8 +1,11 @@
 """Long calls: progress, and Ctrl-C in a notebook."""
 import ctypes
+import signal
 import threading
 
 from ._library import Call, Progress, STOPPED
+
+_PIECE_S = 0.1
 
 
 def new_call():
@@ -40,6 +43,8 @@ def interruptible(body, progress=None):
 
 
 def _on_a_thread(body, stop):
+    """What body() returns, or raises, on a thread of its own. What a signal's handler raises here
+    meanwhile stops the call, and is raised when it has ended."""
     outcome = {}
 
     def work():
@@ -49,16 +54,47 @@ def _on_a_thread(body, stop):
             outcome["error"] = error
 
     thread = threading.Thread(target=work, name="assay")
-    thread.start()
-    interrupt = None
-    while thread.is_alive():
+    with _Interrupts(stop):
         try:
-            thread.join()
-        except KeyboardInterrupt as error:
-            interrupt = error
+            thread.start()
+            _join(thread)
+        except BaseException:  # of another signal than Ctrl-C
             stop.value = STOPPED
-    if interrupt is not None:
-        raise interrupt
+            _join(thread)
+            raise
     if "error" in outcome:
         raise outcome["error"]
     return outcome["value"]
+
+
+def _join(thread):
+    """Waits in pieces: _thread.interrupt_main() does not wake a thread that waits without end."""
+    while thread.is_alive():
+        thread.join(_PIECE_S)
+
+
+class _Interrupts:
+    """Where Ctrl-C would raise between any two instructions, it sets `stop` until the end, and is
+    raised there."""
+
+    def __init__(self, stop):
+        self._stop = stop
+        self._before = signal.getsignal(signal.SIGINT)
+        self._raised = None
+
+    def __enter__(self):
+        if callable(self._before):
+            signal.signal(signal.SIGINT, self._take)
+
+    def _take(self, number, frame):
+        try:
+            self._before(number, frame)
+        except BaseException as error:  # pylint: disable=broad-except
+            self._raised = error
+            self._stop.value = STOPPED
+
+    def __exit__(self, *_):
+        if callable(self._before):
+            signal.signal(signal.SIGINT, self._before)
+        if self._raised is not None:
+            raise self._raised

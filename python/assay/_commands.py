@@ -23,6 +23,13 @@ def names():
     return sorted({name.split()[0] for name in listed()})
 
 
+def meant(name, known):
+    """What a name that is not known may mean: "did you mean 'search'?", or all that there are."""
+    import difflib
+    near = difflib.get_close_matches(name, known, 1)
+    return f"did you mean {near[0]!r}?" if near else "there are " + ", ".join(known)
+
+
 def python_name(word):
     """A word of the command line in Python: "gpus-per-node" is gpus_per_node, "from" is from_."""
     name = word.replace("-", "_")
@@ -36,10 +43,16 @@ def argument_name(option):
 
 def words_of(command, arguments, options):
     """The words of a call. An argument or option may be a list; None is one that is not given."""
-    by_keyword = {argument_name(option): option for option in command["options"] if option["names"]}
     words = command["name"].split()
     for argument in arguments:
         words += map(str, argument) if isinstance(argument, (list, tuple)) else [str(argument)]
+    return words + option_words(command, options)
+
+
+def option_words(command, options):
+    """The words of a command's options."""
+    by_keyword = {argument_name(option): option for option in command["options"] if option["names"]}
+    words = []
     for name, value in options.items():
         option = by_keyword.get(name)
         if option is None:
@@ -63,10 +76,10 @@ def _option_words(name, value, repeatable):
 
 def _option_text(option):
     head = argument_name(option) if option["names"] else option["argument"]
-    what = option["value"] or "True or False"
+    what = "" if option["value"] == head else (option["value"] or "True or False") + ". "
     default = f" (default: {option['default']})" if option["default"] else ""
     required = " (required)" if option["required"] else ""
-    return textwrap.fill(f"{head}: {what}. {option['help']}{default}{required}", 96,
+    return textwrap.fill(f"{head}: {what}{option['help']}{default}{required}", 96,
                          initial_indent="    ", subsequent_indent="        ")
 
 
@@ -127,8 +140,15 @@ class Group:
             f"    {python_name(other.split()[-1])}: {listed()[other]['summary']}"
             for other in below)
 
+    def _names(self):
+        return sorted(name for name in vars(self) if not name.startswith("_"))
+
+    def __getattr__(self, name):
+        raise AttributeError(f"assay.{self.__name__} has no {name!r}; "
+                             + meant(name, self._names()))
+
     def __repr__(self):
-        return f"<assay.{self.__name__}: {', '.join(sorted(n for n in vars(self) if n[0] != '_'))}>"
+        return f"<assay.{self.__name__}: {', '.join(self._names())}>"
 
 
 def add_commands(holder, name):

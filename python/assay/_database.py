@@ -2,65 +2,9 @@
 import ctypes
 
 from . import _library
-from ._library import Column, Questions, library
+from ._columns import Columns, FEW, is_many
+from ._library import library
 from ._run import result_of
-
-# So few questions take less than a thread that listens for Ctrl-C.
-_FEW = 10_000
-
-
-def _numpy_of(value):
-    """NumPy, if the value is one of its arrays."""
-    kind = type(value)
-    if kind.__module__.split(".")[0] != "numpy":
-        return None
-    import numpy
-    return numpy
-
-
-def _is_many(value):
-    """Whether a value holds one for each question."""
-    if isinstance(value, (str, bytes, int, float)):
-        return False
-    return getattr(value, "ndim", 1) > 0 and hasattr(value, "__len__")
-
-
-def _as_list(value):
-    return value.tolist() if hasattr(value, "tolist") else list(value)
-
-
-class _Columns:
-    """Columns of questions as C takes them; it keeps alive what they point to."""
-
-    def __init__(self, columns):
-        self._kept = []
-        self.array = (Column * len(columns))()
-        for place, (name, value) in enumerate(columns.items()):
-            self._fill(self.array[place], name, value)
-
-    def _fill(self, column, name, value):
-        column.name = name.encode()
-        numpy = _numpy_of(value)
-        if numpy is not None and numpy.asarray(value).dtype.kind in "fiub":
-            self._fill_array(column, name, numpy.ascontiguousarray(value, dtype="f8"))
-            return
-        values = _as_list(value) if _is_many(value) else [value]
-        column.count = len(values)
-        if all(isinstance(one, (int, float)) for one in values):
-            numbers = (ctypes.c_double * len(values))(*values)
-            self._kept.append(numbers)
-            column.numbers = ctypes.addressof(numbers)
-        else:
-            texts = (ctypes.c_char_p * len(values))(*[str(one).encode() for one in values])
-            self._kept.append(texts)
-            column.texts = texts
-
-    def _fill_array(self, column, name, array):
-        if array.ndim > 1:
-            raise _library.UsageError(f"{name} has {array.ndim} dimensions; a column has one")
-        self._kept.append(array)
-        column.count = array.size
-        column.numbers = array.ctypes.data
 
 
 class Answer:
@@ -93,11 +37,12 @@ class Database:
         handle = ctypes.c_void_p()
         _library.check(library().assay_database_open(str(name).encode(), ctypes.byref(handle)))
         self._handle = handle
+        self._asked = set()  # tables that were read
         self.name = str(name)
 
     def close(self):
         """Frees the tables. Answers and surfaces stay."""
-        library().assay_database_close(self._opened())
+        library().assay_database_close(self._handle)
         self._handle = None
 
     def __enter__(self):
@@ -111,7 +56,7 @@ class Database:
             self.close()
 
     def __repr__(self):
-        return f"<assay.Database {self.name!r}>"
+        return f"<assay.Database {self.name!r}{', closed' if self._handle is None else ''}>"
 
     def _opened(self):
         if self._handle is None:
@@ -125,20 +70,32 @@ class Database:
         return result_of(lambda _, result: library().assay_database_columns(handle, word, result),
                          is_long=False).table
 
+    @property
+    def tables(self):
+        """The names of the tables, each of which is a method."""
+        names = dict.fromkeys(self.columns().to_list("table"))
+        return [name[:-len("_perf")] if name.endswith("_perf") else name for name in names]
+
+    def __dir__(self):
+        try:
+            return [*super().__dir__(), *self.tables]
+        except _library.AssayError:  # closed, or not to be read
+            return super().__dir__()
+
     def query(self, table, extrapolate=False, progress=None, **columns):
         """Asks a table by its name or an operator's: query("moe", num_tokens=[1, 2], topk=8, …).
 
         extrapolate: answer also more than 4 times past the measured points."""
         handle = self._opened()
-        held = _Columns(columns)
-        questions = _questions(table, held, extrapolate)
-
-        is_long = any(column.count > _FEW for column in held.array)
+        held = Columns(columns)
+        questions = held.questions(table, extrapolate)
+        is_long = table not in self._asked or any(column.count > FEW for column in held.array)
+        self._asked.add(table)
         answers = result_of(
             lambda call, result: library().assay_database_query(handle, ctypes.byref(questions),
                                                                 call, result),
             progress, is_long).table
-        if any(_is_many(value) for value in columns.values()):
+        if any(is_many(value) for value in columns.values()):
             return answers
         row = answers.rows()[0]
         if row["refused"] is not None:
@@ -155,27 +112,25 @@ class Database:
         if table.startswith("_"):
             raise AttributeError(table)
 
-        def ask(**columns):
+        def ask(*unnamed, **columns):
+            if unnamed:
+                raise _library.UsageError(f"{table} takes columns by their names, such as m=300; "
+                                          f"columns({table!r}) lists them")
             return self.query(table, **columns)
-        ask.__name__ = table
+        ask.__name__ = ask.__qualname__ = table
         ask.__doc__ = f"Asks the table {table}; see Database.query and Database.columns({table!r})."
         return ask
-
-
-def _questions(table, columns, extrapolate):
-    return Questions(size=ctypes.sizeof(Questions), table=table.encode(), columns=columns.array,
-                     num_columns=len(columns.array), extrapolate=int(extrapolate))
 
 
 class Surface:
     """A question that is asked many times. For one thread at a time."""
 
     def __init__(self, database, table, free, extrapolate, bound):
-        columns = _Columns(bound)
+        columns = Columns(bound)
         handle = ctypes.c_void_p()
         self._handle = None
         names = (ctypes.c_char_p * len(free))(*[name.encode() for name in free])
-        questions = _questions(table, columns, extrapolate)
+        questions = columns.questions(table, extrapolate)
         _library.check(library().assay_surface_bind(database._opened(), ctypes.byref(questions),
                                                     names, len(free), ctypes.byref(handle)))
         self._handle = handle
@@ -185,25 +140,37 @@ class Surface:
         if self._handle is not None:
             library().assay_surface_free(self._handle)
 
+    def __repr__(self):
+        return f"<assay.Surface of {', '.join(self.free)}>"
+
     def __call__(self, *sizes):
         """The latency in ms: of scalars a float, of arrays (one for each free size) an array. NaN where
         there is no answer."""
         if len(sizes) != len(self.free):
             raise _library.UsageError(f"the surface takes {', '.join(self.free)}: {len(self.free)} "
                                       f"sizes, not {len(sizes)}")
-        if not any(_is_many(size) for size in sizes):
-            asked = (ctypes.c_double * len(sizes))(*sizes)
+        if not any(is_many(size) for size in sizes):
+            asked = self._scalars(sizes)
             latency = ctypes.c_double()
             _library.check(library().assay_surface_ask(self._handle, asked, 1,
                                                        ctypes.byref(latency), None))
             return latency.value
         import numpy
-        asked = numpy.ascontiguousarray(numpy.stack(numpy.broadcast_arrays(
-            *[numpy.asarray(size, dtype="f8") for size in sizes]), axis=-1))
+        try:
+            asked = numpy.ascontiguousarray(numpy.stack(numpy.broadcast_arrays(
+                *[numpy.asarray(size, dtype="f8") for size in sizes]), axis=-1))
+        except (TypeError, ValueError) as error:
+            raise _library.UsageError(f"{', '.join(self.free)}: {error}") from None
         latency = numpy.empty(asked.shape[:-1])
         _library.check(library().assay_surface_ask(self._handle, asked.ctypes.data, latency.size,
                                                    latency.ctypes.data, None))
         return latency
+
+    def _scalars(self, sizes):
+        try:
+            return (ctypes.c_double * len(sizes))(*sizes)
+        except (TypeError, OverflowError) as error:
+            raise _library.UsageError(f"{', '.join(self.free)}: {error}") from None
 
 
 def store(name="h200_sxm"):

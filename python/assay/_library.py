@@ -60,6 +60,11 @@ _FUNCTIONS = {
                                           ctypes.POINTER(_TEXT), _SIZE, ctypes.POINTER(_POINTER)]),
     "assay_surface_ask": (ctypes.c_int, [_POINTER, _DOUBLES, _SIZE, _DOUBLES, _DOUBLES]),
     "assay_surface_free": (None, [_POINTER]),
+    "assay_strategies_open": (ctypes.c_int, [_TEXT, ctypes.POINTER(_TEXT), _SIZE,
+                                             ctypes.POINTER(_POINTER)]),
+    "assay_strategies_close": (None, [_POINTER]),
+    "assay_strategies_lookup": (ctypes.c_int, [_POINTER, ctypes.POINTER(Questions),
+                                               ctypes.POINTER(Call), ctypes.POINTER(_POINTER)]),
 }
 
 

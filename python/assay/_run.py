@@ -6,6 +6,8 @@ from ._call import interruptible, new_call
 from ._library import library
 from ._table import Table
 
+_SHOWN_TABLES = 4
+
 
 class Result:
     """What a command gave.
@@ -53,7 +55,8 @@ class Result:
 
     def __getitem__(self, name):
         if name not in self.names:
-            raise KeyError(f"no table {name!r}; there are " + ", ".join(self.names))
+            from ._commands import meant
+            raise KeyError(f"no table {name!r}; " + meant(name, self.names))
         return self._table(self.names.index(name))
 
     def __contains__(self, name):
@@ -78,11 +81,13 @@ class Result:
         return self.table.to_pandas()
 
     def __repr__(self):
-        return f"<assay.Result: {', '.join(self.names) or 'no tables'}>"
+        return f"<assay.Result: {', '.join(self.names) or self.text.strip()[:70] or 'no tables'}>"
 
     def _repr_html_(self):
         import html
-        shown = "".join(table._repr_html_() for table in self.tables)
+        shown = "".join(table._repr_html_() for table in self.tables[:_SHOWN_TABLES])
+        if left := self.names[_SHOWN_TABLES:]:
+            shown += f"<p>more tables: {html.escape(', '.join(left))}</p>"
         text = f"<pre>{html.escape(self.text)}</pre>" if self.text else ""
         said = "".join(f"<p>warning: {html.escape(text)}</p>" for text in self.warnings)
         return shown + text + said

@@ -43,8 +43,9 @@ class Table:
         try:
             return self._fields[column]
         except KeyError:
-            raise KeyError(f"{self.name} has no column {column!r}; it has "
-                           + ", ".join(self.columns)) from None
+            from ._commands import meant
+            raise KeyError(f"{self.name} has no column {column!r}; "
+                           + meant(column, self.columns)) from None
 
     def unit(self, column):
         """The unit of a column: "ms"; "" for counts and texts."""
@@ -123,7 +124,7 @@ class _Numbers:
 
 
 def _headed(name, unit):
-    return f"{name} ({unit})" if unit else name
+    return f"{name} ({unit})" if unit and not name.endswith(f"({unit})") else name
 
 
 def _alignment(values):

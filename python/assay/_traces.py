@@ -4,20 +4,17 @@ import functools
 from ._run import run
 
 
-class Trace:
-    """The individual report of one rank, read and analysed when it is asked first."""
+class Sheets:
+    """Sheets of a report by their names. The report is made when it is asked first."""
 
-    def __init__(self, path, progress=None, **options):
-        self.path = path
+    def __init__(self, words, progress=None):
+        self._words = words
         self._progress = progress
-        self._options = options
 
     @functools.cached_property
     def report(self):
         """The whole report, a Result."""
-        from ._commands import listed, words_of
-        words = words_of(listed()["trace report"], [self.path], {**self._options, "output": "-"})
-        return run(*words, progress=self._progress)
+        return run(*self._words, progress=self._progress)
 
     @property
     def sheets(self):
@@ -25,11 +22,21 @@ class Trace:
         return self.report.names
 
     def sheet(self, name):
-        """A sheet, such as "gpu_timeline" or "kernel_summary", as a Table."""
+        """A sheet, such as "gpu_timeline", as a Table."""
         return self.report[name]
 
+
+class Trace(Sheets):
+    """The individual report of one rank."""
+
+    def __init__(self, path, progress=None, **options):
+        from ._commands import listed, words_of
+        super().__init__(words_of(listed()["trace report"], [path], {**options, "output": "-"}),
+                         progress)
+        self.path = path
+
     def __repr__(self):
-        return f"<assay.Trace {self.path!r}>"
+        return f"<assay.Trace {str(self.path)!r}>"
 
 
 def trace(path, progress=None, **options):
@@ -39,47 +46,37 @@ def trace(path, progress=None, **options):
     return Trace(path, progress, **options)
 
 
-class Comparison:
-    """A comparison of configurations. `answer` is its sentence; `answers` what there is to know besides;
-    `result` has the tables."""
-
-    def __init__(self, result):
-        self.result = result
+class Comparison(Sheets):
+    """A comparison of configurations. `answer` is its sentence; `answers` what there is to know
+    besides. The first sheet is "summary" or, of several tests, "Ranking"; the sheets of each test of
+    several follow, with its name in front: "ctas_16/Attribution"."""
 
     @property
     def answer(self):
         """Which is better, and by how much."""
-        return self.result.table.title
+        return self.report.table.title
 
     @property
     def answers(self):
         """Whether it is real, where it comes from, what to do."""
-        return self.result.table.notes
-
-    @property
-    def sheets(self):
-        """The names of the tables."""
-        return self.result.names
-
-    def sheet(self, name):
-        """A table of the comparison."""
-        return self.result[name]
+        return self.report.table.notes
 
     def __repr__(self):
         return self.answer
 
     def _repr_html_(self):
-        return self.result._repr_html_()
+        import html
+        others = ", ".join(self.sheets[1:])
+        return self.report.table._repr_html_() + f"<p>sheets: {html.escape(others)}</p>"
 
 
 def compare(baseline, *tests, progress=None, **options):
     """Compares configurations (folders of runs) with the first of them. Options are those of
-    assay.trace.compare; `output` keeps its files, which go into a temporary folder otherwise.
-    Returns a Comparison."""
-    import tempfile
-
+    assay.trace.compare; without `output` no files are written, with it the comparison has the first
+    sheet alone. Returns a Comparison, which is made now."""
     from ._commands import listed, words_of
-    with tempfile.TemporaryDirectory(prefix="assay-") as folder:
-        words = words_of(listed()["trace compare"], [],
-                         {"output": folder, **options, "baseline": baseline, "test": list(tests)})
-        return Comparison(run(*words, progress=progress))
+    words = words_of(listed()["trace compare"], [],
+                     {"output": "-", **options, "baseline": baseline, "test": list(tests)})
+    compared = Comparison(words, progress)
+    compared.report  # pylint: disable=pointless-statement
+    return compared

@@ -13,55 +13,6 @@
 namespace assay::allreduce {
 namespace {
 
-struct Point {
-  Cell cell;
-  Timing timing;
-};
-
-// A strategy's cells with times in one row, in ascending order.
-using Points = std::vector<Point>;
-
-std::map<Strategy, Points> points_of_row(const Timings& timings, const Cell& row) {
-  std::map<Strategy, Points> points;
-  Cell first = row;
-  first.num_tokens = 0;
-  for (auto at = timings.lower_bound(first); at != timings.end(); ++at) {
-    Cell same = at->first;
-    same.num_tokens = row.num_tokens;
-    if (same != row) break;
-    for (const Timing& timing : at->second)
-      points[timing.strategy].push_back({at->first, timing});
-  }
-  return points;
-}
-
-ExplainedTime on_line(const Point& smaller, const Point& larger, std::int64_t bytes) {
-  const auto log_of = [](std::int64_t size) { return std::log(static_cast<double>(size)); };
-  const double from = log_of(smaller.cell.size_bytes());
-  const double part = (log_of(bytes) - from) / (log_of(larger.cell.size_bytes()) - from);
-  return {.timing = interpolated(smaller.timing, larger.timing, part),
-          .how = TimedHow::kInterpolated,
-          .smaller = smaller.cell,
-          .larger = larger.cell};
-}
-
-ExplainedTime explained_time(const Points& points, std::int64_t bytes) {
-  const auto larger = std::find_if(points.begin(), points.end(), [&](const Point& point) {
-    return point.cell.size_bytes() >= bytes;
-  });
-  if (larger != points.end() && larger->cell.size_bytes() == bytes) {
-    return {.timing = larger->timing,
-            .how = TimedHow::kMeasured,
-            .smaller = larger->cell,
-            .larger = larger->cell};
-  }
-  if (larger != points.end() && larger != points.begin()) {
-    return on_line(*(larger - 1), *larger, bytes);
-  }
-  const Point& end = larger == points.end() ? points.back() : points.front();
-  return {.timing = end.timing, .how = TimedHow::kNearest, .smaller = end.cell, .larger = end.cell};
-}
-
 std::optional<Choice> nearest_choice(const std::vector<DecidedSlice>& slices,
                                      const Cell& row,
                                      std::int64_t bytes) {
@@ -93,47 +44,24 @@ void add_borders(Explanation& explanation, const TableMatch& match) {
   }
 }
 
-void add_times(Explanation& explanation, const Timings& timings, const Cell& row) {
-  for (const auto& [strategy, points] : points_of_row(timings, row)) {
-    ExplainedTime time = explained_time(points, explanation.size_bytes);
-    time.limit_us = link_limit_us(strategy, explanation.asked.world_size, explanation.size_bytes);
-    explanation.times.push_back(time);
-  }
-  std::sort(explanation.times.begin(), explanation.times.end(),
-            [](const ExplainedTime& a, const ExplainedTime& b) {
-              return a.timing.time_us < b.timing.time_us;
-            });
+// The row that a match took, of the match's own number of GPUs.
+Cell row_of_match(const TableMatch& match) {
+  return {.world_size = match.slice->world_size,
+          .data_type = match.slice->data_type,
+          .fusion = match.slice->fusion,
+          .hidden_size = match.row->hidden_size,
+          .num_tokens = 0};
 }
 
-// Marks all times, which have no interval then.
-void mark_times(Explanation& explanation, TimedHow how) {
-  for (ExplainedTime& time : explanation.times) {
-    time.how = how;
-    time.timing.time_us = std::max(time.timing.time_us, time.limit_us);
-    time.timing.low_us = time.timing.high_us = kUnknown;
-  }
+bool is_measured(const TableMatch& match) {
+  return !match.is_extrapolated && match.row->origin == Origin::kMeasured;
 }
 
-void add_measured(Explanation& explanation, const TunedTables& tables, const Cell& row) {
-  explanation.at = nearest_choice(tables.choices, row, explanation.size_bytes);
-  add_times(explanation, tables.timings, row);
-}
-
-void add_between_rows(Explanation& explanation, const TunedTables& tables, const Cell& row) {
-  explanation.at = nearest_choice(tables.estimated_choices, row, explanation.size_bytes);
-  add_times(explanation, tables.estimated, row);
-  mark_times(explanation, TimedHow::kBetweenRows);
-}
-
-// `row` is that of the slice, whose number of GPUs may be another than the asked one.
-void add_extrapolated(Explanation& explanation, const TunedTables& tables, Cell row) {
-  const int world_size = explanation.asked.world_size;
-  explanation.extrapolated_from = nearest_world_size(
-      measured_world_sizes(tables.timings, row.data_type, row.fusion), world_size);
-  explanation.at = nearest_choice(tables.estimated_choices, row, explanation.size_bytes);
-  row.world_size = world_size;
-  add_times(explanation, extrapolated_timings(tables.timings, {world_size}), row);
-  mark_times(explanation, TimedHow::kExtrapolated);
+// Such a time has no interval, and is never below what the links need.
+void mark_as_not_measured(ExplainedTime& time, const TableMatch& match) {
+  time.how = match.is_extrapolated ? TimedHow::kExtrapolated : TimedHow::kBetweenRows;
+  time.timing.time_us = std::max(time.timing.time_us, time.limit_us);
+  time.timing.low_us = time.timing.high_us = kUnknown;
 }
 
 }  // namespace
@@ -147,6 +75,74 @@ double twoshot_bound_us(int world_size, std::int64_t bytes, double bytes_per_us)
   return factor * static_cast<double>(bytes) / bytes_per_us;
 }
 
+ExplainedTime MessageTimes::on_line(const Point& smaller, const Point& larger, std::int64_t bytes) {
+  const auto log_of = [](std::int64_t size) { return std::log(static_cast<double>(size)); };
+  const double from = log_of(smaller.cell.size_bytes());
+  const double part = (log_of(bytes) - from) / (log_of(larger.cell.size_bytes()) - from);
+  return {.timing = interpolated(smaller.timing, larger.timing, part),
+          .how = TimedHow::kInterpolated,
+          .smaller = smaller.cell,
+          .larger = larger.cell};
+}
+
+ExplainedTime MessageTimes::at(const Points& points, std::int64_t bytes) {
+  const auto larger = std::find_if(points.begin(), points.end(), [&](const Point& point) {
+    return point.cell.size_bytes() >= bytes;
+  });
+  if (larger != points.end() && larger->cell.size_bytes() == bytes) {
+    return {.timing = larger->timing,
+            .how = TimedHow::kMeasured,
+            .smaller = larger->cell,
+            .larger = larger->cell};
+  }
+  if (larger != points.end() && larger != points.begin()) {
+    return on_line(*(larger - 1), *larger, bytes);
+  }
+  const Point& end = larger == points.end() ? points.back() : points.front();
+  return {.timing = end.timing, .how = TimedHow::kNearest, .smaller = end.cell, .larger = end.cell};
+}
+
+const std::map<Strategy, MessageTimes::Points>& MessageTimes::row_of(const Timings& timings,
+                                                                     Cell row) {
+  row.num_tokens = 0;
+  const auto [known, is_new] = rows_.try_emplace(row);
+  if (!is_new) return known->second;
+  for (auto at = timings.lower_bound(row); at != timings.end(); ++at) {
+    Cell same = at->first;
+    same.num_tokens = row.num_tokens;
+    if (same != row) break;
+    for (const Timing& timing : at->second)
+      known->second[timing.strategy].push_back({at->first, timing});
+  }
+  return known->second;
+}
+
+const Timings& MessageTimes::extrapolated(int world_size) {
+  const auto [known, is_new] = extrapolated_.try_emplace(world_size);
+  if (is_new) known->second = extrapolated_timings(tables_->timings, {world_size});
+  return known->second;
+}
+
+std::vector<ExplainedTime> MessageTimes::of(const TableMatch& match, const Cell& asked) {
+  if (match.segment == nullptr) return {};
+  Cell row = row_of_match(match);
+  if (match.is_extrapolated) row.world_size = asked.world_size;
+  const Timings& timings = match.is_extrapolated ? extrapolated(asked.world_size)
+                           : is_measured(match)  ? tables_->timings
+                                                 : tables_->estimated;
+  std::vector<ExplainedTime> times;
+  for (const auto& [strategy, points] : row_of(timings, row)) {
+    ExplainedTime time = at(points, match.size_bytes);
+    time.limit_us = link_limit_us(strategy, asked.world_size, match.size_bytes);
+    if (!is_measured(match)) mark_as_not_measured(time, match);
+    times.push_back(time);
+  }
+  std::sort(times.begin(), times.end(), [](const ExplainedTime& a, const ExplainedTime& b) {
+    return a.timing.time_us < b.timing.time_us;
+  });
+  return times;
+}
+
 Explanation explain(const TunedTables& tables, const Cell& asked) {
   const TableMatch match = tables.table.find(asked.world_size, asked.fusion, asked.data_type,
                                              asked.hidden_size, asked.num_tokens);
@@ -156,30 +152,43 @@ Explanation explain(const TunedTables& tables, const Cell& asked) {
   explanation.slice = *match.slice;
   explanation.row_hidden_size = match.row->hidden_size;
   add_borders(explanation, match);
-  const Cell row{.world_size = match.slice->world_size,
-                 .data_type = match.slice->data_type,
-                 .fusion = match.slice->fusion,
-                 .hidden_size = match.row->hidden_size,
-                 .num_tokens = asked.num_tokens};
+  Cell row = row_of_match(match);
+  row.num_tokens = asked.num_tokens;
   if (match.is_extrapolated) {
-    add_extrapolated(explanation, tables, row);
-  } else if (match.row->origin == Origin::kInterpolated) {
-    add_between_rows(explanation, tables, row);
-  } else {
-    add_measured(explanation, tables, row);
+    explanation.extrapolated_from = nearest_world_size(
+        measured_world_sizes(tables.timings, row.data_type, row.fusion), asked.world_size);
   }
+  explanation.at = nearest_choice(is_measured(match) ? tables.choices : tables.estimated_choices,
+                                  row, explanation.size_bytes);
+  explanation.times = MessageTimes(tables).of(match, asked);
   return explanation;
+}
+
+model::Cell time_cell(double time_us) {
+  constexpr double kSteps = 1e6;
+  return model::cell_of(std::round(time_us * kSteps) / kSteps);
+}
+
+std::string origin_text(const ExplainedTime& time, int measured_world_size) {
+  switch (time.how) {
+    case TimedHow::kMeasured:
+      return "measured";
+    case TimedHow::kInterpolated:
+      return fmt::format("between {} and {} tokens", time.smaller->num_tokens,
+                         time.larger->num_tokens);
+    case TimedHow::kBetweenRows:
+      return "estimated: rows beside, idle threads";
+    case TimedHow::kExtrapolated:
+      return fmt::format("extrapolated from TP {}", measured_world_size);
+    case TimedHow::kNearest:
+      break;
+  }
+  return fmt::format("nearest measured: {} tokens", time.smaller->num_tokens);
 }
 
 namespace {
 
 constexpr double kBytesPerUsOfGbps = 1e3;
-
-// Rounds to a picosecond so that the last bits of an interpolation do not show.
-model::Cell time_cell(double time_us) {
-  constexpr double kSteps = 1e6;
-  return model::cell_of(std::round(time_us * kSteps) / kSteps);
-}
 
 const ExplainedTime* time_of(const Explanation& explanation, Strategy strategy) {
   const auto found =
@@ -288,23 +297,6 @@ model::Table choice_table(const TunedTables& tables, const Explanation& explanat
   return table;
 }
 
-std::string from_text(const ExplainedTime& time, int extrapolated_from) {
-  switch (time.how) {
-    case TimedHow::kMeasured:
-      return "measured";
-    case TimedHow::kInterpolated:
-      return fmt::format("between {} and {} tokens", time.smaller->num_tokens,
-                         time.larger->num_tokens);
-    case TimedHow::kBetweenRows:
-      return "estimated: rows beside, idle threads";
-    case TimedHow::kExtrapolated:
-      return fmt::format("extrapolated from TP {}", extrapolated_from);
-    case TimedHow::kNearest:
-      break;
-  }
-  return fmt::format("nearest measured: {} tokens", time.smaller->num_tokens);
-}
-
 std::string remark_text(const TunedTables& tables,
                         const Explanation& explanation,
                         Strategy strategy) {
@@ -342,7 +334,7 @@ model::Table strategies_table(const TunedTables& tables, const Explanation& expl
          time_cell(timing.high_us),
          std::isnan(timing.low_us) ? model::Cell() : model::Cell(timing.confidence * kPercent),
          time_cell(time.limit_us), time_cell(over * kPercent),
-         from_text(time, explanation.extrapolated_from), timing.runs,
+         origin_text(time, explanation.extrapolated_from), timing.runs,
          remark_text(tables, explanation, timing.strategy)});
   }
   return table;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -38,6 +39,36 @@ struct ExplainedTime {
   double limit_us = 0;  // the least that the links need for the bytes that it sends
 };
 
+// Tells the times of messages. It keeps what messages of one row share, so that a million of them
+// take a second; it is for one thread.
+class MessageTimes {
+ public:
+  // The tables must outlive it.
+  explicit MessageTimes(const TunedTables& tables) : tables_(&tables) {}
+
+  // Returns the times of all strategies that were timed, AUTO too, fastest first, for what the
+  // table's find() returned for `asked`.
+  std::vector<ExplainedTime> of(const TableMatch& match, const Cell& asked);
+
+ private:
+  struct Point {
+    Cell cell;
+    Timing timing;
+  };
+
+  // A strategy's cells with times in one row, in ascending order.
+  using Points = std::vector<Point>;
+
+  static ExplainedTime on_line(const Point& smaller, const Point& larger, std::int64_t bytes);
+  static ExplainedTime at(const Points& points, std::int64_t bytes);
+  const std::map<Strategy, Points>& row_of(const Timings& timings, Cell row);
+  const Timings& extrapolated(int world_size);
+
+  const TunedTables* tables_;
+  std::map<int, Timings> extrapolated_;  // by the number of GPUs
+  std::map<Cell, std::map<Strategy, Points>> rows_;
+};
+
 struct Explanation {
   Cell asked;
   std::int64_t size_bytes = 0;
@@ -59,5 +90,13 @@ Explanation explain(const TunedTables& tables, const Cell& asked);
 // The book has the tables "choice" (the strategy and the reason), "strategies" (the times) and
 // "bounds".
 model::Book explanation_book(const TunedTables& tables, const Explanation& explanation);
+
+// Returns where a time is from: "measured", "between 8 and 16 tokens". `measured_world_size` is the
+// number of GPUs that extrapolated times are from.
+std::string origin_text(const ExplainedTime& time, int measured_world_size);
+
+// Returns a time as a cell, rounded to a picosecond so that the last bits of an interpolation do
+// not show.
+model::Cell time_cell(double time_us);
 
 }  // namespace assay::allreduce

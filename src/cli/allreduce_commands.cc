@@ -11,6 +11,7 @@
 #include "allreduce/bench/benchmark_file.h"
 #include "allreduce/bench/benchmark_summary.h"
 #include "allreduce/benchmark_csv.h"
+#include "cli/command.h"
 #include "cli/output.h"
 #include "cli/trace_options.h"
 #include "cli/version.h"
@@ -121,7 +122,27 @@ void add_thresholds(App& app, allreduce::Thresholds& thresholds) {
                 "leave out measurements of larger hidden sizes");
 }
 
+std::string message_size_problem(const std::string& text) {
+  std::string problem = count_problem(text);
+  if (!problem.empty()) return problem;
+  const bool fits =
+      text.size() <= 9 && std::stoll(text) >= 1 && std::stoll(text) <= kMostMessageSize;
+  return fits ? "" : fmt::format("'{}' is not a whole number from 1 to {}", text, kMostMessageSize);
+}
+
 }  // namespace
+
+void add_message_sizes(App& app, allreduce::Cell& message) {
+  app.add_option("TP", message.world_size, "GPUs that reduce together: the tensor-parallel size")
+      ->required()
+      ->check(message_size_problem);
+  app.add_option("HIDDEN", message.hidden_size, "elements of a token")
+      ->required()
+      ->check(message_size_problem);
+  app.add_option("TOKENS", message.num_tokens, "tokens of the message")
+      ->required()
+      ->check(message_size_problem);
+}
 
 Choices<allreduce::Fusion> fusion_choices() {
   return numbered_choices<allreduce::Fusion>(allreduce::kFusionNames);
@@ -243,6 +264,48 @@ core::Result<TunedBenchmark> load_tuned(const std::filesystem::path& folder,
   auto tables = allreduce::tune(benchmark, options, provenance(files, benchmark));
   if (!tables.ok()) return tables.error().context("'" + folder.string() + "'");
   return TunedBenchmark{std::move(benchmark), std::move(tables).value()};
+}
+
+namespace {
+
+// Parses what a caller of the library gives beside the name of a table.
+class TuningOptionsOnly final : public Command {
+ public:
+  explicit TuningOptionsOnly(App& app) {
+    add_tuning_options(app, arguments, "--data_dir,--data-dir");
+  }
+
+  core::Result<Outcome> run() override { return Outcome::kOk; }
+
+  TuningArguments arguments;
+};
+
+// The command that has these options and a manual page.
+constexpr CommandSpec kTuningOptions{
+    .name = "allreduce explain", .summary = "", .make = make_command<TuningOptionsOnly>};
+
+}  // namespace
+
+core::Result<TuningArguments> tuning_arguments(const std::filesystem::path& folder,
+                                               const std::vector<std::string>& options) {
+  std::error_code code;
+  if (!options.empty() && !std::filesystem::is_directory(folder, code)) {
+    return core::Error{
+        fmt::format("'{}' is no folder of benchmark files, which options are of", folder.string())};
+  }
+  std::vector<std::string> words = {"--data_dir", folder.string()};
+  words.insert(words.end(), options.begin(), options.end());
+  const auto parsed = ASSAY_TRY(parse_command(kTuningOptions, words));
+  return static_cast<TuningOptionsOnly&>(*parsed).arguments;
+}
+
+core::Result<allreduce::StrategySource> open_strategies(const TuningArguments& arguments) {
+  const std::filesystem::path& name = arguments.data_folder;
+  std::error_code code;
+  if (std::filesystem::is_directory(name, code))
+    return allreduce::StrategySource(ASSAY_TRY(load_tuned(name, arguments)).tables);
+  const std::string text = ASSAY_TRY(core::read_file(name));
+  return allreduce::StrategySource(ASSAY_TRY(allreduce::table_from_json(text, name.string())));
 }
 
 }  // namespace assay::cli

@@ -2,12 +2,15 @@
 // benchmark that shows its progress on the terminal, and the tables that are made from a benchmark.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "allreduce/bench/benchmark.h"
 #include "allreduce/bench/nccl_sweep.h"
+#include "allreduce/lookup.h"
 #include "allreduce/tuning.h"
 #include "cli/options.h"
 #include "core/result.h"
@@ -19,6 +22,13 @@ Choices<allreduce::DataType> data_type_choices();
 Choices<allreduce::NcclCollective> nccl_collective_choices();
 
 Choices<allreduce::Strategy> strategy_choices(const std::vector<allreduce::Strategy>& strategies);
+
+// The largest size of a message that can be asked for, of those that a table can have: the product
+// of all fits into 64 bits.
+inline constexpr std::int64_t kMostMessageSize = std::int64_t{1} << 28;
+
+// Declares TP, HIDDEN and TOKENS.
+void add_message_sizes(App& app, allreduce::Cell& message);
 
 // Returns all strategies except AUTO.
 std::vector<allreduce::Strategy> measured_strategies();
@@ -41,8 +51,8 @@ core::Result<allreduce::NcclSweepResult> nccl_sweep_with_progress(
 // The place of a benchmark, and the options for choosing strategies from it.
 struct TuningArguments {
   std::filesystem::path data_folder;
-  std::optional<int> sm_version;
-  allreduce::TuningOptions tuning;
+  std::optional<int> sm_version = {};
+  allreduce::TuningOptions tuning = {};
 };
 
 // Declares the folder by these names, --sm_version, --dtype, --launch, --strategies, --tie,
@@ -57,5 +67,13 @@ struct TunedBenchmark {
 
 core::Result<TunedBenchmark> load_tuned(const std::filesystem::path& folder,
                                         const TuningArguments& arguments);
+
+// Takes the words of add_tuning_options() besides the folder: {"--launch", "eager"}.
+core::Result<TuningArguments> tuning_arguments(const std::filesystem::path& folder,
+                                               const std::vector<std::string>& options);
+
+// Opens what lookups are asked of: a folder of benchmark files, of which a table is made, or the
+// JSON of a table.
+core::Result<allreduce::StrategySource> open_strategies(const TuningArguments& arguments);
 
 }  // namespace assay::cli

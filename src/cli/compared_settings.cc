@@ -41,7 +41,8 @@ sweep::SettingResult test_result(const ComparedSetting& test, const trace::Headl
           .verdict = headline.verdict,
           .needed = headline.needed,
           .transients = headline.test_transients,
-          .comparison = (test.folder / "final_analysis_report").string()};
+          .comparison = test.folder.empty() ? test.name + "/Summary_Dashboard"
+                                            : (test.folder / "final_analysis_report").string()};
 }
 
 // Returns the setting whose comparison says most: the one to use, or else the one that loses most.

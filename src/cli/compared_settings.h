@@ -21,7 +21,7 @@ inline constexpr double kTogether = 0.95;  // the confidence that all verdicts h
 struct ComparedSetting {
   std::string name;
   std::string variables = {};    // "NCCL_MAX_CTAS=16"; "" for a setting without variables
-  std::filesystem::path folder;  // of the comparison's files
+  std::filesystem::path folder;  // of the comparison's files; "": there are none
   trace::CommandResult result = {};
 };
 

@@ -14,8 +14,8 @@
 
 #include "library/database.h"
 #include "library/error.h"
+#include "library/questions.h"
 #include "library/result.h"
-#include "store/answers/column_query.h"
 #include "store/answers/surface.h"
 
 struct assay_database {
@@ -33,22 +33,9 @@ namespace {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
-using QuestionColumns = std::vector<store::QuestionColumn>;
-
-core::Result<QuestionColumns> question_columns(const assay_questions& questions) {
+core::Result<QuestionColumns> columns_of_table(const assay_questions& questions) {
   if (questions.table == nullptr) return core::Error{"the questions name no table"};
-  QuestionColumns columns;
-  for (std::size_t i = 0; i < questions.num_columns; ++i) {
-    const assay_column& column = questions.columns[i];
-    if (column.name == nullptr) return core::Error{"a column has no name"};
-    if ((column.numbers == nullptr) == (column.texts == nullptr))
-      return core::Error{std::string("column '") + column.name + "' has either numbers or texts"};
-    store::QuestionColumn& made = columns.emplace_back();
-    made.name = column.name;
-    if (column.numbers != nullptr) made.numbers = {column.numbers, column.count};
-    if (column.texts != nullptr) made.texts = {column.texts, column.count};
-  }
-  return columns;
+  return question_columns(questions);
 }
 
 store::Beyond beyond_of(const assay_questions& questions) {
@@ -120,7 +107,7 @@ std::shared_ptr<const Columns> answer_columns(const std::string& table,
 }
 
 int query(Database& database, const assay_questions& questions, Result& result) {
-  const auto columns = question_columns(questions);
+  const auto columns = columns_of_table(questions);
   if (!columns.ok()) return ended(ASSAY_WRONG_USAGE, columns.error().message);
   const auto index = database.table(questions.table);
   if (!index.ok()) return ended(ASSAY_FAILED, index.error().message);
@@ -148,7 +135,7 @@ core::Result<std::unique_ptr<assay_surface>> bind(Database& database,
                                                   const assay_questions& bound,
                                                   const std::vector<std::string>& free) {
   std::vector<store::Condition> conditions;
-  for (const store::QuestionColumn& column : ASSAY_TRY(question_columns(bound))) {
+  for (const store::QuestionColumn& column : ASSAY_TRY(columns_of_table(bound))) {
     if (column.size() != 1)
       return core::Error{fmt::format("column '{}' has {} values; a surface takes one", column.name,
                                      column.size())};

@@ -63,6 +63,8 @@ class Batch {
 
   [[nodiscard]] std::int64_t rows() const { return array_.length; }
 
+  [[nodiscard]] std::int64_t columns() const { return schema_.n_children; }
+
   [[nodiscard]] std::size_t place(std::string_view name) const {
     for (std::int64_t i = 0; i < schema_.n_children; ++i)
       if (schema_.children[i]->name == name) return static_cast<std::size_t>(i);
@@ -394,6 +396,168 @@ TEST_F(Tables, AHundredThreadsGetTheSameAnswers) {
         wrong += mixed.call(call) == expected[static_cast<std::size_t>(call % 5)] ? 0 : 1;
     });
   }
+  for (std::thread& thread : threads)
+    thread.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+struct StrategiesClose {
+  void operator()(assay_strategies* strategies) const { assay_strategies_close(strategies); }
+};
+
+using Strategies = std::unique_ptr<assay_strategies, StrategiesClose>;
+
+const std::string kBenchmarks = std::string(ASSAY_SOURCE_DIR) + "/samples/allreduce-h200";
+
+Strategies open_strategies(const std::string& name, const std::vector<const char*>& options = {}) {
+  assay_strategies* strategies = nullptr;
+  EXPECT_EQ(assay_strategies_open(name.c_str(), options.data(), options.size(), &strategies),
+            ASSAY_OK)
+      << assay_error();
+  return Strategies(strategies);
+}
+
+Ended look_up(assay_strategies* strategies, const std::vector<assay_column>& columns) {
+  const assay_questions questions = {sizeof questions, nullptr, columns.data(), columns.size(), 0};
+  assay_result* result = nullptr;
+  const int status = assay_strategies_lookup(strategies, &questions, nullptr, &result);
+  return {status, OwnedResult(result)};
+}
+
+const double kFour = 4;
+const double kHidden = 7168;
+const std::vector<double> kTokens = {1, 64, 100, 16384};
+
+std::vector<assay_column> messages(const double* tp = &kFour) {
+  return {{"tp", tp, nullptr, 1},
+          {"hidden", &kHidden, nullptr, 1},
+          {"tokens", kTokens.data(), nullptr, kTokens.size()}};
+}
+
+TEST(Strategies, AnswerAsTheCommandsDo) {
+  const Strategies strategies = open_strategies(kBenchmarks);
+  const Ended found = look_up(strategies.get(), messages());
+  ASSERT_EQ(found.status, ASSAY_OK) << assay_error();
+  const Batch rows = batch(found.result.get());
+  ASSERT_EQ(rows.rows(), 4);
+  for (std::size_t i = 0; i < kTokens.size(); ++i) {
+    const std::string tokens = std::to_string(static_cast<int>(kTokens[i]));
+    const Ended explained = run(
+        {"allreduce", "explain", "4", "7168", tokens.c_str(), "--data_dir", kBenchmarks.c_str()});
+    const Batch times = batch(explained.result.get(), 1);
+    std::size_t chosen = 0;
+    while (times.text("remark", chosen) != "chosen")
+      ++chosen;
+    EXPECT_EQ(rows.text("strategy", i), times.text("strategy", chosen));
+    EXPECT_EQ(rows.numbers<double>("time")[i], times.numbers<double>("time")[chosen]);
+    EXPECT_EQ(rows.numbers<double>("link limit")[i], times.numbers<double>("link limit")[chosen]);
+    EXPECT_EQ(rows.text("time from", i), times.text("from", chosen));
+  }
+  EXPECT_EQ(rows.text("time from", 2), "between 64 and 128 tokens");
+}
+
+TEST(Strategies, SayWhatIsExtrapolated) {
+  const double three = 3;
+  const Ended found = look_up(open_strategies(kBenchmarks).get(), messages(&three));
+  ASSERT_EQ(found.status, ASSAY_OK) << assay_error();
+  const Batch rows = batch(found.result.get());
+  EXPECT_EQ(rows.format("extrapolated"), "b");
+  EXPECT_EQ(rows.numbers<std::uint8_t>("extrapolated")[0] & 0xF, 0xF);
+  EXPECT_EQ(rows.text("origin", 0), "extrapolated from TP 4");
+  EXPECT_EQ(rows.text("time from", 0), "extrapolated from TP 4");
+}
+
+TEST(Strategies, ATableByItselfKnowsNoTimes) {
+  const Strategies strategies =
+      open_strategies(kBenchmarks + "/gen_heuristic_code/allreduce_table.json");
+  const Ended found = look_up(strategies.get(), messages());
+  const Ended timed = look_up(open_strategies(kBenchmarks).get(), messages());
+  const Batch rows = batch(found.result.get());
+  const Batch with_times = batch(timed.result.get());
+  EXPECT_EQ(rows.columns() + 4, with_times.columns());
+  for (std::size_t i = 0; i < kTokens.size(); ++i)
+    EXPECT_EQ(rows.text("strategy", i), with_times.text("strategy", i));
+}
+
+TEST(Strategies, OptionsAreThoseOfTheCommand) {
+  const Ended graph = look_up(open_strategies(kBenchmarks).get(), messages());
+  const Ended eager =
+      look_up(open_strategies(kBenchmarks, {"--launch", "eager"}).get(), messages());
+  EXPECT_LT(batch(graph.result.get()).numbers<double>("time")[0],
+            batch(eager.result.get()).numbers<double>("time")[0]);
+}
+
+TEST(Strategies, WhatCannotBeOpenedIsAnError) {
+  assay_strategies* strategies = nullptr;
+  const auto error = [&](const std::string& name, std::vector<const char*> options, int status) {
+    EXPECT_EQ(assay_strategies_open(name.c_str(), options.data(), options.size(), &strategies),
+              status);
+    EXPECT_EQ(strategies, nullptr);
+    return std::string(assay_error());
+  };
+  const std::string json = kBenchmarks + "/gen_heuristic_code/allreduce_table.json";
+  EXPECT_THAT(error("/nowhere", {}, ASSAY_FAILED), HasSubstr("cannot read '/nowhere'"));
+  EXPECT_THAT(error(kBenchmarks + "/decode_step.tp4.csv", {}, ASSAY_FAILED), HasSubstr("no JSON"));
+  EXPECT_THAT(error(kBenchmarks, {"--lunch", "eager"}, ASSAY_WRONG_USAGE),
+              HasSubstr("did you mean '--launch'"));
+  EXPECT_THAT(error(kBenchmarks, {"--sm_version", "80"}, ASSAY_FAILED), HasSubstr("only of SM 90"));
+  EXPECT_THAT(error(kBenchmarks, {nullptr}, ASSAY_WRONG_USAGE), HasSubstr("null"));
+  EXPECT_THAT(error(json, {"--launch", "eager"}, ASSAY_WRONG_USAGE), HasSubstr("is no folder"));
+}
+
+TEST(Strategies, WrongQuestionsAreErrors) {
+  const Strategies strategies = open_strategies(kBenchmarks);
+  const auto error = [&](const std::vector<assay_column>& columns) {
+    EXPECT_EQ(look_up(strategies.get(), columns).status, ASSAY_WRONG_USAGE);
+    return std::string(assay_error());
+  };
+  const auto with = [](const assay_column& more) {
+    std::vector<assay_column> columns = messages();
+    columns.push_back(more);
+    return columns;
+  };
+  const char* word = "RMS";
+  const double number = 0.5;
+  const std::vector<double> three = {1, 2, 3};
+  EXPECT_THAT(error({{"tp", &kFour, nullptr, 1}}), HasSubstr("lack the column 'hidden'"));
+  EXPECT_THAT(error(with({"tokns", &number, nullptr, 1})), HasSubstr("did you mean 'tokens'"));
+  EXPECT_THAT(error(with({"fusion", nullptr, &word, 1})), HasSubstr("'RMS' is not one of NONE"));
+  EXPECT_THAT(error(with({"dtype", &number, nullptr, 1})), HasSubstr("takes texts"));
+  EXPECT_THAT(error(with({"tp", nullptr, &word, 1})), HasSubstr("takes numbers"));
+  EXPECT_THAT(error(messages(&number)), HasSubstr("tp of question 0 is 0.5"));
+  EXPECT_THAT(error(with({"tp", three.data(), nullptr, 3})), HasSubstr("'tp' has 3 values"));
+}
+
+TEST(Strategies, ALookupCanBeStopped) {
+  const Strategies strategies = open_strategies(kBenchmarks);
+  const std::vector<assay_column> columns = messages();
+  const assay_questions questions = {sizeof questions, nullptr, columns.data(), columns.size(), 0};
+  const std::int32_t stop = 1;
+  const assay_call call = {sizeof call, nullptr, nullptr, &stop};
+  assay_result* result = nullptr;
+  EXPECT_EQ(assay_strategies_lookup(strategies.get(), &questions, &call, &result), ASSAY_STOPPED);
+  EXPECT_EQ(assay_result_table_count(result), 0U);
+  assay_result_free(result);
+}
+
+TEST(Strategies, ThreadsGetEqualAnswers) {
+  const Strategies strategies = open_strategies(kBenchmarks);
+  const double three = 3;
+  const auto asked = [&] {
+    std::string said;
+    for (const double* tp : {&kFour, &three}) {
+      const Ended found = look_up(strategies.get(), messages(tp));
+      const Batch rows = batch(found.result.get());
+      for (std::size_t i = 0; i < kTokens.size(); ++i)
+        said += rows.text("strategy", i) + std::to_string(rows.numbers<double>("time")[i]);
+    }
+    return said;
+  };
+  const std::string expected = asked();
+  std::atomic<int> wrong = 0;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 16; ++i)
+    threads.emplace_back([&] { wrong += asked() == expected ? 0 : 1; });
   for (std::thread& thread : threads)
     thread.join();
   EXPECT_EQ(wrong, 0);

@@ -36,7 +36,8 @@ enum class FileFormat { kXlsx, kCsv, kJson };
 struct Output {
   enum class Kind {
     kFiles,  // into `folder`, in each of `formats`
-    kBook,   // no file: the only resulting book is returned in CommandResult::book (`-o -`)
+    kBook,   // no file: the only resulting book is returned in CommandResult::book (`-o -`); of a
+             // comparison the final report, after its summary
   };
   Kind kind = Kind::kFiles;
   std::filesystem::path folder = {};  // empty: the default of the command, named below

@@ -1,5 +1,6 @@
-/* What a program in C does with libassay: asks a shipped database, by columns and by a surface, and
- * runs a command. It prints how many answers it got and how fast. */
+/* What a program in C does with libassay: asks a shipped database, by columns and by a surface,
+ * runs a command, and looks all-reduces up in the folder of benchmark files that it is called with.
+ * It prints how many answers it got and how fast. */
 #include <assay/assay.h>
 #include <math.h>
 #include <stdio.h>
@@ -77,12 +78,37 @@ static double ask_surface(assay_database* database) {
   return CALLS / seconds;
 }
 
-int main(void) {
+/* The strategies of two numbers of GPUs, of which one was not measured. */
+static void look_up(const char* folder) {
+  const double tp[] = {3, 4};
+  const double sizes[] = {7168, 64};
+  const char* options[] = {"--tie", "1%"};
+  const assay_column columns[] = {
+      {"tp", tp, NULL, 2}, {"hidden", &sizes[0], NULL, 1}, {"tokens", &sizes[1], NULL, 1}};
+  const assay_questions questions = {sizeof questions, NULL, columns, 3, 0};
+  assay_strategies* strategies = NULL;
+  assay_result* result = NULL;
+  struct ArrowArrayStream stream;
+  struct ArrowArray batch;
+  expect(assay_strategies_open(folder, options, 2, &strategies) == ASSAY_OK, "the folder opens");
+  expect(assay_strategies_lookup(strategies, &questions, NULL, &result) == ASSAY_OK, "it answers");
+  assay_strategies_close(strategies);
+  expect(assay_result_table(result, 0, &stream) == ASSAY_OK, "the result has a table");
+  assay_result_free(result);
+  expect(stream.get_next(&stream, &batch) == 0, "the stream has a batch");
+  stream.release(&stream);
+  expect(batch.length == 2, "each question has a row");
+  batch.release(&batch);
+}
+
+int main(int argc, char** argv) {
+  expect(argc == 2, "a folder of benchmark files is named");
   const char* words[] = {"store", "query", "gemm", "--m", "300", "--n", "4096", "--k", "4096"};
   assay_result* result = NULL;
   expect(assay_run(words, 9, NULL, &result) == ASSAY_OK, "the command runs");
   expect(assay_result_table_count(result) == 1, "the command gives a table");
   assay_result_free(result);
+  look_up(argv[1]);
   assay_database* database = NULL;
   expect(assay_database_open("h200_sxm", &database) == ASSAY_OK, "the database opens");
   const size_t count = ask_columns(database);

@@ -10,7 +10,6 @@ import importlib.util
 import json
 import os
 import pathlib
-import signal
 import subprocess
 import sys
 import tempfile
@@ -24,6 +23,7 @@ SOURCE = pathlib.Path(os.environ.get("ASSAY_SOURCE", pathlib.Path(__file__).reso
 TRACE = SOURCE / "samples/traces-2gpu"
 RUNS = SOURCE / "samples/sweep-nccl-ctas"
 RECORDING = SOURCE / "samples/goal-4gpu"
+BENCHMARKS = SOURCE / "samples/allreduce-h200"
 
 
 def without(module):
@@ -58,8 +58,13 @@ class Importing(unittest.TestCase):
     def test_names(self):
         self.assertRegex(assay.version(), r"^\d+\.\d+\.\d+$")
         self.assertIn("plan", dir(assay))
-        with self.assertRaisesRegex(AttributeError, "its commands are"):
-            assay.nothing  # pylint: disable=pointless-statement
+        for wrong, error in [(lambda: assay.nothing, "there are .*, plan, record"),
+                             (lambda: assay.pln, "did you mean 'plan'"),
+                             (lambda: assay.goal.generated, "assay.goal has no .* mean 'generate'")]:
+            with self.assertRaisesRegex(AttributeError, error):
+                wrong()
+        for name in dir(assay):
+            self.assertTrue(getattr(assay, name).__doc__, name)
 
     def test_help_reads_like_the_manual(self):
         import pydoc
@@ -67,6 +72,8 @@ class Importing(unittest.TestCase):
         self.assertIn("replicas", page)
         self.assertIn("Returns assay.Result", page)
         self.assertIn("search", assay.plan.__doc__)
+        self.assertIn("table: open a table", assay.allreduce.__doc__)
+        self.assertIn("assay_allreduce", assay.__doc__)
 
 
 class Commands(unittest.TestCase):
@@ -133,14 +140,77 @@ class Tables(unittest.TestCase):
     def test_bad_questions(self):
         for columns, error in [({"m": [1, 2], "n": [1, 2, 3]}, "column 'n' has 3 values"),
                                ({"mm": 1}, "no column 'mm'"), ({"n": 512}, "needs m"),
-                               ({"m": "many"}, "number of at least 0")]:
+                               ({"m": "many"}, "number of at least 0"),
+                               ({"m": float("nan"), "dtype": "fp8"}, "not nan"),
+                               ({"m": None}, "m has None, which is neither"),
+                               ({"m": [1, None]}, "m has None"), ({"m": True}, "m has True"),
+                               ({"m": [1, "2"]}, "m has numbers and texts"),
+                               ({"m": 10**400}, "m: int too large"),
+                               ({"m": (i for i in range(3))}, "m has <generator")]:
             with self.assertRaisesRegex(assay.AssayError, error):
                 self.store.gemm(**columns)
+        with self.assertRaisesRegex(assay.UsageError, "gemm takes columns by their names"):
+            self.store.gemm(300)
+
+    @without("numpy")
+    def test_bad_arrays(self):
+        import numpy
+        for m, error in [(numpy.ones((2, 2)), "m has 2 dimensions"),
+                         (numpy.array([1j]), "m has 1j"),
+                         (numpy.array([True, False]), "m has True"),
+                         (numpy.array(["2026-11-27"], dtype="M8[D]"), "m has datetime")]:
+            with self.assertRaisesRegex(assay.UsageError, error) as raised:
+                self.store.gemm(m=m, dtype="fp8")
+            self.assertIsNone(raised.exception.__cause__)
+        surface = self.store.surface("gemm", free="m", dtype="fp8")
+        for m in ("x", ["x"], numpy.array(["x"])):
+            with self.assertRaisesRegex(assay.UsageError, "^m: ") as raised:
+                surface(m)
+            self.assertTrue(raised.exception.__suppress_context__)
+
+    @without("numpy")
+    def test_kinds_of_columns(self):
+        import numpy
+        for m in (numpy.int64(64), numpy.float32(64), numpy.array(64), numpy.array("64"), 64.0, "64"):
+            self.assertEqual(self.store.gemm(m=m, dtype=numpy.str_("fp8")).latency, 6.4)
+        for m in (range(64, 65), (64,), numpy.array([64], dtype="u1"), numpy.array([64], dtype="f2"),
+                  numpy.arange(128)[64::128], numpy.array([64], dtype=object)):
+            for dtype in (["fp8"], numpy.array(["fp8"]), numpy.array(["fp8"], dtype=object)):
+                self.assertEqual(self.store.gemm(m=m, dtype=dtype).to_list("latency"), [6.4])
+
+    @without("pandas")
+    def test_columns_of_pandas(self):
+        import pandas
+        asked = pandas.DataFrame({"m": [64, 32], "dtype": ["fp8", "bfloat16"]})
+        self.assertEqual(self.store.query("gemm", **asked).to_list("latency"), [6.4, 6.4])
+        asked["dtype"] = asked["dtype"].astype("category")
+        asked["m"] = asked["m"].astype("Int64")
+        self.assertEqual(self.store.query("gemm", **asked).to_list("latency"), [6.4, 6.4])
+        asked.loc[0, "m"] = None
+        with self.assertRaisesRegex(assay.UsageError, "m: .*missing values"):
+            self.store.query("gemm", **asked)
+
+    def test_the_names_of_tables(self):
+        self.assertEqual(self.store.tables, ["gemm"])
+        self.assertIn("gemm", dir(self.store))
+
+    def test_what_notebooks_show(self):
+        answers = self.store.gemm(m=[64] * 30, n=512, k=1024, dtype=["fp8"] * 29 + ["<b>"])
+        page = answers._repr_html_()
+        self.assertIn("latency (ms)", page)
+        self.assertIn("and 10 more rows", page)
+        self.assertNotIn("<b>'", self.store.gemm(m=[1], dtype="<b>")._repr_html_())
+        self.assertNotIn("color", page)  # it is that of the notebook, be it dark or light
 
     def test_a_closed_store(self):
         self.store.close()
-        with self.assertRaisesRegex(assay.UsageError, "is closed"):
-            self.store.gemm(m=1)
+        self.store.close()
+        self.assertIn("closed", repr(self.store))
+        self.assertIn("query", dir(self.store))
+        for call in (lambda: self.store.gemm(m=1), self.store.columns,
+                     lambda: self.store.surface("gemm", free="m")):
+            with self.assertRaisesRegex(assay.UsageError, "is closed"):
+                call()
 
     def test_a_foreign_file(self):
         path = self.file.with_name("moe_perf.parquet")
@@ -210,7 +280,57 @@ class Tables(unittest.TestCase):
             table.__arrow_c_stream__()
 
 
+class Strategies(unittest.TestCase):
+    def test_one_message(self):
+        chosen = assay.allreduce.table(BENCHMARKS).lookup(tp=4, hidden=7168, tokens=64)
+        self.assertEqual(chosen.strategy, "TWOSHOT_PUSH")
+        self.assertEqual(chosen.time_from, "measured")
+        self.assertIs(chosen.extrapolated, False)
+        self.assertLess(chosen.link_limit, chosen.time)
+        self.assertLessEqual(chosen.from_, chosen.message)
+
+    def test_many_messages(self):
+        table = assay.allreduce.table(BENCHMARKS, launch="eager")
+        found = table.lookup(tp=[3, 4], hidden=7168, tokens=64)
+        self.assertEqual(found.to_list("extrapolated"), [True, False])
+        self.assertEqual(found.unit("time"), "us")
+        self.assertIn("launched by eager", found.notes[0])
+
+    def test_a_table_by_itself(self):
+        table = assay.allreduce.table(BENCHMARKS / "gen_heuristic_code/allreduce_table.json")
+        self.assertIsNone(table.lookup(4, 7168, 64).time)
+
+    def test_what_is_wrong(self):
+        with self.assertRaisesRegex(assay.UsageError, "did you mean '--launch'"):
+            assay.allreduce.table(BENCHMARKS, lunch="eager")
+        with self.assertRaisesRegex(assay.AssayError, "/nowhere"):
+            assay.allreduce.table("/nowhere")
+        table = assay.allreduce.table(BENCHMARKS)
+        for message, error in [({"tokens": 0}, "tokens of question 0 is 0"),
+                               ({"tokens": [1, 2], "tp": [1, 2, 3]}, "has 2 values, but 'tp' has 3"),
+                               ({"dtype": "fp8"}, "'fp8' is not one of"),
+                               ({"dtpye": "bfloat16"}, "did you mean 'dtype'")]:
+            with self.assertRaisesRegex(assay.UsageError, error):
+                table.lookup(**{"tp": 4, "hidden": 7168, "tokens": 64, **message})
+
+
 class RealInputs(unittest.TestCase):
+    def test_tables_of_slower_kernels(self):
+        """All columns of all tables can be listed, those of gemm_perf_others, too."""
+        store = assay.store("h200_sxm")
+        self.assertIn("gemm_perf_others", store.tables)
+        self.assertGreater(len(store.columns("gemm_perf_others")), 3)
+
+    def test_foreign_files(self):
+        for call in (lambda: assay.trace(SOURCE / "README.md").sheets,
+                     lambda: assay.simulate(SOURCE / "README.md"),
+                     lambda: assay.store(SOURCE / "README.md").gemm(m=1),
+                     lambda: assay.allreduce.table(SOURCE / "README.md")):
+            with self.assertRaisesRegex(assay.AssayError, "README.md"):
+                call()
+        with self.assertRaisesRegex(assay.AssayError, "these are 2 traces: give one"):
+            assay.trace(TRACE / "ctas_16").sheets  # pylint: disable=expression-not-assigned
+
     def test_a_shipped_system(self):
         answer = assay.store("h200_sxm").gemm(m=300, n=4096, k=4096, dtype="fp8")
         self.assertGreater(answer.latency, answer.roofline)
@@ -219,12 +339,41 @@ class RealInputs(unittest.TestCase):
         path = next(TRACE.rglob("*.json.gz"))
         trace = assay.trace(path)
         self.assertIn("gpu_timeline", trace.sheets)
+        with self.assertRaisesRegex(KeyError, "no table 'gpu_timelin'; did you mean 'gpu_timeline'"):
+            trace.sheet("gpu_timelin")
+        with self.assertRaisesRegex(KeyError, "did you mean 'time ms'"):
+            trace.sheet("gpu_timeline")["time m"]  # pylint: disable=expression-not-assigned
+        shown = trace.report._repr_html_()
+        self.assertIn("more tables: ", shown)
+        self.assertNotIn("(ms) (ms)", shown)
         self.assertGreater(len(trace.sheet("gpu_timeline")), 3)
 
     def test_a_comparison(self):
         compared = assay.compare(RUNS / "default", RUNS / "16cta_256threads")
         self.assertRegex(compared.answer, r"16cta_256threads is [\d.]+ % slower than default")
         self.assertTrue(any(text.startswith("Is it real?") for text in compared.answers))
+        self.assertIn("Attribution", compared.sheets)
+        self.assertEqual(compared.report.notes, [])  # which name the files that are written
+        self.assertNotIn("GPU_Steps", compared._repr_html_().split("sheets: ")[0])
+
+    def test_a_comparison_of_several(self):
+        compared = assay.compare(RUNS / "default", RUNS / "16cta_256threads", RUNS / "4cta_512threads")
+        self.assertRegex(compared.answer, "Keep default")
+        self.assertIn("4cta_512threads/Summary_Dashboard says", compared.answers[0])
+        self.assertEqual(compared.sheets[0], "Ranking")
+        self.assertLessEqual({"Pairs", "Bandwidth"}, set(compared.sheets))
+        for test in ("16cta_256threads", "4cta_512threads"):
+            self.assertIn(f"{test} is", compared.sheet(test + "/summary").title)
+            self.assertGreater(len(compared.sheet(test + "/Attribution")), 3)
+        alone = assay.compare(RUNS / "default", RUNS / "4cta_512threads")
+        name = "GPU_Summary_Raw"
+        self.assertEqual(compared.sheet("4cta_512threads/" + name).to_dict(),
+                         alone.sheet(name).to_dict())
+
+    def test_a_comparison_with_files(self):
+        with tempfile.TemporaryDirectory() as folder:
+            assay.compare(RUNS / "default", RUNS / "16cta_256threads", output=folder, write="json")
+            self.assertTrue(pathlib.Path(folder, "final_analysis_report.json").exists())
 
     def test_a_schedule(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -268,25 +417,6 @@ class RealInputs(unittest.TestCase):
         for thread in threads:
             thread.join()
         self.assertEqual(wrong, [])
-
-    def test_ctrl_c_stops_a_call(self):
-        script = ("import assay, sys\n"
-                  "try:\n"
-                  "    print('begins', flush=True)\n"
-                  "    while True: assay.trace.compare(baseline=sys.argv[1], test=sys.argv[2],"
-                  " output=sys.argv[3])\n"
-                  "except KeyboardInterrupt:\n"
-                  "    print('stopped')\n")
-        with tempfile.TemporaryDirectory() as folder:
-            process = subprocess.Popen([sys.executable, "-c", script, RUNS / "default",
-                                        RUNS / "16cta_256threads", folder],
-                                       stdout=subprocess.PIPE, text=True,
-                                       env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)})
-            process.stdout.readline()
-            time.sleep(0.5)
-            process.send_signal(signal.SIGINT)
-            said, _ = process.communicate(timeout=60)
-            self.assertEqual(said, "stopped\n")
 
 
 if __name__ == "__main__":

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """Makes the wheel of this build's libassay, installs it where there is nothing else of ours, and runs
-python_test.py there, with the system's NumPy and pandas.
+python_test.py and interrupt_test.py there, with the system's NumPy and pandas.
 
-usage: ENGINE=libassay.so MEASURE=libassay_measure.so wheel_test.py
+usage: ENGINE=libassay.so MEASURE=libassay_measure.so ALLREDUCE=libassay_allreduce.so
+       TORCH_OPERATORS=libassay_allreduce_torch.so wheel_test.py
 """
+import ast
 import os
 import pathlib
 import re
@@ -34,7 +36,9 @@ class Wheel(unittest.TestCase):
         cls.addClassCleanup(folder.cleanup)
         cls.folder = pathlib.Path(folder.name)
         made = run(sys.executable, SOURCE / "tools/make_wheel.py", "--engine", os.environ["ENGINE"],
-                   "--measure", os.environ["MEASURE"], "--license", SOURCE / "LICENSE", "--version", "1.2.3", "-o", cls.folder)
+                   "--measure", os.environ["MEASURE"], "--library", os.environ["ALLREDUCE"],
+                   "--operators", os.environ["TORCH_OPERATORS"], "--license", SOURCE / "LICENSE",
+                   "--version", "1.2.3", "-o", cls.folder)
         assert made.returncode == 0, made.stderr
         cls.wheel = pathlib.Path(made.stdout.strip())
         made = run(cls.system_python(), "-m", "venv", "--system-site-packages", cls.folder / "venv")
@@ -69,12 +73,40 @@ class Wheel(unittest.TestCase):
                         f"{path.name} needs {name}")
 
     def test_what_it_can_do(self):
-        done = run(self.python, SOURCE / "tests/library/python_test.py", cwd=self.folder,
-                   env=environment(ASSAY_SOURCE=str(SOURCE)))
-        self.assertEqual(done.returncode, 0, done.stderr)
+        for test in ("python_test.py", "interrupt_test.py"):
+            done = run(self.python, SOURCE / "tests/library" / test, cwd=self.folder,
+                       env=environment(ASSAY_SOURCE=str(SOURCE)))
+            self.assertEqual(done.returncode, 0, done.stderr)
         place = run(self.python, "-c", "import assay; print(assay.__file__)", cwd=self.folder,
                     env=environment()).stdout
         self.assertIn(str(self.folder), place)
+
+    def test_the_oldest_python(self):
+        """Nothing here runs Python 3.9: its parser must take all sources, and annotations that are
+        evaluated must not need a newer one."""
+        with zipfile.ZipFile(self.wheel) as wheel:
+            information = wheel.read("assay-1.2.3.dist-info/METADATA").decode()
+            sources = {name: wheel.read(name) for name in wheel.namelist()
+                       if name.endswith((".py", ".pyi"))}
+        oldest = re.search(r"^Requires-Python: >=3\.(\d+)$", information, re.MULTILINE)
+        self.assertGreater(len(sources), 15)
+        for name, text in sources.items():
+            tree = ast.parse(text, name, feature_version=(3, int(oldest[1])))
+            for node in ast.walk(tree):
+                note = getattr(node, "annotation", None) or getattr(node, "returns", None)
+                alternatives = [part for part in ast.walk(note) if isinstance(part, ast.BinOp)] if note else []
+                self.assertEqual(alternatives, [], f"{name}: {ast.unparse(node)}")
+
+    def test_the_operators_without_pytorch(self):
+        if run(self.python, "-c", "import torch").returncode == 0:
+            self.skipTest("this Python has PyTorch")
+        for module in ("assay_allreduce", "assay_allreduce.vllm", "assay_allreduce.communicator"):
+            done = run(self.python, "-c", f"import {module}", cwd=self.folder, env=environment())
+            self.assertRegex(done.stderr.splitlines()[-1],
+                             "^ImportError: assay_allreduce needs PyTorch for CUDA, which this Python")
+            self.assertNotIn("another exception", done.stderr)
+        self.assertEqual(run(self.python, "-c", "import assay", cwd=self.folder,
+                             env=environment()).returncode, 0)
 
     def test_types(self):
         """The stubs name everything that the package has."""

@@ -16,6 +16,7 @@ SOURCE = pathlib.Path(__file__).resolve().parents[2]
 PROGRAMS = {"measure": SOURCE / "tests/package/use_measure.c",
             "allreduce": SOURCE / "tests/allreduce/c_program.c",
             "assay": SOURCE / "tests/library/c_program.c"}
+ARGUMENTS = {"assay": [SOURCE / "samples/allreduce-h200"]}
 INTERFACES = {"measure": 0, "allreduce": 1, "assay": 0}  # the numbers in the SONAMEs
 
 
@@ -62,7 +63,7 @@ def by_cmake(names, prefix, folder):
 def check(name, program, prefix):
     needed = re.findall(r"\(NEEDED\).*\[(.*)\]", run("readelf", "--dynamic", "--wide", program))
     expect(f"lib{library(name)}.so.{INTERFACES[name]}" in needed, f"{program.name} needs {needed}")
-    said = run(program, LD_LIBRARY_PATH=str(prefix / "lib"))
+    said = run(program, *ARGUMENTS.get(name, []), LD_LIBRARY_PATH=str(prefix / "lib"))
     expect(name != "assay" or said.startswith("1000 answers; "), f"{program.name} says {said}")
     expect(name != "measure" or said == "5 samples, 1 ms or more\n", f"{program.name} says {said}")
 

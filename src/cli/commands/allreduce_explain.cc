@@ -8,27 +8,10 @@
 namespace assay::cli {
 namespace {
 
-// Limits sizes to those that a table can have, so that their product fits into 64 bits.
-std::string size_problem(const std::string& text) {
-  constexpr std::int64_t kMost = std::int64_t{1} << 28;
-  std::string problem = count_problem(text);
-  if (!problem.empty()) return problem;
-  const bool fits = text.size() <= 9 && std::stoll(text) >= 1 && std::stoll(text) <= kMost;
-  return fits ? "" : "'" + text + "' is not a whole number from 1 to 268435456";
-}
-
 class AllreduceExplain final : public Command {
  public:
   explicit AllreduceExplain(App& app) {
-    app.add_option("TP", cell_.world_size, "GPUs that reduce together: the tensor-parallel size")
-        ->required()
-        ->check(size_problem);
-    app.add_option("HIDDEN", cell_.hidden_size, "elements of a token")
-        ->required()
-        ->check(size_problem);
-    app.add_option("TOKENS", cell_.num_tokens, "tokens of the message")
-        ->required()
-        ->check(size_problem);
+    add_message_sizes(app, cell_);
     add_choice(app, "FUSION", cell_.fusion, fusion_choices(),
                "the operation that is fused behind the sum");
     add_tuning_options(app, arguments_, "--data_dir,--data-dir")->required();

@@ -4,13 +4,11 @@
 #include <filesystem>
 #include <set>
 #include <string>
-#include <vector>
 
 #include "cli/byte_size.h"
 #include "cli/command.h"
+#include "cli/goal_outputs.h"
 #include "cli/options.h"
-#include "cli/output.h"
-#include "cli/trace_options.h"
 #include "cli/version.h"
 #include "core/files.h"
 #include "goal/generate.h"
@@ -22,8 +20,6 @@ namespace {
 using model::NcclAlgorithm;
 using model::NcclFunction;
 using model::NcclProtocol;
-
-enum class CollectiveForm : std::uint8_t { kJob, kBinary, kText };
 
 class GoalCollective final : public Command {
  public:
@@ -60,16 +56,8 @@ class GoalCollective final : public Command {
         ->type_name("N")
         ->default_str("NCCL's choice")
         ->check(positive_number_problem);
-    app.add_option("-o,--output", request_.target.folder,
-                   "the folder to write the schedule into; made when missing")
-        ->type_name("DIR")
-        ->required();
-    const Choices<CollectiveForm> forms{{"job", CollectiveForm::kJob},
-                                        {"bin", CollectiveForm::kBinary},
-                                        {"text", CollectiveForm::kText}};
-    add_choice(app, "--write", form_, forms,
-               "the job itself, whose graph 'assay simulate' makes while it runs; the binary form "
-               "that simulators read; or text")
+    add_schedule_folder(app, request_)->required();
+    add_made_form(app, form_, {MadeForm::kJob, MadeForm::kBinary, MadeForm::kText})
         ->default_str("job; bin of an all-to-all");
     app.note_given(given_);
     app.add_flag("-q,--quiet", quiet_, "no talk");
@@ -86,7 +74,7 @@ class GoalCollective final : public Command {
         return core::Error{fmt::format("an all-to-all has no {}: each message is one", name)};
       }
     }
-    if (given_.contains("--write") && form_ == CollectiveForm::kJob) {
+    if (given_.contains("--write") && form_ == MadeForm::kJob) {
       return core::Error{"an all-to-all is no job: --write bin or text"};
     }
     return {};
@@ -99,9 +87,6 @@ class GoalCollective final : public Command {
     if (given_.contains("--algorithm")) plan_.algorithm = algorithm_;
     if (given_.contains("--protocol")) plan_.protocol = protocol_;
     if (given_.contains("--channels")) plan_.channels = static_cast<std::uint32_t>(channels_);
-    request_.target.generator = program_version();
-    request_.target.format = form_ == CollectiveForm::kText ? goal::ScheduleFormat::kText
-                                                            : goal::ScheduleFormat::kBinary;
     return plan_.function == NcclFunction::kAllToAll ? write_all_to_all() : write_job();
   }
 
@@ -110,29 +95,22 @@ class GoalCollective final : public Command {
 
   core::Result<Outcome> write_job() {
     const goal::MadeJob made = ASSAY_TRY(goal::make_collective_job(plan_));
-    if (form_ == CollectiveForm::kJob) request_.target.format = goal::ScheduleFormat::kJob;
+    request_.target.format = format_of(form_);
     request_.input = source();
-    request_.scale.replicas = made.repeats;
     request_.choices.keep = plan_.fixes_algorithm();
-    request_.options.misfits = goal::Misfits::kFail;
-    request_.costs = goal::costs_from_lines(goal::default_costs(), "fitted on H200 with NVLink");
-    const goal::GenerateResult result = ASSAY_TRY(goal::generate_of(made.job, request_));
-    show_warnings(result.warnings);
-    tell(result.written);
+    request_.costs = ASSAY_TRY(slice_costs(""));
+    ASSAY_TRY(write_made_job(made, request_, quiet_));
     return Outcome::kOk;
   }
 
   core::Result<Outcome> write_all_to_all() {
     const goal::SchedulePlan plan = ASSAY_TRY(goal::plan_all_to_all(plan_));
+    request_.target.generator = program_version();
+    request_.target.format =
+        form_ == MadeForm::kText ? goal::ScheduleFormat::kText : goal::ScheduleFormat::kBinary;
     ASSAY_TRY(core::make_directories(request_.target.folder));
-    tell(ASSAY_TRY(goal::write_schedule(plan, request_.target, source())).files);
+    name_files(ASSAY_TRY(goal::write_schedule(plan, request_.target, source())).files, quiet_);
     return Outcome::kOk;
-  }
-
-  void tell(const std::vector<std::filesystem::path>& files) const {
-    if (quiet_) return;
-    for (const std::filesystem::path& file : files)
-      print_note("wrote " + file.string());
   }
 
   [[nodiscard]] std::string source() const {
@@ -146,7 +124,7 @@ class GoalCollective final : public Command {
   NcclAlgorithm algorithm_ = NcclAlgorithm::kRing;
   NcclProtocol protocol_ = NcclProtocol::kSimple;
   std::int64_t channels_ = 1;
-  CollectiveForm form_ = CollectiveForm::kJob;
+  MadeForm form_ = MadeForm::kJob;
   std::set<std::string> given_;
   bool quiet_ = false;
   goal::GenerateRequest request_;

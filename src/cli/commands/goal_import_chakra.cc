@@ -1,8 +1,8 @@
 #include <fmt/core.h>
 
 #include "cli/command.h"
+#include "cli/goal_outputs.h"
 #include "cli/options.h"
-#include "cli/output.h"
 #include "cli/summary_output.h"
 #include "cli/trace_options.h"
 #include "cli/version.h"
@@ -19,10 +19,7 @@ class GoalImportChakra final : public Command {
                    "they have groups")
         ->type_name("DIR")
         ->required();
-    app.add_option("-o,--output", request_.target.folder,
-                   "the folder to write the schedule into; made when missing")
-        ->type_name("DIR")
-        ->required();
+    add_schedule_folder(app, request_)->required();
     const Choices<goal::ScheduleFormat> formats{{"text", goal::ScheduleFormat::kText},
                                                 {"bin", goal::ScheduleFormat::kBinary}};
     add_choice(app, "--write", request_.target.format, formats,
@@ -35,10 +32,7 @@ class GoalImportChakra final : public Command {
     app.add_flag("--strict", strict_,
                  "fail where a message has no receive or ranks disagree, instead of leaving the "
                  "operation out and counting it");
-    app.add_option("--costs", costs_file_,
-                   "what slices of collectives cost: a file of 'assay simulate fit'")
-        ->type_name("FILE")
-        ->default_str("fitted on H200 with NVLink");
+    add_slice_costs(app, costs_file_);
     add_presentation_options(app, presentation_);
   }
 
@@ -50,17 +44,11 @@ class GoalImportChakra final : public Command {
     }
     request_.target.generator = program_version();
     if (strict_) request_.options.misfits = goal::Misfits::kFail;
-    request_.costs =
-        costs_file_.empty()
-            ? goal::costs_from_lines(goal::default_costs(), "fitted on H200 with NVLink")
-            : goal::costs_from_lines(ASSAY_TRY(goal::read_line_costs(costs_file_)),
-                                     costs_file_.string());
+    request_.costs = ASSAY_TRY(slice_costs(costs_file_));
     const goal::GenerateResult result = ASSAY_TRY(goal::generate(request_));
     show_warnings(result.warnings);
     if (presentation_.shows_summary()) print_summary(result.summary, presentation_.summary());
-    if (presentation_.quiet) return Outcome::kOk;
-    for (const std::filesystem::path& file : result.written)
-      print_note("wrote " + file.string());
+    name_files(result.written, presentation_.quiet);
     return Outcome::kOk;
   }
 

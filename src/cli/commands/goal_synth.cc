@@ -7,6 +7,7 @@
 #include <string>
 
 #include "cli/command.h"
+#include "cli/goal_outputs.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/plan_inputs.h"
@@ -14,7 +15,6 @@
 #include "cli/summary_output.h"
 #include "cli/table_times.h"
 #include "cli/trace_options.h"
-#include "cli/version.h"
 #include "goal/chakra/write_traces.h"
 #include "goal/generate.h"
 #include "goal/synth/serving_step.h"
@@ -24,8 +24,6 @@ namespace assay::cli {
 namespace {
 
 enum class StepKind : std::uint8_t { kTraining, kPrefill, kDecode };
-
-enum class MadeForm : std::uint8_t { kText, kBinary, kJob, kChakra };
 
 constexpr const char* kTraining = "A training step";
 constexpr const char* kServing = "A step of a served model";
@@ -44,18 +42,10 @@ class GoalSynth final : public Command {
                                   {"prefill", StepKind::kPrefill},
                                   {"decode", StepKind::kDecode}};
     add_choice(app, "--of", kind_, kinds, "what the step does: train, compute prompts, or decode");
-    app.add_option("-o,--output", request_.target.folder,
-                   "the folder to write the schedule into; made when missing")
-        ->type_name("DIR");
+    add_schedule_folder(app, request_);
     app.add_flag("--plan-only", plan_only_, "show what would be made; write nothing");
-    const Choices<MadeForm> forms{{"text", MadeForm::kText},
-                                  {"bin", MadeForm::kBinary},
-                                  {"job", MadeForm::kJob},
-                                  {"chakra", MadeForm::kChakra}};
-    add_choice(app, "--write", form_, forms,
-               "text; the binary form that simulators read; the job itself, whose graph 'assay "
-               "simulate' makes while it runs; or execution traces as 'assay goal export-chakra' "
-               "writes them");
+    add_made_form(app, form_,
+                  {MadeForm::kText, MadeForm::kBinary, MadeForm::kJob, MadeForm::kChakra});
     add_deployment(app);
     add_training(app);
     add_serving(app);
@@ -187,10 +177,7 @@ class GoalSynth final : public Command {
         ->type_name("NAME")
         ->default_str("h200_sxm");
     add_price_sources(app, prices_);
-    app.add_option("--costs", costs_file_,
-                   "what slices of collectives cost: a file of 'assay simulate fit'")
-        ->type_name("FILE")
-        ->default_str("fitted on H200 with NVLink");
+    add_slice_costs(app, costs_file_);
   }
 
   goal::TrainingPlan training(std::uint32_t gpus_per_node) const {
@@ -228,26 +215,11 @@ class GoalSynth final : public Command {
 
   core::Result<Outcome> write(const goal::MadeJob& made) {
     if (form_ == MadeForm::kChakra) return write_chakra(made);
-    if (form_ == MadeForm::kBinary) request_.target.format = goal::ScheduleFormat::kBinary;
-    if (form_ == MadeForm::kJob) request_.target.format = goal::ScheduleFormat::kJob;
+    request_.target.format = format_of(form_);
     request_.input = "a made step of " + model_;
-    request_.scale.replicas = made.repeats;
-    request_.target.generator = program_version();
-    request_.options.misfits = goal::Misfits::kFail;
-    request_.costs = ASSAY_TRY(costs());
-    const goal::GenerateResult result = ASSAY_TRY(goal::generate_of(made.job, request_));
-    show_warnings(result.warnings);
-    if (presentation_.quiet) return Outcome::kOk;
-    for (const std::filesystem::path& file : result.written)
-      print_note("wrote " + file.string());
+    request_.costs = ASSAY_TRY(slice_costs(costs_file_));
+    ASSAY_TRY(write_made_job(made, request_, presentation_.quiet));
     return Outcome::kOk;
-  }
-
-  core::Result<goal::Costs> costs() const {
-    if (costs_file_.empty())
-      return goal::costs_from_lines(goal::default_costs(), "fitted on H200 with NVLink");
-    return goal::costs_from_lines(ASSAY_TRY(goal::read_line_costs(costs_file_)),
-                                  costs_file_.string());
   }
 
   std::string model_;

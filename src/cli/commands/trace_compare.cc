@@ -1,6 +1,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <iterator>
+#include <optional>
 #include <set>
 
 #include "cli/compared_settings.h"
@@ -31,7 +33,7 @@ class TraceCompare final : public Command {
         ->type_name("DIR")
         ->group("Input options")
         ->required();
-    add_output_options(app, presentation_, request_, {});
+    add_output_options(app, presentation_, request_, {"", OutputHelp::Dash::kAllowed});
     app.find("--output")->required();
     add_selection(app);
     add_comparison_options(app);
@@ -42,6 +44,9 @@ class TraceCompare final : public Command {
   }
 
   [[nodiscard]] core::Status check() const override {
+    const bool wants_part = gpu_timeline_ || collective_;
+    if (gives_book() && ((wants_part && !final_report_ && !all_) || !request_.page.empty()))
+      return core::Error{"-o - gives the tables of --final-report; for others name a folder"};
     if (labels_.empty() || labels_.size() == tests_.size() + 1) return {};
     return core::Error{fmt::format("--labels has {} labels for {} configurations", labels_.size(),
                                    tests_.size() + 1)};
@@ -52,6 +57,10 @@ class TraceCompare final : public Command {
   }
 
  private:
+  [[nodiscard]] bool gives_book() const {
+    return request_.output.kind == trace::Output::Kind::kBook;
+  }
+
   core::Result<Outcome> run_here() {
     select();
     request_.written_by = program_version();
@@ -99,13 +108,15 @@ class TraceCompare final : public Command {
     return {};
   }
 
-  // Each comparison has a folder of its own, as in a sweep.
+  // Each comparison has a folder of its own, as in a sweep, or tables whose names begin with the
+  // test's.
   core::Result<std::vector<trace::ComparedTest>> compared_tests() const {
     std::vector<trace::ComparedTest> tests;
     for (std::size_t i = 0; i < tests_.size(); ++i) {
       const std::string name = fmt::format("comparison_{}_vs_{}", label(0), label(i + 1));
       ASSAY_TRY(core::check_file_name(name));
-      tests.push_back({tests_[i], label(i + 1), request_.output.folder / name});
+      tests.push_back({tests_[i], label(i + 1),
+                       gives_book() ? std::filesystem::path() : request_.output.folder / name});
     }
     return tests;
   }
@@ -114,7 +125,9 @@ class TraceCompare final : public Command {
     ASSAY_TRY(check_names());
     ASSAY_TRY(check_folders());
     const std::vector<trace::ComparedTest> tests = ASSAY_TRY(compared_tests());
-    const core::FileLock lock = ASSAY_TRY(core::FileLock::acquire_folder(request_.output.folder));
+    std::optional<core::FileLock> lock;
+    if (!gives_book())
+      lock.emplace(ASSAY_TRY(core::FileLock::acquire_folder(request_.output.folder)));
     trace::CompareRequest request = request_;
     request.page.clear();
     request.confidence = sweep::confidence_of_each(kTogether, tests.size());
@@ -136,16 +149,24 @@ class TraceCompare final : public Command {
       if (result.regression == trace::Regression::kFound) regression = result.regression;
       written_.insert(written_.end(), result.written.begin(), result.written.end());
       warnings_.merge(result.warnings);
+      if (result.book) add_book(tests[i].label, std::move(*result.book));
       compared.push_back({tests[i].label, "", tests[i].folder, std::move(result)});
     }
     if (compared.empty()) return core::Error{"no test can be compared with the baseline"};
     const ComparedSettings all(label(0), "", std::move(compared), request_);
-    ASSAY_TRY(write_and_show(all));
+    ASSAY_TRY(gives_book() ? show_book(all) : write_and_show(all));
     if (!left_out.empty()) return core::Error{left_out + ": left out"};
     return outcome(regression);
   }
 
-  core::Status write_and_show(const ComparedSettings& all) {
+  void add_book(const std::string& test, model::Book book) {
+    for (model::Table& table : book.tables) {
+      table.name = test + "/" + table.name;
+      each_.push_back(std::move(table));
+    }
+  }
+
+  static model::Book report_of(const ComparedSettings& all) {
     model::Book book = all.report();
     book.title = "Comparison of all settings";
     if (all.ranking()) {
@@ -153,6 +174,20 @@ class TraceCompare final : public Command {
       ranking.name = "Ranking";
       book.tables.insert(book.tables.begin(), std::move(ranking));
     }
+    return book;
+  }
+
+  core::Status show_book(const ComparedSettings& all) {
+    model::Book book = report_of(all);
+    std::move(each_.begin(), each_.end(), std::back_inserter(book.tables));
+    ASSAY_TRY(core::check_interrupt());
+    print_book(book);
+    show_warnings(warnings_);
+    return {};
+  }
+
+  core::Status write_and_show(const ComparedSettings& all) {
+    const model::Book book = report_of(all);
     ASSAY_TRY(core::check_interrupt());
     for (auto& path : ASSAY_TRY(trace::write_all_runs(book, request_)))
       written_.insert(written_.begin(), std::move(path));
@@ -230,6 +265,7 @@ class TraceCompare final : public Command {
   std::vector<std::filesystem::path> tests_;
   std::vector<std::string> labels_;
   std::vector<std::filesystem::path> written_;
+  std::vector<model::Table> each_;  // of all comparisons, where they become one book
   model::Warnings warnings_;
   bool all_ = false;
   bool gpu_timeline_ = false;
@@ -258,6 +294,9 @@ const CommandSpec kTraceCompare{
         "lies beside the traces, differences between machines and libraries are warned of.\n\n"
         "final_analysis_report.html has the answer, charts and all tables of the final report on "
         "one page, which opens in a browser without a network.\n\n"
+        "-o - writes no files: the final report is one book, which opens with the answer; of "
+        "several "
+        "tests the tables of each follow, with the test's name in front.\n\n"
         "With several tests, each is compared with the baseline in a folder of its own, with wider "
         "intervals, so that all verdicts hold together. final_analysis_report_for_all ranks all of "
         "them, tells which pairs differ for certain (corrected for the number of pairs) and sets "

@@ -29,6 +29,8 @@ std::string number_text(double number) {
   return fmt::format("{}", number);
 }
 
+}  // namespace
+
 core::Result<std::size_t> num_questions(std::span<const QuestionColumn> columns) {
   std::size_t count = 1;
   std::string first;
@@ -44,6 +46,8 @@ core::Result<std::size_t> num_questions(std::span<const QuestionColumn> columns)
   }
   return count;
 }
+
+namespace {
 
 // A free size of all questions.
 struct SizeColumn {

@@ -23,6 +23,9 @@ struct QuestionColumn {
   [[nodiscard]] std::size_t size() const { return numbers.size() + texts.size(); }
 };
 
+// Returns how many questions there are: what all columns have that are not of one value.
+core::Result<std::size_t> num_questions(std::span<const QuestionColumn> columns);
+
 struct RefusedQuestion {
   std::size_t question = 0;
   std::string reason;

@@ -238,6 +238,7 @@ TEST(TableSpec, KnowsTheKeyColumnsOfAllTables) {
 TEST(TableSpec, TakesATablesNameOrItsFile) {
   EXPECT_EQ(table_name("gemm"), "gemm_perf");
   EXPECT_EQ(table_name("gemm_perf"), "gemm_perf");
+  EXPECT_EQ(table_name("gemm_perf_others"), "gemm_perf_others");
   EXPECT_EQ(table_name("dir.d/gemm_perf.parquet"), "gemm_perf");
   EXPECT_EQ(table_name(""), "");
 }

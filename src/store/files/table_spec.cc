@@ -4,6 +4,8 @@
 #include <array>
 #include <utility>
 
+#include "model/perf.h"
+
 namespace assay::store {
 namespace {
 
@@ -455,7 +457,9 @@ std::string table_name(std::string_view text) {
   text = text.substr(text.rfind('/') + 1);
   text = text.substr(0, text.find('.'));
   const std::string name(text);
-  return name.empty() || name.ends_with("_perf") ? name : name + "_perf";
+  const bool is_whole =
+      name.ends_with("_perf") || name.ends_with(std::string("_perf") + model::kOthersEnding);
+  return name.empty() || is_whole ? name : name + "_perf";
 }
 
 }  // namespace assay::store

@@ -144,7 +144,8 @@ std::shared_ptr<ComparisonEvidence> evidence_of(Comparison& comparison,
 // The page stands beside the final workbook, and where the request asks for it.
 core::Status write_pages(const CompareRequest& request, CommandResult& result) {
   const auto& formats = request.output.formats;
-  const bool beside = request.final_report && report::has_pages() &&
+  const bool beside = request.output.kind == Output::Kind::kFiles && request.final_report &&
+                      report::has_pages() &&
                       std::find(formats.begin(), formats.end(), FileFormat::kXlsx) != formats.end();
   std::vector<fs::path> paths;
   if (beside) paths.push_back(request.output.folder / "final_analysis_report.html");
@@ -193,6 +194,13 @@ model::Warnings with_baseline(const Loaded& baseline, const model::Warnings& war
   return all;
 }
 
+// The answer comes first, in the table "summary".
+model::Book whole_book(const model::Book& summary, const model::Book& report) {
+  model::Book book{.title = report.title, .tables = summary.tables};
+  book.tables.insert(book.tables.end(), report.tables.begin(), report.tables.end());
+  return book;
+}
+
 // The warnings of the result lack those of the baseline, which several tests share.
 core::Result<CommandResult> compare_loaded(const Loaded& baseline,
                                            Loaded& test,
@@ -216,10 +224,10 @@ core::Result<CommandResult> compare_loaded(const Loaded& baseline,
   result.regression = comparison.answer.regression ? Regression::kFound : Regression::kNone;
   result.test_figures = figures_of_side(test, request.options.compat);
   if (request.output.kind == Output::Kind::kBook) {
-    result.book = std::move(comparison.final_report);
-    return result;
+    result.book = whole_book(result.summary, comparison.final_report);
+  } else {
+    ASSAY_TRY(write_books(comparison, request, result));
   }
-  ASSAY_TRY(write_books(comparison, request, result));
   if (request.options.compat != Compat::kNone) return result;
   result.evidence =
       evidence_of(comparison, baseline, test, request, with_baseline(baseline, result.warnings));

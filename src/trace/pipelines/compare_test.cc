@@ -48,6 +48,14 @@ TEST(RunCompare, TheHeadlineCountsStepsWhereASideWasRunOnce) {
   EXPECT_EQ(headline.baseline_steps, 10U);
 }
 
+TEST(RunCompare, ABookOpensWithTheAnswerAndIsNoFile) {
+  const CommandResult result = compared("fast");
+  ASSERT_TRUE(result.book);
+  EXPECT_EQ(result.book->tables.front().name, "summary");
+  EXPECT_NE(result.book->find("Summary_Dashboard"), nullptr);
+  EXPECT_TRUE(result.written.empty());
+}
+
 TEST(RunCompare, OtherLibrariesAreWarnedOf) {
   const CommandResult result = compared("fast");
   ASSERT_EQ(result.warnings.all().size(), 2U);

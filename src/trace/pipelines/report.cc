@@ -1,3 +1,5 @@
+#include <fmt/core.h>
+
 #include "core/files.h"
 #include "trace/pipelines/reduce.h"
 
@@ -6,7 +8,9 @@ namespace {
 
 core::Result<CommandResult> single_book(ReducedRun& run) {
   if (run.ranks.size() != 1) {
-    return core::Error{"'-o -' writes one report: give one trace, or a folder to write to"};
+    return core::Error{fmt::format(
+        "'-o -' writes one report, and these are {} traces: give one, or a folder to write to",
+        run.ranks.size())};
   }
   CommandResult result;
   result.book = std::move(run.individual.front());

@@ -1,0 +1,19 @@
+// Questions as the C interface has them.
+#pragma once
+
+#include <assay/assay.h>
+
+#include <vector>
+
+#include "core/result.h"
+#include "store/answers/column_query.h"
+
+namespace assay::library {
+
+using QuestionColumns = std::vector<store::QuestionColumn>;
+
+// The columns refer to the caller's memory. Fails where one has no name, or not either numbers or
+// texts.
+core::Result<QuestionColumns> question_columns(const assay_questions& questions);
+
+}  // namespace assay::library
