@@ -97,6 +97,13 @@ CALLS = {"store": 'def __call__(self, name: _Value = ...) -> Database: ...',
          "trace": 'def __call__(self, path: _Value, progress: _Progress = ..., **options: _Option)'
                   ' -> Trace: ...'}
 
+# What stands beside the commands of a word.
+BESIDE = {"allreduce": [f"def {name}(self, df: Any, fusion_op: str = ..., save_path: Optional[_Value] = ...)"
+                        f" -> {made}: ..."
+                        for name, made in (("visualize_2d_heatmap", "Result"),
+                                           ("visualize_2d_best_strategy", "Table"),
+                                           ("visualize_strategy_difference_heatmaps", "Result"))]}
+
 
 def parameters(command):
     """The parameters of a command's function, after self."""
@@ -128,6 +135,7 @@ def group(word):
         words = name.split()
         if len(words) == 2 and words[0] == word:
             lines.append(method(python_name(words[1]), command))
+    lines += ["    " + line for line in BESIDE.get(word, [])]
     return "\n".join([*lines, "", f"{word}: _{word.capitalize()}"])
 
 

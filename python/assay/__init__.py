@@ -26,6 +26,9 @@ _HOMES = {"Database": "_database", "Surface": "_database", "store": "_database",
           "Result": "_run", "run": "_run", "version": "_library", "trace": "_traces",
           "compare": "_traces"}
 
+# What stands beside a command's function.
+_ADDITIONS = {"collect": "._collect", "allreduce": "._figures"}
+
 
 def __getattr__(name):
     import importlib
@@ -41,8 +44,8 @@ def __getattr__(name):
         if found is None:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}; its commands are "
                                  + ", ".join(commands.names()))
-        if name == "collect":
-            importlib.import_module("._collect", __name__).add_to(found)
+        if name in _ADDITIONS:
+            importlib.import_module(_ADDITIONS[name], __name__).add_to(found)
     globals()[name] = found
     return found
 
