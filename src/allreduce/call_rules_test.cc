@@ -235,6 +235,56 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"gamma is not aligned",
               [](Call& call) { call.gamma = static_cast<const char*>(call.gamma) + 2; }}));
 
+StrategyTable table_of(int world_size, int from_world_size) {
+  StrategyTable table;
+  table.slices = {{.world_size = world_size,
+                   .rows = {{4096, {{0, Strategy::kOneshot}, {1 << 20, Strategy::kTwoshot}}}},
+                   .origin = from_world_size == 0 ? Origin::kMeasured : Origin::kExtrapolated,
+                   .from_world_size = from_world_size}};
+  return table;
+}
+
+assay_allreduce_explanation explained(int ranks, const StrategyTable* table, Strategy chosen) {
+  assay_allreduce_call call = plain_call();
+  call.hidden_size = 4096;
+  call.num_tokens = 45;  // 368,640 bytes
+  return explanation_of(call, {.strategy = chosen}, ranks, table);
+}
+
+TEST(CallRulesTest, AnExplanationSaysWhatWasMeasuredAndWhatTheLinksNeed) {
+  const StrategyTable measured = table_of(4, 0);
+  auto told = explained(4, &measured, Strategy::kOneshot);
+  EXPECT_EQ(told.strategy, ASSAY_ALLREDUCE_ONESHOT);
+  EXPECT_EQ(told.is_from_table, 1);
+  EXPECT_EQ(told.is_extrapolated, 0);
+  EXPECT_EQ(told.measured_world_size, 4);
+  EXPECT_NEAR(told.link_limit_us, 3 * 368'640 / 450e3, 1e-9);
+
+  told = explained(3, &measured, Strategy::kOneshot);
+  EXPECT_EQ(told.is_extrapolated, 1) << "the choice of four GPUs";
+  EXPECT_EQ(told.measured_world_size, 4);
+
+  const StrategyTable extrapolated = table_of(8, 4);
+  told = explained(8, &extrapolated, Strategy::kTwoshot);
+  EXPECT_EQ(told.is_from_table, 0) << "ONESHOT could not, and TWOSHOT stands in";
+  EXPECT_EQ(told.is_extrapolated, 1);
+  EXPECT_EQ(told.measured_world_size, 4);
+  EXPECT_NEAR(told.link_limit_us, 2 * 7.0 / 8 * 368'640 / 450e3, 1e-9);
+}
+
+TEST(CallRulesTest, AnExplanationWithoutATableOrAFusionOfItIsNoMeasurement) {
+  auto told = explained(4, nullptr, Strategy::kNccl);
+  EXPECT_EQ(told.is_from_table, 0);
+  EXPECT_EQ(told.measured_world_size, 0);
+  EXPECT_GT(told.link_limit_us, 0);
+  StrategyTable table = table_of(4, 0);
+  table.slices[0].fusion = Fusion::kResidualRmsNorm;
+  told = explained(4, &table, Strategy::kNccl);
+  EXPECT_EQ(told.is_from_table, 1) << "its fallback";
+  EXPECT_EQ(told.measured_world_size, 0);
+  EXPECT_EQ(explanation_of(plain_call(), {}, 4, &table).link_limit_us, 0) << "no work";
+}
+
 // Random tests ask for these.
 class Dice {
  public:

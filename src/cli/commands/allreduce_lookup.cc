@@ -5,7 +5,6 @@
 #include <string>
 #include <utility>
 
-#include "allreduce/estimates.h"
 #include "allreduce/strategy_table.h"
 #include "cli/allreduce_commands.h"
 #include "cli/command.h"
