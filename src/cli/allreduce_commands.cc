@@ -36,8 +36,10 @@ Choices<Enum> numbered_choices(const std::array<std::string_view, kCount>& names
 }
 
 // NCCL comes first, because it can do everything.
-Choices<allreduce::Strategy> fallback_choices() {
-  Choices<allreduce::Strategy> choices = strategy_choices(allreduce::all_strategies());
+Choices<std::optional<allreduce::Strategy>> fallback_choices() {
+  Choices<std::optional<allreduce::Strategy>> choices;
+  for (const allreduce::Strategy strategy : allreduce::all_strategies())
+    choices.emplace_back(name_of(strategy), strategy);
   std::rotate(choices.begin(), choices.end() - 1, choices.end());
   return choices;
 }
@@ -226,8 +228,9 @@ Option* add_tuning_options(App& app, TuningArguments& arguments, const char* fol
               "treat a gain below this part of the time as a tie");
   add_percent(app, "--noise", arguments.tuning.noise,
               "half of the 95 % interval, for times whose file gives none");
-  add_choice(app, "--fallback", arguments.tuning.fallback, fallback_choices(),
-             "the strategy where nothing was measured");
+  add_choice(app, "--fallback", arguments.fallback, fallback_choices(),
+             "the strategy where nothing was measured, also in the lookup table if TensorRT-LLM "
+             "knows it");
   add_thresholds(app, arguments.tuning.thresholds);
   return folder;
 }
@@ -239,7 +242,10 @@ core::Result<TunedBenchmark> load_tuned(const std::filesystem::path& folder,
   allreduce::Benchmark benchmark = ASSAY_TRY(allreduce::read_benchmarks(files));
   show_warnings(benchmark.warnings);
   allreduce::TuningOptions options = arguments.tuning;
-  if (options.fallback != allreduce::Strategy::kNccl) options.lookup_fallback = options.fallback;
+  if (arguments.fallback) options.fallback = *arguments.fallback;
+  // The lookup table of a layout has a filling of its own, unless one is named that it can have.
+  if (arguments.fallback && spec_of(options.fallback).is_public)
+    options.lookup_fallback = options.fallback;
   auto tables = allreduce::tune(benchmark, options, provenance(files, benchmark));
   if (!tables.ok()) return tables.error().context("'" + folder.string() + "'");
   return TunedBenchmark{std::move(benchmark), std::move(tables).value()};

@@ -43,6 +43,7 @@ struct TuningArguments {
   std::filesystem::path data_folder;
   std::optional<int> sm_version;
   allreduce::TuningOptions tuning;
+  std::optional<allreduce::Strategy> fallback = {};  // where --fallback names one
 };
 
 // Declares the folder by these names, --sm_version, --dtype, --launch, --strategies, --tie,
