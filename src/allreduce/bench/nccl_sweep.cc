@@ -25,12 +25,76 @@ using SweepTime = std::chrono::steady_clock;
 constexpr const char* kTunerLibrary = "libassay_nccl_tuner.so";
 constexpr double kSecondsPerSweptCell = 0.7;
 
-std::string file_text(const std::vector<NcclMeasurement>& measurements) {
-  std::string text = nccl_csv_header() + "\n";
-  for (const NcclMeasurement& one : measurements)
-    text += nccl_csv_line(one) + "\n";
-  return text;
-}
+// A sweep's file while it is being written. Each call's rows are added to what the file has, which
+// stays as it is, and the whole appears at once, so that nothing measured is lost however the
+// program ends.
+class SweptFile {
+ public:
+  // Errors are those of BenchmarkFile::open().
+  static core::Result<SweptFile> open(const std::filesystem::path& path,
+                                      Existing existing,
+                                      const Provenance& provenance) {
+    SweptFile file(path);
+    if (existing == Existing::kRefuse) ASSAY_TRY(check_free(path));
+    if (existing == Existing::kResume && core::is_regular_file(path)) {
+      ASSAY_TRY(file.read_earlier());
+      ASSAY_TRY(resume_provenance_file(path, provenance));
+      return file;
+    }
+    // The provenance is written first, so that no row is ever without it.
+    ASSAY_TRY(write_provenance_file(path, provenance));
+    ASSAY_TRY(core::write_file(path, file.text_));
+    return file;
+  }
+
+  core::Status add(const std::vector<NcclMeasurement>& measured) {
+    for (const NcclMeasurement& one : measured)
+      text_ += nccl_csv_line(one) + "\n";
+    measurements_.insert(measurements_.end(), measured.begin(), measured.end());
+    return core::write_file(path_, text_);
+  }
+
+  // Returns those of the arms that have no row yet. NCCL's own choice goes with them, because
+  // settings are compared with what it took in the same minute.
+  [[nodiscard]] std::vector<NcclArm> missing(const NcclCell& cell,
+                                             const std::vector<NcclArm>& arms) const {
+    std::vector<NcclArm> missing;
+    for (const NcclArm& arm : arms) {
+      const auto is_it = [&](const NcclMeasurement& one) {
+        return one.cell == cell && one.arm == arm;
+      };
+      if (std::none_of(measurements_.begin(), measurements_.end(), is_it)) missing.push_back(arm);
+    }
+    if (!missing.empty() && missing.front()) missing.insert(missing.begin(), NcclArm());
+    return missing;
+  }
+
+  // The measurements that the file already held, followed by the added ones.
+  [[nodiscard]] const std::vector<NcclMeasurement>& measurements() const { return measurements_; }
+
+ private:
+  explicit SweptFile(std::filesystem::path path)
+      : path_(std::move(path)), text_(nccl_csv_header() + "\n") {}
+
+  // A last line that something else tore is left out.
+  core::Status read_earlier() {
+    std::string text = ASSAY_TRY(core::read_file(path_));
+    text.resize(text.rfind('\n') + 1);
+    if (!text.starts_with(text_)) {
+      return core::Error{fmt::format(
+          "'{}' has other columns than this version writes: measure anew with --overwrite, or use "
+          "another --output",
+          path_.string())};
+    }
+    measurements_ = ASSAY_TRY(parse_nccl_csv(text, path_));
+    text_ = std::move(text);
+    return {};
+  }
+
+  std::filesystem::path path_;
+  std::string text_;
+  std::vector<NcclMeasurement> measurements_;
+};
 
 bool is_swept_failure(Outcome outcome) {
   return outcome != Outcome::kOk && outcome != Outcome::kUnsupported;
@@ -50,24 +114,26 @@ class SweepRun {
     tell(fmt::format("NCCL, TP {}, starting its worker", world_size));
     const WorkerHello hello = ASSAY_TRY(runner.hello());
     const auto path = options_.common.folder / NcclFileName{world_size, hello.sm_version}.text();
-    if (options_.common.existing == Existing::kRefuse) ASSAY_TRY(check_free(path));
-    ASSAY_TRY(
-        write_provenance_file(path, benchmark_provenance(options_.common, world_size, hello)));
+    SweptFile file = ASSAY_TRY(SweptFile::open(
+        path, options_.common.existing, benchmark_provenance(options_.common, world_size, hello)));
     tell(fmt::format("NCCL, TP {}", world_size));
-    std::vector<NcclMeasurement> measured;
     for (const NcclCell& cell : cells_of(world_size)) {
-      const auto of_cell = ASSAY_TRY(runner.measure(request_of(cell)));
-      measured.insert(measured.end(), of_cell.begin(), of_cell.end());
-      ASSAY_TRY(core::write_file(path, file_text(measured)));
-      for (const NcclMeasurement& one : of_cell)
-        standing_.failures += is_swept_failure(one.outcome) ? 1 : 0;
-      ++standing_.done;
-      tell(standing_.doing);
+      auto measured = measure_cell(runner, file, cell);
+      if (!measured.ok()) return measured;
     }
     runner.finish();
     result_.files.push_back(path);
-    result_.measurements.insert(result_.measurements.end(), measured.begin(), measured.end());
+    const auto& all = file.measurements();
+    result_.measurements.insert(result_.measurements.end(), all.begin(), all.end());
     return {};
+  }
+
+  // Says how to go on after an error.
+  [[nodiscard]] core::Error with_hint(const core::Error& error) const {
+    if (standing_.done == 0) return error;
+    return core::Error{
+        fmt::format("{}; {} calls are measured and kept: go on by the same command with --resume",
+                    error.message, standing_.done)};
   }
 
   [[nodiscard]] NcclSweepResult take() && {
@@ -76,6 +142,22 @@ class SweepRun {
   }
 
  private:
+  core::Status measure_cell(NcclRunner& runner, SweptFile& file, const NcclCell& cell) {
+    NcclRequest request = request_of(cell);
+    request.arms = file.missing(cell, request.arms);
+    if (request.arms.empty()) {
+      --standing_.total;
+      return {};
+    }
+    const auto measured = ASSAY_TRY(runner.measure(request));
+    ASSAY_TRY(file.add(measured));
+    for (const NcclMeasurement& one : measured)
+      standing_.failures += is_swept_failure(one.outcome) ? 1 : 0;
+    ++standing_.done;
+    tell(standing_.doing);
+    return {};
+  }
+
   [[nodiscard]] std::vector<NcclCell> cells_of(int world_size) const {
     return plan_nccl_cells(world_size, options_.axes,
                            nccl_sizes(options_.common.shapes, options_.common.filter));
@@ -183,7 +265,7 @@ core::Result<NcclSweepResult> run_nccl_sweep(const NcclSweepOptions& options,
   SweepRun run(options, hooks);
   for (const int world_size : options.common.world_sizes) {
     const auto measured = run.measure(world_size);
-    if (!measured.ok()) return measured.error();
+    if (!measured.ok()) return run.with_hint(measured.error());
   }
   return std::move(run).take();
 }
