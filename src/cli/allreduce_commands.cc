@@ -152,6 +152,15 @@ Choices<allreduce::Strategy> strategy_choices(const std::vector<allreduce::Strat
   return choices;
 }
 
+core::Status check_benchmark_folder(const std::filesystem::path& folder) {
+  std::error_code code;
+  if (std::filesystem::exists(folder, code) || code) return {};
+  return core::Error{
+      fmt::format("there is no folder '{}': name that of the benchmark files, which 'assay "
+                  "allreduce bench' writes",
+                  folder.string())};
+}
+
 core::Result<std::filesystem::path> benchmark_worker(const std::filesystem::path& named) {
   auto worker = ASSAY_TRY(named_worker(named));
   if (worker.empty()) return allreduce::find_worker();
@@ -237,6 +246,7 @@ Option* add_tuning_options(App& app, TuningArguments& arguments, const char* fol
 
 core::Result<TunedBenchmark> load_tuned(const std::filesystem::path& folder,
                                         const TuningArguments& arguments) {
+  ASSAY_TRY(check_benchmark_folder(folder));
   const allreduce::BenchmarkFolder files =
       ASSAY_TRY(allreduce::find_benchmarks(folder, arguments.sm_version, arguments.tuning.launch));
   allreduce::Benchmark benchmark = ASSAY_TRY(allreduce::read_benchmarks(files));

@@ -23,6 +23,9 @@ Choices<allreduce::Strategy> strategy_choices(const std::vector<allreduce::Strat
 // Returns all strategies except AUTO.
 std::vector<allreduce::Strategy> measured_strategies();
 
+// Fails where there is no such folder, and says how to get one.
+core::Status check_benchmark_folder(const std::filesystem::path& folder);
+
 // Returns the program that measures: `named`, else the one that the environment names, else the one
 // beside assay.
 core::Result<std::filesystem::path> benchmark_worker(const std::filesystem::path& named);

@@ -266,8 +266,10 @@ class NcclSweep(BenchTest):
     def test_plan(self):
         done = self.small('--plan-only')
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertRegex(done.stdout, r'4 +graph +allreduce +2 +13')
+        self.assertRegex(done.stdout, r'4 +graph +allreduce +bfloat16 +2 +13')
         self.assertFalse(self.data.exists())
+        done = self.small('--plan-only', '--dtype', 'float16,float32')
+        self.assertIn('4 calls', done.stdout)
 
     def test_wrong_usage(self):
         for options, words in (

@@ -242,7 +242,18 @@ void add_call(SweptGains& gains, const std::vector<const NcclMeasurement*>& arms
   gains.gains_percent.push_back(is_better ? kPercent * (own->time_us / best->time_us - 1) : 0);
 }
 
-using SweptKey = std::tuple<int, Launch, NcclCollective>;
+using SweptKey = std::tuple<int, Launch, NcclCollective, DataType>;
+
+SweptKey key_of(const NcclCell& cell) {
+  return {cell.world_size, cell.launch, cell.collective, cell.data_type};
+}
+
+// The first columns of a table with a row for each key.
+std::vector<model::Cell> cells_of_key(const SweptKey& key) {
+  const auto& [world_size, launch, collective, data_type] = key;
+  return {std::int64_t{world_size}, std::string(name_of(launch)), std::string(name_of(collective)),
+          std::string(name_of(data_type))};
+}
 
 std::map<SweptKey, SweptGains> gains_of(const std::vector<NcclMeasurement>& measurements,
                                         double tie) {
@@ -251,7 +262,7 @@ std::map<SweptKey, SweptGains> gains_of(const std::vector<NcclMeasurement>& meas
     calls[one.cell].push_back(&one);
   std::map<SweptKey, SweptGains> gains;
   for (const auto& [cell, arms] : calls)
-    add_call(gains[{cell.world_size, cell.launch, cell.collective}], arms, tie);
+    add_call(gains[key_of(cell)], arms, tie);
   return gains;
 }
 
@@ -276,20 +287,24 @@ model::Book nccl_plan_summary(const NcclSweepOptions& options) {
                      .columns = {{.name = "TP"},
                                  {.name = "launch"},
                                  {.name = "collective"},
+                                 {.name = "dtype"},
                                  {.name = "sizes"},
                                  {.name = "settings"}}};
   const auto sizes = nccl_sizes(options.common.shapes, options.common.filter);
+  std::map<SweptKey, std::int64_t> planned;
   std::int64_t calls = 0;
   for (const int world_size : options.common.world_sizes) {
-    for (const Launch launch : options.axes.launches) {
-      for (const NcclCollective collective : options.axes.collectives) {
-        const auto arms = nccl_arms(collective, options.axes);
-        table.add_row({std::int64_t{world_size}, std::string(name_of(launch)),
-                       std::string(name_of(collective)), static_cast<std::int64_t>(sizes.size()),
-                       static_cast<std::int64_t>(arms.size())});
-        calls += static_cast<std::int64_t>(sizes.size());
-      }
+    for (const NcclCell& cell : plan_nccl_cells(world_size, options.axes, sizes)) {
+      ++planned[key_of(cell)];
+      ++calls;
     }
+  }
+  for (const auto& [key, count] : planned) {
+    std::vector<model::Cell> row = cells_of_key(key);
+    row.emplace_back(count);
+    row.emplace_back(
+        static_cast<std::int64_t>(nccl_arms(std::get<NcclCollective>(key), options.axes).size()));
+    table.add_row(std::move(row));
   }
   table.notes.push_back(
       fmt::format("{} calls; about {} where a call takes {} s", calls,
@@ -304,6 +319,7 @@ model::Book nccl_sweep_summary(const NcclSweepResult& result, double tie) {
                      .columns = {{.name = "TP"},
                                  {.name = "launch"},
                                  {.name = "collective"},
+                                 {.name = "dtype"},
                                  {.name = "calls"},
                                  {.name = "settings"},
                                  {.name = "timed"},
@@ -312,12 +328,12 @@ model::Book nccl_sweep_summary(const NcclSweepResult& result, double tie) {
                                  {.name = "median gain (%)"},
                                  {.name = "largest gain (%)"}}};
   for (const auto& [key, gains] : gains_of(result.measurements, tie)) {
-    const auto& [world_size, launch, collective] = key;
     const bool known = !gains.gains_percent.empty();
-    table.add_row({std::int64_t{world_size}, std::string(name_of(launch)),
-                   std::string(name_of(collective)), gains.calls, gains.arms, gains.timed,
-                   gains.failed, gains.better, known ? core::median(gains.gains_percent) : 0.0,
-                   known ? core::maximum(gains.gains_percent) : 0.0});
+    std::vector<model::Cell> row = cells_of_key(key);
+    row.insert(row.end(), {gains.calls, gains.arms, gains.timed, gains.failed, gains.better,
+                           known ? core::median(gains.gains_percent) : 0.0,
+                           known ? core::maximum(gains.gains_percent) : 0.0});
+    table.add_row(std::move(row));
   }
   table.notes.emplace_back(
       "timed: NCCL ran the call just so; better: calls where a setting beats NCCL's own choice "

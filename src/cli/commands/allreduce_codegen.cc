@@ -122,6 +122,7 @@ class AllreduceCodegen final : public Command {
 
   core::Result<Outcome> run() override {
     if (arguments_.data_folder.empty()) arguments_.data_folder = ASSAY_TRY(measure_first());
+    ASSAY_TRY(check_benchmark_folder(arguments_.data_folder));
     use_layout();
     if (const auto version = ASSAY_TRY(version_of_sweep_alone())) return write_sweep(*version);
     auto [benchmark, tables] = ASSAY_TRY(load_tuned(arguments_.data_folder, arguments_));
