@@ -328,6 +328,15 @@ assay_allreduce_call random_call(Dice& dice) {
   call.scale_out = dice.pointer(7);
   if (dice.rarely()) call.operation = dice.below(3);
   if (dice.rarely()) call.scale_layout = dice.below(5);
+  if (dice.rarely()) call.threads = 32 * dice.below(34) + dice.below(2);
+  if (dice.rarely()) call.blocks = dice.below(4) - 1;
+  if (dice.rarely()) call.weight_bias = dice.below(4) == 0 ? INFINITY : 1;
+  if (dice.below(20) == 0) {
+    call.fusion = static_cast<assay_allreduce_fusion>(dice.below(8) - 2);
+    call.data_type = static_cast<assay_allreduce_data_type>(dice.below(6) - 2);
+    call.operation = dice.below(6) - 2;
+    call.scale_layout = dice.below(8) - 2;
+  }
   return call;
 }
 
@@ -358,6 +367,8 @@ TEST(CallRulesTest, VerdictsHoldAtRandom) {
       ASSERT_FALSE(verdict.strategy.has_value());
     }
     if (verdict.strategy) {
+      ASSERT_EQ(shape_problem(call, device.ranks), "");
+      ASSERT_GT(call.num_tokens, 0);
       ASSERT_EQ(device.why_it_fails(*verdict.strategy, call), "");
       ASSERT_EQ(pointer_problem(call), "");
       ASSERT_TRUE(call.strategy == ASSAY_ALLREDUCE_AUTO ||
