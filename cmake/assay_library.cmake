@@ -1,5 +1,5 @@
-# libassay.so: assay/assay.h. It is made of the program's own objects, and shows nothing but the
-# functions of the header.
+# libassay.so: assay/assay.h and assay/figures.h. It is made of the program's own objects, and shows nothing but the
+# functions of the headers.
 file(GLOB library_sources CONFIGURE_DEPENDS library/*.cc)
 list(FILTER library_sources EXCLUDE REGEX "_test\\.cc$")
 add_library(assay_library SHARED ${library_sources})
@@ -19,4 +19,4 @@ set_target_properties(assay_library PROPERTIES OUTPUT_NAME assay LINK_DEPENDS ${
                                                INSTALL_RPATH "$ORIGIN" BUILD_WITH_INSTALL_RPATH ON)
 assay_units(assay_library)
 add_dependencies(programs assay_library)
-install_c_library(assay_library assay 0 "The engine of assay, with tables as Arrow streams")
+install_c_library(assay_library assay 0 "The engine of assay, with tables as Arrow streams" figures)

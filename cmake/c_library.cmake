@@ -1,5 +1,5 @@
-# install_c_library(TARGET NAME INTERFACE DESCRIPTION): installs libassay_NAME (of the name assay:
-# libassay) with its header, a pkg-config file assay_NAME.pc and the CMake target assay::NAME. An interface may change until
+# install_c_library(TARGET NAME INTERFACE DESCRIPTION HEADER...): installs libassay_NAME (of the name
+# assay: libassay) with its header and other ones, a pkg-config file assay_NAME.pc and the CMake target assay::NAME. An interface may change until
 # version 1.0: INTERFACE, the number in the library's SONAME, then goes up. All of it is the component
 # "development": `cmake --install BUILD --component development` leaves the programs out.
 function(install_c_library target name interface description)
@@ -11,8 +11,10 @@ function(install_c_library target name interface description)
                                              EXPORT_NAME ${name})
   install(TARGETS ${target} EXPORT assay LIBRARY DESTINATION lib COMPONENT development
           NAMELINK_COMPONENT development)
-  install(FILES ${CMAKE_SOURCE_DIR}/include/assay/${name}.h DESTINATION include/assay
-          COMPONENT development)
+  foreach(header ${name} ${ARGN})
+    install(FILES ${CMAKE_SOURCE_DIR}/include/assay/${header}.h DESTINATION include/assay
+            COMPONENT development)
+  endforeach()
   configure_file(${CMAKE_SOURCE_DIR}/cmake/c_library.pc.in
                  ${CMAKE_CURRENT_BINARY_DIR}/${library}.pc @ONLY)
   install(FILES ${CMAKE_CURRENT_BINARY_DIR}/${library}.pc DESTINATION lib/pkgconfig

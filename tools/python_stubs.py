@@ -124,6 +124,13 @@ BESIDE = {"allreduce": ["def table(self, name: _Value, **options: _Option) -> St
                       "num_warmups: int = ..., num_runs: int = ..., repeat_n: int = ...) "
                       "-> Dict[str, Any]: ..."]}
 
+# What stands beside the commands of a word.
+BESIDE = {"allreduce": [f"def {name}(self, df: Any, fusion_op: str = ..., save_path: Optional[_Value] = ...)"
+                        f" -> {made}: ..."
+                        for name, made in (("visualize_2d_heatmap", "Result"),
+                                           ("visualize_2d_best_strategy", "Table"),
+                                           ("visualize_strategy_difference_heatmaps", "Result"))]}
+
 
 def parameters(command):
     """The parameters of a command's function, after self."""

@@ -179,6 +179,21 @@ typedef struct {
   int scale_layout; /* an assay_allreduce_scale_layout */
 } assay_allreduce_call;
 
+/* What AUTO does with a message, and how that is known. */
+typedef struct {
+  size_t size;                       /* sizeof(assay_allreduce_explanation) */
+  assay_allreduce_strategy strategy; /* that of assay_allreduce_choose */
+  int is_from_table;   /* 0: no table is loaded, or what it says cannot do the call, and the next
+                          best that can stands in */
+  int is_extrapolated; /* 1: the table was not measured with this number of GPUs; what it says
+                          follows from measurements with measured_world_size */
+  int measured_world_size; /* the number of GPUs that the table's answer was measured with; 0
+                              without a table, or where it has nothing for the fusion */
+  double link_limit_us;    /* the least time in which NVLink 4 sends what a GPU has to send with
+                              `strategy`: (N-1) S with ONESHOT, 2 (N-1)/N S with all others, at
+                              450 GB/s; 0 for no tokens */
+} assay_allreduce_explanation;
+
 assay_allreduce_status assay_allreduce_create(int rank,
                                               int world_size,
                                               const assay_allreduce_options* options,
@@ -223,6 +238,13 @@ assay_allreduce_status assay_allreduce_choose(const assay_allreduce_comm* comm,
                                               int64_t num_tokens,
                                               int64_t hidden_size,
                                               assay_allreduce_strategy* strategy);
+/* The same, with how the choice is known. explanation->size is set by the caller. */
+assay_allreduce_status assay_allreduce_explain(const assay_allreduce_comm* comm,
+                                               assay_allreduce_fusion fusion,
+                                               assay_allreduce_data_type data_type,
+                                               int64_t num_tokens,
+                                               int64_t hidden_size,
+                                               assay_allreduce_explanation* explanation);
 /* Tells whether assay_allreduce_run would accept the call, and if not, why: the same status and
  * text. It looks at the pointers, but not at what they point to: whether they are null, aligned, or
  * the same. */

@@ -31,6 +31,9 @@ _HOMES = {"Answer": "_database", "Choice": "_allreduce", "Comparison": "_traces"
 
 __all__ = ["AssayError", "Stopped", "UsageError", *_HOMES]
 
+# What stands beside a command's function.
+_ADDITIONS = {"collect": ["._collect"], "allreduce": ["._allreduce", "._figures"]}
+
 
 def __getattr__(name):
     import importlib
@@ -46,8 +49,8 @@ def __getattr__(name):
         if found is None:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}; "
                                  + commands.meant(name, __dir__()))
-        if name in ("allreduce", "collect"):
-            importlib.import_module("._" + name, __name__).add_to(found)
+        for addition in _ADDITIONS.get(name, ()):
+            importlib.import_module(addition, __name__).add_to(found)
     globals()[name] = found
     return found
 

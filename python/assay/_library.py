@@ -1,4 +1,4 @@
-"""libassay.so by ctypes: the functions of assay/assay.h."""
+"""libassay.so by ctypes: the functions of assay/assay.h and assay/figures.h."""
 import ctypes
 import functools
 import os
@@ -66,6 +66,9 @@ _FUNCTIONS = {
     "assay_strategies_lookup": (ctypes.c_int, [_POINTER, ctypes.POINTER(Questions),
                                                ctypes.POINTER(Call), ctypes.POINTER(_POINTER)]),
 }
+for _name in ("2d_heatmap", "2d_best_strategy", "strategy_difference_heatmaps"):
+    _FUNCTIONS["assay_visualize_" + _name] = (ctypes.c_int, [_TEXT, _TEXT, _TEXT,
+                                                             ctypes.POINTER(_POINTER)])
 
 
 def _places():

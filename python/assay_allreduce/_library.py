@@ -66,6 +66,19 @@ class Call(ctypes.Structure):
                 ("weight_bias", ctypes.c_float), ("scale_layout", ctypes.c_int)]
 
 
+class Explanation(ctypes.Structure):
+    """assay_allreduce_explanation: what AUTO does with a message, and how that is known. The header says
+    what the fields are."""
+    _fields_ = [("size", ctypes.c_size_t), ("_strategy", ctypes.c_int), ("is_from_table", ctypes.c_int),
+                ("is_extrapolated", ctypes.c_int), ("measured_world_size", ctypes.c_int),
+                ("link_limit_us", ctypes.c_double)]
+
+    @property
+    def strategy(self):
+        """The Strategy that AUTO takes."""
+        return Strategy(self._strategy)
+
+
 _COMM = ctypes.c_void_p
 SIGNATURES = {
     "create": [ctypes.c_int, ctypes.c_int, ctypes.POINTER(Options), ctypes.POINTER(_COMM)],
@@ -75,6 +88,8 @@ SIGNATURES = {
     "load_table": [_COMM, ctypes.c_char_p],
     "choose": [_COMM, ctypes.c_int, ctypes.c_int, ctypes.c_int64, ctypes.c_int64,
                ctypes.POINTER(ctypes.c_int)],
+    "explain": [_COMM, ctypes.c_int, ctypes.c_int, ctypes.c_int64, ctypes.c_int64,
+                ctypes.POINTER(Explanation)],
     "supports": [_COMM, ctypes.POINTER(Call)],
     "run": [_COMM, ctypes.POINTER(Call), ctypes.c_void_p],
     "check": [_COMM],
@@ -124,6 +139,13 @@ class Library:
         self.call("choose", comm, fusion, data_type, num_tokens, hidden_size,
                   ctypes.byref(strategy))
         return Strategy(strategy.value)
+
+    def explain(self, comm, fusion, data_type, num_tokens, hidden_size):
+        """The strategy that AUTO takes, and how that is known."""
+        explanation = Explanation(size=ctypes.sizeof(Explanation))
+        self.call("explain", comm, fusion, data_type, num_tokens, hidden_size,
+                  ctypes.byref(explanation))
+        return explanation
 
     def nccl_version(self, comm):
         """NCCL's version, 2.28.7 as 22807; 0 without NCCL."""

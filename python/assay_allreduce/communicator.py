@@ -160,6 +160,12 @@ class Communicator:
         """The strategy that AUTO takes for such a message."""
         return library.choose(self._comm, fusion, _DATA_TYPES[dtype], num_tokens, hidden_size)
 
+    def explain(self, num_tokens, hidden_size, dtype=torch.bfloat16, fusion=Fusion.NONE):
+        """The strategy that AUTO takes for such a message, whether the table was measured with this number
+        of GPUs (is_from_table, is_extrapolated, measured_world_size), and the least time that the links
+        need (link_limit_us)."""
+        return library.explain(self._comm, fusion, _DATA_TYPES[dtype], num_tokens, hidden_size)
+
     def reserve(self, max_message_bytes):
         """Takes memory for messages of up to so many bytes, where the workspace has room for less:
         up to 32 MiB; larger ones need none. Collective, while no call runs or is captured. Graphs that

@@ -68,8 +68,9 @@ core::Result<int> choose_sm(const fs::path& folder,
                                    folder.string(), *wanted, listed(present))};
   }
   if (!wanted && present.size() > 1) {
-    return core::Error{fmt::format("'{}' mixes benchmark files of SM {}; name one of them",
-                                   folder.string(), listed(present))};
+    return core::Error{
+        fmt::format("'{}' mixes benchmark files of SM {}; name one of them with --sm_version",
+                    folder.string(), listed(present))};
   }
   return wanted.value_or(*present.begin());
 }

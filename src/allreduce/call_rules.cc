@@ -4,8 +4,6 @@
 #include <cmath>
 #include <cstdint>
 
-#include "allreduce/strategy_table.h"
-
 namespace assay::allreduce {
 namespace {
 
@@ -143,6 +141,29 @@ Verdict judge(const assay_allreduce_call& call, const Abilities& abilities) {
     if (first_refusal.empty()) first_refusal = std::move(refusal);
   }
   return {ASSAY_ALLREDUCE_UNSUPPORTED, std::move(first_refusal)};
+}
+
+assay_allreduce_explanation explanation_of(const assay_allreduce_call& call,
+                                           const Verdict& chosen,
+                                           int world_size,
+                                           const StrategyTable* table) {
+  const auto type = static_cast<DataType>(call.data_type);
+  assay_allreduce_explanation told{};
+  told.size = sizeof told;
+  told.strategy = static_cast<assay_allreduce_strategy>(chosen.strategy.value_or(Strategy::kAuto));
+  if (!chosen.strategy) return told;
+  told.link_limit_us = link_limit_us(*chosen.strategy, world_size,
+                                     message_bytes(call.num_tokens, call.hidden_size, type));
+  if (table == nullptr) return told;
+  const TableMatch match = table->find(world_size, static_cast<Fusion>(call.fusion), type,
+                                       call.hidden_size, call.num_tokens);
+  told.is_from_table = match.strategy == *chosen.strategy ? 1 : 0;
+  if (match.slice == nullptr) return told;
+  told.is_extrapolated = match.is_extrapolated ? 1 : 0;
+  told.measured_world_size = match.slice->origin == Origin::kExtrapolated
+                                 ? match.slice->from_world_size
+                                 : match.slice->world_size;
+  return told;
 }
 
 }  // namespace assay::allreduce

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "allreduce/strategy.h"
+#include "allreduce/strategy_table.h"
 
 namespace assay::allreduce {
 
@@ -57,5 +58,11 @@ std::vector<Strategy> candidates(const assay_allreduce_call& call, const Abiliti
 
 // Tells which strategy carries out a call, or why none can.
 Verdict judge(const assay_allreduce_call& call, const Abilities& abilities);
+
+// Tells how the choice for a call is known. `chosen` is that of a verdict; `table` may be null.
+assay_allreduce_explanation explanation_of(const assay_allreduce_call& call,
+                                           const Verdict& chosen,
+                                           int world_size,
+                                           const StrategyTable* table);
 
 }  // namespace assay::allreduce

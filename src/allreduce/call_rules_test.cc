@@ -235,6 +235,56 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"gamma is not aligned",
               [](Call& call) { call.gamma = static_cast<const char*>(call.gamma) + 2; }}));
 
+StrategyTable table_of(int world_size, int from_world_size) {
+  StrategyTable table;
+  table.slices = {{.world_size = world_size,
+                   .rows = {{4096, {{0, Strategy::kOneshot}, {1 << 20, Strategy::kTwoshot}}}},
+                   .origin = from_world_size == 0 ? Origin::kMeasured : Origin::kExtrapolated,
+                   .from_world_size = from_world_size}};
+  return table;
+}
+
+assay_allreduce_explanation explained(int ranks, const StrategyTable* table, Strategy chosen) {
+  assay_allreduce_call call = plain_call();
+  call.hidden_size = 4096;
+  call.num_tokens = 45;  // 368,640 bytes
+  return explanation_of(call, {.strategy = chosen}, ranks, table);
+}
+
+TEST(CallRulesTest, AnExplanationSaysWhatWasMeasuredAndWhatTheLinksNeed) {
+  const StrategyTable measured = table_of(4, 0);
+  auto told = explained(4, &measured, Strategy::kOneshot);
+  EXPECT_EQ(told.strategy, ASSAY_ALLREDUCE_ONESHOT);
+  EXPECT_EQ(told.is_from_table, 1);
+  EXPECT_EQ(told.is_extrapolated, 0);
+  EXPECT_EQ(told.measured_world_size, 4);
+  EXPECT_NEAR(told.link_limit_us, 3 * 368'640 / 450e3, 1e-9);
+
+  told = explained(3, &measured, Strategy::kOneshot);
+  EXPECT_EQ(told.is_extrapolated, 1) << "the choice of four GPUs";
+  EXPECT_EQ(told.measured_world_size, 4);
+
+  const StrategyTable extrapolated = table_of(8, 4);
+  told = explained(8, &extrapolated, Strategy::kTwoshot);
+  EXPECT_EQ(told.is_from_table, 0) << "ONESHOT could not, and TWOSHOT stands in";
+  EXPECT_EQ(told.is_extrapolated, 1);
+  EXPECT_EQ(told.measured_world_size, 4);
+  EXPECT_NEAR(told.link_limit_us, 2 * 7.0 / 8 * 368'640 / 450e3, 1e-9);
+}
+
+TEST(CallRulesTest, AnExplanationWithoutATableOrAFusionOfItIsNoMeasurement) {
+  auto told = explained(4, nullptr, Strategy::kNccl);
+  EXPECT_EQ(told.is_from_table, 0);
+  EXPECT_EQ(told.measured_world_size, 0);
+  EXPECT_GT(told.link_limit_us, 0);
+  StrategyTable table = table_of(4, 0);
+  table.slices[0].fusion = Fusion::kResidualRmsNorm;
+  told = explained(4, &table, Strategy::kNccl);
+  EXPECT_EQ(told.is_from_table, 1) << "its fallback";
+  EXPECT_EQ(told.measured_world_size, 0);
+  EXPECT_EQ(explanation_of(plain_call(), {}, 4, &table).link_limit_us, 0) << "no work";
+}
+
 // Random tests ask for these.
 class Dice {
  public:
@@ -278,6 +328,15 @@ assay_allreduce_call random_call(Dice& dice) {
   call.scale_out = dice.pointer(7);
   if (dice.rarely()) call.operation = dice.below(3);
   if (dice.rarely()) call.scale_layout = dice.below(5);
+  if (dice.rarely()) call.threads = 32 * dice.below(34) + dice.below(2);
+  if (dice.rarely()) call.blocks = dice.below(4) - 1;
+  if (dice.rarely()) call.weight_bias = dice.below(4) == 0 ? INFINITY : 1;
+  if (dice.below(20) == 0) {
+    call.fusion = static_cast<assay_allreduce_fusion>(dice.below(8) - 2);
+    call.data_type = static_cast<assay_allreduce_data_type>(dice.below(6) - 2);
+    call.operation = dice.below(6) - 2;
+    call.scale_layout = dice.below(8) - 2;
+  }
   return call;
 }
 
@@ -308,6 +367,8 @@ TEST(CallRulesTest, VerdictsHoldAtRandom) {
       ASSERT_FALSE(verdict.strategy.has_value());
     }
     if (verdict.strategy) {
+      ASSERT_EQ(shape_problem(call, device.ranks), "");
+      ASSERT_GT(call.num_tokens, 0);
       ASSERT_EQ(device.why_it_fails(*verdict.strategy, call), "");
       ASSERT_EQ(pointer_problem(call), "");
       ASSERT_TRUE(call.strategy == ASSAY_ALLREDUCE_AUTO ||

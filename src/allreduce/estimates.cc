@@ -9,7 +9,6 @@
 
 #include "allreduce/row_threads.h"
 #include "allreduce/time_curves.h"
-#include "model/collective.h"
 
 namespace assay::allreduce {
 namespace {
@@ -118,15 +117,6 @@ Timings timings_between_rows(const Timings& timings) {
     if (std::get<Fusion>(key) != Fusion::kNone) add_rows(estimated, curves, key, shapes);
   }
   return estimated;
-}
-
-double sent_part(Strategy strategy, int world_size) {
-  if (strategy == Strategy::kOneshot) return world_size - 1;
-  return model::bus_factor(model::NcclFunction::kAllReduce, world_size);
-}
-
-double link_limit_us(Strategy strategy, int world_size, std::int64_t bytes) {
-  return sent_part(strategy, world_size) * static_cast<double>(bytes) / kLinkBytesPerUs;
 }
 
 int nearest_world_size(const std::vector<int>& measured, int world_size) {

@@ -20,17 +20,6 @@ namespace assay::allreduce {
 // The hidden sizes are multiples of 64, as those of models are.
 Timings timings_between_rows(const Timings& timings);
 
-// Returns which part of its message a GPU sends: (N-1) with ONESHOT, 2 (N-1)/N with all others.
-double sent_part(Strategy strategy, int world_size);
-
-// Returns the shortest time in microseconds in which a GPU's links can send that, in one direction
-// of NVLink 4 (kLinkBytesPerUs).
-double link_limit_us(Strategy strategy, int world_size, std::int64_t bytes);
-
-// The rate of a GPU's NVLink 4 links in one direction, and about how much of it is left for data.
-inline constexpr double kLinkBytesPerUs = 450e3;
-inline constexpr double kUsableBytesPerUs = 370e3;
-
 // The numbers of GPUs that tables have slices for, measured or extrapolated.
 inline constexpr int kFewestRanks = 2;
 inline constexpr int kMostRanks = 8;

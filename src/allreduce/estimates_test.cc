@@ -3,10 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <filesystem>
 
 #include "allreduce/benchmark_csv.h"
 #include "allreduce/explain.h"
+#include "allreduce/row_division.h"
 #include "allreduce/row_threads.h"
 #include "allreduce/synthetic_test_util.h"
 #include "allreduce/validate.h"
@@ -88,6 +90,33 @@ TEST(RowThreads, AreWholeWarpsAndPowersOfTwo) {
   EXPECT_DOUBLE_EQ(busy(Strategy::kOneshot, 2, 640), 80.0 / 96);
   EXPECT_DOUBLE_EQ(busy(Strategy::kTwoshot, 2, 640), 1);
   EXPECT_DOUBLE_EQ(busy_threads(Strategy::kOneshot, Fusion::kNone, 2, 640, DataType::kBfloat16), 1);
+}
+
+// What launches and estimates share. Times are in the comment of cluster_of().
+TEST(RowDivision, LongRowsAreShared) {
+  const auto divided = [](std::int64_t rows, int vectors, int asked = 0) {
+    const RowDivision division = divide_rows({.count = rows,
+                                              .vectors = vectors,
+                                              .most_of_block = 512,
+                                              .multiprocessors = 132,
+                                              .asked_threads = asked});
+    return std::array{division.cluster, division.threads_of_row, division.threads};
+  };
+  EXPECT_EQ(divided(1, 8), (std::array{1, 8, 128})) << "16 rows in a block";
+  EXPECT_EQ(divided(1, 20), (std::array{1, 32, 128}));
+  EXPECT_EQ(divided(1, 80), (std::array{1, 96, 96}));
+  EXPECT_EQ(divided(1, 512), (std::array{8, 64, 64}));
+  EXPECT_EQ(divided(64, 512), (std::array{8, 64, 64}));
+  EXPECT_EQ(divided(128, 512), (std::array{4, 128, 128}));
+  EXPECT_EQ(divided(1000, 512), (std::array{1, 512, 512})) << "all SMs have enough to do";
+  EXPECT_EQ(divided(1000, 1024), (std::array{2, 512, 512})) << "as much as a block takes";
+  EXPECT_EQ(divided(1000, 1024, 256), (std::array{4, 256, 256}));
+}
+
+TEST(RowDivision, SlicesAreWholeGroups) {
+  EXPECT_EQ(slice_vectors(80, 2, 2), 40);
+  EXPECT_EQ(slice_vectors(81, 2, 2), 42);
+  EXPECT_EQ(slice_vectors(80, 3, 16), 32);
 }
 
 // Without rows for idle threads the table loses 28 % (NVFP4, two GPUs, hidden size 640).

@@ -21,7 +21,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kRanColumn = "ran";
-constexpr std::int64_t kElementBytes = 2;  // a sweep's elements are bfloat16
 constexpr std::int64_t kUsualHidden = 4096;
 constexpr std::int64_t kMostSweptRanks = 1 << 20;
 constexpr std::int64_t kMostSweptBytes = std::int64_t{1} << 50;
@@ -38,12 +37,11 @@ bool is_of_arm(const BenchmarkRow& row) {
   return known && plain && nccl_arm_named(row.text(Column::kStrategy)).has_value();
 }
 
-core::Result<std::int64_t> size_of(const BenchmarkRow& row) {
+core::Result<std::int64_t> size_of(const BenchmarkRow& row, DataType type) {
   if (!row.text(Column::kSize).empty()) return row.number(Column::kSize, 1, kMostSweptBytes);
-  const auto type = summed_type_named(row.text(Column::kDataType));
   const std::int64_t tokens = ASSAY_TRY(row.number(Column::kNumTokens, 1, kMostSweptRanks));
   const std::int64_t hidden = ASSAY_TRY(row.number(Column::kHiddenSize, 1, kMostSweptRanks));
-  return tokens * hidden * (type ? bytes_of(*type) : kElementBytes);
+  return tokens * hidden * bytes_of(type);
 }
 
 core::Status read_result(const BenchmarkRow& row, NcclMeasurement& m) {
@@ -73,7 +71,8 @@ core::Result<NcclMeasurement> read_arm(const BenchmarkRow& row, Launch launch_of
   m.cell.collective = nccl_collective_named(op).value_or(NcclCollective::kAllReduce);
   m.cell.world_size =
       static_cast<int>(ASSAY_TRY(row.number(Column::kWorldSize, 1, kMostSweptRanks)));
-  m.cell.size_bytes = ASSAY_TRY(size_of(row));
+  m.cell.data_type = summed_type_named(row.text(Column::kDataType)).value_or(DataType::kBfloat16);
+  m.cell.size_bytes = ASSAY_TRY(size_of(row, m.cell.data_type));
   m.cell.launch = launch_named(row.text(Column::kLaunch)).value_or(launch_of_file);
   ASSAY_TRY(read_result(row, m));
   return m;
@@ -130,10 +129,10 @@ std::string nccl_csv_header() {
 }
 
 std::string nccl_csv_line(const NcclMeasurement& m) {
-  const std::int64_t elements = m.cell.size_bytes / kElementBytes;
+  const std::int64_t elements = m.cell.size_bytes / bytes_of(m.cell.data_type);
   const std::int64_t hidden = elements % kUsualHidden == 0 ? kUsualHidden : elements;
-  return fmt::format("{},bfloat16,{},{},{},{},NONE,{},{},{},{},{},{},{},0,{},{},{}",
-                     m.cell.world_size, m.cell.size_bytes, elements / hidden, hidden,
+  return fmt::format("{},{},{},{},{},{},NONE,{},{},{},{},{},{},{},0,{},{},{}", m.cell.world_size,
+                     name_of(m.cell.data_type), m.cell.size_bytes, elements / hidden, hidden,
                      nccl_arm_name(m.arm), name_of(m.cell.collective), time_field(m.time_us),
                      name_of(m.cell.launch), time_field(m.low_us), time_field(m.high_us),
                      time_field(m.min_us), m.samples,

@@ -20,7 +20,8 @@ NcclMeasurement swept() {
   m.cell = {.collective = NcclCollective::kReduceScatter,
             .world_size = 4,
             .size_bytes = 12 << 20,
-            .launch = Launch::kEager};
+            .launch = Launch::kEager,
+            .data_type = DataType::kFloat32};
   m.arm = NcclSetting{"ring", "ll128", 16};
   m.ran = "NCCL_RING_LL128_16";
   m.time_us = 31.25;

@@ -40,6 +40,10 @@ std::string_view name_of(NcclCollective collective) {
   return kNcclCollectiveNames.at(static_cast<std::size_t>(collective));
 }
 
+bool adds(NcclCollective collective) {
+  return collective == NcclCollective::kAllReduce || collective == NcclCollective::kReduceScatter;
+}
+
 std::optional<NcclCollective> nccl_collective_named(std::string_view name) {
   const auto* found = std::find(kNcclCollectiveNames.begin(), kNcclCollectiveNames.end(), name);
   if (found == kNcclCollectiveNames.end()) return std::nullopt;

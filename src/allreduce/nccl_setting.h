@@ -19,6 +19,9 @@ inline constexpr std::array<std::string_view, 4> kNcclCollectiveNames = {
     "allreduce", "allgather", "reducescatter", "broadcast"};
 
 std::string_view name_of(NcclCollective collective);
+
+// Whether it adds, so that its time may depend on the data type; the others move bytes.
+bool adds(NcclCollective collective);
 std::optional<NcclCollective> nccl_collective_named(std::string_view name);
 
 inline constexpr int kNcclChooses = -1;
@@ -56,6 +59,7 @@ struct NcclCell {
   // NCCL's size of a call: the larger of what a rank sends and what it receives.
   std::int64_t size_bytes = 0;
   Launch launch = Launch::kGraph;
+  DataType data_type = DataType::kBfloat16;
 
   // NOLINTNEXTLINE(modernize-use-nullptr): the check mistakes the generated code for ours.
   auto operator<=>(const NcclCell&) const = default;

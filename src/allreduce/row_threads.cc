@@ -1,22 +1,15 @@
 #include "allreduce/row_threads.h"
 
-#include <bit>
+#include <algorithm>
+
+#include "allreduce/row_division.h"
 
 namespace assay::allreduce {
 namespace {
 
-constexpr std::int64_t kVectorBytes = 16;
-constexpr std::int64_t kWarpThreads = 32;
-constexpr std::int64_t kNvfp4Group = 16;  // elements; a slice has whole groups
-
-std::int64_t divided_up(std::int64_t value, std::int64_t by) {
-  return (value + by - 1) / by;
-}
-
-std::int64_t whole_threads(std::int64_t threads) {
-  if (threads > kWarpThreads) return divided_up(threads, kWarpThreads) * kWarpThreads;
-  return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(threads)));
-}
+constexpr int kVectorBytes = 16;
+// Longer rows than any kernel takes have the threads of these.
+constexpr std::int64_t kMostRowVectors = std::int64_t{1} << 20;
 
 }  // namespace
 
@@ -29,14 +22,16 @@ double busy_threads(Strategy strategy,
                         (strategy == Strategy::kOneshot || strategy == Strategy::kTwoshotPush);
   if (!has_rows || hidden_size < 1) return 1;
   const std::int64_t element_bytes = bytes_of(data_type);
-  std::int64_t threads = divided_up(hidden_size * element_bytes, kVectorBytes);
-  if (strategy == Strategy::kTwoshotPush) {
-    const std::int64_t group = kNvfp4Group * element_bytes / kVectorBytes;
-    threads = divided_up(divided_up(threads, world_size), group) * group;
-  }
   const auto vectors = static_cast<double>(hidden_size * element_bytes) / kVectorBytes;
-  const double slices = strategy == Strategy::kTwoshotPush ? world_size : 1;
-  return vectors / slices / static_cast<double>(whole_threads(threads));
+  auto threads = static_cast<int>(std::min<std::int64_t>(
+      divide_up<std::int64_t>(hidden_size * element_bytes, kVectorBytes), kMostRowVectors));
+  double slices = 1;
+  if (strategy == Strategy::kTwoshotPush) {
+    const auto group = static_cast<int>(kNvfp4Group * element_bytes / kVectorBytes);
+    threads = slice_vectors(threads, world_size, group);
+    slices = world_size;
+  }
+  return vectors / slices / threads_of_row(threads);
 }
 
 }  // namespace assay::allreduce

@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "core/check.h"
+#include "model/collective.h"
 
 namespace assay::allreduce {
 namespace {
@@ -49,6 +50,15 @@ std::optional<DataType> summed_type_named(std::string_view name) {
   const std::optional<DataType> type = model::data_type_named(name);
   const bool is_summed = type && static_cast<std::size_t>(*type) < kDataTypeNames.size();
   return is_summed ? type : std::nullopt;
+}
+
+double sent_part(Strategy strategy, int world_size) {
+  if (strategy == Strategy::kOneshot) return world_size - 1;
+  return model::bus_factor(model::NcclFunction::kAllReduce, world_size);
+}
+
+double link_limit_us(Strategy strategy, int world_size, std::int64_t bytes) {
+  return sent_part(strategy, world_size) * static_cast<double>(bytes) / kLinkBytesPerUs;
 }
 
 }  // namespace assay::allreduce

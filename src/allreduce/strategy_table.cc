@@ -228,8 +228,9 @@ core::Result<TableRow> row_from(const Json& json, const std::string& place) {
 }
 
 core::Result<TableSlice> slice_from(const Json& json, const std::string& place) {
-  const Object object = ASSAY_TRY(Object::open(
-      json, place, {"world_size", "fusion", "data_type", "rows"}, {"origin", "from_world_size"}));
+  const Object object =
+      ASSAY_TRY(Object::open(json, place, {"world_size", "fusion", "data_type", "rows"},
+                             {"origin", "from_world_size", "link_limit_us_per_mib"}));
   TableSlice slice;
   slice.origin = ASSAY_TRY(origin_from(object, Origin::kExtrapolated));
   if (object.has("from_world_size")) {
@@ -309,6 +310,24 @@ std::string row_json(const TableRow& row) {
                      origin_json(row.origin), segments);
 }
 
+bool chooses(const TableSlice& slice, Strategy strategy) {
+  return std::any_of(slice.rows.begin(), slice.rows.end(), [&](const TableRow& row) {
+    return std::any_of(row.segments.begin(), row.segments.end(),
+                       [&](const TableSegment& one) { return one.strategy == strategy; });
+  });
+}
+
+std::string limits_json(const TableSlice& slice) {
+  constexpr std::int64_t kMib = std::int64_t{1} << 20;
+  std::vector<std::string> limits;
+  for (const StrategySpec& spec : kStrategies) {
+    if (!chooses(slice, spec.strategy)) continue;
+    limits.push_back(fmt::format("\"{}\": {:.3f}", spec.name,
+                                 link_limit_us(spec.strategy, slice.world_size, kMib)));
+  }
+  return fmt::format("\"link_limit_us_per_mib\": {{{}}}, ", core::join(limits, ", "));
+}
+
 std::string slice_json(const TableSlice& slice) {
   std::vector<std::string> rows;
   for (const TableRow& row : slice.rows)
@@ -317,6 +336,7 @@ std::string slice_json(const TableSlice& slice) {
   if (slice.from_world_size != 0) {
     origin += fmt::format("\"from_world_size\": {}, ", slice.from_world_size);
   }
+  if (slice.origin == Origin::kExtrapolated) origin += limits_json(slice);
   return fmt::format(
       "    {{\"world_size\": {}, \"fusion\": \"{}\", \"data_type\": \"{}\", {}\"rows\": "
       "[\n{}\n    ]}}",

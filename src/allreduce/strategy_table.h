@@ -97,8 +97,10 @@ struct StrategyTable {
 // overflows.
 std::int64_t message_bytes(std::int64_t num_tokens, std::int64_t hidden_size, DataType data_type);
 
-// Writes version 2 of the format, which says what was not measured. Version 1 is read, too; all of
-// it counts as measured.
+// Writes version 2 of the format, which says what was not measured, with the least time that the
+// links need for it: link_limit_us() of a MiB with each strategy that an extrapolated slice
+// chooses. That is for readers; it follows from the rest and is not read back. Version 1 is read,
+// too; all of it counts as measured.
 std::string table_json(const StrategyTable& table);
 
 // `name` is for messages. Errors name the place in the JSON. Examples are text that is not JSON, a

@@ -65,6 +65,22 @@ TEST(StrategyTable, JsonKeepsWhatWasNotMeasured) {
   EXPECT_EQ(read.slices[1].rows[1].origin, Origin::kInterpolated);
 }
 
+// 7 MiB, and 2 * 7/8 MiB, at 450 GB/s.
+TEST(StrategyTable, JsonHasTheLimitBesideWhatIsExtrapolated) {
+  StrategyTable table;
+  table.sm_version = 90;
+  table.slices = {{.world_size = 8,
+                   .rows = {{1024, {{0, Strategy::kOneshot}, {1 << 20, Strategy::kNccl}}}},
+                   .origin = Origin::kExtrapolated,
+                   .from_world_size = 4}};
+  EXPECT_THAT(table_json(table), HasSubstr("\"origin\": \"extrapolated\", \"from_world_size\": 4, "
+                                           "\"link_limit_us_per_mib\": {\"ONESHOT\": 16.311, "
+                                           "\"NCCL\": 4.078}, \"rows\""));
+  EXPECT_EQ(table_json(table_from_json(table_json(table), "kept").value()), table_json(table));
+  table.slices[0].origin = Origin::kMeasured;
+  EXPECT_THAT(table_json(table), testing::Not(HasSubstr("link_limit")));
+}
+
 TEST(StrategyTable, SegmentsBeginWithTheirBorder) {
   const StrategyTable table = sample_table();
   EXPECT_EQ(lookup(table, 2, 1024, 1), Strategy::kOneshot);

@@ -37,8 +37,10 @@ Choices<Enum> numbered_choices(const std::array<std::string_view, kCount>& names
 }
 
 // NCCL comes first, because it can do everything.
-Choices<allreduce::Strategy> fallback_choices() {
-  Choices<allreduce::Strategy> choices = strategy_choices(allreduce::all_strategies());
+Choices<std::optional<allreduce::Strategy>> fallback_choices() {
+  Choices<std::optional<allreduce::Strategy>> choices;
+  for (const allreduce::Strategy strategy : allreduce::all_strategies())
+    choices.emplace_back(name_of(strategy), strategy);
   std::rotate(choices.begin(), choices.end() - 1, choices.end());
   return choices;
 }
@@ -171,6 +173,15 @@ Choices<allreduce::Strategy> strategy_choices(const std::vector<allreduce::Strat
   return choices;
 }
 
+core::Status check_benchmark_folder(const std::filesystem::path& folder) {
+  std::error_code code;
+  if (std::filesystem::exists(folder, code) || code) return {};
+  return core::Error{
+      fmt::format("there is no folder '{}': name that of the benchmark files, which 'assay "
+                  "allreduce bench' writes",
+                  folder.string())};
+}
+
 core::Result<std::filesystem::path> benchmark_worker(const std::filesystem::path& named) {
   auto worker = ASSAY_TRY(named_worker(named));
   if (worker.empty()) return allreduce::find_worker();
@@ -247,20 +258,25 @@ Option* add_tuning_options(App& app, TuningArguments& arguments, const char* fol
               "treat a gain below this part of the time as a tie");
   add_percent(app, "--noise", arguments.tuning.noise,
               "half of the 95 % interval, for times whose file gives none");
-  add_choice(app, "--fallback", arguments.tuning.fallback, fallback_choices(),
-             "the strategy where nothing was measured");
+  add_choice(app, "--fallback", arguments.fallback, fallback_choices(),
+             "the strategy where nothing was measured, also in the lookup table if TensorRT-LLM "
+             "knows it");
   add_thresholds(app, arguments.tuning.thresholds);
   return folder;
 }
 
 core::Result<TunedBenchmark> load_tuned(const std::filesystem::path& folder,
                                         const TuningArguments& arguments) {
+  ASSAY_TRY(check_benchmark_folder(folder));
   const allreduce::BenchmarkFolder files =
       ASSAY_TRY(allreduce::find_benchmarks(folder, arguments.sm_version, arguments.tuning.launch));
   allreduce::Benchmark benchmark = ASSAY_TRY(allreduce::read_benchmarks(files));
   show_warnings(benchmark.warnings);
   allreduce::TuningOptions options = arguments.tuning;
-  if (options.fallback != allreduce::Strategy::kNccl) options.lookup_fallback = options.fallback;
+  if (arguments.fallback) options.fallback = *arguments.fallback;
+  // The lookup table of a layout has a filling of its own, unless one is named that it can have.
+  if (arguments.fallback && spec_of(options.fallback).is_public)
+    options.lookup_fallback = options.fallback;
   auto tables = allreduce::tune(benchmark, options, provenance(files, benchmark));
   if (!tables.ok()) return tables.error().context("'" + folder.string() + "'");
   return TunedBenchmark{std::move(benchmark), std::move(tables).value()};

@@ -33,6 +33,9 @@ void add_message_sizes(App& app, allreduce::Cell& message);
 // Returns all strategies except AUTO.
 std::vector<allreduce::Strategy> measured_strategies();
 
+// Fails where there is no such folder, and says how to get one.
+core::Status check_benchmark_folder(const std::filesystem::path& folder);
+
 // Returns the program that measures: `named`, else the one that the environment names, else the one
 // beside assay.
 core::Result<std::filesystem::path> benchmark_worker(const std::filesystem::path& named);
@@ -53,6 +56,7 @@ struct TuningArguments {
   std::filesystem::path data_folder;
   std::optional<int> sm_version = {};
   allreduce::TuningOptions tuning = {};
+  std::optional<allreduce::Strategy> fallback = {};  // where --fallback names one
 };
 
 // Declares the folder by these names, --sm_version, --dtype, --launch, --strategies, --tie,

@@ -1,5 +1,6 @@
 // The C interface as other programs use it.
 #include <assay/assay.h>
+#include <assay/figures.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -310,6 +311,69 @@ TEST_F(Tables, TheColumnsOfATableAreListed) {
     EXPECT_EQ(columns.numbers<double>("highest")[row], 64);
   }
   EXPECT_TRUE(found);
+}
+
+// A benchmark of two cells as the public microbenchmark writes it, with a strategy that is not
+// ours.
+class Figures : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::ofstream(file_)
+        << "world_size,dtype,size,num_tokens,hidden_size,strategy,fusion,time (us)\n"
+           "2,bfloat16,256,1,128,NCCL,NONE,10\n"
+           "2,bfloat16,256,1,128,ONESHOT,NONE,4\n"
+           "2,bfloat16,512,2,128,NCCL,NONE,10\n"
+           "2,bfloat16,512,2,128,ONESHOT,NONE,20\n"
+           "2,bfloat16,512,2,128,MNNVL,NONE,1\n";
+  }
+
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  using Function = int (*)(const char*, const char*, const char*, assay_result**);
+
+  [[nodiscard]] Ended draw(Function function, const char* fusion, const char* name) const {
+    assay_result* result = nullptr;
+    const int status = function(file_.c_str(), fusion, (folder_ / name).c_str(), &result);
+    return {status, OwnedResult(result)};
+  }
+
+  std::filesystem::path folder_ = [] {
+    std::string made = (std::filesystem::temp_directory_path() / "figures-XXXXXX").string();
+    return std::filesystem::path(mkdtemp(made.data()));
+  }();
+  std::filesystem::path file_ = folder_ / "times.csv";
+};
+
+TEST_F(Figures, AreDrawnAndTheBestStrategiesReturned) {
+  EXPECT_EQ(draw(assay_visualize_2d_heatmap, nullptr, "heatmap.svg").status, ASSAY_OK)
+      << assay_error();
+  EXPECT_EQ(draw(assay_visualize_strategy_difference_heatmaps, "NONE", "diff.svg").status,
+            ASSAY_OK);
+  const Ended best = draw(assay_visualize_2d_best_strategy, "NONE", "best_strategy");
+  EXPECT_EQ(best.status, ASSAY_OK);
+  for (const char* name : {"heatmap.svg", "diff.svg", "best_strategy.png"})
+    EXPECT_GT(std::filesystem::file_size(folder_ / name), 1000U) << name;
+  EXPECT_THAT(assay_result_message(best.result.get(), 0, nullptr),
+              HasSubstr("strategy MNNVL is not known here: rows left out"));
+  ASSERT_EQ(assay_result_table_count(best.result.get()), 1U);
+  ArrowArrayStream stream;
+  ASSERT_EQ(assay_result_table(best.result.get(), 0, &stream), ASSAY_OK);
+  const Batch batch(stream);
+  EXPECT_EQ(batch.rows(), 2);
+  EXPECT_EQ(batch.place("best_time"), 3U);
+}
+
+TEST_F(Figures, TellWhatIsWrong) {
+  EXPECT_EQ(draw(assay_visualize_2d_heatmap, "NOTHING", "a.png").status, ASSAY_WRONG_USAGE);
+  EXPECT_THAT(assay_error(), HasSubstr("there is no fusion 'NOTHING'; there are NONE, RESIDUAL"));
+  EXPECT_EQ(draw(assay_visualize_2d_heatmap, "RESIDUAL_RMS_NORM", "a.png").status, ASSAY_FAILED);
+  EXPECT_STREQ(assay_error(), "no time of the fusion RESIDUAL_RMS_NORM; there are times of NONE");
+  EXPECT_EQ(draw(assay_visualize_2d_heatmap, "NONE", "a.pdf").status, ASSAY_FAILED);
+  EXPECT_THAT(assay_error(), HasSubstr("a figure is a .png or a .svg"));
+  EXPECT_EQ(assay_visualize_2d_heatmap(nullptr, nullptr, "a.png", nullptr), ASSAY_WRONG_USAGE);
+  EXPECT_EQ(assay_visualize_2d_heatmap("/nowhere.csv", nullptr, "a.png", nullptr), ASSAY_FAILED);
+  EXPECT_THAT(assay_error(), HasSubstr("/nowhere.csv"));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "a.png"));
 }
 
 TEST_F(Tables, ACallCanBeStopped) {

@@ -205,17 +205,76 @@ class NcclSweep(BenchTest):
         self.assertEqual(self.small('--overwrite').returncode, 0)
         self.assert_failed(self.small('--overwrite', FAKE_START='fatal'), 'no NVIDIA driver')
 
+    def test_resuming_measures_what_is_missing(self):
+        self.assertEqual(self.small('--launch', 'graph').returncode, 0)
+        path = self.data / 'nccl_sweep.tp4.sm90.csv'
+        before = path.read_text(encoding='utf-8')
+        self.assertEqual(self.small('--resume').returncode, 0)
+        self.assertEqual(path.read_text(encoding='utf-8'), before, 'all of it was there')
+        done = self.sweep('--collectives', 'allreduce', '--channels', '1,2,4', '--min-size', '4K',
+                          '--max-size', '16K', '--resume')
+        self.assertEqual(done.returncode, 0, done.stderr)
+        text = path.read_text(encoding='utf-8')
+        self.assertTrue(text.startswith(before), 'no row was touched')
+        count = collections.Counter((row['size'], row['strategy']) for row in self.swept())
+        self.assertEqual(len(count), 3 * (1 + 6 * 3))
+        self.assertEqual({key for key, times in count.items() if times > 1},
+                         {('4096', 'NCCL'), ('8192', 'NCCL')}, 'only NCCL itself, for new settings')
+        facts = json.loads((self.data / 'nccl_sweep.tp4.sm90.json').read_text(encoding='utf-8'))
+        self.assertEqual(len(facts['runs']), 3)
+
+    def test_resuming_after_a_worker_that_cannot_start(self):
+        """What was measured before stays, whatever stops the rest."""
+        self.assertEqual(self.sweep('--collectives', 'broadcast', '--max-size', '4K').returncode, 0)
+        before = self.swept()
+        self.assert_failed(self.small('--resume', FAKE_START='fatal'), 'no NVIDIA driver')
+        self.assert_failed(self.small('--resume', FAKE_FACT='Other'), "GPU 'Fake', and now it is 'Other'")
+        self.assertEqual(self.swept(), before)
+
+    def test_resuming_leaves_out_a_torn_line(self):
+        self.assertEqual(self.small().returncode, 0)
+        path = self.data / 'nccl_sweep.tp4.sm90.csv'
+        whole = path.read_text(encoding='utf-8')
+        lines = whole.splitlines(keepends=True)
+        path.write_text(''.join(lines[:-1]) + lines[-1][:20], encoding='utf-8')
+        self.assertEqual(self.small('--resume').returncode, 0)
+        self.assertEqual([row['strategy'] for row in self.swept()][-2:], ['NCCL', 'NCCL_TREE_SIMPLE_2'])
+        path.write_text('a,b\n1,2\n', encoding='utf-8')
+        self.assert_failed(self.small('--resume'), 'has other columns')
+        self.assertEqual(path.read_text(encoding='utf-8'), 'a,b\n1,2\n')
+
+    def test_data_types(self):
+        done = self.sweep('--dtype', 'bfloat16,float32', '--collectives', 'allreduce,allgather',
+                          '--channels', '1', '--min-size', '4K', '--max-size', '4K')
+        self.assertEqual(done.returncode, 0, done.stderr)
+        count = collections.Counter((row['op'], row['dtype'], row['hidden_size']) for row in self.swept())
+        self.assertEqual(count, {('allreduce', 'bfloat16', '2048'): 7,
+                                 ('allreduce', 'float32', '1024'): 7,
+                                 ('allgather', 'bfloat16', '2048'): 4}, 'bytes have no type')
+
+    def test_a_row_is_better_with_every_data_type(self):
+        """NCCL does not tell a tuner the type."""
+        options = ('--dtype', 'bfloat16,float32', '--launch', 'eager')
+        self.assertEqual(self.small(*options).returncode, 0)
+        self.assertIn('\nallreduce,4096,8192,ring,ll,1,1,4,1,0\n',
+                      self.codegen()['assay_nccl_tuner.conf'])
+        self.assertEqual(self.small(*options, '--overwrite',
+                                    FAKE_FAULTS='incorrect:NCCL_RING_LL_1:float32:4096').returncode, 0)
+        self.assertIn('\nallreduce,5793,8192,ring,ll,1,1,4,1,0\n',
+                      self.codegen()['assay_nccl_tuner.conf'])
+
     def test_plan(self):
         done = self.small('--plan-only')
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertRegex(done.stdout, r'4 +graph +allreduce +2 +13')
+        self.assertRegex(done.stdout, r'4 +graph +allreduce +bfloat16 +2 +13')
         self.assertFalse(self.data.exists())
+        done = self.small('--plan-only', '--dtype', 'float16,float32')
+        self.assertIn('4 calls', done.stdout)
 
     def test_wrong_usage(self):
         for options, words in (
                 (('--fusion', 'NONE'), '--nccl-sweep has no strategies'),
                 (('--hidden', '128'), '--nccl-sweep has no strategies'),
-                (('--resume',), 'begins anew'),
                 (('--channels', '0'), '--channels 0'),
                 (('--channels', '65'), '--channels 65'),
                 (('--min-size', '1G'), 'nothing to measure')):

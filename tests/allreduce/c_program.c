@@ -21,6 +21,7 @@ static void null_communicators(void) {
   assay_allreduce_handle handle;
   assay_allreduce_call call;
   assay_allreduce_strategy strategy;
+  assay_allreduce_explanation explanation = {sizeof explanation, 0, 0, 0, 0, 0};
   void* buffer = NULL;
   memset(&handle, 0, sizeof handle);
   memset(&call, 0, sizeof call);
@@ -39,6 +40,9 @@ static void null_communicators(void) {
   expect(assay_allreduce_choose(NULL, ASSAY_ALLREDUCE_FUSION_NONE, ASSAY_ALLREDUCE_FLOAT16, 1, 8,
                                 &strategy) == ASSAY_ALLREDUCE_INVALID,
          "choose");
+  expect(assay_allreduce_explain(NULL, ASSAY_ALLREDUCE_FUSION_NONE, ASSAY_ALLREDUCE_FLOAT16, 1, 8,
+                                 &explanation) == ASSAY_ALLREDUCE_INVALID,
+         "explain");
   expect(assay_allreduce_supports(NULL, &call) == ASSAY_ALLREDUCE_INVALID, "supports");
   expect(assay_allreduce_run(NULL, &call, NULL) == ASSAY_ALLREDUCE_INVALID, "run");
   expect(error_says("null"), "the reason of run");

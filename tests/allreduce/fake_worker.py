@@ -91,10 +91,10 @@ def measure(request, strategy):
 
 
 def sweep(request):
-    """Answers a request of `bench --nccl-sweep`. Faults have the arm, the collective and the size."""
+    """Answers a request of `bench --nccl-sweep`. Faults have the arm, the data type and the size."""
     cell = request['sweep']
     for arm in request['arms']:
-        kinds = list(faults(arm, {'hidden_size': cell['collective'], 'num_tokens': cell['size']}))
+        kinds = list(faults(arm, {'hidden_size': cell['dtype'], 'num_tokens': cell['size']}))
         say(id=request['id'], arm=arm)
         for kind in kinds:
             misbehave(kind)

@@ -635,6 +635,12 @@ void deterministic(Rank& rank) {
                 "chosen");
     rank.expect(strategy != ASSAY_ALLREDUCE_NCCL && strategy != ASSAY_ALLREDUCE_NCCL_SYMMETRIC,
                 "a strategy of our own");
+    assay_allreduce_explanation told{};
+    told.size = sizeof told;
+    rank.expect(assay_allreduce_explain(comm, ASSAY_ALLREDUCE_FUSION_NONE, ASSAY_ALLREDUCE_BFLOAT16,
+                                        tokens, kHidden, &told) == ASSAY_ALLREDUCE_OK &&
+                    told.strategy == strategy && told.is_from_table == 0 && told.link_limit_us > 0,
+                "explained");
     const auto call = call_of(rank, ASSAY_ALLREDUCE_AUTO, tokens);
     rank.finish();
     rank.expect(assay_allreduce_run(comm, &call, rank.stream) == ASSAY_ALLREDUCE_OK, "run");

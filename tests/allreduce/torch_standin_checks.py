@@ -63,12 +63,16 @@ class CommunicatorTest(unittest.TestCase):
             assert push.number != comm.number
             comm.all_reduce_rms_norm("x", "residual", "gamma", 1e-5, weight_bias=1.0)
             torch.calls.append(("rank", comm.rank(), comm.size(), comm.choose(4, 4096)))
+            told = comm.explain(400, 4096)
+            torch.calls.append(("explained", told.strategy, told.is_from_table, told.is_extrapolated,
+                                told.measured_world_size, told.link_limit_us))
             comm.close()
             comm.close()
             return comm.number
         numbers = on_two_ranks(rank)
         self.assertEqual(len(set(numbers)), 2, numbers)
         self.assertIn(("rank", 1, 2, Strategy.ONESHOT), torch.calls)
+        self.assertIn(("explained", Strategy.TWOSHOT, 1, 1, 4, 0.5), torch.calls)
         self.assertIn(("all_reduce_rms_norm", ("x", "residual", "gamma", 1e-5, numbers[1], 1.0)),
                       torch.calls)
         self.assertEqual(fake_library.fake_live(), 0, "communicators were destroyed")

@@ -253,6 +253,20 @@ SHIM assay_allreduce_status assay_allreduce_choose(const assay_allreduce_comm*,
   return ASSAY_ALLREDUCE_OK;
 }
 
+SHIM assay_allreduce_status assay_allreduce_explain(const assay_allreduce_comm*,
+                                                    assay_allreduce_fusion,
+                                                    assay_allreduce_data_type,
+                                                    int64_t num_tokens,
+                                                    int64_t,
+                                                    assay_allreduce_explanation* explanation) {
+  explanation->strategy = num_tokens < 100 ? ASSAY_ALLREDUCE_ONESHOT : ASSAY_ALLREDUCE_TWOSHOT;
+  explanation->is_from_table = 1;
+  explanation->is_extrapolated = 1;
+  explanation->measured_world_size = 4;
+  explanation->link_limit_us = 0.5;
+  return ASSAY_ALLREDUCE_OK;
+}
+
 SHIM assay_allreduce_status assay_allreduce_supports(const assay_allreduce_comm*,
                                                      const assay_allreduce_call*) {
   return ASSAY_ALLREDUCE_OK;

@@ -104,6 +104,46 @@ class Collecting(unittest.TestCase):
         self.assertTrue(callable(assay.collect.helper.log_perf))
 
 
+class Figures(unittest.TestCase):
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.folder = pathlib.Path(scratch.name)
+        self.rows = [{"world_size": 2, "dtype": "bfloat16", "size": 256 * tokens, "num_tokens": tokens,
+                      "hidden_size": 128, "strategy": strategy, "fusion": "NONE", "time (us)": us}
+                     for tokens, strategy, us in ((1, "NCCL", 10), (1, "ONESHOT", 4),
+                                                  (2, "NCCL", 10), (2, "ONESHOT", 20))]
+        self.file = self.folder / "times.csv"
+        self.file.write_text("\n".join([",".join(self.rows[0])] + [
+            ",".join(map(str, row.values())) for row in self.rows]))
+
+    def test_of_a_file(self):
+        assay.allreduce.visualize_2d_heatmap(self.file, fusion_op="NONE",
+                                             save_path=self.folder / "heatmap.png")
+        assay.allreduce.visualize_strategy_difference_heatmaps(str(self.file), "NONE",
+                                                               self.folder / "diff.png")
+        best = assay.allreduce.visualize_2d_best_strategy(self.file, save_path=self.folder / "best.svg")
+        self.assertEqual(best.to_dict(), {"num_tokens": [1, 2], "hidden_size": [128, 128],
+                                          "best_strategy": ["ONESHOT", "NCCL"], "best_time": [4, 10]})
+        for name in ("heatmap.png", "diff.png", "best.svg"):
+            self.assertGreater((self.folder / name).stat().st_size, 1000)
+
+    def test_wrong_arguments(self):
+        with self.assertRaisesRegex(assay.UsageError, "there is no fusion"):
+            assay.allreduce.visualize_2d_heatmap(self.file, "NO", self.folder / "heatmap.png")
+        with self.assertRaisesRegex(assay.UsageError, "save_path must not be null"):
+            assay.allreduce.visualize_2d_heatmap(self.file)
+        with self.assertRaisesRegex(TypeError, "not int"):
+            assay.allreduce.visualize_2d_heatmap(3, save_path=self.folder / "heatmap.png")
+
+    @without("pandas")
+    def test_of_a_data_frame(self):
+        import pandas
+        best = assay.allreduce.visualize_2d_best_strategy(pandas.DataFrame(self.rows), "NONE",
+                                                          self.folder / "best.png")
+        self.assertEqual(best.to_list("best_strategy"), ["ONESHOT", "NCCL"])
+
+
 class Tables(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()

@@ -15,9 +15,10 @@ import tempfile
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 PROGRAMS = {"measure": SOURCE / "tests/package/use_measure.c",
             "allreduce": SOURCE / "tests/allreduce/c_program.c",
-            "assay": SOURCE / "tests/library/c_program.c"}
-ARGUMENTS = {"assay": [SOURCE / "samples/allreduce-h200"]}
-INTERFACES = {"measure": 0, "allreduce": 1, "assay": 0}  # the numbers in the SONAMEs
+            "assay": SOURCE / "tests/library/c_program.c",
+            "figures": SOURCE / "tests/library/figures_program.c"}  # a second header of libassay
+INTERFACES = {"measure": 0, "allreduce": 1, "assay": 0, "figures": 0}  # the numbers in the SONAMEs
+BENCHMARK = SOURCE / "samples/allreduce-h200/benchmark.tp2.sm90.csv"
 
 
 def run(*command, **environment):
@@ -41,7 +42,7 @@ def install(build, folder):
 
 
 def library(name):
-    return "assay" if name == "assay" else f"assay_{name}"
+    return "assay" if name in ("assay", "figures") else f"assay_{name}"
 
 
 def by_pkg_config(name, prefix, folder):
@@ -63,7 +64,9 @@ def by_cmake(names, prefix, folder):
 def check(name, program, prefix):
     needed = re.findall(r"\(NEEDED\).*\[(.*)\]", run("readelf", "--dynamic", "--wide", program))
     expect(f"lib{library(name)}.so.{INTERFACES[name]}" in needed, f"{program.name} needs {needed}")
-    said = run(program, *ARGUMENTS.get(name, []), LD_LIBRARY_PATH=str(prefix / "lib"))
+    arguments = {"figures": [BENCHMARK, prefix], "assay": [BENCHMARK.parent]}.get(name, [])
+    said = run(program, *arguments, LD_LIBRARY_PATH=str(prefix / "lib"))
+    expect(name != "figures" or said == "150 cells have a best strategy\n", f"{program.name} says {said}")
     expect(name != "assay" or said.startswith("1000 answers; "), f"{program.name} says {said}")
     expect(name != "measure" or said == "5 samples, 1 ms or more\n", f"{program.name} says {said}")
 
@@ -73,7 +76,7 @@ def main():
         folder = pathlib.Path(scratch)
         prefix = install(pathlib.Path(sys.argv[1]), folder)
         names = [name for name in PROGRAMS if (prefix / f"include/assay/{name}.h").exists()]
-        expect({"measure", "assay"} <= set(names), "these libraries are always installed")
+        expect({"measure", "assay", "figures"} <= set(names), "these libraries are always installed")
         shutil.copy(SOURCE / "tests/package/CMakeLists.txt", folder)
         for name in names:
             shutil.copy(PROGRAMS[name], folder / f"use_{name}.c")

@@ -5,18 +5,18 @@
 // Made by assay allreduce codegen; do not edit. Measured on:
 // NVIDIA H200, CUDA 13.0, NCCL 2.28.9, 2026-11-21, of 5748 times in benchmark.tp2.sm90.csv benchmark.tp4.sm90.csv.
 
-#ifndef ALLREDUCE_TABLE_SM90_GRAPH_77432CC8E368E593_H
-#define ALLREDUCE_TABLE_SM90_GRAPH_77432CC8E368E593_H
+#ifndef ALLREDUCE_TABLE_SM90_GRAPH_7FC599B38B77175B_H
+#define ALLREDUCE_TABLE_SM90_GRAPH_7FC599B38B77175B_H
 
 #include <cstdint>
 
 #if defined(__CUDACC__)
-#define ALLREDUCE_TABLE_SM90_GRAPH_77432CC8E368E593_H_FUNCTION __host__ __device__ constexpr
+#define ALLREDUCE_TABLE_SM90_GRAPH_7FC599B38B77175B_H_FUNCTION __host__ __device__ constexpr
 #else
-#define ALLREDUCE_TABLE_SM90_GRAPH_77432CC8E368E593_H_FUNCTION constexpr
+#define ALLREDUCE_TABLE_SM90_GRAPH_7FC599B38B77175B_H_FUNCTION constexpr
 #endif
 
-namespace allreduce_table_sm90_graph_77432cc8e368e593 {
+namespace allreduce_table_sm90_graph_7fc599b38b77175b {
 
 // Below 100 the numbers are TensorRT-LLM's.
 enum class Strategy : std::uint8_t {
@@ -27,7 +27,7 @@ enum class Strategy : std::uint8_t {
   kNccl = 0,
 };
 
-ALLREDUCE_TABLE_SM90_GRAPH_77432CC8E368E593_H_FUNCTION const char* name_of(Strategy strategy) {
+ALLREDUCE_TABLE_SM90_GRAPH_7FC599B38B77175B_H_FUNCTION const char* name_of(Strategy strategy) {
   switch (strategy) {
     case Strategy::kOneshot:
       return "ONESHOT";
@@ -83,7 +83,7 @@ struct Segment {
   Strategy strategy;
 };
 
-#define ALLREDUCE_TABLE_SM90_GRAPH_77432CC8E368E593_H_SLICES \
+#define ALLREDUCE_TABLE_SM90_GRAPH_7FC599B38B77175B_H_SLICES \
   {2, 0, Fusion::kNone, DataType::kBfloat16, 0, 10}, \
   {2, 0, Fusion::kResidualRmsNorm, DataType::kBfloat16, 10, 20}, \
   {2, 0, Fusion::kResidualRmsNormQuantFp8, DataType::kBfloat16, 20, 30}, \
@@ -112,7 +112,7 @@ struct Segment {
   {8, 4, Fusion::kResidualRmsNorm, DataType::kBfloat16, 286, 296}, \
   {8, 4, Fusion::kResidualRmsNormQuantFp8, DataType::kBfloat16, 296, 306}, \
   {8, 4, Fusion::kResidualRmsNormQuantNvfp4, DataType::kBfloat16, 306, 316}
-#define ALLREDUCE_TABLE_SM90_GRAPH_77432CC8E368E593_H_ROWS \
+#define ALLREDUCE_TABLE_SM90_GRAPH_7FC599B38B77175B_H_ROWS \
   {128, 0, 1}, \
   {256, 1, 2}, \
   {512, 2, 3}, \
@@ -429,7 +429,7 @@ struct Segment {
   {5120, 775, 778}, \
   {7168, 778, 781}, \
   {8192, 781, 784}
-#define ALLREDUCE_TABLE_SM90_GRAPH_77432CC8E368E593_H_SEGMENTS \
+#define ALLREDUCE_TABLE_SM90_GRAPH_7FC599B38B77175B_H_SEGMENTS \
   {0, Strategy::kOneshot}, \
   {0, Strategy::kOneshot}, \
   {0, Strategy::kOneshot}, \
@@ -1215,19 +1215,19 @@ struct Segment {
   {213497, Strategy::kTwoshotPush}, \
   {33554433, Strategy::kTwoshot}
 
-inline constexpr Slice kSlices[] = {ALLREDUCE_TABLE_SM90_GRAPH_77432CC8E368E593_H_SLICES};
-inline constexpr Row kRows[] = {ALLREDUCE_TABLE_SM90_GRAPH_77432CC8E368E593_H_ROWS};
-inline constexpr Segment kSegments[] = {ALLREDUCE_TABLE_SM90_GRAPH_77432CC8E368E593_H_SEGMENTS};
+inline constexpr Slice kSlices[] = {ALLREDUCE_TABLE_SM90_GRAPH_7FC599B38B77175B_H_SLICES};
+inline constexpr Row kRows[] = {ALLREDUCE_TABLE_SM90_GRAPH_7FC599B38B77175B_H_ROWS};
+inline constexpr Segment kSegments[] = {ALLREDUCE_TABLE_SM90_GRAPH_7FC599B38B77175B_H_SEGMENTS};
 #if defined(__CUDACC__)
-static __device__ constexpr Slice kDeviceSlices[] = {ALLREDUCE_TABLE_SM90_GRAPH_77432CC8E368E593_H_SLICES};
-static __device__ constexpr Row kDeviceRows[] = {ALLREDUCE_TABLE_SM90_GRAPH_77432CC8E368E593_H_ROWS};
-static __device__ constexpr Segment kDeviceSegments[] = {ALLREDUCE_TABLE_SM90_GRAPH_77432CC8E368E593_H_SEGMENTS};
+static __device__ constexpr Slice kDeviceSlices[] = {ALLREDUCE_TABLE_SM90_GRAPH_7FC599B38B77175B_H_SLICES};
+static __device__ constexpr Row kDeviceRows[] = {ALLREDUCE_TABLE_SM90_GRAPH_7FC599B38B77175B_H_ROWS};
+static __device__ constexpr Segment kDeviceSegments[] = {ALLREDUCE_TABLE_SM90_GRAPH_7FC599B38B77175B_H_SEGMENTS};
 #endif
-#undef ALLREDUCE_TABLE_SM90_GRAPH_77432CC8E368E593_H_SLICES
-#undef ALLREDUCE_TABLE_SM90_GRAPH_77432CC8E368E593_H_ROWS
-#undef ALLREDUCE_TABLE_SM90_GRAPH_77432CC8E368E593_H_SEGMENTS
+#undef ALLREDUCE_TABLE_SM90_GRAPH_7FC599B38B77175B_H_SLICES
+#undef ALLREDUCE_TABLE_SM90_GRAPH_7FC599B38B77175B_H_ROWS
+#undef ALLREDUCE_TABLE_SM90_GRAPH_7FC599B38B77175B_H_SEGMENTS
 
-ALLREDUCE_TABLE_SM90_GRAPH_77432CC8E368E593_H_FUNCTION const Slice& slice(int index) {
+ALLREDUCE_TABLE_SM90_GRAPH_7FC599B38B77175B_H_FUNCTION const Slice& slice(int index) {
 #if defined(__CUDA_ARCH__)
   return kDeviceSlices[index];
 #else
@@ -1235,7 +1235,7 @@ ALLREDUCE_TABLE_SM90_GRAPH_77432CC8E368E593_H_FUNCTION const Slice& slice(int in
 #endif
 }
 
-ALLREDUCE_TABLE_SM90_GRAPH_77432CC8E368E593_H_FUNCTION const Row& row(int index) {
+ALLREDUCE_TABLE_SM90_GRAPH_7FC599B38B77175B_H_FUNCTION const Row& row(int index) {
 #if defined(__CUDA_ARCH__)
   return kDeviceRows[index];
 #else
@@ -1243,7 +1243,7 @@ ALLREDUCE_TABLE_SM90_GRAPH_77432CC8E368E593_H_FUNCTION const Row& row(int index)
 #endif
 }
 
-ALLREDUCE_TABLE_SM90_GRAPH_77432CC8E368E593_H_FUNCTION const Segment& segment(int index) {
+ALLREDUCE_TABLE_SM90_GRAPH_7FC599B38B77175B_H_FUNCTION const Segment& segment(int index) {
 #if defined(__CUDA_ARCH__)
   return kDeviceSegments[index];
 #else
@@ -1253,7 +1253,7 @@ ALLREDUCE_TABLE_SM90_GRAPH_77432CC8E368E593_H_FUNCTION const Segment& segment(in
 
 // Returns whether b is nearer to `wanted` than a by ratio; the larger one wins a tie. The numbers
 // of the table are at most 2^28, so products fit.
-ALLREDUCE_TABLE_SM90_GRAPH_77432CC8E368E593_H_FUNCTION bool is_nearer(std::int64_t b, std::int64_t a, std::int64_t wanted) {
+ALLREDUCE_TABLE_SM90_GRAPH_7FC599B38B77175B_H_FUNCTION bool is_nearer(std::int64_t b, std::int64_t a, std::int64_t wanted) {
   const std::int64_t low = a < b ? a : b;
   const std::int64_t high = a < b ? b : a;
   if (wanted <= low) return b < a;
@@ -1261,7 +1261,7 @@ ALLREDUCE_TABLE_SM90_GRAPH_77432CC8E368E593_H_FUNCTION bool is_nearer(std::int64
   return (wanted * wanted < low * high) == (b < a);
 }
 
-ALLREDUCE_TABLE_SM90_GRAPH_77432CC8E368E593_H_FUNCTION bool is_better(const Slice& b,
+ALLREDUCE_TABLE_SM90_GRAPH_7FC599B38B77175B_H_FUNCTION bool is_better(const Slice& b,
                               const Slice& a,
                               std::int64_t world_size,
                               DataType data_type) {
@@ -1273,7 +1273,7 @@ ALLREDUCE_TABLE_SM90_GRAPH_77432CC8E368E593_H_FUNCTION bool is_better(const Slic
 }  // namespace detail
 
 // Returns the size of a message, or INT64_MAX if it overflows. Counts below 1 are taken as 1.
-ALLREDUCE_TABLE_SM90_GRAPH_77432CC8E368E593_H_FUNCTION std::int64_t message_bytes(std::int64_t num_tokens,
+ALLREDUCE_TABLE_SM90_GRAPH_7FC599B38B77175B_H_FUNCTION std::int64_t message_bytes(std::int64_t num_tokens,
                                           std::int64_t hidden_size,
                                           DataType data_type) {
   const std::int64_t element_bytes = data_type == DataType::kFloat32 ? 4 : 2;
@@ -1291,7 +1291,7 @@ struct Match {
 // Returns the strategy for a message; any input has one. Among the slices of the fusion, the lookup
 // takes the one with the nearest TP and then with the data type, in it the row with the nearest
 // hidden size, and in it the segment of the message's bytes. A fusion without a slice has kFallback.
-ALLREDUCE_TABLE_SM90_GRAPH_77432CC8E368E593_H_FUNCTION Match find(std::int64_t world_size,
+ALLREDUCE_TABLE_SM90_GRAPH_7FC599B38B77175B_H_FUNCTION Match find(std::int64_t world_size,
                           Fusion fusion,
                           DataType data_type,
                           std::int64_t hidden_size,
@@ -1321,7 +1321,7 @@ ALLREDUCE_TABLE_SM90_GRAPH_77432CC8E368E593_H_FUNCTION Match find(std::int64_t w
                              detail::slice(best).world_size != world_size};
 }
 
-ALLREDUCE_TABLE_SM90_GRAPH_77432CC8E368E593_H_FUNCTION Strategy lookup(std::int64_t world_size,
+ALLREDUCE_TABLE_SM90_GRAPH_7FC599B38B77175B_H_FUNCTION Strategy lookup(std::int64_t world_size,
                                Fusion fusion,
                                DataType data_type,
                                std::int64_t hidden_size,
@@ -1331,33 +1331,33 @@ ALLREDUCE_TABLE_SM90_GRAPH_77432CC8E368E593_H_FUNCTION Strategy lookup(std::int6
 
 // Returns the least microseconds that NVLink 4, at 450 GB/s, needs for what a GPU sends: (N-1) S
 // with ONESHOT, 2 (N-1)/N S with all others. No time is below it, extrapolated or not.
-ALLREDUCE_TABLE_SM90_GRAPH_77432CC8E368E593_H_FUNCTION double link_limit_us(Strategy strategy, int world_size, std::int64_t size_bytes) {
+ALLREDUCE_TABLE_SM90_GRAPH_7FC599B38B77175B_H_FUNCTION double link_limit_us(Strategy strategy, int world_size, std::int64_t size_bytes) {
   const double sent = strategy == Strategy::kOneshot ? world_size - 1.0
                                                      : 2.0 * (world_size - 1.0) / world_size;
   return sent * static_cast<double>(size_bytes) / 450e3;
 }
 
-}  // namespace allreduce_table_sm90_graph_77432cc8e368e593
+}  // namespace allreduce_table_sm90_graph_7fc599b38b77175b
 
-#undef ALLREDUCE_TABLE_SM90_GRAPH_77432CC8E368E593_H_FUNCTION
+#undef ALLREDUCE_TABLE_SM90_GRAPH_7FC599B38B77175B_H_FUNCTION
 
 #if !defined(ALLREDUCE_TABLE_NO_ALIAS)
-namespace allreduce_table_sm90_graph = ::allreduce_table_sm90_graph_77432cc8e368e593;
+namespace allreduce_table_sm90_graph = ::allreduce_table_sm90_graph_7fc599b38b77175b;
 #endif
 
-#endif  // ALLREDUCE_TABLE_SM90_GRAPH_77432CC8E368E593_H
+#endif  // ALLREDUCE_TABLE_SM90_GRAPH_7FC599B38B77175B_H
 
 
-#ifndef ALLREDUCE_TABLES_77432CC8E368E593_H
-#define ALLREDUCE_TABLES_77432CC8E368E593_H
+#ifndef ALLREDUCE_TABLES_7FC599B38B77175B_H
+#define ALLREDUCE_TABLES_7FC599B38B77175B_H
 
 #if defined(__CUDACC__)
-#define ALLREDUCE_TABLES_77432CC8E368E593_H_FUNCTION __host__ __device__ constexpr
+#define ALLREDUCE_TABLES_7FC599B38B77175B_H_FUNCTION __host__ __device__ constexpr
 #else
-#define ALLREDUCE_TABLES_77432CC8E368E593_H_FUNCTION constexpr
+#define ALLREDUCE_TABLES_7FC599B38B77175B_H_FUNCTION constexpr
 #endif
 
-namespace allreduce_tables_77432cc8e368e593 {
+namespace allreduce_tables_7fc599b38b77175b {
 
 // Below 100 the numbers are TensorRT-LLM's.
 enum class Strategy : std::uint8_t {
@@ -1368,7 +1368,7 @@ enum class Strategy : std::uint8_t {
   kNccl = 0,
 };
 
-ALLREDUCE_TABLES_77432CC8E368E593_H_FUNCTION const char* name_of(Strategy strategy) {
+ALLREDUCE_TABLES_7FC599B38B77175B_H_FUNCTION const char* name_of(Strategy strategy) {
   switch (strategy) {
     case Strategy::kOneshot:
       return "ONESHOT";
@@ -1413,7 +1413,7 @@ struct Match {
 namespace detail {
 
 // Another launch counts more than any SM, and a newer SM than the asked one more than an older one.
-ALLREDUCE_TABLES_77432CC8E368E593_H_FUNCTION std::int64_t distance(std::int64_t table_sm,
+ALLREDUCE_TABLES_7FC599B38B77175B_H_FUNCTION std::int64_t distance(std::int64_t table_sm,
                                      Launch table_launch,
                                      std::int64_t sm_version,
                                      Launch launch) {
@@ -1423,7 +1423,7 @@ ALLREDUCE_TABLES_77432CC8E368E593_H_FUNCTION std::int64_t distance(std::int64_t 
 }
 
 // Returns the table that answers: that of the SM and launch, else the nearest.
-ALLREDUCE_TABLES_77432CC8E368E593_H_FUNCTION int table_of(int sm_version, Launch launch) {
+ALLREDUCE_TABLES_7FC599B38B77175B_H_FUNCTION int table_of(int sm_version, Launch launch) {
   int best = 0;
   std::int64_t least = distance(90, Launch::kGraph, sm_version, launch);
   return least < 0 ? 0 : best;
@@ -1432,7 +1432,7 @@ ALLREDUCE_TABLES_77432CC8E368E593_H_FUNCTION int table_of(int sm_version, Launch
 }  // namespace detail
 
 // Returns the strategy for a message; any input has one.
-ALLREDUCE_TABLES_77432CC8E368E593_H_FUNCTION Match find(int sm_version,
+ALLREDUCE_TABLES_7FC599B38B77175B_H_FUNCTION Match find(int sm_version,
                           Launch launch,
                           std::int64_t world_size,
                           Fusion fusion,
@@ -1441,15 +1441,15 @@ ALLREDUCE_TABLES_77432CC8E368E593_H_FUNCTION Match find(int sm_version,
                           std::int64_t num_tokens) {
   switch (detail::table_of(sm_version, launch)) {
     default: {
-      const ::allreduce_table_sm90_graph_77432cc8e368e593::Match match =
-          ::allreduce_table_sm90_graph_77432cc8e368e593::find(world_size, static_cast<::allreduce_table_sm90_graph_77432cc8e368e593::Fusion>(fusion),
-              static_cast<::allreduce_table_sm90_graph_77432cc8e368e593::DataType>(data_type), hidden_size, num_tokens);
+      const ::allreduce_table_sm90_graph_7fc599b38b77175b::Match match =
+          ::allreduce_table_sm90_graph_7fc599b38b77175b::find(world_size, static_cast<::allreduce_table_sm90_graph_7fc599b38b77175b::Fusion>(fusion),
+              static_cast<::allreduce_table_sm90_graph_7fc599b38b77175b::DataType>(data_type), hidden_size, num_tokens);
       return Match{static_cast<Strategy>(match.strategy), 90, Launch::kGraph, match.is_extrapolated};
     }
   }
 }
 
-ALLREDUCE_TABLES_77432CC8E368E593_H_FUNCTION Strategy lookup(int sm_version,
+ALLREDUCE_TABLES_7FC599B38B77175B_H_FUNCTION Strategy lookup(int sm_version,
                                Launch launch,
                                std::int64_t world_size,
                                Fusion fusion,
@@ -1459,12 +1459,12 @@ ALLREDUCE_TABLES_77432CC8E368E593_H_FUNCTION Strategy lookup(int sm_version,
   return find(sm_version, launch, world_size, fusion, data_type, hidden_size, num_tokens).strategy;
 }
 
-}  // namespace allreduce_tables_77432cc8e368e593
+}  // namespace allreduce_tables_7fc599b38b77175b
 
-#undef ALLREDUCE_TABLES_77432CC8E368E593_H_FUNCTION
+#undef ALLREDUCE_TABLES_7FC599B38B77175B_H_FUNCTION
 
 #if !defined(ALLREDUCE_TABLE_NO_ALIAS)
-namespace allreduce_tables = ::allreduce_tables_77432cc8e368e593;
+namespace allreduce_tables = ::allreduce_tables_7fc599b38b77175b;
 #endif
 
-#endif  // ALLREDUCE_TABLES_77432CC8E368E593_H
+#endif  // ALLREDUCE_TABLES_7FC599B38B77175B_H

@@ -165,6 +165,13 @@ core::Status write_provenance_file(const fs::path& benchmark, const Provenance& 
   return write_provenance(provenance_path(benchmark), provenance_json(provenance, json::array()));
 }
 
+core::Status resume_provenance_file(const fs::path& benchmark, const Provenance& provenance) {
+  const json before = ASSAY_TRY(read_provenance(provenance_path(benchmark)));
+  auto same = check_same(benchmark, before["settings"], provenance);
+  if (!same.ok()) return same;
+  return write_provenance(provenance_path(benchmark), provenance_json(provenance, before["runs"]));
+}
+
 fs::path provenance_path(const fs::path& benchmark) {
   fs::path path = benchmark;
   return path.replace_extension(".json");

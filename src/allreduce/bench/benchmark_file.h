@@ -76,6 +76,11 @@ core::Status check_free(const std::filesystem::path& path);
 core::Status write_provenance_file(const std::filesystem::path& benchmark,
                                    const Provenance& provenance);
 
+// Notes another run in the .json beside a file that is resumed. Errors: it was measured with other
+// settings (the message names one that differs), or it cannot be read or written.
+core::Status resume_provenance_file(const std::filesystem::path& benchmark,
+                                    const Provenance& provenance);
+
 // Maps benchmark.tp4.sm90.csv to benchmark.tp4.sm90.json.
 std::filesystem::path provenance_path(const std::filesystem::path& benchmark);
 

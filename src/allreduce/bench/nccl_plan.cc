@@ -27,11 +27,15 @@ std::vector<NcclCell> plan_nccl_cells(int world_size,
   std::vector<NcclCell> cells;
   for (const Launch launch : axes.launches) {
     for (const NcclCollective collective : axes.collectives) {
-      for (const std::int64_t size : sizes) {
-        cells.push_back({.collective = collective,
-                         .world_size = world_size,
-                         .size_bytes = size,
-                         .launch = launch});
+      for (const DataType data_type : axes.data_types) {
+        if (!adds(collective) && data_type != axes.data_types.front()) continue;
+        for (const std::int64_t size : sizes) {
+          cells.push_back({.collective = collective,
+                           .world_size = world_size,
+                           .size_bytes = size,
+                           .launch = launch,
+                           .data_type = data_type});
+        }
       }
     }
   }

@@ -14,13 +14,15 @@ struct NcclAxes {
                                              NcclCollective::kBroadcast};
   std::vector<int> channels = {1, 2, 4, 8, 16, 24, 32};
   std::vector<Launch> launches = {Launch::kGraph};
+  std::vector<DataType> data_types = {DataType::kBfloat16};
 };
 
 // Returns the sizes in bytes: powers of two from 1 KiB to 128 MiB, or for kHeldOut those one and a
 // half times as large.
 std::vector<std::int64_t> nccl_sizes(Shapes shapes, const CellFilter& filter);
 
-// Returns the cells of one number of ranks, one launch and collective after the other.
+// Returns the cells of one number of ranks, one launch and collective after the other. Collectives
+// that only move bytes have cells of the first data type alone.
 std::vector<NcclCell> plan_nccl_cells(int world_size,
                                       const NcclAxes& axes,
                                       const std::vector<std::int64_t>& sizes);

@@ -42,6 +42,8 @@ core::Result<NcclCell> nccl_cell_of(const json& object) {
   cell.size_bytes = ASSAY_TRY(at_least(written, "size", 1));
   const auto launch = ASSAY_TRY(fields::field<std::string>(written, "launch"));
   cell.launch = ASSAY_TRY(known_word(launch_named(launch), launch));
+  const auto type = ASSAY_TRY(fields::field<std::string>(written, "dtype"));
+  cell.data_type = ASSAY_TRY(known_word(summed_type_named(type), type));
   return cell;
 }
 
@@ -163,7 +165,8 @@ std::string request_line(const NcclRequest& request) {
   const json sweep = {{"collective", name_of(cell.collective)},
                       {"world_size", cell.world_size},
                       {"size", cell.size_bytes},
-                      {"launch", name_of(cell.launch)}};
+                      {"launch", name_of(cell.launch)},
+                      {"dtype", name_of(cell.data_type)}};
   return nccl_line({{"id", request.id},
                     {"sweep", sweep},
                     {"arms", arms},

@@ -3,7 +3,7 @@
 // GPU each, and NCCL has loaded our tuner plugin, through which the worker decides each call.
 //
 //   assay → worker  {"id":7,"sweep":{"collective":"allreduce","world_size":4,"size":65536,
-//                    "launch":"graph"},"arms":["NCCL","NCCL_RING_LL_8"],"tie":0.02,
+//                    "launch":"graph","dtype":"bfloat16"},"arms":["NCCL","NCCL_RING_LL_8"],"tie":0.02,
 //                    "min_samples":6,"max_samples":200,"seed":1}
 //   worker → assay  {"id":7,"arm":"NCCL_RING_LL_8"}                       before a possible hang
 //                   {"id":7,"measured":{"arm":"NCCL_RING_LL_8","ran":"NCCL_RING_LL_8",

@@ -25,12 +25,76 @@ using SweepTime = std::chrono::steady_clock;
 constexpr const char* kTunerLibrary = "libassay_nccl_tuner.so";
 constexpr double kSecondsPerSweptCell = 0.7;
 
-std::string file_text(const std::vector<NcclMeasurement>& measurements) {
-  std::string text = nccl_csv_header() + "\n";
-  for (const NcclMeasurement& one : measurements)
-    text += nccl_csv_line(one) + "\n";
-  return text;
-}
+// A sweep's file while it is being written. Each call's rows are added to what the file has, which
+// stays as it is, and the whole appears at once, so that nothing measured is lost however the
+// program ends.
+class SweptFile {
+ public:
+  // Errors are those of BenchmarkFile::open().
+  static core::Result<SweptFile> open(const std::filesystem::path& path,
+                                      Existing existing,
+                                      const Provenance& provenance) {
+    SweptFile file(path);
+    if (existing == Existing::kRefuse) ASSAY_TRY(check_free(path));
+    if (existing == Existing::kResume && core::is_regular_file(path)) {
+      ASSAY_TRY(file.read_earlier());
+      ASSAY_TRY(resume_provenance_file(path, provenance));
+      return file;
+    }
+    // The provenance is written first, so that no row is ever without it.
+    ASSAY_TRY(write_provenance_file(path, provenance));
+    ASSAY_TRY(core::write_file(path, file.text_));
+    return file;
+  }
+
+  core::Status add(const std::vector<NcclMeasurement>& measured) {
+    for (const NcclMeasurement& one : measured)
+      text_ += nccl_csv_line(one) + "\n";
+    measurements_.insert(measurements_.end(), measured.begin(), measured.end());
+    return core::write_file(path_, text_);
+  }
+
+  // Returns those of the arms that have no row yet. NCCL's own choice goes with them, because
+  // settings are compared with what it took in the same minute.
+  [[nodiscard]] std::vector<NcclArm> missing(const NcclCell& cell,
+                                             const std::vector<NcclArm>& arms) const {
+    std::vector<NcclArm> missing;
+    for (const NcclArm& arm : arms) {
+      const auto is_it = [&](const NcclMeasurement& one) {
+        return one.cell == cell && one.arm == arm;
+      };
+      if (std::none_of(measurements_.begin(), measurements_.end(), is_it)) missing.push_back(arm);
+    }
+    if (!missing.empty() && missing.front()) missing.insert(missing.begin(), NcclArm());
+    return missing;
+  }
+
+  // The measurements that the file already held, followed by the added ones.
+  [[nodiscard]] const std::vector<NcclMeasurement>& measurements() const { return measurements_; }
+
+ private:
+  explicit SweptFile(std::filesystem::path path)
+      : path_(std::move(path)), text_(nccl_csv_header() + "\n") {}
+
+  // A last line that something else tore is left out.
+  core::Status read_earlier() {
+    std::string text = ASSAY_TRY(core::read_file(path_));
+    text.resize(text.rfind('\n') + 1);
+    if (!text.starts_with(text_)) {
+      return core::Error{fmt::format(
+          "'{}' has other columns than this version writes: measure anew with --overwrite, or use "
+          "another --output",
+          path_.string())};
+    }
+    measurements_ = ASSAY_TRY(parse_nccl_csv(text, path_));
+    text_ = std::move(text);
+    return {};
+  }
+
+  std::filesystem::path path_;
+  std::string text_;
+  std::vector<NcclMeasurement> measurements_;
+};
 
 bool is_swept_failure(Outcome outcome) {
   return outcome != Outcome::kOk && outcome != Outcome::kUnsupported;
@@ -50,24 +114,26 @@ class SweepRun {
     tell(fmt::format("NCCL, TP {}, starting its worker", world_size));
     const WorkerHello hello = ASSAY_TRY(runner.hello());
     const auto path = options_.common.folder / NcclFileName{world_size, hello.sm_version}.text();
-    if (options_.common.existing == Existing::kRefuse) ASSAY_TRY(check_free(path));
-    ASSAY_TRY(
-        write_provenance_file(path, benchmark_provenance(options_.common, world_size, hello)));
+    SweptFile file = ASSAY_TRY(SweptFile::open(
+        path, options_.common.existing, benchmark_provenance(options_.common, world_size, hello)));
     tell(fmt::format("NCCL, TP {}", world_size));
-    std::vector<NcclMeasurement> measured;
     for (const NcclCell& cell : cells_of(world_size)) {
-      const auto of_cell = ASSAY_TRY(runner.measure(request_of(cell)));
-      measured.insert(measured.end(), of_cell.begin(), of_cell.end());
-      ASSAY_TRY(core::write_file(path, file_text(measured)));
-      for (const NcclMeasurement& one : of_cell)
-        standing_.failures += is_swept_failure(one.outcome) ? 1 : 0;
-      ++standing_.done;
-      tell(standing_.doing);
+      auto measured = measure_cell(runner, file, cell);
+      if (!measured.ok()) return measured;
     }
     runner.finish();
     result_.files.push_back(path);
-    result_.measurements.insert(result_.measurements.end(), measured.begin(), measured.end());
+    const auto& all = file.measurements();
+    result_.measurements.insert(result_.measurements.end(), all.begin(), all.end());
     return {};
+  }
+
+  // Says how to go on after an error.
+  [[nodiscard]] core::Error with_hint(const core::Error& error) const {
+    if (standing_.done == 0) return error;
+    return core::Error{
+        fmt::format("{}; {} calls are measured and kept: go on by the same command with --resume",
+                    error.message, standing_.done)};
   }
 
   [[nodiscard]] NcclSweepResult take() && {
@@ -76,6 +142,22 @@ class SweepRun {
   }
 
  private:
+  core::Status measure_cell(NcclRunner& runner, SweptFile& file, const NcclCell& cell) {
+    NcclRequest request = request_of(cell);
+    request.arms = file.missing(cell, request.arms);
+    if (request.arms.empty()) {
+      --standing_.total;
+      return {};
+    }
+    const auto measured = ASSAY_TRY(runner.measure(request));
+    ASSAY_TRY(file.add(measured));
+    for (const NcclMeasurement& one : measured)
+      standing_.failures += is_swept_failure(one.outcome) ? 1 : 0;
+    ++standing_.done;
+    tell(standing_.doing);
+    return {};
+  }
+
   [[nodiscard]] std::vector<NcclCell> cells_of(int world_size) const {
     return plan_nccl_cells(world_size, options_.axes,
                            nccl_sizes(options_.common.shapes, options_.common.filter));
@@ -160,7 +242,18 @@ void add_call(SweptGains& gains, const std::vector<const NcclMeasurement*>& arms
   gains.gains_percent.push_back(is_better ? kPercent * (own->time_us / best->time_us - 1) : 0);
 }
 
-using SweptKey = std::tuple<int, Launch, NcclCollective>;
+using SweptKey = std::tuple<int, Launch, NcclCollective, DataType>;
+
+SweptKey key_of(const NcclCell& cell) {
+  return {cell.world_size, cell.launch, cell.collective, cell.data_type};
+}
+
+// The first columns of a table with a row for each key.
+std::vector<model::Cell> cells_of_key(const SweptKey& key) {
+  const auto& [world_size, launch, collective, data_type] = key;
+  return {std::int64_t{world_size}, std::string(name_of(launch)), std::string(name_of(collective)),
+          std::string(name_of(data_type))};
+}
 
 std::map<SweptKey, SweptGains> gains_of(const std::vector<NcclMeasurement>& measurements,
                                         double tie) {
@@ -169,7 +262,7 @@ std::map<SweptKey, SweptGains> gains_of(const std::vector<NcclMeasurement>& meas
     calls[one.cell].push_back(&one);
   std::map<SweptKey, SweptGains> gains;
   for (const auto& [cell, arms] : calls)
-    add_call(gains[{cell.world_size, cell.launch, cell.collective}], arms, tie);
+    add_call(gains[key_of(cell)], arms, tie);
   return gains;
 }
 
@@ -183,7 +276,7 @@ core::Result<NcclSweepResult> run_nccl_sweep(const NcclSweepOptions& options,
   SweepRun run(options, hooks);
   for (const int world_size : options.common.world_sizes) {
     const auto measured = run.measure(world_size);
-    if (!measured.ok()) return measured.error();
+    if (!measured.ok()) return run.with_hint(measured.error());
   }
   return std::move(run).take();
 }
@@ -194,20 +287,24 @@ model::Book nccl_plan_summary(const NcclSweepOptions& options) {
                      .columns = {{.name = "TP"},
                                  {.name = "launch"},
                                  {.name = "collective"},
+                                 {.name = "dtype"},
                                  {.name = "sizes"},
                                  {.name = "settings"}}};
   const auto sizes = nccl_sizes(options.common.shapes, options.common.filter);
+  std::map<SweptKey, std::int64_t> planned;
   std::int64_t calls = 0;
   for (const int world_size : options.common.world_sizes) {
-    for (const Launch launch : options.axes.launches) {
-      for (const NcclCollective collective : options.axes.collectives) {
-        const auto arms = nccl_arms(collective, options.axes);
-        table.add_row({std::int64_t{world_size}, std::string(name_of(launch)),
-                       std::string(name_of(collective)), static_cast<std::int64_t>(sizes.size()),
-                       static_cast<std::int64_t>(arms.size())});
-        calls += static_cast<std::int64_t>(sizes.size());
-      }
+    for (const NcclCell& cell : plan_nccl_cells(world_size, options.axes, sizes)) {
+      ++planned[key_of(cell)];
+      ++calls;
     }
+  }
+  for (const auto& [key, count] : planned) {
+    std::vector<model::Cell> row = cells_of_key(key);
+    row.emplace_back(count);
+    row.emplace_back(
+        static_cast<std::int64_t>(nccl_arms(std::get<NcclCollective>(key), options.axes).size()));
+    table.add_row(std::move(row));
   }
   table.notes.push_back(
       fmt::format("{} calls; about {} where a call takes {} s", calls,
@@ -222,6 +319,7 @@ model::Book nccl_sweep_summary(const NcclSweepResult& result, double tie) {
                      .columns = {{.name = "TP"},
                                  {.name = "launch"},
                                  {.name = "collective"},
+                                 {.name = "dtype"},
                                  {.name = "calls"},
                                  {.name = "settings"},
                                  {.name = "timed"},
@@ -230,12 +328,12 @@ model::Book nccl_sweep_summary(const NcclSweepResult& result, double tie) {
                                  {.name = "median gain (%)"},
                                  {.name = "largest gain (%)"}}};
   for (const auto& [key, gains] : gains_of(result.measurements, tie)) {
-    const auto& [world_size, launch, collective] = key;
     const bool known = !gains.gains_percent.empty();
-    table.add_row({std::int64_t{world_size}, std::string(name_of(launch)),
-                   std::string(name_of(collective)), gains.calls, gains.arms, gains.timed,
-                   gains.failed, gains.better, known ? core::median(gains.gains_percent) : 0.0,
-                   known ? core::maximum(gains.gains_percent) : 0.0});
+    std::vector<model::Cell> row = cells_of_key(key);
+    row.insert(row.end(), {gains.calls, gains.arms, gains.timed, gains.failed, gains.better,
+                           known ? core::median(gains.gains_percent) : 0.0,
+                           known ? core::maximum(gains.gains_percent) : 0.0});
+    table.add_row(std::move(row));
   }
   table.notes.emplace_back(
       "timed: NCCL ran the call just so; better: calls where a setting beats NCCL's own choice "

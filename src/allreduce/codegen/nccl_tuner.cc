@@ -24,6 +24,7 @@ constexpr std::size_t kMostCommentBytes = 200;
 
 struct TimedArm {
   NcclArm arm;
+  DataType data_type = DataType::kBfloat16;
   NcclArm ran;  // the setting that NCCL ran, where that is known
   std::vector<double> times_us;
   std::vector<double> lows_us;
@@ -39,7 +40,7 @@ struct TimedArm {
   [[nodiscard]] NcclArm setting() const { return arm ? arm : ran; }
 };
 
-// The arms of a call, by size in bytes.
+// The arms of a call in all data types that were measured, by size in bytes.
 using ArmsBySize = std::map<std::int64_t, std::vector<TimedArm>>;
 // Collective, number of ranks, launch.
 using TunerKey = std::tuple<NcclCollective, int, Launch>;
@@ -57,11 +58,13 @@ TunerTimings grouped(std::span<const NcclMeasurement> measurements) {
   for (const NcclMeasurement& m : measurements) {
     if (m.outcome != Outcome::kOk || !(m.time_us > 0)) continue;
     auto& arms = result[{m.cell.collective, m.cell.world_size, m.cell.launch}][m.cell.size_bytes];
-    auto found = std::find_if(arms.begin(), arms.end(),
-                              [&](const TimedArm& timed) { return timed.arm == m.arm; });
+    auto found = std::find_if(arms.begin(), arms.end(), [&](const TimedArm& timed) {
+      return timed.arm == m.arm && timed.data_type == m.cell.data_type;
+    });
     if (found == arms.end()) {
       TimedArm arm;
       arm.arm = m.arm;
+      arm.data_type = m.cell.data_type;
       arm.ran = nccl_setting_named(m.ran);
       found = arms.insert(found, std::move(arm));
     }
@@ -76,6 +79,13 @@ TunerTimings grouped(std::span<const NcclMeasurement> measurements) {
     std::erase_if(sizes, says_nothing);
   std::erase_if(result, [](const auto& sizes) { return sizes.second.empty(); });
   return result;
+}
+
+DataType first_type(const std::vector<TimedArm>& arms) {
+  return std::min_element(
+             arms.begin(), arms.end(),
+             [](const TimedArm& a, const TimedArm& b) { return a.data_type < b.data_type; })
+      ->data_type;
 }
 
 bool is_faster(const TimedArm& a, const TimedArm& b) {
@@ -130,26 +140,46 @@ std::vector<TunerRange> ranges_of(const ArmsBySize& sizes, const ChooseArm& choo
   return ranges;
 }
 
-// The fastest of all, NCCL's own choice by what it ran.
+// The fastest of all, NCCL's own choice by what it ran. A tuner is not told the data type; the
+// first that was measured stands for all.
 NcclArm fastest_setting(const std::vector<TimedArm>& arms, const NcclArm& kept, double tie) {
   std::vector<const TimedArm*> known;
   for (const TimedArm& arm : arms) {
-    if (arm.setting()) known.push_back(&arm);
+    if (arm.setting() && arm.data_type == first_type(arms)) known.push_back(&arm);
   }
   const TimedArm* best = preferred(known, kept, tie);
   return best == nullptr ? NcclArm() : best->setting();
 }
 
-// The fastest of those that beat NCCL's own choice; std::nullopt if none does.
-NcclArm better_setting(const std::vector<TimedArm>& arms, const NcclArm& kept, double tie) {
-  const auto own =
-      std::find_if(arms.begin(), arms.end(), [](const TimedArm& arm) { return !arm.arm; });
-  if (own == arms.end()) return std::nullopt;
+// Those that beat NCCL's own choice with this data type.
+std::vector<const TimedArm*> better_arms(const std::vector<TimedArm>& arms,
+                                         DataType data_type,
+                                         double tie) {
   std::vector<const TimedArm*> better;
+  const auto own = std::find_if(arms.begin(), arms.end(), [&](const TimedArm& arm) {
+    return !arm.arm && arm.data_type == data_type;
+  });
+  if (own == arms.end()) return better;
   for (const TimedArm& arm : arms) {
+    if (!arm.arm || arm.data_type != data_type) continue;
     const bool leads = arm.time_us() * (1 + tie) < own->time_us() && arm.high_us() < own->low_us();
     // A lead over NCCL's own choice by what NCCL chose is a quirk of the measurement.
-    if (arm.arm && leads && arm.arm != own->ran) better.push_back(&arm);
+    if (leads && arm.arm != own->ran) better.push_back(&arm);
+  }
+  return better;
+}
+
+// The fastest of those that beat NCCL's own choice with every data type that was measured, because
+// a tuner is not told the type; std::nullopt if none does.
+NcclArm better_setting(const std::vector<TimedArm>& arms, const NcclArm& kept, double tie) {
+  std::vector<const TimedArm*> better = better_arms(arms, first_type(arms), tie);
+  for (const TimedArm& other : arms) {
+    if (other.data_type == first_type(arms)) continue;
+    const auto there = better_arms(arms, other.data_type, tie);
+    std::erase_if(better, [&](const TimedArm* one) {
+      return std::none_of(there.begin(), there.end(),
+                          [&](const TimedArm* arm) { return arm->arm == one->arm; });
+    });
   }
   const TimedArm* best = preferred(better, kept, tie);
   return best == nullptr ? NcclArm() : best->arm;

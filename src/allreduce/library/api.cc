@@ -108,9 +108,19 @@ Verdict verdict_of(const assay_allreduce_comm* comm, const assay_allreduce_call*
   return judge(*call, CommunicatorAbilities(*comm->inside));
 }
 
-// Gives a call of which only the numbers are known pointers that rule nothing out.
-void assume_pointers(assay_allreduce_call& call) {
-  static float places[8][4];
+// Returns a call of which only the numbers are known, with pointers that rule nothing out.
+assay_allreduce_call auto_call(assay_allreduce_fusion fusion,
+                               assay_allreduce_data_type data_type,
+                               int64_t num_tokens,
+                               int64_t hidden_size) {
+  alignas(16) static float places[8][4];
+  assay_allreduce_call call{};
+  call.size = sizeof call;
+  call.strategy = ASSAY_ALLREDUCE_AUTO;
+  call.fusion = fusion;
+  call.data_type = data_type;
+  call.num_tokens = num_tokens;
+  call.hidden_size = hidden_size;
   call.input = places[0];
   call.output = places[1];
   call.residual_in = places[2];
@@ -119,6 +129,7 @@ void assume_pointers(assay_allreduce_call& call) {
   call.scale = places[5];
   call.quantized = places[6];
   call.scale_out = places[7];
+  return call;
 }
 
 }  // namespace
@@ -217,17 +228,27 @@ assay_allreduce_status assay_allreduce_choose(const assay_allreduce_comm* comm,
                                               assay_allreduce_strategy* strategy) {
   if (comm == nullptr || strategy == nullptr)
     return fail(ASSAY_ALLREDUCE_INVALID, "a null pointer");
-  assay_allreduce_call call{};
-  call.size = sizeof call;
-  call.strategy = ASSAY_ALLREDUCE_AUTO;
-  call.fusion = fusion;
-  call.data_type = data_type;
-  call.num_tokens = num_tokens;
-  call.hidden_size = hidden_size;
-  assume_pointers(call);
+  const assay_allreduce_call call = auto_call(fusion, data_type, num_tokens, hidden_size);
   Verdict verdict = verdict_of(comm, &call);
   if (verdict.status != ASSAY_ALLREDUCE_OK) return fail(verdict.status, std::move(verdict.message));
   *strategy = static_cast<assay_allreduce_strategy>(verdict.strategy.value_or(Strategy::kAuto));
+  return ASSAY_ALLREDUCE_OK;
+}
+
+assay_allreduce_status assay_allreduce_explain(const assay_allreduce_comm* comm,
+                                               assay_allreduce_fusion fusion,
+                                               assay_allreduce_data_type data_type,
+                                               int64_t num_tokens,
+                                               int64_t hidden_size,
+                                               assay_allreduce_explanation* explanation) {
+  if (comm == nullptr || explanation == nullptr)
+    return fail(ASSAY_ALLREDUCE_INVALID, "a null pointer");
+  if (explanation->size != sizeof(assay_allreduce_explanation))
+    return fail(ASSAY_ALLREDUCE_INVALID, "explanation.size is not that of this library's version");
+  const assay_allreduce_call call = auto_call(fusion, data_type, num_tokens, hidden_size);
+  Verdict verdict = verdict_of(comm, &call);
+  if (verdict.status != ASSAY_ALLREDUCE_OK) return fail(verdict.status, std::move(verdict.message));
+  *explanation = explanation_of(call, verdict, comm->inside->world_size(), comm->inside->table());
   return ASSAY_ALLREDUCE_OK;
 }
 

@@ -58,6 +58,9 @@ class Communicator {
   // Returns a number that differs between tables that differ; 0 without a table.
   [[nodiscard]] std::uint64_t table_hash() const { return table_hash_; }
 
+  // Returns null without a table.
+  [[nodiscard]] const StrategyTable* table() const { return table_ ? &*table_ : nullptr; }
+
   // Returns the rank that did not come before the deadline; nothing while all did.
   [[nodiscard]] std::optional<int> missing_rank() const;
 

@@ -43,7 +43,7 @@ inline constexpr double kUsableLinkGbps = 370;
 double oneshot_limit_us(int world_size, double size_bytes, double gbps);
 double twoshot_limit_us(int world_size, double size_bytes, double gbps);
 
-// Returns "8 KB" for 8192; a KB has 1024 bytes.
+// Returns "8 KiB" for 8192.
 std::string size_text(double size_bytes);
 
 // Formats a difference in percent for a cell, with at most four digits.

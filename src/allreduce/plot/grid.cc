@@ -148,7 +148,8 @@ std::optional<double> Grid::difference_percent(Strategy strategy,
 std::string Grid::subject() const {
   constexpr std::array<std::string_view, kLaunchNames.size()> kWords = {
       "CUDA graph", "eager launches", "isolated calls"};
-  return fmt::format("TP {}, SM {}, {}, {}", world_size, sm_version, name_of(data_type),
+  const std::string sm = sm_version == 0 ? "" : fmt::format("SM {}, ", sm_version);
+  return fmt::format("TP {}, {}{}, {}", world_size, sm, name_of(data_type),
                      kWords.at(static_cast<std::size_t>(launch)));
 }
 

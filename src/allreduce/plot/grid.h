@@ -42,7 +42,8 @@ struct Grid {
                                                          std::size_t row,
                                                          std::size_t column) const;
 
-  // For example "TP 4, SM 90, bfloat16, CUDA graph".
+  // For example "TP 4, SM 90, bfloat16, CUDA graph"; without the SM where it is 0, which is
+  // unknown.
   [[nodiscard]] std::string subject() const;
 
   // The index in `measurements` for each place(); -1 where nothing was measured.

@@ -177,9 +177,9 @@ core::Result<Files> files_of(const PlotRequest& request) {
   for (const Launch launch : launches) {
     const auto found = ASSAY_TRY(find_benchmarks(request.data_dir, request.sm_version, launch));
     if (files.sm_version != 0 && files.sm_version != found.sm_version) {
-      return core::Error{fmt::format("'{}' mixes benchmark files of SM {} and {}; name one of them",
-                                     request.data_dir.string(), files.sm_version,
-                                     found.sm_version)};
+      return core::Error{fmt::format(
+          "'{}' mixes benchmark files of SM {} and {}; name one of them with --sm_version",
+          request.data_dir.string(), files.sm_version, found.sm_version)};
     }
     files.sm_version = found.sm_version;
     files.paths.insert(files.paths.end(), found.files.begin(), found.files.end());

@@ -72,6 +72,12 @@ TEST(Grid, RefusesSeveralTps) {
             "TP 4, bfloat16, graph");
 }
 
+TEST(Grid, SaysNothingOfAnUnknownSm) {
+  Benchmark benchmark = small_benchmark();
+  benchmark.sm_version = 0;
+  EXPECT_EQ(grid_of(benchmark, Fusion::kNone).value().subject(), "TP 4, bfloat16, CUDA graph");
+}
+
 TEST(Figures, TimesShareOneLogarithmicScale) {
   const report::Heatmap figure = time_figure(small_grid());
   EXPECT_THAT(titles_of(figure), ElementsAre("ONESHOT", "TWOSHOT - no data", "NCCL", "AUTO"));

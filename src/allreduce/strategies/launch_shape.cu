@@ -5,28 +5,6 @@
 #include "allreduce/strategies/launch_shape.h"
 
 namespace assay::allreduce {
-namespace {
-
-constexpr int kWarpThreads = 32;
-
-template <class Integer>
-constexpr Integer divide_up(Integer value, Integer by) {
-  return (value + by - 1) / by;
-}
-
-constexpr int whole_warps(int threads) {
-  return divide_up(threads, kWarpThreads) * kWarpThreads;
-}
-
-int power_of_two_above(int value) {
-  int power = 1;
-  while (power < value)
-    power *= 2;
-  return power;
-}
-
-}  // namespace
-
 int resident_blocks(const void* kernel, int threads, int multiprocessors) {
   static std::mutex mutex;
   static std::map<std::tuple<const void*, int, int>, int> known;
@@ -60,27 +38,14 @@ LaunchShape row_shape(const Device& device,
                       const void* kernel,
                       const Rows& rows,
                       const Request& request) {
-  LaunchShape shape;
-  while (divide_up(rows.threads, shape.cluster) > rows.most_of_block)
-    shape.cluster *= 2;
-  // Several SMs share a long row, in blocks of 64 threads and more: each then sends, looks for and
-  // computes less. With many rows all SMs have enough to do without. Measured on 2 and 4 H200, with
-  // rows of 512 threads: 3.3 instead of 4.1 us for a row, 7.8 instead of 8.5 for 64, 13.9 instead
-  // of 13.2 for 128.
-  while (request.threads == 0 && rows.threads > 256 && shape.cluster < kMaxCluster &&
-         rows.count * shape.cluster * 2 <= 4 * device.multiprocessors &&
-         divide_up(rows.threads, shape.cluster * 2) >= 64)
-    shape.cluster *= 2;
-  while (request.threads != 0 && shape.cluster < kMaxCluster &&
-         divide_up(rows.threads, shape.cluster) > request.threads)
-    shape.cluster *= 2;
-  const int of_block = divide_up(rows.threads, shape.cluster);
-  if (of_block > kWarpThreads || shape.cluster > 1) {
-    shape.threads_of_row = shape.threads = whole_warps(of_block);
-  } else {
-    shape.threads_of_row = power_of_two_above(of_block);
-    shape.threads = 128;
-  }
+  const RowDivision division = divide_rows({.count = rows.count,
+                                            .vectors = rows.threads,
+                                            .most_of_block = rows.most_of_block,
+                                            .multiprocessors = device.multiprocessors,
+                                            .asked_threads = request.threads});
+  LaunchShape shape{.threads = division.threads,
+                    .cluster = division.cluster,
+                    .threads_of_row = division.threads_of_row};
   const std::int64_t rows_of_block = shape.threads / shape.threads_of_row;
   const std::int64_t clusters = divide_up(rows.count, rows_of_block);
   const int most = resident_blocks(kernel, shape.threads, device.multiprocessors) / shape.cluster;

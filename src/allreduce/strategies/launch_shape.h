@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string>
 
+#include "allreduce/row_division.h"
 #include "allreduce/strategies/strategy_kernel.h"
 
 namespace assay::allreduce {
@@ -20,7 +21,6 @@ struct LaunchShape {
 };
 
 constexpr int kMaxThreads = 1024;
-constexpr int kMaxCluster = 8;
 
 // Returns how many blocks of a kernel the GPU holds at once. CUDA is asked once for each kernel and
 // size.

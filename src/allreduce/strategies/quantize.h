@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "allreduce/row_division.h"
 #include "allreduce/strategies/arguments.h"
 
 namespace assay::allreduce {
@@ -41,8 +42,6 @@ __host__ __device__ inline std::uint32_t to_e2m1(float value) {
   return magnitude | (bits.as_bits >> 31U) << 3U;
 }
 
-constexpr int kFp8Group = 128;  // elements that share a scale of kPerGroup128
-
 // Returns the scale of elements whose largest magnitude is given: it maps that to e4m3's largest.
 __host__ __device__ inline float fp8_scale(float largest) {
   return largest / 448.0F;
@@ -53,8 +52,6 @@ __host__ __device__ inline float fp8_scale(float largest) {
 __host__ __device__ inline float fp8_factor(float scale) {
   return scale < 0x1p-126F ? 0.0F : 1.0F / scale;
 }
-
-constexpr int kNvfp4Group = 16;  // elements that share a scale
 
 // Returns the e4m3 scale of a group of elements, computed from the group's largest magnitude.
 __host__ __device__ inline std::uint8_t nvfp4_scale(float largest, float global_scale) {

@@ -165,12 +165,9 @@ __host__ __device__ int group_of(const Arguments& a) {
   return a.scale_layout == ScaleLayout::kPerGroup128 ? kFp8Group : kNvfp4Group;
 }
 
-// Returns the vectors of a slice of a row. They are whole quantisation groups, so that the threads
-// of a group are neighbours in every slice.
+// Returns the vectors of a slice of a row.
 __host__ __device__ int row_slice(const Arguments& a) {
-  const int group = group_of(a) / a.elements_of_vector;
-  const int whole = (a.row_vectors + a.world_size - 1) / a.world_size;
-  return (whole + group - 1) / group * group;
+  return slice_vectors(a.row_vectors, a.world_size, group_of(a) / a.elements_of_vector);
 }
 
 // The places of a message without rows that one launch takes.

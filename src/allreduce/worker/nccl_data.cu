@@ -1,4 +1,5 @@
 #include <cuda_bf16.h>
+#include <cuda_fp16.h>
 
 #include <algorithm>
 
@@ -51,20 +52,22 @@ __device__ std::size_t stride() {
   return static_cast<std::size_t>(gridDim.x) * blockDim.x;
 }
 
-__global__ void fill_kernel(NcclProblem problem, __nv_bfloat16* input, std::size_t count) {
+template <class Element>
+__global__ void fill_kernel(NcclProblem problem, Element* input, std::size_t count) {
   for (std::size_t i = first_index(); i < count; i += stride())
-    input[i] = __float2bfloat16(static_cast<float>(input_at(problem.seed, problem.rank, i)));
+    input[i] = Element(static_cast<float>(input_at(problem.seed, problem.rank, i)));
 }
 
+template <class Element>
 __global__ void compare_kernel(NcclProblem problem,
-                               const __nv_bfloat16* output,
+                               const Element* output,
                                std::size_t count,
                                std::size_t part,
                                unsigned long long* wrong) {
   unsigned long long found = 0;
   for (std::size_t i = first_index(); i < count; i += stride()) {
     const auto expected = static_cast<float>(expected_at(problem, part, i));
-    if (__bfloat162float(output[i]) != expected) ++found;
+    if (static_cast<float>(output[i]) != expected) ++found;
   }
   if (found > 0) atomicAdd(wrong, found);
 }
@@ -85,15 +88,31 @@ unsigned blocks_for(std::size_t count) {
       std::clamp<std::size_t>((count + kDataThreads - 1) / kDataThreads, 1, kMostDataBlocks));
 }
 
+// Calls `with` with a value of the problem's type of elements.
+template <class With>
+void with_element(const NcclProblem& problem, const With& with) {
+  switch (problem.data_type) {
+    case DataType::kFloat16:
+      return with(__half());
+    case DataType::kFloat32:
+      return with(float());
+    default:
+      return with(__nv_bfloat16());
+  }
+}
+
 }  // namespace
 
 cudaError_t fill_nccl(const NcclProblem& problem, void* input, void* output, cudaStream_t stream) {
   const std::size_t count = problem.inputs();
-  fill_kernel<<<blocks_for(count), kDataThreads, 0, stream>>>(
-      problem, static_cast<__nv_bfloat16*>(input), count);
+  with_element(problem, [&](auto element) {
+    fill_kernel<<<blocks_for(count), kDataThreads, 0, stream>>>(
+        problem, static_cast<decltype(element)*>(input), count);
+  });
   const cudaError_t launched = cudaGetLastError();
   if (launched != cudaSuccess) return launched;
-  return cudaMemsetAsync(output, kNoResult, problem.outputs() * sizeof(__nv_bfloat16), stream);
+  const auto bytes = problem.outputs() * static_cast<std::size_t>(bytes_of(problem.data_type));
+  return cudaMemsetAsync(output, kNoResult, bytes, stream);
 }
 
 cudaError_t compare_nccl(const NcclProblem& problem,
@@ -102,8 +121,10 @@ cudaError_t compare_nccl(const NcclProblem& problem,
                          cudaStream_t stream) {
   const std::size_t count = problem.outputs();
   const std::size_t part = problem.elements / static_cast<std::size_t>(problem.world_size);
-  compare_kernel<<<blocks_for(count), kDataThreads, 0, stream>>>(
-      problem, static_cast<const __nv_bfloat16*>(output), count, part, wrong);
+  with_element(problem, [&](auto element) {
+    compare_kernel<<<blocks_for(count), kDataThreads, 0, stream>>>(
+        problem, static_cast<const decltype(element)*>(output), count, part, wrong);
+  });
   return cudaGetLastError();
 }
 

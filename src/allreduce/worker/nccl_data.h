@@ -1,5 +1,5 @@
-// Data for NCCL's collectives: whole numbers so small that every sum of them is exact in bfloat16,
-// whatever the order, so that results are compared to the bit.
+// Data for NCCL's collectives: whole numbers so small that every sum of them is exact in any data
+// type, whatever the order, so that results are compared to the bit.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -19,6 +19,7 @@ struct NcclProblem {
   int world_size = 2;
   std::size_t elements = 0;  // of the larger of input and output
   std::uint64_t seed = 0;
+  DataType data_type = DataType::kBfloat16;
 
   // Elements of this rank's input and output.
   [[nodiscard]] std::size_t inputs() const {

@@ -9,7 +9,11 @@ namespace assay::allreduce {
 namespace {
 
 constexpr const char* kNcclName = "libnccl.so.2";
-constexpr std::size_t kElementBytes = 2;  // of bfloat16
+
+ncclDataType_t nccl_type_of(DataType type) {
+  if (type == DataType::kFloat16) return ncclFloat16;
+  return type == DataType::kFloat32 ? ncclFloat32 : ncclBfloat16;
+}
 
 }  // namespace
 
@@ -88,21 +92,22 @@ core::Status NcclRank::prepare(const NcclCell& cell, std::uint64_t seed) {
   problem_ = {.collective = cell.collective,
               .rank = options_.rank,
               .world_size = options_.world_size,
-              .elements = bytes / kElementBytes,
-              .seed = seed};
+              .elements = bytes / static_cast<std::size_t>(bytes_of(cell.data_type)),
+              .seed = seed,
+              .data_type = cell.data_type};
   return {};
 }
 
 core::Status NcclRank::call() {
   const NcclCalls& nccl = *options_.nccl;
   const std::size_t inputs = problem_.inputs();
+  const ncclDataType_t type = nccl_type_of(problem_.data_type);
   switch (problem_.collective) {
     case NcclCollective::kAllReduce:
-      return nccl.check(
-          nccl.all_reduce(input_, output_, inputs, ncclBfloat16, ncclSum, comm_, stream_),
-          "ncclAllReduce");
+      return nccl.check(nccl.all_reduce(input_, output_, inputs, type, ncclSum, comm_, stream_),
+                        "ncclAllReduce");
     case NcclCollective::kAllGather:
-      return nccl.check(nccl.all_gather(input_, output_, inputs, ncclBfloat16, comm_, stream_),
+      return nccl.check(nccl.all_gather(input_, output_, inputs, type, comm_, stream_),
                         "ncclAllGather");
     case NcclCollective::kReduceScatter:
       return nccl.check(nccl.reduce_scatter(input_, output_, problem_.outputs(), ncclBfloat16,
@@ -110,7 +115,7 @@ core::Status NcclRank::call() {
                         "ncclReduceScatter");
     case NcclCollective::kBroadcast:
       return nccl.check(
-          nccl.broadcast(input_, output_, inputs, ncclBfloat16, kBroadcastRoot, comm_, stream_),
+          nccl.broadcast(input_, output_, inputs, type, kBroadcastRoot, comm_, stream_),
           "ncclBroadcast");
   }
   return core::Error{"an unknown collective"};

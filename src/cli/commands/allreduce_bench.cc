@@ -50,6 +50,9 @@ std::optional<Number> repeated(std::vector<Number> numbers) {
   return found == numbers.end() ? std::nullopt : std::optional(*found);
 }
 
+constexpr const char* kKeptNote =
+    "what is measured is kept: go on by the same command with --resume";
+
 class AllreduceBench final : public Command {
  public:
   explicit AllreduceBench(App& app) {
@@ -168,8 +171,8 @@ class AllreduceBench final : public Command {
   void add_nccl_sweep(App& app) {
     app.add_flag("--nccl-sweep", nccl_sweep_,
                  "measure NCCL itself: each algorithm, protocol and number of channels beside its "
-                 "own choice, for messages of 1 KiB to 128 MiB of bfloat16; with --held-out, of "
-                 "sizes between those")
+                 "own choice, for messages of 1 KiB to 128 MiB; with --held-out, of sizes between "
+                 "those; with several types in --dtype, all-reduce and reduce-scatter with each")
         ->group(kNcclGroup);
     add_choice_list(app, "--collectives", collectives_, nccl_collective_choices(),
                     "what NCCL is swept for")
@@ -391,9 +394,7 @@ class AllreduceBench final : public Command {
     const auto result = benchmark_with_progress(options_, talk, ranks);
     if (!result.ok()) {
       // The message of an interrupted program does not say that the results are kept.
-      if (core::interrupted()) {
-        print_note("what is measured is kept: go on by the same command with --resume");
-      }
+      if (core::interrupted()) print_note(kKeptNote);
       return result.error();
     }
     if (presentation_.shows_summary()) show(allreduce::benchmark_summary(result.value()));
@@ -405,13 +406,11 @@ class AllreduceBench final : public Command {
       return collectives_.empty() ? core::Status()
                                   : core::Error{"--collectives is for --nccl-sweep"};
     }
-    const bool has_shapes = !fusions_.empty() || !data_types_.empty() || !hidden_sizes_.empty() ||
-                            !num_tokens_.empty() || !options_.strategies.empty() || enable_auto_;
+    const bool has_shapes = !fusions_.empty() || !hidden_sizes_.empty() || !num_tokens_.empty() ||
+                            !options_.strategies.empty() || enable_auto_;
     if (has_shapes) {
-      return core::Error{
-          "--nccl-sweep has no strategies, fusions, data types, hidden sizes or tokens"};
+      return core::Error{"--nccl-sweep has no strategies, fusions, hidden sizes or tokens"};
     }
-    if (resume_) return core::Error{"--nccl-sweep begins anew: use --overwrite"};
     for (const int channels : sweep_.axes.channels) {
       if (channels >= 1 && channels <= allreduce::kMostNcclChannels) continue;
       return core::Error{
@@ -425,6 +424,7 @@ class AllreduceBench final : public Command {
     allreduce::NcclSweepOptions options = sweep_;
     options.common = options_;
     options.axes.launches = options_.launches;
+    if (!data_types_.empty()) options.axes.data_types = data_types_;
     if (!collectives_.empty()) options.axes.collectives = collectives_;
     return options;
   }
@@ -433,7 +433,12 @@ class AllreduceBench final : public Command {
     allreduce::NcclSweepOptions options = nccl_sweep_options();
     options.plugin = ASSAY_TRY(allreduce::find_nccl_tuner());
     const Talk talk = presentation_.quiet ? Talk::kNever : Talk::kOnTerminal;
-    const auto result = ASSAY_TRY(nccl_sweep_with_progress(options, talk));
+    const auto swept = nccl_sweep_with_progress(options, talk);
+    if (!swept.ok()) {
+      if (core::interrupted()) print_note(kKeptNote);
+      return swept.error();
+    }
+    const allreduce::NcclSweepResult& result = swept.value();
     if (presentation_.shows_summary()) {
       print_summary(allreduce::nccl_sweep_summary(result, options_.tie), presentation_.summary());
     }

@@ -79,7 +79,8 @@ class AllreduceCodegen final : public Command {
                  "also measure AUTO, to see it beside the others; it is never chosen");
     add_choice(app, "--layout", layout_, kLookupLayouts,
                "layout of generated_lookup_table.cpp; 'upstream' also has NCCL_SYMMETRIC as the "
-               "newest public generator does: it may be chosen, and fills what was not measured");
+               "newest public generator does: it may be chosen, and fills what was not measured "
+               "unless --fallback names another");
     app.add_option("--base", base_,
                    "fill what was not measured of the lookup table from this one: a C++ file, or "
                    "'shipped' for TensorRT-LLM's of SM 90")
@@ -121,6 +122,7 @@ class AllreduceCodegen final : public Command {
 
   core::Result<Outcome> run() override {
     if (arguments_.data_folder.empty()) arguments_.data_folder = ASSAY_TRY(measure_first());
+    ASSAY_TRY(check_benchmark_folder(arguments_.data_folder));
     use_layout();
     if (const auto version = ASSAY_TRY(version_of_sweep_alone())) return write_sweep(*version);
     auto [benchmark, tables] = ASSAY_TRY(load_tuned(arguments_.data_folder, arguments_));
@@ -163,12 +165,13 @@ class AllreduceCodegen final : public Command {
 
   // Returns the SM version of a folder that has sweeps of NCCL and no benchmark file of it.
   [[nodiscard]] core::Result<std::optional<int>> version_of_sweep_alone() const {
-    const auto& [folder, wanted, tuning] = arguments_;
+    const fs::path& folder = arguments_.data_folder;
+    const std::optional<int> wanted = arguments_.sm_version;
     const auto versions = ASSAY_TRY(allreduce::nccl_sweep_versions(folder));
     std::optional<int> version = wanted;
     if (!wanted && versions.size() == 1) version = versions.front();
     const bool swept = version && std::count(versions.begin(), versions.end(), *version) > 0;
-    if (!swept || allreduce::find_benchmarks(folder, wanted, tuning.launch).ok()) {
+    if (!swept || allreduce::find_benchmarks(folder, wanted, arguments_.tuning.launch).ok()) {
       return std::optional<int>();
     }
     return version;

@@ -81,6 +81,7 @@ class AllreducePlot final : public Command {
     if (!compare_.empty()) {
       request_.compare = ASSAY_TRY(allreduce::read_chooser(compare_, request_.sm_version));
     }
+    ASSAY_TRY(check_benchmark_folder(request_.data_dir));
     choose_formats();
     const allreduce::PlotResult result = ASSAY_TRY(plot_with_progress());
     if (presentation_.shows_summary()) {
