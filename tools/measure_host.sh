@@ -91,11 +91,9 @@ part_eager() { bench --launch eager --fusion NONE -o "$out/allreduce"; }
 part_isolated() { bench --launch isolated --hidden 4096 -o "$out/allreduce"; }
 part_bench_types() { bench --dtype float16,float32 --limit 60 -o "$out/allreduce"; }
 part_beside_pytorch() {
-  local launch
-  for launch in graph eager; do
-    with_wheel torchrun "$source_dir/examples/allreduce/beside_pytorch.py" --launch "$launch" |
-      tee "$out/allreduce/beside_pytorch.tp$gpus.$launch.csv"
-  done
+  local beside=$source_dir/examples/allreduce/beside_pytorch.py to=$out/allreduce/beside_pytorch.tp$gpus
+  with_wheel torchrun "$beside" | tee "$to.csv"
+  with_wheel torchrun "$beside" --launch eager | tee "$to.eager.csv"
 }
 part_decode_step() {
   with_wheel torchrun "$source_dir/examples/allreduce/decode_step.py" | tee "$out/allreduce/decode_step.tp$gpus.csv"

@@ -313,10 +313,10 @@ class Communicator {
   [[nodiscard]] int rank() const { return rank_; }
 
  private:
-  // Channels run for 18 us and more: NCCL's timers leave out how a kernel begins and ends.
+  // Kernels end before the next one of their communicator is launched.
   void run(void* operation, int channels) {
     constexpr int kStop = 22;
-    constexpr std::uint64_t kShortest = 18000;
+    constexpr std::uint64_t kShortest = 300;
     stop(operation);
     if (operation == nullptr || g_v5 == nullptr || (mask_ & kKernelCh) == 0 || g_capturing) return;
     for (int channel = 0; channel < channels; ++channel) {

@@ -1,19 +1,19 @@
 // All-reduce strategies for SM 90, for calls launched by CUDA graphs.
 // Made by assay allreduce codegen; do not edit. Measured on:
-// NVIDIA H200, CUDA 13.0, NCCL 2.28.9, 2026-11-21, of 5748 times in benchmark.tp2.sm90.csv benchmark.tp4.sm90.csv.
+// NVIDIA H200, CUDA 13.0, NCCL 2.28.3, 2026-11-27, of 6000 times in benchmark.tp2.sm90.csv benchmark.tp4.sm90.csv.
 
-#ifndef ALLREDUCE_TABLE_SM90_GRAPH_7FC599B38B77175B_H
-#define ALLREDUCE_TABLE_SM90_GRAPH_7FC599B38B77175B_H
+#ifndef ALLREDUCE_TABLE_SM90_GRAPH_A38823BA980D0AB6_H
+#define ALLREDUCE_TABLE_SM90_GRAPH_A38823BA980D0AB6_H
 
 #include <cstdint>
 
 #if defined(__CUDACC__)
-#define ALLREDUCE_TABLE_SM90_GRAPH_7FC599B38B77175B_H_FUNCTION __host__ __device__ constexpr
+#define ALLREDUCE_TABLE_SM90_GRAPH_A38823BA980D0AB6_H_FUNCTION __host__ __device__ constexpr
 #else
-#define ALLREDUCE_TABLE_SM90_GRAPH_7FC599B38B77175B_H_FUNCTION constexpr
+#define ALLREDUCE_TABLE_SM90_GRAPH_A38823BA980D0AB6_H_FUNCTION constexpr
 #endif
 
-namespace allreduce_table_sm90_graph_7fc599b38b77175b {
+namespace allreduce_table_sm90_graph_a38823ba980d0ab6 {
 
 // Below 100 the numbers are TensorRT-LLM's.
 enum class Strategy : std::uint8_t {
@@ -24,7 +24,7 @@ enum class Strategy : std::uint8_t {
   kNccl = 0,
 };
 
-ALLREDUCE_TABLE_SM90_GRAPH_7FC599B38B77175B_H_FUNCTION const char* name_of(Strategy strategy) {
+ALLREDUCE_TABLE_SM90_GRAPH_A38823BA980D0AB6_H_FUNCTION const char* name_of(Strategy strategy) {
   switch (strategy) {
     case Strategy::kOneshot:
       return "ONESHOT";
@@ -80,1151 +80,1010 @@ struct Segment {
   Strategy strategy;
 };
 
-#define ALLREDUCE_TABLE_SM90_GRAPH_7FC599B38B77175B_H_SLICES \
+#define ALLREDUCE_TABLE_SM90_GRAPH_A38823BA980D0AB6_H_SLICES \
   {2, 0, Fusion::kNone, DataType::kBfloat16, 0, 10}, \
   {2, 0, Fusion::kResidualRmsNorm, DataType::kBfloat16, 10, 20}, \
   {2, 0, Fusion::kResidualRmsNormQuantFp8, DataType::kBfloat16, 20, 30}, \
-  {2, 0, Fusion::kResidualRmsNormQuantNvfp4, DataType::kBfloat16, 30, 48}, \
-  {4, 0, Fusion::kNone, DataType::kBfloat16, 48, 58}, \
-  {4, 0, Fusion::kResidualRmsNorm, DataType::kBfloat16, 58, 78}, \
-  {4, 0, Fusion::kResidualRmsNormQuantFp8, DataType::kBfloat16, 78, 97}, \
-  {4, 0, Fusion::kResidualRmsNormQuantNvfp4, DataType::kBfloat16, 97, 116}, \
-  {3, 4, Fusion::kNone, DataType::kBfloat16, 116, 126}, \
-  {3, 4, Fusion::kResidualRmsNorm, DataType::kBfloat16, 126, 136}, \
-  {3, 4, Fusion::kResidualRmsNormQuantFp8, DataType::kBfloat16, 136, 146}, \
-  {3, 4, Fusion::kResidualRmsNormQuantNvfp4, DataType::kBfloat16, 146, 156}, \
-  {5, 4, Fusion::kNone, DataType::kBfloat16, 156, 166}, \
-  {5, 4, Fusion::kResidualRmsNorm, DataType::kBfloat16, 166, 176}, \
-  {5, 4, Fusion::kResidualRmsNormQuantFp8, DataType::kBfloat16, 176, 186}, \
-  {5, 4, Fusion::kResidualRmsNormQuantNvfp4, DataType::kBfloat16, 186, 196}, \
-  {6, 4, Fusion::kNone, DataType::kBfloat16, 196, 206}, \
-  {6, 4, Fusion::kResidualRmsNorm, DataType::kBfloat16, 206, 216}, \
-  {6, 4, Fusion::kResidualRmsNormQuantFp8, DataType::kBfloat16, 216, 226}, \
-  {6, 4, Fusion::kResidualRmsNormQuantNvfp4, DataType::kBfloat16, 226, 236}, \
-  {7, 4, Fusion::kNone, DataType::kBfloat16, 236, 246}, \
-  {7, 4, Fusion::kResidualRmsNorm, DataType::kBfloat16, 246, 256}, \
-  {7, 4, Fusion::kResidualRmsNormQuantFp8, DataType::kBfloat16, 256, 266}, \
-  {7, 4, Fusion::kResidualRmsNormQuantNvfp4, DataType::kBfloat16, 266, 276}, \
-  {8, 4, Fusion::kNone, DataType::kBfloat16, 276, 286}, \
-  {8, 4, Fusion::kResidualRmsNorm, DataType::kBfloat16, 286, 296}, \
-  {8, 4, Fusion::kResidualRmsNormQuantFp8, DataType::kBfloat16, 296, 306}, \
-  {8, 4, Fusion::kResidualRmsNormQuantNvfp4, DataType::kBfloat16, 306, 316}
-#define ALLREDUCE_TABLE_SM90_GRAPH_7FC599B38B77175B_H_ROWS \
+  {2, 0, Fusion::kResidualRmsNormQuantNvfp4, DataType::kBfloat16, 30, 40}, \
+  {4, 0, Fusion::kNone, DataType::kBfloat16, 40, 50}, \
+  {4, 0, Fusion::kResidualRmsNorm, DataType::kBfloat16, 50, 67}, \
+  {4, 0, Fusion::kResidualRmsNormQuantFp8, DataType::kBfloat16, 67, 92}, \
+  {4, 0, Fusion::kResidualRmsNormQuantNvfp4, DataType::kBfloat16, 92, 119}, \
+  {3, 4, Fusion::kNone, DataType::kBfloat16, 119, 129}, \
+  {3, 4, Fusion::kResidualRmsNorm, DataType::kBfloat16, 129, 139}, \
+  {3, 4, Fusion::kResidualRmsNormQuantFp8, DataType::kBfloat16, 139, 149}, \
+  {3, 4, Fusion::kResidualRmsNormQuantNvfp4, DataType::kBfloat16, 149, 159}, \
+  {5, 4, Fusion::kNone, DataType::kBfloat16, 159, 169}, \
+  {5, 4, Fusion::kResidualRmsNorm, DataType::kBfloat16, 169, 179}, \
+  {5, 4, Fusion::kResidualRmsNormQuantFp8, DataType::kBfloat16, 179, 189}, \
+  {5, 4, Fusion::kResidualRmsNormQuantNvfp4, DataType::kBfloat16, 189, 199}, \
+  {6, 4, Fusion::kNone, DataType::kBfloat16, 199, 209}, \
+  {6, 4, Fusion::kResidualRmsNorm, DataType::kBfloat16, 209, 219}, \
+  {6, 4, Fusion::kResidualRmsNormQuantFp8, DataType::kBfloat16, 219, 229}, \
+  {6, 4, Fusion::kResidualRmsNormQuantNvfp4, DataType::kBfloat16, 229, 239}, \
+  {7, 4, Fusion::kNone, DataType::kBfloat16, 239, 249}, \
+  {7, 4, Fusion::kResidualRmsNorm, DataType::kBfloat16, 249, 259}, \
+  {7, 4, Fusion::kResidualRmsNormQuantFp8, DataType::kBfloat16, 259, 269}, \
+  {7, 4, Fusion::kResidualRmsNormQuantNvfp4, DataType::kBfloat16, 269, 279}, \
+  {8, 4, Fusion::kNone, DataType::kBfloat16, 279, 289}, \
+  {8, 4, Fusion::kResidualRmsNorm, DataType::kBfloat16, 289, 299}, \
+  {8, 4, Fusion::kResidualRmsNormQuantFp8, DataType::kBfloat16, 299, 309}, \
+  {8, 4, Fusion::kResidualRmsNormQuantNvfp4, DataType::kBfloat16, 309, 319}
+#define ALLREDUCE_TABLE_SM90_GRAPH_A38823BA980D0AB6_H_ROWS \
   {128, 0, 1}, \
   {256, 1, 2}, \
   {512, 2, 3}, \
   {1024, 3, 4}, \
-  {2048, 4, 6}, \
-  {2880, 6, 8}, \
-  {4096, 8, 10}, \
-  {5120, 10, 12}, \
-  {7168, 12, 14}, \
-  {8192, 14, 16}, \
-  {128, 16, 17}, \
-  {256, 17, 18}, \
-  {512, 18, 19}, \
-  {1024, 19, 20}, \
-  {2048, 20, 22}, \
-  {2880, 22, 24}, \
-  {4096, 24, 26}, \
-  {5120, 26, 28}, \
-  {7168, 28, 30}, \
-  {8192, 30, 32}, \
-  {128, 32, 33}, \
-  {256, 33, 34}, \
-  {512, 34, 35}, \
-  {1024, 35, 38}, \
-  {2048, 38, 40}, \
-  {2880, 40, 42}, \
-  {4096, 42, 44}, \
-  {5120, 44, 46}, \
-  {7168, 46, 48}, \
-  {8192, 48, 50}, \
-  {128, 50, 52}, \
-  {256, 52, 54}, \
-  {512, 54, 56}, \
-  {576, 56, 57}, \
-  {640, 57, 58}, \
-  {704, 58, 59}, \
-  {768, 59, 60}, \
-  {1024, 60, 62}, \
-  {1088, 62, 64}, \
-  {1152, 64, 66}, \
-  {1216, 66, 68}, \
-  {1280, 68, 70}, \
-  {2048, 70, 72}, \
-  {2880, 72, 74}, \
-  {4096, 74, 76}, \
-  {5120, 76, 78}, \
-  {7168, 78, 80}, \
-  {8192, 80, 82}, \
-  {128, 82, 84}, \
-  {256, 84, 86}, \
-  {512, 86, 88}, \
-  {1024, 88, 90}, \
-  {2048, 90, 93}, \
-  {2880, 93, 96}, \
-  {4096, 96, 99}, \
-  {5120, 99, 102}, \
-  {7168, 102, 105}, \
-  {8192, 105, 108}, \
-  {128, 108, 110}, \
-  {256, 110, 112}, \
-  {512, 112, 114}, \
-  {576, 114, 116}, \
-  {1024, 116, 118}, \
-  {1088, 118, 121}, \
-  {1152, 121, 124}, \
-  {1216, 124, 127}, \
-  {2048, 127, 130}, \
-  {2112, 130, 133}, \
-  {2176, 133, 136}, \
-  {2240, 136, 139}, \
-  {2304, 139, 142}, \
-  {2368, 142, 145}, \
-  {2880, 145, 148}, \
-  {4096, 148, 151}, \
-  {4160, 151, 154}, \
-  {5120, 154, 157}, \
-  {7168, 157, 160}, \
-  {8192, 160, 163}, \
-  {128, 163, 165}, \
-  {256, 165, 167}, \
-  {320, 167, 169}, \
-  {512, 169, 171}, \
-  {640, 171, 173}, \
-  {704, 173, 175}, \
-  {1024, 175, 177}, \
-  {1216, 177, 180}, \
-  {1280, 180, 183}, \
-  {1344, 183, 186}, \
-  {1408, 186, 189}, \
-  {2048, 189, 192}, \
-  {2880, 192, 195}, \
-  {4096, 195, 198}, \
-  {5120, 198, 201}, \
-  {5184, 201, 204}, \
-  {5248, 204, 207}, \
-  {7168, 207, 210}, \
-  {8192, 210, 213}, \
-  {128, 213, 215}, \
-  {256, 215, 217}, \
-  {512, 217, 219}, \
-  {576, 219, 221}, \
-  {832, 221, 223}, \
-  {1024, 223, 225}, \
-  {1088, 225, 228}, \
-  {1152, 228, 231}, \
-  {1216, 231, 234}, \
-  {1664, 234, 237}, \
-  {1728, 237, 240}, \
-  {2048, 240, 243}, \
-  {2112, 243, 246}, \
-  {2880, 246, 249}, \
-  {3456, 249, 252}, \
-  {4096, 252, 255}, \
-  {5120, 255, 258}, \
-  {7168, 258, 261}, \
-  {8192, 261, 264}, \
-  {128, 264, 266}, \
-  {256, 266, 268}, \
-  {512, 268, 270}, \
-  {1024, 270, 272}, \
-  {2048, 272, 275}, \
-  {2880, 275, 278}, \
-  {4096, 278, 281}, \
-  {5120, 281, 284}, \
-  {7168, 284, 287}, \
-  {8192, 287, 290}, \
-  {128, 290, 292}, \
-  {256, 292, 294}, \
-  {512, 294, 296}, \
-  {1024, 296, 298}, \
-  {2048, 298, 301}, \
-  {2880, 301, 304}, \
-  {4096, 304, 307}, \
-  {5120, 307, 310}, \
-  {7168, 310, 313}, \
-  {8192, 313, 316}, \
-  {128, 316, 318}, \
-  {256, 318, 320}, \
-  {512, 320, 322}, \
-  {1024, 322, 324}, \
-  {2048, 324, 327}, \
-  {2880, 327, 330}, \
-  {4096, 330, 333}, \
-  {5120, 333, 336}, \
-  {7168, 336, 339}, \
-  {8192, 339, 342}, \
+  {2048, 4, 5}, \
+  {2880, 5, 6}, \
+  {4096, 6, 7}, \
+  {5120, 7, 9}, \
+  {7168, 9, 11}, \
+  {8192, 11, 13}, \
+  {128, 13, 14}, \
+  {256, 14, 15}, \
+  {512, 15, 16}, \
+  {1024, 16, 17}, \
+  {2048, 17, 18}, \
+  {2880, 18, 19}, \
+  {4096, 19, 20}, \
+  {5120, 20, 21}, \
+  {7168, 21, 22}, \
+  {8192, 22, 23}, \
+  {128, 23, 24}, \
+  {256, 24, 25}, \
+  {512, 25, 26}, \
+  {1024, 26, 27}, \
+  {2048, 27, 28}, \
+  {2880, 28, 29}, \
+  {4096, 29, 30}, \
+  {5120, 30, 31}, \
+  {7168, 31, 32}, \
+  {8192, 32, 33}, \
+  {128, 33, 34}, \
+  {256, 34, 35}, \
+  {512, 35, 36}, \
+  {1024, 36, 37}, \
+  {2048, 37, 38}, \
+  {2880, 38, 39}, \
+  {4096, 39, 40}, \
+  {5120, 40, 41}, \
+  {7168, 41, 42}, \
+  {8192, 42, 43}, \
+  {128, 43, 45}, \
+  {256, 45, 47}, \
+  {512, 47, 49}, \
+  {1024, 49, 51}, \
+  {2048, 51, 54}, \
+  {2880, 54, 57}, \
+  {4096, 57, 60}, \
+  {5120, 60, 63}, \
+  {7168, 63, 66}, \
+  {8192, 66, 69}, \
+  {128, 69, 71}, \
+  {256, 71, 73}, \
+  {512, 73, 75}, \
+  {576, 75, 77}, \
+  {1024, 77, 79}, \
+  {1088, 79, 81}, \
+  {1152, 81, 83}, \
+  {1216, 83, 85}, \
+  {1792, 85, 87}, \
+  {2048, 87, 89}, \
+  {2112, 89, 91}, \
+  {2880, 91, 93}, \
+  {3584, 93, 95}, \
+  {4096, 95, 97}, \
+  {5120, 97, 99}, \
+  {7168, 99, 101}, \
+  {8192, 101, 103}, \
+  {128, 103, 105}, \
+  {256, 105, 107}, \
+  {320, 107, 109}, \
+  {512, 109, 111}, \
+  {576, 111, 113}, \
+  {640, 113, 115}, \
+  {704, 115, 117}, \
+  {1024, 117, 119}, \
+  {1216, 119, 121}, \
+  {1280, 121, 123}, \
+  {1344, 123, 125}, \
+  {1408, 125, 127}, \
+  {2048, 127, 129}, \
+  {2240, 129, 131}, \
+  {2304, 131, 133}, \
+  {2368, 133, 135}, \
+  {2432, 135, 137}, \
+  {2496, 137, 139}, \
+  {2880, 139, 141}, \
+  {4096, 141, 143}, \
+  {4544, 143, 145}, \
+  {5120, 145, 147}, \
+  {5184, 147, 149}, \
+  {7168, 149, 151}, \
+  {8192, 151, 153}, \
+  {128, 153, 155}, \
+  {256, 155, 157}, \
+  {512, 157, 159}, \
+  {576, 159, 161}, \
+  {640, 161, 163}, \
+  {1024, 163, 165}, \
+  {1088, 165, 167}, \
+  {1152, 167, 169}, \
+  {1216, 169, 171}, \
+  {1280, 171, 173}, \
+  {1344, 173, 175}, \
+  {2048, 175, 177}, \
+  {2112, 177, 180}, \
+  {2176, 180, 183}, \
+  {2240, 183, 186}, \
+  {2304, 186, 188}, \
+  {2880, 188, 190}, \
+  {3456, 190, 192}, \
+  {3520, 192, 194}, \
+  {3584, 194, 196}, \
+  {4096, 196, 198}, \
+  {5120, 198, 200}, \
+  {7168, 200, 202}, \
+  {7232, 202, 204}, \
+  {7296, 204, 206}, \
+  {7360, 206, 208}, \
+  {8192, 208, 210}, \
+  {128, 210, 212}, \
+  {256, 212, 214}, \
+  {512, 214, 216}, \
+  {1024, 216, 218}, \
+  {2048, 218, 221}, \
+  {2880, 221, 224}, \
+  {4096, 224, 227}, \
+  {5120, 227, 230}, \
+  {7168, 230, 233}, \
+  {8192, 233, 236}, \
+  {128, 236, 238}, \
+  {256, 238, 240}, \
+  {512, 240, 242}, \
+  {1024, 242, 244}, \
+  {2048, 244, 246}, \
+  {2880, 246, 248}, \
+  {4096, 248, 250}, \
+  {5120, 250, 252}, \
+  {7168, 252, 254}, \
+  {8192, 254, 256}, \
+  {128, 256, 258}, \
+  {256, 258, 260}, \
+  {512, 260, 262}, \
+  {1024, 262, 264}, \
+  {2048, 264, 266}, \
+  {2880, 266, 268}, \
+  {4096, 268, 270}, \
+  {5120, 270, 272}, \
+  {7168, 272, 274}, \
+  {8192, 274, 276}, \
+  {128, 276, 278}, \
+  {256, 278, 280}, \
+  {512, 280, 282}, \
+  {1024, 282, 284}, \
+  {2048, 284, 286}, \
+  {2880, 286, 288}, \
+  {4096, 288, 290}, \
+  {5120, 290, 292}, \
+  {7168, 292, 294}, \
+  {8192, 294, 296}, \
+  {128, 296, 298}, \
+  {256, 298, 300}, \
+  {512, 300, 302}, \
+  {1024, 302, 304}, \
+  {2048, 304, 307}, \
+  {2880, 307, 310}, \
+  {4096, 310, 313}, \
+  {5120, 313, 316}, \
+  {7168, 316, 319}, \
+  {8192, 319, 322}, \
+  {128, 322, 324}, \
+  {256, 324, 326}, \
+  {512, 326, 328}, \
+  {1024, 328, 330}, \
+  {2048, 330, 332}, \
+  {2880, 332, 334}, \
+  {4096, 334, 336}, \
+  {5120, 336, 338}, \
+  {7168, 338, 340}, \
+  {8192, 340, 342}, \
   {128, 342, 344}, \
   {256, 344, 346}, \
   {512, 346, 348}, \
   {1024, 348, 350}, \
-  {2048, 350, 353}, \
-  {2880, 353, 356}, \
-  {4096, 356, 359}, \
-  {5120, 359, 362}, \
-  {7168, 362, 365}, \
-  {8192, 365, 368}, \
-  {128, 368, 370}, \
-  {256, 370, 372}, \
-  {512, 372, 374}, \
-  {1024, 374, 376}, \
-  {2048, 376, 379}, \
-  {2880, 379, 382}, \
-  {4096, 382, 385}, \
-  {5120, 385, 388}, \
-  {7168, 388, 391}, \
-  {8192, 391, 394}, \
-  {128, 394, 396}, \
-  {256, 396, 398}, \
-  {512, 398, 400}, \
-  {1024, 400, 402}, \
-  {2048, 402, 405}, \
-  {2880, 405, 408}, \
-  {4096, 408, 411}, \
-  {5120, 411, 414}, \
-  {7168, 414, 417}, \
-  {8192, 417, 420}, \
-  {128, 420, 422}, \
-  {256, 422, 424}, \
-  {512, 424, 426}, \
-  {1024, 426, 428}, \
-  {2048, 428, 431}, \
-  {2880, 431, 434}, \
-  {4096, 434, 437}, \
-  {5120, 437, 440}, \
-  {7168, 440, 443}, \
-  {8192, 443, 446}, \
-  {128, 446, 448}, \
-  {256, 448, 450}, \
-  {512, 450, 452}, \
-  {1024, 452, 454}, \
-  {2048, 454, 457}, \
-  {2880, 457, 460}, \
-  {4096, 460, 463}, \
-  {5120, 463, 466}, \
-  {7168, 466, 469}, \
-  {8192, 469, 472}, \
-  {128, 472, 474}, \
-  {256, 474, 476}, \
-  {512, 476, 478}, \
-  {1024, 478, 480}, \
-  {2048, 480, 483}, \
-  {2880, 483, 486}, \
-  {4096, 486, 489}, \
-  {5120, 489, 492}, \
-  {7168, 492, 495}, \
-  {8192, 495, 498}, \
-  {128, 498, 500}, \
-  {256, 500, 502}, \
-  {512, 502, 504}, \
-  {1024, 504, 506}, \
-  {2048, 506, 509}, \
-  {2880, 509, 512}, \
-  {4096, 512, 515}, \
-  {5120, 515, 518}, \
-  {7168, 518, 521}, \
-  {8192, 521, 524}, \
-  {128, 524, 526}, \
-  {256, 526, 528}, \
-  {512, 528, 530}, \
-  {1024, 530, 532}, \
-  {2048, 532, 535}, \
-  {2880, 535, 538}, \
-  {4096, 538, 541}, \
-  {5120, 541, 544}, \
-  {7168, 544, 547}, \
-  {8192, 547, 550}, \
-  {128, 550, 552}, \
-  {256, 552, 554}, \
-  {512, 554, 556}, \
-  {1024, 556, 558}, \
-  {2048, 558, 561}, \
-  {2880, 561, 564}, \
-  {4096, 564, 567}, \
-  {5120, 567, 570}, \
-  {7168, 570, 573}, \
-  {8192, 573, 576}, \
-  {128, 576, 578}, \
-  {256, 578, 580}, \
-  {512, 580, 582}, \
-  {1024, 582, 584}, \
-  {2048, 584, 587}, \
-  {2880, 587, 590}, \
-  {4096, 590, 593}, \
-  {5120, 593, 596}, \
-  {7168, 596, 599}, \
-  {8192, 599, 602}, \
-  {128, 602, 604}, \
-  {256, 604, 606}, \
-  {512, 606, 608}, \
-  {1024, 608, 610}, \
-  {2048, 610, 613}, \
-  {2880, 613, 616}, \
-  {4096, 616, 619}, \
-  {5120, 619, 622}, \
-  {7168, 622, 625}, \
-  {8192, 625, 628}, \
-  {128, 628, 630}, \
-  {256, 630, 632}, \
-  {512, 632, 634}, \
-  {1024, 634, 636}, \
-  {2048, 636, 639}, \
-  {2880, 639, 642}, \
-  {4096, 642, 645}, \
-  {5120, 645, 648}, \
-  {7168, 648, 651}, \
-  {8192, 651, 654}, \
-  {128, 654, 656}, \
-  {256, 656, 658}, \
-  {512, 658, 660}, \
-  {1024, 660, 662}, \
-  {2048, 662, 665}, \
-  {2880, 665, 668}, \
-  {4096, 668, 671}, \
-  {5120, 671, 674}, \
-  {7168, 674, 677}, \
-  {8192, 677, 680}, \
-  {128, 680, 682}, \
-  {256, 682, 684}, \
-  {512, 684, 686}, \
-  {1024, 686, 688}, \
-  {2048, 688, 691}, \
-  {2880, 691, 694}, \
-  {4096, 694, 697}, \
-  {5120, 697, 700}, \
-  {7168, 700, 703}, \
-  {8192, 703, 706}, \
-  {128, 706, 708}, \
-  {256, 708, 710}, \
-  {512, 710, 712}, \
-  {1024, 712, 714}, \
-  {2048, 714, 717}, \
-  {2880, 717, 720}, \
-  {4096, 720, 723}, \
-  {5120, 723, 726}, \
-  {7168, 726, 729}, \
-  {8192, 729, 732}, \
-  {128, 732, 734}, \
-  {256, 734, 736}, \
-  {512, 736, 738}, \
-  {1024, 738, 740}, \
-  {2048, 740, 743}, \
-  {2880, 743, 746}, \
-  {4096, 746, 749}, \
-  {5120, 749, 752}, \
-  {7168, 752, 755}, \
-  {8192, 755, 758}, \
-  {128, 758, 760}, \
-  {256, 760, 762}, \
-  {512, 762, 764}, \
-  {1024, 764, 766}, \
-  {2048, 766, 769}, \
-  {2880, 769, 772}, \
-  {4096, 772, 775}, \
-  {5120, 775, 778}, \
-  {7168, 778, 781}, \
-  {8192, 781, 784}
-#define ALLREDUCE_TABLE_SM90_GRAPH_7FC599B38B77175B_H_SEGMENTS \
+  {2048, 350, 352}, \
+  {2880, 352, 354}, \
+  {4096, 354, 356}, \
+  {5120, 356, 358}, \
+  {7168, 358, 360}, \
+  {8192, 360, 362}, \
+  {128, 362, 364}, \
+  {256, 364, 366}, \
+  {512, 366, 368}, \
+  {1024, 368, 370}, \
+  {2048, 370, 372}, \
+  {2880, 372, 374}, \
+  {4096, 374, 376}, \
+  {5120, 376, 378}, \
+  {7168, 378, 380}, \
+  {8192, 380, 382}, \
+  {128, 382, 384}, \
+  {256, 384, 386}, \
+  {512, 386, 388}, \
+  {1024, 388, 390}, \
+  {2048, 390, 393}, \
+  {2880, 393, 396}, \
+  {4096, 396, 399}, \
+  {5120, 399, 402}, \
+  {7168, 402, 405}, \
+  {8192, 405, 408}, \
+  {128, 408, 410}, \
+  {256, 410, 412}, \
+  {512, 412, 414}, \
+  {1024, 414, 416}, \
+  {2048, 416, 418}, \
+  {2880, 418, 420}, \
+  {4096, 420, 422}, \
+  {5120, 422, 424}, \
+  {7168, 424, 426}, \
+  {8192, 426, 428}, \
+  {128, 428, 430}, \
+  {256, 430, 432}, \
+  {512, 432, 434}, \
+  {1024, 434, 436}, \
+  {2048, 436, 438}, \
+  {2880, 438, 440}, \
+  {4096, 440, 442}, \
+  {5120, 442, 444}, \
+  {7168, 444, 446}, \
+  {8192, 446, 448}, \
+  {128, 448, 450}, \
+  {256, 450, 452}, \
+  {512, 452, 454}, \
+  {1024, 454, 456}, \
+  {2048, 456, 458}, \
+  {2880, 458, 460}, \
+  {4096, 460, 462}, \
+  {5120, 462, 464}, \
+  {7168, 464, 466}, \
+  {8192, 466, 468}, \
+  {128, 468, 470}, \
+  {256, 470, 472}, \
+  {512, 472, 474}, \
+  {1024, 474, 476}, \
+  {2048, 476, 479}, \
+  {2880, 479, 482}, \
+  {4096, 482, 485}, \
+  {5120, 485, 488}, \
+  {7168, 488, 491}, \
+  {8192, 491, 494}, \
+  {128, 494, 496}, \
+  {256, 496, 498}, \
+  {512, 498, 500}, \
+  {1024, 500, 502}, \
+  {2048, 502, 504}, \
+  {2880, 504, 506}, \
+  {4096, 506, 508}, \
+  {5120, 508, 510}, \
+  {7168, 510, 512}, \
+  {8192, 512, 514}, \
+  {128, 514, 516}, \
+  {256, 516, 518}, \
+  {512, 518, 520}, \
+  {1024, 520, 522}, \
+  {2048, 522, 524}, \
+  {2880, 524, 526}, \
+  {4096, 526, 528}, \
+  {5120, 528, 530}, \
+  {7168, 530, 532}, \
+  {8192, 532, 534}, \
+  {128, 534, 536}, \
+  {256, 536, 538}, \
+  {512, 538, 540}, \
+  {1024, 540, 542}, \
+  {2048, 542, 544}, \
+  {2880, 544, 546}, \
+  {4096, 546, 548}, \
+  {5120, 548, 550}, \
+  {7168, 550, 552}, \
+  {8192, 552, 554}, \
+  {128, 554, 556}, \
+  {256, 556, 558}, \
+  {512, 558, 560}, \
+  {1024, 560, 562}, \
+  {2048, 562, 565}, \
+  {2880, 565, 568}, \
+  {4096, 568, 571}, \
+  {5120, 571, 574}, \
+  {7168, 574, 577}, \
+  {8192, 577, 580}, \
+  {128, 580, 582}, \
+  {256, 582, 584}, \
+  {512, 584, 586}, \
+  {1024, 586, 588}, \
+  {2048, 588, 590}, \
+  {2880, 590, 592}, \
+  {4096, 592, 594}, \
+  {5120, 594, 596}, \
+  {7168, 596, 598}, \
+  {8192, 598, 600}, \
+  {128, 600, 602}, \
+  {256, 602, 604}, \
+  {512, 604, 606}, \
+  {1024, 606, 608}, \
+  {2048, 608, 610}, \
+  {2880, 610, 612}, \
+  {4096, 612, 614}, \
+  {5120, 614, 616}, \
+  {7168, 616, 618}, \
+  {8192, 618, 620}, \
+  {128, 620, 622}, \
+  {256, 622, 624}, \
+  {512, 624, 626}, \
+  {1024, 626, 628}, \
+  {2048, 628, 630}, \
+  {2880, 630, 632}, \
+  {4096, 632, 634}, \
+  {5120, 634, 636}, \
+  {7168, 636, 638}, \
+  {8192, 638, 640}
+#define ALLREDUCE_TABLE_SM90_GRAPH_A38823BA980D0AB6_H_SEGMENTS \
   {0, Strategy::kOneshot}, \
   {0, Strategy::kOneshot}, \
   {0, Strategy::kOneshot}, \
   {0, Strategy::kOneshot}, \
   {0, Strategy::kOneshot}, \
+  {0, Strategy::kOneshot}, \
+  {0, Strategy::kOneshot}, \
+  {0, Strategy::kOneshot}, \
+  {118630401, Strategy::kTwoshot}, \
+  {0, Strategy::kOneshot}, \
+  {117440513, Strategy::kTwoshot}, \
+  {0, Strategy::kOneshot}, \
+  {134217729, Strategy::kTwoshot}, \
+  {0, Strategy::kOneshot}, \
+  {0, Strategy::kOneshot}, \
+  {0, Strategy::kOneshot}, \
+  {0, Strategy::kOneshot}, \
+  {0, Strategy::kOneshot}, \
+  {0, Strategy::kOneshot}, \
+  {0, Strategy::kOneshot}, \
+  {0, Strategy::kOneshot}, \
+  {0, Strategy::kOneshot}, \
+  {0, Strategy::kOneshot}, \
+  {0, Strategy::kOneshot}, \
+  {0, Strategy::kOneshot}, \
+  {0, Strategy::kOneshot}, \
+  {0, Strategy::kOneshot}, \
+  {0, Strategy::kOneshot}, \
+  {0, Strategy::kOneshot}, \
+  {0, Strategy::kOneshot}, \
+  {0, Strategy::kOneshot}, \
+  {0, Strategy::kOneshot}, \
+  {0, Strategy::kOneshot}, \
+  {0, Strategy::kOneshot}, \
+  {0, Strategy::kOneshot}, \
+  {0, Strategy::kOneshot}, \
+  {0, Strategy::kOneshot}, \
+  {0, Strategy::kOneshot}, \
+  {0, Strategy::kOneshot}, \
+  {0, Strategy::kOneshot}, \
+  {0, Strategy::kOneshot}, \
+  {0, Strategy::kOneshot}, \
+  {0, Strategy::kOneshot}, \
+  {0, Strategy::kOneshot}, \
+  {316133, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {314933, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {306164, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {303340, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {313145, Strategy::kTwoshotPush}, \
   {33554433, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
+  {318119, Strategy::kTwoshotPush}, \
+  {23686271, Strategy::kTwoshot}, \
+  {0, Strategy::kOneshot}, \
+  {314645, Strategy::kTwoshotPush}, \
   {33554433, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {33554433, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {33554433, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {33554433, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {33554433, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {0, Strategy::kOneshot}, \
-  {0, Strategy::kOneshot}, \
-  {0, Strategy::kOneshot}, \
-  {0, Strategy::kOneshot}, \
-  {33554433, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {33554433, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {33554433, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {33554433, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {33554433, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {33554433, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {0, Strategy::kOneshot}, \
-  {0, Strategy::kOneshot}, \
-  {0, Strategy::kOneshot}, \
-  {3449098, Strategy::kTwoshotPush}, \
-  {6207978, Strategy::kOneshot}, \
-  {0, Strategy::kOneshot}, \
-  {33554433, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {33554433, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {33554433, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {33554433, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {33554433, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {33554433, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {3610410, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {3598614, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {3045288, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {0, Strategy::kOneshot}, \
-  {0, Strategy::kOneshot}, \
-  {0, Strategy::kOneshot}, \
-  {0, Strategy::kOneshot}, \
-  {3480504, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {25165825, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {25165825, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {25165825, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {25165825, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {33554433, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {33554433, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {33554433, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {33554433, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {33554433, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {33554433, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {281087, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {273958, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {262145, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {281800, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {296188, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {299195, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {280174, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {327681, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
+  {329978, Strategy::kTwoshotPush}, \
+  {29655041, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
   {329729, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
+  {29360129, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {294411, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {552062, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {536746, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {524289, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {669118, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {524289, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {736151, Strategy::kTwoshotPush}, \
-  {19922945, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {716932, Strategy::kTwoshotPush}, \
-  {19922945, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {701321, Strategy::kTwoshotPush}, \
-  {19922945, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {538163, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {661911, Strategy::kTwoshotPush}, \
-  {19922945, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {663370, Strategy::kTwoshotPush}, \
-  {19922945, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {665420, Strategy::kTwoshotPush}, \
-  {19922945, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {664792, Strategy::kTwoshotPush}, \
-  {19922945, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {655429, Strategy::kTwoshotPush}, \
-  {19922945, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {648547, Strategy::kTwoshotPush}, \
+  {312378, Strategy::kTwoshotPush}, \
   {33554433, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
   {524289, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {575371, Strategy::kTwoshotPush}, \
-  {19922945, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {460801, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {458753, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
   {524289, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {626448, Strategy::kTwoshotPush}, \
+  {482429, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {618985, Strategy::kTwoshotPush}, \
+  {665515, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {748908, Strategy::kTwoshotPush}, \
+  {487474, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {610787, Strategy::kTwoshotPush}, \
+  {740562, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {804911, Strategy::kTwoshotPush}, \
+  {715113, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {769149, Strategy::kTwoshotPush}, \
+  {691189, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {607446, Strategy::kTwoshotPush}, \
+  {503538, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {880385, Strategy::kTwoshotPush}, \
-  {23068673, Strategy::kTwoshot}, \
+  {450331, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {848867, Strategy::kTwoshotPush}, \
-  {23068673, Strategy::kTwoshot}, \
+  {577011, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {794311, Strategy::kTwoshotPush}, \
-  {23068673, Strategy::kTwoshot}, \
+  {458346, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {779282, Strategy::kTwoshotPush}, \
-  {23068673, Strategy::kTwoshot}, \
+  {492525, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {619975, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
+  {457133, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {763487, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
+  {462572, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {582414, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
+  {473834, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {660259, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
+  {524289, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {723382, Strategy::kTwoshotPush}, \
-  {23068673, Strategy::kTwoshot}, \
+  {611870, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {718929, Strategy::kTwoshotPush}, \
-  {23068673, Strategy::kTwoshot}, \
+  {604521, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {571001, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
+  {783118, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {595575, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
+  {584095, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {890180, Strategy::kTwoshotPush}, \
+  {915976, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {881146, Strategy::kTwoshotPush}, \
+  {857322, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {838964, Strategy::kTwoshotPush}, \
+  {809529, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {1308499, Strategy::kTwoshotPush}, \
+  {590124, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {937512, Strategy::kTwoshotPush}, \
+  {950151, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {848121, Strategy::kTwoshotPush}, \
+  {926721, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {1448028, Strategy::kTwoshotPush}, \
-  {28311553, Strategy::kTwoshot}, \
+  {833278, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {1398969, Strategy::kTwoshotPush}, \
-  {28311553, Strategy::kTwoshot}, \
+  {808355, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {1352250, Strategy::kTwoshotPush}, \
-  {28311553, Strategy::kTwoshot}, \
+  {565525, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {978348, Strategy::kTwoshotPush}, \
-  {28311553, Strategy::kTwoshot}, \
+  {763736, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {958879, Strategy::kTwoshotPush}, \
-  {28311553, Strategy::kTwoshot}, \
+  {742739, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {823281, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
+  {702824, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {1156003, Strategy::kTwoshotPush}, \
-  {28311553, Strategy::kTwoshot}, \
+  {691389, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {930650, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
+  {676369, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {962139, Strategy::kTwoshotPush}, \
-  {28311553, Strategy::kTwoshot}, \
+  {578076, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {745473, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
+  {578655, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {846234, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
+  {655360, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {820584, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
+  {608946, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {872137, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
+  {708669, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {783890, Strategy::kTwoshotPush}, \
+  {645121, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {778481, Strategy::kTwoshotPush}, \
+  {651240, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {776554, Strategy::kTwoshotPush}, \
+  {1049967, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {773227, Strategy::kTwoshotPush}, \
+  {1048577, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {784877, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
+  {940005, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {841724, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
+  {1547282, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {772889, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
+  {1470820, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {811403, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
+  {1048577, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {1768611, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {1727621, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {1679123, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {1624585, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {1472069, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {930484, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {1389416, Strategy::kTwoshotPush}, \
+  {52040126, Strategy::kTwoshot}, \
+  {0, Strategy::kOneshot}, \
+  {1359347, Strategy::kTwoshotPush}, \
+  {55177903, Strategy::kTwoshot}, \
+  {0, Strategy::kOneshot}, \
+  {1327901, Strategy::kTwoshotPush}, \
+  {58946566, Strategy::kTwoshot}, \
+  {0, Strategy::kOneshot}, \
+  {1283785, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {897329, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {1051542, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {1030280, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {1005716, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {868449, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {931841, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
   {917505, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {1004160, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {1003365, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {1002453, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {938225, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {596842, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {591452, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {586412, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {579149, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {590823, Strategy::kTwoshotPush}, \
+  {47452161, Strategy::kTwoshot}, \
+  {0, Strategy::kOneshot}, \
+  {586652, Strategy::kTwoshotPush}, \
+  {33367681, Strategy::kTwoshot}, \
+  {0, Strategy::kOneshot}, \
+  {596067, Strategy::kTwoshotPush}, \
+  {47456257, Strategy::kTwoshot}, \
+  {0, Strategy::kOneshot}, \
+  {587022, Strategy::kTwoshotPush}, \
+  {30950307, Strategy::kTwoshot}, \
+  {0, Strategy::kOneshot}, \
+  {601478, Strategy::kTwoshotPush}, \
+  {41517057, Strategy::kTwoshot}, \
+  {0, Strategy::kOneshot}, \
+  {593370, Strategy::kTwoshotPush}, \
+  {47448065, Strategy::kTwoshot}, \
+  {0, Strategy::kOneshot}, \
+  {1048577, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {974263, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {901905, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {943581, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {862847, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {858695, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {840860, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {931841, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {917505, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {949790, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {1293703, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {1257793, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {1180302, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {1198639, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {1131591, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {1117100, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {1089556, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {1150359, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {1141466, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {1239586, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {2183554, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {2097153, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {1897550, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {2097153, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {1943983, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {2085121, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {1796972, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {1853441, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {1674235, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {1809291, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {201500, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {201134, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {196945, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {197290, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {200454, Strategy::kTwoshotPush}, \
   {33554433, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {793764, Strategy::kTwoshotPush}, \
+  {197615, Strategy::kTwoshotPush}, \
+  {23592961, Strategy::kTwoshot}, \
+  {0, Strategy::kOneshot}, \
+  {200649, Strategy::kTwoshotPush}, \
   {33554433, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {1173006, Strategy::kTwoshotPush}, \
+  {206021, Strategy::kTwoshotPush}, \
+  {29655041, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {1136563, Strategy::kTwoshotPush}, \
+  {205075, Strategy::kTwoshotPush}, \
+  {29360129, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {1097195, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {1119137, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {1140123, Strategy::kTwoshotPush}, \
+  {200409, Strategy::kTwoshotPush}, \
   {33554433, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {1306011, Strategy::kTwoshotPush}, \
+  {335315, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {332201, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {317109, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {322915, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {300828, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {298389, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {304014, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {304751, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {311191, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {333395, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {393754, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {391427, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {377339, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {379357, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {372751, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {386297, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {373078, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {391487, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {391531, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {412861, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {638724, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {628712, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {589091, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {618729, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {559741, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {571566, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {570567, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {571891, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {565831, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {606670, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {151430, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {151806, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {149612, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {149080, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {151288, Strategy::kTwoshotPush}, \
   {33554433, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {1049754, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
+  {149590, Strategy::kTwoshotPush}, \
+  {23592961, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {989864, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {1061450, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {1065730, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {1306145, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {1305679, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {1283966, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {1275996, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {1319675, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {1474561, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {1206909, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {1199813, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {1304577, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {1275036, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {1828634, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {1824378, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {1707551, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {1746247, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {1694336, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {1903643, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {1545530, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {1654301, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {1569259, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {1719965, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {161849, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {159057, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {160877, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {160501, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {166810, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {166009, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {158820, Strategy::kTwoshotPush}, \
+  {151683, Strategy::kTwoshotPush}, \
   {33554433, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
   {163841, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
+  {29655041, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {165059, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
+  {157697, Strategy::kTwoshotPush}, \
+  {29360129, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {163431, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {215651, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {217023, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {202880, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {209577, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {219963, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {297093, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {203886, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {188844, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {181022, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {206943, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {302310, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {288535, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {272462, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {276842, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {295771, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {402226, Strategy::kTwoshotPush}, \
+  {152030, Strategy::kTwoshotPush}, \
   {33554433, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
   {262145, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {290437, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
+  {262145, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {278765, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
+  {243529, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {293034, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
+  {247480, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {539337, Strategy::kTwoshotPush}, \
+  {228995, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {536601, Strategy::kTwoshotPush}, \
+  {229634, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {524289, Strategy::kTwoshotPush}, \
+  {233461, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {526557, Strategy::kTwoshotPush}, \
+  {235521, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {524289, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
+  {240182, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {538876, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
+  {262145, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {408951, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
+  {301131, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {498439, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
+  {299652, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {483608, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
+  {289597, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {539518, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
+  {290527, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {117807, Strategy::kTwoshotPush}, \
+  {288499, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {115348, Strategy::kTwoshotPush}, \
+  {287051, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {116355, Strategy::kTwoshotPush}, \
+  {289644, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {116387, Strategy::kTwoshotPush}, \
+  {298120, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {291044, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {310161, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {468554, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {464368, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {439026, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {457216, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {423949, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {430141, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {423232, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {432416, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {426772, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {455232, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {131073, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {131073, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {123452, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {121495, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
   {131073, Strategy::kTwoshotPush}, \
   {33554433, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {120255, Strategy::kTwoshotPush}, \
+  {122981, Strategy::kTwoshotPush}, \
+  {23592961, Strategy::kTwoshot}, \
+  {0, Strategy::kOneshot}, \
+  {131073, Strategy::kTwoshotPush}, \
   {33554433, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {114506, Strategy::kTwoshotPush}, \
+  {126536, Strategy::kTwoshotPush}, \
+  {29655041, Strategy::kTwoshot}, \
+  {0, Strategy::kOneshot}, \
+  {127759, Strategy::kTwoshotPush}, \
+  {29360129, Strategy::kTwoshot}, \
+  {0, Strategy::kOneshot}, \
+  {131073, Strategy::kTwoshotPush}, \
   {33554433, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {114295, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
+  {206942, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {120458, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
+  {205778, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {118728, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
+  {196518, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {152404, Strategy::kTwoshotPush}, \
+  {199173, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {154092, Strategy::kTwoshotPush}, \
+  {186100, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {141488, Strategy::kTwoshotPush}, \
+  {194428, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {145902, Strategy::kTwoshotPush}, \
+  {188619, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {156984, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
+  {189001, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {184321, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
+  {192796, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {144501, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
+  {204758, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {127392, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
+  {247014, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {125061, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
+  {244579, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {149314, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
+  {235972, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {199316, Strategy::kTwoshotPush}, \
+  {236812, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {192585, Strategy::kTwoshotPush}, \
+  {236495, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {185345, Strategy::kTwoshotPush}, \
+  {236797, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {186369, Strategy::kTwoshotPush}, \
+  {238919, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {201967, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
+  {240025, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {259201, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
+  {241057, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {188417, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
+  {262145, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {192248, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
+  {379528, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {185758, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
+  {376104, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {195768, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
+  {356599, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {342425, Strategy::kTwoshotPush}, \
+  {370689, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {330111, Strategy::kTwoshotPush}, \
+  {341652, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {311096, Strategy::kTwoshotPush}, \
+  {347261, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {323121, Strategy::kTwoshotPush}, \
+  {349966, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {331294, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
+  {355150, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {382275, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {263400, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {341225, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {329729, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
+  {343908, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
   {376833, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {100145, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {100577, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {100511, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {98938, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {100176, Strategy::kTwoshotPush}, \
   {33554433, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {92673, Strategy::kTwoshotPush}, \
+  {101215, Strategy::kTwoshotPush}, \
+  {23592961, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {92673, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {93185, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {92161, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {94209, Strategy::kTwoshotPush}, \
+  {100481, Strategy::kTwoshotPush}, \
   {33554433, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {92353, Strategy::kTwoshotPush}, \
+  {103281, Strategy::kTwoshotPush}, \
+  {29655041, Strategy::kTwoshot}, \
+  {0, Strategy::kOneshot}, \
+  {103818, Strategy::kTwoshotPush}, \
+  {24948583, Strategy::kTwoshot}, \
+  {0, Strategy::kOneshot}, \
+  {100666, Strategy::kTwoshotPush}, \
   {33554433, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {90113, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
+  {167281, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {84440, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
+  {166316, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {93892, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
+  {159129, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {98305, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
+  {161224, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {116262, Strategy::kTwoshotPush}, \
+  {152281, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {131073, Strategy::kTwoshotPush}, \
+  {153309, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {106054, Strategy::kTwoshotPush}, \
+  {152523, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {108005, Strategy::kTwoshotPush}, \
+  {154224, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {131073, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
+  {157697, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {133001, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
+  {163583, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {107619, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
+  {194992, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {96930, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
+  {192113, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {95918, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
+  {187168, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {131073, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
+  {187675, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {154008, Strategy::kTwoshotPush}, \
+  {189628, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {149949, Strategy::kTwoshotPush}, \
+  {194917, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {141247, Strategy::kTwoshotPush}, \
+  {188417, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {145239, Strategy::kTwoshotPush}, \
+  {193829, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {158023, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
+  {190389, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {184321, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
+  {201998, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {140309, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
+  {309927, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {163841, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
+  {307251, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {144181, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
+  {292377, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {152821, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
+  {301733, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {262145, Strategy::kTwoshotPush}, \
+  {279682, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {262145, Strategy::kTwoshotPush}, \
+  {283767, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {233683, Strategy::kTwoshotPush}, \
+  {290901, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {262145, Strategy::kTwoshotPush}, \
+  {286498, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {262145, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
+  {279479, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {282656, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {196214, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {254975, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {245275, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {283545, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {68359, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {68661, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {69961, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {69784, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {70327, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {74279, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {69589, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {68905, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {73620, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {71542, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {92673, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {92673, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {79124, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {77920, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {94209, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {101801, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {78444, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {81921, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {71634, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {84321, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {114232, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {110835, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {102159, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {105739, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {131073, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {133298, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {102426, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {112641, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {114689, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {116004, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {191312, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {185345, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {170722, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {186369, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {192062, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {209711, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {147466, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {191601, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {182209, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {213497, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}
+  {300869, Strategy::kTwoshotPush}
 
-inline constexpr Slice kSlices[] = {ALLREDUCE_TABLE_SM90_GRAPH_7FC599B38B77175B_H_SLICES};
-inline constexpr Row kRows[] = {ALLREDUCE_TABLE_SM90_GRAPH_7FC599B38B77175B_H_ROWS};
-inline constexpr Segment kSegments[] = {ALLREDUCE_TABLE_SM90_GRAPH_7FC599B38B77175B_H_SEGMENTS};
+inline constexpr Slice kSlices[] = {ALLREDUCE_TABLE_SM90_GRAPH_A38823BA980D0AB6_H_SLICES};
+inline constexpr Row kRows[] = {ALLREDUCE_TABLE_SM90_GRAPH_A38823BA980D0AB6_H_ROWS};
+inline constexpr Segment kSegments[] = {ALLREDUCE_TABLE_SM90_GRAPH_A38823BA980D0AB6_H_SEGMENTS};
 #if defined(__CUDACC__)
-static __device__ constexpr Slice kDeviceSlices[] = {ALLREDUCE_TABLE_SM90_GRAPH_7FC599B38B77175B_H_SLICES};
-static __device__ constexpr Row kDeviceRows[] = {ALLREDUCE_TABLE_SM90_GRAPH_7FC599B38B77175B_H_ROWS};
-static __device__ constexpr Segment kDeviceSegments[] = {ALLREDUCE_TABLE_SM90_GRAPH_7FC599B38B77175B_H_SEGMENTS};
+static __device__ constexpr Slice kDeviceSlices[] = {ALLREDUCE_TABLE_SM90_GRAPH_A38823BA980D0AB6_H_SLICES};
+static __device__ constexpr Row kDeviceRows[] = {ALLREDUCE_TABLE_SM90_GRAPH_A38823BA980D0AB6_H_ROWS};
+static __device__ constexpr Segment kDeviceSegments[] = {ALLREDUCE_TABLE_SM90_GRAPH_A38823BA980D0AB6_H_SEGMENTS};
 #endif
-#undef ALLREDUCE_TABLE_SM90_GRAPH_7FC599B38B77175B_H_SLICES
-#undef ALLREDUCE_TABLE_SM90_GRAPH_7FC599B38B77175B_H_ROWS
-#undef ALLREDUCE_TABLE_SM90_GRAPH_7FC599B38B77175B_H_SEGMENTS
+#undef ALLREDUCE_TABLE_SM90_GRAPH_A38823BA980D0AB6_H_SLICES
+#undef ALLREDUCE_TABLE_SM90_GRAPH_A38823BA980D0AB6_H_ROWS
+#undef ALLREDUCE_TABLE_SM90_GRAPH_A38823BA980D0AB6_H_SEGMENTS
 
-ALLREDUCE_TABLE_SM90_GRAPH_7FC599B38B77175B_H_FUNCTION const Slice& slice(int index) {
+ALLREDUCE_TABLE_SM90_GRAPH_A38823BA980D0AB6_H_FUNCTION const Slice& slice(int index) {
 #if defined(__CUDA_ARCH__)
   return kDeviceSlices[index];
 #else
@@ -1232,7 +1091,7 @@ ALLREDUCE_TABLE_SM90_GRAPH_7FC599B38B77175B_H_FUNCTION const Slice& slice(int in
 #endif
 }
 
-ALLREDUCE_TABLE_SM90_GRAPH_7FC599B38B77175B_H_FUNCTION const Row& row(int index) {
+ALLREDUCE_TABLE_SM90_GRAPH_A38823BA980D0AB6_H_FUNCTION const Row& row(int index) {
 #if defined(__CUDA_ARCH__)
   return kDeviceRows[index];
 #else
@@ -1240,7 +1099,7 @@ ALLREDUCE_TABLE_SM90_GRAPH_7FC599B38B77175B_H_FUNCTION const Row& row(int index)
 #endif
 }
 
-ALLREDUCE_TABLE_SM90_GRAPH_7FC599B38B77175B_H_FUNCTION const Segment& segment(int index) {
+ALLREDUCE_TABLE_SM90_GRAPH_A38823BA980D0AB6_H_FUNCTION const Segment& segment(int index) {
 #if defined(__CUDA_ARCH__)
   return kDeviceSegments[index];
 #else
@@ -1250,7 +1109,7 @@ ALLREDUCE_TABLE_SM90_GRAPH_7FC599B38B77175B_H_FUNCTION const Segment& segment(in
 
 // Returns whether b is nearer to `wanted` than a by ratio; the larger one wins a tie. The numbers
 // of the table are at most 2^28, so products fit.
-ALLREDUCE_TABLE_SM90_GRAPH_7FC599B38B77175B_H_FUNCTION bool is_nearer(std::int64_t b, std::int64_t a, std::int64_t wanted) {
+ALLREDUCE_TABLE_SM90_GRAPH_A38823BA980D0AB6_H_FUNCTION bool is_nearer(std::int64_t b, std::int64_t a, std::int64_t wanted) {
   const std::int64_t low = a < b ? a : b;
   const std::int64_t high = a < b ? b : a;
   if (wanted <= low) return b < a;
@@ -1258,7 +1117,7 @@ ALLREDUCE_TABLE_SM90_GRAPH_7FC599B38B77175B_H_FUNCTION bool is_nearer(std::int64
   return (wanted * wanted < low * high) == (b < a);
 }
 
-ALLREDUCE_TABLE_SM90_GRAPH_7FC599B38B77175B_H_FUNCTION bool is_better(const Slice& b,
+ALLREDUCE_TABLE_SM90_GRAPH_A38823BA980D0AB6_H_FUNCTION bool is_better(const Slice& b,
                               const Slice& a,
                               std::int64_t world_size,
                               DataType data_type) {
@@ -1270,7 +1129,7 @@ ALLREDUCE_TABLE_SM90_GRAPH_7FC599B38B77175B_H_FUNCTION bool is_better(const Slic
 }  // namespace detail
 
 // Returns the size of a message, or INT64_MAX if it overflows. Counts below 1 are taken as 1.
-ALLREDUCE_TABLE_SM90_GRAPH_7FC599B38B77175B_H_FUNCTION std::int64_t message_bytes(std::int64_t num_tokens,
+ALLREDUCE_TABLE_SM90_GRAPH_A38823BA980D0AB6_H_FUNCTION std::int64_t message_bytes(std::int64_t num_tokens,
                                           std::int64_t hidden_size,
                                           DataType data_type) {
   const std::int64_t element_bytes = data_type == DataType::kFloat32 ? 4 : 2;
@@ -1288,7 +1147,7 @@ struct Match {
 // Returns the strategy for a message; any input has one. Among the slices of the fusion, the lookup
 // takes the one with the nearest TP and then with the data type, in it the row with the nearest
 // hidden size, and in it the segment of the message's bytes. A fusion without a slice has kFallback.
-ALLREDUCE_TABLE_SM90_GRAPH_7FC599B38B77175B_H_FUNCTION Match find(std::int64_t world_size,
+ALLREDUCE_TABLE_SM90_GRAPH_A38823BA980D0AB6_H_FUNCTION Match find(std::int64_t world_size,
                           Fusion fusion,
                           DataType data_type,
                           std::int64_t hidden_size,
@@ -1318,7 +1177,7 @@ ALLREDUCE_TABLE_SM90_GRAPH_7FC599B38B77175B_H_FUNCTION Match find(std::int64_t w
                              detail::slice(best).world_size != world_size};
 }
 
-ALLREDUCE_TABLE_SM90_GRAPH_7FC599B38B77175B_H_FUNCTION Strategy lookup(std::int64_t world_size,
+ALLREDUCE_TABLE_SM90_GRAPH_A38823BA980D0AB6_H_FUNCTION Strategy lookup(std::int64_t world_size,
                                Fusion fusion,
                                DataType data_type,
                                std::int64_t hidden_size,
@@ -1328,18 +1187,18 @@ ALLREDUCE_TABLE_SM90_GRAPH_7FC599B38B77175B_H_FUNCTION Strategy lookup(std::int6
 
 // Returns the least microseconds that NVLink 4, at 450 GB/s, needs for what a GPU sends: (N-1) S
 // with ONESHOT, 2 (N-1)/N S with all others. No time is below it, extrapolated or not.
-ALLREDUCE_TABLE_SM90_GRAPH_7FC599B38B77175B_H_FUNCTION double link_limit_us(Strategy strategy, int world_size, std::int64_t size_bytes) {
+ALLREDUCE_TABLE_SM90_GRAPH_A38823BA980D0AB6_H_FUNCTION double link_limit_us(Strategy strategy, int world_size, std::int64_t size_bytes) {
   const double sent = strategy == Strategy::kOneshot ? world_size - 1.0
                                                      : 2.0 * (world_size - 1.0) / world_size;
   return sent * static_cast<double>(size_bytes) / 450e3;
 }
 
-}  // namespace allreduce_table_sm90_graph_7fc599b38b77175b
+}  // namespace allreduce_table_sm90_graph_a38823ba980d0ab6
 
-#undef ALLREDUCE_TABLE_SM90_GRAPH_7FC599B38B77175B_H_FUNCTION
+#undef ALLREDUCE_TABLE_SM90_GRAPH_A38823BA980D0AB6_H_FUNCTION
 
 #if !defined(ALLREDUCE_TABLE_NO_ALIAS)
-namespace allreduce_table_sm90_graph = ::allreduce_table_sm90_graph_7fc599b38b77175b;
+namespace allreduce_table_sm90_graph = ::allreduce_table_sm90_graph_a38823ba980d0ab6;
 #endif
 
-#endif  // ALLREDUCE_TABLE_SM90_GRAPH_7FC599B38B77175B_H
+#endif  // ALLREDUCE_TABLE_SM90_GRAPH_A38823BA980D0AB6_H
