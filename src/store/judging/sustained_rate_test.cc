@@ -39,7 +39,7 @@ std::optional<double> rate_of(const WorkRows& rows,
 
 // In one type 3, 4, 5, 6 and 7 operations a ms after 4 ms, and more in 3 ms at most; in the other
 // too few that take long.
-const WorkRows& rows() {
+const WorkRows& long_and_short() {
   static const WorkRows made = products(
       "bfloat16,12,1,1,4\nbfloat16,16,1,1,4\nbfloat16,20,1,1,4\nbfloat16,24,1,1,4\n"
       "bfloat16,28,1,1,4\nbfloat16,27,1,1,3\nbfloat16,9,1,1,1\nbfloat16,8,1,1,1\n"
@@ -48,13 +48,13 @@ const WorkRows& rows() {
 }
 
 TEST(SustainedRate, IsTheMedianOfRowsThatTakeLong) {
-  EXPECT_DOUBLE_EQ(rate_of(rows(), "bfloat16").value(), 5000);
+  EXPECT_DOUBLE_EQ(rate_of(long_and_short(), "bfloat16").value(), 5000);
 }
 
 TEST(SustainedRate, IsUnknownWhereFewRowsTellOrNoOperations) {
-  EXPECT_FALSE(rate_of(rows(), "fp8").has_value());
-  EXPECT_FALSE(rate_of(rows(), "int8").has_value());
-  EXPECT_FALSE(rate_of(rows(), "bfloat16", nullptr).has_value());
+  EXPECT_FALSE(rate_of(long_and_short(), "fp8").has_value());
+  EXPECT_FALSE(rate_of(long_and_short(), "int8").has_value());
+  EXPECT_FALSE(rate_of(long_and_short(), "bfloat16", nullptr).has_value());
 }
 
 }  // namespace
