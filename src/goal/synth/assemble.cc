@@ -439,9 +439,9 @@ class Lengthening {
       : programs_(programs), grid_(grid), sizes_(grid), made_(programs) {}
 
   // What is beside what follows from the lengths, and they from it: each round errs by the held
-  // share of the error before, which is less than a fifth.
+  // share of the error before, less than a fifth for each collective that runs at once.
   core::Result<Times> run() {
-    constexpr int kRounds = 4;
+    constexpr int kRounds = 6;
     Times times = ASSAY_TRY(Estimate(made_, grid_).run());
     for (int round = 0; round < kRounds && lengthen(times); ++round)
       times = ASSAY_TRY(Estimate(made_, grid_).run());
