@@ -1,4 +1,5 @@
-// Answers how long operators take from performance tables, for jobs that are made.
+// Answers how long operators take from performance tables, for jobs that are made. No product of a
+// step is faster than the rate at which rows of its table go on for long (sustained_rate.h).
 #pragma once
 
 #include <map>
@@ -19,8 +20,15 @@ class TableTimes final : public goal::OperatorTimes {
                                       const goal::LaunchAmounts& amounts) override;
 
  private:
+  struct Bound {
+    plan::OperatorPrice price;
+    double sustained_flops = 0;  // per second; 0: nothing tells
+  };
+
+  core::Result<Bound> bind(const serving::OperatorUse& use);
+
   plan::Tables& tables_;
-  std::map<std::string, plan::OperatorPrice> bound_;  // by what tells uses apart
+  std::map<std::string, Bound> bound_;  // by what tells uses apart
 };
 
 }  // namespace assay::cli

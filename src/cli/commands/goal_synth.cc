@@ -146,7 +146,7 @@ class GoalSynth final : public Command {
         {"fsdp", goal::DataParallel::kFullySharded}};
     add_choice(app, "--data-parallel", training_.data_parallel, ways,
                "how replicas agree: reduce-scatter and all-gather around a distributed optimizer, "
-               "all-reduce of gradients, or fully sharded layers")
+               "all-reduce of gradients, or layers fully sharded as by PyTorch's FSDP2")
         ->group(kTraining);
     app.add_option("--bucket", bucket_, "least parameters whose gradients are synchronised at once")
         ->type_name("N")
@@ -256,7 +256,9 @@ const CommandSpec kGoalSynth{
         "parallelism would run it, or one step of a served model. How long operators take comes "
         "from measured tables, as 'assay plan' reads them; the gradients of products are products "
         "with shapes of their own, all else of the backward pass is a stated multiple of the "
-        "forward pass. The table 'operators' says of each where its time comes from.\n\n"
+        "forward pass. No product is faster than those of its table that take long, since a step "
+        "does not let the GPU rest as a measurement does. The table 'operators' says of each where "
+        "its time comes from.\n\n"
         "The schedule follows as 'assay goal generate' makes it of a recording.",
     .examples =
         "assay goal synth --model llama-3.1-8b --tp 2 --dp 2 --micro-batches 4 -o out --write bin\n"

@@ -39,9 +39,13 @@ struct AssembledJob {
   model::Job job;                 // of one block
   std::int64_t estimated_ns = 0;  // when the last operation ends
   std::int64_t busiest_ns = 0;    // computation of the stage that has most
+  // By how much of that collectives beside it make it longer.
+  std::int64_t busiest_held_ns = 0;
 };
 
-// One program for each stage. Error: stages that wait for each other in a circle.
+// One program for each stage. Computation beside collectives takes longer by the share of the GPU
+// that their channels hold (held_share()) for as long as they run, by the rough times. Error:
+// stages that wait for each other in a circle.
 core::Result<AssembledJob> assemble(const std::vector<Program>& programs, const JobGrid& grid);
 
 }  // namespace assay::goal

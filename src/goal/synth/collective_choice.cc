@@ -15,6 +15,10 @@ using model::NcclProtocol;
 constexpr std::uint32_t kChannelsInNode = 24;
 constexpr std::uint32_t kChannelsOverNodes = 16;
 
+// Of an H200 and an H100 (SXM), as the driver tells. Each channel is a block of threads with one to
+// itself.
+constexpr double kMultiprocessors = 132;
+
 constexpr std::uint64_t kLeastChannelBytes = 32ULL << 10;
 constexpr std::uint64_t kLlBytes = 2ULL << 10;
 constexpr std::uint64_t kLl128Bytes = 32ULL << 10;
@@ -45,6 +49,10 @@ CollectiveChoice choose_collective(const CollectiveShape& shape) {
   if (shape.function == NcclFunction::kAllReduce && shape.nodes > 1 && is_small)
     choice.algorithm = NcclAlgorithm::kTree;
   return choice;
+}
+
+double held_share(const CollectiveShape& shape) {
+  return choose_collective(shape).channels / kMultiprocessors;
 }
 
 std::int64_t estimated_ns(const CollectiveShape& shape) {

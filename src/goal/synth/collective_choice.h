@@ -25,6 +25,9 @@ struct CollectiveChoice {
 // 4 MiB for each of them; LL and LL128 for what takes less than 2 and 32 KiB a rank and channel.
 CollectiveChoice choose_collective(const CollectiveShape& shape);
 
+// The share of a GPU's multiprocessors that its channels hold while it runs.
+double held_share(const CollectiveShape& shape);
+
 // What a message takes on the links of H200 and of networks of 400 Gb/s, for the times that a made
 // job carries until it is simulated.
 std::int64_t estimated_ns(const CollectiveShape& shape);

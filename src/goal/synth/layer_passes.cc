@@ -16,23 +16,26 @@ using serving::OperatorUse;
 
 constexpr std::uint64_t kBytesOfActivation = 2;  // bfloat16
 
-// The time of the backward pass over that of the forward pass. Attention: five products instead of
-// two (FlashAttention computes one of the forward pass again). Operators that move bytes: what they
-// read and write in either pass. Experts: each product has two gradients. State spaces and linear
-// attention, whose weights are products beside them: as products. Sparse attention is measured as a
-// whole module, and its multiple is that of its products.
+// The time of the backward pass over that of the forward pass. Attention: as measured, 1.76 ms and
+// 0.53 ms with cuDNN's kernels in a step of PyTorch 2.11 on H200 (docs/goal.md); by operations it
+// would be 2.5, of five products instead of two, and that of latent attention, which nobody
+// measured, is. Operators that move bytes: what they read and write in either pass. Experts: each
+// product has two gradients. State spaces and linear attention, whose weights are products beside
+// them: as products. Sparse attention is measured as a whole module, and its multiple is that of
+// its products.
 struct Multiple {
   std::string_view op;
   double input = 1;
   double weights = 0;
 };
 
-constexpr std::array<Multiple, 12> kMultiples = {{{"context_attention", 2.5, 0},
+constexpr std::array<Multiple, 13> kMultiples = {{{"context_attention", 3.3, 0},
                                                   {"context_mla", 2.5, 0},
                                                   {"moe", 1, 1},
                                                   {"add_rms_norm", 1, 0},
                                                   {"rms_norm", 1.5, 0},
                                                   {"silu_mul", 5.0 / 3, 0},
+                                                  {"copy", 1, 0},
                                                   {"embedding", 0, 2},
                                                   {"gdn", 2, 0},
                                                   {"mamba2", 2, 0},
@@ -52,6 +55,39 @@ std::int64_t number_in(const OperatorUse& use, std::string_view column) {
   if (value == nullptr) return 0;
   const auto* const number = std::get_if<std::int64_t>(value);
   return number == nullptr ? 0 : *number;
+}
+
+OperatorUse memory_use(const char* role, const char* op, std::int64_t columns) {
+  return {.role = role,
+          .op = op,
+          .table = "memory_op_perf",
+          .op_name = op,
+          .key = {{"dtype", model::PerfValue(std::string("bfloat16"))}, {"columns", columns}},
+          .sizes = {{"rows", serving::Amount::kTokens}}};
+}
+
+// Kernels of PyTorch that move bytes slower than a copy does, by how many times: chunk_cat, which
+// gathers gradients for a reduce-scatter, reaches 1.87 TB/s (1.31 GB) and 1.80 TB/s (6.30 GB), the
+// fused AdamW 3.2 TB/s (19.6 GB), a copy 4.16 TB/s (PyTorch 2.11, H200, 27 November 2026).
+constexpr double kCopiesOfChunkCat = 2.2;
+constexpr double kCopiesOfFusedAdamW = 1.3;
+
+// Kernels that only move bytes, as a copy of as many.
+core::Result<double> moved_ns(const char* role, const char* part, double bytes, OperatorLog& log) {
+  constexpr double kBytesOfElement = 4;  // that a copy reads and writes
+  constexpr std::int64_t kColumns = 16384;
+  const OperatorUse use = memory_use(role, "copy", kColumns);
+  return ASSAY_TRY(
+             log.time(part, use, {.tokens = std::max(bytes / kBytesOfElement / kColumns, 1.0)}))
+      .ns;
+}
+
+// Rotary positions: queries and keys are read and written.
+OperatorUse rotary_use(const OperatorUse& attention) {
+  const std::int64_t heads =
+      number_in(attention, "num_heads") + number_in(attention, "num_key_value_heads");
+  return memory_use("rotary positions, as a copy of queries and keys", "copy",
+                    heads * number_in(attention, "head_dim"));
 }
 
 // An operator in the three passes.
@@ -328,6 +364,7 @@ class BlockReader {
     }
     const bool is_norm = use.role.starts_with("norm before");
     if (is_norm || blocks_.empty()) blocks_.emplace_back();
+    if (use.op == "context_attention") ASSAY_TRY(add(rotary_use(use)));
     const bool spreads = options_.sequence_parallel && (is_norm || use.role == "router") &&
                          (is_norm || options_.ep > 1);
     const Part part = ASSAY_TRY(parts_.make(use, spreads ? options_.deployment.tp : 1));
@@ -368,13 +405,8 @@ class BlockReader {
   double flops_ = 0;
 };
 
-OperatorUse memory_use(const char* role, const char* op, std::int64_t columns) {
-  return {.role = role,
-          .op = op,
-          .table = "memory_op_perf",
-          .op_name = op,
-          .key = {{"dtype", model::PerfValue(std::string("bfloat16"))}, {"columns", columns}},
-          .sizes = {{"rows", serving::Amount::kTokens}}};
+std::uint64_t embedding_parameters(const serving::Model& model, const PassOptions& options) {
+  return static_cast<std::uint64_t>(model.vocabulary / options.deployment.tp * model.hidden);
 }
 
 core::Result<LayerPasses> embedding_passes(const OperatorUse& use,
@@ -389,22 +421,37 @@ core::Result<LayerPasses> embedding_passes(const OperatorUse& use,
     passes.forward.push_back({options.sequence_parallel ? maker.scatter() : maker.reduce()});
   Stretches& gradients = options.weights_apart ? passes.weights : passes.backward;
   if (maker.is_split() && options.sequence_parallel) gradients.push_back({maker.gather()});
-  gradients.push_back({.compute_ns = part.weights});
-  passes.dense_parameters =
-      static_cast<std::uint64_t>(model.vocabulary / options.deployment.tp * model.hidden);
+  const double filled_ns =
+      ASSAY_TRY(moved_ns("gradient of the embedding, filled with zeros", "weight gradient",
+                         static_cast<double>(embedding_parameters(model, options)) *
+                             static_cast<double>(kBytesOfActivation),
+                         log));
+  gradients.push_back({.compute_ns = filled_ns + part.weights});
+  passes.dense_parameters = embedding_parameters(model, options);
   return passes;
 }
 
 // Cross-entropy over a vocabulary that is shared: the largest logit, the sum, and the token's own
-// are each reduced over its GPUs, 4 bytes a token.
-void add_loss(const PassOptions& options, const Part& loss, LayerPasses& head) {
+// are each reduced over its GPUs, 4 bytes a token. Logits have 16 bits, the softmax 32: forward it
+// is made of them, backward their gradients of it.
+core::Status add_loss(const serving::Model& model,
+                      const PassOptions& options,
+                      OperatorLog& log,
+                      LayerPasses& head) {
+  constexpr double kBytesOfLogit = 2 + 4;
+  constexpr const char* kRole = "loss, as a copy of 6 bytes a logit";
+  const std::int64_t columns =
+      (model.vocabulary + options.deployment.tp - 1) / options.deployment.tp;
+  const double moved = static_cast<double>(options.batch_tokens() * columns) * kBytesOfLogit;
   const auto bytes = 4 * static_cast<std::uint64_t>(options.batch_tokens());
-  head.forward.push_back({.compute_ns = loss.forward});
+  head.forward.push_back({.compute_ns = ASSAY_TRY(moved_ns(kRole, "forward", moved, log))});
   if (options.deployment.tp > 1) {
     for (int i = 0; i < 3; ++i)
       head.forward.push_back({CollectiveCall{Group::kTensor, NcclFunction::kAllReduce, bytes, 4}});
   }
-  head.backward.insert(head.backward.begin(), {.compute_ns = loss.input});
+  head.backward.insert(head.backward.begin(),
+                       {.compute_ns = ASSAY_TRY(moved_ns(kRole, "input gradient", moved, log))});
+  return {};
 }
 
 core::Result<LayerPasses> head_passes(const std::vector<OperatorUse>& uses,
@@ -438,10 +485,7 @@ core::Result<LayerPasses> head_passes(const std::vector<OperatorUse>& uses,
   if (options.deployment.tp > 1) head.forward.pop_back();
   if (options.deployment.tp > 1 && options.sequence_parallel)
     head.backward.erase(head.backward.begin());
-  const Part loss = ASSAY_TRY(parts.make(
-      memory_use("loss", "add_rms_norm",
-                 (model.vocabulary + options.deployment.tp - 1) / options.deployment.tp)));
-  add_loss(options, loss, head);
+  ASSAY_TRY(add_loss(model, options, log, head));
   return head;
 }
 
@@ -477,12 +521,33 @@ core::Result<EndPasses> end_passes(const serving::Model& model,
 
 core::Result<double> optimizer_ns(std::uint64_t parameters, OperatorLog& log) {
   constexpr double kBytesOfParameter = 30;
-  constexpr double kBytesOfElement = 4;  // that a copy reads and writes
-  constexpr std::int64_t kColumns = 16384;
-  const OperatorUse use = memory_use("optimizer, as a copy of as many bytes", "copy", kColumns);
-  const double rows =
-      static_cast<double>(parameters) * kBytesOfParameter / kBytesOfElement / kColumns;
-  return ASSAY_TRY(log.time("optimizer", use, {.tokens = std::max(rows, 1.0)})).ns;
+  return moved_ns("optimizer, as a copy of as many bytes", "optimizer",
+                  static_cast<double>(parameters) * kBytesOfParameter, log);
+}
+
+core::Result<double> fused_adamw_ns(std::uint64_t parameters, OperatorLog& log) {
+  constexpr double kBytesOfParameter = 28;
+  return moved_ns("optimizer, as 1.3 copies of as many bytes", "optimizer",
+                  static_cast<double>(parameters) * kBytesOfParameter * kCopiesOfFusedAdamW, log);
+}
+
+core::Result<ShardingCopies> sharding_copies(std::uint64_t parameters,
+                                             std::uint64_t replicas,
+                                             OperatorLog& log) {
+  // From 32 to 16 bits into a tensor, and from that into the all-gather's buffer.
+  constexpr double kCastBytes = 4 + 2 + 2 + 2;
+  constexpr double kGatheredBytes = 2 + 2;
+  constexpr double kGradientBytes = (2 + 4) * kCopiesOfChunkCat;
+  const auto whole = static_cast<double>(parameters);
+  const double shard = whole / static_cast<double>(replicas);
+  return ShardingCopies{
+      .cast_ns = ASSAY_TRY(moved_ns("shard of 32 bits, cast and copied for an all-gather",
+                                    "sharding", shard * kCastBytes, log)),
+      .gathered_ns = ASSAY_TRY(
+          moved_ns("gathered parameters, copied out", "sharding", whole * kGatheredBytes, log)),
+      .gradients_ns =
+          ASSAY_TRY(moved_ns("gradients for a reduce-scatter, as 2.2 copies of as many bytes",
+                             "sharding", whole * kGradientBytes, log))};
 }
 
 double compute_ns(const Stretches& stretches) {

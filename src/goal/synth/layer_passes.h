@@ -68,6 +68,14 @@ struct PassOptions {
   [[nodiscard]] std::int64_t batch_tokens() const { return sequences * tokens; }
 };
 
+// What PyTorch's FSDP2 copies on a GPU beside what it computes (fully_shard() with parameters and
+// gradients of 32 bits, products in bfloat16).
+struct ShardingCopies {
+  double cast_ns = 0;       // its shard, made an all-gather's part
+  double gathered_ns = 0;   // parameters, out of the all-gather's buffer
+  double gradients_ns = 0;  // into the reduce-scatter's
+};
+
 struct LayerPasses {
   Stretches forward;
   Stretches backward;                   // with weights_apart only the gradients of inputs
@@ -75,6 +83,7 @@ struct LayerPasses {
   std::uint64_t dense_parameters = 0;   // on a GPU
   std::uint64_t expert_parameters = 0;  // on a GPU; only where ep > 1, else they are dense
   double flops = 0;                     // of the forward pass on a GPU, products and attention
+  ShardingCopies sharding = {};         // 0 where parameters are whole
 };
 
 // Error: no time for an operator, or a mixture of experts that cannot be cut so.
@@ -96,6 +105,14 @@ core::Result<EndPasses> end_passes(const serving::Model& model,
 // Adam on a GPU: 30 bytes for each parameter that it updates (it reads and writes the weight and
 // two moments in 32 bits, reads the gradient in 32 and writes the weight in 16).
 core::Result<double> optimizer_ns(std::uint64_t parameters, OperatorLog& log);
+
+// PyTorch's fused AdamW, which does not write the weight of 16 bits.
+core::Result<double> fused_adamw_ns(std::uint64_t parameters, OperatorLog& log);
+
+// Of parameters that `replicas` GPUs gather and whose gradients they scatter, once each.
+core::Result<ShardingCopies> sharding_copies(std::uint64_t parameters,
+                                             std::uint64_t replicas,
+                                             OperatorLog& log);
 
 double compute_ns(const Stretches& stretches);
 

@@ -57,6 +57,8 @@ Table step_table(const TrainingPlan& plan, const TrainingFacts& facts, const Ope
   add("model operations", fmt::format("{:.4g} TFLOP", flops / 1e12));
   add("computation of the busiest stage",
       fmt::format("{:.3f} ms", milliseconds(static_cast<double>(facts.assembled.busiest_ns))));
+  add("of that, for collectives beside it that hold channels",
+      fmt::format("{:.3f} ms", milliseconds(static_cast<double>(facts.assembled.busiest_held_ns))));
   const auto estimated_ns = static_cast<double>(facts.assembled.estimated_ns);
   add("step, roughly", fmt::format("{:.3f} ms, {:.0f} TFLOP/s of a GPU", milliseconds(estimated_ns),
                                    flops / estimated_ns / static_cast<double>(grid.gpus()) / 1e3));

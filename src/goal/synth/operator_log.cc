@@ -22,6 +22,8 @@ std::string sizes_text(const serving::OperatorUse& use, const LaunchAmounts& amo
 }
 
 std::string derived_text(const LaunchTime& time) {
+  if (time.sustained_flops > 0)
+    return fmt::format("at the rate of long launches, {:.0f} TFLOP/s", time.sustained_flops / 1e12);
   if (time.is_formula) return "bytes over bandwidth";
   if (time.is_beyond && !time.has_key) return "between other keys, beyond measured sizes";
   if (time.is_beyond) return "beyond measured sizes";

@@ -26,6 +26,9 @@ struct LaunchTime {
   bool has_key = true;      // rows have its columns; otherwise it lies between others' rows
   bool is_beyond = false;   // past the measured sizes
   bool is_formula = false;  // bytes over bandwidth
+  // Operations per second that bound the time, where rows promise a faster one than a GPU keeps up;
+  // 0: none did.
+  double sustained_flops = 0;
 };
 
 class OperatorTimes {

@@ -170,50 +170,75 @@ class ReplicatedStage : private StageWriter {
   std::vector<Bucket> buckets_;
 };
 
-// The embedding and the head are gathered once a step and kept; other layers for each pass.
+// As PyTorch's FSDP2 runs it. The embedding and the head are gathered once a step and kept; other
+// layers for each pass, one ahead. Copies into and out of the buffers of collectives are
+// computation of this GPU. The gradients of a layer are copied when those behind it are scattered,
+// whose buffer is free then.
 class ShardedStage : private StageWriter {
  public:
   using StageWriter::StageWriter;
 
   Program made() {
     const std::vector<const LayerPasses*>& layers = stage_.chunks.front();
-    const std::uint64_t ends = layers.front()->dense_parameters + layers.back()->dense_parameters;
-    join(gather_layer(ends));
+    const Shared ends{layers.front()->dense_parameters + layers.back()->dense_parameters,
+                      stage_.ends_sharding};
+    std::optional<Gathering> gathered_ends = gather_of(ends);
     for (std::uint32_t i = 0; i < plan_.micro_batches; ++i) {
-      forward(layers);
+      forward(layers, std::exchange(gathered_ends, std::nullopt));
       backward(layers);
     }
     scatter_gradients(ends);
-    for (const std::uint32_t reduction : reductions_)
-      writer_.join(reduction);
+    if (scattering_) writer_.join(*scattering_);
     writer_.compute(stage_.optimizer_ns);
     return writer_.finish();
   }
 
  private:
-  using Gathering = std::optional<std::uint32_t>;
+  // Parameters that are gathered and scattered at once.
+  struct Shared {
+    std::uint64_t parameters = 0;
+    ShardingCopies copies = {};
+  };
 
-  Gathering gather_layer(std::uint64_t parameters) {
+  struct Gathering {
+    std::uint32_t op = 0;
+    double copied_ns = 0;
+  };
+
+  static Shared shared(const LayerPasses& layer) {
+    return {layer.dense_parameters, layer.sharding};
+  }
+
+  std::optional<Gathering> gather_of(const Shared& part) {
     if (!has_replicas(Group::kData)) return std::nullopt;
-    return writer_.launch(collective_op(gather(Group::kData, parameters), Lane::kParameters));
+    writer_.compute(part.copies.cast_ns);
+    return Gathering{
+        writer_.launch(collective_op(gather(Group::kData, part.parameters), Lane::kParameters)),
+        part.copies.gathered_ns};
   }
 
-  void join(const Gathering& gathering) {
-    if (gathering) writer_.join(*gathering);
+  void join(const std::optional<Gathering>& gathering) {
+    if (!gathering) return;
+    writer_.join(gathering->op);
+    writer_.compute(gathering->copied_ns);
   }
 
-  void scatter_gradients(std::uint64_t parameters) {
+  void scatter_gradients(const Shared& part) {
     if (!has_replicas(Group::kData)) return;
-    reductions_.push_back(
-        writer_.launch(collective_op(scatter(Group::kData, parameters), Lane::kData)));
+    if (scattering_) writer_.join(*scattering_);
+    writer_.compute(part.copies.gradients_ns);
+    scattering_ =
+        writer_.launch(collective_op(scatter(Group::kData, part.parameters), Lane::kData));
   }
 
-  void forward(const std::vector<const LayerPasses*>& layers) {
-    Gathering next = gather_layer(layers[1]->dense_parameters);
+  void forward(const std::vector<const LayerPasses*>& layers,
+               const std::optional<Gathering>& ends) {
+    std::optional<Gathering> next = gather_of(shared(*layers[1]));
+    join(ends);
     writer_.run(layers.front()->forward);
     for (std::size_t i = 1; i + 1 < layers.size(); ++i) {
-      const Gathering mine = next;
-      if (i + 2 < layers.size()) next = gather_layer(layers[i + 1]->dense_parameters);
+      const std::optional<Gathering> mine = next;
+      if (i + 2 < layers.size()) next = gather_of(shared(*layers[i + 1]));
       join(mine);
       writer_.run(layers[i]->forward);
     }
@@ -221,19 +246,19 @@ class ShardedStage : private StageWriter {
   }
 
   void backward(const std::vector<const LayerPasses*>& layers) {
-    Gathering next = gather_layer(layers[layers.size() - 2]->dense_parameters);
+    std::optional<Gathering> next = gather_of(shared(*layers[layers.size() - 2]));
     writer_.run(layers.back()->backward);
     for (std::size_t i = layers.size() - 1; i-- > 1;) {
-      const Gathering mine = next;
-      if (i > 1) next = gather_layer(layers[i - 1]->dense_parameters);
+      const std::optional<Gathering> mine = next;
       join(mine);
+      if (i > 1) next = gather_of(shared(*layers[i - 1]));
       writer_.run(layers[i]->backward);
-      scatter_gradients(layers[i]->dense_parameters);
+      scatter_gradients(shared(*layers[i]));
     }
     writer_.run(layers.front()->backward);
   }
 
-  std::vector<std::uint32_t> reductions_;
+  std::optional<std::uint32_t> scattering_;  // the last
 };
 
 }  // namespace

@@ -22,6 +22,7 @@ struct StagePlan {
   double optimizer_ns = 0;
   bool ties_embedding = false;  // its gradient is that of both ends of the pipeline
   std::uint64_t embedding_parameters = 0;
+  ShardingCopies ends_sharding = {};  // of the embedding and the head, which are gathered together
 
   [[nodiscard]] std::uint64_t dense_parameters() const;
   [[nodiscard]] std::uint64_t expert_parameters() const;

@@ -77,7 +77,18 @@ struct ModelPasses {
   std::vector<LayerPasses> kinds;
   std::vector<std::size_t> kind_of;  // by layer
   EndPasses ends;
+  ShardingCopies ends_sharding = {};
 };
+
+core::Status add_sharding(const TrainingPlan& plan, ModelPasses& passes, OperatorLog& log) {
+  if (plan.data_parallel != DataParallel::kFullySharded || plan.grid.dp == 1) return {};
+  for (LayerPasses& kind : passes.kinds)
+    kind.sharding = ASSAY_TRY(sharding_copies(kind.dense_parameters, plan.grid.dp, log));
+  passes.ends_sharding = ASSAY_TRY(
+      sharding_copies(passes.ends.embedding.dense_parameters + passes.ends.head.dense_parameters,
+                      plan.grid.dp, log));
+  return {};
+}
 
 core::Result<ModelPasses> model_passes(const serving::Model& model,
                                        const PassOptions& options,
@@ -144,12 +155,17 @@ core::Result<MadeJob> make_training_job(const serving::Model& model,
   const PassOptions options = pass_options(model, plan);
   ASSAY_TRY(serving::check_deployment(model, options.deployment));
   OperatorLog log(times);
-  const ModelPasses passes = ASSAY_TRY(model_passes(model, options, log));
+  ModelPasses passes = ASSAY_TRY(model_passes(model, options, log));
+  ASSAY_TRY(add_sharding(plan, passes, log));
   std::vector<StagePlan> stages = stage_plans(model, plan, passes);
   std::vector<Program> programs;
   for (StagePlan& stage : stages) {
     stage.message_bytes = message_bytes(model, plan);
-    stage.optimizer_ns = ASSAY_TRY(optimizer_ns(updated_parameters(stage, plan), log));
+    const std::uint64_t updated = updated_parameters(stage, plan);
+    const bool is_sharded = plan.data_parallel == DataParallel::kFullySharded;
+    stage.optimizer_ns =
+        ASSAY_TRY(is_sharded ? fused_adamw_ns(updated, log) : optimizer_ns(updated, log));
+    stage.ends_sharding = passes.ends_sharding;
     programs.push_back(stage_program(stage, plan));
   }
   AssembledJob assembled = ASSAY_TRY(assemble(programs, plan.grid));

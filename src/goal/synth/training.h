@@ -9,7 +9,7 @@
 // in buckets of whole layers. Then the optimizer runs; with it distributed, gradients are
 // reduce-scattered and updated parameters, of 16 bits, all-gathered behind it. Fully sharded, each
 // layer is gathered before it computes, forward and backward, while the layer before does, and its
-// gradients are scattered behind it, in every micro-batch.
+// gradients are scattered behind it, in every micro-batch, with the copies of PyTorch's FSDP2.
 #pragma once
 
 #include <cstdint>

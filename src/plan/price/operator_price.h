@@ -87,6 +87,9 @@ class OperatorPrice {
     return scaled_ == nullptr ? fidelity_ : scaled_->half->fidelity_;
   }
 
+  // The rows that answer; null: others than a table's.
+  [[nodiscard]] const std::shared_ptr<const store::WorkIndex>& index() const { return index_; }
+
   // Whether rows with the use's key were measured, so that only the batch may lie between rows.
   [[nodiscard]] bool has_key() const { return has_key_; }
 
