@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
-"""Prints docs/c.md: the page of include/assay/assay.h, made of the header's own comments and of the
-example that is compiled and run by a test (tests/library/header_test.py).
+"""Prints docs/c.md: the page of libassay's headers, made of their own comments and of the example that is compiled and run by a test (tests/library/header_test.py).
 
 usage: tools/c_manual.py > docs/c.md
 """
@@ -9,11 +8,13 @@ import re
 
 SOURCE = pathlib.Path(__file__).resolve().parent.parent
 HEADER = SOURCE / "include/assay/assay.h"
+FIGURES = SOURCE / "include/assay/figures.h"
 EXAMPLE = SOURCE / "examples/c/ask.c"
 
 OPENING = """# The C interface
 
-Made by `tools/c_manual.py` of [assay/assay.h](../include/assay/assay.h).
+Made by `tools/c_manual.py` of [assay/assay.h](../include/assay/assay.h) and
+[assay/figures.h](../include/assay/figures.h).
 
 """
 BUILD = """## An example
@@ -31,7 +32,7 @@ when an interface changes.
 
 """
 # What the page has no use for: Arrow's structures, and what the header is to C++.
-LEFT_OUT = re.compile(r"(?:/\* The structures of https.*?\*/\n)?#ifndef ARROW_C_\w+\n.*?\n#endif\n"
+LEFT_OUT = re.compile(r"#if defined\(__GNUC__\)\n.*?\n#endif\n|(?:/\* The structures of https.*?\*/\n)?#ifndef ARROW_C_\w+\n.*?\n#endif\n"
                       r"|#ifdef __cplusplus\n.*?\n#endif\n", re.DOTALL)
 # A comment, a line of the preprocessor, or a declaration with what its braces hold.
 PIECE = re.compile(r"/\*(?P<comment>.*?)\*/|^#[^\n]*|(?P<code>^[a-z][^;{]*(?:\{.*?^\}[^;]*)?;)",
@@ -65,18 +66,23 @@ def declared(code):
     return NAME.findall(code)[0 if "{" not in code else -1]
 
 
-def body():
-    """The header below the comment at its top."""
-    text = HEADER.read_text()
-    return LEFT_OUT.sub("", text[text.index("#ifndef ASSAY_H"):])
+def top_and_body(header):
+    """The comment at the top of a header, and what is below it."""
+    text = header.read_text()
+    top = PIECE.match(text)
+    return prose(top["comment"]) + "\n\n", LEFT_OUT.sub("", text[top.end():])
 
 
 def page():
-    text = HEADER.read_text()
-    top = PIECE.match(text)
-    parts = [OPENING, prose(top["comment"]), "\n\n", BUILD.format(program=EXAMPLE.read_text()),
-             "## Status and errors\n\n"]
-    rest = body()
+    top, rest = top_and_body(HEADER)
+    figures_top, figures = top_and_body(FIGURES)
+    return "".join([OPENING, top, BUILD.format(program=EXAMPLE.read_text()), "## Status and errors\n\n",
+                    described(rest), "## Figures\n\n", figures_top, described(figures)]).rstrip() + "\n"
+
+
+def described(rest):
+    """Sections, comments and declarations of a header."""
+    parts = []
     pending = ""
     for piece in PIECE.finditer(rest):
         if piece["comment"] is not None:
@@ -92,7 +98,7 @@ def page():
             if not is_opaque:
                 parts.append(f"### {declared(code)}\n\n```c\n{code}\n```\n\n{pending}")
             pending = ""
-    return "".join(parts).rstrip() + "\n"
+    return "".join(parts)
 
 
 if __name__ == "__main__":

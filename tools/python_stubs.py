@@ -117,19 +117,17 @@ def compare(baseline: _Value, *tests: _Value, progress: _Progress = ..., **optio
 CALLS = {"store": 'def __call__(self, name: _Value = ...) -> Database: ...',
          "trace": 'def __call__(self, path: _Value, progress: _Progress = ..., **options: _Option)'
                   ' -> Trace: ...'}
+FIGURES = {"visualize_2d_heatmap": "Result", "visualize_2d_best_strategy": "Table",
+           "visualize_strategy_difference_heatmaps": "Result"}
 # What stands beside the commands of a word.
-BESIDE = {"allreduce": ["def table(self, name: _Value, **options: _Option) -> StrategyTable: ..."],
+BESIDE = {"allreduce": ["def table(self, name: _Value, **options: _Option) -> StrategyTable: ...",
+                        *(f"def {name}(self, df: Any, fusion_op: str = ..., "
+                          f"save_path: Optional[_Value] = ...) -> {made}: ..."
+                          for name, made in FIGURES.items())],
           "collect": ["helper: Any",
                       "def measure(self, function: Callable[[], Any], device: str = ..., "
                       "num_warmups: int = ..., num_runs: int = ..., repeat_n: int = ...) "
                       "-> Dict[str, Any]: ..."]}
-
-# What stands beside the commands of a word.
-BESIDE = {"allreduce": [f"def {name}(self, df: Any, fusion_op: str = ..., save_path: Optional[_Value] = ...)"
-                        f" -> {made}: ..."
-                        for name, made in (("visualize_2d_heatmap", "Result"),
-                                           ("visualize_2d_best_strategy", "Table"),
-                                           ("visualize_strategy_difference_heatmaps", "Result"))]}
 
 
 def parameters(command):

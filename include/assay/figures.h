@@ -19,15 +19,18 @@ extern "C" {
 
 /* Of all functions:
  *
- * benchmark  A CSV file as `assay allreduce bench` or TensorRT-LLM's microbenchmark writes it, of
- *            one TP size, data type and way to launch. Its name says the SM version where it has
- *            the form benchmark.tp2.sm90.csv; another name will do. It is not changed.
- * fusion_op  "NONE", "RESIDUAL_RMS_NORM", "RESIDUAL_RMS_NORM_QUANT_FP8" or
- *            "RESIDUAL_RMS_NORM_QUANT_NVFP4"; null is "NONE".
- * save_path  A .png or .svg; without an ending, .png is added. Its folder must be there. The file
- *            appears only when it is whole.
- * result     May be null. Its messages tell which rows were left out. To be freed; null only where
- *            memory ran out.
+ * `benchmark` is a CSV file as `assay allreduce bench` or TensorRT-LLM's microbenchmark writes it,
+ * of one TP size, data type and way to launch. Its name says the SM version where it has the form
+ * benchmark.tp2.sm90.csv; another name will do. It is not changed.
+ *
+ * `fusion_op` is "NONE", "RESIDUAL_RMS_NORM", "RESIDUAL_RMS_NORM_QUANT_FP8" or
+ * "RESIDUAL_RMS_NORM_QUANT_NVFP4"; null is "NONE".
+ *
+ * `save_path` is a .png or .svg; without an ending, .png is added. Its folder must be there. The
+ * file appears only when it is whole.
+ *
+ * `result` may be null. Its messages tell which rows were left out. It is to be freed, and null
+ * only where memory ran out.
  *
  * ASSAY_WRONG_USAGE: benchmark or save_path is null, there is no such fusion. ASSAY_FAILED: the
  * file cannot be read or has no time of the fusion (the error names those that it has), several TP

@@ -159,7 +159,7 @@ class _Plan:
 plan: _Plan
 
 class _Record:
-    def __call__(self, *arguments: _Option, output: _Option = ..., events: _Option = ..., limit_mb: _Option = ..., no_nccl_log: bool = ..., progress: _Progress = ...) -> Result: ...
+    def __call__(self, *arguments: _Option, output: _Option = ..., events: _Option = ..., kernel_times: _Option = ..., limit_mb: _Option = ..., no_nccl_log: bool = ..., progress: _Progress = ...) -> Result: ...
 
 record: _Record
 

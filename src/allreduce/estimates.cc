@@ -7,117 +7,9 @@
 #include <tuple>
 #include <utility>
 
-#include "allreduce/row_threads.h"
 #include "allreduce/time_curves.h"
 
 namespace assay::allreduce {
-namespace {
-
-using SliceKey = std::tuple<int, DataType, Fusion>;
-
-constexpr std::int64_t kHiddenStep = 64;
-// Below this part of the busy threads of the rows beside, a row has times of its own.
-constexpr double kBusyEnough = 0.9;
-
-// The cells of a slice by hidden size, with their token counts.
-using Shapes = std::map<std::int64_t, std::set<std::int64_t>>;
-
-std::map<SliceKey, Shapes> shapes_of(const Timings& timings) {
-  std::map<SliceKey, Shapes> slices;
-  for (const auto& [cell, of_cell] : timings) {
-    if (of_cell.empty()) continue;
-    slices[{cell.world_size, cell.data_type, cell.fusion}][cell.hidden_size].insert(
-        cell.num_tokens);
-  }
-  return slices;
-}
-
-double busy(Strategy strategy, const Cell& cell, std::int64_t hidden_size) {
-  return busy_threads(strategy, cell.fusion, cell.world_size, hidden_size, cell.data_type);
-}
-
-// Returns busy threads beside / busy threads here, at least 1.
-double idle_factor(Strategy strategy, const Cell& cell, const Neighbours& rows) {
-  const double narrower = busy(strategy, cell, rows.narrower->first);
-  const double wider = busy(strategy, cell, rows.wider->first);
-  const double part = part_between(cell.hidden_size, rows.narrower->first, rows.wider->first);
-  const double beside = std::pow(narrower, 1 - part) * std::pow(wider, part);
-  return std::max(1.0, beside / busy(strategy, cell, cell.hidden_size));
-}
-
-bool has_idle_threads(const Cell& cell, const Neighbours& rows) {
-  return std::any_of(kStrategies.begin(), kStrategies.end(), [&](const StrategySpec& spec) {
-    return idle_factor(spec.strategy, cell, rows) > 1 / kBusyEnough;
-  });
-}
-
-void scale(Timing& timing, double factor) {
-  timing.time_us *= factor;
-  timing.low_us *= factor;
-  timing.high_us *= factor;
-}
-
-std::optional<Timing> time_with_idle_threads(const TimeCurves& curves,
-                                             const Cell& cell,
-                                             const Neighbours& rows,
-                                             Strategy strategy) {
-  std::optional<Timing> timing = curves.at(cell, strategy);
-  Cell plain_cell = cell;
-  plain_cell.fusion = Fusion::kNone;
-  const auto plain = timing ? curves.at(plain_cell, strategy) : std::nullopt;
-  if (!plain) return timing;
-  const double share = std::max(0.0, 1 - plain->time_us / timing->time_us);
-  scale(*timing, 1 + share * (idle_factor(strategy, cell, rows) - 1));
-  return timing;
-}
-
-void add_row(Timings& estimated,
-             const TimeCurves& curves,
-             const Neighbours& rows,
-             const std::set<std::int64_t>& tokens,
-             Cell cell) {
-  for (const std::int64_t count : tokens) {
-    cell.num_tokens = count;
-    std::vector<Timing> of_cell;
-    for (const StrategySpec& spec : kStrategies) {
-      const auto timing = time_with_idle_threads(curves, cell, rows, spec.strategy);
-      if (timing) of_cell.push_back(*timing);
-    }
-    sort_by_time(of_cell);
-    if (!of_cell.empty()) estimated.emplace(cell, std::move(of_cell));
-  }
-}
-
-void add_rows(Timings& estimated,
-              const TimeCurves& curves,
-              const SliceKey& key,
-              const Shapes& shapes) {
-  const auto& [world_size, data_type, fusion] = key;
-  const TimeCurves::Rows& rows = *curves.rows(world_size, data_type, fusion);
-  const std::int64_t first = shapes.begin()->first / kHiddenStep * kHiddenStep + kHiddenStep;
-  for (std::int64_t hidden = first; hidden < shapes.rbegin()->first; hidden += kHiddenStep) {
-    if (shapes.count(hidden) > 0) continue;
-    const Neighbours beside = neighbours_of(rows, hidden);
-    const Cell cell{
-        .world_size = world_size, .data_type = data_type, .fusion = fusion, .hidden_size = hidden};
-    if (!beside.narrower || !beside.wider || !has_idle_threads(cell, beside)) continue;
-    std::set<std::int64_t> tokens = shapes.at(beside.narrower->first);
-    const auto& of_wider = shapes.at(beside.wider->first);
-    tokens.insert(of_wider.begin(), of_wider.end());
-    add_row(estimated, curves, beside, tokens, cell);
-  }
-}
-
-}  // namespace
-
-Timings timings_between_rows(const Timings& timings) {
-  const TimeCurves curves(timings);
-  Timings estimated;
-  for (const auto& [key, shapes] : shapes_of(timings)) {
-    if (std::get<Fusion>(key) != Fusion::kNone) add_rows(estimated, curves, key, shapes);
-  }
-  return estimated;
-}
 
 int nearest_world_size(const std::vector<int>& measured, int world_size) {
   int best = 0;
@@ -143,6 +35,14 @@ std::vector<int> measured_world_sizes(const Timings& timings, DataType data_type
 }
 
 namespace {
+
+using SliceKey = std::tuple<int, DataType, Fusion>;
+
+void scale(Timing& timing, double factor) {
+  timing.time_us *= factor;
+  timing.low_us *= factor;
+  timing.high_us *= factor;
+}
 
 // Returns the largest message that each strategy was timed with, by number of GPUs, type and
 // fusion.

@@ -1,5 +1,5 @@
-// Times of what was not measured, by what is known of the strategies: rows of other hidden sizes,
-// and other numbers of GPUs. Tables and explanations mark what comes from here.
+// Times of what was not measured, by what is known of the strategies: of other numbers of GPUs.
+// Tables and explanations mark what comes from here.
 #pragma once
 
 #include <cstdint>
@@ -8,17 +8,6 @@
 #include "allreduce/timings.h"
 
 namespace assay::allreduce {
-
-// Returns times of the hidden sizes between measured rows where a fused kernel leaves more threads
-// idle than in the rows beside (busy_threads()). There neither row tells the time: with NVFP4 on
-// two GPUs TWOSHOT_PUSH leads by 3 % at hidden size 512 and is 28 % behind at 640.
-//
-// A time is that of TimeCurves, of which the share that the fusion adds to the plain sum, as
-// measured at these sizes, grows by the idle threads: t (1 + (1 - t_plain / t) (busy beside / busy
-// here - 1)). Work of a row that hides behind the links is not seen by this.
-//
-// The hidden sizes are multiples of 64, as those of models are.
-Timings timings_between_rows(const Timings& timings);
 
 // The numbers of GPUs that tables have slices for, measured or extrapolated.
 inline constexpr int kFewestRanks = 2;

@@ -53,13 +53,9 @@ Cell row_of_match(const TableMatch& match) {
           .num_tokens = 0};
 }
 
-bool is_measured(const TableMatch& match) {
-  return !match.is_extrapolated && match.row->origin == Origin::kMeasured;
-}
-
 // Such a time has no interval, and is never below what the links need.
-void mark_as_not_measured(ExplainedTime& time, const TableMatch& match) {
-  time.how = match.is_extrapolated ? TimedHow::kExtrapolated : TimedHow::kBetweenRows;
+void mark_as_extrapolated(ExplainedTime& time) {
+  time.how = TimedHow::kExtrapolated;
   time.timing.time_us = std::max(time.timing.time_us, time.limit_us);
   time.timing.low_us = time.timing.high_us = kUnknown;
 }
@@ -127,14 +123,13 @@ std::vector<ExplainedTime> MessageTimes::of(const TableMatch& match, const Cell&
   if (match.segment == nullptr) return {};
   Cell row = row_of_match(match);
   if (match.is_extrapolated) row.world_size = asked.world_size;
-  const Timings& timings = match.is_extrapolated ? extrapolated(asked.world_size)
-                           : is_measured(match)  ? tables_->timings
-                                                 : tables_->estimated;
+  const Timings& timings =
+      match.is_extrapolated ? extrapolated(asked.world_size) : tables_->timings;
   std::vector<ExplainedTime> times;
   for (const auto& [strategy, points] : row_of(timings, row)) {
     ExplainedTime time = at(points, match.size_bytes);
     time.limit_us = link_limit_us(strategy, asked.world_size, match.size_bytes);
-    if (!is_measured(match)) mark_as_not_measured(time, match);
+    if (match.is_extrapolated) mark_as_extrapolated(time);
     times.push_back(time);
   }
   std::sort(times.begin(), times.end(), [](const ExplainedTime& a, const ExplainedTime& b) {
@@ -158,7 +153,7 @@ Explanation explain(const TunedTables& tables, const Cell& asked) {
     explanation.extrapolated_from = nearest_world_size(
         measured_world_sizes(tables.timings, row.data_type, row.fusion), asked.world_size);
   }
-  explanation.at = nearest_choice(is_measured(match) ? tables.choices : tables.estimated_choices,
+  explanation.at = nearest_choice(match.is_extrapolated ? tables.estimated_choices : tables.choices,
                                   row, explanation.size_bytes);
   explanation.times = MessageTimes(tables).of(match, asked);
   return explanation;
@@ -176,8 +171,6 @@ std::string origin_text(const ExplainedTime& time, int measured_world_size) {
     case TimedHow::kInterpolated:
       return fmt::format("between {} and {} tokens", time.smaller->num_tokens,
                          time.larger->num_tokens);
-    case TimedHow::kBetweenRows:
-      return "estimated: rows beside, idle threads";
     case TimedHow::kExtrapolated:
       return fmt::format("extrapolated from TP {}", measured_world_size);
     case TimedHow::kNearest:

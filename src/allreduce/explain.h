@@ -22,14 +22,8 @@ double twoshot_bound_us(int world_size, std::int64_t bytes, double bytes_per_us)
 // The origin of a strategy's time at a size. It was measured there, or it is interpolated (on a
 // straight line over logarithms) between the next smaller and the next larger measured message of
 // the row, or, beyond the row's ends, it is the time of the nearest measured message. Or nothing of
-// it was measured (estimates.h): it is a row between two measured ones, or another number of GPUs.
-enum class TimedHow : std::uint8_t {
-  kMeasured,
-  kInterpolated,
-  kNearest,
-  kBetweenRows,
-  kExtrapolated
-};
+// it was measured (estimates.h): it is of another number of GPUs.
+enum class TimedHow : std::uint8_t { kMeasured, kInterpolated, kNearest, kExtrapolated };
 
 struct ExplainedTime {
   Timing timing;

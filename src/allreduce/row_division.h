@@ -1,5 +1,5 @@
 // How the threads of a fused kernel are divided over the rows of a message. The launches
-// (strategies/) and the estimates of times (row_threads.h) read it here. It knows no CUDA.
+// (strategies/) read it here. It knows no CUDA.
 #pragma once
 
 #include <cstdint>

@@ -27,7 +27,7 @@ struct TableSegment {
 // Where a part of a table comes from (estimates.h has the rules).
 enum class Origin : std::uint8_t {
   kMeasured = 0,
-  kInterpolated = 1,  // a row between measured rows
+  kInterpolated = 1,  // a row between measured rows; of tables made before 27 November 2026
   kExtrapolated = 2,  // a number of GPUs that was not measured
 };
 

@@ -188,49 +188,8 @@ std::vector<TableSlice> table_slices(const std::vector<DecidedSlice>& slices) {
 
 namespace {
 
-// Returns how much longer the strategy that the table has takes than the one that was chosen, as a
-// natural logarithm.
-double loss_of_table(const StrategyTable& table, const Choice& choice) {
-  const Cell& cell = choice.cell;
-  const Strategy from_table =
-      table.lookup(cell.world_size, cell.fusion, cell.data_type, cell.hidden_size, cell.num_tokens);
-  const Timing* taken = find_timing(choice.timings, from_table);
-  if (!taken || !choice.chosen()) return 0;
-  return std::log(taken->time_us / choice.chosen()->time_us);
-}
-
-bool is_needed(const StrategyTable& table, const DecidedRow& row, double tie) {
-  const auto loses = [&](const Choice& choice) {
-    return loss_of_table(table, choice) > std::log1p(tie);
-  };
-  return std::any_of(row.choices.begin(), row.choices.end(), loses);
-}
-
-void keep_needed_rows(std::vector<DecidedSlice>& slices, const StrategyTable& table, double tie) {
-  for (DecidedSlice& slice : slices)
-    std::erase_if(slice.rows, [&](const DecidedRow& row) { return !is_needed(table, row, tie); });
-  std::erase_if(slices, [](const DecidedSlice& slice) { return slice.rows.empty(); });
-}
-
-void add_rows_between(StrategyTable& table, const std::vector<DecidedSlice>& between) {
-  for (TableSlice& added : table_slices(between)) {
-    const auto slice =
-        std::find_if(table.slices.begin(), table.slices.end(), [&](const TableSlice& other) {
-          return other.world_size == added.world_size && other.fusion == added.fusion &&
-                 other.data_type == added.data_type;
-        });
-    if (slice == table.slices.end()) continue;
-    for (TableRow& row : added.rows) {
-      row.origin = Origin::kInterpolated;
-      slice->rows.push_back(std::move(row));
-    }
-    std::sort(slice->rows.begin(), slice->rows.end(),
-              [](const TableRow& a, const TableRow& b) { return a.hidden_size < b.hidden_size; });
-  }
-}
-
-void add_other_world_sizes(TunedTables& tables, const std::vector<DecidedSlice>& slices) {
-  for (TableSlice& slice : table_slices(slices)) {
+void add_other_world_sizes(TunedTables& tables) {
+  for (TableSlice& slice : table_slices(tables.estimated_choices)) {
     slice.origin = Origin::kExtrapolated;
     slice.from_world_size = nearest_world_size(
         measured_world_sizes(tables.timings, slice.data_type, slice.fusion), slice.world_size);
@@ -242,20 +201,10 @@ void add_other_world_sizes(TunedTables& tables, const std::vector<DecidedSlice>&
 
 void add_estimates(TunedTables& tables) {
   const DecisionOptions options = decision_options(tables.options, tables.strategies);
-  tables.estimated = timings_between_rows(tables.timings);
-  std::vector<DecidedSlice> between = decide(tables.estimated, options);
-  keep_needed_rows(between, tables.table, tables.options.tie);
-  add_rows_between(tables.table, between);
-
   std::vector<int> world_sizes(kMostRanks - kFewestRanks + 1);
   std::iota(world_sizes.begin(), world_sizes.end(), kFewestRanks);
-  const Timings extrapolated = extrapolated_timings(tables.timings, world_sizes);
-  std::vector<DecidedSlice> others = decide(extrapolated, options);
-  add_other_world_sizes(tables, others);
-
-  tables.estimated.insert(extrapolated.begin(), extrapolated.end());
-  tables.estimated_choices = std::move(between);
-  tables.estimated_choices.insert(tables.estimated_choices.end(), others.begin(), others.end());
+  tables.estimated_choices = decide(extrapolated_timings(tables.timings, world_sizes), options);
+  add_other_world_sizes(tables);
 }
 
 namespace {

@@ -2,18 +2,18 @@
 // Made by assay allreduce codegen; do not edit. Measured on:
 // NVIDIA H200, CUDA 13.0, NCCL 2.28.3, 2026-11-27, of 6000 times in benchmark.tp2.sm90.csv benchmark.tp4.sm90.csv.
 
-#ifndef ALLREDUCE_TABLE_SM90_GRAPH_A38823BA980D0AB6_H
-#define ALLREDUCE_TABLE_SM90_GRAPH_A38823BA980D0AB6_H
+#ifndef ALLREDUCE_TABLE_SM90_GRAPH_96DF7C0C9ED059BB_H
+#define ALLREDUCE_TABLE_SM90_GRAPH_96DF7C0C9ED059BB_H
 
 #include <cstdint>
 
 #if defined(__CUDACC__)
-#define ALLREDUCE_TABLE_SM90_GRAPH_A38823BA980D0AB6_H_FUNCTION __host__ __device__ constexpr
+#define ALLREDUCE_TABLE_SM90_GRAPH_96DF7C0C9ED059BB_H_FUNCTION __host__ __device__ constexpr
 #else
-#define ALLREDUCE_TABLE_SM90_GRAPH_A38823BA980D0AB6_H_FUNCTION constexpr
+#define ALLREDUCE_TABLE_SM90_GRAPH_96DF7C0C9ED059BB_H_FUNCTION constexpr
 #endif
 
-namespace allreduce_table_sm90_graph_a38823ba980d0ab6 {
+namespace allreduce_table_sm90_graph_96df7c0c9ed059bb {
 
 // Below 100 the numbers are TensorRT-LLM's.
 enum class Strategy : std::uint8_t {
@@ -24,7 +24,7 @@ enum class Strategy : std::uint8_t {
   kNccl = 0,
 };
 
-ALLREDUCE_TABLE_SM90_GRAPH_A38823BA980D0AB6_H_FUNCTION const char* name_of(Strategy strategy) {
+ALLREDUCE_TABLE_SM90_GRAPH_96DF7C0C9ED059BB_H_FUNCTION const char* name_of(Strategy strategy) {
   switch (strategy) {
     case Strategy::kOneshot:
       return "ONESHOT";
@@ -80,36 +80,36 @@ struct Segment {
   Strategy strategy;
 };
 
-#define ALLREDUCE_TABLE_SM90_GRAPH_A38823BA980D0AB6_H_SLICES \
+#define ALLREDUCE_TABLE_SM90_GRAPH_96DF7C0C9ED059BB_H_SLICES \
   {2, 0, Fusion::kNone, DataType::kBfloat16, 0, 10}, \
   {2, 0, Fusion::kResidualRmsNorm, DataType::kBfloat16, 10, 20}, \
   {2, 0, Fusion::kResidualRmsNormQuantFp8, DataType::kBfloat16, 20, 30}, \
   {2, 0, Fusion::kResidualRmsNormQuantNvfp4, DataType::kBfloat16, 30, 40}, \
   {4, 0, Fusion::kNone, DataType::kBfloat16, 40, 50}, \
-  {4, 0, Fusion::kResidualRmsNorm, DataType::kBfloat16, 50, 67}, \
-  {4, 0, Fusion::kResidualRmsNormQuantFp8, DataType::kBfloat16, 67, 92}, \
-  {4, 0, Fusion::kResidualRmsNormQuantNvfp4, DataType::kBfloat16, 92, 119}, \
-  {3, 4, Fusion::kNone, DataType::kBfloat16, 119, 129}, \
-  {3, 4, Fusion::kResidualRmsNorm, DataType::kBfloat16, 129, 139}, \
-  {3, 4, Fusion::kResidualRmsNormQuantFp8, DataType::kBfloat16, 139, 149}, \
-  {3, 4, Fusion::kResidualRmsNormQuantNvfp4, DataType::kBfloat16, 149, 159}, \
-  {5, 4, Fusion::kNone, DataType::kBfloat16, 159, 169}, \
-  {5, 4, Fusion::kResidualRmsNorm, DataType::kBfloat16, 169, 179}, \
-  {5, 4, Fusion::kResidualRmsNormQuantFp8, DataType::kBfloat16, 179, 189}, \
-  {5, 4, Fusion::kResidualRmsNormQuantNvfp4, DataType::kBfloat16, 189, 199}, \
-  {6, 4, Fusion::kNone, DataType::kBfloat16, 199, 209}, \
-  {6, 4, Fusion::kResidualRmsNorm, DataType::kBfloat16, 209, 219}, \
-  {6, 4, Fusion::kResidualRmsNormQuantFp8, DataType::kBfloat16, 219, 229}, \
-  {6, 4, Fusion::kResidualRmsNormQuantNvfp4, DataType::kBfloat16, 229, 239}, \
-  {7, 4, Fusion::kNone, DataType::kBfloat16, 239, 249}, \
-  {7, 4, Fusion::kResidualRmsNorm, DataType::kBfloat16, 249, 259}, \
-  {7, 4, Fusion::kResidualRmsNormQuantFp8, DataType::kBfloat16, 259, 269}, \
-  {7, 4, Fusion::kResidualRmsNormQuantNvfp4, DataType::kBfloat16, 269, 279}, \
-  {8, 4, Fusion::kNone, DataType::kBfloat16, 279, 289}, \
-  {8, 4, Fusion::kResidualRmsNorm, DataType::kBfloat16, 289, 299}, \
-  {8, 4, Fusion::kResidualRmsNormQuantFp8, DataType::kBfloat16, 299, 309}, \
-  {8, 4, Fusion::kResidualRmsNormQuantNvfp4, DataType::kBfloat16, 309, 319}
-#define ALLREDUCE_TABLE_SM90_GRAPH_A38823BA980D0AB6_H_ROWS \
+  {4, 0, Fusion::kResidualRmsNorm, DataType::kBfloat16, 50, 60}, \
+  {4, 0, Fusion::kResidualRmsNormQuantFp8, DataType::kBfloat16, 60, 70}, \
+  {4, 0, Fusion::kResidualRmsNormQuantNvfp4, DataType::kBfloat16, 70, 80}, \
+  {3, 4, Fusion::kNone, DataType::kBfloat16, 80, 90}, \
+  {3, 4, Fusion::kResidualRmsNorm, DataType::kBfloat16, 90, 100}, \
+  {3, 4, Fusion::kResidualRmsNormQuantFp8, DataType::kBfloat16, 100, 110}, \
+  {3, 4, Fusion::kResidualRmsNormQuantNvfp4, DataType::kBfloat16, 110, 120}, \
+  {5, 4, Fusion::kNone, DataType::kBfloat16, 120, 130}, \
+  {5, 4, Fusion::kResidualRmsNorm, DataType::kBfloat16, 130, 140}, \
+  {5, 4, Fusion::kResidualRmsNormQuantFp8, DataType::kBfloat16, 140, 150}, \
+  {5, 4, Fusion::kResidualRmsNormQuantNvfp4, DataType::kBfloat16, 150, 160}, \
+  {6, 4, Fusion::kNone, DataType::kBfloat16, 160, 170}, \
+  {6, 4, Fusion::kResidualRmsNorm, DataType::kBfloat16, 170, 180}, \
+  {6, 4, Fusion::kResidualRmsNormQuantFp8, DataType::kBfloat16, 180, 190}, \
+  {6, 4, Fusion::kResidualRmsNormQuantNvfp4, DataType::kBfloat16, 190, 200}, \
+  {7, 4, Fusion::kNone, DataType::kBfloat16, 200, 210}, \
+  {7, 4, Fusion::kResidualRmsNorm, DataType::kBfloat16, 210, 220}, \
+  {7, 4, Fusion::kResidualRmsNormQuantFp8, DataType::kBfloat16, 220, 230}, \
+  {7, 4, Fusion::kResidualRmsNormQuantNvfp4, DataType::kBfloat16, 230, 240}, \
+  {8, 4, Fusion::kNone, DataType::kBfloat16, 240, 250}, \
+  {8, 4, Fusion::kResidualRmsNorm, DataType::kBfloat16, 250, 260}, \
+  {8, 4, Fusion::kResidualRmsNormQuantFp8, DataType::kBfloat16, 260, 270}, \
+  {8, 4, Fusion::kResidualRmsNormQuantNvfp4, DataType::kBfloat16, 270, 280}
+#define ALLREDUCE_TABLE_SM90_GRAPH_96DF7C0C9ED059BB_H_ROWS \
   {128, 0, 1}, \
   {256, 1, 2}, \
   {512, 2, 3}, \
@@ -163,273 +163,234 @@ struct Segment {
   {128, 69, 71}, \
   {256, 71, 73}, \
   {512, 73, 75}, \
-  {576, 75, 77}, \
-  {1024, 77, 79}, \
-  {1088, 79, 81}, \
-  {1152, 81, 83}, \
-  {1216, 83, 85}, \
-  {1792, 85, 87}, \
-  {2048, 87, 89}, \
-  {2112, 89, 91}, \
-  {2880, 91, 93}, \
-  {3584, 93, 95}, \
-  {4096, 95, 97}, \
-  {5120, 97, 99}, \
-  {7168, 99, 101}, \
-  {8192, 101, 103}, \
-  {128, 103, 105}, \
-  {256, 105, 107}, \
-  {320, 107, 109}, \
-  {512, 109, 111}, \
-  {576, 111, 113}, \
-  {640, 113, 115}, \
-  {704, 115, 117}, \
-  {1024, 117, 119}, \
-  {1216, 119, 121}, \
-  {1280, 121, 123}, \
-  {1344, 123, 125}, \
-  {1408, 125, 127}, \
-  {2048, 127, 129}, \
-  {2240, 129, 131}, \
-  {2304, 131, 133}, \
-  {2368, 133, 135}, \
-  {2432, 135, 137}, \
-  {2496, 137, 139}, \
-  {2880, 139, 141}, \
-  {4096, 141, 143}, \
-  {4544, 143, 145}, \
-  {5120, 145, 147}, \
-  {5184, 147, 149}, \
-  {7168, 149, 151}, \
-  {8192, 151, 153}, \
-  {128, 153, 155}, \
-  {256, 155, 157}, \
-  {512, 157, 159}, \
-  {576, 159, 161}, \
-  {640, 161, 163}, \
-  {1024, 163, 165}, \
-  {1088, 165, 167}, \
-  {1152, 167, 169}, \
-  {1216, 169, 171}, \
-  {1280, 171, 173}, \
-  {1344, 173, 175}, \
-  {2048, 175, 177}, \
-  {2112, 177, 180}, \
-  {2176, 180, 183}, \
-  {2240, 183, 186}, \
-  {2304, 186, 188}, \
-  {2880, 188, 190}, \
-  {3456, 190, 192}, \
-  {3520, 192, 194}, \
-  {3584, 194, 196}, \
-  {4096, 196, 198}, \
-  {5120, 198, 200}, \
-  {7168, 200, 202}, \
-  {7232, 202, 204}, \
-  {7296, 204, 206}, \
-  {7360, 206, 208}, \
-  {8192, 208, 210}, \
-  {128, 210, 212}, \
-  {256, 212, 214}, \
-  {512, 214, 216}, \
-  {1024, 216, 218}, \
-  {2048, 218, 221}, \
-  {2880, 221, 224}, \
-  {4096, 224, 227}, \
-  {5120, 227, 230}, \
-  {7168, 230, 233}, \
-  {8192, 233, 236}, \
-  {128, 236, 238}, \
-  {256, 238, 240}, \
-  {512, 240, 242}, \
-  {1024, 242, 244}, \
-  {2048, 244, 246}, \
-  {2880, 246, 248}, \
-  {4096, 248, 250}, \
-  {5120, 250, 252}, \
-  {7168, 252, 254}, \
-  {8192, 254, 256}, \
-  {128, 256, 258}, \
-  {256, 258, 260}, \
-  {512, 260, 262}, \
-  {1024, 262, 264}, \
-  {2048, 264, 266}, \
-  {2880, 266, 268}, \
-  {4096, 268, 270}, \
-  {5120, 270, 272}, \
-  {7168, 272, 274}, \
-  {8192, 274, 276}, \
-  {128, 276, 278}, \
-  {256, 278, 280}, \
-  {512, 280, 282}, \
-  {1024, 282, 284}, \
-  {2048, 284, 286}, \
-  {2880, 286, 288}, \
-  {4096, 288, 290}, \
-  {5120, 290, 292}, \
-  {7168, 292, 294}, \
-  {8192, 294, 296}, \
-  {128, 296, 298}, \
-  {256, 298, 300}, \
-  {512, 300, 302}, \
-  {1024, 302, 304}, \
-  {2048, 304, 307}, \
-  {2880, 307, 310}, \
-  {4096, 310, 313}, \
-  {5120, 313, 316}, \
-  {7168, 316, 319}, \
-  {8192, 319, 322}, \
-  {128, 322, 324}, \
-  {256, 324, 326}, \
-  {512, 326, 328}, \
-  {1024, 328, 330}, \
-  {2048, 330, 332}, \
-  {2880, 332, 334}, \
-  {4096, 334, 336}, \
-  {5120, 336, 338}, \
-  {7168, 338, 340}, \
-  {8192, 340, 342}, \
-  {128, 342, 344}, \
-  {256, 344, 346}, \
-  {512, 346, 348}, \
-  {1024, 348, 350}, \
-  {2048, 350, 352}, \
-  {2880, 352, 354}, \
-  {4096, 354, 356}, \
-  {5120, 356, 358}, \
-  {7168, 358, 360}, \
-  {8192, 360, 362}, \
-  {128, 362, 364}, \
-  {256, 364, 366}, \
-  {512, 366, 368}, \
-  {1024, 368, 370}, \
-  {2048, 370, 372}, \
-  {2880, 372, 374}, \
-  {4096, 374, 376}, \
-  {5120, 376, 378}, \
-  {7168, 378, 380}, \
-  {8192, 380, 382}, \
-  {128, 382, 384}, \
-  {256, 384, 386}, \
-  {512, 386, 388}, \
-  {1024, 388, 390}, \
-  {2048, 390, 393}, \
-  {2880, 393, 396}, \
-  {4096, 396, 399}, \
-  {5120, 399, 402}, \
-  {7168, 402, 405}, \
-  {8192, 405, 408}, \
-  {128, 408, 410}, \
-  {256, 410, 412}, \
-  {512, 412, 414}, \
-  {1024, 414, 416}, \
-  {2048, 416, 418}, \
-  {2880, 418, 420}, \
-  {4096, 420, 422}, \
-  {5120, 422, 424}, \
-  {7168, 424, 426}, \
-  {8192, 426, 428}, \
-  {128, 428, 430}, \
-  {256, 430, 432}, \
-  {512, 432, 434}, \
-  {1024, 434, 436}, \
-  {2048, 436, 438}, \
-  {2880, 438, 440}, \
-  {4096, 440, 442}, \
-  {5120, 442, 444}, \
-  {7168, 444, 446}, \
-  {8192, 446, 448}, \
-  {128, 448, 450}, \
-  {256, 450, 452}, \
-  {512, 452, 454}, \
-  {1024, 454, 456}, \
-  {2048, 456, 458}, \
-  {2880, 458, 460}, \
-  {4096, 460, 462}, \
-  {5120, 462, 464}, \
-  {7168, 464, 466}, \
-  {8192, 466, 468}, \
-  {128, 468, 470}, \
-  {256, 470, 472}, \
-  {512, 472, 474}, \
-  {1024, 474, 476}, \
-  {2048, 476, 479}, \
-  {2880, 479, 482}, \
-  {4096, 482, 485}, \
-  {5120, 485, 488}, \
-  {7168, 488, 491}, \
-  {8192, 491, 494}, \
-  {128, 494, 496}, \
-  {256, 496, 498}, \
-  {512, 498, 500}, \
-  {1024, 500, 502}, \
-  {2048, 502, 504}, \
-  {2880, 504, 506}, \
-  {4096, 506, 508}, \
-  {5120, 508, 510}, \
-  {7168, 510, 512}, \
-  {8192, 512, 514}, \
-  {128, 514, 516}, \
-  {256, 516, 518}, \
-  {512, 518, 520}, \
-  {1024, 520, 522}, \
-  {2048, 522, 524}, \
-  {2880, 524, 526}, \
-  {4096, 526, 528}, \
-  {5120, 528, 530}, \
-  {7168, 530, 532}, \
-  {8192, 532, 534}, \
-  {128, 534, 536}, \
-  {256, 536, 538}, \
-  {512, 538, 540}, \
-  {1024, 540, 542}, \
-  {2048, 542, 544}, \
-  {2880, 544, 546}, \
-  {4096, 546, 548}, \
-  {5120, 548, 550}, \
-  {7168, 550, 552}, \
-  {8192, 552, 554}, \
-  {128, 554, 556}, \
-  {256, 556, 558}, \
-  {512, 558, 560}, \
-  {1024, 560, 562}, \
-  {2048, 562, 565}, \
-  {2880, 565, 568}, \
-  {4096, 568, 571}, \
-  {5120, 571, 574}, \
-  {7168, 574, 577}, \
-  {8192, 577, 580}, \
-  {128, 580, 582}, \
-  {256, 582, 584}, \
-  {512, 584, 586}, \
-  {1024, 586, 588}, \
-  {2048, 588, 590}, \
-  {2880, 590, 592}, \
-  {4096, 592, 594}, \
-  {5120, 594, 596}, \
-  {7168, 596, 598}, \
-  {8192, 598, 600}, \
-  {128, 600, 602}, \
-  {256, 602, 604}, \
-  {512, 604, 606}, \
-  {1024, 606, 608}, \
-  {2048, 608, 610}, \
-  {2880, 610, 612}, \
-  {4096, 612, 614}, \
-  {5120, 614, 616}, \
-  {7168, 616, 618}, \
-  {8192, 618, 620}, \
-  {128, 620, 622}, \
-  {256, 622, 624}, \
-  {512, 624, 626}, \
-  {1024, 626, 628}, \
-  {2048, 628, 630}, \
-  {2880, 630, 632}, \
-  {4096, 632, 634}, \
-  {5120, 634, 636}, \
-  {7168, 636, 638}, \
-  {8192, 638, 640}
-#define ALLREDUCE_TABLE_SM90_GRAPH_A38823BA980D0AB6_H_SEGMENTS \
+  {1024, 75, 77}, \
+  {2048, 77, 79}, \
+  {2880, 79, 81}, \
+  {4096, 81, 83}, \
+  {5120, 83, 85}, \
+  {7168, 85, 87}, \
+  {8192, 87, 89}, \
+  {128, 89, 91}, \
+  {256, 91, 93}, \
+  {512, 93, 95}, \
+  {1024, 95, 97}, \
+  {2048, 97, 99}, \
+  {2880, 99, 101}, \
+  {4096, 101, 103}, \
+  {5120, 103, 105}, \
+  {7168, 105, 107}, \
+  {8192, 107, 109}, \
+  {128, 109, 111}, \
+  {256, 111, 113}, \
+  {512, 113, 115}, \
+  {1024, 115, 117}, \
+  {2048, 117, 119}, \
+  {2880, 119, 121}, \
+  {4096, 121, 123}, \
+  {5120, 123, 125}, \
+  {7168, 125, 127}, \
+  {8192, 127, 129}, \
+  {128, 129, 131}, \
+  {256, 131, 133}, \
+  {512, 133, 135}, \
+  {1024, 135, 137}, \
+  {2048, 137, 140}, \
+  {2880, 140, 143}, \
+  {4096, 143, 146}, \
+  {5120, 146, 149}, \
+  {7168, 149, 152}, \
+  {8192, 152, 155}, \
+  {128, 155, 157}, \
+  {256, 157, 159}, \
+  {512, 159, 161}, \
+  {1024, 161, 163}, \
+  {2048, 163, 165}, \
+  {2880, 165, 167}, \
+  {4096, 167, 169}, \
+  {5120, 169, 171}, \
+  {7168, 171, 173}, \
+  {8192, 173, 175}, \
+  {128, 175, 177}, \
+  {256, 177, 179}, \
+  {512, 179, 181}, \
+  {1024, 181, 183}, \
+  {2048, 183, 185}, \
+  {2880, 185, 187}, \
+  {4096, 187, 189}, \
+  {5120, 189, 191}, \
+  {7168, 191, 193}, \
+  {8192, 193, 195}, \
+  {128, 195, 197}, \
+  {256, 197, 199}, \
+  {512, 199, 201}, \
+  {1024, 201, 203}, \
+  {2048, 203, 205}, \
+  {2880, 205, 207}, \
+  {4096, 207, 209}, \
+  {5120, 209, 211}, \
+  {7168, 211, 213}, \
+  {8192, 213, 215}, \
+  {128, 215, 217}, \
+  {256, 217, 219}, \
+  {512, 219, 221}, \
+  {1024, 221, 223}, \
+  {2048, 223, 226}, \
+  {2880, 226, 229}, \
+  {4096, 229, 232}, \
+  {5120, 232, 235}, \
+  {7168, 235, 238}, \
+  {8192, 238, 241}, \
+  {128, 241, 243}, \
+  {256, 243, 245}, \
+  {512, 245, 247}, \
+  {1024, 247, 249}, \
+  {2048, 249, 251}, \
+  {2880, 251, 253}, \
+  {4096, 253, 255}, \
+  {5120, 255, 257}, \
+  {7168, 257, 259}, \
+  {8192, 259, 261}, \
+  {128, 261, 263}, \
+  {256, 263, 265}, \
+  {512, 265, 267}, \
+  {1024, 267, 269}, \
+  {2048, 269, 271}, \
+  {2880, 271, 273}, \
+  {4096, 273, 275}, \
+  {5120, 275, 277}, \
+  {7168, 277, 279}, \
+  {8192, 279, 281}, \
+  {128, 281, 283}, \
+  {256, 283, 285}, \
+  {512, 285, 287}, \
+  {1024, 287, 289}, \
+  {2048, 289, 291}, \
+  {2880, 291, 293}, \
+  {4096, 293, 295}, \
+  {5120, 295, 297}, \
+  {7168, 297, 299}, \
+  {8192, 299, 301}, \
+  {128, 301, 303}, \
+  {256, 303, 305}, \
+  {512, 305, 307}, \
+  {1024, 307, 309}, \
+  {2048, 309, 312}, \
+  {2880, 312, 315}, \
+  {4096, 315, 318}, \
+  {5120, 318, 321}, \
+  {7168, 321, 324}, \
+  {8192, 324, 327}, \
+  {128, 327, 329}, \
+  {256, 329, 331}, \
+  {512, 331, 333}, \
+  {1024, 333, 335}, \
+  {2048, 335, 337}, \
+  {2880, 337, 339}, \
+  {4096, 339, 341}, \
+  {5120, 341, 343}, \
+  {7168, 343, 345}, \
+  {8192, 345, 347}, \
+  {128, 347, 349}, \
+  {256, 349, 351}, \
+  {512, 351, 353}, \
+  {1024, 353, 355}, \
+  {2048, 355, 357}, \
+  {2880, 357, 359}, \
+  {4096, 359, 361}, \
+  {5120, 361, 363}, \
+  {7168, 363, 365}, \
+  {8192, 365, 367}, \
+  {128, 367, 369}, \
+  {256, 369, 371}, \
+  {512, 371, 373}, \
+  {1024, 373, 375}, \
+  {2048, 375, 377}, \
+  {2880, 377, 379}, \
+  {4096, 379, 381}, \
+  {5120, 381, 383}, \
+  {7168, 383, 385}, \
+  {8192, 385, 387}, \
+  {128, 387, 389}, \
+  {256, 389, 391}, \
+  {512, 391, 393}, \
+  {1024, 393, 395}, \
+  {2048, 395, 398}, \
+  {2880, 398, 401}, \
+  {4096, 401, 404}, \
+  {5120, 404, 407}, \
+  {7168, 407, 410}, \
+  {8192, 410, 413}, \
+  {128, 413, 415}, \
+  {256, 415, 417}, \
+  {512, 417, 419}, \
+  {1024, 419, 421}, \
+  {2048, 421, 423}, \
+  {2880, 423, 425}, \
+  {4096, 425, 427}, \
+  {5120, 427, 429}, \
+  {7168, 429, 431}, \
+  {8192, 431, 433}, \
+  {128, 433, 435}, \
+  {256, 435, 437}, \
+  {512, 437, 439}, \
+  {1024, 439, 441}, \
+  {2048, 441, 443}, \
+  {2880, 443, 445}, \
+  {4096, 445, 447}, \
+  {5120, 447, 449}, \
+  {7168, 449, 451}, \
+  {8192, 451, 453}, \
+  {128, 453, 455}, \
+  {256, 455, 457}, \
+  {512, 457, 459}, \
+  {1024, 459, 461}, \
+  {2048, 461, 463}, \
+  {2880, 463, 465}, \
+  {4096, 465, 467}, \
+  {5120, 467, 469}, \
+  {7168, 469, 471}, \
+  {8192, 471, 473}, \
+  {128, 473, 475}, \
+  {256, 475, 477}, \
+  {512, 477, 479}, \
+  {1024, 479, 481}, \
+  {2048, 481, 484}, \
+  {2880, 484, 487}, \
+  {4096, 487, 490}, \
+  {5120, 490, 493}, \
+  {7168, 493, 496}, \
+  {8192, 496, 499}, \
+  {128, 499, 501}, \
+  {256, 501, 503}, \
+  {512, 503, 505}, \
+  {1024, 505, 507}, \
+  {2048, 507, 509}, \
+  {2880, 509, 511}, \
+  {4096, 511, 513}, \
+  {5120, 513, 515}, \
+  {7168, 515, 517}, \
+  {8192, 517, 519}, \
+  {128, 519, 521}, \
+  {256, 521, 523}, \
+  {512, 523, 525}, \
+  {1024, 525, 527}, \
+  {2048, 527, 529}, \
+  {2880, 529, 531}, \
+  {4096, 531, 533}, \
+  {5120, 533, 535}, \
+  {7168, 535, 537}, \
+  {8192, 537, 539}, \
+  {128, 539, 541}, \
+  {256, 541, 543}, \
+  {512, 543, 545}, \
+  {1024, 545, 547}, \
+  {2048, 547, 549}, \
+  {2880, 549, 551}, \
+  {4096, 551, 553}, \
+  {5120, 553, 555}, \
+  {7168, 555, 557}, \
+  {8192, 557, 559}
+#define ALLREDUCE_TABLE_SM90_GRAPH_96DF7C0C9ED059BB_H_SEGMENTS \
   {0, Strategy::kOneshot}, \
   {0, Strategy::kOneshot}, \
   {0, Strategy::kOneshot}, \
@@ -506,25 +467,11 @@ struct Segment {
   {0, Strategy::kOneshot}, \
   {482429, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {665515, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
   {487474, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {740562, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {715113, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {691189, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {503538, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
   {450331, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {577011, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
   {458346, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {492525, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
   {457133, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
@@ -538,47 +485,17 @@ struct Segment {
   {0, Strategy::kOneshot}, \
   {604521, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {783118, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
   {584095, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {915976, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {857322, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {809529, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
   {590124, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {950151, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {926721, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {833278, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {808355, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
   {565525, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {763736, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {742739, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {702824, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {691389, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {676369, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
   {578076, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
   {578655, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {655360, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
   {608946, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {708669, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
   {645121, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
@@ -590,54 +507,17 @@ struct Segment {
   {0, Strategy::kOneshot}, \
   {940005, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {1547282, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {1470820, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
   {1048577, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {1768611, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {1727621, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {1679123, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {1624585, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {1472069, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
   {930484, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {1389416, Strategy::kTwoshotPush}, \
-  {52040126, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {1359347, Strategy::kTwoshotPush}, \
-  {55177903, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {1327901, Strategy::kTwoshotPush}, \
-  {58946566, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {1283785, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
   {897329, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {1051542, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {1030280, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {1005716, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
   {868449, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
   {931841, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
   {917505, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {1004160, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {1003365, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {1002453, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
   {938225, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
@@ -1071,19 +951,19 @@ struct Segment {
   {0, Strategy::kOneshot}, \
   {300869, Strategy::kTwoshotPush}
 
-inline constexpr Slice kSlices[] = {ALLREDUCE_TABLE_SM90_GRAPH_A38823BA980D0AB6_H_SLICES};
-inline constexpr Row kRows[] = {ALLREDUCE_TABLE_SM90_GRAPH_A38823BA980D0AB6_H_ROWS};
-inline constexpr Segment kSegments[] = {ALLREDUCE_TABLE_SM90_GRAPH_A38823BA980D0AB6_H_SEGMENTS};
+inline constexpr Slice kSlices[] = {ALLREDUCE_TABLE_SM90_GRAPH_96DF7C0C9ED059BB_H_SLICES};
+inline constexpr Row kRows[] = {ALLREDUCE_TABLE_SM90_GRAPH_96DF7C0C9ED059BB_H_ROWS};
+inline constexpr Segment kSegments[] = {ALLREDUCE_TABLE_SM90_GRAPH_96DF7C0C9ED059BB_H_SEGMENTS};
 #if defined(__CUDACC__)
-static __device__ constexpr Slice kDeviceSlices[] = {ALLREDUCE_TABLE_SM90_GRAPH_A38823BA980D0AB6_H_SLICES};
-static __device__ constexpr Row kDeviceRows[] = {ALLREDUCE_TABLE_SM90_GRAPH_A38823BA980D0AB6_H_ROWS};
-static __device__ constexpr Segment kDeviceSegments[] = {ALLREDUCE_TABLE_SM90_GRAPH_A38823BA980D0AB6_H_SEGMENTS};
+static __device__ constexpr Slice kDeviceSlices[] = {ALLREDUCE_TABLE_SM90_GRAPH_96DF7C0C9ED059BB_H_SLICES};
+static __device__ constexpr Row kDeviceRows[] = {ALLREDUCE_TABLE_SM90_GRAPH_96DF7C0C9ED059BB_H_ROWS};
+static __device__ constexpr Segment kDeviceSegments[] = {ALLREDUCE_TABLE_SM90_GRAPH_96DF7C0C9ED059BB_H_SEGMENTS};
 #endif
-#undef ALLREDUCE_TABLE_SM90_GRAPH_A38823BA980D0AB6_H_SLICES
-#undef ALLREDUCE_TABLE_SM90_GRAPH_A38823BA980D0AB6_H_ROWS
-#undef ALLREDUCE_TABLE_SM90_GRAPH_A38823BA980D0AB6_H_SEGMENTS
+#undef ALLREDUCE_TABLE_SM90_GRAPH_96DF7C0C9ED059BB_H_SLICES
+#undef ALLREDUCE_TABLE_SM90_GRAPH_96DF7C0C9ED059BB_H_ROWS
+#undef ALLREDUCE_TABLE_SM90_GRAPH_96DF7C0C9ED059BB_H_SEGMENTS
 
-ALLREDUCE_TABLE_SM90_GRAPH_A38823BA980D0AB6_H_FUNCTION const Slice& slice(int index) {
+ALLREDUCE_TABLE_SM90_GRAPH_96DF7C0C9ED059BB_H_FUNCTION const Slice& slice(int index) {
 #if defined(__CUDA_ARCH__)
   return kDeviceSlices[index];
 #else
@@ -1091,7 +971,7 @@ ALLREDUCE_TABLE_SM90_GRAPH_A38823BA980D0AB6_H_FUNCTION const Slice& slice(int in
 #endif
 }
 
-ALLREDUCE_TABLE_SM90_GRAPH_A38823BA980D0AB6_H_FUNCTION const Row& row(int index) {
+ALLREDUCE_TABLE_SM90_GRAPH_96DF7C0C9ED059BB_H_FUNCTION const Row& row(int index) {
 #if defined(__CUDA_ARCH__)
   return kDeviceRows[index];
 #else
@@ -1099,7 +979,7 @@ ALLREDUCE_TABLE_SM90_GRAPH_A38823BA980D0AB6_H_FUNCTION const Row& row(int index)
 #endif
 }
 
-ALLREDUCE_TABLE_SM90_GRAPH_A38823BA980D0AB6_H_FUNCTION const Segment& segment(int index) {
+ALLREDUCE_TABLE_SM90_GRAPH_96DF7C0C9ED059BB_H_FUNCTION const Segment& segment(int index) {
 #if defined(__CUDA_ARCH__)
   return kDeviceSegments[index];
 #else
@@ -1109,7 +989,7 @@ ALLREDUCE_TABLE_SM90_GRAPH_A38823BA980D0AB6_H_FUNCTION const Segment& segment(in
 
 // Returns whether b is nearer to `wanted` than a by ratio; the larger one wins a tie. The numbers
 // of the table are at most 2^28, so products fit.
-ALLREDUCE_TABLE_SM90_GRAPH_A38823BA980D0AB6_H_FUNCTION bool is_nearer(std::int64_t b, std::int64_t a, std::int64_t wanted) {
+ALLREDUCE_TABLE_SM90_GRAPH_96DF7C0C9ED059BB_H_FUNCTION bool is_nearer(std::int64_t b, std::int64_t a, std::int64_t wanted) {
   const std::int64_t low = a < b ? a : b;
   const std::int64_t high = a < b ? b : a;
   if (wanted <= low) return b < a;
@@ -1117,7 +997,7 @@ ALLREDUCE_TABLE_SM90_GRAPH_A38823BA980D0AB6_H_FUNCTION bool is_nearer(std::int64
   return (wanted * wanted < low * high) == (b < a);
 }
 
-ALLREDUCE_TABLE_SM90_GRAPH_A38823BA980D0AB6_H_FUNCTION bool is_better(const Slice& b,
+ALLREDUCE_TABLE_SM90_GRAPH_96DF7C0C9ED059BB_H_FUNCTION bool is_better(const Slice& b,
                               const Slice& a,
                               std::int64_t world_size,
                               DataType data_type) {
@@ -1129,7 +1009,7 @@ ALLREDUCE_TABLE_SM90_GRAPH_A38823BA980D0AB6_H_FUNCTION bool is_better(const Slic
 }  // namespace detail
 
 // Returns the size of a message, or INT64_MAX if it overflows. Counts below 1 are taken as 1.
-ALLREDUCE_TABLE_SM90_GRAPH_A38823BA980D0AB6_H_FUNCTION std::int64_t message_bytes(std::int64_t num_tokens,
+ALLREDUCE_TABLE_SM90_GRAPH_96DF7C0C9ED059BB_H_FUNCTION std::int64_t message_bytes(std::int64_t num_tokens,
                                           std::int64_t hidden_size,
                                           DataType data_type) {
   const std::int64_t element_bytes = data_type == DataType::kFloat32 ? 4 : 2;
@@ -1147,7 +1027,7 @@ struct Match {
 // Returns the strategy for a message; any input has one. Among the slices of the fusion, the lookup
 // takes the one with the nearest TP and then with the data type, in it the row with the nearest
 // hidden size, and in it the segment of the message's bytes. A fusion without a slice has kFallback.
-ALLREDUCE_TABLE_SM90_GRAPH_A38823BA980D0AB6_H_FUNCTION Match find(std::int64_t world_size,
+ALLREDUCE_TABLE_SM90_GRAPH_96DF7C0C9ED059BB_H_FUNCTION Match find(std::int64_t world_size,
                           Fusion fusion,
                           DataType data_type,
                           std::int64_t hidden_size,
@@ -1177,7 +1057,7 @@ ALLREDUCE_TABLE_SM90_GRAPH_A38823BA980D0AB6_H_FUNCTION Match find(std::int64_t w
                              detail::slice(best).world_size != world_size};
 }
 
-ALLREDUCE_TABLE_SM90_GRAPH_A38823BA980D0AB6_H_FUNCTION Strategy lookup(std::int64_t world_size,
+ALLREDUCE_TABLE_SM90_GRAPH_96DF7C0C9ED059BB_H_FUNCTION Strategy lookup(std::int64_t world_size,
                                Fusion fusion,
                                DataType data_type,
                                std::int64_t hidden_size,
@@ -1187,18 +1067,18 @@ ALLREDUCE_TABLE_SM90_GRAPH_A38823BA980D0AB6_H_FUNCTION Strategy lookup(std::int6
 
 // Returns the least microseconds that NVLink 4, at 450 GB/s, needs for what a GPU sends: (N-1) S
 // with ONESHOT, 2 (N-1)/N S with all others. No time is below it, extrapolated or not.
-ALLREDUCE_TABLE_SM90_GRAPH_A38823BA980D0AB6_H_FUNCTION double link_limit_us(Strategy strategy, int world_size, std::int64_t size_bytes) {
+ALLREDUCE_TABLE_SM90_GRAPH_96DF7C0C9ED059BB_H_FUNCTION double link_limit_us(Strategy strategy, int world_size, std::int64_t size_bytes) {
   const double sent = strategy == Strategy::kOneshot ? world_size - 1.0
                                                      : 2.0 * (world_size - 1.0) / world_size;
   return sent * static_cast<double>(size_bytes) / 450e3;
 }
 
-}  // namespace allreduce_table_sm90_graph_a38823ba980d0ab6
+}  // namespace allreduce_table_sm90_graph_96df7c0c9ed059bb
 
-#undef ALLREDUCE_TABLE_SM90_GRAPH_A38823BA980D0AB6_H_FUNCTION
+#undef ALLREDUCE_TABLE_SM90_GRAPH_96DF7C0C9ED059BB_H_FUNCTION
 
 #if !defined(ALLREDUCE_TABLE_NO_ALIAS)
-namespace allreduce_table_sm90_graph = ::allreduce_table_sm90_graph_a38823ba980d0ab6;
+namespace allreduce_table_sm90_graph = ::allreduce_table_sm90_graph_96df7c0c9ed059bb;
 #endif
 
-#endif  // ALLREDUCE_TABLE_SM90_GRAPH_A38823BA980D0AB6_H
+#endif  // ALLREDUCE_TABLE_SM90_GRAPH_96DF7C0C9ED059BB_H

@@ -306,7 +306,7 @@ class Family {
   mutable std::vector<double> squares_;  // by curve: of its distance to the point of the list
   mutable std::uint32_t last_curve_ = std::numeric_limits<std::uint32_t>::max();
   mutable std::uint32_t last_hint_ = 0;  // on it, see first_not_below()
-  mutable std::vector<double> roofs_;  // by row; NaN: not asked yet
+  mutable std::vector<double> roofs_;    // by row; NaN: not asked yet
 };
 
 }  // namespace assay::store
