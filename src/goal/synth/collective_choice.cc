@@ -2,27 +2,19 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <utility>
+
+#include "model/nccl_choice.h"
 
 namespace assay::goal {
 namespace {
 
-using model::NcclAlgorithm;
 using model::NcclFunction;
-using model::NcclProtocol;
-
-// As NCCL 2.28 logs them for nodes of H200: of collectives within a node, and over nodes with a
-// network card for each GPU.
-constexpr std::uint32_t kChannelsInNode = 24;
-constexpr std::uint32_t kChannelsOverNodes = 16;
 
 // Of an H200 and an H100 (SXM), as the driver tells. Each channel is a block of threads with one to
 // itself.
 constexpr double kMultiprocessors = 132;
-
-constexpr std::uint64_t kLeastChannelBytes = 32ULL << 10;
-constexpr std::uint64_t kLlBytes = 2ULL << 10;
-constexpr std::uint64_t kLl128Bytes = 32ULL << 10;
-constexpr std::uint64_t kTreeBytesOfNode = 4ULL << 20;
 
 // The largest buffer of a rank.
 std::uint64_t whole_bytes(const CollectiveShape& shape) {
@@ -31,24 +23,24 @@ std::uint64_t whole_bytes(const CollectiveShape& shape) {
   return shares ? shape.bytes * shape.ranks : shape.bytes;
 }
 
+// A job has few kinds of communicators and thousands of calls.
+const model::NcclTopology& topology_of(std::uint32_t ranks, std::uint32_t nodes) {
+  thread_local std::map<std::pair<std::uint32_t, std::uint32_t>, model::NcclTopology> known;
+  const auto [found, is_new] = known.try_emplace({ranks, nodes});
+  if (is_new) {
+    found->second = model::nccl_topology(
+        {.num_ranks = static_cast<int>(ranks), .num_nodes = static_cast<int>(nodes)});
+  }
+  return found->second;
+}
+
 }  // namespace
 
 CollectiveChoice choose_collective(const CollectiveShape& shape) {
-  const std::uint64_t bytes = whole_bytes(shape);
-  const std::uint32_t most = shape.nodes > 1 ? kChannelsOverNodes : kChannelsInNode;
-  CollectiveChoice choice;
-  choice.channels =
-      static_cast<std::uint32_t>(std::clamp<std::uint64_t>(bytes / kLeastChannelBytes, 1, most));
-  const std::uint64_t part = bytes / shape.ranks / choice.channels;
-  if (part < kLlBytes) {
-    choice.protocol = NcclProtocol::kLl;
-  } else if (part < kLl128Bytes) {
-    choice.protocol = NcclProtocol::kLl128;
-  }
-  const bool is_small = bytes <= kTreeBytesOfNode * shape.nodes;
-  if (shape.function == NcclFunction::kAllReduce && shape.nodes > 1 && is_small)
-    choice.algorithm = NcclAlgorithm::kTree;
-  return choice;
+  const model::NcclChoice choice =
+      model::choose({.function = shape.function, .bytes = shape.bytes},
+                    topology_of(shape.ranks, std::max(shape.nodes, 1U)));
+  return {choice.algorithm, choice.protocol, choice.channels};
 }
 
 double held_share(const CollectiveShape& shape) {

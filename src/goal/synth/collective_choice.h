@@ -21,8 +21,8 @@ struct CollectiveChoice {
   std::uint32_t channels = 1;
 };
 
-// A rule of thumb in place of NCCL's cost model: rings; trees for an all-reduce over nodes up to
-// 4 MiB for each of them; LL and LL128 for what takes less than 2 and 32 KiB a rank and channel.
+// By NCCL's cost model (model/nccl_choice.h) on nodes of Hopper GPUs with NVLink and a network card
+// of 400 Gb/s for each, without multicast.
 CollectiveChoice choose_collective(const CollectiveShape& shape);
 
 // The share of a GPU's multiprocessors that its channels hold while it runs.
