@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cstdlib>
 #include <map>
 #include <optional>
 #include <set>
@@ -24,15 +23,19 @@ constexpr std::int64_t kToleranceNs = 100'000;
 // channels, H200, NCCL 2.28.9).
 constexpr std::int64_t kUntimedNs = 4'500;
 
-// How long after its start NCCL's thread saw a channel, by clocks that have nothing in common.
-std::int64_t lag(const rec::KernelChannel& channel) {
-  return static_cast<std::int64_t>(static_cast<std::uint64_t>(channel.event.start_ns) -
-                                   channel.start_timer);
+// a - b. Times of damaged recordings may be so far apart that it wraps.
+std::int64_t difference_ns(std::int64_t a, std::int64_t b) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
 }
 
-std::uint64_t apart(std::int64_t a, std::int64_t b) {
-  const auto difference = static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b);
-  return a < b ? 0 - difference : difference;
+// How long after its start NCCL's thread saw a channel, by clocks that have nothing in common.
+std::int64_t lag(const rec::KernelChannel& channel) {
+  return difference_ns(channel.event.start_ns, static_cast<std::int64_t>(channel.start_timer));
+}
+
+bool are_apart(std::int64_t a, std::int64_t b) {
+  const std::int64_t difference = difference_ns(a, b);
+  return difference > kMostDriftNs || difference < -kMostDriftNs;
 }
 
 // What NCCL reports of one channel of a communicator.
@@ -107,7 +110,8 @@ class ChannelTimes {
   // them: from then on these channels' timers come with other kernels than those that they are of.
   void read(std::uint32_t communicator, const Channel& channel) {
     const bool are_possible = std::all_of(channel.begin(), channel.end(), [&](const Reported& at) {
-      return process_.realtime_ns(at.timers->start_timer) >= plans_[at.plan].call_ns - kToleranceNs;
+      const std::int64_t start_ns = process_.realtime_ns(at.timers->start_timer);
+      return difference_ns(start_ns, plans_[at.plan].call_ns) >= -kToleranceNs;
     });
     for (const auto& [plan, timers] : channel) {
       if (are_possible) {
@@ -160,7 +164,7 @@ class ChannelTimes {
 
   void tie(PlanRun& plan, const Span& span, std::vector<KernelRun>& kernels) const {
     const auto* communicator = find_record(process_.communicators, plan.communicator);
-    const std::int64_t start_ns = process_.realtime_ns(span.start) - kUntimedNs;
+    const std::int64_t start_ns = difference_ns(process_.realtime_ns(span.start), kUntimedNs);
     const std::uint64_t end_ns =
         static_cast<std::uint64_t>(start_ns) + (span.end - span.start) + kUntimedNs;
     kernels.push_back({.start_ns = start_ns,
@@ -190,7 +194,7 @@ std::vector<rec::Clock> clocks_of(const Records<rec::KernelChannel>& channels) {
   std::vector<rec::Clock> clocks;
   std::optional<std::int64_t> before;
   for (const auto& [second, channel] : soonest) {
-    if (before && apart(lag(*channel), *before) > kMostDriftNs) continue;
+    if (before && are_apart(lag(*channel), *before)) continue;
     before = lag(*channel);
     rec::Clock clock;
     clock.time_ns = channel->event.start_ns;
