@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 
 namespace assay::allreduce {
 namespace {
@@ -11,6 +12,20 @@ constexpr std::uintptr_t kPointerAlignment = 16;
 // Measured on 2 and 4 H200: up to here ONESHOT is the fastest of our strategies; with two GPUs it
 // is never far from it.
 constexpr std::int64_t kSmallMessageBytes = 256 * 1024;
+
+// The number that a program in C wrote. Reading it as the enumeration that it is declared as would
+// be undefined where it is none of it.
+template <class Enumeration>
+int number_of(const Enumeration& value) {
+  static_assert(sizeof value == sizeof(int));
+  int number = 0;
+  std::memcpy(&number, &value, sizeof number);
+  return number;
+}
+
+bool is_one_of(int number, std::size_t count) {
+  return number >= 0 && static_cast<std::size_t>(number) < count;
+}
 
 bool is_strategy(int number) {
   return std::any_of(kStrategies.begin(), kStrategies.end(), [&](const StrategySpec& spec) {
@@ -27,7 +42,7 @@ bool is_fp8(const assay_allreduce_call& call) {
 }
 
 bool has_scale_layout(const assay_allreduce_call& call) {
-  switch (call.scale_layout) {
+  switch (number_of(call.scale_layout)) {
     case ASSAY_ALLREDUCE_SCALE_DEFAULT:
       return true;
     case ASSAY_ALLREDUCE_SCALE_PER_TOKEN:
@@ -42,15 +57,20 @@ bool has_scale_layout(const assay_allreduce_call& call) {
 }
 
 std::string enum_problem(const assay_allreduce_call& call) {
-  if (!is_strategy(call.strategy)) return "no strategy has number " + std::to_string(call.strategy);
-  if (call.fusion < 0 || static_cast<std::size_t>(call.fusion) >= kFusionNames.size())
-    return "no fusion has number " + std::to_string(call.fusion);
-  if (call.data_type < 0 || static_cast<std::size_t>(call.data_type) >= kDataTypeNames.size())
-    return "no data type has number " + std::to_string(call.data_type);
-  if (call.operation < ASSAY_ALLREDUCE_ALL_REDUCE || call.operation > ASSAY_ALLREDUCE_ALL_GATHER)
-    return "no operation has number " + std::to_string(call.operation);
+  constexpr std::size_t kOperations = ASSAY_ALLREDUCE_ALL_GATHER + 1;
+  const auto none = [](const char* what, int number) {
+    return std::string(what) + " number " + std::to_string(number);
+  };
+  const int strategy = number_of(call.strategy);
+  const int fusion = number_of(call.fusion);
+  const int data_type = number_of(call.data_type);
+  const int operation = number_of(call.operation);
+  if (!is_strategy(strategy)) return none("no strategy has", strategy);
+  if (!is_one_of(fusion, kFusionNames.size())) return none("no fusion has", fusion);
+  if (!is_one_of(data_type, kDataTypeNames.size())) return none("no data type has", data_type);
+  if (!is_one_of(operation, kOperations)) return none("no operation has", operation);
   if (!has_scale_layout(call))
-    return "the fusion has no scale_layout of number " + std::to_string(call.scale_layout);
+    return none("the fusion has no scale_layout of", number_of(call.scale_layout));
   return std::isfinite(call.weight_bias) ? "" : "weight_bias is not finite";
 }
 
