@@ -65,10 +65,9 @@ class ChannelTimes {
       add(timers);
     for (const auto& [key, channel] : channels_)
       read(key.first, channel);
-    for (const auto& [number, communicator] : process_.communicators) {
-      const std::vector<std::size_t> in_order = launched_in(number);
+    for (const auto& [communicator, in_order] : launches()) {
       find_starts(in_order);
-      const auto lost = lost_.find(number);
+      const auto lost = lost_.find(communicator);
       if (lost != lost_.end()) find_between(in_order, lost->second);
     }
     std::vector<KernelRun> kernels;
@@ -124,17 +123,19 @@ class ChannelTimes {
     }
   }
 
-  // The plans of a communicator in the order of their launches, in which their kernels run, one
+  // The plans of each communicator in the order of their launches, in which their kernels run, one
   // after the other.
-  [[nodiscard]] std::vector<std::size_t> launched_in(std::uint32_t communicator) const {
-    std::vector<std::size_t> in_order;
+  [[nodiscard]] std::map<std::uint32_t, std::vector<std::size_t>> launches() const {
+    std::map<std::uint32_t, std::vector<std::size_t>> plans_of;
     for (std::size_t i = 0; i < plans_.size(); ++i) {
-      if (plans_[i].communicator == communicator && !plans_[i].in_graph) in_order.push_back(i);
+      if (!plans_[i].in_graph) plans_of[plans_[i].communicator].push_back(i);
     }
-    std::stable_sort(in_order.begin(), in_order.end(), [&](std::size_t a, std::size_t b) {
-      return plans_[a].call_ns < plans_[b].call_ns;
-    });
-    return in_order;
+    for (auto& [communicator, in_order] : plans_of) {
+      std::stable_sort(in_order.begin(), in_order.end(), [&](std::size_t a, std::size_t b) {
+        return plans_[a].call_ns < plans_[b].call_ns;
+      });
+    }
+    return plans_of;
   }
 
   // Timers from before the end of the kernel before are older ones.
