@@ -1,15 +1,15 @@
 // The settings of the recorder, which are environment variables because a plugin has no other way,
 // and facts about the process that NCCL runs in.
 //
-//   ASSAY_RECORDER_OUTPUT    folder of the recordings (./assay-recording); %h is the host, %p the
-//   process ASSAY_RECORDER_EVENTS    events besides the default ones: kernel-channels, proxy,
-//   separated by
-//                            commas; or a number, which is NCCL's whole event mask
-//   ASSAY_RECORDER_LIMIT_MB  largest size of a file (1024)
-//   ASSAY_RECORDER_KERNEL_TIMES  "nccl": its own timers, which cost next to nothing, but not of
-//   what
-//                            CUDA graphs run; "cupti"; or "off"
-//   ASSAY_RECORDER_CUPTI     the CUPTI library to load, which is then used
+// - ASSAY_RECORDER_OUTPUT: the folder of the recordings (./assay-recording); %h is the host, %p the
+//   process
+// - ASSAY_RECORDER_EVENTS: events besides the default ones, kernel-channels and proxy, separated by
+//   commas; or a number, which is NCCL's whole event mask
+// - ASSAY_RECORDER_LIMIT_MB: the largest size of a file (1024)
+// - ASSAY_RECORDER_KERNEL_TIMES: "nccl", whose timers leave other kernels alone, but tell nothing
+// of
+//   what CUDA graphs run; "cupti"; or "off"
+// - ASSAY_RECORDER_CUPTI: the CUPTI library to load, which is then used
 #pragma once
 
 #include <cstdint>
