@@ -83,7 +83,7 @@ TEST(BucketTimes, AStrategyThatCannotRunInAllOfABucketIsNotChosen) {
   EXPECT_EQ(tables.lookup.lookup(4, Fusion::kNone, 1024, 64), Strategy::kNccl);
 }
 
-// What launches share. Times are in the comment of cluster_of().
+// Launches share this rule. Times are in the comment of cluster_of().
 TEST(RowDivision, LongRowsAreShared) {
   const auto divided = [](std::int64_t rows, int vectors, int asked = 0) {
     const RowDivision division = divide_rows({.count = rows,

@@ -20,7 +20,7 @@ inline constexpr std::array<std::string_view, 4> kNcclCollectiveNames = {
 
 std::string_view name_of(NcclCollective collective);
 
-// Whether it adds, so that its time may depend on the data type; the others move bytes.
+// Returns whether it adds, so that its time may depend on the data type; the others move bytes.
 bool adds(NcclCollective collective);
 std::optional<NcclCollective> nccl_collective_named(std::string_view name);
 

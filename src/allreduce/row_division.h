@@ -1,5 +1,5 @@
-// How the threads of a fused kernel are divided over the rows of a message. The launches
-// (strategies/) read it here. It knows no CUDA.
+// This is the rule by which the threads of a fused kernel are divided over the rows of a message.
+// The launches (strategies/) read it here. It knows no CUDA.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +40,7 @@ struct RowDivision {
   int threads = 32;        // of a block; there are whole rows in it
 };
 
-// What is divided: rows of `vectors` vectors each, in blocks of at most `most_of_block` threads.
+// These are rows of `vectors` vectors each, for blocks of at most `most_of_block` threads.
 struct RowsToDivide {
   std::int64_t count = 1;
   int vectors = 1;

@@ -51,8 +51,7 @@ struct TunedTables {
   std::vector<Strategy> public_strategies = {};  // those that the lookup table chooses from
   std::vector<DecidedSlice> choices = {};
   std::vector<DecidedSlice> public_choices = {};  // includes all cells of the public grid
-  // What was chosen for the numbers of GPUs that the table has besides the measured ones
-  // (estimates.h).
+  // They are of the numbers of GPUs that the table has besides the measured ones (estimates.h).
   std::vector<DecidedSlice> estimated_choices = {};
   std::size_t outside_thresholds = 0;  // measurements that were left out
   StrategyTable table = {};

@@ -18,7 +18,7 @@ struct FormText {
   std::string_view help;
 };
 
-// By MadeForm.
+// They stand in the order of MadeForm.
 constexpr std::array<FormText, 4> kForms = {
     FormText{"text", "text"}, FormText{"bin", "the binary form that simulators read"},
     FormText{"job", "the job itself, whose graph 'assay simulate' makes while it runs"},

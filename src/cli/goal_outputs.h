@@ -1,4 +1,4 @@
-// What commands of `goal` share that write a schedule of something else than a recording: where it
+// Commands of `goal` that write a schedule of something else than a recording share this: where it
 // goes, its form, what its slices cost, and how it is written.
 #pragma once
 

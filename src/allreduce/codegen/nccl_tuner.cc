@@ -151,7 +151,7 @@ NcclArm fastest_setting(const std::vector<TimedArm>& arms, const NcclArm& kept, 
   return best == nullptr ? NcclArm() : best->setting();
 }
 
-// Those that beat NCCL's own choice with this data type.
+// Returns those that beat NCCL's own choice with this data type.
 std::vector<const TimedArm*> better_arms(const std::vector<TimedArm>& arms,
                                          DataType data_type,
                                          double tie) {

@@ -18,9 +18,9 @@ constexpr std::int64_t kMostDriftNs = 1'000'000;
 // A kernel does not start before its launch, but clocks are known to some microseconds.
 constexpr std::int64_t kToleranceNs = 100'000;
 
-// What kernels do before the first timer and after the last one, taken as before: by so much
-// CUPTI's are longer (medians of 4.0 to 5.0 us of AllGather, ReduceScatter and AllReduce with 24
-// channels, H200, NCCL 2.28.9).
+// CUPTI's kernels are longer by so much, which they take before the first timer and after the last
+// one; all of it is taken as before (medians of 4.0 to 5.0 us of AllGather, ReduceScatter and
+// AllReduce with 24 channels, H200, NCCL 2.28.9).
 constexpr std::int64_t kUntimedNs = 4'500;
 
 // a - b. Times of damaged recordings may be so far apart that it wraps.

@@ -6,9 +6,8 @@
 // - ASSAY_RECORDER_EVENTS: events besides the default ones, kernel-channels and proxy, separated by
 //   commas; or a number, which is NCCL's whole event mask
 // - ASSAY_RECORDER_LIMIT_MB: the largest size of a file (1024)
-// - ASSAY_RECORDER_KERNEL_TIMES: "nccl", whose timers leave other kernels alone, but tell nothing
-// of
-//   what CUDA graphs run; "cupti"; or "off"
+// - ASSAY_RECORDER_KERNEL_TIMES: "nccl", whose timers leave other kernels alone and tell nothing
+//   of what CUDA graphs run; "cupti"; or "off"
 // - ASSAY_RECORDER_CUPTI: the CUPTI library to load, which is then used
 #pragma once
 
