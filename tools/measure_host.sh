@@ -189,7 +189,7 @@ part_mixed() { "$worker" allreduce --tp "$gpus" --self-test few --mixed-calls "$
 # run_part: in a process group of its own with the time that is left, so that nothing outlives it.
 run_part() {
   local left=$((ends_at - SECONDS)) began=$SECONDS status=0
-  timeout --kill-after 10 "$left" bash "$0" "${own_words[@]}" --run "$part" "$gpus" >"$out/logs/$part.log" 2>&1 || status=$?
+  timeout --kill-after 10 "$left" bash "$0" "${own_words[@]}" --run "$part" "$gpus" >"$out/logs/$part.log" 2>&1 9>&- || status=$?
   if ((status == 0)); then
     echo "$((SECONDS - began))" >"$out/done/$part"
     rows+=("$part|done|$((SECONDS - began)) s")
@@ -201,6 +201,9 @@ run_part() {
 
 assay=assay python=python3 wheel='' minutes=10 out='' gpus='' only='' parts=()
 while (($# > 0)); do
+  case $1 in
+    -o | --assay | --wheel | --python | --minutes | --run) (($# > 1)) || fail_usage "$1 needs a value" ;;
+  esac
   case $1 in
     -o) out=${2-} && shift ;;
     --assay) assay=${2-} && shift ;;
@@ -232,6 +235,11 @@ if [[ -n $only ]]; then
   exit
 fi
 
+exec 9>"$out/.lock"
+flock --nonblock 9 || {
+  echo "measure_host.sh: another run measures into $out" >&2
+  exit 1
+}
 own_words=(-o "$out" --assay "$assay" --wheel "$wheel" --python "$python")
 ends_at=$((SECONDS + minutes * 60))
 rows=() failed=0

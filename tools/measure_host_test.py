@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Tests of measure_host.sh, with programs that only tell how they were called."""
+import fcntl
 import pathlib
 import re
 import subprocess
@@ -42,6 +43,7 @@ class MeasureHost(unittest.TestCase):
         for words, complaint in (((), "the number of GPUs"), (("1",), "the number of GPUs"),
                                  (("4", "linsk"), "no part is called 'linsk'"),
                                  (("4", "--minuets", "3"), "unknown option"),
+                                 (("4", "--minutes"), "--minutes needs a value"),
                                  (("4", "--assay", "/nowhere/assay"), "there is no program")):
             said = self.measure(*words)
             self.assertEqual(said.returncode, 2, words)
@@ -66,6 +68,14 @@ class MeasureHost(unittest.TestCase):
         self.assertRegex(failed.stdout, r"delays +done")
         (self.folder / "broken").unlink()
         self.assertRegex(self.measure("4", "links").stdout, r"links +done +\d")
+
+    def test_two_runs_do_not_share_a_folder(self):
+        (self.folder / "out").mkdir()
+        with (self.folder / "out" / ".lock").open("w") as held:
+            fcntl.flock(held, fcntl.LOCK_EX)
+            said = self.measure("4", "links")
+        self.assertEqual(said.returncode, 1)
+        self.assertIn("another run measures into", said.stderr)
 
     def test_what_the_time_does_not_hold_is_left(self):
         said = self.measure("4", "--minutes", "1", "mixed", "links")
