@@ -4,6 +4,7 @@
 #include <atomic>
 #include <mutex>
 #include <numeric>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -17,9 +18,7 @@ namespace {
 // it costs more than it saves.
 constexpr std::uint64_t kOperationsOfThread = 50'000;
 
-// How often an engine looks whether the others have moved before it sleeps until they meet: enough
-// for what they do between two looks of theirs, and less than a time slice where they have no
-// processor.
+// How often a thread looks whether the others have moved before it sleeps until they do.
 constexpr int kLooks = 400;
 constexpr int kLooksBeforeYields = 100;
 
@@ -198,12 +197,15 @@ class SideBySide {
     crew_.wait();
     crew_.guard(number, [&] { prepare(self); });
     const auto next_ns = [&] {
+      if (number == 0) meeting_.store(false, std::memory_order_relaxed);
       open_mail(self);
       return self.stops ? kForeverNs : earliest(self);
     };
     while (const auto now_ns = crew_.meet(number, next_ns)) {
       self.done_ns.store(std::max(*now_ns, self.done_ns.load(std::memory_order_relaxed)));
       crew_.guard(number, [&] { advance(number); });
+      meeting_.store(true, std::memory_order_relaxed);
+      tell();
     }
   }
 
@@ -223,26 +225,49 @@ class SideBySide {
     return *std::min_element(self.next_ns.begin(), self.next_ns.end());
   }
 
-  // Runs ahead for as long as the other threads do so too.
+  // Runs ahead for as long as the other threads do so too, until one of them wants to meet. It says
+  // where it is at least once in the time that a message takes: if one thread did twice that at
+  // once, the other would have to wait all the while, then do the same to the first.
   void advance(unsigned number) {
     Thread& self = threads_[number];
     int empty_steps = 0;
-    for (int looks = 0; looks < kLooks; ++looks) {
-      const std::int64_t end_ns = bound_of(number);
-      if (end_ns <= self.done_ns.load(std::memory_order_relaxed)) {
-        if (looks > kLooksBeforeYields) std::this_thread::yield();
-        continue;
-      }
+    while (const auto bound_ns = wait_for_others(number)) {
       // What was sent before the others were where they are lies in the mail by now.
       open_mail(self);
-      const bool any = run_engines_until(number, end_ns);
+      const std::int64_t next_ns = earliest(self);
+      const bool any = next_ns < *bound_ns;
+      const std::int64_t end_ns = any ? std::min(*bound_ns, next_ns + apart_ns_) : *bound_ns;
+      run_engines_until(number, end_ns);
       if (self.stops) return;
       post_mail(self);
       self.done_ns.store(end_ns, std::memory_order_release);
+      tell();
       empty_steps = any ? 0 : empty_steps + 1;
       if (empty_steps == kEmptySteps) return;
-      looks = 0;
     }
+  }
+
+  // Returns the time until which a thread may run, as soon as that is later than where it is;
+  // nothing once they are to meet.
+  std::optional<std::int64_t> wait_for_others(unsigned number) {
+    const std::int64_t done_ns = threads_[number].done_ns.load(std::memory_order_relaxed);
+    for (int looks = 0;; ++looks) {
+      const std::uint32_t told = told_.load(std::memory_order_acquire);
+      if (meeting_.load(std::memory_order_relaxed) || done_ns >= kForeverNs) return std::nullopt;
+      const std::int64_t bound_ns = bound_of(number);
+      if (bound_ns > done_ns) return bound_ns;
+      if (looks > kLooks) {
+        told_.wait(told, std::memory_order_acquire);
+      } else if (looks > kLooksBeforeYields) {
+        std::this_thread::yield();
+      }
+    }
+  }
+
+  // Wakes the threads that wait for others.
+  void tell() {
+    told_.fetch_add(1, std::memory_order_release);
+    told_.notify_all();
   }
 
   // Returns the time before which no message of another thread can come any more.
@@ -255,14 +280,12 @@ class SideBySide {
     return least_ns + apart_ns_;
   }
 
-  // Lets the engines of a thread take turns. Returns whether there were any events.
-  bool run_engines_until(unsigned number, std::int64_t end_ns) {
+  // Lets the engines of a thread take turns.
+  void run_engines_until(unsigned number, std::int64_t end_ns) {
     Thread& self = threads_[number];
-    bool any = false;
     for (;;) {
       const std::int64_t now_ns = earliest(self);
-      if (now_ns >= end_ns || self.stops) return any;
-      any = true;
+      if (now_ns >= end_ns || self.stops) return;
       const std::int64_t turn_end_ns =
           self.next_ns.size() == 1 ? end_ns : std::min(end_ns, now_ns + near_ns_);
       for (std::size_t i = 0; i < self.next_ns.size(); ++i) {
@@ -315,6 +338,8 @@ class SideBySide {
   Common& common_;
   std::int64_t apart_ns_;
   std::int64_t near_ns_;
+  std::atomic<bool> meeting_ = false;    // a thread waits for the others to meet
+  std::atomic<std::uint32_t> told_ = 0;  // how often a thread has moved
   Crew crew_;
   std::vector<Thread> threads_;
   std::vector<std::unique_ptr<Engine>> engines_;
