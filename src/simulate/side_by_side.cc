@@ -104,7 +104,8 @@ std::vector<Unit> split(const model::Schedule& schedule, const std::vector<Unit>
 }
 
 // Nodes stay on one thread, because messages between them take longer, unless there are too few.
-// Within a thread they are divided further.
+// Within a thread an engine is a node, too, where that lets it run much longer at once; otherwise
+// it is a few ranks.
 Division divide(const model::Schedule& schedule, const Network& network, unsigned threads) {
   Division division;
   division.apart_ns = network.inter().shortest_ns();
@@ -114,10 +115,11 @@ Division divide(const model::Schedule& schedule, const Network& network, unsigne
     units = split(schedule, units);
     division.apart_ns = least_ns;
   }
-  division.near_ns = least_ns > 0 ? least_ns : division.apart_ns;
+  const bool whole_nodes = 2 * least_ns <= division.apart_ns;
+  division.near_ns = whole_nodes ? division.apart_ns : least_ns;
   const std::size_t parts = std::max<std::size_t>(1, std::min<std::size_t>(threads, units.size()));
   for (const std::vector<Unit>& part : divide(units, parts))
-    division.threads.push_back(engines_of(least_ns > 0 ? split(schedule, part) : part));
+    division.threads.push_back(engines_of(whole_nodes ? part : split(schedule, part)));
   return division;
 }
 
@@ -225,9 +227,9 @@ class SideBySide {
     return *std::min_element(self.next_ns.begin(), self.next_ns.end());
   }
 
-  // Runs ahead for as long as the other threads do so too, until one of them wants to meet. It says
-  // where it is at least once in the time that a message takes: if one thread did twice that at
-  // once, the other would have to wait all the while, then do the same to the first.
+  // Runs ahead for as long as the other threads do so too. It says where it is at least once in the
+  // time that a message takes: if one thread did twice that at once, the other would have to wait
+  // all the while, then do the same to the first.
   void advance(unsigned number) {
     Thread& self = threads_[number];
     int empty_steps = 0;
@@ -248,14 +250,15 @@ class SideBySide {
   }
 
   // Returns the time until which a thread may run, as soon as that is later than where it is;
-  // nothing once they are to meet.
+  // nothing when another waits to meet before that.
   std::optional<std::int64_t> wait_for_others(unsigned number) {
     const std::int64_t done_ns = threads_[number].done_ns.load(std::memory_order_relaxed);
+    if (done_ns >= kForeverNs) return std::nullopt;
     for (int looks = 0;; ++looks) {
       const std::uint32_t told = told_.load(std::memory_order_acquire);
-      if (meeting_.load(std::memory_order_relaxed) || done_ns >= kForeverNs) return std::nullopt;
       const std::int64_t bound_ns = bound_of(number);
       if (bound_ns > done_ns) return bound_ns;
+      if (meeting_.load(std::memory_order_relaxed)) return std::nullopt;
       if (looks > kLooks) {
         told_.wait(told, std::memory_order_acquire);
       } else if (looks > kLooksBeforeYields) {
