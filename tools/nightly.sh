@@ -8,7 +8,7 @@ least_executions_per_second=1000
 # How often each command that writes is killed.
 kills=300
 # The layers that start threads, by themselves or by core/parallel.h.
-threaded_layers="core trace goal allreduce collect doctor"
+threaded_layers="core store trace goal simulate plan allreduce collect library doctor"
 nightly_rows=()
 nightly_failures=0
 
