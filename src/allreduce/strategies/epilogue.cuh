@@ -12,7 +12,7 @@ namespace assay::allreduce {
 
 constexpr int kWarp = 32;
 
-constexpr unsigned kMaxClusterBlocks = 8;
+constexpr unsigned kMaxClusterWarps = 8 * 32;  // of 8 blocks of 1024 threads
 
 struct Plus {
   __device__ float operator()(float a, float b) const { return a + b; }
@@ -23,14 +23,18 @@ struct Larger {
   __device__ float operator()(float a, float b) const { return fmaxf(a, b); }
 };
 
-// Lets the blocks of a cluster exchange one number in each round. It does not use cluster.sync(),
-// which waits until all earlier stores have arrived, including those to other GPUs. Here a number
-// and its arrival are one message to the shared memory of another block.
+// Lets the warps of a cluster exchange one number each in each round. It does not use
+// cluster.sync(), which waits until all earlier stores have arrived, including those to other GPUs.
+// Here a number and its arrival are one message to the shared memory of another block. Warps send
+// their numbers to all blocks at once: to join those of a block first would be a second exchange.
 class ClusterNumbers {
  public:
   // All threads construct it before their first stores, for which cluster.sync() would wait.
   __device__ ClusterNumbers() : blocks_(cooperative_groups::this_cluster().num_blocks()) {
     if (blocks_ == 1) return;
+    // joined() reads whole vectors of numbers, and 0 changes no sum and no largest magnitude.
+    for (unsigned i = threadIdx.x; i < 2 * kMaxClusterWarps / 4; i += blockDim.x)
+      numbers()[i] = float4{};
     if (threadIdx.x < 2)
       asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(address(&arrived()[threadIdx.x]))
                    : "memory");
@@ -40,52 +44,59 @@ class ClusterNumbers {
 
   [[nodiscard]] __device__ unsigned blocks() const { return blocks_; }
 
-  // Joins the blocks' numbers in their order. All threads call it, with the same `of_block`.
+  // Joins the warps' numbers in an order that is the same for all threads. All threads call it,
+  // those of a warp with the same `of_warp`.
   template <class Join>
-  __device__ float joined(float of_block, Join join) {
+  __device__ float joined(float of_warp, Join join) {
     const unsigned set = round_ & 1U;
     const unsigned phase = round_ >> 1U & 1U;
     ++round_;
-    if (threadIdx.x == 0) expect(set);
-    if (threadIdx.x < blocks_) send_to(threadIdx.x, set, of_block);
+    const unsigned warps = blocks_ * (blockDim.x / kWarp);
+    if (threadIdx.x == 0) expect(set, warps);
+    __syncwarp();
+    if (threadIdx.x % kWarp < blocks_) send_to(threadIdx.x % kWarp, set, of_warp);
     wait(set, phase);
     float total = 0;
-    for (unsigned block = 0; block < blocks_; ++block)
-      total = join(total, numbers()[set * kMaxClusterBlocks + block]);
+#pragma unroll 4
+    for (unsigned i = 0; 4 * i < warps; ++i) {
+      const float4 four = numbers()[set * kMaxClusterWarps / 4 + i];
+      total = join(total, join(join(four.x, four.y), join(four.z, four.w)));
+    }
     return total;
   }
 
  private:
-  // Two sets are used in turn: a block that sends in round k+2 has all numbers of round k+1, whose
-  // senders had read those of round k.
+  // Two sets are used in turn: a warp that sends in round k+2 has the numbers of all warps of round
+  // k+1, which their senders sent when they had read those of round k. So, too, no warp can be two
+  // phases of a barrier behind.
   __device__ static std::uint64_t* arrived() {
     __shared__ std::uint64_t barriers[2];
     return barriers;
   }
 
-  __device__ static float* numbers() {
-    __shared__ float of_blocks[2 * kMaxClusterBlocks];
-    return of_blocks;
+  __device__ static float4* numbers() {
+    __shared__ float4 of_warps[2 * kMaxClusterWarps / 4];
+    return of_warps;
   }
 
   __device__ static std::uint32_t address(const void* shared) {
     return static_cast<std::uint32_t>(__cvta_generic_to_shared(shared));
   }
 
-  __device__ void expect(unsigned set) const {
+  __device__ static void expect(unsigned set, unsigned warps) {
     asm volatile(
         "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(address(&arrived()[set])),
-        "r"(blocks_ * static_cast<unsigned>(sizeof(float)))
+        "r"(warps * static_cast<unsigned>(sizeof(float)))
         : "memory");
   }
 
   __device__ static void send_to(unsigned block, unsigned set, float number) {
-    const unsigned own = cooperative_groups::this_cluster().block_rank();
+    const unsigned own = cooperative_groups::this_cluster().block_rank() * (blockDim.x / kWarp) +
+                         threadIdx.x / kWarp;
+    const float* place = reinterpret_cast<const float*>(numbers()) + set * kMaxClusterWarps + own;
     std::uint32_t to;
     std::uint32_t barrier;
-    asm("mapa.shared::cluster.u32 %0, %1, %2;"
-        : "=r"(to)
-        : "r"(address(&numbers()[set * kMaxClusterBlocks + own])), "r"(block));
+    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(to) : "r"(address(place)), "r"(block));
     asm("mapa.shared::cluster.u32 %0, %1, %2;"
         : "=r"(barrier)
         : "r"(address(&arrived()[set])), "r"(block));
@@ -128,8 +139,9 @@ class RowGroup {
   __device__ float joined(float value, Join join) {
     for (int distance = min(threads_, kWarp) / 2; distance > 0; distance /= 2)
       value = join(value, __shfl_xor_sync(0xFFFFFFFFU, value, distance));
-    const float of_block = threads_ <= kWarp ? value : of_warps_joined(value, join);
-    return cluster_.blocks() == 1 ? of_block : cluster_.joined(of_block, join);
+    // The threads of a row that a cluster shares are whole warps.
+    if (cluster_.blocks() > 1) return cluster_.joined(value, join);
+    return threads_ <= kWarp ? value : of_warps_joined(value, join);
   }
 
   template <class Join>
