@@ -2,18 +2,18 @@
 // Made by assay allreduce codegen; do not edit. Measured on:
 // NVIDIA H200, CUDA 13.0, NCCL 2.28.3, 2026-11-27, of 6000 times in benchmark.tp2.sm90.csv benchmark.tp4.sm90.csv.
 
-#ifndef ALLREDUCE_TABLE_SM90_GRAPH_96DF7C0C9ED059BB_H
-#define ALLREDUCE_TABLE_SM90_GRAPH_96DF7C0C9ED059BB_H
+#ifndef ALLREDUCE_TABLE_SM90_GRAPH_011928DD6D3F973D_H
+#define ALLREDUCE_TABLE_SM90_GRAPH_011928DD6D3F973D_H
 
 #include <cstdint>
 
 #if defined(__CUDACC__)
-#define ALLREDUCE_TABLE_SM90_GRAPH_96DF7C0C9ED059BB_H_FUNCTION __host__ __device__ constexpr
+#define ALLREDUCE_TABLE_SM90_GRAPH_011928DD6D3F973D_H_FUNCTION __host__ __device__ constexpr
 #else
-#define ALLREDUCE_TABLE_SM90_GRAPH_96DF7C0C9ED059BB_H_FUNCTION constexpr
+#define ALLREDUCE_TABLE_SM90_GRAPH_011928DD6D3F973D_H_FUNCTION constexpr
 #endif
 
-namespace allreduce_table_sm90_graph_96df7c0c9ed059bb {
+namespace allreduce_table_sm90_graph_011928dd6d3f973d {
 
 // Below 100 the numbers are TensorRT-LLM's.
 enum class Strategy : std::uint8_t {
@@ -24,7 +24,7 @@ enum class Strategy : std::uint8_t {
   kNccl = 0,
 };
 
-ALLREDUCE_TABLE_SM90_GRAPH_96DF7C0C9ED059BB_H_FUNCTION const char* name_of(Strategy strategy) {
+ALLREDUCE_TABLE_SM90_GRAPH_011928DD6D3F973D_H_FUNCTION const char* name_of(Strategy strategy) {
   switch (strategy) {
     case Strategy::kOneshot:
       return "ONESHOT";
@@ -80,7 +80,7 @@ struct Segment {
   Strategy strategy;
 };
 
-#define ALLREDUCE_TABLE_SM90_GRAPH_96DF7C0C9ED059BB_H_SLICES \
+#define ALLREDUCE_TABLE_SM90_GRAPH_011928DD6D3F973D_H_SLICES \
   {2, 0, Fusion::kNone, DataType::kBfloat16, 0, 10}, \
   {2, 0, Fusion::kResidualRmsNorm, DataType::kBfloat16, 10, 20}, \
   {2, 0, Fusion::kResidualRmsNormQuantFp8, DataType::kBfloat16, 20, 30}, \
@@ -109,7 +109,7 @@ struct Segment {
   {8, 4, Fusion::kResidualRmsNorm, DataType::kBfloat16, 250, 260}, \
   {8, 4, Fusion::kResidualRmsNormQuantFp8, DataType::kBfloat16, 260, 270}, \
   {8, 4, Fusion::kResidualRmsNormQuantNvfp4, DataType::kBfloat16, 270, 280}
-#define ALLREDUCE_TABLE_SM90_GRAPH_96DF7C0C9ED059BB_H_ROWS \
+#define ALLREDUCE_TABLE_SM90_GRAPH_011928DD6D3F973D_H_ROWS \
   {128, 0, 1}, \
   {256, 1, 2}, \
   {512, 2, 3}, \
@@ -273,124 +273,124 @@ struct Segment {
   {128, 301, 303}, \
   {256, 303, 305}, \
   {512, 305, 307}, \
-  {1024, 307, 309}, \
-  {2048, 309, 312}, \
-  {2880, 312, 315}, \
-  {4096, 315, 318}, \
-  {5120, 318, 321}, \
-  {7168, 321, 324}, \
-  {8192, 324, 327}, \
-  {128, 327, 329}, \
-  {256, 329, 331}, \
-  {512, 331, 333}, \
-  {1024, 333, 335}, \
-  {2048, 335, 337}, \
-  {2880, 337, 339}, \
-  {4096, 339, 341}, \
-  {5120, 341, 343}, \
-  {7168, 343, 345}, \
-  {8192, 345, 347}, \
-  {128, 347, 349}, \
-  {256, 349, 351}, \
-  {512, 351, 353}, \
-  {1024, 353, 355}, \
-  {2048, 355, 357}, \
-  {2880, 357, 359}, \
-  {4096, 359, 361}, \
-  {5120, 361, 363}, \
-  {7168, 363, 365}, \
-  {8192, 365, 367}, \
-  {128, 367, 369}, \
-  {256, 369, 371}, \
-  {512, 371, 373}, \
-  {1024, 373, 375}, \
-  {2048, 375, 377}, \
-  {2880, 377, 379}, \
-  {4096, 379, 381}, \
-  {5120, 381, 383}, \
-  {7168, 383, 385}, \
-  {8192, 385, 387}, \
-  {128, 387, 389}, \
-  {256, 389, 391}, \
-  {512, 391, 393}, \
-  {1024, 393, 395}, \
-  {2048, 395, 398}, \
-  {2880, 398, 401}, \
-  {4096, 401, 404}, \
-  {5120, 404, 407}, \
-  {7168, 407, 410}, \
-  {8192, 410, 413}, \
-  {128, 413, 415}, \
-  {256, 415, 417}, \
-  {512, 417, 419}, \
-  {1024, 419, 421}, \
-  {2048, 421, 423}, \
-  {2880, 423, 425}, \
-  {4096, 425, 427}, \
-  {5120, 427, 429}, \
-  {7168, 429, 431}, \
-  {8192, 431, 433}, \
-  {128, 433, 435}, \
-  {256, 435, 437}, \
-  {512, 437, 439}, \
-  {1024, 439, 441}, \
-  {2048, 441, 443}, \
-  {2880, 443, 445}, \
-  {4096, 445, 447}, \
-  {5120, 447, 449}, \
-  {7168, 449, 451}, \
-  {8192, 451, 453}, \
-  {128, 453, 455}, \
-  {256, 455, 457}, \
-  {512, 457, 459}, \
-  {1024, 459, 461}, \
-  {2048, 461, 463}, \
-  {2880, 463, 465}, \
-  {4096, 465, 467}, \
-  {5120, 467, 469}, \
-  {7168, 469, 471}, \
-  {8192, 471, 473}, \
-  {128, 473, 475}, \
-  {256, 475, 477}, \
-  {512, 477, 479}, \
-  {1024, 479, 481}, \
-  {2048, 481, 484}, \
-  {2880, 484, 487}, \
-  {4096, 487, 490}, \
-  {5120, 490, 493}, \
-  {7168, 493, 496}, \
-  {8192, 496, 499}, \
-  {128, 499, 501}, \
-  {256, 501, 503}, \
-  {512, 503, 505}, \
-  {1024, 505, 507}, \
-  {2048, 507, 509}, \
-  {2880, 509, 511}, \
-  {4096, 511, 513}, \
-  {5120, 513, 515}, \
-  {7168, 515, 517}, \
-  {8192, 517, 519}, \
-  {128, 519, 521}, \
-  {256, 521, 523}, \
-  {512, 523, 525}, \
-  {1024, 525, 527}, \
-  {2048, 527, 529}, \
-  {2880, 529, 531}, \
-  {4096, 531, 533}, \
-  {5120, 533, 535}, \
-  {7168, 535, 537}, \
-  {8192, 537, 539}, \
-  {128, 539, 541}, \
-  {256, 541, 543}, \
-  {512, 543, 545}, \
-  {1024, 545, 547}, \
-  {2048, 547, 549}, \
-  {2880, 549, 551}, \
-  {4096, 551, 553}, \
-  {5120, 553, 555}, \
-  {7168, 555, 557}, \
-  {8192, 557, 559}
-#define ALLREDUCE_TABLE_SM90_GRAPH_96DF7C0C9ED059BB_H_SEGMENTS \
+  {1024, 307, 310}, \
+  {2048, 310, 313}, \
+  {2880, 313, 316}, \
+  {4096, 316, 319}, \
+  {5120, 319, 322}, \
+  {7168, 322, 325}, \
+  {8192, 325, 328}, \
+  {128, 328, 330}, \
+  {256, 330, 332}, \
+  {512, 332, 334}, \
+  {1024, 334, 336}, \
+  {2048, 336, 338}, \
+  {2880, 338, 340}, \
+  {4096, 340, 342}, \
+  {5120, 342, 344}, \
+  {7168, 344, 346}, \
+  {8192, 346, 348}, \
+  {128, 348, 350}, \
+  {256, 350, 352}, \
+  {512, 352, 354}, \
+  {1024, 354, 356}, \
+  {2048, 356, 358}, \
+  {2880, 358, 360}, \
+  {4096, 360, 362}, \
+  {5120, 362, 364}, \
+  {7168, 364, 366}, \
+  {8192, 366, 368}, \
+  {128, 368, 370}, \
+  {256, 370, 372}, \
+  {512, 372, 374}, \
+  {1024, 374, 376}, \
+  {2048, 376, 378}, \
+  {2880, 378, 380}, \
+  {4096, 380, 382}, \
+  {5120, 382, 384}, \
+  {7168, 384, 386}, \
+  {8192, 386, 388}, \
+  {128, 388, 390}, \
+  {256, 390, 392}, \
+  {512, 392, 394}, \
+  {1024, 394, 397}, \
+  {2048, 397, 400}, \
+  {2880, 400, 403}, \
+  {4096, 403, 406}, \
+  {5120, 406, 409}, \
+  {7168, 409, 412}, \
+  {8192, 412, 415}, \
+  {128, 415, 417}, \
+  {256, 417, 419}, \
+  {512, 419, 421}, \
+  {1024, 421, 423}, \
+  {2048, 423, 425}, \
+  {2880, 425, 427}, \
+  {4096, 427, 429}, \
+  {5120, 429, 431}, \
+  {7168, 431, 433}, \
+  {8192, 433, 435}, \
+  {128, 435, 437}, \
+  {256, 437, 439}, \
+  {512, 439, 441}, \
+  {1024, 441, 443}, \
+  {2048, 443, 445}, \
+  {2880, 445, 447}, \
+  {4096, 447, 449}, \
+  {5120, 449, 451}, \
+  {7168, 451, 453}, \
+  {8192, 453, 455}, \
+  {128, 455, 457}, \
+  {256, 457, 459}, \
+  {512, 459, 461}, \
+  {1024, 461, 463}, \
+  {2048, 463, 465}, \
+  {2880, 465, 467}, \
+  {4096, 467, 469}, \
+  {5120, 469, 471}, \
+  {7168, 471, 473}, \
+  {8192, 473, 475}, \
+  {128, 475, 477}, \
+  {256, 477, 479}, \
+  {512, 479, 481}, \
+  {1024, 481, 484}, \
+  {2048, 484, 487}, \
+  {2880, 487, 490}, \
+  {4096, 490, 493}, \
+  {5120, 493, 496}, \
+  {7168, 496, 499}, \
+  {8192, 499, 502}, \
+  {128, 502, 504}, \
+  {256, 504, 506}, \
+  {512, 506, 508}, \
+  {1024, 508, 510}, \
+  {2048, 510, 512}, \
+  {2880, 512, 514}, \
+  {4096, 514, 516}, \
+  {5120, 516, 518}, \
+  {7168, 518, 520}, \
+  {8192, 520, 522}, \
+  {128, 522, 524}, \
+  {256, 524, 526}, \
+  {512, 526, 528}, \
+  {1024, 528, 530}, \
+  {2048, 530, 532}, \
+  {2880, 532, 534}, \
+  {4096, 534, 536}, \
+  {5120, 536, 538}, \
+  {7168, 538, 540}, \
+  {8192, 540, 542}, \
+  {128, 542, 544}, \
+  {256, 544, 546}, \
+  {512, 546, 548}, \
+  {1024, 548, 550}, \
+  {2048, 550, 552}, \
+  {2880, 552, 554}, \
+  {4096, 554, 556}, \
+  {5120, 556, 558}, \
+  {7168, 558, 560}, \
+  {8192, 560, 562}
+#define ALLREDUCE_TABLE_SM90_GRAPH_011928DD6D3F973D_H_SEGMENTS \
   {0, Strategy::kOneshot}, \
   {0, Strategy::kOneshot}, \
   {0, Strategy::kOneshot}, \
@@ -435,535 +435,538 @@ struct Segment {
   {0, Strategy::kOneshot}, \
   {0, Strategy::kOneshot}, \
   {0, Strategy::kOneshot}, \
-  {316133, Strategy::kTwoshotPush}, \
+  {309797, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {314933, Strategy::kTwoshotPush}, \
+  {310344, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {306164, Strategy::kTwoshotPush}, \
+  {305104, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {303340, Strategy::kTwoshotPush}, \
+  {307088, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {313145, Strategy::kTwoshotPush}, \
+  {308704, Strategy::kTwoshotPush}, \
   {33554433, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {318119, Strategy::kTwoshotPush}, \
-  {23686271, Strategy::kTwoshot}, \
+  {317801, Strategy::kTwoshotPush}, \
+  {33367681, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {314645, Strategy::kTwoshotPush}, \
+  {309642, Strategy::kTwoshotPush}, \
   {33554433, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {329978, Strategy::kTwoshotPush}, \
+  {328010, Strategy::kTwoshotPush}, \
   {29655041, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
   {329729, Strategy::kTwoshotPush}, \
   {29360129, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {312378, Strategy::kTwoshotPush}, \
+  {308912, Strategy::kTwoshotPush}, \
   {33554433, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
   {524289, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
   {524289, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {482429, Strategy::kTwoshotPush}, \
+  {475966, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {487474, Strategy::kTwoshotPush}, \
+  {486594, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {450331, Strategy::kTwoshotPush}, \
+  {444532, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {458346, Strategy::kTwoshotPush}, \
+  {470314, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {457133, Strategy::kTwoshotPush}, \
+  {465706, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {462572, Strategy::kTwoshotPush}, \
+  {469828, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {473834, Strategy::kTwoshotPush}, \
+  {471990, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {524289, Strategy::kTwoshotPush}, \
+  {495974, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {611870, Strategy::kTwoshotPush}, \
+  {658658, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {604521, Strategy::kTwoshotPush}, \
+  {647263, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {584095, Strategy::kTwoshotPush}, \
+  {615926, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {590124, Strategy::kTwoshotPush}, \
+  {625783, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {565525, Strategy::kTwoshotPush}, \
+  {601141, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {578076, Strategy::kTwoshotPush}, \
+  {627817, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {578655, Strategy::kTwoshotPush}, \
+  {630315, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {608946, Strategy::kTwoshotPush}, \
+  {655361, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
   {645121, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {651240, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {1049967, Strategy::kTwoshotPush}, \
+  {674634, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
   {1048577, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {940005, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
   {1048577, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {930484, Strategy::kTwoshotPush}, \
+  {934907, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {897329, Strategy::kTwoshotPush}, \
+  {992801, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {868449, Strategy::kTwoshotPush}, \
+  {913285, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {928402, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {879808, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
   {931841, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {917505, Strategy::kTwoshotPush}, \
+  {857478, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {938225, Strategy::kTwoshotPush}, \
+  {919175, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {596842, Strategy::kTwoshotPush}, \
+  {588636, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {591452, Strategy::kTwoshotPush}, \
+  {600683, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {586412, Strategy::kTwoshotPush}, \
+  {587809, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {579149, Strategy::kTwoshotPush}, \
+  {587073, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {590823, Strategy::kTwoshotPush}, \
+  {592471, Strategy::kTwoshotPush}, \
   {47452161, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {586652, Strategy::kTwoshotPush}, \
+  {575028, Strategy::kTwoshotPush}, \
   {33367681, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {596067, Strategy::kTwoshotPush}, \
+  {593104, Strategy::kTwoshotPush}, \
   {47456257, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {587022, Strategy::kTwoshotPush}, \
-  {30950307, Strategy::kTwoshot}, \
+  {584754, Strategy::kTwoshotPush}, \
+  {29655041, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {601478, Strategy::kTwoshotPush}, \
+  {645121, Strategy::kTwoshotPush}, \
   {41517057, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {593370, Strategy::kTwoshotPush}, \
+  {589306, Strategy::kTwoshotPush}, \
   {47448065, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
   {1048577, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {974263, Strategy::kTwoshotPush}, \
+  {1048577, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {901905, Strategy::kTwoshotPush}, \
+  {904171, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {943581, Strategy::kTwoshotPush}, \
+  {932819, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {862847, Strategy::kTwoshotPush}, \
+  {854904, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {858695, Strategy::kTwoshotPush}, \
+  {910221, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {840860, Strategy::kTwoshotPush}, \
+  {866631, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
   {931841, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
   {917505, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {949790, Strategy::kTwoshotPush}, \
+  {941167, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {1293703, Strategy::kTwoshotPush}, \
+  {1483009, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {1257793, Strategy::kTwoshotPush}, \
+  {1362717, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {1180302, Strategy::kTwoshotPush}, \
+  {1239664, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {1198639, Strategy::kTwoshotPush}, \
+  {1281667, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {1131591, Strategy::kTwoshotPush}, \
+  {1216706, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {1117100, Strategy::kTwoshotPush}, \
+  {1240878, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {1089556, Strategy::kTwoshotPush}, \
+  {1206821, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {1150359, Strategy::kTwoshotPush}, \
+  {1204421, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {1141466, Strategy::kTwoshotPush}, \
+  {1166175, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {1239586, Strategy::kTwoshotPush}, \
+  {1292526, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {2183554, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {2097153, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {1897550, Strategy::kTwoshotPush}, \
+  {2128379, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
   {2097153, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {1943983, Strategy::kTwoshotPush}, \
+  {1932074, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {2097153, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {2097153, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
   {2085121, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {1796972, Strategy::kTwoshotPush}, \
+  {1841064, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
   {1853441, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {1674235, Strategy::kTwoshotPush}, \
+  {1646934, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {1809291, Strategy::kTwoshotPush}, \
+  {1788676, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {201500, Strategy::kTwoshotPush}, \
+  {197892, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {201134, Strategy::kTwoshotPush}, \
+  {200067, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {196945, Strategy::kTwoshotPush}, \
+  {196568, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {197290, Strategy::kTwoshotPush}, \
+  {196626, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {200454, Strategy::kTwoshotPush}, \
+  {196407, Strategy::kTwoshotPush}, \
   {33554433, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {197615, Strategy::kTwoshotPush}, \
+  {194684, Strategy::kTwoshotPush}, \
   {23592961, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {200649, Strategy::kTwoshotPush}, \
+  {197920, Strategy::kTwoshotPush}, \
   {33554433, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {206021, Strategy::kTwoshotPush}, \
+  {203874, Strategy::kTwoshotPush}, \
   {29655041, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {205075, Strategy::kTwoshotPush}, \
+  {203191, Strategy::kTwoshotPush}, \
   {29360129, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {200409, Strategy::kTwoshotPush}, \
+  {197668, Strategy::kTwoshotPush}, \
   {33554433, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {335315, Strategy::kTwoshotPush}, \
+  {332441, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {332201, Strategy::kTwoshotPush}, \
+  {327358, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {317109, Strategy::kTwoshotPush}, \
+  {314417, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {322915, Strategy::kTwoshotPush}, \
+  {319959, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {300828, Strategy::kTwoshotPush}, \
+  {296849, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {298389, Strategy::kTwoshotPush}, \
+  {306005, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {304014, Strategy::kTwoshotPush}, \
+  {307134, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {304751, Strategy::kTwoshotPush}, \
+  {308693, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {311191, Strategy::kTwoshotPush}, \
+  {311688, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {333395, Strategy::kTwoshotPush}, \
+  {332336, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {393754, Strategy::kTwoshotPush}, \
+  {421764, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {391427, Strategy::kTwoshotPush}, \
+  {414846, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {377339, Strategy::kTwoshotPush}, \
+  {399139, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {379357, Strategy::kTwoshotPush}, \
+  {404102, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {372751, Strategy::kTwoshotPush}, \
+  {396237, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {386297, Strategy::kTwoshotPush}, \
+  {419071, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {373078, Strategy::kTwoshotPush}, \
+  {410304, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {391487, Strategy::kTwoshotPush}, \
+  {415396, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {391531, Strategy::kTwoshotPush}, \
+  {404684, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {412861, Strategy::kTwoshotPush}, \
+  {435446, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {638724, Strategy::kTwoshotPush}, \
+  {630572, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {628712, Strategy::kTwoshotPush}, \
+  {628571, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {589091, Strategy::kTwoshotPush}, \
+  {588465, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {618729, Strategy::kTwoshotPush}, \
+  {614468, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {559741, Strategy::kTwoshotPush}, \
+  {546991, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {571566, Strategy::kTwoshotPush}, \
+  {584505, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {570567, Strategy::kTwoshotPush}, \
+  {576022, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {571891, Strategy::kTwoshotPush}, \
+  {573187, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {565831, Strategy::kTwoshotPush}, \
+  {556929, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {606670, Strategy::kTwoshotPush}, \
+  {600501, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {151430, Strategy::kTwoshotPush}, \
+  {149724, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {151806, Strategy::kTwoshotPush}, \
+  {153007, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {149612, Strategy::kTwoshotPush}, \
+  {149705, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {149080, Strategy::kTwoshotPush}, \
+  {149357, Strategy::kTwoshotPush}, \
+  {28227355, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {151288, Strategy::kTwoshotPush}, \
+  {149206, Strategy::kTwoshotPush}, \
   {33554433, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {149590, Strategy::kTwoshotPush}, \
+  {147695, Strategy::kTwoshotPush}, \
   {23592961, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {151683, Strategy::kTwoshotPush}, \
+  {150497, Strategy::kTwoshotPush}, \
   {33554433, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {163841, Strategy::kTwoshotPush}, \
+  {153701, Strategy::kTwoshotPush}, \
   {29655041, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
   {157697, Strategy::kTwoshotPush}, \
   {29360129, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {152030, Strategy::kTwoshotPush}, \
+  {150103, Strategy::kTwoshotPush}, \
   {33554433, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
   {262145, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
   {262145, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {243529, Strategy::kTwoshotPush}, \
+  {241271, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {247480, Strategy::kTwoshotPush}, \
+  {243651, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {228995, Strategy::kTwoshotPush}, \
+  {224386, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {229634, Strategy::kTwoshotPush}, \
+  {235318, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {233461, Strategy::kTwoshotPush}, \
+  {236297, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
   {235521, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {240182, Strategy::kTwoshotPush}, \
+  {240224, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
   {262145, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {301131, Strategy::kTwoshotPush}, \
+  {320612, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {299652, Strategy::kTwoshotPush}, \
+  {314770, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {289597, Strategy::kTwoshotPush}, \
+  {305365, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {290527, Strategy::kTwoshotPush}, \
+  {309246, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {288499, Strategy::kTwoshotPush}, \
+  {305126, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {287051, Strategy::kTwoshotPush}, \
+  {316124, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {289644, Strategy::kTwoshotPush}, \
+  {315674, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {298120, Strategy::kTwoshotPush}, \
+  {327681, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {291044, Strategy::kTwoshotPush}, \
+  {304559, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {310161, Strategy::kTwoshotPush}, \
+  {328591, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {468554, Strategy::kTwoshotPush}, \
+  {464231, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {464368, Strategy::kTwoshotPush}, \
+  {464401, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {439026, Strategy::kTwoshotPush}, \
+  {438997, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {457216, Strategy::kTwoshotPush}, \
+  {453663, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {423949, Strategy::kTwoshotPush}, \
+  {415378, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {430141, Strategy::kTwoshotPush}, \
+  {440238, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {423232, Strategy::kTwoshotPush}, \
+  {425927, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {432416, Strategy::kTwoshotPush}, \
+  {430644, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {426772, Strategy::kTwoshotPush}, \
+  {420892, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {455232, Strategy::kTwoshotPush}, \
+  {451011, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {131073, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {131073, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {123452, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {121495, Strategy::kTwoshotPush}, \
+  {123145, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
   {131073, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {123290, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {123141, Strategy::kTwoshotPush}, \
+  {27601950, Strategy::kTwoshot}, \
+  {0, Strategy::kOneshot}, \
+  {123229, Strategy::kTwoshotPush}, \
   {33554433, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {122981, Strategy::kTwoshotPush}, \
+  {121511, Strategy::kTwoshotPush}, \
   {23592961, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
   {131073, Strategy::kTwoshotPush}, \
   {33554433, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {126536, Strategy::kTwoshotPush}, \
-  {29655041, Strategy::kTwoshot}, \
+  {125695, Strategy::kTwoshotPush}, \
+  {20971521, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {127759, Strategy::kTwoshotPush}, \
+  {126813, Strategy::kTwoshotPush}, \
   {29360129, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {131073, Strategy::kTwoshotPush}, \
+  {123756, Strategy::kTwoshotPush}, \
   {33554433, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {206942, Strategy::kTwoshotPush}, \
+  {205755, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {205778, Strategy::kTwoshotPush}, \
+  {201878, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {196518, Strategy::kTwoshotPush}, \
+  {196119, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {199173, Strategy::kTwoshotPush}, \
+  {197295, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {186100, Strategy::kTwoshotPush}, \
+  {184321, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {194428, Strategy::kTwoshotPush}, \
+  {198181, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {188619, Strategy::kTwoshotPush}, \
+  {191462, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {189001, Strategy::kTwoshotPush}, \
+  {190876, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {192796, Strategy::kTwoshotPush}, \
+  {193201, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {204758, Strategy::kTwoshotPush}, \
+  {203184, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {247014, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {244579, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {235972, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {236812, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {236495, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {236797, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {238919, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {240025, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {241057, Strategy::kTwoshotPush}, \
+  {265678, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
   {262145, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {379528, Strategy::kTwoshotPush}, \
+  {262145, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {376104, Strategy::kTwoshotPush}, \
+  {262145, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {356599, Strategy::kTwoshotPush}, \
+  {262145, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {259651, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {266231, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {253629, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {250957, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {272623, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {375630, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {375607, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {356141, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
   {370689, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {341652, Strategy::kTwoshotPush}, \
+  {335415, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {347261, Strategy::kTwoshotPush}, \
+  {368641, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {349966, Strategy::kTwoshotPush}, \
+  {351230, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {355150, Strategy::kTwoshotPush}, \
+  {353301, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {343908, Strategy::kTwoshotPush}, \
+  {340793, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
   {376833, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {100145, Strategy::kTwoshotPush}, \
+  {99079, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {100577, Strategy::kTwoshotPush}, \
+  {101113, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {100511, Strategy::kTwoshotPush}, \
+  {99462, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {98938, Strategy::kTwoshotPush}, \
+  {99386, Strategy::kTwoshotPush}, \
+  {27147656, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {100176, Strategy::kTwoshotPush}, \
+  {98965, Strategy::kTwoshotPush}, \
   {33554433, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {101215, Strategy::kTwoshotPush}, \
+  {99885, Strategy::kTwoshotPush}, \
   {23592961, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {100481, Strategy::kTwoshotPush}, \
+  {99451, Strategy::kTwoshotPush}, \
   {33554433, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {103281, Strategy::kTwoshotPush}, \
-  {29655041, Strategy::kTwoshot}, \
+  {102808, Strategy::kTwoshotPush}, \
+  {20971521, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {103818, Strategy::kTwoshotPush}, \
-  {24948583, Strategy::kTwoshot}, \
+  {103034, Strategy::kTwoshotPush}, \
+  {29360129, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {100666, Strategy::kTwoshotPush}, \
+  {99328, Strategy::kTwoshotPush}, \
   {33554433, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {167281, Strategy::kTwoshotPush}, \
+  {167054, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {166316, Strategy::kTwoshotPush}, \
+  {163433, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {159129, Strategy::kTwoshotPush}, \
+  {159706, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {161224, Strategy::kTwoshotPush}, \
+  {160450, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {152281, Strategy::kTwoshotPush}, \
+  {149978, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {153309, Strategy::kTwoshotPush}, \
+  {158603, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {152523, Strategy::kTwoshotPush}, \
+  {155169, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {154224, Strategy::kTwoshotPush}, \
+  {163841, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
   {157697, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {163583, Strategy::kTwoshotPush}, \
+  {162869, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {194992, Strategy::kTwoshotPush}, \
+  {209414, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {192113, Strategy::kTwoshotPush}, \
+  {204790, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {187168, Strategy::kTwoshotPush}, \
+  {199498, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {187675, Strategy::kTwoshotPush}, \
+  {201369, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {189628, Strategy::kTwoshotPush}, \
+  {201757, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {194917, Strategy::kTwoshotPush}, \
+  {214135, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {188417, Strategy::kTwoshotPush}, \
+  {209241, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {193829, Strategy::kTwoshotPush}, \
+  {203980, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {190389, Strategy::kTwoshotPush}, \
+  {201906, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {201998, Strategy::kTwoshotPush}, \
+  {216054, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {309927, Strategy::kTwoshotPush}, \
+  {306730, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {307251, Strategy::kTwoshotPush}, \
+  {306267, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {292377, Strategy::kTwoshotPush}, \
+  {291571, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {301733, Strategy::kTwoshotPush}, \
+  {299800, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {279682, Strategy::kTwoshotPush}, \
+  {275043, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {283767, Strategy::kTwoshotPush}, \
+  {290401, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {290901, Strategy::kTwoshotPush}, \
+  {291454, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {286498, Strategy::kTwoshotPush}, \
+  {284298, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {279479, Strategy::kTwoshotPush}, \
+  {278219, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {300869, Strategy::kTwoshotPush}
+  {300624, Strategy::kTwoshotPush}
 
-inline constexpr Slice kSlices[] = {ALLREDUCE_TABLE_SM90_GRAPH_96DF7C0C9ED059BB_H_SLICES};
-inline constexpr Row kRows[] = {ALLREDUCE_TABLE_SM90_GRAPH_96DF7C0C9ED059BB_H_ROWS};
-inline constexpr Segment kSegments[] = {ALLREDUCE_TABLE_SM90_GRAPH_96DF7C0C9ED059BB_H_SEGMENTS};
+inline constexpr Slice kSlices[] = {ALLREDUCE_TABLE_SM90_GRAPH_011928DD6D3F973D_H_SLICES};
+inline constexpr Row kRows[] = {ALLREDUCE_TABLE_SM90_GRAPH_011928DD6D3F973D_H_ROWS};
+inline constexpr Segment kSegments[] = {ALLREDUCE_TABLE_SM90_GRAPH_011928DD6D3F973D_H_SEGMENTS};
 #if defined(__CUDACC__)
-static __device__ constexpr Slice kDeviceSlices[] = {ALLREDUCE_TABLE_SM90_GRAPH_96DF7C0C9ED059BB_H_SLICES};
-static __device__ constexpr Row kDeviceRows[] = {ALLREDUCE_TABLE_SM90_GRAPH_96DF7C0C9ED059BB_H_ROWS};
-static __device__ constexpr Segment kDeviceSegments[] = {ALLREDUCE_TABLE_SM90_GRAPH_96DF7C0C9ED059BB_H_SEGMENTS};
+static __device__ constexpr Slice kDeviceSlices[] = {ALLREDUCE_TABLE_SM90_GRAPH_011928DD6D3F973D_H_SLICES};
+static __device__ constexpr Row kDeviceRows[] = {ALLREDUCE_TABLE_SM90_GRAPH_011928DD6D3F973D_H_ROWS};
+static __device__ constexpr Segment kDeviceSegments[] = {ALLREDUCE_TABLE_SM90_GRAPH_011928DD6D3F973D_H_SEGMENTS};
 #endif
-#undef ALLREDUCE_TABLE_SM90_GRAPH_96DF7C0C9ED059BB_H_SLICES
-#undef ALLREDUCE_TABLE_SM90_GRAPH_96DF7C0C9ED059BB_H_ROWS
-#undef ALLREDUCE_TABLE_SM90_GRAPH_96DF7C0C9ED059BB_H_SEGMENTS
+#undef ALLREDUCE_TABLE_SM90_GRAPH_011928DD6D3F973D_H_SLICES
+#undef ALLREDUCE_TABLE_SM90_GRAPH_011928DD6D3F973D_H_ROWS
+#undef ALLREDUCE_TABLE_SM90_GRAPH_011928DD6D3F973D_H_SEGMENTS
 
-ALLREDUCE_TABLE_SM90_GRAPH_96DF7C0C9ED059BB_H_FUNCTION const Slice& slice(int index) {
+ALLREDUCE_TABLE_SM90_GRAPH_011928DD6D3F973D_H_FUNCTION const Slice& slice(int index) {
 #if defined(__CUDA_ARCH__)
   return kDeviceSlices[index];
 #else
@@ -971,7 +974,7 @@ ALLREDUCE_TABLE_SM90_GRAPH_96DF7C0C9ED059BB_H_FUNCTION const Slice& slice(int in
 #endif
 }
 
-ALLREDUCE_TABLE_SM90_GRAPH_96DF7C0C9ED059BB_H_FUNCTION const Row& row(int index) {
+ALLREDUCE_TABLE_SM90_GRAPH_011928DD6D3F973D_H_FUNCTION const Row& row(int index) {
 #if defined(__CUDA_ARCH__)
   return kDeviceRows[index];
 #else
@@ -979,7 +982,7 @@ ALLREDUCE_TABLE_SM90_GRAPH_96DF7C0C9ED059BB_H_FUNCTION const Row& row(int index)
 #endif
 }
 
-ALLREDUCE_TABLE_SM90_GRAPH_96DF7C0C9ED059BB_H_FUNCTION const Segment& segment(int index) {
+ALLREDUCE_TABLE_SM90_GRAPH_011928DD6D3F973D_H_FUNCTION const Segment& segment(int index) {
 #if defined(__CUDA_ARCH__)
   return kDeviceSegments[index];
 #else
@@ -989,7 +992,7 @@ ALLREDUCE_TABLE_SM90_GRAPH_96DF7C0C9ED059BB_H_FUNCTION const Segment& segment(in
 
 // Returns whether b is nearer to `wanted` than a by ratio; the larger one wins a tie. The numbers
 // of the table are at most 2^28, so products fit.
-ALLREDUCE_TABLE_SM90_GRAPH_96DF7C0C9ED059BB_H_FUNCTION bool is_nearer(std::int64_t b, std::int64_t a, std::int64_t wanted) {
+ALLREDUCE_TABLE_SM90_GRAPH_011928DD6D3F973D_H_FUNCTION bool is_nearer(std::int64_t b, std::int64_t a, std::int64_t wanted) {
   const std::int64_t low = a < b ? a : b;
   const std::int64_t high = a < b ? b : a;
   if (wanted <= low) return b < a;
@@ -997,7 +1000,7 @@ ALLREDUCE_TABLE_SM90_GRAPH_96DF7C0C9ED059BB_H_FUNCTION bool is_nearer(std::int64
   return (wanted * wanted < low * high) == (b < a);
 }
 
-ALLREDUCE_TABLE_SM90_GRAPH_96DF7C0C9ED059BB_H_FUNCTION bool is_better(const Slice& b,
+ALLREDUCE_TABLE_SM90_GRAPH_011928DD6D3F973D_H_FUNCTION bool is_better(const Slice& b,
                               const Slice& a,
                               std::int64_t world_size,
                               DataType data_type) {
@@ -1009,7 +1012,7 @@ ALLREDUCE_TABLE_SM90_GRAPH_96DF7C0C9ED059BB_H_FUNCTION bool is_better(const Slic
 }  // namespace detail
 
 // Returns the size of a message, or INT64_MAX if it overflows. Counts below 1 are taken as 1.
-ALLREDUCE_TABLE_SM90_GRAPH_96DF7C0C9ED059BB_H_FUNCTION std::int64_t message_bytes(std::int64_t num_tokens,
+ALLREDUCE_TABLE_SM90_GRAPH_011928DD6D3F973D_H_FUNCTION std::int64_t message_bytes(std::int64_t num_tokens,
                                           std::int64_t hidden_size,
                                           DataType data_type) {
   const std::int64_t element_bytes = data_type == DataType::kFloat32 ? 4 : 2;
@@ -1027,7 +1030,7 @@ struct Match {
 // Returns the strategy for a message; any input has one. Among the slices of the fusion, the lookup
 // takes the one with the nearest TP and then with the data type, in it the row with the nearest
 // hidden size, and in it the segment of the message's bytes. A fusion without a slice has kFallback.
-ALLREDUCE_TABLE_SM90_GRAPH_96DF7C0C9ED059BB_H_FUNCTION Match find(std::int64_t world_size,
+ALLREDUCE_TABLE_SM90_GRAPH_011928DD6D3F973D_H_FUNCTION Match find(std::int64_t world_size,
                           Fusion fusion,
                           DataType data_type,
                           std::int64_t hidden_size,
@@ -1057,7 +1060,7 @@ ALLREDUCE_TABLE_SM90_GRAPH_96DF7C0C9ED059BB_H_FUNCTION Match find(std::int64_t w
                              detail::slice(best).world_size != world_size};
 }
 
-ALLREDUCE_TABLE_SM90_GRAPH_96DF7C0C9ED059BB_H_FUNCTION Strategy lookup(std::int64_t world_size,
+ALLREDUCE_TABLE_SM90_GRAPH_011928DD6D3F973D_H_FUNCTION Strategy lookup(std::int64_t world_size,
                                Fusion fusion,
                                DataType data_type,
                                std::int64_t hidden_size,
@@ -1067,18 +1070,18 @@ ALLREDUCE_TABLE_SM90_GRAPH_96DF7C0C9ED059BB_H_FUNCTION Strategy lookup(std::int6
 
 // Returns the least microseconds that NVLink 4, at 450 GB/s, needs for what a GPU sends: (N-1) S
 // with ONESHOT, 2 (N-1)/N S with all others. No time is below it, extrapolated or not.
-ALLREDUCE_TABLE_SM90_GRAPH_96DF7C0C9ED059BB_H_FUNCTION double link_limit_us(Strategy strategy, int world_size, std::int64_t size_bytes) {
+ALLREDUCE_TABLE_SM90_GRAPH_011928DD6D3F973D_H_FUNCTION double link_limit_us(Strategy strategy, int world_size, std::int64_t size_bytes) {
   const double sent = strategy == Strategy::kOneshot ? world_size - 1.0
                                                      : 2.0 * (world_size - 1.0) / world_size;
   return sent * static_cast<double>(size_bytes) / 450e3;
 }
 
-}  // namespace allreduce_table_sm90_graph_96df7c0c9ed059bb
+}  // namespace allreduce_table_sm90_graph_011928dd6d3f973d
 
-#undef ALLREDUCE_TABLE_SM90_GRAPH_96DF7C0C9ED059BB_H_FUNCTION
+#undef ALLREDUCE_TABLE_SM90_GRAPH_011928DD6D3F973D_H_FUNCTION
 
 #if !defined(ALLREDUCE_TABLE_NO_ALIAS)
-namespace allreduce_table_sm90_graph = ::allreduce_table_sm90_graph_96df7c0c9ed059bb;
+namespace allreduce_table_sm90_graph = ::allreduce_table_sm90_graph_011928dd6d3f973d;
 #endif
 
-#endif  // ALLREDUCE_TABLE_SM90_GRAPH_96DF7C0C9ED059BB_H
+#endif  // ALLREDUCE_TABLE_SM90_GRAPH_011928DD6D3F973D_H
