@@ -318,8 +318,8 @@ class FieldList {
          assumed(whole_text(kAssumedOtherBytes),
                  "3.5 GiB for the program that serves models; name its own by --cite")},
         "");
-    Choice nccl = fact("device NCCL");
-    if (!nccl) nccl = version_of_collectives();
+    Choice nccl = version_of_collectives();
+    if (!nccl) nccl = fact("device NCCL");
     if (!nccl) nccl = cited("misc.nccl_version");
     if (nccl) nccl->value = "'" + nccl->value + "'";
     add("misc", "nccl_version", {nccl}, "the store has no collection of this device");
