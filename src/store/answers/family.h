@@ -199,8 +199,24 @@ class Family {
     std::uint32_t end = 0;
   };
 
+  // Two rows of a curve, between which its multiple runs in a straight line over the logarithm.
+  struct Stretch {
+    double above = 0;  // the x that it lies between; at first there are none
+    double below = 0;
+    double low_log = 0;
+    double high_log = 0;
+    double doublings = 0;  // between them
+    double multiple = 0;   // of the lower row
+    double change = 0;
+    std::uint32_t low = 0;
+    std::uint32_t high = 0;
+
+    [[nodiscard]] bool has(double x) const { return above < x && x < below; }
+  };
+
   // The nearest curves of some quantities but the first, and the covariances of their readings.
   struct Shortlist {
+    std::array<double, kMostWorkAxes> quantities;
     std::array<double, kMostWorkAxes> places = {};
     std::size_t count = 0;
     int asked = 0;  // again, after the first time
@@ -209,7 +225,7 @@ class Family {
     std::array<double, kListed> to_point = {};
     std::array<double, kListed> first_logs = {};  // of the first rows, as logs_
     std::array<double, kListed> last_logs = {};
-    std::array<std::uint32_t, kListed> hints = {};  // see first_not_below()
+    std::array<Stretch, kListed> stretches = {};  // that were read last
     bool has_covariances = false;
     std::array<std::array<double, kListed>, kListed> covariances = {};
   };
@@ -217,6 +233,7 @@ class Family {
   struct Point;
   struct Bracket;
   struct Reading;
+  struct Near;
   struct NearCurves;
   struct Kriging;
 
@@ -257,9 +274,10 @@ class Family {
   std::uint32_t first_not_below(const Curve& curve, double x, std::uint32_t& hint) const;
   [[nodiscard]] Bracket bracket(const Curve& curve, const Point& point) const;
   Bracket bracket(const Curve& curve, const Point& point, std::uint32_t& hint) const;
-  [[nodiscard]] bool is_between(const Curve& curve, const Point& point, std::uint32_t hint) const;
   [[nodiscard]] double trend_past(const Curve& curve, std::uint32_t end, const Point& point) const;
-  Reading read(const Curve& curve, const Point& point, std::uint32_t& hint) const;
+  [[nodiscard]] Stretch stretch_between(std::uint32_t low, std::uint32_t high) const;
+  Reading read(const Curve& curve, const Point& point, Stretch& stretch) const;
+  static Reading read_between(const Stretch& stretch, const Point& point);
   [[nodiscard]] Shortlist& shortlist(const Point& point) const;
   static double bound_of_listed(std::span<const double> squares);
   [[nodiscard]] double covariance(std::uint32_t a, std::uint32_t b) const;
