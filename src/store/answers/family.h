@@ -219,15 +219,13 @@ class Family {
     std::array<double, kMostWorkAxes> quantities;
     std::array<double, kMostWorkAxes> places = {};
     std::size_t count = 0;
-    int asked = 0;  // again, after the first time
     std::array<std::uint32_t, kListed> curves = {};
     std::array<double, kListed> distances = {};
     std::array<double, kListed> to_point = {};
     std::array<double, kListed> first_logs = {};  // of the first rows, as logs_
     std::array<double, kListed> last_logs = {};
     std::array<Stretch, kListed> stretches = {};  // that were read last
-    bool has_covariances = false;
-    std::array<std::array<double, kListed>, kListed> covariances = {};
+    std::array<std::array<double, kListed>, kListed> covariances = {};  // NaN: not asked yet
   };
 
   struct Point;
@@ -280,8 +278,14 @@ class Family {
   static Reading read_between(const Stretch& stretch, const Point& point);
   [[nodiscard]] Shortlist& shortlist(const Point& point) const;
   static double bound_of_listed(std::span<const double> squares);
-  [[nodiscard]] double covariance(std::uint32_t a, std::uint32_t b) const;
-  void add_covariances() const;
+
+  // By places in the list.
+  [[nodiscard]] double listed_covariance(std::uint32_t a, std::uint32_t b) const {
+    const double known = listed_.covariances[a][b];
+    return std::isnan(known) ? learn_covariance(a, b) : known;
+  }
+
+  double learn_covariance(std::uint32_t a, std::uint32_t b) const;
   [[nodiscard]] double same_work_error() const;
   [[nodiscard]] std::pair<double, double> range_along(HiddenRows hidden) const;
   void check_range(const Point& point, Beyond beyond, WorkEstimate& estimate) const;

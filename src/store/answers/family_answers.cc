@@ -22,9 +22,6 @@ constexpr double kLeastError = 0.01;
 // How much less a curve tells of another for each reach that they are apart: e^(-2 reaches).
 constexpr double kFading = 2;
 
-// So often must the same quantities be asked for that all covariances of their list are worth it.
-constexpr int kAskedForCovariances = 8;
-
 // The weight of "as a straight line" beside that of a curve with the same sizes.
 constexpr double kStraightWeight = 0.2;
 
@@ -229,9 +226,8 @@ double Family::trend_past(const Curve& curve, std::uint32_t end, const Point& po
 
 // What the curve says at the point: between its rows the multiple runs in a straight line over the
 // logarithm; past them it goes on by half of its trend, and less from doubling to doubling. The
-// stretch is that of the question before, or none, and becomes that of this one.
+// stretch becomes that between its rows.
 Family::Reading Family::read(const Curve& curve, const Point& point, Stretch& stretch) const {
-  if (stretch.has(point.x)) return read_between(stretch, point);
   const Bracket found = bracket(curve, point);
   if (found.kind == Bracket::Kind::kOn)
     return {.multiple = multiple_of_row(found.low), .away = 0, .trend = 0, .row = found.low};
@@ -287,6 +283,7 @@ void Family::check_range(const Point& point, Beyond beyond, WorkEstimate& estima
     const double value = point.quantities[axis];
     const auto [least, most] =
         axis == 0 ? range_along(point.hidden) : std::pair(axes_[axis].least, axes_[axis].most);
+    if (value >= least && value <= most) continue;
     const bool above = value > most;
     const double factor = above ? value / most : least / std::max(value, 1e-9);
     if (factor <= estimate.beyond) continue;
@@ -377,16 +374,13 @@ Family::Shortlist& Family::shortlist(const Point& point) const {
     }
     return listed_.count > 0;
   };
-  if (same()) {
-    if (++listed_.asked == kAskedForCovariances) add_covariances();
-    return listed_;
-  }
+  if (same()) return listed_;
   listed_.quantities = point.quantities;
   listed_.places = point.places;
   listed_.count = 0;
-  listed_.asked = 0;
   listed_.stretches.fill({});
-  listed_.has_covariances = false;
+  for (auto& covariances : listed_.covariances)
+    covariances.fill(std::numeric_limits<double>::quiet_NaN());
   std::array<double, kListed> squares_of{};
   std::size_t& count = listed_.count;
   // One quantity after the other, so that the compiler takes several curves at once.
@@ -421,24 +415,14 @@ Family::Shortlist& Family::shortlist(const Point& point) const {
   return listed_;
 }
 
-double Family::covariance(std::uint32_t a, std::uint32_t b) const {
+double Family::learn_covariance(std::uint32_t a, std::uint32_t b) const {
   double squares = 0;
   for (std::size_t axis = 1; axis < axes_.size(); ++axis) {
-    const double away = places_[axis][a] - places_[axis][b];
+    const double away = places_[axis][listed_.curves[a]] - places_[axis][listed_.curves[b]];
     squares += away * away;
   }
-  return std::exp(-std::sqrt(squares));
-}
-
-void Family::add_covariances() const {
-  for (std::size_t i = 0; i < listed_.count; ++i) {
-    for (std::size_t j = 0; j <= i; ++j) {
-      const double value = covariance(listed_.curves[i], listed_.curves[j]);
-      listed_.covariances[i][j] = value;
-      listed_.covariances[j][i] = value;
-    }
-  }
-  listed_.has_covariances = true;
+  listed_.covariances[a][b] = std::exp(-std::sqrt(squares));
+  return listed_.covariances[a][b];
 }
 
 // Takes hidden rows from the ends of a curve, as logarithms. False if none is left.
@@ -482,9 +466,12 @@ void Family::find_near(const Point& point, NearCurves& near) const {
     at.distance = distances[i];
     at.listed = places[i];
     at.curve = list.curves[places[i]];
-    if (!has_all) unknown = {};
-    at.reading =
-        read(curves_[at.curve], point, has_all ? list.stretches[places[i]] : unknown);
+    Stretch& last = list.stretches[places[i]];
+    if (has_all && last.has(point.x)) {
+      at.reading = read_between(last, point);
+    } else {
+      at.reading = read(curves_[at.curve], point, has_all ? last : unknown);
+    }
   }
 }
 
@@ -584,19 +571,12 @@ struct Family::Kriging {
 };
 
 Family::Kriging Family::krige(const NearCurves& near) const {
-  // Of L D, until a row is whole; then of L.
+  // A row is of L D until it is whole, then of L.
   std::array<std::array<double, kNearCurves>, kNearCurves> factor;
   std::array<double, kNearCurves> ones;
   std::array<double, kNearCurves> multiples;
   std::array<double, kNearCurves> to_point;
   std::array<double, kNearCurves> scale;  // one over D
-  for (std::size_t i = 0; i < near.count; ++i) {
-    const auto& known = listed_.covariances[near.all[i].listed];
-    for (std::size_t j = 0; j < i; ++j) {
-      factor[i][j] = listed_.has_covariances ? known[near.all[j].listed]
-                                             : covariance(near.all[i].curve, near.all[j].curve);
-    }
-  }
   Kriging sums;
   for_each_below<kNearCurves>([&](auto i) {
     if (i >= near.count) return;
@@ -608,7 +588,9 @@ Family::Kriging Family::krige(const NearCurves& near) const {
     double point = listed_.to_point[at.listed];
     auto& row = factor[i];
     for_each_below<i>([&](auto j) {
-      for_each_below<j>([&](auto k) { row[j] -= row[k] * factor[j][k]; });
+      double value = listed_covariance(at.listed, near.all[j].listed);
+      for_each_below<j>([&](auto k) { value -= row[k] * factor[j][k]; });
+      row[j] = value;
     });
     for_each_below<i>([&](auto j) {
       const double value = row[j] * scale[j];
