@@ -9,6 +9,7 @@
 #include <map>
 #include <mutex>
 #include <set>
+#include <thread>
 #include <utility>
 
 #include "core/interrupt.h"
@@ -21,9 +22,11 @@ namespace assay::store {
 namespace {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-// Binding a surface costs as much as a few hundred answers, and what belongs to so many questions
-// fits a processor's cache.
-constexpr std::size_t kShareOfThread = 32'768;
+// Binding a surface costs as much as a few hundred answers, and the more questions a share has, the
+// more of them have a curve in common; what belongs to the most fits a processor's cache.
+constexpr std::size_t kLeastShare = 32'768;
+constexpr std::size_t kMostShare = 262'144;
+constexpr std::size_t kSharesOfThread = 4;
 
 std::string number_text(double number) {
   return fmt::format("{}", number);
@@ -112,10 +115,11 @@ class ColumnQuery {
 
     const std::vector<QuestionGroup> groups = make_groups();
     along_ = most_varied_size();
+    const std::size_t most = share_of_thread(threads);
     std::vector<Share> shares;
     for (const QuestionGroup& group : groups) {
-      for (std::size_t begin = 0; begin < group.questions.size(); begin += kShareOfThread)
-        shares.push_back({&group, begin, std::min(begin + kShareOfThread, group.questions.size())});
+      for (std::size_t begin = 0; begin < group.questions.size(); begin += most)
+        shares.push_back({&group, begin, std::min(begin + most, group.questions.size())});
     }
     (void)index_.spreads();  // learnt once, before threads ask for it
     core::parallel_for(shares.size(), threads, [&](std::size_t i) {
@@ -130,6 +134,11 @@ class ColumnQuery {
   }
 
  private:
+  [[nodiscard]] std::size_t share_of_thread(unsigned threads) const {
+    if (threads == 0) threads = std::max(1U, std::thread::hardware_concurrency());
+    return std::clamp(count_ / (kSharesOfThread * threads), kLeastShare, kMostShare);
+  }
+
   // A question that leaves a size open would have many answers.
   core::Status check_sizes() const {
     Matcher matcher = matcher_;
@@ -191,28 +200,39 @@ class ColumnQuery {
     return most;
   }
 
-  // Questions of one curve come together, because what lies near it is then looked up once.
+  // Questions of one curve come together and in the order of their size along it: what lies near it
+  // is then looked up once, and equal questions are answered once.
   [[nodiscard]] std::vector<std::uint32_t> by_curve(
       std::span<const std::uint32_t> questions) const {
     std::vector<std::pair<std::uint64_t, std::uint32_t>> order;
     order.reserve(questions.size());
     for (const std::uint32_t question : questions)
-      order.emplace_back(hash_of_curve(question), question);
+      order.emplace_back(place_on_curve(question), question);
     std::sort(order.begin(), order.end());
     std::vector<std::uint32_t> ordered;
     ordered.reserve(order.size());
-    for (const auto& [hash, question] : order)
+    for (const auto& [place, question] : order)
       ordered.push_back(question);
     return ordered;
   }
 
-  [[nodiscard]] std::uint64_t hash_of_curve(std::size_t question) const {
+  // A hash of the other sizes, and then the larger half of the size along the curve, of whose bits
+  // the order is that of the numbers.
+  [[nodiscard]] std::uint64_t place_on_curve(std::size_t question) const {
     constexpr std::uint64_t kFactor = 0x9e3779b97f4a7c15ULL;
+    constexpr unsigned kHalf = 32;
     std::uint64_t hash = 0;
-    for (const SizeColumn& size : sizes_)
-      if (&size != along_ && size.numbers.size() > 1)
-        hash = (hash ^ std::bit_cast<std::uint64_t>(size.at(question))) * kFactor;
-    return hash;
+    std::uint64_t along = 0;
+    for (const SizeColumn& size : sizes_) {
+      if (size.numbers.size() == 1) continue;
+      const auto bits = std::bit_cast<std::uint64_t>(size.at(question));
+      if (&size == along_) {
+        along = bits;
+      } else {
+        hash = (hash ^ bits) * kFactor;
+      }
+    }
+    return (hash >> kHalf << kHalf) | (along >> kHalf);
   }
 
   void ask(const QuestionGroup& group, std::span<const std::uint32_t> questions) {
