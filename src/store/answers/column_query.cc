@@ -25,7 +25,7 @@ constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 // Binding a surface costs as much as a few hundred answers, and the more questions a share has, the
 // more of them have a curve in common; what belongs to the most fits a processor's cache.
 constexpr std::size_t kLeastShare = 32'768;
-constexpr std::size_t kMostShare = 262'144;
+constexpr std::size_t kMostShare = 131'072;
 constexpr std::size_t kSharesOfThread = 4;
 
 std::string number_text(double number) {
@@ -201,18 +201,18 @@ class ColumnQuery {
   }
 
   // Questions of one curve come together and in the order of their size along it: what lies near it
-  // is then looked up once, and equal questions are answered once.
+  // is then looked up once, and equal questions are answered once. By their places in `questions`.
   [[nodiscard]] std::vector<std::uint32_t> by_curve(
       std::span<const std::uint32_t> questions) const {
     std::vector<std::pair<std::uint64_t, std::uint32_t>> order;
     order.reserve(questions.size());
-    for (const std::uint32_t question : questions)
-      order.emplace_back(place_on_curve(question), question);
+    for (std::uint32_t i = 0; i < questions.size(); ++i)
+      order.emplace_back(place_on_curve(questions[i]), i);
     std::sort(order.begin(), order.end());
     std::vector<std::uint32_t> ordered;
     ordered.reserve(order.size());
-    for (const auto& [place, question] : order)
-      ordered.push_back(question);
+    for (const auto& [place, i] : order)
+      ordered.push_back(i);
     return ordered;
   }
 
@@ -240,22 +240,37 @@ class ColumnQuery {
     for (const SizeColumn& size : sizes_)
       free.push_back(size.name);
     const auto surface = Surface::bind(index_, group.conditions, free, beyond_);
-    std::vector<double> sizes(sizes_.size());
-    for (const std::uint32_t question : by_curve(questions)) {
-      if (!surface.ok()) {
+    if (!surface.ok()) {
+      for (const std::uint32_t question : questions)
         refuse(question, surface.error().message);
-        continue;
-      }
-      for (std::size_t i = 0; i < sizes.size(); ++i)
-        sizes[i] = sizes_[i].at(question);
-      answer(question, surface.value(), sizes);
-      if (question % 1024 == 0 && core::interrupted()) return;
+      return;
     }
+    // Answers come in another order than questions. Sizes are looked up together, and each answer
+    // goes to one place at first, so that nothing waits for memory in between.
+    const std::vector<std::uint32_t> order = by_curve(questions);
+    std::vector<double> sizes;
+    sizes.reserve(order.size() * sizes_.size());
+    for (const std::uint32_t i : order)
+      add_sizes(questions[i], sizes);
+    std::vector<WorkEstimate> estimates(order.size());
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      if (i % 1024 == 0 && core::interrupted()) return;
+      estimates[order[i]] =
+          surface.value().at_any(std::span(sizes).subspan(i * sizes_.size(), sizes_.size()));
+    }
+    for (std::size_t i = 0; i < questions.size(); ++i)
+      answer(questions[i], estimates[i], surface.value());
   }
 
-  void answer(std::size_t question, const Surface& surface, std::span<const double> sizes) {
-    const WorkEstimate estimate = surface.at_any(sizes);
+  void add_sizes(std::size_t question, std::vector<double>& sizes) const {
+    for (const SizeColumn& size : sizes_)
+      sizes.push_back(size.at(question));
+  }
+
+  void answer(std::size_t question, const WorkEstimate& estimate, const Surface& surface) {
     if (estimate.refused != Refused::kNo) {
+      std::vector<double> sizes;
+      add_sizes(question, sizes);
       std::string problem = surface.problem(sizes);
       return refuse(question, problem.empty() ? surface.refusal(estimate, sizes) : problem);
     }
