@@ -58,9 +58,9 @@ store::CostedOperator costed(const collect::Operator& measured,
   };
   costed.bound_cost = [&measured, cost](std::vector<model::PerfValue> values,
                                         std::vector<std::size_t> places) {
-    const auto last = std::make_shared<LastCase>(
-        LastCase{.point = collect::Case(measured, std::move(values)),
-                 .sizes = std::vector<double>(places.size(), kNoSize)});
+    const auto last =
+        std::make_shared<LastCase>(LastCase{.point = collect::Case(measured, std::move(values)),
+                                            .sizes = std::vector<double>(places.size(), kNoSize)});
     return [cost, last, places = std::move(places)](std::span<const double> sizes) {
       for (std::size_t i = 0; i < sizes.size(); ++i) {
         if (places[i] == store::kNoPlace || sizes[i] == last->sizes[i]) continue;

@@ -224,7 +224,12 @@ class Family {
     std::array<double, kListed> to_point = {};
     std::array<double, kListed> first_logs = {};  // of the first rows, as logs_
     std::array<double, kListed> last_logs = {};
-    std::array<Stretch, kListed> stretches = {};  // that were read last
+    // The places of the nearest for points between these logarithms; at first there are none.
+    double from = std::numeric_limits<double>::infinity();
+    double to = 0;
+    std::size_t num_nearest = 0;
+    std::array<std::uint32_t, kNearCurves> nearest = {};
+    std::array<Stretch, kListed> stretches = {};                        // that were read last
     std::array<std::array<double, kListed>, kListed> covariances = {};  // NaN: not asked yet
   };
 
@@ -296,6 +301,8 @@ class Family {
                       WorkEstimate& estimate) const;
   bool trim(const Curve& curve, HiddenRows hidden, std::pair<double, double>& ends) const;
   void find_near(const Point& point, NearCurves& near) const;
+  void choose_near(const Point& point, NearCurves& near) const;
+  void remember_near(const Point& point, const NearCurves& near) const;
   [[nodiscard]] std::uint32_t row_at(const Curve& curve, double x, HiddenRows hidden) const;
   void follow_shape(const Point& point, const NearCurves& near, WorkEstimate& answer) const;
   bool answer_past(std::uint32_t number,

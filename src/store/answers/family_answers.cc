@@ -45,7 +45,8 @@ template <std::size_t kCount, class Body>
 void for_each_below(const Body& body) {
   [&]<std::size_t... numbers>(std::index_sequence<numbers...>) {
     (body(std::integral_constant<std::size_t, numbers>()), ...);
-  }(std::make_index_sequence<kCount>());
+  }
+  (std::make_index_sequence<kCount>());
 }
 
 WorkEstimate with_spread(WorkEstimate part, const Spread& spread) {
@@ -379,6 +380,7 @@ Family::Shortlist& Family::shortlist(const Point& point) const {
   listed_.places = point.places;
   listed_.count = 0;
   listed_.stretches.fill({});
+  listed_.from = std::numeric_limits<double>::infinity();
   for (auto& covariances : listed_.covariances)
     covariances.fill(std::numeric_limits<double>::quiet_NaN());
   std::array<double, kListed> squares_of{};
@@ -437,15 +439,40 @@ bool Family::trim(const Curve& curve, HiddenRows hidden, std::pair<double, doubl
 void Family::find_near(const Point& point, NearCurves& near) const {
   Shortlist& list = shortlist(point);
   const bool has_all = point.hidden.begin == point.hidden.end;
+  if (has_all && list.from <= point.log && point.log <= list.to) {
+    near.count = list.num_nearest;
+    for (std::size_t i = 0; i < near.count; ++i) {
+      near.all[i].listed = list.nearest[i];
+      near.all[i].distance = list.distances[list.nearest[i]];
+    }
+  } else {
+    choose_near(point, near);
+    if (has_all) remember_near(point, near);
+  }
+  Stretch unknown;
+  for (std::size_t i = 0; i < near.count; ++i) {
+    Near& at = near.all[i];
+    at.curve = list.curves[at.listed];
+    Stretch& last = list.stretches[at.listed];
+    if (has_all && last.has(point.x)) {
+      at.reading = read_between(last, point);
+    } else {
+      at.reading = read(curves_[at.curve], point, has_all ? last : unknown);
+    }
+  }
+}
+
+void Family::choose_near(const Point& point, NearCurves& near) const {
+  const bool has_all = point.hidden.begin == point.hidden.end;
   std::array<double, kNearCurves> distances;
   std::array<std::uint32_t, kNearCurves> places;
   std::size_t count = 0;
-  for (std::uint32_t i = 0; i < list.count; ++i) {
-    const double own = list.distances[i];
+  for (std::uint32_t i = 0; i < listed_.count; ++i) {
+    const double own = listed_.distances[i];
     // They come by this distance, so that no later one is nearer.
     if (count == kNearCurves && own >= distances[count - 1]) break;
-    std::pair<double, double> ends{list.first_logs[i], list.last_logs[i]};
-    if (!has_all && !trim(curves_[list.curves[i]], point.hidden, ends)) continue;
+    std::pair<double, double> ends{listed_.first_logs[i], listed_.last_logs[i]};
+    if (!has_all && !trim(curves_[listed_.curves[i]], point.hidden, ends)) continue;
     const double past =
         std::max({ends.first - point.log, point.log - ends.second, 0.0}) * axes_[0].per_reach;
     const double distance = past > 0 ? std::sqrt(own * own + past * past) : own;
@@ -460,19 +487,33 @@ void Family::find_near(const Point& point, NearCurves& near) const {
     places[at] = i;
   }
   near.count = count;
-  Stretch unknown;
   for (std::size_t i = 0; i < count; ++i) {
-    Near& at = near.all[i];
-    at.distance = distances[i];
-    at.listed = places[i];
-    at.curve = list.curves[places[i]];
-    Stretch& last = list.stretches[places[i]];
-    if (has_all && last.has(point.x)) {
-      at.reading = read_between(last, point);
-    } else {
-      at.reading = read(curves_[at.curve], point, has_all ? last : unknown);
-    }
+    near.all[i].distance = distances[i];
+    near.all[i].listed = places[i];
   }
+}
+
+// If the point lies between the ends of each, the same curves are the nearest as long as it does,
+// and as long as those that it lies past get no nearer.
+void Family::remember_near(const Point& point, const NearCurves& near) const {
+  listed_.from = -std::numeric_limits<double>::infinity();
+  listed_.to = std::numeric_limits<double>::infinity();
+  listed_.num_nearest = near.count;
+  std::array<bool, kListed> is_near = {};
+  for (std::size_t i = 0; i < near.count; ++i) {
+    const std::uint32_t listed = near.all[i].listed;
+    listed_.nearest[i] = listed;
+    is_near[listed] = true;
+    listed_.from = std::max(listed_.from, listed_.first_logs[listed]);
+    listed_.to = std::min(listed_.to, listed_.last_logs[listed]);
+  }
+  for (std::size_t i = 0; i < listed_.count; ++i) {
+    if (is_near[i]) continue;
+    if (point.log > listed_.last_logs[i]) listed_.from = std::max(listed_.from, point.log);
+    if (point.log < listed_.first_logs[i]) listed_.to = std::min(listed_.to, point.log);
+  }
+  const bool is_between = listed_.from <= point.log && point.log <= listed_.to;
+  if (!is_between) listed_.from = std::numeric_limits<double>::infinity();
 }
 
 // The row of a curve at exactly this x; kNoRow if there is none.
