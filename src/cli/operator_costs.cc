@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -36,6 +37,14 @@ std::optional<collect::Case> any_case(const collect::Operator& measured) {
   return collect::Case(measured, std::move(values));
 }
 
+// What a bound cost was asked last; most sizes are the same again.
+struct LastCase {
+  collect::Case point;
+  std::vector<double> sizes;
+};
+
+constexpr double kNoSize = std::numeric_limits<double>::quiet_NaN();
+
 using CaseCost = std::function<collect::Cost(const collect::Case&)>;
 
 store::CostedOperator costed(const collect::Operator& measured,
@@ -49,12 +58,16 @@ store::CostedOperator costed(const collect::Operator& measured,
   };
   costed.bound_cost = [&measured, cost](std::vector<model::PerfValue> values,
                                         std::vector<std::size_t> places) {
-    const auto point = std::make_shared<collect::Case>(measured, std::move(values));
-    return [cost, point, places = std::move(places)](std::span<const double> sizes) {
+    const auto last =
+        std::make_shared<LastCase>(LastCase{.point = collect::Case(measured, std::move(values)),
+                                            .sizes = std::vector<double>(places.size(), kNoSize)});
+    return [cost, last, places = std::move(places)](std::span<const double> sizes) {
       for (std::size_t i = 0; i < sizes.size(); ++i) {
-        if (places[i] != store::kNoPlace) point->set(places[i], std::llround(sizes[i]));
+        if (places[i] == store::kNoPlace || sizes[i] == last->sizes[i]) continue;
+        last->point.set(places[i], std::llround(sizes[i]));
+        last->sizes[i] = sizes[i];
       }
-      return row_cost(cost(*point));
+      return row_cost(cost(last->point));
     };
   };
   return costed;

@@ -44,8 +44,8 @@ store::Beyond beyond_of(const assay_questions& questions) {
 
 Column number_column(model::Column about, std::vector<double> numbers) {
   Column column{.about = std::move(about)};
-  for (const double number : numbers)
-    column.present.add(!std::isnan(number));
+  column.present =
+      Bits::of(numbers.size(), [&](std::size_t row) { return !std::isnan(numbers[row]); });
   column.values = std::move(numbers);
   return column;
 }

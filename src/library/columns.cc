@@ -106,15 +106,21 @@ void Bits::add(bool bit) {
 }
 
 void TextsMaker::add(std::string_view text) {
-  const auto known = codes_.find(text);
-  if (known != codes_.end()) return texts_.codes.push_back(known->second);
+  if (text != last_ || codes_.empty()) {
+    auto known = codes_.find(text);
+    if (known == codes_.end()) known = add_new(text);
+    last_ = known->first;
+    last_code_ = known->second;
+  }
+  texts_.codes.push_back(last_code_);
+}
+
+TextsMaker::Codes::iterator TextsMaker::add_new(std::string_view text) {
   constexpr std::size_t kMostBytes = std::numeric_limits<std::int32_t>::max();
   if (text.size() > kMostBytes - texts_.bytes.size()) throw std::bad_alloc();
-  const auto code = static_cast<std::int32_t>(codes_.size());
-  codes_.emplace(text, code);
-  texts_.codes.push_back(code);
   texts_.bytes += text;
   texts_.ends.push_back(static_cast<std::int32_t>(texts_.bytes.size()));
+  return codes_.emplace(text, static_cast<std::int32_t>(codes_.size())).first;
 }
 
 Texts TextsMaker::finish() && {

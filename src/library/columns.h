@@ -1,6 +1,8 @@
 // A table by columns, as it lies in memory for others: Arrow's columns, without Arrow.
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -19,6 +21,23 @@ namespace assay::library {
 class Bits {
  public:
   void add(bool bit);
+
+  // For many rows: bit(row) is asked of each in turn.
+  template <class BitOfRow>
+  static Bits of(std::size_t rows, const BitOfRow& bit) {
+    Bits bits;
+    bits.size_ = static_cast<std::int64_t>(rows);
+    bits.zeros_ = bits.size_;
+    bits.bytes_.reserve((rows + 7) / 8);
+    for (std::size_t begin = 0; begin < rows; begin += 8) {
+      unsigned byte = 0;
+      for (std::size_t row = begin; row < std::min(begin + 8, rows); ++row)
+        byte |= unsigned{bit(row)} << (row - begin);
+      bits.bytes_.push_back(static_cast<std::uint8_t>(byte));
+      bits.zeros_ -= std::popcount(byte);
+    }
+    return bits;
+  }
 
   [[nodiscard]] const std::uint8_t* data() const { return bytes_.data(); }
 
@@ -54,8 +73,14 @@ class TextsMaker {
     }
   };
 
+  using Codes = std::unordered_map<std::string, std::int32_t, Hash, std::equal_to<>>;
+
+  Codes::iterator add_new(std::string_view text);
+
   Texts texts_;
-  std::unordered_map<std::string, std::int32_t, Hash, std::equal_to<>> codes_;
+  Codes codes_;
+  std::string_view last_;  // a key of the codes, if there are any
+  std::int32_t last_code_ = 0;
 };
 
 using Values = std::variant<std::monostate,  // every row is empty

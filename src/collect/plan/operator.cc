@@ -26,10 +26,15 @@ const List& of_grid(Grid grid, const List& common, const List& coarse, const Lis
 }
 
 std::optional<std::size_t> axis_named(const Operator& op, std::string_view column) {
-  // Most names differ in their first letter, and costs of rows are asked millions of times.
-  for (std::size_t i = 0; i < op.axes.size(); ++i) {
-    const std::string_view name = op.axes[i].column;
-    if (name.size() == column.size() && name.front() == column.front() && name == column) return i;
+  // Costs of rows are asked millions of times, and most names differ in their length or first
+  // letter.
+  std::size_t number = 0;
+  for (const Axis& axis : op.axes) {
+    const std::string& name = axis.column;
+    if (name.size() == column.size() && name.front() == column.front() &&
+        (name.size() == 1 || name == column))
+      return number;
+    ++number;
   }
   return std::nullopt;
 }

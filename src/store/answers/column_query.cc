@@ -9,6 +9,7 @@
 #include <map>
 #include <mutex>
 #include <set>
+#include <thread>
 #include <utility>
 
 #include "core/interrupt.h"
@@ -21,9 +22,11 @@ namespace assay::store {
 namespace {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-// Binding a surface costs as much as a few hundred answers, and what belongs to so many questions
-// fits a processor's cache.
-constexpr std::size_t kShareOfThread = 32'768;
+// Binding a surface costs as much as a few hundred answers, and the more questions a share has, the
+// more of them have a curve in common; what belongs to the most fits a processor's cache.
+constexpr std::size_t kLeastShare = 32'768;
+constexpr std::size_t kMostShare = 131'072;
+constexpr std::size_t kSharesOfThread = 4;
 
 std::string number_text(double number) {
   return fmt::format("{}", number);
@@ -112,10 +115,11 @@ class ColumnQuery {
 
     const std::vector<QuestionGroup> groups = make_groups();
     along_ = most_varied_size();
+    const std::size_t most = share_of_thread(threads);
     std::vector<Share> shares;
     for (const QuestionGroup& group : groups) {
-      for (std::size_t begin = 0; begin < group.questions.size(); begin += kShareOfThread)
-        shares.push_back({&group, begin, std::min(begin + kShareOfThread, group.questions.size())});
+      for (std::size_t begin = 0; begin < group.questions.size(); begin += most)
+        shares.push_back({&group, begin, std::min(begin + most, group.questions.size())});
     }
     (void)index_.spreads();  // learnt once, before threads ask for it
     core::parallel_for(shares.size(), threads, [&](std::size_t i) {
@@ -130,6 +134,11 @@ class ColumnQuery {
   }
 
  private:
+  [[nodiscard]] std::size_t share_of_thread(unsigned threads) const {
+    if (threads == 0) threads = std::max(1U, std::thread::hardware_concurrency());
+    return std::clamp(count_ / (kSharesOfThread * threads), kLeastShare, kMostShare);
+  }
+
   // A question that leaves a size open would have many answers.
   core::Status check_sizes() const {
     Matcher matcher = matcher_;
@@ -191,28 +200,39 @@ class ColumnQuery {
     return most;
   }
 
-  // Questions of one curve come together, because what lies near it is then looked up once.
+  // Questions of one curve come together and in the order of their size along it: what lies near it
+  // is then looked up once, and equal questions are answered once. By their places in `questions`.
   [[nodiscard]] std::vector<std::uint32_t> by_curve(
       std::span<const std::uint32_t> questions) const {
     std::vector<std::pair<std::uint64_t, std::uint32_t>> order;
     order.reserve(questions.size());
-    for (const std::uint32_t question : questions)
-      order.emplace_back(hash_of_curve(question), question);
+    for (std::uint32_t i = 0; i < questions.size(); ++i)
+      order.emplace_back(place_on_curve(questions[i]), i);
     std::sort(order.begin(), order.end());
     std::vector<std::uint32_t> ordered;
     ordered.reserve(order.size());
-    for (const auto& [hash, question] : order)
-      ordered.push_back(question);
+    for (const auto& [place, i] : order)
+      ordered.push_back(i);
     return ordered;
   }
 
-  [[nodiscard]] std::uint64_t hash_of_curve(std::size_t question) const {
+  // A hash of the other sizes, and then the larger half of the size along the curve, of whose bits
+  // the order is that of the numbers.
+  [[nodiscard]] std::uint64_t place_on_curve(std::size_t question) const {
     constexpr std::uint64_t kFactor = 0x9e3779b97f4a7c15ULL;
+    constexpr unsigned kHalf = 32;
     std::uint64_t hash = 0;
-    for (const SizeColumn& size : sizes_)
-      if (&size != along_ && size.numbers.size() > 1)
-        hash = (hash ^ std::bit_cast<std::uint64_t>(size.at(question))) * kFactor;
-    return hash;
+    std::uint64_t along = 0;
+    for (const SizeColumn& size : sizes_) {
+      if (size.numbers.size() == 1) continue;
+      const auto bits = std::bit_cast<std::uint64_t>(size.at(question));
+      if (&size == along_) {
+        along = bits;
+      } else {
+        hash = (hash ^ bits) * kFactor;
+      }
+    }
+    return (hash >> kHalf << kHalf) | (along >> kHalf);
   }
 
   void ask(const QuestionGroup& group, std::span<const std::uint32_t> questions) {
@@ -220,22 +240,37 @@ class ColumnQuery {
     for (const SizeColumn& size : sizes_)
       free.push_back(size.name);
     const auto surface = Surface::bind(index_, group.conditions, free, beyond_);
-    std::vector<double> sizes(sizes_.size());
-    for (const std::uint32_t question : by_curve(questions)) {
-      if (!surface.ok()) {
+    if (!surface.ok()) {
+      for (const std::uint32_t question : questions)
         refuse(question, surface.error().message);
-        continue;
-      }
-      for (std::size_t i = 0; i < sizes.size(); ++i)
-        sizes[i] = sizes_[i].at(question);
-      answer(question, surface.value(), sizes);
-      if (question % 1024 == 0 && core::interrupted()) return;
+      return;
     }
+    // Answers come in another order than questions. Sizes are looked up together, and each answer
+    // goes to one place at first, so that nothing waits for memory in between.
+    const std::vector<std::uint32_t> order = by_curve(questions);
+    std::vector<double> sizes;
+    sizes.reserve(order.size() * sizes_.size());
+    for (const std::uint32_t i : order)
+      add_sizes(questions[i], sizes);
+    std::vector<WorkEstimate> estimates(order.size());
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      if (i % 1024 == 0 && core::interrupted()) return;
+      estimates[order[i]] =
+          surface.value().at_any(std::span(sizes).subspan(i * sizes_.size(), sizes_.size()));
+    }
+    for (std::size_t i = 0; i < questions.size(); ++i)
+      answer(questions[i], estimates[i], surface.value());
   }
 
-  void answer(std::size_t question, const Surface& surface, std::span<const double> sizes) {
-    const WorkEstimate estimate = surface.at_any(sizes);
+  void add_sizes(std::size_t question, std::vector<double>& sizes) const {
+    for (const SizeColumn& size : sizes_)
+      sizes.push_back(size.at(question));
+  }
+
+  void answer(std::size_t question, const WorkEstimate& estimate, const Surface& surface) {
     if (estimate.refused != Refused::kNo) {
+      std::vector<double> sizes;
+      add_sizes(question, sizes);
       std::string problem = surface.problem(sizes);
       return refuse(question, problem.empty() ? surface.refusal(estimate, sizes) : problem);
     }

@@ -38,6 +38,7 @@ Family::Family(const WorkRows& rows,
   latencies_ = rows.latencies.subspan(begin, count);
   roofs_.assign(count, kNothing);
   multiples_.assign(count, kNothing);
+  listed_.quantities.fill(kNothing);
   add_axes();
   add_curves();
   squares_.resize(curves_.size());

@@ -199,24 +199,44 @@ class Family {
     std::uint32_t end = 0;
   };
 
+  // Two rows of a curve, between which its multiple runs in a straight line over the logarithm.
+  struct Stretch {
+    double above = 0;  // the x that it lies between; at first there are none
+    double below = 0;
+    double low_log = 0;
+    double high_log = 0;
+    double doublings = 0;  // between them
+    double multiple = 0;   // of the lower row
+    double change = 0;
+    std::uint32_t low = 0;
+    std::uint32_t high = 0;
+
+    [[nodiscard]] bool has(double x) const { return above < x && x < below; }
+  };
+
   // The nearest curves of some quantities but the first, and the covariances of their readings.
   struct Shortlist {
+    std::array<double, kMostWorkAxes> quantities;
     std::array<double, kMostWorkAxes> places = {};
     std::size_t count = 0;
-    int asked = 0;  // again, after the first time
     std::array<std::uint32_t, kListed> curves = {};
     std::array<double, kListed> distances = {};
     std::array<double, kListed> to_point = {};
     std::array<double, kListed> first_logs = {};  // of the first rows, as logs_
     std::array<double, kListed> last_logs = {};
-    std::array<std::uint32_t, kListed> hints = {};  // see first_not_below()
-    bool has_covariances = false;
-    std::array<std::array<double, kListed>, kListed> covariances = {};
+    // The places of the nearest for points between these logarithms; at first there are none.
+    double from = std::numeric_limits<double>::infinity();
+    double to = 0;
+    std::size_t num_nearest = 0;
+    std::array<std::uint32_t, kNearCurves> nearest = {};
+    std::array<Stretch, kListed> stretches = {};                        // that were read last
+    std::array<std::array<double, kListed>, kListed> covariances = {};  // NaN: not asked yet
   };
 
   struct Point;
   struct Bracket;
   struct Reading;
+  struct Near;
   struct NearCurves;
   struct Kriging;
 
@@ -257,13 +277,20 @@ class Family {
   std::uint32_t first_not_below(const Curve& curve, double x, std::uint32_t& hint) const;
   [[nodiscard]] Bracket bracket(const Curve& curve, const Point& point) const;
   Bracket bracket(const Curve& curve, const Point& point, std::uint32_t& hint) const;
-  [[nodiscard]] bool is_between(const Curve& curve, const Point& point, std::uint32_t hint) const;
   [[nodiscard]] double trend_past(const Curve& curve, std::uint32_t end, const Point& point) const;
-  Reading read(const Curve& curve, const Point& point, std::uint32_t& hint) const;
+  [[nodiscard]] Stretch stretch_between(std::uint32_t low, std::uint32_t high) const;
+  Reading read(const Curve& curve, const Point& point, Stretch& stretch) const;
+  static Reading read_between(const Stretch& stretch, const Point& point);
   [[nodiscard]] Shortlist& shortlist(const Point& point) const;
   static double bound_of_listed(std::span<const double> squares);
-  [[nodiscard]] double covariance(std::uint32_t a, std::uint32_t b) const;
-  void add_covariances() const;
+
+  // By places in the list.
+  [[nodiscard]] double listed_covariance(std::uint32_t a, std::uint32_t b) const {
+    const double known = listed_.covariances[a][b];
+    return std::isnan(known) ? learn_covariance(a, b) : known;
+  }
+
+  double learn_covariance(std::uint32_t a, std::uint32_t b) const;
   [[nodiscard]] double same_work_error() const;
   [[nodiscard]] std::pair<double, double> range_along(HiddenRows hidden) const;
   void check_range(const Point& point, Beyond beyond, WorkEstimate& estimate) const;
@@ -274,6 +301,8 @@ class Family {
                       WorkEstimate& estimate) const;
   bool trim(const Curve& curve, HiddenRows hidden, std::pair<double, double>& ends) const;
   void find_near(const Point& point, NearCurves& near) const;
+  void choose_near(const Point& point, NearCurves& near) const;
+  void remember_near(const Point& point, const NearCurves& near) const;
   [[nodiscard]] std::uint32_t row_at(const Curve& curve, double x, HiddenRows hidden) const;
   void follow_shape(const Point& point, const NearCurves& near, WorkEstimate& answer) const;
   bool answer_past(std::uint32_t number,

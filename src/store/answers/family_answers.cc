@@ -1,6 +1,7 @@
 // How a family answers.
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "core/check.h"
 #include "store/answers/calibration.h"
@@ -21,9 +22,6 @@ constexpr double kLeastError = 0.01;
 // How much less a curve tells of another for each reach that they are apart: e^(-2 reaches).
 constexpr double kFading = 2;
 
-// So often must the same quantities be asked for that all covariances of their list are worth it.
-constexpr int kAskedForCovariances = 8;
-
 // The weight of "as a straight line" beside that of a curve with the same sizes.
 constexpr double kStraightWeight = 0.2;
 
@@ -39,6 +37,16 @@ WorkEstimate mean_of(const WorkEstimate& a, const WorkEstimate& b) {
   mean.sigma = std::sqrt(1 / (of_a + of_b) + share * (1 - share) * apart * apart);
   mean.curves = std::max(a.curves, b.curves);
   return mean;
+}
+
+// Calls body(0) … body(kCount - 1), whose numbers are constants: the compiler lays out loops over
+// triangles only so.
+template <std::size_t kCount, class Body>
+void for_each_below(const Body& body) {
+  [&]<std::size_t... numbers>(std::index_sequence<numbers...>) {
+    (body(std::integral_constant<std::size_t, numbers>()), ...);
+  }
+  (std::make_index_sequence<kCount>());
 }
 
 WorkEstimate with_spread(WorkEstimate part, const Spread& spread) {
@@ -87,14 +95,14 @@ struct Family::Reading {
   std::uint32_t row;
 };
 
-struct Family::NearCurves {
-  struct Near {
-    double distance;
-    std::uint32_t curve;
-    std::uint32_t listed;  // its place in the shortlist
-    Reading reading;
-  };
+struct Family::Near {
+  double distance;
+  std::uint32_t curve;
+  std::uint32_t listed;  // its place in the shortlist
+  Reading reading;
+};
 
+struct Family::NearCurves {
   std::array<Near, kNearCurves> all;
   std::size_t count = 0;
 };
@@ -105,8 +113,12 @@ Family::Point Family::point_of(std::span<const double> sizes, HiddenRows hidden)
     point.quantities[axis] = quantity(axes_[axis], sizes);
   point.x = axes_.empty() ? 0 : filled_up(point.quantities[0], axes_[0].tile);
   point.log = doublings(point.x);
-  for (std::size_t axis = 1; axis < axes_.size(); ++axis)
-    point.places[axis] = doublings(point.quantities[axis]) * axes_[axis].per_reach;
+  for (std::size_t axis = 1; axis < axes_.size(); ++axis) {
+    const double quantity = point.quantities[axis];
+    point.places[axis] = quantity == listed_.quantities[axis]
+                             ? listed_.places[axis]
+                             : doublings(quantity) * axes_[axis].per_reach;
+  }
   point.known_roof = roofline_ ? roofline_(sizes) : 0;
   point.roof = point.known_roof > 0 ? point.known_roof : roof_of(sizes);
   return point;
@@ -213,19 +225,11 @@ double Family::trend_past(const Curve& curve, std::uint32_t end, const Point& po
          (point.log - logs_[end]);
 }
 
-// Whether the hint is right for a point between two rows, none of which are left out.
-bool Family::is_between(const Curve& curve, const Point& point, std::uint32_t hint) const {
-  return point.hidden.begin == point.hidden.end && hint > curve.begin && hint < curve.end &&
-         x_[hint - 1] < point.x && point.x < x_[hint];
-}
-
 // What the curve says at the point: between its rows the multiple runs in a straight line over the
-// logarithm; past them it goes on by half of its trend, and less from doubling to doubling.
-Family::Reading Family::read(const Curve& curve, const Point& point, std::uint32_t& hint) const {
-  const Bracket found =
-      is_between(curve, point, hint)
-          ? Bracket{.low = hint - 1, .high = hint, .kind = Bracket::Kind::kBetween}
-          : bracket(curve, point, hint);
+// logarithm; past them it goes on by half of its trend, and less from doubling to doubling. The
+// stretch becomes that between its rows.
+Family::Reading Family::read(const Curve& curve, const Point& point, Stretch& stretch) const {
+  const Bracket found = bracket(curve, point);
   if (found.kind == Bracket::Kind::kOn)
     return {.multiple = multiple_of_row(found.low), .away = 0, .trend = 0, .row = found.low};
   if (found.kind == Bracket::Kind::kOutside) {
@@ -236,14 +240,30 @@ Family::Reading Family::read(const Curve& curve, const Point& point, std::uint32
             .trend = trend,
             .row = found.low};
   }
-  const double low = logs_[found.low];
-  const double high = logs_[found.high];
-  const double t = (point.log - low) / (high - low);
-  const double from = multiple_of_row(found.low);
-  return {.multiple = from + t * (multiple_of_row(found.high) - from),
-          .away = std::min(point.log - low, high - point.log) / 2,
+  stretch = stretch_between(found.low, found.high);
+  return read_between(stretch, point);
+}
+
+Family::Reading Family::read_between(const Stretch& stretch, const Point& point) {
+  const double past_low = point.log - stretch.low_log;
+  const double t = past_low / stretch.doublings;
+  return {.multiple = stretch.multiple + t * stretch.change,
+          .away = std::min(past_low, stretch.high_log - point.log) / 2,
           .trend = 0,
-          .row = t < 0.5 ? found.low : found.high};
+          .row = t < 0.5 ? stretch.low : stretch.high};
+}
+
+Family::Stretch Family::stretch_between(std::uint32_t low, std::uint32_t high) const {
+  const double multiple = multiple_of_row(low);
+  return {.above = x_[low],
+          .below = x_[high],
+          .low_log = logs_[low],
+          .high_log = logs_[high],
+          .doublings = logs_[high] - logs_[low],
+          .multiple = multiple,
+          .change = multiple_of_row(high) - multiple,
+          .low = low,
+          .high = high};
 }
 
 // The least and the most of the first quantity. Without rows that are left out, it is told apart
@@ -264,6 +284,7 @@ void Family::check_range(const Point& point, Beyond beyond, WorkEstimate& estima
     const double value = point.quantities[axis];
     const auto [least, most] =
         axis == 0 ? range_along(point.hidden) : std::pair(axes_[axis].least, axes_[axis].most);
+    if (value >= least && value <= most) continue;
     const bool above = value > most;
     const double factor = above ? value / most : least / std::max(value, 1e-9);
     if (factor <= estimate.beyond) continue;
@@ -350,19 +371,18 @@ double Family::bound_of_listed(std::span<const double> squares) {
 Family::Shortlist& Family::shortlist(const Point& point) const {
   const auto same = [&] {
     for (std::size_t axis = 1; axis < axes_.size(); ++axis) {
-      if (listed_.places[axis] != point.places[axis]) return false;
+      if (listed_.quantities[axis] != point.quantities[axis]) return false;
     }
     return listed_.count > 0;
   };
-  if (same()) {
-    if (++listed_.asked == kAskedForCovariances) add_covariances();
-    return listed_;
-  }
+  if (same()) return listed_;
+  listed_.quantities = point.quantities;
   listed_.places = point.places;
   listed_.count = 0;
-  listed_.asked = 0;
-  listed_.hints.fill(0);
-  listed_.has_covariances = false;
+  listed_.stretches.fill({});
+  listed_.from = std::numeric_limits<double>::infinity();
+  for (auto& covariances : listed_.covariances)
+    covariances.fill(std::numeric_limits<double>::quiet_NaN());
   std::array<double, kListed> squares_of{};
   std::size_t& count = listed_.count;
   // One quantity after the other, so that the compiler takes several curves at once.
@@ -397,24 +417,14 @@ Family::Shortlist& Family::shortlist(const Point& point) const {
   return listed_;
 }
 
-double Family::covariance(std::uint32_t a, std::uint32_t b) const {
+double Family::learn_covariance(std::uint32_t a, std::uint32_t b) const {
   double squares = 0;
   for (std::size_t axis = 1; axis < axes_.size(); ++axis) {
-    const double away = places_[axis][a] - places_[axis][b];
+    const double away = places_[axis][listed_.curves[a]] - places_[axis][listed_.curves[b]];
     squares += away * away;
   }
-  return std::exp(-std::sqrt(squares));
-}
-
-void Family::add_covariances() const {
-  for (std::size_t i = 0; i < listed_.count; ++i) {
-    for (std::size_t j = 0; j <= i; ++j) {
-      const double value = covariance(listed_.curves[i], listed_.curves[j]);
-      listed_.covariances[i][j] = value;
-      listed_.covariances[j][i] = value;
-    }
-  }
-  listed_.has_covariances = true;
+  listed_.covariances[a][b] = std::exp(-std::sqrt(squares));
+  return listed_.covariances[a][b];
 }
 
 // Takes hidden rows from the ends of a curve, as logarithms. False if none is left.
@@ -429,15 +439,40 @@ bool Family::trim(const Curve& curve, HiddenRows hidden, std::pair<double, doubl
 void Family::find_near(const Point& point, NearCurves& near) const {
   Shortlist& list = shortlist(point);
   const bool has_all = point.hidden.begin == point.hidden.end;
-  std::size_t& count = near.count;
+  if (has_all && list.from <= point.log && point.log <= list.to) {
+    near.count = list.num_nearest;
+    for (std::size_t i = 0; i < near.count; ++i) {
+      near.all[i].listed = list.nearest[i];
+      near.all[i].distance = list.distances[list.nearest[i]];
+    }
+  } else {
+    choose_near(point, near);
+    if (has_all) remember_near(point, near);
+  }
+  Stretch unknown;
+  for (std::size_t i = 0; i < near.count; ++i) {
+    Near& at = near.all[i];
+    at.curve = list.curves[at.listed];
+    Stretch& last = list.stretches[at.listed];
+    if (has_all && last.has(point.x)) {
+      at.reading = read_between(last, point);
+    } else {
+      at.reading = read(curves_[at.curve], point, has_all ? last : unknown);
+    }
+  }
+}
+
+void Family::choose_near(const Point& point, NearCurves& near) const {
+  const bool has_all = point.hidden.begin == point.hidden.end;
   std::array<double, kNearCurves> distances;
   std::array<std::uint32_t, kNearCurves> places;
-  for (std::size_t i = 0; i < list.count; ++i) {
-    const double own = list.distances[i];
+  std::size_t count = 0;
+  for (std::uint32_t i = 0; i < listed_.count; ++i) {
+    const double own = listed_.distances[i];
     // They come by this distance, so that no later one is nearer.
     if (count == kNearCurves && own >= distances[count - 1]) break;
-    std::pair<double, double> ends{list.first_logs[i], list.last_logs[i]};
-    if (!has_all && !trim(curves_[list.curves[i]], point.hidden, ends)) continue;
+    std::pair<double, double> ends{listed_.first_logs[i], listed_.last_logs[i]};
+    if (!has_all && !trim(curves_[listed_.curves[i]], point.hidden, ends)) continue;
     const double past =
         std::max({ends.first - point.log, point.log - ends.second, 0.0}) * axes_[0].per_reach;
     const double distance = past > 0 ? std::sqrt(own * own + past * past) : own;
@@ -449,15 +484,36 @@ void Family::find_near(const Point& point, NearCurves& near) const {
       places[at] = places[at - 1];
     }
     distances[at] = distance;
-    places[at] = static_cast<std::uint32_t>(i);
+    places[at] = i;
   }
+  near.count = count;
   for (std::size_t i = 0; i < count; ++i) {
-    const std::uint32_t curve = list.curves[places[i]];
-    near.all[i] = {.distance = distances[i],
-                   .curve = curve,
-                   .listed = places[i],
-                   .reading = read(curves_[curve], point, list.hints[places[i]])};
+    near.all[i].distance = distances[i];
+    near.all[i].listed = places[i];
   }
+}
+
+// If the point lies between the ends of each, the same curves are the nearest as long as it does,
+// and as long as those that it lies past get no nearer.
+void Family::remember_near(const Point& point, const NearCurves& near) const {
+  listed_.from = -std::numeric_limits<double>::infinity();
+  listed_.to = std::numeric_limits<double>::infinity();
+  listed_.num_nearest = near.count;
+  std::array<bool, kListed> is_near = {};
+  for (std::size_t i = 0; i < near.count; ++i) {
+    const std::uint32_t listed = near.all[i].listed;
+    listed_.nearest[i] = listed;
+    is_near[listed] = true;
+    listed_.from = std::max(listed_.from, listed_.first_logs[listed]);
+    listed_.to = std::min(listed_.to, listed_.last_logs[listed]);
+  }
+  for (std::size_t i = 0; i < listed_.count; ++i) {
+    if (is_near[i]) continue;
+    if (point.log > listed_.last_logs[i]) listed_.from = std::max(listed_.from, point.log);
+    if (point.log < listed_.first_logs[i]) listed_.to = std::min(listed_.to, point.log);
+  }
+  const bool is_between = listed_.from <= point.log && point.log <= listed_.to;
+  if (!is_between) listed_.from = std::numeric_limits<double>::infinity();
 }
 
 // The row of a curve at exactly this x; kNoRow if there is none.
@@ -474,13 +530,12 @@ std::uint32_t Family::row_at(const Curve& curve, double x, HiddenRows hidden) co
 void Family::follow_shape(const Point& point, const NearCurves& near, WorkEstimate& answer) const {
   const double x_low = x_[answer.low];
   const double x_high = x_[answer.high];
-  const double t = (point.x - x_low) / (x_high - x_low);
   double weights = 0;
   double sum = 0;
   double squares = 0;
   for (std::size_t i = 0; i < near.count; ++i) {
     const std::uint32_t here = near.all[i].reading.row;
-    if (x_[here] != point.x) continue;
+    if (near.all[i].reading.away > 0 || x_[here] != point.x) continue;
     const Curve& curve = curves_[near.all[i].curve];
     const auto row = [&](double x) { return row_at(curve, x, point.hidden); };
     const std::uint32_t low = row(x_low);
@@ -488,6 +543,7 @@ void Family::follow_shape(const Point& point, const NearCurves& near, WorkEstima
     if (high == kNoRow || latencies_[here] <= 0) continue;
     const double low_excess = latencies_[low] - roof_of_row(low);
     const double high_excess = latencies_[high] - roof_of_row(high);
+    const double t = (point.x - x_low) / (x_high - x_low);
     const double straight = roof_of_row(here) + low_excess + t * (high_excess - low_excess);
     const double error = std::log(latencies_[here] /
                                   std::clamp(straight, std::min(latencies_[low], latencies_[high]),
@@ -524,8 +580,8 @@ bool Family::answer_past(std::uint32_t number,
     const Bracket beside = bracket(curves_[curve], at_end);
     if (beside.kind == Bracket::Kind::kOutside) continue;
     if (bracket(curves_[curve], point).kind == Bracket::Kind::kOutside) continue;
-    std::uint32_t hint = curves_[curve].end;
-    const double change = reading.multiple - read(curves_[curve], at_end, hint).multiple;
+    Stretch unknown;
+    const double change = reading.multiple - read(curves_[curve], at_end, unknown).multiple;
     const double weight = std::exp(-kFading * distance);
     weights += weight;
     sum += weight * change;
@@ -556,37 +612,36 @@ struct Family::Kriging {
 };
 
 Family::Kriging Family::krige(const NearCurves& near) const {
+  // A row is of L D until it is whole, then of L.
   std::array<std::array<double, kNearCurves>, kNearCurves> factor;
   std::array<double, kNearCurves> ones;
   std::array<double, kNearCurves> multiples;
   std::array<double, kNearCurves> to_point;
   std::array<double, kNearCurves> scale;  // one over D
   Kriging sums;
-  for (std::size_t i = 0; i < near.count; ++i) {
+  for_each_below<kNearCurves>([&](auto i) {
+    if (i >= near.count) return;
     const auto& at = near.all[i];
     const double away = at.reading.away * axes_[0].per_reach;
     double diagonal = 1 + kNugget + 2 * away / (1 + away);
     double one = 1;
     double multiple = at.reading.multiple;
     double point = listed_.to_point[at.listed];
-    for (std::size_t j = 0; j < i; ++j) {
-      double value = listed_.has_covariances ? listed_.covariances[at.listed][near.all[j].listed]
-                                             : covariance(at.curve, near.all[j].curve);
-      for (std::size_t k = 0; k < j; ++k)
-        value -= factor[i][k] * factor[j][k];
-      // This is L D, until the row is whole.
-      factor[i][j] = value;
-    }
-    for (std::size_t j = 0; j < i; ++j) {
-      const double value = factor[i][j] * scale[j];
-      diagonal -= value * factor[i][j];
+    auto& row = factor[i];
+    for_each_below<i>([&](auto j) {
+      double value = listed_covariance(at.listed, near.all[j].listed);
+      for_each_below<j>([&](auto k) { value -= row[k] * factor[j][k]; });
+      row[j] = value;
+    });
+    for_each_below<i>([&](auto j) {
+      const double value = row[j] * scale[j];
+      diagonal -= value * row[j];
       one -= value * ones[j];
       multiple -= value * multiples[j];
       point -= value * to_point[j];
-    }
+      row[j] = value;
+    });
     scale[i] = 1 / std::max(diagonal, 1e-9);
-    for (std::size_t j = 0; j < i; ++j)
-      factor[i][j] *= scale[j];
     ones[i] = one;
     multiples[i] = multiple;
     to_point[i] = point;
@@ -595,7 +650,7 @@ Family::Kriging Family::krige(const NearCurves& near) const {
     sums.one_point += one * point * scale[i];
     sums.point_multiple += point * multiple * scale[i];
     sums.point_point += point * point * scale[i];
-  }
+  });
   return sums;
 }
 
@@ -619,7 +674,7 @@ bool Family::answer_across(const Point& point,
   }
   spread = count > 1 ? std::sqrt(spread / static_cast<double>(count - 1)) : 0.3;
   estimate.latency = std::max(base_of(point.roof) * std::exp(multiple), estimate.roofline);
-  const double past = std::log2(std::max(estimate.beyond, 1.0));
+  const double past = estimate.beyond > 1 ? std::log2(estimate.beyond) : 0;
   estimate.sigma = std::sqrt(kLeastError * kLeastError + 0.25 * usual_error_ * usual_error_ +
                              variance * (spread * spread + 0.05 * 0.05) + 0.1 * 0.1 * past * past +
                              0.25 * near[0].reading.trend * near[0].reading.trend);

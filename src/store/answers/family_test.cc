@@ -223,6 +223,37 @@ TEST(Family, PassesOverHiddenRowsAsIfTheyWereNotThere) {
   }
 }
 
+// Curves that begin and end at other sizes, so that the nearest ones change along a weight.
+std::string ragged_rows() {
+  std::string csv = "gemm_dtype,m,n,k,latency\n";
+  for (int weight = 0; weight < 24; ++weight) {
+    const double n = 512 * (1 + weight);
+    for (double m = weight % 3 == 0 ? 16 : 1; m <= (weight % 4 == 0 ? 512 : 4096); m *= 2)
+      csv += fmt::format("fp8,{},{},4096,{}\n", m, n, 0.01 + n * (m + weight % 5) * 1e-8);
+  }
+  return csv;
+}
+
+// What was looked up for the questions before changes no answer.
+TEST(Family, AnswersTheSameWhateverWasAskedBefore) {
+  const WorkIndex index = index_of("gemm_perf", ragged_rows(), nullptr);
+  const Family asked = index.own_family(0);
+  std::uint32_t random = 1;
+  for (const double n : {700.0, 5120.0, 6000.0, 700.0, 12000.0}) {
+    for (int question = 0; question < 80; ++question) {
+      random = random * 1664525 + 1013904223;
+      // In order, with repetitions, and then in none.
+      const double m = question < 50 ? std::floor(std::exp2(question / 4.0)) : random % 6000 + 1;
+      const std::array sizes{m, n, 4096.0};
+      const WorkEstimate told = asked.at(sizes, Beyond::kExtrapolate);
+      const WorkEstimate fresh = index.own_family(0).at(sizes, Beyond::kExtrapolate);
+      ASSERT_EQ(told.latency, fresh.latency) << m << ' ' << n;
+      ASSERT_TRUE(told.sigma == fresh.sigma || told.is_measured()) << m << ' ' << n;
+      ASSERT_EQ(asked.method(told, sizes), index.family(0).method(fresh, sizes));
+    }
+  }
+}
+
 TEST(Family, WithoutARooflineASingleValueDoesNotScale) {
   const WorkIndex index =
       index_of("gemm_perf", "gemm_dtype,m,n,k,latency\nfp8,1,64,64,1\nfp8,2,64,64,2\n", nullptr);
