@@ -13,7 +13,7 @@
 namespace assay::store {
 namespace {
 
-WorkIndex products() {
+WorkIndex indexed_products() {
   std::string csv = "gemm_dtype,m,n,k,latency\n";
   for (const double n : {1024.0, 2048.0, 4096.0}) {
     for (double m = 1; m <= 4096; m *= 2)
@@ -27,7 +27,7 @@ WorkIndex products() {
 // More questions than a thread's share, in no order, some of them more than once, some of them no
 // sizes and some too large.
 TEST(ColumnQuery, AnswersEachQuestionAsASurfaceDoes) {
-  const WorkIndex index = products();
+  const WorkIndex index = indexed_products();
   constexpr std::size_t kQuestions = 100'000;
   std::vector<double> m;
   std::vector<double> n;
