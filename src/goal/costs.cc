@@ -17,6 +17,7 @@ using model::NcclProtocol;
 using Json = nlohmann::json;
 
 constexpr std::array<const char*, 3> kWorkNames = {"copy", "reduce", "reduce_copy"};
+constexpr const char* kTwoWay = "two_way";
 constexpr std::size_t kSimpleRow = static_cast<std::size_t>(NcclProtocol::kSimple);
 constexpr std::size_t kLlRow = static_cast<std::size_t>(NcclProtocol::kLl);
 constexpr std::size_t kLl128Row = static_cast<std::size_t>(NcclProtocol::kLl128);
@@ -136,7 +137,8 @@ const LineCosts& default_costs() {
           {{{300, 0.031}, {9.2, 0.032}, {9.2, 0.032}}},          // LL
           {{{1791, 0.0019}, {2200, 0.00002}, {2200, 0.00002}}},  // LL128
           {{{3529, 0.018}, {2469, 0.042}, {2469, 0.042}}},       // SIMPLE
-      }}};
+      }},
+      {{{330, 0}, {0, 0}, {500, 0.02}}}};
   return costs;
 }
 
@@ -149,6 +151,8 @@ Costs costs_from_lines(const LineCosts& lines, std::string source) {
       const LineCost& line = lines.lines[row][work];
       costs.curves[row][work] = CostCurve::line(line.latency_ns, line.ns_per_byte);
     }
+    costs.two_way[row] =
+        CostCurve::line(lines.two_way[row].latency_ns, lines.two_way[row].ns_per_byte);
   }
   return costs;
 }
@@ -173,11 +177,13 @@ core::Result<Costs> read_npkit(const std::optional<fs::path>& simple,
   Costs costs = costs_from_lines(default_costs(), "");
   if (simple) {
     costs.curves[kSimpleRow] = ASSAY_TRY(read_npkit_file(*simple));
+    costs.two_way[kSimpleRow] = CostCurve();
     costs.source += simple->filename().string();
   }
   if (ll) {
     costs.curves[kLlRow] = ASSAY_TRY(read_npkit_file(*ll));
     costs.curves[kLl128Row] = costs.curves[kLlRow];
+    costs.two_way[kLlRow] = costs.two_way[kLl128Row] = CostCurve();
     costs.source += (costs.source.empty() ? "" : ", ") + ll->filename().string();
   }
   return costs;
@@ -199,12 +205,15 @@ core::Status read_protocol(const std::string& name, const Json& works, LineCosts
   if (!protocol || *protocol == NcclProtocol::kNone || !works.is_object()) {
     return core::Error{fmt::format("'{}' is no protocol with costs; LL, LL128, SIMPLE are", name)};
   }
+  const auto row = static_cast<std::size_t>(*protocol);
   for (const auto& [work, line] : works.items()) {
     const auto known = std::find(kWorkNames.begin(), kWorkNames.end(), work);
-    if (known == kWorkNames.end())
-      return core::Error{fmt::format("{}: '{}' is none of copy, reduce, reduce_copy", name, work)};
+    if (known == kWorkNames.end() && work != kTwoWay) {
+      return core::Error{
+          fmt::format("{}: '{}' is none of copy, reduce, reduce_copy, two_way", name, work)};
+    }
     const auto place = static_cast<std::size_t>(known - kWorkNames.begin());
-    LineCost& cost = costs.lines[static_cast<std::size_t>(*protocol)][place];
+    LineCost& cost = work == kTwoWay ? costs.two_way[row] : costs.lines[row][place];
     cost = {number_in(line, "latency_ns"), number_in(line, "ns_per_byte")};
     if (!(cost.latency_ns >= 0 && cost.ns_per_byte >= 0)) {
       return core::Error{
@@ -241,11 +250,13 @@ std::string line_costs_json(const LineCosts& costs) {
   std::string text = fmt::format("{{\n    \"launch_ns\": {:.6g}", costs.launch_ns);
   for (std::size_t row = 0; row < costs.lines.size(); ++row) {
     text += fmt::format(",\n    \"{}\": {{", name_of(static_cast<NcclProtocol>(row)));
-    for (std::size_t work = 0; work < kWorkNames.size(); ++work) {
-      const LineCost& line = costs.lines[row][work];
+    const auto add = [&](const char* work, const LineCost& line) {
       text += fmt::format("{}\n      \"{}\": {{\"latency_ns\": {:.6g}, \"ns_per_byte\": {:.6g}}}",
-                          work > 0 ? "," : "", kWorkNames[work], line.latency_ns, line.ns_per_byte);
-    }
+                          text.back() == '{' ? "" : ",", work, line.latency_ns, line.ns_per_byte);
+    };
+    for (std::size_t work = 0; work < kWorkNames.size(); ++work)
+      add(kWorkNames[work], costs.lines[row][work]);
+    add(kTwoWay, costs.two_way[row]);
     text += "\n    }";
   }
   return text + "\n  }";

@@ -66,13 +66,18 @@ struct Costs {
   CostChoice choice;
   // Indexed by protocol (LL, LL128, SIMPLE), then by Work.
   std::array<CostRow, 3> curves;
+  // By protocol: what a step of Step::two_way takes more. Empty: nothing.
+  std::array<CostCurve, 3> two_way;
 
+  // What a step takes for a slice of so many bytes.
   [[nodiscard]] std::uint64_t duration_ns(model::NcclProtocol protocol,
-                                          Work work,
+                                          const Step& step,
                                           std::uint64_t bytes,
                                           std::uint64_t draw) const {
     const auto row = static_cast<std::size_t>(protocol) % curves.size();
-    return curves[row][static_cast<std::size_t>(work)].duration_ns(bytes, choice, draw);
+    const CostCurve& curve = curves[row][static_cast<std::size_t>(step.work)];
+    const std::uint64_t more = step.two_way ? two_way[row].duration_ns(bytes, choice, draw) : 0;
+    return curve.duration_ns(bytes, choice, draw) + more;
   }
 };
 
@@ -87,6 +92,7 @@ struct LineCosts {
   double launch_ns = 0;
   // Indexed by protocol, then by Work.
   std::array<std::array<LineCost, 3>, 3> lines;
+  std::array<LineCost, 3> two_way = {};  // by protocol
 };
 
 // Fitted on H200 with NVLink and NCCL 2.28.
@@ -104,7 +110,7 @@ core::Result<CostRow> parse_npkit(std::string_view text, const std::string& name
 
 // The "costs" of a parameter file:
 //   {"launch_ns": …, "SIMPLE": {"copy": {"latency_ns": …, "ns_per_byte": …}, "reduce": …,
-//    "reduce_copy": …}, "LL": …, "LL128": …}
+//    "reduce_copy": …, "two_way": …}, "LL": …, "LL128": …}
 core::Result<LineCosts> read_line_costs(const std::filesystem::path& file);
 
 // The same for the text of a file, which errors call `file`.

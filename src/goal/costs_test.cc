@@ -108,18 +108,18 @@ TEST_F(CostFiles, ReadsNpkitByProtocolAndWork) {
   const auto read = read_npkit(simple, ll);
   ASSERT_TRUE(read.ok()) << read.error().message;
   const Costs& costs = read.value();
-  EXPECT_EQ(costs.duration_ns(NcclProtocol::kSimple, Work::kCopy, 1024, 0), 20U);
-  EXPECT_EQ(costs.duration_ns(NcclProtocol::kSimple, Work::kCopy, 2048, 0), 40U);
-  EXPECT_EQ(costs.duration_ns(NcclProtocol::kSimple, Work::kReduce, 1024, 0), 100U);
-  EXPECT_EQ(costs.duration_ns(NcclProtocol::kSimple, Work::kReduceCopy, 1024, 0), 100U);
-  EXPECT_EQ(costs.duration_ns(NcclProtocol::kLl, Work::kReduce, 8, 0), 2U);
-  EXPECT_EQ(costs.duration_ns(NcclProtocol::kLl128, Work::kReduce, 8, 0), 2U);
+  EXPECT_EQ(costs.duration_ns(NcclProtocol::kSimple, {.work = Work::kCopy}, 1024, 0), 20U);
+  EXPECT_EQ(costs.duration_ns(NcclProtocol::kSimple, {.work = Work::kCopy}, 2048, 0), 40U);
+  EXPECT_EQ(costs.duration_ns(NcclProtocol::kSimple, {.work = Work::kReduce}, 1024, 0), 100U);
+  EXPECT_EQ(costs.duration_ns(NcclProtocol::kSimple, {.work = Work::kReduceCopy}, 1024, 0), 100U);
+  EXPECT_EQ(costs.duration_ns(NcclProtocol::kLl, {.work = Work::kReduce}, 8, 0), 2U);
+  EXPECT_EQ(costs.duration_ns(NcclProtocol::kLl128, {.work = Work::kReduce}, 8, 0), 2U);
   EXPECT_EQ(costs.source, "simple.json, ll.json");
   const auto alone = read_npkit(std::nullopt, ll);
   ASSERT_TRUE(alone.ok());
-  EXPECT_EQ(alone.value().duration_ns(NcclProtocol::kSimple, Work::kCopy, 1 << 20, 0),
+  EXPECT_EQ(alone.value().duration_ns(NcclProtocol::kSimple, {.work = Work::kCopy}, 1 << 20, 0),
             costs_from_lines(default_costs(), "")
-                .duration_ns(NcclProtocol::kSimple, Work::kCopy, 1 << 20, 0));
+                .duration_ns(NcclProtocol::kSimple, {.work = Work::kCopy}, 1 << 20, 0));
 }
 
 TEST_F(CostFiles, NpkitErrorsNameFileEventAndSize) {
@@ -158,6 +158,8 @@ TEST_F(CostFiles, LinesComeBackFromTheirFile) {
       number += 1.25;
     }
   }
+  for (LineCost& line : costs.two_way)
+    line = {.latency_ns = number += 1.25, .ns_per_byte = number / 1000};
   const auto path = file("costs.json", "{\"costs\": " + line_costs_json(costs) + "}");
   const auto read = read_line_costs(path);
   ASSERT_TRUE(read.ok()) << read.error().message;
@@ -168,7 +170,24 @@ TEST_F(CostFiles, LinesComeBackFromTheirFile) {
       EXPECT_NEAR(read.value().lines[row][work].ns_per_byte, costs.lines[row][work].ns_per_byte,
                   1e-8);
     }
+    EXPECT_DOUBLE_EQ(read.value().two_way[row].latency_ns, costs.two_way[row].latency_ns);
+    EXPECT_NEAR(read.value().two_way[row].ns_per_byte, costs.two_way[row].ns_per_byte, 1e-8);
   }
+}
+
+// A tree's block works up and down at once. NPKit's summaries have what it takes.
+TEST_F(CostFiles, StepsOfTwoWaysTakeMoreUnlessTheyWereMeasured) {
+  const Costs costs = costs_from_lines(default_costs(), "");
+  const auto simple = NcclProtocol::kSimple;
+  const Step one{.work = Work::kReduce};
+  const Step both{.work = Work::kReduce, .two_way = true};
+  constexpr std::uint64_t kBytes = 100'000;
+  EXPECT_EQ(costs.duration_ns(simple, both, kBytes, 0) - costs.duration_ns(simple, one, kBytes, 0),
+            500 + kBytes / 50);
+  const auto measured = read_npkit(
+      file("summary.json", npkit(R"({"1024": [700]})", R"({"1024": [900]})")), std::nullopt);
+  ASSERT_TRUE(measured.ok()) << measured.error().message;
+  EXPECT_EQ(measured.value().duration_ns(simple, both, kBytes, 0), 900U);
 }
 
 TEST_F(CostFiles, WhatALineFileLeavesOutStaysTheDefault) {

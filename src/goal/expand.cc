@@ -157,7 +157,7 @@ class GpuExpansion {
     }
     const std::uint64_t draw = std::uint64_t{gpu_} << 32 | builder_.size();
     const auto work_ns =
-        static_cast<double>(costs_.duration_ns(protocol, step.work, bytes, draw)) / sharers_;
+        static_cast<double>(costs_.duration_ns(protocol, step, bytes, draw)) / sharers_;
     const std::uint32_t work = calc(work_ns, {channel_cpu, 0});
     builder_.require_finish(work, lane.last);
     for (std::uint8_t i = 0; i < step.num_from; ++i)

@@ -49,6 +49,11 @@ std::vector<Parameter> parameters() {
                        return std::vector<double*>{&(works[1].*field), &(works[2].*field)};
                      },
                      reduces});
+      all.push_back(
+          {[row, field](Point& p) { return std::vector<double*>{&(p.costs.two_way[row].*field)}; },
+           [uses](const Unit& unit) {
+             return uses(unit) && unit.algorithm == model::NcclAlgorithm::kTree;
+           }});
     }
   }
   const auto add_link = [&](model::LogGops Links::*link,

@@ -146,20 +146,25 @@ core::Result<std::vector<Row>> read_rows(const Json& json,
 
 constexpr std::array<const char*, 3> kProtocols{"LL", "LL128", "SIMPLE"};
 constexpr std::array<const char*, 3> kWorks{"copy", "reduce", "reduce_copy"};
+constexpr const char* kTwoWay = "two_way";
+
+Json write_curve(const CostCurve& curve, const CostChoice& choice) {
+  Json points = Json::array();
+  for (const CostCurve::Point& point : curve.points()) {
+    const double ns = choice.kind == CostChoice::Kind::kMean ? point.mean_ns
+                                                             : quantile_of(point, choice.quantile);
+    points.push_back({point.bytes, ns});
+  }
+  return points;
+}
 
 Json write_costs(const Costs& costs) {
   Json json{{"source", costs.source}, {"launch_ns", costs.launch_ns}};
   for (std::size_t protocol = 0; protocol < kProtocols.size(); ++protocol) {
-    for (std::size_t work = 0; work < kWorks.size(); ++work) {
-      Json points = Json::array();
-      for (const CostCurve::Point& point : costs.curves[protocol][work].points()) {
-        const double ns = costs.choice.kind == CostChoice::Kind::kMean
-                              ? point.mean_ns
-                              : quantile_of(point, costs.choice.quantile);
-        points.push_back({point.bytes, ns});
-      }
-      json[kProtocols[protocol]][kWorks[work]] = std::move(points);
-    }
+    Json& row = json[kProtocols[protocol]];
+    for (std::size_t work = 0; work < kWorks.size(); ++work)
+      row[kWorks[work]] = write_curve(costs.curves[protocol][work], costs.choice);
+    row[kTwoWay] = write_curve(costs.two_way[protocol], costs.choice);
   }
   return json;
 }
@@ -196,6 +201,10 @@ core::Result<Costs> read_costs(const Json& json) {
       costs.curves[protocol][work] =
           ASSAY_TRY(read_curve(*ASSAY_TRY(fields::member(row, kWorks[work])), name));
     }
+    // Files of before have none.
+    if (!row.contains(kTwoWay)) continue;
+    const std::string name = fmt::format("costs of {} {}", kProtocols[protocol], kTwoWay);
+    costs.two_way[protocol] = ASSAY_TRY(read_curve(row[kTwoWay], name));
   }
   return costs;
 }

@@ -57,7 +57,8 @@ TEST(JobFile, KeepsARecording) {
   EXPECT_EQ(read.value().job.communicators[0].channels.size(),
             recorded.value().communicators[0].channels.size());
   const auto ns = [](const JobFile& of) {
-    return of.costs.duration_ns(model::NcclProtocol::kLl128, Work::kReduce, 12345, 0);
+    return of.costs.duration_ns(model::NcclProtocol::kLl128,
+                                {.work = Work::kReduce, .two_way = true}, 12345, 0);
   };
   EXPECT_EQ(ns(read.value()), ns(file));
 }

@@ -36,8 +36,8 @@ StepCut cut_step(const Cut& cut, std::uint64_t count) {
 }
 
 bool same_step(const Step& a, const Step& b) {
-  return a.count == b.count && a.work == b.work && a.lane == b.lane && a.num_from == b.num_from &&
-         a.num_to == b.num_to &&
+  return a.count == b.count && a.work == b.work && a.lane == b.lane && a.two_way == b.two_way &&
+         a.num_from == b.num_from && a.num_to == b.num_to &&
          std::equal(a.from.begin(), a.from.begin() + a.num_from, b.from.begin()) &&
          std::equal(a.to.begin(), a.to.begin() + a.num_to, b.to.begin());
 }
@@ -91,8 +91,8 @@ class Lister {
                        .num_to = step.num_to,
                        .bytes = wire_bytes(protocol, cut.bytes),
                        .last_bytes = wire_bytes(protocol, cut.last_bytes),
-                       .work_ns = costs_.duration_ns(protocol, step.work, cut.bytes, 0),
-                       .last_work_ns = costs_.duration_ns(protocol, step.work, cut.last_bytes, 0)};
+                       .work_ns = costs_.duration_ns(protocol, step, cut.bytes, 0),
+                       .last_work_ns = costs_.duration_ns(protocol, step, cut.last_bytes, 0)};
     for (std::uint8_t i = 0; i < step.num_from; ++i)
       work_.peers.push_back({part.gpu(step.from[i]), way_of(step.from[i], kReceives, step.lane)});
     for (std::uint8_t i = 0; i < step.num_to; ++i)

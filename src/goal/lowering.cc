@@ -23,6 +23,7 @@ void Primitives::add(Peers from, Peers to, Work work, std::uint64_t count) {
   step.count = count;
   step.work = work;
   step.lane = lane_;
+  step.two_way = two_way_;
   step.num_from = copy_peers(from, step.from);
   step.num_to = copy_peers(to, step.to);
 }

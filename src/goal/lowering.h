@@ -43,6 +43,7 @@ struct Step {
   Work work = Work::kCopy;
   // The steps of a lane follow one another; the lanes of a channel run side by side.
   std::uint8_t lane = 0;
+  bool two_way = false;  // it has a part of the block's threads, another lane has the others
   std::uint8_t num_from = 0;
   std::uint8_t num_to = 0;
   std::array<std::int32_t, kMostPeers> from = {};  // ranks of the communicator
@@ -55,7 +56,10 @@ using Peers = std::span<const std::int32_t>;
 // of -1.
 class Primitives {
  public:
-  void lane(std::uint8_t lane) { lane_ = lane; }
+  void lane(std::uint8_t lane, bool two_way = false) {
+    lane_ = lane;
+    two_way_ = two_way;
+  }
 
   void send(std::int32_t to, std::uint64_t count) { add({}, {&to, 1}, Work::kCopy, count); }
 
@@ -84,7 +88,7 @@ class Primitives {
 
   void clear() {
     steps_.clear();
-    lane_ = 0;
+    lane(0);
   }
 
   [[nodiscard]] const std::vector<Step>& steps() const { return steps_; }
@@ -92,6 +96,7 @@ class Primitives {
  private:
   std::vector<Step> steps_;
   std::uint8_t lane_ = 0;
+  bool two_way_ = false;
 };
 
 // The part of an operation that one rank has in one channel.

@@ -18,11 +18,11 @@ void lower_tree_all_reduce(const ChannelTask& task, Primitives& primitives) {
         task, [&](std::uint64_t count) { primitives.add(down, down, Work::kReduceCopy, count); });
     return;
   }
-  primitives.lane(kUp);
+  primitives.lane(kUp, true);
   for_each_chunk(task, [&](std::uint64_t count) {
     primitives.add(down, up, is_leaf ? Work::kCopy : Work::kReduce, count);
   });
-  primitives.lane(kDown);
+  primitives.lane(kDown, true);
   for_each_chunk(task, [&](std::uint64_t count) { primitives.add(up, down, Work::kCopy, count); });
 }
 
