@@ -9,8 +9,6 @@
 namespace assay::goal {
 namespace {
 
-using model::NcclProtocol;
-
 // The search multiplies parameters by a factor that shrinks from the first to the last.
 constexpr double kFirstFactor = 2.0;
 constexpr double kLastFactor = 1.01;

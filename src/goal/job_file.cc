@@ -146,7 +146,7 @@ core::Result<std::vector<Row>> read_rows(const Json& json,
 
 constexpr std::array<const char*, 3> kProtocols{"LL", "LL128", "SIMPLE"};
 constexpr std::array<const char*, 3> kWorks{"copy", "reduce", "reduce_copy"};
-constexpr const char* kTwoWay = "two_way";
+constexpr const char* kTwoWayMember = "two_way";
 
 Json write_curve(const CostCurve& curve, const CostChoice& choice) {
   Json points = Json::array();
@@ -164,7 +164,7 @@ Json write_costs(const Costs& costs) {
     Json& row = json[kProtocols[protocol]];
     for (std::size_t work = 0; work < kWorks.size(); ++work)
       row[kWorks[work]] = write_curve(costs.curves[protocol][work], costs.choice);
-    row[kTwoWay] = write_curve(costs.two_way[protocol], costs.choice);
+    row[kTwoWayMember] = write_curve(costs.two_way[protocol], costs.choice);
   }
   return json;
 }
@@ -202,9 +202,9 @@ core::Result<Costs> read_costs(const Json& json) {
           ASSAY_TRY(read_curve(*ASSAY_TRY(fields::member(row, kWorks[work])), name));
     }
     // Files of before have none.
-    if (!row.contains(kTwoWay)) continue;
-    const std::string name = fmt::format("costs of {} {}", kProtocols[protocol], kTwoWay);
-    costs.two_way[protocol] = ASSAY_TRY(read_curve(row[kTwoWay], name));
+    if (!row.contains(kTwoWayMember)) continue;
+    const std::string name = fmt::format("costs of {} {}", kProtocols[protocol], kTwoWayMember);
+    costs.two_way[protocol] = ASSAY_TRY(read_curve(row[kTwoWayMember], name));
   }
   return costs;
 }
