@@ -37,7 +37,7 @@ std::optional<collect::Case> any_case(const collect::Operator& measured) {
   return collect::Case(measured, std::move(values));
 }
 
-// What a bound cost was asked last; most sizes are the same again.
+// A bound cost remembers what it was asked last, because most sizes are the same again.
 struct LastCase {
   collect::Case point;
   std::vector<double> sizes;

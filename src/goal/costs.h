@@ -66,10 +66,10 @@ struct Costs {
   CostChoice choice;
   // Indexed by protocol (LL, LL128, SIMPLE), then by Work.
   std::array<CostRow, 3> curves;
-  // By protocol: what a step of Step::two_way takes more. Empty: nothing.
+  // These are what a step of Step::two_way takes more, by protocol. An empty curve adds nothing.
   std::array<CostCurve, 3> two_way;
 
-  // What a step takes for a slice of so many bytes.
+  // Returns what a step takes for a slice of so many bytes.
   [[nodiscard]] std::uint64_t duration_ns(model::NcclProtocol protocol,
                                           const Step& step,
                                           std::uint64_t bytes,

@@ -22,7 +22,7 @@ class Bits {
  public:
   void add(bool bit);
 
-  // For many rows: bit(row) is asked of each in turn.
+  // Makes the bits of many rows: bit(row) is asked of each in turn.
   template <class BitOfRow>
   static Bits of(std::size_t rows, const BitOfRow& bit) {
     Bits bits;

@@ -18,7 +18,7 @@ namespace {
 // it costs more than it saves.
 constexpr std::uint64_t kOperationsOfThread = 50'000;
 
-// How often a thread looks whether the others have moved before it sleeps until they do.
+// A thread looks so often whether the others have moved before it sleeps until they do.
 constexpr int kLooks = 400;
 constexpr int kLooksBeforeYields = 100;
 

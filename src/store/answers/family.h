@@ -284,7 +284,7 @@ class Family {
   [[nodiscard]] Shortlist& shortlist(const Point& point) const;
   static double bound_of_listed(std::span<const double> squares);
 
-  // By places in the list.
+  // `a` and `b` are places in the list.
   [[nodiscard]] double listed_covariance(std::uint32_t a, std::uint32_t b) const {
     const double known = listed_.covariances[a][b];
     return std::isnan(known) ? learn_covariance(a, b) : known;

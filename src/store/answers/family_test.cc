@@ -234,7 +234,7 @@ std::string ragged_rows() {
   return csv;
 }
 
-// What was looked up for the questions before changes no answer.
+// No answer changes by what was looked up for the questions before.
 TEST(Family, AnswersTheSameWhateverWasAskedBefore) {
   const WorkIndex index = index_of("gemm_perf", ragged_rows(), nullptr);
   const Family asked = index.own_family(0);
@@ -242,7 +242,7 @@ TEST(Family, AnswersTheSameWhateverWasAskedBefore) {
   for (const double n : {700.0, 5120.0, 6000.0, 700.0, 12000.0}) {
     for (int question = 0; question < 80; ++question) {
       random = random * 1664525 + 1013904223;
-      // In order, with repetitions, and then in none.
+      // The questions come in order, with repetitions, and then in no order.
       const double m = question < 50 ? std::floor(std::exp2(question / 4.0)) : random % 6000 + 1;
       const std::array sizes{m, n, 4096.0};
       const WorkEstimate told = asked.at(sizes, Beyond::kExtrapolate);
