@@ -216,7 +216,7 @@ class Family {
 
   // The nearest curves of some quantities but the first, and the covariances of their readings.
   struct Shortlist {
-    std::array<double, kMostWorkAxes> quantities;
+    std::array<double, kMostWorkAxes> quantities = {};
     std::array<double, kMostWorkAxes> places = {};
     std::size_t count = 0;
     std::array<std::uint32_t, kListed> curves = {};
