@@ -149,7 +149,7 @@ def parameters_of(network, setting):
     byte_ns = setting.slowdown / network.gbytes(setting.efficiency)
     eager = {"O": 0, "S": 1e12}
     return {"inter": {"L": setting.latency_ns, "o": setting.overhead_ns, "g": 5, "G": byte_ns, **eager},
-            "intra": {"L": 439, "o": 1, "g": 10, "G": 0.002973 * setting.nvlink, **eager}}
+            "intra": {"L": 439, "o": 1, "g": 4, "G": 0.002909 * setting.nvlink, **eager}}
 
 
 def network_text(network, nodes, routing=None, seed=1, noise="", ranks_in_order=True):

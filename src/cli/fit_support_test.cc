@@ -53,7 +53,8 @@ Job with_times_of(Job job, const LineCosts& costs, const Links& links) {
 
 LineCosts slower_costs() {
   LineCosts costs = goal::default_costs();
-  costs.launch_ns *= 3;
+  for (double& launch_ns : costs.launch_ns)
+    launch_ns *= 3;
   for (auto& works : costs.lines) {
     for (goal::LineCost& line : works)
       line.ns_per_byte *= 4;

@@ -262,6 +262,23 @@ std::vector<model::ChannelPart> cut_collective(const CutRequest& request,
   return parts;
 }
 
+bool over_nodes(const CutRequest& request) {
+  return request.num_nodes > 1 || request.distance == Distance::kOtherNode;
+}
+
+// With LL and LL128 a rank passes on what has come while the rest is still under way, since each
+// line has its flag, and the threads that copy a part of a send put it on the link meanwhile. A
+// slice is what the threads of a block move at once: 16 bytes each of a line, of which LL has 8 of
+// data and LL128 15, or eight times 16 with Simple. A few are enough to show how much overlaps.
+void cut_by_passes(NcclProtocol protocol, Cut& cut) {
+  constexpr std::uint32_t kMostPasses = 16;
+  constexpr std::array<std::uint64_t, 3> kPassBytes = {512 * 8, 640 * 15, 512 * 8 * 16};
+  const std::uint64_t bytes = kPassBytes[static_cast<std::size_t>(protocol) % kPassBytes.size()];
+  cut.slices_per_chunk = kMostPasses;
+  cut.least_slice_count = std::max<std::uint64_t>(bytes / cut.element_bytes, 1);
+  cut.slices_wait = false;
+}
+
 // NCCL counts in bytes where it only moves data. Recorded parts count elements of the call.
 std::uint32_t element_bytes(const CutRequest& request) {
   const NcclFunction function = request.operation.function;
@@ -288,6 +305,8 @@ Cut cut_operation(const CutRequest& request) {
     cut.slices_per_chunk = std::max(steps.chunk_steps / steps.slice_steps, 1U);
     cut.least_slice_count = std::max<std::uint64_t>(
         step_bytes(request) * steps.slice_steps / 32 / cut.element_bytes, 1);
+  } else if (!over_nodes(request)) {
+    cut_by_passes(protocol_of(request), cut);
   }
   cut.slots = std::max(static_cast<std::uint32_t>(kSteps) / steps.slice_steps, 1U);
   if (!request.parts.empty()) {
@@ -324,10 +343,6 @@ constexpr std::uint64_t kPartGrain = 4ULL << 10;
 // Channels between two ranks, as NCCL logs them for nodes with NVLink.
 constexpr std::uint32_t kChannelsPerPeerInNode = 32;
 constexpr std::uint32_t kChannelsPerPeerOverNodes = 2;
-
-bool over_nodes(const CutRequest& request) {
-  return request.num_nodes > 1 || request.distance == Distance::kOtherNode;
-}
 
 std::uint32_t most_channels(const CutRequest& request) {
   return over_nodes(request) ? kChannelsPerPeerOverNodes : kChannelsPerPeerInNode;

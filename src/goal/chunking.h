@@ -18,6 +18,8 @@ struct Cut {
   std::uint32_t slices_per_chunk = 1;
   // The fewest elements of a slice, so that small chunks are not cut.
   std::uint64_t least_slice_count = 1;
+  // Whether the threads of a block wait for each other at each slice.
+  bool slices_wait = true;
   // The number of slices that a receiver has buffers for: slice i may arrive once slice i - slots
   // was taken out.
   std::uint32_t slots = 8;

@@ -224,6 +224,25 @@ TEST(Chunking, NvlsTreesShrinkTheirChunks) {
   EXPECT_EQ(chunk(4 << 20, 2), 32768U);
 }
 
+std::vector<std::uint64_t> first_slices(NcclProtocol protocol, std::uint32_t num_nodes) {
+  model::Operation operation = all_gather(1 << 20, 4);
+  operation.protocol = protocol;
+  const Cut cut =
+      cut_operation({.operation = operation, .parts = {}, .num_ranks = 4, .num_nodes = num_nodes});
+  std::vector<std::uint64_t> slices;
+  for_each_slice(cut, 20000, [&](std::uint64_t slice) { slices.push_back(slice); });
+  EXPECT_EQ(cut.slices_wait, protocol == NcclProtocol::kSimple || num_nodes > 1);
+  return slices;
+}
+
+// Lines with flags are passed on as they come, but over the network a proxy sends whole chunks.
+TEST(Chunking, LinesAreCutByWhatABlockMovesAtOnceWithinANode) {
+  EXPECT_EQ(first_slices(NcclProtocol::kLl128, 1), (std::vector<std::uint64_t>{9600, 9600, 800}));
+  EXPECT_EQ(first_slices(NcclProtocol::kLl, 1).size(), 5U);
+  EXPECT_EQ(first_slices(NcclProtocol::kLl128, 2).size(), 1U);
+  EXPECT_EQ(first_slices(NcclProtocol::kSimple, 1).size(), 1U);
+}
+
 TEST(Chunking, CollnetShrinksItsChunks) {
   // 4 MiB a channel. Direct: 512 KiB a head, less than 2 * 8 chunks until they have 32 KiB. Chain:
   // fewer than 8 * 8 chunks of 128 KiB, more than 8 of 64 KiB.

@@ -16,8 +16,10 @@ namespace fs = std::filesystem;
 using model::NcclProtocol;
 using Json = nlohmann::json;
 
-constexpr std::array<const char*, 3> kWorkNames = {"copy", "reduce", "reduce_copy"};
+constexpr std::array<const char*, kNumWorks> kWorkNames = {"copy", "reduce", "reduce_copy",
+                                                           "self_copy"};
 constexpr const char* kTwoWay = "two_way";
+constexpr const char* kLaunch = "launch_ns";
 constexpr std::size_t kSimpleRow = static_cast<std::size_t>(NcclProtocol::kSimple);
 constexpr std::size_t kLlRow = static_cast<std::size_t>(NcclProtocol::kLl);
 constexpr std::size_t kLl128Row = static_cast<std::size_t>(NcclProtocol::kLl128);
@@ -129,24 +131,24 @@ std::uint64_t CostCurve::duration_ns(std::uint64_t bytes,
 }
 
 // Fitted by `assay simulate fit` to 255 kinds and sizes of operations on 4 H200 with NVLink (NCCL
-// 2.28.9, 2026-11-21): docs/case-study-goal.md.
+// 2.28.9, 2026-11-27): docs/case-study-goal.md.
 const LineCosts& default_costs() {
   static const LineCosts costs = {
-      4026,
+      {4030, 6280, 3690},
       {{
-          {{{300, 0.031}, {9.2, 0.032}, {9.2, 0.032}}},          // LL
-          {{{1791, 0.0019}, {2200, 0.00002}, {2200, 0.00002}}},  // LL128
-          {{{3529, 0.018}, {2469, 0.042}, {2469, 0.042}}},       // SIMPLE
+          {{{68, 0.075}, {209, 0.0097}, {209, 0.0097}, {100, 0.04}}},        // LL
+          {{{1032, 0.0742}, {1675, 0.0495}, {1675, 0.0495}, {1055, 0.04}}},  // LL128
+          {{{3528, 0.033}, {2900, 0.0326}, {2900, 0.0326}, {3490, 0.04}}},   // SIMPLE
       }},
-      {{{330, 0}, {0, 0}, {500, 0.02}}}};
+      {{{83, 0.07}, {0, 0}, {542, 0.0091}}}};
   return costs;
 }
 
 Costs costs_from_lines(const LineCosts& lines, std::string source) {
   Costs costs;
   costs.source = std::move(source);
-  costs.launch_ns = whole_ns(lines.launch_ns);
   for (std::size_t row = 0; row < lines.lines.size(); ++row) {
+    costs.launch_ns[row] = whole_ns(lines.launch_ns[row]);
     for (std::size_t work = 0; work < lines.lines[row].size(); ++work) {
       const LineCost& line = lines.lines[row][work];
       costs.curves[row][work] = CostCurve::line(line.latency_ns, line.ns_per_byte);
@@ -172,17 +174,27 @@ core::Result<CostRow> parse_npkit(std::string_view text, const std::string& name
   return row;
 }
 
+namespace {
+
+// NPKit does not time what a rank sends to itself.
+void take_row(const CostRow& measured, CostRow& row) {
+  for (const Work work : {Work::kCopy, Work::kReduce, Work::kReduceCopy})
+    row[static_cast<std::size_t>(work)] = measured[static_cast<std::size_t>(work)];
+}
+
+}  // namespace
+
 core::Result<Costs> read_npkit(const std::optional<fs::path>& simple,
                                const std::optional<fs::path>& ll) {
   Costs costs = costs_from_lines(default_costs(), "");
   if (simple) {
-    costs.curves[kSimpleRow] = ASSAY_TRY(read_npkit_file(*simple));
+    take_row(ASSAY_TRY(read_npkit_file(*simple)), costs.curves[kSimpleRow]);
     costs.two_way[kSimpleRow] = CostCurve();
     costs.source += simple->filename().string();
   }
   if (ll) {
-    costs.curves[kLlRow] = ASSAY_TRY(read_npkit_file(*ll));
-    costs.curves[kLl128Row] = costs.curves[kLlRow];
+    take_row(ASSAY_TRY(read_npkit_file(*ll)), costs.curves[kLlRow]);
+    take_row(costs.curves[kLlRow], costs.curves[kLl128Row]);
     costs.two_way[kLlRow] = costs.two_way[kLl128Row] = CostCurve();
     costs.source += (costs.source.empty() ? "" : ", ") + ll->filename().string();
   }
@@ -200,6 +212,12 @@ double number_in(const Json& object, const char* field) {
   return known ? object[field].get<double>() : std::nan("");
 }
 
+core::Status read_launch(const Json& object, double& launch_ns) {
+  launch_ns = number_in(object, kLaunch);
+  if (!(launch_ns >= 0)) return core::Error{"launch_ns must be a number from 0"};
+  return {};
+}
+
 core::Status read_protocol(const std::string& name, const Json& works, LineCosts& costs) {
   const auto protocol = model::nccl_protocol(name);
   if (!protocol || *protocol == NcclProtocol::kNone || !works.is_object()) {
@@ -207,10 +225,15 @@ core::Status read_protocol(const std::string& name, const Json& works, LineCosts
   }
   const auto row = static_cast<std::size_t>(*protocol);
   for (const auto& [work, line] : works.items()) {
+    if (work == kLaunch) {
+      ASSAY_TRY(read_launch(works, costs.launch_ns[row]));
+      continue;
+    }
     const auto known = std::find(kWorkNames.begin(), kWorkNames.end(), work);
     if (known == kWorkNames.end() && work != kTwoWay) {
-      return core::Error{
-          fmt::format("{}: '{}' is none of copy, reduce, reduce_copy, two_way", name, work)};
+      return core::Error{fmt::format(
+          "{}: '{}' is none of launch_ns, copy, reduce, reduce_copy, self_copy, two_way", name,
+          work)};
     }
     const auto place = static_cast<std::size_t>(known - kWorkNames.begin());
     LineCost& cost = work == kTwoWay ? costs.two_way[row] : costs.lines[row][place];
@@ -227,13 +250,13 @@ core::Result<LineCosts> line_costs_in(const Json& json) {
   if (!json.is_object() || !json.contains("costs")) return core::Error{"has no \"costs\""};
   if (!json["costs"].is_object()) return core::Error{"\"costs\" is no object"};
   LineCosts costs = default_costs();
+  if (json["costs"].contains(kLaunch)) {
+    double of_all = 0;
+    ASSAY_TRY(read_launch(json["costs"], of_all));
+    costs.launch_ns.fill(of_all);
+  }
   for (const auto& [name, works] : json["costs"].items()) {
-    if (name != "launch_ns") {
-      ASSAY_TRY(read_protocol(name, works, costs));
-      continue;
-    }
-    costs.launch_ns = number_in(json["costs"], "launch_ns");
-    if (!(costs.launch_ns >= 0)) return core::Error{"launch_ns must be a number from 0"};
+    if (name != kLaunch) ASSAY_TRY(read_protocol(name, works, costs));
   }
   return costs;
 }
@@ -247,12 +270,13 @@ core::Result<LineCosts> parse_line_costs(std::string_view text, const std::strin
 }
 
 std::string line_costs_json(const LineCosts& costs) {
-  std::string text = fmt::format("{{\n    \"launch_ns\": {:.6g}", costs.launch_ns);
+  std::string text = "{";
   for (std::size_t row = 0; row < costs.lines.size(); ++row) {
-    text += fmt::format(",\n    \"{}\": {{", name_of(static_cast<NcclProtocol>(row)));
+    text += fmt::format("{}\n    \"{}\": {{\n      \"{}\": {:.6g}", row == 0 ? "" : ",",
+                        name_of(static_cast<NcclProtocol>(row)), kLaunch, costs.launch_ns[row]);
     const auto add = [&](const char* work, const LineCost& line) {
-      text += fmt::format("{}\n      \"{}\": {{\"latency_ns\": {:.6g}, \"ns_per_byte\": {:.6g}}}",
-                          text.back() == '{' ? "" : ",", work, line.latency_ns, line.ns_per_byte);
+      text += fmt::format(",\n      \"{}\": {{\"latency_ns\": {:.6g}, \"ns_per_byte\": {:.6g}}}",
+                          work, line.latency_ns, line.ns_per_byte);
     };
     for (std::size_t work = 0; work < kWorkNames.size(); ++work)
       add(kWorkNames[work], costs.lines[row][work]);

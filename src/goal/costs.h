@@ -3,6 +3,7 @@
 // part of assay.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <filesystem>
@@ -56,20 +57,24 @@ class CostCurve {
 // Returns a quantile of a size's measurements, or their mean where only that is known.
 double quantile_of(const CostCurve::Point& point, double quantile);
 
-using CostRow = std::array<CostCurve, 3>;  // the curves of one protocol, by Work
+using CostRow = std::array<CostCurve, kNumWorks>;  // the curves of one protocol, by Work
 
 struct Costs {
   std::string source;  // describes the origin of the costs to the user
   // The time from the start of a kernel to its first step plus the time from its last step to its
-  // end.
-  std::uint64_t launch_ns = 0;
+  // end, by protocol.
+  std::array<std::uint64_t, 3> launch_ns = {};
   CostChoice choice;
   // Indexed by protocol (LL, LL128, SIMPLE), then by Work.
   std::array<CostRow, 3> curves;
   // These are what a step of Step::two_way takes more, by protocol. An empty curve adds nothing.
   std::array<CostCurve, 3> two_way;
 
-  // Returns what a step takes for a slice of so many bytes.
+  [[nodiscard]] std::uint64_t launch_of(model::NcclProtocol protocol) const {
+    return launch_ns[static_cast<std::size_t>(protocol) % launch_ns.size()];
+  }
+
+  // Returns what a step takes for its first slice, of so many bytes.
   [[nodiscard]] std::uint64_t duration_ns(model::NcclProtocol protocol,
                                           const Step& step,
                                           std::uint64_t bytes,
@@ -78,6 +83,17 @@ struct Costs {
     const CostCurve& curve = curves[row][static_cast<std::size_t>(step.work)];
     const std::uint64_t more = step.two_way ? two_way[row].duration_ns(bytes, choice, draw) : 0;
     return curve.duration_ns(bytes, choice, draw) + more;
+  }
+
+  // Returns what a step takes for a slice of so many bytes that follows another one. Where the
+  // threads do not wait for each other in between, it is what the bytes alone take.
+  [[nodiscard]] std::uint64_t following_ns(model::NcclProtocol protocol,
+                                           const Step& step,
+                                           bool waits,
+                                           std::uint64_t bytes,
+                                           std::uint64_t draw) const {
+    const std::uint64_t all = duration_ns(protocol, step, bytes, draw);
+    return waits ? all : all - std::min(all, duration_ns(protocol, step, 0, draw));
   }
 };
 
@@ -89,9 +105,9 @@ struct LineCost {
 
 // The result of `assay simulate fit`.
 struct LineCosts {
-  double launch_ns = 0;
+  std::array<double, 3> launch_ns = {};  // by protocol
   // Indexed by protocol, then by Work.
-  std::array<std::array<LineCost, 3>, 3> lines;
+  std::array<std::array<LineCost, kNumWorks>, 3> lines;
   std::array<LineCost, 3> two_way = {};  // by protocol
 };
 
@@ -109,8 +125,9 @@ core::Result<Costs> read_npkit(const std::optional<std::filesystem::path>& simpl
 core::Result<CostRow> parse_npkit(std::string_view text, const std::string& name);
 
 // The "costs" of a parameter file:
-//   {"launch_ns": …, "SIMPLE": {"copy": {"latency_ns": …, "ns_per_byte": …}, "reduce": …,
-//    "reduce_copy": …, "two_way": …}, "LL": …, "LL128": …}
+//   {"SIMPLE": {"launch_ns": …, "copy": {"latency_ns": …, "ns_per_byte": …}, "reduce": …,
+//    "reduce_copy": …, "self_copy": …, "two_way": …}, "LL": …, "LL128": …}
+// A "launch_ns" beside the protocols is that of those which have none of their own.
 core::Result<LineCosts> read_line_costs(const std::filesystem::path& file);
 
 // The same for the text of a file, which errors call `file`.

@@ -149,7 +149,7 @@ TEST_F(CostFiles, NpkitErrorsNameFileEventAndSize) {
 
 TEST_F(CostFiles, LinesComeBackFromTheirFile) {
   LineCosts costs;
-  costs.launch_ns = 1234.5;
+  costs.launch_ns = {1234.5, 2345.25, 3456.75};
   double number = 1;
   for (auto& works : costs.lines) {
     for (LineCost& line : works) {
@@ -163,7 +163,7 @@ TEST_F(CostFiles, LinesComeBackFromTheirFile) {
   const auto path = file("costs.json", "{\"costs\": " + line_costs_json(costs) + "}");
   const auto read = read_line_costs(path);
   ASSERT_TRUE(read.ok()) << read.error().message;
-  EXPECT_DOUBLE_EQ(read.value().launch_ns, costs.launch_ns);
+  EXPECT_EQ(read.value().launch_ns, costs.launch_ns);
   for (std::size_t row = 0; row < 3; ++row) {
     for (std::size_t work = 0; work < 3; ++work) {
       EXPECT_DOUBLE_EQ(read.value().lines[row][work].latency_ns, costs.lines[row][work].latency_ns);
@@ -183,7 +183,7 @@ TEST_F(CostFiles, StepsOfTwoWaysTakeMoreUnlessTheyWereMeasured) {
   const Step both{.work = Work::kReduce, .two_way = true};
   constexpr std::uint64_t kBytes = 100'000;
   EXPECT_EQ(costs.duration_ns(simple, both, kBytes, 0) - costs.duration_ns(simple, one, kBytes, 0),
-            500 + kBytes / 50);
+            542 + 910U);  // 0.0091 ns a byte
   const auto measured = read_npkit(
       file("summary.json", npkit(R"({"1024": [700]})", R"({"1024": [900]})")), std::nullopt);
   ASSERT_TRUE(measured.ok()) << measured.error().message;
@@ -199,6 +199,26 @@ TEST_F(CostFiles, WhatALineFileLeavesOutStaysTheDefault) {
   EXPECT_EQ(read.value().lines[ll][0].latency_ns, 5);
   EXPECT_EQ(read.value().lines[ll][1].latency_ns, default_costs().lines[ll][1].latency_ns);
   EXPECT_EQ(read.value().launch_ns, default_costs().launch_ns);
+}
+
+TEST_F(CostFiles, ALaunchOfAllIsThatOfProtocolsWithoutOneOfTheirOwn) {
+  const auto path = file("costs.json", R"({"costs": {"launch_ns": 7, "LL128": {"launch_ns": 9}}})");
+  const auto read = read_line_costs(path);
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_EQ(read.value().launch_ns, (std::array<double, 3>{7, 9, 7}));
+  EXPECT_EQ(costs_from_lines(read.value(), "").launch_of(NcclProtocol::kLl128), 9U);
+  EXPECT_NE(line_error(R"({"costs": {"LL": {"launch_ns": -1}}})").find("launch_ns"),
+            std::string::npos);
+}
+
+// Threads that do not wait at a slice have no latency there.
+TEST_F(CostFiles, SlicesThatFollowTakeWhatTheirBytesTake) {
+  const Costs costs = costs_from_lines(default_costs(), "");
+  const Step step{.work = Work::kCopy};
+  const std::uint64_t first = costs.duration_ns(NcclProtocol::kLl128, step, 100'000, 0);
+  EXPECT_EQ(first, 1032U + 7420U);
+  EXPECT_EQ(costs.following_ns(NcclProtocol::kLl128, step, true, 100'000, 0), first);
+  EXPECT_EQ(costs.following_ns(NcclProtocol::kLl128, step, false, 100'000, 0), 7420U);
 }
 
 TEST_F(CostFiles, LineErrorsNameFileAndField) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "goal/reshape_job.h"
 
@@ -89,8 +90,8 @@ class GpuExpansion {
   std::uint32_t expand_launch(const TimedLaunch& timed, const std::vector<std::uint32_t>& done) {
     message_cpu_ = cpu(timed.message_cpu);
     const model::Place place{cpu(timed.cpus.first), 0};
-    const std::uint64_t launch_ns = timed.launch.num_calls > 0 ? costs_.launch_ns : 0;
-    const std::uint32_t start = calc(static_cast<double>(timed.gap_ns + launch_ns), place);
+    const std::uint64_t launch = launch_ns(resolved_, gpu_, timed.launch, costs_);
+    const std::uint32_t start = calc(static_cast<double>(timed.gap_ns + launch), place);
     for (const std::uint32_t before : timed.after)
       builder_.require_finish(start, done[before]);
     ends_.clear();
@@ -128,8 +129,9 @@ class GpuExpansion {
       lane.last = join;
     for (const Step& step : primitives_.steps()) {
       Lane& lane = lanes[step.lane];
+      bool first = true;
       for_each_slice(part_.shape->cut, step.count, [&](std::uint64_t count) {
-        expand_slice(step, count, lane, join, channel_cpu);
+        expand_slice({step, count, std::exchange(first, false)}, lane, join, channel_cpu);
         last_sends[step.lane] = step.num_to;
       });
     }
@@ -141,14 +143,22 @@ class GpuExpansion {
     }
   }
 
-  void expand_slice(const Step& step,
-                    std::uint64_t count,
-                    Lane& lane,
-                    std::uint32_t join,
-                    std::uint8_t channel_cpu) {
+  struct Slice {
+    const Step& step;
+    std::uint64_t count;
+    bool first;  // of the step
+  };
+
+  std::uint64_t work_ns(const Slice& slice, std::uint64_t bytes, std::uint64_t draw) const {
     const model::NcclProtocol protocol = part_.shape->protocol;
-    const std::uint64_t bytes = count * part_.shape->cut.element_bytes;
-    const std::uint64_t wire = wire_bytes(protocol, bytes);
+    if (slice.first) return costs_.duration_ns(protocol, slice.step, bytes, draw);
+    return costs_.following_ns(protocol, slice.step, part_.shape->cut.slices_wait, bytes, draw);
+  }
+
+  void expand_slice(const Slice& slice, Lane& lane, std::uint32_t join, std::uint8_t channel_cpu) {
+    const Step& step = slice.step;
+    const std::uint64_t bytes = slice.count * part_.shape->cut.element_bytes;
+    const std::uint64_t wire = wire_bytes(part_.shape->protocol, bytes);
     const std::uint32_t slots = std::min<std::uint32_t>(part_.shape->cut.slots, kMostSlots);
     const std::uint32_t free = lane.received < slots ? join : lane.buffers[lane.received % slots];
     std::array<std::uint32_t, kMostPeers> arrived = {};
@@ -156,9 +166,8 @@ class GpuExpansion {
       arrived[i] = receive(step.from[i], wire, free);
     }
     const std::uint64_t draw = std::uint64_t{gpu_} << 32 | builder_.size();
-    const auto work_ns =
-        static_cast<double>(costs_.duration_ns(protocol, step, bytes, draw)) / sharers_;
-    const std::uint32_t work = calc(work_ns, {channel_cpu, 0});
+    const std::uint32_t work =
+        calc(static_cast<double>(work_ns(slice, bytes, draw)) / sharers_, {channel_cpu, 0});
     builder_.require_finish(work, lane.last);
     for (std::uint8_t i = 0; i < step.num_from; ++i)
       builder_.require_finish(work, arrived[i]);

@@ -26,10 +26,12 @@ struct Parameter {
   std::function<bool(const Unit&)> concerns;
 };
 
+bool is_exchange(const Unit& unit) {
+  return unit.function.find("SendRecv") != std::string::npos;
+}
+
 std::vector<Parameter> parameters() {
   std::vector<Parameter> all;
-  const auto any = [](const Unit&) { return true; };
-  all.push_back({[](Point& p) { return std::vector<double*>{&p.costs.launch_ns}; }, any});
   for (std::size_t row = 0; row < 3; ++row) {
     const auto uses = [row](const Unit& unit) {
       return static_cast<std::size_t>(unit.protocol) == row;
@@ -37,6 +39,8 @@ std::vector<Parameter> parameters() {
     const auto reduces = [uses](const Unit& unit) {
       return uses(unit) && (unit.function.find("Reduce") != std::string::npos);
     };
+    all.push_back(
+        {[row](Point& p) { return std::vector<double*>{&p.costs.launch_ns[row]}; }, uses});
     for (double LineCost::*field : {&LineCost::latency_ns, &LineCost::ns_per_byte}) {
       all.push_back(
           {[row, field](Point& p) { return std::vector<double*>{&(p.costs.lines[row][0].*field)}; },
@@ -50,10 +54,20 @@ std::vector<Parameter> parameters() {
       all.push_back(
           {[row, field](Point& p) { return std::vector<double*>{&(p.costs.two_way[row].*field)}; },
            [uses](const Unit& unit) {
-             return uses(unit) && unit.algorithm == model::NcclAlgorithm::kTree;
+             return uses(unit) &&
+                    (unit.algorithm == model::NcclAlgorithm::kTree || is_exchange(unit));
            }});
     }
   }
+  // What a rank sends to itself is copied in the same way with any protocol.
+  all.push_back({[](Point& p) {
+                   std::vector<double*> values;
+                   for (auto& works : p.costs.lines)
+                     values.push_back(
+                         &works[static_cast<std::size_t>(Work::kSelfCopy)].ns_per_byte);
+                   return values;
+                 },
+                 is_exchange});
   const auto add_link = [&](model::LogGops Links::*link,
                             const std::function<bool(const Unit&)>& in) {
     const auto add = [&](double model::LogGops::*field) {

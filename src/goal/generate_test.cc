@@ -40,7 +40,7 @@ struct Made {
 core::Result<Made> make(const Job& job, const GenerateOptions& options = {}) {
   Kept kept;
   Costs costs = costs_from_lines(default_costs(), "defaults");
-  costs.launch_ns = 0;
+  costs.launch_ns = {};
   Generated generated = ASSAY_TRY(make_ranks(ASSAY_TRY(plan_schedule(job, costs, options)), kept));
   auto schedule =
       ASSAY_TRY(model::Schedule::from_bytes(model::binary_schedule(kept.ranks()), "test"));

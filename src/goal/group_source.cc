@@ -11,6 +11,7 @@
 #include "goal/launch_groups.h"
 #include "goal/reshape_job.h"
 #include "goal/resolve.h"
+#include "goal/steps.h"
 
 namespace assay::goal {
 namespace {
@@ -259,7 +260,6 @@ class GroupMaker {
     const LaunchSource source(resolved, file_.costs, streams, made_.warnings);
     model::GroupSchedule& schedule = made_.schedule;
     schedule.replicas = file_.scale.replicas;
-    schedule.launch_ns = file_.costs.launch_ns;
     for (std::uint32_t gpu = 0; gpu < source.num_ranks(); ++gpu) {
       schedule.cell.push_back(source.rank(gpu));
       schedule.places.emplace_back(source.rank(gpu).launches.size());
@@ -282,7 +282,9 @@ class GroupMaker {
     for (const LaunchId& id : launches) {
       const std::uint32_t first_call = resolved.gpus[id.gpu].launches[id.launch].first_call;
       const std::uint32_t launch = source.launch_of(id.gpu, first_call);
-      schedule.places[id.gpu][launch] = {number, static_cast<std::uint32_t>(group.members.size())};
+      schedule.places[id.gpu][launch] = {
+          number, static_cast<std::uint32_t>(group.members.size()),
+          launch_ns(resolved, id.gpu, resolved.gpus[id.gpu].launches[id.launch], file_.costs)};
       group.members.push_back({id.gpu, launch});
     }
     const std::string grows = ASSAY_TRY(growing_in(resolved, launches));

@@ -145,7 +145,7 @@ core::Result<std::vector<Row>> read_rows(const Json& json,
 // Costs
 
 constexpr std::array<const char*, 3> kProtocols{"LL", "LL128", "SIMPLE"};
-constexpr std::array<const char*, 3> kWorks{"copy", "reduce", "reduce_copy"};
+constexpr std::array<const char*, kNumWorks> kWorks{"copy", "reduce", "reduce_copy", "self_copy"};
 constexpr const char* kTwoWayMember = "two_way";
 
 Json write_curve(const CostCurve& curve, const CostChoice& choice) {
@@ -190,14 +190,33 @@ core::Result<CostCurve> read_curve(const Json& json, const std::string& name) {
   return curve;
 }
 
+// One for each protocol; files of before have one number for all.
+core::Status read_launches(const Json& json, Costs& costs) {
+  const bool one = !json.is_array();
+  if (!one && json.size() != costs.launch_ns.size()) {
+    return core::Error{"launch_ns has no number for each protocol"};
+  }
+  for (std::size_t protocol = 0; protocol < costs.launch_ns.size(); ++protocol) {
+    const auto value = fields::value_as<std::uint64_t>(one ? json : json[protocol]);
+    if (!value.ok()) return fields::in_field("launch_ns", value.error());
+    costs.launch_ns[protocol] = value.value();
+  }
+  return {};
+}
+
 core::Result<Costs> read_costs(const Json& json) {
   Costs costs;
   costs.source = ASSAY_TRY(fields::field<std::string>(json, "source"));
-  costs.launch_ns = ASSAY_TRY(fields::field<std::uint64_t>(json, "launch_ns"));
+  ASSAY_TRY(read_launches(*ASSAY_TRY(fields::member(json, "launch_ns")), costs));
   for (std::size_t protocol = 0; protocol < kProtocols.size(); ++protocol) {
     const Json& row = *ASSAY_TRY(fields::object_member(json, kProtocols[protocol]));
     for (std::size_t work = 0; work < kWorks.size(); ++work) {
       const std::string name = fmt::format("costs of {} {}", kProtocols[protocol], kWorks[work]);
+      // Files of before have none for what a rank sends to itself.
+      if (work == static_cast<std::size_t>(Work::kSelfCopy) && !row.contains(kWorks[work])) {
+        costs.curves[protocol][work] = costs.curves[protocol][0];
+        continue;
+      }
       costs.curves[protocol][work] =
           ASSAY_TRY(read_curve(*ASSAY_TRY(fields::member(row, kWorks[work])), name));
     }

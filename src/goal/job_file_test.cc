@@ -63,18 +63,32 @@ TEST(JobFile, KeepsARecording) {
   EXPECT_EQ(ns(read.value()), ns(file));
 }
 
-TEST(JobFile, RefusesCostsThatAreDrawn) {
-  JobFile file = small_file();
-  file.costs.choice.kind = CostChoice::Kind::kSample;
-  EXPECT_FALSE(write_job_file("/nowhere", file).ok());
-}
-
 std::string problem(std::string text, const std::string& from, const std::string& to) {
   const std::size_t at = text.find(from);
   EXPECT_NE(at, std::string::npos) << from << " in " << text;
   if (at != std::string::npos) text.replace(at, from.size(), to);
   const auto read = parse_job_file(text, "a.json");
   return read.ok() ? "" : read.error().message;
+}
+
+TEST(JobFile, ReadsOneLaunchForAllProtocols) {
+  JobFile file = small_file();
+  file.costs.launch_ns = {4000, 6000, 5000};
+  const auto launches = [](const std::string& text) {
+    return parse_job_file(text, "a.json").value().costs.launch_ns;
+  };
+  std::string text = written(file);
+  EXPECT_EQ(launches(text), file.costs.launch_ns);
+  const std::string all = "[4000,6000,5000]";
+  text.replace(text.find(all), all.size(), "4026");
+  EXPECT_EQ(launches(text), (std::array<std::uint64_t, 3>{4026, 4026, 4026}));
+  EXPECT_THAT(problem(text, "\"launch_ns\":4026", "\"launch_ns\":[1,2]"), HasSubstr("launch_ns"));
+}
+
+TEST(JobFile, RefusesCostsThatAreDrawn) {
+  JobFile file = small_file();
+  file.costs.choice.kind = CostChoice::Kind::kSample;
+  EXPECT_FALSE(write_job_file("/nowhere", file).ok());
 }
 
 TEST(JobFile, NamesWhatIsWrong) {

@@ -83,6 +83,9 @@ class Lister {
     const StepCut cut = cut_step(part.shape->cut, step.count);
     if (cut.slices == 0) return;
     const model::NcclProtocol protocol = part.shape->protocol;
+    const auto work_ns = [&](std::uint64_t bytes) {
+      return costs_.following_ns(protocol, step, part.shape->cut.slices_wait, bytes, 0);
+    };
     model::StepRun run{.steps = steps,
                        .slices = cut.slices,
                        .first_op = next_op_,
@@ -91,8 +94,9 @@ class Lister {
                        .num_to = step.num_to,
                        .bytes = wire_bytes(protocol, cut.bytes),
                        .last_bytes = wire_bytes(protocol, cut.last_bytes),
-                       .work_ns = costs_.duration_ns(protocol, step, cut.bytes, 0),
-                       .last_work_ns = costs_.duration_ns(protocol, step, cut.last_bytes, 0)};
+                       .first_work_ns = costs_.duration_ns(protocol, step, cut.bytes, 0),
+                       .work_ns = work_ns(cut.bytes),
+                       .last_work_ns = work_ns(cut.last_bytes)};
     for (std::uint8_t i = 0; i < step.num_from; ++i)
       work_.peers.push_back({part.gpu(step.from[i]), way_of(step.from[i], kReceives, step.lane)});
     for (std::uint8_t i = 0; i < step.num_to; ++i)
@@ -157,7 +161,7 @@ LaunchSource::LaunchSource(const Resolved& resolved,
     made.launches.num_cpus = cpus;
     for (TimedLaunch& timed : timeline.launches) {
       made.launches.launches.push_back(
-          {.start_ns = timed.gap_ns + (timed.launch.num_calls > 0 ? costs.launch_ns : 0),
+          {.start_ns = timed.gap_ns + launch_ns(resolved, gpu, timed.launch, costs),
            .after = std::move(timed.after),
            .cpu = static_cast<std::uint8_t>(timed.cpus.first % cpus),
            .message_cpu = static_cast<std::uint8_t>(timed.message_cpu % cpus)});

@@ -31,8 +31,9 @@
 
 namespace assay::goal {
 
-// The work of a thread block on the data of a step.
-enum class Work : std::uint8_t { kCopy, kReduce, kReduceCopy };
+// The work of a thread block on the data of a step. kSelfCopy is what a rank sends to itself.
+enum class Work : std::uint8_t { kCopy, kReduce, kReduceCopy, kSelfCopy };
+inline constexpr std::size_t kNumWorks = 4;
 
 inline constexpr std::size_t kMostPeers = 7;  // the other GPUs of a node of eight
 inline constexpr std::size_t kMostLanes = 4;
@@ -65,7 +66,7 @@ class Primitives {
 
   void recv(std::int32_t from, std::uint64_t count) { add({&from, 1}, {}, Work::kCopy, count); }
 
-  void copy(std::uint64_t count) { add({}, {}, Work::kCopy, count); }
+  void self_copy(std::uint64_t count) { add({}, {}, Work::kSelfCopy, count); }
 
   void recv_copy_send(std::int32_t from, std::int32_t to, std::uint64_t count) {
     add({&from, 1}, {&to, 1}, Work::kCopy, count);

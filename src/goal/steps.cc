@@ -17,6 +17,19 @@ Part part_of(const Resolved& resolved, std::uint32_t gpu, const Call& call) {
   return part;
 }
 
+std::uint64_t launch_ns(const Resolved& resolved,
+                        std::uint32_t gpu,
+                        const Launch& launch,
+                        const Costs& costs) {
+  std::uint64_t longest = 0;
+  for (std::uint32_t i = 0; i < launch.num_calls; ++i) {
+    const Call& call = resolved.gpus[gpu].calls[launch.first_call + i];
+    const Exchange& exchange = resolved.exchanges[call.exchange];
+    longest = std::max(longest, costs.launch_of(resolved.shapes[exchange.shape].protocol));
+  }
+  return longest;
+}
+
 void lower_channel(const Part& part, const model::ChannelPart& channel, Primitives& primitives) {
   primitives.clear();
   const model::Operation& operation = *part.operation;

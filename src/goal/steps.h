@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "goal/costs.h"
 #include "goal/lowering.h"
 #include "goal/resolve.h"
 
@@ -26,6 +27,12 @@ struct Part {
 };
 
 Part part_of(const Resolved& resolved, std::uint32_t gpu, const Call& call);
+
+// The launch of a kernel: that of the slowest protocol among its calls, and none of a computation.
+std::uint64_t launch_ns(const Resolved& resolved,
+                        std::uint32_t gpu,
+                        const Launch& launch,
+                        const Costs& costs);
 
 // Lowers the part of one channel. Clears `primitives` first, and adds nothing for a communicator of
 // one rank.

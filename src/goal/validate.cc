@@ -145,8 +145,8 @@ const Links& default_links() {
   static const Links links = {
       .intra = {.latency_ns = 439,
                 .overhead_ns = 1,
-                .gap_ns = 10,
-                .gap_ns_per_byte = 0.002973,
+                .gap_ns = 4,
+                .gap_ns_per_byte = 0.002909,
                 .overhead_ns_per_byte = 0,
                 .rendezvous_bytes = 1e12},
       .inter = {.latency_ns = 3700,

@@ -43,11 +43,11 @@ inline constexpr std::uint32_t kNoGroup = 0xFFFFFFFF;
 struct GroupPlace {
   std::uint32_t group = kNoGroup;  // kNoGroup: a computation
   std::uint32_t member = 0;
+  std::uint64_t launch_ns = 0;  // the part of the launch's start that belongs to the group's cost
 };
 
 struct GroupSchedule {
   std::uint32_t replicas = 1;
-  std::uint64_t launch_ns = 0;                  // the part of a start that belongs to the cost
   std::vector<RankLaunches> cell;               // by GPU of the cell
   std::vector<std::vector<GroupPlace>> places;  // by GPU, launch
   std::vector<LaunchGroup> groups;

@@ -19,7 +19,7 @@
 namespace assay::model {
 
 // Consecutive steps of a lane that are alike: each is `slices` slices of `bytes`, the last of which
-// has `last_bytes`.
+// has `last_bytes`. The first may take longer; where it is the only one, it is not the last.
 struct StepRun {
   std::uint32_t steps = 1;
   std::uint32_t slices = 1;
@@ -32,6 +32,7 @@ struct StepRun {
   std::uint8_t num_to = 0;
   std::uint64_t bytes = 0;  // on the wire
   std::uint64_t last_bytes = 0;
+  std::uint64_t first_work_ns = 0;
   std::uint64_t work_ns = 0;
   std::uint64_t last_work_ns = 0;
 

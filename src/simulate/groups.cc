@@ -107,7 +107,7 @@ class GroupRun {
       time_ns += static_cast<std::int64_t>(length);
       return end(id, time_ns);
     }
-    time_ns += static_cast<std::int64_t>(length - schedule_.launch_ns);
+    time_ns += static_cast<std::int64_t>(length - place.launch_ns);
     const LaunchGroup& group = schedule_.groups[place.group];
     const std::uint32_t replica = id.rank / cell_;
     std::uint32_t& started = started_[place.group][group.all_replicas ? 0 : replica];

@@ -340,8 +340,7 @@ void LaunchRank::offer_work(std::uint32_t lane) {
 void LaunchRank::start_work(std::uint32_t lane, const Needs& needs, std::int64_t now_ns) {
   LaneState& state = lanes_[lane];
   const model::StepRun& run = *state.work.run;
-  const std::int64_t end =
-      now_ns + length_of(state.work.last_of_step() ? run.last_work_ns : run.work_ns);
+  const std::int64_t end = now_ns + length_of(state.work.work_ns());
   resources_.take(needs.cpu, end);
   note_end(end);
   state.end_ns = std::max(state.end_ns, end);

@@ -132,6 +132,11 @@ class LaunchRank {
     const model::StepRun* run = nullptr;
     std::uint32_t slice = 0;
 
+    [[nodiscard]] std::uint64_t work_ns() const {
+      if (slice % run->slices == 0) return run->first_work_ns;
+      return last_of_step() ? run->last_work_ns : run->work_ns;
+    }
+
     [[nodiscard]] bool last_of_step() const { return slice % run->slices + 1 == run->slices; }
 
     [[nodiscard]] std::uint64_t bytes() const {

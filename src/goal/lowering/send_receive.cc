@@ -1,5 +1,5 @@
 // Send and Recv: a channel's part goes to its peer chunk by chunk. Data that a rank sends to itself
-// are copied.
+// are copied. A block has some of its threads for what it sends, and others for what it receives.
 #include "goal/lowering.h"
 
 namespace assay::goal {
@@ -7,14 +7,16 @@ namespace {
 
 void lower_send(const ChannelTask& task, Primitives& primitives) {
   if (task.peer == task.rank) {
-    primitives.copy(task.count);
+    primitives.self_copy(task.count);
     return;
   }
+  primitives.lane(0, true);
   for_each_chunk(task, [&](std::uint64_t count) { primitives.send(task.peer, count); });
 }
 
 void lower_recv(const ChannelTask& task, Primitives& primitives) {
   if (task.peer == task.rank) return;
+  primitives.lane(0, true);
   for_each_chunk(task, [&](std::uint64_t count) { primitives.recv(task.peer, count); });
 }
 
