@@ -146,7 +146,7 @@ cudaError_t launch_operation(const Device& device, const Arguments& a, const Req
 bool is_spread(const Device& device, const Arguments& a, const Request& request) {
   const int blocks_of_row =
       fewest_blocks({.vectors = a.row_vectors, .most_of_block = kMaxSpreadThreads});
-  return request.threads == 0 && a.row_vectors > kMinSpreadVectors &&
+  return request.threads == 0 && a.row_vectors >= kMinSpreadVectors &&
          blocks_of_row <= kMaxCluster &&
          a.rows * blocks_of_row <= kSpreadBlocks * device.multiprocessors;
 }
