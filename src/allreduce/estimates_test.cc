@@ -104,6 +104,17 @@ TEST(RowDivision, LongRowsAreShared) {
   EXPECT_EQ(divided(1000, 1024, 256), (std::array{4, 256, 256}));
 }
 
+TEST(RowDivision, ALaunchMayAskForTheBlocksOfARow) {
+  const RowsToDivide rows{
+      .count = 64, .vectors = 512, .most_of_block = 256, .multiprocessors = 132};
+  EXPECT_EQ(fewest_blocks(rows), 2);
+  RowsToDivide asked = rows;
+  asked.asked_cluster = 2;
+  EXPECT_EQ(divide_rows(rows).cluster, 8) << "64 rows are spread over more SMs";
+  EXPECT_EQ(divide_rows(asked).cluster, 2);
+  EXPECT_EQ(divide_rows(asked).threads, 256);
+}
+
 TEST(RowDivision, SlicesAreWholeGroups) {
   EXPECT_EQ(slice_vectors(80, 2, 2), 40);
   EXPECT_EQ(slice_vectors(81, 2, 2), 42);

@@ -47,16 +47,24 @@ struct RowsToDivide {
   int most_of_block = 1024;
   int multiprocessors = 1;
   int asked_threads = 0;  // of a block, for experiments; 0: none asked for
+  int asked_cluster = 0;  // blocks that share a row; 0: by cluster_of()'s rule
 };
+
+// Returns the blocks that hold a row.
+constexpr int fewest_blocks(const RowsToDivide& rows) {
+  int cluster = 1;
+  while (divide_up(rows.vectors, cluster) > rows.most_of_block)
+    cluster *= 2;
+  return cluster;
+}
 
 // Several SMs share a long row, in blocks of 64 threads and more: each then sends, looks for and
 // computes less. With many rows all SMs have enough to do without. Measured on 2 and 4 H200, with
 // rows of 512 threads: 3.3 instead of 4.1 us for a row, 7.8 instead of 8.5 for 64, 13.9 instead
 // of 13.2 for 128.
 constexpr int cluster_of(const RowsToDivide& rows) {
-  int cluster = 1;
-  while (divide_up(rows.vectors, cluster) > rows.most_of_block)
-    cluster *= 2;
+  if (rows.asked_cluster != 0) return rows.asked_cluster;
+  int cluster = fewest_blocks(rows);
   while (rows.asked_threads == 0 && rows.vectors > 256 && cluster < kMaxCluster &&
          rows.count * cluster * 2 <= 4 * rows.multiprocessors &&
          divide_up(rows.vectors, cluster * 2) >= 64)

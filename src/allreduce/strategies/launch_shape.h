@@ -32,12 +32,21 @@ LaunchShape flat_shape(const Device& device,
                        std::int64_t vectors,
                        const Request& request);
 
+// How many blocks share a row.
+enum class RowBlocks {
+  kByRows,  // more where rows are few: the rule of row_division.h
+  kFewest,  // as few as hold it
+  kFuller,  // by that rule, but two instead of one where the GPU does not hold all rows at once
+            // and more of them with two
+};
+
 // Rows of `threads` threads each, in blocks of at most `most_of_block` threads, a limit that the
 // kernel's registers set.
 struct Rows {
   std::int64_t count;
   int threads;
   int most_of_block;
+  RowBlocks blocks = RowBlocks::kByRows;
 };
 
 LaunchShape row_shape(const Device& device,
