@@ -2,18 +2,18 @@
 // Made by assay allreduce codegen; do not edit. Measured on:
 // NVIDIA H200, CUDA 13.0, NCCL 2.28.3, 2026-11-27, of 6000 times in benchmark.tp2.sm90.csv benchmark.tp4.sm90.csv.
 
-#ifndef ALLREDUCE_TABLE_SM90_GRAPH_011928DD6D3F973D_H
-#define ALLREDUCE_TABLE_SM90_GRAPH_011928DD6D3F973D_H
+#ifndef ALLREDUCE_TABLE_SM90_GRAPH_B998AFAD70F1C1C7_H
+#define ALLREDUCE_TABLE_SM90_GRAPH_B998AFAD70F1C1C7_H
 
 #include <cstdint>
 
 #if defined(__CUDACC__)
-#define ALLREDUCE_TABLE_SM90_GRAPH_011928DD6D3F973D_H_FUNCTION __host__ __device__ constexpr
+#define ALLREDUCE_TABLE_SM90_GRAPH_B998AFAD70F1C1C7_H_FUNCTION __host__ __device__ constexpr
 #else
-#define ALLREDUCE_TABLE_SM90_GRAPH_011928DD6D3F973D_H_FUNCTION constexpr
+#define ALLREDUCE_TABLE_SM90_GRAPH_B998AFAD70F1C1C7_H_FUNCTION constexpr
 #endif
 
-namespace allreduce_table_sm90_graph_011928dd6d3f973d {
+namespace allreduce_table_sm90_graph_b998afad70f1c1c7 {
 
 // Below 100 the numbers are TensorRT-LLM's.
 enum class Strategy : std::uint8_t {
@@ -24,7 +24,7 @@ enum class Strategy : std::uint8_t {
   kNccl = 0,
 };
 
-ALLREDUCE_TABLE_SM90_GRAPH_011928DD6D3F973D_H_FUNCTION const char* name_of(Strategy strategy) {
+ALLREDUCE_TABLE_SM90_GRAPH_B998AFAD70F1C1C7_H_FUNCTION const char* name_of(Strategy strategy) {
   switch (strategy) {
     case Strategy::kOneshot:
       return "ONESHOT";
@@ -80,7 +80,7 @@ struct Segment {
   Strategy strategy;
 };
 
-#define ALLREDUCE_TABLE_SM90_GRAPH_011928DD6D3F973D_H_SLICES \
+#define ALLREDUCE_TABLE_SM90_GRAPH_B998AFAD70F1C1C7_H_SLICES \
   {2, 0, Fusion::kNone, DataType::kBfloat16, 0, 10}, \
   {2, 0, Fusion::kResidualRmsNorm, DataType::kBfloat16, 10, 20}, \
   {2, 0, Fusion::kResidualRmsNormQuantFp8, DataType::kBfloat16, 20, 30}, \
@@ -109,7 +109,7 @@ struct Segment {
   {8, 4, Fusion::kResidualRmsNorm, DataType::kBfloat16, 250, 260}, \
   {8, 4, Fusion::kResidualRmsNormQuantFp8, DataType::kBfloat16, 260, 270}, \
   {8, 4, Fusion::kResidualRmsNormQuantNvfp4, DataType::kBfloat16, 270, 280}
-#define ALLREDUCE_TABLE_SM90_GRAPH_011928DD6D3F973D_H_ROWS \
+#define ALLREDUCE_TABLE_SM90_GRAPH_B998AFAD70F1C1C7_H_ROWS \
   {128, 0, 1}, \
   {256, 1, 2}, \
   {512, 2, 3}, \
@@ -117,280 +117,280 @@ struct Segment {
   {2048, 4, 5}, \
   {2880, 5, 6}, \
   {4096, 6, 7}, \
-  {5120, 7, 9}, \
-  {7168, 9, 11}, \
-  {8192, 11, 13}, \
-  {128, 13, 14}, \
-  {256, 14, 15}, \
-  {512, 15, 16}, \
-  {1024, 16, 17}, \
-  {2048, 17, 18}, \
-  {2880, 18, 19}, \
-  {4096, 19, 20}, \
-  {5120, 20, 21}, \
-  {7168, 21, 22}, \
-  {8192, 22, 23}, \
-  {128, 23, 24}, \
-  {256, 24, 25}, \
-  {512, 25, 26}, \
-  {1024, 26, 27}, \
-  {2048, 27, 28}, \
-  {2880, 28, 29}, \
-  {4096, 29, 30}, \
-  {5120, 30, 31}, \
-  {7168, 31, 32}, \
-  {8192, 32, 33}, \
-  {128, 33, 34}, \
-  {256, 34, 35}, \
-  {512, 35, 36}, \
-  {1024, 36, 37}, \
-  {2048, 37, 38}, \
-  {2880, 38, 39}, \
-  {4096, 39, 40}, \
-  {5120, 40, 41}, \
-  {7168, 41, 42}, \
-  {8192, 42, 43}, \
-  {128, 43, 45}, \
-  {256, 45, 47}, \
-  {512, 47, 49}, \
-  {1024, 49, 51}, \
-  {2048, 51, 54}, \
-  {2880, 54, 57}, \
-  {4096, 57, 60}, \
-  {5120, 60, 63}, \
-  {7168, 63, 66}, \
-  {8192, 66, 69}, \
-  {128, 69, 71}, \
-  {256, 71, 73}, \
-  {512, 73, 75}, \
-  {1024, 75, 77}, \
-  {2048, 77, 79}, \
-  {2880, 79, 81}, \
-  {4096, 81, 83}, \
-  {5120, 83, 85}, \
-  {7168, 85, 87}, \
-  {8192, 87, 89}, \
-  {128, 89, 91}, \
-  {256, 91, 93}, \
-  {512, 93, 95}, \
-  {1024, 95, 97}, \
-  {2048, 97, 99}, \
-  {2880, 99, 101}, \
-  {4096, 101, 103}, \
-  {5120, 103, 105}, \
-  {7168, 105, 107}, \
-  {8192, 107, 109}, \
-  {128, 109, 111}, \
-  {256, 111, 113}, \
-  {512, 113, 115}, \
-  {1024, 115, 117}, \
-  {2048, 117, 119}, \
-  {2880, 119, 121}, \
-  {4096, 121, 123}, \
-  {5120, 123, 125}, \
-  {7168, 125, 127}, \
-  {8192, 127, 129}, \
-  {128, 129, 131}, \
-  {256, 131, 133}, \
-  {512, 133, 135}, \
-  {1024, 135, 137}, \
-  {2048, 137, 140}, \
-  {2880, 140, 143}, \
-  {4096, 143, 146}, \
-  {5120, 146, 149}, \
-  {7168, 149, 152}, \
-  {8192, 152, 155}, \
-  {128, 155, 157}, \
-  {256, 157, 159}, \
-  {512, 159, 161}, \
-  {1024, 161, 163}, \
-  {2048, 163, 165}, \
-  {2880, 165, 167}, \
-  {4096, 167, 169}, \
-  {5120, 169, 171}, \
-  {7168, 171, 173}, \
-  {8192, 173, 175}, \
-  {128, 175, 177}, \
-  {256, 177, 179}, \
-  {512, 179, 181}, \
-  {1024, 181, 183}, \
-  {2048, 183, 185}, \
-  {2880, 185, 187}, \
-  {4096, 187, 189}, \
-  {5120, 189, 191}, \
-  {7168, 191, 193}, \
-  {8192, 193, 195}, \
-  {128, 195, 197}, \
-  {256, 197, 199}, \
-  {512, 199, 201}, \
-  {1024, 201, 203}, \
-  {2048, 203, 205}, \
-  {2880, 205, 207}, \
-  {4096, 207, 209}, \
-  {5120, 209, 211}, \
-  {7168, 211, 213}, \
-  {8192, 213, 215}, \
-  {128, 215, 217}, \
-  {256, 217, 219}, \
-  {512, 219, 221}, \
-  {1024, 221, 223}, \
-  {2048, 223, 226}, \
-  {2880, 226, 229}, \
-  {4096, 229, 232}, \
-  {5120, 232, 235}, \
-  {7168, 235, 238}, \
-  {8192, 238, 241}, \
-  {128, 241, 243}, \
-  {256, 243, 245}, \
-  {512, 245, 247}, \
-  {1024, 247, 249}, \
-  {2048, 249, 251}, \
-  {2880, 251, 253}, \
-  {4096, 253, 255}, \
-  {5120, 255, 257}, \
-  {7168, 257, 259}, \
-  {8192, 259, 261}, \
-  {128, 261, 263}, \
-  {256, 263, 265}, \
-  {512, 265, 267}, \
-  {1024, 267, 269}, \
-  {2048, 269, 271}, \
-  {2880, 271, 273}, \
-  {4096, 273, 275}, \
-  {5120, 275, 277}, \
-  {7168, 277, 279}, \
-  {8192, 279, 281}, \
-  {128, 281, 283}, \
-  {256, 283, 285}, \
-  {512, 285, 287}, \
-  {1024, 287, 289}, \
-  {2048, 289, 291}, \
-  {2880, 291, 293}, \
-  {4096, 293, 295}, \
-  {5120, 295, 297}, \
-  {7168, 297, 299}, \
-  {8192, 299, 301}, \
-  {128, 301, 303}, \
-  {256, 303, 305}, \
-  {512, 305, 307}, \
-  {1024, 307, 310}, \
-  {2048, 310, 313}, \
-  {2880, 313, 316}, \
-  {4096, 316, 319}, \
-  {5120, 319, 322}, \
-  {7168, 322, 325}, \
-  {8192, 325, 328}, \
-  {128, 328, 330}, \
-  {256, 330, 332}, \
-  {512, 332, 334}, \
-  {1024, 334, 336}, \
-  {2048, 336, 338}, \
-  {2880, 338, 340}, \
-  {4096, 340, 342}, \
-  {5120, 342, 344}, \
-  {7168, 344, 346}, \
-  {8192, 346, 348}, \
-  {128, 348, 350}, \
-  {256, 350, 352}, \
-  {512, 352, 354}, \
-  {1024, 354, 356}, \
-  {2048, 356, 358}, \
-  {2880, 358, 360}, \
-  {4096, 360, 362}, \
-  {5120, 362, 364}, \
-  {7168, 364, 366}, \
-  {8192, 366, 368}, \
-  {128, 368, 370}, \
-  {256, 370, 372}, \
-  {512, 372, 374}, \
-  {1024, 374, 376}, \
-  {2048, 376, 378}, \
-  {2880, 378, 380}, \
-  {4096, 380, 382}, \
-  {5120, 382, 384}, \
-  {7168, 384, 386}, \
-  {8192, 386, 388}, \
-  {128, 388, 390}, \
-  {256, 390, 392}, \
-  {512, 392, 394}, \
-  {1024, 394, 397}, \
-  {2048, 397, 400}, \
-  {2880, 400, 403}, \
-  {4096, 403, 406}, \
-  {5120, 406, 409}, \
-  {7168, 409, 412}, \
-  {8192, 412, 415}, \
-  {128, 415, 417}, \
-  {256, 417, 419}, \
-  {512, 419, 421}, \
-  {1024, 421, 423}, \
-  {2048, 423, 425}, \
-  {2880, 425, 427}, \
-  {4096, 427, 429}, \
-  {5120, 429, 431}, \
-  {7168, 431, 433}, \
-  {8192, 433, 435}, \
-  {128, 435, 437}, \
-  {256, 437, 439}, \
-  {512, 439, 441}, \
-  {1024, 441, 443}, \
-  {2048, 443, 445}, \
-  {2880, 445, 447}, \
-  {4096, 447, 449}, \
-  {5120, 449, 451}, \
-  {7168, 451, 453}, \
-  {8192, 453, 455}, \
-  {128, 455, 457}, \
-  {256, 457, 459}, \
-  {512, 459, 461}, \
-  {1024, 461, 463}, \
-  {2048, 463, 465}, \
-  {2880, 465, 467}, \
-  {4096, 467, 469}, \
-  {5120, 469, 471}, \
-  {7168, 471, 473}, \
-  {8192, 473, 475}, \
-  {128, 475, 477}, \
-  {256, 477, 479}, \
-  {512, 479, 481}, \
-  {1024, 481, 484}, \
-  {2048, 484, 487}, \
-  {2880, 487, 490}, \
-  {4096, 490, 493}, \
-  {5120, 493, 496}, \
-  {7168, 496, 499}, \
-  {8192, 499, 502}, \
-  {128, 502, 504}, \
-  {256, 504, 506}, \
-  {512, 506, 508}, \
-  {1024, 508, 510}, \
-  {2048, 510, 512}, \
-  {2880, 512, 514}, \
-  {4096, 514, 516}, \
-  {5120, 516, 518}, \
-  {7168, 518, 520}, \
-  {8192, 520, 522}, \
-  {128, 522, 524}, \
-  {256, 524, 526}, \
-  {512, 526, 528}, \
-  {1024, 528, 530}, \
-  {2048, 530, 532}, \
-  {2880, 532, 534}, \
-  {4096, 534, 536}, \
-  {5120, 536, 538}, \
-  {7168, 538, 540}, \
-  {8192, 540, 542}, \
-  {128, 542, 544}, \
-  {256, 544, 546}, \
-  {512, 546, 548}, \
-  {1024, 548, 550}, \
-  {2048, 550, 552}, \
-  {2880, 552, 554}, \
-  {4096, 554, 556}, \
-  {5120, 556, 558}, \
-  {7168, 558, 560}, \
-  {8192, 560, 562}
-#define ALLREDUCE_TABLE_SM90_GRAPH_011928DD6D3F973D_H_SEGMENTS \
+  {5120, 7, 8}, \
+  {7168, 8, 10}, \
+  {8192, 10, 12}, \
+  {128, 12, 13}, \
+  {256, 13, 14}, \
+  {512, 14, 15}, \
+  {1024, 15, 16}, \
+  {2048, 16, 17}, \
+  {2880, 17, 18}, \
+  {4096, 18, 19}, \
+  {5120, 19, 20}, \
+  {7168, 20, 21}, \
+  {8192, 21, 22}, \
+  {128, 22, 23}, \
+  {256, 23, 24}, \
+  {512, 24, 25}, \
+  {1024, 25, 26}, \
+  {2048, 26, 27}, \
+  {2880, 27, 28}, \
+  {4096, 28, 29}, \
+  {5120, 29, 30}, \
+  {7168, 30, 31}, \
+  {8192, 31, 32}, \
+  {128, 32, 33}, \
+  {256, 33, 34}, \
+  {512, 34, 35}, \
+  {1024, 35, 36}, \
+  {2048, 36, 37}, \
+  {2880, 37, 38}, \
+  {4096, 38, 41}, \
+  {5120, 41, 42}, \
+  {7168, 42, 45}, \
+  {8192, 45, 46}, \
+  {128, 46, 48}, \
+  {256, 48, 50}, \
+  {512, 50, 52}, \
+  {1024, 52, 54}, \
+  {2048, 54, 57}, \
+  {2880, 57, 60}, \
+  {4096, 60, 63}, \
+  {5120, 63, 66}, \
+  {7168, 66, 69}, \
+  {8192, 69, 72}, \
+  {128, 72, 74}, \
+  {256, 74, 76}, \
+  {512, 76, 78}, \
+  {1024, 78, 80}, \
+  {2048, 80, 82}, \
+  {2880, 82, 84}, \
+  {4096, 84, 86}, \
+  {5120, 86, 88}, \
+  {7168, 88, 90}, \
+  {8192, 90, 92}, \
+  {128, 92, 94}, \
+  {256, 94, 96}, \
+  {512, 96, 100}, \
+  {1024, 100, 102}, \
+  {2048, 102, 104}, \
+  {2880, 104, 106}, \
+  {4096, 106, 108}, \
+  {5120, 108, 110}, \
+  {7168, 110, 112}, \
+  {8192, 112, 114}, \
+  {128, 114, 116}, \
+  {256, 116, 118}, \
+  {512, 118, 122}, \
+  {1024, 122, 124}, \
+  {2048, 124, 126}, \
+  {2880, 126, 128}, \
+  {4096, 128, 130}, \
+  {5120, 130, 132}, \
+  {7168, 132, 134}, \
+  {8192, 134, 136}, \
+  {128, 136, 138}, \
+  {256, 138, 140}, \
+  {512, 140, 142}, \
+  {1024, 142, 144}, \
+  {2048, 144, 147}, \
+  {2880, 147, 150}, \
+  {4096, 150, 153}, \
+  {5120, 153, 156}, \
+  {7168, 156, 159}, \
+  {8192, 159, 162}, \
+  {128, 162, 164}, \
+  {256, 164, 166}, \
+  {512, 166, 168}, \
+  {1024, 168, 170}, \
+  {2048, 170, 172}, \
+  {2880, 172, 174}, \
+  {4096, 174, 176}, \
+  {5120, 176, 178}, \
+  {7168, 178, 180}, \
+  {8192, 180, 182}, \
+  {128, 182, 184}, \
+  {256, 184, 186}, \
+  {512, 186, 188}, \
+  {1024, 188, 190}, \
+  {2048, 190, 192}, \
+  {2880, 192, 194}, \
+  {4096, 194, 196}, \
+  {5120, 196, 198}, \
+  {7168, 198, 200}, \
+  {8192, 200, 202}, \
+  {128, 202, 204}, \
+  {256, 204, 206}, \
+  {512, 206, 208}, \
+  {1024, 208, 212}, \
+  {2048, 212, 214}, \
+  {2880, 214, 216}, \
+  {4096, 216, 218}, \
+  {5120, 218, 220}, \
+  {7168, 220, 222}, \
+  {8192, 222, 224}, \
+  {128, 224, 226}, \
+  {256, 226, 228}, \
+  {512, 228, 230}, \
+  {1024, 230, 232}, \
+  {2048, 232, 235}, \
+  {2880, 235, 238}, \
+  {4096, 238, 241}, \
+  {5120, 241, 244}, \
+  {7168, 244, 247}, \
+  {8192, 247, 250}, \
+  {128, 250, 252}, \
+  {256, 252, 254}, \
+  {512, 254, 256}, \
+  {1024, 256, 258}, \
+  {2048, 258, 260}, \
+  {2880, 260, 262}, \
+  {4096, 262, 264}, \
+  {5120, 264, 266}, \
+  {7168, 266, 268}, \
+  {8192, 268, 270}, \
+  {128, 270, 272}, \
+  {256, 272, 274}, \
+  {512, 274, 276}, \
+  {1024, 276, 278}, \
+  {2048, 278, 280}, \
+  {2880, 280, 282}, \
+  {4096, 282, 284}, \
+  {5120, 284, 286}, \
+  {7168, 286, 288}, \
+  {8192, 288, 290}, \
+  {128, 290, 292}, \
+  {256, 292, 294}, \
+  {512, 294, 296}, \
+  {1024, 296, 298}, \
+  {2048, 298, 300}, \
+  {2880, 300, 302}, \
+  {4096, 302, 304}, \
+  {5120, 304, 306}, \
+  {7168, 306, 308}, \
+  {8192, 308, 310}, \
+  {128, 310, 312}, \
+  {256, 312, 314}, \
+  {512, 314, 316}, \
+  {1024, 316, 318}, \
+  {2048, 318, 321}, \
+  {2880, 321, 324}, \
+  {4096, 324, 327}, \
+  {5120, 327, 330}, \
+  {7168, 330, 333}, \
+  {8192, 333, 336}, \
+  {128, 336, 338}, \
+  {256, 338, 340}, \
+  {512, 340, 342}, \
+  {1024, 342, 344}, \
+  {2048, 344, 346}, \
+  {2880, 346, 348}, \
+  {4096, 348, 350}, \
+  {5120, 350, 352}, \
+  {7168, 352, 354}, \
+  {8192, 354, 356}, \
+  {128, 356, 358}, \
+  {256, 358, 360}, \
+  {512, 360, 362}, \
+  {1024, 362, 364}, \
+  {2048, 364, 366}, \
+  {2880, 366, 368}, \
+  {4096, 368, 370}, \
+  {5120, 370, 372}, \
+  {7168, 372, 374}, \
+  {8192, 374, 376}, \
+  {128, 376, 378}, \
+  {256, 378, 380}, \
+  {512, 380, 382}, \
+  {1024, 382, 384}, \
+  {2048, 384, 386}, \
+  {2880, 386, 388}, \
+  {4096, 388, 390}, \
+  {5120, 390, 392}, \
+  {7168, 392, 394}, \
+  {8192, 394, 396}, \
+  {128, 396, 398}, \
+  {256, 398, 400}, \
+  {512, 400, 402}, \
+  {1024, 402, 404}, \
+  {2048, 404, 407}, \
+  {2880, 407, 410}, \
+  {4096, 410, 413}, \
+  {5120, 413, 416}, \
+  {7168, 416, 419}, \
+  {8192, 419, 422}, \
+  {128, 422, 424}, \
+  {256, 424, 426}, \
+  {512, 426, 428}, \
+  {1024, 428, 430}, \
+  {2048, 430, 432}, \
+  {2880, 432, 434}, \
+  {4096, 434, 436}, \
+  {5120, 436, 438}, \
+  {7168, 438, 440}, \
+  {8192, 440, 442}, \
+  {128, 442, 444}, \
+  {256, 444, 446}, \
+  {512, 446, 448}, \
+  {1024, 448, 450}, \
+  {2048, 450, 452}, \
+  {2880, 452, 454}, \
+  {4096, 454, 456}, \
+  {5120, 456, 458}, \
+  {7168, 458, 460}, \
+  {8192, 460, 462}, \
+  {128, 462, 464}, \
+  {256, 464, 466}, \
+  {512, 466, 468}, \
+  {1024, 468, 470}, \
+  {2048, 470, 472}, \
+  {2880, 472, 474}, \
+  {4096, 474, 476}, \
+  {5120, 476, 478}, \
+  {7168, 478, 480}, \
+  {8192, 480, 482}, \
+  {128, 482, 484}, \
+  {256, 484, 486}, \
+  {512, 486, 488}, \
+  {1024, 488, 490}, \
+  {2048, 490, 493}, \
+  {2880, 493, 496}, \
+  {4096, 496, 499}, \
+  {5120, 499, 502}, \
+  {7168, 502, 505}, \
+  {8192, 505, 508}, \
+  {128, 508, 510}, \
+  {256, 510, 512}, \
+  {512, 512, 514}, \
+  {1024, 514, 516}, \
+  {2048, 516, 518}, \
+  {2880, 518, 520}, \
+  {4096, 520, 522}, \
+  {5120, 522, 524}, \
+  {7168, 524, 526}, \
+  {8192, 526, 528}, \
+  {128, 528, 530}, \
+  {256, 530, 532}, \
+  {512, 532, 534}, \
+  {1024, 534, 536}, \
+  {2048, 536, 538}, \
+  {2880, 538, 540}, \
+  {4096, 540, 542}, \
+  {5120, 542, 544}, \
+  {7168, 544, 546}, \
+  {8192, 546, 548}, \
+  {128, 548, 550}, \
+  {256, 550, 552}, \
+  {512, 552, 554}, \
+  {1024, 554, 556}, \
+  {2048, 556, 558}, \
+  {2880, 558, 560}, \
+  {4096, 560, 562}, \
+  {5120, 562, 564}, \
+  {7168, 564, 566}, \
+  {8192, 566, 568}
+#define ALLREDUCE_TABLE_SM90_GRAPH_B998AFAD70F1C1C7_H_SEGMENTS \
   {0, Strategy::kOneshot}, \
   {0, Strategy::kOneshot}, \
   {0, Strategy::kOneshot}, \
@@ -399,7 +399,6 @@ struct Segment {
   {0, Strategy::kOneshot}, \
   {0, Strategy::kOneshot}, \
   {0, Strategy::kOneshot}, \
-  {118630401, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
   {117440513, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
@@ -431,542 +430,549 @@ struct Segment {
   {0, Strategy::kOneshot}, \
   {0, Strategy::kOneshot}, \
   {0, Strategy::kOneshot}, \
+  {842821, Strategy::kTwoshotPush}, \
+  {1258194, Strategy::kOneshot}, \
   {0, Strategy::kOneshot}, \
   {0, Strategy::kOneshot}, \
+  {656471, Strategy::kTwoshotPush}, \
+  {1034484, Strategy::kOneshot}, \
   {0, Strategy::kOneshot}, \
   {0, Strategy::kOneshot}, \
-  {309797, Strategy::kTwoshotPush}, \
+  {310973, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {310344, Strategy::kTwoshotPush}, \
+  {314536, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {305104, Strategy::kTwoshotPush}, \
+  {316258, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {307088, Strategy::kTwoshotPush}, \
+  {316791, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {308704, Strategy::kTwoshotPush}, \
+  {310314, Strategy::kTwoshotPush}, \
   {33554433, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {317801, Strategy::kTwoshotPush}, \
-  {33367681, Strategy::kTwoshot}, \
+  {318992, Strategy::kTwoshotPush}, \
+  {23869640, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {309642, Strategy::kTwoshotPush}, \
+  {314811, Strategy::kTwoshotPush}, \
   {33554433, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {328010, Strategy::kTwoshotPush}, \
+  {327681, Strategy::kTwoshotPush}, \
   {29655041, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
   {329729, Strategy::kTwoshotPush}, \
   {29360129, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {308912, Strategy::kTwoshotPush}, \
+  {314722, Strategy::kTwoshotPush}, \
   {33554433, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
   {524289, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
   {524289, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {475966, Strategy::kTwoshotPush}, \
+  {198124, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {486594, Strategy::kTwoshotPush}, \
+  {191484, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {444532, Strategy::kTwoshotPush}, \
+  {184321, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {470314, Strategy::kTwoshotPush}, \
+  {193151, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {465706, Strategy::kTwoshotPush}, \
+  {205486, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {469828, Strategy::kTwoshotPush}, \
+  {206279, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {471990, Strategy::kTwoshotPush}, \
+  {229377, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {495974, Strategy::kTwoshotPush}, \
+  {262145, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {658658, Strategy::kTwoshotPush}, \
+  {659514, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {647263, Strategy::kTwoshotPush}, \
+  {653129, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {615926, Strategy::kTwoshotPush}, \
+  {200795, Strategy::kTwoshotPush}, \
+  {374369, Strategy::kOneshot}, \
+  {621722, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {625783, Strategy::kTwoshotPush}, \
+  {186369, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {601141, Strategy::kTwoshotPush}, \
+  {162805, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {627817, Strategy::kTwoshotPush}, \
+  {184321, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {630315, Strategy::kTwoshotPush}, \
+  {194700, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {655361, Strategy::kTwoshotPush}, \
+  {205420, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {645121, Strategy::kTwoshotPush}, \
+  {229377, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {674634, Strategy::kTwoshotPush}, \
+  {232288, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
   {1048577, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {1048577, Strategy::kTwoshotPush}, \
+  {982468, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {934907, Strategy::kTwoshotPush}, \
+  {185345, Strategy::kTwoshotPush}, \
+  {370689, Strategy::kOneshot}, \
+  {915549, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {992801, Strategy::kTwoshotPush}, \
+  {162199, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {913285, Strategy::kTwoshotPush}, \
+  {149341, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {928402, Strategy::kTwoshotPush}, \
+  {153712, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {879808, Strategy::kTwoshotPush}, \
+  {188417, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {931841, Strategy::kTwoshotPush}, \
+  {188103, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {857478, Strategy::kTwoshotPush}, \
+  {229377, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {919175, Strategy::kTwoshotPush}, \
+  {262145, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {588636, Strategy::kTwoshotPush}, \
+  {599682, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {600683, Strategy::kTwoshotPush}, \
+  {607897, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {587809, Strategy::kTwoshotPush}, \
+  {605501, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {587073, Strategy::kTwoshotPush}, \
+  {607057, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {592471, Strategy::kTwoshotPush}, \
+  {600193, Strategy::kTwoshotPush}, \
   {47452161, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {575028, Strategy::kTwoshotPush}, \
+  {580927, Strategy::kTwoshotPush}, \
   {33367681, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {593104, Strategy::kTwoshotPush}, \
+  {605726, Strategy::kTwoshotPush}, \
   {47456257, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {584754, Strategy::kTwoshotPush}, \
-  {29655041, Strategy::kTwoshot}, \
+  {577445, Strategy::kTwoshotPush}, \
+  {30022095, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {645121, Strategy::kTwoshotPush}, \
+  {599421, Strategy::kTwoshotPush}, \
   {41517057, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {589306, Strategy::kTwoshotPush}, \
+  {605782, Strategy::kTwoshotPush}, \
   {47448065, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
   {1048577, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
   {1048577, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {904171, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {932819, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {854904, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {910221, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {866631, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {931841, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {917505, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {941167, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {1483009, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {1362717, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {1239664, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {1281667, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {1216706, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {1240878, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {1206821, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {1204421, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {1166175, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {1292526, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {2128379, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {2097153, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {1932074, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {2097153, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {2097153, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {2085121, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {1841064, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {1853441, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {1646934, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {1788676, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {197892, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {200067, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {196568, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {196626, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {196407, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {194684, Strategy::kTwoshotPush}, \
-  {23592961, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {197920, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {203874, Strategy::kTwoshotPush}, \
-  {29655041, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {203191, Strategy::kTwoshotPush}, \
-  {29360129, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {197668, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {332441, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {327358, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {314417, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {319959, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {296849, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {306005, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {307134, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {308693, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {311688, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {332336, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {421764, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {414846, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {399139, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {404102, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {396237, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {419071, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {410304, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {415396, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {404684, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {435446, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {630572, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {628571, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {588465, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {614468, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {546991, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {584505, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {576022, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {573187, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {556929, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {600501, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {149724, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {153007, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {149705, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {149357, Strategy::kTwoshotPush}, \
-  {28227355, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {149206, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {147695, Strategy::kTwoshotPush}, \
-  {23592961, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {150497, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {153701, Strategy::kTwoshotPush}, \
-  {29655041, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {157697, Strategy::kTwoshotPush}, \
-  {29360129, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {150103, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {262145, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {262145, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {241271, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {243651, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {224386, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {235318, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {236297, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {235521, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {240224, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {262145, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {320612, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {314770, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {305365, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {309246, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {305126, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {316124, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {315674, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {327681, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {304559, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {328591, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {464231, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {464401, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {438997, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {453663, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {415378, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {440238, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {425927, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {430644, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {420892, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {451011, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {123145, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {131073, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {123290, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {123141, Strategy::kTwoshotPush}, \
-  {27601950, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {123229, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {121511, Strategy::kTwoshotPush}, \
-  {23592961, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {131073, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {125695, Strategy::kTwoshotPush}, \
-  {20971521, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {126813, Strategy::kTwoshotPush}, \
-  {29360129, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {123756, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {205755, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {201878, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {196119, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {197295, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {184321, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {198181, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {191462, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {190876, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {193201, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {203184, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {265678, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {262145, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {262145, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {262145, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {262145, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {259651, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {266231, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {253629, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {250957, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {272623, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {375630, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {375607, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {356141, Strategy::kTwoshotPush}, \
+  {849977, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
   {370689, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {335415, Strategy::kTwoshotPush}, \
+  {317294, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
   {368641, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {351230, Strategy::kTwoshotPush}, \
+  {372495, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {353301, Strategy::kTwoshotPush}, \
+  {376088, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {340793, Strategy::kTwoshotPush}, \
+  {403711, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {376833, Strategy::kTwoshotPush}, \
+  {456606, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {99079, Strategy::kTwoshotPush}, \
+  {1483009, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {101113, Strategy::kTwoshotPush}, \
+  {1482753, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {99462, Strategy::kTwoshotPush}, \
+  {1244727, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {99386, Strategy::kTwoshotPush}, \
-  {27147656, Strategy::kTwoshot}, \
+  {325901, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {98965, Strategy::kTwoshotPush}, \
+  {299616, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {368641, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {368641, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {376909, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {400998, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {441139, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {2116552, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {2097153, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {1844984, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {303476, Strategy::kTwoshotPush}, \
+  {741377, Strategy::kOneshot}, \
+  {2097153, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {288740, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {368641, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {368641, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {375323, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {458753, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {524289, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {197700, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {199523, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {200740, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {200273, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {196721, Strategy::kTwoshotPush}, \
   {33554433, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {99885, Strategy::kTwoshotPush}, \
+  {194798, Strategy::kTwoshotPush}, \
   {23592961, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {99451, Strategy::kTwoshotPush}, \
+  {198789, Strategy::kTwoshotPush}, \
   {33554433, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {102808, Strategy::kTwoshotPush}, \
-  {20971521, Strategy::kTwoshot}, \
+  {200309, Strategy::kTwoshotPush}, \
+  {29655041, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {103034, Strategy::kTwoshotPush}, \
+  {201904, Strategy::kTwoshotPush}, \
   {29360129, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {99328, Strategy::kTwoshotPush}, \
+  {198829, Strategy::kTwoshotPush}, \
   {33554433, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {167054, Strategy::kTwoshotPush}, \
+  {334255, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {163433, Strategy::kTwoshotPush}, \
+  {332062, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {159706, Strategy::kTwoshotPush}, \
+  {132176, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {160450, Strategy::kTwoshotPush}, \
+  {131073, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {149978, Strategy::kTwoshotPush}, \
+  {113276, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {158603, Strategy::kTwoshotPush}, \
+  {132481, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {155169, Strategy::kTwoshotPush}, \
+  {140563, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {163841, Strategy::kTwoshotPush}, \
+  {129989, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {136472, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {152397, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {420183, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {419444, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {135820, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {131073, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {105424, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {122294, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {134229, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {131545, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {132690, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {143051, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {624697, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {613107, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {106007, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {103331, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {94450, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {106244, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {131073, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {115379, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {124817, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {134909, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {150634, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {151169, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {151345, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {150693, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {149703, Strategy::kTwoshotPush}, \
+  {33554433, Strategy::kTwoshot}, \
+  {0, Strategy::kOneshot}, \
+  {145996, Strategy::kTwoshotPush}, \
+  {23592961, Strategy::kTwoshot}, \
+  {0, Strategy::kOneshot}, \
+  {150245, Strategy::kTwoshotPush}, \
+  {33554433, Strategy::kTwoshot}, \
+  {0, Strategy::kOneshot}, \
+  {150231, Strategy::kTwoshotPush}, \
+  {29655041, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
   {157697, Strategy::kTwoshotPush}, \
+  {29360129, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {162869, Strategy::kTwoshotPush}, \
+  {150203, Strategy::kTwoshotPush}, \
+  {33554433, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {209414, Strategy::kTwoshotPush}, \
+  {262145, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {204790, Strategy::kTwoshotPush}, \
+  {262145, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {199498, Strategy::kTwoshotPush}, \
+  {98351, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {201369, Strategy::kTwoshotPush}, \
+  {93309, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {201757, Strategy::kTwoshotPush}, \
+  {87484, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {214135, Strategy::kTwoshotPush}, \
+  {99805, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {209241, Strategy::kTwoshotPush}, \
+  {104698, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {203980, Strategy::kTwoshotPush}, \
+  {97912, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {201906, Strategy::kTwoshotPush}, \
+  {104382, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {216054, Strategy::kTwoshotPush}, \
+  {115226, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {306730, Strategy::kTwoshotPush}, \
+  {319800, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {306267, Strategy::kTwoshotPush}, \
+  {319050, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {291571, Strategy::kTwoshotPush}, \
+  {100465, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {299800, Strategy::kTwoshotPush}, \
+  {92161, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {275043, Strategy::kTwoshotPush}, \
+  {83273, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {290401, Strategy::kTwoshotPush}, \
+  {97124, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {291454, Strategy::kTwoshotPush}, \
+  {100507, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {284298, Strategy::kTwoshotPush}, \
+  {101255, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {278219, Strategy::kTwoshotPush}, \
+  {99869, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {300624, Strategy::kTwoshotPush}
+  {107690, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {461309, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {453868, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {81487, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {78903, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {75365, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {82791, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {92654, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {87011, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {92575, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {101249, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {131073, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {131073, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {131073, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {131073, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {131073, Strategy::kTwoshotPush}, \
+  {33554433, Strategy::kTwoshot}, \
+  {0, Strategy::kOneshot}, \
+  {120305, Strategy::kTwoshotPush}, \
+  {23592961, Strategy::kTwoshot}, \
+  {0, Strategy::kOneshot}, \
+  {131073, Strategy::kTwoshotPush}, \
+  {33554433, Strategy::kTwoshot}, \
+  {0, Strategy::kOneshot}, \
+  {122823, Strategy::kTwoshotPush}, \
+  {20971521, Strategy::kTwoshot}, \
+  {0, Strategy::kOneshot}, \
+  {125849, Strategy::kTwoshotPush}, \
+  {29360129, Strategy::kTwoshot}, \
+  {0, Strategy::kOneshot}, \
+  {131073, Strategy::kTwoshotPush}, \
+  {33554433, Strategy::kTwoshot}, \
+  {0, Strategy::kOneshot}, \
+  {207017, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {205884, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {81975, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {76709, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {75158, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {83144, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {90113, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {82642, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {86017, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {98305, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {266767, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {264755, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {84265, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {73222, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {72447, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {80320, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {83521, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {86365, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {86017, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {89430, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {373411, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {370689, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {70705, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {66772, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {66149, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {68406, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {77573, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {71026, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {77255, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {84059, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {99442, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {100430, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {99673, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {99454, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {99225, Strategy::kTwoshotPush}, \
+  {33554433, Strategy::kTwoshot}, \
+  {0, Strategy::kOneshot}, \
+  {98861, Strategy::kTwoshotPush}, \
+  {23592961, Strategy::kTwoshot}, \
+  {0, Strategy::kOneshot}, \
+  {99180, Strategy::kTwoshotPush}, \
+  {33554433, Strategy::kTwoshot}, \
+  {0, Strategy::kOneshot}, \
+  {100454, Strategy::kTwoshotPush}, \
+  {20971521, Strategy::kTwoshot}, \
+  {0, Strategy::kOneshot}, \
+  {102477, Strategy::kTwoshotPush}, \
+  {24915988, Strategy::kTwoshot}, \
+  {0, Strategy::kOneshot}, \
+  {99197, Strategy::kTwoshotPush}, \
+  {33554433, Strategy::kTwoshot}, \
+  {0, Strategy::kOneshot}, \
+  {167319, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {166220, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {67667, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {65537, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {65537, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {65729, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {69658, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {63944, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {69598, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {77084, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {208529, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {208256, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {69750, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {59104, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {57889, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {64431, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {69002, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {66167, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {67678, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {73536, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {304762, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {301843, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {54161, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {53532, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {49436, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {55907, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {65537, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {61441, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {63395, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {69021, Strategy::kTwoshotPush}
 
-inline constexpr Slice kSlices[] = {ALLREDUCE_TABLE_SM90_GRAPH_011928DD6D3F973D_H_SLICES};
-inline constexpr Row kRows[] = {ALLREDUCE_TABLE_SM90_GRAPH_011928DD6D3F973D_H_ROWS};
-inline constexpr Segment kSegments[] = {ALLREDUCE_TABLE_SM90_GRAPH_011928DD6D3F973D_H_SEGMENTS};
+inline constexpr Slice kSlices[] = {ALLREDUCE_TABLE_SM90_GRAPH_B998AFAD70F1C1C7_H_SLICES};
+inline constexpr Row kRows[] = {ALLREDUCE_TABLE_SM90_GRAPH_B998AFAD70F1C1C7_H_ROWS};
+inline constexpr Segment kSegments[] = {ALLREDUCE_TABLE_SM90_GRAPH_B998AFAD70F1C1C7_H_SEGMENTS};
 #if defined(__CUDACC__)
-static __device__ constexpr Slice kDeviceSlices[] = {ALLREDUCE_TABLE_SM90_GRAPH_011928DD6D3F973D_H_SLICES};
-static __device__ constexpr Row kDeviceRows[] = {ALLREDUCE_TABLE_SM90_GRAPH_011928DD6D3F973D_H_ROWS};
-static __device__ constexpr Segment kDeviceSegments[] = {ALLREDUCE_TABLE_SM90_GRAPH_011928DD6D3F973D_H_SEGMENTS};
+static __device__ constexpr Slice kDeviceSlices[] = {ALLREDUCE_TABLE_SM90_GRAPH_B998AFAD70F1C1C7_H_SLICES};
+static __device__ constexpr Row kDeviceRows[] = {ALLREDUCE_TABLE_SM90_GRAPH_B998AFAD70F1C1C7_H_ROWS};
+static __device__ constexpr Segment kDeviceSegments[] = {ALLREDUCE_TABLE_SM90_GRAPH_B998AFAD70F1C1C7_H_SEGMENTS};
 #endif
-#undef ALLREDUCE_TABLE_SM90_GRAPH_011928DD6D3F973D_H_SLICES
-#undef ALLREDUCE_TABLE_SM90_GRAPH_011928DD6D3F973D_H_ROWS
-#undef ALLREDUCE_TABLE_SM90_GRAPH_011928DD6D3F973D_H_SEGMENTS
+#undef ALLREDUCE_TABLE_SM90_GRAPH_B998AFAD70F1C1C7_H_SLICES
+#undef ALLREDUCE_TABLE_SM90_GRAPH_B998AFAD70F1C1C7_H_ROWS
+#undef ALLREDUCE_TABLE_SM90_GRAPH_B998AFAD70F1C1C7_H_SEGMENTS
 
-ALLREDUCE_TABLE_SM90_GRAPH_011928DD6D3F973D_H_FUNCTION const Slice& slice(int index) {
+ALLREDUCE_TABLE_SM90_GRAPH_B998AFAD70F1C1C7_H_FUNCTION const Slice& slice(int index) {
 #if defined(__CUDA_ARCH__)
   return kDeviceSlices[index];
 #else
@@ -974,7 +980,7 @@ ALLREDUCE_TABLE_SM90_GRAPH_011928DD6D3F973D_H_FUNCTION const Slice& slice(int in
 #endif
 }
 
-ALLREDUCE_TABLE_SM90_GRAPH_011928DD6D3F973D_H_FUNCTION const Row& row(int index) {
+ALLREDUCE_TABLE_SM90_GRAPH_B998AFAD70F1C1C7_H_FUNCTION const Row& row(int index) {
 #if defined(__CUDA_ARCH__)
   return kDeviceRows[index];
 #else
@@ -982,7 +988,7 @@ ALLREDUCE_TABLE_SM90_GRAPH_011928DD6D3F973D_H_FUNCTION const Row& row(int index)
 #endif
 }
 
-ALLREDUCE_TABLE_SM90_GRAPH_011928DD6D3F973D_H_FUNCTION const Segment& segment(int index) {
+ALLREDUCE_TABLE_SM90_GRAPH_B998AFAD70F1C1C7_H_FUNCTION const Segment& segment(int index) {
 #if defined(__CUDA_ARCH__)
   return kDeviceSegments[index];
 #else
@@ -992,7 +998,7 @@ ALLREDUCE_TABLE_SM90_GRAPH_011928DD6D3F973D_H_FUNCTION const Segment& segment(in
 
 // Returns whether b is nearer to `wanted` than a by ratio; the larger one wins a tie. The numbers
 // of the table are at most 2^28, so products fit.
-ALLREDUCE_TABLE_SM90_GRAPH_011928DD6D3F973D_H_FUNCTION bool is_nearer(std::int64_t b, std::int64_t a, std::int64_t wanted) {
+ALLREDUCE_TABLE_SM90_GRAPH_B998AFAD70F1C1C7_H_FUNCTION bool is_nearer(std::int64_t b, std::int64_t a, std::int64_t wanted) {
   const std::int64_t low = a < b ? a : b;
   const std::int64_t high = a < b ? b : a;
   if (wanted <= low) return b < a;
@@ -1000,7 +1006,7 @@ ALLREDUCE_TABLE_SM90_GRAPH_011928DD6D3F973D_H_FUNCTION bool is_nearer(std::int64
   return (wanted * wanted < low * high) == (b < a);
 }
 
-ALLREDUCE_TABLE_SM90_GRAPH_011928DD6D3F973D_H_FUNCTION bool is_better(const Slice& b,
+ALLREDUCE_TABLE_SM90_GRAPH_B998AFAD70F1C1C7_H_FUNCTION bool is_better(const Slice& b,
                               const Slice& a,
                               std::int64_t world_size,
                               DataType data_type) {
@@ -1012,7 +1018,7 @@ ALLREDUCE_TABLE_SM90_GRAPH_011928DD6D3F973D_H_FUNCTION bool is_better(const Slic
 }  // namespace detail
 
 // Returns the size of a message, or INT64_MAX if it overflows. Counts below 1 are taken as 1.
-ALLREDUCE_TABLE_SM90_GRAPH_011928DD6D3F973D_H_FUNCTION std::int64_t message_bytes(std::int64_t num_tokens,
+ALLREDUCE_TABLE_SM90_GRAPH_B998AFAD70F1C1C7_H_FUNCTION std::int64_t message_bytes(std::int64_t num_tokens,
                                           std::int64_t hidden_size,
                                           DataType data_type) {
   const std::int64_t element_bytes = data_type == DataType::kFloat32 ? 4 : 2;
@@ -1030,7 +1036,7 @@ struct Match {
 // Returns the strategy for a message; any input has one. Among the slices of the fusion, the lookup
 // takes the one with the nearest TP and then with the data type, in it the row with the nearest
 // hidden size, and in it the segment of the message's bytes. A fusion without a slice has kFallback.
-ALLREDUCE_TABLE_SM90_GRAPH_011928DD6D3F973D_H_FUNCTION Match find(std::int64_t world_size,
+ALLREDUCE_TABLE_SM90_GRAPH_B998AFAD70F1C1C7_H_FUNCTION Match find(std::int64_t world_size,
                           Fusion fusion,
                           DataType data_type,
                           std::int64_t hidden_size,
@@ -1060,7 +1066,7 @@ ALLREDUCE_TABLE_SM90_GRAPH_011928DD6D3F973D_H_FUNCTION Match find(std::int64_t w
                              detail::slice(best).world_size != world_size};
 }
 
-ALLREDUCE_TABLE_SM90_GRAPH_011928DD6D3F973D_H_FUNCTION Strategy lookup(std::int64_t world_size,
+ALLREDUCE_TABLE_SM90_GRAPH_B998AFAD70F1C1C7_H_FUNCTION Strategy lookup(std::int64_t world_size,
                                Fusion fusion,
                                DataType data_type,
                                std::int64_t hidden_size,
@@ -1070,18 +1076,18 @@ ALLREDUCE_TABLE_SM90_GRAPH_011928DD6D3F973D_H_FUNCTION Strategy lookup(std::int6
 
 // Returns the least microseconds that NVLink 4, at 450 GB/s, needs for what a GPU sends: (N-1) S
 // with ONESHOT, 2 (N-1)/N S with all others. No time is below it, extrapolated or not.
-ALLREDUCE_TABLE_SM90_GRAPH_011928DD6D3F973D_H_FUNCTION double link_limit_us(Strategy strategy, int world_size, std::int64_t size_bytes) {
+ALLREDUCE_TABLE_SM90_GRAPH_B998AFAD70F1C1C7_H_FUNCTION double link_limit_us(Strategy strategy, int world_size, std::int64_t size_bytes) {
   const double sent = strategy == Strategy::kOneshot ? world_size - 1.0
                                                      : 2.0 * (world_size - 1.0) / world_size;
   return sent * static_cast<double>(size_bytes) / 450e3;
 }
 
-}  // namespace allreduce_table_sm90_graph_011928dd6d3f973d
+}  // namespace allreduce_table_sm90_graph_b998afad70f1c1c7
 
-#undef ALLREDUCE_TABLE_SM90_GRAPH_011928DD6D3F973D_H_FUNCTION
+#undef ALLREDUCE_TABLE_SM90_GRAPH_B998AFAD70F1C1C7_H_FUNCTION
 
 #if !defined(ALLREDUCE_TABLE_NO_ALIAS)
-namespace allreduce_table_sm90_graph = ::allreduce_table_sm90_graph_011928dd6d3f973d;
+namespace allreduce_table_sm90_graph = ::allreduce_table_sm90_graph_b998afad70f1c1c7;
 #endif
 
-#endif  // ALLREDUCE_TABLE_SM90_GRAPH_011928DD6D3F973D_H
+#endif  // ALLREDUCE_TABLE_SM90_GRAPH_B998AFAD70F1C1C7_H
