@@ -18,7 +18,7 @@ struct Cut {
   std::uint32_t slices_per_chunk = 1;
   // The fewest elements of a slice, so that small chunks are not cut.
   std::uint64_t least_slice_count = 1;
-  // Whether the threads of a block wait for each other at each slice.
+  // The threads of a block wait for each other between slices if this is true.
   bool slices_wait = true;
   // The number of slices that a receiver has buffers for: slice i may arrive once slice i - slots
   // was taken out.

@@ -32,7 +32,7 @@ LaunchShape flat_shape(const Device& device,
                        std::int64_t vectors,
                        const Request& request);
 
-// How many blocks share a row.
+// Chooses how many blocks share a row.
 enum class RowBlocks {
   kByRows,  // more where rows are few: the rule of row_division.h
   kFewest,  // as few as hold it

@@ -1,4 +1,4 @@
-// What the kernels of TWOSHOT_PUSH share: where parts and sums lie, and how a thread sends, takes
+// The kernels of TWOSHOT_PUSH share this: where parts and sums lie, and how a thread sends, takes
 // and empties them.
 #pragma once
 
