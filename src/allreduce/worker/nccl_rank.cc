@@ -110,9 +110,9 @@ core::Status NcclRank::call() {
       return nccl.check(nccl.all_gather(input_, output_, inputs, type, comm_, stream_),
                         "ncclAllGather");
     case NcclCollective::kReduceScatter:
-      return nccl.check(nccl.reduce_scatter(input_, output_, problem_.outputs(), ncclBfloat16,
-                                            ncclSum, comm_, stream_),
-                        "ncclReduceScatter");
+      return nccl.check(
+          nccl.reduce_scatter(input_, output_, problem_.outputs(), type, ncclSum, comm_, stream_),
+          "ncclReduceScatter");
     case NcclCollective::kBroadcast:
       return nccl.check(
           nccl.broadcast(input_, output_, inputs, type, kBroadcastRoot, comm_, stream_),
