@@ -190,7 +190,9 @@ core::Result<CostCurve> read_curve(const Json& json, const std::string& name) {
   return curve;
 }
 
-// One for each protocol; files of before have one number for all.
+constexpr std::uint64_t kLongestLaunchNs = 3'600'000'000'000;  // sums with gaps stay far from 2^64
+
+// Reads one for each protocol; files of before have one number for all.
 core::Status read_launches(const Json& json, Costs& costs) {
   const bool one = !json.is_array();
   if (!one && json.size() != costs.launch_ns.size()) {
@@ -199,6 +201,7 @@ core::Status read_launches(const Json& json, Costs& costs) {
   for (std::size_t protocol = 0; protocol < costs.launch_ns.size(); ++protocol) {
     const auto value = fields::value_as<std::uint64_t>(one ? json : json[protocol]);
     if (!value.ok()) return fields::in_field("launch_ns", value.error());
+    if (value.value() > kLongestLaunchNs) return core::Error{"launch_ns is longer than an hour"};
     costs.launch_ns[protocol] = value.value();
   }
   return {};

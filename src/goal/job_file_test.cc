@@ -83,6 +83,8 @@ TEST(JobFile, ReadsOneLaunchForAllProtocols) {
   text.replace(text.find(all), all.size(), "4026");
   EXPECT_EQ(launches(text), (std::array<std::uint64_t, 3>{4026, 4026, 4026}));
   EXPECT_THAT(problem(text, "\"launch_ns\":4026", "\"launch_ns\":[1,2]"), HasSubstr("launch_ns"));
+  EXPECT_THAT(problem(text, "\"launch_ns\":4026", "\"launch_ns\":18446744073709551615"),
+              HasSubstr("longer than an hour"));
 }
 
 TEST(JobFile, RefusesCostsThatAreDrawn) {
