@@ -94,15 +94,16 @@ typedef void* assay_allreduce_stream; /* a cudaStream_t */
 /* All ranks give the same options, except that a rank may leave out NCCL: connect tells what
  * differs.
  *
- * Memory for messages of up to M bytes, with W = workspace_bytes:
+ * A message of more than M bytes goes in parts, a kernel each, with W = workspace_bytes:
  *
  *                  M                             by default (W = 64 MiB), with 2, 4, 8 ranks
  *   ONESHOT        5/16 W / world_size           10, 5, 2.5 MiB
  *   TWOSHOT_PUSH   5/32 W                        10 MiB
  *   TWOSHOT        any; the more of the other 3/8 W it has, the faster above some MiB
  *
- * With a fusion TWOSHOT_PUSH rounds the slices of a row up to 16 elements, so M is less where
- * hidden_size is no multiple of 16 * world_size. NCCL's own memory is not counted. */
+ * With a fusion parts are whole rows, and TWOSHOT_PUSH rounds the slices of a row up to 16
+ * elements, so M is less where hidden_size is no multiple of 16 * world_size. NCCL's own memory is
+ * not counted. */
 typedef struct {
   size_t size;             /* sizeof(assay_allreduce_options) */
   size_t workspace_bytes;  /* memory on each GPU for all strategies, 4 MiB to 8 GiB; 0: 64 MiB */
@@ -210,12 +211,12 @@ assay_allreduce_status assay_allreduce_export(const assay_allreduce_comm* comm,
  * for all. */
 assay_allreduce_status assay_allreduce_connect(assay_allreduce_comm* comm,
                                                const assay_allreduce_handle* handles);
-/* Takes memory for TWOSHOT_PUSH of messages of up to max_message_bytes (of 32 MiB at most: above,
- * TWOSHOT is as fast), ONESHOT of up to 2 / world_size of that, and larger tiles of TWOSHOT.
- * Collective: all ranks give the same number, while no call runs or is captured. Memory never grows
- * at any other time. Where this is more than there was, the communicator is no longer connected:
- * export and connect again. It is best called before the first connect. Memory that calls have used
- * stays until destroy, because graphs captured then go on using it. */
+/* Takes memory for TWOSHOT_PUSH to carry messages of up to max_message_bytes in one part (of 32 MiB
+ * at most: above, TWOSHOT is as fast), ONESHOT of up to 2 / world_size of that, and larger tiles of
+ * TWOSHOT. Collective: all ranks give the same number, while no call runs or is captured. Memory
+ * never grows at any other time. Where this is more than there was, the communicator is no longer
+ * connected: export and connect again. It is best called before the first connect. Memory that
+ * calls have used stays until destroy, because graphs captured then go on using it. */
 assay_allreduce_status assay_allreduce_reserve(assay_allreduce_comm* comm,
                                                size_t max_message_bytes);
 /* Lets NCCL_SYMMETRIC use a buffer from assay_allreduce_allocate; all ranks must call it. */

@@ -171,6 +171,13 @@ assay_allreduce_call call_of(const Rank& rank,
   return call;
 }
 
+// The same message as a single row.
+assay_allreduce_call one_row(assay_allreduce_call call) {
+  call.hidden_size *= call.num_tokens;
+  call.num_tokens = 1;
+  return call;
+}
+
 std::int64_t tokens_of(std::size_t bytes) {
   return static_cast<std::int64_t>(bytes) / (2 * kHidden);
 }
@@ -521,14 +528,16 @@ void default_workspace(Rank& rank) {
   assay_allreduce_comm* comm = connected(rank, options_without_nccl());
   const std::size_t taken = before - free_bytes(rank);
   rank.expect(taken <= std::size_t{64} << 20U, std::to_string(taken) + " bytes are at most 64 MiB");
-  const std::size_t oneshot = (std::size_t{20} << 20U) / static_cast<std::size_t>(rank.count);
-  expect_runs(rank, comm, call_of(rank, ASSAY_ALLREDUCE_ONESHOT, tokens_of(oneshot)));
-  expect_runs(rank, comm,
-              call_of(rank, ASSAY_ALLREDUCE_TWOSHOT_PUSH, tokens_of(std::size_t{10} << 20U)));
-  expect_refused(rank, comm,
-                 call_of(rank, ASSAY_ALLREDUCE_TWOSHOT_PUSH, tokens_of(std::size_t{11} << 20U)),
-                 ASSAY_ALLREDUCE_UNSUPPORTED, "larger than the workspace");
-  expect_runs(rank, comm, call_of(rank, ASSAY_ALLREDUCE_TWOSHOT, tokens_of(kBufferBytes)));
+  // Of what fits, and of what goes in parts: a row of all elements is cut, too.
+  for (const assay_allreduce_strategy strategy : kOwnStrategies) {
+    for (const std::size_t megabytes : {5, 10, 11, 37})
+      expect_runs(rank, comm, call_of(rank, strategy, tokens_of(megabytes << 20U)));
+    expect_runs(rank, comm, one_row(call_of(rank, strategy, tokens_of(kBufferBytes) - 1)));
+  }
+  assay_allreduce_call fused =
+      one_row(call_of(rank, ASSAY_ALLREDUCE_ONESHOT, tokens_of(kBufferBytes)));
+  fused.fusion = ASSAY_ALLREDUCE_FUSION_RESIDUAL_RMS_NORM;
+  expect_refused(rank, comm, fused, ASSAY_ALLREDUCE_UNSUPPORTED, "larger than the workspace");
   end(rank, comm);
 }
 
@@ -537,7 +546,7 @@ void reserve(Rank& rank) {
   assay_allreduce_comm* comm = connected(rank, options_without_nccl());
   const auto large = call_of(rank, ASSAY_ALLREDUCE_TWOSHOT_PUSH, tokens_of(std::size_t{16} << 20U));
   const auto small = call_of(rank, ASSAY_ALLREDUCE_ONESHOT, 130);
-  expect_refused(rank, comm, large, ASSAY_ALLREDUCE_UNSUPPORTED, "larger than the workspace");
+  expect_runs(rank, comm, large);
   expect_runs(rank, comm, small);
   const cudaGraphExec_t graph = captured(rank, comm, small);
   expect_replays(rank, graph, small);

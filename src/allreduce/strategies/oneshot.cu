@@ -157,12 +157,22 @@ __global__ void __launch_bounds__(kMaxRowThreads, 1)
 
 std::string refusal(const Device& device, const Arguments& a, Fusion fusion) {
   if (a.operation != Operation::kAllReduce) return "does all-reduce only";
+  if (fusion == Fusion::kNone) return "";
   if (a.row_vectors > device.workspace.capacity_vectors)
     return message_too_large(a, device.workspace);
-  return fusion == Fusion::kNone ? "" : row_too_long(a, kMaxRowThreads * kMaxCluster);
+  return row_too_long(a, kMaxRowThreads * kMaxCluster);
 }
 
-core::Status launch(const Device& device, const Arguments& whole, const Request& request) {
+// A plain sum knows no rows, so that it may be cut anywhere.
+Arguments in_rows_to_cut(Arguments a, Fusion fusion) {
+  if (fusion != Fusion::kNone) return a;
+  a.rows = a.vectors();
+  a.row_vectors = 1;
+  return a;
+}
+
+core::Status launch(const Device& device, const Arguments& given, const Request& request) {
+  const Arguments whole = in_rows_to_cut(given, request.fusion);
   const int most_rows = device.workspace.capacity_vectors / whole.row_vectors;
   return launch_status(
       dispatch(request, device.world_size, [&](auto type, auto world, auto fusion) {

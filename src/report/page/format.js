@@ -19,12 +19,17 @@ export function withUnit(value, unit) {
   return unit ? `${number(value)}\u00a0${unit}` : number(value);
 }
 
-// A figure of a chart: three digits also where it happens to be whole.
+// A figure among others: three digits also where it happens to be whole.
 export function figure(value) {
   if (value === null || value === undefined) return '';
+  if (typeof value !== 'number') return String(value);
   const size = Math.abs(value);
   return size >= 100 || value === 0 ? value.toFixed(0) : size < 1e-3 ? number(value) : value.toPrecision(3);
 }
+
+// What writes the values of a column: where one number has a fraction, all are figures.
+export const writerOf = values =>
+  values.some(value => typeof value === 'number' && !Number.isInteger(value)) ? figure : number;
 
 // A tick of an axis: no more digits than it needs.
 export const tick = value => String(+value.toPrecision(4)).replace('-', '\u2212');

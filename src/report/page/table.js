@@ -3,7 +3,7 @@ import {FilterModule, FormatModule, FrozenColumnsModule, InteractionModule, Resi
         ResizeTableModule, SortModule, Tabulator} from 'tabulator-tables';
 import {debounced, element} from './dom.js';
 import {filterOf} from './filter.js';
-import {number, textWidth} from './format.js';
+import {textWidth, writerOf} from './format.js';
 import * as state from './state.js';
 import {unpacked} from './unpack.js';
 
@@ -72,7 +72,8 @@ function widthOf(title, texts, wraps, extra) {
 function columnOf(column, i, data, id) {
   const cells = data.cells[i];
   const seen = sample(cells);
-  const texts = seen.map(value => number(value));
+  const write = writerOf(cells);
+  const texts = seen.map(write);
   const isNumber = seen.some(value => typeof value === 'number') && !seen.some(value => typeof value === 'string');
   const wraps = cells.length <= MOST_WRAPPED && texts.some(text => text.length > LONG_TEXT);
   const title = headingOf(column);
@@ -85,7 +86,7 @@ function columnOf(column, i, data, id) {
       const value = cell.getValue();
       if (i === data.verdict && value !== null && value !== '')
         return element('span', {class: verdictClass(value)}, String(value));
-      const text = number(value);
+      const text = write(value);
       return wraps || text.length < 12 ? document.createTextNode(text) : element('span', {title: String(value)}, text);
     },
     headerFilter: (cell, onRendered, success) => filterBox(cell, success, id, column),
