@@ -8,6 +8,8 @@
 #include <string_view>
 #include <utility>
 
+#include "goal/synth/memory_uses.h"
+
 namespace assay::goal {
 namespace {
 
@@ -50,22 +52,6 @@ Multiple multiple_of(const OperatorUse& use) {
   return found == kMultiples.end() ? Multiple{use.op, 2, 0} : *found;
 }
 
-std::int64_t number_in(const OperatorUse& use, std::string_view column) {
-  const model::PerfValue* value = serving::find_key(use, column);
-  if (value == nullptr) return 0;
-  const auto* const number = std::get_if<std::int64_t>(value);
-  return number == nullptr ? 0 : *number;
-}
-
-OperatorUse memory_use(const char* role, const char* op, std::int64_t columns) {
-  return {.role = role,
-          .op = op,
-          .table = "memory_op_perf",
-          .op_name = op,
-          .key = {{"dtype", model::PerfValue(std::string("bfloat16"))}, {"columns", columns}},
-          .sizes = {{"rows", serving::Amount::kTokens}}};
-}
-
 // Kernels of PyTorch that move bytes slower than a copy does, by how many times: chunk_cat, which
 // gathers gradients for a reduce-scatter, reaches 1.87 TB/s (1.31 GB) and 1.80 TB/s (6.30 GB), the
 // fused AdamW 3.2 TB/s (19.6 GB), a copy 4.16 TB/s (PyTorch 2.11, H200, 27 November 2026).
@@ -80,14 +66,6 @@ core::Result<double> moved_ns(const char* role, const char* part, double bytes, 
   return ASSAY_TRY(
              log.time(part, use, {.tokens = std::max(bytes / kBytesOfElement / kColumns, 1.0)}))
       .ns;
-}
-
-// Rotary positions: queries and keys are read and written.
-OperatorUse rotary_use(const OperatorUse& attention) {
-  const std::int64_t heads =
-      number_in(attention, "num_heads") + number_in(attention, "num_key_value_heads");
-  return memory_use("rotary positions, as a copy of queries and keys", "copy",
-                    heads * number_in(attention, "head_dim"));
 }
 
 // An operator in the three passes.

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "goal/synth/assemble.h"
+#include "goal/synth/memory_uses.h"
 #include "goal/synth/operator_log.h"
 #include "goal/synth/program.h"
 #include "goal/synth/stage_program.h"
@@ -46,6 +47,12 @@ class StepWriter {
       writer_.call(collective_op({Group::kServing, function, bytes / step_.tp}, Lane::kExpert));
       return {};
     }
+    if (use.op == "context_attention" || use.op == "generation_attention")
+      ASSAY_TRY(compute(rotary_and_cache_use(use)));
+    return compute(use);
+  }
+
+  core::Status compute(const serving::OperatorUse& use) {
     const LaunchTime time = ASSAY_TRY(log_.time("step", use, amounts()));
     writer_.compute(time.ns);
     flops_ += time.flops;

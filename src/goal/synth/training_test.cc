@@ -335,6 +335,17 @@ TEST(ServingJob, ReducesBehindEachBlock) {
   EXPECT_GT(schedule_of_made(made.value()).num_messages, 0U);
 }
 
+// 32 layers of 32 heads and 8 of keys and as many of values, of 8 tokens.
+TEST(ServingJob, CopiesRotaryPositionsAndTheCache) {
+  CopyTimes times;
+  const auto made = make_serving_job(llama(), {.tp = 1, .requests = 8}, times);
+  ASSERT_TRUE(made.ok()) << made.error().message;
+  double compute_ns = 0;
+  for (const model::Operation& operation : made.value().job.gpus[0].operations)
+    compute_ns += static_cast<double>(operation.compute_ns);
+  EXPECT_NEAR(compute_ns, 32 * 4 * 8 * (32 + 2 * 8) * 128.0, 1);
+}
+
 TEST(ServingJob, GroupsSendTokensToTheirExperts) {
   SimpleTimes times;
   const serving::Model model = serving::read_model("qwen3-30b-a3b").value();

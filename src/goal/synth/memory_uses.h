@@ -1,0 +1,23 @@
+// Operators of a step that only move bytes and that serving::uses_of() leaves out.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "model/serving/uses.h"
+
+namespace assay::goal {
+
+// A whole number among an operator's columns; 0 where there is none.
+std::int64_t number_in(const serving::OperatorUse& use, std::string_view column);
+
+// An operator of memory_op_perf over rows of bfloat16, one for each token.
+serving::OperatorUse memory_use(const char* role, const char* op, std::int64_t columns);
+
+// Rotary positions before attention, as a copy of queries and keys.
+serving::OperatorUse rotary_use(const serving::OperatorUse& attention);
+
+// The same, and the writing of new keys and values to the cache, as a copy of all three.
+serving::OperatorUse rotary_and_cache_use(const serving::OperatorUse& attention);
+
+}  // namespace assay::goal
