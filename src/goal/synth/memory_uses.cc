@@ -1,5 +1,6 @@
 #include "goal/synth/memory_uses.h"
 
+#include <algorithm>
 #include <string>
 #include <variant>
 
@@ -33,8 +34,10 @@ OperatorUse rotary_use(const OperatorUse& attention) {
 OperatorUse rotary_and_cache_use(const OperatorUse& attention) {
   const std::int64_t heads =
       number_in(attention, "num_heads") + 2 * number_in(attention, "num_key_value_heads");
-  return memory_use("rotary positions and the cache, as a copy of queries, keys and values", "copy",
-                    heads * number_in(attention, "head_dim"));
+  const std::int64_t columns = heads * number_in(attention, "head_dim");
+  // An activation reads two elements for each that it writes.
+  return memory_use("rotary positions and the cache, as an activation of as many bytes", "silu_mul",
+                    std::max<std::int64_t>(columns * 2 / 3, 1));
 }
 
 }  // namespace assay::goal

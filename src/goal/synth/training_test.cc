@@ -335,15 +335,28 @@ TEST(ServingJob, ReducesBehindEachBlock) {
   EXPECT_GT(schedule_of_made(made.value()).num_messages, 0U);
 }
 
-// 32 layers of 32 heads and 8 of keys and as many of values, of 8 tokens.
-TEST(ServingJob, CopiesRotaryPositionsAndTheCache) {
-  CopyTimes times;
+// As many bytes as 32 heads, 8 of keys and 8 of values of 8 tokens, read and written, besides the
+// feed-forward layer's own activation: 6 bytes for each element that either writes.
+TEST(ServingJob, WritesKeysAndValuesInEachLayer) {
+  class ActivationTimes final : public OperatorTimes {
+   public:
+    core::Result<LaunchTime> time(const serving::OperatorUse& use,
+                                  const LaunchAmounts& amounts) override {
+      LaunchTime time{.source = "test"};
+      if (use.op == "silu_mul")
+        time.ns = 6 * amounts.tokens *
+                  static_cast<double>(std::get<std::int64_t>(*serving::find_key(use, "columns")));
+      return time;
+    }
+  };
+
+  ActivationTimes times;
   const auto made = make_serving_job(llama(), {.tp = 1, .requests = 8}, times);
   ASSERT_TRUE(made.ok()) << made.error().message;
   double compute_ns = 0;
   for (const model::Operation& operation : made.value().job.gpus[0].operations)
     compute_ns += static_cast<double>(operation.compute_ns);
-  EXPECT_NEAR(compute_ns, 32 * 4 * 8 * (32 + 2 * 8) * 128.0, 1);
+  EXPECT_NEAR(compute_ns, 32 * 8 * (4 * (32 + 2 * 8) * 128.0 + 6 * 14336.0), 32 * 8 * 6.0);
 }
 
 TEST(ServingJob, GroupsSendTokensToTheirExperts) {
