@@ -41,9 +41,25 @@ std::string html_text(std::string_view text) {
   return safe;
 }
 
+// Writes the hyphens of negative numbers as minus signs.
+std::string prose_html(std::string_view text) {
+  std::string prose;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool begins = i == 0 || text[i - 1] == ' ' || text[i - 1] == '(';
+    const bool is_negative = text[i] == '-' && begins && i + 1 < text.size() &&
+                             std::isdigit(static_cast<unsigned char>(text[i + 1])) != 0;
+    if (is_negative) {
+      prose += "\u2212";
+    } else {
+      prose += text[i];
+    }
+  }
+  return html_text(prose);
+}
+
 std::string line_html(const PageLine& line) {
-  if (line.card.empty()) return html_text(line.text);
-  return fmt::format("{} <a href=\"#card={}\">rows</a>", html_text(line.text),
+  if (line.card.empty()) return prose_html(line.text);
+  return fmt::format("{} <a href=\"#card={}\">rows</a>", prose_html(line.text),
                      html_text(card_id(line.card)));
 }
 
@@ -75,9 +91,9 @@ std::string warnings_html(const PageAnswer& answer) {
 }
 
 std::string answer_html(const PageAnswer& answer) {
-  std::string html = "<section id=\"answer\">\n<h1>" + html_text(answer.sentence) + "</h1>\n";
+  std::string html = "<section id=\"answer\">\n<h1>" + prose_html(answer.sentence) + "</h1>\n";
   if (!answer.compared.empty())
-    html += "<p class=\"note\">" + html_text(answer.compared) + "</p>\n";
+    html += "<p class=\"note\">" + prose_html(answer.compared) + "</p>\n";
   html += part_html("Why", answer.why) + part_html("What next", answer.next);
   return html + warnings_html(answer) + "</section>\n";
 }
