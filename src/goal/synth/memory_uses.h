@@ -18,8 +18,8 @@ serving::OperatorUse memory_use(const char* role, const char* op, std::int64_t c
 serving::OperatorUse rotary_use(const serving::OperatorUse& attention);
 
 // The same, and the writing of new keys and values to the cache, by one kernel for all three, as an
-// activation of as many bytes. With few tokens PyTorch's kernels for keys and for values take 1.3 to
-// 2.5 us each on H200 (27 November 2026), as an activation does, while a copy takes 0.9.
+// activation of as many bytes. With few tokens PyTorch's kernels for keys and for values take 1.3
+// to 2.5 us each on H200 (27 November 2026), as an activation does, while a copy takes 0.9.
 serving::OperatorUse rotary_and_cache_use(const serving::OperatorUse& attention);
 
 }  // namespace assay::goal
