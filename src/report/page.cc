@@ -41,7 +41,8 @@ std::string html_text(std::string_view text) {
   return safe;
 }
 
-// Writes the hyphens of negative numbers as minus signs.
+// Writes the hyphens of negative numbers as minus signs. It is not for texts with commands, which
+// are copied.
 std::string prose_html(std::string_view text) {
   std::string prose;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -57,22 +58,26 @@ std::string prose_html(std::string_view text) {
   return html_text(prose);
 }
 
-std::string line_html(const PageLine& line) {
-  if (line.card.empty()) return prose_html(line.text);
-  return fmt::format("{} <a href=\"#card={}\">rows</a>", prose_html(line.text),
+using TextHtml = std::string (*)(std::string_view text);
+
+std::string line_html(const PageLine& line, TextHtml text_html) {
+  if (line.card.empty()) return text_html(line.text);
+  return fmt::format("{} <a href=\"#card={}\">rows</a>", text_html(line.text),
                      html_text(card_id(line.card)));
 }
 
-std::string list_html(const std::vector<PageLine>& lines) {
+std::string list_html(const std::vector<PageLine>& lines, TextHtml text_html = html_text) {
   std::string list = "<ul>\n";
   for (const PageLine& line : lines)
-    list += "<li>" + line_html(line) + "</li>\n";
+    list += "<li>" + line_html(line, text_html) + "</li>\n";
   return list + "</ul>\n";
 }
 
-std::string part_html(const char* heading, const std::vector<PageLine>& lines) {
+std::string part_html(const char* heading,
+                      const std::vector<PageLine>& lines,
+                      TextHtml text_html = html_text) {
   if (lines.empty()) return "";
-  return fmt::format("<h3>{}</h3>\n{}", heading, list_html(lines));
+  return fmt::format("<h3>{}</h3>\n{}", heading, list_html(lines, text_html));
 }
 
 std::string warnings_html(const PageAnswer& answer) {
@@ -94,7 +99,7 @@ std::string answer_html(const PageAnswer& answer) {
   std::string html = "<section id=\"answer\">\n<h1>" + prose_html(answer.sentence) + "</h1>\n";
   if (!answer.compared.empty())
     html += "<p class=\"note\">" + prose_html(answer.compared) + "</p>\n";
-  html += part_html("Why", answer.why) + part_html("What next", answer.next);
+  html += part_html("Why", answer.why, prose_html) + part_html("What next", answer.next);
   return html + warnings_html(answer) + "</section>\n";
 }
 

@@ -146,13 +146,15 @@ TEST(Page, NegativeNumbersInSentencesHaveMinusSigns) {
   if (!has_pages()) GTEST_SKIP() << "built without pages";
   const std::string text = "cta-4 -o 3: -0.289 ms (-0.883 %)";
   const std::string html =
-      page_html({.title = "t", .answer = {.sentence = text, .why = {{text}}}}).value();
+      page_html({.title = "t", .answer = {.sentence = text, .why = {{text}}, .next = {{text}}}})
+          .value();
   const std::string shown =
       "cta-4 -o 3: \u2212"
       "0.289 ms (\u2212"
       "0.883 %)";
   EXPECT_THAT(html, HasSubstr("<h1>" + shown));
   EXPECT_THAT(html, HasSubstr("<li>" + shown));
+  EXPECT_THAT(html, HasSubstr("<li>" + text));
 }
 
 }  // namespace
