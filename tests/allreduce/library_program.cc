@@ -171,7 +171,7 @@ assay_allreduce_call call_of(const Rank& rank,
   return call;
 }
 
-// The same message as a single row.
+// Makes a single row of the message.
 assay_allreduce_call one_row(assay_allreduce_call call) {
   call.hidden_size *= call.num_tokens;
   call.num_tokens = 1;
@@ -528,7 +528,7 @@ void default_workspace(Rank& rank) {
   assay_allreduce_comm* comm = connected(rank, options_without_nccl());
   const std::size_t taken = before - free_bytes(rank);
   rank.expect(taken <= std::size_t{64} << 20U, std::to_string(taken) + " bytes are at most 64 MiB");
-  // Of what fits, and of what goes in parts: a row of all elements is cut, too.
+  // Some of these fit, others go in parts, and a row of all elements is cut, too.
   for (const assay_allreduce_strategy strategy : kOwnStrategies) {
     for (const std::size_t megabytes : {5, 10, 11, 37})
       expect_runs(rank, comm, call_of(rank, strategy, tokens_of(megabytes << 20U)));

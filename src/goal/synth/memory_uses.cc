@@ -1,6 +1,5 @@
 #include "goal/synth/memory_uses.h"
 
-#include <algorithm>
 #include <string>
 #include <variant>
 
@@ -37,7 +36,7 @@ OperatorUse rotary_and_cache_use(const OperatorUse& attention) {
   const std::int64_t columns = heads * number_in(attention, "head_dim");
   // An activation reads two elements for each that it writes.
   return memory_use("rotary positions and the cache, as an activation of as many bytes", "silu_mul",
-                    std::max<std::int64_t>(columns * 2 / 3, 1));
+                    columns * 2 / 3);
 }
 
 }  // namespace assay::goal

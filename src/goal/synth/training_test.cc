@@ -335,8 +335,9 @@ TEST(ServingJob, ReducesBehindEachBlock) {
   EXPECT_GT(schedule_of_made(made.value()).num_messages, 0U);
 }
 
-// As many bytes as 32 heads, 8 of keys and 8 of values of 8 tokens, read and written, besides the
-// feed-forward layer's own activation: 6 bytes for each element that either writes.
+// The kernel moves as many bytes as 32 heads, 8 of keys and 8 of values of 8 tokens, read and
+// written. The feed-forward layer's own activation is beside it: 6 bytes for each element that
+// either writes.
 TEST(ServingJob, WritesKeysAndValuesInEachLayer) {
   class ActivationTimes final : public OperatorTimes {
    public:

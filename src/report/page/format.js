@@ -19,7 +19,7 @@ export function withUnit(value, unit) {
   return unit ? `${number(value)}\u00a0${unit}` : number(value);
 }
 
-// A figure among others: three digits also where it happens to be whole.
+// A figure among others has three digits also where it happens to be whole.
 export function figure(value) {
   if (value === null || value === undefined) return '';
   if (typeof value !== 'number') return String(value);
@@ -27,7 +27,7 @@ export function figure(value) {
   return size >= 100 || value === 0 ? value.toFixed(0) : size < 1e-3 ? number(value) : value.toPrecision(3);
 }
 
-// What writes the values of a column: where one number has a fraction, all are figures.
+// Returns what writes the values of a column: where one number has a fraction, all are figures.
 export const writerOf = values =>
   values.some(value => typeof value === 'number' && !Number.isInteger(value)) ? figure : number;
 
