@@ -6,6 +6,7 @@ import {DataZoomInsideComponent, GridComponent, MarkAreaComponent, MarkLineCompo
 import * as echarts from 'echarts/core';
 import {CanvasRenderer, SVGRenderer} from 'echarts/renderers';
 import {element, plainTable} from './dom.js';
+import {prose} from './format.js';
 import * as state from './state.js';
 import * as theme from './theme.js';
 import {composition} from './charts/composition.js';
@@ -55,7 +56,7 @@ class ChartCard {
     this.values = element('div', {class: 'values', hidden: true});
     this.tools = element('div', {class: 'tools'});
     this.root = element('section', {class: 'card', id: 'card-' + card.id, 'aria-label': card.title},
-      element('div', {class: 'head'}, element('h2', {}, card.title), this.tools),
+      element('div', {class: 'head'}, element('h2', {}, prose(card.title)), this.tools),
       ...(card.notes || []).map(text => element('p', {class: 'note'}, text)),
       this.key, this.holder, this.reading, this.values);
     new ResizeObserver(() => {

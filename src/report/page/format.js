@@ -38,6 +38,9 @@ export function signed(value) {
   return (value > 0 ? '+' : '') + number(value).replace('-', '\u2212');
 }
 
+// Writes the hyphens of negative numbers in a sentence as minus signs.
+export const prose = text => text.replace(/(^|[ (])-(?=\d)/g, '$1\u2212');
+
 export function bytes(value) {
   const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
   let unit = 0;
