@@ -90,10 +90,16 @@ report::RankingFigure ranking_of(const ComparisonEvidence& evidence, const Headl
   return figure;
 }
 
+// Returns three digits also where they are zeros, so that both times of a title have as many.
+std::string three_digits(double ms) {
+  return ms < 99.95 ? fmt::format("{:#.3g}", ms) : fmt::format("{:.0f}", ms);
+}
+
 std::string ranking_title(const ComparisonEvidence& evidence, const Headline& headline) {
   if (std::isnan(headline.change_percent)) return "Time of a step";
-  return fmt::format("{} takes {:.3g} ms for a step, {} {:.3g} ms", evidence.test.label,
-                     headline.test_ms, evidence.baseline.label, headline.baseline_ms);
+  return fmt::format("{} takes {} ms for a step, {} {} ms", evidence.test.label,
+                     three_digits(headline.test_ms), evidence.baseline.label,
+                     three_digits(headline.baseline_ms));
 }
 
 void append(std::vector<report::PageCard>& to, std::vector<report::PageCard> from) {
