@@ -9,9 +9,11 @@
 
 namespace assay::collect {
 
-// Sets PlannedCase::measure_power: of cases that differ only in their first inner size (an
-// operator's first axis of whole numbers with Nesting::kInner), for every Nth from the smallest on,
-// and for the largest; for all cases of other operators (modules).
+// Sets PlannedCase::measure_power, of cases that differ only in their sizes (an operator's axes of
+// tokens and requests outside of its groups), for those whose ranks among the values of each size
+// sum to a multiple of N, so that along each size it is every Nth, and for the largest; for all
+// cases of operators without sizes (collectives, modules).
+// Precondition: every > 0.
 void choose_power(std::vector<PlannedCase>& cases, std::int64_t every);
 
 }  // namespace assay::collect

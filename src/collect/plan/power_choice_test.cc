@@ -38,6 +38,26 @@ TEST(PowerChoice, EveryFourthSizeOfAKeyAndTheLargest) {
   EXPECT_EQ(chosen_of(cases, 1).size(), cases.size());
 }
 
+TEST(PowerChoice, OfTwoSizesEveryFourthAlongEach) {
+  std::vector<PlannedCase> cases;
+  for (const std::int64_t batch : {1, 2, 4, 8, 16}) {
+    for (const std::int64_t step : {0, 1023, 4095, 8191, 32767}) {
+      for (const std::int64_t heads : {8, 16}) {
+        cases.push_back(
+            {.operator_name = "generation_attention",
+             .id = fmt::format("{} {} {}", heads, batch, step),
+             .json = fmt::format(R"({{"batch_size":{},"isl":1,"num_heads":{},"step":{}}})", batch,
+                                 heads, step)});
+      }
+    }
+  }
+  EXPECT_THAT(chosen_of(cases, 4),
+              UnorderedElementsAre("8 1 0", "8 1 32767", "8 2 8191", "8 4 4095", "8 8 1023",
+                                   "8 16 0", "8 16 32767", "16 1 0", "16 1 32767", "16 2 8191",
+                                   "16 4 4095", "16 8 1023", "16 16 0", "16 16 32767"));
+  EXPECT_EQ(chosen_of(cases, 1).size(), cases.size());
+}
+
 TEST(PowerChoice, CasesWithoutASizeAreAllMeasured) {
   const std::vector<PlannedCase> cases = {
       {.operator_name = "of a module", .id = "a", .json = "[1, 2]"},
