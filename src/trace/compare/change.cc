@@ -179,6 +179,10 @@ std::string percent_text(double percent) {
   return magnitude < 99.95 ? fmt::format("{:.3g}", magnitude) : fmt::format("{:.0f}", magnitude);
 }
 
+std::string three_digits(double number) {
+  return number < 99.95 ? fmt::format("{:#.3g}", number) : fmt::format("{:.0f}", number);
+}
+
 std::string needed_in_words(const Change& change,
                             const Criterion& criterion,
                             std::string_view repetition,

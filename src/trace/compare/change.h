@@ -137,4 +137,8 @@ std::string status_meaning(const Criterion& criterion);
 // 100 on.
 std::string percent_text(double percent);
 
+// Returns three digits, zeros among them, and more for a number of a thousand and above, so that
+// the numbers of a title are alike.
+std::string three_digits(double number);
+
 }  // namespace assay::trace

@@ -95,7 +95,7 @@ TEST(Compare, TheDashboardIsFirstAndTheAnswerFollows) {
   EXPECT_EQ(dashboard.style.judged_columns, std::vector<std::string>{"Less by (%)"});
   EXPECT_TRUE(dashboard.style.color_scales.empty());
   ASSERT_TRUE(dashboard.style.chart);
-  EXPECT_EQ(dashboard.style.chart->title, "A step takes 57 ms with b and 60 ms with a");
+  EXPECT_EQ(dashboard.style.chart->title, "A step takes 57.0 ms with b and 60.0 ms with a");
   EXPECT_EQ(dashboard.style.chart->columns, (std::vector<std::string>{"a (ms)", "b (ms)"}));
   EXPECT_EQ(dashboard.style.chart->rows, (std::vector<std::size_t>{2, 3}));
   for (const model::Table& table : report.tables) {

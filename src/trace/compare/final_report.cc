@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "trace/compare/change.h"
 #include "trace/compare/change_columns.h"
 #include "trace/compare/combine.h"
 #include "trace/compare/phases.h"
@@ -121,9 +122,10 @@ std::optional<model::Chart> parts_chart(const std::vector<TimelineChange>& chang
   if (total == nullptr || std::isnan(total->time_ms.difference)) return std::nullopt;
   const bool step = basis.window == Basis::Window::kStep;
   model::Chart chart{
-      .title = fmt::format("{} takes {:.3g} ms with {} and {:.3g} ms with {}",
-                           step ? "A step" : "The profiled window", total->time_ms.test,
-                           sides.test.label, total->time_ms.baseline, sides.baseline.label),
+      .title = fmt::format("{} takes {} ms with {} and {} ms with {}",
+                           step ? "A step" : "The profiled window",
+                           three_digits(total->time_ms.test), sides.test.label,
+                           three_digits(total->time_ms.baseline), sides.baseline.label),
       .axis = step ? "ms per step, mean over ranks" : "ms, mean over ranks",
       .columns = {sides.baseline.label + " (ms)", sides.test.label + " (ms)"}};
   for (std::size_t row = 0; row < changes.size(); ++row)

@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "trace/compare/answer.h"
+#include "trace/compare/change.h"
 #include "trace/compare/rows.h"
 #include "trace/page/cards.h"
 
@@ -88,11 +89,6 @@ report::RankingFigure ranking_of(const ComparisonEvidence& evidence, const Headl
                           .texts = {ms(headline.test_ms), headline.verdict}});
   if (percent > 0) std::swap(figure.items[0], figure.items[1]);
   return figure;
-}
-
-// Returns three digits also where they are zeros, so that both times of a title have as many.
-std::string three_digits(double ms) {
-  return ms < 99.95 ? fmt::format("{:#.3g}", ms) : fmt::format("{:.0f}", ms);
 }
 
 std::string ranking_title(const ComparisonEvidence& evidence, const Headline& headline) {
