@@ -370,11 +370,19 @@ class Turn {
     __syncthreads();
   }
 
-  // All threads of every block call it once, after wait_for_half(). The last block to do so counts
-  // the call; nothing waits for it.
+  // All threads of every block that carries the message call it once, after wait_for_half(). It
+  // asks for no answer, so that nothing waits for it but count().
   __device__ void is_known() const {
-    if (threadIdx.x != 0) return;
-    if (atomicAdd(words_ + 1, 1U) + 1U != gridDim.x) return;
+    if (threadIdx.x == 0)
+      asm volatile("red.relaxed.gpu.global.add.u32 [%0], 1;" ::"l"(words_ + 1) : "memory");
+  }
+
+  // Counts the call when all blocks that carry the message know its half. One thread of the GPU
+  // calls it.
+  __device__ void count(unsigned blocks) const {
+    volatile std::uint32_t* known = words_ + 1;
+    while (*known != blocks) {
+    }
     words_[1] = 0;
     words_[0] = call_ + 1U;
   }
@@ -402,8 +410,9 @@ __device__ inline bool is_of_meeting() {
   return blockIdx.x >= message_blocks();
 }
 
-// Tells the other GPUs that this one has ended all calls before this one: see Turn. It runs beside
-// the blocks that carry the message; none of them waits for it, so it may start late.
+// Tells the other GPUs that this one has ended all calls before this one, and counts this one: see
+// Turn. It runs beside the blocks that carry the message, which come onto the GPU before it; none
+// of them waits for it, so it may start late.
 __device__ inline void meet(const Arguments& a, const Workspace& workspace) {
   wait_for_earlier_kernels();
   const int peer = static_cast<int>(threadIdx.x);
@@ -411,9 +420,8 @@ __device__ inline void meet(const Arguments& a, const Workspace& workspace) {
     delay_at_random(workspace.patience, a.rank, 5);
     raise_by_one(flag_of_calls(workspace, peer, a.rank));
   }
-  const Turn turn(a, workspace);
-  __syncthreads();
-  turn.is_known();
+  if (blockIdx.x == message_blocks() && threadIdx.x == 0)
+    Turn(a, workspace).count(message_blocks());
 }
 
 }  // namespace assay::allreduce

@@ -13,6 +13,9 @@ namespace {
 
 // A thread has 64 registers, so an SM holds two smaller blocks: this call's and the next one's.
 constexpr int kMaxRowThreads = 1024;
+// With few threads to a block, more registers keep no other block away. Measured on 2 and 4 H200: a
+// row takes 0.02 to 0.1 us less, 64 rows of 896 vectors 0 to 9 % less.
+constexpr int kFewRowThreads = 128;
 
 // Finds a rank's slots of this call.
 class Slots {
@@ -97,11 +100,10 @@ __global__ void __launch_bounds__(kMaxThreads)
   }
 }
 
-template <class T, int kWorld, Fusion kFusion>
-__global__ void __launch_bounds__(kMaxRowThreads, 1)
-    fused(const __grid_constant__ Arguments a,
-          const __grid_constant__ Workspace workspace,
-          const int threads_of_row) {
+template <class T, int kWorld, Fusion kFusion, int kThreads>
+__global__ void __launch_bounds__(kThreads, 1) fused(const __grid_constant__ Arguments a,
+                                                     const __grid_constant__ Workspace workspace,
+                                                     const int threads_of_row) {
   let_next_kernel_start();
   if (is_of_meeting()) return meet(a, workspace);
   const RowPlace place(threads_of_row, message_blocks());
@@ -112,44 +114,42 @@ __global__ void __launch_bounds__(kMaxRowThreads, 1)
   const auto is_active = [&](int first_row) {
     return place.column < a.row_vectors && first_row + place.row_of_block < a.rows;
   };
-  FusedVector<T> fused;
-  // Returns this rank's vector of a row; its residual goes to `vector`.
-  const auto fetch = [&](int first_row, FusedVector<T>& vector) {
-    if (!is_active(first_row)) return uint4{};
-    const int row = first_row + place.row_of_block;
-    vector.fetch_residual(a, row, place.column);
-    return without_empty(a.input[row * a.row_vectors + place.column]);
+  const auto at = [&](int first_row) {
+    return (first_row + place.row_of_block) * a.row_vectors + place.column;
   };
-  const auto send_vector = [&](int first_row, uint4 own) {
-    if (is_active(first_row))
-      push<kWorld>(a, slots, (first_row + place.row_of_block) * a.row_vectors + place.column, own);
+  // Returns this rank's vector of a row.
+  const auto fetch = [&](int first_row) {
+    return is_active(first_row) ? without_empty(a.input[at(first_row)]) : uint4{};
+  };
+  const auto push_row = [&](int first_row, uint4 own, FusedVector<T>& vector) {
+    if (!is_active(first_row)) return;
+    vector.fetch_residual(a, first_row + place.row_of_block, place.column);
+    push<kWorld>(a, slots, at(first_row), own);
   };
 
   // All threads of a cluster run the same number of rounds, because they meet in every round.
   int first_row = place.first_row;
-  uint4 own = fetch(first_row, fused);
+  FusedVector<T> fused;
+  uint4 own = fetch(first_row);
   const float scale = given_scale<kFusion>(a);
   turn.wait_for_half();
-  send_vector(first_row, own);
+  push_row(first_row, own, fused);
   if (is_active(first_row)) fused.fetch_gamma(a, place.column);
   turn.is_known();
   for (; first_row < a.rows; first_row += place.stride) {
     FusedVector<T> next = fused;
-    uint4 next_own{};
-    if (first_row + place.stride < a.rows) {
-      next_own = fetch(first_row + place.stride, next);
-      send_vector(first_row + place.stride, next_own);
-    }
+    const uint4 next_own = fetch(first_row + place.stride);
+    push_row(first_row + place.stride, next_own, next);
     const int row = first_row + place.row_of_block;
     const bool active = is_active(first_row);
     float squares = 0;
     if (active) {
-      const uint4 sum = reduce<T, kWorld>(a, slots, row * a.row_vectors + place.column, own);
+      const uint4 sum = reduce<T, kWorld>(a, slots, at(first_row), own);
+      empty_slots<kWorld>(a, slots, at(first_row));
       squares = fused.add_residual(a, row, place.column, sum);
     }
     finish_row<kFusion>(a, row_group, row, {squares, scale},
                         [&](auto visit) { visit(fused, place.column, active); });
-    if (active) empty_slots<kWorld>(a, slots, row * a.row_vectors + place.column);
     own = next_own;
     fused = next;
   }
@@ -171,6 +171,23 @@ Arguments in_rows_to_cut(Arguments a, Fusion fusion) {
   return a;
 }
 
+template <class T, int kWorld, Fusion kFusion>
+cudaError_t launch_fused(const Device& device, const Arguments& a, const Request& request) {
+  const auto few = fused<T, kWorld, kFusion, kFewRowThreads>;
+  const auto many = fused<T, kWorld, kFusion, kMaxRowThreads>;
+  const auto launch = [&](auto kernel, const LaunchShape& shape) {
+    return launch_meeting(kernel, shape, request, a, device.workspace, shape.threads_of_row);
+  };
+  const Rows rows{a.rows, a.row_vectors, kMaxRowThreads};
+  const LaunchShape shape = row_shape(device, many, rows, request);
+  const bool has_few = shape.threads <= kFewRowThreads;
+  const bool all = request.purpose == Purpose::kLoad;
+  cudaError_t error = cudaSuccess;
+  if (all || has_few) error = launch(few, has_few ? row_shape(device, few, rows, request) : shape);
+  if (error == cudaSuccess && (all || !has_few)) error = launch(many, shape);
+  return error;
+}
+
 core::Status launch(const Device& device, const Arguments& given, const Request& request) {
   const Arguments whole = in_rows_to_cut(given, request.fusion);
   const int most_rows = device.workspace.capacity_vectors / whole.row_vectors;
@@ -183,11 +200,7 @@ core::Status launch(const Device& device, const Arguments& given, const Request&
             const LaunchShape shape = flat_shape(device, kernel, a.vectors(), request);
             return launch_meeting(kernel, shape, request, a, device.workspace);
           } else {
-            const auto kernel = fused<T, world.kValue, fusion.kValue>;
-            const LaunchShape shape =
-                row_shape(device, kernel, {a.rows, a.row_vectors, kMaxRowThreads}, request);
-            return launch_meeting(kernel, shape, request, a, device.workspace,
-                                  shape.threads_of_row);
+            return launch_fused<T, world.kValue, fusion.kValue>(device, a, request);
           }
         });
       }));
