@@ -111,25 +111,38 @@ model::Book plan_book(const Plan& plan) {
     std::string name;
     std::int64_t cases = 0;
     std::int64_t checked = 0;
+    std::int64_t with_power = 0;
   };
 
+  const bool has_power =
+      std::any_of(plan.cases.begin(), plan.cases.end(),
+                  [](const PlannedCase& planned) { return planned.measure_power; });
   std::vector<Count> counts;
   model::Table cases{.name = "cases",
                      .title = "Cases in the order in which they would run",
                      .columns = {{.name = "operator"}, {.name = "case"}, {.name = "checked"}}};
+  model::Table summary{.name = "plan",
+                       .title = "What would be measured",
+                       .columns = {{.name = "operator"}, {.name = "cases"}, {.name = "checked"}}};
+  if (has_power) {
+    cases.columns.push_back({.name = "power"});
+    summary.columns.push_back({.name = "with power"});
+  }
+  const auto add_row = [&](model::Table& table, std::vector<model::Cell> row, model::Cell power) {
+    if (has_power) row.push_back(std::move(power));
+    table.add_row(std::move(row));
+  };
   for (const PlannedCase& planned : plan.cases) {
     if (counts.empty() || counts.back().name != planned.operator_name) {
       counts.push_back({.name = planned.operator_name});
     }
     ++counts.back().cases;
     counts.back().checked += planned.check ? 1 : 0;
-    cases.add_row({planned.operator_name, planned.id, planned.check});
+    counts.back().with_power += planned.measure_power ? 1 : 0;
+    add_row(cases, {planned.operator_name, planned.id, planned.check}, planned.measure_power);
   }
-  model::Table summary{.name = "plan",
-                       .title = "What would be measured",
-                       .columns = {{.name = "operator"}, {.name = "cases"}, {.name = "checked"}}};
   for (const Count& count : counts)
-    summary.add_row({count.name, count.cases, count.checked});
+    add_row(summary, {count.name, count.cases, count.checked}, count.with_power);
   summary.notes.push_back(fmt::format("{} cases; plan {}", plan.cases.size(), plan.hash));
   return {.title = "Plan of a collection", .tables = {std::move(summary), std::move(cases)}};
 }
