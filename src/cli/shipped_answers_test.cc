@@ -26,6 +26,7 @@ TEST(ShippedAnswers, AreAsGoodAsTheyWere) {
                                    {"generation_mla_perf", 0.04, 0.15},
                                    {"context_mla_perf", 0.04, 0.15},
                                    {"moe_perf", 0.03, 0.10},
+                                   {"gdn_perf", 0.03, 0.10},
                                    {"nccl_perf", 0.02, 0.10}}) {
     SCOPED_TRACE(expected.table);
     const store::Frame frame =

@@ -58,7 +58,7 @@ bool is_without_gate(const Key& key) {
 // A column that a table of earlier times, or a query, need not have: it changes no cost.
 std::optional<model::PerfValue> default_of(std::string_view column) {
   if (column == "window_size") return model::PerfValue(std::int64_t{0});
-  if (column == "tp_size") return model::PerfValue(std::int64_t{1});
+  if (column == "tp_size" || column == "d_model") return model::PerfValue(std::int64_t{1});
   if (column == "vocabulary") return model::PerfValue(std::int64_t{1} << 17U);
   return std::nullopt;
 }
