@@ -205,10 +205,9 @@ void CollectArguments::add_how(App& app) {
   app.add_flag(both("measure-power"), request_.measure_power,
                "measure energy (J) and mean power (W) too")
       ->group(kHowGroup);
-  app.add_option(
-         both("power-every"), request_.power_every,
-         "with --measure-power: of cases that differ only in a size, such as --m, every Nth "
-         "and the largest; the others have no power")
+  app.add_option(both("power-every"), request_.power_every,
+                 "with --measure-power: of cases that differ only in sizes, such as --m, every Nth "
+                 "along each size, and the largest; the others have no power")
       ->type_name("N")
       ->check(count_problem)
       ->default_str("1")
