@@ -126,6 +126,10 @@ core::Result<CaseRequest> request_of(const Settings& settings) {
                             request.measure_power));
   ASSAY_TRY(read_number(settings, kPowerSeconds, request.power_seconds));
   ASSAY_TRY(read_number(settings, kPowerEvery, request.power_every));
+  if (request.power_every < 1) {
+    return core::Error{fmt::format("the run's record has {} = '{}', which is less than 1",
+                                   kPowerEvery, request.power_every)};
+  }
   return request;
 }
 

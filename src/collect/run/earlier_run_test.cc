@@ -42,6 +42,8 @@ TEST(MeasureSettings, NameWhatARecordHasWrong) {
               HasSubstr("--l2 = 'warm', which is none of hot, cold, engine"));
   EXPECT_THAT(request_of({{"--num-runs", "6x"}}).error().message,
               HasSubstr("--num-runs = '6x', which is no number"));
+  EXPECT_THAT(request_of({{"--power-every", "0"}}).error().message,
+              HasSubstr("--power-every = '0', which is less than 1"));
 }
 
 TEST(MeasureSettings, ADeadlineIsSixtySecondsUnlessTheRecordHasAnother) {
