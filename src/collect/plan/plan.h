@@ -29,8 +29,8 @@ struct PlanOptions {
   std::vector<AxisOverride> overrides = {};    // only with one operator
   std::vector<std::string> case_filters = {};  // a case whose id has any of these texts stays
   MeasuredCases measured = {};                 // cases to leave out
-  // Of cases that differ only in sizes, every Nth along each has its energy measured, and the
-  // largest; unset: none. A measured case without power that is to have it stays.
+  // Energy is measured of every Nth case along each size, among those that differ only in sizes,
+  // and of the largest; unset: of none. A measured case without power that is to have it stays.
   std::optional<std::int64_t> power_every = {};
   std::optional<std::int64_t> limit = {};  // of cases of each operator; the largest come first
   Order order = Order::kMixed;  // within each operator; kShuffled applies before the limit
