@@ -365,13 +365,13 @@ std::optional<OperatorPower> OperatorPrice::power(const Amounts& amounts) const 
   const AskedSizes asked = asked_sizes(amounts);
   const store::WorkEstimate estimate =
       family_->at(std::span(asked.sizes.data(), sizes_.size()), store::Beyond::kExtrapolate);
-  if (const std::optional<store::RowPower> known = family_->power(estimate)) {
-    return OperatorPower{
-        .watts = known->watts,
-        .source = known->is_measured ? PowerSource::kMeasured : PowerSource::kBetween};
-  }
+  const std::optional<store::RowPower> known = family_->power(estimate);
+  if (known && known->is_measured)
+    return OperatorPower{.watts = known->watts, .source = PowerSource::kMeasured};
   if (estimate.is_beyond()) return std::nullopt;
-  return modelled_power(amounts, asked.share * estimate.latency);
+  if (auto modelled = modelled_power(amounts, asked.share * estimate.latency)) return modelled;
+  if (!known) return std::nullopt;
+  return OperatorPower{.watts = known->watts, .source = PowerSource::kBetween};
 }
 
 std::optional<OperatorPower> OperatorPrice::modelled_power(const Amounts& amounts,

@@ -47,8 +47,8 @@ struct Work {
 
 enum class PowerSource : std::uint8_t {
   kMeasured,  // with the very row
-  kBetween,   // between that of rows beside it
   kModelled,  // of a model of other rows, by the rates of bytes and operations
+  kBetween,   // between that of rows beside it, where there is no model
 };
 
 // What a GPU takes while an operator runs.

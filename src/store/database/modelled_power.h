@@ -1,4 +1,4 @@
-// The power of rows that no measured power is near to: by a model of the rows that have one.
+// The power of rows without a measured one: by a model of the rows that have one.
 #pragma once
 
 #include <functional>
@@ -30,10 +30,10 @@ struct PowerFit {
 };
 
 // Gives the rows without power that of a model, one for each op_name, never above the limit of the
-// board, and marks them "modelled" in kPowerSourceColumn, which with_power_between() has made, with
-// the error of the model in kPowerErrorColumn. A
-// model of few rows, or one that is too far off for rows of the types of its operands, fills in
-// nothing. The frame stays as it is where no row lacks power.
+// board, and marks them "modelled" in kPowerSourceColumn, which with_power_sources() has made, with
+// the error of the model in kPowerErrorColumn. A model of few rows, or one that is too far off for
+// rows of the types of its operands, fills in nothing. The frame stays as it is where no row lacks
+// power.
 Frame with_modelled_power(const std::string& table,
                           const RowLoads& loads,
                           Frame rows,

@@ -148,7 +148,8 @@ TEST(PlannerTables, PowerBetweenMeasuredSizesIsInterpolatedAndMarked) {
       "fp8,31,32,64,0.4,,\n"  // half of the way from 1 + 1 to 511 + 1 on a scale of powers
       "fp8,511,32,64,0.9,600.5,699.5\n"
       "fp8,31,48,64,0.4,,\n");  // alone on its curve
-  const Frame filled = with_power_between(planner_table("gemm_perf").key, rows);
+  const Frame filled =
+      with_power_between(planner_table("gemm_perf").key, with_power_sources(rows));
   const FrameColumn& power = *filled.find("power");
   EXPECT_DOUBLE_EQ(number_at(power, 1), 400.5);
   EXPECT_DOUBLE_EQ(number_at(*filled.find("power_limit"), 1), 699.5);
@@ -162,12 +163,28 @@ TEST(PlannerTables, PowerBetweenMeasuredSizesIsInterpolatedAndMarked) {
   EXPECT_EQ(with_power_of_all("gemm_perf", filled, left_out).find(kPowerSourceColumn), nullptr);
 }
 
+TEST(PlannerTables, ModelledPowerStaysAndIsNoNeighbour) {
+  const Frame rows = frame_of(
+      "gemm_dtype,m,n,k,latency,power,power_limit,power_source\n"
+      "fp8,1,32,64,0.1,200.5,699.5,measured\n"
+      "fp8,7,32,64,0.1,310.5,699.5,modelled\n"
+      "fp8,31,32,64,0.4,,,\n"
+      "fp8,511,32,64,0.9,600.5,699.5,measured\n");
+  const Frame filled = with_power_between(planner_table("gemm_perf").key, rows);
+  EXPECT_DOUBLE_EQ(number_at(*filled.find("power"), 1), 310.5);
+  EXPECT_DOUBLE_EQ(number_at(*filled.find("power"), 2), 400.5);
+  const FrameColumn& source = *filled.find(kPowerSourceColumn);
+  EXPECT_EQ(value_text(source.value(1)), "modelled");
+  EXPECT_EQ(value_text(source.value(2)), "interpolated");
+}
+
 TEST(PlannerTables, RowsThatAllHavePowerAreNotMarked) {
+  const std::vector<std::string_view>& key = planner_table("gemm_perf").key;
   const Frame rows =
       frame_of("gemm_dtype,m,n,k,latency,power,power_limit\nfp8,1,32,64,1,200,700\n");
-  EXPECT_TRUE(same_values(with_power_between(planner_table("gemm_perf").key, rows), rows));
+  EXPECT_TRUE(same_values(with_power_between(key, with_power_sources(rows)), rows));
   const Frame none = frame_of("gemm_dtype,m,n,k,latency\nfp8,1,32,64,1\n");
-  EXPECT_TRUE(same_values(with_power_between(planner_table("gemm_perf").key, none), none));
+  EXPECT_TRUE(same_values(with_power_between(key, with_power_sources(none)), none));
 }
 
 TEST(PlannerTables, PowerIsOfAllRowsOrOfNone) {

@@ -14,6 +14,8 @@ namespace {
 using SizeValues = std::vector<std::int64_t>;
 using RowNumbers = std::vector<std::size_t>;
 
+constexpr std::string_view kMeasured = "measured";
+
 FrameColumn* find_column(Frame& rows, std::string_view name) {
   const auto found = std::find_if(rows.columns.begin(), rows.columns.end(),
                                   [&](const FrameColumn& column) { return column.name == name; });
@@ -63,32 +65,37 @@ class Watts {
   std::vector<bool>& missing_;
 };
 
+std::vector<bool> measured_rows(const FrameColumn& sources) {
+  std::vector<bool> measured;
+  for (std::size_t row = 0; row < sources.size(); ++row)
+    measured.push_back(!sources.is_missing(row) && value_text(sources.value(row)) == kMeasured);
+  return measured;
+}
+
 // The rows whose power was measured, and what is filled in between them.
 class Filling {
  public:
-  Filling(Frame& rows, const FrameColumn& power) : lacks_(power.missing) {
+  Filling(Frame& rows, const FrameColumn& power, const FrameColumn& sources)
+      : lacks_(power.missing), measured_(measured_rows(sources)), filled_(lacks_.size()) {
     for (const std::string_view name : kPowerColumns) {
       FrameColumn* column = find_column(rows, name);
       const bool is_real =
           column != nullptr && std::holds_alternative<std::vector<double>>(column->values);
       if (is_real && column->missing == lacks_) watts_.emplace_back(*column);
     }
-    filled_.resize(lacks_.size());
   }
 
   // `line` is in the order of its sizes.
   void fill_line(const RowNumbers& line, const SizeValues& sizes) {
     std::optional<std::size_t> low;
     for (std::size_t at = 0; at < line.size(); ++at) {
-      if (lacks_[line[at]]) continue;
+      if (!measured_[line[at]]) continue;
       if (low) fill_between(line, *low, at, sizes);
       low = at;
     }
   }
 
   [[nodiscard]] bool is_filled(std::size_t row) const { return filled_[row]; }
-
-  [[nodiscard]] bool is_measured(std::size_t row) const { return !lacks_[row]; }
 
   [[nodiscard]] bool is_whole() const { return filled_ == lacks_; }
 
@@ -99,7 +106,7 @@ class Filling {
                     const SizeValues& sizes) {
     for (std::size_t at = low + 1; at < high; ++at) {
       const std::size_t row = line[at];
-      if (filled_[row]) continue;
+      if (!lacks_[row] || filled_[row]) continue;
       const double share = share_between(sizes[line[low]], sizes[row], sizes[line[high]]);
       for (Watts& watts : watts_)
         watts.fill(row, line[low], line[high], share);
@@ -107,20 +114,21 @@ class Filling {
     }
   }
 
-  std::vector<bool> lacks_;  // as measured
+  std::vector<bool> lacks_;  // before anything is filled in
+  std::vector<bool> measured_;
   std::vector<bool> filled_;
   std::vector<Watts> watts_;
 };
 
-FrameColumn power_sources_of(const Filling& filling, std::size_t num_rows) {
+FrameColumn with_filled_rows(const Filling& filling, const FrameColumn& sources) {
   ColumnBuilder builder{std::string(kPowerSourceColumn)};
-  for (std::size_t row = 0; row < num_rows; ++row) {
+  for (std::size_t row = 0; row < sources.size(); ++row) {
     if (filling.is_filled(row)) {
       builder.add(std::string_view("interpolated"));
-    } else if (filling.is_measured(row)) {
-      builder.add(std::string_view("measured"));
-    } else {
+    } else if (sources.is_missing(row)) {
       builder.add_missing();
+    } else {
+      builder.add(std::string_view(value_text(sources.value(row))));
     }
   }
   return std::move(builder).finish();
@@ -135,10 +143,26 @@ bool has_some(const FrameColumn* power) {
 
 }  // namespace
 
-Frame with_power_between(const std::vector<std::string_view>& key, Frame rows) {
+Frame with_power_sources(Frame rows) {
   const FrameColumn* power = rows.find(kPowerColumns.front());
   if (!has_some(power)) return rows;
-  Filling filling(rows, *power);
+  ColumnBuilder sources{std::string(kPowerSourceColumn)};
+  for (std::size_t row = 0; row < rows.num_rows(); ++row) {
+    if (power->is_missing(row)) {
+      sources.add_missing();
+    } else {
+      sources.add(kMeasured);
+    }
+  }
+  rows.columns.push_back(std::move(sources).finish());
+  return rows;
+}
+
+Frame with_power_between(const std::vector<std::string_view>& key, Frame rows) {
+  const FrameColumn* power = rows.find(kPowerColumns.front());
+  FrameColumn* sources = find_column(rows, kPowerSourceColumn);
+  if (sources == nullptr || !has_some(power)) return rows;
+  Filling filling(rows, *power, *sources);
   for (const std::string_view name : key) {
     const FrameColumn* column = rows.find(name);
     const auto* sizes = column == nullptr ? nullptr : std::get_if<SizeValues>(&column->values);
@@ -149,7 +173,7 @@ Frame with_power_between(const std::vector<std::string_view>& key, Frame rows) {
       filling.fill_line(line, *sizes);
     }
   }
-  rows.columns.push_back(power_sources_of(filling, rows.num_rows()));
+  *sources = with_filled_rows(filling, *sources);
   return rows;
 }
 

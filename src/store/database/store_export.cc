@@ -266,9 +266,10 @@ core::Status read_rows(const Store& store,
     }
     target.rows = with_names_of_steps(*table, std::move(target.rows));
     target.rows = rows_for_planner(*table, target.rows, placed.left_out);
-    target.rows = with_power_between(table->key, std::move(target.rows));
+    target.rows = with_power_sources(std::move(target.rows));
     target.rows =
         with_modelled_power(target.table, request.loads, std::move(target.rows), placed.power);
+    target.rows = with_power_between(table->key, std::move(target.rows));
   }
   drop_column(target.rows, kL2Column);
   target.rows = with_power_of_all(target.table, std::move(target.rows), placed.left_out);
