@@ -148,8 +148,7 @@ TEST(PlannerTables, PowerBetweenMeasuredSizesIsInterpolatedAndMarked) {
       "fp8,31,32,64,0.4,,\n"  // half of the way from 1 + 1 to 511 + 1 on a scale of powers
       "fp8,511,32,64,0.9,600.5,699.5\n"
       "fp8,31,48,64,0.4,,\n");  // alone on its curve
-  const Frame filled =
-      with_power_between(planner_table("gemm_perf").key, with_power_sources(rows));
+  const Frame filled = with_power_between(planner_table("gemm_perf").key, with_power_sources(rows));
   const FrameColumn& power = *filled.find("power");
   EXPECT_DOUBLE_EQ(number_at(power, 1), 400.5);
   EXPECT_DOUBLE_EQ(number_at(*filled.find("power_limit"), 1), 699.5);
