@@ -2,7 +2,8 @@
 // takes one hop and no barrier: words that have not arrived are empty, and the thread that takes a
 // word empties its place. A GPU sends (N-1) S bytes.
 //
-// Workspace: control words, then for each half N slots of `capacity_bytes`, one for each sender.
+// Workspace: control words, then two halves. A call takes N slots of the size of its message of a
+// half, one for each sender.
 #include "allreduce/strategies/dispatch.cuh"
 #include "allreduce/strategies/epilogue.cuh"
 #include "allreduce/strategies/launch_shape.h"
@@ -21,16 +22,18 @@ constexpr int kFewRowThreads = 128;
 // Finds a rank's slots of this call.
 class Slots {
  public:
-  __device__ Slots(const Arguments& a, const Workspace& workspace, std::uint32_t half)
-      : a_(a),
-        workspace_(workspace),
-        slot_(workspace.capacity_vectors),
-        half_(static_cast<int>(half) * a.world_size * slot_) {}
+  __device__ Slots(const Arguments& a, const Workspace& workspace, int place)
+      : a_(a), workspace_(workspace), slot_(slot_of(a, workspace)), place_(place) {}
 
-  [[nodiscard]] __device__ uint4* own(int vector) const { return at(a_.rank) + half_ + vector; }
+  [[nodiscard]] __device__ static Share share(const Arguments& a, const Workspace& workspace) {
+    return {.vectors = a.world_size * slot_of(a, workspace),
+            .of_half = a.world_size * workspace.capacity_vectors};
+  }
+
+  [[nodiscard]] __device__ uint4* own(int vector) const { return at(a_.rank) + vector; }
 
   [[nodiscard]] __device__ uint4* mine_at(int rank, int vector) const {
-    return at(rank) + half_ + a_.rank * slot_ + vector;
+    return at(rank) + a_.rank * slot_ + vector;
   }
 
   [[nodiscard]] __device__ int stride() const { return slot_; }
@@ -38,14 +41,18 @@ class Slots {
   [[nodiscard]] __device__ const Patience& patience() const { return workspace_.patience; }
 
  private:
+  [[nodiscard]] __device__ static int slot_of(const Arguments& a, const Workspace& workspace) {
+    return slot_vectors(a.vectors(), workspace.capacity_vectors);
+  }
+
   [[nodiscard]] __device__ uint4* at(int rank) const {
-    return reinterpret_cast<uint4*>(workspace_.of_rank[rank] + kControlBytes);
+    return reinterpret_cast<uint4*>(workspace_.of_rank[rank] + kControlBytes) + place_;
   }
 
   const Arguments& a_;
   const Workspace& workspace_;
   int slot_;
-  int half_;
+  int place_;
 };
 
 template <int kWorld>
@@ -74,17 +81,17 @@ template <class T, int kWorld>
 __global__ void __launch_bounds__(kMaxThreads)
     plain(const __grid_constant__ Arguments a, const __grid_constant__ Workspace workspace) {
   let_next_kernel_start();
-  if (is_of_meeting()) return meet(a, workspace);
+  const Share share = Slots::share(a, workspace);
+  if (is_of_meeting()) return meet(a, workspace, share);
   wait_for_earlier_kernels();
   const int stride = static_cast<int>(message_blocks() * blockDim.x);
   const int vectors = a.vectors();
-  const Turn turn(a, workspace);
-  const Slots slots(a, workspace, turn.half());
-
+  const Turn turn(a, workspace, share);
   int vector = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
   uint4 own{};
-  if (vector < vectors) own = without_empty(a.input[vector]);
-  turn.wait_for_half();
+  if (vector < vectors) own = a.input[vector];
+  const Slots slots(a, workspace, turn.wait_for_place());
+  own = without_empty(own);
   if (vector < vectors) push<kWorld>(a, slots, vector, own);
   turn.is_known();
   for (; vector < vectors; vector += stride) {
@@ -106,12 +113,12 @@ __global__ void __launch_bounds__(kThreads, 1) fused(const __grid_constant__ Arg
                                                      const __grid_constant__ Workspace workspace,
                                                      const int threads_of_row) {
   let_next_kernel_start();
-  if (is_of_meeting()) return meet(a, workspace);
+  const Share share = Slots::share(a, workspace);
+  if (is_of_meeting()) return meet(a, workspace, share);
   const RowPlace place(threads_of_row, message_blocks());
   RowGroup row_group(threads_of_row);
   wait_for_earlier_kernels();
-  const Turn turn(a, workspace);
-  const Slots slots(a, workspace, turn.half());
+  const Turn turn(a, workspace, share);
   const auto is_active = [&](int first_row) {
     return place.column < a.row_vectors && first_row + place.row_of_block < a.rows;
   };
@@ -119,28 +126,31 @@ __global__ void __launch_bounds__(kThreads, 1) fused(const __grid_constant__ Arg
     return (first_row + place.row_of_block) * a.row_vectors + place.column;
   };
   // Returns this rank's vector of a row.
-  const auto fetch = [&](int first_row) {
-    return is_active(first_row) ? without_empty(a.input[at(first_row)]) : uint4{};
-  };
-  const auto push_row = [&](int first_row, uint4 own, FusedVector<T>& vector) {
-    if (!is_active(first_row)) return;
+  const auto fetch = [&](int first_row, FusedVector<T>& vector) {
+    if (!is_active(first_row)) return uint4{};
     vector.fetch_residual(a, first_row + place.row_of_block, place.column);
-    push<kWorld>(a, slots, at(first_row), own);
+    return a.input[at(first_row)];
   };
 
   // All threads of a cluster run the same number of rounds, because they meet in every round.
   int first_row = place.first_row;
   FusedVector<T> fused;
-  uint4 own = fetch(first_row);
-  const float scale = given_scale<kFusion>(a);
-  turn.wait_for_half();
-  push_row(first_row, own, fused);
+  uint4 own = fetch(first_row, fused);
   if (is_active(first_row)) fused.fetch_gamma(a, place.column);
+  const float scale = given_scale<kFusion>(a);
+  const Slots slots(a, workspace, turn.wait_for_place());
+  // Returns the vector as all ranks see it.
+  const auto push_row = [&](int first_row, uint4 fetched) {
+    const uint4 sent = without_empty(fetched);
+    if (is_active(first_row)) push<kWorld>(a, slots, at(first_row), sent);
+    return sent;
+  };
+  own = push_row(first_row, own);
   turn.is_known();
   for (; first_row < a.rows; first_row += place.stride) {
     FusedVector<T> next = fused;
-    const uint4 next_own = fetch(first_row + place.stride);
-    push_row(first_row + place.stride, next_own, next);
+    const int next_row = first_row + place.stride;
+    const uint4 next_own = push_row(next_row, fetch(next_row, next));
     const int row = first_row + place.row_of_block;
     const bool active = is_active(first_row);
     float squares = 0;

@@ -8,8 +8,8 @@
 // Reduce-scatter is the first of the hops and all-gather the second, on slices of whole rows.
 // Messages beyond the workspace are sent in several launches.
 //
-// Workspace: control words, then for each half N slots for parts and N slots for sums, of 1/N of
-// `capacity_bytes` each. Rank r writes slot r.
+// Workspace: control words, then two halves. A call takes N slots for parts and N slots for sums of
+// a half, each of the size of a slice. Rank r writes slot r.
 #include "allreduce/strategies/dispatch.cuh"
 #include "allreduce/strategies/launch_shape.h"
 #include "allreduce/strategies/strategy_kernel.h"
@@ -36,10 +36,10 @@ __global__ void __launch_bounds__(kMaxThreads) plain(const __grid_constant__ Arg
                                                      const __grid_constant__ Workspace workspace,
                                                      const Range range) {
   let_next_kernel_start();
-  if (is_of_meeting()) return meet(a, workspace);
+  const Share share = PushSlots::share(a, workspace, range.count);
+  if (is_of_meeting()) return meet(a, workspace, share);
   wait_for_earlier_kernels();
-  const Turn turn(a, workspace);
-  const PushSlots slots(a, workspace, turn.half());
+  const Turn turn(a, workspace, share);
   const int stride = static_cast<int>(message_blocks() * blockDim.x);
   const auto places_of = [&](int place) {
     return Places{.row_start = 0,
@@ -56,12 +56,16 @@ __global__ void __launch_bounds__(kMaxThreads) plain(const __grid_constant__ Arg
       parts.fetch(a, places);
     }
   };
-  const auto send_parts = [&](const Places& places, const Parts<kWorld>& parts) {
+
+  int place = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+  Parts<kWorld> parts;
+  if (place < range.count) fetch(places_of(place), parts);
+  const PushSlots slots(a, workspace, range.count, turn.wait_for_place());
+  const auto send_parts = [&](const Places& places) {
     if constexpr (kOperation == Operation::kAllGather) {
       return push_sum<kWorld>(a, slots, places, parts.values[0]);
     } else {
-      parts.send_to_others(a, slots, places);
-      return parts.values[0];
+      return parts.send_to_others(a, slots, places);
     }
   };
   const auto finish = [&](const Places& places, uint4 own) {
@@ -84,12 +88,8 @@ __global__ void __launch_bounds__(kMaxThreads) plain(const __grid_constant__ Arg
     }
   };
 
-  int place = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
   uint4 part{};
-  Parts<kWorld> parts;
-  if (place < range.count) fetch(places_of(place), parts);
-  turn.wait_for_half();
-  if (place < range.count) part = send_parts(places_of(place), parts);
+  if (place < range.count) part = send_parts(places_of(place));
   turn.is_known();
   for (; place < range.count; place += stride) {
     // The next place's parts are sent while this one's arrive.
@@ -97,7 +97,7 @@ __global__ void __launch_bounds__(kMaxThreads) plain(const __grid_constant__ Arg
     if (place + stride < range.count) {
       const Places places = places_of(place + stride);
       fetch(places, parts);
-      next = send_parts(places, parts);
+      next = send_parts(places);
     }
     finish(places_of(place), part);
     part = next;

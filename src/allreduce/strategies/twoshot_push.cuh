@@ -10,11 +10,16 @@ enum class Stage { kParts, kSums };
 
 class PushSlots {
  public:
-  __device__ PushSlots(const Arguments& a, const Workspace& workspace, std::uint32_t half)
-      : a_(a),
-        workspace_(workspace),
-        slot_(workspace.capacity_vectors / a.world_size),
-        half_(static_cast<int>(half) * 2 * a.world_size * slot_) {}
+  // `places`: of a slice, that this launch takes.
+  __device__ PushSlots(const Arguments& a, const Workspace& workspace, int places, int place)
+      : a_(a), workspace_(workspace), slot_(slot_of(a, workspace, places)), place_(place) {}
+
+  [[nodiscard]] __device__ static Share share(const Arguments& a,
+                                              const Workspace& workspace,
+                                              int places) {
+    return {.vectors = 2 * a.world_size * slot_of(a, workspace, places),
+            .of_half = 2 * workspace.capacity_vectors};
+  }
 
   // Returns a place in slot 0 of this rank; the other slots follow at stride().
   [[nodiscard]] __device__ uint4* own(Stage stage, int place) const {
@@ -30,15 +35,21 @@ class PushSlots {
   [[nodiscard]] __device__ const Patience& patience() const { return workspace_.patience; }
 
  private:
+  [[nodiscard]] __device__ static int slot_of(const Arguments& a,
+                                              const Workspace& workspace,
+                                              int places) {
+    return slot_vectors(places, workspace.capacity_vectors / a.world_size);
+  }
+
   [[nodiscard]] __device__ uint4* at(int rank, Stage stage) const {
-    return reinterpret_cast<uint4*>(workspace_.of_rank[rank] + kControlBytes) + half_ +
+    return reinterpret_cast<uint4*>(workspace_.of_rank[rank] + kControlBytes) + place_ +
            (stage == Stage::kSums ? a_.world_size * slot_ : 0);
   }
 
   const Arguments& a_;
   const Workspace& workspace_;
   int slot_;
-  int half_;
+  int place_;
 };
 
 // The places of a thread: the `place`-th vector of each slice of a row. Slices have the same
@@ -73,20 +84,23 @@ struct Parts {
   __device__ void fetch(const Arguments& a, const Places& places) {
     for_each_rank<kWorld>(a.world_size, [&](auto step) {
       const int rank = rank_after<kWorld>(a, step.kValue);
-      if (places.has(rank)) values[step.kValue] = without_empty(a.input[places.vector(rank)]);
+      if (places.has(rank)) values[step.kValue] = a.input[places.vector(rank)];
     });
   }
 
-  __device__ void send_to_others(const Arguments& a,
-                                 const PushSlots& slots,
-                                 const Places& places) const {
+  // Returns this rank's own part. It sees the empty word as others do.
+  [[nodiscard]] __device__ uint4 send_to_others(const Arguments& a,
+                                                const PushSlots& slots,
+                                                const Places& places) {
     delay_at_random(slots.patience(), a.rank, 3);
     for_each_rank<kWorld>(a.world_size, [&](auto step) {
+      values[step.kValue] = without_empty(values[step.kValue]);
       if (step.kValue == 0) return;
       const int rank = rank_after<kWorld>(a, step.kValue);
       if (places.has(rank))
         send(slots.mine_at(rank, Stage::kParts, places.place), values[step.kValue]);
     });
+    return values[0];
   }
 };
 

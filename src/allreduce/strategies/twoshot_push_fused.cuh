@@ -19,10 +19,11 @@ __global__ void __launch_bounds__(kMaxSliceThreads, kWorld == 2 || kWorld == 4 ?
                  const __grid_constant__ Workspace workspace,
                  const int threads_of_row) {
   let_next_kernel_start();
-  if (is_of_meeting()) return meet(a, workspace);
+  const int slice = row_slice(a);
+  const Share share = PushSlots::share(a, workspace, a.rows * slice);
+  if (is_of_meeting()) return meet(a, workspace, share);
   const RowPlace place(threads_of_row, message_blocks());
   RowGroup row_group(threads_of_row);
-  const int slice = row_slice(a);
   const auto places_of = [&](int row) {
     return Places{.row_start = row * a.row_vectors,
                   .place = row * slice + place.column,
@@ -32,18 +33,11 @@ __global__ void __launch_bounds__(kMaxSliceThreads, kWorld == 2 || kWorld == 4 ?
   };
   const auto is_active = [&](int row) { return row < a.rows && place.column < slice; };
   wait_for_earlier_kernels();
-  const Turn turn(a, workspace);
-  const PushSlots slots(a, workspace, turn.half());
+  const Turn turn(a, workspace, share);
   Parts<kWorld> parts;
   const auto fetch = [&](int first_row) {
     const int row = first_row + place.row_of_block;
     if (is_active(row)) parts.fetch(a, places_of(row));
-  };
-  // Returns this rank's part.
-  const auto send_parts = [&](int first_row) {
-    const int row = first_row + place.row_of_block;
-    if (is_active(row)) parts.send_to_others(a, slots, places_of(row));
-    return parts.values[0];
   };
   FusedVector<T> vectors[World<kWorld>::kSlots] = {};
   const auto for_columns = [&](const Places& places, auto visit) {
@@ -55,7 +49,12 @@ __global__ void __launch_bounds__(kMaxSliceThreads, kWorld == 2 || kWorld == 4 ?
   int first_row = place.first_row;
   fetch(first_row);
   const float scale = given_scale<kFusion>(a);
-  turn.wait_for_half();
+  const PushSlots slots(a, workspace, a.rows * slice, turn.wait_for_place());
+  // Returns this rank's part.
+  const auto send_parts = [&](int first_row) {
+    const int row = first_row + place.row_of_block;
+    return is_active(row) ? parts.send_to_others(a, slots, places_of(row)) : uint4{};
+  };
   uint4 part = send_parts(first_row);
   if (is_active(first_row + place.row_of_block)) {
     for_columns(places_of(0),
@@ -107,14 +106,14 @@ __global__ void __launch_bounds__(kMaxSpreadThreads, kSpreadBlocks)
                  const __grid_constant__ Workspace workspace,
                  const int threads_of_row) {
   let_next_kernel_start();
-  if (is_of_meeting()) return meet(a, workspace);
+  const int slice = row_slice(a);
+  const Share share = PushSlots::share(a, workspace, a.rows * slice);
+  if (is_of_meeting()) return meet(a, workspace, share);
   const RowPlace place(threads_of_row, message_blocks());
   RowGroup row_group(threads_of_row);
   wait_for_earlier_kernels();
-  const Turn turn(a, workspace);
-  const PushSlots slots(a, workspace, turn.half());
+  const Turn turn(a, workspace, share);
   const int column = place.column;
-  const int slice = row_slice(a);
   const int owner = column / slice;
   const bool is_own = owner == a.rank;
   const auto is_active = [&](int row) { return row < a.rows && column < a.row_vectors; };
@@ -129,26 +128,29 @@ __global__ void __launch_bounds__(kMaxSpreadThreads, kSpreadBlocks)
   const auto fetch = [&](int row) {
     if (!is_active(row)) return uint4{};
     vector.fetch_residual(a, row, column);
-    return without_empty(a.input[row * a.row_vectors + column]);
-  };
-  const auto send_part = [&](int row, uint4 part) {
-    if (!is_active(row) || is_own) return;
-    delay_at_random(slots.patience(), a.rank, 3);
-    send(slots.mine_at(owner, Stage::kParts, places_of(row).place), part);
+    return a.input[row * a.row_vectors + column];
   };
 
   int row = place.first_row + place.row_of_block;
   uint4 part = fetch(row);
   const float scale = given_scale<kFusion>(a);
-  turn.wait_for_half();
-  send_part(row, part);
+  const PushSlots slots(a, workspace, a.rows * slice, turn.wait_for_place());
+  // Returns the part as all ranks see it.
+  const auto send_part = [&](int row, uint4 fetched) {
+    const uint4 sent = without_empty(fetched);
+    if (is_active(row) && !is_own) {
+      delay_at_random(slots.patience(), a.rank, 3);
+      send(slots.mine_at(owner, Stage::kParts, places_of(row).place), sent);
+    }
+    return sent;
+  };
+  part = send_part(row, part);
   if (is_active(row)) vector.fetch_gamma(a, column);
   turn.is_known();
   for (int first_row = place.first_row; first_row < a.rows; first_row += place.stride) {
     row = first_row + place.row_of_block;
     if (first_row != place.first_row) {
-      part = fetch(row);
-      send_part(row, part);
+      part = send_part(row, fetch(row));
     }
     const bool active = is_active(row);
     const Places places = places_of(row);
