@@ -88,7 +88,7 @@ part_bench() { bench -o "$out/allreduce"; }
 part_again() { bench --seed 2 -o "$out/allreduce/again"; }
 part_held_out() { bench --held-out -o "$out/allreduce/held_out"; }
 part_eager() { bench --launch eager --fusion NONE -o "$out/allreduce"; }
-part_isolated() { bench --launch isolated --hidden 4096 -o "$out/allreduce"; }
+part_isolated() { bench --launch isolated --hidden 4096 -o "$out/allreduce/isolated"; }
 part_bench_types() { bench --dtype float16,float32 --limit 60 -o "$out/allreduce"; }
 part_beside_pytorch() {
   local beside=$source_dir/examples/allreduce/beside_pytorch.py to=$out/allreduce/beside_pytorch.tp$gpus

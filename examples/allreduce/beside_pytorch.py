@@ -24,6 +24,7 @@ import assay_allreduce
 from assay_allreduce import Strategy
 
 STRATEGIES = (Strategy.ONESHOT, Strategy.TWOSHOT_PUSH, Strategy.TWOSHOT)
+CYCLES_OF_A_LAUNCH = 400_000  # 0.2 ms, longer than a host takes to launch a graph
 
 
 def agreed(works):
@@ -55,10 +56,14 @@ def prepared(function, count, launch):
     return run if agreed(run is not None) else None
 
 
-def timed(run, count):
+def timed(run, count, launch, align):
+    """Ranks begin together on their GPUs: what one of them waits for another is no part of a call."""
     begin, end = torch.cuda.Event(True), torch.cuda.Event(True)
     dist.barrier()
     torch.cuda.synchronize()
+    if launch == "graph":
+        torch.cuda._sleep(CYCLES_OF_A_LAUNCH)
+    align()
     begin.record()
     run()
     end.record()
@@ -108,9 +113,11 @@ def measure(size_bytes, comms, options):
     ways = ways_for(size_bytes, comms)  # keeps the tensors that the graphs use
     runs = {name: prepared(way, count, options.launch) for name, way in ways.items()}
     times = {name: [] for name, run in runs.items() if run is not None}
+    one_row = torch.zeros(1024, device="cuda", dtype=torch.bfloat16)
+    align = lambda: comms[0].all_reduce(one_row)
     for number in range(options.rounds + 1):
         for name in random.sample(sorted(times), len(times)):
-            time = timed(runs[name], count)
+            time = timed(runs[name], count, options.launch, align)
             if number > 0:  # the first is a warm-up
                 times[name].append(time)
     return times

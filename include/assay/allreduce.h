@@ -211,8 +211,8 @@ assay_allreduce_status assay_allreduce_export(const assay_allreduce_comm* comm,
  * for all. */
 assay_allreduce_status assay_allreduce_connect(assay_allreduce_comm* comm,
                                                const assay_allreduce_handle* handles);
-/* Takes memory for TWOSHOT_PUSH to carry messages of up to max_message_bytes in one part (of 32 MiB
- * at most: above, TWOSHOT is as fast), ONESHOT of up to 2 / world_size of that, and larger tiles of
+/* Takes memory for TWOSHOT_PUSH to carry messages of up to max_message_bytes in one part (of 64 MiB
+ * at most; larger ones go in several), ONESHOT of up to 2 / world_size of that, and larger tiles of
  * TWOSHOT. Collective: all ranks give the same number, while no call runs or is captured. Memory
  * never grows at any other time. Where this is more than there was, the communicator is no longer
  * connected: export and connect again. It is best called before the first connect. Memory that

@@ -168,7 +168,7 @@ class Communicator:
 
     def reserve(self, max_message_bytes):
         """Takes memory for messages of up to so many bytes, where the workspace has room for less:
-        up to 32 MiB; larger ones need none. Collective, while no call runs or is captured. Graphs that
+        up to 64 MiB; larger ones go in parts. Collective, while no call runs or is captured. Graphs that
         were captured before stay good."""
         self._connect(lambda: library.call("reserve", self._comm, max_message_bytes))
 

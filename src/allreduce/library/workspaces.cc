@@ -12,7 +12,9 @@ namespace {
 
 // In front of the areas: a word for each step of connecting.
 constexpr std::size_t kGreetingBytes = 4096;
-constexpr std::size_t kLargestPushBytes = std::size_t{32} << 20U;
+constexpr std::size_t kMiB = std::size_t{1} << 20U;
+constexpr std::size_t kLargestPushBytes = 64 * kMiB;
+constexpr std::size_t kLargestRingsBytes = 141 * kMiB;
 constexpr auto kLongestConnecting = std::chrono::seconds(120);
 constexpr std::uint32_t kWentWell = 1;
 constexpr std::uint32_t kFailed = 2;
@@ -57,11 +59,12 @@ WorkspaceBudget divide_workspace(std::size_t total_bytes) {
   return {.halves_bytes = halves, .rings_bytes = total_bytes - std::min(total_bytes, others)};
 }
 
-// Messages beyond 32 MiB are not pushed: on 2 and 4 H200 TWOSHOT is as fast from there on.
+// Larger messages are pushed in parts of that size. TWOSHOT's rings need no more.
 WorkspaceBudget budget_for_messages(std::size_t message_bytes, const WorkspaceBudget& least) {
   const std::size_t pushed = std::min(message_bytes, kLargestPushBytes);
   return {.halves_bytes = std::max(least.halves_bytes, whole_units(4 * pushed)),
-          .rings_bytes = std::max(least.rings_bytes, 4 * pushed * 11 / 10)};
+          .rings_bytes = std::max(least.rings_bytes,
+                                  std::min(kLargestRingsBytes, 4 * pushed * 11 / 10))};
 }
 
 core::Result<std::unique_ptr<Workspaces>> Workspaces::take(int world_size,
