@@ -63,8 +63,8 @@ WorkspaceBudget divide_workspace(std::size_t total_bytes) {
 WorkspaceBudget budget_for_messages(std::size_t message_bytes, const WorkspaceBudget& least) {
   const std::size_t pushed = std::min(message_bytes, kLargestPushBytes);
   return {.halves_bytes = std::max(least.halves_bytes, whole_units(4 * pushed)),
-          .rings_bytes = std::max(least.rings_bytes,
-                                  std::min(kLargestRingsBytes, 4 * pushed * 11 / 10))};
+          .rings_bytes =
+              std::max(least.rings_bytes, std::min(kLargestRingsBytes, 4 * pushed * 11 / 10))};
 }
 
 core::Result<std::unique_ptr<Workspaces>> Workspaces::take(int world_size,
