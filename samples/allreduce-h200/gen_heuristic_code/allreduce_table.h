@@ -2,18 +2,18 @@
 // Made by assay allreduce codegen; do not edit. Measured on:
 // NVIDIA H200, CUDA 13.0, NCCL 2.28.3, 2026-11-27, of 6000 times in benchmark.tp2.sm90.csv benchmark.tp4.sm90.csv.
 
-#ifndef ALLREDUCE_TABLE_SM90_GRAPH_25CAC1B2DA259B83_H
-#define ALLREDUCE_TABLE_SM90_GRAPH_25CAC1B2DA259B83_H
+#ifndef ALLREDUCE_TABLE_SM90_GRAPH_B998AFAD70F1C1C7_H
+#define ALLREDUCE_TABLE_SM90_GRAPH_B998AFAD70F1C1C7_H
 
 #include <cstdint>
 
 #if defined(__CUDACC__)
-#define ALLREDUCE_TABLE_SM90_GRAPH_25CAC1B2DA259B83_H_FUNCTION __host__ __device__ constexpr
+#define ALLREDUCE_TABLE_SM90_GRAPH_B998AFAD70F1C1C7_H_FUNCTION __host__ __device__ constexpr
 #else
-#define ALLREDUCE_TABLE_SM90_GRAPH_25CAC1B2DA259B83_H_FUNCTION constexpr
+#define ALLREDUCE_TABLE_SM90_GRAPH_B998AFAD70F1C1C7_H_FUNCTION constexpr
 #endif
 
-namespace allreduce_table_sm90_graph_25cac1b2da259b83 {
+namespace allreduce_table_sm90_graph_b998afad70f1c1c7 {
 
 // Below 100 the numbers are TensorRT-LLM's.
 enum class Strategy : std::uint8_t {
@@ -24,7 +24,7 @@ enum class Strategy : std::uint8_t {
   kNccl = 0,
 };
 
-ALLREDUCE_TABLE_SM90_GRAPH_25CAC1B2DA259B83_H_FUNCTION const char* name_of(Strategy strategy) {
+ALLREDUCE_TABLE_SM90_GRAPH_B998AFAD70F1C1C7_H_FUNCTION const char* name_of(Strategy strategy) {
   switch (strategy) {
     case Strategy::kOneshot:
       return "ONESHOT";
@@ -80,7 +80,7 @@ struct Segment {
   Strategy strategy;
 };
 
-#define ALLREDUCE_TABLE_SM90_GRAPH_25CAC1B2DA259B83_H_SLICES \
+#define ALLREDUCE_TABLE_SM90_GRAPH_B998AFAD70F1C1C7_H_SLICES \
   {2, 0, Fusion::kNone, DataType::kBfloat16, 0, 10}, \
   {2, 0, Fusion::kResidualRmsNorm, DataType::kBfloat16, 10, 20}, \
   {2, 0, Fusion::kResidualRmsNormQuantFp8, DataType::kBfloat16, 20, 30}, \
@@ -109,24 +109,24 @@ struct Segment {
   {8, 4, Fusion::kResidualRmsNorm, DataType::kBfloat16, 250, 260}, \
   {8, 4, Fusion::kResidualRmsNormQuantFp8, DataType::kBfloat16, 260, 270}, \
   {8, 4, Fusion::kResidualRmsNormQuantNvfp4, DataType::kBfloat16, 270, 280}
-#define ALLREDUCE_TABLE_SM90_GRAPH_25CAC1B2DA259B83_H_ROWS \
-  {128, 0, 2}, \
-  {256, 2, 3}, \
-  {512, 3, 4}, \
-  {1024, 4, 5}, \
-  {2048, 5, 6}, \
-  {2880, 6, 7}, \
-  {4096, 7, 8}, \
-  {5120, 8, 9}, \
-  {7168, 9, 10}, \
-  {8192, 10, 11}, \
-  {128, 11, 12}, \
-  {256, 12, 13}, \
-  {512, 13, 14}, \
-  {1024, 14, 15}, \
-  {2048, 15, 16}, \
-  {2880, 16, 17}, \
-  {4096, 17, 19}, \
+#define ALLREDUCE_TABLE_SM90_GRAPH_B998AFAD70F1C1C7_H_ROWS \
+  {128, 0, 1}, \
+  {256, 1, 2}, \
+  {512, 2, 3}, \
+  {1024, 3, 4}, \
+  {2048, 4, 5}, \
+  {2880, 5, 6}, \
+  {4096, 6, 7}, \
+  {5120, 7, 8}, \
+  {7168, 8, 10}, \
+  {8192, 10, 12}, \
+  {128, 12, 13}, \
+  {256, 13, 14}, \
+  {512, 14, 15}, \
+  {1024, 15, 16}, \
+  {2048, 16, 17}, \
+  {2880, 17, 18}, \
+  {4096, 18, 19}, \
   {5120, 19, 20}, \
   {7168, 20, 21}, \
   {8192, 21, 22}, \
@@ -146,253 +146,251 @@ struct Segment {
   {1024, 35, 36}, \
   {2048, 36, 37}, \
   {2880, 37, 38}, \
-  {4096, 38, 39}, \
-  {5120, 39, 40}, \
-  {7168, 40, 41}, \
-  {8192, 41, 42}, \
-  {128, 42, 44}, \
-  {256, 44, 46}, \
-  {512, 46, 48}, \
-  {1024, 48, 50}, \
-  {2048, 50, 52}, \
-  {2880, 52, 55}, \
-  {4096, 55, 58}, \
-  {5120, 58, 61}, \
-  {7168, 61, 64}, \
-  {8192, 64, 67}, \
-  {128, 67, 69}, \
-  {256, 69, 71}, \
-  {512, 71, 73}, \
-  {1024, 73, 75}, \
-  {2048, 75, 77}, \
-  {2880, 77, 79}, \
-  {4096, 79, 81}, \
-  {5120, 81, 83}, \
-  {7168, 83, 85}, \
-  {8192, 85, 87}, \
-  {128, 87, 89}, \
-  {256, 89, 91}, \
-  {512, 91, 93}, \
-  {1024, 93, 95}, \
-  {2048, 95, 97}, \
-  {2880, 97, 99}, \
-  {4096, 99, 101}, \
-  {5120, 101, 103}, \
-  {7168, 103, 105}, \
-  {8192, 105, 107}, \
-  {128, 107, 109}, \
-  {256, 109, 111}, \
-  {512, 111, 115}, \
-  {1024, 115, 117}, \
-  {2048, 117, 119}, \
-  {2880, 119, 121}, \
-  {4096, 121, 123}, \
-  {5120, 123, 125}, \
-  {7168, 125, 127}, \
-  {8192, 127, 129}, \
-  {128, 129, 131}, \
-  {256, 131, 133}, \
-  {512, 133, 135}, \
-  {1024, 135, 137}, \
-  {2048, 137, 139}, \
-  {2880, 139, 142}, \
-  {4096, 142, 145}, \
-  {5120, 145, 148}, \
-  {7168, 148, 151}, \
-  {8192, 151, 154}, \
-  {128, 154, 156}, \
-  {256, 156, 158}, \
-  {512, 158, 160}, \
-  {1024, 160, 162}, \
-  {2048, 162, 164}, \
-  {2880, 164, 166}, \
-  {4096, 166, 168}, \
-  {5120, 168, 170}, \
-  {7168, 170, 172}, \
-  {8192, 172, 174}, \
-  {128, 174, 176}, \
-  {256, 176, 178}, \
-  {512, 178, 180}, \
-  {1024, 180, 182}, \
-  {2048, 182, 184}, \
-  {2880, 184, 186}, \
-  {4096, 186, 188}, \
-  {5120, 188, 190}, \
-  {7168, 190, 192}, \
-  {8192, 192, 194}, \
-  {128, 194, 196}, \
-  {256, 196, 198}, \
-  {512, 198, 200}, \
-  {1024, 200, 204}, \
-  {2048, 204, 206}, \
-  {2880, 206, 208}, \
-  {4096, 208, 210}, \
-  {5120, 210, 212}, \
-  {7168, 212, 214}, \
-  {8192, 214, 216}, \
-  {128, 216, 218}, \
-  {256, 218, 220}, \
-  {512, 220, 222}, \
-  {1024, 222, 224}, \
-  {2048, 224, 226}, \
-  {2880, 226, 229}, \
-  {4096, 229, 232}, \
-  {5120, 232, 235}, \
-  {7168, 235, 238}, \
-  {8192, 238, 241}, \
-  {128, 241, 243}, \
-  {256, 243, 245}, \
-  {512, 245, 247}, \
-  {1024, 247, 249}, \
-  {2048, 249, 251}, \
-  {2880, 251, 253}, \
-  {4096, 253, 255}, \
-  {5120, 255, 257}, \
-  {7168, 257, 259}, \
-  {8192, 259, 261}, \
-  {128, 261, 263}, \
-  {256, 263, 265}, \
-  {512, 265, 267}, \
-  {1024, 267, 269}, \
-  {2048, 269, 271}, \
-  {2880, 271, 273}, \
-  {4096, 273, 275}, \
-  {5120, 275, 277}, \
-  {7168, 277, 279}, \
-  {8192, 279, 281}, \
-  {128, 281, 283}, \
-  {256, 283, 285}, \
-  {512, 285, 287}, \
-  {1024, 287, 289}, \
-  {2048, 289, 291}, \
-  {2880, 291, 293}, \
-  {4096, 293, 295}, \
-  {5120, 295, 297}, \
-  {7168, 297, 299}, \
-  {8192, 299, 301}, \
-  {128, 301, 303}, \
-  {256, 303, 305}, \
-  {512, 305, 307}, \
-  {1024, 307, 309}, \
-  {2048, 309, 311}, \
-  {2880, 311, 314}, \
-  {4096, 314, 317}, \
-  {5120, 317, 320}, \
-  {7168, 320, 323}, \
-  {8192, 323, 326}, \
-  {128, 326, 328}, \
-  {256, 328, 330}, \
-  {512, 330, 332}, \
-  {1024, 332, 334}, \
-  {2048, 334, 336}, \
-  {2880, 336, 338}, \
-  {4096, 338, 340}, \
-  {5120, 340, 342}, \
-  {7168, 342, 344}, \
-  {8192, 344, 346}, \
-  {128, 346, 348}, \
-  {256, 348, 350}, \
-  {512, 350, 352}, \
-  {1024, 352, 354}, \
-  {2048, 354, 356}, \
-  {2880, 356, 358}, \
-  {4096, 358, 360}, \
-  {5120, 360, 362}, \
-  {7168, 362, 364}, \
-  {8192, 364, 366}, \
-  {128, 366, 368}, \
-  {256, 368, 370}, \
-  {512, 370, 372}, \
-  {1024, 372, 374}, \
-  {2048, 374, 376}, \
-  {2880, 376, 378}, \
-  {4096, 378, 380}, \
-  {5120, 380, 382}, \
-  {7168, 382, 384}, \
-  {8192, 384, 386}, \
-  {128, 386, 388}, \
-  {256, 388, 390}, \
-  {512, 390, 392}, \
-  {1024, 392, 394}, \
-  {2048, 394, 396}, \
-  {2880, 396, 399}, \
-  {4096, 399, 402}, \
-  {5120, 402, 405}, \
-  {7168, 405, 408}, \
-  {8192, 408, 411}, \
-  {128, 411, 413}, \
-  {256, 413, 415}, \
-  {512, 415, 417}, \
-  {1024, 417, 419}, \
-  {2048, 419, 421}, \
-  {2880, 421, 423}, \
-  {4096, 423, 425}, \
-  {5120, 425, 427}, \
-  {7168, 427, 429}, \
-  {8192, 429, 431}, \
-  {128, 431, 433}, \
-  {256, 433, 435}, \
-  {512, 435, 437}, \
-  {1024, 437, 439}, \
-  {2048, 439, 441}, \
-  {2880, 441, 443}, \
-  {4096, 443, 445}, \
-  {5120, 445, 447}, \
-  {7168, 447, 449}, \
-  {8192, 449, 451}, \
-  {128, 451, 453}, \
-  {256, 453, 455}, \
-  {512, 455, 457}, \
-  {1024, 457, 459}, \
-  {2048, 459, 461}, \
-  {2880, 461, 463}, \
-  {4096, 463, 465}, \
-  {5120, 465, 467}, \
-  {7168, 467, 469}, \
-  {8192, 469, 471}, \
-  {128, 471, 473}, \
-  {256, 473, 475}, \
-  {512, 475, 477}, \
-  {1024, 477, 479}, \
-  {2048, 479, 481}, \
-  {2880, 481, 484}, \
-  {4096, 484, 487}, \
-  {5120, 487, 490}, \
-  {7168, 490, 493}, \
-  {8192, 493, 496}, \
-  {128, 496, 498}, \
-  {256, 498, 500}, \
-  {512, 500, 502}, \
-  {1024, 502, 504}, \
-  {2048, 504, 506}, \
-  {2880, 506, 508}, \
-  {4096, 508, 510}, \
-  {5120, 510, 512}, \
-  {7168, 512, 514}, \
-  {8192, 514, 516}, \
-  {128, 516, 518}, \
-  {256, 518, 520}, \
-  {512, 520, 522}, \
-  {1024, 522, 524}, \
-  {2048, 524, 526}, \
-  {2880, 526, 528}, \
-  {4096, 528, 530}, \
-  {5120, 530, 532}, \
-  {7168, 532, 534}, \
-  {8192, 534, 536}, \
-  {128, 536, 538}, \
-  {256, 538, 540}, \
-  {512, 540, 542}, \
-  {1024, 542, 544}, \
-  {2048, 544, 546}, \
-  {2880, 546, 548}, \
-  {4096, 548, 550}, \
-  {5120, 550, 552}, \
-  {7168, 552, 554}, \
-  {8192, 554, 556}
-#define ALLREDUCE_TABLE_SM90_GRAPH_25CAC1B2DA259B83_H_SEGMENTS \
-  {0, Strategy::kTwoshotPush}, \
-  {303, Strategy::kOneshot}, \
+  {4096, 38, 41}, \
+  {5120, 41, 42}, \
+  {7168, 42, 45}, \
+  {8192, 45, 46}, \
+  {128, 46, 48}, \
+  {256, 48, 50}, \
+  {512, 50, 52}, \
+  {1024, 52, 54}, \
+  {2048, 54, 57}, \
+  {2880, 57, 60}, \
+  {4096, 60, 63}, \
+  {5120, 63, 66}, \
+  {7168, 66, 69}, \
+  {8192, 69, 72}, \
+  {128, 72, 74}, \
+  {256, 74, 76}, \
+  {512, 76, 78}, \
+  {1024, 78, 80}, \
+  {2048, 80, 82}, \
+  {2880, 82, 84}, \
+  {4096, 84, 86}, \
+  {5120, 86, 88}, \
+  {7168, 88, 90}, \
+  {8192, 90, 92}, \
+  {128, 92, 94}, \
+  {256, 94, 96}, \
+  {512, 96, 100}, \
+  {1024, 100, 102}, \
+  {2048, 102, 104}, \
+  {2880, 104, 106}, \
+  {4096, 106, 108}, \
+  {5120, 108, 110}, \
+  {7168, 110, 112}, \
+  {8192, 112, 114}, \
+  {128, 114, 116}, \
+  {256, 116, 118}, \
+  {512, 118, 122}, \
+  {1024, 122, 124}, \
+  {2048, 124, 126}, \
+  {2880, 126, 128}, \
+  {4096, 128, 130}, \
+  {5120, 130, 132}, \
+  {7168, 132, 134}, \
+  {8192, 134, 136}, \
+  {128, 136, 138}, \
+  {256, 138, 140}, \
+  {512, 140, 142}, \
+  {1024, 142, 144}, \
+  {2048, 144, 147}, \
+  {2880, 147, 150}, \
+  {4096, 150, 153}, \
+  {5120, 153, 156}, \
+  {7168, 156, 159}, \
+  {8192, 159, 162}, \
+  {128, 162, 164}, \
+  {256, 164, 166}, \
+  {512, 166, 168}, \
+  {1024, 168, 170}, \
+  {2048, 170, 172}, \
+  {2880, 172, 174}, \
+  {4096, 174, 176}, \
+  {5120, 176, 178}, \
+  {7168, 178, 180}, \
+  {8192, 180, 182}, \
+  {128, 182, 184}, \
+  {256, 184, 186}, \
+  {512, 186, 188}, \
+  {1024, 188, 190}, \
+  {2048, 190, 192}, \
+  {2880, 192, 194}, \
+  {4096, 194, 196}, \
+  {5120, 196, 198}, \
+  {7168, 198, 200}, \
+  {8192, 200, 202}, \
+  {128, 202, 204}, \
+  {256, 204, 206}, \
+  {512, 206, 208}, \
+  {1024, 208, 212}, \
+  {2048, 212, 214}, \
+  {2880, 214, 216}, \
+  {4096, 216, 218}, \
+  {5120, 218, 220}, \
+  {7168, 220, 222}, \
+  {8192, 222, 224}, \
+  {128, 224, 226}, \
+  {256, 226, 228}, \
+  {512, 228, 230}, \
+  {1024, 230, 232}, \
+  {2048, 232, 235}, \
+  {2880, 235, 238}, \
+  {4096, 238, 241}, \
+  {5120, 241, 244}, \
+  {7168, 244, 247}, \
+  {8192, 247, 250}, \
+  {128, 250, 252}, \
+  {256, 252, 254}, \
+  {512, 254, 256}, \
+  {1024, 256, 258}, \
+  {2048, 258, 260}, \
+  {2880, 260, 262}, \
+  {4096, 262, 264}, \
+  {5120, 264, 266}, \
+  {7168, 266, 268}, \
+  {8192, 268, 270}, \
+  {128, 270, 272}, \
+  {256, 272, 274}, \
+  {512, 274, 276}, \
+  {1024, 276, 278}, \
+  {2048, 278, 280}, \
+  {2880, 280, 282}, \
+  {4096, 282, 284}, \
+  {5120, 284, 286}, \
+  {7168, 286, 288}, \
+  {8192, 288, 290}, \
+  {128, 290, 292}, \
+  {256, 292, 294}, \
+  {512, 294, 296}, \
+  {1024, 296, 298}, \
+  {2048, 298, 300}, \
+  {2880, 300, 302}, \
+  {4096, 302, 304}, \
+  {5120, 304, 306}, \
+  {7168, 306, 308}, \
+  {8192, 308, 310}, \
+  {128, 310, 312}, \
+  {256, 312, 314}, \
+  {512, 314, 316}, \
+  {1024, 316, 318}, \
+  {2048, 318, 321}, \
+  {2880, 321, 324}, \
+  {4096, 324, 327}, \
+  {5120, 327, 330}, \
+  {7168, 330, 333}, \
+  {8192, 333, 336}, \
+  {128, 336, 338}, \
+  {256, 338, 340}, \
+  {512, 340, 342}, \
+  {1024, 342, 344}, \
+  {2048, 344, 346}, \
+  {2880, 346, 348}, \
+  {4096, 348, 350}, \
+  {5120, 350, 352}, \
+  {7168, 352, 354}, \
+  {8192, 354, 356}, \
+  {128, 356, 358}, \
+  {256, 358, 360}, \
+  {512, 360, 362}, \
+  {1024, 362, 364}, \
+  {2048, 364, 366}, \
+  {2880, 366, 368}, \
+  {4096, 368, 370}, \
+  {5120, 370, 372}, \
+  {7168, 372, 374}, \
+  {8192, 374, 376}, \
+  {128, 376, 378}, \
+  {256, 378, 380}, \
+  {512, 380, 382}, \
+  {1024, 382, 384}, \
+  {2048, 384, 386}, \
+  {2880, 386, 388}, \
+  {4096, 388, 390}, \
+  {5120, 390, 392}, \
+  {7168, 392, 394}, \
+  {8192, 394, 396}, \
+  {128, 396, 398}, \
+  {256, 398, 400}, \
+  {512, 400, 402}, \
+  {1024, 402, 404}, \
+  {2048, 404, 407}, \
+  {2880, 407, 410}, \
+  {4096, 410, 413}, \
+  {5120, 413, 416}, \
+  {7168, 416, 419}, \
+  {8192, 419, 422}, \
+  {128, 422, 424}, \
+  {256, 424, 426}, \
+  {512, 426, 428}, \
+  {1024, 428, 430}, \
+  {2048, 430, 432}, \
+  {2880, 432, 434}, \
+  {4096, 434, 436}, \
+  {5120, 436, 438}, \
+  {7168, 438, 440}, \
+  {8192, 440, 442}, \
+  {128, 442, 444}, \
+  {256, 444, 446}, \
+  {512, 446, 448}, \
+  {1024, 448, 450}, \
+  {2048, 450, 452}, \
+  {2880, 452, 454}, \
+  {4096, 454, 456}, \
+  {5120, 456, 458}, \
+  {7168, 458, 460}, \
+  {8192, 460, 462}, \
+  {128, 462, 464}, \
+  {256, 464, 466}, \
+  {512, 466, 468}, \
+  {1024, 468, 470}, \
+  {2048, 470, 472}, \
+  {2880, 472, 474}, \
+  {4096, 474, 476}, \
+  {5120, 476, 478}, \
+  {7168, 478, 480}, \
+  {8192, 480, 482}, \
+  {128, 482, 484}, \
+  {256, 484, 486}, \
+  {512, 486, 488}, \
+  {1024, 488, 490}, \
+  {2048, 490, 493}, \
+  {2880, 493, 496}, \
+  {4096, 496, 499}, \
+  {5120, 499, 502}, \
+  {7168, 502, 505}, \
+  {8192, 505, 508}, \
+  {128, 508, 510}, \
+  {256, 510, 512}, \
+  {512, 512, 514}, \
+  {1024, 514, 516}, \
+  {2048, 516, 518}, \
+  {2880, 518, 520}, \
+  {4096, 520, 522}, \
+  {5120, 522, 524}, \
+  {7168, 524, 526}, \
+  {8192, 526, 528}, \
+  {128, 528, 530}, \
+  {256, 530, 532}, \
+  {512, 532, 534}, \
+  {1024, 534, 536}, \
+  {2048, 536, 538}, \
+  {2880, 538, 540}, \
+  {4096, 540, 542}, \
+  {5120, 542, 544}, \
+  {7168, 544, 546}, \
+  {8192, 546, 548}, \
+  {128, 548, 550}, \
+  {256, 550, 552}, \
+  {512, 552, 554}, \
+  {1024, 554, 556}, \
+  {2048, 556, 558}, \
+  {2880, 558, 560}, \
+  {4096, 560, 562}, \
+  {5120, 562, 564}, \
+  {7168, 564, 566}, \
+  {8192, 566, 568}
+#define ALLREDUCE_TABLE_SM90_GRAPH_B998AFAD70F1C1C7_H_SEGMENTS \
   {0, Strategy::kOneshot}, \
   {0, Strategy::kOneshot}, \
   {0, Strategy::kOneshot}, \
@@ -402,19 +400,9 @@ struct Segment {
   {0, Strategy::kOneshot}, \
   {0, Strategy::kOneshot}, \
   {0, Strategy::kOneshot}, \
+  {117440513, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {0, Strategy::kOneshot}, \
-  {0, Strategy::kOneshot}, \
-  {0, Strategy::kOneshot}, \
-  {0, Strategy::kOneshot}, \
-  {0, Strategy::kOneshot}, \
-  {0, Strategy::kOneshot}, \
-  {5931009, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {0, Strategy::kOneshot}, \
-  {0, Strategy::kOneshot}, \
-  {0, Strategy::kOneshot}, \
-  {0, Strategy::kOneshot}, \
+  {134217729, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
   {0, Strategy::kOneshot}, \
   {0, Strategy::kOneshot}, \
@@ -434,533 +422,557 @@ struct Segment {
   {0, Strategy::kOneshot}, \
   {0, Strategy::kOneshot}, \
   {0, Strategy::kOneshot}, \
-  {265476, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {262145, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {266667, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {264185, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {264311, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {269811, Strategy::kTwoshotPush}, \
-  {66729601, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {265489, Strategy::kTwoshotPush}, \
-  {67108865, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {271802, Strategy::kTwoshotPush}, \
-  {59320321, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {268488, Strategy::kTwoshotPush}, \
-  {83048449, Strategy::kTwoshot}, \
+  {842821, Strategy::kTwoshotPush}, \
+  {1258194, Strategy::kOneshot}, \
   {0, Strategy::kOneshot}, \
-  {262145, Strategy::kTwoshotPush}, \
-  {67108865, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {445190, Strategy::kTwoshotPush}, \
+  {656471, Strategy::kTwoshotPush}, \
+  {1034484, Strategy::kOneshot}, \
   {0, Strategy::kOneshot}, \
-  {437321, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {205697, Strategy::kTwoshotPush}, \
+  {310973, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {190239, Strategy::kTwoshotPush}, \
+  {314536, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {168098, Strategy::kTwoshotPush}, \
+  {316258, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {200873, Strategy::kTwoshotPush}, \
+  {316791, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {207332, Strategy::kTwoshotPush}, \
+  {310314, Strategy::kTwoshotPush}, \
+  {33554433, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {211486, Strategy::kTwoshotPush}, \
+  {318992, Strategy::kTwoshotPush}, \
+  {23869640, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {230033, Strategy::kTwoshotPush}, \
+  {314811, Strategy::kTwoshotPush}, \
+  {33554433, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {262145, Strategy::kTwoshotPush}, \
+  {327681, Strategy::kTwoshotPush}, \
+  {29655041, Strategy::kTwoshot}, \
+  {0, Strategy::kOneshot}, \
+  {329729, Strategy::kTwoshotPush}, \
+  {29360129, Strategy::kTwoshot}, \
+  {0, Strategy::kOneshot}, \
+  {314722, Strategy::kTwoshotPush}, \
+  {33554433, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
   {524289, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
   {524289, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {185345, Strategy::kTwoshotPush}, \
+  {198124, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {131073, Strategy::kTwoshotPush}, \
+  {191484, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {159661, Strategy::kTwoshotPush}, \
+  {184321, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {168157, Strategy::kTwoshotPush}, \
+  {193151, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {160443, Strategy::kTwoshotPush}, \
+  {205486, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {168250, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {181519, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {198015, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {897601, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {887964, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {167508, Strategy::kTwoshotPush}, \
-  {331555, Strategy::kOneshot}, \
-  {874193, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {158478, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {141937, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {166171, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {188417, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {180857, Strategy::kTwoshotPush}, \
+  {206279, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
   {229377, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
   {262145, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {527009, Strategy::kTwoshotPush}, \
+  {659514, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {524289, Strategy::kTwoshotPush}, \
+  {653129, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {532172, Strategy::kTwoshotPush}, \
+  {200795, Strategy::kTwoshotPush}, \
+  {374369, Strategy::kOneshot}, \
+  {621722, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {536279, Strategy::kTwoshotPush}, \
+  {186369, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {527068, Strategy::kTwoshotPush}, \
+  {162805, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {524161, Strategy::kTwoshotPush}, \
-  {66729601, Strategy::kTwoshot}, \
+  {184321, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {527366, Strategy::kTwoshotPush}, \
-  {94904321, Strategy::kTwoshot}, \
+  {194700, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {507892, Strategy::kTwoshotPush}, \
-  {61127077, Strategy::kTwoshot}, \
+  {205420, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {536306, Strategy::kTwoshotPush}, \
-  {83048449, Strategy::kTwoshot}, \
+  {229377, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {549032, Strategy::kTwoshotPush}, \
-  {94912513, Strategy::kTwoshot}, \
+  {232288, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {853344, Strategy::kTwoshotPush}, \
+  {1048577, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {841898, Strategy::kTwoshotPush}, \
+  {982468, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {756060, Strategy::kTwoshotPush}, \
+  {185345, Strategy::kTwoshotPush}, \
+  {370689, Strategy::kOneshot}, \
+  {915549, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {162199, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {149341, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {153712, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {188417, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {188103, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {229377, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {262145, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {599682, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {607897, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {605501, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {607057, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {600193, Strategy::kTwoshotPush}, \
+  {47452161, Strategy::kTwoshot}, \
+  {0, Strategy::kOneshot}, \
+  {580927, Strategy::kTwoshotPush}, \
+  {33367681, Strategy::kTwoshot}, \
+  {0, Strategy::kOneshot}, \
+  {605726, Strategy::kTwoshotPush}, \
+  {47456257, Strategy::kTwoshot}, \
+  {0, Strategy::kOneshot}, \
+  {577445, Strategy::kTwoshotPush}, \
+  {30022095, Strategy::kTwoshot}, \
+  {0, Strategy::kOneshot}, \
+  {599421, Strategy::kTwoshotPush}, \
+  {41517057, Strategy::kTwoshot}, \
+  {0, Strategy::kOneshot}, \
+  {605782, Strategy::kTwoshotPush}, \
+  {47448065, Strategy::kTwoshot}, \
+  {0, Strategy::kOneshot}, \
+  {1048577, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {1048577, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {849977, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
   {370689, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {315097, Strategy::kTwoshotPush}, \
+  {317294, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {384553, Strategy::kTwoshotPush}, \
+  {368641, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {388006, Strategy::kTwoshotPush}, \
+  {372495, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {388708, Strategy::kTwoshotPush}, \
+  {376088, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {403711, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {456606, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {1483009, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {1482753, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {1244727, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {325901, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {299616, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {368641, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {368641, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {376909, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {400998, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {441139, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {2116552, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {2097153, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {1844984, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {303476, Strategy::kTwoshotPush}, \
+  {741377, Strategy::kOneshot}, \
+  {2097153, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {288740, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {368641, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {368641, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {375323, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
   {458753, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {454688, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {977920, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {971150, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {904925, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {262145, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {279596, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {313236, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {282563, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {327681, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {343497, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {378043, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {1947072, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {1878209, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {1833200, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {294290, Strategy::kTwoshotPush}, \
-  {785615, Strategy::kOneshot}, \
-  {1663657, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {270513, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {368641, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {368641, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {379702, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {467756, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
   {524289, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {163646, Strategy::kTwoshotPush}, \
+  {197700, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {164817, Strategy::kTwoshotPush}, \
+  {199523, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {169111, Strategy::kTwoshotPush}, \
+  {200740, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {168041, Strategy::kTwoshotPush}, \
+  {200273, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {166620, Strategy::kTwoshotPush}, \
+  {196721, Strategy::kTwoshotPush}, \
+  {33554433, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {169062, Strategy::kTwoshotPush}, \
-  {66729601, Strategy::kTwoshot}, \
+  {194798, Strategy::kTwoshotPush}, \
+  {23592961, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {166759, Strategy::kTwoshotPush}, \
-  {67108865, Strategy::kTwoshot}, \
+  {198789, Strategy::kTwoshotPush}, \
+  {33554433, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {170825, Strategy::kTwoshotPush}, \
-  {59320321, Strategy::kTwoshot}, \
+  {200309, Strategy::kTwoshotPush}, \
+  {29655041, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {169749, Strategy::kTwoshotPush}, \
-  {58720257, Strategy::kTwoshot}, \
+  {201904, Strategy::kTwoshotPush}, \
+  {29360129, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {166326, Strategy::kTwoshotPush}, \
-  {67108865, Strategy::kTwoshot}, \
+  {198829, Strategy::kTwoshotPush}, \
+  {33554433, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {293128, Strategy::kTwoshotPush}, \
+  {334255, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {289572, Strategy::kTwoshotPush}, \
+  {332062, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {136929, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {131073, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {105960, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {136077, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {137565, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {136478, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {142583, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {147562, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {335138, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {326888, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {119789, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {93534, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {103642, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {114407, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {106403, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {112641, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {120128, Strategy::kTwoshotPush}, \
+  {132176, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
   {131073, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {558357, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {552471, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {106708, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {101835, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {94209, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {114603, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {131073, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {112641, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {126196, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {131073, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {131073, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {131073, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {131073, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {131073, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {131073, Strategy::kTwoshotPush}, \
+  {113276, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
   {132481, Strategy::kTwoshotPush}, \
-  {66729601, Strategy::kTwoshot}, \
+  {0, Strategy::kOneshot}, \
+  {140563, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {129989, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {136472, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {152397, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {420183, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {419444, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {135820, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
   {131073, Strategy::kTwoshotPush}, \
-  {67108865, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {127724, Strategy::kTwoshotPush}, \
-  {59320321, Strategy::kTwoshot}, \
+  {105424, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {130000, Strategy::kTwoshotPush}, \
-  {58720257, Strategy::kTwoshot}, \
+  {122294, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {134229, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {131545, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {132690, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {143051, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {624697, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {613107, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {106007, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {103331, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {94450, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {106244, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
   {131073, Strategy::kTwoshotPush}, \
-  {67108865, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {221764, Strategy::kTwoshotPush}, \
+  {115379, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {218342, Strategy::kTwoshotPush}, \
+  {124817, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {102062, Strategy::kTwoshotPush}, \
+  {134909, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {93725, Strategy::kTwoshotPush}, \
+  {150634, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {81967, Strategy::kTwoshotPush}, \
+  {151169, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {105720, Strategy::kTwoshotPush}, \
+  {151345, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {102484, Strategy::kTwoshotPush}, \
+  {150693, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {102140, Strategy::kTwoshotPush}, \
+  {149703, Strategy::kTwoshotPush}, \
+  {33554433, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {114689, Strategy::kTwoshotPush}, \
+  {145996, Strategy::kTwoshotPush}, \
+  {23592961, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {112103, Strategy::kTwoshotPush}, \
+  {150245, Strategy::kTwoshotPush}, \
+  {33554433, Strategy::kTwoshot}, \
+  {0, Strategy::kOneshot}, \
+  {150231, Strategy::kTwoshotPush}, \
+  {29655041, Strategy::kTwoshot}, \
+  {0, Strategy::kOneshot}, \
+  {157697, Strategy::kTwoshotPush}, \
+  {29360129, Strategy::kTwoshot}, \
+  {0, Strategy::kOneshot}, \
+  {150203, Strategy::kTwoshotPush}, \
+  {33554433, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
   {262145, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
   {262145, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {93185, Strategy::kTwoshotPush}, \
+  {98351, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {70543, Strategy::kTwoshotPush}, \
+  {93309, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {77844, Strategy::kTwoshotPush}, \
+  {87484, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {92161, Strategy::kTwoshotPush}, \
+  {99805, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {81950, Strategy::kTwoshotPush}, \
+  {104698, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {81921, Strategy::kTwoshotPush}, \
+  {97912, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {87510, Strategy::kTwoshotPush}, \
+  {104382, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {98305, Strategy::kTwoshotPush}, \
+  {115226, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {430212, Strategy::kTwoshotPush}, \
+  {319800, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {418721, Strategy::kTwoshotPush}, \
+  {319050, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {81422, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {77651, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {70525, Strategy::kTwoshotPush}, \
+  {100465, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
   {92161, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {91467, Strategy::kTwoshotPush}, \
+  {83273, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {84125, Strategy::kTwoshotPush}, \
+  {97124, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {91588, Strategy::kTwoshotPush}, \
+  {100507, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {98305, Strategy::kTwoshotPush}, \
+  {101255, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {100666, Strategy::kTwoshotPush}, \
+  {99869, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {100951, Strategy::kTwoshotPush}, \
+  {107690, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {103465, Strategy::kTwoshotPush}, \
+  {461309, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {102883, Strategy::kTwoshotPush}, \
+  {453868, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {102409, Strategy::kTwoshotPush}, \
+  {81487, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {104560, Strategy::kTwoshotPush}, \
-  {66729601, Strategy::kTwoshot}, \
+  {78903, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {102354, Strategy::kTwoshotPush}, \
-  {67108865, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {104997, Strategy::kTwoshotPush}, \
-  {59320321, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {107239, Strategy::kTwoshotPush}, \
-  {58720257, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {102063, Strategy::kTwoshotPush}, \
-  {67108865, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {185345, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {185345, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {83923, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {76012, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {70767, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {92161, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {90113, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {84295, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {87338, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {90277, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {204774, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {200555, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {74651, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {56692, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {65537, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {72776, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {69344, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {65150, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {70834, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {77424, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {352376, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {338679, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {68649, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {65537, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {65537, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {73195, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {76087, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {68166, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {75685, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {80204, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {80800, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {81728, Strategy::kTwoshotPush}, \
+  {75365, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
   {82791, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {82950, Strategy::kTwoshotPush}, \
+  {92654, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {82221, Strategy::kTwoshotPush}, \
+  {87011, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {84852, Strategy::kTwoshotPush}, \
-  {49875265, Strategy::kTwoshot}, \
+  {92575, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {82609, Strategy::kTwoshotPush}, \
-  {67108865, Strategy::kTwoshot}, \
+  {101249, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {86198, Strategy::kTwoshotPush}, \
-  {59320321, Strategy::kTwoshot}, \
+  {131073, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {131073, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {131073, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {131073, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {131073, Strategy::kTwoshotPush}, \
+  {33554433, Strategy::kTwoshot}, \
+  {0, Strategy::kOneshot}, \
+  {120305, Strategy::kTwoshotPush}, \
+  {23592961, Strategy::kTwoshot}, \
+  {0, Strategy::kOneshot}, \
+  {131073, Strategy::kTwoshotPush}, \
+  {33554433, Strategy::kTwoshot}, \
+  {0, Strategy::kOneshot}, \
+  {122823, Strategy::kTwoshotPush}, \
+  {20971521, Strategy::kTwoshot}, \
+  {0, Strategy::kOneshot}, \
+  {125849, Strategy::kTwoshotPush}, \
+  {29360129, Strategy::kTwoshot}, \
+  {0, Strategy::kOneshot}, \
+  {131073, Strategy::kTwoshotPush}, \
+  {33554433, Strategy::kTwoshot}, \
+  {0, Strategy::kOneshot}, \
+  {207017, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {205884, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {81975, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {76709, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {75158, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {83144, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {90113, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {82642, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
   {86017, Strategy::kTwoshotPush}, \
-  {58720257, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {82248, Strategy::kTwoshotPush}, \
-  {67108865, Strategy::kTwoshot}, \
+  {98305, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {149701, Strategy::kTwoshotPush}, \
+  {266767, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {147695, Strategy::kTwoshotPush}, \
+  {264755, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {68861, Strategy::kTwoshotPush}, \
+  {84265, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {73222, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {72447, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {80320, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {83521, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {86365, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {86017, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {89430, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {373411, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {370689, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {70705, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {66772, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {66149, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {68406, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {77573, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {71026, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {77255, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {84059, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {99442, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {100430, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {99673, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {99454, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {99225, Strategy::kTwoshotPush}, \
+  {33554433, Strategy::kTwoshot}, \
+  {0, Strategy::kOneshot}, \
+  {98861, Strategy::kTwoshotPush}, \
+  {23592961, Strategy::kTwoshot}, \
+  {0, Strategy::kOneshot}, \
+  {99180, Strategy::kTwoshotPush}, \
+  {33554433, Strategy::kTwoshot}, \
+  {0, Strategy::kOneshot}, \
+  {100454, Strategy::kTwoshotPush}, \
+  {20971521, Strategy::kTwoshot}, \
+  {0, Strategy::kOneshot}, \
+  {102477, Strategy::kTwoshotPush}, \
+  {24915988, Strategy::kTwoshot}, \
+  {0, Strategy::kOneshot}, \
+  {99197, Strategy::kTwoshotPush}, \
+  {33554433, Strategy::kTwoshot}, \
+  {0, Strategy::kOneshot}, \
+  {167319, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {166220, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {67667, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
   {65537, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {54660, Strategy::kTwoshotPush}, \
+  {65537, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {70703, Strategy::kTwoshotPush}, \
+  {65729, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {69788, Strategy::kTwoshotPush}, \
+  {69658, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {68036, Strategy::kTwoshotPush}, \
+  {63944, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {69833, Strategy::kTwoshotPush}, \
+  {69598, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {73031, Strategy::kTwoshotPush}, \
+  {77084, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {166883, Strategy::kTwoshotPush}, \
+  {208529, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {162338, Strategy::kTwoshotPush}, \
+  {208256, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {69750, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {59104, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {57889, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {64431, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {69002, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {66167, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {67678, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {73536, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {304762, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {301843, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {54161, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {53532, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {49436, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {55907, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
   {65537, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {47567, Strategy::kTwoshotPush}, \
+  {61441, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {51205, Strategy::kTwoshotPush}, \
+  {63395, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {63361, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {55265, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {52413, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {57532, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {65537, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {291048, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {277467, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {54185, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {51591, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {45057, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {63361, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {65537, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {55237, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {61663, Strategy::kTwoshotPush}, \
-  {0, Strategy::kOneshot}, \
-  {65566, Strategy::kTwoshotPush}
+  {69021, Strategy::kTwoshotPush}
 
-inline constexpr Slice kSlices[] = {ALLREDUCE_TABLE_SM90_GRAPH_25CAC1B2DA259B83_H_SLICES};
-inline constexpr Row kRows[] = {ALLREDUCE_TABLE_SM90_GRAPH_25CAC1B2DA259B83_H_ROWS};
-inline constexpr Segment kSegments[] = {ALLREDUCE_TABLE_SM90_GRAPH_25CAC1B2DA259B83_H_SEGMENTS};
+inline constexpr Slice kSlices[] = {ALLREDUCE_TABLE_SM90_GRAPH_B998AFAD70F1C1C7_H_SLICES};
+inline constexpr Row kRows[] = {ALLREDUCE_TABLE_SM90_GRAPH_B998AFAD70F1C1C7_H_ROWS};
+inline constexpr Segment kSegments[] = {ALLREDUCE_TABLE_SM90_GRAPH_B998AFAD70F1C1C7_H_SEGMENTS};
 #if defined(__CUDACC__)
-static __device__ constexpr Slice kDeviceSlices[] = {ALLREDUCE_TABLE_SM90_GRAPH_25CAC1B2DA259B83_H_SLICES};
-static __device__ constexpr Row kDeviceRows[] = {ALLREDUCE_TABLE_SM90_GRAPH_25CAC1B2DA259B83_H_ROWS};
-static __device__ constexpr Segment kDeviceSegments[] = {ALLREDUCE_TABLE_SM90_GRAPH_25CAC1B2DA259B83_H_SEGMENTS};
+static __device__ constexpr Slice kDeviceSlices[] = {ALLREDUCE_TABLE_SM90_GRAPH_B998AFAD70F1C1C7_H_SLICES};
+static __device__ constexpr Row kDeviceRows[] = {ALLREDUCE_TABLE_SM90_GRAPH_B998AFAD70F1C1C7_H_ROWS};
+static __device__ constexpr Segment kDeviceSegments[] = {ALLREDUCE_TABLE_SM90_GRAPH_B998AFAD70F1C1C7_H_SEGMENTS};
 #endif
-#undef ALLREDUCE_TABLE_SM90_GRAPH_25CAC1B2DA259B83_H_SLICES
-#undef ALLREDUCE_TABLE_SM90_GRAPH_25CAC1B2DA259B83_H_ROWS
-#undef ALLREDUCE_TABLE_SM90_GRAPH_25CAC1B2DA259B83_H_SEGMENTS
+#undef ALLREDUCE_TABLE_SM90_GRAPH_B998AFAD70F1C1C7_H_SLICES
+#undef ALLREDUCE_TABLE_SM90_GRAPH_B998AFAD70F1C1C7_H_ROWS
+#undef ALLREDUCE_TABLE_SM90_GRAPH_B998AFAD70F1C1C7_H_SEGMENTS
 
-ALLREDUCE_TABLE_SM90_GRAPH_25CAC1B2DA259B83_H_FUNCTION const Slice& slice(int index) {
+ALLREDUCE_TABLE_SM90_GRAPH_B998AFAD70F1C1C7_H_FUNCTION const Slice& slice(int index) {
 #if defined(__CUDA_ARCH__)
   return kDeviceSlices[index];
 #else
@@ -968,7 +980,7 @@ ALLREDUCE_TABLE_SM90_GRAPH_25CAC1B2DA259B83_H_FUNCTION const Slice& slice(int in
 #endif
 }
 
-ALLREDUCE_TABLE_SM90_GRAPH_25CAC1B2DA259B83_H_FUNCTION const Row& row(int index) {
+ALLREDUCE_TABLE_SM90_GRAPH_B998AFAD70F1C1C7_H_FUNCTION const Row& row(int index) {
 #if defined(__CUDA_ARCH__)
   return kDeviceRows[index];
 #else
@@ -976,7 +988,7 @@ ALLREDUCE_TABLE_SM90_GRAPH_25CAC1B2DA259B83_H_FUNCTION const Row& row(int index)
 #endif
 }
 
-ALLREDUCE_TABLE_SM90_GRAPH_25CAC1B2DA259B83_H_FUNCTION const Segment& segment(int index) {
+ALLREDUCE_TABLE_SM90_GRAPH_B998AFAD70F1C1C7_H_FUNCTION const Segment& segment(int index) {
 #if defined(__CUDA_ARCH__)
   return kDeviceSegments[index];
 #else
@@ -986,7 +998,7 @@ ALLREDUCE_TABLE_SM90_GRAPH_25CAC1B2DA259B83_H_FUNCTION const Segment& segment(in
 
 // Returns whether b is nearer to `wanted` than a by ratio; the larger one wins a tie. The numbers
 // of the table are at most 2^28, so products fit.
-ALLREDUCE_TABLE_SM90_GRAPH_25CAC1B2DA259B83_H_FUNCTION bool is_nearer(std::int64_t b, std::int64_t a, std::int64_t wanted) {
+ALLREDUCE_TABLE_SM90_GRAPH_B998AFAD70F1C1C7_H_FUNCTION bool is_nearer(std::int64_t b, std::int64_t a, std::int64_t wanted) {
   const std::int64_t low = a < b ? a : b;
   const std::int64_t high = a < b ? b : a;
   if (wanted <= low) return b < a;
@@ -994,7 +1006,7 @@ ALLREDUCE_TABLE_SM90_GRAPH_25CAC1B2DA259B83_H_FUNCTION bool is_nearer(std::int64
   return (wanted * wanted < low * high) == (b < a);
 }
 
-ALLREDUCE_TABLE_SM90_GRAPH_25CAC1B2DA259B83_H_FUNCTION bool is_better(const Slice& b,
+ALLREDUCE_TABLE_SM90_GRAPH_B998AFAD70F1C1C7_H_FUNCTION bool is_better(const Slice& b,
                               const Slice& a,
                               std::int64_t world_size,
                               DataType data_type) {
@@ -1006,7 +1018,7 @@ ALLREDUCE_TABLE_SM90_GRAPH_25CAC1B2DA259B83_H_FUNCTION bool is_better(const Slic
 }  // namespace detail
 
 // Returns the size of a message, or INT64_MAX if it overflows. Counts below 1 are taken as 1.
-ALLREDUCE_TABLE_SM90_GRAPH_25CAC1B2DA259B83_H_FUNCTION std::int64_t message_bytes(std::int64_t num_tokens,
+ALLREDUCE_TABLE_SM90_GRAPH_B998AFAD70F1C1C7_H_FUNCTION std::int64_t message_bytes(std::int64_t num_tokens,
                                           std::int64_t hidden_size,
                                           DataType data_type) {
   const std::int64_t element_bytes = data_type == DataType::kFloat32 ? 4 : 2;
@@ -1024,7 +1036,7 @@ struct Match {
 // Returns the strategy for a message; any input has one. Among the slices of the fusion, the lookup
 // takes the one with the nearest TP and then with the data type, in it the row with the nearest
 // hidden size, and in it the segment of the message's bytes. A fusion without a slice has kFallback.
-ALLREDUCE_TABLE_SM90_GRAPH_25CAC1B2DA259B83_H_FUNCTION Match find(std::int64_t world_size,
+ALLREDUCE_TABLE_SM90_GRAPH_B998AFAD70F1C1C7_H_FUNCTION Match find(std::int64_t world_size,
                           Fusion fusion,
                           DataType data_type,
                           std::int64_t hidden_size,
@@ -1054,7 +1066,7 @@ ALLREDUCE_TABLE_SM90_GRAPH_25CAC1B2DA259B83_H_FUNCTION Match find(std::int64_t w
                              detail::slice(best).world_size != world_size};
 }
 
-ALLREDUCE_TABLE_SM90_GRAPH_25CAC1B2DA259B83_H_FUNCTION Strategy lookup(std::int64_t world_size,
+ALLREDUCE_TABLE_SM90_GRAPH_B998AFAD70F1C1C7_H_FUNCTION Strategy lookup(std::int64_t world_size,
                                Fusion fusion,
                                DataType data_type,
                                std::int64_t hidden_size,
@@ -1064,18 +1076,18 @@ ALLREDUCE_TABLE_SM90_GRAPH_25CAC1B2DA259B83_H_FUNCTION Strategy lookup(std::int6
 
 // Returns the least microseconds that NVLink 4, at 450 GB/s, needs for what a GPU sends: (N-1) S
 // with ONESHOT, 2 (N-1)/N S with all others. No time is below it, extrapolated or not.
-ALLREDUCE_TABLE_SM90_GRAPH_25CAC1B2DA259B83_H_FUNCTION double link_limit_us(Strategy strategy, int world_size, std::int64_t size_bytes) {
+ALLREDUCE_TABLE_SM90_GRAPH_B998AFAD70F1C1C7_H_FUNCTION double link_limit_us(Strategy strategy, int world_size, std::int64_t size_bytes) {
   const double sent = strategy == Strategy::kOneshot ? world_size - 1.0
                                                      : 2.0 * (world_size - 1.0) / world_size;
   return sent * static_cast<double>(size_bytes) / 450e3;
 }
 
-}  // namespace allreduce_table_sm90_graph_25cac1b2da259b83
+}  // namespace allreduce_table_sm90_graph_b998afad70f1c1c7
 
-#undef ALLREDUCE_TABLE_SM90_GRAPH_25CAC1B2DA259B83_H_FUNCTION
+#undef ALLREDUCE_TABLE_SM90_GRAPH_B998AFAD70F1C1C7_H_FUNCTION
 
 #if !defined(ALLREDUCE_TABLE_NO_ALIAS)
-namespace allreduce_table_sm90_graph = ::allreduce_table_sm90_graph_25cac1b2da259b83;
+namespace allreduce_table_sm90_graph = ::allreduce_table_sm90_graph_b998afad70f1c1c7;
 #endif
 
-#endif  // ALLREDUCE_TABLE_SM90_GRAPH_25CAC1B2DA259B83_H
+#endif  // ALLREDUCE_TABLE_SM90_GRAPH_B998AFAD70F1C1C7_H
