@@ -347,7 +347,7 @@ __device__ inline int slot_vectors(int vectors, int most) {
   return min(most, (vectors + kLine - 1) / kLine * kLine);
 }
 
-// What a call takes of a half of the workspace, in vectors; the same on all ranks.
+// A call takes so many vectors of a half of the workspace, on all ranks the same.
 struct Share {
   int vectors;
   int of_half;  // that the half has
