@@ -88,6 +88,7 @@ class Modelling {
     PowerSample sample{.op_name = op_name, .rows = measured(rows), .limit_watts = limit_};
     PowerFit fit{.table = table_, .op_name = op_name};
     fit.measured = static_cast<std::int64_t>(sample.rows.size());
+    thin(sample.rows);
     fit.why_not = judge(sample);
     fit.errors = sample.errors;
     fit.errors_of_other_types = sample.errors_of_other_types;

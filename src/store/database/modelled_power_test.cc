@@ -95,6 +95,15 @@ TEST(ModelledPower, FillsRowsAndMarksThemWithTheirError) {
   EXPECT_TRUE(filled.find(kPowerErrorColumn)->is_missing(0));
 }
 
+TEST(ModelledPower, OfManyRowsSomeMakeTheModel) {
+  std::vector<PowerFit> fits;
+  const int measured = 40 * kMeasured;
+  const Frame filled = with_modelled_power("gemm_perf", test_loads, measured_rows(measured), fits);
+  ASSERT_EQ(fits.size(), 1U);
+  EXPECT_EQ(fits[0].measured, measured);
+  EXPECT_NEAR(number_at(*filled.find("power"), measured) / watts_of(load_of(13, "fp8")), 1, 0.03);
+}
+
 TEST(ModelledPower, LeavesTypesEmptyOfWhichNothingIsKnown) {
   std::vector<PowerFit> fits;
   const Frame filled = with_modelled_power("gemm_perf", test_loads, measured_rows(kMeasured), fits);
