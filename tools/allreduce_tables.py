@@ -33,7 +33,10 @@ def rows_of(path):
     if not path.exists():
         return []
     with path.open(newline="") as file:
-        return list(csv.DictReader(file))
+        rows = list(csv.DictReader(file))
+    if any(None in row or None in row.values() for row in rows):
+        raise ValueError(f"a line of {path.name} has too few or too many values")
+    return rows
 
 
 class Benchmark:
@@ -157,7 +160,13 @@ def main(words):
         return
     if len(words) > 1:
         raise SystemExit("allreduce_tables.py: one folder; see --help")
-    print("\n".join(tables(pathlib.Path(words[0]) if words else SOURCE / "samples/allreduce-h200")))
+    folder = pathlib.Path(words[0]) if words else SOURCE / "samples/allreduce-h200"
+    try:
+        lines = list(tables(folder))
+    except (KeyError, TypeError, ValueError) as error:
+        raise SystemExit(f"allreduce_tables.py: a file in '{folder}' is not whole, or is none of "
+                         f"tools/measure_host.sh: {error!r}") from None
+    print("\n".join(lines))
 
 
 if __name__ == "__main__":

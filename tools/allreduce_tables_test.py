@@ -38,6 +38,14 @@ class Tables(unittest.TestCase):
         with self.assertRaisesRegex(SystemExit, "no benchmark"):
             list(allreduce_tables.tables(self.folder))
 
+    def test_says_that_a_file_is_cut_off(self):
+        (self.folder / "benchmark.tp4.sm90.csv").write_text(HEADER + row("ONESHOT", 3.0)[:-12])
+        with self.assertRaisesRegex(SystemExit, "not whole"):
+            allreduce_tables.main([str(self.folder)])
+        (self.folder / "benchmark.tp4.sm90.csv").write_text("a,b\n1,2\n")
+        with self.assertRaisesRegex(SystemExit, "not whole"):
+            allreduce_tables.main([str(self.folder)])
+
     def test_the_document_has_what_the_samples_say(self):
         document = (SOURCE / "docs/performance.md").read_text().splitlines()
         printed = io.StringIO()
