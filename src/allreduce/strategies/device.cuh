@@ -384,7 +384,7 @@ class Turn {
                  : "memory");
   }
 
-  // Whether this call turns to the other half.
+  // Returns whether this call turns to the other half.
   [[nodiscard]] __device__ bool is_new() const {
     return static_cast<int>(taken_) + share_.vectors > most_of_half();
   }
