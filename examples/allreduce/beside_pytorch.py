@@ -114,7 +114,9 @@ def measure(size_bytes, comms, options):
     runs = {name: prepared(way, count, options.launch) for name, way in ways.items()}
     times = {name: [] for name, run in runs.items() if run is not None}
     one_row = torch.zeros(1024, device="cuda", dtype=torch.bfloat16)
-    align = lambda: comms[0].all_reduce(one_row)
+
+    def align():
+        comms[0].all_reduce(one_row)
     for number in range(options.rounds + 1):
         for name in random.sample(sorted(times), len(times)):
             time = timed(runs[name], count, options.launch, align)
