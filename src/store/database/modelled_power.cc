@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "store/database/power_between.h"
 #include "store/files/table_spec.h"
 
 namespace assay::store {
@@ -78,7 +79,7 @@ class Modelling {
   [[nodiscard]] std::vector<PoweredRow> measured(const std::vector<std::size_t>& rows) const {
     std::vector<PoweredRow> measured;
     for (const std::size_t row : rows) {
-      if (loads_[row] && text_at(sources_, row) == "measured")
+      if (loads_[row] && text_at(sources_, row) == kMeasuredPower)
         measured.push_back({.load = *loads_[row], .watts = watts_[row]});
     }
     return measured;

@@ -14,8 +14,6 @@ namespace {
 using SizeValues = std::vector<std::int64_t>;
 using RowNumbers = std::vector<std::size_t>;
 
-constexpr std::string_view kMeasured = "measured";
-
 FrameColumn* find_column(Frame& rows, std::string_view name) {
   const auto found = std::find_if(rows.columns.begin(), rows.columns.end(),
                                   [&](const FrameColumn& column) { return column.name == name; });
@@ -68,7 +66,8 @@ class Watts {
 std::vector<bool> measured_rows(const FrameColumn& sources) {
   std::vector<bool> measured;
   for (std::size_t row = 0; row < sources.size(); ++row)
-    measured.push_back(!sources.is_missing(row) && value_text(sources.value(row)) == kMeasured);
+    measured.push_back(!sources.is_missing(row) &&
+                       value_text(sources.value(row)) == kMeasuredPower);
   return measured;
 }
 
@@ -151,7 +150,7 @@ Frame with_power_sources(Frame rows) {
     if (power->is_missing(row)) {
       sources.add_missing();
     } else {
-      sources.add(kMeasured);
+      sources.add(kMeasuredPower);
     }
   }
   rows.columns.push_back(std::move(sources).finish());

@@ -8,6 +8,9 @@
 
 namespace assay::store {
 
+// In kPowerSourceColumn.
+inline constexpr std::string_view kMeasuredPower = "measured";
+
 // `collect --power-every` measures the energy of every Nth size of a key and of the largest. Marks
 // those rows as "measured" in kPowerSourceColumn, which it adds. Without rows that lack power, or
 // without rows that have it, the frame stays as it is.
