@@ -59,7 +59,8 @@ WorkspaceBudget divide_workspace(std::size_t total_bytes) {
   return {.halves_bytes = halves, .rings_bytes = total_bytes - std::min(total_bytes, others)};
 }
 
-// Larger messages are pushed in parts of that size. TWOSHOT's rings need no more.
+// Messages beyond kLargestPushBytes are pushed in parts of that size. kLargestRingsBytes hold the
+// largest tiles of TWOSHOT.
 WorkspaceBudget budget_for_messages(std::size_t message_bytes, const WorkspaceBudget& least) {
   const std::size_t pushed = std::min(message_bytes, kLargestPushBytes);
   return {.halves_bytes = std::max(least.halves_bytes, whole_units(4 * pushed)),
