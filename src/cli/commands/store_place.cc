@@ -12,6 +12,7 @@
 #include "core/check.h"
 #include "core/files.h"
 #include "core/output_file.h"
+#include "core/text.h"
 #include "model/serving/family.h"
 #include "model/serving/shipped_models.h"
 #include "store/answers/latent_blocks.h"
@@ -72,7 +73,7 @@ class StorePlace final : public Command {
     if (!tables_only_) problems = ASSAY_TRY(describe(store, placed));
     if (presentation_.shows_summary()) {
       std::vector<model::Table> tables{written_table(placed.files)};
-      if (!placed.power.empty()) tables.push_back(power_table(placed.power));
+      if (!placed.power.empty()) tables.push_back(power_table(placed));
       if (!placed.left_out.empty()) tables.push_back(left_out_table(placed.left_out));
       print_summary({.title = "Place", .tables = std::move(tables)}, presentation_.summary());
     }
@@ -147,7 +148,7 @@ class StorePlace final : public Command {
     return table;
   }
 
-  static model::Table power_table(const std::vector<store::PowerFit>& fits) {
+  static model::Table power_table(const store::Placed& placed) {
     model::Table table{
         .name = "modelled_power",
         .title = "Power by a model of the rows that have theirs",
@@ -161,7 +162,12 @@ class StorePlace final : public Command {
                     {.name = "why_not"}},
         .notes = {"errors of rows that were left out, a tenth at a time; other_types: "
                   "all rows of a type, the worst one"}};
-    for (const store::PowerFit& fit : fits) {
+    if (!placed.without_power.empty()) {
+      table.notes.push_back(
+          "the planner counts time of these tables with 0 W, so its mean power is too low: " +
+          core::join(placed.without_power, ", "));
+    }
+    for (const store::PowerFit& fit : placed.power) {
       const bool is_judged = fit.errors.p90 > 0;
       const auto percent = [](bool is_there, double share) {
         return is_there ? model::Cell(share * 100) : model::Cell();

@@ -249,6 +249,22 @@ TEST_F(StoreTest, PlacesWhatSeveralVersionsMeasuredInOneFolder) {
   EXPECT_EQ(placed.left_out[0].reason, "of version 0.1.0, while there are later rows of 0.2.0");
 }
 
+TEST_F(StoreTest, NamesPlacedTablesThatHaveNoPower) {
+  Store store = open(Store::Mode::kCreate);
+  CaseRecord powered = gemm_case(1, 0.5);
+  powered.rows[0].row.power_watts = 300;
+  powered.rows[0].row.power_limit_watts = 700;
+  CaseRecord other = gemm_case(2, 1);
+  other.rows[0].row.table = "custom_allreduce_perf";
+  other.rows[0].row.key = {{"allreduce_dtype", std::string("bfloat16")},
+                           {"num_gpus", std::int64_t{2}},
+                           {"message_size", std::int64_t{1024}}};
+  ASSERT_TRUE(store.append(store.begin_run(test_run()).value(), {powered, other}).ok());
+  const auto placed = place(store, {.systems = folder_, .system = "x", .backend = "vllm"});
+  ASSERT_TRUE(placed.ok()) << placed.error().message;
+  EXPECT_THAT(placed.value().without_power, ElementsAre("custom_allreduce_perf"));
+}
+
 TEST_F(StoreTest, AnUnreadableDescriptionOfTablesIsReplacedOnlyByForce) {
   Store store = open(Store::Mode::kCreate);
   ASSERT_TRUE(store.append(store.begin_run(test_run()).value(), gemm_case(1, 0.5)).ok());

@@ -357,6 +357,8 @@ core::Status write_tables(const std::vector<Target>& targets,
     ASSAY_TRY(core::check_interrupt());
     ASSAY_TRY(core::make_directories(target.path.parent_path()));
     ASSAY_TRY(write_perf_file(target.table, target.rows, style, target.path));
+    if (target.rows.find(kPowerColumns.front()) == nullptr)
+      placed.without_power.push_back(target.table);
     placed.files.push_back({.path = target.path,
                             .table = target.table,
                             .rows = static_cast<std::int64_t>(target.rows.num_rows())});

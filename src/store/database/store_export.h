@@ -86,9 +86,10 @@ struct Placed {
   std::vector<WrittenFile> files = {};
   std::vector<LeftOut> left_out = {};
   std::vector<PowerFit> power = {};
-  std::string framework = {};  // of the rows
-  std::string device = {};     // of the rows
-  std::string backend = {};    // the folder, and the folder of the version in it
+  std::vector<std::string> without_power = {};  // tables, to which the planner gives 0 W
+  std::string framework = {};                   // of the rows
+  std::string device = {};                      // of the rows
+  std::string backend = {};                     // the folder, and the folder of the version in it
   std::string version = {};
   std::string nccl_version = {};  // of the rows of nccl_perf; empty without them
 };
