@@ -21,8 +21,7 @@ constexpr std::array<std::string_view, 6> kWhyNames = {"faster",        "tie",  
                                                        "against order", "only", "no data"};
 constexpr std::array<std::string_view, 6> kWhyMeanings = {
     "faster than all others beyond the tie and their noise",
-    "another is as fast within the tie or its noise: the strategy of the next smaller message, or "
-    "the one that spares the row a change",
+    "another is as fast within the tie or its noise: of both, the one by which the row loses less",
     "a little slower than the fastest, by less than leaving the order of the row is worth",
     "faster beyond the tie and the noise than the strategy of the next smaller message, though it "
     "comes before that one in order",
@@ -162,13 +161,20 @@ std::vector<Strategy> in_order(const std::vector<Strategy>& strategies) {
   return ordered;
 }
 
+// What one cell loses within the tie or the noise costs no more than a change, but what many cells
+// lose does: it is unlikely that noise makes all of them lose.
+double weighed_loss(const Timing& slower, const Timing& fastest, double tie) {
+  const double small = std::min(std::log(slower.time_us / fastest.time_us), std::log1p(tie));
+  return kChangePrice * small + loss_beyond_noise(slower, fastest, tie);
+}
+
 std::vector<std::int64_t> costs_of(const Choice& cell,
                                    const std::vector<Strategy>& strategies,
                                    double tie) {
   std::vector<std::int64_t> costs;
   for (const Strategy strategy : strategies) {
     const Timing* timing = find_timing(cell.timings, strategy);
-    costs.push_back(timing ? cost_of(loss_beyond_noise(*timing, cell.timings.front(), tie))
+    costs.push_back(timing ? cost_of(weighed_loss(*timing, cell.timings.front(), tie))
                            : kImpossible);
   }
   return costs;

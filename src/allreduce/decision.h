@@ -3,11 +3,12 @@
 // Each row (one TP, type, fusion and hidden size, with ascending token counts) is decided as a
 // whole. Of all ways to fill it, the one with the least sum of these costs is taken:
 //   - how much each cell's choice loses against the fastest beyond noise (loss_beyond_noise),
+//   - a tenth of what it loses up to the tie,
 //   - a tenth of the tie for every change of strategy,
 //   - the tie for every change back to a lower StrategySpec::rank.
-// A gain below the tie, or one with overlapping intervals, does not count: such cells keep the
-// strategy of the neighbour with the smaller message. So a row reads ONESHOT, then two-shot, then
-// NCCL, unless the data contradict that order by more than they scatter.
+// So a gain below the tie, or one with overlapping intervals, is not worth a change in one cell,
+// but it is in many. A row reads ONESHOT, then two-shot, then NCCL, unless the data contradict that
+// order by more than they scatter.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +26,7 @@ inline constexpr double kDefaultTie = 0.02;
 
 struct DecisionOptions {
   std::vector<Strategy> strategies;     // the strategies that may be chosen; AUTO never is
-  double tie = kDefaultTie;             // a gain below this fraction of the time does not count
+  double tie = kDefaultTie;             // one cell's smaller gain is not worth a change
   Strategy fallback = Strategy::kNccl;  // the choice in a row without any data
   // Every slice and row gets cells of these sizes, measured or not.
   std::vector<std::int64_t> hidden_sizes = {};
@@ -34,7 +35,7 @@ struct DecisionOptions {
 
 enum class Why : std::uint8_t {
   kFaster,        // it is faster than all others, beyond noise
-  kTie,           // another is as fast; this is the neighbour's choice, or the first of the row
+  kTie,           // another is as fast; by this one the row loses less
   kKeepsOrder,    // it loses a little beyond noise, but less than a change costs
   kAgainstOrder,  // it is faster beyond noise, though its rank is below that of the neighbour's
   kOnly,          // no other strategy was timed

@@ -5,18 +5,18 @@
 // Made by assay allreduce codegen; do not edit. Measured on:
 // NVIDIA H200, CUDA 13.0, NCCL 2.28.3, 2026-11-27, of 6000 times in benchmark.tp2.sm90.csv benchmark.tp4.sm90.csv.
 
-#ifndef ALLREDUCE_TABLE_SM90_GRAPH_B998AFAD70F1C1C7_H
-#define ALLREDUCE_TABLE_SM90_GRAPH_B998AFAD70F1C1C7_H
+#ifndef ALLREDUCE_TABLE_SM90_GRAPH_406BD17F4A3BC337_H
+#define ALLREDUCE_TABLE_SM90_GRAPH_406BD17F4A3BC337_H
 
 #include <cstdint>
 
 #if defined(__CUDACC__)
-#define ALLREDUCE_TABLE_SM90_GRAPH_B998AFAD70F1C1C7_H_FUNCTION __host__ __device__ constexpr
+#define ALLREDUCE_TABLE_SM90_GRAPH_406BD17F4A3BC337_H_FUNCTION __host__ __device__ constexpr
 #else
-#define ALLREDUCE_TABLE_SM90_GRAPH_B998AFAD70F1C1C7_H_FUNCTION constexpr
+#define ALLREDUCE_TABLE_SM90_GRAPH_406BD17F4A3BC337_H_FUNCTION constexpr
 #endif
 
-namespace allreduce_table_sm90_graph_b998afad70f1c1c7 {
+namespace allreduce_table_sm90_graph_406bd17f4a3bc337 {
 
 // Below 100 the numbers are TensorRT-LLM's.
 enum class Strategy : std::uint8_t {
@@ -27,7 +27,7 @@ enum class Strategy : std::uint8_t {
   kNccl = 0,
 };
 
-ALLREDUCE_TABLE_SM90_GRAPH_B998AFAD70F1C1C7_H_FUNCTION const char* name_of(Strategy strategy) {
+ALLREDUCE_TABLE_SM90_GRAPH_406BD17F4A3BC337_H_FUNCTION const char* name_of(Strategy strategy) {
   switch (strategy) {
     case Strategy::kOneshot:
       return "ONESHOT";
@@ -83,7 +83,7 @@ struct Segment {
   Strategy strategy;
 };
 
-#define ALLREDUCE_TABLE_SM90_GRAPH_B998AFAD70F1C1C7_H_SLICES \
+#define ALLREDUCE_TABLE_SM90_GRAPH_406BD17F4A3BC337_H_SLICES \
   {2, 0, Fusion::kNone, DataType::kBfloat16, 0, 10}, \
   {2, 0, Fusion::kResidualRmsNorm, DataType::kBfloat16, 10, 20}, \
   {2, 0, Fusion::kResidualRmsNormQuantFp8, DataType::kBfloat16, 20, 30}, \
@@ -112,7 +112,7 @@ struct Segment {
   {8, 4, Fusion::kResidualRmsNorm, DataType::kBfloat16, 250, 260}, \
   {8, 4, Fusion::kResidualRmsNormQuantFp8, DataType::kBfloat16, 260, 270}, \
   {8, 4, Fusion::kResidualRmsNormQuantNvfp4, DataType::kBfloat16, 270, 280}
-#define ALLREDUCE_TABLE_SM90_GRAPH_B998AFAD70F1C1C7_H_ROWS \
+#define ALLREDUCE_TABLE_SM90_GRAPH_406BD17F4A3BC337_H_ROWS \
   {128, 0, 1}, \
   {256, 1, 2}, \
   {512, 2, 3}, \
@@ -120,280 +120,280 @@ struct Segment {
   {2048, 4, 5}, \
   {2880, 5, 6}, \
   {4096, 6, 7}, \
-  {5120, 7, 8}, \
-  {7168, 8, 10}, \
-  {8192, 10, 12}, \
-  {128, 12, 13}, \
-  {256, 13, 14}, \
-  {512, 14, 15}, \
-  {1024, 15, 16}, \
-  {2048, 16, 17}, \
-  {2880, 17, 18}, \
-  {4096, 18, 19}, \
-  {5120, 19, 20}, \
-  {7168, 20, 21}, \
-  {8192, 21, 22}, \
-  {128, 22, 23}, \
-  {256, 23, 24}, \
-  {512, 24, 25}, \
-  {1024, 25, 26}, \
-  {2048, 26, 27}, \
-  {2880, 27, 28}, \
-  {4096, 28, 29}, \
-  {5120, 29, 30}, \
-  {7168, 30, 31}, \
-  {8192, 31, 32}, \
-  {128, 32, 33}, \
-  {256, 33, 34}, \
-  {512, 34, 35}, \
-  {1024, 35, 36}, \
-  {2048, 36, 37}, \
-  {2880, 37, 38}, \
-  {4096, 38, 41}, \
-  {5120, 41, 42}, \
-  {7168, 42, 45}, \
-  {8192, 45, 46}, \
-  {128, 46, 48}, \
-  {256, 48, 50}, \
-  {512, 50, 52}, \
-  {1024, 52, 54}, \
-  {2048, 54, 57}, \
-  {2880, 57, 60}, \
-  {4096, 60, 63}, \
-  {5120, 63, 66}, \
-  {7168, 66, 69}, \
-  {8192, 69, 72}, \
-  {128, 72, 74}, \
-  {256, 74, 76}, \
-  {512, 76, 78}, \
-  {1024, 78, 80}, \
-  {2048, 80, 82}, \
-  {2880, 82, 84}, \
-  {4096, 84, 86}, \
-  {5120, 86, 88}, \
-  {7168, 88, 90}, \
-  {8192, 90, 92}, \
-  {128, 92, 94}, \
-  {256, 94, 96}, \
-  {512, 96, 100}, \
-  {1024, 100, 102}, \
-  {2048, 102, 104}, \
-  {2880, 104, 106}, \
-  {4096, 106, 108}, \
-  {5120, 108, 110}, \
-  {7168, 110, 112}, \
-  {8192, 112, 114}, \
-  {128, 114, 116}, \
-  {256, 116, 118}, \
-  {512, 118, 122}, \
-  {1024, 122, 124}, \
-  {2048, 124, 126}, \
-  {2880, 126, 128}, \
-  {4096, 128, 130}, \
-  {5120, 130, 132}, \
-  {7168, 132, 134}, \
-  {8192, 134, 136}, \
-  {128, 136, 138}, \
-  {256, 138, 140}, \
-  {512, 140, 142}, \
-  {1024, 142, 144}, \
-  {2048, 144, 147}, \
-  {2880, 147, 150}, \
-  {4096, 150, 153}, \
-  {5120, 153, 156}, \
-  {7168, 156, 159}, \
-  {8192, 159, 162}, \
-  {128, 162, 164}, \
-  {256, 164, 166}, \
-  {512, 166, 168}, \
-  {1024, 168, 170}, \
-  {2048, 170, 172}, \
-  {2880, 172, 174}, \
-  {4096, 174, 176}, \
-  {5120, 176, 178}, \
-  {7168, 178, 180}, \
-  {8192, 180, 182}, \
-  {128, 182, 184}, \
-  {256, 184, 186}, \
-  {512, 186, 188}, \
-  {1024, 188, 190}, \
-  {2048, 190, 192}, \
-  {2880, 192, 194}, \
-  {4096, 194, 196}, \
-  {5120, 196, 198}, \
-  {7168, 198, 200}, \
-  {8192, 200, 202}, \
-  {128, 202, 204}, \
-  {256, 204, 206}, \
-  {512, 206, 208}, \
-  {1024, 208, 212}, \
-  {2048, 212, 214}, \
-  {2880, 214, 216}, \
-  {4096, 216, 218}, \
-  {5120, 218, 220}, \
-  {7168, 220, 222}, \
-  {8192, 222, 224}, \
-  {128, 224, 226}, \
-  {256, 226, 228}, \
-  {512, 228, 230}, \
-  {1024, 230, 232}, \
-  {2048, 232, 235}, \
-  {2880, 235, 238}, \
-  {4096, 238, 241}, \
-  {5120, 241, 244}, \
-  {7168, 244, 247}, \
-  {8192, 247, 250}, \
-  {128, 250, 252}, \
-  {256, 252, 254}, \
-  {512, 254, 256}, \
-  {1024, 256, 258}, \
-  {2048, 258, 260}, \
-  {2880, 260, 262}, \
-  {4096, 262, 264}, \
-  {5120, 264, 266}, \
-  {7168, 266, 268}, \
-  {8192, 268, 270}, \
-  {128, 270, 272}, \
-  {256, 272, 274}, \
-  {512, 274, 276}, \
-  {1024, 276, 278}, \
-  {2048, 278, 280}, \
-  {2880, 280, 282}, \
-  {4096, 282, 284}, \
-  {5120, 284, 286}, \
-  {7168, 286, 288}, \
-  {8192, 288, 290}, \
-  {128, 290, 292}, \
-  {256, 292, 294}, \
-  {512, 294, 296}, \
-  {1024, 296, 298}, \
-  {2048, 298, 300}, \
-  {2880, 300, 302}, \
-  {4096, 302, 304}, \
-  {5120, 304, 306}, \
-  {7168, 306, 308}, \
-  {8192, 308, 310}, \
-  {128, 310, 312}, \
-  {256, 312, 314}, \
-  {512, 314, 316}, \
-  {1024, 316, 318}, \
-  {2048, 318, 321}, \
-  {2880, 321, 324}, \
-  {4096, 324, 327}, \
-  {5120, 327, 330}, \
-  {7168, 330, 333}, \
-  {8192, 333, 336}, \
-  {128, 336, 338}, \
-  {256, 338, 340}, \
-  {512, 340, 342}, \
-  {1024, 342, 344}, \
-  {2048, 344, 346}, \
-  {2880, 346, 348}, \
-  {4096, 348, 350}, \
-  {5120, 350, 352}, \
-  {7168, 352, 354}, \
-  {8192, 354, 356}, \
-  {128, 356, 358}, \
-  {256, 358, 360}, \
-  {512, 360, 362}, \
-  {1024, 362, 364}, \
-  {2048, 364, 366}, \
-  {2880, 366, 368}, \
-  {4096, 368, 370}, \
-  {5120, 370, 372}, \
-  {7168, 372, 374}, \
-  {8192, 374, 376}, \
-  {128, 376, 378}, \
-  {256, 378, 380}, \
-  {512, 380, 382}, \
-  {1024, 382, 384}, \
-  {2048, 384, 386}, \
-  {2880, 386, 388}, \
-  {4096, 388, 390}, \
-  {5120, 390, 392}, \
-  {7168, 392, 394}, \
-  {8192, 394, 396}, \
-  {128, 396, 398}, \
-  {256, 398, 400}, \
-  {512, 400, 402}, \
-  {1024, 402, 404}, \
-  {2048, 404, 407}, \
-  {2880, 407, 410}, \
-  {4096, 410, 413}, \
-  {5120, 413, 416}, \
-  {7168, 416, 419}, \
-  {8192, 419, 422}, \
-  {128, 422, 424}, \
-  {256, 424, 426}, \
-  {512, 426, 428}, \
-  {1024, 428, 430}, \
-  {2048, 430, 432}, \
-  {2880, 432, 434}, \
-  {4096, 434, 436}, \
-  {5120, 436, 438}, \
-  {7168, 438, 440}, \
-  {8192, 440, 442}, \
-  {128, 442, 444}, \
-  {256, 444, 446}, \
-  {512, 446, 448}, \
-  {1024, 448, 450}, \
-  {2048, 450, 452}, \
-  {2880, 452, 454}, \
-  {4096, 454, 456}, \
-  {5120, 456, 458}, \
-  {7168, 458, 460}, \
-  {8192, 460, 462}, \
-  {128, 462, 464}, \
-  {256, 464, 466}, \
-  {512, 466, 468}, \
-  {1024, 468, 470}, \
-  {2048, 470, 472}, \
-  {2880, 472, 474}, \
-  {4096, 474, 476}, \
-  {5120, 476, 478}, \
-  {7168, 478, 480}, \
-  {8192, 480, 482}, \
-  {128, 482, 484}, \
-  {256, 484, 486}, \
-  {512, 486, 488}, \
-  {1024, 488, 490}, \
-  {2048, 490, 493}, \
-  {2880, 493, 496}, \
-  {4096, 496, 499}, \
-  {5120, 499, 502}, \
-  {7168, 502, 505}, \
-  {8192, 505, 508}, \
-  {128, 508, 510}, \
-  {256, 510, 512}, \
-  {512, 512, 514}, \
-  {1024, 514, 516}, \
-  {2048, 516, 518}, \
-  {2880, 518, 520}, \
-  {4096, 520, 522}, \
-  {5120, 522, 524}, \
-  {7168, 524, 526}, \
-  {8192, 526, 528}, \
-  {128, 528, 530}, \
-  {256, 530, 532}, \
-  {512, 532, 534}, \
-  {1024, 534, 536}, \
-  {2048, 536, 538}, \
-  {2880, 538, 540}, \
-  {4096, 540, 542}, \
-  {5120, 542, 544}, \
-  {7168, 544, 546}, \
-  {8192, 546, 548}, \
-  {128, 548, 550}, \
-  {256, 550, 552}, \
-  {512, 552, 554}, \
-  {1024, 554, 556}, \
-  {2048, 556, 558}, \
-  {2880, 558, 560}, \
-  {4096, 560, 562}, \
-  {5120, 562, 564}, \
-  {7168, 564, 566}, \
-  {8192, 566, 568}
-#define ALLREDUCE_TABLE_SM90_GRAPH_B998AFAD70F1C1C7_H_SEGMENTS \
+  {5120, 7, 9}, \
+  {7168, 9, 11}, \
+  {8192, 11, 13}, \
+  {128, 13, 14}, \
+  {256, 14, 15}, \
+  {512, 15, 16}, \
+  {1024, 16, 17}, \
+  {2048, 17, 18}, \
+  {2880, 18, 19}, \
+  {4096, 19, 20}, \
+  {5120, 20, 21}, \
+  {7168, 21, 22}, \
+  {8192, 22, 23}, \
+  {128, 23, 24}, \
+  {256, 24, 25}, \
+  {512, 25, 26}, \
+  {1024, 26, 27}, \
+  {2048, 27, 28}, \
+  {2880, 28, 29}, \
+  {4096, 29, 30}, \
+  {5120, 30, 31}, \
+  {7168, 31, 32}, \
+  {8192, 32, 33}, \
+  {128, 33, 34}, \
+  {256, 34, 35}, \
+  {512, 35, 36}, \
+  {1024, 36, 37}, \
+  {2048, 37, 38}, \
+  {2880, 38, 39}, \
+  {4096, 39, 42}, \
+  {5120, 42, 43}, \
+  {7168, 43, 46}, \
+  {8192, 46, 47}, \
+  {128, 47, 49}, \
+  {256, 49, 51}, \
+  {512, 51, 53}, \
+  {1024, 53, 55}, \
+  {2048, 55, 58}, \
+  {2880, 58, 61}, \
+  {4096, 61, 64}, \
+  {5120, 64, 67}, \
+  {7168, 67, 70}, \
+  {8192, 70, 73}, \
+  {128, 73, 75}, \
+  {256, 75, 77}, \
+  {512, 77, 79}, \
+  {1024, 79, 81}, \
+  {2048, 81, 83}, \
+  {2880, 83, 85}, \
+  {4096, 85, 87}, \
+  {5120, 87, 89}, \
+  {7168, 89, 91}, \
+  {8192, 91, 93}, \
+  {128, 93, 95}, \
+  {256, 95, 97}, \
+  {512, 97, 101}, \
+  {1024, 101, 103}, \
+  {2048, 103, 105}, \
+  {2880, 105, 107}, \
+  {4096, 107, 109}, \
+  {5120, 109, 111}, \
+  {7168, 111, 113}, \
+  {8192, 113, 115}, \
+  {128, 115, 117}, \
+  {256, 117, 119}, \
+  {512, 119, 123}, \
+  {1024, 123, 125}, \
+  {2048, 125, 127}, \
+  {2880, 127, 129}, \
+  {4096, 129, 131}, \
+  {5120, 131, 133}, \
+  {7168, 133, 135}, \
+  {8192, 135, 137}, \
+  {128, 137, 139}, \
+  {256, 139, 141}, \
+  {512, 141, 143}, \
+  {1024, 143, 145}, \
+  {2048, 145, 148}, \
+  {2880, 148, 151}, \
+  {4096, 151, 154}, \
+  {5120, 154, 157}, \
+  {7168, 157, 160}, \
+  {8192, 160, 163}, \
+  {128, 163, 165}, \
+  {256, 165, 167}, \
+  {512, 167, 169}, \
+  {1024, 169, 171}, \
+  {2048, 171, 173}, \
+  {2880, 173, 175}, \
+  {4096, 175, 177}, \
+  {5120, 177, 179}, \
+  {7168, 179, 181}, \
+  {8192, 181, 183}, \
+  {128, 183, 185}, \
+  {256, 185, 187}, \
+  {512, 187, 189}, \
+  {1024, 189, 191}, \
+  {2048, 191, 193}, \
+  {2880, 193, 195}, \
+  {4096, 195, 197}, \
+  {5120, 197, 199}, \
+  {7168, 199, 201}, \
+  {8192, 201, 203}, \
+  {128, 203, 205}, \
+  {256, 205, 207}, \
+  {512, 207, 209}, \
+  {1024, 209, 213}, \
+  {2048, 213, 215}, \
+  {2880, 215, 217}, \
+  {4096, 217, 219}, \
+  {5120, 219, 221}, \
+  {7168, 221, 223}, \
+  {8192, 223, 225}, \
+  {128, 225, 227}, \
+  {256, 227, 229}, \
+  {512, 229, 231}, \
+  {1024, 231, 233}, \
+  {2048, 233, 236}, \
+  {2880, 236, 239}, \
+  {4096, 239, 242}, \
+  {5120, 242, 245}, \
+  {7168, 245, 248}, \
+  {8192, 248, 251}, \
+  {128, 251, 253}, \
+  {256, 253, 255}, \
+  {512, 255, 257}, \
+  {1024, 257, 259}, \
+  {2048, 259, 261}, \
+  {2880, 261, 263}, \
+  {4096, 263, 265}, \
+  {5120, 265, 267}, \
+  {7168, 267, 269}, \
+  {8192, 269, 271}, \
+  {128, 271, 273}, \
+  {256, 273, 275}, \
+  {512, 275, 277}, \
+  {1024, 277, 279}, \
+  {2048, 279, 281}, \
+  {2880, 281, 283}, \
+  {4096, 283, 285}, \
+  {5120, 285, 287}, \
+  {7168, 287, 289}, \
+  {8192, 289, 291}, \
+  {128, 291, 293}, \
+  {256, 293, 295}, \
+  {512, 295, 297}, \
+  {1024, 297, 299}, \
+  {2048, 299, 301}, \
+  {2880, 301, 303}, \
+  {4096, 303, 305}, \
+  {5120, 305, 307}, \
+  {7168, 307, 309}, \
+  {8192, 309, 311}, \
+  {128, 311, 313}, \
+  {256, 313, 315}, \
+  {512, 315, 317}, \
+  {1024, 317, 319}, \
+  {2048, 319, 322}, \
+  {2880, 322, 325}, \
+  {4096, 325, 328}, \
+  {5120, 328, 331}, \
+  {7168, 331, 334}, \
+  {8192, 334, 337}, \
+  {128, 337, 339}, \
+  {256, 339, 341}, \
+  {512, 341, 343}, \
+  {1024, 343, 345}, \
+  {2048, 345, 347}, \
+  {2880, 347, 349}, \
+  {4096, 349, 351}, \
+  {5120, 351, 353}, \
+  {7168, 353, 355}, \
+  {8192, 355, 357}, \
+  {128, 357, 359}, \
+  {256, 359, 361}, \
+  {512, 361, 363}, \
+  {1024, 363, 365}, \
+  {2048, 365, 367}, \
+  {2880, 367, 369}, \
+  {4096, 369, 371}, \
+  {5120, 371, 373}, \
+  {7168, 373, 375}, \
+  {8192, 375, 377}, \
+  {128, 377, 379}, \
+  {256, 379, 381}, \
+  {512, 381, 383}, \
+  {1024, 383, 385}, \
+  {2048, 385, 387}, \
+  {2880, 387, 389}, \
+  {4096, 389, 391}, \
+  {5120, 391, 393}, \
+  {7168, 393, 395}, \
+  {8192, 395, 397}, \
+  {128, 397, 399}, \
+  {256, 399, 401}, \
+  {512, 401, 403}, \
+  {1024, 403, 405}, \
+  {2048, 405, 408}, \
+  {2880, 408, 411}, \
+  {4096, 411, 414}, \
+  {5120, 414, 417}, \
+  {7168, 417, 420}, \
+  {8192, 420, 423}, \
+  {128, 423, 425}, \
+  {256, 425, 427}, \
+  {512, 427, 429}, \
+  {1024, 429, 431}, \
+  {2048, 431, 433}, \
+  {2880, 433, 435}, \
+  {4096, 435, 437}, \
+  {5120, 437, 439}, \
+  {7168, 439, 441}, \
+  {8192, 441, 443}, \
+  {128, 443, 445}, \
+  {256, 445, 447}, \
+  {512, 447, 449}, \
+  {1024, 449, 451}, \
+  {2048, 451, 453}, \
+  {2880, 453, 455}, \
+  {4096, 455, 457}, \
+  {5120, 457, 459}, \
+  {7168, 459, 461}, \
+  {8192, 461, 463}, \
+  {128, 463, 465}, \
+  {256, 465, 467}, \
+  {512, 467, 469}, \
+  {1024, 469, 471}, \
+  {2048, 471, 473}, \
+  {2880, 473, 475}, \
+  {4096, 475, 477}, \
+  {5120, 477, 479}, \
+  {7168, 479, 481}, \
+  {8192, 481, 483}, \
+  {128, 483, 485}, \
+  {256, 485, 487}, \
+  {512, 487, 489}, \
+  {1024, 489, 491}, \
+  {2048, 491, 494}, \
+  {2880, 494, 497}, \
+  {4096, 497, 500}, \
+  {5120, 500, 503}, \
+  {7168, 503, 506}, \
+  {8192, 506, 509}, \
+  {128, 509, 511}, \
+  {256, 511, 513}, \
+  {512, 513, 515}, \
+  {1024, 515, 517}, \
+  {2048, 517, 519}, \
+  {2880, 519, 521}, \
+  {4096, 521, 523}, \
+  {5120, 523, 525}, \
+  {7168, 525, 527}, \
+  {8192, 527, 529}, \
+  {128, 529, 531}, \
+  {256, 531, 533}, \
+  {512, 533, 535}, \
+  {1024, 535, 537}, \
+  {2048, 537, 539}, \
+  {2880, 539, 541}, \
+  {4096, 541, 543}, \
+  {5120, 543, 545}, \
+  {7168, 545, 547}, \
+  {8192, 547, 549}, \
+  {128, 549, 551}, \
+  {256, 551, 553}, \
+  {512, 553, 555}, \
+  {1024, 555, 557}, \
+  {2048, 557, 559}, \
+  {2880, 559, 561}, \
+  {4096, 561, 563}, \
+  {5120, 563, 565}, \
+  {7168, 565, 567}, \
+  {8192, 567, 569}
+#define ALLREDUCE_TABLE_SM90_GRAPH_406BD17F4A3BC337_H_SEGMENTS \
   {0, Strategy::kOneshot}, \
   {0, Strategy::kOneshot}, \
   {0, Strategy::kOneshot}, \
@@ -402,10 +402,11 @@ struct Segment {
   {0, Strategy::kOneshot}, \
   {0, Strategy::kOneshot}, \
   {0, Strategy::kOneshot}, \
+  {73423760, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {117440513, Strategy::kTwoshot}, \
+  {89638055, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {134217729, Strategy::kTwoshot}, \
+  {94370993, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
   {0, Strategy::kOneshot}, \
   {0, Strategy::kOneshot}, \
@@ -450,32 +451,32 @@ struct Segment {
   {316791, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
   {310314, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
+  {31005810, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
   {318992, Strategy::kTwoshotPush}, \
   {23869640, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
   {314811, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
+  {31484431, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {327681, Strategy::kTwoshotPush}, \
-  {29655041, Strategy::kTwoshot}, \
+  {323379, Strategy::kTwoshotPush}, \
+  {23583858, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {329729, Strategy::kTwoshotPush}, \
-  {29360129, Strategy::kTwoshot}, \
+  {316539, Strategy::kTwoshotPush}, \
+  {26714036, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
   {314722, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
+  {32497982, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {524289, Strategy::kTwoshotPush}, \
+  {513140, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {524289, Strategy::kTwoshotPush}, \
+  {506960, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
   {198124, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
   {191484, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {184321, Strategy::kTwoshotPush}, \
+  {175266, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
   {193151, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
@@ -483,9 +484,9 @@ struct Segment {
   {0, Strategy::kOneshot}, \
   {206279, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {229377, Strategy::kTwoshotPush}, \
+  {224810, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {262145, Strategy::kTwoshotPush}, \
+  {244983, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
   {659514, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
@@ -495,26 +496,26 @@ struct Segment {
   {374369, Strategy::kOneshot}, \
   {621722, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {186369, Strategy::kTwoshotPush}, \
+  {181512, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
   {162805, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {184321, Strategy::kTwoshotPush}, \
+  {183986, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
   {194700, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
   {205420, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {229377, Strategy::kTwoshotPush}, \
+  {216520, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
   {232288, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {1048577, Strategy::kTwoshotPush}, \
+  {1026313, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
   {982468, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {185345, Strategy::kTwoshotPush}, \
-  {370689, Strategy::kOneshot}, \
+  {170771, Strategy::kTwoshotPush}, \
+  {325085, Strategy::kOneshot}, \
   {915549, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
   {162199, Strategy::kTwoshotPush}, \
@@ -523,13 +524,13 @@ struct Segment {
   {0, Strategy::kOneshot}, \
   {153712, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {188417, Strategy::kTwoshotPush}, \
+  {181301, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
   {188103, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {229377, Strategy::kTwoshotPush}, \
+  {219722, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {262145, Strategy::kTwoshotPush}, \
+  {238970, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
   {599682, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
@@ -540,34 +541,34 @@ struct Segment {
   {607057, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
   {600193, Strategy::kTwoshotPush}, \
-  {47452161, Strategy::kTwoshot}, \
+  {35982581, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
   {580927, Strategy::kTwoshotPush}, \
-  {33367681, Strategy::kTwoshot}, \
+  {30197367, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
   {605726, Strategy::kTwoshotPush}, \
-  {47456257, Strategy::kTwoshot}, \
+  {37224507, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
   {577445, Strategy::kTwoshotPush}, \
   {30022095, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
   {599421, Strategy::kTwoshotPush}, \
-  {41517057, Strategy::kTwoshot}, \
+  {31105797, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
   {605782, Strategy::kTwoshotPush}, \
-  {47448065, Strategy::kTwoshot}, \
+  {38597789, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {1048577, Strategy::kTwoshotPush}, \
+  {999315, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {1048577, Strategy::kTwoshotPush}, \
+  {985107, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
   {849977, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {370689, Strategy::kTwoshotPush}, \
+  {344613, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
   {317294, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {368641, Strategy::kTwoshotPush}, \
+  {358824, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
   {372495, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
@@ -577,9 +578,9 @@ struct Segment {
   {0, Strategy::kOneshot}, \
   {456606, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {1483009, Strategy::kTwoshotPush}, \
+  {1383234, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {1482753, Strategy::kTwoshotPush}, \
+  {1371690, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
   {1244727, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
@@ -587,9 +588,9 @@ struct Segment {
   {0, Strategy::kOneshot}, \
   {299616, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {368641, Strategy::kTwoshotPush}, \
+  {347028, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {368641, Strategy::kTwoshotPush}, \
+  {343935, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
   {376909, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
@@ -599,25 +600,25 @@ struct Segment {
   {0, Strategy::kOneshot}, \
   {2116552, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {2097153, Strategy::kTwoshotPush}, \
+  {2024054, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
   {1844984, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
   {303476, Strategy::kTwoshotPush}, \
-  {741377, Strategy::kOneshot}, \
-  {2097153, Strategy::kTwoshotPush}, \
+  {714075, Strategy::kOneshot}, \
+  {1952100, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
   {288740, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {368641, Strategy::kTwoshotPush}, \
+  {318471, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {368641, Strategy::kTwoshotPush}, \
+  {334275, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
   {375323, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {458753, Strategy::kTwoshotPush}, \
+  {430598, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {524289, Strategy::kTwoshotPush}, \
+  {480665, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
   {197700, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
@@ -628,22 +629,22 @@ struct Segment {
   {200273, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
   {196721, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
+  {29919157, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
   {194798, Strategy::kTwoshotPush}, \
-  {23592961, Strategy::kTwoshot}, \
+  {23079528, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
   {198789, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
+  {30478220, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
   {200309, Strategy::kTwoshotPush}, \
-  {29655041, Strategy::kTwoshot}, \
+  {22149605, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
   {201904, Strategy::kTwoshotPush}, \
-  {29360129, Strategy::kTwoshot}, \
+  {26021373, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
   {198829, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
+  {31303713, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
   {334255, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
@@ -651,11 +652,11 @@ struct Segment {
   {0, Strategy::kOneshot}, \
   {132176, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {131073, Strategy::kTwoshotPush}, \
+  {126735, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
   {113276, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {132481, Strategy::kTwoshotPush}, \
+  {126067, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
   {140563, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
@@ -671,7 +672,7 @@ struct Segment {
   {0, Strategy::kOneshot}, \
   {135820, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {131073, Strategy::kTwoshotPush}, \
+  {119372, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
   {105424, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
@@ -697,7 +698,7 @@ struct Segment {
   {0, Strategy::kOneshot}, \
   {106244, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {131073, Strategy::kTwoshotPush}, \
+  {124573, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
   {115379, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
@@ -714,26 +715,26 @@ struct Segment {
   {150693, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
   {149703, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
+  {29193099, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
   {145996, Strategy::kTwoshotPush}, \
-  {23592961, Strategy::kTwoshot}, \
+  {22655981, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
   {150245, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
+  {29799552, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
   {150231, Strategy::kTwoshotPush}, \
-  {29655041, Strategy::kTwoshot}, \
+  {21239957, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {157697, Strategy::kTwoshotPush}, \
-  {29360129, Strategy::kTwoshot}, \
+  {152721, Strategy::kTwoshotPush}, \
+  {25540506, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
   {150203, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
+  {30515855, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {262145, Strategy::kTwoshotPush}, \
+  {257149, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {262145, Strategy::kTwoshotPush}, \
+  {256003, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
   {98351, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
@@ -757,7 +758,7 @@ struct Segment {
   {0, Strategy::kOneshot}, \
   {100465, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {92161, Strategy::kTwoshotPush}, \
+  {88608, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
   {83273, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
@@ -791,31 +792,31 @@ struct Segment {
   {0, Strategy::kOneshot}, \
   {101249, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {131073, Strategy::kTwoshotPush}, \
+  {124861, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {131073, Strategy::kTwoshotPush}, \
+  {124981, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {131073, Strategy::kTwoshotPush}, \
+  {124480, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {131073, Strategy::kTwoshotPush}, \
+  {123915, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {131073, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
+  {123998, Strategy::kTwoshotPush}, \
+  {28673426, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
   {120305, Strategy::kTwoshotPush}, \
-  {23592961, Strategy::kTwoshot}, \
+  {22348667, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {131073, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
+  {123974, Strategy::kTwoshotPush}, \
+  {29310613, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
   {122823, Strategy::kTwoshotPush}, \
-  {20971521, Strategy::kTwoshot}, \
+  {20849111, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
   {125849, Strategy::kTwoshotPush}, \
-  {29360129, Strategy::kTwoshot}, \
+  {25186954, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {131073, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
+  {123858, Strategy::kTwoshotPush}, \
+  {29956853, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
   {207017, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
@@ -829,13 +830,13 @@ struct Segment {
   {0, Strategy::kOneshot}, \
   {83144, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {90113, Strategy::kTwoshotPush}, \
+  {85421, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
   {82642, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {86017, Strategy::kTwoshotPush}, \
+  {85617, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {98305, Strategy::kTwoshotPush}, \
+  {94607, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
   {266767, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
@@ -853,13 +854,13 @@ struct Segment {
   {0, Strategy::kOneshot}, \
   {86365, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {86017, Strategy::kTwoshotPush}, \
+  {82502, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
   {89430, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
   {373411, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {370689, Strategy::kTwoshotPush}, \
+  {368503, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
   {70705, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
@@ -886,22 +887,22 @@ struct Segment {
   {99454, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
   {99225, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
+  {28283005, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
   {98861, Strategy::kTwoshotPush}, \
-  {23592961, Strategy::kTwoshot}, \
+  {22115447, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
   {99180, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
+  {28941509, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
   {100454, Strategy::kTwoshotPush}, \
-  {20971521, Strategy::kTwoshot}, \
+  {20687079, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
   {102477, Strategy::kTwoshotPush}, \
   {24915988, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
   {99197, Strategy::kTwoshotPush}, \
-  {33554433, Strategy::kTwoshot}, \
+  {29539547, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
   {167319, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
@@ -909,9 +910,9 @@ struct Segment {
   {0, Strategy::kOneshot}, \
   {67667, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {65537, Strategy::kTwoshotPush}, \
+  {62433, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {65537, Strategy::kTwoshotPush}, \
+  {61252, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
   {65729, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
@@ -955,27 +956,27 @@ struct Segment {
   {0, Strategy::kOneshot}, \
   {55907, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {65537, Strategy::kTwoshotPush}, \
+  {63910, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {61441, Strategy::kTwoshotPush}, \
+  {57183, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
   {63395, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
   {69021, Strategy::kTwoshotPush}
 
-inline constexpr Slice kSlices[] = {ALLREDUCE_TABLE_SM90_GRAPH_B998AFAD70F1C1C7_H_SLICES};
-inline constexpr Row kRows[] = {ALLREDUCE_TABLE_SM90_GRAPH_B998AFAD70F1C1C7_H_ROWS};
-inline constexpr Segment kSegments[] = {ALLREDUCE_TABLE_SM90_GRAPH_B998AFAD70F1C1C7_H_SEGMENTS};
+inline constexpr Slice kSlices[] = {ALLREDUCE_TABLE_SM90_GRAPH_406BD17F4A3BC337_H_SLICES};
+inline constexpr Row kRows[] = {ALLREDUCE_TABLE_SM90_GRAPH_406BD17F4A3BC337_H_ROWS};
+inline constexpr Segment kSegments[] = {ALLREDUCE_TABLE_SM90_GRAPH_406BD17F4A3BC337_H_SEGMENTS};
 #if defined(__CUDACC__)
-static __device__ constexpr Slice kDeviceSlices[] = {ALLREDUCE_TABLE_SM90_GRAPH_B998AFAD70F1C1C7_H_SLICES};
-static __device__ constexpr Row kDeviceRows[] = {ALLREDUCE_TABLE_SM90_GRAPH_B998AFAD70F1C1C7_H_ROWS};
-static __device__ constexpr Segment kDeviceSegments[] = {ALLREDUCE_TABLE_SM90_GRAPH_B998AFAD70F1C1C7_H_SEGMENTS};
+static __device__ constexpr Slice kDeviceSlices[] = {ALLREDUCE_TABLE_SM90_GRAPH_406BD17F4A3BC337_H_SLICES};
+static __device__ constexpr Row kDeviceRows[] = {ALLREDUCE_TABLE_SM90_GRAPH_406BD17F4A3BC337_H_ROWS};
+static __device__ constexpr Segment kDeviceSegments[] = {ALLREDUCE_TABLE_SM90_GRAPH_406BD17F4A3BC337_H_SEGMENTS};
 #endif
-#undef ALLREDUCE_TABLE_SM90_GRAPH_B998AFAD70F1C1C7_H_SLICES
-#undef ALLREDUCE_TABLE_SM90_GRAPH_B998AFAD70F1C1C7_H_ROWS
-#undef ALLREDUCE_TABLE_SM90_GRAPH_B998AFAD70F1C1C7_H_SEGMENTS
+#undef ALLREDUCE_TABLE_SM90_GRAPH_406BD17F4A3BC337_H_SLICES
+#undef ALLREDUCE_TABLE_SM90_GRAPH_406BD17F4A3BC337_H_ROWS
+#undef ALLREDUCE_TABLE_SM90_GRAPH_406BD17F4A3BC337_H_SEGMENTS
 
-ALLREDUCE_TABLE_SM90_GRAPH_B998AFAD70F1C1C7_H_FUNCTION const Slice& slice(int index) {
+ALLREDUCE_TABLE_SM90_GRAPH_406BD17F4A3BC337_H_FUNCTION const Slice& slice(int index) {
 #if defined(__CUDA_ARCH__)
   return kDeviceSlices[index];
 #else
@@ -983,7 +984,7 @@ ALLREDUCE_TABLE_SM90_GRAPH_B998AFAD70F1C1C7_H_FUNCTION const Slice& slice(int in
 #endif
 }
 
-ALLREDUCE_TABLE_SM90_GRAPH_B998AFAD70F1C1C7_H_FUNCTION const Row& row(int index) {
+ALLREDUCE_TABLE_SM90_GRAPH_406BD17F4A3BC337_H_FUNCTION const Row& row(int index) {
 #if defined(__CUDA_ARCH__)
   return kDeviceRows[index];
 #else
@@ -991,7 +992,7 @@ ALLREDUCE_TABLE_SM90_GRAPH_B998AFAD70F1C1C7_H_FUNCTION const Row& row(int index)
 #endif
 }
 
-ALLREDUCE_TABLE_SM90_GRAPH_B998AFAD70F1C1C7_H_FUNCTION const Segment& segment(int index) {
+ALLREDUCE_TABLE_SM90_GRAPH_406BD17F4A3BC337_H_FUNCTION const Segment& segment(int index) {
 #if defined(__CUDA_ARCH__)
   return kDeviceSegments[index];
 #else
@@ -1001,7 +1002,7 @@ ALLREDUCE_TABLE_SM90_GRAPH_B998AFAD70F1C1C7_H_FUNCTION const Segment& segment(in
 
 // Returns whether b is nearer to `wanted` than a by ratio; the larger one wins a tie. The numbers
 // of the table are at most 2^28, so products fit.
-ALLREDUCE_TABLE_SM90_GRAPH_B998AFAD70F1C1C7_H_FUNCTION bool is_nearer(std::int64_t b, std::int64_t a, std::int64_t wanted) {
+ALLREDUCE_TABLE_SM90_GRAPH_406BD17F4A3BC337_H_FUNCTION bool is_nearer(std::int64_t b, std::int64_t a, std::int64_t wanted) {
   const std::int64_t low = a < b ? a : b;
   const std::int64_t high = a < b ? b : a;
   if (wanted <= low) return b < a;
@@ -1009,7 +1010,7 @@ ALLREDUCE_TABLE_SM90_GRAPH_B998AFAD70F1C1C7_H_FUNCTION bool is_nearer(std::int64
   return (wanted * wanted < low * high) == (b < a);
 }
 
-ALLREDUCE_TABLE_SM90_GRAPH_B998AFAD70F1C1C7_H_FUNCTION bool is_better(const Slice& b,
+ALLREDUCE_TABLE_SM90_GRAPH_406BD17F4A3BC337_H_FUNCTION bool is_better(const Slice& b,
                               const Slice& a,
                               std::int64_t world_size,
                               DataType data_type) {
@@ -1021,7 +1022,7 @@ ALLREDUCE_TABLE_SM90_GRAPH_B998AFAD70F1C1C7_H_FUNCTION bool is_better(const Slic
 }  // namespace detail
 
 // Returns the size of a message, or INT64_MAX if it overflows. Counts below 1 are taken as 1.
-ALLREDUCE_TABLE_SM90_GRAPH_B998AFAD70F1C1C7_H_FUNCTION std::int64_t message_bytes(std::int64_t num_tokens,
+ALLREDUCE_TABLE_SM90_GRAPH_406BD17F4A3BC337_H_FUNCTION std::int64_t message_bytes(std::int64_t num_tokens,
                                           std::int64_t hidden_size,
                                           DataType data_type) {
   const std::int64_t element_bytes = data_type == DataType::kFloat32 ? 4 : 2;
@@ -1039,7 +1040,7 @@ struct Match {
 // Returns the strategy for a message; any input has one. Among the slices of the fusion, the lookup
 // takes the one with the nearest TP and then with the data type, in it the row with the nearest
 // hidden size, and in it the segment of the message's bytes. A fusion without a slice has kFallback.
-ALLREDUCE_TABLE_SM90_GRAPH_B998AFAD70F1C1C7_H_FUNCTION Match find(std::int64_t world_size,
+ALLREDUCE_TABLE_SM90_GRAPH_406BD17F4A3BC337_H_FUNCTION Match find(std::int64_t world_size,
                           Fusion fusion,
                           DataType data_type,
                           std::int64_t hidden_size,
@@ -1069,7 +1070,7 @@ ALLREDUCE_TABLE_SM90_GRAPH_B998AFAD70F1C1C7_H_FUNCTION Match find(std::int64_t w
                              detail::slice(best).world_size != world_size};
 }
 
-ALLREDUCE_TABLE_SM90_GRAPH_B998AFAD70F1C1C7_H_FUNCTION Strategy lookup(std::int64_t world_size,
+ALLREDUCE_TABLE_SM90_GRAPH_406BD17F4A3BC337_H_FUNCTION Strategy lookup(std::int64_t world_size,
                                Fusion fusion,
                                DataType data_type,
                                std::int64_t hidden_size,
@@ -1079,33 +1080,33 @@ ALLREDUCE_TABLE_SM90_GRAPH_B998AFAD70F1C1C7_H_FUNCTION Strategy lookup(std::int6
 
 // Returns the least microseconds that NVLink 4, at 450 GB/s, needs for what a GPU sends: (N-1) S
 // with ONESHOT, 2 (N-1)/N S with all others. No time is below it, extrapolated or not.
-ALLREDUCE_TABLE_SM90_GRAPH_B998AFAD70F1C1C7_H_FUNCTION double link_limit_us(Strategy strategy, int world_size, std::int64_t size_bytes) {
+ALLREDUCE_TABLE_SM90_GRAPH_406BD17F4A3BC337_H_FUNCTION double link_limit_us(Strategy strategy, int world_size, std::int64_t size_bytes) {
   const double sent = strategy == Strategy::kOneshot ? world_size - 1.0
                                                      : 2.0 * (world_size - 1.0) / world_size;
   return sent * static_cast<double>(size_bytes) / 450e3;
 }
 
-}  // namespace allreduce_table_sm90_graph_b998afad70f1c1c7
+}  // namespace allreduce_table_sm90_graph_406bd17f4a3bc337
 
-#undef ALLREDUCE_TABLE_SM90_GRAPH_B998AFAD70F1C1C7_H_FUNCTION
+#undef ALLREDUCE_TABLE_SM90_GRAPH_406BD17F4A3BC337_H_FUNCTION
 
 #if !defined(ALLREDUCE_TABLE_NO_ALIAS)
-namespace allreduce_table_sm90_graph = ::allreduce_table_sm90_graph_b998afad70f1c1c7;
+namespace allreduce_table_sm90_graph = ::allreduce_table_sm90_graph_406bd17f4a3bc337;
 #endif
 
-#endif  // ALLREDUCE_TABLE_SM90_GRAPH_B998AFAD70F1C1C7_H
+#endif  // ALLREDUCE_TABLE_SM90_GRAPH_406BD17F4A3BC337_H
 
 
-#ifndef ALLREDUCE_TABLES_B998AFAD70F1C1C7_H
-#define ALLREDUCE_TABLES_B998AFAD70F1C1C7_H
+#ifndef ALLREDUCE_TABLES_406BD17F4A3BC337_H
+#define ALLREDUCE_TABLES_406BD17F4A3BC337_H
 
 #if defined(__CUDACC__)
-#define ALLREDUCE_TABLES_B998AFAD70F1C1C7_H_FUNCTION __host__ __device__ constexpr
+#define ALLREDUCE_TABLES_406BD17F4A3BC337_H_FUNCTION __host__ __device__ constexpr
 #else
-#define ALLREDUCE_TABLES_B998AFAD70F1C1C7_H_FUNCTION constexpr
+#define ALLREDUCE_TABLES_406BD17F4A3BC337_H_FUNCTION constexpr
 #endif
 
-namespace allreduce_tables_b998afad70f1c1c7 {
+namespace allreduce_tables_406bd17f4a3bc337 {
 
 // Below 100 the numbers are TensorRT-LLM's.
 enum class Strategy : std::uint8_t {
@@ -1116,7 +1117,7 @@ enum class Strategy : std::uint8_t {
   kNccl = 0,
 };
 
-ALLREDUCE_TABLES_B998AFAD70F1C1C7_H_FUNCTION const char* name_of(Strategy strategy) {
+ALLREDUCE_TABLES_406BD17F4A3BC337_H_FUNCTION const char* name_of(Strategy strategy) {
   switch (strategy) {
     case Strategy::kOneshot:
       return "ONESHOT";
@@ -1161,7 +1162,7 @@ struct Match {
 namespace detail {
 
 // Another launch counts more than any SM, and a newer SM than the asked one more than an older one.
-ALLREDUCE_TABLES_B998AFAD70F1C1C7_H_FUNCTION std::int64_t distance(std::int64_t table_sm,
+ALLREDUCE_TABLES_406BD17F4A3BC337_H_FUNCTION std::int64_t distance(std::int64_t table_sm,
                                      Launch table_launch,
                                      std::int64_t sm_version,
                                      Launch launch) {
@@ -1171,7 +1172,7 @@ ALLREDUCE_TABLES_B998AFAD70F1C1C7_H_FUNCTION std::int64_t distance(std::int64_t 
 }
 
 // Returns the table that answers: that of the SM and launch, else the nearest.
-ALLREDUCE_TABLES_B998AFAD70F1C1C7_H_FUNCTION int table_of(int sm_version, Launch launch) {
+ALLREDUCE_TABLES_406BD17F4A3BC337_H_FUNCTION int table_of(int sm_version, Launch launch) {
   int best = 0;
   std::int64_t least = distance(90, Launch::kGraph, sm_version, launch);
   return least < 0 ? 0 : best;
@@ -1180,7 +1181,7 @@ ALLREDUCE_TABLES_B998AFAD70F1C1C7_H_FUNCTION int table_of(int sm_version, Launch
 }  // namespace detail
 
 // Returns the strategy for a message; any input has one.
-ALLREDUCE_TABLES_B998AFAD70F1C1C7_H_FUNCTION Match find(int sm_version,
+ALLREDUCE_TABLES_406BD17F4A3BC337_H_FUNCTION Match find(int sm_version,
                           Launch launch,
                           std::int64_t world_size,
                           Fusion fusion,
@@ -1189,15 +1190,15 @@ ALLREDUCE_TABLES_B998AFAD70F1C1C7_H_FUNCTION Match find(int sm_version,
                           std::int64_t num_tokens) {
   switch (detail::table_of(sm_version, launch)) {
     default: {
-      const ::allreduce_table_sm90_graph_b998afad70f1c1c7::Match match =
-          ::allreduce_table_sm90_graph_b998afad70f1c1c7::find(world_size, static_cast<::allreduce_table_sm90_graph_b998afad70f1c1c7::Fusion>(fusion),
-              static_cast<::allreduce_table_sm90_graph_b998afad70f1c1c7::DataType>(data_type), hidden_size, num_tokens);
+      const ::allreduce_table_sm90_graph_406bd17f4a3bc337::Match match =
+          ::allreduce_table_sm90_graph_406bd17f4a3bc337::find(world_size, static_cast<::allreduce_table_sm90_graph_406bd17f4a3bc337::Fusion>(fusion),
+              static_cast<::allreduce_table_sm90_graph_406bd17f4a3bc337::DataType>(data_type), hidden_size, num_tokens);
       return Match{static_cast<Strategy>(match.strategy), 90, Launch::kGraph, match.is_extrapolated};
     }
   }
 }
 
-ALLREDUCE_TABLES_B998AFAD70F1C1C7_H_FUNCTION Strategy lookup(int sm_version,
+ALLREDUCE_TABLES_406BD17F4A3BC337_H_FUNCTION Strategy lookup(int sm_version,
                                Launch launch,
                                std::int64_t world_size,
                                Fusion fusion,
@@ -1207,12 +1208,12 @@ ALLREDUCE_TABLES_B998AFAD70F1C1C7_H_FUNCTION Strategy lookup(int sm_version,
   return find(sm_version, launch, world_size, fusion, data_type, hidden_size, num_tokens).strategy;
 }
 
-}  // namespace allreduce_tables_b998afad70f1c1c7
+}  // namespace allreduce_tables_406bd17f4a3bc337
 
-#undef ALLREDUCE_TABLES_B998AFAD70F1C1C7_H_FUNCTION
+#undef ALLREDUCE_TABLES_406BD17F4A3BC337_H_FUNCTION
 
 #if !defined(ALLREDUCE_TABLE_NO_ALIAS)
-namespace allreduce_tables = ::allreduce_tables_b998afad70f1c1c7;
+namespace allreduce_tables = ::allreduce_tables_406bd17f4a3bc337;
 #endif
 
-#endif  // ALLREDUCE_TABLES_B998AFAD70F1C1C7_H
+#endif  // ALLREDUCE_TABLES_406BD17F4A3BC337_H

@@ -59,7 +59,7 @@ inline AllReduceBestStrategyTableType AllReduceBestStrategyTableSM89 = {
             {0,0,0,0,0,0,0,0,0,0,0,0,0,0,0}, // hidden_size=512 (not measured)
             {0,0,0,0,0,0,0,0,0,0,0,0,0,0,0}, // hidden_size=1024 (not measured)
             {0,0,0,0,0,0,0,0,0,0,0,0,0,0,0}, // hidden_size=2048 (not measured)
-            {4,4,4,4,4,4,4,4,4,4,0,0,0,0,0}, // hidden_size=4096 (not measured: 2, 8, 32, 512, 2048, 8192, 16384 tokens)
+            {4,4,4,4,4,4,4,4,0,0,0,0,0,0,0}, // hidden_size=4096 (not measured: 2, 8, 32, 512, 2048, 8192, 16384 tokens)
             {0,0,0,0,0,0,0,0,0,0,0,0,0,0,0} // hidden_size=8192 (not measured)
         },
         { // Fusion=RESIDUAL_RMS_NORM_QUANT_FP8
