@@ -101,6 +101,15 @@ LaunchShape row_shape(const Device& device,
   return shape;
 }
 
+std::int64_t held_rows(const Device& device,
+                       const void* kernel,
+                       const Rows& rows,
+                       const Request& request) {
+  const RowDivision division = divide(device, kernel, rows, request);
+  return std::int64_t{held_clusters(device, kernel, division)} *
+         (division.threads / division.threads_of_row);
+}
+
 core::Status launch_status(cudaError_t error) {
   if (error == cudaSuccess) return {};
   return core::Error{std::string("launching: ") + cudaGetErrorString(error)};

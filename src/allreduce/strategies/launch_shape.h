@@ -54,6 +54,12 @@ LaunchShape row_shape(const Device& device,
                       const Rows& rows,
                       const Request& request);
 
+// Returns how many rows the GPU holds at once in that shape.
+std::int64_t held_rows(const Device& device,
+                       const void* kernel,
+                       const Rows& rows,
+                       const Request& request);
+
 // Returns some rows of a message as a message.
 Arguments some_rows(const Arguments& a, Fusion fusion, int first, int count);
 
@@ -87,6 +93,14 @@ LaunchShape row_shape(const Device& device,
                       const Rows& rows,
                       const Request& request) {
   return row_shape(device, reinterpret_cast<const void*>(kernel), rows, request);
+}
+
+template <class... Parameters>
+std::int64_t held_rows(const Device& device,
+                       void (*kernel)(Parameters...),
+                       const Rows& rows,
+                       const Request& request) {
+  return held_rows(device, reinterpret_cast<const void*>(kernel), rows, request);
 }
 
 // Launches the kernel so that it may be brought onto the GPU while the one before it in the stream

@@ -191,7 +191,13 @@ cudaError_t launch_fused(const Device& device, const Arguments& a, const Request
   };
   const Rows rows{a.rows, a.row_vectors, kMaxRowThreads};
   const LaunchShape shape = row_shape(device, many, rows, request);
-  const bool has_few = shape.threads <= kFewRowThreads;
+  // With more registers the GPU holds fewer rows at once. Where only the other kernel holds all of
+  // a message's, it takes them in one round instead of two.
+  const auto is_held_by_many_alone = [&] {
+    return a.rows > held_rows(device, few, rows, request) &&
+           a.rows <= held_rows(device, many, rows, request);
+  };
+  const bool has_few = shape.threads <= kFewRowThreads && !is_held_by_many_alone();
   const bool all = request.purpose == Purpose::kLoad;
   cudaError_t error = cudaSuccess;
   if (all || has_few) error = launch(few, has_few ? row_shape(device, few, rows, request) : shape);
