@@ -81,8 +81,7 @@ std::int64_t border_bytes(const Choice& smaller, const Choice& larger, std::int6
 // Returns one table row for every decided row with data; slices without data are left out.
 std::vector<TableSlice> table_slices(const std::vector<DecidedSlice>& slices);
 
-// Adds to the slices what was not measured: rows between the measured ones, where those that a
-// lookup would take instead lose more than the tie; and slices of other numbers of GPUs.
+// Adds slices of numbers of GPUs that were not measured: see estimates.h.
 void add_estimates(TunedTables& tables);
 
 // Returns the summary that `codegen` prints: the tables "tables" (counts), "rows" (each row of the
