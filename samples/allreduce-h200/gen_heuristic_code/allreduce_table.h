@@ -1,19 +1,19 @@
 // All-reduce strategies for SM 90, for calls launched by CUDA graphs.
 // Made by assay allreduce codegen; do not edit. Measured on:
-// NVIDIA H200, CUDA 13.0, NCCL 2.28.3, 2026-11-27, of 6000 times in benchmark.tp2.sm90.csv benchmark.tp4.sm90.csv.
+// NVIDIA H200, CUDA 13.0, NCCL 2.28.3, 2026-11-28, of 6000 times in benchmark.tp2.sm90.csv benchmark.tp4.sm90.csv.
 
-#ifndef ALLREDUCE_TABLE_SM90_GRAPH_406BD17F4A3BC337_H
-#define ALLREDUCE_TABLE_SM90_GRAPH_406BD17F4A3BC337_H
+#ifndef ALLREDUCE_TABLE_SM90_GRAPH_F53502E83B849D40_H
+#define ALLREDUCE_TABLE_SM90_GRAPH_F53502E83B849D40_H
 
 #include <cstdint>
 
 #if defined(__CUDACC__)
-#define ALLREDUCE_TABLE_SM90_GRAPH_406BD17F4A3BC337_H_FUNCTION __host__ __device__ constexpr
+#define ALLREDUCE_TABLE_SM90_GRAPH_F53502E83B849D40_H_FUNCTION __host__ __device__ constexpr
 #else
-#define ALLREDUCE_TABLE_SM90_GRAPH_406BD17F4A3BC337_H_FUNCTION constexpr
+#define ALLREDUCE_TABLE_SM90_GRAPH_F53502E83B849D40_H_FUNCTION constexpr
 #endif
 
-namespace allreduce_table_sm90_graph_406bd17f4a3bc337 {
+namespace allreduce_table_sm90_graph_f53502e83b849d40 {
 
 // Below 100 the numbers are TensorRT-LLM's.
 enum class Strategy : std::uint8_t {
@@ -24,7 +24,7 @@ enum class Strategy : std::uint8_t {
   kNccl = 0,
 };
 
-ALLREDUCE_TABLE_SM90_GRAPH_406BD17F4A3BC337_H_FUNCTION const char* name_of(Strategy strategy) {
+ALLREDUCE_TABLE_SM90_GRAPH_F53502E83B849D40_H_FUNCTION const char* name_of(Strategy strategy) {
   switch (strategy) {
     case Strategy::kOneshot:
       return "ONESHOT";
@@ -80,7 +80,7 @@ struct Segment {
   Strategy strategy;
 };
 
-#define ALLREDUCE_TABLE_SM90_GRAPH_406BD17F4A3BC337_H_SLICES \
+#define ALLREDUCE_TABLE_SM90_GRAPH_F53502E83B849D40_H_SLICES \
   {2, 0, Fusion::kNone, DataType::kBfloat16, 0, 10}, \
   {2, 0, Fusion::kResidualRmsNorm, DataType::kBfloat16, 10, 20}, \
   {2, 0, Fusion::kResidualRmsNormQuantFp8, DataType::kBfloat16, 20, 30}, \
@@ -109,871 +109,853 @@ struct Segment {
   {8, 4, Fusion::kResidualRmsNorm, DataType::kBfloat16, 250, 260}, \
   {8, 4, Fusion::kResidualRmsNormQuantFp8, DataType::kBfloat16, 260, 270}, \
   {8, 4, Fusion::kResidualRmsNormQuantNvfp4, DataType::kBfloat16, 270, 280}
-#define ALLREDUCE_TABLE_SM90_GRAPH_406BD17F4A3BC337_H_ROWS \
-  {128, 0, 1}, \
-  {256, 1, 2}, \
-  {512, 2, 3}, \
-  {1024, 3, 4}, \
-  {2048, 4, 5}, \
-  {2880, 5, 6}, \
-  {4096, 6, 7}, \
-  {5120, 7, 9}, \
-  {7168, 9, 11}, \
-  {8192, 11, 13}, \
-  {128, 13, 14}, \
-  {256, 14, 15}, \
-  {512, 15, 16}, \
-  {1024, 16, 17}, \
-  {2048, 17, 18}, \
-  {2880, 18, 19}, \
-  {4096, 19, 20}, \
-  {5120, 20, 21}, \
-  {7168, 21, 22}, \
-  {8192, 22, 23}, \
-  {128, 23, 24}, \
-  {256, 24, 25}, \
-  {512, 25, 26}, \
-  {1024, 26, 27}, \
-  {2048, 27, 28}, \
-  {2880, 28, 29}, \
-  {4096, 29, 30}, \
-  {5120, 30, 31}, \
-  {7168, 31, 32}, \
-  {8192, 32, 33}, \
-  {128, 33, 34}, \
-  {256, 34, 35}, \
-  {512, 35, 36}, \
-  {1024, 36, 37}, \
-  {2048, 37, 38}, \
-  {2880, 38, 39}, \
-  {4096, 39, 42}, \
-  {5120, 42, 43}, \
-  {7168, 43, 46}, \
-  {8192, 46, 47}, \
-  {128, 47, 49}, \
-  {256, 49, 51}, \
-  {512, 51, 53}, \
-  {1024, 53, 55}, \
-  {2048, 55, 58}, \
-  {2880, 58, 61}, \
-  {4096, 61, 64}, \
-  {5120, 64, 67}, \
-  {7168, 67, 70}, \
-  {8192, 70, 73}, \
-  {128, 73, 75}, \
-  {256, 75, 77}, \
-  {512, 77, 79}, \
-  {1024, 79, 81}, \
-  {2048, 81, 83}, \
-  {2880, 83, 85}, \
-  {4096, 85, 87}, \
-  {5120, 87, 89}, \
-  {7168, 89, 91}, \
-  {8192, 91, 93}, \
-  {128, 93, 95}, \
-  {256, 95, 97}, \
-  {512, 97, 101}, \
-  {1024, 101, 103}, \
-  {2048, 103, 105}, \
-  {2880, 105, 107}, \
-  {4096, 107, 109}, \
-  {5120, 109, 111}, \
-  {7168, 111, 113}, \
-  {8192, 113, 115}, \
-  {128, 115, 117}, \
-  {256, 117, 119}, \
-  {512, 119, 123}, \
-  {1024, 123, 125}, \
-  {2048, 125, 127}, \
-  {2880, 127, 129}, \
-  {4096, 129, 131}, \
-  {5120, 131, 133}, \
-  {7168, 133, 135}, \
-  {8192, 135, 137}, \
-  {128, 137, 139}, \
-  {256, 139, 141}, \
-  {512, 141, 143}, \
-  {1024, 143, 145}, \
-  {2048, 145, 148}, \
-  {2880, 148, 151}, \
-  {4096, 151, 154}, \
-  {5120, 154, 157}, \
-  {7168, 157, 160}, \
-  {8192, 160, 163}, \
-  {128, 163, 165}, \
-  {256, 165, 167}, \
-  {512, 167, 169}, \
-  {1024, 169, 171}, \
-  {2048, 171, 173}, \
-  {2880, 173, 175}, \
-  {4096, 175, 177}, \
-  {5120, 177, 179}, \
-  {7168, 179, 181}, \
-  {8192, 181, 183}, \
-  {128, 183, 185}, \
-  {256, 185, 187}, \
-  {512, 187, 189}, \
-  {1024, 189, 191}, \
-  {2048, 191, 193}, \
-  {2880, 193, 195}, \
-  {4096, 195, 197}, \
-  {5120, 197, 199}, \
-  {7168, 199, 201}, \
-  {8192, 201, 203}, \
-  {128, 203, 205}, \
-  {256, 205, 207}, \
-  {512, 207, 209}, \
-  {1024, 209, 213}, \
-  {2048, 213, 215}, \
-  {2880, 215, 217}, \
-  {4096, 217, 219}, \
-  {5120, 219, 221}, \
-  {7168, 221, 223}, \
-  {8192, 223, 225}, \
-  {128, 225, 227}, \
-  {256, 227, 229}, \
-  {512, 229, 231}, \
-  {1024, 231, 233}, \
-  {2048, 233, 236}, \
-  {2880, 236, 239}, \
-  {4096, 239, 242}, \
-  {5120, 242, 245}, \
-  {7168, 245, 248}, \
-  {8192, 248, 251}, \
-  {128, 251, 253}, \
-  {256, 253, 255}, \
-  {512, 255, 257}, \
-  {1024, 257, 259}, \
-  {2048, 259, 261}, \
-  {2880, 261, 263}, \
-  {4096, 263, 265}, \
-  {5120, 265, 267}, \
-  {7168, 267, 269}, \
-  {8192, 269, 271}, \
-  {128, 271, 273}, \
-  {256, 273, 275}, \
-  {512, 275, 277}, \
-  {1024, 277, 279}, \
-  {2048, 279, 281}, \
-  {2880, 281, 283}, \
-  {4096, 283, 285}, \
-  {5120, 285, 287}, \
-  {7168, 287, 289}, \
-  {8192, 289, 291}, \
-  {128, 291, 293}, \
-  {256, 293, 295}, \
-  {512, 295, 297}, \
-  {1024, 297, 299}, \
-  {2048, 299, 301}, \
-  {2880, 301, 303}, \
-  {4096, 303, 305}, \
-  {5120, 305, 307}, \
-  {7168, 307, 309}, \
-  {8192, 309, 311}, \
-  {128, 311, 313}, \
-  {256, 313, 315}, \
-  {512, 315, 317}, \
-  {1024, 317, 319}, \
-  {2048, 319, 322}, \
-  {2880, 322, 325}, \
-  {4096, 325, 328}, \
-  {5120, 328, 331}, \
-  {7168, 331, 334}, \
-  {8192, 334, 337}, \
-  {128, 337, 339}, \
-  {256, 339, 341}, \
-  {512, 341, 343}, \
-  {1024, 343, 345}, \
-  {2048, 345, 347}, \
-  {2880, 347, 349}, \
-  {4096, 349, 351}, \
-  {5120, 351, 353}, \
-  {7168, 353, 355}, \
-  {8192, 355, 357}, \
-  {128, 357, 359}, \
-  {256, 359, 361}, \
-  {512, 361, 363}, \
-  {1024, 363, 365}, \
-  {2048, 365, 367}, \
-  {2880, 367, 369}, \
-  {4096, 369, 371}, \
-  {5120, 371, 373}, \
-  {7168, 373, 375}, \
-  {8192, 375, 377}, \
-  {128, 377, 379}, \
-  {256, 379, 381}, \
-  {512, 381, 383}, \
-  {1024, 383, 385}, \
-  {2048, 385, 387}, \
-  {2880, 387, 389}, \
-  {4096, 389, 391}, \
-  {5120, 391, 393}, \
-  {7168, 393, 395}, \
-  {8192, 395, 397}, \
-  {128, 397, 399}, \
-  {256, 399, 401}, \
-  {512, 401, 403}, \
-  {1024, 403, 405}, \
-  {2048, 405, 408}, \
-  {2880, 408, 411}, \
-  {4096, 411, 414}, \
-  {5120, 414, 417}, \
-  {7168, 417, 420}, \
-  {8192, 420, 423}, \
-  {128, 423, 425}, \
-  {256, 425, 427}, \
-  {512, 427, 429}, \
-  {1024, 429, 431}, \
-  {2048, 431, 433}, \
-  {2880, 433, 435}, \
-  {4096, 435, 437}, \
-  {5120, 437, 439}, \
-  {7168, 439, 441}, \
-  {8192, 441, 443}, \
-  {128, 443, 445}, \
-  {256, 445, 447}, \
-  {512, 447, 449}, \
-  {1024, 449, 451}, \
-  {2048, 451, 453}, \
-  {2880, 453, 455}, \
-  {4096, 455, 457}, \
-  {5120, 457, 459}, \
-  {7168, 459, 461}, \
-  {8192, 461, 463}, \
-  {128, 463, 465}, \
-  {256, 465, 467}, \
-  {512, 467, 469}, \
-  {1024, 469, 471}, \
-  {2048, 471, 473}, \
-  {2880, 473, 475}, \
-  {4096, 475, 477}, \
-  {5120, 477, 479}, \
-  {7168, 479, 481}, \
-  {8192, 481, 483}, \
-  {128, 483, 485}, \
-  {256, 485, 487}, \
-  {512, 487, 489}, \
-  {1024, 489, 491}, \
-  {2048, 491, 494}, \
-  {2880, 494, 497}, \
-  {4096, 497, 500}, \
-  {5120, 500, 503}, \
-  {7168, 503, 506}, \
-  {8192, 506, 509}, \
-  {128, 509, 511}, \
-  {256, 511, 513}, \
-  {512, 513, 515}, \
-  {1024, 515, 517}, \
-  {2048, 517, 519}, \
-  {2880, 519, 521}, \
-  {4096, 521, 523}, \
-  {5120, 523, 525}, \
-  {7168, 525, 527}, \
-  {8192, 527, 529}, \
-  {128, 529, 531}, \
-  {256, 531, 533}, \
-  {512, 533, 535}, \
-  {1024, 535, 537}, \
-  {2048, 537, 539}, \
-  {2880, 539, 541}, \
-  {4096, 541, 543}, \
-  {5120, 543, 545}, \
-  {7168, 545, 547}, \
-  {8192, 547, 549}, \
-  {128, 549, 551}, \
-  {256, 551, 553}, \
-  {512, 553, 555}, \
-  {1024, 555, 557}, \
-  {2048, 557, 559}, \
-  {2880, 559, 561}, \
-  {4096, 561, 563}, \
-  {5120, 563, 565}, \
-  {7168, 565, 567}, \
-  {8192, 567, 569}
-#define ALLREDUCE_TABLE_SM90_GRAPH_406BD17F4A3BC337_H_SEGMENTS \
-  {0, Strategy::kOneshot}, \
-  {0, Strategy::kOneshot}, \
-  {0, Strategy::kOneshot}, \
-  {0, Strategy::kOneshot}, \
-  {0, Strategy::kOneshot}, \
-  {0, Strategy::kOneshot}, \
-  {0, Strategy::kOneshot}, \
-  {0, Strategy::kOneshot}, \
-  {73423760, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {89638055, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {94370993, Strategy::kTwoshot}, \
-  {0, Strategy::kOneshot}, \
-  {0, Strategy::kOneshot}, \
-  {0, Strategy::kOneshot}, \
-  {0, Strategy::kOneshot}, \
-  {0, Strategy::kOneshot}, \
-  {0, Strategy::kOneshot}, \
-  {0, Strategy::kOneshot}, \
-  {0, Strategy::kOneshot}, \
-  {0, Strategy::kOneshot}, \
-  {0, Strategy::kOneshot}, \
-  {0, Strategy::kOneshot}, \
-  {0, Strategy::kOneshot}, \
-  {0, Strategy::kOneshot}, \
-  {0, Strategy::kOneshot}, \
-  {0, Strategy::kOneshot}, \
-  {0, Strategy::kOneshot}, \
-  {0, Strategy::kOneshot}, \
-  {0, Strategy::kOneshot}, \
-  {0, Strategy::kOneshot}, \
-  {0, Strategy::kOneshot}, \
-  {0, Strategy::kOneshot}, \
+#define ALLREDUCE_TABLE_SM90_GRAPH_F53502E83B849D40_H_ROWS \
+  {128, 0, 2}, \
+  {256, 2, 3}, \
+  {512, 3, 4}, \
+  {1024, 4, 5}, \
+  {2048, 5, 6}, \
+  {2880, 6, 7}, \
+  {4096, 7, 8}, \
+  {5120, 8, 9}, \
+  {7168, 9, 10}, \
+  {8192, 10, 11}, \
+  {128, 11, 12}, \
+  {256, 12, 13}, \
+  {512, 13, 14}, \
+  {1024, 14, 15}, \
+  {2048, 15, 16}, \
+  {2880, 16, 17}, \
+  {4096, 17, 18}, \
+  {5120, 18, 19}, \
+  {7168, 19, 20}, \
+  {8192, 20, 21}, \
+  {128, 21, 22}, \
+  {256, 22, 23}, \
+  {512, 23, 24}, \
+  {1024, 24, 25}, \
+  {2048, 25, 26}, \
+  {2880, 26, 27}, \
+  {4096, 27, 28}, \
+  {5120, 28, 29}, \
+  {7168, 29, 30}, \
+  {8192, 30, 31}, \
+  {128, 31, 32}, \
+  {256, 32, 33}, \
+  {512, 33, 34}, \
+  {1024, 34, 35}, \
+  {2048, 35, 36}, \
+  {2880, 36, 37}, \
+  {4096, 37, 38}, \
+  {5120, 38, 39}, \
+  {7168, 39, 40}, \
+  {8192, 40, 41}, \
+  {128, 41, 43}, \
+  {256, 43, 45}, \
+  {512, 45, 47}, \
+  {1024, 47, 49}, \
+  {2048, 49, 51}, \
+  {2880, 51, 54}, \
+  {4096, 54, 57}, \
+  {5120, 57, 60}, \
+  {7168, 60, 63}, \
+  {8192, 63, 66}, \
+  {128, 66, 68}, \
+  {256, 68, 70}, \
+  {512, 70, 72}, \
+  {1024, 72, 74}, \
+  {2048, 74, 76}, \
+  {2880, 76, 78}, \
+  {4096, 78, 80}, \
+  {5120, 80, 82}, \
+  {7168, 82, 84}, \
+  {8192, 84, 86}, \
+  {128, 86, 88}, \
+  {256, 88, 90}, \
+  {512, 90, 92}, \
+  {1024, 92, 94}, \
+  {2048, 94, 96}, \
+  {2880, 96, 98}, \
+  {4096, 98, 100}, \
+  {5120, 100, 102}, \
+  {7168, 102, 104}, \
+  {8192, 104, 106}, \
+  {128, 106, 108}, \
+  {256, 108, 110}, \
+  {512, 110, 112}, \
+  {1024, 112, 114}, \
+  {2048, 114, 116}, \
+  {2880, 116, 118}, \
+  {4096, 118, 120}, \
+  {5120, 120, 122}, \
+  {7168, 122, 124}, \
+  {8192, 124, 126}, \
+  {128, 126, 128}, \
+  {256, 128, 130}, \
+  {512, 130, 132}, \
+  {1024, 132, 134}, \
+  {2048, 134, 136}, \
+  {2880, 136, 139}, \
+  {4096, 139, 142}, \
+  {5120, 142, 145}, \
+  {7168, 145, 148}, \
+  {8192, 148, 151}, \
+  {128, 151, 153}, \
+  {256, 153, 155}, \
+  {512, 155, 157}, \
+  {1024, 157, 159}, \
+  {2048, 159, 161}, \
+  {2880, 161, 163}, \
+  {4096, 163, 165}, \
+  {5120, 165, 167}, \
+  {7168, 167, 169}, \
+  {8192, 169, 171}, \
+  {128, 171, 173}, \
+  {256, 173, 175}, \
+  {512, 175, 177}, \
+  {1024, 177, 179}, \
+  {2048, 179, 181}, \
+  {2880, 181, 183}, \
+  {4096, 183, 185}, \
+  {5120, 185, 187}, \
+  {7168, 187, 189}, \
+  {8192, 189, 191}, \
+  {128, 191, 193}, \
+  {256, 193, 195}, \
+  {512, 195, 197}, \
+  {1024, 197, 199}, \
+  {2048, 199, 201}, \
+  {2880, 201, 203}, \
+  {4096, 203, 205}, \
+  {5120, 205, 207}, \
+  {7168, 207, 209}, \
+  {8192, 209, 211}, \
+  {128, 211, 213}, \
+  {256, 213, 215}, \
+  {512, 215, 217}, \
+  {1024, 217, 219}, \
+  {2048, 219, 221}, \
+  {2880, 221, 224}, \
+  {4096, 224, 227}, \
+  {5120, 227, 230}, \
+  {7168, 230, 233}, \
+  {8192, 233, 236}, \
+  {128, 236, 238}, \
+  {256, 238, 240}, \
+  {512, 240, 242}, \
+  {1024, 242, 244}, \
+  {2048, 244, 246}, \
+  {2880, 246, 248}, \
+  {4096, 248, 250}, \
+  {5120, 250, 252}, \
+  {7168, 252, 254}, \
+  {8192, 254, 256}, \
+  {128, 256, 258}, \
+  {256, 258, 260}, \
+  {512, 260, 262}, \
+  {1024, 262, 264}, \
+  {2048, 264, 266}, \
+  {2880, 266, 268}, \
+  {4096, 268, 270}, \
+  {5120, 270, 272}, \
+  {7168, 272, 274}, \
+  {8192, 274, 276}, \
+  {128, 276, 278}, \
+  {256, 278, 280}, \
+  {512, 280, 282}, \
+  {1024, 282, 284}, \
+  {2048, 284, 286}, \
+  {2880, 286, 288}, \
+  {4096, 288, 290}, \
+  {5120, 290, 292}, \
+  {7168, 292, 294}, \
+  {8192, 294, 296}, \
+  {128, 296, 298}, \
+  {256, 298, 300}, \
+  {512, 300, 302}, \
+  {1024, 302, 304}, \
+  {2048, 304, 306}, \
+  {2880, 306, 309}, \
+  {4096, 309, 312}, \
+  {5120, 312, 315}, \
+  {7168, 315, 318}, \
+  {8192, 318, 321}, \
+  {128, 321, 323}, \
+  {256, 323, 325}, \
+  {512, 325, 327}, \
+  {1024, 327, 329}, \
+  {2048, 329, 331}, \
+  {2880, 331, 333}, \
+  {4096, 333, 335}, \
+  {5120, 335, 337}, \
+  {7168, 337, 339}, \
+  {8192, 339, 341}, \
+  {128, 341, 343}, \
+  {256, 343, 345}, \
+  {512, 345, 347}, \
+  {1024, 347, 349}, \
+  {2048, 349, 351}, \
+  {2880, 351, 353}, \
+  {4096, 353, 355}, \
+  {5120, 355, 357}, \
+  {7168, 357, 359}, \
+  {8192, 359, 361}, \
+  {128, 361, 363}, \
+  {256, 363, 365}, \
+  {512, 365, 367}, \
+  {1024, 367, 369}, \
+  {2048, 369, 371}, \
+  {2880, 371, 373}, \
+  {4096, 373, 375}, \
+  {5120, 375, 377}, \
+  {7168, 377, 379}, \
+  {8192, 379, 381}, \
+  {128, 381, 383}, \
+  {256, 383, 385}, \
+  {512, 385, 387}, \
+  {1024, 387, 389}, \
+  {2048, 389, 391}, \
+  {2880, 391, 394}, \
+  {4096, 394, 397}, \
+  {5120, 397, 400}, \
+  {7168, 400, 403}, \
+  {8192, 403, 406}, \
+  {128, 406, 408}, \
+  {256, 408, 410}, \
+  {512, 410, 412}, \
+  {1024, 412, 414}, \
+  {2048, 414, 416}, \
+  {2880, 416, 418}, \
+  {4096, 418, 420}, \
+  {5120, 420, 422}, \
+  {7168, 422, 424}, \
+  {8192, 424, 426}, \
+  {128, 426, 428}, \
+  {256, 428, 430}, \
+  {512, 430, 432}, \
+  {1024, 432, 434}, \
+  {2048, 434, 436}, \
+  {2880, 436, 438}, \
+  {4096, 438, 440}, \
+  {5120, 440, 442}, \
+  {7168, 442, 444}, \
+  {8192, 444, 446}, \
+  {128, 446, 448}, \
+  {256, 448, 450}, \
+  {512, 450, 452}, \
+  {1024, 452, 454}, \
+  {2048, 454, 456}, \
+  {2880, 456, 458}, \
+  {4096, 458, 460}, \
+  {5120, 460, 462}, \
+  {7168, 462, 464}, \
+  {8192, 464, 466}, \
+  {128, 466, 468}, \
+  {256, 468, 470}, \
+  {512, 470, 472}, \
+  {1024, 472, 474}, \
+  {2048, 474, 476}, \
+  {2880, 476, 479}, \
+  {4096, 479, 482}, \
+  {5120, 482, 485}, \
+  {7168, 485, 488}, \
+  {8192, 488, 491}, \
+  {128, 491, 493}, \
+  {256, 493, 495}, \
+  {512, 495, 497}, \
+  {1024, 497, 499}, \
+  {2048, 499, 501}, \
+  {2880, 501, 503}, \
+  {4096, 503, 505}, \
+  {5120, 505, 507}, \
+  {7168, 507, 509}, \
+  {8192, 509, 511}, \
+  {128, 511, 513}, \
+  {256, 513, 515}, \
+  {512, 515, 517}, \
+  {1024, 517, 519}, \
+  {2048, 519, 521}, \
+  {2880, 521, 523}, \
+  {4096, 523, 525}, \
+  {5120, 525, 527}, \
+  {7168, 527, 529}, \
+  {8192, 529, 531}, \
+  {128, 531, 533}, \
+  {256, 533, 535}, \
+  {512, 535, 537}, \
+  {1024, 537, 539}, \
+  {2048, 539, 541}, \
+  {2880, 541, 543}, \
+  {4096, 543, 545}, \
+  {5120, 545, 547}, \
+  {7168, 547, 549}, \
+  {8192, 549, 551}
+#define ALLREDUCE_TABLE_SM90_GRAPH_F53502E83B849D40_H_SEGMENTS \
+  {0, Strategy::kTwoshotPush}, \
+  {319, Strategy::kOneshot}, \
+  {0, Strategy::kOneshot}, \
+  {0, Strategy::kOneshot}, \
+  {0, Strategy::kOneshot}, \
+  {0, Strategy::kOneshot}, \
+  {0, Strategy::kOneshot}, \
+  {0, Strategy::kOneshot}, \
+  {0, Strategy::kOneshot}, \
+  {0, Strategy::kOneshot}, \
+  {0, Strategy::kOneshot}, \
+  {0, Strategy::kOneshot}, \
+  {0, Strategy::kOneshot}, \
+  {0, Strategy::kOneshot}, \
+  {0, Strategy::kOneshot}, \
+  {0, Strategy::kOneshot}, \
+  {0, Strategy::kOneshot}, \
   {0, Strategy::kOneshot}, \
-  {0, Strategy::kOneshot}, \
   {0, Strategy::kOneshot}, \
   {0, Strategy::kOneshot}, \
   {0, Strategy::kOneshot}, \
   {0, Strategy::kOneshot}, \
-  {842821, Strategy::kTwoshotPush}, \
-  {1258194, Strategy::kOneshot}, \
   {0, Strategy::kOneshot}, \
   {0, Strategy::kOneshot}, \
-  {656471, Strategy::kTwoshotPush}, \
-  {1034484, Strategy::kOneshot}, \
   {0, Strategy::kOneshot}, \
   {0, Strategy::kOneshot}, \
-  {310973, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {314536, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {316258, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {316791, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {310314, Strategy::kTwoshotPush}, \
-  {31005810, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {318992, Strategy::kTwoshotPush}, \
-  {23869640, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {314811, Strategy::kTwoshotPush}, \
-  {31484431, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {323379, Strategy::kTwoshotPush}, \
-  {23583858, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {316539, Strategy::kTwoshotPush}, \
-  {26714036, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {314722, Strategy::kTwoshotPush}, \
-  {32497982, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {513140, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {506960, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {198124, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {191484, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {175266, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {193151, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {205486, Strategy::kTwoshotPush}, \
+  {263710, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {206279, Strategy::kTwoshotPush}, \
+  {268419, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {224810, Strategy::kTwoshotPush}, \
+  {269546, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {244983, Strategy::kTwoshotPush}, \
+  {269840, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {659514, Strategy::kTwoshotPush}, \
+  {272189, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {653129, Strategy::kTwoshotPush}, \
+  {275479, Strategy::kTwoshotPush}, \
+  {55492815, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {200795, Strategy::kTwoshotPush}, \
-  {374369, Strategy::kOneshot}, \
-  {621722, Strategy::kTwoshotPush}, \
+  {269077, Strategy::kTwoshotPush}, \
+  {68721383, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {181512, Strategy::kTwoshotPush}, \
+  {271224, Strategy::kTwoshotPush}, \
+  {54789751, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {162805, Strategy::kTwoshotPush}, \
+  {268345, Strategy::kTwoshotPush}, \
+  {66491884, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {183986, Strategy::kTwoshotPush}, \
+  {268756, Strategy::kTwoshotPush}, \
+  {66599449, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {194700, Strategy::kTwoshotPush}, \
+  {214867, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {205420, Strategy::kTwoshotPush}, \
+  {210323, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {216520, Strategy::kTwoshotPush}, \
+  {205161, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {232288, Strategy::kTwoshotPush}, \
+  {191831, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {1026313, Strategy::kTwoshotPush}, \
+  {173266, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {982468, Strategy::kTwoshotPush}, \
+  {196671, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {170771, Strategy::kTwoshotPush}, \
-  {325085, Strategy::kOneshot}, \
-  {915549, Strategy::kTwoshotPush}, \
+  {207369, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {162199, Strategy::kTwoshotPush}, \
+  {209826, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {149341, Strategy::kTwoshotPush}, \
+  {231381, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {153712, Strategy::kTwoshotPush}, \
+  {248338, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {181301, Strategy::kTwoshotPush}, \
+  {196359, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {188103, Strategy::kTwoshotPush}, \
+  {197014, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {219722, Strategy::kTwoshotPush}, \
+  {182176, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {238970, Strategy::kTwoshotPush}, \
+  {157108, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {599682, Strategy::kTwoshotPush}, \
+  {157722, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {607897, Strategy::kTwoshotPush}, \
+  {169376, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {605501, Strategy::kTwoshotPush}, \
+  {163988, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {607057, Strategy::kTwoshotPush}, \
+  {169811, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {600193, Strategy::kTwoshotPush}, \
-  {35982581, Strategy::kTwoshot}, \
+  {209102, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {580927, Strategy::kTwoshotPush}, \
-  {30197367, Strategy::kTwoshot}, \
+  {200010, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {605726, Strategy::kTwoshotPush}, \
-  {37224507, Strategy::kTwoshot}, \
+  {172503, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {577445, Strategy::kTwoshotPush}, \
-  {30022095, Strategy::kTwoshot}, \
+  {169830, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {599421, Strategy::kTwoshotPush}, \
-  {31105797, Strategy::kTwoshot}, \
+  {165429, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {605782, Strategy::kTwoshotPush}, \
-  {38597789, Strategy::kTwoshot}, \
+  {154828, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {999315, Strategy::kTwoshotPush}, \
+  {147156, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {985107, Strategy::kTwoshotPush}, \
+  {167813, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {849977, Strategy::kTwoshotPush}, \
+  {175149, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {344613, Strategy::kTwoshotPush}, \
+  {179194, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {317294, Strategy::kTwoshotPush}, \
+  {221358, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {358824, Strategy::kTwoshotPush}, \
+  {241709, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {372495, Strategy::kTwoshotPush}, \
+  {523674, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {376088, Strategy::kTwoshotPush}, \
+  {532932, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {403711, Strategy::kTwoshotPush}, \
+  {531107, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {456606, Strategy::kTwoshotPush}, \
+  {527529, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {1383234, Strategy::kTwoshotPush}, \
+  {542638, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {1371690, Strategy::kTwoshotPush}, \
+  {521482, Strategy::kTwoshotPush}, \
+  {60728471, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {1244727, Strategy::kTwoshotPush}, \
+  {527184, Strategy::kTwoshotPush}, \
+  {76499446, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {325901, Strategy::kTwoshotPush}, \
+  {510361, Strategy::kTwoshotPush}, \
+  {60256993, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {299616, Strategy::kTwoshotPush}, \
+  {534508, Strategy::kTwoshotPush}, \
+  {71205299, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {347028, Strategy::kTwoshotPush}, \
+  {541825, Strategy::kTwoshotPush}, \
+  {74496974, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {343935, Strategy::kTwoshotPush}, \
+  {380716, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {376909, Strategy::kTwoshotPush}, \
+  {375080, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {400998, Strategy::kTwoshotPush}, \
+  {374595, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {441139, Strategy::kTwoshotPush}, \
+  {352198, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {2116552, Strategy::kTwoshotPush}, \
+  {323246, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {2024054, Strategy::kTwoshotPush}, \
+  {380503, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {1844984, Strategy::kTwoshotPush}, \
+  {385284, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {303476, Strategy::kTwoshotPush}, \
-  {714075, Strategy::kOneshot}, \
-  {1952100, Strategy::kTwoshotPush}, \
+  {386923, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {288740, Strategy::kTwoshotPush}, \
+  {430597, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {318471, Strategy::kTwoshotPush}, \
+  {463339, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {334275, Strategy::kTwoshotPush}, \
+  {343916, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {375323, Strategy::kTwoshotPush}, \
+  {341225, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {430598, Strategy::kTwoshotPush}, \
+  {330782, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {480665, Strategy::kTwoshotPush}, \
+  {289240, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {197700, Strategy::kTwoshotPush}, \
+  {284864, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {199523, Strategy::kTwoshotPush}, \
+  {311387, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {200740, Strategy::kTwoshotPush}, \
+  {290154, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {200273, Strategy::kTwoshotPush}, \
+  {318199, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {196721, Strategy::kTwoshotPush}, \
-  {29919157, Strategy::kTwoshot}, \
+  {374106, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {194798, Strategy::kTwoshotPush}, \
-  {23079528, Strategy::kTwoshot}, \
+  {386997, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {198789, Strategy::kTwoshotPush}, \
-  {30478220, Strategy::kTwoshot}, \
+  {322499, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {200309, Strategy::kTwoshotPush}, \
-  {22149605, Strategy::kTwoshot}, \
+  {321369, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {201904, Strategy::kTwoshotPush}, \
-  {26021373, Strategy::kTwoshot}, \
+  {310725, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {198829, Strategy::kTwoshotPush}, \
-  {31303713, Strategy::kTwoshot}, \
+  {297731, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {334255, Strategy::kTwoshotPush}, \
+  {277363, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {332062, Strategy::kTwoshotPush}, \
+  {349511, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {132176, Strategy::kTwoshotPush}, \
+  {326472, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {126735, Strategy::kTwoshotPush}, \
+  {367045, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {113276, Strategy::kTwoshotPush}, \
+  {474987, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {126067, Strategy::kTwoshotPush}, \
+  {513652, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {140563, Strategy::kTwoshotPush}, \
+  {167094, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {129989, Strategy::kTwoshotPush}, \
+  {168096, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {136472, Strategy::kTwoshotPush}, \
+  {169040, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {152397, Strategy::kTwoshotPush}, \
+  {169169, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {420183, Strategy::kTwoshotPush}, \
+  {170747, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {419444, Strategy::kTwoshotPush}, \
+  {170763, Strategy::kTwoshotPush}, \
+  {52183286, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {135820, Strategy::kTwoshotPush}, \
+  {168324, Strategy::kTwoshotPush}, \
+  {64134125, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {119372, Strategy::kTwoshotPush}, \
+  {170573, Strategy::kTwoshotPush}, \
+  {52280276, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {105424, Strategy::kTwoshotPush}, \
+  {171216, Strategy::kTwoshotPush}, \
+  {62497323, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {122294, Strategy::kTwoshotPush}, \
+  {168523, Strategy::kTwoshotPush}, \
+  {62200663, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {134229, Strategy::kTwoshotPush}, \
+  {144696, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {131545, Strategy::kTwoshotPush}, \
+  {139467, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {132690, Strategy::kTwoshotPush}, \
+  {136233, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {143051, Strategy::kTwoshotPush}, \
+  {126520, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {624697, Strategy::kTwoshotPush}, \
+  {109509, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {613107, Strategy::kTwoshotPush}, \
+  {136302, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {106007, Strategy::kTwoshotPush}, \
+  {139156, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {103331, Strategy::kTwoshotPush}, \
+  {134820, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {94450, Strategy::kTwoshotPush}, \
+  {143971, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {106244, Strategy::kTwoshotPush}, \
+  {153644, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {124573, Strategy::kTwoshotPush}, \
+  {132675, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {115379, Strategy::kTwoshotPush}, \
+  {135553, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {124817, Strategy::kTwoshotPush}, \
+  {119017, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {134909, Strategy::kTwoshotPush}, \
+  {103360, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {150634, Strategy::kTwoshotPush}, \
+  {102653, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {151169, Strategy::kTwoshotPush}, \
+  {114873, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {151345, Strategy::kTwoshotPush}, \
+  {109759, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {150693, Strategy::kTwoshotPush}, \
+  {106651, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {149703, Strategy::kTwoshotPush}, \
-  {29193099, Strategy::kTwoshot}, \
+  {122138, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {145996, Strategy::kTwoshotPush}, \
-  {22655981, Strategy::kTwoshot}, \
+  {125677, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {150245, Strategy::kTwoshotPush}, \
-  {29799552, Strategy::kTwoshot}, \
+  {110576, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {150231, Strategy::kTwoshotPush}, \
-  {21239957, Strategy::kTwoshot}, \
+  {108181, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {152721, Strategy::kTwoshotPush}, \
-  {25540506, Strategy::kTwoshot}, \
+  {106996, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {150203, Strategy::kTwoshotPush}, \
-  {30515855, Strategy::kTwoshot}, \
+  {101306, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {257149, Strategy::kTwoshotPush}, \
+  {90285, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {256003, Strategy::kTwoshotPush}, \
+  {116126, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {98351, Strategy::kTwoshotPush}, \
+  {118852, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {93309, Strategy::kTwoshotPush}, \
+  {115846, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {87484, Strategy::kTwoshotPush}, \
+  {123740, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {99805, Strategy::kTwoshotPush}, \
+  {135268, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {104698, Strategy::kTwoshotPush}, \
+  {127745, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {97912, Strategy::kTwoshotPush}, \
+  {128399, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {104382, Strategy::kTwoshotPush}, \
+  {128823, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {115226, Strategy::kTwoshotPush}, \
+  {129293, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {319800, Strategy::kTwoshotPush}, \
+  {130710, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {319050, Strategy::kTwoshotPush}, \
+  {127955, Strategy::kTwoshotPush}, \
+  {50097604, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {100465, Strategy::kTwoshotPush}, \
+  {128270, Strategy::kTwoshotPush}, \
+  {61329309, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {88608, Strategy::kTwoshotPush}, \
+  {127561, Strategy::kTwoshotPush}, \
+  {50526629, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {83273, Strategy::kTwoshotPush}, \
+  {130531, Strategy::kTwoshotPush}, \
+  {59924937, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {97124, Strategy::kTwoshotPush}, \
+  {128408, Strategy::kTwoshotPush}, \
+  {59595155, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {100507, Strategy::kTwoshotPush}, \
+  {109850, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {101255, Strategy::kTwoshotPush}, \
+  {104920, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {99869, Strategy::kTwoshotPush}, \
+  {102382, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {107690, Strategy::kTwoshotPush}, \
+  {94111, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {461309, Strategy::kTwoshotPush}, \
+  {84829, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {453868, Strategy::kTwoshotPush}, \
+  {107276, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {81487, Strategy::kTwoshotPush}, \
+  {104431, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {78903, Strategy::kTwoshotPush}, \
+  {100042, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {75365, Strategy::kTwoshotPush}, \
+  {109298, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {82791, Strategy::kTwoshotPush}, \
+  {116261, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {92654, Strategy::kTwoshotPush}, \
+  {96889, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {87011, Strategy::kTwoshotPush}, \
+  {100154, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {92575, Strategy::kTwoshotPush}, \
+  {90188, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {101249, Strategy::kTwoshotPush}, \
+  {79191, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {124861, Strategy::kTwoshotPush}, \
+  {78959, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {124981, Strategy::kTwoshotPush}, \
+  {90908, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {124480, Strategy::kTwoshotPush}, \
+  {83116, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {123915, Strategy::kTwoshotPush}, \
+  {81852, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {123998, Strategy::kTwoshotPush}, \
-  {28673426, Strategy::kTwoshot}, \
+  {90838, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {120305, Strategy::kTwoshotPush}, \
-  {22348667, Strategy::kTwoshot}, \
+  {94761, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {123974, Strategy::kTwoshotPush}, \
-  {29310613, Strategy::kTwoshot}, \
+  {83081, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {122823, Strategy::kTwoshotPush}, \
-  {20849111, Strategy::kTwoshot}, \
+  {81545, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {125849, Strategy::kTwoshotPush}, \
-  {25186954, Strategy::kTwoshot}, \
+  {82263, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {123858, Strategy::kTwoshotPush}, \
-  {29956853, Strategy::kTwoshot}, \
+  {77702, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {207017, Strategy::kTwoshotPush}, \
+  {72040, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {205884, Strategy::kTwoshotPush}, \
+  {91170, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {81975, Strategy::kTwoshotPush}, \
+  {89697, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {76709, Strategy::kTwoshotPush}, \
+  {88654, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {75158, Strategy::kTwoshotPush}, \
+  {91490, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {83144, Strategy::kTwoshotPush}, \
+  {100243, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {85421, Strategy::kTwoshotPush}, \
+  {102784, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {82642, Strategy::kTwoshotPush}, \
+  {103450, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {85617, Strategy::kTwoshotPush}, \
+  {103902, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {94607, Strategy::kTwoshotPush}, \
+  {103615, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {266767, Strategy::kTwoshotPush}, \
+  {104700, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {264755, Strategy::kTwoshotPush}, \
+  {104899, Strategy::kTwoshotPush}, \
+  {48656014, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {84265, Strategy::kTwoshotPush}, \
+  {103413, Strategy::kTwoshotPush}, \
+  {59487767, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {73222, Strategy::kTwoshotPush}, \
+  {104497, Strategy::kTwoshotPush}, \
+  {49231694, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {72447, Strategy::kTwoshotPush}, \
+  {106995, Strategy::kTwoshotPush}, \
+  {57709422, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {80320, Strategy::kTwoshotPush}, \
+  {103000, Strategy::kTwoshotPush}, \
+  {57872127, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {83521, Strategy::kTwoshotPush}, \
+  {88265, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {86365, Strategy::kTwoshotPush}, \
+  {85058, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {82502, Strategy::kTwoshotPush}, \
+  {84266, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {89430, Strategy::kTwoshotPush}, \
+  {76064, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {373411, Strategy::kTwoshotPush}, \
+  {73540, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {368503, Strategy::kTwoshotPush}, \
+  {89408, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {70705, Strategy::kTwoshotPush}, \
+  {85550, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {66772, Strategy::kTwoshotPush}, \
+  {82399, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {66149, Strategy::kTwoshotPush}, \
+  {88380, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {68406, Strategy::kTwoshotPush}, \
+  {94024, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {77573, Strategy::kTwoshotPush}, \
+  {80283, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {71026, Strategy::kTwoshotPush}, \
+  {81249, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {77255, Strategy::kTwoshotPush}, \
+  {76538, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {84059, Strategy::kTwoshotPush}, \
+  {65857, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {99442, Strategy::kTwoshotPush}, \
+  {66750, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {100430, Strategy::kTwoshotPush}, \
+  {74222, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {99673, Strategy::kTwoshotPush}, \
+  {68460, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {99454, Strategy::kTwoshotPush}, \
+  {66608, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {99225, Strategy::kTwoshotPush}, \
-  {28283005, Strategy::kTwoshot}, \
+  {74998, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {98861, Strategy::kTwoshotPush}, \
-  {22115447, Strategy::kTwoshot}, \
+  {78510, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {99180, Strategy::kTwoshotPush}, \
-  {28941509, Strategy::kTwoshot}, \
+  {68160, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {100454, Strategy::kTwoshotPush}, \
-  {20687079, Strategy::kTwoshot}, \
+  {67338, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {102477, Strategy::kTwoshotPush}, \
-  {24915988, Strategy::kTwoshot}, \
+  {69327, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {99197, Strategy::kTwoshotPush}, \
-  {29539547, Strategy::kTwoshot}, \
+  {64437, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {167319, Strategy::kTwoshotPush}, \
+  {61626, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {166220, Strategy::kTwoshotPush}, \
+  {74372, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {67667, Strategy::kTwoshotPush}, \
+  {73838, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {62433, Strategy::kTwoshotPush}, \
+  {71987, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {61252, Strategy::kTwoshotPush}, \
+  {75210, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {65729, Strategy::kTwoshotPush}, \
+  {82565, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {69658, Strategy::kTwoshotPush}, \
+  {82823, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {63944, Strategy::kTwoshotPush}, \
+  {83319, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {69598, Strategy::kTwoshotPush}, \
+  {83838, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {77084, Strategy::kTwoshotPush}, \
+  {83122, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {208529, Strategy::kTwoshotPush}, \
+  {83908, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {208256, Strategy::kTwoshotPush}, \
+  {84991, Strategy::kTwoshotPush}, \
+  {47597816, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {69750, Strategy::kTwoshotPush}, \
+  {83380, Strategy::kTwoshotPush}, \
+  {58186071, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {59104, Strategy::kTwoshotPush}, \
+  {85712, Strategy::kTwoshotPush}, \
+  {48236242, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {57889, Strategy::kTwoshotPush}, \
+  {85268, Strategy::kTwoshotPush}, \
+  {55613091, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {64431, Strategy::kTwoshotPush}, \
+  {82740, Strategy::kTwoshotPush}, \
+  {56648206, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {69002, Strategy::kTwoshotPush}, \
+  {71630, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {66167, Strategy::kTwoshotPush}, \
+  {69512, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {67678, Strategy::kTwoshotPush}, \
+  {69252, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {73536, Strategy::kTwoshotPush}, \
+  {62091, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {304762, Strategy::kTwoshotPush}, \
+  {58226, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {301843, Strategy::kTwoshotPush}, \
+  {71574, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {54161, Strategy::kTwoshotPush}, \
+  {70044, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {53532, Strategy::kTwoshotPush}, \
+  {65600, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {49436, Strategy::kTwoshotPush}, \
+  {71366, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {55907, Strategy::kTwoshotPush}, \
+  {76009, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {63910, Strategy::kTwoshotPush}, \
+  {65918, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {57183, Strategy::kTwoshotPush}, \
+  {66451, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {63395, Strategy::kTwoshotPush}, \
+  {62517, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {69021, Strategy::kTwoshotPush}
+  {52667, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {52712, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {60391, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {55897, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {54001, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {61282, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {64688, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {55270, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {54121, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {54959, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {51601, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {45538, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {60856, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {60647, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {57775, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {61461, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {67495, Strategy::kTwoshotPush}
 
-inline constexpr Slice kSlices[] = {ALLREDUCE_TABLE_SM90_GRAPH_406BD17F4A3BC337_H_SLICES};
-inline constexpr Row kRows[] = {ALLREDUCE_TABLE_SM90_GRAPH_406BD17F4A3BC337_H_ROWS};
-inline constexpr Segment kSegments[] = {ALLREDUCE_TABLE_SM90_GRAPH_406BD17F4A3BC337_H_SEGMENTS};
+inline constexpr Slice kSlices[] = {ALLREDUCE_TABLE_SM90_GRAPH_F53502E83B849D40_H_SLICES};
+inline constexpr Row kRows[] = {ALLREDUCE_TABLE_SM90_GRAPH_F53502E83B849D40_H_ROWS};
+inline constexpr Segment kSegments[] = {ALLREDUCE_TABLE_SM90_GRAPH_F53502E83B849D40_H_SEGMENTS};
 #if defined(__CUDACC__)
-static __device__ constexpr Slice kDeviceSlices[] = {ALLREDUCE_TABLE_SM90_GRAPH_406BD17F4A3BC337_H_SLICES};
-static __device__ constexpr Row kDeviceRows[] = {ALLREDUCE_TABLE_SM90_GRAPH_406BD17F4A3BC337_H_ROWS};
-static __device__ constexpr Segment kDeviceSegments[] = {ALLREDUCE_TABLE_SM90_GRAPH_406BD17F4A3BC337_H_SEGMENTS};
+static __device__ constexpr Slice kDeviceSlices[] = {ALLREDUCE_TABLE_SM90_GRAPH_F53502E83B849D40_H_SLICES};
+static __device__ constexpr Row kDeviceRows[] = {ALLREDUCE_TABLE_SM90_GRAPH_F53502E83B849D40_H_ROWS};
+static __device__ constexpr Segment kDeviceSegments[] = {ALLREDUCE_TABLE_SM90_GRAPH_F53502E83B849D40_H_SEGMENTS};
 #endif
-#undef ALLREDUCE_TABLE_SM90_GRAPH_406BD17F4A3BC337_H_SLICES
-#undef ALLREDUCE_TABLE_SM90_GRAPH_406BD17F4A3BC337_H_ROWS
-#undef ALLREDUCE_TABLE_SM90_GRAPH_406BD17F4A3BC337_H_SEGMENTS
+#undef ALLREDUCE_TABLE_SM90_GRAPH_F53502E83B849D40_H_SLICES
+#undef ALLREDUCE_TABLE_SM90_GRAPH_F53502E83B849D40_H_ROWS
+#undef ALLREDUCE_TABLE_SM90_GRAPH_F53502E83B849D40_H_SEGMENTS
 
-ALLREDUCE_TABLE_SM90_GRAPH_406BD17F4A3BC337_H_FUNCTION const Slice& slice(int index) {
+ALLREDUCE_TABLE_SM90_GRAPH_F53502E83B849D40_H_FUNCTION const Slice& slice(int index) {
 #if defined(__CUDA_ARCH__)
   return kDeviceSlices[index];
 #else
@@ -981,7 +963,7 @@ ALLREDUCE_TABLE_SM90_GRAPH_406BD17F4A3BC337_H_FUNCTION const Slice& slice(int in
 #endif
 }
 
-ALLREDUCE_TABLE_SM90_GRAPH_406BD17F4A3BC337_H_FUNCTION const Row& row(int index) {
+ALLREDUCE_TABLE_SM90_GRAPH_F53502E83B849D40_H_FUNCTION const Row& row(int index) {
 #if defined(__CUDA_ARCH__)
   return kDeviceRows[index];
 #else
@@ -989,7 +971,7 @@ ALLREDUCE_TABLE_SM90_GRAPH_406BD17F4A3BC337_H_FUNCTION const Row& row(int index)
 #endif
 }
 
-ALLREDUCE_TABLE_SM90_GRAPH_406BD17F4A3BC337_H_FUNCTION const Segment& segment(int index) {
+ALLREDUCE_TABLE_SM90_GRAPH_F53502E83B849D40_H_FUNCTION const Segment& segment(int index) {
 #if defined(__CUDA_ARCH__)
   return kDeviceSegments[index];
 #else
@@ -999,7 +981,7 @@ ALLREDUCE_TABLE_SM90_GRAPH_406BD17F4A3BC337_H_FUNCTION const Segment& segment(in
 
 // Returns whether b is nearer to `wanted` than a by ratio; the larger one wins a tie. The numbers
 // of the table are at most 2^28, so products fit.
-ALLREDUCE_TABLE_SM90_GRAPH_406BD17F4A3BC337_H_FUNCTION bool is_nearer(std::int64_t b, std::int64_t a, std::int64_t wanted) {
+ALLREDUCE_TABLE_SM90_GRAPH_F53502E83B849D40_H_FUNCTION bool is_nearer(std::int64_t b, std::int64_t a, std::int64_t wanted) {
   const std::int64_t low = a < b ? a : b;
   const std::int64_t high = a < b ? b : a;
   if (wanted <= low) return b < a;
@@ -1007,7 +989,7 @@ ALLREDUCE_TABLE_SM90_GRAPH_406BD17F4A3BC337_H_FUNCTION bool is_nearer(std::int64
   return (wanted * wanted < low * high) == (b < a);
 }
 
-ALLREDUCE_TABLE_SM90_GRAPH_406BD17F4A3BC337_H_FUNCTION bool is_better(const Slice& b,
+ALLREDUCE_TABLE_SM90_GRAPH_F53502E83B849D40_H_FUNCTION bool is_better(const Slice& b,
                               const Slice& a,
                               std::int64_t world_size,
                               DataType data_type) {
@@ -1019,7 +1001,7 @@ ALLREDUCE_TABLE_SM90_GRAPH_406BD17F4A3BC337_H_FUNCTION bool is_better(const Slic
 }  // namespace detail
 
 // Returns the size of a message, or INT64_MAX if it overflows. Counts below 1 are taken as 1.
-ALLREDUCE_TABLE_SM90_GRAPH_406BD17F4A3BC337_H_FUNCTION std::int64_t message_bytes(std::int64_t num_tokens,
+ALLREDUCE_TABLE_SM90_GRAPH_F53502E83B849D40_H_FUNCTION std::int64_t message_bytes(std::int64_t num_tokens,
                                           std::int64_t hidden_size,
                                           DataType data_type) {
   const std::int64_t element_bytes = data_type == DataType::kFloat32 ? 4 : 2;
@@ -1037,7 +1019,7 @@ struct Match {
 // Returns the strategy for a message; any input has one. Among the slices of the fusion, the lookup
 // takes the one with the nearest TP and then with the data type, in it the row with the nearest
 // hidden size, and in it the segment of the message's bytes. A fusion without a slice has kFallback.
-ALLREDUCE_TABLE_SM90_GRAPH_406BD17F4A3BC337_H_FUNCTION Match find(std::int64_t world_size,
+ALLREDUCE_TABLE_SM90_GRAPH_F53502E83B849D40_H_FUNCTION Match find(std::int64_t world_size,
                           Fusion fusion,
                           DataType data_type,
                           std::int64_t hidden_size,
@@ -1067,7 +1049,7 @@ ALLREDUCE_TABLE_SM90_GRAPH_406BD17F4A3BC337_H_FUNCTION Match find(std::int64_t w
                              detail::slice(best).world_size != world_size};
 }
 
-ALLREDUCE_TABLE_SM90_GRAPH_406BD17F4A3BC337_H_FUNCTION Strategy lookup(std::int64_t world_size,
+ALLREDUCE_TABLE_SM90_GRAPH_F53502E83B849D40_H_FUNCTION Strategy lookup(std::int64_t world_size,
                                Fusion fusion,
                                DataType data_type,
                                std::int64_t hidden_size,
@@ -1077,18 +1059,18 @@ ALLREDUCE_TABLE_SM90_GRAPH_406BD17F4A3BC337_H_FUNCTION Strategy lookup(std::int6
 
 // Returns the least microseconds that NVLink 4, at 450 GB/s, needs for what a GPU sends: (N-1) S
 // with ONESHOT, 2 (N-1)/N S with all others. No time is below it, extrapolated or not.
-ALLREDUCE_TABLE_SM90_GRAPH_406BD17F4A3BC337_H_FUNCTION double link_limit_us(Strategy strategy, int world_size, std::int64_t size_bytes) {
+ALLREDUCE_TABLE_SM90_GRAPH_F53502E83B849D40_H_FUNCTION double link_limit_us(Strategy strategy, int world_size, std::int64_t size_bytes) {
   const double sent = strategy == Strategy::kOneshot ? world_size - 1.0
                                                      : 2.0 * (world_size - 1.0) / world_size;
   return sent * static_cast<double>(size_bytes) / 450e3;
 }
 
-}  // namespace allreduce_table_sm90_graph_406bd17f4a3bc337
+}  // namespace allreduce_table_sm90_graph_f53502e83b849d40
 
-#undef ALLREDUCE_TABLE_SM90_GRAPH_406BD17F4A3BC337_H_FUNCTION
+#undef ALLREDUCE_TABLE_SM90_GRAPH_F53502E83B849D40_H_FUNCTION
 
 #if !defined(ALLREDUCE_TABLE_NO_ALIAS)
-namespace allreduce_table_sm90_graph = ::allreduce_table_sm90_graph_406bd17f4a3bc337;
+namespace allreduce_table_sm90_graph = ::allreduce_table_sm90_graph_f53502e83b849d40;
 #endif
 
-#endif  // ALLREDUCE_TABLE_SM90_GRAPH_406BD17F4A3BC337_H
+#endif  // ALLREDUCE_TABLE_SM90_GRAPH_F53502E83B849D40_H

@@ -9,8 +9,8 @@ inline AllReduceBestStrategyTableType AllReduceBestStrategyTableSM90 = {
             {4,4,4,4,4,4,4,4,4,4,4,4,4,4,4}, // hidden_size=512
             {4,4,4,4,4,4,4,4,4,4,4,4,4,4,4}, // hidden_size=1024
             {4,4,4,4,4,4,4,4,4,4,4,4,4,4,4}, // hidden_size=2048
-            {4,4,4,4,4,4,4,4,4,4,4,4,4,5,5}, // hidden_size=4096
-            {4,4,4,4,4,4,4,4,4,4,4,4,5,5,5} // hidden_size=8192
+            {4,4,4,4,4,4,4,4,4,4,4,4,4,4,4}, // hidden_size=4096
+            {4,4,4,4,4,4,4,4,4,4,4,4,4,4,4} // hidden_size=8192
         },
         { // Fusion=RESIDUAL_RMS_NORM
             {4,4,4,4,4,4,4,4,4,4,4,4,4,4,4}, // hidden_size=128
@@ -47,8 +47,8 @@ inline AllReduceBestStrategyTableType AllReduceBestStrategyTableSM90 = {
             {4,4,4,4,4,4,4,4,4,4,4,4,5,5,5}, // hidden_size=256
             {4,4,4,4,4,4,4,4,4,4,4,5,5,5,5}, // hidden_size=512
             {4,4,4,4,4,4,4,4,4,4,5,5,5,5,5}, // hidden_size=1024
-            {4,4,4,4,4,4,4,4,5,5,5,5,5,5,5}, // hidden_size=2048
-            {4,4,4,4,4,4,4,5,5,5,5,5,5,5,5}, // hidden_size=4096
+            {4,4,4,4,4,4,4,4,4,5,5,5,5,5,5}, // hidden_size=2048
+            {4,4,4,4,4,4,4,4,5,5,5,5,5,5,5}, // hidden_size=4096
             {4,4,4,4,4,4,4,5,5,5,5,5,5,5,5} // hidden_size=8192
         },
         { // Fusion=RESIDUAL_RMS_NORM
