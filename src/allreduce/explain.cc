@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "allreduce/tuning.h"
-#include "model/collective.h"
 
 namespace assay::allreduce {
 namespace {
@@ -61,15 +60,6 @@ void mark_as_extrapolated(ExplainedTime& time) {
 }
 
 }  // namespace
-
-double oneshot_bound_us(int world_size, std::int64_t bytes, double bytes_per_us) {
-  return (world_size - 1) * static_cast<double>(bytes) / bytes_per_us;
-}
-
-double twoshot_bound_us(int world_size, std::int64_t bytes, double bytes_per_us) {
-  const double factor = model::bus_factor(model::NcclFunction::kAllReduce, world_size);
-  return factor * static_cast<double>(bytes) / bytes_per_us;
-}
 
 ExplainedTime MessageTimes::on_line(const Point& smaller, const Point& larger, std::int64_t bytes) {
   const auto log_of = [](std::int64_t size) { return std::log(static_cast<double>(size)); };
@@ -180,8 +170,6 @@ std::string origin_text(const ExplainedTime& time, int measured_world_size) {
 }
 
 namespace {
-
-constexpr double kBytesPerUsOfGbps = 1e3;
 
 const ExplainedTime* time_of(const Explanation& explanation, Strategy strategy) {
   const auto found =
@@ -334,6 +322,8 @@ model::Table strategies_table(const TunedTables& tables, const Explanation& expl
 }
 
 model::Table bounds_table(const Explanation& explanation) {
+  const UsableRate usable = usable_rate(explanation.asked.world_size);
+  const double usable_gbps = usable.bytes_per_us / kBytesPerUsOfGbps;
   model::Table table{
       .name = "bounds",
       .title = "The least that NVLink 4 needs for what must leave every GPU",
@@ -341,19 +331,21 @@ model::Table bounds_table(const Explanation& explanation) {
                   {.name = "bytes out of a GPU"},
                   {.name = fmt::format("at {:g} GB/s", kLinkBytesPerUs / kBytesPerUsOfGbps),
                    .unit = "us"},
-                  {.name = fmt::format("at {:g} GB/s", kUsableBytesPerUs / kBytesPerUsOfGbps),
-                   .unit = "us"}},
-      .notes = {"450 GB/s is a direction of one GPU's links, about 370 of it usable "
-                "for data."}};
-  const auto add = [&](const char* way, double (*bound)(int, std::int64_t, double)) {
-    const int world_size = explanation.asked.world_size;
-    const std::int64_t bytes = explanation.size_bytes;
-    table.add_row({std::string(way), std::llround(bound(world_size, bytes, 1)),
-                   time_cell(bound(world_size, bytes, kLinkBytesPerUs)),
-                   time_cell(bound(world_size, bytes, kUsableBytesPerUs))});
+                  {.name = fmt::format("at {:g} GB/s", usable_gbps), .unit = "us"}},
+      .notes = {fmt::format("450 GB/s is a direction of one GPU's links; {:g} of it {}.",
+                            usable_gbps,
+                            usable.is_measured ? "is what kernels carried on H200 that only send"
+                                               : "is about what is usable for data")}};
+  const auto add = [&](const char* way, Strategy strategy) {
+    const auto sending = [&](double bytes_per_us) {
+      return sending_us(strategy, explanation.asked.world_size,
+                        static_cast<double>(explanation.size_bytes), bytes_per_us);
+    };
+    table.add_row({std::string(way), std::llround(sending(1)), time_cell(sending(kLinkBytesPerUs)),
+                   time_cell(sending(usable.bytes_per_us))});
   };
-  add("one-shot", oneshot_bound_us);
-  add("two-shot", twoshot_bound_us);
+  add("one-shot", Strategy::kOneshot);
+  add("two-shot", Strategy::kTwoshot);
   return table;
 }
 

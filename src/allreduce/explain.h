@@ -13,12 +13,6 @@
 
 namespace assay::allreduce {
 
-// The shortest time in microseconds that a strategy can take: the bytes that must leave every GPU,
-// divided by the rate. One-shot sends the message to every other GPU; two-shot sends each part to
-// the GPU that sums it, which sends the sum back.
-double oneshot_bound_us(int world_size, std::int64_t bytes, double bytes_per_us);
-double twoshot_bound_us(int world_size, std::int64_t bytes, double bytes_per_us);
-
 // The origin of a strategy's time at a size. It was measured there, or it is interpolated (on a
 // straight line over logarithms) between the next smaller and the next larger measured message of
 // the row, or, beyond the row's ends, it is the time of the nearest measured message. Or nothing of

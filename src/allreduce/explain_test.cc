@@ -67,8 +67,9 @@ TEST(Explain, WithoutDataOfTheFusionItIsTheFallback) {
 }
 
 TEST(Explain, TheBoundsAreTheBytesThatLeaveAGpu) {
-  EXPECT_NEAR(oneshot_bound_us(8, 1 << 20, kLinkBytesPerUs), 16.311, 1e-3);
-  EXPECT_NEAR(twoshot_bound_us(8, 1 << 20, kUsableBytesPerUs), 4.960, 1e-3);
+  EXPECT_NEAR(sending_us(Strategy::kOneshot, 8, 1 << 20, kLinkBytesPerUs), 16.311, 1e-3);
+  EXPECT_NEAR(sending_us(Strategy::kTwoshot, 8, 1 << 20, usable_rate(8).bytes_per_us), 4.960, 1e-3);
+  EXPECT_NEAR(sending_us(Strategy::kTwoshotPush, 4, 1e6, usable_rate(4).bytes_per_us), 4.274, 1e-3);
 }
 
 }  // namespace

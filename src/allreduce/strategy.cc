@@ -57,8 +57,18 @@ double sent_part(Strategy strategy, int world_size) {
   return model::bus_factor(model::NcclFunction::kAllReduce, world_size);
 }
 
+double sending_us(Strategy strategy, int world_size, double bytes, double bytes_per_us) {
+  return sent_part(strategy, world_size) * bytes / bytes_per_us;
+}
+
 double link_limit_us(Strategy strategy, int world_size, std::int64_t bytes) {
-  return sent_part(strategy, world_size) * static_cast<double>(bytes) / kLinkBytesPerUs;
+  return sending_us(strategy, world_size, static_cast<double>(bytes), kLinkBytesPerUs);
+}
+
+UsableRate usable_rate(int world_size) {
+  if (world_size == 2) return {.bytes_per_us = 361e3, .is_measured = true};
+  if (world_size == 4) return {.bytes_per_us = 351e3, .is_measured = true};
+  return {.bytes_per_us = 370e3, .is_measured = false};
 }
 
 }  // namespace assay::allreduce

@@ -80,12 +80,25 @@ std::optional<DataType> summed_type_named(std::string_view name);
 // Returns which part of its message a GPU sends: (N-1) with ONESHOT, 2 (N-1)/N with all others.
 double sent_part(Strategy strategy, int world_size);
 
-// Returns the shortest time in microseconds in which a GPU's links can send that, in one direction
-// of NVLink 4 (kLinkBytesPerUs).
+// Returns the time in microseconds in which a GPU sends that at a rate.
+double sending_us(Strategy strategy, int world_size, double bytes, double bytes_per_us);
+
+// The rate of a GPU's NVLink 4 links in one direction, and a GB/s.
+inline constexpr double kLinkBytesPerUs = 450e3;
+inline constexpr double kBytesPerUsOfGbps = 1e3;
+
+// Returns the shortest time in microseconds in which the links can send it: at kLinkBytesPerUs.
 double link_limit_us(Strategy strategy, int world_size, std::int64_t bytes);
 
-// The rate of a GPU's NVLink 4 links in one direction, and about how much of it is left for data.
-inline constexpr double kLinkBytesPerUs = 450e3;
-inline constexpr double kUsableBytesPerUs = 370e3;
+// What is left of it for data.
+struct UsableRate {
+  double bytes_per_us;
+  bool is_measured;
+};
+
+// Returns what kernels carry that do nothing but send to all other GPUs, measured on 2 and 4 H200
+// by `assay-worker allreduce --measure links`; for other numbers of GPUs about what NCCL's
+// developers say.
+UsableRate usable_rate(int world_size);
 
 }  // namespace assay::allreduce

@@ -35,14 +35,6 @@ std::vector<Share> shares_of(const Grid& grid);
 // A strategy has the same colour in every figure.
 report::Color color_of(Strategy strategy);
 
-// The shortest time that the links of an H200 allow, in microseconds: NVLink 4 moves 450 GB/s in
-// each direction, of which about 370 GB/s carry data.
-inline constexpr int kLimitSm = 90;
-inline constexpr double kLinkGbps = 450;
-inline constexpr double kUsableLinkGbps = 370;
-double oneshot_limit_us(int world_size, double size_bytes, double gbps);
-double twoshot_limit_us(int world_size, double size_bytes, double gbps);
-
 // Returns "8 KiB" for 8192.
 std::string size_text(double size_bytes);
 

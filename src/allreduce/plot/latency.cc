@@ -7,12 +7,12 @@
 
 #include "allreduce/plot/drawings.h"
 #include "core/statistics.h"
-#include "model/collective.h"
 
 namespace assay::allreduce {
 namespace {
 
-using Limit = double (*)(int world_size, double size_bytes, double gbps);
+// The GPUs whose links are known.
+constexpr int kLimitSm = 90;
 
 report::CurvePoint point_of(std::int64_t size_bytes, const std::vector<const Measurement*>& same) {
   std::vector<double> times;
@@ -66,24 +66,28 @@ report::Axis time_axis(double low, double high) {
   return axis;
 }
 
-report::Curve limit_curve(const Grid& grid, const report::Axis& sizes, Limit limit, double gbps) {
-  report::Curve curve{.name = {},
-                      .color = report::color_of(gbps == kLinkGbps ? 0x000000 : 0x777777),
-                      .look = report::Curve::Look::kLimit,
-                      .points = {}};
+report::Curve limit_curve(const Grid& grid,
+                          const report::Axis& sizes,
+                          Strategy strategy,
+                          double bytes_per_us) {
+  report::Curve curve{
+      .name = {},
+      .color = report::color_of(bytes_per_us == kLinkBytesPerUs ? 0x000000 : 0x777777),
+      .look = report::Curve::Look::kLimit,
+      .points = {}};
   for (const double size : {sizes.low, sizes.high}) {
-    curve.points.push_back(
-        {.x = size, .y = limit(grid.world_size, size, gbps), .low = kUnknown, .high = kUnknown});
+    const double time_us = sending_us(strategy, grid.world_size, size, bytes_per_us);
+    curve.points.push_back({.x = size, .y = time_us, .low = kUnknown, .high = kUnknown});
   }
   return curve;
 }
 
 void add_limits(report::CurveFigure& figure, const Grid& grid) {
   if (grid.sm_version != kLimitSm) return;
-  for (const double gbps : {kLinkGbps, kUsableLinkGbps}) {
-    const std::string speed =
-        fmt::format("{:.0f} GB/s{}", gbps, gbps == kLinkGbps ? "" : " usable");
-    report::Curve oneshot = limit_curve(grid, figure.x, oneshot_limit_us, gbps);
+  for (const double rate : {kLinkBytesPerUs, usable_rate(grid.world_size).bytes_per_us}) {
+    const std::string speed = fmt::format("{:.0f} GB/s{}", rate / kBytesPerUsOfGbps,
+                                          rate == kLinkBytesPerUs ? "" : " usable");
+    report::Curve oneshot = limit_curve(grid, figure.x, Strategy::kOneshot, rate);
     // With two GPUs, one-shot and two-shot send the same amount.
     if (grid.world_size == 2) {
       oneshot.name = "link limit, " + speed;
@@ -92,7 +96,7 @@ void add_limits(report::CurveFigure& figure, const Grid& grid) {
     }
     oneshot.name = "one-shot link limit, " + speed;
     figure.curves.push_back(std::move(oneshot));
-    report::Curve twoshot = limit_curve(grid, figure.x, twoshot_limit_us, gbps);
+    report::Curve twoshot = limit_curve(grid, figure.x, Strategy::kTwoshot, rate);
     twoshot.name = "two-shot link limit, " + speed;
     figure.curves.push_back(std::move(twoshot));
   }
@@ -119,17 +123,6 @@ report::CurveFigure latency_figure(const Grid& grid) {
   figure.y = time_axis(ends[2], ends[3]);
   add_limits(figure, grid);
   return figure;
-}
-
-// Each GPU sends its whole message to every other GPU.
-double oneshot_limit_us(int world_size, double size_bytes, double gbps) {
-  return (world_size - 1) * size_bytes / (gbps * 1e3);
-}
-
-// Each GPU sends a part of its message to every other GPU, twice.
-double twoshot_limit_us(int world_size, double size_bytes, double gbps) {
-  const double factor = model::bus_factor(model::NcclFunction::kAllReduce, world_size);
-  return factor * size_bytes / (gbps * 1e3);
 }
 
 std::string size_text(double size_bytes) {
