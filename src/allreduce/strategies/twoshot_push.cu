@@ -2,8 +2,9 @@
 // rows. It gets that slice from all others, sums it, and pushes the sum to all. This takes two hops
 // and, as with ONESHOT, no barrier. A GPU sends 2 (N-1)/N S bytes.
 //
-// A thread takes the same place in all N slices, or one place alone where a message has few rows
-// with fused operators. In neither case does a thread wait for another of its own GPU.
+// A thread takes the same place in all N slices, or one place alone where the GPU holds all rows of
+// a message with fused operators at once. In neither case does a thread wait for another of its own
+// GPU.
 //
 // Reduce-scatter is the first of the hops and all-gather the second, on slices of whole rows.
 // Messages beyond the workspace are sent in several launches.
