@@ -52,7 +52,7 @@ class Plot(unittest.TestCase):
         self.assertIn("9 cells, 75.0 %", text["best_strategy"])
         self.assertNotIn("AUTO", text["best_strategy"])
         self.assertIn("Difference (%)", text["strategy_difference_heatmap"])
-        self.assertIn("two-shot link limit, 370 GB/s usable", text["latency"])
+        self.assertIn("two-shot link limit, 351 GB/s usable", text["latency"])
         self.assertIn("NCCL always", text["regret"])
         self.assertIn("0 of 12 cells differ", text["table_difference"])
 
