@@ -161,8 +161,8 @@ std::vector<Strategy> in_order(const std::vector<Strategy>& strategies) {
   return ordered;
 }
 
-// What one cell loses within the tie or the noise costs no more than a change, but what many cells
-// lose does: it is unlikely that noise makes all of them lose.
+// A loss within the tie or the noise costs at most as much as a change, so that one cell is not
+// worth one. Many cells are: it is unlikely that noise makes all of them lose.
 double weighed_loss(const Timing& slower, const Timing& fastest, double tie) {
   const double small = std::min(std::log(slower.time_us / fastest.time_us), std::log1p(tie));
   return kChangePrice * small + loss_beyond_noise(slower, fastest, tie);

@@ -6,8 +6,8 @@
 //   - a tenth of what it loses up to the tie,
 //   - a tenth of the tie for every change of strategy,
 //   - the tie for every change back to a lower StrategySpec::rank.
-// So a gain below the tie, or one with overlapping intervals, is not worth a change in one cell,
-// but it is in many. A row reads ONESHOT, then two-shot, then NCCL, unless the data contradict that
+// One cell with a gain below the tie, or with overlapping intervals, is not worth a change, but
+// many are. A row reads ONESHOT, then two-shot, then NCCL, unless the data contradict that
 // order by more than they scatter.
 #pragma once
 

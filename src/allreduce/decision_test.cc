@@ -72,7 +72,7 @@ TEST(Decision, AChangeIsWorthTheTieInOneCell) {
 TEST(Decision, AChangeIsWorthSmallGainsOfManyCells) {
   EXPECT_EQ(digits(decided_row({10, 10, 10, 20}, {20, 9.85, 20, 10}, 0.001)), "4445");
   EXPECT_EQ(digits(decided_row({10, 10, 10, 20}, {20, 9.85, 9.85, 10}, 0.001)), "4555");
-  // Of rows that are decided by one cell the one is taken that loses less elsewhere.
+  // One cell's gain beyond the tie does not outweigh small losses of all others.
   EXPECT_EQ(digits(decided_row({10, 10, 10, 10, 10}, {20, 9.75, 10.15, 10.15, 10.15}, 0.001)),
             "44444");
 }

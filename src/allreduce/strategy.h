@@ -90,7 +90,7 @@ inline constexpr double kBytesPerUsOfGbps = 1e3;
 // Returns the shortest time in microseconds in which the links can send it: at kLinkBytesPerUs.
 double link_limit_us(Strategy strategy, int world_size, std::int64_t bytes);
 
-// What is left of it for data.
+// The links carry data at this rate.
 struct UsableRate {
   double bytes_per_us;
   bool is_measured;

@@ -191,8 +191,8 @@ cudaError_t launch_fused(const Device& device, const Arguments& a, const Request
   };
   const Rows rows{a.rows, a.row_vectors, kMaxRowThreads};
   const LaunchShape shape = row_shape(device, many, rows, request);
-  // With more registers the GPU holds fewer rows at once. Where only the other kernel holds all of
-  // a message's, it takes them in one round instead of two.
+  // The GPU holds fewer rows at once of a kernel with more registers. The other kernel takes a
+  // message in one round instead of two where it alone holds all rows.
   const auto is_held_by_many_alone = [&] {
     return a.rows > held_rows(device, few, rows, request) &&
            a.rows <= held_rows(device, many, rows, request);

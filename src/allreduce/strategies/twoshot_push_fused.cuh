@@ -9,7 +9,7 @@ namespace assay::allreduce {
 // Registers set these limits of a block.
 constexpr int kMaxSliceThreads = 256;
 constexpr int kMaxSpreadThreads = 256;
-constexpr int kSpreadBlocks = 3;  // of most threads, on a multiprocessor
+constexpr int kSpreadBlocks = 3;  // of kMaxSpreadThreads, on a multiprocessor
 
 // A thread has the same place in all slices of a row. The next row's parts are sent while this
 // one's arrive.

@@ -8,7 +8,7 @@
 
 namespace assay::store {
 
-// In kPowerSourceColumn.
+// This word stands in kPowerSourceColumn.
 inline constexpr std::string_view kMeasuredPower = "measured";
 
 // `collect --power-every` measures the energy of every Nth size of a key and of the largest. Marks
