@@ -222,16 +222,21 @@ TEST_F(StoreTest, PlacesOnlyForBackendsThatAPlannerHas) {
       std::filesystem::is_regular_file(systems / "data/x/gemm/vllm/assay-0.1.0/gemm_perf.parquet"));
 }
 
+CaseRecord allreduce_case(int number) {
+  CaseRecord one = gemm_case(number, 1);
+  one.rows[0].row.table = "custom_allreduce_perf";
+  one.rows[0].row.key = {{"allreduce_dtype", std::string("bfloat16")},
+                         {"num_gpus", std::int64_t{2}},
+                         {"message_size", std::int64_t{1024}}};
+  return one;
+}
+
 TEST_F(StoreTest, PlacesWhatSeveralVersionsMeasuredInOneFolder) {
   Store store = open(Store::Mode::kCreate);
   ASSERT_TRUE(store.append(store.begin_run(test_run()).value(), gemm_case(1, 0.5)).ok());
   CaseRecord later = gemm_case(2, 0.75);
   later.rows[0].row.version = "0.2.0";
-  CaseRecord other = gemm_case(3, 1);
-  other.rows[0].row.table = "custom_allreduce_perf";
-  other.rows[0].row.key = {{"allreduce_dtype", std::string("bfloat16")},
-                           {"num_gpus", std::int64_t{2}},
-                           {"message_size", std::int64_t{1024}}};
+  const CaseRecord other = allreduce_case(3);
   ASSERT_TRUE(store.append(store.begin_run(test_run()).value(), {later, other}).ok());
   const auto result =
       place(store, {.systems = folder_ / "systems", .system = "x", .backend = "vllm"});
@@ -254,11 +259,7 @@ TEST_F(StoreTest, NamesPlacedTablesThatHaveNoPower) {
   CaseRecord powered = gemm_case(1, 0.5);
   powered.rows[0].row.power_watts = 300;
   powered.rows[0].row.power_limit_watts = 700;
-  CaseRecord other = gemm_case(2, 1);
-  other.rows[0].row.table = "custom_allreduce_perf";
-  other.rows[0].row.key = {{"allreduce_dtype", std::string("bfloat16")},
-                           {"num_gpus", std::int64_t{2}},
-                           {"message_size", std::int64_t{1024}}};
+  const CaseRecord other = allreduce_case(2);
   ASSERT_TRUE(store.append(store.begin_run(test_run()).value(), {powered, other}).ok());
   const auto placed = place(store, {.systems = folder_, .system = "x", .backend = "vllm"});
   ASSERT_TRUE(placed.ok()) << placed.error().message;
