@@ -17,7 +17,7 @@ FUSED = "RESIDUAL_RMS_NORM"
 KIB = 1024
 MIB = 1024 * KIB
 
-# What kernels that only send to all other GPUs carry (assay-worker allreduce --measure links), GB/s.
+# GB/s, as usable_rate() in src/allreduce/strategy.cc.
 LINK_GB_PER_S = {2: 361, 4: 351}
 
 TO_REACH_US = {

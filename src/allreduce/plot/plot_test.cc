@@ -147,6 +147,9 @@ TEST(Figures, DrawTheLimitsOfTheLinks) {
   const report::CurveFigure figure = latency_figure(small_grid());
   ASSERT_EQ(figure.curves.size(), 3U + 4U);  // TWOSHOT has no time
   EXPECT_EQ(figure.curves[3].name, "one-shot link limit, 450 GB/s");
+  EXPECT_EQ(figure.curves[6].name, "two-shot link limit, 351 GB/s usable");
+  // Each of 4 GPUs sends 1.5 times the message.
+  EXPECT_NEAR(figure.curves[6].points[0].y, 1.5 * figure.x.low / 351e3, 1e-9);
   EXPECT_EQ(figure.curves[0].points.size(), 4U);
   EXPECT_EQ(figure.curves[0].points[0].x, 256);
 }
