@@ -332,10 +332,10 @@ model::Table bounds_table(const Explanation& explanation) {
                   {.name = fmt::format("at {:g} GB/s", kLinkBytesPerUs / kBytesPerUsOfGbps),
                    .unit = "us"},
                   {.name = fmt::format("at {:g} GB/s", usable_gbps), .unit = "us"}},
-      .notes = {fmt::format("450 GB/s is a direction of one GPU's links; {:g} of it {}.",
-                            usable_gbps,
-                            usable.is_measured ? "is what kernels carried on H200 that only send"
-                                               : "is about what is usable for data")}};
+      .notes = {fmt::format("450 GB/s is a direction of one GPU's links; {} {:g} of it.",
+                            usable.is_measured ? "on H200, kernels that only send carried"
+                                               : "data are said to have about",
+                            usable_gbps)}};
   const auto add = [&](const char* way, Strategy strategy) {
     const auto sending = [&](double bytes_per_us) {
       return sending_us(strategy, explanation.asked.world_size,
