@@ -375,6 +375,14 @@ struct Share {
 // the half, [2] counts blocks of this call.
 class Turn {
  public:
+  // Asks for the words' line while the kernel before this one still runs, which may change them.
+  // Measured on 2 H200: a small call takes 0.03 to 0.06 us less back to back. The same with the
+  // other GPUs' slots makes it slower by up to 5 times.
+  __device__ static void prefetch(const Arguments& a, const Workspace& workspace) {
+    if (threadIdx.x == 0)
+      asm volatile("prefetch.global.L2::evict_last [%0];" ::"l"(workspace.of_rank[a.rank]));
+  }
+
   __device__ Turn(const Arguments& a, const Workspace& workspace, Share share)
       : a_(a),
         workspace_(workspace),

@@ -83,6 +83,7 @@ __global__ void __launch_bounds__(kMaxThreads)
   let_next_kernel_start();
   const Share share = Slots::share(a, workspace);
   if (is_of_meeting()) return meet(a, workspace, share);
+  Turn::prefetch(a, workspace);
   wait_for_earlier_kernels();
   const int stride = static_cast<int>(message_blocks() * blockDim.x);
   const int vectors = a.vectors();
@@ -117,6 +118,7 @@ __global__ void __launch_bounds__(kThreads, 1) fused(const __grid_constant__ Arg
   if (is_of_meeting()) return meet(a, workspace, share);
   const RowPlace place(threads_of_row, message_blocks());
   RowGroup row_group(threads_of_row);
+  Turn::prefetch(a, workspace);
   wait_for_earlier_kernels();
   const Turn turn(a, workspace, share);
   const auto is_active = [&](int first_row) {

@@ -39,6 +39,7 @@ __global__ void __launch_bounds__(kMaxThreads) plain(const __grid_constant__ Arg
   let_next_kernel_start();
   const Share share = PushSlots::share(a, workspace, range.count);
   if (is_of_meeting()) return meet(a, workspace, share);
+  Turn::prefetch(a, workspace);
   wait_for_earlier_kernels();
   const Turn turn(a, workspace, share);
   const int stride = static_cast<int>(message_blocks() * blockDim.x);

@@ -32,6 +32,7 @@ __global__ void __launch_bounds__(kMaxSliceThreads, kWorld == 2 || kWorld == 4 ?
                   .row_vectors = a.row_vectors};
   };
   const auto is_active = [&](int row) { return row < a.rows && place.column < slice; };
+  Turn::prefetch(a, workspace);
   wait_for_earlier_kernels();
   const Turn turn(a, workspace, share);
   Parts<kWorld> parts;
@@ -111,6 +112,7 @@ __global__ void __launch_bounds__(kMaxSpreadThreads, kSpreadBlocks)
   if (is_of_meeting()) return meet(a, workspace, share);
   const RowPlace place(threads_of_row, message_blocks());
   RowGroup row_group(threads_of_row);
+  Turn::prefetch(a, workspace);
   wait_for_earlier_kernels();
   const Turn turn(a, workspace, share);
   const int column = place.column;
