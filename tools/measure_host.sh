@@ -36,8 +36,8 @@ parts_table='
 self_test 45 every strategy and fusion against float64, on N and N-2 GPUs
 delays 10 the same with threads late at random, and mixed calls
 links 5 what the links carry
-bench 30 all-reduce, full grid, replayed from graphs
-again 30 the same with another seed
+bench 40 all-reduce, full grid, replayed from graphs
+again 40 the same with another seed
 held_out 20 shapes off the grid
 eager 12 all-reduce launched from the host
 isolated 10 all-reduce with one call a replay

@@ -9,12 +9,15 @@ torch.ops.assay's, followed by the norm or fused with it.
 
 bfloat16; a step is one CUDA graph of all layers; each round replays every way once, in random order.
 Behind NCCL and symmetric memory one Triton kernel of torch.compile adds the residual and norms.
-Prints CSV: medians over the rounds of the slowest rank's time of a step, in microseconds, and how
-far the outputs of the ways are from NCCL's, at most.
+Prints CSV: medians over the rounds of the slowest rank's time of a step, in microseconds; the part
+of a step in which sums and norms run, and what lies before them, by PyTorch's profiler; and how far
+the outputs of the ways are from NCCL's, at most. The part is the better measure of a way to sum:
+products between two sums take up to a tenth more or less from way to way.
 """
 import argparse
 import os
 import random
+import re
 import statistics
 import sys
 
@@ -22,6 +25,8 @@ import torch
 import torch.distributed as dist
 import torch.distributed._symmetric_memory as symmetric_memory
 import torch.nn.functional as functional
+from torch.autograd import DeviceType
+from torch.profiler import ProfilerActivity, profile
 
 import assay_allreduce
 
@@ -29,6 +34,9 @@ HIDDEN, INTERMEDIATE, HEADS, KV_HEADS, HEAD_SIZE = 8192, 28672, 64, 8, 128
 EPSILON = 1e-5
 # "no_sum" leaves the sums out: what no way to sum can go below.
 WAYS = ("no_sum", "nccl", "symmetric_memory", "assay", "assay_fused")
+# The kernels of all ways, and the Triton kernel of add_norm().
+SUM_OR_NORM = re.compile("all_?reduce|add_mean", re.IGNORECASE)
+PROFILES = 3
 
 
 @torch.compile
@@ -154,8 +162,27 @@ def timed(graph):
     return slowest.item()
 
 
+def time_of_sums(graph):
+    """The time from the kernel before each sum or norm to its end, over a step. Each counts on the
+    rank where it is shortest, which is the one that waited least for the others."""
+    dist.barrier()
+    torch.cuda.synchronize()
+    with profile(activities=[ProfilerActivity.CUDA]) as profiled:
+        graph.replay()
+        graph.replay()
+        torch.cuda.synchronize()
+    kernels = sorted((event.time_range.start, event.time_range.end, event.name)
+                     for event in profiled.events() if event.device_type == DeviceType.CUDA)
+    kernels = kernels[len(kernels) // 2:]  # the ranks do not begin the first step together
+    times = torch.tensor([end - end_before for (_, end_before, _), (_, end, name)
+                          in zip(kernels, kernels[1:]) if SUM_OR_NORM.search(name)], device="cuda")
+    dist.all_reduce(times, op=dist.ReduceOp.MIN)
+    return times.sum().item()
+
+
 def measure(model, token, rounds):
-    """Medians of the ways' times, and the largest difference of an output from NCCL's."""
+    """Medians of the ways' times and of those of their sums, and the largest difference of an output
+    from NCCL's."""
     graphs = {way: captured(model, way, token) for way in WAYS}
     times = {way: [] for way in WAYS}
     for number in range(rounds + 2):
@@ -165,7 +192,8 @@ def measure(model, token, rounds):
                 times[way].append(time)
     reference = graphs["nccl"][1].float()
     difference = max((graphs[way][1].float() - reference).abs().max().item() for way in WAYS[1:])
-    return [statistics.median(times[way]) for way in WAYS], difference
+    sums = [statistics.median(time_of_sums(graphs[way][0]) for _ in range(PROFILES)) for way in WAYS]
+    return [statistics.median(times[way]) for way in WAYS], sums, difference
 
 
 @torch.inference_mode()
@@ -184,15 +212,16 @@ def main():
     random.seed(1)  # the same order on all ranks
     torch.manual_seed(1 + dist.get_rank())
     if dist.get_rank() == 0:
-        print(f"layers,batch,{','.join(f'{way} (us)' for way in WAYS)},difference", flush=True)
+        columns = [f"{way} (us)" for way in WAYS] + [f"{way} sums and norms (us)" for way in WAYS]
+        print(f"layers,batch,{','.join(columns)},difference", flush=True)
     model = Model(options.layers, comm)
     for batch in map(int, options.batches.split(",")):
         model.decode(batch, options.context)
         token = torch.randn(batch, HIDDEN, device="cuda", dtype=torch.bfloat16)
         dist.broadcast(token, 0)
-        medians, difference = measure(model, token, options.rounds)
+        steps, sums, difference = measure(model, token, options.rounds)
         if dist.get_rank() == 0:
-            print(f"{options.layers},{batch},{','.join(f'{time:.1f}' for time in medians)},"
+            print(f"{options.layers},{batch},{','.join(f'{time:.1f}' for time in steps + sums)},"
                   f"{difference:.3g}", flush=True)
     # Taking PyTorch's group apart can wait for ever on memory that graphs have used.
     dist.barrier()

@@ -195,13 +195,14 @@ Why why_chosen(const Choice& choice, const Choice* neighbour, double tie) {
 // Returns the cell halfway between the two, with the strategies that were timed in both. It has no
 // timings if no token count lies between them.
 Choice halfway(const Choice& smaller, const Choice& larger) {
-  const auto from = static_cast<double>(smaller.cell.num_tokens);
-  const auto to = static_cast<double>(larger.cell.num_tokens);
+  const std::int64_t from = smaller.cell.num_tokens;
+  const std::int64_t to = larger.cell.num_tokens;
   Choice middle{.cell = smaller.cell};
-  middle.cell.num_tokens = std::llround(std::sqrt(from * to));
-  const auto tokens = static_cast<double>(middle.cell.num_tokens);
+  const std::int64_t tokens =
+      std::llround(std::sqrt(static_cast<double>(from) * static_cast<double>(to)));
+  middle.cell.num_tokens = tokens;
   if (tokens == from || tokens == to) return middle;
-  const double part = std::log(tokens / from) / std::log(to / from);
+  const double part = part_of_bytes(tokens, from, to);
   for (const Timing& timing : smaller.timings) {
     const Timing* other = find_timing(larger.timings, timing.strategy);
     if (other) middle.timings.push_back(interpolated(timing, *other, part));

@@ -62,9 +62,7 @@ void mark_as_extrapolated(ExplainedTime& time) {
 }  // namespace
 
 ExplainedTime MessageTimes::on_line(const Point& smaller, const Point& larger, std::int64_t bytes) {
-  const auto log_of = [](std::int64_t size) { return std::log(static_cast<double>(size)); };
-  const double from = log_of(smaller.cell.size_bytes());
-  const double part = (log_of(bytes) - from) / (log_of(larger.cell.size_bytes()) - from);
+  const double part = part_of_bytes(bytes, smaller.cell.size_bytes(), larger.cell.size_bytes());
   return {.timing = interpolated(smaller.timing, larger.timing, part),
           .how = TimedHow::kInterpolated,
           .smaller = smaller.cell,

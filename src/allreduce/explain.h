@@ -14,7 +14,7 @@
 namespace assay::allreduce {
 
 // The origin of a strategy's time at a size. It was measured there, or it is interpolated (on a
-// straight line over logarithms) between the next smaller and the next larger measured message of
+// straight line) between the next smaller and the next larger measured message of
 // the row, or, beyond the row's ends, it is the time of the nearest measured message. Or nothing of
 // it was measured (estimates.h): it is of another number of GPUs.
 enum class TimedHow : std::uint8_t { kMeasured, kInterpolated, kNearest, kExtrapolated };

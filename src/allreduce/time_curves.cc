@@ -6,10 +6,6 @@
 namespace assay::allreduce {
 namespace {
 
-double logarithmic_part(double at, double from, double to) {
-  return from == to ? 0 : std::log(at / from) / std::log(to / from);
-}
-
 std::optional<Timing> time_in_row(const std::map<Strategy, Curve>& row,
                                   Strategy strategy,
                                   double bytes) {
@@ -36,7 +32,7 @@ std::optional<Timing> time_at(const Curve& curve, double bytes) {
   if (larger == curve.begin()) return std::nullopt;
   const CurvePoint& smaller = *(larger - 1);
   return interpolated(smaller.timing, larger->timing,
-                      logarithmic_part(bytes, smaller.bytes, larger->bytes));
+                      (bytes - smaller.bytes) / (larger->bytes - smaller.bytes));
 }
 
 Timing time_beyond(const Curve& curve, double bytes) {
@@ -82,8 +78,11 @@ Neighbours neighbours_of(const TimeCurves::Rows& rows, std::int64_t hidden_size)
 }
 
 double part_between(std::int64_t hidden_size, std::int64_t narrower, std::int64_t wider) {
-  return logarithmic_part(static_cast<double>(hidden_size), static_cast<double>(narrower),
-                          static_cast<double>(wider));
+  if (narrower == wider) return 0;
+  const auto ratio = [](std::int64_t size, std::int64_t of) {
+    return static_cast<double>(size) / static_cast<double>(of);
+  };
+  return std::log(ratio(hidden_size, narrower)) / std::log(ratio(wider, narrower));
 }
 
 std::optional<Timing> TimeCurves::at(const Cell& cell, Strategy strategy) const {

@@ -20,8 +20,8 @@ struct CurvePoint {
 // A strategy's times in one row, ascending by bytes.
 using Curve = std::vector<CurvePoint>;
 
-// Returns the time at a size, on a straight line over logarithms between the neighbours; nothing
-// beyond the ends of the curve.
+// Returns the time at a size, on a straight line between the neighbours; nothing beyond the ends of
+// the curve.
 std::optional<Timing> time_at(const Curve& curve, double bytes);
 
 // Returns the time at any size of a curve with at least one point: below its start the time of its
@@ -38,9 +38,9 @@ class TimeCurves {
   [[nodiscard]] const Rows* rows(int world_size, DataType data_type, Fusion fusion) const;
 
   // Returns a strategy's time for a cell that need not be measured. Between two rows it lies on a
-  // straight line over logarithms of the hidden size, at the same number of bytes; beside the first
-  // or the last row, and where only one of two rows has a time at this size, it is that row's time.
-  // Rows more than twice as wide or as narrow as the cell do not count.
+  // straight line over the logarithm of the hidden size, at the same number of bytes; beside the
+  // first or the last row, and where only one of two rows has a time at this size, it is that row's
+  // time. Rows more than twice as wide or as narrow as the cell do not count.
   [[nodiscard]] std::optional<Timing> at(const Cell& cell, Strategy strategy) const;
 
  private:

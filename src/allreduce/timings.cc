@@ -63,7 +63,7 @@ std::size_t place_of(Strategy strategy) {
 }
 
 double between(double smaller, double larger, double part) {
-  return std::exp(std::log(smaller) * (1 - part) + std::log(larger) * part);
+  return smaller * (1 - part) + larger * part;
 }
 
 }  // namespace
@@ -129,6 +129,10 @@ Timing interpolated(const Timing& smaller, const Timing& larger, double part) {
           .high_us = between(smaller.high_us, larger.high_us, part),
           .runs = std::min(smaller.runs, larger.runs),
           .confidence = std::min(smaller.confidence, larger.confidence)};
+}
+
+double part_of_bytes(std::int64_t bytes, std::int64_t smaller, std::int64_t larger) {
+  return static_cast<double>(bytes - smaller) / static_cast<double>(larger - smaller);
 }
 
 double loss_beyond_noise(const Timing& slower, const Timing& faster, double tie) {

@@ -91,18 +91,16 @@ std::vector<int> missing_world_sizes(const LookupTable& table) {
 
 namespace {
 
-// Returns ln(time of `one` / time of `other`) in this cell, or NaN when either was not timed.
-double lead(const Choice& cell, Strategy one, Strategy other) {
-  const Timing* first = find_timing(cell.timings, one);
-  const Timing* second = find_timing(cell.timings, other);
-  return first && second ? std::log(first->time_us / second->time_us) : kUnknown;
+// Returns by how many us `one` takes longer than `other` in a cell that both were timed in.
+double excess(const Choice& cell, Strategy one, Strategy other) {
+  return find_timing(cell.timings, one)->time_us - find_timing(cell.timings, other)->time_us;
 }
 
-// Returns the point between the smaller cell (0) and the larger (1) where the times cross.
+// Returns the part of the way from the smaller cell (0) to the larger (1) where the times cross.
+// Both strategies were timed in both cells.
 double crossing(const Choice& smaller, const Choice& larger) {
-  const double before = lead(smaller, smaller.strategy, larger.strategy);
-  const double after = lead(larger, smaller.strategy, larger.strategy);
-  if (std::isnan(before) || std::isnan(after)) return 0.5;
+  const double before = excess(smaller, smaller.strategy, larger.strategy);
+  const double after = excess(larger, smaller.strategy, larger.strategy);
   if (before >= 0) return 0;
   if (after <= 0) return 1;
   return before / (before - after);
@@ -166,8 +164,10 @@ std::int64_t border_bytes(const Choice& smaller, const Choice& larger, std::int6
   if (!has_time(larger, smaller.strategy)) {
     return std::clamp<std::int64_t>(largest_bytes + 1, from + 1, to);
   }
-  const double ratio = static_cast<double>(to) / static_cast<double>(from);
-  const double bytes = static_cast<double>(from) * std::pow(ratio, crossing(smaller, larger));
+  const double bytes =
+      has_time(smaller, larger.strategy)
+          ? static_cast<double>(from) + crossing(smaller, larger) * static_cast<double>(to - from)
+          : std::sqrt(static_cast<double>(from) * static_cast<double>(to));
   return std::clamp<std::int64_t>(std::llround(bytes), from + 1, to);
 }
 

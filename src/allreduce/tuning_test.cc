@@ -26,14 +26,14 @@ constexpr std::int64_t kTokenBytes = 2048;
 constexpr std::int64_t kAnySize = 0;  // the largest size has no effect where both were timed
 
 TEST(Borders, LieWhereTheTimesCross) {
-  // The line from ln(10/20) to ln(40/20) is 0 halfway, which is the geometric mean of the bytes.
+  // The line from -10 to +20 us is 0 at a third of the way from 1 to 4 tokens.
   EXPECT_EQ(border_bytes(choice(1, Strategy::kOneshot, 10, 20),
                          choice(4, Strategy::kTwoshot, 40, 20), kAnySize),
             2 * kTokenBytes);
-  // The line from -ln 2 to +3 ln 2 is 0 at a quarter of the way from 1 to 16 tokens.
+  // The line from -10 to +70 us is 0 at an eighth of the way from 1 to 16 tokens.
   EXPECT_EQ(border_bytes(choice(1, Strategy::kOneshot, 10, 20),
                          choice(16, Strategy::kTwoshot, 80, 10), kAnySize),
-            2 * kTokenBytes);
+            23 * kTokenBytes / 8);
 }
 
 TEST(Borders, LieAtTheNearerEndWhereTheTimesDoNotCross) {
@@ -87,15 +87,15 @@ TEST(Borders, AStrategyThatIsBestOnlyBetweenCellsGetsItsSegment) {
     benchmark.measurements.push_back(measured(cell, Strategy::kNccl, nccl, 0.005));
   };
   add(1, 10, 11, 20);
-  add(4, 40, 20, 20);  // the interpolated times halfway are 20, 14.8 and 20
+  add(4, 40, 20, 20);  // the interpolated times of 2 tokens are 20, 14 and 20
   add(16, 160, 80, 20);
   const auto tables =
       table_slices(decide(timings_of(benchmark, Launch::kGraph), {.strategies = all_strategies()}));
   const auto& segments = tables[0].rows[0].segments;
   ASSERT_EQ(segments.size(), 3U);
   EXPECT_EQ(segments[0], (TableSegment{0, Strategy::kOneshot}));
-  // The line from ln(10/11) to ln(20/14.8) is 0 at 0.242 of the way from 1 to 2 tokens.
-  EXPECT_EQ(segments[1], (TableSegment{2422, Strategy::kTwoshot}));
+  // The line from -1 to +6 us is 0 at a seventh of the way from 1 to 2 tokens.
+  EXPECT_EQ(segments[1], (TableSegment{2341, Strategy::kTwoshot}));
   EXPECT_EQ(segments[2], (TableSegment{4 * kTokenBytes + 1, Strategy::kNccl}));
 }
 

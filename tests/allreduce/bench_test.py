@@ -123,7 +123,7 @@ class Codegen(BenchTest):
         self.assertIn('measured ' + str(self.csv), result.stderr)
 
     def assert_whole_grid(self):
-        self.assertEqual(len(self.rows()), 4 * 10 * 15 * len(STRATEGIES))
+        self.assertEqual(len(self.rows()), 4 * 13 * 15 * len(STRATEGIES))
 
 
 class NcclSweep(BenchTest):

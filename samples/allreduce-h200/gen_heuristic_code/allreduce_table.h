@@ -2,18 +2,18 @@
 // Made by assay allreduce codegen; do not edit. Measured on:
 // NVIDIA H200, CUDA 13.0, NCCL 2.28.3, 2026-11-28, of 6000 times in benchmark.tp2.sm90.csv benchmark.tp4.sm90.csv.
 
-#ifndef ALLREDUCE_TABLE_SM90_GRAPH_F53502E83B849D40_H
-#define ALLREDUCE_TABLE_SM90_GRAPH_F53502E83B849D40_H
+#ifndef ALLREDUCE_TABLE_SM90_GRAPH_69632FE34192FF85_H
+#define ALLREDUCE_TABLE_SM90_GRAPH_69632FE34192FF85_H
 
 #include <cstdint>
 
 #if defined(__CUDACC__)
-#define ALLREDUCE_TABLE_SM90_GRAPH_F53502E83B849D40_H_FUNCTION __host__ __device__ constexpr
+#define ALLREDUCE_TABLE_SM90_GRAPH_69632FE34192FF85_H_FUNCTION __host__ __device__ constexpr
 #else
-#define ALLREDUCE_TABLE_SM90_GRAPH_F53502E83B849D40_H_FUNCTION constexpr
+#define ALLREDUCE_TABLE_SM90_GRAPH_69632FE34192FF85_H_FUNCTION constexpr
 #endif
 
-namespace allreduce_table_sm90_graph_f53502e83b849d40 {
+namespace allreduce_table_sm90_graph_69632fe34192ff85 {
 
 // Below 100 the numbers are TensorRT-LLM's.
 enum class Strategy : std::uint8_t {
@@ -24,7 +24,7 @@ enum class Strategy : std::uint8_t {
   kNccl = 0,
 };
 
-ALLREDUCE_TABLE_SM90_GRAPH_F53502E83B849D40_H_FUNCTION const char* name_of(Strategy strategy) {
+ALLREDUCE_TABLE_SM90_GRAPH_69632FE34192FF85_H_FUNCTION const char* name_of(Strategy strategy) {
   switch (strategy) {
     case Strategy::kOneshot:
       return "ONESHOT";
@@ -80,7 +80,7 @@ struct Segment {
   Strategy strategy;
 };
 
-#define ALLREDUCE_TABLE_SM90_GRAPH_F53502E83B849D40_H_SLICES \
+#define ALLREDUCE_TABLE_SM90_GRAPH_69632FE34192FF85_H_SLICES \
   {2, 0, Fusion::kNone, DataType::kBfloat16, 0, 10}, \
   {2, 0, Fusion::kResidualRmsNorm, DataType::kBfloat16, 10, 20}, \
   {2, 0, Fusion::kResidualRmsNormQuantFp8, DataType::kBfloat16, 20, 30}, \
@@ -109,306 +109,300 @@ struct Segment {
   {8, 4, Fusion::kResidualRmsNorm, DataType::kBfloat16, 250, 260}, \
   {8, 4, Fusion::kResidualRmsNormQuantFp8, DataType::kBfloat16, 260, 270}, \
   {8, 4, Fusion::kResidualRmsNormQuantNvfp4, DataType::kBfloat16, 270, 280}
-#define ALLREDUCE_TABLE_SM90_GRAPH_F53502E83B849D40_H_ROWS \
-  {128, 0, 2}, \
-  {256, 2, 3}, \
-  {512, 3, 4}, \
-  {1024, 4, 5}, \
-  {2048, 5, 6}, \
-  {2880, 6, 7}, \
-  {4096, 7, 8}, \
-  {5120, 8, 9}, \
-  {7168, 9, 10}, \
-  {8192, 10, 11}, \
-  {128, 11, 12}, \
-  {256, 12, 13}, \
-  {512, 13, 14}, \
-  {1024, 14, 15}, \
-  {2048, 15, 16}, \
-  {2880, 16, 17}, \
-  {4096, 17, 18}, \
-  {5120, 18, 19}, \
-  {7168, 19, 20}, \
-  {8192, 20, 21}, \
-  {128, 21, 22}, \
-  {256, 22, 23}, \
-  {512, 23, 24}, \
-  {1024, 24, 25}, \
-  {2048, 25, 26}, \
-  {2880, 26, 27}, \
-  {4096, 27, 28}, \
-  {5120, 28, 29}, \
-  {7168, 29, 30}, \
-  {8192, 30, 31}, \
-  {128, 31, 32}, \
-  {256, 32, 33}, \
-  {512, 33, 34}, \
-  {1024, 34, 35}, \
-  {2048, 35, 36}, \
-  {2880, 36, 37}, \
-  {4096, 37, 38}, \
-  {5120, 38, 39}, \
-  {7168, 39, 40}, \
-  {8192, 40, 41}, \
-  {128, 41, 43}, \
-  {256, 43, 45}, \
-  {512, 45, 47}, \
-  {1024, 47, 49}, \
-  {2048, 49, 51}, \
-  {2880, 51, 54}, \
-  {4096, 54, 57}, \
-  {5120, 57, 60}, \
-  {7168, 60, 63}, \
-  {8192, 63, 66}, \
-  {128, 66, 68}, \
-  {256, 68, 70}, \
-  {512, 70, 72}, \
-  {1024, 72, 74}, \
-  {2048, 74, 76}, \
-  {2880, 76, 78}, \
-  {4096, 78, 80}, \
-  {5120, 80, 82}, \
-  {7168, 82, 84}, \
-  {8192, 84, 86}, \
-  {128, 86, 88}, \
-  {256, 88, 90}, \
-  {512, 90, 92}, \
-  {1024, 92, 94}, \
-  {2048, 94, 96}, \
-  {2880, 96, 98}, \
-  {4096, 98, 100}, \
-  {5120, 100, 102}, \
-  {7168, 102, 104}, \
-  {8192, 104, 106}, \
-  {128, 106, 108}, \
-  {256, 108, 110}, \
-  {512, 110, 112}, \
-  {1024, 112, 114}, \
-  {2048, 114, 116}, \
-  {2880, 116, 118}, \
-  {4096, 118, 120}, \
-  {5120, 120, 122}, \
-  {7168, 122, 124}, \
-  {8192, 124, 126}, \
-  {128, 126, 128}, \
-  {256, 128, 130}, \
-  {512, 130, 132}, \
-  {1024, 132, 134}, \
-  {2048, 134, 136}, \
-  {2880, 136, 139}, \
-  {4096, 139, 142}, \
-  {5120, 142, 145}, \
-  {7168, 145, 148}, \
-  {8192, 148, 151}, \
-  {128, 151, 153}, \
-  {256, 153, 155}, \
-  {512, 155, 157}, \
-  {1024, 157, 159}, \
-  {2048, 159, 161}, \
-  {2880, 161, 163}, \
-  {4096, 163, 165}, \
-  {5120, 165, 167}, \
-  {7168, 167, 169}, \
-  {8192, 169, 171}, \
-  {128, 171, 173}, \
-  {256, 173, 175}, \
-  {512, 175, 177}, \
-  {1024, 177, 179}, \
-  {2048, 179, 181}, \
-  {2880, 181, 183}, \
-  {4096, 183, 185}, \
-  {5120, 185, 187}, \
-  {7168, 187, 189}, \
-  {8192, 189, 191}, \
-  {128, 191, 193}, \
-  {256, 193, 195}, \
-  {512, 195, 197}, \
-  {1024, 197, 199}, \
-  {2048, 199, 201}, \
-  {2880, 201, 203}, \
-  {4096, 203, 205}, \
-  {5120, 205, 207}, \
-  {7168, 207, 209}, \
-  {8192, 209, 211}, \
-  {128, 211, 213}, \
-  {256, 213, 215}, \
-  {512, 215, 217}, \
-  {1024, 217, 219}, \
-  {2048, 219, 221}, \
-  {2880, 221, 224}, \
-  {4096, 224, 227}, \
-  {5120, 227, 230}, \
-  {7168, 230, 233}, \
-  {8192, 233, 236}, \
-  {128, 236, 238}, \
-  {256, 238, 240}, \
-  {512, 240, 242}, \
-  {1024, 242, 244}, \
-  {2048, 244, 246}, \
-  {2880, 246, 248}, \
-  {4096, 248, 250}, \
-  {5120, 250, 252}, \
-  {7168, 252, 254}, \
-  {8192, 254, 256}, \
-  {128, 256, 258}, \
-  {256, 258, 260}, \
-  {512, 260, 262}, \
-  {1024, 262, 264}, \
-  {2048, 264, 266}, \
-  {2880, 266, 268}, \
-  {4096, 268, 270}, \
-  {5120, 270, 272}, \
-  {7168, 272, 274}, \
-  {8192, 274, 276}, \
-  {128, 276, 278}, \
-  {256, 278, 280}, \
-  {512, 280, 282}, \
-  {1024, 282, 284}, \
-  {2048, 284, 286}, \
-  {2880, 286, 288}, \
-  {4096, 288, 290}, \
-  {5120, 290, 292}, \
-  {7168, 292, 294}, \
-  {8192, 294, 296}, \
-  {128, 296, 298}, \
-  {256, 298, 300}, \
-  {512, 300, 302}, \
-  {1024, 302, 304}, \
-  {2048, 304, 306}, \
-  {2880, 306, 309}, \
-  {4096, 309, 312}, \
-  {5120, 312, 315}, \
-  {7168, 315, 318}, \
-  {8192, 318, 321}, \
-  {128, 321, 323}, \
-  {256, 323, 325}, \
-  {512, 325, 327}, \
-  {1024, 327, 329}, \
-  {2048, 329, 331}, \
-  {2880, 331, 333}, \
-  {4096, 333, 335}, \
-  {5120, 335, 337}, \
-  {7168, 337, 339}, \
-  {8192, 339, 341}, \
-  {128, 341, 343}, \
-  {256, 343, 345}, \
-  {512, 345, 347}, \
-  {1024, 347, 349}, \
-  {2048, 349, 351}, \
-  {2880, 351, 353}, \
-  {4096, 353, 355}, \
-  {5120, 355, 357}, \
-  {7168, 357, 359}, \
-  {8192, 359, 361}, \
-  {128, 361, 363}, \
-  {256, 363, 365}, \
-  {512, 365, 367}, \
-  {1024, 367, 369}, \
-  {2048, 369, 371}, \
-  {2880, 371, 373}, \
-  {4096, 373, 375}, \
-  {5120, 375, 377}, \
-  {7168, 377, 379}, \
-  {8192, 379, 381}, \
-  {128, 381, 383}, \
-  {256, 383, 385}, \
-  {512, 385, 387}, \
-  {1024, 387, 389}, \
-  {2048, 389, 391}, \
-  {2880, 391, 394}, \
-  {4096, 394, 397}, \
-  {5120, 397, 400}, \
-  {7168, 400, 403}, \
-  {8192, 403, 406}, \
-  {128, 406, 408}, \
-  {256, 408, 410}, \
-  {512, 410, 412}, \
-  {1024, 412, 414}, \
-  {2048, 414, 416}, \
-  {2880, 416, 418}, \
-  {4096, 418, 420}, \
-  {5120, 420, 422}, \
-  {7168, 422, 424}, \
-  {8192, 424, 426}, \
-  {128, 426, 428}, \
-  {256, 428, 430}, \
-  {512, 430, 432}, \
-  {1024, 432, 434}, \
-  {2048, 434, 436}, \
-  {2880, 436, 438}, \
-  {4096, 438, 440}, \
-  {5120, 440, 442}, \
-  {7168, 442, 444}, \
-  {8192, 444, 446}, \
-  {128, 446, 448}, \
-  {256, 448, 450}, \
-  {512, 450, 452}, \
-  {1024, 452, 454}, \
-  {2048, 454, 456}, \
-  {2880, 456, 458}, \
-  {4096, 458, 460}, \
-  {5120, 460, 462}, \
-  {7168, 462, 464}, \
-  {8192, 464, 466}, \
-  {128, 466, 468}, \
-  {256, 468, 470}, \
-  {512, 470, 472}, \
-  {1024, 472, 474}, \
-  {2048, 474, 476}, \
-  {2880, 476, 479}, \
-  {4096, 479, 482}, \
-  {5120, 482, 485}, \
-  {7168, 485, 488}, \
-  {8192, 488, 491}, \
-  {128, 491, 493}, \
-  {256, 493, 495}, \
-  {512, 495, 497}, \
-  {1024, 497, 499}, \
-  {2048, 499, 501}, \
-  {2880, 501, 503}, \
-  {4096, 503, 505}, \
-  {5120, 505, 507}, \
-  {7168, 507, 509}, \
-  {8192, 509, 511}, \
-  {128, 511, 513}, \
-  {256, 513, 515}, \
-  {512, 515, 517}, \
-  {1024, 517, 519}, \
-  {2048, 519, 521}, \
-  {2880, 521, 523}, \
-  {4096, 523, 525}, \
-  {5120, 525, 527}, \
-  {7168, 527, 529}, \
-  {8192, 529, 531}, \
-  {128, 531, 533}, \
-  {256, 533, 535}, \
-  {512, 535, 537}, \
-  {1024, 537, 539}, \
-  {2048, 539, 541}, \
-  {2880, 541, 543}, \
-  {4096, 543, 545}, \
-  {5120, 545, 547}, \
-  {7168, 547, 549}, \
-  {8192, 549, 551}
-#define ALLREDUCE_TABLE_SM90_GRAPH_F53502E83B849D40_H_SEGMENTS \
-  {0, Strategy::kTwoshotPush}, \
-  {319, Strategy::kOneshot}, \
-  {0, Strategy::kOneshot}, \
-  {0, Strategy::kOneshot}, \
-  {0, Strategy::kOneshot}, \
-  {0, Strategy::kOneshot}, \
-  {0, Strategy::kOneshot}, \
-  {0, Strategy::kOneshot}, \
-  {0, Strategy::kOneshot}, \
-  {0, Strategy::kOneshot}, \
-  {0, Strategy::kOneshot}, \
-  {0, Strategy::kOneshot}, \
-  {0, Strategy::kOneshot}, \
-  {0, Strategy::kOneshot}, \
-  {0, Strategy::kOneshot}, \
-  {0, Strategy::kOneshot}, \
-  {0, Strategy::kOneshot}, \
+#define ALLREDUCE_TABLE_SM90_GRAPH_69632FE34192FF85_H_ROWS \
+  {128, 0, 1}, \
+  {256, 1, 2}, \
+  {512, 2, 3}, \
+  {1024, 3, 4}, \
+  {2048, 4, 5}, \
+  {2880, 5, 6}, \
+  {4096, 6, 7}, \
+  {5120, 7, 8}, \
+  {7168, 8, 9}, \
+  {8192, 9, 10}, \
+  {128, 10, 11}, \
+  {256, 11, 12}, \
+  {512, 12, 13}, \
+  {1024, 13, 14}, \
+  {2048, 14, 15}, \
+  {2880, 15, 16}, \
+  {4096, 16, 17}, \
+  {5120, 17, 18}, \
+  {7168, 18, 19}, \
+  {8192, 19, 20}, \
+  {128, 20, 21}, \
+  {256, 21, 22}, \
+  {512, 22, 23}, \
+  {1024, 23, 24}, \
+  {2048, 24, 25}, \
+  {2880, 25, 26}, \
+  {4096, 26, 27}, \
+  {5120, 27, 28}, \
+  {7168, 28, 29}, \
+  {8192, 29, 30}, \
+  {128, 30, 31}, \
+  {256, 31, 32}, \
+  {512, 32, 33}, \
+  {1024, 33, 34}, \
+  {2048, 34, 35}, \
+  {2880, 35, 36}, \
+  {4096, 36, 37}, \
+  {5120, 37, 38}, \
+  {7168, 38, 39}, \
+  {8192, 39, 40}, \
+  {128, 40, 42}, \
+  {256, 42, 44}, \
+  {512, 44, 46}, \
+  {1024, 46, 48}, \
+  {2048, 48, 50}, \
+  {2880, 50, 53}, \
+  {4096, 53, 56}, \
+  {5120, 56, 59}, \
+  {7168, 59, 62}, \
+  {8192, 62, 65}, \
+  {128, 65, 67}, \
+  {256, 67, 69}, \
+  {512, 69, 71}, \
+  {1024, 71, 73}, \
+  {2048, 73, 75}, \
+  {2880, 75, 77}, \
+  {4096, 77, 79}, \
+  {5120, 79, 81}, \
+  {7168, 81, 83}, \
+  {8192, 83, 85}, \
+  {128, 85, 87}, \
+  {256, 87, 89}, \
+  {512, 89, 91}, \
+  {1024, 91, 93}, \
+  {2048, 93, 95}, \
+  {2880, 95, 97}, \
+  {4096, 97, 99}, \
+  {5120, 99, 101}, \
+  {7168, 101, 103}, \
+  {8192, 103, 105}, \
+  {128, 105, 107}, \
+  {256, 107, 109}, \
+  {512, 109, 111}, \
+  {1024, 111, 113}, \
+  {2048, 113, 115}, \
+  {2880, 115, 117}, \
+  {4096, 117, 119}, \
+  {5120, 119, 121}, \
+  {7168, 121, 123}, \
+  {8192, 123, 125}, \
+  {128, 125, 127}, \
+  {256, 127, 129}, \
+  {512, 129, 131}, \
+  {1024, 131, 133}, \
+  {2048, 133, 135}, \
+  {2880, 135, 138}, \
+  {4096, 138, 141}, \
+  {5120, 141, 144}, \
+  {7168, 144, 147}, \
+  {8192, 147, 150}, \
+  {128, 150, 152}, \
+  {256, 152, 154}, \
+  {512, 154, 156}, \
+  {1024, 156, 158}, \
+  {2048, 158, 160}, \
+  {2880, 160, 162}, \
+  {4096, 162, 164}, \
+  {5120, 164, 166}, \
+  {7168, 166, 168}, \
+  {8192, 168, 170}, \
+  {128, 170, 172}, \
+  {256, 172, 174}, \
+  {512, 174, 176}, \
+  {1024, 176, 178}, \
+  {2048, 178, 180}, \
+  {2880, 180, 182}, \
+  {4096, 182, 184}, \
+  {5120, 184, 186}, \
+  {7168, 186, 188}, \
+  {8192, 188, 190}, \
+  {128, 190, 192}, \
+  {256, 192, 194}, \
+  {512, 194, 196}, \
+  {1024, 196, 198}, \
+  {2048, 198, 200}, \
+  {2880, 200, 202}, \
+  {4096, 202, 204}, \
+  {5120, 204, 208}, \
+  {7168, 208, 210}, \
+  {8192, 210, 212}, \
+  {128, 212, 214}, \
+  {256, 214, 216}, \
+  {512, 216, 218}, \
+  {1024, 218, 220}, \
+  {2048, 220, 222}, \
+  {2880, 222, 225}, \
+  {4096, 225, 228}, \
+  {5120, 228, 231}, \
+  {7168, 231, 234}, \
+  {8192, 234, 237}, \
+  {128, 237, 239}, \
+  {256, 239, 241}, \
+  {512, 241, 243}, \
+  {1024, 243, 245}, \
+  {2048, 245, 247}, \
+  {2880, 247, 249}, \
+  {4096, 249, 251}, \
+  {5120, 251, 253}, \
+  {7168, 253, 255}, \
+  {8192, 255, 257}, \
+  {128, 257, 259}, \
+  {256, 259, 261}, \
+  {512, 261, 263}, \
+  {1024, 263, 265}, \
+  {2048, 265, 267}, \
+  {2880, 267, 269}, \
+  {4096, 269, 271}, \
+  {5120, 271, 273}, \
+  {7168, 273, 275}, \
+  {8192, 275, 277}, \
+  {128, 277, 279}, \
+  {256, 279, 281}, \
+  {512, 281, 283}, \
+  {1024, 283, 285}, \
+  {2048, 285, 287}, \
+  {2880, 287, 289}, \
+  {4096, 289, 291}, \
+  {5120, 291, 293}, \
+  {7168, 293, 295}, \
+  {8192, 295, 297}, \
+  {128, 297, 299}, \
+  {256, 299, 301}, \
+  {512, 301, 303}, \
+  {1024, 303, 305}, \
+  {2048, 305, 307}, \
+  {2880, 307, 310}, \
+  {4096, 310, 313}, \
+  {5120, 313, 316}, \
+  {7168, 316, 319}, \
+  {8192, 319, 322}, \
+  {128, 322, 324}, \
+  {256, 324, 326}, \
+  {512, 326, 328}, \
+  {1024, 328, 330}, \
+  {2048, 330, 332}, \
+  {2880, 332, 334}, \
+  {4096, 334, 336}, \
+  {5120, 336, 338}, \
+  {7168, 338, 340}, \
+  {8192, 340, 342}, \
+  {128, 342, 344}, \
+  {256, 344, 346}, \
+  {512, 346, 348}, \
+  {1024, 348, 350}, \
+  {2048, 350, 352}, \
+  {2880, 352, 354}, \
+  {4096, 354, 356}, \
+  {5120, 356, 358}, \
+  {7168, 358, 360}, \
+  {8192, 360, 362}, \
+  {128, 362, 364}, \
+  {256, 364, 366}, \
+  {512, 366, 368}, \
+  {1024, 368, 370}, \
+  {2048, 370, 372}, \
+  {2880, 372, 374}, \
+  {4096, 374, 376}, \
+  {5120, 376, 378}, \
+  {7168, 378, 380}, \
+  {8192, 380, 382}, \
+  {128, 382, 384}, \
+  {256, 384, 386}, \
+  {512, 386, 388}, \
+  {1024, 388, 390}, \
+  {2048, 390, 392}, \
+  {2880, 392, 395}, \
+  {4096, 395, 398}, \
+  {5120, 398, 401}, \
+  {7168, 401, 404}, \
+  {8192, 404, 407}, \
+  {128, 407, 409}, \
+  {256, 409, 411}, \
+  {512, 411, 413}, \
+  {1024, 413, 415}, \
+  {2048, 415, 417}, \
+  {2880, 417, 419}, \
+  {4096, 419, 421}, \
+  {5120, 421, 423}, \
+  {7168, 423, 425}, \
+  {8192, 425, 427}, \
+  {128, 427, 429}, \
+  {256, 429, 431}, \
+  {512, 431, 433}, \
+  {1024, 433, 435}, \
+  {2048, 435, 437}, \
+  {2880, 437, 439}, \
+  {4096, 439, 441}, \
+  {5120, 441, 443}, \
+  {7168, 443, 445}, \
+  {8192, 445, 447}, \
+  {128, 447, 449}, \
+  {256, 449, 451}, \
+  {512, 451, 453}, \
+  {1024, 453, 455}, \
+  {2048, 455, 457}, \
+  {2880, 457, 459}, \
+  {4096, 459, 461}, \
+  {5120, 461, 463}, \
+  {7168, 463, 465}, \
+  {8192, 465, 467}, \
+  {128, 467, 469}, \
+  {256, 469, 471}, \
+  {512, 471, 473}, \
+  {1024, 473, 475}, \
+  {2048, 475, 477}, \
+  {2880, 477, 480}, \
+  {4096, 480, 483}, \
+  {5120, 483, 486}, \
+  {7168, 486, 489}, \
+  {8192, 489, 492}, \
+  {128, 492, 494}, \
+  {256, 494, 496}, \
+  {512, 496, 498}, \
+  {1024, 498, 500}, \
+  {2048, 500, 502}, \
+  {2880, 502, 504}, \
+  {4096, 504, 506}, \
+  {5120, 506, 508}, \
+  {7168, 508, 510}, \
+  {8192, 510, 512}, \
+  {128, 512, 514}, \
+  {256, 514, 516}, \
+  {512, 516, 518}, \
+  {1024, 518, 520}, \
+  {2048, 520, 522}, \
+  {2880, 522, 524}, \
+  {4096, 524, 526}, \
+  {5120, 526, 528}, \
+  {7168, 528, 530}, \
+  {8192, 530, 532}, \
+  {128, 532, 534}, \
+  {256, 534, 536}, \
+  {512, 536, 538}, \
+  {1024, 538, 540}, \
+  {2048, 540, 542}, \
+  {2880, 542, 544}, \
+  {4096, 544, 546}, \
+  {5120, 546, 548}, \
+  {7168, 548, 550}, \
+  {8192, 550, 552}
+#define ALLREDUCE_TABLE_SM90_GRAPH_69632FE34192FF85_H_SEGMENTS \
+  {0, Strategy::kOneshot}, \
+  {0, Strategy::kOneshot}, \
+  {0, Strategy::kOneshot}, \
+  {0, Strategy::kOneshot}, \
+  {0, Strategy::kOneshot}, \
+  {0, Strategy::kOneshot}, \
+  {0, Strategy::kOneshot}, \
+  {0, Strategy::kOneshot}, \
+  {0, Strategy::kOneshot}, \
+  {0, Strategy::kOneshot}, \
   {0, Strategy::kOneshot}, \
+  {0, Strategy::kOneshot}, \
   {0, Strategy::kOneshot}, \
   {0, Strategy::kOneshot}, \
   {0, Strategy::kOneshot}, \
@@ -433,529 +427,536 @@ struct Segment {
   {0, Strategy::kOneshot}, \
   {0, Strategy::kOneshot}, \
   {0, Strategy::kOneshot}, \
-  {263710, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {268419, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {269546, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {269840, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {272189, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {275479, Strategy::kTwoshotPush}, \
-  {55492815, Strategy::kTwoshot}, \
+  {263801, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {269077, Strategy::kTwoshotPush}, \
-  {68721383, Strategy::kTwoshot}, \
+  {268781, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {271224, Strategy::kTwoshotPush}, \
-  {54789751, Strategy::kTwoshot}, \
+  {269982, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {268345, Strategy::kTwoshotPush}, \
-  {66491884, Strategy::kTwoshot}, \
+  {270298, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {268756, Strategy::kTwoshotPush}, \
-  {66599449, Strategy::kTwoshot}, \
+  {272738, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {214867, Strategy::kTwoshotPush}, \
+  {279273, Strategy::kTwoshotPush}, \
+  {53463316, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {210323, Strategy::kTwoshotPush}, \
+  {269488, Strategy::kTwoshotPush}, \
+  {68285448, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {205161, Strategy::kTwoshotPush}, \
+  {274703, Strategy::kTwoshotPush}, \
+  {52012099, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {191831, Strategy::kTwoshotPush}, \
+  {270429, Strategy::kTwoshotPush}, \
+  {64543279, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {173266, Strategy::kTwoshotPush}, \
+  {269115, Strategy::kTwoshotPush}, \
+  {66395063, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {196671, Strategy::kTwoshotPush}, \
+  {219805, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {207369, Strategy::kTwoshotPush}, \
+  {215175, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {209826, Strategy::kTwoshotPush}, \
+  {210333, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {231381, Strategy::kTwoshotPush}, \
+  {197237, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {248338, Strategy::kTwoshotPush}, \
+  {177949, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {196359, Strategy::kTwoshotPush}, \
+  {198302, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {197014, Strategy::kTwoshotPush}, \
+  {212769, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {182176, Strategy::kTwoshotPush}, \
+  {214869, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {157108, Strategy::kTwoshotPush}, \
+  {231630, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {157722, Strategy::kTwoshotPush}, \
+  {250140, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {169376, Strategy::kTwoshotPush}, \
+  {201996, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {163988, Strategy::kTwoshotPush}, \
+  {202780, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {169811, Strategy::kTwoshotPush}, \
+  {187510, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {209102, Strategy::kTwoshotPush}, \
+  {160950, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {200010, Strategy::kTwoshotPush}, \
+  {161745, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {172503, Strategy::kTwoshotPush}, \
+  {171735, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {169830, Strategy::kTwoshotPush}, \
+  {169057, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {165429, Strategy::kTwoshotPush}, \
+  {170785, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {154828, Strategy::kTwoshotPush}, \
+  {211583, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {147156, Strategy::kTwoshotPush}, \
+  {205411, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {167813, Strategy::kTwoshotPush}, \
+  {177237, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {175149, Strategy::kTwoshotPush}, \
+  {174396, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {179194, Strategy::kTwoshotPush}, \
+  {169794, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {221358, Strategy::kTwoshotPush}, \
+  {158439, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {241709, Strategy::kTwoshotPush}, \
+  {149945, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {523674, Strategy::kTwoshotPush}, \
+  {170282, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {532932, Strategy::kTwoshotPush}, \
+  {180949, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {531107, Strategy::kTwoshotPush}, \
+  {181314, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {527529, Strategy::kTwoshotPush}, \
+  {222341, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {542638, Strategy::kTwoshotPush}, \
+  {243798, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {521482, Strategy::kTwoshotPush}, \
-  {60728471, Strategy::kTwoshot}, \
+  {538444, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {527184, Strategy::kTwoshotPush}, \
-  {76499446, Strategy::kTwoshot}, \
+  {548831, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {510361, Strategy::kTwoshotPush}, \
-  {60256993, Strategy::kTwoshot}, \
+  {545833, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {534508, Strategy::kTwoshotPush}, \
-  {71205299, Strategy::kTwoshot}, \
+  {542405, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {541825, Strategy::kTwoshotPush}, \
-  {74496974, Strategy::kTwoshot}, \
+  {557141, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {380716, Strategy::kTwoshotPush}, \
+  {537120, Strategy::kTwoshotPush}, \
+  {56575518, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {375080, Strategy::kTwoshotPush}, \
+  {542383, Strategy::kTwoshotPush}, \
+  {72560956, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {374595, Strategy::kTwoshotPush}, \
+  {527324, Strategy::kTwoshotPush}, \
+  {55557413, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {352198, Strategy::kTwoshotPush}, \
+  {546364, Strategy::kTwoshotPush}, \
+  {67237403, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {323246, Strategy::kTwoshotPush}, \
+  {555838, Strategy::kTwoshotPush}, \
+  {71053892, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {380503, Strategy::kTwoshotPush}, \
+  {402299, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {385284, Strategy::kTwoshotPush}, \
+  {396028, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {386923, Strategy::kTwoshotPush}, \
+  {396253, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {430597, Strategy::kTwoshotPush}, \
+  {373630, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {463339, Strategy::kTwoshotPush}, \
+  {342692, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {343916, Strategy::kTwoshotPush}, \
+  {397970, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {341225, Strategy::kTwoshotPush}, \
+  {408981, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {330782, Strategy::kTwoshotPush}, \
+  {408175, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {289240, Strategy::kTwoshotPush}, \
+  {449917, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {284864, Strategy::kTwoshotPush}, \
+  {485819, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {311387, Strategy::kTwoshotPush}, \
+  {364768, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {290154, Strategy::kTwoshotPush}, \
+  {362370, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {318199, Strategy::kTwoshotPush}, \
+  {351237, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {374106, Strategy::kTwoshotPush}, \
+  {306209, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {386997, Strategy::kTwoshotPush}, \
+  {302018, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {322499, Strategy::kTwoshotPush}, \
+  {331170, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {321369, Strategy::kTwoshotPush}, \
+  {311048, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {310725, Strategy::kTwoshotPush}, \
+  {334076, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {297731, Strategy::kTwoshotPush}, \
+  {396537, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {277363, Strategy::kTwoshotPush}, \
+  {411812, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {349511, Strategy::kTwoshotPush}, \
+  {340942, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {326472, Strategy::kTwoshotPush}, \
+  {339975, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {367045, Strategy::kTwoshotPush}, \
+  {329120, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {474987, Strategy::kTwoshotPush}, \
+  {317306, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {513652, Strategy::kTwoshotPush}, \
+  {294011, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {167094, Strategy::kTwoshotPush}, \
+  {366921, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {168096, Strategy::kTwoshotPush}, \
+  {354287, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {169040, Strategy::kTwoshotPush}, \
+  {387702, Strategy::kTwoshotPush}, \
+  {1035605, Strategy::kOneshot}, \
+  {1542032, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {169169, Strategy::kTwoshotPush}, \
+  {494182, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {170747, Strategy::kTwoshotPush}, \
+  {535914, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {170763, Strategy::kTwoshotPush}, \
-  {52183286, Strategy::kTwoshot}, \
+  {176299, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {168324, Strategy::kTwoshotPush}, \
-  {64134125, Strategy::kTwoshot}, \
+  {177483, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {170573, Strategy::kTwoshotPush}, \
-  {52280276, Strategy::kTwoshot}, \
+  {178431, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {171216, Strategy::kTwoshotPush}, \
-  {62497323, Strategy::kTwoshot}, \
+  {178616, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {168523, Strategy::kTwoshotPush}, \
-  {62200663, Strategy::kTwoshot}, \
+  {180220, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {144696, Strategy::kTwoshotPush}, \
+  {177743, Strategy::kTwoshotPush}, \
+  {50121859, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {139467, Strategy::kTwoshotPush}, \
+  {177688, Strategy::kTwoshotPush}, \
+  {61121946, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {136233, Strategy::kTwoshotPush}, \
+  {177389, Strategy::kTwoshotPush}, \
+  {49177824, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {126520, Strategy::kTwoshotPush}, \
+  {180519, Strategy::kTwoshotPush}, \
+  {60497216, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {109509, Strategy::kTwoshotPush}, \
+  {177849, Strategy::kTwoshotPush}, \
+  {58903558, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {136302, Strategy::kTwoshotPush}, \
+  {152453, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {139156, Strategy::kTwoshotPush}, \
+  {146511, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {134820, Strategy::kTwoshotPush}, \
+  {142819, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {143971, Strategy::kTwoshotPush}, \
+  {132442, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {153644, Strategy::kTwoshotPush}, \
+  {117550, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {132675, Strategy::kTwoshotPush}, \
+  {145445, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {135553, Strategy::kTwoshotPush}, \
+  {146429, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {119017, Strategy::kTwoshotPush}, \
+  {144054, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {103360, Strategy::kTwoshotPush}, \
+  {154098, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {102653, Strategy::kTwoshotPush}, \
+  {163493, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {114873, Strategy::kTwoshotPush}, \
+  {138597, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {109759, Strategy::kTwoshotPush}, \
+  {141943, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {106651, Strategy::kTwoshotPush}, \
+  {126252, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {122138, Strategy::kTwoshotPush}, \
+  {111073, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {125677, Strategy::kTwoshotPush}, \
+  {110782, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {110576, Strategy::kTwoshotPush}, \
+  {123387, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {108181, Strategy::kTwoshotPush}, \
+  {117624, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {106996, Strategy::kTwoshotPush}, \
+  {115435, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {101306, Strategy::kTwoshotPush}, \
+  {130016, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {90285, Strategy::kTwoshotPush}, \
+  {131880, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {116126, Strategy::kTwoshotPush}, \
+  {117977, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {118852, Strategy::kTwoshotPush}, \
+  {115808, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {115846, Strategy::kTwoshotPush}, \
+  {114680, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {123740, Strategy::kTwoshotPush}, \
+  {109143, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {135268, Strategy::kTwoshotPush}, \
+  {98803, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {127745, Strategy::kTwoshotPush}, \
+  {124450, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {128399, Strategy::kTwoshotPush}, \
+  {125885, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {128823, Strategy::kTwoshotPush}, \
+  {124795, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {129293, Strategy::kTwoshotPush}, \
+  {132443, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {130710, Strategy::kTwoshotPush}, \
+  {143654, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {127955, Strategy::kTwoshotPush}, \
-  {50097604, Strategy::kTwoshot}, \
+  {130984, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {128270, Strategy::kTwoshotPush}, \
-  {61329309, Strategy::kTwoshot}, \
+  {131540, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {127561, Strategy::kTwoshotPush}, \
-  {50526629, Strategy::kTwoshot}, \
+  {131904, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {130531, Strategy::kTwoshotPush}, \
-  {59924937, Strategy::kTwoshot}, \
+  {132420, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {128408, Strategy::kTwoshotPush}, \
-  {59595155, Strategy::kTwoshot}, \
+  {133715, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {109850, Strategy::kTwoshotPush}, \
+  {133800, Strategy::kTwoshotPush}, \
+  {48116985, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {104920, Strategy::kTwoshotPush}, \
+  {131391, Strategy::kTwoshotPush}, \
+  {56976129, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {102382, Strategy::kTwoshotPush}, \
+  {133154, Strategy::kTwoshotPush}, \
+  {47304735, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {94111, Strategy::kTwoshotPush}, \
+  {135195, Strategy::kTwoshotPush}, \
+  {56715720, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {84829, Strategy::kTwoshotPush}, \
+  {131592, Strategy::kTwoshotPush}, \
+  {55191616, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {107276, Strategy::kTwoshotPush}, \
+  {115411, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {104431, Strategy::kTwoshotPush}, \
+  {110512, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {100042, Strategy::kTwoshotPush}, \
+  {108206, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {109298, Strategy::kTwoshotPush}, \
+  {99938, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {116261, Strategy::kTwoshotPush}, \
+  {90108, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {96889, Strategy::kTwoshotPush}, \
+  {112806, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {100154, Strategy::kTwoshotPush}, \
+  {110416, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {90188, Strategy::kTwoshotPush}, \
+  {105543, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {79191, Strategy::kTwoshotPush}, \
+  {112952, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {78959, Strategy::kTwoshotPush}, \
+  {121286, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {90908, Strategy::kTwoshotPush}, \
+  {102967, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {83116, Strategy::kTwoshotPush}, \
+  {106211, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {81852, Strategy::kTwoshotPush}, \
+  {95980, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {90838, Strategy::kTwoshotPush}, \
+  {84102, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {94761, Strategy::kTwoshotPush}, \
+  {83853, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {83081, Strategy::kTwoshotPush}, \
+  {93959, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {81545, Strategy::kTwoshotPush}, \
+  {88804, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {82263, Strategy::kTwoshotPush}, \
+  {84535, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {77702, Strategy::kTwoshotPush}, \
+  {96133, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {72040, Strategy::kTwoshotPush}, \
+  {100881, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {91170, Strategy::kTwoshotPush}, \
+  {88291, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {89697, Strategy::kTwoshotPush}, \
+  {86610, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {88654, Strategy::kTwoshotPush}, \
+  {87423, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {91490, Strategy::kTwoshotPush}, \
+  {82481, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {100243, Strategy::kTwoshotPush}, \
+  {75622, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {102784, Strategy::kTwoshotPush}, \
+  {94234, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {103450, Strategy::kTwoshotPush}, \
+  {95828, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {103902, Strategy::kTwoshotPush}, \
+  {92757, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {103615, Strategy::kTwoshotPush}, \
+  {96534, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {104700, Strategy::kTwoshotPush}, \
+  {105863, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {104899, Strategy::kTwoshotPush}, \
-  {48656014, Strategy::kTwoshot}, \
+  {104270, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {103413, Strategy::kTwoshotPush}, \
-  {59487767, Strategy::kTwoshot}, \
+  {104942, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {104497, Strategy::kTwoshotPush}, \
-  {49231694, Strategy::kTwoshot}, \
+  {105358, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {106995, Strategy::kTwoshotPush}, \
-  {57709422, Strategy::kTwoshot}, \
+  {104999, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {103000, Strategy::kTwoshotPush}, \
-  {57872127, Strategy::kTwoshot}, \
+  {106033, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {88265, Strategy::kTwoshotPush}, \
+  {105329, Strategy::kTwoshotPush}, \
+  {46249745, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {85058, Strategy::kTwoshotPush}, \
+  {104883, Strategy::kTwoshotPush}, \
+  {54538455, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {84266, Strategy::kTwoshotPush}, \
+  {105835, Strategy::kTwoshotPush}, \
+  {45974772, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {76064, Strategy::kTwoshotPush}, \
+  {106981, Strategy::kTwoshotPush}, \
+  {52445321, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {73540, Strategy::kTwoshotPush}, \
+  {104397, Strategy::kTwoshotPush}, \
+  {52975153, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {89408, Strategy::kTwoshotPush}, \
+  {90090, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {85550, Strategy::kTwoshotPush}, \
+  {86729, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {82399, Strategy::kTwoshotPush}, \
+  {86099, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {88380, Strategy::kTwoshotPush}, \
+  {76933, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {94024, Strategy::kTwoshotPush}, \
+  {74542, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {80283, Strategy::kTwoshotPush}, \
+  {89450, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {81249, Strategy::kTwoshotPush}, \
+  {87482, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {76538, Strategy::kTwoshotPush}, \
+  {81454, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {65857, Strategy::kTwoshotPush}, \
+  {90140, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {66750, Strategy::kTwoshotPush}, \
+  {96053, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {74222, Strategy::kTwoshotPush}, \
+  {81710, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {68460, Strategy::kTwoshotPush}, \
+  {82661, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {66608, Strategy::kTwoshotPush}, \
+  {77856, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {74998, Strategy::kTwoshotPush}, \
+  {65345, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {78510, Strategy::kTwoshotPush}, \
+  {66409, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {68160, Strategy::kTwoshotPush}, \
+  {76056, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {67338, Strategy::kTwoshotPush}, \
+  {68375, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {69327, Strategy::kTwoshotPush}, \
+  {68012, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {64437, Strategy::kTwoshotPush}, \
+  {76748, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {61626, Strategy::kTwoshotPush}, \
+  {80003, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {74372, Strategy::kTwoshotPush}, \
+  {67883, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {73838, Strategy::kTwoshotPush}, \
+  {66932, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {71987, Strategy::kTwoshotPush}, \
+  {69524, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {75210, Strategy::kTwoshotPush}, \
+  {64143, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {82565, Strategy::kTwoshotPush}, \
+  {61728, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {82823, Strategy::kTwoshotPush}, \
+  {76120, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {83319, Strategy::kTwoshotPush}, \
+  {74746, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {83838, Strategy::kTwoshotPush}, \
+  {72775, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {83122, Strategy::kTwoshotPush}, \
+  {76847, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {83908, Strategy::kTwoshotPush}, \
+  {84054, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {84991, Strategy::kTwoshotPush}, \
-  {47597816, Strategy::kTwoshot}, \
+  {86483, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {83380, Strategy::kTwoshotPush}, \
-  {58186071, Strategy::kTwoshot}, \
+  {87073, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {85712, Strategy::kTwoshotPush}, \
-  {48236242, Strategy::kTwoshot}, \
+  {87596, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {85268, Strategy::kTwoshotPush}, \
-  {55613091, Strategy::kTwoshot}, \
+  {86805, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {82740, Strategy::kTwoshotPush}, \
-  {56648206, Strategy::kTwoshot}, \
+  {87633, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {71630, Strategy::kTwoshotPush}, \
+  {87471, Strategy::kTwoshotPush}, \
+  {44229929, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {69512, Strategy::kTwoshotPush}, \
+  {87109, Strategy::kTwoshotPush}, \
+  {52933579, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {69252, Strategy::kTwoshotPush}, \
+  {87876, Strategy::kTwoshotPush}, \
+  {44981617, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {62091, Strategy::kTwoshotPush}, \
+  {89080, Strategy::kTwoshotPush}, \
+  {49971568, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {58226, Strategy::kTwoshotPush}, \
+  {86366, Strategy::kTwoshotPush}, \
+  {51501944, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {71574, Strategy::kTwoshotPush}, \
+  {74314, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {70044, Strategy::kTwoshotPush}, \
+  {71848, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {65600, Strategy::kTwoshotPush}, \
+  {71645, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {71366, Strategy::kTwoshotPush}, \
+  {63909, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {76009, Strategy::kTwoshotPush}, \
+  {61554, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {65918, Strategy::kTwoshotPush}, \
+  {75502, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {66451, Strategy::kTwoshotPush}, \
+  {72632, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {62517, Strategy::kTwoshotPush}, \
+  {68982, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {52667, Strategy::kTwoshotPush}, \
+  {75226, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {52712, Strategy::kTwoshotPush}, \
+  {79604, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {60391, Strategy::kTwoshotPush}, \
+  {67605, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {55897, Strategy::kTwoshotPush}, \
+  {68183, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {54001, Strategy::kTwoshotPush}, \
+  {64998, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {61282, Strategy::kTwoshotPush}, \
+  {55696, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {64688, Strategy::kTwoshotPush}, \
+  {55923, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {55270, Strategy::kTwoshotPush}, \
+  {64251, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {54121, Strategy::kTwoshotPush}, \
+  {58696, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {54959, Strategy::kTwoshotPush}, \
+  {57508, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {51601, Strategy::kTwoshotPush}, \
+  {63831, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {45538, Strategy::kTwoshotPush}, \
+  {66515, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {60856, Strategy::kTwoshotPush}, \
+  {57993, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {60647, Strategy::kTwoshotPush}, \
+  {57001, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {57775, Strategy::kTwoshotPush}, \
+  {58019, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {61461, Strategy::kTwoshotPush}, \
+  {54717, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {67495, Strategy::kTwoshotPush}
+  {49221, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {64594, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {62861, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {61356, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {64012, Strategy::kTwoshotPush}, \
+  {0, Strategy::kOneshot}, \
+  {69726, Strategy::kTwoshotPush}
 
-inline constexpr Slice kSlices[] = {ALLREDUCE_TABLE_SM90_GRAPH_F53502E83B849D40_H_SLICES};
-inline constexpr Row kRows[] = {ALLREDUCE_TABLE_SM90_GRAPH_F53502E83B849D40_H_ROWS};
-inline constexpr Segment kSegments[] = {ALLREDUCE_TABLE_SM90_GRAPH_F53502E83B849D40_H_SEGMENTS};
+inline constexpr Slice kSlices[] = {ALLREDUCE_TABLE_SM90_GRAPH_69632FE34192FF85_H_SLICES};
+inline constexpr Row kRows[] = {ALLREDUCE_TABLE_SM90_GRAPH_69632FE34192FF85_H_ROWS};
+inline constexpr Segment kSegments[] = {ALLREDUCE_TABLE_SM90_GRAPH_69632FE34192FF85_H_SEGMENTS};
 #if defined(__CUDACC__)
-static __device__ constexpr Slice kDeviceSlices[] = {ALLREDUCE_TABLE_SM90_GRAPH_F53502E83B849D40_H_SLICES};
-static __device__ constexpr Row kDeviceRows[] = {ALLREDUCE_TABLE_SM90_GRAPH_F53502E83B849D40_H_ROWS};
-static __device__ constexpr Segment kDeviceSegments[] = {ALLREDUCE_TABLE_SM90_GRAPH_F53502E83B849D40_H_SEGMENTS};
+static __device__ constexpr Slice kDeviceSlices[] = {ALLREDUCE_TABLE_SM90_GRAPH_69632FE34192FF85_H_SLICES};
+static __device__ constexpr Row kDeviceRows[] = {ALLREDUCE_TABLE_SM90_GRAPH_69632FE34192FF85_H_ROWS};
+static __device__ constexpr Segment kDeviceSegments[] = {ALLREDUCE_TABLE_SM90_GRAPH_69632FE34192FF85_H_SEGMENTS};
 #endif
-#undef ALLREDUCE_TABLE_SM90_GRAPH_F53502E83B849D40_H_SLICES
-#undef ALLREDUCE_TABLE_SM90_GRAPH_F53502E83B849D40_H_ROWS
-#undef ALLREDUCE_TABLE_SM90_GRAPH_F53502E83B849D40_H_SEGMENTS
+#undef ALLREDUCE_TABLE_SM90_GRAPH_69632FE34192FF85_H_SLICES
+#undef ALLREDUCE_TABLE_SM90_GRAPH_69632FE34192FF85_H_ROWS
+#undef ALLREDUCE_TABLE_SM90_GRAPH_69632FE34192FF85_H_SEGMENTS
 
-ALLREDUCE_TABLE_SM90_GRAPH_F53502E83B849D40_H_FUNCTION const Slice& slice(int index) {
+ALLREDUCE_TABLE_SM90_GRAPH_69632FE34192FF85_H_FUNCTION const Slice& slice(int index) {
 #if defined(__CUDA_ARCH__)
   return kDeviceSlices[index];
 #else
@@ -963,7 +964,7 @@ ALLREDUCE_TABLE_SM90_GRAPH_F53502E83B849D40_H_FUNCTION const Slice& slice(int in
 #endif
 }
 
-ALLREDUCE_TABLE_SM90_GRAPH_F53502E83B849D40_H_FUNCTION const Row& row(int index) {
+ALLREDUCE_TABLE_SM90_GRAPH_69632FE34192FF85_H_FUNCTION const Row& row(int index) {
 #if defined(__CUDA_ARCH__)
   return kDeviceRows[index];
 #else
@@ -971,7 +972,7 @@ ALLREDUCE_TABLE_SM90_GRAPH_F53502E83B849D40_H_FUNCTION const Row& row(int index)
 #endif
 }
 
-ALLREDUCE_TABLE_SM90_GRAPH_F53502E83B849D40_H_FUNCTION const Segment& segment(int index) {
+ALLREDUCE_TABLE_SM90_GRAPH_69632FE34192FF85_H_FUNCTION const Segment& segment(int index) {
 #if defined(__CUDA_ARCH__)
   return kDeviceSegments[index];
 #else
@@ -981,7 +982,7 @@ ALLREDUCE_TABLE_SM90_GRAPH_F53502E83B849D40_H_FUNCTION const Segment& segment(in
 
 // Returns whether b is nearer to `wanted` than a by ratio; the larger one wins a tie. The numbers
 // of the table are at most 2^28, so products fit.
-ALLREDUCE_TABLE_SM90_GRAPH_F53502E83B849D40_H_FUNCTION bool is_nearer(std::int64_t b, std::int64_t a, std::int64_t wanted) {
+ALLREDUCE_TABLE_SM90_GRAPH_69632FE34192FF85_H_FUNCTION bool is_nearer(std::int64_t b, std::int64_t a, std::int64_t wanted) {
   const std::int64_t low = a < b ? a : b;
   const std::int64_t high = a < b ? b : a;
   if (wanted <= low) return b < a;
@@ -989,7 +990,7 @@ ALLREDUCE_TABLE_SM90_GRAPH_F53502E83B849D40_H_FUNCTION bool is_nearer(std::int64
   return (wanted * wanted < low * high) == (b < a);
 }
 
-ALLREDUCE_TABLE_SM90_GRAPH_F53502E83B849D40_H_FUNCTION bool is_better(const Slice& b,
+ALLREDUCE_TABLE_SM90_GRAPH_69632FE34192FF85_H_FUNCTION bool is_better(const Slice& b,
                               const Slice& a,
                               std::int64_t world_size,
                               DataType data_type) {
@@ -1001,7 +1002,7 @@ ALLREDUCE_TABLE_SM90_GRAPH_F53502E83B849D40_H_FUNCTION bool is_better(const Slic
 }  // namespace detail
 
 // Returns the size of a message, or INT64_MAX if it overflows. Counts below 1 are taken as 1.
-ALLREDUCE_TABLE_SM90_GRAPH_F53502E83B849D40_H_FUNCTION std::int64_t message_bytes(std::int64_t num_tokens,
+ALLREDUCE_TABLE_SM90_GRAPH_69632FE34192FF85_H_FUNCTION std::int64_t message_bytes(std::int64_t num_tokens,
                                           std::int64_t hidden_size,
                                           DataType data_type) {
   const std::int64_t element_bytes = data_type == DataType::kFloat32 ? 4 : 2;
@@ -1019,7 +1020,7 @@ struct Match {
 // Returns the strategy for a message; any input has one. Among the slices of the fusion, the lookup
 // takes the one with the nearest TP and then with the data type, in it the row with the nearest
 // hidden size, and in it the segment of the message's bytes. A fusion without a slice has kFallback.
-ALLREDUCE_TABLE_SM90_GRAPH_F53502E83B849D40_H_FUNCTION Match find(std::int64_t world_size,
+ALLREDUCE_TABLE_SM90_GRAPH_69632FE34192FF85_H_FUNCTION Match find(std::int64_t world_size,
                           Fusion fusion,
                           DataType data_type,
                           std::int64_t hidden_size,
@@ -1049,7 +1050,7 @@ ALLREDUCE_TABLE_SM90_GRAPH_F53502E83B849D40_H_FUNCTION Match find(std::int64_t w
                              detail::slice(best).world_size != world_size};
 }
 
-ALLREDUCE_TABLE_SM90_GRAPH_F53502E83B849D40_H_FUNCTION Strategy lookup(std::int64_t world_size,
+ALLREDUCE_TABLE_SM90_GRAPH_69632FE34192FF85_H_FUNCTION Strategy lookup(std::int64_t world_size,
                                Fusion fusion,
                                DataType data_type,
                                std::int64_t hidden_size,
@@ -1059,18 +1060,18 @@ ALLREDUCE_TABLE_SM90_GRAPH_F53502E83B849D40_H_FUNCTION Strategy lookup(std::int6
 
 // Returns the least microseconds that NVLink 4, at 450 GB/s, needs for what a GPU sends: (N-1) S
 // with ONESHOT, 2 (N-1)/N S with all others. No time is below it, extrapolated or not.
-ALLREDUCE_TABLE_SM90_GRAPH_F53502E83B849D40_H_FUNCTION double link_limit_us(Strategy strategy, int world_size, std::int64_t size_bytes) {
+ALLREDUCE_TABLE_SM90_GRAPH_69632FE34192FF85_H_FUNCTION double link_limit_us(Strategy strategy, int world_size, std::int64_t size_bytes) {
   const double sent = strategy == Strategy::kOneshot ? world_size - 1.0
                                                      : 2.0 * (world_size - 1.0) / world_size;
   return sent * static_cast<double>(size_bytes) / 450e3;
 }
 
-}  // namespace allreduce_table_sm90_graph_f53502e83b849d40
+}  // namespace allreduce_table_sm90_graph_69632fe34192ff85
 
-#undef ALLREDUCE_TABLE_SM90_GRAPH_F53502E83B849D40_H_FUNCTION
+#undef ALLREDUCE_TABLE_SM90_GRAPH_69632FE34192FF85_H_FUNCTION
 
 #if !defined(ALLREDUCE_TABLE_NO_ALIAS)
-namespace allreduce_table_sm90_graph = ::allreduce_table_sm90_graph_f53502e83b849d40;
+namespace allreduce_table_sm90_graph = ::allreduce_table_sm90_graph_69632fe34192ff85;
 #endif
 
-#endif  // ALLREDUCE_TABLE_SM90_GRAPH_F53502E83B849D40_H
+#endif  // ALLREDUCE_TABLE_SM90_GRAPH_69632FE34192FF85_H

@@ -58,10 +58,10 @@ Axes default_axes(Shapes shapes) {
   Axes axes{.data_types = {DataType::kBfloat16},
             .fusions = {Fusion::kNone, Fusion::kResidualRmsNorm, Fusion::kResidualRmsNormQuantFp8,
                         Fusion::kResidualRmsNormQuantNvfp4},
-            .hidden_sizes = with(powers_of_two(128, 8192), {2880, 5120, 7168}),
+            .hidden_sizes = with(powers_of_two(128, 8192), {1536, 2880, 3072, 5120, 6144, 7168}),
             .num_tokens = powers_of_two(1, 16384)};
   if (shapes == Shapes::kHeldOut) {
-    axes.hidden_sizes = {640, 1536, 2880, 3584, 5120, 6144, 7168};
+    axes.hidden_sizes = {640, 896, 2304, 2880, 3584, 5376, 7168};
     axes.num_tokens = {3, 6, 12, 24, 50, 100, 200, 400, 750, 1500, 3000, 6000, 12000};
   }
   return axes;

@@ -10,12 +10,12 @@ namespace {
 
 TEST(AllreducePlan, TheGridIsThatOfTheTables) {
   const Axes axes = default_axes(Shapes::kGrid);
-  EXPECT_EQ(axes.hidden_sizes,
-            (std::vector<std::int64_t>{128, 256, 512, 1024, 2048, 2880, 4096, 5120, 7168, 8192}));
+  EXPECT_EQ(axes.hidden_sizes, (std::vector<std::int64_t>{128, 256, 512, 1024, 1536, 2048, 2880,
+                                                          3072, 4096, 5120, 6144, 7168, 8192}));
   EXPECT_EQ(axes.num_tokens.size(), 15U);
   EXPECT_EQ(axes.num_tokens.back(), 16384);
   const auto cells = plan_cells(4, axes, {});
-  EXPECT_EQ(cells.size(), 4U * 10U * 15U);
+  EXPECT_EQ(cells.size(), 4U * 13U * 15U);
   EXPECT_EQ(std::set<Cell>(cells.begin(), cells.end()).size(), cells.size());
   for (const Cell& cell : cells)
     EXPECT_EQ(cell.world_size, 4);

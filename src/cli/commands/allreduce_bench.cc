@@ -142,7 +142,7 @@ class AllreduceBench final : public Command {
         ->default_str("bfloat16")
         ->group(kWhatGroup);
     add_numbers(app, "--hidden", hidden_sizes_, "hidden sizes: elements of a token")
-        ->default_str("128 to 8192 by powers of two, and 2880,5120,7168");
+        ->default_str("128 to 8192 by powers of two, and 1536,2880,3072,5120,6144,7168");
     add_numbers(app, "--tokens", num_tokens_, "token counts")
         ->default_str("1 to 16384 by powers of two");
     app.add_flag(
