@@ -195,14 +195,12 @@ Why why_chosen(const Choice& choice, const Choice* neighbour, double tie) {
 // Returns the cell halfway between the two, with the strategies that were timed in both. It has no
 // timings if no token count lies between them.
 Choice halfway(const Choice& smaller, const Choice& larger) {
-  const std::int64_t from = smaller.cell.num_tokens;
-  const std::int64_t to = larger.cell.num_tokens;
   Choice middle{.cell = smaller.cell};
-  const std::int64_t tokens =
-      std::llround(std::sqrt(static_cast<double>(from) * static_cast<double>(to)));
-  middle.cell.num_tokens = tokens;
-  if (tokens == from || tokens == to) return middle;
-  const double part = part_of_bytes(tokens, from, to);
+  middle.cell.num_tokens = std::llround(std::sqrt(static_cast<double>(smaller.cell.num_tokens) *
+                                                  static_cast<double>(larger.cell.num_tokens)));
+  if (middle.cell == smaller.cell || middle.cell == larger.cell) return middle;
+  const double part = part_of_bytes(middle.cell.size_bytes(), smaller.cell.size_bytes(),
+                                    larger.cell.size_bytes());
   for (const Timing& timing : smaller.timings) {
     const Timing* other = find_timing(larger.timings, timing.strategy);
     if (other) middle.timings.push_back(interpolated(timing, *other, part));

@@ -70,8 +70,7 @@ std::vector<int> missing_world_sizes(const LookupTable& table);
 // Returns the first size in bytes that takes the larger cell's strategy. It is above the smaller
 // cell's size and at most the larger one's.
 //   - In general it is where the two strategies' times cross, drawn as straight lines over the
-//   bytes
-//     between the cells, or the nearer end when they do not cross between them.
+//     bytes, or the nearer end when they do not cross between the cells.
 //   - When the smaller cell's strategy was not timed in the larger cell, it is just above
 //     `largest_bytes`, the largest message that this strategy was timed with anywhere in the slice,
 //     because a strategy that cannot do a cell usually lacks memory.
