@@ -199,8 +199,8 @@ Choice halfway(const Choice& smaller, const Choice& larger) {
   middle.cell.num_tokens = std::llround(std::sqrt(static_cast<double>(smaller.cell.num_tokens) *
                                                   static_cast<double>(larger.cell.num_tokens)));
   if (middle.cell == smaller.cell || middle.cell == larger.cell) return middle;
-  const double part = part_of_bytes(middle.cell.size_bytes(), smaller.cell.size_bytes(),
-                                    larger.cell.size_bytes());
+  const double part =
+      part_of_bytes(middle.cell.size_bytes(), smaller.cell.size_bytes(), larger.cell.size_bytes());
   for (const Timing& timing : smaller.timings) {
     const Timing* other = find_timing(larger.timings, timing.strategy);
     if (other) middle.timings.push_back(interpolated(timing, *other, part));
