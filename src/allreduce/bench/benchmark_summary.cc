@@ -9,7 +9,7 @@
 namespace assay::allreduce {
 namespace {
 
-constexpr double kSecondsPerCell = 60.0 / 780;  // the goal is one minute for the whole grid
+constexpr double kSecondsPerCell = 0.08;  // so that the whole grid takes a minute
 
 std::string text_of(std::string_view text) {
   return std::string(text);
