@@ -1,19 +1,19 @@
 // All-reduce strategies for SM 90, for calls launched by CUDA graphs.
 // Made by assay allreduce codegen; do not edit. Measured on:
-// NVIDIA H200, CUDA 13.0, NCCL 2.28.3, 2026-11-28, of 6000 times in benchmark.tp2.sm90.csv benchmark.tp4.sm90.csv.
+// NVIDIA H200, CUDA 13.0, NCCL 2.28.3, 2026-11-28, of 6900 times in benchmark.tp2.sm90.csv benchmark.tp4.sm90.csv.
 
-#ifndef ALLREDUCE_TABLE_SM90_GRAPH_69632FE34192FF85_H
-#define ALLREDUCE_TABLE_SM90_GRAPH_69632FE34192FF85_H
+#ifndef ALLREDUCE_TABLE_SM90_GRAPH_4EE667FDD43220FA_H
+#define ALLREDUCE_TABLE_SM90_GRAPH_4EE667FDD43220FA_H
 
 #include <cstdint>
 
 #if defined(__CUDACC__)
-#define ALLREDUCE_TABLE_SM90_GRAPH_69632FE34192FF85_H_FUNCTION __host__ __device__ constexpr
+#define ALLREDUCE_TABLE_SM90_GRAPH_4EE667FDD43220FA_H_FUNCTION __host__ __device__ constexpr
 #else
-#define ALLREDUCE_TABLE_SM90_GRAPH_69632FE34192FF85_H_FUNCTION constexpr
+#define ALLREDUCE_TABLE_SM90_GRAPH_4EE667FDD43220FA_H_FUNCTION constexpr
 #endif
 
-namespace allreduce_table_sm90_graph_69632fe34192ff85 {
+namespace allreduce_table_sm90_graph_4ee667fdd43220fa {
 
 // Below 100 the numbers are TensorRT-LLM's.
 enum class Strategy : std::uint8_t {
@@ -24,7 +24,7 @@ enum class Strategy : std::uint8_t {
   kNccl = 0,
 };
 
-ALLREDUCE_TABLE_SM90_GRAPH_69632FE34192FF85_H_FUNCTION const char* name_of(Strategy strategy) {
+ALLREDUCE_TABLE_SM90_GRAPH_4EE667FDD43220FA_H_FUNCTION const char* name_of(Strategy strategy) {
   switch (strategy) {
     case Strategy::kOneshot:
       return "ONESHOT";
@@ -80,317 +80,329 @@ struct Segment {
   Strategy strategy;
 };
 
-#define ALLREDUCE_TABLE_SM90_GRAPH_69632FE34192FF85_H_SLICES \
-  {2, 0, Fusion::kNone, DataType::kBfloat16, 0, 10}, \
-  {2, 0, Fusion::kResidualRmsNorm, DataType::kBfloat16, 10, 20}, \
-  {2, 0, Fusion::kResidualRmsNormQuantFp8, DataType::kBfloat16, 20, 30}, \
-  {2, 0, Fusion::kResidualRmsNormQuantNvfp4, DataType::kBfloat16, 30, 40}, \
-  {4, 0, Fusion::kNone, DataType::kBfloat16, 40, 50}, \
-  {4, 0, Fusion::kResidualRmsNorm, DataType::kBfloat16, 50, 60}, \
-  {4, 0, Fusion::kResidualRmsNormQuantFp8, DataType::kBfloat16, 60, 70}, \
-  {4, 0, Fusion::kResidualRmsNormQuantNvfp4, DataType::kBfloat16, 70, 80}, \
-  {3, 4, Fusion::kNone, DataType::kBfloat16, 80, 90}, \
-  {3, 4, Fusion::kResidualRmsNorm, DataType::kBfloat16, 90, 100}, \
-  {3, 4, Fusion::kResidualRmsNormQuantFp8, DataType::kBfloat16, 100, 110}, \
-  {3, 4, Fusion::kResidualRmsNormQuantNvfp4, DataType::kBfloat16, 110, 120}, \
-  {5, 4, Fusion::kNone, DataType::kBfloat16, 120, 130}, \
-  {5, 4, Fusion::kResidualRmsNorm, DataType::kBfloat16, 130, 140}, \
-  {5, 4, Fusion::kResidualRmsNormQuantFp8, DataType::kBfloat16, 140, 150}, \
-  {5, 4, Fusion::kResidualRmsNormQuantNvfp4, DataType::kBfloat16, 150, 160}, \
-  {6, 4, Fusion::kNone, DataType::kBfloat16, 160, 170}, \
-  {6, 4, Fusion::kResidualRmsNorm, DataType::kBfloat16, 170, 180}, \
-  {6, 4, Fusion::kResidualRmsNormQuantFp8, DataType::kBfloat16, 180, 190}, \
-  {6, 4, Fusion::kResidualRmsNormQuantNvfp4, DataType::kBfloat16, 190, 200}, \
-  {7, 4, Fusion::kNone, DataType::kBfloat16, 200, 210}, \
-  {7, 4, Fusion::kResidualRmsNorm, DataType::kBfloat16, 210, 220}, \
-  {7, 4, Fusion::kResidualRmsNormQuantFp8, DataType::kBfloat16, 220, 230}, \
-  {7, 4, Fusion::kResidualRmsNormQuantNvfp4, DataType::kBfloat16, 230, 240}, \
-  {8, 4, Fusion::kNone, DataType::kBfloat16, 240, 250}, \
-  {8, 4, Fusion::kResidualRmsNorm, DataType::kBfloat16, 250, 260}, \
-  {8, 4, Fusion::kResidualRmsNormQuantFp8, DataType::kBfloat16, 260, 270}, \
-  {8, 4, Fusion::kResidualRmsNormQuantNvfp4, DataType::kBfloat16, 270, 280}
-#define ALLREDUCE_TABLE_SM90_GRAPH_69632FE34192FF85_H_ROWS \
+#define ALLREDUCE_TABLE_SM90_GRAPH_4EE667FDD43220FA_H_SLICES \
+  {2, 0, Fusion::kNone, DataType::kBfloat16, 0, 13}, \
+  {2, 0, Fusion::kResidualRmsNorm, DataType::kBfloat16, 13, 26}, \
+  {2, 0, Fusion::kResidualRmsNormQuantFp8, DataType::kBfloat16, 26, 39}, \
+  {2, 0, Fusion::kResidualRmsNormQuantNvfp4, DataType::kBfloat16, 39, 52}, \
+  {4, 0, Fusion::kNone, DataType::kBfloat16, 52, 62}, \
+  {4, 0, Fusion::kResidualRmsNorm, DataType::kBfloat16, 62, 72}, \
+  {4, 0, Fusion::kResidualRmsNormQuantFp8, DataType::kBfloat16, 72, 82}, \
+  {4, 0, Fusion::kResidualRmsNormQuantNvfp4, DataType::kBfloat16, 82, 92}, \
+  {3, 4, Fusion::kNone, DataType::kBfloat16, 92, 102}, \
+  {3, 4, Fusion::kResidualRmsNorm, DataType::kBfloat16, 102, 112}, \
+  {3, 4, Fusion::kResidualRmsNormQuantFp8, DataType::kBfloat16, 112, 122}, \
+  {3, 4, Fusion::kResidualRmsNormQuantNvfp4, DataType::kBfloat16, 122, 132}, \
+  {5, 4, Fusion::kNone, DataType::kBfloat16, 132, 142}, \
+  {5, 4, Fusion::kResidualRmsNorm, DataType::kBfloat16, 142, 152}, \
+  {5, 4, Fusion::kResidualRmsNormQuantFp8, DataType::kBfloat16, 152, 162}, \
+  {5, 4, Fusion::kResidualRmsNormQuantNvfp4, DataType::kBfloat16, 162, 172}, \
+  {6, 4, Fusion::kNone, DataType::kBfloat16, 172, 182}, \
+  {6, 4, Fusion::kResidualRmsNorm, DataType::kBfloat16, 182, 192}, \
+  {6, 4, Fusion::kResidualRmsNormQuantFp8, DataType::kBfloat16, 192, 202}, \
+  {6, 4, Fusion::kResidualRmsNormQuantNvfp4, DataType::kBfloat16, 202, 212}, \
+  {7, 4, Fusion::kNone, DataType::kBfloat16, 212, 222}, \
+  {7, 4, Fusion::kResidualRmsNorm, DataType::kBfloat16, 222, 232}, \
+  {7, 4, Fusion::kResidualRmsNormQuantFp8, DataType::kBfloat16, 232, 242}, \
+  {7, 4, Fusion::kResidualRmsNormQuantNvfp4, DataType::kBfloat16, 242, 252}, \
+  {8, 4, Fusion::kNone, DataType::kBfloat16, 252, 262}, \
+  {8, 4, Fusion::kResidualRmsNorm, DataType::kBfloat16, 262, 272}, \
+  {8, 4, Fusion::kResidualRmsNormQuantFp8, DataType::kBfloat16, 272, 282}, \
+  {8, 4, Fusion::kResidualRmsNormQuantNvfp4, DataType::kBfloat16, 282, 292}
+#define ALLREDUCE_TABLE_SM90_GRAPH_4EE667FDD43220FA_H_ROWS \
   {128, 0, 1}, \
   {256, 1, 2}, \
   {512, 2, 3}, \
   {1024, 3, 4}, \
-  {2048, 4, 5}, \
-  {2880, 5, 6}, \
-  {4096, 6, 7}, \
-  {5120, 7, 8}, \
-  {7168, 8, 9}, \
-  {8192, 9, 10}, \
-  {128, 10, 11}, \
-  {256, 11, 12}, \
-  {512, 12, 13}, \
-  {1024, 13, 14}, \
-  {2048, 14, 15}, \
-  {2880, 15, 16}, \
-  {4096, 16, 17}, \
-  {5120, 17, 18}, \
-  {7168, 18, 19}, \
-  {8192, 19, 20}, \
-  {128, 20, 21}, \
-  {256, 21, 22}, \
-  {512, 22, 23}, \
-  {1024, 23, 24}, \
-  {2048, 24, 25}, \
-  {2880, 25, 26}, \
-  {4096, 26, 27}, \
-  {5120, 27, 28}, \
-  {7168, 28, 29}, \
-  {8192, 29, 30}, \
-  {128, 30, 31}, \
-  {256, 31, 32}, \
-  {512, 32, 33}, \
-  {1024, 33, 34}, \
-  {2048, 34, 35}, \
-  {2880, 35, 36}, \
-  {4096, 36, 37}, \
-  {5120, 37, 38}, \
-  {7168, 38, 39}, \
-  {8192, 39, 40}, \
-  {128, 40, 42}, \
-  {256, 42, 44}, \
-  {512, 44, 46}, \
-  {1024, 46, 48}, \
-  {2048, 48, 50}, \
-  {2880, 50, 53}, \
-  {4096, 53, 56}, \
-  {5120, 56, 59}, \
-  {7168, 59, 62}, \
-  {8192, 62, 65}, \
-  {128, 65, 67}, \
-  {256, 67, 69}, \
-  {512, 69, 71}, \
-  {1024, 71, 73}, \
-  {2048, 73, 75}, \
-  {2880, 75, 77}, \
-  {4096, 77, 79}, \
-  {5120, 79, 81}, \
-  {7168, 81, 83}, \
-  {8192, 83, 85}, \
-  {128, 85, 87}, \
-  {256, 87, 89}, \
-  {512, 89, 91}, \
-  {1024, 91, 93}, \
-  {2048, 93, 95}, \
-  {2880, 95, 97}, \
-  {4096, 97, 99}, \
-  {5120, 99, 101}, \
-  {7168, 101, 103}, \
-  {8192, 103, 105}, \
-  {128, 105, 107}, \
-  {256, 107, 109}, \
-  {512, 109, 111}, \
-  {1024, 111, 113}, \
-  {2048, 113, 115}, \
-  {2880, 115, 117}, \
-  {4096, 117, 119}, \
-  {5120, 119, 121}, \
-  {7168, 121, 123}, \
-  {8192, 123, 125}, \
-  {128, 125, 127}, \
-  {256, 127, 129}, \
-  {512, 129, 131}, \
-  {1024, 131, 133}, \
-  {2048, 133, 135}, \
-  {2880, 135, 138}, \
-  {4096, 138, 141}, \
-  {5120, 141, 144}, \
-  {7168, 144, 147}, \
-  {8192, 147, 150}, \
-  {128, 150, 152}, \
-  {256, 152, 154}, \
-  {512, 154, 156}, \
-  {1024, 156, 158}, \
-  {2048, 158, 160}, \
-  {2880, 160, 162}, \
-  {4096, 162, 164}, \
-  {5120, 164, 166}, \
-  {7168, 166, 168}, \
-  {8192, 168, 170}, \
-  {128, 170, 172}, \
-  {256, 172, 174}, \
-  {512, 174, 176}, \
-  {1024, 176, 178}, \
-  {2048, 178, 180}, \
-  {2880, 180, 182}, \
-  {4096, 182, 184}, \
-  {5120, 184, 186}, \
-  {7168, 186, 188}, \
-  {8192, 188, 190}, \
-  {128, 190, 192}, \
-  {256, 192, 194}, \
-  {512, 194, 196}, \
-  {1024, 196, 198}, \
-  {2048, 198, 200}, \
-  {2880, 200, 202}, \
-  {4096, 202, 204}, \
-  {5120, 204, 208}, \
-  {7168, 208, 210}, \
-  {8192, 210, 212}, \
-  {128, 212, 214}, \
-  {256, 214, 216}, \
-  {512, 216, 218}, \
-  {1024, 218, 220}, \
-  {2048, 220, 222}, \
-  {2880, 222, 225}, \
-  {4096, 225, 228}, \
-  {5120, 228, 231}, \
-  {7168, 231, 234}, \
-  {8192, 234, 237}, \
-  {128, 237, 239}, \
-  {256, 239, 241}, \
-  {512, 241, 243}, \
-  {1024, 243, 245}, \
-  {2048, 245, 247}, \
-  {2880, 247, 249}, \
-  {4096, 249, 251}, \
-  {5120, 251, 253}, \
-  {7168, 253, 255}, \
-  {8192, 255, 257}, \
-  {128, 257, 259}, \
-  {256, 259, 261}, \
-  {512, 261, 263}, \
-  {1024, 263, 265}, \
-  {2048, 265, 267}, \
-  {2880, 267, 269}, \
-  {4096, 269, 271}, \
-  {5120, 271, 273}, \
-  {7168, 273, 275}, \
-  {8192, 275, 277}, \
-  {128, 277, 279}, \
-  {256, 279, 281}, \
-  {512, 281, 283}, \
-  {1024, 283, 285}, \
-  {2048, 285, 287}, \
-  {2880, 287, 289}, \
-  {4096, 289, 291}, \
-  {5120, 291, 293}, \
-  {7168, 293, 295}, \
-  {8192, 295, 297}, \
-  {128, 297, 299}, \
-  {256, 299, 301}, \
-  {512, 301, 303}, \
-  {1024, 303, 305}, \
-  {2048, 305, 307}, \
-  {2880, 307, 310}, \
-  {4096, 310, 313}, \
-  {5120, 313, 316}, \
-  {7168, 316, 319}, \
-  {8192, 319, 322}, \
-  {128, 322, 324}, \
-  {256, 324, 326}, \
-  {512, 326, 328}, \
-  {1024, 328, 330}, \
-  {2048, 330, 332}, \
-  {2880, 332, 334}, \
-  {4096, 334, 336}, \
-  {5120, 336, 338}, \
-  {7168, 338, 340}, \
-  {8192, 340, 342}, \
-  {128, 342, 344}, \
-  {256, 344, 346}, \
-  {512, 346, 348}, \
-  {1024, 348, 350}, \
-  {2048, 350, 352}, \
-  {2880, 352, 354}, \
-  {4096, 354, 356}, \
-  {5120, 356, 358}, \
-  {7168, 358, 360}, \
-  {8192, 360, 362}, \
-  {128, 362, 364}, \
-  {256, 364, 366}, \
-  {512, 366, 368}, \
-  {1024, 368, 370}, \
-  {2048, 370, 372}, \
-  {2880, 372, 374}, \
-  {4096, 374, 376}, \
-  {5120, 376, 378}, \
-  {7168, 378, 380}, \
-  {8192, 380, 382}, \
-  {128, 382, 384}, \
-  {256, 384, 386}, \
-  {512, 386, 388}, \
-  {1024, 388, 390}, \
-  {2048, 390, 392}, \
-  {2880, 392, 395}, \
-  {4096, 395, 398}, \
-  {5120, 398, 401}, \
-  {7168, 401, 404}, \
-  {8192, 404, 407}, \
-  {128, 407, 409}, \
-  {256, 409, 411}, \
-  {512, 411, 413}, \
-  {1024, 413, 415}, \
-  {2048, 415, 417}, \
-  {2880, 417, 419}, \
-  {4096, 419, 421}, \
-  {5120, 421, 423}, \
-  {7168, 423, 425}, \
-  {8192, 425, 427}, \
-  {128, 427, 429}, \
-  {256, 429, 431}, \
-  {512, 431, 433}, \
-  {1024, 433, 435}, \
-  {2048, 435, 437}, \
-  {2880, 437, 439}, \
-  {4096, 439, 441}, \
-  {5120, 441, 443}, \
-  {7168, 443, 445}, \
-  {8192, 445, 447}, \
-  {128, 447, 449}, \
-  {256, 449, 451}, \
-  {512, 451, 453}, \
-  {1024, 453, 455}, \
-  {2048, 455, 457}, \
-  {2880, 457, 459}, \
-  {4096, 459, 461}, \
-  {5120, 461, 463}, \
-  {7168, 463, 465}, \
-  {8192, 465, 467}, \
-  {128, 467, 469}, \
-  {256, 469, 471}, \
-  {512, 471, 473}, \
-  {1024, 473, 475}, \
-  {2048, 475, 477}, \
-  {2880, 477, 480}, \
-  {4096, 480, 483}, \
-  {5120, 483, 486}, \
-  {7168, 486, 489}, \
-  {8192, 489, 492}, \
-  {128, 492, 494}, \
-  {256, 494, 496}, \
-  {512, 496, 498}, \
-  {1024, 498, 500}, \
-  {2048, 500, 502}, \
-  {2880, 502, 504}, \
-  {4096, 504, 506}, \
-  {5120, 506, 508}, \
-  {7168, 508, 510}, \
-  {8192, 510, 512}, \
-  {128, 512, 514}, \
-  {256, 514, 516}, \
-  {512, 516, 518}, \
-  {1024, 518, 520}, \
-  {2048, 520, 522}, \
-  {2880, 522, 524}, \
-  {4096, 524, 526}, \
-  {5120, 526, 528}, \
-  {7168, 528, 530}, \
-  {8192, 530, 532}, \
-  {128, 532, 534}, \
-  {256, 534, 536}, \
-  {512, 536, 538}, \
-  {1024, 538, 540}, \
-  {2048, 540, 542}, \
-  {2880, 542, 544}, \
-  {4096, 544, 546}, \
-  {5120, 546, 548}, \
-  {7168, 548, 550}, \
-  {8192, 550, 552}
-#define ALLREDUCE_TABLE_SM90_GRAPH_69632FE34192FF85_H_SEGMENTS \
+  {1536, 4, 5}, \
+  {2048, 5, 6}, \
+  {2880, 6, 7}, \
+  {3072, 7, 8}, \
+  {4096, 8, 9}, \
+  {5120, 9, 10}, \
+  {6144, 10, 11}, \
+  {7168, 11, 12}, \
+  {8192, 12, 13}, \
+  {128, 13, 14}, \
+  {256, 14, 15}, \
+  {512, 15, 16}, \
+  {1024, 16, 17}, \
+  {1536, 17, 18}, \
+  {2048, 18, 19}, \
+  {2880, 19, 20}, \
+  {3072, 20, 21}, \
+  {4096, 21, 22}, \
+  {5120, 22, 23}, \
+  {6144, 23, 24}, \
+  {7168, 24, 25}, \
+  {8192, 25, 26}, \
+  {128, 26, 27}, \
+  {256, 27, 28}, \
+  {512, 28, 29}, \
+  {1024, 29, 30}, \
+  {1536, 30, 31}, \
+  {2048, 31, 32}, \
+  {2880, 32, 33}, \
+  {3072, 33, 34}, \
+  {4096, 34, 35}, \
+  {5120, 35, 36}, \
+  {6144, 36, 37}, \
+  {7168, 37, 38}, \
+  {8192, 38, 39}, \
+  {128, 39, 40}, \
+  {256, 40, 41}, \
+  {512, 41, 42}, \
+  {1024, 42, 43}, \
+  {1536, 43, 46}, \
+  {2048, 46, 47}, \
+  {2880, 47, 48}, \
+  {3072, 48, 49}, \
+  {4096, 49, 50}, \
+  {5120, 50, 51}, \
+  {6144, 51, 52}, \
+  {7168, 52, 53}, \
+  {8192, 53, 54}, \
+  {128, 54, 56}, \
+  {256, 56, 58}, \
+  {512, 58, 60}, \
+  {1024, 60, 62}, \
+  {2048, 62, 64}, \
+  {2880, 64, 67}, \
+  {4096, 67, 70}, \
+  {5120, 70, 73}, \
+  {7168, 73, 76}, \
+  {8192, 76, 79}, \
+  {128, 79, 81}, \
+  {256, 81, 83}, \
+  {512, 83, 85}, \
+  {1024, 85, 87}, \
+  {2048, 87, 89}, \
+  {2880, 89, 91}, \
+  {4096, 91, 93}, \
+  {5120, 93, 95}, \
+  {7168, 95, 97}, \
+  {8192, 97, 99}, \
+  {128, 99, 101}, \
+  {256, 101, 103}, \
+  {512, 103, 105}, \
+  {1024, 105, 107}, \
+  {2048, 107, 109}, \
+  {2880, 109, 111}, \
+  {4096, 111, 113}, \
+  {5120, 113, 115}, \
+  {7168, 115, 117}, \
+  {8192, 117, 119}, \
+  {128, 119, 121}, \
+  {256, 121, 123}, \
+  {512, 123, 125}, \
+  {1024, 125, 127}, \
+  {2048, 127, 129}, \
+  {2880, 129, 131}, \
+  {4096, 131, 133}, \
+  {5120, 133, 135}, \
+  {7168, 135, 137}, \
+  {8192, 137, 139}, \
+  {128, 139, 141}, \
+  {256, 141, 143}, \
+  {512, 143, 145}, \
+  {1024, 145, 147}, \
+  {2048, 147, 149}, \
+  {2880, 149, 152}, \
+  {4096, 152, 155}, \
+  {5120, 155, 158}, \
+  {7168, 158, 161}, \
+  {8192, 161, 164}, \
+  {128, 164, 166}, \
+  {256, 166, 168}, \
+  {512, 168, 170}, \
+  {1024, 170, 172}, \
+  {2048, 172, 174}, \
+  {2880, 174, 176}, \
+  {4096, 176, 178}, \
+  {5120, 178, 180}, \
+  {7168, 180, 182}, \
+  {8192, 182, 184}, \
+  {128, 184, 186}, \
+  {256, 186, 188}, \
+  {512, 188, 190}, \
+  {1024, 190, 192}, \
+  {2048, 192, 194}, \
+  {2880, 194, 196}, \
+  {4096, 196, 198}, \
+  {5120, 198, 200}, \
+  {7168, 200, 202}, \
+  {8192, 202, 204}, \
+  {128, 204, 206}, \
+  {256, 206, 208}, \
+  {512, 208, 210}, \
+  {1024, 210, 212}, \
+  {2048, 212, 214}, \
+  {2880, 214, 216}, \
+  {4096, 216, 218}, \
+  {5120, 218, 222}, \
+  {7168, 222, 224}, \
+  {8192, 224, 226}, \
+  {128, 226, 228}, \
+  {256, 228, 230}, \
+  {512, 230, 232}, \
+  {1024, 232, 234}, \
+  {2048, 234, 236}, \
+  {2880, 236, 239}, \
+  {4096, 239, 242}, \
+  {5120, 242, 245}, \
+  {7168, 245, 248}, \
+  {8192, 248, 251}, \
+  {128, 251, 253}, \
+  {256, 253, 255}, \
+  {512, 255, 257}, \
+  {1024, 257, 259}, \
+  {2048, 259, 261}, \
+  {2880, 261, 263}, \
+  {4096, 263, 265}, \
+  {5120, 265, 267}, \
+  {7168, 267, 269}, \
+  {8192, 269, 271}, \
+  {128, 271, 273}, \
+  {256, 273, 275}, \
+  {512, 275, 277}, \
+  {1024, 277, 279}, \
+  {2048, 279, 281}, \
+  {2880, 281, 283}, \
+  {4096, 283, 285}, \
+  {5120, 285, 287}, \
+  {7168, 287, 289}, \
+  {8192, 289, 291}, \
+  {128, 291, 293}, \
+  {256, 293, 295}, \
+  {512, 295, 297}, \
+  {1024, 297, 299}, \
+  {2048, 299, 301}, \
+  {2880, 301, 303}, \
+  {4096, 303, 305}, \
+  {5120, 305, 307}, \
+  {7168, 307, 309}, \
+  {8192, 309, 311}, \
+  {128, 311, 313}, \
+  {256, 313, 315}, \
+  {512, 315, 317}, \
+  {1024, 317, 319}, \
+  {2048, 319, 321}, \
+  {2880, 321, 324}, \
+  {4096, 324, 327}, \
+  {5120, 327, 330}, \
+  {7168, 330, 333}, \
+  {8192, 333, 336}, \
+  {128, 336, 338}, \
+  {256, 338, 340}, \
+  {512, 340, 342}, \
+  {1024, 342, 344}, \
+  {2048, 344, 346}, \
+  {2880, 346, 348}, \
+  {4096, 348, 350}, \
+  {5120, 350, 352}, \
+  {7168, 352, 354}, \
+  {8192, 354, 356}, \
+  {128, 356, 358}, \
+  {256, 358, 360}, \
+  {512, 360, 362}, \
+  {1024, 362, 364}, \
+  {2048, 364, 366}, \
+  {2880, 366, 368}, \
+  {4096, 368, 370}, \
+  {5120, 370, 372}, \
+  {7168, 372, 374}, \
+  {8192, 374, 376}, \
+  {128, 376, 378}, \
+  {256, 378, 380}, \
+  {512, 380, 382}, \
+  {1024, 382, 384}, \
+  {2048, 384, 386}, \
+  {2880, 386, 388}, \
+  {4096, 388, 390}, \
+  {5120, 390, 392}, \
+  {7168, 392, 394}, \
+  {8192, 394, 396}, \
+  {128, 396, 398}, \
+  {256, 398, 400}, \
+  {512, 400, 402}, \
+  {1024, 402, 404}, \
+  {2048, 404, 406}, \
+  {2880, 406, 409}, \
+  {4096, 409, 412}, \
+  {5120, 412, 415}, \
+  {7168, 415, 418}, \
+  {8192, 418, 421}, \
+  {128, 421, 423}, \
+  {256, 423, 425}, \
+  {512, 425, 427}, \
+  {1024, 427, 429}, \
+  {2048, 429, 431}, \
+  {2880, 431, 433}, \
+  {4096, 433, 435}, \
+  {5120, 435, 437}, \
+  {7168, 437, 439}, \
+  {8192, 439, 441}, \
+  {128, 441, 443}, \
+  {256, 443, 445}, \
+  {512, 445, 447}, \
+  {1024, 447, 449}, \
+  {2048, 449, 451}, \
+  {2880, 451, 453}, \
+  {4096, 453, 455}, \
+  {5120, 455, 457}, \
+  {7168, 457, 459}, \
+  {8192, 459, 461}, \
+  {128, 461, 463}, \
+  {256, 463, 465}, \
+  {512, 465, 467}, \
+  {1024, 467, 469}, \
+  {2048, 469, 471}, \
+  {2880, 471, 473}, \
+  {4096, 473, 475}, \
+  {5120, 475, 477}, \
+  {7168, 477, 479}, \
+  {8192, 479, 481}, \
+  {128, 481, 483}, \
+  {256, 483, 485}, \
+  {512, 485, 487}, \
+  {1024, 487, 489}, \
+  {2048, 489, 491}, \
+  {2880, 491, 494}, \
+  {4096, 494, 497}, \
+  {5120, 497, 500}, \
+  {7168, 500, 503}, \
+  {8192, 503, 506}, \
+  {128, 506, 508}, \
+  {256, 508, 510}, \
+  {512, 510, 512}, \
+  {1024, 512, 514}, \
+  {2048, 514, 516}, \
+  {2880, 516, 518}, \
+  {4096, 518, 520}, \
+  {5120, 520, 522}, \
+  {7168, 522, 524}, \
+  {8192, 524, 526}, \
+  {128, 526, 528}, \
+  {256, 528, 530}, \
+  {512, 530, 532}, \
+  {1024, 532, 534}, \
+  {2048, 534, 536}, \
+  {2880, 536, 538}, \
+  {4096, 538, 540}, \
+  {5120, 540, 542}, \
+  {7168, 542, 544}, \
+  {8192, 544, 546}, \
+  {128, 546, 548}, \
+  {256, 548, 550}, \
+  {512, 550, 552}, \
+  {1024, 552, 554}, \
+  {2048, 554, 556}, \
+  {2880, 556, 558}, \
+  {4096, 558, 560}, \
+  {5120, 560, 562}, \
+  {7168, 562, 564}, \
+  {8192, 564, 566}
+#define ALLREDUCE_TABLE_SM90_GRAPH_4EE667FDD43220FA_H_SEGMENTS \
   {0, Strategy::kOneshot}, \
   {0, Strategy::kOneshot}, \
   {0, Strategy::kOneshot}, \
@@ -423,6 +435,20 @@ struct Segment {
   {0, Strategy::kOneshot}, \
   {0, Strategy::kOneshot}, \
   {0, Strategy::kOneshot}, \
+  {0, Strategy::kOneshot}, \
+  {0, Strategy::kOneshot}, \
+  {0, Strategy::kOneshot}, \
+  {0, Strategy::kOneshot}, \
+  {0, Strategy::kOneshot}, \
+  {0, Strategy::kOneshot}, \
+  {0, Strategy::kOneshot}, \
+  {0, Strategy::kOneshot}, \
+  {0, Strategy::kOneshot}, \
+  {0, Strategy::kOneshot}, \
+  {0, Strategy::kOneshot}, \
+  {0, Strategy::kOneshot}, \
+  {531925, Strategy::kTwoshotPush}, \
+  {1376256, Strategy::kOneshot}, \
   {0, Strategy::kOneshot}, \
   {0, Strategy::kOneshot}, \
   {0, Strategy::kOneshot}, \
@@ -944,19 +970,19 @@ struct Segment {
   {0, Strategy::kOneshot}, \
   {69726, Strategy::kTwoshotPush}
 
-inline constexpr Slice kSlices[] = {ALLREDUCE_TABLE_SM90_GRAPH_69632FE34192FF85_H_SLICES};
-inline constexpr Row kRows[] = {ALLREDUCE_TABLE_SM90_GRAPH_69632FE34192FF85_H_ROWS};
-inline constexpr Segment kSegments[] = {ALLREDUCE_TABLE_SM90_GRAPH_69632FE34192FF85_H_SEGMENTS};
+inline constexpr Slice kSlices[] = {ALLREDUCE_TABLE_SM90_GRAPH_4EE667FDD43220FA_H_SLICES};
+inline constexpr Row kRows[] = {ALLREDUCE_TABLE_SM90_GRAPH_4EE667FDD43220FA_H_ROWS};
+inline constexpr Segment kSegments[] = {ALLREDUCE_TABLE_SM90_GRAPH_4EE667FDD43220FA_H_SEGMENTS};
 #if defined(__CUDACC__)
-static __device__ constexpr Slice kDeviceSlices[] = {ALLREDUCE_TABLE_SM90_GRAPH_69632FE34192FF85_H_SLICES};
-static __device__ constexpr Row kDeviceRows[] = {ALLREDUCE_TABLE_SM90_GRAPH_69632FE34192FF85_H_ROWS};
-static __device__ constexpr Segment kDeviceSegments[] = {ALLREDUCE_TABLE_SM90_GRAPH_69632FE34192FF85_H_SEGMENTS};
+static __device__ constexpr Slice kDeviceSlices[] = {ALLREDUCE_TABLE_SM90_GRAPH_4EE667FDD43220FA_H_SLICES};
+static __device__ constexpr Row kDeviceRows[] = {ALLREDUCE_TABLE_SM90_GRAPH_4EE667FDD43220FA_H_ROWS};
+static __device__ constexpr Segment kDeviceSegments[] = {ALLREDUCE_TABLE_SM90_GRAPH_4EE667FDD43220FA_H_SEGMENTS};
 #endif
-#undef ALLREDUCE_TABLE_SM90_GRAPH_69632FE34192FF85_H_SLICES
-#undef ALLREDUCE_TABLE_SM90_GRAPH_69632FE34192FF85_H_ROWS
-#undef ALLREDUCE_TABLE_SM90_GRAPH_69632FE34192FF85_H_SEGMENTS
+#undef ALLREDUCE_TABLE_SM90_GRAPH_4EE667FDD43220FA_H_SLICES
+#undef ALLREDUCE_TABLE_SM90_GRAPH_4EE667FDD43220FA_H_ROWS
+#undef ALLREDUCE_TABLE_SM90_GRAPH_4EE667FDD43220FA_H_SEGMENTS
 
-ALLREDUCE_TABLE_SM90_GRAPH_69632FE34192FF85_H_FUNCTION const Slice& slice(int index) {
+ALLREDUCE_TABLE_SM90_GRAPH_4EE667FDD43220FA_H_FUNCTION const Slice& slice(int index) {
 #if defined(__CUDA_ARCH__)
   return kDeviceSlices[index];
 #else
@@ -964,7 +990,7 @@ ALLREDUCE_TABLE_SM90_GRAPH_69632FE34192FF85_H_FUNCTION const Slice& slice(int in
 #endif
 }
 
-ALLREDUCE_TABLE_SM90_GRAPH_69632FE34192FF85_H_FUNCTION const Row& row(int index) {
+ALLREDUCE_TABLE_SM90_GRAPH_4EE667FDD43220FA_H_FUNCTION const Row& row(int index) {
 #if defined(__CUDA_ARCH__)
   return kDeviceRows[index];
 #else
@@ -972,7 +998,7 @@ ALLREDUCE_TABLE_SM90_GRAPH_69632FE34192FF85_H_FUNCTION const Row& row(int index)
 #endif
 }
 
-ALLREDUCE_TABLE_SM90_GRAPH_69632FE34192FF85_H_FUNCTION const Segment& segment(int index) {
+ALLREDUCE_TABLE_SM90_GRAPH_4EE667FDD43220FA_H_FUNCTION const Segment& segment(int index) {
 #if defined(__CUDA_ARCH__)
   return kDeviceSegments[index];
 #else
@@ -982,7 +1008,7 @@ ALLREDUCE_TABLE_SM90_GRAPH_69632FE34192FF85_H_FUNCTION const Segment& segment(in
 
 // Returns whether b is nearer to `wanted` than a by ratio; the larger one wins a tie. The numbers
 // of the table are at most 2^28, so products fit.
-ALLREDUCE_TABLE_SM90_GRAPH_69632FE34192FF85_H_FUNCTION bool is_nearer(std::int64_t b, std::int64_t a, std::int64_t wanted) {
+ALLREDUCE_TABLE_SM90_GRAPH_4EE667FDD43220FA_H_FUNCTION bool is_nearer(std::int64_t b, std::int64_t a, std::int64_t wanted) {
   const std::int64_t low = a < b ? a : b;
   const std::int64_t high = a < b ? b : a;
   if (wanted <= low) return b < a;
@@ -990,7 +1016,7 @@ ALLREDUCE_TABLE_SM90_GRAPH_69632FE34192FF85_H_FUNCTION bool is_nearer(std::int64
   return (wanted * wanted < low * high) == (b < a);
 }
 
-ALLREDUCE_TABLE_SM90_GRAPH_69632FE34192FF85_H_FUNCTION bool is_better(const Slice& b,
+ALLREDUCE_TABLE_SM90_GRAPH_4EE667FDD43220FA_H_FUNCTION bool is_better(const Slice& b,
                               const Slice& a,
                               std::int64_t world_size,
                               DataType data_type) {
@@ -1002,7 +1028,7 @@ ALLREDUCE_TABLE_SM90_GRAPH_69632FE34192FF85_H_FUNCTION bool is_better(const Slic
 }  // namespace detail
 
 // Returns the size of a message, or INT64_MAX if it overflows. Counts below 1 are taken as 1.
-ALLREDUCE_TABLE_SM90_GRAPH_69632FE34192FF85_H_FUNCTION std::int64_t message_bytes(std::int64_t num_tokens,
+ALLREDUCE_TABLE_SM90_GRAPH_4EE667FDD43220FA_H_FUNCTION std::int64_t message_bytes(std::int64_t num_tokens,
                                           std::int64_t hidden_size,
                                           DataType data_type) {
   const std::int64_t element_bytes = data_type == DataType::kFloat32 ? 4 : 2;
@@ -1020,7 +1046,7 @@ struct Match {
 // Returns the strategy for a message; any input has one. Among the slices of the fusion, the lookup
 // takes the one with the nearest TP and then with the data type, in it the row with the nearest
 // hidden size, and in it the segment of the message's bytes. A fusion without a slice has kFallback.
-ALLREDUCE_TABLE_SM90_GRAPH_69632FE34192FF85_H_FUNCTION Match find(std::int64_t world_size,
+ALLREDUCE_TABLE_SM90_GRAPH_4EE667FDD43220FA_H_FUNCTION Match find(std::int64_t world_size,
                           Fusion fusion,
                           DataType data_type,
                           std::int64_t hidden_size,
@@ -1050,7 +1076,7 @@ ALLREDUCE_TABLE_SM90_GRAPH_69632FE34192FF85_H_FUNCTION Match find(std::int64_t w
                              detail::slice(best).world_size != world_size};
 }
 
-ALLREDUCE_TABLE_SM90_GRAPH_69632FE34192FF85_H_FUNCTION Strategy lookup(std::int64_t world_size,
+ALLREDUCE_TABLE_SM90_GRAPH_4EE667FDD43220FA_H_FUNCTION Strategy lookup(std::int64_t world_size,
                                Fusion fusion,
                                DataType data_type,
                                std::int64_t hidden_size,
@@ -1060,18 +1086,18 @@ ALLREDUCE_TABLE_SM90_GRAPH_69632FE34192FF85_H_FUNCTION Strategy lookup(std::int6
 
 // Returns the least microseconds that NVLink 4, at 450 GB/s, needs for what a GPU sends: (N-1) S
 // with ONESHOT, 2 (N-1)/N S with all others. No time is below it, extrapolated or not.
-ALLREDUCE_TABLE_SM90_GRAPH_69632FE34192FF85_H_FUNCTION double link_limit_us(Strategy strategy, int world_size, std::int64_t size_bytes) {
+ALLREDUCE_TABLE_SM90_GRAPH_4EE667FDD43220FA_H_FUNCTION double link_limit_us(Strategy strategy, int world_size, std::int64_t size_bytes) {
   const double sent = strategy == Strategy::kOneshot ? world_size - 1.0
                                                      : 2.0 * (world_size - 1.0) / world_size;
   return sent * static_cast<double>(size_bytes) / 450e3;
 }
 
-}  // namespace allreduce_table_sm90_graph_69632fe34192ff85
+}  // namespace allreduce_table_sm90_graph_4ee667fdd43220fa
 
-#undef ALLREDUCE_TABLE_SM90_GRAPH_69632FE34192FF85_H_FUNCTION
+#undef ALLREDUCE_TABLE_SM90_GRAPH_4EE667FDD43220FA_H_FUNCTION
 
 #if !defined(ALLREDUCE_TABLE_NO_ALIAS)
-namespace allreduce_table_sm90_graph = ::allreduce_table_sm90_graph_69632fe34192ff85;
+namespace allreduce_table_sm90_graph = ::allreduce_table_sm90_graph_4ee667fdd43220fa;
 #endif
 
-#endif  // ALLREDUCE_TABLE_SM90_GRAPH_69632FE34192FF85_H
+#endif  // ALLREDUCE_TABLE_SM90_GRAPH_4EE667FDD43220FA_H
