@@ -29,17 +29,22 @@ struct Larger {
 // their numbers to all blocks at once: to join those of a block first would be a second exchange.
 class ClusterNumbers {
  public:
-  // All threads construct it before their first stores, for which cluster.sync() would wait.
+  // All threads construct it. The blocks meet in the first round only, when they have long come.
   __device__ ClusterNumbers() : blocks_(cooperative_groups::this_cluster().num_blocks()) {
     if (blocks_ == 1) return;
-    // joined() reads whole vectors of numbers, and 0 changes no sum and no largest magnitude.
-    for (unsigned i = threadIdx.x; i < 2 * kMaxClusterWarps / 4; i += blockDim.x)
-      numbers()[i] = float4{};
-    if (threadIdx.x < 2)
+    // joined() reads whole vectors of numbers, and 0 changes no sum and no largest magnitude. No
+    // warp sends these places a number.
+    const unsigned warps = blocks_ * (blockDim.x / kWarp);
+    if (threadIdx.x < 2) {
+      for (unsigned i = warps; i % 4 != 0; ++i)
+        place_of(threadIdx.x, i) = 0;
       asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(address(&arrived()[threadIdx.x]))
                    : "memory");
-    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-    cooperative_groups::this_cluster().sync();
+    }
+    asm volatile(
+        "fence.mbarrier_init.release.cluster;\n"
+        "barrier.cluster.arrive.relaxed;" ::
+            : "memory");
   }
 
   [[nodiscard]] __device__ unsigned blocks() const { return blocks_; }
@@ -50,7 +55,7 @@ class ClusterNumbers {
   __device__ float joined(float of_warp, Join join) {
     const unsigned set = round_ & 1U;
     const unsigned phase = round_ >> 1U & 1U;
-    ++round_;
+    if (round_++ == 0) asm volatile("barrier.cluster.wait.acquire;" ::: "memory");
     const unsigned warps = blocks_ * (blockDim.x / kWarp);
     if (threadIdx.x == 0) expect(set, warps);
     __syncwarp();
@@ -79,6 +84,10 @@ class ClusterNumbers {
     return of_warps;
   }
 
+  __device__ static float& place_of(unsigned set, unsigned warp) {
+    return reinterpret_cast<float*>(numbers())[set * kMaxClusterWarps + warp];
+  }
+
   __device__ static std::uint32_t address(const void* shared) {
     return static_cast<std::uint32_t>(__cvta_generic_to_shared(shared));
   }
@@ -93,7 +102,7 @@ class ClusterNumbers {
   __device__ static void send_to(unsigned block, unsigned set, float number) {
     const unsigned own = cooperative_groups::this_cluster().block_rank() * (blockDim.x / kWarp) +
                          threadIdx.x / kWarp;
-    const float* place = reinterpret_cast<const float*>(numbers()) + set * kMaxClusterWarps + own;
+    const float* place = &place_of(set, own);
     std::uint32_t to;
     std::uint32_t barrier;
     asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(to) : "r"(address(place)), "r"(block));
@@ -154,6 +163,7 @@ class RowGroup {
     if (threadIdx.x < kWarp && threadIdx.x >= warps) each[threadIdx.x] = 0;
     __syncthreads();
     float total = 0;
+#pragma unroll 2
     for (unsigned i = 0; 4 * i < warps; ++i) {
       const float4 four = of_warps[i];
       total = join(total, join(join(four.x, four.y), join(four.z, four.w)));
@@ -171,22 +181,41 @@ class RowGroup {
   unsigned round_ = 0;
 };
 
+__device__ inline unsigned number_of_cluster() {
+  unsigned number;
+  asm("mov.u32 %0, %%clusterid.x;" : "=r"(number));
+  return number;
+}
+
+__device__ inline unsigned number_of_clusters() {
+  unsigned clusters;
+  asm("mov.u32 %0, %%nclusterid.x;" : "=r"(clusters));
+  return clusters;
+}
+
+// See message_blocks().
+__device__ inline unsigned message_clusters() {
+  return number_of_clusters() - 1;
+}
+
 // The rows and the column of a thread. `threads_of_row` threads of its block, or of each block of
-// its cluster, share a row; `blocks` blocks share all rows.
+// its cluster, share a row: see RowGroup. `clusters` clusters share all rows.
 struct RowPlace {
   int row_of_block;
   int column;
   int first_row;  // the block's first row in its first round
   int stride;     // rows from one round to the next
 
-  __device__ RowPlace(int threads_of_row, unsigned blocks) {
-    const auto cluster = cooperative_groups::this_cluster();
-    const unsigned threads = static_cast<unsigned>(threads_of_row);
-    const unsigned rows_of_block = blockDim.x / threads;
-    row_of_block = static_cast<int>(threadIdx.x / threads);
-    column = static_cast<int>(cluster.block_rank() * threads + threadIdx.x % threads);
-    first_row = static_cast<int>(blockIdx.x / cluster.num_blocks() * rows_of_block);
-    stride = static_cast<int>(blocks / cluster.num_blocks() * rows_of_block);
+  __device__ RowPlace(int threads_of_row, unsigned clusters) {
+    const bool is_block = threads_of_row > kWarp;  // otherwise a power of two
+    const int shift = 31 - __clz(threads_of_row);
+    const int rows_of_block = is_block ? 1 : static_cast<int>(blockDim.x) >> shift;
+    const int thread = static_cast<int>(threadIdx.x);
+    row_of_block = is_block ? 0 : thread >> shift;
+    column = static_cast<int>(cooperative_groups::this_cluster().block_rank()) * threads_of_row +
+             thread - row_of_block * threads_of_row;
+    first_row = static_cast<int>(number_of_cluster()) * rows_of_block;
+    stride = static_cast<int>(clusters) * rows_of_block;
   }
 };
 

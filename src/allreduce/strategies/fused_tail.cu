@@ -12,7 +12,7 @@ template <class T, Fusion kFusion>
 __global__ void __launch_bounds__(kMaxRowThreads)
     fused_tail(const __grid_constant__ Arguments a, const uint4* sum, const int threads_of_row) {
   let_next_kernel_start();
-  const RowPlace place(threads_of_row, gridDim.x);
+  const RowPlace place(threads_of_row, number_of_clusters());
   RowGroup row_group(threads_of_row);
   wait_for_earlier_kernels();
   const float scale = given_scale<kFusion>(a);

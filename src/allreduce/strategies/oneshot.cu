@@ -65,10 +65,7 @@ __device__ void push(const Arguments& a, const Slots& slots, int vector, uint4 v
 template <class T, int kWorld>
 __device__ uint4 reduce(const Arguments& a, const Slots& slots, int vector, uint4 own) {
   uint4 parts[World<kWorld>::kSlots];
-  for_each_rank<kWorld>(a.world_size, [&](auto rank) {
-    if (rank.kValue == a.rank) parts[rank.kValue] = own;
-  });
-  receive<kWorld>(a, slots.patience(), slots.own(vector), slots.stride(), parts);
+  receive<kWorld>(a, slots.patience(), slots.own(vector), slots.stride(), own, parts);
   return sum_in_rank_order<T, kWorld>(parts, a.world_size);
 }
 
@@ -116,8 +113,7 @@ __global__ void __launch_bounds__(kThreads, 1) fused(const __grid_constant__ Arg
   let_next_kernel_start();
   const Share share = Slots::share(a, workspace);
   if (is_of_meeting()) return meet(a, workspace, share);
-  const RowPlace place(threads_of_row, message_blocks());
-  RowGroup row_group(threads_of_row);
+  const RowPlace place(threads_of_row, message_clusters());
   Turn::prefetch(a, workspace);
   wait_for_earlier_kernels();
   const Turn turn(a, workspace, share);
@@ -128,18 +124,18 @@ __global__ void __launch_bounds__(kThreads, 1) fused(const __grid_constant__ Arg
     return (first_row + place.row_of_block) * a.row_vectors + place.column;
   };
   // Returns this rank's vector of a row.
-  const auto fetch = [&](int first_row, FusedVector<T>& vector) {
-    if (!is_active(first_row)) return uint4{};
-    vector.fetch_residual(a, first_row + place.row_of_block, place.column);
-    return a.input[at(first_row)];
+  const auto fetch = [&](int first_row) {
+    return is_active(first_row) ? a.input[at(first_row)] : uint4{};
+  };
+  const auto fetch_residual = [&](int first_row, FusedVector<T>& vector) {
+    if (is_active(first_row))
+      vector.fetch_residual(a, first_row + place.row_of_block, place.column);
   };
 
   // All threads of a cluster run the same number of rounds, because they meet in every round.
   int first_row = place.first_row;
-  FusedVector<T> fused;
-  uint4 own = fetch(first_row, fused);
-  if (is_active(first_row)) fused.fetch_gamma(a, place.column);
-  const float scale = given_scale<kFusion>(a);
+  uint4 own = fetch(first_row);
+  RowGroup row_group(threads_of_row);
   const Slots slots(a, workspace, turn.wait_for_place());
   // Returns the vector as all ranks see it.
   const auto push_row = [&](int first_row, uint4 fetched) {
@@ -148,11 +144,18 @@ __global__ void __launch_bounds__(kThreads, 1) fused(const __grid_constant__ Arg
     return sent;
   };
   own = push_row(first_row, own);
+  // They are asked for only now, because the send would wait for them: a thread has few counters
+  // of loads under way, so that these would share one with the input's.
+  FusedVector<T> fused;
+  fetch_residual(first_row, fused);
+  if (is_active(first_row)) fused.fetch_gamma(a, place.column);
+  const float scale = given_scale<kFusion>(a);
   turn.is_known();
   for (; first_row < a.rows; first_row += place.stride) {
-    FusedVector<T> next = fused;
+    FusedVector<T> next;
     const int next_row = first_row + place.stride;
-    const uint4 next_own = push_row(next_row, fetch(next_row, next));
+    const uint4 next_own = push_row(next_row, fetch(next_row));
+    fetch_residual(next_row, next);
     const int row = first_row + place.row_of_block;
     const bool active = is_active(first_row);
     float squares = 0;
@@ -164,7 +167,7 @@ __global__ void __launch_bounds__(kThreads, 1) fused(const __grid_constant__ Arg
     finish_row<kFusion>(a, row_group, row, {squares, scale},
                         [&](auto visit) { visit(fused, place.column, active); });
     own = next_own;
-    fused = next;
+    fused.value = next.value;
   }
 }
 

@@ -98,6 +98,10 @@ struct Tile {
   [[nodiscard]] __device__ int length_of_slice(int rank) const {
     return max(0, min(slice, vectors - rank * slice));
   }
+
+  [[nodiscard]] __device__ bool is_whole(int world_size) const {
+    return vectors == world_size * slice;
+  }
 };
 
 // Blocks begin with different ranks, because otherwise a rank that is a little late would find each
@@ -106,17 +110,44 @@ __device__ int turn_of_block(const Arguments& a) {
   return static_cast<int>(blockIdx.x % static_cast<unsigned>(a.world_size - 1));
 }
 
+// Copies the slices of all other ranks: from(rank) to to(rank). All loads of a thread are under way
+// at once. The compiler would put each behind the store before it, which may change what it loads
+// for all that the compiler knows.
+template <int kWorld, class From, class To>
+__device__ void copy_slices(const Arguments& a, const Tile& tile, int turn, From from, To to) {
+  constexpr int kBatch =
+      kWorld == 0 ? 1 : static_cast<int>(kMaxTileVectors) / kThreads / World<kWorld>::kSlots;
+  constexpr int kBatchThreads = kBatch * kThreads;
+  int i = static_cast<int>(threadIdx.x);
+  const int end_of_batches =
+      tile.is_whole(a.world_size) ? tile.slice / kBatchThreads * kBatchThreads : 0;
+#pragma unroll 1
+  for (; i < end_of_batches; i += kBatchThreads) {
+    uint4 vectors[World<kWorld>::kSlots][kBatch];
+    for_each_peer<kWorld>(a.rank, a.world_size, turn, [&](int rank, auto step) {
+#pragma unroll
+      for (int k = 0; k < kBatch; ++k)
+        vectors[step.kValue][k] = __ldcg(from(rank) + i + k * kThreads);
+    });
+    for_each_peer<kWorld>(a.rank, a.world_size, turn, [&](int rank, auto step) {
+#pragma unroll
+      for (int k = 0; k < kBatch; ++k)
+        to(rank)[i + k * kThreads] = vectors[step.kValue][k];
+    });
+  }
+#pragma unroll 1
+  for (; i < tile.slice; i += kThreads) {
+    for_each_peer<kWorld>(a.rank, a.world_size, turn, [&](int rank, auto /*step*/) {
+      if (i < tile.length_of_slice(rank)) to(rank)[i] = __ldcg(from(rank) + i);
+    });
+  }
+}
+
 template <int kWorld>
 __device__ void scatter(const Arguments& a, const Ring& ring, const Tile& tile) {
-  const int turn = turn_of_block(a);
-  for_each_peer<kWorld>(a.rank, a.world_size, turn, [&](int rank) {
-    uint4* to = ring.slot(rank, Stage::kParts, tile.number) + a.rank * tile.slice;
-    const uint4* from = a.input + tile.first + rank * tile.slice;
-    const int length = tile.length_of_slice(rank);
-#pragma unroll 4
-    for (int i = static_cast<int>(threadIdx.x); i < length; i += kThreads)
-      to[i] = from[i];
-  });
+  copy_slices<kWorld>(
+      a, tile, turn_of_block(a), [&](int rank) { return a.input + tile.first + rank * tile.slice; },
+      [&](int rank) { return ring.slot(rank, Stage::kParts, tile.number) + a.rank * tile.slice; });
   ring.tell_all(Stage::kParts, tile.number);
 }
 
@@ -137,7 +168,7 @@ __device__ void reduce(const Arguments& a, const Ring& ring, const Tile& tile) {
     });
     const uint4 sum = sum_in_rank_order<T, kWorld>(parts, a.world_size);
     own_sums[i] = sum;
-    for_each_peer<kWorld>(a.rank, a.world_size, turn, [&](int rank) {
+    for_each_peer<kWorld>(a.rank, a.world_size, turn, [&](int rank, auto /*step*/) {
       ring.slot(rank, Stage::kSums, tile.number)[a.rank * tile.slice + i] = sum;
     });
   }
@@ -148,14 +179,9 @@ template <int kWorld>
 __device__ void gather(const Arguments& a, const Ring& ring, const Tile& tile) {
   ring.wait_for_all(Stage::kSums, tile.number);
   const uint4* sums = ring.slot(a.rank, Stage::kSums, tile.number);
-  uint4* to = a.output + tile.first;
-  for_each_peer<kWorld>(a.rank, a.world_size, [&](int rank) {
-    const int first = rank * tile.slice;
-    const int length = tile.length_of_slice(rank);
-#pragma unroll 4
-    for (int i = static_cast<int>(threadIdx.x); i < length; i += kThreads)
-      to[first + i] = __ldcg(sums + first + i);
-  });
+  copy_slices<kWorld>(
+      a, tile, 0, [&](int rank) { return sums + rank * tile.slice; },
+      [&](int rank) { return a.output + tile.first + rank * tile.slice; });
 }
 
 template <class T, int kWorld>

@@ -28,6 +28,7 @@ int message_slice(const Arguments& a) {
 // The places of a message without rows that one launch takes.
 struct Range {
   int slice;  // vectors of a slice
+  int slot;   // vectors of a slot
   int first;
   int count;
 };
@@ -37,7 +38,7 @@ __global__ void __launch_bounds__(kMaxThreads) plain(const __grid_constant__ Arg
                                                      const __grid_constant__ Workspace workspace,
                                                      const Range range) {
   let_next_kernel_start();
-  const Share share = PushSlots::share(a, workspace, range.count);
+  const Share share = PushSlots::share(a, workspace, range.slot);
   if (is_of_meeting()) return meet(a, workspace, share);
   Turn::prefetch(a, workspace);
   wait_for_earlier_kernels();
@@ -62,7 +63,7 @@ __global__ void __launch_bounds__(kMaxThreads) plain(const __grid_constant__ Arg
   int place = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
   Parts<kWorld> parts;
   if (place < range.count) fetch(places_of(place), parts);
-  const PushSlots slots(a, workspace, range.count, turn.wait_for_place());
+  const PushSlots slots(a, workspace, range.slot, turn.wait_for_place());
   const auto send_parts = [&](const Places& places) {
     if constexpr (kOperation == Operation::kAllGather) {
       return push_sum<kWorld>(a, slots, places, parts.values[0]);
@@ -118,10 +119,11 @@ std::string refusal(const Device& device, const Arguments& a, Fusion fusion) {
 template <class T, int kWorld, Operation kOperation>
 cudaError_t launch_plain(const Device& device, const Arguments& a, const Request& request) {
   const auto kernel = plain<T, kWorld, kOperation>;
-  const int slot = device.workspace.capacity_vectors / a.world_size;
-  Range range{.slice = message_slice(a), .first = 0, .count = 0};
-  for (; range.first < range.slice; range.first += slot) {
-    range.count = std::min(slot, range.slice - range.first);
+  const int most = device.workspace.capacity_vectors / a.world_size;
+  Range range{.slice = message_slice(a), .slot = 0, .first = 0, .count = 0};
+  for (; range.first < range.slice; range.first += most) {
+    range.count = std::min(most, range.slice - range.first);
+    range.slot = PushSlots::slot_of(a, device.workspace, range.count);
     const LaunchShape shape = flat_shape(device, kernel, range.count, request);
     const cudaError_t error = launch_meeting(kernel, shape, request, a, device.workspace, range);
     if (error != cudaSuccess) return error;
@@ -166,7 +168,11 @@ template <class T, int kWorld, Fusion kFusion>
 cudaError_t launch_fused(const Device& device, const Arguments& a, const Request& request) {
   const auto launch_rows = [&](auto kernel, const Rows& rows) {
     const LaunchShape shape = row_shape(device, kernel, rows, request);
-    return launch_meeting(kernel, shape, request, a, device.workspace, shape.threads_of_row);
+    const int slice = row_slice(a);
+    const RowSlices slices{.threads_of_row = shape.threads_of_row,
+                           .slice = slice,
+                           .slot = PushSlots::slot_of(a, device.workspace, a.rows * slice)};
+    return launch_meeting(kernel, shape, request, a, device.workspace, slices);
   };
   const bool all = request.purpose == Purpose::kLoad;
   const auto spread_kernel = fused_spread<T, kWorld, kFusion>;

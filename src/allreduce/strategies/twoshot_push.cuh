@@ -10,15 +10,18 @@ enum class Stage { kParts, kSums };
 
 class PushSlots {
  public:
-  // `places`: of a slice, that this launch takes.
-  __device__ PushSlots(const Arguments& a, const Workspace& workspace, int places, int place)
-      : a_(a), workspace_(workspace), slot_(slot_of(a, workspace, places)), place_(place) {}
+  // Returns the vectors of a slot where a launch takes so many places of a slice.
+  [[nodiscard]] static int slot_of(const Arguments& a, const Workspace& workspace, int places) {
+    return slot_vectors(places, workspace.capacity_vectors / a.world_size);
+  }
+
+  __device__ PushSlots(const Arguments& a, const Workspace& workspace, int slot, int place)
+      : a_(a), workspace_(workspace), slot_(slot), place_(place) {}
 
   [[nodiscard]] __device__ static Share share(const Arguments& a,
                                               const Workspace& workspace,
-                                              int places) {
-    return {.vectors = 2 * a.world_size * slot_of(a, workspace, places),
-            .of_half = 2 * workspace.capacity_vectors};
+                                              int slot) {
+    return {.vectors = 2 * a.world_size * slot, .of_half = 2 * workspace.capacity_vectors};
   }
 
   // Returns a place in slot 0 of this rank; the other slots follow at stride().
@@ -35,12 +38,6 @@ class PushSlots {
   [[nodiscard]] __device__ const Patience& patience() const { return workspace_.patience; }
 
  private:
-  [[nodiscard]] __device__ static int slot_of(const Arguments& a,
-                                              const Workspace& workspace,
-                                              int places) {
-    return slot_vectors(places, workspace.capacity_vectors / a.world_size);
-  }
-
   [[nodiscard]] __device__ uint4* at(int rank, Stage stage) const {
     return reinterpret_cast<uint4*>(workspace_.of_rank[rank] + kControlBytes) + place_ +
            (stage == Stage::kSums ? a_.world_size * slot_ : 0);
@@ -110,10 +107,7 @@ __device__ uint4
 take_parts(const Arguments& a, const PushSlots& slots, const Places& places, uint4 own) {
   if (!places.has(a.rank)) return own;
   uint4 parts[World<kWorld>::kSlots];
-  for_each_rank<kWorld>(a.world_size, [&](auto rank) {
-    if (rank.kValue == a.rank) parts[rank.kValue] = own;
-  });
-  receive<kWorld>(a, slots.patience(), slots.own(Stage::kParts, places.place), slots.stride(),
+  receive<kWorld>(a, slots.patience(), slots.own(Stage::kParts, places.place), slots.stride(), own,
                   parts);
   return sum_in_rank_order<T, kWorld>(parts, a.world_size);
 }
@@ -138,11 +132,8 @@ __device__ void take_sums(const Arguments& a,
                           const Places& places,
                           uint4 own,
                           uint4 (&sums)[World<kWorld>::kSlots]) {
-  for_each_rank<kWorld>(a.world_size, [&](auto rank) {
-    if (rank.kValue == a.rank) sums[rank.kValue] = own;
-  });
-  receive<kWorld>(a, slots.patience(), slots.own(Stage::kSums, places.place), slots.stride(), sums,
-                  [&](int rank) { return places.has(rank); });
+  receive<kWorld>(a, slots.patience(), slots.own(Stage::kSums, places.place), slots.stride(), own,
+                  sums, [&](int rank) { return places.has(rank); });
 }
 
 // Takes the sum of one place of another rank's slice, and empties its slot.
@@ -177,12 +168,12 @@ __device__ void empty_sums(const Arguments& a, const PushSlots& slots, const Pla
 }
 
 // Returns the elements that one thread's neighbours may share a scale with.
-__host__ __device__ inline int group_of(const Arguments& a) {
+inline int group_of(const Arguments& a) {
   return a.scale_layout == ScaleLayout::kPerGroup128 ? kFp8Group : kNvfp4Group;
 }
 
 // Returns the vectors of a slice of a row.
-__host__ __device__ inline int row_slice(const Arguments& a) {
+inline int row_slice(const Arguments& a) {
   return slice_vectors(a.row_vectors, a.world_size, group_of(a) / a.elements_of_vector);
 }
 

@@ -11,19 +11,25 @@ constexpr int kMaxSliceThreads = 256;
 constexpr int kMaxSpreadThreads = 256;
 constexpr int kSpreadBlocks = 3;  // of kMaxSpreadThreads, on a multiprocessor
 
+// How rows are divided. The host tells it, because a division takes a thread 0.1 us.
+struct RowSlices {
+  int threads_of_row;
+  int slice;  // vectors of a slice
+  int slot;   // vectors of a slot
+};
+
 // A thread has the same place in all slices of a row. The next row's parts are sent while this
 // one's arrive.
 template <class T, int kWorld, Fusion kFusion>
 __global__ void __launch_bounds__(kMaxSliceThreads, kWorld == 2 || kWorld == 4 ? 2 : 1)
     fused_slices(const __grid_constant__ Arguments a,
                  const __grid_constant__ Workspace workspace,
-                 const int threads_of_row) {
+                 const RowSlices slices) {
   let_next_kernel_start();
-  const int slice = row_slice(a);
-  const Share share = PushSlots::share(a, workspace, a.rows * slice);
+  const int slice = slices.slice;
+  const Share share = PushSlots::share(a, workspace, slices.slot);
   if (is_of_meeting()) return meet(a, workspace, share);
-  const RowPlace place(threads_of_row, message_blocks());
-  RowGroup row_group(threads_of_row);
+  const RowPlace place(slices.threads_of_row, message_clusters());
   const auto places_of = [&](int row) {
     return Places{.row_start = row * a.row_vectors,
                   .place = row * slice + place.column,
@@ -49,8 +55,8 @@ __global__ void __launch_bounds__(kMaxSliceThreads, kWorld == 2 || kWorld == 4 ?
 
   int first_row = place.first_row;
   fetch(first_row);
-  const float scale = given_scale<kFusion>(a);
-  const PushSlots slots(a, workspace, a.rows * slice, turn.wait_for_place());
+  RowGroup row_group(slices.threads_of_row);
+  const PushSlots slots(a, workspace, slices.slot, turn.wait_for_place());
   // Returns this rank's part.
   const auto send_parts = [&](int first_row) {
     const int row = first_row + place.row_of_block;
@@ -61,6 +67,7 @@ __global__ void __launch_bounds__(kMaxSliceThreads, kWorld == 2 || kWorld == 4 ?
     for_columns(places_of(0),
                 [&](auto rank, int column) { vectors[rank.kValue].fetch_gamma(a, column); });
   }
+  const float scale = given_scale<kFusion>(a);
   turn.is_known();
   for (; first_row < a.rows; first_row += place.stride) {
     uint4 next{};
@@ -98,6 +105,16 @@ __global__ void __launch_bounds__(kMaxSliceThreads, kWorld == 2 || kWorld == 4 ?
   }
 }
 
+// Returns the slice that a column lies in.
+template <int kWorld>
+__device__ int slice_of(const Arguments& a, int column, int slice) {
+  int owner = 0;
+  for_each_rank<kWorld>(a.world_size, [&](auto rank) {
+    if (rank.kValue != 0 && column >= rank.kValue * slice) ++owner;
+  });
+  return owner;
+}
+
 // A thread has one vector of a row. Those of this rank's slice sum the parts that arrive and push
 // the sums; the others wait for theirs. Rows are worked on one after the other, so this is for
 // messages whose rows the GPU holds at once.
@@ -105,18 +122,17 @@ template <class T, int kWorld, Fusion kFusion>
 __global__ void __launch_bounds__(kMaxSpreadThreads, kSpreadBlocks)
     fused_spread(const __grid_constant__ Arguments a,
                  const __grid_constant__ Workspace workspace,
-                 const int threads_of_row) {
+                 const RowSlices slices) {
   let_next_kernel_start();
-  const int slice = row_slice(a);
-  const Share share = PushSlots::share(a, workspace, a.rows * slice);
+  const int slice = slices.slice;
+  const Share share = PushSlots::share(a, workspace, slices.slot);
   if (is_of_meeting()) return meet(a, workspace, share);
-  const RowPlace place(threads_of_row, message_blocks());
-  RowGroup row_group(threads_of_row);
+  const RowPlace place(slices.threads_of_row, message_clusters());
   Turn::prefetch(a, workspace);
   wait_for_earlier_kernels();
   const Turn turn(a, workspace, share);
   const int column = place.column;
-  const int owner = column / slice;
+  const int owner = slice_of<kWorld>(a, column, slice);
   const bool is_own = owner == a.rank;
   const auto is_active = [&](int row) { return row < a.rows && column < a.row_vectors; };
   const auto places_of = [&](int row) {
@@ -128,15 +144,13 @@ __global__ void __launch_bounds__(kMaxSpreadThreads, kSpreadBlocks)
   };
   FusedVector<T> vector;
   const auto fetch = [&](int row) {
-    if (!is_active(row)) return uint4{};
-    vector.fetch_residual(a, row, column);
-    return a.input[row * a.row_vectors + column];
+    return is_active(row) ? a.input[row * a.row_vectors + column] : uint4{};
   };
 
   int row = place.first_row + place.row_of_block;
   uint4 part = fetch(row);
-  const float scale = given_scale<kFusion>(a);
-  const PushSlots slots(a, workspace, a.rows * slice, turn.wait_for_place());
+  RowGroup row_group(slices.threads_of_row);
+  const PushSlots slots(a, workspace, slices.slot, turn.wait_for_place());
   // Returns the part as all ranks see it.
   const auto send_part = [&](int row, uint4 fetched) {
     const uint4 sent = without_empty(fetched);
@@ -144,10 +158,12 @@ __global__ void __launch_bounds__(kMaxSpreadThreads, kSpreadBlocks)
       delay_at_random(slots.patience(), a.rank, 3);
       send(slots.mine_at(owner, Stage::kParts, places_of(row).place), sent);
     }
+    if (is_active(row)) vector.fetch_residual(a, row, column);
     return sent;
   };
   part = send_part(row, part);
   if (is_active(row)) vector.fetch_gamma(a, column);
+  const float scale = given_scale<kFusion>(a);
   turn.is_known();
   for (int first_row = place.first_row; first_row < a.rows; first_row += place.stride) {
     row = first_row + place.row_of_block;
