@@ -35,6 +35,7 @@ fail_usage() {
 parts_table='
 self_test 45 every strategy and fusion against float64, on N and N-2 GPUs
 delays 10 the same with threads late at random, and mixed calls
+shared 25 8 ranks that share the GPUs: every strategy and fusion, and mixed calls
 links 5 what the links carry
 bench 40 all-reduce, full grid, replayed from graphs
 again 40 the same with another seed
@@ -82,6 +83,11 @@ part_self_test() {
 }
 part_delays() {
   ASSAY_ALLREDUCE_DELAYS=1 "$worker" allreduce --tp "$gpus" --self-test few --mixed-calls 10000 | say
+}
+part_shared() {
+  local rank on=0
+  for rank in {1..7}; do on+=,$((rank % gpus)); done
+  "$worker" allreduce --tp 8 --gpus "$on" --self-test all --mixed-calls 10000 | say "8 ranks:"
 }
 part_links() { "$worker" allreduce --tp "$gpus" --measure links | tee "$out/allreduce/links.tp$gpus.txt"; }
 part_bench() { bench -o "$out/allreduce"; }

@@ -49,6 +49,10 @@ class MeasureHost(unittest.TestCase):
             self.assertEqual(said.returncode, 2, words)
             self.assertIn(complaint, said.stderr)
 
+    def test_eight_ranks_share_the_gpus(self):
+        self.measure("2", "shared")
+        self.assertIn("--tp 8 --gpus 0,1,0,1,0,1,0,1 --self-test all", self.calls()[0])
+
     def test_a_part_that_is_done_is_not_run_again(self):
         first = self.measure("4", "self_test", "links")
         self.assertEqual(first.returncode, 0, first.stdout)

@@ -24,6 +24,10 @@
  * order their calls by one stream or by events, in the same order on all ranks. Else each may fill
  * one GPU and wait for the other there; with a deadline that becomes an error.
  *
+ * Threads of one process may share GPUs as ranks, so that 8 ranks are tested on one or two GPUs.
+ * Each has a small part of its GPU then, there is no NCCL, and times say nothing.
+ * CUDA_DEVICE_MAX_CONNECTIONS=32 must be set before CUDA starts, or streams may wait for each other.
+ *
  * Every function returns 0, or an error whose text assay_allreduce_error() gives.
  */
 #ifndef ASSAY_ALLREDUCE_H
@@ -173,7 +177,7 @@ typedef struct {
   void* quantized;
   void* scale_out;
   int blocks;    /* the launch shape, for experiments; 0: chosen by the size of the message */
-  int threads;   /* per block, a multiple of 32 */
+  int threads;   /* per block, a multiple of 32; at most as many as the kernel can have */
   int operation; /* an assay_allreduce_operation */
   float
       weight_bias; /* added to gamma, in float32: 0, or 1 for norms that store weight - 1 (Gemma) */

@@ -30,6 +30,7 @@ constexpr std::uint32_t kHandleMagic = 0x41535232;  // "ASR2"
 
 struct Agreement {
   int multiprocessors = 0;   // of the smallest GPU: launch shapes must be the same on all
+  bool shares_gpus = false;  // whether several ranks run on one GPU
   std::string no_nccl = {};  // why NCCL is not used; empty where it is
 };
 

@@ -78,6 +78,7 @@ class Worker(unittest.TestCase):
                 (('allreduce',), '--tp must be'),
                 (('allreduce', '--tp', '1'), '--tp must be'),
                 (('allreduce', '--tp', '9'), '--tp must be'),
+                (('allreduce', '--tp', '2', '--gpus', '1,1'), 'names a GPU twice'),
                 (('allreduce', '--tp', 'two'), '--tp must be'),
                 (('allreduce', '--tpp', '2'), 'unknown option --tpp'),
                 (('allreduce', '--tp', '2', '--gpus', '0'), '--gpus must name'),

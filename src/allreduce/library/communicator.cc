@@ -1,6 +1,8 @@
 #include "allreduce/library/communicator.h"
 
+#include <algorithm>
 #include <cstdlib>
+#include <map>
 #include <string_view>
 #include <utility>
 
@@ -30,6 +32,19 @@ const StrategyKernel* kernel_of(Strategy strategy) {
     if (kernel->strategy == strategy) return kernel;
   }
   return nullptr;
+}
+
+// Ranks of one process may share GPUs. SMs stay idle then when all but one of them wait, because a
+// kernel that wants more shared memory than an SM is set to comes onto an idle one only.
+void share_gpus(std::span<const RankHandle> handles, Agreement& agreement) {
+  std::map<std::pair<std::uint64_t, std::int32_t>, int> ranks_of;
+  int most = 0;
+  for (const RankHandle& handle : handles)
+    most = std::max(most, ++ranks_of[{handle.process, handle.device}]);
+  agreement.shares_gpus = most > 1;
+  if (!agreement.shares_gpus) return;
+  agreement.multiprocessors = std::max(1, agreement.multiprocessors / (most + 1));
+  agreement.no_nccl = "NCCL takes one rank on each GPU";
 }
 
 int version_of(const NcclLibrary* nccl) {
@@ -149,7 +164,8 @@ core::Status Communicator::connect(std::span<const RankHandle> handles) {
   std::vector<RankFacts> facts;
   for (const RankHandle& handle : handles)
     facts.push_back(handle.facts);
-  const Agreement agreement = ASSAY_TRY(agree(facts));
+  Agreement agreement = ASSAY_TRY(agree(facts));
+  share_gpus(handles, agreement);
   if (is_connected_) return {};
   if (handles[static_cast<std::size_t>(rank_)].facts.workspace_bytes != workspaces_->size_bytes())
     return core::Error{"the handles are older than the last reserve"};
@@ -168,6 +184,7 @@ core::Status Communicator::connect(std::span<const RankHandle> handles) {
 // Nobody starts NCCL, which waits for all, before all have come so far.
 core::Status Communicator::join(std::span<const RankHandle> handles, const Agreement& agreement) {
   multiprocessors_ = agreement.multiprocessors;
+  shares_gpus_ = agreement.shares_gpus;
   core::Status status = workspaces_->open(rank_, handles);
   if (status.ok()) status = load_kernels();
   ASSAY_TRY(workspaces_->hear_all(rank_, handles, Workspaces::Step::kMapped, status));
@@ -263,7 +280,10 @@ std::optional<int> Communicator::missing_rank() const {
 }
 
 Device Communicator::device_for(const StrategyKernel& kernel) const {
-  Device device{.rank = rank_, .world_size = world_size_, .multiprocessors = multiprocessors_};
+  Device device{.rank = rank_,
+                .world_size = world_size_,
+                .multiprocessors = multiprocessors_,
+                .shares_gpu = shares_gpus_};
   device.workspace = workspaces_->of(kernel);
   // For tests of the kernels: their threads are late at random.
   static const bool delays = std::getenv("ASSAY_ALLREDUCE_DELAYS") != nullptr;

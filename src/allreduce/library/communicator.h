@@ -105,7 +105,8 @@ class Communicator {
   bool is_connected_ = false;
   int own_multiprocessors_ = 0;
   int sm_version_ = 0;
-  int multiprocessors_ = 0;  // of the smallest GPU
+  int multiprocessors_ = 0;  // of the smallest GPU, or a rank's part of them
+  bool shares_gpus_ = false;
   std::unique_ptr<Workspaces> workspaces_;
   bool has_run_ = false;  // with these workspaces
   // Those before a reserve(). Graphs that were captured then go on using them.

@@ -36,6 +36,7 @@ std::string rank_text(int rank) {
 }
 
 core::Status enable_peer_access(int own_device, const RankHandle& other, const std::string& who) {
+  if (other.device == own_device) return {};
   int can = 0;
   ASSAY_TRY(check_cuda(cudaDeviceCanAccessPeer(&can, own_device, other.device),
                        "asking for peer access"));

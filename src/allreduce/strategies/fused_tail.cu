@@ -43,7 +43,7 @@ cudaError_t launch_tail(const Device& device,
       const auto kernel = fused_tail<T, fusion.kValue>;
       const LaunchShape shape =
           row_shape(device, kernel, {a.rows, a.row_vectors, kMaxRowThreads}, Request{});
-      return launch_overlapped(kernel, shape, request, a, sum, shape.threads_of_row);
+      return launch_overlapped(kernel, shape, device, request, a, sum, shape.threads_of_row);
     }
     return cudaErrorInvalidValue;
   });

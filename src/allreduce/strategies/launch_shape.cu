@@ -6,7 +6,8 @@
 
 namespace assay::allreduce {
 
-int resident_blocks(const void* kernel, int threads, int multiprocessors) {
+int resident_blocks(const Device& on, const void* kernel, int threads) {
+  if (on.shares_gpu) return on.multiprocessors;
   static std::mutex mutex;
   static std::map<std::tuple<const void*, int, int>, int> known;
   int device = 0;
@@ -17,7 +18,7 @@ int resident_blocks(const void* kernel, int threads, int multiprocessors) {
     cudaOccupancyMaxActiveBlocksPerMultiprocessor(&of_one, kernel, threads, 0);
     of_one = std::max(1, of_one);
   }
-  return of_one * multiprocessors;
+  return of_one * on.multiprocessors;
 }
 
 LaunchShape flat_shape(const Device& device,
@@ -29,7 +30,7 @@ LaunchShape flat_shape(const Device& device,
   LaunchShape shape;
   shape.threads = request.threads != 0 ? request.threads : 128;
   const std::int64_t blocks = divide_up<std::int64_t>(vectors, shape.threads);
-  const int most = resident_blocks(kernel, shape.threads, device.multiprocessors);
+  const int most = resident_blocks(device, kernel, shape.threads);
   shape.blocks = static_cast<int>(std::min<std::int64_t>(blocks, most));
   if (request.blocks != 0) shape.blocks = std::min(shape.blocks, request.blocks);
   return shape;
@@ -48,7 +49,7 @@ RowDivision divide(const Device& device, const Rows& rows, const Request& reques
 
 // Returns the clusters that the GPU holds at once.
 int held_clusters(const Device& device, const void* kernel, const RowDivision& division) {
-  const int blocks = resident_blocks(kernel, division.threads, device.multiprocessors);
+  const int blocks = resident_blocks(device, kernel, division.threads);
   return std::max(1, blocks / division.cluster);
 }
 

@@ -22,9 +22,9 @@ struct LaunchShape {
 
 constexpr int kMaxThreads = 1024;
 
-// Returns how many blocks of a kernel the GPU holds at once. CUDA is asked once for each kernel and
-// size.
-int resident_blocks(const void* kernel, int threads, int multiprocessors);
+// Returns how many blocks of a kernel the GPU holds at once, or one for each SM where ranks share
+// it. CUDA is asked once for each kernel and size.
+int resident_blocks(const Device& device, const void* kernel, int threads);
 
 // Returns the shape for messages without rows.
 LaunchShape flat_shape(const Device& device,
@@ -104,10 +104,11 @@ std::int64_t held_rows(const Device& device,
 }
 
 // Launches the kernel so that it may be brought onto the GPU while the one before it in the stream
-// still runs.
+// still runs. Where ranks share the GPU it waits, because its blocks would take another rank's place.
 template <class... Parameters, class... Arguments>
 cudaError_t launch_overlapped(void (*kernel)(Parameters...),
                               const LaunchShape& shape,
+                              const Device& device,
                               const Request& request,
                               Arguments... arguments) {
   if (request.purpose == Purpose::kLoad) {
@@ -116,7 +117,7 @@ cudaError_t launch_overlapped(void (*kernel)(Parameters...),
   }
   cudaLaunchAttribute attributes[2] = {};
   attributes[0].id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  attributes[0].val.programmaticStreamSerializationAllowed = 1;
+  attributes[0].val.programmaticStreamSerializationAllowed = device.shares_gpu ? 0 : 1;
   attributes[1].id = cudaLaunchAttributeClusterDimension;
   attributes[1].val.clusterDim = {static_cast<unsigned>(shape.cluster), 1, 1};
   cudaLaunchConfig_t config = {};
@@ -132,10 +133,11 @@ cudaError_t launch_overlapped(void (*kernel)(Parameters...),
 template <class... Parameters, class... Arguments>
 cudaError_t launch_meeting(void (*kernel)(Parameters...),
                            LaunchShape shape,
+                           const Device& device,
                            const Request& request,
                            Arguments... arguments) {
   shape.blocks += shape.cluster;
-  return launch_overlapped(kernel, shape, request, arguments...);
+  return launch_overlapped(kernel, shape, device, request, arguments...);
 }
 
 }  // namespace assay::allreduce

@@ -192,7 +192,7 @@ cudaError_t launch_fused(const Device& device, const Arguments& a, const Request
   const auto few = fused<T, kWorld, kFusion, kFewRowThreads>;
   const auto many = fused<T, kWorld, kFusion, kMaxRowThreads>;
   const auto launch = [&](auto kernel, const LaunchShape& shape) {
-    return launch_meeting(kernel, shape, request, a, device.workspace, shape.threads_of_row);
+    return launch_meeting(kernel, shape, device, request, a, device.workspace, shape.threads_of_row);
   };
   const Rows rows{a.rows, a.row_vectors, kMaxRowThreads};
   const LaunchShape shape = row_shape(device, many, rows, request);
@@ -220,7 +220,7 @@ core::Status launch(const Device& device, const Arguments& given, const Request&
           if constexpr (fusion.kValue == Fusion::kNone) {
             const auto kernel = plain<T, world.kValue>;
             const LaunchShape shape = flat_shape(device, kernel, a.vectors(), request);
-            return launch_meeting(kernel, shape, request, a, device.workspace);
+            return launch_meeting(kernel, shape, device, request, a, device.workspace);
           } else {
             return launch_fused<T, world.kValue, fusion.kValue>(device, a, request);
           }

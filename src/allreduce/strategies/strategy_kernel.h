@@ -24,7 +24,8 @@ struct NcclLibrary;
 struct Device {
   int rank = 0;
   int world_size = 0;
-  int multiprocessors = 0;
+  int multiprocessors = 0;  // those that this rank may fill
+  bool shares_gpu = false;  // whether other ranks run on this GPU
   Workspace workspace{};
   const NcclLibrary* nccl = nullptr;  // null without NCCL
   ncclComm* nccl_comm = nullptr;

@@ -236,13 +236,14 @@ cudaError_t launch_sum(const Device& device, const Arguments& a, const Request& 
       return cudaErrorInvalidValue;
     } else {
       const auto kernel = twoshot<typename decltype(type)::Type, world.kValue>;
-      const int most = std::min(kMaxBlocks, resident_blocks(reinterpret_cast<const void*>(kernel),
-                                                            kThreads, device.multiprocessors));
+      const int most =
+          std::min(kMaxBlocks,
+                   resident_blocks(device, reinterpret_cast<const void*>(kernel), kThreads));
       const int blocks = request.blocks != 0 ? std::min(request.blocks, most) : most;
       const int tile = tile_vectors_for(device, a, blocks);
       const LaunchShape shape{.blocks = std::min((a.vectors() + tile - 1) / tile, blocks),
                               .threads = kThreads};
-      return launch_overlapped(kernel, shape, request, a, device.workspace, tile);
+      return launch_overlapped(kernel, shape, device, request, a, device.workspace, tile);
     }
   });
 }

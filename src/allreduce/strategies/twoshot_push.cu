@@ -33,10 +33,16 @@ struct Range {
   int count;
 };
 
+// A thread holds a vector for each rank. Those of 8 do not fit into the 64 registers that 1,024
+// threads leave it.
+template <int kWorld>
+constexpr int kMaxPlainThreads = kWorld == 2 || kWorld == 4 ? kMaxThreads : kMaxThreads / 2;
+
 template <class T, int kWorld, Operation kOperation>
-__global__ void __launch_bounds__(kMaxThreads) plain(const __grid_constant__ Arguments a,
-                                                     const __grid_constant__ Workspace workspace,
-                                                     const Range range) {
+__global__ void __launch_bounds__(kMaxPlainThreads<kWorld>)
+    plain(const __grid_constant__ Arguments a,
+          const __grid_constant__ Workspace workspace,
+          const Range range) {
   let_next_kernel_start();
   const Share share = PushSlots::share(a, workspace, range.slot);
   if (is_of_meeting()) return meet(a, workspace, share);
@@ -119,13 +125,15 @@ std::string refusal(const Device& device, const Arguments& a, Fusion fusion) {
 template <class T, int kWorld, Operation kOperation>
 cudaError_t launch_plain(const Device& device, const Arguments& a, const Request& request) {
   const auto kernel = plain<T, kWorld, kOperation>;
+  Request fitting = request;
+  fitting.threads = std::min(request.threads, kMaxPlainThreads<kWorld>);
   const int most = device.workspace.capacity_vectors / a.world_size;
   Range range{.slice = message_slice(a), .slot = 0, .first = 0, .count = 0};
   for (; range.first < range.slice; range.first += most) {
     range.count = std::min(most, range.slice - range.first);
     range.slot = PushSlots::slot_of(a, device.workspace, range.count);
-    const LaunchShape shape = flat_shape(device, kernel, range.count, request);
-    const cudaError_t error = launch_meeting(kernel, shape, request, a, device.workspace, range);
+    const LaunchShape shape = flat_shape(device, kernel, range.count, fitting);
+    const cudaError_t error = launch_meeting(kernel, shape, device, request, a, device.workspace, range);
     if (error != cudaSuccess) return error;
   }
   return cudaSuccess;
@@ -172,7 +180,7 @@ cudaError_t launch_fused(const Device& device, const Arguments& a, const Request
     const RowSlices slices{.threads_of_row = shape.threads_of_row,
                            .slice = slice,
                            .slot = PushSlots::slot_of(a, device.workspace, a.rows * slice)};
-    return launch_meeting(kernel, shape, request, a, device.workspace, slices);
+    return launch_meeting(kernel, shape, device, request, a, device.workspace, slices);
   };
   const bool all = request.purpose == Purpose::kLoad;
   const auto spread_kernel = fused_spread<T, kWorld, kFusion>;

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -40,6 +41,10 @@ std::vector<int> numbers(const std::string& list) {
     at = comma + 1;
   }
   return values;
+}
+
+bool shares_gpus(const Options& options) {
+  return std::set(options.gpus.begin(), options.gpus.end()).size() < options.gpus.size();
 }
 
 core::Result<Options> parse(const std::vector<std::string>& arguments) {
@@ -84,6 +89,8 @@ core::Result<Options> parse(const std::vector<std::string>& arguments) {
   }
   if (options.gpus.size() != static_cast<std::size_t>(options.world_size))
     return core::Error{"--gpus must name as many GPUs as --tp says"};
+  if (shares_gpus(options) && !options.is_self_test)
+    return core::Error{"--gpus names a GPU twice: only ranks of a self test share one"};
   return options;
 }
 
@@ -135,6 +142,8 @@ core::Status lead(Team& team, const Options& options, std::FILE* to) {
 }
 
 core::Status work(const Options& options, std::FILE* to) {
+  // Streams of one queue would wait for each other.
+  if (shares_gpus(options)) setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 1);
   ASSAY_TRY(check_gpus(options.gpus));
   if (options.measures_links) return measure_links(options.gpus, to);
   if (!options.nccl_sweep.empty()) return serve_nccl_sweep({options.gpus, options.nccl_sweep}, to);

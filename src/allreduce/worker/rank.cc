@@ -53,6 +53,7 @@ core::Status Rank::start() {
   ASSAY_TRY(cuda_status(cudaEventCreate(&begin_), "an event"));
   ASSAY_TRY(cuda_status(cudaEventCreate(&end_), "an event"));
   ASSAY_TRY(cuda_status(cudaMalloc(&findings_, sizeof(Findings)), "device memory"));
+  ASSAY_TRY(cuda_status(cudaMallocHost(&found_, sizeof *found_), "memory of the host"));
   ASSAY_TRY(cuda_status(cudaMalloc(&turn_, sizeof *turn_), "device memory"));
   ASSAY_TRY(cuda_status(cudaMemset(turn_, 0, sizeof *turn_), "device memory"));
   ASSAY_TRY(cuda_status(cudaMalloc(&align_buffer_, 4096), "device memory"));
@@ -79,6 +80,7 @@ Rank::~Rank() {
   if (mixed_ != nullptr) cudaGraphExecDestroy(mixed_);
   assay_allreduce_destroy(comm_);
   cudaFree(findings_);
+  cudaFreeHost(found_);
   cudaFree(turn_);
   cudaFree(align_buffer_);
 }
@@ -184,12 +186,11 @@ core::Status Rank::run(const Order& order, const Buffers& buffers) {
 }
 
 core::Result<Findings> Rank::findings() {
-  Findings found{};
-  ASSAY_TRY(
-      cuda_status(cudaMemcpyAsync(&found, findings_, sizeof found, cudaMemcpyDeviceToHost, stream_),
-                  "reading what was found"));
+  ASSAY_TRY(cuda_status(
+      cudaMemcpyAsync(found_, findings_, sizeof *found_, cudaMemcpyDeviceToHost, stream_),
+      "reading what was found"));
   ASSAY_TRY(cuda_status(cudaStreamSynchronize(stream_), "waiting for the GPU"));
-  return found;
+  return *found_;
 }
 
 core::Result<Answer> Rank::check(const Order& order) {

@@ -67,6 +67,7 @@ class Rank {
   cudaEvent_t begin_ = nullptr;
   cudaEvent_t end_ = nullptr;
   Findings* findings_ = nullptr;
+  Findings* found_ = nullptr;  // their copy in pinned memory, whose reading holds no other rank up
   std::uint64_t* turn_ = nullptr;
   void* align_buffer_ = nullptr;
   DeviceBuffers plain_{Memory::kPlain};
