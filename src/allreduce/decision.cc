@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "allreduce/time_curves.h"
 #include "core/check.h"
 #include "core/text.h"
 
@@ -86,15 +87,6 @@ bool DecidedRow::has_data() const {
                      [](const Choice& choice) { return choice.why != Why::kNoData; });
 }
 
-std::vector<DecidedSlice> decide(const Timings& timings, const DecisionOptions& options) {
-  std::vector<DecidedSlice> slices = layout(restricted(timings, options.strategies), options);
-  for (DecidedSlice& slice : slices) {
-    for (DecidedRow& row : slice.rows)
-      decide_row(row, options);
-  }
-  return slices;
-}
-
 const Choice* find_choice(const std::vector<DecidedSlice>& slices, const Cell& cell) {
   for (const DecidedSlice& slice : slices) {
     if (slice.world_size != cell.world_size || slice.fusion != cell.fusion ||
@@ -161,20 +153,33 @@ std::vector<Strategy> in_order(const std::vector<Strategy>& strategies) {
   return ordered;
 }
 
-// A loss within the tie or the noise costs at most as much as a change, so that one cell is not
-// worth one. Many cells are: it is unlikely that noise makes all of them lose.
-double weighed_loss(const Timing& slower, const Timing& fastest, double tie) {
-  const double small = std::min(std::log(slower.time_us / fastest.time_us), std::log1p(tie));
-  return kChangePrice * small + loss_beyond_noise(slower, fastest, tie);
+// Returns what a strategy loses there, up to the tie; nothing where it has no time.
+double small_loss(const std::vector<Timing>& timings, Strategy strategy, double tie) {
+  const Timing* timing = find_timing(timings, strategy);
+  if (timing == nullptr) return 0;
+  return std::min(std::log(timing->time_us / timings.front().time_us), std::log1p(tie));
 }
 
+// Returns the mean over the cell, which counts half, and those beside it.
+double mean_small_loss(const Choice& cell, Strategy strategy, double tie) {
+  const double own = small_loss(cell.timings, strategy, tie);
+  if (cell.beside.empty()) return own;
+  double beside = 0;
+  for (const std::vector<Timing>& timings : cell.beside)
+    beside += small_loss(timings, strategy, tie);
+  return (own + beside / static_cast<double>(cell.beside.size())) / 2;
+}
+
+// A loss within the tie or the noise costs at most as much as a change, so that one cell is not
+// worth one. Many cells are: it is unlikely that noise makes all of them lose.
 std::vector<std::int64_t> costs_of(const Choice& cell,
                                    const std::vector<Strategy>& strategies,
                                    double tie) {
   std::vector<std::int64_t> costs;
   for (const Strategy strategy : strategies) {
     const Timing* timing = find_timing(cell.timings, strategy);
-    costs.push_back(timing ? cost_of(weighed_loss(*timing, cell.timings.front(), tie))
+    costs.push_back(timing ? cost_of(kChangePrice * mean_small_loss(cell, strategy, tie) +
+                                     loss_beyond_noise(*timing, cell.timings.front(), tie))
                            : kImpossible);
   }
   return costs;
@@ -192,12 +197,15 @@ Why why_chosen(const Choice& choice, const Choice* neighbour, double tie) {
   return tied ? Why::kTie : Why::kFaster;
 }
 
+std::int64_t halfway_by_ratio(std::int64_t one, std::int64_t other) {
+  return std::llround(std::sqrt(static_cast<double>(one) * static_cast<double>(other)));
+}
+
 // Returns the cell halfway between the two, with the strategies that were timed in both. It has no
 // timings if no token count lies between them.
 Choice halfway(const Choice& smaller, const Choice& larger) {
   Choice middle{.cell = smaller.cell};
-  middle.cell.num_tokens = std::llround(std::sqrt(static_cast<double>(smaller.cell.num_tokens) *
-                                                  static_cast<double>(larger.cell.num_tokens)));
+  middle.cell.num_tokens = halfway_by_ratio(smaller.cell.num_tokens, larger.cell.num_tokens);
   if (middle.cell == smaller.cell || middle.cell == larger.cell) return middle;
   const double part =
       part_of_bytes(middle.cell.size_bytes(), smaller.cell.size_bytes(), larger.cell.size_bytes());
@@ -216,6 +224,42 @@ std::vector<Choice> halfway_cells(const std::vector<Choice*>& measured) {
     if (!cell.timings.empty()) cells.push_back(std::move(cell));
   }
   return cells;
+}
+
+// Returns the times of messages with as many bytes at another hidden size.
+std::vector<Timing> timings_at(const Choice& choice,
+                               std::int64_t hidden_size,
+                               const TimeCurves& curves) {
+  Cell cell = choice.cell;
+  const std::int64_t token_bytes = hidden_size * bytes_of(cell.data_type);
+  cell.num_tokens = std::max<std::int64_t>(1, (cell.size_bytes() + token_bytes / 2) / token_bytes);
+  cell.hidden_size = hidden_size;
+  std::vector<Timing> times;
+  for (const Timing& timing : choice.timings) {
+    const auto time = curves.at(cell, timing.strategy);
+    if (time) times.push_back(*time);
+  }
+  sort_by_time(times);
+  return times;
+}
+
+void look_at_hidden_size(DecidedRow& row, std::int64_t hidden_size, const TimeCurves& curves) {
+  for (std::vector<Choice>* choices : {&row.choices, &row.between}) {
+    for (Choice& choice : *choices) {
+      std::vector<Timing> times = timings_at(choice, hidden_size, curves);
+      if (!times.empty()) choice.beside.push_back(std::move(times));
+    }
+  }
+}
+
+void look_beside(DecidedSlice& slice, const TimeCurves& curves) {
+  for (std::size_t i = 1; i < slice.rows.size(); ++i) {
+    DecidedRow& narrower = slice.rows[i - 1];
+    DecidedRow& wider = slice.rows[i];
+    const std::int64_t middle = halfway_by_ratio(narrower.hidden_size, wider.hidden_size);
+    look_at_hidden_size(narrower, middle, curves);
+    look_at_hidden_size(wider, middle, curves);
+  }
 }
 
 void choose_path(const std::vector<Choice*>& cells, const DecisionOptions& options) {
@@ -264,14 +308,16 @@ const Choice* nearest(const std::vector<Choice*>& measured, const Cell& cell) {
   return found == measured.end() ? nullptr : *found;
 }
 
-}  // namespace
-
-void decide_row(DecidedRow& row, const DecisionOptions& options) {
+std::vector<Choice*> measured_cells(DecidedRow& row) {
   std::vector<Choice*> measured;
   for (Choice& choice : row.choices) {
     if (!choice.timings.empty()) measured.push_back(&choice);
   }
-  row.between = halfway_cells(measured);
+  return measured;
+}
+
+void decide_row(DecidedRow& row, const DecisionOptions& options) {
+  const std::vector<Choice*> measured = measured_cells(row);
   choose_measured(measured, row.between, options);
   for (Choice& choice : row.choices) {
     if (!choice.timings.empty()) continue;
@@ -279,6 +325,22 @@ void decide_row(DecidedRow& row, const DecisionOptions& options) {
     choice.strategy = neighbour ? neighbour->strategy : options.fallback;
     choice.why = Why::kNoData;
   }
+}
+
+}  // namespace
+
+std::vector<DecidedSlice> decide(const Timings& timings, const DecisionOptions& options) {
+  const Timings allowed = restricted(timings, options.strategies);
+  const TimeCurves curves(allowed);
+  std::vector<DecidedSlice> slices = layout(allowed, options);
+  for (DecidedSlice& slice : slices) {
+    for (DecidedRow& row : slice.rows)
+      row.between = halfway_cells(measured_cells(row));
+    look_beside(slice, curves);
+    for (DecidedRow& row : slice.rows)
+      decide_row(row, options);
+  }
+  return slices;
 }
 
 namespace {

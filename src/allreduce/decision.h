@@ -3,7 +3,8 @@
 // Each row (one TP, type, fusion and hidden size, with ascending token counts) is decided as a
 // whole. Of all ways to fill it, the one with the least sum of these costs is taken:
 //   - how much each cell's choice loses against the fastest beyond noise (loss_beyond_noise),
-//   - a tenth of what it loses up to the tie,
+//   - a tenth of what it loses up to the tie, in the mean of the cell and of messages of its bytes
+//     halfway to the neighbouring rows' hidden sizes, for which the row answers, too,
 //   - a tenth of the tie for every change of strategy,
 //   - the tie for every change back to a lower StrategySpec::rank.
 // One cell with a gain below the tie, or with overlapping intervals, is not worth a change, but
@@ -50,6 +51,9 @@ struct Choice {
   Strategy strategy = Strategy::kNccl;
   Why why = Why::kNoData;
   std::vector<Timing> timings = {};  // times of strategies that may be chosen, fastest first
+  // The same of messages of as many bytes halfway (by ratio) to each neighbouring hidden size,
+  // interpolated.
+  std::vector<std::vector<Timing>> beside = {};
 
   // Returns nullptr where there are no data.
   [[nodiscard]] const Timing* chosen() const { return find_timing(timings, strategy); }
@@ -96,10 +100,6 @@ std::vector<Strategy> public_strategies();
 
 // Returns the names with the separator between them.
 std::string names_of(const std::vector<Strategy>& strategies, std::string_view separator);
-
-// Decides one row by the rule at the top of this file. `row.choices` must have their cells and the
-// timings of the strategies that may be chosen; the rest is filled in.
-void decide_row(DecidedRow& row, const DecisionOptions& options);
 
 // The cheapest path through a row of cells: one state for each cell, with a price for changing it.
 inline constexpr std::int64_t kImpossible = std::numeric_limits<std::int64_t>::max() / 4;

@@ -31,17 +31,31 @@ Cell cell_of(std::int64_t tokens) {
   return {.world_size = 8, .hidden_size = 4096, .num_tokens = tokens};
 }
 
-// Decides one row of 1, 2, 4, … tokens with the given times of two strategies, ±half as intervals.
+// The times of two strategies in the cells of one row of 1, 2, 4, … tokens.
+struct RowTimes {
+  std::int64_t hidden_size;
+  std::vector<double> oneshot;
+  std::vector<double> twoshot;
+};
+
+// Decides rows with the given times, ±half as intervals.
+std::vector<DecidedRow> decided_rows(const std::vector<RowTimes>& rows, double half) {
+  Benchmark benchmark{.sm_version = 90, .measurements = {}};
+  for (const RowTimes& row : rows) {
+    for (std::size_t i = 0; i < row.oneshot.size(); ++i) {
+      Cell cell = cell_of(std::int64_t{1} << i);
+      cell.hidden_size = row.hidden_size;
+      benchmark.measurements.push_back(measured(cell, Strategy::kOneshot, row.oneshot[i], half));
+      benchmark.measurements.push_back(measured(cell, Strategy::kTwoshot, row.twoshot[i], half));
+    }
+  }
+  return decide(timings_of(benchmark, Launch::kGraph), all_allowed())[0].rows;
+}
+
 std::vector<Choice> decided_row(const std::vector<double>& oneshot,
                                 const std::vector<double>& twoshot,
                                 double half) {
-  Benchmark benchmark{.sm_version = 90, .measurements = {}};
-  for (std::size_t i = 0; i < oneshot.size(); ++i) {
-    const Cell cell = cell_of(std::int64_t{1} << i);
-    benchmark.measurements.push_back(measured(cell, Strategy::kOneshot, oneshot[i], half));
-    benchmark.measurements.push_back(measured(cell, Strategy::kTwoshot, twoshot[i], half));
-  }
-  return decide(timings_of(benchmark, Launch::kGraph), all_allowed())[0].rows[0].choices;
+  return decided_rows({{4096, oneshot, twoshot}}, half)[0].choices;
 }
 
 std::string digits(const std::vector<Choice>& row) {
@@ -75,6 +89,26 @@ TEST(Decision, AChangeIsWorthSmallGainsOfManyCells) {
   // One cell's gain beyond the tie does not outweigh small losses of all others.
   EXPECT_EQ(digits(decided_row({10, 10, 10, 10, 10}, {20, 9.75, 10.15, 10.15, 10.15}, 0.001)),
             "44444");
+}
+
+// The row answers for hidden sizes up to halfway to the next.
+TEST(Decision, SmallGainsAreNoneWhereTheNeighbouringRowLosesThem) {
+  const std::vector<double> ten(5, 10);
+  const RowTimes gains{4096, ten, {9.9, 9.9, 9.9, 9.9, 9.9}};
+  const auto beside = [&](double twoshot) {
+    const RowTimes neighbour{5120, ten, std::vector<double>(5, twoshot)};
+    return digits(decided_rows({gains, neighbour}, 0.001)[0].choices);
+  };
+  EXPECT_EQ(digits(decided_rows({gains}, 0.001)[0].choices), "55555");
+  EXPECT_EQ(beside(9.9), "55555");
+  EXPECT_EQ(beside(10.5), "44444");
+}
+
+TEST(Decision, ANeighbourDoesNotOutweighAClearGain) {
+  const std::vector<double> ten(5, 10);
+  const RowTimes gains{4096, ten, std::vector<double>(5, 9.5)};
+  const RowTimes loses{5120, ten, std::vector<double>(5, 15)};
+  EXPECT_EQ(digits(decided_rows({gains, loses}, 0.001)[0].choices), "55555");
 }
 
 TEST(Decision, NoiseDoesNotBreakTheOrder) {
