@@ -26,7 +26,8 @@
  *
  * Threads of one process may share GPUs as ranks, so that 8 ranks are tested on one or two GPUs.
  * Each has a small part of its GPU then, there is no NCCL, and times say nothing.
- * CUDA_DEVICE_MAX_CONNECTIONS=32 must be set before CUDA starts, or streams may wait for each other.
+ * CUDA_DEVICE_MAX_CONNECTIONS=32 must be set before CUDA starts, or streams may wait for each
+ * other.
  *
  * Every function returns 0, or an error whose text assay_allreduce_error() gives.
  */

@@ -67,6 +67,20 @@ RowDivision fuller(const Device& device,
   return is_fuller ? two : one;
 }
 
+// Returns the rows in more blocks each where the GPU holds all of them at once only then. Measured
+// on 2 H200: 200 rows of 336 vectors take 0.87 to 0.91 of the time in three blocks instead of two.
+RowDivision of_one_round(const Device& device,
+                         const void* kernel,
+                         const Rows& rows,
+                         const Request& request,
+                         const RowDivision& fewest) {
+  for (int cluster = fewest.cluster + 1; cluster <= kMaxCluster; ++cluster) {
+    const RowDivision more = divide(device, rows, request, cluster);
+    if (rows.count <= held_clusters(device, kernel, more)) return more;
+  }
+  return fewest;
+}
+
 RowDivision divide(const Device& device,
                    const void* kernel,
                    const Rows& rows,
@@ -75,11 +89,12 @@ RowDivision divide(const Device& device,
     return divide(device, rows, request,
                   fewest_blocks({.vectors = rows.threads, .most_of_block = rows.most_of_block}));
   const RowDivision division = divide(device, rows, request, 0);
-  const bool is_block = division.cluster == 1 && division.threads == division.threads_of_row;
-  if (rows.blocks == RowBlocks::kByRows || request.threads != 0 || !is_block ||
+  const bool is_row = division.threads == division.threads_of_row;
+  if (rows.blocks == RowBlocks::kByRows || request.threads != 0 || !is_row ||
       rows.threads <= 2 * kWarpThreads || rows.count <= held_clusters(device, kernel, division))
     return division;
-  return fuller(device, kernel, rows, request, division);
+  return division.cluster == 1 ? fuller(device, kernel, rows, request, division)
+                               : of_one_round(device, kernel, rows, request, division);
 }
 
 }  // namespace

@@ -37,7 +37,8 @@ enum class RowBlocks {
   kByRows,  // more where rows are few: the rule of row_division.h
   kFewest,  // as few as hold it
   kFuller,  // by that rule, but two instead of one where the GPU does not hold all rows at once
-            // and more of them with two
+            // and more of them with two; of rows of several blocks, the fewest with which the GPU
+            // holds all
 };
 
 // Rows of `threads` threads each, in blocks of at most `most_of_block` threads, a limit that the
@@ -104,7 +105,8 @@ std::int64_t held_rows(const Device& device,
 }
 
 // Launches the kernel so that it may be brought onto the GPU while the one before it in the stream
-// still runs. Where ranks share the GPU it waits, because its blocks would take another rank's place.
+// still runs. Where ranks share the GPU it waits, because its blocks would take another rank's
+// place.
 template <class... Parameters, class... Arguments>
 cudaError_t launch_overlapped(void (*kernel)(Parameters...),
                               const LaunchShape& shape,

@@ -192,7 +192,8 @@ cudaError_t launch_fused(const Device& device, const Arguments& a, const Request
   const auto few = fused<T, kWorld, kFusion, kFewRowThreads>;
   const auto many = fused<T, kWorld, kFusion, kMaxRowThreads>;
   const auto launch = [&](auto kernel, const LaunchShape& shape) {
-    return launch_meeting(kernel, shape, device, request, a, device.workspace, shape.threads_of_row);
+    return launch_meeting(kernel, shape, device, request, a, device.workspace,
+                          shape.threads_of_row);
   };
   const Rows rows{a.rows, a.row_vectors, kMaxRowThreads};
   const LaunchShape shape = row_shape(device, many, rows, request);

@@ -236,9 +236,8 @@ cudaError_t launch_sum(const Device& device, const Arguments& a, const Request& 
       return cudaErrorInvalidValue;
     } else {
       const auto kernel = twoshot<typename decltype(type)::Type, world.kValue>;
-      const int most =
-          std::min(kMaxBlocks,
-                   resident_blocks(device, reinterpret_cast<const void*>(kernel), kThreads));
+      const int most = std::min(
+          kMaxBlocks, resident_blocks(device, reinterpret_cast<const void*>(kernel), kThreads));
       const int blocks = request.blocks != 0 ? std::min(request.blocks, most) : most;
       const int tile = tile_vectors_for(device, a, blocks);
       const LaunchShape shape{.blocks = std::min((a.vectors() + tile - 1) / tile, blocks),

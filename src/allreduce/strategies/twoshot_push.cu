@@ -133,7 +133,8 @@ cudaError_t launch_plain(const Device& device, const Arguments& a, const Request
     range.count = std::min(most, range.slice - range.first);
     range.slot = PushSlots::slot_of(a, device.workspace, range.count);
     const LaunchShape shape = flat_shape(device, kernel, range.count, fitting);
-    const cudaError_t error = launch_meeting(kernel, shape, device, request, a, device.workspace, range);
+    const cudaError_t error =
+        launch_meeting(kernel, shape, device, request, a, device.workspace, range);
     if (error != cudaSuccess) return error;
   }
   return cudaSuccess;
