@@ -1,6 +1,8 @@
 #include "allreduce/rank_agreement.h"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 namespace assay::allreduce {
 namespace {
@@ -49,6 +51,17 @@ core::Result<Agreement> agree(std::span<const RankFacts> facts) {
     }
   }
   return agreement;
+}
+
+void share_gpus(std::span<const RankGpu> gpus, Agreement& agreement) {
+  std::map<std::pair<std::uint64_t, std::int32_t>, int> ranks_of;
+  int most = 0;
+  for (const RankGpu& gpu : gpus)
+    most = std::max(most, ++ranks_of[{gpu.process, gpu.device}]);
+  agreement.shares_gpus = most > 1;
+  if (!agreement.shares_gpus) return;
+  agreement.multiprocessors = std::max(1, agreement.multiprocessors / (most + 1));
+  agreement.no_nccl = "NCCL takes one rank on each GPU";
 }
 
 }  // namespace assay::allreduce

@@ -29,7 +29,8 @@ struct RankFacts {
 constexpr std::uint32_t kHandleMagic = 0x41535232;  // "ASR2"
 
 struct Agreement {
-  int multiprocessors = 0;   // of the smallest GPU: launch shapes must be the same on all
+  // Those of the smallest GPU, or of a rank's part of it: launch shapes must be the same on all.
+  int multiprocessors = 0;
   bool shares_gpus = false;  // whether several ranks run on one GPU
   std::string no_nccl = {};  // why NCCL is not used; empty where it is
 };
@@ -37,5 +38,15 @@ struct Agreement {
 // Fails with the rank and what differs where ranks cannot work together. A rank without NCCL, or
 // with another version of it, switches it off for all.
 core::Result<Agreement> agree(std::span<const RankFacts> facts);
+
+struct RankGpu {
+  std::uint64_t process;  // a number for each process
+  std::int32_t device;    // its number in that process
+};
+
+// Gives each rank a part of its GPU where ranks of one process share GPUs. SMs stay idle then when
+// all but one of them wait, because a kernel that wants more shared memory than an SM is set to
+// comes onto an idle one only.
+void share_gpus(std::span<const RankGpu> gpus, Agreement& agreement);
 
 }  // namespace assay::allreduce

@@ -77,5 +77,28 @@ TEST(RankAgreementTest, WhatDiffersIsNamedWithItsRank) {
   }
 }
 
+Agreement shared(const std::vector<RankGpu>& gpus) {
+  Agreement agreement{.multiprocessors = 132};
+  share_gpus(gpus, agreement);
+  return agreement;
+}
+
+TEST(RankAgreementTest, RanksOfOneProcessShareGpus) {
+  const Agreement two = shared({{1, 0}, {1, 1}, {1, 0}, {1, 1}, {1, 0}, {1, 1}});
+  EXPECT_TRUE(two.shares_gpus);
+  EXPECT_EQ(two.multiprocessors, 33);
+  EXPECT_EQ(two.no_nccl, "NCCL takes one rank on each GPU");
+  EXPECT_EQ(shared({{1, 0}, {1, 1}, {1, 0}}).multiprocessors, 44);
+}
+
+TEST(RankAgreementTest, EachProcessCountsItsOwnGpus) {
+  for (const auto& gpus : {std::vector<RankGpu>{{1, 0}, {2, 0}}, {{1, 0}, {1, 1}}}) {
+    const Agreement agreement = shared(gpus);
+    EXPECT_FALSE(agreement.shares_gpus);
+    EXPECT_EQ(agreement.multiprocessors, 132);
+    EXPECT_EQ(agreement.no_nccl, "");
+  }
+}
+
 }  // namespace
 }  // namespace assay::allreduce

@@ -1,8 +1,6 @@
 #include "allreduce/library/communicator.h"
 
-#include <algorithm>
 #include <cstdlib>
-#include <map>
 #include <string_view>
 #include <utility>
 
@@ -32,19 +30,6 @@ const StrategyKernel* kernel_of(Strategy strategy) {
     if (kernel->strategy == strategy) return kernel;
   }
   return nullptr;
-}
-
-// Ranks of one process may share GPUs. SMs stay idle then when all but one of them wait, because a
-// kernel that wants more shared memory than an SM is set to comes onto an idle one only.
-void share_gpus(std::span<const RankHandle> handles, Agreement& agreement) {
-  std::map<std::pair<std::uint64_t, std::int32_t>, int> ranks_of;
-  int most = 0;
-  for (const RankHandle& handle : handles)
-    most = std::max(most, ++ranks_of[{handle.process, handle.device}]);
-  agreement.shares_gpus = most > 1;
-  if (!agreement.shares_gpus) return;
-  agreement.multiprocessors = std::max(1, agreement.multiprocessors / (most + 1));
-  agreement.no_nccl = "NCCL takes one rank on each GPU";
 }
 
 int version_of(const NcclLibrary* nccl) {
@@ -162,10 +147,13 @@ core::Result<RankHandle> Communicator::handle() {
 core::Status Communicator::connect(std::span<const RankHandle> handles) {
   if (missing_rank()) return core::Error{"the communicator is broken, and can only be destroyed"};
   std::vector<RankFacts> facts;
-  for (const RankHandle& handle : handles)
+  std::vector<RankGpu> gpus;
+  for (const RankHandle& handle : handles) {
     facts.push_back(handle.facts);
+    gpus.push_back({.process = handle.process, .device = handle.device});
+  }
   Agreement agreement = ASSAY_TRY(agree(facts));
-  share_gpus(handles, agreement);
+  share_gpus(gpus, agreement);
   if (is_connected_) return {};
   if (handles[static_cast<std::size_t>(rank_)].facts.workspace_bytes != workspaces_->size_bytes())
     return core::Error{"the handles are older than the last reserve"};
