@@ -50,7 +50,8 @@ Exit status: 0 done, 1 failed or a wrong result, 2 wrong usage.
 
 constexpr const char* kAllreduceUsage =
     R"(usage: assay-worker allreduce --tp N [--gpus LIST] [--table FILE] [--rank R --rendezvous FILE]
-       assay-worker allreduce --tp N --self-test all|few [--mixed-calls N] [--workspace BYTES]
+       assay-worker allreduce --tp N [--gpus LIST] --self-test all|few [--mixed-calls N]
+                              [--workspace BYTES]
        assay-worker allreduce --tp N --measure links
        assay-worker allreduce --tp N [--gpus LIST] --nccl-sweep PLUGIN
 
@@ -59,7 +60,8 @@ this program and talks to it by lines of JSON on standard input and output; two 
 it by hand.
 
   --tp N             GPUs that take part, 2 to 8
-  --gpus LIST        their numbers with commas, N of them (default: the first N)
+  --gpus LIST        their numbers with commas, N of them (default: the first N); ranks of a self
+                     test may share GPUs, as in --tp 8 --gpus 0,1,0,1,0,1,0,1
   --table FILE       table of strategies that AUTO chooses by
   --rank R           be rank R of N processes, from 0, with the R-th of --gpus; without it all ranks
                      are threads of one process
