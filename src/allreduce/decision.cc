@@ -153,7 +153,7 @@ std::vector<Strategy> in_order(const std::vector<Strategy>& strategies) {
   return ordered;
 }
 
-// Returns what a strategy loses there, up to the tie; nothing where it has no time.
+// Returns what a strategy loses against the fastest, up to the tie, and 0 where it has no time.
 double small_loss(const std::vector<Timing>& timings, Strategy strategy, double tie) {
   const Timing* timing = find_timing(timings, strategy);
   if (timing == nullptr) return 0;

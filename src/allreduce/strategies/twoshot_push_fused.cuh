@@ -11,7 +11,7 @@ constexpr int kMaxSliceThreads = 256;
 constexpr int kMaxSpreadThreads = 256;
 constexpr int kSpreadBlocks = 3;  // of kMaxSpreadThreads, on a multiprocessor
 
-// How rows are divided. The host tells it, because a division takes a thread 0.1 us.
+// The host divides the rows, because a division takes a thread 0.1 us.
 struct RowSlices {
   int threads_of_row;
   int slice;  // vectors of a slice
