@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <utility>
+#include <vector>
 
 namespace assay::allreduce {
 namespace {
@@ -53,15 +54,22 @@ core::Result<Agreement> agree(std::span<const RankFacts> facts) {
   return agreement;
 }
 
-void share_gpus(std::span<const RankGpu> gpus, Agreement& agreement) {
-  std::map<std::pair<std::uint64_t, std::int32_t>, int> ranks_of;
-  int most = 0;
-  for (const RankGpu& gpu : gpus)
-    most = std::max(most, ++ranks_of[{gpu.process, gpu.device}]);
+core::Status share_gpus(std::span<const RankGpu> gpus, bool is_allowed, Agreement& agreement) {
+  std::map<std::pair<std::uint64_t, std::int32_t>, std::vector<std::size_t>> ranks_of;
+  std::size_t most = 0;
+  for (std::size_t rank = 0; rank < gpus.size(); ++rank) {
+    auto& ranks = ranks_of[{gpus[rank].process, gpus[rank].device}];
+    ranks.push_back(rank);
+    most = std::max(most, ranks.size());
+    if (most > 1 && !is_allowed)
+      return core::Error{"ranks " + std::to_string(ranks[0]) + " and " + std::to_string(rank) +
+                         " are on one GPU: each must be created with its own as the current one"};
+  }
   agreement.shares_gpus = most > 1;
-  if (!agreement.shares_gpus) return;
-  agreement.multiprocessors = std::max(1, agreement.multiprocessors / (most + 1));
+  if (!agreement.shares_gpus) return {};
+  agreement.multiprocessors = std::max(1, agreement.multiprocessors / (static_cast<int>(most) + 1));
   agreement.no_nccl = "NCCL takes one rank on each GPU";
+  return {};
 }
 
 }  // namespace assay::allreduce

@@ -29,7 +29,8 @@ struct RankFacts {
 constexpr std::uint32_t kHandleMagic = 0x41535232;  // "ASR2"
 
 struct Agreement {
-  // Those of the smallest GPU, or of a rank's part of it: launch shapes must be the same on all.
+  // This is what the smallest GPU has, or a rank's part of it. Launch shapes must be the same on
+  // all.
   int multiprocessors = 0;
   bool shares_gpus = false;  // whether several ranks run on one GPU
   std::string no_nccl = {};  // why NCCL is not used; empty where it is
@@ -44,9 +45,9 @@ struct RankGpu {
   std::int32_t device;    // its number in that process
 };
 
-// Gives each rank a part of its GPU where ranks of one process share GPUs. SMs stay idle then when
-// all but one of them wait, because a kernel that wants more shared memory than an SM is set to
-// comes onto an idle one only.
-void share_gpus(std::span<const RankGpu> gpus, Agreement& agreement);
+// Where ranks of one process share GPUs, fails unless that is allowed, and gives each rank a part
+// of its GPU. SMs stay idle then when all but one of them wait, because a kernel that wants more
+// shared memory than an SM is set to comes onto an idle one only.
+core::Status share_gpus(std::span<const RankGpu> gpus, bool is_allowed, Agreement& agreement);
 
 }  // namespace assay::allreduce

@@ -77,26 +77,33 @@ TEST(RankAgreementTest, WhatDiffersIsNamedWithItsRank) {
   }
 }
 
-Agreement shared(const std::vector<RankGpu>& gpus) {
+core::Result<Agreement> shared(const std::vector<RankGpu>& gpus, bool is_allowed) {
   Agreement agreement{.multiprocessors = 132};
-  share_gpus(gpus, agreement);
+  ASSAY_TRY(share_gpus(gpus, is_allowed, agreement));
   return agreement;
 }
 
-TEST(RankAgreementTest, RanksOfOneProcessShareGpus) {
-  const Agreement two = shared({{1, 0}, {1, 1}, {1, 0}, {1, 1}, {1, 0}, {1, 1}});
+TEST(RankAgreementTest, RanksOfOneProcessMayShareGpus) {
+  const Agreement two = shared({{1, 0}, {1, 1}, {1, 0}, {1, 1}, {1, 0}, {1, 1}}, true).value();
   EXPECT_TRUE(two.shares_gpus);
   EXPECT_EQ(two.multiprocessors, 33);
   EXPECT_EQ(two.no_nccl, "NCCL takes one rank on each GPU");
-  EXPECT_EQ(shared({{1, 0}, {1, 1}, {1, 0}}).multiprocessors, 44);
+  EXPECT_EQ(shared({{1, 0}, {1, 1}, {1, 0}}, true).value().multiprocessors, 44);
+}
+
+TEST(RankAgreementTest, RanksThatAllTookTheFirstGpuAreNamed) {
+  const auto agreed = shared({{1, 1}, {1, 0}, {1, 0}}, false);
+  ASSERT_FALSE(agreed.ok());
+  EXPECT_THAT(agreed.error().message, HasSubstr("ranks 1 and 2 are on one GPU"));
 }
 
 TEST(RankAgreementTest, EachProcessCountsItsOwnGpus) {
   for (const auto& gpus : {std::vector<RankGpu>{{1, 0}, {2, 0}}, {{1, 0}, {1, 1}}}) {
-    const Agreement agreement = shared(gpus);
-    EXPECT_FALSE(agreement.shares_gpus);
-    EXPECT_EQ(agreement.multiprocessors, 132);
-    EXPECT_EQ(agreement.no_nccl, "");
+    const auto agreed = shared(gpus, false);
+    ASSERT_TRUE(agreed.ok());
+    EXPECT_FALSE(agreed.value().shares_gpus);
+    EXPECT_EQ(agreed.value().multiprocessors, 132);
+    EXPECT_EQ(agreed.value().no_nccl, "");
   }
 }
 

@@ -153,7 +153,9 @@ core::Status Communicator::connect(std::span<const RankHandle> handles) {
     gpus.push_back({.process = handle.process, .device = handle.device});
   }
   Agreement agreement = ASSAY_TRY(agree(facts));
-  share_gpus(gpus, agreement);
+  // For tests of more ranks than there are GPUs. A job whose ranks all took GPU 0 is wrong.
+  const bool may_share = std::getenv("ASSAY_ALLREDUCE_SHARED_GPUS") != nullptr;
+  ASSAY_TRY(share_gpus(gpus, may_share, agreement));
   if (is_connected_) return {};
   if (handles[static_cast<std::size_t>(rank_)].facts.workspace_bytes != workspaces_->size_bytes())
     return core::Error{"the handles are older than the last reserve"};

@@ -142,8 +142,11 @@ core::Status lead(Team& team, const Options& options, std::FILE* to) {
 }
 
 core::Status work(const Options& options, std::FILE* to) {
-  // Streams of one queue would wait for each other.
-  if (shares_gpus(options)) setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 1);
+  if (shares_gpus(options)) {
+    setenv("ASSAY_ALLREDUCE_SHARED_GPUS", "1", 1);
+    // Streams of one queue would wait for each other.
+    setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 1);
+  }
   ASSAY_TRY(check_gpus(options.gpus));
   if (options.measures_links) return measure_links(options.gpus, to);
   if (!options.nccl_sweep.empty()) return serve_nccl_sweep({options.gpus, options.nccl_sweep}, to);

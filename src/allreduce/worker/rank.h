@@ -67,7 +67,7 @@ class Rank {
   cudaEvent_t begin_ = nullptr;
   cudaEvent_t end_ = nullptr;
   Findings* findings_ = nullptr;
-  Findings* found_ = nullptr;  // their copy in pinned memory, whose reading holds no other rank up
+  Findings* found_ = nullptr;  // their copy in the host's memory
   std::uint64_t* turn_ = nullptr;
   void* align_buffer_ = nullptr;
   DeviceBuffers plain_{Memory::kPlain};
