@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <utility>
 #include <vector>
 
 namespace assay::allreduce {
@@ -29,9 +28,28 @@ std::string difference(const RankFacts& one, const RankFacts& first) {
   return "";
 }
 
+// Gives each rank a part of its GPU where ranks share some.
+core::Status share_gpus(std::span<const RankFacts> facts, bool may_share, Agreement& agreement) {
+  std::map<std::uint32_t, std::vector<std::size_t>> ranks_of;
+  std::size_t most = 0;
+  for (std::size_t rank = 0; rank < facts.size(); ++rank) {
+    auto& ranks = ranks_of[facts[rank].gpu];
+    ranks.push_back(rank);
+    most = std::max(most, ranks.size());
+    if (most > 1 && !may_share)
+      return core::Error{"ranks " + std::to_string(ranks[0]) + " and " + std::to_string(rank) +
+                         " are on one GPU: each must be created with its own as the current one"};
+  }
+  agreement.shares_gpus = most > 1;
+  if (!agreement.shares_gpus) return {};
+  agreement.multiprocessors = std::max(1, agreement.multiprocessors / (static_cast<int>(most) + 1));
+  agreement.no_nccl = "NCCL takes one rank on each GPU";
+  return {};
+}
+
 }  // namespace
 
-core::Result<Agreement> agree(std::span<const RankFacts> facts) {
+core::Result<Agreement> agree(std::span<const RankFacts> facts, bool may_share_gpus) {
   Agreement agreement{.multiprocessors = facts[0].multiprocessors};
   for (std::size_t rank = 0; rank < facts.size(); ++rank) {
     const RankFacts& one = facts[rank];
@@ -51,25 +69,8 @@ core::Result<Agreement> agree(std::span<const RankFacts> facts) {
         agreement.no_nccl += ", rank 0 " + nccl_text(facts[0].nccl_version);
     }
   }
+  ASSAY_TRY(share_gpus(facts, may_share_gpus, agreement));
   return agreement;
-}
-
-core::Status share_gpus(std::span<const RankGpu> gpus, bool is_allowed, Agreement& agreement) {
-  std::map<std::pair<std::uint64_t, std::int32_t>, std::vector<std::size_t>> ranks_of;
-  std::size_t most = 0;
-  for (std::size_t rank = 0; rank < gpus.size(); ++rank) {
-    auto& ranks = ranks_of[{gpus[rank].process, gpus[rank].device}];
-    ranks.push_back(rank);
-    most = std::max(most, ranks.size());
-    if (most > 1 && !is_allowed)
-      return core::Error{"ranks " + std::to_string(ranks[0]) + " and " + std::to_string(rank) +
-                         " are on one GPU: each must be created with its own as the current one"};
-  }
-  agreement.shares_gpus = most > 1;
-  if (!agreement.shares_gpus) return {};
-  agreement.multiprocessors = std::max(1, agreement.multiprocessors / (static_cast<int>(most) + 1));
-  agreement.no_nccl = "NCCL takes one rank on each GPU";
-  return {};
 }
 
 }  // namespace assay::allreduce

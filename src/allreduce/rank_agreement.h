@@ -18,6 +18,7 @@ struct RankFacts {
   std::uint32_t nccl_version;  // 22807 is 2.28.7; 0 without NCCL
   std::uint32_t table;         // of the hash of the loaded table; 0 without a table
   float deadline_seconds;
+  std::uint32_t gpu;  // where it is on PCI: domain, bus and device
   std::uint16_t multiprocessors;
   std::uint16_t sm_version;
   std::uint8_t rank;
@@ -26,7 +27,7 @@ struct RankFacts {
   std::uint8_t unused;
 };
 
-constexpr std::uint32_t kHandleMagic = 0x41535232;  // "ASR2"
+constexpr std::uint32_t kHandleMagic = 0x41535233;  // "ASR3"
 
 struct Agreement {
   // This is what the smallest GPU has, or a rank's part of it. Launch shapes must be the same on
@@ -36,18 +37,10 @@ struct Agreement {
   std::string no_nccl = {};  // why NCCL is not used; empty where it is
 };
 
-// Fails with the rank and what differs where ranks cannot work together. A rank without NCCL, or
-// with another version of it, switches it off for all.
-core::Result<Agreement> agree(std::span<const RankFacts> facts);
-
-struct RankGpu {
-  std::uint64_t process;  // a number for each process
-  std::int32_t device;    // its number in that process
-};
-
-// Where ranks of one process share GPUs, fails unless that is allowed, and gives each rank a part
-// of its GPU. SMs stay idle then when all but one of them wait, because a kernel that wants more
-// shared memory than an SM is set to comes onto an idle one only.
-core::Status share_gpus(std::span<const RankGpu> gpus, bool is_allowed, Agreement& agreement);
+// Fails with the rank and what differs where ranks cannot work together, and where two are on one
+// GPU, unless that is allowed. Each then has a part of the GPU. SMs stay idle when all but one of
+// these ranks wait, because a kernel that wants more shared memory than an SM is set to comes onto
+// an idle one only. A rank without NCCL, or with another version of it, switches it off for all.
+core::Result<Agreement> agree(std::span<const RankFacts> facts, bool may_share_gpus);
 
 }  // namespace assay::allreduce

@@ -19,6 +19,7 @@ std::vector<RankFacts> ranks(std::uint8_t count) {
                      .nccl_version = 22807,
                      .table = 9,
                      .deadline_seconds = 2,
+                     .gpu = 0x1800U + rank,
                      .multiprocessors = 132,
                      .sm_version = 90,
                      .rank = rank,
@@ -29,7 +30,7 @@ std::vector<RankFacts> ranks(std::uint8_t count) {
 }
 
 TEST(RankAgreementTest, LikeRanksAgree) {
-  const auto agreed = agree(ranks(4));
+  const auto agreed = agree(ranks(4), false);
   ASSERT_TRUE(agreed.ok());
   EXPECT_EQ(agreed.value().multiprocessors, 132);
   EXPECT_EQ(agreed.value().no_nccl, "");
@@ -38,19 +39,19 @@ TEST(RankAgreementTest, LikeRanksAgree) {
 TEST(RankAgreementTest, TheSmallestGpuDecides) {
   auto facts = ranks(3);
   facts[1].multiprocessors = 114;
-  EXPECT_EQ(agree(facts).value().multiprocessors, 114);
+  EXPECT_EQ(agree(facts, false).value().multiprocessors, 114);
 }
 
 TEST(RankAgreementTest, ARankWithoutNcclSwitchesItOffForAll) {
   auto facts = ranks(4);
   facts[2].nccl_version = 0;
-  EXPECT_EQ(agree(facts).value().no_nccl, "rank 2 has no NCCL");
+  EXPECT_EQ(agree(facts, false).value().no_nccl, "rank 2 has no NCCL");
   facts = ranks(4);
   facts[0].nccl_version = 0;
-  EXPECT_EQ(agree(facts).value().no_nccl, "rank 0 has no NCCL");
+  EXPECT_EQ(agree(facts, false).value().no_nccl, "rank 0 has no NCCL");
   facts = ranks(4);
   facts[3].nccl_version = 21903;
-  EXPECT_EQ(agree(facts).value().no_nccl, "rank 3 has NCCL 2.19.3, rank 0 NCCL 2.28.7");
+  EXPECT_EQ(agree(facts, false).value().no_nccl, "rank 3 has NCCL 2.19.3, rank 0 NCCL 2.28.7");
 }
 
 TEST(RankAgreementTest, WhatDiffersIsNamedWithItsRank) {
@@ -71,40 +72,36 @@ TEST(RankAgreementTest, WhatDiffersIsNamedWithItsRank) {
   for (const auto& [says, change] : cases) {
     auto facts = ranks(3);
     change(facts[2]);
-    const auto agreed = agree(facts);
+    const auto agreed = agree(facts, false);
     ASSERT_FALSE(agreed.ok()) << says;
     EXPECT_THAT(agreed.error().message, HasSubstr(says));
   }
 }
 
-core::Result<Agreement> shared(const std::vector<RankGpu>& gpus, bool is_allowed) {
-  Agreement agreement{.multiprocessors = 132};
-  ASSAY_TRY(share_gpus(gpus, is_allowed, agreement));
-  return agreement;
+core::Result<Agreement> on_gpus(const std::vector<std::uint32_t>& gpus, bool may_share) {
+  auto facts = ranks(static_cast<std::uint8_t>(gpus.size()));
+  for (std::size_t rank = 0; rank < gpus.size(); ++rank)
+    facts[rank].gpu = gpus[rank];
+  return agree(facts, may_share);
 }
 
-TEST(RankAgreementTest, RanksOfOneProcessMayShareGpus) {
-  const Agreement two = shared({{1, 0}, {1, 1}, {1, 0}, {1, 1}, {1, 0}, {1, 1}}, true).value();
+TEST(RankAgreementTest, RanksMayShareGpusWhereThatIsAllowed) {
+  const Agreement two = on_gpus({0, 1, 0, 1, 0, 1}, true).value();
   EXPECT_TRUE(two.shares_gpus);
   EXPECT_EQ(two.multiprocessors, 33);
   EXPECT_EQ(two.no_nccl, "NCCL takes one rank on each GPU");
-  EXPECT_EQ(shared({{1, 0}, {1, 1}, {1, 0}}, true).value().multiprocessors, 44);
+  EXPECT_EQ(on_gpus({0, 1, 0}, true).value().multiprocessors, 44);
+
+  const Agreement own = on_gpus({0, 1}, true).value();
+  EXPECT_FALSE(own.shares_gpus);
+  EXPECT_EQ(own.multiprocessors, 132);
+  EXPECT_EQ(own.no_nccl, "");
 }
 
 TEST(RankAgreementTest, RanksThatAllTookTheFirstGpuAreNamed) {
-  const auto agreed = shared({{1, 1}, {1, 0}, {1, 0}}, false);
+  const auto agreed = on_gpus({1, 0, 0}, false);
   ASSERT_FALSE(agreed.ok());
   EXPECT_THAT(agreed.error().message, HasSubstr("ranks 1 and 2 are on one GPU"));
-}
-
-TEST(RankAgreementTest, EachProcessCountsItsOwnGpus) {
-  for (const auto& gpus : {std::vector<RankGpu>{{1, 0}, {2, 0}}, {{1, 0}, {1, 1}}}) {
-    const auto agreed = shared(gpus, false);
-    ASSERT_TRUE(agreed.ok());
-    EXPECT_FALSE(agreed.value().shares_gpus);
-    EXPECT_EQ(agreed.value().multiprocessors, 132);
-    EXPECT_EQ(agreed.value().no_nccl, "");
-  }
 }
 
 }  // namespace

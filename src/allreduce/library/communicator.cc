@@ -78,13 +78,21 @@ core::Status Communicator::start() {
 core::Status Communicator::ask_device() {
   int major = 0;
   int minor = 0;
+  int domain = 0;
+  int bus = 0;
+  int slot = 0;
   const std::pair<int*, cudaDeviceAttr> questions[] = {
       {&own_multiprocessors_, cudaDevAttrMultiProcessorCount},
       {&major, cudaDevAttrComputeCapabilityMajor},
-      {&minor, cudaDevAttrComputeCapabilityMinor}};
+      {&minor, cudaDevAttrComputeCapabilityMinor},
+      {&domain, cudaDevAttrPciDomainId},
+      {&bus, cudaDevAttrPciBusId},
+      {&slot, cudaDevAttrPciDeviceId}};
   for (const auto& [answer, attribute] : questions)
     ASSAY_TRY(check_cuda(cudaDeviceGetAttribute(answer, attribute, device_), "asking the GPU"));
   sm_version_ = major * 10 + minor;
+  pci_place_ = static_cast<std::uint32_t>(domain) << 16 | static_cast<std::uint32_t>(bus) << 8 |
+               static_cast<std::uint32_t>(slot);
   return {};
 }
 
@@ -126,6 +134,7 @@ RankFacts Communicator::facts() const {
           .nccl_version = static_cast<std::uint32_t>(version_of(nccl_)),
           .table = folded(table_hash_),
           .deadline_seconds = static_cast<float>(options_.deadline_seconds),
+          .gpu = pci_place_,
           .multiprocessors = static_cast<std::uint16_t>(own_multiprocessors_),
           .sm_version = static_cast<std::uint16_t>(sm_version_),
           .rank = static_cast<std::uint8_t>(rank_),
@@ -147,15 +156,11 @@ core::Result<RankHandle> Communicator::handle() {
 core::Status Communicator::connect(std::span<const RankHandle> handles) {
   if (missing_rank()) return core::Error{"the communicator is broken, and can only be destroyed"};
   std::vector<RankFacts> facts;
-  std::vector<RankGpu> gpus;
-  for (const RankHandle& handle : handles) {
+  for (const RankHandle& handle : handles)
     facts.push_back(handle.facts);
-    gpus.push_back({.process = handle.process, .device = handle.device});
-  }
-  Agreement agreement = ASSAY_TRY(agree(facts));
   // For tests of more ranks than there are GPUs. A job whose ranks all took GPU 0 is wrong.
-  const bool may_share = std::getenv("ASSAY_ALLREDUCE_SHARED_GPUS") != nullptr;
-  ASSAY_TRY(share_gpus(gpus, may_share, agreement));
+  const bool may_share_gpus = std::getenv("ASSAY_ALLREDUCE_SHARED_GPUS") != nullptr;
+  const Agreement agreement = ASSAY_TRY(agree(facts, may_share_gpus));
   if (is_connected_) return {};
   if (handles[static_cast<std::size_t>(rank_)].facts.workspace_bytes != workspaces_->size_bytes())
     return core::Error{"the handles are older than the last reserve"};

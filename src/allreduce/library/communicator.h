@@ -105,6 +105,7 @@ class Communicator {
   bool is_connected_ = false;
   int own_multiprocessors_ = 0;
   int sm_version_ = 0;
+  std::uint32_t pci_place_ = 0;
   int multiprocessors_ = 0;  // of the smallest GPU, or a rank's part of them
   bool shares_gpus_ = false;
   std::unique_ptr<Workspaces> workspaces_;
