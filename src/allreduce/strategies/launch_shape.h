@@ -34,7 +34,8 @@ LaunchShape flat_shape(const Device& device,
 
 // Chooses how many blocks share a row.
 enum class RowBlocks {
-  kByRows,  // more where rows are few: the rule of row_division.h
+  kByRows,  // more where rows are few: the rule of row_division.h; the fewest where the GPU is
+            // better filled so by rows that it does not hold at once
   kFewest,  // as few as hold it
   kFuller,  // by that rule, but two instead of one where the GPU does not hold all rows at once
             // and more of them with two; of rows of several blocks, the fewest with which the GPU

@@ -196,17 +196,18 @@ cudaError_t launch_fused(const Device& device, const Arguments& a, const Request
                           shape.threads_of_row);
   };
   const Rows rows{a.rows, a.row_vectors, kMaxRowThreads};
+  const Rows few_rows{a.rows, a.row_vectors, kFewRowThreads};
   const LaunchShape shape = row_shape(device, many, rows, request);
   // The GPU holds fewer rows at once of a kernel with more registers. The other kernel takes a
   // message in one round instead of two where it alone holds all rows.
   const auto is_held_by_many_alone = [&] {
-    return a.rows > held_rows(device, few, rows, request) &&
+    return a.rows > held_rows(device, few, few_rows, request) &&
            a.rows <= held_rows(device, many, rows, request);
   };
   const bool has_few = shape.threads <= kFewRowThreads && !is_held_by_many_alone();
   const bool all = request.purpose == Purpose::kLoad;
   cudaError_t error = cudaSuccess;
-  if (all || has_few) error = launch(few, has_few ? row_shape(device, few, rows, request) : shape);
+  if (all || has_few) error = launch(few, has_few ? row_shape(device, few, few_rows, request) : shape);
   if (error == cudaSuccess && (all || !has_few)) error = launch(many, shape);
   return error;
 }
