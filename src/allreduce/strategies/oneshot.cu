@@ -207,7 +207,8 @@ cudaError_t launch_fused(const Device& device, const Arguments& a, const Request
   const bool has_few = shape.threads <= kFewRowThreads && !is_held_by_many_alone();
   const bool all = request.purpose == Purpose::kLoad;
   cudaError_t error = cudaSuccess;
-  if (all || has_few) error = launch(few, has_few ? row_shape(device, few, few_rows, request) : shape);
+  if (all || has_few)
+    error = launch(few, has_few ? row_shape(device, few, few_rows, request) : shape);
   if (error == cudaSuccess && (all || !has_few)) error = launch(many, shape);
   return error;
 }
