@@ -99,7 +99,8 @@ RankOptions rank_options(const Options& options, int rank) {
           .world_size = options.world_size,
           .device = options.gpus[static_cast<std::size_t>(rank)],
           .table = options.table,
-          .workspace_bytes = options.workspace_bytes};
+          .workspace_bytes = options.workspace_bytes,
+          .shares_gpu = shares_gpus(options)};
 }
 
 // Writes each answer as one whole line, whatever else the process prints.

@@ -149,7 +149,25 @@ core::Result<Answer> Rank::prepare(const Order& order) {
   ASSAY_TRY(plain_.for_cell(order.cell, order.variant, comm_));
   if (order.strategy == Strategy::kNcclSymmetric)
     ASSAY_TRY(symmetric_.for_cell(order.cell, order.variant, comm_));
+  if (options_.shares_gpu) ASSAY_TRY(rehearse(order));
   return answer;
+}
+
+// What CUDA does once for each kernel it does here, while no rank waits for another.
+core::Status Rank::rehearse(const Order& order) {
+  const Buffers buffers = ASSAY_TRY(buffers_for(order));
+  const Problem problem = problem_of(order, options_.rank, Values::kOrdinary, 0);
+  ASSAY_TRY(cuda_status(fill(problem, buffers, stream_), "making data"));
+  ASSAY_TRY(
+      cuda_status(compare(problem, Summation::kFloat32, buffers, findings_, stream_), "checking"));
+  const auto found = findings();
+  return found.ok() ? core::Status{} : found.error();
+}
+
+// What is on a stream behind a call that waits can keep another rank's call from their GPU.
+core::Status Rank::finish_if_shared() {
+  if (!options_.shares_gpu) return {};
+  return cuda_status(cudaStreamSynchronize(stream_), "waiting for the GPU");
 }
 
 core::Result<Buffers> Rank::buffers_for(const Order& order) {
@@ -224,6 +242,7 @@ core::Result<Answer> Rank::check_values(const Order& order, Values values) {
     const Problem problem = problem_of(order, options_.rank, values, round);
     ASSAY_TRY(cuda_status(fill(problem, buffers, stream_), "making data"));
     ASSAY_TRY(run(order, buffers));
+    ASSAY_TRY(finish_if_shared());
     ASSAY_TRY(cuda_status(compare(problem, summation, buffers, findings_, stream_), "checking"));
     const Findings found = ASSAY_TRY(findings());
     answer.checksum = found.checksum + found.residual_checksum;

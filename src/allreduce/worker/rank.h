@@ -22,6 +22,7 @@ struct RankOptions {
   int device = 0;
   std::string table = {};           // a JSON file for AUTO; may be empty
   std::size_t workspace_bytes = 0;  // 0: the library's default
+  bool shares_gpu = false;          // with other ranks of this process
 };
 
 class Rank {
@@ -44,6 +45,8 @@ class Rank {
   core::Result<Answer> prepare(const Order& order);
   core::Result<Answer> check(const Order& order);
   core::Result<Answer> check_values(const Order& order, Values values);
+  core::Status rehearse(const Order& order);
+  core::Status finish_if_shared();
   core::Result<Answer> build(const Order& order);
   core::Result<Answer> sample(const Order& order);
   core::Result<Answer> verify(const Order& order);
