@@ -2,18 +2,18 @@
 // Made by assay allreduce codegen; do not edit. Measured on:
 // NVIDIA H200, CUDA 13.0, NCCL 2.28.3, 2026-11-28, of 6900 times in benchmark.tp2.sm90.csv benchmark.tp4.sm90.csv.
 
-#ifndef ALLREDUCE_TABLE_SM90_GRAPH_092ED5F3AE11BE5A_H
-#define ALLREDUCE_TABLE_SM90_GRAPH_092ED5F3AE11BE5A_H
+#ifndef ALLREDUCE_TABLE_SM90_GRAPH_D373645CAC457EA1_H
+#define ALLREDUCE_TABLE_SM90_GRAPH_D373645CAC457EA1_H
 
 #include <cstdint>
 
 #if defined(__CUDACC__)
-#define ALLREDUCE_TABLE_SM90_GRAPH_092ED5F3AE11BE5A_H_FUNCTION __host__ __device__ constexpr
+#define ALLREDUCE_TABLE_SM90_GRAPH_D373645CAC457EA1_H_FUNCTION __host__ __device__ constexpr
 #else
-#define ALLREDUCE_TABLE_SM90_GRAPH_092ED5F3AE11BE5A_H_FUNCTION constexpr
+#define ALLREDUCE_TABLE_SM90_GRAPH_D373645CAC457EA1_H_FUNCTION constexpr
 #endif
 
-namespace allreduce_table_sm90_graph_092ed5f3ae11be5a {
+namespace allreduce_table_sm90_graph_d373645cac457ea1 {
 
 // Below 100 the numbers are TensorRT-LLM's.
 enum class Strategy : std::uint8_t {
@@ -24,7 +24,7 @@ enum class Strategy : std::uint8_t {
   kNccl = 0,
 };
 
-ALLREDUCE_TABLE_SM90_GRAPH_092ED5F3AE11BE5A_H_FUNCTION const char* name_of(Strategy strategy) {
+ALLREDUCE_TABLE_SM90_GRAPH_D373645CAC457EA1_H_FUNCTION const char* name_of(Strategy strategy) {
   switch (strategy) {
     case Strategy::kOneshot:
       return "ONESHOT";
@@ -80,7 +80,7 @@ struct Segment {
   Strategy strategy;
 };
 
-#define ALLREDUCE_TABLE_SM90_GRAPH_092ED5F3AE11BE5A_H_SLICES \
+#define ALLREDUCE_TABLE_SM90_GRAPH_D373645CAC457EA1_H_SLICES \
   {2, 0, Fusion::kNone, DataType::kBfloat16, 0, 13}, \
   {2, 0, Fusion::kResidualRmsNorm, DataType::kBfloat16, 13, 26}, \
   {2, 0, Fusion::kResidualRmsNormQuantFp8, DataType::kBfloat16, 26, 39}, \
@@ -109,7 +109,7 @@ struct Segment {
   {8, 4, Fusion::kResidualRmsNorm, DataType::kBfloat16, 262, 272}, \
   {8, 4, Fusion::kResidualRmsNormQuantFp8, DataType::kBfloat16, 272, 282}, \
   {8, 4, Fusion::kResidualRmsNormQuantNvfp4, DataType::kBfloat16, 282, 292}
-#define ALLREDUCE_TABLE_SM90_GRAPH_092ED5F3AE11BE5A_H_ROWS \
+#define ALLREDUCE_TABLE_SM90_GRAPH_D373645CAC457EA1_H_ROWS \
   {128, 0, 1}, \
   {256, 1, 2}, \
   {512, 2, 3}, \
@@ -402,7 +402,7 @@ struct Segment {
   {5120, 560, 562}, \
   {7168, 562, 564}, \
   {8192, 564, 566}
-#define ALLREDUCE_TABLE_SM90_GRAPH_092ED5F3AE11BE5A_H_SEGMENTS \
+#define ALLREDUCE_TABLE_SM90_GRAPH_D373645CAC457EA1_H_SEGMENTS \
   {0, Strategy::kOneshot}, \
   {0, Strategy::kOneshot}, \
   {0, Strategy::kOneshot}, \
@@ -447,8 +447,8 @@ struct Segment {
   {0, Strategy::kOneshot}, \
   {0, Strategy::kOneshot}, \
   {0, Strategy::kOneshot}, \
-  {531925, Strategy::kTwoshotPush}, \
-  {1376256, Strategy::kOneshot}, \
+  {561801, Strategy::kTwoshotPush}, \
+  {1572864, Strategy::kOneshot}, \
   {0, Strategy::kOneshot}, \
   {0, Strategy::kOneshot}, \
   {0, Strategy::kOneshot}, \
@@ -970,19 +970,19 @@ struct Segment {
   {0, Strategy::kOneshot}, \
   {69726, Strategy::kTwoshotPush}
 
-inline constexpr Slice kSlices[] = {ALLREDUCE_TABLE_SM90_GRAPH_092ED5F3AE11BE5A_H_SLICES};
-inline constexpr Row kRows[] = {ALLREDUCE_TABLE_SM90_GRAPH_092ED5F3AE11BE5A_H_ROWS};
-inline constexpr Segment kSegments[] = {ALLREDUCE_TABLE_SM90_GRAPH_092ED5F3AE11BE5A_H_SEGMENTS};
+inline constexpr Slice kSlices[] = {ALLREDUCE_TABLE_SM90_GRAPH_D373645CAC457EA1_H_SLICES};
+inline constexpr Row kRows[] = {ALLREDUCE_TABLE_SM90_GRAPH_D373645CAC457EA1_H_ROWS};
+inline constexpr Segment kSegments[] = {ALLREDUCE_TABLE_SM90_GRAPH_D373645CAC457EA1_H_SEGMENTS};
 #if defined(__CUDACC__)
-static __device__ constexpr Slice kDeviceSlices[] = {ALLREDUCE_TABLE_SM90_GRAPH_092ED5F3AE11BE5A_H_SLICES};
-static __device__ constexpr Row kDeviceRows[] = {ALLREDUCE_TABLE_SM90_GRAPH_092ED5F3AE11BE5A_H_ROWS};
-static __device__ constexpr Segment kDeviceSegments[] = {ALLREDUCE_TABLE_SM90_GRAPH_092ED5F3AE11BE5A_H_SEGMENTS};
+static __device__ constexpr Slice kDeviceSlices[] = {ALLREDUCE_TABLE_SM90_GRAPH_D373645CAC457EA1_H_SLICES};
+static __device__ constexpr Row kDeviceRows[] = {ALLREDUCE_TABLE_SM90_GRAPH_D373645CAC457EA1_H_ROWS};
+static __device__ constexpr Segment kDeviceSegments[] = {ALLREDUCE_TABLE_SM90_GRAPH_D373645CAC457EA1_H_SEGMENTS};
 #endif
-#undef ALLREDUCE_TABLE_SM90_GRAPH_092ED5F3AE11BE5A_H_SLICES
-#undef ALLREDUCE_TABLE_SM90_GRAPH_092ED5F3AE11BE5A_H_ROWS
-#undef ALLREDUCE_TABLE_SM90_GRAPH_092ED5F3AE11BE5A_H_SEGMENTS
+#undef ALLREDUCE_TABLE_SM90_GRAPH_D373645CAC457EA1_H_SLICES
+#undef ALLREDUCE_TABLE_SM90_GRAPH_D373645CAC457EA1_H_ROWS
+#undef ALLREDUCE_TABLE_SM90_GRAPH_D373645CAC457EA1_H_SEGMENTS
 
-ALLREDUCE_TABLE_SM90_GRAPH_092ED5F3AE11BE5A_H_FUNCTION const Slice& slice(int index) {
+ALLREDUCE_TABLE_SM90_GRAPH_D373645CAC457EA1_H_FUNCTION const Slice& slice(int index) {
 #if defined(__CUDA_ARCH__)
   return kDeviceSlices[index];
 #else
@@ -990,7 +990,7 @@ ALLREDUCE_TABLE_SM90_GRAPH_092ED5F3AE11BE5A_H_FUNCTION const Slice& slice(int in
 #endif
 }
 
-ALLREDUCE_TABLE_SM90_GRAPH_092ED5F3AE11BE5A_H_FUNCTION const Row& row(int index) {
+ALLREDUCE_TABLE_SM90_GRAPH_D373645CAC457EA1_H_FUNCTION const Row& row(int index) {
 #if defined(__CUDA_ARCH__)
   return kDeviceRows[index];
 #else
@@ -998,7 +998,7 @@ ALLREDUCE_TABLE_SM90_GRAPH_092ED5F3AE11BE5A_H_FUNCTION const Row& row(int index)
 #endif
 }
 
-ALLREDUCE_TABLE_SM90_GRAPH_092ED5F3AE11BE5A_H_FUNCTION const Segment& segment(int index) {
+ALLREDUCE_TABLE_SM90_GRAPH_D373645CAC457EA1_H_FUNCTION const Segment& segment(int index) {
 #if defined(__CUDA_ARCH__)
   return kDeviceSegments[index];
 #else
@@ -1008,7 +1008,7 @@ ALLREDUCE_TABLE_SM90_GRAPH_092ED5F3AE11BE5A_H_FUNCTION const Segment& segment(in
 
 // Returns whether b is nearer to `wanted` than a by ratio; the larger one wins a tie. The numbers
 // of the table are at most 2^28, so products fit.
-ALLREDUCE_TABLE_SM90_GRAPH_092ED5F3AE11BE5A_H_FUNCTION bool is_nearer(std::int64_t b, std::int64_t a, std::int64_t wanted) {
+ALLREDUCE_TABLE_SM90_GRAPH_D373645CAC457EA1_H_FUNCTION bool is_nearer(std::int64_t b, std::int64_t a, std::int64_t wanted) {
   const std::int64_t low = a < b ? a : b;
   const std::int64_t high = a < b ? b : a;
   if (wanted <= low) return b < a;
@@ -1016,7 +1016,7 @@ ALLREDUCE_TABLE_SM90_GRAPH_092ED5F3AE11BE5A_H_FUNCTION bool is_nearer(std::int64
   return (wanted * wanted < low * high) == (b < a);
 }
 
-ALLREDUCE_TABLE_SM90_GRAPH_092ED5F3AE11BE5A_H_FUNCTION bool is_better(const Slice& b,
+ALLREDUCE_TABLE_SM90_GRAPH_D373645CAC457EA1_H_FUNCTION bool is_better(const Slice& b,
                               const Slice& a,
                               std::int64_t world_size,
                               DataType data_type) {
@@ -1028,7 +1028,7 @@ ALLREDUCE_TABLE_SM90_GRAPH_092ED5F3AE11BE5A_H_FUNCTION bool is_better(const Slic
 }  // namespace detail
 
 // Returns the size of a message, or INT64_MAX if it overflows. Counts below 1 are taken as 1.
-ALLREDUCE_TABLE_SM90_GRAPH_092ED5F3AE11BE5A_H_FUNCTION std::int64_t message_bytes(std::int64_t num_tokens,
+ALLREDUCE_TABLE_SM90_GRAPH_D373645CAC457EA1_H_FUNCTION std::int64_t message_bytes(std::int64_t num_tokens,
                                           std::int64_t hidden_size,
                                           DataType data_type) {
   const std::int64_t element_bytes = data_type == DataType::kFloat32 ? 4 : 2;
@@ -1046,7 +1046,7 @@ struct Match {
 // Returns the strategy for a message; any input has one. Among the slices of the fusion, the lookup
 // takes the one with the nearest TP and then with the data type, in it the row with the nearest
 // hidden size, and in it the segment of the message's bytes. A fusion without a slice has kFallback.
-ALLREDUCE_TABLE_SM90_GRAPH_092ED5F3AE11BE5A_H_FUNCTION Match find(std::int64_t world_size,
+ALLREDUCE_TABLE_SM90_GRAPH_D373645CAC457EA1_H_FUNCTION Match find(std::int64_t world_size,
                           Fusion fusion,
                           DataType data_type,
                           std::int64_t hidden_size,
@@ -1076,7 +1076,7 @@ ALLREDUCE_TABLE_SM90_GRAPH_092ED5F3AE11BE5A_H_FUNCTION Match find(std::int64_t w
                              detail::slice(best).world_size != world_size};
 }
 
-ALLREDUCE_TABLE_SM90_GRAPH_092ED5F3AE11BE5A_H_FUNCTION Strategy lookup(std::int64_t world_size,
+ALLREDUCE_TABLE_SM90_GRAPH_D373645CAC457EA1_H_FUNCTION Strategy lookup(std::int64_t world_size,
                                Fusion fusion,
                                DataType data_type,
                                std::int64_t hidden_size,
@@ -1086,18 +1086,18 @@ ALLREDUCE_TABLE_SM90_GRAPH_092ED5F3AE11BE5A_H_FUNCTION Strategy lookup(std::int6
 
 // Returns the least microseconds that NVLink 4, at 450 GB/s, needs for what a GPU sends: (N-1) S
 // with ONESHOT, 2 (N-1)/N S with all others. No time is below it, extrapolated or not.
-ALLREDUCE_TABLE_SM90_GRAPH_092ED5F3AE11BE5A_H_FUNCTION double link_limit_us(Strategy strategy, int world_size, std::int64_t size_bytes) {
+ALLREDUCE_TABLE_SM90_GRAPH_D373645CAC457EA1_H_FUNCTION double link_limit_us(Strategy strategy, int world_size, std::int64_t size_bytes) {
   const double sent = strategy == Strategy::kOneshot ? world_size - 1.0
                                                      : 2.0 * (world_size - 1.0) / world_size;
   return sent * static_cast<double>(size_bytes) / 450e3;
 }
 
-}  // namespace allreduce_table_sm90_graph_092ed5f3ae11be5a
+}  // namespace allreduce_table_sm90_graph_d373645cac457ea1
 
-#undef ALLREDUCE_TABLE_SM90_GRAPH_092ED5F3AE11BE5A_H_FUNCTION
+#undef ALLREDUCE_TABLE_SM90_GRAPH_D373645CAC457EA1_H_FUNCTION
 
 #if !defined(ALLREDUCE_TABLE_NO_ALIAS)
-namespace allreduce_table_sm90_graph = ::allreduce_table_sm90_graph_092ed5f3ae11be5a;
+namespace allreduce_table_sm90_graph = ::allreduce_table_sm90_graph_d373645cac457ea1;
 #endif
 
-#endif  // ALLREDUCE_TABLE_SM90_GRAPH_092ED5F3AE11BE5A_H
+#endif  // ALLREDUCE_TABLE_SM90_GRAPH_D373645CAC457EA1_H

@@ -5,18 +5,18 @@
 // Made by assay allreduce codegen; do not edit. Measured on:
 // NVIDIA H200, CUDA 13.0, NCCL 2.28.3, 2026-11-28, of 6900 times in benchmark.tp2.sm90.csv benchmark.tp4.sm90.csv.
 
-#ifndef ALLREDUCE_TABLE_SM90_GRAPH_092ED5F3AE11BE5A_H
-#define ALLREDUCE_TABLE_SM90_GRAPH_092ED5F3AE11BE5A_H
+#ifndef ALLREDUCE_TABLE_SM90_GRAPH_D373645CAC457EA1_H
+#define ALLREDUCE_TABLE_SM90_GRAPH_D373645CAC457EA1_H
 
 #include <cstdint>
 
 #if defined(__CUDACC__)
-#define ALLREDUCE_TABLE_SM90_GRAPH_092ED5F3AE11BE5A_H_FUNCTION __host__ __device__ constexpr
+#define ALLREDUCE_TABLE_SM90_GRAPH_D373645CAC457EA1_H_FUNCTION __host__ __device__ constexpr
 #else
-#define ALLREDUCE_TABLE_SM90_GRAPH_092ED5F3AE11BE5A_H_FUNCTION constexpr
+#define ALLREDUCE_TABLE_SM90_GRAPH_D373645CAC457EA1_H_FUNCTION constexpr
 #endif
 
-namespace allreduce_table_sm90_graph_092ed5f3ae11be5a {
+namespace allreduce_table_sm90_graph_d373645cac457ea1 {
 
 // Below 100 the numbers are TensorRT-LLM's.
 enum class Strategy : std::uint8_t {
@@ -27,7 +27,7 @@ enum class Strategy : std::uint8_t {
   kNccl = 0,
 };
 
-ALLREDUCE_TABLE_SM90_GRAPH_092ED5F3AE11BE5A_H_FUNCTION const char* name_of(Strategy strategy) {
+ALLREDUCE_TABLE_SM90_GRAPH_D373645CAC457EA1_H_FUNCTION const char* name_of(Strategy strategy) {
   switch (strategy) {
     case Strategy::kOneshot:
       return "ONESHOT";
@@ -83,7 +83,7 @@ struct Segment {
   Strategy strategy;
 };
 
-#define ALLREDUCE_TABLE_SM90_GRAPH_092ED5F3AE11BE5A_H_SLICES \
+#define ALLREDUCE_TABLE_SM90_GRAPH_D373645CAC457EA1_H_SLICES \
   {2, 0, Fusion::kNone, DataType::kBfloat16, 0, 13}, \
   {2, 0, Fusion::kResidualRmsNorm, DataType::kBfloat16, 13, 26}, \
   {2, 0, Fusion::kResidualRmsNormQuantFp8, DataType::kBfloat16, 26, 39}, \
@@ -112,7 +112,7 @@ struct Segment {
   {8, 4, Fusion::kResidualRmsNorm, DataType::kBfloat16, 262, 272}, \
   {8, 4, Fusion::kResidualRmsNormQuantFp8, DataType::kBfloat16, 272, 282}, \
   {8, 4, Fusion::kResidualRmsNormQuantNvfp4, DataType::kBfloat16, 282, 292}
-#define ALLREDUCE_TABLE_SM90_GRAPH_092ED5F3AE11BE5A_H_ROWS \
+#define ALLREDUCE_TABLE_SM90_GRAPH_D373645CAC457EA1_H_ROWS \
   {128, 0, 1}, \
   {256, 1, 2}, \
   {512, 2, 3}, \
@@ -405,7 +405,7 @@ struct Segment {
   {5120, 560, 562}, \
   {7168, 562, 564}, \
   {8192, 564, 566}
-#define ALLREDUCE_TABLE_SM90_GRAPH_092ED5F3AE11BE5A_H_SEGMENTS \
+#define ALLREDUCE_TABLE_SM90_GRAPH_D373645CAC457EA1_H_SEGMENTS \
   {0, Strategy::kOneshot}, \
   {0, Strategy::kOneshot}, \
   {0, Strategy::kOneshot}, \
@@ -450,8 +450,8 @@ struct Segment {
   {0, Strategy::kOneshot}, \
   {0, Strategy::kOneshot}, \
   {0, Strategy::kOneshot}, \
-  {531925, Strategy::kTwoshotPush}, \
-  {1376256, Strategy::kOneshot}, \
+  {561801, Strategy::kTwoshotPush}, \
+  {1572864, Strategy::kOneshot}, \
   {0, Strategy::kOneshot}, \
   {0, Strategy::kOneshot}, \
   {0, Strategy::kOneshot}, \
@@ -973,19 +973,19 @@ struct Segment {
   {0, Strategy::kOneshot}, \
   {69726, Strategy::kTwoshotPush}
 
-inline constexpr Slice kSlices[] = {ALLREDUCE_TABLE_SM90_GRAPH_092ED5F3AE11BE5A_H_SLICES};
-inline constexpr Row kRows[] = {ALLREDUCE_TABLE_SM90_GRAPH_092ED5F3AE11BE5A_H_ROWS};
-inline constexpr Segment kSegments[] = {ALLREDUCE_TABLE_SM90_GRAPH_092ED5F3AE11BE5A_H_SEGMENTS};
+inline constexpr Slice kSlices[] = {ALLREDUCE_TABLE_SM90_GRAPH_D373645CAC457EA1_H_SLICES};
+inline constexpr Row kRows[] = {ALLREDUCE_TABLE_SM90_GRAPH_D373645CAC457EA1_H_ROWS};
+inline constexpr Segment kSegments[] = {ALLREDUCE_TABLE_SM90_GRAPH_D373645CAC457EA1_H_SEGMENTS};
 #if defined(__CUDACC__)
-static __device__ constexpr Slice kDeviceSlices[] = {ALLREDUCE_TABLE_SM90_GRAPH_092ED5F3AE11BE5A_H_SLICES};
-static __device__ constexpr Row kDeviceRows[] = {ALLREDUCE_TABLE_SM90_GRAPH_092ED5F3AE11BE5A_H_ROWS};
-static __device__ constexpr Segment kDeviceSegments[] = {ALLREDUCE_TABLE_SM90_GRAPH_092ED5F3AE11BE5A_H_SEGMENTS};
+static __device__ constexpr Slice kDeviceSlices[] = {ALLREDUCE_TABLE_SM90_GRAPH_D373645CAC457EA1_H_SLICES};
+static __device__ constexpr Row kDeviceRows[] = {ALLREDUCE_TABLE_SM90_GRAPH_D373645CAC457EA1_H_ROWS};
+static __device__ constexpr Segment kDeviceSegments[] = {ALLREDUCE_TABLE_SM90_GRAPH_D373645CAC457EA1_H_SEGMENTS};
 #endif
-#undef ALLREDUCE_TABLE_SM90_GRAPH_092ED5F3AE11BE5A_H_SLICES
-#undef ALLREDUCE_TABLE_SM90_GRAPH_092ED5F3AE11BE5A_H_ROWS
-#undef ALLREDUCE_TABLE_SM90_GRAPH_092ED5F3AE11BE5A_H_SEGMENTS
+#undef ALLREDUCE_TABLE_SM90_GRAPH_D373645CAC457EA1_H_SLICES
+#undef ALLREDUCE_TABLE_SM90_GRAPH_D373645CAC457EA1_H_ROWS
+#undef ALLREDUCE_TABLE_SM90_GRAPH_D373645CAC457EA1_H_SEGMENTS
 
-ALLREDUCE_TABLE_SM90_GRAPH_092ED5F3AE11BE5A_H_FUNCTION const Slice& slice(int index) {
+ALLREDUCE_TABLE_SM90_GRAPH_D373645CAC457EA1_H_FUNCTION const Slice& slice(int index) {
 #if defined(__CUDA_ARCH__)
   return kDeviceSlices[index];
 #else
@@ -993,7 +993,7 @@ ALLREDUCE_TABLE_SM90_GRAPH_092ED5F3AE11BE5A_H_FUNCTION const Slice& slice(int in
 #endif
 }
 
-ALLREDUCE_TABLE_SM90_GRAPH_092ED5F3AE11BE5A_H_FUNCTION const Row& row(int index) {
+ALLREDUCE_TABLE_SM90_GRAPH_D373645CAC457EA1_H_FUNCTION const Row& row(int index) {
 #if defined(__CUDA_ARCH__)
   return kDeviceRows[index];
 #else
@@ -1001,7 +1001,7 @@ ALLREDUCE_TABLE_SM90_GRAPH_092ED5F3AE11BE5A_H_FUNCTION const Row& row(int index)
 #endif
 }
 
-ALLREDUCE_TABLE_SM90_GRAPH_092ED5F3AE11BE5A_H_FUNCTION const Segment& segment(int index) {
+ALLREDUCE_TABLE_SM90_GRAPH_D373645CAC457EA1_H_FUNCTION const Segment& segment(int index) {
 #if defined(__CUDA_ARCH__)
   return kDeviceSegments[index];
 #else
@@ -1011,7 +1011,7 @@ ALLREDUCE_TABLE_SM90_GRAPH_092ED5F3AE11BE5A_H_FUNCTION const Segment& segment(in
 
 // Returns whether b is nearer to `wanted` than a by ratio; the larger one wins a tie. The numbers
 // of the table are at most 2^28, so products fit.
-ALLREDUCE_TABLE_SM90_GRAPH_092ED5F3AE11BE5A_H_FUNCTION bool is_nearer(std::int64_t b, std::int64_t a, std::int64_t wanted) {
+ALLREDUCE_TABLE_SM90_GRAPH_D373645CAC457EA1_H_FUNCTION bool is_nearer(std::int64_t b, std::int64_t a, std::int64_t wanted) {
   const std::int64_t low = a < b ? a : b;
   const std::int64_t high = a < b ? b : a;
   if (wanted <= low) return b < a;
@@ -1019,7 +1019,7 @@ ALLREDUCE_TABLE_SM90_GRAPH_092ED5F3AE11BE5A_H_FUNCTION bool is_nearer(std::int64
   return (wanted * wanted < low * high) == (b < a);
 }
 
-ALLREDUCE_TABLE_SM90_GRAPH_092ED5F3AE11BE5A_H_FUNCTION bool is_better(const Slice& b,
+ALLREDUCE_TABLE_SM90_GRAPH_D373645CAC457EA1_H_FUNCTION bool is_better(const Slice& b,
                               const Slice& a,
                               std::int64_t world_size,
                               DataType data_type) {
@@ -1031,7 +1031,7 @@ ALLREDUCE_TABLE_SM90_GRAPH_092ED5F3AE11BE5A_H_FUNCTION bool is_better(const Slic
 }  // namespace detail
 
 // Returns the size of a message, or INT64_MAX if it overflows. Counts below 1 are taken as 1.
-ALLREDUCE_TABLE_SM90_GRAPH_092ED5F3AE11BE5A_H_FUNCTION std::int64_t message_bytes(std::int64_t num_tokens,
+ALLREDUCE_TABLE_SM90_GRAPH_D373645CAC457EA1_H_FUNCTION std::int64_t message_bytes(std::int64_t num_tokens,
                                           std::int64_t hidden_size,
                                           DataType data_type) {
   const std::int64_t element_bytes = data_type == DataType::kFloat32 ? 4 : 2;
@@ -1049,7 +1049,7 @@ struct Match {
 // Returns the strategy for a message; any input has one. Among the slices of the fusion, the lookup
 // takes the one with the nearest TP and then with the data type, in it the row with the nearest
 // hidden size, and in it the segment of the message's bytes. A fusion without a slice has kFallback.
-ALLREDUCE_TABLE_SM90_GRAPH_092ED5F3AE11BE5A_H_FUNCTION Match find(std::int64_t world_size,
+ALLREDUCE_TABLE_SM90_GRAPH_D373645CAC457EA1_H_FUNCTION Match find(std::int64_t world_size,
                           Fusion fusion,
                           DataType data_type,
                           std::int64_t hidden_size,
@@ -1079,7 +1079,7 @@ ALLREDUCE_TABLE_SM90_GRAPH_092ED5F3AE11BE5A_H_FUNCTION Match find(std::int64_t w
                              detail::slice(best).world_size != world_size};
 }
 
-ALLREDUCE_TABLE_SM90_GRAPH_092ED5F3AE11BE5A_H_FUNCTION Strategy lookup(std::int64_t world_size,
+ALLREDUCE_TABLE_SM90_GRAPH_D373645CAC457EA1_H_FUNCTION Strategy lookup(std::int64_t world_size,
                                Fusion fusion,
                                DataType data_type,
                                std::int64_t hidden_size,
@@ -1089,33 +1089,33 @@ ALLREDUCE_TABLE_SM90_GRAPH_092ED5F3AE11BE5A_H_FUNCTION Strategy lookup(std::int6
 
 // Returns the least microseconds that NVLink 4, at 450 GB/s, needs for what a GPU sends: (N-1) S
 // with ONESHOT, 2 (N-1)/N S with all others. No time is below it, extrapolated or not.
-ALLREDUCE_TABLE_SM90_GRAPH_092ED5F3AE11BE5A_H_FUNCTION double link_limit_us(Strategy strategy, int world_size, std::int64_t size_bytes) {
+ALLREDUCE_TABLE_SM90_GRAPH_D373645CAC457EA1_H_FUNCTION double link_limit_us(Strategy strategy, int world_size, std::int64_t size_bytes) {
   const double sent = strategy == Strategy::kOneshot ? world_size - 1.0
                                                      : 2.0 * (world_size - 1.0) / world_size;
   return sent * static_cast<double>(size_bytes) / 450e3;
 }
 
-}  // namespace allreduce_table_sm90_graph_092ed5f3ae11be5a
+}  // namespace allreduce_table_sm90_graph_d373645cac457ea1
 
-#undef ALLREDUCE_TABLE_SM90_GRAPH_092ED5F3AE11BE5A_H_FUNCTION
+#undef ALLREDUCE_TABLE_SM90_GRAPH_D373645CAC457EA1_H_FUNCTION
 
 #if !defined(ALLREDUCE_TABLE_NO_ALIAS)
-namespace allreduce_table_sm90_graph = ::allreduce_table_sm90_graph_092ed5f3ae11be5a;
+namespace allreduce_table_sm90_graph = ::allreduce_table_sm90_graph_d373645cac457ea1;
 #endif
 
-#endif  // ALLREDUCE_TABLE_SM90_GRAPH_092ED5F3AE11BE5A_H
+#endif  // ALLREDUCE_TABLE_SM90_GRAPH_D373645CAC457EA1_H
 
 
-#ifndef ALLREDUCE_TABLES_092ED5F3AE11BE5A_H
-#define ALLREDUCE_TABLES_092ED5F3AE11BE5A_H
+#ifndef ALLREDUCE_TABLES_D373645CAC457EA1_H
+#define ALLREDUCE_TABLES_D373645CAC457EA1_H
 
 #if defined(__CUDACC__)
-#define ALLREDUCE_TABLES_092ED5F3AE11BE5A_H_FUNCTION __host__ __device__ constexpr
+#define ALLREDUCE_TABLES_D373645CAC457EA1_H_FUNCTION __host__ __device__ constexpr
 #else
-#define ALLREDUCE_TABLES_092ED5F3AE11BE5A_H_FUNCTION constexpr
+#define ALLREDUCE_TABLES_D373645CAC457EA1_H_FUNCTION constexpr
 #endif
 
-namespace allreduce_tables_092ed5f3ae11be5a {
+namespace allreduce_tables_d373645cac457ea1 {
 
 // Below 100 the numbers are TensorRT-LLM's.
 enum class Strategy : std::uint8_t {
@@ -1126,7 +1126,7 @@ enum class Strategy : std::uint8_t {
   kNccl = 0,
 };
 
-ALLREDUCE_TABLES_092ED5F3AE11BE5A_H_FUNCTION const char* name_of(Strategy strategy) {
+ALLREDUCE_TABLES_D373645CAC457EA1_H_FUNCTION const char* name_of(Strategy strategy) {
   switch (strategy) {
     case Strategy::kOneshot:
       return "ONESHOT";
@@ -1171,7 +1171,7 @@ struct Match {
 namespace detail {
 
 // Another launch counts more than any SM, and a newer SM than the asked one more than an older one.
-ALLREDUCE_TABLES_092ED5F3AE11BE5A_H_FUNCTION std::int64_t distance(std::int64_t table_sm,
+ALLREDUCE_TABLES_D373645CAC457EA1_H_FUNCTION std::int64_t distance(std::int64_t table_sm,
                                      Launch table_launch,
                                      std::int64_t sm_version,
                                      Launch launch) {
@@ -1181,7 +1181,7 @@ ALLREDUCE_TABLES_092ED5F3AE11BE5A_H_FUNCTION std::int64_t distance(std::int64_t 
 }
 
 // Returns the table that answers: that of the SM and launch, else the nearest.
-ALLREDUCE_TABLES_092ED5F3AE11BE5A_H_FUNCTION int table_of(int sm_version, Launch launch) {
+ALLREDUCE_TABLES_D373645CAC457EA1_H_FUNCTION int table_of(int sm_version, Launch launch) {
   int best = 0;
   std::int64_t least = distance(90, Launch::kGraph, sm_version, launch);
   return least < 0 ? 0 : best;
@@ -1190,7 +1190,7 @@ ALLREDUCE_TABLES_092ED5F3AE11BE5A_H_FUNCTION int table_of(int sm_version, Launch
 }  // namespace detail
 
 // Returns the strategy for a message; any input has one.
-ALLREDUCE_TABLES_092ED5F3AE11BE5A_H_FUNCTION Match find(int sm_version,
+ALLREDUCE_TABLES_D373645CAC457EA1_H_FUNCTION Match find(int sm_version,
                           Launch launch,
                           std::int64_t world_size,
                           Fusion fusion,
@@ -1199,15 +1199,15 @@ ALLREDUCE_TABLES_092ED5F3AE11BE5A_H_FUNCTION Match find(int sm_version,
                           std::int64_t num_tokens) {
   switch (detail::table_of(sm_version, launch)) {
     default: {
-      const ::allreduce_table_sm90_graph_092ed5f3ae11be5a::Match match =
-          ::allreduce_table_sm90_graph_092ed5f3ae11be5a::find(world_size, static_cast<::allreduce_table_sm90_graph_092ed5f3ae11be5a::Fusion>(fusion),
-              static_cast<::allreduce_table_sm90_graph_092ed5f3ae11be5a::DataType>(data_type), hidden_size, num_tokens);
+      const ::allreduce_table_sm90_graph_d373645cac457ea1::Match match =
+          ::allreduce_table_sm90_graph_d373645cac457ea1::find(world_size, static_cast<::allreduce_table_sm90_graph_d373645cac457ea1::Fusion>(fusion),
+              static_cast<::allreduce_table_sm90_graph_d373645cac457ea1::DataType>(data_type), hidden_size, num_tokens);
       return Match{static_cast<Strategy>(match.strategy), 90, Launch::kGraph, match.is_extrapolated};
     }
   }
 }
 
-ALLREDUCE_TABLES_092ED5F3AE11BE5A_H_FUNCTION Strategy lookup(int sm_version,
+ALLREDUCE_TABLES_D373645CAC457EA1_H_FUNCTION Strategy lookup(int sm_version,
                                Launch launch,
                                std::int64_t world_size,
                                Fusion fusion,
@@ -1217,12 +1217,12 @@ ALLREDUCE_TABLES_092ED5F3AE11BE5A_H_FUNCTION Strategy lookup(int sm_version,
   return find(sm_version, launch, world_size, fusion, data_type, hidden_size, num_tokens).strategy;
 }
 
-}  // namespace allreduce_tables_092ed5f3ae11be5a
+}  // namespace allreduce_tables_d373645cac457ea1
 
-#undef ALLREDUCE_TABLES_092ED5F3AE11BE5A_H_FUNCTION
+#undef ALLREDUCE_TABLES_D373645CAC457EA1_H_FUNCTION
 
 #if !defined(ALLREDUCE_TABLE_NO_ALIAS)
-namespace allreduce_tables = ::allreduce_tables_092ed5f3ae11be5a;
+namespace allreduce_tables = ::allreduce_tables_d373645cac457ea1;
 #endif
 
-#endif  // ALLREDUCE_TABLES_092ED5F3AE11BE5A_H
+#endif  // ALLREDUCE_TABLES_D373645CAC457EA1_H
