@@ -4,6 +4,7 @@
 // ASSAY_FAKE_CUPTI=busy, it acts as if another profiler were using it. A call while the process
 // tears down aborts: on any thread after the handlers of exit() that were there when CUPTI was
 // first used, and from fakeCuptiExiting() on for its caller.
+#include <pthread.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -42,8 +43,17 @@ struct State {
   std::uint64_t flushes = 0;
 };
 
+State& state();
+
+// A child has no thread that could give back a lock which another one held at the fork.
+State* make_state() {
+  ::pthread_atfork([] { state().mutex.lock(); }, [] { state().mutex.unlock(); },
+                   [] { state().mutex.unlock(); });
+  return new State;
+}
+
 State& state() {
-  static State* the_state = new State;
+  static State* the_state = make_state();
   return *the_state;
 }
 
