@@ -580,7 +580,10 @@ int main(int count, char** arguments) {
     }
     int status = 0;
     ::waitpid(child, &status, 0);
-    if (status != 0) return 4;
+    if (status != 0) {
+      std::fprintf(stderr, "the child ended with status 0x%x\n", static_cast<unsigned>(status));
+      return 4;
+    }
   }
   if (end != "exit") {
     side.finalize();

@@ -143,6 +143,7 @@ Recorder* Recorder::create(nccl::Logger logger, std::uint32_t plugin_interface) 
   }
   recorder->fill_header(logger, plugin_interface);
   if (!g_hooked) ::pthread_atfork(nullptr, nullptr, forked_child);
+  g_hooked = true;
   // The recorder lives as long as the process, because NCCL's threads may call until the very end.
   Recorder* self = recorder.release();
   active_recorder.store(self, std::memory_order_release);
@@ -153,9 +154,9 @@ Recorder* Recorder::create(nccl::Logger logger, std::uint32_t plugin_interface) 
   } catch (const std::exception&) {
     self->note("out of memory: kernel times may be missing");
   }
-  // Handlers run in reverse order: ours, before those of a CUPTI that was loaded just now.
-  if (!g_hooked) std::atexit(at_exit);
-  g_hooked = true;
+  // Handlers run in reverse order: ours, before those of a CUPTI that was loaded just now. In a
+  // forked child these come after the parent's, so that it has one of its own.
+  std::atexit(at_exit);
   return self;
 }
 
