@@ -2,7 +2,7 @@
 """All-reduce latencies side by side in one run: NCCL and symmetric memory as PyTorch has them, and
 torch.ops.assay.all_reduce with its strategies and with the one that the table chooses (AUTO).
 
-    pip install dist/assay_allreduce-*.whl
+    pip install dist/assay-*.whl
     torchrun --nproc_per_node 4 beside_pytorch.py                   # replayed from CUDA graphs
     torchrun --nproc_per_node 4 beside_pytorch.py --launch eager    # call by call from Python
 

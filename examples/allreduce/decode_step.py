@@ -3,7 +3,7 @@
 the time of a step where its sums over the GPUs are NCCL's, those of PyTorch's symmetric memory, or
 torch.ops.assay's, followed by the norm or fused with it.
 
-    pip install dist/assay_allreduce-*.whl
+    pip install dist/assay-*.whl
     torchrun --nproc_per_node 4 decode_step.py                      # 45 GB of each GPU
     torchrun --nproc_per_node 4 decode_step.py --layers 8
 
