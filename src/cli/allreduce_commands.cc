@@ -11,6 +11,7 @@
 #include "allreduce/bench/benchmark_file.h"
 #include "allreduce/bench/benchmark_summary.h"
 #include "allreduce/benchmark_csv.h"
+#include "allreduce/estimates.h"
 #include "cli/command.h"
 #include "cli/output.h"
 #include "cli/trace_options.h"
@@ -132,12 +133,20 @@ std::string message_size_problem(const std::string& text) {
   return fits ? "" : fmt::format("'{}' is not a whole number from 1 to {}", text, kMostMessageSize);
 }
 
+std::string world_size_problem(const std::string& text) {
+  const bool fits = text.size() == 1 && text[0] >= '2' && text[0] - '0' <= allreduce::kMostRanks;
+  return fits ? ""
+              : fmt::format("'{}' is not a number of GPUs from 2 to {}", text,
+                            allreduce::kMostRanks);
+}
+
 }  // namespace
 
 void add_message_sizes(App& app, allreduce::Cell& message) {
-  app.add_option("TP", message.world_size, "GPUs that reduce together: the tensor-parallel size")
+  app.add_option("TP", message.world_size,
+                 "GPUs that reduce together: the tensor-parallel size, 2 to 8")
       ->required()
-      ->check(message_size_problem);
+      ->check(world_size_problem);
   app.add_option("HIDDEN", message.hidden_size, "elements of a token")
       ->required()
       ->check(message_size_problem);
@@ -247,8 +256,10 @@ Option* add_tuning_options(App& app, TuningArguments& arguments, const char* fol
       ->default_str("the one that the folder has");
   add_choice(app, "--dtype", arguments.tuning.data_type, data_type_choices(),
              "the data type of an element");
-  add_choice(app, "--launch", arguments.tuning.launch, kLaunches,
-             "how the measured calls were launched: from a CUDA graph or one by one");
+  add_choice(
+      app, "--launch", arguments.tuning.launch, kLaunches,
+      "how the measured calls were launched: back to back from a CUDA graph, one by one from the "
+      "host, or one alone in a graph");
   add_choice_list(
       app, "--strategies", arguments.tuning.strategies,
       strategy_choices(allreduce::all_strategies()),
