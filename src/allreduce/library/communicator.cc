@@ -158,7 +158,7 @@ core::Status Communicator::connect(std::span<const RankHandle> handles) {
   std::vector<RankFacts> facts;
   for (const RankHandle& handle : handles)
     facts.push_back(handle.facts);
-  // For tests of more ranks than there are GPUs. A job whose ranks all took GPU 0 is wrong.
+  // A test may have more ranks than there are GPUs. A job whose ranks all took GPU 0 is wrong.
   const bool may_share_gpus = std::getenv("ASSAY_ALLREDUCE_SHARED_GPUS") != nullptr;
   const Agreement agreement = ASSAY_TRY(agree(facts, may_share_gpus));
   if (is_connected_) return {};

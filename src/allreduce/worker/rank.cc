@@ -153,7 +153,7 @@ core::Result<Answer> Rank::prepare(const Order& order) {
   return answer;
 }
 
-// What CUDA does once for each kernel it does here, while no rank waits for another.
+// CUDA does here, while no rank waits for another, what it does once for each kernel.
 core::Status Rank::rehearse(const Order& order) {
   const Buffers buffers = ASSAY_TRY(buffers_for(order));
   const Problem problem = problem_of(order, options_.rank, Values::kOrdinary, 0);
@@ -164,7 +164,7 @@ core::Status Rank::rehearse(const Order& order) {
   return found.ok() ? core::Status{} : found.error();
 }
 
-// What is on a stream behind a call that waits can keep another rank's call from their GPU.
+// Work behind a call that waits can keep another rank's call from the GPU that they share.
 core::Status Rank::finish_if_shared() {
   if (!options_.shares_gpu) return {};
   return cuda_status(cudaStreamSynchronize(stream_), "waiting for the GPU");
