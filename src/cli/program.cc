@@ -133,6 +133,7 @@ Ending run_command(Command& command) {
 int run_and_print(Command& command) {
   const Ending ending = run_command(command);
   const core::Status flushed = flush_output();
+  if (ending.exit_code == core::kInterruptedExitCode) core::end_in_silence();
   if (!ending.error.empty()) return fail(ending.exit_code, {ending.error});
   if (!flushed.ok()) return fail(kFailed, flushed.error());
   return ending.exit_code;

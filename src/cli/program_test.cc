@@ -5,9 +5,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <sstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "cli/command_tree.h"
@@ -90,6 +93,14 @@ TEST(Program, ExitCodesTellHowItEnded) {
   EXPECT_EQ(failed.err, "assay: cannot read 'x': gone\n");
   EXPECT_EXIT(std::exit(run({"probe", "interrupted"})), ExitedWithCode(130),
               "^assay: interrupted\n$");
+}
+
+TEST(Program, ASlowExitSaysNoSecondTimeThatItWasInterrupted) {
+  const auto exit_slowly = [] {
+    std::atexit([] { std::this_thread::sleep_for(std::chrono::seconds(3)); });
+    std::exit(run({"probe", "interrupted"}));
+  };
+  EXPECT_EXIT(exit_slowly(), ExitedWithCode(130), "^assay: interrupted\n$");
 }
 
 TEST(Program, WrongUsageIsOneLineThatHelps) {

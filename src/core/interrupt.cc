@@ -19,10 +19,12 @@ std::atomic<unsigned> g_grace_seconds{1};
 std::atomic<bool> g_interrupted{false};
 std::atomic<int> g_finishing{0};
 std::atomic<const char*> g_last_words{""};
+std::atomic<bool> g_silent{false};
 static_assert(std::atomic<bool>::is_always_lock_free, "written by a signal handler");
 
 // On a terminal the cursor may stand behind a progress line.
 void say_interrupted() {
+  if (g_silent) return;
   constexpr std::string_view kWords = "\nassay: interrupted\n";
   termios settings{};
   const bool terminal = ::tcgetattr(STDERR_FILENO, &settings) == 0;
@@ -79,6 +81,10 @@ void allow_seconds_to_stop(unsigned seconds) {
 
 void set_last_words(const char* words) {
   g_last_words = words;
+}
+
+void end_in_silence() {
+  g_silent = true;
 }
 
 bool interrupted() {

@@ -19,6 +19,10 @@ void allow_seconds_to_stop(unsigned seconds);
 // words must be a string literal.
 void set_last_words(const char* words);
 
+// Call after telling that the program was interrupted: ending it, at a second signal or after the
+// moment, tells nothing more.
+void end_in_silence();
+
 // Whether the program, or the task that this thread works for, is asked to stop. Cheap, and safe in
 // any thread: loops that can run for a second or more should check it.
 bool interrupted();

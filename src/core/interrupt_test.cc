@@ -66,6 +66,15 @@ TEST_F(Interrupt, WorkThatDoesNotListenIsEndedAfterItsGrace) {
   EXPECT_TRUE(fs::is_empty(folder_));
 }
 
+TEST_F(Interrupt, WhatWasToldIsNotToldAgain) {
+  const auto told = [] {
+    std::raise(SIGTERM);
+    end_in_silence();
+    std::raise(SIGINT);
+  };
+  EXPECT_EXIT(write_and_exit(told), testing::ExitedWithCode(kInterruptedExitCode), "^$");
+}
+
 TEST_F(Interrupt, AnIgnoredSignalStaysIgnored) {
   const auto under_nohup = [this] {
     std::signal(SIGHUP, SIG_IGN);

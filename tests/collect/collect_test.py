@@ -335,7 +335,7 @@ class Collectives(CollectTest):
                             '--format', 'csv').stdout
         sizes = [line.split('message_size=')[1].split(',')[0] for line in plan.splitlines()[1:]]
         self.faults(f'crash message_size={sizes[0]} ', f'hang message_size={sizes[2]} ')
-        result = self.collect_both('--deadline', '1')
+        result = self.collect_both('--deadline', '4')
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertEqual(self.outcomes(), {'measured': 18, 'failed': 2})
         self.assertEqual(sorted(self.failures().values()), ['CaseTimeout', 'WorkerSignalCrash'])
@@ -343,13 +343,18 @@ class Collectives(CollectTest):
         self.assertEqual({error['device_id'] for error in errors}, {'0,2,3'})
 
     def test_resuming_with_collectives_alone_left(self):
+        plan = self.collect('nccl', '--limit', '10', '--gpus', '0,2,3', '--plan-only',
+                            '--format', 'csv').stdout
+        fifth = plan.splitlines()[5].split('message_size=')[1].split(',')[0]
+        self.faults(f'wait message_size={fifth} ')
         process = subprocess.Popen(
             self.arguments('gemm', 'nccl', '--limit', '10', '--gpus', '0,2,3'), cwd=self.folder,
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-            env=self.environment(FAKE_SECONDS='0.1'))
+            env=self.environment())
         self.wait_for_cases(13)
         process.kill()
         process.wait(PATIENCE_S)
+        self.faults()
         left = 20 - sum(self.outcomes().values())
         self.assertGreater(left, 0)
         result = self.collect_both('--resume')
@@ -358,7 +363,7 @@ class Collectives(CollectTest):
         self.assertEqual(self.measured_on(), [['nccl', '0,2,3']] * left)
 
     def test_ctrl_c_before_them_leaves_them(self):
-        process = self.start('gemm', 'nccl', '--limit', '10', '--gpus', '0,1', FAKE_SECONDS='0.3')
+        process = self.start('gemm', 'nccl', '--limit', '10', '--gpus', '0,1', FAKE_SECONDS='1')
         self.wait_for_cases(1)
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=PATIENCE_S)
@@ -383,7 +388,7 @@ class Failures(CollectTest):
             for n, k in ((32, 32), (64, 64), (128, 32), (512, 64)):
                 faults[f'gemm gemm_dtype=fp8 m={m} n={n} k={k}'] = kind
         self.faults(*(f"{kind} {case.split(' ', 1)[1]} " for case, kind in faults.items()))
-        result = self.collect('gemm', *SHAPES, '--gpus', '0,1', '--deadline', '0.5')
+        result = self.collect('gemm', *SHAPES, '--gpus', '0,1', '--deadline', '4')
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertEqual(self.outcomes(), {'measured': 180, 'failed': 20})
         self.assertEqual(self.failures(), {case: kinds[kind] for case, kind in faults.items()})
@@ -518,16 +523,19 @@ class Ending(CollectTest):
         begin = time.monotonic()
         process.communicate(timeout=PATIENCE_S)
         self.assertEqual(process.returncode, 130)
-        self.assertLess(time.monotonic() - begin, 2)
+        self.assertLess(time.monotonic() - begin, 15)
 
 
 class Resume(CollectTest):
     def test_a_killed_run_goes_on_with_every_case_exactly_once(self):
-        self.faults('error m=1 n=32 ')
-        process = self.start('gemm', *SHAPES, '--gpus', '0,1', FAKE_SECONDS='0.01')
+        # The plan shuffles the cases: 60 others are begun before both workers wait.
+        self.faults('error m=1 n=32 ', 'wait gemm_dtype=fp8 m=512 n=512 k=64 ',
+                    'wait gemm_dtype=fp8 m=512 n=512 k=32 ')
+        process = self.start('gemm', *SHAPES, '--gpus', '0,1')
         self.wait_for_cases(60)
         process.kill()
         process.communicate()
+        self.faults('error m=1 n=32 ')
         before = sum(self.outcomes().values())
         self.assertGreater(before, 50)
         self.assert_failed(self.collect('gemm', *SHAPES, '--gpus', '0,1'), 'holds an unfinished run')

@@ -4,6 +4,7 @@
 FAKE_FAULTS names a file of lines "KIND TEXT": a case whose id-like text ("m=1 n=32 ...") has TEXT
 misbehaves. A kind with "once-" before it does so the first time only. Kinds:
   hang, crash, exit, garbage, kill   while the case is timed
+  wait                               hangs as well, but ends when asked to
   idle                               dies before it says that it began
   lost, error, oom                   an error, after which the worker ends (lost) or goes on
   skip, empty, stranger              a skip, no row, an answer to another case
@@ -64,6 +65,8 @@ def misbehave(kind):
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         while True:
             time.sleep(1)
+    if kind == 'wait':
+        time.sleep(1000)
     if kind == 'crash':
         print('CUDA error: an illegal memory access', file=sys.stderr, flush=True)
         os.kill(os.getpid(), signal.SIGSEGV)
