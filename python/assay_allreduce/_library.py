@@ -71,7 +71,7 @@ class Explanation(ctypes.Structure):
     what the fields are."""
     _fields_ = [("size", ctypes.c_size_t), ("_strategy", ctypes.c_int), ("is_from_table", ctypes.c_int),
                 ("is_extrapolated", ctypes.c_int), ("measured_world_size", ctypes.c_int),
-                ("link_limit_us", ctypes.c_double)]
+                ("link_limit_us", ctypes.c_double), ("is_measured", ctypes.c_int)]
 
     @property
     def strategy(self):

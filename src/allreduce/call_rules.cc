@@ -178,6 +178,7 @@ assay_allreduce_explanation explanation_of(const assay_allreduce_call& call,
   const TableMatch match = table->find(world_size, static_cast<Fusion>(call.fusion), type,
                                        call.hidden_size, call.num_tokens);
   told.is_from_table = match.strategy == *chosen.strategy ? 1 : 0;
+  told.is_measured = told.is_from_table != 0 && match.is_measured() ? 1 : 0;
   if (match.slice == nullptr) return told;
   told.is_extrapolated = match.is_extrapolated ? 1 : 0;
   told.measured_world_size = match.slice->origin == Origin::kExtrapolated

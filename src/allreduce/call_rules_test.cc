@@ -257,11 +257,13 @@ TEST(CallRulesTest, AnExplanationSaysWhatWasMeasuredAndWhatTheLinksNeed) {
   EXPECT_EQ(told.strategy, ASSAY_ALLREDUCE_ONESHOT);
   EXPECT_EQ(told.is_from_table, 1);
   EXPECT_EQ(told.is_extrapolated, 0);
+  EXPECT_EQ(told.is_measured, 1);
   EXPECT_EQ(told.measured_world_size, 4);
   EXPECT_NEAR(told.link_limit_us, 3 * 368'640 / 450e3, 1e-9);
 
   told = explained(3, &measured, Strategy::kOneshot);
   EXPECT_EQ(told.is_extrapolated, 1) << "the choice of four GPUs";
+  EXPECT_EQ(told.is_measured, 0);
   EXPECT_EQ(told.measured_world_size, 4);
 
   const StrategyTable extrapolated = table_of(8, 4);
@@ -270,6 +272,16 @@ TEST(CallRulesTest, AnExplanationSaysWhatWasMeasuredAndWhatTheLinksNeed) {
   EXPECT_EQ(told.is_extrapolated, 1);
   EXPECT_EQ(told.measured_world_size, 4);
   EXPECT_NEAR(told.link_limit_us, 2 * 7.0 / 8 * 368'640 / 450e3, 1e-9);
+}
+
+TEST(CallRulesTest, AnExplanationSaysWhenAnotherTypeOrStrategyStandsIn) {
+  StrategyTable table = table_of(4, 0);
+  EXPECT_EQ(explained(4, &table, Strategy::kTwoshot).is_measured, 0) << "not the table's choice";
+  table.slices[0].data_type = DataType::kFloat32;
+  const auto told = explained(4, &table, Strategy::kOneshot);
+  EXPECT_EQ(told.is_from_table, 1);
+  EXPECT_EQ(told.is_extrapolated, 0);
+  EXPECT_EQ(told.is_measured, 0) << "float32 stands in for the type that was asked for";
 }
 
 TEST(CallRulesTest, AnExplanationWithoutATableOrAFusionOfItIsNoMeasurement) {

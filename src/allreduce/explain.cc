@@ -7,6 +7,7 @@
 #include <map>
 #include <utility>
 
+#include "allreduce/time_curves.h"
 #include "allreduce/tuning.h"
 
 namespace assay::allreduce {
@@ -53,8 +54,8 @@ Cell row_of_match(const TableMatch& match) {
 }
 
 // Such a time has no interval, and is never below what the links need.
-void mark_as_extrapolated(ExplainedTime& time) {
-  time.how = TimedHow::kExtrapolated;
+void mark_as_extrapolated(ExplainedTime& time, TimedHow how) {
+  time.how = how;
   time.timing.time_us = std::max(time.timing.time_us, time.limit_us);
   time.timing.low_us = time.timing.high_us = kUnknown;
 }
@@ -82,8 +83,25 @@ ExplainedTime MessageTimes::at(const Points& points, std::int64_t bytes) {
   if (larger != points.end() && larger != points.begin()) {
     return on_line(*(larger - 1), *larger, bytes);
   }
-  const Point& end = larger == points.end() ? points.back() : points.front();
-  return {.timing = end.timing, .how = TimedHow::kNearest, .smaller = end.cell, .larger = end.cell};
+  return larger == points.end() ? beyond(points, bytes) : nearest(points.front());
+}
+
+ExplainedTime MessageTimes::nearest(const Point& point) {
+  return {.timing = point.timing,
+          .how = TimedHow::kNearest,
+          .smaller = point.cell,
+          .larger = point.cell};
+}
+
+ExplainedTime MessageTimes::beyond(const Points& points, std::int64_t bytes) {
+  constexpr std::size_t kOfLine = 2;
+  Curve curve;
+  for (std::size_t i = points.size() - std::min(points.size(), kOfLine); i < points.size(); ++i)
+    curve.push_back({static_cast<double>(points[i].cell.size_bytes()), points[i].timing});
+  return {.timing = time_beyond(curve, static_cast<double>(bytes)),
+          .how = TimedHow::kBeyond,
+          .smaller = points.back().cell,
+          .larger = points.back().cell};
 }
 
 const std::map<Strategy, MessageTimes::Points>& MessageTimes::row_of(const Timings& timings,
@@ -117,7 +135,12 @@ std::vector<ExplainedTime> MessageTimes::of(const TableMatch& match, const Cell&
   for (const auto& [strategy, points] : row_of(timings, row)) {
     ExplainedTime time = at(points, match.size_bytes);
     time.limit_us = link_limit_us(strategy, asked.world_size, match.size_bytes);
-    if (match.is_extrapolated) mark_as_extrapolated(time);
+    if (match.is_of_other_type) time.other_type = match.slice->data_type;
+    if (match.is_extrapolated) {
+      mark_as_extrapolated(time, TimedHow::kExtrapolated);
+    } else if (time.how == TimedHow::kBeyond) {
+      mark_as_extrapolated(time, TimedHow::kBeyond);
+    }
     times.push_back(time);
   }
   std::sort(times.begin(), times.end(), [](const ExplainedTime& a, const ExplainedTime& b) {
@@ -152,7 +175,9 @@ model::Cell time_cell(double time_us) {
   return model::cell_of(std::round(time_us * kSteps) / kSteps);
 }
 
-std::string origin_text(const ExplainedTime& time, int measured_world_size) {
+namespace {
+
+std::string how_text(const ExplainedTime& time, int measured_world_size) {
   switch (time.how) {
     case TimedHow::kMeasured:
       return "measured";
@@ -161,10 +186,19 @@ std::string origin_text(const ExplainedTime& time, int measured_world_size) {
                          time.larger->num_tokens);
     case TimedHow::kExtrapolated:
       return fmt::format("extrapolated from TP {}", measured_world_size);
+    case TimedHow::kBeyond:
+      return fmt::format("extrapolated from {} tokens", time.smaller->num_tokens);
     case TimedHow::kNearest:
       break;
   }
   return fmt::format("nearest measured: {} tokens", time.smaller->num_tokens);
+}
+
+}  // namespace
+
+std::string origin_text(const ExplainedTime& time, int measured_world_size) {
+  const std::string how = how_text(time, measured_world_size);
+  return time.other_type ? fmt::format("{}, {}", how, name_of(*time.other_type)) : how;
 }
 
 namespace {
@@ -261,8 +295,9 @@ model::Table choice_table(const TunedTables& tables, const Explanation& explanat
     add("nearest data", text, "");
   }
   if (const ExplainedTime* time = time_of(explanation, explanation.strategy)) {
-    const bool extrapolated = time->how == TimedHow::kExtrapolated;
-    add(extrapolated ? "extrapolated time" : "predicted time", time_cell(time->timing.time_us),
+    const bool is_extrapolated =
+        time->how == TimedHow::kExtrapolated || time->how == TimedHow::kBeyond;
+    add(is_extrapolated ? "extrapolated time" : "predicted time", time_cell(time->timing.time_us),
         "us");
     add_interval(table, time->timing);
     add("least by the links", time_cell(time->limit_us), "us");

@@ -15,15 +15,17 @@ namespace assay::allreduce {
 
 // The origin of a strategy's time at a size. It was measured there, or it is interpolated (on a
 // straight line) between the next smaller and the next larger measured message of
-// the row, or, beyond the row's ends, it is the time of the nearest measured message. Or nothing of
-// it was measured (estimates.h): it is of another number of GPUs.
-enum class TimedHow : std::uint8_t { kMeasured, kInterpolated, kNearest, kExtrapolated };
+// the row. Below the smallest one it is the time of that one. Beyond the largest one the line
+// through the last two goes on, never below link_limit_us(), and nothing tells how sure that is. Or
+// nothing of it was measured (estimates.h): it is of another number of GPUs.
+enum class TimedHow : std::uint8_t { kMeasured, kInterpolated, kNearest, kBeyond, kExtrapolated };
 
 struct ExplainedTime {
   Timing timing;
   TimedHow how = TimedHow::kMeasured;
   std::optional<Cell> smaller = {};  // the measured cells that the time comes from
   std::optional<Cell> larger = {};
+  std::optional<DataType> other_type = {};  // what was measured instead of the asked type
   double limit_us = 0;  // the least that the links need for the bytes that it sends
 };
 
@@ -48,6 +50,8 @@ class MessageTimes {
   using Points = std::vector<Point>;
 
   static ExplainedTime on_line(const Point& smaller, const Point& larger, std::int64_t bytes);
+  static ExplainedTime nearest(const Point& point);
+  static ExplainedTime beyond(const Points& points, std::int64_t bytes);
   static ExplainedTime at(const Points& points, std::int64_t bytes);
   const std::map<Strategy, Points>& row_of(const Timings& timings, Cell row);
   const Timings& extrapolated(int world_size);
@@ -79,8 +83,9 @@ Explanation explain(const TunedTables& tables, const Cell& asked);
 // "bounds".
 model::Book explanation_book(const TunedTables& tables, const Explanation& explanation);
 
-// Returns where a time is from: "measured", "between 8 and 16 tokens". `measured_world_size` is the
-// number of GPUs that extrapolated times are from.
+// Returns where a time is from: "measured", "between 8 and 16 tokens, bfloat16" where that stands
+// in for another type. `measured_world_size` is the number of GPUs that extrapolated times are
+// from.
 std::string origin_text(const ExplainedTime& time, int measured_world_size);
 
 // Returns a time as a cell, rounded to a picosecond so that the last bits of an interpolation do

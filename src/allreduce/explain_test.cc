@@ -2,6 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "allreduce/lookup.h"
 #include "allreduce/synthetic_test_util.h"
 
 namespace assay::allreduce {
@@ -15,6 +21,16 @@ TunedTables tuned() {
 
 Cell asked(int world_size, std::int64_t hidden_size, std::int64_t tokens) {
   return {.world_size = world_size, .hidden_size = hidden_size, .num_tokens = tokens};
+}
+
+std::vector<std::string> origins(const std::vector<Cell>& messages) {
+  model::Book book{.title = "", .tables = {StrategySource(tuned()).lookup(messages).value()}};
+  model::make_rows(book);
+  const model::Table& table = book.tables[0];
+  std::vector<std::string> found;
+  for (std::size_t row = 0; row < table.row_count(); ++row)
+    found.push_back(model::text(table.at(row, table.column("origin").value())));
+  return found;
 }
 
 TEST(Explain, AMeasuredCellHasItsMeasuredTimes) {
@@ -38,6 +54,40 @@ TEST(Explain, BetweenCellsTimesLieOnTheLineBetweenThem) {
   EXPECT_EQ(time.smaller->num_tokens, 8);
   EXPECT_EQ(time.larger->num_tokens, 16);
   EXPECT_NEAR(time.timing.time_us, hopper_models()[0].time_us(98304), 0.1);
+}
+
+TEST(Explain, BeyondTheLargestMessageTheLineGoesOn) {
+  const Explanation found = explain(tuned(), asked(8, 8192, 65536));
+  for (const ExplainedTime& time : found.times) {
+    EXPECT_EQ(time.how, TimedHow::kBeyond);
+    EXPECT_TRUE(std::isnan(time.timing.low_us));
+    EXPECT_GE(time.timing.time_us, time.limit_us);
+  }
+  const auto nccl = std::find_if(
+      found.times.begin(), found.times.end(),
+      [](const ExplainedTime& time) { return time.timing.strategy == Strategy::kNccl; });
+  const double on_the_line = hopper_models()[3].time_us(found.size_bytes);
+  EXPECT_NEAR(nccl->timing.time_us, on_the_line, 1e-6 * on_the_line);
+  EXPECT_EQ(origin_text(*nccl, 8), "extrapolated from 16384 tokens");
+}
+
+TEST(Explain, NoTimeBeyondIsBelowWhatTheLinksNeed) {
+  const std::vector<LatencyModel> flat = {{Strategy::kTwoshot, 700, 0}};
+  const auto tables = tune(synthetic({.models = flat}), {}, "synthetic").value();
+  const Explanation found = explain(tables, asked(8, 8192, 65536));
+  EXPECT_GT(found.times[0].limit_us, 4000);
+  EXPECT_DOUBLE_EQ(found.times[0].timing.time_us, found.times[0].limit_us);
+}
+
+TEST(Explain, ATypeThatStandsInIsNamed) {
+  Cell cell = asked(8, 4096, 4);
+  cell.data_type = DataType::kFloat32;
+  const Explanation found = explain(tuned(), cell);
+  EXPECT_EQ(origin_text(found.times[0], 8), "measured, bfloat16");
+  EXPECT_EQ(origins({cell, asked(8, 4096, 8)}),
+            (std::vector<std::string>{"choice of bfloat16", "measured"}));
+  cell.world_size = 6;
+  EXPECT_EQ(origins({cell}), (std::vector<std::string>{"extrapolated from TP 8, bfloat16"}));
 }
 
 TEST(Explain, TakesTheNearestRow) {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "allreduce/estimates.h"
@@ -28,12 +29,20 @@ model::Cell end_of(const TableMatch& match) {
   return match.row->segments[next].from_bytes;
 }
 
-std::string origin_of(const TableMatch& match) {
-  if (match.segment == nullptr) return "fallback";
+std::string origin_of_slice(const TableMatch& match) {
   if (match.slice->origin == Origin::kExtrapolated)
     return fmt::format("extrapolated from TP {}", match.slice->from_world_size);
   if (match.is_extrapolated) return fmt::format("choice of TP {}", match.slice->world_size);
   return std::string(kOriginNames.at(static_cast<std::size_t>(match.row->origin)));
+}
+
+std::string origin_of(const TableMatch& match) {
+  if (match.segment == nullptr) return "fallback";
+  const std::string origin = origin_of_slice(match);
+  if (!match.is_of_other_type) return origin;
+  const std::string_view type = name_of(match.slice->data_type);
+  return match.is_extrapolated ? fmt::format("{}, {}", origin, type)
+                               : fmt::format("choice of {}", type);
 }
 
 // The measured number of GPUs behind a choice for another one.

@@ -90,6 +90,7 @@ TableMatch StrategyTable::find(int world_size,
   if (match.slice == nullptr) return match;
   match.is_extrapolated =
       match.slice->origin == Origin::kExtrapolated || match.slice->world_size != world_size;
+  match.is_of_other_type = match.slice->data_type != data_type;
   match.row = nearest_row(match.slice->rows, hidden_size);
   match.segment = segment_of(match.row->segments, match.size_bytes);
   if (match.segment != nullptr) match.strategy = match.segment->strategy;

@@ -60,6 +60,12 @@ struct TableMatch {
   // The choice was not measured with this many GPUs: the slice is extrapolated, or it is that of
   // another number of GPUs.
   bool is_extrapolated = false;
+  bool is_of_other_type = false;  // the slice is that of another data type
+
+  // Whether the choice was measured with this number of GPUs, fusion and type.
+  [[nodiscard]] bool is_measured() const {
+    return slice != nullptr && !is_extrapolated && !is_of_other_type;
+  }
 };
 
 // Limits on the numbers that a table may hold. Lookups may ask for any number.

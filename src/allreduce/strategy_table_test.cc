@@ -110,6 +110,20 @@ TEST(StrategyTable, TheNearestTpComesBeforeTheType) {
   EXPECT_EQ(lookup(table, 2, 1024, 1, DataType::kFloat16), Strategy::kOneshot);
 }
 
+TEST(StrategyTable, OnlyWhatNothingStandsInForIsMeasured) {
+  StrategyTable table = sample_table();
+  const auto is_measured = [&](int world_size, Fusion fusion, DataType type) {
+    return table.find(world_size, fusion, type, 1024, 1).is_measured();
+  };
+  EXPECT_TRUE(is_measured(2, Fusion::kNone, DataType::kBfloat16));
+  EXPECT_FALSE(is_measured(3, Fusion::kNone, DataType::kBfloat16));
+  EXPECT_FALSE(is_measured(8, Fusion::kNone, DataType::kFloat32)) << "bfloat16 stands in";
+  EXPECT_FALSE(is_measured(2, Fusion::kResidualRmsNorm, DataType::kBfloat16)) << "the fallback";
+  for (TableSlice& slice : table.slices)
+    slice.origin = Origin::kExtrapolated;
+  EXPECT_FALSE(is_measured(2, Fusion::kNone, DataType::kBfloat16));
+}
+
 TEST(StrategyTable, NoSliceIsTheFallback) {
   const TableMatch match =
       sample_table().find(2, Fusion::kResidualRmsNorm, DataType::kBfloat16, 128, 3);

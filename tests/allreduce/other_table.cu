@@ -17,5 +17,6 @@ int answer_of_other(long long world_size,
   const table::Match match =
       table::find(world_size, static_cast<table::Fusion>(fusion),
                   static_cast<table::DataType>(data_type), hidden_size, num_tokens);
-  return static_cast<int>(match.strategy) | (match.is_extrapolated ? 128 : 0);
+  return static_cast<int>(match.strategy) | (match.is_extrapolated ? 128 : 0) |
+         (match.is_measured ? 16 : 0);
 }

@@ -17,8 +17,9 @@ int answer_of_other(long long world_size,
                     long long hidden_size,
                     long long num_tokens);
 
-static int byte_of(int strategy, bool is_extrapolated) {
-  return strategy | (is_extrapolated ? 128 : 0);
+static int byte_of(const tables::Match& match) {
+  return static_cast<int>(match.strategy) | (match.is_extrapolated ? 128 : 0) |
+         (match.is_measured ? 16 : 0);
 }
 
 struct Key {
@@ -26,7 +27,7 @@ struct Key {
   tables::Launch launch;
 };
 
-// SM 103 has no table: that of SM 100 answers.
+// SM 103 has no table: that of SM 100 answers, and nothing was measured on it.
 constexpr Key kKeys[] = {{90, tables::Launch::kGraph},
                          {90, tables::Launch::kEager},
                          {103, tables::Launch::kGraph},
@@ -47,7 +48,7 @@ static int answer_of(std::size_t table,
   const tables::Match match = tables::find(
       kKeys[table].sm_version, kKeys[table].launch, world_size, static_cast<tables::Fusion>(fusion),
       static_cast<tables::DataType>(data_type), hidden_size, num_tokens);
-  return byte_of(static_cast<int>(match.strategy), match.is_extrapolated);
+  return byte_of(match);
 }
 
 static int compare(std::FILE* file, std::size_t table) {

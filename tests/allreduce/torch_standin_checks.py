@@ -65,14 +65,15 @@ class CommunicatorTest(unittest.TestCase):
             torch.calls.append(("rank", comm.rank(), comm.size(), comm.choose(4, 4096)))
             told = comm.explain(400, 4096)
             torch.calls.append(("explained", told.strategy, told.is_from_table, told.is_extrapolated,
-                                told.measured_world_size, told.link_limit_us))
+                                told.measured_world_size, told.link_limit_us, told.is_measured))
+            assert comm.explain(4, 4096).is_measured == 1
             comm.close()
             comm.close()
             return comm.number
         numbers = on_two_ranks(rank)
         self.assertEqual(len(set(numbers)), 2, numbers)
         self.assertIn(("rank", 1, 2, Strategy.ONESHOT), torch.calls)
-        self.assertIn(("explained", Strategy.TWOSHOT, 1, 1, 4, 0.5), torch.calls)
+        self.assertIn(("explained", Strategy.TWOSHOT, 1, 1, 4, 0.5, 0), torch.calls)
         self.assertIn(("all_reduce_rms_norm", ("x", "residual", "gamma", 1e-5, numbers[1], 1.0)),
                       torch.calls)
         self.assertEqual(fake_library.fake_live(), 0, "communicators were destroyed")

@@ -261,9 +261,10 @@ SHIM assay_allreduce_status assay_allreduce_explain(const assay_allreduce_comm*,
                                                     assay_allreduce_explanation* explanation) {
   explanation->strategy = num_tokens < 100 ? ASSAY_ALLREDUCE_ONESHOT : ASSAY_ALLREDUCE_TWOSHOT;
   explanation->is_from_table = 1;
-  explanation->is_extrapolated = 1;
+  explanation->is_extrapolated = num_tokens < 100 ? 0 : 1;
   explanation->measured_world_size = 4;
   explanation->link_limit_us = 0.5;
+  explanation->is_measured = num_tokens < 100 ? 1 : 0;
   return ASSAY_ALLREDUCE_OK;
 }
 

@@ -273,7 +273,9 @@ std::string cases_text(const std::vector<StrategyTable>& tables, const HeaderOpt
         "      const ::{0}::Match match =\n"
         "          ::{0}::find(world_size, static_cast<::{0}::Fusion>(fusion),\n"
         "              static_cast<::{0}::DataType>(data_type), hidden_size, num_tokens);\n"
-        "      return Match{{static_cast<Strategy>(match.strategy), {1}, match.is_extrapolated}};\n"
+        "      return Match{{static_cast<Strategy>(match.strategy), {1}, match.is_extrapolated,\n"
+        "                   match.is_measured && detail::distance({1}, sm_version, launch) == "
+        "0}};\n"
         "    }}\n",
         header_namespace(tables[i], options), table_key(tables[i]));
   }

@@ -85,12 +85,13 @@ void write_grid(const fs::path& folder) {
                  list_text("kDataTypes", kDataTypes) + list_text("kSizes", sizes()));
 }
 
-// The table's answers; those that are extrapolated have the highest bit.
-std::string marked_answers(const StrategyTable& table) {
+// The table's answers, with a bit for those that are extrapolated and one for those measured.
+std::string marked_answers(const StrategyTable& table, bool is_of_asked_sm = true) {
   return answers_on_grid(
       [&](int world_size, Fusion fusion, DataType type, std::int64_t hidden, std::int64_t tokens) {
         const TableMatch match = table.find(world_size, fusion, type, hidden, tokens);
-        return static_cast<int>(match.strategy) | (match.is_extrapolated ? 128 : 0);
+        return static_cast<int>(match.strategy) | (match.is_extrapolated ? 128 : 0) |
+               (is_of_asked_sm && match.is_measured() ? 16 : 0);
       });
 }
 
@@ -192,7 +193,7 @@ class GeneratedHeader : public testing::Test {
     write_grid(folder_);
     std::string answers;
     for (const StrategyTable& table : tables)
-      answers += marked_answers(table);
+      answers += marked_answers(table, table.sm_version == 90);
     write_text(folder_ / "answers", answers + marked_answers(other));
   }
 

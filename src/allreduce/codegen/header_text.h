@@ -121,6 +121,7 @@ GUARD_FUNCTION std::int64_t message_bytes(std::int64_t num_tokens,
 struct Match {
   Strategy strategy;
   bool is_extrapolated;  // this number of GPUs was not measured
+  bool is_measured;      // with this number of GPUs, fusion and type: nothing stands in for them
 };
 
 // Returns the strategy for a message; any input has one. Among the slices of the fusion, the lookup
@@ -138,7 +139,7 @@ GUARD_FUNCTION Match find(std::int64_t world_size,
       best = i;
     }
   }
-  if (best < 0) return Match{kFallback, false};
+  if (best < 0) return Match{kFallback, false, false};
 
   int row = detail::slice(best).first_row;
   for (int i = row + 1; i < detail::slice(best).end_row; ++i) {
@@ -152,8 +153,10 @@ GUARD_FUNCTION Match find(std::int64_t world_size,
   for (int i = detail::row(row).first_segment; i < detail::row(row).end_segment; ++i) {
     if (detail::segment(i).from_bytes <= size_bytes) strategy = detail::segment(i).strategy;
   }
-  return Match{strategy, detail::slice(best).from_world_size != 0 ||
-                             detail::slice(best).world_size != world_size};
+  const bool is_extrapolated =
+      detail::slice(best).from_world_size != 0 || detail::slice(best).world_size != world_size;
+  return Match{strategy, is_extrapolated,
+               !is_extrapolated && detail::slice(best).data_type == data_type};
 }
 
 GUARD_FUNCTION Strategy lookup(std::int64_t world_size,
@@ -202,6 +205,7 @@ struct Match {
   int sm_version;  // of the table that answers
   Launch launch;
   bool is_extrapolated;  // this number of GPUs was not measured
+  bool is_measured;      // with this SM, launch, number of GPUs, fusion and type
 };
 
 namespace detail {

@@ -41,11 +41,11 @@ const CommandSpec kAllreduceExplain{
         "Makes the table of 'assay allreduce codegen' from a folder of benchmark files, looks "
         "one message up in it, and shows the evidence behind the choice: every strategy's time "
         "at this size with the interval of its samples (measured at this size, or interpolated "
-        "between "
-        "the next measured sizes), the message sizes at which the choice begins and ends, "
-        "whether a tie decided, and the least time that the links need. With a number of GPUs that "
-        "was not measured all times are extrapolated by the bytes that a GPU sends, say so, and "
-        "are never below that least time.",
+        "between the next measured sizes), the message sizes at which the choice begins and ends, "
+        "whether a tie decided, and the least time that the links need. Beyond the largest "
+        "measured message times go on along the line through the last two sizes; with a number of "
+        "GPUs that was not measured all times are extrapolated by the bytes that a GPU sends. Both "
+        "say so, and are never below that least time.",
     .examples =
         "assay allreduce explain 8 7168 64 NONE --data_dir data\n"
         "assay allreduce explain 4 4096 200 RESIDUAL_RMS_NORM --data_dir data --format json\n",
