@@ -35,6 +35,7 @@ fail_usage() {
 parts_table='
 self_test 45 every strategy and fusion against float64, on N and N-2 GPUs
 delays 10 the same with threads late at random, and mixed calls
+memcheck 120 every kernel under compute-sanitizer
 shared 25 8 ranks that share the GPUs: every strategy and fusion, and mixed calls
 links 5 what the links carry
 bench 40 all-reduce, full grid, replayed from graphs
@@ -83,6 +84,11 @@ part_self_test() {
 }
 part_delays() {
   ASSAY_ALLREDUCE_DELAYS=1 "$worker" allreduce --tp "$gpus" --self-test few --mixed-calls 10000 | say
+}
+# Errors that calls of CUDA return are not counted: their callers handle them.
+part_memcheck() {
+  compute-sanitizer --tool memcheck --report-api-errors no --error-exitcode 1 \
+    "$worker" allreduce --tp "$gpus" --self-test few | say
 }
 part_shared() {
   local rank on=0

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Tests of measure_host.sh, with programs that only tell how they were called."""
 import fcntl
+import os
 import pathlib
 import re
 import subprocess
@@ -27,9 +28,9 @@ class MeasureHost(unittest.TestCase):
             program.write_text(WORKER)
             program.chmod(0o755)
 
-    def measure(self, *words):
+    def measure(self, *words, **variables):
         return subprocess.run([TOOL, "-o", self.folder / "out", "--assay", self.folder / "assay", *words],
-                              capture_output=True, text=True, check=False)
+                              capture_output=True, text=True, check=False, env={**os.environ, **variables})
 
     def calls(self):
         return (self.folder / "calls").read_text().splitlines()
@@ -52,6 +53,15 @@ class MeasureHost(unittest.TestCase):
     def test_eight_ranks_share_the_gpus(self):
         self.measure("2", "shared")
         self.assertIn("--tp 8 --gpus 0,1,0,1,0,1,0,1 --self-test all", self.calls()[0])
+
+    def test_memcheck_fails_where_it_finds_an_error(self):
+        program = self.folder / "compute-sanitizer"
+        program.write_text("#!/bin/sh\nshift 6\n\"$@\"\necho '========= ERROR SUMMARY: 1 error'\nexit 1\n")
+        program.chmod(0o755)
+        path = f"{self.folder}:{os.environ['PATH']}"
+        failed = self.measure("2", "memcheck", PATH=path)
+        self.assertIn("allreduce --tp 2 --self-test few", self.calls()[0])
+        self.assertRegex(failed.stdout, r"memcheck +failed +exit 1 .*1 error")
 
     def test_a_part_that_is_done_is_not_run_again(self):
         first = self.measure("4", "self_test", "links")
