@@ -4,7 +4,7 @@ in jobs of PyTorch, one process a GPU, in which the plugin answers from the tabl
 NCCL, alternating.
 
 usage: tuner_gain.py TABLE -o FILE.csv [options]
-       tuner_gain.py --summary FILE.csv...
+       tuner_gain.py --summary FILE.csv... [--answers-of TABLE]
   TABLE              assay_nccl_tuner.conf
   --tp N,N           numbers of GPUs (default: 2,4,8 as far as there are GPUs), one job after the other
   --launch HOW       graph, eager or both (default both)
@@ -15,6 +15,8 @@ usage: tuner_gain.py TABLE -o FILE.csv [options]
   --overwrite        replace FILE.csv
   --summary          only show what files say: for each number of GPUs, launch and collective the calls
                      that got an answer, and their gains
+  --answers-of TABLE  leave out answers that TABLE does not give; it is a later table that has fewer
+                     rows than the one that was measured, and is the same otherwise
 Sizes are powers of two and those halfway between, of bfloat16; the size of a call is NCCL's, the larger
 of what a rank sends and what it receives. A sample is about 400 us of calls, from a CUDA graph or one by
 one, after a small all-reduce that lines up the ranks; its time is that of a call on the slowest rank.
@@ -320,6 +322,33 @@ def read_rows(path):
     return rows
 
 
+def read_table(path):
+    """The calls that a table answers: (collective, least size, most size, GPUs, launch)."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except OSError as error:
+        sys.exit(f"cannot read {path}: {error.strerror}")
+    answers = []
+    for number, line in enumerate(lines, 1):
+        if not line or line.startswith("#"):
+            continue
+        try:
+            op, least, most, _, _, _, _, ranks, _, registered = line.split(",")
+            answers.append((op, int(least), int(most), int(ranks), "graph" if registered == "1" else "eager"))
+        except ValueError:
+            sys.exit(f"{path}, line {number}: not a row of a table for libassay_nccl_tuner.so")
+    return answers
+
+
+def leave_out_others(rows, answers):
+    """Takes answers that are none of these out of the rows: the call has no answer and no gain."""
+    for row in rows:
+        given = any(op == row["op"] and least <= row["size"] <= most and ranks == row["world_size"]
+                    and launch == row["launch"] for op, least, most, ranks, launch in answers)
+        if row["answered"] and not given:
+            row.update({"answered": 0, "gain (%)": None})
+
+
 def size_text(size):
     """"24 KiB"."""
     unit, name = (1 << 20, "MiB") if size >= 1 << 20 else (1 << 10, "KiB")
@@ -401,6 +430,7 @@ def parse(arguments):
     parser.add_argument("--plugin", type=pathlib.Path)
     parser.add_argument("--overwrite", action="store_true")
     parser.add_argument("--summary", nargs="+", type=pathlib.Path, metavar="FILE.csv")
+    parser.add_argument("--answers-of", type=pathlib.Path, metavar="TABLE")
     options = parser.parse_args(arguments)
     if options.summary:
         return options
@@ -453,7 +483,10 @@ def main():
     if not options.summary:
         measure(options)
     files = options.summary or [options.output]
-    print("\n".join(summary([row for path in files for row in read_rows(path)])))
+    rows = [row for path in files for row in read_rows(path)]
+    if options.answers_of:
+        leave_out_others(rows, read_table(options.answers_of))
+    print("\n".join(summary(rows)))
 
 
 if __name__ == "__main__":

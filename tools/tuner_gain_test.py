@@ -14,6 +14,7 @@ import tuner_gain
 
 SOURCE = pathlib.Path(__file__).resolve().parent.parent
 SAMPLE = SOURCE / "samples/allreduce-h200/nccl/tuner_gain.csv"
+TABLE = SAMPLE.parent / "gen_heuristic_code/assay_nccl_tuner.conf"
 
 
 class FakeRank:
@@ -104,6 +105,21 @@ class Files(unittest.TestCase):
                           "graph: 1 calls without an answer differ by 22.2 to 22.2 % between the halves, "
                           "which is the noise", "1 calls gave wrong results"])
 
+    def test_answers_that_a_later_table_does_not_give_are_left_out(self):
+        table = self.file.with_name("table.conf")
+        table.write_text("#! nccl 2.28\nallreduce,4096,8191,ring,ll,4,1,4,1,1\n", encoding="utf-8")
+        tuner_gain.begin_file(self.file, False)
+        for size in (4096, 8192):
+            tuner_gain.append(self.file, {"world_size": 4, "launch": "graph", "op": "allreduce",
+                                          "size": size, **measured(FakeRank())})
+        rows = tuner_gain.read_rows(self.file)
+        tuner_gain.leave_out_others(rows, tuner_gain.read_table(table))
+        self.assertEqual([(row["answered"] > 0, row["gain (%)"]) for row in rows],
+                         [(True, 22.22), (False, None)])
+        table.write_text("allreduce,4096\n", encoding="utf-8")
+        with self.assertRaisesRegex(SystemExit, "line 1: not a row of a table"):
+            tuner_gain.read_table(table)
+
     def test_nothing_is_replaced_in_silence(self):
         tuner_gain.begin_file(self.file, False)
         with self.assertRaisesRegex(SystemExit, "is there already"):
@@ -111,7 +127,9 @@ class Files(unittest.TestCase):
         tuner_gain.begin_file(self.file, True)
 
     def test_the_sample_says_what_the_documentation_says(self):
-        lines = tuner_gain.summary(tuner_gain.read_rows(SAMPLE))
+        rows = tuner_gain.read_rows(SAMPLE)
+        tuner_gain.leave_out_others(rows, tuner_gain.read_table(TABLE))
+        lines = tuner_gain.summary(rows)
         document = (SOURCE / "docs/performance.md").read_text(encoding="utf-8")
         names = {"allreduce": "all-reduce", "allgather": "all-gather",
                  "reducescatter": "reduce-scatter", "broadcast": "broadcast"}

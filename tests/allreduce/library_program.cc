@@ -312,6 +312,7 @@ class RandomCalls {
     if (below(3) == 0) call.output = nullptr;
     if (below(3) == 0) call.residual_out = const_cast<void*>(call.residual_in);
     if (below(5) == 0) call.output = rank_.buffers[0];
+    vary(call);
     forget_some(call);
     return call;
   }
@@ -322,6 +323,17 @@ class RandomCalls {
   template <class Values>
   int of(const Values& values) {
     return values[static_cast<std::size_t>(below(static_cast<int>(values.size())))];
+  }
+
+  bool rarely() { return below(6) == 0; }
+
+  // Some of these are wrong.
+  void vary(assay_allreduce_call& call) {
+    if (rarely()) call.operation = below(4);
+    if (rarely()) call.scale_layout = below(6);
+    if (rarely()) call.weight_bias = 1;
+    if (rarely()) call.blocks = below(5) - 1;
+    if (rarely()) call.threads = 32 * below(34) + (below(8) == 0 ? 1 : 0);
   }
 
   void forget_some(assay_allreduce_call& call) {
@@ -340,9 +352,6 @@ class RandomCalls {
         break;
       case 4:
         call.scale = nullptr;
-        break;
-      case 5:
-        call.operation = below(3);
         break;
       default:
         break;
@@ -364,7 +373,10 @@ bool agrees(const Rank& rank, assay_allreduce_comm* comm, const assay_allreduce_
   const auto ran = assay_allreduce_run(comm, &call, rank.stream);
   const std::string what = "strategy " + std::to_string(call.strategy) + ", fusion " +
                            std::to_string(call.fusion) + ", " + std::to_string(call.num_tokens) +
-                           " x " + std::to_string(call.hidden_size);
+                           " x " + std::to_string(call.hidden_size) + ", operation " +
+                           std::to_string(call.operation) + ", scales " +
+                           std::to_string(call.scale_layout) + ", " + std::to_string(call.blocks) +
+                           " blocks of " + std::to_string(call.threads);
   rank.expect(
       ran == supported && (ran == ASSAY_ALLREDUCE_OK || error_says(reason)),
       "supports (" + std::to_string(supported) + ", '" + reason + "') and run agree: " + what);

@@ -40,8 +40,18 @@ struct TimedArm {
   [[nodiscard]] NcclArm setting() const { return arm ? arm : ran; }
 };
 
-// The arms of a call in all data types that were measured, by size in bytes.
-using ArmsBySize = std::map<std::int64_t, std::vector<TimedArm>>;
+// A setting that NCCL did not carry out, and what it ran instead.
+struct Replaced {
+  NcclSetting asked;
+  NcclArm ran;
+};
+
+struct Size {
+  std::vector<TimedArm> arms = {};  // in all data types that were measured
+  std::vector<Replaced> replaced = {};
+};
+
+using ArmsBySize = std::map<std::int64_t, Size>;  // of a call, by its bytes
 // Collective, number of ranks, launch.
 using TunerKey = std::tuple<NcclCollective, int, Launch>;
 using TunerTimings = std::map<TunerKey, ArmsBySize>;
@@ -56,8 +66,11 @@ void add_time(TimedArm& arm, const NcclMeasurement& m) {
 TunerTimings grouped(std::span<const NcclMeasurement> measurements) {
   TunerTimings result;
   for (const NcclMeasurement& m : measurements) {
+    Size& size = result[{m.cell.collective, m.cell.world_size, m.cell.launch}][m.cell.size_bytes];
+    if (m.outcome == Outcome::kUnsupported && m.arm)
+      size.replaced.push_back({*m.arm, nccl_setting_named(m.ran)});
     if (m.outcome != Outcome::kOk || !(m.time_us > 0)) continue;
-    auto& arms = result[{m.cell.collective, m.cell.world_size, m.cell.launch}][m.cell.size_bytes];
+    auto& arms = size.arms;
     auto found = std::find_if(arms.begin(), arms.end(), [&](const TimedArm& timed) {
       return timed.arm == m.arm && timed.data_type == m.cell.data_type;
     });
@@ -72,7 +85,8 @@ TunerTimings grouped(std::span<const NcclMeasurement> measurements) {
   }
   // A size at which only NCCL's own choice was measured, without telling what it is, says nothing.
   const auto says_nothing = [](const auto& size) {
-    return std::all_of(size.second.begin(), size.second.end(),
+    const std::vector<TimedArm>& arms = size.second.arms;
+    return std::all_of(arms.begin(), arms.end(),
                        [](const TimedArm& arm) { return !arm.setting(); });
   };
   for (auto& [key, sizes] : result)
@@ -117,25 +131,37 @@ struct TunerRange {
   NcclArm setting;  // std::nullopt: NCCL's own choice, which gets no row
 };
 
+// Returns whether a setting may stand for sizes next to this one.
+using MayReach = std::function<bool(const Size&, const NcclSetting&)>;
+
+bool reaches_all(const Size& /*size*/, const NcclSetting& /*setting*/) {
+  return true;
+}
+
 using ChooseArm = std::function<NcclArm(const std::vector<TimedArm>&, const NcclArm& kept)>;
 
-// The ranges of neighbouring sizes with one choice; they meet in the middle between sizes.
-std::vector<TunerRange> ranges_of(const ArmsBySize& sizes, const ChooseArm& choose) {
+// The ranges of neighbouring sizes with one choice. They go on to the middle between sizes where
+// they may.
+std::vector<TunerRange> ranges_of(const ArmsBySize& sizes,
+                                  const ChooseArm& choose,
+                                  const MayReach& may_reach) {
   std::vector<TunerRange> ranges;
-  for (const auto& [size, arms] : sizes) {
+  for (const auto& [bytes, size] : sizes) {
     const NcclArm kept = ranges.empty() ? NcclArm() : ranges.back().setting;
-    const NcclArm chosen = choose(arms, kept);
+    const NcclArm chosen = choose(size.arms, kept);
     if (!ranges.empty() && chosen == kept) {
-      ranges.back().to_bytes = size;
+      ranges.back().to_bytes = bytes;
       continue;
     }
-    std::int64_t from = size;
+    std::int64_t from = bytes;
     if (!ranges.empty()) {
-      const std::int64_t border = middle(ranges.back().to_bytes, size);
-      ranges.back().to_bytes = border;
-      from = border + 1;
+      TunerRange& smaller = ranges.back();
+      const std::int64_t last = smaller.to_bytes;
+      const std::int64_t border = middle(last, bytes);
+      if (smaller.setting && may_reach(size, *smaller.setting)) smaller.to_bytes = border;
+      if (chosen && may_reach(sizes.at(last), *chosen)) from = border + 1;
     }
-    ranges.push_back({from, size, chosen});
+    ranges.push_back({from, bytes, chosen});
   }
   return ranges;
 }
@@ -185,6 +211,29 @@ NcclArm better_setting(const std::vector<TimedArm>& arms, const NcclArm& kept, d
   return best == nullptr ? NcclArm() : best->arm;
 }
 
+// Returns what NCCL runs at this size where it is asked for a setting.
+NcclArm carried_out(const Size& size, const NcclSetting& setting) {
+  const auto found = std::find_if(size.replaced.begin(), size.replaced.end(),
+                                  [&](const Replaced& one) { return one.asked == setting; });
+  return found == size.replaced.end() ? NcclArm(setting) : found->ran;
+}
+
+// Returns whether a setting is known to be another one than NCCL's own choice at this size, and no
+// slower, with all data types that were measured. NCCL may leave the same one for a better one
+// between two sizes.
+bool is_no_slower(const Size& size, const NcclSetting& setting) {
+  const NcclArm ran = carried_out(size, setting);
+  const auto is_slower = [&](const TimedArm& own) {
+    return std::none_of(size.arms.begin(), size.arms.end(), [&](const TimedArm& other) {
+      return other.arm == ran && other.data_type == own.data_type &&
+             other.time_us() <= own.time_us();
+    });
+  };
+  return ran && std::none_of(size.arms.begin(), size.arms.end(), [&](const TimedArm& own) {
+           return !own.arm && (own.ran == ran || is_slower(own));
+         });
+}
+
 std::string row_text(NcclCollective collective, int world_size, const TunerRange& range) {
   return fmt::format("{},{},{},{},{},{},1,{}", name_of(collective), range.from_bytes,
                      range.to_bytes, range.setting->algorithm, range.setting->protocol,
@@ -200,11 +249,13 @@ std::string measured_sizes(const TunerKey& key, const ArmsBySize& sizes) {
 
 // Rows that cover all sizes.
 std::string example_rows(const TunerKey& key, const ArmsBySize& sizes, double tie) {
-  std::vector<TunerRange> ranges =
-      ranges_of(sizes, [tie](const std::vector<TimedArm>& arms, const NcclArm& kept) {
+  std::vector<TunerRange> ranges = ranges_of(
+      sizes,
+      [tie](const std::vector<TimedArm>& arms, const NcclArm& kept) {
         const NcclArm chosen = fastest_setting(arms, kept, tie);
         return chosen ? chosen : kept;
-      });
+      },
+      reaches_all);
   std::erase_if(ranges, [](const TunerRange& range) { return !range.setting; });
   if (ranges.empty()) return {};
   ranges.front().from_bytes = 0;
@@ -219,10 +270,12 @@ std::string example_rows(const TunerKey& key, const ArmsBySize& sizes, double ti
 std::string own_rows(const TunerKey& key, const ArmsBySize& sizes, double tie) {
   const auto& [collective, world_size, launch] = key;
   std::string text;
-  for (const TunerRange& range :
-       ranges_of(sizes, [tie](const std::vector<TimedArm>&arms, const NcclArm&kept) {
-         return better_setting(arms, kept, tie);
-       })) {
+  for (const TunerRange& range : ranges_of(
+           sizes,
+           [tie](const std::vector<TimedArm>&arms, const NcclArm&kept) {
+             return better_setting(arms, kept, tie);
+           },
+           is_no_slower)) {
     if (!range.setting) continue;
     text += fmt::format("{},1,{}\n", row_text(collective, world_size, range),
                         launch == Launch::kGraph ? 1 : 0);

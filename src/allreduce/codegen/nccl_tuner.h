@@ -40,8 +40,10 @@ std::string nccl_tuner_config(std::span<const NcclMeasurement> timings,
 
 // Returns the file for our plugin: only ranges around measured sizes at which a setting beats
 // NCCL's own choice by more than the tie, with 95 % intervals apart, and never beyond the sizes
-// measured. Rows from CUDA graphs are for registered buffers, which NCCL makes of every buffer in a
-// graph, and rows from eager calls for others.
+// measured. They go on to the middle of the way to a size at which another choice is made only
+// where the setting, as NCCL carries it out there, is no slower than NCCL's own choice. Rows from
+// CUDA graphs are for registered buffers, which NCCL makes of every buffer in a graph, and rows
+// from eager calls for others.
 std::string assay_tuner_config(std::span<const NcclMeasurement> timings,
                                const NcclTunerFacts& facts);
 

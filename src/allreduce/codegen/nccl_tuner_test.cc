@@ -105,8 +105,37 @@ TEST(AssayTuner, RowsOnlyWhereSomethingBeatsNcclsOwnChoice) {
       own(65536, kHigh, 10), timed(4, 65536, kLow, 9),    // better, to the last size measured
   };
   EXPECT_THAT(rows_of(assay_tuner_config(timings, {})),
-              ElementsAre("allreduce,1449,2896,ring,ll,4,1,4,1,1",
+              ElementsAre("allreduce,2048,2048,ring,ll,4,1,4,1,1",
                           "allreduce,46341,65536,ring,ll,4,1,4,1,1"));
+}
+
+TEST(AssayTuner, RowsReachOnlyTowardsSizesAtWhichTheyAreNoSlower) {
+  NcclMeasurement fewer = timed(4, 2048, kLow, 0);
+  fewer.outcome = Outcome::kUnsupported;
+  const NcclSetting two{.algorithm = "ring", .protocol = "ll", .channels = 2};
+  fewer.ran = name_of(two);
+  const auto rows = [](const std::vector<NcclMeasurement>& at_2048,
+                       const std::vector<NcclMeasurement>& at_8192) {
+    std::vector<NcclMeasurement> all{own(4096, kHigh, 10), timed(4, 4096, kLow, 8)};
+    all.insert(all.end(), at_2048.begin(), at_2048.end());
+    all.insert(all.end(), at_8192.begin(), at_8192.end());
+    return rows_of(assay_tuner_config(all, {}));
+  };
+  const std::vector<NcclMeasurement> slower{own(8192, kHigh, 10), timed(4, 8192, kLow, 10.1)};
+  EXPECT_THAT(rows({own(2048, kHigh, 10), timed(4, 2048, kLow, 9.9)}, slower),
+              ElementsAre("allreduce,2897,4096,ring,ll,4,1,4,1,1"));
+  EXPECT_THAT(rows({own(2048, kHigh, 10), timed(4, 2048, two, 10), fewer}, slower),
+              ElementsAre("allreduce,2897,4096,ring,ll,4,1,4,1,1"))
+      << "there it becomes one that is no slower";
+  EXPECT_THAT(rows({own(2048, two, 10), timed(4, 2048, two, 9.9), fewer}, slower),
+              ElementsAre("allreduce,4096,4096,ring,ll,4,1,4,1,1"))
+      << "there it becomes what NCCL takes by itself, which may change in between";
+  EXPECT_THAT(rows({own(2048, kHigh, 10), timed(4, 2048, two, 10.1), fewer}, slower),
+              ElementsAre("allreduce,4096,4096,ring,ll,4,1,4,1,1"))
+      << "there it becomes a slower one";
+  EXPECT_THAT(rows({own(2048, kHigh, 10)}, {own(8192, kHigh, 10), timed(4, 8192, kLow, 10)}),
+              ElementsAre("allreduce,4096,5792,ring,ll,4,1,4,1,1"))
+      << "it was not measured at the smaller one";
 }
 
 TEST(AssayTuner, SizesWithoutSettingsSayNothing) {
