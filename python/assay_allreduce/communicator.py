@@ -224,12 +224,14 @@ class Communicator:
         return torch.ops.assay.all_reduce_rms_norm_quant_nvfp4(
             input, residual, gamma, scale, epsilon, self.number, weight_bias, int(scale_layout))
 
-    def close(self):
-        """Gives the memory back. Collective; graphs that were captured with it are void."""
+    def close(self, meet=True):
+        """Gives the memory back; graphs that were captured with it are void. Collective. With meet=False
+        the ranks do not wait for each other here: all must have ended their calls before."""
         if self._comm is None:
             return
         torch.cuda.synchronize(self.device)
-        self._exchange(None)
+        if meet:
+            self._exchange(None)
         for number in self._numbers:
             kernels.remove(number)
         self._destroy()

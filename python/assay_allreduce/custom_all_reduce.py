@@ -3,8 +3,10 @@ classes share pointers of captured tensors between the ranks; ours sends from it
 nothing has to be registered, before a capture or after it."""
 import contextlib
 import logging
+import os
 import pathlib
 import socket
+import sys
 
 import torch
 import torch.distributed as dist
@@ -15,8 +17,21 @@ from .communicator import Communicator, GroupExchange, gpu
 logger = logging.getLogger(__name__)
 _TYPES = (torch.bfloat16, torch.float16, torch.float32)
 _MOST_ELEMENTS = 1 << 32
-# What the default workspace pushes. Above, the engine's NCCL may be the faster one.
+# What the default workspace pushes in one part.
 DEFAULT_MAX_SIZE = 10 << 20
+MAX_SIZE_VARIABLE = "ASSAY_ALLREDUCE_MAX_SIZE"
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+
+
+def _max_size_of_environment():
+    """The bytes that the environment names, 64M; without it the default."""
+    text = os.environ.get(MAX_SIZE_VARIABLE, "").strip().upper()
+    if not text:
+        return DEFAULT_MAX_SIZE
+    number, unit = (text[:-1], text[-1]) if text[-1] in _UNITS else (text, "")
+    if not number.isdecimal():
+        raise ValueError(f"{MAX_SIZE_VARIABLE} is '{text}'; it takes bytes, such as 67108864 or 64M")
+    return int(number) * _UNITS[unit]
 
 
 def _host():
@@ -30,11 +45,12 @@ def _host():
 
 class CustomAllreduce:
     """group: the engine's CPU group, not one of NCCL; device: an int, a string or a torch.device.
-    max_size: messages above so many bytes are left to the engine; None: above 10 MiB. Memory for more
-    is taken where more is asked for.
+    max_size: messages above so many bytes are left to the engine; None, as engines call it: those above
+    what the environment's ASSAY_ALLREDUCE_MAX_SIZE says (64M), else above 10 MiB. Memory for more is taken
+    where more is asked for: six times as much, for 64 MiB at most.
 
     `disabled` is true where all-reduce goes another way: one rank, too many ranks, ranks on several
-    hosts, or GPUs without peer access; all ranks then agree on it, and the log says why.
+    hosts or of several max_size, or GPUs without peer access; all ranks then agree on it, and the log says why.
     """
 
     def __init__(self, group, device, max_size=None, symm_mem_enabled=False):
@@ -48,7 +64,7 @@ class CustomAllreduce:
         exchange = GroupExchange(group)
         self.rank, self.world_size = exchange.rank, exchange.world_size
         self.device = gpu(device)
-        self.max_size = DEFAULT_MAX_SIZE if max_size is None else max_size
+        self.max_size = _max_size_of_environment() if max_size is None else max_size
         problem = self._problem(exchange)
         if problem is not None:
             logger.warning("assay_allreduce is not used: %s", problem)
@@ -59,8 +75,11 @@ class CustomAllreduce:
             return "there is one rank"
         if self.world_size > MAX_RANKS:
             return f"there are {self.world_size} ranks; {MAX_RANKS} is the most"
-        if len(set(exchange(_host()))) > 1:
+        hosts, sizes = zip(*exchange((_host(), self.max_size)))
+        if len(set(hosts)) > 1:
             return "the ranks are on several hosts"
+        if len(set(sizes)) > 1:
+            return f"the ranks have unequal max_size: {', '.join(map(str, sizes))}"
         try:
             # The engine has NCCL already; a second communicator of it would only take memory.
             self._comm = Communicator(
@@ -128,3 +147,8 @@ class CustomAllreduce:
             self._comm.close()
         self._comm = None
         self.disabled = True
+
+    def __del__(self):
+        """Engines drop their communicator when their calls and groups have ended: ranks cannot meet."""
+        if getattr(self, "_comm", None) is not None and not sys.is_finalizing():
+            self._comm.close(meet=False)

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """Started by torch_package_test.py: the installed package on the stand-in for PyTorch. Two ranks are
 two threads."""
+import gc
 import logging
 import os
 import sys
 import threading
 import types
 import unittest
+import unittest.mock
 
 import torch
 import torch.distributed as dist
@@ -222,6 +224,35 @@ class CustomAllreduceTest(unittest.TestCase):
                 adapter.close()
             return takes
         self.assertEqual(on_two_ranks(rank), [[False, True]] * 2)
+
+    def test_the_environment_says_how_large_messages_it_takes(self):
+        def rank(group):
+            adapter = CustomAllreduce(group, 0)
+            taken = adapter.should_custom_ar(torch.Tensor((2000, 4096)))
+            adapter.close()
+            return taken
+        for text, expected in (("", False), ("64M", True), ("67108864", True), (" 1k ", False)):
+            with unittest.mock.patch.dict(os.environ, ASSAY_ALLREDUCE_MAX_SIZE=text):
+                self.assertEqual(on_two_ranks(rank), [expected] * 2, text)
+        with unittest.mock.patch.dict(os.environ, ASSAY_ALLREDUCE_MAX_SIZE="much"):
+            for error in on_two_ranks(rank):
+                self.assertRegex(str(error), "ASSAY_ALLREDUCE_MAX_SIZE is 'MUCH'; it takes bytes")
+
+    def test_ranks_that_would_not_take_the_same_messages_take_none(self):
+        def rank(group):
+            return CustomAllreduce(group, 0, 1 << 20 if dist.here.rank == 0 else None)
+        with self.assertLogs("assay_allreduce.custom_all_reduce", logging.WARNING) as logged:
+            adapters = on_two_ranks(rank)
+        self.assertEqual([adapter.disabled for adapter in adapters], [True, True])
+        self.assertIn("unequal max_size: 1048576, 10485760", logged.output[0])
+
+    def test_an_engine_that_drops_it_gets_its_memory_back(self):
+        before = fake_library.fake_live()
+        adapters = on_two_ranks(lambda group: CustomAllreduce(group, 0))
+        self.assertEqual(fake_library.fake_live(), before + 2)
+        del adapters[:]
+        gc.collect()
+        self.assertEqual(fake_library.fake_live(), before)
 
     def test_disabled_on_all_ranks_if_one_cannot(self):
         original = _operators.library.create
