@@ -260,7 +260,7 @@ class NcclSweep(BenchTest):
                       self.codegen()['assay_nccl_tuner.conf'])
         self.assertEqual(self.small(*options, '--overwrite',
                                     FAKE_FAULTS='incorrect:NCCL_RING_LL_1:float32:4096').returncode, 0)
-        self.assertIn('\nallreduce,5793,8192,ring,ll,1,1,4,1,0\n',
+        self.assertIn('\nallreduce,8192,8192,ring,ll,1,1,4,1,0\n',
                       self.codegen()['assay_nccl_tuner.conf'])
 
     def test_plan(self):

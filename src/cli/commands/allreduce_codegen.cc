@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -19,6 +21,7 @@
 #include "cli/output.h"
 #include "cli/summary_output.h"
 #include "core/files.h"
+#include "core/text.h"
 
 namespace assay::cli {
 namespace {
@@ -109,12 +112,12 @@ class AllreduceCodegen final : public Command {
                    "with --validate: fail (exit status 3) when the 95th percentile of the table's "
                    "regret is larger than this, in percent")
         ->type_name("PERCENT")
-        ->check(positive_number_problem);
+        ->check(not_negative_problem);
     add_presentation_options(app, presentation_);
   }
 
   [[nodiscard]] core::Status check() const override {
-    if (most_regret_percent_ > 0 && held_out_.empty()) {
+    if (most_regret_percent_ && held_out_.empty()) {
       return core::Error{"--max-regret needs --validate DIR"};
     }
     return {};
@@ -125,7 +128,10 @@ class AllreduceCodegen final : public Command {
     ASSAY_TRY(check_benchmark_folder(arguments_.data_folder));
     use_layout();
     if (const auto version = ASSAY_TRY(version_of_sweep_alone())) return write_sweep(*version);
+    ASSAY_TRY(check_other_folder("--validate", held_out_));
+    ASSAY_TRY(check_other_folder("--stability", again_));
     auto [benchmark, tables] = ASSAY_TRY(load_tuned(arguments_.data_folder, arguments_));
+    ASSAY_TRY(check_type(tables.timings));
     if (base_.empty()) {
       warn_of_missing(tables.lookup);
     } else {
@@ -188,6 +194,29 @@ class AllreduceCodegen final : public Command {
         output_folder()));
     tell_written(paths);
     return Outcome::kOk;
+  }
+
+  // What the table is made from says nothing about it.
+  [[nodiscard]] core::Status check_other_folder(const char* option, const fs::path& folder) const {
+    std::error_code unreadable;
+    if (!fs::equivalent(folder, arguments_.data_folder, unreadable)) return {};
+    return core::Error{
+        fmt::format("{} needs another measurement than '{}', which the table is made from", option,
+                    arguments_.data_folder.string())};
+  }
+
+  // Without a time of its type all of a lookup table would be the fallback.
+  [[nodiscard]] core::Status check_type(const allreduce::Timings& timings) const {
+    std::set<std::string> timed;
+    for (const auto& [cell, of_cell] : timings) {
+      if (of_cell.empty()) continue;
+      if (cell.data_type == arguments_.tuning.data_type) return {};
+      timed.emplace(name_of(cell.data_type));
+    }
+    const std::vector<std::string> names(timed.begin(), timed.end());
+    return core::Error{fmt::format("no {} time in '{}', which has {} (--dtype)",
+                                   name_of(arguments_.tuning.data_type),
+                                   arguments_.data_folder.string(), core::join(names, ", "))};
   }
 
   void tell_written(const std::vector<fs::path>& paths) const {
@@ -256,10 +285,10 @@ class AllreduceCodegen final : public Command {
     for (model::Table& table : validation.book.tables)
       book.tables.push_back(std::move(table));
     const double regret_percent = validation.table_p95 * kPercent;
-    if (most_regret_percent_ <= 0 || regret_percent <= most_regret_percent_) return true;
+    if (!most_regret_percent_ || regret_percent <= *most_regret_percent_) return true;
     print_warning(
         fmt::format("the 95th percentile of the table's regret is {:.3g} %, more than {:g} %",
-                    regret_percent, most_regret_percent_));
+                    regret_percent, *most_regret_percent_));
     return false;
   }
 
@@ -270,7 +299,7 @@ class AllreduceCodegen final : public Command {
   fs::path again_;
   std::string base_;
   std::vector<fs::path> others_;
-  double most_regret_percent_ = 0;
+  std::optional<double> most_regret_percent_;
   bool measure_auto_ = false;
   allreduce::LookupLayout layout_ = allreduce::LookupLayout::kReadme;
   Presentation presentation_;
