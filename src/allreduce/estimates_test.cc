@@ -3,12 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <array>
 #include <filesystem>
 
 #include "allreduce/benchmark_csv.h"
 #include "allreduce/explain.h"
-#include "allreduce/row_division.h"
 #include "allreduce/synthetic_test_util.h"
 #include "allreduce/validate.h"
 
@@ -81,44 +79,6 @@ TEST(BucketTimes, AStrategyThatCannotRunInAllOfABucketIsNotChosen) {
   }
   const auto tables = tune(benchmark, {}, "").value();
   EXPECT_EQ(tables.lookup.lookup(4, Fusion::kNone, 1024, 64), Strategy::kNccl);
-}
-
-// Launches share this rule. Times are in the comment of cluster_of().
-TEST(RowDivision, LongRowsAreShared) {
-  const auto divided = [](std::int64_t rows, int vectors, int asked = 0) {
-    const RowDivision division = divide_rows({.count = rows,
-                                              .vectors = vectors,
-                                              .most_of_block = 512,
-                                              .multiprocessors = 132,
-                                              .asked_threads = asked});
-    return std::array{division.cluster, division.threads_of_row, division.threads};
-  };
-  EXPECT_EQ(divided(1, 8), (std::array{1, 8, 128})) << "16 rows in a block";
-  EXPECT_EQ(divided(1, 20), (std::array{1, 32, 128}));
-  EXPECT_EQ(divided(1, 80), (std::array{1, 96, 96}));
-  EXPECT_EQ(divided(1, 512), (std::array{8, 64, 64}));
-  EXPECT_EQ(divided(64, 512), (std::array{8, 64, 64}));
-  EXPECT_EQ(divided(128, 512), (std::array{4, 128, 128}));
-  EXPECT_EQ(divided(1000, 512), (std::array{1, 512, 512})) << "all SMs have enough to do";
-  EXPECT_EQ(divided(1000, 1024), (std::array{2, 512, 512})) << "as much as a block takes";
-  EXPECT_EQ(divided(1000, 1024, 256), (std::array{4, 256, 256}));
-}
-
-TEST(RowDivision, ALaunchMayAskForTheBlocksOfARow) {
-  const RowsToDivide rows{
-      .count = 64, .vectors = 512, .most_of_block = 256, .multiprocessors = 132};
-  EXPECT_EQ(fewest_blocks(rows), 2);
-  RowsToDivide asked = rows;
-  asked.asked_cluster = 2;
-  EXPECT_EQ(divide_rows(rows).cluster, 8) << "64 rows are spread over more SMs";
-  EXPECT_EQ(divide_rows(asked).cluster, 2);
-  EXPECT_EQ(divide_rows(asked).threads, 256);
-}
-
-TEST(RowDivision, SlicesAreWholeGroups) {
-  EXPECT_EQ(slice_vectors(80, 2, 2), 40);
-  EXPECT_EQ(slice_vectors(81, 2, 2), 42);
-  EXPECT_EQ(slice_vectors(80, 3, 16), 32);
 }
 
 TEST(Regret, TheTableLosesAtMostThreePercentOnHeldOutShapes) {

@@ -38,17 +38,13 @@ Choices<Enum> numbered_choices(const std::array<std::string_view, kCount>& names
 }
 
 // NCCL comes first, because it can do everything.
-Choices<std::optional<allreduce::Strategy>> fallback_choices() {
-  Choices<std::optional<allreduce::Strategy>> choices;
+Choices<allreduce::Strategy> fallback_choices() {
+  Choices<allreduce::Strategy> choices;
   for (const allreduce::Strategy strategy : allreduce::all_strategies())
     choices.emplace_back(name_of(strategy), strategy);
   std::rotate(choices.begin(), choices.end() - 1, choices.end());
   return choices;
 }
-
-const Choices<allreduce::Launch> kLaunches{{"graph", allreduce::Launch::kGraph},
-                                           {"eager", allreduce::Launch::kEager},
-                                           {"isolated", allreduce::Launch::kIsolated}};
 
 // Returns 0.02 for "2%" and for "2".
 double part_of_percent(std::string_view text) {
@@ -159,6 +155,10 @@ Choices<allreduce::Fusion> fusion_choices() {
   return numbered_choices<allreduce::Fusion>(allreduce::kFusionNames);
 }
 
+Choices<allreduce::Launch> launch_choices() {
+  return numbered_choices<allreduce::Launch>(allreduce::kLaunchNames);
+}
+
 Choices<allreduce::NcclCollective> nccl_collective_choices() {
   return numbered_choices<allreduce::NcclCollective>(allreduce::kNcclCollectiveNames);
 }
@@ -257,7 +257,7 @@ Option* add_tuning_options(App& app, TuningArguments& arguments, const char* fol
   add_choice(app, "--dtype", arguments.tuning.data_type, data_type_choices(),
              "the data type of an element");
   add_choice(
-      app, "--launch", arguments.tuning.launch, kLaunches,
+      app, "--launch", arguments.tuning.launch, launch_choices(),
       "how the measured calls were launched: back to back from a CUDA graph, one by one from the "
       "host, or one alone in a graph");
   add_choice_list(

@@ -19,6 +19,7 @@ namespace assay::cli {
 
 Choices<allreduce::Fusion> fusion_choices();
 Choices<allreduce::DataType> data_type_choices();
+Choices<allreduce::Launch> launch_choices();
 Choices<allreduce::NcclCollective> nccl_collective_choices();
 
 Choices<allreduce::Strategy> strategy_choices(const std::vector<allreduce::Strategy>& strategies);

@@ -195,22 +195,43 @@ Value value_of(const Choices<Value>& choices, const std::string& name) {
   return std::find_if(choices.begin(), choices.end(), is_it)->second;
 }
 
-// Adds an option whose value is one of a few words. Help shows the first choice as the default,
-// unless the caller sets another text by default_str().
+// Adds an option whose value is one of a few words, which `assign` gets the value of. Help shows
+// the first choice as the default, unless the caller sets another text by default_str().
+template <class Value, class Assign>
+Option* add_choice_for(App& app,
+                       const std::string& names,
+                       const Choices<Value>& choices,
+                       const std::string& help,
+                       Assign assign) {
+  const std::vector<std::string> words = names_of(choices);
+  const auto assign_value = [assign, choices](const std::string& word) {
+    assign(value_of(choices, word));
+  };
+  return app.add_option(names, assign_value, help)
+      ->type_name(core::join(words, "|"))
+      ->default_str(words.front())
+      ->check([words](const std::string& word) { return choice_problem(word, words); });
+}
+
 template <class Value>
 Option* add_choice(App& app,
                    const std::string& names,
                    Value& target,
                    const Choices<Value>& choices,
                    const std::string& help) {
-  const std::vector<std::string> words = names_of(choices);
-  const auto assign = [&target, choices](const std::string& word) {
-    target = value_of(choices, word);
-  };
-  return app.add_option(names, assign, help)
-      ->type_name(core::join(words, "|"))
-      ->default_str(words.front())
-      ->check([words](const std::string& word) { return choice_problem(word, words); });
+  return add_choice_for(app, names, choices, help,
+                        [&target](const Value& value) { target = value; });
+}
+
+// The same for what may stay unset.
+template <class Value>
+Option* add_choice(App& app,
+                   const std::string& names,
+                   std::optional<Value>& target,
+                   const Choices<Value>& choices,
+                   const std::string& help) {
+  return add_choice_for(app, names, choices, help,
+                        [&target](const Value& value) { target = value; });
 }
 
 // Adds an option whose value is a list of words, separated by commas. Help shows all of them as the

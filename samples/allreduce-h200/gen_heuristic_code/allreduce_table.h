@@ -1041,6 +1041,7 @@ ALLREDUCE_TABLE_SM90_GRAPH_D373645CAC457EA1_H_FUNCTION std::int64_t message_byte
 struct Match {
   Strategy strategy;
   bool is_extrapolated;  // this number of GPUs was not measured
+  bool is_measured;      // with this number of GPUs, fusion and type: nothing stands in for them
 };
 
 // Returns the strategy for a message; any input has one. Among the slices of the fusion, the lookup
@@ -1058,7 +1059,7 @@ ALLREDUCE_TABLE_SM90_GRAPH_D373645CAC457EA1_H_FUNCTION Match find(std::int64_t w
       best = i;
     }
   }
-  if (best < 0) return Match{kFallback, false};
+  if (best < 0) return Match{kFallback, false, false};
 
   int row = detail::slice(best).first_row;
   for (int i = row + 1; i < detail::slice(best).end_row; ++i) {
@@ -1072,8 +1073,10 @@ ALLREDUCE_TABLE_SM90_GRAPH_D373645CAC457EA1_H_FUNCTION Match find(std::int64_t w
   for (int i = detail::row(row).first_segment; i < detail::row(row).end_segment; ++i) {
     if (detail::segment(i).from_bytes <= size_bytes) strategy = detail::segment(i).strategy;
   }
-  return Match{strategy, detail::slice(best).from_world_size != 0 ||
-                             detail::slice(best).world_size != world_size};
+  const bool is_extrapolated =
+      detail::slice(best).from_world_size != 0 || detail::slice(best).world_size != world_size;
+  return Match{strategy, is_extrapolated,
+               !is_extrapolated && detail::slice(best).data_type == data_type};
 }
 
 ALLREDUCE_TABLE_SM90_GRAPH_D373645CAC457EA1_H_FUNCTION Strategy lookup(std::int64_t world_size,

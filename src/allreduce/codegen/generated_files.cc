@@ -220,6 +220,9 @@ std::string header_namespace(const StrategyTable& table, const HeaderOptions& op
   return header_alias(table, options) + "_" + hash_text(table_json(table));
 }
 
+constexpr std::array<const char*, kLaunchNames.size()> kLaunchers = {
+    "CUDA graphs", "the host", "CUDA graphs that have no other call"};
+
 core::Result<std::string> strategy_header(const StrategyTable& table,
                                           const HeaderOptions& options) {
   ASSAY_TRY(check_name(options));
@@ -227,7 +230,7 @@ core::Result<std::string> strategy_header(const StrategyTable& table,
   const std::string comment = fmt::format(
       "// All-reduce strategies for SM {}, for calls launched by {}.\n"
       "// Made by assay allreduce codegen; do not edit. Measured on:\n// {}\n",
-      table.sm_version, table.launch == Launch::kEager ? "the host" : "CUDA graphs",
+      table.sm_version, kLaunchers[static_cast<std::size_t>(table.launch)],
       comment_text(table.provenance));
   std::string code(kHeaderBegin);
   code += strategies_text();

@@ -38,80 +38,24 @@ LaunchShape flat_shape(const Device& device,
 
 namespace {
 
-RowDivision divide(const Device& device, const Rows& rows, const Request& request, int cluster) {
-  return divide_rows({.count = rows.count,
-                      .vectors = rows.threads,
-                      .most_of_block = rows.most_of_block,
-                      .multiprocessors = device.multiprocessors,
-                      .asked_threads = request.threads,
-                      .asked_cluster = cluster});
-}
-
 // Returns the clusters that the GPU holds at once.
 int held_clusters(const Device& device, const void* kernel, const RowDivision& division) {
   const int blocks = resident_blocks(device, kernel, division.threads);
   return std::max(1, blocks / division.cluster);
 }
 
-// Where registers are enough for 16 warps of an SM, a row of 192 vectors keeps 384 threads at work
-// in blocks of 6 warps, and 480 in two blocks of 3 warps. Measured with many rows on 2 and 4 H200:
-// two blocks take 0.88 to 0.98 of the time where more threads work; four instead of two took 1.2
-// to 1.3.
-RowDivision fuller(const Device& device,
-                   const void* kernel,
-                   const Rows& rows,
-                   const Request& request,
-                   const RowDivision& one) {
-  const RowDivision two = divide(device, rows, request, 2);
-  const bool is_fuller = held_clusters(device, kernel, two) > held_clusters(device, kernel, one);
-  return is_fuller ? two : one;
-}
-
-// Returns the rows in more blocks each where the GPU holds all of them at once only then. Measured
-// on 2 H200: 200 rows of 336 vectors take 0.87 to 0.91 of the time in three blocks instead of two.
-RowDivision of_one_round(const Device& device,
-                         const void* kernel,
-                         const Rows& rows,
-                         const Request& request,
-                         const RowDivision& fewest) {
-  for (int cluster = fewest.cluster + 1; cluster <= kMaxCluster; ++cluster) {
-    const RowDivision more = divide(device, rows, request, cluster);
-    if (rows.count <= held_clusters(device, kernel, more)) return more;
-  }
-  return fewest;
-}
-
-// Rows that the GPU does not hold at once come in rounds. Two even rounds of the fewest blocks take
-// less than a full round of more blocks and a part of one, but more than a full round and a few
-// rows. Measured on 2 H200 with rows of 640 vectors, of which the GPU holds 198 in two blocks each
-// and 132 in one: one block takes 0.92 to 0.98 of the time with 256 rows, 1.09 to 1.11 with 200.
-RowDivision of_even_rounds(const Device& device,
-                           const void* kernel,
-                           const Rows& rows,
-                           const RowDivision& more,
-                           const RowDivision& fewest) {
-  const int held = held_clusters(device, kernel, more);
-  const bool is_nearly_one_round = rows.count < held + held / 6;
-  return is_nearly_one_round || held == held_clusters(device, kernel, fewest) ? more : fewest;
-}
-
 RowDivision divide(const Device& device,
                    const void* kernel,
                    const Rows& rows,
                    const Request& request) {
-  const RowDivision fewest =
-      divide(device, rows, request,
-             fewest_blocks({.vectors = rows.threads, .most_of_block = rows.most_of_block}));
-  if (rows.blocks == RowBlocks::kFewest) return fewest;
-  const RowDivision division = divide(device, rows, request, 0);
-  const bool is_row = division.threads == division.threads_of_row;
-  if (request.threads != 0 || !is_row || rows.threads <= 2 * kWarpThreads ||
-      rows.count <= held_clusters(device, kernel, division))
-    return division;
-  if (rows.blocks == RowBlocks::kByRows)
-    return of_even_rounds(device, kernel, rows, division, fewest);
-  return division.cluster == 1 ? fuller(device, kernel, rows, request, division)
-                               : of_one_round(device, kernel, rows, request, division);
+  return divide_rows({.count = rows.count,
+                      .vectors = rows.threads,
+                      .most_of_block = rows.most_of_block,
+                      .multiprocessors = device.multiprocessors,
+                      .asked_threads = request.threads},
+                     rows.blocks, [&](const RowDivision& division) {
+                       return held_clusters(device, kernel, division);
+                     });
 }
 
 }  // namespace

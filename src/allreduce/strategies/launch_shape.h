@@ -32,16 +32,6 @@ LaunchShape flat_shape(const Device& device,
                        std::int64_t vectors,
                        const Request& request);
 
-// Chooses how many blocks share a row.
-enum class RowBlocks {
-  kByRows,  // more where rows are few: the rule of row_division.h; the fewest where the GPU is
-            // better filled so by rows that it does not hold at once
-  kFewest,  // as few as hold it
-  kFuller,  // by that rule, but two instead of one where the GPU does not hold all rows at once
-            // and more of them with two; of rows of several blocks, the fewest with which the GPU
-            // holds all
-};
-
 // Rows of `threads` threads each, in blocks of at most `most_of_block` threads, a limit that the
 // kernel's registers set.
 struct Rows {

@@ -1,6 +1,7 @@
 #include <fmt/core.h>
 
 #include <filesystem>
+#include <optional>
 #include <string>
 
 #include "allreduce/lookup.h"
@@ -25,12 +26,22 @@ class AllreduceLookup final : public Command {
         ->required();
     add_choice(app, "--fusion", message_.fusion, fusion_choices(),
                "the operation that is fused behind the all-reduce");
+    add_choice(app, "--launch", launch_, launch_choices(),
+               "how the calls of the table were launched when they were measured; of a folder, the "
+               "times to make the table of")
+        ->default_str("that of the table; graph of a folder");
     add_choice(app, "--dtype", message_.data_type, data_type_choices(), "data type of an element");
     add_presentation_options(app, presentation_);
   }
 
   core::Result<Outcome> run() override {
-    const allreduce::StrategySource source = ASSAY_TRY(open_strategies({.data_folder = table_}));
+    TuningArguments arguments{.data_folder = table_};
+    arguments.tuning.launch = launch_.value_or(arguments.tuning.launch);
+    const allreduce::StrategySource source = ASSAY_TRY(open_strategies(arguments));
+    if (launch_ && source.table().launch != *launch_) {
+      return core::Error{fmt::format("'{}' is a table of {} launches, not of {}", table_.string(),
+                                     name_of(source.table().launch), name_of(*launch_))};
+    }
     const allreduce::TableMatch match =
         source.table().find(message_.world_size, message_.fusion, message_.data_type,
                             message_.hidden_size, message_.num_tokens);
@@ -52,6 +63,7 @@ class AllreduceLookup final : public Command {
  private:
   allreduce::Cell message_;
   std::filesystem::path table_;
+  std::optional<allreduce::Launch> launch_;
   Presentation presentation_;
 };
 
@@ -72,7 +84,8 @@ const CommandSpec kAllreduceLookup{
     .examples =
         "assay allreduce lookup --table table.json 8 7168 128\n"
         "assay allreduce lookup --table table.json 4 4096 1 --fusion RESIDUAL_RMS_NORM "
-        "--format json\n",
+        "--format json\n"
+        "assay allreduce lookup --table data 4 4096 1 --launch eager\n",
     .make = make_command<AllreduceLookup>,
 };
 ASSAY_REGISTER(CommandSpec, kAllreduceLookup);
