@@ -66,10 +66,10 @@ it by hand.
   --rank R           be rank R of N processes, from 0, with the R-th of --gpus; without it all ranks
                      are threads of one process
   --rendezvous FILE  where these processes meet
-  --self-test WHICH  compare every strategy, operation, fusion, scale layout and data type with a
-                     float64 reference: a line for each failure, then the counts; 'few' takes few
-                     shapes. With ASSAY_ALLREDUCE_DELAYS in the environment threads are late at
-                     random
+  --self-test WHICH  compare ONESHOT, TWOSHOT_PUSH, TWOSHOT and NCCL in every operation, fusion,
+                     scale layout and data type with a float64 reference: a line for each failure,
+                     then the counts; 'few' takes few shapes. With ASSAY_ALLREDUCE_DELAYS in the
+                     environment threads are late at random
   --mixed-calls N    then make N calls of all kinds, each on other data and checked
   --workspace BYTES  memory of the communicator's workspace (default: the library's)
   --measure links    print what the links carry when kernels do nothing but send
