@@ -591,9 +591,11 @@ class Resume(CollectTest):
         self.assertEqual(self.collect('gemm', '--smoke').returncode, 0)
 
     def test_two_at_once_in_one_folder(self):
-        first = self.start('gemm', *SHAPES, '--limit', '8', FAKE_SECONDS='1')
+        self.faults('wait m=')
+        first = self.start('gemm', *SHAPES, '--limit', '8')
         self.wait_for_cases(0)
         self.assert_failed(self.collect('gemm', *SHAPES), "another 'assay collect' is writing to")
+        self.faults()
         self.assertEqual(first.wait(PATIENCE_S), 0)
         first.communicate()
         self.assertEqual(self.outcomes(), {'measured': 8})

@@ -4,7 +4,7 @@
 FAKE_FAULTS names a file of lines "KIND TEXT": a case whose id-like text ("m=1 n=32 ...") has TEXT
 misbehaves. A kind with "once-" before it does so the first time only. Kinds:
   hang, crash, exit, garbage, kill   while the case is timed
-  wait                               hangs as well, but ends when asked to
+  wait                               goes on once the file no longer names the case
   idle                               dies before it says that it began
   lost, error, oom                   an error, after which the worker ends (lost) or goes on
   skip, empty, stranger              a skip, no row, an answer to another case
@@ -45,8 +45,8 @@ def load_faults():
 FAULTS = load_faults()
 
 
-def fault_of(text):
-    for kind, part in FAULTS:
+def fault_of(text, faults):
+    for kind, part in faults:
         if part not in text:
             continue
         if not kind.startswith('once-'):
@@ -58,15 +58,15 @@ def fault_of(text):
     return ''
 
 
-def misbehave(kind):
+def misbehave(kind, text):
     if kind == 'hang':
         # What a hung worker started must go with it, SIGTERM heeded or not.
         append('FAKE_PIDS', subprocess.Popen(['sleep', '1000'], start_new_session=True).pid)
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         while True:
             time.sleep(1)
-    if kind == 'wait':
-        time.sleep(1000)
+    while kind == 'wait' and fault_of(text, load_faults()) == 'wait':
+        time.sleep(0.02)
     if kind == 'crash':
         print('CUDA error: an illegal memory access', file=sys.stderr, flush=True)
         os.kill(os.getpid(), signal.SIGSEGV)
@@ -104,9 +104,9 @@ def measure(request):
     number, text = request['id'], ' '.join(f'{k}={v}' for k, v in request['case'].items()) + ' '
     append('FAKE_CASES', f"{request['operator']} {text}")
     append('FAKE_GPUS', f"{request['operator']} {gpus()}")
-    kind = fault_of(text)
+    kind = fault_of(text, FAULTS)
     if kind == 'idle':
-        misbehave(kind)
+        misbehave(kind, text)
     if request.get('check'):
         say(id=number, doing='check')
     say(id=number, doing='time')
@@ -125,7 +125,7 @@ def measure(request):
     elif kind == 'stranger':
         say(id=number + 1, done=True)
     else:
-        misbehave(kind)
+        misbehave(kind, text)
         say(id=number, row=row_of(request, kind))
         say(id=number, done=True)
 
