@@ -317,9 +317,9 @@ class Dice {
 };
 
 assay_allreduce_call random_call(Dice& dice) {
-  constexpr std::array strategies = {0, 3, 3, 3, 4, 5, 8, 100, 7};
-  constexpr std::array hidden = {8, 16, 128, 4096, 1 << 16, 12};
-  constexpr std::array tokens = {0, 1, 3, 64, 500, 100'000, -1};
+  const std::array strategies = {0, 3, 3, 3, 4, 5, 8, 100, 7};
+  const std::array hidden = {8, 16, 128, 4096, 1 << 16, 12};
+  const std::array tokens = {0, 1, 3, 64, 500, 100'000, -1};
   assay_allreduce_call call{};
   call.size = sizeof call;
   const auto at = [&](const auto& values) {
@@ -353,8 +353,8 @@ assay_allreduce_call random_call(Dice& dice) {
 }
 
 FakeDevice random_device(Dice& dice) {
-  constexpr std::array tables = {Strategy::kNccl, Strategy::kOneshot, Strategy::kTwoshot,
-                                 Strategy::kNcclSymmetric, Strategy::kTwoshotPush};
+  const std::array tables = {Strategy::kNccl, Strategy::kOneshot, Strategy::kTwoshot,
+                             Strategy::kNcclSymmetric, Strategy::kTwoshotPush};
   FakeDevice device;
   device.ranks = 2 + dice.below(7);
   device.deterministic = dice.below(2) == 0;

@@ -38,7 +38,7 @@ std::string origin_of_slice(const TableMatch& match) {
 
 std::string origin_of(const TableMatch& match) {
   if (match.segment == nullptr) return "fallback";
-  const std::string origin = origin_of_slice(match);
+  std::string origin = origin_of_slice(match);
   if (!match.is_of_other_type) return origin;
   const std::string_view type = name_of(match.slice->data_type);
   return match.is_extrapolated ? fmt::format("{}, {}", origin, type)

@@ -298,9 +298,9 @@ class RandomCalls {
   RandomCalls(const Rank& rank, unsigned seed) : rank_(rank), engine_(seed) {}
 
   assay_allreduce_call next() {
-    constexpr std::array strategies = {0, 3, 3, 3, 4, 5, 8, 100};
-    constexpr std::array hidden = {8, 16, 128, 7168, 16384, 65536, 12};
-    constexpr std::array tokens = {0, 1, 3, 64, 130, 700, -1};
+    const std::array strategies = {0, 3, 3, 3, 4, 5, 8, 100};
+    const std::array hidden = {8, 16, 128, 7168, 16384, 65536, 12};
+    const std::array tokens = {0, 1, 3, 64, 130, 700, -1};
     const int type = below(3);
     assay_allreduce_call call =
         call_of(rank_, static_cast<assay_allreduce_strategy>(of(strategies)), of(tokens));
