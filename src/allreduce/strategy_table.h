@@ -62,7 +62,7 @@ struct TableMatch {
   bool is_extrapolated = false;
   bool is_of_other_type = false;  // the slice is that of another data type
 
-  // Whether the choice was measured with this number of GPUs, fusion and type.
+  // Returns whether the choice was measured with this number of GPUs, fusion and type.
   [[nodiscard]] bool is_measured() const {
     return slice != nullptr && !is_extrapolated && !is_of_other_type;
   }

@@ -196,7 +196,7 @@ class AllreduceCodegen final : public Command {
     return Outcome::kOk;
   }
 
-  // What the table is made from says nothing about it.
+  // A table loses little on the times that it was made from, whatever it is worth elsewhere.
   [[nodiscard]] core::Status check_other_folder(const char* option, const fs::path& folder) const {
     std::error_code unreadable;
     if (!fs::equivalent(folder, arguments_.data_folder, unreadable)) return {};
