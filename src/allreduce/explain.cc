@@ -53,9 +53,13 @@ Cell row_of_match(const TableMatch& match) {
           .num_tokens = 0};
 }
 
-// Such a time has no interval, and is never below what the links need.
-void mark_as_extrapolated(ExplainedTime& time, TimedHow how) {
-  time.how = how;
+bool is_extrapolated(const ExplainedTime& time) {
+  return time.how == TimedHow::kExtrapolated || time.how == TimedHow::kBeyond;
+}
+
+// An extrapolated time has no interval, and is never below what the links need.
+void limit_extrapolated(ExplainedTime& time) {
+  if (!is_extrapolated(time)) return;
   time.timing.time_us = std::max(time.timing.time_us, time.limit_us);
   time.timing.low_us = time.timing.high_us = kUnknown;
 }
@@ -136,11 +140,8 @@ std::vector<ExplainedTime> MessageTimes::of(const TableMatch& match, const Cell&
     ExplainedTime time = at(points, match.size_bytes);
     time.limit_us = link_limit_us(strategy, asked.world_size, match.size_bytes);
     if (match.is_of_other_type) time.other_type = match.slice->data_type;
-    if (match.is_extrapolated) {
-      mark_as_extrapolated(time, TimedHow::kExtrapolated);
-    } else if (time.how == TimedHow::kBeyond) {
-      mark_as_extrapolated(time, TimedHow::kBeyond);
-    }
+    if (match.is_extrapolated) time.how = TimedHow::kExtrapolated;
+    limit_extrapolated(time);
     times.push_back(time);
   }
   std::sort(times.begin(), times.end(), [](const ExplainedTime& a, const ExplainedTime& b) {
@@ -295,10 +296,8 @@ model::Table choice_table(const TunedTables& tables, const Explanation& explanat
     add("nearest data", text, "");
   }
   if (const ExplainedTime* time = time_of(explanation, explanation.strategy)) {
-    const bool is_extrapolated =
-        time->how == TimedHow::kExtrapolated || time->how == TimedHow::kBeyond;
-    add(is_extrapolated ? "extrapolated time" : "predicted time", time_cell(time->timing.time_us),
-        "us");
+    add(is_extrapolated(*time) ? "extrapolated time" : "predicted time",
+        time_cell(time->timing.time_us), "us");
     add_interval(table, time->timing);
     add("least by the links", time_cell(time->limit_us), "us");
   }
