@@ -311,6 +311,8 @@ def read_rows(path):
             rows = list(reader)
     except OSError as error:
         sys.exit(f"cannot read {path}: {error.strerror}")
+    except (UnicodeDecodeError, csv.Error):
+        sys.exit(f"{path} is not text")
     for number, row in enumerate(rows, 2):
         try:
             row.update({name: float(row[name]) if row[name] else None
@@ -328,6 +330,8 @@ def read_table(path):
         lines = path.read_text(encoding="utf-8").splitlines()
     except OSError as error:
         sys.exit(f"cannot read {path}: {error.strerror}")
+    except UnicodeDecodeError:
+        sys.exit(f"{path} is not text")
     answers = []
     for number, line in enumerate(lines, 1):
         if not line or line.startswith("#"):

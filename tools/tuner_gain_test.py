@@ -119,6 +119,10 @@ class Files(unittest.TestCase):
         table.write_text("allreduce,4096\n", encoding="utf-8")
         with self.assertRaisesRegex(SystemExit, "line 1: not a row of a table"):
             tuner_gain.read_table(table)
+        table.write_bytes(b"\xff\xfe\x00")
+        for read in (tuner_gain.read_table, tuner_gain.read_rows):
+            with self.assertRaisesRegex(SystemExit, "is not text"):
+                read(table)
 
     def test_nothing_is_replaced_in_silence(self):
         tuner_gain.begin_file(self.file, False)
