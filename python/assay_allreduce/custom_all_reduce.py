@@ -12,7 +12,7 @@ import torch
 import torch.distributed as dist
 
 from ._library import MAX_RANKS, AllReduceError
-from .communicator import Communicator, GroupExchange, gpu
+from .communicator import Communicator, GroupExchange, gpu, on_all_ranks
 
 logger = logging.getLogger(__name__)
 _TYPES = (torch.bfloat16, torch.float16, torch.float32)
@@ -30,7 +30,7 @@ def _max_size_of_environment():
         return DEFAULT_MAX_SIZE
     number, unit = (text[:-1], text[-1]) if text[-1] in _UNITS else (text, "")
     if not number.isdecimal():
-        raise ValueError(f"{MAX_SIZE_VARIABLE} is '{text}'; it takes bytes, such as 67108864 or 64M")
+        raise AllReduceError(f"{MAX_SIZE_VARIABLE} is '{text}'; it takes bytes, such as 67108864 or 64M")
     return int(number) * _UNITS[unit]
 
 
@@ -64,7 +64,7 @@ class CustomAllreduce:
         exchange = GroupExchange(group)
         self.rank, self.world_size = exchange.rank, exchange.world_size
         self.device = gpu(device)
-        self.max_size = _max_size_of_environment() if max_size is None else max_size
+        self.max_size = max_size
         problem = self._problem(exchange)
         if problem is not None:
             logger.warning("assay_allreduce is not used: %s", problem)
@@ -75,7 +75,8 @@ class CustomAllreduce:
             return "there is one rank"
         if self.world_size > MAX_RANKS:
             return f"there are {self.world_size} ranks; {MAX_RANKS} is the most"
-        hosts, sizes = zip(*exchange((_host(), self.max_size)))
+        hosts, sizes = zip(*on_all_ranks(exchange, lambda: (_host(), self._asked_size())))
+        self.max_size = sizes[self.rank]
         if len(set(hosts)) > 1:
             return "the ranks are on several hosts"
         if len(set(sizes)) > 1:
@@ -89,6 +90,9 @@ class CustomAllreduce:
             return str(error)
         self.disabled = False
         return None
+
+    def _asked_size(self):
+        return _max_size_of_environment() if self.max_size is None else self.max_size
 
     def should_custom_ar(self, inp):
         """Whether custom_all_reduce() takes this tensor; if not, the engine takes another way."""

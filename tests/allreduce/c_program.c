@@ -21,7 +21,7 @@ static void null_communicators(void) {
   assay_allreduce_handle handle;
   assay_allreduce_call call;
   assay_allreduce_strategy strategy;
-  assay_allreduce_explanation explanation = {sizeof explanation, 0, 0, 0, 0, 0};
+  assay_allreduce_explanation explanation = {.size = sizeof explanation};
   void* buffer = NULL;
   memset(&handle, 0, sizeof handle);
   memset(&call, 0, sizeof call);

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """One rank of torch_gpu_test.py: python/assay_allreduce on GPUs, against sums in float64. Run by
-torchrun. Every rank makes the same checks in the same order, from its own random numbers."""
+torchrun. Every rank makes the same checks in the same order, from its own random numbers. Ranks
+that share GPUs take turns on them, and gloo takes NCCL's place."""
+import gc
 import os
 import pathlib
 import random
@@ -432,8 +434,9 @@ def pairs():
 def check_engine():
     everyone = dist.new_group(backend="gloo")
     pair, pair_nccl = pairs()
-    adapters = [CustomAllreduce(everyone, dist.get_rank(), max_size=32 << 20),
-                CustomAllreduce(group=pair, device=f"cuda:{dist.get_rank()}", max_size=1 << 20)]
+    device = torch.cuda.current_device()
+    adapters = [CustomAllreduce(everyone, device, max_size=32 << 20),
+                CustomAllreduce(group=pair, device=f"cuda:{device}", max_size=1 << 20)]
     assert not any(adapter.disabled for adapter in adapters)
     assert not adapters[1].should_custom_ar(message(1 << 10, 4096)), "above max_size"
     assert not adapters[0].should_custom_ar(message(64, 64).t())
@@ -455,10 +458,58 @@ def check_engine():
         assert adapter.disabled and not adapter.should_custom_ar(message(8))
 
 
+def free_bytes():
+    """Of this rank's GPU, when all ranks have done what they did."""
+    torch.cuda.synchronize()
+    dist.barrier()
+    free = torch.cuda.mem_get_info()[0]
+    dist.barrier()
+    return free
+
+
+def check_dropped():
+    """An engine that drops its adapter gets the memory back."""
+    everyone = dist.new_group(backend="gloo")
+    CustomAllreduce(everyone, torch.cuda.current_device()).close()
+    before = free_bytes()
+    adapter = CustomAllreduce(everyone, torch.cuda.current_device())
+    source = message(64, 4096)
+    close(adapter.custom_all_reduce(source), exact_sum(source), absolute=1e-3)
+    assert free_bytes() <= before - (60 << 20), "it takes memory"
+    del adapter
+    gc.collect()
+    torch.cuda.empty_cache()
+    assert free_bytes() >= before, f"{before - free_bytes()} bytes are missing"
+
+
+def check_max_size():
+    """What the environment says, and what it says wrong on one rank."""
+    everyone = dist.new_group(backend="gloo")
+    os.environ["ASSAY_ALLREDUCE_MAX_SIZE"] = "16M"
+    adapter = CustomAllreduce(everyone, torch.cuda.current_device())
+    source = message(2048, 4096)
+    close(adapter.custom_all_reduce(source), exact_sum(source), absolute=1e-3)
+    assert adapter.custom_all_reduce(message(2049, 4096)) is None
+    torch.cuda.synchronize()
+    adapter.close()
+    os.environ["ASSAY_ALLREDUCE_MAX_SIZE"] = "much" if dist.get_rank() == 1 else "16M"
+    try:
+        CustomAllreduce(everyone, torch.cuda.current_device())
+    except assay_allreduce.AllReduceError as error:
+        assert "rank 1" in str(error) and "MUCH" in str(error), error
+    else:
+        raise AssertionError("not refused")
+    finally:
+        del os.environ["ASSAY_ALLREDUCE_MAX_SIZE"]
+
+
 def main():
-    device = int(os.environ["LOCAL_RANK"])
+    device = int(os.environ["LOCAL_RANK"]) % torch.cuda.device_count()
     torch.cuda.set_device(device)
-    dist.init_process_group("nccl", device_id=torch.device("cuda", device))
+    if torch.cuda.device_count() < int(os.environ["WORLD_SIZE"]):
+        dist.init_process_group("gloo")
+    else:
+        dist.init_process_group("nccl", device_id=torch.device("cuda", device))
     torch.manual_seed(100 + dist.get_rank())
     comm = Communicator()
     checks = {
@@ -480,6 +531,8 @@ def main():
         "deterministic": check_deterministic,
         "deadline": check_deadline,
         "engine": check_engine,
+        "dropped": check_dropped,
+        "max_size": check_max_size,
         "compile": lambda: check_compile(comm),
         "compile with graphs": lambda: check_compile_with_graphs(comm),
         "compiled mutation": lambda: check_compiled_mutation(comm),

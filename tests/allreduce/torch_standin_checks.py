@@ -238,6 +238,13 @@ class CustomAllreduceTest(unittest.TestCase):
             for error in on_two_ranks(rank):
                 self.assertRegex(str(error), "ASSAY_ALLREDUCE_MAX_SIZE is 'MUCH'; it takes bytes")
 
+    def test_what_the_environment_of_one_rank_says_wrong_is_told_on_all(self):
+        def rank(group):
+            return CustomAllreduce(group, 0, 1 << 20 if dist.here.rank == 0 else None)
+        with unittest.mock.patch.dict(os.environ, ASSAY_ALLREDUCE_MAX_SIZE="much"):
+            for error in on_two_ranks(rank):
+                self.assertRegex(str(error), "rank 1 of 2: ASSAY_ALLREDUCE_MAX_SIZE is 'MUCH'")
+
     def test_ranks_that_would_not_take_the_same_messages_take_none(self):
         def rank(group):
             return CustomAllreduce(group, 0, 1 << 20 if dist.here.rank == 0 else None)
