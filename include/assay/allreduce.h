@@ -25,10 +25,10 @@
  * one GPU and wait for the other there; with a deadline that becomes an error.
  *
  * Every rank has a GPU of its own. For tests of 8 ranks on one or two GPUs, ranks may share GPUs
- * where the environment has ASSAY_ALLREDUCE_SHARED_GPUS. Each rank has a small part of its GPU then,
- * there is no NCCL, and times say nothing: ranks that are processes take turns on a GPU, at each hop
- * of a call. CUDA_DEVICE_MAX_CONNECTIONS=32 must be set before CUDA starts, or streams of threads may
- * wait for each other.
+ * where the environment has ASSAY_ALLREDUCE_SHARED_GPUS. Each rank has a small part of its GPU
+ * then, there is no NCCL, and times say nothing: ranks that are processes take turns on a GPU, at
+ * each hop of a call. CUDA_DEVICE_MAX_CONNECTIONS=32 must be set before CUDA starts, or streams of
+ * threads may wait for each other.
  *
  * Every function returns 0, or an error whose text assay_allreduce_error() gives.
  */
