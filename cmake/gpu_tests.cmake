@@ -1,5 +1,14 @@
 # Tests of what cmake/allreduce_library.cmake builds, all with the label gpu: `./dev gpu` runs them.
 # Only allreduce.gpu, allreduce.library and allreduce.torch_gpu need GPUs.
+#
+# What a program in C sees of all-reduce is compiled everywhere.
+enable_language(C)
+add_library(allreduce_c_program_objects OBJECT ${CMAKE_CURRENT_SOURCE_DIR}/allreduce/c_program.c)
+set_target_properties(allreduce_c_program_objects PROPERTIES C_STANDARD 99 C_STANDARD_REQUIRED ON
+                                                             C_EXTENSIONS OFF)
+target_compile_options(allreduce_c_program_objects PRIVATE -Wall -Wextra -Werror -pedantic)
+target_include_directories(allreduce_c_program_objects PRIVATE ${CMAKE_SOURCE_DIR}/include)
+
 if(NOT TARGET assay_worker)
   return()
 endif()
@@ -9,13 +18,9 @@ add_executable(allreduce_quantize_tests
 target_link_libraries(allreduce_quantize_tests PRIVATE assay_cuda_settings GTest::gtest_main)
 add_test(NAME unit.allreduce_quantize COMMAND allreduce_quantize_tests)
 
-enable_language(C)
-add_executable(allreduce_c_program ${CMAKE_CURRENT_SOURCE_DIR}/allreduce/c_program.c)
-set_target_properties(allreduce_c_program PROPERTIES C_STANDARD 99 C_STANDARD_REQUIRED ON
-                                                     C_EXTENSIONS OFF)
-target_compile_options(allreduce_c_program PRIVATE -Wall -Wextra -Werror -pedantic)
-target_include_directories(allreduce_c_program PRIVATE ${CMAKE_SOURCE_DIR}/include)
-target_link_libraries(allreduce_c_program PRIVATE assay_allreduce_library)
+add_executable(allreduce_c_program)
+target_link_libraries(allreduce_c_program PRIVATE allreduce_c_program_objects
+                                                  assay_allreduce_library)
 add_test(NAME allreduce.c_program COMMAND allreduce_c_program)
 
 add_executable(allreduce_library_program ${CMAKE_CURRENT_SOURCE_DIR}/allreduce/library_program.cc)
