@@ -200,8 +200,8 @@ typedef struct {
                               `strategy`: (N-1) S with ONESHOT, 2 (N-1)/N S with all others, at
                               450 GB/s; 0 for no tokens */
   int is_measured; /* 1: the answer is from the table, and was measured with this number of GPUs,
-                      fusion and type; 0: something stands in for one of them, or there is no
-                      table */
+                      fusion and type, and with messages up to this size; 0: something stands in
+                      for one of them, or there is no table */
 } assay_allreduce_explanation;
 
 assay_allreduce_status assay_allreduce_create(int rank,

@@ -284,6 +284,14 @@ TEST(CallRulesTest, AnExplanationSaysWhenAnotherTypeOrStrategyStandsIn) {
   EXPECT_EQ(told.is_measured, 0) << "float32 stands in for the type that was asked for";
 }
 
+TEST(CallRulesTest, AnExplanationSaysWhenTheMessageIsLargerThanAllThatWereTimed) {
+  StrategyTable table = table_of(4, 0);
+  table.slices[0].rows[0].measured_to_bytes = 368'640;
+  EXPECT_EQ(explained(4, &table, Strategy::kOneshot).is_measured, 1);
+  --table.slices[0].rows[0].measured_to_bytes;
+  EXPECT_EQ(explained(4, &table, Strategy::kOneshot).is_measured, 0);
+}
+
 TEST(CallRulesTest, AnExplanationWithoutATableOrAFusionOfItIsNoMeasurement) {
   auto told = explained(4, nullptr, Strategy::kNccl);
   EXPECT_EQ(told.is_from_table, 0);

@@ -8,10 +8,12 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "allreduce/estimates.h"
 #include "allreduce/explain.h"
 #include "core/interrupt.h"
+#include "core/text.h"
 
 namespace assay::allreduce {
 namespace {
@@ -36,13 +38,17 @@ std::string origin_of_slice(const TableMatch& match) {
   return std::string(kOriginNames.at(static_cast<std::size_t>(match.row->origin)));
 }
 
+// Returns "measured", or what stands in: "extrapolated from TP 4, bfloat16, 256 MiB".
 std::string origin_of(const TableMatch& match) {
   if (match.segment == nullptr) return "fallback";
-  std::string origin = origin_of_slice(match);
-  if (!match.is_of_other_type) return origin;
-  const std::string_view type = name_of(match.slice->data_type);
-  return match.is_extrapolated ? fmt::format("{}, {}", origin, type)
-                               : fmt::format("choice of {}", type);
+  std::vector<std::string> stand_ins;
+  if (match.is_of_other_type) stand_ins.emplace_back(name_of(match.slice->data_type));
+  if (match.is_beyond) stand_ins.push_back(bytes_text(match.row->measured_to_bytes));
+  const std::string origin = origin_of_slice(match);
+  if (stand_ins.empty()) return origin;
+  const std::string text = core::join(stand_ins, ", ");
+  return match.is_extrapolated ? fmt::format("{}, {}", origin, text)
+                               : fmt::format("choice of {}", text);
 }
 
 // The measured number of GPUs behind a choice for another one.

@@ -92,6 +92,8 @@ TableMatch StrategyTable::find(int world_size,
       match.slice->origin == Origin::kExtrapolated || match.slice->world_size != world_size;
   match.is_of_other_type = match.slice->data_type != data_type;
   match.row = nearest_row(match.slice->rows, hidden_size);
+  match.is_beyond =
+      match.row->measured_to_bytes != 0 && match.size_bytes > match.row->measured_to_bytes;
   match.segment = segment_of(match.row->segments, match.size_bytes);
   if (match.segment != nullptr) match.strategy = match.segment->strategy;
   return match;
@@ -102,8 +104,9 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::string_view kFormat = "assay allreduce table";
-constexpr std::int64_t kVersion = 2;
+constexpr std::int64_t kVersion = 3;
 constexpr std::int64_t kOldestVersion = 1;
+constexpr const char* kMeasuredTo = "measured_to_bytes";
 
 // A JSON object and its place in the file: "slices[2].rows[0]", or "" for the whole file.
 class Object {
@@ -211,10 +214,13 @@ core::Result<Origin> origin_from(const Object& object, Origin other) {
 
 core::Result<TableRow> row_from(const Json& json, const std::string& place) {
   const Object object =
-      ASSAY_TRY(Object::open(json, place, {"hidden_size", "segments"}, {"origin"}));
+      ASSAY_TRY(Object::open(json, place, {"hidden_size", "segments"}, {"origin", kMeasuredTo}));
   TableRow row;
   row.hidden_size = ASSAY_TRY(object.number("hidden_size", 1, kMostTableHidden));
   row.origin = ASSAY_TRY(origin_from(object, Origin::kInterpolated));
+  if (object.has(kMeasuredTo)) {
+    row.measured_to_bytes = ASSAY_TRY(object.number(kMeasuredTo, 1, kMostTableBytes));
+  }
   const Json& list = *ASSAY_TRY(object.list("segments", 1));
   for (std::size_t i = 0; i < list.size(); ++i) {
     const std::string here = element_of(object.place_of("segments"), i);
@@ -263,7 +269,7 @@ core::Status check_format(const Object& object) {
   }
   if (object.number("version", kOldestVersion, kVersion).ok()) return {};
   return Object::problem(
-      "version", fmt::format("is not {} or {}, which this assay reads", kOldestVersion, kVersion));
+      "version", fmt::format("is none of {} to {}, which this assay reads", kOldestVersion, kVersion));
 }
 
 core::Result<std::vector<TableSlice>> slices_from(const Json& list) {
@@ -307,8 +313,11 @@ std::string row_json(const TableRow& row) {
         fmt::format("{}{{\"from_bytes\": {}, \"strategy\": \"{}\"}}", segments.empty() ? "" : ", ",
                     segment.from_bytes, name_of(segment.strategy));
   }
+  std::string origin = origin_json(row.origin);
+  if (row.measured_to_bytes != 0)
+    origin += fmt::format("\"{}\": {}, ", kMeasuredTo, row.measured_to_bytes);
   return fmt::format("        {{\"hidden_size\": {}, {}\"segments\": [{}]}}", row.hidden_size,
-                     origin_json(row.origin), segments);
+                     origin, segments);
 }
 
 bool chooses(const TableSlice& slice, Strategy strategy) {

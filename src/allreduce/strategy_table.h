@@ -38,6 +38,7 @@ struct TableRow {
   std::int64_t hidden_size = 0;
   std::vector<TableSegment> segments;  // ascending, at least one
   Origin origin = Origin::kMeasured;   // measured or interpolated
+  std::int64_t measured_to_bytes = 0;  // the largest message; 0: not known, nothing is beyond it
 };
 
 struct TableSlice {
@@ -61,10 +62,12 @@ struct TableMatch {
   // another number of GPUs.
   bool is_extrapolated = false;
   bool is_of_other_type = false;  // the slice is that of another data type
+  bool is_beyond = false;         // the message is larger than all that the row was measured with
 
-  // Returns whether the choice was measured with this number of GPUs, fusion and type.
+  // Returns whether the choice was measured with this number of GPUs, fusion and type, and with
+  // messages up to this size.
   [[nodiscard]] bool is_measured() const {
-    return slice != nullptr && !is_extrapolated && !is_of_other_type;
+    return slice != nullptr && !is_extrapolated && !is_of_other_type && !is_beyond;
   }
 };
 
@@ -103,10 +106,10 @@ struct StrategyTable {
 // overflows.
 std::int64_t message_bytes(std::int64_t num_tokens, std::int64_t hidden_size, DataType data_type);
 
-// Writes version 2 of the format, which says what was not measured, with the least time that the
+// Writes version 3 of the format, which says what was not measured, with the least time that the
 // links need for it: link_limit_us() of a MiB with each strategy that an extrapolated slice
-// chooses. That is for readers; it follows from the rest and is not read back. Version 1 is read,
-// too; all of it counts as measured.
+// chooses. That is for readers; it follows from the rest and is not read back. Versions 1, of which
+// all counts as measured, and 2, which knows no largest message, are read, too.
 std::string table_json(const StrategyTable& table);
 
 // `name` is for messages. Errors name the place in the JSON. Examples are text that is not JSON, a

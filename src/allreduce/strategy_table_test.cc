@@ -43,10 +43,12 @@ Strategy lookup(const StrategyTable& table,
   return table.lookup(world_size, Fusion::kNone, type, hidden, tokens);
 }
 
-TEST(StrategyTable, VersionOneIsRead) {
+TEST(StrategyTable, EarlierVersionsAreRead) {
   std::string json = table_json(sample_table());
+  json.replace(json.find("\"version\": 3"), 12, "\"version\": 2");
+  EXPECT_TRUE(table_from_json(json, "old").ok());
   json.replace(json.find("\"version\": 2"), 12, "\"version\": 1");
-  const auto table = table_from_json(json, "old");
+  const auto table = table_from_json(json, "older");
   ASSERT_TRUE(table.ok()) << table.error().message;
   EXPECT_FALSE(table.value().find(8, Fusion::kNone, DataType::kBfloat16, 128, 1).is_extrapolated);
   // Times of eight GPUs are none of four.
@@ -124,6 +126,20 @@ TEST(StrategyTable, OnlyWhatNothingStandsInForIsMeasured) {
   EXPECT_FALSE(is_measured(2, Fusion::kNone, DataType::kBfloat16));
 }
 
+TEST(StrategyTable, MessagesLargerThanAllThatWereTimedAreNotMeasured) {
+  StrategyTable table = sample_table();
+  const auto is_beyond = [&](std::int64_t tokens) {
+    return table.find(2, Fusion::kNone, DataType::kBfloat16, 1024, tokens).is_beyond;
+  };
+  EXPECT_FALSE(is_beyond(kHuge)) << "the table does not say how far it was measured";
+  for (TableRow& row : table.slices[1].rows)
+    row.measured_to_bytes = 2 * 1024 * 100;
+  table = table_from_json(table_json(table), "its own").value();
+  EXPECT_FALSE(is_beyond(100));
+  EXPECT_TRUE(is_beyond(101));
+  EXPECT_FALSE(table.find(2, Fusion::kNone, DataType::kBfloat16, 1024, 101).is_measured());
+}
+
 TEST(StrategyTable, NoSliceIsTheFallback) {
   const TableMatch match =
       sample_table().find(2, Fusion::kResidualRmsNorm, DataType::kBfloat16, 128, 3);
@@ -197,7 +213,7 @@ TEST(StrategyTable, BadJsonIsAnErrorWithItsPlace) {
   EXPECT_EQ(table_error("[]"), "'t.json': is no JSON object");
   EXPECT_EQ(table_error("{}"), "'t.json': has no field \"format\"");
   EXPECT_THAT(damaged("allreduce table", "trace"), HasSubstr("format is not"));
-  EXPECT_THAT(damaged("\"version\": 2", "\"version\": 3"), HasSubstr("version is not 1 or 2"));
+  EXPECT_THAT(damaged("\"version\": 3", "\"version\": 4"), HasSubstr("version is none of 1 to 3"));
   EXPECT_THAT(damaged("\"rows\"", "\"origin\": \"interpolated\", \"rows\""),
               HasSubstr("slices[0].origin does not belong here"));
   EXPECT_EQ(damaged("\"strategy\": \"TWOSHOT\"", "\"strategy\": \"THREESHOT\""),

@@ -153,6 +153,7 @@ TableRow table_row(const DecidedSlice& slice, const DecidedRow& row) {
     }
     last = choice;
   }
+  if (last) result.measured_to_bytes = last->cell.size_bytes();
   return result;
 }
 

@@ -5,18 +5,18 @@
 // Made by assay allreduce codegen; do not edit. Measured on:
 // NVIDIA H200, CUDA 13.0, NCCL 2.28.3, 2026-11-28, of 6900 times in benchmark.tp2.sm90.csv benchmark.tp4.sm90.csv.
 
-#ifndef ALLREDUCE_TABLE_SM90_GRAPH_D373645CAC457EA1_H
-#define ALLREDUCE_TABLE_SM90_GRAPH_D373645CAC457EA1_H
+#ifndef ALLREDUCE_TABLE_SM90_GRAPH_A0D7DA8F2B992022_H
+#define ALLREDUCE_TABLE_SM90_GRAPH_A0D7DA8F2B992022_H
 
 #include <cstdint>
 
 #if defined(__CUDACC__)
-#define ALLREDUCE_TABLE_SM90_GRAPH_D373645CAC457EA1_H_FUNCTION __host__ __device__ constexpr
+#define ALLREDUCE_TABLE_SM90_GRAPH_A0D7DA8F2B992022_H_FUNCTION __host__ __device__ constexpr
 #else
-#define ALLREDUCE_TABLE_SM90_GRAPH_D373645CAC457EA1_H_FUNCTION constexpr
+#define ALLREDUCE_TABLE_SM90_GRAPH_A0D7DA8F2B992022_H_FUNCTION constexpr
 #endif
 
-namespace allreduce_table_sm90_graph_d373645cac457ea1 {
+namespace allreduce_table_sm90_graph_a0d7da8f2b992022 {
 
 // Below 100 the numbers are TensorRT-LLM's.
 enum class Strategy : std::uint8_t {
@@ -27,7 +27,7 @@ enum class Strategy : std::uint8_t {
   kNccl = 0,
 };
 
-ALLREDUCE_TABLE_SM90_GRAPH_D373645CAC457EA1_H_FUNCTION const char* name_of(Strategy strategy) {
+ALLREDUCE_TABLE_SM90_GRAPH_A0D7DA8F2B992022_H_FUNCTION const char* name_of(Strategy strategy) {
   switch (strategy) {
     case Strategy::kOneshot:
       return "ONESHOT";
@@ -73,6 +73,7 @@ struct Slice {
 
 struct Row {
   std::int64_t hidden_size;
+  std::int64_t measured_to_bytes;  // the largest message; 0: not known
   int first_segment;
   int end_segment;
 };
@@ -83,7 +84,7 @@ struct Segment {
   Strategy strategy;
 };
 
-#define ALLREDUCE_TABLE_SM90_GRAPH_D373645CAC457EA1_H_SLICES \
+#define ALLREDUCE_TABLE_SM90_GRAPH_A0D7DA8F2B992022_H_SLICES \
   {2, 0, Fusion::kNone, DataType::kBfloat16, 0, 13}, \
   {2, 0, Fusion::kResidualRmsNorm, DataType::kBfloat16, 13, 26}, \
   {2, 0, Fusion::kResidualRmsNormQuantFp8, DataType::kBfloat16, 26, 39}, \
@@ -112,300 +113,300 @@ struct Segment {
   {8, 4, Fusion::kResidualRmsNorm, DataType::kBfloat16, 262, 272}, \
   {8, 4, Fusion::kResidualRmsNormQuantFp8, DataType::kBfloat16, 272, 282}, \
   {8, 4, Fusion::kResidualRmsNormQuantNvfp4, DataType::kBfloat16, 282, 292}
-#define ALLREDUCE_TABLE_SM90_GRAPH_D373645CAC457EA1_H_ROWS \
-  {128, 0, 1}, \
-  {256, 1, 2}, \
-  {512, 2, 3}, \
-  {1024, 3, 4}, \
-  {1536, 4, 5}, \
-  {2048, 5, 6}, \
-  {2880, 6, 7}, \
-  {3072, 7, 8}, \
-  {4096, 8, 9}, \
-  {5120, 9, 10}, \
-  {6144, 10, 11}, \
-  {7168, 11, 12}, \
-  {8192, 12, 13}, \
-  {128, 13, 14}, \
-  {256, 14, 15}, \
-  {512, 15, 16}, \
-  {1024, 16, 17}, \
-  {1536, 17, 18}, \
-  {2048, 18, 19}, \
-  {2880, 19, 20}, \
-  {3072, 20, 21}, \
-  {4096, 21, 22}, \
-  {5120, 22, 23}, \
-  {6144, 23, 24}, \
-  {7168, 24, 25}, \
-  {8192, 25, 26}, \
-  {128, 26, 27}, \
-  {256, 27, 28}, \
-  {512, 28, 29}, \
-  {1024, 29, 30}, \
-  {1536, 30, 31}, \
-  {2048, 31, 32}, \
-  {2880, 32, 33}, \
-  {3072, 33, 34}, \
-  {4096, 34, 35}, \
-  {5120, 35, 36}, \
-  {6144, 36, 37}, \
-  {7168, 37, 38}, \
-  {8192, 38, 39}, \
-  {128, 39, 40}, \
-  {256, 40, 41}, \
-  {512, 41, 42}, \
-  {1024, 42, 43}, \
-  {1536, 43, 46}, \
-  {2048, 46, 47}, \
-  {2880, 47, 48}, \
-  {3072, 48, 49}, \
-  {4096, 49, 50}, \
-  {5120, 50, 51}, \
-  {6144, 51, 52}, \
-  {7168, 52, 53}, \
-  {8192, 53, 54}, \
-  {128, 54, 56}, \
-  {256, 56, 58}, \
-  {512, 58, 60}, \
-  {1024, 60, 62}, \
-  {2048, 62, 64}, \
-  {2880, 64, 67}, \
-  {4096, 67, 70}, \
-  {5120, 70, 73}, \
-  {7168, 73, 76}, \
-  {8192, 76, 79}, \
-  {128, 79, 81}, \
-  {256, 81, 83}, \
-  {512, 83, 85}, \
-  {1024, 85, 87}, \
-  {2048, 87, 89}, \
-  {2880, 89, 91}, \
-  {4096, 91, 93}, \
-  {5120, 93, 95}, \
-  {7168, 95, 97}, \
-  {8192, 97, 99}, \
-  {128, 99, 101}, \
-  {256, 101, 103}, \
-  {512, 103, 105}, \
-  {1024, 105, 107}, \
-  {2048, 107, 109}, \
-  {2880, 109, 111}, \
-  {4096, 111, 113}, \
-  {5120, 113, 115}, \
-  {7168, 115, 117}, \
-  {8192, 117, 119}, \
-  {128, 119, 121}, \
-  {256, 121, 123}, \
-  {512, 123, 125}, \
-  {1024, 125, 127}, \
-  {2048, 127, 129}, \
-  {2880, 129, 131}, \
-  {4096, 131, 133}, \
-  {5120, 133, 135}, \
-  {7168, 135, 137}, \
-  {8192, 137, 139}, \
-  {128, 139, 141}, \
-  {256, 141, 143}, \
-  {512, 143, 145}, \
-  {1024, 145, 147}, \
-  {2048, 147, 149}, \
-  {2880, 149, 152}, \
-  {4096, 152, 155}, \
-  {5120, 155, 158}, \
-  {7168, 158, 161}, \
-  {8192, 161, 164}, \
-  {128, 164, 166}, \
-  {256, 166, 168}, \
-  {512, 168, 170}, \
-  {1024, 170, 172}, \
-  {2048, 172, 174}, \
-  {2880, 174, 176}, \
-  {4096, 176, 178}, \
-  {5120, 178, 180}, \
-  {7168, 180, 182}, \
-  {8192, 182, 184}, \
-  {128, 184, 186}, \
-  {256, 186, 188}, \
-  {512, 188, 190}, \
-  {1024, 190, 192}, \
-  {2048, 192, 194}, \
-  {2880, 194, 196}, \
-  {4096, 196, 198}, \
-  {5120, 198, 200}, \
-  {7168, 200, 202}, \
-  {8192, 202, 204}, \
-  {128, 204, 206}, \
-  {256, 206, 208}, \
-  {512, 208, 210}, \
-  {1024, 210, 212}, \
-  {2048, 212, 214}, \
-  {2880, 214, 216}, \
-  {4096, 216, 218}, \
-  {5120, 218, 222}, \
-  {7168, 222, 224}, \
-  {8192, 224, 226}, \
-  {128, 226, 228}, \
-  {256, 228, 230}, \
-  {512, 230, 232}, \
-  {1024, 232, 234}, \
-  {2048, 234, 236}, \
-  {2880, 236, 239}, \
-  {4096, 239, 242}, \
-  {5120, 242, 245}, \
-  {7168, 245, 248}, \
-  {8192, 248, 251}, \
-  {128, 251, 253}, \
-  {256, 253, 255}, \
-  {512, 255, 257}, \
-  {1024, 257, 259}, \
-  {2048, 259, 261}, \
-  {2880, 261, 263}, \
-  {4096, 263, 265}, \
-  {5120, 265, 267}, \
-  {7168, 267, 269}, \
-  {8192, 269, 271}, \
-  {128, 271, 273}, \
-  {256, 273, 275}, \
-  {512, 275, 277}, \
-  {1024, 277, 279}, \
-  {2048, 279, 281}, \
-  {2880, 281, 283}, \
-  {4096, 283, 285}, \
-  {5120, 285, 287}, \
-  {7168, 287, 289}, \
-  {8192, 289, 291}, \
-  {128, 291, 293}, \
-  {256, 293, 295}, \
-  {512, 295, 297}, \
-  {1024, 297, 299}, \
-  {2048, 299, 301}, \
-  {2880, 301, 303}, \
-  {4096, 303, 305}, \
-  {5120, 305, 307}, \
-  {7168, 307, 309}, \
-  {8192, 309, 311}, \
-  {128, 311, 313}, \
-  {256, 313, 315}, \
-  {512, 315, 317}, \
-  {1024, 317, 319}, \
-  {2048, 319, 321}, \
-  {2880, 321, 324}, \
-  {4096, 324, 327}, \
-  {5120, 327, 330}, \
-  {7168, 330, 333}, \
-  {8192, 333, 336}, \
-  {128, 336, 338}, \
-  {256, 338, 340}, \
-  {512, 340, 342}, \
-  {1024, 342, 344}, \
-  {2048, 344, 346}, \
-  {2880, 346, 348}, \
-  {4096, 348, 350}, \
-  {5120, 350, 352}, \
-  {7168, 352, 354}, \
-  {8192, 354, 356}, \
-  {128, 356, 358}, \
-  {256, 358, 360}, \
-  {512, 360, 362}, \
-  {1024, 362, 364}, \
-  {2048, 364, 366}, \
-  {2880, 366, 368}, \
-  {4096, 368, 370}, \
-  {5120, 370, 372}, \
-  {7168, 372, 374}, \
-  {8192, 374, 376}, \
-  {128, 376, 378}, \
-  {256, 378, 380}, \
-  {512, 380, 382}, \
-  {1024, 382, 384}, \
-  {2048, 384, 386}, \
-  {2880, 386, 388}, \
-  {4096, 388, 390}, \
-  {5120, 390, 392}, \
-  {7168, 392, 394}, \
-  {8192, 394, 396}, \
-  {128, 396, 398}, \
-  {256, 398, 400}, \
-  {512, 400, 402}, \
-  {1024, 402, 404}, \
-  {2048, 404, 406}, \
-  {2880, 406, 409}, \
-  {4096, 409, 412}, \
-  {5120, 412, 415}, \
-  {7168, 415, 418}, \
-  {8192, 418, 421}, \
-  {128, 421, 423}, \
-  {256, 423, 425}, \
-  {512, 425, 427}, \
-  {1024, 427, 429}, \
-  {2048, 429, 431}, \
-  {2880, 431, 433}, \
-  {4096, 433, 435}, \
-  {5120, 435, 437}, \
-  {7168, 437, 439}, \
-  {8192, 439, 441}, \
-  {128, 441, 443}, \
-  {256, 443, 445}, \
-  {512, 445, 447}, \
-  {1024, 447, 449}, \
-  {2048, 449, 451}, \
-  {2880, 451, 453}, \
-  {4096, 453, 455}, \
-  {5120, 455, 457}, \
-  {7168, 457, 459}, \
-  {8192, 459, 461}, \
-  {128, 461, 463}, \
-  {256, 463, 465}, \
-  {512, 465, 467}, \
-  {1024, 467, 469}, \
-  {2048, 469, 471}, \
-  {2880, 471, 473}, \
-  {4096, 473, 475}, \
-  {5120, 475, 477}, \
-  {7168, 477, 479}, \
-  {8192, 479, 481}, \
-  {128, 481, 483}, \
-  {256, 483, 485}, \
-  {512, 485, 487}, \
-  {1024, 487, 489}, \
-  {2048, 489, 491}, \
-  {2880, 491, 494}, \
-  {4096, 494, 497}, \
-  {5120, 497, 500}, \
-  {7168, 500, 503}, \
-  {8192, 503, 506}, \
-  {128, 506, 508}, \
-  {256, 508, 510}, \
-  {512, 510, 512}, \
-  {1024, 512, 514}, \
-  {2048, 514, 516}, \
-  {2880, 516, 518}, \
-  {4096, 518, 520}, \
-  {5120, 520, 522}, \
-  {7168, 522, 524}, \
-  {8192, 524, 526}, \
-  {128, 526, 528}, \
-  {256, 528, 530}, \
-  {512, 530, 532}, \
-  {1024, 532, 534}, \
-  {2048, 534, 536}, \
-  {2880, 536, 538}, \
-  {4096, 538, 540}, \
-  {5120, 540, 542}, \
-  {7168, 542, 544}, \
-  {8192, 544, 546}, \
-  {128, 546, 548}, \
-  {256, 548, 550}, \
-  {512, 550, 552}, \
-  {1024, 552, 554}, \
-  {2048, 554, 556}, \
-  {2880, 556, 558}, \
-  {4096, 558, 560}, \
-  {5120, 560, 562}, \
-  {7168, 562, 564}, \
-  {8192, 564, 566}
-#define ALLREDUCE_TABLE_SM90_GRAPH_D373645CAC457EA1_H_SEGMENTS \
+#define ALLREDUCE_TABLE_SM90_GRAPH_A0D7DA8F2B992022_H_ROWS \
+  {128, 4194304, 0, 1}, \
+  {256, 8388608, 1, 2}, \
+  {512, 16777216, 2, 3}, \
+  {1024, 33554432, 3, 4}, \
+  {1536, 50331648, 4, 5}, \
+  {2048, 67108864, 5, 6}, \
+  {2880, 94371840, 6, 7}, \
+  {3072, 100663296, 7, 8}, \
+  {4096, 134217728, 8, 9}, \
+  {5120, 167772160, 9, 10}, \
+  {6144, 201326592, 10, 11}, \
+  {7168, 234881024, 11, 12}, \
+  {8192, 268435456, 12, 13}, \
+  {128, 4194304, 13, 14}, \
+  {256, 8388608, 14, 15}, \
+  {512, 16777216, 15, 16}, \
+  {1024, 33554432, 16, 17}, \
+  {1536, 50331648, 17, 18}, \
+  {2048, 67108864, 18, 19}, \
+  {2880, 94371840, 19, 20}, \
+  {3072, 100663296, 20, 21}, \
+  {4096, 134217728, 21, 22}, \
+  {5120, 167772160, 22, 23}, \
+  {6144, 201326592, 23, 24}, \
+  {7168, 234881024, 24, 25}, \
+  {8192, 268435456, 25, 26}, \
+  {128, 4194304, 26, 27}, \
+  {256, 8388608, 27, 28}, \
+  {512, 16777216, 28, 29}, \
+  {1024, 33554432, 29, 30}, \
+  {1536, 50331648, 30, 31}, \
+  {2048, 67108864, 31, 32}, \
+  {2880, 94371840, 32, 33}, \
+  {3072, 100663296, 33, 34}, \
+  {4096, 134217728, 34, 35}, \
+  {5120, 167772160, 35, 36}, \
+  {6144, 201326592, 36, 37}, \
+  {7168, 234881024, 37, 38}, \
+  {8192, 268435456, 38, 39}, \
+  {128, 4194304, 39, 40}, \
+  {256, 8388608, 40, 41}, \
+  {512, 16777216, 41, 42}, \
+  {1024, 33554432, 42, 43}, \
+  {1536, 50331648, 43, 46}, \
+  {2048, 67108864, 46, 47}, \
+  {2880, 94371840, 47, 48}, \
+  {3072, 100663296, 48, 49}, \
+  {4096, 134217728, 49, 50}, \
+  {5120, 167772160, 50, 51}, \
+  {6144, 201326592, 51, 52}, \
+  {7168, 234881024, 52, 53}, \
+  {8192, 268435456, 53, 54}, \
+  {128, 4194304, 54, 56}, \
+  {256, 8388608, 56, 58}, \
+  {512, 16777216, 58, 60}, \
+  {1024, 33554432, 60, 62}, \
+  {2048, 67108864, 62, 64}, \
+  {2880, 94371840, 64, 67}, \
+  {4096, 134217728, 67, 70}, \
+  {5120, 167772160, 70, 73}, \
+  {7168, 234881024, 73, 76}, \
+  {8192, 268435456, 76, 79}, \
+  {128, 4194304, 79, 81}, \
+  {256, 8388608, 81, 83}, \
+  {512, 16777216, 83, 85}, \
+  {1024, 33554432, 85, 87}, \
+  {2048, 67108864, 87, 89}, \
+  {2880, 94371840, 89, 91}, \
+  {4096, 134217728, 91, 93}, \
+  {5120, 167772160, 93, 95}, \
+  {7168, 234881024, 95, 97}, \
+  {8192, 268435456, 97, 99}, \
+  {128, 4194304, 99, 101}, \
+  {256, 8388608, 101, 103}, \
+  {512, 16777216, 103, 105}, \
+  {1024, 33554432, 105, 107}, \
+  {2048, 67108864, 107, 109}, \
+  {2880, 94371840, 109, 111}, \
+  {4096, 134217728, 111, 113}, \
+  {5120, 167772160, 113, 115}, \
+  {7168, 234881024, 115, 117}, \
+  {8192, 268435456, 117, 119}, \
+  {128, 4194304, 119, 121}, \
+  {256, 8388608, 121, 123}, \
+  {512, 16777216, 123, 125}, \
+  {1024, 33554432, 125, 127}, \
+  {2048, 67108864, 127, 129}, \
+  {2880, 94371840, 129, 131}, \
+  {4096, 134217728, 131, 133}, \
+  {5120, 167772160, 133, 135}, \
+  {7168, 234881024, 135, 137}, \
+  {8192, 268435456, 137, 139}, \
+  {128, 4194304, 139, 141}, \
+  {256, 8388608, 141, 143}, \
+  {512, 16777216, 143, 145}, \
+  {1024, 33554432, 145, 147}, \
+  {2048, 67108864, 147, 149}, \
+  {2880, 94371840, 149, 152}, \
+  {4096, 134217728, 152, 155}, \
+  {5120, 167772160, 155, 158}, \
+  {7168, 234881024, 158, 161}, \
+  {8192, 268435456, 161, 164}, \
+  {128, 4194304, 164, 166}, \
+  {256, 8388608, 166, 168}, \
+  {512, 16777216, 168, 170}, \
+  {1024, 33554432, 170, 172}, \
+  {2048, 67108864, 172, 174}, \
+  {2880, 94371840, 174, 176}, \
+  {4096, 134217728, 176, 178}, \
+  {5120, 167772160, 178, 180}, \
+  {7168, 234881024, 180, 182}, \
+  {8192, 268435456, 182, 184}, \
+  {128, 4194304, 184, 186}, \
+  {256, 8388608, 186, 188}, \
+  {512, 16777216, 188, 190}, \
+  {1024, 33554432, 190, 192}, \
+  {2048, 67108864, 192, 194}, \
+  {2880, 94371840, 194, 196}, \
+  {4096, 134217728, 196, 198}, \
+  {5120, 167772160, 198, 200}, \
+  {7168, 234881024, 200, 202}, \
+  {8192, 268435456, 202, 204}, \
+  {128, 4194304, 204, 206}, \
+  {256, 8388608, 206, 208}, \
+  {512, 16777216, 208, 210}, \
+  {1024, 33554432, 210, 212}, \
+  {2048, 67108864, 212, 214}, \
+  {2880, 94371840, 214, 216}, \
+  {4096, 134217728, 216, 218}, \
+  {5120, 167772160, 218, 222}, \
+  {7168, 234881024, 222, 224}, \
+  {8192, 268435456, 224, 226}, \
+  {128, 4194304, 226, 228}, \
+  {256, 8388608, 228, 230}, \
+  {512, 16777216, 230, 232}, \
+  {1024, 33554432, 232, 234}, \
+  {2048, 67108864, 234, 236}, \
+  {2880, 94371840, 236, 239}, \
+  {4096, 134217728, 239, 242}, \
+  {5120, 167772160, 242, 245}, \
+  {7168, 234881024, 245, 248}, \
+  {8192, 268435456, 248, 251}, \
+  {128, 4194304, 251, 253}, \
+  {256, 8388608, 253, 255}, \
+  {512, 16777216, 255, 257}, \
+  {1024, 33554432, 257, 259}, \
+  {2048, 67108864, 259, 261}, \
+  {2880, 94371840, 261, 263}, \
+  {4096, 134217728, 263, 265}, \
+  {5120, 167772160, 265, 267}, \
+  {7168, 234881024, 267, 269}, \
+  {8192, 268435456, 269, 271}, \
+  {128, 4194304, 271, 273}, \
+  {256, 8388608, 273, 275}, \
+  {512, 16777216, 275, 277}, \
+  {1024, 33554432, 277, 279}, \
+  {2048, 67108864, 279, 281}, \
+  {2880, 94371840, 281, 283}, \
+  {4096, 134217728, 283, 285}, \
+  {5120, 167772160, 285, 287}, \
+  {7168, 234881024, 287, 289}, \
+  {8192, 268435456, 289, 291}, \
+  {128, 4194304, 291, 293}, \
+  {256, 8388608, 293, 295}, \
+  {512, 16777216, 295, 297}, \
+  {1024, 33554432, 297, 299}, \
+  {2048, 67108864, 299, 301}, \
+  {2880, 94371840, 301, 303}, \
+  {4096, 134217728, 303, 305}, \
+  {5120, 167772160, 305, 307}, \
+  {7168, 234881024, 307, 309}, \
+  {8192, 268435456, 309, 311}, \
+  {128, 4194304, 311, 313}, \
+  {256, 8388608, 313, 315}, \
+  {512, 16777216, 315, 317}, \
+  {1024, 33554432, 317, 319}, \
+  {2048, 67108864, 319, 321}, \
+  {2880, 94371840, 321, 324}, \
+  {4096, 134217728, 324, 327}, \
+  {5120, 167772160, 327, 330}, \
+  {7168, 234881024, 330, 333}, \
+  {8192, 268435456, 333, 336}, \
+  {128, 4194304, 336, 338}, \
+  {256, 8388608, 338, 340}, \
+  {512, 16777216, 340, 342}, \
+  {1024, 33554432, 342, 344}, \
+  {2048, 67108864, 344, 346}, \
+  {2880, 94371840, 346, 348}, \
+  {4096, 134217728, 348, 350}, \
+  {5120, 167772160, 350, 352}, \
+  {7168, 234881024, 352, 354}, \
+  {8192, 268435456, 354, 356}, \
+  {128, 4194304, 356, 358}, \
+  {256, 8388608, 358, 360}, \
+  {512, 16777216, 360, 362}, \
+  {1024, 33554432, 362, 364}, \
+  {2048, 67108864, 364, 366}, \
+  {2880, 94371840, 366, 368}, \
+  {4096, 134217728, 368, 370}, \
+  {5120, 167772160, 370, 372}, \
+  {7168, 234881024, 372, 374}, \
+  {8192, 268435456, 374, 376}, \
+  {128, 4194304, 376, 378}, \
+  {256, 8388608, 378, 380}, \
+  {512, 16777216, 380, 382}, \
+  {1024, 33554432, 382, 384}, \
+  {2048, 67108864, 384, 386}, \
+  {2880, 94371840, 386, 388}, \
+  {4096, 134217728, 388, 390}, \
+  {5120, 167772160, 390, 392}, \
+  {7168, 234881024, 392, 394}, \
+  {8192, 268435456, 394, 396}, \
+  {128, 4194304, 396, 398}, \
+  {256, 8388608, 398, 400}, \
+  {512, 16777216, 400, 402}, \
+  {1024, 33554432, 402, 404}, \
+  {2048, 67108864, 404, 406}, \
+  {2880, 94371840, 406, 409}, \
+  {4096, 134217728, 409, 412}, \
+  {5120, 167772160, 412, 415}, \
+  {7168, 234881024, 415, 418}, \
+  {8192, 268435456, 418, 421}, \
+  {128, 4194304, 421, 423}, \
+  {256, 8388608, 423, 425}, \
+  {512, 16777216, 425, 427}, \
+  {1024, 33554432, 427, 429}, \
+  {2048, 67108864, 429, 431}, \
+  {2880, 94371840, 431, 433}, \
+  {4096, 134217728, 433, 435}, \
+  {5120, 167772160, 435, 437}, \
+  {7168, 234881024, 437, 439}, \
+  {8192, 268435456, 439, 441}, \
+  {128, 4194304, 441, 443}, \
+  {256, 8388608, 443, 445}, \
+  {512, 16777216, 445, 447}, \
+  {1024, 33554432, 447, 449}, \
+  {2048, 67108864, 449, 451}, \
+  {2880, 94371840, 451, 453}, \
+  {4096, 134217728, 453, 455}, \
+  {5120, 167772160, 455, 457}, \
+  {7168, 234881024, 457, 459}, \
+  {8192, 268435456, 459, 461}, \
+  {128, 4194304, 461, 463}, \
+  {256, 8388608, 463, 465}, \
+  {512, 16777216, 465, 467}, \
+  {1024, 33554432, 467, 469}, \
+  {2048, 67108864, 469, 471}, \
+  {2880, 94371840, 471, 473}, \
+  {4096, 134217728, 473, 475}, \
+  {5120, 167772160, 475, 477}, \
+  {7168, 234881024, 477, 479}, \
+  {8192, 268435456, 479, 481}, \
+  {128, 4194304, 481, 483}, \
+  {256, 8388608, 483, 485}, \
+  {512, 16777216, 485, 487}, \
+  {1024, 33554432, 487, 489}, \
+  {2048, 67108864, 489, 491}, \
+  {2880, 94371840, 491, 494}, \
+  {4096, 134217728, 494, 497}, \
+  {5120, 167772160, 497, 500}, \
+  {7168, 234881024, 500, 503}, \
+  {8192, 268435456, 503, 506}, \
+  {128, 4194304, 506, 508}, \
+  {256, 8388608, 508, 510}, \
+  {512, 16777216, 510, 512}, \
+  {1024, 33554432, 512, 514}, \
+  {2048, 67108864, 514, 516}, \
+  {2880, 94371840, 516, 518}, \
+  {4096, 134217728, 518, 520}, \
+  {5120, 167772160, 520, 522}, \
+  {7168, 234881024, 522, 524}, \
+  {8192, 268435456, 524, 526}, \
+  {128, 4194304, 526, 528}, \
+  {256, 8388608, 528, 530}, \
+  {512, 16777216, 530, 532}, \
+  {1024, 33554432, 532, 534}, \
+  {2048, 67108864, 534, 536}, \
+  {2880, 94371840, 536, 538}, \
+  {4096, 134217728, 538, 540}, \
+  {5120, 167772160, 540, 542}, \
+  {7168, 234881024, 542, 544}, \
+  {8192, 268435456, 544, 546}, \
+  {128, 4194304, 546, 548}, \
+  {256, 8388608, 548, 550}, \
+  {512, 16777216, 550, 552}, \
+  {1024, 33554432, 552, 554}, \
+  {2048, 67108864, 554, 556}, \
+  {2880, 94371840, 556, 558}, \
+  {4096, 134217728, 558, 560}, \
+  {5120, 167772160, 560, 562}, \
+  {7168, 234881024, 562, 564}, \
+  {8192, 268435456, 564, 566}
+#define ALLREDUCE_TABLE_SM90_GRAPH_A0D7DA8F2B992022_H_SEGMENTS \
   {0, Strategy::kOneshot}, \
   {0, Strategy::kOneshot}, \
   {0, Strategy::kOneshot}, \
@@ -973,19 +974,19 @@ struct Segment {
   {0, Strategy::kOneshot}, \
   {69726, Strategy::kTwoshotPush}
 
-inline constexpr Slice kSlices[] = {ALLREDUCE_TABLE_SM90_GRAPH_D373645CAC457EA1_H_SLICES};
-inline constexpr Row kRows[] = {ALLREDUCE_TABLE_SM90_GRAPH_D373645CAC457EA1_H_ROWS};
-inline constexpr Segment kSegments[] = {ALLREDUCE_TABLE_SM90_GRAPH_D373645CAC457EA1_H_SEGMENTS};
+inline constexpr Slice kSlices[] = {ALLREDUCE_TABLE_SM90_GRAPH_A0D7DA8F2B992022_H_SLICES};
+inline constexpr Row kRows[] = {ALLREDUCE_TABLE_SM90_GRAPH_A0D7DA8F2B992022_H_ROWS};
+inline constexpr Segment kSegments[] = {ALLREDUCE_TABLE_SM90_GRAPH_A0D7DA8F2B992022_H_SEGMENTS};
 #if defined(__CUDACC__)
-static __device__ constexpr Slice kDeviceSlices[] = {ALLREDUCE_TABLE_SM90_GRAPH_D373645CAC457EA1_H_SLICES};
-static __device__ constexpr Row kDeviceRows[] = {ALLREDUCE_TABLE_SM90_GRAPH_D373645CAC457EA1_H_ROWS};
-static __device__ constexpr Segment kDeviceSegments[] = {ALLREDUCE_TABLE_SM90_GRAPH_D373645CAC457EA1_H_SEGMENTS};
+static __device__ constexpr Slice kDeviceSlices[] = {ALLREDUCE_TABLE_SM90_GRAPH_A0D7DA8F2B992022_H_SLICES};
+static __device__ constexpr Row kDeviceRows[] = {ALLREDUCE_TABLE_SM90_GRAPH_A0D7DA8F2B992022_H_ROWS};
+static __device__ constexpr Segment kDeviceSegments[] = {ALLREDUCE_TABLE_SM90_GRAPH_A0D7DA8F2B992022_H_SEGMENTS};
 #endif
-#undef ALLREDUCE_TABLE_SM90_GRAPH_D373645CAC457EA1_H_SLICES
-#undef ALLREDUCE_TABLE_SM90_GRAPH_D373645CAC457EA1_H_ROWS
-#undef ALLREDUCE_TABLE_SM90_GRAPH_D373645CAC457EA1_H_SEGMENTS
+#undef ALLREDUCE_TABLE_SM90_GRAPH_A0D7DA8F2B992022_H_SLICES
+#undef ALLREDUCE_TABLE_SM90_GRAPH_A0D7DA8F2B992022_H_ROWS
+#undef ALLREDUCE_TABLE_SM90_GRAPH_A0D7DA8F2B992022_H_SEGMENTS
 
-ALLREDUCE_TABLE_SM90_GRAPH_D373645CAC457EA1_H_FUNCTION const Slice& slice(int index) {
+ALLREDUCE_TABLE_SM90_GRAPH_A0D7DA8F2B992022_H_FUNCTION const Slice& slice(int index) {
 #if defined(__CUDA_ARCH__)
   return kDeviceSlices[index];
 #else
@@ -993,7 +994,7 @@ ALLREDUCE_TABLE_SM90_GRAPH_D373645CAC457EA1_H_FUNCTION const Slice& slice(int in
 #endif
 }
 
-ALLREDUCE_TABLE_SM90_GRAPH_D373645CAC457EA1_H_FUNCTION const Row& row(int index) {
+ALLREDUCE_TABLE_SM90_GRAPH_A0D7DA8F2B992022_H_FUNCTION const Row& row(int index) {
 #if defined(__CUDA_ARCH__)
   return kDeviceRows[index];
 #else
@@ -1001,7 +1002,7 @@ ALLREDUCE_TABLE_SM90_GRAPH_D373645CAC457EA1_H_FUNCTION const Row& row(int index)
 #endif
 }
 
-ALLREDUCE_TABLE_SM90_GRAPH_D373645CAC457EA1_H_FUNCTION const Segment& segment(int index) {
+ALLREDUCE_TABLE_SM90_GRAPH_A0D7DA8F2B992022_H_FUNCTION const Segment& segment(int index) {
 #if defined(__CUDA_ARCH__)
   return kDeviceSegments[index];
 #else
@@ -1011,7 +1012,7 @@ ALLREDUCE_TABLE_SM90_GRAPH_D373645CAC457EA1_H_FUNCTION const Segment& segment(in
 
 // Returns whether b is nearer to `wanted` than a by ratio; the larger one wins a tie. The numbers
 // of the table are at most 2^28, so products fit.
-ALLREDUCE_TABLE_SM90_GRAPH_D373645CAC457EA1_H_FUNCTION bool is_nearer(std::int64_t b, std::int64_t a, std::int64_t wanted) {
+ALLREDUCE_TABLE_SM90_GRAPH_A0D7DA8F2B992022_H_FUNCTION bool is_nearer(std::int64_t b, std::int64_t a, std::int64_t wanted) {
   const std::int64_t low = a < b ? a : b;
   const std::int64_t high = a < b ? b : a;
   if (wanted <= low) return b < a;
@@ -1019,7 +1020,7 @@ ALLREDUCE_TABLE_SM90_GRAPH_D373645CAC457EA1_H_FUNCTION bool is_nearer(std::int64
   return (wanted * wanted < low * high) == (b < a);
 }
 
-ALLREDUCE_TABLE_SM90_GRAPH_D373645CAC457EA1_H_FUNCTION bool is_better(const Slice& b,
+ALLREDUCE_TABLE_SM90_GRAPH_A0D7DA8F2B992022_H_FUNCTION bool is_better(const Slice& b,
                               const Slice& a,
                               std::int64_t world_size,
                               DataType data_type) {
@@ -1031,7 +1032,7 @@ ALLREDUCE_TABLE_SM90_GRAPH_D373645CAC457EA1_H_FUNCTION bool is_better(const Slic
 }  // namespace detail
 
 // Returns the size of a message, or INT64_MAX if it overflows. Counts below 1 are taken as 1.
-ALLREDUCE_TABLE_SM90_GRAPH_D373645CAC457EA1_H_FUNCTION std::int64_t message_bytes(std::int64_t num_tokens,
+ALLREDUCE_TABLE_SM90_GRAPH_A0D7DA8F2B992022_H_FUNCTION std::int64_t message_bytes(std::int64_t num_tokens,
                                           std::int64_t hidden_size,
                                           DataType data_type) {
   const std::int64_t element_bytes = data_type == DataType::kFloat32 ? 4 : 2;
@@ -1044,13 +1045,15 @@ ALLREDUCE_TABLE_SM90_GRAPH_D373645CAC457EA1_H_FUNCTION std::int64_t message_byte
 struct Match {
   Strategy strategy;
   bool is_extrapolated;  // this number of GPUs was not measured
-  bool is_measured;      // with this number of GPUs, fusion and type: nothing stands in for them
+  // With this number of GPUs, fusion and type, which nothing stands in for, and with messages up to
+  // this size.
+  bool is_measured;
 };
 
 // Returns the strategy for a message; any input has one. Among the slices of the fusion, the lookup
 // takes the one with the nearest TP and then with the data type, in it the row with the nearest
 // hidden size, and in it the segment of the message's bytes. A fusion without a slice has kFallback.
-ALLREDUCE_TABLE_SM90_GRAPH_D373645CAC457EA1_H_FUNCTION Match find(std::int64_t world_size,
+ALLREDUCE_TABLE_SM90_GRAPH_A0D7DA8F2B992022_H_FUNCTION Match find(std::int64_t world_size,
                           Fusion fusion,
                           DataType data_type,
                           std::int64_t hidden_size,
@@ -1078,11 +1081,13 @@ ALLREDUCE_TABLE_SM90_GRAPH_D373645CAC457EA1_H_FUNCTION Match find(std::int64_t w
   }
   const bool is_extrapolated =
       detail::slice(best).from_world_size != 0 || detail::slice(best).world_size != world_size;
+  const std::int64_t measured_to = detail::row(row).measured_to_bytes;
+  const bool is_beyond = measured_to != 0 && size_bytes > measured_to;
   return Match{strategy, is_extrapolated,
-               !is_extrapolated && detail::slice(best).data_type == data_type};
+               !is_extrapolated && !is_beyond && detail::slice(best).data_type == data_type};
 }
 
-ALLREDUCE_TABLE_SM90_GRAPH_D373645CAC457EA1_H_FUNCTION Strategy lookup(std::int64_t world_size,
+ALLREDUCE_TABLE_SM90_GRAPH_A0D7DA8F2B992022_H_FUNCTION Strategy lookup(std::int64_t world_size,
                                Fusion fusion,
                                DataType data_type,
                                std::int64_t hidden_size,
@@ -1092,38 +1097,38 @@ ALLREDUCE_TABLE_SM90_GRAPH_D373645CAC457EA1_H_FUNCTION Strategy lookup(std::int6
 
 // Returns the least microseconds that NVLink 4, at 450 GB/s, needs for what a GPU sends: (N-1) S
 // with ONESHOT, 2 (N-1)/N S with all others. No time is below it, extrapolated or not.
-ALLREDUCE_TABLE_SM90_GRAPH_D373645CAC457EA1_H_FUNCTION double link_limit_us(Strategy strategy, int world_size, std::int64_t size_bytes) {
+ALLREDUCE_TABLE_SM90_GRAPH_A0D7DA8F2B992022_H_FUNCTION double link_limit_us(Strategy strategy, int world_size, std::int64_t size_bytes) {
   const double sent = strategy == Strategy::kOneshot ? world_size - 1.0
                                                      : 2.0 * (world_size - 1.0) / world_size;
   return sent * static_cast<double>(size_bytes) / 450e3;
 }
 
-}  // namespace allreduce_table_sm90_graph_d373645cac457ea1
+}  // namespace allreduce_table_sm90_graph_a0d7da8f2b992022
 
-#undef ALLREDUCE_TABLE_SM90_GRAPH_D373645CAC457EA1_H_FUNCTION
+#undef ALLREDUCE_TABLE_SM90_GRAPH_A0D7DA8F2B992022_H_FUNCTION
 
 #if !defined(ALLREDUCE_TABLE_NO_ALIAS)
-namespace allreduce_table_sm90_graph = ::allreduce_table_sm90_graph_d373645cac457ea1;
+namespace allreduce_table_sm90_graph = ::allreduce_table_sm90_graph_a0d7da8f2b992022;
 #endif
 
-#endif  // ALLREDUCE_TABLE_SM90_GRAPH_D373645CAC457EA1_H
+#endif  // ALLREDUCE_TABLE_SM90_GRAPH_A0D7DA8F2B992022_H
 
 // All-reduce strategies for SM 90, for calls launched by the host.
 // Made by assay allreduce codegen; do not edit. Measured on:
 // NVIDIA H200, CUDA 13.0, NCCL 2.28.3, 2026-11-28, of 1725 times in benchmark.tp2.sm90.eager.csv benchmark.tp4.sm90.eager.csv.
 
-#ifndef ALLREDUCE_TABLE_SM90_EAGER_97A99FFA9B8CEF09_H
-#define ALLREDUCE_TABLE_SM90_EAGER_97A99FFA9B8CEF09_H
+#ifndef ALLREDUCE_TABLE_SM90_EAGER_BABCC1B24E4855CA_H
+#define ALLREDUCE_TABLE_SM90_EAGER_BABCC1B24E4855CA_H
 
 #include <cstdint>
 
 #if defined(__CUDACC__)
-#define ALLREDUCE_TABLE_SM90_EAGER_97A99FFA9B8CEF09_H_FUNCTION __host__ __device__ constexpr
+#define ALLREDUCE_TABLE_SM90_EAGER_BABCC1B24E4855CA_H_FUNCTION __host__ __device__ constexpr
 #else
-#define ALLREDUCE_TABLE_SM90_EAGER_97A99FFA9B8CEF09_H_FUNCTION constexpr
+#define ALLREDUCE_TABLE_SM90_EAGER_BABCC1B24E4855CA_H_FUNCTION constexpr
 #endif
 
-namespace allreduce_table_sm90_eager_97a99ffa9b8cef09 {
+namespace allreduce_table_sm90_eager_babcc1b24e4855ca {
 
 // Below 100 the numbers are TensorRT-LLM's.
 enum class Strategy : std::uint8_t {
@@ -1134,7 +1139,7 @@ enum class Strategy : std::uint8_t {
   kNccl = 0,
 };
 
-ALLREDUCE_TABLE_SM90_EAGER_97A99FFA9B8CEF09_H_FUNCTION const char* name_of(Strategy strategy) {
+ALLREDUCE_TABLE_SM90_EAGER_BABCC1B24E4855CA_H_FUNCTION const char* name_of(Strategy strategy) {
   switch (strategy) {
     case Strategy::kOneshot:
       return "ONESHOT";
@@ -1180,6 +1185,7 @@ struct Slice {
 
 struct Row {
   std::int64_t hidden_size;
+  std::int64_t measured_to_bytes;  // the largest message; 0: not known
   int first_segment;
   int end_segment;
 };
@@ -1190,7 +1196,7 @@ struct Segment {
   Strategy strategy;
 };
 
-#define ALLREDUCE_TABLE_SM90_EAGER_97A99FFA9B8CEF09_H_SLICES \
+#define ALLREDUCE_TABLE_SM90_EAGER_BABCC1B24E4855CA_H_SLICES \
   {2, 0, Fusion::kNone, DataType::kBfloat16, 0, 13}, \
   {4, 0, Fusion::kNone, DataType::kBfloat16, 13, 23}, \
   {3, 4, Fusion::kNone, DataType::kBfloat16, 23, 33}, \
@@ -1198,81 +1204,81 @@ struct Segment {
   {6, 4, Fusion::kNone, DataType::kBfloat16, 43, 53}, \
   {7, 4, Fusion::kNone, DataType::kBfloat16, 53, 63}, \
   {8, 4, Fusion::kNone, DataType::kBfloat16, 63, 73}
-#define ALLREDUCE_TABLE_SM90_EAGER_97A99FFA9B8CEF09_H_ROWS \
-  {128, 0, 1}, \
-  {256, 1, 2}, \
-  {512, 2, 3}, \
-  {1024, 3, 4}, \
-  {1536, 4, 5}, \
-  {2048, 5, 6}, \
-  {2880, 6, 7}, \
-  {3072, 7, 8}, \
-  {4096, 8, 9}, \
-  {5120, 9, 10}, \
-  {6144, 10, 11}, \
-  {7168, 11, 12}, \
-  {8192, 12, 13}, \
-  {128, 13, 15}, \
-  {256, 15, 17}, \
-  {512, 17, 19}, \
-  {1024, 19, 21}, \
-  {2048, 21, 23}, \
-  {2880, 23, 26}, \
-  {4096, 26, 29}, \
-  {5120, 29, 32}, \
-  {7168, 32, 35}, \
-  {8192, 35, 38}, \
-  {128, 38, 40}, \
-  {256, 40, 42}, \
-  {512, 42, 44}, \
-  {1024, 44, 46}, \
-  {2048, 46, 48}, \
-  {2880, 48, 51}, \
-  {4096, 51, 54}, \
-  {5120, 54, 57}, \
-  {7168, 57, 60}, \
-  {8192, 60, 63}, \
-  {128, 63, 65}, \
-  {256, 65, 67}, \
-  {512, 67, 69}, \
-  {1024, 69, 71}, \
-  {2048, 71, 73}, \
-  {2880, 73, 76}, \
-  {4096, 76, 79}, \
-  {5120, 79, 82}, \
-  {7168, 82, 85}, \
-  {8192, 85, 88}, \
-  {128, 88, 90}, \
-  {256, 90, 92}, \
-  {512, 92, 94}, \
-  {1024, 94, 96}, \
-  {2048, 96, 98}, \
-  {2880, 98, 101}, \
-  {4096, 101, 104}, \
-  {5120, 104, 107}, \
-  {7168, 107, 110}, \
-  {8192, 110, 113}, \
-  {128, 113, 115}, \
-  {256, 115, 117}, \
-  {512, 117, 119}, \
-  {1024, 119, 121}, \
-  {2048, 121, 123}, \
-  {2880, 123, 126}, \
-  {4096, 126, 129}, \
-  {5120, 129, 132}, \
-  {7168, 132, 135}, \
-  {8192, 135, 138}, \
-  {128, 138, 140}, \
-  {256, 140, 142}, \
-  {512, 142, 144}, \
-  {1024, 144, 146}, \
-  {2048, 146, 148}, \
-  {2880, 148, 151}, \
-  {4096, 151, 154}, \
-  {5120, 154, 157}, \
-  {7168, 157, 160}, \
-  {8192, 160, 163}
-#define ALLREDUCE_TABLE_SM90_EAGER_97A99FFA9B8CEF09_H_SEGMENTS \
+#define ALLREDUCE_TABLE_SM90_EAGER_BABCC1B24E4855CA_H_ROWS \
+  {128, 4194304, 0, 1}, \
+  {256, 8388608, 1, 2}, \
+  {512, 16777216, 2, 3}, \
+  {1024, 33554432, 3, 4}, \
+  {1536, 50331648, 4, 5}, \
+  {2048, 67108864, 5, 6}, \
+  {2880, 94371840, 6, 7}, \
+  {3072, 100663296, 7, 8}, \
+  {4096, 134217728, 8, 9}, \
+  {5120, 167772160, 9, 10}, \
+  {6144, 201326592, 10, 11}, \
+  {7168, 234881024, 11, 12}, \
+  {8192, 268435456, 12, 13}, \
+  {128, 4194304, 13, 15}, \
+  {256, 8388608, 15, 17}, \
+  {512, 16777216, 17, 19}, \
+  {1024, 33554432, 19, 21}, \
+  {2048, 67108864, 21, 23}, \
+  {2880, 94371840, 23, 26}, \
+  {4096, 134217728, 26, 29}, \
+  {5120, 167772160, 29, 32}, \
+  {7168, 234881024, 32, 35}, \
+  {8192, 268435456, 35, 38}, \
+  {128, 4194304, 38, 40}, \
+  {256, 8388608, 40, 42}, \
+  {512, 16777216, 42, 44}, \
+  {1024, 33554432, 44, 46}, \
+  {2048, 67108864, 46, 48}, \
+  {2880, 94371840, 48, 51}, \
+  {4096, 134217728, 51, 54}, \
+  {5120, 167772160, 54, 57}, \
+  {7168, 234881024, 57, 60}, \
+  {8192, 268435456, 60, 63}, \
+  {128, 4194304, 63, 65}, \
+  {256, 8388608, 65, 67}, \
+  {512, 16777216, 67, 69}, \
+  {1024, 33554432, 69, 71}, \
+  {2048, 67108864, 71, 73}, \
+  {2880, 94371840, 73, 76}, \
+  {4096, 134217728, 76, 79}, \
+  {5120, 167772160, 79, 82}, \
+  {7168, 234881024, 82, 85}, \
+  {8192, 268435456, 85, 88}, \
+  {128, 4194304, 88, 90}, \
+  {256, 8388608, 90, 92}, \
+  {512, 16777216, 92, 94}, \
+  {1024, 33554432, 94, 96}, \
+  {2048, 67108864, 96, 98}, \
+  {2880, 94371840, 98, 101}, \
+  {4096, 134217728, 101, 104}, \
+  {5120, 167772160, 104, 107}, \
+  {7168, 234881024, 107, 110}, \
+  {8192, 268435456, 110, 113}, \
+  {128, 4194304, 113, 115}, \
+  {256, 8388608, 115, 117}, \
+  {512, 16777216, 117, 119}, \
+  {1024, 33554432, 119, 121}, \
+  {2048, 67108864, 121, 123}, \
+  {2880, 94371840, 123, 126}, \
+  {4096, 134217728, 126, 129}, \
+  {5120, 167772160, 129, 132}, \
+  {7168, 234881024, 132, 135}, \
+  {8192, 268435456, 135, 138}, \
+  {128, 4194304, 138, 140}, \
+  {256, 8388608, 140, 142}, \
+  {512, 16777216, 142, 144}, \
+  {1024, 33554432, 144, 146}, \
+  {2048, 67108864, 146, 148}, \
+  {2880, 94371840, 148, 151}, \
+  {4096, 134217728, 151, 154}, \
+  {5120, 167772160, 154, 157}, \
+  {7168, 234881024, 157, 160}, \
+  {8192, 268435456, 160, 163}
+#define ALLREDUCE_TABLE_SM90_EAGER_BABCC1B24E4855CA_H_SEGMENTS \
   {0, Strategy::kOneshot}, \
   {0, Strategy::kOneshot}, \
   {0, Strategy::kOneshot}, \
@@ -1437,19 +1443,19 @@ struct Segment {
   {76760, Strategy::kTwoshotPush}, \
   {46593520, Strategy::kTwoshot}
 
-inline constexpr Slice kSlices[] = {ALLREDUCE_TABLE_SM90_EAGER_97A99FFA9B8CEF09_H_SLICES};
-inline constexpr Row kRows[] = {ALLREDUCE_TABLE_SM90_EAGER_97A99FFA9B8CEF09_H_ROWS};
-inline constexpr Segment kSegments[] = {ALLREDUCE_TABLE_SM90_EAGER_97A99FFA9B8CEF09_H_SEGMENTS};
+inline constexpr Slice kSlices[] = {ALLREDUCE_TABLE_SM90_EAGER_BABCC1B24E4855CA_H_SLICES};
+inline constexpr Row kRows[] = {ALLREDUCE_TABLE_SM90_EAGER_BABCC1B24E4855CA_H_ROWS};
+inline constexpr Segment kSegments[] = {ALLREDUCE_TABLE_SM90_EAGER_BABCC1B24E4855CA_H_SEGMENTS};
 #if defined(__CUDACC__)
-static __device__ constexpr Slice kDeviceSlices[] = {ALLREDUCE_TABLE_SM90_EAGER_97A99FFA9B8CEF09_H_SLICES};
-static __device__ constexpr Row kDeviceRows[] = {ALLREDUCE_TABLE_SM90_EAGER_97A99FFA9B8CEF09_H_ROWS};
-static __device__ constexpr Segment kDeviceSegments[] = {ALLREDUCE_TABLE_SM90_EAGER_97A99FFA9B8CEF09_H_SEGMENTS};
+static __device__ constexpr Slice kDeviceSlices[] = {ALLREDUCE_TABLE_SM90_EAGER_BABCC1B24E4855CA_H_SLICES};
+static __device__ constexpr Row kDeviceRows[] = {ALLREDUCE_TABLE_SM90_EAGER_BABCC1B24E4855CA_H_ROWS};
+static __device__ constexpr Segment kDeviceSegments[] = {ALLREDUCE_TABLE_SM90_EAGER_BABCC1B24E4855CA_H_SEGMENTS};
 #endif
-#undef ALLREDUCE_TABLE_SM90_EAGER_97A99FFA9B8CEF09_H_SLICES
-#undef ALLREDUCE_TABLE_SM90_EAGER_97A99FFA9B8CEF09_H_ROWS
-#undef ALLREDUCE_TABLE_SM90_EAGER_97A99FFA9B8CEF09_H_SEGMENTS
+#undef ALLREDUCE_TABLE_SM90_EAGER_BABCC1B24E4855CA_H_SLICES
+#undef ALLREDUCE_TABLE_SM90_EAGER_BABCC1B24E4855CA_H_ROWS
+#undef ALLREDUCE_TABLE_SM90_EAGER_BABCC1B24E4855CA_H_SEGMENTS
 
-ALLREDUCE_TABLE_SM90_EAGER_97A99FFA9B8CEF09_H_FUNCTION const Slice& slice(int index) {
+ALLREDUCE_TABLE_SM90_EAGER_BABCC1B24E4855CA_H_FUNCTION const Slice& slice(int index) {
 #if defined(__CUDA_ARCH__)
   return kDeviceSlices[index];
 #else
@@ -1457,7 +1463,7 @@ ALLREDUCE_TABLE_SM90_EAGER_97A99FFA9B8CEF09_H_FUNCTION const Slice& slice(int in
 #endif
 }
 
-ALLREDUCE_TABLE_SM90_EAGER_97A99FFA9B8CEF09_H_FUNCTION const Row& row(int index) {
+ALLREDUCE_TABLE_SM90_EAGER_BABCC1B24E4855CA_H_FUNCTION const Row& row(int index) {
 #if defined(__CUDA_ARCH__)
   return kDeviceRows[index];
 #else
@@ -1465,7 +1471,7 @@ ALLREDUCE_TABLE_SM90_EAGER_97A99FFA9B8CEF09_H_FUNCTION const Row& row(int index)
 #endif
 }
 
-ALLREDUCE_TABLE_SM90_EAGER_97A99FFA9B8CEF09_H_FUNCTION const Segment& segment(int index) {
+ALLREDUCE_TABLE_SM90_EAGER_BABCC1B24E4855CA_H_FUNCTION const Segment& segment(int index) {
 #if defined(__CUDA_ARCH__)
   return kDeviceSegments[index];
 #else
@@ -1475,7 +1481,7 @@ ALLREDUCE_TABLE_SM90_EAGER_97A99FFA9B8CEF09_H_FUNCTION const Segment& segment(in
 
 // Returns whether b is nearer to `wanted` than a by ratio; the larger one wins a tie. The numbers
 // of the table are at most 2^28, so products fit.
-ALLREDUCE_TABLE_SM90_EAGER_97A99FFA9B8CEF09_H_FUNCTION bool is_nearer(std::int64_t b, std::int64_t a, std::int64_t wanted) {
+ALLREDUCE_TABLE_SM90_EAGER_BABCC1B24E4855CA_H_FUNCTION bool is_nearer(std::int64_t b, std::int64_t a, std::int64_t wanted) {
   const std::int64_t low = a < b ? a : b;
   const std::int64_t high = a < b ? b : a;
   if (wanted <= low) return b < a;
@@ -1483,7 +1489,7 @@ ALLREDUCE_TABLE_SM90_EAGER_97A99FFA9B8CEF09_H_FUNCTION bool is_nearer(std::int64
   return (wanted * wanted < low * high) == (b < a);
 }
 
-ALLREDUCE_TABLE_SM90_EAGER_97A99FFA9B8CEF09_H_FUNCTION bool is_better(const Slice& b,
+ALLREDUCE_TABLE_SM90_EAGER_BABCC1B24E4855CA_H_FUNCTION bool is_better(const Slice& b,
                               const Slice& a,
                               std::int64_t world_size,
                               DataType data_type) {
@@ -1495,7 +1501,7 @@ ALLREDUCE_TABLE_SM90_EAGER_97A99FFA9B8CEF09_H_FUNCTION bool is_better(const Slic
 }  // namespace detail
 
 // Returns the size of a message, or INT64_MAX if it overflows. Counts below 1 are taken as 1.
-ALLREDUCE_TABLE_SM90_EAGER_97A99FFA9B8CEF09_H_FUNCTION std::int64_t message_bytes(std::int64_t num_tokens,
+ALLREDUCE_TABLE_SM90_EAGER_BABCC1B24E4855CA_H_FUNCTION std::int64_t message_bytes(std::int64_t num_tokens,
                                           std::int64_t hidden_size,
                                           DataType data_type) {
   const std::int64_t element_bytes = data_type == DataType::kFloat32 ? 4 : 2;
@@ -1508,13 +1514,15 @@ ALLREDUCE_TABLE_SM90_EAGER_97A99FFA9B8CEF09_H_FUNCTION std::int64_t message_byte
 struct Match {
   Strategy strategy;
   bool is_extrapolated;  // this number of GPUs was not measured
-  bool is_measured;      // with this number of GPUs, fusion and type: nothing stands in for them
+  // With this number of GPUs, fusion and type, which nothing stands in for, and with messages up to
+  // this size.
+  bool is_measured;
 };
 
 // Returns the strategy for a message; any input has one. Among the slices of the fusion, the lookup
 // takes the one with the nearest TP and then with the data type, in it the row with the nearest
 // hidden size, and in it the segment of the message's bytes. A fusion without a slice has kFallback.
-ALLREDUCE_TABLE_SM90_EAGER_97A99FFA9B8CEF09_H_FUNCTION Match find(std::int64_t world_size,
+ALLREDUCE_TABLE_SM90_EAGER_BABCC1B24E4855CA_H_FUNCTION Match find(std::int64_t world_size,
                           Fusion fusion,
                           DataType data_type,
                           std::int64_t hidden_size,
@@ -1542,11 +1550,13 @@ ALLREDUCE_TABLE_SM90_EAGER_97A99FFA9B8CEF09_H_FUNCTION Match find(std::int64_t w
   }
   const bool is_extrapolated =
       detail::slice(best).from_world_size != 0 || detail::slice(best).world_size != world_size;
+  const std::int64_t measured_to = detail::row(row).measured_to_bytes;
+  const bool is_beyond = measured_to != 0 && size_bytes > measured_to;
   return Match{strategy, is_extrapolated,
-               !is_extrapolated && detail::slice(best).data_type == data_type};
+               !is_extrapolated && !is_beyond && detail::slice(best).data_type == data_type};
 }
 
-ALLREDUCE_TABLE_SM90_EAGER_97A99FFA9B8CEF09_H_FUNCTION Strategy lookup(std::int64_t world_size,
+ALLREDUCE_TABLE_SM90_EAGER_BABCC1B24E4855CA_H_FUNCTION Strategy lookup(std::int64_t world_size,
                                Fusion fusion,
                                DataType data_type,
                                std::int64_t hidden_size,
@@ -1556,38 +1566,38 @@ ALLREDUCE_TABLE_SM90_EAGER_97A99FFA9B8CEF09_H_FUNCTION Strategy lookup(std::int6
 
 // Returns the least microseconds that NVLink 4, at 450 GB/s, needs for what a GPU sends: (N-1) S
 // with ONESHOT, 2 (N-1)/N S with all others. No time is below it, extrapolated or not.
-ALLREDUCE_TABLE_SM90_EAGER_97A99FFA9B8CEF09_H_FUNCTION double link_limit_us(Strategy strategy, int world_size, std::int64_t size_bytes) {
+ALLREDUCE_TABLE_SM90_EAGER_BABCC1B24E4855CA_H_FUNCTION double link_limit_us(Strategy strategy, int world_size, std::int64_t size_bytes) {
   const double sent = strategy == Strategy::kOneshot ? world_size - 1.0
                                                      : 2.0 * (world_size - 1.0) / world_size;
   return sent * static_cast<double>(size_bytes) / 450e3;
 }
 
-}  // namespace allreduce_table_sm90_eager_97a99ffa9b8cef09
+}  // namespace allreduce_table_sm90_eager_babcc1b24e4855ca
 
-#undef ALLREDUCE_TABLE_SM90_EAGER_97A99FFA9B8CEF09_H_FUNCTION
+#undef ALLREDUCE_TABLE_SM90_EAGER_BABCC1B24E4855CA_H_FUNCTION
 
 #if !defined(ALLREDUCE_TABLE_NO_ALIAS)
-namespace allreduce_table_sm90_eager = ::allreduce_table_sm90_eager_97a99ffa9b8cef09;
+namespace allreduce_table_sm90_eager = ::allreduce_table_sm90_eager_babcc1b24e4855ca;
 #endif
 
-#endif  // ALLREDUCE_TABLE_SM90_EAGER_97A99FFA9B8CEF09_H
+#endif  // ALLREDUCE_TABLE_SM90_EAGER_BABCC1B24E4855CA_H
 
 // All-reduce strategies for SM 90, for calls launched by CUDA graphs that have no other call.
 // Made by assay allreduce codegen; do not edit. Measured on:
 // NVIDIA H200, CUDA 13.0, NCCL 2.28.3, 2026-11-28, of 600 times in benchmark.tp2.sm90.isolated.csv benchmark.tp4.sm90.isolated.csv.
 
-#ifndef ALLREDUCE_TABLE_SM90_ISOLATED_743BF7CDA2A8DDCE_H
-#define ALLREDUCE_TABLE_SM90_ISOLATED_743BF7CDA2A8DDCE_H
+#ifndef ALLREDUCE_TABLE_SM90_ISOLATED_7A1DE9703AAD1A5D_H
+#define ALLREDUCE_TABLE_SM90_ISOLATED_7A1DE9703AAD1A5D_H
 
 #include <cstdint>
 
 #if defined(__CUDACC__)
-#define ALLREDUCE_TABLE_SM90_ISOLATED_743BF7CDA2A8DDCE_H_FUNCTION __host__ __device__ constexpr
+#define ALLREDUCE_TABLE_SM90_ISOLATED_7A1DE9703AAD1A5D_H_FUNCTION __host__ __device__ constexpr
 #else
-#define ALLREDUCE_TABLE_SM90_ISOLATED_743BF7CDA2A8DDCE_H_FUNCTION constexpr
+#define ALLREDUCE_TABLE_SM90_ISOLATED_7A1DE9703AAD1A5D_H_FUNCTION constexpr
 #endif
 
-namespace allreduce_table_sm90_isolated_743bf7cda2a8ddce {
+namespace allreduce_table_sm90_isolated_7a1de9703aad1a5d {
 
 // Below 100 the numbers are TensorRT-LLM's.
 enum class Strategy : std::uint8_t {
@@ -1598,7 +1608,7 @@ enum class Strategy : std::uint8_t {
   kNccl = 0,
 };
 
-ALLREDUCE_TABLE_SM90_ISOLATED_743BF7CDA2A8DDCE_H_FUNCTION const char* name_of(Strategy strategy) {
+ALLREDUCE_TABLE_SM90_ISOLATED_7A1DE9703AAD1A5D_H_FUNCTION const char* name_of(Strategy strategy) {
   switch (strategy) {
     case Strategy::kOneshot:
       return "ONESHOT";
@@ -1644,6 +1654,7 @@ struct Slice {
 
 struct Row {
   std::int64_t hidden_size;
+  std::int64_t measured_to_bytes;  // the largest message; 0: not known
   int first_segment;
   int end_segment;
 };
@@ -1654,7 +1665,7 @@ struct Segment {
   Strategy strategy;
 };
 
-#define ALLREDUCE_TABLE_SM90_ISOLATED_743BF7CDA2A8DDCE_H_SLICES \
+#define ALLREDUCE_TABLE_SM90_ISOLATED_7A1DE9703AAD1A5D_H_SLICES \
   {2, 0, Fusion::kNone, DataType::kBfloat16, 0, 1}, \
   {2, 0, Fusion::kResidualRmsNorm, DataType::kBfloat16, 1, 2}, \
   {2, 0, Fusion::kResidualRmsNormQuantFp8, DataType::kBfloat16, 2, 3}, \
@@ -1683,36 +1694,36 @@ struct Segment {
   {8, 4, Fusion::kResidualRmsNorm, DataType::kBfloat16, 25, 26}, \
   {8, 4, Fusion::kResidualRmsNormQuantFp8, DataType::kBfloat16, 26, 27}, \
   {8, 4, Fusion::kResidualRmsNormQuantNvfp4, DataType::kBfloat16, 27, 28}
-#define ALLREDUCE_TABLE_SM90_ISOLATED_743BF7CDA2A8DDCE_H_ROWS \
-  {4096, 0, 1}, \
-  {4096, 1, 2}, \
-  {4096, 2, 3}, \
-  {4096, 3, 4}, \
-  {4096, 4, 7}, \
-  {4096, 7, 9}, \
-  {4096, 9, 11}, \
-  {4096, 11, 13}, \
-  {4096, 13, 16}, \
-  {4096, 16, 18}, \
-  {4096, 18, 20}, \
-  {4096, 20, 22}, \
-  {4096, 22, 25}, \
-  {4096, 25, 27}, \
-  {4096, 27, 29}, \
-  {4096, 29, 31}, \
-  {4096, 31, 34}, \
-  {4096, 34, 36}, \
-  {4096, 36, 38}, \
-  {4096, 38, 40}, \
-  {4096, 40, 43}, \
-  {4096, 43, 45}, \
-  {4096, 45, 47}, \
-  {4096, 47, 49}, \
-  {4096, 49, 52}, \
-  {4096, 52, 54}, \
-  {4096, 54, 56}, \
-  {4096, 56, 58}
-#define ALLREDUCE_TABLE_SM90_ISOLATED_743BF7CDA2A8DDCE_H_SEGMENTS \
+#define ALLREDUCE_TABLE_SM90_ISOLATED_7A1DE9703AAD1A5D_H_ROWS \
+  {4096, 134217728, 0, 1}, \
+  {4096, 134217728, 1, 2}, \
+  {4096, 134217728, 2, 3}, \
+  {4096, 134217728, 3, 4}, \
+  {4096, 134217728, 4, 7}, \
+  {4096, 134217728, 7, 9}, \
+  {4096, 134217728, 9, 11}, \
+  {4096, 134217728, 11, 13}, \
+  {4096, 134217728, 13, 16}, \
+  {4096, 134217728, 16, 18}, \
+  {4096, 134217728, 18, 20}, \
+  {4096, 134217728, 20, 22}, \
+  {4096, 134217728, 22, 25}, \
+  {4096, 134217728, 25, 27}, \
+  {4096, 134217728, 27, 29}, \
+  {4096, 134217728, 29, 31}, \
+  {4096, 134217728, 31, 34}, \
+  {4096, 134217728, 34, 36}, \
+  {4096, 134217728, 36, 38}, \
+  {4096, 134217728, 38, 40}, \
+  {4096, 134217728, 40, 43}, \
+  {4096, 134217728, 43, 45}, \
+  {4096, 134217728, 45, 47}, \
+  {4096, 134217728, 47, 49}, \
+  {4096, 134217728, 49, 52}, \
+  {4096, 134217728, 52, 54}, \
+  {4096, 134217728, 54, 56}, \
+  {4096, 134217728, 56, 58}
+#define ALLREDUCE_TABLE_SM90_ISOLATED_7A1DE9703AAD1A5D_H_SEGMENTS \
   {0, Strategy::kOneshot}, \
   {0, Strategy::kOneshot}, \
   {0, Strategy::kOneshot}, \
@@ -1772,19 +1783,19 @@ struct Segment {
   {0, Strategy::kOneshot}, \
   {82006, Strategy::kTwoshotPush}
 
-inline constexpr Slice kSlices[] = {ALLREDUCE_TABLE_SM90_ISOLATED_743BF7CDA2A8DDCE_H_SLICES};
-inline constexpr Row kRows[] = {ALLREDUCE_TABLE_SM90_ISOLATED_743BF7CDA2A8DDCE_H_ROWS};
-inline constexpr Segment kSegments[] = {ALLREDUCE_TABLE_SM90_ISOLATED_743BF7CDA2A8DDCE_H_SEGMENTS};
+inline constexpr Slice kSlices[] = {ALLREDUCE_TABLE_SM90_ISOLATED_7A1DE9703AAD1A5D_H_SLICES};
+inline constexpr Row kRows[] = {ALLREDUCE_TABLE_SM90_ISOLATED_7A1DE9703AAD1A5D_H_ROWS};
+inline constexpr Segment kSegments[] = {ALLREDUCE_TABLE_SM90_ISOLATED_7A1DE9703AAD1A5D_H_SEGMENTS};
 #if defined(__CUDACC__)
-static __device__ constexpr Slice kDeviceSlices[] = {ALLREDUCE_TABLE_SM90_ISOLATED_743BF7CDA2A8DDCE_H_SLICES};
-static __device__ constexpr Row kDeviceRows[] = {ALLREDUCE_TABLE_SM90_ISOLATED_743BF7CDA2A8DDCE_H_ROWS};
-static __device__ constexpr Segment kDeviceSegments[] = {ALLREDUCE_TABLE_SM90_ISOLATED_743BF7CDA2A8DDCE_H_SEGMENTS};
+static __device__ constexpr Slice kDeviceSlices[] = {ALLREDUCE_TABLE_SM90_ISOLATED_7A1DE9703AAD1A5D_H_SLICES};
+static __device__ constexpr Row kDeviceRows[] = {ALLREDUCE_TABLE_SM90_ISOLATED_7A1DE9703AAD1A5D_H_ROWS};
+static __device__ constexpr Segment kDeviceSegments[] = {ALLREDUCE_TABLE_SM90_ISOLATED_7A1DE9703AAD1A5D_H_SEGMENTS};
 #endif
-#undef ALLREDUCE_TABLE_SM90_ISOLATED_743BF7CDA2A8DDCE_H_SLICES
-#undef ALLREDUCE_TABLE_SM90_ISOLATED_743BF7CDA2A8DDCE_H_ROWS
-#undef ALLREDUCE_TABLE_SM90_ISOLATED_743BF7CDA2A8DDCE_H_SEGMENTS
+#undef ALLREDUCE_TABLE_SM90_ISOLATED_7A1DE9703AAD1A5D_H_SLICES
+#undef ALLREDUCE_TABLE_SM90_ISOLATED_7A1DE9703AAD1A5D_H_ROWS
+#undef ALLREDUCE_TABLE_SM90_ISOLATED_7A1DE9703AAD1A5D_H_SEGMENTS
 
-ALLREDUCE_TABLE_SM90_ISOLATED_743BF7CDA2A8DDCE_H_FUNCTION const Slice& slice(int index) {
+ALLREDUCE_TABLE_SM90_ISOLATED_7A1DE9703AAD1A5D_H_FUNCTION const Slice& slice(int index) {
 #if defined(__CUDA_ARCH__)
   return kDeviceSlices[index];
 #else
@@ -1792,7 +1803,7 @@ ALLREDUCE_TABLE_SM90_ISOLATED_743BF7CDA2A8DDCE_H_FUNCTION const Slice& slice(int
 #endif
 }
 
-ALLREDUCE_TABLE_SM90_ISOLATED_743BF7CDA2A8DDCE_H_FUNCTION const Row& row(int index) {
+ALLREDUCE_TABLE_SM90_ISOLATED_7A1DE9703AAD1A5D_H_FUNCTION const Row& row(int index) {
 #if defined(__CUDA_ARCH__)
   return kDeviceRows[index];
 #else
@@ -1800,7 +1811,7 @@ ALLREDUCE_TABLE_SM90_ISOLATED_743BF7CDA2A8DDCE_H_FUNCTION const Row& row(int ind
 #endif
 }
 
-ALLREDUCE_TABLE_SM90_ISOLATED_743BF7CDA2A8DDCE_H_FUNCTION const Segment& segment(int index) {
+ALLREDUCE_TABLE_SM90_ISOLATED_7A1DE9703AAD1A5D_H_FUNCTION const Segment& segment(int index) {
 #if defined(__CUDA_ARCH__)
   return kDeviceSegments[index];
 #else
@@ -1810,7 +1821,7 @@ ALLREDUCE_TABLE_SM90_ISOLATED_743BF7CDA2A8DDCE_H_FUNCTION const Segment& segment
 
 // Returns whether b is nearer to `wanted` than a by ratio; the larger one wins a tie. The numbers
 // of the table are at most 2^28, so products fit.
-ALLREDUCE_TABLE_SM90_ISOLATED_743BF7CDA2A8DDCE_H_FUNCTION bool is_nearer(std::int64_t b, std::int64_t a, std::int64_t wanted) {
+ALLREDUCE_TABLE_SM90_ISOLATED_7A1DE9703AAD1A5D_H_FUNCTION bool is_nearer(std::int64_t b, std::int64_t a, std::int64_t wanted) {
   const std::int64_t low = a < b ? a : b;
   const std::int64_t high = a < b ? b : a;
   if (wanted <= low) return b < a;
@@ -1818,7 +1829,7 @@ ALLREDUCE_TABLE_SM90_ISOLATED_743BF7CDA2A8DDCE_H_FUNCTION bool is_nearer(std::in
   return (wanted * wanted < low * high) == (b < a);
 }
 
-ALLREDUCE_TABLE_SM90_ISOLATED_743BF7CDA2A8DDCE_H_FUNCTION bool is_better(const Slice& b,
+ALLREDUCE_TABLE_SM90_ISOLATED_7A1DE9703AAD1A5D_H_FUNCTION bool is_better(const Slice& b,
                               const Slice& a,
                               std::int64_t world_size,
                               DataType data_type) {
@@ -1830,7 +1841,7 @@ ALLREDUCE_TABLE_SM90_ISOLATED_743BF7CDA2A8DDCE_H_FUNCTION bool is_better(const S
 }  // namespace detail
 
 // Returns the size of a message, or INT64_MAX if it overflows. Counts below 1 are taken as 1.
-ALLREDUCE_TABLE_SM90_ISOLATED_743BF7CDA2A8DDCE_H_FUNCTION std::int64_t message_bytes(std::int64_t num_tokens,
+ALLREDUCE_TABLE_SM90_ISOLATED_7A1DE9703AAD1A5D_H_FUNCTION std::int64_t message_bytes(std::int64_t num_tokens,
                                           std::int64_t hidden_size,
                                           DataType data_type) {
   const std::int64_t element_bytes = data_type == DataType::kFloat32 ? 4 : 2;
@@ -1843,13 +1854,15 @@ ALLREDUCE_TABLE_SM90_ISOLATED_743BF7CDA2A8DDCE_H_FUNCTION std::int64_t message_b
 struct Match {
   Strategy strategy;
   bool is_extrapolated;  // this number of GPUs was not measured
-  bool is_measured;      // with this number of GPUs, fusion and type: nothing stands in for them
+  // With this number of GPUs, fusion and type, which nothing stands in for, and with messages up to
+  // this size.
+  bool is_measured;
 };
 
 // Returns the strategy for a message; any input has one. Among the slices of the fusion, the lookup
 // takes the one with the nearest TP and then with the data type, in it the row with the nearest
 // hidden size, and in it the segment of the message's bytes. A fusion without a slice has kFallback.
-ALLREDUCE_TABLE_SM90_ISOLATED_743BF7CDA2A8DDCE_H_FUNCTION Match find(std::int64_t world_size,
+ALLREDUCE_TABLE_SM90_ISOLATED_7A1DE9703AAD1A5D_H_FUNCTION Match find(std::int64_t world_size,
                           Fusion fusion,
                           DataType data_type,
                           std::int64_t hidden_size,
@@ -1877,11 +1890,13 @@ ALLREDUCE_TABLE_SM90_ISOLATED_743BF7CDA2A8DDCE_H_FUNCTION Match find(std::int64_
   }
   const bool is_extrapolated =
       detail::slice(best).from_world_size != 0 || detail::slice(best).world_size != world_size;
+  const std::int64_t measured_to = detail::row(row).measured_to_bytes;
+  const bool is_beyond = measured_to != 0 && size_bytes > measured_to;
   return Match{strategy, is_extrapolated,
-               !is_extrapolated && detail::slice(best).data_type == data_type};
+               !is_extrapolated && !is_beyond && detail::slice(best).data_type == data_type};
 }
 
-ALLREDUCE_TABLE_SM90_ISOLATED_743BF7CDA2A8DDCE_H_FUNCTION Strategy lookup(std::int64_t world_size,
+ALLREDUCE_TABLE_SM90_ISOLATED_7A1DE9703AAD1A5D_H_FUNCTION Strategy lookup(std::int64_t world_size,
                                Fusion fusion,
                                DataType data_type,
                                std::int64_t hidden_size,
@@ -1891,33 +1906,33 @@ ALLREDUCE_TABLE_SM90_ISOLATED_743BF7CDA2A8DDCE_H_FUNCTION Strategy lookup(std::i
 
 // Returns the least microseconds that NVLink 4, at 450 GB/s, needs for what a GPU sends: (N-1) S
 // with ONESHOT, 2 (N-1)/N S with all others. No time is below it, extrapolated or not.
-ALLREDUCE_TABLE_SM90_ISOLATED_743BF7CDA2A8DDCE_H_FUNCTION double link_limit_us(Strategy strategy, int world_size, std::int64_t size_bytes) {
+ALLREDUCE_TABLE_SM90_ISOLATED_7A1DE9703AAD1A5D_H_FUNCTION double link_limit_us(Strategy strategy, int world_size, std::int64_t size_bytes) {
   const double sent = strategy == Strategy::kOneshot ? world_size - 1.0
                                                      : 2.0 * (world_size - 1.0) / world_size;
   return sent * static_cast<double>(size_bytes) / 450e3;
 }
 
-}  // namespace allreduce_table_sm90_isolated_743bf7cda2a8ddce
+}  // namespace allreduce_table_sm90_isolated_7a1de9703aad1a5d
 
-#undef ALLREDUCE_TABLE_SM90_ISOLATED_743BF7CDA2A8DDCE_H_FUNCTION
+#undef ALLREDUCE_TABLE_SM90_ISOLATED_7A1DE9703AAD1A5D_H_FUNCTION
 
 #if !defined(ALLREDUCE_TABLE_NO_ALIAS)
-namespace allreduce_table_sm90_isolated = ::allreduce_table_sm90_isolated_743bf7cda2a8ddce;
+namespace allreduce_table_sm90_isolated = ::allreduce_table_sm90_isolated_7a1de9703aad1a5d;
 #endif
 
-#endif  // ALLREDUCE_TABLE_SM90_ISOLATED_743BF7CDA2A8DDCE_H
+#endif  // ALLREDUCE_TABLE_SM90_ISOLATED_7A1DE9703AAD1A5D_H
 
 
-#ifndef ALLREDUCE_TABLES_1AB805CE1266B71E_H
-#define ALLREDUCE_TABLES_1AB805CE1266B71E_H
+#ifndef ALLREDUCE_TABLES_034A9476C5CE10F9_H
+#define ALLREDUCE_TABLES_034A9476C5CE10F9_H
 
 #if defined(__CUDACC__)
-#define ALLREDUCE_TABLES_1AB805CE1266B71E_H_FUNCTION __host__ __device__ constexpr
+#define ALLREDUCE_TABLES_034A9476C5CE10F9_H_FUNCTION __host__ __device__ constexpr
 #else
-#define ALLREDUCE_TABLES_1AB805CE1266B71E_H_FUNCTION constexpr
+#define ALLREDUCE_TABLES_034A9476C5CE10F9_H_FUNCTION constexpr
 #endif
 
-namespace allreduce_tables_1ab805ce1266b71e {
+namespace allreduce_tables_034a9476c5ce10f9 {
 
 // Below 100 the numbers are TensorRT-LLM's.
 enum class Strategy : std::uint8_t {
@@ -1928,7 +1943,7 @@ enum class Strategy : std::uint8_t {
   kNccl = 0,
 };
 
-ALLREDUCE_TABLES_1AB805CE1266B71E_H_FUNCTION const char* name_of(Strategy strategy) {
+ALLREDUCE_TABLES_034A9476C5CE10F9_H_FUNCTION const char* name_of(Strategy strategy) {
   switch (strategy) {
     case Strategy::kOneshot:
       return "ONESHOT";
@@ -1968,13 +1983,14 @@ struct Match {
   int sm_version;  // of the table that answers
   Launch launch;
   bool is_extrapolated;  // this number of GPUs was not measured
-  bool is_measured;      // with this SM, launch, number of GPUs, fusion and type
+  // With this SM, launch, number of GPUs, fusion and type, and with messages up to this size.
+  bool is_measured;
 };
 
 namespace detail {
 
 // Another launch counts more than any SM, and a newer SM than the asked one more than an older one.
-ALLREDUCE_TABLES_1AB805CE1266B71E_H_FUNCTION std::int64_t distance(std::int64_t table_sm,
+ALLREDUCE_TABLES_034A9476C5CE10F9_H_FUNCTION std::int64_t distance(std::int64_t table_sm,
                                      Launch table_launch,
                                      std::int64_t sm_version,
                                      Launch launch) {
@@ -1984,7 +2000,7 @@ ALLREDUCE_TABLES_1AB805CE1266B71E_H_FUNCTION std::int64_t distance(std::int64_t 
 }
 
 // Returns the table that answers: that of the SM and launch, else the nearest.
-ALLREDUCE_TABLES_1AB805CE1266B71E_H_FUNCTION int table_of(int sm_version, Launch launch) {
+ALLREDUCE_TABLES_034A9476C5CE10F9_H_FUNCTION int table_of(int sm_version, Launch launch) {
   int best = 0;
   std::int64_t least = distance(90, Launch::kGraph, sm_version, launch);
   if (distance(90, Launch::kEager, sm_version, launch) < least) {
@@ -2001,7 +2017,7 @@ ALLREDUCE_TABLES_1AB805CE1266B71E_H_FUNCTION int table_of(int sm_version, Launch
 }  // namespace detail
 
 // Returns the strategy for a message; any input has one.
-ALLREDUCE_TABLES_1AB805CE1266B71E_H_FUNCTION Match find(int sm_version,
+ALLREDUCE_TABLES_034A9476C5CE10F9_H_FUNCTION Match find(int sm_version,
                           Launch launch,
                           std::int64_t world_size,
                           Fusion fusion,
@@ -2010,30 +2026,30 @@ ALLREDUCE_TABLES_1AB805CE1266B71E_H_FUNCTION Match find(int sm_version,
                           std::int64_t num_tokens) {
   switch (detail::table_of(sm_version, launch)) {
     case 0: {
-      const ::allreduce_table_sm90_graph_d373645cac457ea1::Match match =
-          ::allreduce_table_sm90_graph_d373645cac457ea1::find(world_size, static_cast<::allreduce_table_sm90_graph_d373645cac457ea1::Fusion>(fusion),
-              static_cast<::allreduce_table_sm90_graph_d373645cac457ea1::DataType>(data_type), hidden_size, num_tokens);
+      const ::allreduce_table_sm90_graph_a0d7da8f2b992022::Match match =
+          ::allreduce_table_sm90_graph_a0d7da8f2b992022::find(world_size, static_cast<::allreduce_table_sm90_graph_a0d7da8f2b992022::Fusion>(fusion),
+              static_cast<::allreduce_table_sm90_graph_a0d7da8f2b992022::DataType>(data_type), hidden_size, num_tokens);
       return Match{static_cast<Strategy>(match.strategy), 90, Launch::kGraph, match.is_extrapolated,
                    match.is_measured && detail::distance(90, Launch::kGraph, sm_version, launch) == 0};
     }
     case 1: {
-      const ::allreduce_table_sm90_eager_97a99ffa9b8cef09::Match match =
-          ::allreduce_table_sm90_eager_97a99ffa9b8cef09::find(world_size, static_cast<::allreduce_table_sm90_eager_97a99ffa9b8cef09::Fusion>(fusion),
-              static_cast<::allreduce_table_sm90_eager_97a99ffa9b8cef09::DataType>(data_type), hidden_size, num_tokens);
+      const ::allreduce_table_sm90_eager_babcc1b24e4855ca::Match match =
+          ::allreduce_table_sm90_eager_babcc1b24e4855ca::find(world_size, static_cast<::allreduce_table_sm90_eager_babcc1b24e4855ca::Fusion>(fusion),
+              static_cast<::allreduce_table_sm90_eager_babcc1b24e4855ca::DataType>(data_type), hidden_size, num_tokens);
       return Match{static_cast<Strategy>(match.strategy), 90, Launch::kEager, match.is_extrapolated,
                    match.is_measured && detail::distance(90, Launch::kEager, sm_version, launch) == 0};
     }
     default: {
-      const ::allreduce_table_sm90_isolated_743bf7cda2a8ddce::Match match =
-          ::allreduce_table_sm90_isolated_743bf7cda2a8ddce::find(world_size, static_cast<::allreduce_table_sm90_isolated_743bf7cda2a8ddce::Fusion>(fusion),
-              static_cast<::allreduce_table_sm90_isolated_743bf7cda2a8ddce::DataType>(data_type), hidden_size, num_tokens);
+      const ::allreduce_table_sm90_isolated_7a1de9703aad1a5d::Match match =
+          ::allreduce_table_sm90_isolated_7a1de9703aad1a5d::find(world_size, static_cast<::allreduce_table_sm90_isolated_7a1de9703aad1a5d::Fusion>(fusion),
+              static_cast<::allreduce_table_sm90_isolated_7a1de9703aad1a5d::DataType>(data_type), hidden_size, num_tokens);
       return Match{static_cast<Strategy>(match.strategy), 90, Launch::kIsolated, match.is_extrapolated,
                    match.is_measured && detail::distance(90, Launch::kIsolated, sm_version, launch) == 0};
     }
   }
 }
 
-ALLREDUCE_TABLES_1AB805CE1266B71E_H_FUNCTION Strategy lookup(int sm_version,
+ALLREDUCE_TABLES_034A9476C5CE10F9_H_FUNCTION Strategy lookup(int sm_version,
                                Launch launch,
                                std::int64_t world_size,
                                Fusion fusion,
@@ -2043,12 +2059,12 @@ ALLREDUCE_TABLES_1AB805CE1266B71E_H_FUNCTION Strategy lookup(int sm_version,
   return find(sm_version, launch, world_size, fusion, data_type, hidden_size, num_tokens).strategy;
 }
 
-}  // namespace allreduce_tables_1ab805ce1266b71e
+}  // namespace allreduce_tables_034a9476c5ce10f9
 
-#undef ALLREDUCE_TABLES_1AB805CE1266B71E_H_FUNCTION
+#undef ALLREDUCE_TABLES_034A9476C5CE10F9_H_FUNCTION
 
 #if !defined(ALLREDUCE_TABLE_NO_ALIAS)
-namespace allreduce_tables = ::allreduce_tables_1ab805ce1266b71e;
+namespace allreduce_tables = ::allreduce_tables_034a9476c5ce10f9;
 #endif
 
-#endif  // ALLREDUCE_TABLES_1AB805CE1266B71E_H
+#endif  // ALLREDUCE_TABLES_034A9476C5CE10F9_H

@@ -122,6 +122,7 @@ StrategyTable random_table(std::uint64_t seed) {
           row.segments.push_back(
               {row.segments.back().from_bytes + 1 + below(1U << 22), any_strategy()});
         }
+        if (below(3) > 0) row.measured_to_bytes = 1 + below(1U << 26);
         slice.rows.push_back(std::move(row));
       }
       table.slices.push_back(std::move(slice));

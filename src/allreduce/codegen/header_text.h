@@ -36,6 +36,7 @@ struct Slice {
 
 struct Row {
   std::int64_t hidden_size;
+  std::int64_t measured_to_bytes;  // the largest message; 0: not known
   int first_segment;
   int end_segment;
 };
@@ -121,7 +122,9 @@ GUARD_FUNCTION std::int64_t message_bytes(std::int64_t num_tokens,
 struct Match {
   Strategy strategy;
   bool is_extrapolated;  // this number of GPUs was not measured
-  bool is_measured;      // with this number of GPUs, fusion and type: nothing stands in for them
+  // With this number of GPUs, fusion and type, which nothing stands in for, and with messages up to
+  // this size.
+  bool is_measured;
 };
 
 // Returns the strategy for a message; any input has one. Among the slices of the fusion, the lookup
@@ -155,8 +158,10 @@ GUARD_FUNCTION Match find(std::int64_t world_size,
   }
   const bool is_extrapolated =
       detail::slice(best).from_world_size != 0 || detail::slice(best).world_size != world_size;
+  const std::int64_t measured_to = detail::row(row).measured_to_bytes;
+  const bool is_beyond = measured_to != 0 && size_bytes > measured_to;
   return Match{strategy, is_extrapolated,
-               !is_extrapolated && detail::slice(best).data_type == data_type};
+               !is_extrapolated && !is_beyond && detail::slice(best).data_type == data_type};
 }
 
 GUARD_FUNCTION Strategy lookup(std::int64_t world_size,
@@ -205,7 +210,8 @@ struct Match {
   int sm_version;  // of the table that answers
   Launch launch;
   bool is_extrapolated;  // this number of GPUs was not measured
-  bool is_measured;      // with this SM, launch, number of GPUs, fusion and type
+  // With this SM, launch, number of GPUs, fusion and type, and with messages up to this size.
+  bool is_measured;
 };
 
 namespace detail {

@@ -76,11 +76,10 @@ const CommandSpec kAllreduceLookup{
         "number of GPUs, by ratio, and of this data type if there is one; in that slice the row "
         "with the nearest hidden size; in that row the segment that the message's bytes (TOKENS "
         "x HIDDEN x bytes of an element) fall into. All numbers have an answer: 'origin' says "
-        "whether it was measured with this number of GPUs and this data type, and 'link limit' "
-        "what the links need at least; where the table "
-        "has nothing for a fusion, the answer is its fallback. Of a folder of benchmark files, "
-        "'time' "
-        "is the strategy's time as 'assay allreduce explain' tells it.",
+        "whether it was measured with this number of GPUs, this data type and messages up to this "
+        "size, and 'link limit' what the links need at least; where the table has nothing for a "
+        "fusion, the answer is its fallback. Of a folder of benchmark files, 'time' is the "
+        "strategy's time as 'assay allreduce explain' tells it.",
     .examples =
         "assay allreduce lookup --table table.json 8 7168 128\n"
         "assay allreduce lookup --table table.json 4 4096 1 --fusion RESIDUAL_RMS_NORM "
