@@ -213,19 +213,20 @@ assay_allreduce_status assay_allreduce_export(const assay_allreduce_comm* comm,
                                               assay_allreduce_handle* handle);
 /* Joins the ranks. It fails on all of them alike, and names the rank, where versions, options,
  * tables, GPUs' architectures or reserved sizes differ, and where a rank could not join or did not
- * come within 120 seconds; a failure of NCCL itself is NCCL's to tell. After a failure the
- * communicator is not connected: export and connect again on all ranks, or destroy it. Of ranks
- * that are connected it only compares what they have in common. Where GPUs have unequal numbers of
- * SMs, launches fit the smallest. A rank without NCCL, or with another version, switches NCCL off
- * for all. */
+ * come within 120 seconds, or those of the environment's ASSAY_ALLREDUCE_CONNECT_SECONDS; a failure
+ * of NCCL itself is NCCL's to tell. After a failure the communicator is not connected: export and
+ * connect again on all ranks, or destroy it. Of ranks that are connected it only compares what they
+ * have in common. Where GPUs have unequal numbers of SMs, launches fit the smallest. A rank without
+ * NCCL, or with another version, switches NCCL off for all. */
 assay_allreduce_status assay_allreduce_connect(assay_allreduce_comm* comm,
                                                const assay_allreduce_handle* handles);
 /* Takes memory for TWOSHOT_PUSH to carry messages of up to max_message_bytes in one part (of 64 MiB
  * at most; larger ones go in several), ONESHOT of up to 2 / world_size of that, and larger tiles of
  * TWOSHOT. Collective: all ranks give the same number, while no call runs or is captured. Memory
  * never grows at any other time. Where this is more than there was, the communicator is no longer
- * connected: export and connect again. It is best called before the first connect. Memory that
- * calls have used stays until destroy, because graphs captured then go on using it. */
+ * connected: export and connect again. Once it has failed on a rank, no rank is connected: destroy
+ * the communicator there. It is best called before the first connect. Memory that calls have used
+ * stays until destroy, because graphs captured then go on using it. */
 assay_allreduce_status assay_allreduce_reserve(assay_allreduce_comm* comm,
                                                size_t max_message_bytes);
 /* Lets NCCL_SYMMETRIC use a buffer from assay_allreduce_allocate; all ranks must call it. */

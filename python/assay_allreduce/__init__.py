@@ -4,7 +4,8 @@ addition, RMS norm, quantisation to FP8 or NVFP4.
     import torch, torch.distributed as dist
     import assay_allreduce
 
-    dist.init_process_group("nccl", device_id=device)
+    torch.cuda.set_device(local_rank)
+    dist.init_process_group("nccl", device_id=torch.device("cuda", local_rank))
     comm = assay_allreduce.Communicator()               # of all ranks; collective
     y = comm.all_reduce(x)                              # the sum, out of place
     y = comm.all_reduce_rms_norm(x, residual, gamma)    # residual += sum; y = norm(residual) * gamma

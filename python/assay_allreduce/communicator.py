@@ -78,6 +78,14 @@ def table_path(table, device):
     return path if path.exists() else None
 
 
+class _Shared:
+    """What a communicator and those of with_strategy() have in common: closing one closes all."""
+
+    def __init__(self):
+        self.comm = None
+        self.numbers = []
+
+
 class Communicator:
     """The GPUs of a process group, all of one host.
 
@@ -92,7 +100,8 @@ class Communicator:
     device           this rank's GPU; None: the current one
     strategy         Strategy.AUTO, or the one that all calls take
     table            for AUTO: "shipped", the path of an allreduce_table.json of `assay allreduce
-                     codegen`, or None. Without a table AUTO takes NCCL, or TWOSHOT without NCCL
+                     codegen`, or None. Without a table AUTO takes ONESHOT up to 256 KiB and with
+                     two GPUs, else TWOSHOT_PUSH
     workspace_bytes  memory of each GPU; 0: the library's default, 64 MiB
     max_message_bytes  as reserve() before the first call
     use_nccl         whether NCCL is among the strategies; it makes an NCCL communicator of its own
@@ -108,8 +117,7 @@ class Communicator:
         self._exchange = GroupExchange(group) if exchange is None else exchange
         self.device = gpu(device)
         self.strategy = Strategy(strategy)
-        self._comm = None
-        self._numbers = []
+        self._shared = _Shared()
         options = Options(workspace_bytes=workspace_bytes, use_nccl=int(use_nccl),
                           deterministic=int(deterministic), deadline_seconds=deadline_seconds)
         try:
@@ -120,7 +128,7 @@ class Communicator:
         self.number = self._add()
 
     def _create(self, options, table, max_message_bytes):
-        self._comm = library.create(self.rank(), self.size(), options)
+        self._shared.comm = library.create(self.rank(), self.size(), options)
         path = table_path(table, self.device)
         if path is not None:
             library.call("load_table", self._comm, str(path).encode())
@@ -136,9 +144,15 @@ class Communicator:
             handles = on_all_ranks(self._exchange, export)
             on_all_ranks(self._exchange, lambda: library.connect(self._comm, handles))
 
+    @property
+    def _comm(self):
+        if self._shared.comm is None:
+            raise AllReduceError("the communicator is closed")
+        return self._shared.comm
+
     def _add(self):
         number = kernels.add(self._comm, self.strategy, self.device.index, self.size())
-        self._numbers.append(number)
+        self._shared.numbers.append(number)
         return number
 
     def rank(self):
@@ -150,7 +164,7 @@ class Communicator:
         return self._exchange.world_size
 
     def with_strategy(self, strategy):
-        """The same communicator, whose calls take this strategy."""
+        """The same communicator, whose calls take this strategy. Closing one closes both."""
         other = copy.copy(self)
         other.strategy = Strategy(strategy)
         other.number = other._add()
@@ -170,7 +184,8 @@ class Communicator:
     def reserve(self, max_message_bytes):
         """Takes memory for messages of up to so many bytes, where the workspace has room for less:
         up to 64 MiB; larger ones go in parts. Collective, while no call runs or is captured. Graphs that
-        were captured before stay good."""
+        were captured before stay good. Once it has failed, on whatever rank, calls are refused on all:
+        close the communicator then."""
         self._connect(lambda: library.call("reserve", self._comm, max_message_bytes))
 
     def check(self):
@@ -227,16 +242,17 @@ class Communicator:
     def close(self, meet=True):
         """Gives the memory back; graphs that were captured with it are void. Collective. With meet=False
         the ranks do not wait for each other here: all must have ended their calls before."""
-        if self._comm is None:
+        if self._shared.comm is None:
             return
-        torch.cuda.synchronize(self.device)
-        if meet:
-            self._exchange(None)
-        for number in self._numbers:
+        with torch.cuda.device(self.device):
+            torch.cuda.synchronize(self.device)
+            if meet:
+                self._exchange(None)
+        for number in self._shared.numbers:
             kernels.remove(number)
         self._destroy()
 
     def _destroy(self):
-        comm, self._comm = self._comm, None
+        comm, self._shared.comm = self._shared.comm, None
         if comm is not None:
             library.call("destroy", comm)

@@ -88,6 +88,10 @@ core::Status read_times(const BenchmarkRow& row, Measurement& m) {
   if (m.low_us > m.high_us) {
     return core::Error{fmt::format("low (us) {} is above high (us) {}", m.low_us, m.high_us)};
   }
+  if (m.time_us < m.low_us || m.time_us > m.high_us) {
+    return core::Error{fmt::format("time (us) {} is outside of low (us) {} to high (us) {}",
+                                   m.time_us, m.low_us, m.high_us)};
+  }
   return {};
 }
 
@@ -337,7 +341,8 @@ core::Result<double> BenchmarkRow::time(Column column) const {
   const auto time = number_in<double>(field);
   // About 30 years in microseconds. The limit keeps a unit's factor from making a time infinite.
   constexpr double kMost = 1e15;
-  if (time && *time > 0 && *time <= kMost) return *time;
+  constexpr double kLeast = 1e-6;  // a picosecond in microseconds
+  if (time && *time >= kLeast && *time <= kMost) return *time;
   return core::Error{fmt::format(
       "{} is '{}': it must be a number above 0, or empty if not measured", name_of(column), field)};
 }

@@ -166,12 +166,27 @@ TEST(BenchmarkCsv, BadRowsAreErrorsWithFileAndLine) {
               HasSubstr("num_tokens is '99999999999999999999'"));
   EXPECT_THAT(rows_error("2,bfloat16,256,1,nan,NCCL,NONE,allreduce,3\n"),
               HasSubstr("hidden_size is 'nan'"));
-  for (const std::string time : {"-1", "0", "inf", "1e300", "fast", "3us"}) {
+  for (const std::string time : {"-1", "0", "inf", "1e300", "1e-300", "fast", "3us"}) {
     EXPECT_THAT(rows_error("2,bfloat16,256,1,128,NCCL,NONE,allreduce," + time + "\n"),
                 HasSubstr("time (us) is '" + time + "'"));
   }
   EXPECT_THAT(rows_error(good + "2,bfloat16,256,1"), HasSubstr("line 3: 4 fields under 9 columns"));
   EXPECT_THAT(rows_error("2,bfloat16,\"256"), HasSubstr("'some.csv', line 2: a quote"));
+}
+
+TEST(BenchmarkCsv, ATimeOutsideOfItsIntervalIsAnError) {
+  const auto problem_of = [](const std::string& times) {
+    return error_of(
+        "world_size,dtype,size,num_tokens,hidden_size,strategy,fusion,time (us),low (us),"
+        "high (us)\n2,bfloat16,256,1,128,NCCL,NONE," +
+            times + "\n",
+        "some.csv");
+  };
+  EXPECT_EQ(problem_of("3,2,4"), "read without an error");
+  EXPECT_EQ(problem_of("3,3,3"), "read without an error");
+  EXPECT_THAT(problem_of("3,4,5"),
+              HasSubstr("line 2: time (us) 3 is outside of low (us) 4 to high (us) 5"));
+  EXPECT_THAT(problem_of("6,4,5"), HasSubstr("time (us) 6 is outside"));
 }
 
 TEST(BenchmarkCsv, ASizeInElementsIsAnError) {

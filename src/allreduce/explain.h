@@ -25,7 +25,8 @@ struct ExplainedTime {
   TimedHow how = TimedHow::kMeasured;
   std::optional<Cell> smaller = {};  // the measured cells that the time comes from
   std::optional<Cell> larger = {};
-  std::optional<DataType> other_type = {};  // what was measured instead of the asked type
+  std::optional<DataType> other_type = {};        // what was measured instead of the asked type
+  std::optional<std::int64_t> other_hidden = {};  // and instead of the asked hidden size
   double limit_us = 0;  // the least that the links need for the bytes that it sends
 };
 

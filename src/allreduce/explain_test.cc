@@ -47,6 +47,28 @@ TEST(Explain, AMeasuredCellHasItsMeasuredTimes) {
   EXPECT_GT(*found.to_bytes, 65536);
 }
 
+TEST(Explain, OnlyWhatWasMeasuredOfTheMessageHasAnInterval) {
+  const auto tables = tune(synthetic({.noise = 0.01}), {}, "synthetic").value();
+  const auto chosen = [&](std::int64_t hidden, std::int64_t tokens) {
+    return explain(tables, asked(8, hidden, tokens)).times[0];
+  };
+  EXPECT_FALSE(std::isnan(chosen(4096, 8).timing.low_us));
+  EXPECT_EQ(origin_text(chosen(4096, 8), 8), "measured");
+  EXPECT_TRUE(std::isnan(chosen(4096, 12).timing.low_us));
+  // As many bytes as 8 tokens of 8192.
+  const ExplainedTime wider = chosen(16384, 4);
+  EXPECT_TRUE(std::isnan(wider.timing.low_us));
+  EXPECT_EQ(origin_text(wider, 8), "measured, hidden size 8192");
+}
+
+TEST(Explain, ASingleSampleHasNoInterval) {
+  Benchmark benchmark = synthetic({.models = {{Strategy::kTwoshot, 3, 0}}});
+  for (Measurement& measurement : benchmark.measurements)
+    measurement.low_us = measurement.high_us = measurement.time_us;
+  const auto tables = tune(benchmark, {}, "synthetic").value();
+  EXPECT_TRUE(std::isnan(explain(tables, asked(8, 4096, 8)).times[0].timing.low_us));
+}
+
 TEST(Explain, BetweenCellsTimesLieOnTheLineBetweenThem) {
   const Explanation found = explain(tuned(), asked(8, 4096, 12));
   const ExplainedTime& time = found.times[0];

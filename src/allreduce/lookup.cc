@@ -80,7 +80,9 @@ std::vector<model::Column> columns(bool has_times) {
                    .unit = "us",
                    .better = model::Better::kLower,
                    .description = "of the strategy, on the slowest rank"},
-                  {.name = "low", .unit = "us", .description = "interval"},
+                  {.name = "low",
+                   .unit = "us",
+                   .description = "interval, of what was measured of this very message"},
                   {.name = "high", .unit = "us"},
                   {.name = "time from"}});
   return columns;

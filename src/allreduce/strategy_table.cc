@@ -268,8 +268,8 @@ core::Status check_format(const Object& object) {
     return Object::problem("format", fmt::format("is not \"{}\"", kFormat));
   }
   if (object.number("version", kOldestVersion, kVersion).ok()) return {};
-  return Object::problem(
-      "version", fmt::format("is none of {} to {}, which this assay reads", kOldestVersion, kVersion));
+  return Object::problem("version", fmt::format("is none of {} to {}, which this assay reads",
+                                                kOldestVersion, kVersion));
 }
 
 core::Result<std::vector<TableSlice>> slices_from(const Json& list) {

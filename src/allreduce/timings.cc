@@ -31,7 +31,7 @@ Timing single(const Measurement& run, double noise) {
   if (!(run.low_us > 0 && run.high_us > run.low_us)) {
     timing.low_us = run.time_us / (1 + noise);
     timing.high_us = run.time_us * (1 + noise);
-    timing.confidence = kConfidence;
+    timing.confidence = 0;
   }
   return timing;
 }

@@ -88,7 +88,7 @@ inline constexpr double kDefaultNoise = 0.02;
 struct Timing {
   Strategy strategy = Strategy::kNccl;
   double time_us = 0;
-  double low_us = 0;  // interval that holds the time with `confidence`
+  double low_us = 0;  // interval that holds the time with `confidence`; 0: the noise is assumed
   double high_us = 0;
   std::int64_t runs = 1;
   double confidence = kConfidence;

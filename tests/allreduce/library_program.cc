@@ -489,6 +489,50 @@ void half_failed_connect(Rank& rank) {
   end(rank, comm);
 }
 
+// Rank 1 comes when the others have left. It must not go on with them.
+void late_connect(Rank& rank) {
+  assay_allreduce_options options = options_without_nccl();
+  options.use_nccl = 1;
+  assay_allreduce_comm* comm = created(rank, options);
+  setenv("ASSAY_ALLREDUCE_CONNECT_SECONDS", "1", 1);
+  const auto status = join(rank, comm, [&](auto& /*handles*/) {
+    if (rank.number == 1) std::this_thread::sleep_for(std::chrono::seconds(2));
+  });
+  rank.expect(status == ASSAY_ALLREDUCE_FAILED, "no rank is connected");
+  rank.expect(
+      error_says(rank.number == 1 ? "could not connect" : "rank 1 did not connect within 1 s"),
+      "the rank is named");
+  rank.meet();
+  unsetenv("ASSAY_ALLREDUCE_CONNECT_SECONDS");
+  rank.expect(join(rank, comm) == ASSAY_ALLREDUCE_OK, "the second attempt connects");
+  expect_runs(rank, comm, call_of(rank, ASSAY_ALLREDUCE_AUTO, 130));
+  end(rank, comm);
+}
+
+// One rank finds no memory. None of them goes on as if it were connected.
+void failed_reserve(Rank& rank) {
+  assay_allreduce_comm* comm = connected(rank, options_without_nccl());
+  std::vector<void*> taken;
+  std::size_t piece = std::size_t{1} << 40U;
+  while (rank.number == 1 && piece >= std::size_t{1} << 20U) {
+    void* memory = nullptr;
+    if (cudaMalloc(&memory, piece) == cudaSuccess) {
+      taken.push_back(memory);
+    } else {
+      cudaGetLastError();
+      piece /= 2;
+    }
+  }
+  rank.finish();
+  const auto status = assay_allreduce_reserve(comm, std::size_t{32} << 20U);
+  rank.expect((status == ASSAY_ALLREDUCE_OK) == taken.empty(), "rank 1 has no memory");
+  expect_refused(rank, comm, call_of(rank, ASSAY_ALLREDUCE_ONESHOT, 1), ASSAY_ALLREDUCE_UNSUPPORTED,
+                 "not connected");
+  for (void* memory : taken)
+    cudaFree(memory);
+  end(rank, comm);
+}
+
 void zero_tokens(Rank& rank) {
   assay_allreduce_comm* comm = connected(rank, options_without_nccl());
   assay_allreduce_call nothing{};
@@ -724,6 +768,8 @@ constexpr std::array kScenarios = {
     Scenario{"different options", different_options},
     Scenario{"different tables", different_tables},
     Scenario{"half-failed connect", half_failed_connect},
+    Scenario{"late connect", late_connect},
+    Scenario{"failed reserve", failed_reserve, Needs::kOwnGpu},
     Scenario{"zero tokens", zero_tokens},
     Scenario{"default workspace", default_workspace, Needs::kOwnGpu},
     Scenario{"reserve", reserve},

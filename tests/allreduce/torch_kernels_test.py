@@ -119,6 +119,9 @@ def check_all_reduce(comm):
     results = call("all_reduce", [tensor([0, 64]), comm], 1)
     expect(sizes_of(results[0]) == (0, 64) and fake.fake_runs() == runs, "nothing is no work")
     drop(results)
+    results = call("all_reduce", [tensor([4, 0, 64]), comm], 1)
+    expect(sizes_of(results[0]) == (4, 0, 64) and fake.fake_runs() == runs, "whatever its strides")
+    drop(results)
 
 
 def check_split(comm):
@@ -126,6 +129,10 @@ def check_split(comm):
     expect(sizes_of(results[0]) == shapes.reduce_scatter((6, 2, 16), 2) == (3, 2, 16),
            "reduce_scatter's shape")
     expect((last().num_tokens, last().operation) == (12, 1), "tokens of the whole message")
+    drop(results)
+    results = call("reduce_scatter", [tensor([8, 12]), comm], 1)
+    expect(sizes_of(results[0]) == (4, 12), "reduce_scatter's shape of odd rows")
+    expect((last().num_tokens, last().hidden_size) == (2, 48), "odd rows are a row for each rank")
     drop(results)
     results = call("all_gather", [tensor([3, 16]), comm], 1)
     expect(sizes_of(results[0]) == shapes.all_gather((3, 16), 2) == (6, 16), "all_gather's shape")

@@ -120,6 +120,21 @@ class CommunicatorTest(unittest.TestCase):
                 comm.close()
         self.assertEqual(on_two_ranks(rank), ["the library's own words"] * 2)
 
+    def test_closing_one_of_two_strategies_closes_both(self):
+        def rank(group):
+            comm = Communicator(group, 0)
+            pushing = comm.with_strategy(Strategy.TWOSHOT_PUSH)
+            comm.close()
+            pushing.close()
+            said = []
+            for each in (comm, pushing):
+                with self.assertRaises(AllReduceError) as raised:
+                    each.check()
+                said.append(str(raised.exception))
+            return said
+        self.assertEqual(on_two_ranks(rank), [["the communicator is closed"] * 2] * 2)
+        self.assertEqual(fake_library.fake_live(), 0)
+
     def test_refuses_what_is_no_gpu(self):
         for error in on_two_ranks(lambda group: Communicator(group, "cpu")):
             self.assertIsInstance(error, ValueError)

@@ -126,9 +126,8 @@ class Arrays {
       segments_.push_back(fmt::format("{{{}, Strategy::{}}}", segment.from_bytes,
                                       constant_name(name_of(segment.strategy))));
     }
-    rows_.push_back(
-        fmt::format("{{{}, {}, {}, {}}}", row.hidden_size, row.measured_to_bytes, first_segment,
-                    segments_.size()));
+    rows_.push_back(fmt::format("{{{}, {}, {}, {}}}", row.hidden_size, row.measured_to_bytes,
+                                first_segment, segments_.size()));
   }
 
   static std::string macro(std::string_view name, const std::vector<std::string>& elements) {

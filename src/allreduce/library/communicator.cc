@@ -116,6 +116,8 @@ void Communicator::find_nccl() {
 }
 
 Communicator::~Communicator() {
+  int current = device_;
+  cudaGetDevice(&current);
   cudaSetDevice(device_);
   cudaDeviceSynchronize();
   for (ncclWindow_t window : windows_)
@@ -124,6 +126,7 @@ Communicator::~Communicator() {
   for (void* memory : allocated_)
     nccl_->mem_free(memory);
   if (missing_ != nullptr) cudaFreeHost(missing_);
+  cudaSetDevice(current);
   cudaGetLastError();
 }
 
@@ -202,8 +205,9 @@ core::Status Communicator::reserve(std::size_t message_bytes) {
   const WorkspaceBudget budget = budget_for_messages(message_bytes, workspaces_->budget());
   if (budget == workspaces_->budget()) return {};
   ASSAY_TRY(check_cuda(cudaDeviceSynchronize(), "waiting for earlier calls"));
-  auto larger = ASSAY_TRY(Workspaces::take(world_size_, budget));
+  // All ranks refuse calls from here on, also one that finds no memory.
   is_connected_ = false;
+  auto larger = ASSAY_TRY(Workspaces::take(world_size_, budget));
   auto earlier = std::exchange(workspaces_, std::move(larger));
   if (std::exchange(has_run_, false)) {
     used_before_.push_back(std::move(earlier));

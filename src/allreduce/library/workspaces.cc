@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <random>
 #include <thread>
 
@@ -15,7 +16,7 @@ constexpr std::size_t kGreetingBytes = 4096;
 constexpr std::size_t kMiB = std::size_t{1} << 20U;
 constexpr std::size_t kLargestPushBytes = 64 * kMiB;
 constexpr std::size_t kLargestRingsBytes = 141 * kMiB;
-constexpr auto kLongestConnecting = std::chrono::seconds(120);
+constexpr int kLongestConnectingSeconds = 120;
 constexpr std::uint32_t kWentWell = 1;
 constexpr std::uint32_t kFailed = 2;
 
@@ -25,6 +26,12 @@ std::uint64_t this_process() {
     return std::uint64_t{random()} << 32U | random();
   }();
   return number;
+}
+
+int longest_connecting_s() {
+  const char* text = std::getenv("ASSAY_ALLREDUCE_CONNECT_SECONDS");
+  const int seconds = text == nullptr ? 0 : std::atoi(text);
+  return seconds > 0 ? seconds : kLongestConnectingSeconds;
 }
 
 std::size_t whole_units(std::size_t bytes) {
@@ -175,15 +182,23 @@ core::Status Workspaces::hear_all(int own_rank,
   const std::uint32_t nonce = handles[static_cast<std::size_t>(own_rank)].nonce;
   ASSAY_TRY(tell(step, nonce | (own.ok() ? kWentWell : kFailed)));
   ASSAY_TRY(own);
-  const auto end = std::chrono::steady_clock::now() + kLongestConnecting;
+  const core::Status heard = wait_for_all(handles, step);
+  // A rank that comes later hears that this one has left.
+  if (!heard.ok()) ASSAY_TRY(tell(step, nonce | kFailed));
+  return heard;
+}
+
+core::Status Workspaces::wait_for_all(std::span<const RankHandle> handles, Step step) const {
+  const int seconds = longest_connecting_s();
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
   for (std::size_t rank = 0; rank < handles.size();) {
     const std::uint32_t word = ASSAY_TRY(word_of(rank, step));
-    if (word == (handles[rank].nonce | kFailed))
-      return core::Error{rank_text(static_cast<int>(rank)) + " could not connect"};
+    const std::string who = rank_text(static_cast<int>(rank));
+    if (word == (handles[rank].nonce | kFailed)) return core::Error{who + " could not connect"};
     if (word == (handles[rank].nonce | kWentWell)) {
       ++rank;
     } else if (std::chrono::steady_clock::now() > end) {
-      return core::Error{rank_text(static_cast<int>(rank)) + " did not connect within 120 s"};
+      return core::Error{who + " did not connect within " + std::to_string(seconds) + " s"};
     } else {
       std::this_thread::sleep_for(std::chrono::microseconds(200));
     }

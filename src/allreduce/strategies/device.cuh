@@ -52,11 +52,6 @@ __device__ inline void raise(std::uint32_t* flag, std::uint32_t value) {
   asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(flag), "r"(value) : "memory");
 }
 
-// It needs no look at the count, so it is on its way at once.
-__device__ inline void raise_by_one(std::uint32_t* flag) {
-  asm volatile("red.release.sys.global.add.u32 [%0], 1;" ::"l"(flag) : "memory");
-}
-
 __device__ inline std::uint32_t flag_value(const std::uint32_t* flag) {
   std::uint32_t value;
   asm volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(value) : "l"(flag) : "memory");
@@ -421,12 +416,12 @@ class Turn {
         if (!has_told) told = flag_value(flag);
         has_told = false;
         // Turn t-1 came behind all calls that used the half of turn t before.
-        return is_reached(told, turn() - 1U);
+        return is_reached(told, number() - 1U);
       };
       if (asks) wait_until(workspace_.patience, is_empty, [&] { return peer; });
       __syncthreads();
     }
-    return static_cast<int>(turn() & 1U) * share_.of_half +
+    return static_cast<int>(number() & 1U) * share_.of_half +
            (is_new() ? 0 : static_cast<int>(taken_));
   }
 
@@ -446,8 +441,11 @@ class Turn {
     }
     words_[2] = 0;
     words_[1] = static_cast<unsigned>(share_.vectors) + (is_new() ? 0 : taken_);
-    words_[0] = turn();
+    words_[0] = number();
   }
+
+  // Returns the number of the turn that this call belongs to.
+  [[nodiscard]] __device__ std::uint32_t number() const { return turns_ + (is_new() ? 1 : 0); }
 
  private:
   static constexpr int kCallsOfHalf = 16;  // of one size
@@ -456,8 +454,6 @@ class Turn {
   [[nodiscard]] __device__ int most_of_half() const {
     return min(min(kCallsOfHalf * share_.vectors, kFill), share_.of_half);
   }
-
-  [[nodiscard]] __device__ std::uint32_t turn() const { return turns_ + (is_new() ? 1 : 0); }
 
   const Arguments& a_;
   const Workspace& workspace_;
@@ -493,7 +489,7 @@ __device__ inline void meet(const Arguments& a, const Workspace& workspace, Shar
   const int peer = static_cast<int>(threadIdx.x);
   if (turn.is_new() && peer < a.world_size && peer != a.rank) {
     delay_at_random(workspace.patience, a.rank, 5);
-    raise_by_one(flag_of_turns(workspace, peer, a.rank));
+    raise(flag_of_turns(workspace, peer, a.rank), turn.number());
   }
   if (threadIdx.x == 0) turn.count(message_blocks());
 }

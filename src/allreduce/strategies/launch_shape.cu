@@ -117,8 +117,8 @@ std::string message_too_large(const Arguments& a, const Workspace& workspace) {
 
 std::string row_too_long(const Arguments& a, int vectors) {
   if (a.row_vectors <= vectors) return "";
-  return "a row of " + std::to_string(a.row_vectors * kVectorBytes) + " bytes is longer than " +
-         std::to_string(vectors * kVectorBytes);
+  const auto bytes = [](int count) { return std::to_string(std::int64_t{count} * kVectorBytes); };
+  return "a row of " + bytes(a.row_vectors) + " bytes is longer than " + bytes(vectors);
 }
 
 }  // namespace assay::allreduce

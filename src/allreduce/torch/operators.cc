@@ -7,6 +7,7 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstring>
@@ -91,6 +92,7 @@ class Tensor {
     std::int64_t* strides = nullptr;
     check(pytorch.get_strides(handle_, &strides), "get_strides");
     const auto lengths = sizes();
+    if (std::find(lengths.begin(), lengths.end(), 0) != lengths.end()) return true;
     std::int64_t expected = 1;
     for (std::size_t i = lengths.size(); i-- > 0;) {
       if (lengths[i] != 1 && strides[i] != expected) return false;
@@ -284,6 +286,10 @@ void reduce_scatter(Slot* stack, std::uint64_t /*inputs*/, std::uint64_t /*outpu
     refuse("input of reduce_scatter needs two dimensions or more, the first a multiple of " +
            std::to_string(member.world_size));
   assay_allreduce_call call = call_of(member, input);
+  if (call.num_tokens % member.world_size != 0) {
+    call.hidden_size /= member.world_size;
+    call.num_tokens = member.world_size;
+  }
   sizes[0] /= member.world_size;
   Tensor output = empty(member, sizes, input.type());
   call.operation = ASSAY_ALLREDUCE_REDUCE_SCATTER;

@@ -30,17 +30,25 @@ class AllreduceLookup final : public Command {
                "how the calls of the table were launched when they were measured; of a folder, the "
                "times to make the table of")
         ->default_str("that of the table; graph of a folder");
+    app.add_option("--sm_version,--sm-version", sm_version_,
+                   "of a folder, the files of this SM version: 90 for compute capability 9.0")
+        ->type_name("N")
+        ->default_str("the one that the folder has");
     add_choice(app, "--dtype", message_.data_type, data_type_choices(), "data type of an element");
     add_presentation_options(app, presentation_);
   }
 
   core::Result<Outcome> run() override {
-    TuningArguments arguments{.data_folder = table_};
+    TuningArguments arguments{.data_folder = table_, .sm_version = sm_version_};
     arguments.tuning.launch = launch_.value_or(arguments.tuning.launch);
     const allreduce::StrategySource source = ASSAY_TRY(open_strategies(arguments));
     if (launch_ && source.table().launch != *launch_) {
       return core::Error{fmt::format("'{}' is a table of {} launches, not of {}", table_.string(),
                                      name_of(source.table().launch), name_of(*launch_))};
+    }
+    if (sm_version_ && source.table().sm_version != *sm_version_) {
+      return core::Error{fmt::format("'{}' is a table of SM {}, not of SM {}", table_.string(),
+                                     source.table().sm_version, *sm_version_)};
     }
     const allreduce::TableMatch match =
         source.table().find(message_.world_size, message_.fusion, message_.data_type,
@@ -64,6 +72,7 @@ class AllreduceLookup final : public Command {
   allreduce::Cell message_;
   std::filesystem::path table_;
   std::optional<allreduce::Launch> launch_;
+  std::optional<int> sm_version_;
   Presentation presentation_;
 };
 
@@ -75,11 +84,11 @@ const CommandSpec kAllreduceLookup{
         "steps: among the table's slices for this fusion it takes the one with the nearest "
         "number of GPUs, by ratio, and of this data type if there is one; in that slice the row "
         "with the nearest hidden size; in that row the segment that the message's bytes (TOKENS "
-        "x HIDDEN x bytes of an element) fall into. All numbers have an answer: 'origin' says "
-        "whether it was measured with this number of GPUs, this data type and messages up to this "
-        "size, and 'link limit' what the links need at least; where the table has nothing for a "
-        "fusion, the answer is its fallback. Of a folder of benchmark files, 'time' is the "
-        "strategy's time as 'assay allreduce explain' tells it.",
+        "x HIDDEN x bytes of an element) fall into. All hidden sizes and tokens have an answer: "
+        "'origin' says whether it was measured with this number of GPUs, this data type and "
+        "messages up to this size, and 'link limit' what the links need at least; where the table "
+        "has nothing for a fusion, the answer is its fallback. Of a folder of benchmark files, "
+        "'time' is the strategy's time as 'assay allreduce explain' tells it.",
     .examples =
         "assay allreduce lookup --table table.json 8 7168 128\n"
         "assay allreduce lookup --table table.json 4 4096 1 --fusion RESIDUAL_RMS_NORM "
