@@ -19,6 +19,7 @@ constexpr std::size_t kLargestRingsBytes = 141 * kMiB;
 constexpr int kLongestConnectingSeconds = 120;
 constexpr std::uint32_t kWentWell = 1;
 constexpr std::uint32_t kFailed = 2;
+constexpr std::uint32_t kLeft = 3;
 
 std::uint64_t this_process() {
   static const std::uint64_t number = [] {
@@ -182,28 +183,35 @@ core::Status Workspaces::hear_all(int own_rank,
   const std::uint32_t nonce = handles[static_cast<std::size_t>(own_rank)].nonce;
   ASSAY_TRY(tell(step, nonce | (own.ok() ? kWentWell : kFailed)));
   ASSAY_TRY(own);
-  const core::Status heard = wait_for_all(handles, step);
-  // A rank that comes later hears that this one has left.
-  if (!heard.ok()) ASSAY_TRY(tell(step, nonce | kFailed));
-  return heard;
+  const int seconds = longest_connecting_s();
+  const std::optional<int> late = ASSAY_TRY(wait_for_all(handles, step, seconds));
+  if (!late) return {};
+  // The rank that comes later must not go on.
+  ASSAY_TRY(tell(step, nonce | kLeft));
+  return core::Error{rank_text(*late) + " did not connect within " + std::to_string(seconds) +
+                     " s"};
 }
 
-core::Status Workspaces::wait_for_all(std::span<const RankHandle> handles, Step step) const {
-  const int seconds = longest_connecting_s();
+core::Result<std::optional<int>> Workspaces::wait_for_all(std::span<const RankHandle> handles,
+                                                          Step step,
+                                                          int seconds) const {
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
   for (std::size_t rank = 0; rank < handles.size();) {
     const std::uint32_t word = ASSAY_TRY(word_of(rank, step));
-    const std::string who = rank_text(static_cast<int>(rank));
-    if (word == (handles[rank].nonce | kFailed)) return core::Error{who + " could not connect"};
+    const int number = static_cast<int>(rank);
+    if (word == (handles[rank].nonce | kFailed))
+      return core::Error{rank_text(number) + " could not connect"};
+    if (word == (handles[rank].nonce | kLeft))
+      return core::Error{rank_text(number) + " has left: it had waited for too long"};
     if (word == (handles[rank].nonce | kWentWell)) {
       ++rank;
     } else if (std::chrono::steady_clock::now() > end) {
-      return core::Error{who + " did not connect within " + std::to_string(seconds) + " s"};
+      return std::optional<int>(number);
     } else {
       std::this_thread::sleep_for(std::chrono::microseconds(200));
     }
   }
-  return {};
+  return std::optional<int>();
 }
 
 Workspace Workspaces::of(const StrategyKernel& kernel) const {

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -83,7 +84,10 @@ class Workspaces {
   core::Result<std::byte*> base_of(int own_device, const RankHandle& other);
   [[nodiscard]] core::Result<std::uint32_t> word_of(std::size_t rank, Step step) const;
   [[nodiscard]] core::Status tell(Step step, std::uint32_t word) const;
-  [[nodiscard]] core::Status wait_for_all(std::span<const RankHandle> handles, Step step) const;
+  // Returns the rank that did not come in time.
+  [[nodiscard]] core::Result<std::optional<int>> wait_for_all(std::span<const RankHandle> handles,
+                                                              Step step,
+                                                              int seconds) const;
 
   int world_size_;
   WorkspaceBudget budget_;
