@@ -140,6 +140,21 @@ std::string Ranking::rest_in_words() const {
   if (!worse.empty())
     text += fmt::format(" {} {}.", number_of(worse.size(), "setting is", "settings are"),
                         slower_by(worse));
+  return text + recurring_in_words();
+}
+
+// Names the settings whose steady steps show no difference that all steps show in every run.
+std::string Ranking::recurring_in_words() const {
+  std::string text;
+  for (const Verdict verdict : {Verdict::kSame, Verdict::kUnclear}) {
+    for (const SettingResult* result : with(verdict)) {
+      const bool is_slower = result->mean_change_percent_high < -rules_.tolerance_percent;
+      const bool is_faster = result->mean_change_percent_low > rules_.tolerance_percent;
+      if (rules_.repetition != "run" || (!is_slower && !is_faster)) continue;
+      text += fmt::format(" But over all profiled steps {} is {}, in every run alike.",
+                          result->setting, faster_or_slower(result->mean_change_percent));
+    }
+  }
   return text;
 }
 

@@ -70,6 +70,7 @@ class Ranking {
   [[nodiscard]] std::vector<const SettingResult*> with(model::Verdict verdict) const;
   [[nodiscard]] std::string certainty(const SettingResult& result) const;
   [[nodiscard]] std::string rest_in_words() const;
+  [[nodiscard]] std::string recurring_in_words() const;
   [[nodiscard]] std::string headline() const;
   [[nodiscard]] double confidence() const;
 

@@ -10,6 +10,7 @@ namespace assay::sweep {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
@@ -54,6 +55,19 @@ TEST(Ranking, TheFastestFirstWithTheReferenceInItsPlace) {
   EXPECT_EQ(model::text(table.at(1, 8)), "reference");
   EXPECT_EQ(model::text(table.at(3, 3)), "");
   EXPECT_EQ(table.style.verdict_column, "verdict");
+}
+
+TEST(Ranking, SlowStepsOfEveryRunAreTold) {
+  SettingResult slow = result("spikes", 0.1, 0.1, "Same");
+  slow.mean_change_percent = -16.6;
+  slow.mean_change_percent_low = -16.8;
+  slow.mean_change_percent_high = -16.5;
+  constexpr const char* kTold =
+      "But over all profiled steps spikes is 16.6 % slower, in every run alike.";
+  EXPECT_THAT(ranking({slow}).answer(), HasSubstr(kTold));
+  EXPECT_THAT(ranking({slow}, "step").answer(), Not(HasSubstr(kTold)));
+  slow.mean_change_percent_high = -0.5;
+  EXPECT_THAT(ranking({slow}).answer(), Not(HasSubstr(kTold)));
 }
 
 TEST(Ranking, TheFastestBetterSettingIsToBeUsed) {

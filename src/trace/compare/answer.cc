@@ -145,6 +145,35 @@ void add_steps(Answer& answer, const Sides& sides, const std::vector<TimelineCha
     answer.lines.push_back({"And the mean of all profiled steps?", mean});
 }
 
+bool is_decided(Verdict verdict) {
+  return verdict == Verdict::kBetter || verdict == Verdict::kWorse;
+}
+
+// Returns whether runs agree on a difference of all steps that the steady ones do not show. Slow
+// steps that come back in every run belong to a setting, whatever their cause.
+bool recurs(const Answer& answer) {
+  return answer.basis.repetition == Repetition::kRun && is_decided(answer.mean.verdict) &&
+         answer.mean.verdict != answer.headline.verdict;
+}
+
+// Adds to the headline what all steps say, and to what to do next that the steady ones do not
+// decide.
+void add_recurring(Answer& answer, const Sides& sides) {
+  const bool worse = answer.mean.verdict == Verdict::kWorse;
+  answer.lines[0].answer += fmt::format(
+      " But over all profiled steps it is {}, in every run alike.", speed_in_words(answer.mean));
+  for (AnswerLine& line : answer.lines) {
+    if (line.question != kNextQuestion) continue;
+    line.answer = fmt::format(
+        "{} Find out what the steps do that are not steady (sheet Steps): they come back in every "
+        "run of {}, so they belong to it.",
+        worse ? fmt::format("Stay with {}.", sides.baseline.label)
+              : "The steady steps do not decide.",
+        worse ? sides.test.label : sides.baseline.label);
+  }
+  answer.regression = answer.regression || worse;
+}
+
 }  // namespace
 
 Answer answer(const Sides& sides) {
@@ -173,6 +202,7 @@ Answer answer(const Sides& sides) {
   }
   for (const TimelineChange& change : changes)
     if (change.type == kAllSteps) result.mean = change.time_ms;
+  if (recurs(result)) add_recurring(result, sides);
   result.baseline_steps = step_count(pair.baseline, pair.basis);
   result.test_steps = step_count(pair.test, pair.basis);
   const bool steps = pair.basis.window == Basis::Window::kStep;

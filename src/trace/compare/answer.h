@@ -30,7 +30,7 @@ struct Answer {
   Change headline;                // per step; all means are NaN when a side has no timeline
   std::string compared;           // "a: 2 ranks, 3 profiled steps; b: …"
   // Whether the test is slower, be it in these runs alone: the confidence interval of the headline
-  // excludes zero and reaches beyond the tolerance.
+  // excludes zero and reaches beyond the tolerance, or that of all steps does in repeated runs.
   bool regression = false;
   Basis basis;                     // basis of the headline
   std::size_t baseline_steps = 0;  // profiled, over all runs; 0 when the basis is whole traces

@@ -87,6 +87,33 @@ TEST(Repetitions, ChangesBeyondTheDriftAreReal) {
   EXPECT_EQ(answer({a, b}).headline.verdict, Verdict::kBetter);
 }
 
+// The steady steps of both sides agree, and the same steps of every run of one side are slow.
+TEST(Repetitions, SlowStepsThatEveryRunHasBelongToASetting) {
+  const auto side_of = [](const std::string& label, double slow_ms) {
+    Configuration side{.label = label, .ranks = {}, .collectives = {}, .runs = {}};
+    for (const int run : {1, 2, 3}) {
+      const double steady = 60 + 0.01 * run;
+      side.runs.push_back(run);
+      std::vector<double> steps(8, steady);
+      steps[2] += slow_ms;
+      side.ranks.push_back(rank_report(0, {{"total_time", steps}}));
+      side.ranks.back().run = run;
+    }
+    return side;
+  };
+  const Configuration a = side_of("a", 0);
+  const Configuration b = side_of("b", 20);
+  const Answer slower = answer({a, b});
+  EXPECT_EQ(slower.headline.verdict, Verdict::kSame);
+  EXPECT_TRUE(slower.regression);
+  EXPECT_THAT(all_words(slower), HasSubstr("But over all profiled steps it is 4.17 % slower"));
+  EXPECT_THAT(all_words(slower), HasSubstr("What next? Stay with a. Find out"));
+  const Answer faster = answer({b, a});
+  EXPECT_FALSE(faster.regression);
+  EXPECT_THAT(all_words(faster), HasSubstr("What next? The steady steps do not decide. Find out"));
+  EXPECT_THAT(all_words(answer({a, side_of("c", 0)})), HasSubstr("What next? Use either."));
+}
+
 // One row of four by p = 0.03 is no finding.
 TEST(Repetitions, ARowIsJudgedAmongTheOthers) {
   const auto with_copies = [](const std::string& label, const std::vector<double>& copies_ms) {
