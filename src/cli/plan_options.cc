@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "cli/model_options.h"
+#include "cli/output.h"
 #include "cli/store_options.h"
 
 namespace assay::cli {
@@ -57,6 +58,16 @@ void add_prefix_option(App& app, std::int64_t& tokens) {
       ->type_name("N")
       ->default_str("none")
       ->check(positive_number_problem);
+}
+
+void warn_of_context(const serving::Model& model,
+                     std::int64_t prompt_tokens,
+                     std::int64_t output_tokens) {
+  if (model.context == 0 || prompt_tokens + output_tokens <= model.context) return;
+  print_warning(fmt::format(
+      "{} takes sequences of up to {} tokens (max_position_embeddings): engines refuse a prompt of "
+      "{} with an answer of {}",
+      model.name, model.context, prompt_tokens, output_tokens));
 }
 
 core::Status check_prefix(std::int64_t prefix_tokens, std::int64_t prompt_tokens) {

@@ -81,6 +81,11 @@ void add_step_tokens_option(App& app, std::vector<std::int64_t>& tokens);
 // Declares --prefix: tokens that all prompts begin with, which caches keep.
 void add_prefix_option(App& app, std::int64_t& tokens);
 
+// Warns of lengths beyond the model's context, which engines refuse.
+void warn_of_context(const serving::Model& model,
+                     std::int64_t prompt_tokens,
+                     std::int64_t output_tokens);
+
 // Error: the prefix leaves nothing of a prompt.
 core::Status check_prefix(std::int64_t prefix_tokens, std::int64_t prompt_tokens);
 

@@ -68,6 +68,14 @@ core::Result<std::int64_t> Config::count_or(const char* field, std::int64_t abse
   return number(field, 0);
 }
 
+core::Result<double> Config::real_or(const char* field, double absent) const {
+  const auto* value = core::fields::find(object_, field);
+  if (value == nullptr) return absent;
+  const auto read = core::fields::value_as<double>(*value);
+  if (!read.ok()) return error(field, "it is " + read.error().message);
+  return read.value();
+}
+
 core::Result<bool> Config::flag_or(const char* field, bool absent) const {
   const auto* value = core::fields::find(object_, field);
   if (value == nullptr) return absent;

@@ -28,6 +28,7 @@ class Config {
   [[nodiscard]] core::Result<std::int64_t> count(const char* field) const;
   // The same, or `absent` where there is no such field; 0 is allowed.
   [[nodiscard]] core::Result<std::int64_t> count_or(const char* field, std::int64_t absent) const;
+  [[nodiscard]] core::Result<double> real_or(const char* field, double absent) const;
   [[nodiscard]] core::Result<bool> flag_or(const char* field, bool absent) const;
   [[nodiscard]] core::Result<std::string> text(const char* field) const;
   // Empty where there is no such field.

@@ -50,6 +50,24 @@ core::Result<Precision> precision_of(const Config& config,
   return modelopt_precision(ASSAY_TRY(Config::parse(file->text, file->name)), mixes);
 }
 
+// Positions that are scaled reach farther, as engines compute it: with YaRN from those of the
+// training on, with a linear or dynamic scale from the field's own.
+core::Result<std::int64_t> context_of(const Config& decoder) {
+  const std::int64_t positions = ASSAY_TRY(decoder.count_or("max_position_embeddings", 0));
+  if (!decoder.has("rope_scaling")) return positions;
+  const Config scaling = ASSAY_TRY(decoder.part("rope_scaling"));
+  const char* type_field = scaling.has("rope_type") ? "rope_type" : "type";
+  if (!scaling.has(type_field)) return positions;
+  const std::string type = ASSAY_TRY(scaling.text(type_field));
+  const double factor = ASSAY_TRY(scaling.real_or("factor", 1));
+  std::int64_t scaled = type == "linear" || type == "dynamic" ? positions : 0;
+  if (type == "yarn")
+    scaled = ASSAY_TRY(scaling.count_or("original_max_position_embeddings", positions));
+  constexpr double kMostFactor = 1e6;
+  if (scaled == 0 || !(factor > 0 && factor < kMostFactor)) return positions;
+  return static_cast<std::int64_t>(static_cast<double>(scaled) * factor);
+}
+
 }  // namespace
 
 std::vector<const Family*> all_families() {
@@ -74,6 +92,7 @@ core::Result<Model> parse_model(std::string_view text,
   model.ties_embedding = ASSAY_TRY(
       config.flag_or("tie_word_embeddings",
                      ASSAY_TRY(decoder.flag_or("tie_word_embeddings", model.ties_embedding))));
+  model.context = ASSAY_TRY(context_of(decoder));
   model.name = name;
   model.family = family->name;
   return model;

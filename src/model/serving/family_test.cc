@@ -81,6 +81,21 @@ TEST(ParseModel, QuantizationFollowsTheConfig) {
               HasSubstr("config.json: quantization_config.quant_method: 'bnb' is not known"));
 }
 
+TEST(ParseModel, TheContextIsThatOfEngines) {
+  const auto context_of = [](const std::string& fields) { return with(fields).value().context; };
+  EXPECT_EQ(context_of(""), 0);
+  EXPECT_EQ(context_of(R"(, "max_position_embeddings": 40960, "rope_scaling": null)"), 40960);
+  EXPECT_EQ(context_of(R"(, "max_position_embeddings": 40960, "rope_scaling": {"rope_type": "yarn",
+                          "factor": 4.0, "original_max_position_embeddings": 32768})"),
+            131072);
+  EXPECT_EQ(context_of(R"(, "max_position_embeddings": 131072, "rope_scaling": {"rope_type":
+                          "llama3", "factor": 8.0, "original_max_position_embeddings": 8192})"),
+            131072);
+  EXPECT_EQ(context_of(R"(, "max_position_embeddings": 4096, "rope_scaling": {"type": "linear",
+                          "factor": 2})"),
+            8192);
+}
+
 TEST(ParseModel, DecoderOfAModelThatReadsPicturesLiesInAPart) {
   const auto model = parse_model(R"({"architectures": ["Gemma3ForConditionalGeneration"],
       "text_config": {"hidden_size": 5376, "intermediate_size": 21504, "num_hidden_layers": 62,

@@ -160,6 +160,7 @@ struct Model {
   Precision precision;              // as its config.json tells
   std::vector<EqualLayers> layers;  // no two are equal
   bool ties_embedding = false;      // the logits take the embedding's weights
+  std::int64_t context = 0;         // the most tokens of a sequence; 0: not known
   // Layers that predict tokens beyond the next one (multi-token prediction), with which engines
   // draft; they are none of `layers`.
   std::optional<EqualLayers> mtp = std::nullopt;

@@ -160,7 +160,8 @@ void split(PlannedDeployment& planned,
 
 std::int64_t PlannedDeployment::most_request_tokens() const {
   constexpr std::int64_t kTemplate = 500;
-  return prompt_tokens + output_tokens + kTemplate;
+  const std::int64_t most = prompt_tokens + output_tokens + kTemplate;
+  return context == 0 ? most : std::min(most, context);
 }
 
 // Engines that capture decoding alone count requests. vLLM's graphs also hold small mixed steps and

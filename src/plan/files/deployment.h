@@ -49,6 +49,7 @@ struct PlannedDeployment {
   std::int64_t prompt_tokens = 1;
   std::int64_t output_tokens = 1;
   std::int64_t prefix_tokens = 0;  // that all prompts begin with, and caches hold
+  std::int64_t context = 0;        // most tokens of a sequence of the model; 0: not known
   std::int64_t step_tokens = 0;    // most of a step, where they are asked for; 0: as the engine's
   double weight_bytes = 0;         // of one copy
   double ttft_ms = 0;              // the means that were priced, of one copy under that load

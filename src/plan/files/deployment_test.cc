@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "plan/files/files_test_util.h"
+#include "plan/files/price_planned.h"
 
 namespace assay::plan {
 namespace {
@@ -56,6 +57,33 @@ TEST(FilesOfADeployment, ConcurrenciesAreWholeShares) {
   planned.concurrency = 24;
   planned.worker.dp = 4;
   EXPECT_THAT(measured_concurrencies(planned), ElementsAre(4, 12, 24));
+}
+
+TEST(FilesOfADeployment, SequencesStayWithinTheModelsContext) {
+  serving::Model model;
+  model.name = "short";
+  PlannedDeployment planned = planned_of(Engine::kVllm);
+  const std::int64_t tokens = planned.prompt_tokens + planned.output_tokens;
+  EXPECT_TRUE(check_context(model, planned).ok()) << "the context is not known";
+  EXPECT_EQ(planned.most_request_tokens(), tokens + 500);
+  model.context = tokens + 20;
+  EXPECT_TRUE(check_context(model, planned).ok());
+  EXPECT_EQ(planned.most_request_tokens(), tokens + 20);
+  model.context = tokens - 1;
+  const core::Status status = check_context(model, planned);
+  ASSERT_FALSE(status.ok());
+  EXPECT_THAT(status.error().message, HasSubstr("short takes sequences of up to"));
+}
+
+TEST(FilesOfADeployment, AStepHasATokenForEachRequest) {
+  PlannedDeployment planned = planned_of(Engine::kVllm);
+  planned.limits.max_tokens = planned.limits.max_batch;
+  EXPECT_TRUE(check_step_tokens(planned).ok());
+  planned.worker.pp = 2;
+  EXPECT_FALSE(check_step_tokens(planned).ok()) << "vLLM counts the requests of all stages";
+  planned.worker.pp = 1;
+  --planned.limits.max_tokens;
+  EXPECT_FALSE(check_step_tokens(planned).ok());
 }
 
 // A worker has a part of a node, or whole ones: nothing else of the last node could be used.

@@ -24,6 +24,24 @@ core::Status check_load(const PlannedDeployment& planned) {
 
 }  // namespace
 
+core::Status check_context(const serving::Model& model, PlannedDeployment& planned) {
+  planned.context = model.context;
+  const std::int64_t tokens = planned.prompt_tokens + planned.output_tokens;
+  if (model.context == 0 || tokens <= model.context) return {};
+  return core::Error{fmt::format(
+      "{} takes sequences of up to {} tokens (max_position_embeddings), and a prompt of {} with an "
+      "answer of {} has {}",
+      model.name, model.context, planned.prompt_tokens, planned.output_tokens, tokens)};
+}
+
+core::Status check_step_tokens(const PlannedDeployment& planned) {
+  const bool counts_stages = planned.engine == Engine::kVllm;
+  const std::int64_t requests = planned.limits.max_batch * (counts_stages ? planned.worker.pp : 1);
+  if (planned.limits.max_tokens >= requests) return {};
+  return core::Error{fmt::format("a step of {} tokens is too small for {} requests that decode",
+                                 planned.limits.max_tokens, requests)};
+}
+
 core::Status check_planned_worker(const serving::Model& model,
                                   const serving::Precision& precision,
                                   const PlannedDeployment& planned) {
@@ -65,6 +83,7 @@ core::Status price_planned(const serving::Model& model,
   planned.has_experts = model.has_experts();
   ASSAY_TRY(check_planned_worker(model, precision, planned));
   ASSAY_TRY(check_load(planned));
+  ASSAY_TRY(check_context(model, planned));
   ASSAY_TRY(check_speculation(model, planned.speculation));
   const Worker& worker = planned.worker;
   const ServedWorker served{
@@ -82,6 +101,7 @@ core::Status price_planned(const serving::Model& model,
                         .client_ms = benchmark_client_ms(planned.calibration)};
   const Limits priced = ASSAY_TRY(limits_of(model, served, load));
   planned.limits = deployed_limits(priced, planned.engine, planned.concurrency / served.batches());
+  ASSAY_TRY(check_step_tokens(planned));
   fill_memory(model, served, planned);
 
   const auto prices = ASSAY_TRY(StepPrices::bind(model, served.deployment, tables));

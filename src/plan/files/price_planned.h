@@ -26,6 +26,13 @@ core::Status check_planned_worker(const serving::Model& model,
                                   const serving::Precision& precision,
                                   const PlannedDeployment& planned);
 
+// Error: the model takes no sequences of the load's prompts and answers. Fills the context.
+core::Status check_context(const serving::Model& model, PlannedDeployment& planned);
+
+// Error: a step's tokens are fewer than its requests, of which each decodes one, which engines
+// refuse.
+core::Status check_step_tokens(const PlannedDeployment& planned);
+
 // The share of memory, the type of the cache and the bytes of the weights.
 void fill_memory(const serving::Model& model,
                  const ServedWorker& served,

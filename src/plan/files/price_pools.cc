@@ -50,6 +50,8 @@ core::Status price_pools(const serving::Model& model,
   PlannedDeployment& decode = planned.pools.back();
   ASSAY_TRY(check_pools(planned.engine, prefill.worker, decode.worker));
   ASSAY_TRY(check_speculation(model, planned.speculation));
+  ASSAY_TRY(check_context(model, planned));
+  prefill.context = decode.context = planned.context;
   BoundPrices bound;
   const auto of_prefill = ASSAY_TRY(bind_instance(model, system, bound, prefill));
   const auto of_decode = ASSAY_TRY(bind_instance(model, decode_system, bound, decode));
@@ -65,6 +67,7 @@ core::Status price_pools(const serving::Model& model,
   decode.limits = deployed_limits(ASSAY_TRY(limits_of(model, of_decode.served, load)),
                                   planned.engine, decode.concurrency / decode.batches());
   ASSAY_TRY(check_room(decode));
+  ASSAY_TRY(check_step_tokens(decode));
 
   const CacheTransfer transfer = ASSAY_TRY(cache_transfer(
       sent_bytes_per_token(model, of_decode.served, planned.prompt_tokens),
