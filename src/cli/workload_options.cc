@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "cli/options.h"
 #include "cli/plan_options.h"
@@ -205,6 +206,21 @@ core::Result<plan::Workload> read_workload(const WorkloadOptions& options,
   if (const core::Status set = plan::set_rate(*options.rate, workload); !set.ok())
     return set.error().context(name);
   return workload;
+}
+
+std::string short_run_in_words(const WorkloadOptions& options, double latency_ms) {
+  // As long as no request has ended, every deployment takes all that come.
+  constexpr double kFewestLatencies = 5;
+  constexpr double kEnoughLatencies = 10;
+  if (!options.rate || !options.trace.empty() || options.conversations > 0) return "";
+  const double window_s = static_cast<double>(options.requests) / *options.rate;
+  const double latency_s = latency_ms / 1000;
+  if (window_s >= kFewestLatencies * latency_s) return "";
+  return fmt::format(
+      "{} requests at {:g} a second come within {:.3g} s, and one takes {:.3g} s: a queue that "
+      "grows does not show; --requests {:.0f} would show it",
+      options.requests, *options.rate, window_s, latency_s,
+      std::ceil(kEnoughLatencies * latency_s * *options.rate / 100) * 100);
 }
 
 std::string text_of(const WorkloadOptions& options, const plan::Workload& workload) {
