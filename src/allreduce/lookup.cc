@@ -44,7 +44,7 @@ std::string origin_of(const TableMatch& match) {
   std::vector<std::string> stand_ins;
   if (match.is_of_other_type) stand_ins.emplace_back(name_of(match.slice->data_type));
   if (match.is_beyond) stand_ins.push_back(bytes_text(match.row->measured_to_bytes));
-  const std::string origin = origin_of_slice(match);
+  std::string origin = origin_of_slice(match);
   if (stand_ins.empty()) return origin;
   const std::string text = core::join(stand_ins, ", ");
   return match.is_extrapolated ? fmt::format("{}, {}", origin, text)

@@ -7,6 +7,7 @@ usage: ASSAY=PROGRAM [ASSAY_KILLS=8] [ASSAY_SEED=N] plan_test.py     exit status
 import os
 import pathlib
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -42,6 +43,17 @@ SHORT = {
 }
 
 
+def wait_until_it_listens(program):
+    """A busy machine takes long to start a program; a signal before then is nobody's."""
+    status = pathlib.Path(f'/proc/{program.pid}/status')
+    ends = time.monotonic() + PATIENCE_S
+    while program.poll() is None and time.monotonic() < ends:
+        caught = re.search(r'^SigCgt:\s*([0-9a-f]+)', status.read_text(encoding='ascii'), re.MULTILINE)
+        if int(caught.group(1), 16) >> (signal.SIGINT - 1) & 1:
+            return
+        time.sleep(0.01)
+
+
 class Disturbed(writers.InOwnFolder):
     def test_a_reader_that_leaves(self):
         for name, command in SHORT.items():
@@ -70,6 +82,7 @@ class Disturbed(writers.InOwnFolder):
                 program = subprocess.Popen([ASSAY, *command], stdin=subprocess.DEVNULL,
                                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                            start_new_session=True)
+                wait_until_it_listens(program)
                 time.sleep(0.2)
                 self.assertIsNone(program.poll(), 'it is too short to be interrupted')
                 asked = time.monotonic()
