@@ -55,7 +55,7 @@ TEST(Explain, OnlyWhatWasMeasuredOfTheMessageHasAnInterval) {
   EXPECT_FALSE(std::isnan(chosen(4096, 8).timing.low_us));
   EXPECT_EQ(origin_text(chosen(4096, 8), 8), "measured");
   EXPECT_TRUE(std::isnan(chosen(4096, 12).timing.low_us));
-  // As many bytes as 8 tokens of 8192.
+  // This has as many bytes as 8 tokens of 8192.
   const ExplainedTime wider = chosen(16384, 4);
   EXPECT_TRUE(std::isnan(wider.timing.low_us));
   EXPECT_EQ(origin_text(wider, 8), "measured, hidden size 8192");

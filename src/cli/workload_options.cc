@@ -209,7 +209,7 @@ core::Result<plan::Workload> read_workload(const WorkloadOptions& options,
 }
 
 std::string short_run_in_words(const WorkloadOptions& options, double latency_ms) {
-  // As long as no request has ended, every deployment takes all that come.
+  // Every deployment takes all that come while no request has ended yet.
   constexpr double kFewestLatencies = 5;
   constexpr double kEnoughLatencies = 10;
   if (!options.rate || !options.trace.empty() || options.conversations > 0) return "";

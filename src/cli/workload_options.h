@@ -61,9 +61,8 @@ core::Result<plan::Workload> read_workload(const WorkloadOptions& options,
 // "12000 requests of trace.jsonl, 3.4 a second"
 std::string text_of(const WorkloadOptions& options, const plan::Workload& workload);
 
-// What is too short about a run: requests of a rate have all come before a queue that grows could
-// show, within a few times the latency of one. Empty where it is long enough, or no rate was asked
-// for.
+// Says why a run is too short to show a queue that grows: all requests of a rate come within a few
+// times the latency of one. Empty where it is long enough, or where no rate was asked for.
 std::string short_run_in_words(const WorkloadOptions& options, double latency_ms);
 
 }  // namespace assay::cli

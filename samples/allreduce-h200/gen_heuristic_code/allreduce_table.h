@@ -1042,8 +1042,7 @@ ALLREDUCE_TABLE_SM90_GRAPH_A0D7DA8F2B992022_H_FUNCTION std::int64_t message_byte
 struct Match {
   Strategy strategy;
   bool is_extrapolated;  // this number of GPUs was not measured
-  // With this number of GPUs, fusion and type, which nothing stands in for, and with messages up to
-  // this size.
+  // It was measured with this number of GPUs, fusion and type, and with messages up to this size.
   bool is_measured;
 };
 

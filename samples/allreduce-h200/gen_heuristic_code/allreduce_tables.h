@@ -1045,8 +1045,7 @@ ALLREDUCE_TABLE_SM90_GRAPH_A0D7DA8F2B992022_H_FUNCTION std::int64_t message_byte
 struct Match {
   Strategy strategy;
   bool is_extrapolated;  // this number of GPUs was not measured
-  // With this number of GPUs, fusion and type, which nothing stands in for, and with messages up to
-  // this size.
+  // It was measured with this number of GPUs, fusion and type, and with messages up to this size.
   bool is_measured;
 };
 
@@ -1514,8 +1513,7 @@ ALLREDUCE_TABLE_SM90_EAGER_BABCC1B24E4855CA_H_FUNCTION std::int64_t message_byte
 struct Match {
   Strategy strategy;
   bool is_extrapolated;  // this number of GPUs was not measured
-  // With this number of GPUs, fusion and type, which nothing stands in for, and with messages up to
-  // this size.
+  // It was measured with this number of GPUs, fusion and type, and with messages up to this size.
   bool is_measured;
 };
 
@@ -1854,8 +1852,7 @@ ALLREDUCE_TABLE_SM90_ISOLATED_7A1DE9703AAD1A5D_H_FUNCTION std::int64_t message_b
 struct Match {
   Strategy strategy;
   bool is_extrapolated;  // this number of GPUs was not measured
-  // With this number of GPUs, fusion and type, which nothing stands in for, and with messages up to
-  // this size.
+  // It was measured with this number of GPUs, fusion and type, and with messages up to this size.
   bool is_measured;
 };
 
@@ -1983,7 +1980,8 @@ struct Match {
   int sm_version;  // of the table that answers
   Launch launch;
   bool is_extrapolated;  // this number of GPUs was not measured
-  // With this SM, launch, number of GPUs, fusion and type, and with messages up to this size.
+  // It was measured with this SM, launch, number of GPUs, fusion and type, and with messages up to
+  // this size.
   bool is_measured;
 };
 

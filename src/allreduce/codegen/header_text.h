@@ -122,8 +122,7 @@ GUARD_FUNCTION std::int64_t message_bytes(std::int64_t num_tokens,
 struct Match {
   Strategy strategy;
   bool is_extrapolated;  // this number of GPUs was not measured
-  // With this number of GPUs, fusion and type, which nothing stands in for, and with messages up to
-  // this size.
+  // It was measured with this number of GPUs, fusion and type, and with messages up to this size.
   bool is_measured;
 };
 
@@ -210,7 +209,8 @@ struct Match {
   int sm_version;  // of the table that answers
   Launch launch;
   bool is_extrapolated;  // this number of GPUs was not measured
-  // With this SM, launch, number of GPUs, fusion and type, and with messages up to this size.
+  // It was measured with this SM, launch, number of GPUs, fusion and type, and with messages up to
+  // this size.
   bool is_measured;
 };
 
