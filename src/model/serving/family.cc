@@ -51,21 +51,25 @@ core::Result<Precision> precision_of(const Config& config,
 }
 
 // Positions that are scaled reach farther, as engines compute it: with YaRN from those of the
-// training on, with a linear or dynamic scale from the field's own.
-core::Result<std::int64_t> context_of(const Config& decoder) {
-  const std::int64_t positions = ASSAY_TRY(decoder.count_or("max_position_embeddings", 0));
-  if (!decoder.has("rope_scaling")) return positions;
-  const Config scaling = ASSAY_TRY(decoder.part("rope_scaling"));
-  const char* type_field = scaling.has("rope_type") ? "rope_type" : "type";
-  if (!scaling.has(type_field)) return positions;
-  const std::string type = ASSAY_TRY(scaling.text(type_field));
-  const double factor = ASSAY_TRY(scaling.real_or("factor", 1));
-  std::int64_t scaled = type == "linear" || type == "dynamic" ? positions : 0;
-  if (type == "yarn")
-    scaled = ASSAY_TRY(scaling.count_or("original_max_position_embeddings", positions));
+// training on, with a linear or dynamic scale from the field's own. Prices need none of these
+// fields: what does not read leaves the context unknown.
+std::int64_t context_of(const Config& decoder) {
+  const auto positions = decoder.count_or("max_position_embeddings", 0);
+  if (!positions.ok()) return 0;
+  if (!decoder.has("rope_scaling")) return positions.value();
+  const auto scaling = decoder.part("rope_scaling");
+  if (!scaling.ok()) return 0;
+  const auto type = scaling.value().text(scaling.value().has("rope_type") ? "rope_type" : "type");
+  const bool is_yarn = type.ok() && type.value() == "yarn";
+  if (!is_yarn && !(type.ok() && (type.value() == "linear" || type.value() == "dynamic")))
+    return positions.value();
+  const auto trained = scaling.value().count_or("original_max_position_embeddings", 0);
+  const auto factor = scaling.value().real_or("factor", 1);
   constexpr double kMostFactor = 1e6;
-  if (scaled == 0 || !(factor > 0 && factor < kMostFactor)) return positions;
-  return static_cast<std::int64_t>(static_cast<double>(scaled) * factor);
+  if (!trained.ok() || !factor.ok() || !(factor.value() > 0 && factor.value() < kMostFactor))
+    return 0;
+  const std::int64_t scaled = is_yarn && trained.value() > 0 ? trained.value() : positions.value();
+  return static_cast<std::int64_t>(static_cast<double>(scaled) * factor.value());
 }
 
 }  // namespace
@@ -92,7 +96,7 @@ core::Result<Model> parse_model(std::string_view text,
   model.ties_embedding = ASSAY_TRY(
       config.flag_or("tie_word_embeddings",
                      ASSAY_TRY(decoder.flag_or("tie_word_embeddings", model.ties_embedding))));
-  model.context = ASSAY_TRY(context_of(decoder));
+  model.context = context_of(decoder);
   model.name = name;
   model.family = family->name;
   return model;

@@ -94,6 +94,8 @@ TEST(ParseModel, TheContextIsThatOfEngines) {
   EXPECT_EQ(context_of(R"(, "max_position_embeddings": 4096, "rope_scaling": {"type": "linear",
                           "factor": 2})"),
             8192);
+  EXPECT_EQ(context_of(R"(, "max_position_embeddings": "many")"), 0);
+  EXPECT_EQ(context_of(R"(, "max_position_embeddings": 4096, "rope_scaling": "yarn")"), 0);
 }
 
 TEST(ParseModel, DecoderOfAModelThatReadsPicturesLiesInAPart) {
