@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "cli/options.h"
+#include "cli/output.h"
 #include "cli/plan_options.h"
 #include "core/files.h"
 #include "plan/schedule/request_trace.h"
@@ -215,12 +216,17 @@ std::string short_run_in_words(const WorkloadOptions& options, double latency_ms
   if (!options.rate || !options.trace.empty() || options.conversations > 0) return "";
   const double window_s = static_cast<double>(options.requests) / *options.rate;
   const double latency_s = latency_ms / 1000;
-  if (window_s >= kFewestLatencies * latency_s) return "";
+  if (!(window_s < kFewestLatencies * latency_s)) return "";
   return fmt::format(
       "{} requests at {:g} a second come within {:.3g} s, and one takes {:.3g} s: a queue that "
       "grows does not show; --requests {:.0f} would show it",
       options.requests, *options.rate, window_s, latency_s,
       std::ceil(kEnoughLatencies * latency_s * *options.rate / 100) * 100);
+}
+
+void warn_of_short_run(const WorkloadOptions& options, double latency_ms) {
+  const std::string text = short_run_in_words(options, latency_ms);
+  if (!text.empty()) print_warning(text);
 }
 
 std::string text_of(const WorkloadOptions& options, const plan::Workload& workload) {

@@ -64,5 +64,6 @@ std::string text_of(const WorkloadOptions& options, const plan::Workload& worklo
 // Says why a run is too short to show a queue that grows: all requests of a rate come within a few
 // times the latency of one. Empty where it is long enough, or where no rate was asked for.
 std::string short_run_in_words(const WorkloadOptions& options, double latency_ms);
+void warn_of_short_run(const WorkloadOptions& options, double latency_ms);
 
 }  // namespace assay::cli

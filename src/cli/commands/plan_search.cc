@@ -148,9 +148,7 @@ class PlanSearch final : public Command {
     auto found =
         ASSAY_TRY(plan::search_workload(model, request_, workload, limits, mode_, engines.systems));
     found.notes.insert(found.notes.end(), engines.left_out.begin(), engines.left_out.end());
-    const std::string short_run =
-        short_run_in_words(workload_, found.candidates.front().metrics.serving.latency_ms.mean);
-    if (!short_run.empty()) print_warning(short_run);
+    warn_of_short_run(workload_, found.candidates.front().metrics.serving.latency_ms.mean);
     const std::string title =
         fmt::format("{} on {} GPUs of {}, {}, {}", model.name, request_.gpus, served_.system,
                     names_of(engines_), text_of(workload_, workload));

@@ -146,7 +146,7 @@ class PlanSize final : public Command {
     found.names_engines = size_.names_engines;
     found.notes.insert(found.notes.end(), engines.left_out.begin(), engines.left_out.end());
     const plan::WorkloadCandidate& shown = found.best.empty() ? found.closest : found.best.front();
-    warn_of_short_run(shown.metrics.serving.latency_ms.mean);
+    warn_of_short_run(workload_, shown.metrics.serving.latency_ms.mean);
     const std::string title = fmt::format("{} on {}, {}, {}", model.name, served_.system,
                                           names_of(engines_), text_of(workload_, workload));
     model::Book book = plan::workload_size_book(title, found, limits);
@@ -155,11 +155,6 @@ class PlanSize final : public Command {
     engines.add_calibrations(book);
     print_summary(book, presentation_.summary());
     return found.best.empty() ? Outcome::kRegressionFound : Outcome::kOk;
-  }
-
-  void warn_of_short_run(double latency_ms) const {
-    const std::string text = short_run_in_words(workload_, latency_ms);
-    if (!text.empty()) print_warning(text);
   }
 
   void add_speculation_note(model::Book& book) const {
