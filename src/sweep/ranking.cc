@@ -143,7 +143,7 @@ std::string Ranking::rest_in_words() const {
   return text + recurring_in_words();
 }
 
-// Names the settings whose steady steps show no difference that all steps show in every run.
+// Names the settings whose steady steps show no difference that all steps show.
 std::string Ranking::recurring_in_words() const {
   std::string text;
   for (const Verdict verdict : {Verdict::kSame, Verdict::kUnclear}) {
@@ -151,7 +151,7 @@ std::string Ranking::recurring_in_words() const {
       const bool is_slower = result->mean_change_percent_high < -rules_.tolerance_percent;
       const bool is_faster = result->mean_change_percent_low > rules_.tolerance_percent;
       if (rules_.repetition != "run" || (!is_slower && !is_faster)) continue;
-      text += fmt::format(" But over all profiled steps {} is {}, in every run alike.",
+      text += fmt::format(" But over all profiled steps {} is {}, beyond the noise between runs.",
                           result->setting, faster_or_slower(result->mean_change_percent));
     }
   }

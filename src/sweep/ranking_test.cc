@@ -63,7 +63,7 @@ TEST(Ranking, SlowStepsOfEveryRunAreTold) {
   slow.mean_change_percent_low = -16.8;
   slow.mean_change_percent_high = -16.5;
   constexpr const char* kTold =
-      "But over all profiled steps spikes is 16.6 % slower, in every run alike.";
+      "But over all profiled steps spikes is 16.6 % slower, beyond the noise between runs.";
   EXPECT_THAT(ranking({slow}).answer(), HasSubstr(kTold));
   EXPECT_THAT(ranking({slow}, "step").answer(), Not(HasSubstr(kTold)));
   slow.mean_change_percent_high = -0.5;

@@ -150,7 +150,7 @@ bool is_decided(Verdict verdict) {
 }
 
 // Returns whether runs agree on a difference of all steps that the steady ones do not show. Slow
-// steps that come back in every run belong to a setting, whatever their cause.
+// steps that come back in its runs belong to a setting, whatever their cause.
 bool recurs(const Answer& answer) {
   return answer.basis.repetition == Repetition::kRun && is_decided(answer.mean.verdict) &&
          answer.mean.verdict != answer.headline.verdict;
@@ -160,13 +160,15 @@ bool recurs(const Answer& answer) {
 // decide.
 void add_recurring(Answer& answer, const Sides& sides) {
   const bool worse = answer.mean.verdict == Verdict::kWorse;
-  answer.lines[0].answer += fmt::format(
-      " But over all profiled steps it is {}, in every run alike.", speed_in_words(answer.mean));
+  answer.lines[0].answer +=
+      fmt::format(" But over all profiled steps it is {}, beyond the noise between runs.",
+                  speed_in_words(answer.mean));
   for (AnswerLine& line : answer.lines) {
     if (line.question != kNextQuestion) continue;
     line.answer = fmt::format(
-        "{} Find out what the steps do that are not steady (sheet Steps): they come back in every "
-        "run of {}, so they belong to it.",
+        "{} Find out what the steps do that are not steady (sheet Steps): they come back in the "
+        "runs "
+        "of {}, so they belong to it.",
         worse ? fmt::format("Stay with {}.", sides.baseline.label)
               : "The steady steps do not decide.",
         worse ? sides.test.label : sides.baseline.label);
