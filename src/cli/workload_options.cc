@@ -219,7 +219,7 @@ std::string short_run_in_words(const WorkloadOptions& options, double latency_ms
   if (!(window_s < kFewestLatencies * latency_s)) return "";
   return fmt::format(
       "{} requests at {:g} a second come within {:.3g} s, and one takes {:.3g} s: a queue that "
-      "grows does not show; --requests {:.0f} would show it",
+      "grows does not show; --requests {:.0f} or more would show it",
       options.requests, *options.rate, window_s, latency_s,
       std::ceil(kEnoughLatencies * latency_s * *options.rate / 100) * 100);
 }
