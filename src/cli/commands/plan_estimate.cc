@@ -113,11 +113,9 @@ class PlanEstimate final : public Command {
   }
 
   core::Result<Outcome> run() override {
-    const plan::Worker worker{
-        .tp = tp_, .dp = dp_, .moe_tp = moe_tp(), .moe_ep = moe_ep_, .pp = pp_};
     if (compat_ != PlannerCompat::kNone) {
       load_.concurrency = batch_.value_or(load_.concurrency);
-      return estimate_as_public(served_, worker, load_, speculation_, presentation_);
+      return estimate_as_public(served_, worker(), load_, speculation_, presentation_);
     }
     PlanInputs inputs(served_.prices);
     const serving::Model& model = *ASSAY_TRY(inputs.model(served_.model));
@@ -137,54 +135,25 @@ class PlanEstimate final : public Command {
     ASSAY_TRY(check_experts(model));
     const auto prices = ASSAY_TRY(plan::StepPrices::bind(model, deployment, tables));
     const auto calibrated = ASSAY_TRY(read_calibration(calibration_, served_, model.name));
+    const store::SystemFacts& facts = *ASSAY_TRY(inputs.facts(served_.system));
+    const plan::Pipeline pipeline =
+        ASSAY_TRY(plan::pipeline_of(model, worker(), facts.gpus_per_node, [&](std::int64_t gpus) {
+          return plan::stage_link(facts, gpus);
+        }));
+    const plan::ServedWorker served{.engine = served_.engine,
+                                    .deployment = deployment,
+                                    .groups = dp_,
+                                    .memory = gpu_memory(facts, worker().gpus()),
+                                    .pp = pp_,
+                                    .speculation = speculation};
     model::Book book;
     Outcome outcome = Outcome::kOk;
     if (workload_.is_open()) {
-      const store::SystemFacts& facts = *ASSAY_TRY(inputs.facts(served_.system));
-      const plan::ServedWorker served{.engine = served_.engine,
-                                      .deployment = deployment,
-                                      .groups = dp_,
-                                      .memory = gpu_memory(facts, worker.gpus()),
-                                      .pp = pp_,
-                                      .speculation = speculation};
-      const plan::Pipeline pipeline =
-          ASSAY_TRY(plan::pipeline_of(model, worker, facts.gpus_per_node, [&](std::int64_t gpus) {
-            return plan::stage_link(facts, gpus);
-          }));
       outcome =
           ASSAY_TRY(add_workload(model, served, prices, pipeline, calibrated.calibration(), book));
     } else {
       load_.concurrency = batch_.value_or(load_.concurrency);
-      const std::string title =
-          fmt::format("{}, {} requests of {} + {} tokens a group", subject(model, worker),
-                      load_.concurrency, load_.prompt_tokens, load_.output_tokens);
-      const store::SystemFacts& facts = *ASSAY_TRY(inputs.facts(served_.system));
-      const plan::Pipeline pipeline =
-          ASSAY_TRY(plan::pipeline_of(model, worker, facts.gpus_per_node, [&](std::int64_t gpus) {
-            return plan::stage_link(facts, gpus);
-          }));
-      const plan::ServedWorker served{.engine = served_.engine,
-                                      .deployment = deployment,
-                                      .groups = dp_,
-                                      .memory = gpu_memory(facts, worker.gpus()),
-                                      .max_batch = load_.concurrency,
-                                      .pp = pp_,
-                                      .speculation = speculation};
-      const plan::HeldLoad held{load_.concurrency, load_.prompt_tokens, load_.output_tokens};
-      ASSAY_TRY(plan::check_held(
-          model, served, held, [&](std::int64_t gpus) { return gpu_memory(facts, gpus); },
-          facts.gpus_per_node));
-      book = plan::estimate_book(
-          prices, {.title = title,
-                   .load = load_,
-                   .pipeline = pipeline,
-                   .calibration = calibrated.calibration(),
-                   .calibration_errors = calibrated.errors(),
-                   .gpus_of_group = tp_ * pp_,
-                   .gpus_of_stage = tp_,
-                   .benchmark_ttft_ms = benchmark_ttft_ms(
-                       model, served, plan::StagedCost(prices, pipeline), calibrated.calibration()),
-                   .memory = plan::memory_table(model, served, held, "Memory of a GPU")});
+      book = ASSAY_TRY(steady_book(model, served, prices, pipeline, calibrated, facts));
     }
     plan::add_calibration(calibrated, book);
     print_summary(book, presentation_.summary(), kAllRows);
@@ -214,9 +183,39 @@ class PlanEstimate final : public Command {
     return calibration.ttft_factor * metrics.value().ttft_ms.mean;
   }
 
-  [[nodiscard]] std::string subject(const serving::Model& model, const plan::Worker& worker) const {
-    return fmt::format("{} on {} of {}, {}", model.name, worker.text(), served_.system,
+  [[nodiscard]] plan::Worker worker() const {
+    return {.tp = tp_, .dp = dp_, .moe_tp = moe_tp(), .moe_ep = moe_ep_, .pp = pp_};
+  }
+
+  [[nodiscard]] std::string subject(const serving::Model& model) const {
+    return fmt::format("{} on {} of {}, {}", model.name, worker().text(), served_.system,
                        plan::name_of(served_.engine));
+  }
+
+  // What the deployment does under a steady load, which has to fit into its memory.
+  [[nodiscard]] core::Result<model::Book> steady_book(const serving::Model& model,
+                                                      plan::ServedWorker served,
+                                                      const plan::StepPrices& prices,
+                                                      const plan::Pipeline& pipeline,
+                                                      const plan::UsedCalibration& calibrated,
+                                                      const store::SystemFacts& facts) const {
+    served.max_batch = load_.concurrency;
+    const plan::HeldLoad held{load_.concurrency, load_.prompt_tokens, load_.output_tokens};
+    ASSAY_TRY(plan::check_held(
+        model, served, held, [&](std::int64_t gpus) { return gpu_memory(facts, gpus); },
+        facts.gpus_per_node));
+    return plan::estimate_book(
+        prices, {.title = fmt::format("{}, {} requests of {} + {} tokens a group", subject(model),
+                                      load_.concurrency, load_.prompt_tokens, load_.output_tokens),
+                 .load = load_,
+                 .pipeline = pipeline,
+                 .calibration = calibrated.calibration(),
+                 .calibration_errors = calibrated.errors(),
+                 .gpus_of_group = tp_ * pp_,
+                 .gpus_of_stage = tp_,
+                 .benchmark_ttft_ms = benchmark_ttft_ms(
+                     model, served, plan::StagedCost(prices, pipeline), calibrated.calibration()),
+                 .memory = plan::memory_table(model, served, held, "Memory of a GPU")});
   }
 
   // Tables of the deployment under the workload, and the operators of its mean steps.
@@ -239,13 +238,10 @@ class PlanEstimate final : public Command {
                               .max_batch = batch_.value_or(0),
                               .level = plan::before_calibration(level, calibration),
                               .steps = &steps}));
-    const plan::Worker worker{
-        .tp = tp_, .dp = dp_, .moe_tp = moe_tp(), .moe_ep = moe_ep_, .pp = pp_};
     const std::string copies = copies_ > 1 ? fmt::format("{} copies of ", copies_) : "";
-    book.title =
-        fmt::format("{}{}, {}", copies, subject(model, worker), text_of(workload_, workload));
+    book.title = fmt::format("{}{}, {}", copies, subject(model), text_of(workload_, workload));
     book.tables = plan::workload_tables(metrics, {.title = book.title,
-                                                  .gpus = copies_ * worker.gpus(),
+                                                  .gpus = copies_ * worker().gpus(),
                                                   .level = level,
                                                   .ttft_factor = calibration.ttft_factor});
     if (served.speculation.tokens > 0)
