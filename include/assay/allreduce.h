@@ -196,9 +196,11 @@ typedef struct {
                           follows from measurements with measured_world_size */
   int measured_world_size; /* the number of GPUs that the table's answer was measured with; 0
                               without a table, or where it has nothing for the fusion */
-  double link_limit_us;    /* the least time in which NVLink 4 sends what a GPU has to send with
-                              `strategy`: (N-1) S with ONESHOT, 2 (N-1)/N S with all others, at
-                              450 GB/s; 0 for no tokens */
+  double link_limit_us;    /* the least time in which NVLink sends what a GPU has to send with
+                              `strategy`: (N-1) S with ONESHOT, 2 (N-1)/N S with TWOSHOT and
+                              TWOSHOT_PUSH, and S with NCCL where switches may sum (SM 90 and
+                              later), at 450 GB/s with SM 90, 900 with 100; 0 for no tokens, and
+                              where the links of an SM are not known */
   int is_measured; /* 1: the answer is from the table, and was measured with this number of GPUs,
                       fusion and type, and with messages up to this size; 0: something stands in
                       for one of them, or there is no table */

@@ -262,10 +262,10 @@ void assay_strategies_close(assay_strategies* strategies);
  * the table "lookup" with a row for each question, in their order: strategy, message (bytes),
  * table_tp, table_dtype and table_hidden (where in the table it stands), from and to (bytes that
  * the choice holds for), origin, extrapolated (whether this number of GPUs was not measured), "link
- * limit" (us); and of a folder time, low and high (us; null where nothing was timed) and "time
- * from". Messages tell what was left out of the files. All questions have an answer. Errors: a
- * missing, unknown or wrong column; columns of different lengths; a value that is none of a
- * column's. */
+ * limit" (us; null where the GPUs' links are not known); and of a folder time, low and high (us;
+ * null where nothing was timed) and "time from". Messages tell what was left out of the files. All
+ * questions have an answer. Errors: a missing, unknown or wrong column; columns of different
+ * lengths; a value that is none of a column's. */
 int assay_strategies_lookup(assay_strategies* strategies,
                             const assay_questions* questions,
                             const assay_call* call,

@@ -76,7 +76,7 @@ class Choice:
     low: Optional[float]
     high: Optional[float]
     time_from: Optional[str]
-    link_limit: float
+    link_limit: Optional[float]
     table_tp: Optional[int]
     table_dtype: Optional[str]
     table_hidden: Optional[int]

@@ -11,7 +11,7 @@ class Choice:
     """The strategy of one message.
 
     `strategy`; `origin` and `extrapolated` tell how it is known; `link_limit` is the least µs that the
-    links need, `message` its bytes, `from_` and `to` the bytes that the choice holds for (to: None
+    links need (None for GPUs whose links are not known), `message` its bytes, `from_` and `to` the bytes that the choice holds for (to: None
     without end). `time`, `low` and `high` are µs on the slowest rank, and `time_from` tells where they
     are from; None where the table knows no times. `table_tp`, `table_dtype` and `table_hidden` tell
     where in the table it stands."""
@@ -26,7 +26,8 @@ class Choice:
 
     def __repr__(self):
         time = "" if self.time is None else f" {self.time:.4g} µs,"
-        return f"<{self.strategy}:{time} at least {self.link_limit:.4g} µs, {self.origin}>"
+        limit = "" if self.link_limit is None else f" at least {self.link_limit:.4g} µs,"
+        return f"<{self.strategy}:{time}{limit} {self.origin}>"
 
 
 class StrategyTable:

@@ -166,14 +166,15 @@ Verdict judge(const assay_allreduce_call& call, const Abilities& abilities) {
 assay_allreduce_explanation explanation_of(const assay_allreduce_call& call,
                                            const Verdict& chosen,
                                            int world_size,
+                                           int sm_version,
                                            const StrategyTable* table) {
   const auto type = static_cast<DataType>(call.data_type);
   assay_allreduce_explanation told{};
   told.size = sizeof told;
   told.strategy = static_cast<assay_allreduce_strategy>(chosen.strategy.value_or(Strategy::kAuto));
   if (!chosen.strategy) return told;
-  told.link_limit_us = link_limit_us(*chosen.strategy, world_size,
-                                     message_bytes(call.num_tokens, call.hidden_size, type));
+  const std::int64_t bytes = message_bytes(call.num_tokens, call.hidden_size, type);
+  told.link_limit_us = link_limit_us(*chosen.strategy, world_size, bytes, sm_version);
   if (table == nullptr) return told;
   const TableMatch match = table->find(world_size, static_cast<Fusion>(call.fusion), type,
                                        call.hidden_size, call.num_tokens);

@@ -59,10 +59,12 @@ std::vector<Strategy> candidates(const assay_allreduce_call& call, const Abiliti
 // Tells which strategy carries out a call, or why none can.
 Verdict judge(const assay_allreduce_call& call, const Abilities& abilities);
 
-// Tells how the choice for a call is known. `chosen` is that of a verdict; `table` may be null.
+// Tells how the choice for a call of GPUs of this SM is known. `chosen` is that of a verdict;
+// `table` may be null.
 assay_allreduce_explanation explanation_of(const assay_allreduce_call& call,
                                            const Verdict& chosen,
                                            int world_size,
+                                           int sm_version,
                                            const StrategyTable* table);
 
 }  // namespace assay::allreduce

@@ -248,7 +248,7 @@ assay_allreduce_explanation explained(int ranks, const StrategyTable* table, Str
   assay_allreduce_call call = plain_call();
   call.hidden_size = 4096;
   call.num_tokens = 45;  // 368,640 bytes
-  return explanation_of(call, {.strategy = chosen}, ranks, table);
+  return explanation_of(call, {.strategy = chosen}, ranks, 90, table);
 }
 
 TEST(CallRulesTest, AnExplanationSaysWhatWasMeasuredAndWhatTheLinksNeed) {
@@ -302,7 +302,7 @@ TEST(CallRulesTest, AnExplanationWithoutATableOrAFusionOfItIsNoMeasurement) {
   told = explained(4, &table, Strategy::kNccl);
   EXPECT_EQ(told.is_from_table, 1) << "its fallback";
   EXPECT_EQ(told.measured_world_size, 0);
-  EXPECT_EQ(explanation_of(plain_call(), {}, 4, &table).link_limit_us, 0) << "no work";
+  EXPECT_EQ(explanation_of(plain_call(), {}, 4, 90, &table).link_limit_us, 0) << "no work";
 }
 
 // Random tests ask for these.

@@ -62,8 +62,11 @@ Capacities capacities_of(const Timings& timings) {
 
 class Extrapolation {
  public:
-  explicit Extrapolation(const Timings& timings)
-      : timings_(timings), curves_(timings), capacities_(capacities_of(timings)) {}
+  Extrapolation(const Timings& timings, int sm_version)
+      : timings_(timings),
+        curves_(timings),
+        capacities_(capacities_of(timings)),
+        sm_version_(sm_version) {}
 
   void add(Timings& result, const SliceKey& from, int world_size) const {
     for (const auto& [cell, of_cell] : timings_) {
@@ -102,7 +105,7 @@ class Extrapolation {
     const Curve& curve = rows.at(cell.hidden_size).at(strategy);
     const double ratio = sent_part(strategy, world_size) / sent_part(strategy, cell.world_size);
     Timing timing = time_beyond(curve, static_cast<double>(cell.size_bytes()) * ratio);
-    const double limit = link_limit_us(strategy, world_size, cell.size_bytes());
+    const double limit = link_limit_us(strategy, world_size, cell.size_bytes(), sm_version_);
     if (timing.time_us < limit) scale(timing, limit / timing.time_us);
     return timing;
   }
@@ -110,16 +113,19 @@ class Extrapolation {
   const Timings& timings_;
   TimeCurves curves_;
   Capacities capacities_;
+  int sm_version_;
 };
 
 }  // namespace
 
-Timings extrapolated_timings(const Timings& timings, const std::vector<int>& world_sizes) {
+Timings extrapolated_timings(const Timings& timings,
+                             const std::vector<int>& world_sizes,
+                             int sm_version) {
   std::set<std::pair<DataType, Fusion>> kinds;
   for (const auto& [cell, of_cell] : timings) {
     if (!of_cell.empty()) kinds.emplace(cell.data_type, cell.fusion);
   }
-  const Extrapolation extrapolation(timings);
+  const Extrapolation extrapolation(timings, sm_version);
   Timings result;
   for (const auto& [data_type, fusion] : kinds) {
     const std::vector<int> measured = measured_world_sizes(timings, data_type, fusion);

@@ -25,7 +25,9 @@ std::vector<int> measured_world_sizes(const Timings& timings, DataType data_type
 // sends as many bytes: its time of the smallest message of a row is the constant part, and beyond
 // the largest the line through the last two goes on. Never below link_limit_us(). ONESHOT's largest
 // message shrinks as 1/N, as its workspace is divided. What grows with the number of GPUs besides
-// the bytes, such as NCCL's latency, is not in it.
-Timings extrapolated_timings(const Timings& timings, const std::vector<int>& world_sizes);
+// the bytes, such as NCCL's latency, is not in it. The timings are those of GPUs of this SM.
+Timings extrapolated_timings(const Timings& timings,
+                             const std::vector<int>& world_sizes,
+                             int sm_version);
 
 }  // namespace assay::allreduce

@@ -115,7 +115,7 @@ TEST(Extrapolation, ScalesByTheBytesThatAGpuSends) {
   const Timings timings =
       timings_of(synthetic({.world_sizes = {4}, .models = models}), Launch::kGraph);
   const Cell cell{.world_size = 8, .hidden_size = 1024, .num_tokens = 2048};
-  const Timings found = extrapolated_timings(timings, {2, 4, 8});
+  const Timings found = extrapolated_timings(timings, {2, 4, 8}, 90);
   EXPECT_EQ(found.count({.world_size = 4, .hidden_size = 1024, .num_tokens = 2048}), 0U);
   const double bytes = 2048.0 * 2048;
   // (N-1) S and 2 (N-1)/N S at the same rate; the times between sizes lie on a chord.

@@ -130,7 +130,9 @@ const std::map<Strategy, MessageTimes::Points>& MessageTimes::row_of(const Timin
 
 const Timings& MessageTimes::extrapolated(int world_size) {
   const auto [known, is_new] = extrapolated_.try_emplace(world_size);
-  if (is_new) known->second = extrapolated_timings(tables_->timings, {world_size});
+  if (is_new) {
+    known->second = extrapolated_timings(tables_->timings, {world_size}, tables_->table.sm_version);
+  }
   return known->second;
 }
 
@@ -143,7 +145,8 @@ std::vector<ExplainedTime> MessageTimes::of(const TableMatch& match, const Cell&
   std::vector<ExplainedTime> times;
   for (const auto& [strategy, points] : row_of(timings, row)) {
     ExplainedTime time = at(points, match.size_bytes);
-    time.limit_us = link_limit_us(strategy, asked.world_size, match.size_bytes);
+    time.limit_us =
+        link_limit_us(strategy, asked.world_size, match.size_bytes, tables_->table.sm_version);
     if (match.is_of_other_type) time.other_type = match.slice->data_type;
     if (match.row->hidden_size != asked.hidden_size) time.other_hidden = match.row->hidden_size;
     if (match.is_extrapolated) time.how = TimedHow::kExtrapolated;
@@ -175,6 +178,10 @@ Explanation explain(const TunedTables& tables, const Cell& asked) {
                                   row, explanation.size_bytes);
   explanation.times = MessageTimes(tables).of(match, asked);
   return explanation;
+}
+
+model::Cell limit_cell(double limit_us) {
+  return limit_us > 0 ? time_cell(limit_us) : model::Cell();
 }
 
 model::Cell time_cell(double time_us) {
@@ -307,7 +314,7 @@ model::Table choice_table(const TunedTables& tables, const Explanation& explanat
     add(is_extrapolated(*time) ? "extrapolated time" : "predicted time",
         time_cell(time->timing.time_us), "us");
     add_interval(table, time->timing);
-    add("least by the links", time_cell(time->limit_us), "us");
+    if (time->limit_us > 0) add("least by the links", time_cell(time->limit_us), "us");
   }
   add("message", explanation.size_bytes, "bytes");
   add("chosen from", explanation.from_bytes, "bytes");
@@ -334,21 +341,22 @@ model::Table strategies_table(const TunedTables& tables, const Explanation& expl
       .title = explanation.extrapolated_from == 0
                    ? "Every strategy that was timed in this row, at this size"
                    : "What every strategy would take, extrapolated",
-      .columns = {
-          {.name = "strategy"},
-          {.name = "time", .unit = "us", .better = model::Better::kLower},
-          {.name = "low",
-           .unit = "us",
-           .description = "interval, of what was measured of this very message"},
-          {.name = "high", .unit = "us"},
-          {.name = "confidence",
-           .unit = "%",
-           .description = "with which the interval holds the time"},
-          {.name = "link limit", .unit = "us", .description = "what a GPU sends, at 450 GB/s"},
-          {.name = "over fastest", .unit = "%"},
-          {.name = "from"},
-          {.name = "runs"},
-          {.name = "remark"}}};
+      .columns = {{.name = "strategy"},
+                  {.name = "time", .unit = "us", .better = model::Better::kLower},
+                  {.name = "low",
+                   .unit = "us",
+                   .description = "interval, of what was measured of this very message"},
+                  {.name = "high", .unit = "us"},
+                  {.name = "confidence",
+                   .unit = "%",
+                   .description = "with which the interval holds the time"},
+                  {.name = "link limit",
+                   .unit = "us",
+                   .description = "the least that NVLink needs for what a GPU sends"},
+                  {.name = "over fastest", .unit = "%"},
+                  {.name = "from"},
+                  {.name = "runs"},
+                  {.name = "remark"}}};
   for (const ExplainedTime& time : explanation.times) {
     const Timing& timing = time.timing;
     const double over = timing.time_us / explanation.times.front().timing.time_us - 1;
@@ -356,35 +364,55 @@ model::Table strategies_table(const TunedTables& tables, const Explanation& expl
         {std::string(name_of(timing.strategy)), time_cell(timing.time_us), time_cell(timing.low_us),
          time_cell(timing.high_us),
          std::isnan(timing.low_us) ? model::Cell() : model::Cell(timing.confidence * kPercent),
-         time_cell(time.limit_us), time_cell(over * kPercent),
+         limit_cell(time.limit_us), time_cell(over * kPercent),
          origin_text(time, explanation.extrapolated_from), timing.runs,
          remark_text(tables, explanation, timing.strategy)});
   }
   return table;
 }
 
-model::Table bounds_table(const Explanation& explanation) {
-  const UsableRate usable = usable_rate(explanation.asked.world_size);
-  const double usable_gbps = usable.bytes_per_us / kBytesPerUsOfGbps;
-  model::Table table{
-      .name = "bounds",
-      .title = "The least that NVLink 4 needs for what must leave every GPU",
-      .columns = {{.name = "way"},
-                  {.name = "bytes out of a GPU"},
-                  {.name = fmt::format("at {:g} GB/s", kLinkBytesPerUs / kBytesPerUsOfGbps),
-                   .unit = "us"},
-                  {.name = fmt::format("at {:g} GB/s", usable_gbps), .unit = "us"}},
-      .notes = {fmt::format("450 GB/s is a direction of one GPU's links; {} {:g} of it.",
-                            usable.is_measured ? "on H200, kernels that only send carried"
-                                               : "data are said to have about",
-                            usable_gbps)}};
+// What is known of the links' rates, and what it is called.
+struct Rates {
+  std::vector<double> bytes_per_us;
+  std::string note;
+};
+
+Rates rates_of(int world_size, int sm_version) {
+  const double link = link_bytes_per_us(sm_version);
+  if (link == 0) return {{}, fmt::format("The links of SM {} are not known.", sm_version)};
+  Rates rates{{link},
+              fmt::format("{:g} GB/s is a direction of one GPU's links", link / kBytesPerUsOfGbps)};
+  const std::optional<UsableRate> usable = usable_rate(world_size, sm_version);
+  if (usable) {
+    rates.bytes_per_us.push_back(usable->bytes_per_us);
+    rates.note += fmt::format("; {} {:g} of it",
+                              usable->is_measured ? "on H200, kernels that only send carried"
+                                                  : "data are said to have about",
+                              usable->bytes_per_us / kBytesPerUsOfGbps);
+  }
+  rates.note += ".";
+  return rates;
+}
+
+model::Table bounds_table(const Explanation& explanation, int sm_version) {
+  const Rates rates = rates_of(explanation.asked.world_size, sm_version);
+  model::Table table{.name = "bounds",
+                     .title = "The least that the links need for what must leave every GPU",
+                     .columns = {{.name = "way"}, {.name = "bytes out of a GPU"}},
+                     .notes = {rates.note}};
+  for (const double rate : rates.bytes_per_us) {
+    table.columns.push_back(
+        {.name = fmt::format("at {:g} GB/s", rate / kBytesPerUsOfGbps), .unit = "us"});
+  }
   const auto add = [&](const char* way, Strategy strategy) {
     const auto sending = [&](double bytes_per_us) {
       return sending_us(strategy, explanation.asked.world_size,
                         static_cast<double>(explanation.size_bytes), bytes_per_us);
     };
-    table.add_row({std::string(way), std::llround(sending(1)), time_cell(sending(kLinkBytesPerUs)),
-                   time_cell(sending(usable.bytes_per_us))});
+    std::vector<model::Cell> row = {std::string(way), std::llround(sending(1))};
+    for (const double rate : rates.bytes_per_us)
+      row.push_back(time_cell(sending(rate)));
+    table.add_row(std::move(row));
   };
   add("one-shot", Strategy::kOneshot);
   add("two-shot", Strategy::kTwoshot);
@@ -399,7 +427,7 @@ model::Book explanation_book(const TunedTables& tables, const Explanation& expla
   if (!explanation.times.empty()) {
     book.tables.push_back(strategies_table(tables, explanation));
   }
-  book.tables.push_back(bounds_table(explanation));
+  book.tables.push_back(bounds_table(explanation, tables.table.sm_version));
   return book;
 }
 

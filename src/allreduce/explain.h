@@ -93,4 +93,7 @@ std::string origin_text(const ExplainedTime& time, int measured_world_size);
 // not show.
 model::Cell time_cell(double time_us);
 
+// Returns a link limit as a cell, which is empty where it is 0: not known.
+model::Cell limit_cell(double limit_us);
+
 }  // namespace assay::allreduce

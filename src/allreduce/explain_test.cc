@@ -139,9 +139,42 @@ TEST(Explain, WithoutDataOfTheFusionItIsTheFallback) {
 }
 
 TEST(Explain, TheBoundsAreTheBytesThatLeaveAGpu) {
-  EXPECT_NEAR(sending_us(Strategy::kOneshot, 8, 1 << 20, kLinkBytesPerUs), 16.311, 1e-3);
-  EXPECT_NEAR(sending_us(Strategy::kTwoshot, 8, 1 << 20, usable_rate(8).bytes_per_us), 4.960, 1e-3);
-  EXPECT_NEAR(sending_us(Strategy::kTwoshotPush, 4, 1e6, usable_rate(4).bytes_per_us), 4.274, 1e-3);
+  const auto usable = [](int world_size) { return usable_rate(world_size, 90)->bytes_per_us; };
+  EXPECT_NEAR(sending_us(Strategy::kOneshot, 8, 1 << 20, link_bytes_per_us(90)), 16.311, 1e-3);
+  EXPECT_NEAR(sending_us(Strategy::kTwoshot, 8, 1 << 20, usable(8)), 4.960, 1e-3);
+  EXPECT_NEAR(sending_us(Strategy::kTwoshotPush, 4, 1e6, usable(4)), 4.274, 1e-3);
+}
+
+TEST(Explain, TheLinksAreThoseOfTheSm) {
+  constexpr std::int64_t kBytes = 9'000'000;
+  EXPECT_DOUBLE_EQ(link_limit_us(Strategy::kOneshot, 4, kBytes, 90), 60);
+  EXPECT_DOUBLE_EQ(link_limit_us(Strategy::kOneshot, 4, kBytes, 100), 30);
+  EXPECT_DOUBLE_EQ(link_limit_us(Strategy::kTwoshot, 4, kBytes, 80), 45);
+  EXPECT_EQ(link_limit_us(Strategy::kOneshot, 4, kBytes, 89), 0) << "no NVLink, or not known";
+  EXPECT_FALSE(usable_rate(4, 100)) << "measured on H200 only";
+}
+
+// NVLS lets a GPU send its message once, and the switches sum it.
+TEST(Explain, NcclIsBoundByNoMoreThanItsMessageWhereSwitchesSum) {
+  constexpr std::int64_t kBytes = 9'000'000;
+  for (const Strategy strategy : {Strategy::kNccl, Strategy::kNcclSymmetric, Strategy::kAuto}) {
+    EXPECT_DOUBLE_EQ(link_limit_us(strategy, 8, kBytes, 90), 20) << name_of(strategy);
+    EXPECT_DOUBLE_EQ(link_limit_us(strategy, 8, kBytes, 80), 52.5) << name_of(strategy);
+  }
+}
+
+TEST(Explain, TheBookSaysWhatIsKnownOfTheLinks) {
+  Benchmark benchmark = synthetic({.world_sizes = {4}});
+  const auto bounds = [&](int sm_version) {
+    benchmark.sm_version = sm_version;
+    const TunedTables tables = tune(benchmark, {}, "").value();
+    return explanation_book(tables, explain(tables, asked(4, 1024, 8))).tables.back();
+  };
+  EXPECT_EQ(bounds(90).columns.size(), 4U);
+  EXPECT_EQ(bounds(100).columns.at(2).name, "at 900 GB/s");
+  EXPECT_EQ(bounds(100).columns.size(), 3U);
+  EXPECT_EQ(bounds(89).columns.size(), 2U);
+  EXPECT_THAT(bounds(89).notes.at(0), HasSubstr("SM 89 are not known"));
 }
 
 }  // namespace

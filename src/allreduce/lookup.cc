@@ -64,7 +64,7 @@ std::vector<model::Column> columns(bool has_times) {
       {.name = "message", .unit = "bytes"},
       {.name = "link limit",
        .unit = "us",
-       .description = "the least that NVLink 4 needs for what a GPU sends"},
+       .description = "the least that NVLink needs for what a GPU sends"},
       {.name = "table_tp", .description = "GPUs of the nearest slice"},
       {.name = "table_dtype"},
       {.name = "table_hidden", .description = "hidden size of the nearest row"},
@@ -100,7 +100,7 @@ class Answers final : public model::RowSource {
     cells.emplace_back(std::string(name_of(answer.match.strategy)));
     cells.emplace_back(answer.match.size_bytes);
     if (has_times_) append_time(answer, cells);
-    cells.push_back(time_cell(answer.limit_us));
+    cells.push_back(limit_cell(answer.limit_us));
     append_origin(answer.match, cells);
   }
 
@@ -158,8 +158,8 @@ core::Result<model::Table> StrategySource::lookup(const std::vector<Cell>& messa
     ASSAY_TRY(core::check_interrupt());
     Answer answer{.match = table().find(message.world_size, message.fusion, message.data_type,
                                         message.hidden_size, message.num_tokens)};
-    answer.limit_us =
-        link_limit_us(answer.match.strategy, message.world_size, answer.match.size_bytes);
+    answer.limit_us = link_limit_us(answer.match.strategy, message.world_size,
+                                    answer.match.size_bytes, table().sm_version);
     if (has_times) answer.time = time_of_choice(times, answer.match, message);
     answers.push_back(answer);
   }

@@ -61,14 +61,42 @@ double sending_us(Strategy strategy, int world_size, double bytes, double bytes_
   return sent_part(strategy, world_size) * bytes / bytes_per_us;
 }
 
-double link_limit_us(Strategy strategy, int world_size, std::int64_t bytes) {
-  return sending_us(strategy, world_size, static_cast<double>(bytes), kLinkBytesPerUs);
+double link_bytes_per_us(int sm_version) {
+  switch (sm_version) {
+    case 70:
+      return 150e3;
+    case 80:
+      return 300e3;
+    case 90:
+      return 450e3;
+    case 100:
+    case 103:
+      return 900e3;
+    default:
+      return 0;
+  }
 }
 
-UsableRate usable_rate(int world_size) {
-  if (world_size == 2) return {.bytes_per_us = 361e3, .is_measured = true};
-  if (world_size == 4) return {.bytes_per_us = 351e3, .is_measured = true};
-  return {.bytes_per_us = 370e3, .is_measured = false};
+bool switches_may_sum(int sm_version) {
+  constexpr int kFirst = 90;
+  return sm_version >= kFirst;
+}
+
+double link_limit_us(Strategy strategy, int world_size, std::int64_t bytes, int sm_version) {
+  const double rate = link_bytes_per_us(sm_version);
+  if (rate == 0) return 0;
+  // AUTO's may be NCCL's.
+  const bool may_be_nccl = !spec_of(strategy).same_on_all_ranks;
+  const bool once = may_be_nccl && switches_may_sum(sm_version);
+  const double part = once ? 1 : sent_part(strategy, world_size);
+  return part * static_cast<double>(bytes) / rate;
+}
+
+std::optional<UsableRate> usable_rate(int world_size, int sm_version) {
+  if (sm_version != 90) return std::nullopt;
+  if (world_size == 2) return UsableRate{.bytes_per_us = 361e3, .is_measured = true};
+  if (world_size == 4) return UsableRate{.bytes_per_us = 351e3, .is_measured = true};
+  return UsableRate{.bytes_per_us = 370e3, .is_measured = false};
 }
 
 }  // namespace assay::allreduce

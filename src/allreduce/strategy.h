@@ -83,12 +83,19 @@ double sent_part(Strategy strategy, int world_size);
 // Returns the time in microseconds in which a GPU sends that at a rate.
 double sending_us(Strategy strategy, int world_size, double bytes, double bytes_per_us);
 
-// The rate of a GPU's NVLink 4 links in one direction, and a GB/s.
-inline constexpr double kLinkBytesPerUs = 450e3;
-inline constexpr double kBytesPerUsOfGbps = 1e3;
+inline constexpr double kBytesPerUsOfGbps = 1e3;  // of a GB/s
 
-// Returns the shortest time in microseconds in which the links can send it: at kLinkBytesPerUs.
-double link_limit_us(Strategy strategy, int world_size, std::int64_t bytes);
+// Returns the rate, in bytes a microsecond, of all NVLinks of a GPU in one direction: 150 GB/s with
+// SM 70, 300 with 80, 450 with 90, 900 with 100 and 103; 0 for other SMs, whose GPUs may have none.
+double link_bytes_per_us(int sm_version);
+
+// Returns whether the links' switches can sum what they carry, which NCCL uses (NVLS): from SM 90.
+bool switches_may_sum(int sm_version);
+
+// Returns the shortest time in microseconds in which the links of such GPUs can send it; 0 where
+// they are not known. It is sent_part() at link_bytes_per_us(), but NCCL sends a message once where
+// switches may sum.
+double link_limit_us(Strategy strategy, int world_size, std::int64_t bytes, int sm_version);
 
 // The links carry data at this rate.
 struct UsableRate {
@@ -98,7 +105,7 @@ struct UsableRate {
 
 // Returns what kernels carry that do nothing but send to all other GPUs, measured on 2 and 4 H200
 // by `assay-worker allreduce --measure links`; for other numbers of GPUs about what NCCL's
-// developers say.
-UsableRate usable_rate(int world_size);
+// developers say; for other SMs than 90 nothing.
+std::optional<UsableRate> usable_rate(int world_size, int sm_version);
 
 }  // namespace assay::allreduce

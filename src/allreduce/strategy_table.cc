@@ -327,18 +327,18 @@ bool chooses(const TableSlice& slice, Strategy strategy) {
   });
 }
 
-std::string limits_json(const TableSlice& slice) {
+std::string limits_json(const TableSlice& slice, int sm_version) {
   constexpr std::int64_t kMib = std::int64_t{1} << 20;
   std::vector<std::string> limits;
   for (const StrategySpec& spec : kStrategies) {
     if (!chooses(slice, spec.strategy)) continue;
     limits.push_back(fmt::format("\"{}\": {:.3f}", spec.name,
-                                 link_limit_us(spec.strategy, slice.world_size, kMib)));
+                                 link_limit_us(spec.strategy, slice.world_size, kMib, sm_version)));
   }
   return fmt::format("\"link_limit_us_per_mib\": {{{}}}, ", core::join(limits, ", "));
 }
 
-std::string slice_json(const TableSlice& slice) {
+std::string slice_json(const TableSlice& slice, int sm_version) {
   std::vector<std::string> rows;
   for (const TableRow& row : slice.rows)
     rows.push_back(row_json(row));
@@ -346,7 +346,8 @@ std::string slice_json(const TableSlice& slice) {
   if (slice.from_world_size != 0) {
     origin += fmt::format("\"from_world_size\": {}, ", slice.from_world_size);
   }
-  if (slice.origin == Origin::kExtrapolated) origin += limits_json(slice);
+  const bool has_limit = slice.origin == Origin::kExtrapolated && link_bytes_per_us(sm_version) > 0;
+  if (has_limit) origin += limits_json(slice, sm_version);
   return fmt::format(
       "    {{\"world_size\": {}, \"fusion\": \"{}\", \"data_type\": \"{}\", {}\"rows\": "
       "[\n{}\n    ]}}",
@@ -360,7 +361,7 @@ std::string slice_json(const TableSlice& slice) {
 std::string table_json(const StrategyTable& table) {
   std::vector<std::string> slices;
   for (const TableSlice& slice : table.slices)
-    slices.push_back(slice_json(slice));
+    slices.push_back(slice_json(slice, table.sm_version));
   return fmt::format(
       "{{\n  \"format\": \"{}\",\n  \"version\": {},\n  \"sm_version\": {},\n  \"launch\": "
       "\"{}\",\n"

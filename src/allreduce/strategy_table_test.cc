@@ -67,7 +67,7 @@ TEST(StrategyTable, JsonKeepsWhatWasNotMeasured) {
   EXPECT_EQ(read.slices[1].rows[1].origin, Origin::kInterpolated);
 }
 
-// 7 MiB, and 2 * 7/8 MiB, at 450 GB/s.
+// 7 MiB, and a MiB that switches sum, at 450 GB/s.
 TEST(StrategyTable, JsonHasTheLimitBesideWhatIsExtrapolated) {
   StrategyTable table;
   table.sm_version = 90;
@@ -77,8 +77,11 @@ TEST(StrategyTable, JsonHasTheLimitBesideWhatIsExtrapolated) {
                    .from_world_size = 4}};
   EXPECT_THAT(table_json(table), HasSubstr("\"origin\": \"extrapolated\", \"from_world_size\": 4, "
                                            "\"link_limit_us_per_mib\": {\"ONESHOT\": 16.311, "
-                                           "\"NCCL\": 4.078}, \"rows\""));
+                                           "\"NCCL\": 2.330}, \"rows\""));
   EXPECT_EQ(table_json(table_from_json(table_json(table), "kept").value()), table_json(table));
+  table.sm_version = 89;
+  EXPECT_THAT(table_json(table), testing::Not(HasSubstr("link_limit"))) << "not known";
+  table.sm_version = 90;
   table.slices[0].origin = Origin::kMeasured;
   EXPECT_THAT(table_json(table), testing::Not(HasSubstr("link_limit")));
 }

@@ -204,7 +204,8 @@ void add_estimates(TunedTables& tables) {
   const DecisionOptions options = decision_options(tables.options, tables.strategies);
   std::vector<int> world_sizes(kMostRanks - kFewestRanks + 1);
   std::iota(world_sizes.begin(), world_sizes.end(), kFewestRanks);
-  tables.estimated_choices = decide(extrapolated_timings(tables.timings, world_sizes), options);
+  tables.estimated_choices =
+      decide(extrapolated_timings(tables.timings, world_sizes, tables.table.sm_version), options);
   add_other_world_sizes(tables);
 }
 

@@ -38,6 +38,13 @@ static_assert(
         80, tables::Launch::kEager, 2, tables::Fusion::kNone, tables::DataType::kBfloat16, 4096, 1)
         .sm_version == 90);
 
+// The switches of SM 90 may sum what NCCL sends; the links of SM 100 are twice as fast.
+namespace sm90 = allreduce_table_sm90_graph;
+namespace sm100 = allreduce_table_sm100_graph;
+static_assert(sm90::link_limit_us(sm90::Strategy::kOneshot, 8, 450000) == 7);
+static_assert(sm90::link_limit_us(sm90::Strategy::kNccl, 8, 450000) == 1);
+static_assert(sm100::link_limit_us(sm100::Strategy::kTwoshot, 8, 450000) == 0.875);
+
 static int answer_of(std::size_t table,
                      long long world_size,
                      long long fusion,
@@ -81,7 +88,5 @@ int main(int count, char** arguments) {
   }
   const bool whole = std::fgetc(file) == EOF;
   std::fclose(file);
-  namespace first = allreduce_table_sm90_graph;
-  const double limit = first::link_limit_us(first::Strategy::kOneshot, 8, 450000);
-  return whole && limit > 6.999 && limit < 7.001 ? 0 : 2;
+  return whole ? 0 : 2;
 }

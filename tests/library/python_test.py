@@ -329,6 +329,16 @@ class Strategies(unittest.TestCase):
         self.assertLess(chosen.link_limit, chosen.time)
         self.assertLessEqual(chosen.from_, chosen.message)
 
+    def test_gpus_whose_links_are_not_known(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "table.json")
+            with open(path, "w") as file:
+                file.write('{"format": "assay allreduce table", "version": 3, "sm_version": 89, '
+                           '"launch": "graph", "fallback": "NCCL", "provenance": "", "slices": []}')
+            chosen = assay.allreduce.table(path).lookup(tp=4, hidden=7168, tokens=64)
+        self.assertIsNone(chosen.link_limit)
+        self.assertEqual(repr(chosen), "<NCCL: fallback>")
+
     def test_many_messages(self):
         table = assay.allreduce.table(BENCHMARKS, launch="eager")
         found = table.lookup(tp=[3, 4], hidden=7168, tokens=64)

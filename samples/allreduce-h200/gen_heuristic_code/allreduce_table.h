@@ -56,6 +56,9 @@ enum class DataType : std::uint8_t {
 inline constexpr int kSmVersion = 90;
 inline constexpr int kSliceCount = 28;
 inline constexpr Strategy kFallback = Strategy::kNccl;
+// Of a GPU's NVLinks in one direction; 0: not known.
+inline constexpr double kLinkBytesPerUs = 450000;
+inline constexpr bool kSwitchesMaySum = true;
 
 namespace detail {
 
@@ -1091,12 +1094,16 @@ ALLREDUCE_TABLE_SM90_GRAPH_A0D7DA8F2B992022_H_FUNCTION Strategy lookup(std::int6
   return find(world_size, fusion, data_type, hidden_size, num_tokens).strategy;
 }
 
-// Returns the least microseconds that NVLink 4, at 450 GB/s, needs for what a GPU sends: (N-1) S
-// with ONESHOT, 2 (N-1)/N S with all others. No time is below it, extrapolated or not.
+// Returns the least microseconds that the GPUs' NVLinks need for what one sends: (N-1) S with
+// ONESHOT, 2 (N-1)/N S with TWOSHOT and TWOSHOT_PUSH, and with NCCL S where switches may sum. No time
+// is below it, extrapolated or not. 0 where the links are not known.
 ALLREDUCE_TABLE_SM90_GRAPH_A0D7DA8F2B992022_H_FUNCTION double link_limit_us(Strategy strategy, int world_size, std::int64_t size_bytes) {
-  const double sent = strategy == Strategy::kOneshot ? world_size - 1.0
-                                                     : 2.0 * (world_size - 1.0) / world_size;
-  return sent * static_cast<double>(size_bytes) / 450e3;
+  if (kLinkBytesPerUs == 0) return 0;
+  const bool is_of_nccl = strategy == Strategy::kNccl || strategy == Strategy::kNcclSymmetric;
+  const double sent = strategy == Strategy::kOneshot  ? world_size - 1.0
+                      : is_of_nccl && kSwitchesMaySum ? 1.0
+                                                      : 2.0 * (world_size - 1.0) / world_size;
+  return sent * static_cast<double>(size_bytes) / kLinkBytesPerUs;
 }
 
 }  // namespace allreduce_table_sm90_graph_a0d7da8f2b992022

@@ -237,8 +237,12 @@ core::Result<std::string> strategy_header(const StrategyTable& table,
   code += "\n" + enum_text("Fusion", kFusionNames) + "\n" + enum_text("DataType", kDataTypeNames);
   code += fmt::format(
       "\ninline constexpr int kSmVersion = {};\ninline constexpr int kSliceCount = {};\n"
-      "inline constexpr Strategy kFallback = Strategy::{};\n",
-      table.sm_version, table.slices.size(), constant_name(name_of(table.fallback)));
+      "inline constexpr Strategy kFallback = Strategy::{};\n"
+      "// Of a GPU's NVLinks in one direction; 0: not known.\n"
+      "inline constexpr double kLinkBytesPerUs = {:g};\n"
+      "inline constexpr bool kSwitchesMaySum = {};\n",
+      table.sm_version, table.slices.size(), constant_name(name_of(table.fallback)),
+      link_bytes_per_us(table.sm_version), switches_may_sum(table.sm_version));
   code += kHeaderStructs;
   code += Arrays(table).text();
   code += kHeaderLookup;

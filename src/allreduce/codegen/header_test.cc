@@ -244,6 +244,10 @@ TEST_F(GeneratedHeader, AnswersAsTheTableDoes) {
   write(smallest_table(), "allreduce_table");
   expect_agreement("c++", "-std=c++17");
   expect_agreement("c++", "-std=c++20");
+  StrategyTable of_unknown_links = smallest_table();
+  of_unknown_links.sm_version = 89;
+  write(of_unknown_links, "allreduce_table");
+  expect_agreement("c++", "-std=c++17");
 }
 
 TEST_F(GeneratedHeader, AnswersUnderClang) {

@@ -171,12 +171,16 @@ GUARD_FUNCTION Strategy lookup(std::int64_t world_size,
   return find(world_size, fusion, data_type, hidden_size, num_tokens).strategy;
 }
 
-// Returns the least microseconds that NVLink 4, at 450 GB/s, needs for what a GPU sends: (N-1) S
-// with ONESHOT, 2 (N-1)/N S with all others. No time is below it, extrapolated or not.
+// Returns the least microseconds that the GPUs' NVLinks need for what one sends: (N-1) S with
+// ONESHOT, 2 (N-1)/N S with TWOSHOT and TWOSHOT_PUSH, and with NCCL S where switches may sum. No time
+// is below it, extrapolated or not. 0 where the links are not known.
 GUARD_FUNCTION double link_limit_us(Strategy strategy, int world_size, std::int64_t size_bytes) {
-  const double sent = strategy == Strategy::kOneshot ? world_size - 1.0
-                                                     : 2.0 * (world_size - 1.0) / world_size;
-  return sent * static_cast<double>(size_bytes) / 450e3;
+  if (kLinkBytesPerUs == 0) return 0;
+  const bool is_of_nccl = strategy == Strategy::kNccl || strategy == Strategy::kNcclSymmetric;
+  const double sent = strategy == Strategy::kOneshot  ? world_size - 1.0
+                      : is_of_nccl && kSwitchesMaySum ? 1.0
+                                                      : 2.0 * (world_size - 1.0) / world_size;
+  return sent * static_cast<double>(size_bytes) / kLinkBytesPerUs;
 }
 
 }  // namespace NAMESPACE

@@ -248,7 +248,9 @@ assay_allreduce_status assay_allreduce_explain(const assay_allreduce_comm* comm,
   const assay_allreduce_call call = auto_call(fusion, data_type, num_tokens, hidden_size);
   Verdict verdict = verdict_of(comm, &call);
   if (verdict.status != ASSAY_ALLREDUCE_OK) return fail(verdict.status, std::move(verdict.message));
-  *explanation = explanation_of(call, verdict, comm->inside->world_size(), comm->inside->table());
+  const Communicator& inside = *comm->inside;
+  *explanation =
+      explanation_of(call, verdict, inside.world_size(), inside.sm_version(), inside.table());
   return ASSAY_ALLREDUCE_OK;
 }
 

@@ -84,6 +84,8 @@ class Communicator {
 
   [[nodiscard]] int nccl_version() const;
 
+  [[nodiscard]] int sm_version() const { return sm_version_; }
+
  private:
   Communicator(int rank, int world_size, int device, const CommunicatorOptions& options)
       : rank_(rank), world_size_(world_size), device_(device), options_(options) {}

@@ -4,15 +4,14 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <optional>
+#include <utility>
 
 #include "allreduce/plot/drawings.h"
 #include "core/statistics.h"
 
 namespace assay::allreduce {
 namespace {
-
-// The GPUs whose links are known.
-constexpr int kLimitSm = 90;
 
 report::CurvePoint point_of(std::int64_t size_bytes, const std::vector<const Measurement*>& same) {
   std::vector<double> times;
@@ -69,12 +68,12 @@ report::Axis time_axis(double low, double high) {
 report::Curve limit_curve(const Grid& grid,
                           const report::Axis& sizes,
                           Strategy strategy,
-                          double bytes_per_us) {
-  report::Curve curve{
-      .name = {},
-      .color = report::color_of(bytes_per_us == kLinkBytesPerUs ? 0x000000 : 0x777777),
-      .look = report::Curve::Look::kLimit,
-      .points = {}};
+                          double bytes_per_us,
+                          bool is_usable) {
+  report::Curve curve{.name = {},
+                      .color = report::color_of(is_usable ? 0x777777 : 0x000000),
+                      .look = report::Curve::Look::kLimit,
+                      .points = {}};
   for (const double size : {sizes.low, sizes.high}) {
     const double time_us = sending_us(strategy, grid.world_size, size, bytes_per_us);
     curve.points.push_back({.x = size, .y = time_us, .low = kUnknown, .high = kUnknown});
@@ -82,24 +81,24 @@ report::Curve limit_curve(const Grid& grid,
   return curve;
 }
 
+void add_limits(report::CurveFigure& figure, const Grid& grid, double rate, bool is_usable) {
+  const std::string speed =
+      fmt::format("{:.0f} GB/s{}", rate / kBytesPerUsOfGbps, is_usable ? " usable" : "");
+  report::Curve oneshot = limit_curve(grid, figure.x, Strategy::kOneshot, rate, is_usable);
+  // With two GPUs, one-shot and two-shot send the same amount.
+  oneshot.name = (grid.world_size == 2 ? "link limit, " : "one-shot link limit, ") + speed;
+  figure.curves.push_back(std::move(oneshot));
+  if (grid.world_size == 2) return;
+  report::Curve twoshot = limit_curve(grid, figure.x, Strategy::kTwoshot, rate, is_usable);
+  twoshot.name = "two-shot link limit, " + speed;
+  figure.curves.push_back(std::move(twoshot));
+}
+
 void add_limits(report::CurveFigure& figure, const Grid& grid) {
-  if (grid.sm_version != kLimitSm) return;
-  for (const double rate : {kLinkBytesPerUs, usable_rate(grid.world_size).bytes_per_us}) {
-    const std::string speed = fmt::format("{:.0f} GB/s{}", rate / kBytesPerUsOfGbps,
-                                          rate == kLinkBytesPerUs ? "" : " usable");
-    report::Curve oneshot = limit_curve(grid, figure.x, Strategy::kOneshot, rate);
-    // With two GPUs, one-shot and two-shot send the same amount.
-    if (grid.world_size == 2) {
-      oneshot.name = "link limit, " + speed;
-      figure.curves.push_back(std::move(oneshot));
-      continue;
-    }
-    oneshot.name = "one-shot link limit, " + speed;
-    figure.curves.push_back(std::move(oneshot));
-    report::Curve twoshot = limit_curve(grid, figure.x, Strategy::kTwoshot, rate);
-    twoshot.name = "two-shot link limit, " + speed;
-    figure.curves.push_back(std::move(twoshot));
-  }
+  const double rate = link_bytes_per_us(grid.sm_version);
+  if (rate > 0) add_limits(figure, grid, rate, false);
+  const std::optional<UsableRate> usable = usable_rate(grid.world_size, grid.sm_version);
+  if (usable) add_limits(figure, grid, usable->bytes_per_us, true);
 }
 
 }  // namespace
