@@ -15,7 +15,7 @@ std::string PriceSources::words() const {
 }
 
 std::string PriceSources::text() const {
-  const std::string rest = systems.empty() ? "shipped with assay" : systems.string();
+  std::string rest = systems.empty() ? "shipped with assay" : systems.string();
   if (store.empty()) return rest;
   return systems.empty() ? store.string() + ", then what ships with assay"
                          : fmt::format("engines' own of {}, then {}", rest, store.string());

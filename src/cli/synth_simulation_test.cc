@@ -6,22 +6,13 @@
 
 #include "cli/fit_support.h"
 #include "goal/generate.h"
-#include "goal/synth/training.h"
-#include "model/serving/family.h"
+#include "goal/synth/made_job_test_util.h"
 
 namespace assay::cli {
 namespace {
 
-constexpr double kPassNs = 1e6;
-
-// A layer is one product, of which each pass takes as long; nothing else takes any time.
-class EqualTimes final : public goal::OperatorTimes {
- public:
-  core::Result<goal::LaunchTime> time(const serving::OperatorUse& use,
-                                      const goal::LaunchAmounts& /*amounts*/) override {
-    return goal::LaunchTime{.ns = use.role == "qkv projection" ? kPassNs : 0, .source = "test"};
-  }
-};
+using goal::kPassNs;
+using goal::made_of;
 
 class ImageSink final : public model::RankSink {
  public:
@@ -32,13 +23,6 @@ class ImageSink final : public model::RankSink {
 
   std::vector<model::RankImage> images;
 };
-
-goal::MadeJob made_of(const goal::TrainingPlan& plan) {
-  EqualTimes times;
-  auto made = goal::make_training_job(serving::read_model("llama-3.1-8b").value(), plan, times);
-  EXPECT_TRUE(made.ok()) << made.error().message;
-  return std::move(made).value();
-}
 
 std::int64_t simulated_ns(const model::Job& job,
                           const goal::Links& links,

@@ -26,7 +26,7 @@ std::map<std::size_t, CallEnd> ends_of(ForkedCalls& calls) {
 
 TEST(ForkedCalls, AnswerWhatTheFunctionsReturn) {
   ForkedCalls calls;
-  const std::string large(1'000'000, 'x');  // more than a pipe holds
+  std::string large(1'000'000, 'x');  // more than a pipe holds
   ASSERT_TRUE(calls.start(7, [&] { return large; }).ok());
   ASSERT_TRUE(calls.start(8, [] { return std::to_string(::getppid()); }).ok());
   ASSERT_TRUE(calls.start(9, [] { return ""; }).ok());

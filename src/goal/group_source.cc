@@ -49,7 +49,7 @@ class Learner {
     const model::Job whole = ASSAY_TRY(job_at(replicas));
     const bool ring = is_ring(whole);
     if (replicas == 1 || (!ring && ranks > kMostMembers)) {
-      cost.together_ns = ASSAY_TRY(together(whole, replicas));
+      set_together(ASSAY_TRY(together(whole, replicas)), cost);
       cost.own_ns = replicas == 1 && members <= kMostMembers ? ASSAY_TRY(matrix(whole))
                                                              : all_wait(cost.together_ns);
       if (!kind_.grows.empty()) cost.far_ns = all_wait(cost.together_ns);
@@ -117,9 +117,9 @@ class Learner {
   }
 
   // Simulates the group with one GPU starting late.
-  core::Result<std::vector<std::int64_t>> ends(model::Job job,
-                                               std::optional<std::uint32_t> late_gpu,
-                                               std::int64_t late_ns) {
+  core::Result<SimulatedRanks> simulated(model::Job job,
+                                         std::optional<std::uint32_t> late_gpu,
+                                         std::int64_t late_ns) {
     for (std::uint32_t gpu = 0; gpu < job.gpus.size(); ++gpu) {
       job.gpus[gpu].clock = 0;
       const std::int64_t start = gpu == late_gpu ? late_ns : 0;
@@ -133,18 +133,41 @@ class Learner {
     return simulate_(source);
   }
 
-  // The end of each member, the mean over replicas.
-  core::Result<std::vector<std::int64_t>> together(const model::Job& job, std::uint32_t replicas) {
-    const auto all = ASSAY_TRY(ends(job, std::nullopt, 0));
+  core::Result<std::vector<std::int64_t>> ends(const model::Job& job,
+                                               std::optional<std::uint32_t> late_gpu,
+                                               std::int64_t late_ns) {
+    return ASSAY_TRY(simulated(job, late_gpu, late_ns)).finish_ns;
+  }
+
+  // All members start together: of each, the mean over replicas.
+  struct Together {
+    std::vector<std::int64_t> end_ns;
+    std::vector<std::array<double, model::kNics>> sending;
+  };
+
+  core::Result<Together> together(const model::Job& job, std::uint32_t replicas) {
+    const SimulatedRanks all = ASSAY_TRY(simulated(job, std::nullopt, 0));
     const std::size_t cell = kind_.job.gpus.size();
-    std::vector<std::int64_t> mean;
+    Together mean;
     for (const std::uint32_t gpu : kind_.members) {
-      double sum = 0;
-      for (std::uint32_t replica = 0; replica < replicas; ++replica)
-        sum += static_cast<double>(all[replica * cell + gpu]);
-      mean.push_back(std::llround(sum / replicas));
+      double end = 0;
+      std::array<double, model::kNics> sending{};
+      for (std::size_t rank = gpu; rank < replicas * cell; rank += cell) {
+        end += static_cast<double>(all.finish_ns[rank]);
+        for (std::size_t nic = 0; nic < model::kNics; ++nic)
+          sending[nic] += static_cast<double>(all.sending_ns[rank][nic]);
+      }
+      for (double& share : sending)
+        share = end > 0 ? share / end : 0;
+      mean.end_ns.push_back(std::llround(end / replicas));
+      mean.sending.push_back(sending);
     }
     return mean;
+  }
+
+  static void set_together(Together together, GroupCost& cost) {
+    cost.together_ns = std::move(together.end_ns);
+    cost.sending = std::move(together.sending);
   }
 
   static std::vector<std::int64_t> all_wait(const std::vector<std::int64_t>& together_ns) {
@@ -179,7 +202,7 @@ class Learner {
   // The ends of a ring of one size after a late member of replica 0: in its own replica, in the
   // next one, and in the one before.
   struct RingTimes {
-    std::vector<std::int64_t> together;
+    Together together;
     std::vector<std::int64_t> own;
     std::vector<std::int64_t> next;
     std::vector<std::int64_t> last;
@@ -223,8 +246,9 @@ class Learner {
       return b + std::llround(static_cast<double>(b - a) * more);
     };
     double slope = 0;
-    for (std::size_t i = 0; i < second.together.size(); ++i)
-      cost.together_ns.push_back(grown(first.together[i], second.together[i]));
+    set_together(second.together, cost);
+    for (std::size_t i = 0; i < cost.together_ns.size(); ++i)
+      cost.together_ns[i] = grown(first.together.end_ns[i], second.together.end_ns[i]);
     for (std::size_t i = 0; i < second.own.size(); ++i) {
       cost.own_ns.push_back(grown(first.own[i], second.own[i]));
       if (sizes.second > 2) {

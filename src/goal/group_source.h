@@ -6,6 +6,7 @@
 // trees and others are simulated at their size, and all of their ranks are taken to wait for all.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <vector>
@@ -19,9 +20,13 @@
 
 namespace assay::goal {
 
-// Runs a schedule, and returns the end of each rank's last operation in ns.
-using SimulateLaunches =
-    std::function<core::Result<std::vector<std::int64_t>>(const LaunchSource& schedule)>;
+struct SimulatedRanks {
+  std::vector<std::int64_t> finish_ns;  // by rank: the end of its last operation
+  std::vector<std::array<std::int64_t, model::kNics>>
+      sending_ns;  // by rank, NIC: how long it sends
+};
+
+using SimulateLaunches = std::function<core::Result<SimulatedRanks>(const LaunchSource& schedule)>;
 
 struct GroupJob {
   model::GroupSchedule schedule;

@@ -50,7 +50,11 @@ std::vector<Found> sort_by_kind(const std::vector<fs::path>& files) {
 
 core::Result<std::vector<fs::path>> files_in(const fs::path& folder) {
   if (!core::is_folder(folder) && !core::is_regular_file(folder)) {
-    return core::Error{folder.string() + ": no such file or folder"};
+    std::error_code ignored;
+    const char* problem = fs::exists(folder, ignored)
+                              ? ": neither a file nor a folder; write what a pipe holds to a file"
+                              : ": no such file or folder";
+    return core::Error{folder.string() + problem};
   }
   std::vector<fs::path> files;
   ASSAY_TRY(list_files(folder, files));

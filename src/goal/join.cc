@@ -21,6 +21,11 @@ using model::Operation;
 constexpr std::uint64_t kMostChunks = 1ULL << 28;
 constexpr std::uint64_t kSmallChunkBytes = 16ULL << 10;
 
+// What NCCL buffers of a channel's message at most, and how far apart the clocks of a node's GPUs
+// are.
+constexpr std::uint64_t kBufferBytes = 4ULL << 20;
+constexpr std::int64_t kClockErrorNs = 100'000;
+
 struct Key {
   std::uint32_t communicator;
   NcclFunction function;
@@ -63,7 +68,13 @@ class Joiner {
   struct Members {
     std::uint32_t seen = 0;
     std::uint32_t last_gpu = kNoGpu;
+    std::uint32_t last_operation = 0;
     std::string problem;  // empty when its operations fit together
+  };
+
+  struct Side {
+    std::uint32_t gpu;
+    Operation operation;
   };
 
   void find_ranks() {
@@ -163,6 +174,7 @@ class Joiner {
       members.problem = describe(gpu, operation) + ", twice";
     }
     members.last_gpu = gpu;
+    members.last_operation = index;
     ++members.seen;
     joined_.exchange_of[gpu][index] = found->second;
   }
@@ -234,6 +246,33 @@ class Joiner {
     return chunks;
   }
 
+  // Sends and receives are joined in their order, which is wrong from where a recording lacks one.
+  // Then a receive may end before its send begins, or a send whose bytes no buffer holds before its
+  // receive begins. Says which; recorded times of one clock are compared.
+  std::string impossible_times(const Exchange& exchange, const Members& members) const {
+    if (exchange.function != NcclFunction::kSendRecv || members.last_gpu == exchange.gpu) return {};
+    const JobGpu& first = job_.gpus[exchange.gpu];
+    if (first.states_waits || first.clock != job_.gpus[members.last_gpu].clock) return {};
+    Side send = {exchange.gpu, first.operations[exchange.operation]};
+    Side receive = {members.last_gpu,
+                    job_.gpus[members.last_gpu].operations[members.last_operation]};
+    if (send.operation.function != NcclFunction::kSend) std::swap(send, receive);
+    const Operation& sent = send.operation;
+    const Operation& received = receive.operation;
+    if (sent.end_ns == sent.start_ns || received.end_ns == received.start_ns) return {};
+    const auto told = [&](const Side& side, std::int64_t apart_ns, const char* other) {
+      return fmt::format("{} ended {:.3f} ms before its {} began",
+                         describe(side.gpu, side.operation), static_cast<double>(apart_ns) * 1e-6,
+                         other);
+    };
+    const std::int64_t early_ns = sent.start_ns - received.end_ns;
+    if (early_ns > kClockErrorNs) return told(receive, early_ns, "send");
+    const std::int64_t late_ns = received.start_ns - sent.end_ns;
+    const std::uint64_t channels = std::max({sent.num_channels, sent.num_parts, 1U});
+    if (late_ns <= kClockErrorNs || sent.bytes <= channels * kBufferBytes) return {};
+    return told(send, late_ns, "receive");
+  }
+
   core::Status judge(std::size_t i) {
     const Exchange& exchange = joined_.exchanges[i];
     const Operation& operation = job_.gpus[exchange.gpu].operations[exchange.operation];
@@ -246,6 +285,9 @@ class Joiner {
       reason = "an operation was not recorded once on each of its ranks";
       example = fmt::format("{}: seen {} times, {} ranks", describe(exchange.gpu, operation),
                             members_[i].seen, expected_members(exchange));
+    } else if (std::string times = impossible_times(exchange, members_[i]); !times.empty()) {
+      reason = "a send and a receive that are not of one message by their times";
+      example = std::move(times);
     } else if (num_chunks(exchange) > kMostChunks) {
       reason = "an operation of more chunks than any schedule could hold";
       example = describe(exchange.gpu, operation);

@@ -138,30 +138,75 @@ std::vector<Use> find_uses(const Job& job) {
   return uses;
 }
 
+std::string known_communicators(const Job& job) {
+  std::string known;
+  for (const Communicator& communicator : job.communicators)
+    known += fmt::format(" {} ({} ranks)", communicator.name, communicator.gpus.size());
+  return known;
+}
+
+core::Result<std::vector<bool>> named_communicators(const Job& job, std::string_view names) {
+  std::vector<bool> grow(job.communicators.size());
+  while (!names.empty()) {
+    const std::string_view name = names.substr(0, names.find(','));
+    names.remove_prefix(std::min(names.size(), name.size() + 1));
+    bool is_known = false;
+    for (std::size_t i = 0; i < grow.size(); ++i) {
+      if (job.communicators[i].name != name) continue;
+      grow[i] = is_known = true;
+    }
+    if (is_known) continue;
+    return core::Error{
+        fmt::format("no communicator {}; name those that synchronise replicas, of:{}", name,
+                    known_communicators(job))};
+  }
+  return grow;
+}
+
+// Two communicators that gather and scatter and have a GPU in common, but not all: parameters are
+// sharded over one, and the other may be of tensor parallelism with sequences in parts.
+core::Status check_shards(const Job& job, const std::vector<bool>& shards) {
+  std::vector<std::uint32_t> found(job.gpus.size(), 0);  // by GPU: 1 + its first one
+  for (std::uint32_t i = 0; i < shards.size(); ++i) {
+    if (!shards[i]) continue;
+    for (const std::uint32_t gpu : job.communicators[i].gpus) {
+      if (gpu == model::kNoGpu) continue;
+      std::uint32_t& first = found[gpu];
+      if (first == 0) first = i + 1;
+      const Communicator& other = job.communicators[first - 1];
+      if (other.gpus == job.communicators[i].gpus) continue;
+      return core::Error{fmt::format(
+          "{} and {} both gather and scatter, and share GPUs: --replica-communicator has to name "
+          "those that synchronise replicas, with commas, of:{}",
+          other.name, job.communicators[i].name, known_communicators(job))};
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 core::Result<std::vector<bool>> growing_communicators(const Job& job, const std::string& named) {
+  if (!named.empty()) return named_communicators(job, named);
   const std::vector<Use> uses = find_uses(job);
   const bool is_stated =
       std::any_of(job.communicators.begin(), job.communicators.end(),
                   [](const Communicator& communicator) { return communicator.spans_replicas; });
+  std::vector<bool> shards;
   std::vector<bool> grow;
-  std::string known;
   for (std::size_t i = 0; i < uses.size(); ++i) {
     const Communicator& communicator = job.communicators[i];
     const bool spans_all = communicator.gpus.size() == job.gpus.size();
-    const bool shards = uses[i].gathers && uses[i].scatters;
-    const bool synchronises =
-        is_stated ? communicator.spans_replicas : uses[i].collectives && (spans_all || shards);
-    grow.push_back(named.empty() ? synchronises : communicator.name == named);
-    known += fmt::format(" {} ({} ranks)", communicator.name, communicator.gpus.size());
+    shards.push_back(!is_stated && uses[i].gathers && uses[i].scatters);
+    grow.push_back(is_stated ? communicator.spans_replicas
+                             : shards[i] || (uses[i].collectives && spans_all));
   }
+  ASSAY_TRY(check_shards(job, shards));
   if (std::find(grow.begin(), grow.end(), true) != grow.end()) return grow;
-  return core::Error{fmt::format("{}; name the communicator that synchronises replicas, one of:{}",
-                                 named.empty()
-                                     ? "no communicator with all ranks or with sharded parameters"
-                                     : "no communicator " + named,
-                                 known)};
+  return core::Error{fmt::format(
+      "no communicator with all ranks or with sharded parameters; name those that synchronise "
+      "replicas, of:{}",
+      known_communicators(job))};
 }
 
 namespace {
@@ -321,14 +366,32 @@ class Scaler {
 
 }  // namespace
 
+namespace {
+
+// Those of some of the GPUs are taken to shard parameters because they gather and scatter.
+void warn_of_guesses(const Job& job, const std::vector<bool>& grow, model::Warnings& warnings) {
+  for (std::size_t i = 0; i < grow.size(); ++i) {
+    const Communicator& communicator = job.communicators[i];
+    if (!grow[i] || communicator.spans_replicas || communicator.gpus.size() == job.gpus.size())
+      continue;
+    warnings.add("communicators of some GPUs that gather and scatter",
+                 "taken to shard parameters over all replicas; --replica-communicator names others",
+                 fmt::format("{} ({} ranks)", communicator.name, communicator.gpus.size()));
+  }
+}
+
+}  // namespace
+
 core::Result<Job> scale(const Job& job, const ScaleOptions& options) {
   if (options.replicas <= 1) return job;
   const std::size_t gpus = job.gpus.size() * options.replicas;
   if (gpus > std::numeric_limits<std::int32_t>::max()) {
     return core::Error{fmt::format("{} GPUs are more than a schedule can number", gpus)};
   }
-  return Scaler(job, options.replicas, ASSAY_TRY(growing_communicators(job, options.communicator)))
-      .run();
+  const std::vector<bool> grow = ASSAY_TRY(growing_communicators(job, options.communicator));
+  Job scaled = Scaler(job, options.replicas, grow).run();
+  if (options.communicator.empty()) warn_of_guesses(job, grow, scaled.warnings);
+  return scaled;
 }
 
 }  // namespace assay::goal

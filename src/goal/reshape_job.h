@@ -28,8 +28,8 @@ core::Result<model::Job> cut_window(model::Job job, const Window& window);
 
 struct ScaleOptions {
   unsigned replicas = 1;
-  // The name of the communicator that grows. Empty: those with all recorded ranks, and those that
-  // shard parameters by AllGather and ReduceScatter.
+  // The names of the communicators that grow, with commas. Empty: those with all recorded ranks,
+  // and those that shard parameters by AllGather and ReduceScatter.
   std::string communicator = {};
 };
 
@@ -43,7 +43,9 @@ struct ScaleOptions {
 // so that only the communication changes.
 core::Result<model::Job> scale(const model::Job& job, const ScaleOptions& options);
 
-// Returns which communicators grow with the number of replicas. Fails when none does.
+// Returns which communicators grow with the number of replicas. Fails when none does, when a name
+// is none of theirs, and without names when GPUs are in several that gather and scatter: tensor
+// parallelism with sequences in parts does so, too.
 core::Result<std::vector<bool>> growing_communicators(const model::Job& job,
                                                       const std::string& named);
 

@@ -84,8 +84,65 @@ TEST(ScalePipelines, TheCommunicatorToGrowCanBeNamed) {
   const auto unknown = scale(pipeline_job(), {.replicas = 2, .communicator = "dp"});
   ASSERT_FALSE(unknown.ok());
   EXPECT_EQ(unknown.error().message,
-            "no communicator dp; name the communicator that synchronises replicas, one of: 0xabc "
-            "(4 ranks) pp0 (2 ranks) pp1 (2 ranks)");
+            "no communicator dp; name those that synchronise replicas, of: 0xabc (4 ranks) pp0 (2 "
+            "ranks) pp1 (2 ranks)");
+}
+
+TEST(ScalePipelines, SeveralCommunicatorsToGrowCanBeNamed) {
+  const auto scaled = scale(pipeline_job(), {.replicas = 2, .communicator = "pp1,pp0"});
+  ASSERT_TRUE(scaled.ok()) << scaled.error().message;
+  const auto& communicators = scaled.value().communicators;
+  ASSERT_EQ(communicators.size(), 2U + 1 + 1);
+  EXPECT_EQ(communicators[2].gpus, (std::vector<std::uint32_t>{0, 2, 4, 6}));
+  EXPECT_EQ(communicators[3].gpus, (std::vector<std::uint32_t>{1, 3, 5, 7}));
+}
+
+// Pairs that gather and scatter: "tp0" of the first two GPUs, "tp1" of the others, and where asked
+// for "dp0" and "dp1" across them.
+Job job_of_pairs(bool with_dp) {
+  Job job = make_test_job({4, 4});
+  const auto add = [&](const std::string& name, std::uint32_t a, std::uint32_t b) {
+    const auto number = static_cast<std::uint32_t>(job.communicators.size());
+    job.communicators.push_back(Communicator{.name = name, .gpus = {a, b}, .channels = {}});
+    for (const NcclFunction function : {NcclFunction::kAllGather, NcclFunction::kReduceScatter}) {
+      Operation operation =
+          test_collective(function, NcclAlgorithm::kRing, NcclProtocol::kSimple, 4096, 1);
+      operation.communicator = number;
+      for (const std::uint32_t gpu : {a, b})
+        add_operation(job.gpus[gpu], operation);
+    }
+  };
+  add("tp0", 0, 1);
+  add("tp1", 2, 3);
+  if (!with_dp) return job;
+  add("dp0", 0, 2);
+  add("dp1", 1, 3);
+  return job;
+}
+
+TEST(ScaleSharded, TensorParallelismWithSequencesInPartsIsNotWidenedInSilence) {
+  const auto guessed = scale(job_of_pairs(true), {.replicas = 2});
+  ASSERT_FALSE(guessed.ok()) << "which of them shard parameters is not to be seen";
+  EXPECT_NE(guessed.error().message.find(
+                "tp0 and dp0 both gather and scatter, and share GPUs: --replica-communicator"),
+            std::string::npos)
+      << guessed.error().message;
+  const auto named = scale(job_of_pairs(true), {.replicas = 2, .communicator = "dp0,dp1"});
+  ASSERT_TRUE(named.ok()) << named.error().message;
+  for (const Communicator& communicator : named.value().communicators) {
+    if (communicator.name.starts_with("0xabc")) continue;  // no one uses it
+    EXPECT_EQ(communicator.gpus.size(), communicator.name.starts_with("dp") ? 4U : 2U)
+        << communicator.name;
+  }
+  EXPECT_TRUE(named.value().warnings.all().empty());
+}
+
+TEST(ScaleSharded, AGuessIsTold) {
+  const auto guessed = scale(job_of_pairs(false), {.replicas = 2});
+  ASSERT_TRUE(guessed.ok()) << guessed.error().message;
+  ASSERT_EQ(guessed.value().warnings.all().size(), 1U);
+  EXPECT_EQ(guessed.value().warnings.all()[0].example, "tp0 (2 ranks)");
+  EXPECT_EQ(guessed.value().warnings.all()[0].count, 2);
 }
 
 // The ranks of each channel's messages to other nodes: sender by sender, as places in a node.

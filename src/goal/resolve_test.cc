@@ -82,6 +82,31 @@ TEST(Resolve, APeerOutsideTheCommunicatorIsAMisfit) {
             "an operation was not recorded once on each of its ranks");
 }
 
+// Rank 0 sends from 0 to 1 ms, and rank 1 receives in the ms from `receive_ms` on.
+std::string misfit_of_times(std::int64_t receive_ms, std::uint64_t bytes) {
+  constexpr std::int64_t kMs = 1'000'000;
+  Job job = make_test_job({2, 2});
+  Operation& send = add_operation(job.gpus[0], pair(NcclFunction::kSend, 1, bytes));
+  send.start_ns = 0;
+  send.end_ns = kMs;
+  Operation& receive = add_operation(job.gpus[1], pair(NcclFunction::kRecv, 0, bytes));
+  receive.start_ns = receive_ms * kMs;
+  receive.end_ns = receive.start_ns + kMs;
+  return misfit(job);
+}
+
+TEST(Resolve, WhatCannotBeOneMessageByItsTimesIsAMisfit) {
+  constexpr std::uint64_t kMib = 1ULL << 20;
+  EXPECT_EQ(misfit_of_times(0, 64 * kMib), "");
+  EXPECT_NE(misfit_of_times(-2, 64).find("ended 1.000 ms before its send began"), std::string::npos)
+      << misfit_of_times(-2, 64);
+  EXPECT_NE(misfit_of_times(3, 64 * kMib).find("ended 2.000 ms before its receive began"),
+            std::string::npos)
+      << misfit_of_times(3, 64 * kMib);
+  EXPECT_EQ(misfit_of_times(3, 8 * kMib), "") << "two channels can buffer it";
+  EXPECT_EQ(misfit_of_times(-1, 64), "") << "clocks are not that exact";
+}
+
 // Every rank would wait for the rank before it.
 TEST(Resolve, ARootOutsideTheCommunicatorIsAMisfit) {
   Job job = make_test_job({2, 2});

@@ -3,6 +3,7 @@
 // launches of the cell, and a group is either in each replica or one of all replicas.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <vector>
@@ -19,12 +20,16 @@ inline constexpr std::int64_t kNotAfter = std::numeric_limits<std::int64_t>::min
 //   together[i] after the first start of all members,
 //   own[i][j] after the start of member j of its own replica,
 //   far[i][j] + slope d after the start of member j of the replica d before it, in a circle.
+//
+// That is without other groups. In a share `sending` of the time until together[i] a NIC of it
+// sends.
 struct GroupCost {
   std::uint32_t members = 0;              // of one replica
   std::vector<std::int64_t> together_ns;  // [i]
   std::vector<std::int64_t> own_ns;       // [i * members + j]; kNotAfter: i does not wait for j
   std::vector<std::int64_t> far_ns;       // the same; empty for a group within a replica
   double slope_ns = 0;
+  std::vector<std::array<double, kNics>> sending = {};  // [i]
 };
 
 struct GroupMember {

@@ -89,6 +89,7 @@ struct RankLaunches {
 // The NIC of messages between nodes and of those within a node.
 inline constexpr std::uint8_t kNetworkNic = 0;
 inline constexpr std::uint8_t kNodeNic = 1;
+inline constexpr unsigned kNics = 2;
 
 class LaunchSchedule {
  public:

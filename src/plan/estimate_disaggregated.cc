@@ -99,6 +99,77 @@ LoadEnergy energy_of_prompts_and_step(const PoolsEstimate& request,
       static_cast<double>(request.output_tokens));
 }
 
+// A request after the other, with --batch of them a group that decodes.
+struct SteadyPools {
+  std::int64_t further = 1;  // tokens of a request beyond the first
+  double steps = 1;          // that decode them
+  Step step;
+  double prompt_ms = 0;
+  double sent_ms = 0;
+  double step_ms = 0;
+  double prompts_per_s = 0;
+  double decodes_per_s = 0;
+};
+
+SteadyPools steady_pools(const PoolsEstimate& request,
+                         const PricedPools& pools,
+                         std::int64_t max_prompt_tokens,
+                         const CacheTransfer& transfer) {
+  SteadyPools steady;
+  steady.further = std::max<std::int64_t>(1, request.output_tokens - 1);
+  steady.steps = expected_steps(request.speculation, steady.further);
+  steady.step = {.decodes = request.decode_batch,
+                 .decode_cached = static_cast<double>(request.prompt_tokens) +
+                                  0.5 * static_cast<double>(steady.further)};
+  steady.prompt_ms = prompts_ms(*pools.prompts.cost, request.prefill_batch, request.prompt_tokens,
+                                0, max_prompt_tokens);
+  steady.sent_ms = transfer_ms(transfer, request.prompt_tokens);
+  steady.step_ms = pools.steps.cost->ms(steady.step);
+  const std::int64_t prompts =
+      request.prefill_batch * pools.prefill.batches() * request.prefill.instances;
+  const std::int64_t decodes =
+      request.decode_batch * pools.decode.batches() * request.decode.instances;
+  steady.prompts_per_s = kMsPerSecond * static_cast<double>(prompts) / steady.prompt_ms;
+  steady.decodes_per_s =
+      kMsPerSecond * static_cast<double>(decodes) / (steady.steps * steady.step_ms);
+  return steady;
+}
+
+model::Table steady_table(const PoolsEstimate& request,
+                          const SteadyPools& steady,
+                          const CacheTransfer& transfer,
+                          CachePath path) {
+  constexpr double kGiga = 1e9;
+  const double ttft_factor = request.prefill_system.calibration.ttft_factor;
+  const auto further = static_cast<double>(steady.further);
+  model::Table table{.name = "estimate",
+                     .title = request.title,
+                     .columns = {{.name = "figure"}, {.name = "value"}, {.name = "unit"}}};
+  table.add_row({"prompts computed", steady.prompt_ms, "ms"});
+  table.add_row({"cache sent", steady.sent_ms, "ms"});
+  table.add_row({"TTFT without waiting", ttft_factor * (steady.prompt_ms + steady.sent_ms), "ms"});
+  table.add_row({"TPOT", steady.step_ms * (steady.steps / further), "ms"});
+  if (request.speculation.tokens > 0) {
+    table.add_row({"step that decodes", steady.step_ms, "ms"});
+    table.add_row({"tokens per step", further / steady.steps, "of a request"});
+    table.notes.push_back(speculation_note(request.speculation));
+  }
+  table.add_row({"cache of a prompt",
+                 transfer.bytes_per_token * static_cast<double>(request.prompt_tokens) / kGiga,
+                 "GB"});
+  table.add_row({path == CachePath::kWithinNode ? "links of an instance, within a node"
+                                                : "links of an instance, between nodes",
+                 transfer.gbps, "GB/s"});
+  table.add_row({"prompts that are computed", steady.prompts_per_s, "1/s"});
+  table.add_row({"requests that are decoded", steady.decodes_per_s, "1/s"});
+  table.add_row({"requests", std::min(steady.prompts_per_s, steady.decodes_per_s), "1/s"});
+  table.notes.emplace_back(steady.prompts_per_s < steady.decodes_per_s
+                               ? "prompts bound it: fewer requests than --batch are being decoded"
+                               : "decoding bounds it");
+  table.notes.push_back(transfer_source(*request.prefill_system.facts, path));
+  return table;
+}
+
 }  // namespace
 
 core::Result<model::Book> estimate_disaggregated_book(const serving::Model& model,
@@ -113,56 +184,12 @@ core::Result<model::Book> estimate_disaggregated_book(const serving::Model& mode
   ASSAY_TRY(check_room(ASSAY_TRY(limits_of(model, pools.decode, load)), request));
   const CachePath path = path_of_pools(request, 1);
   const CacheTransfer transfer = ASSAY_TRY(transfer_of(model, request, pools.decode, path));
-  const std::int64_t further = std::max<std::int64_t>(1, request.output_tokens - 1);
-  const double steps = expected_steps(request.speculation, further);
-  const Step step{.decodes = request.decode_batch,
-                  .decode_cached = static_cast<double>(request.prompt_tokens) +
-                                   0.5 * static_cast<double>(further)};
-  const double prompt = prompts_ms(*pools.prompts.cost, request.prefill_batch,
-                                   request.prompt_tokens, 0, of_prefill.max_tokens);
-  const double sent = transfer_ms(transfer, request.prompt_tokens);
-  const double step_ms = pools.steps.cost->ms(step);
-  const double tpot = step_ms * (steps / static_cast<double>(further));
-  const double prompts_per_s = kMsPerSecond *
-                               static_cast<double>(request.prefill_batch * pools.prefill.batches() *
-                                                   request.prefill.instances) /
-                               prompt;
-  const double decodes_per_s = kMsPerSecond *
-                               static_cast<double>(request.decode_batch * pools.decode.batches() *
-                                                   request.decode.instances) /
-                               (steps * step_ms);
-  constexpr double kGiga = 1e9;
-  model::Table table{.name = "estimate",
-                     .title = request.title,
-                     .columns = {{.name = "figure"}, {.name = "value"}, {.name = "unit"}}};
-  table.add_row({"prompts computed", prompt, "ms"});
-  table.add_row({"cache sent", sent, "ms"});
-  table.add_row({"TTFT without waiting",
-                 request.prefill_system.calibration.ttft_factor * (prompt + sent), "ms"});
-  table.add_row({"TPOT", tpot, "ms"});
-  if (request.speculation.tokens > 0) {
-    table.add_row({"step that decodes", step_ms, "ms"});
-    table.add_row({"tokens per step", static_cast<double>(further) / steps, "of a request"});
-    table.notes.push_back(speculation_note(request.speculation));
-  }
-  table.add_row({"cache of a prompt",
-                 transfer.bytes_per_token * static_cast<double>(request.prompt_tokens) / kGiga,
-                 "GB"});
-  table.add_row({path == CachePath::kWithinNode ? "links of an instance, within a node"
-                                                : "links of an instance, between nodes",
-                 transfer.gbps, "GB/s"});
-  table.add_row({"prompts that are computed", prompts_per_s, "1/s"});
-  table.add_row({"requests that are decoded", decodes_per_s, "1/s"});
-  table.add_row({"requests", std::min(prompts_per_s, decodes_per_s), "1/s"});
-  table.notes.emplace_back(prompts_per_s < decodes_per_s
-                               ? "prompts bound it: fewer requests than --batch are being decoded"
-                               : "decoding bounds it");
-  table.notes.push_back(transfer_source(*request.prefill_system.facts, path));
-  add_note(bound_note_of(pools, request), table);
+  const SteadyPools steady = steady_pools(request, pools, of_prefill.max_tokens, transfer);
   const std::array<Chunks, 1> chunks = {
       Chunks{.requests = 1, .new_tokens = std::min(request.prompt_tokens, of_prefill.max_tokens)}};
   model::Book book{.title = request.title};
-  book.tables.push_back(std::move(table));
+  book.tables.push_back(steady_table(request, steady, transfer, path));
+  add_note(bound_note_of(pools, request), book.tables.back());
   ServedWorker of_prompts = pools.prefill;
   of_prompts.max_tokens = of_prefill.max_tokens;
   of_prompts.max_batch = request.prefill_batch;
@@ -173,9 +200,11 @@ core::Result<model::Book> estimate_disaggregated_book(const serving::Model& mode
       model, pools.decode, {request.decode_batch, request.prompt_tokens, request.output_tokens},
       "Memory of a GPU that decodes"));
   book.tables.back().name = "memory of decoding";
-  add_energy(energy_of_prompts_and_step(request, pools, step, steps, of_prefill.max_tokens), book);
+  add_energy(
+      energy_of_prompts_and_step(request, pools, steady.step, steady.steps, of_prefill.max_tokens),
+      book);
   book.tables.push_back(
-      operators_table("decoding", "A step that decodes", *pools.steps.prices, step));
+      operators_table("decoding", "A step that decodes", *pools.steps.prices, steady.step));
   book.tables.push_back(
       operators_table("prompt", "A step that computes one prompt, or a part of it",
                       *pools.prompts.prices, {.chunks = chunks, .finished_prompts = 1}));

@@ -107,8 +107,9 @@ core::Result<WorkloadMetrics> serve_workload(const serving::Model& model,
   const Limits limits = ASSAY_TRY(limits_for(model, worker, workload, service.max_batch));
   WorkloadMetrics metrics{.kv_tokens = limits.kv_tokens,
                           .prompt_tokens = prompt_tokens_of(workload)};
-  metrics.serving = ASSAY_TRY(simulate_copies(cost, policy_of(worker.engine), limits, workload,
-                                              service.copies, service.level, service.steps));
+  metrics.serving = ASSAY_TRY(
+      simulate_copies(cost, policy_of(worker.engine), limits, workload,
+                      {.copies = service.copies, .level = service.level, .log = service.steps}));
   metrics.reused_share = reused_share_of(metrics.serving, metrics.prompt_tokens);
   return metrics;
 }

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include "core/interrupt.h"
+#include "simulate/event_heap.h"
+#include "simulate/shared_nics.h"
 
 namespace assay::simulate {
 namespace {
@@ -16,10 +19,35 @@ struct LaunchId {
   std::uint32_t launch = 0;
 };
 
+// A launch that starts, or a group's member or a computation that ends. The end of a member is
+// later by as much as its group has been delayed since `delay_ns`.
+struct GroupEvent {
+  std::int64_t time_ns = 0;
+  LaunchId id;
+  bool is_end = false;
+  std::int64_t delay_ns = 0;
+};
+
+bool before(const GroupEvent& a, const GroupEvent& b) {
+  const auto key = [](const GroupEvent& event) {
+    return std::tuple(event.time_ns, event.id.rank, event.id.launch);
+  };
+  return key(a) < key(b);
+}
+
+std::size_t instances_of(const model::GroupSchedule& schedule) {
+  std::size_t count = 0;
+  for (const LaunchGroup& group : schedule.groups)
+    count += group.all_replicas ? 1 : schedule.replicas;
+  return count;
+}
+
 class GroupRun {
  public:
   explicit GroupRun(const model::GroupSchedule& schedule)
-      : schedule_(schedule), cell_(static_cast<std::uint32_t>(schedule.cell.size())) {
+      : schedule_(schedule),
+        cell_(static_cast<std::uint32_t>(schedule.cell.size())),
+        nics_(schedule.cell.size() * schedule.replicas, instances_of(schedule)) {
     for (const model::RankLaunches& plan : schedule.cell) {
       auto& next = next_.emplace_back(plan.launches.size());
       for (std::uint32_t i = 0; i < plan.launches.size(); ++i) {
@@ -30,18 +58,23 @@ class GroupRun {
     spans_.resize(schedule.groups.size());
     in_groups_.resize(cell_);
     for (const LaunchGroup& group : schedule.groups) {
-      started_.emplace_back(group.all_replicas ? 1 : schedule.replicas, 0U);
+      first_instance_.push_back(static_cast<std::uint32_t>(started_.size()));
+      started_.resize(started_.size() + (group.all_replicas ? 1 : schedule.replicas), 0U);
     }
     for (std::uint32_t rank = 0; rank < cell_ * schedule.replicas; ++rank)
       add_rank(plan_of(rank));
   }
 
   void run() {
-    for (std::uint64_t count = 1; !ready_.empty(); ++count) {
-      const LaunchId id = ready_.back();
-      ready_.pop_back();
-      start(id);
-      if (count % kLaunchesBetweenLooks == 0 && core::interrupted()) return;
+    for (std::uint64_t count = 1; !events_.empty(); ++count) {
+      const GroupEvent event = events_.top();
+      events_.pop();
+      if (event.is_end) {
+        end(event);
+      } else {
+        join(event.id);
+      }
+      if (count % kEventsBetweenLooks == 0 && core::interrupted()) return;
     }
   }
 
@@ -62,7 +95,7 @@ class GroupRun {
   }
 
  private:
-  static constexpr std::uint64_t kLaunchesBetweenLooks = 1 << 20;
+  static constexpr std::uint64_t kEventsBetweenLooks = 1 << 20;
 
   [[nodiscard]] const model::RankLaunches& plan_of(std::uint32_t rank) const {
     return schedule_.cell[rank % cell_];
@@ -94,30 +127,39 @@ class GroupRun {
     auto& waits = waits_for_.emplace_back();
     for (std::uint32_t i = 0; i < plan.launches.size(); ++i) {
       waits.push_back(static_cast<std::uint16_t>(plan.launches[i].after.size()));
-      if (waits.back() == 0) ready_.push_back({rank, i});
+      if (waits.back() == 0) start({rank, i});
     }
   }
 
+  [[nodiscard]] const model::GroupPlace& place_of(LaunchId id) const {
+    return schedule_.places[id.rank % cell_][id.launch];
+  }
+
+  [[nodiscard]] std::uint32_t instance_of(LaunchId id) const {
+    const std::uint32_t group = place_of(id).group;
+    return first_instance_[group] + (schedule_.groups[group].all_replicas ? 0 : id.rank / cell_);
+  }
+
+  // All that it waits for has ended.
   void start(LaunchId id) {
-    const std::uint32_t gpu = id.rank % cell_;
-    const model::GroupPlace& place = schedule_.places[gpu][id.launch];
+    const model::GroupPlace& place = place_of(id);
     const std::uint64_t length = plan_of(id.rank).launches[id.launch].start_ns;
-    std::int64_t& time_ns = time_ns_[id.rank][id.launch];
-    if (place.group == model::kNoGroup) {
-      time_ns += static_cast<std::int64_t>(length);
-      return end(id, time_ns);
-    }
+    std::int64_t& time_ns = time_of(id);
     time_ns += static_cast<std::int64_t>(length - place.launch_ns);
-    const LaunchGroup& group = schedule_.groups[place.group];
-    const std::uint32_t replica = id.rank / cell_;
-    std::uint32_t& started = started_[place.group][group.all_replicas ? 0 : replica];
+    events_.push({.time_ns = time_ns, .id = id, .is_end = place.group == model::kNoGroup});
+  }
+
+  void join(LaunchId id) {
+    const LaunchGroup& group = schedule_.groups[place_of(id).group];
     const std::size_t all = group.members.size() * (group.all_replicas ? schedule_.replicas : 1);
-    if (++started < all) return;
+    const std::uint32_t instance = instance_of(id);
+    if (++started_[instance] < all) return;
     if (group.all_replicas) {
       end_all(group);
     } else {
-      end_one(group, replica);
+      end_one(group, id.rank / cell_);
     }
+    nics_.settle(instance);
   }
 
   [[nodiscard]] LaunchId member(const LaunchGroup& group,
@@ -139,7 +181,7 @@ class GroupRun {
       std::int64_t end_ns = first + cost.together_ns[i];
       for (std::size_t j = 0; j < members; ++j)
         end_ns = std::max(end_ns, starts_[j] + cost.own_ns[i * members + j]);
-      end_member(member(group, i, replica), starts_[i], end_ns);
+      plan_end(member(group, i, replica), end_ns);
     }
   }
 
@@ -169,7 +211,7 @@ class GroupRun {
           end_ns = std::max({end_ns, starts_[at] + cost.own_ns[i * members + j],
                              far_[at] + cost.far_ns[i * members + j]});
         }
-        end_member(member(group, i, replica), starts_[replica * members + i], end_ns);
+        plan_end(member(group, i, replica), end_ns);
       }
     }
   }
@@ -192,21 +234,38 @@ class GroupRun {
     }
   }
 
-  void end_member(LaunchId id, std::int64_t start_ns, std::int64_t end_ns) {
-    const std::uint32_t group = schedule_.places[id.rank % cell_][id.launch].group;
-    if (schedule_.groups[group].all_replicas || id.rank < cell_)
-      spans_[group].add(start_ns, end_ns);
-    if (id.rank < cell_) in_groups_[id.rank].push_back({start_ns, end_ns});
-    end(id, end_ns);
+  // A member's NICs are taken to send in the time that the group takes when all start together, up
+  // to the member's end.
+  void plan_end(LaunchId id, std::int64_t end_ns) {
+    const model::GroupPlace& place = place_of(id);
+    const GroupCost& cost = schedule_.costs[schedule_.groups[place.group].cost];
+    const std::int64_t start_ns = std::max(time_of(id), end_ns - cost.together_ns[place.member]);
+    nics_.add(instance_of(id), id.rank, start_ns, end_ns, cost.sending[place.member]);
+    events_.push({.time_ns = end_ns, .id = id, .is_end = true});
   }
 
-  void end(LaunchId id, std::int64_t end_ns) {
+  void end(const GroupEvent& event) {
+    const LaunchId id = event.id;
+    const std::uint32_t group = place_of(id).group;
+    if (group == model::kNoGroup) return free_next(id, event.time_ns);
+    const std::int64_t delay_ns = nics_.delay_ns(instance_of(id));
+    if (delay_ns > event.delay_ns) {
+      events_.push({event.time_ns + delay_ns - event.delay_ns, id, true, delay_ns});
+      return;
+    }
+    if (schedule_.groups[group].all_replicas || id.rank < cell_)
+      spans_[group].add(time_of(id), event.time_ns);
+    if (id.rank < cell_) in_groups_[id.rank].push_back({time_of(id), event.time_ns});
+    free_next(id, event.time_ns);
+  }
+
+  void free_next(LaunchId id, std::int64_t end_ns) {
     ++done_;
     finish_ns_[id.rank] = std::max(finish_ns_[id.rank], end_ns);
     for (const std::uint32_t next : next_[id.rank % cell_][id.launch]) {
       std::int64_t& time_ns = time_ns_[id.rank][next];
       time_ns = std::max(time_ns, end_ns);
-      if (--waits_for_[id.rank][next] == 0) ready_.push_back({id.rank, next});
+      if (--waits_for_[id.rank][next] == 0) start({id.rank, next});
     }
   }
 
@@ -218,10 +277,12 @@ class GroupRun {
   std::vector<std::vector<std::int64_t>>
       time_ns_;  // by rank, launch: when it may start, then starts
   std::vector<std::vector<std::uint16_t>> waits_for_;  // by rank, launch
-  std::vector<std::vector<std::uint32_t>> started_;    // by group, replica
+  std::vector<std::uint32_t> first_instance_;          // by group: of its replicas, or of all
+  std::vector<std::uint32_t> started_;                 // by instance
   std::vector<std::int64_t> finish_ns_;
   std::vector<Span> spans_;
-  std::vector<LaunchId> ready_;
+  EventHeap<GroupEvent> events_;
+  SharedNics nics_;
   std::vector<std::int64_t> starts_;
   std::vector<std::int64_t> far_;
   std::uint64_t done_ = 0;

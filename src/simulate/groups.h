@@ -1,6 +1,6 @@
 // Ends a job whose operations are costs. Nothing is queued: a group ends when all its members have
-// started, and what follows starts when all that it waits for has ended. Operations that overlap do
-// not slow each other down.
+// started, later where their NICs are short of time (shared_nics.h), and what follows starts when
+// all that it waits for has ended.
 #pragma once
 
 #include <cstdint>

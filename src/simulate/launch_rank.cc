@@ -22,7 +22,7 @@ LaunchRank::LaunchRank(const model::LaunchSchedule& schedule,
       network_(network),
       plan_(schedule.rank(rank)),
       rank_(rank),
-      resources_(plan_.num_cpus, 2),
+      resources_(plan_.num_cpus, model::kNics),
       launches_(plan_.launches.size()),
       running_of_(plan_.launches.size(), kNone),
       spans_(plan_.launches.size()) {
@@ -383,6 +383,7 @@ void LaunchRank::start_send(std::uint32_t message, const Needs& needs, std::int6
   const std::int64_t bandwidth = link.bandwidth_ns(self.bytes);
   resources_.take(needs.cpu, cpu_end);
   resources_.take(needs.nic, now_ns + link.gap_ns + bandwidth);
+  sending_ns_[self.peer->nic] += link.gap_ns + bandwidth;
   sent_->push_back({.to = self.peer->rank,
                     .arrival = {.time_ns = cpu_end + link.latency_ns + bandwidth,
                                 .number = self.number,

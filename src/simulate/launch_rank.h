@@ -75,6 +75,11 @@ class LaunchRank {
 
   [[nodiscard]] std::uint64_t messages() const { return messages_; }
 
+  // By NIC: how long it sends.
+  [[nodiscard]] const std::array<std::int64_t, model::kNics>& sending_ns() const {
+    return sending_ns_;
+  }
+
   // A launch that has started and not ended, for the report of a schedule that is stuck; kNone
   // without any.
   [[nodiscard]] std::uint32_t running_launch() const;
@@ -273,6 +278,7 @@ class LaunchRank {
   std::int64_t finish_ns_ = 0;
   std::uint64_t operations_ = 0;
   std::uint64_t messages_ = 0;
+  std::array<std::int64_t, model::kNics> sending_ns_ = {};
 };
 
 }  // namespace assay::simulate

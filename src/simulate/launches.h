@@ -6,6 +6,7 @@
 // message, so that ranks run apart for that long, on all processors.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -19,6 +20,8 @@ namespace assay::simulate {
 struct LaunchOutcome {
   std::vector<std::int64_t> finish_ns;   // by rank: the end of its last operation
   std::vector<std::vector<Span>> spans;  // by rank, launch
+  std::vector<std::array<std::int64_t, model::kNics>>
+      sending_ns;  // by rank, NIC: how long it sends
   std::uint64_t operations = 0;
   std::uint64_t messages = 0;
 

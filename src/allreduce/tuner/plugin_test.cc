@@ -53,6 +53,7 @@ void take_log(int level,
   std::array<char, 1024> text{};
   va_list arguments;
   va_start(arguments, format);
+  // NOLINTNEXTLINE(clang-diagnostic-format-nonliteral): the caller's
   std::vsnprintf(text.data(), text.size(), format, arguments);
   va_end(arguments);
   log_lines().push_back((level == nccl::kLogWarn ? "WARN " : "INFO ") + std::string(text.data()));

@@ -184,9 +184,11 @@ class GoalGenerate final : public Command {
         ->type_name("N")
         ->default_str("1")
         ->check(whole_number_problem);
-    app.add_option("--replica-communicator", request_.scale.communicator,
-                   "the communicator that synchronises replicas, by its name in the summary")
-        ->type_name("NAME")
+    app.add_option(
+           "--replica-communicator", request_.scale.communicator,
+           "the communicators that synchronise replicas, by their names in the summary, with "
+           "commas")
+        ->type_name("NAMES")
         ->default_str("those of all ranks or with sharded parameters");
     app.add_flag(
         "--keep-algorithms", request_.choices.keep,

@@ -440,13 +440,15 @@ class Simulate final : public Command {
       return core::Error{"--operations needs --collectives exact: costs have no operations"};
     }
     const goal::SimulateLaunches simulate =
-        [this](const goal::LaunchSource& schedule) -> core::Result<std::vector<std::int64_t>> {
+        [this](const goal::LaunchSource& schedule) -> core::Result<goal::SimulatedRanks> {
       model::ScheduleNotes nodes;
       for (const std::uint32_t node : schedule.node_of_rank())
         nodes.ranks.push_back({.node = std::to_string(node)});
       const simulate::Options options =
           ASSAY_TRY(make_parameters(inputs(), schedule.num_ranks(), std::move(nodes)));
-      return ASSAY_TRY(simulate::simulate_launches(schedule, options, threads_)).finish_ns;
+      simulate::LaunchOutcome outcome =
+          ASSAY_TRY(simulate::simulate_launches(schedule, options, threads_));
+      return goal::SimulatedRanks{std::move(outcome.finish_ns), std::move(outcome.sending_ns)};
     };
     const goal::GroupJob job = ASSAY_TRY(goal::make_group_job(file, simulate));
     show_warnings(job.warnings);
@@ -473,8 +475,7 @@ class Simulate final : public Command {
                                    {.name = "kinds of operations"},
                                    {.name = "from shorter rings"},
                                    {.name = "simulations"}},
-                       .notes = {"An approximation: operations that overlap do not slow each other "
-                                 "down; docs/goal.md has its error."}};
+                       .notes = {"An approximation; docs/goal.md has its error."}};
     costs.add_row({outcome.share_in_groups * 100, static_cast<std::int64_t>(outcome.launches),
                    static_cast<std::int64_t>(job.schedule.costs.size()),
                    static_cast<std::int64_t>(job.extrapolated_groups),

@@ -50,7 +50,7 @@ class JobGroup final : public ProcessGroup {
   }
 
   Result<std::string> receive(int from) override {
-    ASSAY_TRY(wait_for(from, kAnnounced, kAnnounced));
+    static_cast<void>(ASSAY_TRY(wait_for(from, kAnnounced, kAnnounced)));
     std::uint64_t bytes = 0;
     ASSAY_TRY(status(job_.functions->receive(&bytes, sizeof(bytes), from, kAnnounced)));
     if (bytes == 0) return std::string();

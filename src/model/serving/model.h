@@ -99,7 +99,7 @@ struct StateSpace {
 
 // A layer has it that is a feed-forward layer alone.
 struct NoMixer {
-  bool operator==(const NoMixer& other) const = default;
+  bool operator==(const NoMixer& /*other*/) const = default;
 };
 
 // Linear attention by the gated delta rule: each value head keeps a matrix of key_dim x value_dim.
@@ -134,7 +134,7 @@ struct Experts {
 
 // A layer has it that is a mixer alone.
 struct NoFeedForward {
-  bool operator==(const NoFeedForward& other) const = default;
+  bool operator==(const NoFeedForward& /*other*/) const = default;
 };
 
 using Mixer =

@@ -23,7 +23,7 @@ std::int64_t transfer_ports_each(const PlannedDeployment& planned) {
 }
 
 std::string random_prompt_words(const PlannedDeployment& planned) {
-  const std::string own =
+  std::string own =
       fmt::format("--random-input-len {}", planned.prompt_tokens - planned.prefix_tokens);
   if (planned.prefix_tokens == 0) return own;
   return fmt::format("--random-prefix-len {} {}", planned.prefix_tokens, own);

@@ -162,7 +162,7 @@ TEST(Conversations, ClientsStayWithTheirCopy) {
   const auto computed = [&](std::int64_t copies, std::int64_t groups) {
     Limits limits = vllm_limits(100'000);
     limits.groups = groups;
-    return simulate_copies(PromptCost(), policy_of(Engine::kVllm), limits, made, copies, {})
+    return simulate_copies(PromptCost(), policy_of(Engine::kVllm), limits, made, {.copies = copies})
         .value()
         .prompt_tokens_computed;
   };

@@ -48,25 +48,23 @@ core::Result<ServingMetrics> simulate_copies(const StepCost& cost,
                                              const Policy& policy,
                                              const Limits& limits,
                                              const Workload& workload,
-                                             std::int64_t copies,
-                                             const ServiceLevel& level,
-                                             StepLog* log) {
+                                             const CopiesOptions& options) {
   ASSAY_TRY(check_workload(workload));
   ASSAY_TRY(check_inputs(limits, workload));
   if (workload.concurrency > 0)
     return core::Error{"requests of a closed loop have no times by which copies could share them"};
   MetricsRecorder recorder(workload, 0);
   WorkDone done;
-  for (std::int64_t copy = 0; copy < copies; ++copy) {
+  for (std::int64_t copy = 0; copy < options.copies; ++copy) {
     EngineInstance instance(cost, policy, limits, workload, Stepping::kManyAtOnce, &recorder);
-    instance.log_to(log);
-    ASSAY_TRY(run_copy(static_cast<std::size_t>(copy), static_cast<std::size_t>(copies), workload,
-                       limits, instance, recorder));
+    instance.log_to(options.log);
+    ASSAY_TRY(run_copy(static_cast<std::size_t>(copy), static_cast<std::size_t>(options.copies),
+                       workload, limits, instance, recorder));
     done.add(instance.work_done());
   }
   ServingMetrics metrics;
-  recorder.write(level, metrics);
-  done.write(limits.groups * copies, metrics);
+  recorder.write(options.level, metrics);
+  done.write(limits.groups * options.copies, metrics);
   return metrics;
 }
 

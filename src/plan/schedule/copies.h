@@ -13,16 +13,19 @@
 
 namespace assay::plan {
 
+struct CopiesOptions {
+  std::int64_t copies = 1;
+  ServiceLevel level = {};
+  StepLog* log = nullptr;  // of all steps
+};
+
 // What clients see of all copies together. Each has a scheduler and caches of its own, so that what
 // one request leaves in a cache is found only by those that go to the same copy.
-// All steps go to the log, which may be nullptr.
 // Errors: as simulate(), and a workload without arrival times.
 core::Result<ServingMetrics> simulate_copies(const StepCost& cost,
                                              const Policy& policy,
                                              const Limits& limits,
                                              const Workload& workload,
-                                             std::int64_t copies,
-                                             const ServiceLevel& level,
-                                             StepLog* log = nullptr);
+                                             const CopiesOptions& options);
 
 }  // namespace assay::plan

@@ -35,7 +35,7 @@ TEST(SimulateCopies, OneIsTheDeploymentItself) {
   const Workload workload = arrivals(60);
   const Limits limits = limits_of_cache(100'000);
   const auto copies =
-      simulate_copies(cost, policy_of(Engine::kVllm), limits, workload, 1, {.ttft_ms = 30});
+      simulate_copies(cost, policy_of(Engine::kVllm), limits, workload, {.level = {.ttft_ms = 30}});
   const auto alone =
       simulate(cost, policy_of(Engine::kVllm), limits, workload, {.level = {.ttft_ms = 30}});
   ASSERT_TRUE(copies.ok());
@@ -55,13 +55,14 @@ TEST(SimulateCopies, EachTakesItsShareOfTheRequests) {
   even.requests.clear();
   for (std::size_t i = 0; i < workload.requests.size(); i += 2)
     even.requests.push_back(workload.requests[i]);
-  const auto both = simulate_copies(cost, policy_of(Engine::kVllm), limits, workload, 2, {});
+  const auto both =
+      simulate_copies(cost, policy_of(Engine::kVllm), limits, workload, {.copies = 2});
   const auto half = simulate(cost, policy_of(Engine::kVllm), limits, even);
   ASSERT_TRUE(both.ok());
   ASSERT_TRUE(half.ok());
   EXPECT_EQ(both.value().measured_requests, 60);
   EXPECT_GT(both.value().steps, half.value().steps);
-  const auto one = simulate_copies(cost, policy_of(Engine::kVllm), limits, workload, 1, {});
+  const auto one = simulate_copies(cost, policy_of(Engine::kVllm), limits, workload, {});
   ASSERT_TRUE(one.ok());
   EXPECT_LT(both.value().ttft_ms.mean, one.value().ttft_ms.mean);
   EXPECT_LT(both.value().tpot_ms.mean, one.value().tpot_ms.mean);
@@ -78,7 +79,7 @@ TEST(SimulateCopies, EachHasACacheOfPrefixesOfItsOwn) {
   const Limits limits = limits_of_cache(100'000);
   const auto computed = [&](std::int64_t copies) {
     const auto metrics =
-        simulate_copies(cost, policy_of(Engine::kVllm), limits, made.value(), copies, {});
+        simulate_copies(cost, policy_of(Engine::kVllm), limits, made.value(), {.copies = copies});
     EXPECT_TRUE(metrics.ok());
     return metrics.value().prompt_tokens_computed;
   };
@@ -91,9 +92,9 @@ TEST(SimulateCopies, RefusesAClosedLoop) {
   Workload closed = arrivals(4);
   closed.concurrency = 2;
   const PlainCost cost;
-  EXPECT_FALSE(
-      simulate_copies(cost, policy_of(Engine::kVllm), limits_of_cache(100'000), closed, 2, {})
-          .ok());
+  EXPECT_FALSE(simulate_copies(cost, policy_of(Engine::kVllm), limits_of_cache(100'000), closed,
+                               {.copies = 2})
+                   .ok());
 }
 
 }  // namespace

@@ -85,6 +85,15 @@ TEST(Sharing, AFlowThatLeavesBeforeItsRateIsKnownChangesNothing) {
   EXPECT_EQ(sharing.rate(stays), 1);
 }
 
+// How much more each flow that is not held may have.
+double step_of(const std::vector<double>& left, const std::vector<double>& weight) {
+  double step = std::numeric_limits<double>::infinity();
+  for (std::size_t link = 0; link < left.size(); ++link) {
+    if (weight[link] > 1e-12) step = std::min(step, left[link] / weight[link]);
+  }
+  return step;
+}
+
 // Fills all flows from nothing, one step of the definition after the other.
 std::vector<double> reference_rates(const std::vector<double>& capacities, const Paths& paths) {
   std::vector<double> rate(paths.size());
@@ -98,10 +107,7 @@ std::vector<double> reference_rates(const std::vector<double>& capacities, const
         if (!held[i]) weight[share.link] += share.weight;
       }
     }
-    double step = std::numeric_limits<double>::infinity();
-    for (std::size_t link = 0; link < left.size(); ++link) {
-      if (weight[link] > 1e-12) step = std::min(step, left[link] / weight[link]);
-    }
+    const double step = step_of(left, weight);
     if (step == std::numeric_limits<double>::infinity()) return rate;
     for (std::size_t i = 0; i < paths.size(); ++i) {
       if (held[i]) continue;

@@ -22,11 +22,11 @@ constexpr std::size_t kMostBars = 60;
 
 // A column of an axis, with what its values are.
 model::Column axis_column(const std::string& name) {
-  static const std::map<std::string, std::string> kUnits{
+  static const std::map<std::string, std::string> units{
       {"L", "ns"}, {"o", "ns"}, {"g", "ns"}, {"G", "ns/byte"}, {"O", "ns/byte"}, {"S", "bytes"}};
   const std::string letter = name.starts_with("intra-") ? name.substr(6) : name;
-  const auto unit = kUnits.find(letter);
-  return {.name = name, .unit = unit == kUnits.end() ? "" : unit->second};
+  const auto unit = units.find(letter);
+  return {.name = name, .unit = unit == units.end() ? "" : unit->second};
 }
 
 double ms_of(const TaskResult& result) {
@@ -335,7 +335,9 @@ report::Page study_page(const StudyOutcome& outcome, const model::Table& table) 
       page.cards.back().notes = {std::get<report::CurveFigure>(page.cards.back().content).subtitle};
     } else {
       auto& ranking = std::get<report::RankingFigure>(*figure);
-      page.cards.push_back({.id = "longer", .title = ranking.title, .content = std::move(ranking)});
+      std::string title = ranking.title;
+      page.cards.push_back(
+          {.id = "longer", .title = std::move(title), .content = std::move(ranking)});
     }
   }
   if (auto composition = composition_of(outcome)) {

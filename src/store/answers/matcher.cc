@@ -41,10 +41,10 @@ std::size_t exact_column(const WorkRows& rows, const std::string& name) {
 // Sizes that a query may leave open, because models have few values of them, and which it may name
 // though they were not measured.
 bool may_be_open(const std::string& size) {
-  static const std::set<std::string, std::less<>> kOpen = {
+  static const std::set<std::string, std::less<>> sizes = {
       "num_key_value_heads", "head_dim",    "hidden_size", "inter_size",  "topk",
       "num_experts",         "moe_tp_size", "moe_ep_size", "num_k_heads", "num_v_heads"};
-  return kOpen.count(size) > 0;
+  return sizes.count(size) > 0;
 }
 
 std::vector<std::pair<double, double>> ranges_of(const WorkRows& rows) {

@@ -38,7 +38,7 @@ class Matcher {
   [[nodiscard]] core::Error no_family(const std::vector<Condition>& conditions) const;
 
  private:
-  core::Status take_exact(std::size_t column, const std::string& value);
+  core::Status take_exact(std::size_t number, const std::string& value);
   [[nodiscard]] std::string resolved(const std::string& name) const;
   [[nodiscard]] core::Error no_column(const std::string& name) const;
   [[nodiscard]] core::Error no_value(const ExactColumn& column, const std::string& value) const;

@@ -40,6 +40,7 @@ Names kernels_of(const std::vector<LayerStep>& steps) {
   return names;
 }
 
+// NOLINTNEXTLINE(readability-function-size): it is a list
 std::vector<PlannerTable> make_planner_tables() {
   const Names collectives = {"all_gather", "alltoall", "reduce_scatter", "all_reduce"};
   return {

@@ -7,7 +7,7 @@ namespace {
 
 core::Result<Model> read_llama(const Config& config) {
   Model model = ASSAY_TRY(read_sizes(config));
-  const Layer layer{
+  Layer layer{
       .mixer = ASSAY_TRY(read_attention(config)),
       .feed_forward = FeedForward{.intermediate = ASSAY_TRY(config.count("intermediate_size"))}};
   model.layers = ASSAY_TRY(read_layers(config, [&](std::int64_t /*index*/) { return layer; }));

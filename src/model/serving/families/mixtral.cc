@@ -9,7 +9,7 @@ core::Result<Model> read_mixtral(const Config& config) {
   Model model = ASSAY_TRY(read_sizes(config));
   Attention attention = ASSAY_TRY(read_attention(config));
   attention.window = ASSAY_TRY(config.count_or("sliding_window", 0));
-  const Layer layer{
+  Layer layer{
       .mixer = attention,
       .feed_forward = Experts{.count = ASSAY_TRY(config.count("num_local_experts")),
                               .top_k = ASSAY_TRY(config.count("num_experts_per_tok")),

@@ -9,7 +9,7 @@ core::Result<Model> read_qwen3(const Config& config) {
   Model model = ASSAY_TRY(read_sizes(config));
   Attention attention = ASSAY_TRY(read_attention(config));
   attention.normalises_heads = true;
-  const Layer layer{
+  Layer layer{
       .mixer = attention,
       .feed_forward = FeedForward{.intermediate = ASSAY_TRY(config.count("intermediate_size"))}};
   model.layers = ASSAY_TRY(read_layers(config, [&](std::int64_t /*index*/) { return layer; }));
