@@ -1,5 +1,6 @@
 #include "allreduce/explain.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -174,7 +175,7 @@ TEST(Explain, TheBookSaysWhatIsKnownOfTheLinks) {
   EXPECT_EQ(bounds(100).columns.at(2).name, "at 900 GB/s");
   EXPECT_EQ(bounds(100).columns.size(), 3U);
   EXPECT_EQ(bounds(89).columns.size(), 2U);
-  EXPECT_THAT(bounds(89).notes.at(0), HasSubstr("SM 89 are not known"));
+  EXPECT_THAT(bounds(89).notes.at(0), testing::HasSubstr("SM 89 are not known"));
 }
 
 }  // namespace

@@ -13,13 +13,11 @@ namespace assay::core {
 namespace {
 
 using ::testing::HasSubstr;
-using std::chrono_literals::operator""ms;
-using std::chrono_literals::operator""s;
 
 std::map<std::size_t, CallEnd> ends_of(ForkedCalls& calls) {
   std::map<std::size_t, CallEnd> ends;
   while (calls.running() > 0) {
-    if (auto end = calls.wait(10s)) ends[end->id] = std::move(*end);
+    if (auto end = calls.wait(std::chrono::seconds(10))) ends[end->id] = std::move(*end);
   }
   return ends;
 }
@@ -78,13 +76,13 @@ TEST(ForkedCalls, AreWaitedForOnlySoLongAndEndWithTheirOwner) {
     ASSERT_TRUE(calls
                     .start(0,
                            [] {
-                             std::this_thread::sleep_for(60s);
+                             std::this_thread::sleep_for(std::chrono::seconds(60));
                              return std::string();
                            })
                     .ok());
-    EXPECT_FALSE(calls.wait(10ms).has_value());
+    EXPECT_FALSE(calls.wait(std::chrono::milliseconds(10)).has_value());
   }
-  EXPECT_LT(std::chrono::steady_clock::now() - start, 30s);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(30));
 }
 
 }  // namespace

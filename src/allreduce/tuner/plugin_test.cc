@@ -23,7 +23,6 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-using testing::IsEmpty;
 
 constexpr int kAlgorithms = 7;
 constexpr int kProtocols = 3;

@@ -137,6 +137,7 @@ class TraceCompare final : public Command {
     progress.clear();
     std::vector<ComparedSetting> compared;
     std::string left_out;
+    std::string incomplete;
     trace::Regression regression = trace::Regression::kNone;
     for (std::size_t i = 0; i < tests.size(); ++i) {
       if (!results[i].ok()) {
@@ -147,6 +148,7 @@ class TraceCompare final : public Command {
       }
       trace::CommandResult& result = results[i].value();
       if (result.regression == trace::Regression::kFound) regression = result.regression;
+      if (incomplete.empty()) incomplete = result.incomplete;
       written_.insert(written_.end(), result.written.begin(), result.written.end());
       warnings_.merge(result.warnings);
       if (result.book) add_book(tests[i].label, std::move(*result.book));
@@ -156,6 +158,7 @@ class TraceCompare final : public Command {
     const ComparedSettings all(label(0), "", std::move(compared), request_);
     ASSAY_TRY(gives_book() ? show_book(all) : write_and_show(all));
     if (!left_out.empty()) return core::Error{left_out + ": left out"};
+    if (!incomplete.empty()) return core::Error{incomplete};
     return outcome(regression);
   }
 

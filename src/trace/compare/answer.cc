@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <set>
 
 #include "core/text.h"
@@ -50,21 +51,50 @@ std::string collective_in_words(const CollectiveChange& change) {
   return text;
 }
 
+std::set<int> ranks_of(const Configuration& side) {
+  std::set<int> ranks;
+  for (const RankReport& report : side.ranks)
+    ranks.insert(report.rank);
+  return ranks;
+}
+
+std::size_t rank_count(const Configuration& side) {
+  return ranks_of(side).size();
+}
+
+// Returns "rank 1 only of a; ranks 2, 3 only of b", or nothing.
+std::string different_ranks(const Sides& sides) {
+  std::vector<std::string> texts;
+  const auto add = [&](const Configuration& side, const Configuration& other) {
+    const std::set<int> own = ranks_of(side);
+    const std::set<int> others = ranks_of(other);
+    std::vector<int> only;
+    std::set_difference(own.begin(), own.end(), others.begin(), others.end(),
+                        std::back_inserter(only));
+    if (only.empty()) return;
+    texts.push_back(fmt::format("{} {} only of {}", only.size() == 1 ? "rank" : "ranks",
+                                core::join(only, ", "), side.label));
+  };
+  add(sides.baseline, sides.test);
+  add(sides.test, sides.baseline);
+  return core::join(texts, "; ");
+}
+
 void add_collectives(std::vector<AnswerLine>& lines, const Sides& sides) {
   std::vector<std::string> texts;
   for (const CollectiveChange& change : compare_collectives(sides)) {
     if (texts.size() == kCollectivesTold) break;
     texts.push_back(collective_in_words(change));
   }
-  if (!texts.empty())
-    lines.push_back({"What did the collectives with most time do?", core::join(texts, "; ") + "."});
-}
-
-std::size_t rank_count(const Configuration& side) {
-  std::set<int> ranks;
-  for (const RankReport& report : side.ranks)
-    ranks.insert(report.rank);
-  return ranks.size();
+  if (texts.empty()) return;
+  std::string told = core::join(texts, "; ") + ".";
+  if (!different_ranks(sides).empty()) {
+    told +=
+        " The runs have different ranks: where one lacks a rank of a group, its latencies hold "
+        "waits "
+        "for that rank, and compare with nothing.";
+  }
+  lines.push_back({"What did the collectives with most time do?", std::move(told)});
 }
 
 std::size_t step_count(const std::vector<TimelineFigure>& figures, Basis basis) {
@@ -195,6 +225,8 @@ Answer answer(const Sides& sides) {
                     {"Is it real?", is_it_real(*found, pair, sides)},
                     {kWhyQuestion, parts_in_words(changes, pair.basis)},
                     {kNextQuestion, next_in_words(*found, pair.basis, sides)}};
+    if (const std::string ranks = different_ranks(sides); !ranks.empty())
+      result.lines[0].answer += fmt::format(" But it compares different ranks: {}.", ranks);
     if (pair.basis.window == Basis::Window::kStep) add_steps(result, sides, changes);
     if (const std::string phases = phases_in_words(compare_phases(sides), sides); !phases.empty())
       result.lines.push_back({kPhasesQuestion, phases});

@@ -191,6 +191,18 @@ TEST(Compare, OneSideWithoutATimeline) {
   expect_no_nan(comparison.final_report);
 }
 
+TEST(Compare, DifferentRanksAreToldWithTheAnswer) {
+  const Configuration a = configuration("a", {60, 61, 62});
+  Configuration b = configuration("b", {90, 91, 92});
+  EXPECT_THAT(compare({a, b}).value().answer.lines[0].answer,
+              ::testing::Not(HasSubstr("different ranks")));
+  for (RankReport& rank : b.ranks)
+    rank.rank += 7;
+  EXPECT_THAT(
+      compare({a, b}).value().answer.lines[0].answer,
+      HasSubstr("But it compares different ranks: ranks 0, 1 only of a; ranks 7, 8 only of b."));
+}
+
 TEST(Compare, TheWholeWindowIsComparedToo) {
   const Configuration a = configuration("a", {60, 61});
   Configuration b = configuration("b", {60, 61});

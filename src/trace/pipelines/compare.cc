@@ -32,6 +32,7 @@ struct Loaded {
   Configuration configuration;
   model::Warnings warnings;
   std::optional<RunGlimpse> glimpse = std::nullopt;  // of the first run, from its traces
+  std::string lost_ranks = {};  // says which had no GPU work to count; empty: none
 };
 
 Keep keep_of(const CompareRequest& request, bool shows_step) {
@@ -41,26 +42,31 @@ Keep keep_of(const CompareRequest& request, bool shows_step) {
           .works = is_own && (shows_step || request.final_report)};
 }
 
+void add_lost_ranks(const fs::path& run, const std::string& lost, std::string& all) {
+  if (!lost.empty()) all += fmt::format("{}{}: {}", all.empty() ? "" : "; ", run.string(), lost);
+}
+
 // Loads one run of a side. Its traces are freed on return.
 core::Result<Configuration> load_run(const fs::path& path,
                                      const CompareRequest& request,
                                      core::Progress& progress,
                                      model::Warnings& warnings,
-                                     std::optional<RunGlimpse>& first) {
+                                     Loaded& side) {
   Configuration run;
   if (request.source == Source::kReports) {
     run = ASSAY_TRY(read_configuration(path, request.parts, request.options.compat));
   } else {
     const fs::path inputs[] = {path};
-    const bool shows_step = !first && request.options.compat == Compat::kNone;
+    const bool shows_step = !side.glimpse && request.options.compat == Compat::kNone;
     const Keep keep = keep_of(request, shows_step);
     ReducedRun reduced = ASSAY_TRY(reduce_files(inputs, request, keep, progress));
     warnings.merge(reduced.warnings());
+    add_lost_ranks(path, reduced.lost_ranks, side.lost_ranks);
     run = configuration_of(reduced, request.parts, request.gpus_per_node);
     if (keep.works) {
       const auto execution = std::make_shared<const path::Execution>(
           path::execution_of(std::move(reduced.works), reduced.communication));
-      if (shows_step) first = glimpse(*execution, reduced.gpu_name());
+      if (shows_step) side.glimpse = glimpse(*execution, reduced.gpu_name());
       if (request.final_report) run.executions = {execution};
     }
   }
@@ -80,7 +86,7 @@ core::Result<Loaded> load(const fs::path& path,
   for (const RunFolder& run :
        ASSAY_TRY(runs_to_analyze(path, request.options.compat, loaded.warnings))) {
     model::Warnings warnings;
-    runs.push_back(ASSAY_TRY(load_run(run.path, request, progress, warnings, loaded.glimpse)));
+    runs.push_back(ASSAY_TRY(load_run(run.path, request, progress, warnings, loaded)));
     merge_warnings(run, warnings, loaded.warnings);
     repeats.push_back(run.repeat);
   }
@@ -216,6 +222,9 @@ core::Result<CommandResult> compare_loaded(const Loaded& baseline,
   CommandResult result;
   result.warnings = test.warnings;
   warn_of_environments(comparison.answer, result.warnings);
+  result.incomplete = baseline.lost_ranks;
+  if (!result.incomplete.empty() && !test.lost_ranks.empty()) result.incomplete += "; ";
+  result.incomplete += test.lost_ranks;
   result.headline = headline_of(comparison.answer, sides);
   result.summary.title = "Comparison";
   if (const model::Table* dashboard = comparison.final_report.find("Summary_Dashboard")) {
