@@ -214,6 +214,16 @@ TEST(Compare, TheWholeWindowIsComparedToo) {
               HasSubstr("b is 13.6 % slower than a: 137.500 against 121.000 ms"));
 }
 
+TEST(Compare, WindowsOfDifferentStepsAreNotHeldTogetherInSilence) {
+  const Configuration a = configuration("a", {60, 61, 62, 63});
+  const Configuration b = configuration("b", {60, 61, 62});
+  EXPECT_THAT(all_words(compare({a, b}).value().answer),
+              HasSubstr("The windows hold 3 and 4 steps: their lengths say nothing of a step."));
+  const Configuration c = configuration("c", {60, 61, 62, 63});
+  EXPECT_THAT(all_words(compare({a, c}).value().answer),
+              ::testing::Not(HasSubstr("The windows hold")));
+}
+
 TEST(Compare, LeftOutWorkIsNamed) {
   Configuration a = configuration("a", {60, 61});
   a.left_out = LeftOut{.leaked_kernels = 1234, .leaked_ms = 56.78};

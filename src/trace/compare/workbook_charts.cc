@@ -74,11 +74,12 @@ void add_bandwidth_chart(model::Table& table) {
 }  // namespace
 
 model::Table composition_table(const Sides& sides) {
-  model::Table table{.name = "GPU_Composition",
-                     .title = "What a step consists of on each rank",
-                     .columns = {{.name = "rank"}},
-                     .notes = {"Milliseconds per step, means over steps and runs. The parts add up "
-                               "to the step."}};
+  model::Table table{
+      .name = "GPU_Composition",
+      .title = "What a step consists of on each rank",
+      .columns = {{.name = "rank"}},
+      .notes = {"Milliseconds per step, means over all profiled steps and runs, also "
+                "those that are not steady. The parts add up to the step."}};
   model::Chart chart{.title = table.title,
                      .axis = "ms per step, mean over steps and runs",
                      .bars = model::Chart::Bars::kStacked,

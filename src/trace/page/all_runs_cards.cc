@@ -118,15 +118,13 @@ void add_links(report::CurveFigure& figure,
 
 std::string all_bandwidth_title(std::span<const BandwidthPoint> points,
                                 std::span<const SettingFigures> settings) {
-  std::string best;
-  double most = 0;
-  for (const BandwidthPoint& point : points)
-    if (point.bus_gbps > most) {
-      most = point.bus_gbps;
-      best = settings[point.setting].label;
-    }
-  return fmt::format("Of {} settings, {} reaches most bus bandwidth: {:.3g} GB/s", settings.size(),
-                     best, most);
+  const auto best = std::max_element(
+      points.begin(), points.end(),
+      [](const BandwidthPoint& a, const BandwidthPoint& b) { return a.bus_gbps < b.bus_gbps; });
+  if (best == points.end()) return {};
+  return fmt::format("Of {} settings, {} reaches most bus bandwidth: {:.3g} GB/s, in {}",
+                     settings.size(), settings[best->setting].label, best->bus_gbps,
+                     best->collective);
 }
 
 }  // namespace

@@ -123,7 +123,8 @@ std::vector<report::PageCard> chart_cards(const ComparisonEvidence& evidence,
   cards.add("attribution", attribution_title(evidence), attribution_chart(evidence, prefix));
   if (auto chart = composition_chart(evidence)) {
     const std::string title = composition_title(*chart);
-    cards.add("composition", title, std::move(chart));
+    cards.add("composition", title, std::move(chart),
+              "The means of all profiled steps, also of those that are not steady.");
   }
   add_step_map(cards, evidence.baseline, "steps-baseline");
   add_step_map(cards, evidence.test, "steps-test");

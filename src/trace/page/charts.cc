@@ -95,13 +95,14 @@ class BandwidthCurves {
   BandwidthCurves(std::string baseline, report::CurveFigure& figure)
       : baseline_(std::move(baseline)), figure_(figure) {}
 
-  void add(const model::Table& table, std::string_view size_column) {
+  // The size of an exchange is that of all ranks together.
+  void add(const model::Table& table, std::string_view size_column, bool is_exchange) {
     for (const char* column : {"Collective name", "bus bw (GB/s)_mean", "source"})
       if (!table.column(column)) return;
     if (!table.column(size_column)) return;
     std::map<std::tuple<std::string, std::string, double>, Sums> points;
     for (std::size_t row = 0; row < table.row_count(); ++row)
-      collect(table, row, size_column, points);
+      collect(table, row, size_column, is_exchange, points);
     for (const auto& [key, sums] : points) {
       const auto& [source, collective, size] = key;
       curve(source, collective)
@@ -124,11 +125,13 @@ class BandwidthCurves {
   static void collect(const model::Table& table,
                       std::size_t row,
                       std::string_view size_column,
+                      bool is_exchange,
                       std::map<std::tuple<std::string, std::string, double>, Sums>& points) {
     const double mean = number_at(table, row, "bus bw (GB/s)_mean");
-    const double size = number_at(table, row, size_column) * kMebibyte;
+    const double ranks = is_exchange ? number_at(table, row, "Group size") : 1;
+    const double size = number_at(table, row, size_column) * kMebibyte / ranks;
     // The time of a small message is latency; its bandwidth would only stretch the axes.
-    if (!(mean > 0) || size < kSmallestBytes) return;
+    if (!(mean > 0) || !(size >= kSmallestBytes)) return;
     Sums& sums =
         points[{text_at(table, row, "source"), text_at(table, row, "Collective name"), size}];
     sums.means.push_back(mean);
@@ -291,9 +294,9 @@ std::optional<report::CurveFigure> bandwidth_curves(const ComparisonEvidence& ev
       .curves = {}};
   BandwidthCurves curves(evidence.baseline.label, figure);
   if (const model::Table* table = evidence.report.find("NCCL_ImplSync_Raw"))
-    curves.add(*table, "Full msg size (MB)");
+    curves.add(*table, "Full msg size (MB)", false);
   if (const model::Table* table = evidence.report.find("NCCL_nccl_summary_all2allv_Raw"))
-    curves.add(*table, "total data communicated (MB)_mean");
+    curves.add(*table, "total data communicated (MB)_mean", true);
   if (figure.curves.empty()) return std::nullopt;
   std::stable_sort(figure.curves.begin(), figure.curves.end(),
                    [](const report::Curve& a, const report::Curve& b) {
