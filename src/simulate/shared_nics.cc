@@ -25,14 +25,15 @@ void SharedNics::add(std::uint32_t group,
 }
 
 std::int64_t SharedNics::delay_of(const Part& before, const Part& part) const {
+  const std::int64_t overlap_ns =
+      std::min(end_of(before), part.end_ns) - std::max(before.start_ns, part.start_ns);
+  if (overlap_ns <= 0) return 0;
   const auto alone = static_cast<double>(before.end_ns - before.start_ns);
   const double pace = alone / (alone + static_cast<double>(delay_ns_[before.group]));
   double wanted = 0;
   for (std::size_t nic = 0; nic < part.shares.size(); ++nic)
     wanted = std::max(wanted, before.shares[nic] * pace + part.shares[nic]);
-  const std::int64_t overlap_ns =
-      std::min(end_of(before), part.end_ns) - std::max(before.start_ns, part.start_ns);
-  if (wanted <= 1 || overlap_ns <= 0) return 0;
+  if (wanted <= 1) return 0;
   return std::llround(static_cast<double>(overlap_ns) * (wanted - 1));
 }
 
