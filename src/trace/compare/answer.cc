@@ -91,8 +91,7 @@ void add_collectives(std::vector<AnswerLine>& lines, const Sides& sides) {
   if (!different_ranks(sides).empty()) {
     told +=
         " The runs have different ranks: where one lacks a rank of a group, its latencies hold "
-        "waits "
-        "for that rank, and compare with nothing.";
+        "waits for that rank, and compare with nothing.";
   }
   lines.push_back({"What did the collectives with most time do?", std::move(told)});
 }
