@@ -371,7 +371,7 @@ model::Table strategies_table(const TunedTables& tables, const Explanation& expl
   return table;
 }
 
-// What is known of the links' rates, and what it is called.
+// These are the known rates of the links, and a sentence that names them.
 struct Rates {
   std::vector<double> bytes_per_us;
   std::string note;

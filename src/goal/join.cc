@@ -21,8 +21,8 @@ using model::Operation;
 constexpr std::uint64_t kMostChunks = 1ULL << 28;
 constexpr std::uint64_t kSmallChunkBytes = 16ULL << 10;
 
-// What NCCL buffers of a channel's message at most, and how far apart the clocks of a node's GPUs
-// are.
+// NCCL buffers no more of a channel's message, and the clocks of a node's GPUs are no further
+// apart.
 constexpr std::uint64_t kBufferBytes = 4ULL << 20;
 constexpr std::int64_t kClockErrorNs = 100'000;
 

@@ -368,7 +368,7 @@ class Scaler {
 
 namespace {
 
-// Those of some of the GPUs are taken to shard parameters because they gather and scatter.
+// Communicators of some of the GPUs are taken to shard parameters because they gather and scatter.
 void warn_of_guesses(const Job& job, const std::vector<bool>& grow, model::Warnings& warnings) {
   for (std::size_t i = 0; i < grow.size(); ++i) {
     const Communicator& communicator = job.communicators[i];

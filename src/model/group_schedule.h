@@ -21,8 +21,8 @@ inline constexpr std::int64_t kNotAfter = std::numeric_limits<std::int64_t>::min
 //   own[i][j] after the start of member j of its own replica,
 //   far[i][j] + slope d after the start of member j of the replica d before it, in a circle.
 //
-// That is without other groups. In a share `sending` of the time until together[i] a NIC of it
-// sends.
+// Other groups are not in these ends. `sending` has the share of the time until together[i] in
+// which each NIC of member i sends.
 struct GroupCost {
   std::uint32_t members = 0;              // of one replica
   std::vector<std::int64_t> together_ns;  // [i]

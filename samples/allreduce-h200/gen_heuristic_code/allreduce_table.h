@@ -56,7 +56,7 @@ enum class DataType : std::uint8_t {
 inline constexpr int kSmVersion = 90;
 inline constexpr int kSliceCount = 28;
 inline constexpr Strategy kFallback = Strategy::kNccl;
-// Of a GPU's NVLinks in one direction; 0: not known.
+// A GPU's NVLinks carry so much in one direction; 0 means that it is not known.
 inline constexpr double kLinkBytesPerUs = 450000;
 inline constexpr bool kSwitchesMaySum = true;
 

@@ -238,7 +238,7 @@ core::Result<std::string> strategy_header(const StrategyTable& table,
   code += fmt::format(
       "\ninline constexpr int kSmVersion = {};\ninline constexpr int kSliceCount = {};\n"
       "inline constexpr Strategy kFallback = Strategy::{};\n"
-      "// Of a GPU's NVLinks in one direction; 0: not known.\n"
+      "// A GPU's NVLinks carry so much in one direction; 0 means that it is not known.\n"
       "inline constexpr double kLinkBytesPerUs = {:g};\n"
       "inline constexpr bool kSwitchesMaySum = {};\n",
       table.sm_version, table.slices.size(), constant_name(name_of(table.fallback)),

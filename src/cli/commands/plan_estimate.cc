@@ -192,7 +192,7 @@ class PlanEstimate final : public Command {
                        plan::name_of(served_.engine));
   }
 
-  // What the deployment does under a steady load, which has to fit into its memory.
+  // Returns the tables of a steady load, which has to fit into the deployment's memory.
   [[nodiscard]] core::Result<model::Book> steady_book(const serving::Model& model,
                                                       plan::ServedWorker served,
                                                       const plan::StepPrices& prices,
