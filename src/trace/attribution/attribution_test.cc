@@ -29,6 +29,7 @@ struct Program {
   double slow_rank_us = 0;      // of rank 2, once a step
   double host_us = 0;           // for which all ranks wait, once a step
   double slow_host_us = 0;      // for which rank 1 waits, once a step
+  double late_host_us = 0;      // by which rank 3 begins later than the others, once
   double odd_step_host_us = 0;  // for which all ranks wait in the second step
   double added_us = 0;          // a kernel more
   std::string gemm = "gemm";
@@ -61,6 +62,7 @@ path::Execution execution_of(const Program& program) {
     return result;
   };
   const auto collective_us = [&](double us) { return us + program.latency_us + noise(); };
+  run.delay_host(3, program.late_host_us);
   for (int step = 1; step <= program.steps; ++step) {
     run.begin_step(step);
     const Done embedded = run.kernel("embed", ranks_us(program.kernel_us / 2));
@@ -261,6 +263,16 @@ TEST(Attribution, AStragglerThatWaitsForItsHost) {
                                    [](const Detail& d) { return d.cause == Cause::kStraggler; });
   ASSERT_NE(detail, attribution.details.end());
   EXPECT_EQ(detail->name, "rank 1, its host");
+}
+
+TEST(Attribution, ARankThatBeginsLaterIsAStraggler) {
+  Program b;
+  b.late_host_us = 2000;
+  const Attribution attribution = attribution_of({}, b);
+  expect_planted(attribution, {Cause::kStraggler});
+  for (const Detail& detail : attribution.details) {
+    EXPECT_NE(detail.cause, Cause::kHost) << detail.name << " " << detail.change_ms();
+  }
 }
 
 TEST(Attribution, HostsThatLaunchTooLate) {

@@ -223,8 +223,10 @@ class Divider {
   void divide_pause(Pieces& pieces, Side side, const PairNode& node, std::int64_t ready_ns) const {
     const Work& work = graph_.work(node, side);
     if (ready_ns == path::kUnknownTime) {
-      // The rank's first work: how much later than others it begins was decided before.
-      pieces.host_ns = work.start_ns - execution(side).steps[graph_.first_step[side]].start_ns;
+      const std::size_t step = graph_.first_step[side];
+      const std::int64_t own_start_ns = execution(side).ranks[node.rank].step_start[step];
+      pieces.host_ns = work.start_ns - own_start_ns;
+      pieces.begin_ns = own_start_ns - execution(side).steps[step].start_ns;
       return;
     }
     const std::int64_t pause_ns = work.start_ns - ready_ns;
@@ -300,7 +302,7 @@ class Divider {
       if (!node.has(side)) continue;
       Pieces& pieces = pieces_[n][side];
       const Together& together = groups_[side][node.group];
-      pieces.rank_host_ns = pieces.host_ns - together.middle_host_ns;
+      pieces.rank_host_ns = pieces.begin_ns + pieces.host_ns - together.middle_host_ns;
       pieces.host_ns = together.middle_host_ns;
       const Work& work = graph_.work(node, side);
       if (work.kind == GpuWork::kCommunication) {

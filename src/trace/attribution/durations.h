@@ -40,7 +40,8 @@ struct Pieces {
   std::int64_t latency_ns = 0;     // of a collective
   std::int64_t rank_ns = 0;        // of this rank beyond the middle one
   std::int64_t host_ns = 0;        // the pause before it, in which it was not launched
-  std::int64_t rank_host_ns = 0;   // of this rank beyond the middle one
+  std::int64_t begin_ns = 0;       // how much later than the mean rank this one began
+  std::int64_t rank_host_ns = 0;   // of this rank beyond the middle one, and that begin
   std::int64_t room_ns = 0;        // the pause before it, in which other streams filled the GPU
   std::int64_t pause_ns = 0;       // the rest of the pause before it; may be negative
 };
