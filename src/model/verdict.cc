@@ -6,7 +6,7 @@
 namespace assay::model {
 namespace {
 
-constexpr std::array<std::pair<Verdict, const char*>, 10> kWords = {{
+constexpr std::array<std::pair<Verdict, const char*>, 11> kWords = {{
     {Verdict::kBetter, "Better"},
     {Verdict::kWorse, "Worse"},
     {Verdict::kLonger, "Longer"},
@@ -17,6 +17,7 @@ constexpr std::array<std::pair<Verdict, const char*>, 10> kWords = {{
     {Verdict::kUnknown, "Unknown"},
     {Verdict::kOnlyBaseline, "Only in baseline"},
     {Verdict::kOnlyTest, "Only in test"},
+    {Verdict::kOtherRanks, "Not judged: other ranks"},
 }};
 
 }  // namespace

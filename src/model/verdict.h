@@ -17,6 +17,7 @@ enum class Verdict {
   kUnknown,    // fewer than two values on a side, so there is no interval
   kOnlyBaseline,
   kOnlyTest,
+  kOtherRanks,  // a side lacks ranks that the other has, for which it waited
 };
 
 // Differences below this percentage of the baseline do not matter unless the user asks for less.

@@ -10,6 +10,7 @@
 #include "core/text.h"
 #include "trace/compare/collective_comparison.h"
 #include "trace/compare/phases.h"
+#include "trace/compare/ranks.h"
 #include "trace/compare/step_words.h"
 #include "trace/compare/timeline_words.h"
 
@@ -51,33 +52,8 @@ std::string collective_in_words(const CollectiveChange& change) {
   return text;
 }
 
-std::set<int> ranks_of(const Configuration& side) {
-  std::set<int> ranks;
-  for (const RankReport& report : side.ranks)
-    ranks.insert(report.rank);
-  return ranks;
-}
-
 std::size_t rank_count(const Configuration& side) {
   return ranks_of(side).size();
-}
-
-// Returns "rank 1 only of a; ranks 2, 3 only of b", or nothing.
-std::string different_ranks(const Sides& sides) {
-  std::vector<std::string> texts;
-  const auto add = [&](const Configuration& side, const Configuration& other) {
-    const std::set<int> own = ranks_of(side);
-    const std::set<int> others = ranks_of(other);
-    std::vector<int> only;
-    std::set_difference(own.begin(), own.end(), others.begin(), others.end(),
-                        std::back_inserter(only));
-    if (only.empty()) return;
-    texts.push_back(fmt::format("{} {} only of {}", only.size() == 1 ? "rank" : "ranks",
-                                core::join(only, ", "), side.label));
-  };
-  add(sides.baseline, sides.test);
-  add(sides.test, sides.baseline);
-  return core::join(texts, "; ");
 }
 
 void add_collectives(std::vector<AnswerLine>& lines, const Sides& sides) {

@@ -11,6 +11,7 @@
 #include "trace/compare/change_columns.h"
 #include "trace/compare/collective_rows.h"
 #include "trace/compare/combine.h"
+#include "trace/compare/ranks.h"
 #include "trace/compare/tracelens_comparison.h"
 
 namespace assay::trace {
@@ -134,7 +135,10 @@ void append_instance_columns(model::Table& table, const InstanceSheet& sheet, co
                         ChangeDetail::kInterval);
   append_range_columns(table, sides, {.name = sheet.time_name, .unit = "us"}, repeated_by);
   table.columns.push_back(
-      {.name = kStatus, .description = status_meaning(sides.options.criterion)});
+      {.name = kStatus,
+       .description = status_meaning(sides.options.criterion) +
+                      " Not judged: a side lacks ranks of the group, which the other has, so that "
+                      "its times hold waits for them."});
   table.columns.push_back(p_corrected_column());
   for (const std::string& quantity : sheet.bandwidths)
     append_change_columns(
@@ -154,7 +158,8 @@ void append_pair(std::vector<Cell>& row, const Cell& baseline, const Cell& test)
   row.push_back(test);
 }
 
-// Returns the change in time of each row. The rows are judged together.
+// Returns the change in time of each row. The rows are judged together, but for those of unequal
+// groups, which are not judged.
 std::vector<Change> latencies(const InstanceSheet& sheet,
                               const SheetPair& sheets,
                               const std::vector<JoinedRows>& rows,
@@ -169,9 +174,15 @@ std::vector<Change> latencies(const InstanceSheet& sheet,
         judge.change(instance_values(baseline.table, baseline.rows, sheet.time_column),
                      instance_values(test.table, test.rows, sheet.time_column), Better::kLower));
   }
+  const UnequalGroups unequal(sides);
   std::vector<Change*> family;
-  for (Change& change : changes)
-    family.push_back(&change);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (unequal.hold(sheets, rows[i])) {
+      changes[i].verdict = Verdict::kOtherRanks;
+    } else {
+      family.push_back(&changes[i]);
+    }
+  }
   judge_together(family, judge.criterion);
   return changes;
 }

@@ -72,6 +72,30 @@ TEST(CollectiveComparison, TotalsOfDifferentCountsAreNotCompared) {
   EXPECT_EQ(text(table.at(0, *table.column("status"))), "Same");
 }
 
+TEST(CollectiveComparison, GroupsThatLackARankAreNotJudged) {
+  const std::vector<Instance> slow = {
+      {"allreduce", 4, 20.0, 1, 1}, {"allreduce", 4, 20.2, 1, 1}, {"allreduce", 4, 19.8, 1, 1}};
+  std::vector<Instance> fast = slow;
+  for (Instance& instance : fast)
+    instance.latency_us /= 2;
+  const auto status = [&](const std::vector<int>& of_a, const std::vector<int>& of_b) {
+    Configuration a = with_collectives("a", implicit_sync(slow, "[0, 1]"));
+    Configuration b = with_collectives("b", implicit_sync(fast, "[0, 1]"));
+    for (const int rank : of_a)
+      a.ranks.push_back({.rank = rank, .book = {}});
+    for (const int rank : of_b)
+      b.ranks.push_back({.rank = rank, .book = {}});
+    const model::Table table = sync_comparison(a, b);
+    EXPECT_EQ(table.row_count(), 1U);
+    return text(table.at(0, *table.column("status")));
+  };
+  EXPECT_EQ(status({0, 1}, {0, 1}), "Different in these runs");
+  EXPECT_EQ(status({0, 1}, {0}), "Not judged: other ranks");
+  EXPECT_EQ(status({0}, {0, 1}), "Not judged: other ranks");
+  EXPECT_EQ(status({0}, {0}), "Different in these runs");           // both lack the same rank
+  EXPECT_EQ(status({0, 1, 2}, {0, 1}), "Different in these runs");  // of another group
+}
+
 TEST(CollectiveComparison, GroupNamesJoinOnlyWhenTheGroupsAreTheSame) {
   const std::vector<Instance> instances = {{"allreduce", 4, 10, 1, 1}};
   const Configuration pair = with_collectives("a", implicit_sync(instances, "[0, 1]"));

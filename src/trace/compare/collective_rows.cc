@@ -25,7 +25,7 @@ bool has_column(const model::Table* table, const char* name) {
 }
 
 bool same_groups(const SheetPair& sheets) {
-  const std::vector<std::string> identity = {kGroupName, "Process Group Ranks"};
+  const std::vector<std::string> identity = {kGroupName, kGroupRanksColumn};
   const RowGroups baseline = group_rows(sheets.baseline, identity, MissingKeys::kKeep);
   const RowGroups test = group_rows(sheets.test, identity, MissingKeys::kKeep);
   if (baseline.size() != test.size()) return false;

@@ -13,6 +13,8 @@
 
 namespace assay::trace {
 
+inline constexpr const char* kGroupRanksColumn = "Process Group Ranks";
+
 // The rows of one key on both sides; a list is empty where that side has none.
 struct JoinedRows {
   RowKey key;

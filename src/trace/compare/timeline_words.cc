@@ -169,6 +169,7 @@ std::string next_in_words(const TimelineChange& headline, Basis basis, const Sid
   switch (change.verdict) {
     case Verdict::kOnlyBaseline:
     case Verdict::kOnlyTest:
+    case Verdict::kOtherRanks:
       return "Profile both.";
     case Verdict::kUnknown:
       return "Run each twice or more, or profile two or more steps of each.";
