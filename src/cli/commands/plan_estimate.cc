@@ -69,12 +69,14 @@ class PlanEstimate final : public Command {
     add_prefix_option(app, load_.cached_prefix);
     speculation_.add(app);
     limits_.add(app);
+    add_least_length_option(app, least_length_);
     add_workload_options(app, workload_);
     add_calibration_option(app, calibration_);
     add_planner_compat(
         app, compat_,
         {"--prefill", "--decode", "--decode-system", "--prefill-batch", "--copies", "--pp",
-         "--request-latency", "--store", "--workload", "--request-rate", "--calibration"});
+         "--request-latency", "--store", "--workload", "--request-rate", "--calibration",
+         "--least-length"});
     app.note_given(given_);
     add_presentation_options(app, presentation_);
   }
@@ -99,7 +101,7 @@ class PlanEstimate final : public Command {
       return core::Error{"--speculative-tokens is not priced with the stages of --pp"};
     const std::int64_t gpus = tp_ * dp_;
     ASSAY_TRY(workload_.check());
-    for (const char* name : {"--ttft", "--tpot", "--request-latency", "--copies"}) {
+    for (const char* name : {"--ttft", "--tpot", "--request-latency", "--copies", "--least-length"}) {
       if (!workload_.is_open() && given_.contains(name)) {
         return core::Error{fmt::format(
             "{} is of requests that come by themselves: say which by --workload or --request-rate",
@@ -228,6 +230,7 @@ class PlanEstimate final : public Command {
     const plan::Workload workload =
         ASSAY_TRY(read_workload(workload_, {.prompt_tokens = load_.prompt_tokens,
                                             .output_tokens = load_.output_tokens,
+                                            .least_length = least_length_,
                                             .prefix_tokens = load_.cached_prefix}));
     const plan::ServiceLevel level = limits_.level();
     const plan::StagedCost staged(prices, pipeline);
@@ -304,6 +307,7 @@ class PlanEstimate final : public Command {
     const plan::Workload workload =
         ASSAY_TRY(read_workload(workload_, {.prompt_tokens = load_.prompt_tokens,
                                             .output_tokens = load_.output_tokens,
+                                            .least_length = least_length_,
                                             .prefix_tokens = load_.cached_prefix}));
     const std::string copies = copies_ > 1 ? fmt::format("{} copies of ", copies_) : "";
     request.title = fmt::format("{}{}, {}", copies, subject, text_of(workload_, workload));
@@ -334,6 +338,7 @@ class PlanEstimate final : public Command {
   std::optional<std::int64_t> batch_;
   std::int64_t copies_ = 1;
   LatencyLimitOptions limits_;
+  double least_length_ = 0.8;
   WorkloadOptions workload_;
   std::set<std::string> given_;
   std::string prefill_;

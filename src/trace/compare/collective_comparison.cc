@@ -179,6 +179,7 @@ std::vector<Change> latencies(const InstanceSheet& sheet,
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (unequal.hold(sheets, rows[i])) {
       changes[i].verdict = Verdict::kOtherRanks;
+      changes[i].p = changes[i].p_corrected = kNaN;
     } else {
       family.push_back(&changes[i]);
     }
