@@ -12,6 +12,7 @@
 #include "core/files.h"
 #include "core/json_fields.h"
 #include "core/output_file.h"
+#include "goal/label.h"
 #include "model/goal_text.h"
 
 namespace assay::goal {
@@ -267,10 +268,9 @@ Json write_communicator(const model::Communicator& communicator) {
     for (const ChannelLinks& links : ranks)
       channel.push_back(write_links(links));
   }
-  return {{"name", communicator.name},
-          {"gpus", gpus},
-          {"channels", channels},
-          {"spans_replicas", communicator.spans_replicas}};
+  Json written = {{"name", communicator.name}, {"gpus", gpus}, {"channels", channels}};
+  if (communicator.parallelism) written["parallelism"] = name_of(*communicator.parallelism);
+  return written;
 }
 
 core::Result<std::vector<ChannelLinks>> read_channel(const Json& json, std::size_t num_ranks) {
@@ -281,6 +281,18 @@ core::Result<std::vector<ChannelLinks>> read_channel(const Json& json, std::size
   for (const Json& rank : json)
     links.push_back(ASSAY_TRY(read_links(rank, num_ranks)));
   return links;
+}
+
+// Files of before `parallelism` was stated have `spans_replicas`.
+core::Result<std::optional<Parallelism>> read_parallelism(const Json& json) {
+  bool spans_replicas = false;
+  ASSAY_TRY(fields::read(json, "spans_replicas", spans_replicas));
+  std::string name;
+  ASSAY_TRY(fields::read(json, "parallelism", name));
+  if (name.empty()) return spans_replicas ? std::optional(Parallelism::kData) : std::nullopt;
+  const std::optional<Parallelism> stated = parallelism_of(name);
+  if (stated) return stated;
+  return core::Error{fmt::format("parallelism '{}' is none of Other, PP, DP, EP, TP", name)};
 }
 
 core::Result<model::Communicator> read_communicator(const Json& json, std::size_t num_gpus) {
@@ -295,7 +307,7 @@ core::Result<model::Communicator> read_communicator(const Json& json, std::size_
     }
     communicator.gpus.push_back(static_cast<std::uint32_t>(gpu));
   }
-  ASSAY_TRY(fields::read(json, "spans_replicas", communicator.spans_replicas));
+  communicator.parallelism = ASSAY_TRY(read_parallelism(json));
   for (const Json& channel : *ASSAY_TRY(fields::member(json, "channels")))
     communicator.channels.push_back(ASSAY_TRY(read_channel(channel, communicator.gpus.size())));
   return communicator;

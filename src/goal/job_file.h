@@ -5,10 +5,12 @@
 //
 //   {"assay_job": 1, "nccl_version": "2.28.9", "replicas": 256, "replica_communicator": "",
 //    "keep_algorithms": false, "nic_gbps": 50, "merged": false, "stream_order": "observed",
-//    "costs": {…}, "communicators": [{"name": "0xabc", "gpus": [0, 1], "channels": [[[1, 1, -1, 1,
-//    -1, -1], …]]}], "gpus": [{"node": "a", "process": 17, "device": 0, "clock": 0, "window": [0,
-//    9],
+//    "costs": {…}, "communicators": [{"name": "0xabc", "parallelism": "DP", "gpus": [0, 1],
+//    "channels": [[[1, 1, -1, 1, -1, -1], …]]}], "gpus": [{"node": "a", "process": 17, "device": 0,
+//    "clock": 0, "window": [0, 9],
 //              "streams": ["0x10"], "operations": {"bytes": [1, 1], …}, "parts": {…}}]}
+//
+// What a communicator serves (Other, PP, DP, EP or TP) may be absent: then labels guess.
 //
 // A channel lists for each rank its neighbours: ring previous and next, tree up and three down.
 // Operations and parts are columns of equal length; a column that is absent has the default in all

@@ -9,6 +9,7 @@
 #include "core/files.h"
 #include "goal/goal_test_util.h"
 #include "goal/input.h"
+#include "goal/label.h"
 
 namespace assay::goal {
 namespace {
@@ -85,6 +86,31 @@ TEST(JobFile, ReadsOneLaunchForAllProtocols) {
   EXPECT_THAT(problem(text, "\"launch_ns\":4026", "\"launch_ns\":[1,2]"), HasSubstr("launch_ns"));
   EXPECT_THAT(problem(text, "\"launch_ns\":4026", "\"launch_ns\":18446744073709551615"),
               HasSubstr("longer than an hour"));
+}
+
+TEST(JobFile, KeepsWhatACommunicatorServes) {
+  JobFile file = small_file();
+  file.job.communicators[0].parallelism = Parallelism::kTensor;
+  const std::string text = written(file);
+  EXPECT_EQ(parse_job_file(text, "a.json").value().job.communicators[0].parallelism,
+            Parallelism::kTensor);
+  const auto with = [&](const std::string& member) {
+    std::string changed = text;
+    const std::string stated = R"("parallelism":"TP")";
+    return changed.replace(changed.find(stated), stated.size(), member);
+  };
+  EXPECT_EQ(parse_job_file(with(R"("spans_replicas":true)"), "a")
+                .value()
+                .job.communicators[0]
+                .parallelism,
+            Parallelism::kData);
+  EXPECT_EQ(parse_job_file(with(R"("spans_replicas":false)"), "a")
+                .value()
+                .job.communicators[0]
+                .parallelism,
+            std::nullopt);
+  EXPECT_THAT(parse_job_file(with(R"("parallelism":"XP")"), "a").error().message,
+              HasSubstr("parallelism 'XP' is none of Other, PP, DP, EP, TP"));
 }
 
 TEST(JobFile, RefusesCostsThatAreDrawn) {

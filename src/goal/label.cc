@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <array>
 #include <cctype>
 #include <charconv>
@@ -14,6 +15,8 @@ namespace assay::goal {
 namespace {
 
 using model::NcclFunction;
+
+constexpr std::array<std::string_view, 5> kParallelismNames = {"Other", "PP", "DP", "EP", "TP"};
 
 struct Uses {
   bool gathers = false;
@@ -48,8 +51,13 @@ void find_all_to_alls(const Resolved& resolved,
 }  // namespace
 
 std::string_view name_of(Parallelism parallelism) {
-  static constexpr std::array<std::string_view, 4> kNames = {"Other", "PP", "DP", "EP"};
-  return kNames.at(static_cast<std::size_t>(parallelism));
+  return kParallelismNames.at(static_cast<std::size_t>(parallelism));
+}
+
+std::optional<Parallelism> parallelism_of(std::string_view name) {
+  const auto* found = std::find(kParallelismNames.begin(), kParallelismNames.end(), name);
+  if (found == kParallelismNames.end()) return std::nullopt;
+  return static_cast<Parallelism>(found - kParallelismNames.begin());
 }
 
 std::vector<Parallelism> find_parallelism(const Resolved& resolved) {
@@ -69,6 +77,10 @@ std::vector<Parallelism> find_parallelism(const Resolved& resolved) {
   }
   for (const GpuCalls& gpu : resolved.gpus)
     find_all_to_alls(resolved, gpu, found);
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    const auto& communicator = resolved.job->communicators[resolved.exchanges[i].communicator];
+    found[i] = communicator.parallelism.value_or(found[i]);
+  }
   return found;
 }
 

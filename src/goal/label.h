@@ -27,7 +27,7 @@
 namespace assay::goal {
 
 struct LabelInput {
-  std::uint64_t parallelism = 0;   // Other 0, PP 1, DP 2, EP 3
+  std::uint64_t parallelism = 0;   // Other 0, PP 1, DP 2, EP 3, TP 4
   std::uint64_t communicator = 0;  // number in the recording, from 0
   std::uint64_t operation = 0;     // NCCL's number of the function: Broadcast 0 … SendRecv 5
   std::uint64_t sequence = 0;  // number of this operation on the communicator (and pair), from 0
@@ -51,17 +51,18 @@ struct LabelSpec {
 // number that is divided by 0 whatever the operation is one.
 core::Result<LabelFunction> label_function(std::string_view text);
 
-// The kind of parallelism that a communicator serves, seen from what runs on it. The first three
-// have the numbers of the public generator.
-enum class Parallelism : std::uint8_t { kOther = 0, kPipeline = 1, kData = 2, kExpert = 3 };
+using model::Parallelism;
 
-// Returns "Other", "PP", "DP" or "EP".
+// Returns "Other", "PP", "DP", "EP" or "TP".
 std::string_view name_of(Parallelism parallelism);
 
-// Returns the kind of each exchange. A send with its receive is EP when a GPU exchanges with all
-// others of the communicator in one launch (an all-to-all of more than two), otherwise PP. A
-// collective is DP where AllGather and ReduceScatter shard parameters, otherwise Other, because
-// tensor parallelism and plain data parallelism look alike.
+std::optional<Parallelism> parallelism_of(std::string_view name);
+
+// Returns the kind of each exchange: what its communicator states, or a guess. A send with its
+// receive is EP when a GPU exchanges with all others of the communicator in one launch (an
+// all-to-all of more than two), otherwise PP. A collective is DP where AllGather and ReduceScatter
+// shard parameters, otherwise Other, because tensor parallelism and plain data parallelism look
+// alike.
 std::vector<Parallelism> find_parallelism(const Resolved& resolved);
 
 }  // namespace assay::goal

@@ -191,14 +191,14 @@ core::Result<std::vector<bool>> growing_communicators(const Job& job, const std:
   const std::vector<Use> uses = find_uses(job);
   const bool is_stated =
       std::any_of(job.communicators.begin(), job.communicators.end(),
-                  [](const Communicator& communicator) { return communicator.spans_replicas; });
+                  [](const Communicator& communicator) { return communicator.spans_replicas(); });
   std::vector<bool> shards;
   std::vector<bool> grow;
   for (std::size_t i = 0; i < uses.size(); ++i) {
     const Communicator& communicator = job.communicators[i];
     const bool spans_all = communicator.gpus.size() == job.gpus.size();
     shards.push_back(!is_stated && uses[i].gathers && uses[i].scatters);
-    grow.push_back(is_stated ? communicator.spans_replicas
+    grow.push_back(is_stated ? communicator.spans_replicas()
                              : shards[i] || (uses[i].collectives && spans_all));
   }
   ASSAY_TRY(check_shards(job, shards));
@@ -296,10 +296,8 @@ class Scaler {
   }
 
   void add_grown(const Communicator& recorded) {
-    Communicator made{.name = recorded.name,
-                      .gpus = {},
-                      .channels = {},
-                      .spans_replicas = recorded.spans_replicas};
+    Communicator made{
+        .name = recorded.name, .gpus = {}, .channels = {}, .parallelism = recorded.parallelism};
     std::vector<std::string> nodes;
     for (unsigned replica = 0; replica < replicas_; ++replica) {
       for (const std::uint32_t member : recorded.gpus) {
@@ -372,7 +370,7 @@ namespace {
 void warn_of_guesses(const Job& job, const std::vector<bool>& grow, model::Warnings& warnings) {
   for (std::size_t i = 0; i < grow.size(); ++i) {
     const Communicator& communicator = job.communicators[i];
-    if (!grow[i] || communicator.spans_replicas || communicator.gpus.size() == job.gpus.size())
+    if (!grow[i] || communicator.spans_replicas() || communicator.gpus.size() == job.gpus.size())
       continue;
     warnings.add("communicators of some GPUs that gather and scatter",
                  "taken to shard parameters over all replicas; --replica-communicator names others",

@@ -221,7 +221,7 @@ TEST(ScalePipelines, WhatSpansReplicasGrowsAlsoFromOneRank) {
     job.communicators.push_back(Communicator{.name = "dp" + std::to_string(gpu),
                                              .gpus = {gpu},
                                              .channels = {{{.ring_previous = 0, .ring_next = 0}}},
-                                             .spans_replicas = true});
+                                             .parallelism = model::Parallelism::kData});
     Operation reduce = test_collective(NcclFunction::kAllReduce, NcclAlgorithm::kRing,
                                        NcclProtocol::kSimple, 4096, 1);
     reduce.communicator = 3 + gpu;
@@ -243,7 +243,7 @@ TEST(ScalePipelines, ChannelsEnterReplicasMadeForItAtDifferentRanks) {
   const std::vector<model::ChannelLinks> ring = {{.ring_previous = 1, .ring_next = 1},
                                                  {.ring_previous = 0, .ring_next = 0}};
   job.communicators[0].channels = {ring, ring};
-  job.communicators[0].spans_replicas = true;
+  job.communicators[0].parallelism = model::Parallelism::kData;
   add_collective(job, test_collective(NcclFunction::kAllReduce, NcclAlgorithm::kRing,
                                       NcclProtocol::kSimple, 4096, 2));
   const auto scaled = scale(job, {.replicas = 2});

@@ -281,11 +281,23 @@ TEST(FindParallelism, ManyMessagesToNeighboursAreAPipeline) {
     EXPECT_EQ(found, Parallelism::kPipeline);
 }
 
+TEST(FindParallelism, WhatACommunicatorStatesIsNotGuessed) {
+  Job job = make_test_job({2, 2});
+  job.communicators[0].parallelism = Parallelism::kTensor;
+  add_collective(job, ring(NcclFunction::kAllGather, 4096));
+  add_collective(job, ring(NcclFunction::kReduceScatter, 4096));
+  EXPECT_EQ(parallelism_of(job), std::vector<Parallelism>(2, Parallelism::kTensor));
+  Job experts = exchange_job(2, {1}, 1);
+  experts.communicators[0].parallelism = Parallelism::kExpert;
+  EXPECT_EQ(parallelism_of(experts).front(), Parallelism::kExpert);
+}
+
 TEST(FindParallelism, HasTheNamesOfThePublicGenerator) {
   EXPECT_EQ(name_of(Parallelism::kOther), "Other");
   EXPECT_EQ(name_of(Parallelism::kPipeline), "PP");
   EXPECT_EQ(name_of(Parallelism::kData), "DP");
   EXPECT_EQ(name_of(Parallelism::kExpert), "EP");
+  EXPECT_EQ(name_of(Parallelism::kTensor), "TP");
 }
 
 // Each rank calls for its peers in their order; NCCL takes the next rank first, so that they do not

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,13 +35,25 @@ struct ChannelLinks {
   std::array<std::int32_t, 3> tree_down = {-1, -1, -1};
 };
 
+// The kind of parallelism that a communicator serves. The first three have the numbers of the
+// public generator.
+enum class Parallelism : std::uint8_t {
+  kOther = 0,
+  kPipeline = 1,
+  kData = 2,
+  kExpert = 3,
+  kTensor = 4
+};
+
 struct Communicator {
   std::string name;                                 // "0x6cbe2a2b243598bd"
   std::vector<std::uint32_t> gpus = {};             // [rank]; index into Job::gpus, or kNoGpu
   std::vector<std::vector<ChannelLinks>> channels;  // [channel][rank]; empty when not recorded
-  // Whether it synchronises data-parallel replicas, of which the job may be one: it grows with
-  // their number, and may have one rank here. Where no communicator says so, goal::scale() guesses.
-  bool spans_replicas = false;
+  // Where who made the job knows it; recordings do not say. One of kData grows with the replicas,
+  // of which the job may be one, and may have one rank here; where none is, goal::scale() guesses.
+  std::optional<Parallelism> parallelism = {};
+
+  [[nodiscard]] bool spans_replicas() const { return parallelism == Parallelism::kData; }
 };
 
 // The part of an operation that one channel moves. Counts are elements of Operation::element_bytes;

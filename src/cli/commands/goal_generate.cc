@@ -285,10 +285,11 @@ class GoalGenerate final : public Command {
         ->type_name("LAYOUT")
         ->default_str("auto")
         ->group(group);
-    app.add_option("--label", request_.options.tags.label,
-                   "what the tags carry: an expression of parallelism (Other 0, PP 1, DP 2, EP 3), "
-                   "communicator, operation, sequence, bytes, root, source, destination, ranks and "
-                   "whole numbers with + - * / % ( ); the label 'pair', or others written in C++")
+    app.add_option(
+           "--label", request_.options.tags.label,
+           "what the tags carry: an expression of parallelism (Other 0, PP 1, DP 2, EP 3, TP 4), "
+           "communicator, operation, sequence, bytes, root, source, destination, ranks and "
+           "whole numbers with + - * / % ( ); the label 'pair', or others written in C++")
         ->type_name("EXPRESSION")
         ->default_str("a number for each operation, explained in the notes")
         ->group(group);

@@ -72,11 +72,10 @@ class PlanEstimate final : public Command {
     add_least_length_option(app, least_length_);
     add_workload_options(app, workload_);
     add_calibration_option(app, calibration_);
-    add_planner_compat(
-        app, compat_,
-        {"--prefill", "--decode", "--decode-system", "--prefill-batch", "--copies", "--pp",
-         "--request-latency", "--store", "--workload", "--request-rate", "--calibration",
-         "--least-length"});
+    add_planner_compat(app, compat_,
+                       {"--prefill", "--decode", "--decode-system", "--prefill-batch", "--copies",
+                        "--pp", "--request-latency", "--store", "--workload", "--request-rate",
+                        "--calibration", "--least-length"});
     app.note_given(given_);
     add_presentation_options(app, presentation_);
   }
@@ -101,7 +100,8 @@ class PlanEstimate final : public Command {
       return core::Error{"--speculative-tokens is not priced with the stages of --pp"};
     const std::int64_t gpus = tp_ * dp_;
     ASSAY_TRY(workload_.check());
-    for (const char* name : {"--ttft", "--tpot", "--request-latency", "--copies", "--least-length"}) {
+    for (const char* name :
+         {"--ttft", "--tpot", "--request-latency", "--copies", "--least-length"}) {
       if (!workload_.is_open() && given_.contains(name)) {
         return core::Error{fmt::format(
             "{} is of requests that come by themselves: say which by --workload or --request-rate",

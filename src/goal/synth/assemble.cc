@@ -287,6 +287,25 @@ class Assembler {
     return kNames[static_cast<std::size_t>(kin)];
   }
 
+  static std::optional<model::Parallelism> parallelism_of(Kin kin) {
+    switch (kin) {
+      case Kin::kTensor:
+        return model::Parallelism::kTensor;
+      case Kin::kExpert:
+        return model::Parallelism::kExpert;
+      case Kin::kData:
+      case Kin::kExpertData:
+        return model::Parallelism::kData;
+      case Kin::kEmbedding:
+      case Kin::kForward:
+      case Kin::kBackward:
+        return model::Parallelism::kPipeline;
+      case Kin::kServing:
+        break;
+    }
+    return std::nullopt;
+  }
+
   std::uint32_t communicator(Kin kin, const Seat& seat) {
     const std::vector<Seat> all = members(kin, seat);
     const auto [known, is_new] = communicators_.try_emplace(
@@ -295,7 +314,7 @@ class Assembler {
     model::Communicator made{.name = fmt::format("{} of {}", name_of_kin(kin), gpu_of(all.front())),
                              .gpus = {},
                              .channels = {},
-                             .spans_replicas = kin == Kin::kData || kin == Kin::kExpertData};
+                             .parallelism = parallelism_of(kin)};
     for (const Seat& member : all)
       made.gpus.push_back(gpu_of(member));
     link_channels(made);
@@ -311,7 +330,7 @@ class Assembler {
       nodes.push_back(job_.gpus[gpu].node);
     const auto in_node =
         static_cast<std::uint32_t>(std::count(nodes.begin(), nodes.end(), nodes.front()));
-    const std::uint32_t rings = made.spans_replicas ? in_node : 1;
+    const std::uint32_t rings = made.spans_replicas() ? in_node : 1;
     for (std::uint32_t channel = 0; channel < 2 * rings; ++channel) {
       std::vector<model::ChannelLinks>& links =
           made.channels.emplace_back(made.gpus.size(), model::ChannelLinks{});

@@ -200,7 +200,7 @@ TEST(TrainingJob, IsOneBlockOfReplicasThatTheOthersRepeat) {
     nodes.insert(gpu.node);
   EXPECT_EQ(nodes.size(), 8U);
   const auto spans = [](const model::Communicator& communicator) {
-    return communicator.spans_replicas;
+    return communicator.spans_replicas();
   };
   const auto& communicators = made.job.communicators;
   EXPECT_EQ(std::count_if(communicators.begin(), communicators.end(), spans), 64);
