@@ -144,11 +144,28 @@ def eager_table(folder, gpus):
                f"| {float(row['AUTO_in_place']):.1f} |")
 
 
+def halves_tables(folder, gpus):
+    """The halves of an all-reduce, from graphs and call by call."""
+    for operation in ("reduce_scatter", "all_gather"):
+        name = f"beside_pytorch.{operation}.tp{gpus}"
+        if not (folder / f"{name}.csv").exists():
+            continue
+        yield f"**{operation}, {gpus} GPUs**"
+        yield ""
+        yield "| bytes | from graphs: NCCL | symmetric memory | ours | call by call: NCCL | symmetric memory | ours |"
+        yield "|---|---:|---:|---:|---:|---:|---:|"
+        for graph, eager in zip(rows_of(folder / f"{name}.csv"), rows_of(folder / f"{name}.eager.csv")):
+            times = [number(float(row[way])) if way in row else "–"
+                     for row in (graph, eager) for way in ("pytorch_nccl", "pytorch_symmetric", "AUTO")]
+            yield f"| {bytes_text(int(graph['bytes']))} | " + " | ".join(times) + " |"
+        yield ""
+
+
 def tables(folder):
     counts = sorted(int(path.name.split(".tp")[1].split(".")[0]) for path in folder.glob("benchmark.tp*.sm90.csv"))
     if not counts:
         raise SystemExit(f"allreduce_tables.py: '{folder}' has no benchmark.tpN.sm90.csv")
-    for table in (plain_table, fused_table, eager_table):
+    for table in (plain_table, fused_table, eager_table, halves_tables):
         for gpus in counts:
             yield from table(folder, gpus)
             yield ""

@@ -35,7 +35,7 @@ fail_usage() {
 parts_table='
 self_test 45 every strategy and fusion against float64, on N and N-2 GPUs
 delays 10 the same with threads late at random, and mixed calls
-memcheck 120 every kernel under compute-sanitizer
+memcheck 190 every kernel under compute-sanitizer
 shared 25 8 ranks that share the GPUs: every strategy and fusion, and mixed calls
 links 5 what the links carry
 bench 40 all-reduce, full grid, replayed from graphs
@@ -45,6 +45,7 @@ eager 12 all-reduce launched from the host
 isolated 10 all-reduce with one call a replay
 bench_types 30 float16 and float32, cells that span the grid
 beside_pytorch 40 beside PyTorch, from graphs and call by call
+halves 80 reduce-scatter and all-gather beside PyTorch, in the same two ways
 decode_step 40 a decoding step with sums by NCCL, symmetric memory and ours
 nccl 20 collections of NCCL and all-reduce, by threads
 nccl_mpi 25 the same by a process for each GPU
@@ -106,6 +107,16 @@ part_beside_pytorch() {
   local beside=$source_dir/examples/allreduce/beside_pytorch.py to=$out/allreduce/beside_pytorch.tp$gpus
   with_wheel torchrun "$beside" | tee "$to.csv"
   with_wheel torchrun "$beside" --launch eager | tee "$to.eager.csv"
+}
+part_halves() {
+  local beside=$source_dir/examples/allreduce/beside_pytorch.py operation launch end
+  for operation in reduce_scatter all_gather; do
+    for launch in graph eager; do
+      end=.tp$gpus; [[ $launch == graph ]] || end+=.eager
+      with_wheel torchrun "$beside" --operation "$operation" --launch "$launch" |
+        tee "$out/allreduce/beside_pytorch.$operation$end.csv"
+    done
+  done
 }
 part_decode_step() {
   with_wheel torchrun "$source_dir/examples/allreduce/decode_step.py" | tee "$out/allreduce/decode_step.tp$gpus.csv"
