@@ -369,7 +369,10 @@ model::Table differences_table(const std::vector<Source>& sources,
 void warn_of_single_strategies(const std::vector<Source>& sources, model::Warnings& warnings) {
   each_grid(sources, [&](const Source& source, const Grid& grid) {
     if (grid.strategies.size() > 1) return;
-    warnings.add("only one strategy measured", "it is the best everywhere",
+    const bool is_auto = !grid.strategies.empty() && grid.strategies.front() == Strategy::kAuto;
+    warnings.add(is_auto ? "AUTO measured without strategies" : "only one strategy measured",
+                 is_auto ? "which one it took, and what others take, is not known"
+                         : "it is the best everywhere",
                  source.name + ", " + std::string(name_of(grid.fusion)));
   });
 }

@@ -79,7 +79,8 @@ model::Table differences_table(const std::vector<Source>& sources,
                                const Chooser& first,
                                const Chooser& second);
 
-// Warns about grids with a single strategy, which is always the fastest there.
+// Warns about grids with a single strategy, which is always the fastest there, and about those with
+// AUTO alone.
 void warn_of_single_strategies(const std::vector<Source>& sources, model::Warnings& warnings);
 
 }  // namespace assay::allreduce

@@ -7,6 +7,7 @@
 #include "allreduce/plot/drawings.h"
 #include "allreduce/plot/figures.h"
 #include "allreduce/plot/page.h"
+#include "allreduce/plot/plot.h"
 #include "core/files.h"
 #include "core/run_program.h"
 #include "report/test_support.h"
@@ -158,6 +159,18 @@ TEST(Figures, KnowNoLimitsOfOtherGpus) {
   Benchmark benchmark = small_benchmark();
   benchmark.sm_version = 89;
   EXPECT_EQ(latency_figure(grid_of(benchmark, Fusion::kNone).value()).curves.size(), 3U);
+}
+
+TEST(Plot, AutoAloneIsBestNowhere) {
+  Benchmark benchmark = small_benchmark();
+  benchmark.measurements = {measured(Strategy::kAuto, 128, 1, 6)};
+  model::Warnings warnings;
+  warn_of_single_strategies({{"a", {grid_of(benchmark, Fusion::kNone).value()}}}, warnings);
+  ASSERT_EQ(warnings.all().size(), 1U);
+  EXPECT_EQ(warnings.all()[0].reason, "AUTO measured without strategies");
+  benchmark.measurements = {measured(Strategy::kOneshot, 128, 1, 6)};
+  warn_of_single_strategies({{"a", {grid_of(benchmark, Fusion::kNone).value()}}}, warnings);
+  EXPECT_EQ(warnings.all().back().effect, "it is the best everywhere");
 }
 
 TEST(PercentText, HasAtMostFourDigits) {
