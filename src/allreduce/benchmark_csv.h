@@ -71,6 +71,10 @@ core::Result<BenchmarkFolder> find_benchmarks(const std::filesystem::path& folde
                                               std::optional<int> sm_version,
                                               Launch launch = Launch::kGraph);
 
+// The same for the files of all launches.
+core::Result<BenchmarkFolder> find_all_benchmarks(const std::filesystem::path& folder,
+                                                  std::optional<int> sm_version);
+
 // Reads all measurements of the files. Fails when a file cannot be read or when there is no row.
 core::Result<Benchmark> read_benchmarks(const BenchmarkFolder& folder);
 

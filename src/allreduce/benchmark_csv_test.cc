@@ -297,6 +297,15 @@ TEST_F(BenchmarkFolderTest, MixedSmsMustBeNamed) {
               HasSubstr("no measurements in "));
 }
 
+TEST_F(BenchmarkFolderTest, OtherLaunchesAreNamed) {
+  write("benchmark.tp2.sm90.eager.csv", "");
+  write("benchmark.tp2.sm90.isolated.csv", "");
+  EXPECT_THAT(find_benchmarks(folder_, {}).error().message,
+              HasSubstr("no benchmark files of graph launches, only of eager and isolated ones "
+                        "(--launch)"));
+  EXPECT_EQ(find_all_benchmarks(folder_, {}).value().files.size(), 2U);
+}
+
 TEST_F(BenchmarkFolderTest, AFolderWithoutAnyIsAnError) {
   EXPECT_THAT(find_benchmarks(folder_, {}).error().message,
               HasSubstr("no benchmark files of graph launches, such as benchmark.tp2.sm90.csv"));

@@ -45,24 +45,39 @@ std::string listed(const std::set<int>& numbers) {
   return core::join(words, ", ");
 }
 
-core::Result<std::vector<NamedFile>> named_files(const fs::path& folder, Launch launch) {
+core::Result<std::vector<NamedFile>> named_files(const fs::path& folder) {
   std::vector<NamedFile> files;
   for (const fs::path& entry : ASSAY_TRY(core::list_directory(folder))) {
     const auto name = benchmark_file_name(entry.filename().string());
-    if (name && name->launch == launch) files.emplace_back(*name, folder / entry.filename());
+    if (name) files.emplace_back(*name, folder / entry.filename());
   }
   return files;
 }
 
-core::Result<int> choose_sm(const fs::path& folder,
-                            const std::set<int>& present,
-                            std::optional<int> wanted,
-                            Launch launch) {
+std::set<Launch> launches_of(const std::vector<NamedFile>& files) {
+  std::set<Launch> launches;
+  for (const NamedFile& file : files)
+    launches.insert(file.first.launch);
+  return launches;
+}
+
+core::Error none_of_launch(const fs::path& folder, Launch launch, const std::set<Launch>& present) {
+  std::string text =
+      fmt::format("'{}' has no benchmark files of {} launches, ", folder.string(), name_of(launch));
   if (present.empty()) {
     const BenchmarkFileName form{.world_size = 2, .sm_version = 90, .launch = launch};
-    return core::Error{fmt::format("'{}' has no benchmark files of {} launches, such as {}",
-                                   folder.string(), name_of(launch), form.text())};
+    return core::Error{text + "such as " + form.text()};
   }
+  std::vector<std::string> names;
+  for (const Launch one : present)
+    names.emplace_back(name_of(one));
+  return core::Error{text +
+                     fmt::format("only of {} ones (--launch)", core::join(names, " and "))};
+}
+
+core::Result<int> choose_sm(const fs::path& folder,
+                            const std::set<int>& present,
+                            std::optional<int> wanted) {
   if (wanted && present.count(*wanted) == 0) {
     return core::Error{fmt::format("'{}' has no benchmark files of SM {}, only of SM {}",
                                    folder.string(), *wanted, listed(present))};
@@ -103,23 +118,43 @@ std::optional<BenchmarkFileName> benchmark_file_name(std::string_view name) {
   return result;
 }
 
-core::Result<BenchmarkFolder> find_benchmarks(const fs::path& folder,
-                                              std::optional<int> sm_version,
-                                              Launch launch) {
-  std::vector<NamedFile> files = ASSAY_TRY(named_files(folder, launch));
+namespace {
+
+core::Result<BenchmarkFolder> files_of_sm(const fs::path& folder,
+                                          std::vector<NamedFile> files,
+                                          std::optional<int> sm_version) {
   std::set<int> present;
   for (const NamedFile& file : files)
     present.insert(file.first.sm_version);
-  BenchmarkFolder result{.sm_version = ASSAY_TRY(choose_sm(folder, present, sm_version, launch)),
+  BenchmarkFolder result{.sm_version = ASSAY_TRY(choose_sm(folder, present, sm_version)),
                          .files = {}};
   std::sort(files.begin(), files.end(), [](const NamedFile& a, const NamedFile& b) {
-    return std::tie(a.first.world_size, a.first.data_type) <
-           std::tie(b.first.world_size, b.first.data_type);
+    return std::tie(a.first.launch, a.first.world_size, a.first.data_type) <
+           std::tie(b.first.launch, b.first.world_size, b.first.data_type);
   });
   for (NamedFile& file : files) {
     if (file.first.sm_version == result.sm_version) result.files.push_back(std::move(file.second));
   }
   return result;
+}
+
+}  // namespace
+
+core::Result<BenchmarkFolder> find_benchmarks(const fs::path& folder,
+                                              std::optional<int> sm_version,
+                                              Launch launch) {
+  std::vector<NamedFile> files = ASSAY_TRY(named_files(folder));
+  const std::set<Launch> present = launches_of(files);
+  std::erase_if(files, [&](const NamedFile& file) { return file.first.launch != launch; });
+  if (files.empty()) return none_of_launch(folder, launch, present);
+  return files_of_sm(folder, std::move(files), sm_version);
+}
+
+core::Result<BenchmarkFolder> find_all_benchmarks(const fs::path& folder,
+                                                  std::optional<int> sm_version) {
+  std::vector<NamedFile> files = ASSAY_TRY(named_files(folder));
+  if (files.empty()) return none_of_launch(folder, Launch::kGraph, {});
+  return files_of_sm(folder, std::move(files), sm_version);
 }
 
 core::Result<Benchmark> read_benchmarks(const BenchmarkFolder& folder) {

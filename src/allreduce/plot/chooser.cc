@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <utility>
 
 #include "allreduce/benchmark_csv.h"
@@ -51,15 +52,36 @@ Chooser chooser_of(std::string name, LookupTable table) {
           }};
 }
 
+std::vector<std::string> names_of(const std::vector<std::filesystem::path>& paths) {
+  std::vector<std::string> names(paths.size());
+  std::vector<std::filesystem::path> rests;
+  for (const std::filesystem::path& path : paths)
+    rests.push_back(path.has_filename() ? path : path.parent_path());
+  const auto is_taken = [&](std::size_t i) {
+    return std::count(names.begin(), names.end(), names[i]) > 1 && !rests[i].empty();
+  };
+  std::vector<std::size_t> unclear(paths.size());
+  std::iota(unclear.begin(), unclear.end(), 0U);
+  while (!unclear.empty()) {
+    for (const std::size_t i : unclear) {
+      const std::filesystem::path part = rests[i].filename();
+      names[i] = names[i].empty() ? part.string() : (part / names[i]).string();
+      rests[i] = rests[i].parent_path();
+      if (!rests[i].has_filename()) rests[i].clear();
+    }
+    std::erase_if(unclear, [&](std::size_t i) { return !is_taken(i); });
+  }
+  return names;
+}
+
 core::Result<Chooser> read_chooser(const std::filesystem::path& path,
+                                   const std::string& name,
                                    std::optional<int> sm_version) {
   for (const ShippedTable& shipped : shipped_tables()) {
     if (path.string() == shipped.name) return chooser_of(std::string(shipped.name), shipped.table);
   }
-  const std::string name =
-      path.has_filename() ? path.filename().string() : path.parent_path().filename().string();
   if (core::is_folder(path)) {
-    const BenchmarkFolder folder = ASSAY_TRY(find_benchmarks(path, sm_version));
+    const BenchmarkFolder folder = ASSAY_TRY(find_all_benchmarks(path, sm_version));
     return fastest_of(name, ASSAY_TRY(read_benchmarks(folder)));
   }
   if (path.extension() == ".cpp" || path.extension() == ".h") {
@@ -127,6 +149,17 @@ std::vector<TableDifference> differences(const Grid& grid,
 }
 
 namespace {
+
+std::size_t count_of_both(const Grid& grid, const Chooser& first, const Chooser& second) {
+  std::size_t count = 0;
+  for (std::size_t row = 0; row < grid.hidden_sizes.size(); ++row) {
+    for (std::size_t column = 0; column < grid.token_counts.size(); ++column) {
+      const Cell cell = cell_of(grid, row, column);
+      if (first.strategy(cell, grid.launch) && second.strategy(cell, grid.launch)) ++count;
+    }
+  }
+  return count;
+}
 
 constexpr const char* kUnknownCost = "?";
 constexpr report::Color kSame = report::color_of(0xe6e6e6);
@@ -204,7 +237,7 @@ report::Heatmap choice_difference_figure(const Grid& grid,
   figure.panels.push_back(panel_of(
       grid,
       fmt::format("second beside first: {} of {} cells differ", differing.size(),
-                  grid.hidden_sizes.size() * grid.token_counts.size()),
+                  count_of_both(grid, first, second)),
       [&](std::size_t row, std::size_t column) {
         const Cell cell = cell_of(grid, row, column);
         const bool both = first.strategy(cell, grid.launch) && second.strategy(cell, grid.launch);

@@ -22,10 +22,13 @@ struct Chooser {
 
 // Reads a table in JSON or C++ (.cpp or .h, looked up as TensorRT-LLM does), one of TensorRT-LLM's
 // own tables ("shipped 1.2" or "shipped 1.3"), or a folder of benchmarks, of which it chooses the
-// fastest strategy of each cell. The chooser is named after the last part of the path. Error: the
-// path cannot be read.
+// fastest strategy of each cell. Error: the path cannot be read.
 core::Result<Chooser> read_chooser(const std::filesystem::path& path,
+                                   const std::string& name,
                                    std::optional<int> sm_version);
+
+// Returns the last part of each path, or as many of its last parts as tell it from the others.
+std::vector<std::string> names_of(const std::vector<std::filesystem::path>& paths);
 
 Chooser always(Strategy strategy);
 Chooser chooser_of(std::string name, StrategyTable table);

@@ -155,38 +155,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-core::Result<std::set<Launch>> launches_in(const fs::path& folder, std::optional<int> sm_version) {
-  std::set<Launch> launches;
-  for (const fs::path& entry : ASSAY_TRY(core::list_directory(folder))) {
-    const auto name = benchmark_file_name(entry.filename().string());
-    if (name && (!sm_version || name->sm_version == *sm_version)) launches.insert(name->launch);
-  }
-  return launches;
-}
-
-struct Files {
-  int sm_version = 0;
-  std::vector<fs::path> paths;
-};
-
-core::Result<Files> files_of(const PlotRequest& request) {
-  std::set<Launch> launches = ASSAY_TRY(launches_in(request.data_dir, request.sm_version));
-  if (launches.empty())
-    launches.insert(Launch::kGraph);  // find_benchmarks() then says what is missing
-  Files files;
-  for (const Launch launch : launches) {
-    const auto found = ASSAY_TRY(find_benchmarks(request.data_dir, request.sm_version, launch));
-    if (files.sm_version != 0 && files.sm_version != found.sm_version) {
-      return core::Error{fmt::format(
-          "'{}' mixes benchmark files of SM {} and {}; name one of them with --sm_version",
-          request.data_dir.string(), files.sm_version, found.sm_version)};
-    }
-    files.sm_version = found.sm_version;
-    files.paths.insert(files.paths.end(), found.files.begin(), found.files.end());
-  }
-  return files;
-}
-
 bool is_wanted(const PlotRequest& request, Fusion fusion) {
   const auto& wanted = request.fusions;
   return wanted.empty() || std::find(wanted.begin(), wanted.end(), fusion) != wanted.end();
@@ -210,10 +178,11 @@ core::Status check_fusions(const PlotRequest& request, const std::set<Fusion>& m
 
 core::Result<std::vector<Source>> read_sources(const PlotRequest& request,
                                                model::Warnings& warnings) {
-  const Files files = ASSAY_TRY(files_of(request));
+  const BenchmarkFolder files =
+      ASSAY_TRY(find_all_benchmarks(request.data_dir, request.sm_version));
   std::vector<Source> sources;
   std::set<Fusion> measured;
-  for (const fs::path& path : files.paths) {
+  for (const fs::path& path : files.files) {
     Benchmark benchmark{.sm_version = files.sm_version, .measurements = {}, .warnings = {}};
     benchmark.measurements = ASSAY_TRY(read_benchmark_csv(path, &warnings));
     Source source{.name = path.stem().string(), .grids = {}};

@@ -144,6 +144,16 @@ TEST(Figures, SetTwoTablesBesideEachOther) {
   EXPECT_DOUBLE_EQ(found[1].cost_percent.value(), 150);
 }
 
+TEST(Figures, OnlyCellsThatBothTablesKnowCount) {
+  const Grid grid = small_grid();
+  const Chooser silent{"silent", [](const Cell& cell, Launch) {
+                         return cell.num_tokens == 1 ? std::optional(Strategy::kNccl)
+                                                     : std::nullopt;
+                       }};
+  const report::Heatmap figure = choice_difference_figure(grid, silent, always(Strategy::kOneshot));
+  EXPECT_EQ(figure.panels[2].title, "second beside first: 2 of 2 cells differ");
+}
+
 TEST(Figures, DrawTheLimitsOfTheLinks) {
   const report::CurveFigure figure = latency_figure(small_grid());
   ASSERT_EQ(figure.curves.size(), 3U + 4U);  // TWOSHOT has no time

@@ -75,12 +75,7 @@ class AllreducePlot final : public Command {
   }
 
   core::Result<Outcome> run() override {
-    for (const fs::path& table : tables_) {
-      request_.choices.push_back(ASSAY_TRY(allreduce::read_chooser(table, request_.sm_version)));
-    }
-    if (!compare_.empty()) {
-      request_.compare = ASSAY_TRY(allreduce::read_chooser(compare_, request_.sm_version));
-    }
+    ASSAY_TRY(read_choosers());
     ASSAY_TRY(check_benchmark_folder(request_.data_dir));
     choose_formats();
     const allreduce::PlotResult result = ASSAY_TRY(plot_with_progress());
@@ -110,6 +105,21 @@ class AllreducePlot final : public Command {
       if (kind == PlotKind::kHtml) request_.page = request_.output / kPageName;
     }
     if (!page_.empty()) request_.page = page_;
+  }
+
+  core::Status read_choosers() {
+    std::vector<fs::path> paths(tables_.begin(), tables_.end());
+    if (!compare_.empty()) paths.emplace_back(compare_);
+    const std::vector<std::string> names = allreduce::names_of(paths);
+    for (std::size_t i = 0; i < paths.size(); ++i) {
+      auto chooser = ASSAY_TRY(allreduce::read_chooser(paths[i], names[i], request_.sm_version));
+      if (i < tables_.size()) {
+        request_.choices.push_back(std::move(chooser));
+      } else {
+        request_.compare = std::move(chooser);
+      }
+    }
+    return {};
   }
 
   core::Result<allreduce::PlotResult> plot_with_progress() {
