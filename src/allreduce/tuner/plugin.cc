@@ -95,14 +95,22 @@ std::string gpu_name() {
   return known ? name.data() : "";
 }
 
+bool is_in(const Dl_info& library, void* function) {
+  Dl_info found{};
+  return ::dladdr(function, &found) != 0 && found.dli_fbase == library.dli_fbase;
+}
+
 // Returns the version of the NCCL that has this function, such as "2.28"; "" if unknown.
 std::string nccl_version(nccl::Logger function) {
   Dl_info library{};
   if (function == nullptr || ::dladdr(reinterpret_cast<void*>(function), &library) == 0) return "";
+  // A program into which NCCL is linked statically has no name that dlopen knows.
   void* handle = ::dlopen(library.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+  if (handle == nullptr) handle = ::dlopen(nullptr, RTLD_LAZY);
   const auto get = find_function<int (*)(int*)>(handle, "ncclGetVersion");
   int version = 0;
-  if (get != nullptr && get(&version) != 0) version = 0;
+  if (get != nullptr && is_in(library, reinterpret_cast<void*>(get)) && get(&version) != 0)
+    version = 0;
   if (handle != nullptr) ::dlclose(handle);
   if (version == 0) return "";
   std::array<char, 32> text{};
