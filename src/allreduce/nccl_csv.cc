@@ -78,15 +78,18 @@ core::Result<NcclMeasurement> read_arm(const BenchmarkRow& row, Launch launch_of
   return m;
 }
 
-// Merges what a sweep's .json says that it was measured on.
-core::Status add_machine(const fs::path& csv, NcclSweep& sweep) {
+// Merges what a sweep's .json says that it was measured on. Returns whether there is one.
+core::Result<bool> add_machine(const fs::path& csv, NcclSweep& sweep) {
   fs::path path = csv;
   path.replace_extension(".json");
-  if (!core::is_regular_file(path)) return {};
+  if (!core::is_regular_file(path)) return false;
   constexpr bool kThrow = false;
   const auto kept = nlohmann::json::parse(ASSAY_TRY(core::read_file(path)), nullptr, kThrow);
   const auto settings = kept.is_object() ? kept.find("settings") : kept.end();
-  if (!kept.is_object() || settings == kept.end() || !settings->is_object()) return {};
+  if (!kept.is_object() || settings == kept.end() || !settings->is_object()) {
+    return core::Error{
+        fmt::format("'{}' does not say what the sweep was measured on", path.string())};
+  }
   for (const auto& [name, target] : {std::pair{"GPU", &sweep.gpu}, {"NCCL", &sweep.nccl}}) {
     const auto found = settings->find(name);
     if (found == settings->end() || !found->is_string()) continue;
@@ -97,7 +100,19 @@ core::Status add_machine(const fs::path& csv, NcclSweep& sweep) {
     }
     *target = value;
   }
-  return {};
+  return true;
+}
+
+// Rows hold for the GPU and the NCCL that they were measured with, so that all sweeps of a folder
+// tell theirs, or none does.
+core::Status add_machines(const std::vector<fs::path>& files, NcclSweep& sweep) {
+  std::vector<fs::path> silent;
+  for (const fs::path& file : files)
+    if (!ASSAY_TRY(add_machine(file, sweep))) silent.push_back(file);
+  if (silent.empty() || silent.size() == files.size()) return {};
+  return core::Error{fmt::format(
+      "'{}' has no .json beside it, which would say on what it was measured, as others here have",
+      silent.front().string())};
 }
 
 core::Status add_file(const fs::path& path, NcclSweep& sweep) {
@@ -192,8 +207,7 @@ core::Result<NcclSweep> read_nccl_sweep(const fs::path& folder, int sm_version) 
   NcclSweep result;
   for (const fs::path& file : swept.empty() ? benchmarks : swept)
     ASSAY_TRY(add_file(file, result));
-  for (const fs::path& file : swept)
-    ASSAY_TRY(add_machine(file, result));
+  ASSAY_TRY(add_machines(swept, result));
   return result;
 }
 

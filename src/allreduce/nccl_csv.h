@@ -44,7 +44,8 @@ struct NcclSweep {
 
 // Reads the sweeps of one SM version, or where there is none the benchmark files: NCCL's own choice
 // is compared only within one run. Without any file it is empty. Fails when a
-// file cannot be read, or when two sweeps were made on different GPUs or versions of NCCL.
+// file cannot be read, when two sweeps were made on different GPUs or versions of NCCL, or when one
+// says on what and another does not.
 core::Result<NcclSweep> read_nccl_sweep(const std::filesystem::path& folder, int sm_version);
 
 // The SM versions of the sweeps in a folder, ascending.

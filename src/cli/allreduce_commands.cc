@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <map>
 #include <utility>
 
 #include "allreduce/bench/benchmark_file.h"
@@ -20,6 +21,7 @@
 #include "core/files.h"
 #include "core/interrupt.h"
 #include "core/terminal.h"
+#include "core/text.h"
 
 namespace assay::cli {
 namespace {
@@ -72,14 +74,23 @@ Option* add_percent(App& app, const std::string& name, double& part, const std::
       ->check(percent_problem);
 }
 
-// Returns "NVIDIA H200, CUDA 13.0, NCCL 2.28.9, 2026-11-21, of " from the file beside a benchmark,
-// or "" if there is no such file, as with benchmarks from elsewhere.
-std::string measured_on(const std::filesystem::path& benchmark) {
-  const auto text = core::read_file(allreduce::provenance_path(benchmark));
-  if (!text.ok()) return "";
-  const auto kept = nlohmann::json::parse(text.value(), nullptr, false);
+// What a benchmark was measured on, from the file beside it; empty without one, as of benchmarks from
+// elsewhere.
+struct MeasuredOn {
+  std::string gpu = {};
+  std::string text = {};  // "NVIDIA H200, CUDA 13.0, NCCL 2.28.9, 2026-11-21"
+};
+
+core::Result<MeasuredOn> measured_on(const std::filesystem::path& benchmark) {
+  const std::filesystem::path path = allreduce::provenance_path(benchmark);
+  if (!core::is_regular_file(path)) return MeasuredOn{};
+  const auto kept = nlohmann::json::parse(ASSAY_TRY(core::read_file(path)), nullptr, false);
   const auto settings = kept.is_object() ? kept.find("settings") : kept.end();
-  if (!kept.is_object() || settings == kept.end() || !settings->is_object()) return "";
+  if (!kept.is_object() || settings == kept.end() || !settings->is_object()) {
+    return core::Error{
+        fmt::format("'{}' does not say on what the times beside it were measured: mend or remove it",
+                    path.string())};
+  }
   const auto word = [](const nlohmann::json& object, const char* name) {
     const auto found = object.find(name);
     return found != object.end() && found->is_string() ? found->get<std::string>()
@@ -88,19 +99,43 @@ std::string measured_on(const std::filesystem::path& benchmark) {
   const auto runs = kept.find("runs");
   const bool has_run = runs != kept.end() && runs->is_array() && !runs->empty();
   const std::string date = has_run && runs->front().is_object() ? word(runs->front(), "date") : "?";
-  return fmt::format("{}, CUDA {}, NCCL {}, {}, of ", word(*settings, "GPU"),
-                     word(*settings, "CUDA runtime"), word(*settings, "NCCL"), date.substr(0, 10));
+  const std::string gpu = word(*settings, "GPU");
+  return MeasuredOn{gpu, fmt::format("{}, CUDA {}, NCCL {}, {}", gpu,
+                                     word(*settings, "CUDA runtime"), word(*settings, "NCCL"),
+                                     date.substr(0, 10))};
 }
 
-std::string provenance(const allreduce::BenchmarkFolder& folder,
-                       const allreduce::Benchmark& benchmark) {
-  std::string names;
+// Fails where files were measured on different GPUs, of which no table holds for all.
+core::Result<std::string> measured_on(const std::vector<std::filesystem::path>& files) {
+  std::map<std::string, std::filesystem::path> gpus;
+  std::vector<std::string> texts;
+  for (const std::filesystem::path& file : files) {
+    const MeasuredOn told = ASSAY_TRY(measured_on(file));
+    if (told.gpu.empty()) continue;
+    gpus.emplace(told.gpu, file);
+    if (std::find(texts.begin(), texts.end(), told.text) == texts.end())
+      texts.push_back(told.text);
+  }
+  if (gpus.size() > 1) {
+    return core::Error{fmt::format("'{}' was measured on {}, and '{}' on {}: keep them in two "
+                                   "folders, for a table each",
+                                   gpus.begin()->second.string(), gpus.begin()->first,
+                                   gpus.rbegin()->second.string(), gpus.rbegin()->first)};
+  }
+  return core::join(texts, "; ");
+}
+
+core::Result<std::string> provenance(const allreduce::BenchmarkFolder& folder,
+                                     const allreduce::Benchmark& benchmark) {
+  std::vector<std::string> names;
   for (const std::filesystem::path& file : folder.files)
-    names += (names.empty() ? "" : " ") + file.filename().string();
+    names.push_back(file.filename().string());
   const auto times = std::count_if(
       benchmark.measurements.begin(), benchmark.measurements.end(),
       [](const allreduce::Measurement& measurement) { return !std::isnan(measurement.time_us); });
-  return fmt::format("{}{} times in {}", measured_on(folder.files.front()), times, names);
+  const std::string machines = ASSAY_TRY(measured_on(folder.files));
+  return fmt::format("{}{} times in {}", machines.empty() ? "" : machines + ", of ", times,
+                     core::join(names, " "));
 }
 
 void add_threshold(App& app, const char* name, std::int64_t& value, const char* help) {
@@ -288,7 +323,7 @@ core::Result<TunedBenchmark> load_tuned(const std::filesystem::path& folder,
   // The lookup table of a layout has a filling of its own, unless one is named that it can have.
   if (arguments.fallback && spec_of(options.fallback).is_public)
     options.lookup_fallback = options.fallback;
-  auto tables = allreduce::tune(benchmark, options, provenance(files, benchmark));
+  auto tables = allreduce::tune(benchmark, options, ASSAY_TRY(provenance(files, benchmark)));
   if (!tables.ok()) return tables.error().context("'" + folder.string() + "'");
   return TunedBenchmark{std::move(benchmark), std::move(tables).value()};
 }

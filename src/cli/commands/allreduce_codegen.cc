@@ -114,6 +114,7 @@ class AllreduceCodegen final : public Command {
         ->type_name("PERCENT")
         ->check(not_negative_problem);
     add_presentation_options(app, presentation_);
+    app.note_given(given_);
   }
 
   [[nodiscard]] core::Status check() const override {
@@ -183,8 +184,29 @@ class AllreduceCodegen final : public Command {
     return version;
   }
 
+  // The options that a sweep of NCCL has a use for.
+  [[nodiscard]] core::Status check_sweep_options() const {
+    static const std::set<std::string> kUsed = {"--data_dir",   "--data-dir",     "--sm_version",
+                                                "--sm-version", "--save_csv_dir", "--save-csv-dir",
+                                                "--tie",        "--output",       "--quiet"};
+    for (const std::string& name : given_) {
+      if (kUsed.contains(name)) continue;
+      return core::Error{fmt::format(
+          "{} is of benchmark files, and '{}' has none of {} launches, only sweeps of NCCL", name,
+          arguments_.data_folder.string(), name_of(arguments_.tuning.launch))};
+    }
+    return {};
+  }
+
   [[nodiscard]] core::Result<Outcome> write_sweep(int version) const {
+    ASSAY_TRY(check_sweep_options());
     const auto sweep = ASSAY_TRY(allreduce::read_nccl_sweep(arguments_.data_folder, version));
+    if (sweep.gpu.empty()) {
+      print_warning(fmt::format(
+          "no .json in '{}' says on what its sweeps were measured: the tuner's rows will hold for "
+          "any GPU and NCCL",
+          arguments_.data_folder.string()));
+    }
     const std::string provenance =
         fmt::format("{}, NCCL {}", sweep.gpu.empty() ? "an unknown GPU" : sweep.gpu,
                     sweep.nccl.empty() ? "of an unknown version" : sweep.nccl);
@@ -303,6 +325,7 @@ class AllreduceCodegen final : public Command {
   bool measure_auto_ = false;
   allreduce::LookupLayout layout_ = allreduce::LookupLayout::kReadme;
   Presentation presentation_;
+  std::set<std::string> given_;
 };
 
 const CommandSpec kAllreduceCodegen{

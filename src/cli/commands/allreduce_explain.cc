@@ -1,3 +1,5 @@
+#include <fmt/core.h>
+
 #include "allreduce/explain.h"
 #include "cli/allreduce_commands.h"
 #include "cli/command.h"
@@ -20,6 +22,7 @@ class AllreduceExplain final : public Command {
 
   core::Result<Outcome> run() override {
     const auto [benchmark, tables] = ASSAY_TRY(load_tuned(arguments_.data_folder, arguments_));
+    warn_of_refused_rows();
     cell_.data_type = arguments_.tuning.data_type;
     const allreduce::Explanation explanation = allreduce::explain(tables, cell_);
     if (presentation_.shows_summary()) {
@@ -29,6 +32,13 @@ class AllreduceExplain final : public Command {
   }
 
  private:
+  void warn_of_refused_rows() const {
+    const int multiple = cell_.fusion == allreduce::Fusion::kResidualRmsNormQuantNvfp4 ? 16 : 8;
+    if (cell_.hidden_size % multiple == 0) return;
+    print_warning(fmt::format("the library takes no rows of {} elements, only multiples of {}",
+                              cell_.hidden_size, multiple));
+  }
+
   allreduce::Cell cell_;
   TuningArguments arguments_;
   Presentation presentation_;
