@@ -1,5 +1,6 @@
 """Tables of all-reduce strategies that answer questions, beside the commands of `allreduce`."""
 import ctypes
+import os
 
 from . import _library
 from ._columns import Columns, FEW, is_many
@@ -36,11 +37,12 @@ class StrategyTable:
     def __init__(self, name, **options):
         from ._commands import listed, option_words
         self._handle = None
-        self.name = str(name)
+        self.name = os.fsdecode(name)
         handle = ctypes.c_void_p()
-        words = [word.encode() for word in option_words(listed()["allreduce explain"], options)]
+        words = _library.c_texts("an option",
+                                 option_words(listed()["allreduce explain"], options))
         _library.check(library().assay_strategies_open(
-            self.name.encode(), (ctypes.c_char_p * len(words))(*words), len(words),
+            _library.c_path(name), (ctypes.c_char_p * len(words))(*words), len(words),
             ctypes.byref(handle)))
         self._handle = handle
 

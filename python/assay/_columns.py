@@ -21,7 +21,8 @@ def is_many(value):
     return getattr(value, "ndim", 1) > 0 and hasattr(value, "__len__")
 
 
-def _as_list(value):
+def as_list(value):
+    """The values of one that holds many."""
     return value.tolist() if hasattr(value, "tolist") else list(value)
 
 
@@ -48,23 +49,23 @@ class Columns:
 
     def questions(self, table=None, extrapolate=False):
         """The structure of them; it refers to this object."""
-        return Questions(size=ctypes.sizeof(Questions),
-                         table=None if table is None else table.encode(), columns=self.array,
+        name = None if table is None else _library.c_text("the name of the table", table)
+        return Questions(size=ctypes.sizeof(Questions), table=name, columns=self.array,
                          num_columns=len(self.array), extrapolate=int(extrapolate))
 
     def _fill(self, column, name, value):
-        column.name = name.encode()
+        column.name = _library.c_text("the name of a column", name)
         if getattr(value, "ndim", 1) > 1:
             raise _library.UsageError(f"{name} has {value.ndim} dimensions; a column has one")
         if _is_numeric(value):
             self._fill_array(column, name, value)
             return
-        values = _as_list(value) if is_many(value) else [getattr(value, "item", lambda: value)()]
+        values = as_list(value) if is_many(value) else [getattr(value, "item", lambda: value)()]
         column.count = len(values)
         if all(map(_is_number, values)):
             self._fill_numbers(column, name, values)
         elif all(isinstance(one, str) for one in values):
-            texts = (ctypes.c_char_p * len(values))(*[one.encode() for one in values])
+            texts = (ctypes.c_char_p * len(values))(*_library.c_texts(name, values))
             self._kept.append(texts)
             column.texts = texts
         else:

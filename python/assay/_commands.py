@@ -46,7 +46,9 @@ def words_of(command, arguments, options):
     words = command["name"].split()
     for argument in arguments:
         words += map(str, argument) if isinstance(argument, (list, tuple)) else [str(argument)]
-    return words + option_words(command, options)
+    # What follows "--" are words of another program's command.
+    end = words.index("--") if "--" in words else len(words)
+    return words[:end] + option_words(command, options) + words[end:]
 
 
 def option_words(command, options):

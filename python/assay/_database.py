@@ -1,8 +1,9 @@
 """Performance tables that answer questions."""
 import ctypes
+import os
 
 from . import _library
-from ._columns import Columns, FEW, is_many
+from ._columns import Columns, FEW, as_list, is_many
 from ._library import library
 from ._run import result_of
 
@@ -35,10 +36,10 @@ class Database:
 
     def __init__(self, name):
         handle = ctypes.c_void_p()
-        _library.check(library().assay_database_open(str(name).encode(), ctypes.byref(handle)))
+        _library.check(library().assay_database_open(_library.c_path(name), ctypes.byref(handle)))
         self._handle = handle
         self._asked = set()  # tables that were read
-        self.name = str(name)
+        self.name = os.fsdecode(name)
 
     def close(self):
         """Frees the tables. Answers and surfaces stay."""
@@ -66,7 +67,7 @@ class Database:
     def columns(self, table=None):
         """A Table of the columns that questions can name: of a table, or of all."""
         handle = self._opened()
-        word = None if table is None else table.encode()
+        word = None if table is None else _library.c_text("the name of the table", table)
         return result_of(lambda _, result: library().assay_database_columns(handle, word, result),
                          is_long=False).table
 
@@ -122,14 +123,24 @@ class Database:
         return ask
 
 
+def _check_free(free, bound):
+    """Raises where a free size has another value, which would not be looked at."""
+    for place, name in enumerate(free):
+        if name in bound:
+            raise _library.UsageError(f"{name} is free and has a value, {bound[name]!r}")
+        if name in free[:place]:
+            raise _library.UsageError(f"the free size {name} is named twice")
+
+
 class Surface:
     """A question that is asked many times. For one thread at a time."""
 
     def __init__(self, database, table, free, extrapolate, bound):
+        self._handle = None
         columns = Columns(bound)
         handle = ctypes.c_void_p()
-        self._handle = None
-        names = (ctypes.c_char_p * len(free))(*[name.encode() for name in free])
+        names = (ctypes.c_char_p * len(free))(*_library.c_texts("a free size", free))
+        _check_free(free, bound)
         questions = columns.questions(table, extrapolate)
         _library.check(library().assay_surface_bind(database._opened(), ctypes.byref(questions),
                                                     names, len(free), ctypes.byref(handle)))
@@ -144,18 +155,24 @@ class Surface:
         return f"<assay.Surface of {', '.join(self.free)}>"
 
     def __call__(self, *sizes):
-        """The latency in ms: of scalars a float, of arrays (one for each free size) an array. NaN where
-        there is no answer."""
+        """The latency in ms: of scalars a float, of lists or arrays (one for each free size) an array, or
+        a list where there is no NumPy. NaN where there is no answer."""
         if len(sizes) != len(self.free):
             raise _library.UsageError(f"the surface takes {', '.join(self.free)}: {len(self.free)} "
                                       f"sizes, not {len(sizes)}")
         if not any(is_many(size) for size in sizes):
-            asked = self._scalars(sizes)
+            asked = self._doubles(sizes)
             latency = ctypes.c_double()
             _library.check(library().assay_surface_ask(self._handle, asked, 1,
                                                        ctypes.byref(latency), None))
             return latency.value
-        import numpy
+        try:
+            import numpy
+        except ImportError:
+            return self._of_lists(sizes)
+        return self._of_arrays(sizes, numpy)
+
+    def _of_arrays(self, sizes, numpy):
         try:
             asked = numpy.ascontiguousarray(numpy.stack(numpy.broadcast_arrays(
                 *[numpy.asarray(size, dtype="f8") for size in sizes]), axis=-1))
@@ -166,7 +183,20 @@ class Surface:
                                                    latency.ctypes.data, None))
         return latency
 
-    def _scalars(self, sizes):
+    def _of_lists(self, sizes):
+        columns = [as_list(size) if is_many(size) else [size] for size in sizes]
+        lengths = {len(column) for column in columns} - {1}
+        if len(lengths) > 1:
+            raise _library.UsageError(f"{', '.join(self.free)}: lists of "
+                                      + " and ".join(map(str, sorted(lengths))) + " sizes")
+        count = lengths.pop() if lengths else 1
+        rows = zip(*[column * count if len(column) == 1 else column for column in columns])
+        asked = self._doubles([size for row in rows for size in row])
+        latency = (ctypes.c_double * count)()
+        _library.check(library().assay_surface_ask(self._handle, asked, count, latency, None))
+        return list(latency)
+
+    def _doubles(self, sizes):
         try:
             return (ctypes.c_double * len(sizes))(*sizes)
         except (TypeError, OverflowError) as error:

@@ -3,16 +3,16 @@ import os
 import pathlib
 import tempfile
 
-from ._library import library
+from ._library import c_path, c_text, library
 from ._run import result_of
 
 
 def _visualize(name, df, fusion_op, save_path):
-    path = None if save_path is None else os.fsencode(save_path)
+    path = None if save_path is None else c_path(save_path)
     with tempfile.TemporaryDirectory(prefix="assay-") as folder:
         file = _file_of(df, pathlib.Path(folder) / "benchmark.csv")
         return result_of(lambda _call, handle: getattr(library(), name)(
-            os.fsencode(file), str(fusion_op).encode(), path, handle), is_long=False)
+            c_path(file), c_text("fusion_op", str(fusion_op)), path, handle), is_long=False)
 
 
 def _file_of(df, scratch):

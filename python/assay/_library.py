@@ -103,6 +103,32 @@ def version():
     return library().assay_version().decode()
 
 
+def c_texts(what, texts):
+    """Texts as C takes them, which would end one at a NUL."""
+    for text in texts:
+        if not isinstance(text, str):
+            raise UsageError(f"{what} is {text!r}, which is no text")
+        if "\0" in text:
+            raise UsageError(f"{what} has a NUL character: {text!r}")
+    try:
+        return [text.encode() for text in texts]
+    except UnicodeEncodeError as error:
+        raise UsageError(f"{what} is not UTF-8: {error.object!r}") from None
+
+
+def c_text(what, text):
+    """A text as C takes it."""
+    return c_texts(what, [text])[0]
+
+
+def c_path(path):
+    """A path as C takes it: a text, bytes or a pathlib.Path, whatever its bytes are."""
+    encoded = os.fsencode(path)
+    if b"\0" in encoded:
+        raise UsageError(f"the path has a NUL character: {path!r}")
+    return encoded
+
+
 def error_of(status, text, result=None):
     """The exception that a status and its text mean."""
     kind = {WRONG_USAGE: UsageError, STOPPED: Stopped}.get(status, AssayError)

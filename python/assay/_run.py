@@ -93,6 +93,13 @@ class Result:
         return shown + text + said
 
 
+def _word(word):
+    """A word as C takes it, which may be a path of any bytes."""
+    if "\0" in word:
+        raise _library.UsageError(f"a word of the command has a NUL character: {word!r}")
+    return word.encode("utf-8", "surrogateescape")
+
+
 def run(*words, progress=None):
     """Runs a command as the program does: run("store", "query", "gemm", "--m", "300").
 
@@ -100,7 +107,7 @@ def run(*words, progress=None):
     returns False, the call stops and raises Stopped. Ctrl-C stops it, too.
     Returns a Result. Raises UsageError for wrong arguments, and AssayError, whose `result` is what there
     was before the failure."""
-    encoded = [str(word).encode("utf-8", "surrogateescape") for word in words]
+    encoded = [_word(str(word)) for word in words]
     arguments = (ctypes.c_char_p * len(encoded))(*encoded)
 
     return result_of(lambda call, handle: library().assay_run(arguments, len(encoded), call, handle),

@@ -1,4 +1,5 @@
 """One rank's side of the all-reduce, connected through torch.distributed."""
+import contextlib
 import copy
 import pathlib
 import pickle
@@ -45,27 +46,42 @@ class StoreExchange:
         return [pickle.loads(self.store.get(key)) for key in keys]
 
 
+def _told(error):
+    """What other ranks are told of an error; the texts of AllReduceError and OSError say enough."""
+    if isinstance(error, (AllReduceError, OSError)):
+        return str(error)
+    return f"{type(error).__name__}: {error}"
+
+
 def on_all_ranks(exchange, step):
     """What `step` returned on each rank. What it raised on one rank is raised on all, so that none
-    goes on alone and waits for ever."""
+    goes on alone and waits for ever. The cause of the error is what this rank raised itself."""
+    own = None
     try:
         mine = (step(), None)
-    except (AllReduceError, OSError) as error:
-        mine = (None, str(error))
+    except Exception as error:  # pylint: disable=broad-except
+        own = error
+        mine = (None, _told(error))
     everyone = exchange(mine)
     for rank, (_, problem) in enumerate(everyone):
         if problem is not None:
-            raise AllReduceError(f"rank {rank} of {len(everyone)}: {problem}")
+            raise AllReduceError(f"rank {rank} of {len(everyone)}: {problem}") from own
     return [value for value, _ in everyone]
 
 
-def gpu(device):
-    """A torch.device with its number, of an int, a string, a torch.device or None."""
+def as_gpu(device):
+    """A torch.device of an int, a string, a torch.device or None. It asks nothing of CUDA."""
     if isinstance(device, int):
         return torch.device("cuda", device)
     given = torch.device("cuda" if device is None else device)
     if given.type != "cuda":
         raise ValueError(f"{given} is no GPU")
+    return given
+
+
+def gpu(device):
+    """The same with its number, which is the current GPU's where `device` has none."""
+    given = as_gpu(device)
     return torch.device("cuda", torch.cuda.current_device()) if given.index is None else given
 
 
@@ -100,8 +116,9 @@ class Communicator:
     device           this rank's GPU; None: the current one
     strategy         Strategy.AUTO, or the one that all calls take
     table            for AUTO: "shipped", the path of an allreduce_table.json of `assay allreduce
-                     codegen`, or None. Without a table AUTO takes ONESHOT up to 256 KiB and with
-                     two GPUs, else TWOSHOT_PUSH
+                     codegen`, or None. Without a table AUTO takes NCCL; where it may not
+                     (use_nccl=False, deterministic=True) or there is none, ONESHOT up to 256 KiB
+                     and with two GPUs, else TWOSHOT_PUSH
     workspace_bytes  memory of each GPU; 0: the library's default, 64 MiB
     max_message_bytes  as reserve() before the first call
     use_nccl         whether NCCL is among the strategies; it makes an NCCL communicator of its own
@@ -115,17 +132,17 @@ class Communicator:
                  workspace_bytes=0, max_message_bytes=0, use_nccl=True, deterministic=False,
                  deadline_seconds=0.0, exchange=None):
         self._exchange = GroupExchange(group) if exchange is None else exchange
-        self.device = gpu(device)
+        self.device = as_gpu(device)
         self.strategy = Strategy(strategy)
         self._shared = _Shared()
         options = Options(workspace_bytes=workspace_bytes, use_nccl=int(use_nccl),
                           deterministic=int(deterministic), deadline_seconds=deadline_seconds)
         try:
             self._connect(lambda: self._create(options, table, max_message_bytes))
-        except AllReduceError:
+            self.number = self._add()
+        except BaseException:
             self._destroy()
             raise
-        self.number = self._add()
 
     def _create(self, options, table, max_message_bytes):
         self._shared.comm = library.create(self.rank(), self.size(), options)
@@ -136,11 +153,14 @@ class Communicator:
             library.call("reserve", self._comm, max_message_bytes)
 
     def _connect(self, prepare):
-        """All ranks prepare their sides, tell each other of them, and join."""
+        """All ranks prepare their sides, tell each other of them, and join. The GPU stays the current
+        one until the end, because a group of NCCL talks through that."""
         def export():
+            self.device = gpu(self.device)
+            current.enter_context(torch.cuda.device(self.device))
             prepare()
             return library.export(self._comm)
-        with torch.cuda.device(self.device):
+        with contextlib.ExitStack() as current:
             handles = on_all_ranks(self._exchange, export)
             on_all_ranks(self._exchange, lambda: library.connect(self._comm, handles))
 

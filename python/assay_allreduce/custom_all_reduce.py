@@ -43,6 +43,12 @@ def _host():
     return socket.gethostname(), boot
 
 
+def _goes_with(message, tensor, shape):
+    """Whether a fused call on the message takes this tensor where it has such a shape."""
+    return (tensor.shape == shape and tensor.dtype == message.dtype and tensor.is_contiguous()
+            and tensor.data_ptr() % 16 == 0)
+
+
 class CustomAllreduce:
     """group: the engine's CPU group, not one of NCCL; device: an int, a string or a torch.device.
     max_size: messages above so many bytes are left to the engine; None, as engines call it: those above
@@ -113,18 +119,28 @@ class CustomAllreduce:
     def all_reduce(self, inp, *, out=None, registered=False):
         """The sum, in `out` if it is given."""
         del registered
-        return self._comm.all_reduce(inp, out)
+        return self._connected().all_reduce(inp, out)
 
     def all_reduce_reg(self, inp, out=None):
-        return self._comm.all_reduce(inp, out)
+        return self._connected().all_reduce(inp, out)
 
     def all_reduce_unreg(self, inp, out=None):
-        return self._comm.all_reduce(inp, out)
+        return self._connected().all_reduce(inp, out)
+
+    def _connected(self):
+        if self._comm is None:
+            raise AllReduceError("this CustomAllreduce is disabled or closed, so that should_custom_ar() is "
+                                 "false; the log says why one is disabled")
+        return self._comm
 
     def fused_allreduce_rmsnorm(self, input_, residual_inp_, weight_, eps):
         """The norm and the residual, which is changed in place, as SGLang's layers ask for them.
         None: not this way."""
         if not self.should_custom_ar(input_) or input_.shape[-1] % 8 != 0 or input_.dim() < 2:
+            return None
+        if not _goes_with(input_, weight_, input_.shape[-1:]):
+            return None
+        if residual_inp_ is not None and not _goes_with(input_, residual_inp_, input_.shape):
             return None
         return self._comm.all_reduce_rms_norm(input_, residual_inp_, weight_, eps), residual_inp_
 

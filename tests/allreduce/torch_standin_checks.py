@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Started by torch_package_test.py: the installed package on the stand-in for PyTorch. Two ranks are
 two threads."""
+import contextlib
 import gc
 import logging
 import os
@@ -15,7 +16,7 @@ import torch.distributed as dist
 
 from assay_allreduce import AllReduceError, Communicator, Strategy
 from assay_allreduce import _operators
-from assay_allreduce.communicator import StoreExchange
+from assay_allreduce.communicator import GroupExchange, StoreExchange
 from assay_allreduce.custom_all_reduce import CustomAllreduce
 
 fake_library = _operators.library.shared_object
@@ -100,6 +101,53 @@ class CommunicatorTest(unittest.TestCase):
             self.assertEqual(str(error), "rank 1 of 2: the library's own words")
         for error in self.failing(table="/nowhere"):
             self.assertEqual(str(error), "rank 1 of 2: the library's own words")
+        self.assertEqual(fake_library.fake_live(), 0, "communicators were destroyed")
+
+    def test_what_pytorch_raises_on_one_rank_is_told_on_all(self):
+        for name in ("current_device", "device", "get_device_capability"):
+            original = getattr(torch.cuda, name)
+
+            def fails_on_rank_1(*arguments):
+                if dist.here.rank == 1:
+                    raise RuntimeError("out of memory")
+                return original(*arguments)
+            with unittest.mock.patch.object(torch.cuda, name, fails_on_rank_1):
+                errors = on_two_ranks(Communicator)
+            for error in errors:
+                self.assertIsInstance(error, AllReduceError)
+                self.assertEqual(str(error), "rank 1 of 2: RuntimeError: out of memory")
+            self.assertEqual([type(error.__cause__) for error in errors], [type(None), RuntimeError])
+            self.assertEqual(fake_library.fake_live(), 0, "communicators were destroyed")
+
+    def test_the_gpu_is_the_current_one_while_ranks_talk(self):
+        """All_gather_object of a group of NCCL sends from the current GPU."""
+        here = threading.local()
+
+        @contextlib.contextmanager
+        def current(where):
+            here.gpu = where.index
+            yield
+            here.gpu = None
+
+        def rank(group):
+            seen = []
+            exchange = GroupExchange(group)
+
+            def told(mine):
+                seen.append(here.gpu)
+                return exchange(mine)
+            told.rank, told.world_size = exchange.rank, exchange.world_size
+            comm = Communicator(device=3, exchange=told)
+            comm.reserve(1 << 20)
+            comm.close()
+            return seen, here.gpu
+        with unittest.mock.patch.object(torch.cuda, "device", current):
+            self.assertEqual(on_two_ranks(rank), [([3] * 5, None)] * 2)
+
+    def test_one_communicator_too_many_is_destroyed(self):
+        problem = AllReduceError("this process has made too many communicators")
+        with unittest.mock.patch.object(_operators.kernels, "add", side_effect=problem):
+            self.assertEqual(on_two_ranks(Communicator), [problem, problem])
         self.assertEqual(fake_library.fake_live(), 0, "communicators were destroyed")
 
     def test_the_library_sees_tables_and_reserved_memory_before_it_joins(self):
@@ -218,7 +266,8 @@ class CustomAllreduceTest(unittest.TestCase):
             with adapter.capture():
                 capturing = adapter._IS_CAPTURING
             residual = torch.Tensor((4, 512))
-            fused = adapter.fused_allreduce_rmsnorm(torch.Tensor((4, 512)), residual, "gamma", 1e-6)
+            fused = adapter.fused_allreduce_rmsnorm(torch.Tensor((4, 512)), residual,
+                                                    torch.Tensor((512,)), 1e-6)
             adapter.finalize_p2p()
             adapter.close()
             return (taken, result, refused, capturing, adapter._IS_CAPTURING,
@@ -227,6 +276,35 @@ class CustomAllreduceTest(unittest.TestCase):
         for results in on_two_ranks(rank):
             self.assertEqual(results, ([True, False, False, False, False, False],
                                        "result of all_reduce", None, True, False, True, False))
+
+    def test_fuses_what_it_can(self):
+        def rank(group):
+            adapter = CustomAllreduce(group, 0)
+            message, gamma = torch.Tensor((4, 512)), torch.Tensor((512,))
+            fused = [adapter.fused_allreduce_rmsnorm(torch.Tensor((4, 512)), residual, weight, 1e-6)
+                     for residual, weight in (
+                         (message, gamma), (None, gamma),
+                         (message, torch.Tensor((512,), torch.float32)),
+                         (message, torch.Tensor((256,))),
+                         (message, torch.Tensor((512,), contiguous=False)),
+                         (message, torch.Tensor((512,), address=66)),
+                         (torch.Tensor((4, 512), torch.float32), gamma),
+                         (torch.Tensor((2, 512)), gamma),
+                         (torch.Tensor((4, 512), contiguous=False), gamma),
+                         (torch.Tensor((4, 512), address=66), gamma))]
+            adapter.close()
+            return [each is not None for each in fused]
+        self.assertEqual(on_two_ranks(rank), [[True, True] + [False] * 8] * 2)
+
+    def test_says_that_it_is_disabled_or_closed(self):
+        dist.here.rank = 0
+        with self.assertLogs("assay_allreduce.custom_all_reduce", logging.WARNING):
+            adapter = CustomAllreduce(dist.Group(1), 0)
+        for call in (adapter.all_reduce, adapter.all_reduce_reg, adapter.all_reduce_unreg):
+            with self.assertRaisesRegex(AllReduceError, "disabled or closed"):
+                call(torch.Tensor((8,)))
+        self.assertIsNone(adapter.fused_allreduce_rmsnorm(torch.Tensor((4, 512)), None,
+                                                          torch.Tensor((512,)), 1e-6))
 
     def test_reserves_for_more_than_the_default(self):
         def rank(group):

@@ -16,6 +16,7 @@ import tempfile
 import threading
 import time
 import unittest
+import unittest.mock
 
 import assay
 
@@ -96,6 +97,21 @@ class Commands(unittest.TestCase):
     def test_text(self):
         self.assertIn("assay", assay.run("version").text)
 
+    def test_options_are_no_words_of_a_users_command(self):
+        with tempfile.TemporaryDirectory() as folder:
+            started = pathlib.Path(folder, "started")
+            assay.sweep.run("--", "sh", "-c", f"touch {started}", set=["A=,1"], plan_only=True,
+                            output=pathlib.Path(folder, "runs"))
+            self.assertFalse(started.exists())
+        from assay._commands import listed, words_of
+        for name in ("record", "sweep run"):
+            words = words_of(listed()[name], ["--", ["sh", "--", "a"]], {"output": "there"})
+            self.assertEqual(words, [*name.split(), "--output", "there", "--", "sh", "--", "a"])
+
+    def test_a_word_that_c_would_cut(self):
+        with self.assertRaisesRegex(assay.UsageError, "word of the command has a NUL character"):
+            assay.run("version\0x")
+
 
 class Collecting(unittest.TestCase):
     def test_a_function_of_ones_own(self):
@@ -135,6 +151,10 @@ class Figures(unittest.TestCase):
             assay.allreduce.visualize_2d_heatmap(self.file)
         with self.assertRaisesRegex(TypeError, "not int"):
             assay.allreduce.visualize_2d_heatmap(3, save_path=self.folder / "heatmap.png")
+        for words in ((self.file, "NONE", "/nowhere\0.png"), ("/nowhere\0", "NONE", "x.png"),
+                      (self.file, "NONE\0x", "x.png")):
+            with self.assertRaisesRegex(assay.UsageError, "has a NUL character"):
+                assay.allreduce.visualize_2d_heatmap(*words)
 
     @without("pandas")
     def test_of_a_data_frame(self):
@@ -230,6 +250,36 @@ class Tables(unittest.TestCase):
         with self.assertRaisesRegex(assay.UsageError, "m: .*missing values"):
             self.store.query("gemm", **asked)
 
+    def test_texts_that_c_would_cut(self):
+        for call in (lambda: self.store.gemm(m=64, dtype="fp8\0x"),
+                     lambda: self.store.gemm(m=64, dtype=["fp8", "fp8\0x"]),
+                     lambda: self.store.query("gemm\0x", m=64, dtype="fp8"),
+                     lambda: self.store.query("gemm", **{"m\0x": 64, "dtype": "fp8"}),
+                     lambda: self.store.surface("gemm", free="m\0x", dtype="fp8"),
+                     lambda: self.store.columns("gemm\0x"),
+                     lambda: assay.store(f"{self.file}\0x")):
+            with self.assertRaisesRegex(assay.UsageError, "has a NUL character"):
+                call()
+
+    def test_texts_that_are_none(self):
+        for call in (lambda: self.store.columns(3), lambda: self.store.query(3, m=64),
+                     lambda: self.store.surface(3, free="m"),
+                     lambda: self.store.surface("gemm", free=[3])):
+            with self.assertRaisesRegex(assay.UsageError, "is 3, which is no text"):
+                call()
+        with self.assertRaisesRegex(assay.UsageError, "dtype is not UTF-8: 'fp8.udc80'"):
+            self.store.gemm(m=64, dtype="fp8\udc80")
+        with self.assertRaisesRegex(TypeError, "not int"):
+            assay.store(3)
+
+    def test_a_path_of_any_bytes(self):
+        path = os.fsencode(self.file.parent) + b"/\xff_gemm_perf.csv"
+        pathlib.Path(os.fsdecode(path)).write_bytes(self.file.read_bytes())
+        for name in (path, os.fsdecode(path), pathlib.Path(os.fsdecode(path))):
+            self.assertIn("_gemm_perf.csv", repr(assay.store(name)))
+        with self.assertRaisesRegex(assay.AssayError, "cannot read|no such"):
+            assay.store("/nowhere/\udcff")
+
     def test_the_names_of_tables(self):
         self.assertEqual(self.store.tables, ["gemm"])
         self.assertIn("gemm", dir(self.store))
@@ -271,6 +321,27 @@ class Tables(unittest.TestCase):
         self.assertNotEqual(surface(0), surface(0))
         with self.assertRaisesRegex(assay.UsageError, "takes m"):
             surface(1, 2)
+
+    def test_a_surface_of_lists_without_numpy(self):
+        with unittest.mock.patch.dict(sys.modules, numpy=None):
+            surface = self.store.surface("gemm", free=["m", "n"], k=1024, dtype="fp8")
+            self.assertEqual(surface([64, 32], 512), [6.4, 3.2])
+            self.assertEqual(surface(range(64, 65), [512]), [6.4])
+            self.assertEqual(surface([], 512), [])
+            refused, answered = surface((0, 64), [512])
+            self.assertNotEqual(refused, refused)
+            self.assertEqual(answered, 6.4)
+            for sizes in (([1, 2], [1, 2, 3]), (["x"], 512), ([None], 512), ([[64]], 512),
+                          ([10**400], 512)):
+                with self.assertRaisesRegex(assay.UsageError, "^m, n: "):
+                    surface(*sizes)
+
+    def test_a_size_of_a_surface_is_free_or_bound(self):
+        for free in ("m", ["n", "m"]):
+            with self.assertRaisesRegex(assay.UsageError, "m is free and has a value"):
+                self.store.surface("gemm", free=free, m=8192, dtype="fp8")
+        with self.assertRaisesRegex(assay.UsageError, "m is named twice"):
+            self.store.surface("gemm", free=["m", "m"], dtype="fp8")
 
     @without("numpy")
     def test_numpy(self):
@@ -355,6 +426,11 @@ class Strategies(unittest.TestCase):
             assay.allreduce.table(BENCHMARKS, lunch="eager")
         with self.assertRaisesRegex(assay.AssayError, "/nowhere"):
             assay.allreduce.table("/nowhere")
+        with self.assertRaisesRegex(assay.AssayError, "cannot read"):
+            assay.allreduce.table("/nowhere/\udcff")
+        for name, options in (("/nowhere\0x", {}), (BENCHMARKS, {"launch": "eager\0x"})):
+            with self.assertRaisesRegex(assay.UsageError, "has a NUL character"):
+                assay.allreduce.table(name, **options)
         table = assay.allreduce.table(BENCHMARKS)
         for message, error in [({"tokens": 0}, "tokens of question 0 is 0"),
                                ({"tokens": [1, 2], "tp": [1, 2, 3]}, "has 2 values, but 'tp' has 3"),
