@@ -118,12 +118,11 @@ std::vector<const SettingResult*> Ranking::with(Verdict verdict) const {
 }
 
 std::string Ranking::certainty(const SettingResult& result) const {
-  const std::size_t count = rules_.repetition == "run" ? result.runs : result.steps;
   // Each interval alone is then wider than one of this confidence.
   const char* scope = settings_.size() > 2 ? " over all comparisons" : "";
   return fmt::format(
       "{:g} %{}: {}; {}", kPercent * rules_.together, scope, interval_in_words(result),
-      number_of(count, rules_.repetition.c_str(), (rules_.repetition + "s").c_str()));
+      number_of(result.repetitions, rules_.repetition.c_str(), (rules_.repetition + "s").c_str()));
 }
 
 // Describes the settings that are neither the one to use nor the reference.
@@ -186,22 +185,22 @@ std::string Ranking::answer() const {
 }
 
 std::string Ranking::next(const std::string& sweep_folder) const {
+  // A sweep that began with one run of each setting has no room for a second.
+  const bool has_repeats = std::any_of(settings_.begin(), settings_.end(),
+                                       [](const SettingResult& one) { return one.runs > 1; });
   const std::string measure =
       sweep_folder.empty() ? "keep repeat1, repeat2, ... of each in its folder"
-                           : fmt::format("assay sweep run --resume --repeat N -o {}", sweep_folder);
+      : has_repeats        ? fmt::format("assay sweep run --resume --repeat N -o {}", sweep_folder)
+                           : "assay sweep run --repeat 3, with -o of another folder";
   if (const auto better = with(Verdict::kBetter); !better.empty()) {
     const SettingResult& best = *better.front();
     const std::string with_what = sweep_folder.empty()     ? best.setting
                                   : best.variables.empty() ? "without these variables"
                                                            : "with " + best.variables;
-    const std::string three =
-        sweep_folder.empty()
-            ? measure
-            : fmt::format("assay sweep run --resume --repeat 3 -o {}", sweep_folder);
     const std::string repeat =
         rules_.repetition == "run"
             ? ""
-            : fmt::format(" One run a setting cannot tell the noise between runs: {}.", three);
+            : fmt::format(" One run a setting cannot tell the noise between runs: {}.", measure);
     return fmt::format("Next: {} {}. {} says where the time is saved.{}",
                        sweep_folder.empty() ? "use" : "run", with_what, best.comparison, repeat);
   }
@@ -289,10 +288,9 @@ report::RankingFigure Ranking::figure() const {
   report::RankingFigure figure;
   figure.title = headline();
   const SettingResult& first = settings_.front();
-  const std::size_t count = rules_.repetition == "run" ? first.runs : first.steps;
   figure.subtitle = fmt::format(
       "Dot: mean of {}; bar: {:.3g} % interval ({:g} % for all together); grey band: within {:g} %",
-      number_of(count, rules_.repetition.c_str(), (rules_.repetition + "s").c_str()),
+      number_of(first.repetitions, rules_.repetition.c_str(), (rules_.repetition + "s").c_str()),
       kPercent * confidence(), kPercent * rules_.together, rules_.tolerance_percent);
   figure.axis =
       fmt::format("time of a step against {} (%): left is slower, right is faster", reference_);

@@ -17,10 +17,11 @@ namespace assay::sweep {
 // The result of one setting. Numbers are NaN where there is no value.
 struct SettingResult {
   std::string setting;
-  std::string variables = {};  // "NCCL_MAX_CTAS=16"; "" for a setting without variables
-  std::size_t runs = 0;        // successful runs
-  std::size_t steps = 0;       // in all these runs
-  double step_ms = 0;          // the steady period
+  std::string variables = {};   // "NCCL_MAX_CTAS=16"; "" for a setting without variables
+  std::size_t runs = 0;         // successful runs
+  std::size_t steps = 0;        // in all these runs
+  std::size_t repetitions = 0;  // that the interval counts: runs, or steady steps
+  double step_ms = 0;           // the steady period
   double mean_ms = std::numeric_limits<double>::quiet_NaN();  // of all profiled steps
   double change_percent = 0;  // against the reference; positive if faster, NaN for the reference
   double change_percent_low = 0;

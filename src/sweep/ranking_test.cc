@@ -18,6 +18,7 @@ SettingResult reference() {
   return {.setting = "default",
           .runs = 3,
           .steps = 18,
+          .repetitions = 3,
           .step_ms = 10,
           .change_percent = kNaN,
           .change_percent_low = kNaN,
@@ -29,6 +30,7 @@ SettingResult result(const std::string& name, double change, double half, const 
           .variables = "NCCL_MAX_CTAS=" + name,
           .runs = 3,
           .steps = 18,
+          .repetitions = 3,
           .step_ms = 10 - change / 10,
           .change_percent = change,
           .change_percent_low = change - half,
@@ -110,13 +112,22 @@ TEST(Ranking, AnUnclearSettingIsNeverCalledEqual) {
 }
 
 TEST(Ranking, StepsOfOneRunSpeakOnlyOfTheseRuns) {
-  const Ranking ranks = ranking({result("32", 5, 1, "Different in these runs"),
-                                 result("4", -9, 1, "Different in these runs")},
-                                "step");
+  std::vector<SettingResult> once = {reference(), result("32", 5, 1, "Different in these runs"),
+                                     result("4", -9, 1, "Different in these runs")};
+  for (SettingResult& setting : once) {
+    setting.runs = 1;
+    setting.repetitions = 16;  // two of the steps are not steady
+  }
+  const Ranking ranks(once, {.repetition = "step"});
   EXPECT_EQ(ranks.answer(),
             "Use 32: it is 5 % faster than default in these runs (95 % over all "
-            "comparisons: 4 to 6 %; 18 steps). 1 setting is slower by 9 %.");
-  EXPECT_THAT(ranks.next("runs"), HasSubstr("assay sweep run --resume --repeat 3 -o runs"));
+            "comparisons: 4 to 6 %; 16 steps). 1 setting is slower by 9 %.");
+  EXPECT_THAT(ranks.figure().subtitle, HasSubstr("Dot: mean of 16 steps;"));
+  EXPECT_THAT(ranks.next("runs"),
+              HasSubstr("assay sweep run --repeat 3, with -o of another folder"));
+  once.back().runs = 2;  // of another the second run failed
+  EXPECT_THAT(Ranking(once, {.repetition = "step"}).next("runs"),
+              HasSubstr("assay sweep run --resume --repeat N -o runs"));
 }
 
 TEST(Ranking, TransientsAndTheMeanAreShownBesideTheSteadyStep) {

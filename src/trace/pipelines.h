@@ -86,6 +86,8 @@ struct Headline {
   std::size_t baseline_steps = 0;  // profiled, over all runs
   std::size_t test_steps = 0;
   std::string repetition = {};  // what the interval counts: "run" or "step"; "" when there is none
+  std::size_t baseline_repetitions = 0;  // how many of these it counts
+  std::size_t test_repetitions = 0;
   std::string baseline_transients = {};  // the steps that are not steady, in sentences
   std::string test_transients = {};
   std::string needed = {};  // where unclear: how many repetitions would tell; no full stop

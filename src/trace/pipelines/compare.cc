@@ -122,6 +122,8 @@ std::optional<Headline> headline_of(const Answer& answer, const Sides& sides) {
                   .baseline_steps = answer.baseline_steps,
                   .test_steps = answer.test_steps,
                   .repetition = repetition == Repetition::kNone ? "" : noun(repetition),
+                  .baseline_repetitions = change.baseline_count,
+                  .test_repetitions = change.test_count,
                   .baseline_transients = answer.baseline_transients,
                   .test_transients = answer.test_transients,
                   .needed = needed_in_words(change, sides.options.criterion, noun(repetition))};
