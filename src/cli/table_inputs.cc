@@ -29,7 +29,10 @@ core::Result<NamedFrame> read_one(const fs::path& path) {
   for (const model::Warning& warning : warnings.all()) {
     print_warning(path.string() + ": " + warning.sentence());
   }
-  return NamedFrame{.table = file.table, .source = path.string(), .frame = std::move(file.rows)};
+  return NamedFrame{.table = file.table,
+                    .source = path.string(),
+                    .frame = std::move(file.rows),
+                    .without_time = file.without_time};
 }
 
 core::Result<std::vector<NamedFrame>> read_store(const store::Store& opened,

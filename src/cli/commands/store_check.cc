@@ -146,7 +146,8 @@ class StoreCheck final : public Command {
   core::Status check_one(const NamedFrame& named, store::CheckReport& report) const {
     const std::string name = named.source.empty() ? named.table : named.source;
     const store::Rooflines rooflines = ASSAY_TRY(read_rooflines(roofline_, inputs_, named.table));
-    const auto checked = store::check_table(named.table, named.frame, rooflines, limits_);
+    auto checked = store::check_table(named.table, named.frame, rooflines, limits_);
+    if (checked.ok()) checked.value().unused.count += named.without_time;
     if (!checked.ok()) {
       print_warning("not checked: " + checked.error().context(name).message);
       return {};

@@ -73,6 +73,7 @@ class StoreDiff final : public Command {
           "kernel_source let rows match that differ there");
     }
     if (!max_share_) return Outcome::kOk;
+    if (result.compared() == 0) return Outcome::kRegressionFound;
     const auto failures = store::diff_failures(result, request_.threshold, *max_share_);
     for (const std::string& failure : failures)
       print_warning(failure);
@@ -95,7 +96,8 @@ const CommandSpec kStoreDiff{
         "of their latencies (above 1: B is slower), and the share of rows beyond the tolerance; "
         "then the rows that differ most.",
     .regression_means =
-        "in a table a larger share of rows than --max-share differs by more than --tolerance",
+        "in a table a larger share of rows than --max-share differs by more than --tolerance, or "
+        "no row is in both",
     .examples =
         "assay store diff monday.db tuesday.db --max-share 0.5\n"
         "assay store diff perf/perf.db h200_sxm\n"

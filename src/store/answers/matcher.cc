@@ -78,7 +78,16 @@ core::Status Matcher::check_column(const std::string& column) const {
   const std::string name = resolved(column);
   const bool is_known = rows_->work.is_label(name) || size_column(*rows_, name) < sizes_.size() ||
                         exact_column(*rows_, name) < exact_.size();
-  return is_known ? core::Status() : no_column(column);
+  if (!is_known) return no_column(column);
+  if (!is_taken(name)) return {};
+  return core::Error{fmt::format("{} is given twice, for all questions and for each", name)};
+}
+
+bool Matcher::is_taken(const std::string& name) const {
+  const std::size_t size = size_column(*rows_, name);
+  if (size < sizes_.size()) return sizes_[size].has_value();
+  const std::size_t column = exact_column(*rows_, name);
+  return column < exact_.size() && !exact_[column].empty();
 }
 
 // "dtype" stands for "gemm_dtype", "attn_dtype" and the like.
@@ -123,6 +132,10 @@ core::Status Matcher::take_exact(std::size_t number, const std::string& value) {
 core::Status Matcher::take(const Condition& condition) {
   const std::string name = resolved(condition.column);
   if (rows_->work.is_label(name)) return {};
+  if (is_taken(name)) {
+    return core::Error{fmt::format("{} is given twice, the second time as {}={}", name,
+                                   condition.column, condition.value)};
+  }
   if (const std::size_t size = size_column(*rows_, name); size < rows_->sizes.size()) {
     const double value = ASSAY_TRY(size_of(name, condition.value));
     if (value == 0) {

@@ -19,7 +19,7 @@ class Matcher {
   // Errors: the table has no such column, or no such exact value, or the value is no number.
   core::Status take(const Condition& condition);
 
-  // Whether the table has the column.
+  // Whether the table has the column, and no condition yet says what it is.
   [[nodiscard]] core::Status check_column(const std::string& column) const;
 
   // Gives sizes with one value that value. Error: a size that lies between rows is missing.
@@ -40,6 +40,7 @@ class Matcher {
  private:
   core::Status take_exact(std::size_t number, const std::string& value);
   [[nodiscard]] std::string resolved(const std::string& name) const;
+  [[nodiscard]] bool is_taken(const std::string& name) const;
   [[nodiscard]] core::Error no_column(const std::string& name) const;
   [[nodiscard]] core::Error no_value(const ExactColumn& column, const std::string& value) const;
   const WorkRows* rows_;

@@ -188,7 +188,10 @@ std::string_view fault_of(const FrameColumn& latency, std::size_t row) {
   return value < 0 ? "a negative time" : "";
 }
 
-void drop_rows_without_time(Frame& rows, const FrameColumn& latency, model::Warnings& warnings) {
+// Returns how many.
+std::int64_t drop_rows_without_time(Frame& rows,
+                                    const FrameColumn& latency,
+                                    model::Warnings& warnings) {
   std::vector<bool> kept(rows.num_rows(), true);
   for (std::size_t row = 0; row < kept.size(); ++row) {
     const std::string_view fault = fault_of(latency, row);
@@ -196,9 +199,11 @@ void drop_rows_without_time(Frame& rows, const FrameColumn& latency, model::Warn
     kept[row] = false;
     warnings.add(fault, "row not read", fmt::format("row {}", row + 1));
   }
-  if (std::find(kept.begin(), kept.end(), false) == kept.end()) return;
+  const std::int64_t dropped = std::count(kept.begin(), kept.end(), false);
+  if (dropped == 0) return 0;
   for (FrameColumn& column : rows.columns)
     keep(kept, column);
+  return dropped;
 }
 
 void count_zeros(const FrameColumn& latency, model::Warnings& warnings) {
@@ -254,14 +259,16 @@ void count_repeated_keys(const Frame& rows, const TableSpec& spec, model::Warnin
   }
 }
 
-// Drops rows without a usable time; only counts times of 0 and repeated keys.
-void check_rows(Frame& rows, const TableSpec& spec, model::Warnings& warnings) {
+// Drops rows without a usable time, and returns how many; only counts times of 0 and repeated keys.
+std::int64_t check_rows(Frame& rows, const TableSpec& spec, model::Warnings& warnings) {
   const FrameColumn* latency = spec.latency() == nullptr ? nullptr : rows.find("latency");
+  std::int64_t dropped = 0;
   if (latency != nullptr) {
-    drop_rows_without_time(rows, *latency, warnings);
+    dropped = drop_rows_without_time(rows, *latency, warnings);
     count_zeros(*latency, warnings);
   }
   count_repeated_keys(rows, spec, warnings);
+  return dropped;
 }
 
 core::Result<PerfFile> repaired(Frame rows,
@@ -283,9 +290,9 @@ core::Result<PerfFile> repaired(Frame rows,
     warnings.add("the label float16 of earlier tables", "read as bfloat16", spec.table, old_labels);
   }
   to_latency_ms(rows, spec);
-  check_rows(rows, spec, warnings);
+  const std::int64_t dropped = check_rows(rows, spec, warnings);
   order_columns(rows, spec);
-  return PerfFile{spec.table, era_of(is_first, parquet, old_labels), std::move(rows)};
+  return PerfFile{spec.table, era_of(is_first, parquet, old_labels), std::move(rows), dropped};
 }
 
 }  // namespace

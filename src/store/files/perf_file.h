@@ -34,6 +34,7 @@ struct PerfFile {
   std::string table;  // "gemm_perf"
   Era era = Era::kC;
   Frame rows;  // framework, version, device, op_name, kernel_source, key, latency, power
+  std::int64_t without_time = 0;  // rows that were not read, because they have no usable time
 };
 
 // `warnings` counts repairs and doubts: labels and columns that were renamed, rows without a usable

@@ -178,6 +178,8 @@ TEST(PerfFile, SaysWhatIsWrong) {
             "the table gemm_perf must have the column k, which is not there");
   EXPECT_EQ(failure(gemm(kRow + "gemm,x,fp8,many,32,64,0.1\n")),
             "column \"m\": row 1 holds \"many\"; whole numbers belong there");
+  EXPECT_EQ(failure(gemm(kRow + "gemm,x,fp8,1,32,64,0.1\n" + kRow + "gemm,x,fp8,x7,32,64,0.1\n")),
+            "column \"m\": row 2 holds \"x7\"; whole numbers belong there");
   EXPECT_EQ(failure(gemm(kRow + "gemm,x,fp8,1.5,32,64,0.1\n")),
             "column \"m\": row 1 holds \"1.5\"; whole numbers belong there");
   EXPECT_EQ(failure("name,size\na,b\n", "list.csv"),

@@ -3,8 +3,10 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <functional>
+#include <optional>
 #include <utility>
 
 namespace assay::store {
@@ -90,13 +92,24 @@ core::Result<std::vector<To>> numbers(const FrameColumn& column, const std::vect
 }
 
 template <class To>
+bool is_number(const std::string& text) {
+  To value = 0;
+  const auto end = std::from_chars(text.data(), text.data() + text.size(), value);
+  return end.ec == std::errc() && end.ptr == text.data() + text.size();
+}
+
+template <class To>
 core::Status convert_to_numbers(FrameColumn& column, std::string_view wanted) {
   if (std::holds_alternative<std::vector<To>>(column.values)) return {};
   if (std::holds_alternative<TextColumn>(column.values)) {
-    // A column without any value was read as text.
+    // A column without any value was read as text, as one in which a value is no number was.
+    std::optional<std::size_t> wrong;
     for (std::size_t row = 0; row < column.size(); ++row) {
-      if (!column.is_missing(row)) return wrong_kind(column, row, wanted);
+      if (column.is_missing(row)) continue;
+      if (!is_number<To>(text_at(column, row))) return wrong_kind(column, row, wanted);
+      wrong = wrong.value_or(row);
     }
+    if (wrong) return wrong_kind(column, *wrong, wanted);
     column.values = std::vector<To>(column.size());
     return {};
   }
