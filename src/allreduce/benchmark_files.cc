@@ -71,8 +71,7 @@ core::Error none_of_launch(const fs::path& folder, Launch launch, const std::set
   std::vector<std::string> names;
   for (const Launch one : present)
     names.emplace_back(name_of(one));
-  return core::Error{text +
-                     fmt::format("only of {} ones (--launch)", core::join(names, " and "))};
+  return core::Error{text + fmt::format("only of {} ones (--launch)", core::join(names, " and "))};
 }
 
 core::Result<int> choose_sm(const fs::path& folder,

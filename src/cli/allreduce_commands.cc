@@ -74,8 +74,8 @@ Option* add_percent(App& app, const std::string& name, double& part, const std::
       ->check(percent_problem);
 }
 
-// What a benchmark was measured on, from the file beside it; empty without one, as of benchmarks from
-// elsewhere.
+// What a benchmark was measured on, from the file beside it; empty without one, as of benchmarks
+// from elsewhere.
 struct MeasuredOn {
   std::string gpu = {};
   std::string text = {};  // "NVIDIA H200, CUDA 13.0, NCCL 2.28.9, 2026-11-21"
@@ -87,9 +87,9 @@ core::Result<MeasuredOn> measured_on(const std::filesystem::path& benchmark) {
   const auto kept = nlohmann::json::parse(ASSAY_TRY(core::read_file(path)), nullptr, false);
   const auto settings = kept.is_object() ? kept.find("settings") : kept.end();
   if (!kept.is_object() || settings == kept.end() || !settings->is_object()) {
-    return core::Error{
-        fmt::format("'{}' does not say on what the times beside it were measured: mend or remove it",
-                    path.string())};
+    return core::Error{fmt::format(
+        "'{}' does not say on what the times beside it were measured: mend or remove it",
+        path.string())};
   }
   const auto word = [](const nlohmann::json& object, const char* name) {
     const auto found = object.find(name);
@@ -100,9 +100,9 @@ core::Result<MeasuredOn> measured_on(const std::filesystem::path& benchmark) {
   const bool has_run = runs != kept.end() && runs->is_array() && !runs->empty();
   const std::string date = has_run && runs->front().is_object() ? word(runs->front(), "date") : "?";
   const std::string gpu = word(*settings, "GPU");
-  return MeasuredOn{gpu, fmt::format("{}, CUDA {}, NCCL {}, {}", gpu,
-                                     word(*settings, "CUDA runtime"), word(*settings, "NCCL"),
-                                     date.substr(0, 10))};
+  return MeasuredOn{gpu,
+                    fmt::format("{}, CUDA {}, NCCL {}, {}", gpu, word(*settings, "CUDA runtime"),
+                                word(*settings, "NCCL"), date.substr(0, 10))};
 }
 
 // Fails where files were measured on different GPUs, of which no table holds for all.
@@ -113,14 +113,14 @@ core::Result<std::string> measured_on(const std::vector<std::filesystem::path>& 
     const MeasuredOn told = ASSAY_TRY(measured_on(file));
     if (told.gpu.empty()) continue;
     gpus.emplace(told.gpu, file);
-    if (std::find(texts.begin(), texts.end(), told.text) == texts.end())
-      texts.push_back(told.text);
+    if (std::find(texts.begin(), texts.end(), told.text) == texts.end()) texts.push_back(told.text);
   }
   if (gpus.size() > 1) {
-    return core::Error{fmt::format("'{}' was measured on {}, and '{}' on {}: keep them in two "
-                                   "folders, for a table each",
-                                   gpus.begin()->second.string(), gpus.begin()->first,
-                                   gpus.rbegin()->second.string(), gpus.rbegin()->first)};
+    return core::Error{
+        fmt::format("'{}' was measured on {}, and '{}' on {}: keep them in two "
+                    "folders, for a table each",
+                    gpus.begin()->second.string(), gpus.begin()->first,
+                    gpus.rbegin()->second.string(), gpus.rbegin()->first)};
   }
   return core::join(texts, "; ");
 }

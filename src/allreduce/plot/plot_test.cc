@@ -1,3 +1,5 @@
+#include "allreduce/plot/plot.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,7 +9,6 @@
 #include "allreduce/plot/drawings.h"
 #include "allreduce/plot/figures.h"
 #include "allreduce/plot/page.h"
-#include "allreduce/plot/plot.h"
 #include "core/files.h"
 #include "core/run_program.h"
 #include "report/test_support.h"
