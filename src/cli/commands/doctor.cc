@@ -11,6 +11,7 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/summary_output.h"
+#include "core/files.h"
 #include "core/terminal.h"
 
 namespace assay::cli {
@@ -42,6 +43,11 @@ class Doctor final : public Command {
         ->type_name("DIR")
         ->default_str("/");
     add_presentation_options(app, presentation_);
+  }
+
+  [[nodiscard]] core::Status check() const override {
+    if (core::is_folder(request_.root / "proc")) return {};
+    return core::Error{fmt::format("--root {} has no folder 'proc'", request_.root.string())};
   }
 
   core::Result<Outcome> run() override {
