@@ -25,11 +25,12 @@ std::int64_t further_tokens_of(const SteadyLoad& load) {
 Life life_of(const SteadyLoad& load) {
   const std::int64_t new_tokens =
       std::max<std::int64_t>(1, load.prompt_tokens - load.cached_prefix);
-  Life life{.chunk = std::min(new_tokens, load.token_budget),
+  const std::int64_t prompt_steps = (new_tokens + load.token_budget - 1) / load.token_budget;
+  Life life{.chunk = (new_tokens + prompt_steps - 1) / prompt_steps,
             .prompt_tokens = static_cast<double>(new_tokens),
+            .prompt_steps = static_cast<double>(prompt_steps),
             .further_tokens = static_cast<double>(further_tokens_of(load)),
             .decode_steps = expected_steps(load.speculation, further_tokens_of(load))};
-  life.prompt_steps = std::ceil(life.prompt_tokens / static_cast<double>(life.chunk));
   life.cached = static_cast<double>(load.prompt_tokens) + 0.5 * life.further_tokens;
   life.cached_before_chunk = load.cached_prefix + (new_tokens - life.chunk) / 2;
   return life;
@@ -181,12 +182,13 @@ TokenTime token_time(const SteadyLoad& load, const Steps& steps, double chunks) 
 SteadySteps steady_steps(const SteadyLoad& load) {
   const std::int64_t new_tokens =
       std::max<std::int64_t>(1, load.prompt_tokens - load.cached_prefix);
-  const std::int64_t chunk = std::min(new_tokens, load.token_budget);
+  const std::int64_t prompt_steps = (new_tokens + load.token_budget - 1) / load.token_budget;
+  const std::int64_t chunk = (new_tokens + prompt_steps - 1) / prompt_steps;
   const std::int64_t further_tokens = further_tokens_of(load);
   const double decode_steps = expected_steps(load.speculation, further_tokens);
   const auto concurrency = static_cast<double>(load.concurrency);
   SteadySteps steps;
-  steps.prompt_steps = std::ceil(static_cast<double>(new_tokens) / static_cast<double>(chunk));
+  steps.prompt_steps = static_cast<double>(prompt_steps);
   steps.decode_steps = decode_steps;
   steps.stay = steps.prompt_steps + decode_steps;
   steps.decodes = static_cast<std::int64_t>(std::llround(concurrency * decode_steps / steps.stay));
@@ -210,8 +212,13 @@ SteadyLatencies steady_latencies(const StepCost& cost, const SteadyLoad& load) {
   constexpr double kRounding = 1e-9;
   double waiting = static_cast<double>(load.concurrency) - decodes - chunks;
   if (waiting < kRounding * decodes) waiting = 0;
-  return {.ttft_ms = 0.5 * time.ms + life.prompt_steps * time.mixed_ms + waiting / ends * time.ms,
-          .tpot_ms = time.ms * (life.decode_steps / life.further_tokens),
+  // While a request decodes, the prompts beside it are those of others; of those that wait, one
+  // always takes its place.
+  const auto requests = static_cast<double>(load.concurrency * load.groups);
+  const double of_others = waiting > 0 ? chunks : chunks * (requests - 1) / requests;
+  const TokenTime seen = token_time(load, steps, of_others);
+  return {.ttft_ms = 0.5 * seen.ms + life.prompt_steps * time.mixed_ms + waiting / ends * time.ms,
+          .tpot_ms = seen.ms * (life.decode_steps / life.further_tokens),
           .decode_step_ms = steps.decode_ms(),
           .mixed_step_ms = time.mixed_ms,
           .mixed_share = time.mixed_share,

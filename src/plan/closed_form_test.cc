@@ -16,16 +16,34 @@ TEST(ClosedForm, MixesStepsWithAndWithoutPrompts) {
   const SteadyLatencies found = steady_latencies(
       LinearCost(10, 0.02), {.concurrency = 10, .prompt_tokens = 1000, .output_tokens = 100});
   EXPECT_DOUBLE_EQ(found.mixed_share, 0.1);
-  EXPECT_DOUBLE_EQ(found.tpot_ms, 10 + 0.1 * 20);
+  EXPECT_DOUBLE_EQ(found.tpot_ms, 10 + 0.09 * 20);  // a request's own prompt is not beside it
   EXPECT_DOUBLE_EQ(found.requests_per_s, 1000 * 10 / (100 * 12.0));
-  EXPECT_DOUBLE_EQ(found.ttft_ms, 6 + 30);
+  EXPECT_DOUBLE_EQ(found.ttft_ms, 0.5 * found.tpot_ms + 30);
+}
+
+TEST(ClosedForm, NothingInterruptsTheOnlyRequest) {
+  const SteadyLatencies found = steady_latencies(
+      LinearCost(10, 0.02), {.concurrency = 1, .prompt_tokens = 1000, .output_tokens = 10});
+  EXPECT_DOUBLE_EQ(found.tpot_ms, 10);
+  EXPECT_NEAR(found.requests_per_s, 1000 / (30 + 9 * 10.0), 0.5);
+}
+
+TEST(ClosedForm, APromptOfMoreThanAStepIsCutEvenly) {
+  const auto ttft_ms = [](std::int64_t tokens) {
+    return steady_latencies(LinearCost(10, 0.02), {.concurrency = 4,
+                                                   .prompt_tokens = tokens,
+                                                   .output_tokens = 100,
+                                                   .token_budget = 8192})
+        .ttft_ms;
+  };
+  EXPECT_NEAR(ttft_ms(8193) - ttft_ms(8192), 10, 1);  // a step more, and a token
 }
 
 TEST(ClosedForm, PaysForEveryPromptOfAStep) {
   // 300 requests stay for 100 steps: three prompts a step.
   const SteadyLatencies found = steady_latencies(
       LinearCost(10, 0.02), {.concurrency = 300, .prompt_tokens = 1000, .output_tokens = 100});
-  EXPECT_NEAR(found.tpot_ms, 10 + 3 * 20, 0.01);
+  EXPECT_NEAR(found.tpot_ms, 10 + 3 * 299 / 300.0 * 20, 0.01);
 }
 
 TEST(ClosedForm, PromptsThatDoNotFitAStepWait) {
@@ -54,7 +72,7 @@ TEST(ClosedForm, PromptsApartInterruptDecoding) {
                                               .output_tokens = 100,
                                               .prompts = PromptSteps::kApart});
   EXPECT_NEAR(found.mixed_step_ms, 30, 0.2);
-  EXPECT_NEAR(found.tpot_ms, 10 + 0.01 * 30, 0.01);
+  EXPECT_NEAR(found.tpot_ms, 10, 0.01);  // its own prompt comes before
 }
 
 TEST(ClosedForm, GroupsWaitForTheirSlowest) {
@@ -65,7 +83,8 @@ TEST(ClosedForm, GroupsWaitForTheirSlowest) {
                   .token_budget = 1500};
   const SteadyLatencies found = steady_latencies(LinearCost(10, 0.02), load);
   EXPECT_NEAR(found.mixed_share, 1 - std::pow(0.9, 8), 1e-9);
-  EXPECT_NEAR(found.tpot_ms, 10 + found.mixed_share * 20, 1e-9);
+  const double of_others = 1 - std::pow(1 - 0.1 * 79 / 80, 8);
+  EXPECT_NEAR(found.tpot_ms, 10 + of_others * 20, 1e-9);
 }
 
 }  // namespace

@@ -25,14 +25,23 @@ core::Result<PoolLimits> limits_of_pools(const serving::Model& model,
 }
 
 // A share of a round, but no fewer than some dozens, which a mean needs, and no more than some
-// hundred.
-LongRun usual_run(std::int64_t concurrency, double waiting) {
+// hundred. Short answers end in waves, as their prompts were computed together; then it is whole
+// rounds, which hold several waves.
+LongRun usual_run(const ServedPools& pools, const ClosedLoop& load, double waiting) {
   constexpr std::int64_t kLeastSettling = 8;
   constexpr std::int64_t kLeastMeasured = 48;
   constexpr std::int64_t kMost = 256;
-  return {.settling = std::clamp(concurrency / 3, kLeastSettling, kMost),
-          .measured = std::clamp(concurrency / 2, kLeastMeasured, kMost),
-          .waiting = waiting};
+  constexpr std::int64_t kShortAnswer = 256;  // tokens
+  constexpr std::int64_t kWaves = 4;
+  LongRun run{.settling = std::clamp(load.concurrency / 3, kLeastSettling, kMost),
+              .measured = std::clamp(load.concurrency / 2, kLeastMeasured, kMost),
+              .waiting = waiting};
+  if (load.output_tokens > kShortAnswer) return run;
+  const std::int64_t wave =
+      pools.prefill.instances * pools.prefill.worker.batches() * pools.prefill_batch;
+  run.settling = std::max(run.settling, load.concurrency);
+  run.measured = std::max({run.measured, 2 * load.concurrency, kWaves * wave});
+  return run;
 }
 
 }  // namespace
@@ -73,7 +82,7 @@ core::Result<LongRunMetrics> serve_disaggregated_steadily(const serving::Model& 
                                                           const ClosedLoop& load,
                                                           double waiting) {
   const PoolLimits limits = ASSAY_TRY(limits_of_pools(model, pools, load));
-  const LongRun run = usual_run(load.concurrency, waiting);
+  const LongRun run = usual_run(pools, load, waiting);
   const Workload workload =
       ASSAY_TRY(workload_of(load, load.concurrency + run.settling + run.measured));
   return simulate_long_run(policy_of(pools.decode.worker.engine),

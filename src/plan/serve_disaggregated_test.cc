@@ -37,6 +37,29 @@ TEST(ServeDisaggregated, OneRequestByHand) {
   }
 }
 
+// As many requests are in flight as come in the time that one takes (Little's law), also where
+// prompts are computed in batches, whose short answers end together.
+TEST(ServeDisaggregated, ShortAnswersKeepLittlesLaw) {
+  const auto model = serving::read_model("qwen3-8b").value();
+  const LinearCost prompts(1, 0.1);
+  const LinearCost tokens(20);
+  constexpr std::int64_t kInFlight = 250;
+  constexpr std::int64_t kAnswer = 10;
+  const auto metrics =
+      serve_disaggregated_steadily(
+          model,
+          {.prefill = {pool_worker(Engine::kVllm), 6},
+           .prefill_batch = 32,
+           .decode = {pool_worker(Engine::kVllm), 1},
+           .transfer = {.bytes_per_token = 1e4, .gbps = 100, .latency_ms = 1}},
+          prompts, tokens,
+          {.concurrency = kInFlight, .prompt_tokens = 100, .output_tokens = kAnswer}, 0.1)
+          .value();
+  EXPECT_GT(metrics.ttft_ms, 0);
+  const double latency_ms = metrics.ttft_ms + (kAnswer - 1) * metrics.tpot_ms;
+  EXPECT_NEAR(metrics.requests_per_s * latency_ms / 1000 / kInFlight, 1, 0.15);
+}
+
 TEST(ServeDisaggregated, PromptsAreComputedInBatchesOfTheirOwn) {
   const auto model = serving::read_model("qwen3-8b").value();
   const ClosedLoop load{.prompt_tokens = 3000, .output_tokens = 100};
