@@ -94,7 +94,7 @@ std::vector<model::Table> operators_tables(const StepPrices& prices, const Stead
 
 namespace {
 
-std::string pipeline_note(const EstimateRequest& request) {
+std::string pipeline_note(const EstimateRequest& request, const SteadyLoad& load) {
   constexpr double kGiga = 1e9;
   const Pipeline& pipeline = request.pipeline;
   const bool is_within = pipeline.stages <= pipeline.stages_per_node;
@@ -102,7 +102,7 @@ std::string pipeline_note(const EstimateRequest& request) {
   return fmt::format(
       "{} batches of {} requests follow each other through {} stages, {}; tokens are sent at {:g} "
       "GB/s {}, {}",
-      pipeline.stages, request.load.concurrency, pipeline.stages,
+      pipeline.stages, load.concurrency, pipeline.stages,
       pipeline.excess > 1 ? "of which the longest has more layers than its share" : "all as long",
       link.bytes_per_s / kGiga, is_within ? "within a node" : "between nodes",
       link.is_measured ? "as a message between 2 GPUs reached"
@@ -115,19 +115,18 @@ void add_figure(
   table.add_row({name, value, ends.low, ends.high, unit});
 }
 
-model::Table latencies_table(const StepPrices& prices, const EstimateRequest& request) {
-  SteadyLoad load = request.load;
-  const std::int64_t stages = request.pipeline.stages;
-  load.groups *= stages;
+model::Table latencies_table(const StepPrices& prices,
+                             const EstimateRequest& request,
+                             const SteadyLoad& load) {
   const StagedCost cost(prices, request.pipeline);
-  const SteadyLatencies found = steady_latencies(CalibratedCost(cost, request.calibration), load);
+  const SteadyLatencies found =
+      steady_latencies_of(request.worker, CalibratedCost(cost, request.calibration), request.loop);
   const double ttft_ms = request.calibration.ttft_factor * found.ttft_ms;
   const LoadParts parts = parts_of_load(costs_of_load(prices, load));
   const LatencyBars bars = latency_bars(parts, request.calibration_errors);
   const ErrorBar rate = rate_bar(bars, ttft_ms, found.tpot_ms, load.output_tokens);
-  const double requests_per_s = static_cast<double>(stages) * found.requests_per_s;
-  const double tokens_per_s = requests_per_s * static_cast<double>(load.output_tokens) /
-                              static_cast<double>(request.gpus_of_group);
+  const double tokens_per_s = found.requests_per_s * static_cast<double>(load.output_tokens) /
+                              static_cast<double>(request.gpus_of_stage * load.groups);
   model::Table table{.name = "estimate",
                      .title = request.title,
                      .columns = {{.name = "figure"},
@@ -146,7 +145,7 @@ model::Table latencies_table(const StepPrices& prices, const EstimateRequest& re
     add_figure(table, "TTFT of a benchmark", *request.benchmark_ttft_ms, "ms", bars.ttft);
   add_figure(table, "TPOT", found.tpot_ms, "ms", bars.tpot);
   add_figure(table, "tokens per GPU", tokens_per_s, "1/s", rate);
-  add_figure(table, "requests", requests_per_s, "1/s", rate);
+  add_figure(table, "requests", found.requests_per_s, "1/s", rate);
   const auto add = [&](const char* name, double value, const char* unit) {
     table.add_row({name, value, {}, {}, unit});
   };
@@ -158,9 +157,9 @@ model::Table latencies_table(const StepPrices& prices, const EstimateRequest& re
     add("tokens per step", found.decode_step_tokens, "of a request");
     table.notes.push_back(speculation_note(load.speculation));
   }
-  if (stages > 1) {
+  if (request.pipeline.stages > 1) {
     add("tokens from stage to stage", cost.transfer_ms(load.concurrency), "ms");
-    table.notes.push_back(pipeline_note(request));
+    table.notes.push_back(pipeline_note(request, load));
   }
   return table;
 }
@@ -169,12 +168,12 @@ model::Table latencies_table(const StepPrices& prices, const EstimateRequest& re
 
 model::Book estimate_book(const StepPrices& prices, const EstimateRequest& request) {
   model::Book book{.title = request.title};
-  book.tables.push_back(latencies_table(prices, request));
+  const SteadyLoad load = steady_load_of(request.worker, request.loop);
+  book.tables.push_back(latencies_table(prices, request, load));
   if (!request.memory.columns.empty()) book.tables.push_back(request.memory);
-  add_energy(energy_of_load(prices, costs_of_load(prices, request.load), request.load,
-                            request.gpus_of_stage),
+  add_energy(energy_of_load(prices, costs_of_load(prices, load), load, request.gpus_of_stage),
              book);
-  for (model::Table& table : operators_tables(prices, request.load))
+  for (model::Table& table : operators_tables(prices, load))
     book.tables.push_back(std::move(table));
   return book;
 }

@@ -11,18 +11,19 @@
 #include "plan/closed_form.h"
 #include "plan/price/staged_cost.h"
 #include "plan/price/step_prices.h"
+#include "plan/serve.h"
 #include "plan/uncertainty/error_bars.h"
 
 namespace assay::plan {
 
 struct EstimateRequest {
   std::string title;  // "qwen3-32b on h200_sxm, trtllm, tp 4"
-  SteadyLoad load;    // of one batch of the pipeline
+  ServedWorker worker;
+  ClosedLoop loop;  // of all its batches
   Pipeline pipeline = {};
   Calibration calibration = {};  // of latencies; operators are shown as tables have them
   std::optional<CalibrationErrors> calibration_errors = std::nullopt;
-  std::int64_t gpus_of_group = 1;
-  std::int64_t gpus_of_stage = 1;  // that compute a layer for a batch
+  std::int64_t gpus_of_stage = 1;  // of a group, that compute a layer for a batch
   // The mean TTFT of a benchmark under this load, simulated; the interval of TTFT is of this one.
   std::optional<double> benchmark_ttft_ms = std::nullopt;
   // Of a GPU; without columns: not told.

@@ -175,14 +175,19 @@ class PlanEstimate final : public Command {
       const plan::ServedWorker& served,
       const plan::StepCost& cost,
       const plan::Calibration& calibration) const {
-    const auto metrics = plan::serve(model, served, plan::CalibratedCost(cost, calibration),
-                                     {.concurrency = load_.concurrency * served.batches(),
-                                      .prompt_tokens = load_.prompt_tokens,
-                                      .output_tokens = load_.output_tokens,
-                                      .prefix_tokens = load_.cached_prefix,
-                                      .client_ms = plan::benchmark_client_ms(calibration)});
+    plan::ClosedLoop loop = steady_loop(served);
+    loop.client_ms = plan::benchmark_client_ms(calibration);
+    const auto metrics = plan::serve(model, served, plan::CalibratedCost(cost, calibration), loop);
     if (!metrics.ok()) return std::nullopt;
     return calibration.ttft_factor * metrics.value().ttft_ms.mean;
+  }
+
+  // As many requests in flight in each batch, all of the nominal lengths.
+  [[nodiscard]] plan::ClosedLoop steady_loop(const plan::ServedWorker& served) const {
+    return {.concurrency = load_.concurrency * served.batches(),
+            .prompt_tokens = load_.prompt_tokens,
+            .output_tokens = load_.output_tokens,
+            .prefix_tokens = load_.cached_prefix};
   }
 
   [[nodiscard]] plan::Worker worker() const {
@@ -206,18 +211,21 @@ class PlanEstimate final : public Command {
     ASSAY_TRY(plan::check_held(
         model, served, held, [&](std::int64_t gpus) { return gpu_memory(facts, gpus); },
         facts.gpus_per_node));
+    model::Table memory = plan::memory_table(model, served, held, "Memory of a GPU");
+    for (const std::string& note : memory.notes)
+      print_warning(note);
     return plan::estimate_book(
         prices, {.title = fmt::format("{}, {} requests of {} + {} tokens a group", subject(model),
                                       load_.concurrency, load_.prompt_tokens, load_.output_tokens),
-                 .load = load_,
+                 .worker = served,
+                 .loop = steady_loop(served),
                  .pipeline = pipeline,
                  .calibration = calibrated.calibration(),
                  .calibration_errors = calibrated.errors(),
-                 .gpus_of_group = tp_ * pp_,
                  .gpus_of_stage = tp_,
                  .benchmark_ttft_ms = benchmark_ttft_ms(
                      model, served, plan::StagedCost(prices, pipeline), calibrated.calibration()),
-                 .memory = plan::memory_table(model, served, held, "Memory of a GPU")});
+                 .memory = std::move(memory)});
   }
 
   // Tables of the deployment under the workload, and the operators of its mean steps.

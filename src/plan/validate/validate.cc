@@ -75,7 +75,7 @@ class Predictor {
     const std::int64_t batches = bound.worker.batches();
     const SteadyLoad load{
         .concurrency = std::max<std::int64_t>(1, measured.concurrency / batches),
-        .groups = measured.widths.pp,
+        .groups = batches,
         .prompt_tokens = measured.prompt_tokens,
         .output_tokens = measured.output_tokens,
         .cached_prefix = std::min(measured.prefix_tokens, measured.prompt_tokens - 1),
