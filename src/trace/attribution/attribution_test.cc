@@ -401,6 +401,11 @@ TEST(Attribution, TheLastStepIsAPeriodToo) {
   EXPECT_NEAR(attribution.total_ms(), 0.6, 0.03);
 }
 
+TEST(AttributionTable, NothingIsToldAsNothing) {
+  EXPECT_EQ(attribution_in_words(attribution_of({}, {})),
+            "A step takes as long, and so do its parts.");
+}
+
 TEST(AttributionTable, PartsAddUpToItsTotal) {
   Program b;
   b.optimizer_us = 300;

@@ -51,6 +51,8 @@ std::string composition_title(const report::CompositionChart& chart) {
     most = part;
     most_change = change;
   }
+  constexpr double kLeastMs = 0.0005;
+  if (std::fabs(most_change) < kLeastMs) return "No part of a step changes by a microsecond";
   return fmt::format("Of a step's parts, {} changes most: {:+.3g} ms per step",
                      chart.parts[most].name, most_change);
 }

@@ -18,7 +18,20 @@ function ticks(low, high, axis, most) {
     for (let power = Math.floor(log(low)); power <= Math.ceil(log(high)); ++power)
       for (const step of steps) all.push(step * 10 ** power);
     const inside = all.filter(value => value >= low * 0.9999 && value <= high * 1.0001);
-    if (inside.length <= most) return inside.length > 1 ? inside : [low, high];
+    if (inside.length <= most) return inside.length > 1 ? inside : evenTicks(low, high, most);
+  }
+  return evenTicks(low, high, most);
+}
+
+// Round numbers at equal distances, for a plane of less than a power of ten.
+function evenTicks(low, high, most) {
+  if (!(high > low)) return [low];
+  const power = 10 ** Math.floor(log(high - low));
+  for (const factor of [0.1, 0.2, 0.5, 1, 2, 5]) {
+    const step = factor * power;
+    const first = Math.ceil(low / step);
+    const count = Math.floor(high / step) - first + 1;
+    if (count <= most) return Array.from({length: count}, (_, i) => (first + i) * step);
   }
   return [low, high];
 }
