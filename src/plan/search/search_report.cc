@@ -253,6 +253,16 @@ std::string confidence_note() {
          "run's TTFT is taken to err as a benchmark's";
 }
 
+std::string lengths_note(const SearchRequest& request) {
+  const auto range = [&](std::int64_t tokens) {
+    const double least = request.least_length * static_cast<double>(tokens);
+    return request.least_length < 1 ? fmt::format("{:.0f} to {}", least, tokens)
+                                    : std::to_string(tokens);
+  };
+  return fmt::format("prompts have {} tokens, answers {} (--least-length)",
+                     range(request.prompt_tokens), range(request.output_tokens));
+}
+
 std::string bar_text(const ErrorBar& bar, double prediction, const char* between) {
   if (!bar.is_known()) return "";
   const Interval ends = bar.of(prediction);
@@ -353,6 +363,7 @@ model::Book search_book(const std::string& title,
   const ToldColumns told = told_columns(result, request);
   book.tables.push_back(
       candidates_table("best", picks_title(request, picks), picks.best, bars, told));
+  book.tables.front().notes.push_back(lengths_note(request));
   book.tables.front().notes.push_back(confidence_note());
   book.tables.push_back(frontier_table(result, bars, told));
   if (!picks.best.empty() && picks.best.front().benchmark_ttft_ms)

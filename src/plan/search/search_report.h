@@ -58,6 +58,9 @@ std::string limits_text(const SearchRequest& request);
 // How that chance is meant.
 std::string confidence_note();
 
+// Says of which lengths the requests are.
+std::string lengths_note(const SearchRequest& request);
+
 // "11.3 to 14.2", or "" where nobody knows.
 std::string bar_text(const ErrorBar& bar, double prediction, const char* between = " to ");
 

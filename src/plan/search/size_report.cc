@@ -70,6 +70,7 @@ model::Book size_book(const std::string& title,
     table.add_row(std::move(row));
   }
   const bool is_simulated = request.scheduler == Scheduler::kSimulation;
+  table.notes.push_back(lengths_note(request));
   table.notes.push_back(confidence_note());
   table.notes.emplace_back(
       "capacity, concurrency and latencies are those of copies as full as they are here; at the "
