@@ -186,11 +186,11 @@ class AllreduceCodegen final : public Command {
 
   // The options that a sweep of NCCL has a use for.
   [[nodiscard]] core::Status check_sweep_options() const {
-    static const std::set<std::string> kUsed = {"--data_dir",   "--data-dir",     "--sm_version",
-                                                "--sm-version", "--save_csv_dir", "--save-csv-dir",
-                                                "--tie",        "--output",       "--quiet"};
+    static const std::set<std::string> used = {"--data_dir",   "--data-dir",     "--sm_version",
+                                               "--sm-version", "--save_csv_dir", "--save-csv-dir",
+                                               "--tie",        "--output",       "--quiet"};
     for (const std::string& name : given_) {
-      if (kUsed.contains(name)) continue;
+      if (used.contains(name)) continue;
       return core::Error{fmt::format(
           "{} is of benchmark files, and '{}' has none of {} launches, only sweeps of NCCL", name,
           arguments_.data_folder.string(), name_of(arguments_.tuning.launch))};
