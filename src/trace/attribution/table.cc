@@ -16,7 +16,7 @@ constexpr std::size_t kPartsTold = 4;
 // Parts below this share of the change are not told.
 constexpr double kLeastShare = 0.01;
 // No part is told as changed by less.
-constexpr double kLeastMs = 0.0005;
+constexpr double kNothingMs = 0.0005;
 
 const char* meaning(Cause cause) {
   switch (cause) {
@@ -96,7 +96,7 @@ std::string attribution_in_words(const Attribution& attribution) {
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
     return std::fabs(attribution.change_ms[a]) > std::fabs(attribution.change_ms[b]);
   });
-  const auto is_nothing = [](double ms) { return std::fabs(ms) < kLeastMs; };
+  const auto is_nothing = [](double ms) { return std::fabs(ms) < kNothingMs; };
   if (is_nothing(attribution.total_ms()) &&
       std::all_of(attribution.change_ms.begin(), attribution.change_ms.end(), is_nothing))
     return "A step takes as long, and so do its parts.";
