@@ -74,8 +74,8 @@ Option* add_percent(App& app, const std::string& name, double& part, const std::
       ->check(percent_problem);
 }
 
-// What a benchmark was measured on, from the file beside it; empty without one, as of benchmarks
-// from elsewhere.
+// This is what a benchmark was measured on, as the file beside it says. It is empty where there is
+// none, as beside benchmarks from elsewhere.
 struct MeasuredOn {
   std::string gpu = {};
   std::string text = {};  // "NVIDIA H200, CUDA 13.0, NCCL 2.28.9, 2026-11-21"

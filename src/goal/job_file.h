@@ -10,7 +10,7 @@
 //    "clock": 0, "window": [0, 9],
 //              "streams": ["0x10"], "operations": {"bytes": [1, 1], …}, "parts": {…}}]}
 //
-// What a communicator serves (Other, PP, DP, EP or TP) may be absent: then labels guess.
+// Where a communicator's parallelism (Other, PP, DP, EP or TP) is absent, labels guess it.
 //
 // A channel lists for each rank its neighbours: ring previous and next, tree up and three down.
 // Operations and parts are columns of equal length; a column that is absent has the default in all

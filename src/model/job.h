@@ -49,8 +49,9 @@ struct Communicator {
   std::string name;                                 // "0x6cbe2a2b243598bd"
   std::vector<std::uint32_t> gpus = {};             // [rank]; index into Job::gpus, or kNoGpu
   std::vector<std::vector<ChannelLinks>> channels;  // [channel][rank]; empty when not recorded
-  // Where who made the job knows it; recordings do not say. One of kData grows with the replicas,
-  // of which the job may be one, and may have one rank here; where none is, goal::scale() guesses.
+  // It is known where a program made the job; recordings do not say it. A communicator of kData
+  // grows with the replicas, of which the job may be one, so that it may have one rank here. Where
+  // no communicator says kData, goal::scale() guesses.
   std::optional<Parallelism> parallelism = {};
 
   [[nodiscard]] bool spans_replicas() const { return parallelism == Parallelism::kData; }

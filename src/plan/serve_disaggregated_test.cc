@@ -37,8 +37,8 @@ TEST(ServeDisaggregated, OneRequestByHand) {
   }
 }
 
-// As many requests are in flight as come in the time that one takes (Little's law), also where
-// prompts are computed in batches, whose short answers end together.
+// Little's law says that as many requests are in flight as come in the time that one takes. It
+// holds also where prompts are computed in batches, whose short answers end together.
 TEST(ServeDisaggregated, ShortAnswersKeepLittlesLaw) {
   const auto model = serving::read_model("qwen3-8b").value();
   const LinearCost prompts(1, 0.1);

@@ -182,7 +182,7 @@ class PlanEstimate final : public Command {
     return calibration.ttft_factor * metrics.value().ttft_ms.mean;
   }
 
-  // As many requests in flight in each batch, all of the nominal lengths.
+  // Returns the load of a deployment, of which each batch has as many requests of nominal lengths.
   [[nodiscard]] plan::ClosedLoop steady_loop(const plan::ServedWorker& served) const {
     return {.concurrency = load_.concurrency * served.batches(),
             .prompt_tokens = load_.prompt_tokens,

@@ -19,7 +19,7 @@ class Matcher {
   // Errors: the table has no such column, or no such exact value, or the value is no number.
   core::Status take(const Condition& condition);
 
-  // Whether the table has the column, and no condition yet says what it is.
+  // Fails where the table lacks the column, or a condition has said already what it is.
   [[nodiscard]] core::Status check_column(const std::string& column) const;
 
   // Gives sizes with one value that value. Error: a size that lies between rows is missing.

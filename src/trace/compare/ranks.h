@@ -20,7 +20,7 @@ class UnequalGroups {
  public:
   explicit UnequalGroups(const Sides& sides);
 
-  // Of rows of a group that is not named, which may be any, returns true where ranks differ.
+  // A group that is not named may be any, so that it counts as unequal wherever ranks differ.
   [[nodiscard]] bool hold(const SheetPair& sheets, const JoinedRows& rows) const;
 
  private:
