@@ -22,17 +22,29 @@ std::int64_t further_tokens_of(const SteadyLoad& load) {
   return std::max<std::int64_t>(1, load.output_tokens - 1);
 }
 
+// A prompt is cut into as few chunks as the budget of a step allows, all of about the same length.
+struct PromptCut {
+  std::int64_t new_tokens = 1;
+  std::int64_t steps = 1;
+  std::int64_t chunk = 1;
+};
+
+PromptCut cut_of(const SteadyLoad& load) {
+  PromptCut cut{.new_tokens = std::max<std::int64_t>(1, load.prompt_tokens - load.cached_prefix)};
+  cut.steps = (cut.new_tokens - 1) / load.token_budget + 1;
+  cut.chunk = (cut.new_tokens - 1) / cut.steps + 1;
+  return cut;
+}
+
 Life life_of(const SteadyLoad& load) {
-  const std::int64_t new_tokens =
-      std::max<std::int64_t>(1, load.prompt_tokens - load.cached_prefix);
-  const std::int64_t prompt_steps = (new_tokens + load.token_budget - 1) / load.token_budget;
-  Life life{.chunk = (new_tokens + prompt_steps - 1) / prompt_steps,
-            .prompt_tokens = static_cast<double>(new_tokens),
-            .prompt_steps = static_cast<double>(prompt_steps),
+  const PromptCut cut = cut_of(load);
+  Life life{.chunk = cut.chunk,
+            .prompt_tokens = static_cast<double>(cut.new_tokens),
+            .prompt_steps = static_cast<double>(cut.steps),
             .further_tokens = static_cast<double>(further_tokens_of(load)),
             .decode_steps = expected_steps(load.speculation, further_tokens_of(load))};
   life.cached = static_cast<double>(load.prompt_tokens) + 0.5 * life.further_tokens;
-  life.cached_before_chunk = load.cached_prefix + (new_tokens - life.chunk) / 2;
+  life.cached_before_chunk = load.cached_prefix + (cut.new_tokens - cut.chunk) / 2;
   return life;
 }
 
@@ -180,23 +192,20 @@ TokenTime token_time(const SteadyLoad& load, const Steps& steps, double chunks) 
 }  // namespace
 
 SteadySteps steady_steps(const SteadyLoad& load) {
-  const std::int64_t new_tokens =
-      std::max<std::int64_t>(1, load.prompt_tokens - load.cached_prefix);
-  const std::int64_t prompt_steps = (new_tokens + load.token_budget - 1) / load.token_budget;
-  const std::int64_t chunk = (new_tokens + prompt_steps - 1) / prompt_steps;
+  const PromptCut cut = cut_of(load);
   const std::int64_t further_tokens = further_tokens_of(load);
   const double decode_steps = expected_steps(load.speculation, further_tokens);
   const auto concurrency = static_cast<double>(load.concurrency);
   SteadySteps steps;
-  steps.prompt_steps = static_cast<double>(prompt_steps);
+  steps.prompt_steps = static_cast<double>(cut.steps);
   steps.decode_steps = decode_steps;
   steps.stay = steps.prompt_steps + decode_steps;
   steps.decodes = static_cast<std::int64_t>(std::llround(concurrency * decode_steps / steps.stay));
   steps.decode_cached =
       static_cast<double>(load.prompt_tokens) + 0.5 * static_cast<double>(further_tokens);
   steps.chunks = {Chunks{.requests = 1,
-                         .new_tokens = chunk,
-                         .cached_tokens = load.cached_prefix + (new_tokens - chunk) / 2}};
+                         .new_tokens = cut.chunk,
+                         .cached_tokens = load.cached_prefix + (cut.new_tokens - cut.chunk) / 2}};
   steps.mixed_share = std::min(1.0, concurrency / steps.stay * steps.prompt_steps);
   return steps;
 }
