@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
 #include "plan/schedule/step_costs_test_util.h"
 
@@ -37,6 +38,14 @@ TEST(ClosedForm, APromptOfMoreThanAStepIsCutEvenly) {
         .ttft_ms;
   };
   EXPECT_NEAR(ttft_ms(8193) - ttft_ms(8192), 10, 1);  // a step more, and a token
+}
+
+TEST(ClosedForm, NoBudgetIsTooLarge) {
+  const SteadyLoad load{.concurrency = 4,
+                        .prompt_tokens = 1000,
+                        .output_tokens = 100,
+                        .token_budget = std::numeric_limits<std::int64_t>::max()};
+  EXPECT_EQ(steady_steps(load).prompt_steps, 1);
 }
 
 TEST(ClosedForm, PaysForEveryPromptOfAStep) {
