@@ -90,7 +90,21 @@ class ChunkCounts {
     return std::pow(at_most_[count], power) - fewer;
   }
 
+  // Of a group, in the mean of so many of which the most of any is `count`.
+  [[nodiscard]] double mean_where_most_is(std::size_t count, std::int64_t groups) const {
+    const double fewer = count == 0 ? 0 : sum_within(count - 1, groups);
+    return (sum_within(count, groups) - fewer) / most_of_any(count, groups);
+  }
+
  private:
+  // The mean of a group's chunks, those counted as none where any of so many groups has more.
+  [[nodiscard]] double sum_within(std::size_t count, std::int64_t groups) const {
+    double sum = 0;
+    for (std::size_t chunks = 1; chunks <= count; ++chunks)
+      sum += static_cast<double>(chunks) * (at_most_[chunks] - at_most_[chunks - 1]);
+    return sum * std::pow(at_most_[count], static_cast<double>(groups - 1));
+  }
+
   std::vector<double> at_most_;
 };
 
@@ -104,11 +118,15 @@ class Steps {
         {.decodes = std::max<std::int64_t>(1, decodes_), .decode_cached = life_.cached});
   }
 
-  // With the chunks of so many prompts, and beside them what decodes.
-  [[nodiscard]] double mixed_ms(double prompts) const { return with_prompts_ms(prompts, decodes_); }
+  // With the chunks of so many prompts, and beside them what decodes. `of_groups`: chunks of a
+  // group, in the mean of those that send their tokens to the same experts.
+  [[nodiscard]] double mixed_ms(double prompts, double of_groups) const {
+    return with_prompts_ms(prompts, decodes_, tokens_of_group(of_groups, 1));
+  }
 
-  [[nodiscard]] double prompts_alone_ms(double prompts) const {
-    return with_prompts_ms(prompts, 0);
+  // `decoding`: the share of those groups that decode meanwhile.
+  [[nodiscard]] double prompts_alone_ms(double prompts, double of_groups, double decoding) const {
+    return with_prompts_ms(prompts, 0, tokens_of_group(of_groups, decoding));
   }
 
   // Chunks that a step has room for.
@@ -119,24 +137,35 @@ class Steps {
   }
 
  private:
+  [[nodiscard]] double tokens_of_group(double chunks, double decoding) const {
+    if (load_.groups_of_experts == 1) return 0;
+    return chunks * static_cast<double>(life_.chunk) +
+           decoding * static_cast<double>(decodes_ * load_.speculation.verified());
+  }
+
   // Between whole numbers it is the mean of steps with one prompt less and more.
-  [[nodiscard]] double with_prompts_ms(double prompts, std::int64_t decodes) const {
+  [[nodiscard]] double with_prompts_ms(double prompts,
+                                       std::int64_t decodes,
+                                       double group_tokens) const {
     const double fewer = std::floor(prompts);
     const double share = prompts - fewer;
     const auto whole = static_cast<std::int64_t>(fewer);
-    if (share == 0) return with_prompts_ms(whole, decodes);
-    return (1 - share) * with_prompts_ms(whole, decodes) +
-           share * with_prompts_ms(whole + 1, decodes);
+    if (share == 0) return with_prompts_ms(whole, decodes, group_tokens);
+    return (1 - share) * with_prompts_ms(whole, decodes, group_tokens) +
+           share * with_prompts_ms(whole + 1, decodes, group_tokens);
   }
 
-  [[nodiscard]] double with_prompts_ms(std::int64_t prompts, std::int64_t decodes) const {
+  [[nodiscard]] double with_prompts_ms(std::int64_t prompts,
+                                       std::int64_t decodes,
+                                       double group_tokens) const {
     const std::array<Chunks, 1> chunks = {Chunks{.requests = prompts,
                                                  .new_tokens = life_.chunk,
                                                  .cached_tokens = life_.cached_before_chunk}};
     return cost_.ms({.chunks = chunks,
                      .finished_prompts = prompts,
                      .decodes = decodes,
-                     .decode_cached = life_.cached});
+                     .decode_cached = life_.cached,
+                     .group_tokens = group_tokens});
   }
 
   const StepCost& cost_;
@@ -154,19 +183,22 @@ struct TokenTime {
 
 TokenTime of_one_group(const Steps& steps, double chunks) {
   const double share = std::min(1.0, chunks);
-  const double mixed = steps.mixed_ms(std::max(1.0, chunks));
+  const double prompts = std::max(1.0, chunks);
+  const double mixed = steps.mixed_ms(prompts, prompts);
   return {share * mixed + (1 - share) * steps.decode_ms(), mixed, share};
 }
 
 // Every group waits for those that have the most prompts.
-TokenTime of_groups(const Steps& steps, double chunks, std::int64_t groups) {
+TokenTime of_groups(const Steps& steps, double chunks, const SteadyLoad& load) {
   const ChunkCounts counts(chunks, steps.most_chunks());
+  const std::int64_t groups = load.groups;
   TokenTime time;
   for (std::size_t count = 1; count <= counts.most(); ++count) {
     const double share = counts.most_of_any(count, groups);
     if (share < 1e-6) continue;
     time.mixed_share += share;
-    time.mixed_ms += share * steps.mixed_ms(static_cast<double>(count));
+    const double of_groups = counts.mean_where_most_is(count, load.groups_of_experts);
+    time.mixed_ms += share * steps.mixed_ms(static_cast<double>(count), of_groups);
   }
   time.ms = time.mixed_ms + counts.most_of_any(0, groups) * steps.decode_ms();
   if (time.mixed_share > 0) time.mixed_ms /= time.mixed_share;
@@ -175,18 +207,23 @@ TokenTime of_groups(const Steps& steps, double chunks, std::int64_t groups) {
 
 // A group's steps of prompts come between those in which it decodes, and take what came during the
 // step before; other groups wait for them.
-TokenTime of_prompts_apart(const Steps& steps, double chunks, std::int64_t groups) {
+TokenTime of_prompts_apart(const Steps& steps, double chunks, const SteadyLoad& load) {
   const auto most = static_cast<double>(steps.most_chunks());
   const double times = most == 1 ? chunks : std::max(-std::expm1(-chunks), chunks / most);
-  const double none = std::pow(1 - times / (1 + times), static_cast<double>(groups));
-  const double apart = steps.prompts_alone_ms(std::max(1.0, chunks / times));
+  const double share = times / (1 + times);
+  const double none = std::pow(1 - share, static_cast<double>(load.groups));
+  const double prompts = std::max(1.0, chunks / times);
+  // Of the groups that share experts, one has prompts for certain.
+  const double with_prompts =
+      share / (1 - std::pow(1 - share, static_cast<double>(load.groups_of_experts)));
+  const double apart = steps.prompts_alone_ms(prompts, with_prompts * prompts, 1 - with_prompts);
   return {(1 + times) * ((1 - none) * apart + none * steps.decode_ms()), apart, 1 - none};
 }
 
 TokenTime token_time(const SteadyLoad& load, const Steps& steps, double chunks) {
-  if (load.prompts == PromptSteps::kApart) return of_prompts_apart(steps, chunks, load.groups);
+  if (load.prompts == PromptSteps::kApart) return of_prompts_apart(steps, chunks, load);
   if (load.groups == 1) return of_one_group(steps, chunks);
-  return of_groups(steps, chunks, load.groups);
+  return of_groups(steps, chunks, load);
 }
 
 }  // namespace
@@ -207,6 +244,12 @@ SteadySteps steady_steps(const SteadyLoad& load) {
                          .new_tokens = cut.chunk,
                          .cached_tokens = load.cached_prefix + (cut.new_tokens - cut.chunk) / 2}};
   steps.mixed_share = std::min(1.0, concurrency / steps.stay * steps.prompt_steps);
+  if (load.groups_of_experts > 1) {
+    const auto groups = static_cast<double>(load.groups_of_experts);
+    const double chunks = (1 + (groups - 1) * steps.mixed_share) / groups;
+    steps.mixed_group_tokens = chunks * static_cast<double>(cut.chunk) +
+                               static_cast<double>(steps.decodes * load.speculation.verified());
+  }
   return steps;
 }
 

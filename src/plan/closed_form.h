@@ -18,8 +18,9 @@ enum class PromptSteps : std::uint8_t {
 
 // A closed loop: as soon as a request ends, the next begins. All have the same lengths.
 struct SteadyLoad {
-  std::int64_t concurrency = 1;  // requests in flight, of one group of GPUs
-  std::int64_t groups = 1;       // with as many requests each, whose steps end together
+  std::int64_t concurrency = 1;        // requests in flight, of one group of GPUs
+  std::int64_t groups = 1;             // with as many requests each, whose steps end together
+  std::int64_t groups_of_experts = 1;  // of these: so many send their tokens to the same experts
   std::int64_t prompt_tokens = 1;
   std::int64_t output_tokens = 1;
   std::int64_t cached_prefix = 0;    // tokens of each prompt that are in the cache
@@ -33,10 +34,11 @@ struct SteadySteps {
   std::array<Chunks, 1> chunks = {};
   std::int64_t decodes = 0;
   double decode_cached = 0;
-  double prompt_steps = 1;  // of a request
-  double stay = 1;          // steps of a request
-  double decode_steps = 1;  // of these, those that decode
-  double mixed_share = 0;   // of steps: those with a chunk of a prompt
+  double prompt_steps = 1;        // of a request
+  double stay = 1;                // steps of a request
+  double decode_steps = 1;        // of these, those that decode
+  double mixed_share = 0;         // of steps: those with a chunk of a prompt
+  double mixed_group_tokens = 0;  // while one group has a chunk: Step::group_tokens
 
   // Of requests that decode; at least one does.
   [[nodiscard]] Step decoding() const {
@@ -48,7 +50,8 @@ struct SteadySteps {
     return {.chunks = chunks,
             .finished_prompts = 1,
             .decodes = decodes,
-            .decode_cached = decode_cached};
+            .decode_cached = decode_cached,
+            .group_tokens = mixed_group_tokens};
   }
 };
 

@@ -96,5 +96,31 @@ TEST(ClosedForm, GroupsWaitForTheirSlowest) {
   EXPECT_NEAR(found.tpot_ms, 10 + of_others * 20, 1e-9);
 }
 
+// 0.01 ms for a token of a group, in the mean of those that share experts.
+class ExpertsCost final : public StepCost {
+ public:
+  [[nodiscard]] double ms(const Step& step) const override {
+    return 0.01 * (step.group_tokens > 0 ? step.group_tokens : static_cast<double>(step.tokens()));
+  }
+};
+
+TEST(ClosedForm, ExpertsGetTheTokensOfAllGroups) {
+  // A step of a group has 0.1 prompts and 10 requests that decode, whatever the slowest has.
+  for (const PromptSteps prompts : {PromptSteps::kCutBeside, PromptSteps::kWholeBeside}) {
+    for (const std::int64_t budget : {1500, 8000}) {
+      const SteadyLoad load{.concurrency = 10,
+                            .groups = 8,
+                            .groups_of_experts = 8,
+                            .prompt_tokens = 1000,
+                            .output_tokens = 100,
+                            .token_budget = budget,
+                            .prompts = prompts};
+      const SteadyLatencies found = steady_latencies(ExpertsCost(), load);
+      const double of_step = 1000 * 0.1 / found.requests_per_s;
+      EXPECT_NEAR(of_step, 0.01 * (10 + 0.1 * 1000), 0.03 * of_step) << budget;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace assay::plan

@@ -34,6 +34,7 @@ class RunCost final : public StepCost {
 Limits settings_of(const ServedWorker& worker, const ClosedLoop& load) {
   Limits limits = policy_of(worker.engine).defaults();
   limits.groups = worker.batches();
+  limits.groups_of_experts = worker.groups;
   limits.speculation = worker.speculation;
   limits.client_ms = load.client_ms;
   const std::int64_t batch = load.concurrency / worker.batches();
@@ -134,6 +135,7 @@ SteadyLoad steady_load_of(const ServedWorker& worker, const ClosedLoop& load) {
   if (worker.engine == Engine::kSglang) prompts = PromptSteps::kApart;
   return {.concurrency = load.concurrency / worker.batches(),
           .groups = worker.batches(),
+          .groups_of_experts = worker.groups,
           .prompt_tokens = mean_of(load.prompt_tokens),
           .output_tokens = mean_of(load.output_tokens),
           .cached_prefix = load.prefix_tokens,

@@ -20,6 +20,9 @@ struct Step {
   std::int64_t finished_prompts = 0;  // prompts whose last chunk this is: each gets its first token
   std::int64_t decodes = 0;           // requests that decode
   double decode_cached = 0;           // the mean of their tokens in the cache
+  // Tokens of a group, in the mean of those whose tokens meet at the same experts; 0: each of them
+  // has as many as this step.
+  double group_tokens = 0;
 
   [[nodiscard]] std::int64_t prompt_tokens() const {
     std::int64_t tokens = 0;

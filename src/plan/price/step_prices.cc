@@ -41,14 +41,25 @@ bool is_same_work(const OperatorUse& a, const OperatorUse& b) {
          std::equal(a.key.begin(), a.key.end(), b.key.begin(), b.key.end(), same_key);
 }
 
-bool is_by_requests(const OperatorUse& use) {
-  return use.sizes.size() == 1 && use.sizes.front().amount == Amount::kRequests;
+bool is_only_by(Amount amount, const OperatorUse& use) {
+  return use.sizes.size() == 1 && use.sizes.front().amount == amount;
 }
 
 double sum_at(const std::vector<OperatorPrice>& prices, const Amounts& amounts) {
   double sum = 0;
   for (const OperatorPrice& price : prices)
     sum += price.at(amounts).ms;
+  return sum;
+}
+
+enum class Part : std::uint8_t { kExperts, kOthers };
+
+double sum_at(Part part, const std::vector<OperatorPrice>& prices, const Amounts& amounts) {
+  double sum = 0;
+  for (const OperatorPrice& price : prices) {
+    const bool is_of_experts = is_only_by(Amount::kExpertTokens, price.use());
+    if (is_of_experts == (part == Part::kExperts)) sum += price.at(amounts).ms;
+  }
   return sum;
 }
 
@@ -64,20 +75,25 @@ double remembered(std::vector<double>& known, std::int64_t at, const Ask& ask) {
 // Prices of more tokens than this run in straight lines over pieces of a thirty-second of the
 // number, which begin behind a multiple of their length: kernels fill tiles up to such multiples.
 constexpr std::int64_t kExactTokens = 256;
-constexpr std::size_t kStepsOfDoubling = 5;  // in doublings
+constexpr std::int64_t kFirstDoubling = 8;    // which ends behind kExactTokens
+constexpr std::int64_t kStepsOfDoubling = 5;  // in doublings
+constexpr std::int64_t kPiecesTwice = std::int64_t{2} << kStepsOfDoubling;
 
 // `ask` gives the price of a number of tokens.
 template <typename Ask>
 double between_nodes(std::vector<double>& known, std::int64_t tokens, const Ask& ask) {
-  const auto at = [&](std::int64_t node) {
-    return remembered(known, node, [&] { return ask(node); });
+  const auto at = [&](std::int64_t place, std::int64_t node) {
+    return remembered(known, place, [&] { return ask(node); });
   };
-  if (tokens <= kExactTokens) return at(tokens);
-  const auto doublings = std::bit_width(static_cast<std::uint64_t>(tokens)) - 1;
+  if (tokens <= kExactTokens) return at(tokens, tokens);
+  const std::int64_t doublings = std::bit_width(static_cast<std::uint64_t>(tokens)) - 1;
   const std::int64_t step = std::int64_t{1} << (doublings - kStepsOfDoubling);
-  const std::int64_t first = (tokens - 1) / step * step + 1;
+  const std::int64_t piece = (tokens - 1) / step;
+  const std::int64_t first = piece * step + 1;
+  const std::int64_t place =
+      kExactTokens + 1 + 2 * ((doublings - kFirstDoubling) * kPiecesTwice + piece);
   const double share = static_cast<double>(tokens - first) / static_cast<double>(step - 1);
-  return std::lerp(at(first), at(first + step - 1), share);
+  return std::lerp(at(place, first), at(place + 1, first + step - 1), share);
 }
 
 Amounts amounts_of(const Chunks& chunks) {
@@ -127,9 +143,9 @@ core::Result<StepPrices> StepPrices::bind(const serving::Model& model,
   for (const OperatorUse& use : context) {
     const bool is_shared = is_in(generation, use);
     OperatorPrice price = ASSAY_TRY(OperatorPrice::bind(use, tables));
-    std::vector<OperatorPrice>& part = !is_shared            ? prices.prompts_
-                                       : is_by_requests(use) ? prices.logits_
-                                                             : prices.shared_;
+    std::vector<OperatorPrice>& part = !is_shared                           ? prices.prompts_
+                                       : is_only_by(Amount::kRequests, use) ? prices.logits_
+                                                                            : prices.shared_;
     part.push_back(std::move(price));
   }
   for (const OperatorUse& use : generation) {
@@ -143,13 +159,16 @@ core::Result<StepPrices> StepPrices::bind(const serving::Model& model,
   return prices;
 }
 
-Amounts StepPrices::amounts_of_tokens(double tokens) const {
-  return {.tokens = tokens, .requests = tokens, .expert_tokens = tokens * groups_};
-}
-
 double StepPrices::shared_ms(std::int64_t tokens) const {
   return between_nodes(shared_known_, tokens, [&](std::int64_t node) {
-    return sum_at(shared_, amounts_of_tokens(static_cast<double>(node)));
+    const auto amount = static_cast<double>(node);
+    return sum_at(Part::kOthers, shared_, {.tokens = amount, .requests = amount});
+  });
+}
+
+double StepPrices::experts_ms(std::int64_t tokens) const {
+  return between_nodes(experts_known_, std::max<std::int64_t>(1, tokens), [&](std::int64_t node) {
+    return sum_at(Part::kExperts, shared_, {.expert_tokens = static_cast<double>(node)});
   });
 }
 
@@ -210,7 +229,8 @@ double StepPrices::by_cache_ms(const ByCache& part, std::int64_t requests, doubl
 double StepPrices::ms(const Step& step) const {
   const std::int64_t tokens = tokens_of(step);
   if (tokens == 0) return 0;
-  double sum = glue_ms_ + shared_ms(tokens) + logits_ms(logits_rows(step)) +
+  double sum = glue_ms_ + shared_ms(tokens) + experts_ms(std::llround(expert_tokens_of(step))) +
+               logits_ms(logits_rows(step)) +
                by_cache_ms(decodes_, step.decodes, step.decode_cached);
   if (!drafts_.prices.empty())
     sum += by_cache_ms(drafts_, step.finished_prompts + step.decodes, cached_of_drafts(step));
@@ -225,7 +245,8 @@ std::vector<OperatorCost> StepPrices::operators(const Step& step) const {
     for (const OperatorPrice& price : prices)
       costs.push_back({&price, price.at(amounts), amounts});
   };
-  add(shared_, amounts_of_tokens(static_cast<double>(tokens_of(step))));
+  const auto tokens = static_cast<double>(tokens_of(step));
+  add(shared_, {.tokens = tokens, .requests = tokens, .expert_tokens = expert_tokens_of(step)});
   for (const Chunks& chunks : step.chunks)
     add(prompts_, amounts_of(chunks));
   const auto decodes = static_cast<double>(step.decodes);

@@ -67,24 +67,31 @@ class StepPrices final : public StepCost {
   };
 
   [[nodiscard]] double shared_ms(std::int64_t tokens) const;
+  [[nodiscard]] double experts_ms(std::int64_t tokens) const;
   [[nodiscard]] double logits_ms(std::int64_t rows) const;
   [[nodiscard]] double prompt_ms(const Chunks& chunks) const;
   [[nodiscard]] double by_cache_ms(const ByCache& part, std::int64_t requests, double cached) const;
   [[nodiscard]] double by_cache_ms_at(const ByCache& part,
                                       std::int64_t requests,
                                       std::size_t node) const;
-  [[nodiscard]] Amounts amounts_of_tokens(double tokens) const;
   [[nodiscard]] Amounts amounts_of_cache(const ByCache& part, double requests, double cached) const;
 
   [[nodiscard]] std::int64_t tokens_of(const Step& step) const {
     return step.prompt_tokens() + step.decodes * decodes_.tokens_each;
   }
 
+  // Of all groups that share them.
+  [[nodiscard]] double expert_tokens_of(const Step& step) const {
+    const double of_group =
+        step.group_tokens > 0 ? step.group_tokens : static_cast<double>(tokens_of(step));
+    return groups_ * of_group;
+  }
+
   [[nodiscard]] std::int64_t logits_rows(const Step& step) const {
     return step.finished_prompts + step.decodes * decodes_.tokens_each;
   }
 
-  std::vector<OperatorPrice> shared_;   // by tokens
+  std::vector<OperatorPrice> shared_;   // by tokens; experts by those of all groups
   std::vector<OperatorPrice> logits_;   // by requests
   std::vector<OperatorPrice> prompts_;  // only prompts have them
   ByCache decodes_;                     // only decoding has them
@@ -92,6 +99,7 @@ class StepPrices final : public StepCost {
   double groups_ = 1;                   // that send tokens to the same experts
   double glue_ms_ = 0;
   mutable Known shared_known_;
+  mutable Known experts_known_;
   mutable Known logits_known_;
   mutable Known whole_prompts_known_;  // of one request
 

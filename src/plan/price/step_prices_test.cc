@@ -104,6 +104,27 @@ StepPrices made_prices() {
   return std::move(prices).value();
 }
 
+// Experts take 1 ms for 1000 tokens, everything else nothing.
+StepPrices prices_of_experts(std::int64_t groups) {
+  auto model = serving::parse_model(R"({"architectures": ["MixtralForCausalLM"],
+      "hidden_size": 256, "intermediate_size": 512, "num_attention_heads": 4,
+      "num_key_value_heads": 2, "head_dim": 64, "num_hidden_layers": 1, "vocab_size": 1000,
+      "num_local_experts": 8, "num_experts_per_tok": 2})",
+                                    "mixture");
+  EXPECT_TRUE(model.ok());
+  const auto no_rows = [](const std::string&) { return std::vector<TableSource>(); };
+  const auto by_tokens = [](const std::string& table) -> store::RooflineBinder {
+    const double ms = table == "moe_perf" ? 0.001 : 0;
+    return [ms](const auto&, const auto&) {
+      return [ms](std::span<const double> sizes) { return ms * sizes.front(); };
+    };
+  };
+  Tables tables(std::nullopt, no_rows, by_tokens, no_cost);
+  auto prices = StepPrices::bind(model.value(), {.moe_ep = groups}, tables);
+  EXPECT_TRUE(prices.ok()) << (prices.ok() ? "" : prices.error().message);
+  return std::move(prices).value();
+}
+
 // An embedding, two norms in the layer and one at the end, and an activation.
 constexpr double kMemoryMs = 5;
 
@@ -150,6 +171,25 @@ TEST(StepPrices, TheOperatorsAddUpToTheStep) {
   for (const OperatorCost& one : prices.operators(step))
     sum += one.cost.ms;
   EXPECT_NEAR(prices.ms(step), sum, 1e-9);
+
+  const StepPrices of_experts = prices_of_experts(4);
+  double experts = 0;
+  for (const OperatorCost& one : of_experts.operators({.decodes = 4, .group_tokens = 2.5}))
+    experts += one.cost.ms;
+  EXPECT_NEAR(experts, 0.010, 1e-9);
+  EXPECT_NEAR(of_experts.ms({.decodes = 4, .group_tokens = 2.5}), experts, 1e-9);
+}
+
+TEST(StepPrices, ExpertsGetTheTokensOfAllGroups) {
+  constexpr std::array<Chunks, 1> kChunks = {Chunks{.requests = 1, .new_tokens = 4000}};
+  const auto ms = [&](std::int64_t groups, double group_tokens) {
+    return prices_of_experts(groups).ms(
+        {.chunks = kChunks, .finished_prompts = 1, .group_tokens = group_tokens});
+  };
+  EXPECT_NEAR(ms(1, 0), 4, 0.01);
+  EXPECT_NEAR(ms(8, 0), 32, 0.1);
+  // Seven groups have but a token each.
+  EXPECT_NEAR(ms(8, (4000 + 7) / 8.0), 4.007, 0.01);
 }
 
 TEST(StepPrices, AnEmptyStepTakesNothing) {

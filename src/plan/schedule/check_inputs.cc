@@ -18,6 +18,10 @@ core::Status check_limits(const Limits& limits) {
   ASSAY_TRY(positive(limits.kv_block_tokens, "the number of tokens of a block of the cache"));
   ASSAY_TRY(positive(limits.kv_tokens, "the number of tokens that the cache holds"));
   ASSAY_TRY(positive(limits.groups, "the number of groups"));
+  ASSAY_TRY(positive(limits.groups_of_experts, "the number of groups that share experts"));
+  if (limits.groups % limits.groups_of_experts != 0)
+    return core::Error{fmt::format("{} groups can't be parted into {} that share experts",
+                                   limits.groups, limits.groups_of_experts)};
   if (!std::is_sorted(limits.graph_batches.begin(), limits.graph_batches.end()))
     return core::Error{"the batches of CUDA graphs must grow"};
   if (!(limits.request_ms >= 0) || !(limits.client_ms >= 0))

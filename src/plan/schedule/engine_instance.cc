@@ -103,7 +103,21 @@ bool EngineInstance::choose() {
     steps_[i] = groups_[i].choose();
     any = any || steps_[i].tokens() > 0;
   }
+  if (limits_->groups_of_experts > 1) meet();
   return any;
+}
+
+// Each step learns how many tokens its experts get.
+void EngineInstance::meet() {
+  const auto of_experts = static_cast<std::size_t>(limits_->groups_of_experts);
+  for (std::size_t first = 0; first < steps_.size(); first += of_experts) {
+    const std::span<Step> steps = std::span(steps_).subspan(first, of_experts);
+    std::int64_t tokens = 0;
+    for (const Step& step : steps)
+      tokens += step_time_.tokens_of(step);
+    for (Step& step : steps)
+      step.group_tokens = static_cast<double>(tokens) / static_cast<double>(of_experts);
+  }
 }
 
 core::Error EngineInstance::stuck() const {

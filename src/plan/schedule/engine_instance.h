@@ -86,6 +86,7 @@ class EngineInstance {
   void deliver();
   Group& group_of(std::size_t request);
   bool choose();
+  void meet();
   [[nodiscard]] core::Error stuck() const;
   [[nodiscard]] std::int64_t steady_steps() const;
   [[nodiscard]] double step_ms(double further) const;

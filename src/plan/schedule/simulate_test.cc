@@ -252,6 +252,9 @@ TEST(StepTime, FillsABatchToItsGraph) {
   // vLLM captures small mixed steps, too.
   const StepTime vllm(cost, policy_of(Engine::kVllm), limits);
   EXPECT_DOUBLE_EQ(vllm.ms({.chunks = kChunk, .decodes = 4}), 1 + 0.2 + 6);
+  // Experts get the filled batches of all groups, and what an eager step's groups have.
+  EXPECT_DOUBLE_EQ(trtllm.as_run({.decodes = 5, .group_tokens = 3}).group_tokens, 8);
+  EXPECT_DOUBLE_EQ(trtllm.as_run({.decodes = 9, .group_tokens = 7}).group_tokens, 7);
   EXPECT_TRUE(trtllm.eager({.chunks = kChunk}));
   EXPECT_FALSE(vllm.eager({.chunks = kChunk}));
 }
@@ -299,6 +302,31 @@ TEST(Simulate, GroupsTakeTheTimeOfTheSlowest) {
   EXPECT_DOUBLE_EQ(metrics.ttft_ms.mean, 11);
   EXPECT_EQ(metrics.steps, 2);
   EXPECT_DOUBLE_EQ(metrics.mean_batch, 2);
+}
+
+// Only experts take time: 1 ms for a token of a group, in the mean of those that share them.
+class ExpertsCost final : public StepCost {
+ public:
+  [[nodiscard]] double ms(const Step& step) const override {
+    return step.group_tokens > 0 ? step.group_tokens : static_cast<double>(step.tokens());
+  }
+};
+
+TEST(Simulate, ExpertsGetWhatTheGroupsSend) {
+  const Workload workload = testing::requests_of({{.prompt_tokens = 100, .output_tokens = 2},
+                                                  {.prompt_tokens = 10, .output_tokens = 2},
+                                                  {.prompt_tokens = 30, .output_tokens = 2},
+                                                  {.prompt_tokens = 50, .output_tokens = 2}});
+  const auto mean_ttft_ms = [&](std::int64_t groups_of_experts) {
+    Limits limits = limits_of(Engine::kVllm, 1000);
+    limits.groups = 4;
+    limits.groups_of_experts = groups_of_experts;
+    limits.graph_batches = {};
+    return simulate(ExpertsCost(), policy_of(Engine::kVllm), limits, workload).value().ttft_ms.mean;
+  };
+  EXPECT_DOUBLE_EQ(mean_ttft_ms(1), 100);
+  EXPECT_DOUBLE_EQ(mean_ttft_ms(2), (100 + 10) / 2.0);
+  EXPECT_DOUBLE_EQ(mean_ttft_ms(4), (100 + 10 + 30 + 50) / 4.0);
 }
 
 TEST(Simulate, WaitsForArrivals) {
@@ -362,6 +390,10 @@ TEST(Simulate, SaysWhatCanNeverRun) {
   Limits no_groups = limits;
   no_groups.groups = 0;
   EXPECT_THAT(error_of(no_groups, equal_requests(1, 1, 1, 1)), HasSubstr("number of groups is 0"));
+  Limits uneven = limits;
+  uneven.groups = 3;
+  uneven.groups_of_experts = 2;
+  EXPECT_THAT(error_of(uneven, equal_requests(1, 1, 1, 1)), HasSubstr("3 groups can't be parted"));
   EXPECT_THAT(simulate(LinearCost(0), policy_of(Engine::kVllm), limits, equal_requests(1, 1, 1, 1))
                   .error()
                   .message,

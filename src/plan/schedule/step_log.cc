@@ -22,7 +22,8 @@ Step AlikeSteps::step() const {
   return {.chunks = {&chunks, chunks.requests > 0 ? 1U : 0U},
           .finished_prompts = finished_prompts,
           .decodes = decodes,
-          .decode_cached = decode_cached};
+          .decode_cached = decode_cached,
+          .group_tokens = group_tokens};
 }
 
 void StepLog::add(const Step& step, std::int64_t steps) {
@@ -40,6 +41,7 @@ void StepLog::add(const Step& step, std::int64_t steps) {
   sums.cached_tokens += times * cached;
   sums.decodes += times * static_cast<double>(step.decodes);
   sums.decode_cached += times * step.decode_cached;
+  sums.group_tokens += times * step.group_tokens;
 }
 
 std::vector<AlikeSteps> StepLog::alike() const {
@@ -49,7 +51,8 @@ std::vector<AlikeSteps> StepLog::alike() const {
     AlikeSteps one{.steps = sums.steps,
                    .finished_prompts = std::get<3>(key),
                    .decodes = std::llround(sums.decodes / sums.steps),
-                   .decode_cached = sums.decode_cached / sums.steps};
+                   .decode_cached = sums.decode_cached / sums.steps,
+                   .group_tokens = sums.group_tokens / sums.steps};
     if (prompts > 0) {
       const double of_each = 1 / (sums.steps * static_cast<double>(prompts));
       one.chunks = {

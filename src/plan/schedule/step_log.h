@@ -18,6 +18,7 @@ struct AlikeSteps {
   std::int64_t finished_prompts = 0;
   std::int64_t decodes = 0;
   double decode_cached = 0;
+  double group_tokens = 0;
 
   // Refers to this.
   [[nodiscard]] Step step() const;
@@ -42,6 +43,7 @@ class StepLog {
     double cached_tokens = 0;
     double decodes = 0;
     double decode_cached = 0;
+    double group_tokens = 0;
   };
 
   std::map<Key, Sums> sums_;

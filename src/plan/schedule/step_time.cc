@@ -4,10 +4,13 @@
 
 namespace assay::plan {
 
+std::int64_t StepTime::tokens_of(const Step& step) const {
+  return step.prompt_tokens() + step.decodes * limits_->speculation.verified();
+}
+
 // Graphs of decoding alone count requests, others tokens.
 std::int64_t StepTime::graph_size(const Step& step) const {
-  if (policy_->graphs == Policy::Graphs::kDecodeOnly) return step.decodes;
-  return step.prompt_tokens() + step.decodes * limits_->speculation.verified();
+  return policy_->graphs == Policy::Graphs::kDecodeOnly ? step.decodes : tokens_of(step);
 }
 
 std::int64_t StepTime::captured_size(const Step& step) const {
@@ -17,14 +20,16 @@ std::int64_t StepTime::captured_size(const Step& step) const {
   return found == captured.end() ? 0 : *found;
 }
 
+// Groups whose tokens meet run graphs of one size.
 void StepTime::fill(Step& step, std::int64_t captured) const {
-  const std::int64_t filling = captured - graph_size(step);
-  if (filling <= 0) return;
-  const auto real = static_cast<double>(step.decodes);
-  const std::int64_t of_request =
-      policy_->graphs == Policy::Graphs::kDecodeOnly ? 1 : limits_->speculation.verified();
-  step.decodes += (filling + of_request - 1) / of_request;
-  step.decode_cached *= real / static_cast<double>(step.decodes);
+  if (const std::int64_t filling = captured - graph_size(step); filling > 0) {
+    const auto real = static_cast<double>(step.decodes);
+    const std::int64_t of_request =
+        policy_->graphs == Policy::Graphs::kDecodeOnly ? 1 : limits_->speculation.verified();
+    step.decodes += (filling + of_request - 1) / of_request;
+    step.decode_cached *= real / static_cast<double>(step.decodes);
+  }
+  if (step.group_tokens > 0) step.group_tokens = static_cast<double>(tokens_of(step));
 }
 
 double StepTime::ms(Step step, double further) const {

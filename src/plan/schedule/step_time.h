@@ -20,6 +20,9 @@ class StepTime {
   // The step as it is computed: filled up to the size of the graph that holds it.
   [[nodiscard]] Step as_run(Step step) const;
 
+  // Tokens that are computed: of a request that decodes also those that were drafted.
+  [[nodiscard]] std::int64_t tokens_of(const Step& step) const;
+
   [[nodiscard]] bool eager(const Step& step) const { return captured_size(step) == 0; }
 
  private:

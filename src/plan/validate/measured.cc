@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "core/text.h"
 #include "plan/validate/inferencex.h"
 #include "store/files/csv_frame.h"
 
@@ -68,7 +69,17 @@ class MeasuredRows {
 
   [[nodiscard]] double real(std::size_t row, const char* name) const {
     const FrameColumn* column = frame_.find(name);
-    return column == nullptr ? std::nan("") : store::number_at(*column, row);
+    if (column == nullptr || column->is_missing(row)) return std::nan("");
+    // A cell that is no number makes its whole column one of texts.
+    if (!std::holds_alternative<store::TextColumn>(column->values))
+      return store::number_at(*column, row);
+    const std::string cell = text(row, name);
+    double value = std::nan("");
+    const auto [end, failure] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
+    if (failure == std::errc() && end == cell.data() + cell.size()) return value;
+    warnings_.add(fmt::format("{} '{}' is no number", name, core::printable(cell)),
+                  "it counts as left out", text(row, "id"));
+    return std::nan("");
   }
 
   // A width of 0 is one that was left out.
@@ -220,7 +231,9 @@ core::Result<std::vector<MeasuredDeployment>> parse_measured(std::string_view cs
     measured.push_back(rows.at(row));
     MeasuredDeployment& one = measured.back();
     const bool has_results = one.ttft_ms > 0 && one.tpot_ms > 0;
-    one.is_copy = has_results && !known.insert(fingerprint_of(one)).second;
+    const std::string fingerprint = fingerprint_of(one);
+    one.is_copy = has_results && !known.insert(fingerprint).second;
+    if (one.id.empty()) one.id = fingerprint;
   }
   return measured;
 }

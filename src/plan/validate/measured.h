@@ -34,7 +34,7 @@ struct MeasuredPool {
 };
 
 struct MeasuredDeployment {
-  std::string id;
+  std::string id;        // where the table has none, what the row tells
   std::int64_t row = 0;  // of the table; the first is 1
   std::string engine;    // as the row has it
   std::string version;

@@ -57,6 +57,33 @@ TEST(Measured, AWidthBelowZeroIsTold) {
   EXPECT_THAT(warnings.all().front().sentence(), testing::HasSubstr("pp_size below 0"));
 }
 
+TEST(Measured, ACellThatIsNoNumberSpoilsItsRowOnly) {
+  model::Warnings warnings;
+  const auto rows = parse(
+      "a,,trtllm,,m,s,agg,1024,128,,,16,4,2,,0,0,8.5,1\n"
+      "b,,trtllm,,m,s,agg,1024,128,,,n/k,4,2,,0,0,OOM,1\n",
+      warnings);
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[0].concurrency, 16);
+  EXPECT_DOUBLE_EQ(rows[0].ttft_ms, 8.5);
+  EXPECT_EQ(rows[1].concurrency, 0);
+  EXPECT_TRUE(std::isnan(rows[1].ttft_ms));
+  ASSERT_EQ(warnings.all().size(), 2U);
+  EXPECT_THAT(warnings.all().front().sentence(), testing::HasSubstr("silicon_ttft_ms 'OOM'"));
+  EXPECT_THAT(warnings.all().back().sentence(), testing::HasSubstr("batch_size 'n/k'"));
+}
+
+TEST(Measured, RowsWithoutANameHaveThatOfWhatTheyTell) {
+  model::Warnings warnings;
+  const auto rows = parse(
+      ",,trtllm,,m,s,agg,1024,128,,,16,4,2,,0,0,8.5,1\n"
+      ",,trtllm,,m,s,agg,1024,128,,,16,4,2,,0,0,8.25,1\n",
+      warnings);
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_FALSE(rows[0].id.empty());
+  EXPECT_NE(rows[0].id, rows[1].id);
+}
+
 TEST(Measured, AMeasurementCountsOnce) {
   model::Warnings warnings;
   const std::string of_row = ",vllm,0.18.0,m,s,agg,1024,128,,,16,4,,,4,1,";

@@ -76,6 +76,7 @@ class Predictor {
     const SteadyLoad load{
         .concurrency = std::max<std::int64_t>(1, measured.concurrency / batches),
         .groups = batches,
+        .groups_of_experts = bound.worker.groups,
         .prompt_tokens = measured.prompt_tokens,
         .output_tokens = measured.output_tokens,
         .cached_prefix = std::min(measured.prefix_tokens, measured.prompt_tokens - 1),
@@ -317,7 +318,7 @@ std::vector<Prediction> predict(const std::vector<MeasuredDeployment>& measured,
     const CalibrationEntry* entry = known_calibration(one, clients);
     predictions.push_back(
         with_bars(predictor, one, entry == nullptr ? FittedCalibration() : entry->fitted));
-    predictions.back().calibrates = entry != nullptr && !one.id.empty() && tells(*entry, one);
+    predictions.back().calibrates = entry != nullptr && tells(*entry, one);
   }
   return predictions;
 }
@@ -342,7 +343,7 @@ core::Result<FoundCalibrations> calibrate(const std::vector<MeasuredDeployment>&
     found.entries.push_back(
         {one.engine, one.version, one.model, one.system, ASSAY_TRY(fit_rows(rows, predictor))});
     for (const MeasuredDeployment* row : rows)
-      if (!row->id.empty()) found.entries.back().rows.push_back(row->id);
+      found.entries.back().rows.push_back(row->id);
   }
   if (found.entries.empty()) {
     return core::Error{"no row can be calibrated by: " +
