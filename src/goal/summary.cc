@@ -107,6 +107,10 @@ Table communicators_table(const model::Job& job) {
   return table;
 }
 
+bool is_of_communicator(const model::Operation& operation) {
+  return operation.communicator != model::kNoCommunicator;
+}
+
 struct OperationTotals {
   std::int64_t operations = 0;
   std::int64_t with_parts = 0;
@@ -146,7 +150,7 @@ Table operations_table(const model::Job& job) {
   std::map<Kind, OperationTotals> kinds;
   for (const model::JobGpu& gpu : job.gpus) {
     for (const model::Operation& operation : gpu.operations) {
-      if (operation.communicator == model::kNoCommunicator) continue;
+      if (!is_of_communicator(operation)) continue;
       kinds[{operation.function, operation.algorithm, operation.protocol}].add(operation);
     }
   }
@@ -154,7 +158,10 @@ Table operations_table(const model::Job& job) {
     table.add_row({std::string(name_of(std::get<0>(kind))), shown(name_of(std::get<1>(kind))),
                    shown(name_of(std::get<2>(kind))), totals.operations, totals.with_parts,
                    static_cast<double>(totals.bytes) / 1e6, count(totals.least_bytes),
-                   count(totals.most_bytes), milliseconds(totals.duration_ns / totals.operations)});
+                   count(totals.most_bytes),
+                   totals.duration_ns > 0
+                       ? Cell(milliseconds(totals.duration_ns / totals.operations))
+                       : Cell()});
   }
   return table;
 }
@@ -165,7 +172,8 @@ Table kernels_table(const model::Job& job) {
               .columns = {{.name = "found by"}, {.name = "operations"}}};
   std::uint64_t all = 0;
   for (const model::JobGpu& gpu : job.gpus)
-    all += gpu.operations.size();
+    all += static_cast<std::uint64_t>(
+        std::count_if(gpu.operations.begin(), gpu.operations.end(), is_of_communicator));
   table.add_row({std::string("the launch that the profiler linked to the kernel"),
                  count(job.matches.by_correlation)});
   table.add_row({std::string("the order of a stream"), count(job.matches.by_order)});

@@ -198,8 +198,7 @@ class Simulate final : public Command {
     }
     const model::Book book = ASSAY_TRY(make_book(outcome, notes));
     if (presentation_.shows_summary()) {
-      print_summary(book, presentation_.summary(),
-                    per_rank_ ? outcome.finish_ns.size() : kSummaryRows);
+      print_summary(book, presentation_.summary(), summary_rows(outcome.finish_ns.size()));
     }
     ASSAY_TRY(write_timeline(outcome));
     ASSAY_TRY(write_operations(outcome, notes));
@@ -409,13 +408,16 @@ class Simulate final : public Command {
     if (presentation_.shows_summary()) {
       model::Book book = make_book(outcome, times, *job);
       book.tables.push_back(method_table("exact", size));
-      print_summary(book, presentation_.summary(),
-                    per_rank_ ? outcome.finish_ns.size() : kSummaryRows);
+      print_summary(book, presentation_.summary(), summary_rows(outcome.finish_ns.size()));
     }
     if (!operations_.empty()) {
       ASSAY_TRY(write_table(simulate::operation_table(times, job->notes)));
     }
     return Outcome::kOk;
+  }
+
+  [[nodiscard]] std::size_t summary_rows(std::size_t ranks) const {
+    return per_rank_ ? std::max(ranks, kSummaryRows) : kSummaryRows;
   }
 
   [[nodiscard]] model::Table method_table(const char* collectives,
@@ -456,8 +458,7 @@ class Simulate final : public Command {
     if (presentation_.shows_summary()) {
       model::Book book = make_book(outcome, job);
       book.tables.push_back(method_table("cost", size));
-      print_summary(book, presentation_.summary(),
-                    per_rank_ ? outcome.finish_ns.size() : kSummaryRows);
+      print_summary(book, presentation_.summary(), summary_rows(outcome.finish_ns.size()));
     }
     return Outcome::kOk;
   }

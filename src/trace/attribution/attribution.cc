@@ -100,12 +100,9 @@ std::pair<std::vector<PreparedRun>, std::vector<PreparedRun>> prepare(Executions
 // Returns the mean of the steps that count in both runs; 0 where there are none.
 double mean_of_counted(const PairGraph& graph, const std::vector<double>& lengths) {
   double sum = 0;
-  std::size_t count = 0;
-  for (std::size_t s = 0; s < graph.steps; ++s) {
-    if (!graph.counts(s, kA) || !graph.counts(s, kB)) continue;
-    sum += lengths[s];
-    ++count;
-  }
+  for (std::size_t s = 0; s < graph.steps; ++s)
+    sum += graph.counts(s) ? lengths[s] : 0;
+  const std::size_t count = graph.counted_steps();
   return count == 0 ? 0 : sum / static_cast<double>(count);
 }
 
@@ -146,14 +143,25 @@ std::optional<path::Part> shown_by(Cause cause) {
   }
 }
 
+// Those that count, without a last one that is cut where there are others.
+std::vector<bool> whole_steps(const PreparedRun& run) {
+  std::vector<bool> counts = run.counts;
+  if (run.execution->is_last_step_cut() &&
+      std::find(counts.begin(), counts.end() - 1, true) != counts.end() - 1)
+    counts.back() = false;
+  return counts;
+}
+
 std::array<double, kCauses> on_path_ms(std::span<const PreparedRun> runs) {
   std::array<double, path::kPartNames.size()> parts = {};
   for (const PreparedRun& run : runs) {
     const auto path = path::critical_path(*run.execution, run.waits);
-    const double share = static_cast<double>(runs.size()) * counted_steps(run);
     const std::vector<path::Composition> steps = path::compositions(*run.execution, path);
+    const std::vector<bool> counts = whole_steps(run);
+    const double share = static_cast<double>(runs.size()) *
+                         static_cast<double>(std::count(counts.begin(), counts.end(), true));
     for (std::size_t s = 0; s < steps.size(); ++s)
-      for (std::size_t p = 0; p < parts.size() && run.counts[s]; ++p)
+      for (std::size_t p = 0; p < parts.size() && counts[s]; ++p)
         parts[p] += static_cast<double>(steps[s][p]) / kNanosecondsPerMs / share;
   }
   std::array<double, kCauses> result = {};

@@ -367,6 +367,9 @@ TEST(Attribution, StepsThatDoNotCountExplainNothing) {
   const Attribution attribution = attribute(side_a, side_b, std::nullopt, all_but_second).value();
   expect_planted(attribution, {Cause::kBandwidth});
   EXPECT_NEAR(attribution.total_ms(), 0.3 * 3 / 4, 0.01);
+  for (const Detail& detail : attribution.details)
+    EXPECT_TRUE(detail.cause == Cause::kBandwidth || std::fabs(detail.change_ms()) < 0.05)
+        << detail.name << " " << detail.change_ms();
   EXPECT_LT(part(attribute(side_a, side_b).value(), Cause::kBandwidth) /
                 attribute(side_a, side_b).value().total_ms(),
             0.5);

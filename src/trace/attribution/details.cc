@@ -88,10 +88,12 @@ void DetailCounter::join(Sum& all, const Sum& more) {
 }
 
 void DetailCounter::add(const PairGraph& graph, const AllPieces& pieces, double weight) {
-  const double share = weight / static_cast<double>(graph.steps * graph.ranks);
+  const std::size_t steps = graph.counted_steps();
+  if (steps == 0) return;
+  const double share = weight / static_cast<double>(steps * graph.ranks);
   Sums sums;
   for (std::size_t n = 0; n < graph.nodes.size(); ++n)
-    add_node(graph, graph.nodes[n], pieces[n], share, sums);
+    if (graph.counts(graph.nodes[n].step)) add_node(graph, graph.nodes[n], pieces[n], share, sums);
   for (const auto& [subject, sum] : sums) {
     Sum& all = sums_[{static_cast<std::size_t>(subject.cause), name_of(graph, subject)}];
     join(all, sum);

@@ -69,6 +69,15 @@ struct PairGraph {
     return runs[side]->counts[first_step[side] + step];
   }
 
+  [[nodiscard]] bool counts(std::size_t step) const { return counts(step, kA) && counts(step, kB); }
+
+  [[nodiscard]] std::size_t counted_steps() const {
+    std::size_t count = 0;
+    for (std::size_t step = 0; step < steps; ++step)
+      count += counts(step) ? 1 : 0;
+    return count;
+  }
+
   [[nodiscard]] const path::Work& work(const PairNode& node, Side side) const {
     return runs[side]->execution->works[node.work[side]];
   }

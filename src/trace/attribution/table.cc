@@ -77,14 +77,14 @@ void add_cause(model::Table& table, const Attribution& attribution, std::size_t 
       attribution.details.begin(), attribution.details.end(),
       [&](const Detail& detail) { return detail.cause == static_cast<Cause>(cause); });
   const double change_ms = attribution.change_ms[cause];
-  table.add_row({std::string(kCauseNames[cause]), "part", cell_of(attribution.path_a_ms[cause]),
-                 cell_of(attribution.path_b_ms[cause]), change_ms,
+  table.add_row({std::string(kCauseNames[cause]), "part", Cell(), Cell(), change_ms,
                  cell_of(share_percent(change_ms, attribution)), meaning(static_cast<Cause>(cause)),
-                 evidence(static_cast<Cause>(cause), details > 0)});
+                 evidence(static_cast<Cause>(cause), details > 0),
+                 cell_of(attribution.path_a_ms[cause]), cell_of(attribution.path_b_ms[cause])});
   for (const Detail& detail : attribution.details) {
     if (detail.cause != static_cast<Cause>(cause)) continue;
     table.add_row({detail.name, "detail", detail.a_ms, detail.b_ms, detail.change_ms(), Cell(),
-                   detail.words, evidence(detail)});
+                   detail.words, evidence(detail), Cell(), Cell()});
   }
 }
 
@@ -103,7 +103,8 @@ std::string attribution_in_words(const Attribution& attribution) {
   std::string text = fmt::format("Of {:+.3g} ms a step:", attribution.total_ms());
   for (std::size_t i = 0; i < kPartsTold; ++i) {
     const double change_ms = attribution.change_ms[order[i]];
-    if (i > 0 && std::fabs(change_ms) < kLeastShare * std::fabs(attribution.total_ms())) break;
+    const double least_ms = std::max(kNothingMs, kLeastShare * std::fabs(attribution.total_ms()));
+    if (i > 0 && std::fabs(change_ms) < least_ms) break;
     text += fmt::format("{} {} {:+.3g} ms", i == 0 ? "" : ",", kCauseNames[order[i]], change_ms);
   }
   return text + ".";
@@ -120,8 +121,8 @@ model::Table attribution_table(const Attribution& attribution, const Labels& lab
                                   "also of what the critical path hides, and need not add up"},
                   {.name = labels.a + " (ms)",
                    .unit = "ms",
-                   .description = "per step: of a part, its time on the critical path; of a "
-                                  "detail, the mean of all ranks; of the total, the step"},
+                   .description = "per step: of a detail, the mean of all ranks; of the total, "
+                                  "the step"},
                   {.name = labels.b + " (ms)", .unit = "ms", .description = "the same"},
                   {.name = "Change (ms)",
                    .unit = "ms",
@@ -129,13 +130,22 @@ model::Table attribution_table(const Attribution& attribution, const Labels& lab
                    .description = "of a part: by how much it changes the step; positive: longer"},
                   {.name = "Share (%)", .unit = "%", .description = "of the step's change"},
                   {.name = "In words"},
-                  {.name = "Evidence"}},
+                  {.name = "Evidence"},
+                  {.name = labels.a + " on the critical path (ms)",
+                   .unit = "ms",
+                   .description = "of a part, per step; what hides behind it now may not have "
+                                  "before, so that the difference is not by how much the part "
+                                  "changes the step"},
+                  {.name = labels.b + " on the critical path (ms)",
+                   .unit = "ms",
+                   .description = "the same"}},
       .notes = {attribution_in_words(attribution)}};
   for (std::size_t cause = 0; cause < kCauses; ++cause)
     add_cause(table, attribution, cause);
   table.add_row({"total", "total", attribution.a_ms, attribution.b_ms, attribution.total_ms(),
                  attribution.total_ms() == 0 ? Cell() : Cell(100.0),
-                 "a step, mean over ranks, steps and runs", "GPU_Summary_Cmp: total_time"});
+                 "a step, mean over ranks, steps and runs", "GPU_Summary_Cmp: total_time", Cell(),
+                 Cell()});
   table.notes.insert(table.notes.end(), attribution.notes.begin(), attribution.notes.end());
   table.style.excel_table = true;
   return table;

@@ -3,11 +3,17 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 
 #include "core/statistics.h"
 
 namespace assay::trace::collectives {
 namespace {
+
+// The ranks of a host share a clock, and leave a collective within some microseconds. A larger
+// offset that exceeds its own spread by far is another clock.
+constexpr double kSameClockUs = 20;
+constexpr double kSpreads = 4;
 
 double median_deviation(const std::vector<double>& values, double center) {
   std::vector<double> deviations;
@@ -22,17 +28,19 @@ bool is_evidence(const Recording& recording, const Collective& collective) {
 }
 
 using NodePair = std::pair<int, int>;
+using NodesOfRanks = std::vector<int>;  // by position of the rank
 
 // Returns, for each pair of nodes, the median end on the second less that on the first in every
 // collective that both share, in microseconds.
 std::map<NodePair, std::vector<double>> end_differences(const Recording& recording,
-                                                        const Matching& matching) {
+                                                        const Matching& matching,
+                                                        const NodesOfRanks& nodes) {
   std::map<NodePair, std::vector<double>> differences;
   for (const Collective& collective : matching.collectives) {
     if (!is_evidence(recording, collective)) continue;
     std::map<int, std::vector<double>> ends;
     for (const Member& member : matching.members_of(collective))
-      ends[recording.ranks[member.rank].node].push_back(event_of(recording, member).end);
+      ends[nodes[member.rank]].push_back(event_of(recording, member).end);
     const double first_end = core::median(ends.begin()->second);
     for (auto other = std::next(ends.begin()); other != ends.end(); ++other) {
       differences[{ends.begin()->first, other->first}].push_back(
@@ -65,18 +73,17 @@ bool reach_further(const std::map<NodePair, std::vector<double>>& differences,
   return reached;
 }
 
-}  // namespace
-
-std::vector<NodeOffset> estimate_node_offsets(const Recording& recording,
-                                              const Matching& matching) {
-  if (recording.ranks.empty()) return {};
-  const auto differences = end_differences(recording, matching);
+std::vector<NodeOffset> estimate_offsets(const Recording& recording,
+                                         const Matching& matching,
+                                         const NodesOfRanks& nodes) {
+  if (nodes.empty()) return {};
+  const auto differences = end_differences(recording, matching, nodes);
   std::map<int, NodeOffset> known;
-  known[recording.ranks.front().node] = {recording.ranks.front().node};
+  known[nodes.front()] = {nodes.front()};
   while (reach_further(differences, known)) {
   }
-  for (const RankEvents& rank : recording.ranks)
-    known.emplace(rank.node, NodeOffset{rank.node});
+  for (const int node : nodes)
+    known.emplace(node, NodeOffset{node});
   std::vector<NodeOffset> result;
   result.reserve(known.size());
   for (const auto& entry : known)
@@ -84,24 +91,70 @@ std::vector<NodeOffset> estimate_node_offsets(const Recording& recording,
   return result;
 }
 
-void remove_offsets(Recording& recording, const std::vector<NodeOffset>& offsets) {
-  for (RankEvents& rank : recording.ranks) {
+void remove_offsets(Recording& recording,
+                    const std::vector<NodeOffset>& offsets,
+                    const NodesOfRanks& nodes,
+                    std::vector<double>& removed_us) {
+  removed_us.resize(nodes.size());
+  for (std::size_t r = 0; r < nodes.size(); ++r) {
     const auto found = std::find_if(offsets.begin(), offsets.end(), [&](const NodeOffset& offset) {
-      return offset.node == rank.node;
+      return offset.node == nodes[r];
     });
     if (found == offsets.end() || !found->applied) continue;
+    removed_us[r] += found->offset_us;
     // The shift is a whole number of units, so that differences of times stay exact.
     const double shift = std::round(found->offset_us * recording.time.units_per_us);
-    for (Event& event : rank.events) {
+    for (Event& event : recording.ranks[r].events) {
       event.start -= shift;
       event.end -= shift;
     }
   }
 }
 
+NodesOfRanks nodes_of(const Recording& recording) {
+  NodesOfRanks nodes;
+  for (const RankEvents& rank : recording.ranks)
+    nodes.push_back(rank.node);
+  return nodes;
+}
+
+NodesOfRanks each_its_own(const Recording& recording) {
+  NodesOfRanks nodes(recording.ranks.size());
+  std::iota(nodes.begin(), nodes.end(), 0);
+  return nodes;
+}
+
+}  // namespace
+
+std::vector<NodeOffset> estimate_node_offsets(const Recording& recording,
+                                              const Matching& matching) {
+  return estimate_offsets(recording, matching, nodes_of(recording));
+}
+
+std::vector<NodeOffset> estimate_rank_offsets(const Recording& recording,
+                                              const Matching& matching) {
+  auto offsets = estimate_offsets(recording, matching, each_its_own(recording));
+  for (NodeOffset& offset : offsets)
+    offset.applied =
+        std::fabs(offset.offset_us) > std::max(kSameClockUs, kSpreads * offset.spread_us);
+  return offsets;
+}
+
+void remove_node_offsets(Recording& recording,
+                         const std::vector<NodeOffset>& offsets,
+                         std::vector<double>& removed_us) {
+  remove_offsets(recording, offsets, nodes_of(recording), removed_us);
+}
+
+void remove_rank_offsets(Recording& recording,
+                         const std::vector<NodeOffset>& offsets,
+                         std::vector<double>& removed_us) {
+  remove_offsets(recording, offsets, each_its_own(recording), removed_us);
+}
+
 std::vector<RankOffset> rank_offsets(const Recording& recording,
                                      const Matching& matching,
-                                     const std::vector<NodeOffset>& nodes) {
+                                     const std::vector<double>& removed_us) {
   std::vector<std::vector<double>> residuals(recording.ranks.size());
   std::vector<double> ends;
   for (const Collective& collective : matching.collectives) {
@@ -118,14 +171,11 @@ std::vector<RankOffset> rank_offsets(const Recording& recording,
   std::vector<RankOffset> result;
   for (std::size_t r = 0; r < recording.ranks.size(); ++r) {
     const RankEvents& rank = recording.ranks[r];
-    const auto node = std::find_if(nodes.begin(), nodes.end(),
-                                   [&](const NodeOffset& n) { return n.node == rank.node; });
-    const bool applied = node != nodes.end() && node->applied;
-    const double removed_us = applied ? node->offset_us : 0;
+    const double removed = r < removed_us.size() ? removed_us[r] : 0;
     const double center = residuals[r].empty() ? 0 : core::median(residuals[r]);
-    result.push_back({rank.rank, rank.node, removed_us + center,
+    result.push_back({rank.rank, rank.node, removed + center,
                       median_deviation(residuals[r], center),
-                      static_cast<std::int64_t>(residuals[r].size()), removed_us, applied});
+                      static_cast<std::int64_t>(residuals[r].size()), removed, removed != 0});
   }
   return result;
 }

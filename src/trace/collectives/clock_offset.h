@@ -1,8 +1,8 @@
 // Estimates how far the clocks of hosts are apart, from the collectives that all ranks leave
 // together.
 //
-// The ranks of one node share a clock, so a node has one offset. Differences between its ranks are
-// noise, which is shown but never removed.
+// The ranks of one node share a clock, so a node has one offset. Small differences between its
+// ranks are noise, which is shown but not removed; large ones say that they are on several hosts.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +25,19 @@ struct NodeOffset {
 // reached through nodes that do.
 std::vector<NodeOffset> estimate_node_offsets(const Recording& recording, const Matching& matching);
 
-// Shifts every event to the first node's clock by the offsets that are `applied`.
-void remove_offsets(Recording& recording, const std::vector<NodeOffset>& offsets);
+// The same for ranks, as if each were a node: `node` is its position in the recording. Only those
+// are `applied` that no shared clock can have.
+std::vector<NodeOffset> estimate_rank_offsets(const Recording& recording, const Matching& matching);
+
+// Shifts every event to the first node's clock by the offsets that are `applied`, and adds them to
+// `removed_us`, by position of the rank.
+void remove_node_offsets(Recording& recording,
+                         const std::vector<NodeOffset>& offsets,
+                         std::vector<double>& removed_us);
+// The same by offsets of ranks.
+void remove_rank_offsets(Recording& recording,
+                         const std::vector<NodeOffset>& offsets,
+                         std::vector<double>& removed_us);
 
 struct RankOffset {
   int rank = 0;
@@ -34,13 +45,13 @@ struct RankOffset {
   double offset_us = 0;  // median of this rank's ends less the median ends of all ranks
   double spread_us = 0;
   std::int64_t samples = 0;
-  double removed_us = 0;  // the offset of the node when applied, else 0
+  double removed_us = 0;  // what was taken off
   bool applied = false;
 };
 
-// `matching` must be that of the corrected recording. The result includes the removed offset.
+// `matching` must be that of the corrected recording. The result includes the removed offsets.
 std::vector<RankOffset> rank_offsets(const Recording& recording,
                                      const Matching& matching,
-                                     const std::vector<NodeOffset>& nodes);
+                                     const std::vector<double>& removed_us);
 
 }  // namespace assay::trace::collectives

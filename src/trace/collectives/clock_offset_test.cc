@@ -66,6 +66,24 @@ TEST(ClockOffset, HostsAreToldByTheDevicesInUse) {
   EXPECT_TRUE(study_collectives(extract(run.ranks(), 4)).node_offsets.empty());
 }
 
+// Each of two hosts lists four devices and uses the first: by their devices both ranks are on one.
+TEST(ClockOffset, RanksWhoseClocksAreApartAreOnSeveralHosts) {
+  TestRun run(2, Compat::kNone, 4);
+  for (int c = 0; c < 9; ++c)
+    run.add_to({0, 1},
+               {.start_us = 1000.0 * c, .duration_us = 200, .ranks = "[0, 1]", .group_size = 2},
+               100);
+  run.shift_clock(1, 5e6);
+  const Study study = study_collectives(extract(run.ranks()));
+  ASSERT_EQ(study.synchronised.size(), 9U);
+  EXPECT_NEAR(study.synchronised.front().start_skew_us, 100, 1e-6);
+  EXPECT_EQ(stragglers(study).front().rank->rank, 1);
+  EXPECT_NEAR(stragglers(study).back().total_wait_us, 900, 1e-6);
+  EXPECT_NEAR(study.offsets[1].removed_us - study.offsets[0].removed_us, 5e6, 1e-6);
+  ASSERT_EQ(study.warnings.all().size(), 1U);
+  EXPECT_EQ(study.warnings.all()[0].example, "rank 1 by 5e+06 us");
+}
+
 TEST(ClockOffset, DevicesOfOneHostMayStayIdle) {
   TestRun run(3, Compat::kNone, 8);
   run.add_to({0, 1, 2}, {.start_us = 0, .duration_us = 100, .ranks = "[0, 1, 2]", .group_size = 3});

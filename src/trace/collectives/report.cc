@@ -80,6 +80,7 @@ class OverviewRows {
     if (collective.size < 2) return;
     const auto first = study_.wait_us.begin() + collective.first;
     const auto shortest = std::min_element(first, first + collective.size);
+    if (std::count(first, first + collective.size, *shortest) > 1) return;
     const auto position = static_cast<std::size_t>(shortest - study_.wait_us.begin());
     ++row.last_by_rank[study_.recording.ranks[study_.matching.members[position].rank].rank];
   }
@@ -103,6 +104,7 @@ std::string straggler_sentence(const Study& study) {
   const auto most = std::max_element(
       ranks.begin(), ranks.end(),
       [](const Straggler& a, const Straggler& b) { return a.last_percent() < b.last_percent(); });
+  if (most->arrived_last == 0) return "No rank arrives later than all others of a collective.";
   double others_us = 0;
   for (const Straggler& rank : ranks)
     others_us += rank.rank == most->rank ? 0 : rank.total_wait_us;

@@ -79,6 +79,18 @@ TEST(CollectiveReport, NamesTheStraggler) {
   EXPECT_THAT(report.overview.notes.front(), HasSubstr("Rank 1 arrives last most often"));
 }
 
+TEST(CollectiveReport, NobodyIsAStragglerWhereAllArriveAtOnce) {
+  TestRun run(2);
+  run.add_to({0, 1}, {.start_us = 0, .duration_us = 10});
+  const CollectiveReport report = collective_report(run.ranks());
+  const model::Table& table = *report.book.find("straggler_summary");
+  EXPECT_DOUBLE_EQ(figure(table, 0, "pct_arrived_last"), 0);
+  EXPECT_DOUBLE_EQ(figure(table, 1, "pct_arrived_last"), 0);
+  EXPECT_EQ(text(report.overview, 0, "last"), "");
+  ASSERT_EQ(report.overview.notes.size(), 1U);
+  EXPECT_THAT(report.overview.notes.front(), HasSubstr("No rank arrives later"));
+}
+
 TEST(CollectiveReport, SheetsStandInThePublicOrder) {
   TestRun run = gibibyte_all_reduce();
   run.add_to({0, 1}, {.start_us = 2000, .duration_us = 10, .collective = "all_to_allv"});

@@ -80,6 +80,8 @@ Synchronised synchronised(const Study& study, std::uint32_t position) {
       longest_wait_us = wait_us;
       result.earliest_rank = study.recording.ranks[member.rank].rank;
     }
+    result.one_is_last =
+        wait_us != shortest_wait_us && (result.one_is_last || wait_us < shortest_wait_us);
     if (wait_us < shortest_wait_us) {
       shortest_wait_us = wait_us;
       result.last_member = m;
@@ -202,9 +204,22 @@ void align_clocks(Study& study) {
   const bool several_nodes =
       !ranks.empty() && std::any_of(ranks.begin(), ranks.end(),
                                     [&](auto& r) { return r.node != ranks.front().node; });
-  if (study.is_compat() || !several_nodes) return;
-  study.node_offsets = estimate_node_offsets(study.recording, match_by_order(study.recording));
-  remove_offsets(study.recording, study.node_offsets);
+  if (study.is_compat()) return;
+  const Matching matching = match_by_order(study.recording);
+  if (several_nodes) {
+    study.node_offsets = estimate_node_offsets(study.recording, matching);
+    remove_node_offsets(study.recording, study.node_offsets, study.removed_us);
+  }
+  const std::vector<NodeOffset> offsets = estimate_rank_offsets(study.recording, matching);
+  remove_rank_offsets(study.recording, offsets, study.removed_us);
+  for (const NodeOffset& offset : offsets) {
+    if (!offset.applied) continue;
+    study.warnings.add(
+        "ranks of a host whose clocks are apart",
+        "their times are shifted (clock_offsets); --gpus-per-node tells which ranks share a host",
+        fmt::format("rank {} by {:.6g} us", ranks[static_cast<std::size_t>(offset.node)].rank,
+                    offset.offset_us));
+  }
 }
 
 std::vector<Interval> counted_intervals(const RankAnalysis& rank, GpuWork work) {
@@ -222,7 +237,7 @@ Study study_collectives(Recording recording) {
   warn_of_idle_devices(study);
   align_clocks(study);
   study.matching = match(study.recording);
-  study.offsets = rank_offsets(study.recording, study.matching, study.node_offsets);
+  study.offsets = rank_offsets(study.recording, study.matching, study.removed_us);
   fill_waits(study);
   measure(study);
   warn_of_unmatched(study);
@@ -247,7 +262,7 @@ std::vector<Straggler> stragglers(const Study& study) {
       Straggler& row = result[study.matching.members[position].rank];
       row.total_wait_us += study.wait_us[position];
       ++row.collectives;
-      if (m == item.last_member) ++row.arrived_last;
+      if (m == item.last_member && (item.one_is_last || study.is_compat())) ++row.arrived_last;
       if (row.rank->rank == item.earliest_rank) ++row.arrived_first;
     }
   }

@@ -27,6 +27,7 @@ struct Synchronised {
   double bus_gibps = 0;
   int earliest_rank = 0;          // the largest rank if several came first
   std::uint32_t last_member = 0;  // position among the members; the first if several came last
+  bool one_is_last = false;       // not several, to the precision of the trace
 };
 
 // An exchange in which ranks may send different amounts.
@@ -52,6 +53,7 @@ struct Study {
   Recording recording;
   Matching matching = {};
   std::vector<NodeOffset> node_offsets = {};
+  std::vector<double> removed_us = {};  // of the clocks of the ranks, by their position
   std::vector<RankOffset> offsets = {};
   std::vector<Synchronised> synchronised = {};
   std::vector<Exchange> exchanges = {};

@@ -161,6 +161,13 @@ bool recurs(const Answer& answer) {
          answer.mean.verdict != answer.headline.verdict;
 }
 
+// Runs of other ranks share the work in another way, so that an equal time is no tie.
+void advise_equal_ranks(Answer& answer) {
+  for (AnswerLine& line : answer.lines)
+    if (line.question == kNextQuestion)
+      line.answer = "Profile the same ranks of both: other ranks do other work.";
+}
+
 // Adds to the headline what all steps say, and to what to do next that the steady ones do not
 // decide.
 void add_recurring(Answer& answer, const Sides& sides) {
@@ -212,6 +219,7 @@ Answer answer(const Sides& sides) {
   for (const TimelineChange& change : changes)
     if (change.type == kAllSteps) result.mean = change.time_ms;
   if (recurs(result)) add_recurring(result, sides);
+  if (!different_ranks(sides).empty()) advise_equal_ranks(result);
   result.baseline_steps = step_count(pair.baseline, pair.basis);
   result.test_steps = step_count(pair.test, pair.basis);
   const bool steps = pair.basis.window == Basis::Window::kStep;

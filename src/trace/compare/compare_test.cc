@@ -198,9 +198,11 @@ TEST(Compare, DifferentRanksAreToldWithTheAnswer) {
               ::testing::Not(HasSubstr("different ranks")));
   for (RankReport& rank : b.ranks)
     rank.rank += 7;
+  const Answer other_ranks = compare({a, b}).value().answer;
   EXPECT_THAT(
-      compare({a, b}).value().answer.lines[0].answer,
+      other_ranks.lines[0].answer,
       HasSubstr("But it compares different ranks: ranks 0, 1 only of a; ranks 7, 8 only of b."));
+  EXPECT_THAT(all_words(other_ranks), HasSubstr("Profile the same ranks of both"));
 }
 
 TEST(Compare, TheWholeWindowIsComparedToo) {

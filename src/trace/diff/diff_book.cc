@@ -12,6 +12,7 @@
 #include "trace/diff/kernel_uses.h"
 #include "trace/diff/path_tree.h"
 #include "trace/modules.h"
+#include "trace/step_periods.h"
 
 namespace assay::trace {
 namespace {
@@ -21,20 +22,29 @@ using model::Cell;
 
 constexpr std::size_t kKernelCharacters = 60;  // of a name in a sentence or on a terminal
 constexpr std::size_t kCausesNamed = 3;
+constexpr double kNanosecondsPerMs = 1e6;
 
 // Times of one side, means over ranks and steps.
 struct WindowTimes {
-  double window_ms = 0;   // from the first to the last GPU work, for each step
+  double window_ms = 0;   // a step with the wait for the next one; else the whole trace
   double kernels_ms = 0;  // of all kernels, summed
   bool steps = false;
 };
+
+// The last step's wait is not in the trace.
+double mean_step_ms(const RankAnalysis& rank) {
+  const std::vector<Interval> periods = period_intervals(rank.steps);
+  if (periods.size() < 2) return rank.total_time_us / 1000;
+  const std::int64_t whole_ns = periods.back().start - periods.front().start;
+  return static_cast<double>(whole_ns) / kNanosecondsPerMs /
+         static_cast<double>(periods.size() - 1);
+}
 
 WindowTimes window_times(const DiffSide& side, std::span<const KernelUse> uses) {
   WindowTimes times{.steps = true};
   for (const RankAnalysis& rank : side.ranks) {
     times.steps = times.steps && !rank.steps.empty();
-    const auto windows = static_cast<double>(std::max<std::size_t>(rank.steps.size(), 1));
-    times.window_ms += rank.total_time_us / 1000 / windows;
+    times.window_ms += mean_step_ms(rank);
   }
   times.window_ms /= static_cast<double>(side.ranks.size());
   for (const KernelUse& use : uses)
@@ -88,6 +98,8 @@ std::string named(const KernelDifference& row) {
       return after + " added";
     case KernelChange::kRemoved:
       return before + " removed";
+    case KernelChange::kUnclear:
+      return after + " (unclear)";
     default:
       return after;
   }

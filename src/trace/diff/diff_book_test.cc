@@ -71,6 +71,30 @@ TEST(TraceDiff, TellsWhatReplacedWhat) {
   EXPECT_EQ(cell(diff, "kernel_diff_summary", 0, "path"), "Model/Layer");
 }
 
+// Steps of 100 us in which a kernel takes 30: the wait behind the last one is not in the trace.
+TEST(TraceDiff, AStepLastsUntilTheNext) {
+  testing::SmallTrace small;
+  for (int step = 0; step < 4; ++step) {
+    small.annotation(fmt::format("ProfilerStep#{}", step), Side::kCpu, 100 * step, 100);
+    small.launch("gemm", 1, 100 * step + 5, 30);
+  }
+  const model::Trace trace = small.read();
+  EXPECT_EQ(diff_of(trace, trace).answer,
+            "new takes 0.1 ms a step, as long as old; no kernel differs.");
+}
+
+TEST(TraceDiff, CallsThatVaryAreUnclear) {
+  const auto trace_of = [](int longest_us) {
+    testing::SmallTrace small;
+    for (int call = 0; call < 4; ++call)
+      small.launch("gemm", 1, 1000 * call, call == 0 ? longest_us : 30 + call);
+    return small.read();
+  };
+  const TraceDiff diff = diff_of(trace_of(30), trace_of(300));
+  EXPECT_EQ(cell(diff, "kernel_diff", 0, "change"), "unclear");
+  EXPECT_NE(diff.answer.find("gemm (unclear)"), std::string::npos) << diff.answer;
+}
+
 TEST(TraceDiff, TellsWhereAModelTakesLonger) {
   const model::Trace before = model_of({});
   const model::Trace after = model_of({.gemm_us = 40, .norm = false}, true);

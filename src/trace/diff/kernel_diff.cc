@@ -77,29 +77,34 @@ CallSample sample_of(const Uses& uses) {
   return sample;
 }
 
+enum class Means : std::uint8_t { kSame, kUnclear, kDiffer };
+
 // Welch's test, from moments. A single call tells no spread, so the tolerance alone must do.
-bool mean_differs(const Uses& baseline, const Uses& test, const KernelDiffOptions& options) {
+Means compare_means(const Uses& baseline, const Uses& test, const KernelDiffOptions& options) {
   const CallSample a = sample_of(baseline);
   const CallSample b = sample_of(test);
   const double change = std::fabs(b.mean_us - a.mean_us);
-  if (change <= a.mean_us * options.tolerance_percent / 100) return false;
-  if (a.count < 2 || b.count < 2) return true;
+  if (change <= a.mean_us * options.tolerance_percent / 100) return Means::kSame;
+  if (a.count < 2 || b.count < 2) return Means::kDiffer;
   const double va = a.variance / a.count;
   const double vb = b.variance / b.count;
-  if (va + vb <= 0) return true;
+  if (va + vb <= 0) return Means::kDiffer;
   const double freedom =
       (va + vb) * (va + vb) / (va * va / (a.count - 1) + vb * vb / (b.count - 1));
-  return change > core::student_t(options.confidence, freedom) * std::sqrt(va + vb);
+  const double noise = core::student_t(options.confidence, freedom) * std::sqrt(va + vb);
+  return change > noise ? Means::kDiffer : Means::kUnclear;
 }
 
 KernelChange change_of(const KernelDifference& row, const KernelDiffOptions& options) {
   const double more = total_calls(row.test) - total_calls(row.baseline);
   const bool other_calls = std::fabs(more) > 1e-9 * total_calls(row.baseline);
-  const bool other_mean = mean_differs(row.baseline, row.test, options);
+  const Means means = compare_means(row.baseline, row.test, options);
+  const bool other_mean = means == Means::kDiffer;
   if (other_calls &&
       (!other_mean || std::fabs(row.calls_effect_us) >= std::fabs(row.per_call_effect_us)))
     return more > 0 ? KernelChange::kMoreCalls : KernelChange::kFewerCalls;
-  if (!other_mean) return KernelChange::kSame;
+  if (means == Means::kSame) return KernelChange::kSame;
+  if (means == Means::kUnclear) return KernelChange::kUnclear;
   return row.per_call_effect_us > 0 ? KernelChange::kSlower : KernelChange::kFaster;
 }
 
@@ -223,6 +228,8 @@ std::string_view change_name(KernelChange change) {
   switch (change) {
     case KernelChange::kSame:
       return "same";
+    case KernelChange::kUnclear:
+      return "unclear";
     case KernelChange::kSlower:
       return "slower";
     case KernelChange::kFaster:

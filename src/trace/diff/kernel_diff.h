@@ -35,7 +35,8 @@ struct KernelUse {
 };
 
 enum class KernelChange : std::uint8_t {
-  kSame,        // same kernel, calls and time a call
+  kSame,        // same kernel, calls and time a call, within the tolerance
+  kUnclear,     // the same, and the means differ by more than the tolerance, but calls vary as much
   kSlower,      // same kernel, longer a call
   kFaster,      // same kernel, shorter a call
   kMoreCalls,   // same kernel, and calls account for most of the effect

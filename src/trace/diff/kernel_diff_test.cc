@@ -46,10 +46,13 @@ TEST(KernelDiff, ACallThatTakesLongerIsSlower) {
   EXPECT_EQ(kernel_differences(test, baseline)[0].change, KernelChange::kFaster);
 }
 
-TEST(KernelDiff, WhatLiesWithinTheNoiseIsTheSame) {
+TEST(KernelDiff, WhatLiesWithinTheNoiseIsUnclear) {
   const auto rows =
       kernel_differences(std::vector{use(kMatmul, 4, 40, 5)}, std::vector{use(kMatmul, 4, 44, 5)});
-  EXPECT_EQ(rows[0].change, KernelChange::kSame);
+  EXPECT_EQ(rows[0].change, KernelChange::kUnclear);
+  const auto within_the_tolerance = kernel_differences(std::vector{use(kMatmul, 4, 40, 5)},
+                                                       std::vector{use(kMatmul, 4, 40.1, 5)});
+  EXPECT_EQ(within_the_tolerance[0].change, KernelChange::kSame);
   const auto sharp = kernel_differences(std::vector{use(kMatmul, 4, 40, 0.1)},
                                         std::vector{use(kMatmul, 4, 44, 0.1)});
   EXPECT_EQ(sharp[0].change, KernelChange::kSlower);

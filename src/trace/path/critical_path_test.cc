@@ -227,6 +227,21 @@ TEST(Execution, NoRanksAreNothing) {
   EXPECT_TRUE(critical_path(execution).empty());
 }
 
+TEST(PathReport, TheMeanIsOfWholeSteps) {
+  SimulatedRun run(1);
+  for (int step = 1; step <= 3; ++step) {
+    run.begin_step(step);
+    const Done work = run.kernel("work", {100});
+    run.wait_on_host(0, work.end_us[0] + 60);
+  }
+  const Result result = path_of(run);
+  const model::Book book = path_report(result.execution, result.path);
+  const model::Table& steps = *book.find("critical_path_steps");
+  const auto length_ms = [&](std::size_t row) { return model::number(steps.at(row, 1)); };
+  EXPECT_LT(length_ms(2), length_ms(1) - 0.05);  // its wait for a next step is not in the trace
+  EXPECT_NEAR(length_ms(3), (length_ms(0) + length_ms(1)) / 2, 1e-6);
+}
+
 TEST(PathReport, ThePartsOfARowAddUpToItsStep) {
   SimulatedRun run(2);
   for (int step = 1; step <= 2; ++step) {

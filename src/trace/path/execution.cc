@@ -19,11 +19,6 @@ namespace collectives = trace::collectives;
 
 constexpr double kBytesPerMebibyte = 1048576;
 
-// The ranks of a host share a clock, and leave a collective within some microseconds. A larger
-// offset that exceeds its own spread by far is another clock.
-constexpr double kSameClockUs = 20;
-constexpr double kSpreads = 4;
-
 // Communication on a shared clock, and which of it belongs together.
 struct Communication {
   collectives::Recording recording;
@@ -31,21 +26,15 @@ struct Communication {
   std::vector<Clock> clocks = {};  // by position in the recording
 };
 
-std::vector<collectives::NodeOffset> rank_clocks(const collectives::Recording& recording) {
-  auto offsets = collectives::estimate_node_offsets(recording, match_by_order(recording));
-  for (collectives::NodeOffset& offset : offsets)
-    offset.applied =
-        std::fabs(offset.offset_us) > std::max(kSameClockUs, kSpreads * offset.spread_us);
-  return offsets;
-}
-
 Communication communication_of(std::span<const collectives::RankRecording> ranks) {
   // Each rank is taken for a host of its own, so that each gets an offset.
   Communication result{.recording = collectives::join_ranks(ranks, 1)};
-  const auto offsets = rank_clocks(result.recording);
-  collectives::remove_offsets(result.recording, offsets);
+  const auto offsets =
+      collectives::estimate_rank_offsets(result.recording, match_by_order(result.recording));
+  std::vector<double> removed_us;
+  collectives::remove_rank_offsets(result.recording, offsets, removed_us);
   result.matching = collectives::match(result.recording);
-  for (const auto& rank : collectives::rank_offsets(result.recording, result.matching, offsets))
+  for (const auto& rank : collectives::rank_offsets(result.recording, result.matching, removed_us))
     result.clocks.push_back({.offset_us = rank.offset_us,
                              .removed_us = rank.removed_us,
                              .residual_us = rank.offset_us - rank.removed_us,

@@ -166,6 +166,12 @@ struct Execution {
   bool has_steps = false;       // whether the traces name steps
   std::int64_t origin_ns = 0;   // recorded time, on the first rank's clock, of this one's zero
 
+  // Whether the trace ends with the work of the last of several steps, before its wait for a next.
+  [[nodiscard]] bool is_last_step_cut() const {
+    constexpr std::int64_t kRoundingNs = 1000;
+    return steps.size() > 1 && steps.back().period_ns > steps.back().length_ns() + kRoundingNs;
+  }
+
   [[nodiscard]] std::span<const WorkId> members_of(const Join& join) const {
     return std::span(members).subspan(join.first, join.size);
   }

@@ -64,20 +64,27 @@ Table steps_table(const Execution& execution, const std::vector<Segment>& path) 
                              .better = Better::kLower,
                              .description = meanings[p]});
   const std::vector<Composition> steps = compositions(execution, path);
+  const bool is_last_cut = execution.is_last_step_cut();
   Composition sum{};
   std::int64_t length_ns = 0;
+  std::int64_t count = 0;
   for (std::size_t s = 0; s < steps.size(); ++s) {
     add_composition(table, step_cell(execution, s), steps[s], execution.steps[s].length_ns());
+    if (is_last_cut && s + 1 == steps.size()) continue;
+    ++count;
     length_ns += execution.steps[s].length_ns();
     for (std::size_t p = 0; p < sum.size(); ++p)
       sum[p] += steps[s][p];
   }
-  const auto count = static_cast<std::int64_t>(steps.size());
   if (count == 0 || length_ns == 0) return table;
   for (std::int64_t& part : sum)
     part /= count;
-  if (count > 1) add_composition(table, "mean", sum, length_ns / count);
+  if (steps.size() > 1) add_composition(table, "mean", sum, length_ns / count);
   table.notes.push_back(in_words(sum, length_ns / count));
+  if (is_last_cut)
+    table.notes.emplace_back(
+        "The trace ends with the last step's work, without its wait for a next one; the mean is of "
+        "the steps before.");
   return table;
 }
 

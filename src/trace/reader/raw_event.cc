@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <utility>
 
 #include "core/text.h"
@@ -136,16 +137,17 @@ std::optional<std::int64_t> scaled_real(std::string_view text, double scale) {
   return static_cast<std::int64_t>(scaled);
 }
 
-// Reads digits[.digits] with at most 15 digits before the point, which is what Kineto writes.
+// Reads digits[.digits] with at most 16 digits before the point: microseconds since 1970 have them.
 std::optional<std::int64_t> plain_decimal(std::string_view text) {
   const bool negative = !text.empty() && text.front() == '-';
   if (negative) text.remove_prefix(1);
-  constexpr std::size_t kMaxDigits = 15;
+  constexpr std::size_t kMaxDigits = 16;
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max() / 1000 - 1;
   std::int64_t value = 0;
   std::size_t i = 0;
   for (; i < text.size() && i <= kMaxDigits && core::is_digit(text[i]); ++i)
     value = value * 10 + (text[i] - '0');
-  if (i == 0 || i > kMaxDigits) return std::nullopt;
+  if (i == 0 || i > kMaxDigits || value > kMost) return std::nullopt;
   std::size_t decimals = 0;
   bool round_up = false;
   if (i < text.size() && text[i] == '.') {

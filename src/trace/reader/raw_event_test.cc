@@ -34,6 +34,8 @@ TEST(Keys, AreComparedWhole) {
 TEST(Tokens, MoreDigitsThanATimeHasAreNoTime) {
   EXPECT_EQ(nanoseconds("999999999999999.999").value, 999'999'999'999'999'999);
   EXPECT_EQ(nanoseconds("1000000000000000").value, 1'000'000'000'000'000'000);
+  EXPECT_EQ(nanoseconds("1732881600123456.789").value, 1'732'881'600'123'456'789);
+  EXPECT_EQ(nanoseconds("9223372036854775.807").form, NumberForm::kNotANumber);
   EXPECT_EQ(nanoseconds("43390191039319089439").form, NumberForm::kNotANumber);
   EXPECT_EQ(nanoseconds("-" + std::string(400, '9')).form, NumberForm::kNotANumber);
   EXPECT_EQ(nanoseconds("1." + std::string(400, '3')).value, 1333);

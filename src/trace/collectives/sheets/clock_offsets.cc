@@ -20,7 +20,7 @@ std::vector<model::Table> build_clock_offsets(const Study& study) {
        [](const RankOffset& row) { return row.spread_us; }},
       {{"samples"}, [](const RankOffset& row) { return row.samples; }},
       {{"removed_us", "us", model::Better::kNeither,
-        "offset of the node's clock, taken off before skew and waits were computed"},
+        "offset of the clock, taken off before skew and waits were computed"},
        [](const RankOffset& row) { return row.removed_us; }},
       {{"applied"}, [](const RankOffset& row) { return std::string(row.applied ? "yes" : "no"); }},
   };
