@@ -39,7 +39,7 @@ std::string suggestion(const CommandSpec& group, const std::string& word) {
   const bool exact = std::find(anywhere.begin(), anywhere.end(), word) != anywhere.end();
   std::string best = exact ? word : core::nearest(word, here);
   if (!exact && !best.empty()) return "'" + best + "'";
-  if (!exact) best = core::nearest(word, anywhere);
+  if (!exact && std::string_view(group.name).empty()) best = core::nearest(word, anywhere);
   std::vector<std::string> names;
   for (const CommandSpec* spec : Commands::all()) {
     if (!best.empty() && last_word(*spec) == best) names.push_back("'" + typed_name(*spec) + "'");

@@ -110,6 +110,8 @@ TEST(Program, WrongUsageIsOneLineThatHelps) {
       {"report x",
        "'assay' has no command 'report'; did you mean 'assay sweep report' or 'assay trace "
        "report'?"},
+      {"probbe regression", "'assay' has no command 'probbe'; did you mean 'probe'?"},
+      {"trace foo", "; it has analyze, collectives, compare, diff, fuse, path, report, split"},
       {"trace frobnicate",
        "; it has analyze, collectives, compare, diff, fuse, path, report, split"},
       {"--verison", "unknown option '--verison'; did you mean '--version'?"},

@@ -305,6 +305,11 @@ core::Result<model::Communicator> read_communicator(const Json& json, std::size_
       return core::Error{fmt::format("communicator {} has GPU {}, the job has {}",
                                      communicator.name, gpu, num_gpus)};
     }
+    const auto known = std::find(communicator.gpus.begin(), communicator.gpus.end(),
+                                 static_cast<std::uint32_t>(gpu));
+    if (!member.is_null() && known != communicator.gpus.end()) {
+      return core::Error{fmt::format("communicator {} has GPU {} twice", communicator.name, gpu)};
+    }
     communicator.gpus.push_back(static_cast<std::uint32_t>(gpu));
   }
   communicator.parallelism = ASSAY_TRY(read_parallelism(json));
@@ -471,9 +476,10 @@ core::Status write_job_file(const std::filesystem::path& path, const JobFile& fi
 
 core::Result<JobFile> parse_job_file(std::string_view text, const std::string& name) {
   const Json json = Json::parse(text, nullptr, false);
-  if (json.is_discarded() || !json.is_object()) {
+  if (json.is_discarded())
+    return core::Error{fmt::format("'{}' is no JSON: it is cut, or was changed", name)};
+  if (!json.is_object())
     return core::Error{fmt::format("'{}' is no job of 'assay goal generate'", name)};
-  }
   auto file = read(json);
   if (!file.ok()) return file.error().context(fmt::format("'{}'", name));
   return file;

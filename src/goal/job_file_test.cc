@@ -64,6 +64,14 @@ TEST(JobFile, KeepsARecording) {
   EXPECT_EQ(ns(read.value()), ns(file));
 }
 
+TEST(JobFile, ACutFileIsToldAsSuch) {
+  const std::string text = written(small_file());
+  EXPECT_EQ(parse_job_file(text.substr(0, text.size() / 2), "a.json").error().message,
+            "'a.json' is no JSON: it is cut, or was changed");
+  EXPECT_EQ(parse_job_file("[1]", "a.json").error().message,
+            "'a.json' is no job of 'assay goal generate'");
+}
+
 std::string problem(std::string text, const std::string& from, const std::string& to) {
   const std::size_t at = text.find(from);
   EXPECT_NE(at, std::string::npos) << from << " in " << text;
@@ -127,6 +135,7 @@ TEST(JobFile, NamesWhatIsWrong) {
   EXPECT_THAT(problem(good, "\"bytes\":[1000000", "\"bytes\":[1,2"), HasSubstr("bytes"));
   EXPECT_THAT(problem(good, "\"algorithm\":[1", "\"algorithm\":[99"), HasSubstr("algorithm"));
   EXPECT_THAT(problem(good, "\"gpus\":[0,1,2,3]", "\"gpus\":[0,1,2,9]"), HasSubstr("GPU 9"));
+  EXPECT_THAT(problem(good, "\"gpus\":[0,1,2,3]", "\"gpus\":[0,1,2,1]"), HasSubstr("GPU 1 twice"));
   EXPECT_THAT(problem(good, "\"num_channels\"", "\"channels_used\""), HasSubstr("channels_used"));
   EXPECT_THAT(problem(good, "\"LL128\"", "\"LL129\""), HasSubstr("LL128"));
   EXPECT_THAT(problem(good, "\"replicas\":1", "\"replicas\":0"), HasSubstr("replicas"));

@@ -1,10 +1,13 @@
 #include "trace/analysis.h"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <limits>
 #include <regex>
+#include <set>
 
 #include "trace/communication_kernel.h"
 #include "trace/steps.h"
@@ -164,6 +167,19 @@ void note_steps(RankAnalysis& rank, const ProfilerSteps& steps) {
   }
 }
 
+void note_devices(RankAnalysis& rank) {
+  std::set<std::int32_t> devices;
+  for (std::size_t i = 0; i < rank.counted.size(); ++i) {
+    const model::GpuEvent& event = rank.trace->gpu_events[i];
+    if (rank.counted[i] && event.kind == model::GpuEventKind::kKernel && event.device >= 0)
+      devices.insert(event.device);
+  }
+  if (devices.size() < 2) return;
+  rank.warnings.add("kernels on several GPUs in one trace",
+                    "their times are those of all of them together, as if they were one GPU",
+                    fmt::format("rank {}: GPUs {}", rank.rank, fmt::join(devices, ", ")));
+}
+
 void note_findings(RankAnalysis& rank, const ProfilerSteps& steps) {
   const model::Trace& trace = *rank.trace;
   const auto warn_of = [&](const KernelTally& tally, const char* reason, const char* effect) {
@@ -180,6 +196,7 @@ void note_findings(RankAnalysis& rank, const ProfilerSteps& steps) {
                       trace.path, rank.tree.duplicate_correlations);
   }
   note_steps(rank, steps);
+  note_devices(rank);
   if (trace.gpu_events.empty()) {
     rank.warnings.add("no GPU events", "GPU sheets are empty", trace.path);
   }

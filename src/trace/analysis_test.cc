@@ -56,6 +56,23 @@ TEST(Analysis, CountsTheWorkOfTheStepsOnly) {
             times.total);
 }
 
+TEST(Analysis, GpusThatShareATraceAreTold) {
+  const auto warnings_of = [](int second_device) {
+    testing::SmallTrace small;
+    small.replay("cudaLaunchKernel", 1, 10, {{"gemm", 40}});
+    small.replay("cudaLaunchKernel", 1, 60, {{"gemm", 40, second_device}});
+    const model::Trace trace = small.read();
+    const RankAnalysis rank = analyze_rank(trace, {}, 3);
+    std::string all;
+    for (const model::Warning& warning : rank.warnings.all())
+      all += warning.sentence() + "\n";
+    return all;
+  };
+  EXPECT_THAT(warnings_of(1), ::testing::HasSubstr("several GPUs"));
+  EXPECT_THAT(warnings_of(1), ::testing::HasSubstr("rank 3: GPUs 0, 1"));
+  EXPECT_THAT(warnings_of(0), ::testing::Not(::testing::HasSubstr("several GPUs")));
+}
+
 TEST(Analysis, StepsLeaveNoTimeOut) {
   const model::Trace trace = two_steps().read();
   const RankAnalysis rank = analyze_rank(trace, {}, 0);

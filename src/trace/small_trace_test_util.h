@@ -47,6 +47,7 @@ class SmallTrace {
   struct Replayed {
     std::string_view kernel;
     int duration = 0;
+    int device = 0;
   };
 
   // Adds a call that launches kernels, which run one after the other from 1000 us later on.
@@ -59,8 +60,9 @@ class SmallTrace {
     int kernel_start = start + 1000;
     for (const Replayed& replayed : kernels) {
       add(fmt::format(R"("cat": "kernel", "name": "{}", "tid": 7, "ts": {}, "dur": {},
-                         "args": {{"correlation": {}, "stream": 7, "device": 0}})",
-                      replayed.kernel, kernel_start, replayed.duration, correlation_));
+                         "args": {{"correlation": {}, "stream": 7, "device": {}}})",
+                      replayed.kernel, kernel_start, replayed.duration, correlation_,
+                      replayed.device));
       flow("f", 7, kernel_start);
       kernel_start += replayed.duration;
     }

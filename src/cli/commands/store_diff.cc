@@ -9,6 +9,7 @@
 #include "cli/store_options.h"
 #include "cli/summary_output.h"
 #include "cli/trace_options.h"
+#include "store/files/table_spec.h"
 #include "store/judging/diff.h"
 
 namespace assay::cli {
@@ -53,6 +54,8 @@ class StoreDiff final : public Command {
     model::Warnings repairs;
     const store::Store a = ASSAY_TRY(store::open_tables(a_, repairs));
     const store::Store b = ASSAY_TRY(store::open_tables(b_, repairs));
+    for (std::string& table : request_.tables)
+      table = store::table_name(table);
     const store::DiffResult result = ASSAY_TRY(store::diff(a, b, request_));
     if (presentation_.shows_summary()) show(result);
     show_warnings(repairs);

@@ -7,6 +7,7 @@
 #include "cli/output.h"
 #include "cli/store_options.h"
 #include "cli/summary_output.h"
+#include "store/files/table_spec.h"
 #include "store/systems/shipped.h"
 
 namespace assay::cli {
@@ -36,6 +37,8 @@ class StoreExport final : public Command {
 
   core::Result<Outcome> run() override {
     const store::Store store = ASSAY_TRY(store::open_to_read(store_));
+    for (std::string& table : request_.tables)
+      table = store::table_name(table);
     const auto written = ASSAY_TRY(store::export_tables(store, request_));
     if (presentation_.shows_summary()) {
       print_summary({.title = "Export", .tables = {written_table(written)}},

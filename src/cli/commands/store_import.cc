@@ -18,6 +18,7 @@
 #include "core/interrupt.h"
 #include "core/terminal.h"
 #include "core/text.h"
+#include "store/files/table_spec.h"
 #include "store/systems/shipped.h"
 
 namespace assay::cli {
@@ -130,10 +131,17 @@ class StoreImport final : public Command {
     return std::find(shipped.begin(), shipped.end(), input.string()) != shipped.end();
   }
 
+  [[nodiscard]] std::vector<std::string> wanted_tables() const {
+    std::vector<std::string> names;
+    for (const std::string& table : tables_)
+      names.push_back(store::table_name(table));
+    return names;
+  }
+
   [[nodiscard]] core::Result<store::Store> open_other(const fs::path& input) const {
     store::Store other = ASSAY_TRY(store::open_to_read(input));
     const std::vector<std::string> known = ASSAY_TRY(other.tables());
-    for (const std::string& table : tables_) {
+    for (const std::string& table : wanted_tables()) {
       if (std::find(known.begin(), known.end(), table) != known.end()) continue;
       return core::Error{fmt::format("{}: no table {}; it has {}", input.string(), table,
                                      core::join(known, ", "))};
@@ -142,7 +150,7 @@ class StoreImport final : public Command {
   }
 
   core::Status merge(store::Store& store, const OtherStore& other, model::Table& table) {
-    const auto merged = store.merge(other.store, tables_);
+    const auto merged = store.merge(other.store, wanted_tables());
     if (!merged.ok()) return merged.error().context(other.path.string());
     for (const store::MergedRun& one : merged.value()) {
       const model::Cell rows = one.is_known ? model::Cell() : model::Cell(one.rows);

@@ -201,9 +201,6 @@ bool rename_old_columns(Frame& rows, model::Warnings& warnings) {
                  static_cast<std::int64_t>(rows.num_rows()));
     is_first = true;
   }
-  FrameColumn* implementation = find(rows, "implementation");
-  if (implementation != nullptr && rows.find("backend") == nullptr)
-    implementation->name = "backend";
   if (rows.find("alpha") != nullptr && rows.find("distribution") != nullptr) {
     join_distribution(rows, warnings);
     is_first = true;

@@ -18,7 +18,7 @@ namespace assay::store {
 // The columns of a custom_allreduce table of era A, which has no line of names.
 std::vector<std::string> first_allreduce_header();
 
-// `implementation` becomes `backend`, `power_law` with alpha 1.2 becomes `power_law_1.2`, and the
+// `power_law` with alpha 1.2 becomes `power_law_1.2`, and the
 // columns of first_allreduce_header() get the names of today. Returns whether the columns are of
 // era A.
 bool rename_old_columns(Frame& rows, model::Warnings& warnings);

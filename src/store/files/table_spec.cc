@@ -178,8 +178,9 @@ Columns nccl_columns() {
 }
 
 Columns custom_allreduce_columns() {
-  return {type("allreduce_dtype"), whole("num_gpus", "GPUs"), whole("message_size", "elements"),
-          latency(), sometimes(text("backend"))};
+  return {type("allreduce_dtype"),           whole("num_gpus", "GPUs"),
+          whole("message_size", "elements"), latency(),
+          sometimes(text("backend")),        sometimes(text("implementation"))};
 }
 
 Columns mamba2_columns() {

@@ -70,8 +70,8 @@ const std::vector<TableSpec>& table_specs();
 const TableSpec* find_table_spec(std::string_view table);
 
 // Columns that only tables of earlier eras have (perf_file.h); some stores keep them.
-inline constexpr std::array<std::string_view, 4> kFormerColumns = {"alpha", "strategy",
-                                                                   "layer_name", "implementation"};
+inline constexpr std::array<std::string_view, 3> kFormerColumns = {"alpha", "strategy",
+                                                                   "layer_name"};
 
 // Every column that a row's key can have: the common ones, those of all declared tables, and those
 // of earlier eras, each once.
