@@ -108,7 +108,7 @@ def ways_of_reduce_scatter(elements, comms):
         "pytorch_nccl": lambda: dist.reduce_scatter_tensor(target, source),
         "pytorch_symmetric": lambda: torch.ops.symm_mem.reduce_scatter_out(
             shared, group, False, target),
-        "AUTO": lambda: auto.reduce_scatter(source),
+        "AUTO": lambda: auto.reduce_scatter(source, target),
     }
 
 
@@ -118,7 +118,7 @@ def ways_of_all_gather(elements, comms):
     target = source.new_empty(auto.size(), elements // auto.size())
     return {
         "pytorch_nccl": lambda: dist.all_gather_into_tensor(target, source),
-        "AUTO": lambda: auto.all_gather(source),
+        "AUTO": lambda: auto.all_gather(source, target),
     }
 
 

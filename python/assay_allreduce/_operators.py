@@ -15,7 +15,9 @@ SCHEMAS = {
     "all_reduce_": "(Tensor(a!) input, int comm) -> ()",
     "all_reduce_out": "(Tensor input, Tensor(a!) output, int comm) -> ()",
     "reduce_scatter": "(Tensor input, int comm) -> Tensor",
+    "reduce_scatter_out": "(Tensor input, Tensor(a!) output, int comm) -> ()",
     "all_gather": "(Tensor input, int comm) -> Tensor",
+    "all_gather_out": "(Tensor input, Tensor(a!) output, int comm) -> ()",
     "all_reduce_rms_norm":
         f"({_RESIDUAL}, float epsilon, int comm, float weight_bias=0.) -> Tensor",
     "all_reduce_rms_norm_quant_fp8":
@@ -72,7 +74,9 @@ FAKES = {
     "all_reduce_": _fake_nothing,
     "all_reduce_out": _fake_nothing,
     "reduce_scatter": _fake_reduce_scatter,
+    "reduce_scatter_out": _fake_nothing,
     "all_gather": _fake_all_gather,
+    "all_gather_out": _fake_nothing,
     "all_reduce_rms_norm": _fake_norm,
     "all_reduce_rms_norm_quant_fp8": _fake_fp8,
     "all_reduce_rms_norm_quant_fp8_dynamic": _fake_fp8_dynamic,

@@ -226,13 +226,21 @@ class Communicator:
             torch.ops.assay.all_reduce_out(input, out, self.number)
         return out
 
-    def reduce_scatter(self, input):
-        """This rank's part of the rows of the sum: [n, ...] to [n / size(), ...]."""
-        return torch.ops.assay.reduce_scatter(input, self.number)
+    def reduce_scatter(self, input, out=None):
+        """This rank's part of the rows of the sum, [n, ...] to [n / size(), ...], in a new tensor or in
+        `out`, which shares no memory with `input`."""
+        if out is None:
+            return torch.ops.assay.reduce_scatter(input, self.number)
+        torch.ops.assay.reduce_scatter_out(input, out, self.number)
+        return out
 
-    def all_gather(self, input):
-        """All ranks' rows, in rank order: [n, ...] to [n * size(), ...]."""
-        return torch.ops.assay.all_gather(input, self.number)
+    def all_gather(self, input, out=None):
+        """All ranks' rows, in rank order, [n, ...] to [n * size(), ...], in a new tensor or in `out`, which
+        shares no memory with `input`."""
+        if out is None:
+            return torch.ops.assay.all_gather(input, self.number)
+        torch.ops.assay.all_gather_out(input, out, self.number)
+        return out
 
     def all_reduce_rms_norm(self, input, residual, gamma, epsilon=1e-6, weight_bias=0.0):
         """The sum, added to `residual` in place, and the RMS norm of that: [..., hidden]. `residual`

@@ -138,6 +138,14 @@ def check_split(comm):
     expect(sizes_of(results[0]) == shapes.all_gather((3, 16), 2) == (6, 16), "all_gather's shape")
     expect((last().num_tokens, last().operation) == (6, 2), "tokens of the whole message")
     drop(results)
+    for name, sizes, output_sizes, operation in (("reduce_scatter_out", [6, 16], [3, 16], 1),
+                                                 ("reduce_scatter_out", [32], [16], 1),
+                                                 ("all_gather_out", [3, 16], [6, 16], 2),
+                                                 ("all_gather_out", [16], [32], 2)):
+        target = tensor(output_sizes)
+        at = address(target)
+        expect(call(name, [tensor(sizes), target, comm], 0) == [], name)
+        expect((last().output, last().operation) == (at, operation), f"{name} writes to output")
 
 
 def check_norm(comm):
@@ -211,6 +219,8 @@ def check_refusals(comm):
     refused("bfloat16, float16 or float32", "all_reduce", [tensor([8], UINT8), comm])
     refused("output must have the type", "all_reduce_out", [tensor([8]), tensor([16]), comm], 0)
     refused("a multiple of 2", "reduce_scatter", [tensor([3, 8]), comm])
+    refused("type and 12 elements", "reduce_scatter_out", [tensor([3 * 8]), tensor([8]), comm], 0)
+    refused("type and 16 elements", "all_gather_out", [tensor([8]), tensor([8]), comm], 0)
     refused("gamma must have", "all_reduce_rms_norm",
             [tensor([7, 64]), optional(None), tensor([32]), number(1e-5), comm, number(0)])
     refused("two dimensions or more", "all_reduce_rms_norm",

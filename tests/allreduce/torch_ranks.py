@@ -173,6 +173,16 @@ def check_split(comm):
         gathered = [torch.empty_like(source) for _ in range(comm.size())]
         dist.all_gather(gathered, source)
         assert torch.equal(comm.all_gather(source), torch.cat(gathered))
+        part, whole = torch.empty_like(exact, dtype=source.dtype), torch.cat(gathered).zero_()
+        close(comm.reduce_scatter(source, part), exact)
+        assert torch.equal(comm.all_gather(source, whole), torch.cat(gathered))
+        close(comm.reduce_scatter(source.flatten(), part.zero_().flatten()), exact.flatten())
+        try:
+            comm.reduce_scatter(source, source.chunk(comm.size())[0])
+        except RuntimeError as error:
+            assert "share memory" in str(error), error
+        else:
+            raise AssertionError("an output within the input is taken")
 
 
 def check_errors(comm):
@@ -208,6 +218,9 @@ def check_opcheck(comm):
             (OPS.all_reduce, (message(3, 64), comm.number)),
             (OPS.all_reduce_, (message(3, 64), comm.number)),
             (OPS.all_reduce_out, (message(3, 64), message(3, 64), comm.number)),
+            (OPS.reduce_scatter_out,
+             (message(comm.size(), 64), message(1, 64), comm.number)),
+            (OPS.all_gather_out, (message(1, 64), message(comm.size(), 64), comm.number)),
             (OPS.all_reduce_rms_norm, (message(3, 256), message(3, 256), gamma, 1e-5, comm.number)),
             (OPS.all_reduce_rms_norm_quant_fp8,
              (message(3, 256), message(3, 256), gamma, torch.ones(1, device="cuda"), 1e-5,

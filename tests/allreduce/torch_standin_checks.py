@@ -223,12 +223,13 @@ class TracingTest(unittest.TestCase):
 
     def test_every_operator_has_one(self):
         self.assertEqual(set(torch.fakes), set(torch.schemas))
-        self.assertEqual(len(torch.schemas), 9)
+        self.assertEqual(len(torch.schemas), 11)
 
     def test_mutation_marks(self):
         marked = {name for name, schema in torch.schemas.items() if "(a!)" in schema}
         self.assertEqual(marked, {f"assay::{name}" for name in (
-            "all_reduce_", "all_reduce_out", "all_reduce_rms_norm", "all_reduce_rms_norm_quant_fp8",
+            "all_reduce_", "all_reduce_out", "reduce_scatter_out", "all_gather_out",
+            "all_reduce_rms_norm", "all_reduce_rms_norm_quant_fp8",
             "all_reduce_rms_norm_quant_fp8_dynamic", "all_reduce_rms_norm_quant_nvfp4")})
 
     def test_shapes(self):

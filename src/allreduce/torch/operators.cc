@@ -11,6 +11,7 @@
 #include <array>
 #include <atomic>
 #include <cstring>
+#include <functional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -276,43 +277,92 @@ void all_reduce_out(Slot* stack, std::uint64_t /*inputs*/, std::uint64_t /*outpu
   run(member, call);
 }
 
-// reduce_scatter(Tensor input, int comm) -> Tensor
-void reduce_scatter(Slot* stack, std::uint64_t /*inputs*/, std::uint64_t /*outputs*/) {
+bool overlap(const Tensor& a, const Tensor& b) {
+  const std::int64_t bytes_each = a.type() == pytorch.float32 ? 4 : 2;
+  const auto begin = [](const Tensor& tensor) { return static_cast<const char*>(tensor.data()); };
+  const auto end = [&](const Tensor& tensor) {
+    return begin(tensor) + product(tensor.sizes()) * bytes_each;
+  };
+  return std::less<>()(begin(a), end(b)) && std::less<>()(begin(b), end(a));
+}
+
+// A half of a sum, without its output: a call and the output's sizes.
+struct HalfCall {
+  assay_allreduce_call call = {};
+  std::vector<std::int64_t> sizes = {};
+};
+
+HalfCall reduce_scatter_of(const Member& member, const Tensor& input) {
+  HalfCall half{.call = call_of(member, input),
+                .sizes = {input.sizes().begin(), input.sizes().end()}};
+  if (half.sizes.empty() || half.sizes[0] % member.world_size != 0)
+    refuse("input of reduce_scatter needs a first dimension that is a multiple of " +
+           std::to_string(member.world_size));
+  if (half.call.num_tokens % member.world_size != 0) {
+    half.call.hidden_size /= member.world_size;
+    half.call.num_tokens = member.world_size;
+  }
+  half.sizes[0] /= member.world_size;
+  half.call.operation = ASSAY_ALLREDUCE_REDUCE_SCATTER;
+  return half;
+}
+
+HalfCall all_gather_of(const Member& member, const Tensor& input) {
+  HalfCall half{.call = call_of(member, input),
+                .sizes = {input.sizes().begin(), input.sizes().end()}};
+  if (half.sizes.empty()) refuse("input of all_gather needs a dimension");
+  half.sizes[0] *= member.world_size;
+  half.call.num_tokens *= member.world_size;
+  half.call.operation = ASSAY_ALLREDUCE_ALL_GATHER;
+  return half;
+}
+
+using MakeHalf = HalfCall(const Member&, const Tensor&);
+
+void run_half(Slot* stack, MakeHalf* make) {
   Arguments arguments(stack);
   const Tensor input = arguments.tensor();
   const Member& member = member_of(arguments.integer());
-  std::vector<std::int64_t> sizes(input.sizes().begin(), input.sizes().end());
-  if (sizes.size() < 2 || sizes[0] % member.world_size != 0)
-    refuse("input of reduce_scatter needs two dimensions or more, the first a multiple of " +
-           std::to_string(member.world_size));
-  assay_allreduce_call call = call_of(member, input);
-  if (call.num_tokens % member.world_size != 0) {
-    call.hidden_size /= member.world_size;
-    call.num_tokens = member.world_size;
-  }
-  sizes[0] /= member.world_size;
-  Tensor output = empty(member, sizes, input.type());
-  call.operation = ASSAY_ALLREDUCE_REDUCE_SCATTER;
-  call.output = output.data();
-  run(member, call);
+  HalfCall half = make(member, input);
+  Tensor output = empty(member, half.sizes, input.type());
+  half.call.output = output.data();
+  run(member, half.call);
   stack[0] = reinterpret_cast<Slot>(output.release());
+}
+
+void run_half_out(Slot* stack, MakeHalf* make) {
+  Arguments arguments(stack);
+  const Tensor input = arguments.tensor();
+  const Tensor output = arguments.tensor();
+  const Member& member = member_of(arguments.integer());
+  HalfCall half = make(member, input);
+  check_place(output, member, "output");
+  if (output.type() != input.type() || product(output.sizes()) != product(half.sizes))
+    refuse("output must have input's type and " + std::to_string(product(half.sizes)) +
+           " elements");
+  if (overlap(input, output)) refuse("output must not share memory with input");
+  half.call.output = output.data();
+  run(member, half.call);
+}
+
+// reduce_scatter(Tensor input, int comm) -> Tensor
+void reduce_scatter(Slot* stack, std::uint64_t /*inputs*/, std::uint64_t /*outputs*/) {
+  run_half(stack, reduce_scatter_of);
+}
+
+// reduce_scatter_out(Tensor input, Tensor(a!) output, int comm) -> ()
+void reduce_scatter_out(Slot* stack, std::uint64_t /*inputs*/, std::uint64_t /*outputs*/) {
+  run_half_out(stack, reduce_scatter_of);
 }
 
 // all_gather(Tensor input, int comm) -> Tensor
 void all_gather(Slot* stack, std::uint64_t /*inputs*/, std::uint64_t /*outputs*/) {
-  Arguments arguments(stack);
-  const Tensor input = arguments.tensor();
-  const Member& member = member_of(arguments.integer());
-  std::vector<std::int64_t> sizes(input.sizes().begin(), input.sizes().end());
-  if (sizes.size() < 2) refuse("input of all_gather needs two dimensions or more");
-  assay_allreduce_call call = call_of(member, input);
-  sizes[0] *= member.world_size;
-  Tensor output = empty(member, sizes, input.type());
-  call.operation = ASSAY_ALLREDUCE_ALL_GATHER;
-  call.num_tokens *= member.world_size;
-  call.output = output.data();
-  run(member, call);
-  stack[0] = reinterpret_cast<Slot>(output.release());
+  run_half(stack, all_gather_of);
+}
+
+// all_gather_out(Tensor input, Tensor(a!) output, int comm) -> ()
+void all_gather_out(Slot* stack, std::uint64_t /*inputs*/, std::uint64_t /*outputs*/) {
+  run_half_out(stack, all_gather_of);
 }
 
 // What the operators with a norm have in common. Its tensors live until the call was made.
@@ -483,7 +533,9 @@ constexpr struct {
                 {"all_reduce_", all_reduce_in_place},
                 {"all_reduce_out", all_reduce_out},
                 {"reduce_scatter", reduce_scatter},
+                {"reduce_scatter_out", reduce_scatter_out},
                 {"all_gather", all_gather},
+                {"all_gather_out", all_gather_out},
                 {"all_reduce_rms_norm", all_reduce_rms_norm},
                 {"all_reduce_rms_norm_quant_fp8", all_reduce_rms_norm_quant_fp8},
                 {"all_reduce_rms_norm_quant_fp8_dynamic", all_reduce_rms_norm_quant_fp8_dynamic},
