@@ -10,6 +10,8 @@ import torch.distributed as dist
 from ._library import FOLDER, AllReduceError, DataType, Fusion, Options, ScaleLayout, Strategy
 from ._operators import kernels, library
 
+# Overloads themselves, which PyTorch need not look for in each call.
+_OPERATORS = torch.ops.assay
 # The table that came with the package for the GPU at hand, if there is one.
 SHIPPED_TABLE = "shipped"
 _DATA_TYPES = {torch.bfloat16: DataType.BFLOAT16, torch.float16: DataType.FLOAT16,
@@ -219,34 +221,34 @@ class Communicator:
     def all_reduce(self, input, out=None):
         """The sum over the ranks, in a new tensor or in `out`, which may be `input`."""
         if out is None:
-            return torch.ops.assay.all_reduce(input, self.number)
+            return _OPERATORS.all_reduce.default(input, self.number)
         if out is input:
-            torch.ops.assay.all_reduce_(input, self.number)
+            _OPERATORS.all_reduce_.default(input, self.number)
         else:
-            torch.ops.assay.all_reduce_out(input, out, self.number)
+            _OPERATORS.all_reduce_out.default(input, out, self.number)
         return out
 
     def reduce_scatter(self, input, out=None):
         """This rank's part of the rows of the sum, [n, ...] to [n / size(), ...], in a new tensor or in
         `out`, which shares no memory with `input`."""
         if out is None:
-            return torch.ops.assay.reduce_scatter(input, self.number)
-        torch.ops.assay.reduce_scatter_out(input, out, self.number)
+            return _OPERATORS.reduce_scatter.default(input, self.number)
+        _OPERATORS.reduce_scatter_out.default(input, out, self.number)
         return out
 
     def all_gather(self, input, out=None):
         """All ranks' rows, in rank order, [n, ...] to [n * size(), ...], in a new tensor or in `out`, which
         shares no memory with `input`."""
         if out is None:
-            return torch.ops.assay.all_gather(input, self.number)
-        torch.ops.assay.all_gather_out(input, out, self.number)
+            return _OPERATORS.all_gather.default(input, self.number)
+        _OPERATORS.all_gather_out.default(input, out, self.number)
         return out
 
     def all_reduce_rms_norm(self, input, residual, gamma, epsilon=1e-6, weight_bias=0.0):
         """The sum, added to `residual` in place, and the RMS norm of that: [..., hidden]. `residual`
         None: the norm of the sum. `weight_bias` is added to `gamma` (1 for Gemma)."""
-        return torch.ops.assay.all_reduce_rms_norm(input, residual, gamma, epsilon, self.number,
-                                                   weight_bias)
+        return _OPERATORS.all_reduce_rms_norm.default(input, residual, gamma, epsilon,
+                                                      self.number, weight_bias)
 
     def all_reduce_rms_norm_quant_fp8(self, input, residual, gamma, scale=None, epsilon=1e-6,
                                       weight_bias=0.0, group_size=0):
@@ -254,9 +256,9 @@ class Communicator:
         quantised 1; the result is one tensor. Without `scale`: the tensor and its float32 scales,
         one for each token, [..., 1], or for each group of 128, [..., hidden / 128]."""
         if scale is not None:
-            return torch.ops.assay.all_reduce_rms_norm_quant_fp8(
+            return _OPERATORS.all_reduce_rms_norm_quant_fp8.default(
                 input, residual, gamma, scale, epsilon, self.number, weight_bias)
-        return torch.ops.assay.all_reduce_rms_norm_quant_fp8_dynamic(
+        return _OPERATORS.all_reduce_rms_norm_quant_fp8_dynamic.default(
             input, residual, gamma, epsilon, self.number, weight_bias, group_size)
 
     def all_reduce_rms_norm_quant_nvfp4(self, input, residual, gamma, scale, epsilon=1e-6,
@@ -264,7 +266,7 @@ class Communicator:
         """The same, quantised to NVFP4: uint8 [..., hidden / 2], two elements a byte, the first in
         the low half; and float8_e4m3fn scales of 16 elements each, [rows, hidden / 16], padded to
         whole blocks. `scale` is the global scale, one float32 on the GPU."""
-        return torch.ops.assay.all_reduce_rms_norm_quant_nvfp4(
+        return _OPERATORS.all_reduce_rms_norm_quant_nvfp4.default(
             input, residual, gamma, scale, epsilon, self.number, weight_bias, int(scale_layout))
 
     def close(self, meet=True):

@@ -34,7 +34,9 @@ library = types.SimpleNamespace(Library=_Library, register_fake=_register_fake)
 
 class _Operators:
     def __getattr__(self, name):
-        return lambda *arguments: calls.append((name, arguments)) or f"result of {name}"
+        call = lambda *arguments: calls.append((name, arguments)) or f"result of {name}"
+        call.default = call
+        return call
 
 
 ops = types.SimpleNamespace(assay=_Operators())
