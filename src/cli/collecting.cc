@@ -14,6 +14,7 @@
 #include "cli/output.h"
 #include "core/files.h"
 #include "core/interrupt.h"
+#include "core/line_process.h"
 #include "core/terminal.h"
 #include "core/text.h"
 #include "doctor/doctor.h"
@@ -28,8 +29,7 @@ constexpr unsigned kSecondsToFinish = 30;
 
 // Returns the first place that has the file. The build tree and an installation differ.
 core::Result<fs::path> find_own_file(const std::vector<fs::path>& places) {
-  std::error_code ignored;
-  const fs::path folder = fs::read_symlink("/proc/self/exe", ignored).parent_path();
+  const fs::path folder = core::own_file().parent_path();
   for (const fs::path& place : places) {
     if (core::is_regular_file(folder / place)) return fs::weakly_canonical(folder / place);
   }

@@ -1,5 +1,6 @@
 #include "core/line_process.h"
 
+#include <dlfcn.h>
 #include <fmt/core.h>
 #include <poll.h>
 #include <unistd.h>
@@ -63,6 +64,12 @@ std::string_view last_line(std::string_view text) {
 milliseconds left_until(LineProcess::Clock::time_point until) {
   const auto left = std::chrono::ceil<milliseconds>(until - LineProcess::Clock::now());
   return std::max(left, milliseconds(0));
+}
+
+// Python's wheel has the library alone.
+std::string what_has_programs(const fs::path& own) {
+  if (own.filename().string().find(".so") == std::string::npos) return "";
+  return "; this library came without assay's programs, which its package has";
 }
 
 }  // namespace
@@ -152,24 +159,35 @@ std::string LineProcess::last_words() const {
   return words.empty() ? "" : fmt::format("; it said: {}", words);
 }
 
+fs::path own_file() {
+  Dl_info found{};
+  if (dladdr(reinterpret_cast<const void*>(&own_file), &found) != 0 && found.dli_fname != nullptr) {
+    const fs::path file = found.dli_fname;
+    if (file.filename().string().find(".so") != std::string::npos) return file;
+  }
+  std::error_code ignored;
+  return fs::read_symlink("/proc/self/exe", ignored);
+}
+
 Result<fs::path> find_own_program(const std::string& name) {
-  std::error_code error;
-  const fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path();
+  const fs::path own = own_file();
+  const fs::path folder = own.parent_path();
   for (const fs::path& path : {folder / name, folder.parent_path() / "libexec/assay" / name}) {
     if (core::is_regular_file(path)) return path;
   }
-  return Error{fmt::format("no {} beside {}", name, (folder / "assay").string())};
+  return Error{fmt::format("no {} beside {}{}", name, own.string(), what_has_programs(own))};
 }
 
 Result<fs::path> find_own_library(const std::string& name) {
-  std::error_code error;
-  const fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path();
+  const fs::path own = own_file();
+  const fs::path folder = own.parent_path();
   const fs::path libraries = folder / ".." / "lib";
+  std::error_code error;
   for (const fs::path& place : {folder / name, libraries / name}) {
     if (core::is_regular_file(place)) return fs::canonical(place, error);
   }
-  return Error{fmt::format("no {} beside {} nor in {}", name, (folder / "assay").string(),
-                           libraries.string())};
+  return Error{fmt::format("no {} beside {} nor in {}{}", name, own.string(), libraries.string(),
+                           what_has_programs(own))};
 }
 
 }  // namespace assay::core

@@ -74,11 +74,14 @@ class LineProcess {
   std::string unread_;                               // its output behind the last line
 };
 
-// Finds a program of our own, which lies beside the running one or in libexec/assay/ of its
+// The file that has this code: the running program, or a library of ours in another program.
+std::filesystem::path own_file();
+
+// Finds a program of our own, which lies beside own_file() or in libexec/assay/ of its
 // installation.
 Result<std::filesystem::path> find_own_program(const std::string& name);
 
-// Finds a library of our own, which lies beside the running program or in lib/ of its installation.
+// Finds a library of our own, which lies beside own_file() or in lib/ of its installation.
 Result<std::filesystem::path> find_own_library(const std::string& name);
 
 }  // namespace assay::core

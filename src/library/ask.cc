@@ -139,6 +139,8 @@ core::Result<std::unique_ptr<assay_surface>> bind(Database& database,
     if (column.size() != 1)
       return core::Error{fmt::format("column '{}' has {} values; a surface takes one", column.name,
                                      column.size())};
+    if (std::find(free.begin(), free.end(), column.name) != free.end())
+      return core::Error{fmt::format("column '{}' is bound, and a free size, too", column.name)};
     conditions.push_back({column.name, text_of(column)});
   }
   auto index = ASSAY_TRY(database.table(bound.table));

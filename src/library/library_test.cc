@@ -285,6 +285,12 @@ TEST_F(Tables, ASurfaceAnswersLikeTheDatabase) {
   assay_surface* surface = nullptr;
   ASSERT_EQ(assay_surface_bind(database.get(), &bound, free_sizes, 1, &surface), ASSAY_OK)
       << assay_error();
+  const double one = 1;
+  const assay_column twice[] = {{"m", &one, nullptr, 1}};
+  const assay_questions bound_twice = {sizeof bound_twice, "gemm", twice, 1, 0};
+  assay_surface* none = nullptr;
+  EXPECT_EQ(assay_surface_bind(database.get(), &bound_twice, free_sizes, 1, &none), ASSAY_FAILED);
+  EXPECT_THAT(assay_error(), HasSubstr("column 'm' is bound, and a free size"));
   database.reset();
   const std::vector<double> m = {64, 0, 1e9};
   std::vector<double> latency(3);

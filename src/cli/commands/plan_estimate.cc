@@ -195,7 +195,9 @@ class PlanEstimate final : public Command {
   }
 
   [[nodiscard]] std::string subject(const serving::Model& model) const {
-    return fmt::format("{} on {} of {}, {}", model.name, worker().text(), served_.system,
+    plan::Worker named = worker();
+    if (!model.has_experts()) named.moe_tp = named.tp;
+    return fmt::format("{} on {} of {}, {}", model.name, named.text(), served_.system,
                        plan::name_of(served_.engine));
   }
 

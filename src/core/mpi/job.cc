@@ -5,6 +5,7 @@
 #include <string>
 
 #include "core/library_search.h"
+#include "core/line_process.h"
 #include "core/shared_library.h"
 
 namespace assay::core::mpi {
@@ -12,9 +13,7 @@ namespace {
 
 // RTLD_GLOBAL, because Open MPI's own plugins look for its symbols among those of the program.
 Result<SharedLibrary> open_library() {
-  std::error_code ignored;
-  const std::filesystem::path folder =
-      std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
+  const std::filesystem::path folder = own_file().parent_path();
   return SharedLibrary::open(
       files_in({folder.string(), (folder.parent_path() / "lib").string()}, {kLibrary}),
       RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE);
