@@ -66,9 +66,13 @@ milliseconds left_until(LineProcess::Clock::time_point until) {
   return std::max(left, milliseconds(0));
 }
 
+bool is_library(const fs::path& file) {
+  return file.filename().string().find(".so") != std::string::npos;
+}
+
 // Python's wheel has the library alone.
 std::string what_has_programs(const fs::path& own) {
-  if (own.filename().string().find(".so") == std::string::npos) return "";
+  if (!is_library(own)) return "";
   return "; this library came without assay's programs, which its package has";
 }
 
@@ -160,19 +164,21 @@ std::string LineProcess::last_words() const {
 }
 
 fs::path own_file() {
+  std::error_code ignored;
   Dl_info found{};
   if (dladdr(reinterpret_cast<const void*>(&own_file), &found) != 0 && found.dli_fname != nullptr) {
-    const fs::path file = found.dli_fname;
-    if (file.filename().string().find(".so") != std::string::npos) return file;
+    const fs::path file = fs::canonical(found.dli_fname, ignored);
+    if (is_library(file)) return file;
   }
-  std::error_code ignored;
   return fs::read_symlink("/proc/self/exe", ignored);
 }
 
 Result<fs::path> find_own_program(const std::string& name) {
   const fs::path own = own_file();
   const fs::path folder = own.parent_path();
-  for (const fs::path& path : {folder / name, folder.parent_path() / "libexec/assay" / name}) {
+  const fs::path installed = folder.parent_path();
+  for (const fs::path& path :
+       {folder / name, installed / "libexec/assay" / name, installed / "bin" / name}) {
     if (core::is_regular_file(path)) return path;
   }
   return Error{fmt::format("no {} beside {}{}", name, own.string(), what_has_programs(own))};

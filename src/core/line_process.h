@@ -77,8 +77,8 @@ class LineProcess {
 // The file that has this code: the running program, or a library of ours in another program.
 std::filesystem::path own_file();
 
-// Finds a program of our own, which lies beside own_file() or in libexec/assay/ of its
-// installation.
+// Finds a program of our own, which lies beside own_file() or in libexec/assay/ or bin/ of
+// its installation.
 Result<std::filesystem::path> find_own_program(const std::string& name);
 
 // Finds a library of our own, which lies beside own_file() or in lib/ of its installation.

@@ -244,12 +244,6 @@ SteadySteps steady_steps(const SteadyLoad& load) {
                          .new_tokens = cut.chunk,
                          .cached_tokens = load.cached_prefix + (cut.new_tokens - cut.chunk) / 2}};
   steps.mixed_share = std::min(1.0, concurrency / steps.stay * steps.prompt_steps);
-  if (load.groups_of_experts > 1) {
-    const auto groups = static_cast<double>(load.groups_of_experts);
-    const double chunks = (1 + (groups - 1) * steps.mixed_share) / groups;
-    steps.mixed_group_tokens = chunks * static_cast<double>(cut.chunk) +
-                               static_cast<double>(steps.decodes * load.speculation.verified());
-  }
   return steps;
 }
 

@@ -34,24 +34,23 @@ struct SteadySteps {
   std::array<Chunks, 1> chunks = {};
   std::int64_t decodes = 0;
   double decode_cached = 0;
-  double prompt_steps = 1;        // of a request
-  double stay = 1;                // steps of a request
-  double decode_steps = 1;        // of these, those that decode
-  double mixed_share = 0;         // of steps: those with a chunk of a prompt
-  double mixed_group_tokens = 0;  // while one group has a chunk: Step::group_tokens
+  double prompt_steps = 1;  // of a request
+  double stay = 1;          // steps of a request
+  double decode_steps = 1;  // of these, those that decode
+  double mixed_share = 0;   // of steps: those with a chunk of a prompt
 
   // Of requests that decode; at least one does.
   [[nodiscard]] Step decoding() const {
     return {.decodes = decodes > 0 ? decodes : 1, .decode_cached = decode_cached};
   }
 
-  // Refers to this.
+  // Refers to this. In the mean over groups as many tokens reach the experts as if all of them had
+  // their chunks in the same steps.
   [[nodiscard]] Step mixed() const {
     return {.chunks = chunks,
             .finished_prompts = 1,
             .decodes = decodes,
-            .decode_cached = decode_cached,
-            .group_tokens = mixed_group_tokens};
+            .decode_cached = decode_cached};
   }
 };
 

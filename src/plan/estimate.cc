@@ -86,10 +86,13 @@ std::vector<model::Table> operators_tables(const StepPrices& prices, const Stead
              .cached_tokens = load.cached_prefix}};
   const double cached =
       static_cast<double>(load.prompt_tokens) + 0.5 * static_cast<double>(load.output_tokens);
-  return {operators_table("decoding", "A step that decodes", prices,
-                          {.decodes = load.concurrency, .decode_cached = cached}),
-          operators_table("prompt", "A step that computes one prompt", prices,
-                          {.chunks = chunks, .finished_prompts = 1})};
+  return {
+      operators_table("decoding", "A step that decodes", prices,
+                      {.decodes = load.concurrency, .decode_cached = cached}),
+      operators_table("prompt",
+                      load.groups_of_experts > 1 ? "A step that computes one prompt in each group"
+                                                 : "A step that computes one prompt",
+                      prices, {.chunks = chunks, .finished_prompts = 1})};
 }
 
 namespace {

@@ -9,6 +9,8 @@
 
 #include "model/serving/family.h"
 #include "model/warnings.h"
+#include "plan/load_costs.h"
+#include "plan/uncertainty/step_parts.h"
 #include "store/files/csv_frame.h"
 
 namespace assay::plan {
@@ -190,6 +192,19 @@ TEST(StepPrices, ExpertsGetTheTokensOfAllGroups) {
   EXPECT_NEAR(ms(8, 0), 32, 0.1);
   // Seven groups have but a token each.
   EXPECT_NEAR(ms(8, (4000 + 7) / 8.0), 4.007, 0.01);
+}
+
+TEST(StepPrices, PartsOfALoadHaveItsTokensOnce) {
+  const StepPrices prices = prices_of_experts(8);
+  const SteadyLoad load{.concurrency = 10,
+                        .groups = 8,
+                        .groups_of_experts = 8,
+                        .prompt_tokens = 1000,
+                        .output_tokens = 100,
+                        .token_budget = 1500};
+  // A step of a group has 0.1 prompts and 10 requests that decode.
+  const StepParts mean = parts_of_load(costs_of_load(prices, load)).mean;
+  EXPECT_NEAR(mean.experts_ms, 0.001 * 8 * (10 + 0.1 * 1000), 0.01);
 }
 
 TEST(StepPrices, AnEmptyStepTakesNothing) {

@@ -112,11 +112,9 @@ void EngineInstance::meet() {
   const auto of_experts = static_cast<std::size_t>(limits_->groups_of_experts);
   for (std::size_t first = 0; first < steps_.size(); first += of_experts) {
     const std::span<Step> steps = std::span(steps_).subspan(first, of_experts);
-    std::int64_t tokens = 0;
-    for (const Step& step : steps)
-      tokens += step_time_.tokens_of(step);
+    const double tokens = step_time_.group_tokens(steps);
     for (Step& step : steps)
-      step.group_tokens = static_cast<double>(tokens) / static_cast<double>(of_experts);
+      step.group_tokens = tokens;
   }
 }
 

@@ -252,9 +252,11 @@ TEST(StepTime, FillsABatchToItsGraph) {
   // vLLM captures small mixed steps, too.
   const StepTime vllm(cost, policy_of(Engine::kVllm), limits);
   EXPECT_DOUBLE_EQ(vllm.ms({.chunks = kChunk, .decodes = 4}), 1 + 0.2 + 6);
-  // Experts get the filled batches of all groups, and what an eager step's groups have.
-  EXPECT_DOUBLE_EQ(trtllm.as_run({.decodes = 5, .group_tokens = 3}).group_tokens, 8);
-  EXPECT_DOUBLE_EQ(trtllm.as_run({.decodes = 9, .group_tokens = 7}).group_tokens, 7);
+  // All groups fill up to the largest graph; where one runs eagerly, none does.
+  const std::array<Step, 2> captured = {Step{.decodes = 5}, Step{.decodes = 1}};
+  EXPECT_DOUBLE_EQ(trtllm.group_tokens(captured), 8);
+  const std::array<Step, 2> mixed = {Step{.chunks = kChunk, .decodes = 4}, Step{.decodes = 1}};
+  EXPECT_DOUBLE_EQ(trtllm.group_tokens(mixed), (2 + 4 + 1) / 2.0);
   EXPECT_TRUE(trtllm.eager({.chunks = kChunk}));
   EXPECT_FALSE(vllm.eager({.chunks = kChunk}));
 }

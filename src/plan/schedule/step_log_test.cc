@@ -84,5 +84,37 @@ TEST(StepLog, ItsPriceIsThatOfTheRun) {
   EXPECT_NEAR(ms, instance.work_done().computing_ms, 1e-6 * ms);
 }
 
+// One group's prompt reaches the experts of all: all steps at once tell its tokens as often as they
+// were computed.
+TEST(StepLog, ExpertsGetEveryTokenOnce) {
+  const testing::LinearCost cost(5, 0.01, 0.1);
+  Limits limits = policy_of(Engine::kTrtllm).defaults();
+  limits.kv_tokens = 100'000;
+  limits.groups = 4;
+  limits.groups_of_experts = 4;
+  const Workload workload = testing::equal_requests(8, 300, 50, 0);
+  StepLog log;
+  EngineInstance instance(cost, policy_of(Engine::kTrtllm), limits, workload, Stepping::kManyAtOnce,
+                          nullptr);
+  instance.log_to(&log);
+  for (std::size_t i = 0; i < workload.requests.size(); ++i)
+    instance.send(i, i < 4 ? 0 : 10.0 * static_cast<double>(i));
+  double groups = 0;
+  std::size_t ended = 0;
+  while (ended < workload.requests.size()) {
+    ASSERT_TRUE(instance.advance().ok());
+    ended += instance.ended().size();
+  }
+  double of_experts = 0;
+  double computed = 0;
+  for (const AlikeSteps& one : log.alike()) {
+    groups += one.steps;
+    of_experts += one.steps * one.group_tokens;
+    computed += one.steps * static_cast<double>(one.step().tokens());
+  }
+  ASSERT_GT(groups, 4.0 * 50);
+  EXPECT_NEAR(of_experts, computed, 0.05 * computed);
+}
+
 }  // namespace
 }  // namespace assay::plan

@@ -8,6 +8,19 @@ std::int64_t StepTime::tokens_of(const Step& step) const {
   return step.prompt_tokens() + step.decodes * limits_->speculation.verified();
 }
 
+double StepTime::group_tokens(std::span<const Step> steps) const {
+  std::int64_t largest = 0;
+  std::int64_t sum = 0;
+  bool has_eager = false;
+  for (const Step& step : steps) {
+    has_eager = has_eager || eager(step);
+    sum += tokens_of(step);
+    largest = std::max(largest, tokens_of(as_run(step)));
+  }
+  if (!has_eager) return static_cast<double>(largest);
+  return static_cast<double>(sum) / static_cast<double>(steps.size());
+}
+
 // Graphs of decoding alone count requests, others tokens.
 std::int64_t StepTime::graph_size(const Step& step) const {
   return policy_->graphs == Policy::Graphs::kDecodeOnly ? step.decodes : tokens_of(step);
@@ -20,16 +33,14 @@ std::int64_t StepTime::captured_size(const Step& step) const {
   return found == captured.end() ? 0 : *found;
 }
 
-// Groups whose tokens meet run graphs of one size.
 void StepTime::fill(Step& step, std::int64_t captured) const {
-  if (const std::int64_t filling = captured - graph_size(step); filling > 0) {
-    const auto real = static_cast<double>(step.decodes);
-    const std::int64_t of_request =
-        policy_->graphs == Policy::Graphs::kDecodeOnly ? 1 : limits_->speculation.verified();
-    step.decodes += (filling + of_request - 1) / of_request;
-    step.decode_cached *= real / static_cast<double>(step.decodes);
-  }
-  if (step.group_tokens > 0) step.group_tokens = static_cast<double>(tokens_of(step));
+  const std::int64_t filling = captured - graph_size(step);
+  if (filling <= 0) return;
+  const auto real = static_cast<double>(step.decodes);
+  const std::int64_t of_request =
+      policy_->graphs == Policy::Graphs::kDecodeOnly ? 1 : limits_->speculation.verified();
+  step.decodes += (filling + of_request - 1) / of_request;
+  step.decode_cached *= real / static_cast<double>(step.decodes);
 }
 
 double StepTime::ms(Step step, double further) const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "plan/schedule/limits.h"
 #include "plan/schedule/policy.h"
@@ -22,6 +23,10 @@ class StepTime {
 
   // Tokens that are computed: of a request that decodes also those that were drafted.
   [[nodiscard]] std::int64_t tokens_of(const Step& step) const;
+
+  // Tokens of a group, in the mean of groups that run these steps at once: where all have graphs,
+  // those of the largest, to which engines fill the others.
+  [[nodiscard]] double group_tokens(std::span<const Step> steps) const;
 
   [[nodiscard]] bool eager(const Step& step) const { return captured_size(step) == 0; }
 

@@ -143,10 +143,10 @@ std::optional<path::Part> shown_by(Cause cause) {
   }
 }
 
-// Those that count, without a last one that is cut where there are others.
+// Those that count, without a last one that is not whole where there are others.
 std::vector<bool> whole_steps(const PreparedRun& run) {
   std::vector<bool> counts = run.counts;
-  if (run.execution->is_last_step_cut() &&
+  if (run.execution->is_last_step_odd() &&
       std::find(counts.begin(), counts.end() - 1, true) != counts.end() - 1)
     counts.back() = false;
   return counts;

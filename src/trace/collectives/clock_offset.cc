@@ -14,6 +14,9 @@ namespace {
 // offset that exceeds its own spread by far is another clock.
 constexpr double kSameClockUs = 20;
 constexpr double kSpreads = 4;
+// So few collectives do not tell their spread: ranks of a host may leave one that far apart.
+constexpr std::int64_t kFewSamples = 2;
+constexpr double kSameClockOfFewUs = 1000;
 
 double median_deviation(const std::vector<double>& values, double center) {
   std::vector<double> deviations;
@@ -134,9 +137,10 @@ std::vector<NodeOffset> estimate_node_offsets(const Recording& recording,
 std::vector<NodeOffset> estimate_rank_offsets(const Recording& recording,
                                               const Matching& matching) {
   auto offsets = estimate_offsets(recording, matching, each_its_own(recording));
-  for (NodeOffset& offset : offsets)
-    offset.applied =
-        std::fabs(offset.offset_us) > std::max(kSameClockUs, kSpreads * offset.spread_us);
+  for (NodeOffset& offset : offsets) {
+    const double least_us = offset.samples > kFewSamples ? kSameClockUs : kSameClockOfFewUs;
+    offset.applied = std::fabs(offset.offset_us) > std::max(least_us, kSpreads * offset.spread_us);
+  }
   return offsets;
 }
 

@@ -84,6 +84,15 @@ TEST(ClockOffset, RanksWhoseClocksAreApartAreOnSeveralHosts) {
   EXPECT_EQ(study.warnings.all()[0].example, "rank 1 by 5e+06 us");
 }
 
+TEST(ClockOffset, OneCollectiveThatRanksLeaveApartIsNoProof) {
+  TestRun run(2, Compat::kNone, 4);
+  run.add_to({0, 1}, {.start_us = 0, .duration_us = 200, .ranks = "[0, 1]", .group_size = 2});
+  run.shift_clock(1, 50);
+  const Study study = study_collectives(extract(run.ranks()));
+  EXPECT_EQ(study.offsets[1].removed_us, 0);
+  EXPECT_TRUE(study.warnings.empty());
+}
+
 TEST(ClockOffset, DevicesOfOneHostMayStayIdle) {
   TestRun run(3, Compat::kNone, 8);
   run.add_to({0, 1, 2}, {.start_us = 0, .duration_us = 100, .ranks = "[0, 1, 2]", .group_size = 3});

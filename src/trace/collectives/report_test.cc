@@ -79,6 +79,15 @@ TEST(CollectiveReport, NamesTheStraggler) {
   EXPECT_THAT(report.overview.notes.front(), HasSubstr("Rank 1 arrives last most often"));
 }
 
+TEST(CollectiveReport, NobodyIsAStragglerAlone) {
+  TestRun run(2);
+  run.add(0, {.start_us = 0, .duration_us = 10, .ranks = "[0, 8]", .group_size = 2});
+  run.add(1, {.start_us = 0, .duration_us = 10, .ranks = "[1, 9]", .group_size = 2});
+  const model::Table table = *collective_report(run.ranks()).book.find("straggler_summary");
+  for (std::size_t row = 0; row < table.row_count(); ++row)
+    EXPECT_DOUBLE_EQ(figure(table, row, "times_arrived_last"), 0) << row;
+}
+
 TEST(CollectiveReport, NobodyIsAStragglerWhereAllArriveAtOnce) {
   TestRun run(2);
   run.add_to({0, 1}, {.start_us = 0, .duration_us = 10});

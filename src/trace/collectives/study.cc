@@ -87,6 +87,7 @@ Synchronised synchronised(const Study& study, std::uint32_t position) {
       result.last_member = m;
     }
   }
+  result.one_is_last = result.one_is_last && collective.size > 1;
   result.mean_wait_us = total_wait_us / collective.size;
   result.algorithm_gibps = gibps(metadata.full_mib, result.latency_us);
   result.bus_gibps =

@@ -26,25 +26,39 @@ constexpr double kNanosecondsPerMs = 1e6;
 
 // Times of one side, means over ranks and steps.
 struct WindowTimes {
-  double window_ms = 0;   // a step with the wait for the next one; else the whole trace
+  double window_ms = 0;   // of each step
   double kernels_ms = 0;  // of all kernels, summed
   bool steps = false;
 };
 
-// The last step's wait is not in the trace.
-double mean_step_ms(const RankAnalysis& rank) {
+// A step with its wait for the next one; the last step's is not in the trace.
+double mean_period_ms(const RankAnalysis& rank) {
   const std::vector<Interval> periods = period_intervals(rank.steps);
-  if (periods.size() < 2) return rank.total_time_us / 1000;
   const std::int64_t whole_ns = periods.back().start - periods.front().start;
   return static_cast<double>(whole_ns) / kNanosecondsPerMs /
          static_cast<double>(periods.size() - 1);
 }
 
-WindowTimes window_times(const DiffSide& side, std::span<const KernelUse> uses) {
+// From a step's first to its last GPU work, without the wait for the next one; without steps from
+// the trace's first to its last.
+double mean_work_ms(const RankAnalysis& rank) {
+  if (rank.steps.empty()) return rank.total_time_us / 1000;
+  double sum_ns = 0;
+  for (const Step& step : rank.steps)
+    sum_ns += static_cast<double>(step.work_end - step.window.start);
+  return sum_ns / kNanosecondsPerMs / static_cast<double>(rank.steps.size());
+}
+
+bool has_periods(const DiffSide& side) {
+  return std::all_of(side.ranks.begin(), side.ranks.end(),
+                     [](const RankAnalysis& rank) { return rank.steps.size() > 1; });
+}
+
+WindowTimes window_times(const DiffSide& side, std::span<const KernelUse> uses, bool by_period) {
   WindowTimes times{.steps = true};
   for (const RankAnalysis& rank : side.ranks) {
     times.steps = times.steps && !rank.steps.empty();
-    times.window_ms += mean_step_ms(rank);
+    times.window_ms += by_period ? mean_period_ms(rank) : mean_work_ms(rank);
   }
   times.window_ms /= static_cast<double>(side.ranks.size());
   for (const KernelUse& use : uses)
@@ -394,8 +408,9 @@ TraceDiff trace_diff(const DiffSide& baseline,
   std::vector<KernelUse> after = kernel_uses(test.ranks, kind);
   rename_paths(matching_paths(before, after), after);
   const std::vector<KernelDifference> rows = kernel_differences(before, after, options);
-  const WindowTimes times_before = window_times(baseline, before);
-  const WindowTimes times_after = window_times(test, after);
+  const bool by_period = has_periods(baseline) && has_periods(test);
+  const WindowTimes times_before = window_times(baseline, before, by_period);
+  const WindowTimes times_after = window_times(test, after, by_period);
   const bool steps = times_before.steps && times_after.steps;
   TraceDiff diff;
   diff.answer = answer_of(baseline, test, times_before, times_after, rows);

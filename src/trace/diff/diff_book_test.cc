@@ -81,6 +81,12 @@ TEST(TraceDiff, AStepLastsUntilTheNext) {
   const model::Trace trace = small.read();
   EXPECT_EQ(diff_of(trace, trace).answer,
             "new takes 0.1 ms a step, as long as old; no kernel differs.");
+  // Beside a trace of one step, whose wait nobody recorded, a step is its work.
+  testing::SmallTrace one;
+  one.annotation("ProfilerStep#0", Side::kCpu, 0, 100);
+  one.launch("gemm", 1, 5, 30);
+  EXPECT_EQ(diff_of(one.read(), trace).answer,
+            "new takes 0.03 ms a step, as long as old; no kernel differs.");
 }
 
 TEST(TraceDiff, CallsThatVaryAreUnclear) {

@@ -16,6 +16,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstdlib>
 #include <limits>
 #include <span>
 #include <string>
@@ -166,10 +167,12 @@ struct Execution {
   bool has_steps = false;       // whether the traces name steps
   std::int64_t origin_ns = 0;   // recorded time, on the first rank's clock, of this one's zero
 
-  // Whether the trace ends with the work of the last of several steps, before its wait for a next.
-  [[nodiscard]] bool is_last_step_cut() const {
+  // Whether the last of several steps is not as long as its period: the trace has no next one, so
+  // that it lacks its wait for that, or has work that would overlap with it.
+  [[nodiscard]] bool is_last_step_odd() const {
     constexpr std::int64_t kRoundingNs = 1000;
-    return steps.size() > 1 && steps.back().period_ns > steps.back().length_ns() + kRoundingNs;
+    return steps.size() > 1 &&
+           std::abs(steps.back().period_ns - steps.back().length_ns()) > kRoundingNs;
   }
 
   [[nodiscard]] std::span<const WorkId> members_of(const Join& join) const {

@@ -64,13 +64,13 @@ Table steps_table(const Execution& execution, const std::vector<Segment>& path) 
                              .better = Better::kLower,
                              .description = meanings[p]});
   const std::vector<Composition> steps = compositions(execution, path);
-  const bool is_last_cut = execution.is_last_step_cut();
+  const bool is_last_odd = execution.is_last_step_odd();
   Composition sum{};
   std::int64_t length_ns = 0;
   std::int64_t count = 0;
   for (std::size_t s = 0; s < steps.size(); ++s) {
     add_composition(table, step_cell(execution, s), steps[s], execution.steps[s].length_ns());
-    if (is_last_cut && s + 1 == steps.size()) continue;
+    if (is_last_odd && s + 1 == steps.size()) continue;
     ++count;
     length_ns += execution.steps[s].length_ns();
     for (std::size_t p = 0; p < sum.size(); ++p)
@@ -81,10 +81,10 @@ Table steps_table(const Execution& execution, const std::vector<Segment>& path) 
     part /= count;
   if (steps.size() > 1) add_composition(table, "mean", sum, length_ns / count);
   table.notes.push_back(in_words(sum, length_ns / count));
-  if (is_last_cut)
+  if (is_last_odd)
     table.notes.emplace_back(
-        "The trace ends with the last step's work, without its wait for a next one; the mean is of "
-        "the steps before.");
+        "The trace ends with the last step's work, not where a next one begins; the mean is of the "
+        "steps before.");
   return table;
 }
 
@@ -102,7 +102,10 @@ Table kernels_table(const Execution& execution, const std::vector<Segment>& path
               .columns = {{.name = "category"},
                           {.name = "kernel"},
                           {.name = "message", .description = "of a collective"},
-                          {.name = "ms per step", .unit = "ms", .better = Better::kLower},
+                          {.name = "ms per step",
+                           .unit = "ms",
+                           .better = Better::kLower,
+                           .description = "mean of all steps, the last one, too"},
                           {.name = "of that straggling ms",
                            .unit = "ms",
                            .better = Better::kLower,
