@@ -167,7 +167,7 @@ fs::path own_file() {
   std::error_code ignored;
   Dl_info found{};
   if (dladdr(reinterpret_cast<const void*>(&own_file), &found) != 0 && found.dli_fname != nullptr) {
-    const fs::path file = fs::canonical(found.dli_fname, ignored);
+    fs::path file = fs::canonical(found.dli_fname, ignored);
     if (is_library(file)) return file;
   }
   return fs::read_symlink("/proc/self/exe", ignored);

@@ -86,7 +86,8 @@ double between_nodes(std::vector<double>& known, std::int64_t tokens, const Ask&
     return remembered(known, place, [&] { return ask(node); });
   };
   if (tokens <= kExactTokens) return at(tokens, tokens);
-  const std::int64_t doublings = std::bit_width(static_cast<std::uint64_t>(tokens)) - 1;
+  const auto doublings =
+      static_cast<std::int64_t>(std::bit_width(static_cast<std::uint64_t>(tokens))) - 1;
   const std::int64_t step = std::int64_t{1} << (doublings - kStepsOfDoubling);
   const std::int64_t piece = (tokens - 1) / step;
   const std::int64_t first = piece * step + 1;
