@@ -10,7 +10,7 @@
 //    "clock": 0, "window": [0, 9],
 //              "streams": ["0x10"], "operations": {"bytes": [1, 1], …}, "parts": {…}}]}
 //
-// Where a communicator's parallelism (Other, PP, DP, EP or TP) is absent, labels guess it.
+// Labels guess a communicator's parallelism (Other, PP, DP, EP or TP) where it is absent.
 //
 // A channel lists for each rank its neighbours: ring previous and next, tree up and three down.
 // Operations and parts are columns of equal length; a column that is absent has the default in all

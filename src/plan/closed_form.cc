@@ -90,7 +90,8 @@ class ChunkCounts {
     return std::pow(at_most_[count], power) - fewer;
   }
 
-  // Of a group, in the mean of so many of which the most of any is `count`.
+  // Returns how many chunks a group has in the mean, where the most that any of so many groups has
+  // is `count`.
   [[nodiscard]] double mean_where_most_is(std::size_t count, std::int64_t groups) const {
     const double fewer = count == 0 ? 0 : sum_within(count - 1, groups);
     return (sum_within(count, groups) - fewer) / most_of_any(count, groups);
@@ -118,8 +119,8 @@ class Steps {
         {.decodes = std::max<std::int64_t>(1, decodes_), .decode_cached = life_.cached});
   }
 
-  // With the chunks of so many prompts, and beside them what decodes. `of_groups`: chunks of a
-  // group, in the mean of those that send their tokens to the same experts.
+  // A step has the chunks of so many prompts, and beside them what decodes. `of_groups` is how many
+  // chunks a group has, in the mean of those that send their tokens to the same experts.
   [[nodiscard]] double mixed_ms(double prompts, double of_groups) const {
     return with_prompts_ms(prompts, decodes_, tokens_of_group(of_groups, 1));
   }
@@ -213,7 +214,7 @@ TokenTime of_prompts_apart(const Steps& steps, double chunks, const SteadyLoad& 
   const double share = times / (1 + times);
   const double none = std::pow(1 - share, static_cast<double>(load.groups));
   const double prompts = std::max(1.0, chunks / times);
-  // Of the groups that share experts, one has prompts for certain.
+  // One of the groups that share experts has prompts for certain.
   const double with_prompts =
       share / (1 - std::pow(1 - share, static_cast<double>(load.groups_of_experts)));
   const double apart = steps.prompts_alone_ms(prompts, with_prompts * prompts, 1 - with_prompts);

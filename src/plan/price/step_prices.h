@@ -80,7 +80,7 @@ class StepPrices final : public StepCost {
     return step.prompt_tokens() + step.decodes * decodes_.tokens_each;
   }
 
-  // Of all groups that share them.
+  // Returns the tokens of all groups that share the experts.
   [[nodiscard]] double expert_tokens_of(const Step& step) const {
     const double of_group =
         step.group_tokens > 0 ? step.group_tokens : static_cast<double>(tokens_of(step));

@@ -59,7 +59,7 @@ struct Limits {
   // Attention data parallelism: groups with a scheduler and a cache each, whose steps end
   // together. Requests go to them in turn. All other limits are those of one group.
   std::int64_t groups = 1;
-  // So many groups that follow each other send their tokens to the same experts.
+  // This is how many groups that follow each other send their tokens to the same experts.
   std::int64_t groups_of_experts = 1;
 };
 

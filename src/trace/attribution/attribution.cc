@@ -143,7 +143,7 @@ std::optional<path::Part> shown_by(Cause cause) {
   }
 }
 
-// Those that count, without a last one that is not whole where there are others.
+// Returns the steps that count, without a last one that is not whole where there are others.
 std::vector<bool> whole_steps(const PreparedRun& run) {
   std::vector<bool> counts = run.counts;
   if (run.execution->is_last_step_odd() &&

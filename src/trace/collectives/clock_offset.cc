@@ -14,7 +14,7 @@ namespace {
 // offset that exceeds its own spread by far is another clock.
 constexpr double kSameClockUs = 20;
 constexpr double kSpreads = 4;
-// So few collectives do not tell their spread: ranks of a host may leave one that far apart.
+// Two collectives do not tell how far ends are spread: ranks of a host may leave them so far apart.
 constexpr std::int64_t kFewSamples = 2;
 constexpr double kSameClockOfFewUs = 1000;
 

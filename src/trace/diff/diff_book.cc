@@ -31,7 +31,7 @@ struct WindowTimes {
   bool steps = false;
 };
 
-// A step with its wait for the next one; the last step's is not in the trace.
+// Returns how long a step takes with its wait for the next one, which the last step lacks.
 double mean_period_ms(const RankAnalysis& rank) {
   const std::vector<Interval> periods = period_intervals(rank.steps);
   const std::int64_t whole_ns = periods.back().start - periods.front().start;
@@ -39,8 +39,8 @@ double mean_period_ms(const RankAnalysis& rank) {
          static_cast<double>(periods.size() - 1);
 }
 
-// From a step's first to its last GPU work, without the wait for the next one; without steps from
-// the trace's first to its last.
+// Returns how long it is from a step's first to its last GPU work, without the wait for the next
+// one. A trace without steps counts as one.
 double mean_work_ms(const RankAnalysis& rank) {
   if (rank.steps.empty()) return rank.total_time_us / 1000;
   double sum_ns = 0;

@@ -167,8 +167,8 @@ struct Execution {
   bool has_steps = false;       // whether the traces name steps
   std::int64_t origin_ns = 0;   // recorded time, on the first rank's clock, of this one's zero
 
-  // Whether the last of several steps is not as long as its period: the trace has no next one, so
-  // that it lacks its wait for that, or has work that would overlap with it.
+  // Tells whether the last of several steps is not as long as its period: the trace has no next
+  // one, so that it lacks its wait for that, or has work that would overlap with it.
   [[nodiscard]] bool is_last_step_odd() const {
     constexpr std::int64_t kRoundingNs = 1000;
     return steps.size() > 1 &&
