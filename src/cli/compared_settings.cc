@@ -55,10 +55,13 @@ std::string most_telling(const report::RankingFigure& figure) {
   return faster == figure.items.end() ? figure.items.back().name : faster->name;
 }
 
-// The page has a heading of its own before the next step.
-std::string without_heading(const std::string& next) {
+// The page has a heading of its own before the next step, behind which a sentence begins.
+std::string without_heading(std::string next) {
   constexpr std::string_view kHeading = "Next: ";
-  return next.starts_with(kHeading) ? next.substr(kHeading.size()) : next;
+  if (!next.starts_with(kHeading)) return next;
+  next.erase(0, kHeading.size());
+  if (!next.empty() && next.front() >= 'a' && next.front() <= 'z') next.front() += 'A' - 'a';
+  return next;
 }
 
 }  // namespace
