@@ -77,7 +77,7 @@ double remembered(std::vector<double>& known, std::int64_t at, const Ask& ask) {
 constexpr std::int64_t kExactTokens = 256;
 constexpr std::int64_t kFirstDoubling = 8;    // which ends behind kExactTokens
 constexpr std::int64_t kStepsOfDoubling = 5;  // in doublings
-constexpr std::int64_t kPiecesTwice = std::int64_t{2} << kStepsOfDoubling;
+constexpr std::int64_t kPieceNumbers = std::int64_t{2} << kStepsOfDoubling;  // above all of them
 
 // `ask` gives the price of a number of tokens.
 template <typename Ask>
@@ -92,7 +92,7 @@ double between_nodes(std::vector<double>& known, std::int64_t tokens, const Ask&
   const std::int64_t piece = (tokens - 1) / step;
   const std::int64_t first = piece * step + 1;
   const std::int64_t place =
-      kExactTokens + 1 + 2 * ((doublings - kFirstDoubling) * kPiecesTwice + piece);
+      kExactTokens + 1 + 2 * ((doublings - kFirstDoubling) * kPieceNumbers + piece);
   const double share = static_cast<double>(tokens - first) / static_cast<double>(step - 1);
   return std::lerp(at(place, first), at(place + 1, first + step - 1), share);
 }
