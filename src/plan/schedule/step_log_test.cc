@@ -55,6 +55,14 @@ TEST(StepLog, LargeStepsWithinAnEighthAreAlike) {
   EXPECT_NEAR(requests, 1024 * 1025 / 2.0, 1024);
 }
 
+void run_to_the_end(EngineInstance& instance, const Workload& workload) {
+  std::size_t ended = 0;
+  while (ended < workload.requests.size()) {
+    ASSERT_TRUE(instance.advance().ok());
+    ended += instance.ended().size();
+  }
+}
+
 // Where prices are linear, and all sizes have a class of their own, the log prices a run exactly,
 // however many steps were taken at once.
 TEST(StepLog, ItsPriceIsThatOfTheRun) {
@@ -69,11 +77,7 @@ TEST(StepLog, ItsPriceIsThatOfTheRun) {
   instance.log_to(&log);
   for (std::size_t i = 0; i < workload.requests.size(); ++i)
     instance.send(i, 40.0 * static_cast<double>(i));
-  std::size_t ended = 0;
-  while (ended < workload.requests.size()) {
-    ASSERT_TRUE(instance.advance().ok());
-    ended += instance.ended().size();
-  }
+  run_to_the_end(instance, workload);
   double ms = 0;
   double steps = 0;
   for (const AlikeSteps& one : log.alike()) {
@@ -100,11 +104,7 @@ TEST(StepLog, ExpertsGetEveryTokenOnce) {
   for (std::size_t i = 0; i < workload.requests.size(); ++i)
     instance.send(i, i < 4 ? 0 : 10.0 * static_cast<double>(i));
   double groups = 0;
-  std::size_t ended = 0;
-  while (ended < workload.requests.size()) {
-    ASSERT_TRUE(instance.advance().ok());
-    ended += instance.ended().size();
-  }
+  run_to_the_end(instance, workload);
   double of_experts = 0;
   double computed = 0;
   for (const AlikeSteps& one : log.alike()) {
