@@ -1,5 +1,21 @@
 # libassay_allreduce.so, the C library of assay/allreduce.h, and assay-worker, which measures it.
 # Both need the CUDA compiler; without it the rest of assay builds and works all the same.
+
+# What assay-worker has of the rest of assay, compiled again: without sanitizers.
+set(worker_host_sources
+    allreduce/strategy.cc allreduce/bench/protocol.cc allreduce/bench/nccl_protocol.cc
+    allreduce/bench/sampler.cc allreduce/nccl_setting.cc allreduce/tuner/tuner_file.cc core/check.cc
+    core/json_fields.cc core/mpi/job.cc core/own_files.cc core/shared_library.cc core/statistics.cc
+    core/text.cc model/collective.cc model/data_type.cc gpu/nvidia_state.cc gpu/nvml.cc)
+# Linked alone, so that a build without the CUDA compiler notices when one of them needs another.
+if(NOT ASSAY_SANITIZE)
+  add_library(assay_worker_host MODULE ${worker_host_sources})
+  target_link_libraries(assay_worker_host PRIVATE assay_settings nlohmann_json::nlohmann_json
+                                                  fmt::fmt-header-only ${CMAKE_DL_LIBS})
+  target_link_options(assay_worker_host PRIVATE -Wl,--no-undefined)
+  assay_units(assay_worker_host)
+endif()
+
 if(ASSAY_CUDA)
   include(CheckLanguage)
   check_language(CUDA)
@@ -83,11 +99,7 @@ list(APPEND worker_sources ${collect_worker_sources} collect/plan/operator.cc)
 file(GLOB serving_sources CONFIGURE_DEPENDS model/serving/*.cc model/serving/families/*.cc)
 list(FILTER serving_sources EXCLUDE REGEX "_test\\.cc$|_fuzz\\.cc$|/read_model\\.cc$")
 list(APPEND worker_sources ${serving_sources} ${models_source})
-add_executable(assay_worker cli/gpu_worker/main.cc ${worker_sources} allreduce/strategy.cc allreduce/bench/protocol.cc
-                            allreduce/bench/nccl_protocol.cc allreduce/bench/sampler.cc
-                            allreduce/nccl_setting.cc allreduce/tuner/tuner_file.cc core/check.cc core/json_fields.cc core/mpi/job.cc core/shared_library.cc
-                            core/statistics.cc core/text.cc model/collective.cc model/data_type.cc
-                            gpu/nvidia_state.cc gpu/nvml.cc)
+add_executable(assay_worker cli/gpu_worker/main.cc ${worker_sources} ${worker_host_sources})
 target_compile_definitions(assay_worker PRIVATE ASSAY_VERSION="${PROJECT_VERSION}"
                                                 ASSAY_HAVE_CUDNN=$<BOOL:${ASSAY_HAVE_CUDNN}>)
 target_link_libraries(assay_worker PRIVATE assay_cuda_settings assay_allreduce_library

@@ -14,7 +14,7 @@
 #include "cli/output.h"
 #include "core/files.h"
 #include "core/interrupt.h"
-#include "core/line_process.h"
+#include "core/own_files.h"
 #include "core/terminal.h"
 #include "core/text.h"
 #include "doctor/doctor.h"

@@ -11,7 +11,7 @@
 
 #include "cli/options.h"
 #include "core/files.h"
-#include "core/line_process.h"
+#include "core/own_files.h"
 #include "gpu/devices.h"
 
 namespace assay::cli {

@@ -1,6 +1,5 @@
 #include "core/line_process.h"
 
-#include <dlfcn.h>
 #include <fmt/core.h>
 #include <poll.h>
 #include <unistd.h>
@@ -64,16 +63,6 @@ std::string_view last_line(std::string_view text) {
 milliseconds left_until(LineProcess::Clock::time_point until) {
   const auto left = std::chrono::ceil<milliseconds>(until - LineProcess::Clock::now());
   return std::max(left, milliseconds(0));
-}
-
-bool is_library(const fs::path& file) {
-  return file.filename().string().find(".so") != std::string::npos;
-}
-
-// Python's wheel has the library alone.
-std::string what_has_programs(const fs::path& own) {
-  if (!is_library(own)) return "";
-  return "; this library came without assay's programs, which its package has";
 }
 
 }  // namespace
@@ -161,39 +150,6 @@ std::string LineProcess::last_words() const {
   std::string text((std::istreambuf_iterator<char>(log)), std::istreambuf_iterator<char>());
   const std::string words = valid_utf8(last_line(text).substr(0, kLongestQuote));
   return words.empty() ? "" : fmt::format("; it said: {}", words);
-}
-
-fs::path own_file() {
-  std::error_code ignored;
-  Dl_info found{};
-  if (dladdr(reinterpret_cast<const void*>(&own_file), &found) != 0 && found.dli_fname != nullptr) {
-    fs::path file = fs::canonical(found.dli_fname, ignored);
-    if (is_library(file)) return file;
-  }
-  return fs::read_symlink("/proc/self/exe", ignored);
-}
-
-Result<fs::path> find_own_program(const std::string& name) {
-  const fs::path own = own_file();
-  const fs::path folder = own.parent_path();
-  const fs::path installed = folder.parent_path();
-  for (const fs::path& path :
-       {folder / name, installed / "libexec/assay" / name, installed / "bin" / name}) {
-    if (core::is_regular_file(path)) return path;
-  }
-  return Error{fmt::format("no {} beside {}{}", name, own.string(), what_has_programs(own))};
-}
-
-Result<fs::path> find_own_library(const std::string& name) {
-  const fs::path own = own_file();
-  const fs::path folder = own.parent_path();
-  const fs::path libraries = folder / ".." / "lib";
-  std::error_code error;
-  for (const fs::path& place : {folder / name, libraries / name}) {
-    if (core::is_regular_file(place)) return fs::canonical(place, error);
-  }
-  return Error{fmt::format("no {} beside {} nor in {}{}", name, own.string(), libraries.string(),
-                           what_has_programs(own))};
 }
 
 }  // namespace assay::core

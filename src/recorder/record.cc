@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "core/files.h"
-#include "core/line_process.h"
+#include "core/own_files.h"
 #include "core/run_program.h"
 #include "model/recording_file.h"
 

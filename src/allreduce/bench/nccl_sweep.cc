@@ -12,8 +12,8 @@
 #include "allreduce/bench/nccl_runner.h"
 #include "allreduce/nccl_csv.h"
 #include "core/files.h"
-#include "core/line_process.h"
 #include "core/output_file.h"
+#include "core/own_files.h"
 #include "core/statistics.h"
 #include "core/terminal.h"
 

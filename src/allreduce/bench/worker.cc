@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "core/own_files.h"
 #include "core/text.h"
 
 namespace assay::allreduce {

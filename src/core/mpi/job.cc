@@ -5,7 +5,7 @@
 #include <string>
 
 #include "core/library_search.h"
-#include "core/line_process.h"
+#include "core/own_files.h"
 #include "core/shared_library.h"
 
 namespace assay::core::mpi {

@@ -1,0 +1,21 @@
+// Where the programs and libraries of ours are.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "core/result.h"
+
+namespace assay::core {
+
+// The file that has this code: the running program, or a library of ours in another program.
+std::filesystem::path own_file();
+
+// Finds a program of our own, which lies beside own_file() or in libexec/assay/ or bin/ of
+// its installation.
+Result<std::filesystem::path> find_own_program(const std::string& name);
+
+// Finds a library of our own, which lies beside own_file() or in lib/ of its installation.
+Result<std::filesystem::path> find_own_library(const std::string& name);
+
+}  // namespace assay::core
