@@ -9,6 +9,7 @@
 #include "simulate/network.h"
 #include "simulate/operations.h"
 #include "simulate/schedules_test_util.h"
+#include "simulate/summary.h"
 #include "simulate/timeline.h"
 
 namespace assay::simulate {
@@ -58,6 +59,22 @@ TEST(ParametersFile, SaysWhatItDoesNotKnow) {
   EXPECT_THAT(read(R"({"outer": 1})", 1).error().message, HasSubstr("\"outer\""));
   EXPECT_THAT(read(R"({"inter": {"l": 1}})", 1).error().message, HasSubstr("\"l\""));
   EXPECT_THAT(read(R"({"inter": {"L": -1}})", 1).error().message, HasSubstr("L of \"inter\""));
+}
+
+TEST(UnequalSizes, OfReceivesThatNameTheirMessageAreTold) {
+  const auto sizes_of = [](std::uint64_t receives, std::uint32_t tag) {
+    const auto schedule =
+        testing::make_schedule(2, [&](std::uint32_t rank, model::RankBuilder& builder) {
+          if (rank == 0) builder.send(16, 1, 5, {});
+          if (rank == 1) builder.receive(receives, 0, tag, {});
+        });
+    return unequal_sizes(simulate(schedule, {}).value());
+  };
+  EXPECT_EQ(sizes_of(16, 5), "");
+  EXPECT_EQ(sizes_of(64, model::kAnyTag), "");
+  EXPECT_THAT(sizes_of(8, 5), HasSubstr("1 receive is for another size than the message that "
+                                        "arrives, whose size counts: operation 0 of rank 1, a "
+                                        "receive of 8 bytes from rank 0 with tag 5, got 16 bytes"));
 }
 
 TEST(Timeline, HasASliceForEveryOperationAndAnArrowForEveryMessage) {

@@ -28,7 +28,34 @@ Column time_column(const char* name, const char* description = "") {
   return {.name = name, .unit = "us", .better = Better::kLower, .description = description};
 }
 
+// Whether a receive that has its message is one for exactly that size.
+bool has_own_size(const Record& record, OpId id) {
+  const model::ScheduleOp& op = record.op(id);
+  if (op.kind != model::OpKind::kReceive || record.state(id).phase() != Phase::kDone) return true;
+  if (op.peer == model::kAnyPeer || op.tag == model::kAnyTag) return true;
+  return op.size == record.message_bytes(id);
+}
+
 }  // namespace
+
+std::string unequal_sizes(const Outcome& outcome) {
+  const Record& record = outcome.record();
+  std::uint64_t receives = 0;
+  OpId first;
+  for (std::uint32_t rank = 0; rank < record.schedule().ranks().size(); ++rank) {
+    for (std::uint32_t op = 0; op < record.schedule().ranks()[rank].ops.size(); ++op) {
+      if (has_own_size(record, {rank, op})) continue;
+      if (receives++ == 0) first = {rank, op};
+    }
+  }
+  if (receives == 0) return "";
+  return fmt::format(
+      "{} than the message that arrives, whose size counts: {}, got {} bytes; 'assay goal check' "
+      "names the others",
+      receives == 1 ? "1 receive is for another size"
+                    : fmt::format("{} receives are for another size", receives),
+      describe(record, first), record.message_bytes(first));
+}
 
 Table ends_table(const std::vector<std::int64_t>& finish_ns) {
   std::vector<double> ends;

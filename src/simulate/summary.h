@@ -26,6 +26,10 @@ model::Table ends_table(const std::vector<std::int64_t>& finish_ns);
 // The `most` ranks that end last, last first; all ranks by number when there are no more.
 model::Table rank_table(const std::vector<std::int64_t>& finish_ns, std::size_t most);
 
+// Says how many receives name another size than the message that they got, with an example; "" if
+// none does. Those from any rank or with any tag do not count: their size is a limit.
+std::string unequal_sizes(const Outcome& outcome);
+
 // Says that one processor ran the simulation, and why.
 std::string describe(Alone alone);
 

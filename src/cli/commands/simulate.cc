@@ -196,6 +196,9 @@ class Simulate final : public Command {
       return simulate::stuck_error(outcome, simulate::find_stuck(outcome, kExamples))
           .context(schedule_.string());
     }
+    if (const std::string sizes = simulate::unequal_sizes(outcome); !sizes.empty()) {
+      print_warning(sizes);
+    }
     const model::Book book = ASSAY_TRY(make_book(outcome, notes));
     if (presentation_.shows_summary()) {
       print_summary(book, presentation_.summary(), summary_rows(outcome.finish_ns.size()));
