@@ -43,10 +43,14 @@ def _host():
     return socket.gethostname(), boot
 
 
+def _is_aligned(tensor):
+    return tensor.data_ptr() % 16 == 0
+
+
 def _goes_with(message, tensor, shape):
     """Whether a fused call on the message takes this tensor where it has such a shape."""
     return (tensor.shape == shape and tensor.dtype == message.dtype and tensor.is_contiguous()
-            and tensor.data_ptr() % 16 == 0)
+            and _is_aligned(tensor))
 
 
 class CustomAllreduce:
@@ -101,12 +105,13 @@ class CustomAllreduce:
         return _max_size_of_environment() if self.max_size is None else self.max_size
 
     def should_custom_ar(self, inp):
-        """Whether custom_all_reduce() takes this tensor; if not, the engine takes another way."""
+        """Whether custom_all_reduce() takes this tensor; if not, the engine takes another way. SGLang
+        has it traced without graph breaks, so that it must not ask for the tensor's address."""
         if self.disabled or inp.dtype not in _TYPES or not inp.is_contiguous():
             return False
         size = inp.numel() * inp.element_size()
-        return (size % 16 == 0 and inp.numel() % 8 == 0 and inp.data_ptr() % 16 == 0
-                and size <= self.max_size and inp.numel() <= _MOST_ELEMENTS)
+        return (size % 16 == 0 and inp.numel() % 8 == 0 and size <= self.max_size
+                and inp.numel() <= _MOST_ELEMENTS)
 
     def custom_all_reduce(self, input, override_algo=None):
         """The sum in a new tensor, or None. Every strategy adds in rank order, so that
@@ -114,7 +119,8 @@ class CustomAllreduce:
         del override_algo
         if not self.should_custom_ar(input):
             return None
-        return self._comm.all_reduce(input)
+        # Kernels read 16 bytes at a time; a tensor of its own begins at such an address.
+        return self._comm.all_reduce(input if _is_aligned(input) else input.clone())
 
     def all_reduce(self, inp, *, out=None, registered=False):
         """The sum, in `out` if it is given."""
@@ -138,7 +144,7 @@ class CustomAllreduce:
         None: not this way."""
         if not self.should_custom_ar(input_) or input_.shape[-1] % 8 != 0 or input_.dim() < 2:
             return None
-        if not _goes_with(input_, weight_, input_.shape[-1:]):
+        if not _is_aligned(input_) or not _goes_with(input_, weight_, input_.shape[-1:]):
             return None
         if residual_inp_ is not None and not _goes_with(input_, residual_inp_, input_.shape):
             return None

@@ -454,6 +454,12 @@ def check_engine():
     assert not adapters[1].should_custom_ar(message(1 << 10, 4096)), "above max_size"
     assert not adapters[0].should_custom_ar(message(64, 64).t())
     assert adapters[0].custom_all_reduce(message(7)) is None
+    between = message(8 * 4096 + 1)[1:]
+    close(adapters[0].custom_all_reduce(between), exact_sum(between), absolute=1e-3)
+    # A traced tensor has no address, and SGLang allows no graph break.
+    takes = torch.compile(lambda tensor: tensor * 2 if adapters[0].should_custom_ar(tensor) else tensor,
+                          fullgraph=True)
+    assert torch.equal(takes(between), between * 2)
     engine = Engine(adapters, [None, pair_nccl])
     engine.capture()
     choose = random.Random(3)  # the same on all ranks

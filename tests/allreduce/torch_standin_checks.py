@@ -261,7 +261,7 @@ class CustomAllreduceTest(unittest.TestCase):
             taken = [adapter.should_custom_ar(tensor) for tensor in (
                 torch.Tensor((4, 512)), torch.Tensor((4, 513)), torch.Tensor((8, 512)),
                 torch.Tensor((4, 512), contiguous=False), torch.Tensor((4, 512), torch.uint8),
-                torch.Tensor((4, 512), address=66))]
+                torch.Tensor((4, 512), address=None))]
             result = adapter.custom_all_reduce(torch.Tensor((4, 512)))
             refused = adapter.custom_all_reduce(torch.Tensor((8, 512)))
             with adapter.capture():
@@ -275,8 +275,20 @@ class CustomAllreduceTest(unittest.TestCase):
                     fused == ("result of all_reduce_rms_norm", residual),
                     adapter.should_custom_ar(torch.Tensor((4, 512))))
         for results in on_two_ranks(rank):
-            self.assertEqual(results, ([True, False, False, False, False, False],
+            self.assertEqual(results, ([True, False, False, False, False, True],
                                        "result of all_reduce", None, True, False, True, False))
+
+    def test_copies_what_begins_between_16_bytes(self):
+        def rank(group):
+            adapter = CustomAllreduce(group, 0)
+            aligned, shifted = torch.Tensor((4, 512)), torch.Tensor((4, 512), address=66)
+            for tensor in (aligned, shifted):
+                adapter.custom_all_reduce(tensor)
+            sent = [call[1][0] for call in torch.calls if call[0] == "all_reduce"
+                    and call[1][1] == adapter._comm.number]
+            adapter.close()
+            return sent[0] is aligned, sent[1] is shifted, sent[1].shape, sent[1].data_ptr()
+        self.assertEqual(on_two_ranks(rank), [(True, False, (4, 512), 64)] * 2)
 
     def test_fuses_what_it_can(self):
         def rank(group):
@@ -293,9 +305,11 @@ class CustomAllreduceTest(unittest.TestCase):
                          (torch.Tensor((2, 512)), gamma),
                          (torch.Tensor((4, 512), contiguous=False), gamma),
                          (torch.Tensor((4, 512), address=66), gamma))]
+            fused.append(adapter.fused_allreduce_rmsnorm(torch.Tensor((4, 512), address=66), message,
+                                                         gamma, 1e-6))
             adapter.close()
             return [each is not None for each in fused]
-        self.assertEqual(on_two_ranks(rank), [[True, True] + [False] * 8] * 2)
+        self.assertEqual(on_two_ranks(rank), [[True, True] + [False] * 9] * 2)
 
     def test_says_that_it_is_disabled_or_closed(self):
         dist.here.rank = 0

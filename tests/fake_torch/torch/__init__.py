@@ -81,4 +81,8 @@ class Tensor:
         return self.contiguous
 
     def data_ptr(self):
+        assert self.address is not None, "a traced tensor has no address"
         return self.address
+
+    def clone(self):
+        return Tensor(self.shape, self.dtype)

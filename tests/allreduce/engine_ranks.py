@@ -1,0 +1,206 @@
+#!/usr/bin/env python3
+"""One rank of an engine's own tensor-parallel group with assay_allreduce in it, on GPUs. Run by hand where
+vLLM or SGLang is installed beside the wheel that ./dev package makes:
+
+    torchrun --nproc_per_node 2 tests/allreduce/engine_ranks.py vllm
+    torchrun --nproc_per_node 2 tests/allreduce/engine_ranks.py sglang
+
+The engine makes the group, captures the graphs and chooses who sums; sums are compared with those in
+float64, and times with its own way over NCCL. vLLM finds the plugin as it does in service. Their
+all-reduce over symmetric memory is off: it needs NVLink multicast, which not every host allows.
+"""
+import argparse
+import contextlib
+import dataclasses
+import os
+import statistics
+import typing
+
+import torch
+import torch.distributed as dist
+
+HIDDEN = 4096
+BATCHES = (256, 128, 64, 32, 8, 1)
+LAYERS = 8
+ULP = 2.0 ** -7  # of bfloat16, relative
+
+
+@dataclasses.dataclass
+class Engine:
+    group: typing.Any  # its GroupCoordinator
+    owner: typing.Any  # what has our communicator as ca_comm
+    capture: typing.Callable  # a context: around the capture of graphs
+    destroy: typing.Callable
+
+
+def vllm_engine(rank, size):
+    os.environ["VLLM_PLUGINS"] = "assay_allreduce"
+    os.environ["VLLM_ALLREDUCE_USE_SYMM_MEM"] = "0"
+    from vllm.config import VllmConfig, set_current_vllm_config
+    from vllm.distributed import parallel_state as state
+    from vllm.plugins import load_general_plugins
+
+    load_general_plugins()
+    with set_current_vllm_config(VllmConfig()):
+        state.init_distributed_environment(size, rank, "env://", rank, "nccl")
+        state.initialize_model_parallel(tensor_model_parallel_size=size)
+    group = state.get_tp_group()
+    return Engine(group, group.device_communicator,
+                  lambda: state.graph_capture(device=torch.device("cuda", rank)),
+                  lambda: (state.destroy_model_parallel(), state.destroy_distributed_environment()))
+
+
+def sglang_engine(rank, size):
+    import assay_allreduce.sglang
+    from sglang.srt.distributed import parallel_state as state
+
+    assay_allreduce.sglang.install()
+    state.init_distributed_environment(size, rank, "env://", rank, "nccl")
+    state.set_custom_all_reduce(True)
+    state.initialize_model_parallel(tensor_model_parallel_size=size)
+    group = state.get_tp_group()
+    return Engine(group, group, state.graph_capture,
+                  lambda: (state.destroy_model_parallel(), state.destroy_distributed_environment()))
+
+
+def message(tokens):
+    return torch.randn(tokens, HIDDEN, dtype=torch.bfloat16, device="cuda")
+
+
+def check(what, result, exact, limit):
+    error = ((result.double() - exact).abs().max() / exact.abs().max()).item()
+    if not error <= limit:
+        raise AssertionError(f"{what}: off by {error:.2g} of the largest, {limit:.2g} is the most")
+    return f"{what}: right"
+
+
+def exact_sum(tensor, group):
+    exact = tensor.double()
+    dist.all_reduce(exact, group=group)
+    return exact
+
+
+@contextlib.contextmanager
+def counted(communicator):
+    """Counts the calls that reach our communicator."""
+    calls = []
+    own = communicator._comm.all_reduce
+    communicator._comm.all_reduce = lambda *arguments: (calls.append(1), own(*arguments))[1]
+    try:
+        yield calls
+    finally:
+        communicator._comm.all_reduce = own
+
+
+def check_calls(engine, calls, all_reduce, how):
+    """Our communicator has the messages that it says it takes, the engine's the others."""
+    for tokens in (1, 7, 64, 512, 1000, 4096):
+        tensor = message(tokens)
+        exact = exact_sum(tensor, engine.group.device_group)
+        before = len(calls)
+        taken = engine.owner.ca_comm.should_custom_ar(tensor)
+        said = check(f"{how}, {tokens} tokens", all_reduce(tensor), exact, ULP)
+        assert (len(calls) > before) == taken, f"{how}, {tokens} tokens: not by whom it should be"
+        yield f"{said}, by {'assay' if taken else 'the engine'}"
+
+
+def check_graphs(engine, all_reduce):
+    """Graphs as a decode runner captures them: the largest batch first, in one pool, with prompts
+    between their replays."""
+    weight = torch.randn(HIDDEN, HIDDEN, dtype=torch.bfloat16, device="cuda") / HIDDEN ** 0.5
+    dist.broadcast(weight, 0, group=engine.group.device_group)
+
+    def model(tensor, reduce):
+        for _ in range(LAYERS):
+            tensor = reduce(tensor @ weight) / engine.group.world_size
+        return tensor
+
+    def by_engine(tensor):
+        dist.all_reduce(tensor, group=engine.group.device_group)
+        return tensor
+
+    graphs, inputs, outputs, pool = {}, {}, {}, None
+    with engine.capture() as context:
+        for batch in BATCHES:
+            inputs[batch] = message(batch)
+            model(inputs[batch], all_reduce)
+            torch.cuda.synchronize()
+            graphs[batch] = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graphs[batch], pool=pool, stream=context.stream):
+                outputs[batch] = model(inputs[batch], all_reduce)
+            pool = pool or graphs[batch].pool()
+    for turn in range(3):
+        for batch, graph in graphs.items():
+            inputs[batch].copy_(message(batch))
+            graph.replay()
+            exact = model(inputs[batch].clone(), by_engine).double()
+            said = check(f"graph of {batch}", outputs[batch], exact, LAYERS * ULP)
+            all_reduce(message(300))
+            if turn == 2:
+                yield said
+
+
+def time_us(engine, all_reduce, tensor, calls=50, replays=21):
+    """Of one call in a graph of many: the median replay, on the slowest rank."""
+    with engine.capture() as context:
+        all_reduce(tensor)
+        torch.cuda.synchronize()
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph, stream=context.stream):
+            for _ in range(calls):
+                all_reduce(tensor)
+    times = []
+    for _ in range(replays):
+        dist.barrier(group=engine.group.device_group)
+        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        begin.record()
+        graph.replay()
+        end.record()
+        end.synchronize()
+        times.append(begin.elapsed_time(end) * 1000 / calls)
+    slowest = torch.tensor([statistics.median(times)], device="cuda")
+    dist.all_reduce(slowest, op=dist.ReduceOp.MAX, group=engine.group.device_group)
+    return slowest.item()
+
+
+def compare_times(engine, all_reduce):
+    ours = engine.owner.ca_comm
+    for tokens in (1, 16, 128, 1024):
+        tensor = message(tokens)
+        with_ours = time_us(engine, all_reduce, tensor)
+        engine.owner.ca_comm = None
+        without = time_us(engine, all_reduce, tensor)
+        engine.owner.ca_comm = ours
+        yield f"{tokens} x {HIDDEN} bf16: {with_ours:.2f} us with assay, {without:.2f} us with NCCL"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("engine", choices=("vllm", "sglang"))
+    wanted = parser.parse_args().engine
+    rank, size = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+    torch.cuda.set_device(rank)
+    torch.manual_seed(rank)
+    engine = {"vllm": vllm_engine, "sglang": sglang_engine}[wanted](rank, size)
+    communicator = engine.owner.ca_comm
+    assert type(communicator).__module__ == "assay_allreduce.custom_all_reduce", type(communicator)
+    assert not communicator.disabled, "the log says why"
+
+    def say(lines):
+        for line in lines:
+            if rank == 0:
+                print(line, flush=True)
+
+    all_reduce = engine.group.all_reduce
+    with counted(communicator) as calls:
+        say(check_calls(engine, calls, all_reduce, "call by call"))
+        say(check_graphs(engine, all_reduce))
+        compiled = torch.compile(lambda tensor: all_reduce(tensor * 1), fullgraph=True)
+        say(check_calls(engine, calls, compiled, "compiled"))
+    say(compare_times(engine, all_reduce))
+    engine.destroy()
+    say([f"{wanted}: all right on {size} GPUs"])
+
+
+if __name__ == "__main__":
+    main()
