@@ -14,7 +14,10 @@
  * Arguments, defaults and columns are those of the program `assay`; assay_commands() lists them.
  *
  * Errors: a function returns ASSAY_OK or another assay_status, and assay_error() is then a sentence
- * that says what is wrong and where. Functions neither end the program nor throw.
+ * that says what is wrong and where, or what was found. Functions neither end the program nor
+ * throw. A null pointer that is not said to be allowed is ASSAY_WRONG_USAGE. The object that a
+ * function makes (`assay_result** result`, `assay_database** database`) is set whatever it returns:
+ * to null or to what is to be freed.
  *
  * Threads: all functions may be called from any number of threads at the same time, also with the
  * same database or result. A surface is for one thread at a time. Commands use as many threads of
@@ -93,8 +96,8 @@ typedef enum {
   ASSAY_OK = 0,
   ASSAY_FAILED = 1,
   ASSAY_WRONG_USAGE = 2,
-  /* A comparison or a check found what it looks for; assay_commands() says what that is. The result
-   * is whole. */
+  /* A comparison or a check found what it looks for, as assay_error() and assay_commands() tell.
+   * The result is whole. */
   ASSAY_FOUND = 3,
   ASSAY_STOPPED = 130
 } assay_status;
@@ -147,11 +150,12 @@ size_t assay_result_table_count(const assay_result* result);
 /* The name of a table ("gpu_timeline"); null past the last. Several tables may share one. */
 const char* assay_result_table_name(const assay_result* result, size_t table);
 
-/* Hands out a table as one record batch. Numbers are int64 or float64, and lie where every stream
- * of this table finds them; texts are dictionaries (int32, utf8); a column without any value is
- * null. Where a float64 is null there stands NaN. Fields have the metadata `unit`, `better`
- * ("lower", "higher") and `description`; the schema has `name`, `title`, and `notes`, one a line.
- */
+/* Hands out a table as one record batch. Numbers are int64 or float64 (formats "l", "g"), and lie
+ * where every stream of this table finds them; texts are dictionaries (int32, utf8); what is true
+ * or false is boolean ("b": a bit for each row, the lowest of a byte first); a column without any
+ * value is null ("n"). Where a float64 is null there stands NaN. Where it fails, the stream is one
+ * that was released. Fields have the metadata `unit`, `better` ("lower", "higher") and
+ * `description`; the schema has `name`, `title`, and `notes`, one a line. */
 int assay_result_table(const assay_result* result, size_t table, struct ArrowArrayStream* stream);
 
 /* What the command prints besides tables, with its length in *bytes (which may be null). */
@@ -160,8 +164,8 @@ const char* assay_result_text(const assay_result* result, size_t* bytes);
 /* How many notes and warnings a result has. */
 size_t assay_result_message_count(const assay_result* result);
 
-/* A note or warning, one sentence; null past the last. *is_warning (which may be null) tells which.
- */
+/* A note or warning, one sentence; null past the last. *is_warning (which may be null) tells which
+ * of the two it is, 1 for a warning. */
 const char* assay_result_message(const assay_result* result, size_t message, int* is_warning);
 
 /* Frees a result with its texts; what its streams handed out stays. */
@@ -189,8 +193,8 @@ void assay_database_close(assay_database* database);
  * comma-separated). `table` may be null: all tables. */
 int assay_database_columns(assay_database* database, const char* table, assay_result** result);
 
-/* A column of questions: `count` numbers or texts (NUL-terminated), the other pointer null. A count
- * of 1 stands for all questions. */
+/* A column of questions: `count` numbers or texts (NUL-terminated; null is ""), the other pointer
+ * null. A count of 1 stands for all questions. */
 typedef struct assay_column {
   const char* name; /* a column of the table, or "dtype" for its own column of types */
   const double* numbers;
@@ -200,9 +204,9 @@ typedef struct assay_column {
 
 /* Questions of one table. Columns that have several values have equally many. */
 typedef struct assay_questions {
-  size_t size;       /* sizeof(assay_questions); see assay_call */
-  const char* table; /* "gemm", "gemm_perf", or an operator of `assay collect` */
-  const assay_column* columns;
+  size_t size;                 /* sizeof(assay_questions); see assay_call */
+  const char* table;           /* "gemm", "gemm_perf", or an operator of `assay collect` */
+  const assay_column* columns; /* each named once */
   size_t num_columns;
   int32_t extrapolate; /* 1: answers also more than 4 times past the measured points */
 } assay_questions;
@@ -210,9 +214,14 @@ typedef struct assay_questions {
 /* Answers each question, in a table "answers" in their order: latency (ms of one launch),
  * uncertainty (%, one sigma; null where the row was measured), low_80 and high_80 (ms: the time
  * lies between them in 80 % of cases), roofline (ms; null: unknown), method, refused (why there is
- * no answer; null where there is one). Errors: no such table or column; columns of different
- * lengths; a size that rows differ in is missing, or an exact value that tells rows apart (the
- * error names it and its values). ASSAY_FOUND: some questions were refused. */
+ * no answer; null where there is one): a size that is none or too far from the measured ones, a
+ * value that no row has, several kinds of rows that are meant, because an exact value that tells
+ * them apart is missing (the text names two of them).
+ *
+ * ASSAY_FOUND: some questions were refused; assay_error() tells how many, and why the first one
+ * was. ASSAY_WRONG_USAGE: no such column; a column that is given twice, or has not either numbers
+ * or texts; columns of different lengths; a size that rows differ in is missing, or is no number.
+ * ASSAY_FAILED: no such table, or it cannot be read. */
 int assay_database_query(assay_database* database,
                          const assay_questions* questions,
                          const assay_call* call,
@@ -221,7 +230,11 @@ int assay_database_query(assay_database* database,
 typedef struct assay_surface assay_surface;
 
 /* Binds what stays the same (columns of count 1) of questions that differ only in the sizes
- * `free_sizes`. The surface stays valid after the database is closed. */
+ * `free_sizes`. The surface stays valid after the database is closed.
+ *
+ * ASSAY_WRONG_USAGE: a column has another count, is given twice, or is a free size, too.
+ * ASSAY_FAILED: no such table, column or value; a size is neither bound nor free; several kinds of
+ * rows are meant. */
 int assay_surface_bind(assay_database* database,
                        const assay_questions* bound,
                        const char* const* free_sizes,
@@ -261,11 +274,11 @@ void assay_strategies_close(assay_strategies* strategies);
  * `extrapolate` mean nothing here. The result, which is like that of assay_database_query(), has
  * the table "lookup" with a row for each question, in their order: strategy, message (bytes),
  * table_tp, table_dtype and table_hidden (where in the table it stands), from and to (bytes that
- * the choice holds for), origin, extrapolated (whether this number of GPUs was not measured), "link
- * limit" (us; null where the GPUs' links are not known); and of a folder time, low and high (us;
- * null where nothing was timed) and "time from". Messages tell what was left out of the files. All
- * questions have an answer. Errors: a missing, unknown or wrong column; columns of different
- * lengths; a value that is none of a column's. */
+ * the choice holds for), origin, extrapolated (boolean: whether this number of GPUs was not
+ * measured), "link limit" (us; null where the GPUs' links are not known); and of a folder time, low
+ * and high (us; null where nothing was timed) and "time from". Messages tell what was left out of
+ * the files. All questions have an answer. ASSAY_WRONG_USAGE: a column that is missing, unknown,
+ * wrong or given twice; columns of different lengths; a value that is none of a column's. */
 int assay_strategies_lookup(assay_strategies* strategies,
                             const assay_questions* questions,
                             const assay_call* call,

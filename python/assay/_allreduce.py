@@ -12,10 +12,10 @@ class Choice:
     """The strategy of one message.
 
     `strategy`; `origin` and `extrapolated` tell how it is known; `link_limit` is the least µs that the
-    links need (None for GPUs whose links are not known), `message` its bytes, `from_` and `to` the bytes that the choice holds for (to: None
-    without end). `time`, `low` and `high` are µs on the slowest rank, and `time_from` tells where they
-    are from; None where the table knows no times. `table_tp`, `table_dtype` and `table_hidden` tell
-    where in the table it stands."""
+    links need (None for GPUs whose links are not known), `message` its bytes, `from_` and `to` the bytes
+    that the choice holds for (to: None without end). `time`, `low` and `high` are µs on the slowest rank,
+    and `time_from` tells where they are from; None where the table knows no times. `table_tp`,
+    `table_dtype` and `table_hidden` tell where in the table it stands."""
 
     __slots__ = ("strategy", "message", "time", "low", "high", "time_from", "link_limit", "table_tp",
                  "table_dtype", "table_hidden", "from_", "to", "origin", "extrapolated")
@@ -31,7 +31,7 @@ class Choice:
         return f"<{self.strategy}:{time}{limit} {self.origin}>"
 
 
-class StrategyTable:
+class StrategyTable(_library.Owner):
     """A table of strategies, made by assay.allreduce.table()."""
 
     def __init__(self, name, **options):

@@ -2,6 +2,8 @@
 hands out: int64, float64, booleans, dictionaries of texts, nulls."""
 import ctypes
 
+from ._library import Owner
+
 
 class Schema(ctypes.Structure):
     """ArrowSchema"""
@@ -96,7 +98,7 @@ def metadata(address):
     return pairs
 
 
-class Batch:
+class Batch(Owner):
     """The one record batch of a stream of libassay; it owns the memory that its columns lie in."""
 
     def __init__(self, fill):

@@ -26,7 +26,7 @@ class Answer:
         return f"<{self.latency:.6g} ms{error}, {self.method}>"
 
 
-class Database:
+class Database(_library.Owner):
     """Performance tables: those of a shipped system, of a store, or of files.
 
     Each table is a method: `database.gemm(m=300, n=4096, k=4096, dtype="fp8")`. Columns are scalars, or
@@ -132,7 +132,7 @@ def _check_free(free, bound):
             raise _library.UsageError(f"the free size {name} is named twice")
 
 
-class Surface:
+class Surface(_library.Owner):
     """A question that is asked many times. For one thread at a time."""
 
     def __init__(self, database, table, free, extrapolate, bound):

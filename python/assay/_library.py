@@ -34,6 +34,15 @@ class Questions(ctypes.Structure):
                 ("extrapolate", ctypes.c_int32)]
 
 
+class Owner:
+    """What owns an object of the library, which it frees once. A copy would free it again, and another
+    process has no such object."""
+
+    def __reduce_ex__(self, protocol):
+        raise TypeError(f"an assay.{type(self).__name__} can be neither copied nor pickled: it owns "
+                        "memory of the library")
+
+
 _POINTER = ctypes.c_void_p
 _SIZE = ctypes.c_size_t
 _TEXT = ctypes.c_char_p

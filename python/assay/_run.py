@@ -9,7 +9,7 @@ from ._table import Table
 _SHOWN_TABLES = 4
 
 
-class Result:
+class Result(_library.Owner):
     """What a command gave.
 
     `tables`: by the order in which the program shows them; `result["gpu_timeline"]` is the first of

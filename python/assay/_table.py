@@ -2,11 +2,12 @@
 import html
 
 from . import _arrow
+from ._library import Owner
 
 _SHOWN_ROWS = 20
 
 
-class Table:
+class Table(Owner):
     """A table whose columns lie in the library's memory, which it keeps alive.
 
     It has `__arrow_c_stream__`, so that pandas.api, polars.DataFrame(), pyarrow.table() and DuckDB
@@ -27,6 +28,13 @@ class Table:
             name = field.name.decode(errors="replace")
             self.columns.append(name)
             self._fields.setdefault(name, (place, field.format))
+
+    def __copy__(self):
+        """A table of the same memory, which nobody changes."""
+        return Table(self._fill)
+
+    def __deepcopy__(self, _memo):
+        return Table(self._fill)
 
     def __arrow_c_stream__(self, requested_schema=None):
         """A capsule of a stream; the schema that is asked for is not looked at, as the protocol

@@ -5,6 +5,7 @@
 #include <cctype>
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <type_traits>
 
@@ -37,11 +38,19 @@ OptionInfo plain_switch(std::vector<std::string> names, const char* help) {
   return info;
 }
 
+// What is wrong with a text that is no whole number from `least` on, or above what its type holds.
 template <class Number>
-bool parse_whole(const std::string& text, Number& number) {
+std::string whole_problem(const std::string& text, Number least) {
+  Number number = 0;
   const char* end = text.data() + text.size();
   const auto parsed = std::from_chars(text.data(), end, number);
-  return parsed.ec == std::errc() && parsed.ptr == end;
+  const bool is_whole = parsed.ptr == end;
+  if (is_whole && parsed.ec == std::errc() && number >= least) return "";
+  if (is_whole && parsed.ec == std::errc::result_out_of_range && !text.starts_with('-')) {
+    return fmt::format("'{}' is not a whole number from {} to {}", text, least,
+                       std::numeric_limits<Number>::max());
+  }
+  return fmt::format("'{}' is not a whole number of at least {}", text, least);
 }
 
 }  // namespace
@@ -108,6 +117,7 @@ Option* Option::delimiter(char separator) {
 
 Option* Option::one_value_each() {
   info_.repeatable = false;
+  info_.one_value_each = true;
   return this;
 }
 
@@ -170,20 +180,18 @@ std::string choice_problem(const std::string& word, std::span<const std::string>
 }
 
 std::string whole_number_problem(const std::string& text) {
-  int number = 0;
-  if (parse_whole(text, number) && number >= 1) return "";
-  return fmt::format("'{}' is not a whole number of at least 1", text);
+  return whole_problem<int>(text, 1);
 }
 
 std::string count_problem(const std::string& text) {
-  std::uint64_t number = 0;
-  if (parse_whole(text, number)) return "";
-  return fmt::format("'{}' is not a whole number of at least 0", text);
+  return whole_problem<std::uint64_t>(text, 0);
 }
 
 std::optional<double> finite_number(const std::string& text) {
   double number = 0;
-  if (!parse_whole(text, number) || !std::isfinite(number)) return std::nullopt;
+  const char* end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data(), end, number);
+  if (parsed.ec != std::errc() || parsed.ptr != end || !std::isfinite(number)) return std::nullopt;
   return number;
 }
 

@@ -71,9 +71,13 @@ struct OptionInfo {
   std::string default_text;
   std::string group = "Options";  // heading in help
   bool required = false;
-  bool repeatable = false;
+  bool repeatable = false;      // takes all values that follow
+  bool one_value_each = false;  // takes several values, each behind a name of its own
 
   [[nodiscard]] bool is_argument() const { return !argument.empty(); }
+
+  // Returns whether it may be given again, for one more value.
+  [[nodiscard]] bool takes_several() const { return repeatable || one_value_each; }
 };
 
 class Option;
@@ -169,8 +173,8 @@ std::vector<std::string> split(const std::string& text, char separator);
 std::string choice_problem(const std::string& word, std::span<const std::string> choices);
 
 // Checks for Option::check.
-std::string whole_number_problem(const std::string& text);
-std::string count_problem(const std::string& text);  // a whole number of at least 0
+std::string whole_number_problem(const std::string& text);  // from 1 to the largest int
+std::string count_problem(const std::string& text);         // a whole number of at least 0
 std::string positive_number_problem(const std::string& text);
 std::string not_negative_problem(const std::string& text);
 std::string page_file_problem(const std::string& text);  // a name of a page, so of no trace

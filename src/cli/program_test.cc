@@ -130,6 +130,8 @@ TEST(Program, WrongUsageIsOneLineThatHelps) {
       {"trace report a --write csv,jsn",
        "'jsn' is not one of xlsx, csv, json; did you mean 'json'"},
       {"trace report a --threads 0", "'0' is not a whole number of at least 1"},
+      {"sweep run --seed 99999999999999999999 -- true",
+       "'99999999999999999999' is not a whole number from 1 to 2147483647"},
       {"trace report a --short-kernel-us nan", "'nan' is not a number above 0"},
       {"trace report a --threads 1 --threads 2", "--threads may be given only once"},
       {"trace report a --include-unlinked", "--include-unlinked requires --compat"},
@@ -169,6 +171,18 @@ TEST(Options, NumbersAreThoseThatADoubleHolds) {
   EXPECT_EQ(finite_number("1e-320"), 1e-320);  // subnormal
   for (const char* none : {"", "1x", "x", " 1", "1e999", "inf", "nan"})
     EXPECT_EQ(finite_number(none), std::nullopt) << none;
+}
+
+TEST(Options, ANumberThatIsTooLargeIsToldTheLimit) {
+  EXPECT_EQ(whole_number_problem("2147483647"), "");
+  EXPECT_EQ(whole_number_problem("2147483648"),
+            "'2147483648' is not a whole number from 1 to 2147483647");
+  EXPECT_EQ(count_problem("18446744073709551615"), "");
+  EXPECT_EQ(count_problem("18446744073709551616"),
+            "'18446744073709551616' is not a whole number from 0 to 18446744073709551615");
+  for (const char* none : {"", "0", "-99999999999", "99999999999x", "1.5"})
+    EXPECT_EQ(whole_number_problem(none),
+              "'" + std::string(none) + "' is not a whole number of at least 1");
 }
 
 TEST(Program, EveryCommandHasALegiblePage) {

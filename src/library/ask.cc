@@ -106,6 +106,15 @@ std::shared_ptr<const Columns> answer_columns(const std::string& table,
   return columns;
 }
 
+// What is to be said of answers of which some are refused.
+std::string refusals(const store::ColumnAnswers& answers) {
+  const std::size_t count = answers.refused.size();
+  const store::RefusedQuestion& first = answers.refused.front();
+  return fmt::format("{} of {} questions {} refused; question {}: {}", count,
+                     answers.latency.size(), count == 1 ? "is" : "are", first.question,
+                     first.reason);
+}
+
 int query(Database& database, const assay_questions& questions, Result& result) {
   const auto columns = columns_of_table(questions);
   if (!columns.ok()) return ended(ASSAY_WRONG_USAGE, columns.error().message);
@@ -113,10 +122,11 @@ int query(Database& database, const assay_questions& questions, Result& result) 
   if (!index.ok()) return ended(ASSAY_FAILED, index.error().message);
   auto found = store::query_columns(*index.value(), columns.value(), beyond_of(questions));
   if (result.stopped()) return ended(ASSAY_STOPPED, "interrupted");
-  if (!found.ok()) return ended(ASSAY_FAILED, found.error().message);
+  if (!found.ok()) return ended(ASSAY_WRONG_USAGE, found.error().message);
   const bool all = found.value().refused.empty();
+  std::string refused = all ? "" : refusals(found.value());
   result.take_columns(answer_columns(index.value()->rows().table, std::move(found.value())));
-  return ended(all ? ASSAY_OK : ASSAY_FOUND, "");
+  return ended(all ? ASSAY_OK : ASSAY_FOUND, std::move(refused));
 }
 
 int list_columns(Database& database, const char* table, Result& result) {
@@ -131,9 +141,8 @@ std::string text_of(const store::QuestionColumn& column) {
   return fmt::format("{}", column.numbers[0]);
 }
 
-core::Result<std::unique_ptr<assay_surface>> bind(Database& database,
-                                                  const assay_questions& bound,
-                                                  const std::vector<std::string>& free) {
+core::Result<std::vector<store::Condition>> conditions_of(const assay_questions& bound,
+                                                          const std::vector<std::string>& free) {
   std::vector<store::Condition> conditions;
   for (const store::QuestionColumn& column : ASSAY_TRY(columns_of_table(bound))) {
     if (column.size() != 1)
@@ -143,10 +152,21 @@ core::Result<std::unique_ptr<assay_surface>> bind(Database& database,
       return core::Error{fmt::format("column '{}' is bound, and a free size, too", column.name)};
     conditions.push_back({column.name, text_of(column)});
   }
-  auto index = ASSAY_TRY(database.table(bound.table));
-  auto surface = ASSAY_TRY(store::Surface::bind(*index, conditions, free, beyond_of(bound)));
-  return std::make_unique<assay_surface>(
-      assay_surface{std::move(index), std::move(surface), free.size()});
+  return conditions;
+}
+
+int bind(Database& database,
+         const assay_questions& bound,
+         const std::vector<std::string>& free,
+         assay_surface** surface) {
+  const auto conditions = conditions_of(bound, free);
+  if (!conditions.ok()) return ended(ASSAY_WRONG_USAGE, conditions.error().message);
+  auto index = database.table(bound.table);
+  if (!index.ok()) return ended(ASSAY_FAILED, index.error().message);
+  auto made = store::Surface::bind(*index.value(), conditions.value(), free, beyond_of(bound));
+  if (!made.ok()) return ended(ASSAY_FAILED, made.error().message);
+  *surface = new assay_surface{std::move(index.value()), std::move(made.value()), free.size()};
+  return ended(ASSAY_OK, "");
 }
 
 }  // namespace
@@ -156,9 +176,9 @@ using namespace assay::library;  // NOLINT: what follows is C's
 
 int assay_database_open(const char* name, assay_database** database) {
   return guarded([&] {
+    if (database != nullptr) *database = nullptr;
     if (name == nullptr || database == nullptr)
       return ended(ASSAY_WRONG_USAGE, "name and database must not be null");
-    *database = nullptr;
     auto opened = Database::open(name);
     if (!opened.ok()) return ended(ASSAY_FAILED, opened.error().message);
     *database = new assay_database{std::move(opened.value())};
@@ -172,9 +192,9 @@ void assay_database_close(assay_database* database) {
 
 int assay_database_columns(assay_database* database, const char* table, assay_result** result) {
   return guarded([&] {
+    if (result != nullptr) make_result(nullptr, result);
     if (database == nullptr || result == nullptr)
       return ended(ASSAY_WRONG_USAGE, "database and result must not be null");
-    make_result(nullptr, result);
     const assay::core::WorkingFor working(&(*result)->taken);
     return list_columns(*database->open, table, (*result)->taken);
   });
@@ -185,9 +205,9 @@ int assay_database_query(assay_database* database,
                          const assay_call* call,
                          assay_result** result) {
   return guarded([&] {
+    if (result != nullptr) make_result(call, result);
     if (database == nullptr || questions == nullptr || result == nullptr)
       return ended(ASSAY_WRONG_USAGE, "database, questions and result must not be null");
-    make_result(call, result);
     const assay::core::WorkingFor working(&(*result)->taken);
     return query(*database->open, *questions, (*result)->taken);
   });
@@ -199,16 +219,15 @@ int assay_surface_bind(assay_database* database,
                        size_t num_free,
                        assay_surface** surface) {
   return guarded([&] {
+    if (surface != nullptr) *surface = nullptr;
     if (database == nullptr || bound == nullptr || surface == nullptr ||
         (free_sizes == nullptr && num_free > 0))
       return ended(ASSAY_WRONG_USAGE, "an argument is null");
-    *surface = nullptr;
+    if (std::find(free_sizes, free_sizes + num_free, nullptr) != free_sizes + num_free)
+      return ended(ASSAY_WRONG_USAGE, "a free size is null");
     Result unheard;
     const assay::core::WorkingFor working(&unheard);
-    auto made = bind(*database->open, *bound, {free_sizes, free_sizes + num_free});
-    if (!made.ok()) return ended(ASSAY_FAILED, made.error().message);
-    *surface = made.value().release();
-    return ended(ASSAY_OK, "");
+    return bind(*database->open, *bound, {free_sizes, free_sizes + num_free}, surface);
   });
 }
 

@@ -30,7 +30,7 @@ Json json_of(const cli::OptionInfo& option) {
           {"default", option.default_text},
           {"group", option.group},
           {"required", option.required},
-          {"repeatable", option.repeatable},
+          {"repeatable", option.takes_several()},
           {"help", option.help}};
 }
 

@@ -176,6 +176,13 @@ TEST(Library, TellsItsVersionAndCommands) {
               AllOf(HasSubstr(R"("name":"trace report")"), HasSubstr(R"("--extrapolate")")));
 }
 
+TEST(Library, TellsWhichOptionsMayBeGivenAgain) {
+  const std::string commands = assay_commands();
+  EXPECT_THAT(commands, HasSubstr(R"("repeatable":true,"help":"sweep this variable)"));
+  EXPECT_THAT(commands, HasSubstr(R"("repeatable":true,"help":"the ranks that FILE's)"));
+  EXPECT_THAT(commands, HasSubstr(R"("repeatable":false,"help":"of the random order)"));
+}
+
 TEST(Library, WrongUsageIsAnErrorOfThisThread) {
   const Ended wrong = run({"store", "qery"});
   EXPECT_EQ(wrong.status, ASSAY_WRONG_USAGE);
@@ -196,6 +203,79 @@ TEST(Library, NullIsAnError) {
   assay_result_free(nullptr);
   assay_database_close(nullptr);
   assay_surface_free(nullptr);
+}
+
+// A pointer that no function may leave as it is.
+template <class Object>
+Object* unset() {
+  static char memory;
+  return reinterpret_cast<Object*>(&memory);  // NOLINT: it is only compared
+}
+
+TEST(Library, WrongUsageSetsWhatIsToBeFreed) {
+  const auto error_of = [](auto&& call) {
+    auto* result = unset<assay_result>();
+    EXPECT_EQ(call(&result), ASSAY_WRONG_USAGE);
+    EXPECT_NE(result, unset<assay_result>());
+    EXPECT_NE(result, nullptr);
+    assay_result_free(result);
+    EXPECT_THAT(assay_error(), HasSubstr("must not be null"));
+  };
+  error_of([](auto** result) { return assay_run(nullptr, 3, nullptr, result); });
+  error_of([](auto** result) { return assay_database_columns(nullptr, nullptr, result); });
+  error_of([](auto** result) { return assay_database_query(nullptr, nullptr, nullptr, result); });
+  error_of(
+      [](auto** result) { return assay_strategies_lookup(nullptr, nullptr, nullptr, result); });
+  auto* database = unset<assay_database>();
+  EXPECT_EQ(assay_database_open(nullptr, &database), ASSAY_WRONG_USAGE);
+  EXPECT_EQ(database, nullptr);
+  auto* surface = unset<assay_surface>();
+  EXPECT_EQ(assay_surface_bind(nullptr, nullptr, nullptr, 0, &surface), ASSAY_WRONG_USAGE);
+  EXPECT_EQ(surface, nullptr);
+  auto* strategies = unset<assay_strategies>();
+  EXPECT_EQ(assay_strategies_open(nullptr, nullptr, 0, &strategies), ASSAY_WRONG_USAGE);
+  EXPECT_EQ(strategies, nullptr);
+  ArrowArrayStream stream;
+  std::memset(&stream, 1, sizeof stream);
+  EXPECT_EQ(assay_result_table(nullptr, 0, &stream), ASSAY_WRONG_USAGE);
+  EXPECT_EQ(stream.release, nullptr);
+  int is_warning = -1;
+  EXPECT_EQ(assay_result_message(nullptr, 0, &is_warning), nullptr);
+  EXPECT_EQ(is_warning, 0);
+}
+
+TEST_F(Tables, NullColumnsAndSizesAreWrongUsage) {
+  const Database database = open(file_);
+  const assay_questions questions = {sizeof questions, "gemm", nullptr, 4, 0};
+  EXPECT_EQ(ask(database.get(), questions).status, ASSAY_WRONG_USAGE);
+  EXPECT_STREQ(assay_error(), "the questions' 4 columns are null");
+  assay_surface* surface = nullptr;
+  EXPECT_EQ(assay_surface_bind(database.get(), &questions, nullptr, 0, &surface),
+            ASSAY_WRONG_USAGE);
+  EXPECT_STREQ(assay_error(), "the questions' 4 columns are null");
+  const assay_questions none = {sizeof none, "gemm", nullptr, 0, 0};
+  const char* free_sizes[] = {nullptr};
+  EXPECT_EQ(assay_surface_bind(database.get(), &none, free_sizes, 1, &surface), ASSAY_WRONG_USAGE);
+  EXPECT_STREQ(assay_error(), "a free size is null");
+  const double one = 1;
+  const char* null_text = nullptr;
+  const assay_column columns[] = {{"m", &one, nullptr, 1}, {"dtype", nullptr, &null_text, 1}};
+  EXPECT_EQ(ask(database.get(), {sizeof none, "gemm", columns, 2, 0}).status, ASSAY_FOUND);
+}
+
+TEST_F(Tables, TheErrorSaysWhatWasFound) {
+  const Database database = open(file_);
+  const std::vector<double> m = {1, 64};
+  const assay_column columns[] = {{"m", m.data(), nullptr, m.size()}};
+  EXPECT_EQ(ask(database.get(), {sizeof(assay_questions), "gemm", columns, 1, 0}).status,
+            ASSAY_FOUND);
+  EXPECT_THAT(assay_error(), HasSubstr("2 of 2 questions are refused; question 0: gemm_perf: "
+                                       "several kinds of rows are meant"));
+  const std::string batch_file = file_ + ".batch";
+  std::ofstream(batch_file) << "m,dtype\n100000,fp8\n";
+  const Ended found = run({"store", "query", "gemm", file_.c_str(), "--batch", batch_file.c_str()});
+  EXPECT_EQ(found.status, ASSAY_FOUND);
+  EXPECT_STREQ(assay_error(), "a line of --batch has no answer");
 }
 
 TEST_F(Tables, ACommandGivesTheTableThatItPrints) {
@@ -263,17 +343,22 @@ TEST_F(Tables, WrongColumnsAreErrors) {
   const std::vector<double> three = {1, 2, 3};
   const std::vector<double> two = {1, 2};
   const double one = 1;
-  const auto asked = [&](std::vector<assay_column> columns, const char* table = "gemm") {
+  const auto error = [&](const char* table, std::vector<assay_column> columns, int status) {
     const assay_questions questions = {sizeof questions, table, columns.data(), columns.size(), 0};
-    EXPECT_NE(ask(database.get(), questions).status, ASSAY_OK);
+    EXPECT_EQ(ask(database.get(), questions).status, status);
     return std::string(assay_error());
+  };
+  const auto asked = [&](const std::vector<assay_column>& columns) {
+    return error("gemm", columns, ASSAY_WRONG_USAGE);
   };
   EXPECT_THAT(asked({{"m", three.data(), nullptr, 3}, {"n", two.data(), nullptr, 2}}),
               HasSubstr("column 'n' has 2 values, but 'm' has 3"));
   EXPECT_THAT(asked({{"mm", &one, nullptr, 1}}), HasSubstr("no column 'mm'"));
   EXPECT_THAT(asked({{"dtype", nullptr, nullptr, 1}}), HasSubstr("either numbers or texts"));
   EXPECT_THAT(asked({{"n", &one, nullptr, 1}}), HasSubstr("needs m"));
-  EXPECT_THAT(asked({{"m", &one, nullptr, 1}}, "moe"), HasSubstr("moe_perf"));
+  EXPECT_THAT(asked({{"m", &one, nullptr, 1}, {"m", &one, nullptr, 1}}),
+              HasSubstr("m is given twice"));
+  EXPECT_THAT(error("moe", {{"m", &one, nullptr, 1}}, ASSAY_FAILED), HasSubstr("moe_perf"));
 }
 
 TEST_F(Tables, ASurfaceAnswersLikeTheDatabase) {
@@ -289,7 +374,8 @@ TEST_F(Tables, ASurfaceAnswersLikeTheDatabase) {
   const assay_column twice[] = {{"m", &one, nullptr, 1}};
   const assay_questions bound_twice = {sizeof bound_twice, "gemm", twice, 1, 0};
   assay_surface* none = nullptr;
-  EXPECT_EQ(assay_surface_bind(database.get(), &bound_twice, free_sizes, 1, &none), ASSAY_FAILED);
+  EXPECT_EQ(assay_surface_bind(database.get(), &bound_twice, free_sizes, 1, &none),
+            ASSAY_WRONG_USAGE);
   EXPECT_THAT(assay_error(), HasSubstr("column 'm' is bound, and a free size"));
   database.reset();
   const std::vector<double> m = {64, 0, 1e9};
@@ -593,9 +679,12 @@ TEST(Strategies, WrongQuestionsAreErrors) {
   EXPECT_THAT(error(with({"tokns", &number, nullptr, 1})), HasSubstr("did you mean 'tokens'"));
   EXPECT_THAT(error(with({"fusion", nullptr, &word, 1})), HasSubstr("'RMS' is not one of NONE"));
   EXPECT_THAT(error(with({"dtype", &number, nullptr, 1})), HasSubstr("takes texts"));
-  EXPECT_THAT(error(with({"tp", nullptr, &word, 1})), HasSubstr("takes numbers"));
+  EXPECT_THAT(error({{"tp", nullptr, &word, 1}}), HasSubstr("takes numbers"));
+  EXPECT_THAT(error(with({"tp", &kFour, nullptr, 1})), HasSubstr("tp is given twice"));
   EXPECT_THAT(error(messages(&number)), HasSubstr("tp of question 0 is 0.5"));
-  EXPECT_THAT(error(with({"tp", three.data(), nullptr, 3})), HasSubstr("'tp' has 3 values"));
+  EXPECT_THAT(error({{"tokens", kTokens.data(), nullptr, kTokens.size()},
+                     {"tp", three.data(), nullptr, 3}}),
+              HasSubstr("column 'tp' has 3 values"));
 }
 
 TEST(Strategies, ALookupCanBeStopped) {

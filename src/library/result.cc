@@ -34,9 +34,8 @@ void make_result(const assay_call* call, assay_result** result) {
 }
 
 const char* text_of(const Message* message, int* is_warning) {
-  if (message == nullptr) return nullptr;
-  if (is_warning != nullptr) *is_warning = message->is_warning ? 1 : 0;
-  return message->text.c_str();
+  if (is_warning != nullptr) *is_warning = message != nullptr && message->is_warning ? 1 : 0;
+  return message == nullptr ? nullptr : message->text.c_str();
 }
 
 namespace {

@@ -1,10 +1,12 @@
 // Commands behind the C interface.
 #include <assay/assay.h>
+#include <fmt/core.h>
 
 #include <cstring>
 #include <string>
 #include <vector>
 
+#include "cli/command_tree.h"
 #include "cli/program.h"
 #include "cli/version.h"
 #include "library/arrow_stream.h"
@@ -17,11 +19,24 @@ namespace {
 
 constexpr const char* kNoTable = "the result has no such table";
 
+// Why a command did not end with ASSAY_OK. One that found what it looks for says nothing itself,
+// nor does one that ends as another program did.
+std::string why(const cli::Ending& ending, const std::vector<std::string>& words) {
+  if (!ending.error.empty() || ending.exit_code == ASSAY_OK) return ending.error;
+  const auto command = cli::follow_words(words);
+  if (ending.exit_code == ASSAY_FOUND && command.ok()) {
+    const std::string means = command.value().spec->regression_means;
+    if (!means.empty()) return means;
+  }
+  return fmt::format("the command ended with exit code {}", ending.exit_code);
+}
+
 int run(const char* const* arguments, size_t count, assay_result& result) {
   for (size_t i = 0; i < count; ++i)
     if (arguments[i] == nullptr) return ended(ASSAY_WRONG_USAGE, "an argument is null");
-  cli::Ending ending = cli::run_for(result.taken, {arguments, arguments + count});
-  return ended(ending.exit_code, std::move(ending.error));
+  const std::vector<std::string> words(arguments, arguments + count);
+  const cli::Ending ending = cli::run_for(result.taken, words);
+  return ended(ending.exit_code, why(ending, words));
 }
 
 }  // namespace
@@ -48,9 +63,9 @@ int assay_run(const char* const* arguments,
               const assay_call* call,
               assay_result** result) {
   return guarded([&] {
+    if (result != nullptr) make_result(call, result);
     if (result == nullptr || (arguments == nullptr && count > 0))
       return ended(ASSAY_WRONG_USAGE, "arguments and result must not be null");
-    make_result(call, result);
     return run(arguments, count, **result);
   });
 }
@@ -67,6 +82,7 @@ const char* assay_result_table_name(const assay_result* result, size_t table) {
 int assay_result_table(const assay_result* result, size_t table, struct ArrowArrayStream* stream) {
   return guarded([&] {
     if (stream == nullptr) return ended(ASSAY_WRONG_USAGE, "stream must not be null");
+    *stream = {};  // which is released
     if (table >= assay_result_table_count(result)) return ended(ASSAY_WRONG_USAGE, kNoTable);
     hand_out(result->taken.tables()[table], *stream);
     return ended(ASSAY_OK, "");
@@ -83,7 +99,7 @@ size_t assay_result_message_count(const assay_result* result) {
 }
 
 const char* assay_result_message(const assay_result* result, size_t message, int* is_warning) {
-  return result == nullptr ? nullptr : text_of(result->taken.message(message), is_warning);
+  return text_of(result == nullptr ? nullptr : result->taken.message(message), is_warning);
 }
 
 void assay_result_free(assay_result* result) {

@@ -144,9 +144,9 @@ int assay_strategies_open(const char* name,
                           size_t num_options,
                           assay_strategies** strategies) {
   return guarded([&] {
+    if (strategies != nullptr) *strategies = nullptr;
     if (name == nullptr || strategies == nullptr || (options == nullptr && num_options > 0))
       return ended(ASSAY_WRONG_USAGE, "name, options and strategies must not be null");
-    *strategies = nullptr;
     if (std::find(options, options + num_options, nullptr) != options + num_options)
       return ended(ASSAY_WRONG_USAGE, "an option is null");
     return open(name, {options, options + num_options}, strategies);
@@ -158,9 +158,9 @@ int assay_strategies_lookup(assay_strategies* strategies,
                             const assay_call* call,
                             assay_result** result) {
   return guarded([&] {
+    if (result != nullptr) make_result(call, result);
     if (strategies == nullptr || questions == nullptr || result == nullptr)
       return ended(ASSAY_WRONG_USAGE, "strategies, questions and result must not be null");
-    make_result(call, result);
     const assay::core::WorkingFor working(&(*result)->taken);
     return lookup(*strategies, *questions, (*result)->taken);
   });

@@ -4,12 +4,14 @@ pandas is left out where they are not.
 
 usage: ASSAY_LIBRARY=libassay.so PYTHONPATH=python python_test.py
 """
+import copy
 import ctypes
 import gc
 import importlib.util
 import json
 import os
 import pathlib
+import pickle
 import subprocess
 import sys
 import tempfile
@@ -107,6 +109,20 @@ class Commands(unittest.TestCase):
         for name in ("record", "sweep run"):
             words = words_of(listed()[name], ["--", ["sh", "--", "a"]], {"output": "there"})
             self.assertEqual(words, [*name.split(), "--output", "there", "--", "sh", "--", "a"])
+
+    def test_a_list_repeats_an_option_or_is_its_value(self):
+        with tempfile.TemporaryDirectory() as folder:
+            plan = assay.sweep.run("--", "sh", "run.sh", set=["A=,1", "B=x,y"], plan_only=True, seed=1,
+                                   output=pathlib.Path(folder, "runs")).text
+        self.assertEqual({line for line in plan.splitlines() if line.startswith("env ")},
+                         {f"env {a} B={b} sh run.sh" for a in ("A=1", "-u A") for b in "xy"})
+        with self.assertRaisesRegex(assay.UsageError, "'a.bin' is not among"):
+            assay.goal.merge("c.bin", place=["a.bin:0-3", "b.bin:4-7"], output="merged.bin")
+        from assay._commands import listed, option_words
+        self.assertEqual(option_words(listed()["collect"], {"case_filter": ["m=1 ", "m=2,"]}),
+                         ["--case-filter", "m=1 ", "--case-filter", "m=2,"])
+        self.assertEqual(option_words(listed()["trace compare"], {"write": ["csv", "json"]}),
+                         ["--write", "csv,json"])
 
     def test_a_word_that_c_would_cut(self):
         with self.assertRaisesRegex(assay.UsageError, "word of the command has a NUL character"):
@@ -385,6 +401,29 @@ class Tables(unittest.TestCase):
         answers = self.store.gemm(m=[64, 32], n=512, k=1024, dtype="fp8")  # pylint: disable=unused-variable
         self.assertEqual(duckdb.sql("select sum(latency) from answers").fetchone()[0], 9.6)
 
+    def test_what_owns_memory_is_not_copied(self):
+        owners = [self.store, self.store.surface("gemm", free="m", dtype="fp8"),
+                  assay.run("version"), assay.allreduce.table(BENCHMARKS)]
+        for owner in owners:
+            for copied in (copy.copy, copy.deepcopy, pickle.dumps):
+                with self.assertRaisesRegex(TypeError, f"assay.{type(owner).__name__} can be neither"):
+                    copied(owner)
+        del owner, owners
+        gc.collect()
+        self.assertEqual(self.store.gemm(m=64, n=512, k=1024, dtype="fp8").latency, 6.4)
+
+    def test_copies_of_a_table_share_its_memory(self):
+        table = self.store.gemm(m=[64, 32], n=512, k=1024, dtype="fp8")
+        for copied in (copy.copy(table), copy.deepcopy(table)):
+            copied.notes.append("mine")
+            self.assertEqual(copied.to_dict(), table.to_dict())
+            self.assertEqual(table.notes, [])
+        del table
+        gc.collect()
+        self.assertEqual(copied.to_list("latency"), [6.4, 3.2])
+        with self.assertRaisesRegex(TypeError, "assay.Table can be neither copied nor pickled"):
+            pickle.dumps(copied)
+
     def test_a_capsule_that_nobody_takes(self):
         table = self.store.gemm(m=[64, 32], n=512, k=1024, dtype="fp8")
         for _ in range(100):
@@ -414,6 +453,7 @@ class Strategies(unittest.TestCase):
         table = assay.allreduce.table(BENCHMARKS, launch="eager")
         found = table.lookup(tp=[3, 4], hidden=7168, tokens=64)
         self.assertEqual(found.to_list("extrapolated"), [True, False])
+        self.assertEqual(list(found["extrapolated"]), [True, False])
         self.assertEqual(found.unit("time"), "us")
         self.assertIn("launched by eager", found.notes[0])
 

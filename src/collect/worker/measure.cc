@@ -31,7 +31,7 @@ class Measurement {
   core::Result<Measured> run() {
     const std::int64_t warmups = ASSAY_TRY(warm_up());
     std::unique_ptr<Stopwatch> watch = ASSAY_TRY(make_watch());
-    ASSAY_TRY(options_.num_runs > 0 ? sample(*watch, options_.num_runs) : sample_until_sure(watch));
+    ASSAY_TRY(take_samples(watch));
     timing_.skew_ms = watch->skew_ms();
     summarize();
     kernels_ms_ += static_cast<double>(warmups) * timing_.median_ms;
@@ -58,7 +58,6 @@ class Measurement {
   core::Result<std::unique_ptr<Stopwatch>> make_watch() {
     if (options_.repeat_n > 0) return watch_of(options_.repeat_n);
     std::unique_ptr<Stopwatch> probe = ASSAY_TRY(watch_of(1));
-    if (options_.num_runs > 0) return probe;
     std::int64_t launches = ASSAY_TRY(launches_wanted(*probe));
     if (launches <= 1) return probe;
     probe.reset();
@@ -103,8 +102,9 @@ class Measurement {
   // On a busy processor a trial may meet a stall, and ask for too few launches. Then the samples,
   // most of which met none, ask for more than twice as many.
   core::Status take_first_samples(std::unique_ptr<Stopwatch>& watch) {
+    const std::int64_t fewest = std::max<std::int64_t>(options_.min_samples, 1);
     for (int trial = 1;; ++trial) {
-      ASSAY_TRY(sample(*watch, std::max<std::int64_t>(options_.min_samples, 1)));
+      ASSAY_TRY(sample(*watch, options_.num_runs > 0 ? options_.num_runs : fewest));
       const std::int64_t launches = launches_for(core::median(timing_.samples_ms));
       const bool believed = launches <= 2 * timing_.launches_per_sample;
       if (believed || options_.repeat_n > 0 || trial == kMostTrials) return {};
@@ -114,9 +114,9 @@ class Measurement {
     }
   }
 
-  core::Status sample_until_sure(std::unique_ptr<Stopwatch>& watch) {
+  core::Status take_samples(std::unique_ptr<Stopwatch>& watch) {
     ASSAY_TRY(take_first_samples(watch));
-    while (!is_enough()) {
+    while (options_.num_runs <= 0 && !is_enough()) {
       const auto taken = static_cast<std::int64_t>(timing_.samples_ms.size());
       ASSAY_TRY(sample(*watch, std::min({taken, kMostAtOnce, options_.max_samples - taken})));
     }

@@ -84,6 +84,17 @@ TEST(Measure, FixedNumbersAreKept) {
   ASSERT_EQ(device.requests.size(), 1U);
 }
 
+TEST(Measure, AFixedNumberOfSamplesIsOfFullOnes) {
+  FakeDevice device({.time_ms = [](std::int64_t) { return 0.002; }});
+  const model::Timing timing = timed(device, {.num_runs = 50});
+  EXPECT_EQ(timing.samples_ms.size(), 50U);
+  EXPECT_EQ(timing.launches_per_sample, 500);
+  FakeDevice stalled({.time_ms = [](std::int64_t sample) { return sample == 0 ? 40.0 : 0.002; }});
+  const model::Timing again = timed(stalled, {.num_runs = 50});
+  EXPECT_EQ(again.samples_ms.size(), 50U);
+  EXPECT_EQ(again.launches_per_sample, 500);
+}
+
 TEST(Measure, WhatCannotBeCapturedIsLaunchedEagerlyAndSaysSo) {
   FakeDevice device({.captures = false});
   EXPECT_EQ(timed(device, {}).launch, model::Launch::kEager);
