@@ -1,6 +1,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -117,10 +118,21 @@ std::vector<std::string> lines_of(std::string_view text, std::size_t width) {
   return lines;
 }
 
+// Whether the name has the unit as a word of its own: "time (s)" has s, "kernels" has not.
+bool has_unit(const std::string& name, const std::string& unit) {
+  const auto is_part_of_word = [&](std::size_t at) {
+    return at < name.size() && std::isalnum(static_cast<unsigned char>(name[at])) != 0;
+  };
+  for (std::size_t at = name.find(unit); at != std::string::npos; at = name.find(unit, at + 1)) {
+    if ((at == 0 || !is_part_of_word(at - 1)) && !is_part_of_word(at + unit.size())) return true;
+  }
+  return false;
+}
+
 // Puts the unit of a column after its name, unless the name contains it.
 std::string header_of(const model::Column& column) {
   std::string name = core::printable_line(column.name);
-  if (column.unit.empty() || name.find(column.unit) != std::string::npos) return name;
+  if (column.unit.empty() || has_unit(name, column.unit)) return name;
   return fmt::format("{} ({})", name, core::printable_line(column.unit));
 }
 

@@ -38,6 +38,13 @@ TEST(TextTable, AlignsTextLeftAndNumbersRight) {
             "                      -1\n");
 }
 
+TEST(TextTable, AUnitIsAWordOfTheName) {
+  model::Table table{
+      "t", "", {{"time (s)", "s"}, {"kernels", "s"}, {"gap_us", "us"}, {"use", "us"}}};
+  table.add_row({1.0, 2.0, 3.0, 4.0});
+  EXPECT_THAT(text_table(table, 80, 10), HasSubstr("time (s)  kernels (s)  gap_us  use (us)\n"));
+}
+
 TEST(TextTable, RoundsToFourDigitsButKeepsWholeParts) {
   model::Table table{"t", "", {{"x"}}, {0.1, 12.3456, 999.96, 1000.4, -98765.6, 1e-7, 3e17}};
   EXPECT_EQ(text_table(table, 80, 10),
