@@ -115,7 +115,7 @@ void CollectArguments::add_what(App& app) {
       ->type_name("STORE")
       ->group(kWhatGroup);
   app.add_option("--limit", limit_,
-                 "only the first N cases of each operator; of --refine the worst N")
+                 "only the N largest cases of each operator; of --refine the worst N")
       ->type_name("N")
       ->check(whole_number_problem)
       ->group(kWhatGroup);
@@ -202,15 +202,16 @@ void CollectArguments::add_how(App& app) {
       ->check(count_problem)
       ->default_str("100")
       ->group(kHowGroup);
-  app.add_flag(both("measure-power"), request_.measure_power,
-               "measure energy (J) and mean power (W) too")
-      ->group(kHowGroup);
+  Option* measure_power = app.add_flag(both("measure-power"), request_.measure_power,
+                                       "measure energy (J) and mean power (W) too")
+                              ->group(kHowGroup);
   app.add_option(both("power-every"), request_.power_every,
                  "with --measure-power: of cases that differ only in sizes, such as --m, every Nth "
                  "along each size, and the largest; the others have no power")
       ->type_name("N")
       ->check(count_problem)
       ->default_str("1")
+      ->needs(measure_power)
       ->group(kHowGroup);
   app.add_option("--power-seconds,--power_test_duration_sec", request_.power_seconds,
                  "the time between two steps of the energy counter over which the power is taken, "
@@ -218,6 +219,7 @@ void CollectArguments::add_how(App& app) {
       ->type_name("SECONDS")
       ->check(positive_number_problem)
       ->default_str("0.4")
+      ->needs(measure_power)
       ->group(kHowGroup);
 }
 

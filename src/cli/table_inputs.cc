@@ -10,7 +10,9 @@
 #include "cli/output.h"
 #include "cli/store_options.h"
 #include "collect/plan/operator.h"
+#include "core/check.h"
 #include "core/text.h"
+#include "model/data_type.h"
 #include "model/warnings.h"
 #include "store/answers/packed_tables.h"
 #include "store/answers/table_index.h"
@@ -96,10 +98,12 @@ core::Result<store::WorkRows> map_shipped(const store::ShippedSystem& system,
 
 std::string peak_problem(const std::string& text) {
   const std::size_t sign = text.find('=');
-  if (sign != 0 && sign != std::string::npos &&
-      positive_number_problem(text.substr(sign + 1)).empty())
-    return "";
-  return "takes TYPE=TFLOPS as in bfloat16=989, not '" + text + "'";
+  if (sign == 0 || sign == std::string::npos ||
+      !positive_number_problem(text.substr(sign + 1)).empty())
+    return "takes TYPE=TFLOPS as in bfloat16=989, not '" + text + "'";
+  const std::string type = text.substr(0, sign);
+  if (model::data_type_named(type)) return "";
+  return fmt::format("knows no type '{}'; it knows bfloat16, fp8, int8 and float32", type);
 }
 
 }  // namespace
@@ -186,7 +190,9 @@ core::Result<std::optional<store::Peaks>> read_given_peaks(const RooflineInputs&
   if (inputs.memory_gb_per_s > 0) peaks.memory_bytes_per_s = inputs.memory_gb_per_s * 1e9;
   for (const std::string& peak : inputs.peaks) {
     const std::size_t sign = peak.find('=');
-    peaks.flops_per_s[peak.substr(0, sign)] =
+    const auto type = model::data_type_named(peak.substr(0, sign));
+    ASSAY_CHECK(type.has_value(), "peak_problem() lets no other type through");
+    peaks.flops_per_s[std::string(store::Peaks::name_of(model::name_of(*type)))] =
         finite_number(peak.substr(sign + 1)).value_or(0) * 1e12;
   }
   return std::optional(std::move(peaks));

@@ -52,4 +52,9 @@ void Warnings::merge(const Warnings& other) {
     add(w.reason, w.effect, w.example, w.count, w.gpu_ms);
 }
 
+void Warnings::merge(const Warnings& other, std::string_view file) {
+  for (const Warning& w : other.warnings_)
+    add(w.reason, w.effect, fmt::format("{}: {}", file, w.example), w.count, w.gpu_ms);
+}
+
 }  // namespace assay::model

@@ -33,6 +33,9 @@ class Warnings {
 
   void merge(const Warnings& other);
 
+  // The same of what was seen in this file, which examples name.
+  void merge(const Warnings& other, std::string_view file);
+
   [[nodiscard]] const std::vector<Warning>& all() const { return warnings_; }
 
   [[nodiscard]] bool empty() const { return warnings_.empty(); }

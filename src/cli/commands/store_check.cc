@@ -97,14 +97,16 @@ class StoreCheck final : public Command {
     add_percent(app, "--spread", limits_.spread, "10", "rows with the same key may differ by this");
     add_percent(app, "--roofline-slack", limits_.roofline, "5",
                 "rows may be faster than the roofline by this: peaks are not exact");
-    app.add_flag("--held-out", held_out_,
-                 "predict every point from its neighbours and say where to measure more");
+    Option* held_out =
+        app.add_flag("--held-out", held_out_,
+                     "predict every point from its neighbours and say where to measure more");
     app.add_option("--plot", plot_,
                    "draw the share of the roofline over size into this folder, a PNG for each "
                    "operator (needs gnuplot)")
         ->type_name("DIR");
     add_percent(app, "--refine-limit", held_out_limit_, "5",
-                "error of a held-out point that calls for more points");
+                "error of a held-out point that calls for more points")
+        .needs(held_out);
     add_roofline_options(app, roofline_);
     add_presentation_options(app, presentation_);
   }
@@ -131,28 +133,31 @@ class StoreCheck final : public Command {
   }
 
  private:
-  static void add_percent(App& app,
-                          const std::string& name,
-                          double& target,
-                          const char* usual,
-                          const std::string& help) {
-    app.add_option(
-           name, [&target](double value) { target = value / 100; }, help)
-        ->type_name("PERCENT")
-        ->default_str(usual)
-        ->check(not_negative_problem);
+  static Option& add_percent(App& app,
+                             const std::string& name,
+                             double& target,
+                             const char* usual,
+                             const std::string& help) {
+    return *app.add_option(
+                   name, [&target](double value) { target = value / 100; }, help)
+                ->type_name("PERCENT")
+                ->default_str(usual)
+                ->check(not_negative_problem);
   }
 
   core::Status check_one(const NamedFrame& named, store::CheckReport& report) const {
     const std::string name = named.source.empty() ? named.table : named.source;
     const store::Rooflines rooflines = ASSAY_TRY(read_rooflines(roofline_, inputs_, named.table));
     auto checked = store::check_table(named.table, named.frame, rooflines, limits_);
-    if (checked.ok()) checked.value().unused.count += named.without_time;
     if (!checked.ok()) {
       print_warning("not checked: " + checked.error().context(name).message);
       return {};
     }
-    report.add(name, checked.value());
+    store::TableCheck& check = checked.value();
+    check.rows += named.without_time;
+    check.unused.total += named.without_time;
+    check.unused.count += named.without_time;
+    report.add(name, check);
     if (named.table == collect::kLayerTable) report.add({collect::layer_report(named.frame)});
     if (!plot_.empty()) ASSAY_TRY(plot_one(named, rooflines));
     if (!held_out_) return {};

@@ -30,6 +30,7 @@ class StoreDiff final : public Command {
     app.add_option("--ignore", request_.ignored,
                    "a column that may differ between A and B: version, framework, kernel_source")
         ->type_name("COLUMN")
+        ->delimiter(',')
         ->default_str("none");
     app.add_option(
            "--tolerance", [this](double percent) { request_.threshold = percent / 100; },
@@ -71,12 +72,16 @@ class StoreDiff final : public Command {
 
   [[nodiscard]] Outcome judge(const store::DiffResult& result) const {
     if (result.compared() == 0) {
-      print_warning(
-          "A and B have no row in common; --ignore version, --ignore framework or --ignore "
-          "kernel_source let rows match that differ there");
+      const bool may_match = std::any_of(
+          result.tables.begin(), result.tables.end(),
+          [](const store::TableDiff& table) { return table.only_a > 0 && table.only_b > 0; });
+      print_warning(fmt::format("A and B have no row in common{}",
+                                may_match ? "; --ignore version,framework,kernel_source lets rows "
+                                            "match that differ there"
+                                          : ""));
+      return Outcome::kRegressionFound;
     }
     if (!max_share_) return Outcome::kOk;
-    if (result.compared() == 0) return Outcome::kRegressionFound;
     const auto failures = store::diff_failures(result, request_.threshold, *max_share_);
     for (const std::string& failure : failures)
       print_warning(failure);

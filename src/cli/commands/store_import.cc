@@ -94,6 +94,9 @@ class StoreImport final : public Command {
       const std::vector<fs::path> found = ASSAY_TRY(store::find_perf_files(input));
       files.insert(files.end(), found.begin(), found.end());
     }
+    if (!tables_.empty() && stores.empty()) {
+      return core::Error{"--table chooses tables of another store, and no FILE is one"};
+    }
     store::Store store = ASSAY_TRY(store::Store::open(store_, store::Store::Mode::kCreate));
     model::Table table = files_table();
     for (const OtherStore& other : stores)
@@ -109,7 +112,7 @@ class StoreImport final : public Command {
     if (failures_.empty()) return Outcome::kOk;
     if (failures_.size() == files.size() && stores.empty())
       return core::Error{"nothing was imported"};
-    return core::Error{fmt::format("{} of {} files could not be imported; the others were",
+    return core::Error{fmt::format("{} of {} files could not be imported; the store has the others",
                                    failures_.size(), files.size())};
   }
 
@@ -187,7 +190,7 @@ class StoreImport final : public Command {
     if (imported) repairs = repaired(file.repairs);
     table.add_row({file.path.string(), word(file.outcome), file.table, rows, repairs,
                    known ? model::Cell(file.note) : model::Cell()});
-    if (imported) repairs_.merge(file.repairs);
+    if (imported) repairs_.merge(file.repairs, file.path.string());
     if (file.outcome == FileOutcome::kFailed) failures_.push_back(file.note);
   }
 

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <set>
+#include <string_view>
 
 #include "core/text.h"
 
@@ -14,6 +15,7 @@ namespace assay::store {
 namespace {
 
 constexpr std::size_t kShownValues = 24;
+constexpr std::string_view kOr = " or ";
 
 std::string shown(const std::vector<std::string>& values) {
   if (values.size() <= kShownValues) return core::join(values, ", ");
@@ -23,6 +25,17 @@ std::string shown(const std::vector<std::string>& values) {
 
 bool equal_ignoring_case(const std::string& a, const std::string& b) {
   return a.size() == b.size() && core::contains_ignoring_case(a, b);
+}
+
+// The values that mean one of a column: of the kernels "A or B" (group_rows.cc) also A and B.
+std::vector<std::string> meanings(const std::string& column, const std::string& value) {
+  std::vector<std::string> words = {value};
+  if (column != "kernel_source") return words;
+  for (std::size_t at = 0, end = 0; end != std::string::npos; at = end + kOr.size()) {
+    end = value.find(kOr, at);
+    words.push_back(value.substr(at, end == std::string::npos ? end : end - at));
+  }
+  return words;
 }
 
 template <class List, class Name>
@@ -123,7 +136,11 @@ core::Status Matcher::take_exact(std::size_t number, const std::string& value) {
   const ExactColumn& column = rows_->exact[number];
   exact_[number].clear();
   for (std::uint32_t i = 0; i < column.values.size(); ++i) {
-    if (equal_ignoring_case(column.values[i], value)) exact_[number].push_back(i);
+    const std::vector<std::string> words = meanings(column.name, column.values[i]);
+    if (std::any_of(words.begin(), words.end(),
+                    [&](const std::string& word) { return equal_ignoring_case(word, value); })) {
+      exact_[number].push_back(i);
+    }
   }
   if (exact_[number].empty()) return no_value(column, value);
   return {};

@@ -57,6 +57,31 @@ TEST(Query, TellsWhatExists) {
             "them exists");
 }
 
+// One kernel for small m, another for large: the rows are one curve, which either name means.
+TEST(Query, OneOfTheKernelsOfACurveMeansTheCurve) {
+  const WorkIndex index = index_of(
+      "op_name,kernel_source,gemm_dtype,m,n,k,latency\n"
+      "gemm,small,fp8,1,64,64,0.01\ngemm,small,fp8,2,64,64,0.02\n"
+      "gemm,large,fp8,4,64,64,0.04\ngemm,large,fp8,8,64,64,0.08\n");
+  for (const char* kernel : {"small", "Large", "large or small"}) {
+    const auto result = query(index, {{"m", "4"}, {"kernel_source", kernel}}, Beyond::kRefuse);
+    ASSERT_TRUE(result.ok()) << result.error().message;
+    ASSERT_EQ(result.value().answers.size(), 1U);
+    EXPECT_DOUBLE_EQ(result.value().answers[0].estimate.latency, 0.04);
+  }
+  EXPECT_EQ(error_of(index, {{"m", "4"}, {"kernel_source", "or"}}),
+            "gemm_perf has no kernel_source 'or'; it has large or small");
+}
+
+TEST(Query, ATimeOfZeroIsNoAnswer) {
+  const WorkIndex index = index_of(
+      "op_name,kernel_source,gemm_dtype,m,n,k,latency\n"
+      "gemm,a,fp8,1,64,64,0\ngemm,a,fp8,2,64,64,0.02\ngemm,a,fp8,4,64,64,0.04\n");
+  const auto result = query(index, {{"m", "1"}}, Beyond::kExtrapolate);
+  ASSERT_TRUE(result.ok()) << result.error().message;
+  EXPECT_GT(result.value().answers[0].estimate.latency, 0.005);
+}
+
 TEST(Query, LeavesSizesOfModelsOpen) {
   const WorkIndex index = index_of(
       "num_heads,num_key_value_heads,head_dim,isl,batch_size,step,latency\n"

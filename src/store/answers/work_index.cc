@@ -46,7 +46,7 @@ struct WorkIndex::State {
 core::Result<WorkIndex> WorkIndex::make(const std::string& table,
                                         const Frame& frame,
                                         RooflineBinder binder) {
-  return WorkIndex(ASSAY_TRY(make_work_rows(table, frame)), std::move(binder));
+  return WorkIndex(with_times(ASSAY_TRY(make_work_rows(table, frame))), std::move(binder));
 }
 
 WorkIndex::WorkIndex(WorkRows rows,

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "core/text.h"
+#include "store/files/table_spec.h"
 
 namespace assay::store {
 namespace {
@@ -173,6 +174,13 @@ WorkRows kept_rows(const WorkRows& rows, const std::function<bool(std::size_t ro
   }
   point_into(kept, std::move(owned));
   return kept;
+}
+
+WorkRows with_times(WorkRows rows) {
+  const bool has_zeros =
+      std::find(rows.latencies.begin(), rows.latencies.end(), 0) != rows.latencies.end();
+  if (!has_zeros || holds_differences(rows.table)) return rows;
+  return kept_rows(rows, [&](std::size_t row) { return rows.latencies[row] != 0; });
 }
 
 WorkRows without_families(const WorkRows& rows, std::span<const std::size_t> families) {

@@ -164,6 +164,9 @@ Frame picked_rows(const Frame& frame, const std::vector<std::size_t>& rows) {
 
 // Why the row cannot be read; empty if it can.
 std::string obstacle(const PlannerTable& table, const Frame& rows, std::size_t row) {
+  const FrameColumn* latency = rows.find("latency");
+  if (latency != nullptr && !holds_differences(table.table) && number_at(*latency, row) == 0)
+    return "a time of 0";
   for (const KnownValues& known : table.known) {
     const FrameColumn* column = rows.find(known.column);
     if (column == nullptr) continue;

@@ -54,6 +54,17 @@ TEST(PlannerTables, RowsOfUnknownTypesAreLeftOutAndCounted) {
   EXPECT_EQ(left_out[0].rows, 2);
 }
 
+TEST(PlannerTables, ATimeOfZeroIsLeftOut) {
+  const Frame rows = frame_of(std::string(kGemmColumns) +
+                              "gemm,cublaslt,fp8,1,32,64,0\n"
+                              "gemm,cublaslt,fp8,2,32,64,0.2\n");
+  std::vector<LeftOut> left_out;
+  const Frame read = rows_for_planner(planner_table("gemm_perf"), rows, left_out);
+  EXPECT_THAT(latencies(read), ElementsAre(0.2));
+  ASSERT_EQ(left_out.size(), 1U);
+  EXPECT_EQ(left_out[0].reason, "a time of 0");
+}
+
 TEST(PlannerTables, OfRowsThatItCannotTellApartTheFastestIsPlaced) {
   const Frame rows = frame_of(std::string(kGemmColumns) +
                               "gemm,one,fp8,1,32,64,0.3\n"

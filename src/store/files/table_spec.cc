@@ -454,6 +454,10 @@ TableSpec generic_table_spec(std::string table, const Frame& frame) {
   return spec;
 }
 
+bool holds_differences(std::string_view table) {
+  return table == "computescale_perf";
+}
+
 std::string table_name(std::string_view text) {
   text = text.substr(text.rfind('/') + 1);
   text = text.substr(0, text.find('.'));

@@ -81,6 +81,10 @@ std::vector<std::string> known_key_columns();
 // columns whose names end in a unit (_us, _ms, _gbps) are results; all others are its key.
 TableSpec generic_table_spec(std::string table, const Frame& frame);
 
+// Returns whether the table's times are differences of the times of two kernels. Such times may be
+// 0, and no roofline bounds them.
+bool holds_differences(std::string_view table);
+
 // The table that a user means: "gemm", "gemm_perf" and "dir/gemm_perf.parquet" are "gemm_perf".
 std::string table_name(std::string_view text);
 

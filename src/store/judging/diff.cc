@@ -9,6 +9,7 @@
 #include "core/files.h"
 #include "core/interrupt.h"
 #include "core/statistics.h"
+#include "core/text.h"
 #include "store/database/store_import.h"
 #include "store/database/store_key.h"
 #include "store/files/table_spec.h"
@@ -219,6 +220,19 @@ model::Table single_table(const std::vector<TableDiff>& diffs) {
   return table;
 }
 
+// A misspelt column would ignore nothing, in silence.
+core::Status check_ignored(const std::vector<std::string>& ignored,
+                           const std::set<std::string>& columns) {
+  for (const std::string& name : ignored) {
+    if (columns.empty() || columns.contains(name)) continue;
+    const std::string near =
+        core::nearest(name, std::vector<std::string>(columns.begin(), columns.end()));
+    return core::Error{fmt::format("--ignore: no table has a column '{}'{}", name,
+                                   near.empty() ? "" : "; did you mean '" + near + "'?")};
+  }
+  return {};
+}
+
 }  // namespace
 
 std::int64_t DiffResult::compared() const {
@@ -261,20 +275,28 @@ core::Result<Store> open_tables(const fs::path& path, model::Warnings& repairs) 
     ASSAY_TRY(core::check_interrupt());
     const ImportedFile imported = ASSAY_TRY(importer.import(file));
     if (imported.outcome == ImportedFile::Outcome::kFailed) return core::Error{imported.note};
-    repairs.merge(imported.repairs);
+    repairs.merge(imported.repairs, imported.path.string());
   }
   return store;
 }
 
 core::Result<DiffResult> diff(const Store& a, const Store& b, const DiffRequest& request) {
   DiffResult result;
+  std::set<std::string> columns;
   const std::set<std::string> tables = ASSAY_TRY(tables_to_compare(a, b, request));
   for (const std::string& table : tables) {
     ASSAY_TRY(core::check_interrupt());
-    Comparison comparison(table, Side(ASSAY_TRY(rows_of(a, table)), request.ignored),
-                          Side(ASSAY_TRY(rows_of(b, table)), request.ignored), request);
+    Frame of_a = ASSAY_TRY(rows_of(a, table));
+    Frame of_b = ASSAY_TRY(rows_of(b, table));
+    for (const Frame* frame : {&of_a, &of_b}) {
+      for (const FrameColumn& column : frame->columns)
+        columns.insert(column.name);
+    }
+    Comparison comparison(table, Side(std::move(of_a), request.ignored),
+                          Side(std::move(of_b), request.ignored), request);
     result.tables.push_back(comparison.run(result.worst));
   }
+  ASSAY_TRY(check_ignored(request.ignored, columns));
   return result;
 }
 

@@ -35,5 +35,14 @@ TEST(Diff, CountsTheRowsBeyondTheThreshold) {
   EXPECT_TRUE(diff_failures(result.value(), 0.1, 0.5).empty());
 }
 
+TEST(Diff, AMisspeltColumnIsRefused) {
+  const Store store = store_with({1, 2}, {1, 1});
+  const auto refused = diff(store, store, {.ignored = {"version", "frameworks"}});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().message,
+            "--ignore: no table has a column 'frameworks'; did you mean 'framework'?");
+  EXPECT_TRUE(diff(store, store, {.ignored = {"version", "framework"}}).ok());
+}
+
 }  // namespace
 }  // namespace assay::store

@@ -4,6 +4,8 @@
 #include <memory>
 #include <optional>
 
+#include "store/files/table_spec.h"
+
 namespace assay::store {
 namespace {
 
@@ -130,10 +132,6 @@ CostBinder table_costs(const std::vector<CostedOperator>& operators) {
     const CostedOperator* measured = operator_of(operators, exact);
     return measured == nullptr ? nullptr : sized_cost(*measured, exact, sizes);
   };
-}
-
-bool holds_differences(const std::string& table) {
-  return table == "computescale_perf";
 }
 
 Rooflines table_rooflines(const std::string& table,

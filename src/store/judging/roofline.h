@@ -59,10 +59,6 @@ using CostBinder = std::function<CostedOperator::SizedCost(
 
 CostBinder table_costs(const std::vector<CostedOperator>& operators);
 
-// Returns whether the table's times are differences of the times of two kernels. Such times may be
-// 0, and no roofline bounds them.
-bool holds_differences(const std::string& table);
-
 // The rooflines of a table whose rows these operators measure; null where there is none. A row is
 // unbounded (0) if none of several operators has its op_name, if it lacks a column of its operator
 // or has another kind of value there, and if its kernel does less than the operator's cost.

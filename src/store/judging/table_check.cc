@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "core/statistics.h"
+#include "store/files/table_spec.h"
 
 namespace assay::store {
 namespace {

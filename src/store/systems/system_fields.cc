@@ -225,7 +225,7 @@ class FieldList {
     add("gpu", "sm_version",
         {sm_version(), cited("gpu.sm_version"),
          published(board().sm_version, model::kComputeCapabilities)},
-        "the store has no collection of this device");
+        "no collection of this device tells a compute capability");
     add_others("gpu");
   }
 
@@ -322,7 +322,7 @@ class FieldList {
     if (!nccl) nccl = fact("device NCCL");
     if (!nccl) nccl = cited("misc.nccl_version");
     if (nccl) nccl->value = "'" + nccl->value + "'";
-    add("misc", "nccl_version", {nccl}, "the store has no collection of this device");
+    add("misc", "nccl_version", {nccl}, "no collection of this device tells the version of NCCL");
     add_others("misc");
     for (int gpus = 1; gpus <= kMostNcclGpus; ++gpus)
       add("misc.nccl_mem", fmt::format("{}", gpus), {nccl_memory(gpus)}, "");

@@ -155,9 +155,13 @@ core::Result<Values> parsed(std::string_view yaml,
 
 }  // namespace
 
+std::string_view Peaks::name_of(std::string_view type) {
+  if (type == "half" || type == "float16") return "bfloat16";
+  return type.starts_with("fp8") ? "fp8" : type;
+}
+
 double Peaks::flops_of(std::string_view type) const {
-  if (type == "half" || type == "float16") type = "bfloat16";
-  if (type.starts_with("fp8")) type = "fp8";
+  type = name_of(type);
   auto found = flops_per_s.find(type);
   // The peak of bfloat16 had this name until 2025.
   if (found == flops_per_s.end() && type == "bfloat16") found = flops_per_s.find("float16");

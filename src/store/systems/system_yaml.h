@@ -22,6 +22,9 @@ struct Peaks {
   // bfloat16, and 32-bit floats have none.
   [[nodiscard]] double flops_of(std::string_view type) const;
 
+  // The name under which the peak of a type is kept: "bfloat16" for "half", "fp8" for "fp8_block".
+  static std::string_view name_of(std::string_view type);
+
   // The milliseconds that the slowest of the three takes at least; what has no peak takes none.
   [[nodiscard]] double roofline_ms(double bytes,
                                    double flops,
