@@ -60,7 +60,7 @@ std::string name_in_braces(const std::string& argument, std::size_t open) {
 bool names_folder(const std::vector<std::string>& command) {
   return std::any_of(command.begin(), command.end(), [](const std::string& argument) {
     return argument.find("{dir}") != std::string::npos ||
-           argument.find("ASSAY_RUN_DIR") != std::string::npos;
+           argument.find(kRunFolderVariable) != std::string::npos;
   });
 }
 

@@ -60,8 +60,8 @@ core::Launch launch_of(const Plan& plan,
   if (const auto forwarded = forwarding_of(launch.arguments, setting).variable) {
     launch.environment.emplace_back(forwarded->first, forwarded->second);
   }
-  launch.environment.emplace_back("ASSAY_RUN_DIR", place.folder.string());
-  launch.environment.emplace_back("ASSAY_RUN_SETTING", setting.name);
+  launch.environment.emplace_back(kRunFolderVariable, place.folder.string());
+  launch.environment.emplace_back(kRunSettingVariable, setting.name);
   return launch;
 }
 
@@ -127,10 +127,15 @@ class Watch {
   Clock::time_point next_gpu_look_ = start_ + kFirstGpuLook;
 };
 
+// core::duration_text() rounds up to whole seconds, which would say 1 s of a limit of 0.4 s.
+std::string limit_text(milliseconds limit) {
+  const bool is_whole = limit % std::chrono::seconds(1) == milliseconds(0);
+  return is_whole ? core::duration_text(seconds(limit)) : fmt::format("{} s", seconds(limit));
+}
+
 std::string how_it_ended(const Watched& watched, const SweepOptions& options) {
   if (watched.hung) {
-    const double limit = seconds(*options.deadline);
-    return fmt::format("ended at its deadline of {}{}", core::duration_text(limit),
+    return fmt::format("ended at its deadline of {}{}", limit_text(*options.deadline),
                        watched.end.rest.forced > 0 ? ", by SIGKILL: it did not heed SIGTERM" : "");
   }
   if (watched.end.signal != 0) {

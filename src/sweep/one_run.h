@@ -8,9 +8,6 @@
 
 namespace assay::sweep {
 
-// The environment variable that identifies a sweep's processes; its value is the plan's id.
-inline constexpr const char* kMark = "ASSAY_SWEEP_ID";
-
 // Runs in files.folder, which must exist and be empty. Calls `on_tick` with the seconds since the
 // start a few times a second. Fails if the command cannot be started or the program is interrupted.
 core::Result<RunRecord> run_once(const Plan& plan,

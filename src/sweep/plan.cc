@@ -61,10 +61,19 @@ Plan plan_of(const Json& json) {
   return plan;
 }
 
-std::string settings_text(const Settings& settings) {
+std::string names_text(const Settings& settings) {
   std::string text;
   for (const Setting& setting : settings)
     text += (text.empty() ? "" : ", ") + setting.name;
+  return text;
+}
+
+std::string settings_text(const Settings& settings) {
+  std::string text;
+  for (const Setting& setting : settings) {
+    text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", setting.name,
+                        variables_text(setting.variables));
+  }
   return text;
 }
 
@@ -78,6 +87,14 @@ bool same_variables(const Settings& first, const Settings& second) {
 std::string differ(const char* what, const std::string& stored, const std::string& asked) {
   return fmt::format("{} differ: it began with\n  {}\nand is now asked for\n  {}", what,
                      stored.empty() ? "(none)" : stored, asked.empty() ? "(none)" : asked);
+}
+
+// Settings of the same names differ in their variables.
+std::string settings_difference(const Settings& stored, const Settings& asked) {
+  const std::string names = names_text(stored);
+  const std::string asked_names = names_text(asked);
+  if (names != asked_names) return differ("the settings", names, asked_names);
+  return differ("the variables of the settings", settings_text(stored), settings_text(asked));
 }
 
 }  // namespace
@@ -139,11 +156,14 @@ std::string plan_difference(const Plan& stored, const Plan& asked) {
                   shell_text(asked.command) + " " + asked.config);
   }
   if (!same_variables(stored.settings, asked.settings)) {
-    return differ("the settings", settings_text(stored.settings), settings_text(asked.settings));
+    return settings_difference(stored.settings, asked.settings);
   }
   if (stored.expected_library != asked.expected_library) {
     return differ("the expected libraries", stored.expected_library.string(),
                   asked.expected_library.string());
+  }
+  if (stored.seed != asked.seed) {
+    return differ("the seeds", std::to_string(stored.seed), std::to_string(asked.seed));
   }
   const bool extended = stored.repeats > 1 && asked.repeats > stored.repeats;
   if (stored.repeats != asked.repeats && !extended) {

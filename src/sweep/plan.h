@@ -41,7 +41,7 @@ std::string plan_json(const Plan& plan);
 core::Result<Plan> parse_plan(const std::string& text);
 
 // Returns "" if `asked` can continue the sweep of `stored`, possibly with more repeats, and
-// otherwise describes the difference. Seed and id are not compared.
+// otherwise describes the difference. The ids are not compared.
 std::string plan_difference(const Plan& stored, const Plan& asked);
 
 // Returns a number for a new plan's id and, if the user gave no seed, for its seed.

@@ -57,6 +57,10 @@ TEST(Plan, SaysWhatDiffers) {
   other = plan();
   other.settings[0].variables[0].second = "2";
   EXPECT_NE(plan_difference(plan(), other).find("settings"), std::string::npos);
+  EXPECT_NE(plan_difference(plan(), other).find("a (X=2)"), std::string::npos);
+  other = plan();
+  other.seed = 5;
+  EXPECT_NE(plan_difference(plan(), other).find("the seeds"), std::string::npos);
   other = plan();
   other.expected_library = "";
   EXPECT_NE(plan_difference(plan(), other).find("libraries"), std::string::npos);

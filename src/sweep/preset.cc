@@ -25,7 +25,7 @@ core::Result<Setting> setting_of(const PresetSpec& preset, const std::string& pa
 
 core::Result<Settings> preset_settings(const PresetSpec& preset, const std::string& pairs) {
   Settings settings;
-  std::istringstream words(pairs.empty() ? preset.default_pairs : pairs);
+  std::istringstream words(pairs);
   for (std::string pair; words >> pair;)
     settings.push_back(ASSAY_TRY(setting_of(preset, pair)));
   if (settings.empty()) {

@@ -22,7 +22,7 @@ inline constexpr const char* kDefaultPreset = "rccl-warp-speed";
 // The word that stands for the setting in which every swept variable is unset.
 inline constexpr const char* kDefaultSetting = "default";
 
-// `pairs` are separated by spaces; if it is empty, the preset's own pairs are used.
+// `pairs` are separated by spaces, as the preset's default_pairs are.
 core::Result<Settings> preset_settings(const PresetSpec& preset, const std::string& pairs);
 
 // Returns a positive whole number, or an error that names `what`.

@@ -33,25 +33,30 @@ core::Result<const PresetSpec*> find_preset(const std::string& name) {
 }
 
 bool asks_for_settings(const Request& request) {
-  return request.preset || !request.pairs.empty() || !request.axes.empty();
+  return request.preset || request.pairs || !request.axes.empty();
+}
+
+bool uses_preset(const Request& request) {
+  return request.preset || request.pairs || request.axes.empty();
 }
 
 core::Result<Settings> requested_settings(const Request& request) {
   Settings settings;
-  if (request.preset || !request.pairs.empty() || request.axes.empty()) {
+  Settings own;  // of the preset; they name all of its variables, which the given pairs may not
+  if (uses_preset(request)) {
     const PresetSpec& preset = *ASSAY_TRY(find_preset(request.preset.value_or(kDefaultPreset)));
-    settings = ASSAY_TRY(preset_settings(preset, request.pairs));
+    own = ASSAY_TRY(preset_settings(preset, preset.default_pairs));
+    settings = request.pairs ? ASSAY_TRY(preset_settings(preset, *request.pairs)) : own;
   }
   for (const std::string& text : request.axes)
     settings = with_axis(settings, ASSAY_TRY(parse_axis(text)));
-  ASSAY_TRY(complete(settings));
+  ASSAY_TRY(complete(settings, own));
   return settings;
 }
 
 // Returns a name such as "experiments/rccl_warp_speed_20251120_212921".
 fs::path new_folder(const Request& request) {
-  const bool preset = request.preset || !request.pairs.empty() || request.axes.empty();
-  std::string name = preset ? request.preset.value_or(kDefaultPreset) : "sweep";
+  std::string name = uses_preset(request) ? request.preset.value_or(kDefaultPreset) : "sweep";
   std::replace(name.begin(), name.end(), '-', '_');
   const std::tm now = fmt::localtime(std::time(nullptr));
   return fs::path("experiments") / fmt::format("{}_{:%Y%m%d_%H%M%S}", name, now);
@@ -115,6 +120,7 @@ core::Result<Plan> asked_plan(const Plan& stored, const Request& request) {
   }
   if (asks_for_settings(request)) asked.settings = ASSAY_TRY(requested_settings(request));
   if (request.repeats) asked.repeats = *request.repeats;
+  if (request.seed) asked.seed = *request.seed;
   if (!request.expected_library.empty()) asked.expected_library = request.expected_library;
   return asked;
 }
@@ -137,6 +143,14 @@ core::Result<PreparedSweep> prepare_new(const Request& request) {
   return PreparedSweep{.plan = std::move(plan), .folder = folder};
 }
 
+// Returns the run's command with its variables, as a shell takes it.
+std::string shell_line(const PreparedSweep& sweep, const PlannedRun& run) {
+  const Setting& setting = sweep.plan.settings[run.setting];
+  const fs::path folder = fs::absolute(sweep.folder / run_folder(sweep.plan, run));
+  const RunPlace place{setting, run.repeat, folder, sweep.plan.config};
+  return env_text(setting.variables) + shell_text(filled_in(sweep.plan.command, place));
+}
+
 }  // namespace
 
 core::Status check(const Request& request) {
@@ -157,7 +171,7 @@ core::Result<PreparedSweep> prepare(const Request& request) {
   return sweep;
 }
 
-model::Table planned_runs(const PreparedSweep& sweep) {
+model::Table planned_runs(const PreparedSweep& sweep, SweepOptions::Failed failed) {
   model::Table table{.name = "runs",
                      .title = "Runs that would be started, in this order",
                      .columns = {{.name = "run"},
@@ -165,25 +179,24 @@ model::Table planned_runs(const PreparedSweep& sweep) {
                                  {.name = "repeat"},
                                  {.name = "folder"},
                                  {.name = "command"}}};
-  std::int64_t position = 0;
-  for (const PlannedRun& run : run_order(sweep.plan)) {
+  for (const auto& [position, run] : pending_runs(sweep.folder, sweep.plan, failed)) {
     const Setting& setting = sweep.plan.settings[run.setting];
     const fs::path folder = sweep.folder / run_folder(sweep.plan, run);
-    const RunPlace place{setting, run.repeat, fs::absolute(folder), sweep.plan.config};
-    table.add_row({++position, setting.name, std::int64_t{run.repeat}, folder.string(),
-                   env_text(setting.variables) + shell_text(filled_in(sweep.plan.command, place))});
+    table.add_row({static_cast<std::int64_t>(position), setting.name, std::int64_t{run.repeat},
+                   folder.string(), shell_line(sweep, run)});
   }
   return table;
 }
 
-std::string plan_script(const PreparedSweep& sweep) {
+std::string plan_script(const PreparedSweep& sweep, SweepOptions::Failed failed) {
   std::string script = fmt::format("# order by seed {}; sweep in {}\n", sweep.plan.seed,
                                    core::printable_line(sweep.folder.string()));
-  const model::Table runs = planned_runs(sweep);
-  for (std::size_t row = 0; row < runs.row_count(); ++row)
-    script += fmt::format("# {} of {}: {}\n{}\n", row + 1, runs.row_count(),
-                          run_title(sweep.plan, run_order(sweep.plan)[row]),
-                          model::text(runs.at(row, 4)));
+  const std::size_t all = run_order(sweep.plan).size();
+  const std::vector<PendingRun> pending = pending_runs(sweep.folder, sweep.plan, failed);
+  for (const auto& [position, run] : pending)
+    script += fmt::format("# {} of {}: {}\n{}\n", position, all, run_title(sweep.plan, run),
+                          shell_line(sweep, run));
+  if (pending.empty()) script += fmt::format("# none of {} runs is left to start\n", all);
   return script;
 }
 

@@ -17,14 +17,14 @@ enum class RunStatus {
   kFailed,     // ended with an exit code other than 0, or by a signal
   kHung,       // was stopped at its deadline
   kNoTraces,   // exited with 0 and left no traces
-  kBadTraces,  // a rank's trace is missing, cut off or unreadable
+  kBadTraces,  // a rank's trace is missing, cut off, unreadable or without GPU work
 };
 
 // The result of the check of a run's traces.
 struct TraceCheck {
-  int whole = 0;             // ranks whose trace is complete
+  int whole = 0;             // ranks whose trace is complete and has GPU work
   int expected = 0;          // ranks of the run, according to its traces
-  std::string problem = {};  // "" if every rank's trace is complete
+  std::string problem = {};  // "" if that is every rank
 };
 
 struct RunRecord {

@@ -54,6 +54,10 @@ std::string short_name(const std::string& variable) {
   return lower(variable.substr(prefixed ? 5 : 0));
 }
 
+bool is_of_the_sweep(const std::string& variable) {
+  return variable == kMark || variable == kRunFolderVariable || variable == kRunSettingVariable;
+}
+
 std::vector<std::string> split_values(std::string_view text) {
   std::vector<std::string> values(1);
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -65,6 +69,16 @@ std::vector<std::string> split_values(std::string_view text) {
     }
   }
   return values;
+}
+
+// Adds the names of the settings' variables that are not among `names` yet.
+void add_variable_names(const Settings& settings, std::vector<std::string>& names) {
+  for (const Setting& setting : settings) {
+    for (const auto& [variable, value] : setting.variables) {
+      const bool known = std::find(names.begin(), names.end(), variable) != names.end();
+      if (!known) names.push_back(variable);
+    }
+  }
 }
 
 // Different values can give one name ("a/b" and "a:b"), and different settings need different
@@ -92,6 +106,10 @@ core::Result<Axis> parse_axis(const std::string& text) {
   }
   if (core::valid_utf8(text) != text) {
     return core::Error{fmt::format("'{}' is not UTF-8", core::valid_utf8(text))};
+  }
+  if (is_of_the_sweep(name)) {
+    return core::Error{
+        fmt::format("'{}' cannot be swept: the sweep itself sets {} for every run", text, name)};
   }
   Axis axis{name, split_values(std::string_view(text).substr(equals + 1))};
   const std::set<std::string> distinct(axis.values.begin(), axis.values.end());
@@ -131,18 +149,16 @@ Settings with_axis(const Settings& settings, const Axis& axis) {
   return result;
 }
 
-core::Status complete(Settings& settings) {
-  std::vector<std::string> variables;
+core::Status complete(Settings& settings, const Settings& others) {
   std::set<Variables> distinct;
   for (const Setting& setting : settings) {
     if (!distinct.insert(setting.variables).second) {
       return core::Error{fmt::format("the setting '{}' is given twice", setting.name)};
     }
-    for (const auto& [variable, value] : setting.variables) {
-      const bool known = std::find(variables.begin(), variables.end(), variable) != variables.end();
-      if (!known) variables.push_back(variable);
-    }
   }
+  std::vector<std::string> variables;
+  add_variable_names(settings, variables);
+  add_variable_names(others, variables);
   for (Setting& setting : settings) {
     std::set<std::string> own;
     for (const auto& [variable, value] : setting.variables) {

@@ -10,6 +10,12 @@
 
 namespace assay::sweep {
 
+// Variables that every run gets from the sweep itself, so that no setting can have them. The value
+// of kMark is the plan's id, which identifies the sweep's processes.
+inline constexpr const char* kMark = "ASSAY_SWEEP_ID";
+inline constexpr const char* kRunFolderVariable = "ASSAY_RUN_DIR";
+inline constexpr const char* kRunSettingVariable = "ASSAY_RUN_SETTING";
+
 // Environment variables; an empty value means that the variable is not set.
 using Variables = std::vector<std::pair<std::string, std::string>>;
 
@@ -32,9 +38,9 @@ core::Result<Axis> parse_axis(const std::string& text);
 // Combines every setting with every value. Without settings, returns one setting for each value.
 Settings with_axis(const Settings& settings, const Axis& axis);
 
-// Makes every setting set or unset each variable that any of them names, so that the caller's
-// environment has no influence. Fails if two settings are equal, or by check_names().
-core::Status complete(Settings& settings);
+// Makes every setting set or unset each variable that any of them or of `others` names, so that the
+// caller's environment has no influence. Fails if two settings are equal, or by check_names().
+core::Status complete(Settings& settings, const Settings& others = {});
 
 // Fails if a setting's name cannot be that of a folder inside the sweep's, or if a variable's name
 // is not of letters, digits and '_', since shells get it without quotes.

@@ -31,7 +31,8 @@ std::string value_of(const Setting& setting, const std::string& variable) {
 using Names = std::vector<std::string>;
 
 TEST(Preset, RcclWarpSpeedIsThePublicScriptsDefault) {
-  const Settings settings = preset_settings(preset(kDefaultPreset), "").value();
+  const PresetSpec& spec = preset(kDefaultPreset);
+  const Settings settings = preset_settings(spec, spec.default_pairs).value();
   EXPECT_EQ(names(settings), (Names{"56cu_256threads", "37cu_384threads", "32cu_512threads"}));
   EXPECT_EQ(value_of(settings[1], "RCCL_WARP_SPEED_CU_COUNT"), "37");
   EXPECT_EQ(value_of(settings[1], "RCCL_THREADS_PER_BLOCK"), "384");
@@ -51,14 +52,23 @@ TEST(Preset, DefaultSettingUnsetsWhatOthersSet) {
   EXPECT_EQ(value_of(settings[1], "NCCL_MAX_CTAS"), "16");
 }
 
+TEST(Preset, DefaultAloneUnsetsWhatThePresetSets) {
+  const PresetSpec& spec = preset("nccl-ctas");
+  Settings settings = preset_settings(spec, "default").value();
+  ASSERT_TRUE(complete(settings, preset_settings(spec, spec.default_pairs).value()).ok());
+  EXPECT_EQ(names(settings), Names{"default"});
+  EXPECT_EQ(settings[0].variables,
+            (Variables{{"NCCL_MIN_CTAS", ""}, {"NCCL_MAX_CTAS", ""}, {"NCCL_NTHREADS", ""}}));
+}
+
 TEST(Preset, RefusesWhatIsNoPair) {
-  for (const char* pairs : {"56", "56,", ",256", "56,256,1", "a,b", "0,256", "-1,256", " "})
+  for (const char* pairs : {"", "56", "56,", ",256", "56,256,1", "a,b", "0,256", "-1,256", " "})
     EXPECT_FALSE(preset_settings(preset(kDefaultPreset), pairs).ok()) << "'" << pairs << "'";
 }
 
 TEST(Preset, AllDefaultsAreSettings) {
   for (const PresetSpec* spec : core::Registry<PresetSpec>::all()) {
-    auto settings = preset_settings(*spec, "");
+    auto settings = preset_settings(*spec, spec->default_pairs);
     ASSERT_TRUE(settings.ok()) << settings.error().message;
     EXPECT_TRUE(complete(settings.value()).ok()) << spec->name;
   }
@@ -70,6 +80,15 @@ TEST(Axis, ValuesMayHoldCommasAndBeEmpty) {
   EXPECT_EQ(axis.values, (Names{"", "Ring,Tree", "a=b"}));
   for (const char* wrong : {"NCCL_ALGO", "=x", "1A=x", "A B=x", "A=x,x", ""})
     EXPECT_FALSE(parse_axis(wrong).ok()) << wrong;
+}
+
+TEST(Axis, RefusesWhatTheSweepItselfSets) {
+  for (const char* variable : {"ASSAY_RUN_DIR", "ASSAY_RUN_SETTING", "ASSAY_SWEEP_ID"}) {
+    const auto axis = parse_axis(std::string(variable) + "=x");
+    ASSERT_FALSE(axis.ok()) << variable;
+    EXPECT_NE(axis.error().message.find("the sweep itself sets"), std::string::npos);
+  }
+  EXPECT_TRUE(parse_axis("ASSAY_RUN_DIRECTORY=x").ok());
 }
 
 TEST(Axis, CombinesWithEverySetting) {

@@ -1,7 +1,12 @@
 #include "sweep/sweep.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
+#include <map>
 #include <optional>
+#include <string>
+#include <utility>
 
 #include "core/process_family.h"
 #include "core/statistics.h"
@@ -12,7 +17,29 @@ namespace {
 
 namespace fs = std::filesystem;
 
+using OrderedRecords = std::vector<std::optional<RunRecord>>;  // one for each run of the order
+
 constexpr pid_t kNobody = -1;
+constexpr double kYearSeconds = 365.0 * 24 * 3600;
+
+OrderedRecords records_by_order(const fs::path& folder,
+                                const Plan& plan,
+                                const std::vector<PlannedRun>& order) {
+  std::map<std::pair<std::string, int>, RunRecord> known;
+  for (RunRecord& record : read_records(folder, plan))
+    known.insert_or_assign(std::pair(record.setting, record.repeat), std::move(record));
+  OrderedRecords records(order.size());
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const auto found = known.find({plan.settings[order[i].setting].name, order[i].repeat});
+    if (found != known.end()) records[i] = std::move(found->second);
+  }
+  return records;
+}
+
+bool needs_run(const std::optional<RunRecord>& record, SweepOptions::Failed failed) {
+  if (!record) return true;
+  return record->status != RunStatus::kOk && failed == SweepOptions::Failed::kRetry;
+}
 
 void add_detail(RunRecord& record, const std::string& words) {
   if (words.empty()) return;
@@ -39,31 +66,17 @@ class Sweep {
         options_(options),
         hooks_(hooks),
         order_(run_order(plan)),
-        records_(order_.size()),
-        observer_(options.sources, plan.expected_library) {
-    for (RunRecord& record : read_records(folder.path(), plan)) {
-      for (std::size_t i = 0; i < order_.size(); ++i)
-        if (is_record_of(record, order_[i])) records_[i] = record;
-    }
-  }
+        records_(records_by_order(folder.path(), plan, order_)),
+        observer_(options.sources, plan.expected_library) {}
 
   core::Result<std::vector<RunRecord>> run_all() {
     for (std::size_t i = 0; i < order_.size(); ++i) {
-      if (needs_run(i)) ASSAY_TRY(run(i));
+      if (needs_run(records_[i], options_.failed)) ASSAY_TRY(run(i));
     }
     return known_records();
   }
 
  private:
-  [[nodiscard]] bool is_record_of(const RunRecord& record, const PlannedRun& run) const {
-    return record.setting == plan_.settings[run.setting].name && record.repeat == run.repeat;
-  }
-
-  [[nodiscard]] bool needs_run(std::size_t i) const {
-    const bool good = records_[i] && records_[i]->status == RunStatus::kOk;
-    return !records_[i] || (!good && options_.failed == SweepOptions::Failed::kRetry);
-  }
-
   core::Status run(std::size_t i) {
     const fs::path name = run_folder(plan_, order_[i]);
     const RunFiles files = ASSAY_TRY(folder_.begin_run(name));
@@ -92,10 +105,11 @@ class Sweep {
     for (const auto& record : records_)
       if (record && record->status == RunStatus::kOk) durations.push_back(record->duration_s);
     if (durations.empty()) return standing;
-    double left = 0;
-    for (std::size_t next = i; next < order_.size(); ++next)
-      if (needs_run(next)) left += core::median(durations);
-    standing.left_seconds = std::max(left - run_seconds, 0.0);
+    const auto left =
+        std::count_if(records_.begin() + static_cast<std::ptrdiff_t>(i), records_.end(),
+                      [&](const auto& record) { return needs_run(record, options_.failed); });
+    const double left_seconds = static_cast<double>(left) * core::median(durations);
+    standing.left_seconds = std::max(left_seconds - run_seconds, 0.0);
     return standing;
   }
 
@@ -111,11 +125,29 @@ class Sweep {
   const SweepOptions& options_;
   const SweepHooks& hooks_;
   std::vector<PlannedRun> order_;
-  std::vector<std::optional<RunRecord>> records_;  // one for each run of order_
+  OrderedRecords records_;
   Observer observer_;
 };
 
 }  // namespace
+
+core::Result<std::chrono::milliseconds> time_limit(double seconds) {
+  if (seconds > kYearSeconds) {
+    return core::Error{fmt::format("{} s is more than a year, {:.0f} s", seconds, kYearSeconds)};
+  }
+  return std::chrono::ceil<std::chrono::milliseconds>(std::chrono::duration<double>(seconds));
+}
+
+std::vector<PendingRun> pending_runs(const fs::path& folder,
+                                     const Plan& plan,
+                                     SweepOptions::Failed failed) {
+  const std::vector<PlannedRun> order = run_order(plan);
+  const OrderedRecords records = records_by_order(folder, plan, order);
+  std::vector<PendingRun> pending;
+  for (std::size_t i = 0; i < order.size(); ++i)
+    if (needs_run(records[i], failed)) pending.push_back({i + 1, order[i]});
+  return pending;
+}
 
 core::Result<std::vector<RunRecord>> run_sweep(const SweepFolder& folder,
                                                const Plan& plan,

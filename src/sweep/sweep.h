@@ -24,6 +24,10 @@ struct SweepOptions {
   ObserverSources sources = {};
 };
 
+// Returns a deadline or a grace period, rounded up to whole milliseconds. Fails if it is longer
+// than a year: nobody waits that long, and the clock cannot add much longer times.
+core::Result<std::chrono::milliseconds> time_limit(double seconds);
+
 // The progress of a sweep.
 struct Standing {
   std::size_t position = 0;  // position of the run, from 1
@@ -42,9 +46,21 @@ struct SweepHooks {
   std::function<core::Status(std::span<const RunRecord>)> on_records;
 };
 
-// Makes the runs that have no record yet, and with Failed::kRetry also those that failed. Returns
-// all records in the order of the sweep. Fails if the command cannot be started at all, if the
-// sweep's folder cannot be written, or if the program is interrupted.
+// A run of a sweep that has to be started.
+struct PendingRun {
+  std::size_t position = 0;  // in the order of the sweep, from 1
+  PlannedRun run;
+};
+
+// Returns the runs that run_sweep() would start, in the order of the sweep: those that have no
+// record in the folder yet, and with Failed::kRetry also those that failed.
+std::vector<PendingRun> pending_runs(const std::filesystem::path& folder,
+                                     const Plan& plan,
+                                     SweepOptions::Failed failed);
+
+// Makes the runs that pending_runs() returns. Returns all records in the order of the sweep. Fails
+// if the command cannot be started at all, if the sweep's folder cannot be written, or if the
+// program is interrupted.
 core::Result<std::vector<RunRecord>> run_sweep(const SweepFolder& folder,
                                                const Plan& plan,
                                                const SweepOptions& options,

@@ -1,5 +1,6 @@
-// Checks whether the traces of a run that has just ended are complete and undamaged. It reads each
-// file once, parses no event and keeps nothing, so it needs a few MB whatever the size of a trace.
+// Checks whether the traces of a run that has just ended are complete and undamaged, and recorded
+// GPU work, without which no report can use them. It reads each file once, parses no event and
+// keeps nothing, so it needs a few MB whatever the size of a trace.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +15,11 @@
 namespace assay::trace {
 
 struct TraceFileCheck {
-  enum class State { kWhole, kDamaged, kUnreadable };
+  enum class State { kWhole, kDamaged, kUnreadable, kNoGpuWork };
 
   std::filesystem::path path;
   State state = State::kWhole;
-  std::string damage = {};             // "cut off after 12,345 events"; "" when whole
+  std::string damage = {};             // "cut off after 12 events", "no GPU work"; "" when whole
   std::uint64_t event_count = 0;       // complete events
   std::optional<int> rank = {};        // from the trace, else from its folder or file name
   std::optional<int> world_size = {};  // from the trace
@@ -34,7 +35,7 @@ struct TraceCheck {
   [[nodiscard]] std::uint64_t event_count() const;
 
   // Describes all that is wrong: "rank 3: cut off after 12,345 events; ranks 5 and 7 of 8 missing".
-  // Returns "" when every rank has one undamaged trace.
+  // Returns "" when every rank has one undamaged trace with GPU work.
   [[nodiscard]] std::string problem() const;
 };
 

@@ -20,7 +20,7 @@ std::string document(int rank, int world_size, const std::string& events) {
       rank, world_size, events);
 }
 
-const std::string kEvents = R"({"ph": "X", "args": {"a": [1]}},
+const std::string kEvents = R"({"ph": "X", "cat": "kernel", "args": {"a": [1]}},
   {"name": "}{"}, {"ts": 1})";
 
 class CheckTraces : public ::testing::Test {
@@ -93,9 +93,20 @@ TEST_F(CheckTraces, MissingRanksAndRanksGivenTwice) {
 }
 
 TEST_F(CheckTraces, WithoutDistributedInfoFoldersSayTheRank) {
-  add("rank0/a.json", R"({"traceEvents": []})");
-  add("rank2/a.json", R"({"traceEvents": []})");
+  add("rank0/a.json", R"({"traceEvents": [)" + kEvents + "]}");
+  add("rank2/a.json", R"({"traceEvents": [)" + kEvents + "]}");
   EXPECT_EQ(problem(), "rank 1 missing");
+}
+
+TEST_F(CheckTraces, WithoutGpuWorkTheyAreOfNoUse) {
+  add("rank0/a.json", document(0, 4, ""));
+  add("rank1/a.json", document(1, 4, R"({"cat": "cpu_op", "name": "kernel"}, {"name": "x"})"));
+  add("rank2/a.json", document(2, 4, R"({"cat": "cpu_op"}, {"cat" : "gpu_memcpy"})"));
+  add("rank3/a.json", document(3, 4, R"({"args": {"stream": 7}, "cat":"gpu_memset"})"));
+  EXPECT_EQ(problem(), "rank 0: no events; rank 1: no GPU work");
+  const TraceCheck result = check();
+  EXPECT_EQ(result.files[1].state, TraceFileCheck::State::kNoGpuWork);
+  EXPECT_EQ(result.files[2].state, TraceFileCheck::State::kWhole);
 }
 
 TEST_F(CheckTraces, NoTracesIsAnError) {
@@ -107,9 +118,10 @@ TEST_F(CheckTraces, LargeEvents) {
   std::string events = "{\"name\": \"" + std::string(1 << 20, 'x') + "\"}";
   for (int i = 0; i < 50000; ++i)
     events += R"(,{"ph": "X", "args": {"a": 1}})";
+  events += R"(,{"ph": "X", "cat": "kernel"})";
   add("rank0/a.json", document(0, 1, events));
   EXPECT_EQ(problem(), "");
-  EXPECT_EQ(check().event_count(), 50001U);
+  EXPECT_EQ(check().event_count(), 50002U);
 }
 
 }  // namespace

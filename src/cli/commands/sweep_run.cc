@@ -44,6 +44,13 @@ std::string preset_pairs() {
   return core::join(pairs, "; ");
 }
 
+std::string time_limit_problem(const std::string& text) {
+  std::string problem = positive_number_problem(text);
+  if (!problem.empty()) return problem;
+  const auto limit = sweep::time_limit(finite_number(text).value_or(0));
+  return limit.ok() ? "" : limit.error().message;
+}
+
 std::string left_text(const sweep::Standing& standing) {
   if (!standing.left_seconds) return "";
   return fmt::format(", about {} left", core::duration_text(*standing.left_seconds));
@@ -93,7 +100,7 @@ class SweepRun final : public Command {
  private:
   void add_settings(App& app) {
     app.add_option(
-           "-p,--pairs", request_.pairs,
+           "-p,--pairs", [this](const std::string& pairs) { request_.pairs = pairs; },
            "the preset's settings, separated by spaces: \"56,256 37,384\"; 'default' is the "
            "one that sets nothing")
         ->type_name("PAIRS")
@@ -128,10 +135,10 @@ class SweepRun final : public Command {
         ->default_str("another each time")
         ->group(kHowGroup);
     add_seconds(app, "--deadline", "end a run that takes longer", [this](double s) {
-      options_.deadline = milliseconds_of(s);
+      options_.deadline = sweep::time_limit(s).value();
     })->default_str("none");
     add_seconds(app, "--grace", "how long a run may take to heed SIGTERM before SIGKILL",
-                [this](double s) { options_.grace = milliseconds_of(s); })
+                [this](double s) { options_.grace = sweep::time_limit(s).value(); })
         ->default_str("10");
     app.add_option("--expect-library", request_.expected_library,
                    "warn unless the run's processes load this libnccl or librccl")
@@ -169,21 +176,17 @@ class SweepRun final : public Command {
                              Assign assign) {
     return app.add_option(name, assign, help)
         ->type_name("SECONDS")
-        ->check(positive_number_problem)
+        ->check(time_limit_problem)
         ->group(kHowGroup);
-  }
-
-  static std::chrono::milliseconds milliseconds_of(double seconds) {
-    return std::chrono::ceil<std::chrono::milliseconds>(std::chrono::duration<double>(seconds));
   }
 
   void resume() { request_.mode = sweep::Request::Mode::kResume; }
 
   [[nodiscard]] core::Result<Outcome> show_plan(const sweep::PreparedSweep& sweep) const {
     if (presentation_.summary() == Summary::kTable) {
-      print(sweep::plan_script(sweep));
+      print(sweep::plan_script(sweep, options_.failed));
     } else {
-      print_summary({.title = "Planned runs", .tables = {planned_runs(sweep)}},
+      print_summary({.title = "Planned runs", .tables = {planned_runs(sweep, options_.failed)}},
                     presentation_.summary());
     }
     return Outcome::kOk;
@@ -281,8 +284,9 @@ const CommandSpec kSweepRun{
         "{config} become what they say, and {NAME} the value of a swept variable. All else stays "
         "as it is. Every variable that a setting sweeps is set or unset for the command, whatever "
         "this shell has; other variables are inherited.\n\n"
-        "A run that fails, outlasts its deadline or leaves a damaged trace is recorded, and the "
-        "others go on. If the disk is full then, the files of that run are removed. Ctrl-C and "
+        "A run that fails, outlasts its deadline or leaves a trace that is damaged or has no GPU "
+        "work is recorded, and the others go on. If the disk is full then, the files of that run "
+        "are removed. Ctrl-C and "
         "deadlines end the command and everything it started, in "
         "whatever session or process group. After Ctrl-C or a kill, --resume runs what is "
         "missing.\n\n"
