@@ -40,7 +40,7 @@ results are Arrow tables, and NumPy and pandas are used where they are.
 SYSTEM_LIBRARY = re.compile(r"^(linux-vdso|ld-linux.*|lib(c|m|dl|pthread|rt|stdc\+\+|gcc_s))\.so")
 # vLLM finds its plugins by this; ours waits until VLLM_PLUGINS names it.
 ENTRY_POINTS = """[vllm.general_plugins]
-assay_allreduce = assay_allreduce.vllm:plugin
+assay_allreduce = assay_allreduce_vllm:plugin
 """
 
 
@@ -135,6 +135,8 @@ def engine_files(libraries):
 
 def allreduce_files(libraries, tables):
     files = sources_of("assay_allreduce")
+    plugin = SOURCE / "python" / "assay_allreduce_vllm.py"
+    files[plugin.name] = plugin.read_bytes()
     files |= {f"assay_allreduce/{path.name}": path.read_bytes() for path in libraries}
     for table in tables:
         gpu, _, path = table.partition("=")

@@ -35,10 +35,13 @@ class GroupExchange:
 
 
 class StoreExchange:
-    """The same through a torch.distributed.Store. Two communicators of a store have two names."""
+    """The same through a torch.distributed.Store. All ranks make theirs in the same order; where they do
+    not, communicators of one store have names."""
 
     def __init__(self, store, rank, world_size, name="assay_allreduce"):
-        self.store, self.rank, self.world_size, self.name = store, rank, world_size, name
+        self.store, self.rank, self.world_size = store, rank, world_size
+        # A store keeps what the communicators of before said.
+        self.name = f"{name}/{store.add(f'{name}/made/{rank}', 1)}"
         self.round = 0
 
     def __call__(self, mine):
@@ -278,9 +281,9 @@ class Communicator:
             torch.cuda.synchronize(self.device)
             if meet:
                 self._exchange(None)
-        for number in self._shared.numbers:
-            kernels.remove(number)
-        self._destroy()
+            for number in self._shared.numbers:
+                kernels.remove(number)
+            self._destroy()
 
     def _destroy(self):
         comm, self._shared.comm = self._shared.comm, None

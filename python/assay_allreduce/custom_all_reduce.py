@@ -3,6 +3,7 @@ classes share pointers of captured tensors between the ranks; ours sends from it
 nothing has to be registered, before a capture or after it."""
 import contextlib
 import logging
+import math
 import os
 import pathlib
 import socket
@@ -16,10 +17,11 @@ from .communicator import Communicator, GroupExchange, gpu, on_all_ranks
 
 logger = logging.getLogger(__name__)
 _TYPES = (torch.bfloat16, torch.float16, torch.float32)
-_MOST_ELEMENTS = 1 << 32
+_MOST_ELEMENTS = 1 << 30  # of a row, which a message of one dimension is
 # What the default workspace pushes in one part.
 DEFAULT_MAX_SIZE = 10 << 20
 MAX_SIZE_VARIABLE = "ASSAY_ALLREDUCE_MAX_SIZE"
+DEADLINE_VARIABLE = "ASSAY_ALLREDUCE_DEADLINE"
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
@@ -32,6 +34,18 @@ def _max_size_of_environment():
     if not number.isdecimal():
         raise AllReduceError(f"{MAX_SIZE_VARIABLE} is '{text}'; it takes bytes, such as 67108864 or 64M")
     return int(number) * _UNITS[unit]
+
+
+def _deadline_of_environment():
+    """The seconds that the environment names; without them a rank waits for ever."""
+    text = os.environ.get(DEADLINE_VARIABLE, "").strip() or "0"
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not 0 <= seconds < math.inf:
+        raise AllReduceError(f"{DEADLINE_VARIABLE} is '{text}'; it takes seconds, such as 30")
+    return seconds
 
 
 def _host():
@@ -57,7 +71,10 @@ class CustomAllreduce:
     """group: the engine's CPU group, not one of NCCL; device: an int, a string or a torch.device.
     max_size: messages above so many bytes are left to the engine; None, as engines call it: those above
     what the environment's ASSAY_ALLREDUCE_MAX_SIZE says (64M), else above 10 MiB. Memory for more is taken
-    where more is asked for: six times as much, for 64 MiB at most.
+    where more is asked for: 397 MiB of each GPU from 64 MiB on, less for less.
+
+    The environment's ASSAY_ALLREDUCE_DEADLINE says after how many seconds a rank that waits for another
+    fails, which its next call raises. Without it a rank waits for ever for one that has died.
 
     `disabled` is true where all-reduce goes another way: one rank, too many ranks, ranks on several
     hosts or of several max_size, or GPUs without peer access; all ranks then agree on it, and the log says why.
@@ -85,7 +102,8 @@ class CustomAllreduce:
             return "there is one rank"
         if self.world_size > MAX_RANKS:
             return f"there are {self.world_size} ranks; {MAX_RANKS} is the most"
-        hosts, sizes = zip(*on_all_ranks(exchange, lambda: (_host(), self._asked_size())))
+        hosts, sizes, deadlines = zip(*on_all_ranks(
+            exchange, lambda: (_host(), self._asked_size(), _deadline_of_environment())))
         self.max_size = sizes[self.rank]
         if len(set(hosts)) > 1:
             return "the ranks are on several hosts"
@@ -94,7 +112,7 @@ class CustomAllreduce:
         try:
             # The engine has NCCL already; a second communicator of it would only take memory.
             self._comm = Communicator(
-                self.group, self.device, use_nccl=False,
+                self.group, self.device, use_nccl=False, deadline_seconds=deadlines[self.rank],
                 max_message_bytes=self.max_size if self.max_size > DEFAULT_MAX_SIZE else 0)
         except AllReduceError as error:
             return str(error)
@@ -178,3 +196,17 @@ class CustomAllreduce:
         """Engines drop their communicator when their calls and groups have ended: ranks cannot meet."""
         if getattr(self, "_comm", None) is not None and not sys.is_finalizing():
             self._comm.close(meet=False)
+
+
+def ours_or(theirs):
+    """A class for an engine: it makes ours, or an object of the engine's own class where ours is disabled,
+    which all ranks agree on."""
+    if issubclass(theirs, CustomAllreduce):
+        return theirs
+
+    class OursOrTheirs(CustomAllreduce):
+        def __new__(cls, *arguments, **options):
+            ours = CustomAllreduce(*arguments, **options)
+            return theirs(*arguments, **options) if ours.disabled else ours
+
+    return OursOrTheirs

@@ -6,7 +6,7 @@ that starts the engine, at its top level, which multiprocessing imports again in
 """
 import importlib
 
-from .custom_all_reduce import CustomAllreduce
+from .custom_all_reduce import ours_or
 
 MODULE = "sglang.srt.distributed.device_communicators.custom_all_reduce"
 
@@ -14,6 +14,9 @@ MODULE = "sglang.srt.distributed.device_communicators.custom_all_reduce"
 def install():
     """SGLang's GroupCoordinator asks this module for the class when it is made."""
     module = importlib.import_module(MODULE)
-    module.CustomAllreduce = CustomAllreduce
-    # Some versions ask with the group and the device, some with nothing.
-    module.dispatch_custom_allreduce = lambda *arguments, **options: CustomAllreduce
+    dispatch = getattr(module, "dispatch_custom_allreduce", None)
+    module.CustomAllreduce = ours_or(module.CustomAllreduce)
+    if dispatch is not None:
+        # Some versions ask with the group and the device, some with nothing.
+        module.dispatch_custom_allreduce = (
+            lambda *arguments, **options: ours_or(dispatch(*arguments, **options)))

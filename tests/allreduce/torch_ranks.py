@@ -199,6 +199,8 @@ def check_errors(comm):
         torch.zeros(8, device="cuda", dtype=torch.int32)))
     refused("no multiple of 8", lambda: comm.all_reduce(message(7)))
     refused("not aligned to 16 bytes", lambda: comm.all_reduce(message(17)[1:]))
+    rows = message(9, 64)
+    refused("share no memory", lambda: comm.all_reduce(rows[:-1], rows[1:]))
     refused("gamma must have", lambda: comm.all_reduce_rms_norm(
         message(2, 64), message(2, 64), message(32)))
     refused("no communicator has number 4000", lambda: OPS.all_reduce(message(8), 4000))

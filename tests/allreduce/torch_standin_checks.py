@@ -52,6 +52,11 @@ class Store:
             self.values[key] = value
             self.changed.notify_all()
 
+    def add(self, key, amount):
+        with self.changed:
+            self.values[key] = self.values.get(key, 0) + amount
+            return self.values[key]
+
     def get(self, key):
         with self.changed:
             assert self.changed.wait_for(lambda: key in self.values, timeout=20)
@@ -89,6 +94,15 @@ class CommunicatorTest(unittest.TestCase):
             comm.close()
             return comm.size()
         self.assertEqual(on_two_ranks(rank), [2, 2])
+
+    def test_a_store_that_keeps_what_was_said_connects_again(self):
+        store = Store()
+
+        def rank(group):
+            exchange = StoreExchange(store, dist.here.rank, 2)
+            return exchange(f"{turn} of {dist.here.rank}")
+        for turn in ("first", "second"):
+            self.assertEqual(on_two_ranks(rank), [[f"{turn} of 0", f"{turn} of 1"]] * 2)
 
     def failing(self, **options):
         """What both ranks raise when only rank 1 has the options."""
@@ -346,6 +360,27 @@ class CustomAllreduceTest(unittest.TestCase):
             for error in on_two_ranks(rank):
                 self.assertRegex(str(error), "ASSAY_ALLREDUCE_MAX_SIZE is 'MUCH'; it takes bytes")
 
+    def test_the_environment_says_the_deadline(self):
+        def rank(group):
+            adapter = CustomAllreduce(group, 0)
+            adapter.close()
+            return adapter.disabled
+        asked = []
+        original = _operators.library.create
+
+        def create(rank, world_size, options):
+            asked.append(options.deadline_seconds)
+            return original(rank, world_size, options)
+        with unittest.mock.patch.object(_operators.library, "create", create):
+            on_two_ranks(rank)
+            with unittest.mock.patch.dict(os.environ, ASSAY_ALLREDUCE_DEADLINE="2.5"):
+                on_two_ranks(rank)
+        self.assertEqual(asked, [0, 0, 2.5, 2.5])
+        for text in ("soon", "-1", "inf"):
+            with unittest.mock.patch.dict(os.environ, ASSAY_ALLREDUCE_DEADLINE=text):
+                for error in on_two_ranks(rank):
+                    self.assertRegex(str(error), f"ASSAY_ALLREDUCE_DEADLINE is '{text}'; it takes seconds")
+
     def test_what_the_environment_of_one_rank_says_wrong_is_told_on_all(self):
         def rank(group):
             return CustomAllreduce(group, 0, 1 << 20 if dist.here.rank == 0 else None)
@@ -399,6 +434,13 @@ class CustomAllreduceTest(unittest.TestCase):
             self.assertTrue(CustomAllreduce(dist.Group(1), 0).disabled)
 
 
+class Theirs:
+    """An engine's own communicator."""
+
+    def __init__(self, **options):
+        self.options = options
+
+
 class InstallTest(unittest.TestCase):
     """Modules that have the names of the engines'."""
 
@@ -412,25 +454,44 @@ class InstallTest(unittest.TestCase):
             self.addCleanup(sys.modules.pop, made.__name__)
         return made
 
+    def check_class(self, made):
+        """Ours, and where it is disabled the engine's own."""
+        adapters = on_two_ranks(lambda group: made(group=group, device=0, symm_mem_enabled=False))
+        self.assertEqual([type(adapter) for adapter in adapters], [CustomAllreduce] * 2)
+        for adapter in adapters:
+            adapter._comm.close(meet=False)
+        dist.here.rank = 0
+        with self.assertLogs("assay_allreduce.custom_all_reduce", logging.WARNING):
+            alone = made(group=dist.Group(1), device=0, symm_mem_enabled=False)
+        self.assertIsInstance(alone, Theirs)
+        self.assertEqual(alone.options["device"], 0)
+
     def test_vllm(self):
+        import assay_allreduce_vllm
         from assay_allreduce import vllm
         module = self.module(vllm.MODULE)
-        module.CustomAllreduce = "vLLM's"
+        module.CustomAllreduce = Theirs
         os.environ.pop("VLLM_PLUGINS", None)
-        vllm.plugin()
-        self.assertEqual(module.CustomAllreduce, "vLLM's")
+        assay_allreduce_vllm.plugin()
+        self.assertIs(module.CustomAllreduce, Theirs)
         os.environ["VLLM_PLUGINS"] = "other,assay_allreduce"
         self.addCleanup(os.environ.pop, "VLLM_PLUGINS")
-        vllm.plugin()
-        self.assertIs(module.CustomAllreduce, CustomAllreduce)
+        for _ in range(2):
+            assay_allreduce_vllm.plugin()
+            self.check_class(module.CustomAllreduce)
 
     def test_sglang(self):
         from assay_allreduce import sglang
         module = self.module(sglang.MODULE)
+        module.CustomAllreduce = Theirs
         sglang.install()
-        self.assertIs(module.dispatch_custom_allreduce(), CustomAllreduce)
-        self.assertIs(module.dispatch_custom_allreduce(group=None, device=0), CustomAllreduce)
-        self.assertIs(module.CustomAllreduce, CustomAllreduce)
+        self.check_class(module.CustomAllreduce)
+        self.assertFalse(hasattr(module, "dispatch_custom_allreduce"))
+        module.CustomAllreduce = Theirs
+        module.dispatch_custom_allreduce = lambda group=None, device=None: Theirs
+        sglang.install()
+        self.check_class(module.dispatch_custom_allreduce())
+        self.check_class(module.dispatch_custom_allreduce(group=None, device=0))
 
 
 if __name__ == "__main__":

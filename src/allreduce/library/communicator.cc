@@ -126,6 +126,10 @@ Communicator::~Communicator() {
   for (void* memory : allocated_)
     nccl_->mem_free(memory);
   if (missing_ != nullptr) cudaFreeHost(missing_);
+  // They close and free on the current device.
+  workspaces_.reset();
+  used_before_.clear();
+  unused_.clear();
   cudaSetDevice(current);
   cudaGetLastError();
 }

@@ -264,6 +264,15 @@ void all_reduce_in_place(Slot* stack, std::uint64_t /*inputs*/, std::uint64_t /*
   run(member, call);
 }
 
+bool overlap(const Tensor& a, const Tensor& b) {
+  const std::int64_t bytes_each = a.type() == pytorch.float32 ? 4 : 2;
+  const auto begin = [](const Tensor& tensor) { return static_cast<const char*>(tensor.data()); };
+  const auto end = [&](const Tensor& tensor) {
+    return begin(tensor) + product(tensor.sizes()) * bytes_each;
+  };
+  return std::less<>()(begin(a), end(b)) && std::less<>()(begin(b), end(a));
+}
+
 // all_reduce_out(Tensor input, Tensor(a!) output, int comm) -> ()
 void all_reduce_out(Slot* stack, std::uint64_t /*inputs*/, std::uint64_t /*outputs*/) {
   Arguments arguments(stack);
@@ -273,17 +282,10 @@ void all_reduce_out(Slot* stack, std::uint64_t /*inputs*/, std::uint64_t /*outpu
   assay_allreduce_call call = call_of(member, input);
   check_place(output, member, "output");
   check_like(output, input, "output");
+  if (output.data() != input.data() && overlap(input, output))
+    refuse("output must be input or share no memory with it");
   call.output = output.data();
   run(member, call);
-}
-
-bool overlap(const Tensor& a, const Tensor& b) {
-  const std::int64_t bytes_each = a.type() == pytorch.float32 ? 4 : 2;
-  const auto begin = [](const Tensor& tensor) { return static_cast<const char*>(tensor.data()); };
-  const auto end = [&](const Tensor& tensor) {
-    return begin(tensor) + product(tensor.sizes()) * bytes_each;
-  };
-  return std::less<>()(begin(a), end(b)) && std::less<>()(begin(b), end(a));
 }
 
 // A half of a sum, without its output: a call and the output's sizes.

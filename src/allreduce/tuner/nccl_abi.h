@@ -1,4 +1,4 @@
-// NCCL's tuner plugin interface, versions 4 (NCCL 2.22) and 5 (2.28), and the part of its profiler
+// NCCL's tuner plugin interface, versions 4 (NCCL 2.24) and 5 (2.28), and the part of its profiler
 // plugin interface that tells what a collective ran with. They are declared here so that no NCCL is
 // needed to build. Names and layouts are those of the documented interfaces; a symbol with a
 // version in its name never changes its layout.
