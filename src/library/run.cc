@@ -25,7 +25,7 @@ std::string why(const cli::Ending& ending, const std::vector<std::string>& words
   if (!ending.error.empty() || ending.exit_code == ASSAY_OK) return ending.error;
   const auto command = cli::follow_words(words);
   if (ending.exit_code == ASSAY_FOUND && command.ok()) {
-    const std::string means = command.value().spec->regression_means;
+    std::string means = command.value().spec->regression_means;
     if (!means.empty()) return means;
   }
   return fmt::format("the command ended with exit code {}", ending.exit_code);
