@@ -124,6 +124,9 @@ extern "C" __attribute__((visibility("default"))) int assay_measure(
 }
 
 struct assay_measure_sensors {
+  explicit assay_measure_sensors(std::unique_ptr<assay::collect::StateReader> opened)
+      : reader(std::move(opened)) {}
+
   std::unique_ptr<assay::collect::StateReader> reader;
 };
 
@@ -132,7 +135,8 @@ extern "C" __attribute__((visibility("default"))) assay_measure_sensors* assay_m
   std::unique_ptr<assay_measure_sensors> opened;
   const auto body = [&]() -> assay::core::Status {
     if (gpu == nullptr) return assay::core::Error{"the name of the GPU is null"};
-    opened.reset(new assay_measure_sensors{ASSAY_TRY(assay::collect::nvml_state_reader(gpu))});
+    opened =
+        std::make_unique<assay_measure_sensors>(ASSAY_TRY(assay::collect::nvml_state_reader(gpu)));
     return {};
   };
   assay::collect::guarded(message, bytes, body);
