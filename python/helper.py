@@ -262,9 +262,9 @@ def _request(num_warmups, num_runs):
     asked = session.options
     request = _Request()
     request.num_warmups = num_warmups
-    request.num_runs = int(asked.get("num_runs", 0))
+    request.num_runs = min(int(asked.get("num_runs", 0)), MOST_SAMPLES)
     request.repeat_n = int(asked.get("repeat_n", 0))
-    request.min_samples = max(int(num_runs), 1)
+    request.min_samples = min(max(int(num_runs), 1), MOST_SAMPLES)
     request.max_samples = max(int(asked.get("max_samples", 400)), int(num_runs))
     request.certainty = float(asked.get("certainty", 0.01))
     request.min_time_ms = float(asked.get("min_time_ms", 2))

@@ -269,7 +269,8 @@ assay_allreduce_status assay_allreduce_run(assay_allreduce_comm* comm,
 /* FAILED once a rank has missed the deadline, else OK. It costs nothing and may be called at any
  * time; programs that replay graphs call it after synchronising. */
 assay_allreduce_status assay_allreduce_check(const assay_allreduce_comm* comm);
-/* Waits for the device. All ranks must have finished their calls, or the communicator be broken. */
+/* Waits for the device. All ranks must have finished their calls, which they know once each has
+ * waited for its stream and then met the others, or the communicator be broken. */
 assay_allreduce_status assay_allreduce_destroy(assay_allreduce_comm* comm);
 
 /* Returns the last failure of this thread in one line; "" if there was none. */

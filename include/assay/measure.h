@@ -60,8 +60,8 @@ typedef struct assay_measure_result {
 void assay_measure_defaults(assay_measure_request* request);
 
 /* Returns 0 after measuring. Otherwise it returns 1 and result->message says what failed: a null
- * request; neither a callback nor a graph; a number of samples or launches that is negative or too
- * large; the callback or CUDA. A null result is a failure, too. */
+ * request; neither a callback nor a graph; a negative number; more samples than
+ * ASSAY_MEASURE_MOST_SAMPLES; the callback or CUDA. A null result is a failure, too. */
 int assay_measure(const assay_measure_request* request, assay_measure_result* result);
 
 /* The state of one GPU as its driver reports it. What it does not report is negative. */

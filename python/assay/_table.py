@@ -29,6 +29,10 @@ class Table(Owner):
             self.columns.append(name)
             self._fields.setdefault(name, (place, field.format))
 
+    def __reduce_ex__(self, protocol):
+        raise TypeError("an assay.Table cannot be pickled: its columns lie in the library's memory; "
+                        "to_dict() gives them as lists")
+
     def __copy__(self):
         """A table of the same memory, which nobody changes."""
         return Table(self._fill)

@@ -6,8 +6,10 @@ import logging
 import math
 import os
 import pathlib
+import signal
 import socket
 import sys
+import threading
 
 import torch
 import torch.distributed as dist
@@ -22,6 +24,8 @@ _MOST_ELEMENTS = 1 << 30  # of a row, which a message of one dimension is
 DEFAULT_MAX_SIZE = 10 << 20
 MAX_SIZE_VARIABLE = "ASSAY_ALLREDUCE_MAX_SIZE"
 DEADLINE_VARIABLE = "ASSAY_ALLREDUCE_DEADLINE"
+_LONGEST_DEADLINE = 3600  # the library's
+_SECONDS_BETWEEN_LOOKS = 0.5
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
@@ -43,9 +47,37 @@ def _deadline_of_environment():
         seconds = float(text)
     except ValueError:
         seconds = math.nan
-    if not 0 <= seconds < math.inf:
-        raise AllReduceError(f"{DEADLINE_VARIABLE} is '{text}'; it takes seconds, such as 30")
+    if not 0 <= seconds <= _LONGEST_DEADLINE:
+        raise AllReduceError(f"{DEADLINE_VARIABLE} is '{text}'; it takes seconds up to {_LONGEST_DEADLINE}, "
+                             "such as 30")
     return seconds
+
+
+def _end_process(error):
+    """What an engine takes for the death of a worker, so that it ends instead of serving what is wrong."""
+    logger.critical("%s: this process ends, since graphs that are replayed would go on with wrong sums", error)
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+class _DeadlineWatch:
+    """Looks whether a rank has missed the deadline. Engines replay graphs, which raise nothing."""
+
+    def __init__(self, comm):
+        self._comm, self._ended = comm, threading.Event()
+        self._thread = threading.Thread(target=self._look, name="assay_allreduce deadline", daemon=True)
+        self._thread.start()
+
+    def _look(self):
+        while not self._ended.wait(_SECONDS_BETWEEN_LOOKS):
+            try:
+                self._comm.check()
+            except AllReduceError as error:
+                _end_process(error)
+                return
+
+    def end(self):
+        self._ended.set()
+        self._thread.join()
 
 
 def _host():
@@ -74,7 +106,8 @@ class CustomAllreduce:
     where more is asked for: 397 MiB of each GPU from 64 MiB on, less for less.
 
     The environment's ASSAY_ALLREDUCE_DEADLINE says after how many seconds a rank that waits for another
-    fails, which its next call raises. Without it a rank waits for ever for one that has died.
+    gives up. Its process then ends by SIGTERM, since the sums of graphs that go on are wrong. Without it
+    a rank waits for ever for one that has died.
 
     `disabled` is true where all-reduce goes another way: one rank, too many ranks, ranks on several
     hosts or of several max_size, or GPUs without peer access; all ranks then agree on it, and the log says why.
@@ -84,6 +117,7 @@ class CustomAllreduce:
         del symm_mem_enabled  # how far the engine's own kernel is asked depends on it; ours does not
         self.disabled = True
         self._comm = None
+        self._watch = None
         self._IS_CAPTURING = False
         self.group = group
         if dist.get_backend(group) == dist.Backend.NCCL:
@@ -116,6 +150,8 @@ class CustomAllreduce:
                 max_message_bytes=self.max_size if self.max_size > DEFAULT_MAX_SIZE else 0)
         except AllReduceError as error:
             return str(error)
+        if deadlines[self.rank] > 0:
+            self._watch = _DeadlineWatch(self._comm)
         self.disabled = False
         return None
 
@@ -137,19 +173,19 @@ class CustomAllreduce:
         del override_algo
         if not self.should_custom_ar(input):
             return None
-        # Kernels read 16 bytes at a time; a tensor of its own begins at such an address.
-        return self._comm.all_reduce(input if _is_aligned(input) else input.clone())
+        return self.all_reduce(input)
 
     def all_reduce(self, inp, *, out=None, registered=False):
         """The sum, in `out` if it is given."""
         del registered
-        return self._connected().all_reduce(inp, out)
+        # Kernels read 16 bytes at a time; a tensor of its own begins at such an address.
+        return self._connected().all_reduce(inp if _is_aligned(inp) else inp.clone(), out)
 
     def all_reduce_reg(self, inp, out=None):
-        return self._connected().all_reduce(inp, out)
+        return self.all_reduce(inp, out=out)
 
     def all_reduce_unreg(self, inp, out=None):
-        return self._connected().all_reduce(inp, out)
+        return self.all_reduce(inp, out=out)
 
     def _connected(self):
         if self._comm is None:
@@ -187,6 +223,7 @@ class CustomAllreduce:
 
     def close(self):
         """Gives the memory back. Collective."""
+        self._end_watch()
         if self._comm is not None:
             self._comm.close()
         self._comm = None
@@ -195,7 +232,13 @@ class CustomAllreduce:
     def __del__(self):
         """Engines drop their communicator when their calls and groups have ended: ranks cannot meet."""
         if getattr(self, "_comm", None) is not None and not sys.is_finalizing():
+            self._end_watch()
             self._comm.close(meet=False)
+
+    def _end_watch(self):
+        if self._watch is not None:
+            self._watch.end()
+        self._watch = None
 
 
 def ours_or(theirs):
@@ -204,7 +247,11 @@ def ours_or(theirs):
     if issubclass(theirs, CustomAllreduce):
         return theirs
 
-    class OursOrTheirs(CustomAllreduce):
+    class Either(type):
+        def __instancecheck__(cls, instance):
+            return isinstance(instance, (CustomAllreduce, theirs))
+
+    class OursOrTheirs(CustomAllreduce, metaclass=Either):
         def __new__(cls, *arguments, **options):
             ours = CustomAllreduce(*arguments, **options)
             return theirs(*arguments, **options) if ours.disabled else ours

@@ -114,8 +114,10 @@ void CollectArguments::add_what(App& app) {
                  "a file, or the name of a shipped one")
       ->type_name("STORE")
       ->group(kWhatGroup);
-  app.add_option("--limit", limit_,
-                 "only the N largest cases of each operator; of --refine the worst N")
+  app.add_option(
+         "--limit", limit_,
+         "only N cases of each operator: the first by falling sizes, with --shuffle any; of "
+         "--refine the worst N")
       ->type_name("N")
       ->check(whole_number_problem)
       ->group(kWhatGroup);

@@ -50,8 +50,8 @@ std::string unequal_sizes(const Outcome& outcome) {
   }
   if (receives == 0) return "";
   return fmt::format(
-      "{} than the message that arrives, whose size counts: {}, got {} bytes; 'assay goal check' "
-      "names the others",
+      "{} than the message that arrives, whose size counts: {}, got {} bytes; see 'assay goal "
+      "check'",
       receives == 1 ? "1 receive is for another size"
                     : fmt::format("{} receives are for another size", receives),
       describe(record, first), record.message_bytes(first));

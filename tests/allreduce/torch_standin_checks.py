@@ -15,7 +15,7 @@ import torch
 import torch.distributed as dist
 
 from assay_allreduce import AllReduceError, Communicator, Strategy
-from assay_allreduce import _operators
+from assay_allreduce import _operators, custom_all_reduce
 from assay_allreduce.communicator import GroupExchange, StoreExchange
 from assay_allreduce.custom_all_reduce import CustomAllreduce
 
@@ -298,11 +298,13 @@ class CustomAllreduceTest(unittest.TestCase):
             aligned, shifted = torch.Tensor((4, 512)), torch.Tensor((4, 512), address=66)
             for tensor in (aligned, shifted):
                 adapter.custom_all_reduce(tensor)
+            for function in (adapter.all_reduce, adapter.all_reduce_reg, adapter.all_reduce_unreg):
+                assert function(shifted) == "result of all_reduce"
             sent = [call[1][0] for call in torch.calls if call[0] == "all_reduce"
                     and call[1][1] == adapter._comm.number]
             adapter.close()
-            return sent[0] is aligned, sent[1] is shifted, sent[1].shape, sent[1].data_ptr()
-        self.assertEqual(on_two_ranks(rank), [(True, False, (4, 512), 64)] * 2)
+            return sent[0] is aligned, [tensor.data_ptr() for tensor in sent], sent[1].shape
+        self.assertEqual(on_two_ranks(rank), [(True, [64] * 5, (4, 512))] * 2)
 
     def test_fuses_what_it_can(self):
         def rank(group):
@@ -381,6 +383,18 @@ class CustomAllreduceTest(unittest.TestCase):
                 for error in on_two_ranks(rank):
                     self.assertRegex(str(error), f"ASSAY_ALLREDUCE_DEADLINE is '{text}'; it takes seconds")
 
+    def test_a_missed_deadline_ends_the_process(self):
+        def rank(group):
+            adapter = CustomAllreduce(group, 0, 66 << 20)  # of which the stand-in's check() fails
+            adapter._watch._thread.join(20)
+            adapter.close()
+        ended = []
+        with unittest.mock.patch.dict(os.environ, ASSAY_ALLREDUCE_DEADLINE="2"), \
+                unittest.mock.patch.multiple(custom_all_reduce, _end_process=ended.append,
+                                             _SECONDS_BETWEEN_LOOKS=0.01):
+            self.assertEqual(on_two_ranks(rank), [None, None])
+        self.assertEqual([type(error) for error in ended], [AllReduceError] * 2)
+
     def test_what_the_environment_of_one_rank_says_wrong_is_told_on_all(self):
         def rank(group):
             return CustomAllreduce(group, 0, 1 << 20 if dist.here.rank == 0 else None)
@@ -458,6 +472,7 @@ class InstallTest(unittest.TestCase):
         """Ours, and where it is disabled the engine's own."""
         adapters = on_two_ranks(lambda group: made(group=group, device=0, symm_mem_enabled=False))
         self.assertEqual([type(adapter) for adapter in adapters], [CustomAllreduce] * 2)
+        self.assertIsInstance(adapters[0], made)
         for adapter in adapters:
             adapter._comm.close(meet=False)
         dist.here.rank = 0

@@ -421,7 +421,7 @@ class Tables(unittest.TestCase):
         del table
         gc.collect()
         self.assertEqual(copied.to_list("latency"), [6.4, 3.2])
-        with self.assertRaisesRegex(TypeError, "assay.Table can be neither copied nor pickled"):
+        with self.assertRaisesRegex(TypeError, "assay.Table cannot be pickled"):
             pickle.dumps(copied)
 
     def test_a_capsule_that_nobody_takes(self):

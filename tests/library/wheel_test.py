@@ -105,8 +105,9 @@ class Wheel(unittest.TestCase):
             self.assertRegex(done.stderr.splitlines()[-1],
                              "^ImportError: assay_allreduce needs PyTorch for CUDA, which this Python")
             self.assertNotIn("another exception", done.stderr)
-        self.assertEqual(run(self.python, "-c", "import assay", cwd=self.folder,
-                             env=environment()).returncode, 0)
+        for module in ("assay", "assay_allreduce_vllm"):
+            self.assertEqual(run(self.python, "-c", f"import {module}", cwd=self.folder,
+                                 env=environment()).returncode, 0)
 
     def test_types(self):
         """The stubs name everything that the package has."""

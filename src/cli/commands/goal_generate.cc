@@ -94,7 +94,8 @@ class GoalGenerate final : public Command {
     if (!result.next_command.empty()) print_note("run it with: " + result.next_command);
     if (request_.simulator == goal::Simulator::kLogGopsim) {
       print_note(
-          "LogGOPSim has one CPU a rank, on which copies wait for computation: it ends late, and the "
+          "LogGOPSim has one CPU a rank, on which copies wait for computation: it ends late, and "
+          "the "
           "more nodes the later; the LogGOPSim in ATLAHS runs schedules for htsim");
     }
     return Outcome::kOk;

@@ -1,7 +1,9 @@
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "cli/command.h"
 #include "cli/options.h"
@@ -9,6 +11,7 @@
 #include "cli/store_options.h"
 #include "cli/summary_output.h"
 #include "cli/trace_options.h"
+#include "core/text.h"
 #include "store/files/table_spec.h"
 #include "store/judging/diff.h"
 
@@ -64,6 +67,19 @@ class StoreDiff final : public Command {
   }
 
  private:
+  [[nodiscard]] std::string what_may_help(const store::DiffResult& result) const {
+    std::vector<std::string> columns = {"version", "framework", "kernel_source"};
+    std::erase_if(columns, [this](const std::string& column) {
+      return std::find(request_.ignored.begin(), request_.ignored.end(), column) !=
+             request_.ignored.end();
+    });
+    const bool both_have_rows = std::any_of(
+        result.tables.begin(), result.tables.end(),
+        [](const store::TableDiff& table) { return table.only_a > 0 && table.only_b > 0; });
+    if (columns.empty() || !both_have_rows) return "";
+    return fmt::format("; --ignore {} lets rows match that differ there", core::join(columns, ","));
+  }
+
   void show(const store::DiffResult& result) const {
     const model::Book book{.title = fmt::format("A: {}, B: {}", a_.string(), b_.string()),
                            .tables = store::diff_tables(result, request_.threshold)};
@@ -72,13 +88,7 @@ class StoreDiff final : public Command {
 
   [[nodiscard]] Outcome judge(const store::DiffResult& result) const {
     if (result.compared() == 0) {
-      const bool may_match = std::any_of(
-          result.tables.begin(), result.tables.end(),
-          [](const store::TableDiff& table) { return table.only_a > 0 && table.only_b > 0; });
-      print_warning(fmt::format("A and B have no row in common{}",
-                                may_match ? "; --ignore version,framework,kernel_source lets rows "
-                                            "match that differ there"
-                                          : ""));
+      print_warning("A and B have no row in common" + what_may_help(result));
       return Outcome::kRegressionFound;
     }
     if (!max_share_) return Outcome::kOk;

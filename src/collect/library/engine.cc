@@ -45,8 +45,9 @@ core::Status check_request(const assay_measure_request& request) {
   if (request.num_runs == 0 && (request.min_samples < 1 || request.max_samples < 1)) {
     return core::Error{"no samples asked for"};
   }
-  if (request.repeat_n < 0) {
-    return core::Error{fmt::format("repeat_n is {}, which is negative", request.repeat_n)};
+  if (request.repeat_n < 0 || request.num_warmups < 0) {
+    return core::Error{
+        fmt::format("{} is negative", request.repeat_n < 0 ? "repeat_n" : "num_warmups")};
   }
   if (request.num_runs == 0) return check_samples("min_samples", request.min_samples);
   return check_samples("num_runs", request.num_runs);

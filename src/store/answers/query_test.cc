@@ -80,6 +80,13 @@ TEST(Query, ATimeOfZeroIsNoAnswer) {
   const auto result = query(index, {{"m", "1"}}, Beyond::kExtrapolate);
   ASSERT_TRUE(result.ok()) << result.error().message;
   EXPECT_GT(result.value().answers[0].estimate.latency, 0.005);
+  const char* nothing =
+      "op_name,gemm_dtype,m,n,k,latency\ngemm,fp8,1,64,64,0\ngemm,fp8,2,64,64,0\n";
+  EXPECT_EQ(WorkIndex::make("gemm_perf", frame_of(nothing), nullptr).error().message,
+            "gemm_perf: all times are 0");
+  const WorkIndex one_type = index_of(std::string(nothing) + "gemm,bfloat16,4,64,64,0.5\n");
+  EXPECT_NE(error_of(one_type, {{"m", "4"}, {"dtype", "fp8"}}), "");
+  EXPECT_EQ(query(one_type, {{"m", "4"}}, Beyond::kRefuse).value().answers.size(), 1U);
 }
 
 TEST(Query, LeavesSizesOfModelsOpen) {

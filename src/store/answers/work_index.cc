@@ -46,7 +46,8 @@ struct WorkIndex::State {
 core::Result<WorkIndex> WorkIndex::make(const std::string& table,
                                         const Frame& frame,
                                         RooflineBinder binder) {
-  return WorkIndex(with_times(ASSAY_TRY(make_work_rows(table, frame))), std::move(binder));
+  WorkRows rows = ASSAY_TRY(make_work_rows(table, frame));
+  return WorkIndex(ASSAY_TRY(with_times(std::move(rows))), std::move(binder));
 }
 
 WorkIndex::WorkIndex(WorkRows rows,

@@ -176,11 +176,17 @@ WorkRows kept_rows(const WorkRows& rows, const std::function<bool(std::size_t ro
   return kept;
 }
 
-WorkRows with_times(WorkRows rows) {
+core::Result<WorkRows> with_times(WorkRows rows) {
   const bool has_zeros =
       std::find(rows.latencies.begin(), rows.latencies.end(), 0) != rows.latencies.end();
   if (!has_zeros || holds_differences(rows.table)) return rows;
-  return kept_rows(rows, [&](std::size_t row) { return rows.latencies[row] != 0; });
+  const WorkRows kept = kept_rows(rows, [&](std::size_t row) { return rows.latencies[row] != 0; });
+  if (kept.num_rows() == 0) return core::Error{rows.table + ": all times are 0"};
+  std::vector<std::size_t> empty;
+  for (std::size_t family = 0; family < kept.num_families(); ++family) {
+    if (kept.begins[family] == kept.begins[family + 1]) empty.push_back(family);
+  }
+  return without_families(kept, empty);
 }
 
 WorkRows without_families(const WorkRows& rows, std::span<const std::size_t> families) {

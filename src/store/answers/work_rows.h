@@ -76,9 +76,9 @@ core::Result<WorkRows> make_work_rows(const std::string& table, const Frame& fra
 // row.
 WorkRows kept_rows(const WorkRows& rows, const std::function<bool(std::size_t row)>& keep);
 
-// Without the rows that took no time, which no kernel does; whole where the table's times are
-// differences (table_spec.h).
-WorkRows with_times(WorkRows rows);
+// Without the rows that took no time, which no kernel does, and the families that have no others;
+// whole where the table's times are differences (table_spec.h). Error: no row is left.
+core::Result<WorkRows> with_times(WorkRows rows);
 
 // The rows of other families than these, with the same spreads.
 WorkRows without_families(const WorkRows& rows, std::span<const std::size_t> families);
