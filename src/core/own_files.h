@@ -1,4 +1,4 @@
-// Where the programs and libraries of ours are.
+// This finds the programs and libraries of ours.
 #pragma once
 
 #include <filesystem>

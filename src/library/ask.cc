@@ -106,7 +106,7 @@ std::shared_ptr<const Columns> answer_columns(const std::string& table,
   return columns;
 }
 
-// What is to be said of answers of which some are refused.
+// Says how many of the answers are refused, and why the first one is.
 std::string refusals(const store::ColumnAnswers& answers) {
   const std::size_t count = answers.refused.size();
   const store::RefusedQuestion& first = answers.refused.front();

@@ -118,7 +118,7 @@ std::vector<std::string> lines_of(std::string_view text, std::size_t width) {
   return lines;
 }
 
-// Whether the name has the unit as a word of its own: "time (s)" has s, "kernels" has not.
+// Returns whether the name has the unit as a word of its own: "time (s)" has s, "kernels" has not.
 bool has_unit(const std::string& name, const std::string& unit) {
   const auto is_part_of_word = [&](std::size_t at) {
     return at < name.size() && std::isalnum(static_cast<unsigned char>(name[at])) != 0;

@@ -28,7 +28,7 @@ Column time_column(const char* name, const char* description = "") {
   return {.name = name, .unit = "us", .better = Better::kLower, .description = description};
 }
 
-// Whether a receive that has its message is one for exactly that size.
+// Returns whether a receive that has its message is one for exactly that size.
 bool has_own_size(const Record& record, OpId id) {
   const model::ScheduleOp& op = record.op(id);
   if (op.kind != model::OpKind::kReceive || record.state(id).phase() != Phase::kDone) return true;

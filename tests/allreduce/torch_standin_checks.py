@@ -368,12 +368,12 @@ class CustomAllreduceTest(unittest.TestCase):
             adapter.close()
             return adapter.disabled
         asked = []
-        original = _operators.library.create
+        make = _operators.library.create
 
-        def create(rank, world_size, options):
+        def noted(rank, world_size, options):
             asked.append(options.deadline_seconds)
-            return original(rank, world_size, options)
-        with unittest.mock.patch.object(_operators.library, "create", create):
+            return make(rank, world_size, options)
+        with unittest.mock.patch.object(_operators.library, "create", noted):
             on_two_ranks(rank)
             with unittest.mock.patch.dict(os.environ, ASSAY_ALLREDUCE_DEADLINE="2.5"):
                 on_two_ranks(rank)
