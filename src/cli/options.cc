@@ -38,7 +38,8 @@ OptionInfo plain_switch(std::vector<std::string> names, const char* help) {
   return info;
 }
 
-// Says what is wrong with a text that is no whole number from `least` on, or above what its type holds.
+// Says what is wrong with a text that is no whole number from `least` on, or above what its type
+// holds.
 template <class Number>
 std::string whole_problem(const std::string& text, Number least) {
   Number number = 0;
