@@ -77,7 +77,9 @@ class _DeadlineWatch:
 
     def end(self):
         self._ended.set()
-        self._thread.join()
+        # The collector may end the adapter on this very thread.
+        if threading.current_thread() is not self._thread:
+            self._thread.join()
 
 
 def _host():

@@ -384,13 +384,25 @@ class CustomAllreduceTest(unittest.TestCase):
                     self.assertRegex(str(error), f"ASSAY_ALLREDUCE_DEADLINE is '{text}'; it takes seconds")
 
     def test_a_missed_deadline_ends_the_process(self):
+        made = threading.Event()
+
         def rank(group):
             adapter = CustomAllreduce(group, 0, 66 << 20)  # of which the stand-in's check() fails
+            watches.append(adapter._watch)
+            if len(watches) == 2:
+                made.set()
             adapter._watch._thread.join(20)
             adapter.close()
-        ended = []
+        watches, ended = [], []
+
+        def end(error):
+            made.wait(20)
+            for watch in watches:
+                if watch._thread is threading.current_thread():
+                    watch.end()
+            ended.append(error)
         with unittest.mock.patch.dict(os.environ, ASSAY_ALLREDUCE_DEADLINE="2"), \
-                unittest.mock.patch.multiple(custom_all_reduce, _end_process=ended.append,
+                unittest.mock.patch.multiple(custom_all_reduce, _end_process=end,
                                              _SECONDS_BETWEEN_LOOKS=0.01):
             self.assertEqual(on_two_ranks(rank), [None, None])
         self.assertEqual([type(error) for error in ended], [AllReduceError] * 2)
