@@ -253,6 +253,10 @@ def ours_or(theirs):
         def __instancecheck__(cls, instance):
             return isinstance(instance, (CustomAllreduce, theirs))
 
+        def __getattr__(cls, name):
+            """What the engine's class asks of itself by the name that is now ours."""
+            return getattr(theirs, name)
+
     class OursOrTheirs(CustomAllreduce, metaclass=Either):
         def __new__(cls, *arguments, **options):
             ours = CustomAllreduce(*arguments, **options)

@@ -6,8 +6,9 @@ vLLM or SGLang is installed beside the wheel that ./dev package makes:
     torchrun --nproc_per_node 2 tests/allreduce/engine_ranks.py sglang
 
 The engine makes the group, captures the graphs and chooses who sums; sums are compared with those in
-float64, and times with its own way over NCCL. vLLM finds the plugin as it does in service. Their
-all-reduce over symmetric memory is off: it needs NVLink multicast, which not every host allows.
+float64, and times with those of its own class, where that can be made, and of NCCL. vLLM finds the plugin as
+it does in service. Their all-reduce over symmetric memory is off: it needs NVLink multicast, which not every
+host allows.
 """
 import argparse
 import contextlib
@@ -30,6 +31,7 @@ class Engine:
     group: typing.Any  # its GroupCoordinator
     owner: typing.Any  # what has our communicator as ca_comm
     capture: typing.Callable  # a context: around the capture of graphs
+    theirs: typing.Callable  # the class that ours stands in for
     destroy: typing.Callable
 
 
@@ -38,6 +40,7 @@ def vllm_engine(rank, size):
     os.environ["VLLM_ALLREDUCE_USE_SYMM_MEM"] = "0"
     from vllm.config import VllmConfig, set_current_vllm_config
     from vllm.distributed import parallel_state as state
+    from vllm.distributed.device_communicators.custom_all_reduce import CustomAllreduce as theirs
     from vllm.plugins import load_general_plugins
 
     load_general_plugins()
@@ -46,20 +49,22 @@ def vllm_engine(rank, size):
         state.initialize_model_parallel(tensor_model_parallel_size=size)
     group = state.get_tp_group()
     return Engine(group, group.device_communicator,
-                  lambda: state.graph_capture(device=torch.device("cuda", rank)),
+                  lambda: state.graph_capture(device=torch.device("cuda", rank)), theirs,
                   lambda: (state.destroy_model_parallel(), state.destroy_distributed_environment()))
 
 
 def sglang_engine(rank, size):
     import assay_allreduce.sglang
     from sglang.srt.distributed import parallel_state as state
+    from sglang.srt.distributed.device_communicators.custom_all_reduce import dispatch_custom_allreduce
 
+    theirs = dispatch_custom_allreduce()
     assay_allreduce.sglang.install()
     state.init_distributed_environment(size, rank, "env://", rank, "nccl")
     state.set_custom_all_reduce(True)
     state.initialize_model_parallel(tensor_model_parallel_size=size)
     group = state.get_tp_group()
-    return Engine(group, group, state.graph_capture,
+    return Engine(group, group, state.graph_capture, theirs,
                   lambda: (state.destroy_model_parallel(), state.destroy_distributed_environment()))
 
 
@@ -140,8 +145,7 @@ def check_graphs(engine, all_reduce):
                 yield said
 
 
-def time_us(engine, all_reduce, tensor, calls=50, replays=21):
-    """Of one call in a graph of many: the median replay, on the slowest rank."""
+def captured(engine, all_reduce, tensor, calls):
     with engine.capture() as context:
         all_reduce(tensor)
         torch.cuda.synchronize()
@@ -149,57 +153,103 @@ def time_us(engine, all_reduce, tensor, calls=50, replays=21):
         with torch.cuda.graph(graph, stream=context.stream):
             for _ in range(calls):
                 all_reduce(tensor)
-    times = []
+    return graph
+
+
+def replay_us(engine, graph):
+    dist.barrier(group=engine.group.device_group)
+    begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    begin.record()
+    graph.replay()
+    end.record()
+    end.synchronize()
+    return begin.elapsed_time(end) * 1000
+
+
+def times_us(engine, all_reduce, communicators, tokens, calls=200, replays=21):
+    """Of one call in a graph of many with each communicator: the median replay, on the slowest rank. The
+    graphs are replayed in turns."""
+    tensor, graphs, times = message(tokens), [], [[] for _ in communicators]
+    exact = exact_sum(tensor, engine.group.device_group)
+    inputs = [tensor.clone() for _ in communicators]  # some sum in place
+    for communicator, own_input in zip(communicators, inputs):
+        engine.owner.ca_comm = communicator
+        check(f"{tokens} tokens, {type(communicator).__name__}", all_reduce(tensor.clone()), exact, ULP)
+        graphs.append(captured(engine, all_reduce, own_input, calls))
     for _ in range(replays):
-        dist.barrier(group=engine.group.device_group)
-        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        begin.record()
-        graph.replay()
-        end.record()
-        end.synchronize()
-        times.append(begin.elapsed_time(end) * 1000 / calls)
-    slowest = torch.tensor([statistics.median(times)], device="cuda")
+        for graph, own_times in zip(graphs, times):
+            own_times.append(replay_us(engine, graph) / calls)
+    slowest = torch.tensor([statistics.median(own_times) for own_times in times], device="cuda")
     dist.all_reduce(slowest, op=dist.ReduceOp.MAX, group=engine.group.device_group)
-    return slowest.item()
+    return slowest.tolist()
 
 
-def compare_times(engine, all_reduce):
-    ours = engine.owner.ca_comm
-    for tokens in (1, 16, 128, 1024):
+def engines_own(engine, device):
+    """An object of the class that the engine would use without us, or None where it has no kernels here."""
+    try:
+        own = engine.theirs(engine.group.cpu_group, device)
+    except Exception as error:  # what is raised without them is the engine's affair
+        print(f"the engine's own class cannot be made: {error}", flush=True)
+        return None
+    return None if own.disabled else own
+
+
+def compare_times(engine, all_reduce, device):
+    ours, own = engine.owner.ca_comm, engines_own(engine, device)
+    ways = {"assay": ours, **({f"the engine's own {type(own).__name__}": own} if own else {}), "NCCL": None}
+    for tokens in (1, 16, 64, 128, 256, 512, 1024):
+        times = times_us(engine, all_reduce, ways.values(), tokens)
+        told = ", ".join(f"{time:.2f} us with {way}" for way, time in zip(ways, times))
+        yield f"{tokens} x {HIDDEN} bf16: {told}"
+    engine.owner.ca_comm = ours
+
+
+def check_disabled(engine):
+    own = engine.owner.ca_comm
+    assert type(own) is engine.theirs and not own.disabled, f"{type(own)}, disabled: {own.disabled}"
+    for tokens in (1, 64, 512):
         tensor = message(tokens)
-        with_ours = time_us(engine, all_reduce, tensor)
-        engine.owner.ca_comm = None
-        without = time_us(engine, all_reduce, tensor)
-        engine.owner.ca_comm = ours
-        yield f"{tokens} x {HIDDEN} bf16: {with_ours:.2f} us with assay, {without:.2f} us with NCCL"
+        exact = exact_sum(tensor, engine.group.device_group)
+        assert own.should_custom_ar(tensor)
+        yield check(f"by the engine's own {type(own).__name__}, {tokens} tokens", engine.group.all_reduce(tensor),
+                    exact, ULP)
+
+
+def check_ours(engine, device):
+    communicator = engine.owner.ca_comm
+    assert type(communicator).__module__ == "assay_allreduce.custom_all_reduce", type(communicator)
+    assert not communicator.disabled, "the log says why"
+    all_reduce = engine.group.all_reduce
+    with counted(communicator) as calls:
+        yield from check_calls(engine, calls, all_reduce, "call by call")
+        yield from check_graphs(engine, all_reduce)
+        compiled = torch.compile(lambda tensor: all_reduce(tensor * 1), fullgraph=True)
+        yield from check_calls(engine, calls, compiled, "compiled")
+    yield from compare_times(engine, all_reduce, device)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("engine", choices=("vllm", "sglang"))
-    wanted = parser.parse_args().engine
+    parser.add_argument("--disable", action="store_true",
+                        help="see that the engine takes its own class where ours cannot be used; "
+                             "it needs the kernels that the engine compiles")
+    wanted = parser.parse_args()
     rank, size = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
     torch.cuda.set_device(rank)
     torch.manual_seed(rank)
-    engine = {"vllm": vllm_engine, "sglang": sglang_engine}[wanted](rank, size)
-    communicator = engine.owner.ca_comm
-    assert type(communicator).__module__ == "assay_allreduce.custom_all_reduce", type(communicator)
-    assert not communicator.disabled, "the log says why"
+    if wanted.disable:
+        os.environ["ASSAY_ALLREDUCE_MAX_SIZE"] = f"{16 + rank}M"  # unequal, which disables it on all ranks
+    engine = {"vllm": vllm_engine, "sglang": sglang_engine}[wanted.engine](rank, size)
 
     def say(lines):
         for line in lines:
             if rank == 0:
                 print(line, flush=True)
 
-    all_reduce = engine.group.all_reduce
-    with counted(communicator) as calls:
-        say(check_calls(engine, calls, all_reduce, "call by call"))
-        say(check_graphs(engine, all_reduce))
-        compiled = torch.compile(lambda tensor: all_reduce(tensor * 1), fullgraph=True)
-        say(check_calls(engine, calls, compiled, "compiled"))
-    say(compare_times(engine, all_reduce))
+    say(check_disabled(engine) if wanted.disable else check_ours(engine, torch.device("cuda", rank)))
     engine.destroy()
-    say([f"{wanted}: all right on {size} GPUs"])
+    say([f"{wanted.engine}: all right on {size} GPUs"])
 
 
 if __name__ == "__main__":
