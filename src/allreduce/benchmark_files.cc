@@ -156,6 +156,27 @@ core::Result<BenchmarkFolder> find_all_benchmarks(const fs::path& folder,
   return files_of_sm(folder, std::move(files), sm_version);
 }
 
+namespace {
+
+void warn_of_failures(Benchmark& benchmark) {
+  for (const Launch launch : {Launch::kGraph, Launch::kEager, Launch::kIsolated}) {
+    for (const auto& [cell, strategies] : failures_of(benchmark, launch)) {
+      for (const auto& [strategy, failure] : strategies) {
+        benchmark.warnings.add(
+            fmt::format("a measurement failed ({})",
+                        kOutcomeNames.at(static_cast<std::size_t>(failure.outcome))),
+            "the strategy is not chosen for that message",
+            fmt::format("TP {}, {}, {} tokens of {} {} elements, {}{}{}", cell.world_size,
+                        name_of(cell.fusion), cell.num_tokens, cell.hidden_size,
+                        name_of(cell.data_type), name_of(strategy),
+                        failure.reason.empty() ? "" : ": ", failure.reason));
+      }
+    }
+  }
+}
+
+}  // namespace
+
 core::Result<Benchmark> read_benchmarks(const BenchmarkFolder& folder) {
   Benchmark result{.sm_version = folder.sm_version, .measurements = {}};
   std::vector<std::string> names;
@@ -167,6 +188,7 @@ core::Result<Benchmark> read_benchmarks(const BenchmarkFolder& folder) {
   if (result.measurements.empty()) {
     return core::Error{"no measurements in " + core::join(names, ", ")};
   }
+  warn_of_failures(result);
   return result;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -108,28 +109,45 @@ std::int64_t floored(const Axis& axis, std::int64_t value) {
   return after == axis.begin() ? 0 : *(after - 1);
 }
 
+// Returns the entry that answers for the cell; beyond the grid there is none.
+std::optional<Cell> entry_of(const Cell& cell) {
+  Cell entry = cell;
+  entry.hidden_size = floored(kPublicHiddenSizes, cell.hidden_size);
+  entry.num_tokens = floored(kPublicTokens, cell.num_tokens);
+  const bool inside =
+      cell.hidden_size < 2 * entry.hidden_size && cell.num_tokens < 2 * entry.num_tokens;
+  return inside ? std::optional(entry) : std::nullopt;
+}
+
 // Returns the entries in whose buckets something was measured.
 std::set<Cell> measured_entries(const Timings& timings) {
   std::set<Cell> entries;
   for (const auto& [cell, of_cell] : timings) {
-    Cell entry = cell;
-    entry.hidden_size = floored(kPublicHiddenSizes, cell.hidden_size);
-    entry.num_tokens = floored(kPublicTokens, cell.num_tokens);
-    const bool inside = cell.hidden_size < 2 * entry.hidden_size &&
-                        cell.num_tokens < 2 * entry.num_tokens && !of_cell.empty();
-    if (inside) entries.insert(entry);
+    const std::optional<Cell> entry = entry_of(cell);
+    if (entry && !of_cell.empty()) entries.insert(*entry);
   }
   return entries;
 }
 
 }  // namespace
 
-Timings bucket_timings(const Timings& timings, const ServedShapes& served) {
-  const TimeCurves curves(timings);
+Timings bucket_timings(const Timings& timings,
+                       const ServedShapes& served,
+                       const Failures& failures) {
+  const TimeCurves curves(timings, failures);
   Timings buckets;
   for (const Cell& entry : measured_entries(timings)) {
     std::vector<Timing> means = means_of_entry(entry, served, curves);
     if (!means.empty()) buckets.emplace(entry, std::move(means));
+  }
+  return buckets;
+}
+
+Failures bucket_failures(const Failures& failures) {
+  Failures buckets;
+  for (const auto& [cell, strategies] : failures) {
+    const std::optional<Cell> entry = entry_of(cell);
+    if (entry) buckets[*entry].insert(strategies.begin(), strategies.end());
   }
   return buckets;
 }

@@ -24,7 +24,12 @@ struct ServedShapes {
 // geometric mean over 4 hidden sizes × 4 token counts, evenly spread by ratio, or over the served
 // shapes of the bucket. Times are those of TimeCurves. A strategy without a time somewhere in the
 // bucket, where another has one, is left out, because there it cannot run; if that leaves none,
-// those that have most times stay.
-Timings bucket_timings(const Timings& timings, const ServedShapes& served = {});
+// those that have most times stay. A strategy has no time beside a size at which it failed.
+Timings bucket_timings(const Timings& timings,
+                       const ServedShapes& served = {},
+                       const Failures& failures = {});
+
+// Returns for each entry what failed anywhere in its bucket.
+Failures bucket_failures(const Failures& failures);
 
 }  // namespace assay::allreduce

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <set>
 #include <tuple>
@@ -18,16 +19,35 @@
 namespace assay::allreduce {
 namespace {
 
-constexpr std::array<std::string_view, 6> kWhyNames = {"faster",        "tie",  "keeps order",
-                                                       "against order", "only", "no data"};
-constexpr std::array<std::string_view, 6> kWhyMeanings = {
+constexpr std::array<std::string_view, 7> kWhyNames = {
+    "faster", "tie", "keeps order", "against order", "only", "no data", "failed"};
+constexpr std::array<std::string_view, 7> kWhyMeanings = {
     "faster than all others beyond the tie and their noise",
     "another is as fast within the tie or its noise: of both, the one by which the row loses less",
     "a little slower than the fastest, by less than leaving the order of the row is worth",
     "faster beyond the tie and the noise than the strategy of the next smaller message, though it "
     "comes before that one in order",
-    "no other strategy was timed here",
-    "nothing was timed here: the choice of the nearest message size of the row, or the fallback"};
+    "no other strategy that may be chosen was timed here",
+    "nothing was timed here: the choice of the nearest message size of the row, or the fallback",
+    "everything that was tried here failed: the fallback"};
+
+// Returns the strategies that may be chosen, and that failed in the cell.
+std::vector<Strategy> failed_in(const DecisionOptions& options, const Cell& cell) {
+  const auto found = options.failures.find(cell);
+  if (found == options.failures.end()) return {};
+  std::vector<Strategy> failed;
+  std::copy_if(options.strategies.begin(), options.strategies.end(), std::back_inserter(failed),
+               [&](Strategy strategy) { return found->second.contains(strategy); });
+  return failed;
+}
+
+Choice undecided(const Timings& timings, const DecisionOptions& options, const Cell& cell) {
+  const auto found = timings.find(cell);
+  Choice choice{.cell = cell, .failed = failed_in(options, cell)};
+  if (found != timings.end()) choice.timings = found->second;
+  if (choice.timings.empty() && !choice.failed.empty()) choice.why = Why::kFailed;
+  return choice;
+}
 
 // Returns all slices and rows with their timings; no strategy is chosen yet.
 std::vector<DecidedSlice> layout(const Timings& timings, const DecisionOptions& options) {
@@ -49,14 +69,12 @@ std::vector<DecidedSlice> layout(const Timings& timings, const DecisionOptions& 
       tokens.insert(options.num_tokens.begin(), options.num_tokens.end());
       DecidedRow row{.hidden_size = hidden_size, .choices = {}};
       for (const std::int64_t num_tokens : tokens) {
-        const Cell cell{.world_size = slice.world_size,
-                        .data_type = slice.data_type,
-                        .fusion = slice.fusion,
-                        .hidden_size = hidden_size,
-                        .num_tokens = num_tokens};
-        const auto found = timings.find(cell);
-        row.choices.push_back({.cell = cell});
-        if (found != timings.end()) row.choices.back().timings = found->second;
+        row.choices.push_back(undecided(timings, options,
+                                        {.world_size = slice.world_size,
+                                         .data_type = slice.data_type,
+                                         .fusion = slice.fusion,
+                                         .hidden_size = hidden_size,
+                                         .num_tokens = num_tokens}));
       }
       slice.rows.push_back(std::move(row));
     }
@@ -132,6 +150,8 @@ std::vector<Strategy> public_strategies() {
 
 namespace {
 
+// Without any tie every choice within the noise would cost nothing, however much it loses.
+constexpr double kLeastTie = 1e-5;
 constexpr double kChangePrice = 0.1;  // in ties
 constexpr double kBackPrice = 1;      // in ties
 constexpr double kCostUnits = 1e9;    // per unit of the natural logarithm
@@ -214,14 +234,22 @@ Choice halfway(const Choice& smaller, const Choice& larger) {
     if (other) middle.timings.push_back(interpolated(timing, *other, part));
   }
   sort_by_time(middle.timings);
+  middle.failed = smaller.failed;
+  middle.failed.insert(middle.failed.end(), larger.failed.begin(), larger.failed.end());
   return middle;
 }
 
-std::vector<Choice> halfway_cells(const std::vector<Choice*>& measured) {
+std::vector<Choice> halfway_cells(const DecidedRow& row) {
   std::vector<Choice> cells;
-  for (std::size_t i = 1; i < measured.size(); ++i) {
-    Choice cell = halfway(*measured[i - 1], *measured[i]);
-    if (!cell.timings.empty()) cells.push_back(std::move(cell));
+  const Choice* smaller = nullptr;
+  for (const Choice& choice : row.choices) {
+    if (choice.why == Why::kFailed) smaller = nullptr;
+    if (choice.timings.empty()) continue;
+    if (smaller) {
+      Choice cell = halfway(*smaller, choice);
+      if (!cell.timings.empty()) cells.push_back(std::move(cell));
+    }
+    smaller = &choice;
   }
   return cells;
 }
@@ -270,13 +298,12 @@ void choose_path(const std::vector<Choice*>& cells, const DecisionOptions& optio
     ranks.push_back(spec_of(strategy).rank);
   std::vector<std::vector<std::int64_t>> costs;
   costs.reserve(cells.size());
+  const double tie = std::max(options.tie, kLeastTie);
   for (const Choice* choice : cells)
-    costs.push_back(costs_of(*choice, strategies, options.tie));
-  const std::int64_t tie = cost_of(std::log1p(options.tie));
+    costs.push_back(costs_of(*choice, strategies, tie));
+  const auto in_ties = [&](double price) { return cost_of(price * std::log1p(tie)); };
   const std::vector<std::size_t> path =
-      cheapest_path(costs, ranks,
-                    {.change = std::llround(kChangePrice * static_cast<double>(tie)),
-                     .back = std::llround(kBackPrice * static_cast<double>(tie))});
+      cheapest_path(costs, ranks, {.change = in_ties(kChangePrice), .back = in_ties(kBackPrice)});
   for (std::size_t i = 0; i < cells.size(); ++i)
     cells[i]->strategy = strategies[path[i]];
 }
@@ -321,8 +348,10 @@ void decide_row(DecidedRow& row, const DecisionOptions& options) {
   choose_measured(measured, row.between, options);
   for (Choice& choice : row.choices) {
     if (!choice.timings.empty()) continue;
+    choice.strategy = options.fallback;
+    if (choice.why == Why::kFailed) continue;
     const Choice* neighbour = nearest(measured, choice.cell);
-    choice.strategy = neighbour ? neighbour->strategy : options.fallback;
+    if (neighbour) choice.strategy = neighbour->strategy;
     choice.why = Why::kNoData;
   }
 }
@@ -330,12 +359,18 @@ void decide_row(DecidedRow& row, const DecisionOptions& options) {
 }  // namespace
 
 std::vector<DecidedSlice> decide(const Timings& timings, const DecisionOptions& options) {
+  return decide(timings, timings, options);
+}
+
+std::vector<DecidedSlice> decide(const Timings& timings,
+                                 const Timings& beside,
+                                 const DecisionOptions& options) {
   const Timings allowed = restricted(timings, options.strategies);
-  const TimeCurves curves(allowed);
+  const TimeCurves curves(restricted(beside, options.strategies), options.failures);
   std::vector<DecidedSlice> slices = layout(allowed, options);
   for (DecidedSlice& slice : slices) {
     for (DecidedRow& row : slice.rows)
-      row.between = halfway_cells(measured_cells(row));
+      row.between = halfway_cells(row);
     look_beside(slice, curves);
     for (DecidedRow& row : slice.rows)
       decide_row(row, options);

@@ -26,12 +26,14 @@ namespace assay::allreduce {
 inline constexpr double kDefaultTie = 0.02;
 
 struct DecisionOptions {
-  std::vector<Strategy> strategies;     // the strategies that may be chosen; AUTO never is
-  double tie = kDefaultTie;             // one cell's smaller gain is not worth a change
-  Strategy fallback = Strategy::kNccl;  // the choice in a row without any data
+  std::vector<Strategy> strategies;  // the strategies that may be chosen; AUTO never is
+  double tie = kDefaultTie;          // one cell's smaller gain is not worth a change
+  // The choice in a row without any data, and in a cell where all that was tried failed.
+  Strategy fallback = Strategy::kNccl;
   // Every slice and row gets cells of these sizes, measured or not.
   std::vector<std::int64_t> hidden_sizes = {};
   std::vector<std::int64_t> num_tokens = {};
+  Failures failures = {};
 };
 
 enum class Why : std::uint8_t {
@@ -39,8 +41,9 @@ enum class Why : std::uint8_t {
   kTie,           // another is as fast; by this one the row loses less
   kKeepsOrder,    // it loses a little beyond noise, but less than a change costs
   kAgainstOrder,  // it is faster beyond noise, though its rank is below that of the neighbour's
-  kOnly,          // no other strategy was timed
+  kOnly,          // no other strategy that may be chosen was timed
   kNoData,        // not timed: the choice of the row's nearest cell by bytes, or the fallback
+  kFailed,        // all that was tried failed: the fallback
 };
 
 std::string_view name_of(Why why);     // a word for tables: "faster", "tie", …
@@ -54,6 +57,8 @@ struct Choice {
   // The same of messages of as many bytes halfway (by ratio) to each neighbouring hidden size,
   // interpolated.
   std::vector<std::vector<Timing>> beside = {};
+  std::vector<Strategy> failed =
+      {};  // what may be chosen and failed here, or beside a cell between
 
   // Returns nullptr where there are no data.
   [[nodiscard]] const Timing* chosen() const { return find_timing(timings, strategy); }
@@ -82,6 +87,11 @@ struct DecidedSlice {
 
 // Returns one slice for each TP, type and fusion that the timings have.
 std::vector<DecidedSlice> decide(const Timings& timings, const DecisionOptions& options);
+
+// Returns the same, with the times of messages between the rows from `beside`.
+std::vector<DecidedSlice> decide(const Timings& timings,
+                                 const Timings& beside,
+                                 const DecisionOptions& options);
 
 // Returns the choice for exactly this cell, or nullptr when the slices do not have it.
 const Choice* find_choice(const std::vector<DecidedSlice>& slices, const Cell& cell);

@@ -83,6 +83,19 @@ TEST(Decision, AChangeIsWorthTheTieInOneCell) {
   EXPECT_EQ(row(0.0001), "45");
 }
 
+TEST(Decision, WithoutATieTheNoiseExcusesNoLoss) {
+  Benchmark benchmark{.sm_version = 90, .measurements = {}};
+  const std::vector<double> twoshot = {20, 9, 9, 9};
+  for (std::size_t i = 0; i < twoshot.size(); ++i) {
+    const Cell cell = cell_of(std::int64_t{1} << i);
+    benchmark.measurements.push_back(measured(cell, Strategy::kOneshot, 10, 0.1));
+    benchmark.measurements.push_back(measured(cell, Strategy::kTwoshot, twoshot[i], 0.1));
+  }
+  const auto slices =
+      decide(timings_of(benchmark, Launch::kGraph), {.strategies = all_strategies(), .tie = 0});
+  EXPECT_EQ(digits(slices[0].rows[0].choices), "4555");
+}
+
 TEST(Decision, AChangeIsWorthSmallGainsOfManyCells) {
   EXPECT_EQ(digits(decided_row({10, 10, 10, 20}, {20, 9.85, 20, 10}, 0.001)), "4445");
   EXPECT_EQ(digits(decided_row({10, 10, 10, 20}, {20, 9.85, 9.85, 10}, 0.001)), "4555");

@@ -105,6 +105,11 @@ class Extrapolation {
     const Curve& curve = rows.at(cell.hidden_size).at(strategy);
     const double ratio = sent_part(strategy, world_size) / sent_part(strategy, cell.world_size);
     Timing timing = time_beyond(curve, static_cast<double>(cell.size_bytes()) * ratio);
+    const double measured_us = time_at(curve, static_cast<double>(cell.size_bytes()))->time_us;
+    // More GPUs never sum a message sooner; times of small ones scatter around a constant.
+    const bool is_out_of_order =
+        ratio > 1 ? timing.time_us < measured_us : timing.time_us > measured_us;
+    if (is_out_of_order) scale(timing, measured_us / timing.time_us);
     const double limit = link_limit_us(strategy, world_size, cell.size_bytes(), sm_version_);
     if (timing.time_us < limit) scale(timing, limit / timing.time_us);
     return timing;

@@ -44,6 +44,23 @@ Regret regret_of_h200(const std::string& name,
 }
 
 // An entry serves messages of up to twice its own. Where a border lies between, some of them lose.
+TEST(Estimates, MoreGpusDoNotTakeLessTime) {
+  // The times of small messages scatter: the second is shorter than the first.
+  Benchmark benchmark{.sm_version = 90, .measurements = {}};
+  for (const auto& [tokens, time_us] : {std::pair{1, 2.3}, std::pair{2, 2.0}, std::pair{4, 2.5}}) {
+    const Cell cell{.world_size = 4, .hidden_size = 128, .num_tokens = tokens};
+    benchmark.measurements.push_back(measured(cell, Strategy::kTwoshot, time_us));
+  }
+  const Timings timings =
+      extrapolated_timings(timings_of(benchmark, Launch::kGraph), {2, 5, 8}, 90);
+  const auto time_us = [&](int world_size, std::int64_t tokens) {
+    return timings.at({world_size, DataType::kBfloat16, Fusion::kNone, 128, tokens})[0].time_us;
+  };
+  for (const int world_size : {5, 8})
+    EXPECT_GE(time_us(world_size, 1), 2.3) << world_size;
+  EXPECT_LE(time_us(2, 2), 2.0);
+}
+
 TEST(BucketTimes, TheLookupTableOfFourGpusLosesFarLessThanTheFastestOfEachCell) {
   const RegretScope four_gpus{.world_size = 4};
   const Regret regret = regret_of_h200("this lookup table", "public", four_gpus);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <utility>
 
@@ -79,16 +80,25 @@ ExplainedTime MessageTimes::on_line(const Point& smaller, const Point& larger, s
           .larger = larger.cell};
 }
 
+ExplainedTime MessageTimes::failed(const Point& point) {
+  ExplainedTime time = nearest(point);
+  time.how = TimedHow::kFailed;
+  time.failure = point.failure;
+  return time;
+}
+
 ExplainedTime MessageTimes::at(const Points& points, std::int64_t bytes) {
   const auto larger = std::find_if(points.begin(), points.end(), [&](const Point& point) {
     return point.cell.size_bytes() >= bytes;
   });
+  if (larger != points.end() && larger->failure) return failed(*larger);
   if (larger != points.end() && larger->cell.size_bytes() == bytes) {
     return {.timing = larger->timing,
             .how = TimedHow::kMeasured,
             .smaller = larger->cell,
             .larger = larger->cell};
   }
+  if (larger != points.begin() && (larger - 1)->failure) return failed(*(larger - 1));
   if (larger != points.end() && larger != points.begin()) {
     return on_line(*(larger - 1), *larger, bytes);
   }
@@ -105,8 +115,11 @@ ExplainedTime MessageTimes::nearest(const Point& point) {
 ExplainedTime MessageTimes::beyond(const Points& points, std::int64_t bytes) {
   constexpr std::size_t kOfLine = 2;
   Curve curve;
-  for (std::size_t i = points.size() - std::min(points.size(), kOfLine); i < points.size(); ++i)
-    curve.push_back({static_cast<double>(points[i].cell.size_bytes()), points[i].timing});
+  for (std::size_t i = points.size() - std::min(points.size(), kOfLine); i < points.size(); ++i) {
+    if (points[i].failure) continue;
+    curve.push_back(
+        {.bytes = static_cast<double>(points[i].cell.size_bytes()), .timing = points[i].timing});
+  }
   return {.timing = time_beyond(curve, static_cast<double>(bytes)),
           .how = TimedHow::kBeyond,
           .smaller = points.back().cell,
@@ -114,18 +127,31 @@ ExplainedTime MessageTimes::beyond(const Points& points, std::int64_t bytes) {
 }
 
 const std::map<Strategy, MessageTimes::Points>& MessageTimes::row_of(const Timings& timings,
+                                                                     const Failures& failures,
                                                                      Cell row) {
   row.num_tokens = 0;
   const auto [known, is_new] = rows_.try_emplace(row);
   if (!is_new) return known->second;
-  for (auto at = timings.lower_bound(row); at != timings.end(); ++at) {
-    Cell same = at->first;
-    same.num_tokens = row.num_tokens;
-    if (same != row) break;
+  const auto is_in_row = [&](Cell cell) {
+    cell.num_tokens = row.num_tokens;
+    return cell == row;
+  };
+  std::map<Strategy, Points>& points = known->second;
+  for (auto at = timings.lower_bound(row); at != timings.end() && is_in_row(at->first); ++at) {
     for (const Timing& timing : at->second)
-      known->second[timing.strategy].push_back({at->first, timing});
+      points[timing.strategy].push_back({at->first, timing});
   }
-  return known->second;
+  for (auto at = failures.lower_bound(row); at != failures.end() && is_in_row(at->first); ++at) {
+    for (const auto& [strategy, failure] : at->second) {
+      points[strategy].push_back(
+          {at->first, {.strategy = strategy, .time_us = kUnknown}, &failure});
+    }
+  }
+  for (auto& [strategy, of_strategy] : points) {
+    std::sort(of_strategy.begin(), of_strategy.end(),
+              [](const Point& a, const Point& b) { return a.cell < b.cell; });
+  }
+  return points;
 }
 
 const Timings& MessageTimes::extrapolated(int world_size) {
@@ -142,8 +168,10 @@ std::vector<ExplainedTime> MessageTimes::of(const TableMatch& match, const Cell&
   if (match.is_extrapolated) row.world_size = asked.world_size;
   const Timings& timings =
       match.is_extrapolated ? extrapolated(asked.world_size) : tables_->timings;
+  static const Failures no_failures;
   std::vector<ExplainedTime> times;
-  for (const auto& [strategy, points] : row_of(timings, row)) {
+  const Failures& failures = match.is_extrapolated ? no_failures : tables_->failures;
+  for (const auto& [strategy, points] : row_of(timings, failures, row)) {
     ExplainedTime time = at(points, match.size_bytes);
     time.limit_us =
         link_limit_us(strategy, asked.world_size, match.size_bytes, tables_->table.sm_version);
@@ -153,9 +181,11 @@ std::vector<ExplainedTime> MessageTimes::of(const TableMatch& match, const Cell&
     keep_what_is_known(time);
     times.push_back(time);
   }
-  std::sort(times.begin(), times.end(), [](const ExplainedTime& a, const ExplainedTime& b) {
-    return a.timing.time_us < b.timing.time_us;
-  });
+  const auto order = [](const ExplainedTime& time) {
+    return time.failure ? std::numeric_limits<double>::infinity() : time.timing.time_us;
+  };
+  std::sort(times.begin(), times.end(),
+            [&](const ExplainedTime& a, const ExplainedTime& b) { return order(a) < order(b); });
   return times;
 }
 
@@ -202,6 +232,8 @@ std::string how_text(const ExplainedTime& time, int measured_world_size) {
       return fmt::format("extrapolated from TP {}", measured_world_size);
     case TimedHow::kBeyond:
       return fmt::format("extrapolated from {} tokens", time.smaller->num_tokens);
+    case TimedHow::kFailed:
+      return fmt::format("failed at {} tokens", time.smaller->num_tokens);
     case TimedHow::kNearest:
       break;
   }
@@ -231,8 +263,12 @@ bool is_at_measured_size(const Explanation& explanation) {
 }
 
 std::string why_text(const Explanation& explanation) {
-  if (!explanation.slice || !explanation.at) {
+  if (!explanation.slice) {
     return "Why: nothing was measured with this fusion, so it is the fallback.";
+  }
+  if (!explanation.at) {
+    return fmt::format("Why: nothing tells of {} GPUs, so it is the choice of {}.",
+                       explanation.asked.world_size, explanation.slice->world_size);
   }
   const Choice& at = *explanation.at;
   if (explanation.extrapolated_from != 0) {
@@ -249,10 +285,10 @@ std::string why_text(const Explanation& explanation) {
                                           at.cell.num_tokens, at.cell.hidden_size);
   if (at.strategy != explanation.strategy) {
     return fmt::format(
-        "Why: not measured at this size; between the measured ones the table changes to it at {} "
-        "bytes, where the times cross. The nearest, {}, takes {}.",
-        explanation.from_bytes > at.cell.size_bytes() ? explanation.from_bytes
-                                                      : explanation.to_bytes.value_or(0),
+        "Why: not measured at this size; the table {}. The nearest measured size, {}, takes {}.",
+        explanation.from_bytes > at.cell.size_bytes()
+            ? fmt::format("changes to it at {} bytes", explanation.from_bytes)
+            : fmt::format("keeps it up to {} bytes", explanation.to_bytes.value_or(0) - 1),
         nearest, name_of(at.strategy));
   }
   return fmt::format("Why, at the nearest measured size, {}: {}.", nearest, meaning_of(at.why));
@@ -327,7 +363,12 @@ model::Table choice_table(const TunedTables& tables, const Explanation& explanat
 
 std::string remark_text(const TunedTables& tables,
                         const Explanation& explanation,
-                        Strategy strategy) {
+                        const ExplainedTime& time) {
+  const Strategy strategy = time.timing.strategy;
+  if (time.failure) {
+    const std::string outcome(kOutcomeNames.at(static_cast<std::size_t>(time.failure->outcome)));
+    return time.failure->reason.empty() ? outcome : outcome + ": " + time.failure->reason;
+  }
   if (strategy == explanation.strategy) return "chosen";
   if (strategy == Strategy::kAuto) return "never chosen";
   const auto& allowed = tables.strategies;
@@ -366,7 +407,7 @@ model::Table strategies_table(const TunedTables& tables, const Explanation& expl
          std::isnan(timing.low_us) ? model::Cell() : model::Cell(timing.confidence * kPercent),
          limit_cell(time.limit_us), time_cell(over * kPercent),
          origin_text(time, explanation.extrapolated_from), timing.runs,
-         remark_text(tables, explanation, timing.strategy)});
+         remark_text(tables, explanation, time)});
   }
   return table;
 }

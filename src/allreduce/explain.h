@@ -17,8 +17,16 @@ namespace assay::allreduce {
 // straight line) between the next smaller and the next larger measured message of
 // the row. Below the smallest one it is the time of that one. Beyond the largest one the line
 // through the last two goes on, never below link_limit_us(), and nothing tells how sure that is. Or
-// nothing of it was measured (estimates.h): it is of another number of GPUs.
-enum class TimedHow : std::uint8_t { kMeasured, kInterpolated, kNearest, kBeyond, kExtrapolated };
+// nothing of it was measured (estimates.h): it is of another number of GPUs. Or the strategy failed
+// at this size, or at the measured one next to it, and has no time.
+enum class TimedHow : std::uint8_t {
+  kMeasured,
+  kInterpolated,
+  kNearest,
+  kBeyond,
+  kExtrapolated,
+  kFailed
+};
 
 struct ExplainedTime {
   Timing timing;
@@ -27,7 +35,8 @@ struct ExplainedTime {
   std::optional<Cell> larger = {};
   std::optional<DataType> other_type = {};        // what was measured instead of the asked type
   std::optional<std::int64_t> other_hidden = {};  // and instead of the asked hidden size
-  double limit_us = 0;  // the least that the links need for the bytes that it sends
+  double limit_us = 0;               // the least that the links need for the bytes that it sends
+  const Failure* failure = nullptr;  // in the tables, of the cell `smaller`
 };
 
 // Tells the times of messages. It keeps what messages of one row share, so that a million of them
@@ -37,24 +46,28 @@ class MessageTimes {
   // The tables must outlive it.
   explicit MessageTimes(const TunedTables& tables) : tables_(&tables) {}
 
-  // Returns the times of all strategies that were timed, AUTO too, fastest first, for what the
-  // table's find() returned for `asked`.
+  // Returns the times of all strategies that were timed, AUTO too, fastest first and failed ones
+  // last, for what the table's find() returned for `asked`.
   std::vector<ExplainedTime> of(const TableMatch& match, const Cell& asked);
 
  private:
   struct Point {
     Cell cell;
     Timing timing;
+    const Failure* failure = nullptr;  // it has no time then
   };
 
-  // A strategy's cells with times in one row, in ascending order.
+  // A strategy's cells in one row that it was tried in, in ascending order.
   using Points = std::vector<Point>;
 
   static ExplainedTime on_line(const Point& smaller, const Point& larger, std::int64_t bytes);
+  static ExplainedTime failed(const Point& point);
   static ExplainedTime nearest(const Point& point);
   static ExplainedTime beyond(const Points& points, std::int64_t bytes);
   static ExplainedTime at(const Points& points, std::int64_t bytes);
-  const std::map<Strategy, Points>& row_of(const Timings& timings, Cell row);
+  const std::map<Strategy, Points>& row_of(const Timings& timings,
+                                           const Failures& failures,
+                                           Cell row);
   const Timings& extrapolated(int world_size);
 
   const TunedTables* tables_;
@@ -75,7 +88,7 @@ struct Explanation {
   std::int64_t from_bytes = 0;                // the smallest message that the choice holds for
   std::optional<std::int64_t> to_bytes = {};  // where the next choice begins, if there is one
   std::optional<Choice> at = {};              // made in the row's nearest measured cell by bytes
-  std::vector<ExplainedTime> times = {};      // of all that were timed, AUTO too, fastest first
+  std::vector<ExplainedTime> times = {};      // see MessageTimes
 };
 
 Explanation explain(const TunedTables& tables, const Cell& asked);

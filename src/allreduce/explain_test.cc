@@ -94,8 +94,42 @@ TEST(Explain, BeyondTheLargestMessageTheLineGoesOn) {
   EXPECT_EQ(origin_text(*nccl, 8), "extrapolated from 16384 tokens");
 }
 
+TEST(Explain, AStrategyHasNoTimeWhereItFailed) {
+  Benchmark benchmark = synthetic({.hidden_sizes = {4096}});
+  for (Measurement& measurement : benchmark.measurements) {
+    if (measurement.cell.num_tokens != 8 || measurement.strategy != Strategy::kOneshot) continue;
+    measurement.outcome = Outcome::kIncorrect;
+    measurement.reason = "element 7 is 0";
+  }
+  const auto tables = tune(benchmark, {}, "synthetic").value();
+  for (const std::int64_t tokens : {6, 8, 12}) {
+    const Explanation found = explain(tables, asked(8, 4096, tokens));
+    EXPECT_EQ(found.strategy, Strategy::kTwoshotPush) << tokens;
+    const ExplainedTime& last = found.times.back();
+    EXPECT_EQ(last.timing.strategy, Strategy::kOneshot);
+    EXPECT_TRUE(std::isnan(last.timing.time_us));
+    EXPECT_EQ(origin_text(last, 8), "failed at 8 tokens");
+    const model::Book book = explanation_book(tables, found);
+    const model::Table& strategies = book.tables.at(1);
+    EXPECT_EQ(model::text(strategies.at(3, strategies.column("remark").value())),
+              "incorrect: element 7 is 0");
+  }
+}
+
+TEST(Explain, TellsWhichWayTheTableChanges) {
+  const auto why = [&](std::int64_t tokens) {
+    const Explanation found = explain(tuned(), asked(8, 4096, tokens));
+    return explanation_book(tuned(), found).tables.at(0).notes.at(0);
+  };
+  // The times cross at 26 tokens, of which 32 are nearer than 16 by ratio.
+  const std::int64_t border = *explain(tuned(), asked(8, 4096, 16)).to_bytes;
+  EXPECT_EQ(border / 8192, 26);
+  EXPECT_THAT(why(24), testing::HasSubstr("the table keeps it up to " + std::to_string(border - 1) +
+                                          " bytes. The nearest measured size, 256 KiB"));
+}
+
 TEST(Explain, NoTimeBeyondIsBelowWhatTheLinksNeed) {
-  const std::vector<LatencyModel> flat = {{Strategy::kTwoshot, 700, 0}};
+  const std::vector<LatencyModel> flat = {{Strategy::kTwoshot, 1100, 0}};
   const auto tables = tune(synthetic({.models = flat}), {}, "synthetic").value();
   const Explanation found = explain(tables, asked(8, 8192, 65536));
   EXPECT_GT(found.times[0].limit_us, 4000);

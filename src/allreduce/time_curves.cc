@@ -28,8 +28,9 @@ double along(double time, double slope, double bytes) {
 std::optional<Timing> time_at(const Curve& curve, double bytes) {
   const auto larger = first_from(curve, bytes);
   if (larger == curve.end()) return std::nullopt;
+  if (larger->has_failed) return std::nullopt;
   if (larger->bytes == bytes) return larger->timing;
-  if (larger == curve.begin()) return std::nullopt;
+  if (larger == curve.begin() || (larger - 1)->has_failed) return std::nullopt;
   const CurvePoint& smaller = *(larger - 1);
   return interpolated(smaller.timing, larger->timing,
                       (bytes - smaller.bytes) / (larger->bytes - smaller.bytes));
@@ -50,12 +51,22 @@ Timing time_beyond(const Curve& curve, double bytes) {
   return timing;
 }
 
-TimeCurves::TimeCurves(const Timings& timings) {
+TimeCurves::TimeCurves(const Timings& timings, const Failures& failures) {
+  const auto curve_of = [&](const Cell& cell, Strategy strategy) -> Curve& {
+    return slices_[{cell.world_size, cell.data_type, cell.fusion}][cell.hidden_size][strategy];
+  };
   for (const auto& [cell, of_cell] : timings) {
-    Rows& rows = slices_[{cell.world_size, cell.data_type, cell.fusion}];
     for (const Timing& timing : of_cell) {
-      rows[cell.hidden_size][timing.strategy].push_back(
-          {static_cast<double>(cell.size_bytes()), timing});
+      curve_of(cell, timing.strategy)
+          .push_back({.bytes = static_cast<double>(cell.size_bytes()), .timing = timing});
+    }
+  }
+  for (const auto& [cell, strategies] : failures) {
+    const auto bytes = static_cast<double>(cell.size_bytes());
+    for (const auto& [strategy, failure] : strategies) {
+      Curve& curve = curve_of(cell, strategy);
+      curve.insert(first_from(curve, bytes),
+                   {.bytes = bytes, .timing = {.strategy = strategy}, .has_failed = true});
     }
   }
 }

@@ -15,24 +15,25 @@ namespace assay::allreduce {
 struct CurvePoint {
   double bytes = 0;
   Timing timing;
+  bool has_failed = false;  // it has no time then
 };
 
 // A strategy's times in one row, ascending by bytes.
 using Curve = std::vector<CurvePoint>;
 
 // Returns the time at a size, on a straight line between the neighbours; nothing beyond the ends of
-// the curve.
+// the curve, nor beside a size at which the strategy failed.
 std::optional<Timing> time_at(const Curve& curve, double bytes);
 
-// Returns the time at any size of a curve with at least one point: below its start the time of its
-// first point, beyond its end along the line through its last two points.
+// Returns the time at any size of a curve with at least one point and no failures: below its start
+// the time of its first point, beyond its end along the line through its last two points.
 Timing time_beyond(const Curve& curve, double bytes);
 
 class TimeCurves {
  public:
   using Rows = std::map<std::int64_t, std::map<Strategy, Curve>>;  // by hidden size
 
-  explicit TimeCurves(const Timings& timings);
+  explicit TimeCurves(const Timings& timings, const Failures& failures = {});
 
   // Returns the rows of one TP, type and fusion, or nullptr when there are none.
   [[nodiscard]] const Rows* rows(int world_size, DataType data_type, Fusion fusion) const;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <optional>
 #include <utility>
 
 #include "core/statistics.h"
@@ -14,11 +15,14 @@ namespace {
 
 constexpr double kNormal95 = 1.96;  // standard errors in half of a 95 % interval
 
-// Returns half of the interval as a logarithm. An interval without width comes from a single sample
-// and is replaced by the noise.
+// An interval without width comes from a single sample and is none.
+bool has_interval(const Measurement& run) {
+  return run.low_us > 0 && run.high_us > run.low_us;
+}
+
+// Returns half of the interval, or of the noise where there is none, as a logarithm.
 double half_width(const Measurement& run, double noise) {
-  const bool has_interval = run.low_us > 0 && run.high_us > run.low_us;
-  return has_interval ? std::log(run.high_us / run.low_us) / 2 : std::log1p(noise);
+  return has_interval(run) ? std::log(run.high_us / run.low_us) / 2 : std::log1p(noise);
 }
 
 Timing single(const Measurement& run, double noise) {
@@ -28,7 +32,7 @@ Timing single(const Measurement& run, double noise) {
                 .high_us = run.high_us,
                 .runs = 1,
                 .confidence = interval_confidence(run.samples)};
-  if (!(run.low_us > 0 && run.high_us > run.low_us)) {
+  if (!has_interval(run)) {
     timing.low_us = run.time_us / (1 + noise);
     timing.high_us = run.time_us * (1 + noise);
     timing.confidence = 0;
@@ -55,6 +59,35 @@ Timing joined(const std::vector<const Measurement*>& runs, double noise) {
           .runs = static_cast<std::int64_t>(runs.size())};
 }
 
+void add_run(std::vector<const Measurement*>& runs, const Measurement& measurement) {
+  const bool is_there =
+      has_interval(measurement) &&
+      std::any_of(runs.begin(), runs.end(), [&](const Measurement* run) {
+        return run->time_us == measurement.time_us && run->low_us == measurement.low_us &&
+               run->high_us == measurement.high_us && run->samples == measurement.samples;
+      });
+  if (!is_there) runs.push_back(&measurement);
+}
+
+std::optional<Failure> failure_of(const Measurement& measurement, int sm_version) {
+  switch (measurement.outcome) {
+    case Outcome::kUnsupported:
+      return std::nullopt;
+    case Outcome::kIncorrect:
+    case Outcome::kError:
+    case Outcome::kHang:
+      return Failure{measurement.outcome, measurement.reason};
+    case Outcome::kOk:
+      break;
+  }
+  const Cell& cell = measurement.cell;
+  const double limit =
+      link_limit_us(measurement.strategy, cell.world_size, cell.size_bytes(), sm_version);
+  if (!(measurement.time_us < limit)) return std::nullopt;
+  return Failure{Outcome::kError, fmt::format("{:.4g} us is less than the links need, {:.4g} us",
+                                              measurement.time_us, limit)};
+}
+
 std::size_t place_of(Strategy strategy) {
   const auto* found =
       std::find_if(kStrategies.begin(), kStrategies.end(),
@@ -79,13 +112,26 @@ std::string confidence_text(double confidence) {
   return fmt::format("{:.4g} %", confidence * kPercent);
 }
 
+Failures failures_of(const Benchmark& benchmark, Launch launch) {
+  Failures failures;
+  for (const Measurement& measurement : benchmark.measurements) {
+    if (measurement.launch != launch) continue;
+    std::optional<Failure> failure = failure_of(measurement, benchmark.sm_version);
+    if (failure) failures[measurement.cell].emplace(measurement.strategy, std::move(*failure));
+  }
+  return failures;
+}
+
 Timings timings_of(const Benchmark& benchmark, Launch launch, double noise) {
+  const Failures failures = failures_of(benchmark, launch);
   std::map<Cell, std::map<Strategy, std::vector<const Measurement*>>> runs;
   for (const Measurement& measurement : benchmark.measurements) {
     if (measurement.launch != launch) continue;
     auto& cell = runs[measurement.cell];
     if (measurement.outcome != Outcome::kOk || !(measurement.time_us > 0)) continue;
-    cell[measurement.strategy].push_back(&measurement);
+    const auto failed = failures.find(measurement.cell);
+    if (failed != failures.end() && failed->second.contains(measurement.strategy)) continue;
+    add_run(cell[measurement.strategy], measurement);
   }
   Timings timings;
   for (const auto& [cell, strategies] : runs) {

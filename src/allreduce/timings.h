@@ -1,5 +1,5 @@
 // The times of a benchmark by cell. Repeated runs are joined, missing intervals are filled in, and
-// failures are left out.
+// failures are told apart.
 #pragma once
 
 #include <compare>
@@ -98,9 +98,22 @@ struct Timing {
 // cell where nothing succeeded is there and empty.
 using Timings = std::map<Cell, std::vector<Timing>>;
 
-// Returns the times of all measurements that succeeded, AUTO too. Several measurements of one
-// strategy in one cell are repeated runs and become their geometric mean; its interval comes from
-// the scatter between the runs or the scatter within them, whichever is larger.
+// Tells why a strategy may not be chosen in a cell that it was tried in.
+struct Failure {
+  Outcome outcome = Outcome::kError;
+  std::string reason = {};
+};
+
+using Failures = std::map<Cell, std::map<Strategy, Failure>>;
+
+// Returns what gave wrong sums, an error or a hang in any of its runs, or a time that is shorter
+// than the links need (link_limit_us). What a strategy does not support is no failure.
+Failures failures_of(const Benchmark& benchmark, Launch launch);
+
+// Returns the times of all that succeeded in each of its runs, AUTO too. Several measurements of
+// one strategy in one cell are repeated runs and become their geometric mean; its interval comes
+// from the scatter between the runs or the scatter within them, whichever is larger. A measurement
+// that is there twice, with the same interval, is one run.
 Timings timings_of(const Benchmark& benchmark, Launch launch, double noise = kDefaultNoise);
 
 // Returns the same cells with only these strategies, and never AUTO.

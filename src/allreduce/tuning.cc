@@ -7,6 +7,7 @@
 #include <cmath>
 #include <iterator>
 #include <numeric>
+#include <set>
 #include <span>
 #include <utility>
 
@@ -24,8 +25,25 @@ std::vector<Strategy> public_ones(const std::vector<Strategy>& strategies) {
 }
 
 DecisionOptions decision_options(const TuningOptions& options,
-                                 const std::vector<Strategy>& strategies) {
-  return {.strategies = strategies, .tie = options.tie, .fallback = options.fallback};
+                                 const std::vector<Strategy>& strategies,
+                                 const Failures& failures = {}) {
+  return {.strategies = strategies,
+          .tie = options.tie,
+          .fallback = options.fallback,
+          .failures = failures};
+}
+
+std::vector<DecidedSlice> lookup_choices(const TunedTables& tables) {
+  const TuningOptions& options = tables.options;
+  DecisionOptions decision =
+      decision_options(options, tables.public_strategies, bucket_failures(tables.failures));
+  decision.hidden_sizes = {kPublicHiddenSizes.begin(), kPublicHiddenSizes.end()};
+  decision.num_tokens = {kPublicTokens.begin(), kPublicTokens.end()};
+  decision.fallback = options.lookup_fallback;
+  const Timings timings = restricted(tables.timings, tables.public_strategies);
+  // The shapes served tell nothing of the messages that other entries answer for.
+  return decide(bucket_timings(timings, options.served, tables.failures),
+                bucket_timings(timings, {}, tables.failures), decision);
 }
 
 bool any_timed(const Timings& timings) {
@@ -46,6 +64,7 @@ core::Result<TunedTables> tune(const Benchmark& benchmark,
                });
   tables.outside_thresholds = benchmark.measurements.size() - inside.measurements.size();
   tables.timings = timings_of(inside, options.launch, options.noise);
+  tables.failures = failures_of(inside, options.launch);
   const bool named = !options.strategies.empty();
   tables.strategies = named ? options.strategies : all_strategies();
   tables.public_strategies = named ? public_ones(options.strategies) : options.lookup_strategies;
@@ -58,14 +77,9 @@ core::Result<TunedTables> tune(const Benchmark& benchmark,
   if (!any_timed(restricted(tables.timings, tables.strategies))) {
     return core::Error{"none of the strategies that may be chosen was timed"};
   }
-  tables.choices = decide(tables.timings, decision_options(options, tables.strategies));
-  DecisionOptions public_options = decision_options(options, tables.public_strategies);
-  public_options.hidden_sizes = {kPublicHiddenSizes.begin(), kPublicHiddenSizes.end()};
-  public_options.num_tokens = {kPublicTokens.begin(), kPublicTokens.end()};
-  public_options.fallback = options.lookup_fallback;
-  tables.public_choices =
-      decide(bucket_timings(restricted(tables.timings, tables.public_strategies), options.served),
-             public_options);
+  tables.choices =
+      decide(tables.timings, decision_options(options, tables.strategies, tables.failures));
+  tables.public_choices = lookup_choices(tables);
   tables.table = {.sm_version = benchmark.sm_version,
                   .launch = options.launch,
                   .fallback = options.fallback,
@@ -110,14 +124,24 @@ bool has_time(const Choice& cell, Strategy strategy) {
   return find_timing(cell.timings, strategy) != nullptr;
 }
 
-// Returns, in ascending order, the measured cells and the cells between them that have a time of
-// the strategy chosen in the measured cell below.
-std::vector<const Choice*> cells_with_times(const DecidedRow& row) {
+bool has_failed(const Choice& cell, Strategy strategy) {
+  return std::find(cell.failed.begin(), cell.failed.end(), strategy) != cell.failed.end();
+}
+
+// Returns the cells in which something was tried, in ascending order.
+std::vector<const Choice*> tried_cells(const DecidedRow& row) {
   std::vector<const Choice*> cells;
   for (const Choice& choice : row.choices) {
     if (choice.why != Why::kNoData) cells.push_back(&choice);
   }
-  const std::vector<const Choice*> measured = cells;
+  return cells;
+}
+
+// Returns these and the cells between them that have a time of the strategy chosen in the one
+// below.
+std::vector<const Choice*> cells_of_borders(const DecidedRow& row) {
+  const std::vector<const Choice*> measured = tried_cells(row);
+  std::vector<const Choice*> cells = measured;
   for (const Choice& choice : row.between) {
     const auto above = std::find_if(measured.begin(), measured.end(),
                                     [&](const Choice* cell) { return choice.cell < cell->cell; });
@@ -143,7 +167,7 @@ std::int64_t largest_timed_bytes(const DecidedSlice& slice, Strategy strategy) {
 TableRow table_row(const DecidedSlice& slice, const DecidedRow& row) {
   TableRow result{.hidden_size = row.hidden_size, .segments = {}};
   const Choice* last = nullptr;
-  for (const Choice* choice : cells_with_times(row)) {
+  for (const Choice* choice : cells_of_borders(row)) {
     if (!last) {
       result.segments.push_back({.from_bytes = 0, .strategy = choice->strategy});
     } else if (last->strategy != choice->strategy) {
@@ -151,9 +175,9 @@ TableRow table_row(const DecidedSlice& slice, const DecidedRow& row) {
       result.segments.push_back(
           {.from_bytes = border_bytes(*last, *choice, largest), .strategy = choice->strategy});
     }
+    if (choice->why != Why::kFailed) result.measured_to_bytes = choice->cell.size_bytes();
     last = choice;
   }
-  if (last) result.measured_to_bytes = last->cell.size_bytes();
   return result;
 }
 
@@ -162,6 +186,8 @@ TableRow table_row(const DecidedSlice& slice, const DecidedRow& row) {
 std::int64_t border_bytes(const Choice& smaller, const Choice& larger, std::int64_t largest_bytes) {
   const std::int64_t from = smaller.cell.size_bytes();
   const std::int64_t to = larger.cell.size_bytes();
+  if (has_failed(larger, smaller.strategy)) return from + 1;
+  if (has_failed(smaller, larger.strategy)) return to;
   if (!has_time(larger, smaller.strategy)) {
     return std::clamp<std::int64_t>(largest_bytes + 1, from + 1, to);
   }
@@ -230,7 +256,7 @@ void add_counts(model::Table& table,
   const auto cells = [&](Why why) { return static_cast<std::int64_t>(count(slices, why)); };
   table.add_row({name, names_of(strategies, " "), cells(Why::kFaster), cells(Why::kTie),
                  cells(Why::kKeepsOrder), cells(Why::kAgainstOrder), cells(Why::kOnly),
-                 cells(Why::kNoData)});
+                 cells(Why::kNoData), cells(Why::kFailed)});
 }
 
 model::Table counts_table(const TunedTables& tables) {
@@ -244,8 +270,8 @@ model::Table counts_table(const TunedTables& tables) {
                             lookup.hidden_sizes.size(), lookup.num_tokens.size(),
                             lookup.measured_count(), lookup.cells.size(),
                             name_of(tables.options.data_type))}};
-  for (const Why why :
-       {Why::kFaster, Why::kTie, Why::kKeepsOrder, Why::kAgainstOrder, Why::kOnly, Why::kNoData}) {
+  for (const Why why : {Why::kFaster, Why::kTie, Why::kKeepsOrder, Why::kAgainstOrder, Why::kOnly,
+                        Why::kNoData, Why::kFailed}) {
     table.columns.push_back(
         {.name = std::string(name_of(why)), .description = std::string(meaning_of(why))});
   }
@@ -286,6 +312,50 @@ std::string marks_of(const TunedTables& tables, int world_size, Fusion fusion) {
   return is_measured ? "" : " (extrapolated)";
 }
 
+// Returns the digits of a row of the lookup table, or "" where it has no such row.
+std::string digits_at(const LookupTable& lookup, const Cell& row) {
+  const std::size_t width = lookup.num_tokens.size();
+  std::size_t at = 0;
+  for (const int world_size : lookup.world_sizes) {
+    for (const Fusion fusion : lookup.fusions) {
+      for (const std::int64_t hidden_size : lookup.hidden_sizes) {
+        if (world_size == row.world_size && fusion == row.fusion &&
+            hidden_size == row.hidden_size) {
+          return digits_of(std::span(lookup.cells).subspan(at, width));
+        }
+        at += width;
+      }
+    }
+  }
+  return "";
+}
+
+// Returns the rows that either table has, of the numbers of GPUs that were measured or that the
+// lookup table has.
+std::set<Cell> rows_shown(const TunedTables& tables) {
+  const LookupTable& lookup = tables.lookup;
+  std::set<Cell> rows;
+  const auto add = [&](int world_size, Fusion fusion, std::int64_t hidden_size) {
+    rows.insert({.world_size = world_size,
+                 .data_type = tables.options.data_type,
+                 .fusion = fusion,
+                 .hidden_size = hidden_size});
+  };
+  for (const int world_size : lookup.world_sizes)
+    for (const Fusion fusion : lookup.fusions)
+      for (const std::int64_t hidden_size : lookup.hidden_sizes)
+        add(world_size, fusion, hidden_size);
+  for (const TableSlice& slice : tables.table.slices) {
+    const bool is_in_lookup = std::find(lookup.world_sizes.begin(), lookup.world_sizes.end(),
+                                        slice.world_size) != lookup.world_sizes.end();
+    if (slice.data_type != tables.options.data_type) continue;
+    if (slice.origin == Origin::kExtrapolated && !is_in_lookup) continue;
+    for (const TableRow& row : slice.rows)
+      add(slice.world_size, slice.fusion, row.hidden_size);
+  }
+  return rows;
+}
+
 model::Table rows_table(const TunedTables& tables) {
   model::Table table{
       .name = "rows",
@@ -296,41 +366,43 @@ model::Table rows_table(const TunedTables& tables) {
                   {.name = "lookup table",
                    .description = "a strategy's number for each of 1, 2, 4 ... 16384 tokens"},
                   {.name = "strategy table", .description = "by the bytes of a message"}},
-      .notes = {"Numbers: 0 NCCL, 4 ONESHOT, 5 TWOSHOT, 8 NCCL_SYMMETRIC, - not measured."}};
-  const LookupTable& lookup = tables.lookup;
-  const std::size_t width = lookup.num_tokens.size();
-  std::size_t at = 0;
-  for (const int world_size : lookup.world_sizes) {
-    for (const Fusion fusion : lookup.fusions) {
-      for (const std::int64_t hidden_size : lookup.hidden_sizes) {
-        const std::string digits = digits_of(std::span(lookup.cells).subspan(at, width));
-        at += width;
-        const TableRow* row = find_row(tables, {.world_size = world_size,
-                                                .data_type = tables.options.data_type,
-                                                .fusion = fusion,
-                                                .hidden_size = hidden_size});
-        if (!row && digits.find_first_not_of('-') == std::string::npos) continue;
-        table.add_row({static_cast<std::int64_t>(world_size), std::string(name_of(fusion)),
-                       hidden_size, digits,
-                       row ? segments_text(*row) + marks_of(tables, world_size, fusion) : ""});
-      }
-    }
+      .notes = {"Numbers: 0 NCCL, 4 ONESHOT, 5 TWOSHOT, 8 NCCL_SYMMETRIC, - not measured. Rows of "
+                "other TP, all extrapolated, are in the JSON."}};
+  for (const Cell& shown : rows_shown(tables)) {
+    const std::string digits = digits_at(tables.lookup, shown);
+    const TableRow* row = find_row(tables, shown);
+    if (!row && digits.find_first_not_of('-') == std::string::npos) continue;
+    table.add_row(
+        {static_cast<std::int64_t>(shown.world_size), std::string(name_of(shown.fusion)),
+         shown.hidden_size, digits,
+         row ? segments_text(*row) + marks_of(tables, shown.world_size, shown.fusion) : ""});
   }
   return table;
 }
 
+using CellsOfRow = std::vector<const Choice*> (*)(const DecidedRow& row);
+
+// Adds a line for each cell that takes a strategy of lower rank than the one before it.
 void add_against_order(model::Table& table,
                        const std::string& name,
-                       const std::vector<DecidedSlice>& slices) {
+                       const std::vector<DecidedSlice>& slices,
+                       CellsOfRow cells_of) {
   for (const DecidedSlice& slice : slices) {
     for (const DecidedRow& row : slice.rows) {
-      for (const Choice& choice : row.choices) {
-        if (choice.why != Why::kAgainstOrder) continue;
-        const Timing& second = *choice.runner_up();
-        table.add_row({name, static_cast<std::int64_t>(slice.world_size),
-                       std::string(name_of(slice.fusion)), row.hidden_size, choice.cell.num_tokens,
-                       std::string(name_of(choice.strategy)), choice.chosen()->time_us,
-                       std::string(name_of(second.strategy)), second.time_us});
+      const Choice* smaller = nullptr;
+      for (const Choice* choice : cells_of(row)) {
+        if (smaller && spec_of(choice->strategy).rank < spec_of(smaller->strategy).rank) {
+          const Timing* chosen = choice->chosen();
+          const Timing* second = find_timing(choice->timings, smaller->strategy);
+          table.add_row({name, static_cast<std::int64_t>(slice.world_size),
+                         std::string(name_of(slice.fusion)), row.hidden_size,
+                         choice->cell.num_tokens, std::string(name_of(choice->strategy)),
+                         model::cell_of(chosen ? chosen->time_us : kUnknown),
+                         std::string(name_of(smaller->strategy)),
+                         model::cell_of(second ? second->time_us : kUnknown),
+                         std::string(name_of(choice->why))});
+        }
+        smaller = choice;
       }
     }
   }
@@ -346,10 +418,12 @@ model::Table against_order_table(const TunedTables& tables) {
                                  {.name = "tokens"},
                                  {.name = "choice"},
                                  {.name = "time", .unit = "us"},
-                                 {.name = "next best"},
-                                 {.name = "its time", .unit = "us"}}};
-  add_against_order(table, "strategy table", tables.choices);
-  add_against_order(table, "lookup table", tables.public_choices);
+                                 {.name = "instead of"},
+                                 {.name = "its time", .unit = "us"},
+                                 {.name = "why"}}};
+  add_against_order(table, "strategy table", tables.choices, cells_of_borders);
+  add_against_order(table, "extrapolated", tables.estimated_choices, cells_of_borders);
+  add_against_order(table, "lookup table", tables.public_choices, tried_cells);
   return table;
 }
 

@@ -47,6 +47,7 @@ struct TuningOptions {
 struct TunedTables {
   TuningOptions options;
   Timings timings;
+  Failures failures = {};
   std::vector<Strategy> strategies = {};         // those that the strategy table chooses from
   std::vector<Strategy> public_strategies = {};  // those that the lookup table chooses from
   std::vector<DecidedSlice> choices = {};
@@ -69,6 +70,7 @@ std::vector<int> missing_world_sizes(const LookupTable& table);
 
 // Returns the first size in bytes that takes the larger cell's strategy. It is above the smaller
 // cell's size and at most the larger one's.
+//   - A strategy that failed in either cell ends just above, or begins at, the other one.
 //   - In general it is where the two strategies' times cross, drawn as straight lines over the
 //     bytes, or the nearer end when they do not cross between the cells.
 //   - When the smaller cell's strategy was not timed in the larger cell, it is just above

@@ -1,8 +1,12 @@
 #include "allreduce/tuning.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <string>
+#include <vector>
 
 #include "allreduce/synthetic_test_util.h"
 
@@ -51,6 +55,120 @@ TEST(Borders, LieBehindTheLargestMessageThatAStrategyCouldDo) {
   EXPECT_EQ(border_bytes(smaller, larger, 9 * kTokenBytes), 9 * kTokenBytes + 1);
   EXPECT_EQ(border_bytes(smaller, larger, kTokenBytes), kTokenBytes + 1);
   EXPECT_EQ(border_bytes(smaller, larger, 100 * kTokenBytes), 16 * kTokenBytes);
+}
+
+TEST(Borders, KeepAStrategyFromTheSizesAtWhichItFailed) {
+  const Choice smaller = choice(1, Strategy::kOneshot, 10, 20);
+  Choice larger = choice(16, Strategy::kTwoshot, 0, 20);
+  larger.failed = {Strategy::kOneshot};
+  EXPECT_EQ(border_bytes(smaller, larger, 9 * kTokenBytes), kTokenBytes + 1);
+  Choice failed = choice(1, Strategy::kOneshot, 10, 0);
+  failed.failed = {Strategy::kTwoshot};
+  EXPECT_EQ(border_bytes(failed, choice(16, Strategy::kTwoshot, 40, 20), kAnySize),
+            16 * kTokenBytes);
+}
+
+// 8 GPUs, hidden size 4096: one-shot is the fastest up to 32 tokens.
+Benchmark with_failures(const std::vector<Strategy>& failed, Outcome outcome) {
+  Benchmark benchmark = synthetic({.hidden_sizes = {4096}});
+  for (Measurement& measurement : benchmark.measurements) {
+    const bool fails =
+        std::find(failed.begin(), failed.end(), measurement.strategy) != failed.end();
+    if (fails && measurement.cell.num_tokens == 8) measurement.outcome = outcome;
+  }
+  return benchmark;
+}
+
+Strategy found(const TunedTables& tables, std::int64_t tokens) {
+  return tables.table.find(8, Fusion::kNone, DataType::kBfloat16, 4096, tokens).strategy;
+}
+
+TEST(Tuning, AStrategyIsNotChosenWhereItFailed) {
+  for (const Outcome outcome : {Outcome::kIncorrect, Outcome::kError, Outcome::kHang}) {
+    const TunedTables tables = tune(with_failures({Strategy::kOneshot}, outcome), {}, "").value();
+    EXPECT_EQ(found(tables, 4), Strategy::kOneshot);
+    for (const std::int64_t tokens : {5, 8, 15})
+      EXPECT_NE(found(tables, tokens), Strategy::kOneshot) << tokens;
+    EXPECT_EQ(found(tables, 16), Strategy::kOneshot);
+    EXPECT_NE(tables.lookup.lookup(8, Fusion::kNone, 4096, 8), Strategy::kOneshot);
+  }
+}
+
+TEST(Tuning, OneFailureOutweighsRunsThatSucceeded) {
+  Benchmark benchmark = synthetic({.hidden_sizes = {4096}});
+  const Benchmark failed = with_failures({Strategy::kOneshot}, Outcome::kIncorrect);
+  benchmark.measurements.insert(benchmark.measurements.end(), failed.measurements.begin(),
+                                failed.measurements.end());
+  EXPECT_NE(found(tune(benchmark, {}, "").value(), 8), Strategy::kOneshot);
+}
+
+TEST(Tuning, WhereAllFailedItIsTheFallback) {
+  const Benchmark benchmark = with_failures(all_strategies(), Outcome::kIncorrect);
+  const TunedTables tables = tune(benchmark, {.fallback = Strategy::kNcclSymmetric}, "").value();
+  EXPECT_EQ(found(tables, 4), Strategy::kOneshot);
+  EXPECT_EQ(found(tables, 8), Strategy::kNcclSymmetric);
+  EXPECT_EQ(found(tables, 16), Strategy::kOneshot);
+  EXPECT_EQ(find_choice(tables.choices, {8, DataType::kBfloat16, Fusion::kNone, 4096, 8})->why,
+            Why::kFailed);
+  EXPECT_EQ(tables.lookup.lookup(8, Fusion::kNone, 4096, 8), Strategy::kNccl);
+}
+
+TEST(Tuning, ATimeThatTheLinksDoNotAllowIsAFailure) {
+  Benchmark benchmark = synthetic({.hidden_sizes = {4096}});
+  for (Measurement& measurement : benchmark.measurements) {
+    const bool is_impossible =
+        measurement.cell.num_tokens == 4096 && measurement.strategy == Strategy::kTwoshot;
+    if (is_impossible) measurement.time_us = 1;
+  }
+  const TunedTables tables = tune(benchmark, {}, "").value();
+  EXPECT_EQ(found(tables, 4096), Strategy::kNccl);
+  ASSERT_EQ(tables.failures.size(), 1U);
+  EXPECT_EQ(tables.failures.begin()->second.at(Strategy::kTwoshot).reason,
+            "1 us is less than the links need, 130.5 us");
+}
+
+TEST(Tuning, ALineThatIsThereTwiceIsOneRun) {
+  Benchmark benchmark = synthetic({.hidden_sizes = {4096}, .noise = 0.01});
+  const Benchmark once = benchmark;
+  benchmark.measurements.insert(benchmark.measurements.end(), once.measurements.begin(),
+                                once.measurements.end());
+  for (const auto& [cell, of_cell] : timings_of(benchmark, Launch::kGraph)) {
+    for (const Timing& timing : of_cell)
+      EXPECT_EQ(timing.runs, 1);
+  }
+}
+
+TEST(Tuning, ServedShapesChangeOnlyTheirEntries) {
+  const Benchmark benchmark = synthetic({.hidden_sizes = {1024, 2048, 4096, 8192}, .noise = 0.02});
+  const TunedTables all = tune(benchmark, {}, "").value();
+  const TunedTables served = tune(benchmark, {.served = {.hidden_sizes = {3000}}}, "").value();
+  for (const std::int64_t hidden : {1024, 4096, 8192}) {
+    for (const std::int64_t tokens : kPublicTokens) {
+      EXPECT_EQ(served.lookup.lookup(8, Fusion::kNone, hidden, tokens),
+                all.lookup.lookup(8, Fusion::kNone, hidden, tokens))
+          << hidden << " " << tokens;
+    }
+  }
+}
+
+TEST(Tuning, TheSummaryHasEveryRowThatWasMeasuredAndEveryWayBack) {
+  const std::vector<LatencyModel> all = hopper_models();
+  Benchmark benchmark =
+      synthetic({.hidden_sizes = {4096, 7168}, .models = {all[0], all[1], all[3]}});
+  for (Measurement& measurement : benchmark.measurements) {
+    const bool is_slow = measurement.cell.num_tokens == 64 &&
+                         measurement.cell.hidden_size == 7168 &&
+                         measurement.strategy == Strategy::kTwoshotPush;
+    if (is_slow) measurement.time_us *= 20;
+  }
+  const model::Book book = tuning_summary(tune(benchmark, {}, "").value());
+  const model::Table& rows = book.tables.at(1);
+  std::vector<std::string> hidden;
+  for (std::size_t row = 0; row < rows.row_count(); ++row)
+    hidden.push_back(model::text(rows.at(row, rows.column("hidden size").value())));
+  EXPECT_THAT(hidden, testing::IsSupersetOf({"4096", "7168"}));
+  ASSERT_EQ(book.tables.size(), 3U);
+  EXPECT_EQ(book.tables[2].name, "against_order");
 }
 
 TEST(Borders, LieAtTheGeometricMeanWhereTheLargerOneIsNew) {
