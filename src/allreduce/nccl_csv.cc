@@ -1,16 +1,17 @@
 #include "allreduce/nccl_csv.h"
 
 #include <fmt/core.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <iterator>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "allreduce/benchmark_csv.h"
+#include "allreduce/measured_on.h"
 #include "core/csv.h"
 #include "core/files.h"
 #include "core/text.h"
@@ -80,25 +81,16 @@ core::Result<NcclMeasurement> read_arm(const BenchmarkRow& row, Launch launch_of
 
 // Merges what a sweep's .json says that it was measured on. Returns whether there is one.
 core::Result<bool> add_machine(const fs::path& csv, NcclSweep& sweep) {
-  fs::path path = csv;
-  path.replace_extension(".json");
-  if (!core::is_regular_file(path)) return false;
-  constexpr bool kThrow = false;
-  const auto kept = nlohmann::json::parse(ASSAY_TRY(core::read_file(path)), nullptr, kThrow);
-  const auto settings = kept.is_object() ? kept.find("settings") : kept.end();
-  if (!kept.is_object() || settings == kept.end() || !settings->is_object()) {
-    return core::Error{
-        fmt::format("'{}' does not say what the sweep was measured on", path.string())};
-  }
-  for (const auto& [name, target] : {std::pair{"GPU", &sweep.gpu}, {"NCCL", &sweep.nccl}}) {
-    const auto found = settings->find(name);
-    if (found == settings->end() || !found->is_string()) continue;
-    const auto value = found->get<std::string>();
-    if (!target->empty() && *target != value) {
+  const MeasuredOn told = ASSAY_TRY(measured_on(csv));
+  if (told.text.empty()) return false;
+  for (const auto& [name, value, target] :
+       {std::tuple{"GPU", &told.gpu, &sweep.gpu}, {"NCCL", &told.nccl, &sweep.nccl}}) {
+    if (value->empty()) continue;
+    if (!target->empty() && *target != *value) {
       return core::Error{fmt::format("'{}' was measured with {} {}, and another sweep with {}",
-                                     csv.string(), name, value, *target)};
+                                     csv.string(), name, *value, *target)};
     }
-    *target = value;
+    *target = *value;
   }
   return true;
 }
@@ -113,6 +105,12 @@ core::Status add_machines(const std::vector<fs::path>& files, NcclSweep& sweep) 
   return core::Error{fmt::format(
       "'{}' has no .json beside it, which would say on what it was measured, as others here have",
       silent.front().string())};
+}
+
+std::size_t count_times(const NcclSweep& sweep) {
+  return static_cast<std::size_t>(
+      std::count_if(sweep.measurements.begin(), sweep.measurements.end(),
+                    [](const NcclMeasurement& one) { return !std::isnan(one.time_us); }));
 }
 
 core::Status add_file(const fs::path& path, NcclSweep& sweep) {
@@ -208,6 +206,7 @@ core::Result<NcclSweep> read_nccl_sweep(const fs::path& folder, int sm_version) 
   for (const fs::path& file : swept.empty() ? benchmarks : swept)
     ASSAY_TRY(add_file(file, result));
   ASSAY_TRY(add_machines(swept, result));
+  if (!swept.empty()) result.provenance = ASSAY_TRY(provenance_of(swept, count_times(result)));
   return result;
 }
 

@@ -38,8 +38,9 @@ core::Result<std::vector<NcclMeasurement>> parse_nccl_csv(std::string_view text,
 // What the files of a folder tell about NCCL.
 struct NcclSweep {
   std::vector<NcclMeasurement> measurements;
-  std::string gpu;   // of a sweep, from its .json; "" if unknown
-  std::string nccl;  // NCCL's version, such as 2.28.3
+  std::string gpu;              // of a sweep, from its .json; "" if unknown
+  std::string nccl;             // NCCL's version, such as 2.28.3
+  std::string provenance = {};  // of the sweeps, one line; "" where there is none
 };
 
 // Reads the sweeps of one SM version, or where there is none the benchmark files: NCCL's own choice

@@ -1,18 +1,16 @@
 #include "cli/allreduce_commands.h"
 
 #include <fmt/core.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <map>
 #include <utility>
 
-#include "allreduce/bench/benchmark_file.h"
 #include "allreduce/bench/benchmark_summary.h"
 #include "allreduce/benchmark_csv.h"
 #include "allreduce/estimates.h"
+#include "allreduce/measured_on.h"
 #include "cli/command.h"
 #include "cli/output.h"
 #include "cli/trace_options.h"
@@ -21,7 +19,6 @@
 #include "core/files.h"
 #include "core/interrupt.h"
 #include "core/terminal.h"
-#include "core/text.h"
 
 namespace assay::cli {
 namespace {
@@ -74,68 +71,12 @@ Option* add_percent(App& app, const std::string& name, double& part, const std::
       ->check(percent_problem);
 }
 
-// This is what a benchmark was measured on, as the file beside it says. It is empty where there is
-// none, as beside benchmarks from elsewhere.
-struct MeasuredOn {
-  std::string gpu = {};
-  std::string text = {};  // "NVIDIA H200, CUDA 13.0, NCCL 2.28.9, 2026-11-21"
-};
-
-core::Result<MeasuredOn> measured_on(const std::filesystem::path& benchmark) {
-  const std::filesystem::path path = allreduce::provenance_path(benchmark);
-  if (!core::is_regular_file(path)) return MeasuredOn{};
-  const auto kept = nlohmann::json::parse(ASSAY_TRY(core::read_file(path)), nullptr, false);
-  const auto settings = kept.is_object() ? kept.find("settings") : kept.end();
-  if (!kept.is_object() || settings == kept.end() || !settings->is_object()) {
-    return core::Error{fmt::format(
-        "'{}' does not say on what the times beside it were measured: mend or remove it",
-        path.string())};
-  }
-  const auto word = [](const nlohmann::json& object, const char* name) {
-    const auto found = object.find(name);
-    return found != object.end() && found->is_string() ? found->get<std::string>()
-                                                       : std::string("?");
-  };
-  const auto runs = kept.find("runs");
-  const bool has_run = runs != kept.end() && runs->is_array() && !runs->empty();
-  const std::string date = has_run && runs->front().is_object() ? word(runs->front(), "date") : "?";
-  const std::string gpu = word(*settings, "GPU");
-  return MeasuredOn{gpu,
-                    fmt::format("{}, CUDA {}, NCCL {}, {}", gpu, word(*settings, "CUDA runtime"),
-                                word(*settings, "NCCL"), date.substr(0, 10))};
-}
-
-// Fails where files were measured on different GPUs, of which no table holds for all.
-core::Result<std::string> measured_on(const std::vector<std::filesystem::path>& files) {
-  std::map<std::string, std::filesystem::path> gpus;
-  std::vector<std::string> texts;
-  for (const std::filesystem::path& file : files) {
-    const MeasuredOn told = ASSAY_TRY(measured_on(file));
-    if (told.gpu.empty()) continue;
-    gpus.emplace(told.gpu, file);
-    if (std::find(texts.begin(), texts.end(), told.text) == texts.end()) texts.push_back(told.text);
-  }
-  if (gpus.size() > 1) {
-    return core::Error{
-        fmt::format("'{}' was measured on {}, and '{}' on {}: keep them in two "
-                    "folders, for a table each",
-                    gpus.begin()->second.string(), gpus.begin()->first,
-                    gpus.rbegin()->second.string(), gpus.rbegin()->first)};
-  }
-  return core::join(texts, "; ");
-}
-
 core::Result<std::string> provenance(const allreduce::BenchmarkFolder& folder,
                                      const allreduce::Benchmark& benchmark) {
-  std::vector<std::string> names;
-  for (const std::filesystem::path& file : folder.files)
-    names.push_back(file.filename().string());
   const auto times = std::count_if(
       benchmark.measurements.begin(), benchmark.measurements.end(),
       [](const allreduce::Measurement& measurement) { return !std::isnan(measurement.time_us); });
-  const std::string machines = ASSAY_TRY(measured_on(folder.files));
-  return fmt::format("{}{} times in {}", machines.empty() ? "" : machines + ", of ", times,
-                     core::join(names, " "));
+  return allreduce::provenance_of(folder.files, static_cast<std::size_t>(times));
 }
 
 void add_threshold(App& app, const char* name, std::int64_t& value, const char* help) {
@@ -325,7 +266,8 @@ core::Result<TunedBenchmark> load_tuned(const std::filesystem::path& folder,
     options.lookup_fallback = options.fallback;
   auto tables = allreduce::tune(benchmark, options, ASSAY_TRY(provenance(files, benchmark)));
   if (!tables.ok()) return tables.error().context("'" + folder.string() + "'");
-  return TunedBenchmark{std::move(benchmark), std::move(tables).value()};
+  return TunedBenchmark{
+      .benchmark = std::move(benchmark), .tables = std::move(tables).value(), .files = files.files};
 }
 
 namespace {

@@ -68,6 +68,7 @@ Option* add_tuning_options(App& app, TuningArguments& arguments, const char* fol
 struct TunedBenchmark {
   allreduce::Benchmark benchmark;
   allreduce::TunedTables tables;  // the provenance names the files
+  std::vector<std::filesystem::path> files;
 };
 
 core::Result<TunedBenchmark> load_tuned(const std::filesystem::path& folder,

@@ -21,6 +21,7 @@ namespace assay::allreduce {
 std::vector<GeneratedFile> nccl_tuner_files(const NcclSweep& sweep, NcclTunerFacts facts) {
   facts.gpu = sweep.gpu;
   facts.nccl = sweep.nccl;
+  if (!sweep.provenance.empty()) facts.provenance = sweep.provenance;
   return {{"nccl_tuner.conf", nccl_tuner_config(sweep.measurements, facts)},
           {"assay_nccl_tuner.conf", assay_tuner_config(sweep.measurements, facts)}};
 }

@@ -29,7 +29,7 @@ core::Result<std::vector<GeneratedFile>> generated_files(
     const std::vector<StrategyTable>& others = {});
 
 // Returns nccl_tuner.conf, for NCCL's example plugin, and assay_nccl_tuner.conf, for ours. The
-// sweep tells the GPU and the version of the facts.
+// sweep tells the GPU and the version of the facts, and where it has a provenance, that, too.
 std::vector<GeneratedFile> nccl_tuner_files(const NcclSweep& sweep, NcclTunerFacts facts);
 
 // Creates the folder, writes the files and returns their paths.

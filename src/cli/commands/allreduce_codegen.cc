@@ -11,6 +11,7 @@
 
 #include "allreduce/benchmark_csv.h"
 #include "allreduce/codegen/generated_files.h"
+#include "allreduce/measured_on.h"
 #include "allreduce/nccl_csv.h"
 #include "allreduce/shipped_tables.h"
 #include "allreduce/tuning.h"
@@ -131,7 +132,8 @@ class AllreduceCodegen final : public Command {
     if (const auto version = ASSAY_TRY(version_of_sweep_alone())) return write_sweep(*version);
     ASSAY_TRY(check_other_folder("--validate", held_out_));
     ASSAY_TRY(check_other_folder("--stability", again_));
-    auto [benchmark, tables] = ASSAY_TRY(load_tuned(arguments_.data_folder, arguments_));
+    TunedBenchmark tuned = ASSAY_TRY(load_tuned(arguments_.data_folder, arguments_));
+    allreduce::TunedTables& tables = tuned.tables;
     ASSAY_TRY(check_type(tables.timings));
     if (base_.empty()) {
       warn_of_missing(tables.lookup);
@@ -139,12 +141,12 @@ class AllreduceCodegen final : public Command {
       ASSAY_TRY(fill_from_base(tables.lookup));
     }
     model::Book book = allreduce::tuning_summary(tables);
-    const bool passed = ASSAY_TRY(add_checks(book, tables));
+    const bool passed = ASSAY_TRY(add_checks(book, tuned));
     const auto others = ASSAY_TRY(other_tables());
     const auto sweep =
-        ASSAY_TRY(allreduce::read_nccl_sweep(arguments_.data_folder, benchmark.sm_version));
+        ASSAY_TRY(allreduce::read_nccl_sweep(arguments_.data_folder, tuned.benchmark.sm_version));
     const auto files =
-        ASSAY_TRY(allreduce::generated_files(tables, benchmark, sweep, layout_, others));
+        ASSAY_TRY(allreduce::generated_files(tables, tuned.benchmark, sweep, layout_, others));
     const auto paths = ASSAY_TRY(allreduce::write_generated(files, output_folder()));
     if (presentation_.shows_summary()) print_summary(book, presentation_.summary(), kAllRows);
     tell_written(paths);
@@ -207,12 +209,8 @@ class AllreduceCodegen final : public Command {
           "any GPU and NCCL",
           arguments_.data_folder.string()));
     }
-    const std::string provenance =
-        fmt::format("{}, NCCL {}", sweep.gpu.empty() ? "an unknown GPU" : sweep.gpu,
-                    sweep.nccl.empty() ? "of an unknown version" : sweep.nccl);
     const auto paths = ASSAY_TRY(allreduce::write_generated(
-        allreduce::nccl_tuner_files(
-            sweep, {.sm_version = version, .provenance = provenance, .tie = arguments_.tuning.tie}),
+        allreduce::nccl_tuner_files(sweep, {.sm_version = version, .tie = arguments_.tuning.tie}),
         output_folder()));
     tell_written(paths);
     return Outcome::kOk;
@@ -295,15 +293,25 @@ class AllreduceCodegen final : public Command {
     return tables;
   }
 
+  // Loads a folder whose times are compared with those of the table, so of the same GPU.
+  [[nodiscard]] core::Result<TunedBenchmark> load_compared(const fs::path& folder,
+                                                           const TunedBenchmark& tuned) const {
+    TuningArguments same = arguments_;
+    same.sm_version = tuned.benchmark.sm_version;
+    TunedBenchmark other = ASSAY_TRY(load_tuned(folder, same));
+    ASSAY_TRY(allreduce::check_same_gpu(other.files, tuned.files));
+    return other;
+  }
+
   // Adds the tables of --validate and --stability. Returns false if the regret is too large.
-  core::Result<bool> add_checks(model::Book& book, const allreduce::TunedTables& tables) const {
+  core::Result<bool> add_checks(model::Book& book, const TunedBenchmark& tuned) const {
     if (!again_.empty()) {
-      const auto again = ASSAY_TRY(load_tuned(again_, arguments_));
-      book.tables.push_back(allreduce::stability_table(tables, again.tables));
+      const TunedBenchmark again = ASSAY_TRY(load_compared(again_, tuned));
+      book.tables.push_back(allreduce::stability_table(tuned.tables, again.tables));
     }
     if (held_out_.empty()) return true;
-    const auto held_out = ASSAY_TRY(load_tuned(held_out_, arguments_));
-    auto validation = allreduce::validate(tables, held_out.tables.timings);
+    const TunedBenchmark held_out = ASSAY_TRY(load_compared(held_out_, tuned));
+    auto validation = allreduce::validate(tuned.tables, held_out.tables.timings);
     for (model::Table& table : validation.book.tables)
       book.tables.push_back(std::move(table));
     const double regret_percent = validation.table_p95 * kPercent;

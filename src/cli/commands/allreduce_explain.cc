@@ -21,7 +21,8 @@ class AllreduceExplain final : public Command {
   }
 
   core::Result<Outcome> run() override {
-    const auto [benchmark, tables] = ASSAY_TRY(load_tuned(arguments_.data_folder, arguments_));
+    const allreduce::TunedTables tables =
+        ASSAY_TRY(load_tuned(arguments_.data_folder, arguments_)).tables;
     warn_of_refused_rows();
     cell_.data_type = arguments_.tuning.data_type;
     const allreduce::Explanation explanation = allreduce::explain(tables, cell_);

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "allreduce/benchmark_csv.h"
+#include "allreduce/measured_on.h"
 #include "allreduce/plot/plot.h"
 #include "cli/allreduce_commands.h"
 #include "cli/command.h"
@@ -11,6 +13,7 @@
 #include "cli/output.h"
 #include "cli/summary_output.h"
 #include "cli/trace_options.h"
+#include "core/files.h"
 #include "core/terminal.h"
 #include "report/page.h"
 
@@ -77,6 +80,7 @@ class AllreducePlot final : public Command {
   core::Result<Outcome> run() override {
     ASSAY_TRY(read_choosers());
     ASSAY_TRY(check_benchmark_folder(request_.data_dir));
+    ASSAY_TRY(check_gpus());
     choose_formats();
     const allreduce::PlotResult result = ASSAY_TRY(plot_with_progress());
     if (presentation_.shows_summary()) {
@@ -118,6 +122,21 @@ class AllreducePlot final : public Command {
       } else {
         request_.compare = std::move(chooser);
       }
+    }
+    return {};
+  }
+
+  // Fails where benchmarks whose choices are shown were measured on another GPU.
+  [[nodiscard]] core::Status check_gpus() const {
+    std::vector<fs::path> folders(tables_.begin(), tables_.end());
+    folders.push_back(compare_);
+    std::erase_if(folders, [](const fs::path& path) { return !core::is_folder(path); });
+    if (folders.empty()) return {};
+    const auto own =
+        ASSAY_TRY(allreduce::find_all_benchmarks(request_.data_dir, request_.sm_version));
+    for (const fs::path& folder : folders) {
+      const auto other = ASSAY_TRY(allreduce::find_all_benchmarks(folder, own.sm_version));
+      ASSAY_TRY(allreduce::check_same_gpu(other.files, own.files));
     }
     return {};
   }
