@@ -51,6 +51,16 @@ bool any_timed(const Timings& timings) {
                      [](const auto& entry) { return !entry.second.empty(); });
 }
 
+core::Error all_outside(const TuningOptions& options) {
+  const Thresholds& limits = options.thresholds;
+  return core::Error{
+      fmt::format("no time of {} launches is within the thresholds: tokens from {} to {} "
+                  "(--min-tokens, --max-tokens), hidden sizes from {} to {} (--min-hidden, "
+                  "--max-hidden)",
+                  name_of(options.launch), limits.min_tokens, limits.max_tokens, limits.min_hidden,
+                  limits.max_hidden)};
+}
+
 }  // namespace
 
 core::Result<TunedTables> tune(const Benchmark& benchmark,
@@ -69,6 +79,8 @@ core::Result<TunedTables> tune(const Benchmark& benchmark,
   tables.strategies = named ? options.strategies : all_strategies();
   tables.public_strategies = named ? public_ones(options.strategies) : options.lookup_strategies;
   if (!any_timed(tables.timings)) {
+    if (any_timed(timings_of(benchmark, options.launch, options.noise)))
+      return all_outside(options);
     return core::Error{
         fmt::format("no measurement of {} launches succeeded: there is nothing to "
                     "choose from",
