@@ -289,13 +289,20 @@ Validation validate(const TunedTables& tables, const Timings& held_out) {
   return validation;
 }
 
-model::Table stability_table(const TunedTables& one, const TunedTables& other) {
+core::Result<model::Table> stability_table(const TunedTables& one, const TunedTables& other) {
+  const double tie = one.options.tie;
+  const Stability own = stability_of(one.choices, other.choices, tie);
+  if (own.cells == 0) {
+    return core::Error{"no cell is measured in both folders, so no choices can be compared"};
+  }
   model::Table table{
       .name = "stability",
       .title = "Choices from two independent measurements",
       .columns = {{.name = "rule"},
                   {.name = "arms"},
-                  {.name = "cells", .description = "measured in both"},
+                  {.name = "cells",
+                   .description = "measured in both; of the lookup table, entries with times in "
+                                  "both"},
                   {.name = "different"},
                   {.name = "different share", .unit = "%", .better = model::Better::kLower},
                   {.name = "beyond ties"},
@@ -303,12 +310,11 @@ model::Table stability_table(const TunedTables& one, const TunedTables& other) {
       .notes = {fmt::format("Beyond ties: the two choices' times, over both measurements, are more "
                             "than {:.2g} % apart.",
                             one.options.tie * kPercent)}};
-  const double tie = one.options.tie;
   const auto argmin = [&](const std::vector<Strategy>& arms) {
     return stability_of(decide_by_smallest_time(one.timings, arms),
                         decide_by_smallest_time(other.timings, arms), tie);
   };
-  add_stability(table, "this table", "all", stability_of(one.choices, other.choices, tie));
+  add_stability(table, "this table", "all", own);
   add_stability(table, "argmin of each cell", "all", argmin(one.strategies));
   add_stability(table, "this lookup table", "public",
                 stability_of(one.public_choices, other.public_choices, tie));

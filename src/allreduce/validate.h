@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "allreduce/tuning.h"
+#include "core/result.h"
 #include "model/table.h"
 
 namespace assay::allreduce {
@@ -79,7 +80,8 @@ struct Validation {
 // Evaluates every contender on every cell of `held_out`.
 Validation validate(const TunedTables& tables, const Timings& held_out);
 
-// Compares the stability of our rule with that of each cell's argmin, on both sets of arms.
-model::Table stability_table(const TunedTables& one, const TunedTables& other);
+// Compares the stability of our rule with that of each cell's argmin, on both sets of arms. Fails
+// when no cell was measured in both.
+core::Result<model::Table> stability_table(const TunedTables& one, const TunedTables& other);
 
 }  // namespace assay::allreduce

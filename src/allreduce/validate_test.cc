@@ -146,5 +146,18 @@ TEST(Contenders, FlashInfersRuleEndsAtItsLimit) {
   EXPECT_EQ(flashinfer_rule(cell_of(8, 1345)), Strategy::kTwoshot);
 }
 
+TEST(Stability, NeedsACellThatIsMeasuredInBoth) {
+  const auto tuned = [](std::int64_t tokens) {
+    Benchmark benchmark{.sm_version = 90, .measurements = {}};
+    benchmark.measurements = {measured(cell_of(4, tokens), Strategy::kNccl, 10)};
+    return tune(benchmark, {}, "").value();
+  };
+  EXPECT_TRUE(stability_table(tuned(1), tuned(1)).ok());
+  const auto apart = stability_table(tuned(1), tuned(3));
+  ASSERT_FALSE(apart.ok());
+  EXPECT_EQ(apart.error().message,
+            "no cell is measured in both folders, so no choices can be compared");
+}
+
 }  // namespace
 }  // namespace assay::allreduce

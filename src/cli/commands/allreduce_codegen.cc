@@ -1,6 +1,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <optional>
 #include <set>
@@ -307,14 +308,25 @@ class AllreduceCodegen final : public Command {
   core::Result<bool> add_checks(model::Book& book, const TunedBenchmark& tuned) const {
     if (!again_.empty()) {
       const TunedBenchmark again = ASSAY_TRY(load_compared(again_, tuned));
-      book.tables.push_back(allreduce::stability_table(tuned.tables, again.tables));
+      auto table = allreduce::stability_table(tuned.tables, again.tables);
+      if (!table.ok()) return table.error().context("--stability '" + again_.string() + "'");
+      book.tables.push_back(std::move(table).value());
     }
     if (held_out_.empty()) return true;
     const TunedBenchmark held_out = ASSAY_TRY(load_compared(held_out_, tuned));
     auto validation = allreduce::validate(tuned.tables, held_out.tables.timings);
     for (model::Table& table : validation.book.tables)
       book.tables.push_back(std::move(table));
-    const double regret_percent = validation.table_p95 * kPercent;
+    return passes(validation.table_p95 * kPercent);
+  }
+
+  [[nodiscard]] bool passes(double regret_percent) const {
+    if (std::isnan(regret_percent)) {
+      print_warning(
+          fmt::format("none of the table's choices was timed in '{}': its regret cannot be judged",
+                      held_out_.string()));
+      return !most_regret_percent_;
+    }
     if (!most_regret_percent_ || regret_percent <= *most_regret_percent_) return true;
     print_warning(
         fmt::format("the 95th percentile of the table's regret is {:.3g} %, more than {:g} %",
