@@ -102,6 +102,12 @@ std::vector<Timing> means_of_entry(const Cell& entry,
   return means.empty() && !served.empty() ? means_over(cells_of(entry, {}), curves) : means;
 }
 
+bool is_timed(const Cell& cell, const TimeCurves& curves) {
+  return std::any_of(kStrategies.begin(), kStrategies.end(), [&](const StrategySpec& spec) {
+    return curves.at(cell, spec.strategy).has_value();
+  });
+}
+
 // Returns the largest value of an axis that is not above `value`, or 0 below its first.
 template <class Axis>
 std::int64_t floored(const Axis& axis, std::int64_t value) {
@@ -150,6 +156,19 @@ Failures bucket_failures(const Failures& failures) {
     if (entry) buckets[*entry].insert(strategies.begin(), strategies.end());
   }
   return buckets;
+}
+
+ServedShapes unused_shapes(const Timings& timings, const ServedShapes& served) {
+  const TimeCurves curves(timings);
+  ServedShapes unused = served;
+  for (const Cell& entry : measured_entries(timings)) {
+    for (const Cell& cell : cells_of(entry, served)) {
+      if (!is_timed(cell, curves)) continue;
+      std::erase(unused.hidden_sizes, cell.hidden_size);
+      std::erase(unused.num_tokens, cell.num_tokens);
+    }
+  }
+  return unused;
 }
 
 }  // namespace assay::allreduce

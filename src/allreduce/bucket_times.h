@@ -32,4 +32,8 @@ Timings bucket_timings(const Timings& timings,
 // Returns for each entry what failed anywhere in its bucket.
 Failures bucket_failures(const Failures& failures);
 
+// Returns the served sizes by which no entry is decided: those that lie in no bucket, or where no
+// strategy has a time.
+ServedShapes unused_shapes(const Timings& timings, const ServedShapes& served);
+
 }  // namespace assay::allreduce

@@ -11,7 +11,9 @@
 #include <vector>
 
 #include "allreduce/benchmark_csv.h"
+#include "allreduce/bucket_times.h"
 #include "allreduce/codegen/generated_files.h"
+#include "allreduce/codegen/lookup_table.h"
 #include "allreduce/measured_on.h"
 #include "allreduce/nccl_csv.h"
 #include "allreduce/shipped_tables.h"
@@ -70,6 +72,40 @@ void add_served(App& app, const char* name, std::vector<std::int64_t>& values, c
          help)
       ->type_name("N,...")
       ->check(served_problem);
+}
+
+struct SizeRange {
+  std::int64_t first = 0;
+  std::int64_t last = 0;
+};
+
+// The bucket of an axis' value goes up to below twice that.
+template <class Axis>
+SizeRange buckets_of(const Axis& axis) {
+  return {.first = axis.front(), .last = 2 * axis.back() - 1};
+}
+
+// Says which sizes a served one must be among.
+std::string ranges_text(const SizeRange& buckets, const std::set<std::int64_t>& timed) {
+  const std::string text =
+      fmt::format("the lookup table's buckets go from {} to {}", buckets.first, buckets.last);
+  if (timed.empty()) return text + ", and nothing was timed there";
+  return text + fmt::format(", and times from {} to {}", *timed.begin(), *timed.rbegin());
+}
+
+core::Status tell_unused(const char* option,
+                         const std::vector<std::int64_t>& unused,
+                         const std::vector<std::int64_t>& served,
+                         const std::string& ranges) {
+  if (unused.empty()) return {};
+  std::vector<std::string> words;
+  for (const std::int64_t value : unused)
+    words.push_back(std::to_string(value));
+  const std::string problem =
+      fmt::format("{} {} decides no entry: {}", option, core::join(words, ","), ranges);
+  if (unused.size() == served.size()) return core::Error{problem};
+  print_warning(problem);
+  return {};
 }
 
 class AllreduceCodegen final : public Command {
@@ -136,6 +172,7 @@ class AllreduceCodegen final : public Command {
     TunedBenchmark tuned = ASSAY_TRY(load_tuned(arguments_.data_folder, arguments_));
     allreduce::TunedTables& tables = tuned.tables;
     ASSAY_TRY(check_type(tables.timings));
+    ASSAY_TRY(check_served(tables));
     if (base_.empty()) {
       warn_of_missing(tables.lookup);
     } else {
@@ -238,6 +275,29 @@ class AllreduceCodegen final : public Command {
     return core::Error{fmt::format("no {} time in '{}', which has {} (--dtype)",
                                    name_of(arguments_.tuning.data_type),
                                    arguments_.data_folder.string(), core::join(names, ", "))};
+  }
+
+  // Warns of served sizes that change nothing, and fails if an option has no other.
+  [[nodiscard]] core::Status check_served(const allreduce::TunedTables& tables) const {
+    const allreduce::ServedShapes& served = tables.options.served;
+    if (served.empty()) return {};
+    allreduce::Timings timings = restricted(tables.timings, tables.public_strategies);
+    std::erase_if(timings, [&](const auto& timed) {
+      return timed.first.data_type != tables.options.data_type || timed.second.empty();
+    });
+    const allreduce::ServedShapes unused = allreduce::unused_shapes(timings, served);
+    std::set<std::int64_t> hidden_sizes;
+    std::set<std::int64_t> num_tokens;
+    for (const auto& [cell, of_cell] : timings) {
+      hidden_sizes.insert(cell.hidden_size);
+      num_tokens.insert(cell.num_tokens);
+    }
+    const SizeRange hidden_buckets = buckets_of(allreduce::kPublicHiddenSizes);
+    const SizeRange token_buckets = buckets_of(allreduce::kPublicTokens);
+    ASSAY_TRY(tell_unused("--for-hidden", unused.hidden_sizes, served.hidden_sizes,
+                          ranges_text(hidden_buckets, hidden_sizes)));
+    return tell_unused("--tokens", unused.num_tokens, served.num_tokens,
+                       ranges_text(token_buckets, num_tokens));
   }
 
   void tell_written(const std::vector<fs::path>& paths) const {
