@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 #include <numeric>
+#include <set>
 #include <utility>
 
 #include "allreduce/benchmark_csv.h"
@@ -14,6 +15,7 @@
 #include "allreduce/plot/heatmaps.h"
 #include "allreduce/shipped_tables.h"
 #include "core/files.h"
+#include "core/text.h"
 
 namespace assay::allreduce {
 namespace {
@@ -34,6 +36,26 @@ std::optional<TableDifference> difference_at(const Grid& grid,
   return TableDifference{cell, *one, *other, cost};
 }
 
+// Returns them in the order of kStrategies.
+std::vector<Strategy> arms_of(const LookupTable& table) {
+  std::set<Strategy> known = {table.fallback};
+  for (const Strategy strategy : public_strategies())
+    known.insert(strategy);
+  for (const LookupCell& cell : table.cells)
+    known.insert(cell.strategy);
+  std::vector<Strategy> arms;
+  for (const StrategySpec& spec : kStrategies) {
+    if (known.contains(spec.strategy)) arms.push_back(spec.strategy);
+  }
+  return arms;
+}
+
+std::string with_and(const std::vector<std::string>& words) {
+  if (words.size() < 2) return core::join(words, "");
+  const std::vector<std::string> first(words.begin(), words.end() - 1);
+  return core::join(first, ", ") + " and " + words.back();
+}
+
 }  // namespace
 
 Cell cell_of(const Grid& grid, std::size_t row, std::size_t column) {
@@ -47,9 +69,14 @@ Chooser always(Strategy strategy) {
 }
 
 Chooser chooser_of(std::string name, LookupTable table) {
-  return {std::move(name), [table = std::move(table)](const Cell& cell, Launch) {
-            return table.lookup(cell.world_size, cell.fusion, cell.hidden_size, cell.num_tokens);
-          }};
+  std::vector<Strategy> arms = arms_of(table);
+  return {.name = std::move(name),
+          .strategy =
+              [table = std::move(table)](const Cell& cell, Launch) {
+                return table.lookup(cell.world_size, cell.fusion, cell.hidden_size,
+                                    cell.num_tokens);
+              },
+          .arms = std::move(arms)};
 }
 
 std::vector<std::string> names_of(const std::vector<std::filesystem::path>& paths) {
@@ -132,7 +159,23 @@ std::optional<double> regret_percent(const Grid& grid,
                                      std::size_t column) {
   const auto chosen = choice.strategy(cell_of(grid, row, column), grid.launch);
   if (!chosen) return std::nullopt;
-  return grid.difference_percent(*chosen, row, column);
+  return grid.difference_percent(*chosen, row, column, choice.arms);
+}
+
+std::vector<std::string> texts_of_arms(const std::vector<Chooser>& choices) {
+  std::map<std::vector<Strategy>, std::vector<std::string>> names_by_arms;
+  for (const Chooser& choice : choices) {
+    if (!choice.arms.empty()) names_by_arms[choice.arms].push_back(choice.name);
+  }
+  std::vector<std::string> texts;
+  for (const auto& [arms, names] : names_by_arms) {
+    std::vector<std::string> strategies;
+    for (const Strategy strategy : arms)
+      strategies.emplace_back(name_of(strategy));
+    texts.push_back(
+        fmt::format("{} beside the fastest of {} alone", with_and(names), with_and(strategies)));
+  }
+  return texts;
 }
 
 std::vector<TableDifference> differences(const Grid& grid,

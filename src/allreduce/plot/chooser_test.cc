@@ -32,6 +32,21 @@ TEST(Chooser, ReadsAGeneratedLookupTable) {
   EXPECT_EQ(chooser.value().strategy(kCell, Launch::kGraph), Strategy::kTwoshot);
 }
 
+TEST(Chooser, ALookupTableKnowsThePublicStrategiesAndThoseThatItNames) {
+  using Arms = std::vector<Strategy>;
+  LookupTable table = empty_lookup_table(90, Strategy::kNccl);
+  const Chooser first = chooser_of("first", table);
+  EXPECT_EQ(first.arms, (Arms{Strategy::kOneshot, Strategy::kTwoshot, Strategy::kNccl}));
+  table.cells.front().strategy = Strategy::kNcclSymmetric;
+  const Chooser second = chooser_of("second", table);
+  EXPECT_EQ(second.arms, (Arms{Strategy::kOneshot, Strategy::kTwoshot, Strategy::kNcclSymmetric,
+                               Strategy::kNccl}));
+  EXPECT_TRUE(always(Strategy::kNccl).arms.empty());
+  EXPECT_EQ(texts_of_arms({always(Strategy::kNccl), first, first}),
+            (std::vector<std::string>{
+                "first and first beside the fastest of ONESHOT, TWOSHOT and NCCL alone"}));
+}
+
 TEST(Chooser, PathsHaveTheShortestNamesThatTellThemApart) {
   using Names = std::vector<std::string>;
   EXPECT_EQ(names_of({"a/table.json", "b/other.json"}), (Names{"table.json", "other.json"}));

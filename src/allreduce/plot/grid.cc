@@ -115,9 +115,12 @@ const Measurement* Grid::timed(Strategy strategy, std::size_t row, std::size_t c
   return found != nullptr && has_time(*found) ? found : nullptr;
 }
 
-const Measurement* Grid::best(std::size_t row, std::size_t column) const {
+const Measurement* Grid::best(std::size_t row,
+                              std::size_t column,
+                              const std::vector<Strategy>& arms) const {
   const Measurement* best = nullptr;
   for (const Strategy strategy : strategies) {
+    if (!arms.empty() && std::find(arms.begin(), arms.end(), strategy) == arms.end()) continue;
     const Measurement* one = timed(strategy, row, column);
     if (one == nullptr || strategy == Strategy::kAuto) continue;
     if (best == nullptr || one->time_us < best->time_us) best = one;
@@ -138,9 +141,10 @@ const Measurement* Grid::runner_up(std::size_t row, std::size_t column) const {
 
 std::optional<double> Grid::difference_percent(Strategy strategy,
                                                std::size_t row,
-                                               std::size_t column) const {
+                                               std::size_t column,
+                                               const std::vector<Strategy>& arms) const {
   const Measurement* one = timed(strategy, row, column);
-  const Measurement* fastest = best(row, column);
+  const Measurement* fastest = best(row, column, arms);
   if (one == nullptr || fastest == nullptr) return std::nullopt;
   return (one->time_us - fastest->time_us) / fastest->time_us * 100;
 }

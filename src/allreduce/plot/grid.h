@@ -32,15 +32,19 @@ struct Grid {
                                          std::size_t column) const;
 
   // The fastest strategy except AUTO, and the second fastest; equally fast ones are in the order of
-  // kStrategies. nullptr where there is none.
-  [[nodiscard]] const Measurement* best(std::size_t row, std::size_t column) const;
+  // kStrategies. nullptr where there is none. The fastest may be limited to some strategies.
+  [[nodiscard]] const Measurement* best(std::size_t row,
+                                        std::size_t column,
+                                        const std::vector<Strategy>& arms = {}) const;
   [[nodiscard]] const Measurement* runner_up(std::size_t row, std::size_t column) const;
 
-  // Returns how much slower the strategy is than the best, in percent; AUTO may be below 0.
-  // std::nullopt where either has no time.
-  [[nodiscard]] std::optional<double> difference_percent(Strategy strategy,
-                                                         std::size_t row,
-                                                         std::size_t column) const;
+  // Returns how much slower the strategy is than the best (of some strategies), in percent; AUTO
+  // may be below 0. std::nullopt where either has no time.
+  [[nodiscard]] std::optional<double> difference_percent(
+      Strategy strategy,
+      std::size_t row,
+      std::size_t column,
+      const std::vector<Strategy>& arms = {}) const;
 
   // For example "TP 4, SM 90, bfloat16, CUDA graph"; without the SM where it is 0, which is
   // unknown.

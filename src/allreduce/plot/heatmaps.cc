@@ -143,6 +143,8 @@ report::Heatmap difference_figure(const Grid& grid) {
 report::Heatmap regret_figure(const Grid& grid, const std::vector<Chooser>& choices) {
   report::Heatmap figure =
       empty_heatmap(grid, title_of("Time Lost Beside the Best Strategy", grid));
+  for (const std::string& text : texts_of_arms(choices))
+    figure.subtitle += "; " + text;
   const auto regret = [&](std::size_t which, std::size_t row, std::size_t column) {
     return regret_percent(grid, choices[which], row, column);
   };

@@ -171,6 +171,8 @@ class Cards {
     add("difference", "How much slower than the fastest each strategy is (%)",
         difference_map(grid));
     add("regret", "What fixed choices lose against the fastest (%)", regret_map(grid, choices_));
+    for (std::string& text : texts_of_arms(choices_))
+      cards_.back().notes.push_back(std::move(text));
     add_latencies(grid);
   }
 

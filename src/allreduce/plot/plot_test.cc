@@ -133,6 +133,19 @@ TEST(Figures, DrawWhatNcclAlwaysLoses) {
   EXPECT_THAT(texts_of(figure.panels[0]), ElementsAre("25.0", "0", "150", "0"));
 }
 
+TEST(Figures, CompareATableWithTheStrategiesThatItKnows) {
+  Benchmark benchmark = small_benchmark();
+  benchmark.measurements.push_back(measured(Strategy::kTwoshotPush, 128, 1, 2));
+  const Grid grid = grid_of(benchmark, Fusion::kNone).value();
+  Chooser knowing = always(Strategy::kNccl);
+  knowing.arms = {Strategy::kOneshot, Strategy::kNccl};
+  const report::Heatmap figure = regret_figure(grid, {always(Strategy::kNccl), knowing});
+  EXPECT_THAT(texts_of(figure.panels[0]), ElementsAre("25.0", "0", "400", "0"));
+  EXPECT_THAT(texts_of(figure.panels[1]), ElementsAre("25.0", "0", "150", "0"));
+  EXPECT_THAT(figure.subtitle,
+              HasSubstr("; NCCL always beside the fastest of ONESHOT and NCCL alone"));
+}
+
 TEST(Figures, SetTwoTablesBesideEachOther) {
   const Grid grid = small_grid();
   const Chooser fastest = fastest_of("fastest", small_benchmark());
