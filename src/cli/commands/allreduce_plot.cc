@@ -74,6 +74,9 @@ class AllreducePlot final : public Command {
     if (compares && compare_.empty()) {
       return core::Error{"--kind table_difference needs --compare FILE"};
     }
+    if (!compares && !kinds.empty() && !compare_.empty()) {
+      return core::Error{"--compare is of --kind table_difference, which is not among the kinds"};
+    }
     return {};
   }
 
