@@ -8,6 +8,7 @@
 #include <map>
 
 #include "allreduce/plot/drawings.h"
+#include "allreduce/plot/heatmaps.h"
 #include "core/statistics.h"
 
 namespace assay::allreduce {
@@ -60,6 +61,25 @@ std::string note_of(const Measurement* one) {
                      one->samples);
 }
 
+// Returns what stands in the place of a time: a cross where the strategy failed.
+std::string mark_without_time(const Grid& grid,
+                              Strategy strategy,
+                              std::size_t row,
+                              std::size_t column) {
+  if (grid.timed(strategy, row, column) != nullptr) return {};
+  return cell_without_time(grid.tried(strategy, row, column)).text;
+}
+
+// Explains the crosses of a map that has any.
+std::vector<std::string> notes_of_marks(const report::MapChart& map) {
+  for (const report::MapPanel& panel : map.panels) {
+    for (const std::string& text : panel.texts) {
+      if (!text.empty()) return {text + ": wrong result, error or hang."};
+    }
+  }
+  return {};
+}
+
 report::MapChart time_map(const Grid& grid) {
   report::MapChart map = empty_map(grid, report::MapChart::Scale::kMagnitude, "μs");
   for (const Strategy strategy : grid.strategies) {
@@ -67,6 +87,7 @@ report::MapChart time_map(const Grid& grid) {
     each_place(grid, [&](std::size_t row, std::size_t column) {
       const Measurement* one = grid.timed(strategy, row, column);
       panel.values.push_back(one == nullptr ? kUnknown : one->time_us);
+      panel.texts.push_back(mark_without_time(grid, strategy, row, column));
       panel.notes.push_back(note_of(grid.tried(strategy, row, column)));
     });
     map.panels.push_back(std::move(panel));
@@ -108,6 +129,7 @@ report::MapChart difference_map(const Grid& grid) {
     report::MapPanel panel{.title = std::string(name_of(strategy))};
     each_place(grid, [&](std::size_t row, std::size_t column) {
       panel.values.push_back(grid.difference_percent(strategy, row, column).value_or(kUnknown));
+      panel.texts.push_back(mark_without_time(grid, strategy, row, column));
     });
     map.panels.push_back(std::move(panel));
   }
@@ -166,10 +188,12 @@ class Cards {
     const std::string name = short_name(source.name);
     when_ = {{kBenchmark, name}, {kFusion, std::string(name_of(grid.fusion))}};
     prefix_ = name + "." + std::string(name_of(grid.fusion));
-    add("best", best_title(grid), best_map(grid), "A dot marks a tie: the intervals overlap.");
-    add("times", "Times of each strategy (μs)", time_map(grid), grid.subject());
-    add("difference", "How much slower than the fastest each strategy is (%)",
-        difference_map(grid));
+    add("best", best_title(grid), best_map(grid),
+        "A dot: the intervals of the fastest two overlap.");
+    add_marked("times", "Times of each strategy (μs)", time_map(grid));
+    cards_.back().notes.insert(cards_.back().notes.begin(), grid.subject());
+    add_marked("difference", "How much slower than the fastest each strategy is (%)",
+               difference_map(grid));
     add("regret", "What fixed choices lose against the fastest (%)", regret_map(grid, choices_));
     for (std::string& text : texts_of_arms(choices_))
       cards_.back().notes.push_back(std::move(text));
@@ -191,6 +215,12 @@ class Cards {
                           .when = when_};
     if (!note.empty()) card.notes = {std::move(note)};
     cards_.push_back(std::move(card));
+  }
+
+  void add_marked(const std::string& kind, std::string title, report::MapChart map) {
+    std::vector<std::string> notes = notes_of_marks(map);
+    add(kind, std::move(title), std::move(map));
+    cards_.back().notes = std::move(notes);
   }
 
   void add_latency(const Grid& grid, const std::string& hidden) {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "allreduce/plot/benchmark_test_util.h"
@@ -272,6 +273,21 @@ TEST(Page, HasEveryFigureOfEveryGrid) {
   EXPECT_EQ(std::get<std::string>(tables[0].at(tables[0].row_count() - 1, 10)),
             "error: </script> in a reason");
   EXPECT_THAT(page.answer.sentence, HasSubstr("Always using NCCL takes"));
+}
+
+TEST(Page, ExplainsTheCrossOfAFailure) {
+  const std::vector<Source> sources = {{.name = "benchmark.tp4.sm90", .grids = {small_grid()}}};
+  const report::Page page = page_of(sources, {}, {});
+  const auto card = [&](const char* id) {
+    return *std::find_if(page.cards.begin(), page.cards.end(),
+                         [&](const report::PageCard& one) { return one.id == id; });
+  };
+  for (const char* id : {"tp4.sm90.NONE.times", "tp4.sm90.NONE.difference"}) {
+    const report::PageCard shown = card(id);
+    EXPECT_THAT(shown.notes, testing::Contains("×: wrong result, error or hang."));
+    const auto& map = std::get<report::MapChart>(shown.content);
+    EXPECT_THAT(map.panels.at(1).texts, ElementsAre("", "", "×", ""));
+  }
 }
 
 }  // namespace

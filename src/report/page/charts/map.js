@@ -5,6 +5,7 @@ import {colorAt, readableOn} from '../paint.js';
 
 const FONT = '12px system-ui, sans-serif';
 const SMALL = '11px system-ui, sans-serif';
+const NO_VALUE = 'no value';
 const DECADES = 2;  // that a linear scale may span
 
 const VIRIDIS = ['#440154', '#482878', '#3e4989', '#31688e', '#26828e', '#1f9e89', '#35b779', '#6ece58', '#b5de2b', '#fde725'];
@@ -99,7 +100,8 @@ export function map(chart, {width, colors, zoom}) {
     const row = Math.floor(at / columns.length);
     const column = at % columns.length;
     const note = panel.notes && panel.notes[at];
-    const value = chart.scale === 'categories' ? panel.names[at] || 'none' : textOf(panel, at) ? `${textOf(panel, at)} ${chart.unit}` : 'no value';
+    const value = chart.scale === 'categories' ? panel.names[at] || 'none'
+      : colorOf(panel, at) === null ? textOf(panel, at) || NO_VALUE : `${textOf(panel, at)} ${chart.unit}`;
     return [`${chart.y_title || 'row'} ${rows[row]}, ${chart.x_title || 'column'} ${columns[column]}`,
       (panel.title ? panel.title + ': ' : '') + value, ...neighbours(panel, row, column), ...(note ? note.split('\n') : [])];
   };
@@ -111,6 +113,9 @@ export function map(chart, {width, colors, zoom}) {
     return near.length ? [near.map(([word, value]) => `${word} ${number(value)}`).join(', ')] : [];
   };
   const widest = Math.max(0, ...panels.flatMap(panel => panel.values.length || panel.texts ? rows.flatMap((_, r) => columns.map((__, c) => textWidth(textOf(panel, r * columns.length + c), SMALL))) : []));
+  const isBlank = (panel, at) => colorOf(panel, at) === null && !textOf(panel, at);
+  const blank = panels.some(panel => rows.some((_, r) => columns.some((__, c) => isBlank(panel, r * columns.length + c))))
+    ? [{name: NO_VALUE, color: colors.same, look: 'blank'}] : [];
   const points = [];
   const series = panels.map((panel, p) => ({
     type: 'custom', xAxisIndex: p, yAxisIndex: p, clip: true, encode: {x: 0, y: 1},
@@ -125,12 +130,13 @@ export function map(chart, {width, colors, zoom}) {
       const shape = {x: x - w / 2 + gap / 2, y: y - h / 2 + gap / 2, width: w - gap, height: h - gap};
       const children = [{type: 'rect', shape, style: {fill: color ?? colors.none},
         emphasis: {style: {stroke: colors.focus, lineWidth: 3}}}];
-      if (color === null && w > 8 && h > 8)
+      const text = textOf(panel, at);
+      if (color === null && !text && w > 8 && h > 8)
         children.push({type: 'line', silent: true, shape: {x1: shape.x + 2, y1: shape.y + shape.height - 2, x2: shape.x + shape.width - 2, y2: shape.y + 2},
           style: {stroke: colors.same, lineWidth: 1}});
-      // A value stands in its cell only where it can be read.
-      const text = textOf(panel, at);
-      if (text && cellHeight >= 15 && widest + 4 <= cellWidth)
+      // A value stands in its cell only where all can be read, a mark of none where it can itself.
+      const room = color === null ? textWidth(text, SMALL) : widest;
+      if (text && cellHeight >= 15 && room + 4 <= cellWidth)
         children.push({type: 'text', silent: true, style: {text, x, y, align: 'center', verticalAlign: 'middle', font: SMALL,
           fill: color ? readableOn(color) : colors.ink}});
       return {type: 'group', children};
@@ -143,7 +149,7 @@ export function map(chart, {width, colors, zoom}) {
     renderer: rows.length * columns.length * panels.length > 1500 ? 'canvas' : 'svg',
     zoom: columns.length * rows.length > 60 ? 'xy' : '', redrawsOnZoom: true, across: columns.length, points,
     height: place.height + (scale ? 46 : 4),
-    key: chart.categories.map(one => ({...one, quiet: true})),
+    key: [...chart.categories, ...blank].map(one => ({...one, quiet: true})),
     values: () => ({columns: [chart.y_title || '', chart.x_title || '', ...panels.map(panel => (panel.title || 'value') + (chart.unit ? ` (${chart.unit})` : ''))],
       rows: rows.flatMap((row, r) => columns.map((column, c) => [row, column, ...panels.map(panel =>
         chart.scale === 'categories' ? panel.names[r * columns.length + c] || '' : textOf(panel, r * columns.length + c))]))}),
