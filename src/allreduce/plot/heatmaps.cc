@@ -10,7 +10,7 @@
 namespace assay::allreduce {
 namespace {
 
-constexpr const char* kTie = "•";
+constexpr const char* kOverlap = "•";
 
 std::string title_of(const char* what, const Grid& grid) {
   return fmt::format("{} (Fusion: {})", what, name_of(grid.fusion));
@@ -42,16 +42,11 @@ std::string panel_title(const Grid& grid, Strategy strategy) {
   return fmt::format("{}{}", name_of(strategy), any ? "" : " - no data");
 }
 
-// Returns true if the intervals overlap, so that the two cannot be told apart.
-bool is_tie(const Measurement* best, const Measurement* next) {
-  return best != nullptr && next != nullptr && next->low_us <= best->high_us;
-}
-
 report::HeatmapCell best_cell(const Grid& grid, std::size_t row, std::size_t column) {
   const Measurement* best = grid.best(row, column);
   if (best == nullptr) return {};
-  const bool tie = is_tie(best, grid.runner_up(row, column));
-  return {.color = color_of(best->strategy), .text = tie ? kTie : ""};
+  const bool overlap = intervals_overlap(*best, grid.runner_up(row, column));
+  return {.color = color_of(best->strategy), .text = overlap ? kOverlap : ""};
 }
 
 // The colours go from the bottom to the top, so that the first strategy is on top.
@@ -88,6 +83,10 @@ report::HeatmapCell percent_cell(const report::ColorScale& scale, double percent
 
 }  // namespace
 
+bool intervals_overlap(const Measurement& best, const Measurement* next) {
+  return next != nullptr && next->low_us <= best.high_us;
+}
+
 report::Heatmap time_figure(const Grid& grid) {
   report::Heatmap figure = empty_heatmap(grid, title_of("AllReduce Performance Heatmaps", grid));
   const report::ColorScale scale = time_scale(grid);
@@ -111,9 +110,10 @@ report::Heatmap best_figure(const Grid& grid) {
       grid, "", [&](std::size_t row, std::size_t column) { return best_cell(grid, row, column); }));
   figure.bar = share_bar(shares_of(grid));
   const auto& cells = figure.panels.front().cells;
-  if (std::any_of(cells.begin(), cells.end(), [](const auto& cell) { return cell.text == kTie; })) {
-    figure.legend.push_back({.swatch = {.color = report::kWhite, .text = kTie},
-                             .text = "tie: the intervals of the fastest two share a part"});
+  if (std::any_of(cells.begin(), cells.end(),
+                  [](const auto& cell) { return cell.text == kOverlap; })) {
+    figure.legend.push_back({.swatch = {.color = report::kWhite, .text = kOverlap},
+                             .text = "the intervals of the fastest two overlap"});
   }
   add_legend_of_missing(figure);
   return figure;

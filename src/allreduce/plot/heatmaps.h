@@ -18,6 +18,9 @@ report::HeatmapPanel panel_of(
     std::string title,
     const std::function<report::HeatmapCell(std::size_t, std::size_t)>& cell);
 
+// Returns whether the intervals of the fastest two overlap, so that either may be the fastest.
+bool intervals_overlap(const Measurement& best, const Measurement* next);
+
 // Returns a hatched cell, with a cross if the strategy was tried and failed. `tried` may be
 // nullptr.
 report::HeatmapCell cell_without_time(const Measurement* tried);

@@ -95,16 +95,12 @@ report::MapChart time_map(const Grid& grid) {
   return map;
 }
 
-bool is_tie(const Measurement& best, const Measurement* next) {
-  return next != nullptr && next->low_us <= best.high_us;
-}
-
 std::string best_note(const Measurement& best, const Measurement* next) {
   std::string note = fmt::format("{:.3g} μs", best.time_us);
   if (next == nullptr) return note;
   note += fmt::format("; next {}: {:.3g} μs, {:.3g} % more", name_of(next->strategy), next->time_us,
                       kPercent * (next->time_us / best.time_us - 1));
-  return is_tie(best, next) ? note + "\na tie: their intervals overlap" : note;
+  return intervals_overlap(best, next) ? note + "\ntheir intervals overlap" : note;
 }
 
 report::MapChart best_map(const Grid& grid) {
@@ -114,7 +110,7 @@ report::MapChart best_map(const Grid& grid) {
     const Measurement* best = grid.best(row, column);
     const Measurement* next = grid.runner_up(row, column);
     panel.names.emplace_back(best == nullptr ? std::string_view() : name_of(best->strategy));
-    panel.texts.emplace_back(best != nullptr && is_tie(*best, next) ? "•" : "");
+    panel.texts.emplace_back(best != nullptr && intervals_overlap(*best, next) ? "•" : "");
     panel.notes.push_back(best == nullptr ? "" : best_note(*best, next));
   });
   map.panels = {std::move(panel)};
@@ -302,7 +298,7 @@ model::Table measurements_table(const std::vector<Source>& sources) {
 std::string answer_of(const std::vector<Source>& sources) {
   std::map<Strategy, std::size_t> wins;
   std::size_t cells = 0;
-  std::size_t ties = 0;
+  std::size_t overlaps = 0;
   for (const Source& source : sources) {
     for (const Grid& grid : source.grids) {
       each_place(grid, [&](std::size_t row, std::size_t column) {
@@ -310,7 +306,7 @@ std::string answer_of(const std::vector<Source>& sources) {
         if (best == nullptr) return;
         ++cells;
         ++wins[best->strategy];
-        if (is_tie(*best, grid.runner_up(row, column))) ++ties;
+        if (intervals_overlap(*best, grid.runner_up(row, column))) ++overlaps;
       });
     }
   }
@@ -321,9 +317,9 @@ std::string answer_of(const std::vector<Source>& sources) {
     return kPercent * static_cast<double>(count) / static_cast<double>(cells);
   };
   std::string text = fmt::format(
-      "{} is the fastest in {:.3g} % of {} cells ({:.3g} % of all are ties within their "
-      "intervals).",
-      name_of(most->first), share(most->second), cells, share(ties));
+      "{} is the fastest in {:.3g} % of {} cells (in {:.3g} % of all cells the intervals of the "
+      "fastest two overlap).",
+      name_of(most->first), share(most->second), cells, share(overlaps));
   const std::vector<double> nccl = regrets(sources, always(Strategy::kNccl));
   if (nccl.empty()) return text;
   return text + fmt::format(

@@ -120,12 +120,14 @@ TEST(Figures, SayHowOftenEachStrategyIsTheBest) {
   EXPECT_EQ(figure.bar.ticks[0].text, "NCCL\n2 cells, 50.0 %");
 }
 
-TEST(Figures, MarkTies) {
+TEST(Figures, MarkWhereIntervalsOverlap) {
   Benchmark benchmark = small_benchmark();
   benchmark.measurements[0].low_us = 4.5;   // NCCL
   benchmark.measurements[1].high_us = 4.6;  // ONESHOT, in the same cell
   const Grid grid = grid_of(benchmark, Fusion::kNone).value();
-  EXPECT_THAT(texts_of(best_figure(grid).panels[0]), ElementsAre("", "", "•", ""));
+  const report::Heatmap figure = best_figure(grid);
+  EXPECT_THAT(texts_of(figure.panels[0]), ElementsAre("", "", "•", ""));
+  EXPECT_EQ(figure.legend.at(0).text, "the intervals of the fastest two overlap");
 }
 
 TEST(Figures, DrawWhatNcclAlwaysLoses) {
