@@ -371,9 +371,30 @@ std::string table_json(const StrategyTable& table) {
       core::join(slices, ",\n"));
 }
 
+namespace {
+
+// `position` counts the bytes up to the one that the parser does not take, which is among them.
+core::Error no_json(std::string_view name, std::string_view json, std::size_t position) {
+  const std::string_view before = json.substr(0, std::max<std::size_t>(position, 1) - 1);
+  const auto line = 1 + std::count(before.begin(), before.end(), '\n');
+  const std::size_t column = before.size() - (before.rfind('\n') + 1) + 1;
+  return core::Error{fmt::format("'{}' is no JSON from line {}, column {} on", name, line, column)};
+}
+
+core::Result<Json> parsed_json(std::string_view json, std::string_view name) {
+  try {
+    return Json::parse(json);
+  } catch (const Json::parse_error& error) {
+    return no_json(name, json, error.byte);
+  } catch (const Json::exception&) {
+    return core::Error{fmt::format("'{}' has a number that is too large", name)};
+  }
+}
+
+}  // namespace
+
 core::Result<StrategyTable> table_from_json(std::string_view json, std::string_view name) {
-  const Json parsed = Json::parse(json, nullptr, false);
-  if (parsed.is_discarded()) return core::Error{fmt::format("'{}' is no JSON", name)};
+  const Json parsed = ASSAY_TRY(parsed_json(json, name));
   auto table = table_from(parsed);
   if (!table.ok()) return core::Error{fmt::format("'{}': {}", name, table.error().message)};
   return table;

@@ -211,8 +211,11 @@ std::string damaged(const std::string& from, const std::string& to) {
 }
 
 TEST(StrategyTable, BadJsonIsAnErrorWithItsPlace) {
-  EXPECT_EQ(table_error("{"), "'t.json' is no JSON");
-  EXPECT_EQ(table_error(""), "'t.json' is no JSON");
+  EXPECT_EQ(table_error("{"), "'t.json' is no JSON from line 1, column 2 on");
+  EXPECT_EQ(table_error(""), "'t.json' is no JSON from line 1, column 1 on");
+  EXPECT_EQ(table_error("{\n  \"format\": oops\n}"),
+            "'t.json' is no JSON from line 2, column 13 on");
+  EXPECT_EQ(table_error("[1e999]"), "'t.json' has a number that is too large");
   EXPECT_EQ(table_error("[]"), "'t.json': is no JSON object");
   EXPECT_EQ(table_error("{}"), "'t.json': has no field \"format\"");
   EXPECT_THAT(damaged("allreduce table", "trace"), HasSubstr("format is not"));
