@@ -107,6 +107,14 @@ std::string shown_name(const CLI::Option& option) {
   return option.get_positional() ? option.get_name(true) : option.get_name();
 }
 
+std::string last_positional(const CLI::App& app) {
+  std::string name;
+  for (const CLI::Option* option : app.get_options({})) {
+    if (option->get_positional()) name = option->get_name(true);
+  }
+  return name;
+}
+
 // Explains an argument that the parser could not place: an unknown option, or one argument too
 // many.
 std::string unexpected(const CommandSpec& spec, const CLI::App& app, const std::string& argument) {
@@ -114,11 +122,9 @@ std::string unexpected(const CommandSpec& spec, const CLI::App& app, const std::
     return fmt::format("unexpected argument '{}': {} comes after '--'", argument, spec.rest);
   }
   if (!argument.starts_with('-')) {
-    for (const CLI::Option* option : app.get_options({})) {
-      if (!option->get_positional()) continue;
-      return fmt::format("unexpected argument '{}' after {}", argument, option->get_name(true));
-    }
-    return fmt::format("unexpected argument '{}': it takes options only", argument);
+    const std::string last = last_positional(app);
+    return last.empty() ? fmt::format("unexpected argument '{}': it takes options only", argument)
+                        : fmt::format("unexpected argument '{}' after {}", argument, last);
   }
   const std::string name = argument.substr(0, argument.find('='));
   const std::string near =
