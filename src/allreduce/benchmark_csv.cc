@@ -343,8 +343,9 @@ core::Result<double> BenchmarkRow::time(Column column) const {
   constexpr double kMost = 1e15;
   constexpr double kLeast = 1e-6;  // a picosecond in microseconds
   if (time && *time >= kLeast && *time <= kMost) return *time;
-  return core::Error{fmt::format(
-      "{} is '{}': it must be a number above 0, or empty if not measured", name_of(column), field)};
+  return core::Error{
+      fmt::format("{} is '{}': it must be a number from {:g} to {:g}, or empty if not measured",
+                  name_of(column), field, kLeast, kMost)};
 }
 
 core::Error BenchmarkRow::unknown(Column column, const std::vector<std::string>& known) const {

@@ -136,7 +136,8 @@ class BenchmarkRow {
   // Returns std::nullopt where the field is empty or not a whole number.
   [[nodiscard]] std::optional<std::int64_t> whole_number(Column column) const;
 
-  // Returns NaN where the field is empty or "nan". Fails unless the time is above 0.
+  // Returns NaN where the field is empty or "nan". Fails for a time below
+  // 1e-6 or above 1e15.
   [[nodiscard]] core::Result<double> time(Column column) const;
 
   // Returns `value`, the meaning of the field, or an error that lists the known names.
