@@ -68,6 +68,12 @@ core::Result<std::int64_t> Config::count_or(const char* field, std::int64_t abse
   return number(field, 0);
 }
 
+core::Result<std::int64_t> Config::count_or(const char* field,
+                                            std::int64_t absent,
+                                            std::int64_t of_null) const {
+  return count_or(field, object_.contains(field) ? of_null : absent);
+}
+
 core::Result<double> Config::real_or(const char* field, double absent) const {
   const auto* value = core::fields::find(object_, field);
   if (value == nullptr) return absent;

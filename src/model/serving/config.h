@@ -1,5 +1,5 @@
 // The fields of a model's config.json. Errors name the file and the field; a field that is null
-// counts as absent.
+// counts as absent, unless a function says otherwise.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -28,6 +28,10 @@ class Config {
   [[nodiscard]] core::Result<std::int64_t> count(const char* field) const;
   // The same, or `absent` where there is no such field; 0 is allowed.
   [[nodiscard]] core::Result<std::int64_t> count_or(const char* field, std::int64_t absent) const;
+  // The same, but `of_null` where the field is there and null.
+  [[nodiscard]] core::Result<std::int64_t> count_or(const char* field,
+                                                    std::int64_t absent,
+                                                    std::int64_t of_null) const;
   [[nodiscard]] core::Result<double> real_or(const char* field, double absent) const;
   [[nodiscard]] core::Result<bool> flag_or(const char* field, bool absent) const;
   [[nodiscard]] core::Result<std::string> text(const char* field) const;

@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <string>
 
 #include "model/serving/shipped_models.h"
@@ -108,6 +109,85 @@ TEST(ParseModel, DecoderOfAModelThatReadsPicturesLiesInAPart) {
   ASSERT_EQ(model.value().layers.size(), 2U);
   EXPECT_EQ(model.value().layers[0].count, 52);  // to a window
   EXPECT_EQ(model.value().layers[1].count, 10);
+}
+
+constexpr const char* kFourLayers = R"("hidden_size": 4096, "intermediate_size": 14336,
+    "num_hidden_layers": 4, "num_attention_heads": 32, "num_key_value_heads": 8,
+    "vocab_size": 32000, "num_experts": 8, "num_experts_per_tok": 2,
+    "moe_intermediate_size": 768)";
+
+core::Result<Model> four_layers(const std::string& architecture, const std::string& more) {
+  return parse_model("{\"architectures\": [\"" + architecture + "\"], " + kFourLayers + more + "}",
+                     "config.json");
+}
+
+// The layers by their window, 0 where they have none.
+std::map<std::int64_t, std::int64_t> windows_of(const std::string& architecture,
+                                                const std::string& more) {
+  const auto model = four_layers(architecture, more);
+  EXPECT_TRUE(model.ok()) << model.error().message;
+  std::map<std::int64_t, std::int64_t> layers;
+  if (!model.ok()) return layers;
+  for (const EqualLayers& equal : model.value().layers)
+    layers[std::get<Attention>(equal.layer.mixer).window] += equal.count;
+  return layers;
+}
+
+using Layers = std::map<std::int64_t, std::int64_t>;
+
+TEST(ParseModel, MistralHasTheWindowOfItsConfig) {
+  const auto windows = [](const std::string& more) {
+    return windows_of("MistralForCausalLM", more);
+  };
+  EXPECT_EQ(windows(R"(, "sliding_window": 1024)"), Layers({{1024, 4}}));
+  EXPECT_EQ(windows(R"(, "sliding_window": null)"), Layers({{0, 4}}));
+  // Transformers takes 4096 where the field is missing.
+  EXPECT_EQ(windows(""), Layers({{4096, 4}}));
+  EXPECT_EQ(windows(R"(, "sliding_window": 1024, "layer_types": ["full_attention",
+                        "sliding_attention", "sliding_attention", "sliding_attention"])"),
+            Layers({{0, 1}, {1024, 3}}));
+  EXPECT_THAT(problem(four_layers("MistralForCausalLM", R"(, "sliding_window": true)")),
+              HasSubstr("config.json: sliding_window: it is not a whole number"));
+  EXPECT_THAT(problem(four_layers("MistralForCausalLM", R"(, "sliding_window": -1)")),
+              HasSubstr("config.json: sliding_window: it is -1"));
+  EXPECT_THAT(problem(four_layers("MistralForCausalLM", R"(, "layer_types": ["full_attention"])")),
+              HasSubstr("layer_types: it has 1 layers"));
+}
+
+TEST(ParseModel, UpperLayersOfQwenHaveTheWindowThatIsUsed) {
+  for (const char* architecture : {"Qwen2ForCausalLM", "Qwen3ForCausalLM"}) {
+    const auto windows = [&](const std::string& more) { return windows_of(architecture, more); };
+    EXPECT_EQ(windows(""), Layers({{0, 4}}));
+    EXPECT_EQ(windows(R"(, "use_sliding_window": null, "sliding_window": 1024,
+                          "max_window_layers": 0)"),
+              Layers({{0, 4}}));
+    EXPECT_EQ(windows(R"(, "use_sliding_window": false, "sliding_window": 1024,
+                          "max_window_layers": 0)"),
+              Layers({{0, 4}}));
+    const std::string used = R"(, "use_sliding_window": true, "max_window_layers": 1)";
+    EXPECT_EQ(windows(used + R"(, "sliding_window": 1024)"), Layers({{0, 1}, {1024, 3}}));
+    EXPECT_EQ(windows(used + R"(, "sliding_window": null)"), Layers({{0, 4}}));
+    EXPECT_EQ(windows(used), Layers({{0, 1}, {4096, 3}}));
+    // Transformers takes 28 layers without a window where the field is missing.
+    EXPECT_EQ(windows(R"(, "use_sliding_window": true, "sliding_window": 1024)"), Layers({{0, 4}}));
+    EXPECT_EQ(windows(used + R"(, "sliding_window": 1024, "layer_types": ["sliding_attention",
+                        "full_attention", "full_attention", "full_attention"])"),
+              Layers({{0, 3}, {1024, 1}}));
+    EXPECT_THAT(problem(four_layers(architecture, R"(, "use_sliding_window": 1)")),
+                HasSubstr("config.json: use_sliding_window: it is not"));
+    EXPECT_THAT(problem(four_layers(architecture, used + R"(, "sliding_window": false)")),
+                HasSubstr("config.json: sliding_window: it is not a whole number"));
+  }
+}
+
+TEST(ParseModel, AllLayersOfQwenWithExpertsHaveTheWindowThatIsUsed) {
+  const auto windows = [](const std::string& more) {
+    return windows_of("Qwen3MoeForCausalLM", more);
+  };
+  EXPECT_EQ(windows(R"(, "sliding_window": 1024)"), Layers({{0, 4}}));
+  EXPECT_EQ(windows(R"(, "use_sliding_window": true, "sliding_window": 1024,
+                        "max_window_layers": 4)"),
+            Layers({{1024, 4}}));
 }
 
 TEST(ReadModel, EveryShippedModelReads) {

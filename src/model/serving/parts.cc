@@ -11,6 +11,10 @@ namespace {
 // Layers are looked at one by one.
 constexpr std::int64_t kMostLayers = 10000;
 
+// What transformers takes where a config.json does not say it.
+constexpr std::int64_t kUsualWindow = 4096;
+constexpr std::int64_t kUsualLayersWithoutWindow = 28;
+
 core::Result<std::int64_t> read_num_layers(const Config& config) {
   const std::int64_t count = ASSAY_TRY(config.count("num_hidden_layers"));
   if (count > kMostLayers)
@@ -109,6 +113,48 @@ core::Result<std::vector<std::string>> read_layer_types(const Config& config) {
                                                    types.size(), count));
   }
   return types;
+}
+
+core::Result<std::int64_t> read_window(const Config& config) {
+  return config.count_or("sliding_window", kUsualWindow, 0);
+}
+
+core::Result<std::int64_t> read_used_window(const Config& config) {
+  if (!ASSAY_TRY(config.flag_or("use_sliding_window", false))) return 0;
+  return read_window(config);
+}
+
+core::Result<std::vector<std::int64_t>> read_windows_of_layers(const Config& config,
+                                                               std::int64_t window,
+                                                               std::int64_t first) {
+  const auto types = ASSAY_TRY(read_layer_types(config));
+  std::vector<std::int64_t> windows;
+  const std::int64_t count = ASSAY_TRY(read_num_layers(config));
+  for (std::int64_t index = 0; index < count; ++index) {
+    const bool is_windowed = types.empty()
+                                 ? index >= first
+                                 : types[static_cast<std::size_t>(index)] == "sliding_attention";
+    windows.push_back(is_windowed ? window : 0);
+  }
+  return windows;
+}
+
+core::Result<std::vector<std::int64_t>> read_qwen_windows(const Config& config) {
+  const std::int64_t window = ASSAY_TRY(read_used_window(config));
+  return read_windows_of_layers(
+      config, window, ASSAY_TRY(config.count_or("max_window_layers", kUsualLayersWithoutWindow)));
+}
+
+core::Result<std::vector<EqualLayers>> read_dense_layers(const Config& config,
+                                                         const Attention& attention,
+                                                         const std::vector<std::int64_t>& windows) {
+  Layer layer{
+      .mixer = attention,
+      .feed_forward = FeedForward{.intermediate = ASSAY_TRY(config.count("intermediate_size"))}};
+  return read_layers(config, [&](std::int64_t index) {
+    std::get<Attention>(layer.mixer).window = windows[static_cast<std::size_t>(index)];
+    return layer;
+  });
 }
 
 }  // namespace assay::serving

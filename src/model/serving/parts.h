@@ -48,4 +48,28 @@ core::Result<std::vector<EqualLayers>> read_layers(
 // number is not num_hidden_layers.
 core::Result<std::vector<std::string>> read_layer_types(const Config& config);
 
+// How many tokens the layers with a window attend to, which sliding_window says, and 4096 where the
+// field is missing: what transformers takes for Mistral and Qwen. 0: no layer has a window, because
+// the field is null.
+core::Result<std::int64_t> read_window(const Config& config);
+
+// The same for Qwen, where use_sliding_window turns it on.
+core::Result<std::int64_t> read_used_window(const Config& config);
+
+// The window of each layer, 0 where it has none: those that layer_types calls sliding_attention
+// have `window`, or, where the field is absent, those from `first` on.
+core::Result<std::vector<std::int64_t>> read_windows_of_layers(const Config& config,
+                                                               std::int64_t window,
+                                                               std::int64_t first);
+
+// The same for Qwen without experts: by use_sliding_window, sliding_window and max_window_layers,
+// which counts the layers below those with a window.
+core::Result<std::vector<std::int64_t>> read_qwen_windows(const Config& config);
+
+// Layers of such attention, each with its own window, and a feed-forward layer of
+// intermediate_size.
+core::Result<std::vector<EqualLayers>> read_dense_layers(const Config& config,
+                                                         const Attention& attention,
+                                                         const std::vector<std::int64_t>& windows);
+
 }  // namespace assay::serving

@@ -15,10 +15,8 @@ core::Result<Model> read_llama(const Config& config) {
   return model;
 }
 
-const Family kLlama{.name = "llama",
-                    .architectures = {"LlamaForCausalLM", "MiMoForCausalLM", "MistralForCausalLM",
-                                      "Qwen2ForCausalLM"},
-                    .read = read_llama};
+const Family kLlama{
+    .name = "llama", .architectures = {"LlamaForCausalLM", "MiMoForCausalLM"}, .read = read_llama};
 ASSAY_REGISTER(Family, kLlama);
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Qwen3 without experts: as Llama, with norms of queries and keys.
+// Qwen3 without experts: as Qwen2, with norms of queries and keys.
 #include "model/serving/family.h"
 #include "model/serving/parts.h"
 
@@ -9,10 +9,8 @@ core::Result<Model> read_qwen3(const Config& config) {
   Model model = ASSAY_TRY(read_sizes(config));
   Attention attention = ASSAY_TRY(read_attention(config));
   attention.normalises_heads = true;
-  Layer layer{
-      .mixer = attention,
-      .feed_forward = FeedForward{.intermediate = ASSAY_TRY(config.count("intermediate_size"))}};
-  model.layers = ASSAY_TRY(read_layers(config, [&](std::int64_t /*index*/) { return layer; }));
+  const auto windows = ASSAY_TRY(read_qwen_windows(config));
+  model.layers = ASSAY_TRY(read_dense_layers(config, attention, windows));
   return model;
 }
 

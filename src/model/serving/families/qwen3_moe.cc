@@ -17,6 +17,8 @@ core::Result<Model> read_qwen3_moe(const Config& config) {
   Model model = ASSAY_TRY(read_sizes(config));
   Attention attention = ASSAY_TRY(read_attention(config));
   attention.normalises_heads = true;
+  // Transformers gives all layers the window, whatever max_window_layers says.
+  attention.window = ASSAY_TRY(read_used_window(config));
   const Experts experts = ASSAY_TRY(qwen3_experts(config));
   const FeedForward dense{.intermediate = ASSAY_TRY(config.count("intermediate_size"))};
   const auto dense_layers = ASSAY_TRY(config.counts("mlp_only_layers"));
