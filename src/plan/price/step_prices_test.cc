@@ -5,11 +5,13 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <map>
 #include <utility>
 
 #include "model/serving/family.h"
 #include "model/warnings.h"
 #include "plan/load_costs.h"
+#include "plan/schedule/simulate.h"
 #include "plan/uncertainty/step_parts.h"
 #include "store/files/csv_frame.h"
 
@@ -192,6 +194,72 @@ TEST(StepPrices, ExpertsGetTheTokensOfAllGroups) {
   EXPECT_NEAR(ms(8, 0), 32, 0.1);
   // Seven groups have but a token each.
   EXPECT_NEAR(ms(8, (4000 + 7) / 8.0), 4.007, 0.01);
+}
+
+// What one of each takes, in ms.
+constexpr double kPromptToken = 0.001;    // of attention
+constexpr double kDecodingRequest = 0.1;  // of attention
+constexpr double kProductRow = 0.0001;
+constexpr double kExchangedElement = 1e-6;
+constexpr double kExpertToken = 0.002;
+constexpr std::int64_t kHidden = 256;
+
+// Four groups of a GPU each share the experts of a layer.
+StepPrices prices_of_four_groups() {
+  const auto model = serving::parse_model(R"({"architectures": ["MixtralForCausalLM"],
+      "hidden_size": 256, "intermediate_size": 512, "num_attention_heads": 4,
+      "num_key_value_heads": 2, "head_dim": 64, "num_hidden_layers": 1, "vocab_size": 1000,
+      "num_local_experts": 8, "num_experts_per_tok": 2})",
+                                          "mixture");
+  EXPECT_TRUE(model.ok());
+  const auto no_rows = [](const std::string&) { return std::vector<TableSource>(); };
+  const auto by_size = [](const std::string& table) -> store::RooflineBinder {
+    const std::map<std::string, double> of_one = {{"generation_attention_perf", kDecodingRequest},
+                                                  {"gemm_perf", kProductRow},
+                                                  {"nccl_perf", kExchangedElement},
+                                                  {"moe_perf", kExpertToken}};
+    const auto found = of_one.find(table);
+    const double ms = found == of_one.end() ? 0 : found->second;
+    const bool is_prompt = table == "context_attention_perf";
+    return [=](const auto&, const auto&) {
+      return [=](std::span<const double> sizes) {
+        return is_prompt ? kPromptToken * sizes[0] * sizes[1] : ms * sizes[0];
+      };
+    };
+  };
+  Tables tables(std::nullopt, no_rows, by_size, no_cost);
+  auto prices = StepPrices::bind(model.value(), {.moe_ep = 4}, tables);
+  EXPECT_TRUE(prices.ok()) << (prices.ok() ? "" : prices.error().message);
+  return std::move(prices).value();
+}
+
+TEST(StepPrices, AStepLastsAsLongAsTheGroupWithThePrompt) {
+  const StepPrices prices = prices_of_four_groups();
+  Limits limits = policy_of(Engine::kVllm).defaults();
+  limits.kv_tokens = 10000;
+  limits.groups = 4;
+  limits.groups_of_experts = 4;
+  limits.graph_batches = {};
+  // A request in each group, which decodes in the second step, and a prompt for the first group,
+  // which comes too late for the first step.
+  const Request decodes{.prompt_tokens = 1, .output_tokens = 2};
+  const Request prompt{.arrival_ms = 1e-6, .prompt_tokens = 1000, .output_tokens = 1};
+  const Workload workload{.requests = {decodes, decodes, decodes, decodes, prompt}};
+  const auto metrics = simulate(prices, policy_of(Engine::kVllm), limits, workload);
+  ASSERT_TRUE(metrics.ok()) << metrics.error().message;
+  ASSERT_EQ(metrics.value().steps, 2);
+
+  constexpr double kTokensOfPrompted = 1000 + 1;  // tokens of the group with the prompt
+  constexpr double kTokensOfAll =
+      kTokensOfPrompted + 3;        // those of all groups, which meet at the experts
+  constexpr double kRows = 2;       // of logits
+  constexpr double kProducts = 3;   // of the group's own tokens: two of attention and the router
+  constexpr double kExchanges = 2;  // before and behind the experts
+  const double step_ms = kPromptToken * 1000 + kDecodingRequest +
+                         kProductRow * (kProducts * kTokensOfPrompted + kRows) +
+                         kExchangedElement * kExchanges * kHidden * kTokensOfAll +
+                         kExpertToken * kTokensOfAll;
+  EXPECT_NEAR(metrics.value().tpot_ms.mean, step_ms, 1e-6);
 }
 
 TEST(StepPrices, PartsOfALoadHaveItsTokensOnce) {
