@@ -59,23 +59,29 @@ store::RooflineBinder rooflines_of(const std::string& table, const store::Peaks&
   return store::table_rooflines(table, costed_operators(table), peaks).bound;
 }
 
-// Rows that no GPU can have taken answer nothing, so that the next source does.
-core::Result<plan::TableSource::Index> index_without_quarantined(const store::WorkRows& rows,
-                                                                 const std::string& table,
-                                                                 const store::Peaks& peaks) {
+// Rows that no GPU can have taken answer nothing, so that the next source does. `left_out` becomes
+// the number of those without a time.
+plan::TableSource::Index index_of_sound(const store::WorkRows& rows,
+                                        const std::string& table,
+                                        const store::Peaks& peaks,
+                                        std::size_t& left_out) {
   const store::Rooflines rooflines = store::table_rooflines(table, costed_operators(table), peaks);
   const auto quarantined = store::quarantined_families(rows, rooflines);
-  if (quarantined.empty()) return std::make_shared<const store::WorkIndex>(rows, rooflines.bound);
-  return std::make_shared<const store::WorkIndex>(
-      store::without_families(rows, store::quarantined_numbers(quarantined)), rooflines.bound);
+  store::TimedRows timed = store::timed_rows(
+      quarantined.empty() ? rows
+                          : store::without_families(rows, store::quarantined_numbers(quarantined)));
+  left_out = timed.left_out;
+  return std::make_shared<const store::WorkIndex>(std::move(timed.rows), rooflines.bound);
 }
 
-// The files of a tree that may answer for a table; none if the tree does not have it.
+// The files of a tree that may answer for a table; none if the tree does not have it. `untimed`
+// counts their rows without a time once they are read.
 std::vector<plan::TableSource> tree_sources(const store::PublicTree& tree,
                                             const store::TableCache& cache,
                                             plan::Engine engine,
                                             const std::string& version,
-                                            const std::string& table) {
+                                            const std::string& table,
+                                            UntimedRows& untimed) {
   const store::Peaks& peaks = tree.facts().peaks;
   const auto found = tree.sources(std::string(plan::name_of(engine)), version, table);
   std::vector<plan::TableSource> sources;
@@ -85,14 +91,29 @@ std::vector<plan::TableSource> tree_sources(const store::PublicTree& tree,
     const plan::Fidelity fidelity = fidelity_of(one, version, is_first);
     // Rows of assay's own are no version of the engine.
     is_first = is_first && fidelity == plan::Fidelity::kKernels;
-    const auto read = [=, &cache, file = one.file]() -> core::Result<plan::TableSource::Index> {
+    const auto read = [=, &cache, &untimed,
+                       file = one.file]() -> core::Result<plan::TableSource::Index> {
       const auto kept =
           ASSAY_TRY(cache.table(file, store::learner_with_rooflines(peaks, costed_operators)));
-      return index_without_quarantined(kept.rows, table, peaks);
+      std::size_t left_out = 0;
+      auto index = index_of_sound(kept.rows, table, peaks, left_out);
+      untimed[file] = left_out + static_cast<std::size_t>(kept.without_time);
+      return index;
     };
     sources.emplace_back(one.backend + " " + one.version, fidelity, read);
   }
   return sources;
+}
+
+// What is left out of tables, in a sentence; "" if nothing is.
+std::string untimed_note(const UntimedRows& untimed) {
+  std::vector<std::string> files;
+  for (const auto& [file, rows] : untimed) {
+    if (rows > 0) files.push_back(fmt::format("{} of {}", rows, file.string()));
+  }
+  if (files.empty()) return "";
+  return "rows without a usable time (0, less, or no number) are left out: " +
+         core::join(files, ", ");
 }
 
 // Operators that move bytes take, and state spaces at least, where no table has them, a share of
@@ -153,6 +174,7 @@ PlanInputs::PlanInputs(PriceSources sources)
 
 PlanInputs::~PlanInputs() {
   if (const std::string note = cache_.note(); !note.empty()) print_note(note);
+  if (const std::string note = untimed_note(untimed_); !note.empty()) print_note(note);
 }
 
 core::Result<const serving::Model*> PlanInputs::model(const std::string& path) {
@@ -214,7 +236,7 @@ core::Result<PlanInputs::Measured*> PlanInputs::measured(const System& asked,
 
 core::Result<plan::TableSource::Index> PlanInputs::measured_index(Measured& measured,
                                                                   const std::string& table,
-                                                                  const store::Peaks& peaks) const {
+                                                                  const store::Peaks& peaks) {
   if (const auto known = measured.read.find(table); known != measured.read.end())
     return known->second;
   const store::Frame frame = ASSAY_TRY(measured.store.table(
@@ -222,7 +244,7 @@ core::Result<plan::TableSource::Index> PlanInputs::measured_index(Measured& meas
   store::WorkRows rows = ASSAY_TRY(store::make_work_rows(table, frame));
   rows.power =
       std::make_shared<const store::TablePower>(store::measured_power(table, row_loads, frame));
-  const auto index = ASSAY_TRY(index_without_quarantined(rows, table, peaks));
+  const auto index = index_of_sound(rows, table, peaks, untimed_[sources_.store / table]);
   measured.read.emplace(table, index);
   return index;
 }
@@ -230,7 +252,7 @@ core::Result<plan::TableSource::Index> PlanInputs::measured_index(Measured& meas
 void PlanInputs::add_measured(Measured& measured,
                               const std::string& table,
                               const store::Peaks& peaks,
-                              std::vector<plan::TableSource>& sources) const {
+                              std::vector<plan::TableSource>& sources) {
   if (std::find(measured.tables.begin(), measured.tables.end(), table) == measured.tables.end())
     return;
   const auto behind = std::find_if(
@@ -254,7 +276,7 @@ core::Result<plan::Tables*> PlanInputs::tables(const std::string& name,
   const plan::Tables::Load load =
       [=, this, &asked](const std::string& table) -> core::Result<std::vector<plan::TableSource>> {
     std::vector<plan::TableSource> sources =
-        asked.tree ? tree_sources(*asked.tree, cache_, engine, version, table)
+        asked.tree ? tree_sources(*asked.tree, cache_, engine, version, table, untimed_)
                    : ASSAY_TRY(shipped_sources(*asked.shipped, asked.facts.peaks, table));
     if (own != nullptr) add_measured(*own, table, asked.facts.peaks, sources);
     return sources;

@@ -24,11 +24,15 @@
 
 namespace assay::cli {
 
+// The rows of tables whose time no kernel takes, by the file or the table of a store.
+using UntimedRows = std::map<std::filesystem::path, std::size_t>;
+
 // Keeps what it has read, to which what it gives refers; one thread at a time.
 class PlanInputs {
  public:
   explicit PlanInputs(PriceSources sources);
-  // Says why tables could not be kept for the next time, where they could not.
+  // Says why tables could not be kept for the next time, where they could not, and how many rows
+  // without a time were left out.
   ~PlanInputs();
   PlanInputs(const PlanInputs&) = delete;
   PlanInputs& operator=(const PlanInputs&) = delete;
@@ -78,15 +82,17 @@ class PlanInputs {
 
   core::Result<System*> system(const std::string& name);
   core::Result<Measured*> measured(const System& asked, const std::string& name);
-  [[nodiscard]] core::Result<plan::TableSource::Index> measured_index(
-      Measured& measured, const std::string& table, const store::Peaks& peaks) const;
+  core::Result<plan::TableSource::Index> measured_index(Measured& measured,
+                                                        const std::string& table,
+                                                        const store::Peaks& peaks);
   void add_measured(Measured& measured,
                     const std::string& table,
                     const store::Peaks& peaks,
-                    std::vector<plan::TableSource>& sources) const;
+                    std::vector<plan::TableSource>& sources);
 
   PriceSources sources_;
   store::TableCache cache_;
+  UntimedRows untimed_;
   std::map<std::string, Measured> measured_;  // by system
   std::map<std::string, serving::Model> models_;
   std::map<std::string, System> read_;

@@ -29,7 +29,7 @@ core::Status map_system(const std::string& database,
   std::vector<MappedTable> tables;
   for (const std::string& name : ASSAY_TRY(store.tables())) {
     const Frame frame = ASSAY_TRY(store.table({.table = name}, Store::Columns::kWithInterval));
-    const WorkRows rows = ASSAY_TRY(make_work_rows(name, frame));
+    const WorkRows rows = ASSAY_TRY(with_times(ASSAY_TRY(make_work_rows(name, frame))));
     const Rooflines rooflines = table_rooflines(name, cli::costed_operators(name), peaks);
     tables.push_back({.rows = rows,
                       .spreads = WorkIndex(rows, rooflines.bound).spreads(),

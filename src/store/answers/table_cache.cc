@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstring>
 #include <memory>
 #include <optional>
@@ -67,22 +68,25 @@ std::string_view bytes_of(const EntryHead& head) {
   return {reinterpret_cast<const char*>(&head), sizeof(head)};
 }
 
-// The origin of packed tables: the file, then a line for each note.
-std::string origin_lines(const fs::path& file, const std::vector<std::string>& notes) {
-  std::string lines = core::printable_line(file.string());
+// The origin of packed tables: the file, the number of rows without a time, then a line for each
+// note.
+std::string origin_lines(const fs::path& file,
+                         std::int64_t without_time,
+                         const std::vector<std::string>& notes) {
+  std::string lines = fmt::format("{}\n{}", core::printable_line(file.string()), without_time);
   for (const std::string& note : notes)
     lines += '\n' + core::printable_line(note);
   return lines;
 }
 
-std::vector<std::string> notes_of(const std::string& origin) {
-  std::vector<std::string> notes;
-  for (std::size_t end = origin.find('\n'); end != std::string::npos;) {
-    const std::size_t begin = end + 1;
+std::vector<std::string> lines_of(const std::string& origin) {
+  std::vector<std::string> lines;
+  std::size_t begin = 0;
+  for (std::size_t end = 0; end != std::string::npos; begin = end + 1) {
     end = origin.find('\n', begin);
-    notes.push_back(origin.substr(begin, end == std::string::npos ? end : end - begin));
+    lines.push_back(origin.substr(begin, end == std::string::npos ? end : end - begin));
   }
-  return notes;
+  return lines;
 }
 
 // The table of packed bytes, which `owner` keeps.
@@ -90,12 +94,14 @@ core::Result<TableOfFile> table_in(std::string_view body,
                                    const fs::path& file,
                                    std::shared_ptr<const void> owner) {
   const PackedTables packed = ASSAY_TRY(PackedTables::open(body));
-  const std::string& origin = packed.origin();
-  if (origin.substr(0, origin.find('\n')) != core::printable_line(file.string()))
+  const std::vector<std::string> lines = lines_of(packed.origin());
+  if (lines.size() < 2 || lines.front() != core::printable_line(file.string()))
     return core::Error{"these are packed tables of another file"};
   const std::vector<std::string> names = packed.names();
   if (names.size() != 1) return core::Error{"these are several packed tables"};
-  TableOfFile table{.rows = ASSAY_TRY(packed.table(names.front())), .notes = notes_of(origin)};
+  TableOfFile table{.rows = ASSAY_TRY(packed.table(names.front())),
+                    .notes = {lines.begin() + 2, lines.end()}};
+  std::from_chars(lines[1].data(), lines[1].data() + lines[1].size(), table.without_time);
   table.rows.data = std::move(owner);
   return table;
 }
@@ -195,7 +201,7 @@ core::Result<TableOfFile> TableCache::made(const Asked& asked) const {
   for (const model::Warning& warning : warnings.all())
     notes.push_back(warning.sentence());
   const auto body = std::make_shared<std::string>(pack_tables(
-      origin_lines(asked.file, notes),
+      origin_lines(asked.file, file.value().without_time, notes),
       {{.rows = std::move(rows).value(), .spreads = spreads, .power = std::move(power)}}));
   if (!asked.entry.empty()) keep(asked, bytes_of(asked.head(stable_hash(bytes), *body)), *body);
   return table_in(*body, asked.file, body);

@@ -174,6 +174,15 @@ TEST_F(TableCacheTest, NotesOfTheFileAreToldEachTime) {
   EXPECT_TRUE(read().was_kept);
 }
 
+TEST_F(TableCacheTest, RowsWithoutATimeAreCountedEachTime) {
+  EXPECT_EQ(read().without_time, 0);
+  write(file_, std::string(kHeader) + kFirst +
+                   "x,1,d,gemm,a,fp8,8,64,64,\nx,1,d,gemm,a,fp8,16,64,64,-1\n");
+  EXPECT_EQ(read().without_time, 2);
+  EXPECT_EQ(read().without_time, 2);
+  EXPECT_TRUE(read().was_kept);
+}
+
 TEST_F(TableCacheTest, WithoutAFolderNothingIsKept) {
   const TableCache cache{fs::path()};
   EXPECT_FALSE(cache.table(file_, learner()).value().was_kept);

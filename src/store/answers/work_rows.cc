@@ -150,6 +150,7 @@ core::Result<WorkRows> make_work_rows(const std::string& table, const Frame& fra
     owned->codes.insert(owned->codes.end(), codes.begin(), codes.end());
     add_family(grouped, grouped.rows_of_group[group], comes_before, *owned);
   }
+  rows.num_unusable = static_cast<std::size_t>(grouped.unused.count);
   rows.exact = std::move(grouped.exact);
   rows.sizes = std::move(grouped.sizes);
   point_into(rows, std::move(owned));
@@ -176,17 +177,29 @@ WorkRows kept_rows(const WorkRows& rows, const std::function<bool(std::size_t ro
   return kept;
 }
 
-core::Result<WorkRows> with_times(WorkRows rows) {
-  const bool has_zeros =
-      std::find(rows.latencies.begin(), rows.latencies.end(), 0) != rows.latencies.end();
-  if (!has_zeros || holds_differences(rows.table)) return rows;
-  const WorkRows kept = kept_rows(rows, [&](std::size_t row) { return rows.latencies[row] != 0; });
-  if (kept.num_rows() == 0) return core::Error{rows.table + ": all times are 0"};
+TimedRows timed_rows(WorkRows rows) {
+  const bool may_be_zero = holds_differences(rows.table);
+  const auto is_time = [&](double ms) {
+    return std::isfinite(ms) && (ms > 0 || (ms == 0 && may_be_zero));
+  };
+  const std::size_t unusable = rows.num_unusable;
+  if (std::all_of(rows.latencies.begin(), rows.latencies.end(), is_time))
+    return {.rows = std::move(rows), .left_out = unusable};
+  const WorkRows kept =
+      kept_rows(rows, [&](std::size_t row) { return is_time(rows.latencies[row]); });
   std::vector<std::size_t> empty;
   for (std::size_t family = 0; family < kept.num_families(); ++family) {
     if (kept.begins[family] == kept.begins[family + 1]) empty.push_back(family);
   }
-  return without_families(kept, empty);
+  return {.rows = without_families(kept, empty),
+          .left_out = unusable + rows.num_rows() - kept.num_rows()};
+}
+
+core::Result<WorkRows> with_times(WorkRows rows) {
+  TimedRows timed = timed_rows(std::move(rows));
+  if (timed.rows.num_rows() == 0 && timed.left_out > 0)
+    return core::Error{timed.rows.table + ": no row has a time above 0"};
+  return std::move(timed.rows);
 }
 
 WorkRows without_families(const WorkRows& rows, std::span<const std::size_t> families) {

@@ -39,6 +39,7 @@ struct WorkRows {
   std::span<const double> latencies = {};       // ms, by row
   std::span<const RowInterval> intervals = {};  // by row, or empty
   std::span<const double> watts = {};           // of a GPU, by row; NaN: unknown; or empty
+  std::size_t num_unusable = 0;  // rows of the table that are not here: a time or size is no number
   // What the rows tell of the errors of answers, with the rooflines of the device that measured
   // them; null: not told yet.
   const Spreads* spreads = nullptr;
@@ -76,8 +77,17 @@ core::Result<WorkRows> make_work_rows(const std::string& table, const Frame& fra
 // row.
 WorkRows kept_rows(const WorkRows& rows, const std::function<bool(std::size_t row)>& keep);
 
-// Without the rows that took no time, which no kernel does, and the families that have no others;
-// whole where the table's times are differences (table_spec.h). Error: no row is left.
+struct TimedRows {
+  WorkRows rows;
+  std::size_t left_out = 0;  // other rows of the table
+};
+
+// Without the rows whose time no kernel takes (0, less, or no finite number), and the families that
+// have no others; there may be none left. Times of 0 stay where they are differences
+// (table_spec.h).
+TimedRows timed_rows(WorkRows rows);
+
+// The same rows. Error: no row is left.
 core::Result<WorkRows> with_times(WorkRows rows);
 
 // The rows of other families than these, with the same spreads.

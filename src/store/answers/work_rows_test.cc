@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "store/database/store_test_util.h"
@@ -58,6 +61,50 @@ TEST(WorkRows, LeaveOutWholeFamilies) {
   EXPECT_EQ(some.spreads, &spreads);
   const std::vector<std::size_t> all = {0, 1};
   EXPECT_EQ(without_families(some, all).num_rows(), 0U);
+}
+
+// The times of a column, NaN and an infinity among them, which files cannot hold.
+WorkRows rows_with_times(const std::string& table, const std::vector<double>& times) {
+  Frame frame = frame_of(
+      "gemm_dtype,m,n,k,latency\nfp8,1,64,64,0.5\nfp8,2,64,64,0.5\n"
+      "fp8,4,64,64,0.5\nfp8,8,64,64,0.5\nbfloat16,1,64,64,0.5\n");
+  for (FrameColumn& column : frame.columns) {
+    if (column.name == "latency") column.values = times;
+  }
+  auto rows = make_work_rows(table, frame);
+  EXPECT_TRUE(rows.ok());
+  return std::move(rows).value();
+}
+
+TEST(TimedRows, LeaveOutAndCountWhatNoKernelTakes) {
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const TimedRows timed = timed_rows(rows_with_times("gemm_perf", {0, -1, kNan, 0.3, kInfinity}));
+  EXPECT_EQ(timed.left_out, 4U);
+  EXPECT_THAT(names_of(timed.rows), ElementsAre("gemm_dtype=fp8"));
+  EXPECT_THAT(std::vector(timed.rows.latencies.begin(), timed.rows.latencies.end()),
+              ElementsAre(0.3));
+  EXPECT_THAT(std::vector(timed.rows.sizes_of(0).begin(), timed.rows.sizes_of(0).end()),
+              ElementsAre(8, 64, 64));
+}
+
+TEST(TimedRows, AreAllRowsOfASoundTable) {
+  const TimedRows timed = timed_rows(rows_with_times("gemm_perf", {1, 2, 3, 4, 5}));
+  EXPECT_EQ(timed.left_out, 0U);
+  EXPECT_EQ(timed.rows.num_rows(), 5U);
+}
+
+TEST(TimedRows, MayBeNone) {
+  const WorkRows zeros = rows_with_times("gemm_perf", {0, 0, 0, 0, 0});
+  EXPECT_EQ(timed_rows(zeros).left_out, 5U);
+  EXPECT_EQ(timed_rows(zeros).rows.num_families(), 0U);
+  EXPECT_EQ(with_times(zeros).error().message, "gemm_perf: no row has a time above 0");
+}
+
+TEST(TimedRows, DifferencesMayBeZero) {
+  const TimedRows timed = timed_rows(rows_with_times("computescale_perf", {0, -1, 0.1, 0.2, 0.3}));
+  EXPECT_EQ(timed.left_out, 1U);
+  EXPECT_EQ(timed.rows.num_rows(), 4U);
 }
 
 }  // namespace
