@@ -34,7 +34,7 @@ core::Result<NamedFrame> read_one(const fs::path& path) {
   return NamedFrame{.table = file.table,
                     .source = path.string(),
                     .frame = std::move(file.rows),
-                    .without_time = file.without_time};
+                    .unread = file.unread};
 }
 
 core::Result<std::vector<NamedFrame>> read_store(const store::Store& opened,

@@ -46,7 +46,7 @@ struct NamedFrame {
   std::string table;   // such as "gemm_perf"
   std::string source;  // the file; "" for a store
   store::Frame frame;
-  std::int64_t without_time = 0;  // rows of the file that are not in the frame
+  std::int64_t unread = 0;  // rows of the file that are not in the frame
 };
 
 // Reads all tables, or only the one of this name; those of a store with their intervals. With a

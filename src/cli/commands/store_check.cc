@@ -154,9 +154,9 @@ class StoreCheck final : public Command {
       return {};
     }
     store::TableCheck& check = checked.value();
-    check.rows += named.without_time;
-    check.unused.total += named.without_time;
-    check.unused.count += named.without_time;
+    check.rows += named.unread;
+    check.unused.total += named.unread;
+    check.unused.count += named.unread;
     report.add(name, check);
     if (named.table == collect::kLayerTable) report.add({collect::layer_report(named.frame)});
     if (!plot_.empty()) ASSAY_TRY(plot_one(named, rooflines));

@@ -181,23 +181,49 @@ void keep(const std::vector<bool>& kept, FrameColumn& column) {
 }
 
 // Describes what is wrong with a row's time; empty if it is good.
-std::string_view fault_of(const FrameColumn& latency, std::size_t row) {
+std::string_view fault_of_time(const FrameColumn& latency, std::size_t row) {
   if (latency.is_missing(row)) return "no time";
   const double value = std::get<std::vector<double>>(latency.values)[row];
   if (!std::isfinite(value)) return "a time that is no finite number";
   return value < 0 ? "a negative time" : "";
 }
 
-// Returns how many.
-std::int64_t drop_rows_without_time(Frame& rows,
-                                    const FrameColumn& latency,
-                                    model::Warnings& warnings) {
-  std::vector<bool> kept(rows.num_rows(), true);
+void mark_bad_times(const FrameColumn& latency,
+                    std::vector<bool>& kept,
+                    model::Warnings& warnings) {
   for (std::size_t row = 0; row < kept.size(); ++row) {
-    const std::string_view fault = fault_of(latency, row);
+    const std::string_view fault = fault_of_time(latency, row);
     if (fault.empty()) continue;
     kept[row] = false;
     warnings.add(fault, "row not read", fmt::format("row {}", row + 1));
+  }
+}
+
+// A row that is left out already is not counted again.
+void mark_bad_sizes(const FrameColumn& size,
+                    Presence presence,
+                    std::vector<bool>& kept,
+                    model::Warnings& warnings) {
+  for (std::size_t row = 0; row < kept.size(); ++row) {
+    const bool is_missing = size.is_missing(row);
+    const bool is_bad = is_missing ? presence == Presence::kAlways : number_at(size, row) < 0;
+    if (!is_bad || !kept[row]) continue;
+    kept[row] = false;
+    warnings.add(is_missing ? "no size" : "a negative size", "row not read",
+                 fmt::format("row {}, {}", row + 1, size.name));
+  }
+}
+
+// Returns how many.
+std::int64_t drop_bad_rows(Frame& rows,
+                           const TableSpec& spec,
+                           const FrameColumn* latency,
+                           model::Warnings& warnings) {
+  std::vector<bool> kept(rows.num_rows(), true);
+  if (latency != nullptr) mark_bad_times(*latency, kept, warnings);
+  for (const TableColumn& column : spec.columns) {
+    const FrameColumn* size = is_size_column(column) ? rows.find(column.name) : nullptr;
+    if (size != nullptr) mark_bad_sizes(*size, column.presence, kept, warnings);
   }
   const std::int64_t dropped = std::count(kept.begin(), kept.end(), false);
   if (dropped == 0) return 0;
@@ -259,14 +285,12 @@ void count_repeated_keys(const Frame& rows, const TableSpec& spec, model::Warnin
   }
 }
 
-// Drops rows without a usable time, and returns how many; only counts times of 0 and repeated keys.
+// Drops rows without a usable time or size, and returns how many; only counts times of 0 and
+// repeated keys.
 std::int64_t check_rows(Frame& rows, const TableSpec& spec, model::Warnings& warnings) {
   const FrameColumn* latency = spec.latency() == nullptr ? nullptr : rows.find("latency");
-  std::int64_t dropped = 0;
-  if (latency != nullptr) {
-    dropped = drop_rows_without_time(rows, *latency, warnings);
-    count_zeros(*latency, warnings);
-  }
+  const std::int64_t dropped = drop_bad_rows(rows, spec, latency, warnings);
+  if (latency != nullptr) count_zeros(*latency, warnings);
   count_repeated_keys(rows, spec, warnings);
   return dropped;
 }

@@ -34,11 +34,12 @@ struct PerfFile {
   std::string table;  // "gemm_perf"
   Era era = Era::kC;
   Frame rows;  // framework, version, device, op_name, kernel_source, key, latency, power
-  std::int64_t without_time = 0;  // rows that were not read, because they have no usable time
+  std::int64_t unread = 0;  // rows that were left out, because they have no usable time or size
 };
 
 // `warnings` counts repairs and doubts: labels and columns that were renamed, rows without a usable
-// time (not read), times of 0 and rows with the key of another (read). The error names the file,
+// time or size (not read), times of 0 and rows with the key of another (read). A size is no usable
+// one if it is negative, or missing in a table that always has it. The error names the file,
 // which may not exist, hold no table, be a Git LFS pointer or damaged, lack a column, or have a
 // column of another kind or a line with too few fields.
 core::Result<PerfFile> read_perf_file(const std::filesystem::path& path, model::Warnings& warnings);

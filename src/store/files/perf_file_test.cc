@@ -167,6 +167,51 @@ TEST(PerfFile, CountsWhatItCannotUse) {
   EXPECT_EQ(count_of(warnings, "a row with the key of an earlier one"), 1);
 }
 
+TEST(PerfFile, LeavesOutRowsWithoutAUsableSize) {
+  model::Warnings warnings;
+  const std::string row = kRow + "gemm,x,fp8,";
+  const PerfFile file =
+      parsed(gemm(row + "-1,1,1,0.1\n" + row + "2,,1,0.1\n" + row + "3,1,1,0.1\n" + row +
+                  "-4,-1,,0.1\n" + row + "-5,1,1,nan\n" + row + "0,1,1,0.1\n"),
+             "gemm_perf.txt", warnings);
+  EXPECT_EQ(std::get<std::vector<std::int64_t>>(file.rows.find("m")->values),
+            (std::vector<std::int64_t>{3, 0}));
+  EXPECT_EQ(file.unread, 4);
+  EXPECT_EQ(count_of(warnings, "a negative size"), 2);
+  EXPECT_EQ(count_of(warnings, "no size"), 1);
+  EXPECT_EQ(count_of(warnings, "a time that is no finite number"), 1);
+  const auto is_no_size = [](const model::Warning& one) { return one.reason == "no size"; };
+  const auto found = std::find_if(warnings.all().begin(), warnings.all().end(), is_no_size);
+  ASSERT_NE(found, warnings.all().end());
+  EXPECT_EQ(found->example, "row 2, n");
+}
+
+TEST(PerfFile, ASizeThatATableHasOnlySometimesMayBeMissingButNotNegative) {
+  model::Warnings warnings;
+  const std::string row = kRow + "context_attention,x,";
+  const PerfFile file =
+      parsed(kCommon +
+                 "batch_size,isl,num_heads,num_key_value_heads,head_dim,window_size,beam_width,"
+                 "attn_dtype,kv_cache_dtype,step,latency\n" +
+                 row + "1,2048,12,2,64,,1,bfloat16,fp8,0,0.04\n" + row +
+                 "2,2048,12,2,64,-1,1,bfloat16,fp8,0,0.04\n",
+             "context_attention_perf.txt", warnings);
+  EXPECT_EQ(file.rows.num_rows(), 1U);
+  EXPECT_EQ(count_of(warnings, "a negative size"), 1);
+  EXPECT_EQ(count_of(warnings, "no size"), 0);
+}
+
+TEST(PerfFile, OfTablesThatNobodyDeclaredOnlyKnownSizesAreNeverNegative) {
+  model::Warnings warnings;
+  const std::string columns = kCommon + "dim,rows,num_tokens,latency\n";
+  const std::string good = kRow + "softmax,x,-1,4,,0.5\n";
+  const PerfFile file =
+      parsed(columns + good + kRow + "softmax,x,-1,-4,2,0.5\n" + kRow + "softmax,x,-1,4,-2,0.5\n",
+             "softmax_perf.txt", warnings);
+  EXPECT_EQ(write_csv_frame(file.rows), columns + good);
+  EXPECT_EQ(count_of(warnings, "a negative size"), 2);
+}
+
 TEST(PerfFile, SaysWhatIsWrong) {
   EXPECT_EQ(failure(""), "the file is empty");
   EXPECT_EQ(failure("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 4800399\n"),

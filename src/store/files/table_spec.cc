@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
+#include <set>
 #include <utility>
 
 #include "model/perf.h"
@@ -364,6 +366,20 @@ std::vector<TableSpec> all_specs() {
   return specs;
 }
 
+// Sizes that only tables without a declaration have.
+constexpr std::array<std::string_view, 5> kOtherSizes = {"bytes", "columns", "rows", "tokens",
+                                                         "vocabulary"};
+
+std::set<std::string, std::less<>> size_names() {
+  std::set<std::string, std::less<>> names(kOtherSizes.begin(), kOtherSizes.end());
+  for (const TableSpec& spec : table_specs()) {
+    for (const TableColumn& column : spec.columns) {
+      if (column.kind == ColumnKind::kWhole) names.insert(column.name);
+    }
+  }
+  return names;
+}
+
 ColumnRole column_role(std::string_view name, std::string_view latency) {
   if (name == latency) return ColumnRole::kLatency;
   for (const std::string_view unit : {"_us", "_ms", "_gbps"}) {
@@ -400,6 +416,12 @@ const TableColumn* TableSpec::latency() const {
     return column.role == ColumnRole::kLatency;
   });
   return found == columns.end() ? nullptr : &*found;
+}
+
+bool is_size_column(const TableColumn& column) {
+  static const std::set<std::string, std::less<>> names = size_names();
+  const bool is_number = column.kind == ColumnKind::kWhole || column.kind == ColumnKind::kReal;
+  return is_number && column.role == ColumnRole::kKey && names.contains(column.name);
 }
 
 bool is_common_column(std::string_view column) {
@@ -449,7 +471,8 @@ TableSpec generic_table_spec(std::string table, const Frame& frame) {
     spec.columns.push_back({.name = column.name,
                             .kind = column_kind(column, role),
                             .unit = role == ColumnRole::kLatency ? "ms" : "",
-                            .role = role});
+                            .role = role,
+                            .presence = Presence::kSometimes});
   }
   return spec;
 }

@@ -61,6 +61,10 @@ inline constexpr std::array<std::string_view, 2> kPowerColumns = {"power", "powe
 inline constexpr std::string_view kPowerSourceColumn = "power_source";
 inline constexpr std::string_view kPowerErrorColumn = "power_error";
 
+// Returns whether the column counts something, such as rows or GPUs, and is never negative. Columns
+// of tables that nobody declared are known by their names.
+bool is_size_column(const TableColumn& column);
+
 bool is_common_column(std::string_view column);
 bool is_power_column(std::string_view column);
 
@@ -78,7 +82,8 @@ inline constexpr std::array<std::string_view, 3> kFormerColumns = {"alpha", "str
 std::vector<std::string> known_key_columns();
 
 // The declaration that a table's columns suggest: the time is `latency`, `avg_ms` or `latency_ms`;
-// columns whose names end in a unit (_us, _ms, _gbps) are results; all others are its key.
+// columns whose names end in a unit (_us, _ms, _gbps) are results; all others are its key, of which
+// rows may lack a value.
 TableSpec generic_table_spec(std::string table, const Frame& frame);
 
 // Returns whether the table's times are differences of the times of two kernels. Such times may be
