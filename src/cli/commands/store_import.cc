@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -97,11 +98,11 @@ class StoreImport final : public Command {
     if (!tables_.empty() && stores.empty()) {
       return core::Error{"--table chooses tables of another store, and no FILE is one"};
     }
-    store::Store store = ASSAY_TRY(store::Store::open(store_, store::Store::Mode::kCreate));
+    ASSAY_TRY(open_existing());
     model::Table table = files_table();
     for (const OtherStore& other : stores)
-      ASSAY_TRY(merge(store, other, table));
-    const core::Status done = import_all(store, files, table);
+      ASSAY_TRY(merge(other, table));
+    const core::Status done = import_all(files, table);
     if (presentation_.shows_summary()) {
       print_summary({.title = "Import", .tables = {table}}, presentation_.summary());
     }
@@ -152,8 +153,24 @@ class StoreImport final : public Command {
     return other;
   }
 
-  core::Status merge(store::Store& store, const OtherStore& other, model::Table& table) {
-    const auto merged = store.merge(other.store, wanted_tables());
+  // The store to import into. A new one is made only when there is something to put into it.
+  core::Result<store::Store*> opened() {
+    if (!opened_) {
+      opened_.emplace(ASSAY_TRY(store::Store::open(store_, store::Store::Mode::kCreate)));
+    }
+    return &*opened_;
+  }
+
+  core::Status open_existing() {
+    std::error_code unknown;
+    if (!fs::exists(store_, unknown)) return {};
+    const auto existing = opened();
+    return existing.ok() ? core::Status() : existing.error();
+  }
+
+  core::Status merge(const OtherStore& other, model::Table& table) {
+    store::Store* store = ASSAY_TRY(opened());
+    const auto merged = store->merge(other.store, wanted_tables());
     if (!merged.ok()) return merged.error().context(other.path.string());
     for (const store::MergedRun& one : merged.value()) {
       const model::Cell rows = one.is_known ? model::Cell() : model::Cell(one.rows);
@@ -164,17 +181,20 @@ class StoreImport final : public Command {
     return {};
   }
 
-  core::Status import_all(store::Store& store,
-                          const std::vector<fs::path>& files,
-                          model::Table& table) {
+  core::Result<store::Importer> importer() {
+    if (opened_) return store::Importer::into(*opened_);
+    return store::Importer::into_new([this] { return opened(); });
+  }
+
+  core::Status import_all(const std::vector<fs::path>& files, model::Table& table) {
     core::Progress progress("importing", presentation_.quiet ? core::Progress::Show::kNever
                                                              : core::Progress::Show::kOnTerminal);
     for (const fs::path& file : files)
       progress.add_total(size_of(file));
-    store::Importer importer = ASSAY_TRY(store::Importer::into(store));
+    store::Importer taking = ASSAY_TRY(importer());
     for (const fs::path& file : files) {
       ASSAY_TRY(core::check_interrupt());
-      add(ASSAY_TRY(importer.import(file)), table);
+      add(ASSAY_TRY(taking.import(file)), table);
       progress.advance(size_of(file));
     }
     progress.clear();
@@ -197,6 +217,7 @@ class StoreImport final : public Command {
   std::vector<fs::path> inputs_;
   std::vector<std::string> tables_;
   fs::path store_;
+  std::optional<store::Store> opened_;
   Presentation presentation_;
   model::Warnings repairs_;
   std::vector<std::string> failures_;

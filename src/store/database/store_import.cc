@@ -72,7 +72,7 @@ core::Result<std::vector<fs::path>> find_perf_files(const fs::path& file_or_fold
 }
 
 core::Result<Importer> Importer::into(Store& store) {
-  Importer importer(store);
+  Importer importer([&store] { return core::Result<Store*>(&store); });
   const std::vector<StoredRun> runs = ASSAY_TRY(store.runs());
   for (const StoredRun& stored : runs) {
     const auto& facts = stored.run.facts;
@@ -116,7 +116,8 @@ core::Result<ImportedFile> Importer::import(const fs::path& path) {
   }
   run.facts["file"] = path.string();
   run.facts["file_hash"] = hash;
-  const auto known = ASSAY_TRY(store_->append_file(run, file.value().table, file.value().rows));
+  Store* store = ASSAY_TRY(open_());
+  const auto known = ASSAY_TRY(store->append_file(run, file.value().table, file.value().rows));
   known_.emplace(hash, known.value_or(path.string()));
   if (known) {
     result.outcome = ImportedFile::Outcome::kKnown;

@@ -3,8 +3,10 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/result.h"
@@ -31,15 +33,21 @@ struct ImportedFile {
 
 class Importer {
  public:
+  using OpenStore = std::function<core::Result<Store*>()>;
+
   static core::Result<Importer> into(Store& store);
+
+  // Imports into a store that does not exist yet: `open` makes it for the first file that can be
+  // read, so that files which cannot be read leave no empty store.
+  static Importer into_new(OpenStore open) { return Importer(std::move(open)); }
 
   // A bad file is an outcome. An error is one of the store, into which nothing more can be written.
   core::Result<ImportedFile> import(const std::filesystem::path& path);
 
  private:
-  explicit Importer(Store& store) : store_(&store) {}
+  explicit Importer(OpenStore open) : open_(std::move(open)) {}
 
-  Store* store_;
+  OpenStore open_;
   std::map<std::string, std::string> known_;  // hash of a file's content -> its path
 };
 
