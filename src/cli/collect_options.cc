@@ -112,7 +112,12 @@ core::Status CollectArguments::check_models() const {
         "--for-model and --refine exclude each other: the store's points are refined"};
   }
   for (const auto& [option, list] : axis_values_) {
-    if (list.empty() || option == "tp" || option == "ep") continue;
+    if (list.empty()) continue;
+    if (option == "tp" || option == "ep") {
+      const std::string problem = gpus_problem(list);
+      if (!problem.empty()) return core::Error{fmt::format("--{}: {}", option, problem)};
+      continue;
+    }
     return core::Error{
         fmt::format("--{} and --for-model exclude each other: the models tell the "
                     "values; --case-filter chooses among their cases",

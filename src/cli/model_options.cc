@@ -27,16 +27,15 @@ const Choices<serving::Phase> kPhases = {{"context", serving::Phase::kContext},
                                          {"generation", serving::Phase::kGeneration}};
 
 // Numbers of GPUs from words separated by commas, ascending, each once.
-core::Result<std::vector<std::int64_t>> gpus_in(const std::string& option,
-                                                const std::string& text) {
+core::Result<std::vector<std::int64_t>> gpus_in(const std::string& text) {
   std::vector<std::int64_t> numbers;
   for (const std::string& word : split(text, ',')) {
     std::int64_t number = 0;
     const char* const end = word.data() + word.size();
     const auto [stopped, error] = std::from_chars(word.data(), end, number);
     if (error != std::errc() || stopped != end || number < 1 || number > kMostGpusOfAModel) {
-      return core::Error{fmt::format("--{}: '{}' is no number of GPUs from 1 to {}", option, word,
-                                     kMostGpusOfAModel)};
+      return core::Error{
+          fmt::format("'{}' is no number of GPUs from 1 to {}", word, kMostGpusOfAModel)};
     }
     numbers.push_back(number);
   }
@@ -82,8 +81,8 @@ core::Result<serving::NeedsRequest> ModelArguments::request(const std::vector<st
                                                             const std::string& tp,
                                                             const std::string& ep) const {
   serving::NeedsRequest request{.models = ASSAY_TRY(read(models))};
-  if (!tp.empty()) request.tp = ASSAY_TRY(gpus_in("tp", tp));
-  if (!ep.empty()) request.ep = ASSAY_TRY(gpus_in("ep", ep));
+  if (!tp.empty()) request.tp = ASSAY_TRY(gpus_in(tp));
+  if (!ep.empty()) request.ep = ASSAY_TRY(gpus_in(ep));
   if (!quantizations_.empty()) request.quantizations = quantizations_;
   if (!phases_.empty()) request.phases = phases_;
   request.speculative_tokens = speculative_tokens_;
@@ -97,6 +96,11 @@ core::Result<serving::NeedsRequest> ModelArguments::request(const std::vector<st
         request.models.size() == 1 ? "has" : "have")};
   }
   return request;
+}
+
+std::string gpus_problem(const std::string& text) {
+  const auto numbers = gpus_in(text);
+  return numbers.ok() ? "" : numbers.error().message;
 }
 
 std::vector<std::string> notes_of_excluded(const std::vector<serving::Excluded>& all) {
