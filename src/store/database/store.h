@@ -187,6 +187,9 @@ class Store {
 
   // The names of its tables, sorted.
   [[nodiscard]] core::Result<std::vector<std::string>> tables() const;
+  // The names of the columns that rows of this table may have in table(), kPublic. Unlike table(),
+  // it looks at no row. A table that is not there has none.
+  [[nodiscard]] core::Result<std::vector<std::string>> columns(const std::string& table) const;
   // Looks at every row, which takes about a second for 3 million.
   [[nodiscard]] core::Result<std::vector<Content>> list(Points points = Points::kAll) const;
 

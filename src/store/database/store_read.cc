@@ -342,6 +342,16 @@ core::Result<std::vector<std::string>> Store::tables() const {
   return names;
 }
 
+core::Result<std::vector<std::string>> Store::columns(const std::string& table) const {
+  const std::vector<Layout> layouts = ASSAY_TRY(layouts_of(state_->database, table));
+  if (layouts.empty()) return std::vector<std::string>();
+  std::vector<std::string> names(kCommonColumns.begin(), kCommonColumns.end());
+  const std::vector<std::string> key = joined_columns(layouts);
+  names.insert(names.end(), key.begin(), key.end());
+  names.insert(names.end(), kValueColumns.begin(), kValueColumns.end());
+  return names;
+}
+
 core::Result<Frame> Store::table(const Selection& selection, Columns columns) const {
   const Database& database = state_->database;
   const std::vector<Layout> layouts = ASSAY_TRY(layouts_of(database, selection.table));

@@ -2,7 +2,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sqlite3.h>
 #include <sys/wait.h>
 
 #include <chrono>
@@ -25,22 +24,6 @@ using Mode = Store::Mode;
 using Columns = Store::Columns;
 
 const Selection kGemm{.table = "gemm_perf"};
-
-// Runs SQL on the file as another program would.
-std::vector<std::string> query(const std::filesystem::path& file, const std::string& sql) {
-  sqlite3* database = nullptr;
-  EXPECT_EQ(sqlite3_open(file.c_str(), &database), SQLITE_OK);
-  std::vector<std::string> cells;
-  const auto take = [](void* to, int count, char** texts, char** /*names*/) {
-    for (int i = 0; i < count; ++i)
-      static_cast<std::vector<std::string>*>(to)->emplace_back(texts[i] ? texts[i] : "NULL");
-    return 0;
-  };
-  EXPECT_EQ(sqlite3_exec(database, sql.c_str(), take, &cells, nullptr), SQLITE_OK)
-      << sqlite3_errmsg(database);
-  sqlite3_close(database);
-  return cells;
-}
 
 TEST_F(StoreTest, KeepsRunsWithTheirFacts) {
   Store store = open(Mode::kCreate);
@@ -142,6 +125,16 @@ TEST_F(StoreTest, ACaseMeasuredAgainInItsRunReplacesTheOldOne) {
   EXPECT_THAT(latencies(store.table(kGemm, Columns::kPublic).value()), ElementsAre(0.25));
   EXPECT_EQ(store.cases(run).value().size(), 1U);
   EXPECT_THAT(query(file_, "SELECT count(*) FROM timing"), ElementsAre("1"));
+}
+
+TEST_F(StoreTest, TellsTheColumnsOfATableWithoutItsRows) {
+  Store store = open(Mode::kCreate);
+  ASSERT_TRUE(store.append(test_run("import"), "gemm_perf", gemm_frame({1}, {3})).ok());
+  query(file_, "UPDATE measurement SET key = x''");
+  EXPECT_THAT(store.columns("gemm_perf").value(),
+              ElementsAre("framework", "version", "device", "op_name", "kernel_source",
+                          "gemm_dtype", "m", "latency", "power", "power_limit"));
+  EXPECT_TRUE(store.columns("moe_perf").value().empty());
 }
 
 TEST_F(StoreTest, TheLatestRunWinsAndOlderOnesStayInTheFile) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <sqlite3.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -12,6 +13,22 @@
 #include "store/files/csv_frame.h"
 
 namespace assay::store {
+
+// Runs SQL on the file as another program would.
+inline std::vector<std::string> query(const std::filesystem::path& file, const std::string& sql) {
+  sqlite3* database = nullptr;
+  EXPECT_EQ(sqlite3_open(file.c_str(), &database), SQLITE_OK);
+  std::vector<std::string> cells;
+  const auto take = [](void* to, int count, char** texts, char** /*names*/) {
+    for (int i = 0; i < count; ++i)
+      static_cast<std::vector<std::string>*>(to)->emplace_back(texts[i] ? texts[i] : "NULL");
+    return 0;
+  };
+  EXPECT_EQ(sqlite3_exec(database, sql.c_str(), take, &cells, nullptr), SQLITE_OK)
+      << sqlite3_errmsg(database);
+  sqlite3_close(database);
+  return cells;
+}
 
 // Each test has a new folder, which is removed with it.
 class StoreTest : public testing::Test {

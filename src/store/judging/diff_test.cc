@@ -41,7 +41,20 @@ TEST(Diff, AMisspeltColumnIsRefused) {
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().message,
             "--ignore: no table has a column 'frameworks'; did you mean 'framework'?");
-  EXPECT_TRUE(diff(store, store, {.ignored = {"version", "framework"}}).ok());
+  EXPECT_TRUE(diff(store, store, {.ignored = {"version", "framework", "m", "power"}}).ok());
+}
+
+class DiffOfDamaged : public StoreTest {};
+
+TEST_F(DiffOfDamaged, AMisspeltColumnIsRefusedBeforeAnyRowIsRead) {
+  ASSERT_TRUE(open(Store::Mode::kCreate)
+                  .append(test_run("import"), "gemm_perf", gemm_frame({1, 2}, {1, 1}))
+                  .ok());
+  query(file_, "UPDATE measurement SET key = x''");
+  const Store store = open(Store::Mode::kRead);
+  EXPECT_FALSE(diff(store, store, {}).ok());
+  EXPECT_EQ(diff(store, store, {.ignored = {"frameworks"}}).error().message,
+            "--ignore: no table has a column 'frameworks'; did you mean 'framework'?");
 }
 
 }  // namespace
