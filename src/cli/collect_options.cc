@@ -319,6 +319,7 @@ collect::CollectOptions CollectArguments::common_options() const {
   options.record["command line"] = own_command_line();
   options.record["made by"] = program_version();
   options.record["--lock-clocks"] = lock_clocks_;
+  if (module_.empty()) options.record["--check-every"] = std::to_string(check_every_);
   for (const auto& [item, value] : environment())
     options.record[item] = value;
   options.deadlines.of_case = std::chrono::ceil<std::chrono::milliseconds>(

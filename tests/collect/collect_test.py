@@ -580,6 +580,19 @@ class Resume(CollectTest):
         self.assertEqual(self.outcomes(), {'measured': 180, 'failed': 20})
         self.assert_failed(self.collect('gemm', '--smoke', '--resume'), '--m was 1,2,4')
 
+    def test_other_checks_hold_for_what_is_left_and_are_recorded(self):
+        self.faults('error m=1 ')
+        self.collect('gemm', *SHAPES, '--check-every', '0')
+        self.assertEqual(collections.Counter(self.failures().values()), {'DeviceError': 20})
+        self.faults('wrong m=')
+        result = self.collect('gemm', *SHAPES, '--resume-retry-failed', '--check-every', '1')
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(collections.Counter(self.failures().values()), {'WrongResult': 20})
+        facts = json.loads(self.query('SELECT facts FROM run')[0][0])
+        changes = [text for name, text in facts.items() if name.startswith('resumed ')]
+        self.assertEqual(changes, ['--check-every was 0 and is 1'])
+        self.assertEqual(facts['--check-every'], '1')
+
     def test_a_new_run_may_begin_beside_an_unfinished_one(self):
         process = self.start('gemm', *SHAPES, FAKE_SECONDS='0.05')
         self.wait_for_cases(3)

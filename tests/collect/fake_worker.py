@@ -8,6 +8,7 @@ misbehaves. A kind with "once-" before it does so the first time only. Kinds:
   idle                               dies before it says that it began
   lost, error, oom                   an error, after which the worker ends (lost) or goes on
   skip, empty, stranger              a skip, no row, an answer to another case
+  wrong                              a wrong result, if the case is checked
   slow                               half as long again
   sure, scatter                      with an interval of the median: none wide, or ±40 % (else: none)
 FAKE_START is fatal, exit or silent, FAKE_BAD_GPU the GPU whose workers are fatal; FAKE_SECONDS is the
@@ -109,6 +110,9 @@ def measure(request):
         misbehave(kind, text)
     if request.get('check'):
         say(id=number, doing='check')
+        if kind == 'wrong':
+            say(id=number, error={'class': 'WrongResult', 'message': 'wrong, as told'})
+            return
     say(id=number, doing='time')
     if os.environ.get('FAKE_SECONDS'):
         time.sleep(float(os.environ['FAKE_SECONDS']))

@@ -20,6 +20,7 @@ constexpr const char* kCases = "cases";
 constexpr const char* kExpected =
     "expected ";  // followed by an operator's name: its number of cases
 constexpr const char* kFreeMemory = "free memory bytes";
+constexpr const char* kResumed = "resumed ";  // followed by a time: the options that changed then
 
 // A run that was killed may still be ending its workers, so that the folder is in use a moment
 // more.
@@ -156,16 +157,33 @@ Settings RunState::known_device() const {
   return without_prefix(known_facts_, kDevicePrefix);
 }
 
+core::Status RunState::go_on(const Settings& device) {
+  const std::string others = differences(known_facts_, device, kDevicePrefix);
+  if (others.empty()) return note_changes();
+  return core::Error{fmt::format(
+      "cannot resume the run in '{}', which was measured with something else: {}; use another "
+      "--output",
+      request_.folder.string(), others)};
+}
+
+core::Status RunState::note_changes() {
+  Settings then;
+  Settings now;
+  for (const auto& [name, value] : request_.record) {
+    const auto known = known_facts_.find(name);
+    if (!name.starts_with("--") || known == known_facts_.end() || known->second == value) continue;
+    then.insert(*known);
+    now[name] = value;
+  }
+  if (now.empty()) return {};
+  const std::string changes = differences(then, now, "");
+  now[kResumed + utc_now()] = changes;
+  return store_.set_facts(run_, now);
+}
+
 core::Status RunState::begin(const DeviceFacts& device) {
   const Settings facts = with_prefix(facts_of(device), kDevicePrefix);
-  if (run_ != 0) {
-    const std::string others = differences(known_facts_, facts, kDevicePrefix);
-    if (others.empty()) return {};
-    return core::Error{fmt::format(
-        "cannot resume the run in '{}', which was measured with something else: {}; use another "
-        "--output",
-        request_.folder.string(), others)};
-  }
+  if (run_ != 0) return go_on(facts);
   store::Run run{.kind = request_.kind,
                  .started_at = utc_now(),
                  .device = device.name,

@@ -32,7 +32,9 @@ struct RunRequest {
   std::string kind = kCollectRun;
   Beginning beginning = Beginning::kNew;
   Settings settings = {};  // options that change cases or results; a resumed run must have the same
-  Settings record = {};    // more to note about the run
+  // More to note about the run. Options among it, such as "--deadline", may change when a run is
+  // resumed: the new value holds for what is left, and the record tells when it changed.
+  Settings record = {};
 };
 
 class RunState {
@@ -50,7 +52,8 @@ class RunState {
   // The device of the run to resume, as facts_of() returns it; empty for a new run.
   [[nodiscard]] Settings known_device() const;
 
-  // Begins the run in the store. It is called before the first append(). Error: the run to resume
+  // Begins the run in the store, or notes in its record that it goes on with other options. It is
+  // called before the first append(). Error: the run to resume
   // was measured on another device, or with other versions.
   core::Status begin(const DeviceFacts& device);
 
@@ -69,6 +72,8 @@ class RunState {
   core::Status refuse_unfinished(std::int64_t run, const store::Run& known) const;
   core::Status check_same(const store::Run& known, const Plan& plan) const;
   core::Status load(std::int64_t run, const Plan& plan);
+  core::Status go_on(const Settings& device);
+  core::Status note_changes();
 
   core::FileLock lock_;
   store::Store store_;

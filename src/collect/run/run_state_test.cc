@@ -47,7 +47,10 @@ store::CaseRecord record(const std::string& id, CaseOutcome outcome) {
 class RunStateTest : public testing::Test {
  protected:
   core::Result<RunState> open(Beginning beginning, const Plan& plan) const {
-    return RunState::open({.folder = folder_.path(), .beginning = beginning, .settings = settings_},
+    return RunState::open({.folder = folder_.path(),
+                           .beginning = beginning,
+                           .settings = settings_,
+                           .record = record_},
                           plan);
   }
 
@@ -78,6 +81,7 @@ class RunStateTest : public testing::Test {
   report::TemporaryFolder folder_;
   Plan plan_ = plan_of_cases({"a", "b", "c"});
   Settings settings_ = {{"--l2", "hot"}, {"--num-runs", "0"}, {"--limit", ""}};
+  Settings record_ = {{"--check-every", "100"}, {"--deadline", "60"}, {"made by", "assay"}};
 };
 
 std::vector<std::string> ids(const RunState& state) {
@@ -104,6 +108,25 @@ TEST_F(RunStateTest, ResumingGoesOnPastWhatIsMeasuredAndFailed) {
   ASSERT_TRUE(state.value().begin(some_device()).ok());
   ASSERT_TRUE(state.value().append({record("c", CaseOutcome::kMeasured)}).ok());
   EXPECT_EQ(state.value().store().runs().value().size(), 1U);
+}
+
+TEST_F(RunStateTest, TheRecordTellsWhichOptionsChangedWhenARunIsResumed) {
+  leave_unfinished();
+  const auto resumed_facts = [&] {
+    auto state = open(Beginning::kResume, plan_);
+    EXPECT_TRUE(state.ok()) << state.error().message;
+    EXPECT_TRUE(state.value().begin(some_device()).ok());
+    return state.value().store().run(state.value().run()).value().facts;
+  };
+  const Settings before = resumed_facts();
+  EXPECT_THAT(without_prefix(before, "resumed "), IsEmpty());
+  record_ = {{"--check-every", "1"}, {"--deadline", "60"}, {"made by", "another"}};
+  const Settings after = resumed_facts();
+  EXPECT_THAT(without_prefix(after, "resumed "),
+              ElementsAre(testing::Pair(testing::_, "--check-every was 100 and is 1")));
+  EXPECT_EQ(after.at("--check-every"), "1");
+  EXPECT_EQ(after.at("made by"), "assay");
+  EXPECT_EQ(resumed_facts(), after);
 }
 
 TEST_F(RunStateTest, FailuresAreTriedAgainWhenAskedFor) {

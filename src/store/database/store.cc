@@ -111,6 +111,20 @@ core::Result<std::int64_t> Store::begin_run(const Run& run) {
   return insert_run(state_->database, run);
 }
 
+core::Status Store::set_facts(std::int64_t run, const std::map<std::string, std::string>& changed) {
+  const Database& database = state_->database;
+  Transaction transaction = ASSAY_TRY(Transaction::begin(database));
+  std::map<std::string, std::string> facts = ASSAY_TRY(this->run(run)).facts;
+  for (const auto& [name, value] : changed)
+    facts[name] = value;
+  Statement update = ASSAY_TRY(database.prepare("UPDATE run SET facts = ?1 WHERE id = ?2"));
+  const std::string json = facts_json(facts);
+  update.bind(0, std::string_view(json));
+  update.bind(1, run);
+  ASSAY_TRY(update.run());
+  return transaction.commit();
+}
+
 core::Result<std::optional<std::int64_t>> Store::last_run(const std::string& kind) const {
   Statement select = ASSAY_TRY(
       state_->database.prepare("SELECT id FROM run WHERE kind = ?1 ORDER BY id DESC LIMIT 1"));

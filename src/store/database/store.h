@@ -153,6 +153,8 @@ class Store {
   ~Store();
 
   core::Result<std::int64_t> begin_run(const Run& run);
+  // Adds facts to a run that was begun earlier, or replaces them.
+  core::Status set_facts(std::int64_t run, const std::map<std::string, std::string>& changed);
   core::Result<std::optional<std::int64_t>> last_run(const std::string& kind) const;
   [[nodiscard]] core::Result<Run> run(std::int64_t id) const;
   // All runs, the oldest first.

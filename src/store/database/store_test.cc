@@ -127,6 +127,15 @@ TEST_F(StoreTest, ACaseMeasuredAgainInItsRunReplacesTheOldOne) {
   EXPECT_THAT(query(file_, "SELECT count(*) FROM timing"), ElementsAre("1"));
 }
 
+TEST_F(StoreTest, FactsAreAddedToARunThatWasBegun) {
+  Store store = open(Mode::kCreate);
+  const std::int64_t run = store.begin_run(test_run()).value();
+  ASSERT_TRUE(store.set_facts(run, {{"driver", "590"}, {"resumed", "yes"}}).ok());
+  EXPECT_THAT(store.run(run).value().facts,
+              ElementsAre(testing::Pair("driver", "590"), testing::Pair("resumed", "yes")));
+  EXPECT_FALSE(store.set_facts(run + 1, {{"driver", "590"}}).ok());
+}
+
 TEST_F(StoreTest, TellsTheColumnsOfATableWithoutItsRows) {
   Store store = open(Mode::kCreate);
   ASSERT_TRUE(store.append(test_run("import"), "gemm_perf", gemm_frame({1}, {3})).ok());
