@@ -10,6 +10,7 @@
 #include <limits>
 
 #include "allreduce/nccl_setting.h"
+#include "core/counted.h"
 #include "core/csv.h"
 #include "core/files.h"
 #include "core/text.h"
@@ -199,8 +200,8 @@ core::Result<std::vector<Measurement>> parse_benchmark_csv(std::string_view text
   for (std::size_t r = 1; r < records.value().size(); ++r) {
     const auto& [line, fields] = records.value()[r];
     if (fields.size() != columns.value().width()) {
-      return at(fmt::format("line {}: {} fields under {} columns", line, fields.size(),
-                            columns.value().width()));
+      return at(fmt::format("line {}: {} under {}", line, core::counted(fields.size(), "field"),
+                            core::counted(columns.value().width(), "column")));
     }
     const BenchmarkRow row(columns.value(), fields);
     if (is_of_nccl_setting(row)) continue;

@@ -10,6 +10,7 @@
 
 #include "allreduce/time_curves.h"
 #include "allreduce/tuning.h"
+#include "core/counted.h"
 
 namespace assay::allreduce {
 namespace {
@@ -226,18 +227,18 @@ std::string how_text(const ExplainedTime& time, int measured_world_size) {
     case TimedHow::kMeasured:
       return "measured";
     case TimedHow::kInterpolated:
-      return fmt::format("between {} and {} tokens", time.smaller->num_tokens,
-                         time.larger->num_tokens);
+      return fmt::format("between {} and {}", time.smaller->num_tokens,
+                         core::counted(time.larger->num_tokens, "token"));
     case TimedHow::kExtrapolated:
       return fmt::format("extrapolated from TP {}", measured_world_size);
     case TimedHow::kBeyond:
-      return fmt::format("extrapolated from {} tokens", time.smaller->num_tokens);
+      return "extrapolated from " + core::counted(time.smaller->num_tokens, "token");
     case TimedHow::kFailed:
-      return fmt::format("failed at {} tokens", time.smaller->num_tokens);
+      return "failed at " + core::counted(time.smaller->num_tokens, "token");
     case TimedHow::kNearest:
       break;
   }
-  return fmt::format("nearest measured: {} tokens", time.smaller->num_tokens);
+  return "nearest measured: " + core::counted(time.smaller->num_tokens, "token");
 }
 
 }  // namespace
@@ -281,8 +282,9 @@ std::string why_text(const Explanation& explanation) {
   if (is_at_measured_size(explanation)) {
     return fmt::format("Why: {}.", meaning_of(at.why));
   }
-  const std::string nearest = fmt::format("{} ({} tokens of {})", bytes_text(at.cell.size_bytes()),
-                                          at.cell.num_tokens, at.cell.hidden_size);
+  const std::string nearest =
+      fmt::format("{} ({} of {})", bytes_text(at.cell.size_bytes()),
+                  core::counted(at.cell.num_tokens, "token"), at.cell.hidden_size);
   if (at.strategy != explanation.strategy) {
     return fmt::format(
         "Why: not measured at this size; the table {}. The nearest measured size, {}, takes {}.",
@@ -333,9 +335,10 @@ model::Table choice_table(const TunedTables& tables, const Explanation& explanat
   const Cell& asked = explanation.asked;
   model::Table table{
       .name = "choice",
-      .title = fmt::format("TP {}, {} tokens of {} {} elements, {}, {} launches", asked.world_size,
-                           asked.num_tokens, asked.hidden_size, name_of(asked.data_type),
-                           name_of(asked.fusion), name_of(tables.options.launch)),
+      .title = fmt::format("TP {}, {} of {} {} elements, {}, {} launches", asked.world_size,
+                           core::counted(asked.num_tokens, "token"), asked.hidden_size,
+                           name_of(asked.data_type), name_of(asked.fusion),
+                           name_of(tables.options.launch)),
       .columns = {{.name = "what"}, {.name = "value"}, {.name = "unit"}},
       .notes = {why_text(explanation)}};
   const auto add = [&](const char* what, model::Cell value, const char* unit) {

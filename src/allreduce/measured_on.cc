@@ -8,6 +8,7 @@
 
 #include "allreduce/benchmark_csv.h"
 #include "allreduce/nccl_csv.h"
+#include "core/counted.h"
 #include "core/files.h"
 #include "core/text.h"
 
@@ -117,9 +118,9 @@ core::Result<std::string> provenance_of(const std::vector<fs::path>& files, std:
     if (!machine.empty() && is_new) machines.push_back(machine);
     names.push_back(file.filename().string());
   }
-  return fmt::format("{}{} times in {}",
-                     machines.empty() ? "" : core::join(machines, "; ") + ", of ", times,
-                     core::join(names, " "));
+  return fmt::format("{}{} in {}",
+                     machines.empty() ? "" : core::join(machines, "; ") + ", of ",
+                     core::counted(times, "time"), core::join(names, " "));
 }
 
 }  // namespace assay::allreduce

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "allreduce/estimates.h"
+#include "core/counted.h"
 #include "core/text.h"
 
 namespace assay::allreduce {
@@ -277,10 +278,10 @@ model::Table counts_table(const TunedTables& tables) {
       .name = "tables",
       .title = "How many cells were decided how",
       .columns = {{.name = "table"}, {.name = "may choose"}},
-      .notes = {fmt::format("The lookup table is [{}][{}][{}][{}]: {} of {} cells measured, {}.",
+      .notes = {fmt::format("The lookup table is [{}][{}][{}][{}]: {} of {} measured, {}.",
                             lookup.world_sizes.size(), lookup.fusions.size(),
                             lookup.hidden_sizes.size(), lookup.num_tokens.size(),
-                            lookup.measured_count(), lookup.cells.size(),
+                            lookup.measured_count(), core::counted(lookup.cells.size(), "cell"),
                             name_of(tables.options.data_type))}};
   for (const Why why : {Why::kFaster, Why::kTie, Why::kKeepsOrder, Why::kAgainstOrder, Why::kOnly,
                         Why::kNoData, Why::kFailed}) {
@@ -290,8 +291,8 @@ model::Table counts_table(const TunedTables& tables) {
   add_counts(table, "strategy table", tables.strategies, tables.choices);
   add_counts(table, "lookup table", tables.public_strategies, tables.public_choices);
   if (tables.outside_thresholds > 0) {
-    table.notes.push_back(fmt::format("Outside of the thresholds, and left out: {} measurements.",
-                                      tables.outside_thresholds));
+    table.notes.push_back(fmt::format("Outside of the thresholds, and left out: {}.",
+                                      core::counted(tables.outside_thresholds, "measurement")));
   }
   return table;
 }

@@ -15,6 +15,7 @@
 #include "cli/shared_reading.h"
 #include "cli/study_task.h"
 #include "cli/version.h"
+#include "core/counted.h"
 #include "core/files.h"
 #include "core/interrupt.h"
 #include "core/launched_rank.h"
@@ -75,17 +76,19 @@ core::Result<std::string> StudyCommand::work(core::ProcessGroup* processes) cons
   core::TerminalLine line(talks() && (processes == nullptr || processes->rank() == 0)
                               ? core::TerminalLine::Show::kOnTerminal
                               : core::TerminalLine::Show::kNever);
-  simulate::StudyWork work{.tasks = tasks_,
-                           .folder = request_.folder,
-                           .share = share_,
-                           .at_once = request_.threads,
-                           .retry_failed = request_.retry_failed,
-                           .simulate = run_study_task,
-                           .on_end = [](std::size_t, const TaskResult&) {},
-                           .on_tick =
-                               [&](std::size_t running, std::size_t left) {
-                                 line.draw(fmt::format("{} tasks run, {} wait", running, left));
-                               }};
+  simulate::StudyWork work{
+      .tasks = tasks_,
+      .folder = request_.folder,
+      .share = share_,
+      .at_once = request_.threads,
+      .retry_failed = request_.retry_failed,
+      .simulate = run_study_task,
+      .on_end = [](std::size_t, const TaskResult&) {},
+      .on_tick =
+          [&](std::size_t running, std::size_t left) {
+            line.draw(fmt::format("{}, {}", core::counted(running, "task runs", "tasks run"),
+                                  core::counted(left, "waits", "wait")));
+          }};
   if (processes != nullptr) {
     work.first = tasks_.size() / share_.count * static_cast<std::size_t>(processes->rank()) /
                  static_cast<std::size_t>(processes->size());
@@ -183,12 +186,13 @@ core::Result<Outcome> StudyCommand::tell_unfinished(
   }
   if (talks()) {
     print_note(
-        fmt::format("{} of {} tasks have no result yet{}; whoever finishes the last one "
+        fmt::format("{} of {} {} no result yet{}; whoever finishes the last one "
                     "writes the table, or this command when it is given again",
-                    missing, results.size(), why_missing.empty() ? "" : " (" + why_missing + ")"));
+                    missing, core::counted(results.size(), "task"), missing == 1 ? "has" : "have",
+                    why_missing.empty() ? "" : " (" + why_missing + ")"));
   }
   if (failed == 0) return Outcome::kOk;
-  return core::Error{fmt::format("{} tasks of this process failed", failed)};
+  return core::Error{fmt::format("{} of this process failed", core::counted(failed, "task"))};
 }
 
 core::Result<Outcome> StudyCommand::tell(const std::string& why_missing) const {
@@ -210,8 +214,8 @@ core::Result<Outcome> StudyCommand::tell(const std::string& why_missing) const {
   for (const std::string& warning : warnings)
     print_warning(warning);
   if (outcome.failed() == 0) return Outcome::kOk;
-  return core::Error{fmt::format("{} of {} tasks failed: the table's last column tells why",
-                                 outcome.failed(), tasks_.size())};
+  return core::Error{fmt::format("{} of {} failed: the table's last column tells why",
+                                 outcome.failed(), core::counted(tasks_.size(), "task"))};
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/plan_options.h"
+#include "core/counted.h"
 #include "core/files.h"
 #include "plan/schedule/request_trace.h"
 #include "plan/serve_workload.h"
@@ -231,17 +232,17 @@ void warn_of_short_run(const WorkloadOptions& options, double latency_ms) {
 
 std::string text_of(const WorkloadOptions& options, const plan::Workload& workload) {
   const double rate = options.rate.value_or(plan::rate_of(workload));
-  std::string text = fmt::format("{} requests", workload.requests.size());
+  std::string text = core::counted(workload.requests.size(), "request");
   if (!options.trace.empty()) text += " of " + options.trace.string();
   if (!workload.turns.empty()) {
     const auto conversations =
         std::count_if(workload.turns.begin(), workload.turns.end(),
                       [](const plan::Turn& turn) { return turn.number == 1; });
-    text += fmt::format(" in {} conversations", conversations);
+    text += " in " + core::counted(conversations, "conversation");
   }
   // Later turns come when others were answered, so that only a rate that was asked for is one.
   if (!workload.turns.empty() && options.clients == 0 && !options.rate) return text;
-  if (options.clients > 0) return text + fmt::format(" of {} clients", options.clients);
+  if (options.clients > 0) return text + " of " + core::counted(options.clients, "client");
   return text + (rate > 0 ? fmt::format(", {:.3g} a second", rate) : ", all at once");
 }
 

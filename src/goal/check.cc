@@ -8,6 +8,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "core/counted.h"
 #include "goal/proof.h"
 
 namespace assay::goal {
@@ -155,8 +156,8 @@ void check_notes(const model::Schedule& schedule, const ScheduleNotes& notes, Fi
   const std::size_t ranks = schedule.ranks().size();
   if (notes.ranks.size() != ranks || notes.spans.size() != ranks) {
     findings.add(FindingKind::kNotes, [&] {
-      return fmt::format("they tell of {} ranks and the spans of {}, the schedule has {}",
-                         notes.ranks.size(), notes.spans.size(), ranks);
+      return fmt::format("they tell of {} and the spans of {}, the schedule has {}",
+                         core::counted(notes.ranks.size(), "rank"), notes.spans.size(), ranks);
     });
     return;
   }

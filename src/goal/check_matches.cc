@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/counted.h"
 #include "goal/check.h"
 
 namespace assay::goal {
@@ -253,8 +254,9 @@ class Matcher {
     findings_.add(
         FindingKind::kUnmatchedReceive,
         [&] {
-          return fmt::format("rank {}: {} wildcard receives, but {} messages for them", rank,
-                             wildcards_, taken);
+          return fmt::format("rank {}: {}, but {} for them", rank,
+                             core::counted(wildcards_, "wildcard receive"),
+                             core::counted(taken, "message"));
         },
         wildcards_ - taken);
   }

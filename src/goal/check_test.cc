@@ -115,7 +115,7 @@ TEST(Check, LetsReceivesFromAnybodyTakeTheRest) {
 TEST(Check, CountsWildcardsWithoutMessagesAndMessagesWithoutWildcards) {
   EXPECT_THAT(lines(check_two("send 8b to 1\n", "recv 8b from -1\nrecv 8b from 0 tag -1\n")),
               testing::Contains(
-                  "unmatched receive x1: rank 1: 2 wildcard receives, but 1 messages for them"));
+                  "unmatched receive x1: rank 1: 2 wildcard receives, but 1 message for them"));
   EXPECT_THAT(
       lines(check_two("send 8b to 1\nsend 9b to 1\n", "recv 8b from -1\n")),
       testing::Contains("unmatched send x1: rank 0: operation 1 sends 9 B to rank 1 with tag 0"));

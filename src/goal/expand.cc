@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "core/counted.h"
 #include "goal/reshape_job.h"
 
 namespace assay::goal {
@@ -41,7 +42,7 @@ class GpuExpansion {
     num_cpus_ = one_cpu() ? 1 : std::clamp(timeline.num_cpus, 1U, model::kMostCpu);
     if (timeline.num_cpus > num_cpus_ && !one_cpu()) {
       warnings_.add("more channels of streams than a schedule has CPUs",
-                    fmt::format("shared {} CPUs", num_cpus_),
+                    "shared " + core::counted(num_cpus_, "CPU"),
                     fmt::format("rank {}: {}", gpu_, timeline.num_cpus));
     }
     std::vector<std::uint32_t> done;  // by launch

@@ -186,7 +186,7 @@ TEST(Generate, ARankThatWasNotRecordedIsAnError) {
   job.communicators[0].gpus[1] = model::kNoGpu;
   const auto made = make(job);
   ASSERT_FALSE(made.ok());
-  EXPECT_NE(made.error().message.find("1 of its 4 ranks were not recorded, first rank 1"),
+  EXPECT_NE(made.error().message.find("1 of its 4 ranks was not recorded, first rank 1"),
             std::string::npos)
       << made.error().message;
 }

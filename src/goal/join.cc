@@ -5,6 +5,7 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "core/counted.h"
 #include "goal/lowering.h"
 #include "goal/resolve.h"
 
@@ -108,9 +109,10 @@ class Joiner {
         continue;
       }
       const auto first = std::find(communicator.gpus.begin(), communicator.gpus.end(), kNoGpu);
-      missing = fmt::format("communicator {}: {} of its {} ranks were not recorded, first rank {}",
-                            communicator.name, absent, communicator.gpus.size(),
-                            first - communicator.gpus.begin());
+      missing =
+          fmt::format("communicator {}: {} of its {} {} not recorded, first rank {}",
+                      communicator.name, absent, core::counted(communicator.gpus.size(), "rank"),
+                      absent == 1 ? "was" : "were", first - communicator.gpus.begin());
       if (misfits_ == Misfits::kFail) return core::Error{missing};
       warnings_.add("ranks of a communicator were not recorded", "its operations are left out",
                     missing);
@@ -192,11 +194,12 @@ class Joiner {
   }
 
   std::string describe(std::uint32_t gpu, const Operation& operation) const {
-    return fmt::format("{}: {} #{} on {} of {} bytes, {} {}, {} channels", gpu_name(gpu),
-                       name_of(operation.function), operation.sequence,
-                       job_.communicators[operation.communicator].name, operation.bytes,
-                       name_of(operation.algorithm), name_of(operation.protocol),
-                       std::max(operation.num_channels, operation.num_parts));
+    return fmt::format(
+        "{}: {} #{} on {} of {}, {} {}, {}", gpu_name(gpu), name_of(operation.function),
+        operation.sequence, job_.communicators[operation.communicator].name,
+        core::counted(operation.bytes, "byte"), name_of(operation.algorithm),
+        name_of(operation.protocol),
+        core::counted(std::max(operation.num_channels, operation.num_parts), "channel"));
   }
 
   std::int32_t communicator_size(const Exchange& exchange) const {
@@ -217,9 +220,9 @@ class Joiner {
     }
     if (kept > 0 || computes_only()) return {};
     if (joined_.exchanges.empty()) return core::Error{"the recording has no operation of NCCL"};
-    return core::Error{
-        fmt::format("none of the {} operations was recorded on all of its ranks alike; first: {}",
-                    joined_.exchanges.size(), warnings_.all().back().example)};
+    return core::Error{fmt::format(
+        "none of the {} was recorded on all of its ranks alike; first: {}",
+        core::counted(joined_.exchanges.size(), "operation"), warnings_.all().back().example)};
   }
 
   // Operations in the copy engines and kernels on symmetric memory have none of NCCL's algorithms.
@@ -283,8 +286,9 @@ class Joiner {
       example = members_[i].problem;
     } else if (members_[i].seen != expected_members(exchange)) {
       reason = "an operation was not recorded once on each of its ranks";
-      example = fmt::format("{}: seen {} times, {} ranks", describe(exchange.gpu, operation),
-                            members_[i].seen, expected_members(exchange));
+      example = fmt::format("{}: seen {}, {}", describe(exchange.gpu, operation),
+                            core::counted(members_[i].seen, "time"),
+                            core::counted(expected_members(exchange), "rank"));
     } else if (std::string times = impossible_times(exchange, members_[i]); !times.empty()) {
       reason = "a send and a receive that are not of one message by their times";
       example = std::move(times);

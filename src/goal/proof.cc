@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <string>
 
+#include "core/counted.h"
+
 namespace assay::goal {
 namespace {
 
@@ -155,8 +157,8 @@ void Proof::add_message(const model::ScheduleOp& op) {
 
 core::Status Proof::finish() const {
   if (sends_ == receives_ && sum_ == 0 && other_sum_ == 0) return {};
-  return core::Error{
-      fmt::format("{} sends and {} receives do not match one to one", sends_, receives_)};
+  return core::Error{fmt::format("{} and {} do not match one to one", core::counted(sends_, "send"),
+                                 core::counted(receives_, "receive"))};
 }
 
 }  // namespace assay::goal

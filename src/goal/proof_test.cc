@@ -49,7 +49,7 @@ Fill receives(std::uint64_t bytes, std::uint32_t peer, std::uint32_t tag) {
   return [=](RankBuilder& rank) { rank.receive(bytes, peer, tag, {}); };
 }
 
-const std::string kMismatch = "1 sends and 1 receives do not match one to one";
+const std::string kMismatch = "1 send and 1 receive do not match one to one";
 
 TEST(Proof, PassesMessagesThatMatch) {
   EXPECT_EQ(problem({sends(100, 1, 7), receives(100, 0, 7)}), "");
@@ -70,9 +70,9 @@ TEST(Proof, RefusesWhatDiffersInAnyPart) {
 
 TEST(Proof, RefusesAMessageAlone) {
   EXPECT_EQ(problem({sends(100, 1, 7), [](RankBuilder&) {}}),
-            "1 sends and 0 receives do not match one to one");
+            "1 send and 0 receives do not match one to one");
   EXPECT_EQ(problem({[](RankBuilder&) {}, receives(100, 0, 7)}),
-            "0 sends and 1 receives do not match one to one");
+            "0 sends and 1 receive do not match one to one");
 }
 
 // Sums of hashes must not cancel out: sending the same message twice does not match two different

@@ -7,6 +7,7 @@
 #include <map>
 #include <tuple>
 
+#include "core/counted.h"
 #include "goal/topology.h"
 
 namespace assay::goal {
@@ -141,7 +142,8 @@ std::vector<Use> find_uses(const Job& job) {
 std::string known_communicators(const Job& job) {
   std::string known;
   for (const Communicator& communicator : job.communicators)
-    known += fmt::format(" {} ({} ranks)", communicator.name, communicator.gpus.size());
+    known +=
+        fmt::format(" {} ({})", communicator.name, core::counted(communicator.gpus.size(), "rank"));
   return known;
 }
 
@@ -372,9 +374,10 @@ void warn_of_guesses(const Job& job, const std::vector<bool>& grow, model::Warni
     const Communicator& communicator = job.communicators[i];
     if (!grow[i] || communicator.spans_replicas() || communicator.gpus.size() == job.gpus.size())
       continue;
-    warnings.add("communicators of some GPUs that gather and scatter",
-                 "taken to shard parameters over all replicas; --replica-communicator names others",
-                 fmt::format("{} ({} ranks)", communicator.name, communicator.gpus.size()));
+    warnings.add(
+        "communicators of some GPUs that gather and scatter",
+        "taken to shard parameters over all replicas; --replica-communicator names others",
+        fmt::format("{} ({})", communicator.name, core::counted(communicator.gpus.size(), "rank")));
   }
 }
 

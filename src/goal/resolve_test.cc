@@ -74,7 +74,7 @@ TEST(Resolve, APeerOutsideTheCommunicatorIsAMisfit) {
   Job job = make_test_job({2, 2});
   add_collective(job, ring(NcclFunction::kAllReduce, 4096));
   add_operation(job.gpus[0], pair(NcclFunction::kSend, 7, 64));
-  EXPECT_NE(misfit(job).find("seen 1 times, 2 ranks"), std::string::npos) << misfit(job);
+  EXPECT_NE(misfit(job).find("seen 1 time, 2 ranks"), std::string::npos) << misfit(job);
   const auto resolved = resolve(job, Misfits::kLeaveOut);
   ASSERT_TRUE(resolved.ok());
   EXPECT_EQ(num_calls(resolved.value()), 2U);

@@ -13,6 +13,8 @@
 #include <tuple>
 #include <vector>
 
+#include "core/counted.h"
+
 namespace assay::goal {
 namespace {
 
@@ -197,9 +199,10 @@ Table warnings_table(const model::Job& job) {
 
 model::Book summarize_job(const model::Job& job) {
   const std::string version = job.nccl_version.empty() ? "" : " with NCCL " + job.nccl_version;
-  return {.title = fmt::format("A recording of {} GPUs{}", job.gpus.size(), version),
-          .tables = {gpus_table(job), communicators_table(job), operations_table(job),
-                     kernels_table(job), warnings_table(job)}};
+  return {
+      .title = fmt::format("A recording of {}{}", core::counted(job.gpus.size(), "GPU"), version),
+      .tables = {gpus_table(job), communicators_table(job), operations_table(job),
+                 kernels_table(job), warnings_table(job)}};
 }
 
 namespace {

@@ -11,6 +11,7 @@
 #include <system_error>
 #include <vector>
 
+#include "core/counted.h"
 #include "core/files.h"
 #include "core/own_files.h"
 #include "core/run_program.h"
@@ -72,7 +73,8 @@ core::Result<Recorded> count_recorded(const fs::path& folder) {
     if (file.header().stopped > 1) ++notes["recording ended before the process did"];
   }
   for (const auto& [note, processes] : notes)
-    recorded.warnings.push_back(fmt::format("{} ({} processes)", note, processes));
+    recorded.warnings.push_back(
+        fmt::format("{} ({})", note, core::counted(processes, "process", "processes")));
   return recorded;
 }
 

@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 
+#include "core/counted.h"
 #include "core/files.h"
 #include "core/output_file.h"
 #include "core/text.h"
@@ -48,8 +49,8 @@ core::Result<Network> Network::make(const LogGops& inter,
   if (!intra || node_of_rank.empty()) return Network(Link(inter), Link(inter), {});
   if (auto good = check(*intra); !good.ok()) return good.error().context("within a node");
   if (node_of_rank.size() != num_ranks) {
-    return core::Error{fmt::format("the nodes are those of {} ranks, the schedule has {}",
-                                   node_of_rank.size(), num_ranks)};
+    return core::Error{fmt::format("the nodes are those of {}, the schedule has {}",
+                                   core::counted(node_of_rank.size(), "rank"), num_ranks)};
   }
   return Network(Link(inter), Link(*intra), node_of_rank);
 }

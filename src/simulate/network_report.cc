@@ -6,6 +6,7 @@
 #include <map>
 #include <tuple>
 
+#include "core/counted.h"
 #include "report/colors.h"
 
 namespace assay::simulate {
@@ -183,7 +184,7 @@ model::Table busiest_table(const Outcome& outcome, std::size_t most) {
                    view.highest_load(), view.full_share(), view.lost_us()});
   }
   if (links.size() > most) {
-    table.notes.push_back(fmt::format("{} more links carried messages.", links.size() - most));
+    table.notes.push_back(core::counted(links.size() - most, "more link") + " carried messages.");
   }
   return table;
 }

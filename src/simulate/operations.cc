@@ -12,6 +12,7 @@
 #include <string>
 #include <tuple>
 
+#include "core/counted.h"
 #include "core/statistics.h"
 
 namespace assay::simulate {
@@ -24,8 +25,8 @@ constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 core::Status check_fit(const model::Schedule& schedule, const model::ScheduleNotes& notes) {
   const std::size_t num_ranks = schedule.ranks().size();
   if (notes.spans.size() != num_ranks || notes.ranks.size() != num_ranks) {
-    return core::Error{fmt::format("the notes tell of {} ranks, the schedule has {}",
-                                   notes.spans.size(), num_ranks)};
+    return core::Error{fmt::format("the notes tell of {}, the schedule has {}",
+                                   core::counted(notes.spans.size(), "rank"), num_ranks)};
   }
   for (std::size_t rank = 0; rank < num_ranks; ++rank) {
     for (const OperationSpan& span : notes.spans[rank]) {
@@ -214,8 +215,9 @@ void add_reasons(const std::vector<LaunchTime>& times, model::Table& table) {
     const auto count = std::count_if(times.begin(), times.end(),
                                      [&](const LaunchTime& time) { return time.measured == why; });
     if (count == 0) continue;
-    table.notes.push_back(fmt::format("{} of {} launches are not measured: {}.", count,
-                                      times.size(), reason_of(why)));
+    table.notes.push_back(fmt::format("{} of {} {} not measured: {}.", count,
+                                      core::counted(times.size(), "launch", "launches"),
+                                      count == 1 ? "is" : "are", reason_of(why)));
   }
 }
 

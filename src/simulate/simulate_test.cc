@@ -314,7 +314,7 @@ TEST(Stuck, NamesMessagesThatNobodyReceives) {
     if (rank == 0) builder.send(8, 1, 4, {});
   });
   EXPECT_THAT(why_stuck(schedule, kEager), HasSubstr("messages are left"));
-  EXPECT_THAT(why_stuck(schedule, kRendezvous), HasSubstr("1 of 1 operations"));
+  EXPECT_THAT(why_stuck(schedule, kRendezvous), HasSubstr("1 of 1 operation is left"));
 }
 
 TEST(Stuck, NamesDependenciesInACircle) {

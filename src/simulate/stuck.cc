@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/counted.h"
 #include "core/text.h"
 
 namespace assay::simulate {
@@ -237,12 +238,13 @@ Stuck find_stuck(const Outcome& outcome, std::size_t most_examples) {
 core::Error stuck_error(const Outcome& outcome, const Stuck& stuck) {
   const Record& record = outcome.record();
   const std::uint64_t left = record.num_ops() - outcome.operations_done;
-  std::string text = left > 0 ? fmt::format("the schedule cannot end: {} of {} operations are left",
-                                            left, record.num_ops())
-                              : std::string("the schedule ends, but messages are left");
-  text +=
-      fmt::format(" ({} receives without a message, {} sends without a receive, {} behind them)",
-                  stuck.receives_without_message, stuck.sends_without_receive, stuck.not_started);
+  std::string text =
+      left > 0 ? fmt::format("the schedule cannot end: {} of {} {} left", left,
+                             core::counted(record.num_ops(), "operation"), left == 1 ? "is" : "are")
+               : std::string("the schedule ends, but messages are left");
+  text += fmt::format(" ({} without a message, {} without a receive, {} behind them)",
+                      core::counted(stuck.receives_without_message, "receive"),
+                      core::counted(stuck.sends_without_receive, "send"), stuck.not_started);
   for (const OpId& id : stuck.waiting)
     text += fmt::format("\n  {}: {}", describe(record, id), what_it_waits_for(record, id));
   const std::uint64_t waiting = stuck.receives_without_message + stuck.sends_without_receive;

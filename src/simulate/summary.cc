@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/counted.h"
 #include "core/statistics.h"
 #include "simulate/stuck.h"
 
@@ -52,8 +53,7 @@ std::string unequal_sizes(const Outcome& outcome) {
   return fmt::format(
       "{} than the message that arrives, whose size counts: {}, got {} bytes; see 'assay goal "
       "check'",
-      receives == 1 ? "1 receive is for another size"
-                    : fmt::format("{} receives are for another size", receives),
+      core::counted(receives, "receive is for another size", "receives are for another size"),
       describe(record, first), record.message_bytes(first));
 }
 
@@ -148,8 +148,9 @@ Table critical_path_table(const Outcome& outcome, const CriticalPath& path) {
     table.add_row(
         {std::string(name_of(spent)), us(path.total_ns[i]), share, std::int64_t{segments}});
   }
-  table.notes.push_back(
-      fmt::format("It goes through {} messages and {} ranks.", path.messages, path.ranks.size()));
+  table.notes.push_back(fmt::format("It goes through {} and {}.",
+                                    core::counted(path.messages, "message"),
+                                    core::counted(path.ranks.size(), "rank")));
   return table;
 }
 

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <utility>
 
+#include "core/counted.h"
+
 namespace assay::sweep {
 namespace {
 
@@ -52,10 +54,6 @@ std::string slower_by(const std::vector<const SettingResult*>& worse) {
   const std::string least = digits(worse.front()->change_percent);
   if (worse.size() == 1) return fmt::format("slower by {} %", least);
   return fmt::format("slower by {} to {} %", least, digits(worse.back()->change_percent));
-}
-
-std::string number_of(std::size_t count, const char* singular, const char* plural) {
-  return fmt::format("{} {}", count, count == 1 ? singular : plural);
 }
 
 Verdict direction_of(const SettingResult& result) {
@@ -120,9 +118,9 @@ std::vector<const SettingResult*> Ranking::with(Verdict verdict) const {
 std::string Ranking::certainty(const SettingResult& result) const {
   // Each interval alone is then wider than one of this confidence.
   const char* scope = settings_.size() > 2 ? " over all comparisons" : "";
-  return fmt::format(
-      "{:g} %{}: {}; {}", kPercent * rules_.together, scope, interval_in_words(result),
-      number_of(result.repetitions, rules_.repetition.c_str(), (rules_.repetition + "s").c_str()));
+  return fmt::format("{:g} %{}: {}; {}", kPercent * rules_.together, scope,
+                     interval_in_words(result),
+                     core::counted(result.repetitions, rules_.repetition));
 }
 
 // Describes the settings that are neither the one to use nor the reference.
@@ -137,7 +135,7 @@ std::string Ranking::rest_in_words() const {
                         rules_.tolerance_percent);
   const auto worse = with(Verdict::kWorse);
   if (!worse.empty())
-    text += fmt::format(" {} {}.", number_of(worse.size(), "setting is", "settings are"),
+    text += fmt::format(" {} {}.", core::counted(worse.size(), "setting is", "settings are"),
                         slower_by(worse));
   return text + recurring_in_words();
 }
@@ -166,7 +164,7 @@ std::string Ranking::answer() const {
                     faster_or_slower(best.change_percent), reference_, here, certainty(best));
     if (better.size() > 1)
       text += fmt::format(" {} faster than {}, too.",
-                          number_of(better.size() - 1, "more setting is", "more settings are"),
+                          core::counted(better.size() - 1, "more setting is", "more settings are"),
                           reference_);
     return text + rest_in_words();
   }
@@ -248,7 +246,7 @@ model::Table Ranking::table(const std::string& sweep_folder) const {
       next(sweep_folder),
       fmt::format("{} with {}: each interval has {:.4g} % confidence, so that all hold together "
                   "with {:g} %; it counts {}s. Same: within {:g} %.",
-                  number_of(settings_.size() - 1, "comparison", "comparisons"), reference_,
+                  core::counted(settings_.size() - 1, "comparison"), reference_,
                   kPercent * confidence(), kPercent * rules_.together, rules_.repetition,
                   rules_.tolerance_percent)};
   for (const SettingResult& result : settings_)
@@ -281,7 +279,7 @@ std::string Ranking::headline() const {
   std::string none = fmt::format("No setting is faster than {}", reference_);
   const auto worse = with(Verdict::kWorse);
   if (worse.empty()) return none;
-  return fmt::format("{}; {} {}", none, number_of(worse.size(), "is", "are"), slower_by(worse));
+  return fmt::format("{}; {} {}", none, core::counted(worse.size(), "is", "are"), slower_by(worse));
 }
 
 report::RankingFigure Ranking::figure() const {
@@ -290,8 +288,8 @@ report::RankingFigure Ranking::figure() const {
   const SettingResult& first = settings_.front();
   figure.subtitle = fmt::format(
       "Dot: mean of {}; bar: {:.3g} % interval ({:g} % for all together); grey band: within {:g} %",
-      number_of(first.repetitions, rules_.repetition.c_str(), (rules_.repetition + "s").c_str()),
-      kPercent * confidence(), kPercent * rules_.together, rules_.tolerance_percent);
+      core::counted(first.repetitions, rules_.repetition), kPercent * confidence(),
+      kPercent * rules_.together, rules_.tolerance_percent);
   figure.axis =
       fmt::format("time of a step against {} (%): left is slower, right is faster", reference_);
   figure.tolerance = rules_.tolerance_percent;

@@ -9,6 +9,7 @@
 #include <ctime>
 #include <sstream>
 
+#include "core/counted.h"
 #include "core/files.h"
 #include "core/registry.h"
 #include "core/text.h"
@@ -196,7 +197,8 @@ std::string plan_script(const PreparedSweep& sweep, SweepOptions::Failed failed)
   for (const auto& [position, run] : pending)
     script += fmt::format("# {} of {}: {}\n{}\n", position, all, run_title(sweep.plan, run),
                           shell_line(sweep, run));
-  if (pending.empty()) script += fmt::format("# none of {} runs is left to start\n", all);
+  if (pending.empty())
+    script += fmt::format("# none of {} is left to start\n", core::counted(all, "run"));
   return script;
 }
 

@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 
+#include "core/counted.h"
 #include "core/output_file.h"
 #include "core/statistics.h"
 #include "report/book.h"
@@ -133,8 +134,10 @@ model::Book summary(const Plan& plan, std::span<const RunRecord> records, const 
   model::Table runs = runs_table(records, folder);
   runs.notes = {
       shell_text(plan.command),
-      fmt::format("{} of {} runs done; order by seed {}", records.size(),
-                  plan.settings.size() * static_cast<std::size_t>(plan.repeats), plan.seed)};
+      fmt::format(
+          "{} of {} done; order by seed {}", records.size(),
+          core::counted(plan.settings.size() * static_cast<std::size_t>(plan.repeats), "run"),
+          plan.seed)};
   book.tables.push_back(std::move(runs));
   book.tables.push_back(settings_table(plan, records));
   const RunRecord* reference = first_good(records);

@@ -277,11 +277,11 @@ class BadRecordings(GoalTest):
 
     def test_a_rank_that_was_not_recorded(self):
         row = self.repaired(["an operation was not recorded once on each of its ranks, 12 times",
-                             "1 of its 4 ranks were not recorded"], without_rank=3)
+                             "1 of its 4 ranks was not recorded"], without_rank=3)
         self.assertEqual(row["ranks"], "3")
         self.assertGreater(int(row["sends"]), 0)  # of the pipeline that is whole
         self.assert_one_error("goal", "generate", "-i", "rec", "-o", "strict", "--strict",
-                              says="1 of its 4 ranks were not recorded, first rank 3")
+                              says="1 of its 4 ranks was not recorded, first rank 3")
 
     def test_a_file_that_is_missing(self):
         nsys_sample.write(self.folder / "rec", pipeline=False)

@@ -15,6 +15,7 @@
 #include "allreduce/bench/benchmark_file.h"
 #include "allreduce/bench/cell_runner.h"
 #include "allreduce/benchmark_csv.h"
+#include "core/counted.h"
 #include "core/files.h"
 #include "core/text.h"
 
@@ -140,8 +141,8 @@ class Run {
   [[nodiscard]] core::Error with_hint(const core::Error& error) const {
     if (measured_ == 0) return error;
     return core::Error{
-        fmt::format("{}; {} cells are measured and kept: go on by the same command with --resume",
-                    error.message, measured_)};
+        fmt::format("{}; {} measured and kept: go on by the same command with --resume",
+                    error.message, core::counted(measured_, "cell is", "cells are"))};
   }
 
   [[nodiscard]] BenchmarkResult take() && {
@@ -203,8 +204,8 @@ class Run {
       BenchmarkFile file = ASSAY_TRY(BenchmarkFile::open(path_of(hello.sm_version, world_size, key),
                                                          options_.existing, provenance));
       if (file.cut_bytes() > 0) {
-        notice(fmt::format("{}: cut off an unfinished last line of {} bytes; it is measured again",
-                           file.path().string(), file.cut_bytes()));
+        notice(fmt::format("{}: cut off an unfinished last line of {}; it is measured again",
+                           file.path().string(), core::counted(file.cut_bytes(), "byte")));
       }
       result_.files.push_back(file.path());
       files.emplace(key, std::move(file));
@@ -263,8 +264,8 @@ class Run {
 
   void tell_left_out(const CellRunner& runner, int world_size) const {
     if (runner.left_out() == 0) return;
-    notice(fmt::format("TP {}: {} measurements are left out because their strategy kept hanging",
-                       world_size, runner.left_out()));
+    notice(fmt::format("TP {}: {} left out because their strategy kept hanging", world_size,
+                       core::counted(runner.left_out(), "measurement is", "measurements are")));
   }
 
   // Counts all outcomes that the file has for the planned cells, including those of earlier runs.

@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "core/counted.h"
 #include "core/terminal.h"
 
 namespace assay::allreduce {
@@ -60,20 +61,21 @@ model::Book plan_summary(const BenchmarkOptions& options) {
     }
   }
   table.notes.push_back(fmt::format(
-      "{} cells, {} measurements; about {} where a cell takes {} s", total, total * strategies,
+      "{}, {}; about {} where a cell takes {} s", core::counted(total, "cell"),
+      core::counted(total * strategies, "measurement"),
       core::duration_text(static_cast<double>(total) * kSecondsPerCell), kSecondsPerCell));
   return {.title = "Plan of an all-reduce benchmark", .tables = {std::move(table)}};
 }
 
 std::string progress_text(const BenchmarkStanding& standing) {
-  std::string text =
-      fmt::format("{}: {} of {} cells", standing.doing, standing.done, standing.total);
+  std::string text = fmt::format("{}: {} of {}", standing.doing, standing.done,
+                                 core::counted(standing.total, "cell"));
   if (standing.left_seconds) {
     text += fmt::format(", {:.1f} cells/s, {} left", standing.cells_per_second,
                         core::duration_text(*standing.left_seconds));
   }
   if (standing.failures > 0) {
-    text += fmt::format(", {} failure{}", standing.failures, standing.failures == 1 ? "" : "s");
+    text += ", " + core::counted(standing.failures, "failure");
   }
   return text;
 }

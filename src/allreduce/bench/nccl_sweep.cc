@@ -11,6 +11,7 @@
 
 #include "allreduce/bench/nccl_runner.h"
 #include "allreduce/nccl_csv.h"
+#include "core/counted.h"
 #include "core/files.h"
 #include "core/output_file.h"
 #include "core/own_files.h"
@@ -132,8 +133,8 @@ class SweepRun {
   [[nodiscard]] core::Error with_hint(const core::Error& error) const {
     if (standing_.done == 0) return error;
     return core::Error{
-        fmt::format("{}; {} calls are measured and kept: go on by the same command with --resume",
-                    error.message, standing_.done)};
+        fmt::format("{}; {} measured and kept: go on by the same command with --resume",
+                    error.message, core::counted(standing_.done, "call is", "calls are"))};
   }
 
   [[nodiscard]] NcclSweepResult take() && {
@@ -307,7 +308,7 @@ model::Book nccl_plan_summary(const NcclSweepOptions& options) {
     table.add_row(std::move(row));
   }
   table.notes.push_back(
-      fmt::format("{} calls; about {} where a call takes {} s", calls,
+      fmt::format("{}; about {} where a call takes {} s", core::counted(calls, "call"),
                   core::duration_text(static_cast<double>(calls) * kSecondsPerSweptCell),
                   kSecondsPerSweptCell));
   return {.title = "Plan of a sweep of NCCL's settings", .tables = {std::move(table)}};

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "allreduce/codegen/lookup_table.h"
+#include "core/counted.h"
 #include "core/files.h"
 
 namespace assay::allreduce {
@@ -155,7 +156,9 @@ class Reader {
     }
     if (tokens_.empty()) use_powers_of_two(width);
     if (width != tokens_.size()) {
-      return wrong(fmt::format("{} numbers, where {} token counts are", width, tokens_.size()));
+      return wrong(
+          fmt::format("{}, where {}", core::counted(width, "number"),
+                      core::counted(tokens_.size(), "token count is", "token counts are")));
     }
     return {};
   }

@@ -14,6 +14,7 @@
 #include "allreduce/plot/drawings.h"
 #include "allreduce/plot/heatmaps.h"
 #include "allreduce/shipped_tables.h"
+#include "core/counted.h"
 #include "core/files.h"
 #include "core/text.h"
 
@@ -279,8 +280,9 @@ report::Heatmap choice_difference_figure(const Grid& grid,
   }
   figure.panels.push_back(panel_of(
       grid,
-      fmt::format("second beside first: {} of {} cells differ", differing.size(),
-                  count_of_both(grid, first, second)),
+      fmt::format("second beside first: {} of {} {}", differing.size(),
+                  core::counted(count_of_both(grid, first, second), "cell"),
+                  differing.size() == 1 ? "differs" : "differ"),
       [&](std::size_t row, std::size_t column) {
         const Cell cell = cell_of(grid, row, column);
         const bool both = first.strategy(cell, grid.launch) && second.strategy(cell, grid.launch);

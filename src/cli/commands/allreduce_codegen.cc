@@ -24,6 +24,7 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/summary_output.h"
+#include "core/counted.h"
 #include "core/files.h"
 #include "core/text.h"
 
@@ -340,8 +341,9 @@ class AllreduceCodegen final : public Command {
                                  ? std::string(allreduce::shipped_tables().back().source)
                                  : fs::path(base_).filename().string();
     const std::size_t filled = allreduce::fill_from(table, base, name);
-    print_note(fmt::format("{} entries of the lookup table were not measured and are from {}",
-                           filled, name));
+    print_note(
+        fmt::format("{} of the lookup table {} from {}", core::counted(filled, "entry", "entries"),
+                    filled == 1 ? "was not measured and is" : "were not measured and are", name));
     return {};
   }
 

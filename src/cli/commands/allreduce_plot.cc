@@ -13,6 +13,7 @@
 #include "cli/output.h"
 #include "cli/summary_output.h"
 #include "cli/trace_options.h"
+#include "core/counted.h"
 #include "core/files.h"
 #include "core/terminal.h"
 #include "report/page.h"
@@ -148,7 +149,7 @@ class AllreducePlot final : public Command {
     using Show = core::TerminalLine::Show;
     core::TerminalLine line(presentation_.quiet ? Show::kNever : Show::kOnTerminal);
     return allreduce::plot(request_, [&](std::size_t done, std::size_t all) {
-      line.draw(fmt::format("drawing: {} of {} figures", done, all));
+      line.draw(fmt::format("drawing: {} of {}", done, core::counted(all, "figure")));
     });
   }
 

@@ -8,6 +8,7 @@
 #include "collect/plan/listing.h"
 #include "collect/run/collection.h"
 #include "collect/run/reports.h"
+#include "core/counted.h"
 #include "core/interrupt.h"
 #include "core/terminal.h"
 
@@ -115,7 +116,7 @@ class Collect final : public Command {
   static model::Book summary_of(const collect::CollectResult& result) {
     model::Book book = collect::tally_book(result.tally);
     auto& notes = book.tables.front().notes;
-    notes.push_back(fmt::format("{} cases in {}", result.measured_now,
+    notes.push_back(fmt::format("{} in {}", core::counted(result.measured_now, "case"),
                                 core::duration_text(result.wall_seconds)));
     for (const auto& file : result.files)
       notes.push_back(file.string());
@@ -127,9 +128,9 @@ class Collect final : public Command {
 
   [[nodiscard]] core::Result<Outcome> verdict(const collect::CollectResult& result) const {
     const collect::OperatorTally total = result.tally.total();
-    const std::string open =
-        fmt::format("{} of {} cases are not measured yet; go on by the same command with --resume",
-                    total.missing(), total.expected);
+    const std::string open = fmt::format(
+        "{} of {} {} not measured yet; go on by the same command with --resume", total.missing(),
+        core::counted(total.expected, "case"), total.missing() == 1 ? "is" : "are");
     if (result.end == collect::SupervisorEnd::kInterrupted) print_note(open);
     if (core::interrupted()) return Outcome::kOk;
     const bool nothing = total.missing() == total.expected;

@@ -10,6 +10,7 @@
 #include "cli/goal_outputs.h"
 #include "cli/options.h"
 #include "cli/version.h"
+#include "core/counted.h"
 #include "core/files.h"
 #include "goal/generate.h"
 #include "goal/synth/collective_job.h"
@@ -114,7 +115,8 @@ class GoalCollective final : public Command {
   }
 
   [[nodiscard]] std::string source() const {
-    return fmt::format("a made {} of {} ranks", name_of(plan_.function), plan_.ranks);
+    return fmt::format("a made {} of {}", name_of(plan_.function),
+                       core::counted(plan_.ranks, "rank"));
   }
 
   goal::CollectivePlan plan_;

@@ -10,6 +10,7 @@
 #include "cli/summary_output.h"
 #include "cli/trace_options.h"
 #include "cli/version.h"
+#include "core/counted.h"
 #include "goal/generate.h"
 #include "goal/input.h"
 #include "goal/label.h"
@@ -89,7 +90,8 @@ class GoalGenerate final : public Command {
       }
     }
     if (result.removed > 0) {
-      print_note(fmt::format("removed {} rank files of an earlier schedule", result.removed));
+      print_note(fmt::format("removed {} of an earlier schedule",
+                             core::counted(result.removed, "rank file")));
     }
     if (!result.next_command.empty()) print_note("run it with: " + result.next_command);
     if (request_.simulator == goal::Simulator::kLogGopsim) {

@@ -9,6 +9,7 @@
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "core/counted.h"
 #include "goal/merge.h"
 #include "model/goal_text.h"
 #include "model/schedule_writer.h"
@@ -123,10 +124,10 @@ class GoalMerge final : public Command {
       print_note(fmt::format("{}: on ranks {}{}", input.string(), ranges(job.places), tags));
     }
     if (job.ambiguous > 0) {
-      print_warning(
-          fmt::format("{}: {} receives take any tag on ranks that it shares with another job, and "
-                      "may get that one's messages",
-                      input.string(), job.ambiguous));
+      print_warning(fmt::format(
+          "{}: {} any tag on ranks that it shares with another job, and may get that "
+          "one's messages",
+          input.string(), core::counted(job.ambiguous, "receive takes", "receives take")));
     }
   }
 

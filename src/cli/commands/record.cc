@@ -7,6 +7,7 @@
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "core/counted.h"
 #include "sweep/launcher.h"
 
 namespace assay::cli {
@@ -83,9 +84,9 @@ class Record final : public Command {
       return;
     }
     print_note(fmt::format(
-        "recorded {} processes, {} operations, {} kernels, {:.1f} MB in {}; next:\n  assay goal "
-        "generate {} -o {}-goal",
-        recorded.processes, recorded.operations, recorded.kernels,
+        "recorded {}, {}, {}, {:.1f} MB in {}; next:\n  assay goal generate {} -o {}-goal",
+        core::counted(recorded.processes, "process", "processes"),
+        core::counted(recorded.operations, "operation"), core::counted(recorded.kernels, "kernel"),
         static_cast<double>(recorded.size_bytes) / kMegabyte, folder, folder, folder));
   }
 

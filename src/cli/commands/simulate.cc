@@ -15,6 +15,7 @@
 #include "cli/study_command.h"
 #include "cli/summary_output.h"
 #include "cli/trace_options.h"
+#include "core/counted.h"
 #include "core/output_file.h"
 #include "goal/group_source.h"
 #include "goal/job_file.h"
@@ -265,10 +266,11 @@ class Simulate final : public Command {
                                                  const LogGops& link) const {
     const auto outcome = ASSAY_TRY(simulate::simulate_atlahs(schedule, link));
     if (!outcome.finished) {
-      print_warning(fmt::format(
-          "{} of {} operations never ended, or messages had no receive: ATLAHS' simulator tells "
-          "these times all the same",
-          outcome.record().num_ops() - outcome.operations_done, outcome.record().num_ops()));
+      print_warning(
+          fmt::format("{} of {} never ended, or messages had no receive: ATLAHS' simulator tells "
+                      "these times all the same",
+                      outcome.record().num_ops() - outcome.operations_done,
+                      core::counted(outcome.record().num_ops(), "operation")));
     }
     const std::size_t most_ranks = per_rank_ ? outcome.finish_ns.size() : kSlowestRanks;
     model::Book book{.title = fmt::format("Simulation of {} as by ATLAHS' LogGOPSim",
@@ -336,8 +338,9 @@ class Simulate final : public Command {
     }
     const auto size = ASSAY_TRY(simulate::write_timeline(outcome, ranks, timeline_));
     if (!presentation_.quiet) {
-      print_note(fmt::format("wrote {}: {} operations, {:.1f} MB", timeline_.string(),
-                             size.operations, static_cast<double>(size.bytes) / 1e6));
+      print_note(fmt::format("wrote {}: {}, {:.1f} MB", timeline_.string(),
+                             core::counted(size.operations, "operation"),
+                             static_cast<double>(size.bytes) / 1e6));
     }
     return {};
   }

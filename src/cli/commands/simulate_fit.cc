@@ -5,6 +5,7 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/summary_output.h"
+#include "core/counted.h"
 #include "core/files.h"
 #include "goal/input.h"
 #include "goal/validate.h"
@@ -58,10 +59,10 @@ class SimulateFit final : public Command {
         ASSAY_TRY(goal::validate(measured, found, fitted.links, simulator(), 0));
     print_summary(book, presentation_.summary());
     if (presentation_.quiet) return Outcome::kOk;
-    print_note(fmt::format(
-        "mean |log(simulated / measured)| from {:.3f} to {:.3f} in {} simulations of {} kinds and "
-        "sizes",
-        fitted.error_before, fitted.error, fitted.simulations, measured.size()));
+    print_note(fmt::format("mean |log(simulated / measured)| from {:.3f} to {:.3f} in {} of {}",
+                           fitted.error_before, fitted.error,
+                           core::counted(fitted.simulations, "simulation"),
+                           core::counted(measured.size(), "kind and size", "kinds and sizes")));
     print_note("wrote " + output_.string());
     return Outcome::kOk;
   }

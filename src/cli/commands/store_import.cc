@@ -15,6 +15,7 @@
 #include "cli/store_options.h"
 #include "cli/summary_output.h"
 #include "cli/trace_options.h"
+#include "core/counted.h"
 #include "core/files.h"
 #include "core/interrupt.h"
 #include "core/terminal.h"
@@ -113,8 +114,8 @@ class StoreImport final : public Command {
     if (failures_.empty()) return Outcome::kOk;
     if (failures_.size() == files.size() && stores.empty())
       return core::Error{"nothing was imported"};
-    return core::Error{fmt::format("{} of {} files could not be imported; the store has the others",
-                                   failures_.size(), files.size())};
+    return core::Error{fmt::format("{} of {} could not be imported; the store has the others",
+                                   failures_.size(), core::counted(files.size(), "file"))};
   }
 
  private:

@@ -5,6 +5,7 @@
 #include "cli/output.h"
 #include "cli/store_options.h"
 #include "cli/summary_output.h"
+#include "core/counted.h"
 #include "core/text.h"
 #include "store/systems/shipped.h"
 
@@ -28,7 +29,8 @@ model::Table contents_table(const std::vector<store::Content>& contents) {
                    content.op_name, content.rows, content.first_at, content.last_at});
     rows += content.rows;
   }
-  table.notes.push_back(fmt::format("{} rows; older rows with the same key are not counted", rows));
+  table.notes.push_back(
+      fmt::format("{}; older rows with the same key are not counted", core::counted(rows, "row")));
   return table;
 }
 

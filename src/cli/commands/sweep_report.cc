@@ -10,6 +10,7 @@
 #include "cli/output.h"
 #include "cli/trace_options.h"
 #include "cli/version.h"
+#include "core/counted.h"
 #include "core/files.h"
 #include "core/interrupt.h"
 #include "report/book.h"
@@ -107,7 +108,8 @@ class SweepReport final : public Command {
     add_tables(book, all);
     static_cast<void>(ASSAY_TRY(write_and_show(book, all)));
     if (left_out_.empty()) return Outcome::kOk;
-    return core::Error{fmt::format("{} of {} settings {} left out", left_out_.size(), count,
+    return core::Error{fmt::format("{} of {} {} left out", left_out_.size(),
+                                   core::counted(count, "setting"),
                                    left_out_.size() == 1 ? "is" : "are")};
   }
 
@@ -294,7 +296,8 @@ class SweepReport final : public Command {
     }
     show_warnings(warnings_);
     if (presentation_.quiet) return Outcome::kOk;
-    print_note(fmt::format("wrote {} and {} more files", workbook.string(), files_ + 1));
+    print_note(
+        fmt::format("wrote {} and {}", workbook.string(), core::counted(files_ + 1, "more file")));
     print_note(fmt::format("open {}{}", workbook.string(),
                            picture.empty() ? "" : " and " + picture.string()));
     return Outcome::kOk;

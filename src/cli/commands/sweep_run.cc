@@ -7,6 +7,7 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/summary_output.h"
+#include "core/counted.h"
 #include "core/interrupt.h"
 #include "core/registry.h"
 #include "core/terminal.h"
@@ -62,7 +63,8 @@ std::string record_text(const sweep::Standing& standing, const sweep::RunRecord&
                   sweep::status_text(record.status), record.duration_s);
   if (!record.detail.empty()) text += ", " + record.detail;
   if (record.status == sweep::RunStatus::kOk) {
-    text += fmt::format(", {} of {} traces whole", record.traces.whole, record.traces.expected);
+    text += fmt::format(", {} of {} whole", record.traces.whole,
+                        core::counted(record.traces.expected, "trace"));
   } else {
     text += fmt::format(" (see {})", (record.folder / sweep::kOutputLog).string());
   }
@@ -265,7 +267,8 @@ class SweepRun final : public Command {
     });
     const auto bad = records.size() - static_cast<std::size_t>(good);
     if (bad == 0) return Outcome::kOk;
-    return core::Error{fmt::format("{} of {} runs did not go well", bad, records.size())};
+    return core::Error{
+        fmt::format("{} of {} did not go well", bad, core::counted(records.size(), "run"))};
   }
 
   sweep::Request request_;

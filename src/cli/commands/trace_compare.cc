@@ -11,6 +11,7 @@
 #include "cli/shared_reading.h"
 #include "cli/trace_options.h"
 #include "cli/version.h"
+#include "core/counted.h"
 #include "core/files.h"
 #include "core/interrupt.h"
 #include "core/output_file.h"
@@ -48,8 +49,8 @@ class TraceCompare final : public Command {
     if (gives_book() && ((wants_part && !final_report_ && !all_) || !request_.page.empty()))
       return core::Error{"-o - gives the tables of --final-report; for others name a folder"};
     if (labels_.empty() || labels_.size() == tests_.size() + 1) return {};
-    return core::Error{fmt::format("--labels has {} labels for {} configurations", labels_.size(),
-                                   tests_.size() + 1)};
+    return core::Error{fmt::format("--labels has {} for {}", core::counted(labels_.size(), "label"),
+                                   core::counted(tests_.size() + 1, "configuration"))};
   }
 
   core::Result<Outcome> run() override {

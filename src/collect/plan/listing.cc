@@ -6,6 +6,7 @@
 #include <array>
 #include <utility>
 
+#include "core/counted.h"
 #include "core/text.h"
 
 namespace assay::collect {
@@ -143,7 +144,8 @@ model::Book plan_book(const Plan& plan) {
   }
   for (const Count& count : counts)
     add_row(summary, {count.name, count.cases, count.checked}, count.with_power);
-  summary.notes.push_back(fmt::format("{} cases; plan {}", plan.cases.size(), plan.hash));
+  summary.notes.push_back(
+      fmt::format("{}; plan {}", core::counted(plan.cases.size(), "case"), plan.hash));
   return {.title = "Plan of a collection", .tables = {std::move(summary), std::move(cases)}};
 }
 

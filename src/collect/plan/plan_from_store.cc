@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "collect/plan/run_record.h"
+#include "core/counted.h"
 #include "store/answers/table_index.h"
 
 namespace assay::collect {
@@ -222,13 +223,15 @@ std::string why_nothing_to_refine(const Refinement& refinement, double limit) {
     return "nothing to refine: no point of these operators has two neighbours along a size";
   }
   if (refinement.beyond == 0) {
-    return fmt::format("nothing to refine: each of {} predictions is within {:g} %",
-                       refinement.tested, limit * 100);
+    return fmt::format("nothing to refine: each of {} is within {:g} %",
+                       core::counted(refinement.tested, "prediction"), limit * 100);
   }
   return fmt::format(
-      "nothing to refine: {} of {} predictions are off by more than {:g} %, and no case is left to "
-      "measure beside them",
-      refinement.beyond, refinement.tested, limit * 100);
+      "nothing to refine: {} of {} {} off by more than {:g} %, and no case is left to measure "
+      "beside "
+      "{}",
+      refinement.beyond, core::counted(refinement.tested, "prediction"),
+      refinement.beyond == 1 ? "is" : "are", limit * 100, refinement.beyond == 1 ? "it" : "them");
 }
 
 core::Result<Refinement> plan_refinement(const store::Store& store, const RefineRequest& request) {

@@ -8,6 +8,7 @@
 
 #include "collect/plan/module.h"
 #include "collect/run/reports.h"
+#include "core/counted.h"
 #include "core/interrupt.h"
 #include "core/statistics.h"
 #include "core/terminal.h"
@@ -58,8 +59,8 @@ class Collection {
   [[nodiscard]] core::Error with_hint(const core::Error& error) const {
     if (result_.measured_now == 0) return error;
     return core::Error{
-        fmt::format("{}; {} cases are finished and kept: go on by the same command with --resume",
-                    error.message, result_.measured_now)};
+        fmt::format("{}; {} finished and kept: go on by the same command with --resume",
+                    error.message, core::counted(result_.measured_now, "case is", "cases are"))};
   }
 
   // Files are written even if the program was asked to stop.
@@ -274,9 +275,9 @@ class Collection {
 }  // namespace
 
 std::string progress_text(const CollectStanding& standing) {
-  std::string text = fmt::format("{}: {} of {} cases",
-                                 standing.doing.empty() ? "starting workers" : standing.doing,
-                                 standing.done, standing.total);
+  std::string text =
+      fmt::format("{}: {} of {}", standing.doing.empty() ? "starting workers" : standing.doing,
+                  standing.done, core::counted(standing.total, "case"));
   if (standing.left_seconds) text += fmt::format(", {:.1f} cases/s", standing.cases_per_second);
   if (standing.failed > 0) text += fmt::format(", {} failed", standing.failed);
   if (standing.skipped > 0) text += fmt::format(", {} skipped", standing.skipped);

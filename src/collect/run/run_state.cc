@@ -7,6 +7,7 @@
 #include <ctime>
 #include <utility>
 
+#include "core/counted.h"
 #include "core/files.h"
 #include "core/text.h"
 
@@ -117,9 +118,9 @@ core::Status RunState::refuse_unfinished(std::int64_t run, const store::Run& kno
   const std::int64_t expected = number_of(known.facts, kCases);
   if (done >= expected) return {};
   return core::Error{fmt::format(
-      "'{}' holds an unfinished run of {} ({} of {} cases): go on with it by its command and "
+      "'{}' holds an unfinished run of {} ({} of {}): go on with it by its command and "
       "--resume, begin another one beside it with --new-run, or use another --output",
-      request_.folder.string(), known.started_at, done, expected)};
+      request_.folder.string(), known.started_at, done, core::counted(expected, "case"))};
 }
 
 core::Status RunState::check_same(const store::Run& known, const Plan& plan) const {
@@ -133,9 +134,9 @@ core::Status RunState::check_same(const store::Run& known, const Plan& plan) con
                                        request_.folder.string());
   if (!settings.empty()) return core::Error{what + settings + hint};
   if (known.plan_hash == plan.hash) return {};
-  return core::Error{fmt::format("{}its plan had {} other cases ({}), this one has {} ({}){}", what,
-                                 number_of(known.facts, kCases), known.plan_hash, plan.cases.size(),
-                                 plan.hash, hint)};
+  return core::Error{fmt::format("{}its plan had {} ({}), this one has {} ({}){}", what,
+                                 core::counted(number_of(known.facts, kCases), "other case"),
+                                 known.plan_hash, plan.cases.size(), plan.hash, hint)};
 }
 
 core::Status RunState::load(std::int64_t run, const Plan& plan) {

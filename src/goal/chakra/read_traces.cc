@@ -12,6 +12,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "core/counted.h"
 #include "goal/synth/collective_choice.h"
 
 namespace assay::goal {
@@ -57,9 +58,9 @@ core::Result<std::vector<std::size_t>> order_of(const RankTrace& trace, model::W
     }
   }
   if (order.size() == trace.nodes.size()) return order;
-  return core::Error{fmt::format("{}: {} of its {} nodes wait for each other in a circle",
-                                 trace.file, trace.nodes.size() - order.size(),
-                                 trace.nodes.size())};
+  return core::Error{fmt::format("{}: {} of its {} wait for each other in a circle", trace.file,
+                                 trace.nodes.size() - order.size(),
+                                 core::counted(trace.nodes.size(), "node"))};
 }
 
 // Tells a message by what both its ends know, and how often that was there before.

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 
+#include "core/counted.h"
 #include "core/files.h"
 #include "goal/chakra/read_traces.h"
 #include "goal/input.h"
@@ -51,9 +52,8 @@ core::Result<std::vector<fs::path>> by_rank(const std::vector<fs::path>& files) 
     }
   }
   if (ranks.rbegin()->first + std::size_t{1} != ranks.size()) {
-    return core::Error{
-        fmt::format("the traces of {} ranks are there, up to rank {}: some are missing",
-                    ranks.size(), ranks.rbegin()->first)};
+    return core::Error{fmt::format("the traces of {} are there, up to rank {}: some are missing",
+                                   core::counted(ranks.size(), "rank"), ranks.rbegin()->first)};
   }
   std::vector<fs::path> sorted;
   for (const auto& [rank, file] : ranks)

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/counted.h"
 #include "core/parallel.h"
 #include "goal/input.h"
 #include "goal/inputs/input_files.h"
@@ -117,7 +118,8 @@ namespace {
 std::string what_is_left(const rec::File& file) {
   const std::uint64_t whole = file.header().saved_blocks * rec::kBlockBytes;
   const std::string of = whole > 0 ? fmt::format(" of {}", whole) : "";
-  return fmt::format("{}{} bytes, {} records", file.size_bytes(), of, file.records().size());
+  return fmt::format("{}{} bytes, {}", file.size_bytes(), of,
+                     core::counted(file.records().size(), "record"));
 }
 
 }  // namespace

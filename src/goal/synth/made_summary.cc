@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "core/counted.h"
+
 namespace assay::goal {
 namespace {
 
@@ -47,8 +49,8 @@ Table step_table(const TrainingPlan& plan, const TrainingFacts& facts, const Ope
   const auto add = [&](const char* what, std::string value) {
     table.add_row({std::string(what), std::move(value)});
   };
-  add("GPUs",
-      fmt::format("{}: tp {}, {} stages, {} replicas", grid.gpus(), grid.tp, grid.stages, grid.dp));
+  add("GPUs", fmt::format("{}: tp {}, {}, {}", grid.gpus(), grid.tp,
+                          core::counted(grid.stages, "stage"), core::counted(grid.dp, "replica")));
   add("replicas of a block, which the others repeat", fmt::format("{}", grid.block_dp()));
   const std::uint64_t sequences = std::uint64_t{plan.micro_batches} * plan.micro_batch * grid.dp;
   add("sequences", fmt::format("{}", sequences));
@@ -96,9 +98,10 @@ model::Book training_summary(const serving::Model& model,
                              const TrainingFacts& facts,
                              const OperatorLog& log) {
   model::Book book{
-      .title = fmt::format("A training step of {}: {} micro-batches of {} x {} tokens, {}, {}",
-                           model.name, plan.micro_batches, plan.micro_batch, plan.sequence,
-                           name_of(plan.pipeline), name_of(plan.data_parallel))};
+      .title = fmt::format("A training step of {}: {} of {} x {} tokens, {}, {}", model.name,
+                           core::counted(plan.micro_batches, "micro-batch", "micro-batches"),
+                           plan.micro_batch, plan.sequence, name_of(plan.pipeline),
+                           name_of(plan.data_parallel))};
   book.tables = {step_table(plan, facts, log), stages_table(facts.stages), log.table()};
   book.tables.front().notes = {
       "Computation is kernels only: nothing of what hosts add between them.",

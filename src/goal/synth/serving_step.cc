@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/counted.h"
 #include "goal/synth/assemble.h"
 #include "goal/synth/memory_uses.h"
 #include "goal/synth/operator_log.h"
@@ -103,7 +104,8 @@ model::Book serving_summary(const serving::Model& model,
   const auto milliseconds = [](std::int64_t ns) {
     return fmt::format("{:.3f} ms", static_cast<double>(ns) / 1e6);
   };
-  add("GPUs", fmt::format("{}: tp {}, {} groups, ep {}", gpus, step.tp, step.groups, step.ep));
+  add("GPUs", fmt::format("{}: tp {}, {}, ep {}", gpus, step.tp,
+                          core::counted(step.groups, "group"), step.ep));
   add("new tokens",
       fmt::format("{}", std::uint64_t{step.groups} * step.requests * step.new_tokens));
   add("operations of a GPU", fmt::format("{:.4g} TFLOP", flops / 1e12));
@@ -114,10 +116,10 @@ model::Book serving_summary(const serving::Model& model,
   table.notes = {
       "The rough step takes collectives at fixed bandwidths; 'assay simulate' runs them.",
       "All-reduces are NCCL's; engines have kernels of their own for short ones."};
-  return {.title =
-              fmt::format("A step of {} that {}: {} requests of {} + {} tokens a group", model.name,
-                          step.phase == serving::Phase::kContext ? "computes prompts" : "decodes",
-                          step.requests, step.cached_tokens, step.new_tokens),
+  return {.title = fmt::format(
+              "A step of {} that {}: {} of {} + {} tokens a group", model.name,
+              step.phase == serving::Phase::kContext ? "computes prompts" : "decodes",
+              core::counted(step.requests, "request"), step.cached_tokens, step.new_tokens),
           .tables = {std::move(table), log.table()}};
 }
 

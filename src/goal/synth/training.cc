@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "core/counted.h"
 #include "goal/synth/made_summary.h"
 #include "goal/synth/stage_program.h"
 
@@ -31,8 +32,9 @@ core::Status check_sizes(const serving::Model& model, const TrainingPlan& plan) 
   const std::int64_t parts = std::int64_t{grid.stages} * plan.chunks;
   if (model.num_layers() % parts != 0) {
     const std::string of = plan.chunks > 1 ? fmt::format(" of {} chunks each", plan.chunks) : "";
-    return core::Error{fmt::format("the {} layers of {} cannot be shared by {} stages{}",
-                                   model.num_layers(), model.name, grid.stages, of)};
+    return core::Error{fmt::format("the {} of {} cannot be shared by {}{}",
+                                   core::counted(model.num_layers(), "layer"), model.name,
+                                   core::counted(grid.stages, "stage"), of)};
   }
   if (grid.dp % grid.ep != 0) {
     return core::Error{fmt::format(

@@ -9,6 +9,7 @@
 #include <numeric>
 #include <set>
 
+#include "core/counted.h"
 #include "simulate/fabric/fabric.h"
 
 namespace assay::simulate {
@@ -107,8 +108,8 @@ core::Status FabricBuilder::take_listed_nodes() {
   for (std::uint32_t node = 0; node < spec_.nodes.size(); ++node) {
     for (const std::uint32_t rank : spec_.nodes[node]) {
       if (rank >= job_.num_ranks) {
-        return core::Error{
-            fmt::format("'nodes' names rank {}: the schedule has {} ranks", rank, job_.num_ranks)};
+        return core::Error{fmt::format("'nodes' names rank {}: the schedule has {}", rank,
+                                       core::counted(job_.num_ranks, "rank"))};
       }
       if (node_of_rank_[rank] != kNowhere) {
         return core::Error{fmt::format("'nodes' names rank {} twice", rank)};
@@ -505,8 +506,8 @@ double FabricBuilder::rate_of(const FabricLink& link) const {
 
 core::Status FabricBuilder::apply_rank_change(const Change& change) {
   if (*change.rank >= job_.num_ranks) {
-    return core::Error{fmt::format("'changes' names rank {}: the schedule has {} ranks",
-                                   *change.rank, job_.num_ranks)};
+    return core::Error{fmt::format("'changes' names rank {}: the schedule has {}", *change.rank,
+                                   core::counted(job_.num_ranks, "rank"))};
   }
   if (change.failed) {
     std::vector<std::int64_t>& fails_ns = fabric_.fails_ns_;

@@ -9,6 +9,7 @@
 #include <set>
 #include <utility>
 
+#include "core/counted.h"
 #include "core/statistics.h"
 #include "core/text.h"
 #include "report/colors.h"
@@ -222,7 +223,8 @@ std::string sentence_of(const StudyOutcome& outcome) {
     if (worst == outcome.tasks.size() || ratio > baselines.ratio(worst)) worst = task;
   }
   if (worst == outcome.tasks.size()) {
-    return fmt::format("{} tasks were simulated", outcome.tasks.size() - outcome.failed());
+    return core::counted(outcome.tasks.size() - outcome.failed(), "task was simulated",
+                         "tasks were simulated");
   }
   return fmt::format("At worst the slowest rank takes {:.3g} times as long as with {}: {} ms ({})",
                      baselines.ratio(worst), baselines.name(),
@@ -325,8 +327,8 @@ report::Page study_page(const StudyOutcome& outcome, const model::Table& table) 
                     .answer = {.sentence = sentence_of(outcome)}};
   if (outcome.failed() > 0) {
     page.answer.warnings.push_back(
-        {fmt::format("{} of {} tasks failed: their rows in the table tell why", outcome.failed(),
-                     outcome.tasks.size()),
+        {fmt::format("{} of {} failed: their rows in the table tell why", outcome.failed(),
+                     core::counted(outcome.tasks.size(), "task")),
          "study"});
   }
   if (auto figure = study_figure(outcome)) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/counted.h"
 #include "store/answers/answers_table.h"
 #include "store/answers/matcher.h"
 #include "store/files/csv_frame.h"
@@ -71,7 +72,8 @@ core::Result<Matcher> with_fields(Matcher matcher,
                                   const std::vector<std::string>& columns,
                                   const std::vector<std::string_view>& fields) {
   if (fields.size() != columns.size()) {
-    return core::Error{fmt::format("{} fields, but {} columns", fields.size(), columns.size())};
+    return core::Error{fmt::format("{}, but {}", core::counted(fields.size(), "field"),
+                                   core::counted(columns.size(), "column"))};
   }
   for (std::size_t i = 0; i < fields.size(); ++i) {
     if (!fields[i].empty() && !is_result(columns[i]))

@@ -43,7 +43,7 @@ TEST(Batch, SaysWhyThereIsNoAnswerAndGoesOn) {
   EXPECT_EQ(cell(answers, 1, "refusal"),
             "gemm_perf has no gemm_dtype 'fp9' (did you mean fp8?); it has bfloat16, fp8");
   EXPECT_EQ(cell(answers, 2, "refusal"), "gemm_perf needs m (1 to 3)");
-  EXPECT_EQ(cell(answers, 3, "refusal"), "1 fields, but 2 columns");
+  EXPECT_EQ(cell(answers, 3, "refusal"), "1 field, but 2 columns");
   EXPECT_EQ(cell(answers, 4, "refusal"),
             "m was measured from 1 to 3; 900 is 300 times beyond that");
   EXPECT_EQ(cell(answers, 4, "m"), "900");

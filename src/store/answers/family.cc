@@ -7,6 +7,7 @@
 #include <map>
 
 #include "core/check.h"
+#include "core/counted.h"
 #include "core/text.h"
 
 namespace assay::store {
@@ -212,8 +213,8 @@ std::string Family::method(const WorkEstimate& estimate, std::span<const double>
   const std::string along = along_ < num_sizes_ ? rows_->sizes[along_] : "";
   // Without peaks, the product of the sizes stands for the roofline.
   const std::string scaled =
-      fmt::format("scaled by the {} from {} curves", estimate.roofline > 0 ? "roofline" : "sizes",
-                  estimate.curves);
+      fmt::format("scaled by the {} from {}", estimate.roofline > 0 ? "roofline" : "sizes",
+                  core::counted(estimate.curves, "curve"));
   std::string text;
   if (estimate.how == How::kSameWork && estimate.low == estimate.high) {
     text = "as " + place(estimate.low, sizes);

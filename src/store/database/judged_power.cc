@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "core/counted.h"
+
 namespace assay::store {
 namespace {
 
@@ -14,7 +16,8 @@ constexpr double kLargestPowerError = 0.15;  // in the median
 
 std::string judge(PowerSample& sample) {
   if (sample.rows.size() < kFewestPoweredRows) {
-    return fmt::format("{} rows have their power, and a model takes {}", sample.rows.size(),
+    return fmt::format("{} power, and a model takes {}",
+                       core::counted(sample.rows.size(), "row has its", "rows have their"),
                        kFewestPoweredRows);
   }
   sample.errors = power_errors(sample.rows, sample.limit_watts);

@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "core/counted.h"
 #include "core/csv.h"
 #include "core/text.h"
 #include "model/string_pool.h"
@@ -123,8 +124,9 @@ class FrameReader {
 
   [[nodiscard]] core::Error ragged(const LineCutter& cutter,
                                    const std::vector<std::string_view>& fields) const {
-    return core::Error{fmt::format("line {}: {} fields, but {} columns are named", cutter.line(),
-                                   fields.size(), columns_.size())};
+    return core::Error{fmt::format("line {}: {}, but {} named", cutter.line(),
+                                   core::counted(fields.size(), "field"),
+                                   core::counted(columns_.size(), "column is", "columns are"))};
   }
 
   [[nodiscard]] bool is_header(const std::vector<std::string_view>& fields) const {

@@ -50,7 +50,7 @@ TEST(CsvFrame, NamesTheLineOfARaggedRow) {
   model::Warnings warnings;
   const auto frame = read_csv_frame("a,b\n1,2\n\n3\n4,5\n", warnings);
   ASSERT_FALSE(frame.ok());
-  EXPECT_EQ(frame.error().message, "line 4: 1 fields, but 2 columns are named");
+  EXPECT_EQ(frame.error().message, "line 4: 1 field, but 2 columns are named");
 }
 
 TEST(CsvFrame, DropsALastLineThatBreaksOff) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "core/counted.h"
 #include "core/files.h"
 #include "store/files/parquet.h"
 #include "store/files/parquet_format.h"
@@ -22,9 +23,9 @@ core::Status check_size(const FileMetadata& metadata, ParquetLimits limits) {
   const std::int64_t rows = metadata.num_rows;
   if (rows < 0 || rows > limits.max_rows || rows > limits.max_cells / columns) {
     return core::Error{fmt::format(
-        "the Parquet file says that it holds {} rows of {} columns; at most {} rows and {} values "
-        "are read",
-        rows, columns, limits.max_rows, limits.max_cells)};
+        "the Parquet file says that it holds {} of {}; at most {} rows and {} values are read",
+        core::counted(rows, "row"), core::counted(columns, "column"), limits.max_rows,
+        limits.max_cells)};
   }
   return {};
 }
@@ -33,8 +34,9 @@ core::Status check_row_groups(const FileMetadata& metadata) {
   std::int64_t rows_left = metadata.num_rows;
   for (const RowGroup& group : metadata.row_groups) {
     if (group.columns.size() != metadata.columns.size()) {
-      return core::Error{fmt::format("the Parquet file has {} columns, but a row group has {}",
-                                     metadata.columns.size(), group.columns.size())};
+      return core::Error{fmt::format("the Parquet file has {}, but a row group has {}",
+                                     core::counted(metadata.columns.size(), "column"),
+                                     group.columns.size())};
     }
     if (group.num_rows < 0 || group.num_rows > rows_left) {
       return core::Error{"the row groups of the Parquet file hold more rows than it says"};
@@ -42,9 +44,9 @@ core::Status check_row_groups(const FileMetadata& metadata) {
     rows_left -= group.num_rows;
   }
   if (rows_left > 0) {
-    return core::Error{
-        fmt::format("the Parquet file says that it holds {} rows, but {} of them are not there",
-                    metadata.num_rows, rows_left)};
+    return core::Error{fmt::format("the Parquet file says that it holds {}, but {} not there",
+                                   core::counted(metadata.num_rows, "row"),
+                                   core::counted(rows_left, "of them is", "of them are"))};
   }
   return {};
 }

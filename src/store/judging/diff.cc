@@ -6,6 +6,7 @@
 #include <cmath>
 #include <set>
 
+#include "core/counted.h"
 #include "core/files.h"
 #include "core/interrupt.h"
 #include "core/statistics.h"
@@ -266,8 +267,9 @@ std::vector<std::string> diff_failures(const DiffResult& result,
   std::vector<std::string> failures;
   for (const TableDiff& diff : result.tables) {
     if (diff.share_beyond() <= max_share) continue;
-    failures.push_back(fmt::format("{}: {:.2f} % of {} rows differ by more than {:g} %; {:g} % may",
-                                   diff.table, 100 * diff.share_beyond(), diff.compared,
+    failures.push_back(fmt::format("{}: {:.2f} % of {} by more than {:g} %; {:g} % may", diff.table,
+                                   100 * diff.share_beyond(),
+                                   core::counted(diff.compared, "row differs", "rows differ"),
                                    100 * threshold, 100 * max_share));
   }
   return failures;

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 
+#include "core/counted.h"
 #include "core/statistics.h"
 
 namespace assay::store {
@@ -120,8 +121,10 @@ std::vector<std::string> version_doubts(const WorkRows& rows, const std::string&
   }
   std::vector<std::string> doubts;
   for (const auto& [program, count] : counts) {
-    doubts.push_back(fmt::format("{} of {} rows of {} are of {}, but lie in the folder of {}",
-                                 count, rows.num_rows(), rows.table, program, folder_version));
+    doubts.push_back(fmt::format("{} of {} of {} {} of {}, but {} in the folder of {}", count,
+                                 core::counted(rows.num_rows(), "row"), rows.table,
+                                 count == 1 ? "is" : "are", program, count == 1 ? "lies" : "lie",
+                                 folder_version));
   }
   return doubts;
 }

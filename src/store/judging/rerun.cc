@@ -9,6 +9,7 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "core/counted.h"
 #include "core/statistics.h"
 #include "core/text.h"
 
@@ -172,8 +173,9 @@ RerunReport rerun_report(const std::string& started_at,
                                    percent_cell(result.p90), percent_cell(result.worst), verdict});
     if (within) continue;
     report.failures.push_back(
-        fmt::format("{}: {} of {} points measured again differ by more than {:g} %", result.table,
-                    result.beyond, result.points, kRerunLimit * 100));
+        fmt::format("{}: {} of {} measured again {} by more than {:g} %", result.table,
+                    result.beyond, core::counted(result.points, "point"),
+                    result.beyond == 1 ? "differs" : "differ", kRerunLimit * 100));
   }
   const std::vector<Rerun> worst = worst_reruns(reruns, kRerunLimit, kWorst);
   if (!worst.empty()) report.tables.push_back(worst_table(worst));

@@ -59,7 +59,8 @@ TEST(Rerun, FailsATableWhoseShareIsTooLarge) {
                                      rerun("moe_perf", 1, 1.05)};
   const auto judged = rerun_report("monday", reruns, 0.4);
   ASSERT_EQ(judged.failures.size(), 1U);
-  EXPECT_EQ(judged.failures[0], "gemm_perf: 1 of 2 points measured again differ by more than 10 %");
+  EXPECT_EQ(judged.failures[0],
+            "gemm_perf: 1 of 2 points measured again differs by more than 10 %");
   ASSERT_EQ(judged.tables.size(), 2U);
   const model::Table& shares = judged.tables[0];
   EXPECT_EQ(shares.title, "Points of the collection of monday, measured again");

@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "core/counted.h"
 #include "model/gpu_specs.h"
 #include "store/systems/system_figures.h"
 #include "store/systems/system_file.h"
@@ -69,10 +70,6 @@ std::string seconds_text(double seconds) {
 std::string spread_text(const Point& point) {
   if (!point.spread) return "";
   return fmt::format(" (its samples spread by {:.1f} %)", *point.spread * 100);
-}
-
-std::string rows_text(std::size_t count) {
-  return count == 1 ? "1 row" : fmt::format("{} rows", count);
 }
 
 class FieldList {
@@ -168,7 +165,7 @@ class FieldList {
                                       const Unit& unit,
                                       const std::string& table) const {
     return fmt::format("{:.4g} {}, {}{}, best of {} of {}", rate.per_second / unit.size, unit.name,
-                       rate.best.what, spread_text(rate.best), rows_text(rate.count),
+                       rate.best.what, spread_text(rate.best), core::counted(rate.count, "row"),
                        of_table(table));
   }
 
@@ -180,7 +177,7 @@ class FieldList {
         seconds_text(latency->seconds),
         fmt::format("measured: {:.3g} us, where a line through {} meets no bytes ({}, half of them "
                     "within {:.1f} % of it) of {}",
-                    latency->seconds * 1e6, what, rows_text(latency->count),
+                    latency->seconds * 1e6, what, core::counted(latency->count, "row"),
                     latency->deviation * 100, of_table(table))};
   }
 
@@ -388,10 +385,11 @@ class FieldList {
     if (latency) {
       const std::string mode = launch_mode(data_.transfers);
       const char* how = mode == "graph" ? " in a graph" : mode == "eager" ? " by the host" : "";
-      choice = Sourced{seconds_text(latency->seconds),
-                       fmt::format("{:.3g} us, of an empty kernel{}{}, {} of {}",
-                                   latency->seconds * 1e6, how, spread_text(launches.front()),
-                                   rows_text(latency->count), of_table("transfer_perf"))};
+      choice =
+          Sourced{seconds_text(latency->seconds),
+                  fmt::format("{:.3g} us, of an empty kernel{}{}, {} of {}", latency->seconds * 1e6,
+                              how, spread_text(launches.front()),
+                              core::counted(latency->count, "row"), of_table("transfer_perf"))};
     }
     add("measured", "launch_latency", {choice}, "no rows: assay collect launch");
   }

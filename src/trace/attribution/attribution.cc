@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "core/counted.h"
 #include "trace/attribution/details.h"
 #include "trace/attribution/replay.h"
 #include "trace/path/critical_path.h"
@@ -187,9 +188,9 @@ void note_unlike_steps(std::span<const PreparedRun> a,
   }
   if (fewest != most)
     notes.push_back(fmt::format(
-        "Runs of {} and of {} steps: as many steps are set side by side; what the further ones "
+        "Runs of {} and of {}: as many steps are set side by side; what the further ones "
         "change is 'other'.",
-        fewest, most));
+        fewest, core::counted(most, "step")));
 }
 
 }  // namespace

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/counted.h"
+
 namespace assay::trace::attribution {
 namespace {
 
@@ -108,7 +110,7 @@ std::string DetailCounter::words(Cause cause, const Sum& sum) {
   std::string text;
   if (cause == Cause::kBandwidth || cause == Cause::kLatency) {
     if (sum.channels[kA] > 0 && sum.channels[kB] > 0)
-      text = fmt::format("{} to {} channels", sum.channels[kA], sum.channels[kB]);
+      text = fmt::format("{} to {}", sum.channels[kA], core::counted(sum.channels[kB], "channel"));
     if (sum.bytes[kA] > 0 && sum.bytes[kB] > 0 && sum.total_ms[kA] > 0 && sum.total_ms[kB] > 0)
       text += (text.empty() ? "" : ", ") +
               side_words(sum.bytes[kA] / sum.total_ms[kA] / kBytesPerMsInGbps,

@@ -6,6 +6,7 @@
 #include <map>
 #include <tuple>
 
+#include "core/counted.h"
 #include "trace/collectives/columns.h"
 #include "trace/collectives/sheet.h"
 
@@ -109,9 +110,10 @@ std::string straggler_sentence(const Study& study) {
   for (const Straggler& rank : ranks)
     others_us += rank.rank == most->rank ? 0 : rank.total_wait_us;
   return fmt::format(
-      "Rank {} arrives last most often: in {} of its {} synchronising collectives ({:.0f} %); it "
+      "Rank {} arrives last most often: in {} of its {} ({:.0f} %); it "
       "waited {:.1f} ms in all, each other rank {:.1f} ms on average.",
-      most->rank->rank, most->arrived_last, most->collectives, most->last_percent(),
+      most->rank->rank, most->arrived_last,
+      core::counted(most->collectives, "synchronising collective"), most->last_percent(),
       most->total_wait_us / 1e3, others_us / 1e3 / static_cast<double>(ranks.size() - 1));
 }
 

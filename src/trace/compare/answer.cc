@@ -7,6 +7,7 @@
 #include <iterator>
 #include <set>
 
+#include "core/counted.h"
 #include "core/text.h"
 #include "trace/compare/collective_comparison.h"
 #include "trace/compare/phases.h"
@@ -89,8 +90,8 @@ std::string side_in_words(const Configuration& side,
                           const std::vector<TimelineFigure>& figures) {
   const std::string runs =
       was_repeated(side) ? counted(side.runs.size(), Repetition::kRun) + ", " : std::string();
-  return fmt::format("{}: {}{} ranks, {} profiled steps", side.label, runs, rank_count(side),
-                     step_count(figures, basis));
+  return fmt::format("{}: {}{}, {}", side.label, runs, core::counted(rank_count(side), "rank"),
+                     core::counted(step_count(figures, basis), "profiled step"));
 }
 
 std::string compared_in_words(const Sides& sides, const TimelinePair& pair) {
@@ -102,7 +103,7 @@ std::string compared_in_words(const Sides& sides, const TimelinePair& pair) {
 }
 
 std::string kernels(std::int64_t count) {
-  return fmt::format("{} {}", count, count == 1 ? "kernel" : "kernels");
+  return core::counted(count, "kernel");
 }
 
 void add_left_out(std::vector<AnswerLine>& lines, const Sides& sides) {
@@ -227,8 +228,8 @@ Answer answer(const Sides& sides) {
   const std::size_t in_baseline = result.baseline_steps / sides.baseline.runs.size();
   const std::size_t in_test = result.test_steps / sides.test.runs.size();
   if (!whole.empty() && in_baseline != in_test)
-    whole += fmt::format(" The windows hold {} and {} steps: their lengths say nothing of a step.",
-                         in_test, in_baseline);
+    whole += fmt::format(" The windows hold {} and {}: their lengths say nothing of a step.",
+                         in_test, core::counted(in_baseline, "step"));
   if (!whole.empty()) result.lines.push_back({"And over the whole profiled window?", whole});
   if (std::any_of(changes.begin(), changes.end(), [&](const TimelineChange& change) {
         return is_lost_among_many(change.time_ms, criterion);

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <utility>
 
+#include "core/counted.h"
 #include "core/text.h"
 #include "trace/compare/timeline_comparison.h"
 
@@ -82,10 +83,13 @@ std::string what_differs(const SettingPairs& pairs) {
   const auto certain = count({Verdict::kBetter, Verdict::kWorse});
   const auto in_these_runs = count({Verdict::kDifferent});
   if (in_these_runs == 0)
-    return fmt::format("{} of {} pairs of settings differ for certain", certain,
-                       pairs.pairs.size());
-  std::string text = fmt::format("{} of {} pairs of settings differ in these runs", in_these_runs,
-                                 pairs.pairs.size());
+    return fmt::format("{} of {} {} for certain", certain,
+                       core::counted(pairs.pairs.size(), "pair of settings", "pairs of settings"),
+                       certain == 1 ? "differs" : "differ");
+  std::string text =
+      fmt::format("{} of {} {} in these runs", in_these_runs,
+                  core::counted(pairs.pairs.size(), "pair of settings", "pairs of settings"),
+                  in_these_runs == 1 ? "differs" : "differ");
   if (certain > 0) text += fmt::format(", {} more for certain", certain);
   return text;
 }

@@ -7,6 +7,7 @@
 #include <map>
 #include <vector>
 
+#include "core/counted.h"
 #include "core/statistics.h"
 #include "core/text.h"
 #include "trace/compare/rows.h"
@@ -144,11 +145,11 @@ std::string transients_in_words(const Configuration& side) {
   const double steady = mean_period(states, true);
   const double effect = 100 * (mean_period(states, false) / steady - 1);
   return fmt::format(
-      "{} of {} steps of {} {} not steady and left out: {}. With {}, its mean would "
+      "{} of {} of {} {} not steady and left out: {}. With {}, its mean would "
       "be {}.",
-      transient.size(), states.size(), side.label, transient.size() == 1 ? "is" : "are",
-      core::join(texts, "; "), transient.size() == 1 ? "it" : "them",
-      more_or_less(effect, "higher", "lower"));
+      transient.size(), core::counted(states.size(), "step"), side.label,
+      transient.size() == 1 ? "is" : "are", core::join(texts, "; "),
+      transient.size() == 1 ? "it" : "them", more_or_less(effect, "higher", "lower"));
 }
 
 std::string host_bound_in_words(const Configuration& side) {
@@ -173,7 +174,7 @@ std::string host_bound_in_words(const Configuration& side) {
   for (std::size_t i = 0; i < std::min(order.size(), kRanksNamed); ++i)
     texts.push_back(bound_in_words(order[i].first, *order[i].second, side));
   if (order.size() > kRanksNamed)
-    texts.push_back(fmt::format("and {} more ranks", order.size() - kRanksNamed));
+    texts.push_back(fmt::format("and {}", core::counted(order.size() - kRanksNamed, "more rank")));
   return fmt::format("{}: {}.", side.label, core::join(texts, "; "));
 }
 

@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "core/counted.h"
 #include "core/statistics.h"
 #include "core/text.h"
 
@@ -141,8 +142,8 @@ std::string stragglers_in_words(Settings settings, std::span<const RankArrivals>
   if (ranks.empty()) return "";
   if (texts.empty()) return "No rank comes last steadily in any setting.";
   const std::size_t steady = texts.size();
-  return fmt::format("A rank comes last steadily in {} of {} settings. {}.", steady, told.size(),
-                     core::join(texts, "; "));
+  return fmt::format("A rank comes last steadily in {} of {}. {}.", steady,
+                     core::counted(told.size(), "setting"), core::join(texts, "; "));
 }
 
 model::Table stragglers_table(Settings settings) {

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <map>
 
+#include "core/counted.h"
 #include "core/statistics.h"
 #include "core/text.h"
 
@@ -218,8 +219,8 @@ std::string ranks_in_words(const TimelinePair& pair,
   std::vector<std::string> texts;
   texts.reserve(ranks_by_verdict.size());
   for (const auto& [verdict, members] : ranks_by_verdict)
-    texts.push_back(fmt::format("{} on {} of {} ranks ({})", verdict, members.size(), ranks.size(),
-                                core::join(members, ", ")));
+    texts.push_back(fmt::format("{} on {} of {} ({})", verdict, members.size(),
+                                core::counted(ranks.size(), "rank"), core::join(members, ", ")));
   return texts.empty() ? "Unknown." : type + " is " + core::join(texts, "; ") + ".";
 }
 
@@ -233,8 +234,8 @@ std::string whole_window_in_words(const Sides& sides) {
       fmt::format("{} is {} than {}: {:.3f} against {:.3f} ms.", sides.test.label,
                   speed_in_words(whole), sides.baseline.label, whole.test, whole.baseline);
   if (pair.basis.repetition == Repetition::kRun)
-    return fmt::format("{} {} over {} and {} runs.", text, timeline_verdict(whole, pair.basis),
-                       whole.baseline_count, whole.test_count);
+    return fmt::format("{} {} over {} and {}.", text, timeline_verdict(whole, pair.basis),
+                       whole.baseline_count, core::counted(whole.test_count, "run"));
   return text + (repeated(sides) ? " One window a rank and run: no noise known."
                                  : " One window a rank: no noise known.");
 }

@@ -10,6 +10,7 @@
 #include <set>
 #include <utility>
 
+#include "core/counted.h"
 #include "trace/compare/stragglers.h"
 #include "trace/page/cards.h"
 #include "trace/page/colors.h"
@@ -66,7 +67,8 @@ std::string size_text(double bytes) {
 std::string point_words(const BandwidthPoint& point) {
   const std::string channels =
       point.channels.empty() ? "" : fmt::format(", {} channels", point.channels);
-  return fmt::format("{} {}, {} ranks{}", point.collective, point.dtype, point.ranks, channels);
+  return fmt::format("{} {}, {}{}", point.collective, point.dtype,
+                     core::counted(point.ranks, "rank"), channels);
 }
 
 // NCCL's own curves, as far as the settings' messages reach.
@@ -122,9 +124,9 @@ std::string all_bandwidth_title(std::span<const BandwidthPoint> points,
       points.begin(), points.end(),
       [](const BandwidthPoint& a, const BandwidthPoint& b) { return a.bus_gbps < b.bus_gbps; });
   if (best == points.end()) return {};
-  return fmt::format("Of {} settings, {} reaches most bus bandwidth: {:.3g} GB/s, in {}",
-                     settings.size(), settings[best->setting].label, best->bus_gbps,
-                     best->collective);
+  return fmt::format("Of {}, {} reaches most bus bandwidth: {:.3g} GB/s, in {}",
+                     core::counted(settings.size(), "setting"), settings[best->setting].label,
+                     best->bus_gbps, best->collective);
 }
 
 }  // namespace
@@ -250,9 +252,9 @@ std::optional<report::MapChart> straggler_map(std::span<const SettingFigures> se
         static_cast<std::size_t>(std::distance(ranks.begin(), ranks.find(rank.rank)));
     const std::size_t place = rank.setting * ranks.size() + column;
     panel.values[place] = rank.last_percent();
-    panel.notes[place] =
-        fmt::format("last in {} of {} collectives\nmost often in {} of {} halves of runs\n{}",
-                    rank.last, rank.collectives, rank.halves_led, rank.halves, why_last(rank));
+    panel.notes[place] = fmt::format("last in {} of {}\nmost often in {} of {} halves of runs\n{}",
+                                     rank.last, core::counted(rank.collectives, "collective"),
+                                     rank.halves_led, rank.halves, why_last(rank));
   }
   return chart;
 }

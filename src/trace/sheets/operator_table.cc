@@ -11,6 +11,7 @@
 #include <tuple>
 #include <vector>
 
+#include "core/counted.h"
 #include "core/statistics.h"
 #include "core/text.h"
 #include "trace/arguments.h"
@@ -214,9 +215,9 @@ void add_argument_texts(const model::Trace& trace,
 
 std::string left_out_note(std::int64_t calls) {
   return fmt::format(
-      "{} calls launched another number of kernels than the first of their row: their kernels "
-      "are not in kernel_details",
-      calls);
+      "{} launched another number of kernels than the first of their row: their kernels are not in "
+      "kernel_details",
+      core::counted(calls, "call"));
 }
 
 KernelDetails kernel_details(const RankAnalysis& rank, std::span<const GpuWorkList> instances) {

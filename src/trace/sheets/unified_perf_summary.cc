@@ -4,6 +4,7 @@
 #include <map>
 #include <tuple>
 
+#include "core/counted.h"
 #include "core/statistics.h"
 #include "trace/perf/performance.h"
 #include "trace/perf/unified_walk.h"
@@ -222,8 +223,8 @@ std::int64_t add_kernels(const RankAnalysis& rank, const CallGroup& group, std::
 std::vector<std::string> notes(const model::Warnings& failures, std::int64_t left_out) {
   std::vector<std::string> notes;
   for (const model::Warning& failure : failures.all())
-    notes.push_back(fmt::format("{} calls: {}: {} ({})", failure.count, failure.reason,
-                                failure.effect, failure.example));
+    notes.push_back(fmt::format("{}: {}: {} ({})", core::counted(failure.count, "call"),
+                                failure.reason, failure.effect, failure.example));
   if (left_out > 0) notes.push_back(left_out_note(left_out));
   return notes;
 }
