@@ -75,7 +75,7 @@ plan::TableSource::Index index_of_sound(const store::WorkRows& rows,
 }
 
 // The files of a tree that may answer for a table; none if the tree does not have it. `untimed`
-// counts their rows without a time once they are read.
+// counts their rows without a usable time or size once they are read.
 std::vector<plan::TableSource> tree_sources(const store::PublicTree& tree,
                                             const store::TableCache& cache,
                                             plan::Engine engine,
@@ -97,7 +97,7 @@ std::vector<plan::TableSource> tree_sources(const store::PublicTree& tree,
           ASSAY_TRY(cache.table(file, store::learner_with_rooflines(peaks, costed_operators)));
       std::size_t left_out = 0;
       auto index = index_of_sound(kept.rows, table, peaks, left_out);
-      untimed[file] = left_out + static_cast<std::size_t>(kept.without_time);
+      untimed[file] = left_out + static_cast<std::size_t>(kept.unread);
       return index;
     };
     sources.emplace_back(one.backend + " " + one.version, fidelity, read);
@@ -112,7 +112,7 @@ std::string untimed_note(const UntimedRows& untimed) {
     if (rows > 0) files.push_back(fmt::format("{} of {}", rows, file.string()));
   }
   if (files.empty()) return "";
-  return "rows without a usable time (0, less, or no number) are left out: " +
+  return "rows without a usable time or size are left out: " +
          core::join(files, ", ");
 }
 

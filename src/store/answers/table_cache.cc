@@ -68,12 +68,12 @@ std::string_view bytes_of(const EntryHead& head) {
   return {reinterpret_cast<const char*>(&head), sizeof(head)};
 }
 
-// The origin of packed tables: the file, the number of rows without a time, then a line for each
-// note.
+// The origin of packed tables: the file, the number of rows that were not read, then a line for
+// each note.
 std::string origin_lines(const fs::path& file,
-                         std::int64_t without_time,
+                         std::int64_t unread,
                          const std::vector<std::string>& notes) {
-  std::string lines = fmt::format("{}\n{}", core::printable_line(file.string()), without_time);
+  std::string lines = fmt::format("{}\n{}", core::printable_line(file.string()), unread);
   for (const std::string& note : notes)
     lines += '\n' + core::printable_line(note);
   return lines;
@@ -101,7 +101,7 @@ core::Result<TableOfFile> table_in(std::string_view body,
   if (names.size() != 1) return core::Error{"these are several packed tables"};
   TableOfFile table{.rows = ASSAY_TRY(packed.table(names.front())),
                     .notes = {lines.begin() + 2, lines.end()}};
-  std::from_chars(lines[1].data(), lines[1].data() + lines[1].size(), table.without_time);
+  std::from_chars(lines[1].data(), lines[1].data() + lines[1].size(), table.unread);
   table.rows.data = std::move(owner);
   return table;
 }
@@ -201,7 +201,7 @@ core::Result<TableOfFile> TableCache::made(const Asked& asked) const {
   for (const model::Warning& warning : warnings.all())
     notes.push_back(warning.sentence());
   const auto body = std::make_shared<std::string>(pack_tables(
-      origin_lines(asked.file, file.value().without_time, notes),
+      origin_lines(asked.file, file.value().unread, notes),
       {{.rows = std::move(rows).value(), .spreads = spreads, .power = std::move(power)}}));
   if (!asked.entry.empty()) keep(asked, bytes_of(asked.head(stable_hash(bytes), *body)), *body);
   return table_in(*body, asked.file, body);

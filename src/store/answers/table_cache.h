@@ -43,7 +43,7 @@ struct SpreadLearner {
 
 struct TableOfFile {
   WorkRows rows;                   // with their spreads; the memory stays as long as a copy of them
-  std::int64_t without_time = 0;   // rows of the file that are not among them
+  std::int64_t unread = 0;         // rows of the file without a usable time or size
   std::vector<std::string> notes;  // repairs of the file and doubts, a sentence each
   bool was_kept = false;           // it came from an entry
 };

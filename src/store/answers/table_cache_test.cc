@@ -175,11 +175,11 @@ TEST_F(TableCacheTest, NotesOfTheFileAreToldEachTime) {
 }
 
 TEST_F(TableCacheTest, RowsWithoutATimeAreCountedEachTime) {
-  EXPECT_EQ(read().without_time, 0);
+  EXPECT_EQ(read().unread, 0);
   write(file_, std::string(kHeader) + kFirst +
                    "x,1,d,gemm,a,fp8,8,64,64,\nx,1,d,gemm,a,fp8,16,64,64,-1\n");
-  EXPECT_EQ(read().without_time, 2);
-  EXPECT_EQ(read().without_time, 2);
+  EXPECT_EQ(read().unread, 2);
+  EXPECT_EQ(read().unread, 2);
   EXPECT_TRUE(read().was_kept);
 }
 
