@@ -118,8 +118,7 @@ core::Result<std::string> provenance_of(const std::vector<fs::path>& files, std:
     if (!machine.empty() && is_new) machines.push_back(machine);
     names.push_back(file.filename().string());
   }
-  return fmt::format("{}{} in {}",
-                     machines.empty() ? "" : core::join(machines, "; ") + ", of ",
+  return fmt::format("{}{} in {}", machines.empty() ? "" : core::join(machines, "; ") + ", of ",
                      core::counted(times, "time"), core::join(names, " "));
 }
 

@@ -118,7 +118,7 @@ TEST(NcclCsv, AFolderTellsItsMachine) {
   EXPECT_EQ(sweep.gpu, "NVIDIA H200");
   EXPECT_EQ(sweep.nccl, "2.28.3");
   EXPECT_EQ(sweep.provenance,
-            "NVIDIA H200, CUDA ?, NCCL 2.28.3, ?, of 1 times in nccl_sweep.tp4.sm90.csv");
+            "NVIDIA H200, CUDA ?, NCCL 2.28.3, ?, of 1 time in nccl_sweep.tp4.sm90.csv");
   EXPECT_TRUE(read_nccl_sweep(folder, 100).value().measurements.empty());
   ASSERT_TRUE(core::write_file(folder / "nccl_sweep.tp2.sm90.csv", file_of(swept())).ok());
   ASSERT_TRUE(core::write_file(folder / "nccl_sweep.tp2.sm90.json",

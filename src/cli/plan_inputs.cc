@@ -112,8 +112,7 @@ std::string untimed_note(const UntimedRows& untimed) {
     if (rows > 0) files.push_back(fmt::format("{} of {}", rows, file.string()));
   }
   if (files.empty()) return "";
-  return "rows without a usable time or size are left out: " +
-         core::join(files, ", ");
+  return "rows without a usable time or size are left out: " + core::join(files, ", ");
 }
 
 // Operators that move bytes take, and state spaces at least, where no table has them, a share of

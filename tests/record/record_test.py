@@ -121,7 +121,7 @@ class Record(unittest.TestCase):
     def test_signals_are_the_commands(self):
         code, words = self.interrupted(lambda pid: os.kill(pid, signal.SIGTERM))
         self.assertEqual(code, 128 + signal.SIGTERM)
-        self.assertIn("recorded 1 processes, 14 operations", words)
+        self.assertIn("recorded 1 process, 14 operations", words)
 
 
 if __name__ == "__main__":
