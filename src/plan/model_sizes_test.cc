@@ -31,7 +31,7 @@ struct Published {
 
 // Of model cards, or of the checkpoints' tensors where these tell more digits. Towers that read
 // pictures, and layers that draft tokens, are not counted.
-constexpr std::array<Published, 26> kPublished = {{
+constexpr std::array<Published, 28> kPublished = {{
     {"llama-3.1-8b", 8.03},
     {"llama-3.1-70b", 70.55},
     {"llama-3.1-405b", 405.9},
@@ -48,6 +48,8 @@ constexpr std::array<Published, 26> kPublished = {{
     {"gpt-oss-20b", 20.91},
     {"mixtral-8x7b", 46.70},
     {"mixtral-8x22b", 140.62},
+    {"mistral-7b-v0.1", 7.24},
+    {"mistral-small-24b", 23.57},
     {"gemma-3-27b", 27.01},
     {"gemma-3-12b", 11.77},
     {"gemma-3-4b", 3.88},
