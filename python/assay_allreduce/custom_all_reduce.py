@@ -254,7 +254,7 @@ def ours_or(theirs):
             return isinstance(instance, (CustomAllreduce, theirs))
 
         def __getattr__(cls, name):
-            """What the engine's class asks of itself by the name that is now ours."""
+            """Answers what the engine's class asks of itself by the name that is now ours."""
             return getattr(theirs, name)
 
     class OursOrTheirs(CustomAllreduce, metaclass=Either):

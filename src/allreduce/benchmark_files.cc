@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "allreduce/benchmark_csv.h"
+#include "core/counted.h"
 #include "core/files.h"
 #include "core/text.h"
 
@@ -163,12 +164,11 @@ void warn_of_failures(Benchmark& benchmark) {
     for (const auto& [cell, strategies] : failures_of(benchmark, launch)) {
       for (const auto& [strategy, failure] : strategies) {
         benchmark.warnings.add(
-            fmt::format("a measurement failed ({})",
-                        kOutcomeNames.at(static_cast<std::size_t>(failure.outcome))),
+            fmt::format("a measurement failed ({})", failure.what),
             "the strategy is not chosen for that message",
-            fmt::format("TP {}, {}, {} tokens of {} {} elements, {}{}{}", cell.world_size,
-                        name_of(cell.fusion), cell.num_tokens, cell.hidden_size,
-                        name_of(cell.data_type), name_of(strategy),
+            fmt::format("TP {}, {}, {} of {} {} elements, {}{}{}", cell.world_size,
+                        name_of(cell.fusion), core::counted(cell.num_tokens, "token"),
+                        cell.hidden_size, name_of(cell.data_type), name_of(strategy),
                         failure.reason.empty() ? "" : ": ", failure.reason));
       }
     }

@@ -141,9 +141,14 @@ Timings bucket_timings(const Timings& timings,
                        const ServedShapes& served,
                        const Failures& failures) {
   const TimeCurves curves(timings, failures);
+  const Failures of_buckets = bucket_failures(failures);
   Timings buckets;
   for (const Cell& entry : measured_entries(timings)) {
     std::vector<Timing> means = means_of_entry(entry, served, curves);
+    if (const auto failed = of_buckets.find(entry); failed != of_buckets.end()) {
+      std::erase_if(means,
+                    [&](const Timing& timing) { return failed->second.contains(timing.strategy); });
+    }
     if (!means.empty()) buckets.emplace(entry, std::move(means));
   }
   return buckets;

@@ -24,7 +24,8 @@ struct ServedShapes {
 // geometric mean over 4 hidden sizes × 4 token counts, evenly spread by ratio, or over the served
 // shapes of the bucket. Times are those of TimeCurves. A strategy without a time somewhere in the
 // bucket, where another has one, is left out, because there it cannot run; if that leaves none,
-// those that have most times stay. A strategy has no time beside a size at which it failed.
+// those that have most times stay. A strategy that failed anywhere in the bucket is
+// left out.
 Timings bucket_timings(const Timings& timings,
                        const ServedShapes& served = {},
                        const Failures& failures = {});

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <iterator>
 #include <map>
+#include <ranges>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -49,6 +50,32 @@ Choice undecided(const Timings& timings, const DecisionOptions& options, const C
   return choice;
 }
 
+void add_failed(Choice& choice, Strategy strategy) {
+  if (!choice.has_failed(strategy)) choice.failed.push_back(strategy);
+}
+
+// A strategy is not trusted between a size at which it failed and the next one that it was tried
+// at. `cells` is a row's, in either direction.
+template <class Cells>
+void spread_failure(Cells&& cells, Strategy strategy) {
+  bool has_failed = false;
+  for (Choice& choice : cells) {
+    if (find_timing(choice.timings, strategy)) {
+      has_failed = false;
+    } else if (has_failed || choice.has_failed(strategy)) {
+      has_failed = true;
+      add_failed(choice, strategy);
+    }
+  }
+}
+
+void spread_failures(DecidedRow& row, const std::vector<Strategy>& strategies) {
+  for (const Strategy strategy : strategies) {
+    spread_failure(row.choices, strategy);
+    spread_failure(std::views::reverse(row.choices), strategy);
+  }
+}
+
 // Returns all slices and rows with their timings; no strategy is chosen yet.
 std::vector<DecidedSlice> layout(const Timings& timings, const DecisionOptions& options) {
   using SliceKey = std::tuple<int, DataType, Fusion>;
@@ -76,6 +103,7 @@ std::vector<DecidedSlice> layout(const Timings& timings, const DecisionOptions& 
                                          .hidden_size = hidden_size,
                                          .num_tokens = num_tokens}));
       }
+      if (!options.failures.empty()) spread_failures(row, options.strategies);
       slice.rows.push_back(std::move(row));
     }
     slices.push_back(std::move(slice));
@@ -150,8 +178,6 @@ std::vector<Strategy> public_strategies() {
 
 namespace {
 
-// Without any tie every choice within the noise would cost nothing, however much it loses.
-constexpr double kLeastTie = 1e-5;
 constexpr double kChangePrice = 0.1;  // in ties
 constexpr double kBackPrice = 1;      // in ties
 constexpr double kCostUnits = 1e9;    // per unit of the natural logarithm
@@ -173,17 +199,19 @@ std::vector<Strategy> in_order(const std::vector<Strategy>& strategies) {
   return ordered;
 }
 
-// Returns what a strategy loses against the fastest, up to the tie, and 0 where it has no time.
+// Returns what a strategy loses against the fastest, up to the tie if there is one, and 0 where it
+// has no time.
 double small_loss(const std::vector<Timing>& timings, Strategy strategy, double tie) {
   const Timing* timing = find_timing(timings, strategy);
   if (timing == nullptr) return 0;
-  return std::min(std::log(timing->time_us / timings.front().time_us), std::log1p(tie));
+  const double loss = std::log(timing->time_us / timings.front().time_us);
+  return tie > 0 ? std::min(loss, std::log1p(tie)) : loss;
 }
 
 // Returns the mean over the cell, which counts half, and those beside it.
 double mean_small_loss(const Choice& cell, Strategy strategy, double tie) {
   const double own = small_loss(cell.timings, strategy, tie);
-  if (cell.beside.empty()) return own;
+  if (cell.beside.empty() || tie == 0) return own;
   double beside = 0;
   for (const std::vector<Timing>& timings : cell.beside)
     beside += small_loss(timings, strategy, tie);
@@ -235,7 +263,8 @@ Choice halfway(const Choice& smaller, const Choice& larger) {
   }
   sort_by_time(middle.timings);
   middle.failed = smaller.failed;
-  middle.failed.insert(middle.failed.end(), larger.failed.begin(), larger.failed.end());
+  for (const Strategy strategy : larger.failed)
+    add_failed(middle, strategy);
   return middle;
 }
 
@@ -298,10 +327,9 @@ void choose_path(const std::vector<Choice*>& cells, const DecisionOptions& optio
     ranks.push_back(spec_of(strategy).rank);
   std::vector<std::vector<std::int64_t>> costs;
   costs.reserve(cells.size());
-  const double tie = std::max(options.tie, kLeastTie);
   for (const Choice* choice : cells)
-    costs.push_back(costs_of(*choice, strategies, tie));
-  const auto in_ties = [&](double price) { return cost_of(price * std::log1p(tie)); };
+    costs.push_back(costs_of(*choice, strategies, options.tie));
+  const auto in_ties = [&](double price) { return cost_of(price * std::log1p(options.tie)); };
   const std::vector<std::size_t> path =
       cheapest_path(costs, ranks, {.change = in_ties(kChangePrice), .back = in_ties(kBackPrice)});
   for (std::size_t i = 0; i < cells.size(); ++i)
@@ -323,36 +351,39 @@ void choose_measured(const std::vector<Choice*>& measured,
     cell.why = why_chosen(cell, nullptr, options.tie);
 }
 
-// Returns the measured cell that is nearest by the ratio of bytes, the smaller of two equally near.
-const Choice* nearest(const std::vector<Choice*>& measured, const Cell& cell) {
+// Returns the cell that is nearest by the ratio of bytes, the smaller of two equally near.
+const Choice* nearest(const std::vector<Choice*>& cells, const Cell& cell) {
   const auto distance = [&](const Choice* choice) {
     return std::abs(std::log2(static_cast<double>(choice->cell.num_tokens) /
                               static_cast<double>(cell.num_tokens)));
   };
   const auto found =
-      std::min_element(measured.begin(), measured.end(),
+      std::min_element(cells.begin(), cells.end(),
                        [&](const Choice* a, const Choice* b) { return distance(a) < distance(b); });
-  return found == measured.end() ? nullptr : *found;
+  return found == cells.end() ? nullptr : *found;
 }
 
-std::vector<Choice*> measured_cells(DecidedRow& row) {
-  std::vector<Choice*> measured;
+template <class Condition>
+std::vector<Choice*> cells_where(DecidedRow& row, const Condition& holds) {
+  std::vector<Choice*> cells;
   for (Choice& choice : row.choices) {
-    if (!choice.timings.empty()) measured.push_back(&choice);
+    if (holds(choice)) cells.push_back(&choice);
   }
-  return measured;
+  return cells;
 }
 
 void decide_row(DecidedRow& row, const DecisionOptions& options) {
-  const std::vector<Choice*> measured = measured_cells(row);
+  const std::vector<Choice*> measured =
+      cells_where(row, [](const Choice& cell) { return !cell.timings.empty(); });
   choose_measured(measured, row.between, options);
+  const std::vector<Choice*> tried = cells_where(
+      row, [](const Choice& cell) { return !cell.timings.empty() || cell.why == Why::kFailed; });
   for (Choice& choice : row.choices) {
     if (!choice.timings.empty()) continue;
     choice.strategy = options.fallback;
     if (choice.why == Why::kFailed) continue;
-    const Choice* neighbour = nearest(measured, choice.cell);
-    if (neighbour) choice.strategy = neighbour->strategy;
-    choice.why = Why::kNoData;
+    const Choice* neighbour = nearest(tried, choice.cell);
+    if (neighbour && neighbour->why != Why::kFailed) choice.strategy = neighbour->strategy;
   }
 }
 

@@ -12,6 +12,7 @@
 // order by more than they scatter.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -57,8 +58,13 @@ struct Choice {
   // The same of messages of as many bytes halfway (by ratio) to each neighbouring hidden size,
   // interpolated.
   std::vector<std::vector<Timing>> beside = {};
-  std::vector<Strategy> failed =
-      {};  // what may be chosen and failed here, or beside a cell between
+  // What may be chosen and failed in this cell. Between a size at which a strategy failed and the
+  // next one that it was tried at, it counts as failed, too.
+  std::vector<Strategy> failed = {};
+
+  [[nodiscard]] bool has_failed(Strategy of) const {
+    return std::find(failed.begin(), failed.end(), of) != failed.end();
+  }
 
   // Returns nullptr where there are no data.
   [[nodiscard]] const Timing* chosen() const { return find_timing(timings, strategy); }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <set>
 #include <tuple>
@@ -105,14 +106,29 @@ class Extrapolation {
     const Curve& curve = rows.at(cell.hidden_size).at(strategy);
     const double ratio = sent_part(strategy, world_size) / sent_part(strategy, cell.world_size);
     Timing timing = time_beyond(curve, static_cast<double>(cell.size_bytes()) * ratio);
-    const double measured_us = time_at(curve, static_cast<double>(cell.size_bytes()))->time_us;
-    // More GPUs never sum a message sooner; times of small ones scatter around a constant.
-    const bool is_out_of_order =
-        ratio > 1 ? timing.time_us < measured_us : timing.time_us > measured_us;
-    if (is_out_of_order) scale(timing, measured_us / timing.time_us);
     const double limit = link_limit_us(strategy, world_size, cell.size_bytes(), sm_version_);
-    if (timing.time_us < limit) scale(timing, limit / timing.time_us);
+    scale(timing, std::max(in_order_us(cell, strategy, world_size, timing.time_us), limit) /
+                      timing.time_us);
     return timing;
+  }
+
+  // More GPUs never sum a message sooner, but times of small ones scatter around a constant.
+  // Returns the time between those that were measured of the message with fewer and with more GPUs.
+  [[nodiscard]] double in_order_us(Cell cell,
+                                   Strategy strategy,
+                                   int world_size,
+                                   double time_us) const {
+    double least = 0;
+    double most = std::numeric_limits<double>::infinity();
+    for (const int measured : measured_world_sizes(timings_, cell.data_type, cell.fusion)) {
+      cell.world_size = measured;
+      const auto found = timings_.find(cell);
+      const Timing* timing =
+          found == timings_.end() ? nullptr : find_timing(found->second, strategy);
+      if (timing && measured < world_size) least = std::max(least, timing->time_us);
+      if (timing && measured > world_size) most = std::min(most, timing->time_us);
+    }
+    return std::max(least, std::min(most, time_us));
   }
 
   const Timings& timings_;
@@ -121,25 +137,52 @@ class Extrapolation {
   int sm_version_;
 };
 
+// Calls back with each number of GPUs that a type and fusion was not tried with, and what it is
+// extrapolated from.
+template <class Callback>
+void for_each_estimate(const Timings& timings,
+                       const std::vector<int>& world_sizes,
+                       const Callback& callback) {
+  std::set<std::pair<DataType, Fusion>> kinds;
+  std::set<SliceKey> tried;
+  for (const auto& [cell, of_cell] : timings) {
+    if (!of_cell.empty()) kinds.emplace(cell.data_type, cell.fusion);
+    tried.insert({cell.world_size, cell.data_type, cell.fusion});
+  }
+  for (const auto& [data_type, fusion] : kinds) {
+    const std::vector<int> measured = measured_world_sizes(timings, data_type, fusion);
+    for (const int world_size : world_sizes) {
+      if (tried.contains({world_size, data_type, fusion})) continue;
+      callback(SliceKey{nearest_world_size(measured, world_size), data_type, fusion}, world_size);
+    }
+  }
+}
+
 }  // namespace
 
 Timings extrapolated_timings(const Timings& timings,
                              const std::vector<int>& world_sizes,
                              int sm_version) {
-  std::set<std::pair<DataType, Fusion>> kinds;
-  for (const auto& [cell, of_cell] : timings) {
-    if (!of_cell.empty()) kinds.emplace(cell.data_type, cell.fusion);
-  }
   const Extrapolation extrapolation(timings, sm_version);
   Timings result;
-  for (const auto& [data_type, fusion] : kinds) {
-    const std::vector<int> measured = measured_world_sizes(timings, data_type, fusion);
-    for (const int world_size : world_sizes) {
-      if (std::find(measured.begin(), measured.end(), world_size) != measured.end()) continue;
-      extrapolation.add(result, {nearest_world_size(measured, world_size), data_type, fusion},
-                        world_size);
+  for_each_estimate(timings, world_sizes, [&](const SliceKey& from, int world_size) {
+    extrapolation.add(result, from, world_size);
+  });
+  return result;
+}
+
+Failures extrapolated_failures(const Failures& failures,
+                               const Timings& timings,
+                               const std::vector<int>& world_sizes) {
+  Failures result;
+  for_each_estimate(timings, world_sizes, [&](const SliceKey& from, int world_size) {
+    for (const auto& [cell, strategies] : failures) {
+      if (SliceKey{cell.world_size, cell.data_type, cell.fusion} != from) continue;
+      Cell target = cell;
+      target.world_size = world_size;
+      result.emplace(target, strategies);
     }
-  }
+  });
   return result;
 }
 

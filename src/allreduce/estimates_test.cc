@@ -4,22 +4,24 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <string>
 
 #include "allreduce/benchmark_csv.h"
 #include "allreduce/explain.h"
 #include "allreduce/synthetic_test_util.h"
 #include "allreduce/validate.h"
+#include "core/files.h"
 
 namespace assay::allreduce {
 namespace {
 
 using testing::HasSubstr;
 
-Benchmark of_h200(const std::string& folder) {
-  const auto files =
-      find_benchmarks(std::filesystem::path(ASSAY_SOURCE_DIR) / "samples/allreduce-h200" / folder,
-                      90, Launch::kGraph);
-  return read_benchmarks(files.value()).value();
+const std::filesystem::path kSamples =
+    std::filesystem::path(ASSAY_SOURCE_DIR) / "samples/allreduce-h200";
+
+Benchmark of_h200(const std::string& folder, Launch launch = Launch::kGraph) {
+  return read_benchmarks(find_benchmarks(kSamples / folder, 90, launch).value()).value();
 }
 
 const TunedTables& tuned_h200() {
@@ -43,7 +45,6 @@ Regret regret_of_h200(const std::string& name,
   return {};
 }
 
-// An entry serves messages of up to twice its own. Where a border lies between, some of them lose.
 TEST(Estimates, MoreGpusDoNotTakeLessTime) {
   // The times of small messages scatter: the second is shorter than the first.
   Benchmark benchmark{.sm_version = 90, .measurements = {}};
@@ -61,6 +62,42 @@ TEST(Estimates, MoreGpusDoNotTakeLessTime) {
   EXPECT_LE(time_us(2, 2), 2.0);
 }
 
+TEST(Estimates, TheTablesOfTheSampleAreThoseThatItMakes) {
+  struct Made {
+    std::string folder;
+    Launch launch;
+    std::string table;
+  };
+
+  for (const Made& made : {Made{"", Launch::kGraph, "allreduce_table.json"},
+                           Made{"", Launch::kEager, "eager/allreduce_table.json"},
+                           Made{"isolated", Launch::kIsolated, "isolated/allreduce_table.json"}}) {
+    const std::string written =
+        core::read_file(kSamples / "gen_heuristic_code" / made.table).value();
+    const std::string provenance = table_from_json(written, made.table).value().provenance;
+    const TunedTables tables =
+        tune(of_h200(made.folder, made.launch), {.launch = made.launch}, provenance).value();
+    EXPECT_TRUE(table_json(tables.table) == written) << made.table << " is of another program";
+  }
+}
+
+TEST(Estimates, TimesOfThreeGpusAreNoneBelowThoseOfTwo) {
+  const Timings& measured = tuned_h200().timings;
+  std::size_t compared = 0;
+  for (const auto& [cell, of_cell] : extrapolated_timings(measured, {3}, 90)) {
+    Cell of_two = cell;
+    of_two.world_size = 2;
+    for (const Timing& timing : of_cell) {
+      const Timing* time = find_timing(measured.at(of_two), timing.strategy);
+      if (!time) continue;
+      ++compared;
+      EXPECT_GE(timing.time_us, time->time_us * (1 - 1e-9));
+    }
+  }
+  EXPECT_GT(compared, 500U);
+}
+
+// An entry serves messages of up to twice its own. Where a border lies between, some of them lose.
 TEST(BucketTimes, TheLookupTableOfFourGpusLosesFarLessThanTheFastestOfEachCell) {
   const RegretScope four_gpus{.world_size = 4};
   const Regret regret = regret_of_h200("this lookup table", "public", four_gpus);

@@ -116,11 +116,12 @@ ExplainedTime MessageTimes::nearest(const Point& point) {
 ExplainedTime MessageTimes::beyond(const Points& points, std::int64_t bytes) {
   constexpr std::size_t kOfLine = 2;
   Curve curve;
-  for (std::size_t i = points.size() - std::min(points.size(), kOfLine); i < points.size(); ++i) {
-    if (points[i].failure) continue;
+  for (const Point& point : points) {
+    if (point.failure) continue;
     curve.push_back(
-        {.bytes = static_cast<double>(points[i].cell.size_bytes()), .timing = points[i].timing});
+        {.bytes = static_cast<double>(point.cell.size_bytes()), .timing = point.timing});
   }
+  if (curve.size() > kOfLine) curve.erase(curve.begin(), curve.end() - kOfLine);
   return {.timing = time_beyond(curve, static_cast<double>(bytes)),
           .how = TimedHow::kBeyond,
           .smaller = points.back().cell,
@@ -169,16 +170,16 @@ std::vector<ExplainedTime> MessageTimes::of(const TableMatch& match, const Cell&
   if (match.is_extrapolated) row.world_size = asked.world_size;
   const Timings& timings =
       match.is_extrapolated ? extrapolated(asked.world_size) : tables_->timings;
-  static const Failures no_failures;
   std::vector<ExplainedTime> times;
-  const Failures& failures = match.is_extrapolated ? no_failures : tables_->failures;
+  const Failures& failures =
+      match.is_extrapolated ? tables_->estimated_failures : tables_->failures;
   for (const auto& [strategy, points] : row_of(timings, failures, row)) {
     ExplainedTime time = at(points, match.size_bytes);
     time.limit_us =
         link_limit_us(strategy, asked.world_size, match.size_bytes, tables_->table.sm_version);
     if (match.is_of_other_type) time.other_type = match.slice->data_type;
     if (match.row->hidden_size != asked.hidden_size) time.other_hidden = match.row->hidden_size;
-    if (match.is_extrapolated) time.how = TimedHow::kExtrapolated;
+    if (match.is_extrapolated && !time.failure) time.how = TimedHow::kExtrapolated;
     keep_what_is_known(time);
     times.push_back(time);
   }
@@ -349,7 +350,8 @@ model::Table choice_table(const TunedTables& tables, const Explanation& explanat
   if (const std::string text = stand_in_text(explanation); !text.empty()) {
     add("nearest data", text, "");
   }
-  if (const ExplainedTime* time = time_of(explanation, explanation.strategy)) {
+  const ExplainedTime* time = time_of(explanation, explanation.strategy);
+  if (time && !time->failure) {
     add(is_extrapolated(*time) ? "extrapolated time" : "predicted time",
         time_cell(time->timing.time_us), "us");
     add_interval(table, time->timing);
@@ -369,8 +371,8 @@ std::string remark_text(const TunedTables& tables,
                         const ExplainedTime& time) {
   const Strategy strategy = time.timing.strategy;
   if (time.failure) {
-    const std::string outcome(kOutcomeNames.at(static_cast<std::size_t>(time.failure->outcome)));
-    return time.failure->reason.empty() ? outcome : outcome + ": " + time.failure->reason;
+    const Failure& failure = *time.failure;
+    return failure.reason.empty() ? failure.what : failure.what + ": " + failure.reason;
   }
   if (strategy == explanation.strategy) return "chosen";
   if (strategy == Strategy::kAuto) return "never chosen";
@@ -383,7 +385,7 @@ model::Table strategies_table(const TunedTables& tables, const Explanation& expl
   model::Table table{
       .name = "strategies",
       .title = explanation.extrapolated_from == 0
-                   ? "Every strategy that was timed in this row, at this size"
+                   ? "Every strategy that was tried in this row, at this size"
                    : "What every strategy would take, extrapolated",
       .columns = {{.name = "strategy"},
                   {.name = "time", .unit = "us", .better = model::Better::kLower},

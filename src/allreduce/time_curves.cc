@@ -1,22 +1,23 @@
 #include "allreduce/time_curves.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstddef>
 
 namespace assay::allreduce {
 namespace {
-
-std::optional<Timing> time_in_row(const std::map<Strategy, Curve>& row,
-                                  Strategy strategy,
-                                  double bytes) {
-  const auto curve = row.find(strategy);
-  return curve == row.end() ? std::nullopt : time_at(curve->second, bytes);
-}
 
 // Returns the first point of at least this size.
 Curve::const_iterator first_from(const Curve& curve, double bytes) {
   return std::find_if(curve.begin(), curve.end(),
                       [&](const CurvePoint& point) { return point.bytes >= bytes; });
+}
+
+const Curve* curve_in(const TimeCurves::Rows::value_type* row, Strategy strategy) {
+  if (!row) return nullptr;
+  const auto curve = row->second.find(strategy);
+  return curve == row->second.end() ? nullptr : &curve->second;
 }
 
 double along(double time, double slope, double bytes) {
@@ -25,12 +26,18 @@ double along(double time, double slope, double bytes) {
 
 }  // namespace
 
+bool has_failed_beside(const Curve& curve, double bytes) {
+  const auto larger = first_from(curve, bytes);
+  if (larger != curve.end() && larger->has_failed) return true;
+  const bool is_point = larger != curve.end() && larger->bytes == bytes;
+  return !is_point && larger != curve.begin() && (larger - 1)->has_failed;
+}
+
 std::optional<Timing> time_at(const Curve& curve, double bytes) {
   const auto larger = first_from(curve, bytes);
   if (larger == curve.end()) return std::nullopt;
-  if (larger->has_failed) return std::nullopt;
-  if (larger->bytes == bytes) return larger->timing;
-  if (larger == curve.begin() || (larger - 1)->has_failed) return std::nullopt;
+  if (larger->bytes == bytes && !larger->has_failed) return larger->timing;
+  if (larger == curve.begin() || has_failed_beside(curve, bytes)) return std::nullopt;
   const CurvePoint& smaller = *(larger - 1);
   return interpolated(smaller.timing, larger->timing,
                       (bytes - smaller.bytes) / (larger->bytes - smaller.bytes));
@@ -101,10 +108,15 @@ std::optional<Timing> TimeCurves::at(const Cell& cell, Strategy strategy) const 
   if (!found) return std::nullopt;
   const auto bytes = static_cast<double>(cell.size_bytes());
   const Neighbours neighbours = neighbours_of(*found, cell.hidden_size);
-  std::optional<Timing> narrower;
-  std::optional<Timing> wider;
-  if (neighbours.narrower) narrower = time_in_row(neighbours.narrower->second, strategy, bytes);
-  if (neighbours.wider) wider = time_in_row(neighbours.wider->second, strategy, bytes);
+  std::array<std::optional<Timing>, 2> times;
+  const std::array rows_beside = {neighbours.narrower, neighbours.wider};
+  for (std::size_t i = 0; i < rows_beside.size(); ++i) {
+    const Curve* curve = curve_in(rows_beside[i], strategy);
+    if (!curve) continue;
+    if (has_failed_beside(*curve, bytes)) return std::nullopt;
+    times[i] = time_at(*curve, bytes);
+  }
+  const auto& [narrower, wider] = times;
   if (!narrower || !wider) return narrower ? narrower : wider;
   return interpolated(
       *narrower, *wider,

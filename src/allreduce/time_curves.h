@@ -25,6 +25,9 @@ using Curve = std::vector<CurvePoint>;
 // the curve, nor beside a size at which the strategy failed.
 std::optional<Timing> time_at(const Curve& curve, double bytes);
 
+// Returns whether the strategy failed at this size, or at the measured one below or above it.
+bool has_failed_beside(const Curve& curve, double bytes);
+
 // Returns the time at any size of a curve with at least one point and no failures: below its start
 // the time of its first point, beyond its end along the line through its last two points.
 Timing time_beyond(const Curve& curve, double bytes);
@@ -41,7 +44,8 @@ class TimeCurves {
   // Returns a strategy's time for a cell that need not be measured. Between two rows it lies on a
   // straight line over the logarithm of the hidden size, at the same number of bytes; beside the
   // first or the last row, and where only one of two rows has a time at this size, it is that row's
-  // time. Rows more than twice as wide or as narrow as the cell do not count.
+  // time; it has none where it failed beside the cell in either row. Rows more than twice as wide
+  // or as narrow as the cell do not count.
   [[nodiscard]] std::optional<Timing> at(const Cell& cell, Strategy strategy) const;
 
  private:

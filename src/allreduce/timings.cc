@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <optional>
 #include <utility>
 
 #include "core/statistics.h"
@@ -69,25 +68,6 @@ void add_run(std::vector<const Measurement*>& runs, const Measurement& measureme
   if (!is_there) runs.push_back(&measurement);
 }
 
-std::optional<Failure> failure_of(const Measurement& measurement, int sm_version) {
-  switch (measurement.outcome) {
-    case Outcome::kUnsupported:
-      return std::nullopt;
-    case Outcome::kIncorrect:
-    case Outcome::kError:
-    case Outcome::kHang:
-      return Failure{measurement.outcome, measurement.reason};
-    case Outcome::kOk:
-      break;
-  }
-  const Cell& cell = measurement.cell;
-  const double limit =
-      link_limit_us(measurement.strategy, cell.world_size, cell.size_bytes(), sm_version);
-  if (!(measurement.time_us < limit)) return std::nullopt;
-  return Failure{Outcome::kError, fmt::format("{:.4g} us is less than the links need, {:.4g} us",
-                                              measurement.time_us, limit)};
-}
-
 std::size_t place_of(Strategy strategy) {
   const auto* found =
       std::find_if(kStrategies.begin(), kStrategies.end(),
@@ -110,6 +90,28 @@ double interval_confidence(std::int64_t samples) {
 
 std::string confidence_text(double confidence) {
   return fmt::format("{:.4g} %", confidence * kPercent);
+}
+
+std::optional<Failure> failure_of(const Measurement& measurement, int sm_version) {
+  switch (measurement.outcome) {
+    case Outcome::kUnsupported:
+      return std::nullopt;
+    case Outcome::kIncorrect:
+    case Outcome::kError:
+    case Outcome::kHang:
+      return Failure{
+          .what = std::string(kOutcomeNames.at(static_cast<std::size_t>(measurement.outcome))),
+          .reason = measurement.reason};
+    case Outcome::kOk:
+      break;
+  }
+  const Cell& cell = measurement.cell;
+  const double limit =
+      link_limit_us(measurement.strategy, cell.world_size, cell.size_bytes(), sm_version);
+  if (!(measurement.time_us < limit)) return std::nullopt;
+  return Failure{.what = "impossible time",
+                 .reason = fmt::format("{:.4g} us is less than the links need, {:.4g} us",
+                                       measurement.time_us, limit)};
 }
 
 Failures failures_of(const Benchmark& benchmark, Launch launch) {

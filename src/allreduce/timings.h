@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -100,14 +101,17 @@ using Timings = std::map<Cell, std::vector<Timing>>;
 
 // Tells why a strategy may not be chosen in a cell that it was tried in.
 struct Failure {
-  Outcome outcome = Outcome::kError;
-  std::string reason = {};
+  std::string what = {};    // an outcome's name, or "impossible time"
+  std::string reason = {};  // in one line; "" if nothing tells it
 };
 
 using Failures = std::map<Cell, std::map<Strategy, Failure>>;
 
-// Returns what gave wrong sums, an error or a hang in any of its runs, or a time that is shorter
-// than the links need (link_limit_us). What a strategy does not support is no failure.
+// Returns how a measurement failed: by wrong sums, an error, a hang, or a time that is shorter than
+// the links of this SM need (link_limit_us). What a strategy does not support is no failure.
+std::optional<Failure> failure_of(const Measurement& measurement, int sm_version);
+
+// Returns what failed in any of its runs.
 Failures failures_of(const Benchmark& benchmark, Launch launch);
 
 // Returns the times of all that succeeded in each of its runs, AUTO too. Several measurements of

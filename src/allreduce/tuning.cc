@@ -137,10 +137,6 @@ bool has_time(const Choice& cell, Strategy strategy) {
   return find_timing(cell.timings, strategy) != nullptr;
 }
 
-bool has_failed(const Choice& cell, Strategy strategy) {
-  return std::find(cell.failed.begin(), cell.failed.end(), strategy) != cell.failed.end();
-}
-
 // Returns the cells in which something was tried, in ascending order.
 std::vector<const Choice*> tried_cells(const DecidedRow& row) {
   std::vector<const Choice*> cells;
@@ -199,8 +195,8 @@ TableRow table_row(const DecidedSlice& slice, const DecidedRow& row) {
 std::int64_t border_bytes(const Choice& smaller, const Choice& larger, std::int64_t largest_bytes) {
   const std::int64_t from = smaller.cell.size_bytes();
   const std::int64_t to = larger.cell.size_bytes();
-  if (has_failed(larger, smaller.strategy)) return from + 1;
-  if (has_failed(smaller, larger.strategy)) return to;
+  if (larger.has_failed(smaller.strategy)) return from + 1;
+  if (smaller.has_failed(larger.strategy)) return to;
   if (!has_time(larger, smaller.strategy)) {
     return std::clamp<std::int64_t>(largest_bytes + 1, from + 1, to);
   }
@@ -240,9 +236,11 @@ void add_other_world_sizes(TunedTables& tables) {
 }  // namespace
 
 void add_estimates(TunedTables& tables) {
-  const DecisionOptions options = decision_options(tables.options, tables.strategies);
   std::vector<int> world_sizes(kMostRanks - kFewestRanks + 1);
   std::iota(world_sizes.begin(), world_sizes.end(), kFewestRanks);
+  tables.estimated_failures = extrapolated_failures(tables.failures, tables.timings, world_sizes);
+  const DecisionOptions options =
+      decision_options(tables.options, tables.strategies, tables.estimated_failures);
   tables.estimated_choices =
       decide(extrapolated_timings(tables.timings, world_sizes, tables.table.sm_version), options);
   add_other_world_sizes(tables);
@@ -304,25 +302,19 @@ std::string digits_of(std::span<const LookupCell> cells) {
   return text;
 }
 
-const TableRow* find_row(const TunedTables& tables, const Cell& cell) {
+// Returns the segments of a row of the strategy table, or "" where it has no such row.
+std::string strategies_at(const TunedTables& tables, const Cell& cell) {
   for (const TableSlice& slice : tables.table.slices) {
     if (slice.world_size != cell.world_size || slice.fusion != cell.fusion ||
         slice.data_type != cell.data_type) {
       continue;
     }
+    const char* mark = slice.origin == Origin::kExtrapolated ? " (extrapolated)" : "";
     for (const TableRow& row : slice.rows) {
-      if (row.hidden_size == cell.hidden_size) return &row;
+      if (row.hidden_size == cell.hidden_size) return segments_text(row) + mark;
     }
   }
-  return nullptr;
-}
-
-// Marks the rows of a number of GPUs that was not measured.
-std::string marks_of(const TunedTables& tables, int world_size, Fusion fusion) {
-  const auto measured = measured_world_sizes(tables.timings, tables.options.data_type, fusion);
-  const bool is_measured =
-      std::find(measured.begin(), measured.end(), world_size) != measured.end();
-  return is_measured ? "" : " (extrapolated)";
+  return "";
 }
 
 // Returns the digits of a row of the lookup table, or "" where it has no such row.
@@ -383,12 +375,10 @@ model::Table rows_table(const TunedTables& tables) {
                 "other TP, all extrapolated, are in the JSON."}};
   for (const Cell& shown : rows_shown(tables)) {
     const std::string digits = digits_at(tables.lookup, shown);
-    const TableRow* row = find_row(tables, shown);
-    if (!row && digits.find_first_not_of('-') == std::string::npos) continue;
-    table.add_row(
-        {static_cast<std::int64_t>(shown.world_size), std::string(name_of(shown.fusion)),
-         shown.hidden_size, digits,
-         row ? segments_text(*row) + marks_of(tables, shown.world_size, shown.fusion) : ""});
+    const std::string strategies = strategies_at(tables, shown);
+    if (strategies.empty() && digits.find_first_not_of('-') == std::string::npos) continue;
+    table.add_row({static_cast<std::int64_t>(shown.world_size), std::string(name_of(shown.fusion)),
+                   shown.hidden_size, digits, strategies});
   }
   return table;
 }

@@ -48,6 +48,7 @@ struct TunedTables {
   TuningOptions options;
   Timings timings;
   Failures failures = {};
+  Failures estimated_failures = {};              // of numbers of GPUs besides the measured ones
   std::vector<Strategy> strategies = {};         // those that the strategy table chooses from
   std::vector<Strategy> public_strategies = {};  // those that the lookup table chooses from
   std::vector<DecidedSlice> choices = {};

@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <string>
 #include <vector>
 
+#include "allreduce/explain.h"
 #include "allreduce/synthetic_test_util.h"
 
 namespace assay::allreduce {
@@ -92,6 +94,79 @@ TEST(Tuning, AStrategyIsNotChosenWhereItFailed) {
     EXPECT_EQ(found(tables, 16), Strategy::kOneshot);
     EXPECT_NE(tables.lookup.lookup(8, Fusion::kNone, 4096, 8), Strategy::kOneshot);
   }
+}
+
+// Several rows, tokens of which some lie two steps apart, and two numbers of GPUs.
+Sweep sparse_sweep() {
+  return {.world_sizes = {2, 8},
+          .hidden_sizes = {4096, 5120, 7168},
+          .num_tokens = {1, 2, 8, 16, 64, 256, 1024, 2048, 4096}};
+}
+
+struct FailureCase {
+  std::string name;
+  std::function<bool(const Cell&)> fails;
+  std::vector<Strategy> strategies = all_strategies();
+};
+
+std::vector<FailureCase> failure_cases() {
+  const auto at = [](std::int64_t tokens) {
+    return [=](const Cell& cell) {
+      return cell.world_size == 8 && cell.hidden_size == 4096 && cell.num_tokens == tokens;
+    };
+  };
+  return {{"one strategy", at(8), {Strategy::kOneshot}},
+          {"the fastest two", at(8), {Strategy::kOneshot, Strategy::kTwoshotPush}},
+          {"all in a cell", at(8)},
+          {"all in the smallest cell", at(1)},
+          {"all in the largest cell", at(4096)},
+          {"all in a row",
+           [](const Cell& cell) { return cell.world_size == 8 && cell.hidden_size == 4096; }},
+          {"all with 8 GPUs", [](const Cell& cell) { return cell.world_size == 8; }}};
+}
+
+TEST(Tuning, NoTableHasAStrategyWhereItFailed) {
+  for (const FailureCase& one : failure_cases()) {
+    Benchmark benchmark = synthetic(sparse_sweep());
+    for (Measurement& measurement : benchmark.measurements) {
+      const bool is_named = std::find(one.strategies.begin(), one.strategies.end(),
+                                      measurement.strategy) != one.strategies.end();
+      if (is_named && one.fails(measurement.cell)) measurement.outcome = Outcome::kIncorrect;
+    }
+    const TunedTables tables = tune(benchmark, {.fallback = Strategy::kNcclSymmetric}, "").value();
+    const core::Result<StrategyTable> read = table_from_json(table_json(tables.table), "written");
+    ASSERT_TRUE(read.ok()) << one.name << ": " << read.error().message;
+    ASSERT_FALSE(tables.failures.empty());
+    for (const auto& [cell, failed] : tables.failures) {
+      const Strategy chosen =
+          read.value()
+              .find(cell.world_size, cell.fusion, cell.data_type, cell.hidden_size, cell.num_tokens)
+              .strategy;
+      EXPECT_FALSE(failed.contains(chosen)) << one.name << ", " << cell.num_tokens;
+      const Strategy entry =
+          tables.lookup.lookup(cell.world_size, cell.fusion, cell.hidden_size, cell.num_tokens);
+      EXPECT_TRUE(entry == Strategy::kNccl || !failed.contains(entry)) << one.name;
+      const Explanation explained = explain(tables, cell);
+      EXPECT_EQ(explained.strategy, chosen);
+    }
+  }
+}
+
+TEST(Tuning, BetweenAFailureAndTheNextSizeThatWasTriedNothingIsTrusted) {
+  // One-shot works at 2 tokens, fails at 8 and was not tried at 4 and 16.
+  Benchmark benchmark = synthetic({.hidden_sizes = {4096}});
+  std::erase_if(benchmark.measurements, [](const Measurement& measurement) {
+    const std::int64_t tokens = measurement.cell.num_tokens;
+    return measurement.strategy == Strategy::kOneshot && (tokens == 4 || tokens == 16);
+  });
+  for (Measurement& measurement : benchmark.measurements) {
+    if (measurement.cell.num_tokens == 8 && measurement.strategy == Strategy::kOneshot)
+      measurement.outcome = Outcome::kHang;
+  }
+  const TunedTables tables = tune(benchmark, {}, "").value();
+  EXPECT_EQ(found(tables, 2), Strategy::kOneshot);
+  for (const std::int64_t tokens : {3, 4, 6, 8, 12, 16, 20})
+    EXPECT_NE(found(tables, tokens), Strategy::kOneshot) << tokens;
 }
 
 TEST(Tuning, OneFailureOutweighsRunsThatSucceeded) {

@@ -1123,18 +1123,18 @@ namespace allreduce_table_sm90_graph = ::allreduce_table_sm90_graph_a0d7da8f2b99
 // Made by assay allreduce codegen; do not edit. Measured on:
 // NVIDIA H200, CUDA 13.0, NCCL 2.28.3, 2026-11-28, of 1725 times in benchmark.tp2.sm90.eager.csv benchmark.tp4.sm90.eager.csv.
 
-#ifndef ALLREDUCE_TABLE_SM90_EAGER_BABCC1B24E4855CA_H
-#define ALLREDUCE_TABLE_SM90_EAGER_BABCC1B24E4855CA_H
+#ifndef ALLREDUCE_TABLE_SM90_EAGER_F4B5480F6BA61C38_H
+#define ALLREDUCE_TABLE_SM90_EAGER_F4B5480F6BA61C38_H
 
 #include <cstdint>
 
 #if defined(__CUDACC__)
-#define ALLREDUCE_TABLE_SM90_EAGER_BABCC1B24E4855CA_H_FUNCTION __host__ __device__ constexpr
+#define ALLREDUCE_TABLE_SM90_EAGER_F4B5480F6BA61C38_H_FUNCTION __host__ __device__ constexpr
 #else
-#define ALLREDUCE_TABLE_SM90_EAGER_BABCC1B24E4855CA_H_FUNCTION constexpr
+#define ALLREDUCE_TABLE_SM90_EAGER_F4B5480F6BA61C38_H_FUNCTION constexpr
 #endif
 
-namespace allreduce_table_sm90_eager_babcc1b24e4855ca {
+namespace allreduce_table_sm90_eager_f4b5480f6ba61c38 {
 
 // Below 100 the numbers are TensorRT-LLM's.
 enum class Strategy : std::uint8_t {
@@ -1145,7 +1145,7 @@ enum class Strategy : std::uint8_t {
   kNccl = 0,
 };
 
-ALLREDUCE_TABLE_SM90_EAGER_BABCC1B24E4855CA_H_FUNCTION const char* name_of(Strategy strategy) {
+ALLREDUCE_TABLE_SM90_EAGER_F4B5480F6BA61C38_H_FUNCTION const char* name_of(Strategy strategy) {
   switch (strategy) {
     case Strategy::kOneshot:
       return "ONESHOT";
@@ -1205,7 +1205,7 @@ struct Segment {
   Strategy strategy;
 };
 
-#define ALLREDUCE_TABLE_SM90_EAGER_BABCC1B24E4855CA_H_SLICES \
+#define ALLREDUCE_TABLE_SM90_EAGER_F4B5480F6BA61C38_H_SLICES \
   {2, 0, Fusion::kNone, DataType::kBfloat16, 0, 13}, \
   {4, 0, Fusion::kNone, DataType::kBfloat16, 13, 23}, \
   {3, 4, Fusion::kNone, DataType::kBfloat16, 23, 33}, \
@@ -1213,7 +1213,7 @@ struct Segment {
   {6, 4, Fusion::kNone, DataType::kBfloat16, 43, 53}, \
   {7, 4, Fusion::kNone, DataType::kBfloat16, 53, 63}, \
   {8, 4, Fusion::kNone, DataType::kBfloat16, 63, 73}
-#define ALLREDUCE_TABLE_SM90_EAGER_BABCC1B24E4855CA_H_ROWS \
+#define ALLREDUCE_TABLE_SM90_EAGER_F4B5480F6BA61C38_H_ROWS \
   {128, 4194304, 0, 1}, \
   {256, 8388608, 1, 2}, \
   {512, 16777216, 2, 3}, \
@@ -1287,7 +1287,7 @@ struct Segment {
   {5120, 167772160, 154, 157}, \
   {7168, 234881024, 157, 160}, \
   {8192, 268435456, 160, 163}
-#define ALLREDUCE_TABLE_SM90_EAGER_BABCC1B24E4855CA_H_SEGMENTS \
+#define ALLREDUCE_TABLE_SM90_EAGER_F4B5480F6BA61C38_H_SEGMENTS \
   {0, Strategy::kOneshot}, \
   {0, Strategy::kOneshot}, \
   {0, Strategy::kOneshot}, \
@@ -1352,67 +1352,67 @@ struct Segment {
   {485700, Strategy::kTwoshotPush}, \
   {64936050, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {171710, Strategy::kTwoshotPush}, \
+  {169032, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
   {159584, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {159651, Strategy::kTwoshotPush}, \
+  {157184, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
   {186368, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
   {157515, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {132481, Strategy::kTwoshotPush}, \
+  {94771, Strategy::kTwoshotPush}, \
   {47185921, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
   {159617, Strategy::kTwoshotPush}, \
   {55134452, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {130829, Strategy::kTwoshotPush}, \
+  {131564, Strategy::kTwoshotPush}, \
   {45113534, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {147845, Strategy::kTwoshotPush}, \
+  {146419, Strategy::kTwoshotPush}, \
   {45449947, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
   {143478, Strategy::kTwoshotPush}, \
   {52220087, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {153742, Strategy::kTwoshotPush}, \
+  {150281, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
   {140264, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {146666, Strategy::kTwoshotPush}, \
+  {143854, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {160272, Strategy::kTwoshotPush}, \
+  {160607, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
   {143666, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {102746, Strategy::kTwoshotPush}, \
+  {93627, Strategy::kTwoshotPush}, \
   {41921553, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
   {144321, Strategy::kTwoshotPush}, \
   {51645981, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {112641, Strategy::kTwoshotPush}, \
+  {114476, Strategy::kTwoshotPush}, \
   {43262115, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {131725, Strategy::kTwoshotPush}, \
+  {130046, Strategy::kTwoshotPush}, \
   {41862726, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
   {131072, Strategy::kTwoshotPush}, \
   {49452260, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {147676, Strategy::kTwoshotPush}, \
+  {143866, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
   {132634, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {142435, Strategy::kTwoshotPush}, \
+  {139488, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {150229, Strategy::kTwoshotPush}, \
+  {150546, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
   {139001, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {101590, Strategy::kTwoshotPush}, \
+  {93289, Strategy::kTwoshotPush}, \
   {40065609, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
   {139281, Strategy::kTwoshotPush}, \
@@ -1421,50 +1421,50 @@ struct Segment {
   {81921, Strategy::kTwoshotPush}, \
   {41958904, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {126517, Strategy::kTwoshotPush}, \
+  {124759, Strategy::kTwoshotPush}, \
   {39993833, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {119156, Strategy::kTwoshotPush}, \
+  {119201, Strategy::kTwoshotPush}, \
   {47448064, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {118355, Strategy::kTwoshotPush}, \
+  {121428, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {92673, Strategy::kTwoshotPush}, \
+  {82364, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {104288, Strategy::kTwoshotPush}, \
+  {106388, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {121490, Strategy::kTwoshotPush}, \
+  {122565, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {99424, Strategy::kTwoshotPush}, \
+  {100818, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {70741, Strategy::kTwoshotPush}, \
+  {72513, Strategy::kTwoshotPush}, \
   {38844439, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
   {84317, Strategy::kTwoshotPush}, \
   {47456256, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {78894, Strategy::kTwoshotPush}, \
+  {80418, Strategy::kTwoshotPush}, \
   {40309383, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {73866, Strategy::kTwoshotPush}, \
+  {74066, Strategy::kTwoshotPush}, \
   {38847182, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
-  {76760, Strategy::kTwoshotPush}, \
+  {76825, Strategy::kTwoshotPush}, \
   {46593520, Strategy::kTwoshot}
 
-inline constexpr Slice kSlices[] = {ALLREDUCE_TABLE_SM90_EAGER_BABCC1B24E4855CA_H_SLICES};
-inline constexpr Row kRows[] = {ALLREDUCE_TABLE_SM90_EAGER_BABCC1B24E4855CA_H_ROWS};
-inline constexpr Segment kSegments[] = {ALLREDUCE_TABLE_SM90_EAGER_BABCC1B24E4855CA_H_SEGMENTS};
+inline constexpr Slice kSlices[] = {ALLREDUCE_TABLE_SM90_EAGER_F4B5480F6BA61C38_H_SLICES};
+inline constexpr Row kRows[] = {ALLREDUCE_TABLE_SM90_EAGER_F4B5480F6BA61C38_H_ROWS};
+inline constexpr Segment kSegments[] = {ALLREDUCE_TABLE_SM90_EAGER_F4B5480F6BA61C38_H_SEGMENTS};
 #if defined(__CUDACC__)
-static __device__ constexpr Slice kDeviceSlices[] = {ALLREDUCE_TABLE_SM90_EAGER_BABCC1B24E4855CA_H_SLICES};
-static __device__ constexpr Row kDeviceRows[] = {ALLREDUCE_TABLE_SM90_EAGER_BABCC1B24E4855CA_H_ROWS};
-static __device__ constexpr Segment kDeviceSegments[] = {ALLREDUCE_TABLE_SM90_EAGER_BABCC1B24E4855CA_H_SEGMENTS};
+static __device__ constexpr Slice kDeviceSlices[] = {ALLREDUCE_TABLE_SM90_EAGER_F4B5480F6BA61C38_H_SLICES};
+static __device__ constexpr Row kDeviceRows[] = {ALLREDUCE_TABLE_SM90_EAGER_F4B5480F6BA61C38_H_ROWS};
+static __device__ constexpr Segment kDeviceSegments[] = {ALLREDUCE_TABLE_SM90_EAGER_F4B5480F6BA61C38_H_SEGMENTS};
 #endif
-#undef ALLREDUCE_TABLE_SM90_EAGER_BABCC1B24E4855CA_H_SLICES
-#undef ALLREDUCE_TABLE_SM90_EAGER_BABCC1B24E4855CA_H_ROWS
-#undef ALLREDUCE_TABLE_SM90_EAGER_BABCC1B24E4855CA_H_SEGMENTS
+#undef ALLREDUCE_TABLE_SM90_EAGER_F4B5480F6BA61C38_H_SLICES
+#undef ALLREDUCE_TABLE_SM90_EAGER_F4B5480F6BA61C38_H_ROWS
+#undef ALLREDUCE_TABLE_SM90_EAGER_F4B5480F6BA61C38_H_SEGMENTS
 
-ALLREDUCE_TABLE_SM90_EAGER_BABCC1B24E4855CA_H_FUNCTION const Slice& slice(int index) {
+ALLREDUCE_TABLE_SM90_EAGER_F4B5480F6BA61C38_H_FUNCTION const Slice& slice(int index) {
 #if defined(__CUDA_ARCH__)
   return kDeviceSlices[index];
 #else
@@ -1472,7 +1472,7 @@ ALLREDUCE_TABLE_SM90_EAGER_BABCC1B24E4855CA_H_FUNCTION const Slice& slice(int in
 #endif
 }
 
-ALLREDUCE_TABLE_SM90_EAGER_BABCC1B24E4855CA_H_FUNCTION const Row& row(int index) {
+ALLREDUCE_TABLE_SM90_EAGER_F4B5480F6BA61C38_H_FUNCTION const Row& row(int index) {
 #if defined(__CUDA_ARCH__)
   return kDeviceRows[index];
 #else
@@ -1480,7 +1480,7 @@ ALLREDUCE_TABLE_SM90_EAGER_BABCC1B24E4855CA_H_FUNCTION const Row& row(int index)
 #endif
 }
 
-ALLREDUCE_TABLE_SM90_EAGER_BABCC1B24E4855CA_H_FUNCTION const Segment& segment(int index) {
+ALLREDUCE_TABLE_SM90_EAGER_F4B5480F6BA61C38_H_FUNCTION const Segment& segment(int index) {
 #if defined(__CUDA_ARCH__)
   return kDeviceSegments[index];
 #else
@@ -1490,7 +1490,7 @@ ALLREDUCE_TABLE_SM90_EAGER_BABCC1B24E4855CA_H_FUNCTION const Segment& segment(in
 
 // Returns whether b is nearer to `wanted` than a by ratio; the larger one wins a tie. The numbers
 // of the table are at most 2^28, so products fit.
-ALLREDUCE_TABLE_SM90_EAGER_BABCC1B24E4855CA_H_FUNCTION bool is_nearer(std::int64_t b, std::int64_t a, std::int64_t wanted) {
+ALLREDUCE_TABLE_SM90_EAGER_F4B5480F6BA61C38_H_FUNCTION bool is_nearer(std::int64_t b, std::int64_t a, std::int64_t wanted) {
   const std::int64_t low = a < b ? a : b;
   const std::int64_t high = a < b ? b : a;
   if (wanted <= low) return b < a;
@@ -1498,7 +1498,7 @@ ALLREDUCE_TABLE_SM90_EAGER_BABCC1B24E4855CA_H_FUNCTION bool is_nearer(std::int64
   return (wanted * wanted < low * high) == (b < a);
 }
 
-ALLREDUCE_TABLE_SM90_EAGER_BABCC1B24E4855CA_H_FUNCTION bool is_better(const Slice& b,
+ALLREDUCE_TABLE_SM90_EAGER_F4B5480F6BA61C38_H_FUNCTION bool is_better(const Slice& b,
                               const Slice& a,
                               std::int64_t world_size,
                               DataType data_type) {
@@ -1510,7 +1510,7 @@ ALLREDUCE_TABLE_SM90_EAGER_BABCC1B24E4855CA_H_FUNCTION bool is_better(const Slic
 }  // namespace detail
 
 // Returns the size of a message, or INT64_MAX if it overflows. Counts below 1 are taken as 1.
-ALLREDUCE_TABLE_SM90_EAGER_BABCC1B24E4855CA_H_FUNCTION std::int64_t message_bytes(std::int64_t num_tokens,
+ALLREDUCE_TABLE_SM90_EAGER_F4B5480F6BA61C38_H_FUNCTION std::int64_t message_bytes(std::int64_t num_tokens,
                                           std::int64_t hidden_size,
                                           DataType data_type) {
   const std::int64_t element_bytes = data_type == DataType::kFloat32 ? 4 : 2;
@@ -1530,7 +1530,7 @@ struct Match {
 // Returns the strategy for a message; any input has one. Among the slices of the fusion, the lookup
 // takes the one with the nearest TP and then with the data type, in it the row with the nearest
 // hidden size, and in it the segment of the message's bytes. A fusion without a slice has kFallback.
-ALLREDUCE_TABLE_SM90_EAGER_BABCC1B24E4855CA_H_FUNCTION Match find(std::int64_t world_size,
+ALLREDUCE_TABLE_SM90_EAGER_F4B5480F6BA61C38_H_FUNCTION Match find(std::int64_t world_size,
                           Fusion fusion,
                           DataType data_type,
                           std::int64_t hidden_size,
@@ -1564,7 +1564,7 @@ ALLREDUCE_TABLE_SM90_EAGER_BABCC1B24E4855CA_H_FUNCTION Match find(std::int64_t w
                !is_extrapolated && !is_beyond && detail::slice(best).data_type == data_type};
 }
 
-ALLREDUCE_TABLE_SM90_EAGER_BABCC1B24E4855CA_H_FUNCTION Strategy lookup(std::int64_t world_size,
+ALLREDUCE_TABLE_SM90_EAGER_F4B5480F6BA61C38_H_FUNCTION Strategy lookup(std::int64_t world_size,
                                Fusion fusion,
                                DataType data_type,
                                std::int64_t hidden_size,
@@ -1575,7 +1575,7 @@ ALLREDUCE_TABLE_SM90_EAGER_BABCC1B24E4855CA_H_FUNCTION Strategy lookup(std::int6
 // Returns the least microseconds that the GPUs' NVLinks need for what one sends: (N-1) S with
 // ONESHOT, 2 (N-1)/N S with TWOSHOT and TWOSHOT_PUSH, and with NCCL S where switches may sum. No time
 // is below it, extrapolated or not. 0 where the links are not known.
-ALLREDUCE_TABLE_SM90_EAGER_BABCC1B24E4855CA_H_FUNCTION double link_limit_us(Strategy strategy, int world_size, std::int64_t size_bytes) {
+ALLREDUCE_TABLE_SM90_EAGER_F4B5480F6BA61C38_H_FUNCTION double link_limit_us(Strategy strategy, int world_size, std::int64_t size_bytes) {
   if (kLinkBytesPerUs == 0) return 0;
   const bool is_of_nccl = strategy == Strategy::kNccl || strategy == Strategy::kNcclSymmetric;
   const double sent = strategy == Strategy::kOneshot  ? world_size - 1.0
@@ -1584,32 +1584,32 @@ ALLREDUCE_TABLE_SM90_EAGER_BABCC1B24E4855CA_H_FUNCTION double link_limit_us(Stra
   return sent * static_cast<double>(size_bytes) / kLinkBytesPerUs;
 }
 
-}  // namespace allreduce_table_sm90_eager_babcc1b24e4855ca
+}  // namespace allreduce_table_sm90_eager_f4b5480f6ba61c38
 
-#undef ALLREDUCE_TABLE_SM90_EAGER_BABCC1B24E4855CA_H_FUNCTION
+#undef ALLREDUCE_TABLE_SM90_EAGER_F4B5480F6BA61C38_H_FUNCTION
 
 #if !defined(ALLREDUCE_TABLE_NO_ALIAS)
-namespace allreduce_table_sm90_eager = ::allreduce_table_sm90_eager_babcc1b24e4855ca;
+namespace allreduce_table_sm90_eager = ::allreduce_table_sm90_eager_f4b5480f6ba61c38;
 #endif
 
-#endif  // ALLREDUCE_TABLE_SM90_EAGER_BABCC1B24E4855CA_H
+#endif  // ALLREDUCE_TABLE_SM90_EAGER_F4B5480F6BA61C38_H
 
 // All-reduce strategies for SM 90, for calls launched by CUDA graphs that have no other call.
 // Made by assay allreduce codegen; do not edit. Measured on:
 // NVIDIA H200, CUDA 13.0, NCCL 2.28.3, 2026-11-28, of 600 times in benchmark.tp2.sm90.isolated.csv benchmark.tp4.sm90.isolated.csv.
 
-#ifndef ALLREDUCE_TABLE_SM90_ISOLATED_7A1DE9703AAD1A5D_H
-#define ALLREDUCE_TABLE_SM90_ISOLATED_7A1DE9703AAD1A5D_H
+#ifndef ALLREDUCE_TABLE_SM90_ISOLATED_2A6EB1AD05F79C3E_H
+#define ALLREDUCE_TABLE_SM90_ISOLATED_2A6EB1AD05F79C3E_H
 
 #include <cstdint>
 
 #if defined(__CUDACC__)
-#define ALLREDUCE_TABLE_SM90_ISOLATED_7A1DE9703AAD1A5D_H_FUNCTION __host__ __device__ constexpr
+#define ALLREDUCE_TABLE_SM90_ISOLATED_2A6EB1AD05F79C3E_H_FUNCTION __host__ __device__ constexpr
 #else
-#define ALLREDUCE_TABLE_SM90_ISOLATED_7A1DE9703AAD1A5D_H_FUNCTION constexpr
+#define ALLREDUCE_TABLE_SM90_ISOLATED_2A6EB1AD05F79C3E_H_FUNCTION constexpr
 #endif
 
-namespace allreduce_table_sm90_isolated_7a1de9703aad1a5d {
+namespace allreduce_table_sm90_isolated_2a6eb1ad05f79c3e {
 
 // Below 100 the numbers are TensorRT-LLM's.
 enum class Strategy : std::uint8_t {
@@ -1620,7 +1620,7 @@ enum class Strategy : std::uint8_t {
   kNccl = 0,
 };
 
-ALLREDUCE_TABLE_SM90_ISOLATED_7A1DE9703AAD1A5D_H_FUNCTION const char* name_of(Strategy strategy) {
+ALLREDUCE_TABLE_SM90_ISOLATED_2A6EB1AD05F79C3E_H_FUNCTION const char* name_of(Strategy strategy) {
   switch (strategy) {
     case Strategy::kOneshot:
       return "ONESHOT";
@@ -1680,7 +1680,7 @@ struct Segment {
   Strategy strategy;
 };
 
-#define ALLREDUCE_TABLE_SM90_ISOLATED_7A1DE9703AAD1A5D_H_SLICES \
+#define ALLREDUCE_TABLE_SM90_ISOLATED_2A6EB1AD05F79C3E_H_SLICES \
   {2, 0, Fusion::kNone, DataType::kBfloat16, 0, 1}, \
   {2, 0, Fusion::kResidualRmsNorm, DataType::kBfloat16, 1, 2}, \
   {2, 0, Fusion::kResidualRmsNormQuantFp8, DataType::kBfloat16, 2, 3}, \
@@ -1709,7 +1709,7 @@ struct Segment {
   {8, 4, Fusion::kResidualRmsNorm, DataType::kBfloat16, 25, 26}, \
   {8, 4, Fusion::kResidualRmsNormQuantFp8, DataType::kBfloat16, 26, 27}, \
   {8, 4, Fusion::kResidualRmsNormQuantNvfp4, DataType::kBfloat16, 27, 28}
-#define ALLREDUCE_TABLE_SM90_ISOLATED_7A1DE9703AAD1A5D_H_ROWS \
+#define ALLREDUCE_TABLE_SM90_ISOLATED_2A6EB1AD05F79C3E_H_ROWS \
   {4096, 134217728, 0, 1}, \
   {4096, 134217728, 1, 2}, \
   {4096, 134217728, 2, 3}, \
@@ -1738,7 +1738,7 @@ struct Segment {
   {4096, 134217728, 52, 54}, \
   {4096, 134217728, 54, 56}, \
   {4096, 134217728, 56, 58}
-#define ALLREDUCE_TABLE_SM90_ISOLATED_7A1DE9703AAD1A5D_H_SEGMENTS \
+#define ALLREDUCE_TABLE_SM90_ISOLATED_2A6EB1AD05F79C3E_H_SEGMENTS \
   {0, Strategy::kOneshot}, \
   {0, Strategy::kOneshot}, \
   {0, Strategy::kOneshot}, \
@@ -1767,50 +1767,50 @@ struct Segment {
   {0, Strategy::kOneshot}, \
   {144179, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {121070, Strategy::kTwoshotPush}, \
+  {121142, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
   {137331, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {117222, Strategy::kTwoshotPush}, \
+  {117243, Strategy::kTwoshotPush}, \
   {53480371, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
   {108103, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {97154, Strategy::kTwoshotPush}, \
+  {97449, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {109373, Strategy::kTwoshotPush}, \
+  {109765, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {96278, Strategy::kTwoshotPush}, \
+  {96341, Strategy::kTwoshotPush}, \
   {51670478, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
   {88644, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {83714, Strategy::kTwoshotPush}, \
+  {84125, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {94345, Strategy::kTwoshotPush}, \
+  {95011, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {83575, Strategy::kTwoshotPush}, \
+  {83668, Strategy::kTwoshotPush}, \
   {50425796, Strategy::kTwoshot}, \
   {0, Strategy::kOneshot}, \
   {75107, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {72330, Strategy::kTwoshotPush}, \
+  {72887, Strategy::kTwoshotPush}, \
   {0, Strategy::kOneshot}, \
-  {82006, Strategy::kTwoshotPush}
+  {82937, Strategy::kTwoshotPush}
 
-inline constexpr Slice kSlices[] = {ALLREDUCE_TABLE_SM90_ISOLATED_7A1DE9703AAD1A5D_H_SLICES};
-inline constexpr Row kRows[] = {ALLREDUCE_TABLE_SM90_ISOLATED_7A1DE9703AAD1A5D_H_ROWS};
-inline constexpr Segment kSegments[] = {ALLREDUCE_TABLE_SM90_ISOLATED_7A1DE9703AAD1A5D_H_SEGMENTS};
+inline constexpr Slice kSlices[] = {ALLREDUCE_TABLE_SM90_ISOLATED_2A6EB1AD05F79C3E_H_SLICES};
+inline constexpr Row kRows[] = {ALLREDUCE_TABLE_SM90_ISOLATED_2A6EB1AD05F79C3E_H_ROWS};
+inline constexpr Segment kSegments[] = {ALLREDUCE_TABLE_SM90_ISOLATED_2A6EB1AD05F79C3E_H_SEGMENTS};
 #if defined(__CUDACC__)
-static __device__ constexpr Slice kDeviceSlices[] = {ALLREDUCE_TABLE_SM90_ISOLATED_7A1DE9703AAD1A5D_H_SLICES};
-static __device__ constexpr Row kDeviceRows[] = {ALLREDUCE_TABLE_SM90_ISOLATED_7A1DE9703AAD1A5D_H_ROWS};
-static __device__ constexpr Segment kDeviceSegments[] = {ALLREDUCE_TABLE_SM90_ISOLATED_7A1DE9703AAD1A5D_H_SEGMENTS};
+static __device__ constexpr Slice kDeviceSlices[] = {ALLREDUCE_TABLE_SM90_ISOLATED_2A6EB1AD05F79C3E_H_SLICES};
+static __device__ constexpr Row kDeviceRows[] = {ALLREDUCE_TABLE_SM90_ISOLATED_2A6EB1AD05F79C3E_H_ROWS};
+static __device__ constexpr Segment kDeviceSegments[] = {ALLREDUCE_TABLE_SM90_ISOLATED_2A6EB1AD05F79C3E_H_SEGMENTS};
 #endif
-#undef ALLREDUCE_TABLE_SM90_ISOLATED_7A1DE9703AAD1A5D_H_SLICES
-#undef ALLREDUCE_TABLE_SM90_ISOLATED_7A1DE9703AAD1A5D_H_ROWS
-#undef ALLREDUCE_TABLE_SM90_ISOLATED_7A1DE9703AAD1A5D_H_SEGMENTS
+#undef ALLREDUCE_TABLE_SM90_ISOLATED_2A6EB1AD05F79C3E_H_SLICES
+#undef ALLREDUCE_TABLE_SM90_ISOLATED_2A6EB1AD05F79C3E_H_ROWS
+#undef ALLREDUCE_TABLE_SM90_ISOLATED_2A6EB1AD05F79C3E_H_SEGMENTS
 
-ALLREDUCE_TABLE_SM90_ISOLATED_7A1DE9703AAD1A5D_H_FUNCTION const Slice& slice(int index) {
+ALLREDUCE_TABLE_SM90_ISOLATED_2A6EB1AD05F79C3E_H_FUNCTION const Slice& slice(int index) {
 #if defined(__CUDA_ARCH__)
   return kDeviceSlices[index];
 #else
@@ -1818,7 +1818,7 @@ ALLREDUCE_TABLE_SM90_ISOLATED_7A1DE9703AAD1A5D_H_FUNCTION const Slice& slice(int
 #endif
 }
 
-ALLREDUCE_TABLE_SM90_ISOLATED_7A1DE9703AAD1A5D_H_FUNCTION const Row& row(int index) {
+ALLREDUCE_TABLE_SM90_ISOLATED_2A6EB1AD05F79C3E_H_FUNCTION const Row& row(int index) {
 #if defined(__CUDA_ARCH__)
   return kDeviceRows[index];
 #else
@@ -1826,7 +1826,7 @@ ALLREDUCE_TABLE_SM90_ISOLATED_7A1DE9703AAD1A5D_H_FUNCTION const Row& row(int ind
 #endif
 }
 
-ALLREDUCE_TABLE_SM90_ISOLATED_7A1DE9703AAD1A5D_H_FUNCTION const Segment& segment(int index) {
+ALLREDUCE_TABLE_SM90_ISOLATED_2A6EB1AD05F79C3E_H_FUNCTION const Segment& segment(int index) {
 #if defined(__CUDA_ARCH__)
   return kDeviceSegments[index];
 #else
@@ -1836,7 +1836,7 @@ ALLREDUCE_TABLE_SM90_ISOLATED_7A1DE9703AAD1A5D_H_FUNCTION const Segment& segment
 
 // Returns whether b is nearer to `wanted` than a by ratio; the larger one wins a tie. The numbers
 // of the table are at most 2^28, so products fit.
-ALLREDUCE_TABLE_SM90_ISOLATED_7A1DE9703AAD1A5D_H_FUNCTION bool is_nearer(std::int64_t b, std::int64_t a, std::int64_t wanted) {
+ALLREDUCE_TABLE_SM90_ISOLATED_2A6EB1AD05F79C3E_H_FUNCTION bool is_nearer(std::int64_t b, std::int64_t a, std::int64_t wanted) {
   const std::int64_t low = a < b ? a : b;
   const std::int64_t high = a < b ? b : a;
   if (wanted <= low) return b < a;
@@ -1844,7 +1844,7 @@ ALLREDUCE_TABLE_SM90_ISOLATED_7A1DE9703AAD1A5D_H_FUNCTION bool is_nearer(std::in
   return (wanted * wanted < low * high) == (b < a);
 }
 
-ALLREDUCE_TABLE_SM90_ISOLATED_7A1DE9703AAD1A5D_H_FUNCTION bool is_better(const Slice& b,
+ALLREDUCE_TABLE_SM90_ISOLATED_2A6EB1AD05F79C3E_H_FUNCTION bool is_better(const Slice& b,
                               const Slice& a,
                               std::int64_t world_size,
                               DataType data_type) {
@@ -1856,7 +1856,7 @@ ALLREDUCE_TABLE_SM90_ISOLATED_7A1DE9703AAD1A5D_H_FUNCTION bool is_better(const S
 }  // namespace detail
 
 // Returns the size of a message, or INT64_MAX if it overflows. Counts below 1 are taken as 1.
-ALLREDUCE_TABLE_SM90_ISOLATED_7A1DE9703AAD1A5D_H_FUNCTION std::int64_t message_bytes(std::int64_t num_tokens,
+ALLREDUCE_TABLE_SM90_ISOLATED_2A6EB1AD05F79C3E_H_FUNCTION std::int64_t message_bytes(std::int64_t num_tokens,
                                           std::int64_t hidden_size,
                                           DataType data_type) {
   const std::int64_t element_bytes = data_type == DataType::kFloat32 ? 4 : 2;
@@ -1876,7 +1876,7 @@ struct Match {
 // Returns the strategy for a message; any input has one. Among the slices of the fusion, the lookup
 // takes the one with the nearest TP and then with the data type, in it the row with the nearest
 // hidden size, and in it the segment of the message's bytes. A fusion without a slice has kFallback.
-ALLREDUCE_TABLE_SM90_ISOLATED_7A1DE9703AAD1A5D_H_FUNCTION Match find(std::int64_t world_size,
+ALLREDUCE_TABLE_SM90_ISOLATED_2A6EB1AD05F79C3E_H_FUNCTION Match find(std::int64_t world_size,
                           Fusion fusion,
                           DataType data_type,
                           std::int64_t hidden_size,
@@ -1910,7 +1910,7 @@ ALLREDUCE_TABLE_SM90_ISOLATED_7A1DE9703AAD1A5D_H_FUNCTION Match find(std::int64_
                !is_extrapolated && !is_beyond && detail::slice(best).data_type == data_type};
 }
 
-ALLREDUCE_TABLE_SM90_ISOLATED_7A1DE9703AAD1A5D_H_FUNCTION Strategy lookup(std::int64_t world_size,
+ALLREDUCE_TABLE_SM90_ISOLATED_2A6EB1AD05F79C3E_H_FUNCTION Strategy lookup(std::int64_t world_size,
                                Fusion fusion,
                                DataType data_type,
                                std::int64_t hidden_size,
@@ -1921,7 +1921,7 @@ ALLREDUCE_TABLE_SM90_ISOLATED_7A1DE9703AAD1A5D_H_FUNCTION Strategy lookup(std::i
 // Returns the least microseconds that the GPUs' NVLinks need for what one sends: (N-1) S with
 // ONESHOT, 2 (N-1)/N S with TWOSHOT and TWOSHOT_PUSH, and with NCCL S where switches may sum. No time
 // is below it, extrapolated or not. 0 where the links are not known.
-ALLREDUCE_TABLE_SM90_ISOLATED_7A1DE9703AAD1A5D_H_FUNCTION double link_limit_us(Strategy strategy, int world_size, std::int64_t size_bytes) {
+ALLREDUCE_TABLE_SM90_ISOLATED_2A6EB1AD05F79C3E_H_FUNCTION double link_limit_us(Strategy strategy, int world_size, std::int64_t size_bytes) {
   if (kLinkBytesPerUs == 0) return 0;
   const bool is_of_nccl = strategy == Strategy::kNccl || strategy == Strategy::kNcclSymmetric;
   const double sent = strategy == Strategy::kOneshot  ? world_size - 1.0
@@ -1930,27 +1930,27 @@ ALLREDUCE_TABLE_SM90_ISOLATED_7A1DE9703AAD1A5D_H_FUNCTION double link_limit_us(S
   return sent * static_cast<double>(size_bytes) / kLinkBytesPerUs;
 }
 
-}  // namespace allreduce_table_sm90_isolated_7a1de9703aad1a5d
+}  // namespace allreduce_table_sm90_isolated_2a6eb1ad05f79c3e
 
-#undef ALLREDUCE_TABLE_SM90_ISOLATED_7A1DE9703AAD1A5D_H_FUNCTION
+#undef ALLREDUCE_TABLE_SM90_ISOLATED_2A6EB1AD05F79C3E_H_FUNCTION
 
 #if !defined(ALLREDUCE_TABLE_NO_ALIAS)
-namespace allreduce_table_sm90_isolated = ::allreduce_table_sm90_isolated_7a1de9703aad1a5d;
+namespace allreduce_table_sm90_isolated = ::allreduce_table_sm90_isolated_2a6eb1ad05f79c3e;
 #endif
 
-#endif  // ALLREDUCE_TABLE_SM90_ISOLATED_7A1DE9703AAD1A5D_H
+#endif  // ALLREDUCE_TABLE_SM90_ISOLATED_2A6EB1AD05F79C3E_H
 
 
-#ifndef ALLREDUCE_TABLES_034A9476C5CE10F9_H
-#define ALLREDUCE_TABLES_034A9476C5CE10F9_H
+#ifndef ALLREDUCE_TABLES_38873C4A1BCDD604_H
+#define ALLREDUCE_TABLES_38873C4A1BCDD604_H
 
 #if defined(__CUDACC__)
-#define ALLREDUCE_TABLES_034A9476C5CE10F9_H_FUNCTION __host__ __device__ constexpr
+#define ALLREDUCE_TABLES_38873C4A1BCDD604_H_FUNCTION __host__ __device__ constexpr
 #else
-#define ALLREDUCE_TABLES_034A9476C5CE10F9_H_FUNCTION constexpr
+#define ALLREDUCE_TABLES_38873C4A1BCDD604_H_FUNCTION constexpr
 #endif
 
-namespace allreduce_tables_034a9476c5ce10f9 {
+namespace allreduce_tables_38873c4a1bcdd604 {
 
 // Below 100 the numbers are TensorRT-LLM's.
 enum class Strategy : std::uint8_t {
@@ -1961,7 +1961,7 @@ enum class Strategy : std::uint8_t {
   kNccl = 0,
 };
 
-ALLREDUCE_TABLES_034A9476C5CE10F9_H_FUNCTION const char* name_of(Strategy strategy) {
+ALLREDUCE_TABLES_38873C4A1BCDD604_H_FUNCTION const char* name_of(Strategy strategy) {
   switch (strategy) {
     case Strategy::kOneshot:
       return "ONESHOT";
@@ -2009,7 +2009,7 @@ struct Match {
 namespace detail {
 
 // Another launch counts more than any SM, and a newer SM than the asked one more than an older one.
-ALLREDUCE_TABLES_034A9476C5CE10F9_H_FUNCTION std::int64_t distance(std::int64_t table_sm,
+ALLREDUCE_TABLES_38873C4A1BCDD604_H_FUNCTION std::int64_t distance(std::int64_t table_sm,
                                      Launch table_launch,
                                      std::int64_t sm_version,
                                      Launch launch) {
@@ -2019,7 +2019,7 @@ ALLREDUCE_TABLES_034A9476C5CE10F9_H_FUNCTION std::int64_t distance(std::int64_t 
 }
 
 // Returns the table that answers: that of the SM and launch, else the nearest.
-ALLREDUCE_TABLES_034A9476C5CE10F9_H_FUNCTION int table_of(int sm_version, Launch launch) {
+ALLREDUCE_TABLES_38873C4A1BCDD604_H_FUNCTION int table_of(int sm_version, Launch launch) {
   int best = 0;
   std::int64_t least = distance(90, Launch::kGraph, sm_version, launch);
   if (distance(90, Launch::kEager, sm_version, launch) < least) {
@@ -2036,7 +2036,7 @@ ALLREDUCE_TABLES_034A9476C5CE10F9_H_FUNCTION int table_of(int sm_version, Launch
 }  // namespace detail
 
 // Returns the strategy for a message; any input has one.
-ALLREDUCE_TABLES_034A9476C5CE10F9_H_FUNCTION Match find(int sm_version,
+ALLREDUCE_TABLES_38873C4A1BCDD604_H_FUNCTION Match find(int sm_version,
                           Launch launch,
                           std::int64_t world_size,
                           Fusion fusion,
@@ -2052,23 +2052,23 @@ ALLREDUCE_TABLES_034A9476C5CE10F9_H_FUNCTION Match find(int sm_version,
                    match.is_measured && detail::distance(90, Launch::kGraph, sm_version, launch) == 0};
     }
     case 1: {
-      const ::allreduce_table_sm90_eager_babcc1b24e4855ca::Match match =
-          ::allreduce_table_sm90_eager_babcc1b24e4855ca::find(world_size, static_cast<::allreduce_table_sm90_eager_babcc1b24e4855ca::Fusion>(fusion),
-              static_cast<::allreduce_table_sm90_eager_babcc1b24e4855ca::DataType>(data_type), hidden_size, num_tokens);
+      const ::allreduce_table_sm90_eager_f4b5480f6ba61c38::Match match =
+          ::allreduce_table_sm90_eager_f4b5480f6ba61c38::find(world_size, static_cast<::allreduce_table_sm90_eager_f4b5480f6ba61c38::Fusion>(fusion),
+              static_cast<::allreduce_table_sm90_eager_f4b5480f6ba61c38::DataType>(data_type), hidden_size, num_tokens);
       return Match{static_cast<Strategy>(match.strategy), 90, Launch::kEager, match.is_extrapolated,
                    match.is_measured && detail::distance(90, Launch::kEager, sm_version, launch) == 0};
     }
     default: {
-      const ::allreduce_table_sm90_isolated_7a1de9703aad1a5d::Match match =
-          ::allreduce_table_sm90_isolated_7a1de9703aad1a5d::find(world_size, static_cast<::allreduce_table_sm90_isolated_7a1de9703aad1a5d::Fusion>(fusion),
-              static_cast<::allreduce_table_sm90_isolated_7a1de9703aad1a5d::DataType>(data_type), hidden_size, num_tokens);
+      const ::allreduce_table_sm90_isolated_2a6eb1ad05f79c3e::Match match =
+          ::allreduce_table_sm90_isolated_2a6eb1ad05f79c3e::find(world_size, static_cast<::allreduce_table_sm90_isolated_2a6eb1ad05f79c3e::Fusion>(fusion),
+              static_cast<::allreduce_table_sm90_isolated_2a6eb1ad05f79c3e::DataType>(data_type), hidden_size, num_tokens);
       return Match{static_cast<Strategy>(match.strategy), 90, Launch::kIsolated, match.is_extrapolated,
                    match.is_measured && detail::distance(90, Launch::kIsolated, sm_version, launch) == 0};
     }
   }
 }
 
-ALLREDUCE_TABLES_034A9476C5CE10F9_H_FUNCTION Strategy lookup(int sm_version,
+ALLREDUCE_TABLES_38873C4A1BCDD604_H_FUNCTION Strategy lookup(int sm_version,
                                Launch launch,
                                std::int64_t world_size,
                                Fusion fusion,
@@ -2078,12 +2078,12 @@ ALLREDUCE_TABLES_034A9476C5CE10F9_H_FUNCTION Strategy lookup(int sm_version,
   return find(sm_version, launch, world_size, fusion, data_type, hidden_size, num_tokens).strategy;
 }
 
-}  // namespace allreduce_tables_034a9476c5ce10f9
+}  // namespace allreduce_tables_38873c4a1bcdd604
 
-#undef ALLREDUCE_TABLES_034A9476C5CE10F9_H_FUNCTION
+#undef ALLREDUCE_TABLES_38873C4A1BCDD604_H_FUNCTION
 
 #if !defined(ALLREDUCE_TABLE_NO_ALIAS)
-namespace allreduce_tables = ::allreduce_tables_034a9476c5ce10f9;
+namespace allreduce_tables = ::allreduce_tables_38873c4a1bcdd604;
 #endif
 
-#endif  // ALLREDUCE_TABLES_034A9476C5CE10F9_H
+#endif  // ALLREDUCE_TABLES_38873C4A1BCDD604_H

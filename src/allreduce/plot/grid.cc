@@ -43,8 +43,17 @@ std::string text_of(const Measurement& measurement) {
 
 using Key = std::pair<Strategy, Cell>;
 
-// Returns the mean of the measurements that have a time, or the first one if none has.
-Measurement joined(const std::vector<const Measurement*>& same) {
+// Returns the mean of the measurements that have a time, or the first one if none has, or one that
+// failed if any did.
+Measurement joined(const std::vector<const Measurement*>& same, int sm_version) {
+  for (const Measurement* one : same) {
+    const std::optional<Failure> failure = failure_of(*one, sm_version);
+    if (!failure) continue;
+    Measurement failed = *one;
+    if (failed.outcome == Outcome::kOk) failed.outcome = Outcome::kError;
+    failed.reason = failure->reason;
+    return failed;
+  }
   Measurement result = *same.front();
   double sum = 0;
   std::int64_t count = 0;
@@ -181,7 +190,7 @@ core::Result<Grid> grid_of(const Benchmark& benchmark, Fusion fusion) {
   grid.launch = first->launch;
   grid.fusion = fusion;
   for (const auto& cell : cells)
-    grid.measurements.push_back(joined(cell.second));
+    grid.measurements.push_back(joined(cell.second, benchmark.sm_version));
   fill_axes(grid);
   fill_positions(grid);
   return grid;

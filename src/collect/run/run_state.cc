@@ -172,8 +172,10 @@ core::Status RunState::note_changes() {
   Settings now;
   for (const auto& [name, value] : request_.record) {
     const auto known = known_facts_.find(name);
-    if (!name.starts_with("--") || known == known_facts_.end() || known->second == value) continue;
-    then.insert(*known);
+    if (!name.starts_with("--")) continue;
+    const std::string before = known == known_facts_.end() ? "not noted" : known->second;
+    if (before == value) continue;
+    then[name] = before;
     now[name] = value;
   }
   if (now.empty()) return {};

@@ -53,8 +53,8 @@ class RunState {
   [[nodiscard]] Settings known_device() const;
 
   // Begins the run in the store, or notes in its record that it goes on with other options. It is
-  // called before the first append(). Error: the run to resume
-  // was measured on another device, or with other versions.
+  // called before the first append(). Error: the run to resume was measured on another device, or
+  // with other versions.
   core::Status begin(const DeviceFacts& device);
 
   core::Status append(const std::vector<store::CaseRecord>& records);

@@ -151,7 +151,7 @@ TEST(ParseModel, MistralHasTheWindowOfItsConfig) {
   EXPECT_THAT(problem(four_layers("MistralForCausalLM", R"(, "sliding_window": -1)")),
               HasSubstr("config.json: sliding_window: it is -1"));
   EXPECT_THAT(problem(four_layers("MistralForCausalLM", R"(, "layer_types": ["full_attention"])")),
-              HasSubstr("layer_types: it has 1 layers"));
+              HasSubstr("layer_types: it has 1 layer,"));
 }
 
 TEST(ParseModel, UpperLayersOfQwenHaveTheWindowThatIsUsed) {

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/counted.h"
+
 namespace assay::serving {
 namespace {
 
@@ -109,8 +111,8 @@ core::Result<std::vector<std::string>> read_layer_types(const Config& config) {
   std::vector<std::string> types = ASSAY_TRY(config.words("layer_types"));
   const std::int64_t count = ASSAY_TRY(read_num_layers(config));
   if (!types.empty() && static_cast<std::int64_t>(types.size()) != count) {
-    return config.error("layer_types", fmt::format("it has {} layers, and num_hidden_layers is {}",
-                                                   types.size(), count));
+    return config.error("layer_types", fmt::format("it has {}, and num_hidden_layers is {}",
+                                                   core::counted(types.size(), "layer"), count));
   }
   return types;
 }

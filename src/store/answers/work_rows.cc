@@ -198,7 +198,7 @@ TimedRows timed_rows(WorkRows rows) {
 core::Result<WorkRows> with_times(WorkRows rows) {
   TimedRows timed = timed_rows(std::move(rows));
   if (timed.rows.num_rows() == 0 && timed.left_out > 0)
-    return core::Error{timed.rows.table + ": no row has a time above 0"};
+    return core::Error{timed.rows.table + ": no row has a usable time"};
   return std::move(timed.rows);
 }
 

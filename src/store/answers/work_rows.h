@@ -79,7 +79,7 @@ WorkRows kept_rows(const WorkRows& rows, const std::function<bool(std::size_t ro
 
 struct TimedRows {
   WorkRows rows;
-  std::size_t left_out = 0;  // other rows of the table
+  std::size_t left_out = 0;  // rows of the table without a usable time
 };
 
 // Without the rows whose time no kernel takes (0, less, or no finite number), and the families that

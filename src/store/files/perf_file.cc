@@ -214,7 +214,7 @@ void mark_bad_sizes(const FrameColumn& size,
   }
 }
 
-// Returns how many.
+// Returns the number of rows dropped.
 std::int64_t drop_bad_rows(Frame& rows,
                            const TableSpec& spec,
                            const FrameColumn* latency,

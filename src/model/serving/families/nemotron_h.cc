@@ -2,6 +2,7 @@
 // experts alone, as a letter of hybrid_override_pattern tells.
 #include <fmt/core.h>
 
+#include "core/counted.h"
 #include "model/serving/family.h"
 #include "model/serving/parts.h"
 
@@ -55,9 +56,9 @@ core::Result<Model> read_nemotron_h(const Config& config) {
     layers.push_back(ASSAY_TRY(layer_of_letter(config, letter)));
   const std::int64_t count = ASSAY_TRY(config.count("num_hidden_layers"));
   if (count != static_cast<std::int64_t>(layers.size())) {
-    return config.error(
-        "hybrid_override_pattern",
-        fmt::format("it has {} layers, and num_hidden_layers is {}", layers.size(), count));
+    return config.error("hybrid_override_pattern",
+                        fmt::format("it has {}, and num_hidden_layers is {}",
+                                    core::counted(layers.size(), "layer"), count));
   }
   model.layers = ASSAY_TRY(read_layers(
       config, [&](std::int64_t index) { return layers[static_cast<std::size_t>(index)]; }));
