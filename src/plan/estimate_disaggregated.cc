@@ -35,10 +35,12 @@ core::Status price_pools(const serving::Model& model,
   const serving::Precision precision = served_precision(request.engine, model.precision);
   const auto price = [&](const Worker& worker, const PoolSystem& system, ServedWorker& served,
                          BoundPrices::Priced& priced) -> core::Status {
+    ASSAY_TRY(check_worker(model, request.engine, precision, worker));
     served = served_instance(model, request.engine, precision, worker, system, request.speculation);
     priced = ASSAY_TRY(pools.bound.of(model, served.deployment, worker, system));
     return {};
   };
+  ASSAY_TRY(check_pools(request.engine, request.prefill.worker, request.decode.worker));
   ASSAY_TRY(price(request.prefill.worker, request.prefill_system, pools.prefill, pools.prompts));
   return price(request.decode.worker, request.decode_system, pools.decode, pools.steps);
 }

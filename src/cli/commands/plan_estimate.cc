@@ -135,6 +135,7 @@ class PlanEstimate final : public Command {
         .distribution = model.skew,
         .speculative_tokens = speculation.tokens};
     ASSAY_TRY(check_experts(model));
+    ASSAY_TRY(plan::check_worker(model, served_.engine, deployment.precision, worker()));
     const auto prices = ASSAY_TRY(plan::StepPrices::bind(model, deployment, tables));
     const auto calibrated = ASSAY_TRY(read_calibration(calibration_, served_, model.name));
     const store::SystemFacts& facts = *ASSAY_TRY(inputs.facts(served_.system));

@@ -2,8 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
-
 #include "plan/price/step_prices.h"
 #include "plan/schedule/policy.h"
 #include "plan/schedule/simulate.h"
@@ -42,27 +40,6 @@ core::Status check_step_tokens(const PlannedDeployment& planned) {
                                  planned.limits.max_tokens, requests)};
 }
 
-core::Status check_planned_worker(const serving::Model& model,
-                                  const serving::Precision& precision,
-                                  const PlannedDeployment& planned) {
-  Worker worker = planned.worker;
-  worker.pp = 1;  // each stage shares its layers so
-  if (!planned.has_experts && worker.dp > 1)
-    return core::Error{
-        fmt::format("{} has no experts for groups to share: --copies serves it {} times",
-                    model.name, worker.dp)};
-  const Workers all = workers_of(model, planned.engine, precision, worker.gpus());
-  if (std::find(all.possible.begin(), all.possible.end(), worker) != all.possible.end()) return {};
-  for (const ExcludedWorker& excluded : all.excluded) {
-    if (excluded.worker == worker)
-      return core::Error{fmt::format("{}: {}", worker.text(), excluded.reason)};
-  }
-  return core::Error{
-      fmt::format("tp {} x dp {} is not moe_tp {} x moe_ep {}, or not a power of two: no worker "
-                  "shares a model so",
-                  worker.tp, worker.dp, worker.moe_tp, worker.moe_ep)};
-}
-
 void fill_memory(const serving::Model& model,
                  const ServedWorker& served,
                  PlannedDeployment& planned) {
@@ -81,7 +58,7 @@ core::Status price_planned(const serving::Model& model,
                            PlannedDeployment& planned) {
   const serving::Precision precision = served_precision(planned.engine, model.precision);
   planned.has_experts = model.has_experts();
-  ASSAY_TRY(check_planned_worker(model, precision, planned));
+  ASSAY_TRY(check_worker(model, planned.engine, precision, planned.worker));
   ASSAY_TRY(check_load(planned));
   ASSAY_TRY(check_context(model, planned));
   ASSAY_TRY(check_speculation(model, planned.speculation));

@@ -21,11 +21,6 @@ core::Status price_planned(const serving::Model& model,
                            Tables& tables,
                            PlannedDeployment& planned);
 
-// Error: the engine cannot spread the model so; it says why.
-core::Status check_planned_worker(const serving::Model& model,
-                                  const serving::Precision& precision,
-                                  const PlannedDeployment& planned);
-
 // Error: the model takes no sequences of the load's prompts and answers. Fills the context.
 core::Status check_context(const serving::Model& model, PlannedDeployment& planned);
 

@@ -23,7 +23,7 @@ core::Result<PricedPoolInstance> bind_instance(const serving::Model& model,
                                                PlannedDeployment& pool) {
   const serving::Precision precision = served_precision(pool.engine, model.precision);
   pool.has_experts = model.has_experts();
-  ASSAY_TRY(check_planned_worker(model, precision, pool));
+  ASSAY_TRY(check_worker(model, pool.engine, precision, pool.worker));
   PricedPoolInstance made{.served = served_instance(model, pool.engine, precision, pool.worker,
                                                     system, pool.speculation)};
   fill_memory(model, made.served, pool);

@@ -18,6 +18,21 @@ std::string engine_refusal(const Worker& worker, Engine engine) {
   return "";
 }
 
+// Why it cannot be served; empty if it can.
+std::string refusal_of(const serving::Model& model,
+                       Engine engine,
+                       const serving::Precision& precision,
+                       const Worker& worker) {
+  std::string reason = engine_refusal(worker, engine);
+  if (!reason.empty()) return reason;
+  const core::Status status = check_deployment(model, deployment_of(model, worker, precision));
+  return status.ok() ? "" : status.error().message;
+}
+
+bool is_power_of_two(std::int64_t number) {
+  return number > 0 && (number & (number - 1)) == 0;
+}
+
 // A GPU that decodes reads from one GPU only, so that heads may be split there but not joined, and
 // it knows ranks by their tp alone.
 core::Status check_nixl_connector(const Worker& prefill, const Worker& decode) {
@@ -93,12 +108,7 @@ Workers workers_of(const serving::Model& model,
   Workers workers;
   for (std::int64_t gpus = 1; gpus <= most_gpus; gpus *= 2) {
     for (const Worker& worker : workers_of_size(gpus, model.has_experts())) {
-      std::string reason = engine_refusal(worker, engine);
-      if (reason.empty()) {
-        const core::Status status =
-            check_deployment(model, deployment_of(model, worker, precision));
-        if (!status.ok()) reason = status.error().message;
-      }
+      std::string reason = refusal_of(model, engine, precision, worker);
       if (reason.empty()) {
         workers.possible.push_back(worker);
       } else {
@@ -107,6 +117,31 @@ Workers workers_of(const serving::Model& model,
     }
   }
   return workers;
+}
+
+core::Status check_worker(const serving::Model& model,
+                          Engine engine,
+                          const serving::Precision& precision,
+                          const Worker& worker) {
+  if (!model.has_experts() && worker.dp > 1) {
+    return core::Error{fmt::format(
+        "{} has no experts for groups to share: {} groups are as many copies, each by itself "
+        "(--copies of 'assay plan files')",
+        model.name, worker.dp)};
+  }
+  if (!model.has_experts() && worker.moe_ep > 1)
+    return core::Error{fmt::format("{} has no experts: no moe_ep {}", model.name, worker.moe_ep)};
+  Worker stage = worker;
+  stage.pp = 1;
+  const std::string reason = refusal_of(model, engine, precision, stage);
+  if (!reason.empty()) return core::Error{fmt::format("{}: {}", stage.text(), reason)};
+  const bool divides = stage.gpus() == stage.moe_tp * stage.moe_ep;
+  const auto widths = {stage.tp, stage.dp, stage.moe_tp, stage.moe_ep};
+  if (divides && std::all_of(widths.begin(), widths.end(), is_power_of_two)) return {};
+  return core::Error{
+      fmt::format("tp {} x dp {} is not moe_tp {} x moe_ep {}, or not a power of two: no worker "
+                  "shares a model so",
+                  stage.tp, stage.dp, stage.moe_tp, stage.moe_ep)};
 }
 
 core::Status check_pools(Engine engine, const Worker& prefill, const Worker& decode) {

@@ -49,6 +49,13 @@ Workers workers_of(const serving::Model& model,
                    const serving::Precision& precision,
                    std::int64_t most_gpus);
 
+// Error: the engine cannot spread the model over this worker's GPUs; it says why. Each of its
+// stages shares its layers in the same way, so that their number is not looked at.
+core::Status check_worker(const serving::Model& model,
+                          Engine engine,
+                          const serving::Precision& precision,
+                          const Worker& worker);
+
 // Error: the engine sends no caches from instances that compute prompts to such that decode.
 core::Status check_pools(Engine engine, const Worker& prefill, const Worker& decode);
 

@@ -3,6 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <string>
+
+#include "model/serving/family.h"
+
 namespace assay::plan {
 namespace {
 
@@ -11,6 +15,38 @@ using ::testing::HasSubstr;
 constexpr Worker kNarrow{.tp = 2, .moe_tp = 2};
 constexpr Worker kWide{.tp = 8, .moe_tp = 8};
 constexpr Worker kStaged{.tp = 2, .moe_tp = 2, .pp = 2};
+
+std::string refusal_of(const std::string& name, Engine engine, const Worker& worker) {
+  const auto model = serving::read_model(name).value();
+  const core::Status status = check_worker(model, engine, model.precision, worker);
+  return status.ok() ? "" : status.error().message;
+}
+
+TEST(CheckWorker, ADenseModelHasNoGroups) {
+  EXPECT_EQ(refusal_of("llama-3.1-8b", Engine::kVllm, kNarrow), "");
+  EXPECT_EQ(refusal_of("llama-3.1-8b", Engine::kVllm, kStaged), "");
+  EXPECT_THAT(refusal_of("llama-3.1-8b", Engine::kVllm, {.dp = 4, .moe_tp = 4}),
+              HasSubstr("no experts for groups to share: 4 groups are as many copies"));
+  EXPECT_THAT(refusal_of("llama-3.1-8b", Engine::kVllm, {.tp = 2, .moe_ep = 2}),
+              HasSubstr("has no experts"));
+}
+
+TEST(CheckWorker, EnginesShareExpertsInTheirOwnWays) {
+  constexpr Worker kBothWays{.tp = 8, .moe_tp = 4, .moe_ep = 2};
+  constexpr Worker kWideGroups{.tp = 2, .dp = 4, .moe_tp = 1, .moe_ep = 8};
+  EXPECT_THAT(refusal_of("qwen3-30b-a3b", Engine::kVllm, kBothWays),
+              HasSubstr("vLLM shares either experts or their columns"));
+  EXPECT_THAT(refusal_of("qwen3-30b-a3b", Engine::kTrtllm, kWideGroups),
+              HasSubstr("TensorRT-LLM's groups with requests of their own have one GPU each"));
+  EXPECT_EQ(refusal_of("qwen3-30b-a3b", Engine::kSglang, kWideGroups), "");
+}
+
+TEST(CheckWorker, WidthsArePowersOfTwoThatMatch) {
+  EXPECT_THAT(refusal_of("qwen3-8b", Engine::kVllm, {.tp = 3, .moe_tp = 3}),
+              HasSubstr("heads cannot be shared by 3 GPUs"));
+  EXPECT_THAT(refusal_of("qwen3-30b-a3b", Engine::kSglang, {.tp = 4, .moe_tp = 2}),
+              HasSubstr("tp 4 x dp 1 is not moe_tp 2 x moe_ep 1"));
+}
 
 // The engine refuses this at its first request (NixlConnector: "Decode TP cannot be smaller than
 // prefill TP").
