@@ -260,7 +260,8 @@ void add_model_and_system(App& app, ServedModel& served) {
 }
 
 void add_version_option(App& app, ServedModel& served) {
-  app.add_option("--backend-version", served.version, "the engine's version")
+  app.add_option("--backend-version", served.version,
+                 "the engine's version, whose tables of --systems-paths come first")
       ->type_name("VERSION")
       ->default_str("the newest");
 }
@@ -271,6 +272,14 @@ void add_served_model(App& app, ServedModel& served) {
   add_model_and_system(app, served);
   add_choice(app, "--backend", served.engine, kEngines, "the engine that serves");
   add_version_option(app, served);
+}
+
+void warn_of_version(const ServedModel& served, const std::filesystem::path& calibration) {
+  if (served.version.empty() || !served.prices.systems.empty() || !calibration.empty()) return;
+  print_warning(
+      fmt::format("--backend-version {} changes no price: without --systems-paths they are those "
+                  "of the best kernels, whatever the engine",
+                  served.version));
 }
 
 void add_searched_model(App& app, ServedModel& served, std::vector<plan::Engine>& engines) {

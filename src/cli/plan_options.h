@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -35,6 +36,10 @@ void add_served_model(App& app, ServedModel& served);
 
 // Declares the same for one engine or for all of them ("any").
 void add_searched_model(App& app, ServedModel& served, std::vector<plan::Engine>& engines);
+
+// Warns of a version of the engine that changes nothing: it says which tables of --systems-paths
+// are read, and which entries of a calibration.
+void warn_of_version(const ServedModel& served, const std::filesystem::path& calibration);
 
 // Declares an option that takes a whole number of at least 1 and shows its default.
 void add_count(App& app, const char* name, std::int64_t& count, const char* help);

@@ -121,6 +121,7 @@ class PlanEstimate final : public Command {
     }
     PlanInputs inputs(served_.prices);
     const serving::Model& model = *ASSAY_TRY(inputs.model(served_.model));
+    warn_of_version(served_, calibration_);
     warn_of_context(model, load_.prompt_tokens, load_.output_tokens);
     const plan::Speculation speculation = ASSAY_TRY(speculation_.speculation(model));
     load_.speculation = speculation;

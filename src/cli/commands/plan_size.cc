@@ -87,6 +87,7 @@ class PlanSize final : public Command {
     }
     PlanInputs inputs(served_.prices);
     const serving::Model& model = *ASSAY_TRY(inputs.model(served_.model));
+    warn_of_version(served_, calibration_);
     warn_of_context(model, request_.prompt_tokens, request_.output_tokens);
     request_.speculation = ASSAY_TRY(speculation_.speculation(model));
     const store::SystemFacts& facts = *ASSAY_TRY(inputs.facts(served_.system));

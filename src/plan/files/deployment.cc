@@ -11,7 +11,9 @@
 
 #include "core/check.h"
 #include "core/text.h"
+#include "plan/files/engine_files.h"
 #include "plan/schedule/policy.h"
+#include "store/systems/version_order.h"
 
 namespace assay::plan {
 namespace {
@@ -85,6 +87,29 @@ core::Status check_nodes(const PlannedDeployment& planned) {
   return core::Error{
       fmt::format("a worker of {} GPUs takes neither one node of {} nor several whole ones", gpus,
                   planned.gpus_per_node)};
+}
+
+// A version is the end of an image's name, too, so that spellings with other characters, and with a
+// "v" that the names of images have already, are none.
+bool is_version(const std::string& text) {
+  const auto is_kept = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '-' || c == '_';
+  };
+  return !text.empty() && core::is_digit(text.front()) &&
+         std::all_of(text.begin(), text.end(), is_kept) && store::Version::parse(text);
+}
+
+core::Status check_version(const PlannedDeployment& planned) {
+  const std::string& asked = planned.engine_version;
+  if (asked.empty()) return {};
+  const EngineFiles& files = files_of(planned.engine);
+  if (!is_version(asked)) {
+    return core::Error{fmt::format("'{}' is no version of {}, such as {} is one",
+                                   core::printable_line(asked), files.name, files.least_version)};
+  }
+  if (*store::Version::parse(asked) >= *store::Version::parse(files.least_version)) return {};
+  return core::Error{fmt::format("the files are for {} from {} on: {} does not have their options",
+                                 files.name, files.least_version, asked)};
 }
 
 // All groups that decode share a load evenly.
@@ -182,6 +207,7 @@ Limits deployed_limits(Limits priced, Engine engine, std::int64_t batch) {
 }
 
 core::Status check_planned(const PlannedDeployment& planned) {
+  ASSAY_TRY(check_version(planned));
   for (const std::string& host : planned.hosts) {
     if (!is_host_name(host))
       return core::Error{fmt::format("'{}' is no name or address of a machine", host)};

@@ -101,7 +101,8 @@ struct PlannedDeployment {
 // priced with: no more requests than those, and graphs for no more than they need.
 Limits deployed_limits(Limits priced, Engine engine, std::int64_t batch);
 
-// Error: a name that Kubernetes refuses, a text that would not stay one word or one line of a
+// Error: a version of the engine that is none or that lacks the options of the files, a name that
+// Kubernetes refuses, a text that would not stay one word or one line of a
 // script, or a worker that takes neither a part of a node nor whole ones.
 core::Status check_planned(const PlannedDeployment& planned);
 

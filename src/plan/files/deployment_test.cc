@@ -49,6 +49,35 @@ TEST(FilesOfADeployment, WhatKubernetesOrAScriptRefusesIsRefused) {
   EXPECT_FALSE(check_planned(planned).ok());
 }
 
+TEST(FilesOfADeployment, VersionsHaveTheOptionsOfTheFiles) {
+  PlannedDeployment planned = planned_of(Engine::kVllm);
+  for (const char* known : {"", "0.12", "0.12.0", "0.13.0rc1", "1.0"}) {
+    planned.engine_version = known;
+    EXPECT_TRUE(check_planned(planned).ok()) << known;
+  }
+  for (const char* wrong : {"abc", "v0.12.0", "0.12.0+cu130", "0.12 x", "0.12\n"}) {
+    planned.engine_version = wrong;
+    const core::Status status = check_planned(planned);
+    ASSERT_FALSE(status.ok()) << wrong;
+    EXPECT_THAT(status.error().message, HasSubstr("is no version of vllm"));
+  }
+  planned.engine_version = "0.6.0";
+  EXPECT_THAT(check_planned(planned).error().message, HasSubstr("are for vllm from 0.12 on"));
+  planned.engine_version = "0.12.0rc1";
+  EXPECT_FALSE(check_planned(planned).ok());
+}
+
+TEST(FilesOfADeployment, EachEngineHasALeastVersion) {
+  for (const auto& [engine, below] :
+       {std::pair(Engine::kSglang, "0.4.9"), std::pair(Engine::kTrtllm, "0.21.0")}) {
+    PlannedDeployment planned = planned_of(engine);
+    planned.engine_version = below;
+    EXPECT_FALSE(check_planned(planned).ok()) << below;
+    planned.engine_version = files_of(engine).least_version;
+    EXPECT_TRUE(check_planned(planned).ok()) << below;
+  }
+}
+
 TEST(FilesOfADeployment, ConcurrenciesAreWholeShares) {
   PlannedDeployment planned = planned_of(Engine::kVllm);
   EXPECT_THAT(measured_concurrencies(planned), ElementsAre(1, 5, 10, 20));

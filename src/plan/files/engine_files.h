@@ -62,6 +62,9 @@ struct EngineFiles {
   std::string_view name;  // name_of(engine)
   Engine engine;
 
+  // The lowest version whose options these are: "0.12".
+  std::string_view least_version;
+
   // A container with the engine, of a version; "": of the one that these options were read in. It
   // names no host: one that lies in no public registry that Kubernetes asks by itself begins with
   // kRegistry.

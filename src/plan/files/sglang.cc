@@ -144,6 +144,7 @@ Words sglang_measure(const PlannedDeployment& planned) {
 const EngineFiles kSglangFiles{
     .name = "sglang",
     .engine = Engine::kSglang,
+    .least_version = "0.5",
     .image = sglang_image,
     .serve = sglang_serve,
     .variables = sglang_variables,

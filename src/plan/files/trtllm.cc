@@ -105,6 +105,7 @@ Words trtllm_measure(const PlannedDeployment& planned) {
 const EngineFiles kTrtllmFiles{
     .name = "trtllm",
     .engine = Engine::kTrtllm,
+    .least_version = "1.0",
     .image = trtllm_image,
     .settings = trtllm_settings,
     .serve = trtllm_serve,

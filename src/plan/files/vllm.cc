@@ -104,6 +104,7 @@ Words vllm_measure(const PlannedDeployment& planned) {
 const EngineFiles kVllmFiles{
     .name = "vllm",
     .engine = Engine::kVllm,
+    .least_version = "0.12",
     .image = vllm_image,
     .serve = vllm_serve,
     .nodes = {.count = "--nnodes",
