@@ -75,6 +75,19 @@ core::Result<DisaggregatedMetrics> serve_disaggregated(const serving::Model& mod
                                 pools.transfer, workload);
 }
 
+core::Result<double> serve_disaggregated_ttft_ms(const serving::Model& model,
+                                                 const ServedPools& pools,
+                                                 const StepCost& prefill_cost,
+                                                 const StepCost& decode_cost,
+                                                 const ClosedLoop& load) {
+  const PoolLimits limits = ASSAY_TRY(limits_of_pools(model, pools, load));
+  const Workload workload = ASSAY_TRY(workload_of(load, load.requests_each * load.concurrency));
+  return simulate_disaggregated_ttft_ms(policy_of(pools.decode.worker.engine),
+                                        {&prefill_cost, limits.prefill, pools.prefill.instances},
+                                        {&decode_cost, limits.decode, pools.decode.instances},
+                                        pools.transfer, workload);
+}
+
 core::Result<LongRunMetrics> serve_disaggregated_steadily(const serving::Model& model,
                                                           const ServedPools& pools,
                                                           const StepCost& prefill_cost,

@@ -38,6 +38,13 @@ core::Result<DisaggregatedMetrics> serve_disaggregated(const serving::Model& mod
                                                        const StepCost& decode_cost,
                                                        const ClosedLoop& load);
 
+// The mean TTFT of it alone, in much less time.
+core::Result<double> serve_disaggregated_ttft_ms(const serving::Model& model,
+                                                 const ServedPools& pools,
+                                                 const StepCost& prefill_cost,
+                                                 const StepCost& decode_cost,
+                                                 const ClosedLoop& load);
+
 // What it reaches in the long run, as simulate_long_run() tells: without the wave of prompts at the
 // beginning and the end that benchmarks count. load.requests_each is not read; `waiting`, in [0,
 // 1), is the expected share of the time that a request waits for its first token.

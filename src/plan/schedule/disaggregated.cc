@@ -13,6 +13,7 @@
 #include "plan/schedule/check_inputs.h"
 #include "plan/schedule/clients.h"
 #include "plan/schedule/engine_instance.h"
+#include "plan/schedule/next_times.h"
 
 namespace assay::plan {
 namespace {
@@ -206,27 +207,35 @@ struct PoolsWork {
   }
 };
 
+// What of its tokens a simulation tells its recorder. Those between the first and the last take
+// memory and a third of the time.
+enum class Heard : std::uint8_t { kAllTokens, kFirstTokens };
+
 class DisaggregatedSimulation {
  public:
   DisaggregatedSimulation(const RunPools& pools,
                           const Workload& workload,
                           const SimulationOptions& options,
-                          std::vector<bool> decodes)
+                          std::vector<bool> decodes,
+                          Heard heard = Heard::kAllTokens)
       : workload_(workload),
         decodes_(std::move(decodes)),
         prompts_(only_first_tokens(workload)),
         transfer_(pools.transfer),
         recorder_(workload, options.warm_up_requests),
         clients_(workload, pools.prefill.limits),
+        prefill_times_(static_cast<std::size_t>(pools.prefill.instances)),
+        decode_times_(static_cast<std::size_t>(pools.decode.instances)),
         delays_(least_delays(pools.prefill, pools.transfer, prompts_)),
         link_free_ms_(static_cast<std::size_t>(pools.prefill.instances), 0),
         times_(workload.requests.size()) {
     for (std::int64_t i = 0; i < pools.prefill.instances; ++i)
       prefill_.emplace_back(*pools.prefill.cost, pools.policy, pools.prefill.limits, prompts_,
                             options.stepping, nullptr);
+    const bool hears_all = decodes_.empty() && heard == Heard::kAllTokens;
     for (std::int64_t i = 0; i < pools.decode.instances; ++i)
       decode_.emplace_back(*pools.decode.cost, pools.policy, pools.decode.limits, workload,
-                           options.stepping, decodes_.empty() ? &recorder_ : nullptr);
+                           options.stepping, hears_all ? &recorder_ : nullptr);
   }
 
   void log_to(StepLog* of_prompts, StepLog* of_decode) {
@@ -237,6 +246,14 @@ class DisaggregatedSimulation {
   }
 
   core::Status run() { return run_until(workload_.requests.size()); }
+
+  // Until every request has its first token.
+  core::Status run_to_first_tokens() {
+    send_requests();
+    while (begun_ < workload_.requests.size())
+      ASSAY_TRY(go_on());
+    return {};
+  }
 
   [[nodiscard]] MetricsRecorder& recorder() { return recorder_; }
 
@@ -272,15 +289,13 @@ class DisaggregatedSimulation {
  private:
   // When the next thing happens.
   [[nodiscard]] double next_ms() const {
-    return std::min({ends_.next_ms(), caches_.next_ms(), prefill_[earliest(prefill_)].next_ms(),
-                     decode_[earliest(decode_)].next_ms()});
+    return std::min({ends_.next_ms(), caches_.next_ms(), prefill_times_.earliest_ms(),
+                     decode_times_.earliest_ms()});
   }
 
   core::Status go_on() {
-    const std::size_t prefill = earliest(prefill_);
-    const std::size_t decode = earliest(decode_);
-    const double prefill_ms = prefill_[prefill].next_ms();
-    const double decode_ms = decode_[decode].next_ms();
+    const double prefill_ms = prefill_times_.earliest_ms();
+    const double decode_ms = decode_times_.earliest_ms();
     const double instance_ms = std::min(prefill_ms, decode_ms);
     // What happens before any instance goes on is told first.
     if (ends_.next_ms() <= std::min(instance_ms, caches_.next_ms())) {
@@ -288,9 +303,9 @@ class DisaggregatedSimulation {
     } else if (caches_.next_ms() <= instance_ms) {
       deliver_cache();
     } else if (prefill_ms <= decode_ms) {
-      ASSAY_TRY(compute_prompts(prefill));
+      ASSAY_TRY(compute_prompts(prefill_times_.earliest()));
     } else {
-      ASSAY_TRY(decode_tokens(decode));
+      ASSAY_TRY(decode_tokens(decode_times_.earliest()));
     }
     return {};
   }
@@ -321,13 +336,6 @@ class DisaggregatedSimulation {
     return end_ms;
   }
 
-  static std::size_t earliest(const std::vector<EngineInstance>& workers) {
-    std::size_t first = 0;
-    for (std::size_t i = 1; i < workers.size(); ++i)
-      if (workers[i].next_ms() < workers[first].next_ms()) first = i;
-    return first;
-  }
-
   void send_requests() {
     while (const std::optional<Sent> sent = clients_.next()) {
       arrived(sent->request, sent->sent_ms);
@@ -336,13 +344,16 @@ class DisaggregatedSimulation {
         continue;
       }
       const std::size_t client = workload_.client_of(sent->request);
-      prefill_[client % prefill_.size()].send(sent->request, sent->at_ms);
+      const std::size_t instance = client % prefill_.size();
+      prefill_[instance].send(sent->request, sent->at_ms);
+      prefill_times_.set(instance, prefill_[instance].next_ms());
     }
   }
 
   core::Status compute_prompts(std::size_t instance) {
     EngineInstance& worker = prefill_[instance];
     ASSAY_TRY(worker.advance());
+    prefill_times_.set(instance, worker.next_ms());
     for (const auto& [request, found_tokens] : worker.ended()) {
       recorder_.found(request, found_tokens);
       if (workload_.requests[request].output_tokens == 1) {
@@ -382,18 +393,17 @@ class DisaggregatedSimulation {
   [[nodiscard]] double undisturbed_until(std::size_t instance) const {
     const std::size_t turn = delivered_ % decode_.size();
     const std::size_t before = (instance + decode_.size() - turn) % decode_.size();
-    double until = std::min(caches_.next_ms(before), ends_.next_ms() + delays_.whole_prompt_ms);
-    for (const EngineInstance& worker : prefill_)
-      until = std::min(until, worker.next_ms() + delays_.any_step_ms);
-    for (std::size_t i = 0; i < decode_.size(); ++i)
-      if (i != instance && (workload_.concurrency > 0 || !workload_.turns.empty()))
-        until = std::min(until, decode_[i].next_ms() + delays_.whole_prompt_ms);
-    return until;
+    const double until =
+        std::min({caches_.next_ms(before), ends_.next_ms() + delays_.whole_prompt_ms,
+                  prefill_times_.earliest_ms() + delays_.any_step_ms});
+    if (workload_.concurrency == 0 && workload_.turns.empty()) return until;
+    return std::min(until, decode_times_.earliest_ms_but(instance) + delays_.whole_prompt_ms);
   }
 
   core::Status decode_tokens(std::size_t instance) {
     EngineInstance& worker = decode_[instance];
     ASSAY_TRY(worker.advance(undisturbed_until(instance)));
+    decode_times_.set(instance, worker.next_ms());
     for (const EndedRequest& one : worker.ended())
       end(one.request, worker.now_ms());
     return {};
@@ -410,6 +420,7 @@ class DisaggregatedSimulation {
 
   void first_token(std::size_t request, double at_ms) {
     recorder_.first_token(request, at_ms);
+    ++begun_;
     times_[request].first_token_ms = at_ms;
     if (!is_under_way(request))
       first_tokens_.push_back({at_ms, at_ms - times_[request].arrival_ms});
@@ -417,7 +428,9 @@ class DisaggregatedSimulation {
 
   void begin_decoding(std::size_t request, double at_ms) {
     first_token(request, at_ms);
-    decode_[delivered_++ % decode_.size()].send(request, at_ms, EngineInstance::Prompt::kCached);
+    const std::size_t instance = delivered_++ % decode_.size();
+    decode_[instance].send(request, at_ms, EngineInstance::Prompt::kCached);
+    decode_times_.set(instance, decode_[instance].next_ms());
   }
 
   void end(std::size_t request, double at_ms) {
@@ -443,6 +456,8 @@ class DisaggregatedSimulation {
   Clients clients_;
   std::vector<EngineInstance> prefill_;
   std::vector<EngineInstance> decode_;
+  NextTimes prefill_times_;
+  NextTimes decode_times_;
   LeastDelays delays_;
   std::vector<double> link_free_ms_;  // of each instance of prompts
   Events ends_;                       // of requests
@@ -452,6 +467,7 @@ class DisaggregatedSimulation {
   std::vector<Observed> answers_;  // at their ends
   std::size_t sent_ = 0;           // caches
   std::size_t delivered_ = 0;
+  std::size_t begun_ = 0;  // requests that have their first token
   std::size_t ended_ = 0;
   double transfer_sum_ms_ = 0;
 };
@@ -495,6 +511,18 @@ core::Result<DisaggregatedMetrics> simulate_disaggregated(const Policy& policy,
   DisaggregatedSimulation simulation({policy, prefill, decode, transfer}, workload, options, {});
   ASSAY_TRY(simulation.run());
   return simulation.work().metrics(simulation.recorder(), options.level, decode.limits.groups);
+}
+
+core::Result<double> simulate_disaggregated_ttft_ms(const Policy& policy,
+                                                    const Pool& prefill,
+                                                    const Pool& decode,
+                                                    const CacheTransfer& transfer,
+                                                    const Workload& workload) {
+  ASSAY_TRY(check_deployment_inputs(prefill, decode, transfer, workload));
+  DisaggregatedSimulation simulation({policy, prefill, decode, transfer}, workload, {}, {},
+                                     Heard::kFirstTokens);
+  ASSAY_TRY(simulation.run_to_first_tokens());
+  return simulation.recorder().mean_ttft_ms();
 }
 
 core::Result<DisaggregatedMetrics> simulate_disaggregated_copies(const Policy& policy,

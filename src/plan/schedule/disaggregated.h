@@ -46,6 +46,13 @@ core::Result<DisaggregatedMetrics> simulate_disaggregated(const Policy& policy,
                                                           const Workload& workload,
                                                           const SimulationOptions& options = {});
 
+// The mean TTFT alone of that simulation, which ends with the last first token.
+core::Result<double> simulate_disaggregated_ttft_ms(const Policy& policy,
+                                                    const Pool& prefill,
+                                                    const Pool& decode,
+                                                    const CacheTransfer& transfer,
+                                                    const Workload& workload);
+
 // Copies that share a workload, and what a good request keeps.
 struct SharedCopies {
   std::int64_t copies = 1;

@@ -73,6 +73,26 @@ TEST(Disaggregated, SendsOneCacheAfterTheOther) {
   EXPECT_DOUBLE_EQ(ttft(2), 1 + 10);
 }
 
+TEST(Disaggregated, TheMeanTtftAloneIsThatOfTheWholeSimulation) {
+  const LinearCost cost(4, 0.02, 0.05, 1e-5);
+  for (const Engine engine : kPoolEngines) {
+    for (const Arrivals& arrivals :
+         {Arrivals{.concurrency = 20}, Arrivals{.kind = Arrivals::Kind::kGamma, .per_second = 8}}) {
+      const Workload workload = pool_workload(arrivals);
+      const Limits limits = pool_limits(engine, 20'000);
+      const CacheTransfer transfer{.bytes_per_token = 1e5, .gbps = 20, .latency_ms = 1};
+      const Pool prefill{&cost, limits, 3};
+      const Pool decode{&cost, limits, 5};
+      const auto all =
+          simulate_disaggregated(policy_of(engine), prefill, decode, transfer, workload).value();
+      const double alone =
+          simulate_disaggregated_ttft_ms(policy_of(engine), prefill, decode, transfer, workload)
+              .value();
+      EXPECT_DOUBLE_EQ(alone, all.serving.ttft_ms.mean) << name_of(engine);
+    }
+  }
+}
+
 // Prompts of others do not interrupt decoding any more.
 TEST(Disaggregated, DecodesEvenly) {
   const LinearCost cost(5, 0.1);

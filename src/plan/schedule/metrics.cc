@@ -129,6 +129,13 @@ void MetricsRecorder::write_turns(ServingMetrics& metrics) const {
     metrics.turns[place].ttft_ms = spread_of(std::move(ttft[place]));
 }
 
+double MetricsRecorder::mean_ttft_ms() const {
+  std::vector<double> ttft;
+  for (std::size_t i = static_cast<std::size_t>(warm_up_); i < times_.size(); ++i)
+    ttft.push_back(times_[i].first_token - times_[i].arrival);
+  return spread_of(std::move(ttft)).mean;
+}
+
 void MetricsRecorder::write(const ServiceLevel& level, ServingMetrics& metrics) {
   std::vector<double> ttft;
   std::vector<double> tpot;

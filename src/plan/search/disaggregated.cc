@@ -58,10 +58,10 @@ class PoolSearch {
     if (!transfer.ok()) return std::nullopt;
     ClosedLoop load = load_of(candidate);
     load.client_ms = benchmark_client_ms(prefill_.calibration);
-    const core::Result<DisaggregatedMetrics> metrics = serve_disaggregated(
+    const core::Result<double> mean_ms = serve_disaggregated_ttft_ms(
         model_, pools_of(candidate, transfer.value()), *prefill->cost, *decode->cost, load);
-    if (!metrics.ok()) return std::nullopt;
-    return prefill_.calibration.ttft_factor * metrics.value().serving.ttft_ms.mean;
+    if (!mean_ms.ok()) return std::nullopt;
+    return prefill_.calibration.ttft_factor * mean_ms.value();
   }
 
  private:
