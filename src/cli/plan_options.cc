@@ -60,14 +60,21 @@ void add_prefix_option(App& app, std::int64_t& tokens) {
       ->check(positive_number_problem);
 }
 
+std::string context_in_words(const serving::Model& model,
+                             std::int64_t prompt_tokens,
+                             std::int64_t output_tokens) {
+  if (model.context == 0 || prompt_tokens + output_tokens <= model.context) return "";
+  return fmt::format(
+      "{} takes sequences of up to {} tokens (max_position_embeddings): engines refuse a prompt of "
+      "{} with an answer of {}",
+      model.name, model.context, prompt_tokens, output_tokens);
+}
+
 void warn_of_context(const serving::Model& model,
                      std::int64_t prompt_tokens,
                      std::int64_t output_tokens) {
-  if (model.context == 0 || prompt_tokens + output_tokens <= model.context) return;
-  print_warning(fmt::format(
-      "{} takes sequences of up to {} tokens (max_position_embeddings): engines refuse a prompt of "
-      "{} with an answer of {}",
-      model.name, model.context, prompt_tokens, output_tokens));
+  const std::string text = context_in_words(model, prompt_tokens, output_tokens);
+  if (!text.empty()) print_warning(text);
 }
 
 core::Status check_prefix(std::int64_t prefix_tokens, std::int64_t prompt_tokens) {

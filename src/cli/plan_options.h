@@ -86,7 +86,10 @@ void add_step_tokens_option(App& app, std::vector<std::int64_t>& tokens);
 // Declares --prefix: tokens that all prompts begin with, which caches keep.
 void add_prefix_option(App& app, std::int64_t& tokens);
 
-// Warns of lengths beyond the model's context, which engines refuse.
+// Says that lengths are beyond the model's context, which engines refuse; "" where they are not.
+std::string context_in_words(const serving::Model& model,
+                             std::int64_t prompt_tokens,
+                             std::int64_t output_tokens);
 void warn_of_context(const serving::Model& model,
                      std::int64_t prompt_tokens,
                      std::int64_t output_tokens);

@@ -210,6 +210,28 @@ core::Result<plan::Workload> read_workload(const WorkloadOptions& options,
   return workload;
 }
 
+std::string context_in_words(const serving::Model& model, const plan::Workload& workload) {
+  if (model.context == 0) return "";
+  std::size_t refused = 0;
+  std::int64_t longest = 0;
+  for (const plan::Request& request : workload.requests) {
+    const std::int64_t tokens = request.prompt_tokens + request.output_tokens;
+    if (tokens > model.context) ++refused;
+    longest = std::max(longest, tokens);
+  }
+  if (refused == 0) return "";
+  return fmt::format(
+      "{} takes sequences of up to {} tokens (max_position_embeddings): engines refuse {} of the "
+      "{} "
+      "requests, of which the longest has {}",
+      model.name, model.context, refused, workload.requests.size(), longest);
+}
+
+void warn_of_context(const serving::Model& model, const plan::Workload& workload) {
+  const std::string text = context_in_words(model, workload);
+  if (!text.empty()) print_warning(text);
+}
+
 std::string short_run_in_words(const WorkloadOptions& options, double latency_ms) {
   // Every deployment takes all that come while no request has ended yet.
   constexpr double kFewestLatencies = 5;

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "core/result.h"
+#include "model/serving/model.h"
 #include "plan/schedule/conversations.h"
 #include "plan/schedule/workload.h"
 
@@ -60,6 +61,11 @@ core::Result<plan::Workload> read_workload(const WorkloadOptions& options,
 
 // "12000 requests of trace.jsonl, 3.4 a second"
 std::string text_of(const WorkloadOptions& options, const plan::Workload& workload);
+
+// Says how many of the requests are longer than the model's context, which engines refuse; "" where
+// none is, or where its config.json does not tell the context.
+std::string context_in_words(const serving::Model& model, const plan::Workload& workload);
+void warn_of_context(const serving::Model& model, const plan::Workload& workload);
 
 // Says why a run is too short to show a queue that grows: all requests of a rate come within a few
 // times the latency of one. Empty where it is long enough, or where no rate was asked for.

@@ -122,7 +122,7 @@ class PlanEstimate final : public Command {
     PlanInputs inputs(served_.prices);
     const serving::Model& model = *ASSAY_TRY(inputs.model(served_.model));
     warn_of_version(served_, calibration_);
-    warn_of_context(model, load_.prompt_tokens, load_.output_tokens);
+    if (!workload_.is_open()) warn_of_context(model, load_.prompt_tokens, load_.output_tokens);
     const plan::Speculation speculation = ASSAY_TRY(speculation_.speculation(model));
     load_.speculation = speculation;
     if (is_disaggregated()) return run_disaggregated(inputs, model);
@@ -244,6 +244,7 @@ class PlanEstimate final : public Command {
                                             .output_tokens = load_.output_tokens,
                                             .least_length = least_length_,
                                             .prefix_tokens = load_.cached_prefix}));
+    warn_of_context(model, workload);
     const plan::ServiceLevel level = limits_.level();
     const plan::StagedCost staged(prices, pipeline);
     plan::StepLog steps;
@@ -321,6 +322,7 @@ class PlanEstimate final : public Command {
                                             .output_tokens = load_.output_tokens,
                                             .least_length = least_length_,
                                             .prefix_tokens = load_.cached_prefix}));
+    warn_of_context(model, workload);
     const std::string copies = copies_ > 1 ? fmt::format("{} copies of ", copies_) : "";
     request.title = fmt::format("{}{}, {}", copies, subject, text_of(workload_, workload));
     auto made =

@@ -58,6 +58,8 @@ class PlanExp final : public Command {
     const SearchedEngines searched =
         ASSAY_TRY(searched_engines(inputs, model, {served, asked.engines, asked.decode_system}));
     result.notes = searched.left_out;
+    std::string beyond = context_in_words(model, asked.prompt_tokens, asked.output_tokens);
+    if (!beyond.empty()) result.notes.push_back(std::move(beyond));
     plan::SearchRequest request{
         .gpus = asked.gpus,
         .gpus_per_node = facts.gpus_per_node,

@@ -88,7 +88,8 @@ class PlanSize final : public Command {
     PlanInputs inputs(served_.prices);
     const serving::Model& model = *ASSAY_TRY(inputs.model(served_.model));
     warn_of_version(served_, calibration_);
-    warn_of_context(model, request_.prompt_tokens, request_.output_tokens);
+    if (!workload_.is_open())
+      warn_of_context(model, request_.prompt_tokens, request_.output_tokens);
     request_.speculation = ASSAY_TRY(speculation_.speculation(model));
     const store::SystemFacts& facts = *ASSAY_TRY(inputs.facts(served_.system));
     const SearchedEngines searched = ASSAY_TRY(
@@ -139,6 +140,7 @@ class PlanSize final : public Command {
                                             .output_tokens = request_.output_tokens,
                                             .least_length = request_.least_length,
                                             .prefix_tokens = request_.cached_prefix}));
+    warn_of_context(model, workload);
     const plan::WorkloadLimits limits{.level = limits_.level(),
                                       .good_share = workload_.good_share(),
                                       .most_gpus = size_.most_gpus};
