@@ -188,6 +188,16 @@ std::string count_problem(const std::string& text) {
   return whole_problem<std::uint64_t>(text, 0);
 }
 
+ValueCheck count_up_to(std::int64_t most) {
+  return [most](const std::string& text) -> std::string {
+    std::int64_t number = 0;
+    const char* end = text.data() + text.size();
+    const auto parsed = std::from_chars(text.data(), end, number);
+    if (parsed.ec == std::errc() && parsed.ptr == end && number >= 1 && number <= most) return "";
+    return fmt::format("'{}' is not a whole number from 1 to {}", text, most);
+  };
+}
+
 std::optional<double> finite_number(const std::string& text) {
   double number = 0;
   const char* end = text.data() + text.size();

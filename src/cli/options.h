@@ -176,6 +176,8 @@ std::string choice_problem(const std::string& word, std::span<const std::string>
 std::string whole_number_problem(const std::string& text);  // from 1 to the largest int
 std::string count_problem(const std::string& text);         // a whole number of at least 0
 std::string positive_number_problem(const std::string& text);
+// A check for a whole number from 1 to `most`.
+ValueCheck count_up_to(std::int64_t most);
 std::string not_negative_problem(const std::string& text);
 std::string page_file_problem(const std::string& text);  // a name of a page, so of no trace
 

@@ -2,7 +2,10 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <charconv>
+#include <limits>
 #include <map>
+#include <optional>
 #include <type_traits>
 
 #include "cli/command_tree.h"
@@ -39,6 +42,42 @@ CLI::Option* add_target(CLI::App& app, const OptionInfo& info, const OptionTarge
   return option;
 }
 
+// Says that a whole number is more than the option's type holds, which CLI11 takes for the largest
+// one that it does.
+template <class Number>
+std::string overflow_problem(const std::string& text) {
+  Number number = 0;
+  const char* end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data(), end, number);
+  if (parsed.ec != std::errc::result_out_of_range || parsed.ptr != end) return "";
+  return fmt::format("'{}' is beyond the whole numbers from {} to {}", text,
+                     std::numeric_limits<Number>::min(), std::numeric_limits<Number>::max());
+}
+
+template <class Target>
+struct Assigned {
+  using Type = Target;
+};
+
+template <class Value>
+struct Assigned<std::optional<Value>> {
+  using Type = Value;
+};
+
+// "" for a text that is none of a whole number's, or of an option without one.
+std::string overflow_problem_of(const OptionTarget& target, const std::string& text) {
+  const auto problem = [&](const auto& to) -> std::string {
+    using Target = std::decay_t<decltype(to)>;
+    if constexpr (std::is_pointer_v<Target>) {
+      using Value = typename Assigned<std::remove_pointer_t<Target>>::Type;
+      if constexpr (std::is_integral_v<Value> && !std::is_same_v<Value, bool>)
+        return overflow_problem<Value>(text);
+    }
+    return "";
+  };
+  return std::visit(problem, target);
+}
+
 bool offers(const OptionInfo& option, const std::string& word) {
   if (option.kind != ValueKind::kChoice && option.kind != ValueKind::kChoiceList) return false;
   const std::vector<std::string> choices = choices_of(option);
@@ -72,6 +111,9 @@ void declare_all(CLI::App& app, const App& declared) {
     if (option.rules().delimiter != '\0') parsed->delimiter(option.rules().delimiter);
     for (const ValueCheck& check : option.rules().checks)
       parsed->check(with_hint(declared, option, check));
+    parsed->check([&target = option.rules().target](const std::string& text) {
+      return overflow_problem_of(target, text);
+    });
   }
   for (const Option& option : declared.all()) {
     for (const Option* other : option.rules().needs)

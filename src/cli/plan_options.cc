@@ -13,22 +13,39 @@
 
 namespace assay::cli {
 
-void add_count(App& app, const char* name, std::int64_t& count, const char* help) {
-  app.add_option(name, count, help)
+namespace {
+
+Option* add_count(
+    App& app, const char* name, std::int64_t& count, std::int64_t most, const char* help) {
+  return app.add_option(name, count, help)
       ->type_name("N")
       ->default_str(std::to_string(count))
-      ->check(positive_number_problem);
+      ->check(count_up_to(most));
+}
+
+}  // namespace
+
+Option* add_tokens(App& app, const char* name, std::int64_t& tokens, const char* help) {
+  return add_count(app, name, tokens, plan::kMostTokens, help);
+}
+
+Option* add_requests(App& app, const char* name, std::int64_t& requests, const char* help) {
+  return add_count(app, name, requests, plan::kMostRequests, help);
+}
+
+Option* add_gpus(App& app, const char* name, std::int64_t& gpus, const char* help) {
+  return add_count(app, name, gpus, plan::kMostGpus, help);
 }
 
 void add_lengths_options(App& app, std::int64_t& prompt_tokens, std::int64_t& output_tokens) {
-  add_count(app, "--isl", prompt_tokens, "tokens of a prompt");
-  add_count(app, "--osl", output_tokens, "tokens of an answer");
+  add_tokens(app, "--isl", prompt_tokens, "tokens of a prompt");
+  add_tokens(app, "--osl", output_tokens, "tokens of an answer");
 }
 
 void add_max_nodes_option(App& app, std::int64_t& nodes) {
-  add_count(app, "--max-nodes", nodes,
-            "most nodes that a stage of a worker spans; what it exchanges between them is reckoned "
-            "by the links' figures");
+  add_gpus(app, "--max-nodes", nodes,
+           "most nodes that a stage of a worker spans; what it exchanges between them is reckoned "
+           "by the links' figures");
 }
 
 void add_step_tokens_option(App& app, std::vector<std::int64_t>& tokens) {
@@ -39,9 +56,8 @@ void add_step_tokens_option(App& app, std::vector<std::int64_t>& tokens) {
   };
   const auto problem = [](const std::string& list) -> std::string {
     for (const std::string& word : split(list, ',')) {
-      const std::optional<double> number = finite_number(word);
-      if (!number || *number < 1 || *number > 1e9 || *number != std::floor(*number))
-        return fmt::format("'{}' is not a whole number of tokens", word);
+      std::string wrong = count_up_to(plan::kMostTokens)(word);
+      if (!wrong.empty()) return wrong;
     }
     return "";
   };
@@ -57,7 +73,7 @@ void add_prefix_option(App& app, std::int64_t& tokens) {
                  "tokens of each prompt that all have at its begin, which prefix caches then hold")
       ->type_name("N")
       ->default_str("none")
-      ->check(positive_number_problem);
+      ->check(count_up_to(plan::kMostTokens));
 }
 
 std::string context_in_words(const serving::Model& model,

@@ -185,6 +185,26 @@ TEST(Options, ANumberThatIsTooLargeIsToldTheLimit) {
               "'" + std::string(none) + "' is not a whole number of at least 1");
 }
 
+TEST(Options, ACountHasALargestValue) {
+  const ValueCheck check = count_up_to(100);
+  EXPECT_EQ(check("1"), "");
+  EXPECT_EQ(check("100"), "");
+  for (const char* none : {"", "0", "-1", "101", "1.5", "99999999999999999999", "1x"})
+    EXPECT_EQ(check(none), "'" + std::string(none) + "' is not a whole number from 1 to 100");
+}
+
+// CLI11 takes a number that is too large for the largest that it knows.
+TEST(Options, NoNumberIsTakenForTheLargest) {
+  for (const char* line : {"plan estimate --model qwen3-8b --batch 99999999999999999999",
+                           "plan estimate --model qwen3-8b --isl 99999999999999999999",
+                           "plan size --model qwen3-8b --target-concurrency 99999999999999999999",
+                           "plan search --model qwen3-8b --gpus 4 --top-n 99999999999999999999"}) {
+    const Ran ran = assay(line);
+    EXPECT_EQ(ran.exit_code, 2) << line;
+    EXPECT_THAT(ran.err, HasSubstr("'99999999999999999999' is")) << line;
+  }
+}
+
 TEST(Program, EveryCommandHasALegiblePage) {
   std::vector<const CommandSpec*> commands = core::Registry<CommandSpec>::all();
   commands.push_back(&root_command());

@@ -74,7 +74,7 @@ void add_conversation_options(App& app,
                      "how many are held; each turn adds --isl tokens and is answered by --osl")
           ->type_name("N")
           ->group(kConversations)
-          ->check(positive_number_problem)
+          ->check(count_up_to(plan::kMostRequests))
           ->excludes(trace)
           ->excludes(requests);
   // Of them the prompts are what was said, and their turns come at random or from clients.
@@ -100,7 +100,7 @@ void add_conversation_options(App& app,
                  "--request-rate")
       ->type_name("N")
       ->group(kConversations)
-      ->check(positive_number_problem)
+      ->check(count_up_to(plan::kMostRequests))
       ->needs(conversations);
 }
 
@@ -125,7 +125,7 @@ void add_workload_options(App& app, WorkloadOptions& options) {
           ->type_name("N")
           ->default_str("1000")
           ->group(kWorkloadGroup)
-          ->check(positive_number_problem)
+          ->check(count_up_to(plan::kMostRequests))
           ->needs(rate)
           ->excludes(trace);
   add_arrival_options(app, options, rate, trace);
@@ -134,7 +134,7 @@ void add_workload_options(App& app, WorkloadOptions& options) {
       ->type_name("N")
       ->default_str("512")
       ->group(kWorkloadGroup)
-      ->check(positive_number_problem)
+      ->check(count_up_to(plan::kMostTokens))
       ->needs(trace);
   // What the trace tells, and what only the requests of a closed loop have.
   for (const char* name : {"--isl", "--osl", "--least-length", "--prefix"})

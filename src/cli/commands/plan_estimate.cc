@@ -36,14 +36,14 @@ class PlanEstimate final : public Command {
  public:
   explicit PlanEstimate(App& app) {
     add_served_model(app, served_);
-    add_count(app, "--tp", tp_, "GPUs that share heads and dense layers");
-    add_count(app, "--dp", dp_, "groups of GPUs with requests of their own, which share experts");
-    add_count(app, "--moe-ep", moe_ep_, "groups of GPUs with experts of their own");
-    add_count(app, "--pp", pp_, "stages of a pipeline, each of --tp x --dp GPUs");
+    add_gpus(app, "--tp", tp_, "GPUs that share heads and dense layers");
+    add_gpus(app, "--dp", dp_, "groups of GPUs with requests of their own, which share experts");
+    add_gpus(app, "--moe-ep", moe_ep_, "groups of GPUs with experts of their own");
+    add_gpus(app, "--pp", pp_, "stages of a pipeline, each of --tp x --dp GPUs");
     app.add_option("--moe-tp", moe_tp_, "GPUs that share an expert")
         ->type_name("N")
         ->default_str("the GPUs over --moe-ep")
-        ->check(positive_number_problem);
+        ->check(count_up_to(plan::kMostGpus));
     add_pool(app, "--prefill", prefill_, "disaggregated: the instances of prompts, '3P(tp 2)'");
     add_pool(app, "--decode", decode_, "disaggregated: those that decode, '1D(tp 8)'");
     app.add_option("--decode-system", decode_system_, "disaggregated: the GPUs that decode")
@@ -54,17 +54,17 @@ class PlanEstimate final : public Command {
                    "disaggregated: prompts that a group computes at once")
         ->type_name("N")
         ->default_str("1, or of requests that come by themselves the engine's own limit")
-        ->check(positive_number_problem);
+        ->check(count_up_to(plan::kMostRequests));
     app.add_option("--batch", batch_,
                    "requests in flight, of one group of GPUs; disaggregated: that decode; of "
                    "requests that come by themselves: the most at once")
         ->type_name("N")
         ->default_str("16, or the engine's own limit")
-        ->check(positive_number_problem);
+        ->check(count_up_to(plan::kMostRequests));
     app.add_option("--copies", copies_, "of the model, among which requests that come are shared")
         ->type_name("N")
         ->default_str("1")
-        ->check(positive_number_problem);
+        ->check(count_up_to(plan::kMostGpus));
     add_lengths_options(app, load_.prompt_tokens, load_.output_tokens);
     add_prefix_option(app, load_.cached_prefix);
     speculation_.add(app);

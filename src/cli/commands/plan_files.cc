@@ -75,7 +75,7 @@ class PlanFiles final : public Command {
     app.add_option("--max-num-tokens", planned_.step_tokens, "most tokens of a step")
         ->type_name("N")
         ->default_str("as the engine and the load have it")
-        ->check(positive_number_problem);
+        ->check(count_up_to(plan::kMostTokens));
     speculation_.add(app);
     add_calibration_option(app, calibration_);
     app.add_option("--model-path", model_path_,
@@ -153,8 +153,9 @@ class PlanFiles final : public Command {
 
  private:
   void add_worker(App& app) {
-    const auto count = [&](const char* name, auto& target, const char* help) {
-      return app.add_option(name, target, help)->type_name("N")->check(positive_number_problem);
+    const auto count = [&](const char* name, auto& target, const char* help,
+                           std::int64_t most = plan::kMostGpus) {
+      return app.add_option(name, target, help)->type_name("N")->check(count_up_to(most));
     };
     count("--tp", planned_.worker.tp, "GPUs that share heads and dense layers")->default_str("1");
     count("--dp", planned_.worker.dp,
@@ -169,7 +170,8 @@ class PlanFiles final : public Command {
     };
     pool("--prefill", prefill_, "disaggregated: the instances of prompts, '3P(tp 2)'");
     pool("--decode", decode_, "disaggregated: those that decode, '1D(tp 8)'");
-    count("--prefill-batch", prefill_batch_, "disaggregated: prompts that a group computes at once")
+    count("--prefill-batch", prefill_batch_, "disaggregated: prompts that a group computes at once",
+          plan::kMostRequests)
         ->default_str("1");
     app.add_option("--decode-system", decode_system_, "disaggregated: the GPUs that decode")
         ->type_name("NAME")
@@ -184,7 +186,8 @@ class PlanFiles final : public Command {
         ->default_str("this one, or node-0,node-1,...");
     count("--batch", batch_,
           "requests in flight, of one group of GPUs; with stages: of each of their batches; "
-          "disaggregated: that decode")
+          "disaggregated: that decode",
+          plan::kMostRequests)
         ->default_str("16");
     count("--copies", planned_.copies, "of the model")->default_str("1");
   }

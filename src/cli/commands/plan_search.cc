@@ -37,7 +37,7 @@ class PlanSearch final : public Command {
  public:
   explicit PlanSearch(App& app) {
     add_searched_model(app, served_, engines_);
-    add_count(app, "--gpus", request_.gpus, "GPUs of the whole deployment");
+    add_gpus(app, "--gpus", request_.gpus, "GPUs of the whole deployment");
     add_lengths_options(app, request_.prompt_tokens, request_.output_tokens);
     add_prefix_option(app, request_.cached_prefix);
     speculation_.add(app);
@@ -49,7 +49,7 @@ class PlanSearch final : public Command {
                           "the chance with which limits must be kept, as error bars have it");
     add_workload_options(app, workload_);
     add_calibration_option(app, calibration_);
-    add_count(app, "--max-pp", request_.most_stages, "most pipeline stages of a worker");
+    add_gpus(app, "--max-pp", request_.most_stages, "most pipeline stages of a worker");
     add_max_nodes_option(app, request_.most_nodes);
     add_step_tokens_option(app, request_.step_tokens);
     app.add_flag("--simulate-all", request_.simulates_all,

@@ -23,19 +23,25 @@
 namespace assay::cli {
 namespace {
 
+std::string rate_problem(const std::string& text) {
+  const std::optional<double> rate = finite_number(text);
+  if (rate && *rate > 0 && *rate <= plan::kMostRequests) return "";
+  return fmt::format("'{}' is not a number above 0 and up to {}", text, plan::kMostRequests);
+}
+
 class PlanSize final : public Command {
  public:
   explicit PlanSize(App& app) {
     app.add_option("--target-request-rate", size_.load.requests_per_s,
                    "requests per second that all GPUs together must serve")
         ->type_name("RATE")
-        ->check(positive_number_problem);
+        ->check(rate_problem);
     app.add_option("--target-concurrency", size_.load.concurrency,
                    "requests that must be in flight at once, instead of a rate")
         ->type_name("N")
-        ->check(positive_number_problem);
+        ->check(count_up_to(plan::kMostRequests));
     add_searched_model(app, served_, engines_);
-    add_count(app, "--most-gpus", size_.most_gpus, "GPUs that there are at most");
+    add_gpus(app, "--most-gpus", size_.most_gpus, "GPUs that there are at most");
     add_lengths_options(app, request_.prompt_tokens, request_.output_tokens);
     add_prefix_option(app, request_.cached_prefix);
     speculation_.add(app);
@@ -47,7 +53,7 @@ class PlanSize final : public Command {
                           "the chance with which limits must be kept, as error bars have it");
     add_workload_options(app, workload_);
     add_calibration_option(app, calibration_);
-    add_count(app, "--max-pp", request_.most_stages, "most pipeline stages of a worker");
+    add_gpus(app, "--max-pp", request_.most_stages, "most pipeline stages of a worker");
     add_max_nodes_option(app, request_.most_nodes);
     app.add_option("--top-n", top_, "deployments to list, one of each worker")
         ->type_name("N")

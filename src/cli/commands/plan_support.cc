@@ -45,7 +45,7 @@ class PlanSupport final : public Command {
     app.add_option("--gpus", most_gpus_, "GPUs of the largest worker")
         ->type_name("N")
         ->default_str("those of a node")
-        ->check(positive_number_problem);
+        ->check(count_up_to(plan::kMostGpus));
     add_presentation_options(app, presentation_);
   }
 

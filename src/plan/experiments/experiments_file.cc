@@ -12,6 +12,8 @@
 #include <utility>
 
 #include "core/text.h"
+#include "plan/schedule/workload.h"
+#include "plan/search/deployments.h"
 
 namespace assay::plan {
 namespace {
@@ -34,7 +36,7 @@ core::Status take_count(const YAML::Node& node,
                         const std::string& field,
                         std::int64_t least,
                         std::int64_t& target,
-                        std::int64_t most = 1'000'000'000) {
+                        std::int64_t most) {
   const std::string word = ASSAY_TRY(word_of(node, field));
   if (YAML::convert<std::int64_t>::decode(node, target) && target >= least && target <= most)
     return {};
@@ -191,19 +193,19 @@ constexpr std::array<Field, 21> kFields = {{
      }},
     {"gpus", "total_gpus",
      [](const auto& node, const auto& field, auto& made) {
-       return take_count(node, field, 1, made.experiment.gpus);
+       return take_count(node, field, 1, made.experiment.gpus, kMostGpus);
      }},
     {"isl", "",
      [](const auto& node, const auto& field, auto& made) {
-       return take_count(node, field, 1, made.experiment.prompt_tokens);
+       return take_count(node, field, 1, made.experiment.prompt_tokens, kMostTokens);
      }},
     {"osl", "",
      [](const auto& node, const auto& field, auto& made) {
-       return take_count(node, field, 1, made.experiment.output_tokens);
+       return take_count(node, field, 1, made.experiment.output_tokens, kMostTokens);
      }},
     {"prefix", "",
      [](const auto& node, const auto& field, auto& made) {
-       return take_count(node, field, 0, made.experiment.cached_prefix);
+       return take_count(node, field, 0, made.experiment.cached_prefix, kMostTokens);
      }},
     {"least_length", "",
      [](const auto& node, const auto& field, auto& made) {

@@ -10,6 +10,11 @@
 
 namespace assay::plan {
 
+// What options and files say may be so many at most. Products of these and of GPUs stay within 64
+// bits, far above what any model or cluster takes.
+inline constexpr std::int64_t kMostTokens = 100'000'000;  // of a prompt, an answer or a step
+inline constexpr std::int64_t kMostRequests = 1'000'000;  // in flight, or of a run
+
 struct Request {
   double arrival_ms = 0;  // not read in a closed loop
   std::int64_t prompt_tokens = 0;

@@ -15,6 +15,9 @@
 
 namespace assay::plan {
 
+// Of a deployment, and copies of it: what options and files say may be so many at most.
+inline constexpr std::int64_t kMostGpus = 100'000;
+
 // One worker: the GPUs that serve one copy of the model.
 struct Worker {
   std::int64_t tp = 1;      // GPUs that share heads and dense layers

@@ -84,6 +84,8 @@ core::Result<PoolText> parse_pool(const std::string& text) {
   worker.pp = found.pp.value_or(1);
   worker.moe_ep = found.ep.value_or(found.moe_tp ? gpus / *found.moe_tp : 1);
   worker.moe_tp = found.moe_tp.value_or(worker.moe_ep > 0 ? gpus / worker.moe_ep : 0);
+  if (worker.gpus() > kMostGpus / pool.instances)
+    return core::Error{fmt::format("'{}' has more than {} GPUs", text, kMostGpus)};
   if (worker.moe_tp * worker.moe_ep != gpus) {
     return core::Error{fmt::format("'{}': its experts are on {} x {} GPUs, but it has {}", text,
                                    worker.moe_tp, worker.moe_ep, gpus)};
