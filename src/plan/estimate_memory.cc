@@ -39,6 +39,20 @@ ServedWorker least_served(const serving::Model& model,
   return made;
 }
 
+// The most requests of a batch that the cache holds where the worker is deployed for so many, and
+// has logits and activations for no more; fewer than the load's. Precondition: it holds one.
+std::int64_t most_held(const serving::Model& model, ServedWorker served, HeldLoad load) {
+  std::int64_t low = 1;
+  std::int64_t high = load.batch;
+  while (high - low > 1) {
+    load.batch = low + (high - low) / 2;
+    served.max_batch = load.batch;
+    const MemoryUse memory = memory_of_worker(model, served, loop_of(served, load));
+    (held_requests(memory, served, load) >= load.batch ? low : high) = load.batch;
+  }
+  return low;
+}
+
 std::optional<Worker> least_worker(const serving::Model& model,
                                    const ServedWorker& served,
                                    const HeldLoad& load,
@@ -59,6 +73,22 @@ std::optional<Worker> least_worker(const serving::Model& model,
   };
   const auto found = std::find_if(all.begin(), all.end(), holds);
   return found == all.end() ? std::nullopt : std::optional(*found);
+}
+
+}  // namespace
+
+namespace {
+
+// Error: activations and logits of so many requests leave no room for one.
+core::Status check_batch(const serving::Model& model,
+                         const ServedWorker& served,
+                         const HeldLoad& load) {
+  const MemoryUse memory = memory_of_worker(model, served, loop_of(served, load));
+  if (held_requests(memory, served, load) > 0) return {};
+  return core::Error{fmt::format(
+      "activations and logits of {} requests leave the cache no room for one: --batch {} "
+      "is the most",
+      load.batch, most_held(model, served, load))};
 }
 
 }  // namespace
@@ -106,7 +136,7 @@ core::Status check_held(const serving::Model& model,
   one.max_batch = 1;
   const auto limits =
       limits_of(model, one, loop_of(one, {1, load.prompt_tokens, load.output_tokens}));
-  if (limits.ok()) return {};
+  if (limits.ok()) return check_batch(model, served, load);
   const std::optional<Worker> least = least_worker(model, served, load, memory, gpus_per_node);
   const std::string nearest =
       least ? fmt::format("the least that does is {}", least->text())
