@@ -170,9 +170,17 @@ core::Result<Precision> of_modelopt(const Config& config, bool mixes) {
   return precision;
 }
 
-// compressed-tensors has the cache's type beside the groups.
+// compressed-tensors has the cache's type beside the groups; AutoFP8's fp8 has the word "static"
+// there, for a cache of fp8 whose scales are in the checkpoint.
 core::Status read_cache_scheme(const Config& config, Precision& precision) {
   if (!config.has("kv_cache_scheme")) return {};
+  if (const auto word = config.text("kv_cache_scheme"); word.ok()) {
+    if (word.value() != "static")
+      return config.error("kv_cache_scheme",
+                          fmt::format("'{}' is not known; known is static", word.value()));
+    precision.cache = Quantization::kFp8;
+    return {};
+  }
   const Config scheme = ASSAY_TRY(config.part("kv_cache_scheme"));
   if (ASSAY_TRY(scheme.count("num_bits")) != 8 || ASSAY_TRY(scheme.text("type")) != "float")
     return scheme.error("num_bits", "only a cache of 8-bit floats is known");

@@ -49,6 +49,15 @@ TEST(CheckpointPrecision, ModelOptNamesTheCache) {
               HasSubstr("quantization_config.kv_cache_quant_algo: 'INT8' is not known"));
 }
 
+TEST(CheckpointPrecision, AutoFp8NamesItsCacheByAWord) {
+  const Precision known = precision(of_config(
+      R"({"quant_method": "fp8", "activation_scheme": "static", "kv_cache_scheme": "static"})"));
+  EXPECT_EQ(known.linear, Quantization::kFp8);
+  EXPECT_EQ(known.cache, Quantization::kFp8);
+  EXPECT_THAT(problem(of_config(R"({"quant_method": "fp8", "kv_cache_scheme": "other"})")),
+              HasSubstr("kv_cache_scheme: 'other' is not known"));
+}
+
 TEST(CheckpointPrecision, UnknownAlgorithmNamesTheField) {
   EXPECT_THAT(problem(of_config(R"({"quant_method": "modelopt", "quant_algo": "W3"})")),
               HasSubstr("config.json: quantization_config.quant_algo: 'W3' is not known; known "
