@@ -39,6 +39,23 @@ core::Status check_layers(const Model& model, const Config& config) {
   return config.error("num_hidden_layers", "the model has no layers");
 }
 
+// A token goes to some of the experts, each once.
+core::Status check_experts(const Model& model, const Config& config) {
+  for (const EqualLayers& layers : model.layers) {
+    const auto* experts = std::get_if<Experts>(&layers.layer.feed_forward);
+    if (experts == nullptr || experts->top_k <= experts->count) continue;
+    return config.error("num_experts_per_tok", fmt::format("{} of {} experts for each token",
+                                                           experts->top_k, experts->count));
+  }
+  return {};
+}
+
+core::Status check_positions(const Config& decoder) {
+  const auto positions = decoder.count_or("max_position_embeddings", 1);
+  if (!positions.ok() || positions.value() > 0) return {};
+  return decoder.error("max_position_embeddings", "a sequence of 0 tokens is none");
+}
+
 // Models that read pictures may have the field in either part.
 core::Result<Precision> precision_of(const Config& config,
                                      const Config& decoder,
@@ -84,6 +101,10 @@ core::Result<Model> parse_model(std::string_view text,
   const Config config = ASSAY_TRY(Config::parse(text, name));
   const std::vector<std::string> architectures = ASSAY_TRY(config.words("architectures"));
   if (architectures.empty()) return config.error("architectures", "the field is missing or empty");
+  if (architectures.size() > 1)
+    return config.error("architectures",
+                        fmt::format("there are {}, of which one is served: {}",
+                                    architectures.size(), core::join(architectures, ", ")));
   const Family* family = family_of(architectures.front());
   if (family == nullptr) {
     return config.error("architectures", fmt::format("'{}' is not known; known are {}",
@@ -92,6 +113,8 @@ core::Result<Model> parse_model(std::string_view text,
   const Config decoder = ASSAY_TRY(decoder_of(config));
   Model model = ASSAY_TRY(family->read(decoder));
   ASSAY_TRY(check_layers(model, decoder));
+  ASSAY_TRY(check_experts(model, decoder));
+  ASSAY_TRY(check_positions(decoder));
   model.precision = ASSAY_TRY(precision_of(config, decoder, precision, model.has_experts()));
   model.ties_embedding = ASSAY_TRY(
       config.flag_or("tie_word_embeddings",

@@ -49,6 +49,21 @@ TEST(ParseModel, UnknownArchitectureNamesTheFieldAndWhatIsKnown) {
   EXPECT_THAT(problem(parse_model("[1]", "c")), HasSubstr("no JSON object"));
 }
 
+TEST(ParseModel, WhatNoModelHasIsAnError) {
+  EXPECT_THAT(problem(with(R"(, "max_position_embeddings": 0)")),
+              HasSubstr("max_position_embeddings: a sequence of 0 tokens is none"));
+  const std::string mixture = R"({"architectures": ["Qwen3MoeForCausalLM"], "hidden_size": 2048,
+      "intermediate_size": 6144, "num_hidden_layers": 4, "num_attention_heads": 32,
+      "num_key_value_heads": 4, "vocab_size": 1000, "num_experts": 128,
+      "moe_intermediate_size": 768, "num_experts_per_tok": )";
+  EXPECT_TRUE(parse_model(mixture + "128}", "c").ok());
+  EXPECT_THAT(problem(parse_model(mixture + "300}", "c")),
+              HasSubstr("num_experts_per_tok: 300 of 128 experts for each token"));
+  EXPECT_THAT(
+      problem(parse_model(R"({"architectures": ["LlamaForCausalLM", "Qwen2ForCausalLM"]})", "c")),
+      HasSubstr("architectures: there are 2, of which one is served"));
+}
+
 TEST(ParseModel, AMillionBracketsAreAnError) {
   const std::string deep(1000000, '[');
   EXPECT_THAT(problem(parse_model("{\"architectures\": " + deep, "c")),
