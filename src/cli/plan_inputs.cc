@@ -285,6 +285,7 @@ core::Result<plan::Tables*> PlanInputs::tables(const std::string& name,
       engine_of_rows, load,
       [&asked](const std::string& table) { return memory_formula(table, asked.facts); },
       [](const std::string& table) { return store::table_costs(costed_operators(table)); });
+  tables.set_sm_version(asked.facts.sm_version);
   tables.set_links(
       {.gpus_per_node = asked.facts.gpus_per_node,
        .latency_s = asked.facts.peer_latency_s,

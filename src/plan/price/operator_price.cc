@@ -134,19 +134,34 @@ std::vector<model::PerfField> exact_of(const OperatorUse& use) {
   return exact;
 }
 
-core::Error nothing_answers(const OperatorUse& use, std::span<const TableSource> sources) {
+// Products of 4-bit floats came with Blackwell.
+bool has_no_products(const OperatorUse& use, int sm_version) {
+  constexpr int kBlackwell = 100;
+  return sm_version > 0 && sm_version < kBlackwell &&
+         serving::key_text(use).find("nvfp4") != std::string::npos;
+}
+
+std::string remedy_of(const OperatorUse& use, int sm_version) {
+  if (has_no_products(use, sm_version))
+    return fmt::format(
+        "this GPU (sm_version {}) has no products of nvfp4, so that none can be "
+        "measured: they came with sm_version 100",
+        sm_version);
+  if (serving::is_collected(use)) return fmt::format("'assay collect {}' measures it", use.op);
+  return "assay does not measure it yet; engines' own tables may have it (--systems-paths)";
+}
+
+core::Error nothing_answers(const OperatorUse& use,
+                            std::span<const TableSource> sources,
+                            int sm_version) {
   std::vector<std::string> names;
   for (const TableSource& source : sources)
     names.push_back(source.name());
   const std::string why = names.empty()
                               ? "there is no such table"
                               : "no rows with these names and types in " + core::join(names, ", ");
-  const std::string remedy = serving::is_collected(use)
-                                 ? fmt::format("'assay collect {}' measures it", use.op)
-                                 : "assay does not measure it yet; engines' own tables may "
-                                   "have it (--systems-paths)";
-  return core::Error{
-      fmt::format("{} ({}, {}): {}; {}", use.role, use.table, serving::key_text(use), why, remedy)};
+  return core::Error{fmt::format("{} ({}, {}): {}; {}", use.role, use.table, serving::key_text(use),
+                                 why, remedy_of(use, sm_version))};
 }
 
 }  // namespace
@@ -189,7 +204,7 @@ core::Result<OperatorPrice> OperatorPrice::bind_one(const OperatorUse& use, Tabl
     return std::move(*crossing);
   if (const store::RooflineBinder formula = tables.formula(use.table))
     return of_formula(use, formula);
-  return nothing_answers(use, sources);
+  return nothing_answers(use, sources, tables.sm_version());
 }
 
 OperatorPrice OperatorPrice::of_rows(const OperatorUse& use,

@@ -99,6 +99,11 @@ class Tables {
 
   [[nodiscard]] const std::optional<NodeLinks>& links() const { return links_; }
 
+  // 90 is Hopper; 0, as without it: unknown.
+  void set_sm_version(int version) { sm_version_ = version; }
+
+  [[nodiscard]] int sm_version() const { return sm_version_; }
+
   // The families of an index whose rows answer for a use. Deployments ask for the same uses, and
   // finding them means to look through the rows.
   [[nodiscard]] const std::vector<store::UseFamily>& families_of(const TableSource::Index& index,
@@ -125,6 +130,7 @@ class Tables {
   Formula formula_;
   Cost cost_;
   std::optional<NodeLinks> links_;
+  int sm_version_ = 0;
   std::map<std::string, std::vector<TableSource>> loaded_;
   std::map<std::pair<const store::WorkIndex*, std::string>, std::vector<store::UseFamily>>
       families_of_uses_;
