@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
+#include <regex>
+#include <system_error>
 
 #include "cli/options.h"
 #include "cli/plan_options.h"
@@ -44,7 +47,46 @@ core::Result<std::vector<std::int64_t>> gpus_in(const std::string& text) {
   return numbers;
 }
 
+// An id of Hugging Face has one slash and names nothing here.
+bool is_hub_id(const std::string& text) {
+  static const std::regex id(R"([A-Za-z0-9][A-Za-z0-9._-]*/[A-Za-z0-9][A-Za-z0-9._-]*)");
+  std::error_code ignored;
+  return std::regex_match(text, id) && !text.ends_with(".json") &&
+         !std::filesystem::exists(text, ignored);
+}
+
+// Engines look for a file of this name and for the weights beside it.
+bool has_weights(const std::filesystem::path& folder) {
+  std::error_code error;
+  if (!std::filesystem::exists(folder / "config.json", error)) return false;
+  for (std::filesystem::directory_iterator it(folder, error), end; !error && it != end;
+       it.increment(error)) {
+    const std::filesystem::path kind = it->path().extension();
+    if (kind == ".safetensors" || kind == ".bin" || kind == ".pt" || kind == ".pth") return true;
+  }
+  return false;
+}
+
 }  // namespace
+
+core::Result<std::string> weights_path(const std::string& said, const std::string& model) {
+  std::error_code error;
+  const std::string& from = said.empty() ? model : said;
+  if (is_hub_id(from)) return from;
+  const std::filesystem::path path = std::filesystem::absolute(from, error).lexically_normal();
+  if (!said.empty()) return path.string();
+  const bool is_folder = std::filesystem::is_directory(path, error);
+  const std::filesystem::path folder = is_folder ? path : path.parent_path();
+  const bool is_read = is_folder || path.filename() == "config.json";
+  if (is_read && has_weights(folder)) return folder.string();
+  if (!std::filesystem::exists(path, error))
+    return core::Error{
+        fmt::format("'{}' names no weights: --model-path says where the engine finds them", model)};
+  return core::Error{
+      fmt::format("'{}' is no config.json in a folder of weights: --model-path says where the "
+                  "engine finds them",
+                  model)};
+}
 
 void ModelArguments::add_precision(App& app, const char* group) {
   add_choice_list(app, "--quant", quantizations_, kQuantizations,

@@ -42,6 +42,11 @@ std::string gpus_problem(const std::string& text);
 // deployments: an intermediate size of ...".
 std::vector<std::string> notes_of_excluded(const std::vector<serving::Excluded>& all);
 
+// Where an engine finds the weights: where the user says ("": nowhere), by the id that names the
+// model, or in the folder of its config.json. Error: there are none in that folder, the file has
+// another name, or the model is one that ships.
+core::Result<std::string> weights_path(const std::string& said, const std::string& model);
+
 // The names of the models that ship with assay, and "all".
 std::vector<std::string> model_words();
 

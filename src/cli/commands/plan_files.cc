@@ -2,7 +2,6 @@
 
 #include <filesystem>
 #include <optional>
-#include <regex>
 #include <set>
 #include <string>
 #include <system_error>
@@ -11,6 +10,7 @@
 #include "cli/calibrated_pools.h"
 #include "cli/command.h"
 #include "cli/measured_inputs.h"
+#include "cli/model_options.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/plan_inputs.h"
@@ -29,28 +29,6 @@ const Choices<plan::Target> kTargets{{"plain", plan::Target::kPlain},
                                      {"kubernetes", plan::Target::kKubernetes},
                                      {"dynamo", plan::Target::kDynamo},
                                      {"llm-d", plan::Target::kLlmd}};
-
-// An id of Hugging Face has one slash and names nothing here.
-bool is_hub_id(const std::string& text) {
-  static const std::regex id(R"([A-Za-z0-9][A-Za-z0-9._-]*/[A-Za-z0-9][A-Za-z0-9._-]*)");
-  std::error_code ignored;
-  return std::regex_match(text, id) && !text.ends_with(".json") &&
-         !std::filesystem::exists(text, ignored);
-}
-
-// An engine finds the weights where the user says, by the id that names the model, or in the folder
-// that its config.json lies in.
-core::Result<std::string> weights_path(const std::string& said, const std::string& model) {
-  std::error_code error;
-  const std::string from = said.empty() ? model : said;
-  if (is_hub_id(from)) return from;
-  const std::filesystem::path path = std::filesystem::absolute(from, error);
-  if (!said.empty()) return path.lexically_normal().string();
-  if (std::filesystem::is_directory(path, error)) return path.lexically_normal().string();
-  if (std::filesystem::exists(path, error)) return path.parent_path().lexically_normal().string();
-  return core::Error{
-      fmt::format("'{}' names no weights: --model-path says where the engine finds them", model)};
-}
 
 // The model as it can be read from any folder.
 std::string config_path(const std::string& model) {
@@ -98,7 +76,7 @@ class PlanFiles final : public Command {
     app.add_option("--port", planned_.port, "that the server listens to")
         ->type_name("N")
         ->default_str("8000")
-        ->check(positive_number_problem);
+        ->check(count_up_to(plan::kMostPort));
     app.add_option("-o,--output", output_, "the folder to write")->type_name("DIR")->required();
     app.add_flag("--overwrite", overwrite_, "replace the files in --output");
     app.note_given(given_);
@@ -142,6 +120,8 @@ class PlanFiles final : public Command {
     ASSAY_TRY(plan::check_planned(planned_));
     ASSAY_TRY(check_hosts());
     ASSAY_TRY(price(model, systems));
+    const std::string room = is_disaggregated() ? "" : plan::room_in_words(planned_);
+    if (!room.empty()) print_warning(room);
     const auto files = ASSAY_TRY(plan::deployment_files(planned_, targets_));
     ASSAY_TRY(plan::write_files(output_, files,
                                 overwrite_ ? plan::Existing::kReplaced : plan::Existing::kRefused));

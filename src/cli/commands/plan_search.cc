@@ -8,6 +8,7 @@
 
 #include "cli/command.h"
 #include "cli/measured_inputs.h"
+#include "cli/model_options.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/plan_compat.h"
@@ -174,7 +175,7 @@ class PlanSearch final : public Command {
 
   [[nodiscard]] plan::SearchSubject subject(const Found& found) const {
     std::string command = "--model " + served_.model;
-    if (served_.model.find('/') == std::string::npos) command += " --model-path WEIGHTS";
+    if (!weights_path("", served_.model).ok()) command += " --model-path WEIGHTS";
     command += fmt::format(" --backend {} --system {}",
                            plan::name_of(found.picks.best.front().engine), served_.system);
     if (!served_.version.empty()) command += " --backend-version " + served_.version;

@@ -112,6 +112,18 @@ core::Status check_version(const PlannedDeployment& planned) {
                                  files.name, files.least_version, asked)};
 }
 
+// Each instance of a pool has the next port.
+core::Status check_ports(const PlannedDeployment& planned) {
+  std::int64_t last = planned.port;
+  for (const PlannedDeployment& pool : planned.pools)
+    last = std::max(last, pool.port + pool.copies - 1);
+  if (last <= kMostPort) return {};
+  return core::Error{
+      fmt::format("--port {}: the files take ports up to {}, and there are some up "
+                  "to {}",
+                  planned.port, last, kMostPort)};
+}
+
 // All groups that decode share a load evenly.
 std::int64_t groups_of(const PlannedDeployment& planned) {
   if (!planned.is_disaggregated()) return planned.worker.dp;
@@ -208,6 +220,7 @@ Limits deployed_limits(Limits priced, Engine engine, std::int64_t batch) {
 
 core::Status check_planned(const PlannedDeployment& planned) {
   ASSAY_TRY(check_version(planned));
+  ASSAY_TRY(check_ports(planned));
   for (const std::string& host : planned.hosts) {
     if (!is_host_name(host))
       return core::Error{fmt::format("'{}' is no name or address of a machine", host)};

@@ -23,6 +23,8 @@ enum class Role : std::uint8_t { kBoth, kPrefill, kDecode };
 // "prefill", "decode"; "both".
 std::string_view name_of(Role role);
 
+inline constexpr std::int64_t kMostPort = 65535;
+
 struct PlannedDeployment {
   Engine engine = Engine::kTrtllm;
   std::string engine_version = {};  // "": the one that files were checked against
@@ -101,9 +103,9 @@ struct PlannedDeployment {
 // priced with: no more requests than those, and graphs for no more than they need.
 Limits deployed_limits(Limits priced, Engine engine, std::int64_t batch);
 
-// Error: a version of the engine that is none or that lacks the options of the files, a name that
-// Kubernetes refuses, a text that would not stay one word or one line of a
-// script, or a worker that takes neither a part of a node nor whole ones.
+// Error: a version of the engine that is none or that lacks the options of the files, a port that
+// there is not, a name that Kubernetes refuses, a text that would not stay one word or one line of
+// a script, or a worker that takes neither a part of a node nor whole ones.
 core::Status check_planned(const PlannedDeployment& planned);
 
 // Splits a deployment into pools of the given instances of workers, with their names and ports.

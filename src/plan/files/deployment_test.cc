@@ -115,6 +115,33 @@ TEST(FilesOfADeployment, AStepHasATokenForEachRequest) {
   EXPECT_FALSE(check_step_tokens(planned).ok());
 }
 
+TEST(FilesOfADeployment, ABatchThatTheCacheDoesNotHoldIsTold) {
+  PlannedDeployment planned = planned_of(Engine::kVllm);
+  planned.concurrency = 20;
+  const std::int64_t tokens = planned.prompt_tokens + planned.output_tokens;
+  planned.limits.kv_tokens = 20 * tokens;
+  EXPECT_EQ(room_in_words(planned), "");
+  --planned.limits.kv_tokens;
+  EXPECT_THAT(room_in_words(planned), HasSubstr("holds 19 of the 20 requests at once"));
+  planned.concurrency = 40;
+  planned.worker.pp = 2;
+  EXPECT_THAT(room_in_words(planned), HasSubstr("--batch 19 is the most"));
+}
+
+TEST(FilesOfADeployment, PortsAreThoseThatThereAre) {
+  PlannedDeployment planned = planned_of(Engine::kVllm);
+  planned.port = 65535;
+  EXPECT_TRUE(check_planned(planned).ok());
+  planned.port = 65536;
+  EXPECT_THAT(check_planned(planned).error().message, HasSubstr("up to 65535"));
+  planned = pools_of(Engine::kVllm);
+  for (PlannedDeployment& pool : planned.pools)
+    pool.port = 65536 - pool.copies;
+  EXPECT_TRUE(check_planned(planned).ok());
+  ++planned.pools.back().port;
+  EXPECT_THAT(check_planned(planned).error().message, HasSubstr("up to 65535"));
+}
+
 // A worker has a part of a node, or whole ones: nothing else of the last node could be used.
 TEST(FilesOfADeployment, AWorkerTakesWholeNodes) {
   PlannedDeployment planned = planned_of(Engine::kVllm);

@@ -40,6 +40,17 @@ core::Status check_step_tokens(const PlannedDeployment& planned) {
                                  planned.limits.max_tokens, requests)};
 }
 
+std::string room_in_words(const PlannedDeployment& planned) {
+  const std::int64_t tokens = planned.prompt_tokens + planned.output_tokens;
+  const std::int64_t held = planned.limits.kv_tokens / tokens;
+  const std::int64_t batch = planned.concurrency / planned.batches();
+  if (held >= batch) return "";
+  return fmt::format(
+      "the cache holds {} of the {} requests at once: others wait, or are thrown out and computed "
+      "again; --batch {} is the most",
+      held, batch, held);
+}
+
 void fill_memory(const serving::Model& model,
                  const ServedWorker& served,
                  PlannedDeployment& planned) {

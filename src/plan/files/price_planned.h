@@ -1,6 +1,8 @@
 // Prices a deployment with the limits that its files will have.
 #pragma once
 
+#include <string>
+
 #include "core/result.h"
 #include "model/serving/model.h"
 #include "plan/files/deployment.h"
@@ -27,6 +29,10 @@ core::Status check_context(const serving::Model& model, PlannedDeployment& plann
 // Error: a step's tokens are fewer than its requests, of which each decodes one, which engines
 // refuse.
 core::Status check_step_tokens(const PlannedDeployment& planned);
+
+// Says that the cache does not hold the requests that are deployed to run at once; "" where it
+// does. The limits are known.
+std::string room_in_words(const PlannedDeployment& planned);
 
 // The share of memory, the type of the cache and the bytes of the weights.
 void fill_memory(const serving::Model& model,
