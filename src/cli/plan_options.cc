@@ -218,7 +218,7 @@ void LatencyLimitOptions::set(plan::SearchRequest& request) const {
   constexpr double kNone = std::numeric_limits<double>::infinity();
   const plan::ServiceLevel kept = level();
   request.ttft_limit_ms = kept.ttft_ms.value_or(kNone);
-  request.tpot_limit_ms = kept.tpot_ms.value_or(kNone);
+  request.tpot_limit_ms = request.has_tpot() ? kept.tpot_ms.value_or(kNone) : kNone;
   request.request_limit_ms = kept.latency_ms.value_or(kNone);
 }
 

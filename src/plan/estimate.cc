@@ -146,7 +146,7 @@ model::Table latencies_table(const StepPrices& prices,
   table.add_row({"TTFT", ttft_ms, {}, {}, "ms"});
   if (request.benchmark_ttft_ms)
     add_figure(table, "TTFT of a benchmark", *request.benchmark_ttft_ms, "ms", bars.ttft);
-  add_figure(table, "TPOT", found.tpot_ms, "ms", bars.tpot);
+  if (load.output_tokens > 1) add_figure(table, "TPOT", found.tpot_ms, "ms", bars.tpot);
   add_figure(table, "tokens per GPU", tokens_per_s, "1/s", rate);
   add_figure(table, "requests", found.requests_per_s, "1/s", rate);
   const auto add = [&](const char* name, double value, const char* unit) {

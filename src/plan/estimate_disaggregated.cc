@@ -150,7 +150,8 @@ model::Table steady_table(const PoolsEstimate& request,
   table.add_row({"prompts computed", steady.prompt_ms, "ms"});
   table.add_row({"cache sent", steady.sent_ms, "ms"});
   table.add_row({"TTFT without waiting", ttft_factor * (steady.prompt_ms + steady.sent_ms), "ms"});
-  table.add_row({"TPOT", steady.step_ms * (steady.steps / further), "ms"});
+  if (request.output_tokens > 1)
+    table.add_row({"TPOT", steady.step_ms * (steady.steps / further), "ms"});
   if (request.speculation.tokens > 0) {
     table.add_row({"step that decodes", steady.step_ms, "ms"});
     table.add_row({"tokens per step", further / steady.steps, "of a request"});

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -74,6 +75,7 @@ class PlanExp final : public Command {
         .request_limit_ms = asked.request_limit_ms,
         .confidence = asked.confidence,
         .memory = [&](std::int64_t gpus) { return gpu_memory(facts, gpus); }};
+    if (!request.has_tpot()) request.tpot_limit_ms = std::numeric_limits<double>::infinity();
     const plan::SearchResult found =
         ASSAY_TRY(plan::search_modes(model, request, asked.mode, searched.systems));
     plan::Picks picks = plan::pick(found, request, 1);

@@ -12,6 +12,10 @@ using model::Better;
 using model::Cell;
 using model::Table;
 
+// Places in the table below of what answers of one token do not have.
+constexpr std::size_t kTpotColumn = 10;
+constexpr std::size_t kSpeedColumn = 11;
+
 Table table_of_experiments() {
   return {.name = "experiments",
           .title = "The best deployment of each experiment",
@@ -71,6 +75,7 @@ void add_row(const ExperimentResult& result, Table& table) {
   } else {
     row.insert(row.end(), 2, Cell());
   }
+  if (asked.output_tokens == 1) row[kTpotColumn] = row[kSpeedColumn] = Cell();
   table.add_row(std::move(row));
 }
 

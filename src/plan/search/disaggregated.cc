@@ -36,6 +36,10 @@ class PoolSearch {
   core::Result<SearchResult> run() {
     if (request_.gpus < 2)
       return core::Error{"prompts and decoding on different workers need at least 2 GPUs"};
+    if (!request_.has_tpot())
+      return core::Error{
+          "an answer of one token ends with its prompt, so that no instance has anything to "
+          "decode"};
     const bool is_one_system = prefill_.tables == decode_.tables;
     prompts_ = price_prefill(model_, request_, prefill_, bound_);
     decodes_ = price_decode(model_, request_, decode_, bound_);
@@ -78,6 +82,8 @@ class PoolSearch {
         last = &prefill;
         if (!is_sent) continue;
         const auto ratio = best_ratio(rate_of(prefill), rate_of(decode), request_.gpus);
+        const std::int64_t least = least_copy_gpus(rate_of(prefill), rate_of(decode));
+        least_gpus_ = least_gpus_ == 0 ? least : std::min(least_gpus_, least);
         // Prompts in larger batches come out later, which is worth it only where more are served.
         if (!ratio || ratio->of_all() <= most * kWorthMore) continue;
         most = ratio->of_all();
@@ -243,6 +249,10 @@ class PoolSearch {
 
   [[nodiscard]] core::Error nothing_left() const {
     std::string why = unsent_;
+    if (why.empty() && least_gpus_ > 0)
+      why =
+          fmt::format("prompts keep up with no instance that decodes, for which a copy has {} GPUs",
+                      least_gpus_);
     if (why.empty() && !result_.refused.empty()) {
       const Refused& last = result_.refused.back();
       why = fmt::format("{}: {}", last.worker.text(), last.reason);
@@ -267,6 +277,7 @@ class PoolSearch {
   std::vector<Pair> pairs_;
   std::map<std::size_t, std::optional<Candidate>> simulated_;  // by place
   std::string unsent_;
+  std::int64_t least_gpus_ = 0;  // of the smallest copy, whether it fits or not; 0: there is none
   SearchResult result_;
 };
 

@@ -123,20 +123,20 @@ void add_figures(Row& row, const SearchRequest& request, const Candidate& one) {
   row["concurrency"] = one.concurrency;
   row["request_rate"] = one.requests_per_s;
   row["ttft"] = one.ttft_ms;
-  row["tpot"] = one.tpot_ms;
+  if (request.has_tpot()) row["tpot"] = one.tpot_ms;
   row["request_latency"] = request_ms_of(one.ttft_ms, one.tpot_ms, request.output_tokens);
   row["seq/s"] = one.requests_per_s;
   row["seq/s/gpu"] = one.requests_per_s / gpus;
   row["tokens/s"] = one.tokens_per_s_per_gpu * gpus;
   row["tokens/s/gpu"] = one.tokens_per_s_per_gpu;
-  row["tokens/s/user"] = one.tokens_per_s_per_user;
+  if (request.has_tpot()) row["tokens/s/user"] = one.tokens_per_s_per_user;
   row["num_total_gpus"] = one.gpus();
   row["replicas"] = one.copies;
   row["memory"] = one.memory_bytes / kBytesPerGib;
   if (one.has_energy()) row["power_w"] = one.tokens_per_s_per_gpu / one.tokens_per_joule;
   row["tokens/s/gpu_cluster"] = one.cluster_tokens_per_s_per_gpu;
   add_bar(row, "tokens/s/gpu_cluster", one.cluster_tokens_per_s_per_gpu, one.rate_bar);
-  add_bar(row, "tpot", one.tpot_ms, one.bars.tpot);
+  if (request.has_tpot()) add_bar(row, "tpot", one.tpot_ms, one.bars.tpot);
 }
 
 Row row_of(const PublicSubject& subject, const SearchRequest& request, const Candidate& one) {

@@ -11,7 +11,17 @@ constexpr double kEqual = 1e-9;
 // Larger copies must serve so much more than smaller ones: those are easier to run, and to scale.
 constexpr double kWorthLarger = 1.02;
 
+// Instances of prompts that keep up with a rate.
+std::int64_t needed_for(double requests_per_s, const PoolRate& prefill) {
+  return static_cast<std::int64_t>(
+      std::ceil(requests_per_s / prefill.requests_per_s * (1 - kEqual)));
+}
+
 }  // namespace
+
+std::int64_t least_copy_gpus(const PoolRate& prefill, const PoolRate& decode) {
+  return needed_for(decode.requests_per_s, prefill) * prefill.gpus + decode.gpus;
+}
 
 std::optional<Ratio> best_ratio(const PoolRate& prefill,
                                 const PoolRate& decode,
@@ -19,8 +29,7 @@ std::optional<Ratio> best_ratio(const PoolRate& prefill,
   std::optional<Ratio> best;
   for (std::int64_t count = 1; count * decode.gpus < gpus; ++count) {
     const double rate = static_cast<double>(count) * decode.requests_per_s;
-    const auto needed =
-        static_cast<std::int64_t>(std::ceil(rate / prefill.requests_per_s * (1 - kEqual)));
+    const std::int64_t needed = needed_for(rate, prefill);
     const std::int64_t of_copy = needed * prefill.gpus + count * decode.gpus;
     if (of_copy > gpus) break;
     const Ratio ratio{needed, count, gpus / of_copy, rate};

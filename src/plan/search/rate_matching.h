@@ -28,6 +28,9 @@ struct Ratio {
 // has the same rate, and is a pair of its own. std::nullopt: no copy fits.
 std::optional<Ratio> best_ratio(const PoolRate& prefill, const PoolRate& decode, std::int64_t gpus);
 
+// The GPUs of the smallest copy: one instance that decodes, and those of prompts that keep up.
+std::int64_t least_copy_gpus(const PoolRate& prefill, const PoolRate& decode);
+
 // How long a request of a copy is where.
 struct PoolTimes {
   double prompt_ms = 0;  // of what an instance of prompts computes at once

@@ -14,6 +14,7 @@ TEST(RateMatching, PromptsKeepUp) {
   EXPECT_EQ(ratio->copies, 1);
   EXPECT_DOUBLE_EQ(ratio->requests_per_s, 7);
   EXPECT_FALSE(best_ratio({1, 3}, {2, 7}, 4));
+  EXPECT_EQ(least_copy_gpus({1, 3}, {2, 7}), 5);
 }
 
 // On 13 GPUs two copies of 3 + 1 instances serve 14 a second, one of 7 + 3 instances 21.

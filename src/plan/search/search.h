@@ -70,6 +70,9 @@ struct SearchRequest {
   // The link between two of so many GPUs that communicate; not asked where there are no stages.
   std::function<StageLink(std::int64_t gpus)> link = {};
 
+  // Answers of one token have no time between tokens.
+  [[nodiscard]] bool has_tpot() const { return output_tokens > 1; }
+
   // Of a stage of a worker, on nodes of so many GPUs.
   [[nodiscard]] std::int64_t most_gpus_of_stage(std::int64_t node) const {
     return std::min(gpus, most_nodes * node);

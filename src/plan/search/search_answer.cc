@@ -235,9 +235,11 @@ SearchAnswer answer_of(const SearchSubject& subject,
                        const Picks& picks) {
   const Candidate& best = picks.best.front();
   const std::string figures = fmt::format(
-      "{}, TTFT {}, TPOT {}{}",
+      "{}, TTFT {}{}{}",
       with_bar(best.cluster_tokens_per_s_per_gpu, "tokens/s per GPU", best.rate_bar),
-      ttft_text(best), with_bar(best.tpot_ms, "ms", best.bars.tpot), request_text(request, best));
+      ttft_text(best),
+      request.has_tpot() ? ", TPOT " + with_bar(best.tpot_ms, "ms", best.bars.tpot) : "",
+      request_text(request, best));
   const std::string bound = best.parts.all_ms() > 0
                                 ? fmt::format("; most of a step goes to {} ({:.0f} %)",
                                               largest_part(best.parts), largest_percent(best.parts))

@@ -81,7 +81,7 @@ class CandidateColumns {
     add(cells, one.cluster_tokens_per_s_per_gpu, one.rate_bar);
     if (bars_ == BarColumns::kPairs) {
       const ErrorBar speed = {.low = 1 / one.bars.tpot.high, .high = 1 / one.bars.tpot.low};
-      add(cells, one.tokens_per_s_per_user, speed);
+      add_of_further_tokens(cells, one.tokens_per_s_per_user, speed);
       cells.emplace_back(one.requests_per_s * copies);
     }
     cells.emplace_back(one.ttft_ms);
@@ -89,7 +89,7 @@ class CandidateColumns {
       add(cells, *one.benchmark_ttft_ms, one.bars.ttft);
     else if (has_benchmarks_)
       cells.insert(cells.end(), 3, Cell());
-    add(cells, one.tpot_ms, one.bars.tpot);
+    add_of_further_tokens(cells, one.tpot_ms, one.bars.tpot);
     cells.emplace_back(one.memory_bytes / kBytesPerGb);
     if (bars_ == BarColumns::kPairs) {
       add_parts(cells, one.parts);
@@ -162,6 +162,14 @@ class CandidateColumns {
     const Interval ends = bar.of(value);
     cells.push_back(bar.is_known() ? Cell(ends.low) : Cell());
     cells.push_back(bar.is_known() ? Cell(ends.high) : Cell());
+  }
+
+  // Empty where answers have one token.
+  void add_of_further_tokens(std::vector<Cell>& cells, double value, const ErrorBar& bar) const {
+    if (told_.tpot)
+      add(cells, value, bar);
+    else
+      cells.insert(cells.end(), bars_ == BarColumns::kPairs ? 3 : 1, Cell());
   }
 
   static void add_parts(std::vector<Cell>& cells, const StepParts& parts) {
@@ -284,6 +292,7 @@ ToldColumns told_columns(const SearchResult& result, const SearchRequest& reques
           .energy = std::any_of(result.candidates.begin(), result.candidates.end(),
                                 [](const Candidate& one) { return one.has_energy(); }),
           .step_tokens = !request.step_tokens.empty(),
+          .tpot = request.has_tpot(),
           .speculation = request.speculation};
 }
 

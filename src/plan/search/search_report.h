@@ -29,6 +29,7 @@ struct ToldColumns {
   bool engine = false;
   bool energy = false;
   bool step_tokens = false;      // that were tried
+  bool tpot = true;              // false: answers have one token
   Speculation speculation = {};  // of all rows
 };
 

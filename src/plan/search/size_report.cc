@@ -53,6 +53,9 @@ model::Book size_book(const std::string& title,
                                  {.name = "memory", .unit = "GB"}}};
   if (size.names_engines) table.columns.insert(table.columns.begin(), {.name = "engine"});
   constexpr double kGiga = 1e9;
+  const auto of_further_tokens = [&](double figure) {
+    return request.has_tpot() ? model::Cell(figure) : model::Cell();
+  };
   for (const Sized& one : result.best) {
     const Candidate& of = one.candidate;
     std::vector<model::Cell> row = {of.is_split() ? "disagg" : "agg",
@@ -62,9 +65,9 @@ model::Book size_book(const std::string& title,
                                     of.requests_per_s * static_cast<double>(one.copies),
                                     of.concurrency * one.copies,
                                     of.tokens_per_s_per_gpu,
-                                    of.tokens_per_s_per_user,
+                                    of_further_tokens(of.tokens_per_s_per_user),
                                     of.ttft_ms,
-                                    of.tpot_ms,
+                                    of_further_tokens(of.tpot_ms),
                                     of.memory_bytes / kGiga};
     if (size.names_engines) row.insert(row.begin(), std::string(name_of(of.engine)));
     table.add_row(std::move(row));
