@@ -110,7 +110,7 @@ TEST(ExperimentsFile, ErrorsNameTheLineAndWhatIsWrongThere) {
             "e.yaml: line 2: 'gpus' is there twice");
   EXPECT_EQ(error_of("a: {model: x}\na: {model: y}\n"), "e.yaml: line 2: 'a' is there twice");
   EXPECT_EQ(error_of("a:\n  model: x\n  gpus: 0\n"),
-            "e.yaml: line 3: 'gpus: 0' is no whole number from 1 to 1000000000");
+            "e.yaml: line 3: 'gpus: 0' is no whole number from 1 to 100000");
   EXPECT_EQ(error_of("a:\n  model: x\n  tpot: -1\n"),
             "e.yaml: line 3: 'tpot: -1' is no number above 0");
   EXPECT_EQ(error_of("a:\n  model: x\n  least_length: 2\n"),

@@ -207,6 +207,8 @@ TEST(Conversations, OfATraceThatAreWrong) {
     const auto made = parse_request_trace(lines, "trace.jsonl");
     return made.ok() ? "" : made.error().message;
   };
+  EXPECT_THAT(problem(R"({"session_id": 1, "input_length": 1, "output_length": 9000000000000000})"),
+              HasSubstr("at most 100000000"));
   EXPECT_THAT(problem(R"({"session_id": 1, "input_length": 0, "output_length": 1})"),
               HasSubstr("0 new and 1 output tokens"));
   EXPECT_THAT(problem("{\"session_id\": 1, \"input_length\": 5, \"output_length\": 1}\n"

@@ -60,12 +60,13 @@ core::Status check_time(double ms) {
   return {};
 }
 
-core::Status check_tokens(std::int64_t prompt, std::int64_t output) {
-  const auto is_sound = [](std::int64_t tokens) { return tokens >= 1 && tokens <= kMostTokens; };
-  if (is_sound(prompt) && is_sound(output)) return {};
+// `what` names the first of both: of a turn it is what the turn adds to the prompt.
+core::Status check_tokens(const char* what, std::int64_t tokens, std::int64_t output) {
+  const auto is_sound = [](std::int64_t count) { return count >= 1 && count <= kMostTokens; };
+  if (is_sound(tokens) && is_sound(output)) return {};
   return core::Error{
-      fmt::format("{} prompt and {} output tokens: at least one of each is needed, and at most {}",
-                  prompt, output, kMostTokens)};
+      fmt::format("{} {} and {} output tokens: at least one of each is needed, and at most {}",
+                  tokens, what, output, kMostTokens)};
 }
 
 core::Status add_request(const fields::json& object, PieceNames& names, Workload& workload) {
@@ -77,7 +78,7 @@ core::Status add_request(const fields::json& object, PieceNames& names, Workload
   request.output_tokens = ASSAY_TRY(
       fields::field<std::int64_t>(object, present_name(object, "output_length", "output_tokens")));
   ASSAY_TRY(check_time(request.arrival_ms));
-  ASSAY_TRY(check_tokens(request.prompt_tokens, request.output_tokens));
+  ASSAY_TRY(check_tokens("prompt", request.prompt_tokens, request.output_tokens));
   ASSAY_TRY(add_pieces(object, names, request, workload));
   workload.requests.push_back(request);
   return {};
@@ -104,7 +105,7 @@ class Conversations {
         fields::field<std::int64_t>(object, present_name(object, "input_length", "input_tokens")));
     said.output_tokens = ASSAY_TRY(fields::field<std::int64_t>(
         object, present_name(object, "output_length", "output_tokens")));
-    ASSAY_TRY(check_tokens(said.new_tokens, said.output_tokens));
+    ASSAY_TRY(check_tokens("new", said.new_tokens, said.output_tokens));
     const char* time = present_name(object, "timestamp", "created_time");
     if (fields::find(object, time) != nullptr) {
       if (!is_new)
