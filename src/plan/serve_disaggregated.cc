@@ -25,8 +25,9 @@ core::Result<PoolLimits> limits_of_pools(const serving::Model& model,
 }
 
 // A share of a round, but no fewer than some dozens, which a mean needs, and no more than some
-// hundred. Short answers end in waves, as their prompts were computed together; then it is whole
-// rounds, which hold several waves.
+// hundred, unless more prompts are computed at once: before they end there is no first token. Short
+// answers end in waves, as their prompts were computed together; then it is whole rounds, which
+// hold several waves.
 LongRun usual_run(const ServedPools& pools, const ClosedLoop& load, double waiting) {
   constexpr std::int64_t kLeastSettling = 8;
   constexpr std::int64_t kLeastMeasured = 48;
@@ -36,9 +37,13 @@ LongRun usual_run(const ServedPools& pools, const ClosedLoop& load, double waiti
   LongRun run{.settling = std::clamp(load.concurrency / 3, kLeastSettling, kMost),
               .measured = std::clamp(load.concurrency / 2, kLeastMeasured, kMost),
               .waiting = waiting};
-  if (load.output_tokens > kShortAnswer) return run;
   const std::int64_t wave =
       pools.prefill.instances * pools.prefill.worker.batches() * pools.prefill_batch;
+  if (wave > kMost) {
+    run.settling = std::max(run.settling, wave);
+    run.measured = std::max(run.measured, wave);
+  }
+  if (load.output_tokens > kShortAnswer) return run;
   run.settling = std::max(run.settling, load.concurrency);
   run.measured = std::max({run.measured, 2 * load.concurrency, kWaves * wave});
   return run;

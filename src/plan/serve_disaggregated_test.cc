@@ -90,5 +90,25 @@ TEST(PoolPrices, LengthsAreMeans) {
   EXPECT_EQ(mean_lengths(request).output_tokens, 1);
 }
 
+// What is measured is over before any of so many prompts has ended, unless it is as long as they
+// are.
+TEST(ServeDisaggregated, ManyInstancesHaveATtftToo) {
+  const auto model = serving::read_model("qwen3-8b").value();
+  const LinearCost prompts(50, 0.1);
+  const LinearCost tokens(20);
+  const auto metrics =
+      serve_disaggregated_steadily(
+          model,
+          {.prefill = {pool_worker(Engine::kVllm), 2000},
+           .prefill_batch = 1,
+           .decode = {pool_worker(Engine::kVllm), 200},
+           .transfer = {.bytes_per_token = 1e4, .gbps = 100, .latency_ms = 1}},
+          prompts, tokens, {.concurrency = 150'000, .prompt_tokens = 100, .output_tokens = 300},
+          0.01)
+          .value();
+  EXPECT_GE(metrics.ttft_ms, 60 + 1);
+  EXPECT_LE(metrics.ttft_ms, 200);
+}
+
 }  // namespace
 }  // namespace assay::plan
