@@ -28,8 +28,11 @@ std::string Warning::whole_effect() const {
 }
 
 std::string Warning::sentence() const {
-  return fmt::format("{}{}: {}{}", reason, count == 1 ? "" : fmt::format(", {} times", count),
-                     whole_effect(), example.empty() ? "" : fmt::format(" ({})", example));
+  const bool once = count == 1;
+  const std::string place =
+      example.empty() ? "" : fmt::format(" ({}{})", once ? "" : "first: ", example);
+  return fmt::format("{}{}: {}{}", reason, once ? "" : fmt::format(", {} times", count),
+                     whole_effect(), place);
 }
 
 void Warnings::add(std::string_view reason,

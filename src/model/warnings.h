@@ -19,7 +19,8 @@ struct Warning {
   // The effect with the GPU time.
   [[nodiscard]] std::string whole_effect() const;
 
-  // All of it: "negative duration, 2 times: counted as 0 (ncclDevKernel_AllReduce)".
+  // All of it: "negative duration, 2 times: counted as 0 (first: ncclDevKernel_AllReduce)". The
+  // figures are of all places, so that the first one must not look like the only one.
   [[nodiscard]] std::string sentence() const;
 };
 

@@ -18,7 +18,7 @@ TEST(Warnings, OneForEachCauseWithItsCountAndWholeSum) {
   EXPECT_EQ(first.all()[0].whole_effect(), "not counted; 13.500 ms of GPU work in all");
   EXPECT_EQ(first.all()[1].whole_effect(), "counted as 0");
   EXPECT_EQ(first.all()[0].sentence(),
-            "kernels leaked, 185 times: not counted; 13.500 ms of GPU work in all (rank 0)");
+            "kernels leaked, 185 times: not counted; 13.500 ms of GPU work in all (first: rank 0)");
   EXPECT_EQ(first.all()[1].sentence(), "negative duration: counted as 0 (x)");
 }
 
