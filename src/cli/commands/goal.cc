@@ -15,7 +15,7 @@ const CommandSpec kGoal{
         "beside simulated ones. 'check' proves that a schedule can run, 'stat' says what is in it, "
         "'to-bin' and 'to-text' convert, 'merge' puts several jobs into one schedule.",
     .examples =
-        "assay goal generate recording -o out\n"
+        "assay goal generate recording -o out --write bin\n"
         "assay goal check out/output.bin\n"
         "assay goal to-text out/output.bin -o - | less\n",
 };
