@@ -26,7 +26,7 @@ struct Attention {
   double key_width = 0;  // elements per head
   double value_width = 0;
   bool causal = false;
-  bool flash = false;
+  bool scores_again = false;  // whether the backward pass computes Q·Kᵀ again
   CausalDiagonal diagonal = CausalDiagonal::kTopLeft;
 };
 
@@ -67,7 +67,7 @@ double forward_flops(const Attention& a) {
 double backward_flops(const Attention& a) {
   const double pairs = a.batch * a.query_heads * a.queries * a.keys;
   const double shared_heads = std::floor(a.query_heads / a.key_heads) - 1;
-  const double products = 2 * pairs * (2 * a.value_width + (a.flash ? 3 : 2) * a.key_width);
+  const double products = 2 * pairs * (2 * a.value_width + (a.scores_again ? 3 : 2) * a.key_width);
   const double sums = a.batch * a.keys * shared_heads * (a.key_width + a.value_width);
   return (products + sums) * causal_fraction(a);
 }
@@ -157,7 +157,7 @@ struct Signature {
   std::size_t query;  // position; key and value follow
   std::size_t dropout;
   std::size_t causal;
-  bool flash;    // whether the backward pass computes the scores again
+  bool flash;    // whether the public tool takes it for flash attention
   bool strides;  // whether the strides are parameters
 };
 
@@ -204,7 +204,8 @@ core::Result<Estimate> attention(const OperatorCall& call) {
                                       ASSAY_TRY(ordered_shape(call, q + 2, signature->axes))}));
   Attention attention = attention_of(shapes);
   attention.causal = call.flag(signature->causal);
-  attention.flash = signature->flash;
+  // No kernel of these operators keeps the scores. The public tool takes some for kernels that do.
+  attention.scores_again = signature->flash || !call.like_public_tool();
   attention.diagonal = signature->axes == Axes::kBatchHeadsLength ? CausalDiagonal::kTopLeft
                                                                   : CausalDiagonal::kBottomRight;
   if (attention.causal && attention.queries != attention.keys && call.like_public_tool())
@@ -293,7 +294,7 @@ core::Result<Estimate> packed_attention(const OperatorCall& call) {
     return core::Error{std::string(call.name) + ": the longest sequence is not recorded"};
   Attention attention = attention_of(shapes);
   attention.causal = call.flag(s.max_length + 4);
-  attention.flash = true;
+  attention.scores_again = true;
   attention.diagonal = CausalDiagonal::kBottomRight;
 
   Estimate estimate{

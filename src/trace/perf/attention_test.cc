@@ -24,9 +24,19 @@ TEST(Attention, CountsBothProducts) {
             "B=2 N_Q=8 H_Q=4 N_KV=16 H_KV=2 d_h_qk=3 d_h_v=5 dropout=0.5 causal=False "
             "flash_impl=False dtype_A_B=('c10::BFloat16', 'c10::BFloat16')");
   ASSERT_TRUE(e.backward_work.has_value());
-  // dV, dP, dQ and dK, then the sum over the two query heads of each key head.
-  EXPECT_EQ(e.backward_work->flops, 2 * kPairs * (2 * 5 + 2 * 3) + 2 * 16 * 1 * (3 + 5));
+  // dV, dP, dQ, dK and the scores again, then the sum over the two query heads of each key head.
+  EXPECT_EQ(e.backward_work->flops, 2 * kPairs * (2 * 5 + 3 * 3) + 2 * 16 * 1 * (3 + 5));
   EXPECT_EQ(e.backward_work->bytes, 2 * (2 * 8 * 4 * (2 * 3 + 5) + 2 * 16 * 2 * 2 * (3 + 5)));
+}
+
+TEST(Attention, AllBackwardPassesOfPyTorchComputeTheScoresAgain) {
+  RecordedCall call = cudnn_call(R"(["", "", "", "", "True", "0.", "False", "False", ""])");
+  call.name = "aten::_scaled_dot_product_efficient_attention";
+  constexpr double kPairs = 2 * 4 * 8 * 16;
+  constexpr double kSums = 2 * 16 * 1 * (3 + 5);
+  EXPECT_EQ(estimate(call).backward_work->flops, 2 * kPairs * (2 * 5 + 3 * 3) + kSums);
+  call.compat = Compat::kTraceLens;
+  EXPECT_EQ(estimate(call).backward_work->flops, 2 * kPairs * (2 * 5 + 2 * 3) + kSums);
 }
 
 TEST(Attention, CountsKeptPairsOfUnequalLengths) {
