@@ -141,8 +141,15 @@ std::string largest_causes(const std::vector<KernelDifference>& rows, double eff
   return core::join(parts, ", ");
 }
 
-std::string compared(double baseline_ms, double test_ms) {
+// Returns zero for times that are equal but for rounding.
+double difference_ms(double baseline_ms, double test_ms) {
+  constexpr double kRounding = 1e-9;
   const double change = test_ms - baseline_ms;
+  return std::fabs(change) <= kRounding * std::max(baseline_ms, test_ms) ? 0 : change;
+}
+
+std::string compared(double baseline_ms, double test_ms) {
+  const double change = difference_ms(baseline_ms, test_ms);
   if (change == 0) return "as long as";
   return fmt::format("{:.4g} ms ({:.1f} %) {} than", std::fabs(change),
                      100 * std::fabs(change) / baseline_ms, change > 0 ? "longer" : "shorter");
@@ -154,14 +161,17 @@ std::string answer_of(const DiffSide& baseline,
                       const WindowTimes& after,
                       const std::vector<KernelDifference>& rows) {
   const bool steps = before.steps && after.steps;
-  const double effect_ms = after.kernels_ms - before.kernels_ms;
+  const double effect_ms = difference_ms(before.kernels_ms, after.kernels_ms);
   const std::string causes = largest_causes(rows, effect_ms);
   const std::string window = fmt::format(
       "{} takes {:.4g} ms{}, {} {}", test.label, after.window_ms, steps ? " a step" : "",
       compared(before.window_ms, after.window_ms), baseline.label);
   if (causes.empty()) return window + "; no kernel differs.";
-  return fmt::format("{}; its kernels, which may overlap, take {:.4g} ms {} in all: {}.", window,
-                     std::fabs(effect_ms), effect_ms < 0 ? "less" : "more", causes);
+  const std::string effect = effect_ms == 0 ? "as long"
+                                            : fmt::format("{:.4g} ms {}", std::fabs(effect_ms),
+                                                          effect_ms < 0 ? "less" : "more");
+  return fmt::format("{}; its kernels, which may overlap, take {} in all: {}.", window, effect,
+                     causes);
 }
 
 Cell text_cell(const std::vector<KernelUse>& uses, std::string KernelKey::*field) {

@@ -116,6 +116,21 @@ TEST(TraceDiff, TellsWhereAModelTakesLonger) {
   EXPECT_EQ(cell(diff, "kernel_diff", 5, "change"), "removed");
 }
 
+// Returns a step of three kernels of these microseconds.
+model::Trace kernels_of(int first_us, int second_us, int third_us) {
+  testing::SmallTrace small;
+  small.annotation("ProfilerStep#1", Side::kCpu, 0, 1000);
+  small.launch("a", 1, 10, first_us);
+  small.launch("b", 1, 310, second_us);
+  small.launch("c", 1, 610, third_us);
+  return small.read();
+}
+
+TEST(TraceDiff, RoundingIsNoDifference) {
+  const TraceDiff diff = diff_of(kernels_of(100, 200, 300), kernels_of(300, 200, 100));
+  EXPECT_NE(diff.answer.find("take as long in all: "), std::string::npos) << diff.answer;
+}
+
 TEST(TraceDiff, OfATraceWithItselfIsEmpty) {
   const model::Trace trace = model_of({});
   const TraceDiff diff = diff_of(trace, trace);
