@@ -23,8 +23,7 @@ constexpr std::size_t kCollectivesTold = 3;
 // Returns an empty text for a change from zero.
 std::string percent_in_words(const Change& change) {
   if (std::isnan(change.percent)) return "";
-  return fmt::format("{} % {}, ", percent_text(change.percent),
-                     change.percent >= 0 ? "less" : "more");
+  return less_or_more_in_words(change) + ", ";
 }
 
 // Describes the noise between runs, where it is known: ", 9.8 … 10.2 µs over 3 runs to 8.8 … 9.1 µs

@@ -179,6 +179,16 @@ std::string percent_text(double percent) {
   return magnitude < 99.95 ? fmt::format("{:.3g}", magnitude) : fmt::format("{:.0f}", magnitude);
 }
 
+bool has_equal_means(const Change& change) {
+  constexpr double kRoundingPercent = 1e-9;
+  return std::fabs(change.percent) < kRoundingPercent;
+}
+
+std::string less_or_more_in_words(const Change& change) {
+  if (has_equal_means(change)) return "no change";
+  return percent_text(change.percent) + (change.percent >= 0 ? " % less" : " % more");
+}
+
 std::string three_digits(double number) {
   return number < 99.95 ? fmt::format("{:#.3g}", number) : fmt::format("{:.0f}", number);
 }

@@ -137,6 +137,12 @@ std::string status_meaning(const Criterion& criterion);
 // 100 on.
 std::string percent_text(double percent);
 
+// Returns whether the means are equal but for rounding.
+bool has_equal_means(const Change& change);
+
+// Returns "2.5 % less", "2.5 % more" or "no change".
+std::string less_or_more_in_words(const Change& change);
+
 // Returns three digits, zeros among them, and more for a number of a thousand and above, so that
 // the numbers of a title are alike.
 std::string three_digits(double number);

@@ -154,6 +154,14 @@ TEST(Compare, ALargeDifferenceInTheNoiseIsUnclearAndSaysWhatItTakes) {
   EXPECT_THAT(words, Not(HasSubstr("similar")));
 }
 
+TEST(Compare, NothingIsMoreThan100PercentFaster) {
+  const Configuration a = configuration("a", {60, 160});
+  const Configuration b = configuration("b", {50, 150});
+  const std::string words = all_words(answer({a, b}));
+  EXPECT_THAT(words, HasSubstr("Unclear whether b is faster or slower than a (95 %: at most "));
+  EXPECT_THAT(words, Not(HasSubstr("% faster;")));
+}
+
 TEST(Compare, EqualRunsAreTheSameOrUnclearByTheirSpread) {
   const Configuration a = configuration("a", {60, 61, 62});
   Configuration b = a;
@@ -162,7 +170,11 @@ TEST(Compare, EqualRunsAreTheSameOrUnclearByTheirSpread) {
   EXPECT_THAT(all_words(answer({a, b, wide})), HasSubstr("b takes the same time as a within 20 %"));
   const Comparison comparison = compare({a, b}).value();
   EXPECT_FALSE(comparison.answer.regression);
-  EXPECT_THAT(all_words(comparison.answer), HasSubstr("Unclear whether b is faster or slower"));
+  const std::string words = all_words(comparison.answer);
+  EXPECT_THAT(words, HasSubstr("Unclear whether b is faster or slower"));
+  EXPECT_THAT(words, HasSubstr("b is as fast as a: 61.000 against 61.000 ms a step"));
+  EXPECT_THAT(words, HasSubstr("(no change, "));
+  EXPECT_THAT(words, Not(HasSubstr(" 0 % ")));
   const model::Table& dashboard = comparison.final_report.tables[0];
   EXPECT_EQ(text(cell_where(dashboard, "Metric", "GPU_total_time", "Verdict")), "Unclear");
   EXPECT_EQ(text(cell_where(dashboard, "Metric", "GPU_computation_time", "Verdict")), "Same");

@@ -145,8 +145,7 @@ std::string phases_in_words(const std::vector<PhaseChange>& changes, const Sides
     if (!std::isnan(time.difference))
       text += fmt::format("{:.3f} to {:.3f} ms", time.baseline, time.test);
     if (differs(time) || time.verdict == Verdict::kSame || time.verdict == Verdict::kUnclear)
-      text += fmt::format(" ({} % {}, {})", percent_text(time.percent),
-                          time.percent >= 0 ? "less" : "more",
+      text += fmt::format(" ({}, {})", less_or_more_in_words(time),
                           within_sentence(verdict_text(time, repetition_noun)));
     else
       text += " (" + within_sentence(verdict_text(time, repetition_noun)) + ")";

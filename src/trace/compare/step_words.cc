@@ -184,8 +184,7 @@ std::string mean_in_words(const std::vector<TimelineChange>& changes,
   const Change* mean = change_of(changes, kAllSteps);
   if (mean == nullptr || std::isnan(mean->difference)) return "";
   return fmt::format("{} is {}: {:.3f} against {:.3f} ms a step{}.", sides.test.label,
-                     speed_in_words(*mean) + " than " + sides.baseline.label, mean->test,
-                     mean->baseline,
+                     speed_against(sides.baseline.label, *mean), mean->test, mean->baseline,
                      std::isnan(mean->low)
                          ? std::string()
                          : " (" + certainty_in_words(*mean, basis, sides.options.criterion) + ")");

@@ -52,10 +52,15 @@ const char* faster_or_slower(double percent) {
 }
 
 // Returns "1.88 to 3.31 %" where the direction is already clear, otherwise "45.7 % slower to 3.22 %
-// faster".
+// faster". Nothing takes more than 100 % less time, so an end beyond that tells nothing.
 std::string interval_in_words(const Change& change) {
   if (std::isnan(change.percent_low))
     return fmt::format("{:+.3f} to {:+.3f} ms", change.low, change.high);
+  if (change.percent_high > 100) {
+    return change.percent_low > 0
+               ? fmt::format("at least {} %", percent_text(change.percent_low))
+               : fmt::format("at most {} % slower", percent_text(change.percent_low));
+  }
   if (change.percent_low > 0)
     return percent_text(change.percent_low) + " to " + percent_text(change.percent_high) + " %";
   if (change.percent_high < 0)
@@ -84,6 +89,11 @@ std::string speed_in_words(const Change& change) {
   return percent_text(change.percent) + " % " + faster_or_slower(change.percent);
 }
 
+std::string speed_against(const std::string& baseline, const Change& change) {
+  if (has_equal_means(change)) return "as fast as " + baseline;
+  return speed_in_words(change) + " than " + baseline;
+}
+
 std::string certainty_in_words(const Change& change, Basis basis, const Criterion& criterion) {
   return fmt::format("{:.3g} %: {}; {}", 100 * criterion.confidence, interval_in_words(change),
                      counts_in_words(change, basis.repetition));
@@ -109,8 +119,8 @@ std::string headline_in_words(const TimelineChange& headline, Basis basis, const
       return fmt::format("Unclear whether {} is faster or slower than {} ({}): {}.{}", test,
                          baseline, certainty(), figures, needed_sentence(change, basis, criterion));
     case Verdict::kUnknown:
-      return fmt::format("{} looks {} than {} ({}), but whether that is real is unknown.", test,
-                         speed_in_words(change), baseline, figures);
+      return fmt::format("{} looks {} ({}), but whether that is real is unknown.", test,
+                         speed_against(baseline, change), figures);
     default:
       return fmt::format("{} is {} than {}{} ({}): {}.", test, speed_in_words(change), baseline,
                          basis.repetition == Repetition::kRun ? "" : " in these runs", certainty(),
@@ -231,8 +241,8 @@ std::string whole_window_in_words(const Sides& sides) {
   if (total == nullptr || std::isnan(total->time_ms.difference)) return "";
   const Change& whole = total->time_ms;
   const std::string text =
-      fmt::format("{} is {} than {}: {:.3f} against {:.3f} ms.", sides.test.label,
-                  speed_in_words(whole), sides.baseline.label, whole.test, whole.baseline);
+      fmt::format("{} is {}: {:.3f} against {:.3f} ms.", sides.test.label,
+                  speed_against(sides.baseline.label, whole), whole.test, whole.baseline);
   if (pair.basis.repetition == Repetition::kRun)
     return fmt::format("{} {} over {} and {}.", text, timeline_verdict(whole, pair.basis),
                        whole.baseline_count, core::counted(whole.test_count, "run"));

@@ -13,6 +13,9 @@ namespace assay::trace {
 // Returns "20.4 % slower", or the difference where there is no percentage.
 std::string speed_in_words(const Change& change);
 
+// Returns "3.31 % faster than a" or "as fast as a".
+std::string speed_against(const std::string& baseline, const Change& change);
+
 // Returns "95 %: 1.88 to 3.31 %; 3 runs each".
 std::string certainty_in_words(const Change& change, Basis basis, const Criterion& criterion);
 
