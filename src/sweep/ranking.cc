@@ -39,10 +39,14 @@ std::string faster_or_slower(double percent) {
 }
 
 // Returns "1.88 to 3.31 %" if both ends have the same sign, whose direction the sentence tells, and
-// otherwise "0.56 % slower to 0.92 % faster".
+// otherwise "0.56 % slower to 0.92 % faster". Nothing takes more than 100 % less time, so an end
+// beyond that tells nothing.
 std::string interval_in_words(const SettingResult& result) {
   const double low = result.change_percent_low;
   const double high = result.change_percent_high;
+  if (high > kPercent)
+    return low > 0 ? fmt::format("at least {} %", digits(low))
+                   : fmt::format("at most {} % slower", digits(low));
   if (low > 0) return fmt::format("{} to {} %", digits(low), digits(high));
   if (high < 0) return fmt::format("{} to {} %", digits(high), digits(low));
   return faster_or_slower(std::min(low, -0.0)) + " to " + faster_or_slower(high);

@@ -111,6 +111,13 @@ TEST(Ranking, AnUnclearSettingIsNeverCalledEqual) {
   EXPECT_EQ(ranks.figure().items.at(1).verdict, model::Verdict::kUnclear);
 }
 
+TEST(Ranking, NoSettingTakesMoreThanAllTimeLess) {
+  EXPECT_THAT(ranking({result("16", 4, 238, "Unclear")}).answer(),
+              HasSubstr("(95 %: at most 234 % slower; 3 runs)"));
+  EXPECT_THAT(ranking({result("16", 60, 57, "Better")}).answer(),
+              HasSubstr("(95 %: at least 3 %; 3 runs)"));
+}
+
 TEST(Ranking, StepsOfOneRunSpeakOnlyOfTheseRuns) {
   std::vector<SettingResult> once = {reference(), result("32", 5, 1, "Different in these runs"),
                                      result("4", -9, 1, "Different in these runs")};
