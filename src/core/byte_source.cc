@@ -8,6 +8,8 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #if ASSAY_HAVE_ISAL
@@ -22,6 +24,7 @@ namespace assay::core {
 namespace {
 
 constexpr std::size_t kInputBytes = 1 << 17;
+constexpr std::string_view kGzipMagic = "\x1F\x8B";
 
 struct InflateStep {
   std::size_t consumed = 0;
@@ -106,8 +109,8 @@ class InflatingSource : public ByteSource {
     while (produced == 0) {
       if (failed_)
         return Error{fmt::format("'{}' is damaged: its gzip data do not inflate", name_)};
+      if (between_members_ && !ASSAY_TRY(member_follows())) return std::size_t{0};
       if (begin_ == end_ && !at_end_) ASSAY_TRY(refill());
-      if (begin_ == end_ && between_members_) return std::size_t{0};
       const InflateStep step =
           inflater_.run(input_.data() + begin_, end_ - begin_, destination, capacity);
       begin_ += step.consumed;
@@ -128,11 +131,21 @@ class InflatingSource : public ByteSource {
   }
 
  private:
+  // Keeps what was not consumed.
   Status refill() {
-    begin_ = 0;
-    end_ = ASSAY_TRY(compressed_->read(input_.data(), input_.size()));
-    at_end_ = end_ == 0;
+    std::copy(input_.data() + begin_, input_.data() + end_, input_.data());
+    end_ -= std::exchange(begin_, 0);
+    const std::size_t n = ASSAY_TRY(compressed_->read(input_.data() + end_, input_.size() - end_));
+    end_ += n;
+    at_end_ = n == 0;
     return {};
+  }
+
+  // Files are padded, or have a signature after them: what is no member is no part of the data.
+  Result<bool> member_follows() {
+    while (end_ - begin_ < kGzipMagic.size() && !at_end_)
+      ASSAY_TRY(refill());
+    return std::string_view(input_.data() + begin_, end_ - begin_).starts_with(kGzipMagic);
   }
 
   // gzip files may hold several members one after another.
@@ -169,7 +182,7 @@ class FileSource : public ByteSource {
       if (n == 0) return false;
       start_size_ += n;
     }
-    return start_[0] == '\x1F' && start_[1] == '\x8B';
+    return std::string_view(start_.data(), start_.size()) == kGzipMagic;
   }
 
   Result<std::size_t> read(char* destination, std::size_t capacity) override {

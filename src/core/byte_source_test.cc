@@ -66,6 +66,21 @@ TEST_F(ByteSourceFile, InflatesWhatStartsAsGzipFromFilesAndPipes) {
   }
 }
 
+TEST_F(ByteSourceFile, WhatFollowsTheLastMemberIsNoPartOfTheData) {
+  for (const std::string& bytes :
+       {kGzip + std::string(512, '\0'), kGzip + "\n", kGzip + "signature", kGzip + "\x1f"}) {
+    ASSERT_TRUE(write_file(path_, bytes).ok());
+    EXPECT_EQ(read_all(), "hello");
+  }
+  ASSERT_TRUE(write_file(path_, kGzip + kGzip + std::string(300'000, '\0')).ok());
+  EXPECT_EQ(read_all(), "hellohello");
+}
+
+TEST_F(ByteSourceFile, AMemberThatEndsEarlyIsAnError) {
+  ASSERT_TRUE(write_file(path_, kGzip + kGzip.substr(0, 15)).ok());
+  EXPECT_NE(read_all().find("truncated"), std::string::npos);
+}
+
 TEST_F(ByteSourceFile, ShortFilesAreGivenWhole) {
   for (const std::string& bytes : {std::string(), std::string("x"), std::string("\x1f")}) {
     ASSERT_TRUE(write_file(path_, bytes).ok());
