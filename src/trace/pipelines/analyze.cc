@@ -138,6 +138,8 @@ core::Result<CommandResult> run_analyze(const AnalyzeRequest& request, core::Pro
   const bool once = repeats.front() == 0;
   result.summary = once ? std::move(summaries.front()) : summary_of(summaries, repeats);
   result.summary.title = "Analysis of " + request.configuration.string();
+  const std::string lacking = result.incomplete;
+  tell_incomplete(lacking, result);
   return result;
 }
 

@@ -1,7 +1,5 @@
 #include "trace/compare/compare.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -32,7 +30,7 @@ struct Loaded {
   Configuration configuration;
   model::Warnings warnings;
   std::optional<RunGlimpse> glimpse = std::nullopt;  // of the first run, from its traces
-  std::string lost_ranks = {};  // says which had no GPU work to count; empty: none
+  std::string lost_ranks = {};                       // says which are left out; empty: none
 };
 
 Keep keep_of(const CompareRequest& request, bool shows_step) {
@@ -40,10 +38,6 @@ Keep keep_of(const CompareRequest& request, bool shows_step) {
   return {.timelines = request.parts != Parts::kCollective,
           .communication = request.parts != Parts::kIndividual,
           .works = is_own && (shows_step || request.final_report)};
-}
-
-void add_lost_ranks(const fs::path& run, const std::string& lost, std::string& all) {
-  if (!lost.empty()) all += fmt::format("{}{}: {}", all.empty() ? "" : "; ", run.string(), lost);
 }
 
 // Loads one run of a side. Its traces are freed on return.
@@ -224,14 +218,13 @@ core::Result<CommandResult> compare_loaded(const Loaded& baseline,
   CommandResult result;
   result.warnings = test.warnings;
   warn_of_environments(comparison.answer, result.warnings);
-  result.incomplete = baseline.lost_ranks;
-  if (!result.incomplete.empty() && !test.lost_ranks.empty()) result.incomplete += "; ";
-  result.incomplete += test.lost_ranks;
   result.headline = headline_of(comparison.answer, sides);
   result.summary.title = "Comparison";
   if (const model::Table* dashboard = comparison.final_report.find("Summary_Dashboard")) {
     result.summary.tables.push_back(terminal_summary(*dashboard, comparison.answer, sides));
   }
+  const bool both = !baseline.lost_ranks.empty() && !test.lost_ranks.empty();
+  tell_incomplete(baseline.lost_ranks + (both ? "; " : "") + test.lost_ranks, result);
   result.regression = comparison.answer.regression ? Regression::kFound : Regression::kNone;
   result.test_figures = figures_of_side(test, request.options.compat);
   if (request.output.kind == Output::Kind::kBook) {

@@ -54,6 +54,10 @@ core::Result<CommandResult> run_diff(const DiffRequest& request, core::Progress&
   warn_of_unlike_sides(baseline, test, result.warnings);
   diff.book.tables.push_back(warnings_table(result.warnings));
   result.summary = {"Difference", {std::move(diff.for_terminal)}};
+  std::string lacking;
+  add_lost_ranks(request.baseline, baseline.lost_ranks, lacking);
+  add_lost_ranks(request.test, test.lost_ranks, lacking);
+  tell_incomplete(lacking, result);
   if (request.output.kind == Output::Kind::kBook) {
     result.book = std::move(diff.book);
     return result;

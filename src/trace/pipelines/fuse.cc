@@ -39,6 +39,7 @@ core::Result<CommandResult> run_fuse(const FuseRequest& request, core::Progress&
   const auto critical = path::critical_path(execution);
   CommandResult result;
   result.warnings = run.warnings();
+  result.incomplete = run.lost_ranks;
   for (const RankTrace& rank : run.run->ranks) {
     std::error_code ignored;
     progress.add_total(std::filesystem::file_size(rank.trace.path, ignored));
@@ -48,6 +49,7 @@ core::Result<CommandResult> run_fuse(const FuseRequest& request, core::Progress&
   const model::Book book = path::path_report(execution, critical);
   result.summary = {"Fused trace",
                     {*book.find("critical_path_steps"), *book.find("clock_alignment")}};
+  tell_incomplete(run.lost_ranks, result);
   result.written = {request.file};
   return result;
 }

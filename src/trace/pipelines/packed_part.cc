@@ -78,6 +78,7 @@ void pack(const RankFacts& facts, Packer& packer) {
   packer.add(facts.counts_anything);
   packer.add(facts.leaked_kernels);
   packer.add(facts.outside_kernels);
+  packer.add(facts.is_foreign);
   pack(facts.warnings, packer);
 }
 
@@ -91,6 +92,7 @@ RankFacts unpack_facts(Unpacker& unpacker) {
   facts.counts_anything = unpacker.integer() != 0;
   facts.leaked_kernels = unpacker.integer();
   facts.outside_kernels = unpacker.integer();
+  facts.is_foreign = unpacker.integer() != 0;
   facts.warnings = unpack_warnings(unpacker);
   const bool is_rank = facts.rank >= 0 && facts.rank <= model::kHighestRank &&
                        facts.world_size >= 0 && facts.world_size <= model::kHighestRank + 1;

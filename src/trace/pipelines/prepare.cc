@@ -1,5 +1,7 @@
 #include "trace/pipelines/prepare.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -66,13 +68,25 @@ core::Result<AnalyzedRun> analyze_files(std::span<const fs::path> inputs,
     facts.push_back(facts_of(rank));
   if (found.has_folder) warn_of_missing_ranks(facts, result.run->warnings);
   if (options.compat == Compat::kNone) {
-    ASSAY_TRY(check_gpu_work(facts));
-    describe_lost_ranks(facts, result.run->warnings);
+    constexpr Showing kShowing = Showing::kSideBySide;
+    ASSAY_TRY(check_gpu_work(facts, kShowing));
+    result.lost_ranks = describe_lost_ranks(facts, kShowing, result.run->warnings);
     std::size_t position = 0;
     std::erase_if(result.ranks,
-                  [&](const RankAnalysis&) { return !facts[position++].counts_anything; });
+                  [&](const RankAnalysis&) { return is_left_out(facts[position++], kShowing); });
   }
   return result;
+}
+
+void add_lost_ranks(const fs::path& run, const std::string& lost, std::string& all) {
+  if (!lost.empty()) all += fmt::format("{}{}: {}", all.empty() ? "" : "; ", run.string(), lost);
+}
+
+void tell_incomplete(const std::string& lacking, CommandResult& result) {
+  result.incomplete = lacking;
+  if (lacking.empty() || result.summary.tables.empty()) return;
+  std::string& title = result.summary.tables.front().title;
+  title = fmt::format("Incomplete: {}. {}", lacking, title);
 }
 
 fs::path configuration_folder(const fs::path& path) {

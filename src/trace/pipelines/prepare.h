@@ -25,7 +25,7 @@ Reading reading_of(const Options& options);
 struct InputFiles {
   std::vector<RankFile> files;
   model::Warnings warnings;  // from the search for them
-  bool has_folder = false;   // a user who names single files knows which ranks those are
+  bool has_folder = false;   // whether all ranks of the run are expected
 };
 
 core::Result<InputFiles> find_input_files(std::span<const std::filesystem::path> inputs);
@@ -34,7 +34,8 @@ core::Result<InputFiles> find_input_files(std::span<const std::filesystem::path>
 // all of them at once. The analyses point into the traces, so the run lives at a fixed address.
 struct AnalyzedRun {
   std::unique_ptr<Run> run;
-  std::vector<RankAnalysis> ranks;  // sorted by rank; without those that recorded no GPU work
+  std::vector<RankAnalysis> ranks;  // sorted by rank; without those that are left out
+  std::string lost_ranks = {};      // as ReducedRun::lost_ranks
 
   // The warnings of the run, its traces and their analyses.
   [[nodiscard]] model::Warnings warnings() const;
@@ -43,6 +44,13 @@ struct AnalyzedRun {
 core::Result<AnalyzedRun> analyze_files(std::span<const std::filesystem::path> inputs,
                                         const Request& request,
                                         core::Progress& progress);
+
+// Adds what is said of the lost ranks of a run to what is said of others; "" for nothing.
+void add_lost_ranks(const std::filesystem::path& run, const std::string& lost, std::string& all);
+
+// Says in the first line of the summary, and as what makes the command fail, that what was written
+// lacks something. "" for nothing.
+void tell_incomplete(const std::string& lacking, CommandResult& result);
 
 // Writes those of <stem>.xlsx, <stem>.json and <stem>_csvs that the request asks for, at most
 // `threads` at the same time (0: one per processor). Creates the folder.

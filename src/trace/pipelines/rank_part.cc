@@ -45,6 +45,8 @@ RankFacts facts_of(const RankAnalysis& rank) {
                   .warnings = rank.warnings};
   facts.counts_anything =
       std::find(rank.counted.begin(), rank.counted.end(), true) != rank.counted.end();
+  facts.is_foreign = rank.trace->cpu_ops.empty() && rank.trace->runtime_calls.empty() &&
+                     rank.trace->gpu_events.empty() && rank.trace->annotations.empty();
   const bool is_lost = rank.options.compat == Compat::kNone && !facts.counts_anything;
   if (is_lost) facts.warnings = rank.trace->warnings;
   return facts;
@@ -65,31 +67,62 @@ RankPart part_of(const RankAnalysis& rank, const Keep& keep) {
   return part;
 }
 
-// A report in which every figure is zero looks like a measurement.
-core::Status check_gpu_work(std::span<const RankFacts> ranks) {
-  if (ranks.empty()) return {};
+bool is_left_out(const RankFacts& rank, Showing showing) {
+  return !rank.counts_anything || (rank.truncated && showing == Showing::kSideBySide);
+}
+
+namespace {
+
+std::string launched(std::int64_t kernels, const char* when) {
+  return fmt::format("{} {} launched {}", kernels, kernels == 1 ? "kernel was" : "kernels were",
+                     when);
+}
+
+// Says why ranks of which none has GPU work to count have none.
+std::string missing_work_in_words(std::span<const RankFacts> ranks) {
   std::int64_t leaked = 0;
   std::int64_t outside = 0;
+  bool truncated = false;
+  bool foreign = true;
   for (const RankFacts& rank : ranks) {
-    if (rank.counts_anything) return {};
     leaked += rank.leaked_kernels;
     outside += rank.outside_kernels;
+    truncated = truncated || rank.truncated;
+    foreign = foreign && rank.is_foreign;
+  }
+  std::vector<std::string> reasons;
+  if (leaked > 0) reasons.push_back(launched(leaked, "before the profile began"));
+  if (outside > 0) reasons.push_back(launched(outside, "outside its steps"));
+  if (truncated)
+    reasons.emplace_back(ranks.size() == 1 ? "the file is cut off or damaged"
+                                           : "files are cut off or damaged");
+  const std::string to_count = leaked + outside == 0 ? "" : " to count";
+  if (!reasons.empty())
+    return fmt::format("no GPU work{}: {}", to_count, core::join(reasons, " and "));
+  if (foreign) return "no GPU work and no operators: is this a trace of PyTorch's profiler?";
+  return "no GPU work: was the profiler told to record the GPU?";
+}
+
+}  // namespace
+
+// A report in which every figure is zero looks like a measurement.
+core::Status check_gpu_work(std::span<const RankFacts> ranks, Showing showing) {
+  if (ranks.empty()) return {};
+  const auto left_out = [&](const RankFacts& rank) { return is_left_out(rank, showing); };
+  if (!std::all_of(ranks.begin(), ranks.end(), left_out)) return {};
+  const auto counting = std::find_if(ranks.begin(), ranks.end(),
+                                     [](const RankFacts& rank) { return rank.counts_anything; });
+  if (counting != ranks.end()) {
+    return core::Error{
+        fmt::format("'{}' is cut off or damaged, and no other rank is whole: 'assay trace report' "
+                    "shows what it holds",
+                    counting->path)};
   }
   const std::string& path = ranks.front().path;
   const std::string where = ranks.size() == 1
                                 ? fmt::format("'{}' has", path)
                                 : fmt::format("the {} ranks from '{}' on have", ranks.size(), path);
-  if (leaked + outside == 0) {
-    return core::Error{where + " no GPU work: was the profiler told to record the GPU?"};
-  }
-  const auto launched = [](std::int64_t kernels, const char* when) {
-    return fmt::format("{} {} launched {}", kernels, kernels == 1 ? "kernel was" : "kernels were",
-                       when);
-  };
-  std::vector<std::string> reasons;
-  if (leaked > 0) reasons.push_back(launched(leaked, "before the profile began"));
-  if (outside > 0) reasons.push_back(launched(outside, "outside its steps"));
-  return core::Error{where + " no GPU work to count: " + core::join(reasons, " and ")};
+  return core::Error{where + " " + missing_work_in_words(ranks)};
 }
 
 void warn_of_missing_ranks(std::span<const RankFacts> ranks, model::Warnings& warnings) {
@@ -106,22 +139,45 @@ void warn_of_missing_ranks(std::span<const RankFacts> ranks, model::Warnings& wa
                fmt::format("rank {}", first), missing);
 }
 
-// The profiler writes GPU events last, so a file that was cut off may lack them all.
-std::string describe_lost_ranks(std::span<const RankFacts> facts, model::Warnings& warnings) {
-  std::vector<int> ranks;
-  for (const RankFacts& rank : facts) {
-    if (rank.counts_anything) continue;
-    ranks.push_back(rank.rank);
-    warnings.merge(rank.warnings);
-    warnings.add("rank without GPU work to count",
-                 rank.truncated ? "left out; its file is cut off or damaged" : "left out",
-                 rank.path);
-  }
+namespace {
+
+// Returns "rank 1 has …, so all that was written lacks it"; "" for no ranks.
+std::string lost_in_words(const std::vector<int>& ranks,
+                          const char* what,
+                          const char* consequence) {
   if (ranks.empty()) return "";
-  return fmt::format("{} {} no GPU work to count, so all that was written lacks {}",
-                     ranks.size() == 1 ? "rank" : "ranks",
-                     core::join(ranks, ", ") + (ranks.size() == 1 ? " has" : " have"),
-                     ranks.size() == 1 ? "it" : "them");
+  const bool one = ranks.size() == 1;
+  return fmt::format("{} {} {} {}, so {} {}", one ? "rank" : "ranks", core::join(ranks, ", "),
+                     one ? "has" : "have", what, consequence, one ? "it" : "them");
+}
+
+}  // namespace
+
+// The profiler writes GPU events last, so a file that was cut off may lack some of them or all.
+std::string describe_lost_ranks(std::span<const RankFacts> facts,
+                                Showing showing,
+                                model::Warnings& warnings) {
+  std::vector<int> without_work;
+  std::vector<int> cut;
+  for (const RankFacts& rank : facts) {
+    if (!rank.counts_anything) {
+      without_work.push_back(rank.rank);
+      warnings.merge(rank.warnings);
+      warnings.add("rank without GPU work to count",
+                   rank.truncated ? "left out; its file is cut off or damaged" : "left out",
+                   rank.path);
+    } else if (rank.truncated) {
+      cut.push_back(rank.rank);
+      if (is_left_out(rank, showing))
+        warnings.add("rank whose trace is cut off or damaged", "left out", rank.path);
+    }
+  }
+  const bool leaves_out = showing == Showing::kSideBySide;
+  const std::string lost[] = {
+      lost_in_words(without_work, "no GPU work to count", "all that was written lacks"),
+      lost_in_words(cut, "a trace that is cut off or damaged",
+                    leaves_out ? "all that was written lacks" : "figures are missing of")};
+  return lost[0].empty() || lost[1].empty() ? lost[0] + lost[1] : lost[0] + "; " + lost[1];
 }
 
 }  // namespace assay::trace

@@ -30,11 +30,18 @@ struct RankFacts {
   bool counts_anything = false;  // false: it has no GPU work that counts
   std::int64_t leaked_kernels = 0;
   std::int64_t outside_kernels = 0;
+  bool is_foreign = false;  // true: no event is one that PyTorch's profiler writes
   // Of the trace and its analysis; those of the trace alone where nothing counts.
   model::Warnings warnings = {};
 };
 
 RankFacts facts_of(const RankAnalysis& rank);
+
+// How a command shows the ranks of a run. Beside others, what a rank lacks whose trace is cut off
+// would look like a difference, so that the rank is left out there.
+enum class Showing { kEachAlone, kSideBySide };
+
+bool is_left_out(const RankFacts& rank, Showing showing);
 
 // Which parts of a rank a command needs; what it does not need costs nothing.
 struct Keep {
@@ -56,14 +63,17 @@ struct RankPart {
 
 RankPart part_of(const RankAnalysis& rank, const Keep& keep);
 
-// Fails when no rank has GPU work to count.
-core::Status check_gpu_work(std::span<const RankFacts> ranks);
+// Fails when no rank has GPU work to count, or all that have are left out.
+core::Status check_gpu_work(std::span<const RankFacts> ranks, Showing showing);
 
 // Adds a warning for the ranks between 0 and the world size that are not among these.
 void warn_of_missing_ranks(std::span<const RankFacts> ranks, model::Warnings& warnings);
 
-// Warns of the ranks that have no GPU work to count though others have, and says what is then wrong
-// with all that is written; "" for nothing. Figures that are all zero look like measurements.
-std::string describe_lost_ranks(std::span<const RankFacts> facts, model::Warnings& warnings);
+// Warns of the ranks that are left out, as figures that are all zero look like measurements, and
+// says what is wrong with all that is written, be it that a rank is lacking or that its trace is
+// cut off; "" for nothing.
+std::string describe_lost_ranks(std::span<const RankFacts> facts,
+                                Showing showing,
+                                model::Warnings& warnings);
 
 }  // namespace assay::trace

@@ -113,7 +113,8 @@ void add(ReadRank read, const Keep& keep, ReducedRun& run) {
   if (keep.individual) run.individual.push_back(std::move(part.individual));
   if (keep.timelines) run.timelines.push_back({rank, std::move(part.timelines)});
   if (keep.overview) run.overview.push_back(std::move(part.overview));
-  if (part.communication) run.communication.push_back(std::move(*part.communication));
+  const bool is_whole = !run.ranks.back().truncated || run.compat != Compat::kNone;
+  if (part.communication && is_whole) run.communication.push_back(std::move(*part.communication));
   if (part.works) run.works.push_back(std::move(*part.works));
 }
 
@@ -126,11 +127,14 @@ core::Result<ReducedRun> checked(std::vector<ReadRank> parts,
   std::vector<RankFacts> facts;
   for (const ReadRank& read : parts)
     facts.push_back(read.part.facts);
-  if (inputs.has_folder) warn_of_missing_ranks(facts, run.run_warnings);
+  const Showing showing = keep.individual ? Showing::kEachAlone : Showing::kSideBySide;
+  if (inputs.has_folder || showing == Showing::kSideBySide)
+    warn_of_missing_ranks(facts, run.run_warnings);
   if (compat == Compat::kNone) {
-    ASSAY_TRY(check_gpu_work(facts));
-    run.lost_ranks = describe_lost_ranks(facts, run.run_warnings);
-    std::erase_if(parts, [](const ReadRank& read) { return !read.part.facts.counts_anything; });
+    ASSAY_TRY(check_gpu_work(facts, showing));
+    run.lost_ranks = describe_lost_ranks(facts, showing, run.run_warnings);
+    std::erase_if(parts,
+                  [&](const ReadRank& read) { return is_left_out(read.part.facts, showing); });
   }
   for (ReadRank& read : parts)
     add(std::move(read), keep, run);

@@ -20,10 +20,10 @@
 namespace assay::trace {
 
 // A run of which all traces have been read and freed. The lists of what was kept have an entry for
-// each rank, in this order, or are empty.
+// each rank, in this order, or are empty; `communication` has none for traces that are cut off.
 struct ReducedRun {
   Compat compat = Compat::kNone;
-  std::vector<RankFacts> ranks = {};  // sorted by rank; without those that recorded no GPU work
+  std::vector<RankFacts> ranks = {};         // sorted by rank; without those that are left out
   std::vector<model::Book> individual = {};  // empty for ranks that another process read
   std::vector<int> readers = {};             // the process that read the rank; of each rank
   std::vector<RankReport> timelines = {};
@@ -31,8 +31,8 @@ struct ReducedRun {
   std::vector<collectives::RankRecording> communication = {};
   std::vector<path::RankWorks> works = {};
   model::Warnings run_warnings = {};  // about the run as a whole
-  // What is wrong with ranks that recorded no GPU work though others did, "" for nothing. All that
-  // is written lacks these ranks.
+  // What is wrong with ranks that recorded no GPU work though others did, or whose traces are cut
+  // off; "" for nothing. What is written lacks these ranks, or some of their figures.
   std::string lost_ranks = {};
 
   // The warnings of the run, its traces and their analyses.

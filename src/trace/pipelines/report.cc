@@ -1,6 +1,7 @@
 #include <fmt/core.h>
 
 #include "core/files.h"
+#include "trace/pipelines/prepare.h"
 #include "trace/pipelines/reduce.h"
 
 namespace assay::trace {
@@ -33,7 +34,7 @@ core::Result<CommandResult> run_report(const ReportRequest& request, core::Progr
   }
   result.summary = {"Individual reports", {timeline_overview(run)}};
   result.warnings = run.warnings();
-  result.incomplete = run.lost_ranks;
+  tell_incomplete(run.lost_ranks, result);
   return result;
 }
 
