@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <iterator>
 #include <map>
-#include <ranges>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -55,24 +54,24 @@ void add_failed(Choice& choice, Strategy strategy) {
 }
 
 // A strategy is not trusted between a size at which it failed and the next one that it was tried
-// at. `cells` is a row's, in either direction.
-template <class Cells>
-void spread_failure(Cells&& cells, Strategy strategy) {
+// at. The cells are a row's, in either direction.
+template <class Iterator>
+void spread_failure(Iterator cell, Iterator end, Strategy strategy) {
   bool has_failed = false;
-  for (Choice& choice : cells) {
-    if (find_timing(choice.timings, strategy)) {
+  for (; cell != end; ++cell) {
+    if (find_timing(cell->timings, strategy)) {
       has_failed = false;
-    } else if (has_failed || choice.has_failed(strategy)) {
+    } else if (has_failed || cell->has_failed(strategy)) {
       has_failed = true;
-      add_failed(choice, strategy);
+      add_failed(*cell, strategy);
     }
   }
 }
 
 void spread_failures(DecidedRow& row, const std::vector<Strategy>& strategies) {
   for (const Strategy strategy : strategies) {
-    spread_failure(row.choices, strategy);
-    spread_failure(std::views::reverse(row.choices), strategy);
+    spread_failure(row.choices.begin(), row.choices.end(), strategy);
+    spread_failure(row.choices.rbegin(), row.choices.rend(), strategy);
   }
 }
 

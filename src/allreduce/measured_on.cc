@@ -16,12 +16,12 @@ namespace assay::allreduce {
 namespace {
 
 namespace fs = std::filesystem;
-using nlohmann::json;
+using Json = nlohmann::json;
 
 constexpr std::size_t kDateLength = 10;  // of 2026-11-21T15:04:05+0000
 
 // Returns "" where there is no such text.
-std::string text_in(const json& object, const char* name) {
+std::string text_in(const Json& object, const char* name) {
   const auto found = object.find(name);
   return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
@@ -30,9 +30,9 @@ std::string or_unknown(const std::string& text) {
   return text.empty() ? "?" : text;
 }
 
-core::Result<json> read_kept(const fs::path& path) {
+core::Result<Json> read_kept(const fs::path& path) {
   constexpr bool kThrow = false;
-  json kept = json::parse(ASSAY_TRY(core::read_file(path)), nullptr, kThrow);
+  Json kept = Json::parse(ASSAY_TRY(core::read_file(path)), nullptr, kThrow);
   if (kept.is_object() && kept.contains("settings") && kept["settings"].is_object()) return kept;
   return core::Error{
       fmt::format("'{}' does not say on what the times beside it were measured: mend or remove it",
@@ -52,7 +52,7 @@ std::map<std::string, int> told_by_name(const std::string& name) {
   return {};
 }
 
-core::Status check_told(const json& settings, const fs::path& path, const std::string& csv) {
+core::Status check_told(const Json& settings, const fs::path& path, const std::string& csv) {
   for (const auto& [name, told] : told_by_name(csv)) {
     const auto found = settings.find(name);
     if (found == settings.end()) continue;
@@ -66,7 +66,7 @@ core::Status check_told(const json& settings, const fs::path& path, const std::s
   return {};
 }
 
-std::string date_of(const json& kept) {
+std::string date_of(const Json& kept) {
   const auto runs = kept.find("runs");
   const bool has_run =
       runs != kept.end() && runs->is_array() && !runs->empty() && runs->front().is_object();
@@ -79,8 +79,8 @@ core::Result<MeasuredOn> measured_on(const fs::path& csv) {
   fs::path path = csv;
   path.replace_extension(".json");
   if (!core::is_regular_file(path)) return MeasuredOn{};
-  const json kept = ASSAY_TRY(read_kept(path));
-  const json& settings = kept["settings"];
+  const Json kept = ASSAY_TRY(read_kept(path));
+  const Json& settings = kept["settings"];
   ASSAY_TRY(check_told(settings, path, csv.filename().string()));
   MeasuredOn told{.gpu = text_in(settings, "GPU"), .nccl = text_in(settings, "NCCL")};
   told.text = fmt::format("{}, CUDA {}, NCCL {}, {}", or_unknown(told.gpu),

@@ -108,19 +108,19 @@ std::optional<Timing> TimeCurves::at(const Cell& cell, Strategy strategy) const 
   if (!found) return std::nullopt;
   const auto bytes = static_cast<double>(cell.size_bytes());
   const Neighbours neighbours = neighbours_of(*found, cell.hidden_size);
+  const auto* narrower = neighbours.narrower;
+  const auto* wider = neighbours.wider;
   std::array<std::optional<Timing>, 2> times;
-  const std::array rows_beside = {neighbours.narrower, neighbours.wider};
-  for (std::size_t i = 0; i < rows_beside.size(); ++i) {
-    const Curve* curve = curve_in(rows_beside[i], strategy);
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    const Curve* curve = curve_in(i == 0 ? narrower : wider, strategy);
     if (!curve) continue;
     if (has_failed_beside(*curve, bytes)) return std::nullopt;
     times[i] = time_at(*curve, bytes);
   }
-  const auto& [narrower, wider] = times;
-  if (!narrower || !wider) return narrower ? narrower : wider;
-  return interpolated(
-      *narrower, *wider,
-      part_between(cell.hidden_size, neighbours.narrower->first, neighbours.wider->first));
+  if (!narrower || !times[0]) return times[1];
+  if (!wider || !times[1]) return times[0];
+  return interpolated(*times[0], *times[1],
+                      part_between(cell.hidden_size, narrower->first, wider->first));
 }
 
 }  // namespace assay::allreduce
