@@ -114,7 +114,7 @@ core::Status CollectArguments::check_models() const {
   for (const auto& [option, list] : axis_values_) {
     if (list.empty()) continue;
     if (option == "tp" || option == "ep") {
-      const std::string problem = gpus_problem(list);
+      const std::string problem = gpu_count_problem(list);
       if (!problem.empty()) return core::Error{fmt::format("--{}: {}", option, problem)};
       continue;
     }

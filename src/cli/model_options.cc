@@ -140,7 +140,7 @@ core::Result<serving::NeedsRequest> ModelArguments::request(const std::vector<st
   return request;
 }
 
-std::string gpus_problem(const std::string& text) {
+std::string gpu_count_problem(const std::string& text) {
   const auto numbers = gpus_in(text);
   return numbers.ok() ? "" : numbers.error().message;
 }

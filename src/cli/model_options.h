@@ -36,7 +36,7 @@ class ModelArguments {
 };
 
 // Checks for Option::check a list of numbers of GPUs, such as "1,2,8".
-std::string gpus_problem(const std::string& text);
+std::string gpu_count_problem(const std::string& text);
 
 // A line for each model and reason: "glm-4.5: left out: tp 8, moe_tp 8, fp8_block and 4 other
 // deployments: an intermediate size of ...".

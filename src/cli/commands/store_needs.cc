@@ -41,12 +41,12 @@ class StoreNeeds final : public Command {
     app.add_option("--tp", tp_, "GPUs that share heads and dense layers")
         ->type_name("V,V")
         ->default_str("1,2,4,8")
-        ->check(gpus_problem)
+        ->check(gpu_count_problem)
         ->group(kModelsGroup);
     app.add_option("--ep", ep_, "groups of GPUs with experts of their own")
         ->type_name("V,V")
         ->default_str("every division of the GPUs of --tp")
-        ->check(gpus_problem)
+        ->check(gpu_count_problem)
         ->group(kModelsGroup);
     precision_.add_precision(app, kModelsGroup);
     app.add_flag("--all", all_, "list every shape, not only those that are missing");
