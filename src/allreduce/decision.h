@@ -58,7 +58,7 @@ struct Choice {
   // The same of messages of as many bytes halfway (by ratio) to each neighbouring hidden size,
   // interpolated.
   std::vector<std::vector<Timing>> beside = {};
-  // What may be chosen and failed in this cell. Between a size at which a strategy failed and the
+  // These may be chosen and failed in this cell. Between a size at which a strategy failed and the
   // next one that it was tried at, it counts as failed, too.
   std::vector<Strategy> failed = {};
 

@@ -1,4 +1,4 @@
-// What measurements were made on, as the .json beside each file of them tells.
+// Tells what measurements were made on, by the .json beside each file of them.
 #pragma once
 
 #include <cstddef>

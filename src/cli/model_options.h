@@ -42,9 +42,9 @@ std::string gpu_count_problem(const std::string& text);
 // deployments: an intermediate size of ...".
 std::vector<std::string> notes_of_excluded(const std::vector<serving::Excluded>& all);
 
-// Where an engine finds the weights: where the user says ("": nowhere), by the id that names the
-// model, or in the folder of its config.json. Error: there are none in that folder, the file has
-// another name, or the model is one that ships.
+// Returns where an engine finds the weights: where the user says ("": nowhere), by the id that
+// names the model, or in the folder of its config.json. Error: there are none in that folder, the
+// file has another name, or the model is one that ships.
 core::Result<std::string> weights_path(const std::string& said, const std::string& model);
 
 // The names of the models that ship with assay, and "all".

@@ -105,7 +105,7 @@ std::vector<plan::TableSource> tree_sources(const store::PublicTree& tree,
   return sources;
 }
 
-// What is left out of tables, in a sentence; "" if nothing is.
+// Returns a sentence on what is left out of tables, or "" if nothing is.
 std::string untimed_note(const UntimedRows& untimed) {
   std::vector<std::string> files;
   for (const auto& [file, rows] : untimed) {

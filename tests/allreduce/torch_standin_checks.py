@@ -367,16 +367,12 @@ class CustomAllreduceTest(unittest.TestCase):
             adapter = CustomAllreduce(group, 0)
             adapter.close()
             return adapter.disabled
-        asked = []
-        make = _operators.library.create
-
-        def noted(rank, world_size, options):
-            asked.append(options.deadline_seconds)
-            return make(rank, world_size, options)
-        with unittest.mock.patch.object(_operators.library, "create", noted):
+        own = _operators.library
+        with unittest.mock.patch.object(own, "create", wraps=own.create) as created:
             on_two_ranks(rank)
             with unittest.mock.patch.dict(os.environ, ASSAY_ALLREDUCE_DEADLINE="2.5"):
                 on_two_ranks(rank)
+        asked = [call.args[2].deadline_seconds for call in created.call_args_list]
         self.assertEqual(asked, [0, 0, 2.5, 2.5])
         for text in ("soon", "-1", "inf"):
             with unittest.mock.patch.dict(os.environ, ASSAY_ALLREDUCE_DEADLINE=text):

@@ -13,7 +13,7 @@ namespace {
 // Layers are looked at one by one.
 constexpr std::int64_t kMostLayers = 10000;
 
-// What transformers takes where a config.json does not say it.
+// Transformers takes these where a config.json does not say them.
 constexpr std::int64_t kUsualWindow = 4096;
 constexpr std::int64_t kUsualLayersWithoutWindow = 28;
 

@@ -48,9 +48,9 @@ core::Result<std::vector<EqualLayers>> read_layers(
 // number is not num_hidden_layers.
 core::Result<std::vector<std::string>> read_layer_types(const Config& config);
 
-// How many tokens the layers with a window attend to, which sliding_window says, and 4096 where the
-// field is missing: what transformers takes for Mistral and Qwen. 0: no layer has a window, because
-// the field is null.
+// Returns to how many tokens the layers with a window attend: sliding_window, or 4096 where the
+// field is missing, as transformers takes it for Mistral and Qwen. It is 0 where the field is null,
+// so that no layer has a window.
 core::Result<std::int64_t> read_window(const Config& config);
 
 // The same for Qwen, where use_sliding_window turns it on.

@@ -196,7 +196,7 @@ TEST(StepPrices, ExpertsGetTheTokensOfAllGroups) {
   EXPECT_NEAR(ms(8, (4000 + 7) / 8.0), 4.007, 0.01);
 }
 
-// What one of each takes, in ms.
+// One of each takes so many ms.
 constexpr double kPromptToken = 0.001;    // of attention
 constexpr double kDecodingRequest = 0.1;  // of attention
 constexpr double kProductRow = 0.0001;

@@ -207,7 +207,7 @@ struct PoolsWork {
   }
 };
 
-// What of its tokens a simulation tells its recorder. Those between the first and the last take
+// Says which tokens a simulation tells its recorder. Those between the first and the last take
 // memory and a third of the time.
 enum class Heard : std::uint8_t { kAllTokens, kFirstTokens };
 

@@ -92,7 +92,7 @@ class MetricsRecorder {
   // What another one, without a warm-up, heard of a part of the requests, which are these.
   void add(const MetricsRecorder& part, const std::vector<std::size_t>& requests);
 
-  // Of the requests that are measured, all of which have their first token.
+  // Returns the mean over the requests that are measured, which all have their first token.
   [[nodiscard]] double mean_ttft_ms() const;
 
   // Fills the fields that are about requests.

@@ -28,7 +28,7 @@ class NextTimes {
 
   [[nodiscard]] double earliest_ms() const { return times_[1]; }
 
-  // Of several at the same time the first.
+  // Returns the first of several at the same time.
   [[nodiscard]] std::size_t earliest() const {
     std::size_t node = 1;
     while (node < leaves_)
