@@ -67,16 +67,33 @@ core::Result<Limits> prefill_limits(const serving::Model& model,
   return limits;
 }
 
+namespace {
+
+struct UsedPools {
+  Pool prefill;
+  Pool decode;
+};
+
+core::Result<UsedPools> used_pools(const serving::Model& model,
+                                   const ServedPools& pools,
+                                   const StepCost& prefill_cost,
+                                   const StepCost& decode_cost,
+                                   const ClosedLoop& load) {
+  const PoolLimits limits = ASSAY_TRY(limits_of_pools(model, pools, load));
+  return UsedPools{.prefill = {&prefill_cost, limits.prefill, pools.prefill.instances},
+                   .decode = {&decode_cost, limits.decode, pools.decode.instances}};
+}
+
+}  // namespace
+
 core::Result<DisaggregatedMetrics> serve_disaggregated(const serving::Model& model,
                                                        const ServedPools& pools,
                                                        const StepCost& prefill_cost,
                                                        const StepCost& decode_cost,
                                                        const ClosedLoop& load) {
-  const PoolLimits limits = ASSAY_TRY(limits_of_pools(model, pools, load));
+  const UsedPools used = ASSAY_TRY(used_pools(model, pools, prefill_cost, decode_cost, load));
   const Workload workload = ASSAY_TRY(workload_of(load, load.requests_each * load.concurrency));
-  return simulate_disaggregated(policy_of(pools.decode.worker.engine),
-                                {&prefill_cost, limits.prefill, pools.prefill.instances},
-                                {&decode_cost, limits.decode, pools.decode.instances},
+  return simulate_disaggregated(policy_of(pools.decode.worker.engine), used.prefill, used.decode,
                                 pools.transfer, workload);
 }
 
@@ -85,12 +102,10 @@ core::Result<double> serve_disaggregated_ttft_ms(const serving::Model& model,
                                                  const StepCost& prefill_cost,
                                                  const StepCost& decode_cost,
                                                  const ClosedLoop& load) {
-  const PoolLimits limits = ASSAY_TRY(limits_of_pools(model, pools, load));
+  const UsedPools used = ASSAY_TRY(used_pools(model, pools, prefill_cost, decode_cost, load));
   const Workload workload = ASSAY_TRY(workload_of(load, load.requests_each * load.concurrency));
-  return simulate_disaggregated_ttft_ms(policy_of(pools.decode.worker.engine),
-                                        {&prefill_cost, limits.prefill, pools.prefill.instances},
-                                        {&decode_cost, limits.decode, pools.decode.instances},
-                                        pools.transfer, workload);
+  return simulate_disaggregated_ttft_ms(policy_of(pools.decode.worker.engine), used.prefill,
+                                        used.decode, pools.transfer, workload);
 }
 
 core::Result<LongRunMetrics> serve_disaggregated_steadily(const serving::Model& model,
@@ -99,14 +114,12 @@ core::Result<LongRunMetrics> serve_disaggregated_steadily(const serving::Model& 
                                                           const StepCost& decode_cost,
                                                           const ClosedLoop& load,
                                                           double waiting) {
-  const PoolLimits limits = ASSAY_TRY(limits_of_pools(model, pools, load));
+  const UsedPools used = ASSAY_TRY(used_pools(model, pools, prefill_cost, decode_cost, load));
   const LongRun run = usual_run(pools, load, waiting);
   const Workload workload =
       ASSAY_TRY(workload_of(load, load.concurrency + run.settling + run.measured));
-  return simulate_long_run(policy_of(pools.decode.worker.engine),
-                           {&prefill_cost, limits.prefill, pools.prefill.instances},
-                           {&decode_cost, limits.decode, pools.decode.instances}, pools.transfer,
-                           workload, run);
+  return simulate_long_run(policy_of(pools.decode.worker.engine), used.prefill, used.decode,
+                           pools.transfer, workload, run);
 }
 
 }  // namespace assay::plan
