@@ -334,6 +334,22 @@ core::Result<std::string> PlanInputs::missing_tables(const std::string& name, pl
   return fmt::format("{} has no tables of {} for {}", sources_.systems.string(), wanted, name);
 }
 
+core::Status PlanInputs::warn_of_version(const std::string& name,
+                                         plan::Engine engine,
+                                         const std::string& version) {
+  const System& asked = *ASSAY_TRY(system(name));
+  if (!asked.tree || version.empty()) return {};
+  const std::string backend(plan::name_of(engine));
+  const std::vector<std::string> versions = asked.tree->versions(backend);
+  if (versions.empty() || std::find(versions.begin(), versions.end(), version) != versions.end())
+    return {};
+  const std::string text =
+      fmt::format("{} has no tables of {} {} for {}, and those of other versions answer; it has {}",
+                  sources_.systems.string(), backend, version, name, core::join(versions, ", "));
+  if (warned_.insert(text).second) print_warning(text);
+  return {};
+}
+
 plan::GpuMemory gpu_memory(const store::SystemFacts& facts, std::int64_t gpus) {
   return {.capacity_bytes = facts.memory_bytes, .communication_bytes = facts.nccl_bytes_of(gpus)};
 }
@@ -342,6 +358,7 @@ core::Result<plan::PoolSystem> pool_system(PlanInputs& inputs,
                                            const std::string& system,
                                            plan::Engine engine,
                                            const std::string& version) {
+  ASSAY_TRY(inputs.warn_of_version(system, engine, version));
   return plan::PoolSystem{.facts = ASSAY_TRY(inputs.facts(system)),
                           .tables = ASSAY_TRY(inputs.tables(system, engine, version))};
 }

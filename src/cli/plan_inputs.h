@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "cli/price_sources.h"
@@ -63,6 +64,11 @@ class PlanInputs {
   // Why the folder of systems has no tables of the engine for a system; "" if it has some, or where
   // assay's own are asked.
   core::Result<std::string> missing_tables(const std::string& name, plan::Engine engine);
+  // Warns, once, of a version that the folder of systems has no tables of, though others of the
+  // engine.
+  core::Status warn_of_version(const std::string& name,
+                               plan::Engine engine,
+                               const std::string& version);
 
  private:
   struct System {
@@ -96,12 +102,14 @@ class PlanInputs {
   std::map<std::string, Measured> measured_;  // by system
   std::map<std::string, serving::Model> models_;
   std::map<std::string, System> read_;
+  std::set<std::string> warned_;
 };
 
 // The memory of a GPU, of which collectives of so many GPUs take a part.
 plan::GpuMemory gpu_memory(const store::SystemFacts& facts, std::int64_t gpus);
 
-// A system's facts, and the tables of the engine on it. Error: as facts() and tables().
+// A system's facts, and the tables of the engine on it; warns of a version without tables. Error:
+// as facts() and tables().
 core::Result<plan::PoolSystem> pool_system(PlanInputs& inputs,
                                            const std::string& system,
                                            plan::Engine engine,

@@ -7,6 +7,8 @@
 #include <variant>
 #include <vector>
 
+#include "plan/stages.h"
+
 namespace assay::plan {
 namespace {
 
@@ -159,17 +161,17 @@ double default_fraction(Engine engine) {
   return kFractions[static_cast<std::size_t>(engine)];
 }
 
-// The embedding is shared by the GPUs of `tp`; the first and the last stage hold it and the logits.
+// The GPUs of `tp` share the embedding and the product that makes logits.
 LayerMemory::LayerMemory(const Model& model, const Deployment& deployment)
     : model_(&model), deployment_(deployment), with_cache_(model.layers) {
   if (deployment.speculative_tokens > 0 && model.mtp) with_cache_.push_back(*model.mtp);
   if (!model.ties_embedding) {
-    end_bytes_ = static_cast<double>(model.vocabulary * model.hidden) *
-                 bytes_of(Quantization::kBfloat16) / static_cast<double>(deployment.tp);
+    embedding_bytes_ = static_cast<double>(model.vocabulary * model.hidden) *
+                       bytes_of(Quantization::kBfloat16) / static_cast<double>(deployment.tp);
   }
   double widest = 0;
   for (const OperatorUse& use : uses_of(model, deployment, serving::Phase::kContext)) {
-    double& part = use.role == "logits" ? end_bytes_ : layer_bytes_;
+    double& part = use.role == "logits" ? logit_weight_bytes_ : layer_bytes_;
     // Further layers for multi-token prediction are loaded, though a pass is through one.
     const bool is_mtp = use.role.starts_with("MTP ");
     part += weights_of_use(use) * static_cast<double>(is_mtp ? model.mtp->count : use.count);
@@ -178,12 +180,21 @@ LayerMemory::LayerMemory(const Model& model, const Deployment& deployment)
   columns_ = widest + 2 * static_cast<double>(model.hidden);
 }
 
+// Of several stages the last one holds the most: the logits and their weights, which are as large
+// as the embedding of the first.
+double LayerMemory::weight_bytes(std::int64_t stages, double share) const {
+  const double embedding = stages == 1 ? embedding_bytes_ : 0;
+  return share * layer_bytes_ + embedding + logit_weight_bytes_;
+}
+
 MemoryUse LayerMemory::of(const MemoryRequest& request, const GpuMemory& gpu) const {
+  const double share =
+      stage_excess(model_->num_layers(), request.pp) / static_cast<double>(request.pp);
   const std::int64_t verified = 1 + deployment_.speculative_tokens;
   const double logits =
       static_cast<double>(request.max_batch * verified * model_->vocabulary) * kLogitBytes;
   MemoryUse use{.capacity_bytes = gpu.capacity_bytes,
-                .weight_bytes = layer_bytes_ / static_cast<double>(request.pp) + end_bytes_,
+                .weight_bytes = weight_bytes(request.pp, share),
                 .activation_bytes =
                     static_cast<double>(request.max_tokens) * columns_ * kActivationBytes + logits,
                 .communication_bytes = gpu.communication_bytes,
@@ -192,7 +203,7 @@ MemoryUse LayerMemory::of(const MemoryRequest& request, const GpuMemory& gpu) co
   const auto tokens = static_cast<double>(request.request_tokens);
   double of_request = 0;
   for (const EqualLayers& equal : with_cache_) {
-    const double layers = static_cast<double>(equal.count) / static_cast<double>(request.pp);
+    const double layers = share * static_cast<double>(equal.count);
     of_request += layers * std::visit(CacheOf{deployment_, tokens}, equal.layer.mixer);
     // Drafts may be refused, so that the state before each of them stays.
     use.bytes_per_request += layers * static_cast<double>(verified) *

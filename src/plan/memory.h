@@ -20,7 +20,7 @@ struct GpuMemory {
 
 struct MemoryRequest {
   serving::Deployment deployment = {};
-  std::int64_t pp = 1;
+  std::int64_t pp = 1;  // stages: the use is that of the last one, with the layers of the longest
   Engine engine = Engine::kTrtllm;
   // The share of memory that the engine may use, as its own option counts it; 0: its default.
   double fraction = 0;
@@ -53,12 +53,16 @@ class LayerMemory {
   [[nodiscard]] MemoryUse of(const MemoryRequest& request, const GpuMemory& gpu) const;
 
  private:
+  // `share`: of all layers, what the longest stage has.
+  [[nodiscard]] double weight_bytes(std::int64_t stages, double share) const;
+
   const serving::Model* model_;
   serving::Deployment deployment_;
   std::vector<serving::EqualLayers> with_cache_;  // those that draft, too
-  double layer_bytes_ = 0;  // weights of all layers, on one GPU if it held them all
-  double end_bytes_ = 0;    // of the embedding and the logits
-  double columns_ = 0;      // of activations, for a token
+  double layer_bytes_ = 0;      // weights of all layers, on one GPU if it held them all
+  double embedding_bytes_ = 0;  // 0 where the logits' weights are the embedding's
+  double logit_weight_bytes_ = 0;
+  double columns_ = 0;  // of activations, for a token
 };
 
 // The share of memory that the engine's own option has by default: free_gpu_memory_fraction of what

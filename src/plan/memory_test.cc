@@ -50,6 +50,20 @@ TEST(Memory, LatentsAreNotShared) {
   EXPECT_DOUBLE_EQ(use.bytes_per_token, 2.0 * 576 * 61);
 }
 
+TEST(Memory, AStageHoldsItsLayersAndTheLogitsAlone) {
+  const double embedding = 2.0 * 128256 * 8192;
+  const MemoryUse one = memory_of_shipped("llama-3.1-70b", {});
+  const MemoryUse two = memory_of_shipped("llama-3.1-70b", {.pp = 2});
+  EXPECT_DOUBLE_EQ(two.weight_bytes, (one.weight_bytes - 2 * embedding) / 2 + embedding);
+  EXPECT_DOUBLE_EQ(two.bytes_per_token, one.bytes_per_token / 2);
+}
+
+TEST(Memory, TheLongestStageHoldsMoreThanItsShareOfTheLayers) {
+  const MemoryUse one = memory_of_shipped("llama-3.1-70b", {});
+  const MemoryUse three = memory_of_shipped("llama-3.1-70b", {.pp = 3});
+  EXPECT_DOUBLE_EQ(three.bytes_per_token, one.bytes_per_token * 27 / 80);
+}
+
 TEST(Memory, AModelThatIsTooLargeHoldsNoToken) {
   const MemoryUse use = memory_of_shipped("llama-3.1-405b", {});
   EXPECT_FALSE(use.fits());

@@ -126,8 +126,8 @@ class PlanEstimate final : public Command {
     const plan::Speculation speculation = ASSAY_TRY(speculation_.speculation(model));
     load_.speculation = speculation;
     if (is_disaggregated()) return run_disaggregated(inputs, model);
-    plan::Tables& tables =
-        *ASSAY_TRY(inputs.tables(served_.system, served_.engine, served_.version));
+    const plan::PoolSystem system =
+        ASSAY_TRY(pool_system(inputs, served_.system, served_.engine, served_.version));
     const serving::Deployment deployment{
         .tp = tp_,
         .moe_tp = moe_tp(),
@@ -137,9 +137,9 @@ class PlanEstimate final : public Command {
         .speculative_tokens = speculation.tokens};
     ASSAY_TRY(check_experts(model));
     ASSAY_TRY(plan::check_worker(model, served_.engine, deployment.precision, worker()));
-    const auto prices = ASSAY_TRY(plan::StepPrices::bind(model, deployment, tables));
+    const auto prices = ASSAY_TRY(plan::StepPrices::bind(model, deployment, *system.tables));
     const auto calibrated = ASSAY_TRY(read_calibration(calibration_, served_, model.name));
-    const store::SystemFacts& facts = *ASSAY_TRY(inputs.facts(served_.system));
+    const store::SystemFacts& facts = *system.facts;
     const plan::Pipeline pipeline =
         ASSAY_TRY(plan::pipeline_of(model, worker(), facts.gpus_per_node, [&](std::int64_t gpus) {
           return plan::stage_link(facts, gpus);

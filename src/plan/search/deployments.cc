@@ -6,6 +6,8 @@
 #include <optional>
 #include <utility>
 
+#include "plan/stages.h"
+
 namespace assay::plan {
 namespace {
 
@@ -154,11 +156,6 @@ core::Status check_pools(Engine engine, const Worker& prefill, const Worker& dec
       return {};
   }
   return {};
-}
-
-double stage_excess(std::int64_t layers, std::int64_t stages) {
-  const std::int64_t longest = (layers + stages - 1) / stages;
-  return static_cast<double>(longest * stages) / static_cast<double>(layers);
 }
 
 Workers staged_workers_of(const serving::Model& model,

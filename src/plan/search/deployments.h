@@ -62,10 +62,6 @@ core::Status check_worker(const serving::Model& model,
 // Error: the engine sends no caches from instances that compute prompts to such that decode.
 core::Status check_pools(Engine engine, const Worker& prefill, const Worker& decode);
 
-// What stages cost in the time of the longest one, where layers do not divide evenly: the layers
-// of all stages, if each had as many as that one, over the layers that there are.
-double stage_excess(std::int64_t layers, std::int64_t stages);
-
 // Those of `possible` in 2, 4, ... stages, at most `most_stages` and `most_gpus` GPUs in all, whose
 // layers divide evenly or nearly: the longest stage has at most an eighth more than its share.
 // Error of each excluded one: its layers do not.

@@ -1,0 +1,16 @@
+// The layers of a model in the stages of a pipeline.
+#pragma once
+
+#include <cstdint>
+
+namespace assay::plan {
+
+// What stages cost in the time and the memory of the longest one, where layers do not divide
+// evenly: the layers of all stages, if each had as many as that one, over the layers that there
+// are.
+inline double stage_excess(std::int64_t layers, std::int64_t stages) {
+  const std::int64_t longest = (layers + stages - 1) / stages;
+  return static_cast<double>(longest * stages) / static_cast<double>(layers);
+}
+
+}  // namespace assay::plan
