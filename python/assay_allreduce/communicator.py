@@ -1,6 +1,7 @@
 """One rank's side of the all-reduce, connected through torch.distributed."""
 import contextlib
 import copy
+import ctypes
 import pathlib
 import pickle
 
@@ -14,7 +15,7 @@ from ._operators import kernels, library
 _OPERATORS = torch.ops.assay
 # The table that came with the package for the GPU at hand, if there is one.
 SHIPPED_TABLE = "shipped"
-_DATA_TYPES = {torch.bfloat16: DataType.BFLOAT16, torch.float16: DataType.FLOAT16,
+DATA_TYPES = {torch.bfloat16: DataType.BFLOAT16, torch.float16: DataType.FLOAT16,
                torch.float32: DataType.FLOAT32}
 
 
@@ -197,14 +198,14 @@ class Communicator:
 
     def choose(self, num_tokens, hidden_size, dtype=torch.bfloat16, fusion=Fusion.NONE):
         """The strategy that AUTO takes for such a message."""
-        return library.choose(self._comm, fusion, _DATA_TYPES[dtype], num_tokens, hidden_size)
+        return library.choose(self._comm, fusion, DATA_TYPES[dtype], num_tokens, hidden_size)
 
     def explain(self, num_tokens, hidden_size, dtype=torch.bfloat16, fusion=Fusion.NONE):
         """The strategy that AUTO takes for such a message, whether the table says so and was measured with
         this number of GPUs, fusion and type (is_measured; is_from_table, is_extrapolated and
         measured_world_size tell what is missing), and the least time that the links need
         (link_limit_us)."""
-        return library.explain(self._comm, fusion, _DATA_TYPES[dtype], num_tokens, hidden_size)
+        return library.explain(self._comm, fusion, DATA_TYPES[dtype], num_tokens, hidden_size)
 
     def reserve(self, max_message_bytes):
         """Takes memory for messages of up to so many bytes, where the workspace has room for less:
@@ -271,6 +272,13 @@ class Communicator:
         whole blocks. `scale` is the global scale, one float32 on the GPU."""
         return _OPERATORS.all_reduce_rms_norm_quant_nvfp4.default(
             input, residual, gamma, scale, epsilon, self.number, weight_bias, int(scale_layout))
+
+    def run(self, call):
+        """A call of the C library as it stands, on the current stream: nothing looks at its addresses."""
+        call.size, call.strategy = ctypes.sizeof(call), self.strategy
+        with torch.cuda.device(self.device):
+            stream = torch.cuda.current_stream(self.device).cuda_stream
+            library.call("run", self._comm, ctypes.byref(call), stream)
 
     def close(self, meet=True):
         """Gives the memory back; graphs that were captured with it are void. Collective. With meet=False

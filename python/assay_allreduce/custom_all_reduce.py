@@ -2,93 +2,14 @@
 classes share pointers of captured tensors between the ranks; ours sends from its own memory, so that
 nothing has to be registered, before a capture or after it."""
 import contextlib
-import logging
-import math
-import os
-import pathlib
-import signal
-import socket
-import sys
-import threading
 
 import torch
 import torch.distributed as dist
 
-from ._library import MAX_RANKS, AllReduceError
-from .communicator import Communicator, GroupExchange, gpu, on_all_ranks
+from .engine import EngineCommunicator
 
-logger = logging.getLogger(__name__)
 _TYPES = (torch.bfloat16, torch.float16, torch.float32)
 _MOST_ELEMENTS = 1 << 30  # of a row, which a message of one dimension is
-# What the default workspace pushes in one part.
-DEFAULT_MAX_SIZE = 10 << 20
-MAX_SIZE_VARIABLE = "ASSAY_ALLREDUCE_MAX_SIZE"
-DEADLINE_VARIABLE = "ASSAY_ALLREDUCE_DEADLINE"
-_LONGEST_DEADLINE = 3600  # the library's
-_SECONDS_BETWEEN_LOOKS = 0.5
-_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
-
-
-def _max_size_of_environment():
-    """The bytes that the environment names, 64M; without it the default."""
-    text = os.environ.get(MAX_SIZE_VARIABLE, "").strip().upper()
-    if not text:
-        return DEFAULT_MAX_SIZE
-    number, unit = (text[:-1], text[-1]) if text[-1] in _UNITS else (text, "")
-    if not number.isdecimal():
-        raise AllReduceError(f"{MAX_SIZE_VARIABLE} is '{text}'; it takes bytes, such as 67108864 or 64M")
-    return int(number) * _UNITS[unit]
-
-
-def _deadline_of_environment():
-    """The seconds that the environment names; without them a rank waits for ever."""
-    text = os.environ.get(DEADLINE_VARIABLE, "").strip() or "0"
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = math.nan
-    if not 0 <= seconds <= _LONGEST_DEADLINE:
-        raise AllReduceError(f"{DEADLINE_VARIABLE} is '{text}'; it takes seconds up to {_LONGEST_DEADLINE}, "
-                             "such as 30")
-    return seconds
-
-
-def _end_process(error):
-    """What an engine takes for the death of a worker, so that it ends instead of serving what is wrong."""
-    logger.critical("%s: this process ends, since graphs that are replayed would go on with wrong sums", error)
-    os.kill(os.getpid(), signal.SIGTERM)
-
-
-class _DeadlineWatch:
-    """Looks whether a rank has missed the deadline. Engines replay graphs, which raise nothing."""
-
-    def __init__(self, comm):
-        self._comm, self._ended = comm, threading.Event()
-        self._thread = threading.Thread(target=self._look, name="assay_allreduce deadline", daemon=True)
-        self._thread.start()
-
-    def _look(self):
-        while not self._ended.wait(_SECONDS_BETWEEN_LOOKS):
-            try:
-                self._comm.check()
-            except AllReduceError as error:
-                _end_process(error)
-                return
-
-    def end(self):
-        self._ended.set()
-        # The collector may end the adapter on this very thread.
-        if threading.current_thread() is not self._thread:
-            self._thread.join()
-
-
-def _host():
-    """The same for two processes if they run on one host."""
-    try:
-        boot = pathlib.Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
-    except OSError:
-        boot = ""
-    return socket.gethostname(), boot
 
 
 def _is_aligned(tensor):
@@ -101,7 +22,7 @@ def _goes_with(message, tensor, shape):
             and _is_aligned(tensor))
 
 
-class CustomAllreduce:
+class CustomAllreduce(EngineCommunicator):
     """group: the engine's CPU group, not one of NCCL; device: an int, a string or a torch.device.
     max_size: messages above so many bytes are left to the engine; None, as engines call it: those above
     what the environment's ASSAY_ALLREDUCE_MAX_SIZE says (64M), else above 10 MiB. Memory for more is taken
@@ -117,48 +38,10 @@ class CustomAllreduce:
 
     def __init__(self, group, device, max_size=None, symm_mem_enabled=False):
         del symm_mem_enabled  # how far the engine's own kernel is asked depends on it; ours does not
-        self.disabled = True
-        self._comm = None
-        self._watch = None
         self._IS_CAPTURING = False
-        self.group = group
         if dist.get_backend(group) == dist.Backend.NCCL:
             raise ValueError("CustomAllreduce takes a group for the CPU, not one of NCCL")
-        exchange = GroupExchange(group)
-        self.rank, self.world_size = exchange.rank, exchange.world_size
-        self.device = gpu(device)
-        self.max_size = max_size
-        problem = self._problem(exchange)
-        if problem is not None:
-            logger.warning("assay_allreduce is not used: %s", problem)
-
-    def _problem(self, exchange):
-        """Connects. Returns why that cannot be, the same on all ranks, or None."""
-        if self.world_size < 2:
-            return "there is one rank"
-        if self.world_size > MAX_RANKS:
-            return f"there are {self.world_size} ranks; {MAX_RANKS} is the most"
-        hosts, sizes, deadlines = zip(*on_all_ranks(
-            exchange, lambda: (_host(), self._asked_size(), _deadline_of_environment())))
-        self.max_size = sizes[self.rank]
-        if len(set(hosts)) > 1:
-            return "the ranks are on several hosts"
-        if len(set(sizes)) > 1:
-            return f"the ranks have unequal max_size: {', '.join(map(str, sizes))}"
-        try:
-            # The engine has NCCL already; a second communicator of it would only take memory.
-            self._comm = Communicator(
-                self.group, self.device, use_nccl=False, deadline_seconds=deadlines[self.rank],
-                max_message_bytes=self.max_size if self.max_size > DEFAULT_MAX_SIZE else 0)
-        except AllReduceError as error:
-            return str(error)
-        if deadlines[self.rank] > 0:
-            self._watch = _DeadlineWatch(self._comm)
-        self.disabled = False
-        return None
-
-    def _asked_size(self):
-        return _max_size_of_environment() if self.max_size is None else self.max_size
+        super().__init__(group, device, max_size)
 
     def should_custom_ar(self, inp):
         """Whether custom_all_reduce() takes this tensor; if not, the engine takes another way. SGLang
@@ -189,12 +72,6 @@ class CustomAllreduce:
     def all_reduce_unreg(self, inp, out=None):
         return self.all_reduce(inp, out=out)
 
-    def _connected(self):
-        if self._comm is None:
-            raise AllReduceError("this CustomAllreduce is disabled or closed, so that should_custom_ar() is "
-                                 "false; the log says why one is disabled")
-        return self._comm
-
     def fused_allreduce_rmsnorm(self, input_, residual_inp_, weight_, eps):
         """The norm and the residual, which is changed in place, as SGLang's layers ask for them.
         None: not this way."""
@@ -222,25 +99,6 @@ class CustomAllreduce:
 
     def finalize_p2p(self):
         """Nothing: connecting has opened the other ranks' memory."""
-
-    def close(self):
-        """Gives the memory back. Collective."""
-        self._end_watch()
-        if self._comm is not None:
-            self._comm.close()
-        self._comm = None
-        self.disabled = True
-
-    def __del__(self):
-        """Engines drop their communicator when their calls and groups have ended: ranks cannot meet."""
-        if getattr(self, "_comm", None) is not None and not sys.is_finalizing():
-            self._end_watch()
-            self._comm.close(meet=False)
-
-    def _end_watch(self):
-        if self._watch is not None:
-            self._watch.end()
-        self._watch = None
 
 
 def ours_or(theirs):

@@ -6,6 +6,7 @@ that starts the engine, at its top level, which multiprocessing imports again in
 """
 import importlib
 
+from . import flashinfer
 from .custom_all_reduce import ours_or
 
 MODULE = "sglang.srt.distributed.device_communicators.custom_all_reduce"
@@ -20,3 +21,4 @@ def install():
         # Some versions ask with the group and the device, some with nothing.
         module.dispatch_custom_allreduce = (
             lambda *arguments, **options: ours_or(dispatch(*arguments, **options)))
+    flashinfer.install()

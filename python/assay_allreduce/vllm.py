@@ -7,6 +7,7 @@ where engine and workers are one process: `assay_allreduce.vllm.install()` befor
 """
 import importlib
 
+from . import flashinfer
 from .custom_all_reduce import ours_or
 
 MODULE = "vllm.distributed.device_communicators.custom_all_reduce"
@@ -16,3 +17,4 @@ def install():
     """vLLM's CudaCommunicator looks the class up in this module when it is made."""
     module = importlib.import_module(MODULE)
     module.CustomAllreduce = ours_or(module.CustomAllreduce)
+    flashinfer.install()

@@ -13,6 +13,7 @@ host allows.
 import argparse
 import contextlib
 import dataclasses
+import importlib.util
 import os
 import statistics
 import typing
@@ -23,6 +24,9 @@ import torch.distributed as dist
 HIDDEN = 4096
 BATCHES = (256, 128, 64, 32, 8, 1)
 LAYERS = 8
+MOST_FUSED = 2048  # tokens
+NORM = 1  # flashinfer.comm.AllReduceFusionPattern.kARResidualRMSNorm
+EPSILON = 1e-6
 ULP = 2.0 ** -7  # of bfloat16, relative
 
 
@@ -32,7 +36,24 @@ class Engine:
     owner: typing.Any  # what has our communicator as ca_comm
     capture: typing.Callable  # a context: around the capture of graphs
     theirs: typing.Callable  # the class that ours stands in for
+    fused: typing.Callable  # (message, residual, weight): the norm and the residual behind the sum
     destroy: typing.Callable
+
+
+def vllm_fused(size):
+    """What vLLM's compilation puts for an all-reduce with a norm behind it: it writes over its arguments."""
+    def fused(tensor, residual, weight):
+        from vllm.compilation.passes.fusion.allreduce_rms_fusion import call_trtllm_fused_allreduce_norm as call
+        call(allreduce_in=tensor, residual=residual, rms_gamma=weight, rms_eps=EPSILON, world_size=size,
+             launch_with_pdl=True, fp32_acc=True, max_token_num=MOST_FUSED, pattern_code=NORM)
+        return tensor, residual
+    return fused
+
+
+def sglang_fused(tensor, residual, weight):
+    """What SGLang's layers call with --enable-flashinfer-allreduce-fusion."""
+    from sglang.srt.layers.flashinfer_comm_fusion import flashinfer_allreduce_residual_rmsnorm as call
+    return call(tensor, residual, weight, EPSILON, MOST_FUSED)
 
 
 def vllm_engine(rank, size):
@@ -49,7 +70,7 @@ def vllm_engine(rank, size):
         state.initialize_model_parallel(tensor_model_parallel_size=size)
     group = state.get_tp_group()
     return Engine(group, group.device_communicator,
-                  lambda: state.graph_capture(device=torch.device("cuda", rank)), theirs,
+                  lambda: state.graph_capture(device=torch.device("cuda", rank)), theirs, vllm_fused(size),
                   lambda: (state.destroy_model_parallel(), state.destroy_distributed_environment()))
 
 
@@ -64,7 +85,7 @@ def sglang_engine(rank, size):
     state.set_custom_all_reduce(True)
     state.initialize_model_parallel(tensor_model_parallel_size=size)
     group = state.get_tp_group()
-    return Engine(group, group, state.graph_capture, theirs,
+    return Engine(group, group, state.graph_capture, theirs, sglang_fused,
                   lambda: (state.destroy_model_parallel(), state.destroy_distributed_environment()))
 
 
@@ -204,6 +225,69 @@ def compare_times(engine, all_reduce, device):
     engine.owner.ca_comm = ours
 
 
+def norm_of(hidden, weight):
+    return torch.nn.functional.rms_norm(hidden, hidden.shape[-1:], weight, EPSILON)
+
+
+def fused_inputs(engine, tokens):
+    residual, weight = message(tokens), torch.randn(HIDDEN, dtype=torch.bfloat16, device="cuda")
+    for tensor in (residual, weight):
+        dist.broadcast(tensor, 0, group=engine.group.device_group)
+    return message(tokens), residual, weight
+
+
+def check_fused(engine):
+    """The engine's fused call, call by call and in graphs, all of them by ours."""
+    from assay_allreduce import flashinfer
+    run, calls = flashinfer.Workspace.run, []
+    flashinfer.Workspace.run = lambda *arguments: (calls.append(1), run(*arguments))[1]
+    for tokens in (1, 7, 64, 512, MOST_FUSED):
+        tensor, residual, weight = fused_inputs(engine, tokens)
+        exact = exact_sum(tensor, engine.group.device_group) + residual.double()
+        norm, hidden = engine.fused(tensor.clone(), residual.clone(), weight)
+        check(f"residual of {tokens}", hidden, exact, 2 * ULP)
+        check(f"norm of {tokens}", norm, norm_of(hidden.double(), weight.double()), ULP)
+        assert calls.pop() == 1 and not calls, "not by ours"
+        given = tensor.clone(), residual.clone()
+        with engine.capture() as context:
+            graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph, stream=context.stream):
+                norm, hidden = engine.fused(*given, weight)
+        calls.clear()
+        for _ in range(3):
+            for own, start in zip(given, (tensor, residual)):
+                own.copy_(start)
+            graph.replay()
+        check(f"residual of {tokens} by a graph", hidden, exact, 2 * ULP)
+        yield check(f"fused, {tokens} tokens, by assay", norm, norm_of(hidden.double(), weight.double()), ULP)
+    flashinfer.Workspace.run = run
+
+
+def compare_fused_times(engine, calls=200, replays=21):
+    """Of the engine's fused call, and of its sum with PyTorch's norm behind it."""
+    def apart(tensor, residual, weight):
+        return norm_of(engine.group.all_reduce(tensor) + residual, weight)
+
+    for tokens in (1, 16, 64, 128, 256, 512, 1024):
+        graphs, times = [], [[], []]
+        for way in (engine.fused, apart):
+            given = fused_inputs(engine, tokens)
+            with engine.capture() as context:
+                way(*given)
+                torch.cuda.synchronize()
+                graphs.append(torch.cuda.CUDAGraph())
+                with torch.cuda.graph(graphs[-1], stream=context.stream):
+                    for _ in range(calls):
+                        way(*given)
+        for _ in range(replays):
+            for graph, own_times in zip(graphs, times):
+                own_times.append(replay_us(engine, graph) / calls)
+        slowest = torch.tensor([statistics.median(each) for each in times], device="cuda")
+        dist.all_reduce(slowest, op=dist.ReduceOp.MAX, group=engine.group.device_group)
+        fused, unfused = slowest.tolist()
+        yield f"{tokens} x {HIDDEN} bf16: {fused:.2f} us fused, {unfused:.2f} with an addition and a norm behind the sum"
+
+
 def check_disabled(engine):
     own = engine.owner.ca_comm
     assert type(own) is engine.theirs and not own.disabled, f"{type(own)}, disabled: {own.disabled}"
@@ -226,6 +310,9 @@ def check_ours(engine, device):
         compiled = torch.compile(lambda tensor: all_reduce(tensor * 1), fullgraph=True)
         yield from check_calls(engine, calls, compiled, "compiled")
     yield from compare_times(engine, all_reduce, device)
+    if importlib.util.find_spec("flashinfer") is not None:
+        yield from check_fused(engine)
+        yield from compare_fused_times(engine)
 
 
 def main():

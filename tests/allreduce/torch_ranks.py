@@ -14,6 +14,7 @@ import torch
 import torch.distributed as dist
 
 import assay_allreduce
+from assay_allreduce import flashinfer
 from assay_allreduce import Communicator, ScaleLayout, Strategy
 from assay_allreduce.communicator import StoreExchange
 from assay_allreduce.custom_all_reduce import CustomAllreduce
@@ -76,6 +77,15 @@ def check_sums(comm):
     assert comm.all_reduce(message(0, 64)).shape == (0, 64)
 
 
+def check_hidden(hidden, source, start):
+    """What the norm is of. Rounding the sum, then what is added to it, is off by as much as the terms are
+    large, not what is left of them."""
+    exact = exact_sum(source) + start.double()
+    terms = exact_sum(source.abs()) + start.double().abs()
+    limit = terms * ULP[source.dtype] * (dist.get_world_size() + 1)
+    assert bool(((hidden.double() - exact).abs() <= limit).all())
+
+
 def check_norm(comm, weight_bias=0.0):
     for dtype in (torch.bfloat16, torch.float16):
         for shape in ((1, 8192), (5, 2880), (130, 4096), (2, 3, 1024), (4096, 4096)):
@@ -83,11 +93,7 @@ def check_norm(comm, weight_bias=0.0):
             start = same_on_all_ranks(*shape, dtype=dtype)
             residual = start.clone()
             normed = comm.all_reduce_rms_norm(source, residual, gamma, EPSILON, weight_bias)
-            # Rounding the sum, then the residual: as large as the terms, not as what is left of them.
-            exact = exact_sum(source)
-            terms = exact_sum(source.abs()) + start.double().abs()
-            absolute = terms * ULP[dtype] * (comm.size() + 1)
-            assert bool(((residual.double() - exact - start.double()).abs() <= absolute).all())
+            check_hidden(residual, source, start)
             close(normed, exact_norm(residual, gamma, weight_bias), units=2, absolute=1e-3)
 
 
@@ -163,6 +169,84 @@ def check_nvfp4(comm, layouts=(ScaleLayout.BLOCKS_128X4,)):
             # Half of the widest step, 4 to 6, of the largest, and what the scale was rounded by.
             limit = exact.abs().amax(-1, keepdim=True) * (1 / 6 + 1 / 12) + 1e-3
             assert bool(((read - exact).abs() <= limit).all()), (read - exact).abs().max()
+
+
+def check_fused_in_place(workspace, tokens, hidden, dtype):
+    """Where vLLM and SGLang have norm and residual written: over the message and the residual, over the
+    message and apart, apart."""
+    gamma, start = same_on_all_ranks(hidden, dtype=dtype), same_on_all_ranks(tokens, hidden, dtype=dtype)
+    original = message(tokens, hidden, dtype=dtype)
+    for norm_in_place, residual_out in ((True, "residual"), (False, "message"), (False, "new")):
+        source, residual = original.clone(), start.clone()
+        places = {"residual": residual, "message": source, "new": torch.empty_like(source)}
+        norm_out = source if norm_in_place else torch.empty_like(source)
+        result = workspace.run(source, 1, {
+            "norm_out": norm_out, "residual_in": residual, "residual_out": places[residual_out],
+            "rms_gamma": gamma, "rms_eps": EPSILON})
+        assert result is norm_out
+        check_hidden(places[residual_out], original, start)
+        close(norm_out, exact_norm(places[residual_out], gamma), units=2, absolute=1e-3)
+
+
+def check_fused_fp8(workspace, tokens, hidden, pattern):
+    source, gamma = message(tokens, hidden), same_on_all_ranks(hidden)
+    start, original = same_on_all_ranks(tokens, hidden), source.clone()
+    quantized = torch.empty(tokens, hidden, dtype=torch.float8_e4m3fn, device="cuda")
+    scales = torch.empty(tokens, 1, device="cuda")
+    scale = torch.tensor([0.05], device="cuda")
+    norm_out = torch.empty_like(source) if pattern in (4, 11) else None
+    workspace.run(source, pattern, {
+        "quant_out": quantized, "norm_out": norm_out, "residual_in": start, "residual_out": source,
+        "rms_gamma": gamma, "rms_eps": EPSILON, "scale_factor": scale, "scale_out": scales})
+    check_hidden(source, original, start)
+    exact = exact_norm(source, gamma)
+    if norm_out is not None:
+        close(norm_out, exact, units=2, absolute=1e-3)
+    of_rows = scales.double() if pattern >= 10 else 0.05
+    read = quantized.double() * of_rows
+    limit = 448 * of_rows
+    assert bool(((read - exact.clamp(-limit, limit)).abs() <= exact.abs() / 14 + limit / 2 ** 17 + 1e-4).all())
+
+
+def check_fused_nvfp4(workspace, layout):
+    tokens, hidden, groups, columns = 130, 336, 21, 24  # the last three columns pad the blocks
+    source, gamma = message(tokens, hidden), same_on_all_ranks(hidden)
+    residual = same_on_all_ranks(tokens, hidden)
+    packed = torch.empty(tokens, hidden // 2, dtype=torch.uint8, device="cuda")
+    scales = torch.full((256 if layout == 0 else 136, columns), 255, dtype=torch.uint8, device="cuda")
+    workspace.run(source, 3, {
+        "quant_out": packed, "scale_out": scales, "residual_in": residual, "residual_out": residual,
+        "rms_gamma": gamma, "rms_eps": EPSILON, "scale_factor": torch.tensor([32.0], device="cuda"),
+        "layout_code": layout})
+    scales = unblocked(scales, tokens, columns, 128 if layout == 0 else 8)
+    assert not scales[:, groups:].float().any()
+    scales = scales[:, :groups]
+    exact = exact_norm(residual, gamma).unflatten(-1, (-1, 16))
+    read = e2m1(packed).unflatten(-1, (-1, 16)) * scales.double()[..., None] / 32
+    assert bool(((read - exact).abs() <= exact.abs().amax(-1, keepdim=True) * (1 / 6 + 1 / 12) + 1e-3).all())
+
+
+def check_flashinfer():
+    """What engines call of flashinfer.comm, by every strategy; TWOSHOT needs a place for the sum."""
+    workspace = flashinfer.Workspace(None, None, 64 << 20, "trtllm", None)
+    assert not workspace.disabled
+    connected = workspace._comm
+    for strategy in (Strategy.AUTO, *OWN):
+        workspace._comm = connected.with_strategy(strategy)
+        for dtype in (torch.bfloat16, torch.float16):
+            for tokens, hidden in ((1, 8192), (7, 2880), (130, 4096), (600, 512), (6000, 4096)):
+                check_fused_in_place(workspace, tokens, hidden, dtype)
+        for pattern in (2, 4, 10, 11):
+            for tokens, hidden in ((1, 8192), (130, 4096)):
+                check_fused_fp8(workspace, tokens, hidden, pattern)
+        if strategy != Strategy.TWOSHOT:
+            for layout in (0, 1):
+                check_fused_nvfp4(workspace, layout)
+        source = message(64, 4096)
+        close(workspace.run(source, 0, {}), exact_sum(source), absolute=exact_sum(source.abs()) * 2 ** -7)
+    workspace._comm = connected
+    dist.barrier()
+    workspace.destroy()
 
 
 def check_split(comm):
@@ -552,6 +636,7 @@ def main():
         "deterministic": check_deterministic,
         "deadline": check_deadline,
         "engine": check_engine,
+        "flashinfer": check_flashinfer,
         "dropped": check_dropped,
         "max_size": check_max_size,
         "compile": lambda: check_compile(comm),

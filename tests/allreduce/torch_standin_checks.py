@@ -2,7 +2,9 @@
 """Started by torch_package_test.py: the installed package on the stand-in for PyTorch. Two ranks are
 two threads."""
 import contextlib
+import ctypes
 import gc
+import importlib.machinery
 import logging
 import os
 import sys
@@ -15,7 +17,8 @@ import torch
 import torch.distributed as dist
 
 from assay_allreduce import AllReduceError, Communicator, Strategy
-from assay_allreduce import _operators, custom_all_reduce
+from assay_allreduce import _operators, engine, flashinfer
+from assay_allreduce._library import Call
 from assay_allreduce.communicator import GroupExchange, StoreExchange
 from assay_allreduce.custom_all_reduce import CustomAllreduce
 
@@ -329,7 +332,7 @@ class CustomAllreduceTest(unittest.TestCase):
 
     def test_says_that_it_is_disabled_or_closed(self):
         dist.here.rank = 0
-        with self.assertLogs("assay_allreduce.custom_all_reduce", logging.WARNING):
+        with self.assertLogs("assay_allreduce.engine", logging.WARNING):
             adapter = CustomAllreduce(dist.Group(1), 0)
         for call in (adapter.all_reduce, adapter.all_reduce_reg, adapter.all_reduce_unreg):
             with self.assertRaisesRegex(AllReduceError, "disabled or closed"):
@@ -398,7 +401,7 @@ class CustomAllreduceTest(unittest.TestCase):
                     watch.end()
             ended.append(error)
         with unittest.mock.patch.dict(os.environ, ASSAY_ALLREDUCE_DEADLINE="2"), \
-                unittest.mock.patch.multiple(custom_all_reduce, _end_process=end,
+                unittest.mock.patch.multiple(engine, _end_process=end,
                                              _SECONDS_BETWEEN_LOOKS=0.01):
             self.assertEqual(on_two_ranks(rank), [None, None])
         self.assertEqual([type(error) for error in ended], [AllReduceError] * 2)
@@ -413,7 +416,7 @@ class CustomAllreduceTest(unittest.TestCase):
     def test_ranks_that_would_not_take_the_same_messages_take_none(self):
         def rank(group):
             return CustomAllreduce(group, 0, 1 << 20 if dist.here.rank == 0 else None)
-        with self.assertLogs("assay_allreduce.custom_all_reduce", logging.WARNING) as logged:
+        with self.assertLogs("assay_allreduce.engine", logging.WARNING) as logged:
             adapters = on_two_ranks(rank)
         self.assertEqual([adapter.disabled for adapter in adapters], [True, True])
         self.assertIn("unequal max_size: 1048576, 10485760", logged.output[0])
@@ -435,7 +438,7 @@ class CustomAllreduceTest(unittest.TestCase):
             return original(rank, world_size, options)
         _operators.library.create = create
         try:
-            with self.assertLogs("assay_allreduce.custom_all_reduce", logging.WARNING) as logged:
+            with self.assertLogs("assay_allreduce.engine", logging.WARNING) as logged:
                 adapters = on_two_ranks(lambda group: CustomAllreduce(group, 0))
         finally:
             _operators.library.create = original
@@ -452,7 +455,7 @@ class CustomAllreduceTest(unittest.TestCase):
 
     def test_one_rank_is_not_asked(self):
         dist.here.rank = 0
-        with self.assertLogs("assay_allreduce.custom_all_reduce", logging.WARNING):
+        with self.assertLogs("assay_allreduce.engine", logging.WARNING):
             self.assertTrue(CustomAllreduce(dist.Group(1), 0).disabled)
 
 
@@ -466,7 +469,7 @@ class Theirs:
         self.options = options
 
 
-class InstallTest(unittest.TestCase):
+class ModulesTest(unittest.TestCase):
     """Modules that have the names of the engines'."""
 
     def module(self, name):
@@ -475,10 +478,15 @@ class InstallTest(unittest.TestCase):
         for end in range(1, len(parts) + 1):
             made = types.ModuleType(".".join(parts[:end]))
             made.__path__ = []
+            made.__spec__ = importlib.machinery.ModuleSpec(made.__name__, None)
             sys.modules[made.__name__] = made
-            self.addCleanup(sys.modules.pop, made.__name__)
+            self.addCleanup(sys.modules.pop, made.__name__, None)
         Theirs.module = made
         return made
+
+
+class InstallTest(ModulesTest):
+    """The engines' own classes, for which ours stand."""
 
     def check_class(self, made):
         """Ours, and where it is disabled the engine's own."""
@@ -488,7 +496,7 @@ class InstallTest(unittest.TestCase):
         for adapter in adapters:
             adapter._comm.close(meet=False)
         dist.here.rank = 0
-        with self.assertLogs("assay_allreduce.custom_all_reduce", logging.WARNING):
+        with self.assertLogs("assay_allreduce.engine", logging.WARNING):
             alone = made(group=dist.Group(1), device=0, symm_mem_enabled=False)
         self.assertIsInstance(alone, Theirs)
         self.assertEqual(alone.options["device"], 0)
@@ -519,6 +527,130 @@ class InstallTest(unittest.TestCase):
         sglang.install()
         self.check_class(module.dispatch_custom_allreduce())
         self.check_class(module.dispatch_custom_allreduce(group=None, device=0))
+
+
+class FlashInferTest(ModulesTest):
+    """What engines call of flashinfer.comm, for whose functions ours stand."""
+    ASKED = {"backend": "auto", "world_size": 2, "max_token_num": 16, "hidden_dim": 512}
+
+    def setUp(self):
+        self.theirs = []
+
+        def create(*arguments, **options):
+            self.theirs.append((arguments, options))
+            return types.SimpleNamespace(destroy=lambda: self.theirs.append("destroyed"))
+        self.flashinfer = self.module("flashinfer.comm")
+        self.flashinfer.create_allreduce_fusion_workspace = create
+        self.flashinfer.allreduce_fusion = lambda input, workspace, pattern, **options: workspace
+        for _ in range(2):
+            flashinfer.install()
+
+    def workspaces(self, **asked):
+        make = self.flashinfer.create_allreduce_fusion_workspace
+        made = on_two_ranks(lambda group: make(rank=dist.here.rank, group=group, dtype=torch.bfloat16,
+                                               **{**self.ASKED, **asked}))
+        for workspace in made:
+            self.addCleanup(workspace.destroy)
+        return made
+
+    def call(self, pattern, **options):
+        """What reached the library, and what came back."""
+        message = options.pop("message", torch.Tensor((4, 512), address=16))
+        workspace = options.pop("workspace", None) or self.workspaces()[0]
+        given = {"residual_in": torch.Tensor((4, 512), address=32), "rms_gamma": torch.Tensor((512,), address=48),
+                 "launch_with_pdl": True, "fp32_acc": True, **options}
+        result = self.flashinfer.allreduce_fusion(message, workspace, pattern, **given)
+        fake_library.fake_last_call.restype = ctypes.POINTER(Call)
+        return fake_library.fake_last_call()[0], result
+
+    def test_a_norm_is_written_where_vllm_wants_it(self):
+        message, residual = (torch.Tensor((4, 512), address=address) for address in (16, 32))
+        call, result = self.call(1, message=message, residual_in=residual, residual_out=residual,
+                                 norm_out=message, rms_eps=1e-5, weight_bias=1.0)
+        self.assertIs(result, message)
+        self.assertEqual((call.strategy, call.fusion, call.num_tokens, call.hidden_size), (Strategy.AUTO, 1, 4, 512))
+        self.assertEqual((call.input, call.output, call.residual_in, call.residual_out, call.gamma),
+                         (16, 16, 32, 32, 48))
+        self.assertEqual(call.weight_bias, 1.0)
+        self.assertAlmostEqual(call.epsilon, 1e-5)
+        self.assertEqual(self.theirs, [])
+
+    def test_sums_and_norms_that_are_not_given_a_place_get_one(self):
+        call, result = self.call(0)
+        self.assertEqual((call.fusion, call.output), (0, result.data_ptr()))
+        call, result = self.call(1)
+        self.assertEqual((call.fusion, call.output, call.residual_out), (1, result.data_ptr(), 64))
+
+    def test_quantises(self):
+        one = torch.Tensor((1,), torch.float32, address=96)
+        eighth = torch.Tensor((4, 512), torch.float8_e4m3fn, address=112)
+        call, result = self.call(2, quant_out=eighth, scale_factor=one)
+        self.assertIs(result, eighth)
+        self.assertEqual((call.fusion, call.output, call.quantized, call.scale, call.scale_layout),
+                         (2, None, 112, 96, 0))
+        call, result = self.call(4, quant_out=eighth, scale_factor=0.5)
+        self.assertEqual((call.output, call.quantized, call.scale), (result.data_ptr(), 112, 64))
+        call, _ = self.call(10, quant_out=eighth, scale_out=torch.Tensor((4, 1), torch.float32, address=128))
+        self.assertEqual((call.scale, call.scale_out, call.scale_layout), (None, 128, 1))
+        packed, scales = torch.Tensor((4, 256), torch.uint8), torch.Tensor((128, 32), torch.uint8, address=144)
+        for layout, ours in ((None, 0), (0, 0), (1, 4), (2, 3)):
+            call, _ = self.call(3, quant_out=packed, scale_out=scales, scale_factor=one, layout_code=layout)
+            self.assertEqual((call.fusion, call.scale, call.scale_out, call.scale_layout), (3, 96, 144, ours))
+
+    def test_refuses_tensors_that_do_not_fit(self):
+        for wrong, reason in (
+                ({"norm_out": torch.Tensor((3, 512))}, "norm_out must be 2048 elements of bfloat16"),
+                ({"rms_gamma": torch.Tensor((512,), torch.float32)}, "rms_gamma must be 512 elements"),
+                ({"residual_out": torch.Tensor((4, 512), contiguous=False)}, "residual_out must be contiguous")):
+            with self.assertRaisesRegex(ValueError, reason):
+                self.call(1, **wrong)
+        with self.assertRaisesRegex(ValueError, "scale_out must have 4096 bytes"):
+            self.call(3, quant_out=torch.Tensor((4, 256), torch.uint8), scale_factor=1.0,
+                      scale_out=torch.Tensor((100, 32), torch.uint8))
+
+    def test_what_ours_does_not_fuse_is_theirs(self):
+        workspaces = self.workspaces()
+        for pattern, message in ((8, None), (6, None), (1, torch.Tensor((4, 512), torch.uint8)),
+                                 (1, torch.Tensor((4, 2, 256))), (1, torch.Tensor((4, 508)))):
+            _, result = self.call(pattern, workspace=workspaces[0],
+                                  **({} if message is None else {"message": message}))
+            self.assertIs(result, workspaces[0].theirs())
+        (arguments, options), = self.theirs
+        self.assertEqual(arguments, ("auto", 2, 0, 16, 512, torch.bfloat16))
+        self.assertEqual(list(options), ["group"])
+        workspaces[0].destroy()
+        self.assertEqual(self.theirs[1:], ["destroyed"])
+        self.assertIs(self.flashinfer.allreduce_fusion(None, "their workspace", 1), "their workspace")
+
+    def test_holds_what_was_asked_for(self):
+        workspaces = self.workspaces(backend="mnnvl")
+        self.assertEqual([each.backend for each in workspaces], ["mnnvl"] * 2)
+        self.assertEqual(self.workspaces()[0].backend, "trtllm")
+        for tokens, size, expected in ((16, 2, True), (17, 2, False), (16, 4, False)):
+            self.assertIs(workspaces[0].is_buffer_size_sufficient(size, tokens, 512, torch.bfloat16), expected)
+
+    def test_other_groups_and_types_are_theirs(self):
+        for asked in ({"world_size": 4}, {"dtype": torch.uint8}):
+            made = on_two_ranks(lambda group: self.flashinfer.create_allreduce_fusion_workspace(
+                **{**self.ASKED, "dtype": torch.bfloat16, "rank": dist.here.rank, "group": group, **asked}))
+            self.assertEqual([type(each) for each in made], [types.SimpleNamespace] * 2)
+        dist.here.rank = 0
+        with self.assertLogs("assay_allreduce.engine", logging.WARNING):
+            alone = self.flashinfer.create_allreduce_fusion_workspace(
+                "auto", 1, 0, 16, 512, torch.bfloat16, group=dist.Group(1))
+        self.assertIsInstance(alone, types.SimpleNamespace)
+
+    def test_is_part_of_what_engines_install(self):
+        from assay_allreduce import sglang, vllm
+        for engine_module in (vllm, sglang):
+            flashinfer_module = self.module("flashinfer.comm")
+            flashinfer_module.create_allreduce_fusion_workspace = flashinfer_module.allreduce_fusion = lambda: None
+            self.module(engine_module.MODULE).CustomAllreduce = Theirs
+            engine_module.install()
+            self.assertEqual(flashinfer_module.allreduce_fusion.__module__, flashinfer.__name__)
+        older = self.module("flashinfer.comm")
+        flashinfer.install()
+        self.assertFalse(hasattr(older, "allreduce_fusion"))
 
 
 if __name__ == "__main__":

@@ -52,12 +52,15 @@ class device:
 
 cuda = types.SimpleNamespace(
     current_device=lambda: 0, device=lambda where: contextlib.nullcontext(),
-    get_device_capability=lambda where: (9, 0), synchronize=lambda where: None)
+    get_device_capability=lambda where: (9, 0), synchronize=lambda where: None,
+    current_stream=lambda where: types.SimpleNamespace(cuda_stream=0))
 inference_mode = lambda enabled: contextlib.nullcontext()
 
 
 class Tensor:
     """Sizes and a type, for tracing."""
+
+    device = device("cuda", 0)
 
     def __init__(self, shape, dtype=bfloat16, contiguous=True, address=64):
         self.shape, self.dtype, self.contiguous, self.address = tuple(shape), dtype, contiguous, address
@@ -72,7 +75,7 @@ class Tensor:
         return count
 
     def element_size(self):
-        return 2
+        return {float32: 4, uint8: 1, float8_e4m3fn: 1}.get(self.dtype, 2)
 
     def dim(self):
         return len(self.shape)
@@ -86,3 +89,11 @@ class Tensor:
 
     def clone(self):
         return Tensor(self.shape, self.dtype)
+
+
+def full(shape, value, *, dtype, device):
+    return Tensor(shape, dtype)
+
+
+def empty_like(like):
+    return Tensor(like.shape, like.dtype)

@@ -1,0 +1,227 @@
+"""assay_allreduce where engines call FlashInfer's fused all-reduce: vLLM, whose compilation puts it for an
+all-reduce with the norm behind it (fuse_allreduce_rms, on by default on Hopper), and SGLang with
+--enable-flashinfer-allreduce-fusion. `assay_allreduce.vllm` and `assay_allreduce.sglang` install it.
+
+Both look two functions up in flashinfer.comm at each call: one makes a workspace, the other takes it. Ours
+stand there, and hand on to FlashInfer's what ours do not fuse.
+"""
+import importlib
+import importlib.util
+
+import torch
+import torch.distributed as dist
+
+from ._library import Call, Fusion, ScaleLayout
+from .communicator import DATA_TYPES
+from .engine import EngineCommunicator
+
+MODULE = "flashinfer.comm"
+_PER_TOKEN = 1  # assay_allreduce_scale_layout: a scale for each row, which the kernel finds
+# By the numbers of flashinfer.comm.AllReduceFusionPattern. Those that are missing begin with the sum of
+# experts, or pack their scales to powers of two.
+_FUSIONS = {
+    0: Fusion.NONE,
+    1: Fusion.RESIDUAL_RMS_NORM,
+    2: Fusion.RESIDUAL_RMS_NORM_QUANT_FP8,
+    3: Fusion.RESIDUAL_RMS_NORM_QUANT_NVFP4,
+    4: Fusion.RESIDUAL_RMS_NORM_QUANT_FP8,
+    5: Fusion.RESIDUAL_RMS_NORM_QUANT_NVFP4,
+    10: Fusion.RESIDUAL_RMS_NORM_QUANT_FP8,
+    11: Fusion.RESIDUAL_RMS_NORM_QUANT_FP8,
+}
+_WITH_NORM_OUT = (1, 4, 5, 11)
+_DYNAMIC = (10, 11)
+# By the numbers of flashinfer.comm.QuantizationSFLayout.
+_NVFP4_LAYOUTS = {0: ScaleLayout.BLOCKS_128X4, 1: ScaleLayout.BLOCKS_8X4, 2: ScaleLayout.LINEAR}
+_ELEMENT_BYTES = {torch.bfloat16: 2, torch.float16: 2, torch.float32: 4}
+_GROUP = 16  # elements that share a scale of NVFP4
+
+
+def _address(name, tensor, message, num_bytes):
+    """Of a tensor that a kernel reads or writes so many bytes of; None: it is not given."""
+    if tensor is None:
+        return None
+    if not tensor.is_contiguous() or tensor.device != message.device:
+        raise ValueError(f"{name} must be contiguous, and on {message.device}")
+    if tensor.numel() * tensor.element_size() < num_bytes:
+        raise ValueError(f"{name} must have {num_bytes} bytes")
+    return tensor.data_ptr()
+
+
+def _address_of_rows(name, tensor, message, elements):
+    """The same of a tensor of the message's type."""
+    if tensor is not None and (tensor.dtype != message.dtype or tensor.numel() != elements):
+        raise ValueError(f"{name} must be {elements} elements of {message.dtype}")
+    return _address(name, tensor, message, 0)
+
+
+def _nvfp4_scale_bytes(tokens, hidden, layout):
+    groups = hidden // _GROUP
+    if layout == ScaleLayout.LINEAR:
+        return tokens * groups
+    rows = 128 if layout == ScaleLayout.BLOCKS_128X4 else 8
+    return -(-tokens // rows) * rows * -(-groups // 4) * 4
+
+
+def _nvfp4_layout(options):
+    """Where the scales lie, or None where no kernel of ours puts them there."""
+    return _NVFP4_LAYOUTS.get(options.get("layout_code") or 0)
+
+
+class _Outputs:
+    """What a call writes, by FlashInfer's names; what it did not give is made where it says so."""
+
+    def __init__(self, pattern, message, given):
+        self.norm_out, self.residual_out = given.get("norm_out"), given.get("residual_out")
+        self.quant_out, self.scale_out = given.get("quant_out"), given.get("scale_out")
+        self.output = given.get("output")
+        if pattern == 0 and self.output is None:
+            self.output = torch.empty_like(message)
+        if pattern in _WITH_NORM_OUT and self.norm_out is None:
+            self.norm_out = torch.empty_like(message)
+        if pattern != 0 and self.residual_out is None:
+            self.residual_out = torch.empty_like(message)
+
+    def last(self):
+        """What FlashInfer returns."""
+        return next(each for each in (self.norm_out, self.quant_out, self.output) if each is not None)
+
+
+def _scale(given, like):
+    """The scale as one float32 on the GPU."""
+    if isinstance(given, torch.Tensor):
+        return given
+    return torch.full((1,), float(given), dtype=torch.float32, device=like.device)
+
+
+class Workspace(EngineCommunicator):
+    """What engines hold of FlashInfer's workspace. Making and destroying it is collective.
+
+    max_size: bytes of the largest message; backend: the name that the engine asked for, by which it
+    chooses FlashInfer's layout of scales; make_theirs: makes FlashInfer's own workspace, for the calls
+    that ours does not fuse, at the first of them.
+    """
+
+    def __init__(self, group, device, max_size, backend, make_theirs):
+        self.backend = backend
+        self._make_theirs, self._theirs = make_theirs, None
+        super().__init__(group, device, max_size)
+
+    def theirs(self):
+        if self._theirs is None:
+            self._theirs = self._make_theirs()
+        return self._theirs
+
+    def is_buffer_size_sufficient(self, tp_size, num_tokens, hidden_dim, dtype, use_oneshot=None):
+        del use_oneshot
+        return tp_size == self.world_size and num_tokens * hidden_dim * _ELEMENT_BYTES[dtype] <= self.max_size
+
+    def fuses(self, message, pattern, options):
+        """Whether the call is one of ours. All ranks must say the same, so that no address is asked."""
+        if pattern not in _FUSIONS or message.dtype not in DATA_TYPES or message.dim() != 2:
+            return False
+        hidden = message.shape[-1]
+        if _FUSIONS[pattern] == Fusion.RESIDUAL_RMS_NORM_QUANT_NVFP4:
+            return hidden % _GROUP == 0 and _nvfp4_layout(options) is not None
+        return hidden % 8 == 0
+
+    def run(self, message, pattern, options):
+        """FlashInfer's allreduce_fusion(), for what fuses() takes."""
+        outputs = _Outputs(pattern, message, options)
+        tokens, hidden = message.shape
+        fusion = _FUSIONS[pattern]
+
+        def rows(name, tensor):
+            return _address_of_rows(name, tensor, message, tokens * hidden)
+        call = Call(fusion=fusion, data_type=DATA_TYPES[message.dtype], num_tokens=tokens, hidden_size=hidden,
+                    input=rows("input", message))
+        if fusion == Fusion.NONE:
+            call.output = rows("output", outputs.output)
+            self._connected().run(call)
+            return outputs.output
+        call.output = rows("norm_out", outputs.norm_out)
+        call.residual_in = rows("residual_in", options.get("residual_in"))
+        call.residual_out = rows("residual_out", outputs.residual_out)
+        call.gamma = _address_of_rows("rms_gamma", options["rms_gamma"], message, hidden)
+        call.epsilon, call.weight_bias = options.get("rms_eps", 1e-6), options.get("weight_bias", 0.0)
+        if fusion == Fusion.RESIDUAL_RMS_NORM_QUANT_FP8:
+            self._add_fp8(call, message, pattern, outputs)
+        elif fusion == Fusion.RESIDUAL_RMS_NORM_QUANT_NVFP4:
+            self._add_nvfp4(call, message, _nvfp4_layout(options), outputs)
+        scale = None
+        if fusion != Fusion.RESIDUAL_RMS_NORM and pattern not in _DYNAMIC:
+            scale = _scale(options["scale_factor"], message)  # it must live until the call was made
+            call.scale = _address("scale_factor", scale, message, 4)
+        self._connected().run(call)
+        return outputs.last()
+
+    @staticmethod
+    def _add_fp8(call, message, pattern, outputs):
+        call.quantized = _address("quant_out", outputs.quant_out, message, call.num_tokens * call.hidden_size)
+        if pattern in _DYNAMIC:
+            call.scale_layout = _PER_TOKEN
+            call.scale_out = _address("scale_out", outputs.scale_out, message, 4 * call.num_tokens)
+
+    @staticmethod
+    def _add_nvfp4(call, message, layout, outputs):
+        tokens, hidden = call.num_tokens, call.hidden_size
+        call.scale_layout = layout
+        call.quantized = _address("quant_out", outputs.quant_out, message, tokens * hidden // 2)
+        call.scale_out = _address("scale_out", outputs.scale_out, message,
+                                  _nvfp4_scale_bytes(tokens, hidden, layout))
+        if layout != ScaleLayout.LINEAR and hidden // _GROUP % 4 != 0:
+            outputs.scale_out.view(torch.uint8).zero_()  # columns that pad the blocks
+
+    def destroy(self):
+        """As FlashInfer's: gives the memory back once this rank's calls have ended."""
+        self._end_watch()
+        comm, self._comm = self._comm, None
+        if comm is not None:
+            comm.close(meet=False)
+        theirs, self._theirs = self._theirs, None
+        if theirs is not None:
+            theirs.destroy()
+        self.disabled = True
+
+
+def _ours_or(create):
+    """create_allreduce_fusion_workspace, which makes ours where that can be."""
+
+    def create_allreduce_fusion_workspace(backend="auto", world_size=None, rank=None, max_token_num=None,
+                                          hidden_dim=None, dtype=None, *arguments, group=None, **options):
+        def make_theirs():
+            return create(backend, world_size, rank, max_token_num, hidden_dim, dtype, *arguments, group=group,
+                          **options)
+        # FlashInfer's default is all ranks, which need not be those of the workspace.
+        if dtype not in DATA_TYPES or dist.get_world_size(group) != world_size:
+            return make_theirs()
+        ours = Workspace(group, None, max_token_num * hidden_dim * _ELEMENT_BYTES[dtype],
+                         "trtllm" if backend == "auto" else backend, make_theirs)
+        return make_theirs() if ours.disabled else ours
+
+    return create_allreduce_fusion_workspace
+
+
+def _with_ours(fuse):
+    """allreduce_fusion, which runs ours on workspaces of ours."""
+
+    def allreduce_fusion(input, workspace, pattern, **options):
+        if not isinstance(workspace, Workspace):
+            return fuse(input, workspace, pattern, **options)
+        if workspace.fuses(input, pattern, options):
+            return workspace.run(input, pattern, options)
+        return fuse(input, workspace.theirs(), pattern, **options)
+
+    return allreduce_fusion
+
+
+def install():
+    """Nothing where there is no FlashInfer, or one that has not these functions."""
+    if importlib.util.find_spec("flashinfer") is None:
+        return
+    module = importlib.import_module(MODULE)
+    fuse = getattr(module, "allreduce_fusion", None)
+    if fuse is None or fuse.__module__ == __name__:
+        return
+    module.create_allreduce_fusion_workspace = _ours_or(module.create_allreduce_fusion_workspace)
+    module.allreduce_fusion = _with_ours(fuse)
