@@ -144,8 +144,9 @@ typedef struct {
  *                       quantized = e2m1(y * *scale / scale_out), two elements per byte, the first
  *                       in the low half
  *
- * With the quantising fusions `output` may be null; otherwise it receives y. residual_out may be
- * residual_in, except with NCCL and TWOSHOT when output is null. residual_in may be null: the norm
+ * With the quantising fusions `output` may be null; otherwise it receives y. `output` or
+ * residual_out may be `input`, and residual_out may be residual_in, the latter except with NCCL and
+ * TWOSHOT when output is null. residual_in may be null: the norm
  * is then one without residual, and residual_out may be null, too.
  *
  * scale_layout says for FP8: SCALE_STATIC divides by *scale; SCALE_PER_TOKEN and
@@ -170,7 +171,7 @@ typedef struct {
   int64_t num_tokens;  /* >= 0 */
   int64_t hidden_size; /* a multiple of 8; of 16 with NVFP4 */
   const void* input;
-  void* output; /* may be input with fusion NONE */
+  void* output;
   const void* residual_in;
   void* residual_out;
   const void* gamma;  /* hidden_size elements of the data type */

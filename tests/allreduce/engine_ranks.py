@@ -269,16 +269,16 @@ def compare_fused_times(engine, calls=200, replays=21):
         return norm_of(engine.group.all_reduce(tensor) + residual, weight)
 
     for tokens in (1, 16, 64, 128, 256, 512, 1024):
-        graphs, times = [], [[], []]
+        graphs, given, times = [], [], [[], []]
         for way in (engine.fused, apart):
-            given = fused_inputs(engine, tokens)
+            given.append(fused_inputs(engine, tokens))  # graphs do not keep them alive
             with engine.capture() as context:
-                way(*given)
+                way(*given[-1])
                 torch.cuda.synchronize()
                 graphs.append(torch.cuda.CUDAGraph())
                 with torch.cuda.graph(graphs[-1], stream=context.stream):
                     for _ in range(calls):
-                        way(*given)
+                        way(*given[-1])
         for _ in range(replays):
             for graph, own_times in zip(graphs, times):
                 own_times.append(replay_us(engine, graph) / calls)
