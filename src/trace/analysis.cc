@@ -258,6 +258,18 @@ double RankAnalysis::busy_us(std::span<const std::uint32_t> events) const {
   return time.microseconds(covered_length(std::move(busy)));
 }
 
+std::vector<std::optional<std::int64_t>> step_numbers(const RankAnalysis& rank) {
+  std::vector<std::optional<std::int64_t>> numbers(rank.counted.size());
+  if (rank.steps.empty()) return numbers;
+  const ProfilerSteps steps(*rank.trace);
+  for (std::uint32_t event = 0; event < numbers.size(); ++event) {
+    if (!rank.counted[event]) continue;
+    if (const auto step = steps.find(deciding_time_ns(rank, steps, event)))
+      numbers[event] = steps.number(*step);
+  }
+  return numbers;
+}
+
 RankAnalysis analyze_rank(const model::Trace& trace, const Options& options, int rank_number) {
   RankAnalysis rank;
   rank.trace = &trace;

@@ -87,6 +87,10 @@ struct RankAnalysis {
   [[nodiscard]] double busy_us(std::span<const std::uint32_t> events) const;
 };
 
+// Returns for each GPU event the number of the step that it belongs to; std::nullopt for work that
+// does not count, and where the trace names no steps.
+std::vector<std::optional<std::int64_t>> step_numbers(const RankAnalysis& rank);
+
 // `trace` must outlive the analysis.
 RankAnalysis analyze_rank(const model::Trace& trace, const Options& options, int rank);
 

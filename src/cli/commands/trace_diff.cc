@@ -38,7 +38,9 @@ const CommandSpec kTraceDiff{
         "Pairs the kernels of two traces by module (or calls of operators), operator, shapes and "
         "name, and tells which were added, removed or replaced, called more or less often, and "
         "which take longer or shorter, by their effect on the time of kernels. The effects add up "
-        "to the difference of the two sides. Times are means of a step, over all ranks.\n\n"
+        "to the difference of the two sides. Times are means of the steady steps, as in 'assay "
+        "trace "
+        "compare', over all ranks.\n\n"
         "Modules are those of traces with call stacks (with_stack of torch.profiler). Modules "
         "match by name, else by class and order; a wrapper around a part is seen through.\n\n"
         "For verdicts on runs with their noise, see 'assay trace compare'.",

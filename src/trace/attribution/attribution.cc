@@ -144,21 +144,12 @@ std::optional<path::Part> shown_by(Cause cause) {
   }
 }
 
-// Returns the steps that count, without a last one that is not whole where there are others.
-std::vector<bool> whole_steps(const PreparedRun& run) {
-  std::vector<bool> counts = run.counts;
-  if (run.execution->is_last_step_odd() &&
-      std::find(counts.begin(), counts.end() - 1, true) != counts.end() - 1)
-    counts.back() = false;
-  return counts;
-}
-
 std::array<double, kCauses> on_path_ms(std::span<const PreparedRun> runs) {
   std::array<double, path::kPartNames.size()> parts = {};
   for (const PreparedRun& run : runs) {
     const auto path = path::critical_path(*run.execution, run.waits);
     const std::vector<path::Composition> steps = path::compositions(*run.execution, path);
-    const std::vector<bool> counts = whole_steps(run);
+    const std::vector<bool> counts = run.execution->whole_steps(run.counts);
     const double share = static_cast<double>(runs.size()) *
                          static_cast<double>(std::count(counts.begin(), counts.end(), true));
     for (std::size_t s = 0; s < steps.size(); ++s)

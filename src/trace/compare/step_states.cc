@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <tuple>
+#include <utility>
 
 #include "core/statistics.h"
 #include "trace/compare/rows.h"
@@ -258,6 +259,22 @@ StepSet steady_steps(std::span<const StepState> states) {
   for (const StepState& state : states)
     if (state.is_steady) steady.emplace(state.run, state.step);
   return steady;
+}
+
+Configuration steps_of_run(std::string label, std::span<const RankAnalysis> ranks) {
+  Configuration run{.label = std::move(label), .ranks = {}, .collectives = {}};
+  for (const RankAnalysis& rank : ranks)
+    if (!rank.steps.empty())
+      run.ranks.push_back(
+          {rank.rank, {.title = {}, .tables = {steps_table(rank, busy_intervals(rank))}}});
+  return run;
+}
+
+std::set<std::int64_t> steady_numbers(std::span<const RankReport> ranks) {
+  std::set<std::int64_t> numbers;
+  for (const auto& [run, step] : steady_steps(step_states(rank_steps(ranks))))
+    numbers.insert(step);
+  return numbers;
 }
 
 std::vector<BoundRank> host_bound_ranks(std::span<const RankStep> steps, const StepSet& steady) {

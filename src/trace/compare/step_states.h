@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "trace/analysis.h"
 #include "trace/compare/configuration.h"
 
 namespace assay::trace {
@@ -59,6 +60,12 @@ std::vector<StepState> step_states(std::span<const RankStep> steps);
 // The steady steps as run and step.
 using StepSet = std::set<std::pair<int, std::int64_t>>;
 StepSet steady_steps(std::span<const StepState> states);
+
+// One run whose ranks are in memory, as far as its steps are concerned.
+Configuration steps_of_run(std::string label, std::span<const RankAnalysis> ranks);
+
+// Returns the numbers of the steady steps of a configuration that was run once.
+std::set<std::int64_t> steady_numbers(std::span<const RankReport> ranks);
 
 // A rank that waits for its host in the steady steps, or for which the others wait.
 struct BoundRank {

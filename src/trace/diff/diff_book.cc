@@ -5,14 +5,17 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 #include <tuple>
 #include <utility>
 
+#include "core/statistics.h"
 #include "core/text.h"
+#include "trace/compare/step_states.h"
+#include "trace/compare/step_words.h"
 #include "trace/diff/kernel_uses.h"
 #include "trace/diff/path_tree.h"
 #include "trace/modules.h"
-#include "trace/step_periods.h"
 
 namespace assay::trace {
 namespace {
@@ -24,43 +27,65 @@ constexpr std::size_t kKernelCharacters = 60;  // of a name in a sentence or on 
 constexpr std::size_t kCausesNamed = 3;
 constexpr double kNanosecondsPerMs = 1e6;
 
-// Times of one side, means over ranks and steps.
+// What the means of one side are of.
+struct SideSteps {
+  std::set<std::int64_t> steady;  // as in a comparison of runs
+  double period_ms = 0;           // their mean
+  std::string transients;         // the others, in a sentence; "" for none
+};
+
+SideSteps steps_of(const DiffSide& side) {
+  const Configuration run = steps_of_run(side.label, side.ranks);
+  SideSteps steps{.steady = {}, .period_ms = 0, .transients = transients_in_words(run)};
+  std::vector<double> periods_ms;
+  for (const StepState& state : step_states(rank_steps(run.ranks))) {
+    if (!state.is_steady) continue;
+    steps.steady.insert(state.step);
+    periods_ms.push_back(state.period_ms);
+  }
+  steps.period_ms = core::mean(periods_ms);
+  return steps;
+}
+
+// Times of one side, means over ranks and steady steps.
 struct WindowTimes {
   double window_ms = 0;   // of each step
   double kernels_ms = 0;  // of all kernels, summed
   bool steps = false;
 };
 
-// Returns how long a step takes with its wait for the next one, which the last step lacks.
-double mean_period_ms(const RankAnalysis& rank) {
-  const std::vector<Interval> periods = period_intervals(rank.steps);
-  const std::int64_t whole_ns = periods.back().start - periods.front().start;
-  return static_cast<double>(whole_ns) / kNanosecondsPerMs /
-         static_cast<double>(periods.size() - 1);
-}
-
 // Returns how long it is from a step's first to its last GPU work, without the wait for the next
 // one. A trace without steps counts as one.
-double mean_work_ms(const RankAnalysis& rank) {
+double mean_work_ms(const RankAnalysis& rank, const std::set<std::int64_t>& steps) {
   if (rank.steps.empty()) return rank.total_time_us / 1000;
-  double sum_ns = 0;
+  std::vector<double> lengths_ms;
   for (const Step& step : rank.steps)
-    sum_ns += static_cast<double>(step.work_end - step.window.start);
-  return sum_ns / kNanosecondsPerMs / static_cast<double>(rank.steps.size());
+    if (steps.contains(step.number))
+      lengths_ms.push_back(static_cast<double>(step.work_end - step.window.start) /
+                           kNanosecondsPerMs);
+  return core::mean(lengths_ms);
 }
 
+// A single step has no period: nobody recorded its wait for the next one.
 bool has_periods(const DiffSide& side) {
   return std::all_of(side.ranks.begin(), side.ranks.end(),
                      [](const RankAnalysis& rank) { return rank.steps.size() > 1; });
 }
 
-WindowTimes window_times(const DiffSide& side, std::span<const KernelUse> uses, bool by_period) {
-  WindowTimes times{.steps = true};
-  for (const RankAnalysis& rank : side.ranks) {
-    times.steps = times.steps && !rank.steps.empty();
-    times.window_ms += by_period ? mean_period_ms(rank) : mean_work_ms(rank);
-  }
-  times.window_ms /= static_cast<double>(side.ranks.size());
+double mean_work_ms(const DiffSide& side, const std::set<std::int64_t>& steps) {
+  std::vector<double> ranks_ms;
+  for (const RankAnalysis& rank : side.ranks)
+    if (const double ms = mean_work_ms(rank, steps); !std::isnan(ms)) ranks_ms.push_back(ms);
+  return core::mean(ranks_ms);
+}
+
+WindowTimes window_times(const DiffSide& side,
+                         const SideSteps& steps,
+                         std::span<const KernelUse> uses,
+                         bool by_period) {
+  WindowTimes times{.window_ms = by_period ? steps.period_ms : mean_work_ms(side, steps.steady)};
+  times.steps = std::all_of(side.ranks.begin(), side.ranks.end(),
+                            [](const RankAnalysis& rank) { return !rank.steps.empty(); });
   for (const KernelUse& use : uses)
     times.kernels_ms += use.time_us / 1000;
   return times;
@@ -390,7 +415,8 @@ model::Table terminal_table(const std::vector<DifferenceSum>& sums,
 }
 
 model::Table counts_and_answer(const std::string& answer,
-                               const std::vector<KernelDifference>& rows) {
+                               const std::vector<KernelDifference>& rows,
+                               const std::string& transients) {
   model::Table table{"Answer", "What differs, and what does it cost?", {{"Question"}, {"Answer"}}};
   table.add_row({std::string("What is the difference?"), answer});
   std::map<KernelChange, std::pair<std::int64_t, double>> sums;
@@ -404,6 +430,7 @@ model::Table counts_and_answer(const std::string& answer,
     table.add_row({fmt::format("What does \"{}\" cost?", change_name(change)),
                    fmt::format("{} {} of kernel_diff, {:+.4g} ms in all.", sum.first,
                                sum.first == 1 ? "row" : "rows", sum.second)});
+  if (!transients.empty()) table.add_row({std::string("Which steps are left out?"), transients});
   table.style.excel_table = true;
   return table;
 }
@@ -414,20 +441,26 @@ TraceDiff trace_diff(const DiffSide& baseline,
                      const DiffSide& test,
                      const KernelDiffOptions& options) {
   const PathKind kind = common_path_kind(baseline.ranks, test.ranks);
-  const std::vector<KernelUse> before = kernel_uses(baseline.ranks, kind);
-  std::vector<KernelUse> after = kernel_uses(test.ranks, kind);
+  const SideSteps steps_before = steps_of(baseline);
+  const SideSteps steps_after = steps_of(test);
+  const std::vector<KernelUse> before = kernel_uses(baseline.ranks, kind, steps_before.steady);
+  std::vector<KernelUse> after = kernel_uses(test.ranks, kind, steps_after.steady);
   rename_paths(matching_paths(before, after), after);
   const std::vector<KernelDifference> rows = kernel_differences(before, after, options);
   const bool by_period = has_periods(baseline) && has_periods(test);
-  const WindowTimes times_before = window_times(baseline, before, by_period);
-  const WindowTimes times_after = window_times(test, after, by_period);
+  const WindowTimes times_before = window_times(baseline, steps_before, before, by_period);
+  const WindowTimes times_after = window_times(test, steps_after, after, by_period);
   const bool steps = times_before.steps && times_after.steps;
   TraceDiff diff;
   diff.answer = answer_of(baseline, test, times_before, times_after, rows);
   diff.book.title = test.label + " against " + baseline.label;
-  diff.book.tables.push_back(counts_and_answer(diff.answer, rows));
-  diff.book.tables.push_back(kernel_table(rows, baseline.label, test.label,
-                                          steps ? "a step of a rank" : "a rank's whole trace"));
+  std::vector<std::string> transients;
+  for (const SideSteps* side : {&steps_before, &steps_after})
+    if (!side->transients.empty()) transients.push_back(side->transients);
+  diff.book.tables.push_back(counts_and_answer(diff.answer, rows, core::join(transients, " ")));
+  diff.book.tables.push_back(
+      kernel_table(rows, baseline.label, test.label,
+                   steps ? "a steady step of a rank" : "a rank's whole trace"));
   diff.book.tables.push_back(
       tree_table(path_differences(before, after), kind, baseline.label, test.label));
   const std::vector<DifferenceSum> sums = sums_by_class(rows);

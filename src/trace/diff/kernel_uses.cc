@@ -90,9 +90,13 @@ class RankUses {
       calls_.emplace(rank);
   }
 
-  void add_to(UseTimes& uses) {
-    for (std::uint32_t event = 0; event < rank_.counted.size(); ++event)
-      if (rank_.counted[event]) times_of(event, uses).add(rank_.gpu_event_us(event));
+  void add_to(UseTimes& uses, const std::set<std::int64_t>& steps) {
+    const auto numbers = step_numbers(rank_);
+    for (std::uint32_t event = 0; event < rank_.counted.size(); ++event) {
+      const bool of_steps =
+          rank_.steps.empty() || (numbers[event] && steps.contains(*numbers[event]));
+      if (rank_.counted[event] && of_steps) times_of(event, uses).add(rank_.gpu_event_us(event));
+    }
   }
 
  private:
@@ -176,12 +180,17 @@ PathKind common_path_kind(std::span<const RankAnalysis> baseline,
   return all ? PathKind::kModules : PathKind::kCalls;
 }
 
-std::vector<KernelUse> kernel_uses(std::span<const RankAnalysis> ranks, PathKind kind) {
+std::vector<KernelUse> kernel_uses(std::span<const RankAnalysis> ranks,
+                                   PathKind kind,
+                                   const std::set<std::int64_t>& steps) {
   UseTimes times;
-  std::size_t windows = 0;
+  std::ptrdiff_t windows = 0;
   for (const RankAnalysis& rank : ranks) {
-    RankUses(rank, kind).add_to(times);
-    windows += std::max<std::size_t>(rank.steps.size(), 1);
+    RankUses(rank, kind).add_to(times, steps);
+    windows += rank.steps.empty()
+                   ? 1
+                   : std::count_if(rank.steps.begin(), rank.steps.end(),
+                                   [&](const Step& step) { return steps.contains(step.number); });
   }
   std::vector<KernelUse> uses;
   uses.reserve(times.size());

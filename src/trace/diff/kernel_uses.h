@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -21,9 +22,12 @@ PathKind common_path_kind(std::span<const RankAnalysis> baseline,
                           std::span<const RankAnalysis> test);
 
 // Returns the counted GPU work of a run by path, operator, shapes and kernel, sorted by its key.
-// Calls and times are means over ranks and steps, or over ranks where no steps are known. Work of a
+// Calls and times are means over ranks and those of their steps whose numbers are in `steps`, or
+// over ranks where no steps are known. Work of a
 // module's backward pass is that of an operator "aten::mm (backward)". The shapes of a collective
 // are its elements, type and group; those of a kernel without an operator are its grid.
-std::vector<KernelUse> kernel_uses(std::span<const RankAnalysis> ranks, PathKind kind);
+std::vector<KernelUse> kernel_uses(std::span<const RankAnalysis> ranks,
+                                   PathKind kind,
+                                   const std::set<std::int64_t>& steps);
 
 }  // namespace assay::trace

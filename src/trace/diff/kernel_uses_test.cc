@@ -35,7 +35,7 @@ TEST(KernelUses, AreMeansOverSteps) {
   std::vector<RankAnalysis> ranks;
   ranks.push_back(analyze_rank(trace, {}, 0));
   EXPECT_EQ(common_path_kind(ranks, ranks), PathKind::kModules);
-  const auto uses = kernel_uses(ranks, PathKind::kModules);
+  const auto uses = kernel_uses(ranks, PathKind::kModules, {1, 2});
   ASSERT_EQ(uses.size(), 1U);
   EXPECT_EQ(uses[0].key.path, "Linear_0");
   EXPECT_EQ(uses[0].key.operation, "aten::mm");
@@ -47,11 +47,25 @@ TEST(KernelUses, AreMeansOverSteps) {
   EXPECT_NEAR(uses[0].deviation_us, 11.547, 0.001);
 }
 
+TEST(KernelUses, AreThoseOfTheStepsThatCount) {
+  testing::SmallTrace small = two_steps();
+  small.annotation("ProfilerStep#3", Side::kCpu, 2000, 1000);
+  small.launch("warm_up", 1, 2100, 500);
+  const model::Trace trace = small.read();
+  std::vector<RankAnalysis> ranks;
+  ranks.push_back(analyze_rank(trace, {}, 0));
+  EXPECT_EQ(kernel_uses(ranks, PathKind::kModules, {1, 2}).size(), 1U);
+  const auto third = kernel_uses(ranks, PathKind::kModules, {3});
+  ASSERT_EQ(third.size(), 1U);
+  EXPECT_EQ(third[0].key.kernel, "warm_up");
+  EXPECT_EQ(third[0].calls, 1);
+}
+
 TEST(KernelUses, HaveTheCallsAboveThemAsPath) {
   const model::Trace trace = two_steps().read();
   std::vector<RankAnalysis> ranks;
   ranks.push_back(analyze_rank(trace, {}, 0));
-  const auto uses = kernel_uses(ranks, PathKind::kCalls);
+  const auto uses = kernel_uses(ranks, PathKind::kCalls, {1, 2});
   ASSERT_EQ(uses.size(), 1U);
   EXPECT_EQ(uses[0].key.path, "aten::linear/aten::mm");
 }
@@ -64,7 +78,7 @@ TEST(KernelUses, OfAReplayedGraphAreToldByTheirGrid) {
   trace.gpu_events[1].grid = {16, 1, 1};
   std::vector<RankAnalysis> ranks;
   ranks.push_back(analyze_rank(trace, {}, 0));
-  const auto uses = kernel_uses(ranks, PathKind::kCalls);
+  const auto uses = kernel_uses(ranks, PathKind::kCalls, {1, 2});
   ASSERT_EQ(uses.size(), 2U);
   EXPECT_EQ(uses[0].key.operation, "cudaGraphLaunch");
   EXPECT_EQ(uses[0].key.shapes, "grid 16 x 1 x 1");

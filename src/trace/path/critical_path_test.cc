@@ -235,11 +235,31 @@ TEST(PathReport, TheMeanIsOfWholeSteps) {
     run.wait_on_host(0, work.end_us[0] + 60);
   }
   const Result result = path_of(run);
-  const model::Book book = path_report(result.execution, result.path);
+  const model::Book book = path_report(result.execution, result.path, {});
   const model::Table& steps = *book.find("critical_path_steps");
   const auto length_ms = [&](std::size_t row) { return model::number(steps.at(row, 1)); };
   EXPECT_LT(length_ms(2), length_ms(1) - 0.05);  // its wait for a next step is not in the trace
   EXPECT_NEAR(length_ms(3), (length_ms(0) + length_ms(1)) / 2, 1e-6);
+}
+
+TEST(PathReport, TheMeanIsOfSteadySteps) {
+  SimulatedRun run(1);
+  for (int step = 1; step <= 4; ++step) {
+    run.begin_step(step);
+    const Done work = run.kernel("work", {step == 1 ? 500.0 : 100.0});
+    run.wait_on_host(0, work.end_us[0] + 60);
+  }
+  const Result result = path_of(run);
+  const model::Book book = path_report(result.execution, result.path, {2, 3, 4});
+  const model::Table& steps = *book.find("critical_path_steps");
+  const auto length_ms = [&](std::size_t row) { return model::number(steps.at(row, 1)); };
+  EXPECT_GT(length_ms(0), length_ms(1) + 0.3);
+  EXPECT_NEAR(length_ms(4), (length_ms(1) + length_ms(2)) / 2, 1e-6);
+  EXPECT_EQ(steps.notes.back(),
+            "The mean leaves out step 1, which is not steady, and step 4, which ends with the "
+            "trace and not where a next one begins.");
+  const model::Table& kernels = *book.find("critical_path_kernels");
+  EXPECT_NEAR(model::number(kernels.at(0, *kernels.column("ms per step"))), 0.1, 1e-6);
 }
 
 TEST(PathReport, ThePartsOfARowAddUpToItsStep) {
@@ -250,7 +270,7 @@ TEST(PathReport, ThePartsOfARowAddUpToItsStep) {
     run.collective({}, 25, SimulatedRun::kNetwork, {work});
   }
   const Result result = path_of(run);
-  const model::Book book = path_report(result.execution, result.path);
+  const model::Book book = path_report(result.execution, result.path, {});
   const model::Table& steps = *book.find("critical_path_steps");
   ASSERT_EQ(steps.row_count(), 3U);  // two steps and their mean
   for (std::size_t row = 0; row < steps.row_count(); ++row) {

@@ -366,6 +366,13 @@ class Builder {
 
 }  // namespace
 
+std::vector<bool> Execution::whole_steps(std::vector<bool> counts) const {
+  if (!is_last_step_odd()) return counts;
+  const auto last = counts.end() - 1;
+  if (std::find(counts.begin(), last, true) != last) counts.back() = false;
+  return counts;
+}
+
 Execution execution_of(std::vector<RankWorks> ranks,
                        std::span<const collectives::RankRecording> communication) {
   if (ranks.empty()) return {};

@@ -175,6 +175,9 @@ struct Execution {
            std::abs(steps.back().period_ns - steps.back().length_ns()) > kRoundingNs;
   }
 
+  // Returns which of the steps that count are whole: not an odd last one, unless no other counts.
+  [[nodiscard]] std::vector<bool> whole_steps(std::vector<bool> counts) const;
+
   [[nodiscard]] std::span<const WorkId> members_of(const Join& join) const {
     return std::span(members).subspan(join.first, join.size);
   }

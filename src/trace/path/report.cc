@@ -6,6 +6,9 @@
 #include <map>
 #include <string>
 #include <tuple>
+#include <utility>
+
+#include "core/text.h"
 
 namespace assay::trace::path {
 namespace {
@@ -24,6 +27,39 @@ double milliseconds(std::int64_t ns) {
 Cell step_cell(const Execution& execution, std::size_t step) {
   if (!execution.has_steps) return "all";
   return execution.steps[step].number;
+}
+
+// The steps that the means are of.
+struct MeantSteps {
+  std::vector<bool> counts;  // the steady ones
+  std::vector<bool> whole;   // those of them of which the trace has all
+};
+
+MeantSteps meant_steps(const Execution& execution, const std::set<std::int64_t>& steady) {
+  MeantSteps meant;
+  for (const StepMark& step : execution.steps)
+    meant.counts.push_back(steady.contains(step.number));
+  if (std::find(meant.counts.begin(), meant.counts.end(), true) == meant.counts.end())
+    meant.counts.assign(meant.counts.size(), true);
+  meant.whole = execution.whole_steps(meant.counts);
+  return meant;
+}
+
+// Names the steps that the means leave out; "" for none.
+std::string left_out_in_words(const Execution& execution, const MeantSteps& meant) {
+  std::vector<std::string> transient;
+  for (std::size_t s = 0; s < meant.counts.size(); ++s)
+    if (!meant.counts[s]) transient.push_back(std::to_string(execution.steps[s].number));
+  std::vector<std::string> texts;
+  if (transient.size() == 1)
+    texts.push_back(fmt::format("step {}, which is not steady", transient.front()));
+  if (transient.size() > 1)
+    texts.push_back(fmt::format("steps {}, which are not steady", core::join(transient, ", ")));
+  if (meant.counts.back() && !meant.whole.back())
+    texts.push_back(
+        fmt::format("step {}, which ends with the trace and not where a next one begins",
+                    execution.steps.back().number));
+  return texts.empty() ? "" : fmt::format("The mean leaves out {}.", core::join(texts, ", and "));
 }
 
 void add_composition(Table& table, Cell name, const Composition& parts, std::int64_t length_ns) {
@@ -47,7 +83,9 @@ std::string in_words(const Composition& mean_parts, std::int64_t length_ns) {
   return text + ".";
 }
 
-Table steps_table(const Execution& execution, const std::vector<Segment>& path) {
+Table steps_table(const Execution& execution,
+                  const std::vector<Segment>& path,
+                  const std::vector<bool>& meant) {
   Table table{
       .name = "critical_path_steps",
       .title = "What decides the length of a step, over all ranks: parts add up to it",
@@ -64,13 +102,12 @@ Table steps_table(const Execution& execution, const std::vector<Segment>& path) 
                              .better = Better::kLower,
                              .description = meanings[p]});
   const std::vector<Composition> steps = compositions(execution, path);
-  const bool is_last_odd = execution.is_last_step_odd();
   Composition sum{};
   std::int64_t length_ns = 0;
   std::int64_t count = 0;
   for (std::size_t s = 0; s < steps.size(); ++s) {
     add_composition(table, step_cell(execution, s), steps[s], execution.steps[s].length_ns());
-    if (is_last_odd && s + 1 == steps.size()) continue;
+    if (!meant[s]) continue;
     ++count;
     length_ns += execution.steps[s].length_ns();
     for (std::size_t p = 0; p < sum.size(); ++p)
@@ -81,10 +118,6 @@ Table steps_table(const Execution& execution, const std::vector<Segment>& path) 
     part /= count;
   if (steps.size() > 1) add_composition(table, "mean", sum, length_ns / count);
   table.notes.push_back(in_words(sum, length_ns / count));
-  if (is_last_odd)
-    table.notes.emplace_back(
-        "The trace ends with the last step's work, not where a next one begins; the mean is of the "
-        "steps before.");
   return table;
 }
 
@@ -96,7 +129,9 @@ struct OnPath {
 
 using KernelRow = std::tuple<std::string_view, std::string_view, std::string_view>;
 
-Table kernels_table(const Execution& execution, const std::vector<Segment>& path) {
+Table kernels_table(const Execution& execution,
+                    const std::vector<Segment>& path,
+                    const std::vector<bool>& meant) {
   Table table{.name = "critical_path_kernels",
               .title = "Kernels on the critical path, longest first",
               .columns = {{.name = "category"},
@@ -105,7 +140,7 @@ Table kernels_table(const Execution& execution, const std::vector<Segment>& path
                           {.name = "ms per step",
                            .unit = "ms",
                            .better = Better::kLower,
-                           .description = "mean of all steps, the last one, too"},
+                           .description = "mean of the steps that the mean step is of"},
                           {.name = "of that straggling ms",
                            .unit = "ms",
                            .better = Better::kLower,
@@ -115,6 +150,7 @@ Table kernels_table(const Execution& execution, const std::vector<Segment>& path
   std::map<KernelRow, OnPath> rows;
   std::int64_t total_ns = 0;
   for (const Segment& segment : path) {
+    if (!meant[static_cast<std::size_t>(segment.step)]) continue;
     total_ns += segment.length_ns();
     if (segment.cause == Part::kHost || segment.cause == Part::kIdle) continue;
     const Kernel& kernel = execution.kernels[execution.works[segment.work].kernel];
@@ -126,7 +162,7 @@ Table kernels_table(const Execution& execution, const std::vector<Segment>& path
   std::vector<std::pair<KernelRow, OnPath>> sorted(rows.begin(), rows.end());
   std::stable_sort(sorted.begin(), sorted.end(),
                    [](const auto& a, const auto& b) { return a.second.ns > b.second.ns; });
-  const auto steps = static_cast<double>(execution.steps.size());
+  const auto steps = static_cast<double>(std::count(meant.begin(), meant.end(), true));
   for (const auto& [key, row] : sorted)
     table.add_row({std::string(std::get<0>(key)), std::string(std::get<1>(key)),
                    std::string(std::get<2>(key)), milliseconds(row.ns) / steps,
@@ -189,10 +225,17 @@ Table clocks_table(const Execution& execution) {
 
 }  // namespace
 
-model::Book path_report(const Execution& execution, const std::vector<Segment>& path) {
-  return {.title = "Critical path of all ranks",
-          .tables = {steps_table(execution, path), kernels_table(execution, path),
-                     segments_table(execution, path), clocks_table(execution)}};
+model::Book path_report(const Execution& execution,
+                        const std::vector<Segment>& path,
+                        const std::set<std::int64_t>& steady) {
+  const MeantSteps meant = meant_steps(execution, steady);
+  model::Book book{.title = "Critical path of all ranks",
+                   .tables = {steps_table(execution, path, meant.whole),
+                              kernels_table(execution, path, meant.whole),
+                              segments_table(execution, path), clocks_table(execution)}};
+  if (std::string left_out = left_out_in_words(execution, meant); !left_out.empty())
+    book.tables.front().notes.push_back(std::move(left_out));
+  return book;
 }
 
 }  // namespace assay::trace::path

@@ -4,6 +4,7 @@
 
 #include "core/gzip_output.h"
 #include "core/output_file.h"
+#include "trace/compare/step_states.h"
 #include "trace/path/report.h"
 #include "trace/pipelines/prepare.h"
 
@@ -46,7 +47,8 @@ core::Result<CommandResult> run_fuse(const FuseRequest& request, core::Progress&
   }
   ASSAY_TRY(write_trace(request, {*run.run, execution, critical}, progress, result.warnings));
   if (request.sink) return result;
-  const model::Book book = path::path_report(execution, critical);
+  const auto steady = steady_numbers(steps_of_run("", run.ranks).ranks);
+  const model::Book book = path::path_report(execution, critical, steady);
   result.summary = {"Fused trace",
                     {*book.find("critical_path_steps"), *book.find("clock_alignment")}};
   tell_incomplete(run.lost_ranks, result);

@@ -1,4 +1,5 @@
 #include "core/files.h"
+#include "trace/compare/step_states.h"
 #include "trace/path/report.h"
 #include "trace/pipelines/prepare.h"
 #include "trace/pipelines/reduce.h"
@@ -7,11 +8,11 @@ namespace assay::trace {
 
 core::Result<CommandResult> run_path(const PathRequest& request, core::Progress& progress) {
   const std::filesystem::path inputs[] = {request.folder};
-  const Keep keep{.works = true};
+  const Keep keep{.timelines = true, .works = true};
   ReducedRun run = ASSAY_TRY(reduce_files(inputs, request, keep, progress));
   const path::Execution execution = path::execution_of(std::move(run.works), run.communication);
   const auto critical = path::critical_path(execution);
-  model::Book book = path::path_report(execution, critical);
+  model::Book book = path::path_report(execution, critical, steady_numbers(run.timelines));
   CommandResult result;
   result.warnings = run.warnings();
   result.summary = {"Critical path", {*book.find("critical_path_steps")}};
