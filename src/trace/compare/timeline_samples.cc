@@ -143,6 +143,11 @@ std::vector<TimelineFigure> steady_figures(std::span<const RankReport> ranks) {
   return figures;
 }
 
+double mean_ms(const SeriesByType& series, const std::string& type) {
+  const auto found = series.find(type);
+  return found == series.end() ? kNaN : core::mean(found->second.time_ms);
+}
+
 SeriesByType mean_over_ranks(std::span<const TimelineFigure> figures, Repetition repetition) {
   std::map<std::tuple<std::string, int, std::int64_t>, TimelineSeries> steps;
   for (const TimelineFigure& figure : figures) {

@@ -53,6 +53,9 @@ struct TimelineSeries {
 
 using SeriesByType = std::map<std::string, TimelineSeries>;
 
+// Returns the mean over repetitions; NaN where there are none.
+double mean_ms(const SeriesByType& series, const std::string& type);
+
 // Returns the mean over ranks of each step.
 SeriesByType mean_over_ranks(std::span<const TimelineFigure> figures, Repetition repetition);
 

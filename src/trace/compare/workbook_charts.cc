@@ -2,13 +2,11 @@
 
 #include <array>
 #include <cmath>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "core/statistics.h"
 #include "trace/compare/rows.h"
 #include "trace/compare/timeline_samples.h"
 
@@ -21,13 +19,6 @@ constexpr std::array<std::pair<const char*, const char*>, 4> kComposition = {
      {"exposed_comm_time", "exposed communication"},
      {"exposed_memcpy_time", "exposed copies"},
      {"idle_time", "idle"}}};
-
-double mean_figure(const std::vector<TimelineFigure>& figures, int rank, std::string_view type) {
-  std::vector<double> values;
-  for (const TimelineFigure& figure : figures)
-    if (figure.rank == rank && figure.type == type) values.push_back(figure.time_ms);
-  return values.empty() ? kNaN : core::mean(values);
-}
 
 void add_rank_chart(model::Table& table) {
   model::Chart chart{.title = "What the time of each rank consists of",
@@ -78,10 +69,9 @@ model::Table composition_table(const Sides& sides) {
       .name = "GPU_Composition",
       .title = "What a step consists of on each rank",
       .columns = {{.name = "rank"}},
-      .notes = {"Milliseconds per step, means over all profiled steps and runs, also "
-                "those that are not steady. The parts add up to the step."}};
+      .notes = {"Milliseconds per steady step, means over runs. The parts add up to the step."}};
   model::Chart chart{.title = table.title,
-                     .axis = "ms per step, mean over steps and runs",
+                     .axis = "ms per steady step, mean over runs",
                      .bars = model::Chart::Bars::kStacked,
                      .columns = {}};
   for (const auto& [type, name] : kComposition) {
@@ -90,14 +80,10 @@ model::Table composition_table(const Sides& sides) {
     chart.columns.push_back(table.columns.back().name);
   }
   for (const Configuration* side : {&sides.baseline, &sides.test}) {
-    const std::vector<TimelineFigure> figures = step_figures(side->ranks);
-    std::set<int> ranks;
-    for (const TimelineFigure& figure : figures)
-      ranks.insert(figure.rank);
-    for (const int rank : ranks) {
+    for (const auto& [rank, types] : by_rank(steady_figures(side->ranks), Repetition::kRun)) {
       std::vector<model::Cell> row = {side->label + ", rank " + std::to_string(rank)};
       for (const auto& [type, name] : kComposition)
-        row.push_back(cell_of(mean_figure(figures, rank, type)));
+        row.push_back(cell_of(mean_ms(types, type)));
       table.add_row(std::move(row));
     }
   }

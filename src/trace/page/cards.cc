@@ -107,9 +107,10 @@ void add_timeline(Cards& cards, const SideEvidence& side, const char* name) {
   if (!side.glimpse.step || side.glimpse.step->lanes.empty()) return;
   cards.add(name,
             fmt::format("{}: step {} on all ranks takes {:.3g} ms", side.label,
-                        side.glimpse.step_number, side.glimpse.step->length_us / 1000),
+                        side.glimpse.step_number, side.glimpse.step_ms),
             side.glimpse.step,
-            "The step of median length, on one clock. Above: computation and copies; below: "
+            "The step of median length (the ranks' mean period), on one clock. Above: computation "
+            "and copies; below: "
             "communication; outlined: the critical path.");
 }
 
@@ -126,7 +127,7 @@ std::vector<report::PageCard> chart_cards(const ComparisonEvidence& evidence,
   if (auto chart = composition_chart(evidence)) {
     const std::string title = composition_title(*chart);
     cards.add("composition", title, std::move(chart),
-              "The means of all profiled steps, also of those that are not steady.");
+              "The means of the steady steps, as in the answer.");
   }
   add_step_map(cards, evidence.baseline, "steps-baseline");
   add_step_map(cards, evidence.test, "steps-test");

@@ -37,19 +37,9 @@ constexpr std::array kParts = {
     Part{"exposed_memcpy_time", "exposed copies", kCopyColor},
     Part{"idle_time", "idle", kIdleColor}};
 
-// Means over the steps and runs of a rank.
-double mean_of(const SideEvidence& side, int rank, std::string_view type) {
-  std::vector<double> values;
-  for (const TimelineFigure& figure : side.steps)
-    if (figure.rank == rank && figure.type == type) values.push_back(figure.time_ms);
-  return values.empty() ? kNone : core::mean(values);
-}
-
-std::set<int> ranks_of(const SideEvidence& side) {
-  std::set<int> ranks;
-  for (const TimelineFigure& figure : side.steps)
-    ranks.insert(figure.rank);
-  return ranks;
+// The means of each rank over the steady steps of each run, and over runs: what the answer tells.
+std::map<int, SeriesByType> steady_means(const SideEvidence& side) {
+  return by_rank(side.steady, Repetition::kRun);
 }
 
 std::string text_at(const model::Table& table, std::size_t row, std::string_view column) {
@@ -77,8 +67,8 @@ report::MapPanel step_panel(const SideEvidence& side,
                             const std::set<int>& ranks,
                             const std::vector<StepKey>& steps) {
   std::map<std::tuple<int, int, std::int64_t>, double> lengths;
-  for (const TimelineFigure& figure : side.steps)
-    if (figure.type == kTotalTime) lengths[{figure.rank, figure.run, figure.step}] = figure.time_ms;
+  for (const RankStep& step : side.steps)
+    lengths[{step.rank, step.run, step.step}] = step.period_ms;
   report::MapPanel panel{.title = ""};
   for (const int rank : ranks) {
     for (const auto& [run, step] : steps) {
@@ -221,15 +211,15 @@ std::optional<report::WaterfallChart> attribution_chart(const ComparisonEvidence
 
 std::optional<report::CompositionChart> composition_chart(const ComparisonEvidence& evidence) {
   report::CompositionChart chart{
-      .axis = "ms per step, mean over steps and runs", .unit = "ms", .parts = {}, .bars = {}};
+      .axis = "ms per steady step, mean over runs", .unit = "ms", .parts = {}, .bars = {}};
   for (const Part& part : kParts)
     chart.parts.push_back({part.name, part.color});
   for (const SideEvidence* side : {&evidence.baseline, &evidence.test}) {
-    for (const int rank : ranks_of(*side)) {
+    for (const auto& [rank, types] : steady_means(*side)) {
       report::CompositionBar bar{.name = fmt::format("{}, rank {}", side->label, rank),
                                  .values = {}};
       for (const Part& part : kParts)
-        bar.values.push_back(mean_of(*side, rank, part.type));
+        bar.values.push_back(mean_ms(types, part.type));
       chart.bars.push_back(std::move(bar));
     }
   }
@@ -240,7 +230,7 @@ std::optional<report::CompositionChart> composition_chart(const ComparisonEviden
 std::optional<report::CompositionChart> settings_chart(
     std::span<const ComparisonEvidence> comparisons) {
   if (comparisons.empty()) return std::nullopt;
-  report::CompositionChart chart{.axis = "ms per step, mean over ranks, steps and runs",
+  report::CompositionChart chart{.axis = "ms per steady step, mean over ranks and runs",
                                  .unit = "ms",
                                  .parts = {},
                                  .bars = {}};
@@ -251,10 +241,11 @@ std::optional<report::CompositionChart> settings_chart(
     sides.push_back(&comparison.test);
   for (const SideEvidence* side : sides) {
     report::CompositionBar bar{.name = side->label, .values = {}};
+    const auto ranks = steady_means(*side);
     for (const Part& part : kParts) {
       std::vector<double> values;
-      for (const int rank : ranks_of(*side))
-        values.push_back(mean_of(*side, rank, part.type));
+      for (const auto& [rank, types] : ranks)
+        values.push_back(mean_ms(types, part.type));
       bar.values.push_back(values.empty() ? kNone : core::mean(values));
     }
     chart.bars.push_back(std::move(bar));
@@ -263,12 +254,13 @@ std::optional<report::CompositionChart> settings_chart(
 }
 
 std::optional<report::MapChart> step_map(const SideEvidence& side) {
-  const std::set<int> ranks = ranks_of(side);
+  std::set<int> ranks;
   std::set<StepKey> keys;
   bool repeated = false;
-  for (const TimelineFigure& figure : side.steps) {
-    keys.emplace(figure.run, figure.step);
-    repeated = repeated || figure.run != 0;
+  for (const RankStep& step : side.steps) {
+    ranks.insert(step.rank);
+    keys.emplace(step.run, step.step);
+    repeated = repeated || step.run != 0;
   }
   if (keys.empty()) return std::nullopt;
   const std::vector<StepKey> steps(keys.begin(), keys.end());

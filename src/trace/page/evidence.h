@@ -10,6 +10,7 @@
 #include "model/warnings.h"
 #include "report/page.h"
 #include "trace/compare/configuration.h"
+#include "trace/compare/step_states.h"
 #include "trace/compare/timeline_samples.h"
 
 namespace assay::trace {
@@ -19,12 +20,14 @@ struct RunGlimpse {
   std::string gpu_name;  // "NVIDIA H200"; "" where no trace names it
   std::optional<report::TimelineChart> step = std::nullopt;  // one step of all ranks
   std::int64_t step_number = 0;
+  double step_ms = 0;  // its period, mean over ranks
 };
 
 struct SideEvidence {
   std::string label;
-  std::vector<TimelineFigure> steps;  // of every run, rank and step
-  RunGlimpse glimpse = {};            // of the first run
+  std::vector<TimelineFigure> steady;  // steady_figures()
+  std::vector<RankStep> steps = {};    // of every run, rank and step, steady or not
+  RunGlimpse glimpse = {};             // of the first run
 };
 
 struct ComparisonEvidence {

@@ -14,12 +14,14 @@ using testing::Contains;
 using testing::ElementsAre;
 
 SideEvidence side(const std::string& label, double computation_ms) {
-  SideEvidence evidence{.label = label, .steps = {}};
+  SideEvidence evidence{.label = label, .steady = {}};
   for (int rank = 0; rank < 2; ++rank) {
     for (std::int64_t step = 5; step < 8; ++step) {
       const double total = computation_ms + static_cast<double>(step == 5 ? 10 : 2);
+      evidence.steps.push_back({.rank = rank, .step = step, .period_ms = total});
+      if (step == 5) continue;  // it is not steady
       const auto add = [&](const char* type, double time_ms) {
-        evidence.steps.push_back({.rank = rank, .step = step, .type = type, .time_ms = time_ms});
+        evidence.steady.push_back({.rank = rank, .step = step, .type = type, .time_ms = time_ms});
       };
       add("total_time", total);
       add("computation_time", computation_ms);
@@ -114,6 +116,14 @@ TEST(ComparisonPage, MapsEveryStepOfEveryRank) {
   EXPECT_THAT(map->panels[0].values, ElementsAre(20, 12, 12, 20, 12, 12));
 }
 
+TEST(ComparisonPage, TheBarsOfAStepAreAsLongAsItsAnswerSays) {
+  const auto composition = composition_chart(evidence());
+  ASSERT_TRUE(composition);
+  ASSERT_EQ(composition->bars.size(), 4U);
+  EXPECT_THAT(composition->bars[0].values, ElementsAre(10, 2, 0, 0));
+  EXPECT_THAT(composition->bars[2].values, ElementsAre(14, 2, 0, 0));
+}
+
 TEST(ComparisonPage, ManyComparisonsShowOneAtATime) {
   std::vector<ComparisonEvidence> both = {evidence(), evidence()};
   both[1].test.label = "c";
@@ -132,16 +142,17 @@ TEST(ComparisonPage, ManyComparisonsShowOneAtATime) {
   const auto composition = settings_chart(both);
   ASSERT_TRUE(composition);
   EXPECT_EQ(composition->bars.size(), 3U);
-  EXPECT_THAT(composition->bars[1].values, ElementsAre(14, testing::DoubleNear(4.667, 0.01), 0, 0));
+  EXPECT_THAT(composition->bars[1].values, ElementsAre(14, 2, 0, 0));
 }
 
 TEST(StepTimeline, ShowsTheStepOfMedianLength) {
   path::Execution execution;
   execution.ranks.resize(1);
-  execution.ranks[0].own_steps = {{.number = 3, .window = {0, 100}},
-                                  {.number = 4, .window = {100, 150}},
-                                  {.number = 5, .window = {150, 220}}};
+  execution.ranks[0].own_steps = {{.number = 3, .window = {0, 100}, .period_ns = 100},
+                                  {.number = 4, .window = {100, 150}, .period_ns = 50},
+                                  {.number = 5, .window = {150, 220}, .period_ns = 80}};
   EXPECT_EQ(typical_step(execution), 5);
+  EXPECT_DOUBLE_EQ(step_period_ms(execution, 5), 8e-5);
   execution.ranks[0].own_steps.clear();
   EXPECT_EQ(typical_step(execution), std::nullopt);
 }

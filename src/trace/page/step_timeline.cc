@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/statistics.h"
@@ -164,18 +166,25 @@ class Builder {
 
 }  // namespace
 
+double step_period_ms(const path::Execution& execution, std::int64_t step) {
+  std::vector<double> ranks_ms;
+  for (const path::Rank& rank : execution.ranks)
+    if (const path::RankStep* own = find_step(rank, step))
+      ranks_ms.push_back(kTime.milliseconds(own->period_ns));
+  return core::mean(ranks_ms);
+}
+
 std::optional<std::int64_t> typical_step(const path::Execution& execution) {
-  std::map<std::int64_t, std::vector<double>> lengths;
-  for (const path::Rank& rank : execution.ranks) {
+  std::set<std::int64_t> numbers;
+  for (const path::Rank& rank : execution.ranks)
     for (const path::RankStep& step : rank.own_steps)
-      lengths[step.number].push_back(kTime.milliseconds(step.window.length()));
-  }
-  if (lengths.empty()) return std::nullopt;
-  std::vector<std::pair<double, std::int64_t>> means;
-  for (const auto& [number, values] : lengths)
-    means.emplace_back(core::mean(values), number);
-  std::sort(means.begin(), means.end());
-  return means[(means.size() - 1) / 2].second;
+      numbers.insert(step.number);
+  if (numbers.empty()) return std::nullopt;
+  std::vector<std::pair<double, std::int64_t>> periods;
+  for (const std::int64_t number : numbers)
+    periods.emplace_back(step_period_ms(execution, number), number);
+  std::sort(periods.begin(), periods.end());
+  return periods[(periods.size() - 1) / 2].second;
 }
 
 report::TimelineChart step_timeline(const path::Execution& execution, std::int64_t step) {

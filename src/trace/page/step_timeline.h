@@ -9,7 +9,10 @@
 
 namespace assay::trace {
 
-// Returns the number of the step of median length, by its mean over ranks: what a reader should
+// Returns the period of a step, mean over the ranks that have it.
+double step_period_ms(const path::Execution& execution, std::int64_t step);
+
+// Returns the number of the step of median period, by its mean over ranks: what a reader should
 // take for typical. std::nullopt where no rank names its steps.
 std::optional<std::int64_t> typical_step(const path::Execution& execution);
 
