@@ -18,8 +18,12 @@ using Settings = std::span<const SettingFigures>;
 
 // A rank is a stable straggler if it leads in more than this share of the halves of runs.
 constexpr double kStableShare = 0.5;
-// A cause must account for this share of what the others wait.
-constexpr double kCauseShare = 0.25;
+// Less than this share of what the others wait is no cause of it, and less than half of it leaves
+// most without a cause.
+constexpr double kLeastSharePercent = 1;
+constexpr double kMostSharePercent = 50;
+// A time that is shorter is that of no kernel and no call.
+constexpr double kLeastCauseMs = 0.001;
 
 // Which rank comes last most often in some collectives.
 std::set<int> leaders(std::span<const Arrival> arrivals) {
@@ -103,6 +107,13 @@ bool is_stable(const RankArrivals& rank, std::size_t ranks) {
          rank.last_percent() > 100.0 / static_cast<double>(ranks);
 }
 
+// Returns ", 12 % of what the others wait"; "" where that is not known.
+std::string share_in_words(double percent) {
+  if (!std::isfinite(percent)) return "";
+  const std::string share = percent < 99.5 ? fmt::format("{:.2g} %", percent) : "all";
+  return fmt::format(", {} of what the others wait", share);
+}
+
 }  // namespace
 
 std::vector<RankArrivals> rank_arrivals(Settings settings) {
@@ -114,15 +125,15 @@ std::vector<RankArrivals> rank_arrivals(Settings settings) {
 }
 
 std::string why_last(const RankArrivals& rank) {
-  const double least = kCauseShare * (std::isnan(rank.others_wait_ms) ? 0 : rank.others_wait_ms);
-  const bool computes = rank.compute_ms > 0 && rank.compute_ms >= least;
-  const bool waits = rank.host_ms > 0 && rank.host_ms >= least;
-  if (waits && (!computes || rank.host_ms > rank.compute_ms))
-    return fmt::format("waits {:.3g} ms a step longer for its host than the middle rank",
-                       rank.host_ms);
-  if (computes)
-    return fmt::format("computes {:.3g} ms a step longer than the middle rank", rank.compute_ms);
-  return "nothing that the traces show";
+  const char* nothing = "nothing that the traces show";
+  const bool waits = rank.host_ms > 0 && !(rank.compute_ms > rank.host_ms);
+  const double most_ms = waits ? rank.host_ms : rank.compute_ms;
+  const double percent = 100 * most_ms / rank.others_wait_ms;
+  if (!(most_ms > kLeastCauseMs) || percent < kLeastSharePercent) return nothing;
+  const std::string cause = fmt::format("{} {:.3g} ms a step longer {}than the middle rank{}",
+                                        waits ? "waits" : "computes", most_ms,
+                                        waits ? "for its host " : "", share_in_words(percent));
+  return percent < kMostSharePercent ? fmt::format("mostly {}; it {}", nothing, cause) : cause;
 }
 
 std::string stragglers_in_words(Settings settings, std::span<const RankArrivals> ranks) {

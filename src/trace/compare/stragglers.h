@@ -34,7 +34,8 @@ struct RankArrivals {
 // Returns them by setting, the rank that comes last most often first.
 std::vector<RankArrivals> rank_arrivals(std::span<const SettingFigures> settings);
 
-// Says why the rank comes last, as far as traces show it.
+// Names the largest cause that the traces show why the rank comes last, and its share of what the
+// others wait.
 std::string why_last(const RankArrivals& rank);
 
 // Names the straggler of each setting that has a stable one.

@@ -60,7 +60,8 @@ TEST(Stragglers, WhoHowOftenHowStableAndWhy) {
   EXPECT_EQ(first.halves, 2);
   EXPECT_NEAR(first.others_wait_ms, 5 * 0.5 / 2, 1e-9);  // over two steps
   EXPECT_NEAR(first.compute_ms, 1.5, 1e-9);
-  EXPECT_EQ(why_last(first), "computes 1.5 ms a step longer than the middle rank");
+  EXPECT_EQ(why_last(first),
+            "computes 1.5 ms a step longer than the middle rank, all of what the others wait");
   EXPECT_THAT(stragglers_in_words(settings, ranks),
               HasSubstr("a: rank 1 in 83 % of collectives, most often in 2 of 2 halves of runs"));
   const model::Book book = all_runs_report(std::vector{settings[0], settings[0]}, {});
@@ -77,10 +78,18 @@ TEST(Stragglers, OneThatChangesIsNotStable) {
             "No rank comes last steadily in any setting.");
 }
 
-TEST(Stragglers, ACauseMustBeAsLargeAsTheWait) {
-  RankArrivals rank{.others_wait_ms = 10, .compute_ms = 0.1, .host_ms = 0.2};
+TEST(Stragglers, TheLargestCauseIsToldWithItsShareOfTheWait) {
+  RankArrivals rank{.others_wait_ms = 10, .compute_ms = 0.05, .host_ms = 0.09};
   EXPECT_EQ(why_last(rank), "nothing that the traces show");
+  rank.compute_ms = 2;
+  EXPECT_EQ(why_last(rank),
+            "mostly nothing that the traces show; it computes 2 ms a step longer than the middle "
+            "rank, 20 % of what the others wait");
   rank.host_ms = 8;
+  EXPECT_EQ(why_last(rank),
+            "waits 8 ms a step longer for its host than the middle rank, 80 % of what the others "
+            "wait");
+  rank.others_wait_ms = kNaN;
   EXPECT_EQ(why_last(rank), "waits 8 ms a step longer for its host than the middle rank");
 }
 
