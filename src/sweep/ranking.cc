@@ -286,14 +286,26 @@ std::string Ranking::headline() const {
   return fmt::format("{}; {} {}", none, core::counted(worse.size(), "is", "are"), slower_by(worse));
 }
 
+// Returns "3 runs", or "2 to 3 runs" where settings have unequally many.
+std::string Ranking::repetitions_in_words() const {
+  std::size_t least = settings_.front().repetitions;
+  std::size_t most = least;
+  for (const SettingResult& result : settings_) {
+    if (std::isnan(result.step_ms)) continue;
+    least = std::min(least, result.repetitions);
+    most = std::max(most, result.repetitions);
+  }
+  return (least == most ? "" : fmt::format("{} to ", least)) +
+         core::counted(most, rules_.repetition);
+}
+
 report::RankingFigure Ranking::figure() const {
   report::RankingFigure figure;
   figure.title = headline();
-  const SettingResult& first = settings_.front();
   figure.subtitle = fmt::format(
       "Dot: mean of {}; bar: {:.3g} % interval ({:g} % for all together); grey band: within {:g} %",
-      core::counted(first.repetitions, rules_.repetition), kPercent * confidence(),
-      kPercent * rules_.together, rules_.tolerance_percent);
+      repetitions_in_words(), kPercent * confidence(), kPercent * rules_.together,
+      rules_.tolerance_percent);
   figure.axis =
       fmt::format("time of a step against {} (%): left is slower, right is faster", reference_);
   figure.tolerance = rules_.tolerance_percent;

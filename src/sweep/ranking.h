@@ -72,6 +72,7 @@ class Ranking {
   [[nodiscard]] std::string certainty(const SettingResult& result) const;
   [[nodiscard]] std::string rest_in_words() const;
   [[nodiscard]] std::string recurring_in_words() const;
+  [[nodiscard]] std::string repetitions_in_words() const;
   [[nodiscard]] std::string headline() const;
   [[nodiscard]] double confidence() const;
 

@@ -132,6 +132,9 @@ TEST(Ranking, StepsOfOneRunSpeakOnlyOfTheseRuns) {
   EXPECT_THAT(ranks.figure().subtitle, HasSubstr("Dot: mean of 16 steps;"));
   EXPECT_THAT(ranks.next("runs"),
               HasSubstr("assay sweep run --repeat 3, with -o of another folder"));
+  once.front().repetitions = 12;
+  EXPECT_THAT(Ranking(once, {.repetition = "step"}).figure().subtitle,
+              HasSubstr("Dot: mean of 12 to 16 steps;"));
   once.back().runs = 2;  // of another the second run failed
   EXPECT_THAT(Ranking(once, {.repetition = "step"}).next("runs"),
               HasSubstr("assay sweep run --resume --repeat N -o runs"));
