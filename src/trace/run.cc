@@ -222,9 +222,10 @@ std::string head_of(core::ByteSource& source) {
   return "";
 }
 
-core::Result<std::optional<int>> rank_in_head(const fs::path& path) {
-  const std::unique_ptr<core::ByteSource> source = ASSAY_TRY(core::open_bytes(path));
-  const std::string head = head_of(*source);
+// What cannot be opened tells no rank; the reading says why.
+std::optional<int> rank_in_head(const fs::path& path) {
+  const auto source = core::open_bytes(path);
+  const std::string head = source.ok() ? head_of(*source.value()) : "";
   return head.empty() ? std::nullopt : read_document(head + "\"traceEvents\": []}").rank;
 }
 
@@ -265,10 +266,10 @@ bool is_run_folder(const fs::path& folder) {
 
 // Sets the rank of each file by what it says of itself, else by its name. Returns whether these are
 // ranks of one job: names alone may count the ranks of each host from 0.
-core::Result<bool> settle_ranks_of_job(std::vector<RankFile>& files) {
+bool settle_ranks_of_job(std::vector<RankFile>& files) {
   std::set<int> ranks;
   for (RankFile& file : files) {
-    const std::optional<int> inside = ASSAY_TRY(rank_in_head(file.path));
+    const std::optional<int> inside = rank_in_head(file.path);
     if (inside) file.rank = inside;
     if (!file.rank || !ranks.insert(*file.rank).second) return false;
   }
@@ -289,7 +290,7 @@ core::Result<std::vector<RankFile>> files_of_hosts_in(const fs::path& folder,
     if (!files.empty()) ++hosts;
     found.insert(found.end(), files.begin(), files.end());
   }
-  if (hosts < 2 || !ASSAY_TRY(settle_ranks_of_job(found))) return std::vector<RankFile>{};
+  if (hosts < 2 || !settle_ranks_of_job(found)) return std::vector<RankFile>{};
   warnings.merge(told);
   return found;
 }
@@ -360,7 +361,7 @@ core::Status check_ranks_differ(std::span<const RankOfFile> ranks) {
 core::Status check_heads(std::span<const RankFile> files) {
   std::vector<RankOfFile> ranks;
   for (const RankFile& file : files) {
-    const std::optional<int> rank = ASSAY_TRY(rank_in_head(file.path));
+    const std::optional<int> rank = rank_in_head(file.path);
     if (rank) ranks.push_back({*rank, file.path.string()});
   }
   std::stable_sort(ranks.begin(), ranks.end(),
@@ -386,8 +387,13 @@ core::Result<Run> read_run(std::span<const RankFile> files,
     traces[i].emplace(read_rank(files[i], i, reading, on_progress));
   });
   Run run;
-  for (auto& trace : traces)
-    run.ranks.push_back(ASSAY_TRY(std::move(*trace)));
+  for (std::size_t i = 0; i < traces.size(); ++i) {
+    if (traces[i]->ok())
+      run.ranks.push_back(std::move(*traces[i]).value());
+    else
+      run.unread.push_back({files[i], traces[i]->error()});
+  }
+  if (run.ranks.empty() && !run.unread.empty()) return run.unread.front().error;
   std::stable_sort(run.ranks.begin(), run.ranks.end(),
                    [](const RankTrace& a, const RankTrace& b) { return a.rank < b.rank; });
   std::vector<RankOfFile> ranks;

@@ -37,16 +37,23 @@ struct RankTrace {
   model::Trace trace;
 };
 
+// A file that does not hold the trace of a rank.
+struct UnreadFile {
+  RankFile file;
+  core::Error error;
+};
+
 struct Run {
-  std::vector<RankTrace> ranks;  // by rank
-  model::Warnings warnings;      // about the run as a whole; each trace keeps its own
+  std::vector<RankTrace> ranks;         // by rank
+  model::Warnings warnings;             // about the run as a whole; each trace keeps its own
+  std::vector<UnreadFile> unread = {};  // those of its files that could not be read
 };
 
 // Returns the total size of the files, for progress.
 std::uint64_t total_bytes(std::span<const RankFile> files);
 
-// Fails if a file cannot be opened, or if two of the files say at their beginning that they are of
-// one rank: what can be told within milliseconds is told before the reading, which takes minutes.
+// Fails if two of the files say at their beginning that they are of one rank: what can be told
+// within milliseconds is told before the reading, which takes minutes.
 core::Status check_heads(std::span<const RankFile> files);
 
 struct RankOfFile {
@@ -66,7 +73,7 @@ core::Result<RankTrace> read_rank(const RankFile& file,
                                   const OnProgress& on_progress = {});
 
 // Reads the files, at most `threads` at a time (0: one per processor). Two traces of one rank are
-// an error.
+// an error, as are files none of which can be read.
 core::Result<Run> read_run(std::span<const RankFile> files,
                            unsigned threads,
                            const Reading& reading = {},

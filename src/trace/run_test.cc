@@ -39,7 +39,7 @@ class RunTest : public ::testing::Test {
     std::vector<RankFacts> facts;
     for (const RankTrace& rank : run.ranks)
       facts.push_back({.rank = rank.rank, .world_size = rank.trace.world_size.value_or(0)});
-    warn_of_missing_ranks(facts, run.warnings);
+    warn_of_missing_ranks(facts, run.unread, run.warnings);
     return run;
   }
 
@@ -72,11 +72,18 @@ TEST_F(RunTest, HeadsWithoutARankTellNothing) {
   EXPECT_FALSE(read_run(files, 2).ok());
 }
 
-TEST_F(RunTest, AFileThatCannotBeOpenedIsToldBeforeTheReading) {
+TEST_F(RunTest, AFileThatCannotBeReadLeavesTheOthers) {
   put("rank0/trace.json", 0);
-  const std::vector<RankFile> files = {{0, folder_ / "rank0/trace.json"},
-                                       {1, folder_ / "rank1/trace.json"}};
-  EXPECT_FALSE(check_heads(files).ok());
+  std::vector<RankFile> files = {{0, folder_ / "rank0/trace.json"},
+                                 {1, folder_ / "rank1/trace.json"}};
+  EXPECT_TRUE(check_heads(files).ok());
+  const auto run = read_run(files, 2);
+  ASSERT_TRUE(run.ok());
+  EXPECT_THAT(ranks_of(run.value()), ::testing::ElementsAre(0));
+  ASSERT_EQ(run.value().unread.size(), 1U);
+  EXPECT_EQ(run.value().unread[0].file.rank, 1);
+  files.erase(files.begin());
+  EXPECT_FALSE(read_run(files, 2).ok());
 }
 
 TEST_F(RunTest, FindsEverySpellingOfARankFolder) {

@@ -94,8 +94,10 @@ class SharedReading(unittest.TestCase):
         shutil.copytree(RUN / "repeat1", traces)
         (damaged,) = traces.glob("torch_profiler/rank4/*")
         damaged.write_text("{}", encoding="utf-8")
-        self.check_told_once("rank4", "trace", "analyze", traces, "-o", "out")
-        self.assertFalse((self.folder / "of_3" / "out").exists())
+        self.check_told_once("rank4/", "trace", "analyze", traces, "-o", "out")
+        reports = self.folder / "of_3" / "out" / "individual_reports"
+        self.assertTrue((reports / "rank3_individual_report.xlsx").exists())
+        self.assertFalse((reports / "rank4_individual_report.xlsx").exists())
 
 
 if __name__ == "__main__":

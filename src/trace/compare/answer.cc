@@ -101,6 +101,22 @@ std::string compared_in_words(const Sides& sides, const TimelinePair& pair) {
   return text;
 }
 
+// Says of each run which ranks it lacks, and why.
+void add_missing(std::vector<AnswerLine>& lines, const Sides& sides) {
+  std::vector<std::string> texts;
+  for (const Configuration* side : {&sides.baseline, &sides.test}) {
+    for (const int run : side->runs) {
+      std::vector<LostRank> lost;
+      std::copy_if(side->lost_ranks.begin(), side->lost_ranks.end(), std::back_inserter(lost),
+                   [run](const LostRank& rank) { return rank.run == run; });
+      if (!lost.empty())
+        texts.push_back(fmt::format("{}: {}", run_name(*side, run),
+                                    lost_ranks_in_words(lost, Showing::kSideBySide)));
+    }
+  }
+  if (!texts.empty()) lines.push_back({kMissingQuestion, core::join(texts, "; ") + "."});
+}
+
 std::string kernels(std::int64_t count) {
   return core::counted(count, "kernel");
 }
@@ -216,6 +232,7 @@ Answer answer(const Sides& sides) {
   } else {
     result.lines = {{"Which setting is better?", "Unknown: neither side has a timeline."}};
   }
+  add_missing(result.lines, sides);
   for (const TimelineChange& change : changes)
     if (change.type == kAllSteps) result.mean = change.time_ms;
   if (recurs(result)) add_recurring(result, sides);

@@ -16,6 +16,7 @@ namespace assay::trace {
 inline constexpr const char* kWhyQuestion = "Where does it come from?";
 inline constexpr const char* kCauseQuestion = "What caused it?";
 inline constexpr const char* kNextQuestion = "What next?";
+inline constexpr const char* kMissingQuestion = "What is missing?";
 inline constexpr const char* kSteadyQuestion = "Are the steps steady?";
 inline constexpr const char* kPhasesQuestion = "And by phase?";
 inline constexpr const char* kHostQuestion = "Does a rank wait for its host?";

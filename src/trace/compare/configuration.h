@@ -11,6 +11,7 @@
 #include "model/facts.h"
 #include "model/table.h"
 #include "trace/compare/change.h"
+#include "trace/lost_ranks.h"
 #include "trace/options.h"
 #include "trace/path/execution.h"
 
@@ -52,6 +53,7 @@ struct Configuration {
   std::optional<LeftOut> left_out = std::nullopt;
   std::vector<int> runs = {0};
   std::vector<RunEnvironment> environments = {};  // one entry for each run that recorded it
+  std::vector<LostRank> lost_ranks = {};          // that `ranks` and `collectives` lack
   // One for each run, where the runs were read from their traces.
   std::vector<std::shared_ptr<const path::Execution>> executions = {};
 };

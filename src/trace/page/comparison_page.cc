@@ -27,6 +27,7 @@ void add_answer_lines(report::PageAnswer& answer, const model::Book& book) {
     if (row == 0) answer.sentence = text;
     if (question == kWhyQuestion && answer.why.empty()) answer.why.push_back({text, "Answer"});
     if (question == kNextQuestion) answer.next.push_back({text});
+    if (question == kMissingQuestion) answer.warnings.push_back({text, "Answer"});
   }
 }
 

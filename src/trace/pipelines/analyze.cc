@@ -30,8 +30,8 @@ core::Status add_individual_reports(const ReducedRun& run,
   // The ranks of this configuration side by side.
   model::Book ranks = timeline_summary(run.timelines, request.options.compat);
   if (request.options.compat == Compat::kNone) add_charts(ranks);
-  append(result.written,
-         ASSAY_TRY(write_book(ranks, folder / "comparison_report", request.output)));
+  if (!run.lost_ranks.empty()) ranks.tables.push_back(lost_ranks_table(run.lost_ranks));
+  append(result.written, ASSAY_TRY(write_book(ranks, folder / kRanksReportName, request.output)));
   result.summary.tables.push_back(timeline_overview(run));
   return {};
 }
@@ -90,7 +90,7 @@ core::Result<CommandResult> analyze_run(const AnalyzeRequest& request,
   const core::FileLock lock = ASSAY_TRY(make_folder(request, folder));
   CommandResult result;
   result.warnings = run.warnings();
-  result.incomplete = run.lost_ranks;
+  result.incomplete = run.lost_in_words();
   if (individual) {
     ASSAY_TRY(add_individual_reports(run, request, folder, result));
     if (request.names == FileNames::kDocumented) run.individual = {};

@@ -13,7 +13,7 @@ core::Result<CommandResult> run_collectives(const CollectivesRequest& request,
   CommandResult result;
   result.summary = {"Collectives", {std::move(collectives.overview)}};
   result.warnings = std::move(collectives.warnings);
-  tell_incomplete(run.lost_ranks, result);
+  tell_incomplete(run.lost_in_words(), result);
   if (request.output.kind == Output::Kind::kBook) {
     model::make_rows(collectives.book);
     result.book = std::move(collectives.book);

@@ -55,7 +55,6 @@ core::Result<Configuration> load_run(const fs::path& path,
     const Keep keep = keep_of(request, shows_step);
     ReducedRun reduced = ASSAY_TRY(reduce_files(inputs, request, keep, progress));
     warnings.merge(reduced.warnings());
-    add_lost_ranks(path, reduced.lost_ranks, side.lost_ranks);
     run = configuration_of(reduced, request.parts, request.gpus_per_node);
     if (keep.works) {
       const auto execution = std::make_shared<const path::Execution>(
@@ -64,6 +63,7 @@ core::Result<Configuration> load_run(const fs::path& path,
       if (request.final_report) run.executions = {execution};
     }
   }
+  add_lost_ranks(path, lost_ranks_in_words(run.lost_ranks, Showing::kSideBySide), side.lost_ranks);
   if (request.options.compat != Compat::kNone) return run;
   if (auto facts = read_environment(path, warnings))
     run.environments = {{.run = 0, .facts = std::move(*facts)}};

@@ -98,6 +98,34 @@ LeftOut left_out_of(const std::vector<RankReport>& reports) {
   return left_out;
 }
 
+// What a run lost is told by the reports of all its ranks, of which the caller may have asked for
+// either. Runs that lost nothing have no such table.
+core::Result<std::vector<LostRank>> read_lost_ranks(const fs::path& configuration) {
+  const fs::path folder = analysis_folder(configuration);
+  for (const fs::path& report :
+       {folder / kRanksReportName, folder / kCollectiveFolder / kCollectiveReportName}) {
+    const fs::path file = report.string() + ".json";
+    if (!core::is_regular_file(file)) continue;
+    const model::Book book = ASSAY_TRY(report::read_json(file, {kIncompleteRanks}));
+    if (const model::Table* table = book.find(kIncompleteRanks)) return lost_ranks_of(*table);
+  }
+  return std::vector<LostRank>{};
+}
+
+// A rank whose trace was cut off has a report of its own, whose figures are no others' match.
+core::Status leave_out(const std::vector<LostRank>& lost,
+                       const fs::path& configuration,
+                       std::vector<RankReport>& reports) {
+  std::erase_if(reports, [&](const RankReport& report) {
+    return std::any_of(lost.begin(), lost.end(),
+                       [&](const LostRank& rank) { return rank.rank == report.rank; });
+  });
+  if (!reports.empty()) return {};
+  return core::Error{fmt::format("no rank of '{}' has a trace that is whole: {}",
+                                 configuration.string(),
+                                 lost_ranks_in_words(lost, Showing::kEachAlone))};
+}
+
 // Returns the folder of the run; `path` may also be its torch_profiler or analysis folder.
 fs::path own_folder(const fs::path& path) {
   const fs::path folder = configuration_folder(path);
@@ -110,6 +138,7 @@ Configuration configuration_of(const ReducedRun& run,
                                Parts parts,
                                std::optional<int> gpus_per_node) {
   Configuration configuration;
+  configuration.lost_ranks = run.lost_ranks;
   if (parts != Parts::kCollective) {
     configuration.ranks = run.timelines;
     configuration.left_out = left_out_of(configuration.ranks);
@@ -118,6 +147,8 @@ Configuration configuration_of(const ReducedRun& run,
     CollectiveBook collectives = collective_book(run, gpus_per_node);
     model::make_rows(collectives.book);
     configuration.collectives = std::move(collectives.book);
+    std::erase_if(configuration.collectives.tables,
+                  [](const model::Table& table) { return table.name == kIncompleteRanks; });
   }
   return configuration;
 }
@@ -128,8 +159,10 @@ core::Result<Configuration> read_configuration(const fs::path& path, Parts parts
   if (!fs::exists(fs::status(path, code))) {
     return core::Error{fmt::format("cannot read '{}': {}", path.string(), code.message())};
   }
+  if (compat == Compat::kNone) configuration.lost_ranks = ASSAY_TRY(read_lost_ranks(path));
   if (parts != Parts::kCollective) {
     configuration.ranks = ASSAY_TRY(read_rank_reports(path, compat));
+    ASSAY_TRY(leave_out(configuration.lost_ranks, path, configuration.ranks));
     configuration.left_out = left_out_of(configuration.ranks);
   }
   if (parts != Parts::kIndividual) {
@@ -137,6 +170,8 @@ core::Result<Configuration> read_configuration(const fs::path& path, Parts parts
         analysis_folder(path) / kCollectiveFolder / (std::string(kCollectiveReportName) + ".json");
     if (!core::is_regular_file(file)) return missing(file, path);
     configuration.collectives = ASSAY_TRY(report::read_json(file));
+    std::erase_if(configuration.collectives.tables,
+                  [](const model::Table& table) { return table.name == kIncompleteRanks; });
   }
   return configuration;
 }
@@ -150,6 +185,10 @@ Configuration join_runs(std::vector<Configuration> runs, const std::vector<int>&
     for (RankReport& report : runs[i].ranks) {
       report.run = repeats[i];
       joined.ranks.push_back(std::move(report));
+    }
+    for (LostRank& lost : runs[i].lost_ranks) {
+      lost.run = repeats[i];
+      joined.lost_ranks.push_back(std::move(lost));
     }
     for (auto& execution : runs[i].executions)
       joined.executions.push_back(std::move(execution));

@@ -55,8 +55,8 @@ core::Result<CommandResult> run_diff(const DiffRequest& request, core::Progress&
   diff.book.tables.push_back(warnings_table(result.warnings));
   result.summary = {"Difference", {std::move(diff.for_terminal)}};
   std::string lacking;
-  add_lost_ranks(request.baseline, baseline.lost_ranks, lacking);
-  add_lost_ranks(request.test, test.lost_ranks, lacking);
+  add_lost_ranks(request.baseline, baseline.lost_in_words(), lacking);
+  add_lost_ranks(request.test, test.lost_in_words(), lacking);
   tell_incomplete(lacking, result);
   if (request.output.kind == Output::Kind::kBook) {
     result.book = std::move(diff.book);

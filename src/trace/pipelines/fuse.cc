@@ -40,7 +40,7 @@ core::Result<CommandResult> run_fuse(const FuseRequest& request, core::Progress&
   const auto critical = path::critical_path(execution);
   CommandResult result;
   result.warnings = run.warnings();
-  result.incomplete = run.lost_ranks;
+  result.incomplete = run.lost_in_words();
   for (const RankTrace& rank : run.run->ranks) {
     std::error_code ignored;
     progress.add_total(std::filesystem::file_size(rank.trace.path, ignored));
@@ -51,7 +51,7 @@ core::Result<CommandResult> run_fuse(const FuseRequest& request, core::Progress&
   const model::Book book = path::path_report(execution, critical, steady);
   result.summary = {"Fused trace",
                     {*book.find("critical_path_steps"), *book.find("clock_alignment")}};
-  tell_incomplete(run.lost_ranks, result);
+  tell_incomplete(run.lost_in_words(), result);
   result.written = {request.file};
   return result;
 }

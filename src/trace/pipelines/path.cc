@@ -16,7 +16,7 @@ core::Result<CommandResult> run_path(const PathRequest& request, core::Progress&
   CommandResult result;
   result.warnings = run.warnings();
   result.summary = {"Critical path", {*book.find("critical_path_steps")}};
-  tell_incomplete(run.lost_ranks, result);
+  tell_incomplete(run.lost_in_words(), result);
   if (request.output.kind == Output::Kind::kBook) {
     result.book = std::move(book);
     return result;

@@ -66,11 +66,13 @@ core::Result<AnalyzedRun> analyze_files(std::span<const fs::path> inputs,
   std::vector<RankFacts> facts;
   for (const RankAnalysis& rank : result.ranks)
     facts.push_back(facts_of(rank));
-  if (found.has_folder) warn_of_missing_ranks(facts, result.run->warnings);
+  const std::vector<UnreadFile>& unread = result.run->unread;
+  if (found.has_folder) warn_of_missing_ranks(facts, unread, result.run->warnings);
+  if (options.compat != Compat::kNone && !unread.empty()) return unread.front().error;
   if (options.compat == Compat::kNone) {
     constexpr Showing kShowing = Showing::kSideBySide;
     ASSAY_TRY(check_gpu_work(facts, kShowing));
-    result.lost_ranks = describe_lost_ranks(facts, kShowing, result.run->warnings);
+    result.lost_ranks = find_lost_ranks(facts, unread, kShowing, result.run->warnings);
     std::size_t position = 0;
     std::erase_if(result.ranks,
                   [&](const RankAnalysis&) { return is_left_out(facts[position++], kShowing); });

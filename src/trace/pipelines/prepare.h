@@ -11,6 +11,7 @@
 #include "core/result.h"
 #include "core/terminal.h"
 #include "trace/analysis.h"
+#include "trace/lost_ranks.h"
 #include "trace/pipelines.h"
 #include "trace/run.h"
 
@@ -34,11 +35,16 @@ core::Result<InputFiles> find_input_files(std::span<const std::filesystem::path>
 // all of them at once. The analyses point into the traces, so the run lives at a fixed address.
 struct AnalyzedRun {
   std::unique_ptr<Run> run;
-  std::vector<RankAnalysis> ranks;  // sorted by rank; without those that are left out
-  std::string lost_ranks = {};      // as ReducedRun::lost_ranks
+  std::vector<RankAnalysis> ranks;        // sorted by rank; without those that are left out
+  std::vector<LostRank> lost_ranks = {};  // what is written lacks them
 
   // The warnings of the run, its traces and their analyses.
   [[nodiscard]] model::Warnings warnings() const;
+
+  // Says what is wrong with the lost ranks; "" for none.
+  [[nodiscard]] std::string lost_in_words() const {
+    return lost_ranks_in_words(lost_ranks, Showing::kSideBySide);
+  }
 };
 
 core::Result<AnalyzedRun> analyze_files(std::span<const std::filesystem::path> inputs,
@@ -63,5 +69,6 @@ core::Result<std::vector<std::filesystem::path>> write_book(const model::Book& b
 std::filesystem::path configuration_folder(const std::filesystem::path& path);
 
 inline constexpr const char* kCollectiveReportName = "collective_all_ranks";
+inline constexpr const char* kRanksReportName = "comparison_report";  // ranks side by side
 
 }  // namespace assay::trace

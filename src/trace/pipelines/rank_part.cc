@@ -125,13 +125,18 @@ core::Status check_gpu_work(std::span<const RankFacts> ranks, Showing showing) {
   return core::Error{where + " " + missing_work_in_words(ranks)};
 }
 
-void warn_of_missing_ranks(std::span<const RankFacts> ranks, model::Warnings& warnings) {
+void warn_of_missing_ranks(std::span<const RankFacts> ranks,
+                           std::span<const UnreadFile> unread,
+                           model::Warnings& warnings) {
   int world = 0;
   for (const RankFacts& rank : ranks)
     world = std::max({world, rank.rank + 1, rank.world_size});
   std::vector<bool> present(static_cast<std::size_t>(world), false);
   for (const RankFacts& rank : ranks)
     present[static_cast<std::size_t>(rank.rank)] = true;
+  for (const UnreadFile& one : unread)
+    if (one.file.rank && *one.file.rank < world)
+      present[static_cast<std::size_t>(*one.file.rank)] = true;
   const auto missing = std::count(present.begin(), present.end(), false);
   if (missing == 0) return;
   const auto first = std::find(present.begin(), present.end(), false) - present.begin();
@@ -139,45 +144,30 @@ void warn_of_missing_ranks(std::span<const RankFacts> ranks, model::Warnings& wa
                fmt::format("rank {}", first), missing);
 }
 
-namespace {
-
-// Returns "rank 1 has …, so all that was written lacks it"; "" for no ranks.
-std::string lost_in_words(const std::vector<int>& ranks,
-                          const char* what,
-                          const char* consequence) {
-  if (ranks.empty()) return "";
-  const bool one = ranks.size() == 1;
-  return fmt::format("{} {} {} {}, so {} {}", one ? "rank" : "ranks", core::join(ranks, ", "),
-                     one ? "has" : "have", what, consequence, one ? "it" : "them");
-}
-
-}  // namespace
-
-// The profiler writes GPU events last, so a file that was cut off may lack some of them or all.
-std::string describe_lost_ranks(std::span<const RankFacts> facts,
-                                Showing showing,
-                                model::Warnings& warnings) {
-  std::vector<int> without_work;
-  std::vector<int> cut;
+std::vector<LostRank> find_lost_ranks(std::span<const RankFacts> facts,
+                                      std::span<const UnreadFile> unread,
+                                      Showing showing,
+                                      model::Warnings& warnings) {
+  std::vector<LostRank> lost;
+  for (const UnreadFile& one : unread) {
+    lost.push_back({one.file.rank, Loss::kUnreadable, one.file.path.string()});
+    warnings.add("trace that cannot be read", "left out", one.error.message);
+  }
   for (const RankFacts& rank : facts) {
     if (!rank.counts_anything) {
-      without_work.push_back(rank.rank);
+      lost.push_back(
+          {rank.rank, rank.truncated ? Loss::kCutBeforeGpuWork : Loss::kNoGpuWork, rank.path});
       warnings.merge(rank.warnings);
       warnings.add("rank without GPU work to count",
                    rank.truncated ? "left out; its file is cut off or damaged" : "left out",
                    rank.path);
     } else if (rank.truncated) {
-      cut.push_back(rank.rank);
+      lost.push_back({rank.rank, Loss::kCut, rank.path});
       if (is_left_out(rank, showing))
         warnings.add("rank whose trace is cut off or damaged", "left out", rank.path);
     }
   }
-  const bool leaves_out = showing == Showing::kSideBySide;
-  const std::string lost[] = {
-      lost_in_words(without_work, "no GPU work to count", "all that was written lacks"),
-      lost_in_words(cut, "a trace that is cut off or damaged",
-                    leaves_out ? "all that was written lacks" : "figures are missing of")};
-  return lost[0].empty() || lost[1].empty() ? lost[0] + lost[1] : lost[0] + "; " + lost[1];
+  return lost;
 }
 
 }  // namespace assay::trace

@@ -15,7 +15,9 @@
 #include "model/warnings.h"
 #include "trace/analysis.h"
 #include "trace/collectives/event.h"
+#include "trace/lost_ranks.h"
 #include "trace/path/execution.h"
+#include "trace/run.h"
 
 namespace assay::trace {
 
@@ -36,10 +38,6 @@ struct RankFacts {
 };
 
 RankFacts facts_of(const RankAnalysis& rank);
-
-// How a command shows the ranks of a run. Beside others, what a rank lacks whose trace is cut off
-// would look like a difference, so that the rank is left out there.
-enum class Showing { kEachAlone, kSideBySide };
 
 bool is_left_out(const RankFacts& rank, Showing showing);
 
@@ -66,14 +64,17 @@ RankPart part_of(const RankAnalysis& rank, const Keep& keep);
 // Fails when no rank has GPU work to count, or all that have are left out.
 core::Status check_gpu_work(std::span<const RankFacts> ranks, Showing showing);
 
-// Adds a warning for the ranks between 0 and the world size that are not among these.
-void warn_of_missing_ranks(std::span<const RankFacts> ranks, model::Warnings& warnings);
+// Adds a warning for the ranks between 0 and the world size that are not among these, nor those
+// of files that could not be read.
+void warn_of_missing_ranks(std::span<const RankFacts> ranks,
+                           std::span<const UnreadFile> unread,
+                           model::Warnings& warnings);
 
-// Warns of the ranks that are left out, as figures that are all zero look like measurements, and
-// says what is wrong with all that is written, be it that a rank is lacking or that its trace is
-// cut off; "" for nothing.
-std::string describe_lost_ranks(std::span<const RankFacts> facts,
-                                Showing showing,
-                                model::Warnings& warnings);
+// Returns the ranks that are left out, or whose traces are cut off, and warns of those that are
+// left out, as figures that are all zero look like measurements.
+std::vector<LostRank> find_lost_ranks(std::span<const RankFacts> facts,
+                                      std::span<const UnreadFile> unread,
+                                      Showing showing,
+                                      model::Warnings& warnings);
 
 }  // namespace assay::trace

@@ -57,7 +57,8 @@ core::Result<ReadParts> read_files(std::span<const RankFile> files,
   read_share(files, share, work, progress, parts);
   return_memory_of(files);
   ASSAY_TRY(core::check_interrupt());
-  if (processes != nullptr) ASSAY_TRY(receive_parts(*processes, share, parts));
+  if (processes != nullptr) ASSAY_TRY(receive_parts(*processes, parts));
+  ASSAY_TRY(core::check_interrupt());
   return parts;
 }
 
@@ -88,21 +89,31 @@ core::Result<ReadParts> read_parts(std::span<const RankFile> files,
   return parts;
 }
 
-core::Result<std::vector<ReadRank>> sorted_by_rank(ReadParts read,
-                                                   const core::ProcessGroup* processes) {
-  std::vector<ReadRank> parts;
+// What came of the files of a run.
+struct ReadRun {
+  std::vector<ReadRank> ranks = {};  // sorted by rank
+  std::vector<UnreadFile> unread = {};
+};
+
+core::Result<ReadRun> sorted_by_rank(std::span<const RankFile> files,
+                                     ReadParts read,
+                                     const core::ProcessGroup* processes) {
+  ReadRun run;
   for (std::size_t i = 0; i < read.size(); ++i) {
-    if (read[i])
-      parts.push_back({ASSAY_TRY(std::move(*read[i])), processes ? reader_of(i, *processes) : 0});
+    if (read[i]->ok())
+      run.ranks.push_back(
+          {std::move(*read[i]).value(), processes != nullptr ? reader_of(i, *processes) : 0});
+    else
+      run.unread.push_back({files[i], read[i]->error()});
   }
-  std::stable_sort(parts.begin(), parts.end(), [](const ReadRank& a, const ReadRank& b) {
+  std::stable_sort(run.ranks.begin(), run.ranks.end(), [](const ReadRank& a, const ReadRank& b) {
     return a.part.facts.rank < b.part.facts.rank;
   });
   std::vector<RankOfFile> ranks;
-  for (const ReadRank& read_rank : parts)
-    ranks.push_back({read_rank.part.facts.rank, read_rank.part.facts.path});
+  for (const ReadRank& one : run.ranks)
+    ranks.push_back({one.part.facts.rank, one.part.facts.path});
   ASSAY_TRY(check_ranks_differ(ranks));
-  return parts;
+  return run;
 }
 
 void add(ReadRank read, const Keep& keep, ReducedRun& run) {
@@ -118,26 +129,28 @@ void add(ReadRank read, const Keep& keep, ReducedRun& run) {
   if (part.works) run.works.push_back(std::move(*part.works));
 }
 
-core::Result<ReducedRun> checked(std::vector<ReadRank> parts,
+core::Result<ReducedRun> checked(ReadRun read,
                                  const InputFiles& inputs,
                                  Compat compat,
                                  const Keep& keep) {
-  ReducedRun run{.compat = compat};
+  const bool needs_all = compat != Compat::kNone || read.ranks.empty();
+  if (needs_all && !read.unread.empty()) return read.unread.front().error;
+  ReducedRun run{.compat = compat,
+                 .showing = keep.individual ? Showing::kEachAlone : Showing::kSideBySide};
   run.run_warnings = inputs.warnings;
   std::vector<RankFacts> facts;
-  for (const ReadRank& read : parts)
-    facts.push_back(read.part.facts);
-  const Showing showing = keep.individual ? Showing::kEachAlone : Showing::kSideBySide;
-  if (inputs.has_folder || showing == Showing::kSideBySide)
-    warn_of_missing_ranks(facts, run.run_warnings);
+  for (const ReadRank& rank : read.ranks)
+    facts.push_back(rank.part.facts);
+  if (inputs.has_folder || run.showing == Showing::kSideBySide)
+    warn_of_missing_ranks(facts, read.unread, run.run_warnings);
   if (compat == Compat::kNone) {
-    ASSAY_TRY(check_gpu_work(facts, showing));
-    run.lost_ranks = describe_lost_ranks(facts, showing, run.run_warnings);
-    std::erase_if(parts,
-                  [&](const ReadRank& read) { return is_left_out(read.part.facts, showing); });
+    ASSAY_TRY(check_gpu_work(facts, run.showing));
+    run.lost_ranks = find_lost_ranks(facts, read.unread, run.showing, run.run_warnings);
+    std::erase_if(read.ranks,
+                  [&](const ReadRank& rank) { return is_left_out(rank.part.facts, run.showing); });
   }
-  for (ReadRank& read : parts)
-    add(std::move(read), keep, run);
+  for (ReadRank& rank : read.ranks)
+    add(std::move(rank), keep, run);
   return run;
 }
 
@@ -164,8 +177,8 @@ core::Result<ReducedRun> reduce_files(std::span<const fs::path> inputs,
   const InputFiles found = ASSAY_TRY(find_input_files(inputs));
   ASSAY_TRY(check_heads(found.files));
   ReadParts parts = ASSAY_TRY(read_parts(found.files, request, options, keep, progress));
-  return checked(ASSAY_TRY(sorted_by_rank(std::move(parts), request.processes)), found,
-                 options.compat, keep);
+  ReadRun run = ASSAY_TRY(sorted_by_rank(found.files, std::move(parts), request.processes));
+  return checked(std::move(run), found, options.compat, keep);
 }
 
 core::Result<std::vector<fs::path>> write_individual_reports(const ReducedRun& run,
@@ -196,6 +209,7 @@ CollectiveBook collective_book(const ReducedRun& run, std::optional<int> gpus_pe
   result.warnings.merge(report.warnings);
   const bool right = !run.ranks.empty() && run.compat == Compat::kNone;
   if (right) result.book.tables.push_back(warnings_table(result.warnings));
+  if (!run.lost_ranks.empty()) result.book.tables.push_back(lost_ranks_table(run.lost_ranks));
   return result;
 }
 

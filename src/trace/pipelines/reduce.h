@@ -13,6 +13,7 @@
 #include "trace/collectives/event.h"
 #include "trace/collectives/report.h"
 #include "trace/compare/configuration.h"
+#include "trace/lost_ranks.h"
 #include "trace/path/execution.h"
 #include "trace/pipelines.h"
 #include "trace/pipelines/rank_part.h"
@@ -31,19 +32,24 @@ struct ReducedRun {
   std::vector<collectives::RankRecording> communication = {};
   std::vector<path::RankWorks> works = {};
   model::Warnings run_warnings = {};  // about the run as a whole
-  // What is wrong with ranks that recorded no GPU work though others did, or whose traces are cut
-  // off; "" for nothing. What is written lacks these ranks, or some of their figures.
-  std::string lost_ranks = {};
+  // What is written lacks these ranks, or some of their figures.
+  std::vector<LostRank> lost_ranks = {};
+  Showing showing = Showing::kSideBySide;
 
   // The warnings of the run, its traces and their analyses.
   [[nodiscard]] model::Warnings warnings() const;
+
+  // Says what is wrong with the lost ranks; "" for none.
+  [[nodiscard]] std::string lost_in_words() const {
+    return lost_ranks_in_words(lost_ranks, showing);
+  }
 
   // The GPU that a trace names, "" where none does.
   [[nodiscard]] std::string gpu_name() const;
 };
 
-// Inputs are files, or folders that hold ranks. The first trace that cannot be read ends the
-// reading.
+// Inputs are files, or folders that hold ranks. A trace that cannot be read is a lost rank, unless
+// there is no other, or the request keeps what it reads or is in compat mode.
 core::Result<ReducedRun> reduce_files(std::span<const std::filesystem::path> inputs,
                                       const Request& request,
                                       const Keep& keep,

@@ -34,7 +34,7 @@ core::Result<CommandResult> run_report(const ReportRequest& request, core::Progr
   }
   result.summary = {"Individual reports", {timeline_overview(run)}};
   result.warnings = run.warnings();
-  tell_incomplete(run.lost_ranks, result);
+  tell_incomplete(run.lost_in_words(), result);
   return result;
 }
 

@@ -54,7 +54,6 @@ void read_share(std::span<const RankFile> files,
     if (ends) return;
     const std::size_t position = positions[i];
     parts[position].emplace(read_part(files[position], position, work, on_progress));
-    if (!parts[position]->ok()) ends = true;
   });
 }
 

@@ -17,7 +17,8 @@
 
 namespace assay::trace {
 
-// A part, or why there is none; std::nullopt for a file that was not read, as another one failed.
+// A part, or why there is none; std::nullopt for a file that was not read, as another process was
+// to read it, or process 0 failed.
 using ReadParts = std::vector<std::optional<core::Result<RankPart>>>;
 
 // Returns the positions of the files that this process reads; all where it is alone.
@@ -35,8 +36,8 @@ struct ShareWork {
   FileDamage damage = FileDamage::kIgnore;
 };
 
-// Reads the files at these positions into the same positions of `parts`, and none after one that
-// failed. The memory is that of the traces being read, one a thread, and of the parts.
+// Reads the files at these positions into the same positions of `parts`. The memory is that of the
+// traces being read, one a thread, and of the parts.
 void read_share(std::span<const RankFile> files,
                 std::span<const std::size_t> positions,
                 const ShareWork& work,

@@ -3,6 +3,8 @@
 #include "core/files.h"
 #include "core/interrupt.h"
 #include "trace/pipelines.h"
+#include "trace/pipelines/prepare.h"
+#include "trace/pipelines/rank_part.h"
 #include "trace/run.h"
 #include "trace/split/plan.h"
 #include "trace/split/writer.h"
@@ -48,6 +50,24 @@ void add_rows(const SplitPlan& plan,
   }
 }
 
+// Writes the pieces of a trace.
+core::Status split_one(const model::Trace& trace,
+                       const RankFile& file,
+                       std::span<const RankFile> files,
+                       const SplitRequest& request,
+                       const fs::path& folder,
+                       model::Table& table) {
+  const SplitPlan plan = ASSAY_TRY(SplitPlan::make(trace, request.choice));
+  std::string stem = stem_of(file.path);
+  if (files.size() > 1 && file.rank) stem = fmt::format("rank{}.{}", *file.rank, stem);
+  const std::vector<fs::path> paths = piece_paths(plan, folder, stem);
+  ASSAY_TRY(check_targets(paths, request.existing));
+  ASSAY_TRY(check_is_no_input(paths, files));
+  const std::unique_ptr<core::ByteSource> source = ASSAY_TRY(core::open_bytes(file.path));
+  add_rows(plan, ASSAY_TRY(write_pieces(*source, file.path.string(), plan, folder, stem)), table);
+  return {};
+}
+
 }  // namespace
 
 core::Result<CommandResult> run_split(const SplitRequest& request, core::Progress& progress) {
@@ -57,26 +77,25 @@ core::Result<CommandResult> run_split(const SplitRequest& request, core::Progres
   progress.add_total(2 * total_bytes(files));
   const core::FileLock lock = ASSAY_TRY(core::FileLock::acquire_folder(folder));
   model::Table table = pieces_table();
+  std::vector<UnreadFile> unread;
   for (const RankFile& file : files) {
     const auto advance = [&progress](std::uint64_t bytes) { progress.advance(bytes); };
-    const model::Trace trace = ASSAY_TRY(read_trace(file.path, advance));
+    const auto trace = read_trace(file.path, advance);
     ASSAY_TRY(core::check_interrupt());
-    result.warnings.merge(trace.warnings);
-    const SplitPlan plan = ASSAY_TRY(SplitPlan::make(trace, request.choice));
-    std::string stem = stem_of(file.path);
-    if (files.size() > 1 && file.rank) stem = fmt::format("rank{}.{}", *file.rank, stem);
-    const std::vector<fs::path> paths = piece_paths(plan, folder, stem);
-    ASSAY_TRY(check_targets(paths, request.existing));
-    ASSAY_TRY(check_is_no_input(paths, files));
-    const std::unique_ptr<core::ByteSource> source = ASSAY_TRY(core::open_bytes(file.path));
-    const std::vector<WrittenPiece> written =
-        ASSAY_TRY(write_pieces(*source, file.path.string(), plan, folder, stem));
-    progress.advance(source->file_bytes_read());
-    add_rows(plan, written, table);
+    if (!trace.ok()) {
+      unread.push_back({file, trace.error()});
+      continue;
+    }
+    result.warnings.merge(trace.value().warnings);
+    ASSAY_TRY(split_one(trace.value(), file, files, request, folder, table));
+    progress.advance(total_bytes(std::span(&file, 1)));
   }
+  if (unread.size() == files.size()) return unread.front().error;
   // The table names the files, of which there may be hundreds.
   result.written = {folder};
   result.summary = {"Traces of " + request.input.string(), {std::move(table)}};
+  const auto lost = find_lost_ranks({}, unread, Showing::kSideBySide, result.warnings);
+  tell_incomplete(lost_ranks_in_words(lost, Showing::kSideBySide), result);
   return result;
 }
 

@@ -188,15 +188,13 @@ core::Status send_shares(std::span<const RankFile> files,
   });
 }
 
-core::Status receive_parts(core::ProcessGroup& processes,
-                           std::span<const std::size_t> own_share,
-                           ReadParts& parts) {
-  const bool failed = std::any_of(own_share.begin(), own_share.end(),
-                                  [&](std::size_t i) { return parts[i] && !parts[i]->ok(); });
-  if (failed) return {};
-  return for_each_other(processes, [&](int process) -> core::Status {
+core::Status receive_parts(core::ProcessGroup& processes, ReadParts& parts) {
+  ASSAY_TRY(for_each_other(processes, [&](int process) -> core::Status {
     return unpack_parts(ASSAY_TRY(processes.receive(process)), parts);
-  });
+  }));
+  const bool all =
+      std::all_of(parts.begin(), parts.end(), [](const auto& part) { return part.has_value(); });
+  return all ? core::Status() : not_understood();
 }
 
 core::Status send_writing(const ReducedRun& run,

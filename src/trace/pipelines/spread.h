@@ -33,11 +33,8 @@ core::Status send_shares(std::span<const RankFile> files,
                          const Keep& keep,
                          core::ProcessGroup& processes);
 
-// Takes what the others read. Where this process failed at a file of its own share, it takes
-// nothing: that is what will be told.
-core::Status receive_parts(core::ProcessGroup& processes,
-                           std::span<const std::size_t> own_share,
-                           ReadParts& parts);
+// Takes what the others read.
+core::Status receive_parts(core::ProcessGroup& processes, ReadParts& parts);
 
 // Has the other processes write the individual reports of the ranks that they read.
 core::Status send_writing(const ReducedRun& run,
