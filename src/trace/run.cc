@@ -62,9 +62,11 @@ std::optional<int> rank_in_name(std::string_view name) {
   return rank;
 }
 
-// vLLM also profiles its front end, which uses no GPU, and SGLang can merge the ranks' traces.
+// vLLM also profiles its front end, which uses no GPU, and SGLang and 'assay trace fuse' can merge
+// the ranks' traces.
 bool is_of_no_rank(std::string_view name) {
-  return name.find(".async_llm.") != std::string_view::npos || name.starts_with("merged-");
+  return name.find(".async_llm.") != std::string_view::npos || name.starts_with("merged-") ||
+         name.starts_with("fused_trace.");
 }
 
 core::Result<std::vector<fs::path>> trace_files_in(const fs::path& folder) {
@@ -369,6 +371,17 @@ core::Status check_heads(std::span<const RankFile> files) {
   return check_ranks_differ(ranks);
 }
 
+core::Status check_one_process(const model::Trace& trace) {
+  std::set<model::TextId> processes;
+  for (const model::RuntimeCall& call : trace.runtime_calls)
+    processes.insert(trace.tracks[call.track].process);
+  if (processes.size() < 2) return {};
+  return core::Error{fmt::format(
+      "'{}' holds the calls of {} processes, like the trace of all ranks that 'assay trace fuse' "
+      "writes for Perfetto: give the traces of the ranks themselves, a file each",
+      trace.path, processes.size())};
+}
+
 core::Result<RankTrace> read_rank(const RankFile& file,
                                   std::size_t position,
                                   const Reading& reading,
@@ -378,13 +391,26 @@ core::Result<RankTrace> read_rank(const RankFile& file,
   return RankTrace{rank, std::move(trace)};
 }
 
+namespace {
+
+core::Result<RankTrace> read_own_rank(const RankFile& file,
+                                      std::size_t position,
+                                      const Reading& reading,
+                                      const OnProgress& on_progress) {
+  RankTrace rank = ASSAY_TRY(read_rank(file, position, reading, on_progress));
+  ASSAY_TRY(check_one_process(rank.trace));
+  return rank;
+}
+
+}  // namespace
+
 core::Result<Run> read_run(std::span<const RankFile> files,
                            unsigned threads,
                            const Reading& reading,
                            const OnProgress& on_progress) {
   std::vector<std::optional<core::Result<RankTrace>>> traces(files.size());
   core::parallel_for(files.size(), threads, [&](std::size_t i) {
-    traces[i].emplace(read_rank(files[i], i, reading, on_progress));
+    traces[i].emplace(read_own_rank(files[i], i, reading, on_progress));
   });
   Run run;
   for (std::size_t i = 0; i < traces.size(); ++i) {

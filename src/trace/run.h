@@ -64,6 +64,10 @@ struct RankOfFile {
 // Fails if two neighbours are of one rank. `ranks` must be sorted.
 core::Status check_ranks_differ(std::span<const RankOfFile> ranks);
 
+// Fails if a trace holds the calls of several processes, as one of all ranks does, whose work no
+// command could tell apart.
+core::Status check_one_process(const model::Trace& trace);
+
 // Reads a file. The rank of a trace is the one that it states itself (distributedInfo, then
 // record_param_comms), else that of its folder or file name, else its position among the files; a
 // contradiction is a warning.
@@ -73,7 +77,7 @@ core::Result<RankTrace> read_rank(const RankFile& file,
                                   const OnProgress& on_progress = {});
 
 // Reads the files, at most `threads` at a time (0: one per processor). Two traces of one rank are
-// an error, as are files none of which can be read.
+// an error, as are files none of which can be read, or holds one process alone.
 core::Result<Run> read_run(std::span<const RankFile> files,
                            unsigned threads,
                            const Reading& reading = {},

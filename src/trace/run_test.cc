@@ -86,6 +86,17 @@ TEST_F(RunTest, AFileThatCannotBeReadLeavesTheOthers) {
   EXPECT_FALSE(read_run(files, 2).ok());
 }
 
+TEST_F(RunTest, ATraceOfSeveralProcessesIsNotThatOfARank) {
+  put("rank0/trace.json", 0);
+  ASSERT_TRUE(core::write_file(folder_ / "rank1.json", R"({"traceEvents": [
+      {"ph": "X", "cat": "cuda_runtime", "name": "f", "pid": 1, "tid": 1, "ts": 1, "dur": 1},
+      {"ph": "X", "cat": "cuda_runtime", "name": "f", "pid": 2, "tid": 1, "ts": 1, "dur": 1}]})")
+                  .ok());
+  const auto run = read_run(std::vector<RankFile>{{1, folder_ / "rank1.json"}}, 1);
+  ASSERT_FALSE(run.ok());
+  EXPECT_THAT(run.error().message, ::testing::HasSubstr("holds the calls of 2 processes"));
+}
+
 TEST_F(RunTest, FindsEverySpellingOfARankFolder) {
   put("torch_profiler/rank0/trace.json", 0, 3);
   put("torch_profiler/rank_1/host_12.pt.trace.json", 1, 3);

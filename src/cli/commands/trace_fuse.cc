@@ -48,8 +48,10 @@ const CommandSpec kTraceFuse{
         "for each rank's CPU and GPU, all on one clock, and above them the steps and the critical "
         "path, with arrows that lead from kernel to kernel across the ranks.\n\n"
         "Processes, flows and correlation ids of different ranks differ in it, so that tools for "
-        "single traces read it, too. The members beside traceEvents are left out: some profilers "
-        "put the environment of the host there.",
+        "single traces read it, too. 'assay trace' itself does not take it: its other commands "
+        "need "
+        "the ranks' own traces. The members beside traceEvents are left out: some profilers put "
+        "the environment of the host there.",
     .examples =
         "assay trace fuse run/torch_profiler\n"
         "assay trace fuse run/torch_profiler -o run.json\n",

@@ -50,6 +50,13 @@ void add_rows(const SplitPlan& plan,
   }
 }
 
+core::Result<model::Trace> read_one(const RankFile& file, core::Progress& progress) {
+  const auto advance = [&progress](std::uint64_t bytes) { progress.advance(bytes); };
+  model::Trace trace = ASSAY_TRY(read_trace(file.path, advance));
+  ASSAY_TRY(check_one_process(trace));
+  return trace;
+}
+
 // Writes the pieces of a trace.
 core::Status split_one(const model::Trace& trace,
                        const RankFile& file,
@@ -79,8 +86,7 @@ core::Result<CommandResult> run_split(const SplitRequest& request, core::Progres
   model::Table table = pieces_table();
   std::vector<UnreadFile> unread;
   for (const RankFile& file : files) {
-    const auto advance = [&progress](std::uint64_t bytes) { progress.advance(bytes); };
-    const auto trace = read_trace(file.path, advance);
+    const auto trace = read_one(file, progress);
     ASSAY_TRY(core::check_interrupt());
     if (!trace.ok()) {
       unread.push_back({file, trace.error()});
