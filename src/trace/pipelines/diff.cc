@@ -19,11 +19,24 @@ core::Result<AnalyzedRun> analyze_side(const fs::path& path,
   return analyze_files(inputs, request, progress);
 }
 
-// Two traces may lie in folders or files of one name.
+// Files or folders of one name are told apart by the last folders above them that differ.
+std::pair<std::string, std::string> names_of(fs::path baseline, fs::path test) {
+  std::pair<std::string, std::string> names{path_label(baseline), path_label(test)};
+  baseline = fs::absolute(baseline).lexically_normal();
+  test = fs::absolute(test).lexically_normal();
+  while (names.first == names.second && baseline.has_relative_path() && test.has_relative_path()) {
+    names = {baseline.filename().string(), test.filename().string()};
+    baseline = baseline.parent_path();
+    test = test.parent_path();
+  }
+  const bool differ = names.first != names.second && !names.first.empty() && !names.second.empty();
+  return differ ? names : std::pair<std::string, std::string>{"baseline", "test"};
+}
+
 std::pair<std::string, std::string> labels_of(const DiffRequest& request) {
-  std::string baseline =
-      request.baseline_label.empty() ? path_label(request.baseline) : request.baseline_label;
-  std::string test = request.test_label.empty() ? path_label(request.test) : request.test_label;
+  auto [baseline, test] = names_of(request.baseline, request.test);
+  if (!request.baseline_label.empty()) baseline = request.baseline_label;
+  if (!request.test_label.empty()) test = request.test_label;
   if (baseline == test) return {"baseline", "test"};
   return {std::move(baseline), std::move(test)};
 }

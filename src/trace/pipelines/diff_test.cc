@@ -35,5 +35,17 @@ TEST(RunDiff, TellsTheStepTimesThatAComparisonTells) {
                                       headline.test_ms - headline.baseline_ms)));
 }
 
+TEST(RunDiff, TracesOfOneNameAreToldApartByTheirFolders) {
+  core::Progress silent("", core::Progress::Show::kNever);
+  auto traces = request<DiffRequest>();
+  traces.baseline /= "torch_profiler/rank0/trace.json.gz";
+  traces.test /= "torch_profiler/rank0/trace.json.gz";
+  const auto diff = run_diff(traces, silent);
+  ASSERT_TRUE(diff.ok());
+  EXPECT_EQ(diff.value().book->title, "ctas_16 against ctas_default");
+  traces.test = traces.baseline;
+  EXPECT_EQ(run_diff(traces, silent).value().book->title, "test against baseline");
+}
+
 }  // namespace
 }  // namespace assay::trace
