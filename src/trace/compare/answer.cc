@@ -225,7 +225,11 @@ Answer answer(const Sides& sides) {
                     {kNextQuestion, next_in_words(*found, pair.basis, sides)}};
     if (const std::string ranks = different_ranks(sides); !ranks.empty())
       result.lines[0].answer += fmt::format(" But it compares different ranks: {}.", ranks);
-    if (pair.basis.window == Basis::Window::kStep) add_steps(result, sides, changes);
+    if (pair.basis.window == Basis::Window::kStep) {
+      if (const std::string lacking = lacking_wait_in_words(sides); !lacking.empty())
+        result.lines[0].answer += fmt::format(" But {}.", lacking);
+      add_steps(result, sides, changes);
+    }
     if (const std::string phases = phases_in_words(compare_phases(sides), sides); !phases.empty())
       result.lines.push_back({kPhasesQuestion, phases});
     result.lines.push_back({"Do the ranks agree?", ranks_in_words(pair, found->type, criterion)});

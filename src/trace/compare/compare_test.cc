@@ -217,6 +217,16 @@ TEST(Compare, DifferentRanksAreToldWithTheAnswer) {
   EXPECT_THAT(all_words(other_ranks), HasSubstr("Profile the same ranks of both"));
 }
 
+TEST(Compare, AnOnlyStepWithoutItsWaitIsToldWithTheAnswer) {
+  const Configuration a = configuration("a", {60, 61});
+  const Configuration b = configuration("b", {55});
+  EXPECT_THAT(compare({a, b}).value().answer.lines[0].answer,
+              HasSubstr("But the only step of b lacks its wait for a next one, which the steps of "
+                        "a have."));
+  EXPECT_THAT(compare({b, configuration("c", {56})}).value().answer.lines[0].answer,
+              ::testing::Not(HasSubstr("lacks its wait")));
+}
+
 TEST(Compare, TheWholeWindowIsComparedToo) {
   const Configuration a = configuration("a", {60, 61});
   Configuration b = configuration("b", {60, 61});

@@ -95,6 +95,14 @@ const Change* change_of(const std::vector<TimelineChange>& changes, const char* 
   return nullptr;
 }
 
+// A run of several steps tells what lies between them.
+bool has_periods(const Configuration& side) {
+  std::map<int, int> steps;
+  for (const StepState& state : step_states(rank_steps(side.ranks)))
+    if (++steps[state.run] > 1) return true;
+  return false;
+}
+
 std::string state_word(const StepState& state) {
   if (state.is_steady) return "steady";
   switch (state.cause) {
@@ -188,6 +196,16 @@ std::string mean_in_words(const std::vector<TimelineChange>& changes,
                      std::isnan(mean->low)
                          ? std::string()
                          : " (" + certainty_in_words(*mean, basis, sides.options.criterion) + ")");
+}
+
+std::string lacking_wait_in_words(const Sides& sides) {
+  const bool baseline = has_periods(sides.baseline);
+  if (baseline == has_periods(sides.test)) return "";
+  const Configuration& lacking = baseline ? sides.test : sides.baseline;
+  const Configuration& other = baseline ? sides.baseline : sides.test;
+  return fmt::format(
+      "the only step of {} lacks its wait for a next one, which the steps of {} have",
+      lacking.label, other.label);
 }
 
 model::Table steps_of_sides(const Sides& sides) {

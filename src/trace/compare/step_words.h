@@ -20,6 +20,10 @@ std::string mean_in_words(const std::vector<TimelineChange>& changes,
                           Basis basis,
                           const Sides& sides);
 
+// Says that one side alone has the wait behind its steps in its traces, since the other's runs have
+// a single step; empty where the sides are alike.
+std::string lacking_wait_in_words(const Sides& sides);
+
 // Makes the sheet Steps: every step of every rank and run of both sides, with its state, its period
 // and the launches behind it.
 model::Table steps_of_sides(const Sides& sides);
