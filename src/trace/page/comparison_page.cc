@@ -27,7 +27,20 @@ void add_answer_lines(report::PageAnswer& answer, const model::Book& book) {
     if (row == 0) answer.sentence = text;
     if (question == kWhyQuestion && answer.why.empty()) answer.why.push_back({text, "Answer"});
     if (question == kNextQuestion) answer.next.push_back({text});
-    if (question == kMissingQuestion) answer.warnings.push_back({text, "Answer"});
+  }
+}
+
+// What is missing makes any answer doubtful. Comparisons with one baseline may miss the same.
+void add_missing(report::PageAnswer& answer, const model::Book& book, const std::string& prefix) {
+  const model::Table* table = book.find("Answer");
+  if (table == nullptr || table->columns.size() < 2) return;
+  for (std::size_t row = 0; row < table->row_count(); ++row) {
+    if (model::text(table->at(row, 0)) != kMissingQuestion) continue;
+    std::string text = model::text(table->at(row, 1));
+    const bool is_told =
+        std::any_of(answer.warnings.begin(), answer.warnings.end(),
+                    [&text](const report::PageLine& line) { return line.text == text; });
+    if (!is_told) answer.warnings.push_back({std::move(text), table_card_id(prefix, "Answer")});
   }
 }
 
@@ -131,6 +144,7 @@ report::Page comparison_page(const ComparisonEvidence& evidence,
   add_answer_lines(page.answer, evidence.report);
   if (page.answer.sentence.empty()) page.answer.sentence = page.title;
   add_reasons(page.answer, evidence, "");
+  add_missing(page.answer, evidence.report, "");
   add_warnings(page.answer, evidence.warnings);
   if (headline) {
     page.answer.verdict = headline->verdict;
@@ -166,6 +180,7 @@ report::Page comparisons_page(const PageOpening& opening,
   for (const ComparisonEvidence& evidence : comparisons) {
     const std::string& name = evidence.test.label;
     choice.values.push_back(name);
+    add_missing(page.answer, evidence.report, name);
     if (name == opening.first) {
       choice.first = choice.values.size() - 1;
       add_reasons(page.answer, evidence, name);

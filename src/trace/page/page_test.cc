@@ -3,6 +3,7 @@
 
 #include <set>
 
+#include "trace/compare/answer.h"
 #include "trace/page/cards.h"
 #include "trace/page/comparison_page.h"
 #include "trace/page/step_timeline.h"
@@ -122,6 +123,21 @@ TEST(ComparisonPage, TheBarsOfAStepAreAsLongAsItsAnswerSays) {
   ASSERT_EQ(composition->bars.size(), 4U);
   EXPECT_THAT(composition->bars[0].values, ElementsAre(10, 2, 0, 0));
   EXPECT_THAT(composition->bars[2].values, ElementsAre(14, 2, 0, 0));
+}
+
+TEST(ComparisonPage, WarnsOnceOfWhatIsMissing) {
+  std::vector<ComparisonEvidence> both = {evidence(), evidence()};
+  both[1].test.label = "c";
+  for (ComparisonEvidence& one : both)
+    one.report.tables[0].add_row({kMissingQuestion, "a: rank 1 has no trace."});
+  const report::Page page = comparison_page(both[0], std::nullopt);
+  ASSERT_EQ(page.answer.warnings.size(), 1U);
+  EXPECT_EQ(page.answer.warnings[0].text, "a: rank 1 has no trace.");
+  EXPECT_EQ(page.answer.warnings[0].card, "Answer");
+  const report::Page all =
+      comparisons_page({.title = "t", .answer = {.sentence = "s"}, .first = "c"}, both);
+  ASSERT_EQ(all.answer.warnings.size(), 1U);
+  EXPECT_EQ(all.answer.warnings[0].card, "b.Answer");
 }
 
 TEST(ComparisonPage, ManyComparisonsShowOneAtATime) {
