@@ -176,14 +176,12 @@ Strategy LookupTable::lookup(int world_size,
 }
 
 LookupTable empty_lookup_table(int sm_version, Strategy fallback) {
-  LookupTable table{
-      .sm_version = sm_version,
-      .fallback = fallback,
-      .world_sizes = {kPublicWorldSizes.begin(), kPublicWorldSizes.end()},
-      .fusions = {Fusion::kNone, Fusion::kResidualRmsNorm, Fusion::kResidualRmsNormQuantFp8,
-                  Fusion::kResidualRmsNormQuantNvfp4},
-      .hidden_sizes = {kPublicHiddenSizes.begin(), kPublicHiddenSizes.end()},
-      .num_tokens = {kPublicTokens.begin(), kPublicTokens.end()}};
+  LookupTable table{.sm_version = sm_version,
+                    .fallback = fallback,
+                    .world_sizes = {kPublicWorldSizes.begin(), kPublicWorldSizes.end()},
+                    .fusions = {kPublicFusions.begin(), kPublicFusions.end()},
+                    .hidden_sizes = {kPublicHiddenSizes.begin(), kPublicHiddenSizes.end()},
+                    .num_tokens = {kPublicTokens.begin(), kPublicTokens.end()}};
   table.cells.assign(table.world_sizes.size() * table.fusions.size() * table.hidden_sizes.size() *
                          table.num_tokens.size(),
                      {.strategy = fallback, .is_measured = false});

@@ -19,6 +19,9 @@
 namespace assay::allreduce {
 
 inline constexpr std::array<int, 3> kPublicWorldSizes = {2, 4, 8};
+inline constexpr std::array kPublicFusions = {Fusion::kNone, Fusion::kResidualRmsNorm,
+                                              Fusion::kResidualRmsNormQuantFp8,
+                                              Fusion::kResidualRmsNormQuantNvfp4};
 inline constexpr std::array<std::int64_t, 7> kPublicHiddenSizes = {128,  256,  512, 1024,
                                                                    2048, 4096, 8192};
 inline constexpr std::array<std::int64_t, 15> kPublicTokens = {
@@ -73,11 +76,17 @@ enum class LookupLayout { kReadme, kUpstream };
 
 std::string lookup_table_cpp(const LookupTable& table, LookupLayout layout);
 
-// Reads either layout; `name` is for messages. The axes come from the comments. The comments on
-// cells that were not measured are ignored, so every cell counts as measured. Fails when there is
-// no table or more than one, when an axis does not fit, or when a number belongs to no strategy or
-// to AUTO. Errors about a line name it.
-core::Result<LookupTable> parse_lookup_table(std::string_view text, std::string_view name);
-core::Result<LookupTable> read_lookup_table(const std::filesystem::path& path);
+// Reads the tables of either layout, or of TensorRT-LLM's own header, which has one for each SM;
+// `name` is for messages. Braces tell how long the axes are, and comments what is on them; where
+// none says so, they are the public ones, if as long. The comments on cells that were not measured
+// are ignored, so every cell counts as measured. Fails when there is no table or two of an SM, when
+// an axis does not fit, or when a number belongs to no strategy or to AUTO. Errors about a line
+// name it.
+core::Result<std::vector<LookupTable>> parse_lookup_tables(std::string_view text,
+                                                           std::string_view name);
+
+// The only table of a file, or that of the SM.
+core::Result<LookupTable> read_lookup_table(const std::filesystem::path& path,
+                                            std::optional<int> sm_version);
 
 }  // namespace assay::allreduce

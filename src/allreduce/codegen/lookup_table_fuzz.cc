@@ -13,9 +13,10 @@ namespace {
 using namespace assay::allreduce;  // NOLINT(google-build-using-namespace)
 
 void examine(const LookupTable& table) {
-  const auto again = parse_lookup_table(lookup_table_cpp(table, LookupLayout::kUpstream), "fuzz");
+  const auto again = parse_lookup_tables(lookup_table_cpp(table, LookupLayout::kUpstream), "fuzz");
   ASSAY_CHECK(again.ok(), "what was written can be read");
-  ASSAY_CHECK(again.value().cells == table.cells, "a table means the same when read again");
+  ASSAY_CHECK(again.value().size() == 1 && again.value().front().cells == table.cells,
+              "a table means the same when read again");
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
   for (const std::int64_t size : {std::int64_t{-1}, std::int64_t{1}, std::int64_t{7168}, kMost}) {
     for (const int world_size : {0, 3, 8})
@@ -28,7 +29,9 @@ void examine(const LookupTable& table) {
 
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer requires this name.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const auto table = parse_lookup_table({reinterpret_cast<const char*>(data), size}, "fuzz");
-  if (table.ok()) examine(table.value());
+  const auto tables = parse_lookup_tables({reinterpret_cast<const char*>(data), size}, "fuzz");
+  if (!tables.ok()) return 0;
+  for (const LookupTable& table : tables.value())
+    examine(table);
   return 0;
 }

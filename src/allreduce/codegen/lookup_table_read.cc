@@ -1,12 +1,15 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <initializer_list>
 #include <utility>
 
 #include "allreduce/codegen/lookup_table.h"
 #include "core/counted.h"
 #include "core/files.h"
+#include "core/text.h"
 
 namespace assay::allreduce {
 namespace {
@@ -48,46 +51,62 @@ std::optional<Strategy> strategy_numbered(std::int64_t number) {
   return {};
 }
 
+// The lists of one depth: how many items the one that is read has, and how many the others have.
+struct Level {
+  std::string_view item;  // "number"
+  std::string_view axis;  // "token count"
+  std::size_t count = 0;
+  std::optional<std::size_t> of_others = {};
+};
+
+// What comments say of the axes of a table.
+struct Axes {
+  std::vector<std::int64_t> world_sizes = {};
+  std::vector<Fusion> fusions = {};
+  std::vector<std::int64_t> hidden_sizes = {};
+  std::vector<std::int64_t> num_tokens = {};
+};
+
+// The table is a list of TP sizes of fusions of hidden sizes of strategies by token counts. Lists
+// in braces give its shape, comments the numbers and names on its axes.
 class Reader {
  public:
   Reader(std::string_view text, std::string_view name) : lines_(split(text, '\n')), name_(name) {}
 
-  core::Result<LookupTable> read() {
+  core::Result<std::vector<LookupTable>> read() {
     for (line_ = 1; line_ <= lines_.size(); ++line_) {
       const std::string_view line = lines_[line_ - 1];
-      if (const auto status = read_axes(line); !status.ok()) return status.error();
-      if (const auto status = read_code(line.substr(0, line.find("//"))); !status.ok()) {
-        return status.error();
-      }
+      const std::size_t comment = std::min(line.find("//"), line.size());
+      ASSAY_TRY(read_axes(line.substr(comment)));
+      ASSAY_TRY(read_code(line.substr(0, comment)));
+      if (depth_ > 0) read_place(line.substr(comment));
     }
-    return finished();
+    if (depth_ == kRowDepth) return row_without_end();
+    if (depth_ > 0) return core::Error{fmt::format("{}: the table does not end", name_)};
+    if (tables_.empty()) {
+      return core::Error{
+          fmt::format("{}: no table: nothing is called '{}<version>'", name_, kTableName)};
+    }
+    return std::move(tables_);
   }
 
  private:
+  static constexpr std::size_t kRowDepth = 4;
+
   [[nodiscard]] core::Error wrong(std::string_view what) const {
     return core::Error{fmt::format("{}:{}: {}", name_, line_, what)};
   }
 
-  core::Status read_axes(std::string_view line) {
-    const std::size_t comment = line.find("//");
-    if (comment == std::string_view::npos) return {};
-    line.remove_prefix(comment);
-    ASSAY_TRY(read_numbers(line, "TP:[", world_sizes_));
-    ASSAY_TRY(read_numbers(line, "Hidden:[", hidden_sizes_));
-    ASSAY_TRY(read_numbers(line, "Tokens:[", tokens_));
-    read_hidden_size(line);
-    return read_fusions(line);
+  [[nodiscard]] core::Error row_without_end() const {
+    return core::Error{
+        fmt::format("{}:{}: a row of numbers without its '}}'", name_, line_of_row_)};
   }
 
-  // The README layout names the hidden size after each row, so the same sizes recur.
-  void read_hidden_size(std::string_view line) {
-    constexpr std::string_view kKey = "hidden_size=";
-    const std::size_t at = line.find(kKey);
-    if (at == std::string_view::npos) return;
-    line.remove_prefix(at + kKey.size());
-    const auto size = whole_number(line.substr(0, line.find_first_not_of("0123456789")));
-    if (!size || *size <= (hidden_sizes_.empty() ? 0 : hidden_sizes_.back())) return;
-    hidden_sizes_.push_back(*size);
+  core::Status read_axes(std::string_view comment) {
+    ASSAY_TRY(read_numbers(comment, "TP:[", listed_.world_sizes));
+    ASSAY_TRY(read_numbers(comment, "Hidden:[", listed_.hidden_sizes));
+    ASSAY_TRY(read_numbers(comment, "Tokens:[", listed_.num_tokens));
+    return read_fusions(comment);
   }
 
   // Returns the items of "<key>1, 2]", or std::nullopt when the line does not have the key.
@@ -119,109 +138,201 @@ class Reader {
   core::Status read_fusions(std::string_view line) {
     const auto parts = listed(line, "Fusion:[");
     if (!parts) return {};
-    fusions_.clear();
+    listed_.fusions.clear();
     for (const std::string_view part : *parts) {
       const auto fusion = fusion_named(trimmed(part));
       if (!fusion) return wrong(fmt::format("no fusion is called '{}'", trimmed(part)));
-      fusions_.push_back(*fusion);
+      listed_.fusions.push_back(*fusion);
     }
     return {};
+  }
+
+  // Comments within the table say of which TP size, fusion and hidden size a list is.
+  void read_place(std::string_view comment) {
+    const auto after = [&](std::string_view key) {
+      const std::size_t at = comment.find(key);
+      if (at == std::string_view::npos) return std::string_view();
+      const std::string_view word = comment.substr(at + key.size());
+      constexpr std::string_view kOfWords = "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
+      return word.substr(0, word.find_first_not_of(kOfWords));
+    };
+    add_number(after("TP="), places_.world_sizes);
+    add_number(after("hidden_size="), places_.hidden_sizes);
+    if (const auto fusion = fusion_named(after("Fusion="));
+        fusion &&
+        std::find(places_.fusions.begin(), places_.fusions.end(), *fusion) == places_.fusions.end())
+      places_.fusions.push_back(*fusion);
+  }
+
+  static void add_number(std::string_view word, std::vector<std::int64_t>& axis) {
+    const auto number = whole_number(word);
+    if (number && *number > (axis.empty() ? 0 : axis.back())) axis.push_back(*number);
   }
 
   core::Status read_code(std::string_view code) {
-    if (const std::size_t at = code.find(kTableName); at != std::string_view::npos) {
-      if (sm_version_) return wrong("a second table: one file holds one");
-      std::string_view number = code.substr(at + kTableName.size());
-      number = number.substr(0, number.find_first_not_of("0123456789"));
-      sm_version_ = whole_number(number);
-      if (!sm_version_) return wrong(fmt::format("no SM version after '{}'", kTableName));
-      return {};
-    }
-    return sm_version_ ? read_row(code) : core::Status();
-  }
-
-  // Outside of comments, only rows have numbers.
-  core::Status read_row(std::string_view code) {
-    const std::size_t from = code.find_first_of("0123456789");
-    if (from == std::string_view::npos) return {};
-    const std::size_t end = code.find('}', from);
-    if (end == std::string_view::npos) return wrong("a row of numbers without its '}'");
-    std::size_t width = 0;
-    for (const std::string_view part : split(code.substr(from, end - from), ',')) {
-      const auto number = whole_number(part);
-      const auto strategy = number ? strategy_numbered(*number) : std::nullopt;
-      if (!strategy) return wrong(fmt::format("no strategy has the number '{}'", trimmed(part)));
-      cells_.push_back({.strategy = *strategy, .is_measured = true});
-      ++width;
-    }
-    if (tokens_.empty()) use_powers_of_two(width);
-    if (width != tokens_.size()) {
-      return wrong(
-          fmt::format("{}, where {}", core::counted(width, "number"),
-                      core::counted(tokens_.size(), "token count is", "token counts are")));
+    while (!code.empty()) {
+      if (depth_ == 0) {
+        ASSAY_TRY(find_table(code));
+        continue;
+      }
+      const std::size_t end = std::min(code.find_first_of(",{} \t\r"), code.size());
+      if (end > 0) ASSAY_TRY(read_number(code.substr(0, end)));
+      code.remove_prefix(end);
+      if (code.empty()) break;
+      if (code.front() == '{') ASSAY_TRY(open());
+      if (code.front() == '}') ASSAY_TRY(close());
+      code.remove_prefix(1);
     }
     return {};
   }
 
-  // The README layout names no token counts.
-  void use_powers_of_two(std::size_t count) {
-    for (std::size_t i = 0; i < std::min<std::size_t>(count, 31); ++i)
-      tokens_.push_back(std::int64_t{1} << i);
+  // Takes all of the code, or what is in front of the table's first list. A name with something
+  // else behind it than that list is a mention of the table.
+  core::Status find_table(std::string_view& code) {
+    if (!sm_version_) {
+      const std::size_t at = code.find(kTableName);
+      if (at == std::string_view::npos) {
+        code = {};
+        return {};
+      }
+      code.remove_prefix(at + kTableName.size());
+      const std::size_t digits = std::min(code.find_first_not_of("0123456789"), code.size());
+      sm_version_ = whole_number(code.substr(0, digits));
+      if (!sm_version_) return wrong(fmt::format("no SM version after '{}'", kTableName));
+      code.remove_prefix(digits);
+    }
+    code.remove_prefix(std::min(code.find_first_not_of(" \t\r="), code.size()));
+    if (code.empty()) return {};
+    if (code.front() != '{') {
+      sm_version_.reset();
+      return {};
+    }
+    code.remove_prefix(1);
+    begin_table();
+    return {};
   }
 
-  core::Result<LookupTable> finished() {
-    line_ = lines_.size();
-    if (!sm_version_) {
-      return core::Error{
-          fmt::format("{}: no table: nothing is called '{}<version>'", name_, kTableName)};
+  void begin_table() {
+    depth_ = 1;
+    places_ = {};
+    cells_.clear();
+    levels_ = {Level{"TP size", "TP size"}, Level{"fusion", "fusion"},
+               Level{"hidden size", "hidden size"}, Level{"number", "token count"}};
+    if (!listed_.hidden_sizes.empty()) levels_[2].of_others = listed_.hidden_sizes.size();
+    if (!listed_.num_tokens.empty()) levels_[3].of_others = listed_.num_tokens.size();
+  }
+
+  core::Status read_number(std::string_view word) {
+    if (depth_ < kRowDepth)
+      return wrong(fmt::format("'{}' is in no row of numbers", trimmed(word)));
+    const auto number = whole_number(word);
+    const auto strategy = number ? strategy_numbered(*number) : std::nullopt;
+    if (!strategy) return wrong(fmt::format("no strategy has the number '{}'", trimmed(word)));
+    cells_.push_back({.strategy = *strategy, .is_measured = true});
+    ++levels_[kRowDepth - 1].count;
+    return {};
+  }
+
+  core::Status open() {
+    if (depth_ == kRowDepth) return row_without_end();
+    ++levels_[depth_ - 1].count;
+    levels_[depth_].count = 0;
+    ++depth_;
+    if (depth_ == kRowDepth) line_of_row_ = line_;
+    return {};
+  }
+
+  // Lists of one depth have equally many items.
+  core::Status close() {
+    --depth_;
+    Level& level = levels_[depth_];
+    if (level.count == 0) return wrong("an empty list");
+    if (level.count != level.of_others.value_or(level.count)) {
+      return wrong(fmt::format("{}, where {}", core::counted(level.count, level.item),
+                               core::counted(*level.of_others, std::string(level.axis) + " is",
+                                             std::string(level.axis) + "s are")));
     }
-    if (world_sizes_.empty() || fusions_.empty()) {
-      return core::Error{
-          fmt::format("{}: no comment '// TP:[...]' with 'Fusion:[...]' says what "
-                      "the table's axes are",
-                      name_)};
-    }
-    if (hidden_sizes_.empty())
-      hidden_sizes_.assign(kPublicHiddenSizes.begin(), kPublicHiddenSizes.end());
-    const std::size_t rows = world_sizes_.size() * fusions_.size() * hidden_sizes_.size();
-    if (cells_.size() != rows * tokens_.size() || cells_.empty()) {
-      return core::Error{
-          fmt::format("{}: {} rows, where {} TP sizes, {} fusions and {} hidden sizes "
-                      "make {}",
-                      name_, tokens_.empty() ? 0 : cells_.size() / tokens_.size(),
-                      world_sizes_.size(), fusions_.size(), hidden_sizes_.size(), rows)};
-    }
-    LookupTable table{.sm_version = static_cast<int>(*sm_version_),
-                      .world_sizes = {},
-                      .fusions = std::move(fusions_),
-                      .hidden_sizes = std::move(hidden_sizes_),
-                      .num_tokens = std::move(tokens_),
-                      .cells = std::move(cells_)};
-    for (const std::int64_t world_size : world_sizes_)
+    level.of_others = level.count;
+    return depth_ == 0 ? end_table() : core::Status();
+  }
+
+  core::Status end_table() {
+    LookupTable table{
+        .sm_version = static_cast<int>(*sm_version_),
+        .fusions = ASSAY_TRY(axis<Fusion>(
+            1, {places_.fusions, listed_.fusions, {kPublicFusions.begin(), kPublicFusions.end()}})),
+        .hidden_sizes = ASSAY_TRY(
+            axis<std::int64_t>(2, {listed_.hidden_sizes,
+                                   places_.hidden_sizes,
+                                   {kPublicHiddenSizes.begin(), kPublicHiddenSizes.end()}})),
+        .num_tokens =
+            ASSAY_TRY(axis<std::int64_t>(3, {listed_.num_tokens, powers_of_two(levels_[3].count)})),
+        .cells = std::move(cells_)};
+    for (const std::int64_t world_size :
+         ASSAY_TRY(axis<std::int64_t>(0, {places_.world_sizes,
+                                          listed_.world_sizes,
+                                          {kPublicWorldSizes.begin(), kPublicWorldSizes.end()}})))
       table.world_sizes.push_back(static_cast<int>(world_size));
-    return table;
+    const auto is_same = [&](const LookupTable& one) { return one.sm_version == table.sm_version; };
+    if (std::any_of(tables_.begin(), tables_.end(), is_same))
+      return wrong(fmt::format("a second table of SM {}", table.sm_version));
+    tables_.push_back(std::move(table));
+    sm_version_.reset();
+    return {};
+  }
+
+  // Returns the first of `found` that has as many items as the table.
+  template <class T>
+  core::Result<std::vector<T>> axis(std::size_t depth,
+                                    std::initializer_list<std::vector<T>> found) const {
+    const Level& level = levels_[depth];
+    for (const std::vector<T>& one : found) {
+      if (one.size() == level.count) return one;
+    }
+    return core::Error{fmt::format("{}: the table of SM {} has {}, and no comment says which",
+                                   name_, *sm_version_, core::counted(level.count, level.axis))};
+  }
+
+  // The README layout names no token counts.
+  static std::vector<std::int64_t> powers_of_two(std::size_t count) {
+    std::vector<std::int64_t> powers;
+    for (std::size_t i = 0; i < std::min<std::size_t>(count, 31); ++i)
+      powers.push_back(std::int64_t{1} << i);
+    return powers;
   }
 
   std::vector<std::string_view> lines_;
   std::string_view name_;
   std::size_t line_ = 0;
+  std::size_t line_of_row_ = 0;
+  std::size_t depth_ = 0;  // of lists; 0: outside of a table
   std::optional<std::int64_t> sm_version_;
-  std::vector<std::int64_t> world_sizes_;
-  std::vector<Fusion> fusions_;
-  std::vector<std::int64_t> hidden_sizes_;
-  std::vector<std::int64_t> tokens_;
+  Axes listed_;  // above the tables
+  Axes places_;  // within the table
+  std::array<Level, kRowDepth> levels_;
   std::vector<LookupCell> cells_;
+  std::vector<LookupTable> tables_;
 };
 
 }  // namespace
 
-core::Result<LookupTable> parse_lookup_table(std::string_view text, std::string_view name) {
+core::Result<std::vector<LookupTable>> parse_lookup_tables(std::string_view text,
+                                                           std::string_view name) {
   return Reader(text, name).read();
 }
 
-core::Result<LookupTable> read_lookup_table(const std::filesystem::path& path) {
+core::Result<LookupTable> read_lookup_table(const std::filesystem::path& path,
+                                            std::optional<int> sm_version) {
   const std::string text = ASSAY_TRY(core::read_file(path));
-  return parse_lookup_table(text, path.string());
+  std::vector<LookupTable> tables = ASSAY_TRY(parse_lookup_tables(text, path.string()));
+  std::vector<std::string> others;
+  for (LookupTable& table : tables) {
+    if (table.sm_version == sm_version || tables.size() == 1) return std::move(table);
+    others.push_back(std::to_string(table.sm_version));
+  }
+  return core::Error{
+      fmt::format("{} has tables of SM {}: {}", path.string(), core::join(others, ", "),
+                  sm_version ? fmt::format("none of SM {}", *sm_version) : "nothing says which")};
 }
 
 }  // namespace assay::allreduce

@@ -107,6 +107,12 @@ TEST(LookupTable, UpstreamsFormHasNothingElseWhereNothingIsMissing) {
   EXPECT_EQ(lookup_table_cpp(table, LookupLayout::kUpstream), kUpstreamText);
 }
 
+core::Result<LookupTable> parsed(const std::string& text) {
+  const auto tables = ASSAY_TRY(parse_lookup_tables(text, "t.cpp"));
+  EXPECT_EQ(tables.size(), 1U);
+  return tables.front();
+}
+
 std::vector<Strategy> strategies_of(const LookupTable& table) {
   std::vector<Strategy> strategies;
   for (const LookupCell& cell : table.cells)
@@ -117,7 +123,7 @@ std::vector<Strategy> strategies_of(const LookupTable& table) {
 TEST(LookupTable, BothFormsAreReadBack) {
   for (const LookupLayout layout : {LookupLayout::kReadme, LookupLayout::kUpstream}) {
     for (const ShippedTable& shipped : shipped_tables()) {
-      const auto read = parse_lookup_table(lookup_table_cpp(shipped.table, layout), "t.cpp");
+      const auto read = parsed(lookup_table_cpp(shipped.table, layout));
       ASSERT_TRUE(read.ok()) << read.error().message;
       EXPECT_EQ(read.value().sm_version, 90);
       EXPECT_EQ(read.value().world_sizes, shipped.table.world_sizes);
@@ -130,7 +136,7 @@ TEST(LookupTable, BothFormsAreReadBack) {
 }
 
 TEST(LookupTable, ReadmesFormNamesItsHiddenSizes) {
-  const auto read = parse_lookup_table(kReadmeText, "t.cpp");
+  const auto read = parsed(kReadmeText);
   ASSERT_TRUE(read.ok()) << read.error().message;
   EXPECT_EQ(read.value().sm_version, 89);
   EXPECT_EQ(read.value().hidden_sizes, (std::vector<std::int64_t>{128, 256}));
@@ -143,7 +149,7 @@ std::string replaced(std::string text, const std::string& from, const std::strin
 }
 
 std::string error_of(const std::string& text) {
-  const auto read = parse_lookup_table(text, "t.cpp");
+  const auto read = parse_lookup_tables(text, "t.cpp");
   return read.ok() ? "" : read.error().message;
 }
 
@@ -160,17 +166,58 @@ TEST(LookupTable, ErrorsNameTheLine) {
   EXPECT_THAT(error_of(replaced(kUpstreamText, "{4,5,0},", "{4,5,0")),
               HasSubstr("t.cpp:10: a row of numbers without its '}'"));
   EXPECT_THAT(error_of(replaced(kUpstreamText, "{4,5,0},\n", "\n")),
-              HasSubstr("7 rows, where 2 TP sizes, 2 fusions and 2 hidden sizes make 8"));
+              HasSubstr("t.cpp:12: 1 hidden size, where 2 hidden sizes are"));
   EXPECT_THAT(error_of(replaced(kUpstreamText, "'NONE'", "'NUN'")),
               HasSubstr("t.cpp:3: no fusion is called 'NUN'"));
   EXPECT_THAT(error_of(replaced(kUpstreamText, "[2, 4]", "[2, 2]")), HasSubstr("t.cpp:2: '2'"));
-  EXPECT_THAT(error_of(replaced(kUpstreamText, "// TP:[2, 4]\n", "")),
-              HasSubstr("t.cpp: no comment"));
-  EXPECT_THAT(error_of(std::string(kUpstreamText) + kUpstreamText), HasSubstr("a second table"));
+  const std::string unlisted = replaced(kUpstreamText, "// TP:[2, 4]\n", "");
+  EXPECT_EQ(error_of(unlisted), "");
+  EXPECT_THAT(error_of(replaced(unlisted, "// TP=4", "")),
+              HasSubstr("t.cpp: the table of SM 89 has 2 TP sizes, and no comment says which"));
+  EXPECT_THAT(error_of(std::string(kUpstreamText) + kUpstreamText),
+              HasSubstr("t.cpp:58: a second table of SM 89"));
+  EXPECT_THAT(error_of(replaced(kUpstreamText, "{8,0,0}", "{}")),
+              HasSubstr("t.cpp:11: an empty list"));
+  EXPECT_THAT(error_of(replaced(kUpstreamText, "{8,0,0}", "{8,0,0}, 4")),
+              HasSubstr("t.cpp:11: '4' is in no row of numbers"));
+  EXPECT_THAT(error_of(replaced(kUpstreamText, "};\n", "\n")),
+              HasSubstr("t.cpp: the table does not end"));
+}
+
+// As TensorRT-LLM's own header is formatted: rows beside each other, several tables, a comment that
+// lists fewer fusions than there are, and names of tables behind them.
+TEST(LookupTable, ReadsTensorRtLlmsOwnHeader) {
+  const std::string rows = "{4, 4, 5}, {4, 5, 0}},";
+  const std::string tp = "{// Fusion=NONE\n " + rows + "\n {// Fusion=RESIDUAL_RMS_NORM\n " + rows +
+                         "\n {// Fusion=RESIDUAL_RMS_NORM_QUANT_FP8\n {4, 4, 0},\n {5, 5, 0}}}";
+  const std::string table = "\n = {{ // TP=2\n " + tp + ",\n { // TP=8\n" + tp + "};\n";
+  const std::string text =
+      "constexpr int kTpSizeChoice = 3;\n// TP:[2, 4, 8]\n// Fusion:['NONE']\n"
+      "// Hidden:[128, 256]\n// Tokens:[1, 2, 4]\n"
+      "inline T AllReduceBestStrategyTableSM90" +
+      table + "inline T AllReduceBestStrategyTableSM100" + table +
+      "std::map<int, T> all = {\n    {90, AllReduceBestStrategyTableSM90},\n"
+      "    {100, AllReduceBestStrategyTableSM100},\n};\n";
+  const std::string path = testing::TempDir() + "/header.h";
+  std::ofstream(path) << text;
+  for (const int sm_version : {90, 100}) {
+    const auto read = read_lookup_table(path, sm_version);
+    ASSERT_TRUE(read.ok()) << read.error().message;
+    EXPECT_EQ(read.value().sm_version, sm_version);
+    EXPECT_EQ(read.value().world_sizes, (std::vector<int>{2, 8}));
+    EXPECT_EQ(read.value().fusions, (std::vector<Fusion>{Fusion::kNone, Fusion::kResidualRmsNorm,
+                                                         Fusion::kResidualRmsNormQuantFp8}));
+    EXPECT_EQ(read.value().lookup(8, Fusion::kResidualRmsNormQuantFp8, 256, 2), Strategy::kTwoshot);
+    EXPECT_EQ(read.value().lookup(2, Fusion::kNone, 256, 4), Strategy::kNccl);
+  }
+  EXPECT_EQ(read_lookup_table(path, 120).error().message,
+            path + " has tables of SM 90, 100: none of SM 120");
+  EXPECT_EQ(read_lookup_table(path, std::nullopt).error().message,
+            path + " has tables of SM 90, 100: nothing says which");
 }
 
 TEST(LookupTable, ReadsAFileOrSaysThatItCannot) {
-  const auto missing = read_lookup_table("/nowhere/table.cpp");
+  const auto missing = read_lookup_table("/nowhere/table.cpp", 90);
   ASSERT_FALSE(missing.ok());
   EXPECT_THAT(missing.error().message, HasSubstr("/nowhere/table.cpp"));
 }

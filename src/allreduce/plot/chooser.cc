@@ -113,7 +113,7 @@ core::Result<Chooser> read_chooser(const std::filesystem::path& path,
     return fastest_of(name, ASSAY_TRY(read_benchmarks(folder)));
   }
   if (path.extension() == ".cpp" || path.extension() == ".h") {
-    return chooser_of(name, ASSAY_TRY(read_lookup_table(path)));
+    return chooser_of(name, ASSAY_TRY(read_lookup_table(path, sm_version)));
   }
   const std::string json = ASSAY_TRY(core::read_file(path));
   return chooser_of(name, ASSAY_TRY(table_from_json(json, path.string())));

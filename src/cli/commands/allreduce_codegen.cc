@@ -326,13 +326,13 @@ class AllreduceCodegen final : public Command {
     arguments_.tuning.lookup_fallback = allreduce::Strategy::kNcclSymmetric;
   }
 
-  [[nodiscard]] core::Result<allreduce::LookupTable> base_table() const {
-    if (base_ != "shipped") return allreduce::read_lookup_table(base_);
+  [[nodiscard]] core::Result<allreduce::LookupTable> base_table(int sm_version) const {
+    if (base_ != "shipped") return allreduce::read_lookup_table(base_, sm_version);
     return allreduce::shipped_tables().back().table;
   }
 
   [[nodiscard]] core::Status fill_from_base(allreduce::LookupTable& table) const {
-    const allreduce::LookupTable base = ASSAY_TRY(base_table());
+    const allreduce::LookupTable base = ASSAY_TRY(base_table(table.sm_version));
     if (base.sm_version != table.sm_version) {
       return core::Error{fmt::format("--base is a table of SM {}, the measurements are of SM {}",
                                      base.sm_version, table.sm_version)};
