@@ -22,6 +22,9 @@ std::string size_text(double size) {
   return fmt::format("{}", size);
 }
 
+// A row that takes so many times as long as those beside it tells nothing of the sizes between.
+constexpr double kUneven = 1.1;
+
 }  // namespace
 
 Family::Family(const WorkRows& rows,
@@ -43,6 +46,7 @@ Family::Family(const WorkRows& rows,
   add_axes();
   add_curves();
   squares_.resize(curves_.size());
+  add_even_rows();
   add_errors();
   floor_ = std::numeric_limits<double>::infinity();
   for (const double latency : latencies_)
@@ -110,6 +114,35 @@ void Family::add_curves() {
   }
 }
 
+std::uint32_t Family::find_even_row(std::uint32_t row, HiddenRows hidden) const {
+  const Curve& curve = curves_[find_curve_of(row)];
+  const std::uint32_t before = hidden.has(row - 1) ? hidden.begin : row;
+  if (before <= curve.begin) return row;
+  std::uint32_t least = row;
+  for (std::uint32_t later = row + 1; later < curve.end; ++later) {
+    const bool is_less = latencies_[later] > 0 && latencies_[later] < latencies_[least];
+    if (is_less && !hidden.has(later)) least = later;
+  }
+  return is_uneven(row, before - 1, least) ? least : row;
+}
+
+bool Family::is_uneven(std::uint32_t row, std::uint32_t smaller, std::uint32_t larger) const {
+  return latencies_[row] > kUneven * std::max(latencies_[smaller], latencies_[larger]);
+}
+
+void Family::add_even_rows() {
+  even_rows_.resize(num_rows());
+  for (const Curve& curve : curves_) {
+    std::uint32_t least = curve.end - 1;
+    for (std::uint32_t row = curve.end; row-- > curve.begin;) {
+      const bool is_first = row == curve.begin;
+      even_rows_[row] = !is_first && is_uneven(row, row - 1, least) ? least : row;
+      const bool is_less = latencies_[row] > 0 && latencies_[row] < latencies_[least];
+      if (is_less || latencies_[least] <= 0) least = row;
+    }
+  }
+}
+
 // Predicts a row from its neighbours on its curve: by how much that is off, as a logarithm, or NaN.
 // Where the roofline is straight between them, it makes no difference.
 double Family::error_at(const Curve& curve, std::uint32_t row, HiddenRows hidden) const {
@@ -120,7 +153,11 @@ double Family::error_at(const Curve& curve, std::uint32_t row, HiddenRows hidden
   if (hidden.has(above)) above = hidden.end;
   if (below + 1 <= curve.begin || above >= curve.end || !(x_[above] > x_[below])) return kNothing;
   const double t = (x_[row] - x_[below]) / (x_[above] - x_[below]);
-  const double between = latencies_[below] + t * (latencies_[above] - latencies_[below]);
+  const bool has_all = hidden.begin == hidden.end;
+  const HiddenRows with_row = {.begin = has_all ? row : std::min(hidden.begin, row),
+                               .end = has_all ? row + 1 : std::max(hidden.end, row + 1)};
+  const double low = even_latency(below, with_row);
+  const double between = low + t * (even_latency(above, with_row) - low);
   return between > 0 ? std::abs(std::log(between / latencies_[row])) : kNothing;
 }
 
@@ -162,8 +199,12 @@ double Family::learn_roof_of_row(std::uint32_t row) const {
 }
 
 double Family::learn_multiple_of_row(std::uint32_t row) const {
-  multiples_[row] = std::log(std::max(latencies_[row], 1e-9) / base_of(roof_of_row(row)));
+  multiples_[row] = std::log(std::max(even_latency(row, {}), 1e-9) / base_of(roof_of_row(row)));
   return multiples_[row];
+}
+
+double Family::multiple_without(std::uint32_t row, HiddenRows hidden) const {
+  return std::log(std::max(even_latency(row, hidden), 1e-9) / base_of(roof_of_row(row)));
 }
 
 // The usual difference of rows of the same work with other columns, which the rows tell: the root

@@ -221,8 +221,8 @@ double Family::trend_past(const Curve& curve, std::uint32_t end, const Point& po
   if (is_above ? end == curve.begin : end + 1 == curve.end) return 0;
   const std::uint32_t before = is_above ? end - 1 : end + 1;
   if (point.hidden.has(before) || logs_[before] == logs_[end]) return 0;
-  return (multiple_of_row(end) - multiple_of_row(before)) / (logs_[end] - logs_[before]) *
-         (point.log - logs_[end]);
+  return (multiple_of_row(end, point.hidden) - multiple_of_row(before, point.hidden)) /
+         (logs_[end] - logs_[before]) * (point.log - logs_[end]);
 }
 
 // What the curve says at the point: between its rows the multiple runs in a straight line over the
@@ -231,16 +231,19 @@ double Family::trend_past(const Curve& curve, std::uint32_t end, const Point& po
 Family::Reading Family::read(const Curve& curve, const Point& point, Stretch& stretch) const {
   const Bracket found = bracket(curve, point);
   if (found.kind == Bracket::Kind::kOn)
-    return {.multiple = multiple_of_row(found.low), .away = 0, .trend = 0, .row = found.low};
+    return {.multiple = multiple_of_row(found.low, point.hidden),
+            .away = 0,
+            .trend = 0,
+            .row = found.low};
   if (found.kind == Bracket::Kind::kOutside) {
     const double away = std::abs(logs_[found.low] - point.log);
     const double trend = trend_past(curve, found.low, point);
-    return {.multiple = multiple_of_row(found.low) + trend / (2 + away),
+    return {.multiple = multiple_of_row(found.low, point.hidden) + trend / (2 + away),
             .away = away,
             .trend = trend,
             .row = found.low};
   }
-  stretch = stretch_between(found.low, found.high);
+  stretch = stretch_between(found.low, found.high, point.hidden);
   return read_between(stretch, point);
 }
 
@@ -253,15 +256,17 @@ Family::Reading Family::read_between(const Stretch& stretch, const Point& point)
           .row = t < 0.5 ? stretch.low : stretch.high};
 }
 
-Family::Stretch Family::stretch_between(std::uint32_t low, std::uint32_t high) const {
-  const double multiple = multiple_of_row(low);
+Family::Stretch Family::stretch_between(std::uint32_t low,
+                                        std::uint32_t high,
+                                        HiddenRows hidden) const {
+  const double multiple = multiple_of_row(low, hidden);
   return {.above = x_[low],
           .below = x_[high],
           .low_log = logs_[low],
           .high_log = logs_[high],
           .doublings = logs_[high] - logs_[low],
           .multiple = multiple,
-          .change = multiple_of_row(high) - multiple,
+          .change = multiple_of_row(high, hidden) - multiple,
           .low = low,
           .high = high};
 }
@@ -330,8 +335,8 @@ void Family::answer_between(const Curve& curve,
                             const Bracket& found,
                             const Point& point,
                             WorkEstimate& estimate) const {
-  const double low = latencies_[found.low];
-  const double high = latencies_[found.high];
+  const double low = even_latency(found.low, point.hidden);
+  const double high = even_latency(found.high, point.hidden);
   const double t = (point.x - x_[found.low]) / (x_[found.high] - x_[found.low]);
   const double low_roof = roof_of_row(found.low);
   const double high_roof = roof_of_row(found.high);
@@ -345,7 +350,8 @@ void Family::answer_between(const Curve& curve,
     return std::isnan(known) ? usual_error_ : known;
   };
   const double ends = (error(found.low) + error(found.high)) / 2;
-  const double change = multiple_of_row(found.high) - multiple_of_row(found.low);
+  const double change =
+      multiple_of_row(found.high, point.hidden) - multiple_of_row(found.low, point.hidden);
   estimate.sigma =
       std::sqrt(kLeastError * kLeastError + 0.25 * ends * ends + 0.06 * change * change);
 }
@@ -541,13 +547,15 @@ void Family::follow_shape(const Point& point, const NearCurves& near, WorkEstima
     const std::uint32_t low = row(x_low);
     const std::uint32_t high = low == kNoRow ? kNoRow : row(x_high);
     if (high == kNoRow || latencies_[here] <= 0) continue;
-    const double low_excess = latencies_[low] - roof_of_row(low);
-    const double high_excess = latencies_[high] - roof_of_row(high);
+    const double low_latency = even_latency(low, point.hidden);
+    const double high_latency = even_latency(high, point.hidden);
+    const double low_excess = low_latency - roof_of_row(low);
+    const double high_excess = high_latency - roof_of_row(high);
     const double t = (point.x - x_low) / (x_high - x_low);
     const double straight = roof_of_row(here) + low_excess + t * (high_excess - low_excess);
-    const double error = std::log(latencies_[here] /
-                                  std::clamp(straight, std::min(latencies_[low], latencies_[high]),
-                                             std::max(latencies_[low], latencies_[high])));
+    const double error =
+        std::log(latencies_[here] / std::clamp(straight, std::min(low_latency, high_latency),
+                                               std::max(low_latency, high_latency)));
     const double weight = std::exp(-kFading * near.all[i].distance);
     weights += weight;
     sum += weight * error;
@@ -592,7 +600,8 @@ bool Family::answer_past(std::uint32_t number,
   const double past = std::abs(point.log - logs_[end]) * axes_[0].per_reach;
   const double spread = std::max(0.0, squares / weights - change * change);
   estimate.latency =
-      std::max(base_of(point.roof) * std::exp(multiple_of_row(end) + change), estimate.roofline);
+      std::max(base_of(point.roof) * std::exp(multiple_of_row(end, point.hidden) + change),
+               estimate.roofline);
   estimate.sigma = std::sqrt(kLeastError * kLeastError + spread + 0.06 * change * change +
                              0.01 * past * (1 + past) / (kStraightWeight + weights));
   estimate.how = How::kPastOwn;

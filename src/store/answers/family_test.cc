@@ -223,6 +223,52 @@ TEST(Family, PassesOverHiddenRowsAsIfTheyWereNotThere) {
   }
 }
 
+// Products whose kernel at some sizes takes long, as cuBLASLt's at m=448, beside a weight where two
+// sizes in a row do: there the larger sizes have another kernel.
+std::string uneven_rows() {
+  std::string csv = "gemm_dtype,m,n,k,latency\n";
+  for (const double m : {64, 128, 256, 320, 384, 448, 512, 640, 1024}) {
+    const double even = 0.05 + m * 2e-4;
+    csv += fmt::format("fp8,{},4096,4096,{}\n", m, m == 448 || m == 128 ? 2 * even : even);
+    csv += fmt::format("fp8,{},2048,4096,{}\n", m, m <= 128 ? 0.4 : even);
+  }
+  return csv;
+}
+
+Roofline product_roofline(const std::vector<model::PerfField>&, const std::vector<std::string>&) {
+  return [](std::span<const double> sizes) { return sizes[0] * sizes[1] * 2e-8; };
+}
+
+TEST(Family, ASizeThatTakesLongTellsNothingOfThoseBesideIt) {
+  const WorkIndex index = index_of("gemm_perf", uneven_rows(), product_roofline);
+  const auto latency = [&](const char* m, const char* n) {
+    return ask(index, {{"m", m}, {"n", n}, {"k", "4096"}}).estimate.latency;
+  };
+  EXPECT_DOUBLE_EQ(latency("448", "4096"), 2 * (0.05 + 448 * 2e-4));
+  EXPECT_NEAR(latency("456", "4096"), 0.05 + 456 * 2e-4, 0.015);
+  EXPECT_NEAR(latency("440", "4096"), 0.05 + 440 * 2e-4, 0.015);
+  const std::array<double, 3> between{96, 2048, 4096};
+  EXPECT_NEAR(index.family(0).parts(between, Beyond::kRefuse, {}).own.latency, 0.4, 0.002);
+}
+
+TEST(Family, PassesOverHiddenRowsBesideSuchSizes) {
+  const WorkIndex all = index_of("gemm_perf", uneven_rows(), product_roofline);
+  const Family& family = all.family(0);
+  for (std::uint32_t row = 0; row < family.num_rows(); ++row) {
+    if (family.sizes_of(row)[0] == 64) continue;  // the least time is the floor of all rows
+    const HiddenRows hidden{.begin = row, .end = row + 1};
+    const WorkIndex rest(kept_rows(all.rows(), [&](std::size_t at) { return at != row; }),
+                         product_roofline);
+    const Parts with = family.parts(family.sizes_of(row), Beyond::kRefuse, hidden);
+    const Parts without = rest.family(0).parts(family.sizes_of(row), Beyond::kRefuse, {});
+    ASSERT_EQ(with.has_own, without.has_own) << row;
+    if (with.has_own) {
+      EXPECT_DOUBLE_EQ(with.own.latency, without.own.latency) << row;
+    }
+    EXPECT_DOUBLE_EQ(with.across.latency, without.across.latency) << row;
+  }
+}
+
 // Curves that begin and end at other sizes, so that the nearest ones change along a weight.
 std::string ragged_rows() {
   std::string csv = "gemm_dtype,m,n,k,latency\n";
