@@ -33,6 +33,18 @@ expect "help ends well" "^status 0$" "$(output_and_status ./dev help)"
 expect "an unknown option is a usage error" "^status 2$" "$(output_and_status ./dev format --no)"
 expect "lint knows its options, too" "^status 2$" "$(output_and_status ./dev lint --no)"
 
+for verb in quickstart test gpu bench format lint nightly package; do
+  said=$(output_and_status timeout 5 ./dev "$verb" --help)
+  expect "$verb --help ends well" "^status 0$" "$said"
+  expect "$verb --help tells of $verb" "^  $verb " "$said"
+  expect "$verb --help tells of nothing else" "^1$" "$(grep -cE '^  [a-z]' <<<"$said")"
+done
+for verb in quickstart gpu nightly package; do
+  said=$(output_and_status timeout 5 ./dev "$verb" --no)
+  expect "$verb takes no argument" "^./dev: $verb takes no argument, found '--no'$" "$said"
+  expect "an argument of $verb is a usage error" "^status 2$" "$said"
+done
+
 said=$(with_tools steps.sh 'begin_steps 2; step "One thing" true; step "Another" false; echo no')
 expect "a step is announced" "^\[1/2\] One thing …$" "$said"
 expect "a step's end says how long it took" "^\[1/2\] One thing: done in [0-9]+ s$" "$said"

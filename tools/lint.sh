@@ -100,7 +100,7 @@ run_lint() {
       ;;
     --at-most) most=$2 ;;
     --all | "") ;;
-    *) usage >&2 && exit 2 ;;
+    *) refuse "lint knows no '$1'" ;;
   esac
   ask_for_root build test lint
   lock_build
