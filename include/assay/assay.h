@@ -29,6 +29,9 @@
  *
  * Signals: the library handles none. Where a program wants to survive a reader that closes its
  * pipe, it ignores SIGPIPE itself.
+ *
+ * Locales: none changes what the library reads and writes. `progress` is called in that of the
+ * process.
  */
 #ifndef ASSAY_H
 #define ASSAY_H

@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/locale.h"
 #include "core/task.h"
 
 namespace assay::core {
@@ -17,7 +18,7 @@ namespace assay::core {
 // Calls body(0) … body(count-1), at most `threads` of them at a time (0: one for each processor),
 // and returns when all are done. The body must not touch what the body of another index writes. If
 // one throws (memory ran out), no further ones begin, and the first exception is thrown to the
-// caller. The threads work for the caller's task.
+// caller. The threads work for the caller's task, in the caller's locale.
 template <class Body>
 void parallel_for(std::size_t count, unsigned threads, const Body& body) {
   const unsigned wanted =
@@ -27,7 +28,9 @@ void parallel_for(std::size_t count, unsigned threads, const Body& body) {
   std::exception_ptr failure;
   std::once_flag failed;
   Task* task = Task::current();
+  const locale_t locale = ::uselocale(nullptr);
   const auto work = [&] {
+    const InLocale same(locale);
     const WorkingFor working(task);
     try {
       for (std::size_t i = next++; i < count; i = next++)

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstdlib>
 #include <map>
 #include <sstream>
 #include <string>
@@ -34,6 +33,14 @@ std::optional<int> number_of(std::string_view name) {
   return number;
 }
 
+// The number that the text begins with, whatever the locale.
+std::optional<double> leading_number(const std::string& text) {
+  double number = 0;
+  const char* end = text.data() + text.size();
+  if (std::from_chars(text.data(), end, number).ec != std::errc()) return std::nullopt;
+  return number;
+}
+
 // Lines are "cpu0 user nice system idle iowait irq softirq steal guest guest_nice"; the time of
 // guests is part of the first two.
 std::map<int, Ticks> ticks_of(std::string_view text) {
@@ -44,13 +51,13 @@ std::map<int, Ticks> ticks_of(std::string_view text) {
   std::istringstream lines{std::string(text)};
   for (std::string line; std::getline(lines, line);) {
     std::istringstream words(line);
-    std::string name;
-    words >> name;
-    const std::optional<int> number = number_of(name);
+    std::string word;
+    words >> word;
+    const std::optional<int> number = number_of(word);
     if (!number) continue;
     Ticks& of = ticks[*number];
-    double value = 0;
-    for (std::size_t i = 0; i < kCounted && words >> value; ++i) {
+    for (std::size_t i = 0; i < kCounted && words >> word; ++i) {
+      const double value = leading_number(word).value_or(0);
       of.all += value;
       if (i != kIdle && i != kWaiting) of.busy += value;
     }
@@ -86,8 +93,8 @@ std::set<int> processors_below(const fs::path& root) {
 
 // "200000 100000" is two processors, "max 100000" all.
 std::optional<double> quotient(const std::string& quota, const std::string& period) {
-  const double least = std::strtod(quota.c_str(), nullptr);
-  const double whole = std::strtod(period.c_str(), nullptr);
+  const double least = leading_number(quota).value_or(0);
+  const double whole = leading_number(period).value_or(0);
   if (least <= 0 || whole <= 0) return std::nullopt;
   return least / whole;
 }

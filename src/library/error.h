@@ -5,6 +5,7 @@
 #include <new>
 #include <string>
 
+#include "core/locale.h"
 #include "core/result.h"
 
 namespace assay::library {
@@ -14,9 +15,11 @@ int ended(int status, std::string error);
 
 const char* last_error();
 
-// Runs a call of the C interface, whose errors become its status and text.
+// Runs a call of the C interface, whose errors become its status and text. The locale of the
+// process is nothing to it.
 template <class Body>
 int guarded(const Body& body) {
+  const core::InLocale plain(core::plain_locale());
   try {
     return body();
   } catch (const std::bad_alloc&) {

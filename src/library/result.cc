@@ -2,6 +2,7 @@
 
 #include <cstddef>
 
+#include "core/locale.h"
 #include "core/parallel.h"
 
 namespace assay::library {
@@ -55,6 +56,7 @@ core::Task::Progress progress_of(const assay_call* call) {
   if (!has(call, &assay_call::context) || call->progress == nullptr) return nullptr;
   return [told = call->progress, context = call->context](const std::string& doing,
                                                           std::uint64_t done, std::uint64_t total) {
+    const core::InLocale callers(LC_GLOBAL_LOCALE);
     return told(context, doing.c_str(), done, total) == 0;
   };
 }

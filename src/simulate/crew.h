@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/interrupt.h"
+#include "core/locale.h"
 #include "simulate/network.h"
 
 namespace assay::simulate {
@@ -26,8 +27,12 @@ class Crew {
   template <class Body>
   void run(const Body& body) {
     std::vector<std::jthread> threads;
+    const locale_t locale = ::uselocale(nullptr);
     for (unsigned number = 1; number < size(); ++number)
-      threads.emplace_back([&body, number] { body(number); });
+      threads.emplace_back([&body, number, locale] {
+        const core::InLocale same(locale);
+        body(number);
+      });
     body(0U);
     threads.clear();
     for (const Member& member : members_) {

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Makes the wheel of this build's libassay, installs it where there is nothing else of ours, and runs
-python_test.py and interrupt_test.py there, with the system's NumPy and pandas.
+python_test.py, interrupt_test.py and host_test.py there, with the system's NumPy and pandas.
 
 usage: ENGINE=libassay.so MEASURE=libassay_measure.so ALLREDUCE=libassay_allreduce.so
        TORCH_OPERATORS=libassay_allreduce_torch.so wheel_test.py
@@ -73,7 +73,7 @@ class Wheel(unittest.TestCase):
                         f"{path.name} needs {name}")
 
     def test_what_it_can_do(self):
-        for test in ("python_test.py", "interrupt_test.py"):
+        for test in ("python_test.py", "interrupt_test.py", "host_test.py"):
             done = run(self.python, SOURCE / "tests/library" / test, cwd=self.folder,
                        env=environment(ASSAY_SOURCE=str(SOURCE)))
             self.assertEqual(done.returncode, 0, done.stderr)

@@ -3,7 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cstdlib>
+#include <charconv>
 #include <optional>
 #include <utility>
 
@@ -25,17 +25,22 @@ std::size_t size_place(const store::WorkRows& rows, const std::string& column) {
                                    : static_cast<std::size_t>(found - rows.sizes.begin());
 }
 
+// The number that is all of the text, whatever the locale.
+std::optional<double> number_in(const std::string& text) {
+  double number = 0;
+  const char* end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data(), end, number);
+  return parsed.ec == std::errc() && parsed.ptr == end ? std::optional(number) : std::nullopt;
+}
+
 double number_of(const std::string& text) {
-  return std::strtod(text.c_str(), nullptr);
+  return number_in(text).value_or(0);
 }
 
 bool is_same(const std::string& held, const std::string& wanted) {
   if (held == wanted) return true;
-  char* end = nullptr;
-  const double left = std::strtod(held.c_str(), &end);
-  if (end == held.c_str() || *end != '\0') return false;
-  const double right = std::strtod(wanted.c_str(), &end);
-  return end != wanted.c_str() && *end == '\0' && left == right;
+  const std::optional<double> left = number_in(held);
+  return left && left == number_in(wanted);
 }
 
 bool is_launched_alone(const store::WorkRows& rows, std::size_t family) {

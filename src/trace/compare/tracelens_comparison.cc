@@ -2,8 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <charconv>
 #include <cmath>
-#include <cstdlib>
 #include <limits>
 #include <map>
 #include <string>
@@ -174,7 +174,10 @@ model::Table compare_first_rows(const Sides& sides,
 
 // Rounds the exact binary value in decimal, as Python's round() does.
 double rounded(double value) {
-  return std::strtod(fmt::format("{:.2f}", value).c_str(), nullptr);
+  const std::string text = fmt::format("{:.2f}", value);
+  double read = value;
+  std::from_chars(text.data(), text.data() + text.size(), read);
+  return read;
 }
 
 const char* tracelens_status(double improvement) {
