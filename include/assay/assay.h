@@ -27,8 +27,9 @@
  * stream hands out belongs to whoever took it and stays valid after the result or database is
  * freed. Freeing NULL does nothing.
  *
- * Signals: the library handles none. Where a program wants to survive a reader that closes its
- * pipe, it ignores SIGPIPE itself.
+ * Signals: the library handles none, nor do calls that run another program (`record`, `sweep run`):
+ * `stop` and `progress` of assay_call end them with what they started. Where a program wants to
+ * survive a reader that closes its pipe, it ignores SIGPIPE itself.
  *
  * Locales: none changes what the library reads and writes. `progress` is called in that of the
  * process.
@@ -163,6 +164,10 @@ int assay_result_table(const assay_result* result, size_t table, struct ArrowArr
 
 /* What the command prints besides tables, with its length in *bytes (which may be null). */
 const char* assay_result_text(const assay_result* result, size_t* bytes);
+
+/* The exit code of the program that `record` ran, as a shell tells it: 128 + N where signal N ended
+ * it, 127 where there is none of that name. The call is ASSAY_FAILED if it is not 0. */
+int assay_result_exit_code(const assay_result* result);
 
 /* How many notes and warnings a result has. */
 size_t assay_result_message_count(const assay_result* result);

@@ -32,6 +32,7 @@ class Result:
     warnings: List[str]
     text: str
     found: bool
+    exit_code: int
     tables: List[Table]
     table: Table
     def __getitem__(self, name: str) -> Table: ...

@@ -57,6 +57,7 @@ _FUNCTIONS = {
     "assay_result_table_name": (_TEXT, [_POINTER, _SIZE]),
     "assay_result_table": (ctypes.c_int, [_POINTER, _SIZE, _POINTER]),
     "assay_result_text": (_POINTER, [_POINTER, ctypes.POINTER(_SIZE)]),
+    "assay_result_exit_code": (ctypes.c_int, [_POINTER]),
     "assay_result_message_count": (_SIZE, [_POINTER]),
     "assay_result_message": (_TEXT, [_POINTER, _SIZE, ctypes.POINTER(ctypes.c_int)]),
     "assay_result_free": (None, [_POINTER]),
@@ -101,7 +102,9 @@ def library():
         raise AssayError("cannot open libassay: " + "; ".join(problems)
                          + ". ASSAY_LIBRARY may name the file")
     for name, (result, arguments) in _FUNCTIONS.items():
-        function = getattr(opened, name)
+        function = getattr(opened, name, None)
+        if function is None:
+            raise AssayError(f"{place} is older than this package: it has no {name}()")
         function.restype = result
         function.argtypes = arguments
     return opened

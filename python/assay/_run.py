@@ -14,11 +14,13 @@ class Result(_library.Owner):
 
     `tables`: by the order in which the program shows them; `result["gpu_timeline"]` is the first of
     that name. `text`: what it prints besides. `notes`, `warnings`: what it says on standard error.
-    `found`: a comparison or check found what it looks for (exit code 3 of the program)."""
+    `found`: a comparison or check found what it looks for (exit code 3 of the program). `exit_code`: that
+    of the program that `record` ran."""
 
     def __init__(self, handle):
         self._handle = handle
         self.found = False
+        self.exit_code = library().assay_result_exit_code(handle)
         said = _library.messages(library().assay_result_message_count,
                                  library().assay_result_message, handle)
         self.notes = [text for text, is_warning in said if not is_warning]

@@ -2,22 +2,33 @@
 
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <poll.h>
 #include <spawn.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
 
 #include "core/interrupt.h"
+#include "core/process_family.h"
+#include "core/task.h"
 
 namespace assay::core {
 namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kLookForStop{100};
+constexpr milliseconds kGrace{10'000};  // between SIGTERM and SIGKILL
 
 // The exit code as a shell tells it: 128 + N when signal N ended the program.
 int shell_code(int status) {
@@ -93,10 +104,42 @@ class SpawnActions {
   posix_spawn_file_actions_t actions_{};
 };
 
-int wait_for_tool(pid_t program) {
+// Wakes when a program ends. Kernels before 5.3 have no descriptor for that, so that a wait takes
+// all of its patience there.
+class EndAlarm {
+ public:
+  explicit EndAlarm(pid_t program)
+      : descriptor_(static_cast<int>(::syscall(SYS_pidfd_open, program, 0))) {}
+
+  EndAlarm(const EndAlarm&) = delete;
+  EndAlarm& operator=(const EndAlarm&) = delete;
+
+  ~EndAlarm() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+
+  void wait(milliseconds patience) const {
+    pollfd watched{descriptor_, POLLIN, 0};
+    ::poll(&watched, 1, static_cast<int>(patience.count()));
+  }
+
+ private:
+  int descriptor_;
+};
+
+// Waits for the end of a program, and calls `stop` once when our work is to stop.
+template <class Stop>
+int wait_or_stop(pid_t program, const Stop& stop) {
+  const EndAlarm alarm(program);
+  bool stopping = false;
   int status = 0;
-  while (::waitpid(program, &status, 0) < 0 && errno == EINTR) {
-    if (interrupted()) ::kill(program, SIGTERM);
+  for (pid_t ended = 0; ended == 0 || (ended < 0 && errno == EINTR);) {
+    if (!stopping && !check_interrupt().ok()) {
+      stopping = true;
+      stop();
+    }
+    alarm.wait(kLookForStop);
+    ended = ::waitpid(program, &status, WNOHANG);
   }
   return shell_code(status);
 }
@@ -137,7 +180,15 @@ class PassingSignals {
   std::array<struct sigaction, kPassedOn.size()> before_{};
 };
 
-[[noreturn]] void become(const ForegroundLaunch& launch, int exec_error) {
+enum class WhoHears { kWe, kCaller };  // the signals of this process
+
+// exec gives back the default handlers; what a caller ignores for itself, such as SIGPIPE, would
+// stay ignored. The program of a caller ends with it.
+[[noreturn]] void become(const ForegroundLaunch& launch, WhoHears who, int exec_error) {
+  if (who == WhoHears::kCaller) {
+    ::signal(SIGPIPE, SIG_DFL);
+    ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+  }
   const int error = become_program(launch.arguments, launch.environment);
   if (::write(exec_error, &error, sizeof error) < 0) ::_exit(EXIT_FAILURE);
   ::_exit(EXIT_FAILURE);
@@ -155,6 +206,15 @@ int wait_for(pid_t program) {
   while (::waitpid(program, &status, 0) < 0 && errno == EINTR) {
   }
   return shell_code(status);
+}
+
+int wait_for_caller(pid_t program, const std::string& mark) {
+  const ProcessFamily family{program, mark, start_time(program)};
+  return wait_or_stop(program, [&] {
+    ::kill(program, SIGTERM);
+    end_family(family, kGrace);
+    ::kill(program, SIGKILL);
+  });
 }
 
 }  // namespace
@@ -193,7 +253,7 @@ Result<ToolEnd> run_tool(const std::vector<std::string>& arguments, std::string_
   const int error =
       ::posix_spawnp(&program, words[0], actions.get(), nullptr, words.data(), environ);
   if (error != 0) return cannot_start(arguments[0], error);
-  const int exit_code = wait_for_tool(program);
+  const int exit_code = wait_or_stop(program, [program] { ::kill(program, SIGTERM); });
   return ToolEnd{exit_code, out.text()};
 }
 
@@ -201,15 +261,19 @@ ForegroundEnd run_in_foreground(const ForegroundLaunch& launch) {
   ASSAY_CHECK(!launch.arguments.empty(), "a program to start");
   std::array<int, 2> exec_error{};
   if (::pipe2(exec_error.data(), O_CLOEXEC) != 0) return not_started(launch, errno);
-  const PassingSignals passing;
+  const WhoHears who = Task::current() == nullptr ? WhoHears::kWe : WhoHears::kCaller;
+  std::optional<PassingSignals> passing;
+  if (who == WhoHears::kWe) passing.emplace();
   const pid_t program = ::fork();
-  if (program == 0) become(launch, exec_error[1]);  // exec gives back the default handlers
+  if (program == 0) become(launch, who, exec_error[1]);
   int error = program < 0 ? errno : 0;
-  g_program = program;
+  if (passing) g_program = program;
   ::close(exec_error[1]);
   if (program > 0 && ::read(exec_error[0], &error, sizeof error) != sizeof error) error = 0;
   ::close(exec_error[0]);
-  const int code = program < 0 ? 0 : wait_for(program);
+  int code = 0;
+  if (program > 0)
+    code = who == WhoHears::kWe ? wait_for(program) : wait_for_caller(program, launch.mark);
   if (error != 0) return not_started(launch, error);
   return {.exit_code = code, .not_started = ""};
 }

@@ -27,12 +27,15 @@ struct ToolEnd {
 };
 
 // Gives `input` to the program's standard input and waits for its end. `arguments` begin with the
-// program, found in PATH. Fails when it cannot be started; safe to call from several threads.
+// program, found in PATH. Fails when it cannot be started; safe to call from several threads. Ends
+// it when the work is to stop.
 Result<ToolEnd> run_tool(const std::vector<std::string>& arguments, std::string_view input);
 
 struct ForegroundLaunch {
   std::vector<std::string> arguments;  // the program, found in PATH, and its arguments
   EnvironmentChanges environment = {};
+  // A "NAME=value" of `environment` that no other processes have: what else is to end with it.
+  std::string mark = {};
 };
 
 struct ForegroundEnd {
@@ -42,7 +45,9 @@ struct ForegroundEnd {
 };
 
 // Waits for its end. Meanwhile Ctrl-C is the program's business; other signals that end programs
-// are passed on to it.
+// are passed on to it. Where we work for a caller inside another process, signals are the caller's:
+// none is handled. The program and all that it started are then ended when the caller stops the
+// work, and the program is when the caller's process ends.
 ForegroundEnd run_in_foreground(const ForegroundLaunch& launch);
 
 }  // namespace assay::core

@@ -2,6 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <csignal>
+#include <cstdint>
+
+#include "core/task.h"
+
 namespace assay::core {
 namespace {
 
@@ -28,6 +34,45 @@ TEST(RunTool, FailsForAProgramThatIsNotThere) {
   ASSERT_FALSE(end.ok());
   EXPECT_EQ(end.error().message,
             "cannot start 'no-such-program-of-assay': No such file or directory");
+}
+
+class OfACaller : public testing::Test {
+ protected:
+  // Stops the work when it is asked first.
+  Task stopped_{[](const std::string&, std::uint64_t, std::uint64_t) { return false; }};
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+
+  void expect_soon() const {
+    EXPECT_LT(std::chrono::steady_clock::now() - start_, std::chrono::seconds(20));
+  }
+};
+
+TEST_F(OfACaller, AToolEndsWithTheWork) {
+  const WorkingFor working(&stopped_);
+  EXPECT_EQ(run_tool({"sleep", "60"}, "").value().exit_code, 128 + SIGTERM);
+  expect_soon();
+}
+
+TEST_F(OfACaller, AProgramEndsWithTheWork) {
+  const WorkingFor working(&stopped_);
+  const ForegroundEnd end = run_in_foreground({.arguments = {"sleep", "60"},
+                                               .environment = {{"ASSAY_TEST_MARK", "foreground"}},
+                                               .mark = "ASSAY_TEST_MARK=foreground"});
+  EXPECT_EQ(end.exit_code, 128 + SIGTERM);
+  expect_soon();
+}
+
+volatile std::sig_atomic_t heard = 0;
+
+TEST_F(OfACaller, SignalsAreTheCallers) {
+  Task task;
+  auto* before = std::signal(SIGINT, [](int) { heard = 1; });
+  const WorkingFor working(&task);
+  const ForegroundEnd end =
+      run_in_foreground({.arguments = {"sh", "-c", "kill -INT $PPID; exit 3"}});
+  std::signal(SIGINT, before);
+  EXPECT_EQ(end.exit_code, 3);
+  EXPECT_EQ(heard, 1);
 }
 
 }  // namespace

@@ -200,6 +200,7 @@ TEST(Library, NullIsAnError) {
   EXPECT_EQ(assay_surface_bind(nullptr, nullptr, nullptr, 0, nullptr), ASSAY_WRONG_USAGE);
   EXPECT_EQ(assay_surface_ask(nullptr, nullptr, 1, nullptr, nullptr), ASSAY_WRONG_USAGE);
   EXPECT_EQ(assay_result_table_count(nullptr), 0U);
+  EXPECT_EQ(assay_result_exit_code(nullptr), 0);
   assay_result_free(nullptr);
   assay_database_close(nullptr);
   assay_surface_free(nullptr);

@@ -35,6 +35,8 @@ class Result final : public cli::Listener {
     tables_.push_back(std::move(columns));
   }
 
+  void take_exit_code(int code) override { exit_code_ = code; }
+
   void take_warning(std::string_view message) override { take(message, true); }
 
   void take_note(std::string_view message) override { take(message, false); }
@@ -45,6 +47,8 @@ class Result final : public cli::Listener {
 
   [[nodiscard]] const std::string& text() const { return text_; }
 
+  [[nodiscard]] int exit_code() const { return exit_code_; }
+
   // Returns null past the last. A message stays where it is. Any thread may call these two.
   [[nodiscard]] const Message* message(std::size_t number) const;
   [[nodiscard]] std::size_t num_messages() const;
@@ -54,6 +58,7 @@ class Result final : public cli::Listener {
 
   std::vector<std::shared_ptr<const Columns>> tables_;
   std::string text_;
+  int exit_code_ = 0;
   mutable std::mutex mutex_;  // guards what follows
   std::deque<Message> messages_;
 };

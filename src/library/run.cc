@@ -19,8 +19,7 @@ namespace {
 
 constexpr const char* kNoTable = "the result has no such table";
 
-// Why a command did not end with ASSAY_OK. One that found what it looks for says nothing itself,
-// nor does one that ends as another program did.
+// Why a command did not end with ASSAY_OK. One that found what it looks for says nothing itself.
 std::string why(const cli::Ending& ending, const std::vector<std::string>& words) {
   if (!ending.error.empty() || ending.exit_code == ASSAY_OK) return ending.error;
   const auto command = cli::follow_words(words);
@@ -92,6 +91,10 @@ int assay_result_table(const assay_result* result, size_t table, struct ArrowArr
 const char* assay_result_text(const assay_result* result, size_t* bytes) {
   if (bytes != nullptr) *bytes = result == nullptr ? 0 : result->taken.text().size();
   return result == nullptr ? "" : result->taken.text().c_str();
+}
+
+int assay_result_exit_code(const assay_result* result) {
+  return result == nullptr ? 0 : result->taken.exit_code();
 }
 
 size_t assay_result_message_count(const assay_result* result) {

@@ -84,6 +84,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kLibrary = "libassay_recorder.so";
 constexpr const char* kPluginVariable = "NCCL_PROFILER_PLUGIN";
+constexpr const char* kOutputVariable = "ASSAY_RECORDER_OUTPUT";
 
 std::string variable(const char* name) {
   const char* value = std::getenv(name);
@@ -128,8 +129,7 @@ core::Result<RecordPlan> plan_recording(const RecordOptions& options) {
   RecordPlan plan;
   plan.folder = fs::absolute(options.folder, error).lexically_normal();
   ASSAY_TRY(check_unused(plan.folder));
-  plan.variables = {{kPluginVariable, library.string()},
-                    {"ASSAY_RECORDER_OUTPUT", plan.folder.string()}};
+  plan.variables = {{kPluginVariable, library.string()}, {kOutputVariable, plan.folder.string()}};
   if (!options.events.empty()) plan.variables.emplace_back("ASSAY_RECORDER_EVENTS", options.events);
   if (!options.kernel_times.empty())
     plan.variables.emplace_back("ASSAY_RECORDER_KERNEL_TIMES", options.kernel_times);
@@ -145,7 +145,10 @@ core::Result<Recorded> record(const RecordOptions& options,
   const core::FileLock lock =
       ASSAY_TRY(core::FileLock::acquire_folder(plan.folder, std::chrono::milliseconds(0)));
   ASSAY_TRY(check_unused(plan.folder));
-  core::ForegroundLaunch launch{.arguments = options.command};
+  core::ForegroundLaunch launch{
+      .arguments = options.command,
+      .mark = fmt::format("{}={}", kOutputVariable, plan.folder.string()),
+  };
   for (const Environment* variables : {&plan.variables, &more})
     launch.environment.insert(launch.environment.end(), variables->begin(), variables->end());
   const core::ForegroundEnd end = core::run_in_foreground(launch);

@@ -1,15 +1,20 @@
 #!/usr/bin/env python3
-"""What a process that uses the library has set stays its own: a locale with a decimal comma changes no
-number.
+"""What a process that uses the library has set or handles stays its own: its locale and its signals. A
+locale with a decimal comma changes no number, and programs that calls run end as their caller says.
 
 usage: ASSAY_LIBRARY=libassay.so PYTHONPATH=python host_test.py
 """
+import contextlib
 import locale
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
+import sys
 import tempfile
+import threading
+import time
 import unittest
 import zipfile
 
@@ -18,6 +23,8 @@ import assay
 SOURCE = pathlib.Path(os.environ.get("ASSAY_SOURCE", pathlib.Path(__file__).resolve().parents[2]))
 TRACE = SOURCE / "samples/traces-2gpu/ctas_default"
 RUNS = SOURCE / "samples/sweep-nccl-ctas"
+RECORDER = pathlib.Path(os.environ.get("ASSAY_LIBRARY", "")).parent / "libassay_recorder.so"
+SIGPIPE_BIT = 1 << (signal.SIGPIPE - 1)
 
 
 def has_comma(name):
@@ -100,6 +107,108 @@ class Locale(unittest.TestCase):
             points.add(locale.localeconv()["decimal_point"])
         self.in_both(lambda folder: assay.trace.analyze(TRACE, output=folder, progress=told).text)
         self.assertEqual(points, {".", ","})
+
+
+@contextlib.contextmanager
+def recording_folder():
+    with tempfile.TemporaryDirectory(prefix="assay-host-") as folder:
+        yield pathlib.Path(folder, "recording")
+
+
+def living(folder):
+    """The processes of the job that records into the folder."""
+    mark = b"ASSAY_RECORDER_OUTPUT=" + os.fsencode(folder)
+    found = []
+    for path in pathlib.Path("/proc").glob("[0-9]*/environ"):
+        with contextlib.suppress(OSError):
+            if mark in path.read_bytes().split(b"\0"):
+                found.append(path.parent.name)
+    return found
+
+
+def wait_until(is_so, seconds=10):
+    end = time.monotonic() + seconds
+    while not is_so() and time.monotonic() < end:
+        time.sleep(0.02)
+    return is_so()
+
+
+def signals_of(status):
+    """The masks of handled and ignored signals that a /proc/PID/status tells."""
+    return {line.split()[0]: int(line.split()[1], 16) for line in status.splitlines()
+            if line.startswith(("SigCgt", "SigIgn"))}
+
+
+@unittest.skipUnless(RECORDER.exists(), "this library came without the recorder")
+class Programs(unittest.TestCase):
+    SLEEPERS = ("--", "sh", "-c", "sleep 61 & sleep 62")
+
+    def own_signals(self):
+        return signals_of(pathlib.Path("/proc/self/status").read_text())
+
+    def test_signals_are_the_hosts(self):
+        before = self.own_signals()
+        with recording_folder() as folder:
+            during, job = folder.with_name("host"), folder.with_name("job")
+            assay.record("--", "sh", "-c", f"cat /proc/$PPID/status > {during}; "
+                         f"cat /proc/self/status > {job}", output=folder)
+            self.assertEqual(signals_of(during.read_text()), before)
+            # Python ignores SIGPIPE for itself.
+            self.assertEqual(signals_of(job.read_text())["SigIgn:"] & SIGPIPE_BIT, 0)
+
+    def test_signals_after_calls_that_overlap(self):
+        before = self.own_signals()
+        with recording_folder() as one, recording_folder() as other:
+            calls = [threading.Thread(target=assay.record, args=("--", "sleep", seconds),
+                                      kwargs={"output": folder})
+                     for seconds, folder in (("0.2", one), ("0.4", other))]
+            for call in calls:
+                call.start()
+            for call in calls:
+                call.join()
+        self.assertEqual(self.own_signals(), before)
+
+    def test_ctrl_c(self):
+        with recording_folder() as folder:
+            threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+            with self.assertRaises(KeyboardInterrupt):
+                assay.record(*self.SLEEPERS, output=folder)
+            self.assertEqual(living(folder), [])
+
+    def test_progress_stops(self):
+        with recording_folder() as folder:
+            with self.assertRaises(assay.Stopped):
+                assay.record(*self.SLEEPERS, output=folder,
+                             progress=lambda *_: len(living(folder)) < 3)
+            self.assertEqual(living(folder), [])
+
+    def test_the_host_is_ended(self):
+        script = "import assay, sys; assay.record(*sys.argv[2:], output=sys.argv[1])"
+        with recording_folder() as folder:
+            with subprocess.Popen([sys.executable, "-c", script, folder, "--", "sleep", "63"],
+                                  env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}) as host:
+                self.assertTrue(wait_until(lambda: living(folder)))
+                host.terminate()
+                self.assertEqual(host.wait(), -signal.SIGTERM)
+            self.assertTrue(wait_until(lambda: not living(folder)))
+
+    def test_exit_codes(self):
+        for end, code in (("exit 1", 1), ("exit 2", 2), ("exit 3", 3), ("exit 130", 130),
+                          ("kill -9 $$", 137)):
+            with recording_folder() as folder:
+                with self.assertRaisesRegex(assay.AssayError,
+                                            f"'sh' ended with exit code {code}$") as raised:
+                    assay.record("--", "sh", "-c", end, output=folder)
+            self.assertIs(type(raised.exception), assay.AssayError)
+            self.assertEqual(raised.exception.result.exit_code, code)
+        with recording_folder() as folder:
+            self.assertEqual(assay.record("--", "true", output=folder).exit_code, 0)
+
+    def test_a_program_that_is_not_there(self):
+        with recording_folder() as folder:
+            with self.assertRaisesRegex(assay.AssayError, "cannot start 'no-such-program'") as raised:
+                assay.record("--", "no-such-program", output=folder)
+        self.assertEqual(raised.exception.result.exit_code, 127)
 
 
 if __name__ == "__main__":

@@ -57,15 +57,26 @@ class Record final : public Command {
         ASSAY_TRY(recorder::record(options_, plan, forwarded(plan)));
     for (const std::string& warning : recorded.warnings)
       print_warning(warning);
-    if (recorded.not_started.empty()) {
-      show(plan, recorded);
-    } else {
-      print_error(recorded.not_started);
-    }
-    return static_cast<Outcome>(recorded.exit_code);
+    if (recorded.not_started.empty()) show(plan, recorded);
+    return ending(recorded);
   }
 
  private:
+  // The exit code of the command is our own, but for a caller inside another process: to it the
+  // numbers of commands mean other things.
+  [[nodiscard]] core::Result<Outcome> ending(const recorder::Recorded& recorded) const {
+    Listener* caller = Listener::current();
+    if (caller == nullptr) {
+      if (!recorded.not_started.empty()) print_error(recorded.not_started);
+      return static_cast<Outcome>(recorded.exit_code);
+    }
+    caller->take_exit_code(recorded.exit_code);
+    if (!recorded.not_started.empty()) return core::Error{recorded.not_started};
+    if (recorded.exit_code == 0) return Outcome::kOk;
+    return core::Error{
+        fmt::format("'{}' ended with exit code {}", options_.command[0], recorded.exit_code)};
+  }
+
   // Returns the variables that make a launcher forward those of the plan to ranks on other hosts.
   [[nodiscard]] recorder::Environment forwarded(const recorder::RecordPlan& plan) const {
     const char* inherited = std::getenv(sweep::kOpenMpiForwarding);
