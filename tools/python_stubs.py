@@ -6,9 +6,10 @@ usage: ASSAY_LIBRARY=libassay.so PYTHONPATH=python tools/python_stubs.py > pytho
 from assay._commands import argument_name, listed, names, python_name
 
 HEAD = '''# Made by tools/python_stubs.py.
+import os
 from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Union
 
-_Value = Union[str, int, float, "os.PathLike[str]"]
+_Value = Union[str, int, float, os.PathLike[str]]
 _Option = Union[None, _Value, Sequence[_Value]]
 _Progress = Optional[Callable[[str, int, int], Any]]
 
@@ -43,7 +44,7 @@ class Result:
     tables: List[Table]
     table: Table
     def __getitem__(self, name: str) -> Table: ...
-    def __contains__(self, name: str) -> bool: ...
+    def __contains__(self, name: object) -> bool: ...
     def __iter__(self) -> Iterator[Table]: ...
     def __len__(self) -> int: ...
     def __arrow_c_stream__(self, requested_schema: Any = ...) -> Any: ...

@@ -36,9 +36,13 @@ def python_name(word):
     return name + "_" if keyword.iskeyword(name) else name
 
 
+def _long_names(option):
+    return [name for name in option["names"] if name.startswith("--")] or option["names"]
+
+
 def argument_name(option):
-    """The keyword of an option."""
-    return python_name(max(option["names"], key=len).lstrip("-"))
+    """The keyword of an option: its first long name."""
+    return python_name(_long_names(option)[0].lstrip("-"))
 
 
 def words_of(command, arguments, options):
@@ -52,15 +56,16 @@ def words_of(command, arguments, options):
 
 
 def option_words(command, options):
-    """The words of a command's options."""
-    by_keyword = {argument_name(option): option for option in command["options"] if option["names"]}
+    """The words of a command's options. Each of an option's long names is a keyword."""
+    by_keyword = {python_name(name.lstrip("-")): option for option in command["options"]
+                  for name in _long_names(option)}
     words = []
     for name, value in options.items():
         option = by_keyword.get(name)
         if option is None:
             words += _option_words("--" + name.rstrip("_").replace("_", "-"), value, False)
         else:
-            words += _option_words(max(option["names"], key=len), value, option["repeatable"])
+            words += _option_words(_long_names(option)[0], value, option["repeatable"])
     return words
 
 

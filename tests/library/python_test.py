@@ -124,6 +124,16 @@ class Commands(unittest.TestCase):
         self.assertEqual(option_words(listed()["trace compare"], {"write": ["csv", "json"]}),
                          ["--write", "csv,json"])
 
+    def test_every_long_name_is_a_keyword(self):
+        import inspect
+        from assay._commands import listed, option_words
+        command = listed()["goal generate"]
+        for name in ("output", "output_dir"):
+            self.assertEqual(option_words(command, {name: "there"}), ["--output", "there"])
+        self.assertEqual(option_words(command, {"n_workers": 2}), ["--workers", "2"])
+        self.assertIn("output", inspect.signature(assay.goal.generate).parameters)
+        self.assertIn("output", inspect.signature(assay.allreduce.bench).parameters)
+
     def test_a_word_that_c_would_cut(self):
         with self.assertRaisesRegex(assay.UsageError, "word of the command has a NUL character"):
             assay.run("version\0x")

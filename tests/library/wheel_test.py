@@ -6,12 +6,15 @@ usage: ENGINE=libassay.so MEASURE=libassay_measure.so ALLREDUCE=libassay_allredu
        TORCH_OPERATORS=libassay_allreduce_torch.so wheel_test.py
 """
 import ast
+import importlib.util
+import inspect
 import os
 import pathlib
 import re
 import subprocess
 import sys
 import tempfile
+import typing
 import unittest
 import zipfile
 
@@ -116,6 +119,32 @@ class Wheel(unittest.TestCase):
                                    ASSAY_LIBRARY=os.environ["ENGINE"]))
         self.assertEqual(made.stdout, (SOURCE / "python/assay/__init__.pyi").read_text(),
                          "tools/python_stubs.py > python/assay/__init__.pyi makes it anew")
+
+    def test_types_have_a_meaning(self):
+        """A stub is Python: each name in it must be known where a checker of types reads it."""
+        stub = {"__name__": "stub"}
+        exec((SOURCE / "python/assay/__init__.pyi").read_text(), stub)
+        classes = [one for one in stub.values() if inspect.isclass(one) and one.__module__ == "stub"]
+        functions = [one for owner in classes for one in vars(owner).values()
+                     if inspect.isfunction(one)]
+        self.assertGreater(len(functions), 60)
+        for one in [*classes, *functions, stub["run"], stub["compare"]]:
+            typing.get_type_hints(one, stub)
+        keywords = inspect.signature(stub["_Goal"].generate).parameters
+        self.assertLessEqual({"output", "workers"}, set(keywords))
+
+    @unittest.skipUnless(importlib.util.find_spec("mypy"), "no mypy here")
+    def test_types_of_a_program(self):
+        program = self.folder / "program.py"
+        program.write_text("""import pathlib
+import assay
+made = assay.goal.generate(pathlib.Path("recording"), output="schedule", write=["csv", "json"])
+latency: float = assay.store("h200_sxm").gemm(m=3).latency
+assay.sweep.run("--", "sh", "run.sh", set=["A=,1"], progress=lambda doing, done, total: False)
+""")
+        done = run(sys.executable, "-m", "mypy", "--python-executable", self.python, program,
+                   env=environment(MYPY_CACHE_DIR=str(self.folder / "mypy")))
+        self.assertEqual(done.returncode, 0, done.stdout)
 
 
 if __name__ == "__main__":
