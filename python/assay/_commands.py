@@ -4,8 +4,9 @@ import json
 import keyword
 import textwrap
 
+from ._columns import as_list, is_many
 from ._library import library
-from ._run import run
+from ._run import run, text_of
 
 # These run other programs on this machine or speak to a shell; the program is the place for them.
 _LEFT_OUT = {"completion", "help"}
@@ -26,7 +27,7 @@ def names():
 def meant(name, known):
     """What a name that is not known may mean: "did you mean 'search'?", or all that there are."""
     import difflib
-    near = difflib.get_close_matches(name, known, 1)
+    near = difflib.get_close_matches(name, known, 1) if isinstance(name, str) else []
     return f"did you mean {near[0]!r}?" if near else "there are " + ", ".join(known)
 
 
@@ -46,10 +47,10 @@ def argument_name(option):
 
 
 def words_of(command, arguments, options):
-    """The words of a call. An argument or option may be a list; None is one that is not given."""
+    """The words of a call. An argument or option may hold many; None is one that is not given."""
     words = command["name"].split()
     for argument in arguments:
-        words += map(str, argument) if isinstance(argument, (list, tuple)) else [str(argument)]
+        words += map(text_of, as_list(argument)) if is_many(argument) else [text_of(argument)]
     # What follows "--" are words of another program's command.
     end = words.index("--") if "--" in words else len(words)
     return words[:end] + option_words(command, options) + words[end:]
@@ -70,15 +71,18 @@ def option_words(command, options):
 
 
 def _option_words(name, value, repeatable):
+    if getattr(value, "ndim", 1) == 0:
+        value = value.item()  # a scalar of NumPy
     if value is None or value is False:
         return []
     if value is True:
         return [name]
-    if not isinstance(value, (list, tuple)):
-        return [name, str(value)]
+    if not is_many(value):
+        return [name, text_of(value)]
+    values = list(map(text_of, as_list(value)))
     if repeatable:
-        return [word for one in value for word in (name, str(one))]
-    return [name, ",".join(map(str, value))]
+        return [word for one in values for word in (name, one)]
+    return [name, ",".join(values)]
 
 
 def _option_text(option):

@@ -1,5 +1,6 @@
 """Commands of `assay` as calls."""
 import ctypes
+import os
 
 from . import _library
 from ._call import interruptible, new_call
@@ -58,7 +59,8 @@ class Result(_library.Owner):
     def __getitem__(self, name):
         if name not in self.names:
             from ._commands import meant
-            raise KeyError(f"no table {name!r}; " + meant(name, self.names))
+            raise KeyError(f"no table {name!r}; " + meant(name, self.names)
+                           + ("" if isinstance(name, str) else "; `tables` is a list of them"))
         return self._table(self.names.index(name))
 
     def __contains__(self, name):
@@ -95,6 +97,11 @@ class Result(_library.Owner):
         return shown + text + said
 
 
+def text_of(value):
+    """A value as a word of a command: a path, which may be bytes, a text or a number."""
+    return os.fsdecode(value) if isinstance(value, (bytes, os.PathLike)) else str(value)
+
+
 def _word(word):
     """A word as C takes it, which may be a path of any bytes."""
     if "\0" in word:
@@ -109,7 +116,7 @@ def run(*words, progress=None):
     returns False, the call stops and raises Stopped. Ctrl-C stops it, too.
     Returns a Result. Raises UsageError for wrong arguments, and AssayError, whose `result` is what there
     was before the failure."""
-    encoded = [_word(str(word)) for word in words]
+    encoded = [_word(text_of(word)) for word in words]
     arguments = (ctypes.c_char_p * len(encoded))(*encoded)
 
     return result_of(lambda call, handle: library().assay_run(arguments, len(encoded), call, handle),

@@ -46,18 +46,25 @@ class Table(Owner):
         return _arrow.stream_capsule(self._fill)
 
     def __len__(self):
+        """How many rows it has."""
         return self._batch.num_rows
+
+    def __iter__(self):
+        """The names of the columns, as of a pandas.DataFrame."""
+        return iter(self.columns)
+
+    def __contains__(self, column):
+        return isinstance(column, str) and column in self._fields
 
     def __repr__(self):
         return f"<assay.Table {self.name!r}: {len(self)} rows of {', '.join(self.columns)}>"
 
     def _field(self, column):
-        try:
+        if column in self:
             return self._fields[column]
-        except KeyError:
-            from ._commands import meant
-            raise KeyError(f"{self.name} has no column {column!r}; "
-                           + meant(column, self.columns)) from None
+        from ._commands import meant
+        raise KeyError(f"{self.name} has no column {column!r}; " + meant(column, self.columns)
+                       + ("" if isinstance(column, str) else "; rows() gives rows"))
 
     def unit(self, column):
         """The unit of a column: "ms"; "" for counts and texts."""

@@ -134,6 +134,32 @@ class Commands(unittest.TestCase):
         self.assertIn("output", inspect.signature(assay.goal.generate).parameters)
         self.assertIn("output", inspect.signature(assay.allreduce.bench).parameters)
 
+    def test_values_of_other_kinds(self):
+        from assay._commands import listed, option_words, words_of
+        command = listed()["collect"]
+        for many in ([1, 2], (1, 2), range(1, 3)):
+            self.assertEqual(option_words(command, {"m": many}), ["--m", "1,2"])
+        self.assertEqual(option_words(listed()["trace compare"], {"test": [b"/a", pathlib.Path("/b")]}),
+                         ["--test", "/a", "--test", "/b"])
+        self.assertEqual(words_of(listed()["trace fuse"], [b"/a\xff", range(2)], {}),
+                         ["trace", "fuse", "/a\udcff", "0", "1"])
+        with self.assertRaisesRegex(assay.AssayError, "'/nosuch'"):
+            assay.trace(b"/nosuch").sheets  # pylint: disable=expression-not-assigned
+
+    @without("numpy")
+    def test_values_of_numpy(self):
+        import numpy
+        from assay._commands import listed, option_words
+        command = listed()["collect"]
+        for value, words in ((numpy.array([1, 2]), ["--m", "1,2"]), (numpy.int64(3), ["--m", "3"]),
+                             (numpy.array(3), ["--m", "3"]), (numpy.bool_(False), [])):
+            self.assertEqual(option_words(command, {"m": value}), words)
+
+    def test_what_is_no_name_of_a_table(self):
+        result = assay.store.list("h200_sxm")
+        with self.assertRaisesRegex(KeyError, "no table 0; there are .*; `tables` is a list"):
+            result[0]  # pylint: disable=pointless-statement
+
     def test_a_word_that_c_would_cut(self):
         with self.assertRaisesRegex(assay.UsageError, "word of the command has a NUL character"):
             assay.run("version\0x")
@@ -144,6 +170,15 @@ class Collecting(unittest.TestCase):
         timing = assay.collect.measure(lambda: time.sleep(0.001), device="cpu")
         self.assertGreaterEqual(timing["median_ms"], 1)
         self.assertTrue(callable(assay.collect.helper.log_perf))
+
+    def test_what_it_lacks(self):
+        with unittest.mock.patch.dict(sys.modules, torch=None):
+            with self.assertRaisesRegex(assay.AssayError, "on cuda:0 needs PyTorch .*device=\"cpu\""):
+                assay.collect.measure(lambda: None)
+        with unittest.mock.patch.object(assay.collect.helper, "_library",
+                                        side_effect=ImportError("no engine")):
+            with self.assertRaisesRegex(assay.AssayError, "collect.measure: no engine"):
+                assay.collect.measure(lambda: None, device="cpu")
 
 
 class Figures(unittest.TestCase):
@@ -219,6 +254,16 @@ class Tables(unittest.TestCase):
         self.assertEqual(answers.metadata("latency")["better"], "lower")
         self.assertEqual(answers.rows()[0]["method"], "exact")
         self.assertIn("12.8", answers._repr_html_())
+
+    def test_a_table_is_a_mapping_of_columns(self):
+        table = self.store.gemm(m=[64, 32], n=512, k=1024, dtype="fp8")
+        self.assertIn("latency", table)
+        for other in ("nothing", 0, ["latency"]):
+            self.assertNotIn(other, table)
+        self.assertEqual(list(table), table.columns)
+        for other in (0, slice(2), ["latency"]):
+            with self.assertRaisesRegex(KeyError, "has no column .*; there are latency, .*rows"):
+                table[other]  # pylint: disable=pointless-statement
 
     def test_no_questions(self):
         self.assertEqual(len(self.store.gemm(m=[], n=512, k=1024, dtype="fp8")), 0)

@@ -140,6 +140,7 @@ class Wheel(unittest.TestCase):
 import assay
 made = assay.goal.generate(pathlib.Path("recording"), output="schedule", write=["csv", "json"])
 latency: float = assay.store("h200_sxm").gemm(m=3).latency
+names: list[str] = [name for name in made.table if name in made.table]
 assay.sweep.run("--", "sh", "run.sh", set=["A=,1"], progress=lambda doing, done, total: False)
 """)
         done = run(sys.executable, "-m", "mypy", "--python-executable", self.python, program,
