@@ -33,8 +33,11 @@ core::Result<fs::path> find_own_file(const std::vector<fs::path>& places) {
   for (const fs::path& place : places) {
     if (core::is_regular_file(folder / place)) return fs::weakly_canonical(folder / place);
   }
-  return core::Error{fmt::format("{} is missing from this installation of assay",
-                                 places.front().filename().string())};
+  const std::string file = places.front().filename().string();
+  const std::string remedy = core::remedy_without_programs();
+  if (!remedy.empty())
+    return core::Error{fmt::format("no {} beside {}; {}", file, core::own_file().string(), remedy)};
+  return core::Error{fmt::format("{} is missing from this installation of assay", file)};
 }
 
 // Returns the GPUs as NVML counts them; none if CUDA_VISIBLE_DEVICES names them otherwise.

@@ -101,12 +101,12 @@ core::Result<fs::path> DeviceArguments::worker_program() const {
   auto named = ASSAY_TRY(named_worker(worker));
   if (!named.empty()) return named;
   const bool on_cpu = kind == DeviceKind::kCpu;
-  auto own = core::find_own_program(on_cpu ? "assay-cpu-worker" : "assay-worker");
-  if (own.ok()) return own;
   const char* needed = on_cpu ? "oneDNN" : "CUDA";
-  return core::Error{fmt::format(
-      "{}; this build has no {} part: build it where {} is, or name the program with --worker",
-      own.error().message, needed, needed)};
+  return core::find_own_program(
+      on_cpu ? "assay-cpu-worker" : "assay-worker",
+      fmt::format("this build has no {} part: build it where {} is, or name the program with "
+                  "--worker",
+                  needed, needed));
 }
 
 void add_device_options(App& app,

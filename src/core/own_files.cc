@@ -3,6 +3,8 @@
 #include <dlfcn.h>
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <array>
 #include <system_error>
 
 namespace assay::core {
@@ -20,10 +22,15 @@ bool is_library(const fs::path& file) {
   return file.filename().string().find(".so") != std::string::npos;
 }
 
-// Python's wheel has the library alone.
-std::string what_has_programs(const fs::path& own) {
-  if (!is_library(own)) return "";
-  return "; this library came without assay's programs, which its package has";
+// Where a program of ours may lie.
+std::array<fs::path, 3> places_of(const std::string& name) {
+  const fs::path folder = own_file().parent_path();
+  const fs::path installed = folder.parent_path();
+  return {folder / name, installed / "libexec/assay" / name, installed / "bin" / name};
+}
+
+std::string and_then(const std::string& remedy) {
+  return remedy.empty() ? "" : "; " + remedy;
 }
 
 }  // namespace
@@ -38,15 +45,20 @@ fs::path own_file() {
   return fs::read_symlink("/proc/self/exe", ignored);
 }
 
-Result<fs::path> find_own_program(const std::string& name) {
-  const fs::path own = own_file();
-  const fs::path folder = own.parent_path();
-  const fs::path installed = folder.parent_path();
-  for (const fs::path& path :
-       {folder / name, installed / "libexec/assay" / name, installed / "bin" / name}) {
+std::string remedy_without_programs() {
+  const auto places = places_of("assay");
+  if (!is_library(own_file()) || std::any_of(places.begin(), places.end(), is_there)) return "";
+  return "this library came without assay's programs: install assay's package, and set "
+         "ASSAY_LIBRARY to its lib/libassay.so.0";
+}
+
+Result<fs::path> find_own_program(const std::string& name, const std::string& remedy) {
+  for (const fs::path& path : places_of(name)) {
     if (is_there(path)) return path;
   }
-  return Error{fmt::format("no {} beside {}{}", name, own.string(), what_has_programs(own))};
+  const std::string without = remedy_without_programs();
+  return Error{fmt::format("no {} beside {}{}", name, own_file().string(),
+                           and_then(without.empty() ? remedy : without))};
 }
 
 Result<fs::path> find_own_library(const std::string& name) {
@@ -58,7 +70,7 @@ Result<fs::path> find_own_library(const std::string& name) {
     if (is_there(place)) return fs::canonical(place, error);
   }
   return Error{fmt::format("no {} beside {} nor in {}{}", name, own.string(), libraries.string(),
-                           what_has_programs(own))};
+                           and_then(remedy_without_programs()))};
 }
 
 }  // namespace assay::core

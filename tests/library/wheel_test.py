@@ -6,11 +6,11 @@ usage: ENGINE=libassay.so MEASURE=libassay_measure.so ALLREDUCE=libassay_allredu
        TORCH_OPERATORS=libassay_allreduce_torch.so wheel_test.py
 """
 import ast
-import importlib.util
 import inspect
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -84,6 +84,20 @@ class Wheel(unittest.TestCase):
                     env=environment()).stdout
         self.assertIn(str(self.folder), place)
 
+    def test_what_needs_programs_says_so(self):
+        remedy = ("this library came without assay's programs: install assay's package, and set "
+                  "ASSAY_LIBRARY to its lib/libassay.so.0")
+        module = self.folder / "operators.py"
+        module.write_text("")
+        for call, missing in (("assay.record('--', 'true')", "libassay_recorder.so"),
+                              ("assay.collect('gemm', device='cpu', m=1, n=8, k=8, output='perf')",
+                               "assay-cpu-worker"),
+                              (f"assay.collect(module={str(module)!r}, device='cpu', output='perf')",
+                               "assay_module_worker.py")):
+            done = run(self.python, "-c", f"import assay; {call}", cwd=self.folder, env=environment())
+            said = done.stderr.splitlines()[-1]
+            self.assertRegex(said, f"^assay._errors.AssayError: no {missing} beside [^;]*; {remedy}$")
+
     def test_the_oldest_python(self):
         """Nothing here runs Python 3.9: its parser must take all sources, and annotations that are
         evaluated must not need a newer one."""
@@ -133,7 +147,7 @@ class Wheel(unittest.TestCase):
         keywords = inspect.signature(stub["_Goal"].generate).parameters
         self.assertLessEqual({"output", "workers"}, set(keywords))
 
-    @unittest.skipUnless(importlib.util.find_spec("mypy"), "no mypy here")
+    @unittest.skipUnless(shutil.which("mypy"), "no mypy here")
     def test_types_of_a_program(self):
         program = self.folder / "program.py"
         program.write_text("""import pathlib
@@ -143,7 +157,7 @@ latency: float = assay.store("h200_sxm").gemm(m=3).latency
 names: list[str] = [name for name in made.table if name in made.table]
 assay.sweep.run("--", "sh", "run.sh", set=["A=,1"], progress=lambda doing, done, total: False)
 """)
-        done = run(sys.executable, "-m", "mypy", "--python-executable", self.python, program,
+        done = run("mypy", "--strict", "--python-executable", self.python, program,
                    env=environment(MYPY_CACHE_DIR=str(self.folder / "mypy")))
         self.assertEqual(done.returncode, 0, done.stdout)
 

@@ -54,11 +54,9 @@ std::variant<WorkerMessage, NoMessage> Worker::receive(Clock::time_point until) 
 }
 
 core::Result<fs::path> find_worker() {
-  auto program = core::find_own_program(kWorkerName);
-  if (program.ok()) return program;
-  return core::Error{fmt::format(
-      "{}; this build has no CUDA part: build it where CUDA is, or name the program with --worker",
-      program.error().message)};
+  return core::find_own_program(
+      kWorkerName,
+      "this build has no CUDA part: build it where CUDA is, or name the program with --worker");
 }
 
 }  // namespace assay::allreduce
