@@ -20,20 +20,6 @@ foreach(package libcli11-dev libfmt-dev nlohmann-json3-dev)
   endif()
 endforeach()
 
-# Shells complete the verbs and options of the program that is installed.
-foreach(completion bash:bash-completion/completions/assay zsh:zsh/site-functions/_assay
-                   fish:fish/vendor_completions.d/assay.fish)
-  string(REGEX MATCH "^[a-z]+" shell ${completion})
-  string(REGEX REPLACE "^[a-z]+:" "" file ${completion})
-  set(script ${CMAKE_BINARY_DIR}/completions/${shell})
-  install(CODE "file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/completions)
-                execute_process(COMMAND $<TARGET_FILE:assay> completion ${shell}
-                                OUTPUT_FILE ${script} COMMAND_ERROR_IS_FATAL ANY)")
-  cmake_path(GET file PARENT_PATH folder)
-  cmake_path(GET file FILENAME file)
-  install(FILES ${script} DESTINATION share/${folder} RENAME ${file})
-endforeach()
-
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME assay)
 set(CPACK_PACKAGE_VENDOR "the authors of assay")
@@ -50,3 +36,13 @@ set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS gnuplot-nox)
 include(CPack)
+
+# CMake lists in the build folder what it has installed, and would fail at its end where another user
+# may not write there. Nothing that installs may come after this.
+install(
+  CODE "execute_process(COMMAND test -w \"${CMAKE_BINARY_DIR}\" RESULT_VARIABLE cannot_write)
+        if(cannot_write)
+          message(STATUS \"No install_manifest.txt: ${CMAKE_BINARY_DIR} is another user's\")
+          return()
+        endif()"
+  ALL_COMPONENTS)
