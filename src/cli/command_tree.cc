@@ -75,6 +75,18 @@ bool is_group(const CommandSpec& spec) {
   return spec.make == nullptr;
 }
 
+bool takes_rest(const CommandSpec& spec) {
+  return spec.rest[0] != '\0';
+}
+
+std::vector<std::string> names_with_rest() {
+  std::vector<std::string> names;
+  for (const CommandSpec* spec : Commands::all()) {
+    if (takes_rest(*spec)) names.emplace_back(spec->name);
+  }
+  return names;
+}
+
 std::vector<const CommandSpec*> subcommands(const CommandSpec& group) {
   std::vector<const CommandSpec*> below;
   for (const CommandSpec* spec : Commands::all()) {

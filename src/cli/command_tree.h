@@ -18,6 +18,12 @@ const CommandSpec* find_command(std::string_view name);
 
 bool is_group(const CommandSpec& spec);
 
+// Returns whether words after "--" are those of another program's command.
+bool takes_rest(const CommandSpec& spec);
+
+// Returns the names of all commands that take them: "sweep run".
+std::vector<std::string> names_with_rest();
+
 // Returns the commands directly below a group, sorted by name.
 std::vector<const CommandSpec*> subcommands(const CommandSpec& group);
 

@@ -11,9 +11,10 @@
 namespace assay::cli {
 namespace {
 
-// `_assay_words`, `_assay_list`, `_assay_paths` and `_assay_either` fill COMPREPLY. Completed paths
-// may hold spaces, so replies are read line by line. "--option=value" arrives as three words,
-// because bash breaks words at "=".
+// `_assay_words`, `_assay_list`, `_assay_paths`, `_assay_either` and `_assay_program` fill
+// COMPREPLY. Completed paths may hold spaces, so replies are read line by line. "--option=value"
+// arrives as three words, because bash breaks words at "=". Words after "--" are those of another
+// program.
 constexpr std::string_view kHead =
     R"(# bash completion for assay. To load it:  source <(assay completion bash)
 
@@ -34,6 +35,15 @@ _assay_paths() {
 _assay_either() {
   compopt -o filenames 2>/dev/null
   mapfile -t COMPREPLY < <(compgen -f -W "$1" -- "$current")
+}
+
+_assay_program() {
+  compopt -o filenames 2>/dev/null
+  if ((COMP_CWORD == $1)); then
+    mapfile -t COMPREPLY < <(compgen -c -f -- "$current" | sort -u)
+  else
+    mapfile -t COMPREPLY < <(compgen -f -- "$current")
+  fi
 }
 
 _assay() {
@@ -132,10 +142,13 @@ std::string command_case(const CommandSpec& spec) {
 
 std::string bash_completion() {
   return fmt::format(
-      "{}    case \"$command/$word\" in\n      {})\n"
+      "{}    if [[ $word == -- && \"|{}|\" == *\"|$command|\"* ]]; then\n"
+      "      _assay_program $((i + 1))\n      return\n    fi\n"
+      "    case \"$command/$word\" in\n      {})\n"
       "        command=\"${{command:+$command }}$word\" ;;\n      *) ;;\n    esac\n  done\n"
       "  case \"$command\" in\n{}    *) ;;\n  esac\n{}",
-      kHead, core::join(quoted_steps(), " | "), command_case(root_command()), kTail);
+      kHead, core::join(names_with_rest(), "|"), core::join(quoted_steps(), " | "),
+      command_case(root_command()), kTail);
 }
 
 }  // namespace assay::cli

@@ -73,10 +73,30 @@ std::string command_lines(const CommandSpec& spec) {
     if (!option.names.empty()) text += option_line(spec, option);
     if (option.is_argument()) text += argument_line(spec, option);
   }
+  if (takes_rest(spec)) {
+    const std::string place =
+        fmt::format("__assay_at {}; and __assay_is_behind_dashes", fish_quoted(spec.name));
+    text += fmt::format("complete -c assay -n {} -x -a '(__assay_program)'\n", fish_quoted(place));
+  }
   for (const CommandSpec* below : subcommands(spec))
     text += command_lines(*below);
   return text;
 }
+
+constexpr std::string_view kProgram =
+    R"(# Whether words of another program stand before the cursor.
+function __assay_is_behind_dashes
+  contains -- -- (commandline -opc)
+end
+
+# Completes the words after "--", which are those of another program.
+function __assay_program
+  set -l words (commandline -opc)
+  set -e words[1..(contains -i -- -- $words)]
+  complete -C (string join ' ' -- (string escape -- $words) (commandline -ct))
+end
+
+)";
 
 }  // namespace
 
@@ -95,9 +115,9 @@ std::string fish_completion() {
       "    end\n"
       "  end\n"
       "  test \"$command\" = \"$argv[1]\"\n"
-      "end\n\n"
+      "end\n\n{}"
       "complete -c assay -f\n{}",
-      core::join(quoted_steps(), " "), command_lines(root_command()));
+      core::join(quoted_steps(), " "), kProgram, command_lines(root_command()));
 }
 
 }  // namespace assay::cli

@@ -1,5 +1,6 @@
 #include "cli/completion.h"
 
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <array>
@@ -7,6 +8,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "core/output_file.h"
 
@@ -32,6 +34,21 @@ bool installed(const std::string& shell) {
   return !output_of("command -v " + shell).empty();
 }
 
+// Types a line and the tab into a zsh that has loaded the script, and prints what the line is then.
+constexpr std::string_view kTypist = R"(
+zmodload zsh/zpty
+zpty shell zsh -fi
+zpty -w shell "autoload -U compinit; compinit -u -D; source $1"
+zpty -w shell 'show() { print -r -- "$BUFFER" > ../line; exit }; zle -N show; bindkey "^X" show'
+zpty -w shell 'print > ../ready'
+until [[ -e ../ready ]] { sleep 0.05 }
+sleep 0.2
+zpty -w -n shell "$2"$'\t\x18'
+until [[ -s ../line ]] { sleep 0.05 }
+cat ../line
+rm ../line ../ready
+)";
+
 // Makes a folder with the script of a shell, a trace, and a folder with a space in its name.
 class Completion : public testing::Test {
  public:
@@ -50,6 +67,21 @@ class Completion : public testing::Test {
     const fs::path path = folder_ / "assay_completion";
     EXPECT_TRUE(core::write_file(path, content).ok());
     return path.string();
+  }
+
+  // Returns what completes the line after "assay ".
+  [[nodiscard]] std::string fish(const std::string& line) const {
+    const std::string body = "source " + script(fish_completion()) + "; cd " +
+                             (folder_ / "in").string() + "; complete -C \"assay " + line + "\"";
+    return output_of("fish -c '" + body + "' 2>&1 | cut -f 1 | tr \"\\n\" \"|\"");
+  }
+
+  // Returns the line "assay ..." as zsh completes it.
+  [[nodiscard]] std::string zsh(const std::string& line) const {
+    const std::string path = script(zsh_completion());
+    EXPECT_TRUE(core::write_file(folder_ / "typist", kTypist).ok());
+    return output_of(fmt::format("cd '{}' && timeout 60 zsh -f ../typist '{}' 'assay {}' 2>&1",
+                                 (folder_ / "in").string(), path, line));
   }
 
   // Returns the replies that complete the last of the words after "assay".
@@ -99,14 +131,19 @@ TEST_F(Completion, BashCompletesWhatAssayKnowsByName) {
   EXPECT_EQ(bash("goal generate --inp"), "--input\n");
 }
 
+TEST_F(Completion, BashCompletesTheCommandOfAnotherProgram) {
+  if (!installed("bash")) GTEST_SKIP() << "bash is not installed";
+  EXPECT_EQ(bash("record -- mkfif"), "mkfifo\n");
+  EXPECT_EQ(bash("record -- ls tr"), "trace.json\n");
+  EXPECT_EQ(bash("record -o x -- ls --output ru"), "run a\n");
+  EXPECT_EQ(bash("sweep run --set A = 1 -- cat tra"), "trace.json\n");
+  EXPECT_EQ(bash("sweep run --set A = 1 -- ./tr"), "./trace.json\n");
+  EXPECT_EQ(bash("record --no-n"), "--no-nccl-log\n");
+  EXPECT_EQ(bash("trace report -- re"), "\n");
+}
+
 TEST_F(Completion, FishCompletesCommandsOptionsWordsAndPaths) {
   if (!installed("fish")) GTEST_SKIP() << "fish is not installed";
-  const std::string path = script(fish_completion());
-  const auto fish = [&](const std::string& line) {
-    const std::string body = "source " + path + "; cd " + (folder_ / "in").string() +
-                             "; complete -C \"assay " + line + "\"";
-    return output_of("fish -c '" + body + "' 2>&1 | cut -f 1 | tr \"\\n\" \"|\"");
-  };
   EXPECT_EQ(fish("tr"), "trace|");
   EXPECT_EQ(fish("trace "), "analyze|collectives|compare|diff|fuse|path|report|split|");
   EXPECT_EQ(fish("help trace co"), "collectives|compare|");
@@ -120,6 +157,14 @@ TEST_F(Completion, FishCompletesCommandsOptionsWordsAndPaths) {
   EXPECT_EQ(fish("goal generate ru"), "run a/|");
 }
 
+TEST_F(Completion, FishCompletesTheCommandOfAnotherProgram) {
+  if (!installed("fish")) GTEST_SKIP() << "fish is not installed";
+  EXPECT_EQ(fish("record -- mkfif"), "mkfifo|");
+  EXPECT_EQ(fish("record -- ls tr"), "trace.json|");
+  EXPECT_EQ(fish("sweep run --set A=1 -- ls ru"), "run a/|");
+  EXPECT_EQ(fish("record --no-n"), "--no-nccl-log|");
+}
+
 TEST_F(Completion, ZshAcceptsItsScript) {
   if (!installed("zsh")) GTEST_SKIP() << "zsh is not installed";
   const std::string path = script(zsh_completion());
@@ -129,6 +174,17 @@ TEST_F(Completion, ZshAcceptsItsScript) {
                 "; whence -w _assay_trace_report; "
                 "echo $_comps[assay]' 2>&1");
   EXPECT_EQ(defined, "_assay_trace_report: function\n_assay\n");
+}
+
+TEST_F(Completion, ZshCompletesOptionsValuesAndOtherPrograms) {
+  if (!installed("zsh")) GTEST_SKIP() << "zsh is not installed";
+  EXPECT_EQ(zsh("trace report --format=j"), "assay trace report --format=json \n");
+  EXPECT_EQ(zsh("trace report --format j"), "assay trace report --format json \n");
+  EXPECT_EQ(zsh("trace report -o ru"), "assay trace report -o run\\ a/\n");
+  EXPECT_EQ(zsh("record -- mkfif"), "assay record -- mkfifo \n");
+  EXPECT_EQ(zsh("record -- ls tra"), "assay record -- ls trace.json \n");
+  EXPECT_EQ(zsh("sweep run --set A=1 -- cat tr"), "assay sweep run --set A=1 -- cat trace.json \n");
+  EXPECT_EQ(zsh("record --no-n"), "assay record --no-nccl-log \n");
 }
 
 }  // namespace

@@ -66,12 +66,21 @@ std::string in_place(const OptionInfo& option) {
   return fmt::format("'{}{}'", option.repeatable ? "*" : "1", zsh_value(option));
 }
 
+// The value of an option may stand in its own word: --format=json, -oDIR.
+std::string with_place(const OptionInfo& option, const std::string& name) {
+  if (option.kind == ValueKind::kNone) return name;
+  return name + (name.starts_with("--") ? '=' : '+');
+}
+
 // Returns what has a name, for _arguments.
 std::string named(const OptionInfo& option) {
   const std::string help = fmt::format("[{}]{}", zsh_quoted(option.help), zsh_value(option));
-  if (option.names.size() == 1) return fmt::format("'{}{}'", option.names[0], help);
-  return fmt::format("'({})'{{{}}}'{}'", core::join(option.names, " "),
-                     core::join(option.names, ","), help);
+  std::vector<std::string> names;
+  for (const std::string& name : option.names)
+    names.push_back(with_place(option, name));
+  if (names.size() == 1) return fmt::format("'{}{}'", names[0], help);
+  return fmt::format("'({})'{{{}}}'{}'", core::join(option.names, " "), core::join(names, ","),
+                     help);
 }
 
 std::string arguments_of(const CommandSpec& spec) {
@@ -84,7 +93,8 @@ std::string arguments_of(const CommandSpec& spec) {
 }
 
 std::string command_function(const CommandSpec& spec) {
-  return fmt::format("{}() {{\n  _arguments -s{}\n}}\n\n", function_name(spec), arguments_of(spec));
+  return fmt::format("{}() {{\n{}  _arguments -s{}\n}}\n\n", function_name(spec),
+                     takes_rest(spec) ? "  _assay_program && return\n" : "", arguments_of(spec));
 }
 
 std::string group_function(const CommandSpec& group) {
@@ -116,7 +126,14 @@ std::string functions(const CommandSpec& spec) {
 
 std::string zsh_completion() {
   return "#compdef assay\n"
-         "# zsh completion for assay. To load it:  source <(assay completion zsh)\n\n" +
+         "# zsh completion for assay. To load it:  source <(assay completion zsh)\n\n"
+         "# Completes the words after \"--\", which are those of another program.\n"
+         "_assay_program() {\n"
+         "  local -i dashes=${words[(i)--]}\n"
+         "  (( dashes < CURRENT )) || return 1\n"
+         "  shift $dashes words\n"
+         "  (( CURRENT -= dashes ))\n"
+         "  _normal\n  return 0\n}\n\n" +
          functions(root_command()) +
          "if [[ $funcstack[1] == _assay ]]; then\n  _assay \"$@\"\nelse\n  compdef _assay assay\n"
          "fi\n";

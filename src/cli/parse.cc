@@ -132,10 +132,6 @@ void note_given(const CLI::App& app, const App& declared) {
   }
 }
 
-bool takes_rest(const CommandSpec& spec) {
-  return spec.rest[0] != '\0';
-}
-
 std::vector<std::string> option_names(const CLI::App& app) {
   std::vector<std::string> names{"--help"};
   for (const CLI::Option* option : app.get_options({})) {
