@@ -240,7 +240,7 @@ typedef struct assay_surface assay_surface;
 /* Binds what stays the same (columns of count 1) of questions that differ only in the sizes
  * `free_sizes`. The surface stays valid after the database is closed.
  *
- * ASSAY_WRONG_USAGE: a column has another count, is given twice, or is a free size, too.
+ * ASSAY_WRONG_USAGE: a column has another count; a column or free size is given twice, or is both.
  * ASSAY_FAILED: no such table, column or value; a size is neither bound nor free; several kinds of
  * rows are meant. */
 int assay_surface_bind(assay_database* database,

@@ -141,8 +141,17 @@ std::string text_of(const store::QuestionColumn& column) {
   return fmt::format("{}", column.numbers[0]);
 }
 
+core::Status check_free(const std::vector<std::string>& free) {
+  for (auto name = free.begin(); name != free.end(); ++name) {
+    if (std::find(free.begin(), name, *name) != name)
+      return core::Error{fmt::format("the free size '{}' is given twice", *name)};
+  }
+  return {};
+}
+
 core::Result<std::vector<store::Condition>> conditions_of(const assay_questions& bound,
                                                           const std::vector<std::string>& free) {
+  ASSAY_TRY(check_free(free));
   std::vector<store::Condition> conditions;
   for (const store::QuestionColumn& column : ASSAY_TRY(columns_of_table(bound))) {
     if (column.size() != 1)

@@ -378,6 +378,10 @@ TEST_F(Tables, ASurfaceAnswersLikeTheDatabase) {
   EXPECT_EQ(assay_surface_bind(database.get(), &bound_twice, free_sizes, 1, &none),
             ASSAY_WRONG_USAGE);
   EXPECT_THAT(assay_error(), HasSubstr("column 'm' is bound, and a free size"));
+  const char* one_size_twice[] = {"m", "m"};
+  EXPECT_EQ(assay_surface_bind(database.get(), &bound, one_size_twice, 2, &none),
+            ASSAY_WRONG_USAGE);
+  EXPECT_STREQ(assay_error(), "the free size 'm' is given twice");
   database.reset();
   const std::vector<double> m = {64, 0, 1e9};
   std::vector<double> latency(3);
