@@ -58,22 +58,28 @@ bool asks_for_help(const Arguments& arguments) {
                      [](const std::string& a) { return a == "-h" || a == "--help"; });
 }
 
-core::Error unknown_option(const CommandSpec& group, const std::string& option) {
+// Explains words after a group, which takes no option but those that stand alone.
+core::Error not_for_group(const CommandSpec& group, const Arguments& rest) {
+  const std::string& option = rest.front();
+  const std::string name = typed_name(group);
   Arguments known;
   for (const OptionInfo& info : options_of(group))
-    known.push_back(info.names.back());
+    known.insert(known.end(), info.names.begin(), info.names.end());
+  if (rest.size() > 1 && std::find(known.begin(), known.end(), option) != known.end()) {
+    return core::Error{
+        fmt::format("unexpected '{}': {} stands alone (see '{} --help')", rest[1], option, name)};
+  }
   const std::string near = core::nearest(option, known);
   const std::string hint =
       near.empty() ? "options come after the command" : fmt::format("did you mean '{}'?", near);
-  return core::Error{
-      fmt::format("unknown option '{}'; {} (see '{} --help')", option, hint, typed_name(group))};
+  return core::Error{fmt::format("unknown option '{}'; {} (see '{} --help')", option, hint, name)};
 }
 
 // A group without arguments, or a command that is asked for help, shows its page.
 core::Result<std::unique_ptr<Command>> parse_group(const CommandSpec& group,
                                                    const Arguments& rest) {
   if (rest.empty()) return std::unique_ptr<Command>(std::make_unique<ShowHelp>(group));
-  return unknown_option(group, rest.front());
+  return not_for_group(group, rest);
 }
 
 bool asks_for_version(const Arguments& arguments) {

@@ -115,6 +115,7 @@ TEST(Program, WrongUsageIsOneLineThatHelps) {
       {"trace frobnicate",
        "; it has analyze, collectives, compare, diff, fuse, path, report, split"},
       {"--verison", "unknown option '--verison'; did you mean '--version'?"},
+      {"--version --json", "unexpected '--json': --version stands alone"},
       {"trace --foo report", "options come after the command"},
       {"probe", "probe: ENDING is required (see 'assay probe --help')"},
       {"probe regresion",
