@@ -52,18 +52,16 @@ core::Result<simulate::ParametersFile> read_files(const SimulationInputs& inputs
   return file;
 }
 
-}  // namespace
-
-core::Result<simulate::Options> make_parameters(const SimulationInputs& inputs,
-                                                std::size_t num_ranks,
-                                                const OptionalNotes& notes) {
-  simulate::ParametersFile file = ASSAY_TRY(read_files(inputs, num_ranks));
+// `nodes` are those of the ranks where no file says any; empty if nothing does.
+core::Result<simulate::Options> parameters_of(simulate::ParametersFile file,
+                                              const SimulationInputs& inputs,
+                                              std::vector<std::uint32_t> nodes) {
   simulate::Options options;
+  options.node_of_rank = std::move(file.node_of_rank.empty() ? nodes : file.node_of_rank);
   const bool given = file.inter || file.intra || !inputs.links.empty();
-  if (!given && notes && !inputs.atlahs) {
+  if (!given && !options.node_of_rank.empty() && !inputs.atlahs) {
     options.inter = goal::default_links().inter;
     options.intra = goal::default_links().intra;
-    options.node_of_rank = nodes_of(*notes);
     return options;
   }
   options.inter = with(inputs.links, "", file.inter.value_or(LogGops{}));
@@ -72,8 +70,6 @@ core::Result<simulate::Options> make_parameters(const SimulationInputs& inputs,
   }
   if (!file.intra && !gives_intra(inputs.links)) return options;
   options.intra = with(inputs.links, "intra-", file.intra.value_or(options.inter));
-  options.node_of_rank = std::move(file.node_of_rank);
-  if (options.node_of_rank.empty() && notes) options.node_of_rank = nodes_of(*notes);
   if (options.node_of_rank.empty()) {
     return core::Error{fmt::format(
         "there are parameters within nodes, but nothing says which ranks share one: give "
@@ -83,13 +79,47 @@ core::Result<simulate::Options> make_parameters(const SimulationInputs& inputs,
   return options;
 }
 
+// Returns whether all replicas of so many ranks are divided into nodes as the first one is.
+bool replicas_alike(const std::vector<std::uint32_t>& node_of_rank, std::size_t ranks) {
+  for (std::size_t rank = ranks; rank < node_of_rank.size(); ++rank) {
+    const std::size_t first = rank - rank % ranks;
+    for (std::size_t other = first; other < rank; ++other) {
+      const bool together = node_of_rank[other] == node_of_rank[rank];
+      if (together != (node_of_rank[other - first] == node_of_rank[rank - first])) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+core::Result<simulate::Options> make_parameters(const SimulationInputs& inputs,
+                                                std::size_t num_ranks,
+                                                const OptionalNotes& notes) {
+  return parameters_of(ASSAY_TRY(read_files(inputs, num_ranks)), inputs,
+                       notes ? nodes_of(*notes) : std::vector<std::uint32_t>());
+}
+
+core::Result<simulate::Options> make_cost_parameters(const SimulationInputs& inputs,
+                                                     const goal::JobFile& job,
+                                                     const goal::LaunchSource& part) {
+  const std::size_t ranks = job.job.gpus.size();
+  simulate::ParametersFile file = ASSAY_TRY(read_files(inputs, ranks * job.scale.replicas));
+  if (!replicas_alike(file.node_of_rank, ranks)) {
+    return core::Error{
+        "costs are learned from the first replica, and the nodes divide others in another way: "
+        "--collectives exact"};
+  }
+  if (!file.node_of_rank.empty()) file.node_of_rank.resize(part.num_ranks());
+  return parameters_of(std::move(file), inputs, part.node_of_rank());
+}
+
 core::Result<simulate::Options> make_options(const SimulationInputs& inputs,
                                              std::size_t num_ranks,
                                              const OptionalNotes& notes) {
   simulate::Options options = ASSAY_TRY(make_parameters(inputs, num_ranks, notes));
   if (inputs.network.empty()) return options;
   options.fabric = ASSAY_TRY(simulate::read_fabric_spec(inputs.network.string()));
-  if (options.node_of_rank.empty() && notes) options.node_of_rank = nodes_of(*notes);
   return options;
 }
 

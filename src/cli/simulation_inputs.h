@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "core/result.h"
+#include "goal/job_file.h"
+#include "goal/launch_source.h"
 #include "model/schedule_notes.h"
 #include "simulate/simulate.h"
 #include "simulate/study/study.h"
@@ -30,6 +32,12 @@ using OptionalNotes = std::optional<model::ScheduleNotes>;
 core::Result<simulate::Options> make_parameters(const SimulationInputs& inputs,
                                                 std::size_t num_ranks,
                                                 const OptionalNotes& notes);
+
+// The same for a part of a job from which costs are learned: some of its first replicas. Fails when
+// the nodes that a file names divide replicas in different ways.
+core::Result<simulate::Options> make_cost_parameters(const SimulationInputs& inputs,
+                                                     const goal::JobFile& job,
+                                                     const goal::LaunchSource& part);
 
 // Returns all options.
 core::Result<simulate::Options> make_options(const SimulationInputs& inputs,

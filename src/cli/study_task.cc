@@ -97,11 +97,8 @@ core::Result<TaskResult> simulate_schedule(const StudyTask& task,
 core::Result<TaskResult> simulate_costs(const StudyTask& task, const goal::JobFile& file) {
   const goal::SimulateLaunches simulate =
       [&](const goal::LaunchSource& schedule) -> core::Result<goal::SimulatedRanks> {
-    model::ScheduleNotes nodes;
-    for (const std::uint32_t node : schedule.node_of_rank())
-      nodes.ranks.push_back({.node = std::to_string(node)});
     const simulate::Options options =
-        ASSAY_TRY(make_parameters(inputs_of(task), schedule.num_ranks(), std::move(nodes)));
+        ASSAY_TRY(make_cost_parameters(inputs_of(task), file, schedule));
     simulate::LaunchOutcome outcome = ASSAY_TRY(simulate::simulate_launches(schedule, options, 1));
     return goal::SimulatedRanks{std::move(outcome.finish_ns), std::move(outcome.sending_ns)};
   };

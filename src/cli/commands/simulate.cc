@@ -448,12 +448,8 @@ class Simulate final : public Command {
       return core::Error{"--operations needs --collectives exact: costs have no operations"};
     }
     const goal::SimulateLaunches simulate =
-        [this](const goal::LaunchSource& schedule) -> core::Result<goal::SimulatedRanks> {
-      model::ScheduleNotes nodes;
-      for (const std::uint32_t node : schedule.node_of_rank())
-        nodes.ranks.push_back({.node = std::to_string(node)});
-      const simulate::Options options =
-          ASSAY_TRY(make_parameters(inputs(), schedule.num_ranks(), std::move(nodes)));
+        [&](const goal::LaunchSource& schedule) -> core::Result<goal::SimulatedRanks> {
+      const simulate::Options options = ASSAY_TRY(make_cost_parameters(inputs(), file, schedule));
       simulate::LaunchOutcome outcome =
           ASSAY_TRY(simulate::simulate_launches(schedule, options, threads_));
       return goal::SimulatedRanks{std::move(outcome.finish_ns), std::move(outcome.sending_ns)};
@@ -569,7 +565,8 @@ const CommandSpec kSimulate{
         "0.04, \"O\": 0, \"S\": 0}, \"intra\": {\"L\": 700}, \"ranks_per_node\": 8}, or \"nodes\": "
         "[[0, 1], [2, 3]]. \"intra\" and --intra-L to --intra-S hold between ranks of one node; "
         "without --topology the notes say which ranks share one.\n\n"
-        "When no parameter is given and notes tell the nodes, links within a node are NVLink as "
+        "When no parameter is given and --topology or notes tell the nodes, links within a node "
+        "are NVLink as "
         "fitted on H200, and those between nodes have L 3700, o 200, g 5, G 0.04, eager.\n\n"
         "--network FILE.yaml is a network whose links messages share by max-min fairness: "
         "leaf-spine, fat-tree, dragonfly or single links, NVLink domains, routing, failed and slow "
