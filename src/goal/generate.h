@@ -55,7 +55,7 @@ struct GenerateResult {
   model::Book summary;
   model::Warnings warnings;
   std::vector<std::filesystem::path> written;
-  std::size_t removed = 0;   // rank files of an earlier schedule
+  std::size_t removed = 0;   // files of an earlier schedule
   std::string next_command;  // runs the schedule; empty where only its parts were written
 };
 

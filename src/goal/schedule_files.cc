@@ -22,6 +22,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kBinaryName = "output.bin";
+constexpr const char* kTextName = "output.goal";
+
 using MakeRanks = std::function<core::Status(model::RankSink&)>;
 
 void make_rank(const SchedulePlan& plan, std::uint32_t rank, RankWork& work) {
@@ -128,13 +131,16 @@ bool is_rank_file(std::string_view name) {
   return number.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-// Removes the rank files that were not written now, and returns their number.
-core::Result<std::size_t> remove_stale_ranks(const fs::path& folder,
-                                             const std::vector<fs::path>& written) {
+// Removes the files of schedules that were not written now, and returns their number: the new notes
+// are not theirs.
+core::Result<std::size_t> remove_stale(const fs::path& folder,
+                                       const std::vector<fs::path>& written) {
   const std::set<fs::path> now(written.begin(), written.end());
   std::size_t removed = 0;
   for (const fs::path& name : ASSAY_TRY(core::list_directory(folder))) {
-    if (!is_rank_file(name.string()) || now.count(folder / name) > 0) continue;
+    const bool of_schedule =
+        name == kBinaryName || name == kTextName || is_rank_file(name.string());
+    if (!of_schedule || now.count(folder / name) > 0) continue;
     ASSAY_TRY(core::remove_file(folder / name));
     ++removed;
   }
@@ -160,7 +166,7 @@ core::Result<WrittenSchedule> write_schedule(const SchedulePlan& plan,
                                              const ScheduleTarget& target,
                                              const fs::path& source) {
   WrittenSchedule written;
-  const char* name = target.format == ScheduleFormat::kBinary ? "output.bin" : "output.goal";
+  const char* name = target.format == ScheduleFormat::kBinary ? kBinaryName : kTextName;
   const fs::path path = target.folder / name;
   const fs::path notes_path = model::notes_path(path);
   std::optional<core::FileLock> lock;  // until all files have their names
@@ -171,7 +177,7 @@ core::Result<WrittenSchedule> write_schedule(const SchedulePlan& plan,
     return core::remove_file(notes_path);
   };
   ASSAY_TRY(write_ranks(target, path, plan.num_ranks, ranks, written.files));
-  written.removed = ASSAY_TRY(remove_stale_ranks(target.folder, written.files));
+  written.removed = ASSAY_TRY(remove_stale(target.folder, written.files));
   if (target.format == ScheduleFormat::kBinary || target.text_files != TextFiles::kParts) {
     written.whole = path;
   }

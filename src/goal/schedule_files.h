@@ -65,13 +65,13 @@ struct ScheduleTarget {
 struct WrittenSchedule {
   Generated schedule;
   std::vector<std::filesystem::path> files;
-  std::size_t removed = 0;                     // rank files of an earlier schedule
+  std::size_t removed = 0;                     // files of an earlier schedule
   std::optional<std::filesystem::path> whole;  // the file of all ranks, if there is one
 };
 
 // Makes the ranks and writes output.goal, output.bin or rank_<N>.goal, and output.notes.json, which
-// names `source` as the recording. Files appear only when the schedule is whole and proven; rank
-// files of an earlier schedule, which may have had more ranks, are then removed.
+// names `source` as the recording. Files appear only when the schedule is whole and proven; those
+// of an earlier schedule, which may have had another form or more ranks, are then removed.
 core::Result<WrittenSchedule> write_schedule(const SchedulePlan& plan,
                                              const ScheduleTarget& target,
                                              const std::filesystem::path& source);
