@@ -124,15 +124,13 @@ core::Result<simulate::Options> make_options(const SimulationInputs& inputs,
 }
 
 core::Result<OptionalNotes> notes_beside(const fs::path& schedule) {
-  const fs::path path = model::notes_path(schedule);
-  if (!core::is_regular_file(path)) return OptionalNotes();
-  model::ScheduleNotes notes = ASSAY_TRY(model::read_notes(path));
-  if (notes.time_unit_ns != 1) {
+  OptionalNotes notes = ASSAY_TRY(model::read_notes_beside(schedule));
+  if (notes && notes->time_unit_ns != 1) {
     return core::Error{fmt::format(
         "'{}' was made for {}, with times in units of {} ns: generate it again --for assay",
-        schedule.string(), notes.made_for, notes.time_unit_ns)};
+        schedule.string(), notes->made_for, notes->time_unit_ns)};
   }
-  return OptionalNotes(std::move(notes));
+  return notes;
 }
 
 std::vector<std::uint32_t> nodes_of(const model::ScheduleNotes& notes) {

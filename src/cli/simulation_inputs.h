@@ -44,7 +44,8 @@ core::Result<simulate::Options> make_options(const SimulationInputs& inputs,
                                              std::size_t num_ranks,
                                              const OptionalNotes& notes);
 
-// Reads the notes that lie beside a schedule, if there are any.
+// Reads the notes that lie beside a schedule, if there are any. Fails where calculations are not
+// counted in ns.
 core::Result<OptionalNotes> notes_beside(const std::filesystem::path& schedule);
 
 // Returns the node of each rank. Nodes are numbered in the order of their first rank.

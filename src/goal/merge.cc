@@ -21,15 +21,43 @@ using model::ScheduleOp;
 // Larger than any machine. Every rank up to the last one takes space in the file.
 constexpr std::uint32_t kMostPlace = (1U << 24U) - 1;
 
-std::uint32_t most_tag(const model::Schedule& schedule) {
-  std::uint32_t most = 0;
+template <class Use>
+void for_each_tag(const model::Schedule& schedule, const Use& use) {
   for (const RankView& rank : schedule.ranks()) {
     for (const ScheduleOp& op : rank.ops) {
-      if (op.kind != OpKind::kCalc && op.tag != model::kAnyTag)
-        most = std::max(most, std::uint32_t{op.tag});
+      if (op.kind != OpKind::kCalc && op.tag != model::kAnyTag) use(std::uint32_t{op.tag});
     }
   }
+}
+
+std::uint32_t most_tag(const model::Schedule& schedule) {
+  std::uint32_t most = 0;
+  for_each_tag(schedule, [&](std::uint32_t tag) { most = std::max(most, tag); });
   return most;
+}
+
+// Returns the tags in their order, each once.
+std::vector<std::uint32_t> tags_of(const model::Schedule& schedule) {
+  std::vector<std::uint32_t> tags;
+  std::size_t sorted = 1024;  // of as many more, most are repeated
+  const auto tidy = [&] {
+    std::sort(tags.begin(), tags.end());
+    tags.erase(std::unique(tags.begin(), tags.end()), tags.end());
+    sorted = std::max<std::size_t>(sorted, 2 * tags.size());
+  };
+  for_each_tag(schedule, [&](std::uint32_t tag) {
+    tags.push_back(tag);
+    if (tags.size() >= sorted) tidy();
+  });
+  tidy();
+  return tags;
+}
+
+std::uint32_t merged_tag(std::uint32_t tag, const PlacedJob& job) {
+  if (tag == model::kAnyTag) return tag;
+  if (job.tags.empty()) return tag + job.tag_offset;
+  const auto found = std::lower_bound(job.tags.begin(), job.tags.end(), tag);
+  return static_cast<std::uint32_t>(found - job.tags.begin()) + job.tag_offset;
 }
 
 void append(const RankView& rank, const PlacedJob& job, unsigned first_cpu, RankBuilder& builder) {
@@ -41,7 +69,7 @@ void append(const RankView& rank, const PlacedJob& job, unsigned first_cpu, Rank
       continue;
     }
     const std::uint32_t peer = op.peer == model::kAnyPeer ? model::kAnyPeer : job.places[op.peer];
-    const std::uint32_t tag = op.tag == model::kAnyTag ? model::kAnyTag : op.tag + job.tag_offset;
+    const std::uint32_t tag = merged_tag(op.tag, job);
     if (op.kind == OpKind::kSend) {
       builder.send(op.size, peer, tag, place);
     } else {
@@ -92,12 +120,24 @@ core::Result<std::vector<std::uint32_t>> parse_places(const std::string& text) {
 
 core::Result<Merge> Merge::plan(std::vector<MergeJob> jobs) {
   Merge merge(std::move(jobs));
+  ASSAY_TRY(merge.check_units());
   for (std::uint32_t job = 0; job < merge.jobs_.size(); ++job)
     ASSAY_TRY(merge.place(job));
   ASSAY_TRY(merge.separate_cpus());
   ASSAY_TRY(merge.separate_tags());
   merge.count_ambiguous();
   return merge;
+}
+
+core::Status Merge::check_units() const {
+  for (const MergeJob& job : jobs_) {
+    if (job.time_unit_ns == time_unit_ns()) continue;
+    return core::Error{fmt::format(
+        "{} counts calculations in units of {} ns, {} in units of {} ns: generate both --for the "
+        "same simulator",
+        jobs_[0].name, time_unit_ns(), job.name, job.time_unit_ns)};
+  }
+  return {};
 }
 
 core::Status Merge::place(std::uint32_t job) {
@@ -140,27 +180,42 @@ core::Status Merge::separate_cpus() {
 }
 
 core::Status Merge::separate_tags() {
-  std::vector<std::uint64_t> first(jobs_.size());
-  std::vector<std::uint64_t> tags(jobs_.size());
-  for (std::size_t job = 0; job < jobs_.size(); ++job)
-    tags[job] = std::uint64_t{most_tag(jobs_[job].schedule)} + 1;
+  std::vector<std::uint64_t> counts;
+  for (const MergeJob& job : jobs_)
+    counts.push_back(std::uint64_t{most_tag(job.schedule)} + 1);
+  if (move_tags(counts)) return {};
+  for (std::uint32_t job = 0; job < jobs_.size(); ++job) {
+    if (!shares_ranks(job)) continue;
+    placed_[job].tags = tags_of(jobs_[job].schedule);
+    counts[job] = placed_[job].tags.size();
+  }
+  if (move_tags(counts)) return {};
+  return core::Error{fmt::format(
+      "the jobs that share ranks have more tags than the {} that there are: place them elsewhere",
+      std::uint64_t{model::kMostTag} + 1)};
+}
+
+// Moves the tags of each job, which are 0 to its count, beyond those of earlier ones on its ranks.
+// Returns whether they end before the last one that there is.
+bool Merge::move_tags(const std::vector<std::uint64_t>& counts) {
   // The offsets of earlier jobs are known when a later one needs them.
   for (std::uint32_t job = 0; job < jobs_.size(); ++job) {
+    std::uint64_t first = 0;
     for (const std::uint32_t place : placed_[job].places) {
       for (const Part& other : parts_[place]) {
-        if (other.job < job) first[job] = std::max(first[job], first[other.job] + tags[other.job]);
+        if (other.job >= job) continue;
+        first = std::max(first, placed_[other.job].tag_offset + counts[other.job]);
       }
     }
-    if (first[job] > 0 && first[job] + tags[job] - 1 > model::kMostTag) {
-      return core::Error{fmt::format(
-          "the tags of {} would begin at {} to keep clear of the jobs that it shares ranks with, "
-          "and end beyond {}, the last one: place it elsewhere, or make the schedules with a "
-          "smaller --tag-layout",
-          jobs_[job].name, first[job], model::kMostTag)};
-    }
-    placed_[job].tag_offset = static_cast<std::uint32_t>(first[job]);
+    if (first > 0 && first + counts[job] > std::uint64_t{model::kMostTag} + 1) return false;
+    placed_[job].tag_offset = static_cast<std::uint32_t>(first);
   }
-  return {};
+  return true;
+}
+
+bool Merge::shares_ranks(std::uint32_t job) const {
+  return std::any_of(placed_[job].places.begin(), placed_[job].places.end(),
+                     [&](std::uint32_t place) { return parts_[place].size() > 1; });
 }
 
 void Merge::count_ambiguous() {

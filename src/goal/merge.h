@@ -16,11 +16,14 @@ struct MergeJob {
   model::Schedule schedule;
   // The place of each of its ranks. Empty: after the last rank used so far, in order.
   std::vector<std::uint32_t> places = {};
+  double time_unit_ns = 1;  // calculations are counted in this
 };
 
 struct PlacedJob {
   std::vector<std::uint32_t> places;
-  std::uint32_t tag_offset = 0;  // added to its tags
+  // Empty, or all its tags, of which each is replaced by its index.
+  std::vector<std::uint32_t> tags = {};
+  std::uint32_t tag_offset = 0;  // added to its tags, or to the indices
   std::uint64_t ambiguous = 0;   // receives that take any tag on a rank that another job uses, too
 };
 
@@ -28,8 +31,9 @@ struct PlacedJob {
 // nics are shared. A rank without any job has no operations.
 class Merge {
  public:
-  // Fails when a job names too few or too many places or one place twice, and when the cpus or tags
-  // of jobs that share a rank exceed the limits of the format.
+  // Fails when a job names too few or too many places or one place twice, when jobs count time in
+  // different units, and when the cpus or tags of jobs that share a rank exceed the limits of the
+  // format. Tags are numbered anew only where moving them would exceed it.
   static core::Result<Merge> plan(std::vector<MergeJob> jobs);
 
   [[nodiscard]] std::uint32_t num_ranks() const {
@@ -38,6 +42,9 @@ class Merge {
 
   // The placed jobs, in the order in which the jobs were given.
   [[nodiscard]] const std::vector<PlacedJob>& placed() const { return placed_; }
+
+  // Calculations of all jobs are counted in this.
+  [[nodiscard]] double time_unit_ns() const { return jobs_.empty() ? 1 : jobs_[0].time_unit_ns; }
 
   core::Status write(model::RankSink& ranks) const;
 
@@ -51,9 +58,12 @@ class Merge {
 
   explicit Merge(std::vector<MergeJob> jobs) : jobs_(std::move(jobs)) {}
 
+  core::Status check_units() const;
   core::Status place(std::uint32_t job);
   core::Status separate_cpus();
   core::Status separate_tags();
+  bool move_tags(const std::vector<std::uint64_t>& counts);
+  bool shares_ranks(std::uint32_t job) const;
   void count_ambiguous();
 
   std::vector<MergeJob> jobs_;

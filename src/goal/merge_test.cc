@@ -93,10 +93,35 @@ TEST(Merge, RefusesWhatDoesNotFit) {
   EXPECT_EQ(error_of({job(many_cpus), job(many_cpus, {0})}),
             "the jobs on rank 0 need 256 cpus together, a rank has 255 at most: place job "
             "elsewhere");
-  const std::string large_tag = "num_ranks 1\nrank 0 {\nrecv 1b from 0 tag 2147483647\n}\n";
-  EXPECT_THAT(error_of({job(large_tag), job(kPing, {0, 1})}),
-              testing::HasSubstr("the tags of job would begin at 2147483648"));
-  EXPECT_EQ(error_of({job(large_tag), job(kPing)}), "no error");
+  MergeJob other = job(kPing);
+  other.name = "fast";
+  other.time_unit_ns = 0.04;
+  EXPECT_EQ(error_of({job(kPing), other}),
+            "job counts calculations in units of 1 ns, fast in units of 0.04 ns: generate both "
+            "--for the same simulator");
+  EXPECT_EQ(error_of({other, other}), "no error");
+}
+
+// The tags of generated schedules have a label in their highest bits.
+TEST(Merge, NumbersLargeTagsOfSharedRanksAnew) {
+  const std::string large =
+      "num_ranks 2\n\nrank 0 {\nl0: send 1b to 1 tag 2147483647\nl1: send 1b to 1 tag 7\n}\n\n"
+      "rank 1 {\nl0: recv 1b from 0 tag 2147483647\nl1: recv 1b from 0 tag 7\n"
+      "l2: recv 1b from 0 tag -1\n}\n";
+  const auto apart = Merge::plan({job(large), job(kPing)});
+  ASSERT_TRUE(apart.ok()) << apart.error().message;
+  EXPECT_TRUE(apart.value().placed()[0].tags.empty());
+  EXPECT_EQ(+written(apart.value()).ranks()[0].ops[0].tag, 2147483647U);
+  const auto merge = Merge::plan({job(large), job(large, {0, 1}), job(kPing)});
+  ASSERT_TRUE(merge.ok()) << merge.error().message;
+  EXPECT_THAT(merge.value().placed()[1].tags, ElementsAre(7, 2147483647));
+  EXPECT_EQ(merge.value().placed()[1].tag_offset, 2U);
+  EXPECT_TRUE(merge.value().placed()[2].tags.empty());
+  const model::Schedule schedule = written(merge.value());
+  std::vector<std::uint32_t> tags;
+  for (const model::ScheduleOp& op : schedule.ranks()[1].ops)
+    tags.push_back(op.tag);
+  EXPECT_THAT(tags, ElementsAre(1, 0, model::kAnyTag, 3, 2, model::kAnyTag));
 }
 
 TEST(Merge, ReadsPlaces) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <map>
@@ -291,9 +292,13 @@ model::Table schedule_table(const model::Schedule& schedule, const Totals& total
   return table;
 }
 
-model::Table operations_table(const Totals& totals) {
+model::Table operations_table(const Totals& totals, double time_unit_ns) {
+  const std::string unit =
+      time_unit_ns == 1
+          ? ""
+          : fmt::format("; the schedule counts calculations in units of {} ns", time_unit_ns);
   model::Table table{.name = "operations",
-                     .title = "Operations by kind; min and max are those of a rank",
+                     .title = "Operations by kind; min and max are those of a rank" + unit,
                      .columns = {{.name = "kind"},
                                  {.name = "operations"},
                                  {.name = "operations_min"},
@@ -305,10 +310,16 @@ model::Table operations_table(const Totals& totals) {
   const std::array<const char*, kKinds> names = {"send", "receive", "calculation"};
   for (std::size_t kind = 0; kind < kKinds; ++kind) {
     const KindTotals& totals_of_kind = totals.kinds[kind];
+    const bool is_time = kind == 2;
+    const auto size = [&](std::uint64_t amount) {
+      if (!is_time || time_unit_ns == 1) return cell(amount);
+      return cell(
+          static_cast<std::uint64_t>(std::llround(static_cast<double>(amount) * time_unit_ns)));
+    };
     table.add_row({std::string(names[kind]), cell(totals_of_kind.total.operations),
                    cell(totals_of_kind.least.operations), cell(totals_of_kind.most.operations),
-                   cell(totals_of_kind.total.size), cell(totals_of_kind.least.size),
-                   cell(totals_of_kind.most.size), std::string(kind == 2 ? "ns" : "bytes")});
+                   size(totals_of_kind.total.size), size(totals_of_kind.least.size),
+                   size(totals_of_kind.most.size), std::string(is_time ? "ns" : "bytes")});
   }
   return table;
 }
@@ -340,13 +351,15 @@ model::Table sizes_table(const Totals& totals) {
 
 }  // namespace
 
-model::Book schedule_statistics(const model::Schedule& schedule, std::string_view name) {
+model::Book schedule_statistics(const model::Schedule& schedule,
+                                std::string_view name,
+                                double time_unit_ns) {
   Totals totals;
   for (const model::RankView& rank : schedule.ranks())
     add_rank(rank, totals);
-  return {
-      .title = fmt::format("GOAL schedule {}", name),
-      .tables = {schedule_table(schedule, totals), operations_table(totals), sizes_table(totals)}};
+  return {.title = fmt::format("GOAL schedule {}", name),
+          .tables = {schedule_table(schedule, totals), operations_table(totals, time_unit_ns),
+                     sizes_table(totals)}};
 }
 
 }  // namespace assay::goal

@@ -15,7 +15,10 @@ namespace assay::goal {
 model::Book summarize_job(const model::Job& job);
 
 // Returns the tables "schedule" (one row per figure), "operations" (one row per kind) and
-// "message_sizes" (one row per power of two). `name` goes into the title.
-model::Book schedule_statistics(const model::Schedule& schedule, std::string_view name);
+// "message_sizes" (one row per power of two). `name` goes into the title; calculations are counted
+// in units of `time_unit_ns`.
+model::Book schedule_statistics(const model::Schedule& schedule,
+                                std::string_view name,
+                                double time_unit_ns = 1);
 
 }  // namespace assay::goal

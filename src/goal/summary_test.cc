@@ -72,6 +72,16 @@ TEST(ScheduleStatistics, CountsByKindRankAndSize) {
   EXPECT_EQ(row(book, "schedule", 8).substr(0, 7), "nics,2,");
 }
 
+TEST(ScheduleStatistics, TellsTimesInNanosecondsWhateverTheUnit) {
+  const model::Book book = schedule_statistics(
+      schedule_of("num_ranks 1\nrank 0 {\ncalc 100\nsend 100b to 0\n}\n"), "x.bin", 0.04);
+  EXPECT_EQ(row(book, "operations", 0), "send,1,1,1,100,100,100,bytes");
+  EXPECT_EQ(row(book, "operations", 2), "calculation,1,1,1,4,4,4,ns");
+  EXPECT_EQ(book.find("operations")->title,
+            "Operations by kind; min and max are those of a rank; the schedule counts calculations "
+            "in units of 0.04 ns");
+}
+
 }  // namespace
 
 }  // namespace assay::goal

@@ -342,6 +342,13 @@ core::Result<ScheduleNotes> read_notes(const std::filesystem::path& path) {
   return parse_notes(ASSAY_TRY(core::read_file(path)), path.string());
 }
 
+core::Result<std::optional<ScheduleNotes>> read_notes_beside(
+    const std::filesystem::path& schedule) {
+  const std::filesystem::path path = notes_path(schedule);
+  if (!core::is_regular_file(path)) return std::optional<ScheduleNotes>();
+  return std::optional<ScheduleNotes>(ASSAY_TRY(read_notes(path)));
+}
+
 core::Result<ScheduleNotes> parse_notes(std::string content, const std::string& name) {
   const auto failed = [&](std::string_view what) {
     return core::Error{fmt::format("{}: {}", name, what)};

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -71,6 +72,9 @@ core::Status write_notes(const std::filesystem::path& path, const ScheduleNotes&
 
 // Fails with the file and the field in the message.
 core::Result<ScheduleNotes> read_notes(const std::filesystem::path& path);
+
+// Reads the notes that lie beside a schedule, if there are any.
+core::Result<std::optional<ScheduleNotes>> read_notes_beside(const std::filesystem::path& schedule);
 
 // Reads the content of a file, which errors call `name`.
 core::Result<ScheduleNotes> parse_notes(std::string content, const std::string& name);

@@ -144,11 +144,8 @@ class GoalCheck final : public Command {
 
   [[nodiscard]] core::Result<std::optional<model::ScheduleNotes>> find_notes(
       const fs::path& input) const {
-    const fs::path path = notes_.empty() ? model::notes_path(input) : notes_;
-    if (notes_.empty() && !core::is_regular_file(path)) {
-      return std::optional<model::ScheduleNotes>();
-    }
-    return std::optional<model::ScheduleNotes>(ASSAY_TRY(model::read_notes(path)));
+    if (notes_.empty()) return model::read_notes_beside(input);
+    return std::optional<model::ScheduleNotes>(ASSAY_TRY(model::read_notes(notes_)));
   }
 
   std::vector<fs::path> inputs_;

@@ -9,9 +9,13 @@
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/version.h"
 #include "core/counted.h"
+#include "core/output_file.h"
 #include "goal/merge.h"
+#include "goal/simulators.h"
 #include "model/goal_text.h"
+#include "model/schedule_notes.h"
 #include "model/schedule_writer.h"
 
 namespace assay::cli {
@@ -90,10 +94,16 @@ class GoalMerge final : public Command {
   core::Result<Outcome> run() override {
     ASSAY_TRY(refuse_to_replace(inputs_, output_));
     const goal::Merge merge = ASSAY_TRY(goal::Merge::plan(ASSAY_TRY(read_jobs())));
-    const auto write = [&](model::RankSink& ranks) { return merge.write(ranks); };
+    const fs::path notes = model::notes_path(output_);
+    const auto write = [&](model::RankSink& ranks) -> core::Status {
+      ASSAY_TRY(merge.write(ranks));
+      // The merged schedule must never lie beside the notes of another one.
+      return core::remove_file(notes);
+    };
     ASSAY_TRY(form_ == Form::kText
                   ? model::write_goal_text_file(output_, merge.num_ranks(), write)
                   : model::write_binary_schedule(output_, merge.num_ranks(), write));
+    if (merge.time_unit_ns() != 1) ASSAY_TRY(write_unit(merge, notes));
     for (std::size_t i = 0; i < inputs_.size(); ++i)
       tell(inputs_[i], merge.placed()[i]);
     return Outcome::kOk;
@@ -105,7 +115,9 @@ class GoalMerge final : public Command {
     std::vector<goal::MergeJob> jobs;
     for (const fs::path& input : inputs_) {
       auto schedule = ASSAY_TRY(model::read_schedule(input));
+      const auto notes = ASSAY_TRY(model::read_notes_beside(input));
       jobs.push_back({.name = input.string(), .schedule = std::move(schedule)});
+      if (notes) jobs.back().time_unit_ns = notes->time_unit_ns;
       const auto mine =
           std::find_if(placements.begin(), placements.end(), [&](const std::string& placement) {
             return parts_of(placement).first == input.string();
@@ -117,11 +129,30 @@ class GoalMerge final : public Command {
     return jobs;
   }
 
+  // Writes notes that say in which units the schedule counts time, and nothing else.
+  static core::Status write_unit(const goal::Merge& merge, const fs::path& path) {
+    model::ScheduleNotes notes;
+    notes.generator = program_version();
+    notes.source = "several schedules";
+    notes.made_for = goal::name_of(goal::Simulator::kLogGopsim);
+    notes.time_unit_ns = merge.time_unit_ns();
+    notes.ranks.resize(merge.num_ranks());
+    notes.spans.resize(merge.num_ranks());
+    return model::write_notes(path, notes);
+  }
+
+  static std::string tags_told(const goal::PlacedJob& job) {
+    if (!job.tags.empty()) {
+      return fmt::format(", its {} numbered anew from {}", core::counted(job.tags.size(), "tag"),
+                         job.tag_offset);
+    }
+    return job.tag_offset > 0 ? fmt::format(", {} added to its tags", job.tag_offset) : "";
+  }
+
   void tell(const fs::path& input, const goal::PlacedJob& job) const {
     if (!quiet_) {
-      const std::string tags =
-          job.tag_offset > 0 ? fmt::format(", {} added to its tags", job.tag_offset) : "";
-      print_note(fmt::format("{}: on ranks {}{}", input.string(), ranges(job.places), tags));
+      print_note(
+          fmt::format("{}: on ranks {}{}", input.string(), ranges(job.places), tags_told(job)));
     }
     if (job.ambiguous > 0) {
       print_warning(fmt::format(
@@ -150,8 +181,10 @@ const CommandSpec kGoalMerge{
         "Where jobs share a rank they run at the same time: each has cpus of its own there (those "
         "of a later job are counted on from the earlier ones'), a later job's tags are moved "
         "beyond the earlier ones', so that no message reaches another job, and the nics are "
-        "common. All jobs start at time 0. Ranks that no job was placed on stay empty. Notes "
-        "(NAME.notes.json) are not merged.",
+        "common. Where that would take tags beyond the last one, those of jobs that share ranks "
+        "are numbered anew, without gaps. All jobs start at time 0. Ranks that no job was placed "
+        "on stay empty. Of the notes (NAME.notes.json) only the unit of time is kept; jobs with "
+        "different ones, such as those for loggopsim and for assay, are not merged.",
     .examples =
         "assay goal merge llm.bin hpc.bin -o both.bin\n"
         "assay goal merge llm.bin hpc.bin --place hpc.bin:0-3,8-11 -o shared.bin\n"

@@ -8,6 +8,7 @@
 #include "goal/job_size.h"
 #include "goal/summary.h"
 #include "model/goal_text.h"
+#include "model/schedule_notes.h"
 
 namespace assay::cli {
 namespace {
@@ -29,7 +30,9 @@ class GoalStat final : public Command {
   [[nodiscard]] core::Result<model::Book> statistics() const {
     if (const auto file = ASSAY_TRY(goal::find_job_file(input_)))
       return goal::job_statistics(*file, ASSAY_TRY(goal::size_of(*file)), input_.string());
-    return goal::schedule_statistics(ASSAY_TRY(model::read_schedule(input_)), input_.string());
+    const model::Schedule schedule = ASSAY_TRY(model::read_schedule(input_));
+    const auto notes = ASSAY_TRY(model::read_notes_beside(input_));
+    return goal::schedule_statistics(schedule, input_.string(), notes ? notes->time_unit_ns : 1);
   }
 
   std::filesystem::path input_;
@@ -42,6 +45,8 @@ const CommandSpec kGoalStat{
     .description =
         "Ranks, operations by kind, dependencies, the bytes that ranks send and the nanoseconds "
         "that they calculate with the ranks that have least and most, and the sizes of messages. "
+        "Notes "
+        "beside the schedule (NAME.notes.json) say in which units it counts time. "
         "Of a job's file: its replicas, how large its schedule "
         "would be, its GPUs, communicators and operations.",
     .examples =
