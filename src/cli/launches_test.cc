@@ -228,5 +228,29 @@ TEST(SimulateLaunches, RefuseMessagesThatWouldHaveOtherTimes) {
   EXPECT_FALSE(works({.latency_ns = 0, .overhead_ns = 0, .rendezvous_bytes = 1e12}));
 }
 
+TEST(SimulateLaunches, TakeEagerMessagesUpToTheLargestOne) {
+  const Both both(job_of_every_algorithm({4, 2}));
+  std::uint64_t largest = 0;
+  for (const model::RankView& rank : both.graph.ranks()) {
+    for (const model::ScheduleOp& op : rank.ops) {
+      if (op.kind == model::OpKind::kSend) largest = std::max<std::uint64_t>(largest, op.size);
+    }
+  }
+  for (const unsigned threads : {1U, 3U}) {
+    const auto run = [&](double rendezvous_bytes) {
+      return simulate::simulate_launches(
+          *both.source, {.inter = {.rendezvous_bytes = rendezvous_bytes}}, threads);
+    };
+    const auto just = run(static_cast<double>(largest));
+    ASSERT_TRUE(just.ok()) << just.error().message;
+    EXPECT_EQ(just.value().finish_ns, run(1e12).value().finish_ns);
+    const auto less = run(static_cast<double>(largest - 1));
+    ASSERT_FALSE(less.ok());
+    EXPECT_NE(less.error().message.find(" with " + std::to_string(largest) + " bytes"),
+              std::string::npos)
+        << less.error().message;
+  }
+}
+
 }  // namespace
 }  // namespace assay::cli

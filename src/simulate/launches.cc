@@ -227,11 +227,47 @@ core::Result<LaunchOutcome> Run::outcome() const {
   return outcome;
 }
 
-core::Status check(const Network& network) {
-  if (network.has_rendezvous()) {
-    return core::Error{
-        "a schedule of launches has eager messages only: S must be at least the largest message"};
+struct Message {
+  std::uint64_t bytes = 0;
+  std::uint32_t from = 0;
+  std::uint32_t to = 0;
+};
+
+// Makes `largest` the largest message of a launch that waits for its receive, if it is larger.
+void add_waiting(const Network& network,
+                 std::uint32_t rank,
+                 const model::LaunchWork& work,
+                 Message& largest) {
+  for (const model::StepRun& run : work.runs) {
+    const std::uint64_t bytes = std::max(run.bytes, run.last_bytes);
+    for (std::uint32_t i = 0; i < run.num_to && bytes > largest.bytes; ++i) {
+      const std::uint32_t to = work.peers[run.first_peer + run.num_from + i].rank;
+      if (network.between(rank, to).rendezvous(bytes)) largest = {bytes, rank, to};
+    }
   }
+}
+
+core::Status check_eager(const model::LaunchSchedule& schedule, const Network& network) {
+  if (!network.has_rendezvous()) return {};
+  Message largest;
+  model::LaunchWork work;
+  for (std::uint32_t rank = 0; rank < schedule.num_ranks(); ++rank) {
+    ASSAY_TRY(core::check_interrupt());
+    for (std::uint32_t i = 0; i < schedule.rank(rank).launches.size(); ++i) {
+      work.clear();
+      schedule.list(rank, i, work);
+      add_waiting(network, rank, work, largest);
+    }
+  }
+  if (largest.bytes == 0) return {};
+  return core::Error{
+      fmt::format("a schedule of launches has eager messages only: S must be at least the largest "
+                  "message, which rank {} sends to rank {} with {} bytes",
+                  largest.from, largest.to, largest.bytes)};
+}
+
+core::Status check(const model::LaunchSchedule& schedule, const Network& network) {
+  ASSAY_TRY(check_eager(schedule, network));
   if (network.inter().shortest_ns() == 0 || network.intra().shortest_ns() == 0) {
     return core::Error{"a schedule of launches needs messages that take time: L or o above 0"};
   }
@@ -253,7 +289,7 @@ core::Result<LaunchOutcome> simulate_launches(const model::LaunchSchedule& sched
                                               unsigned threads) {
   const Network network = ASSAY_TRY(
       Network::make(options.inter, options.intra, options.node_of_rank, schedule.num_ranks()));
-  ASSAY_TRY(check(network));
+  ASSAY_TRY(check(schedule, network));
   const unsigned wanted =
       threads == 0 ? std::max(1U, std::thread::hardware_concurrency()) : threads;
   Run run(schedule, network, wanted);

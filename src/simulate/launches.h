@@ -28,8 +28,8 @@ struct LaunchOutcome {
   [[nodiscard]] std::int64_t longest_ns() const;
 };
 
-// `threads`: 0 for one a processor. Fails on parameters that are no times, when a message could be
-// a rendezvous, overtake another one or take no time, when the schedule takes longer than
+// `threads`: 0 for one a processor. Fails on parameters that are no times, when a message would be
+// a rendezvous, could overtake another one or takes no time, when the schedule takes longer than
 // kForeverNs, and when it cannot end.
 core::Result<LaunchOutcome> simulate_launches(const model::LaunchSchedule& schedule,
                                               const Options& options,
