@@ -4,19 +4,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <utility>
 
 #include "core/counted.h"
 #include "goal/reshape_job.h"
+#include "model/launch_schedule.h"
 
 namespace assay::goal {
 namespace {
 
 constexpr std::size_t kMostSlots = 8;
-
-// The NICs for messages between nodes and within a node.
-constexpr std::uint8_t kNetworkNic = 0;
-constexpr std::uint8_t kNodeNic = 1;
 
 class GpuExpansion {
  public:
@@ -69,18 +67,19 @@ class GpuExpansion {
   bool one_cpu() const { return options_.cpus == CpuUse::kOne; }
 
   std::uint32_t calc(double duration_ns, const model::Place& place) {
-    return builder_.calc(
-        static_cast<std::uint64_t>(std::llround(duration_ns / options_.time_unit_ns)), place);
+    return builder_.calc(in_units(duration_ns, options_), place);
   }
 
-  // Returns how many channels work at once in a launch.
-  double channels_of(const Launch& launch) const {
-    std::size_t channels = 0;
-    for (std::uint32_t i = 0; i < launch.num_calls; ++i) {
-      const Call& call = resolved_.gpus[gpu_].calls[launch.first_call + i];
-      channels += part_of(resolved_, gpu_, call).shape->cut.parts.size();
+  // Returns how many channels work at once in a launch: operations of a group may share one.
+  double channels_of(const TimedLaunch& timed) const {
+    std::set<unsigned> cpus;
+    for (std::uint32_t i = 0; i < timed.launch.num_calls; ++i) {
+      const Call& call = resolved_.gpus[gpu_].calls[timed.launch.first_call + i];
+      const Part part = part_of(resolved_, gpu_, call);
+      for (const model::ChannelPart& channel : part.shape->cut.parts)
+        cpus.insert(timed.cpus.of(part.operation->function, channel.channel));
     }
-    return static_cast<double>(std::max<std::size_t>(channels, 1));
+    return static_cast<double>(std::max<std::size_t>(cpus.size(), 1));
   }
 
   std::uint8_t cpu(std::uint32_t index) const {
@@ -96,7 +95,7 @@ class GpuExpansion {
     for (const std::uint32_t before : timed.after)
       builder_.require_finish(start, done[before]);
     ends_.clear();
-    sharers_ = one_cpu() ? channels_of(timed.launch) : 1;
+    sharers_ = one_cpu() ? channels_of(timed) : 1;
     for (std::uint32_t i = 0; i < timed.launch.num_calls; ++i) {
       expand_call(timed.launch.first_call + i, timed.cpus, start);
     }
@@ -190,30 +189,18 @@ class GpuExpansion {
     return resolved_.job->gpus[peer].node == job_gpu().node;
   }
 
-  std::uint8_t nic(std::uint32_t peer) const {
-    const bool apart = options_.intra_node == IntraNode::kMessages && in_node(peer);
-    return apart ? kNodeNic : kNetworkNic;
-  }
-
-  bool as_calc(std::uint32_t peer) const {
-    return options_.intra_node == IntraNode::kCalc && in_node(peer);
-  }
-
-  std::uint64_t message_bytes(std::uint32_t peer, std::uint64_t wire) const {
-    return as_calc(peer) ? options_.empty_message_bytes : wire;
-  }
+  MessageForm form(std::uint32_t peer) const { return {options_, in_node(peer)}; }
 
   std::uint32_t receive(std::int32_t from, std::uint64_t wire, std::uint32_t after) {
     const std::uint32_t peer = part_.gpu(from);
     const std::uint32_t tag = tags_.tag(part_.exchange, entry(peer).next_receive++);
+    const MessageForm message = form(peer);
     const std::uint32_t op =
-        builder_.receive(message_bytes(peer, wire), peer, tag, {message_cpu_, nic(peer)});
+        builder_.receive(message.bytes(wire), peer, tag, {message_cpu_, message.nic()});
     builder_.require_finish(op, after);
-    if (!as_calc(peer)) return op;
-    const double transfer_ns =
-        options_.intra_latency_ns + static_cast<double>(wire) / options_.intra_bytes_per_ns;
+    if (!message.as_calc()) return op;
     const auto link_cpu = static_cast<std::uint8_t>(one_cpu() ? 0 : num_cpus_);
-    const std::uint32_t transfer = calc(transfer_ns, {link_cpu, 0});
+    const std::uint32_t transfer = calc(message.transfer_ns(wire), {link_cpu, 0});
     builder_.require_finish(transfer, op);
     return transfer;
   }
@@ -221,8 +208,9 @@ class GpuExpansion {
   void send(std::int32_t to, std::uint64_t wire, std::uint32_t after) {
     const std::uint32_t peer = part_.gpu(to);
     const std::uint32_t tag = tags_.tag(part_.exchange, entry(peer).next_send++);
+    const MessageForm message = form(peer);
     const std::uint32_t op =
-        builder_.send(message_bytes(peer, wire), peer, tag, {message_cpu_, nic(peer)});
+        builder_.send(message.bytes(wire), peer, tag, {message_cpu_, message.nic()});
     builder_.require_finish(op, after);
   }
 
@@ -245,6 +233,15 @@ class GpuExpansion {
 };
 
 }  // namespace
+
+std::uint64_t in_units(double duration_ns, const ExpandOptions& options) {
+  return static_cast<std::uint64_t>(std::llround(duration_ns / options.time_unit_ns));
+}
+
+std::uint8_t MessageForm::nic() const {
+  const bool apart = in_node_ && options_.intra_node == IntraNode::kMessages;
+  return apart ? model::kNodeNic : model::kNetworkNic;
+}
 
 Expander::Expander(const Resolved& resolved,
                    const TagPlan& tags,

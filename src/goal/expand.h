@@ -41,6 +41,33 @@ struct ExpandOptions {
   double intra_bytes_per_ns = 150;        // for kCalc: the bandwidth into a GPU
 };
 
+// Returns a duration in the units of the schedule.
+std::uint64_t in_units(double duration_ns, const ExpandOptions& options);
+
+// What a message becomes, and its transfer, between two ranks that share a node or do not.
+class MessageForm {
+ public:
+  MessageForm(const ExpandOptions& options, bool in_node) : options_(options), in_node_(in_node) {}
+
+  // Whether the message is empty and a calculation behind its receive stands for the transfer.
+  [[nodiscard]] bool as_calc() const { return in_node_ && options_.intra_node == IntraNode::kCalc; }
+
+  [[nodiscard]] std::uint8_t nic() const;
+
+  [[nodiscard]] std::uint64_t bytes(std::uint64_t wire_bytes) const {
+    return as_calc() ? options_.empty_message_bytes : wire_bytes;
+  }
+
+  [[nodiscard]] double transfer_ns(std::uint64_t wire_bytes) const {
+    return options_.intra_latency_ns +
+           static_cast<double>(wire_bytes) / options_.intra_bytes_per_ns;
+  }
+
+ private:
+  const ExpandOptions& options_;
+  bool in_node_;
+};
+
 class Expander {
  public:
   Expander(const Resolved& resolved,

@@ -237,37 +237,69 @@ TEST(Expand, IdleGpusSayNothingAboutTheClock) {
   EXPECT_TRUE(made.ops[2].empty());
 }
 
+// The nanoseconds of rank 0's calculations on a CPU.
+double calculated(const Expanded& made, std::uint8_t cpu) {
+  std::uint64_t sum = 0;
+  for (const ScheduleOp& op : made.ops[0])
+    if (op.kind == OpKind::kCalc && op.cpu == cpu) sum += op.size;
+  return static_cast<double>(sum);
+}
+
+std::uint8_t last_cpu(const Expanded& made) {
+  std::uint8_t last = 0;
+  for (const ScheduleOp& op : made.ops[0])
+    last = std::max(last, op.cpu);
+  return last;
+}
+
+constexpr double kOneCpuUnitNs = 0.5;
+
+ExpandOptions one_cpu() {
+  ExpandOptions options;
+  options.cpus = CpuUse::kOne;
+  options.time_unit_ns = kOneCpuUnitNs;
+  options.intra_node = IntraNode::kCalc;
+  options.empty_message_bytes = 1;
+  return options;
+}
+
 // All channels of a launch share a CPU, so that their works add up to that of one channel.
 TEST(Expand, OneCpuDoesTheWorkOfAllChannelsInTheTimeOfOne) {
   Job job = make_test_job({2, 2});
   add_collective(job, ring_ll(1'000'000, 4));
-  ExpandOptions options;
-  options.cpus = CpuUse::kOne;
-  options.time_unit_ns = 0.5;
-  options.intra_node = IntraNode::kCalc;
-  options.empty_message_bytes = 1;
   const Expanded many = expand(job, {.intra_node = IntraNode::kCalc});
-  const Expanded one = expand(job, options);
-  const auto total = [](const Expanded& made, std::uint8_t cpu) {
-    std::uint64_t sum = 0;
-    for (const ScheduleOp& op : made.ops[0])
-      if (op.kind == OpKind::kCalc && op.cpu == cpu) sum += op.size;
-    return static_cast<double>(sum);
-  };
-  double links = 0;  // the transfers within the node, on the CPU after those of the channels
-  std::uint8_t last = 0;
-  for (const ScheduleOp& op : many.ops[0])
-    last = std::max(last, op.cpu);
-  links = total(many, last);
+  const Expanded one = expand(job, one_cpu());
+  // The transfers within the node are on the CPU after those of the channels.
+  const double links = calculated(many, last_cpu(many));
   double works = 0;
   for (std::uint8_t cpu = 0; cpu < 4; ++cpu)
-    works += total(many, cpu);
-  EXPECT_NEAR(total(one, 0), 2 * (works / 4 + links), 0.01 * works);
+    works += calculated(many, cpu);
+  EXPECT_NEAR(calculated(one, 0), (works / 4 + links) / kOneCpuUnitNs, 0.01 * works);
   for (const ScheduleOp& op : one.ops[0]) {
     EXPECT_EQ(op.cpu, 0);
     EXPECT_EQ(op.nic, 0);
     EXPECT_TRUE(op.kind == OpKind::kCalc || op.size > 0);
   }
+}
+
+// What one channel does for several operations of a group takes the time of all of them.
+TEST(Expand, OneCpuDoesTheWorkOfOperationsThatShareAChannel) {
+  Job job = make_test_job({2, 2});
+  for (int i = 0; i < 3; ++i)
+    add_collective(job, ring_ll(1'000'000));
+  for (model::JobGpu& gpu : job.gpus) {
+    gpu.parts = {{.channel = 0, .count = 250'000, .chunk_count = 8192, .last_chunk_count = 4096}};
+    for (Operation& operation : gpu.operations) {
+      operation.num_parts = 1;
+      operation.group = 0;
+      operation.start_ns = gpu.operations[0].start_ns;
+      operation.end_ns = gpu.operations[0].end_ns;
+    }
+  }
+  const Expanded many = expand(job, {.intra_node = IntraNode::kCalc});
+  const double works = calculated(many, 0);
+  const double links = calculated(many, last_cpu(many));
+  EXPECT_NEAR(calculated(expand(job, one_cpu()), 0), (works + links) / kOneCpuUnitNs, 0.01 * works);
 }
 
 }  // namespace
