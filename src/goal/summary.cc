@@ -169,19 +169,19 @@ Table operations_table(const model::Job& job) {
   return table;
 }
 
-Table kernels_table(const model::Job& job) {
+std::uint64_t in_all(const model::KernelMatches& matches) {
+  return matches.by_correlation + matches.by_order + matches.by_time;
+}
+
+Table kernels_table(const model::KernelMatches& matches) {
   Table table{.name = "kernels",
-              .title = "What the times of the operations rest on",
-              .columns = {{.name = "found by"}, {.name = "operations"}}};
-  std::uint64_t all = 0;
-  for (const model::JobGpu& gpu : job.gpus)
-    all += static_cast<std::uint64_t>(
-        std::count_if(gpu.operations.begin(), gpu.operations.end(), is_of_communicator));
+              .title = "NCCL's kernels of the whole recording, by what ties them to operations",
+              .columns = {{.name = "found by"}, {.name = "kernels"}}};
   table.add_row({std::string("the launch that the profiler linked to the kernel"),
-                 count(job.matches.by_correlation)});
-  table.add_row({std::string("the order of a stream"), count(job.matches.by_order)});
-  table.add_row({std::string("the kernel that started next"), count(job.matches.by_time)});
-  table.add_row({std::string("recorded operations in all"), count(all)});
+                 count(matches.by_correlation)});
+  table.add_row({std::string("the order of a stream"), count(matches.by_order)});
+  table.add_row({std::string("the kernel that started next"), count(matches.by_time)});
+  table.add_row({std::string("in all"), count(in_all(matches))});
   return table;
 }
 
@@ -200,10 +200,12 @@ Table warnings_table(const model::Job& job) {
 
 model::Book summarize_job(const model::Job& job) {
   const std::string version = job.nccl_version.empty() ? "" : " with NCCL " + job.nccl_version;
-  return {
+  model::Book book{
       .title = fmt::format("A recording of {}{}", core::counted(job.gpus.size(), "GPU"), version),
-      .tables = {gpus_table(job), communicators_table(job), operations_table(job),
-                 kernels_table(job), warnings_table(job)}};
+      .tables = {gpus_table(job), communicators_table(job), operations_table(job)}};
+  if (in_all(job.matches) > 0) book.tables.push_back(kernels_table(job.matches));
+  book.tables.push_back(warnings_table(job));
+  return book;
 }
 
 namespace {

@@ -10,8 +10,8 @@
 namespace assay::goal {
 
 // Returns the tables "gpus", "communicators", "operations" (by function, algorithm and protocol),
-// "kernels" (how the times were found) and "warnings". Look at these first when a schedule is not
-// as expected.
+// "kernels" (what ties them to operations; none without kernels) and "warnings". Look at these
+// first when a schedule is not as expected.
 model::Book summarize_job(const model::Job& job);
 
 // Returns the tables "schedule" (one row per figure), "operations" (one row per kind) and

@@ -23,7 +23,7 @@ TEST(JobSummary, CountsOperationsByKind) {
   operation.bytes = 3000;
   job.gpus[1].operations = {operation};
   job.gpus[1].window_end_ns = 4'000'000;
-  job.matches.by_order = 3;
+  job.matches = {.by_correlation = 1, .by_order = 3, .by_time = 0};
   const model::Book book = summarize_job(job);
   EXPECT_EQ(book.title, "A recording of 2 GPUs with NCCL 2.28.9");
   const model::Table& operations = *book.find("operations");
@@ -37,6 +37,9 @@ TEST(JobSummary, CountsOperationsByKind) {
   const model::Table& communicators = *book.find("communicators");
   EXPECT_EQ(model::text(communicators.at(0, 2)), "1");
   EXPECT_EQ(model::text(communicators.at(0, 5)), "no");
+  const model::Table& kernels = *book.find("kernels");
+  ASSERT_EQ(kernels.row_count(), 4U);
+  EXPECT_EQ(model::text(kernels.at(3, 1)), "4");
   // Two operations at the same time count once.
   EXPECT_EQ(model::number(book.find("gpus")->at(0, 7)), 2.0);
 }

@@ -124,7 +124,8 @@ struct JobGpu {
   std::vector<std::uint32_t> waits = {};
 };
 
-// The number of operations whose times rest on each kind of evidence, the most reliable first.
+// The number of kernels that each kind of evidence ties to operations, the most reliable first. One
+// may carry out several operations.
 struct KernelMatches {
   std::uint64_t by_correlation = 0;  // the profiler linked the call and the kernel
   std::uint64_t by_order = 0;        // the n-th operation belongs to the n-th kernel of a stream

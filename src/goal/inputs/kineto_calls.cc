@@ -4,6 +4,7 @@
 #include <limits>
 #include <map>
 #include <numeric>
+#include <set>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
@@ -45,8 +46,9 @@ class CallMatcher {
 
  private:
   [[nodiscard]] std::uint64_t matched() const {
-    return static_cast<std::uint64_t>(std::count_if(kernel_of_.begin(), kernel_of_.end(),
-                                                    [](std::uint32_t k) { return k != kNone; }));
+    std::set<std::uint32_t> kernels(kernel_of_.begin(), kernel_of_.end());
+    kernels.erase(kNone);
+    return kernels.size();
   }
 
   void by_external_id() {

@@ -1,6 +1,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "goal/inputs/nsys_process.h"
@@ -113,7 +114,8 @@ class Finisher {
       operation.in_place =
           is_in_place(operation, call, process_.communicators[operation.communicator].rank);
       if (!in_window(process_, i)) continue;
-      count(plan.found_by);
+      without_kernel_ += timed ? 0 : 1;
+      if (kernels_.insert(operation.group).second) count(plan.found_by);
       if (!call.planned) ++without_plan_;
     }
   }
@@ -131,7 +133,6 @@ class Finisher {
         ++matches.by_time;
         break;
       case FoundBy::kNothing:
-        ++without_kernel_;
         break;
     }
   }
@@ -200,6 +201,7 @@ class Finisher {
   NsysProcess process_;
   std::string place_;
   ProcessRecording recording_;
+  std::set<std::uint32_t> kernels_;  // plans that were counted
   std::int64_t without_kernel_ = 0;
   std::int64_t without_plan_ = 0;
 };

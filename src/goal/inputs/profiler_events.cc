@@ -8,6 +8,7 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -229,7 +230,10 @@ class EventReader {
     }
     std::stable_sort(operations.begin(), operations.end(),
                      [](const auto& a, const auto& b) { return a.start_ns < b.start_ns; });
-    recording_.matches.by_correlation = operations.size();
+    std::set<std::uint32_t> kernels;  // one a group
+    for (const model::Operation& operation : operations)
+      kernels.insert(operation.group);
+    recording_.matches.by_correlation = kernels.size();
     model::JobGpu& gpu = recording_.gpu;
     if (operations.empty()) return;
     gpu.window_start_ns = plans_.front().call_ns;
