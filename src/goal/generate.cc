@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/files.h"
+#include "goal/circles.h"
 #include "goal/compat_v2/compat_v2.h"
 #include "goal/job_file.h"
 #include "goal/label.h"
@@ -209,6 +210,7 @@ core::Result<SchedulePlan> plan_schedule(const model::Job& job,
   plan.num_ranks = static_cast<std::uint32_t>(job.gpus.size());
   plan.threads = options.threads;
   StreamPlan streams = plan_streams(stages->resolved, options.streams, plan.warnings);
+  warn_of_circles(stages->resolved, streams, plan.warnings);
   stages->expander = std::make_unique<const Expander>(stages->resolved, stages->tags, costs,
                                                       options.expand, std::move(streams));
   plan.make_rank = [stages](std::uint32_t rank, RankWork& work) -> core::Status {

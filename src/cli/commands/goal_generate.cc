@@ -387,7 +387,8 @@ const CommandSpec kGoalGenerate{
         "A job's file (--write job) becomes the schedule that 'assay simulate' makes of it, with "
         "the file's replicas, costs and order of streams; options override them.\n\n"
         "An operation that a rank lacks, or that ranks disagree about, is left out on all ranks "
-        "and counted; so the schedule always runs to its end.",
+        "and counted. A warning tells of operations that wait for each other in a circle: such a "
+        "schedule ends with eager messages only, or not at all.",
     .examples =
         "assay goal generate recording -o out --write bin\n"
         "assay goal generate -i sqlite/ -o goal_merged -s npkit_data_summary_Simple.json \\\n"
