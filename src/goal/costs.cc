@@ -198,6 +198,8 @@ core::Result<Costs> read_npkit(const std::optional<fs::path>& simple,
     costs.two_way[kLlRow] = costs.two_way[kLl128Row] = CostCurve();
     costs.source += (costs.source.empty() ? "" : ", ") + ll->filename().string();
   }
+  if (!ll) costs.source += fmt::format("; LL and LL128 {}", kDefaultCosts);
+  if (!simple) costs.source += fmt::format("; Simple {}", kDefaultCosts);
   return costs;
 }
 

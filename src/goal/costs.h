@@ -113,11 +113,13 @@ struct LineCosts {
 
 // Fitted on H200 with NVLink and NCCL 2.28.
 const LineCosts& default_costs();
+inline constexpr const char* kDefaultCosts = "fitted on H200 with NVLink";
+
 Costs costs_from_lines(const LineCosts& lines, std::string source);
 
 // Reads NPKit's npkit_data_summary_Simple.json and npkit_data_summary_LL.json: {event: {bytes: [ns,
-// …]}}. Either file may be absent; LL128 takes the figures of LL. Errors name the file and what it
-// lacks.
+// …]}}. Either file may be absent, and its protocols then have the default costs, as the source
+// says; LL128 takes the figures of LL. Errors name the file and what it lacks.
 core::Result<Costs> read_npkit(const std::optional<std::filesystem::path>& simple,
                                const std::optional<std::filesystem::path>& ll);
 

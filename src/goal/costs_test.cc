@@ -117,6 +117,9 @@ TEST_F(CostFiles, ReadsNpkitByProtocolAndWork) {
   EXPECT_EQ(costs.source, "simple.json, ll.json");
   const auto alone = read_npkit(std::nullopt, ll);
   ASSERT_TRUE(alone.ok());
+  EXPECT_EQ(alone.value().source, "ll.json; Simple fitted on H200 with NVLink");
+  EXPECT_EQ(read_npkit(simple, std::nullopt).value().source,
+            "simple.json; LL and LL128 fitted on H200 with NVLink");
   EXPECT_EQ(alone.value().duration_ns(NcclProtocol::kSimple, {.work = Work::kCopy}, 1 << 20, 0),
             costs_from_lines(default_costs(), "")
                 .duration_ns(NcclProtocol::kSimple, {.work = Work::kCopy}, 1 << 20, 0));

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
 #include <string>
+#include <string_view>
 
 #include "core/files.h"
 #include "goal/inputs/input_files.h"
@@ -48,6 +50,23 @@ std::vector<Found> sort_by_kind(const std::vector<fs::path>& files) {
   return found;
 }
 
+// Takes away the files of kinds that lie beside those of a kind that tells more.
+void leave_to_others(std::vector<Found>& found) {
+  for (Found& kind : found) {
+    const auto other = std::find_if(found.begin(), found.end(), [&](const Found& candidate) {
+      return kind.spec->yields_to != nullptr &&
+             std::string_view(candidate.spec->name) == kind.spec->yields_to;
+    });
+    if (other == found.end()) continue;
+    std::set<fs::path> folders;
+    for (const fs::path& file : other->files)
+      folders.insert(file.parent_path());
+    std::erase_if(kind.files,
+                  [&](const fs::path& file) { return folders.contains(file.parent_path()); });
+  }
+  std::erase_if(found, [](const Found& kind) { return kind.files.empty(); });
+}
+
 core::Result<std::vector<fs::path>> files_in(const fs::path& folder) {
   if (!core::is_folder(folder) && !core::is_regular_file(folder)) {
     std::error_code ignored;
@@ -87,7 +106,8 @@ core::Result<std::optional<JobFile>> find_job_file(const fs::path& folder) {
 
 core::Result<model::Job> read_job(const fs::path& folder, const InputOptions& options) {
   const std::vector<fs::path> files = ASSAY_TRY(files_in(folder));
-  const std::vector<Found> found = sort_by_kind(files);
+  std::vector<Found> found = sort_by_kind(files);
+  leave_to_others(found);
   if (found.empty()) {
     if (auto file = ASSAY_TRY(job_file_among(files))) return std::move(file->job);
     return core::Error{fmt::format("{}: no recording of NCCL among its {} files; known are {}",
@@ -99,6 +119,11 @@ core::Result<model::Job> read_job(const fs::path& folder, const InputOptions& op
                     "folder with one",
                     folder.string(), found[0].spec->name, found[1].spec->name,
                     found[0].files[0].string(), found[1].files[0].string())};
+  }
+  if (options.gpus_per_node && found[0].spec->names_nodes) {
+    return core::Error{
+        fmt::format("{}: --gpus-per-node is for traces that do not tell nodes; {} do",
+                    folder.string(), found[0].spec->description)};
   }
   return found[0].spec->read(found[0].files, options);
 }

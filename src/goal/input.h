@@ -21,10 +21,13 @@
 
 namespace assay::goal {
 
+// The ranks of a node where a recording names no nodes and the options do not say.
+inline constexpr unsigned kDefaultGpusPerNode = 8;
+
 struct InputOptions {
   std::vector<std::filesystem::path> nccl_logs = {};  // empty: the logs beside the recording
   unsigned threads = 0;                               // 0: one per processor
-  std::uint32_t gpus_per_node = 8;                    // where a recording names no nodes
+  std::optional<unsigned> gpus_per_node = {};         // only of a kind that names no nodes
 };
 
 struct InputSpec {
@@ -36,11 +39,15 @@ struct InputSpec {
   // that can be mended is counted in Job::warnings; any other is an error that names the file.
   core::Result<model::Job> (*read)(const std::vector<std::filesystem::path>& files,
                                    const InputOptions& options);
+  bool names_nodes = true;
+  // The name of a kind that tells more: in a folder with its files, those of this kind are passed
+  // over.
+  const char* yields_to = nullptr;
 };
 
 // Reads the recording in `folder` and its subfolders, or in the file of that name; without one, the
-// operations of a job's file there. Fails when there is neither and when there are several kinds,
-// not counting the NCCL logs that accompany others.
+// operations of a job's file there. Fails when there is neither, when there are several kinds, not
+// counting the NCCL logs that accompany others, and when options say what the kind tells itself.
 core::Result<model::Job> read_job(const std::filesystem::path& folder, const InputOptions& options);
 
 // Returns the job's file that `folder` holds, or is, when there is no recording: its replicas and

@@ -122,11 +122,17 @@ class Joiner {
                                        : missing + "; add the missing recordings"};
   }
 
-  // A made job of one GPU has nobody to communicate with.
+  // A made job of one GPU, or one whose GPUs are alone in their groups, has nobody to communicate
+  // with.
   [[nodiscard]] bool computes_only() const {
-    return job_.communicators.empty() &&
-           std::any_of(job_.gpus.begin(), job_.gpus.end(),
-                       [](const JobGpu& gpu) { return gpu.states_waits; });
+    const auto computes = [](const Operation& operation) {
+      return operation.communicator == model::kNoCommunicator;
+    };
+    return std::any_of(job_.gpus.begin(), job_.gpus.end(),
+                       [](const JobGpu& gpu) { return gpu.states_waits; }) &&
+           std::all_of(job_.gpus.begin(), job_.gpus.end(), [&](const JobGpu& gpu) {
+             return std::all_of(gpu.operations.begin(), gpu.operations.end(), computes);
+           });
   }
 
   std::optional<Key> key_of(std::uint32_t gpu, const Operation& operation) {

@@ -106,9 +106,9 @@ core::Result<model::Job> cut_window(model::Job job, const Window& window) {
     if (window.to_s) from.window_end_ns = std::min(from.window_end_ns, start + to_ns);
   }
   if (kept > 0) return job;
-  return core::Error{fmt::format("no operation began between {} s and {} s of the recording",
+  return core::Error{fmt::format("no operation began between {} s and {} of the recording",
                                  window.from_s.value_or(0),
-                                 window.to_s ? fmt::format("{}", *window.to_s) : "the end")};
+                                 window.to_s ? fmt::format("{} s", *window.to_s) : "the end")};
 }
 
 namespace {

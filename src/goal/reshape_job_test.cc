@@ -273,6 +273,10 @@ TEST(CutWindow, WaitsForWhatIsCutAreDropped) {
   ASSERT_EQ(gpu.operations.size(), 2U);
   EXPECT_EQ(gpu.operations[1].num_waits, 1U);
   EXPECT_EQ(gpu.waits, std::vector<std::uint32_t>{0});
+  EXPECT_EQ(cut_window(job, {.from_s = 100, .to_s = std::nullopt}).error().message,
+            "no operation began between 100 s and the end of the recording");
+  EXPECT_EQ(cut_window(job, {.from_s = 100, .to_s = 200}).error().message,
+            "no operation began between 100 s and 200 s of the recording");
 }
 
 }  // namespace

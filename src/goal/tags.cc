@@ -160,6 +160,10 @@ class Planner {
             fmt::format("label '{}' divides by 0 for operation {}", options_.label, i)};
       }
       const std::uint64_t value = *known;
+      if (const auto below = static_cast<std::int64_t>(value); below < 0) {
+        return core::Error{fmt::format("label '{}' is {} for operation {}: it must be at least 0",
+                                       options_.label, below, i)};
+      }
       if (value > model::kMostTag) {
         return core::Error{
             fmt::format("label '{}' is {} for operation {}: more than the {} bits "

@@ -77,9 +77,11 @@ TEST(Tags, LayoutsThatAreTooNarrowAreRefused) {
 }
 
 TEST(Tags, LabelsThatAreTooLargeAreRefused) {
+  EXPECT_EQ(plan(small_job(), {.label = "sequence - 100"}).error,
+            "label 'sequence - 100' is -100 for operation 0: it must be at least 0");
   EXPECT_NE(plan(small_job(), {.label = "sequence + 2147483647"}).error.find("more than the 31"),
             std::string::npos);
-  EXPECT_NE(plan(small_job(), {.label = "sequence - 1"}).error.find("more than the 31"),
+  EXPECT_NE(plan(small_job(), {.label = "sequence - 1"}).error.find("is -1 for operation 0"),
             std::string::npos);
   // The label alone fits, but leaves no bit for two messages.
   EXPECT_NE(plan(small_job(), {.label = "sequence + 2147483640"}).error.find("a tag has 31. Make"),

@@ -178,6 +178,21 @@ TEST(ChakraJob, CirclesAreErrors) {
   EXPECT_EQ(job.error().message, "a.0.et: 2 of its 2 nodes wait for each other in a circle");
 }
 
+TEST(ChakraJob, TwoNodesOfOneNumberAreAnError) {
+  const auto job = job_of_traces({{"a.0.et", {computation(4, 1), computation(4, 1)}}}, {}, 8);
+  ASSERT_FALSE(job.ok());
+  EXPECT_EQ(job.error().message, "a.0.et: two nodes have the number 4");
+}
+
+TEST(ChakraJob, RanksThatAreAloneInTheirGroupsOnlyCompute) {
+  const model::Job job =
+      job_of({{computation(0, 10), collective(1, ChakraCollective::kAllReduce, 4000, {0}),
+               computation(2, 10, {1})}});
+  const auto resolved = resolve(job, Misfits::kFail);
+  ASSERT_TRUE(resolved.ok()) << resolved.error().message;
+  EXPECT_EQ(resolved.value().gpus[0].launches.size(), 2U);
+}
+
 // A recorded job, written and read again: the same operations, and computation to a microsecond.
 TEST(ChakraJob, ComesBackFromItsTraces) {
   model::Job job = make_test_job({4, 4});

@@ -28,8 +28,11 @@ constexpr const char* kMessages = "messages";  // between any two ranks
 // Indices into a rank's nodes, in an order in which they can run.
 core::Result<std::vector<std::size_t>> order_of(const RankTrace& trace, model::Warnings& warnings) {
   std::unordered_map<std::uint64_t, std::size_t> place;
-  for (std::size_t i = 0; i < trace.nodes.size(); ++i)
-    place.emplace(trace.nodes[i].id, i);
+  for (std::size_t i = 0; i < trace.nodes.size(); ++i) {
+    if (place.emplace(trace.nodes[i].id, i).second) continue;
+    return core::Error{
+        fmt::format("{}: two nodes have the number {}", trace.file, trace.nodes[i].id)};
+  }
   std::vector<std::vector<std::size_t>> next(trace.nodes.size());
   std::vector<std::size_t> before(trace.nodes.size());
   for (std::size_t i = 0; i < trace.nodes.size(); ++i) {

@@ -72,13 +72,14 @@ core::Result<model::Job> read_chakra(const std::vector<fs::path>& files,
   const std::vector<fs::path> sorted = ASSAY_TRY(by_rank(files));
   const std::vector<RankTrace> traces = ASSAY_TRY(read_all(sorted, options.threads, read_trace));
   const RankGroups groups = ASSAY_TRY(read_groups(sorted.front().parent_path(), traces.front()));
-  return job_of_traces(traces, groups, options.gpus_per_node);
+  return job_of_traces(traces, groups, options.gpus_per_node.value_or(kDefaultGpusPerNode));
 }
 
 const InputSpec kChakra{.name = "chakra",
                         .description = "execution traces of Chakra",
                         .accepts = is_execution_trace,
-                        .read = read_chakra};
+                        .read = read_chakra,
+                        .names_nodes = false};
 ASSAY_REGISTER(InputSpec, kChakra);
 
 }  // namespace

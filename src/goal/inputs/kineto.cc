@@ -18,7 +18,6 @@
 #include "goal/inputs/input_files.h"
 #include "goal/inputs/nccl_log.h"
 #include "goal/inputs/nccl_log_facts.h"
-#include "goal/inputs/profiler_events.h"
 
 namespace assay::goal {
 namespace {
@@ -29,7 +28,6 @@ bool is_kineto(const fs::path& file) {
   constexpr std::size_t kLookedAtBytes = std::size_t{1} << 16U;
   const std::string name = file.filename().string();
   if (!name.ends_with(".json") && !name.ends_with(".json.gz")) return false;
-  if (has_profiler_events(file.parent_path())) return false;  // the events tell more
   const std::string beginning = first_bytes(file, kLookedAtBytes);
   return beginning.find("\"traceEvents\"") != std::string::npos ||
          (beginning.find("\"schemaVersion\"") != std::string::npos &&
@@ -167,7 +165,8 @@ core::Result<model::Job> read_kineto(const std::vector<fs::path>& files,
 const InputSpec kKineto{.name = "pytorch",
                         .description = "PyTorch profiler traces, with NCCL logs beside them",
                         .accepts = is_kineto,
-                        .read = read_kineto};
+                        .read = read_kineto,
+                        .yields_to = "profiler_events"};
 ASSAY_REGISTER(InputSpec, kKineto);
 
 }  // namespace

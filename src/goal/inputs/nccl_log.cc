@@ -317,7 +317,12 @@ core::Result<NcclLog> read_nccl_logs(const std::vector<std::filesystem::path>& f
   LogReader reader(warnings);
   for (const std::filesystem::path& file : files) {
     const std::string name = file.string();
-    ASSAY_TRY(for_each_line(file, [&](std::string_view line) { reader.add(line, name); }));
+    bool is_log = false;
+    ASSAY_TRY(for_each_line(file, [&](std::string_view line) {
+      is_log = is_log || contains(line, kNcclMark);
+      reader.add(line, name);
+    }));
+    if (!is_log) warnings.add("logs without a line of NCCL", "they tell nothing", name);
   }
   return reader.finish();
 }
@@ -334,7 +339,7 @@ bool is_nccl_log(const std::filesystem::path& file) {
   constexpr std::size_t kLookedAtBytes = std::size_t{1} << 16U;
   const std::string extension = file.extension().string();
   if (extension != ".log" && extension != ".out" && extension != ".txt") return false;
-  return contains(first_bytes(file, kLookedAtBytes), " NCCL INFO ");
+  return contains(first_bytes(file, kLookedAtBytes), kNcclMark);
 }
 
 }  // namespace assay::goal

@@ -46,6 +46,8 @@ inline std::string_view word_after(std::string_view text, std::string_view key) 
   return text.substr(0, text.find(' '));
 }
 
+inline constexpr std::string_view kNcclMark = " NCCL INFO ";
+
 // A line such as "[launcher's prefix] host:1097:1130 [0] NCCL INFO message".
 struct NcclLine {
   std::string_view host;
@@ -57,11 +59,10 @@ struct NcclLine {
 
 // Returns std::nullopt for a line that is not NCCL's.
 inline std::optional<NcclLine> split_nccl_line(std::string_view text) {
-  constexpr std::string_view kMark = " NCCL INFO ";
-  const std::size_t mark = text.find(kMark);
+  const std::size_t mark = text.find(kNcclMark);
   if (mark == std::string_view::npos) return std::nullopt;
   NcclLine line;
-  line.message = text.substr(mark + kMark.size());
+  line.message = text.substr(mark + kNcclMark.size());
   if (!line.message.empty() && line.message.back() == '\r') line.message.remove_suffix(1);
   std::string_view prefix = text.substr(0, mark);
   const std::size_t bracket = prefix.rfind(" [");

@@ -55,6 +55,12 @@ TEST_F(NcclLogs, RingsTreesAndSizesAreRead) {
   EXPECT_EQ(rank.channels[1].tree_up, 1);
 }
 
+TEST_F(NcclLogs, FilesWithoutALineOfNcclAreTold) {
+  EXPECT_TRUE(read("epoch 1\nloss 3\n").communicators.empty());
+  ASSERT_EQ(warnings_.all().size(), 1U);
+  EXPECT_EQ(warnings_.all()[0].reason, "logs without a line of NCCL");
+}
+
 TEST_F(NcclLogs, ChoicesOfAGroupGoToTheirCommunicators) {
   const std::string call = "n1:97:97 [0] NCCL INFO AllGather: opCount 4 sendbuff 0x1 recvbuff 0x2 ";
   const NcclLog log = read(

@@ -327,12 +327,4 @@ const InputSpec kProfilerEvents{.name = "profiler_events",
 ASSAY_REGISTER(InputSpec, kProfilerEvents);
 
 }  // namespace
-
-bool has_profiler_events(const fs::path& folder) {
-  const auto names = core::list_directory(folder.empty() ? fs::path(".") : folder);
-  if (!names.ok()) return false;
-  return std::any_of(names.value().begin(), names.value().end(),
-                     [](const fs::path& name) { return is_events_name(name.string()); });
-}
-
 }  // namespace assay::goal

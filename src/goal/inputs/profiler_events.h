@@ -2,16 +2,14 @@
 // process.
 #pragma once
 
-#include <filesystem>
 #include <optional>
+#include <string>
 
 #include "core/byte_source.h"
 #include "core/result.h"
 #include "goal/inputs/join_processes.h"
 
 namespace assay::goal {
-
-bool has_profiler_events(const std::filesystem::path& folder);
 
 // Reads the events of one process, whose file errors and warnings call `name`. Returns std::nullopt
 // when the event is missing that begins a communicator. Operations whose times cannot be trusted
