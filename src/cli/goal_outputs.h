@@ -3,6 +3,8 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -28,10 +30,36 @@ Option* add_slice_costs(App& app, std::filesystem::path& file);
 // The costs of --costs; those fitted on H200 if there is no file.
 core::Result<goal::Costs> slice_costs(const std::filesystem::path& file);
 
-// Writes the schedule of a job, shows its warnings and, unless quiet, names its files. The request
-// tells all that is no property of a made job.
+// For which simulator a schedule is made, and what data within a node becomes in it.
+struct SimulatorOptions {
+  goal::Simulator simulator = goal::Simulator::kAssay;
+  std::optional<goal::IntraNode> intra_node;  // empty: as the simulator needs
+  double intra_gbps = 150;
+  double intra_latency_ns = 0;
+};
+
+// Declares --for, --intra-node, --intra-bandwidth and --intra-latency.
+void add_simulator_options(App& app, SimulatorOptions& options, const std::string& group);
+
+// Returns the first of these options that was given.
+std::optional<std::string> simulator_option_in(const std::set<std::string>& given);
+
+// Whether these options, of which `given` names those that were given, say anything about what is
+// written and do not contradict each other.
+core::Status check_simulator_options(const SimulatorOptions& options,
+                                     const std::set<std::string>& given,
+                                     bool writes_schedule);
+
+void apply(const SimulatorOptions& options, goal::GenerateRequest& request);
+
+// Declares --gpus-per-node of traces that do not tell nodes.
+Option* add_gpus_per_node(App& app, goal::InputOptions& options);
+
+// Writes the schedule of a job, shows its warnings and, unless quiet, tells what was written. The
+// request tells all that is no property of a made job.
 core::Status write_made_job(const goal::MadeJob& made, goal::GenerateRequest request, bool quiet);
 
-void name_files(const std::vector<std::filesystem::path>& files, bool quiet);
+// Names the files that were written and the command that runs them.
+void tell_written(const goal::GenerateResult& result, goal::Simulator simulator);
 
 }  // namespace assay::cli

@@ -152,6 +152,8 @@ core::Result<GenerateResult> keep_job(const model::Job& recorded, const Generate
   if (request.compat == Compat::kV2 || request.simulator != Simulator::kAssay) {
     return core::Error{"a job is for 'assay simulate': not with --compat or --for"};
   }
+  if (request.options.misfits == Misfits::kFail)
+    static_cast<void>(ASSAY_TRY(resolve(recorded, Misfits::kFail)));
   ASSAY_TRY(core::make_directories(request.target.folder));
   const std::filesystem::path path = request.target.folder / "output.job.json";
   ASSAY_TRY(write_job_file(path, {.job = recorded,
@@ -169,6 +171,17 @@ core::Result<GenerateResult> keep_job(const model::Job& recorded, const Generate
 
 }  // namespace
 
+GenerateResult result_of(const WrittenSchedule& written, Simulator simulator) {
+  GenerateResult result;
+  result.removed = written.removed;
+  if (written.whole) {
+    result.next_command =
+        command_for(simulator, *written.whole, written.schedule.notes.ranks.size());
+  }
+  result.written = written.files;
+  return result;
+}
+
 core::Result<GenerateResult> generate_of(const model::Job& recorded,
                                          const GenerateRequest& request) {
   if (request.target.format == ScheduleFormat::kJob) return keep_job(recorded, request);
@@ -176,16 +189,11 @@ core::Result<GenerateResult> generate_of(const model::Job& recorded,
   const std::vector<NewChoice> choices = choose_algorithms(recorded, request.choices, job);
   ASSAY_TRY(core::make_directories(request.target.folder));
   const SchedulePlan plan = ASSAY_TRY(plan_for(job, request));
-  WrittenSchedule written = ASSAY_TRY(write_schedule(plan, request.target, request.input));
-  GenerateResult result;
+  const WrittenSchedule written = ASSAY_TRY(write_schedule(plan, request.target, request.input));
+  GenerateResult result = result_of(written, request.simulator);
   result.summary = summarize(request, recorded, choices, written.schedule);
   result.warnings = job.warnings;
   result.warnings.merge(written.schedule.warnings);
-  result.removed = written.removed;
-  if (written.whole) {
-    result.next_command = command_for(request.simulator, *written.whole, plan.num_ranks);
-  }
-  result.written = std::move(written.files);
   return result;
 }
 

@@ -66,6 +66,9 @@ core::Result<GenerateResult> generate(const GenerateRequest& request);
 core::Result<GenerateResult> generate_of(const model::Job& recorded,
                                          const GenerateRequest& request);
 
+// Returns the files of a schedule with the command that runs it, and nothing else.
+GenerateResult result_of(const WrittenSchedule& written, Simulator simulator);
+
 // Returns what is known of a job's GPUs and operations, without tags and without a graph.
 model::ScheduleNotes notes_of(const Resolved& resolved);
 

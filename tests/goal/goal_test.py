@@ -117,7 +117,7 @@ class Generate(GoalTest):
         self.assertTrue((self.folder / "out" / "rank_7.goal").exists())
         (self.folder / "out" / "rank_x.goal").write_text("mine")
         done = self.run_assay("goal", "generate", "rec", "-o", "out", "-p")
-        self.assertIn("removed 4 rank files of an earlier schedule", done.stderr)
+        self.assertIn("removed 4 files of an earlier schedule", done.stderr)
         names = sorted(path.name for path in (self.folder / "out").iterdir())
         self.assertEqual(names, ["output.notes.json", *(f"rank_{rank}.goal" for rank in range(4)),
                                  "rank_x.goal"])
@@ -221,6 +221,12 @@ class Generate(GoalTest):
                 (("--tag-layout", "octal"), "expected auto, none"),
                 (("--tag-layout", "none", "--label", "pair"), "no room for --label"),
                 (("--for", "htsim", "--intra-node", "messages"), "it knows no nodes"),
+                (("--intra-latency", "5"), "--intra-latency needs --intra-node calc"),
+                (("--cost", "median"), "--cost chooses among NPKit's measurements"),
+                (("--write", "job", "--for", "htsim"), "--for is of a schedule"),
+                (("--write", "job", "--intra-node", "calc"), "--intra-node is of a schedule"),
+                (("--write", "job", "--label", "pair"), "--label is of a schedule"),
+                (("--write", "job", "--tag-layout", "none"), "--tag-layout is of a schedule"),
                 (("--label", "sequence / 0"), "a divisor other than 0"),
                 (("--from", "2", "--to", "1"), "--from 2 is not before --to 1"),
                 (("--cost", "p101"), "none of mean, median"),

@@ -60,6 +60,7 @@ class GoalCollective final : public Command {
     add_schedule_folder(app, request_)->required();
     add_made_form(app, form_, {MadeForm::kJob, MadeForm::kBinary, MadeForm::kText})
         ->default_str("job; bin of an all-to-all");
+    add_simulator_options(app, simulator_, "Graph");
     app.note_given(given_);
     app.add_flag("-q,--quiet", quiet_, "no talk");
   }
@@ -69,6 +70,8 @@ class GoalCollective final : public Command {
       return core::Error{fmt::format("there are at most {} ranks, and {} channels", kMost,
                                      std::uint32_t{model::kMostNcclChannels})};
     }
+    const bool is_job = plan_.function != NcclFunction::kAllToAll && form_ == MadeForm::kJob;
+    ASSAY_TRY(check_simulator_options(simulator_, given_, !is_job));
     if (plan_.function != NcclFunction::kAllToAll) return {};
     for (const char* name : {"--algorithm", "--protocol", "--channels"}) {
       if (given_.contains(name)) {
@@ -87,6 +90,7 @@ class GoalCollective final : public Command {
     plan_.bytes = static_cast<std::uint64_t>(bytes_of(bytes_).value_or(0));
     if (given_.contains("--algorithm")) plan_.algorithm = algorithm_;
     if (given_.contains("--protocol")) plan_.protocol = protocol_;
+    apply(simulator_, request_);
     if (given_.contains("--channels")) plan_.channels = static_cast<std::uint32_t>(channels_);
     return plan_.function == NcclFunction::kAllToAll ? write_all_to_all() : write_job();
   }
@@ -105,12 +109,15 @@ class GoalCollective final : public Command {
   }
 
   core::Result<Outcome> write_all_to_all() {
-    const goal::SchedulePlan plan = ASSAY_TRY(goal::plan_all_to_all(plan_));
+    const goal::SchedulePlan plan =
+        ASSAY_TRY(goal::plan_all_to_all(plan_, request_.simulator, request_.options.expand));
     request_.target.generator = program_version();
     request_.target.format =
         form_ == MadeForm::kText ? goal::ScheduleFormat::kText : goal::ScheduleFormat::kBinary;
     ASSAY_TRY(core::make_directories(request_.target.folder));
-    name_files(ASSAY_TRY(goal::write_schedule(plan, request_.target, source())).files, quiet_);
+    const auto written = ASSAY_TRY(goal::write_schedule(plan, request_.target, source()));
+    if (quiet_) return Outcome::kOk;
+    tell_written(goal::result_of(written, request_.simulator), request_.simulator);
     return Outcome::kOk;
   }
 
@@ -127,6 +134,7 @@ class GoalCollective final : public Command {
   NcclProtocol protocol_ = NcclProtocol::kSimple;
   std::int64_t channels_ = 1;
   MadeForm form_ = MadeForm::kJob;
+  SimulatorOptions simulator_;
   std::set<std::string> given_;
   bool quiet_ = false;
   goal::GenerateRequest request_;

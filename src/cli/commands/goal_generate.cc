@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 
+#include "cli/goal_outputs.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/summary_output.h"
@@ -49,12 +50,10 @@ class GoalGenerate final : public Command {
   }
 
   [[nodiscard]] core::Status check() const override {
-    if (!costs_file_.empty() && (!npkit_simple_.empty() || !npkit_ll_.empty())) {
-      return core::Error{"--costs and NPKit summaries (-s, -l) exclude each other"};
-    }
-    if (auto choice = cost_choice(cost_choice_, seed_); !choice.ok()) return choice.error();
+    ASSAY_TRY(check_costs());
     ASSAY_TRY(check_tags());
     ASSAY_TRY(check_simulator());
+    ASSAY_TRY(check_job());
     const goal::Window& window = request_.window;
     if (window.from_s && window.to_s && *window.from_s >= *window.to_s) {
       return core::Error{
@@ -75,39 +74,22 @@ class GoalGenerate final : public Command {
     request_.target.text_files = text_files();
     if (merged_) request_.options.streams.streams = goal::Streams::kMergedWhenDisjoint;
     if (strict_) request_.options.misfits = goal::Misfits::kFail;
-    request_.options.expand.intra_bytes_per_ns = intra_gbps_;
-    request_.options.expand.intra_node = intra_node_.value_or(goal::IntraNode::kMessages);
+    apply(simulator_, request_);
     const goal::GenerateResult result = ASSAY_TRY(generate());
     show_warnings(result.warnings);
     if (presentation_.shows_summary()) {
       print_summary(result.summary, presentation_.summary());
     }
-    if (presentation_.quiet) return Outcome::kOk;
-    constexpr std::size_t kNamed = 4;
-    for (std::size_t i = 0; i < result.written.size(); ++i) {
-      if (i < kNamed || i + 1 == result.written.size()) {
-        print_note("wrote " + result.written[i].string());
-      }
-    }
-    if (result.removed > 0) {
-      print_note(fmt::format("removed {} of an earlier schedule",
-                             core::counted(result.removed, "rank file")));
-    }
-    if (!result.next_command.empty()) print_note("run it with: " + result.next_command);
-    if (request_.simulator == goal::Simulator::kLogGopsim) {
-      print_note(
-          "LogGOPSim has one CPU a rank, on which copies wait for computation: it ends late, and "
-          "the "
-          "more nodes the later; the LogGOPSim in ATLAHS runs schedules for htsim");
-    }
+    if (!presentation_.quiet) tell_written(result, request_.simulator);
     return Outcome::kOk;
   }
 
  private:
   core::Result<goal::GenerateResult> generate() {
     auto file = ASSAY_TRY(goal::find_job_file(request_.input));
+    if (file) ASSAY_TRY(adopt(*file));
+    ASSAY_TRY(check_scale());
     if (!file) return goal::generate(request_);
-    ASSAY_TRY(adopt(*file));
     return goal::generate_of(ASSAY_TRY(goal::cut_window(std::move(file->job), request_.window)),
                              request_);
   }
@@ -116,6 +98,9 @@ class GoalGenerate final : public Command {
   core::Status adopt(const goal::JobFile& file) {
     if (given_.contains("--nccl-log")) {
       return core::Error{"--nccl-log is for recordings: a job's file has its rings and trees"};
+    }
+    if (given_.contains("--gpus-per-node")) {
+      return core::Error{"--gpus-per-node is for Chakra's traces: a job's file has its nodes"};
     }
     const auto take = [this](const char* option, auto& value, const auto& from_file) {
       if (!given_.contains(option)) value = from_file;
@@ -127,24 +112,57 @@ class GoalGenerate final : public Command {
     take("--merged", request_.options.streams.streams, file.streams.streams);
     take("--stream-order", request_.options.streams.order, file.streams.order);
     const bool other_costs = !costs_file_.empty() || !npkit_simple_.empty() || !npkit_ll_.empty();
-    if (other_costs) return {};
-    if (given_.contains("--cost")) {
-      return core::Error{"--cost chooses among NPKit's measurements: a job's file has one a size"};
-    }
-    request_.costs = file.costs;
+    if (!other_costs) request_.costs = file.costs;
     return {};
   }
 
   core::Status check_simulator() const {
-    if (request_.simulator == goal::Simulator::kAssay) return {};
-    const std::string given = "--for " + std::string(name_of(request_.simulator));
-    if (request_.compat == goal::Compat::kV2) {
-      return core::Error{given + " is not for --compat v2, which makes the public graph as it is"};
+    const auto name = simulator_option_in(given_);
+    if (name && request_.compat == goal::Compat::kV2) {
+      return core::Error{
+          fmt::format("{} is not for --compat v2, which makes the public graph as it is", *name)};
     }
-    if (intra_node_ == goal::IntraNode::kMessages) {
-      return core::Error{given + " excludes --intra-node messages: it knows no nodes"};
+    return check_simulator_options(simulator_, given_, writes_schedule());
+  }
+
+  // A job keeps what was recorded, and how it grows; all else is of the schedule that is made of
+  // it.
+  core::Status check_job() const {
+    if (writes_schedule()) return {};
+    for (const char* name : {"--label", "--tag-layout", "--compat"}) {
+      if (!given_.contains(name)) continue;
+      return core::Error{
+          fmt::format("{} is of a schedule, not of a job: --write bin or --write text", name)};
     }
     return {};
+  }
+
+  core::Status check_costs() const {
+    const bool has_npkit = !npkit_simple_.empty() || !npkit_ll_.empty();
+    if (!costs_file_.empty() && has_npkit) {
+      return core::Error{"--costs and NPKit summaries (-s, -l) exclude each other"};
+    }
+    const auto choice = ASSAY_TRY(cost_choice(cost_choice_, seed_));
+    if (given_.contains("--cost") && !has_npkit) {
+      return core::Error{"--cost chooses among NPKit's measurements: it needs -s or -l"};
+    }
+    if (given_.contains("--seed") && choice.kind != CostChoice::Kind::kSample) {
+      return core::Error{"--seed needs --cost sample"};
+    }
+    return {};
+  }
+
+  // Whether options of a larger job say anything: those of a job's file may come to use later.
+  core::Status check_scale() const {
+    if (request_.scale.replicas > 1 || !writes_schedule()) return {};
+    for (const char* name : {"--replica-communicator", "--keep-algorithms", "--nic-bandwidth"}) {
+      if (given_.contains(name)) return core::Error{fmt::format("{} needs --replicas", name)};
+    }
+    return {};
+  }
+
+  [[nodiscard]] bool writes_schedule() const {
+    return request_.target.format != goal::ScheduleFormat::kJob;
   }
 
   core::Status check_tags() const {
@@ -175,6 +193,7 @@ class GoalGenerate final : public Command {
                    "NCCL's logs (NCCL_DEBUG=INFO), for rings and trees that the recording lacks")
         ->type_name("FILE")
         ->default_str("those beside the recording");
+    add_gpus_per_node(app, request_.input_options);
     app.add_flag("--strict", strict_,
                  "fail where ranks disagree or a rank lacks an operation, instead of leaving the "
                  "operation out and counting it");
@@ -222,7 +241,7 @@ class GoalGenerate final : public Command {
         ->group(group);
     app.add_option("--costs", costs_file_, "a parameter file that 'assay simulate fit' wrote")
         ->type_name("FILE")
-        ->default_str("fitted on H200 with NVLink")
+        ->default_str(goal::kDefaultCosts)
         ->group(group);
     app.add_option("--cost", cost_choice_,
                    "which of NPKit's measurements of a size counts: mean, median, p0 to p100, or "
@@ -248,40 +267,13 @@ class GoalGenerate final : public Command {
                "what an operation follows besides its stream: the last one of any stream that had "
                "ended when it started, so that a slower network delays them all; or nothing")
         ->group(group);
-    const Choices<goal::Simulator> simulators{{"assay", goal::Simulator::kAssay},
-                                              {"loggopsim", goal::Simulator::kLogGopsim},
-                                              {"htsim", goal::Simulator::kHtsim}};
-    add_choice(app, "--for", request_.simulator, simulators,
-               "the simulator that will run it. htsim: no NIC 1, which it takes for another "
-               "host. loggopsim, which lets an operation start before what it follows on "
-               "another CPU, and whose G is a whole number: one CPU, no empty messages, times in "
-               "units of 0.04 ns. ATLAHS' LogGOPSim runs those for assay and htsim")
-        ->group(group);
-    const Choices<std::optional<goal::IntraNode>> modes{{"messages", goal::IntraNode::kMessages},
-                                                        {"calc", goal::IntraNode::kCalc}};
     const Choices<goal::Compat> compats{{"v2", goal::Compat::kV2}};
     add_choice(app, "--compat", request_.compat, compats,
                "make the graph of the public generator (nccl_generator_v2), with its tags and its "
                "gaps, to compare with or to reproduce old results; needs -s and -l")
         ->default_str("")
         ->group(group);
-    add_choice(app, "--intra-node", intra_node_, modes,
-               "data between GPUs of a node: messages from NIC 1, for 'assay simulate', which "
-               "knows nodes; or empty messages and a calculation, for simulators that do not")
-        ->default_str("as --for needs")
-        ->group(group);
-    app.add_option("--intra-bandwidth", intra_gbps_,
-                   "of --intra-node calc, in GB/s (1e9) into a GPU")
-        ->type_name("GBPS")
-        ->default_str("150")
-        ->check(positive_number_problem)
-        ->group(group);
-    app.add_option("--intra-latency", request_.options.expand.intra_latency_ns,
-                   "of --intra-node calc, in ns a transfer")
-        ->type_name("NS")
-        ->default_str("0")
-        ->check(not_negative_problem)
-        ->group(group);
+    add_simulator_options(app, simulator_, group);
   }
 
   void add_tag_options(App& app) {
@@ -344,9 +336,29 @@ class GoalGenerate final : public Command {
       return name.empty() ? std::nullopt : std::optional<fs::path>(name);
     };
     if (!npkit_simple_.empty() || !npkit_ll_.empty()) {
+      warn_of_npkit();
       return goal::read_npkit(file(npkit_simple_), file(npkit_ll_));
     }
-    return goal::costs_from_lines(goal::default_costs(), "fitted on H200 with NVLink");
+    return goal::costs_from_lines(goal::default_costs(), goal::kDefaultCosts);
+  }
+
+  // The summaries look alike: their public names alone say of which protocol each is.
+  void warn_of_npkit() const {
+    const auto is_named = [](const std::string& file, const char* protocol) {
+      return fs::path(file).filename().string().find(protocol) != std::string::npos;
+    };
+    if (is_named(npkit_simple_, "_LL")) {
+      print_warning(fmt::format("-s {}: the name is that of a summary of LL", npkit_simple_));
+    }
+    if (is_named(npkit_ll_, "_Simple")) {
+      print_warning(fmt::format("-l {}: the name is that of a summary of Simple", npkit_ll_));
+    }
+    if (npkit_ll_.empty()) {
+      print_warning(fmt::format("without -l, LL and LL128 have the costs {}", goal::kDefaultCosts));
+    }
+    if (npkit_simple_.empty()) {
+      print_warning(fmt::format("without -s, Simple has the costs {}", goal::kDefaultCosts));
+    }
   }
 
   unsigned threads() const { return parallel_ ? workers_ : 1; }
@@ -364,8 +376,7 @@ class GoalGenerate final : public Command {
   std::string cost_choice_ = "mean";
   std::string unused_buffer_size_;
   std::uint64_t seed_ = 0;
-  double intra_gbps_ = 150;
-  std::optional<goal::IntraNode> intra_node_;
+  SimulatorOptions simulator_;
   unsigned workers_ = 0;
   std::set<std::string> given_;
   bool merged_ = false;

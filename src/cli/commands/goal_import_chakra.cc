@@ -1,5 +1,8 @@
 #include <fmt/core.h>
 
+#include <set>
+#include <string>
+
 #include "cli/command.h"
 #include "cli/goal_outputs.h"
 #include "cli/options.h"
@@ -24,16 +27,18 @@ class GoalImportChakra final : public Command {
                                                 {"bin", goal::ScheduleFormat::kBinary}};
     add_choice(app, "--write", request_.target.format, formats,
                "text, or the binary form that simulators read");
-    app.add_option("--gpus-per-node", request_.input_options.gpus_per_node,
-                   "ranks of a node, which the traces do not tell")
-        ->type_name("N")
-        ->default_str("8")
-        ->check(whole_number_problem);
+    add_gpus_per_node(app, request_.input_options);
     app.add_flag("--strict", strict_,
                  "fail where a message has no receive or ranks disagree, instead of leaving the "
                  "operation out and counting it");
     add_slice_costs(app, costs_file_);
+    add_simulator_options(app, simulator_, "Options");
+    app.note_given(given_);
     add_presentation_options(app, presentation_);
+  }
+
+  [[nodiscard]] core::Status check() const override {
+    return check_simulator_options(simulator_, given_, true);
   }
 
   core::Result<Outcome> run() override {
@@ -45,16 +50,19 @@ class GoalImportChakra final : public Command {
     request_.target.generator = program_version();
     if (strict_) request_.options.misfits = goal::Misfits::kFail;
     request_.costs = ASSAY_TRY(slice_costs(costs_file_));
+    apply(simulator_, request_);
     const goal::GenerateResult result = ASSAY_TRY(goal::generate(request_));
     show_warnings(result.warnings);
     if (presentation_.shows_summary()) print_summary(result.summary, presentation_.summary());
-    name_files(result.written, presentation_.quiet);
+    if (!presentation_.quiet) tell_written(result, request_.simulator);
     return Outcome::kOk;
   }
 
  private:
   goal::GenerateRequest request_;
   std::filesystem::path costs_file_;
+  SimulatorOptions simulator_;
+  std::set<std::string> given_;
   bool strict_ = false;
   Presentation presentation_;
 };

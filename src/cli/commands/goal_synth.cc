@@ -50,6 +50,7 @@ class GoalSynth final : public Command {
     add_training(app);
     add_serving(app);
     add_times(app);
+    add_simulator_options(app, simulator_, "Graph");
     app.note_given(given_);
     add_presentation_options(app, presentation_);
   }
@@ -57,6 +58,8 @@ class GoalSynth final : public Command {
   [[nodiscard]] core::Status check() const override {
     if (request_.target.folder.empty() && !plan_only_)
       return core::Error{"-o names the folder to write into; --plan-only writes nothing"};
+    const bool writes_schedule = form_ == MadeForm::kText || form_ == MadeForm::kBinary;
+    ASSAY_TRY(check_simulator_options(simulator_, given_, writes_schedule));
     const bool trains = kind_ == StepKind::kTraining;
     for (const char* name : trains ? kServingOnly : kTrainingOnly) {
       if (given_.contains(name)) {
@@ -217,6 +220,7 @@ class GoalSynth final : public Command {
     if (form_ == MadeForm::kChakra) return write_chakra(made);
     request_.target.format = format_of(form_);
     request_.input = "a made step of " + model_;
+    apply(simulator_, request_);
     request_.costs = ASSAY_TRY(slice_costs(costs_file_));
     ASSAY_TRY(write_made_job(made, request_, presentation_.quiet));
     return Outcome::kOk;
@@ -243,6 +247,7 @@ class GoalSynth final : public Command {
   std::string system_ = "h200_sxm";
   PriceSources prices_;
   std::filesystem::path costs_file_;
+  SimulatorOptions simulator_;
   goal::GenerateRequest request_;
   std::set<std::string> given_;
   Presentation presentation_;

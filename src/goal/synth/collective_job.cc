@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/counted.h"
 #include "goal/lowering.h"
 #include "goal/synth/assemble.h"
 #include "goal/synth/collective_choice.h"
 #include "goal/synth/program.h"
-#include "model/launch_schedule.h"
 
 namespace assay::goal {
 namespace {
@@ -21,6 +21,10 @@ core::Status check_ranks(const CollectivePlan& plan) {
   if (plan.ranks > plan.gpus_per_node && plan.ranks % plan.gpus_per_node != 0) {
     return core::Error{
         fmt::format("{} ranks do not fill nodes of {} GPUs", plan.ranks, plan.gpus_per_node)};
+  }
+  if (plan.function != NcclFunction::kAllReduce && plan.bytes < plan.ranks) {
+    return core::Error{fmt::format("{} leave nothing for some of {} ranks",
+                                   core::counted(plan.bytes, "byte"), plan.ranks)};
   }
   return {};
 }
@@ -64,30 +68,42 @@ core::Result<MadeJob> make_collective_job(const CollectivePlan& plan) {
   return MadeJob{.job = std::move(assembled.job), .repeats = grid.repeats(), .summary = {}};
 }
 
-core::Result<SchedulePlan> plan_all_to_all(const CollectivePlan& plan) {
+core::Result<SchedulePlan> plan_all_to_all(const CollectivePlan& plan,
+                                           Simulator simulator,
+                                           ExpandOptions options) {
   ASSAY_TRY(check_ranks(plan));
   const std::uint64_t bytes = plan.bytes / plan.ranks;
   if (bytes > model::kMostSize) {
     return core::Error{fmt::format("a message of {} bytes is larger than 2 GiB", bytes)};
   }
+  adapt(simulator, options);
   SchedulePlan made;
   made.num_ranks = plan.ranks;
+  made.notes.made_for = name_of(simulator);
+  made.notes.time_unit_ns = options.time_unit_ns;
   for (std::uint32_t rank = 0; rank < plan.ranks; ++rank) {
     made.notes.ranks.push_back({.node = fmt::format("node{}", rank / plan.gpus_per_node),
                                 .process_id = rank,
                                 .device = static_cast<std::int32_t>(rank % plan.gpus_per_node)});
   }
-  made.make_rank = [ranks = plan.ranks, in_node = plan.gpus_per_node, bytes](
+  made.make_rank = [ranks = plan.ranks, in_node = plan.gpus_per_node, bytes, options](
                        std::uint32_t rank, RankWork& work) -> core::Status {
-    const auto place = [&](std::uint32_t peer) {
-      const bool near = peer / in_node == rank / in_node;
-      return model::Place{.nic = near ? model::kNodeNic : model::kNetworkNic};
+    const auto form = [&](std::uint32_t peer) {
+      return MessageForm(options, peer / in_node == rank / in_node);
     };
+    const std::uint8_t link_cpu = options.cpus == CpuUse::kOne ? 0 : 1;
     for (std::uint32_t step = 1; step < ranks; ++step) {
       const std::uint32_t next = (rank + step) % ranks;
       const std::uint32_t previous = (rank + ranks - step) % ranks;
-      work.graph.send(bytes, next, 0, place(next));
-      work.graph.receive(bytes, previous, 0, place(previous));
+      const MessageForm sent = form(next);
+      const MessageForm received = form(previous);
+      work.graph.send(sent.bytes(bytes), next, 0, {.nic = sent.nic()});
+      const std::uint32_t receive =
+          work.graph.receive(received.bytes(bytes), previous, 0, {.nic = received.nic()});
+      if (!received.as_calc()) continue;
+      const std::uint32_t transfer =
+          work.graph.calc(in_units(received.transfer_ns(bytes), options), {.cpu = link_cpu});
+      work.graph.require_finish(transfer, receive);
     }
     return {};
   };

@@ -5,7 +5,9 @@
 #include <optional>
 
 #include "core/result.h"
+#include "goal/expand.h"
 #include "goal/schedule_files.h"
+#include "goal/simulators.h"
 #include "goal/synth/made_job.h"
 
 namespace assay::goal {
@@ -25,12 +27,15 @@ struct CollectivePlan {
 };
 
 // NCCL's collective as a job. Its ranks fill whole nodes; all buffers are of bytes.
-// Error: no such algorithm, or a number of ranks that does not fill nodes.
+// Error: no such algorithm, a number of ranks that does not fill nodes, or bytes that are too few
+// for all ranks to have some.
 core::Result<MadeJob> make_collective_job(const CollectivePlan& plan);
 
 // An all-to-all as every textbook has it: each rank sends to all others at once, nearest first, and
 // receives from all, nothing waits for anything, and each message is one. As a job of NCCL it would
-// be 2 (n-1) operations on each of n ranks.
-core::Result<SchedulePlan> plan_all_to_all(const CollectivePlan& plan);
+// be 2 (n-1) operations on each of n ranks. `options` say what data within a node becomes.
+core::Result<SchedulePlan> plan_all_to_all(const CollectivePlan& plan,
+                                           Simulator simulator = Simulator::kAssay,
+                                           ExpandOptions options = {});
 
 }  // namespace assay::goal
