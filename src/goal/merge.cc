@@ -36,18 +36,19 @@ std::uint32_t most_tag(const model::Schedule& schedule) {
   return most;
 }
 
-// Returns the tags in their order, each once.
+// Returns the tags in their order, each once. Most are repeated, so that they are sorted whenever
+// twice as many have come.
 std::vector<std::uint32_t> tags_of(const model::Schedule& schedule) {
   std::vector<std::uint32_t> tags;
-  std::size_t sorted = 1024;  // of as many more, most are repeated
+  std::size_t limit = 1024;
   const auto tidy = [&] {
     std::sort(tags.begin(), tags.end());
     tags.erase(std::unique(tags.begin(), tags.end()), tags.end());
-    sorted = std::max<std::size_t>(sorted, 2 * tags.size());
+    limit = std::max(limit, 2 * tags.size());
   };
   for_each_tag(schedule, [&](std::uint32_t tag) {
     tags.push_back(tag);
-    if (tags.size() >= sorted) tidy();
+    if (tags.size() >= limit) tidy();
   });
   tidy();
   return tags;

@@ -213,6 +213,21 @@ class Generate(GoalTest):
         finish = [float(self.figures("simulate", folder / "output.goal")[0]["finish"])
                   for folder in (cheap, dear)]
         self.assertGreater(finish[1], 5 * finish[0])
+        swapped = self.npkit("x_Simple.json", 1)
+        done = self.run_assay("goal", "generate", "rec", "-o", "out", "-l", swapped)
+        self.assertIn("x_Simple.json: the name is that of a summary of Simple", done.stderr)
+        self.assertIn("without -s, Simple has the costs fitted on H200", done.stderr)
+        self.assertIn("x_Simple.json; Simple fitted on H200", done.stdout)
+
+    def test_options_that_change_nothing(self):
+        for option in ("--replica-communicator", "--nic-bandwidth"):
+            self.assert_one_error("goal", "generate", "rec", "-o", "out", option, "1",
+                                  says=f"{option} needs --replicas")
+        self.assert_one_error("goal", "generate", "rec", "-o", "out", "--gpus-per-node", "2",
+                              says="--gpus-per-node is for traces that do not tell nodes")
+        (self.folder / "epochs.log").write_text("loss 3\n")
+        done = self.run_assay("goal", "generate", "rec", "-o", "out", "--nccl-log", "epochs.log")
+        self.assertIn("logs without a line of NCCL", done.stderr)
 
     def test_usage_errors_come_before_the_recording_is_read(self):
         command = ("goal", "generate", "-i", "nowhere", "-o", "x")

@@ -98,6 +98,17 @@ TEST_F(Kineto, CallsKernelsAndLogsAreJoined) {
   EXPECT_EQ(job.matches.by_correlation, 2U);
 }
 
+// The events tell more of the same run, so that a folder with both is theirs.
+TEST_F(Kineto, MayBeNamedBesideTheEventsOfAProfiler) {
+  write("rank0.json", trace(call(2, 10, "allreduce", 1024, 1024)));
+  write("prof_97.jsonl", "{\"ev\":\"other\"}\n");
+  EXPECT_TRUE(read_job(folder_.path() / "rank0.json", {}).ok());
+  const auto all = read_job(folder_.path(), {});
+  ASSERT_FALSE(all.ok());
+  EXPECT_NE(all.error().message.find("no event \"init\""), std::string::npos)
+      << all.error().message;
+}
+
 TEST_F(Kineto, AGroupsKernelIsFoundByItsLaunch) {
   write("rank0.json", trace(call(2, 10, "send", 64, 64, R"(,"Dst Rank":1)") +
                             call(3, 20, "recv", 32, 32, R"(,"Src Rank":1)") + launch(30, 5) +
