@@ -7,7 +7,7 @@
 namespace assay::store {
 namespace {
 
-struct Points {
+struct GridPoints {
   std::vector<double> sizes;
   std::vector<double> latencies;
 
@@ -22,8 +22,8 @@ double plain(double m, double n) {
   return 0.003 + 1e-6 * m * n;
 }
 
-Points grid_without(double hole_m, double hole_n) {
-  Points points;
+GridPoints grid_without(double hole_m, double hole_n) {
+  GridPoints points;
   for (const double m : {1.0, 2.0, 4.0, 8.0, 16.0}) {
     for (const double n : {32.0, 64.0, 128.0, 256.0}) {
       if (m != hole_m || n != hole_n) points.add(m, n, plain(m, n));
@@ -32,7 +32,7 @@ Points grid_without(double hole_m, double hole_n) {
   return points;
 }
 
-GridSurface surface_of(const Points& points, Roofline roofline = nullptr) {
+GridSurface surface_of(const GridPoints& points, Roofline roofline = nullptr) {
   return {{{"m", Curve::kLine}, {"n", Curve::kLine}},
           Grid(2, points.sizes, points.latencies),
           std::move(roofline)};
@@ -57,7 +57,7 @@ TEST(Curve, WeighsTheSlopeAfterTheBracketToo) {
 }
 
 TEST(GridSurface, PredictsAHeldOutPointFromItsNeighbours) {
-  Points points = grid_without(0, 0);
+  GridPoints points = grid_without(0, 0);
   points.latencies[4 * 2 + 1] *= 1.5;  // m=4 n=64
   const GridSurface surface = surface_of(points);
   const auto predicted = surface.held_out({2, 1}, 0);
@@ -78,7 +78,7 @@ TEST(GridSurface, FollowsTheRooflineBetweenPoints) {
   const Roofline roofline = [](std::span<const double> sizes) {
     return 1e-3 * std::max(4.0, sizes[0]);
   };
-  Points points;
+  GridPoints points;
   for (const double m : {1.0, 4.0, 16.0})
     points.add(m, 32, roofline(std::vector<double>{m, 32}) + 0.002);
   const auto predicted = surface_of(points, roofline).held_out({1, 0}, 0);
