@@ -146,8 +146,8 @@ typedef struct {
  *
  * With the quantising fusions `output` may be null; otherwise it receives y. `output` or
  * residual_out may be `input`, and residual_out may be residual_in, the latter except with NCCL and
- * TWOSHOT when output is null. residual_in may be null: the norm
- * is then one without residual, and residual_out may be null, too.
+ * TWOSHOT when output is null. residual_in may be null: the norm is then one without residual, and
+ * residual_out may be null, too.
  *
  * scale_layout says for FP8: SCALE_STATIC divides by *scale; SCALE_PER_TOKEN and
  * SCALE_PER_GROUP_128 divide by max|y| / 448 of the row, or of each 128 elements of it (hidden_size

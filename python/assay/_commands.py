@@ -49,7 +49,7 @@ def argument_name(option):
 def words_of(command, arguments, options):
     """The words of a call. An argument or option may hold many; None is one that is not given."""
     words = command["name"].split()
-    for argument in arguments:
+    for argument in (each for each in arguments if each is not None):
         words += map(text_of, as_list(argument)) if is_many(argument) else [text_of(argument)]
     # What follows "--" are words of another program's command.
     end = words.index("--") if "--" in words else len(words)

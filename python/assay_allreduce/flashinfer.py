@@ -7,6 +7,7 @@ stand there, and hand on to FlashInfer's what ours do not fuse.
 """
 import importlib
 import importlib.util
+import logging
 
 import torch
 import torch.distributed as dist
@@ -16,6 +17,7 @@ from .communicator import DATA_TYPES
 from .engine import EngineCommunicator
 
 MODULE = "flashinfer.comm"
+logger = logging.getLogger(__name__)
 _PER_TOKEN = 1  # assay_allreduce_scale_layout: a scale for each row, which the kernel finds
 # By the numbers of flashinfer.comm.AllReduceFusionPattern. Those that are missing begin with the sum of
 # experts, or pack their scales to powers of two.
@@ -90,6 +92,8 @@ class _Outputs:
 def _scale(given, like):
     """The scale as one float32 on the GPU."""
     if isinstance(given, torch.Tensor):
+        if given.dtype != torch.float32:
+            raise ValueError(f"scale_factor must be float32, not {given.dtype}")
         return given
     return torch.full((1,), float(given), dtype=torch.float32, device=like.device)
 
@@ -114,7 +118,9 @@ class Workspace(EngineCommunicator):
 
     def is_buffer_size_sufficient(self, tp_size, num_tokens, hidden_dim, dtype, use_oneshot=None):
         del use_oneshot
-        return tp_size == self.world_size and num_tokens * hidden_dim * _ELEMENT_BYTES[dtype] <= self.max_size
+        if tp_size != self.world_size or dtype not in _ELEMENT_BYTES:
+            return False
+        return num_tokens * hidden_dim * _ELEMENT_BYTES[dtype] <= self.max_size
 
     def fuses(self, message, pattern, options):
         """Whether the call is one of ours. All ranks must say the same, so that no address is asked."""
@@ -169,7 +175,7 @@ class Workspace(EngineCommunicator):
         call.quantized = _address("quant_out", outputs.quant_out, message, tokens * hidden // 2)
         call.scale_out = _address("scale_out", outputs.scale_out, message,
                                   _nvfp4_scale_bytes(tokens, hidden, layout))
-        if layout != ScaleLayout.LINEAR and hidden // _GROUP % 4 != 0:
+        if outputs.scale_out is not None and layout != ScaleLayout.LINEAR and hidden // _GROUP % 4 != 0:
             outputs.scale_out.view(torch.uint8).zero_()  # columns that pad the blocks
 
     def destroy(self):
@@ -216,12 +222,17 @@ def _with_ours(fuse):
 
 
 def install():
-    """Nothing where there is no FlashInfer, or one that has not these functions."""
+    """Nothing where there is no FlashInfer, one that cannot be imported, or one that has not these functions."""
     if importlib.util.find_spec("flashinfer") is None:
         return
-    module = importlib.import_module(MODULE)
-    fuse = getattr(module, "allreduce_fusion", None)
-    if fuse is None or fuse.__module__ == __name__:
+    try:
+        module = importlib.import_module(MODULE)
+    except Exception as error:  # pylint: disable=broad-except
+        logger.warning("assay_allreduce: %s cannot be imported, so that nobody fuses: %s", MODULE, error)
         return
-    module.create_allreduce_fusion_workspace = _ours_or(module.create_allreduce_fusion_workspace)
+    create, fuse = (getattr(module, name, None)
+                    for name in ("create_allreduce_fusion_workspace", "allreduce_fusion"))
+    if create is None or fuse is None or fuse.__module__ == __name__:
+        return
+    module.create_allreduce_fusion_workspace = _ours_or(create)
     module.allreduce_fusion = _with_ours(fuse)

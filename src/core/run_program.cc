@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -29,6 +30,8 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kLookForStop{100};
 constexpr milliseconds kGrace{10'000};  // between SIGTERM and SIGKILL
+// The exit code of a program whose end a caller has learned in our place.
+constexpr int kUnknownEnd = 255;
 
 // The exit code as a shell tells it: 128 + N when signal N ended the program.
 int shell_code(int status) {
@@ -141,7 +144,7 @@ int wait_or_stop(pid_t program, const Stop& stop) {
     alarm.wait(kLookForStop);
     ended = ::waitpid(program, &status, WNOHANG);
   }
-  return shell_code(status);
+  return ended < 0 ? kUnknownEnd : shell_code(status);
 }
 
 constexpr std::array<int, 4> kPassedOn = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
@@ -194,6 +197,15 @@ enum class WhoHears { kWe, kCaller };  // the signals of this process
   ::_exit(EXIT_FAILURE);
 }
 
+// Returns whether the program told why it could not begin. A caller's signal interrupts the read.
+bool read_error(int pipe, int& error) {
+  ssize_t count = 0;
+  do {
+    count = ::read(pipe, &error, sizeof error);
+  } while (count < 0 && errno == EINTR);
+  return count == sizeof error;
+}
+
 ForegroundEnd not_started(const ForegroundLaunch& launch, int error) {
   constexpr int kNoSuchProgram = 127;
   constexpr int kNotExecutable = 126;
@@ -208,11 +220,23 @@ int wait_for(pid_t program) {
   return shell_code(status);
 }
 
+// A program that was started without our environment, as `env -i` does, has no mark.
+bool is_member(const ProcessFamily& family, pid_t program) {
+  const std::vector<ProcessId> all = members(family);
+  return std::any_of(all.begin(), all.end(),
+                     [&](const ProcessId& one) { return one.pid == program; });
+}
+
 int wait_for_caller(pid_t program, const std::string& mark) {
   const ProcessFamily family{program, mark, start_time(program)};
   return wait_or_stop(program, [&] {
+    if (is_member(family, program)) {
+      end_family(family, kGrace);
+      return;
+    }
     ::kill(program, SIGTERM);
     end_family(family, kGrace);
+    EndAlarm(program).wait(kGrace);
     ::kill(program, SIGKILL);
   });
 }
@@ -269,7 +293,7 @@ ForegroundEnd run_in_foreground(const ForegroundLaunch& launch) {
   int error = program < 0 ? errno : 0;
   if (passing) g_program = program;
   ::close(exec_error[1]);
-  if (program > 0 && ::read(exec_error[0], &error, sizeof error) != sizeof error) error = 0;
+  if (program > 0 && !read_error(exec_error[0], error)) error = 0;
   ::close(exec_error[0]);
   int code = 0;
   if (program > 0)

@@ -90,9 +90,20 @@ class Rehearsal {
     return resolved_.job->gpus[at.gpu].operations[call.operation];
   }
 
+  // With eager messages a rank that only sends waits for nobody: of collectives with a root some
+  // do.
   [[nodiscard]] bool waits(Place at, const Call& call) const {
-    return messages_ == Messages::kRendezvous ||
-           operation_of(at, call).function != model::NcclFunction::kSend;
+    if (messages_ == Messages::kRendezvous) return true;
+    switch (operation_of(at, call).function) {
+      case model::NcclFunction::kSend:
+      case model::NcclFunction::kBroadcast:
+      case model::NcclFunction::kReduce:
+      case model::NcclFunction::kScatter:
+      case model::NcclFunction::kGather:
+        return false;
+      default:
+        return true;
+    }
   }
 
   void place(Place at) {

@@ -21,7 +21,7 @@ std::string_view words_of(Loss loss) {
   return kWords[static_cast<std::size_t>(loss)];
 }
 
-// Returns "rank 1 has", "ranks 1, 3 have" or "a file of an unknown rank has".
+// Returns "rank 1 has", "ranks 1, 3 have" or "a file of unknown rank has".
 std::string subject_of(const std::vector<int>& ranks, std::size_t unknown) {
   std::vector<std::string> names;
   if (!ranks.empty())

@@ -79,7 +79,7 @@ class Reader {
       const std::size_t comment = std::min(line.find("//"), line.size());
       ASSAY_TRY(read_axes(line.substr(comment)));
       ASSAY_TRY(read_code(line.substr(0, comment)));
-      if (depth_ > 0) read_place(line.substr(comment));
+      if (depth_ > 0) ASSAY_TRY(read_place(line.substr(comment)));
     }
     if (depth_ == kRowDepth) return row_without_end();
     if (depth_ > 0) return core::Error{fmt::format("{}: the table does not end", name_)};
@@ -147,8 +147,9 @@ class Reader {
     return {};
   }
 
-  // Comments within the table say of which TP size, fusion and hidden size a list is.
-  void read_place(std::string_view comment) {
+  // Comments within the table say of which TP size, fusion and hidden size a list is. Those of the
+  // first list of fusions or hidden sizes recur in the others.
+  core::Status read_place(std::string_view comment) {
     const auto after = [&](std::string_view key) {
       const std::size_t at = comment.find(key);
       if (at == std::string_view::npos) return std::string_view();
@@ -156,12 +157,21 @@ class Reader {
       constexpr std::string_view kOfWords = "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
       return word.substr(0, word.find_first_not_of(kOfWords));
     };
-    add_number(after("TP="), places_.world_sizes);
+    if (const std::string_view word = after("TP="); !word.empty()) {
+      const std::size_t before = places_.world_sizes.size();
+      add_number(word, places_.world_sizes);
+      if (places_.world_sizes.size() == before)
+        return wrong(fmt::format("TP={} is not larger than the one before", word));
+    }
     add_number(after("hidden_size="), places_.hidden_sizes);
-    if (const auto fusion = fusion_named(after("Fusion="));
-        fusion &&
-        std::find(places_.fusions.begin(), places_.fusions.end(), *fusion) == places_.fusions.end())
+    const std::string_view name = after("Fusion=");
+    if (name.empty()) return {};
+    const auto fusion = fusion_named(name);
+    if (!fusion) return wrong(fmt::format("no fusion is called '{}'", name));
+    const std::vector<Fusion>& known = places_.fusions;
+    if (std::find(known.begin(), known.end(), *fusion) == known.end())
       places_.fusions.push_back(*fusion);
+    return {};
   }
 
   static void add_number(std::string_view word, std::vector<std::int64_t>& axis) {
@@ -281,13 +291,17 @@ class Reader {
     return {};
   }
 
-  // Returns the first of `found` that has as many items as the table.
+  // Returns what has as many items as the table: what comments say, or else, where none says
+  // anything, the usual axis, which is the last of `found`.
   template <class T>
   core::Result<std::vector<T>> axis(std::size_t depth,
                                     std::initializer_list<std::vector<T>> found) const {
     const Level& level = levels_[depth];
+    bool is_said = false;
     for (const std::vector<T>& one : found) {
-      if (one.size() == level.count) return one;
+      const bool is_usual = &one == found.end() - 1;
+      if (one.size() == level.count && !(is_usual && is_said)) return one;
+      is_said = is_said || !one.empty();
     }
     return core::Error{fmt::format("{}: the table of SM {} has {}, and no comment says which",
                                    name_, *sm_version_, core::counted(level.count, level.axis))};

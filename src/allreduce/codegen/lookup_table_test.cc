@@ -174,6 +174,10 @@ TEST(LookupTable, ErrorsNameTheLine) {
   EXPECT_EQ(error_of(unlisted), "");
   EXPECT_THAT(error_of(replaced(unlisted, "// TP=4", "")),
               HasSubstr("t.cpp: the table of SM 89 has 2 TP sizes, and no comment says which"));
+  EXPECT_THAT(error_of(replaced(kUpstreamText, "Fusion=NONE", "Fusion=NUN")),
+              HasSubstr("t.cpp:9: no fusion is called 'NUN'"));
+  EXPECT_THAT(error_of(replaced(kUpstreamText, "TP=4", "TP=1")),
+              HasSubstr("t.cpp:19: TP=1 is not larger than the one before"));
   EXPECT_THAT(error_of(std::string(kUpstreamText) + kUpstreamText),
               HasSubstr("t.cpp:58: a second table of SM 89"));
   EXPECT_THAT(error_of(replaced(kUpstreamText, "{8,0,0}", "{}")),

@@ -45,8 +45,7 @@ const CommandSpec kGoalStat{
     .description =
         "Ranks, operations by kind, dependencies, the bytes that ranks send and the nanoseconds "
         "that they calculate with the ranks that have least and most, and the sizes of messages. "
-        "Notes "
-        "beside the schedule (NAME.notes.json) say in which units it counts time. "
+        "Notes beside the schedule (NAME.notes.json) say in which units it counts time. "
         "Of a job's file: its replicas, how large its schedule "
         "would be, its GPUs, communicators and operations.",
     .examples =

@@ -114,32 +114,23 @@ void Family::add_curves() {
   }
 }
 
-std::uint32_t Family::find_even_row(std::uint32_t row, HiddenRows hidden) const {
-  const Curve& curve = curves_[find_curve_of(row)];
-  const std::uint32_t before = hidden.has(row - 1) ? hidden.begin : row;
-  if (before <= curve.begin) return row;
-  std::uint32_t least = row;
-  for (std::uint32_t later = row + 1; later < curve.end; ++later) {
-    const bool is_less = latencies_[later] > 0 && latencies_[later] < latencies_[least];
-    if (is_less && !hidden.has(later)) least = later;
-  }
-  return is_uneven(row, before - 1, least) ? least : row;
+std::uint32_t Family::even_row(const Curve& curve, std::uint32_t row, HiddenRows hidden) const {
+  const std::uint32_t end_before = hidden.has(row - 1) ? hidden.begin : row;
+  const std::uint32_t next = hidden.has(row + 1) ? hidden.end : row + 1;
+  if (end_before <= curve.begin || next >= curve.end || latencies_[next] <= 0) return row;
+  const double beside = std::max(latencies_[end_before - 1], latencies_[next]);
+  return latencies_[row] > kUneven * beside ? next : row;
 }
 
-bool Family::is_uneven(std::uint32_t row, std::uint32_t smaller, std::uint32_t larger) const {
-  return latencies_[row] > kUneven * std::max(latencies_[smaller], latencies_[larger]);
+std::uint32_t Family::find_even_row(std::uint32_t row, HiddenRows hidden) const {
+  return even_row(curves_[find_curve_of(row)], row, hidden);
 }
 
 void Family::add_even_rows() {
   even_rows_.resize(num_rows());
   for (const Curve& curve : curves_) {
-    std::uint32_t least = curve.end - 1;
-    for (std::uint32_t row = curve.end; row-- > curve.begin;) {
-      const bool is_first = row == curve.begin;
-      even_rows_[row] = !is_first && is_uneven(row, row - 1, least) ? least : row;
-      const bool is_less = latencies_[row] > 0 && latencies_[row] < latencies_[least];
-      if (is_less || latencies_[least] <= 0) least = row;
-    }
+    for (std::uint32_t row = curve.begin; row < curve.end; ++row)
+      even_rows_[row] = even_row(curve, row, {});
   }
 }
 

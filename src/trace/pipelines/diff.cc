@@ -19,11 +19,17 @@ core::Result<AnalyzedRun> analyze_side(const fs::path& path,
   return analyze_files(inputs, request, progress);
 }
 
+// The whole path, without the '/' that a shell completes folders with.
+fs::path whole(const fs::path& path) {
+  const fs::path normal = fs::absolute(path).lexically_normal();
+  return normal.has_filename() ? normal : normal.parent_path();
+}
+
 // Files or folders of one name are told apart by the last folders above them that differ.
 std::pair<std::string, std::string> names_of(fs::path baseline, fs::path test) {
+  baseline = whole(baseline);
+  test = whole(test);
   std::pair<std::string, std::string> names{path_label(baseline), path_label(test)};
-  baseline = fs::absolute(baseline).lexically_normal();
-  test = fs::absolute(test).lexically_normal();
   while (names.first == names.second && baseline.has_relative_path() && test.has_relative_path()) {
     names = {baseline.filename().string(), test.filename().string()};
     baseline = baseline.parent_path();
