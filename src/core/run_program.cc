@@ -136,7 +136,8 @@ int wait_or_stop(pid_t program, const Stop& stop) {
   const EndAlarm alarm(program);
   bool stopping = false;
   int status = 0;
-  for (pid_t ended = 0; ended == 0 || (ended < 0 && errno == EINTR);) {
+  pid_t ended = 0;
+  while (ended == 0 || (ended < 0 && errno == EINTR)) {
     if (!stopping && !check_interrupt().ok()) {
       stopping = true;
       stop();

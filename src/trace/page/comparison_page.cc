@@ -64,7 +64,7 @@ void add_reasons(report::PageAnswer& answer,
   for (const report::WaterfallPart& part : parts) {
     answer.why.push_back({fmt::format("{}{}: {:+.3g} ms{}{}", about, part.name, part.value,
                                       share_text(part.value, chart->to.value - chart->from.value),
-                                      part.note.empty() ? "" : ". " + part.note),
+                                      part.note.empty() ? "" : ": " + part.note),
                           part.card});
   }
 }
