@@ -14,13 +14,17 @@ struct Expected {
   const char* table;
   double median;  // of the errors, as parts of the latency
   double p90;
+  store::Points points = store::Points::kAll;
 };
 
 TEST(ShippedAnswers, AreAsGoodAsTheyWere) {
   const store::ShippedSystem& system = *store::find_shipped("h200_sxm");
   const store::Store store = store::open_shipped(system).value();
   const store::Peaks peaks = store::peaks_of(system).value();
-  for (const Expected& expected : {Expected{"gemm_perf", 0.03, 0.09},
+  // Refined products are there because they are hard to predict: most lie beside sizes at which a
+  // product takes up to 1.9 times as long.
+  for (const Expected& expected : {Expected{"gemm_perf", 0.03, 0.09, store::Points::kGrid},
+                                   {"gemm_perf", 0.03, 0.115},
                                    {"context_attention_perf", 0.04, 0.12},
                                    {"generation_attention_perf", 0.03, 0.09},
                                    {"generation_mla_perf", 0.04, 0.15},
@@ -29,8 +33,10 @@ TEST(ShippedAnswers, AreAsGoodAsTheyWere) {
                                    {"gdn_perf", 0.03, 0.10},
                                    {"nccl_perf", 0.02, 0.10}}) {
     SCOPED_TRACE(expected.table);
-    const store::Frame frame =
-        store.table({.table = expected.table}, store::Store::Columns::kWithInterval).value();
+    const store::Frame frame = store
+                                   .table({.table = expected.table, .points = expected.points},
+                                          store::Store::Columns::kWithInterval)
+                                   .value();
     const store::Rooflines rooflines =
         store::table_rooflines(expected.table, costed_operators(expected.table), peaks);
     const store::AnswerErrors all =

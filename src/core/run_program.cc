@@ -29,7 +29,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds kLookForStop{100};
-constexpr milliseconds kGrace{10'000};  // between SIGTERM and SIGKILL
+constexpr milliseconds kTimeToEnd{10'000};  // between SIGTERM and SIGKILL
 // The exit code of a program whose end a caller has learned in our place.
 constexpr int kUnknownEnd = 255;
 
@@ -232,12 +232,12 @@ int wait_for_caller(pid_t program, const std::string& mark) {
   const ProcessFamily family{program, mark, start_time(program)};
   return wait_or_stop(program, [&] {
     if (is_member(family, program)) {
-      end_family(family, kGrace);
+      end_family(family, kTimeToEnd);
       return;
     }
     ::kill(program, SIGTERM);
-    end_family(family, kGrace);
-    EndAlarm(program).wait(kGrace);
+    end_family(family, kTimeToEnd);
+    EndAlarm(program).wait(kTimeToEnd);
     ::kill(program, SIGKILL);
   });
 }
