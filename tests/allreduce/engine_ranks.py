@@ -263,6 +263,39 @@ def check_fused(engine):
     flashinfer.Workspace.run = run
 
 
+def check_vllms_pass(engine):
+    """vLLM's compilation finds the all-reduce with the norm behind it, and ours runs what it puts there."""
+    from torch._inductor.pattern_matcher import PatternMatcherPass
+    import vllm.ir
+    from vllm.compilation.passes.fusion import allreduce_rms_fusion as fusion
+    from vllm.compilation.passes.inductor_pass import enable_fake_mode
+    from vllm.distributed import tensor_model_parallel_all_reduce
+
+    from assay_allreduce import flashinfer
+    patterns = PatternMatcherPass(pass_name="all_reduce_fusion_pass")
+    pattern = fusion.AllReduceFusedAddRMSNormPattern(
+        EPSILON, torch.bfloat16, "cuda",
+        fusion.FlashInferFusedAllReduceParams(engine.group.world_size, max_token_num=MOST_FUSED))
+    enable_fake_mode(lambda: pattern.register(patterns))()
+    matches, calls, run = [], [], flashinfer.Workspace.run
+    flashinfer.Workspace.run = lambda *arguments: (calls.append(1), run(*arguments))[1]
+
+    def layer(tensor, residual, weight):
+        return vllm.ir.ops.fused_add_rms_norm(tensor_model_parallel_all_reduce(tensor * 1), residual, weight, EPSILON)
+
+    with torch._inductor.config.patch(post_grad_custom_post_pass=lambda graph: matches.append(patterns.apply(graph)),
+                                      force_disable_caches=True):
+        for tokens in (3, 64):
+            tensor, residual, weight = fused_inputs(engine, tokens)
+            exact = exact_sum(tensor, engine.group.device_group) + residual.double()
+            norm, hidden = torch.compile(layer, fullgraph=True, dynamic=False)(tensor, residual.clone(), weight)
+            check(f"residual of {tokens}, compiled by vLLM's pass", hidden, exact, 2 * ULP)
+            yield check(f"norm of {tokens}, compiled by vLLM's pass, by assay", norm,
+                        norm_of(hidden.double(), weight.double()), ULP)
+    assert matches == [1, 1] and len(calls) == 2, f"{matches} matches, {len(calls)} calls of ours"
+    flashinfer.Workspace.run = run
+
+
 def compare_fused_times(engine, calls=200, replays=21):
     """Of the engine's fused call, and of its sum with PyTorch's norm behind it."""
     def apart(tensor, residual, weight):
@@ -312,6 +345,8 @@ def check_ours(engine, device):
     yield from compare_times(engine, all_reduce, device)
     if importlib.util.find_spec("flashinfer") is not None:
         yield from check_fused(engine)
+        if engine.theirs.__module__.startswith("vllm."):
+            yield from check_vllms_pass(engine)
         yield from compare_fused_times(engine)
 
 
