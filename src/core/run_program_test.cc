@@ -62,17 +62,17 @@ TEST_F(OfACaller, AProgramEndsWithTheWork) {
   expect_soon();
 }
 
-volatile std::sig_atomic_t heard = 0;
+volatile std::sig_atomic_t heard_signal = 0;
 
 TEST_F(OfACaller, SignalsAreTheCallers) {
   Task task;
-  auto* before = std::signal(SIGINT, [](int) { heard = 1; });
+  auto* before = std::signal(SIGINT, [](int) { heard_signal = 1; });
   const WorkingFor working(&task);
   const ForegroundEnd end =
       run_in_foreground({.arguments = {"sh", "-c", "kill -INT $PPID; exit 3"}});
   std::signal(SIGINT, before);
   EXPECT_EQ(end.exit_code, 3);
-  EXPECT_EQ(heard, 1);
+  EXPECT_EQ(heard_signal, 1);
 }
 
 }  // namespace

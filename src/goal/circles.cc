@@ -8,30 +8,30 @@
 namespace assay::goal {
 namespace {
 
-enum class Messages { kEager, kRendezvous };
+enum class MessageKind { kEager, kRendezvous };
 
-struct Place {
+struct LaunchPlace {
   std::uint32_t gpu = 0;
   std::uint32_t launch = 0;  // index into the GPU's timeline
 };
 
 // What a launch still waits for.
-struct State {
+struct LaunchState {
   std::size_t before = 0;     // launches that it follows
   std::size_t exchanges = 0;  // that lack a launch
   bool has_begun = false;
   std::vector<std::uint32_t> next;  // launches that follow it
 };
 
-struct Meeting {
+struct Encounter {
   std::size_t missing = 0;  // launches that have not begun
-  std::vector<Place> waiting;
+  std::vector<LaunchPlace> waiting;
 };
 
-class Rehearsal {
+class CircleSearch {
  public:
-  Rehearsal(const Resolved& resolved, const StreamPlan& plan, Messages messages)
-      : resolved_(resolved), messages_(messages), meetings_(resolved.exchanges.size()) {
+  CircleSearch(const Resolved& resolved, const StreamPlan& plan, MessageKind messages)
+      : resolved_(resolved), messages_(messages), encounters_(resolved.exchanges.size()) {
     for (std::uint32_t gpu = 0; gpu < resolved.gpus.size(); ++gpu) {
       model::Warnings unused;
       timelines_.push_back(make_timeline(resolved, gpu, plan, 0, unused));
@@ -48,18 +48,18 @@ class Rehearsal {
       }
     }
     while (!ready_.empty()) {
-      const Place at = ready_.back();
+      const LaunchPlace at = ready_.back();
       ready_.pop_back();
       begin(at);
     }
   }
 
   // Those that have begun and do not end.
-  [[nodiscard]] std::vector<Place> stuck() const {
-    std::vector<Place> stuck;
+  [[nodiscard]] std::vector<LaunchPlace> stuck() const {
+    std::vector<LaunchPlace> stuck;
     for (std::uint32_t gpu = 0; gpu < states_.size(); ++gpu) {
       for (std::uint32_t i = 0; i < states_[gpu].size(); ++i) {
-        const State& state = states_[gpu][i];
+        const LaunchState& state = states_[gpu][i];
         if (state.has_begun && state.exchanges > 0) stuck.push_back({gpu, i});
       }
     }
@@ -67,11 +67,11 @@ class Rehearsal {
   }
 
   // Returns the first exchange of the launch that lacks another one.
-  [[nodiscard]] std::string describe(Place at) const {
+  [[nodiscard]] std::string describe(LaunchPlace at) const {
     const Launch& launch = timelines_[at.gpu].launches[at.launch].launch;
     for (std::uint32_t i = 0; i < launch.num_calls; ++i) {
       const Call& call = call_of(at, i);
-      if (meetings_[call.exchange].missing == 0 || !waits(at, call)) continue;
+      if (encounters_[call.exchange].missing == 0 || !waits(at, call)) continue;
       const model::Operation& operation = operation_of(at, call);
       return fmt::format("rank {}: {} #{} on {}", at.gpu, name_of(operation.function),
                          operation.sequence,
@@ -81,19 +81,19 @@ class Rehearsal {
   }
 
  private:
-  [[nodiscard]] const Call& call_of(Place at, std::uint32_t index) const {
+  [[nodiscard]] const Call& call_of(LaunchPlace at, std::uint32_t index) const {
     const Launch& launch = timelines_[at.gpu].launches[at.launch].launch;
     return resolved_.gpus[at.gpu].calls[launch.first_call + index];
   }
 
-  [[nodiscard]] const model::Operation& operation_of(Place at, const Call& call) const {
+  [[nodiscard]] const model::Operation& operation_of(LaunchPlace at, const Call& call) const {
     return resolved_.job->gpus[at.gpu].operations[call.operation];
   }
 
   // With eager messages a rank that only sends waits for nobody: of collectives with a root some
   // do.
-  [[nodiscard]] bool waits(Place at, const Call& call) const {
-    if (messages_ == Messages::kRendezvous) return true;
+  [[nodiscard]] bool waits(LaunchPlace at, const Call& call) const {
+    if (messages_ == MessageKind::kRendezvous) return true;
     switch (operation_of(at, call).function) {
       case model::NcclFunction::kSend:
       case model::NcclFunction::kBroadcast:
@@ -106,58 +106,58 @@ class Rehearsal {
     }
   }
 
-  void place(Place at) {
+  void place(LaunchPlace at) {
     const TimedLaunch& timed = timelines_[at.gpu].launches[at.launch];
-    State& state = states_[at.gpu][at.launch];
+    LaunchState& state = states_[at.gpu][at.launch];
     state.before = timed.after.size();
     for (const std::uint32_t before : timed.after)
       states_[at.gpu][before].next.push_back(at.launch);
     for (std::uint32_t i = 0; i < timed.launch.num_calls; ++i) {
       const Call& call = call_of(at, i);
-      Meeting& meeting = meetings_[call.exchange];
-      ++meeting.missing;
+      Encounter& encounter = encounters_[call.exchange];
+      ++encounter.missing;
       if (!waits(at, call)) continue;
       ++state.exchanges;
-      meeting.waiting.push_back(at);
+      encounter.waiting.push_back(at);
     }
   }
 
-  void begin(Place at) {
-    State& state = states_[at.gpu][at.launch];
+  void begin(LaunchPlace at) {
+    LaunchState& state = states_[at.gpu][at.launch];
     state.has_begun = true;
     const std::uint32_t calls = timelines_[at.gpu].launches[at.launch].launch.num_calls;
     if (state.exchanges == 0) end(at);
     for (std::uint32_t i = 0; i < calls; ++i) {
-      const Meeting& meeting = meetings_[call_of(at, i).exchange];
-      if (--meetings_[call_of(at, i).exchange].missing > 0) continue;
-      for (const Place waiting : meeting.waiting) {
+      const Encounter& encounter = encounters_[call_of(at, i).exchange];
+      if (--encounters_[call_of(at, i).exchange].missing > 0) continue;
+      for (const LaunchPlace waiting : encounter.waiting) {
         if (--states_[waiting.gpu][waiting.launch].exchanges == 0) end(waiting);
       }
     }
   }
 
-  void end(Place at) {
+  void end(LaunchPlace at) {
     for (const std::uint32_t next : states_[at.gpu][at.launch].next) {
       if (--states_[at.gpu][next].before == 0) ready_.push_back({at.gpu, next});
     }
   }
 
   const Resolved& resolved_;
-  Messages messages_;
-  std::vector<GpuTimeline> timelines_;      // by GPU
-  std::vector<std::vector<State>> states_;  // by GPU, launch
-  std::vector<Meeting> meetings_;           // by exchange
-  std::vector<Place> ready_;
+  MessageKind messages_;
+  std::vector<GpuTimeline> timelines_;            // by GPU
+  std::vector<std::vector<LaunchState>> states_;  // by GPU, launch
+  std::vector<Encounter> encounters_;             // by exchange
+  std::vector<LaunchPlace> ready_;
 };
 
 // Returns whether there are none.
-bool warn_of_circles(Rehearsal rehearsal,
+bool warn_of_circles(CircleSearch rehearsal,
                      const char* reason,
                      const char* effect,
                      model::Warnings& warnings) {
   rehearsal.run();
-  const std::vector<Place> stuck = rehearsal.stuck();
-  for (const Place at : stuck)
+  const std::vector<LaunchPlace> stuck = rehearsal.stuck();
+  for (const LaunchPlace at : stuck)
     warnings.add(reason, effect, rehearsal.describe(at));
   return stuck.empty();
 }
@@ -165,12 +165,12 @@ bool warn_of_circles(Rehearsal rehearsal,
 }  // namespace
 
 void warn_of_circles(const Resolved& resolved, const StreamPlan& plan, model::Warnings& warnings) {
-  if (!warn_of_circles(Rehearsal(resolved, plan, Messages::kEager),
+  if (!warn_of_circles(CircleSearch(resolved, plan, MessageKind::kEager),
                        "operations that wait for each other in a circle", "the schedule cannot end",
                        warnings)) {
     return;
   }
-  warn_of_circles(Rehearsal(resolved, plan, Messages::kRendezvous),
+  warn_of_circles(CircleSearch(resolved, plan, MessageKind::kRendezvous),
                   "operations that wait in a circle when sends wait for their receives",
                   "the schedule ends with eager messages only: S must be at least their size",
                   warnings);
