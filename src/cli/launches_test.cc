@@ -233,7 +233,7 @@ TEST(SimulateLaunches, TakeEagerMessagesUpToTheLargestOne) {
   std::uint64_t largest = 0;
   for (const model::RankView& rank : both.graph.ranks()) {
     for (const model::ScheduleOp& op : rank.ops) {
-      if (op.kind == model::OpKind::kSend) largest = std::max<std::uint64_t>(largest, op.size);
+      if (op.kind == model::OpKind::kSend) largest = std::max<std::uint64_t>(largest, +op.size);
     }
   }
   for (const unsigned threads : {1U, 3U}) {

@@ -120,7 +120,7 @@ TEST(Merge, NumbersLargeTagsOfSharedRanksAnew) {
   const model::Schedule schedule = written(merge.value());
   std::vector<std::uint32_t> tags;
   for (const model::ScheduleOp& op : schedule.ranks()[1].ops)
-    tags.push_back(op.tag);
+    tags.push_back(+op.tag);
   EXPECT_THAT(tags, ElementsAre(1, 0, model::kAnyTag, 3, 2, model::kAnyTag));
 }
 

@@ -267,21 +267,24 @@ class Reader {
   }
 
   core::Status end_table() {
-    LookupTable table{
-        .sm_version = static_cast<int>(*sm_version_),
-        .fusions = ASSAY_TRY(axis<Fusion>(
-            1, {places_.fusions, listed_.fusions, {kPublicFusions.begin(), kPublicFusions.end()}})),
-        .hidden_sizes = ASSAY_TRY(
-            axis<std::int64_t>(2, {listed_.hidden_sizes,
-                                   places_.hidden_sizes,
-                                   {kPublicHiddenSizes.begin(), kPublicHiddenSizes.end()}})),
-        .num_tokens =
-            ASSAY_TRY(axis<std::int64_t>(3, {listed_.num_tokens, powers_of_two(levels_[3].count)})),
-        .cells = std::move(cells_)};
-    for (const std::int64_t world_size :
-         ASSAY_TRY(axis<std::int64_t>(0, {places_.world_sizes,
-                                          listed_.world_sizes,
-                                          {kPublicWorldSizes.begin(), kPublicWorldSizes.end()}})))
+    const auto world_sizes =
+        ASSAY_TRY(axis<std::int64_t>(0, {places_.world_sizes,
+                                         listed_.world_sizes,
+                                         {kPublicWorldSizes.begin(), kPublicWorldSizes.end()}}));
+    auto fusions = ASSAY_TRY(axis<Fusion>(
+        1, {places_.fusions, listed_.fusions, {kPublicFusions.begin(), kPublicFusions.end()}}));
+    auto hidden_sizes =
+        ASSAY_TRY(axis<std::int64_t>(2, {listed_.hidden_sizes,
+                                         places_.hidden_sizes,
+                                         {kPublicHiddenSizes.begin(), kPublicHiddenSizes.end()}}));
+    auto num_tokens =
+        ASSAY_TRY(axis<std::int64_t>(3, {listed_.num_tokens, powers_of_two(levels_[3].count)}));
+    LookupTable table{.sm_version = static_cast<int>(*sm_version_),
+                      .fusions = std::move(fusions),
+                      .hidden_sizes = std::move(hidden_sizes),
+                      .num_tokens = std::move(num_tokens),
+                      .cells = std::move(cells_)};
+    for (const std::int64_t world_size : world_sizes)
       table.world_sizes.push_back(static_cast<int>(world_size));
     const auto is_same = [&](const LookupTable& one) { return one.sm_version == table.sm_version; };
     if (std::any_of(tables_.begin(), tables_.end(), is_same))
