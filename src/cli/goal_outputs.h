@@ -30,7 +30,8 @@ Option* add_slice_costs(App& app, std::filesystem::path& file);
 // The costs of --costs; those fitted on H200 if there is no file.
 core::Result<goal::Costs> slice_costs(const std::filesystem::path& file);
 
-// For which simulator a schedule is made, and what data within a node becomes in it.
+// These options say for which simulator a schedule is made, and what data within a node becomes in
+// it.
 struct SimulatorOptions {
   goal::Simulator simulator = goal::Simulator::kAssay;
   std::optional<goal::IntraNode> intra_node;  // empty: as the simulator needs
@@ -44,8 +45,8 @@ void add_simulator_options(App& app, SimulatorOptions& options, const std::strin
 // Returns the first of these options that was given.
 std::optional<std::string> simulator_option_in(const std::set<std::string>& given);
 
-// Whether these options, of which `given` names those that were given, say anything about what is
-// written and do not contradict each other.
+// Checks that these options, of which `given` names those that were given, say something about what
+// is written and do not contradict each other.
 core::Status check_simulator_options(const SimulatorOptions& options,
                                      const std::set<std::string>& given,
                                      bool writes_schedule);

@@ -20,7 +20,7 @@ class Listener : public core::Task {
 
   virtual void take_text(std::string_view text) = 0;
   virtual void take_book(const model::Book& book) = 0;
-  // Of another program that the command ran, as a shell tells it.
+  // The code is that of another program that the command ran, as a shell tells it.
   virtual void take_exit_code(int code) = 0;
   // Any thread may call these two.
   virtual void take_warning(std::string_view message) = 0;

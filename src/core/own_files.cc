@@ -22,7 +22,7 @@ bool is_library(const fs::path& file) {
   return file.filename().string().find(".so") != std::string::npos;
 }
 
-// Where a program of ours may lie.
+// Returns the places where a program of ours may lie.
 std::array<fs::path, 3> places_of(const std::string& name) {
   const fs::path folder = own_file().parent_path();
   const fs::path installed = folder.parent_path();

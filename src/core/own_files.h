@@ -11,8 +11,8 @@ namespace assay::core {
 // The file that has this code: the running program, or a library of ours in another program.
 std::filesystem::path own_file();
 
-// What there is to do where own_file() is a library that came without our programs, as Python's
-// wheel does; "" where it did not.
+// Returns what there is to do where own_file() is a library that came without our programs, as
+// Python's wheel does; "" where it did not.
 std::string remedy_without_programs();
 
 // Finds a program of our own, which lies beside own_file() or in libexec/assay/ or bin/ of

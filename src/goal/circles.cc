@@ -15,7 +15,7 @@ struct LaunchPlace {
   std::uint32_t launch = 0;  // index into the GPU's timeline
 };
 
-// What a launch still waits for.
+// A launch during the search, and what it still waits for.
 struct LaunchState {
   std::size_t before = 0;     // launches that it follows
   std::size_t exchanges = 0;  // that lack a launch
@@ -54,7 +54,7 @@ class CircleSearch {
     }
   }
 
-  // Those that have begun and do not end.
+  // Returns the launches that have begun and do not end.
   [[nodiscard]] std::vector<LaunchPlace> stuck() const {
     std::vector<LaunchPlace> stuck;
     for (std::uint32_t gpu = 0; gpu < states_.size(); ++gpu) {

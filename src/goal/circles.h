@@ -1,4 +1,5 @@
-// Finds launches that wait for each other in a circle, so that a schedule of them cannot end.
+// Finds launches that wait for each other in a circle, so that a schedule of them cannot end. The
+// plan of streams (timeline.h) has given up the order among streams by then wherever that was one.
 #pragma once
 
 #include "goal/resolve.h"

@@ -370,8 +370,8 @@ class CustomAllreduceTest(unittest.TestCase):
             adapter = CustomAllreduce(group, 0)
             adapter.close()
             return adapter.disabled
-        own = _operators.library
-        with unittest.mock.patch.object(own, "create", wraps=own.create) as created:
+        library = _operators.library
+        with unittest.mock.patch.object(library, "create", wraps=library.create) as created:
             on_two_ranks(rank)
             with unittest.mock.patch.dict(os.environ, ASSAY_ALLREDUCE_DEADLINE="2.5"):
                 on_two_ranks(rank)

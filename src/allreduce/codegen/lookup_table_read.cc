@@ -59,7 +59,7 @@ struct Level {
   std::optional<std::size_t> of_others = {};
 };
 
-// What comments say of the axes of a table.
+// The axes of a table, as comments tell them.
 struct Axes {
   std::vector<std::int64_t> world_sizes = {};
   std::vector<Fusion> fusions = {};

@@ -188,8 +188,8 @@ TEST(LookupTable, ErrorsNameTheLine) {
               HasSubstr("t.cpp: the table does not end"));
 }
 
-// As TensorRT-LLM's own header is formatted: rows beside each other, several tables, a comment that
-// lists fewer fusions than there are, and names of tables behind them.
+// TensorRT-LLM's own header has rows beside each other, several tables, a comment that lists fewer
+// fusions than there are, and names of tables behind them.
 TEST(LookupTable, ReadsTensorRtLlmsOwnHeader) {
   const std::string rows = "{4, 4, 5}, {4, 5, 0}},";
   const std::string tp = "{// Fusion=NONE\n " + rows + "\n {// Fusion=RESIDUAL_RMS_NORM\n " + rows +

@@ -152,7 +152,7 @@ class GoalGenerate final : public Command {
     return {};
   }
 
-  // Whether options of a larger job say anything: those of a job's file may come to use later.
+  // Checks that options of a larger job say something: those of a job's file may come to use later.
   core::Status check_scale() const {
     if (request_.scale.replicas > 1 || !writes_schedule()) return {};
     for (const char* name : {"--replica-communicator", "--keep-algorithms", "--nic-bandwidth"}) {
