@@ -6,20 +6,12 @@ import contextlib
 import torch
 import torch.distributed as dist
 
-from .engine import EngineCommunicator
-
-_TYPES = (torch.bfloat16, torch.float16, torch.float32)
-_MOST_ELEMENTS = 1 << 30  # of a row, which a message of one dimension is
-
-
-def _is_aligned(tensor):
-    return tensor.data_ptr() % 16 == 0
-
+from .engine import EngineCommunicator, is_aligned
 
 def _goes_with(message, tensor, shape):
     """Whether a fused call on the message takes this tensor where it has such a shape."""
     return (tensor.shape == shape and tensor.dtype == message.dtype and tensor.is_contiguous()
-            and _is_aligned(tensor))
+            and is_aligned(tensor))
 
 
 class CustomAllreduce(EngineCommunicator):
@@ -46,11 +38,7 @@ class CustomAllreduce(EngineCommunicator):
     def should_custom_ar(self, inp):
         """Whether custom_all_reduce() takes this tensor; if not, the engine takes another way. SGLang
         has it traced without graph breaks, so that it must not ask for the tensor's address."""
-        if self.disabled or inp.dtype not in _TYPES or not inp.is_contiguous():
-            return False
-        size = inp.numel() * inp.element_size()
-        return (size % 16 == 0 and inp.numel() % 8 == 0 and size <= self.max_size
-                and inp.numel() <= _MOST_ELEMENTS)
+        return self.takes(inp)
 
     def custom_all_reduce(self, input, override_algo=None):
         """The sum in a new tensor, or None. Every strategy adds in rank order, so that
@@ -64,7 +52,7 @@ class CustomAllreduce(EngineCommunicator):
         """The sum, in `out` if it is given."""
         del registered
         # Kernels read 16 bytes at a time; a tensor of its own begins at such an address.
-        return self._connected().all_reduce(inp if _is_aligned(inp) else inp.clone(), out)
+        return self._connected().all_reduce(inp if is_aligned(inp) else inp.clone(), out)
 
     def all_reduce_reg(self, inp, out=None):
         return self.all_reduce(inp, out=out)
@@ -77,7 +65,7 @@ class CustomAllreduce(EngineCommunicator):
         None: not this way."""
         if not self.should_custom_ar(input_) or input_.shape[-1] % 8 != 0 or input_.dim() < 2:
             return None
-        if not _is_aligned(input_) or not _goes_with(input_, weight_, input_.shape[-1:]):
+        if not is_aligned(input_) or not _goes_with(input_, weight_, input_.shape[-1:]):
             return None
         if residual_inp_ is not None and not _goes_with(input_, residual_inp_, input_.shape):
             return None

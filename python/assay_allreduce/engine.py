@@ -9,6 +9,8 @@ import socket
 import sys
 import threading
 
+import torch
+
 from ._library import MAX_RANKS, AllReduceError
 from .communicator import Communicator, GroupExchange, gpu, on_all_ranks
 
@@ -17,9 +19,16 @@ logger = logging.getLogger(__name__)
 DEFAULT_MAX_SIZE = 10 << 20
 MAX_SIZE_VARIABLE = "ASSAY_ALLREDUCE_MAX_SIZE"
 DEADLINE_VARIABLE = "ASSAY_ALLREDUCE_DEADLINE"
+_TYPES = (torch.bfloat16, torch.float16, torch.float32)
+_MOST_ELEMENTS = 1 << 30  # of a row, which a message of one dimension is
 _LONGEST_DEADLINE = 3600  # the library's
 _SECONDS_BETWEEN_LOOKS = 0.5
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+
+
+def is_aligned(tensor):
+    """Kernels read 16 bytes at a time."""
+    return tensor.data_ptr() % 16 == 0
 
 
 def _max_size_of_environment():
@@ -126,6 +135,15 @@ class EngineCommunicator:
             self._watch = _DeadlineWatch(self._comm)
         self.disabled = False
         return None
+
+    def takes(self, tensor):
+        """Returns whether the sum of such a tensor is for us. All ranks answer alike, and it can be traced:
+        nothing asks for the tensor's address."""
+        if self.disabled or tensor.dtype not in _TYPES or not tensor.is_contiguous():
+            return False
+        size = tensor.numel() * tensor.element_size()
+        return (size % 16 == 0 and tensor.numel() % 8 == 0 and size <= self.max_size
+                and tensor.numel() <= _MOST_ELEMENTS)
 
     def _asked_size(self):
         return _max_size_of_environment() if self.max_size is None else self.max_size

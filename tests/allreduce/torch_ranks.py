@@ -12,9 +12,13 @@ import traceback
 
 import torch
 import torch.distributed as dist
+import torch.distributed._functional_collectives as functional
+from torch.distributed.device_mesh import DeviceMesh
+from torch.distributed.tensor import DTensor, Partial
+from torch.profiler import ProfilerActivity, profile
 
 import assay_allreduce
-from assay_allreduce import flashinfer
+from assay_allreduce import distributed, flashinfer
 from assay_allreduce import Communicator, ScaleLayout, Strategy
 from assay_allreduce.communicator import StoreExchange
 from assay_allreduce.custom_all_reduce import CustomAllreduce
@@ -611,6 +615,100 @@ def check_max_size():
         del os.environ["ASSAY_ALLREDUCE_MAX_SIZE"]
 
 
+def called(function):
+    """What function() returns, and the names of all operators below it."""
+    with profile(activities=[ProfilerActivity.CPU]) as profiled:
+        result = function()
+    return result, {event.name for event in profiled.events()}
+
+
+def check_ways_to_sum(group):
+    """Every way that PyTorch has to add the tensors of a group ends in ours."""
+    def in_place(tensor):
+        dist.all_reduce(tensor, group=group)
+        return tensor
+
+    def named(tensor):
+        distributed.dist.distributed_c10d.all_reduce(tensor, op=dist.ReduceOp.SUM, group=group, async_op=False)
+        return tensor
+
+    mesh = DeviceMesh.from_group(group, "cuda")
+    ways = {"in place": in_place, "by name": named,
+            "functional": lambda tensor: functional.all_reduce(tensor, "sum", group) + 0,
+            "DTensor": lambda tensor: DTensor.from_local(tensor, mesh, [Partial()]).full_tensor(),
+            "compiled": torch.compile(in_place, fullgraph=True),
+            "compiled, functional": torch.compile(
+                lambda tensor: functional.all_reduce(tensor * 1, "sum", group) + 0, fullgraph=True)}
+    for name, way in ways.items():
+        for source in (message(16, 4096), message(1, 64, dtype=torch.float32), message(8 * 4096 + 1)[1:]):
+            exact = exact_sum(source)
+            way(source.clone())  # compiles
+            result, operators = called(lambda: way(source.clone() if source.data_ptr() % 16 == 0 else source))
+            close(result, exact, absolute=1e-3)
+            ours = {each for each in operators if each.startswith("assay::all_reduce")}
+            assert ours and "c10d::allreduce_" not in operators, (name, operators)
+
+
+def check_what_pytorch_keeps(group, sums):
+    """Calls that ours do not take give what PyTorch's give."""
+    size = dist.get_world_size(group)
+    ones = torch.ones(64, 64, device="cuda")
+
+    def summed(tensor, **options):
+        work = dist.all_reduce(tensor, group=group, **options)
+        if work is not None:
+            work.wait()
+        return tensor
+
+    assert not sums.takes(message(sums.max_size // 2 + 8))
+    for tensor, expected, options in (
+            (ones.clone(), ones, {"op": dist.ReduceOp.MAX}), (ones.long(), ones * size, {}),
+            (ones.clone(), ones * size, {"async_op": True}), (ones[0, :7].clone(), ones[0, :7] * size, {}),
+            (message(sums.max_size // 2 + 8).fill_(1), None, {})):
+        result, operators = called(lambda: summed(tensor, **options))
+        assert not any(name.startswith("assay::") for name in operators), (options, operators)
+        assert torch.equal(result.float(), result.float().new_full(result.shape, size)
+                           if expected is None else expected.float()), options
+    other = torch.compile(lambda tensor: functional.all_reduce(tensor, "max", group) + 0, fullgraph=True)
+    assert torch.equal(other(ones), ones)
+    elsewhere, operators = called(lambda: (dist.all_reduce(ones), ones)[1])
+    assert torch.equal(elsewhere, ones.new_full(ones.shape, size)) and "c10d::allreduce_" in operators
+
+
+def check_streams(group):
+    """Calls from one stream after another, with nothing between them but what install() sees to."""
+    streams = [torch.cuda.Stream() for _ in range(3)]
+    sources = [message(64, 4096) for _ in range(60)]
+    results = []
+    torch.cuda.synchronize()
+    for number, source in enumerate(sources):
+        with torch.cuda.stream(streams[number % 3]):
+            results.append(source.clone())
+            dist.all_reduce(results[-1], group=group)
+    torch.cuda.synchronize()
+    for source, result in zip(sources, results):
+        close(result, exact_sum(source), absolute=1e-3)
+
+
+def check_distributed():
+    """PyTorch's own calls, for a group that is not the one of all other checks."""
+    group = dist.new_group()
+    sums = distributed.install(group)
+    assert not sums.disabled and distributed.install(group) is sums
+    check_ways_to_sum(group)
+    check_what_pytorch_keeps(group, sums)
+    check_streams(group)
+    step = torch.compile(lambda tensor: functional.all_reduce(tensor * 2, "sum", group) + 1,
+                         mode="reduce-overhead", fullgraph=True)
+    for _ in range(5):
+        source = message(4, 4096)
+        close(step(source).clone(), exact_sum(source) * 2 + 1, absolute=2e-2)
+    torch.cuda.synchronize()
+    sums.close()
+    result, operators = called(lambda: functional.all_reduce(message(4, 4096), "sum", group) + 0)
+    assert "c10d::allreduce_" in operators and not any(name.startswith("assay::") for name in operators)
+
+
 def main():
     device = int(os.environ["LOCAL_RANK"]) % torch.cuda.device_count()
     torch.cuda.set_device(device)
@@ -640,6 +738,7 @@ def main():
         "deadline": check_deadline,
         "engine": check_engine,
         "flashinfer": lambda: check_flashinfer(comm),
+        "distributed": check_distributed,
         "dropped": check_dropped,
         "max_size": check_max_size,
         "compile": lambda: check_compile(comm),

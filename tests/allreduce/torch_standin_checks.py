@@ -2,6 +2,7 @@
 """Started by torch_package_test.py: the installed package on the stand-in for PyTorch. Two ranks are
 two threads."""
 import contextlib
+import copy
 import ctypes
 import gc
 import importlib.machinery
@@ -17,7 +18,7 @@ import torch
 import torch.distributed as dist
 
 from assay_allreduce import AllReduceError, Communicator, Strategy
-from assay_allreduce import _operators, engine, flashinfer
+from assay_allreduce import _operators, distributed, engine, flashinfer
 from assay_allreduce._library import Call
 from assay_allreduce.communicator import GroupExchange, StoreExchange
 from assay_allreduce.custom_all_reduce import CustomAllreduce
@@ -527,6 +528,99 @@ class InstallTest(ModulesTest):
         sglang.install()
         self.check_class(module.dispatch_custom_allreduce())
         self.check_class(module.dispatch_custom_allreduce(group=None, device=0))
+
+
+class DistributedTest(unittest.TestCase):
+    """PyTorch's own calls, for which ours stand."""
+
+    def setUp(self):
+        # A group of its own for each rank, since ranks of one process share what is installed.
+        self.sides = on_two_ranks(lambda group: self.install(copy.copy(group)))
+        dist.here.rank, self.sums = 0, self.sides[0]
+        self.group = self.sums.group
+        dist.here.groups = {"ours": self.group, "another": dist.group.WORLD}
+        torch.calls.clear()
+        dist.here.reduced = None
+
+    def install(self, group):
+        sums = distributed.install(group, 0)
+        self.assertIs(distributed.install(group), sums)
+        return sums
+
+    def tearDown(self):
+        for side in self.sides:
+            distributed._installed.pop(side.group, None)
+            if not side.disabled:
+                side._comm.close(meet=False)
+
+    def test_sums_are_ours(self):
+        message, between = torch.Tensor((4, 4096)), torch.Tensor((4, 4096), address=72)
+        for all_reduce in (dist.all_reduce, dist.distributed_c10d.all_reduce):
+            self.assertIsNone(all_reduce(message, op=dist.ReduceOp.SUM, group=self.group))
+        dist.all_reduce(between, group=self.group)
+        number = self.sums._comm.number
+        self.assertEqual(torch.calls[:2], [("all_reduce_", (message, number))] * 2)
+        self.assertEqual((torch.calls[2][0], torch.calls[2][1][1]), ("all_reduce", number))
+        self.assertEqual(between.copied, "result of all_reduce")
+        self.assertIsNone(dist.here.reduced, "PyTorch added nothing")
+
+    def test_what_we_do_not_take_is_pytorchs(self):
+        sum, maximum, message = dist.ReduceOp.SUM, dist.ReduceOp.MAX, torch.Tensor((4, 4096))
+        odd, large, bytes = torch.Tensor((7,)), torch.Tensor((1 << 11, 4096)), torch.Tensor((8,), torch.uint8)
+        on_host, sparse = torch.Tensor((8,)), torch.Tensor((8,))
+        on_host.is_cuda, sparse.layout = False, torch.sparse
+        for call in ((message, maximum, self.group, False), (message, sum, self.group, True),
+                     (message, sum, None, False), (message, sum, dist.Group(2), False),
+                     *((tensor, sum, self.group, False) for tensor in (odd, large, bytes, on_host, sparse))):
+            tensor, op, group, async_op = call
+            done = dist.all_reduce(tensor, op, group, async_op)
+            self.assertEqual((dist.here.reduced, done), (call, "work" if async_op else None))
+        self.assertEqual(torch.calls, [])
+
+    def test_functional_collectives(self):
+        message = torch.Tensor((4, 4096))
+        number = self.sums._comm.number
+        functional = {name: torch.taken_over[f"_c10d_functional::{name}"]
+                      for name in ("all_reduce", "all_reduce_")}
+        self.assertEqual(functional["all_reduce"]("keys", message, "SUM", "ours"), "result of all_reduce")
+        self.assertIs(functional["all_reduce_"]("keys", message, "sum", "ours"), message)
+        self.assertEqual(torch.calls, [(name, (message, number)) for name in functional])
+        for name, call in functional.items():
+            for theirs in (("keys", message, "max", "ours"), ("keys", message, "sum", "another")):
+                self.assertEqual(call(*theirs), (f"PyTorch's _c10d_functional::{name}", theirs))
+        remaps = dist._functional_collectives.traceable_collective_remaps
+        self.assertEqual(remaps[dist.all_reduce], "the functional one", "torch.compile traces ours alike")
+
+    def test_streams_follow_each_other(self):
+        first, second = torch.Stream(), torch.Stream()
+        for stream, is_capturing in ((first, False), (first, False), (torch.Stream(), True), (second, False)):
+            with unittest.mock.patch.multiple(torch.cuda, current_stream=lambda where: stream,
+                                              is_current_stream_capturing=lambda: is_capturing):
+                dist.all_reduce(torch.Tensor((4, 4096)), group=self.group)
+        self.assertEqual((first.waited_for, second.waited_for), ([], [first]))
+
+    def test_closing_gives_them_back(self):
+        message = torch.Tensor((4, 4096))
+        on_two_ranks(lambda group: self.sides[dist.here.rank].close())
+        self.assertFalse(distributed._installed)
+        dist.all_reduce(message, group=self.group)
+        self.assertEqual(dist.here.reduced[0], message)
+        self.assertEqual(torch.calls, [])
+
+    def test_an_older_pytorch_keeps_functional_collectives(self):
+        with unittest.mock.patch.multiple(dist, all_reduce=distributed._theirs), \
+                unittest.mock.patch.object(torch, "library", types.SimpleNamespace()), \
+                unittest.mock.patch.object(distributed, "_take_functional") as taken, \
+                self.assertLogs("assay_allreduce.distributed", logging.WARNING):
+            distributed._stand_in()
+            self.assertIs(dist.all_reduce, distributed._all_reduce)
+        taken.assert_not_called()
+
+    def test_disabled_is_not_installed(self):
+        alone = dist.Group(1)
+        with self.assertLogs("assay_allreduce.engine", logging.WARNING):
+            self.assertTrue(distributed.install(alone, 0).disabled)
+        self.assertNotIn(alone, distributed._installed)
 
 
 class FlashInferTest(ModulesTest):

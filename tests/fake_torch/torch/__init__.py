@@ -12,16 +12,29 @@ bfloat16, float16, float32, uint8, float8_e4m3fn = (
 Tag = types.SimpleNamespace(needs_exact_strides="exact", needs_fixed_stride_order="order",
                             pt2_compliant_tag="pt2")
 schemas, fakes, calls = {}, {}, []
+# Of each operator that a library takes over, what does it now.
+taken_over = {}
+strided, sparse = "strided", "sparse"
 
 
 class _Library:
     def __init__(self, name_space, kind):
         self.name_space = name_space
-        assert kind == "DEF"
+        self.kind = kind
 
     def define(self, schema, *, tags=()):
-        assert "exact" in tags
+        assert "exact" in tags and self.kind == "DEF"
         schemas[f"{self.name_space}::{schema.partition('(')[0]}"] = schema
+
+
+    def impl(self, name, function, key, *, with_keyset=False):
+        assert self.kind == "IMPL" and key == "CUDA" and with_keyset
+        taken_over[f"{self.name_space}::{name}"] = function
+
+
+def _get_kernel(name, key):
+    assert key == "CUDA" and name not in taken_over
+    return types.SimpleNamespace(call_boxed=lambda *arguments: (f"PyTorch's {name}", arguments))
 
 
 def _register_fake(name, function, *, lib):
@@ -29,7 +42,7 @@ def _register_fake(name, function, *, lib):
     fakes[name] = function
 
 
-library = types.SimpleNamespace(Library=_Library, register_fake=_register_fake)
+library = types.SimpleNamespace(Library=_Library, register_fake=_register_fake, get_kernel=_get_kernel)
 
 
 class _Operators:
@@ -50,10 +63,21 @@ class device:
         self.index = int(number) if number else index
 
 
+class Stream:
+    cuda_stream = 0
+
+    def __init__(self):
+        self.waited_for = []
+
+    def wait_stream(self, other):
+        self.waited_for.append(other)
+
+
+stream = Stream()
 cuda = types.SimpleNamespace(
     current_device=lambda: 0, device=lambda where: contextlib.nullcontext(),
     get_device_capability=lambda where: (9, 0), synchronize=lambda where: None,
-    current_stream=lambda where: types.SimpleNamespace(cuda_stream=0))
+    current_stream=lambda where: stream, is_current_stream_capturing=lambda: False)
 inference_mode = lambda enabled: contextlib.nullcontext()
 
 
@@ -61,6 +85,7 @@ class Tensor:
     """Sizes and a type, for tracing."""
 
     device = device("cuda", 0)
+    is_cuda, layout, copied = True, strided, None
 
     def __init__(self, shape, dtype=bfloat16, contiguous=True, address=64):
         self.shape, self.dtype, self.contiguous, self.address = tuple(shape), dtype, contiguous, address
@@ -89,6 +114,9 @@ class Tensor:
 
     def clone(self):
         return Tensor(self.shape, self.dtype)
+
+    def copy_(self, other):
+        self.copied = other
 
 
 def full(shape, value, *, dtype, device):
