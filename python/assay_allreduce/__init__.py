@@ -11,9 +11,9 @@ addition, RMS norm, quantisation to FP8 or NVFP4.
     y = comm.all_reduce_rms_norm(x, residual, gamma)    # residual += sum; y = norm(residual) * gamma
 
 The methods call the operators torch.ops.assay.*, which take comm.number. They work under
-torch.compile, torch.cuda.graph and torch.export; they have no gradients. `assay_allreduce.distributed` stands behind
-torch.distributed.all_reduce, `assay_allreduce.vllm` and `assay_allreduce.sglang` where those engines'
-own communicators stand.
+torch.compile, torch.cuda.graph and torch.export; they have no gradients. `assay_allreduce.distributed`
+stands behind torch.distributed.all_reduce, `assay_allreduce.vllm` and `assay_allreduce.sglang` where
+those engines' own communicators stand.
 """
 try:
     import torch as _torch

@@ -43,6 +43,11 @@ bool may_be_faster_composed(const AttentionSpec& spec) {
   return spec.kv_heads == 1 && spec.query_length == 1 && spec.page_size == 0;
 }
 
+bool may_be_faster_padded(const AttentionSpec& spec) {
+  return spec.query_length > kMostShortKeys && spec.type != DataType::kFp8 &&
+         in_whole_tiles(spec).has_value();
+}
+
 bool is_short(const AttentionSpec& spec) {
   return spec.kv_length <= kMostShortKeys && spec.page_size == 0;
 }
@@ -72,6 +77,7 @@ std::vector<Way> ways_of(const AttentionSpec& spec) {
   if (spec.type == DataType::kFp8) ways.push_back(make_context_attention);
   if (is_plain_decode(spec)) ways.push_back(make_decode_attention);
   ways.push_back(make_cudnn_attention);
+  if (may_be_faster_padded(spec)) ways.push_back(make_padded_cudnn_attention);
   if (may_be_faster_composed(spec)) ways.push_back(make_composed_attention);
   return ways;
 }
@@ -153,6 +159,12 @@ core::Result<MadeWork> make_cudnn_attention(Gpu& /*gpu*/,
                                             const AttentionSpec& /*spec*/,
                                             model::L2State /*l2*/) {
   return MadeWork(Unsupported{"this assay-worker was built without the headers of cuDNN"});
+}
+
+core::Result<MadeWork> make_padded_cudnn_attention(Gpu& gpu,
+                                                   const AttentionSpec& spec,
+                                                   model::L2State l2) {
+  return make_cudnn_attention(gpu, spec, l2);
 }
 
 void expect_attention(Gpu& /*gpu*/, const AttentionSpec& /*spec*/) {}

@@ -110,8 +110,11 @@ class CudnnAttention final : public CudaWork {
   }
 
   [[nodiscard]] std::string kernel_source() const override {
-    return cache_fill_ ? "cudnn_sdpa_assay_quantize" : "cudnn_sdpa";
+    const std::string sdpa = is_padded_ ? "cudnn_sdpa_padded" : "cudnn_sdpa";
+    return cache_fill_ ? sdpa + "_assay_quantize" : sdpa;
   }
+
+  void set_padded() { is_padded_ = true; }
 
   [[nodiscard]] std::int64_t copies() const override { return buffers_.copies(); }
 
@@ -135,6 +138,7 @@ class CudnnAttention final : public CudaWork {
  private:
   cudnnHandle_t handle_;
   cudnn::Plan plan_;
+  bool is_padded_ = false;
   AttentionBuffers buffers_;
   std::optional<CacheFill> cache_fill_;
   ArenaSpace workspace_;
@@ -243,6 +247,17 @@ core::Result<MadeWork> make_cudnn_attention(Gpu& gpu,
   return last;
 }
 
+core::Result<MadeWork> make_padded_cudnn_attention(Gpu& gpu,
+                                                   const AttentionSpec& spec,
+                                                   model::L2State l2) {
+  const auto whole = in_whole_tiles(spec);
+  if (!whole) return MadeWork(Unsupported{"this attention cannot be padded"});
+  MadeWork made = ASSAY_TRY(make_cudnn_attention(gpu, *whole, l2));
+  if (auto* work = std::get_if<std::unique_ptr<Work>>(&made))
+    static_cast<CudnnAttention&>(**work).set_padded();
+  return made;
+}
+
 void expect_attention(Gpu& gpu, const AttentionSpec& spec) {
   const bool reads_cache = spec.type != spec.kv_type && !fills_cache(spec);
   if (!cudnn_type(spec.type) || reads_cache || !cudnn::functions().ok()) return;
@@ -251,6 +266,7 @@ void expect_attention(Gpu& gpu, const AttentionSpec& spec) {
   if (!handle.ok()) return;
   if (AttentionPlansAhead* ahead = plans_ahead(handle.value())) {
     ahead->expect(over_new_keys(spec));
+    if (const auto whole = in_whole_tiles(spec)) ahead->expect(over_new_keys(*whole));
   }
 }
 

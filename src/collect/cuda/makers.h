@@ -35,6 +35,11 @@ core::Result<MadeWork> make_sequence(Gpu& gpu,
 // is a plan of cuDNN.
 core::Result<MadeWork> make_cudnn_attention(Gpu& gpu, const AttentionSpec& spec, model::L2State l2);
 
+// The same over in_whole_tiles(), for lengths for which cuDNN has only slower kernels.
+core::Result<MadeWork> make_padded_cudnn_attention(Gpu& gpu,
+                                                   const AttentionSpec& spec,
+                                                   model::L2State l2);
+
 // Two products of cuBLASLt with Assay's softmax between them.
 core::Result<MadeWork> make_composed_attention(Gpu& gpu,
                                                const AttentionSpec& spec,

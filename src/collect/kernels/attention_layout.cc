@@ -72,6 +72,17 @@ bool fills_cache(const AttentionSpec& spec) {
   return spec.type != spec.kv_type && spec.query_length == spec.kv_length && spec.page_size == 0;
 }
 
+std::optional<AttentionSpec> in_whole_tiles(const AttentionSpec& spec) {
+  constexpr std::int64_t kTileTokens = 128;
+  const bool is_of_new_tokens = spec.query_length == spec.kv_length && spec.page_size == 0;
+  if (!spec.causal || !is_of_new_tokens || spec.query_length % kTileTokens == 0)
+    return std::nullopt;
+  AttentionSpec whole = spec;
+  whole.query_length += kTileTokens - spec.query_length % kTileTokens;
+  whole.kv_length = whole.query_length;
+  return whole;
+}
+
 std::int64_t cached_elements(const AttentionSpec& spec) {
   const AttentionLayout layout = layout_of(spec);
   if (spec.latent_dim > 0) return spec.batch * spec.kv_length * spec.latent_dim;

@@ -60,6 +60,11 @@ bool needs_mask(const AttentionSpec& spec);
 // pages.
 bool fills_cache(const AttentionSpec& spec);
 
+// Returns the same attention over whole tiles of tokens, if it may be computed instead: with as
+// many queries as keys and a causal mask, what stands behind the last token changes nothing before
+// it.
+std::optional<AttentionSpec> in_whole_tiles(const AttentionSpec& spec);
+
 // The number of elements that new tokens add to the cache: keys and values, or MLA's latents.
 std::int64_t cached_elements(const AttentionSpec& spec);
 

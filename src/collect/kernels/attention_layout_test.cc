@@ -104,6 +104,22 @@ TEST(AttentionLayout, NewTokensFillACacheOfAnotherType) {
   EXPECT_FALSE(fills_cache(paged));
 }
 
+TEST(AttentionLayout, CausalAttentionOfNewTokensMayBeOverWholeTiles) {
+  const AttentionSpec spec{.batch = 2, .query_length = 130, .kv_length = 130};
+  const auto whole = in_whole_tiles(spec);
+  ASSERT_TRUE(whole);
+  EXPECT_EQ(whole->query_length, 256);
+  EXPECT_EQ(whole->kv_length, 256);
+  EXPECT_EQ(whole->batch, 2);
+  for (std::int64_t query = 0; query < spec.query_length; ++query)
+    EXPECT_EQ(visible_keys(*whole, query).end, visible_keys(spec, query).end);
+  EXPECT_FALSE(in_whole_tiles(*whole));
+  EXPECT_FALSE(in_whole_tiles({.query_length = 130, .kv_length = 131}))
+      << "the last key is the last query's";
+  EXPECT_FALSE(in_whole_tiles({.query_length = 130, .kv_length = 130, .causal = false}));
+  EXPECT_FALSE(in_whole_tiles({.query_length = 130, .kv_length = 130, .page_size = 64}));
+}
+
 TEST(AttentionLayout, ImpossibleShapesAreNamed) {
   EXPECT_FALSE(impossible({.heads = 32, .kv_heads = 8}));
   EXPECT_EQ(impossible({.heads = 12, .kv_heads = 8}),
