@@ -46,6 +46,7 @@ Family::Family(const WorkRows& rows,
   add_axes();
   add_curves();
   squares_.resize(curves_.size());
+  filled_.resize(num_sizes_);
   add_even_rows();
   add_errors();
   floor_ = std::numeric_limits<double>::infinity();
@@ -175,7 +176,16 @@ void Family::add_errors() {
   }
 }
 
-double Family::roof_of(std::span<const double> sizes) const {
+std::span<const double> Family::filled(std::span<const double> asked) const {
+  if (axes_.empty() || axes_[0].tile <= 1) return asked;
+  std::copy(asked.begin(), asked.end(), filled_.begin());
+  const Axis& axis = axes_[0];
+  filled_[along_] = filled_up(asked[along_] + axis.plus, axis.tile) - axis.plus;
+  return filled_;
+}
+
+double Family::roof_of(std::span<const double> asked) const {
+  const auto sizes = filled(asked);
   const double known = roofline_ ? roofline_(sizes) : 0;
   if (known > 0) return known;
   double work = rate_;

@@ -257,7 +257,9 @@ class Family {
 
   [[nodiscard]] double base_of(double roofline) const { return floor_ + roofline; }
 
-  [[nodiscard]] double roof_of(std::span<const double> sizes) const;
+  // Of the sizes as kernels fill them.
+  [[nodiscard]] double roof_of(std::span<const double> asked) const;
+  [[nodiscard]] std::span<const double> filled(std::span<const double> asked) const;
 
   [[nodiscard]] double roof_of_row(std::uint32_t row) const {
     return std::isnan(roofs_[row]) ? learn_roof_of_row(row) : roofs_[row];
@@ -358,6 +360,7 @@ class Family {
   mutable std::uint32_t last_curve_ = std::numeric_limits<std::uint32_t>::max();
   mutable std::uint32_t last_hint_ = 0;  // on it, see first_not_below()
   mutable std::vector<double> roofs_;    // by row; NaN: not asked yet
+  mutable std::vector<double> filled_;   // the sizes that were filled last
 };
 
 }  // namespace assay::store

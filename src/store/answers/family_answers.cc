@@ -120,7 +120,8 @@ Family::Point Family::point_of(std::span<const double> sizes, HiddenRows hidden)
                              : doublings(quantity) * axes_[axis].per_reach;
   }
   point.known_roof = roofline_ ? roofline_(sizes) : 0;
-  point.roof = point.known_roof > 0 ? point.known_roof : roof_of(sizes);
+  const bool is_full = point.x == point.quantities[0];
+  point.roof = is_full && point.known_roof > 0 ? point.known_roof : roof_of(sizes);
   return point;
 }
 

@@ -107,6 +107,42 @@ TEST(Family, TakesTheSameWorkInOtherColumns) {
   EXPECT_EQ(ask_decoding(index, 3, 16, 2, 700).refusal, "");
 }
 
+// Prompts of 130 to 256 tokens take equally long, though the least work of 130 is a quarter.
+TEST(Family, ScalesByTheRooflineOfWholeTiles) {
+  const auto least_ms = [](double batch, double kv_heads, double isl) {
+    return batch * kv_heads * isl * isl * 1e-8;
+  };
+  std::string csv = kDecodingColumns;
+  for (const double kv_heads : {2.0, 8.0}) {
+    for (const double isl : {128.0, 256.0, 512.0, 1024.0}) {
+      csv += fmt::format("4,{},{},{},128,0,bfloat16,bfloat16,0,{}\n", isl, 4 * kv_heads, kv_heads,
+                         0.002 + 3 * least_ms(4, kv_heads, isl));
+    }
+  }
+  const WorkIndex index = index_of(
+      "context_attention_perf", csv, [&](const auto&, const std::vector<std::string>& sizes) {
+        const auto at = [&](const char* name) {
+          return static_cast<std::size_t>(std::find(sizes.begin(), sizes.end(), name) -
+                                          sizes.begin());
+        };
+        return [=, batch = at("batch_size"), kv = at("num_key_value_heads"),
+                isl = at("isl")](std::span<const double> asked) {
+          return least_ms(asked[batch], asked[kv], asked[isl]);
+        };
+      });
+  const auto prompt_ms = [&](const char* isl) {
+    return ask(index, {{"batch_size", "4"},
+                       {"num_heads", "16"},
+                       {"num_key_value_heads", "4"},
+                       {"isl", isl},
+                       {"step", "0"}})
+        .estimate.latency;
+  };
+  EXPECT_DOUBLE_EQ(prompt_ms("130"), prompt_ms("256"));
+  EXPECT_NEAR(prompt_ms("130"), 0.002 + 3 * least_ms(4, 4, 256), 0.05 * prompt_ms("256"));
+  EXPECT_LT(prompt_ms("128"), 0.5 * prompt_ms("130"));
+}
+
 TEST(Family, ScalesHeadsByTheRooflineBothWays) {
   const WorkIndex many = decoding_index(decoding_rows(64, 8));
   const Told fewer = ask_decoding(many, 64, 16, 2, 8191);
