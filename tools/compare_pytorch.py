@@ -19,6 +19,7 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+LATENCY = "latency (ms)"
 TABLES = ("gemm", "context_attention", "generation_attention")
 TYPES = ("gemm_dtype", "kv_cache_dtype")
 HEAD = ("table", "type", "questions", "refused", "median ratio", "median |error| %", "p90 |error| %",
@@ -46,8 +47,7 @@ def ask(assay, table, questions, store):
     best = {}
     for row in csv.DictReader(io.StringIO(done.stdout)):
         line = int(row["line"])
-        if row["latency"] and (line not in best or
-                               float(row["latency"]) < float(best[line]["latency"])):
+        if row[LATENCY] and (line not in best or float(row[LATENCY]) < float(best[line][LATENCY])):
             best[line] = row
     return best
 
@@ -68,11 +68,11 @@ def comparison(assay, folder, store):
 
 def summary(table, kind, found):
     answered = [(answer, measured) for answer, measured in found if answer is not None]
-    ratios = [float(answer["latency"]) / measured for answer, measured in answered]
+    ratios = [float(answer[LATENCY]) / measured for answer, measured in answered]
     errors = [100 * abs(ratio - 1) for ratio in ratios]
     slower = [100 * max(0.0, ratio - 1) for ratio in ratios]
-    inside = [float(answer["low_80"] or answer["latency"]) <= measured <=
-              float(answer["high_80"] or answer["latency"]) for answer, measured in answered]
+    inside = [float(answer["low_80 (ms)"] or answer[LATENCY]) <= measured <=
+              float(answer["high_80 (ms)"] or answer[LATENCY]) for answer, measured in answered]
     figures = (quantile(ratios, 0.5), quantile(errors, 0.5), quantile(errors, 0.9),
                quantile(slower, 0.5), quantile(slower, 0.9),
                100 * sum(inside) / len(inside) if inside else float("nan"))

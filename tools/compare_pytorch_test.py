@@ -16,7 +16,7 @@ TABLES = ("gemm", "context_attention", "generation_attention")
 # Answers lines 2 and 3 of every file, line 2 twice; refuses line 4.
 PROGRAM = """#!/bin/sh
 echo "$@" >> "$LOG"
-echo line,latency,low_80,high_80,refusal
+echo "line,latency (ms),low_80 (ms),high_80 (ms),refusal"
 echo 2,1.5,1.4,1.6,
 echo 2,1.1,0.9,1.2,
 echo 3,3,,,

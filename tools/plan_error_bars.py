@@ -35,9 +35,9 @@ class Row:
         self.model = fields["model"]
         self.slice = tuple(fields[name] for name in ("engine", "version", "model", "system"))
         self.weight = 1.0
-        self.error = math.log(float(fields[f"measured {latency}"]) / float(fields[latency]))
-        self.experts = float(fields[f"experts of a {part}"]) / 100
-        self.own = SIGMAS * float(fields[f"{latency} sigma"]) / 100
+        self.error = math.log(float(fields[f"measured {latency} (ms)"]) / float(fields[f"{latency} (ms)"]))
+        self.experts = float(fields[f"experts of a {part} (%)"]) / 100
+        self.own = SIGMAS * float(fields[f"{latency} sigma (%)"]) / 100
 
 
 def read(path, latency):

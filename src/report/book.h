@@ -16,9 +16,13 @@ namespace assay::report {
 core::Status write_xlsx(const model::Book& book, const std::filesystem::path& path);
 
 // Writes one file per table: <folder>/<table name>.csv (RFC 4180, full precision, empty cells where
-// there is no value).
+// there is no value). The headers are the names as they are declared, because programs read sheets
+// of public tools by them.
 core::Status write_csv_folder(const model::Book& book, const std::filesystem::path& folder);
-std::string csv(const model::Table& table);
+
+// With kNamesAndUnits a header tells the unit as on a terminal: "TTFT (ms)".
+enum class CsvHeader { kNames, kNamesAndUnits };
+std::string csv(const model::Table& table, CsvHeader header = CsvHeader::kNamesAndUnits);
 
 // Writes one document with everything: titles, columns with units, rows.
 core::Status write_json(const model::Book& book, const std::filesystem::path& path);

@@ -11,6 +11,7 @@
 #include "core/text.h"
 #include "model/table.h"
 #include "report/book.h"
+#include "report/column_header.h"
 
 namespace assay::report {
 namespace {
@@ -32,11 +33,15 @@ void append_row(std::span<const model::Cell> row, std::string& text) {
 }
 
 // A table of a million rows is half a gigabyte of text, which need not be in memory as a whole.
-core::Status append_csv(const model::Table& table, const core::WritePiece& write) {
+core::Status append_csv(const model::Table& table,
+                        CsvHeader header,
+                        const core::WritePiece& write) {
   std::string text;
   for (std::size_t c = 0; c < table.columns.size(); ++c) {
     if (c > 0) text += ',';
-    text += core::csv_text(core::valid_utf8(table.columns[c].name));
+    const model::Column& column = table.columns[c];
+    const std::string& shown = header == CsvHeader::kNames ? column.name : column_header(column);
+    text += core::csv_text(core::valid_utf8(shown));
   }
   text += '\n';
   model::RowReader rows(table);
@@ -51,12 +56,13 @@ core::Status append_csv(const model::Table& table, const core::WritePiece& write
 
 }  // namespace
 
-std::string csv(const model::Table& table) {
+std::string csv(const model::Table& table, CsvHeader header) {
   std::string text;
-  const core::Status appended = append_csv(table, [&](std::string_view piece) -> core::Status {
+  const auto append = [&](std::string_view piece) -> core::Status {
     text += piece;
     return {};
-  });
+  };
+  const core::Status appended = append_csv(table, header, append);
   ASSAY_CHECK(appended.ok(), "appending to a string cannot fail");
   return text;
 }
@@ -67,7 +73,7 @@ core::Status write_csv_folder(const model::Book& book, const std::filesystem::pa
     ASSAY_TRY(core::check_file_name(table.name));
     ASSAY_TRY(core::write_file_in_pieces(
         folder / (table.name + ".csv"),
-        [&](const core::WritePiece& write) { return append_csv(table, write); },
+        [&](const core::WritePiece& write) { return append_csv(table, CsvHeader::kNames, write); },
         core::Durability::kUnsynced));
   }
   return {};

@@ -10,6 +10,7 @@
 #include "model/table.h"
 #include "model/verdict.h"
 #include "report/book.h"
+#include "report/column_header.h"
 
 namespace assay::report {
 namespace {
@@ -118,27 +119,9 @@ std::vector<std::string> lines_of(std::string_view text, std::size_t width) {
   return lines;
 }
 
-// Returns whether the name has the unit as a word of its own: "time (s)" has s, "kernels" has not.
-bool has_unit(const std::string& name, const std::string& unit) {
-  const auto is_part_of_word = [&](std::size_t at) {
-    return at < name.size() && std::isalnum(static_cast<unsigned char>(name[at])) != 0;
-  };
-  for (std::size_t at = name.find(unit); at != std::string::npos; at = name.find(unit, at + 1)) {
-    if ((at == 0 || !is_part_of_word(at - 1)) && !is_part_of_word(at + unit.size())) return true;
-  }
-  return false;
-}
-
-// Puts the unit of a column after its name, unless the name contains it.
-std::string header_of(const model::Column& column) {
-  std::string name = core::printable_line(column.name);
-  if (column.unit.empty() || has_unit(name, column.unit)) return name;
-  return fmt::format("{} ({})", name, core::printable_line(column.unit));
-}
-
 TextColumn make_column(const model::Table& table, std::size_t position, std::size_t rows) {
   TextColumn column;
-  column.header = header_of(table.columns[position]);
+  column.header = core::printable_line(column_header(table.columns[position]));
   bool has_text = false;
   std::size_t longest = 0;
   for (std::size_t row = 0; row < rows; ++row) {

@@ -210,7 +210,7 @@ class Generate(GoalTest):
     def test_costs_come_from_where_they_are_said_to(self):
         cheap = self.generate("cheap", "rec", "-s", self.npkit("cheap.json", 1))
         dear = self.generate("dear", "rec", "-s", self.npkit("dear.json", 100_000))
-        finish = [float(self.figures("simulate", folder / "output.goal")[0]["finish"])
+        finish = [float(self.figures("simulate", folder / "output.goal")[0]["finish (us)"])
                   for folder in (cheap, dear)]
         self.assertGreater(finish[1], 5 * finish[0])
         swapped = self.npkit("x_Simple.json", 1)
@@ -437,7 +437,7 @@ class Measured(GoalTest):
         self.assertEqual({row["function"] for row in rows},
                          {"AllGather", "AllReduce", "Broadcast", "ReduceScatter", "SendRecv"})
         reduce = next(row for row in rows if row["function"] == "AllReduce")
-        self.assertEqual(float(reduce["measured"]), 60)
+        self.assertEqual(float(reduce["measured (us)"]), 60)
         self.assertEqual(reduce["seen"], "3")  # the first of four is left out
         done = self.run_assay("goal", "validate", "-i", "rec")
         self.assertNotIn("…", done.stdout)
@@ -452,7 +452,7 @@ class Measured(GoalTest):
 
         def error(*options):
             rows = self.figures("goal", "validate", "-i", "rec", *options)
-            return float(next(r for r in rows if r["function"] == "all")["median of |error|"])
+            return float(next(r for r in rows if r["function"] == "all")["median of |error| (%)"])
 
         fitted = error("--params", "fitted.json")
         self.assertLess(fitted, error())

@@ -82,7 +82,7 @@ class Peers(unittest.TestCase):
     def simulated_ns(self, schedule):
         done = self.run_words([ASSAY, "simulate", schedule, "--L", 3700, "--format", "csv"])
         row = dict(zip(*(line.split(",") for line in done.stdout.splitlines()[:2])))
-        return 1000 * float(row["finish"])
+        return 1000 * float(row["finish (us)"])
 
     def assert_near(self, figure, other, tolerance):
         self.assertLess(abs(figure / other - 1), tolerance, f"{figure} and {other}")

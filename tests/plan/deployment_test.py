@@ -87,10 +87,10 @@ class Deployment(unittest.TestCase):
                                   capture_output=True, text=True, check=False)
             self.assertEqual(done.returncode, 0, done.stderr)
             rows = list(csv.DictReader(done.stdout.splitlines()))
-            self.assertEqual([(row['engine'], row['concurrency'], row['measured ttft'],
-                               row['measured tpot']) for row in rows],
+            self.assertEqual([(row['engine'], row['concurrency'], row['measured ttft (ms)'],
+                               row['measured tpot (ms)']) for row in rows],
                              [(backend, str(n), f'{100.0 + n}', '10.0') for n in (1, 2, 4, 8)])
-            self.assertTrue(all(float(row['tpot']) > 0 for row in rows))
+            self.assertTrue(all(float(row['tpot (ms)']) > 0 for row in rows))
 
     def test_the_url_and_the_model_can_be_said(self):
         self.environment.update(URL='http://there:1', MODEL='/other model')

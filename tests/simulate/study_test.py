@@ -83,7 +83,8 @@ class Study(unittest.TestCase):
             return list(csv.DictReader(file))
 
     def answers(self):
-        kept = ("job", "size", "network", "failure", "seed", "ranks", "end", "ratio", "contention", "lost")
+        kept = ("job", "size", "network", "failure", "seed", "ranks", "end (ms)", "ratio (x)", "contention (%)",
+                "lost (%)")
         return [{name: row[name] for name in kept} for row in self.rows()]
 
     def check_whole(self):
@@ -202,7 +203,7 @@ class Study(unittest.TestCase):
         failed = [row for row in self.rows() if row["error"]]
         self.assertEqual(len(failed), TASKS // 2)
         for row in failed:
-            self.assertEqual((row["failure"], row["end"]), ("cut", ""))
+            self.assertEqual((row["failure"], row["end (ms)"]), ("cut", ""))
             self.assertIn("no way is left from node0 of rank 0", row["error"])
         before = self.results()
         self.run_study("-q", code=1)
@@ -240,18 +241,18 @@ class Study(unittest.TestCase):
         self.write("study.yaml", job + "networks: [{file: full.yaml}, {name: plain}]\n"
                    "collectives: [exact, cost]\nexclude: [{network: full, collectives: cost}]")
         self.run_study("-q")
-        ends = [round(float(row["end"]) * 1e6) for row in self.rows()]
+        ends = [round(float(row["end (ms)"]) * 1e6) for row in self.rows()]
         self.assertEqual(ends[0], self.simulated_ns("two/output.bin", "--network", "full.yaml"))
         self.assertEqual(ends[1], self.simulated_ns("two/output.bin"))
         subprocess.run([ASSAY, *map(str, (*window, "--write", "job", "--replicas", "2", "-o", "job2"))],
                        cwd=self.folder, check=True)
         self.assertEqual(ends[2], self.simulated_ns("job2/output.job.json", "--collectives", "cost"))
-        self.assertEqual([row["replaced"] != "" for row in self.rows()], [False, False, True])
+        self.assertEqual([row["replaced (%)"] != "" for row in self.rows()], [False, False, True])
         self.write("study.yaml", job + "networks: [{file: full.yaml}]\n"
                    "failures: [{name: slow, changes: [{rank: 5, slower: 3}]}]\n")
         self.run_study("-q")
         self.write("slow.yaml", NETWORK % 1 + "changes: [{rank: 5, slower: 3}]\n")
-        self.assertEqual(round(float(self.rows()[0]["end"]) * 1e6),
+        self.assertEqual(round(float(self.rows()[0]["end (ms)"]) * 1e6),
                          self.simulated_ns("two/output.bin", "--network", "slow.yaml"))
 
     def test_outputs(self):

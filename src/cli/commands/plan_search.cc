@@ -224,7 +224,7 @@ class PlanSearch final : public Command {
       const model::Table table =
           plan::public_table({found.model, served_.system, decode_system_, served_.version},
                              found.result, request_, found.picks);
-      ASSAY_TRY(core::write_file(csv_, report::csv(table)));
+      ASSAY_TRY(core::write_file(csv_, report::csv(table, report::CsvHeader::kNames)));
       say_written(csv_);
     }
     if (!picture_.empty()) {

@@ -39,7 +39,7 @@ void expect_same(const model::Table& table, const std::filesystem::path& file) {
   SCOPED_TRACE(file.string());
   const auto text = core::read_file(file);
   ASSERT_TRUE(text.ok());
-  const auto actual = testing::csv_records(report::csv(table));
+  const auto actual = testing::csv_records(report::csv(table, report::CsvHeader::kNames));
   const auto expected = testing::csv_records(text.value());
   ASSERT_EQ(actual.front(), expected.front());
   ASSERT_EQ(actual.size(), expected.size());
