@@ -4,7 +4,9 @@
 
 #include <array>
 #include <map>
+#include <span>
 #include <string>
+#include <unordered_map>
 #include <utility>
 
 #include "core/files.h"
@@ -79,14 +81,24 @@ core::Result<simulate::Options> parameters_of(simulate::ParametersFile file,
   return options;
 }
 
+// Numbers the nodes in the order of their first rank.
+std::vector<std::uint32_t> renumbered(std::span<const std::uint32_t> node_of_rank) {
+  std::unordered_map<std::uint32_t, std::uint32_t> numbers;
+  std::vector<std::uint32_t> result;
+  result.reserve(node_of_rank.size());
+  for (const std::uint32_t node : node_of_rank) {
+    const auto next = static_cast<std::uint32_t>(numbers.size());
+    result.push_back(numbers.emplace(node, next).first->second);
+  }
+  return result;
+}
+
 // Returns whether all replicas of so many ranks are divided into nodes as the first one is.
-bool replicas_alike(const std::vector<std::uint32_t>& node_of_rank, std::size_t ranks) {
-  for (std::size_t rank = ranks; rank < node_of_rank.size(); ++rank) {
-    const std::size_t first = rank - rank % ranks;
-    for (std::size_t other = first; other < rank; ++other) {
-      const bool together = node_of_rank[other] == node_of_rank[rank];
-      if (together != (node_of_rank[other - first] == node_of_rank[rank - first])) return false;
-    }
+bool replicas_alike(std::span<const std::uint32_t> node_of_rank, std::size_t ranks) {
+  if (node_of_rank.empty()) return true;
+  const std::vector<std::uint32_t> first = renumbered(node_of_rank.first(ranks));
+  for (std::size_t rank = ranks; rank < node_of_rank.size(); rank += ranks) {
+    if (renumbered(node_of_rank.subspan(rank, ranks)) != first) return false;
   }
   return true;
 }
