@@ -318,7 +318,9 @@ core::Result<PlanInputs::PublicRows> PlanInputs::public_rows(const std::string& 
       // Tables of a library are those of one version.
       if (is_other || (source.backend != backend && !rows.empty())) continue;
       const auto learner = store::learner_with_rooflines(tree.facts().peaks, costed_operators);
-      rows.push_back(ASSAY_TRY(cache_.table(source.file, learner)).rows);
+      const auto kept = ASSAY_TRY(cache_.table(source.file, learner));
+      untimed_[source.file] = kept.rows.num_unusable + static_cast<std::size_t>(kept.unread);
+      rows.push_back(kept.rows);
     }
     return rows;
   };

@@ -33,10 +33,6 @@ std::optional<double> number_in(const std::string& text) {
   return parsed.ec == std::errc() && parsed.ptr == end ? std::optional(number) : std::nullopt;
 }
 
-double number_of(const std::string& text) {
-  return number_in(text).value_or(0);
-}
-
 bool is_same(const std::string& held, const std::string& wanted) {
   if (held == wanted) return true;
   const std::optional<double> left = number_in(held);
@@ -61,12 +57,43 @@ struct Number {
   }
 };
 
-Number number_in(const store::WorkRows& rows, std::size_t family, const std::string& column) {
+// std::nullopt: the family has the column, and no number there.
+std::optional<Number> number_in(const store::WorkRows& rows,
+                                std::size_t family,
+                                const std::string& column) {
   if (const std::size_t place = size_place(rows, column); place != kNoColumn)
-    return {.place = place};
+    return Number{.place = place};
   const std::size_t place = exact_place(rows, column);
-  if (place == kNoColumn) return {};
-  return {.value = number_of(rows.exact[place].values[rows.codes_of(family)[place]])};
+  if (place == kNoColumn) return Number{};
+  const auto value = number_in(rows.exact[place].values[rows.codes_of(family)[place]]);
+  return value ? std::optional(Number{.value = *value}) : std::nullopt;
+}
+
+// Empty where one of the columns has no number in this family.
+std::vector<Number> numbers_in(const store::WorkRows& rows,
+                               std::size_t family,
+                               std::span<const std::string> columns) {
+  std::vector<Number> numbers;
+  for (const std::string& column : columns) {
+    const std::optional<Number> number = number_in(rows, family, column);
+    if (!number) return {};
+    numbers.push_back(*number);
+  }
+  return numbers;
+}
+
+// What rows must have in columns of sizes. std::nullopt: no row can have it.
+std::optional<std::vector<std::pair<std::size_t, double>>> sizes_of_key(
+    const store::WorkRows& rows, std::span<const KeyColumn> key) {
+  std::vector<std::pair<std::size_t, double>> sizes;
+  for (const KeyColumn& wanted : key) {
+    const std::size_t place = size_place(rows, wanted.column);
+    if (place == kNoColumn) continue;
+    const std::optional<double> value = number_in(wanted.value);
+    if (!value) return std::nullopt;
+    sizes.emplace_back(place, *value);
+  }
+  return sizes;
 }
 
 bool family_has(const store::WorkRows& rows, std::size_t family, const KeyColumn& wanted) {
@@ -90,23 +117,19 @@ void visit_rows(const store::WorkRows& rows,
                 std::span<const KeyColumn> key,
                 std::span<const std::string> numbers,
                 const std::function<void(std::span<const double> values, double ms)>& take) {
-  std::vector<std::pair<std::size_t, double>> sizes_of_key;
-  for (const KeyColumn& wanted : key) {
-    const std::size_t place = size_place(rows, wanted.column);
-    if (place != kNoColumn) sizes_of_key.emplace_back(place, number_of(wanted.value));
-  }
+  const auto sizes_wanted = sizes_of_key(rows, key);
+  if (!sizes_wanted) return;
   std::vector<double> values(numbers.size());
   for (std::size_t family = 0; family < rows.num_families(); ++family) {
     if (is_launched_alone(rows, family)) continue;
     if (!std::all_of(key.begin(), key.end(),
                      [&](const KeyColumn& wanted) { return family_has(rows, family, wanted); }))
       continue;
-    std::vector<Number> columns;
-    for (const std::string& name : numbers)
-      columns.push_back(number_in(rows, family, name));
+    const std::vector<Number> columns = numbers_in(rows, family, numbers);
+    if (columns.size() != numbers.size()) continue;
     for (std::size_t row = rows.begins[family]; row < rows.begins[family + 1]; ++row) {
       const auto sizes = rows.sizes_of(row);
-      if (!std::all_of(sizes_of_key.begin(), sizes_of_key.end(),
+      if (!std::all_of(sizes_wanted->begin(), sizes_wanted->end(),
                        [&](const auto& wanted) { return sizes[wanted.first] == wanted.second; }))
         continue;
       for (std::size_t i = 0; i < columns.size(); ++i)

@@ -27,7 +27,8 @@ struct KeyColumn {
 
 // Calls `take` with the numbers in these columns (0 where there is no such column) and the time of
 // each row that has the key, in the order of the rows. Rows of kernels that are launched one by
-// one, without a graph, are passed over.
+// one, without a graph, are passed over, and so are rows that have another text than a number
+// there.
 void visit_rows(const store::WorkRows& rows,
                 std::span<const KeyColumn> key,
                 std::span<const std::string> numbers,
