@@ -41,17 +41,63 @@ LogGops with(const simulate::LinkValues& links, const std::string& prefix, LogGo
   return link;
 }
 
-core::Result<simulate::ParametersFile> read_files(const SimulationInputs& inputs,
-                                                  std::size_t num_ranks) {
-  simulate::ParametersFile file;
-  for (const fs::path& path : {inputs.topology, inputs.params}) {
+// Numbers the nodes in the order of their first rank.
+std::vector<std::uint32_t> renumbered(std::span<const std::uint32_t> node_of_rank) {
+  std::unordered_map<std::uint32_t, std::uint32_t> numbers;
+  std::vector<std::uint32_t> result;
+  result.reserve(node_of_rank.size());
+  for (const std::uint32_t node : node_of_rank) {
+    const auto next = static_cast<std::uint32_t>(numbers.size());
+    result.push_back(numbers.emplace(node, next).first->second);
+  }
+  return result;
+}
+
+core::Error different_nodes(const fs::path& one, const fs::path& other) {
+  return core::Error{fmt::format(
+      "'{}' and '{}' divide the ranks into different nodes: leave the nodes out of one of them",
+      one.string(), other.string())};
+}
+
+struct NamedParameters {
+  simulate::ParametersFile values;
+  fs::path nodes_file = {};  // which names the nodes; empty if none does
+};
+
+core::Result<NamedParameters> read_files(const SimulationInputs& inputs, std::size_t num_ranks) {
+  NamedParameters read;
+  simulate::ParametersFile& values = read.values;
+  for (const fs::path& path : {inputs.params, inputs.topology}) {
     if (path.empty()) continue;
     auto part = ASSAY_TRY(simulate::read_parameters(path, num_ranks));
-    if (part.inter) file.inter = part.inter;
-    if (part.intra) file.intra = part.intra;
-    if (!part.node_of_rank.empty()) file.node_of_rank = std::move(part.node_of_rank);
+    if (part.inter) values.inter = part.inter;
+    if (part.intra) values.intra = part.intra;
+    if (part.node_of_rank.empty()) continue;
+    if (!values.node_of_rank.empty() &&
+        renumbered(values.node_of_rank) != renumbered(part.node_of_rank))
+      return different_nodes(inputs.params, inputs.topology);
+    values.node_of_rank = std::move(part.node_of_rank);
+    read.nodes_file = path;
   }
-  return file;
+  return read;
+}
+
+// The nodes that a network's file names; empty if it names none. Whoever builds the network tells
+// of ranks that it leaves out.
+std::vector<std::uint32_t> nodes_of(const simulate::FabricSpec& spec, std::size_t num_ranks) {
+  std::vector<std::uint32_t> node_of_rank;
+  if (spec.ranks_per_node > 0) {
+    for (std::uint32_t rank = 0; rank < num_ranks; ++rank)
+      node_of_rank.push_back(rank / spec.ranks_per_node);
+    return node_of_rank;
+  }
+  if (!spec.nodes.empty()) node_of_rank.resize(num_ranks);
+  for (std::uint32_t node = 0; node < spec.nodes.size(); ++node) {
+    for (const std::uint32_t rank : spec.nodes[node]) {
+      if (rank < num_ranks) node_of_rank[rank] = node;
+    }
+  }
+  return node_of_rank;
 }
 
 // `nodes` are those of the ranks where no file says any; empty if nothing does.
@@ -81,18 +127,6 @@ core::Result<simulate::Options> parameters_of(simulate::ParametersFile file,
   return options;
 }
 
-// Numbers the nodes in the order of their first rank.
-std::vector<std::uint32_t> renumbered(std::span<const std::uint32_t> node_of_rank) {
-  std::unordered_map<std::uint32_t, std::uint32_t> numbers;
-  std::vector<std::uint32_t> result;
-  result.reserve(node_of_rank.size());
-  for (const std::uint32_t node : node_of_rank) {
-    const auto next = static_cast<std::uint32_t>(numbers.size());
-    result.push_back(numbers.emplace(node, next).first->second);
-  }
-  return result;
-}
-
 // Returns whether all replicas of so many ranks are divided into nodes as the first one is.
 bool replicas_alike(std::span<const std::uint32_t> node_of_rank, std::size_t ranks) {
   if (node_of_rank.empty()) return true;
@@ -108,7 +142,7 @@ bool replicas_alike(std::span<const std::uint32_t> node_of_rank, std::size_t ran
 core::Result<simulate::Options> make_parameters(const SimulationInputs& inputs,
                                                 std::size_t num_ranks,
                                                 const OptionalNotes& notes) {
-  return parameters_of(ASSAY_TRY(read_files(inputs, num_ranks)), inputs,
+  return parameters_of(ASSAY_TRY(read_files(inputs, num_ranks)).values, inputs,
                        notes ? nodes_of(*notes) : std::vector<std::uint32_t>());
 }
 
@@ -116,7 +150,7 @@ core::Result<simulate::Options> make_cost_parameters(const SimulationInputs& inp
                                                      const goal::JobFile& job,
                                                      const goal::LaunchSource& part) {
   const std::size_t ranks = job.job.gpus.size();
-  simulate::ParametersFile file = ASSAY_TRY(read_files(inputs, ranks * job.scale.replicas));
+  simulate::ParametersFile file = ASSAY_TRY(read_files(inputs, ranks * job.scale.replicas)).values;
   if (!replicas_alike(file.node_of_rank, ranks)) {
     return core::Error{
         "costs are learned from the first replica, and the nodes divide others in another way: "
@@ -129,9 +163,15 @@ core::Result<simulate::Options> make_cost_parameters(const SimulationInputs& inp
 core::Result<simulate::Options> make_options(const SimulationInputs& inputs,
                                              std::size_t num_ranks,
                                              const OptionalNotes& notes) {
-  simulate::Options options = ASSAY_TRY(make_parameters(inputs, num_ranks, notes));
+  const NamedParameters named = ASSAY_TRY(read_files(inputs, num_ranks));
+  simulate::Options options = ASSAY_TRY(
+      parameters_of(named.values, inputs, notes ? nodes_of(*notes) : std::vector<std::uint32_t>()));
   if (inputs.network.empty()) return options;
   options.fabric = ASSAY_TRY(simulate::read_fabric_spec(inputs.network.string()));
+  const std::vector<std::uint32_t> nodes = nodes_of(*options.fabric, num_ranks);
+  if (!named.nodes_file.empty() && !nodes.empty() &&
+      renumbered(nodes) != renumbered(options.node_of_rank))
+    return different_nodes(named.nodes_file, inputs.network);
   return options;
 }
 

@@ -27,8 +27,8 @@ struct SimulationInputs {
 
 using OptionalNotes = std::optional<model::ScheduleNotes>;
 
-// Returns the options without the network that contends. Later ones override: default, files,
-// options.
+// Returns the options without the network that contends. Later ones override: default, --params,
+// --topology, options. Fails when both files name nodes, and different ones.
 core::Result<simulate::Options> make_parameters(const SimulationInputs& inputs,
                                                 std::size_t num_ranks,
                                                 const OptionalNotes& notes);
@@ -39,7 +39,8 @@ core::Result<simulate::Options> make_cost_parameters(const SimulationInputs& inp
                                                      const goal::JobFile& job,
                                                      const goal::LaunchSource& part);
 
-// Returns all options.
+// Returns all options. Fails when the network's file and another one divide the ranks into
+// different nodes.
 core::Result<simulate::Options> make_options(const SimulationInputs& inputs,
                                              std::size_t num_ranks,
                                              const OptionalNotes& notes);
