@@ -35,6 +35,8 @@ const char* word(FileOutcome outcome) {
       return "imported";
     case FileOutcome::kKnown:
       return "already there";
+    case FileOutcome::kEmpty:
+      return "no usable row";
     case FileOutcome::kFailed:
       return "failed";
   }
@@ -212,7 +214,7 @@ class StoreImport final : public Command {
     table.add_row({file.path.string(), word(file.outcome), file.table, rows, repairs,
                    known ? model::Cell(file.note) : model::Cell()});
     if (imported) repairs_.merge(file.repairs, file.path.string());
-    if (file.outcome == FileOutcome::kFailed) failures_.push_back(file.note);
+    if (!imported && !known) failures_.push_back(file.note);
   }
 
   std::vector<fs::path> inputs_;

@@ -8,6 +8,7 @@
 
 #include "core/files.h"
 #include "core/interrupt.h"
+#include "core/text.h"
 #include "store/database/collection_meta.h"
 #include "store/database/store_key.h"
 #include "store/database/store_schema.h"
@@ -59,6 +60,14 @@ std::string device_of(const Frame& frame) {
   return codes.size() == 1 ? text->words[*codes.begin()] : "";
 }
 
+std::string why_without_rows(const model::Warnings& repairs) {
+  std::vector<std::string> reasons;
+  for (const model::Warning& one : repairs.all())
+    reasons.push_back(one.sentence());
+  if (reasons.empty()) return "a table without rows";
+  return "no row can be used: " + core::join(reasons, "; ");
+}
+
 }  // namespace
 
 core::Result<std::vector<fs::path>> find_perf_files(const fs::path& file_or_folder) {
@@ -103,6 +112,12 @@ core::Result<ImportedFile> Importer::import(const fs::path& path) {
   if (!file.ok()) return fail(file.error());
   const core::Status usable = check_rows(file.value().rows);
   if (!usable.ok()) return fail(usable.error());
+  if (file.value().rows.num_rows() == 0) {
+    result.outcome = ImportedFile::Outcome::kEmpty;
+    result.table = file.value().table;
+    result.note = path.string() + ": " + why_without_rows(result.repairs);
+    return result;
+  }
   Run run{.kind = "import",
           .started_at = utc_now(),
           .device = device_of(file.value().rows),

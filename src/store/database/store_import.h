@@ -21,14 +21,14 @@ core::Result<std::vector<std::filesystem::path>> find_perf_files(
     const std::filesystem::path& file_or_folder);
 
 struct ImportedFile {
-  enum class Outcome { kImported, kKnown, kFailed };
+  enum class Outcome { kImported, kKnown, kEmpty, kFailed };  // kEmpty: no usable row
 
   std::filesystem::path path;
   Outcome outcome = Outcome::kFailed;
   std::string table = {};
   std::int64_t rows = 0;
   model::Warnings repairs = {};
-  std::string note = {};  // why it failed, or the file that had the same content
+  std::string note = {};  // why it failed or is empty, or the file that had the same content
 };
 
 class Importer {
