@@ -240,8 +240,7 @@ Why why_chosen(const Choice& choice, const Choice* neighbour, double tie) {
     const Timing* other = find_timing(choice.timings, neighbour->strategy);
     if (other && loss_beyond_noise(*other, *choice.chosen(), tie) > 0) return Why::kAgainstOrder;
   }
-  const bool tied = loss_beyond_noise(*choice.runner_up(), *choice.chosen(), tie) == 0;
-  return tied ? Why::kTie : Why::kFaster;
+  return is_tie(*choice.runner_up(), *choice.chosen(), tie) ? Why::kTie : Why::kFaster;
 }
 
 std::int64_t halfway_by_ratio(std::int64_t one, std::int64_t other) {

@@ -24,23 +24,8 @@ double half_width(const Measurement& run, double noise) {
   return has_interval(run) ? std::log(run.high_us / run.low_us) / 2 : std::log1p(noise);
 }
 
-Timing single(const Measurement& run, double noise) {
-  Timing timing{.strategy = run.strategy,
-                .time_us = run.time_us,
-                .low_us = run.low_us,
-                .high_us = run.high_us,
-                .runs = 1,
-                .confidence = interval_confidence(run.samples)};
-  if (!has_interval(run)) {
-    timing.low_us = run.time_us / (1 + noise);
-    timing.high_us = run.time_us * (1 + noise);
-    timing.confidence = 0;
-  }
-  return timing;
-}
-
 Timing joined(const std::vector<const Measurement*>& runs, double noise) {
-  if (runs.size() == 1) return single(*runs.front(), noise);
+  if (runs.size() == 1) return timing_of(*runs.front(), noise);
   std::vector<double> logs;
   std::vector<double> variances;
   for (const Measurement* run : runs) {
@@ -124,6 +109,21 @@ Failures failures_of(const Benchmark& benchmark, Launch launch) {
   return failures;
 }
 
+Timing timing_of(const Measurement& run, double noise) {
+  Timing timing{.strategy = run.strategy,
+                .time_us = run.time_us,
+                .low_us = run.low_us,
+                .high_us = run.high_us,
+                .runs = 1,
+                .confidence = interval_confidence(run.samples)};
+  if (!has_interval(run)) {
+    timing.low_us = run.time_us / (1 + noise);
+    timing.high_us = run.time_us * (1 + noise);
+    timing.confidence = 0;
+  }
+  return timing;
+}
+
 Timings timings_of(const Benchmark& benchmark, Launch launch, double noise) {
   const Failures failures = failures_of(benchmark, launch);
   std::map<Cell, std::map<Strategy, std::vector<const Measurement*>>> runs;
@@ -187,6 +187,10 @@ double loss_beyond_noise(const Timing& slower, const Timing& faster, double tie)
   const double beyond_tie = std::log(slower.time_us / faster.time_us) - std::log1p(tie);
   const double beyond_intervals = std::log(slower.low_us / faster.high_us);
   return std::max(0.0, std::min(beyond_tie, beyond_intervals));
+}
+
+bool is_tie(const Timing& slower, const Timing& faster, double tie) {
+  return loss_beyond_noise(slower, faster, tie) == 0;
 }
 
 }  // namespace assay::allreduce

@@ -114,6 +114,9 @@ std::optional<Failure> failure_of(const Measurement& measurement, int sm_version
 // Returns what failed in any of its runs.
 Failures failures_of(const Benchmark& benchmark, Launch launch);
 
+// Returns the time of one run that succeeded, with the noise as its interval where it has none.
+Timing timing_of(const Measurement& run, double noise = kDefaultNoise);
+
 // Returns the times of all that succeeded in each of its runs, AUTO too. Several measurements of
 // one strategy in one cell are repeated runs and become their geometric mean; its interval comes
 // from the scatter between the runs or the scatter within them, whichever is larger. A measurement
@@ -141,5 +144,8 @@ double part_of_bytes(std::int64_t bytes, std::int64_t smaller, std::int64_t larg
 // Returns how much longer `slower` takes than `faster`, beyond the noise, as a natural logarithm.
 // It is 0 when the gain is below `tie` or the intervals overlap, and grows continuously from there.
 double loss_beyond_noise(const Timing& slower, const Timing& faster, double tie);
+
+// Returns whether the gain is below `tie` or the intervals overlap, so that either may be faster.
+bool is_tie(const Timing& slower, const Timing& faster, double tie);
 
 }  // namespace assay::allreduce

@@ -5,12 +5,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "allreduce/decision.h"
 #include "allreduce/plot/drawings.h"
 
 namespace assay::allreduce {
 namespace {
 
-constexpr const char* kOverlap = "•";
+constexpr const char* kTied = "•";
 
 std::string title_of(const char* what, const Grid& grid) {
   return fmt::format("{} (Fusion: {})", what, name_of(grid.fusion));
@@ -45,8 +46,8 @@ std::string panel_title(const Grid& grid, Strategy strategy) {
 report::HeatmapCell best_cell(const Grid& grid, std::size_t row, std::size_t column) {
   const Measurement* best = grid.best(row, column);
   if (best == nullptr) return {};
-  const bool overlap = intervals_overlap(*best, grid.runner_up(row, column));
-  return {.color = color_of(best->strategy), .text = overlap ? kOverlap : ""};
+  const bool tied = are_tied(*best, grid.runner_up(row, column));
+  return {.color = color_of(best->strategy), .text = tied ? kTied : ""};
 }
 
 // The colours go from the bottom to the top, so that the first strategy is on top.
@@ -83,8 +84,12 @@ report::HeatmapCell percent_cell(const report::ColorScale& scale, double percent
 
 }  // namespace
 
-bool intervals_overlap(const Measurement& best, const Measurement* next) {
-  return next != nullptr && next->low_us <= best.high_us;
+bool are_tied(const Measurement& best, const Measurement* next) {
+  return next != nullptr && is_tie(timing_of(*next), timing_of(best), kDefaultTie);
+}
+
+std::string tie_text() {
+  return fmt::format("within {:g} %, or their intervals overlap", kDefaultTie * kPercent);
 }
 
 report::Heatmap time_figure(const Grid& grid) {
@@ -111,9 +116,9 @@ report::Heatmap best_figure(const Grid& grid) {
   figure.bar = share_bar(shares_of(grid));
   const auto& cells = figure.panels.front().cells;
   if (std::any_of(cells.begin(), cells.end(),
-                  [](const auto& cell) { return cell.text == kOverlap; })) {
-    figure.legend.push_back({.swatch = {.color = report::kWhite, .text = kOverlap},
-                             .text = "the intervals of the fastest two overlap"});
+                  [](const auto& cell) { return cell.text == kTied; })) {
+    figure.legend.push_back(
+        {.swatch = {.color = report::kWhite, .text = kTied}, .text = "a tie: " + tie_text()});
   }
   add_legend_of_missing(figure);
   return figure;

@@ -18,8 +18,11 @@ report::HeatmapPanel panel_of(
     std::string title,
     const std::function<report::HeatmapCell(std::size_t, std::size_t)>& cell);
 
-// Returns whether the intervals of the fastest two overlap, so that either may be the fastest.
-bool intervals_overlap(const Measurement& best, const Measurement* next);
+// Returns whether the fastest two are a tie by the rule and the default of `codegen` and `explain`;
+// `next` may be nullptr.
+bool are_tied(const Measurement& best, const Measurement* next);
+// Says when two are: "within 2 %, or their intervals overlap".
+std::string tie_text();
 
 // Returns a hatched cell, with a cross if the strategy was tried and failed. `tried` may be
 // nullptr.

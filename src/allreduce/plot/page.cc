@@ -100,7 +100,7 @@ std::string best_note(const Measurement& best, const Measurement* next) {
   if (next == nullptr) return note;
   note += fmt::format("; next {}: {:.3g} μs, {:.3g} % more", name_of(next->strategy), next->time_us,
                       kPercent * (next->time_us / best.time_us - 1));
-  return intervals_overlap(best, next) ? note + "\ntheir intervals overlap" : note;
+  return are_tied(best, next) ? note + "\na tie: " + tie_text() : note;
 }
 
 report::MapChart best_map(const Grid& grid) {
@@ -110,7 +110,7 @@ report::MapChart best_map(const Grid& grid) {
     const Measurement* best = grid.best(row, column);
     const Measurement* next = grid.runner_up(row, column);
     panel.names.emplace_back(best == nullptr ? std::string_view() : name_of(best->strategy));
-    panel.texts.emplace_back(best != nullptr && intervals_overlap(*best, next) ? "•" : "");
+    panel.texts.emplace_back(best != nullptr && are_tied(*best, next) ? "•" : "");
     panel.notes.push_back(best == nullptr ? "" : best_note(*best, next));
   });
   map.panels = {std::move(panel)};
@@ -185,7 +185,7 @@ class Cards {
     when_ = {{kBenchmark, name}, {kFusion, std::string(name_of(grid.fusion))}};
     prefix_ = name + "." + std::string(name_of(grid.fusion));
     add("best", best_title(grid), best_map(grid),
-        "A dot: the intervals of the fastest two overlap.");
+        fmt::format("A dot: a tie of the fastest two, {}.", tie_text()));
     add_marked("times", "Times of each strategy (μs)", time_map(grid));
     cards_.back().notes.insert(cards_.back().notes.begin(), grid.subject());
     add_marked("difference", "How much slower than the fastest each strategy is (%)",
@@ -298,7 +298,7 @@ model::Table measurements_table(const std::vector<Source>& sources) {
 std::string answer_of(const std::vector<Source>& sources) {
   std::map<Strategy, std::size_t> wins;
   std::size_t cells = 0;
-  std::size_t overlaps = 0;
+  std::size_t ties = 0;
   for (const Source& source : sources) {
     for (const Grid& grid : source.grids) {
       each_place(grid, [&](std::size_t row, std::size_t column) {
@@ -306,7 +306,7 @@ std::string answer_of(const std::vector<Source>& sources) {
         if (best == nullptr) return;
         ++cells;
         ++wins[best->strategy];
-        if (intervals_overlap(*best, grid.runner_up(row, column))) ++overlaps;
+        if (are_tied(*best, grid.runner_up(row, column))) ++ties;
       });
     }
   }
@@ -317,9 +317,9 @@ std::string answer_of(const std::vector<Source>& sources) {
     return kPercent * static_cast<double>(count) / static_cast<double>(cells);
   };
   std::string text = fmt::format(
-      "{} is the fastest in {:.3g} % of {} cells (in {:.3g} % of all cells the intervals of the "
-      "fastest two overlap).",
-      name_of(most->first), share(most->second), cells, share(overlaps));
+      "{} is the fastest in {:.3g} % of {} cells (in {:.3g} % of all cells the fastest two are a "
+      "tie: {}).",
+      name_of(most->first), share(most->second), cells, share(ties), tie_text());
   const std::vector<double> nccl = regrets(sources, always(Strategy::kNccl));
   if (nccl.empty()) return text;
   return text + fmt::format(

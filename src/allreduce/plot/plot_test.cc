@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "allreduce/decision.h"
 #include "allreduce/plot/benchmark_test_util.h"
 #include "allreduce/plot/drawings.h"
 #include "allreduce/plot/figures.h"
@@ -120,14 +121,38 @@ TEST(Figures, SayHowOftenEachStrategyIsTheBest) {
   EXPECT_EQ(figure.bar.ticks[0].text, "NCCL\n2 cells, 50.0 %");
 }
 
-TEST(Figures, MarkWhereIntervalsOverlap) {
+void set_interval(Measurement& one, double low_us, double high_us) {
+  one.low_us = low_us;
+  one.high_us = high_us;
+}
+
+TEST(Figures, MarkTies) {
   Benchmark benchmark = small_benchmark();
-  benchmark.measurements[0].low_us = 4.5;   // NCCL
-  benchmark.measurements[1].high_us = 4.6;  // ONESHOT, in the same cell
+  set_interval(benchmark.measurements[0], 4.5, 11);   // NCCL
+  set_interval(benchmark.measurements[1], 3.5, 4.6);  // ONESHOT, in the same cell
+  set_interval(benchmark.measurements[2], 9.99, 10.01);
+  benchmark.measurements[3].time_us = 10.15;
+  set_interval(benchmark.measurements[3], 10.14, 10.16);
   const Grid grid = grid_of(benchmark, Fusion::kNone).value();
   const report::Heatmap figure = best_figure(grid);
-  EXPECT_THAT(texts_of(figure.panels[0]), ElementsAre("", "", "•", ""));
-  EXPECT_EQ(figure.legend.at(0).text, "the intervals of the fastest two overlap");
+  EXPECT_THAT(texts_of(figure.panels[0]), ElementsAre("•", "", "•", ""));
+  EXPECT_EQ(figure.legend.at(0).text, "a tie: within 2 %, or their intervals overlap");
+}
+
+TEST(Figures, MarkTheTiesThatChoicesAreExplainedBy) {
+  for (const double other_us : {10.1, 10.15, 10.25, 11.0}) {
+    Benchmark benchmark{.sm_version = 90, .measurements = {}, .warnings = {}};
+    benchmark.measurements = {measured(Strategy::kNccl, 128, 1, other_us),
+                              measured(Strategy::kOneshot, 128, 1, 10)};
+    set_interval(benchmark.measurements[0], other_us - 0.01, other_us + 0.01);
+    set_interval(benchmark.measurements[1], 9.99, 10.01);
+    const auto decided =
+        decide(timings_of(benchmark, Launch::kGraph), {.strategies = all_strategies()});
+    const Why why = find_choice(decided, benchmark.measurements[0].cell)->why;
+    const Grid grid = grid_of(benchmark, Fusion::kNone).value();
+    EXPECT_THAT(texts_of(best_figure(grid).panels[0]), ElementsAre(why == Why::kTie ? "•" : ""))
+        << other_us;
+  }
 }
 
 TEST(Figures, DrawWhatNcclAlwaysLoses) {
