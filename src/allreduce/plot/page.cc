@@ -339,6 +339,9 @@ report::Page page_of(const std::vector<Source>& sources,
     for (const Grid& grid : source.grids)
       cards.add(source, grid);
   }
+  for (const Source& source : sources) {
+    if (!source.measured_on.empty()) page.provenance.emplace_back(source.name, source.measured_on);
+  }
   page.choices = choices_of(sources, cards.hidden_sizes());
   page.cards = cards.take();
   for (const model::Table& table : tables) {

@@ -11,6 +11,7 @@
 #include <set>
 
 #include "allreduce/benchmark_csv.h"
+#include "allreduce/measured_on.h"
 #include "allreduce/plot/drawings.h"
 #include "allreduce/plot/grid.h"
 #include "allreduce/plot/page.h"
@@ -180,12 +181,15 @@ core::Result<std::vector<Source>> read_sources(const PlotRequest& request,
                                                model::Warnings& warnings) {
   const BenchmarkFolder files =
       ASSAY_TRY(find_all_benchmarks(request.data_dir, request.sm_version));
+  ASSAY_TRY(check_one_gpu(files.files, "keep them in two folders, for figures each"));
   std::vector<Source> sources;
   std::set<Fusion> measured;
   for (const fs::path& path : files.files) {
     Benchmark benchmark{.sm_version = files.sm_version, .measurements = {}, .warnings = {}};
     benchmark.measurements = ASSAY_TRY(read_benchmark_csv(path, &warnings));
-    Source source{.name = path.stem().string(), .grids = {}};
+    Source source{.name = path.stem().string(),
+                  .grids = {},
+                  .measured_on = ASSAY_TRY(measured_on(path)).text};
     for (const Fusion fusion : fusions_of(benchmark)) {
       measured.insert(fusion);
       if (!is_wanted(request, fusion)) continue;
@@ -274,15 +278,16 @@ model::Table benchmarks_table(const std::vector<Source>& sources) {
                                              {.name = "hidden sizes"},
                                              {.name = "points"},
                                              {.name = "min", .unit = "us"},
-                                             {.name = "max", .unit = "us"}});
-  each_grid(sources, [&](const Source& /*source*/, const Grid& grid) {
+                                             {.name = "max", .unit = "us"},
+                                             {.name = "measured on"}});
+  each_grid(sources, [&](const Source& source, const Grid& grid) {
     const std::vector<double> times = times_of(grid);
     std::vector<model::Cell> row = subject_cells(grid);
     row.insert(row.end(), {static_cast<std::int64_t>(grid.strategies.size()),
                            static_cast<std::int64_t>(grid.token_counts.size()),
                            static_cast<std::int64_t>(grid.hidden_sizes.size()),
                            static_cast<std::int64_t>(times.size()), core::minimum(times),
-                           core::maximum(times)});
+                           core::maximum(times), source.measured_on});
     table.add_row(std::move(row));
   });
   return table;

@@ -57,9 +57,11 @@ core::Result<PlotResult> plot(const PlotRequest& request, const FigureDone& done
 struct Source {
   std::string name;  // the name of the file without ".csv"
   std::vector<Grid> grids;
+  std::string measured_on = {};  // by the .json beside the file; "" without one
 };
 
-// Leaves out files without any time, with a warning. If no file has a time, that is an error.
+// Leaves out files without any time, with a warning. If no file has a time, that is an error, and
+// so is a .json that contradicts the name of its file, or files of several GPUs.
 core::Result<std::vector<Source>> read_sources(const PlotRequest& request,
                                                model::Warnings& warnings);
 
