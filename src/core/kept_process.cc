@@ -79,13 +79,19 @@ void default_signals() {
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
-[[noreturn]] void become(const Launch& launch, const KeeperEnds& ends, int exec_error) {
+// The mark may be changed like any variable.
+ReadyProgram ready_program(const Launch& launch) {
+  EnvironmentChanges changes = {{launch.mark.name, launch.mark.value}};
+  changes.insert(changes.end(), launch.environment.begin(), launch.environment.end());
+  return {launch.arguments, changes};
+}
+
+[[noreturn]] void become(const ReadyProgram& program, const KeeperEnds& ends, int exec_error) {
   ::setpgid(0, 0);
   if (ends.program_input >= 0) ::dup2(ends.program_input, STDIN_FILENO);
   if (ends.program_output >= 0) ::dup2(ends.program_output, STDOUT_FILENO);
   default_signals();
-  ::setenv(launch.mark.name.c_str(), launch.mark.value.c_str(), 1);
-  tell(exec_error, become_program(launch.arguments, launch.environment));
+  tell(exec_error, program.become());
   ::_exit(EXIT_FAILURE);
 }
 
@@ -107,12 +113,12 @@ void close_program_ends(const KeeperEnds& ends) {
   if (ends.program_output >= 0) ::close(ends.program_output);
 }
 
-Started start_program(const Launch& launch, const KeeperEnds& ends) {
+Started start_program(const Launch& launch, const ReadyProgram& ready, const KeeperEnds& ends) {
   std::array<int, 2> exec_error{};
   if (!redirect_streams(launch)) return {.error = errno};
   if (::pipe2(exec_error.data(), O_CLOEXEC) != 0) return {.error = errno};
   const pid_t program = ::fork();
-  if (program == 0) become(launch, ends, exec_error[1]);
+  if (program == 0) become(ready, ends, exec_error[1]);
   const int fork_error = program < 0 ? errno : 0;
   ::close(exec_error[1]);
   close_program_ends(ends);
@@ -155,11 +161,11 @@ std::optional<int> wait_for_end(pid_t program, int control, int child_signals) {
 }
 
 // Runs in the forked child and does not return.
-[[noreturn]] void keep(const Launch& launch, const KeeperEnds& ends) {
+[[noreturn]] void keep(const Launch& launch, const ReadyProgram& ready, const KeeperEnds& ends) {
   ::setsid();
   adopt_orphans();
   const int child_signals = watch_children();
-  const Started started = start_program(launch, ends);
+  const Started started = start_program(launch, ready, ends);
   tell(ends.report, KeeperStarted{started.error});
   std::optional<int> status;
   if (started.error == 0) status = wait_for_end(started.program, ends.control, child_signals);
@@ -233,12 +239,13 @@ Result<KeptProcess> KeptProcess::start(const Launch& launch) {
   const Ends ours{pipes.control[1], pipes.report[0], pipes.input[1], pipes.output[0]};
   const KeeperEnds theirs{pipes.control[0], pipes.report[1], pipes.input[0], pipes.output[1]};
   adopt_orphans();
+  const ReadyProgram ready = ready_program(launch);
   std::vector<pid_t> others = all_pids();
   const pid_t keeper = ::fork();
   if (keeper == 0) {
     for (const int descriptor : {ours.control, ours.report, ours.input, ours.output})
       close_if_open(descriptor);
-    keep(launch, theirs);
+    keep(launch, ready, theirs);
   }
   const int fork_error = keeper < 0 ? errno : 0;
   for (const int descriptor :

@@ -39,13 +39,26 @@ int shell_code(int status) {
   return WIFSIGNALED(status) ? kSignalBase + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-// The arguments as exec takes them, which does not write to them.
-std::vector<char*> words_of(const std::vector<std::string>& arguments) {
+// Returns arguments or variables as exec takes them, which does not write to them.
+std::vector<char*> words_of(const std::vector<std::string>& texts) {
   std::vector<char*> words;
-  for (const std::string& argument : arguments)
-    words.push_back(const_cast<char*>(argument.c_str()));
+  for (const std::string& text : texts)
+    words.push_back(const_cast<char*>(text.c_str()));
   words.push_back(nullptr);
   return words;
+}
+
+std::vector<std::string> changed_environment(const EnvironmentChanges& changes) {
+  std::vector<std::string> variables;
+  for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable)
+    variables.emplace_back(*variable);
+  for (const auto& [name, value] : changes) {
+    const std::string beginning = name + '=';
+    std::erase_if(variables,
+                  [&](const std::string& variable) { return variable.starts_with(beginning); });
+    if (value) variables.push_back(beginning + *value);
+  }
+  return variables;
 }
 
 // Text in memory that a program can have as a stream. Unlike a pipe it never fills up, so nobody
@@ -186,25 +199,69 @@ class PassingSignals {
 
 enum class WhoHears { kWe, kCaller };  // the signals of this process
 
-// exec gives back the default handlers; what a caller ignores for itself, such as SIGPIPE, would
-// stay ignored. The program of a caller ends with it.
-[[noreturn]] void become(const ForegroundLaunch& launch, WhoHears who, int exec_error) {
+// While one exists, signals wait: one that arrives around a fork is neither lost, as the program is
+// not known yet, nor handled by the child as if it were us.
+class WaitingSignals {
+ public:
+  WaitingSignals() {
+    sigset_t all;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+
+  WaitingSignals(const WaitingSignals&) = delete;
+  WaitingSignals& operator=(const WaitingSignals&) = delete;
+
+  ~WaitingSignals() { end(); }
+
+  void end() const { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t before_{};
+};
+
+// exec gives back the default handlers, but a signal may come before. What we ignore stays ignored.
+void default_passed_signals() {
+  for (const int signal : kPassedOn) {
+    struct sigaction action = {};
+    ::sigaction(signal, nullptr, &action);
+    if (action.sa_handler != SIG_IGN) ::signal(signal, SIG_DFL);
+  }
+}
+
+// What a caller ignores for itself, such as SIGPIPE, would stay ignored. The program of a caller
+// ends with it.
+[[noreturn]] void become(const ReadyProgram& program,
+                         WhoHears who,
+                         const WaitingSignals& waiting,
+                         int exec_error) {
+  default_passed_signals();
   if (who == WhoHears::kCaller) {
     ::signal(SIGPIPE, SIG_DFL);
     ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   }
-  const int error = become_program(launch.arguments, launch.environment);
+  waiting.end();
+  const int error = program.become();
   if (::write(exec_error, &error, sizeof error) < 0) ::_exit(EXIT_FAILURE);
   ::_exit(EXIT_FAILURE);
 }
 
-// Returns whether the program told why it could not begin. A caller's signal interrupts the read.
-bool read_error(int pipe, int& error) {
-  ssize_t count = 0;
-  do {
-    count = ::read(pipe, &error, sizeof error);
-  } while (count < 0 && errno == EINTR);
-  return count == sizeof error;
+// Returns the child, or -1 with errno.
+pid_t start_in_foreground(const ForegroundLaunch& launch, WhoHears who, int exec_error) {
+  const ReadyProgram program(launch.arguments, launch.environment);
+  const WaitingSignals waiting;
+  const pid_t child = ::fork();
+  if (child == 0) become(program, who, waiting, exec_error);
+  if (who == WhoHears::kWe) g_program = child;
+  return child;
+}
+
+// Returns errno of an exec that failed, or 0. The program must have ended: a child that another
+// thread forked meanwhile may hold the pipe's other end, so that waiting for its end could take as
+// long as that child lives.
+int told_error(int pipe) {
+  int error = 0;
+  return ::read(pipe, &error, sizeof error) == sizeof error ? error : 0;
 }
 
 ForegroundEnd not_started(const ForegroundLaunch& launch, int error) {
@@ -244,16 +301,16 @@ int wait_for_caller(pid_t program, const std::string& mark) {
 
 }  // namespace
 
-int become_program(const std::vector<std::string>& arguments, const EnvironmentChanges& changes) {
-  for (const auto& [name, value] : changes) {
-    if (value) {
-      ::setenv(name.c_str(), value->c_str(), 1);
-    } else {
-      ::unsetenv(name.c_str());
-    }
-  }
-  std::vector<char*> words = words_of(arguments);
-  ::execvp(words[0], words.data());
+ReadyProgram::ReadyProgram(const std::vector<std::string>& arguments,
+                           const EnvironmentChanges& changes)
+    : arguments_(arguments),
+      environment_(changed_environment(changes)),
+      argument_words_(words_of(arguments_)),
+      environment_words_(words_of(environment_)) {}
+
+int ReadyProgram::become() const {
+  environ = const_cast<char**>(environment_words_.data());
+  ::execvp(argument_words_[0], argument_words_.data());
   return errno;
 }
 
@@ -285,20 +342,19 @@ Result<ToolEnd> run_tool(const std::vector<std::string>& arguments, std::string_
 ForegroundEnd run_in_foreground(const ForegroundLaunch& launch) {
   ASSAY_CHECK(!launch.arguments.empty(), "a program to start");
   std::array<int, 2> exec_error{};
-  if (::pipe2(exec_error.data(), O_CLOEXEC) != 0) return not_started(launch, errno);
+  if (::pipe2(exec_error.data(), O_CLOEXEC | O_NONBLOCK) != 0) return not_started(launch, errno);
   const WhoHears who = Task::current() == nullptr ? WhoHears::kWe : WhoHears::kCaller;
   std::optional<PassingSignals> passing;
   if (who == WhoHears::kWe) passing.emplace();
-  const pid_t program = ::fork();
-  if (program == 0) become(launch, who, exec_error[1]);
+  const pid_t program = start_in_foreground(launch, who, exec_error[1]);
   int error = program < 0 ? errno : 0;
-  if (passing) g_program = program;
   ::close(exec_error[1]);
-  if (program > 0 && !read_error(exec_error[0], error)) error = 0;
-  ::close(exec_error[0]);
   int code = 0;
-  if (program > 0)
+  if (program > 0) {
     code = who == WhoHears::kWe ? wait_for(program) : wait_for_caller(program, launch.mark);
+    error = told_error(exec_error[0]);
+  }
+  ::close(exec_error[0]);
   if (error != 0) return not_started(launch, error);
   return {.exit_code = code, .not_started = ""};
 }

@@ -15,8 +15,25 @@ namespace assay::core {
 // Changes to our own environment; no value removes the variable.
 using EnvironmentChanges = std::vector<std::pair<std::string, std::optional<std::string>>>;
 
-// Turns this process, a forked child, into the program. Returns errno, and only when that fails.
-int become_program(const std::vector<std::string>& arguments, const EnvironmentChanges& changes);
+// A program with its arguments and its environment, made before a fork: the child of a process with
+// several threads has the locks that these held, and setenv() would wait for one.
+class ReadyProgram {
+ public:
+  // `arguments` begin with the program, found in the PATH of its own environment.
+  ReadyProgram(const std::vector<std::string>& arguments, const EnvironmentChanges& changes);
+  ReadyProgram(const ReadyProgram&) = delete;
+  ReadyProgram& operator=(const ReadyProgram&) = delete;
+  ~ReadyProgram() = default;
+
+  // Turns this process, a forked child, into the program. Returns errno, and only when that fails.
+  [[nodiscard]] int become() const;
+
+ private:
+  std::vector<std::string> arguments_;
+  std::vector<std::string> environment_;
+  std::vector<char*> argument_words_;
+  std::vector<char*> environment_words_;
+};
 
 // The error of a program that did not start; `error` is an errno.
 Error cannot_start(const std::string& program, int error);

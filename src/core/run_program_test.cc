@@ -1,10 +1,17 @@
 #include "core/run_program.h"
 
 #include <gtest/gtest.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <cstdint>
+#include <string>
+#include <thread>
 
 #include "core/task.h"
 
@@ -73,6 +80,75 @@ TEST_F(OfACaller, SignalsAreTheCallers) {
   std::signal(SIGINT, before);
   EXPECT_EQ(end.exit_code, 3);
   EXPECT_EQ(heard_signal, 1);
+}
+
+// As a caller's other threads may do at any time, in a process whose fork copies the lock.
+TEST_F(OfACaller, AProgramStartsWhileAnotherThreadSetsVariables) {
+  std::atomic<bool> done{false};
+  std::thread other([&] {
+    for (int i = 0; !done; ++i)
+      ::setenv("ASSAY_TEST_OTHER", std::to_string(i % 2).c_str(), 1);
+  });
+  const auto until = start_ + std::chrono::seconds(15);
+  Task task([&](const std::string&, std::uint64_t, std::uint64_t) {
+    return std::chrono::steady_clock::now() < until;
+  });
+  const WorkingFor working(&task);
+  int started = 0;
+  constexpr int kTimes = 200;
+  while (started < kTimes &&
+         run_in_foreground({.arguments = {"true"}, .environment = {{"ASSAY_TEST_SET", "a"}}})
+                 .exit_code == 0)
+    ++started;
+  done = true;
+  other.join();
+  EXPECT_EQ(started, kTimes);
+}
+
+std::atomic<bool> other_forks{false};
+std::atomic<pid_t> other_child{0};
+
+// A child of another thread that is forked at the worst moment holds all that we have open.
+void fork_for_another() {
+  constexpr unsigned kSeconds = 30;
+  if (!other_forks.exchange(false)) return;
+  other_child = ::_Fork();
+  if (other_child != 0) return;
+  ::sleep(kSeconds);
+  ::_exit(0);
+}
+
+TEST_F(OfACaller, AProgramEndsWithTheWorkWhileAnotherThreadsChildLives) {
+  static const int kHandled = ::pthread_atfork(nullptr, fork_for_another, nullptr);
+  ASSERT_EQ(kHandled, 0);
+  const WorkingFor working(&stopped_);
+  other_forks = true;
+  const ForegroundEnd end = run_in_foreground({.arguments = {"sleep", "60"}});
+  ::kill(other_child, SIGKILL);
+  ::waitpid(other_child, nullptr, 0);
+  EXPECT_EQ(end.exit_code, 128 + SIGTERM);
+  EXPECT_EQ(end.not_started, "");
+  expect_soon();
+}
+
+TEST(RunInForeground, LooksForTheProgramInItsOwnPath) {
+  const ForegroundEnd end =
+      run_in_foreground({.arguments = {"true"}, .environment = {{"PATH", "/no/such/folder"}}});
+  EXPECT_EQ(end.exit_code, 127);
+  EXPECT_EQ(end.not_started, "cannot start 'true': No such file or directory");
+}
+
+TEST(RunInForeground, ChangesTheEnvironmentOfTheProgramAlone) {
+  ::setenv("ASSAY_TEST_INHERITED", "old", 1);
+  const std::string wanted =
+      "test \"$ASSAY_TEST_SET-${ASSAY_TEST_INHERITED-none}-${HOME+home}\" = 'last-none-home'";
+  const ForegroundEnd end = run_in_foreground(
+      {.arguments = {"sh", "-c", wanted},
+       .environment = {
+           {"ASSAY_TEST_SET", "first"}, {"ASSAY_TEST_SET", "last"}, {"ASSAY_TEST_INHERITED", {}}}});
+  EXPECT_EQ(end.exit_code, 0);
+  EXPECT_STREQ(::getenv("ASSAY_TEST_INHERITED"), "old");
+  ::unsetenv("ASSAY_TEST_INHERITED");
 }
 
 }  // namespace
