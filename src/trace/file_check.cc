@@ -12,7 +12,6 @@
 #include "trace/reader/damage.h"
 #include "trace/reader/event_cutter.h"
 #include "trace/reader/reader.h"
-#include "trace/run.h"
 
 namespace assay::trace {
 namespace {
@@ -69,18 +68,6 @@ void check_content(core::ByteSource& source, TraceFileCheck& file) {
     file.state = State::kNoGpuWork;
     file.damage = file.event_count == 0 ? "no events" : "no GPU work";
   }
-}
-
-TraceFileCheck check_file(const RankFile& rank_file) {
-  TraceFileCheck file{.path = rank_file.path, .rank = rank_file.rank};
-  auto source = core::open_bytes(file.path);
-  if (source.ok()) {
-    check_content(*source.value(), file);
-  } else {
-    file.state = State::kUnreadable;
-    file.damage = source.error().message;
-  }
-  return file;
 }
 
 // A file whose rank is unknown may belong to any rank, so no rank is then reported as missing.
@@ -143,12 +130,24 @@ std::string TraceCheck::problem() const {
   return core::join(problems, "; ");
 }
 
+TraceFileCheck check_trace(const RankFile& rank_file) {
+  TraceFileCheck file{.path = rank_file.path, .rank = rank_file.rank};
+  auto source = core::open_bytes(file.path);
+  if (source.ok()) {
+    check_content(*source.value(), file);
+  } else {
+    file.state = State::kUnreadable;
+    file.damage = source.error().message;
+  }
+  return file;
+}
+
 core::Result<TraceCheck> check_traces(const std::filesystem::path& folder, unsigned threads) {
   TraceCheck check;
   const std::vector<RankFile> files = ASSAY_TRY(find_rank_files(folder, check.warnings));
   check.files.resize(files.size());
   core::parallel_for(files.size(), threads,
-                     [&](std::size_t i) { check.files[i] = check_file(files[i]); });
+                     [&](std::size_t i) { check.files[i] = check_trace(files[i]); });
   check_ranks(check);
   return check;
 }

@@ -11,6 +11,7 @@
 
 #include "core/result.h"
 #include "model/warnings.h"
+#include "trace/run.h"
 
 namespace assay::trace {
 
@@ -38,6 +39,8 @@ struct TraceCheck {
   // Returns "" when every rank has one undamaged trace with GPU work.
   [[nodiscard]] std::string problem() const;
 };
+
+TraceFileCheck check_trace(const RankFile& file);
 
 // Checks the traces that find_rank_files finds in `folder`, `threads` at a time (0: one per
 // processor). Fails only when it finds none.

@@ -95,7 +95,7 @@ core::Result<std::vector<RankFile>> rank_folders_in(const fs::path& folder,
       warnings.add("rank folder with several traces", "the last by name is used",
                    files.back().string());
     }
-    found.push_back({rank, files.back()});
+    found.push_back({rank, files.back(), {files.rbegin() + 1, files.rend()}});
   }
   return found;
 }
@@ -114,6 +114,7 @@ std::vector<RankFile> last_of_each_rank(const std::vector<RankFile>& files,
     }
     warnings.add("folder with several traces of a rank", "the last by name is used",
                  same->path.string());
+    same->older.insert(same->older.begin(), same->path);
     same->path = file.path;
   }
   return kept;
@@ -325,6 +326,18 @@ core::Result<std::vector<RankFile>> files_in_folder(const fs::path& folder,
   return found;
 }
 
+// A rank that lacks a run has its last trace of an earlier one.
+void warn_of_unequal_counts(const std::vector<RankFile>& files, model::Warnings& warnings) {
+  const auto has_fewer = [](const RankFile& a, const RankFile& b) {
+    return a.older.size() < b.older.size();
+  };
+  const auto [fewest, most] = std::minmax_element(files.begin(), files.end(), has_fewer);
+  if (files.empty() || fewest->older.size() == most->older.size()) return;
+  warnings.add("ranks with unequally many traces", "the last ones may be of different runs",
+               fmt::format("{} up to '{}', {} up to '{}'", fewest->older.size() + 1,
+                           fewest->path.string(), most->older.size() + 1, most->path.string()));
+}
+
 }  // namespace
 
 core::Result<std::vector<RankFile>> find_rank_files(const fs::path& path,
@@ -333,7 +346,11 @@ core::Result<std::vector<RankFile>> find_rank_files(const fs::path& path,
   if (!fs::exists(fs::status(path, code))) {
     return core::Error{fmt::format("cannot read '{}': {}", path.string(), code.message())};
   }
-  if (core::is_folder(path)) return files_in_folder(path, warnings);
+  if (core::is_folder(path)) {
+    std::vector<RankFile> found = ASSAY_TRY(files_in_folder(path, warnings));
+    warn_of_unequal_counts(found, warnings);
+    return found;
+  }
   const std::optional<int> in_name = rank_in_name(path.filename().string());
   const std::string parent = path.parent_path().filename().string();
   return std::vector<RankFile>{{in_name ? in_name : rank_in_name(parent), path}};

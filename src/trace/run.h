@@ -19,6 +19,7 @@ namespace assay::trace {
 struct RankFile {
   std::optional<int> rank;  // from the name of the folder or the file
   std::filesystem::path path;
+  std::vector<std::filesystem::path> older = {};  // of the same rank, beside it; the last first
 };
 
 // Returns the trace files that `path` stands for. `path` may be a file, a folder that holds rank0,

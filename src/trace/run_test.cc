@@ -272,6 +272,16 @@ TEST_F(FindRankFiles, SeveralStagesOfSglangHaveNoRankInTheirNames) {
             "?:9-TP-0-DP-0-PP-1-EP-0-DECODE.trace.json.gz");
 }
 
+TEST_F(FindRankFiles, TellsThatARankMayLackTheLastRun) {
+  add("rank0/1.json");
+  add("rank1/1.json");
+  add("rank1/2.json");
+  EXPECT_EQ(found(), "0:rank0/1.json 1:rank1/2.json");
+  ASSERT_EQ(warnings_.all().size(), 2U);
+  EXPECT_EQ(warnings_.all()[1].reason, "ranks with unequally many traces");
+  EXPECT_THAT(warnings_.all()[1].example, ::testing::StartsWith("1 up to '"));
+}
+
 TEST_F(FindRankFiles, CountsFoldersWithoutATrace) {
   add("rank0/a.json");
   fs::create_directories(folder_ / "rank1/b.json");

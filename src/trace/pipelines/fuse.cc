@@ -32,9 +32,8 @@ core::Status write_trace(const FuseRequest& request,
 core::Result<CommandResult> run_fuse(const FuseRequest& request, core::Progress& progress) {
   const std::filesystem::path inputs[] = {request.folder};
   const std::filesystem::path outputs[] = {request.file};
-  model::Warnings told_by_the_analysis;
-  ASSAY_TRY(
-      check_is_no_input(outputs, ASSAY_TRY(find_rank_files(request.folder, told_by_the_analysis))));
+  const InputFiles found = ASSAY_TRY(find_input_files(inputs, request.options.compat));
+  ASSAY_TRY(check_is_no_input(outputs, found.files));
   const AnalyzedRun run = ASSAY_TRY(analyze_files(inputs, request, progress));
   const path::Execution execution = path::execution_of(run.ranks);
   const auto critical = path::critical_path(execution);

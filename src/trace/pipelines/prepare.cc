@@ -10,6 +10,7 @@
 #include "core/parallel.h"
 #include "report/book.h"
 #include "trace/architectures.h"
+#include "trace/file_check.h"
 #include "trace/pipelines/rank_part.h"
 
 namespace assay::trace {
@@ -28,14 +29,68 @@ Reading reading_of(const Options& options) {
           .python = options.call_stacks ? PythonCalls::kAll : PythonCalls::kNamed};
 }
 
-core::Result<InputFiles> find_input_files(std::span<const fs::path> inputs) {
+namespace {
+
+// Says which file is broken, and how.
+std::string damage_of(const TraceFileCheck& check) {
+  const std::string path = check.path.string();
+  const bool is_named = check.damage.find(path) != std::string::npos;
+  return is_named ? check.damage : fmt::format("'{}': {}", path, check.damage);
+}
+
+bool is_broken(const TraceFileCheck& check) {
+  return check.state == TraceFileCheck::State::kDamaged ||
+         check.state == TraceFileCheck::State::kUnreadable;
+}
+
+// Takes the last trace of a rank that is whole, if there is one.
+void use_whole_trace(RankFile& file, model::Warnings& warnings) {
+  std::vector<std::string> broken;
+  std::vector<fs::path> newest_first = {file.path};
+  newest_first.insert(newest_first.end(), file.older.begin(), file.older.end());
+  for (const fs::path& path : newest_first) {
+    const TraceFileCheck check = check_trace({file.rank, path});
+    if (is_broken(check)) {
+      broken.push_back(damage_of(check));
+      continue;
+    }
+    for (const std::string& one : broken)
+      warnings.add("trace that is cut off or cannot be read, with an older one beside it",
+                   "the last whole one is used",
+                   fmt::format("{}; used is '{}'", one, path.filename().string()));
+    file = {file.rank, path};
+    return;
+  }
+}
+
+}  // namespace
+
+core::Result<InputFiles> find_input_files(std::span<const fs::path> inputs, Compat compat) {
   InputFiles found;
   for (const fs::path& input : inputs) {
     for (RankFile& file : ASSAY_TRY(find_rank_files(input, found.warnings)))
       found.files.push_back(std::move(file));
     if (core::is_folder(input)) found.has_folder = true;
   }
+  // Other ranks may have the later run: ranks of two runs would look like one.
+  const bool is_only_rank = found.files.size() == 1 && !found.files.front().older.empty();
+  if (is_only_rank && compat == Compat::kNone) use_whole_trace(found.files.front(), found.warnings);
   return found;
+}
+
+void warn_of_older_traces(std::span<const RankFile> files,
+                          std::span<const LostRank> lost,
+                          model::Warnings& warnings) {
+  for (const RankFile& file : files) {
+    const bool is_lost = std::any_of(lost.begin(), lost.end(), [&](const LostRank& one) {
+      return one.path == file.path.string();
+    });
+    if (!is_lost || file.older.empty()) continue;
+    warnings.add("older trace beside one that is cut off or cannot be read",
+                 "not used, as other ranks may have the later run; it is used where the broken "
+                 "one is moved away",
+                 file.older.front().string());
+  }
 }
 
 model::Warnings AnalyzedRun::warnings() const {
@@ -49,7 +104,7 @@ core::Result<AnalyzedRun> analyze_files(std::span<const fs::path> inputs,
                                         const Request& request,
                                         core::Progress& progress) {
   const Options options = ASSAY_TRY(complete_options(request));
-  const InputFiles found = ASSAY_TRY(find_input_files(inputs));
+  const InputFiles found = ASSAY_TRY(find_input_files(inputs, options.compat));
   ASSAY_TRY(check_heads(found.files));
   progress.add_total(total_bytes(found.files));
   AnalyzedRun result;
@@ -73,6 +128,7 @@ core::Result<AnalyzedRun> analyze_files(std::span<const fs::path> inputs,
     constexpr Showing kShowing = Showing::kSideBySide;
     ASSAY_TRY(check_gpu_work(facts, kShowing));
     result.lost_ranks = find_lost_ranks(facts, unread, kShowing, result.run->warnings);
+    warn_of_older_traces(found.files, result.lost_ranks, result.run->warnings);
     std::size_t position = 0;
     std::erase_if(result.ranks,
                   [&](const RankAnalysis&) { return is_left_out(facts[position++], kShowing); });

@@ -29,7 +29,15 @@ struct InputFiles {
   bool has_folder = false;   // whether all ranks of the run are expected
 };
 
-core::Result<InputFiles> find_input_files(std::span<const std::filesystem::path> inputs);
+// Where the last trace of the only rank is broken, the last whole one beside it is taken, but not
+// in compat mode.
+core::Result<InputFiles> find_input_files(std::span<const std::filesystem::path> inputs,
+                                          Compat compat);
+
+// Warns of older traces of lost ranks.
+void warn_of_older_traces(std::span<const RankFile> files,
+                          std::span<const LostRank> lost,
+                          model::Warnings& warnings);
 
 // A run whose traces have been read and analysed and are all in memory, for commands that look at
 // all of them at once. The analyses point into the traces, so the run lives at a fixed address.

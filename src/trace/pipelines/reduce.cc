@@ -146,6 +146,7 @@ core::Result<ReducedRun> checked(ReadRun read,
   if (compat == Compat::kNone) {
     ASSAY_TRY(check_gpu_work(facts, run.showing));
     run.lost_ranks = find_lost_ranks(facts, read.unread, run.showing, run.run_warnings);
+    warn_of_older_traces(inputs.files, run.lost_ranks, run.run_warnings);
     std::erase_if(read.ranks,
                   [&](const ReadRank& rank) { return is_left_out(rank.part.facts, run.showing); });
   }
@@ -174,7 +175,7 @@ core::Result<ReducedRun> reduce_files(std::span<const fs::path> inputs,
                                       const Keep& keep,
                                       core::Progress& progress) {
   const Options options = ASSAY_TRY(complete_options(request));
-  const InputFiles found = ASSAY_TRY(find_input_files(inputs));
+  const InputFiles found = ASSAY_TRY(find_input_files(inputs, options.compat));
   ASSAY_TRY(check_heads(found.files));
   ReadParts parts = ASSAY_TRY(read_parts(found.files, request, options, keep, progress));
   ReadRun run = ASSAY_TRY(sorted_by_rank(found.files, std::move(parts), request.processes));

@@ -79,7 +79,10 @@ core::Status split_one(const model::Trace& trace,
 
 core::Result<CommandResult> run_split(const SplitRequest& request, core::Progress& progress) {
   CommandResult result;
-  const std::vector<RankFile> files = ASSAY_TRY(find_rank_files(request.input, result.warnings));
+  const fs::path inputs[] = {request.input};
+  const InputFiles found = ASSAY_TRY(find_input_files(inputs, Compat::kNone));
+  const std::vector<RankFile>& files = found.files;
+  result.warnings = found.warnings;
   const fs::path folder = request.output.folder.empty() ? kSplitFolder : request.output.folder;
   progress.add_total(2 * total_bytes(files));
   const core::FileLock lock = ASSAY_TRY(core::FileLock::acquire_folder(folder));
@@ -101,6 +104,7 @@ core::Result<CommandResult> run_split(const SplitRequest& request, core::Progres
   result.written = {folder};
   result.summary = {"Traces of " + request.input.string(), {std::move(table)}};
   const auto lost = find_lost_ranks({}, unread, Showing::kSideBySide, result.warnings);
+  warn_of_older_traces(files, lost, result.warnings);
   tell_incomplete(lost_ranks_in_words(lost, Showing::kSideBySide), result);
   return result;
 }
