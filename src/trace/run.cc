@@ -326,6 +326,17 @@ core::Result<std::vector<RankFile>> files_in_folder(const fs::path& folder,
   return found;
 }
 
+core::Status check_one_process(const model::Trace& trace) {
+  std::set<model::TextId> processes;
+  for (const model::RuntimeCall& call : trace.runtime_calls)
+    processes.insert(trace.tracks[call.track].process);
+  if (processes.size() < 2) return {};
+  return core::Error{fmt::format(
+      "'{}' holds the calls of {} processes, like the trace of all ranks that 'assay trace fuse' "
+      "writes for Perfetto: give the traces of the ranks themselves, a file each",
+      trace.path, processes.size())};
+}
+
 // A rank that lacks a run has its last trace of an earlier one.
 void warn_of_unequal_counts(const std::vector<RankFile>& files, model::Warnings& warnings) {
   const auto has_fewer = [](const RankFile& a, const RankFile& b) {
@@ -388,38 +399,15 @@ core::Status check_heads(std::span<const RankFile> files) {
   return check_ranks_differ(ranks);
 }
 
-core::Status check_one_process(const model::Trace& trace) {
-  std::set<model::TextId> processes;
-  for (const model::RuntimeCall& call : trace.runtime_calls)
-    processes.insert(trace.tracks[call.track].process);
-  if (processes.size() < 2) return {};
-  return core::Error{fmt::format(
-      "'{}' holds the calls of {} processes, like the trace of all ranks that 'assay trace fuse' "
-      "writes for Perfetto: give the traces of the ranks themselves, a file each",
-      trace.path, processes.size())};
-}
-
 core::Result<RankTrace> read_rank(const RankFile& file,
                                   std::size_t position,
                                   const Reading& reading,
                                   const OnProgress& on_progress) {
   model::Trace trace = ASSAY_TRY(read_trace(file.path, on_progress, reading));
+  if (reading.processes == Processes::kOne) ASSAY_TRY(check_one_process(trace));
   const int rank = settle_rank(file, static_cast<int>(position), trace);
   return RankTrace{rank, std::move(trace)};
 }
-
-namespace {
-
-core::Result<RankTrace> read_own_rank(const RankFile& file,
-                                      std::size_t position,
-                                      const Reading& reading,
-                                      const OnProgress& on_progress) {
-  RankTrace rank = ASSAY_TRY(read_rank(file, position, reading, on_progress));
-  ASSAY_TRY(check_one_process(rank.trace));
-  return rank;
-}
-
-}  // namespace
 
 core::Result<Run> read_run(std::span<const RankFile> files,
                            unsigned threads,
@@ -427,7 +415,7 @@ core::Result<Run> read_run(std::span<const RankFile> files,
                            const OnProgress& on_progress) {
   std::vector<std::optional<core::Result<RankTrace>>> traces(files.size());
   core::parallel_for(files.size(), threads, [&](std::size_t i) {
-    traces[i].emplace(read_own_rank(files[i], i, reading, on_progress));
+    traces[i].emplace(read_rank(files[i], i, reading, on_progress));
   });
   Run run;
   for (std::size_t i = 0; i < traces.size(); ++i) {

@@ -65,13 +65,9 @@ struct RankOfFile {
 // Fails if two neighbours are of one rank. `ranks` must be sorted.
 core::Status check_ranks_differ(std::span<const RankOfFile> ranks);
 
-// Fails if a trace holds the calls of several processes, as one of all ranks does, whose work no
-// command could tell apart.
-core::Status check_one_process(const model::Trace& trace);
-
-// Reads a file. The rank of a trace is the one that it states itself (distributedInfo, then
-// record_param_comms), else that of its folder or file name, else its position among the files; a
-// contradiction is a warning.
+// Reads a file. Fails for a trace of several processes, unless `reading` takes any. The rank of a
+// trace is the one that it states itself (distributedInfo, then record_param_comms), else that of
+// its folder or file name, else its position among the files; a contradiction is a warning.
 core::Result<RankTrace> read_rank(const RankFile& file,
                                   std::size_t position,
                                   const Reading& reading = {},

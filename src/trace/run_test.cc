@@ -9,6 +9,7 @@
 #include <string>
 
 #include "core/output_file.h"
+#include "trace/pipelines/prepare.h"
 #include "trace/pipelines/rank_part.h"
 
 namespace assay::trace {
@@ -92,9 +93,13 @@ TEST_F(RunTest, ATraceOfSeveralProcessesIsNotThatOfARank) {
       {"ph": "X", "cat": "cuda_runtime", "name": "f", "pid": 1, "tid": 1, "ts": 1, "dur": 1},
       {"ph": "X", "cat": "cuda_runtime", "name": "f", "pid": 2, "tid": 1, "ts": 1, "dur": 1}]})")
                   .ok());
-  const auto run = read_run(std::vector<RankFile>{{1, folder_ / "rank1.json"}}, 1);
+  const std::vector<RankFile> files = {{1, folder_ / "rank1.json"}};
+  const auto run = read_run(files, 1);
   ASSERT_FALSE(run.ok());
   EXPECT_THAT(run.error().message, ::testing::HasSubstr("holds the calls of 2 processes"));
+  EXPECT_TRUE(read_run(files, 1, {.processes = Processes::kAny}).ok());
+  EXPECT_FALSE(read_rank(files[0], 0, reading_of({})).ok());
+  EXPECT_TRUE(read_rank(files[0], 0, reading_of({.compat = Compat::kTraceLens})).ok());
 }
 
 TEST_F(RunTest, FindsEverySpellingOfARankFolder) {

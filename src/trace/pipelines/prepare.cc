@@ -25,8 +25,10 @@ core::Result<Options> complete_options(const Request& request) {
 }
 
 Reading reading_of(const Options& options) {
-  return {.flows = options.compat == Compat::kTraceLens ? LaunchFlows::kRead : LaunchFlows::kSkip,
-          .python = options.call_stacks ? PythonCalls::kAll : PythonCalls::kNamed};
+  const bool is_own = options.compat == Compat::kNone;
+  return {.flows = is_own ? LaunchFlows::kSkip : LaunchFlows::kRead,
+          .python = options.call_stacks ? PythonCalls::kAll : PythonCalls::kNamed,
+          .processes = is_own ? Processes::kOne : Processes::kAny};
 }
 
 namespace {

@@ -22,7 +22,6 @@ core::Result<RankPart> read_part(const RankFile& file,
   Reading reading = reading_of(work.options);
   reading.damage = work.damage;
   const RankTrace rank = ASSAY_TRY(read_rank(file, position, reading, on_progress));
-  if (work.options.compat == Compat::kNone) ASSAY_TRY(check_one_process(rank.trace));
   return part_of(analyze_rank(rank.trace, work.options, rank.rank), work.keep);
 }
 

@@ -50,13 +50,6 @@ void add_rows(const SplitPlan& plan,
   }
 }
 
-core::Result<model::Trace> read_one(const RankFile& file, core::Progress& progress) {
-  const auto advance = [&progress](std::uint64_t bytes) { progress.advance(bytes); };
-  model::Trace trace = ASSAY_TRY(read_trace(file.path, advance));
-  ASSAY_TRY(check_one_process(trace));
-  return trace;
-}
-
 // Writes the pieces of a trace.
 core::Status split_one(const model::Trace& trace,
                        const RankFile& file,
@@ -88,15 +81,18 @@ core::Result<CommandResult> run_split(const SplitRequest& request, core::Progres
   const core::FileLock lock = ASSAY_TRY(core::FileLock::acquire_folder(folder));
   model::Table table = pieces_table();
   std::vector<UnreadFile> unread;
-  for (const RankFile& file : files) {
-    const auto trace = read_one(file, progress);
+  const auto advance = [&progress](std::uint64_t bytes) { progress.advance(bytes); };
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    const RankFile& file = files[i];
+    const auto read = read_rank(file, i, {}, advance);
     ASSAY_TRY(core::check_interrupt());
-    if (!trace.ok()) {
-      unread.push_back({file, trace.error()});
+    if (!read.ok()) {
+      unread.push_back({file, read.error()});
       continue;
     }
-    result.warnings.merge(trace.value().warnings);
-    ASSAY_TRY(split_one(trace.value(), file, files, request, folder, table));
+    const model::Trace& trace = read.value().trace;
+    result.warnings.merge(trace.warnings);
+    ASSAY_TRY(split_one(trace, file, files, request, folder, table));
     progress.advance(total_bytes(std::span(&file, 1)));
   }
   if (unread.size() == files.size()) return unread.front().error;

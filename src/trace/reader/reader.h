@@ -30,11 +30,16 @@ enum class PythonCalls { kNamed, kAll };
 // Whether to look for damage that costs nothing but events, and to fill Trace::damage.
 enum class FileDamage { kIgnore, kDescribe };
 
+// Whether a trace may hold the calls of several processes, as one of all ranks does, whose work no
+// command could tell apart. read_rank() heeds it.
+enum class Processes { kOne, kAny };
+
 // What to read of a trace beside what every command reads.
 struct Reading {
   LaunchFlows flows = LaunchFlows::kSkip;
   PythonCalls python = PythonCalls::kNamed;
   FileDamage damage = FileDamage::kIgnore;
+  Processes processes = Processes::kOne;
 };
 
 core::Result<model::Trace> read_trace(const std::filesystem::path& path,
