@@ -98,7 +98,8 @@ const CommandSpec kTraceSplit{
         "that they launch, whenever that runs, as they stand in the trace. Steps are ProfilerStep "
         "annotations or, without those, the runs of the model that vLLM, SGLang and other serving "
         "engines annotate; their names then tell phase and batch size. GPU work that no recorded "
-        "call launched is left out.\n\n"
+        "call launched is left out. A trace that is cut off is split as far as it goes; the first "
+        "line and exit status 1 say so, and what is written is whole.\n\n"
         "The files are read by viewers of traces (Perfetto) and by 'assay trace'. The environment "
         "of the host, which some profilers write into a trace, is left out. Inputs are never "
         "changed; files that exist are replaced only with --overwrite.",

@@ -81,6 +81,7 @@ core::Result<CommandResult> run_split(const SplitRequest& request, core::Progres
   const core::FileLock lock = ASSAY_TRY(core::FileLock::acquire_folder(folder));
   model::Table table = pieces_table();
   std::vector<UnreadFile> unread;
+  std::vector<LostRank> lost;
   const auto advance = [&progress](std::uint64_t bytes) { progress.advance(bytes); };
   for (std::size_t i = 0; i < files.size(); ++i) {
     const RankFile& file = files[i];
@@ -93,15 +94,17 @@ core::Result<CommandResult> run_split(const SplitRequest& request, core::Progres
     const model::Trace& trace = read.value().trace;
     result.warnings.merge(trace.warnings);
     ASSAY_TRY(split_one(trace, file, files, request, folder, table));
+    if (trace.truncated) lost.push_back({read.value().rank, Loss::kCut, file.path.string()});
     progress.advance(total_bytes(std::span(&file, 1)));
   }
   if (unread.size() == files.size()) return unread.front().error;
   // The table names the files, of which there may be hundreds.
   result.written = {folder};
   result.summary = {"Traces of " + request.input.string(), {std::move(table)}};
-  const auto lost = find_lost_ranks({}, unread, Showing::kSideBySide, result.warnings);
+  for (LostRank& one : find_lost_ranks({}, unread, Showing::kEachAlone, result.warnings))
+    lost.push_back(std::move(one));
   warn_of_older_traces(files, lost, result.warnings);
-  tell_incomplete(lost_ranks_in_words(lost, Showing::kSideBySide), result);
+  tell_incomplete(lost_ranks_in_words(lost, Showing::kEachAlone), result);
   return result;
 }
 
