@@ -30,11 +30,14 @@ struct Encounter {
 
 class CircleSearch {
  public:
-  CircleSearch(const Resolved& resolved, const StreamPlan& plan, MessageKind messages)
-      : resolved_(resolved), messages_(messages), encounters_(resolved.exchanges.size()) {
-    for (std::uint32_t gpu = 0; gpu < resolved.gpus.size(); ++gpu) {
-      model::Warnings unused;
-      timelines_.push_back(make_timeline(resolved, gpu, plan, 0, unused));
+  CircleSearch(const Resolved& resolved,
+               const std::vector<GpuTimeline>& timelines,
+               MessageKind messages)
+      : resolved_(resolved),
+        timelines_(timelines),
+        messages_(messages),
+        encounters_(resolved.exchanges.size()) {
+    for (std::uint32_t gpu = 0; gpu < timelines_.size(); ++gpu) {
       states_.emplace_back(timelines_[gpu].launches.size());
       for (std::uint32_t i = 0; i < timelines_[gpu].launches.size(); ++i)
         place({gpu, i});
@@ -143,12 +146,22 @@ class CircleSearch {
   }
 
   const Resolved& resolved_;
+  const std::vector<GpuTimeline>& timelines_;  // by GPU
   MessageKind messages_;
-  std::vector<GpuTimeline> timelines_;            // by GPU
   std::vector<std::vector<LaunchState>> states_;  // by GPU, launch
   std::vector<Encounter> encounters_;             // by exchange
   std::vector<LaunchPlace> ready_;
 };
+
+// The launches as all searches of a schedule see them; what is wrong with their times is told where
+// the schedule is made.
+std::vector<GpuTimeline> timelines_of(const Resolved& resolved, const StreamPlan& plan) {
+  std::vector<GpuTimeline> timelines;
+  model::Warnings unused;
+  for (std::uint32_t gpu = 0; gpu < resolved.gpus.size(); ++gpu)
+    timelines.push_back(make_timeline(resolved, gpu, plan, 0, unused));
+  return timelines;
+}
 
 // Returns whether there are none.
 bool warn_of_circles(CircleSearch rehearsal,
@@ -157,20 +170,22 @@ bool warn_of_circles(CircleSearch rehearsal,
                      model::Warnings& warnings) {
   rehearsal.run();
   const std::vector<LaunchPlace> stuck = rehearsal.stuck();
-  for (const LaunchPlace at : stuck)
-    warnings.add(reason, effect, rehearsal.describe(at));
-  return stuck.empty();
+  if (stuck.empty()) return true;
+  warnings.add(reason, effect, rehearsal.describe(stuck.front()),
+               static_cast<std::int64_t>(stuck.size()));
+  return false;
 }
 
 }  // namespace
 
 void warn_of_circles(const Resolved& resolved, const StreamPlan& plan, model::Warnings& warnings) {
-  if (!warn_of_circles(CircleSearch(resolved, plan, MessageKind::kEager),
+  const std::vector<GpuTimeline> timelines = timelines_of(resolved, plan);
+  if (!warn_of_circles(CircleSearch(resolved, timelines, MessageKind::kEager),
                        "operations that wait for each other in a circle", "the schedule cannot end",
                        warnings)) {
     return;
   }
-  warn_of_circles(CircleSearch(resolved, plan, MessageKind::kRendezvous),
+  warn_of_circles(CircleSearch(resolved, timelines, MessageKind::kRendezvous),
                   "operations that wait in a circle when sends wait for their receives",
                   "the schedule ends with eager messages only: S must be at least their size",
                   warnings);
