@@ -1,5 +1,6 @@
 """The commands as functions, made of the library's own list: each option is a keyword argument."""
 import functools
+import io
 import json
 import keyword
 import textwrap
@@ -46,11 +47,19 @@ def argument_name(option):
     return python_name(_long_names(option)[0].lstrip("-"))
 
 
+def _has_several(value):
+    """Whether a value stands for several words: any iterable but a text, and but a file, whose lines
+    nobody means."""
+    if isinstance(value, (str, bytes, io.IOBase)) or getattr(value, "ndim", 1) == 0:
+        return False
+    return is_many(value) or hasattr(value, "__iter__")
+
+
 def words_of(command, arguments, options):
     """The words of a call. An argument or option may hold many; None is one that is not given."""
     words = command["name"].split()
     for argument in (each for each in arguments if each is not None):
-        words += map(text_of, as_list(argument)) if is_many(argument) else [text_of(argument)]
+        words += map(text_of, as_list(argument)) if _has_several(argument) else [text_of(argument)]
     # What follows "--" are words of another program's command.
     end = words.index("--") if "--" in words else len(words)
     return words[:end] + option_words(command, options) + words[end:]
@@ -77,7 +86,7 @@ def _option_words(name, value, repeatable):
         return []
     if value is True:
         return [name]
-    if not is_many(value):
+    if not _has_several(value):
         return [name, text_of(value)]
     values = list(map(text_of, as_list(value)))
     if repeatable:

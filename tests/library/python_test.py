@@ -137,12 +137,19 @@ class Commands(unittest.TestCase):
     def test_values_of_other_kinds(self):
         from assay._commands import listed, option_words, words_of
         command = listed()["collect"]
-        for many in ([1, 2], (1, 2), range(1, 3)):
+        for many in ([1, 2], (1, 2), range(1, 3), iter([1, 2]), (i for i in (1, 2)), map(int, "12"),
+                     {1: "a", 2: "b"}):
             self.assertEqual(option_words(command, {"m": many}), ["--m", "1,2"])
+        with open(os.devnull, encoding="utf-8") as file:
+            self.assertEqual(option_words(command, {"m": file}), ["--m", str(file)])
         self.assertEqual(option_words(listed()["trace compare"], {"test": [b"/a", pathlib.Path("/b")]}),
+                         ["--test", "/a", "--test", "/b"])
+        self.assertEqual(option_words(listed()["trace compare"], {"test": iter(["/a", "/b"])}),
                          ["--test", "/a", "--test", "/b"])
         self.assertEqual(words_of(listed()["trace fuse"], [b"/a\xff", range(2)], {}),
                          ["trace", "fuse", "/a\udcff", "0", "1"])
+        self.assertEqual(words_of(listed()["trace report"], [(name for name in "ab")], {}),
+                         ["trace", "report", "a", "b"])
         with self.assertRaisesRegex(assay.AssayError, "'/nosuch'"):
             assay.trace(b"/nosuch").sheets  # pylint: disable=expression-not-assigned
 
