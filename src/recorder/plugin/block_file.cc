@@ -216,7 +216,7 @@ void BlockFile::close() {
 }
 
 void BlockFile::forget() {
-  ::close(descriptor_);
+  if (still_ours()) ::close(descriptor_);
 }
 
 }  // namespace assay::recorder

@@ -110,5 +110,20 @@ TEST_F(BlockFileTest, LeavesAFileAloneThatTookItsNumber) {
   ::close(descriptor);
 }
 
+TEST_F(BlockFileTest, AForkedChildLeavesAFileOpenThatTookItsNumber) {
+  const std::filesystem::path other = folder_ / "other";
+  const int descriptor = ::open(other.c_str(), O_RDWR | O_CREAT, 0666);
+  const int number = descriptor_of(file_->path());
+  ASSERT_EQ(::dup2(descriptor, number), number);
+  file_->forget();
+  EXPECT_EQ(::write(number, "a", 1), 1);
+  ::close(descriptor);
+}
+
+TEST_F(BlockFileTest, AForkedChildClosesIt) {
+  file_->forget();
+  EXPECT_EQ(descriptor_of(file_->path()), -1);
+}
+
 }  // namespace
 }  // namespace assay::recorder
