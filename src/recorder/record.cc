@@ -45,6 +45,14 @@ void count(const fs::path& path, const rec::File& file, Recorded& recorded) {
   recorded.size_bytes += fs::file_size(path, error);
 }
 
+void count_notes(const rec::File& file, std::map<std::string, int>& notes) {
+  for (const rec::RecordView& record : file.records()) {
+    if (record.kind() != rec::Kind::kNote) continue;
+    ++notes[std::string(record.text<rec::Note>(record.as<rec::Note>().length))];
+  }
+  if (file.header().stopped > 1) ++notes["recording ended before the process did"];
+}
+
 }  // namespace
 
 core::Status check_unused(const fs::path& folder) {
@@ -59,18 +67,20 @@ core::Status check_unused(const fs::path& folder) {
                                  folder.string(), files.front().filename().string())};
 }
 
-core::Result<Recorded> count_recorded(const fs::path& folder) {
+Recorded count_recorded(const fs::path& folder) {
   Recorded recorded;
   std::map<std::string, int> notes;
-  for (const fs::path& path : ASSAY_TRY(recordings_in(folder))) {
-    const rec::File file = ASSAY_TRY(rec::File::read(path));
-    if (file.empty()) continue;
-    count(path, file, recorded);
-    for (const rec::RecordView& record : file.records()) {
-      if (record.kind() != rec::Kind::kNote) continue;
-      ++notes[std::string(record.text<rec::Note>(record.as<rec::Note>().length))];
+  const auto paths = recordings_in(folder);
+  if (!paths.ok()) recorded.warnings.push_back(paths.error().message);
+  for (const fs::path& path : paths.ok() ? paths.value() : std::vector<fs::path>{}) {
+    const auto file = rec::File::read(path);
+    if (!file.ok()) {
+      recorded.warnings.push_back(file.error().message);
+      continue;
     }
-    if (file.header().stopped > 1) ++notes["recording ended before the process did"];
+    if (file.value().empty()) continue;
+    count(path, file.value(), recorded);
+    count_notes(file.value(), notes);
   }
   for (const auto& [note, processes] : notes)
     recorded.warnings.push_back(
@@ -152,7 +162,7 @@ core::Result<Recorded> record(const RecordOptions& options,
   for (const Environment* variables : {&plan.variables, &more})
     launch.environment.insert(launch.environment.end(), variables->begin(), variables->end());
   const core::ForegroundEnd end = core::run_in_foreground(launch);
-  Recorded recorded = ASSAY_TRY(count_recorded(plan.folder));
+  Recorded recorded = count_recorded(plan.folder);
   recorded.exit_code = end.exit_code;
   recorded.not_started = end.not_started;
   return recorded;

@@ -52,7 +52,8 @@ core::Result<Recorded> record(const RecordOptions& options,
 // Fails when the folder is a file, or holds recordings of an earlier command.
 core::Status check_unused(const std::filesystem::path& folder);
 
-// Counts the content of the files (everything but how the command ended).
-core::Result<Recorded> count_recorded(const std::filesystem::path& folder);
+// Counts the content of the files (everything but how the command ended). What cannot be read is a
+// warning.
+Recorded count_recorded(const std::filesystem::path& folder);
 
 }  // namespace assay::recorder

@@ -50,6 +50,18 @@ class Record(unittest.TestCase):
         done = self.record("sh", "-c", "kill -9 $$")
         self.assertEqual(done.returncode, 137)
 
+    def test_exit_code_comes_back_beside_a_recording_that_cannot_be_read(self):
+        done = self.record("sh", "-c", f"{JOB} 0 1 5; cd $ASSAY_RECORDER_OUTPUT; "
+                           "(head -c 8 assay_*.rec; head -c 9000 /dev/zero) > damaged.rec; exit 7")
+        self.assertEqual(done.returncode, 7, done.stderr)
+        self.assertIn("damaged.rec: a recording of version 0", done.stderr)
+        self.assertIn("recorded 1 process,", done.stderr)
+
+    def test_exit_code_comes_back_where_the_folder_is_gone(self):
+        done = self.record("sh", "-c", "rm -r $ASSAY_RECORDER_OUTPUT; exit 7")
+        self.assertEqual(done.returncode, 7, done.stderr)
+        self.assertIn(str(self.output), done.stderr)
+
     def test_sets_the_log_unless_the_user_did(self):
         show = ("sh", "-c", "echo $NCCL_DEBUG,$NCCL_DEBUG_SUBSYS,$NCCL_DEBUG_FILE")
         done = self.record(*show)
