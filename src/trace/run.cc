@@ -48,18 +48,27 @@ std::optional<int> tensor_rank_in_name(std::string_view name) {
   return rank;
 }
 
-// Returns N of the last "rankN", "rank_N", "rank-N" or "rank[N" in a name, or of "TP-N".
-std::optional<int> rank_in_name(std::string_view name) {
-  const std::size_t at = name.rfind("rank");
-  if (at == std::string_view::npos) return tensor_rank_in_name(name);
-  name.remove_prefix(at + 4);
-  if (!name.empty() && std::string_view("_-[").find(name.front()) != std::string_view::npos) {
-    name.remove_prefix(1);
+// Returns N of a text that begins with "N", "_N", "-N" or "[N".
+std::optional<int> rank_at_beginning(std::string_view text) {
+  if (!text.empty() && std::string_view("_-[").find(text.front()) != std::string_view::npos) {
+    text.remove_prefix(1);
   }
   int rank = 0;
-  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), rank);
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), rank);
   if (error != std::errc() || rank < 0 || rank > model::kHighestRank) return std::nullopt;
   return rank;
+}
+
+// Returns N of the last "rankN", "rank_N", "rank-N" or "rank[N" in a name, or of "TP-N". Hosts have
+// names with "rank" as well, such as "frankfurt".
+std::optional<int> rank_in_name(std::string_view name) {
+  constexpr std::string_view kRank = "rank";
+  std::string_view before = name;
+  for (std::size_t at = 0; (at = before.rfind(kRank)) != std::string_view::npos;) {
+    if (const auto rank = rank_at_beginning(name.substr(at + kRank.size()))) return rank;
+    before = name.substr(0, at);
+  }
+  return tensor_rank_in_name(name);
 }
 
 // vLLM also profiles its front end, which uses no GPU, and SGLang and 'assay trace fuse' can merge

@@ -308,6 +308,12 @@ TEST_F(FindRankFiles, LinksThatLeadNowhereAreNoTraces) {
   EXPECT_THAT(loop.error().message, ::testing::HasSubstr("symbolic links"));
 }
 
+TEST_F(FindRankFiles, HostsMayHaveARankInTheirNames) {
+  add("rank0_frankfurt-7.pt.trace.json");
+  add("rank1_frankfurt-7.pt.trace.json");
+  EXPECT_EQ(found(), "0:rank0_frankfurt-7.pt.trace.json 1:rank1_frankfurt-7.pt.trace.json");
+}
+
 TEST_F(FindRankFiles, NumbersBeyondAnyRunAreNoRanks) {
   add("rank2147483647.json");
   EXPECT_EQ(found(), "?:rank2147483647.json");
