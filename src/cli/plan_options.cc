@@ -291,9 +291,16 @@ void add_version_option(App& app, ServedModel& served) {
 
 }  // namespace
 
+Choices<plan::Engine> engine_choices() {
+  Choices<plan::Engine> choices;
+  for (const plan::Engine engine : plan::kEngines)
+    choices.emplace_back(plan::name_of(engine), engine);
+  return choices;
+}
+
 void add_served_model(App& app, ServedModel& served) {
   add_model_and_system(app, served);
-  add_choice(app, "--backend", served.engine, kEngines, "the engine that serves");
+  add_choice(app, "--backend", served.engine, engine_choices(), "the engine that serves");
   add_version_option(app, served);
 }
 
@@ -308,12 +315,9 @@ void warn_of_version(const ServedModel& served, const std::filesystem::path& cal
 void add_searched_model(App& app, ServedModel& served, std::vector<plan::Engine>& engines) {
   add_model_and_system(app, served);
   Choices<std::vector<plan::Engine>> choices;
-  std::vector<plan::Engine> all;
-  for (const auto& [name, engine] : kEngines) {
+  for (const auto& [name, engine] : engine_choices())
     choices.push_back({name, {engine}});
-    all.push_back(engine);
-  }
-  choices.push_back({"any", all});
+  choices.push_back({"any", {plan::kEngines.begin(), plan::kEngines.end()}});
   add_choice(app, "--backend", engines, choices,
              "the engine that serves; any: all of them, in one ranking");
   add_version_option(app, served);

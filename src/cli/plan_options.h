@@ -18,9 +18,7 @@
 
 namespace assay::cli {
 
-inline const Choices<plan::Engine> kEngines{{"trtllm", plan::Engine::kTrtllm},
-                                            {"vllm", plan::Engine::kVllm},
-                                            {"sglang", plan::Engine::kSglang}};
+Choices<plan::Engine> engine_choices();
 
 // These options say which model is served, by which engine, and on which GPUs.
 struct ServedModel {

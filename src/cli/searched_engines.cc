@@ -54,13 +54,6 @@ core::Result<SearchedEngines> searched_engines(PlanInputs& inputs,
   return searched;
 }
 
-std::string names_of(const std::vector<plan::Engine>& engines) {
-  std::vector<std::string> names;
-  for (const plan::Engine engine : engines)
-    names.emplace_back(plan::name_of(engine));
-  return core::join(names, ", ");
-}
-
 core::Status check_several_engines(const std::vector<plan::Engine>& engines,
                                    const ServedModel& served,
                                    PlannerCompat compat) {

@@ -44,9 +44,6 @@ core::Result<SearchedEngines> searched_engines(PlanInputs& inputs,
                                                const serving::Model& model,
                                                const EnginesAsked& asked);
 
-// "trtllm, vllm"
-std::string names_of(const std::vector<plan::Engine>& engines);
-
 // Error: the version of one engine, or the rules of a public planner, are asked of several.
 core::Status check_several_engines(const std::vector<plan::Engine>& engines,
                                    const ServedModel& served,

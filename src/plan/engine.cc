@@ -1,23 +1,34 @@
 #include "plan/engine.h"
 
-#include <algorithm>
-#include <array>
+#include <vector>
+
+#include "core/text.h"
 
 namespace assay::plan {
-namespace {
-
-constexpr std::array<std::string_view, 3> kNames = {"trtllm", "vllm", "sglang"};
-
-}  // namespace
 
 std::string_view name_of(Engine engine) {
-  return kNames[static_cast<std::size_t>(engine)];
+  switch (engine) {
+    case Engine::kTrtllm:
+      return "trtllm";
+    case Engine::kVllm:
+      return "vllm";
+    case Engine::kSglang:
+      return "sglang";
+  }
+  return "";
 }
 
 std::optional<Engine> engine_named(std::string_view name) {
-  const auto found = std::find(kNames.begin(), kNames.end(), name);
-  if (found == kNames.end()) return std::nullopt;
-  return static_cast<Engine>(found - kNames.begin());
+  for (const Engine engine : kEngines)
+    if (name_of(engine) == name) return engine;
+  return std::nullopt;
+}
+
+std::string names_of(std::span<const Engine> engines) {
+  std::vector<std::string> names;
+  for (const Engine engine : engines)
+    names.emplace_back(name_of(engine));
+  return core::join(names, ", ");
 }
 
 serving::Precision served_precision(Engine engine, serving::Precision checkpoint) {

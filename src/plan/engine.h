@@ -1,8 +1,16 @@
 // The serving engines whose schedulers, limits and files assay plan knows.
+//
+// To add one, add it to the enumeration, to kEngines and to name_of(), and write two files:
+// schedule/<engine>.cc registers its scheduler (schedule/policy.h has the recipe), and
+// files/<engine>.cc its options (files/engine_files.h). Its rules for workers are check_pools() and
+// steady_load_of(); the public planner has no others than the first three.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
+#include <string>
 #include <string_view>
 
 #include "model/serving/model.h"
@@ -11,9 +19,15 @@ namespace assay::plan {
 
 enum class Engine : std::uint8_t { kTrtllm, kVllm, kSglang };
 
+// All of them, in the order of help texts.
+inline constexpr std::array kEngines = {Engine::kTrtllm, Engine::kVllm, Engine::kSglang};
+
 // "trtllm", "vllm", "sglang": the spelling of performance tables and of measured deployments.
 std::string_view name_of(Engine engine);
 std::optional<Engine> engine_named(std::string_view name);
+
+// "trtllm, vllm"
+std::string names_of(std::span<const Engine> engines);
 
 // How the engine serves a checkpoint with these weights unless it is told otherwise. TensorRT-LLM
 // keeps the cache of weights in fp8 in fp8 and computes attention to prompts in it; vLLM and SGLang

@@ -6,7 +6,7 @@ namespace assay::plan {
 namespace {
 
 TEST(Engine, IsFoundByTheNameThatItHas) {
-  for (const Engine engine : {Engine::kTrtllm, Engine::kVllm, Engine::kSglang})
+  for (const Engine engine : kEngines)
     EXPECT_EQ(engine_named(name_of(engine)), engine);
   EXPECT_EQ(engine_named("VLLM"), std::nullopt);
 }

@@ -21,7 +21,7 @@ TEST(ServeDisaggregated, OneRequestByHand) {
   const auto model = serving::read_model("qwen3-8b").value();
   const LinearCost prompts(1, 0.1);
   const LinearCost tokens(2);
-  for (const Engine engine : {Engine::kVllm, Engine::kTrtllm, Engine::kSglang}) {
+  for (const Engine engine : kEngines) {
     const auto metrics =
         serve_disaggregated(
             model,

@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <array>
 #include <cmath>
 
 #include "model/serving/family.h"
@@ -18,8 +17,6 @@ namespace {
 using testing::equal_requests;
 using ::testing::HasSubstr;
 using testing::LinearCost;
-
-constexpr std::array kAllEngines = {Engine::kVllm, Engine::kTrtllm, Engine::kSglang};
 
 Speculation drafting(std::int64_t tokens, std::vector<double> rates) {
   return speculation_of(tokens, rates).value();
@@ -101,7 +98,7 @@ TEST(Speculation, DrawnStepsHaveTheirExpectation) {
 TEST(Speculation, AllAcceptedDraftsDivideTheStepsOfARequest) {
   // 100 tokens behind the first, four a step.
   const LinearCost cost(5, 0.5);
-  for (const Engine engine : kAllEngines) {
+  for (const Engine engine : kEngines) {
     const Limits limits = wide_limits(engine, drafting(3, {1}));
     const auto metrics =
         simulate(cost, policy_of(engine), limits, equal_requests(1, 100, 101, 1)).value();
@@ -116,7 +113,7 @@ TEST(Speculation, AllAcceptedDraftsDivideTheStepsOfARequest) {
 
 TEST(Speculation, RefusedDraftsBringNothing) {
   const LinearCost cost(5, 0.5, 1, 0.01);
-  for (const Engine engine : kAllEngines) {
+  for (const Engine engine : kEngines) {
     const auto workload = equal_requests(8, 100, 40, 3);
     const auto plain = simulate(cost, policy_of(engine), wide_limits(engine, {}), workload).value();
     const auto drafted =
@@ -129,7 +126,7 @@ TEST(Speculation, RefusedDraftsBringNothing) {
 
 TEST(Speculation, TheSimulatedMeanIsThatOfTheClosedForm) {
   const LinearCost cost(10, 0.002, 0.05, 0.00002);
-  for (const Engine engine : kAllEngines) {
+  for (const Engine engine : kEngines) {
     for (const double rate : {0.4, 0.85}) {
       const Speculation speculation = drafting(3, {rate});
       const auto metrics = simulate(cost, policy_of(engine), wide_limits(engine, speculation),
@@ -150,7 +147,7 @@ TEST(Speculation, TheSimulatedMeanIsThatOfTheClosedForm) {
 
 TEST(Speculation, ManyStepsAtOnceAreThoseOneByOne) {
   const LinearCost cost(10, 0.02, 0.05, 0.0001);
-  for (const Engine engine : kAllEngines) {
+  for (const Engine engine : kEngines) {
     // The second cache ends, so that requests are thrown out.
     for (const std::int64_t kv_tokens : {1'000'000, 4'096}) {
       Limits limits = wide_limits(engine, drafting(3, {0.7}));

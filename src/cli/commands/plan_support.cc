@@ -38,7 +38,7 @@ class PlanSupport final : public Command {
         ->suggest(shipped_words())
         ->default_str(system_);
     add_price_sources(app, prices_);
-    add_choice_list(app, "--backend", engines_, kEngines, "the engines that serve");
+    add_choice_list(app, "--backend", engines_, engine_choices(), "the engines that serve");
     app.add_option("--backend-version", version_, "the engine's version; for one --backend")
         ->type_name("VERSION")
         ->default_str("the newest");
@@ -92,10 +92,7 @@ class PlanSupport final : public Command {
 
   [[nodiscard]] std::vector<plan::Engine> engines() const {
     if (!engines_.empty()) return engines_;
-    std::vector<plan::Engine> all;
-    for (const auto& [name, engine] : kEngines)
-      all.push_back(engine);
-    return all;
+    return {plan::kEngines.begin(), plan::kEngines.end()};
   }
 
   std::string model_;

@@ -70,13 +70,13 @@ core::Status take_engines(const YAML::Node& node,
                           std::vector<Engine>& target) {
   const std::string word = ASSAY_TRY(word_of(node, field));
   if (word == "any") {
-    target = {Engine::kTrtllm, Engine::kVllm, Engine::kSglang};
+    target = {kEngines.begin(), kEngines.end()};
     return {};
   }
   const std::optional<Engine> engine = engine_named(word);
   if (!engine)
     return at_line(node,
-                   fmt::format("'{}: {}' is none of trtllm, vllm, sglang and any", field, word));
+                   fmt::format("'{}: {}' is none of {} and any", field, word, names_of(kEngines)));
   target = {*engine};
   return {};
 }

@@ -1,7 +1,7 @@
 // What an engine needs of its own in the files of a deployment.
 //
-// A new engine is one file, files/<engine>.cc: functions that turn a planned deployment into the
-// words of the engine's own options, and
+// plan/engine.h says what a new engine needs. Here it is one file, files/<engine>.cc: functions
+// that turn a planned deployment into the words of the engine's own options, and
 //
 //   ASSAY_REGISTER(EngineFiles, kMyEngine);
 //

@@ -155,10 +155,9 @@ TEST_P(OfEngine, PoolsAreDeployedAsPriced) {
             read_back(planned.pools.back(), files.value()).max_tokens);
 }
 
-INSTANTIATE_TEST_SUITE_P(Files,
-                         OfEngine,
-                         testing::ValuesIn(files_testing::kEngines),
-                         [](const auto& engine) { return std::string(name_of(engine.param)); });
+INSTANTIATE_TEST_SUITE_P(Files, OfEngine, testing::ValuesIn(kEngines), [](const auto& engine) {
+  return std::string(name_of(engine.param));
+});
 
 }  // namespace
 }  // namespace assay::plan

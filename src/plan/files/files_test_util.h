@@ -179,8 +179,6 @@ inline PlannedDeployment planned_of(Engine engine, std::int64_t batch = 20) {
   return planned;
 }
 
-inline constexpr Engine kEngines[] = {Engine::kTrtllm, Engine::kVllm, Engine::kSglang};
-
 // The values behind an option, up to the next one.
 inline Words values_of(const Words& words, const std::string& option) {
   Words values;

@@ -263,10 +263,9 @@ TEST_P(ManifestsOf, PoolsOnTwoSystemsChooseTheirNodes) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Files,
-                         ManifestsOf,
-                         testing::ValuesIn(files_testing::kEngines),
-                         [](const auto& engine) { return std::string(name_of(engine.param)); });
+INSTANTIATE_TEST_SUITE_P(Files, ManifestsOf, testing::ValuesIn(kEngines), [](const auto& engine) {
+  return std::string(name_of(engine.param));
+});
 
 }  // namespace
 }  // namespace assay::plan

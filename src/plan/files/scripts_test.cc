@@ -104,10 +104,9 @@ TEST(Placement, TwoSystemsShareNoNode) {
   EXPECT_THAT(machines_script(planned), HasSubstr("# node-1, h100_sxm\n"));
 }
 
-INSTANTIATE_TEST_SUITE_P(Files,
-                         ScriptsOf,
-                         testing::ValuesIn(files_testing::kEngines),
-                         [](const auto& engine) { return std::string(name_of(engine.param)); });
+INSTANTIATE_TEST_SUITE_P(Files, ScriptsOf, testing::ValuesIn(kEngines), [](const auto& engine) {
+  return std::string(name_of(engine.param));
+});
 
 }  // namespace
 }  // namespace assay::plan

@@ -3,8 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <array>
-
 #include "plan/schedule/step_costs_test_util.h"
 
 namespace assay::plan {
@@ -12,8 +10,6 @@ namespace {
 
 using ::testing::HasSubstr;
 using testing::LinearCost;
-
-constexpr std::array kPoolEngines = {Engine::kVllm, Engine::kTrtllm, Engine::kSglang};
 
 Limits pool_limits(Engine engine, std::int64_t kv_tokens) {
   Limits limits = policy_of(engine).defaults();
@@ -40,7 +36,7 @@ Workload pool_workload(const Arrivals& arrivals) {
 TEST(Disaggregated, OneRequestByHand) {
   const LinearCost prompts(1, 0.1);
   const LinearCost tokens(2);
-  for (const Engine engine : kPoolEngines) {
+  for (const Engine engine : kEngines) {
     const Limits limits = pool_limits(engine, 1000);
     const auto metrics =
         simulate_disaggregated(policy_of(engine), {&prompts, limits, 1}, {&tokens, limits, 1},
@@ -75,7 +71,7 @@ TEST(Disaggregated, SendsOneCacheAfterTheOther) {
 
 TEST(Disaggregated, TheMeanTtftAloneIsThatOfTheWholeSimulation) {
   const LinearCost cost(4, 0.02, 0.05, 1e-5);
-  for (const Engine engine : kPoolEngines) {
+  for (const Engine engine : kEngines) {
     for (const Arrivals& arrivals :
          {Arrivals{.concurrency = 20}, Arrivals{.kind = Arrivals::Kind::kGamma, .per_second = 8}}) {
       const Workload workload = pool_workload(arrivals);
@@ -97,7 +93,7 @@ TEST(Disaggregated, TheMeanTtftAloneIsThatOfTheWholeSimulation) {
 TEST(Disaggregated, DecodesEvenly) {
   const LinearCost cost(5, 0.1);
   const Workload workload = testing::equal_requests(60, 1000, 50, 10);
-  for (const Engine engine : kPoolEngines) {
+  for (const Engine engine : kEngines) {
     const Limits limits = pool_limits(engine, 1'000'000);
     const auto metrics =
         simulate_disaggregated(policy_of(engine), {&cost, limits, 2}, {&cost, limits, 1},
@@ -134,7 +130,7 @@ void expect_whole(Engine engine, const Limits& limits, const Workload& workload)
 }
 
 TEST(Disaggregated, GivesEveryRequestItsTokens) {
-  for (const Engine engine : kPoolEngines) {
+  for (const Engine engine : kEngines) {
     for (const std::int64_t kv_tokens : {6000, 400000}) {
       for (const auto overlap : {Limits::Overlap::kNone, Limits::Overlap::kOneStep}) {
         SCOPED_TRACE(
@@ -187,7 +183,7 @@ TEST(LongRun, HasNoWaveAtTheBeginning) {
   const LinearCost prompts(1, 0.1);
   const LinearCost tokens(2);
   const Workload workload = testing::equal_requests(200, 100, 201, 16);
-  for (const Engine engine : kPoolEngines) {
+  for (const Engine engine : kEngines) {
     const Limits limits = pool_limits(engine, 10000);
     const CacheTransfer transfer{.bytes_per_token = 1000, .gbps = 0.1, .latency_ms = 1};
     const auto metrics =
@@ -215,7 +211,7 @@ TEST(LongRun, IsWhatALongBenchmarkTendsTo) {
                      .seed = 5})
           .value();
   const CacheTransfer transfer{.bytes_per_token = 1e5, .gbps = 50, .latency_ms = 0.01};
-  for (const Engine engine : kPoolEngines) {
+  for (const Engine engine : kEngines) {
     const Limits limits = pool_limits(engine, 200000);
     const Pool prefill{&prompts, limits, 2};
     const Pool decode{&tokens, limits, 2};

@@ -1,8 +1,8 @@
 // How an engine chooses what its next step computes.
 //
-// A new engine is one file, schedule/<engine>.cc: a function that goes through the requests of a
-// group and says how many tokens of each the next step computes, the limits that the engine has by
-// default, and
+// plan/engine.h says what a new engine needs. Here it is one file, schedule/<engine>.cc: a function
+// that goes through the requests of a group and says how many tokens of each the next step
+// computes, the limits that the engine has by default, and
 //
 //   ASSAY_REGISTER(Policy, kMyEngine);
 //

@@ -16,8 +16,6 @@ using testing::equal_requests;
 using ::testing::HasSubstr;
 using testing::LinearCost;
 
-constexpr std::array kEngines = {Engine::kVllm, Engine::kTrtllm, Engine::kSglang};
-
 Limits limits_of(Engine engine, std::int64_t kv_tokens) {
   Limits limits = policy_of(engine).defaults();
   limits.kv_tokens = kv_tokens;

@@ -46,7 +46,7 @@ ServingMetrics long_run(const StepCost& cost, Engine engine, std::int64_t concur
 
 TEST(Steady, IsWhatALongRunComesTo) {
   const LinearCost cost(10, 0.02, 0.05, 0.00002);
-  for (const Engine engine : {Engine::kTrtllm, Engine::kVllm, Engine::kSglang}) {
+  for (const Engine engine : kEngines) {
     for (const std::int64_t concurrency : {1, 7, 40, 200}) {
       SCOPED_TRACE(::testing::Message() << name_of(engine) << " " << concurrency);
       const ServingMetrics expected = long_run(cost, engine, concurrency);

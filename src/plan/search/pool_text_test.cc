@@ -22,7 +22,7 @@ TEST(PoolText, ReadsInstancesAndWidths) {
 TEST(PoolText, ReadsWhatSearchPrints) {
   const auto model = serving::read_model("qwen3-235b-a22b").value();
   int workers = 0;
-  for (const Engine engine : {Engine::kTrtllm, Engine::kVllm, Engine::kSglang}) {
+  for (const Engine engine : kEngines) {
     for (const Worker& worker : workers_of(model, engine, model.precision, 8).possible) {
       ++workers;
       EXPECT_EQ(parse_pool("1D(" + worker.text() + ")").value().worker, worker) << worker.text();
