@@ -23,15 +23,11 @@ Option* add_count(
       ->check(count_up_to(most));
 }
 
+void add_tokens(App& app, const char* name, std::int64_t& tokens, const char* help) {
+  add_count(app, name, tokens, plan::kMostTokens, help);
+}
+
 }  // namespace
-
-Option* add_tokens(App& app, const char* name, std::int64_t& tokens, const char* help) {
-  return add_count(app, name, tokens, plan::kMostTokens, help);
-}
-
-Option* add_requests(App& app, const char* name, std::int64_t& requests, const char* help) {
-  return add_count(app, name, requests, plan::kMostRequests, help);
-}
 
 Option* add_gpus(App& app, const char* name, std::int64_t& gpus, const char* help) {
   return add_count(app, name, gpus, plan::kMostGpus, help);

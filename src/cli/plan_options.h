@@ -39,10 +39,8 @@ void add_searched_model(App& app, ServedModel& served, std::vector<plan::Engine>
 // are read, and which entries of a calibration.
 void warn_of_version(const ServedModel& served, const std::filesystem::path& calibration);
 
-// Declares an option that takes a whole number of at least 1 and shows its default: tokens of a
-// request, requests in flight, or GPUs and what GPUs are in, with the most of each.
-Option* add_tokens(App& app, const char* name, std::int64_t& tokens, const char* help);
-Option* add_requests(App& app, const char* name, std::int64_t& requests, const char* help);
+// Declares an option that takes a whole number of at least 1 and shows its default: GPUs, or what
+// GPUs are in.
 Option* add_gpus(App& app, const char* name, std::int64_t& gpus, const char* help);
 
 // These options tell what the steps of an engine draft.
