@@ -133,12 +133,20 @@ struct ShapeName {
   core::Status (*take)(Fields& fields, ShapeSpec& shape);
 };
 
-constexpr std::array<ShapeName, 5> kShapes = {
-    {{"non-blocking", Shape::kNonBlocking, [](Fields&, ShapeSpec&) -> core::Status { return {}; }},
-     {"leaf-spine", Shape::kLeafSpine, take_leaf_spine},
-     {"fat-tree", Shape::kFatTree, take_fat_tree},
-     {"dragonfly", Shape::kDragonfly, take_dragonfly},
-     {"custom", Shape::kCustom, take_custom}}};
+constexpr std::array kShapes = {ShapeName{"non-blocking", Shape::kNonBlocking,
+                                          [](Fields&, ShapeSpec&) -> core::Status { return {}; }},
+                                ShapeName{"leaf-spine", Shape::kLeafSpine, take_leaf_spine},
+                                ShapeName{"fat-tree", Shape::kFatTree, take_fat_tree},
+                                ShapeName{"dragonfly", Shape::kDragonfly, take_dragonfly},
+                                ShapeName{"custom", Shape::kCustom, take_custom}};
+
+// "non-blocking, leaf-spine and custom"
+std::string names_of_shapes() {
+  std::string names = kShapes.front().name;
+  for (std::size_t i = 1; i < kShapes.size(); ++i)
+    names += (i + 1 == kShapes.size() ? " and " : ", ") + std::string(kShapes[i].name);
+  return names;
+}
 
 core::Status take_shape(Fields& all, FabricSpec& spec) {
   if (!all.has("topology")) return {};
@@ -148,10 +156,8 @@ core::Status take_shape(Fields& all, FabricSpec& spec) {
   const auto found = std::find_if(kShapes.begin(), kShapes.end(),
                                   [&](const ShapeName& shape) { return type == shape.name; });
   if (found == kShapes.end()) {
-    return fields.error(fmt::format(
-        "has the type '{}', which is none of non-blocking, leaf-spine, fat-tree, dragonfly and "
-        "custom",
-        type));
+    return fields.error(
+        fmt::format("has the type '{}', which is none of {}", type, names_of_shapes()));
   }
   spec.shape.shape = found->shape;
   ASSAY_TRY(found->take(fields, spec.shape));

@@ -1,5 +1,9 @@
 // What a network file says: `assay simulate --network FILE.yaml`. docs/goal.md shows the format.
 //
+// To add a topology, add it to Shape and its fields to ShapeSpec, a line to kShapes
+// (fabric_spec.cc) with the function that takes the fields, and to fabric_builder.cc a function
+// that adds its switches and links and, in check_size(), how many links that makes.
+//
 // Rates are in bytes per ns (GB/s), times in ns. What the file leaves out is as without a network:
 // NICs send a byte in G, and if no latency is given at all, every path takes L.
 #pragma once
