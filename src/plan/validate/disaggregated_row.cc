@@ -1,10 +1,7 @@
 #include "plan/validate/disaggregated_row.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <array>
-#include <utility>
 
 #include "plan/cache_transfer.h"
 #include "plan/price/staged_cost.h"
@@ -16,42 +13,8 @@
 namespace assay::plan {
 namespace {
 
-struct BoundPool {
-  ServedWorker worker;
-  StepPrices prices;  // of the whole model; stages share them
-  Pipeline pipeline = {};
-};
-
 const std::string& system_of(const MeasuredDeployment& measured, const MeasuredPool& pool) {
   return pool.system.empty() ? measured.system : pool.system;
-}
-
-core::Result<BoundPool> bind_pool(const MeasuredDeployment& measured,
-                                  const MeasuredPool& pool,
-                                  const serving::Model& model,
-                                  const store::SystemFacts& facts,
-                                  const ValidationInputs& inputs) {
-  const std::optional<Engine> engine = engine_named(measured.engine);
-  if (!engine) return core::Error{fmt::format("engine '{}' is not known", measured.engine)};
-  const MeasuredWidths& widths = pool.widths;
-  ServedWorker worker{.engine = *engine,
-                      .deployment = {.tp = widths.tp,
-                                     .moe_tp = widths.moe_tp,
-                                     .moe_ep = widths.moe_ep,
-                                     .precision = served_precision(
-                                         *engine, ASSAY_TRY(precision_of(model, measured))),
-                                     .distribution = model.skew,
-                                     .speculative_tokens = measured.speculation.tokens},
-                      .groups = widths.dp,
-                      .memory = {.capacity_bytes = facts.memory_bytes,
-                                 .communication_bytes = facts.nccl_bytes_of(widths.gpus())},
-                      .pp = widths.pp,
-                      .speculation = measured.speculation};
-  Tables& tables = *ASSAY_TRY(inputs.tables(system_of(measured, pool), *engine, measured.version));
-  StepPrices prices = ASSAY_TRY(StepPrices::bind(model, worker.deployment, tables));
-  const Pipeline pipeline =
-      ASSAY_TRY(measured_pipeline(model, widths, measured.speculation, facts));
-  return BoundPool{std::move(worker), std::move(prices), pipeline};
 }
 
 // Rows do not tell where the workers were. Those of one system and node are taken to be in one.
@@ -110,13 +73,14 @@ core::Status predict_disaggregated(const MeasuredDeployment& measured,
                                    const AssumedClients& clients,
                                    Prediction& prediction) {
   const serving::Model& model = *ASSAY_TRY(inputs.model(measured.model));
-  ASSAY_TRY(check_speculation(model, measured.speculation));
   const store::SystemFacts& facts = *ASSAY_TRY(inputs.facts(system_of(measured, measured.prefill)));
   const store::SystemFacts& decode_facts =
       *ASSAY_TRY(inputs.facts(system_of(measured, measured.decode)));
-  const BoundPool prefill = ASSAY_TRY(bind_pool(measured, measured.prefill, model, facts, inputs));
-  const BoundPool decode =
-      ASSAY_TRY(bind_pool(measured, measured.decode, model, decode_facts, inputs));
+  const auto bind_pool = [&](const MeasuredPool& pool) {
+    return bind_worker(measured, system_of(measured, pool), pool.widths, inputs);
+  };
+  const BoundWorker prefill = ASSAY_TRY(bind_pool(measured.prefill));
+  const BoundWorker decode = ASSAY_TRY(bind_pool(measured.decode));
   const CacheTransfer transfer = ASSAY_TRY(cache_transfer(
       sent_bytes_per_token(model, decode.worker, measured.prompt_tokens),
       {measured.prefill.widths.gpus(), &facts}, {measured.decode.widths.gpus(), &decode_facts},

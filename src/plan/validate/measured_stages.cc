@@ -1,14 +1,11 @@
 #include "plan/validate/measured_stages.h"
 
-namespace assay::plan {
+#include <fmt/core.h>
 
-Worker worker_of(const MeasuredWidths& widths) {
-  return {.tp = widths.tp,
-          .dp = widths.dp,
-          .moe_tp = widths.moe_tp,
-          .moe_ep = widths.moe_ep,
-          .pp = widths.pp};
-}
+#include <utility>
+
+namespace assay::plan {
+namespace {
 
 core::Result<Pipeline> measured_pipeline(const serving::Model& model,
                                          const MeasuredWidths& widths,
@@ -18,6 +15,46 @@ core::Result<Pipeline> measured_pipeline(const serving::Model& model,
     return core::Error{"drafted tokens are not priced with stages"};
   return pipeline_of(model, worker_of(widths), facts.gpus_per_node,
                      [&](std::int64_t gpus) { return stage_link(facts, gpus); });
+}
+
+}  // namespace
+
+Worker worker_of(const MeasuredWidths& widths) {
+  return {.tp = widths.tp,
+          .dp = widths.dp,
+          .moe_tp = widths.moe_tp,
+          .moe_ep = widths.moe_ep,
+          .pp = widths.pp};
+}
+
+core::Result<BoundWorker> bind_worker(const MeasuredDeployment& measured,
+                                      const std::string& system,
+                                      const MeasuredWidths& widths,
+                                      const ValidationInputs& inputs) {
+  const std::optional<Engine> engine = engine_named(measured.engine);
+  if (!engine) return core::Error{fmt::format("engine '{}' is not known", measured.engine)};
+  const serving::Model& model = *ASSAY_TRY(inputs.model(measured.model));
+  const store::SystemFacts& facts = *ASSAY_TRY(inputs.facts(system));
+  Tables& tables = *ASSAY_TRY(inputs.tables(system, *engine, measured.version));
+  ASSAY_TRY(check_speculation(model, measured.speculation));
+  const ServedWorker worker{.engine = *engine,
+                            .deployment = {.tp = widths.tp,
+                                           .moe_tp = widths.moe_tp,
+                                           .moe_ep = widths.moe_ep,
+                                           .precision = served_precision(
+                                               *engine, ASSAY_TRY(precision_of(model, measured))),
+                                           .distribution = model.skew,
+                                           .speculative_tokens = measured.speculation.tokens},
+                            .groups = widths.dp,
+                            .memory = {.capacity_bytes = facts.memory_bytes,
+                                       .communication_bytes = facts.nccl_bytes_of(widths.gpus())},
+                            .pp = widths.pp,
+                            .speculation = measured.speculation};
+  const Pipeline pipeline =
+      ASSAY_TRY(measured_pipeline(model, widths, measured.speculation, facts));
+  StepPrices prices = ASSAY_TRY(StepPrices::bind(model, worker.deployment, tables));
+  return BoundWorker{
+      .model = &model, .worker = worker, .prices = std::move(prices), .pipeline = pipeline};
 }
 
 }  // namespace assay::plan

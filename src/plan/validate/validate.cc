@@ -29,14 +29,6 @@ core::Result<Quantization> quantization_of_name(const std::string& name) {
   return *found;
 }
 
-// A row's worker, with what it is priced by.
-struct Bound {
-  const serving::Model* model = nullptr;
-  ServedWorker worker;
-  StepPrices prices;  // of the whole model; stages share them
-  Pipeline pipeline = {};
-};
-
 class Predictor {
  public:
   Predictor(const ValidationInputs& inputs, const AssumedClients& clients)
@@ -71,7 +63,7 @@ class Predictor {
                     Prediction& prediction) {
     if (measured.is_disaggregated)
       return predict_disaggregated(measured, inputs_, clients, prediction);
-    const Bound& bound = *ASSAY_TRY(bound_of(measured));
+    const BoundWorker& bound = *ASSAY_TRY(bound_of(measured));
     const std::int64_t batches = bound.worker.batches();
     const SteadyLoad load{
         .concurrency = std::max<std::int64_t>(1, measured.concurrency / batches),
@@ -93,7 +85,7 @@ class Predictor {
   }
 
   core::Status fill_simulated(const MeasuredDeployment& measured,
-                              const Bound& bound,
+                              const BoundWorker& bound,
                               const AssumedClients& clients,
                               Prediction& prediction) const {
     ServedWorker worker = bound.worker;
@@ -133,50 +125,23 @@ class Predictor {
                          std::int64_t,
                          std::vector<double>>;
 
-  core::Result<const Bound*> bound_of(const MeasuredDeployment& measured) {
+  core::Result<const BoundWorker*> bound_of(const MeasuredDeployment& measured) {
     const MeasuredWidths& widths = measured.widths;
     const Key key{measured.engine, measured.version, measured.system,
                   measured.model,  measured.linear,  measured.experts,
                   widths.tp,       widths.dp,        widths.pp,
                   widths.moe_tp,   widths.moe_ep,    measured.speculation.accepted};
     auto known = known_.find(key);
-    if (known == known_.end()) known = known_.emplace(key, bind(measured)).first;
+    if (known == known_.end())
+      known = known_.emplace(key, bind_worker(measured, measured.system, widths, inputs_)).first;
     if (!known->second.ok()) return known->second.error();
     return &known->second.value();
-  }
-
-  core::Result<Bound> bind(const MeasuredDeployment& measured) {
-    const std::optional<Engine> engine = engine_named(measured.engine);
-    if (!engine) return core::Error{fmt::format("engine '{}' is not known", measured.engine)};
-    const serving::Model& model = *ASSAY_TRY(inputs_.model(measured.model));
-    const store::SystemFacts& facts = *ASSAY_TRY(inputs_.facts(measured.system));
-    Tables& tables = *ASSAY_TRY(inputs_.tables(measured.system, *engine, measured.version));
-    ASSAY_TRY(check_speculation(model, measured.speculation));
-    const MeasuredWidths& widths = measured.widths;
-    const ServedWorker worker{.engine = *engine,
-                              .deployment = {.tp = widths.tp,
-                                             .moe_tp = widths.moe_tp,
-                                             .moe_ep = widths.moe_ep,
-                                             .precision = served_precision(
-                                                 *engine, ASSAY_TRY(precision_of(model, measured))),
-                                             .distribution = model.skew,
-                                             .speculative_tokens = measured.speculation.tokens},
-                              .groups = widths.dp,
-                              .memory = {.capacity_bytes = facts.memory_bytes,
-                                         .communication_bytes = facts.nccl_bytes_of(widths.gpus())},
-                              .pp = widths.pp,
-                              .speculation = measured.speculation};
-    const Pipeline pipeline =
-        ASSAY_TRY(measured_pipeline(model, widths, measured.speculation, facts));
-    StepPrices prices = ASSAY_TRY(StepPrices::bind(model, worker.deployment, tables));
-    return Bound{
-        .model = &model, .worker = worker, .prices = std::move(prices), .pipeline = pipeline};
   }
 
   const ValidationInputs& inputs_;
   const AssumedClients& clients_;
   AssumedClients of_calibrated_;
-  std::map<Key, core::Result<Bound>> known_;
+  std::map<Key, core::Result<BoundWorker>> known_;
 };
 
 struct Slice {
