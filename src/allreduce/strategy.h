@@ -1,8 +1,8 @@
 // The names and numbers of the all-reduce strategies, of the operations that may be fused after
 // them, and of the data types.
 //
-// To add a strategy, add a line to kStrategies and a file strategies/<name>.cu. The names and
-// numbers of public strategies are TensorRT-LLM's (AllReduceStrategyType); our own start at 100.
+// strategies/strategy_kernel.h says how to add a strategy. The names and numbers of public ones are
+// TensorRT-LLM's (AllReduceStrategyType); our own start at 100.
 #pragma once
 
 #include <array>

@@ -85,6 +85,17 @@ class Interface(unittest.TestCase):
         self.assertEqual([self.library.MAX_RANKS, self.library.HANDLE_BYTES], self.c_numbers(
             ["ASSAY_ALLREDUCE_MAX_RANKS", "sizeof(assay_allreduce_handle)"]))
 
+    def test_strategies(self):
+        """One that is added is added everywhere."""
+        body = re.search(r"typedef enum \{([^}]*)\} assay_allreduce_strategy;", self.text)[1]
+        header = {name: int(number)
+                  for name, number in re.findall(r"ASSAY_ALLREDUCE_(\w+) = (\d+)", body)}
+        self.assertEqual({each.name: each.value for each in self.library.Strategy}, header)
+        text = (SOURCE / "src/allreduce/strategy.h").read_text(encoding="utf-8")
+        body = re.search(r"enum class Strategy[^{]*\{([^}]*)\}", text)[1]
+        own = [(name.upper(), int(number)) for name, number in re.findall(r"k(\w+) = (\d+)", body)]
+        self.assertEqual(own, [(name.replace("_", ""), number) for name, number in header.items()])
+
     def test_functions(self):
         for name in [*self.library.SIGNATURES, "error", "nccl_version"]:
             self.assertRegex(self.text, rf"\bassay_allreduce_{name}\(")

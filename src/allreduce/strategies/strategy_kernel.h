@@ -1,7 +1,8 @@
 // A strategy of our own: its memory and its kernels.
 //
-// To add one, add a line to kStrategies (allreduce/strategy.h), its number to assay/allreduce.h,
-// and a file <name>.cu to this folder that registers a StrategyKernel.
+// To add one, add its number and a line to kStrategies (allreduce/strategy.h), the number to
+// assay/allreduce.h and to Python's Strategy, and a file <name>.cu to this folder that registers a
+// StrategyKernel. CONTRIBUTING.md lists what else tells strategies apart.
 #pragma once
 
 #include <cuda_runtime.h>
