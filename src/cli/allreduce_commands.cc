@@ -143,14 +143,6 @@ Choices<allreduce::DataType> data_type_choices() {
   return numbered_choices<allreduce::DataType>(allreduce::kDataTypeNames);
 }
 
-std::vector<allreduce::Strategy> measured_strategies() {
-  std::vector<allreduce::Strategy> strategies;
-  for (const allreduce::StrategySpec& spec : allreduce::kStrategies) {
-    if (spec.strategy != allreduce::Strategy::kAuto) strategies.push_back(spec.strategy);
-  }
-  return strategies;
-}
-
 Choices<allreduce::Strategy> strategy_choices(const std::vector<allreduce::Strategy>& strategies) {
   Choices<allreduce::Strategy> choices;
   for (const allreduce::Strategy strategy : strategies)
@@ -176,7 +168,7 @@ core::Result<std::filesystem::path> benchmark_worker(const std::filesystem::path
 core::Result<allreduce::BenchmarkOptions> default_benchmark(const std::filesystem::path& folder) {
   allreduce::BenchmarkOptions options;
   options.folder = folder;
-  options.strategies = measured_strategies();
+  options.strategies = allreduce::all_strategies();
   options.program = program_version();
   options.command_line = own_command_line();
   const int gpus = ASSAY_TRY(count_gpus());

@@ -31,9 +31,6 @@ inline constexpr std::int64_t kMostMessageSize = std::int64_t{1} << 28;
 // Declares TP, HIDDEN and TOKENS.
 void add_message_sizes(App& app, allreduce::Cell& message);
 
-// Returns all strategies except AUTO.
-std::vector<allreduce::Strategy> measured_strategies();
-
 // Fails where there is no such folder, and says how to get one.
 core::Status check_benchmark_folder(const std::filesystem::path& folder);
 

@@ -23,12 +23,6 @@ bool is_control(char c) {
   return std::iscntrl(static_cast<unsigned char>(c)) != 0;
 }
 
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
-
 bool is_forbidden_in_sheet_name(char c) {
   return std::string_view("[]:*?/\\").find(c) != std::string_view::npos || is_control(c);
 }
@@ -61,7 +55,7 @@ bool can_be_excel_table(const model::Table& table) {
   return std::all_of(table.columns.begin(), table.columns.end(), [&](const model::Column& column) {
     const std::string& name = column.name;
     return !name.empty() && std::none_of(name.begin(), name.end(), is_control) &&
-           seen.insert(lower(name)).second &&
+           seen.insert(core::lower_case(name)).second &&
            core::utf16_length(core::valid_utf8(name)) <= kMaxTableHeaderUnits;
   });
 }
@@ -100,7 +94,7 @@ class Planner {
     for (std::size_t part = 1; part == 1 || first_row < table.row_count(); ++part) {
       const std::size_t rows = std::min(kRowsPerSheet, table.row_count() - first_row);
       const std::string name = part == 1 ? table.name : continuation_name(table.name, part);
-      if (!names_.insert(lower(name)).second) {
+      if (!names_.insert(core::lower_case(name)).second) {
         return core::Error{fmt::format("two worksheets would be named '{}'", name)};
       }
       sheets_.push_back(
@@ -125,7 +119,7 @@ class Planner {
     if (!table.style.excel_table || !can_be_excel_table(table)) return "";
     const std::string wanted = excel_table_name(sheet_name);
     std::string name = wanted;
-    for (int suffix = 2; !table_names_.insert(lower(name)).second; ++suffix) {
+    for (int suffix = 2; !table_names_.insert(core::lower_case(name)).second; ++suffix) {
       name = fmt::format("{}_{}", wanted, suffix);
     }
     return name;

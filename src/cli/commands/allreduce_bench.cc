@@ -132,7 +132,7 @@ class AllreduceBench final : public Command {
         ->check(numbers_problem<int>)
         ->group(kWhatGroup);
     add_choice_list(app, "--strategies", options_.strategies,
-                    strategy_choices(measured_strategies()), "strategies to measure")
+                    strategy_choices(allreduce::all_strategies()), "strategies to measure")
         ->group(kWhatGroup);
     add_choice_list(app, "--fusion", fusions_, fusion_choices(),
                     "operations that are fused behind the all-reduce")
@@ -325,7 +325,7 @@ class AllreduceBench final : public Command {
   core::Status complete(const std::optional<allreduce::LaunchedRank>& rank) {
     options_.axes = axes();
     options_.tie = tie_percent_ / 100;
-    if (options_.strategies.empty()) options_.strategies = measured_strategies();
+    if (options_.strategies.empty()) options_.strategies = allreduce::all_strategies();
     if (enable_auto_) options_.strategies.push_back(allreduce::Strategy::kAuto);
     if (options_.folder.empty()) {
       options_.folder = options_.shapes == allreduce::Shapes::kGrid ? "data" : "data/held_out";
