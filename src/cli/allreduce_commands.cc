@@ -39,9 +39,10 @@ Choices<Enum> numbered_choices(const std::array<std::string_view, kCount>& names
 // NCCL comes first, because it can do everything.
 Choices<allreduce::Strategy> fallback_choices() {
   Choices<allreduce::Strategy> choices;
-  for (const allreduce::Strategy strategy : allreduce::all_strategies())
-    choices.emplace_back(name_of(strategy), strategy);
-  std::rotate(choices.begin(), choices.end() - 1, choices.end());
+  for (const allreduce::Strategy strategy : allreduce::all_strategies()) {
+    const bool is_nccl = strategy == allreduce::Strategy::kNccl;
+    choices.emplace(is_nccl ? choices.begin() : choices.end(), name_of(strategy), strategy);
+  }
   return choices;
 }
 
