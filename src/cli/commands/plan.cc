@@ -9,8 +9,9 @@ const CommandSpec kPlan{
     .description =
         "Prices every operator of a model from measured tables, adds what an engine's scheduler "
         "makes of the steps, and tells latency, throughput and memory of a deployment. 'estimate' "
-        "shows one deployment operator by operator, 'search' finds the one to run, 'exp' runs "
-        "several searches, 'files' writes what deploys it, 'support' tells what can be priced, "
+        "shows one deployment operator by operator, 'search' finds the one to run, 'size' the "
+        "fewest GPUs that carry a load, 'exp' runs several searches, 'files' writes what deploys "
+        "it, 'support' tells what can be priced, "
         "'validate' holds predictions against measured deployments, and 'calibrate' learns from "
         "them.\n\n"
         "Without --systems-paths the prices are those of the database that ships with assay: what "
