@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <map>
 #include <string>
 #include <tuple>
@@ -132,6 +133,26 @@ TEST(Lowering, EveryPairAgreesForEveryAlgorithm) {
           EXPECT_FALSE(traffic.sent.empty()) << known->name;
         }
       }
+    }
+  }
+}
+
+// Whatever the algorithm: a broadcast reaches every rank but the root once, and of a reduction
+// every rank but the root sends once.
+TEST(Lowering, RootsSendBroadcastsAndReceiveReductions) {
+  constexpr std::int32_t kRanks = 5;
+  constexpr std::uint64_t kCount = 1000;
+  for (const LoweringSpec* known : core::Registry<LoweringSpec>::all()) {
+    const bool broadcasts = known->function == NcclFunction::kBroadcast;
+    if (!broadcasts && known->function != NcclFunction::kReduce) continue;
+    for (std::int32_t root = 0; root < kRanks; ++root) {
+      const Traffic traffic = run(*known, kRanks, 0, kCount, 64, root);
+      std::array<std::uint64_t, kRanks> moved = {};
+      for (const auto& [pair, messages] : broadcasts ? traffic.received : traffic.sent)
+        moved.at(static_cast<std::size_t>(broadcasts ? pair.second : pair.first)) += messages.sum();
+      for (std::int32_t rank = 0; rank < kRanks; ++rank)
+        EXPECT_EQ(moved.at(static_cast<std::size_t>(rank)), rank == root ? 0 : kCount)
+            << known->name << ": rank " << rank << " of root " << root;
     }
   }
 }
