@@ -2,8 +2,9 @@
 //
 // To add one, add it to the enumeration, to kEngines and to name_of(), and write two files:
 // schedule/<engine>.cc registers its scheduler (schedule/policy.h has the recipe), and
-// files/<engine>.cc its options (files/engine_files.h). Its rules for workers are check_pools() and
-// steady_load_of(); the public planner has no others than the first three.
+// files/<engine>.cc its options (files/engine_files.h). The compiler names what else must know it;
+// it names neither engine_refusal() nor steady_load_of(), which ask for single engines, nor
+// compat/, whose public planner has these three alone.
 #pragma once
 
 #include <array>

@@ -1,7 +1,6 @@
 #include "plan/memory.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <string>
 #include <variant>
@@ -157,8 +156,14 @@ double free_for_cache(const MemoryUse& use, const MemoryRequest& request) {
 }  // namespace
 
 double default_fraction(Engine engine) {
-  constexpr std::array<double, 3> kFractions = {0.9, 0.9, 0.88};
-  return kFractions[static_cast<std::size_t>(engine)];
+  switch (engine) {
+    case Engine::kTrtllm:
+    case Engine::kVllm:
+      return 0.9;
+    case Engine::kSglang:
+      return 0.88;
+  }
+  return 0;
 }
 
 // The GPUs of `tp` share the embedding and the product that makes logits.
