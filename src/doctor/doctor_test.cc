@@ -43,7 +43,7 @@ TEST(Doctor, CommandsAreOfGpusWithTheSameClocks) {
   EXPECT_EQ(diagnosis.value().unlock_commands[2], "sudo nvidia-smi -i 0,2 -rgc");
 }
 
-// Tries the new layouts of nvml_abi.h with the real library, where there is one.
+// Tries the new layouts of gpu/nvml.h with the real library, where there is one.
 TEST(Doctor, RealDriver) {
   const auto health = gpu::nvidia_health("libnvidia-ml.so.1");
   ASSERT_TRUE(health.ok()) << health.error().message;

@@ -1,5 +1,5 @@
 // What one step of an engine computes on one group of GPUs that share requests, and its time.
-// Schedulers make steps; prices of operators (price.h) tell how long each takes.
+// Schedulers make steps; prices of operators (price/) tell how long each takes.
 #pragma once
 
 #include <cstdint>
