@@ -109,8 +109,10 @@ def _stand_in():
     """Puts ours in the place of PyTorch's, once for all groups."""
     if dist.all_reduce is _all_reduce:
         return
-    # What torch.compile makes of all_reduce it makes of ours, too.
-    functional.traceable_collective_remaps[_all_reduce] = functional.traceable_collective_remaps[_theirs]
+    # What torch.compile makes of PyTorch's own all_reduce it makes of ours, too.
+    traced = functional.traceable_collective_remaps.get(_theirs)
+    if traced is not None:
+        functional.traceable_collective_remaps[_all_reduce] = traced
     dist.all_reduce = dist.distributed_c10d.all_reduce = _all_reduce
     if not hasattr(torch.library, "get_kernel"):
         logger.warning("functional collectives, and what is compiled, stay PyTorch's: %s cannot share their kernels",

@@ -607,6 +607,14 @@ class DistributedTest(unittest.TestCase):
         self.assertEqual(dist.here.reduced[0], message)
         self.assertEqual(torch.calls, [])
 
+    def test_an_all_reduce_that_another_library_put_there_is_none_to_trace(self):
+        remaps = {}
+        with unittest.mock.patch.object(dist._functional_collectives, "traceable_collective_remaps", remaps), \
+                unittest.mock.patch.multiple(dist, all_reduce=distributed._theirs), \
+                unittest.mock.patch.object(distributed, "_take_functional"):
+            distributed._stand_in()
+        self.assertEqual(remaps, {})
+
     def test_an_older_pytorch_keeps_functional_collectives(self):
         with unittest.mock.patch.multiple(dist, all_reduce=distributed._theirs), \
                 unittest.mock.patch.object(torch, "library", types.SimpleNamespace()), \
