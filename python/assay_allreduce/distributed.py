@@ -1,14 +1,18 @@
 """assay_allreduce behind torch.distributed: the sums of a process group, in programs that call PyTorch
 and nothing of ours.
 
+    import assay_allreduce.distributed
+
     dist.init_process_group("nccl", device_id=torch.device("cuda", local_rank))
     sums = assay_allreduce.distributed.install()    # the group of all ranks; collective
 
 From then on `torch.distributed.all_reduce` adds the tensors of that group with our kernels, and so do
 the functional collectives, which DTensor calls and torch.compile makes of it. What we do not take goes
 where it went before: other reductions and types, messages above max_size, and calls with async_op=True.
-A name that a module imported before, by `from torch.distributed import all_reduce`, stays PyTorch's.
+A name that a module imported before, by `from torch.distributed import all_reduce`, stays PyTorch's, and
+code that is compiled must not pass `op` to it.
 """
+import functools
 import logging
 
 import torch
@@ -20,23 +24,24 @@ from .engine import EngineCommunicator, is_aligned
 logger = logging.getLogger(__name__)
 _OPERATORS = torch.ops.assay
 _theirs = dist.all_reduce
+_PLAIN = (torch.Tensor, torch.nn.Parameter)
 # Of each process group, its sums.
 _installed = {}
+# Of each GPU, the stream of the last call: sums of several groups must not overlap there either.
+_last_streams = {}
 # The kernels of functional collectives, which PyTorch drops with this object.
 _definitions = []
 
 
 class GroupSums(EngineCommunicator):
-    """The sums of one process group, until close(). They follow each other where the program calls from
-    one stream after another. Graphs must be replayed on one stream at a time."""
-
-    def __init__(self, group, device, max_size):
-        super().__init__(group, device, max_size)
-        self._stream = None
+    """The sums of one process group, until close(). Those of all groups of a GPU follow each other where the
+    program calls from one stream after another. Graphs are not known here: their sums are captured on one
+    stream, and what follows a replay on another stream waits for it by an event of the program's."""
 
     def takes(self, tensor):
         """Returns whether all_reduce() adds this tensor. All ranks answer alike."""
-        return tensor.is_cuda and tensor.layout == torch.strided and super().takes(tensor)
+        return (tensor.device == self.device and tensor.layout == torch.strided
+                and super().takes(tensor))
 
     def all_reduce_(self, tensor):
         """The sum, in place."""
@@ -56,19 +61,25 @@ class GroupSums(EngineCommunicator):
         return self._connected().number
 
     def _follow(self):
-        """Calls of one communicator must not overlap: the current stream waits for the one before it."""
+        """The current stream waits for that of the call before, if it is another one."""
         if torch.cuda.is_current_stream_capturing():
             return
         stream = torch.cuda.current_stream(self.device)
-        if self._stream is not None and stream != self._stream:
-            stream.wait_stream(self._stream)
-        self._stream = stream
+        last = _last_streams.get(self.device.index)
+        if last is not None and stream != last:
+            stream.wait_stream(last)
+        _last_streams[self.device.index] = stream
 
     def close(self):
-        """Gives the sums back to PyTorch, and the memory. Collective."""
+        """Gives the sums back to PyTorch, and the memory. Collective, unless the group was destroyed."""
         if _installed.get(self.group) is self:
             del _installed[self.group]
-        super().close()
+        super().close(meet=_exists(self.group))
+
+
+def _exists(group):
+    """Returns whether the program has not destroyed the group."""
+    return group in dist.distributed_c10d._world.pg_map
 
 
 def _sums_for(group, tensor, is_sum):
@@ -79,7 +90,8 @@ def _sums_for(group, tensor, is_sum):
 
 def _all_reduce(tensor, op=dist.ReduceOp.SUM, group=None, async_op=False):
     """torch.distributed.all_reduce, by assay_allreduce where it takes the tensor."""
-    is_sum = not async_op and op == dist.ReduceOp.SUM
+    # What is traced, or wraps a tensor, PyTorch takes apart first.
+    is_sum = type(tensor) in _PLAIN and not async_op and op == dist.ReduceOp.SUM
     sums = _sums_for(dist.group.WORLD if group is None else group, tensor, is_sum)
     if sums is None:
         return _theirs(tensor, op, group, async_op)
@@ -105,10 +117,9 @@ def _take_functional(name, ours):
     _definitions.append(definition)
 
 
+@functools.cache
 def _stand_in():
-    """Puts ours in the place of PyTorch's, once for all groups."""
-    if dist.all_reduce is _all_reduce:
-        return
+    """Puts ours in the place of PyTorch's, once for all groups. Who wraps it later is left there."""
     # What torch.compile makes of PyTorch's own all_reduce it makes of ours, too.
     traced = functional.traceable_collective_remaps.get(_theirs)
     if traced is not None:
@@ -127,6 +138,8 @@ def install(group=None, device=None, max_size=None):
     rank's GPU, by default the current one; `max_size` and the environment are as CustomAllreduce's. Returns
     the GroupSums. Where its `disabled` is true, PyTorch's sums stay, and the log says why."""
     group = dist.group.WORLD if group is None else group
+    for destroyed in [each for each in _installed if not _exists(each)]:
+        _installed[destroyed].close()
     if group in _installed:
         return _installed[group]
     sums = GroupSums(group, device, max_size)

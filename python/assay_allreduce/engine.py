@@ -153,11 +153,11 @@ class EngineCommunicator:
             raise AllReduceError("this communicator is disabled or closed; the log says why one is disabled")
         return self._comm
 
-    def close(self):
-        """Gives the memory back. Collective."""
+    def close(self, meet=True):
+        """Gives the memory back. Collective; with meet=False all ranks must have ended their calls before."""
         self._end_watch()
         if self._comm is not None:
-            self._comm.close()
+            self._comm.close(meet)
         self._comm = None
         self.disabled = True
 

@@ -675,8 +675,9 @@ def check_what_pytorch_keeps(group, sums):
     assert torch.equal(elsewhere, ones.new_full(ones.shape, size)) and "c10d::allreduce_" in operators
 
 
-def check_streams(group):
-    """Calls from one stream after another, with nothing between them but what install() sees to."""
+def check_streams(groups):
+    """Calls from one stream after another, of one group after another, with nothing between them but what
+    install() sees to."""
     streams = [torch.cuda.Stream() for _ in range(3)]
     sources = [message(64, 4096) for _ in range(60)]
     results = []
@@ -684,7 +685,7 @@ def check_streams(group):
     for number, source in enumerate(sources):
         with torch.cuda.stream(streams[number % 3]):
             results.append(source.clone())
-            dist.all_reduce(results[-1], group=group)
+            dist.all_reduce(results[-1], group=groups[number % 2])
     torch.cuda.synchronize()
     for source, result in zip(sources, results):
         close(result, exact_sum(source), absolute=1e-3)
@@ -697,7 +698,10 @@ def check_distributed():
     assert not sums.disabled and distributed.install(group) is sums
     check_ways_to_sum(group)
     check_what_pytorch_keeps(group, sums)
-    check_streams(group)
+    second = dist.new_group()
+    distributed.install(second)
+    check_streams((group, second))
+    dist.destroy_process_group(second)
     step = torch.compile(lambda tensor: functional.all_reduce(tensor * 2, "sum", group) + 1,
                          mode="reduce-overhead", fullgraph=True)
     for _ in range(5):

@@ -567,11 +567,12 @@ class DistributedTest(unittest.TestCase):
     def test_what_we_do_not_take_is_pytorchs(self):
         sum, maximum, message = dist.ReduceOp.SUM, dist.ReduceOp.MAX, torch.Tensor((4, 4096))
         odd, large, bytes = torch.Tensor((7,)), torch.Tensor((1 << 11, 4096)), torch.Tensor((8,), torch.uint8)
-        on_host, sparse = torch.Tensor((8,)), torch.Tensor((8,))
-        on_host.is_cuda, sparse.layout = False, torch.sparse
+        on_host, elsewhere, sparse = torch.Tensor((8,)), torch.Tensor((8,)), torch.Tensor((8,))
+        on_host.device, elsewhere.device, sparse.layout = torch.device("cpu"), torch.device("cuda", 1), torch.sparse
         for call in ((message, maximum, self.group, False), (message, sum, self.group, True),
                      (message, sum, None, False), (message, sum, dist.Group(2), False),
-                     *((tensor, sum, self.group, False) for tensor in (odd, large, bytes, on_host, sparse))):
+                     *((tensor, sum, self.group, False) for tensor in (odd, large, bytes, on_host, elsewhere, sparse,
+                                                                   torch.FakeTensor((8,))))):
             tensor, op, group, async_op = call
             done = dist.all_reduce(tensor, op, group, async_op)
             self.assertEqual((dist.here.reduced, done), (call, "work" if async_op else None))
@@ -592,12 +593,33 @@ class DistributedTest(unittest.TestCase):
         self.assertEqual(remaps[dist.all_reduce], "the functional one", "torch.compile traces ours alike")
 
     def test_streams_follow_each_other(self):
-        first, second = torch.Stream(), torch.Stream()
-        for stream, is_capturing in ((first, False), (first, False), (torch.Stream(), True), (second, False)):
+        """Those of all groups of the GPU; sides[1] is another group here."""
+        first, second, third = torch.Stream(), torch.Stream(), torch.Stream()
+        another = self.sides[1].group
+        distributed._last_streams.clear()
+        for stream, is_capturing, group in (
+                (first, False, self.group), (first, False, self.group), (torch.Stream(), True, self.group),
+                (second, False, self.group), (third, False, another)):
             with unittest.mock.patch.multiple(torch.cuda, current_stream=lambda where: stream,
                                               is_current_stream_capturing=lambda: is_capturing):
-                dist.all_reduce(torch.Tensor((4, 4096)), group=self.group)
-        self.assertEqual((first.waited_for, second.waited_for), ([], [first]))
+                dist.all_reduce(torch.Tensor((4, 4096)), group=group)
+        self.assertEqual([each.waited_for for each in (first, second, third)], [[], [first], [second]])
+
+    def test_a_destroyed_group_keeps_nothing(self):
+        pg_map = dist.distributed_c10d._world.pg_map
+        self.addCleanup(pg_map.destroyed.clear)
+        pg_map.destroyed.update(side.group for side in self.sides)
+        with self.assertLogs("assay_allreduce.engine", logging.WARNING):
+            distributed.install(dist.Group(1), 0)
+        self.assertFalse(distributed._installed)
+        self.assertTrue(all(side.disabled for side in self.sides))
+
+    def test_who_wraps_it_later_is_left_there(self):
+        def wrapper(*arguments, **options):
+            return distributed._all_reduce(*arguments, **options)
+        with unittest.mock.patch.multiple(dist, all_reduce=wrapper):
+            distributed._stand_in()
+            self.assertIs(dist.all_reduce, wrapper)
 
     def test_closing_gives_them_back(self):
         message = torch.Tensor((4, 4096))
@@ -612,7 +634,7 @@ class DistributedTest(unittest.TestCase):
         with unittest.mock.patch.object(dist._functional_collectives, "traceable_collective_remaps", remaps), \
                 unittest.mock.patch.multiple(dist, all_reduce=distributed._theirs), \
                 unittest.mock.patch.object(distributed, "_take_functional"):
-            distributed._stand_in()
+            distributed._stand_in.__wrapped__()
         self.assertEqual(remaps, {})
 
     def test_an_older_pytorch_keeps_functional_collectives(self):
@@ -620,7 +642,7 @@ class DistributedTest(unittest.TestCase):
                 unittest.mock.patch.object(torch, "library", types.SimpleNamespace()), \
                 unittest.mock.patch.object(distributed, "_take_functional") as taken, \
                 self.assertLogs("assay_allreduce.distributed", logging.WARNING):
-            distributed._stand_in()
+            distributed._stand_in.__wrapped__()
             self.assertIs(dist.all_reduce, distributed._all_reduce)
         taken.assert_not_called()
 

@@ -62,6 +62,9 @@ class device:
         self.type, _, number = kind.partition(":")
         self.index = int(number) if number else index
 
+    def __eq__(self, other):
+        return (self.type, self.index) == (other.type, other.index)
+
 
 class Stream:
     cuda_stream = 0
@@ -85,7 +88,7 @@ class Tensor:
     """Sizes and a type, for tracing."""
 
     device = device("cuda", 0)
-    is_cuda, layout, copied = True, strided, None
+    layout, copied = strided, None
 
     def __init__(self, shape, dtype=bfloat16, contiguous=True, address=64):
         self.shape, self.dtype, self.contiguous, self.address = tuple(shape), dtype, contiguous, address
@@ -117,6 +120,16 @@ class Tensor:
 
     def copy_(self, other):
         self.copied = other
+
+
+class FakeTensor(Tensor):
+    """What is traced."""
+
+    def __init__(self, shape):
+        super().__init__(shape, address=None)
+
+
+nn = types.SimpleNamespace(Parameter=type("Parameter", (Tensor,), {}))
 
 
 def full(shape, value, *, dtype, device):

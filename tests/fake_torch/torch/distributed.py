@@ -43,8 +43,19 @@ def _resolve_process_group(name):
     return here.groups[name]
 
 
+class _Groups:
+    """All that were not destroyed."""
+
+    def __init__(self):
+        self.destroyed = set()
+
+    def __contains__(self, group):
+        return group not in self.destroyed
+
+
 group = types.SimpleNamespace(WORLD=Group(1))
-distributed_c10d = types.SimpleNamespace(all_reduce=all_reduce, _resolve_process_group=_resolve_process_group)
+distributed_c10d = types.SimpleNamespace(all_reduce=all_reduce, _resolve_process_group=_resolve_process_group,
+                                         _world=types.SimpleNamespace(pg_map=_Groups()))
 _functional_collectives = types.SimpleNamespace(
     traceable_collective_remaps={all_reduce: "the functional one"})
 sys.modules[f"{__name__}._functional_collectives"] = _functional_collectives
