@@ -2,7 +2,9 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <array>
+#include <limits>
 #include <map>
 #include <span>
 #include <string>
@@ -82,8 +84,8 @@ core::Result<NamedParameters> read_files(const SimulationInputs& inputs, std::si
   return read;
 }
 
-// The nodes that a network's file names; empty if it names none. Whoever builds the network tells
-// of ranks that it leaves out.
+// Returns the nodes that a network's file names; empty if it names none, or leaves ranks out, of
+// which whoever builds the network tells.
 std::vector<std::uint32_t> nodes_of(const simulate::FabricSpec& spec, std::size_t num_ranks) {
   std::vector<std::uint32_t> node_of_rank;
   if (spec.ranks_per_node > 0) {
@@ -91,13 +93,16 @@ std::vector<std::uint32_t> nodes_of(const simulate::FabricSpec& spec, std::size_
       node_of_rank.push_back(rank / spec.ranks_per_node);
     return node_of_rank;
   }
-  if (!spec.nodes.empty()) node_of_rank.resize(num_ranks);
+  constexpr std::uint32_t kLeftOut = std::numeric_limits<std::uint32_t>::max();
+  if (!spec.nodes.empty()) node_of_rank.resize(num_ranks, kLeftOut);
   for (std::uint32_t node = 0; node < spec.nodes.size(); ++node) {
     for (const std::uint32_t rank : spec.nodes[node]) {
       if (rank < num_ranks) node_of_rank[rank] = node;
     }
   }
-  return node_of_rank;
+  const bool has_all =
+      std::find(node_of_rank.begin(), node_of_rank.end(), kLeftOut) == node_of_rank.end();
+  return has_all ? node_of_rank : std::vector<std::uint32_t>();
 }
 
 // `nodes` are those of the ranks where no file says any; empty if nothing does.

@@ -182,6 +182,9 @@ class PassingSignals {
       ::sigaction(kPassedOn[i], nullptr, &before_[i]);
       if (before_[i].sa_handler != SIG_IGN) ::sigaction(kPassedOn[i], &action, nullptr);
     }
+    struct sigaction usual = {};
+    usual.sa_handler = SIG_DFL;
+    ::sigaction(SIGCHLD, &usual, &child_before_);  // who ignores it is not told how a child ended
   }
 
   PassingSignals(const PassingSignals&) = delete;
@@ -191,10 +194,13 @@ class PassingSignals {
     g_program = 0;
     for (std::size_t i = 0; i < kPassedOn.size(); ++i)
       ::sigaction(kPassedOn[i], &before_[i], nullptr);
+    ::sigaction(SIGCHLD, &child_before_, nullptr);
   }
 
  private:
   std::array<struct sigaction, kPassedOn.size()> before_{};
+
+  struct sigaction child_before_ {};
 };
 
 enum class WhoHears { kWe, kCaller };  // the signals of this process
@@ -273,9 +279,11 @@ ForegroundEnd not_started(const ForegroundLaunch& launch, int error) {
 
 int wait_for(pid_t program) {
   int status = 0;
-  while (::waitpid(program, &status, 0) < 0 && errno == EINTR) {
-  }
-  return shell_code(status);
+  pid_t ended = -1;
+  do {
+    ended = ::waitpid(program, &status, 0);
+  } while (ended < 0 && errno == EINTR);
+  return ended < 0 ? kUnknownEnd : shell_code(status);
 }
 
 // A program that was started without our environment, as `env -i` does, has no mark.

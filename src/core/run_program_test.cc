@@ -131,6 +131,12 @@ TEST_F(OfACaller, AProgramEndsWithTheWorkWhileAnotherThreadsChildLives) {
   expect_soon();
 }
 
+TEST(RunInForeground, TellsHowTheProgramEndedWhereSigchldIsIgnored) {
+  auto* before = std::signal(SIGCHLD, SIG_IGN);
+  EXPECT_EQ(run_in_foreground({.arguments = {"sh", "-c", "exit 7"}}).exit_code, 7);
+  EXPECT_EQ(std::signal(SIGCHLD, before), SIG_IGN) << "it is ignored again";
+}
+
 TEST(RunInForeground, LooksForTheProgramInItsOwnPath) {
   const ForegroundEnd end =
       run_in_foreground({.arguments = {"true"}, .environment = {{"PATH", "/no/such/folder"}}});

@@ -23,11 +23,11 @@ enum class Engine : std::uint8_t { kTrtllm, kVllm, kSglang };
 // All of them, in the order of help texts.
 inline constexpr std::array kEngines = {Engine::kTrtllm, Engine::kVllm, Engine::kSglang};
 
-// "trtllm", "vllm", "sglang": the spelling of performance tables and of measured deployments.
+// Returns "trtllm", "vllm" or "sglang", as performance tables and measured deployments spell them.
 std::string_view name_of(Engine engine);
 std::optional<Engine> engine_named(std::string_view name);
 
-// "trtllm, vllm"
+// Returns "trtllm, vllm".
 std::string names_of(std::span<const Engine> engines);
 
 // How the engine serves a checkpoint with these weights unless it is told otherwise. TensorRT-LLM

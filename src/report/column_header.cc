@@ -13,7 +13,7 @@
 namespace assay::report {
 namespace {
 
-// The other words that names tell a unit by.
+// Names tell these units by other words, too.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kSpelled{
     {{"%", "percent"}, {"GB/s", "gbps"}, {"B", "bytes"}}};
 

@@ -101,7 +101,7 @@ core::Result<std::vector<RankFile>> rank_folders_in(const fs::path& folder,
       continue;
     }
     if (files.size() > 1) {
-      warnings.add("rank folder with several traces", "the last by name is used",
+      warnings.add("rank folder with several traces", "the last by name is tried first",
                    files.back().string());
     }
     found.push_back({rank, files.back(), {files.rbegin() + 1, files.rend()}});
@@ -121,7 +121,7 @@ std::vector<RankFile> last_of_each_rank(const std::vector<RankFile>& files,
       kept.push_back(file);
       continue;
     }
-    warnings.add("folder with several traces of a rank", "the last by name is used",
+    warnings.add("folder with several traces of a rank", "the last by name is tried first",
                  same->path.string());
     same->older.insert(same->older.begin(), same->path);
     same->path = file.path;

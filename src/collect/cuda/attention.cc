@@ -43,11 +43,6 @@ bool may_be_faster_composed(const AttentionSpec& spec) {
   return spec.kv_heads == 1 && spec.query_length == 1 && spec.page_size == 0;
 }
 
-bool may_be_faster_padded(const AttentionSpec& spec) {
-  return spec.query_length > kMostShortKeys && spec.type != DataType::kFp8 &&
-         in_whole_tiles(spec).has_value();
-}
-
 bool is_short(const AttentionSpec& spec) {
   return spec.kv_length <= kMostShortKeys && spec.page_size == 0;
 }
@@ -77,7 +72,7 @@ std::vector<Way> ways_of(const AttentionSpec& spec) {
   if (spec.type == DataType::kFp8) ways.push_back(make_context_attention);
   if (is_plain_decode(spec)) ways.push_back(make_decode_attention);
   ways.push_back(make_cudnn_attention);
-  if (may_be_faster_padded(spec)) ways.push_back(make_padded_cudnn_attention);
+  if (in_whole_tiles(spec)) ways.push_back(make_padded_cudnn_attention);
   if (may_be_faster_composed(spec)) ways.push_back(make_composed_attention);
   return ways;
 }

@@ -74,9 +74,10 @@ bool fills_cache(const AttentionSpec& spec) {
 
 std::optional<AttentionSpec> in_whole_tiles(const AttentionSpec& spec) {
   constexpr std::int64_t kTileTokens = 128;
+  constexpr std::int64_t kFewTokens = 16;
   const bool is_of_new_tokens = spec.query_length == spec.kv_length && spec.page_size == 0;
-  if (!spec.causal || !is_of_new_tokens || spec.query_length % kTileTokens == 0)
-    return std::nullopt;
+  if (!spec.causal || !is_of_new_tokens || spec.type == DataType::kFp8) return std::nullopt;
+  if (spec.query_length <= kFewTokens || spec.query_length % kTileTokens == 0) return std::nullopt;
   AttentionSpec whole = spec;
   whole.query_length += kTileTokens - spec.query_length % kTileTokens;
   whole.kv_length = whole.query_length;

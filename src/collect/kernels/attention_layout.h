@@ -60,9 +60,9 @@ bool needs_mask(const AttentionSpec& spec);
 // pages.
 bool fills_cache(const AttentionSpec& spec);
 
-// Returns the same attention over whole tiles of tokens, if it may be computed instead: with as
-// many queries as keys and a causal mask, what stands behind the last token changes nothing before
-// it.
+// Returns the same attention over whole tiles of tokens, if it may be computed instead and that may
+// be faster: with as many queries as keys and a causal mask, what stands behind the last token
+// changes nothing before it. Kernels for fp8, and those for a few tokens, need no whole tiles.
 std::optional<AttentionSpec> in_whole_tiles(const AttentionSpec& spec);
 
 // The number of elements that new tokens add to the cache: keys and values, or MLA's latents.

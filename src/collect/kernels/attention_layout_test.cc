@@ -118,6 +118,8 @@ TEST(AttentionLayout, CausalAttentionOfNewTokensMayBeOverWholeTiles) {
       << "the last key is the last query's";
   EXPECT_FALSE(in_whole_tiles({.query_length = 130, .kv_length = 130, .causal = false}));
   EXPECT_FALSE(in_whole_tiles({.query_length = 130, .kv_length = 130, .page_size = 64}));
+  EXPECT_FALSE(in_whole_tiles({.query_length = 16, .kv_length = 16}));
+  EXPECT_FALSE(in_whole_tiles({.query_length = 130, .kv_length = 130, .type = DataType::kFp8}));
 }
 
 TEST(AttentionLayout, ImpossibleShapesAreNamed) {

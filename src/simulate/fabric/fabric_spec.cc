@@ -140,7 +140,7 @@ constexpr std::array kShapes = {ShapeName{"non-blocking", Shape::kNonBlocking,
                                 ShapeName{"dragonfly", Shape::kDragonfly, take_dragonfly},
                                 ShapeName{"custom", Shape::kCustom, take_custom}};
 
-// "non-blocking, leaf-spine and custom"
+// Returns "non-blocking, leaf-spine and custom".
 std::string names_of_shapes() {
   std::string names = kShapes.front().name;
   for (std::size_t i = 1; i < kShapes.size(); ++i)

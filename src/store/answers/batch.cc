@@ -21,9 +21,10 @@ std::string column_named(std::string_view name) {
   return column;
 }
 
-// A column of results, as files of measured rows have one beside what was asked.
+// Returns whether a column is one of results, which files of measured rows have beside what was
+// asked. Those of our own answers have a unit, "latency (ms)", which sizes have not.
 bool is_result(std::string_view column) {
-  return column == "latency" || column.ends_with("_ms");
+  return column == "latency" || column.ends_with("_ms") || column.ends_with(')');
 }
 
 class Batch {

@@ -12,7 +12,7 @@
 // kriging
 //    between the curves (an exponential variogram over the logarithms of the quantities,
 //    D. G. Krige, 1951; N. Cressie, "Statistics for Spatial Data", 1993) weighs them, and the
-//    multiple is scaled by the roofline of the sizes asked.
+//    multiple is scaled by the roofline of the sizes asked, filled up to whole tiles.
 //
 // Where several of these answer, it is their mean, each weighed by the inverse of its variance,
 // which points that are left out tell (calibration.h).
@@ -257,7 +257,7 @@ class Family {
 
   [[nodiscard]] double base_of(double roofline) const { return floor_ + roofline; }
 
-  // Of the sizes as kernels fill them.
+  // The roofline of the sizes as kernels fill them.
   [[nodiscard]] double roof_of(std::span<const double> asked) const;
   [[nodiscard]] std::span<const double> filled(std::span<const double> asked) const;
 
