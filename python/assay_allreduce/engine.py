@@ -9,17 +9,15 @@ import socket
 import sys
 import threading
 
-import torch
-
 from ._library import MAX_RANKS, AllReduceError
-from .communicator import Communicator, GroupExchange, gpu, on_all_ranks
+from .communicator import DATA_TYPES, Communicator, GroupExchange, gpu, on_all_ranks
 
 logger = logging.getLogger(__name__)
 # What the default workspace pushes in one part.
 DEFAULT_MAX_SIZE = 10 << 20
 MAX_SIZE_VARIABLE = "ASSAY_ALLREDUCE_MAX_SIZE"
 DEADLINE_VARIABLE = "ASSAY_ALLREDUCE_DEADLINE"
-_TYPES = (torch.bfloat16, torch.float16, torch.float32)
+_TYPES = tuple(DATA_TYPES)
 _MOST_ELEMENTS = 1 << 30  # of a row, which a message of one dimension is
 _LONGEST_DEADLINE = 3600  # the library's
 _SECONDS_BETWEEN_LOOKS = 0.5

@@ -235,8 +235,8 @@ void default_passed_signals() {
   }
 }
 
-// What a caller ignores for itself, such as SIGPIPE, would stay ignored. The program of a caller
-// ends with it.
+// A signal that a caller ignores for itself, such as SIGPIPE, would stay ignored. The program of a
+// caller ends with it.
 [[noreturn]] void become(const ReadyProgram& program,
                          WhoHears who,
                          const WaitingSignals& waiting,

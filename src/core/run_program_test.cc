@@ -82,7 +82,7 @@ TEST_F(OfACaller, SignalsAreTheCallers) {
   EXPECT_EQ(heard_signal, 1);
 }
 
-// As a caller's other threads may do at any time, in a process whose fork copies the lock.
+// A caller's other threads may set variables at any time, and a fork copies their lock.
 TEST_F(OfACaller, AProgramStartsWhileAnotherThreadSetsVariables) {
   std::atomic<bool> done{false};
   std::thread other([&] {

@@ -93,8 +93,8 @@ class CircleSearch {
     return resolved_.job->gpus[at.gpu].operations[call.operation];
   }
 
-  // With eager messages a rank that only sends waits for nobody: of collectives with a root some
-  // do.
+  // A rank that only sends eager messages waits for nobody; some ranks of collectives with a root
+  // do only that.
   [[nodiscard]] bool waits(LaunchPlace at, const Call& call) const {
     if (messages_ == MessageKind::kRendezvous) return true;
     switch (operation_of(at, call).function) {

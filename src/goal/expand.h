@@ -44,12 +44,13 @@ struct ExpandOptions {
 // Returns a duration in the units of the schedule.
 std::uint64_t in_units(double duration_ns, const ExpandOptions& options);
 
-// What a message becomes, and its transfer, between two ranks that share a node or do not.
+// It tells what a message and its transfer become between two ranks that share a node or do not.
 class MessageForm {
  public:
   MessageForm(const ExpandOptions& options, bool in_node) : options_(options), in_node_(in_node) {}
 
-  // Whether the message is empty and a calculation behind its receive stands for the transfer.
+  // Returns whether the message is empty and a calculation behind its receive stands for the
+  // transfer.
   [[nodiscard]] bool as_calc() const { return in_node_ && options_.intra_node == IntraNode::kCalc; }
 
   [[nodiscard]] std::uint8_t nic() const;

@@ -282,7 +282,7 @@ TEST(Expand, OneCpuDoesTheWorkOfAllChannelsInTheTimeOfOne) {
   }
 }
 
-// What one channel does for several operations of a group takes the time of all of them.
+// A channel that serves several operations of a group takes the time of all of them.
 TEST(Expand, OneCpuDoesTheWorkOfOperationsThatShareAChannel) {
   Job job = make_test_job({2, 2});
   for (int i = 0; i < 3; ++i)

@@ -82,7 +82,7 @@ std::vector<Number> numbers_in(const store::WorkRows& rows,
   return numbers;
 }
 
-// What rows must have in columns of sizes. std::nullopt: no row can have it.
+// Returns what rows must have in columns of sizes, or std::nullopt if no row can have it.
 std::optional<std::vector<std::pair<std::size_t, double>>> sizes_of_key(
     const store::WorkRows& rows, std::span<const KeyColumn> key) {
   std::vector<std::pair<std::size_t, double>> sizes;
