@@ -119,8 +119,8 @@ void fork_for_another() {
 }
 
 TEST_F(OfACaller, AProgramEndsWithTheWorkWhileAnotherThreadsChildLives) {
-  static const int kHandled = ::pthread_atfork(nullptr, fork_for_another, nullptr);
-  ASSERT_EQ(kHandled, 0);
+  static const int handled = ::pthread_atfork(nullptr, fork_for_another, nullptr);
+  ASSERT_EQ(handled, 0);
   const WorkingFor working(&stopped_);
   other_forks = true;
   const ForegroundEnd end = run_in_foreground({.arguments = {"sleep", "60"}});
