@@ -129,8 +129,7 @@ std::string pointer_problem(const assay_allreduce_call& call) {
 }
 
 // Plain sums go in parts where they do not fit; a stand-in is for rows too long to fuse, and for
-// strategies that the communicator lacks. NCCL comes before TWOSHOT, whose tiles are small unless
-// memory was reserved: on 4 H200 a message of 64 MiB then takes it 376 us, and NCCL 321.
+// strategies that the communicator lacks.
 std::vector<Strategy> candidates(const assay_allreduce_call& call, const Abilities& abilities) {
   if (call.strategy != ASSAY_ALLREDUCE_AUTO) return {static_cast<Strategy>(call.strategy)};
   std::vector<Strategy> all = {abilities.table_choice(call).value_or(Strategy::kNccl)};
@@ -138,11 +137,10 @@ std::vector<Strategy> candidates(const assay_allreduce_call& call, const Abiliti
       message_bytes(call.num_tokens, call.hidden_size, static_cast<DataType>(call.data_type));
   const bool small = bytes <= kSmallMessageBytes || abilities.world_size() == 2;
   if (small) all.push_back(Strategy::kOneshot);
-  for (const Strategy strategy :
-       {Strategy::kTwoshotPush, Strategy::kNccl, Strategy::kTwoshot, Strategy::kOneshot})
+  for (const Strategy strategy : strategies_instead())
     all.push_back(strategy);
   if (abilities.is_deterministic())
-    std::erase_if(all, [](Strategy strategy) { return !spec_of(strategy).same_on_all_ranks; });
+    std::erase_if(all, [](Strategy strategy) { return !spec_of(strategy).same_on_all_ranks(); });
   return all;
 }
 

@@ -9,6 +9,14 @@
 namespace assay::allreduce {
 namespace {
 
+template <class Condition>
+std::vector<Strategy> strategies_where(Condition holds) {
+  std::vector<Strategy> found;
+  for (const StrategySpec& spec : kStrategies)
+    if (holds(spec)) found.push_back(spec.strategy);
+  return found;
+}
+
 template <class Enum, std::size_t kCount>
 std::optional<Enum> named(const std::array<std::string_view, kCount>& names,
                           std::string_view name) {
@@ -52,8 +60,26 @@ std::optional<DataType> summed_type_named(std::string_view name) {
   return is_summed ? type : std::nullopt;
 }
 
+const std::vector<Strategy>& own_strategies() {
+  static const std::vector<Strategy> own =
+      strategies_where([](const StrategySpec& spec) { return spec.kernels == KernelsOf::kAssay; });
+  return own;
+}
+
+const std::vector<Strategy>& strategies_instead() {
+  static const std::vector<Strategy> instead = [] {
+    std::vector<Strategy> found = strategies_where(
+        [](const StrategySpec& spec) { return spec.turn_instead != kNeverInstead; });
+    std::sort(found.begin(), found.end(), [](Strategy a, Strategy b) {
+      return spec_of(a).turn_instead < spec_of(b).turn_instead;
+    });
+    return found;
+  }();
+  return instead;
+}
+
 double sent_part(Strategy strategy, int world_size) {
-  if (strategy == Strategy::kOneshot) return world_size - 1;
+  if (spec_of(strategy).sends == Sends::kAll) return world_size - 1;
   return model::bus_factor(model::NcclFunction::kAllReduce, world_size);
 }
 
@@ -85,8 +111,7 @@ bool switches_may_sum(int sm_version) {
 double link_limit_us(Strategy strategy, int world_size, std::int64_t bytes, int sm_version) {
   const double rate = link_bytes_per_us(sm_version);
   if (rate == 0) return 0;
-  // AUTO's may be NCCL's.
-  const bool may_be_nccl = !spec_of(strategy).same_on_all_ranks;
+  const bool may_be_nccl = spec_of(strategy).kernels != KernelsOf::kAssay;
   const bool once = may_be_nccl && switches_may_sum(sm_version);
   const double part = once ? 1 : sent_part(strategy, world_size);
   return part * static_cast<double>(bytes) / rate;

@@ -1,6 +1,7 @@
 #include "allreduce/codegen/generated_files.h"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -98,6 +99,31 @@ std::string strategies_text() {
          constants +
          "};\n\nGUARD_FUNCTION const char* name_of(Strategy strategy) {\n  switch (strategy) {\n" +
          names + "  }\n  return \"unknown\";\n}\n";
+}
+
+// The specs of strategies that a table may choose, in the order of their numbers.
+template <class Condition>
+std::vector<StrategySpec> specs_where(Condition holds) {
+  std::vector<StrategySpec> specs;
+  for (const StrategySpec& spec : kStrategies)
+    if (spec.strategy != Strategy::kAuto && holds(spec)) specs.push_back(spec);
+  std::sort(specs.begin(), specs.end(),
+            [](const StrategySpec& a, const StrategySpec& b) { return a.strategy < b.strategy; });
+  return specs;
+}
+
+std::string condition_text(const std::vector<StrategySpec>& specs) {
+  std::vector<std::string> conditions;
+  for (const StrategySpec& spec : specs)
+    conditions.push_back("strategy == Strategy::" + constant_name(spec.name));
+  return fmt::format("{}", fmt::join(conditions, " || "));
+}
+
+std::string names_text(const std::vector<StrategySpec>& specs) {
+  std::vector<std::string_view> names;
+  for (const StrategySpec& spec : specs)
+    names.push_back(spec.name);
+  return fmt::format("{}", fmt::join(names, " and "));
 }
 
 // The three arrays, which are written as macros because the header needs two copies of each.
@@ -205,6 +231,23 @@ std::string launch_constant(Launch launch) {
   return kConstants[static_cast<std::size_t>(launch)];
 }
 
+// The functions that choose, with the strategies that send alike.
+std::string lookup_text() {
+  const auto of_nccl =
+      specs_where([](const StrategySpec& spec) { return spec.kernels == KernelsOf::kNccl; });
+  const auto sending_all = specs_where([](const StrategySpec& spec) {
+    return spec.kernels == KernelsOf::kAssay && spec.sends == Sends::kAll;
+  });
+  const auto sending_parts = specs_where([](const StrategySpec& spec) {
+    return spec.kernels == KernelsOf::kAssay && spec.sends == Sends::kPartsTwice;
+  });
+  std::string text(kHeaderLookup);
+  text = replaced(std::move(text), "IS_OF_NCCL", condition_text(of_nccl));
+  text = replaced(std::move(text), "IS_SENDING_ALL", condition_text(sending_all));
+  text = replaced(std::move(text), "NAMES_SENDING_ALL", names_text(sending_all));
+  return replaced(std::move(text), "NAMES_SENDING_PARTS", names_text(sending_parts));
+}
+
 core::Status check_name(const HeaderOptions& options) {
   if (is_namespace(options.name_space)) return {};
   return core::Error{
@@ -246,7 +289,7 @@ core::Result<std::string> strategy_header(const StrategyTable& table,
       link_bytes_per_us(table.sm_version), switches_may_sum(table.sm_version));
   code += kHeaderStructs;
   code += Arrays(table).text();
-  code += kHeaderLookup;
+  code += lookup_text();
   const std::string name_space = header_namespace(table, options);
   code = replaced(std::move(code), "GUARD", guard_of(name_space));
   code = replaced(std::move(code), "NAMESPACE", name_space);

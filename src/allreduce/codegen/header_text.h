@@ -172,12 +172,12 @@ GUARD_FUNCTION Strategy lookup(std::int64_t world_size,
 }
 
 // Returns the least microseconds that the GPUs' NVLinks need for what one sends: (N-1) S with
-// ONESHOT, 2 (N-1)/N S with TWOSHOT and TWOSHOT_PUSH, and with NCCL S where switches may sum. No time
+// NAMES_SENDING_ALL, 2 (N-1)/N S with NAMES_SENDING_PARTS, and with NCCL S where switches may sum. No time
 // is below it, extrapolated or not. 0 where the links are not known.
 GUARD_FUNCTION double link_limit_us(Strategy strategy, int world_size, std::int64_t size_bytes) {
   if (kLinkBytesPerUs == 0) return 0;
-  const bool is_of_nccl = strategy == Strategy::kNccl || strategy == Strategy::kNcclSymmetric;
-  const double sent = strategy == Strategy::kOneshot  ? world_size - 1.0
+  const bool is_of_nccl = IS_OF_NCCL;
+  const double sent = IS_SENDING_ALL  ? world_size - 1.0
                       : is_of_nccl && kSwitchesMaySum ? 1.0
                                                       : 2.0 * (world_size - 1.0) / world_size;
   return sent * static_cast<double>(size_bytes) / kLinkBytesPerUs;

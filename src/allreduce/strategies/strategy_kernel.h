@@ -2,7 +2,7 @@
 //
 // To add one, add its number and a line to kStrategies (allreduce/strategy.h), the number to
 // assay/allreduce.h and to Python's Strategy, and a file <name>.cu to this folder that registers a
-// StrategyKernel. CONTRIBUTING.md lists what else tells strategies apart.
+// StrategyKernel. CONTRIBUTING.md says where it is named besides.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -135,7 +135,7 @@ void Leader::run(const CellRequest& request) {
 core::Result<Leader::Arm> Leader::check(const CellRequest& request, Strategy strategy) {
   const std::vector<Answer> answers = all(order_for(request, Order::Kind::kCheck, strategy));
   Answer answer = worst(answers);
-  if (answer.kind == Answer::Kind::kOk && spec_of(strategy).same_on_all_ranks &&
+  if (answer.kind == Answer::Kind::kOk && spec_of(strategy).same_on_all_ranks() &&
       !all_alike(answers))
     answer.say(Answer::Kind::kIncorrect, "the ranks' results differ");
   if (answer.kind != Answer::Kind::kOk) {
@@ -222,7 +222,7 @@ core::Status Leader::time(const CellRequest& request, const std::vector<Arm>& ar
 void Leader::finish(const CellRequest& request, const Arm& arm, Measurement measurement) {
   const std::vector<Answer> answers = all(order_for(request, Order::Kind::kVerify, arm.strategy));
   const Answer answer = worst(answers);
-  const bool same = !spec_of(arm.strategy).same_on_all_ranks ||
+  const bool same = !spec_of(arm.strategy).same_on_all_ranks() ||
                     (all_alike(answers) && answers.front().checksum == arm.checksum);
   if (answer.kind != Answer::Kind::kOk)
     return fail(request, arm.strategy, outcome_of(answer.kind), answer.message);

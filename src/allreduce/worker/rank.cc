@@ -15,10 +15,6 @@ core::Status library_status(assay_allreduce_status status, const char* doing) {
   return core::Error{std::string(doing) + ": " + assay_allreduce_error()};
 }
 
-bool is_of_nccl(Strategy strategy) {
-  return strategy == Strategy::kNccl || strategy == Strategy::kNcclSymmetric;
-}
-
 Problem problem_of(const Order& order, int rank, Values values, std::uint64_t round) {
   return {.cell = order.cell,
           .rank = rank,
@@ -234,9 +230,9 @@ core::Result<Answer> Rank::check(const Order& order) {
 
 core::Result<Answer> Rank::check_values(const Order& order, Values values) {
   const Buffers buffers = ASSAY_TRY(buffers_for(order));
-  const Summation summation = is_of_nccl(order.strategy) || order.strategy == Strategy::kAuto
-                                  ? Summation::kDataType
-                                  : Summation::kFloat32;
+  const Summation summation = spec_of(order.strategy).kernels == KernelsOf::kAssay
+                                  ? Summation::kFloat32
+                                  : Summation::kDataType;
   Answer answer;
   for (std::uint64_t round = 0; round < kCheckRounds; ++round) {
     const Problem problem = problem_of(order, options_.rank, values, round);

@@ -111,7 +111,7 @@ Variant variant_for(Fusion fusion, std::mt19937_64& random) {
 }  // namespace
 
 std::vector<MixedCall> mixed_calls(int world_size, std::uint64_t seed, int count) {
-  constexpr Strategy kOurs[] = {Strategy::kOneshot, Strategy::kTwoshotPush, Strategy::kTwoshot};
+  const std::vector<Strategy>& own = own_strategies();
   constexpr std::int64_t kHiddenSizes[] = {128, 256, 512, 640, 1024, 2048, 2944, 4096, 7168, 8192};
   constexpr DataType kTypes[] = {DataType::kBfloat16, DataType::kBfloat16, DataType::kFloat16,
                                  DataType::kFloat32};
@@ -123,9 +123,8 @@ std::vector<MixedCall> mixed_calls(int world_size, std::uint64_t seed, int count
     call.cell.fusion = static_cast<Fusion>(random() % kFusionNames.size());
     call.cell.hidden_size = kHiddenSizes[random() % std::size(kHiddenSizes)];
     call.variant = variant_for(call.cell.fusion, random);
-    call.strategy = call.variant.operation == Operation::kAllReduce
-                        ? kOurs[random() % std::size(kOurs)]
-                        : Strategy::kTwoshotPush;
+    call.strategy = call.variant.operation == Operation::kAllReduce ? own[random() % own.size()]
+                                                                    : Strategy::kTwoshotPush;
     call.cell.num_tokens = tokens_for(call, random);
   }
   return calls;

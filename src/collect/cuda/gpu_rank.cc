@@ -27,8 +27,17 @@ using model::NcclFunction;
 constexpr std::int64_t kMostNodesOfSamples = 64;  // in a graph of several samples
 constexpr std::int64_t kTries = 10;               // launches in a sample when strategies are tried
 constexpr std::int64_t kTrySamples = 9;
-constexpr std::array kStrategies = {ASSAY_ALLREDUCE_ONESHOT, ASSAY_ALLREDUCE_TWOSHOT_PUSH,
-                                    ASSAY_ALLREDUCE_TWOSHOT};
+
+struct OwnStrategy {
+  assay_allreduce_strategy number;
+  const char* kernel_source;
+};
+
+// The strategies of `custom_allreduce`, of which the fastest is measured.
+constexpr std::array kStrategies = {OwnStrategy{ASSAY_ALLREDUCE_ONESHOT, "assay_oneshot"},
+                                    OwnStrategy{ASSAY_ALLREDUCE_TWOSHOT_PUSH, "assay_twoshot_push"},
+                                    OwnStrategy{ASSAY_ALLREDUCE_TWOSHOT, "assay_twoshot"}};
+
 constexpr std::int64_t kSamplesAtOnce = 10;  // a measurement takes at least so many
 
 std::optional<ncclDataType_t> nccl_type(DataType type) {
@@ -62,21 +71,6 @@ std::optional<assay_allreduce_data_type> own_type(DataType type) {
 core::Status own_status(assay_allreduce_status status) {
   if (status == ASSAY_ALLREDUCE_OK) return {};
   return core::Error{assay_allreduce_error()};
-}
-
-std::string_view name_of(assay_allreduce_strategy strategy) {
-  switch (strategy) {
-    case ASSAY_ALLREDUCE_ONESHOT:
-      return "assay_oneshot";
-    case ASSAY_ALLREDUCE_TWOSHOT:
-      return "assay_twoshot";
-    case ASSAY_ALLREDUCE_TWOSHOT_PUSH:
-      return "assay_twoshot_push";
-    case ASSAY_ALLREDUCE_NCCL_SYMMETRIC:
-      return "nccl_symmetric";
-    default:
-      return "nccl";
-  }
 }
 
 // Device memory that only grows, so that no memory is taken while ranks wait for each other.
@@ -214,8 +208,7 @@ class GpuRank final : public TeamRank {
   void forget() override { forget_graph(); }
 
   [[nodiscard]] std::string kernel_source(const CollectiveSpec& spec) const override {
-    return spec.provider == CollectiveProvider::kStrategies ? std::string(name_of(strategy_))
-                                                            : "NCCL";
+    return spec.provider == CollectiveProvider::kStrategies ? strategy_.kernel_source : "NCCL";
   }
 
   [[nodiscard]] bool is_lost() const override {
@@ -267,8 +260,8 @@ class GpuRank final : public TeamRank {
   // they choose the same.
   core::Result<std::optional<Unsupported>> choose_strategy() {
     std::optional<double> least_ms;
-    for (const assay_allreduce_strategy strategy : kStrategies) {
-      call_.strategy = strategy;
+    for (const OwnStrategy& strategy : kStrategies) {
+      call_.strategy = strategy.number;
       if (assay_allreduce_supports(own_.at(spec_.ranks), &call_) != ASSAY_ALLREDUCE_OK) continue;
       const double time_ms = ASSAY_TRY(slowest(ASSAY_TRY(try_out())));
       if (least_ms && time_ms >= *least_ms) continue;
@@ -276,13 +269,12 @@ class GpuRank final : public TeamRank {
       strategy_ = strategy;
     }
     if (!least_ms) return std::optional(Unsupported{assay_allreduce_error()});
-    call_.strategy = strategy_;
+    call_.strategy = strategy_.number;
     return std::optional<Unsupported>();
   }
 
   // Uses a graph, like the later measurement. With separate launches the host would be slower than
   // a small all-reduce.
-  // small all-reduce.
   core::Result<double> try_out() {
     ASSAY_TRY(watch({.launches_per_sample = kTries}));
     const std::vector<double> times_ms = ASSAY_TRY(sample(kTrySamples));
@@ -415,7 +407,7 @@ class GpuRank final : public TeamRank {
   std::map<int, ncclComm_t> comms_;  // keyed by number of ranks
   std::map<int, assay_allreduce_comm*> own_;
   assay_allreduce_call call_ = {};
-  assay_allreduce_strategy strategy_ = ASSAY_ALLREDUCE_NCCL;
+  OwnStrategy strategy_{ASSAY_ALLREDUCE_NCCL, "nccl"};
   Memory in_memory_;
   Memory out_memory_;
   void* in_ = nullptr;
