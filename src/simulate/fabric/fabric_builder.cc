@@ -27,13 +27,9 @@ bool take_number(std::string_view word, std::string_view& text, std::uint32_t& n
   return true;
 }
 
-std::uint32_t groups_of(std::uint32_t count, std::uint32_t size) {
-  return (count + size - 1) / size;
-}
-
 }  // namespace
 
-class FabricBuilder {
+class FabricBuilder final : public Wiring {
  public:
   FabricBuilder(const FabricSpec& spec, const FabricJob& job) : spec_(spec), job_(job) {}
 
@@ -49,37 +45,27 @@ class FabricBuilder {
   void add_nic_links();
   void add_nvlinks();
 
-  core::Status add_shape();
-  core::Status add_leaf_spine();
-  core::Status add_fat_tree();
-  core::Status add_dragonfly();
-  core::Status add_custom();
-  core::Status add_custom_link(const CustomLink& link);
+  core::Status add_topology();
 
-  std::uint32_t add_switch(const std::string& name);
-  void attach(std::uint32_t nic, std::uint32_t to);
-  void attach_leaf(std::uint32_t leaf_group,
-                   const std::string& prefix,
-                   std::vector<std::uint32_t>& leaves);
+  [[nodiscard]] std::uint32_t num_nodes() const override { return num_nodes_; }
 
-  struct Trunk {
-    LinkSpec spec = {};
-    double default_capacity = 1;  // of one link
-    std::uint32_t copies = 1;
-  };
+  [[nodiscard]] std::uint32_t nics_per_node() const override { return fabric_.nics_per_node_; }
 
-  void connect(std::uint32_t a, std::uint32_t b, const Trunk& trunk);
+  std::uint32_t add_switch(const std::string& name) override;
+  void attach(std::uint32_t nic, std::uint32_t to, const LinkSpec& own) override;
+  void connect(std::uint32_t a, std::uint32_t b, const Trunk& trunk) override;
+  [[nodiscard]] bool may_merge(const std::string& prefix) const override;
+  [[nodiscard]] core::Result<std::uint32_t> nic_named(const std::string& name) const override;
+
   std::uint32_t add_link(const std::string& name,
                          const LinkSpec& spec,
                          double default_capacity,
                          std::uint32_t copies);
 
-  [[nodiscard]] bool may_merge(const std::string& prefix) const;
   [[nodiscard]] core::Result<std::vector<std::uint32_t>> links_between(const std::string& a,
                                                                        const std::string& b) const;
   [[nodiscard]] core::Result<std::vector<std::uint32_t>> links_of_switch(
       const std::string& name) const;
-  [[nodiscard]] core::Result<std::uint32_t> nic_named(const std::string& name) const;
   [[nodiscard]] core::Result<std::uint32_t> switch_named(const std::string& name) const;
   core::Status apply_changes();
   core::Status apply_rank_change(const Change& change);
@@ -249,7 +235,7 @@ std::uint32_t FabricBuilder::add_switch(const std::string& name) {
   return id;
 }
 
-void FabricBuilder::attach(std::uint32_t nic, std::uint32_t to) {
+void FabricBuilder::attach(std::uint32_t nic, std::uint32_t to, const LinkSpec& own) {
   const std::uint32_t each = fabric_.nics_per_node_;
   const std::string self =
       each == 1 ? fmt::format("node{}", nic) : fmt::format("node{}.nic{}", nic / each, nic % each);
@@ -260,7 +246,11 @@ void FabricBuilder::attach(std::uint32_t nic, std::uint32_t to) {
     FabricLink& link = fabric_.links_[id];
     link.name = out ? self + " > " + other : other + " > " + self;
     links_by_name_[link.name].push_back(id);
+    if (own.bytes_per_ns) link.capacity = *own.bytes_per_ns / fabric_.unit_bytes_per_ns(false);
+    link.changed = link.capacity;
+    if (own.latency_ns) link.latency_ns = std::llround(*own.latency_ns);
   }
+  fabric_.own_latency_ |= own.latency_ns.has_value();
 }
 
 void FabricBuilder::connect(std::uint32_t a, std::uint32_t b, const Trunk& trunk) {
@@ -273,8 +263,6 @@ void FabricBuilder::connect(std::uint32_t a, std::uint32_t b, const Trunk& trunk
   one_way(b, a);
 }
 
-// Equal switches that carry equal parts of everything are one, with as many times the bandwidth,
-// unless the file does something to one of them.
 bool FabricBuilder::may_merge(const std::string& prefix) const {
   if (spec_.routing.routing != Routing::kSpray || !spec_.routing.routes.empty()) return false;
   const auto is_named = [&](const std::string& name) {
@@ -286,131 +274,8 @@ bool FabricBuilder::may_merge(const std::string& prefix) const {
                       [&](const Background& b) { return is_named(b.from) || is_named(b.to); });
 }
 
-core::Status FabricBuilder::add_shape() {
-  switch (spec_.shape.shape) {
-    case Shape::kNonBlocking: {
-      const std::uint32_t all = add_switch("switch");
-      for (std::uint32_t nic = 0; nic < fabric_.num_nics_; ++nic)
-        attach(nic, all);
-      return {};
-    }
-    case Shape::kLeafSpine:
-      return add_leaf_spine();
-    case Shape::kFatTree:
-      return add_fat_tree();
-    case Shape::kDragonfly:
-      return add_dragonfly();
-    case Shape::kCustom:
-      return add_custom();
-  }
-  return {};
-}
-
-// Adds the leaf of a group of nodes; with rails, a leaf for each rail.
-void FabricBuilder::attach_leaf(std::uint32_t leaf_group,
-                                const std::string& prefix,
-                                std::vector<std::uint32_t>& leaves) {
-  const std::uint32_t nics = fabric_.nics_per_node_;
-  const std::uint32_t rails = spec_.shape.rails ? nics : 1;
-  const std::uint32_t first_node = leaf_group * spec_.shape.nodes_per_leaf;
-  const std::uint32_t end_node = std::min(first_node + spec_.shape.nodes_per_leaf, num_nodes_);
-  for (std::uint32_t rail = 0; rail < rails; ++rail) {
-    const std::uint32_t leaf =
-        add_switch(rails == 1 ? prefix : fmt::format("{}.rail{}", prefix, rail));
-    leaves.push_back(leaf);
-    for (std::uint32_t node = first_node; node < end_node; ++node) {
-      for (std::uint32_t nic = rail; nic < nics; nic += rails)
-        attach(node * nics + nic, leaf);
-    }
-  }
-}
-
-core::Status FabricBuilder::add_leaf_spine() {
-  const ShapeSpec& shape = spec_.shape;
-  std::vector<std::uint32_t> leaves;
-  for (std::uint32_t group = 0; group < groups_of(num_nodes_, shape.nodes_per_leaf); ++group)
-    attach_leaf(group, fmt::format("leaf{}", group), leaves);
-  const std::uint32_t ports = shape.nodes_per_leaf * (shape.rails ? 1 : fabric_.nics_per_node_);
-  Trunk trunk{.spec = shape.link,
-              .default_capacity = ports / (shape.oversubscription * shape.spines)};
-  const bool merged = may_merge("spine");
-  if (merged) trunk.copies = shape.spines;
-  for (std::uint32_t i = 0; i < (merged ? 1 : shape.spines); ++i) {
-    const std::uint32_t spine =
-        add_switch(merged ? std::string("spines") : fmt::format("spine{}", i));
-    for (const std::uint32_t leaf : leaves)
-      connect(leaf, spine, trunk);
-  }
-  return {};
-}
-
-core::Status FabricBuilder::add_fat_tree() {
-  const ShapeSpec& shape = spec_.shape;
-  const std::uint32_t ports = shape.nodes_per_leaf * fabric_.nics_per_node_;
-  const double up = ports / (shape.oversubscription * shape.spines);
-  const Trunk leaf_trunk{.spec = shape.link, .default_capacity = up};
-  const bool merged = may_merge("core");
-  const Trunk core_trunk{.spec = shape.link,
-                         .default_capacity = up * shape.leaves_per_pod /
-                                             (shape.core_oversubscription * shape.cores_per_spine),
-                         .copies = merged ? shape.cores_per_spine : 1};
-  const std::uint32_t num_leaves = groups_of(num_nodes_, shape.nodes_per_leaf);
-  const std::uint32_t num_pods = groups_of(num_leaves, shape.leaves_per_pod);
-  std::vector<std::uint32_t> cores;
-  for (std::uint32_t i = 0; i < shape.spines * (merged ? 1 : shape.cores_per_spine); ++i)
-    cores.push_back(add_switch(fmt::format("{}{}", merged ? "cores" : "core", i)));
-  for (std::uint32_t pod = 0; pod < num_pods; ++pod) {
-    std::vector<std::uint32_t> leaves;
-    const std::uint32_t first = pod * shape.leaves_per_pod;
-    for (std::uint32_t i = first; i < std::min(first + shape.leaves_per_pod, num_leaves); ++i)
-      attach_leaf(i, fmt::format("pod{}.leaf{}", pod, i - first), leaves);
-    const auto cores_each = static_cast<std::uint32_t>(cores.size() / shape.spines);
-    for (std::uint32_t i = 0; i < shape.spines; ++i) {
-      const std::uint32_t spine = add_switch(fmt::format("pod{}.spine{}", pod, i));
-      for (const std::uint32_t leaf : leaves)
-        connect(leaf, spine, leaf_trunk);
-      for (std::uint32_t core = 0; core < cores_each; ++core)
-        connect(spine, cores[i * cores_each + core], core_trunk);
-    }
-  }
-  return {};
-}
-
-// The links between two groups leave from routers in turn.
-core::Status FabricBuilder::add_dragonfly() {
-  const ShapeSpec& shape = spec_.shape;
-  const std::uint32_t routers = shape.routers_per_group;
-  const std::uint32_t groups = groups_of(groups_of(num_nodes_, shape.nodes_per_router), routers);
-  for (std::uint32_t group = 0; group < groups; ++group) {
-    for (std::uint32_t router = 0; router < routers; ++router) {
-      const std::uint32_t self = add_switch(fmt::format("group{}.router{}", group, router));
-      for (std::uint32_t other = 0; other < router; ++other)
-        connect(group * routers + other, self, {.spec = shape.link});
-    }
-  }
-  const std::uint32_t nics = fabric_.nics_per_node_;
-  for (std::uint32_t nic = 0; nic < fabric_.num_nics_; ++nic)
-    attach(nic, nic / nics / shape.nodes_per_router);
-  std::vector<std::uint32_t> used(groups);
-  for (std::uint32_t a = 0; a < groups; ++a) {
-    for (std::uint32_t b = a + 1; b < groups; ++b) {
-      for (std::uint32_t i = 0; i < shape.links_between_groups; ++i) {
-        connect(a * routers + used[a]++ % routers, b * routers + used[b]++ % routers,
-                {.spec = shape.global_link});
-      }
-    }
-  }
-  return {};
-}
-
-core::Status FabricBuilder::add_custom() {
-  for (const std::string& name : spec_.shape.switches)
-    add_switch(name);
-  for (const CustomLink& link : spec_.shape.links) {
-    if (auto added = add_custom_link(link); !added.ok()) {
-      return added.error().context(fmt::format("the link between {} and {}", link.a, link.b));
-    }
-  }
+core::Status FabricBuilder::add_topology() {
+  ASSAY_TRY(spec_.topology->add(*this));
   const auto loose =
       std::find(fabric_.switch_of_nic_.begin(), fabric_.switch_of_nic_.end(), UINT32_MAX);
   if (loose == fabric_.switch_of_nic_.end()) return {};
@@ -419,31 +284,6 @@ core::Status FabricBuilder::add_custom() {
   return core::Error{each == 1
                          ? fmt::format("no link leads to node{}", nic)
                          : fmt::format("no link leads to node{}.nic{}", nic / each, nic % each)};
-}
-
-core::Status FabricBuilder::add_custom_link(const CustomLink& link) {
-  const bool a_is_switch = switches_.contains(link.a);
-  const bool b_is_switch = switches_.contains(link.b);
-  if (a_is_switch && b_is_switch) {
-    connect(switches_.at(link.a), switches_.at(link.b), {.spec = link.link});
-    return {};
-  }
-  if (!a_is_switch && !b_is_switch) return core::Error{"one of the two must be a switch"};
-  const std::uint32_t nic = ASSAY_TRY(nic_named(a_is_switch ? link.b : link.a));
-  if (fabric_.switch_of_nic_[nic] != UINT32_MAX) {
-    return core::Error{"a NIC has one link: give the node more NICs"};
-  }
-  attach(nic, switches_.at(a_is_switch ? link.a : link.b));
-  for (const std::uint32_t id : {nic, fabric_.num_nics_ + nic}) {
-    FabricLink& self = fabric_.links_[id];
-    if (link.link.bytes_per_ns) {
-      self.capacity = *link.link.bytes_per_ns / fabric_.unit_bytes_per_ns(false);
-      self.changed = self.capacity;
-    }
-    if (link.link.latency_ns) self.latency_ns = std::llround(*link.link.latency_ns);
-  }
-  fabric_.own_latency_ |= link.link.latency_ns.has_value();
-  return {};
 }
 
 core::Result<std::uint32_t> FabricBuilder::nic_named(const std::string& name) const {
@@ -656,25 +496,9 @@ core::Status FabricBuilder::apply_background() {
   return check_background();
 }
 
-// Before anything is made whose size follows from a number in the file.
 core::Status FabricBuilder::check_size() const {
-  const ShapeSpec& shape = spec_.shape;
-  const auto nics = std::uint64_t{num_nodes_} * fabric_.nics_per_node_;
-  const std::uint64_t per_leaf = std::max(shape.nodes_per_leaf, 1U);
-  const std::uint64_t leaves =
-      (num_nodes_ / per_leaf + 1) * (shape.rails ? fabric_.nics_per_node_ : 1);
-  const std::uint64_t pods = leaves / std::max(shape.leaves_per_pod, 1U) + 1;
-  const std::uint64_t routers = num_nodes_ / std::max(shape.nodes_per_router, 1U) + 1;
-  const std::uint64_t per_group = std::max(shape.routers_per_group, 1U);
-  const std::uint64_t groups = routers / per_group + 1;
-  std::uint64_t links = nics;
-  if (shape.shape == Shape::kLeafSpine) links += leaves * shape.spines;
-  if (shape.shape == Shape::kFatTree) {
-    links += leaves * shape.spines + pods * shape.spines * std::uint64_t{shape.cores_per_spine};
-  }
-  if (shape.shape == Shape::kDragonfly) {
-    links += groups * per_group * per_group / 2 + groups * groups / 2 * shape.links_between_groups;
-  }
+  const std::uint64_t links = std::uint64_t{num_nodes_} * fabric_.nics_per_node_ +
+                              spec_.topology->num_links(num_nodes_, fabric_.nics_per_node_);
   if (links <= kMostLinks) return {};
   return core::Error{fmt::format("this makes {} links; the most are {}", links, kMostLinks)};
 }
@@ -691,7 +515,7 @@ core::Result<Fabric> FabricBuilder::build() {
   fabric_.noise_ = spec_.noise;
   add_nic_links();
   add_nvlinks();
-  ASSAY_TRY(add_shape());
+  ASSAY_TRY(add_topology());
   fabric_.distances_.resize(fabric_.hops_.size());
   ASSAY_TRY(apply_changes());
   ASSAY_TRY(apply_routes());

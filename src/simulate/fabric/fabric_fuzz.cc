@@ -1,6 +1,7 @@
 // libFuzzer target: any bytes are a network file of `assay simulate --network`. None may crash,
 // hang or leak; from what is accepted a network is made, or refused with a reason, whose ways lead
 // along links that are there.
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -33,11 +34,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto spec = parse_fabric_spec(text, "fuzz.yaml");
   if (!spec.ok()) return 0;
   // A large network is right but slow to make.
-  const ShapeSpec& shape = spec.value().shape;
-  for (const std::uint32_t count : {shape.spines, shape.cores_per_spine, shape.routers_per_group,
-                                    shape.links_between_groups, spec.value().nics_per_node}) {
-    if (count > 64) return 0;
-  }
+  constexpr std::uint64_t kMostLinks = 1 << 14;
+  const auto nodes = std::max(kRanks, static_cast<std::uint32_t>(spec.value().nodes.size()));
+  const std::uint32_t nics = spec.value().nics_per_node > 0 ? spec.value().nics_per_node : kRanks;
+  if (nics > 64 || spec.value().topology->num_links(nodes, nics) > kMostLinks) return 0;
   // So is one that changes all the time.
   if (spec.value().changes.size() > 16) return 0;
   auto fabric = Fabric::make(spec.value(), {.num_ranks = kRanks});

@@ -15,11 +15,6 @@
 namespace assay::simulate {
 namespace {
 
-core::Status take_link(Fields& fields, LinkSpec& link) {
-  ASSAY_TRY(fields.take_rate("bandwidth", link.bytes_per_ns));
-  return fields.take_time("latency", link.latency_ns);
-}
-
 core::Status take_nodes(Fields& all, FabricSpec& spec) {
   ASSAY_TRY(all.take_count("ranks_per_node", spec.ranks_per_node));
   if (!all.has("nodes")) return {};
@@ -64,103 +59,10 @@ core::Status take_nvlink(Fields& all, FabricSpec& spec) {
   return fields.finish();
 }
 
-core::Status need(const Fields& fields, std::uint32_t value, const char* name) {
-  if (value > 0) return {};
-  return fields.error(fmt::format("needs '{}'", name));
-}
-
-core::Status take_leaves(Fields& fields, ShapeSpec& shape) {
-  ASSAY_TRY(fields.take_count("nodes_per_leaf", shape.nodes_per_leaf));
-  ASSAY_TRY(need(fields, shape.nodes_per_leaf, "nodes_per_leaf"));
-  ASSAY_TRY(take_link(fields, shape.link));
-  const bool both = fields.has("oversubscription") && shape.link.bytes_per_ns;
-  if (both) return fields.error("has both 'bandwidth' and 'oversubscription': one follows");
-  return fields.take_number("oversubscription", shape.oversubscription, 1e-3, 1e6);
-}
-
-core::Status take_leaf_spine(Fields& fields, ShapeSpec& shape) {
-  ASSAY_TRY(take_leaves(fields, shape));
-  ASSAY_TRY(fields.take_count("spines", shape.spines));
-  ASSAY_TRY(need(fields, shape.spines, "spines"));
-  return fields.take_flag("rails", shape.rails);
-}
-
-core::Status take_fat_tree(Fields& fields, ShapeSpec& shape) {
-  ASSAY_TRY(take_leaves(fields, shape));
-  ASSAY_TRY(fields.take_count("leaves_per_pod", shape.leaves_per_pod));
-  ASSAY_TRY(need(fields, shape.leaves_per_pod, "leaves_per_pod"));
-  ASSAY_TRY(fields.take_count("spines_per_pod", shape.spines));
-  ASSAY_TRY(need(fields, shape.spines, "spines_per_pod"));
-  ASSAY_TRY(fields.take_count("cores_per_spine", shape.cores_per_spine));
-  ASSAY_TRY(need(fields, shape.cores_per_spine, "cores_per_spine"));
-  return fields.take_number("core_oversubscription", shape.core_oversubscription, 1e-3, 1e6);
-}
-
-core::Status take_dragonfly(Fields& fields, ShapeSpec& shape) {
-  ASSAY_TRY(fields.take_count("nodes_per_router", shape.nodes_per_router));
-  ASSAY_TRY(need(fields, shape.nodes_per_router, "nodes_per_router"));
-  ASSAY_TRY(fields.take_count("routers_per_group", shape.routers_per_group));
-  ASSAY_TRY(need(fields, shape.routers_per_group, "routers_per_group"));
-  ASSAY_TRY(fields.take_count("links_between_groups", shape.links_between_groups));
-  ASSAY_TRY(take_link(fields, shape.link));
-  shape.global_link = shape.link;
-  if (!fields.has("global")) return {};
-  Fields global = ASSAY_TRY(Fields::of(fields.at("global"), "'global'"));
-  ASSAY_TRY(take_link(global, shape.global_link));
-  return global.finish();
-}
-
-core::Status take_custom(Fields& fields, ShapeSpec& shape) {
-  ASSAY_TRY(fields.take_words("switches", shape.switches));
-  std::set<std::string> names;
-  for (const std::string& name : shape.switches) {
-    if (!names.insert(name).second) return fields.bad("switches", "names " + name + " twice");
-    if (name.starts_with("node")) return fields.bad("switches", "has a name of a node");
-  }
-  ASSAY_TRY(need(fields, static_cast<std::uint32_t>(names.size()), "switches"));
-  return for_each_item(fields, "links", "a link", [&](Fields& item) -> core::Status {
-    CustomLink& link = shape.links.emplace_back();
-    ASSAY_TRY(item.take_pair("between", link.a, link.b));
-    if (link.a.empty()) return item.error("needs 'between', two names");
-    if (link.a == link.b) return item.error("leads from a switch to itself");
-    return take_link(item, link.link);
-  });
-}
-
-struct ShapeName {
-  const char* name;
-  Shape shape;
-  core::Status (*take)(Fields& fields, ShapeSpec& shape);
-};
-
-constexpr std::array kShapes = {ShapeName{"non-blocking", Shape::kNonBlocking,
-                                          [](Fields&, ShapeSpec&) -> core::Status { return {}; }},
-                                ShapeName{"leaf-spine", Shape::kLeafSpine, take_leaf_spine},
-                                ShapeName{"fat-tree", Shape::kFatTree, take_fat_tree},
-                                ShapeName{"dragonfly", Shape::kDragonfly, take_dragonfly},
-                                ShapeName{"custom", Shape::kCustom, take_custom}};
-
-// Returns "non-blocking, leaf-spine and custom".
-std::string names_of_shapes() {
-  std::string names = kShapes.front().name;
-  for (std::size_t i = 1; i < kShapes.size(); ++i)
-    names += (i + 1 == kShapes.size() ? " and " : ", ") + std::string(kShapes[i].name);
-  return names;
-}
-
 core::Status take_shape(Fields& all, FabricSpec& spec) {
   if (!all.has("topology")) return {};
   Fields fields = ASSAY_TRY(Fields::of(all.at("topology"), "'topology'"));
-  std::string type;
-  ASSAY_TRY(fields.take_text("type", type));
-  const auto found = std::find_if(kShapes.begin(), kShapes.end(),
-                                  [&](const ShapeName& shape) { return type == shape.name; });
-  if (found == kShapes.end()) {
-    return fields.error(
-        fmt::format("has the type '{}', which is none of {}", type, names_of_shapes()));
-  }
-  spec.shape.shape = found->shape;
-  ASSAY_TRY(found->take(fields, spec.shape));
+  spec.topology = ASSAY_TRY(take_topology(fields));
   return fields.finish();
 }
 

@@ -1,57 +1,21 @@
 // What a network file says: `assay simulate --network FILE.yaml`. docs/goal.md shows the format.
 //
-// To add a topology, add it to Shape and its fields to ShapeSpec, a line to kShapes
-// (fabric_spec.cc) with the function that takes the fields, and to fabric_builder.cc a function
-// that adds its switches and links and, in check_size(), how many links that makes.
-//
 // Rates are in bytes per ns (GB/s), times in ns. What the file leaves out is as without a network:
 // NICs send a byte in G, and if no latency is given at all, every path takes L.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/result.h"
+#include "simulate/fabric/topology.h"
 #include "simulate/network.h"
 
 namespace assay::simulate {
-
-struct LinkSpec {
-  std::optional<double> bytes_per_ns = std::nullopt;
-  std::optional<double> latency_ns = std::nullopt;
-};
-
-enum class Shape : std::uint8_t { kNonBlocking, kLeafSpine, kFatTree, kDragonfly, kCustom };
-
-struct CustomLink {
-  std::string a;
-  std::string b;
-  LinkSpec link = {};
-};
-
-struct ShapeSpec {
-  Shape shape = Shape::kNonBlocking;
-  LinkSpec link = {};  // between switches; the rate may follow from the oversubscription
-  // Leaf-spine and fat-tree.
-  std::uint32_t nodes_per_leaf = 0;
-  std::uint32_t spines = 0;  // in all, or in each pod of a fat-tree
-  std::uint32_t leaves_per_pod = 0;
-  std::uint32_t cores_per_spine = 0;
-  double oversubscription = 1;       // of a leaf
-  double core_oversubscription = 1;  // of a spine of a fat-tree
-  bool rails = false;                // NIC i of every node is at a leaf of rail i
-  // Dragonfly.
-  std::uint32_t routers_per_group = 0;
-  std::uint32_t nodes_per_router = 0;
-  std::uint32_t links_between_groups = 1;  // between each two groups
-  LinkSpec global_link = {};
-  // Custom.
-  std::vector<std::string> switches = {};
-  std::vector<CustomLink> links = {};
-};
 
 enum class Routing : std::uint8_t {
   kEcmp,   // one of the shortest paths, by a hash of the two NICs and the CPU that sends
@@ -116,7 +80,7 @@ struct FabricSpec {
   LinkSpec nic = {};
   Packets packets = {};
   std::optional<NvlinkSpec> nvlink = std::nullopt;
-  ShapeSpec shape = {};
+  std::shared_ptr<const Topology> topology = non_blocking();
   RoutingSpec routing = {};
   std::vector<Change> changes = {};
   std::vector<Background> background = {};

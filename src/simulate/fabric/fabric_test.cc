@@ -156,6 +156,17 @@ TEST(Fabric, OversubscribedLeavesAreAsMuchSlower) {
             kWork * 4);
 }
 
+TEST(Fabric, GroupsMayBeLargerThanTheNetwork) {
+  for (const char* topology :
+       {"type: leaf-spine, nodes_per_leaf: 100000, spines: 2",
+        "type: leaf-spine, nodes_per_leaf: 100000, spines: 2, rails: true",
+        "type: fat-tree, nodes_per_leaf: 100000, leaves_per_pod: 100000, "
+        "spines_per_pod: 1, cores_per_spine: 1",
+        "type: dragonfly, nodes_per_router: 100000, routers_per_group: 2"}) {
+    EXPECT_EQ(across_ns(fmt::format("topology: {{{}}}", topology)), kWork) << topology;
+  }
+}
+
 TEST(Fabric, SpreadMessagesUseAllThatIsLeft) {
   const std::string shape =
       "topology: {type: leaf-spine, nodes_per_leaf: 4, spines: 4}\nrouting: {policy: spray}\n";
