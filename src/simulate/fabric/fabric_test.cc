@@ -157,12 +157,11 @@ TEST(Fabric, OversubscribedLeavesAreAsMuchSlower) {
 }
 
 TEST(Fabric, GroupsMayBeLargerThanTheNetwork) {
-  for (const char* topology :
-       {"type: leaf-spine, nodes_per_leaf: 100000, spines: 2",
-        "type: leaf-spine, nodes_per_leaf: 100000, spines: 2, rails: true",
-        "type: fat-tree, nodes_per_leaf: 100000, leaves_per_pod: 100000, "
-        "spines_per_pod: 1, cores_per_spine: 1",
-        "type: dragonfly, nodes_per_router: 100000, routers_per_group: 2"}) {
+  for (const char* topology : {"type: leaf-spine, nodes_per_leaf: 100000, spines: 2",
+                               "type: leaf-spine, nodes_per_leaf: 100000, spines: 2, rails: true",
+                               "type: fat-tree, nodes_per_leaf: 100000, leaves_per_pod: 100000, "
+                               "spines_per_pod: 1, cores_per_spine: 1",
+                               "type: dragonfly, nodes_per_router: 100000, routers_per_group: 2"}) {
     EXPECT_EQ(across_ns(fmt::format("topology: {{{}}}", topology)), kWork) << topology;
   }
 }
