@@ -10,6 +10,10 @@
 namespace assay::cli {
 namespace {
 
+std::string repetition_of(const trace::Headline& headline) {
+  return headline.repetition.empty() ? "step" : headline.repetition;
+}
+
 sweep::SettingResult baseline_result(const std::string& name,
                                      const std::string& variables,
                                      const trace::Headline& headline) {
@@ -18,6 +22,7 @@ sweep::SettingResult baseline_result(const std::string& name,
           .runs = headline.baseline_runs,
           .steps = headline.baseline_steps,
           .repetitions = headline.baseline_repetitions,
+          .repetition = repetition_of(headline),
           .step_ms = headline.baseline_ms,
           .mean_ms = headline.baseline_mean_ms,
           .change_percent = std::nan(""),
@@ -32,6 +37,7 @@ sweep::SettingResult test_result(const ComparedSetting& test, const trace::Headl
           .runs = headline.test_runs,
           .steps = headline.test_steps,
           .repetitions = headline.test_repetitions,
+          .repetition = repetition_of(headline),
           .step_ms = headline.test_ms,
           .mean_ms = headline.test_mean_ms,
           .change_percent = headline.change_percent,
@@ -72,7 +78,6 @@ ComparedSettings::ComparedSettings(const std::string& baseline,
                                    const trace::CompareRequest& request)
     : request_(request) {
   std::vector<sweep::SettingResult> results;
-  std::string repetition = "step";
   for (ComparedSetting& test : tests) {
     trace::CommandResult& result = test.result;
     if (figures_.empty()) figures_.push_back(*result.baseline_figures);
@@ -84,16 +89,20 @@ ComparedSettings::ComparedSettings(const std::string& baseline,
     }
     if (!result.headline) continue;
     const trace::Headline& headline = *result.headline;
-    if (results.empty()) results.push_back(baseline_result(baseline, baseline_variables, headline));
+    // A baseline that was run repeatedly counts its runs, though not against a test that was run
+    // once.
+    const bool counts_runs = headline.repetition == "run";
+    if (results.empty() || (counts_runs && results.front().repetition != "run")) {
+      results.resize(std::max<std::size_t>(results.size(), 1));
+      results.front() = baseline_result(baseline, baseline_variables, headline);
+    }
     results.push_back(test_result(test, headline));
-    if (!headline.repetition.empty()) repetition = headline.repetition;
   }
   if (!figures_.empty()) curves_ = nccl_curves(figures_.front().gpu_name);
   if (results.empty()) return;
-  ranking_.emplace(std::move(results),
-                   sweep::RankingRules{.together = kTogether,
-                                       .tolerance_percent = request.tolerance_percent,
-                                       .repetition = repetition});
+  ranking_.emplace(
+      std::move(results),
+      sweep::RankingRules{.together = kTogether, .tolerance_percent = request.tolerance_percent});
 }
 
 trace::CompareOptions ComparedSettings::options() const {

@@ -161,9 +161,12 @@ std::optional<ProcessorLoad> processor_load(const fs::path& root,
   const std::set<int> processors = processors_below(root);
   const std::string load = text_of(root / "proc/loadavg");
   const std::string before = text_of(root / "proc/stat");
-  if (processors.empty() || (load.empty() && before.empty())) return std::nullopt;
+  char* end = nullptr;
+  const double runnable = std::strtod(load.c_str(), &end);
+  const bool has_load = end != load.c_str();
+  if (processors.empty() || (!has_load && before.empty())) return std::nullopt;
   ProcessorLoad result;
-  result.runnable = std::strtod(load.c_str(), nullptr);
+  result.runnable = runnable;
   const auto count = static_cast<double>(processors.size());
   result.allowed = std::min(count, processor_quota(root).value_or(count));
   if (!before.empty()) std::this_thread::sleep_for(watched);

@@ -77,6 +77,12 @@ TEST_F(ProcessorLoadTest, WhatIsIdleOfAMachineIsFreeForAQuota) {
   EXPECT_DOUBLE_EQ(processor_load(root_, {})->taken, 1);
 }
 
+TEST_F(ProcessorLoadTest, WhatIsNoLoadIsNotAnIdleMachine) {
+  make_processors(8);
+  write("proc/loadavg", "garbage");
+  EXPECT_FALSE(processor_load(root_, {}).has_value());
+}
+
 TEST_F(ProcessorLoadTest, OfThisMachineIsAtMostWhatIsAllowed) {
   const auto load = processor_load("/", std::chrono::milliseconds(50));
   ASSERT_TRUE(load.has_value());

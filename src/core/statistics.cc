@@ -166,10 +166,13 @@ double student_confidence(double t, double degrees_of_freedom) {
 double difference_freedom(double a, std::size_t count_a, double b, std::size_t count_b) {
   const auto first = static_cast<double>(count_a);
   const auto second = static_cast<double>(count_b);
+  const double square = (a + b) * (a + b);
+  if (count_a != count_b)
+    return std::min(square / (a * a / (first - 1) + b * b / (second - 1)),
+                    2 * (std::min(first, second) - 1));
   const double most = first + second - 2;
-  if (count_a == count_b && !spreads_differ(a, b, first - 1)) return most;
-  const double estimate = (a + b) * (a + b) / (a * a / (first + 1) + b * b / (second + 1)) - 2;
-  return std::min(estimate, most);
+  if (!spreads_differ(a, b, first - 1)) return most;
+  return std::min(square / (a * a / (first + 1) + b * b / (second + 1)) - 2, most);
 }
 
 Difference welch_difference(std::span<const double> baseline,

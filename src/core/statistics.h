@@ -46,12 +46,17 @@ double student_confidence(double t, double degrees_of_freedom);
 // The degrees of freedom of the difference of two means whose sides have variances (of the means)
 // a and b and n values each. Student's n_a + n_b - 2 where the sides have equally many values and
 // an F test at 5 % does not tell their spreads apart: Student's t and Welch's are then the same
-// number. Otherwise Welch's own estimate (B. L. Welch, Biometrika 34, 1947),
+// number. If it does, Welch's own estimate (B. L. Welch, Biometrika 34, 1947),
 //   (a + b)^2 / (a^2 / (n_a + 1) + b^2 / (n_b + 1)) - 2,
-// and at most n_a + n_b - 2. Welch's test with Satterthwaite's degrees of freedom, which is more
-// common, errs too seldom for few values and finds less: with three a side and equal spreads in
-// 3.4 % of all cases where 5 % is asked for, this one in 4.9 %. Where one spread is 3 times the
-// other it errs in 7 %, and in less than 9 % at worst.
+// and at most n_a + n_b - 2. Where the sides have unequally many values, Satterthwaite's estimate
+// (F. E. Satterthwaite, Biometrics Bulletin 2, 1946), Welch's without 1 and -2, and at most twice
+// that of the smaller side: a spread of few values is often small by chance, and either estimate
+// then trusts the other side's many.
+//
+// Of 40,000 pairs of like with like, where 5 % is asked for, it errs in 4.9 % with three values a
+// side and equal spreads, in 7 to 8 % if one spread is 3 to 10 times the other, and in 2 to 8 %
+// with two or three values beside up to ten (Welch's own estimate in up to 14.5 %). Two values a
+// side cannot tell unequal spreads: it then errs in 12 %.
 double difference_freedom(double a, std::size_t count_a, double b, std::size_t count_b);
 
 // Confidence interval of mean(test) - mean(baseline) by Welch's unequal-variances t test, with

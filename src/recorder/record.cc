@@ -108,6 +108,17 @@ core::Status check_plugin(const fs::path& library) {
                                  kPluginVariable, named)};
 }
 
+// The recorder and NCCL put the host and the process for %h and %p, so that each process would
+// write elsewhere.
+core::Status check_letters(const fs::path& folder) {
+  const std::string name = folder.string();
+  for (const char* letters : {"%h", "%p"})
+    if (name.find(letters) != std::string::npos)
+      return core::Error{fmt::format("'{}' holds {}, which stands for each {}: name one folder",
+                                     name, letters, letters[1] == 'h' ? "host" : "process")};
+  return {};
+}
+
 // Variables that the user has set for NCCL's log stay as they are.
 void add_log(RecordPlan& plan) {
   const Environment wanted = {
@@ -139,6 +150,7 @@ core::Result<RecordPlan> plan_recording(const RecordOptions& options) {
   RecordPlan plan;
   plan.folder = fs::absolute(options.folder, error).lexically_normal();
   ASSAY_TRY(check_unused(plan.folder));
+  ASSAY_TRY(check_letters(plan.folder));
   plan.variables = {{kPluginVariable, library.string()}, {kOutputVariable, plan.folder.string()}};
   if (!options.events.empty()) plan.variables.emplace_back("ASSAY_RECORDER_EVENTS", options.events);
   if (!options.kernel_times.empty())

@@ -108,8 +108,9 @@ core::Status draw(const Drawing& drawing, FigureFormat format, const std::filesy
         const std::string script =
             fmt::format("set encoding utf8\nset terminal {}\nset output {}\n{}\nunset output\n",
                         terminal(drawing, format), quoted_path(temporary), drawing.commands);
-        // -d ignores the user's own gnuplot settings.
-        const auto end = core::run_tool({kProgram, "-d"}, script);
+        // -d ignores the user's own gnuplot settings. Without a locale of UTF-8, as in a container,
+        // it cannot make its degree sign.
+        const auto end = core::run_tool({"env", "LC_ALL=C.UTF-8", kProgram, "-d"}, script);
         if (!end.ok()) {
           return end.error().context(fmt::format("cannot draw '{}'", path.string()));
         }

@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <utility>
 
 #include "core/counted.h"
+#include "core/shell.h"
+#include "core/text.h"
 
 namespace assay::sweep {
 namespace {
@@ -66,6 +69,10 @@ Verdict direction_of(const SettingResult& result) {
   return result.change_percent > 0 ? Verdict::kBetter : Verdict::kWorse;
 }
 
+bool is_of_runs(const SettingResult& result) {
+  return result.repetition == "run";
+}
+
 std::vector<Cell> row_of(const SettingResult& result) {
   return {result.setting,
           static_cast<std::int64_t>(result.runs),
@@ -116,6 +123,10 @@ std::vector<const SettingResult*> Ranking::with(Verdict verdict) const {
   std::vector<const SettingResult*> found;
   for (const SettingResult& result : settings_)
     if (direction_of(result) == verdict && result.setting != reference_) found.push_back(&result);
+  // What runs say comes before what the steps of one run say.
+  if (verdict == Verdict::kBetter)
+    std::stable_partition(found.begin(), found.end(),
+                          [](const SettingResult* result) { return is_of_runs(*result); });
   return found;
 }
 
@@ -124,7 +135,7 @@ std::string Ranking::certainty(const SettingResult& result) const {
   const char* scope = settings_.size() > 2 ? " over all comparisons" : "";
   return fmt::format("{:g} %{}: {}; {}", kPercent * rules_.together, scope,
                      interval_in_words(result),
-                     core::counted(result.repetitions, rules_.repetition));
+                     core::counted(result.repetitions, result.repetition));
 }
 
 // Describes the settings that are neither the one to use nor the reference.
@@ -151,7 +162,7 @@ std::string Ranking::recurring_in_words() const {
     for (const SettingResult* result : with(verdict)) {
       const bool is_slower = result->mean_change_percent_high < -rules_.tolerance_percent;
       const bool is_faster = result->mean_change_percent_low > rules_.tolerance_percent;
-      if (rules_.repetition != "run" || (!is_slower && !is_faster)) continue;
+      if (!is_of_runs(*result) || (!is_slower && !is_faster)) continue;
       text += fmt::format(" But over all profiled steps {} is {}, beyond the noise between runs.",
                           result->setting, faster_or_slower(result->mean_change_percent));
     }
@@ -160,12 +171,12 @@ std::string Ranking::recurring_in_words() const {
 }
 
 std::string Ranking::answer() const {
-  const char* here = rules_.repetition == "run" ? "" : " in these runs";
+  const char* here = counts_runs() ? "" : " in these runs";
   if (const auto better = with(Verdict::kBetter); !better.empty()) {
     const SettingResult& best = *better.front();
-    std::string text =
-        fmt::format("Use {}: it is {} than {}{} ({}).", best.setting,
-                    faster_or_slower(best.change_percent), reference_, here, certainty(best));
+    std::string text = fmt::format("Use {}: it is {} than {}{} ({}).", best.setting,
+                                   faster_or_slower(best.change_percent), reference_,
+                                   is_of_runs(best) ? "" : " in these runs", certainty(best));
     if (better.size() > 1)
       text += fmt::format(" {} faster than {}, too.",
                           core::counted(better.size() - 1, "more setting is", "more settings are"),
@@ -192,7 +203,8 @@ std::string Ranking::next(const std::string& sweep_folder) const {
                                        [](const SettingResult& one) { return one.runs > 1; });
   const std::string measure =
       sweep_folder.empty() ? "keep repeat1, repeat2, ... of each in its folder"
-      : has_repeats        ? fmt::format("assay sweep run --resume --repeat N -o {}", sweep_folder)
+      : has_repeats        ? fmt::format("assay sweep run --resume --repeat N -o {}",
+                                         core::shell_quoted(sweep_folder))
                            : "assay sweep run --repeat 3, with -o of another folder";
   if (const auto better = with(Verdict::kBetter); !better.empty()) {
     const SettingResult& best = *better.front();
@@ -200,13 +212,13 @@ std::string Ranking::next(const std::string& sweep_folder) const {
                                   : best.variables.empty() ? "without these variables"
                                                            : "with " + best.variables;
     const std::string repeat =
-        rules_.repetition == "run"
+        is_of_runs(best)
             ? ""
             : fmt::format(" One run a setting cannot tell the noise between runs: {}.", measure);
     return fmt::format("Next: {} {}. {} says where the time is saved.{}",
                        sweep_folder.empty() ? "use" : "run", with_what, best.comparison, repeat);
   }
-  if (rules_.repetition != "run" || !with(Verdict::kUnclear).empty())
+  if (!counts_runs() || !with(Verdict::kUnclear).empty())
     return fmt::format("Next: measure more runs of each setting: {}.", measure);
   if (const auto worse = with(Verdict::kWorse); !worse.empty())
     return fmt::format("Next: nothing to change. {} says where {} loses its time.",
@@ -249,9 +261,9 @@ model::Table Ranking::table(const std::string& sweep_folder) const {
   table.notes = {
       next(sweep_folder),
       fmt::format("{} with {}: each interval has {:.4g} % confidence, so that all hold together "
-                  "with {:g} %; it counts {}s. Same: within {:g} %.",
+                  "with {:g} %; it counts {}. Same: within {:g} %.",
                   core::counted(settings_.size() - 1, "comparison"), reference_,
-                  kPercent * confidence(), kPercent * rules_.together, rules_.repetition,
+                  kPercent * confidence(), kPercent * rules_.together, counted_in_words(),
                   rules_.tolerance_percent)};
   for (const SettingResult& result : settings_)
     if (!result.transients.empty()) table.notes.push_back(result.transients);
@@ -286,17 +298,36 @@ std::string Ranking::headline() const {
   return fmt::format("{}; {} {}", none, core::counted(worse.size(), "is", "are"), slower_by(worse));
 }
 
-// Returns "3 runs", or "2 to 3 runs" where settings have unequally many.
+// Returns "3 runs", "2 to 3 runs" where settings have unequally many, or "3 runs, or 6 steps" where
+// some were run once.
 std::string Ranking::repetitions_in_words() const {
-  std::size_t least = settings_.front().repetitions;
-  std::size_t most = least;
+  std::map<std::string, std::pair<std::size_t, std::size_t>> ranges;
   for (const SettingResult& result : settings_) {
     if (std::isnan(result.step_ms)) continue;
-    least = std::min(least, result.repetitions);
-    most = std::max(most, result.repetitions);
+    const auto [range, is_new] =
+        ranges.try_emplace(result.repetition, result.repetitions, result.repetitions);
+    range->second.first = std::min(range->second.first, result.repetitions);
+    range->second.second = std::max(range->second.second, result.repetitions);
   }
-  return (least == most ? "" : fmt::format("{} to ", least)) +
-         core::counted(most, rules_.repetition);
+  std::vector<std::string> words;
+  for (const auto& [repetition, range] : ranges)
+    words.push_back((range.first == range.second ? "" : fmt::format("{} to ", range.first)) +
+                    core::counted(range.second, repetition));
+  return core::join(words, ", or ");
+}
+
+// Returns "runs", "steps", or "runs; with a setting that was run once, steps".
+std::string Ranking::counted_in_words() const {
+  if (counts_runs()) return "runs";
+  if (std::none_of(settings_.begin(), settings_.end(), is_of_runs)) return "steps";
+  return "runs, but with a setting that was run once its steps";
+}
+
+// Returns whether every interval counts runs.
+bool Ranking::counts_runs() const {
+  return std::all_of(settings_.begin(), settings_.end(), [](const SettingResult& result) {
+    return std::isnan(result.step_ms) || is_of_runs(result);
+  });
 }
 
 report::RankingFigure Ranking::figure() const {

@@ -17,11 +17,12 @@ namespace assay::sweep {
 // The result of one setting. Numbers are NaN where there is no value.
 struct SettingResult {
   std::string setting;
-  std::string variables = {};   // "NCCL_MAX_CTAS=16"; "" for a setting without variables
-  std::size_t runs = 0;         // successful runs
-  std::size_t steps = 0;        // in all these runs
-  std::size_t repetitions = 0;  // that the interval counts: runs, or steady steps
-  double step_ms = 0;           // the steady period
+  std::string variables = {};       // "NCCL_MAX_CTAS=16"; "" for a setting without variables
+  std::size_t runs = 0;             // successful runs
+  std::size_t steps = 0;            // in all these runs
+  std::size_t repetitions = 0;      // that the interval counts
+  std::string repetition = "step";  // what they are: "run" or "step"
+  double step_ms = 0;               // the steady period
   double mean_ms = std::numeric_limits<double>::quiet_NaN();  // of all profiled steps
   double change_percent = 0;  // against the reference; positive if faster, NaN for the reference
   double change_percent_low = 0;
@@ -40,7 +41,6 @@ struct SettingResult {
 struct RankingRules {
   double together = 0.95;  // confidence that all intervals hold together
   double tolerance_percent = model::kTolerancePercent;
-  std::string repetition = "step";  // the unit that the intervals count: "run" or "step"
 };
 
 // Returns the confidence that each of the comparisons with one reference needs, so that all of them
@@ -69,6 +69,8 @@ class Ranking {
   // Returns the settings with this verdict. Those that differ in these runs alone are among the
   // better or the worse.
   [[nodiscard]] std::vector<const SettingResult*> with(model::Verdict verdict) const;
+  [[nodiscard]] bool counts_runs() const;
+  [[nodiscard]] std::string counted_in_words() const;
   [[nodiscard]] std::string certainty(const SettingResult& result) const;
   [[nodiscard]] std::string rest_in_words() const;
   [[nodiscard]] std::string recurring_in_words() const;

@@ -11,6 +11,7 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
@@ -19,6 +20,7 @@ SettingResult reference() {
           .runs = 3,
           .steps = 18,
           .repetitions = 3,
+          .repetition = "run",
           .step_ms = 10,
           .change_percent = kNaN,
           .change_percent_low = kNaN,
@@ -31,6 +33,7 @@ SettingResult result(const std::string& name, double change, double half, const 
           .runs = 3,
           .steps = 18,
           .repetitions = 3,
+          .repetition = "run",
           .step_ms = 10 - change / 10,
           .change_percent = change,
           .change_percent_low = change - half,
@@ -39,9 +42,9 @@ SettingResult result(const std::string& name, double change, double half, const 
           .comparison = "comparison_" + name};
 }
 
-Ranking ranking(std::vector<SettingResult> others, const std::string& repetition = "run") {
+Ranking ranking(std::vector<SettingResult> others) {
   others.insert(others.begin(), reference());
-  return {std::move(others), {.repetition = repetition}};
+  return {std::move(others), {}};
 }
 
 TEST(Ranking, TheFastestFirstWithTheReferenceInItsPlace) {
@@ -67,7 +70,9 @@ TEST(Ranking, SlowStepsOfEveryRunAreTold) {
   constexpr const char* kTold =
       "But over all profiled steps spikes is 16.6 % slower, beyond the noise between runs.";
   EXPECT_THAT(ranking({slow}).answer(), HasSubstr(kTold));
-  EXPECT_THAT(ranking({slow}, "step").answer(), Not(HasSubstr(kTold)));
+  SettingResult once = slow;
+  once.repetition = "step";
+  EXPECT_THAT(ranking({once}).answer(), Not(HasSubstr(kTold)));
   slow.mean_change_percent_high = -0.5;
   EXPECT_THAT(ranking({slow}).answer(), Not(HasSubstr(kTold)));
 }
@@ -124,8 +129,9 @@ TEST(Ranking, StepsOfOneRunSpeakOnlyOfTheseRuns) {
   for (SettingResult& setting : once) {
     setting.runs = 1;
     setting.repetitions = 16;  // two of the steps are not steady
+    setting.repetition = "step";
   }
-  const Ranking ranks(once, {.repetition = "step"});
+  const Ranking ranks(once, {});
   EXPECT_EQ(ranks.answer(),
             "Use 32: it is 5 % faster than default in these runs (95 % over all "
             "comparisons: 4 to 6 %; 16 steps). 1 setting is slower by 9 %.");
@@ -133,11 +139,28 @@ TEST(Ranking, StepsOfOneRunSpeakOnlyOfTheseRuns) {
   EXPECT_THAT(ranks.next("runs"),
               HasSubstr("assay sweep run --repeat 3, with -o of another folder"));
   once.front().repetitions = 12;
-  EXPECT_THAT(Ranking(once, {.repetition = "step"}).figure().subtitle,
-              HasSubstr("Dot: mean of 12 to 16 steps;"));
+  EXPECT_THAT(Ranking(once, {}).figure().subtitle, HasSubstr("Dot: mean of 12 to 16 steps;"));
   once.back().runs = 2;  // of another the second run failed
-  EXPECT_THAT(Ranking(once, {.repetition = "step"}).next("runs"),
+  EXPECT_THAT(Ranking(once, {}).next("runs"),
               HasSubstr("assay sweep run --resume --repeat N -o runs"));
+}
+
+TEST(Ranking, ASettingThatWasRunOnceIsCountedInItsStepsAmongOthersInRuns) {
+  SettingResult once = result("8", 9, 1, "Different in these runs");
+  once.runs = 1;
+  once.repetitions = 6;
+  once.repetition = "step";
+  const SettingResult thrice = result("32", 5, 1, "Better");
+  const Ranking alone = ranking({once});
+  EXPECT_EQ(alone.answer(),
+            "Use 8: it is 9 % faster than default in these runs (95 %: 8 to 10 %; 6 steps).");
+  EXPECT_THAT(alone.next("runs"), HasSubstr("One run a setting cannot tell the noise"));
+  const Ranking both = ranking({once, thrice});
+  EXPECT_THAT(both.answer(), StartsWith("Use 32: it is 5 % faster than default (95 % over all "
+                                        "comparisons: 4 to 6 %; 3 runs)."));
+  EXPECT_THAT(both.table("runs").notes.at(1),
+              HasSubstr("it counts runs, but with a setting that was run once its steps."));
+  EXPECT_THAT(both.figure().subtitle, HasSubstr("Dot: mean of 3 runs, or 6 steps;"));
 }
 
 TEST(Ranking, TransientsAndTheMeanAreShownBesideTheSteadyStep) {

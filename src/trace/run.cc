@@ -15,6 +15,7 @@
 #include "core/files.h"
 #include "core/parallel.h"
 #include "model/facts.h"
+#include "report/book.h"
 
 namespace assay::trace {
 namespace {
@@ -451,6 +452,30 @@ std::vector<RunFolder> find_run_folders(const fs::path& configuration) {
   return {{0, configuration}};
 }
 
+namespace {
+
+// A sweep writes the record of a run when it has ended well, and sets runs that failed aside.
+bool has_record(const RunFolder& run) {
+  return report::read_json(run.path / model::kRunRecordFile, {model::kEnvironmentTable}).ok();
+}
+
+// Removes the runs of a sweep that have not ended, or not well: they may lack traces.
+core::Status leave_out_unfinished(const fs::path& configuration,
+                                  std::vector<RunFolder>& runs,
+                                  model::Warnings& warnings) {
+  if (!core::is_regular_file((configuration / "..").lexically_normal() / model::kSweepPlanFile))
+    return {};
+  std::erase_if(runs, [&](const RunFolder& run) {
+    if (has_record(run)) return false;
+    warnings.add("run of a sweep without a record of its end", "it is left out", run.path.string());
+    return true;
+  });
+  if (!runs.empty()) return {};
+  return core::Error{fmt::format("no run of '{}' has ended well", configuration.string())};
+}
+
+}  // namespace
+
 core::Result<std::vector<RunFolder>> runs_to_analyze(const fs::path& configuration,
                                                      Compat compat,
                                                      model::Warnings& warnings) {
@@ -463,6 +488,7 @@ core::Result<std::vector<RunFolder>> runs_to_analyze(const fs::path& configurati
                    configuration.string(), static_cast<std::int64_t>(repeats));
     return runs;
   }
+  ASSAY_TRY(leave_out_unfinished(configuration, runs, warnings));
   if (compat == Compat::kNone) return runs;
   return core::Error{fmt::format("'{}' holds repeats, which --compat tracelens does not know: {}",
                                  configuration.string(), repeats_hint(configuration))};

@@ -95,8 +95,8 @@ struct RunFolder {
 // repeats or has traces of its own.
 std::vector<RunFolder> find_run_folders(const std::filesystem::path& configuration);
 
-// Returns the same for an analysis and warns when it ignores repeats. Fails when `compat` is a mode
-// that does not know repeats.
+// Returns the same for an analysis, without the repeats that a sweep has not ended, and warns of
+// what it leaves out. Fails when `compat` is a mode that does not know repeats.
 core::Result<std::vector<RunFolder>> runs_to_analyze(const std::filesystem::path& configuration,
                                                      Compat compat,
                                                      model::Warnings& warnings);

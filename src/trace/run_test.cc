@@ -368,6 +368,27 @@ TEST_F(FindRankFiles, ASweepIsTold) {
   EXPECT_THAT(found(), ::testing::HasSubstr("is a sweep: 'assay sweep report"));
 }
 
+// `sweep run` writes the record when a run has ended well.
+TEST_F(FindRankFiles, RunsThatASweepHasNotEndedAreLeftOut) {
+  const fs::path setting = folder_ / "8cta";
+  for (const char* run : {"repeat1", "repeat2", "repeat3"})
+    add(fs::path("8cta") / run / "torch_profiler/rank0/a.json");
+  EXPECT_EQ(runs_to_analyze(setting, Compat::kNone, warnings_).value().size(), 3U);
+  ASSERT_TRUE(core::write_file(folder_ / "sweep.json", "{}").ok());
+  EXPECT_THAT(runs_to_analyze(setting, Compat::kNone, warnings_).error().message,
+              ::testing::HasSubstr("has ended well"));
+  ASSERT_TRUE(core::write_file(setting / "repeat1/sweep_run.json",
+                               R"({"format":"assay-book","version":1,"title":"","tables":[]})")
+                  .ok());
+  ASSERT_TRUE(core::write_file(setting / "repeat3/sweep_run.json", "garbage").ok());
+  warnings_ = {};
+  const auto runs = runs_to_analyze(setting, Compat::kNone, warnings_).value();
+  ASSERT_EQ(runs.size(), 1U);
+  EXPECT_EQ(runs[0].repeat, 1);
+  ASSERT_EQ(warnings_.all().size(), 1U);
+  EXPECT_EQ(warnings_.all()[0].count, 2);
+}
+
 TEST_F(FindRankFiles, RepeatsAreTold) {
   for (const char* run : {"repeat10", "repeat2", "repeat1.failed", "repeat03"})
     add(fs::path(run) / "torch_profiler/rank0/a.json");

@@ -23,6 +23,11 @@ inline constexpr std::size_t kFewestForTransients = 3;
 // period alone; others need a cause that the trace shows.
 inline constexpr std::size_t kFewestWithoutCause = 5;
 
+// Steps behind the first ones of a run that are more than this part are no exceptions but another
+// mode of the work (other batches, every n-th step): without them its time would be that of one
+// mode.
+inline constexpr double kMostTransientPercent = 20;
+
 // Returns for each step whether it belongs to the steady state; at least half of them do. All do
 // where there are fewer than kFewestForTransients.
 std::vector<bool> find_steady(std::span<const double> periods);

@@ -57,6 +57,12 @@ class Record(unittest.TestCase):
         self.assertIn("damaged.rec: a recording of version 0", done.stderr)
         self.assertIn("recorded 1 process,", done.stderr)
 
+    def test_folder_with_letters_that_stand_for_others_is_refused(self):
+        self.output = self.folder / "of_%p"
+        done = self.record("true")
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("holds %p, which stands for each process", done.stderr)
+
     def test_exit_code_comes_back_where_the_folder_is_gone(self):
         done = self.record("sh", "-c", "rm -r $ASSAY_RECORDER_OUTPUT; exit 7")
         self.assertEqual(done.returncode, 7, done.stderr)

@@ -8,6 +8,7 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "core/counted.h"
+#include "core/shell.h"
 #include "sweep/launcher.h"
 
 namespace assay::cli {
@@ -91,14 +92,17 @@ class Record final : public Command {
     const std::string folder = plan.folder.string();
     if (recorded.processes == 0) {
       print_warning(fmt::format(
-          "nothing was recorded in {}: the command used no NCCL of 2.27 or newer", folder));
+          "nothing was recorded in {}: the command used no NCCL of 2.27 or newer, or its processes "
+          "could not write there",
+          folder));
       return;
     }
     print_note(fmt::format(
-        "recorded {}, {}, {}, {:.1f} MB in {}; next:\n  assay goal generate {} -o {}-goal",
+        "recorded {}, {}, {}, {:.1f} MB in {}; next:\n  assay goal generate {} -o {}",
         core::counted(recorded.processes, "process", "processes"),
         core::counted(recorded.operations, "operation"), core::counted(recorded.kernels, "kernel"),
-        static_cast<double>(recorded.size_bytes) / kMegabyte, folder, folder, folder));
+        static_cast<double>(recorded.size_bytes) / kMegabyte, folder, core::shell_quoted(folder),
+        core::shell_quoted(folder + "-goal")));
   }
 
   recorder::RecordOptions options_;

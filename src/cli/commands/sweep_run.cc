@@ -10,6 +10,7 @@
 #include "core/counted.h"
 #include "core/interrupt.h"
 #include "core/registry.h"
+#include "core/shell.h"
 #include "core/terminal.h"
 #include "sweep/preset.h"
 #include "sweep/request.h"
@@ -94,7 +95,8 @@ class SweepRun final : public Command {
     const sweep::SweepFolder folder = ASSAY_TRY(open(sweep));
     const auto records = run_all(folder, sweep.plan);
     if (core::interrupted()) {
-      print_note(fmt::format("go on with: assay sweep run --resume -o {}", folder.path().string()));
+      print_note(fmt::format("go on with: assay sweep run --resume -o {}",
+                             core::shell_quoted(folder.path().string())));
     }
     return show(folder, sweep.plan, ASSAY_TRY(records));
   }

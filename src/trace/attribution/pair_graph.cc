@@ -48,6 +48,7 @@ class GraphBuilder {
     for (std::size_t r = 0; r < graph_.ranks; ++r)
       add_rank(static_cast<std::uint16_t>(r));
     find_step_begins();
+    ASSAY_TRY(check_step_begins());
     find_step_lasts();
     add_joins();
     for (const bool both : {true, false}) {
@@ -74,7 +75,7 @@ class GraphBuilder {
     if (numbers(execution(kA)) != numbers(execution(kB)))
       return core::Error{"they have different ranks"};
     if (execution(kA).has_steps != execution(kB).has_steps)
-      return core::Error{"only one of them names its steps"};
+      return core::Error{"only one of them has steps that all its ranks name"};
     return {};
   }
 
@@ -234,6 +235,17 @@ class GraphBuilder {
         if (earlier) first = n;
       }
     }
+  }
+
+  // A clock that was set back can leave a rank without work in a step.
+  [[nodiscard]] core::Status check_step_begins() const {
+    const auto idle = std::find_if(
+        graph_.step_begin.begin(), graph_.step_begin.end(),
+        [](const auto& first) { return first[kA] == kNoNodeId || first[kB] == kNoNodeId; });
+    if (idle == graph_.step_begin.end()) return {};
+    const auto at = static_cast<std::size_t>(idle - graph_.step_begin.begin());
+    return core::Error{fmt::format("rank {} has a step without GPU work",
+                                   execution(kA).ranks[at / graph_.steps].number)};
   }
 
   void find_step_lasts() {

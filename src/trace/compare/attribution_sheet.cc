@@ -74,7 +74,7 @@ class SteadySteps {
  public:
   explicit SteadySteps(const Sides& sides) {
     for (const Configuration* side : {&sides.baseline, &sides.test}) {
-      const StepSet steady = steady_steps(step_states(rank_steps(side->ranks)));
+      const StepSet steady = steady_steps(step_states(*side));
       for (std::size_t i = 0; i < side->executions.size(); ++i)
         add(*side->executions[i], side->runs[i], steady);
     }

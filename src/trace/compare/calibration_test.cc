@@ -341,6 +341,57 @@ TEST(Calibration, OneRunASideSeldomDiffersFromItself) {
       show_one_run_a_side(scale, steps);
 }
 
+// Every so many steps take a tenth longer than the others, at random, in both of two runs.
+struct SlowSteps {
+  double share = 0;
+  std::size_t steps = 0;
+};
+
+double percent_of_likes_that_differ(const SlowSteps& slow) {
+  std::mt19937_64 random(20261130);
+  std::normal_distribution<double> normal(0, 1);
+  std::uniform_real_distribution<double> uniform(0, 1);
+  const auto run = [&] {
+    std::vector<RankStep> steps;
+    for (std::size_t i = 0; i < slow.steps; ++i)
+      steps.push_back(
+          {.step = static_cast<std::int64_t>(i),
+           .period_ms = (uniform(random) < slow.share ? 11 : 10) * (1 + 0.002 * normal(random))});
+    return steps;
+  };
+  const auto kept = [](const std::vector<RankStep>& steps, Modes modes) {
+    std::vector<double> periods;
+    for (const StepState& state : step_states(steps, modes))
+      if (state.is_steady) periods.push_back(state.period_ms);
+    return periods;
+  };
+  constexpr int kRuns = 2000;
+  int different = 0;
+  for (int i = 0; i < kRuns; ++i) {
+    const std::vector<RankStep> a = run();
+    const std::vector<RankStep> b = run();
+    const Modes modes = common_modes(a, b);
+    different += measure_change(kept(a, modes), kept(b, modes), Better::kLower,
+                                {.tolerance_percent = 0, .evidence = Evidence::kOneRun})
+                     .verdict == Verdict::kDifferent;
+  }
+  return 100.0 * different / kRuns;
+}
+
+// A workload may have two modes. Slow steps that are left out on one side alone, or nearly all of
+// one mode, would make a difference of nothing.
+TEST(Calibration, StepsOfTwoModesSeldomDifferFromThemselves) {
+  for (const std::size_t steps : {std::size_t{6}, std::size_t{10}, std::size_t{20}}) {
+    for (const double share : {0.05, 0.1, 0.2, 0.3, 0.4, 0.5}) {
+      const double percent = percent_of_likes_that_differ({.share = share, .steps = steps});
+      show(fmt::format("one run of {} steps a side, {:g} % of which take a tenth longer", steps,
+                       100 * share),
+           percent);
+      EXPECT_LE(percent, 12);
+    }
+  }
+}
+
 // Settings may differ in noise. The test then errs more often, in less than 9 % of all pairs.
 TEST(Calibration, UnequalNoiseMakesSomeMoreErrors) {
   std::mt19937_64 random(20261123);

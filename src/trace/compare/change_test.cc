@@ -82,13 +82,13 @@ TEST(Change, EqualSidesHaveNoNaN) {
   }
 }
 
-// With unequal spreads, the degrees of freedom of the sides do not simply add up. By hand: the
-// variances are 2.5 (n = 5) and 1/2 (n = 2), so a = 1/2, b = 1/4 and v = (3/4)^2 / ((1/4)/6 +
-// (1/16)/3) - 2 = 7, above the limit of 5 + 2 - 2 = 5; t(0.975, 5) = 2.570582.
-TEST(Change, TheIntervalHasWelchsDegreesOfFreedom) {
+// With unequally many values, the degrees of freedom of the sides do not simply add up. By hand:
+// the variances are 2.5 (n = 5) and 1/2 (n = 2), so a = 1/2, b = 1/4 and v = (3/4)^2 / ((1/4)/4 +
+// (1/16)/1) = 4.5, above the limit of 2 (2 - 1) = 2; t(0.975, 2) = 4.302653.
+TEST(Change, TheIntervalHasTheDegreesOfFreedomOfUnequalSides) {
   const Change c = change({99, 100, 101, 102, 103}, {110, 111});
   EXPECT_DOUBLE_EQ(c.difference, 9.5);
-  const double half = 2.570582 * std::sqrt(1.0 / 2 + 1.0 / 4);
+  const double half = 4.302653 * std::sqrt(1.0 / 2 + 1.0 / 4);
   EXPECT_NEAR(c.low, 9.5 - half, 1e-4);
   EXPECT_NEAR(c.high, 9.5 + half, 1e-4);
 }

@@ -44,6 +44,10 @@ struct LeftOut {
   double outside_ms = 0;
 };
 
+// Which modes of the work count: the usual one, unless there are too many steps of others (see
+// step_states.h), or all. In a comparison all count on both sides if they do on one.
+enum class Modes { kUsual, kAll };
+
 struct Configuration {
   std::string label;
   std::vector<RankReport> ranks;  // ranks of all runs
@@ -54,6 +58,7 @@ struct Configuration {
   std::vector<int> runs = {0};
   std::vector<RunEnvironment> environments = {};  // one entry for each run that recorded it
   std::vector<LostRank> lost_ranks = {};          // that `ranks` and `collectives` lack
+  Modes modes = Modes::kUsual;
   // One for each run, where the runs were read from their traces.
   std::vector<std::shared_ptr<const path::Execution>> executions = {};
 };

@@ -141,7 +141,7 @@ bool is_repeated(const SettingFigures& setting) {
 SettingFigures figures_of(const Configuration& configuration, Compat compat) {
   SettingFigures figures{.label = configuration.label,
                          .runs = configuration.runs,
-                         .steady = steady_figures(configuration.ranks),
+                         .steady = steady_figures(configuration),
                          .whole = whole_trace_figures(configuration.ranks),
                          .timelines = summary_of_runs(configuration, compat)};
   for (const model::Table& table : configuration.collectives.tables)
@@ -151,7 +151,7 @@ SettingFigures figures_of(const Configuration& configuration, Compat compat) {
   add_channels(figures.collectives, configuration.collectives);
   figures.arrivals = arrivals_of(configuration);
   const std::vector<RankStep> steps = rank_steps(configuration.ranks);
-  const std::vector<StepState> states = step_states(steps);
+  const std::vector<StepState> states = step_states(steps, configuration.modes);
   figures.host_ms = host_waits(steps, steady_steps(states));
   figures.steps = states.size();
   return figures;

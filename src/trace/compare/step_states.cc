@@ -179,11 +179,16 @@ void explain(const Run& run,
   explain_by_host(excess(run, &RankStep::host_ms, position, steady), differs, state);
 }
 
+std::vector<double> periods_of(const Run& run) {
+  std::vector<double> periods;
+  for (const auto& [step, ranks] : run)
+    periods.push_back(mean_of(ranks, &RankStep::period_ms));
+  return periods;
+}
+
 // Returns the states of a run where these of its steps are steady.
-std::vector<StepState> states_of(int number,
-                                 const Run& run,
-                                 const std::vector<double>& periods,
-                                 const std::vector<bool>& steady) {
+std::vector<StepState> states_of(int number, const Run& run, const std::vector<bool>& steady) {
+  const std::vector<double> periods = periods_of(run);
   const double steady_ms = mean_where(periods, steady);
   std::vector<StepState> states;
   std::size_t i = 0;
@@ -202,15 +207,88 @@ std::vector<StepState> states_of(int number,
 }
 
 std::vector<StepState> run_states(int number, const Run& run) {
-  std::vector<double> periods;
-  for (const auto& [step, ranks] : run)
-    periods.push_back(mean_of(ranks, &RankStep::period_ms));
-  std::vector<bool> steady = steady_of(run, periods);
-  std::vector<StepState> states = states_of(number, run, periods, steady);
+  std::vector<bool> steady = steady_of(run, periods_of(run));
+  std::vector<StepState> states = states_of(number, run, steady);
   if (run.size() >= kFewestWithoutCause) return states;
   for (std::size_t i = 1; i < states.size(); ++i)
     if (states[i].cause == Cause::kNone) steady[i] = true;
-  return states_of(number, run, periods, steady);
+  return states_of(number, run, steady);
+}
+
+using StatesByRun = std::map<int, std::vector<StepState>>;
+
+StatesByRun usual_states(const std::map<int, Run>& runs) {
+  StatesByRun states;
+  for (const auto& [number, run] : runs)
+    states.emplace(number, run_states(number, run));
+  return states;
+}
+
+// Returns how many steps are transient at the beginning of a run.
+std::size_t transients_at_begin(const std::vector<StepState>& run) {
+  const auto steady =
+      std::find_if(run.begin(), run.end(), [](const StepState& state) { return state.is_steady; });
+  return static_cast<std::size_t>(steady - run.begin());
+}
+
+bool has_modes(const StatesByRun& states) {
+  constexpr std::size_t kFewest = 2;
+  std::size_t others = 0;
+  std::size_t all = 0;
+  for (const auto& [number, run] : states) {
+    const std::size_t first = transients_at_begin(run);
+    all += run.size() - first;
+    others += static_cast<std::size_t>(
+        std::count_if(run.begin() + static_cast<std::ptrdiff_t>(first), run.end(),
+                      [](const StepState& state) { return !state.is_steady; }));
+  }
+  return others >= kFewest &&
+         static_cast<double>(others) > kMostTransientPercent / 100 * static_cast<double>(all);
+}
+
+// Returns by which part of it a run's longest steady step is longer than its shortest.
+double spread_of(const std::vector<StepState>& run) {
+  std::vector<double> periods;
+  for (const StepState& state : run)
+    if (state.is_steady) periods.push_back(state.period_ms);
+  const auto [least, most] = std::minmax_element(periods.begin(), periods.end());
+  return (*most - *least) / *least;
+}
+
+// Returns whether steady steps of `other` are about as far apart as most transient steps, not at
+// the begin of their run, are from the steady ones. Noise makes either distance somewhat different.
+bool reach(const StatesByRun& runs, const StatesByRun& other) {
+  constexpr double kAbout = 0.75;
+  double farthest = 0;
+  for (const auto& [number, run] : other)
+    farthest = std::max(farthest, spread_of(run));
+  std::size_t all = 0;
+  std::size_t reached = 0;
+  for (const auto& [number, run] : runs) {
+    for (std::size_t i = transients_at_begin(run); i < run.size(); ++i) {
+      if (run[i].is_steady) continue;
+      ++all;
+      reached += kAbout * std::fabs(run[i].period_ms / run[i].steady_ms - 1) <= farthest ? 1 : 0;
+    }
+  }
+  return 2 * reached > all;
+}
+
+// Returns the states of a run of which steps of all modes are steady.
+std::vector<StepState> states_of_all_modes(int number,
+                                           const Run& run,
+                                           const std::vector<StepState>& usual) {
+  const std::vector<double> periods = periods_of(run);
+  const auto first = static_cast<std::ptrdiff_t>(transients_at_begin(usual));
+  const auto [least, most] = std::minmax_element(periods.begin() + first, periods.end());
+  const double margin = kTransientPercent / 100 * core::median(periods);
+  std::vector<bool> steady(run.size(), true);
+  for (std::size_t i = 0; i < static_cast<std::size_t>(first); ++i)
+    steady[i] = periods[i] >= *least - margin && periods[i] <= *most + margin;
+  std::vector<StepState> states = states_of(number, run, steady);
+  for (std::size_t i = 0; i < states.size(); ++i)
+    states[i].is_of_other_mode = steady[i] && !usual[i].is_steady;
+  return states;
 }
 
 // Returns by how much longer the other ranks communicate than this one in the steady steps of its
@@ -246,12 +324,31 @@ std::vector<RankStep> rank_steps(std::span<const RankReport> ranks) {
   return steps;
 }
 
-std::vector<StepState> step_states(std::span<const RankStep> steps) {
+std::vector<StepState> step_states(std::span<const RankStep> steps, Modes modes) {
+  const std::map<int, Run> runs = runs_of(steps);
+  const StatesByRun usual = usual_states(runs);
+  const bool all_modes = modes == Modes::kAll || has_modes(usual);
   std::vector<StepState> states;
-  for (const auto& [number, run] : runs_of(steps))
-    for (const StepState& state : run_states(number, run))
+  for (const auto& [number, run] : runs)
+    for (const StepState& state :
+         all_modes ? states_of_all_modes(number, run, usual.at(number)) : usual.at(number))
       states.push_back(state);
   return states;
+}
+
+std::vector<StepState> step_states(const Configuration& configuration) {
+  return step_states(rank_steps(configuration.ranks), configuration.modes);
+}
+
+Modes common_modes(std::span<const RankStep> baseline, std::span<const RankStep> test) {
+  const StatesByRun a = usual_states(runs_of(baseline));
+  const StatesByRun b = usual_states(runs_of(test));
+  const bool any = has_modes(a) || has_modes(b) || reach(a, b) || reach(b, a);
+  return any ? Modes::kAll : Modes::kUsual;
+}
+
+void settle_modes(Configuration& baseline, Configuration& test) {
+  baseline.modes = test.modes = common_modes(rank_steps(baseline.ranks), rank_steps(test.ranks));
 }
 
 StepSet steady_steps(std::span<const StepState> states) {

@@ -45,7 +45,8 @@ struct StepState {
   double period_ms = 0;  // mean over ranks
   bool is_first = false;
   bool is_steady = true;
-  double steady_ms = 0;  // mean period of the run's steady steps
+  bool is_of_other_mode = false;  // it would be transient, but has too many like it
+  double steady_ms = 0;           // mean period of the run's steady steps
   Cause cause = Cause::kNone;
   int rank = 0;
   double ms = 0;
@@ -55,7 +56,18 @@ struct StepState {
 // (with a cause, unless it is the first or of at least kFewestWithoutCause) or, where its period
 // differs from the median by more than kTransientPercent, of the time for which some rank waited
 // for its host, and that wait differs in the same direction.
-std::vector<StepState> step_states(std::span<const RankStep> steps);
+//
+// Where two steps or more, and more than kMostTransientPercent of all, would be transient without
+// being the first of their run, the work has modes, and steps of all modes are steady. The first
+// ones of a run are then transient only if they lie beyond all that follow.
+std::vector<StepState> step_states(std::span<const RankStep> steps, Modes modes = Modes::kUsual);
+std::vector<StepState> step_states(const Configuration& configuration);
+
+// Returns which modes count in a comparison of two sides: all where the work has modes on one, or
+// where the steady steps of one differ among themselves about as much as most transient ones of the
+// other do from its steady ones. Otherwise steps of one kind would count on one side alone.
+Modes common_modes(std::span<const RankStep> baseline, std::span<const RankStep> test);
+void settle_modes(Configuration& baseline, Configuration& test);
 
 // The steady steps as run and step.
 using StepSet = std::set<std::pair<int, std::int64_t>>;

@@ -113,6 +113,30 @@ TEST(StepStates, IdleTimeThatShrinksIsNotBetter) {
   EXPECT_EQ(text(cell_where(summary, "type", "idle_time", "status")), "Shorter");
 }
 
+// Every other step, or so, takes a tenth longer: without these its time would be that of the
+// others.
+TEST(StepStates, StepsOfASecondModeCount) {
+  Configuration a = side_of("a", {{{1000, 0}, {1100, 0}, {1000, 0}, {1000, 0}, {1100, 0}}});
+  Configuration b = side_of("b", {{{1000, 0}, {1000, 0}, {1100, 0}, {1000, 0}, {1000, 0}}});
+  settle_modes(a, b);
+  EXPECT_EQ(a.modes, Modes::kAll);
+  for (const Configuration* side : {&a, &b})
+    for (const StepState& state : step_states(*side))
+      EXPECT_TRUE(state.is_steady) << side->label << " " << state.step;
+  EXPECT_EQ(transients_in_words(a),
+            "2 of 5 steps of a are of another mode: 10 % more time on average. Steps of all modes "
+            "count.");
+  EXPECT_THAT(transients_in_words(b), StartsWith("1 of 5 steps of b is of another mode"));
+  const Comparison comparison = compare({a, b}).value();
+  EXPECT_NEAR(comparison.answer.headline.baseline, 104, 0.01);
+  EXPECT_NEAR(comparison.answer.headline.test, 102, 0.01);
+  EXPECT_EQ(comparison.answer.headline.verdict, Verdict::kUnclear);
+
+  Configuration c = side_of("c", {{{1000, 0}, {1000, 0}, {1000, 0}, {1000, 0}, {1000, 0}}});
+  settle_modes(b, c);
+  EXPECT_EQ(b.modes, Modes::kUsual) << "one step of five is an exception";
+}
+
 TEST(StepStates, TheSheetTellsEachRankAndStep) {
   const Comparison comparison = compare({waits_for_its_host(), steady_run()}).value();
   const model::Table& steps = *comparison.timeline_comparison.find("Steps");

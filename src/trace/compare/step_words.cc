@@ -43,6 +43,20 @@ std::string cause_in_words(const StepState& state) {
   return ": the traces show no cause";
 }
 
+// Says which part of a side's steps are of another mode; empty for none.
+std::string modes_in_words(const std::vector<StepState>& states, const Configuration& side) {
+  std::vector<double> others;
+  std::vector<double> usual;
+  for (const StepState& state : states)
+    if (state.is_steady) (state.is_of_other_mode ? others : usual).push_back(state.period_ms);
+  if (others.empty()) return "";
+  const double percent = 100 * (core::mean(others) / core::mean(usual) - 1);
+  return fmt::format("{} of {} of {} {} another mode: {} on average. Steps of all modes count.",
+                     others.size(), core::counted(states.size(), "step"), side.label,
+                     others.size() == 1 ? "is of" : "are of",
+                     more_or_less(percent, "more time", "less time"));
+}
+
 std::string state_in_words(const StepState& state, const Configuration& side) {
   const double percent = 100 * (state.period_ms / state.steady_ms - 1);
   return fmt::format("{}step {}{} took {:.3f} ms, {} than a steady one{}",
@@ -98,12 +112,13 @@ const Change* change_of(const std::vector<TimelineChange>& changes, const char* 
 // A run of several steps tells what lies between them.
 bool has_periods(const Configuration& side) {
   std::map<int, int> steps;
-  for (const StepState& state : step_states(rank_steps(side.ranks)))
+  for (const StepState& state : step_states(side))
     if (++steps[state.run] > 1) return true;
   return false;
 }
 
 std::string state_word(const StepState& state) {
+  if (state.is_of_other_mode) return "steady, of another mode";
   if (state.is_steady) return "steady";
   switch (state.cause) {
     case Cause::kHost:
@@ -123,7 +138,7 @@ std::string state_word(const StepState& state) {
 void append_steps(const Configuration& side, model::Table& table) {
   const std::vector<RankStep> steps = rank_steps(side.ranks);
   std::map<std::pair<int, std::int64_t>, std::string> words;
-  for (const StepState& state : step_states(steps))
+  for (const StepState& state : step_states(steps, side.modes))
     words[{state.run, state.step}] = state_word(state);
   for (const RankStep& step : steps)
     table.add_row({run_name(side, step.run), static_cast<std::int64_t>(step.rank), step.step,
@@ -135,11 +150,12 @@ void append_steps(const Configuration& side, model::Table& table) {
 }  // namespace
 
 std::string transients_in_words(const Configuration& side) {
-  const std::vector<StepState> states = step_states(rank_steps(side.ranks));
+  const std::vector<StepState> states = step_states(side);
+  const std::string modes = modes_in_words(states, side);
   std::vector<StepState> transient;
   std::copy_if(states.begin(), states.end(), std::back_inserter(transient),
                [](const StepState& state) { return !state.is_steady; });
-  if (transient.empty()) return "";
+  if (transient.empty()) return modes;
   const auto differs = [](const StepState& state) {
     return std::fabs(state.period_ms / state.steady_ms - 1);
   };
@@ -153,17 +169,18 @@ std::string transients_in_words(const Configuration& side) {
   const double steady = mean_period(states, true);
   const double effect = 100 * (mean_period(states, false) / steady - 1);
   return fmt::format(
-      "{} of {} of {} {} not steady and left out: {}. With {}, its mean would "
+      "{}{}{} of {} of {} {} not steady and left out: {}. With {}, its mean would "
       "be {}.",
-      transient.size(), core::counted(states.size(), "step"), side.label,
-      transient.size() == 1 ? "is" : "are", core::join(texts, "; "),
+      modes, modes.empty() ? "" : " ", transient.size(), core::counted(states.size(), "step"),
+      side.label, transient.size() == 1 ? "is" : "are", core::join(texts, "; "),
       transient.size() == 1 ? "it" : "them", more_or_less(effect, "higher", "lower"));
 }
 
 std::string host_bound_in_words(const Configuration& side) {
   const std::vector<RankStep> steps = rank_steps(side.ranks);
   std::map<int, BoundOverRuns> ranks;
-  for (const BoundRank& bound : host_bound_ranks(steps, steady_steps(step_states(steps)))) {
+  for (const BoundRank& bound :
+       host_bound_ranks(steps, steady_steps(step_states(steps, side.modes)))) {
     BoundOverRuns& rank = ranks[bound.rank];
     rank.host_ms.push_back(bound.host_ms);
     rank.share.push_back(bound.share);

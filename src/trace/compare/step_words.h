@@ -8,8 +8,8 @@
 
 namespace assay::trace {
 
-// Names the transient steps of one side with their causes and what they do to its mean; empty when
-// there are none.
+// Tells the modes of one side's steps, and names the transient ones with their causes and what they
+// do to its mean; empty when there are none.
 std::string transients_in_words(const Configuration& side);
 
 // Names the ranks of one side that wait for their host in the steady steps; empty for none.

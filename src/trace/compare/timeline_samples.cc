@@ -123,19 +123,19 @@ std::optional<std::int64_t> step_number(const model::Table& table, std::size_t r
   return static_cast<std::int64_t>(step);
 }
 
-std::vector<TimelineFigure> steady_figures(std::span<const RankReport> ranks) {
+std::vector<TimelineFigure> steady_figures(const Configuration& configuration) {
   std::vector<TimelineFigure> figures;
-  for (const RankReport& rank : ranks) {
+  for (const RankReport& rank : configuration.ranks) {
     if (const model::Table* table = rank.book.find(kStepsSheet))
       add_periods(rank, *table, figures);
     else
       add_figures(rank, "gpu_timeline_steps", figures);
   }
-  const StepSet steady = steady_steps(step_states(rank_steps(ranks)));
+  const StepSet steady = steady_steps(step_states(configuration));
   std::erase_if(figures, [&steady](const TimelineFigure& figure) {
     return steady.count({figure.run, figure.step}) == 0;
   });
-  for (TimelineFigure& figure : step_figures(ranks)) {
+  for (TimelineFigure& figure : step_figures(configuration.ranks)) {
     if (figure.type != kTotalTime) continue;
     figure.type = kAllSteps;
     figures.push_back(std::move(figure));
@@ -176,8 +176,8 @@ std::map<int, SeriesByType> by_rank(std::span<const TimelineFigure> figures,
 TimelinePair timeline_pair(const Sides& sides) {
   TimelinePair pair{
       .basis = {.window = Basis::Window::kStep, .repetition = repetition(sides, Repetition::kStep)},
-      .baseline = steady_figures(sides.baseline.ranks),
-      .test = steady_figures(sides.test.ranks)};
+      .baseline = steady_figures(sides.baseline),
+      .test = steady_figures(sides.test)};
   if (!pair.baseline.empty() && !pair.test.empty()) return pair;
   return whole_trace_pair(sides);
 }

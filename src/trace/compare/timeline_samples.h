@@ -43,7 +43,7 @@ std::vector<TimelineFigure> whole_trace_figures(std::span<const RankReport> rank
 std::vector<TimelineFigure> step_figures(std::span<const RankReport> ranks);
 
 // Returns the figures of the steady steps over their periods, and kAllSteps.
-std::vector<TimelineFigure> steady_figures(std::span<const RankReport> ranks);
+std::vector<TimelineFigure> steady_figures(const Configuration& configuration);
 
 // Parallel lists with one entry for each repetition.
 struct TimelineSeries {

@@ -160,8 +160,10 @@ std::string is_it_real(const TimelineChange& headline,
                        certainty_in_words(change, basis, criterion), holds,
                        noise_in_words(pair, sides));
   };
+  const bool once = basis.repetition != Repetition::kRun;
   if (change.verdict == Verdict::kSame)
-    return sentence("A difference, if there is one, is too small to matter",
+    return sentence(std::string("A difference, if there is one, is too small to matter") +
+                        (once ? " in these runs; that between runs is not known" : ""),
                     fmt::format("lies within {:g} % either way", criterion.tolerance_percent));
   if (change.verdict == Verdict::kUnclear) return sentence("It may be noise", "holds zero");
   if (change.verdict == Verdict::kDifferent)

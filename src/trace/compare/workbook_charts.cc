@@ -80,7 +80,7 @@ model::Table composition_table(const Sides& sides) {
     chart.columns.push_back(table.columns.back().name);
   }
   for (const Configuration* side : {&sides.baseline, &sides.test}) {
-    for (const auto& [rank, types] : by_rank(steady_figures(side->ranks), Repetition::kRun)) {
+    for (const auto& [rank, types] : by_rank(steady_figures(*side), Repetition::kRun)) {
       std::vector<model::Cell> row = {side->label + ", rank " + std::to_string(rank)};
       for (const auto& [type, name] : kComposition)
         row.push_back(cell_of(mean_ms(types, type)));

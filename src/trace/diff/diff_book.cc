@@ -34,11 +34,10 @@ struct SideSteps {
   std::string transients;         // the others, in a sentence; "" for none
 };
 
-SideSteps steps_of(const DiffSide& side) {
-  const Configuration run = steps_of_run(side.label, side.ranks);
+SideSteps steps_of(const Configuration& run) {
   SideSteps steps{.steady = {}, .period_ms = 0, .transients = transients_in_words(run)};
   std::vector<double> periods_ms;
-  for (const StepState& state : step_states(rank_steps(run.ranks))) {
+  for (const StepState& state : step_states(run)) {
     if (!state.is_steady) continue;
     steps.steady.insert(state.step);
     periods_ms.push_back(state.period_ms);
@@ -430,7 +429,7 @@ model::Table counts_and_answer(const std::string& answer,
     table.add_row({fmt::format("What does \"{}\" cost?", change_name(change)),
                    fmt::format("{} {} of kernel_diff, {:+.4g} ms in all.", sum.first,
                                sum.first == 1 ? "row" : "rows", sum.second)});
-  if (!transients.empty()) table.add_row({std::string("Which steps are left out?"), transients});
+  if (!transients.empty()) table.add_row({std::string("Are the steps steady?"), transients});
   table.style.excel_table = true;
   return table;
 }
@@ -441,8 +440,11 @@ TraceDiff trace_diff(const DiffSide& baseline,
                      const DiffSide& test,
                      const KernelDiffOptions& options) {
   const PathKind kind = common_path_kind(baseline.ranks, test.ranks);
-  const SideSteps steps_before = steps_of(baseline);
-  const SideSteps steps_after = steps_of(test);
+  Configuration run_before = steps_of_run(baseline.label, baseline.ranks);
+  Configuration run_after = steps_of_run(test.label, test.ranks);
+  settle_modes(run_before, run_after);
+  const SideSteps steps_before = steps_of(run_before);
+  const SideSteps steps_after = steps_of(run_after);
   const std::vector<KernelUse> before = kernel_uses(baseline.ranks, kind, steps_before.steady);
   std::vector<KernelUse> after = kernel_uses(test.ranks, kind, steps_after.steady);
   rename_paths(matching_paths(before, after), after);

@@ -8,7 +8,7 @@ namespace assay::trace {
 
 SideEvidence side_evidence(const Configuration& configuration) {
   return {.label = configuration.label,
-          .steady = steady_figures(configuration.ranks),
+          .steady = steady_figures(configuration),
           .steps = rank_steps(configuration.ranks)};
 }
 

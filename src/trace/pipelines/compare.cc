@@ -11,6 +11,7 @@
 #include "trace/compare/all_runs.h"
 #include "trace/compare/final_report.h"
 #include "trace/compare/setting_figures.h"
+#include "trace/compare/step_states.h"
 #include "trace/compare/timeline_comparison.h"
 #include "trace/compare/workbook_charts.h"
 #include "trace/page/comparison_page.h"
@@ -204,9 +205,10 @@ model::Book whole_book(const model::Book& summary, const model::Book& report) {
 }
 
 // The warnings of the result lack those of the baseline, which several tests share.
-core::Result<CommandResult> compare_loaded(const Loaded& baseline,
+core::Result<CommandResult> compare_loaded(Loaded& baseline,
                                            Loaded& test,
                                            const CompareRequest& request) {
+  settle_modes(baseline.configuration, test.configuration);
   const Sides sides{baseline.configuration,
                     test.configuration,
                     {.compat = request.options.compat,
@@ -239,7 +241,7 @@ core::Result<CommandResult> compare_loaded(const Loaded& baseline,
   return result;
 }
 
-core::Result<CommandResult> compare_with(const Loaded& baseline,
+core::Result<CommandResult> compare_with(Loaded& baseline,
                                          const CompareRequest& request,
                                          core::Progress& progress) {
   Loaded test = ASSAY_TRY(load(request.test, request.test_label, request, progress));
@@ -253,8 +255,7 @@ std::shared_ptr<KeptRuns> keep_for(const CompareRequest& request) {
 }
 
 core::Result<CommandResult> run_compare(const CompareRequest& request, core::Progress& progress) {
-  const Loaded baseline =
-      ASSAY_TRY(load(request.baseline, request.baseline_label, request, progress));
+  Loaded baseline = ASSAY_TRY(load(request.baseline, request.baseline_label, request, progress));
   CommandResult result = ASSAY_TRY(compare_with(baseline, request, progress));
   result.warnings = with_baseline(baseline, result.warnings);
   return result;
@@ -262,8 +263,7 @@ core::Result<CommandResult> run_compare(const CompareRequest& request, core::Pro
 
 core::Result<std::vector<core::Result<CommandResult>>> run_compare_each(
     const CompareRequest& request, std::span<const ComparedTest> tests, core::Progress& progress) {
-  const Loaded baseline =
-      ASSAY_TRY(load(request.baseline, request.baseline_label, request, progress));
+  Loaded baseline = ASSAY_TRY(load(request.baseline, request.baseline_label, request, progress));
   const auto figures = figures_of_side(baseline, request.options.compat);
   std::vector<core::Result<CommandResult>> results;
   bool is_first = true;
