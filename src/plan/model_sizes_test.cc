@@ -31,7 +31,7 @@ struct Published {
 
 // Of model cards, or of the checkpoints' tensors where these tell more digits. Towers that read
 // pictures, and layers that draft tokens, are not counted.
-constexpr std::array<Published, 28> kPublished = {{
+constexpr std::array<Published, 29> kPublished = {{
     {"llama-3.1-8b", 8.03},
     {"llama-3.1-70b", 70.55},
     {"llama-3.1-405b", 405.9},
@@ -60,6 +60,7 @@ constexpr std::array<Published, 28> kPublished = {{
     {"glm-5.json", 744},
     {"qwen3.5-397b-a17b.json", 397},
     {"nemotron-3-nano-30b-a3b.json", 31.6},
+    {"nemotron-3-super-120b-a12b.json", 120.6},
 }};
 
 TEST(PublishedSizes, FollowFromTheConfigWithinOnePercent) {

@@ -128,6 +128,9 @@ struct Experts {
   std::int64_t shared_intermediate = 0;  // of the experts that every token goes to; 0: none
   bool has_shared_gate = false;          // a product of one column scales the shared experts
   bool is_gated = true;                  // as of FeedForward
+  // The columns of tokens in the routed experts, between a projection from and one to the model's;
+  // 0: they are the model's own.
+  std::int64_t latent = 0;
 
   bool operator==(const Experts& other) const = default;
 };

@@ -127,14 +127,14 @@ class Uses {
          .sizes = {{"message_size", Amount::kTokens, model_.hidden}}});
   }
 
-  void add_exchange(const char* role, const char* function) {
+  void add_exchange(const char* role, const char* function, std::int64_t columns) {
     add({.role = role,
          .op = "nccl",
          .table = "nccl_perf",
          .op_name = function,
          .key = {{"nccl_dtype", text_value("half")},
                  {"num_gpus", deployment_.moe_tp * deployment_.moe_ep}},
-         .sizes = {{"message_size", Amount::kExpertTokens, model_.hidden}}});
+         .sizes = {{"message_size", Amount::kExpertTokens, columns}}});
   }
 
   void add_mixer(const Attention& attention) {
@@ -347,23 +347,33 @@ class Uses {
     add_linear(down, model_.hidden, intermediate);
   }
 
+  [[nodiscard]] std::int64_t columns_of(const Experts& experts) const {
+    return experts.latent > 0 ? experts.latent : model_.hidden;
+  }
+
+  // Every GPU makes the whole latents of its tokens, which are what it exchanges with others.
   void add_feed_forward(const Experts& experts) {
     const bool exchanges = deployment_.moe_tp * deployment_.moe_ep > deployment_.tp;
+    const std::int64_t columns = columns_of(experts);
     add_product("router", experts.count, model_.hidden, Quantization::kBfloat16);
-    if (exchanges) add_exchange("tokens to the experts", "all_gather");
+    if (experts.latent > 0)
+      add_linear("projection to the experts' latent", columns, model_.hidden);
+    if (exchanges) add_exchange("tokens to the experts", "all_gather", columns);
     add_experts(experts);
-    if (experts.shared_intermediate > 0) {
-      const char* up = experts.is_gated ? "shared gate and up projection" : "shared up projection";
-      add_products(up, "shared activation", "shared down projection", experts.shared_intermediate,
-                   experts.is_gated);
-      if (experts.has_shared_gate)
-        add_product("gate of the shared expert", 1, model_.hidden, Quantization::kBfloat16);
-    }
-    if (exchanges) {
-      add_exchange("tokens from the experts", "reduce_scatter");
-    } else {
-      add_all_reduce("all-reduce after the experts");
-    }
+    add_shared_expert(experts);
+    if (exchanges) add_exchange("tokens from the experts", "reduce_scatter", columns);
+    if (experts.latent > 0)
+      add_linear("projection from the experts' latent", model_.hidden, columns);
+    if (!exchanges) add_all_reduce("all-reduce after the experts");
+  }
+
+  void add_shared_expert(const Experts& experts) {
+    if (experts.shared_intermediate == 0) return;
+    const char* up = experts.is_gated ? "shared gate and up projection" : "shared up projection";
+    add_products(up, "shared activation", "shared down projection", experts.shared_intermediate,
+                 experts.is_gated);
+    if (experts.has_shared_gate)
+      add_product("gate of the shared expert", 1, model_.hidden, Quantization::kBfloat16);
   }
 
   void add_experts(const Experts& experts) {
@@ -372,7 +382,7 @@ class Uses {
          .table = "moe_perf",
          .op_name = "moe",
          .key = {{"moe_dtype", text_value(name_of(deployment_.precision.experts))},
-                 {"hidden_size", model_.hidden},
+                 {"hidden_size", columns_of(experts)},
                  {"inter_size", experts.intermediate},
                  {"topk", experts.top_k},
                  {"num_experts", experts.count},
@@ -381,7 +391,7 @@ class Uses {
                  {"distribution", text_value(deployment_.distribution)}},
          .sizes = {{"num_tokens", Amount::kExpertTokens}},
          .module = {.weights = (experts.is_gated ? 3 : 2) * (experts.count / deployment_.moe_ep) *
-                               model_.hidden * (experts.intermediate / deployment_.moe_tp),
+                               columns_of(experts) * (experts.intermediate / deployment_.moe_tp),
                     .columns = 0,
                     .type = "moe_dtype"}});
   }

@@ -155,6 +155,28 @@ TEST(UsesOf, StateSpacesHaveThePublicPlannersProducts) {
   EXPECT_EQ(launches(uses, "custom_allreduce"), 1 + 52);
 }
 
+// Routers and shared experts take the 4096 columns of the model, routed experts a latent of 1024.
+TEST(UsesOf, ExpertsOfNemotron3SuperWorkInALatent) {
+  const auto uses = uses_of(of_test_data("nemotron-3-super-120b-a12b"), {.tp = 2, .moe_ep = 2},
+                            Phase::kGeneration);
+  EXPECT_THAT(products(uses),
+              testing::IsSupersetOf({"512x4096 bfloat16 x40", "1024x4096 bfloat16 x40",
+                                     "2688x4096 bfloat16 x40", "4096x2688 bfloat16 x40",
+                                     "4096x1024 bfloat16 x40"}));
+  const OperatorUse& experts = first(uses, "moe");
+  EXPECT_EQ(number(experts, "hidden_size"), 1024);
+  EXPECT_EQ(number(experts, "inter_size"), 2688);
+  EXPECT_EQ(experts.module.weights, 2 * (512 / 2) * 1024 * 2688);
+  EXPECT_EQ(launches(uses, "custom_allreduce"), 1 + 88);
+}
+
+TEST(UsesOf, GpusExchangeTheLatentsOfTheirTokens) {
+  const auto uses =
+      uses_of(of_test_data("nemotron-3-super-120b-a12b"), {.moe_ep = 8}, Phase::kGeneration);
+  EXPECT_EQ(launches(uses, "nccl"), 2 * 40);
+  EXPECT_EQ(first(uses, "nccl").sizes.front().factor, 1024);
+}
+
 TEST(UsesOf, SparseAttentionIsOneModule) {
   const Model model = of_test_data("deepseek-v3.2");
   const Deployment deployment{.tp = 8, .moe_ep = 8, .precision = model.precision};

@@ -26,7 +26,8 @@ core::Result<Experts> nemotron_experts(const Config& config) {
       .intermediate = ASSAY_TRY(config.count("moe_intermediate_size")),
       .shared_intermediate = ASSAY_TRY(config.count_or("n_shared_experts", 0)) *
                              ASSAY_TRY(config.count_or("moe_shared_expert_intermediate_size", 0)),
-      .is_gated = false};
+      .is_gated = false,
+      .latent = ASSAY_TRY(config.count_or("moe_latent_size", 0))};
 }
 
 core::Result<Layer> layer_of_letter(const Config& config, char letter) {
