@@ -138,5 +138,35 @@ TEST(CheckpointSizes, ExpertsInIntegersOfFourBits) {
   EXPECT_NEAR(use.weight_bytes, experts * (0.5 + 2.0 / 128) + others * 2, 0.01 * use.weight_bytes);
 }
 
+MemoryUse memory_of_checkpoint(const std::string& config) {
+  const auto model = serving::parse_model(config, "config.json");
+  EXPECT_TRUE(model.ok()) << (model.ok() ? "" : model.error().message);
+  if (!model.ok()) return {};
+  MemoryRequest request;
+  request.deployment.precision = model.value().precision;
+  return memory_of(model.value(), request, {.capacity_bytes = 1e13});
+}
+
+// Llama 3.1 8B: each of 32 layers has projections of 4096 x (4096 + 2 x 1024) and 4096 x 4096, and
+// three of 4096 x 14336. Embedding and logits stay in bfloat16.
+TEST(CheckpointSizes, WhatIsLeftOutOfADenseModelHasTwoBytes) {
+  const auto bytes = [](const std::string& ignored) {
+    return memory_of_checkpoint(R"({"architectures": ["LlamaForCausalLM"], "hidden_size": 4096,
+        "intermediate_size": 14336, "num_hidden_layers": 32, "num_attention_heads": 32,
+        "num_key_value_heads": 8, "vocab_size": 128256, "quantization_config": {
+          "quant_method": "compressed-tensors", "config_groups": {"group_0": {"weights":
+          {"num_bits": 8, "type": "float"}}}, "ignore": ["lm_head")" +
+                                ignored + "]}}")
+        .weight_bytes;
+  };
+  const double attention = 32.0 * (4096 * (4096 + 2 * 1024) + 4096 * 4096);
+  const double others = 32.0 * 3 * 4096 * 14336;
+  const double ends = 2.0 * 128256 * 4096 * kBfloat16Bytes;
+  EXPECT_DOUBLE_EQ(bytes(""), attention + others + ends);
+  EXPECT_DOUBLE_EQ(bytes(R"(, "re:.*self_attn.*")"), 2 * attention + others + ends);
+  EXPECT_DOUBLE_EQ(bytes(R"(, "model.layers.0.self_attn", "model.layers.31.self_attn")"),
+                   attention * 34 / 32 + others + ends);
+}
+
 }  // namespace
 }  // namespace assay::plan

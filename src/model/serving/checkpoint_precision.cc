@@ -4,73 +4,35 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <map>
-#include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "core/text.h"
+#include "model/serving/left_out.h"
 
 namespace assay::serving {
 namespace {
 
-constexpr std::string_view kAttentionModule = "self_attn";
-
-// "model.layers.17.self_attn.q_proj" is of layer 17; patterns of all layers have no number.
-std::optional<std::string> layer_number_of(std::string_view module) {
-  const auto digit = [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; };
-  const auto first = std::find_if(module.begin(), module.end(), digit);
-  if (first == module.end()) return std::nullopt;
-  return std::string(first, std::find_if_not(first, module.end(), digit));
-}
-
-// Checkpoints leave all attention out by one pattern, or name every layer. A few layers alone, as
-// some leave out the first and the last, change little.
-bool leaves_attention(const std::vector<std::string>& modules) {
-  constexpr std::size_t kFewLayers = 8;
-  std::set<std::string> layers;
-  for (const std::string& module : modules) {
-    const std::size_t at = module.find(kAttentionModule);
-    if (at == std::string::npos) continue;
-    const std::optional<std::string> layer = layer_number_of(module.substr(0, at));
-    if (!layer) return true;
-    layers.insert(*layer);
-  }
-  return layers.size() > kFewLayers;
-}
-
-// The lists by which methods name what they leave in bfloat16.
-core::Result<bool> leaves_attention(const Config& config) {
-  for (const char* field : {"ignore", "exclude_modules", "modules_to_not_convert"}) {
-    if (leaves_attention(ASSAY_TRY(config.words(field)))) return true;
-  }
-  return false;
-}
-
-Precision precision_with(Quantization weights, bool is_attention_left) {
-  return {.linear = is_attention_left ? Quantization::kBfloat16 : weights, .experts = weights};
-}
-
-core::Result<Quantization> of_fp8(const Config& config) {
+core::Result<Precision> of_fp8(const Config& config) {
   const auto block = ASSAY_TRY(config.counts("weight_block_size"));
-  if (block.empty()) return Quantization::kFp8;
-  if (block == std::vector<std::int64_t>{kScaleBlock, kScaleBlock}) return Quantization::kFp8Block;
+  if (block.empty()) return weights_of(Quantization::kFp8);
+  if (block == std::vector<std::int64_t>{kScaleBlock, kScaleBlock})
+    return weights_of(Quantization::kFp8Block);
   return config.error("weight_block_size", "only blocks of 128 x 128 are known");
 }
 
 // AWQ and GPTQ.
-core::Result<Quantization> of_integers(const Config& config) {
+core::Result<Precision> of_integers(const Config& config) {
   const std::int64_t bits = ASSAY_TRY(config.count("bits"));
-  if (bits == 4) return Quantization::kInt4;
+  if (bits == 4) return weights_of(Quantization::kInt4);
   return config.error("bits", fmt::format("it is {}, and only weights of 4 bits are known", bits));
 }
 
 // The words of the compressed-tensors format: {"num_bits": 8, "type": "float", ...}.
-core::Result<Quantization> of_group(const Config& group) {
+core::Result<Precision> of_group(const Config& group) {
   if (!group.has("weights")) return group.error("weights", "the field is missing");
   const Config weights = ASSAY_TRY(group.part("weights"));
   const std::int64_t bits = ASSAY_TRY(weights.count("num_bits"));
@@ -79,9 +41,9 @@ core::Result<Quantization> of_group(const Config& group) {
       weights.has("strategy") ? ASSAY_TRY(weights.text("strategy")) : "tensor";
   const bool has_inputs = group.has("input_activations");
   if (type == "float" && bits == 8)
-    return strategy == "block" ? Quantization::kFp8Block : Quantization::kFp8;
-  if (type == "float" && bits == 4 && has_inputs) return Quantization::kNvfp4;
-  if (type == "int" && bits == 4 && !has_inputs) return Quantization::kInt4;
+    return weights_of(strategy == "block" ? Quantization::kFp8Block : Quantization::kFp8);
+  if (type == "float" && bits == 4 && has_inputs) return weights_of(Quantization::kNvfp4);
+  if (type == "int" && bits == 4 && !has_inputs) return weights_of(Quantization::kInt4);
   return weights.error(
       "num_bits",
       fmt::format("weights of {}-bit {}s with {} activations are not known; known are floats of 8 "
@@ -89,10 +51,10 @@ core::Result<Quantization> of_group(const Config& group) {
                   bits, type, has_inputs ? "quantized" : "plain"));
 }
 
-core::Result<Quantization> of_compressed_tensors(const Config& config) {
+core::Result<Precision> of_compressed_tensors(const Config& config) {
   const auto groups = ASSAY_TRY(config.parts("config_groups"));
   if (groups.empty()) return config.error("config_groups", "the field is missing or empty");
-  const Quantization first = ASSAY_TRY(of_group(groups.front().second));
+  const Precision first = ASSAY_TRY(of_group(groups.front().second));
   for (const auto& [name, group] : groups) {
     if (ASSAY_TRY(of_group(group)) != first)
       return config.error("config_groups", "groups of several kinds of weights are not known");
@@ -150,7 +112,7 @@ core::Result<Precision> of_mixed(const Config& config) {
                    .experts = experts.empty() ? most_of(others) : most_of(experts)};
 }
 
-core::Status read_cache(const Config& config, Precision& precision) {
+core::Status read_cache_algorithm(const Config& config, Precision& precision) {
   if (!config.has("kv_cache_quant_algo")) return {};
   const std::string algorithm = ASSAY_TRY(config.text("kv_cache_quant_algo"));
   if (algorithm == "FP8") {
@@ -161,17 +123,8 @@ core::Status read_cache(const Config& config, Precision& precision) {
                       fmt::format("'{}' is not known; known is FP8", algorithm));
 }
 
-core::Result<Precision> of_modelopt(const Config& config, bool mixes) {
-  const bool is_mixed = config.has("quant_algo") && ASSAY_TRY(config.text("quant_algo")) == kMixed;
-  Precision precision = is_mixed ? ASSAY_TRY(of_mixed(config))
-                                 : precision_with(ASSAY_TRY(of_algorithm(config)),
-                                                  mixes && ASSAY_TRY(leaves_attention(config)));
-  ASSAY_TRY(read_cache(config, precision));
-  return precision;
-}
-
-// compressed-tensors has the cache's type beside the groups; AutoFP8's fp8 has the word "static"
-// there, for a cache of fp8 whose scales are in the checkpoint.
+// compressed-tensors has the cache's type beside the groups; AutoFP8's fp8 has the
+// word "static" there, for a cache of fp8 whose scales are in the checkpoint.
 core::Status read_cache_scheme(const Config& config, Precision& precision) {
   if (!config.has("kv_cache_scheme")) return {};
   if (const auto word = config.text("kv_cache_scheme"); word.ok()) {
@@ -188,44 +141,56 @@ core::Status read_cache_scheme(const Config& config, Precision& precision) {
   return {};
 }
 
-using ReadWeights = core::Result<Quantization> (*)(const Config& config);
+core::Result<Precision> of_modelopt(const Config& config) {
+  if (config.has("quant_algo") && ASSAY_TRY(config.text("quant_algo")) == kMixed)
+    return of_mixed(config);
+  return weights_of(ASSAY_TRY(of_algorithm(config)));
+}
+
+core::Result<Precision> of_mxfp4(const Config& /*config*/) {
+  return weights_of(Quantization::kMxfp4);
+}
 
 struct Method {
   std::string_view name;
-  ReadWeights read;
+  core::Result<Precision> (*read)(const Config& config);
 };
 
-constexpr std::array<Method, 4> kMethods = {{{"fp8", of_fp8},
+constexpr std::array<Method, 7> kMethods = {{{"fp8", of_fp8},
+                                             {"mxfp4", of_mxfp4},
+                                             {"compressed-tensors", of_compressed_tensors},
+                                             {"modelopt", of_modelopt},
+                                             {"modelopt_fp4", of_modelopt},
                                              {"awq", of_integers},
-                                             {"gptq", of_integers},
-                                             {"compressed-tensors", of_compressed_tensors}}};
+                                             {"gptq", of_integers}}};
+
+core::Result<CheckpointPrecision> with_rest(const Config& config, Precision precision) {
+  ASSAY_TRY(config.has("quant_algo") ? read_cache_algorithm(config, precision)
+                                     : read_cache_scheme(config, precision));
+  return CheckpointPrecision{.precision = precision, .left_out = ASSAY_TRY(read_left_out(config))};
+}
 
 }  // namespace
 
-core::Result<Precision> checkpoint_precision(const Config& config, bool mixes) {
-  if (!config.has("quantization_config")) return Precision{};
+core::Result<CheckpointPrecision> checkpoint_precision(const Config& config) {
+  if (!config.has("quantization_config")) return CheckpointPrecision{};
   const Config part = ASSAY_TRY(config.part("quantization_config"));
   // ModelOpt's files of 2025 name the algorithm and no method.
   const bool is_modelopt = !part.has("quant_method") && part.has("quant_algo");
   const std::string method = is_modelopt ? "modelopt" : ASSAY_TRY(part.text("quant_method"));
-  if (method == "mxfp4") return Precision{.experts = Quantization::kMxfp4};
-  if (method == "modelopt" || method == "modelopt_fp4") return of_modelopt(part, mixes);
-  for (const Method& known : kMethods) {
-    if (method != known.name) continue;
-    Precision precision =
-        precision_with(ASSAY_TRY(known.read(part)), mixes && ASSAY_TRY(leaves_attention(part)));
-    ASSAY_TRY(read_cache_scheme(part, precision));
-    return precision;
+  std::vector<std::string> known;
+  for (const Method& one : kMethods) {
+    if (method == one.name) return with_rest(part, ASSAY_TRY(one.read(part)));
+    known.emplace_back(one.name);
   }
-  return part.error("quant_method",
-                    fmt::format("'{}' is not known; known are fp8, mxfp4, compressed-tensors, "
-                                "modelopt, awq and gptq",
-                                method));
+  return part.error("quant_method", fmt::format("'{}' is not known; known are {}", method,
+                                                core::join(known, ", ")));
 }
 
-core::Result<Precision> modelopt_precision(const Config& file, bool mixes) {
+core::Result<CheckpointPrecision> modelopt_precision(const Config& file) {
   if (!file.has("quantization")) return file.error("quantization", "the field is missing");
-  return of_modelopt(ASSAY_TRY(file.part("quantization")), mixes);
+  const Config part = ASSAY_TRY(file.part("quantization"));
+  return with_rest(part, ASSAY_TRY(of_modelopt(part)));
 }
 
 }  // namespace assay::serving

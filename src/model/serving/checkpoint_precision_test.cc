@@ -11,11 +11,13 @@ namespace {
 
 using testing::HasSubstr;
 
-core::Result<Precision> of_config(const std::string& quantization, bool mixes = false) {
+core::Result<Precision> of_config(const std::string& quantization) {
   const auto config =
       Config::parse(fmt::format(R"({{"quantization_config": {}}})", quantization), "config.json");
   if (!config.ok()) return config.error();
-  return checkpoint_precision(config.value(), mixes);
+  const auto read = checkpoint_precision(config.value());
+  if (!read.ok()) return read.error();
+  return read.value().precision;
 }
 
 Precision precision(const core::Result<Precision>& read) {
@@ -64,25 +66,6 @@ TEST(CheckpointPrecision, UnknownAlgorithmNamesTheField) {
                         "are FP8"));
   EXPECT_THAT(problem(of_config(R"({"quant_method": "modelopt"})")),
               HasSubstr("quantization_config.quant_algo: the field is missing"));
-}
-
-TEST(CheckpointPrecision, AttentionThatIsLeftOutStaysInBfloat16BesideExperts) {
-  const std::string pattern = R"({"quant_method": "modelopt", "quant_algo": "NVFP4",
-                                  "exclude_modules": ["lm_head", "model.layers.*.self_attn*"]})";
-  EXPECT_EQ(precision(of_config(pattern, true)).linear, Quantization::kBfloat16);
-  EXPECT_EQ(precision(of_config(pattern, true)).experts, Quantization::kNvfp4);
-  // A model without experts has its feed-forward layers beside attention.
-  EXPECT_EQ(precision(of_config(pattern, false)).linear, Quantization::kNvfp4);
-  std::string layers;
-  for (int layer = 0; layer < 60; ++layer)
-    layers += fmt::format(R"({}"model.layers.{}.self_attn")", layer == 0 ? "" : ", ", layer);
-  const auto listed = [&](const std::string& names) {
-    return precision(
-               of_config(fmt::format(R"({{"quant_algo": "FP8", "ignore": [{}]}})", names), true))
-        .linear;
-  };
-  EXPECT_EQ(listed(layers), Quantization::kBfloat16);
-  EXPECT_EQ(listed(R"("model.layers.0.self_attn", "lm_head")"), Quantization::kFp8);
 }
 
 TEST(CheckpointPrecision, MixedLayersCountByExpertsAndOthers) {
@@ -136,12 +119,15 @@ TEST(ModeloptPrecision, ReadsTheFileBesideTheConfig) {
           "quantization": {"quant_algo": "FP8", "kv_cache_quant_algo": "FP8"}})",
       "hf_quant_config.json");
   ASSERT_TRUE(file.ok());
-  const Precision read = precision(modelopt_precision(file.value(), false));
-  EXPECT_EQ(read.linear, Quantization::kFp8);
-  EXPECT_EQ(read.cache, Quantization::kFp8);
+  const auto read = modelopt_precision(file.value());
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_EQ(read.value().precision.linear, Quantization::kFp8);
+  EXPECT_EQ(read.value().precision.cache, Quantization::kFp8);
   const auto empty = Config::parse("{}", "hf_quant_config.json");
   ASSERT_TRUE(empty.ok());
-  EXPECT_THAT(problem(modelopt_precision(empty.value(), false)),
+  const auto nothing = modelopt_precision(empty.value());
+  ASSERT_FALSE(nothing.ok());
+  EXPECT_THAT(nothing.error().message,
               HasSubstr("hf_quant_config.json: quantization: the field is missing"));
 }
 

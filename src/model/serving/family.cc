@@ -6,6 +6,7 @@
 
 #include "core/text.h"
 #include "model/serving/checkpoint_precision.h"
+#include "model/serving/left_out.h"
 
 namespace assay::serving {
 namespace {
@@ -57,14 +58,25 @@ core::Status check_positions(const Config& decoder) {
 }
 
 // Models that read pictures may have the field in either part.
-core::Result<Precision> precision_of(const Config& config,
-                                     const Config& decoder,
-                                     const std::optional<PrecisionFile>& file,
-                                     bool mixes) {
+core::Result<CheckpointPrecision> precision_of(const Config& config,
+                                               const Config& decoder,
+                                               const std::optional<PrecisionFile>& file) {
   constexpr const char* kField = "quantization_config";
-  if (config.has(kField)) return checkpoint_precision(config, mixes);
-  if (decoder.has(kField) || !file) return checkpoint_precision(decoder, mixes);
-  return modelopt_precision(ASSAY_TRY(Config::parse(file->text, file->name)), mixes);
+  const Config& part = config.has(kField) ? config : decoder;
+  const bool has_field = part.has(kField);
+  if (has_field || !file) return checkpoint_precision(part);
+  return modelopt_precision(ASSAY_TRY(Config::parse(file->text, file->name)));
+}
+
+core::Status read_precision(const Config& config,
+                            const Config& decoder,
+                            const std::optional<PrecisionFile>& file,
+                            Model& model) {
+  const CheckpointPrecision read = ASSAY_TRY(precision_of(config, decoder, file));
+  model.precision = read.precision;
+  const core::Status left = leave_out(read.left_out, model);
+  if (!left.ok()) return core::Error{fmt::format("{}: {}", config.name(), left.error().message)};
+  return {};
 }
 
 // Positions that are scaled reach farther, as engines compute it: with YaRN from those of the
@@ -115,7 +127,7 @@ core::Result<Model> parse_model(std::string_view text,
   ASSAY_TRY(check_layers(model, decoder));
   ASSAY_TRY(check_experts(model, decoder));
   ASSAY_TRY(check_positions(decoder));
-  model.precision = ASSAY_TRY(precision_of(config, decoder, precision, model.has_experts()));
+  ASSAY_TRY(read_precision(config, decoder, precision, model));
   model.ties_embedding = ASSAY_TRY(
       config.flag_or("tie_word_embeddings",
                      ASSAY_TRY(decoder.flag_or("tie_word_embeddings", model.ties_embedding))));

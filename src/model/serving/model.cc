@@ -26,6 +26,10 @@ Precision weights_of(Quantization quantization) {
   return {.linear = quantization, .experts = quantization};
 }
 
+bool has_same_weights(const Precision& a, const Precision& b) {
+  return a.linear == b.linear && a.experts == b.experts;
+}
+
 Quantization quantization_of(const Precision& precision) {
   return precision.linear == Quantization::kBfloat16 ? precision.experts : precision.linear;
 }

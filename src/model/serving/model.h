@@ -29,6 +29,48 @@ std::optional<Quantization> quantization_named(std::string_view name);
 // fp8_block has one scale for this many rows and columns of a weight.
 inline constexpr std::int64_t kScaleBlock = 128;
 
+// The matrices of a layer that a checkpoint may keep each in its own way. Those of the input and
+// output of a mixer are so whatever it is.
+enum class Projection : std::uint8_t {
+  kMixerInput,   // to queries, keys and values, or into linear attention and state spaces
+  kMixerGates,   // of linear attention
+  kMixerOutput,  // of the mixer
+  kQueryDown,    // of latent attention: to the queries' latent
+  kLatentDown,   // to that of keys and values
+  kQueryUp,      // to queries
+  kLatentUp,     // to keys and values
+  kUp,           // of a feed-forward layer
+  kDown,
+  kToLatent,  // of the experts
+  kFromLatent,
+  kSharedUp,
+  kSharedDown,
+  kExperts,
+};
+
+inline constexpr int kProjections = 14;
+
+// Some of the projections.
+class Projections {
+ public:
+  [[nodiscard]] bool has(Projection one) const { return (bits_ & bit(one)) != 0; }
+
+  [[nodiscard]] bool is_empty() const { return bits_ == 0; }
+
+  void add(Projection one) { bits_ |= bit(one); }
+
+  void remove(const Projections& others) { bits_ &= ~others.bits_; }
+
+  bool operator==(const Projections& other) const = default;
+
+ private:
+  static std::uint32_t bit(Projection one) {
+    return std::uint32_t{1} << static_cast<std::uint32_t>(one);
+  }
+
+  std::uint32_t bits_ = 0;
+};
+
 struct Precision {
   Quantization linear = Quantization::kBfloat16;     // projections and dense feed-forward layers
   Quantization experts = Quantization::kBfloat16;    // of mixtures
@@ -41,6 +83,8 @@ struct Precision {
 // The precision of a model whose weights are kept so. kMxfp4 is that of experts beside projections
 // in bfloat16.
 Precision weights_of(Quantization quantization);
+// Returns whether both keep weights alike.
+bool has_same_weights(const Precision& a, const Precision& b);
 // Returns the quantization whose weights_of() has the same weights.
 Quantization quantization_of(const Precision& precision);
 
@@ -146,6 +190,8 @@ using Mixer =
 struct Layer {
   Mixer mixer;
   std::variant<FeedForward, Experts, NoFeedForward> feed_forward;
+  // What the checkpoint leaves in bfloat16 of what the model's precision has otherwise.
+  Projections left_out = {};
 
   bool operator==(const Layer& other) const = default;
 };
@@ -153,6 +199,7 @@ struct Layer {
 struct EqualLayers {
   Layer layer;
   std::int64_t count = 0;
+  std::vector<std::int64_t> indices = {};  // where they stand in the model, in order
 };
 
 struct Model {

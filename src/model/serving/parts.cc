@@ -99,9 +99,10 @@ core::Result<std::vector<EqualLayers>> read_layers(
     const auto equal = std::find_if(layers.begin(), layers.end(),
                                     [&](const EqualLayers& known) { return known.layer == layer; });
     if (equal == layers.end()) {
-      layers.push_back({.layer = layer, .count = 1});
+      layers.push_back({.layer = layer, .count = 1, .indices = {index}});
     } else {
       ++equal->count;
+      equal->indices.push_back(index);
     }
   }
   return layers;

@@ -21,6 +21,28 @@ PerfValue text_value(std::string_view text) {
   return PerfValue(std::string(text));
 }
 
+// What a checkpoint leaves out counts where its own precision is deployed.
+Projections left_out_of(const Layer& layer, const Model& model, const Deployment& deployment) {
+  return has_same_weights(model.precision, deployment.precision) ? layer.left_out : Projections{};
+}
+
+Quantization kept_as(Projection projection,
+                     const Projections& left_out,
+                     const Deployment& deployment) {
+  if (left_out.has(projection)) return Quantization::kBfloat16;
+  const Precision& precision = deployment.precision;
+  return projection == Projection::kExperts ? precision.experts : precision.linear;
+}
+
+// The products of a feed-forward layer or a shared expert.
+struct Products {
+  const char* up;
+  const char* activation;
+  const char* down;
+  Projection up_projection;
+  Projection down_projection;
+};
+
 // Collects the uses of one kind of layer, or of what stands before and after the layers.
 class Uses {
  public:
@@ -38,6 +60,7 @@ class Uses {
 
   void add_layers(const EqualLayers& equal) {
     count_ = equal.count;
+    left_out_ = left_out_of(equal.layer, model_, deployment_);
     if (!std::holds_alternative<NoMixer>(equal.layer.mixer)) {
       add_memory("norm before attention", "add_rms_norm", model_.hidden);
       std::visit([this](const auto& mixer) { add_mixer(mixer); }, equal.layer.mixer);
@@ -103,8 +126,12 @@ class Uses {
          .sizes = {{"m", rows}}});
   }
 
-  void add_linear(const char* role, std::int64_t n, std::int64_t k) {
-    add_product(role, n, k, deployment_.precision.linear);
+  [[nodiscard]] Quantization kept(Projection projection) const {
+    return kept_as(projection, left_out_, deployment_);
+  }
+
+  void add_linear(const char* role, std::int64_t n, std::int64_t k, Projection projection) {
+    add_product(role, n, k, kept(projection));
   }
 
   // `rows` is the number of rows that each token has.
@@ -142,11 +169,12 @@ class Uses {
     const std::int64_t kv_heads = divided_up(attention.kv_heads, deployment_.tp);
     const std::int64_t width = heads * attention.head_dim;
     const std::int64_t gate = attention.has_output_gate ? width : 0;
-    add_linear("qkv projection", width + gate + 2 * kv_heads * attention.head_dim, model_.hidden);
+    add_linear("qkv projection", width + gate + 2 * kv_heads * attention.head_dim, model_.hidden,
+               Projection::kMixerInput);
     if (attention.normalises_heads)
       add_memory("norm of queries and keys", "rms_norm", attention.head_dim, heads + kv_heads);
     add_attention(attention, heads, kv_heads);
-    add_linear("output projection", model_.hidden, width);
+    add_linear("output projection", model_.hidden, width, Projection::kMixerOutput);
   }
 
   void add_attention(const Attention& attention, std::int64_t heads, std::int64_t kv_heads) {
@@ -183,24 +211,37 @@ class Uses {
     const std::int64_t heads = local(attention.heads);
     const std::int64_t query = heads * (attention.nope_dim + attention.rope_dim);
     const std::int64_t latent = attention.latent_rank + attention.rope_dim;
-    add_linear("projection to the latents", attention.query_rank + latent, model_.hidden);
-    if (attention.query_rank > 0) {
+    add_latents(attention.query_rank, latent);
+    if (attention.query_rank > 0)
       add_memory("norm of the queries' latent", "rms_norm", attention.query_rank);
-      add_linear("query projection", query, attention.query_rank);
-    } else {
-      add_linear("query projection", query, model_.hidden);
-    }
+    add_linear("query projection", query,
+               attention.query_rank > 0 ? attention.query_rank : model_.hidden,
+               Projection::kQueryUp);
     add_memory("norm of the latent", "rms_norm", attention.latent_rank);
     if (phase_ == Phase::kContext) {
       add_linear("projection to keys and values",
-                 heads * (attention.nope_dim + attention.value_dim), attention.latent_rank);
+                 heads * (attention.nope_dim + attention.value_dim), attention.latent_rank,
+                 Projection::kLatentUp);
       add_latent_attention("context_mla", "mla_context", heads);
     } else {
       add_latent_product("products into the latent", "mla_bmm_gen_pre", "mla_gen_pre", heads);
       add_latent_attention("generation_mla", "mla_generation", heads);
       add_latent_product("products out of the latent", "mla_bmm_gen_post", "mla_gen_post", heads);
     }
-    add_linear("output projection", model_.hidden, heads * attention.value_dim);
+    add_linear("output projection", model_.hidden, heads * attention.value_dim,
+               Projection::kMixerOutput);
+  }
+
+  // One product, unless its parts are kept in different ways.
+  void add_latents(std::int64_t query_rank, std::int64_t latent) {
+    const bool is_one = kept(Projection::kQueryDown) == kept(Projection::kLatentDown);
+    if (query_rank > 0 && !is_one) {
+      add_linear("projection to the queries' latent", query_rank, model_.hidden,
+                 Projection::kQueryDown);
+      query_rank = 0;
+    }
+    add_linear("projection to the latents", query_rank + latent, model_.hidden,
+               Projection::kLatentDown);
   }
 
   void add_latent_attention(const char* op, const char* op_name, std::int64_t heads) {
@@ -221,7 +262,7 @@ class Uses {
                           const char* op,
                           const char* op_name,
                           std::int64_t heads) {
-    const Quantization weights = deployment_.precision.linear;
+    const Quantization weights = kept(Projection::kLatentUp);
     const bool is_wide = weights != Quantization::kFp8 && weights != Quantization::kFp8Block;
     add({.role = role,
          .op = op,
@@ -234,12 +275,14 @@ class Uses {
   void add_mixer(const DeltaNet& net) {
     const std::int64_t keys = local(net.key_heads * net.key_dim);
     const std::int64_t values = local(net.value_heads * net.value_dim);
-    add_linear("projection of linear attention", 2 * keys + 2 * values, model_.hidden);
-    add_linear("projection of its gates", 2 * local(net.value_heads), model_.hidden);
+    add_linear("projection of linear attention", 2 * keys + 2 * values, model_.hidden,
+               Projection::kMixerInput);
+    add_linear("projection of its gates", 2 * local(net.value_heads), model_.hidden,
+               Projection::kMixerGates);
     add_delta_net("convolution of linear attention", "gdn_conv", net);
     add_delta_net("linear attention", "gdn_rule", net);
     add_memory("norm of linear attention", "rms_norm", net.value_dim, local(net.value_heads));
-    add_linear("output projection", model_.hidden, values);
+    add_linear("output projection", model_.hidden, values, Projection::kMixerOutput);
   }
 
   void add_delta_net(const char* role, const char* op_name, const DeltaNet& net) {
@@ -278,7 +321,7 @@ class Uses {
         .key = {{"architecture", text_value(attention.architecture)},
                 {"mla_dtype", text_value("bfloat16")},
                 {"kv_cache_dtype", text_value(name_of(deployment_.precision.cache))},
-                {"gemm_type", text_value(name_of(deployment_.precision.linear))},
+                {"gemm_type", text_value(name_of(kept(Projection::kMixerOutput)))},
                 {"num_heads", heads}},
         .sizes = {{"batch_size", Amount::kRequests}},
         .module = {.weights = weights_of(attention, heads),
@@ -305,11 +348,12 @@ class Uses {
   void add_mixer(const StateSpace& space) {
     const std::int64_t width = local(space.width());
     add_linear("projection of the state space",
-               local(space.width() + space.channels()) + local(space.heads), model_.hidden);
+               local(space.width() + space.channels()) + local(space.heads), model_.hidden,
+               Projection::kMixerInput);
     add_state_space("convolution of the state space", "mamba2_conv", space);
     add_state_space("scan of the state space", "mamba2_scan", space);
     add_memory("norm of the state space", "rms_norm", width);
-    add_linear("output projection", model_.hidden, width);
+    add_linear("output projection", model_.hidden, width, Projection::kMixerOutput);
   }
 
   void add_state_space(const char* role, const char* op_name, const StateSpace& space) {
@@ -334,17 +378,21 @@ class Uses {
   void add_feed_forward(const NoFeedForward&) {}
 
   void add_feed_forward(const FeedForward& layer) {
-    const char* up = layer.is_gated ? "gate and up projection" : "up projection";
-    add_products(up, "activation", "down projection", layer.intermediate, layer.is_gated);
+    add_products({.up = layer.is_gated ? "gate and up projection" : "up projection",
+                  .activation = "activation",
+                  .down = "down projection",
+                  .up_projection = Projection::kUp,
+                  .down_projection = Projection::kDown},
+                 layer.intermediate, layer.is_gated);
     add_all_reduce("all-reduce after the feed-forward layer");
   }
 
-  void add_products(
-      const char* up, const char* activation, const char* down, std::int64_t width, bool is_gated) {
+  void add_products(const Products& products, std::int64_t width, bool is_gated) {
     const std::int64_t intermediate = local(width);
-    add_linear(up, (is_gated ? 2 : 1) * intermediate, model_.hidden);
-    add_memory(activation, "silu_mul", intermediate);
-    add_linear(down, model_.hidden, intermediate);
+    add_linear(products.up, (is_gated ? 2 : 1) * intermediate, model_.hidden,
+               products.up_projection);
+    add_memory(products.activation, "silu_mul", intermediate);
+    add_linear(products.down, model_.hidden, intermediate, products.down_projection);
   }
 
   [[nodiscard]] std::int64_t columns_of(const Experts& experts) const {
@@ -357,21 +405,26 @@ class Uses {
     const std::int64_t columns = columns_of(experts);
     add_product("router", experts.count, model_.hidden, Quantization::kBfloat16);
     if (experts.latent > 0)
-      add_linear("projection to the experts' latent", columns, model_.hidden);
+      add_linear("projection to the experts' latent", columns, model_.hidden,
+                 Projection::kToLatent);
     if (exchanges) add_exchange("tokens to the experts", "all_gather", columns);
     add_experts(experts);
     add_shared_expert(experts);
     if (exchanges) add_exchange("tokens from the experts", "reduce_scatter", columns);
     if (experts.latent > 0)
-      add_linear("projection from the experts' latent", model_.hidden, columns);
+      add_linear("projection from the experts' latent", model_.hidden, columns,
+                 Projection::kFromLatent);
     if (!exchanges) add_all_reduce("all-reduce after the experts");
   }
 
   void add_shared_expert(const Experts& experts) {
     if (experts.shared_intermediate == 0) return;
-    const char* up = experts.is_gated ? "shared gate and up projection" : "shared up projection";
-    add_products(up, "shared activation", "shared down projection", experts.shared_intermediate,
-                 experts.is_gated);
+    add_products({.up = experts.is_gated ? "shared gate and up projection" : "shared up projection",
+                  .activation = "shared activation",
+                  .down = "shared down projection",
+                  .up_projection = Projection::kSharedUp,
+                  .down_projection = Projection::kSharedDown},
+                 experts.shared_intermediate, experts.is_gated);
     if (experts.has_shared_gate)
       add_product("gate of the shared expert", 1, model_.hidden, Quantization::kBfloat16);
   }
@@ -381,7 +434,7 @@ class Uses {
          .op = "moe",
          .table = "moe_perf",
          .op_name = "moe",
-         .key = {{"moe_dtype", text_value(name_of(deployment_.precision.experts))},
+         .key = {{"moe_dtype", text_value(name_of(kept(Projection::kExperts)))},
                  {"hidden_size", columns_of(experts)},
                  {"inter_size", experts.intermediate},
                  {"topk", experts.top_k},
@@ -400,6 +453,7 @@ class Uses {
   const Deployment& deployment_;
   Phase phase_;
   std::int64_t queries_;
+  Projections left_out_;
   std::string prefix_;  // of roles
   std::int64_t passes_ = 1;
   std::int64_t count_ = 1;
@@ -436,6 +490,11 @@ core::Status check_blocks(std::int64_t intermediate, std::int64_t gpus, Quantiza
 
 struct LayerCheck {
   const Deployment& deployment;
+  Projections left_out;
+
+  [[nodiscard]] Quantization kept(Projection projection) const {
+    return kept_as(projection, left_out, deployment);
+  }
 
   core::Status operator()(const Attention& attention) const {
     return check_shared({{"heads", attention.heads, deployment.tp}});
@@ -465,7 +524,7 @@ struct LayerCheck {
 
   core::Status operator()(const FeedForward& layer) const {
     ASSAY_TRY(check_shared({{"intermediate columns", layer.intermediate, deployment.tp}}));
-    return check_blocks(layer.intermediate, deployment.tp, deployment.precision.linear);
+    return check_blocks(layer.intermediate, deployment.tp, kept(Projection::kDown));
   }
 
   core::Status operator()(const Experts& experts) const {
@@ -474,8 +533,8 @@ struct LayerCheck {
          {"intermediate columns of an expert", experts.intermediate, deployment.moe_tp},
          {"intermediate columns of the shared expert", experts.shared_intermediate,
           deployment.tp}}));
-    ASSAY_TRY(check_blocks(experts.intermediate, deployment.moe_tp, deployment.precision.experts));
-    return check_blocks(experts.shared_intermediate, deployment.tp, deployment.precision.linear);
+    ASSAY_TRY(check_blocks(experts.intermediate, deployment.moe_tp, kept(Projection::kExperts)));
+    return check_blocks(experts.shared_intermediate, deployment.tp, kept(Projection::kSharedDown));
   }
 };
 
@@ -506,8 +565,8 @@ std::string key_text(const OperatorUse& use) {
 }
 
 core::Status check_deployment(const Model& model, const Deployment& deployment) {
-  const LayerCheck check{deployment};
   for (const EqualLayers& equal : model.layers) {
+    const LayerCheck check{deployment, left_out_of(equal.layer, model, deployment)};
     ASSAY_TRY(std::visit(check, equal.layer.mixer));
     ASSAY_TRY(std::visit(check, equal.layer.feed_forward));
   }

@@ -226,6 +226,21 @@ TEST(UsesOf, EveryShippedModelHasItsLayers) {
   }
 }
 
+// Of two projections to latents that are one product elsewhere, one stays in bfloat16.
+TEST(UsesOf, WhatACheckpointLeavesOutIsInBfloat16) {
+  Model model = shipped("deepseek-v3");
+  for (EqualLayers& equal : model.layers)
+    equal.layer.left_out.add(Projection::kLatentDown);
+  const Deployment deployment{.tp = 8, .moe_ep = 8, .precision = model.precision};
+  EXPECT_THAT(products(uses_of(model, deployment, Phase::kContext)),
+              testing::IsSupersetOf(
+                  {"1536x7168 fp8_block x58", "576x7168 bfloat16 x58", "3072x1536 fp8_block x58"}));
+  // Weights that are kept in another way than the checkpoint's leave nothing out.
+  const Deployment other{.tp = 8, .moe_ep = 8, .precision = weights_of(Quantization::kFp8)};
+  EXPECT_THAT(products(uses_of(model, other, Phase::kContext)),
+              testing::Contains("2112x7168 fp8 x58"));
+}
+
 TEST(CheckDeployment, NamesWhatCannotBeShared) {
   const Model model = shipped("qwen3-14b");
   EXPECT_TRUE(check_deployment(model, {.tp = 8}).ok());
