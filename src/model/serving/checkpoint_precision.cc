@@ -123,7 +123,7 @@ core::Status read_cache_algorithm(const Config& config, Precision& precision) {
                       fmt::format("'{}' is not known; known is FP8", algorithm));
 }
 
-// compressed-tensors has the cache's type beside the groups; AutoFP8's fp8 has the
+// compressed-tensors and ModelOpt have the cache's type beside the groups; AutoFP8's fp8 has the
 // word "static" there, for a cache of fp8 whose scales are in the checkpoint.
 core::Status read_cache_scheme(const Config& config, Precision& precision) {
   if (!config.has("kv_cache_scheme")) return {};
@@ -139,6 +139,11 @@ core::Status read_cache_scheme(const Config& config, Precision& precision) {
     return scheme.error("num_bits", "only a cache of 8-bit floats is known");
   precision.cache = Quantization::kFp8;
   return {};
+}
+
+core::Status read_cache(const Config& config, Precision& precision) {
+  ASSAY_TRY(read_cache_algorithm(config, precision));
+  return read_cache_scheme(config, precision);
 }
 
 core::Result<Precision> of_modelopt(const Config& config) {
@@ -165,8 +170,7 @@ constexpr std::array<Method, 7> kMethods = {{{"fp8", of_fp8},
                                              {"gptq", of_integers}}};
 
 core::Result<CheckpointPrecision> with_rest(const Config& config, Precision precision) {
-  ASSAY_TRY(config.has("quant_algo") ? read_cache_algorithm(config, precision)
-                                     : read_cache_scheme(config, precision));
+  ASSAY_TRY(read_cache(config, precision));
   return CheckpointPrecision{.precision = precision, .left_out = ASSAY_TRY(read_left_out(config))};
 }
 
@@ -185,6 +189,13 @@ core::Result<CheckpointPrecision> checkpoint_precision(const Config& config) {
   }
   return part.error("quant_method", fmt::format("'{}' is not known; known are {}", method,
                                                 core::join(known, ", ")));
+}
+
+core::Result<Quantization> modelopt_cache(const Config& file) {
+  Precision precision;
+  if (!file.has("quantization")) return precision.cache;
+  ASSAY_TRY(read_cache(ASSAY_TRY(file.part("quantization")), precision));
+  return precision.cache;
 }
 
 core::Result<CheckpointPrecision> modelopt_precision(const Config& file) {

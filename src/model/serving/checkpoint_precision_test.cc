@@ -113,6 +113,13 @@ TEST(CheckpointPrecision, AwqAndGptqAreIntegersOfFourBits) {
               HasSubstr("quantization_config.bits: it is 8"));
 }
 
+TEST(CheckpointPrecision, ModelOptNamesTheCacheByASchemeToo) {
+  const Precision read = precision(of_config(R"({"quant_method": "modelopt", "quant_algo": "NVFP4",
+      "kv_cache_scheme": {"dynamic": false, "num_bits": 8, "type": "float"}})"));
+  EXPECT_EQ(read.linear, Quantization::kNvfp4);
+  EXPECT_EQ(read.cache, Quantization::kFp8);
+}
+
 TEST(ModeloptPrecision, ReadsTheFileBesideTheConfig) {
   const auto file = Config::parse(
       R"({"producer": {"name": "modelopt"},

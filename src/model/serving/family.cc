@@ -57,15 +57,21 @@ core::Status check_positions(const Config& decoder) {
   return decoder.error("max_position_embeddings", "a sequence of 0 tokens is none");
 }
 
-// Models that read pictures may have the field in either part.
+// Models that read pictures may have the field in either part. ModelOpt's file tells of the cache
+// also where its config.json has the rest.
 core::Result<CheckpointPrecision> precision_of(const Config& config,
                                                const Config& decoder,
                                                const std::optional<PrecisionFile>& file) {
   constexpr const char* kField = "quantization_config";
   const Config& part = config.has(kField) ? config : decoder;
   const bool has_field = part.has(kField);
-  if (has_field || !file) return checkpoint_precision(part);
-  return modelopt_precision(ASSAY_TRY(Config::parse(file->text, file->name)));
+  if (!file) return checkpoint_precision(part);
+  const Config beside = ASSAY_TRY(Config::parse(file->text, file->name));
+  if (!has_field) return modelopt_precision(beside);
+  CheckpointPrecision read = ASSAY_TRY(checkpoint_precision(part));
+  if (read.precision.cache == Quantization::kBfloat16)
+    read.precision.cache = ASSAY_TRY(modelopt_cache(beside));
+  return read;
 }
 
 core::Status read_precision(const Config& config,

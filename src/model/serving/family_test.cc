@@ -114,6 +114,19 @@ TEST(ParseModel, TheContextIsThatOfEngines) {
   EXPECT_EQ(context_of(R"(, "max_position_embeddings": 4096, "rope_scaling": "yarn")"), 0);
 }
 
+TEST(ParseModel, ModelOptsFileTellsOfTheCacheBesideAConfig) {
+  const std::string config = std::string(kLlama) +
+                             R"(, "quantization_config": {"quant_method": "modelopt",
+                                 "quant_algo": "NVFP4", "ignore": ["lm_head"]}})";
+  const auto model = parse_model(
+      config, "config.json",
+      PrecisionFile{R"({"quantization": {"quant_algo": "NVFP4", "kv_cache_quant_algo": "FP8"}})",
+                    "hf_quant_config.json"});
+  ASSERT_TRUE(model.ok()) << model.error().message;
+  EXPECT_EQ(model.value().precision.linear, Quantization::kNvfp4);
+  EXPECT_EQ(model.value().precision.cache, Quantization::kFp8);
+}
+
 TEST(ParseModel, DecoderOfAModelThatReadsPicturesLiesInAPart) {
   const auto model = parse_model(R"({"architectures": ["Gemma3ForConditionalGeneration"],
       "text_config": {"hidden_size": 5376, "intermediate_size": 21504, "num_hidden_layers": 62,
