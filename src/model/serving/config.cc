@@ -41,6 +41,14 @@ core::Result<Config> Config::parse(std::string_view text, std::string name) {
   return Config(std::move(*object), std::move(name), "");
 }
 
+Config Config::with_defaults(const std::vector<Default>& defaults) const {
+  Config filled = *this;
+  for (const Default& one : defaults) {
+    if (!filled.object_.contains(one.field)) filled.object_[one.field] = one.value;
+  }
+  return filled;
+}
+
 bool Config::has(const char* field) const {
   return core::fields::find(object_, field) != nullptr;
 }

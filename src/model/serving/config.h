@@ -16,10 +16,18 @@ namespace assay::serving {
 
 class Config {
  public:
+  struct Default {
+    const char* field;
+    std::int64_t value;
+  };
+
   // `name` is what errors call the text: a path. Error: no object of JSON.
   static core::Result<Config> parse(std::string_view text, std::string name);
 
   [[nodiscard]] const std::string& name() const { return name_; }
+
+  // The same with values for fields that are absent; one that is null stays so.
+  [[nodiscard]] Config with_defaults(const std::vector<Default>& defaults) const;
 
   // Null counts as absent.
   [[nodiscard]] bool has(const char* field) const;

@@ -128,7 +128,7 @@ core::Result<Model> parse_model(std::string_view text,
     return config.error("architectures", fmt::format("'{}' is not known; known are {}",
                                                      architectures.front(), known_architectures()));
   }
-  const Config decoder = ASSAY_TRY(decoder_of(config));
+  const Config decoder = ASSAY_TRY(decoder_of(config)).with_defaults(family->defaults);
   Model model = ASSAY_TRY(family->read(decoder));
   ASSAY_TRY(check_layers(model, decoder));
   ASSAY_TRY(check_experts(model, decoder));

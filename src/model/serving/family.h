@@ -29,6 +29,8 @@ struct Family {
   // Fills everything but the model's name and family. The config is that of the text model, where
   // a model reads pictures, too.
   core::Result<Model> (*read)(const Config& config);
+  // What transformers takes for fields that a config.json of the family may lack.
+  std::vector<Config::Default> defaults = {};
 };
 
 std::vector<const Family*> all_families();

@@ -127,6 +127,29 @@ TEST(ParseModel, ModelOptsFileTellsOfTheCacheBesideAConfig) {
   EXPECT_EQ(model.value().precision.cache, Quantization::kFp8);
 }
 
+// The config.json of google/gemma-3-4b-it and gemma-3-12b-it.
+TEST(ParseModel, Gemma3HasWhatTransformersTakes) {
+  const auto gemma = [](const std::string& fields) {
+    const auto model = parse_model(R"({"architectures": ["Gemma3ForConditionalGeneration"],
+        "text_config": {"rope_scaling": {"factor": 8.0, "rope_type": "linear"},
+                        "sliding_window": 1024, )" +
+                                       fields + "}}",
+                                   "config.json");
+    EXPECT_TRUE(model.ok()) << (model.ok() ? "" : model.error().message);
+    return model.ok() ? model.value() : Model{};
+  };
+  const Model small = gemma(R"("hidden_size": 2560, "intermediate_size": 10240,
+                               "num_hidden_layers": 34)");
+  EXPECT_EQ(small.vocabulary, 262208);
+  ASSERT_EQ(small.layers.size(), 2U);
+  EXPECT_EQ(std::get<Attention>(small.layers[1].layer.mixer),
+            (Attention{.heads = 8, .kv_heads = 4, .head_dim = 256, .normalises_heads = true}));
+  const Model middle = gemma(R"("hidden_size": 3840, "intermediate_size": 15360,
+      "num_hidden_layers": 48, "num_attention_heads": 16, "num_key_value_heads": 8)");
+  ASSERT_EQ(middle.layers.size(), 2U);
+  EXPECT_EQ(std::get<Attention>(middle.layers[1].layer.mixer).head_dim, 256);
+}
+
 TEST(ParseModel, DecoderOfAModelThatReadsPicturesLiesInAPart) {
   const auto model = parse_model(R"({"architectures": ["Gemma3ForConditionalGeneration"],
       "text_config": {"hidden_size": 5376, "intermediate_size": 21504, "num_hidden_layers": 62,

@@ -30,7 +30,13 @@ core::Result<Model> read_gemma3(const Config& config) {
 
 const Family kGemma3{.name = "gemma3",
                      .architectures = {"Gemma3ForConditionalGeneration", "Gemma3ForCausalLM"},
-                     .read = read_gemma3};
+                     .read = read_gemma3,
+                     .defaults = {{"vocab_size", 262208},
+                                  {"num_attention_heads", 8},
+                                  {"num_key_value_heads", 4},
+                                  {"head_dim", 256},
+                                  {"sliding_window", 4096},
+                                  {"max_position_embeddings", 131072}}};
 ASSAY_REGISTER(Family, kGemma3);
 
 }  // namespace

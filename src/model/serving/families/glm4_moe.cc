@@ -19,8 +19,10 @@ core::Result<Model> read_glm4_moe(const Config& config) {
   return model;
 }
 
-const Family kGlm4Moe{
-    .name = "glm4_moe", .architectures = {"Glm4MoeForCausalLM"}, .read = read_glm4_moe};
+const Family kGlm4Moe{.name = "glm4_moe",
+                      .architectures = {"Glm4MoeForCausalLM"},
+                      .read = read_glm4_moe,
+                      .defaults = {{"head_dim", 128}}};
 ASSAY_REGISTER(Family, kGlm4Moe);
 
 }  // namespace

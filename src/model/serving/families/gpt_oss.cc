@@ -23,8 +23,10 @@ core::Result<Model> read_gpt_oss(const Config& config) {
   return model;
 }
 
-const Family kGptOss{
-    .name = "gpt_oss", .architectures = {"GptOssForCausalLM"}, .read = read_gpt_oss};
+const Family kGptOss{.name = "gpt_oss",
+                     .architectures = {"GptOssForCausalLM"},
+                     .read = read_gpt_oss,
+                     .defaults = {{"head_dim", 64}, {"sliding_window", 128}}};
 ASSAY_REGISTER(Family, kGptOss);
 
 }  // namespace

@@ -35,7 +35,8 @@ core::Result<Model> read_llama4(const Config& config) {
 
 const Family kLlama4{.name = "llama4",
                      .architectures = {"Llama4ForConditionalGeneration", "Llama4ForCausalLM"},
-                     .read = read_llama4};
+                     .read = read_llama4,
+                     .defaults = {{"head_dim", 128}, {"attention_chunk_size", 8192}}};
 ASSAY_REGISTER(Family, kLlama4);
 
 }  // namespace

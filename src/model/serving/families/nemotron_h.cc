@@ -66,8 +66,10 @@ core::Result<Model> read_nemotron_h(const Config& config) {
   return model;
 }
 
-const Family kNemotronH{
-    .name = "nemotron_h", .architectures = {"NemotronHForCausalLM"}, .read = read_nemotron_h};
+const Family kNemotronH{.name = "nemotron_h",
+                        .architectures = {"NemotronHForCausalLM"},
+                        .read = read_nemotron_h,
+                        .defaults = {{"head_dim", 128}}};
 ASSAY_REGISTER(Family, kNemotronH);
 
 }  // namespace

@@ -14,7 +14,10 @@ core::Result<Model> read_qwen3(const Config& config) {
   return model;
 }
 
-const Family kQwen3{.name = "qwen3", .architectures = {"Qwen3ForCausalLM"}, .read = read_qwen3};
+const Family kQwen3{.name = "qwen3",
+                    .architectures = {"Qwen3ForCausalLM"},
+                    .read = read_qwen3,
+                    .defaults = {{"head_dim", 128}}};
 ASSAY_REGISTER(Family, kQwen3);
 
 }  // namespace

@@ -55,7 +55,8 @@ const Family kQwen3Next{.name = "qwen3_next",
                         .architectures = {"Qwen3NextForCausalLM", "Qwen3_5ForConditionalGeneration",
                                           "Qwen3_5MoeForConditionalGeneration",
                                           "Qwen3_5ForCausalLM", "Qwen3_5MoeForCausalLM"},
-                        .read = read_qwen3_next};
+                        .read = read_qwen3_next,
+                        .defaults = {{"head_dim", 256}}};
 ASSAY_REGISTER(Family, kQwen3Next);
 
 }  // namespace
