@@ -88,23 +88,27 @@ core::Status read_precision(const Config& config,
 // Positions that are scaled reach farther, as engines compute it: with YaRN from those of the
 // training on, with a linear or dynamic scale from the field's own. Prices need none of these
 // fields: what does not read leaves the context unknown.
-std::int64_t context_of(const Config& decoder) {
-  const auto positions = decoder.count_or("max_position_embeddings", 0);
-  if (!positions.ok()) return 0;
-  if (!decoder.has("rope_scaling")) return positions.value();
-  const auto scaling = decoder.part("rope_scaling");
-  if (!scaling.ok()) return 0;
-  const auto type = scaling.value().text(scaling.value().has("rope_type") ? "rope_type" : "type");
+std::int64_t scaled_positions(std::int64_t positions, const Config& scaling) {
+  const auto type = scaling.text(scaling.has("rope_type") ? "rope_type" : "type");
   const bool is_yarn = type.ok() && type.value() == "yarn";
   if (!is_yarn && !(type.ok() && (type.value() == "linear" || type.value() == "dynamic")))
-    return positions.value();
-  const auto trained = scaling.value().count_or("original_max_position_embeddings", 0);
-  const auto factor = scaling.value().real_or("factor", 1);
+    return positions;
+  const auto trained = scaling.count_or("original_max_position_embeddings", 0);
+  const auto factor = scaling.real_or("factor", 1);
   constexpr double kMostFactor = 1e6;
   if (!trained.ok() || !factor.ok() || !(factor.value() > 0 && factor.value() < kMostFactor))
     return 0;
-  const std::int64_t scaled = is_yarn && trained.value() > 0 ? trained.value() : positions.value();
+  const std::int64_t scaled = is_yarn && trained.value() > 0 ? trained.value() : positions;
   return static_cast<std::int64_t>(static_cast<double>(scaled) * factor.value());
+}
+
+std::int64_t context_of(const Config& decoder, const Family& family) {
+  const auto positions = decoder.count_or("max_position_embeddings", 0);
+  if (!positions.ok()) return 0;
+  if (family.has_scaled_positions || !decoder.has("rope_scaling")) return positions.value();
+  const auto scaling = decoder.part("rope_scaling");
+  if (!scaling.ok()) return 0;
+  return scaled_positions(positions.value(), scaling.value());
 }
 
 }  // namespace
@@ -137,7 +141,7 @@ core::Result<Model> parse_model(std::string_view text,
   model.ties_embedding = ASSAY_TRY(
       config.flag_or("tie_word_embeddings",
                      ASSAY_TRY(decoder.flag_or("tie_word_embeddings", model.ties_embedding))));
-  model.context = context_of(decoder);
+  model.context = context_of(decoder, *family);
   model.name = name;
   model.family = family->name;
   return model;

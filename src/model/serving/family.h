@@ -31,6 +31,8 @@ struct Family {
   core::Result<Model> (*read)(const Config& config);
   // What transformers takes for fields that a config.json of the family may lack.
   std::vector<Config::Default> defaults = {};
+  // Engines scale no positions of the family, since max_position_embeddings is what they reach.
+  bool has_scaled_positions = false;
 };
 
 std::vector<const Family*> all_families();

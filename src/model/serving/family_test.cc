@@ -141,6 +141,7 @@ TEST(ParseModel, Gemma3HasWhatTransformersTakes) {
   const Model small = gemma(R"("hidden_size": 2560, "intermediate_size": 10240,
                                "num_hidden_layers": 34)");
   EXPECT_EQ(small.vocabulary, 262208);
+  EXPECT_EQ(small.context, 131072);  // which the factor of 8 has reached already
   ASSERT_EQ(small.layers.size(), 2U);
   EXPECT_EQ(std::get<Attention>(small.layers[1].layer.mixer),
             (Attention{.heads = 8, .kv_heads = 4, .head_dim = 256, .normalises_heads = true}));

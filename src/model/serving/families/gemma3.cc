@@ -36,7 +36,8 @@ const Family kGemma3{.name = "gemma3",
                                   {"num_key_value_heads", 4},
                                   {"head_dim", 256},
                                   {"sliding_window", 4096},
-                                  {"max_position_embeddings", 131072}}};
+                                  {"max_position_embeddings", 131072}},
+                     .has_scaled_positions = true};
 ASSAY_REGISTER(Family, kGemma3);
 
 }  // namespace
