@@ -102,13 +102,25 @@ std::int64_t scaled_positions(std::int64_t positions, const Config& scaling) {
   return static_cast<std::int64_t>(static_cast<double>(scaled) * factor.value());
 }
 
+// Transformers 5 calls rope_scaling rope_parameters, with one part for each kind of layers where
+// these differ; the kind that reaches farthest counts, as that without a scale has a window.
 std::int64_t context_of(const Config& decoder, const Family& family) {
   const auto positions = decoder.count_or("max_position_embeddings", 0);
   if (!positions.ok()) return 0;
-  if (family.has_scaled_positions || !decoder.has("rope_scaling")) return positions.value();
-  const auto scaling = decoder.part("rope_scaling");
+  if (family.has_scaled_positions) return positions.value();
+  const char* field = decoder.has("rope_scaling") ? "rope_scaling" : "rope_parameters";
+  if (!decoder.has(field)) return positions.value();
+  const auto scaling = decoder.part(field);
   if (!scaling.ok()) return 0;
-  return scaled_positions(positions.value(), scaling.value());
+  if (scaling.value().has("rope_type") || scaling.value().has("type"))
+    return scaled_positions(positions.value(), scaling.value());
+  const auto kinds = decoder.parts(field);
+  if (!kinds.ok()) return 0;
+  if (kinds.value().empty()) return positions.value();
+  std::int64_t farthest = 0;
+  for (const auto& [name, part] : kinds.value())
+    farthest = std::max(farthest, scaled_positions(positions.value(), part));
+  return farthest;
 }
 
 }  // namespace

@@ -114,6 +114,22 @@ TEST(ParseModel, TheContextIsThatOfEngines) {
   EXPECT_EQ(context_of(R"(, "max_position_embeddings": 4096, "rope_scaling": "yarn")"), 0);
 }
 
+// As transformers 5 writes it.
+TEST(ParseModel, TheContextIsThatOfRopeParameters) {
+  const auto context_of = [](const std::string& parameters) {
+    return with(R"(, "max_position_embeddings": 40960, "rope_parameters": )" + parameters)
+        .value()
+        .context;
+  };
+  const std::string yarn = R"({"rope_type": "yarn", "factor": 4.0, "rope_theta": 1000000,
+                               "original_max_position_embeddings": 32768})";
+  EXPECT_EQ(context_of(yarn), 131072);
+  EXPECT_EQ(context_of(R"({"rope_type": "default", "rope_theta": 10000})"), 40960);
+  EXPECT_EQ(context_of(R"({"sliding_attention": {"rope_type": "default"}, "full_attention": )" +
+                       yarn + "}"),
+            131072);
+}
+
 TEST(ParseModel, ModelOptsFileTellsOfTheCacheBesideAConfig) {
   const std::string config = std::string(kLlama) +
                              R"(, "quantization_config": {"quant_method": "modelopt",
