@@ -176,9 +176,17 @@ core::Result<CheckpointPrecision> with_rest(const Config& config, Precision prec
 
 }  // namespace
 
+const char* precision_field(const Config& config) {
+  for (const char* field : {"quantization_config", "compression_config"}) {
+    if (config.has(field)) return field;
+  }
+  return nullptr;
+}
+
 core::Result<CheckpointPrecision> checkpoint_precision(const Config& config) {
-  if (!config.has("quantization_config")) return CheckpointPrecision{};
-  const Config part = ASSAY_TRY(config.part("quantization_config"));
+  const char* field = precision_field(config);
+  if (field == nullptr) return CheckpointPrecision{};
+  const Config part = ASSAY_TRY(config.part(field));
   // ModelOpt's files of 2025 name the algorithm and no method.
   const bool is_modelopt = !part.has("quant_method") && part.has("quant_algo");
   const std::string method = is_modelopt ? "modelopt" : ASSAY_TRY(part.text("quant_method"));

@@ -18,8 +18,12 @@ struct CheckpointPrecision {
   std::vector<std::string> left_out;  // modules that stay in bfloat16, as of left_out.h
 };
 
-// bfloat16 where the config has no quantization_config. Error: a method or an algorithm that assay
-// does not know; it names the field and those that are known.
+// The field of a config.json that tells the precision; null where none does. Checkpoints of
+// compressed-tensors of 2024 call it compression_config.
+const char* precision_field(const Config& config);
+
+// bfloat16 where the config has no such field. Error: a method or an algorithm that assay does not
+// know; it names the field and those that are known.
 core::Result<CheckpointPrecision> checkpoint_precision(const Config& config);
 
 // The same of ModelOpt's own file.

@@ -62,9 +62,8 @@ core::Status check_positions(const Config& decoder) {
 core::Result<CheckpointPrecision> precision_of(const Config& config,
                                                const Config& decoder,
                                                const std::optional<PrecisionFile>& file) {
-  constexpr const char* kField = "quantization_config";
-  const Config& part = config.has(kField) ? config : decoder;
-  const bool has_field = part.has(kField);
+  const Config& part = precision_field(config) != nullptr ? config : decoder;
+  const bool has_field = precision_field(part) != nullptr;
   if (!file) return checkpoint_precision(part);
   const Config beside = ASSAY_TRY(Config::parse(file->text, file->name));
   if (!has_field) return modelopt_precision(beside);

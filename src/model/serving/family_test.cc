@@ -143,6 +143,13 @@ TEST(ParseModel, ModelOptsFileTellsOfTheCacheBesideAConfig) {
   EXPECT_EQ(model.value().precision.cache, Quantization::kFp8);
 }
 
+TEST(ParseModel, CompressionConfigIsTheNameOf2024) {
+  const auto model = with(R"(, "compression_config": {"quant_method": "compressed-tensors",
+      "config_groups": {"group_0": {"weights": {"num_bits": 8, "type": "float"}}}})");
+  ASSERT_TRUE(model.ok()) << model.error().message;
+  EXPECT_EQ(model.value().precision, weights_of(Quantization::kFp8));
+}
+
 // The config.json of google/gemma-3-4b-it and gemma-3-12b-it.
 TEST(ParseModel, Gemma3HasWhatTransformersTakes) {
   const auto gemma = [](const std::string& fields) {
