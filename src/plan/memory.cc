@@ -28,7 +28,9 @@ constexpr double kRuntimeBytes = 1.5 * kGib;
 constexpr double kActivationBytes = 2;  // of an element in bfloat16
 constexpr double kLogitBytes = 4;       // samplers work in float32
 
-double bytes_of(Quantization quantization) {
+constexpr double kIntegerScaleBytes = 2;
+
+double bytes_of(Quantization quantization, std::int64_t integer_group = 0) {
   switch (quantization) {
     case Quantization::kBfloat16:
       return 2;
@@ -38,7 +40,8 @@ double bytes_of(Quantization quantization) {
       return 1 + 4.0 / (serving::kScaleBlock * serving::kScaleBlock);
     case Quantization::kInt4:
     case Quantization::kInt4Fp8:
-      return 0.5 + 2.0 / 128;
+      return 0.5 +
+             (integer_group == 0 ? 0 : kIntegerScaleBytes / static_cast<double>(integer_group));
     case Quantization::kNvfp4:
       return 0.5 + 1.0 / 16;
     case Quantization::kMxfp4:
@@ -59,12 +62,13 @@ Quantization quantization_of(const OperatorUse& use, const char* column) {
       .value_or(Quantization::kBfloat16);
 }
 
-double weights_of_use(const OperatorUse& use) {
-  if (use.op == "gemm")
-    return number_of(use, "n") * number_of(use, "k") * bytes_of(quantization_of(use, "gemm_dtype"));
+double weights_of_use(const OperatorUse& use, std::int64_t integer_group) {
+  const auto bytes_by = [&](const char* column) {
+    return bytes_of(quantization_of(use, column), integer_group);
+  };
+  if (use.op == "gemm") return number_of(use, "n") * number_of(use, "k") * bytes_by("gemm_dtype");
   if (use.module.weights == 0) return 0;
-  return static_cast<double>(use.module.weights) *
-         bytes_of(quantization_of(use, use.module.type.c_str()));
+  return static_cast<double>(use.module.weights) * bytes_by(use.module.type.c_str());
 }
 
 // The hidden states beside the input and output of the widest product, and the rows that wait for
@@ -179,7 +183,8 @@ LayerMemory::LayerMemory(const Model& model, const Deployment& deployment)
     double& part = use.role == "logits" ? logit_weight_bytes_ : layer_bytes_;
     // Further layers for multi-token prediction are loaded, though a pass is through one.
     const bool is_mtp = use.role.starts_with("MTP ");
-    part += weights_of_use(use) * static_cast<double>(is_mtp ? model.mtp->count : use.count);
+    part += weights_of_use(use, deployment.precision.integer_group) *
+            static_cast<double>(is_mtp ? model.mtp->count : use.count);
     widest = std::max(widest, columns_of(use));
   }
   columns_ = widest + 2 * static_cast<double>(model.hidden);

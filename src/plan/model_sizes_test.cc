@@ -124,7 +124,7 @@ TEST(CacheSizes, WindowsKeepTheirTokens) {
   EXPECT_DOUBLE_EQ(use.bytes_per_token, (10 + 52 * 0.1) * 2 * 16 * 128 * kBfloat16Bytes);
 }
 
-// Experts of 4 bits with a scale of 2 bytes for 128 beside attention in bfloat16: 1.026e12
+// Experts of 4 bits with a scale of 2 bytes for 32 beside attention in bfloat16: 1.026e12
 // elements, of which 384 experts of 60 layers are 1.0145e12.
 TEST(CheckpointSizes, ExpertsInIntegersOfFourBits) {
   const serving::Model model = model_of("kimi-k2.5.json");
@@ -135,7 +135,7 @@ TEST(CheckpointSizes, ExpertsInIntegersOfFourBits) {
   const MemoryUse use = memory_of(model, request, {.capacity_bytes = 1e13});
   const double experts = 60.0 * 384 * 3 * 7168 * 2048;
   const double others = 1.0264e12 - experts;
-  EXPECT_NEAR(use.weight_bytes, experts * (0.5 + 2.0 / 128) + others * 2, 0.01 * use.weight_bytes);
+  EXPECT_NEAR(use.weight_bytes, experts * (0.5 + 2.0 / 32) + others * 2, 0.01 * use.weight_bytes);
 }
 
 MemoryUse memory_of_checkpoint(const std::string& config) {
@@ -166,6 +166,16 @@ TEST(CheckpointSizes, WhatIsLeftOutOfADenseModelHasTwoBytes) {
   EXPECT_DOUBLE_EQ(bytes(R"(, "re:.*self_attn.*")"), 2 * attention + others + ends);
   EXPECT_DOUBLE_EQ(bytes(R"(, "model.layers.0.self_attn", "model.layers.31.self_attn")"),
                    attention * 34 / 32 + others + ends);
+}
+
+// A scale of 2 bytes for 32 elements.
+TEST(CheckpointSizes, IntegersHaveAScaleForEachGroup) {
+  const MemoryUse use = memory_of_checkpoint(R"({"architectures": ["LlamaForCausalLM"],
+      "hidden_size": 4096, "intermediate_size": 14336, "num_hidden_layers": 1,
+      "num_attention_heads": 32, "vocab_size": 1024, "quantization_config": {"quant_method": "gptq",
+      "bits": 4, "group_size": 32}})");
+  EXPECT_DOUBLE_EQ(use.weight_bytes, (4.0 * 4096 * 4096 + 3.0 * 4096 * 14336) * (0.5 + 2.0 / 32) +
+                                         2.0 * 1024 * 4096 * kBfloat16Bytes);
 }
 
 }  // namespace

@@ -16,6 +16,22 @@
 namespace assay::serving {
 namespace {
 
+Precision integers(Quantization weights, std::int64_t group) {
+  Precision precision = weights_of(weights);
+  precision.integer_group = group;
+  return precision;
+}
+
+// GPTQ has -1 where a column has one scale.
+core::Result<std::int64_t> read_group(const Config& config) {
+  constexpr double kUsualGroup = 128;
+  constexpr double kMostOfAGroup = 1 << 24;
+  const double group = ASSAY_TRY(config.real_or("group_size", kUsualGroup));
+  if (group > kMostOfAGroup || (group < 1 && group != -1))
+    return config.error("group_size", fmt::format("it is {}, and must be -1, or 1 to 2^24", group));
+  return group < 0 ? 0 : static_cast<std::int64_t>(group);
+}
+
 core::Result<Precision> of_fp8(const Config& config) {
   const auto block = ASSAY_TRY(config.counts("weight_block_size"));
   if (block.empty()) return weights_of(Quantization::kFp8);
@@ -27,7 +43,7 @@ core::Result<Precision> of_fp8(const Config& config) {
 // AWQ and GPTQ.
 core::Result<Precision> of_integers(const Config& config) {
   const std::int64_t bits = ASSAY_TRY(config.count("bits"));
-  if (bits == 4) return weights_of(Quantization::kInt4);
+  if (bits == 4) return integers(Quantization::kInt4, ASSAY_TRY(read_group(config)));
   return config.error("bits", fmt::format("it is {}, and only weights of 4 bits are known", bits));
 }
 
@@ -43,7 +59,9 @@ core::Result<Precision> of_group(const Config& group) {
   if (type == "float" && bits == 8)
     return weights_of(strategy == "block" ? Quantization::kFp8Block : Quantization::kFp8);
   if (type == "float" && bits == 4 && has_inputs) return weights_of(Quantization::kNvfp4);
-  if (type == "int" && bits == 4 && !has_inputs) return weights_of(Quantization::kInt4);
+  if (type == "int" && bits == 4 && !has_inputs)
+    return integers(Quantization::kInt4,
+                    strategy == "channel" ? 0 : ASSAY_TRY(read_group(weights)));
   return weights.error(
       "num_bits",
       fmt::format("weights of {}-bit {}s with {} activations are not known; known are floats of 8 "
@@ -149,7 +167,10 @@ core::Status read_cache(const Config& config, Precision& precision) {
 core::Result<Precision> of_modelopt(const Config& config) {
   if (config.has("quant_algo") && ASSAY_TRY(config.text("quant_algo")) == kMixed)
     return of_mixed(config);
-  return weights_of(ASSAY_TRY(of_algorithm(config)));
+  const Quantization weights = ASSAY_TRY(of_algorithm(config));
+  if (weights != Quantization::kInt4 && weights != Quantization::kInt4Fp8)
+    return weights_of(weights);
+  return integers(weights, ASSAY_TRY(read_group(config)));
 }
 
 core::Result<Precision> of_mxfp4(const Config& /*config*/) {

@@ -113,6 +113,28 @@ TEST(CheckpointPrecision, AwqAndGptqAreIntegersOfFourBits) {
               HasSubstr("quantization_config.bits: it is 8"));
 }
 
+// 4-bit integers of these have a scale of 2 bytes for a group, or one for each column.
+TEST(CheckpointPrecision, IntegersTellTheirGroup) {
+  const auto group = [](const std::string& config) {
+    const Precision read = precision(of_config(config));
+    EXPECT_EQ(read.linear, Quantization::kInt4) << config;
+    return read.integer_group;
+  };
+  const auto of_weights = [&](const std::string& fields) {
+    return group(R"({"quant_method": "compressed-tensors", "config_groups": {"group_0": {"weights":
+                     {"num_bits": 4, "type": "int")" +
+                 fields + "}}}}");
+  };
+  EXPECT_EQ(of_weights(""), 128);
+  EXPECT_EQ(of_weights(R"(, "strategy": "group", "group_size": 32)"), 32);
+  EXPECT_EQ(of_weights(R"(, "strategy": "channel", "group_size": null)"), 0);
+  EXPECT_EQ(group(R"({"quant_method": "awq", "bits": 4, "group_size": 64})"), 64);
+  EXPECT_EQ(group(R"({"quant_method": "gptq", "bits": 4, "group_size": -1})"), 0);
+  EXPECT_EQ(group(R"({"quant_algo": "W4A16_AWQ", "group_size": 64})"), 64);
+  EXPECT_THAT(problem(of_config(R"({"quant_method": "awq", "bits": 4, "group_size": 0})")),
+              HasSubstr("quantization_config.group_size: it is 0"));
+}
+
 TEST(CheckpointPrecision, ModelOptNamesTheCacheByASchemeToo) {
   const Precision read = precision(of_config(R"({"quant_method": "modelopt", "quant_algo": "NVFP4",
       "kv_cache_scheme": {"dynamic": false, "num_bits": 8, "type": "float"}})"));

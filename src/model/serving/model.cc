@@ -27,7 +27,7 @@ Precision weights_of(Quantization quantization) {
 }
 
 bool has_same_weights(const Precision& a, const Precision& b) {
-  return a.linear == b.linear && a.experts == b.experts;
+  return a.linear == b.linear && a.experts == b.experts && a.integer_group == b.integer_group;
 }
 
 Quantization quantization_of(const Precision& precision) {

@@ -17,7 +17,7 @@ enum class Quantization : std::uint8_t {
   kFp8,
   kFp8Block,
   kMxfp4,    // 4-bit floats with a scale for 32, activations in bfloat16; only experts have it
-  kInt4,     // 4-bit integers with a scale for 128, activations in bfloat16
+  kInt4,     // 4-bit integers with a scale for a group, activations in bfloat16
   kInt4Fp8,  // the same with activations in fp8
   kNvfp4,    // 4-bit floats with a scale for 16, activations alike
 };
@@ -76,6 +76,8 @@ struct Precision {
   Quantization experts = Quantization::kBfloat16;    // of mixtures
   Quantization cache = Quantization::kBfloat16;      // of keys and values: kBfloat16 or kFp8
   Quantization attention = Quantization::kBfloat16;  // the products of attention to a prompt
+  // Elements of 4-bit integers that share a scale; 0: too many for scales to count.
+  std::int64_t integer_group = 128;
 
   bool operator==(const Precision& other) const = default;
 };
