@@ -174,6 +174,39 @@ TEST(ParseModel, Gemma3HasWhatTransformersTakes) {
   EXPECT_EQ(std::get<Attention>(middle.layers[1].layer.mixer).head_dim, 256);
 }
 
+TEST(ParseModel, TransformersFiveNamesTheKindOfEachLayer) {
+  const auto nemotron = [](const std::string& layers) {
+    return parse_model(R"({"architectures": ["NemotronHForCausalLM"], "hidden_size": 4096,
+        "num_attention_heads": 32, "num_key_value_heads": 8, "mamba_num_heads": 128,
+        "mamba_head_dim": 64, "ssm_state_size": 128, "n_groups": 8, "conv_kernel": 4,
+        "chunk_size": 128, "intermediate_size": 21504, "vocab_size": 131072, )" +
+                           layers + "}",
+                       "config.json");
+  };
+  const auto words = nemotron(
+      R"("layers_block_type": ["mamba", "mlp", "attention", "linear_attention", "full_attention"])");
+  const auto letters = nemotron(R"("hybrid_override_pattern": "M-*M*", "num_hidden_layers": 5)");
+  ASSERT_TRUE(words.ok()) << words.error().message;
+  ASSERT_TRUE(letters.ok()) << letters.error().message;
+  ASSERT_EQ(words.value().layers.size(), 3U);
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(words.value().layers[i].layer, letters.value().layers[i].layer);
+    EXPECT_EQ(words.value().layers[i].indices, letters.value().layers[i].indices);
+  }
+  EXPECT_THAT(problem(nemotron(R"("layers_block_type": ["mamba", "ssm"])")),
+              HasSubstr("layers_block_type: 'ssm' is not known"));
+  const auto glm = parse_model(R"({"architectures": ["Glm4MoeForCausalLM"], "hidden_size": 4096,
+      "intermediate_size": 10944, "num_hidden_layers": 4, "num_attention_heads": 96,
+      "num_key_value_heads": 8, "vocab_size": 151552, "moe_intermediate_size": 1408,
+      "n_routed_experts": 128, "n_shared_experts": 1, "num_experts_per_tok": 8,
+      "mlp_layer_types": ["dense", "dense", "sparse", "sparse"]})",
+                               "config.json");
+  ASSERT_TRUE(glm.ok()) << glm.error().message;
+  ASSERT_EQ(glm.value().layers.size(), 2U);
+  EXPECT_TRUE(std::holds_alternative<FeedForward>(glm.value().layers[0].layer.feed_forward));
+  EXPECT_EQ(glm.value().layers[0].count, 2);
+}
+
 TEST(ParseModel, DecoderOfAModelThatReadsPicturesLiesInAPart) {
   const auto model = parse_model(R"({"architectures": ["Gemma3ForConditionalGeneration"],
       "text_config": {"hidden_size": 5376, "intermediate_size": 21504, "num_hidden_layers": 62,

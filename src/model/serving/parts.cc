@@ -67,9 +67,16 @@ core::Result<LatentAttention> read_latent_attention(const Config& config) {
   return attention;
 }
 
+Layer FirstLayersDense::layer(std::int64_t index, const Mixer& mixer) const {
+  const bool is_dense =
+      types.empty() ? index < num_dense : types[static_cast<std::size_t>(index)] == "dense";
+  return is_dense ? Layer{mixer, dense} : Layer{mixer, experts};
+}
+
 core::Result<FirstLayersDense> read_first_layers_dense(const Config& config) {
   FirstLayersDense layers;
   layers.num_dense = ASSAY_TRY(config.count_or("first_k_dense_replace", 0));
+  layers.types = ASSAY_TRY(read_layer_types(config, "mlp_layer_types"));
   layers.dense.intermediate = ASSAY_TRY(config.count("intermediate_size"));
   layers.experts.count = ASSAY_TRY(config.count("n_routed_experts"));
   layers.experts.top_k = ASSAY_TRY(config.count("num_experts_per_tok"));
@@ -108,12 +115,12 @@ core::Result<std::vector<EqualLayers>> read_layers(
   return layers;
 }
 
-core::Result<std::vector<std::string>> read_layer_types(const Config& config) {
-  std::vector<std::string> types = ASSAY_TRY(config.words("layer_types"));
+core::Result<std::vector<std::string>> read_layer_types(const Config& config, const char* field) {
+  std::vector<std::string> types = ASSAY_TRY(config.words(field));
   const std::int64_t count = ASSAY_TRY(read_num_layers(config));
   if (!types.empty() && static_cast<std::int64_t>(types.size()) != count) {
-    return config.error("layer_types", fmt::format("it has {}, and num_hidden_layers is {}",
-                                                   core::counted(types.size(), "layer"), count));
+    return config.error(field, fmt::format("it has {}, and num_hidden_layers is {}",
+                                           core::counted(types.size(), "layer"), count));
   }
   return types;
 }

@@ -26,12 +26,15 @@ core::Result<LatentAttention> read_latent_attention(const Config& config);
 // The layers of models whose first ones are dense and whose others have experts.
 struct FirstLayersDense {
   std::int64_t num_dense = 0;
+  std::vector<std::string> types;  // of all layers, where the config tells each: "dense"
   FeedForward dense;
   Experts experts;
+
+  [[nodiscard]] Layer layer(std::int64_t index, const Mixer& mixer) const;
 };
 
-// first_k_dense_replace, intermediate_size, n_routed_experts, num_experts_per_tok,
-// moe_intermediate_size and n_shared_experts, each as wide as a routed one.
+// mlp_layer_types or first_k_dense_replace, intermediate_size, n_routed_experts,
+// num_experts_per_tok, moe_intermediate_size and n_shared_experts, each as wide as a routed one.
 core::Result<FirstLayersDense> read_first_layers_dense(const Config& config);
 
 // The layers for multi-token prediction, which are like `layer`: as many as
@@ -44,9 +47,10 @@ core::Result<std::optional<EqualLayers>> read_mtp(const Config& config,
 core::Result<std::vector<EqualLayers>> read_layers(
     const Config& config, const std::function<Layer(std::int64_t index)>& layer_at);
 
-// The kinds of the layers, as layer_types names them; empty where the field is absent. Error: their
-// number is not num_hidden_layers.
-core::Result<std::vector<std::string>> read_layer_types(const Config& config);
+// The kinds of the layers, as the field names them; empty where it is absent. Error: their number
+// is not num_hidden_layers.
+core::Result<std::vector<std::string>> read_layer_types(const Config& config,
+                                                        const char* field = "layer_types");
 
 // Returns to how many tokens the layers with a window attend: sliding_window, or 4096 where the
 // field is missing, as transformers takes it for Mistral and Qwen. It is 0 where the field is null,

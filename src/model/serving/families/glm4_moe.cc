@@ -11,10 +11,8 @@ core::Result<Model> read_glm4_moe(const Config& config) {
   Attention attention = ASSAY_TRY(read_attention(config));
   attention.normalises_heads = ASSAY_TRY(config.flag_or("use_qk_norm", false));
   const FirstLayersDense layers = ASSAY_TRY(read_first_layers_dense(config));
-  model.layers = ASSAY_TRY(read_layers(config, [&](std::int64_t index) {
-    return index < layers.num_dense ? Layer{attention, layers.dense}
-                                    : Layer{attention, layers.experts};
-  }));
+  model.layers = ASSAY_TRY(
+      read_layers(config, [&](std::int64_t index) { return layers.layer(index, attention); }));
   model.mtp = ASSAY_TRY(read_mtp(config, {attention, layers.experts}));
   return model;
 }

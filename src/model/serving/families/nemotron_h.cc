@@ -1,6 +1,12 @@
 // Nemotron-H and Nemotron 3: each layer is a state space, attention, a feed-forward layer or
-// experts alone, as a letter of hybrid_override_pattern tells.
+// experts alone, as a letter of hybrid_override_pattern or a word of layers_block_type tells.
 #include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "core/counted.h"
 #include "model/serving/family.h"
@@ -49,15 +55,46 @@ core::Result<Layer> layer_of_letter(const Config& config, char letter) {
                       fmt::format("'{}' is not known; known are M, *, - and E", letter));
 }
 
-core::Result<Model> read_nemotron_h(const Config& config) {
+// Transformers 5 names each layer, with other words than the files of 2026 do.
+struct LayerWord {
+  std::string_view word;
+  char letter;
+};
+
+constexpr std::array<LayerWord, 6> kLayerWords = {{{"mamba", 'M'},
+                                                   {"linear_attention", 'M'},
+                                                   {"attention", '*'},
+                                                   {"full_attention", '*'},
+                                                   {"mlp", '-'},
+                                                   {"moe", 'E'}}};
+
+core::Result<std::string> pattern_of_words(const Config& config) {
+  std::string pattern;
+  for (const std::string& word : ASSAY_TRY(config.words("layers_block_type"))) {
+    const auto* const known = std::find_if(kLayerWords.begin(), kLayerWords.end(),
+                                           [&](const LayerWord& one) { return one.word == word; });
+    if (known == kLayerWords.end())
+      return config.error("layers_block_type", fmt::format("'{}' is not known; known are mamba, "
+                                                           "attention, mlp and moe",
+                                                           word));
+    pattern += known->letter;
+  }
+  return pattern;
+}
+
+core::Result<Model> read_nemotron_h(const Config& given) {
+  const bool has_words = given.has("layers_block_type");
+  const std::string pattern = has_words ? ASSAY_TRY(pattern_of_words(given))
+                                        : ASSAY_TRY(given.text("hybrid_override_pattern"));
+  const auto length = static_cast<std::int64_t>(pattern.size());
+  const Config config = given.with_defaults({{"num_hidden_layers", length}});
   Model model = ASSAY_TRY(read_sizes(config));
-  const std::string pattern = ASSAY_TRY(config.text("hybrid_override_pattern"));
   std::vector<Layer> layers;
   for (const char letter : pattern)
     layers.push_back(ASSAY_TRY(layer_of_letter(config, letter)));
   const std::int64_t count = ASSAY_TRY(config.count("num_hidden_layers"));
-  if (count != static_cast<std::int64_t>(layers.size())) {
-    return config.error("hybrid_override_pattern",
+  if (count != length) {
+    return config.error(has_words ? "layers_block_type" : "hybrid_override_pattern",
                         fmt::format("it has {}, and num_hidden_layers is {}",
                                     core::counted(layers.size(), "layer"), count));
   }

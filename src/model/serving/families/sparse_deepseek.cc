@@ -15,10 +15,8 @@ core::Result<Model> read_sparse(const Config& config, const char* architecture) 
                                   .top_k = ASSAY_TRY(config.count("index_topk")),
                                   .architecture = architecture};
   const FirstLayersDense layers = ASSAY_TRY(read_first_layers_dense(config));
-  model.layers = ASSAY_TRY(read_layers(config, [&](std::int64_t index) {
-    return index < layers.num_dense ? Layer{attention, layers.dense}
-                                    : Layer{attention, layers.experts};
-  }));
+  model.layers = ASSAY_TRY(
+      read_layers(config, [&](std::int64_t index) { return layers.layer(index, attention); }));
   return model;
 }
 
