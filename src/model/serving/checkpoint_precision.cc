@@ -32,6 +32,10 @@ core::Result<std::int64_t> read_group(const Config& config) {
   return group < 0 ? 0 : static_cast<std::int64_t>(group);
 }
 
+core::Result<Precision> of_fbgemm(const Config& /*config*/) {
+  return weights_of(Quantization::kFp8);
+}
+
 core::Result<Precision> of_fp8(const Config& config) {
   const auto block = ASSAY_TRY(config.counts("weight_block_size"));
   if (block.empty()) return weights_of(Quantization::kFp8);
@@ -182,7 +186,8 @@ struct Method {
   core::Result<Precision> (*read)(const Config& config);
 };
 
-constexpr std::array<Method, 7> kMethods = {{{"fp8", of_fp8},
+constexpr std::array<Method, 8> kMethods = {{{"fp8", of_fp8},
+                                             {"fbgemm_fp8", of_fbgemm},
                                              {"mxfp4", of_mxfp4},
                                              {"compressed-tensors", of_compressed_tensors},
                                              {"modelopt", of_modelopt},

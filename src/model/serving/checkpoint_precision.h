@@ -1,6 +1,6 @@
 // Reads how a checkpoint keeps its weights: quantization_config of a config.json tells it, or
 // the file hf_quant_config.json that ModelOpt wrote beside it. The methods are those of Hugging
-// Face's transformers ("fp8", "mxfp4", "awq", "gptq", "compressed-tensors") and
+// Face's transformers ("fp8", "fbgemm_fp8", "mxfp4", "awq", "gptq", "compressed-tensors") and
 // "modelopt".
 #pragma once
 

@@ -135,6 +135,12 @@ TEST(CheckpointPrecision, IntegersTellTheirGroup) {
               HasSubstr("quantization_config.group_size: it is 0"));
 }
 
+TEST(CheckpointPrecision, MetasFp8HasNoBlocks) {
+  EXPECT_EQ(
+      precision(of_config(R"({"quant_method": "fbgemm_fp8", "activation_scale_ub": 1200.0})")),
+      weights_of(Quantization::kFp8));
+}
+
 TEST(CheckpointPrecision, ModelOptNamesTheCacheByASchemeToo) {
   const Precision read = precision(of_config(R"({"quant_method": "modelopt", "quant_algo": "NVFP4",
       "kv_cache_scheme": {"dynamic": false, "num_bits": 8, "type": "float"}})"));
