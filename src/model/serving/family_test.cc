@@ -327,5 +327,16 @@ TEST(ReadModel, MisspelledNameSaysWhichIsMeant) {
   EXPECT_THAT(problem(read_model("nowhere/config.json")), HasSubstr("nowhere/config.json"));
 }
 
+TEST(ReadModel, AnIdOfHuggingFaceIsNotDownloaded) {
+  EXPECT_THAT(problem(read_model("Qwen/Qwen3-4B")),
+              testing::AllOf(HasSubstr("'Qwen/Qwen3-4B' is no file or folder here, and assay "
+                                       "downloads no models: give a folder with the model's "
+                                       "config.json"),
+                             HasSubstr("such as qwen3-14b, "), HasSubstr("qwen3-8b")));
+  EXPECT_THAT(problem(read_model("meta-llama/Llama-3.1-8B-Instruct")),
+              testing::EndsWith("such as llama-3.1-8b"));
+  EXPECT_THAT(problem(read_model("some/Thing")), testing::EndsWith("config.json"));
+}
+
 }  // namespace
 }  // namespace assay::serving
