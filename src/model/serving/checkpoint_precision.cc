@@ -168,9 +168,12 @@ core::Status read_cache(const Config& config, Precision& precision) {
   return read_cache_scheme(config, precision);
 }
 
+// A file that tells of the cache alone is that of weights in bfloat16.
 core::Result<Precision> of_modelopt(const Config& config) {
-  if (config.has("quant_algo") && ASSAY_TRY(config.text("quant_algo")) == kMixed)
-    return of_mixed(config);
+  const bool has_algorithm = config.has("quant_algo");
+  if (!has_algorithm && (config.has("kv_cache_quant_algo") || config.has("kv_cache_scheme")))
+    return Precision{};
+  if (has_algorithm && ASSAY_TRY(config.text("quant_algo")) == kMixed) return of_mixed(config);
   const Quantization weights = ASSAY_TRY(of_algorithm(config));
   if (weights != Quantization::kInt4 && weights != Quantization::kInt4Fp8)
     return weights_of(weights);

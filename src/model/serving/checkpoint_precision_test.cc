@@ -148,6 +148,15 @@ TEST(CheckpointPrecision, ModelOptNamesTheCacheByASchemeToo) {
   EXPECT_EQ(read.cache, Quantization::kFp8);
 }
 
+TEST(ModeloptPrecision, ACacheInFp8BesideUnquantizedWeights) {
+  const auto file = Config::parse(
+      R"({"quantization": {"quant_algo": null, "kv_cache_quant_algo": "FP8"}})", "hf.json");
+  ASSERT_TRUE(file.ok());
+  const auto read = modelopt_precision(file.value());
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_EQ(read.value().precision, Precision{.cache = Quantization::kFp8});
+}
+
 TEST(ModeloptPrecision, ReadsTheFileBesideTheConfig) {
   const auto file = Config::parse(
       R"({"producer": {"name": "modelopt"},
