@@ -488,6 +488,12 @@ core::Status check_blocks(std::int64_t intermediate, std::int64_t gpus, Quantiza
                                  intermediate, gpus_text(gpus), kScaleBlock)};
 }
 
+// Engines repeat heads of keys that are fewer than the GPUs, all of them equally often.
+core::Status check_repeated(const Shared& shared) {
+  if (shared.size > shared.gpus || shared.gpus % shared.size != 0) return check_shared({shared});
+  return {};
+}
+
 struct LayerCheck {
   const Deployment& deployment;
   Projections left_out;
@@ -497,7 +503,8 @@ struct LayerCheck {
   }
 
   core::Status operator()(const Attention& attention) const {
-    return check_shared({{"heads", attention.heads, deployment.tp}});
+    ASSAY_TRY(check_shared({{"heads", attention.heads, deployment.tp}}));
+    return check_repeated({"heads of keys and values", attention.kv_heads, deployment.tp});
   }
 
   core::Status operator()(const LatentAttention& attention) const {
@@ -513,9 +520,11 @@ struct LayerCheck {
     return (*this)(attention.latent);
   }
 
-  // Groups that are fewer than the GPUs are repeated, as heads of keys are.
+  // Engines repeat a single group, and no others.
   core::Status operator()(const StateSpace& space) const {
-    return check_shared({{"heads", space.heads, deployment.tp}});
+    ASSAY_TRY(check_shared({{"heads", space.heads, deployment.tp}}));
+    if (space.groups == 1) return {};
+    return check_shared({{"groups of heads", space.groups, deployment.tp}});
   }
 
   core::Status operator()(const NoMixer&) const { return {}; }

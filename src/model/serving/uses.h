@@ -33,8 +33,9 @@ struct Deployment {
 };
 
 // Error: why engines cannot serve the model so: sizes that the GPUs do not divide evenly, or blocks
-// of fp8_block that they would cut. Sizes of heads of keys and values are exempt, since GPUs repeat
-// those.
+// of fp8_block that they would cut. GPUs that are a multiple of the heads of keys and values repeat
+// those, and a single group of a state space; vLLM, SGLang and TensorRT-LLM stop at any other
+// number.
 core::Status check_deployment(const Model& model, const Deployment& deployment);
 
 // What a size counts. Tokens and requests are those of the GPU's own group.

@@ -249,6 +249,43 @@ TEST(CheckDeployment, NamesWhatCannotBeShared) {
   EXPECT_THAT(odd.error().message, HasSubstr("40 heads cannot be shared by 16 GPUs"));
 }
 
+// The heads of Phi-4, which vLLM loads as a Llama: 10 of keys and values.
+Model with_ten_key_heads() {
+  Model model = shipped("llama-3.1-8b");
+  Layer& layer = model.layers.front().layer;
+  auto& attention = std::get<Attention>(layer.mixer);
+  attention.heads = 40;
+  attention.kv_heads = 10;
+  layer.feed_forward = FeedForward{.intermediate = 17920};
+  return model;
+}
+
+TEST(CheckDeployment, HeadsOfKeysAreSharedOrRepeatedEvenly) {
+  Model model = with_ten_key_heads();
+  EXPECT_TRUE(check_deployment(model, {.tp = 2}).ok());   // 5 each
+  EXPECT_TRUE(check_deployment(model, {.tp = 10}).ok());  // 1 each
+  EXPECT_TRUE(check_deployment(model, {.tp = 20}).ok());  // each head on two
+  for (const std::int64_t tp : {4, 8}) {
+    const core::Status odd = check_deployment(model, {.tp = tp});
+    ASSERT_FALSE(odd.ok()) << tp;
+    EXPECT_THAT(odd.error().message, HasSubstr("10 heads of keys and values cannot be shared by"));
+  }
+  std::get<Attention>(model.layers.front().layer.mixer).kv_heads = 1;
+  EXPECT_TRUE(check_deployment(model, {.tp = 8}).ok());
+}
+
+TEST(CheckDeployment, GroupsOfAStateSpaceAreSharedUnlessThereIsOne) {
+  Model model = of_test_data("nemotron-3-nano-30b-a3b");
+  EXPECT_TRUE(check_deployment(model, {.tp = 8}).ok());
+  const core::Status odd = check_deployment(model, {.tp = 16});
+  ASSERT_FALSE(odd.ok());
+  EXPECT_THAT(odd.error().message, HasSubstr("8 groups of heads cannot be shared by 16 GPUs"));
+  for (EqualLayers& equal : model.layers) {
+    if (auto* space = std::get_if<StateSpace>(&equal.layer.mixer)) space->groups = 1;
+  }
+  EXPECT_TRUE(check_deployment(model, {.tp = 16}).ok());
+}
+
 TEST(CheckDeployment, BlocksOfFp8AreNotCut) {
   const Model model = shipped("qwen3-235b-a22b");
   const Precision blocks{.experts = Quantization::kFp8Block};

@@ -41,6 +41,19 @@ TEST(CheckWorker, EnginesShareExpertsInTheirOwnWays) {
   EXPECT_EQ(refusal_of("qwen3-30b-a3b", Engine::kSglang, kWideGroups), "");
 }
 
+// Each engine asserts it where it makes the layer (LlamaAttention of vLLM and SGLang) or loads its
+// weights (duplicate_kv_weight of TensorRT-LLM).
+TEST(CheckWorker, NoEngineSharesHeadsOfKeysUnevenly) {
+  auto model = serving::read_model("llama-3.1-8b").value();
+  auto& attention = std::get<serving::Attention>(model.layers.front().layer.mixer);
+  attention.heads = 40;
+  attention.kv_heads = 10;
+  for (const Engine engine : kEngines) {
+    const Workers workers = workers_of(model, engine, model.precision, 8);
+    EXPECT_THAT(workers.possible, testing::ElementsAre(Worker{}, kNarrow)) << name_of(engine);
+  }
+}
+
 TEST(CheckWorker, WidthsArePowersOfTwoThatMatch) {
   EXPECT_THAT(refusal_of("qwen3-8b", Engine::kVllm, {.tp = 3, .moe_tp = 3}),
               HasSubstr("heads cannot be shared by 3 GPUs"));
