@@ -37,6 +37,7 @@ core::Status price_pools(const serving::Model& model,
                          BoundPrices::Priced& priced) -> core::Status {
     ASSAY_TRY(check_worker(model, request.engine, precision, worker));
     served = served_instance(model, request.engine, precision, worker, system, request.speculation);
+    served.deployment.most_tokens = request.prompt_tokens + request.output_tokens;
     priced = ASSAY_TRY(pools.bound.of(model, served.deployment, worker, system));
     return {};
   };

@@ -134,7 +134,8 @@ class PlanEstimate final : public Command {
         .moe_ep = moe_ep_,
         .precision = plan::served_precision(served_.engine, model.precision),
         .distribution = model.skew,
-        .speculative_tokens = speculation.tokens};
+        .speculative_tokens = speculation.tokens,
+        .most_tokens = workload_.is_open() ? 0 : load_.prompt_tokens + load_.output_tokens};
     ASSAY_TRY(check_experts(model));
     ASSAY_TRY(plan::check_worker(model, served_.engine, deployment.precision, worker()));
     const auto prices = ASSAY_TRY(plan::StepPrices::bind(model, deployment, *system.tables));
@@ -144,12 +145,13 @@ class PlanEstimate final : public Command {
         ASSAY_TRY(plan::pipeline_of(model, worker(), facts.gpus_per_node, [&](std::int64_t gpus) {
           return plan::stage_link(facts, gpus);
         }));
-    const plan::ServedWorker served{.engine = served_.engine,
-                                    .deployment = deployment,
-                                    .groups = dp_,
-                                    .memory = gpu_memory(facts, worker().gpus()),
-                                    .pp = pp_,
-                                    .speculation = speculation};
+    const plan::ServedWorker served{
+        .engine = served_.engine,
+        .deployment = deployment,
+        .groups = dp_,
+        .memory = gpu_memory(facts, worker().gpus()),
+        .pp = pp_,
+        .speculation = speculation};
     model::Book book;
     Outcome outcome = Outcome::kOk;
     if (workload_.is_open()) {

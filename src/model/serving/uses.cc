@@ -110,6 +110,7 @@ class Uses {
   void add(OperatorUse use) {
     use.count = count_ * passes_;
     use.role = prefix_ + use.role;
+    use.most_tokens = deployment_.most_tokens;
     made_.push_back(std::move(use));
   }
 

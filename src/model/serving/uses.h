@@ -30,6 +30,7 @@ struct Deployment {
   std::string distribution = "balanced";  // how tokens choose experts, as in moe_perf
   // Tokens that the model's own layers draft of each request in a step (Model::mtp); 0: none.
   std::int64_t speculative_tokens = 0;
+  std::int64_t most_tokens = 0;  // of a request, prompt and answer; 0: not known
 };
 
 // Error: why engines cannot serve the model so: sizes that the GPUs do not divide evenly, or blocks
@@ -71,6 +72,7 @@ struct OperatorUse {
   std::vector<SizeField> sizes = {};
   std::int64_t count = 1;  // launches in a step of the whole model
   ModuleSize module = {};
+  std::int64_t most_tokens = 0;  // that a request may have; 0: not known
 };
 
 // The value that the use's key gives a column; null if it gives none.

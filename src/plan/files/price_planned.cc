@@ -76,7 +76,8 @@ core::Status price_planned(const serving::Model& model,
   const Worker& worker = planned.worker;
   const ServedWorker served{
       .engine = planned.engine,
-      .deployment = deployment_of(model, worker, precision, planned.speculation.tokens),
+      .deployment = deployment_of(model, worker, precision, planned.speculation.tokens,
+                                  planned.prompt_tokens + planned.output_tokens),
       .groups = worker.dp,
       .memory = memory,
       .max_tokens = planned.step_tokens,

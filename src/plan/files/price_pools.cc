@@ -26,6 +26,7 @@ core::Result<PricedPoolInstance> bind_instance(const serving::Model& model,
   ASSAY_TRY(check_worker(model, pool.engine, precision, pool.worker));
   PricedPoolInstance made{.served = served_instance(model, pool.engine, precision, pool.worker,
                                                     system, pool.speculation)};
+  made.served.deployment.most_tokens = pool.prompt_tokens + pool.output_tokens;
   fill_memory(model, made.served, pool);
   made.cost = ASSAY_TRY(bound.of(model, made.served.deployment, pool.worker, system)).cost;
   return made;

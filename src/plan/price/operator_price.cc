@@ -121,6 +121,17 @@ core::Result<std::optional<Choice>> choose(const OperatorUse& use,
   return with_key ? std::move(with_key) : std::move(derived);
 }
 
+// A window that no request exceeds changes nothing.
+std::optional<OperatorUse> without_idle_window(const OperatorUse& use) {
+  const auto most = static_cast<double>(use.most_tokens);
+  if (most == 0 || most > window_of(use)) return std::nullopt;
+  OperatorUse plain = use;
+  for (model::PerfField& field : plain.key) {
+    if (field.column == "window_size") field.value = std::int64_t{0};
+  }
+  return plain;
+}
+
 std::vector<std::string> size_names(const OperatorUse& use) {
   std::vector<std::string> names;
   for (const serving::SizeField& field : use.sizes)
@@ -147,7 +158,13 @@ std::string remedy_of(const OperatorUse& use, int sm_version) {
         "this GPU (sm_version {}) has no products of nvfp4, so that none can be "
         "measured: they came with sm_version 100",
         sm_version);
-  if (serving::is_collected(use)) return fmt::format("'assay collect {}' measures it", use.op);
+  if (serving::is_collected(use)) {
+    const double window = window_of(use);
+    const std::string shorter =
+        window > 0 ? fmt::format("; requests of at most {:.0f} tokens are priced without", window)
+                   : "";
+    return fmt::format("'assay collect {}' measures it{}", use.op, shorter);
+  }
   return "assay does not measure it yet; engines' own tables may have it (--systems-paths)";
 }
 
@@ -198,6 +215,13 @@ core::Result<OperatorPrice> OperatorPrice::bind_one(const OperatorUse& use, Tabl
   const std::span<const TableSource> sources = ASSAY_TRY(tables.sources(use.table));
   if (const std::optional<Choice> choice = ASSAY_TRY(choose(use, sources, tables)))
     return of_rows(use, *choice->source, choice->index, choice->family, tables);
+  if (const std::optional<OperatorUse> plain = without_idle_window(use)) {
+    if (const std::optional<Choice> choice = ASSAY_TRY(choose(*plain, sources, tables))) {
+      OperatorPrice price = of_rows(*plain, *choice->source, choice->index, choice->family, tables);
+      price.use_ = use;
+      return price;
+    }
+  }
   if (std::optional<OperatorPrice> scaled = ASSAY_TRY(bind_scaled(use, tables)))
     return std::move(*scaled);
   if (std::optional<OperatorPrice> crossing = ASSAY_TRY(bind_crossing(use, tables)))

@@ -108,6 +108,33 @@ StepPrices made_prices() {
   return std::move(prices).value();
 }
 
+core::Result<StepPrices> prices_with_window(std::int64_t window, std::int64_t most_tokens) {
+  serving::Model model = small_model();
+  std::get<serving::Attention>(model.layers.front().layer.mixer).window = window;
+  Tables tables(std::nullopt, load_made, a_millisecond, no_cost);
+  return StepPrices::bind(model, {.most_tokens = most_tokens}, tables);
+}
+
+TEST(StepPrices, AWindowThatNoRequestExceedsChangesNothing) {
+  const StepPrices plain = made_prices();
+  const auto windowed = prices_with_window(4096, 4096);
+  ASSERT_TRUE(windowed.ok()) << windowed.error().message;
+  const Chunks prompt{.requests = 1, .new_tokens = 3000};
+  const Step mixed{.chunks = std::span(&prompt, 1), .finished_prompts = 1};
+  EXPECT_DOUBLE_EQ(windowed.value().ms(mixed), plain.ms(mixed));
+  const Step decoding{.decodes = 3, .decode_cached = 3500};
+  EXPECT_DOUBLE_EQ(windowed.value().ms(decoding), plain.ms(decoding));
+}
+
+TEST(StepPrices, AWindowThatARequestExceedsNeedsRowsOfItsOwn) {
+  for (const std::int64_t most : {0, 4097}) {
+    const auto windowed = prices_with_window(4096, most);
+    ASSERT_FALSE(windowed.ok()) << most;
+    EXPECT_THAT(windowed.error().message,
+                ::testing::HasSubstr("requests of at most 4096 tokens are priced without"));
+  }
+}
+
 // Experts take 1 ms for 1000 tokens, everything else nothing.
 StepPrices prices_of_experts(std::int64_t groups) {
   auto model = serving::parse_model(R"({"architectures": ["MixtralForCausalLM"],

@@ -94,13 +94,15 @@ StageLink stage_link(const store::SystemFacts& facts, std::int64_t gpus) {
 serving::Deployment deployment_of(const serving::Model& model,
                                   const Worker& worker,
                                   const serving::Precision& precision,
-                                  std::int64_t speculative_tokens) {
+                                  std::int64_t speculative_tokens,
+                                  std::int64_t most_tokens) {
   return {.tp = worker.tp,
           .moe_tp = worker.moe_tp,
           .moe_ep = worker.moe_ep,
           .precision = precision,
           .distribution = model.skew,
-          .speculative_tokens = speculative_tokens};
+          .speculative_tokens = speculative_tokens,
+          .most_tokens = most_tokens};
 }
 
 Workers workers_of(const serving::Model& model,

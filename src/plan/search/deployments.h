@@ -83,6 +83,7 @@ StageLink stage_link(const store::SystemFacts& facts, std::int64_t gpus);
 serving::Deployment deployment_of(const serving::Model& model,
                                   const Worker& worker,
                                   const serving::Precision& precision,
-                                  std::int64_t speculative_tokens = 0);
+                                  std::int64_t speculative_tokens = 0,
+                                  std::int64_t most_tokens = 0);
 
 }  // namespace assay::plan

@@ -55,8 +55,9 @@ class PoolPricer {
       pool_.refused.push_back({excluded.worker, std::move(excluded.reason)});
     workers.possible.insert(workers.possible.end(), staged.possible.begin(), staged.possible.end());
     for (const Worker& worker : workers.possible) {
-      const ServedWorker served = served_instance(model_, request_.engine, request_.precision,
-                                                  worker, system_, request_.speculation);
+      ServedWorker served = served_instance(model_, request_.engine, request_.precision, worker,
+                                            system_, request_.speculation);
+      served.deployment.most_tokens = request_.prompt_tokens + request_.output_tokens;
       if (core::Status done = add(*this, worker, served); !done.ok())
         pool_.refused.push_back({worker, done.error().message});
     }

@@ -37,19 +37,21 @@ core::Result<BoundWorker> bind_worker(const MeasuredDeployment& measured,
   const store::SystemFacts& facts = *ASSAY_TRY(inputs.facts(system));
   Tables& tables = *ASSAY_TRY(inputs.tables(system, *engine, measured.version));
   ASSAY_TRY(check_speculation(model, measured.speculation));
-  const ServedWorker worker{.engine = *engine,
-                            .deployment = {.tp = widths.tp,
-                                           .moe_tp = widths.moe_tp,
-                                           .moe_ep = widths.moe_ep,
-                                           .precision = served_precision(
-                                               *engine, ASSAY_TRY(precision_of(model, measured))),
-                                           .distribution = model.skew,
-                                           .speculative_tokens = measured.speculation.tokens},
-                            .groups = widths.dp,
-                            .memory = {.capacity_bytes = facts.memory_bytes,
-                                       .communication_bytes = facts.nccl_bytes_of(widths.gpus())},
-                            .pp = widths.pp,
-                            .speculation = measured.speculation};
+  const ServedWorker worker{
+      .engine = *engine,
+      .deployment = {.tp = widths.tp,
+                     .moe_tp = widths.moe_tp,
+                     .moe_ep = widths.moe_ep,
+                     .precision =
+                         served_precision(*engine, ASSAY_TRY(precision_of(model, measured))),
+                     .distribution = model.skew,
+                     .speculative_tokens = measured.speculation.tokens,
+                     .most_tokens = measured.prompt_tokens + measured.output_tokens},
+      .groups = widths.dp,
+      .memory = {.capacity_bytes = facts.memory_bytes,
+                 .communication_bytes = facts.nccl_bytes_of(widths.gpus())},
+      .pp = widths.pp,
+      .speculation = measured.speculation};
   const Pipeline pipeline =
       ASSAY_TRY(measured_pipeline(model, widths, measured.speculation, facts));
   StepPrices prices = ASSAY_TRY(StepPrices::bind(model, worker.deployment, tables));
