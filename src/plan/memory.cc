@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -172,39 +173,67 @@ double default_fraction(Engine engine) {
 
 // The GPUs of `tp` share the embedding and the product that makes logits.
 LayerMemory::LayerMemory(const Model& model, const Deployment& deployment)
-    : model_(&model), deployment_(deployment), with_cache_(model.layers) {
-  if (deployment.speculative_tokens > 0 && model.mtp) with_cache_.push_back(*model.mtp);
-  if (!model.ties_embedding) {
-    embedding_bytes_ = static_cast<double>(model.vocabulary * model.hidden) *
-                       bytes_of(Quantization::kBfloat16) / static_cast<double>(deployment.tp);
+    : model_(&model), deployment_(deployment), kinds_(model.layers) {
+  embedding_bytes_ = static_cast<double>(model.vocabulary * model.hidden) *
+                     bytes_of(Quantization::kBfloat16) / static_cast<double>(deployment.tp);
+  const std::int64_t group = deployment.precision.integer_group;
+  for (const EqualLayers& kind : kinds_) {
+    kind_bytes_.push_back(0);
+    for (const OperatorUse& use :
+         uses_of_layer(model, kind.layer, deployment, serving::Phase::kContext))
+      kind_bytes_.back() += weights_of_use(use, group);
+  }
+  if (deployment.speculative_tokens > 0 && model.mtp) {
+    kinds_.push_back(*model.mtp);
+    kind_bytes_.push_back(0);
   }
   double widest = 0;
   for (const OperatorUse& use : uses_of(model, deployment, serving::Phase::kContext)) {
-    double& part = use.role == "logits" ? logit_weight_bytes_ : layer_bytes_;
-    // Further layers for multi-token prediction are loaded, though a pass is through one.
-    const bool is_mtp = use.role.starts_with("MTP ");
-    part += weights_of_use(use, deployment.precision.integer_group) *
-            static_cast<double>(is_mtp ? model.mtp->count : use.count);
+    if (use.role == "logits") logit_weight_bytes_ += weights_of_use(use, group);
+    if (use.role.starts_with("MTP ")) kind_bytes_.back() += weights_of_use(use, group);
     widest = std::max(widest, columns_of(use));
   }
   columns_ = widest + 2 * static_cast<double>(model.hidden);
 }
 
-// Of several stages the last one holds the most: the logits and their weights, which are as large
-// as the embedding of the first.
-double LayerMemory::weight_bytes(std::int64_t stages, double share) const {
-  const double embedding = stages == 1 ? embedding_bytes_ : 0;
-  return share * layer_bytes_ + embedding + logit_weight_bytes_;
+// Layers whose places are not known are divided evenly. The last stage drafts, for which further
+// layers for multi-token prediction are loaded, though a pass is through one.
+LayerMemory::Stage LayerMemory::stage_of(std::int64_t begin, std::int64_t end) const {
+  const std::int64_t all = model_->num_layers();
+  Stage stage{.counts = {}, .is_first = begin == 0, .is_last = end == all};
+  for (const EqualLayers& kind : model_->layers) {
+    const auto& indices = kind.indices;
+    const auto within = std::lower_bound(indices.begin(), indices.end(), end) -
+                        std::lower_bound(indices.begin(), indices.end(), begin);
+    stage.counts.push_back(indices.empty() ? static_cast<double>(kind.count * (end - begin)) /
+                                                static_cast<double>(all)
+                                          : static_cast<double>(within));
+  }
+  if (stage.counts.size() < kinds_.size())
+    stage.counts.push_back(stage.is_last ? static_cast<double>(kinds_.back().count) : 0);
+  return stage;
 }
 
-MemoryUse LayerMemory::of(const MemoryRequest& request, const GpuMemory& gpu) const {
-  const double share =
-      stage_excess(model_->num_layers(), request.pp) / static_cast<double>(request.pp);
+// A stage with both ends has the embedding once where the logits take its weights.
+double LayerMemory::weight_bytes(const Stage& stage) const {
+  double bytes = 0;
+  for (std::size_t i = 0; i < kinds_.size(); ++i)
+    bytes += stage.counts[i] * kind_bytes_[i];
+  if (stage.is_last) bytes += logit_weight_bytes_;
+  const bool is_shared = stage.is_last && model_->ties_embedding;
+  return stage.is_first && !is_shared ? bytes + embedding_bytes_ : bytes;
+}
+
+MemoryUse LayerMemory::of_stage(const MemoryRequest& request,
+                                const GpuMemory& gpu,
+                                const Stage& stage) const {
   const std::int64_t verified = 1 + deployment_.speculative_tokens;
   const double logits =
-      static_cast<double>(request.max_batch * verified * model_->vocabulary) * kLogitBytes;
+      stage.is_last
+          ? static_cast<double>(request.max_batch * verified * model_->vocabulary) * kLogitBytes
+          : 0;
   MemoryUse use{.capacity_bytes = gpu.capacity_bytes,
-                .weight_bytes = weight_bytes(request.pp, share),
+                .weight_bytes = weight_bytes(stage),
                 .activation_bytes =
                     static_cast<double>(request.max_tokens) * columns_ * kActivationBytes + logits,
                 .communication_bytes = gpu.communication_bytes,
@@ -212,17 +241,34 @@ MemoryUse LayerMemory::of(const MemoryRequest& request, const GpuMemory& gpu) co
   use.cache_bytes = free_for_cache(use, request);
   const auto tokens = static_cast<double>(request.request_tokens);
   double of_request = 0;
-  for (const EqualLayers& equal : with_cache_) {
-    const double layers = share * static_cast<double>(equal.count);
-    of_request += layers * std::visit(CacheOf{deployment_, tokens}, equal.layer.mixer);
+  for (std::size_t i = 0; i < kinds_.size(); ++i) {
+    const serving::Mixer& mixer = kinds_[i].layer.mixer;
+    of_request += stage.counts[i] * std::visit(CacheOf{deployment_, tokens}, mixer);
     // Drafts may be refused, so that the state before each of them stays.
-    use.bytes_per_request += layers * static_cast<double>(verified) *
-                             std::visit(StateOf{deployment_}, equal.layer.mixer);
+    use.bytes_per_request += stage.counts[i] * static_cast<double>(verified) *
+                             std::visit(StateOf{deployment_}, mixer);
   }
   use.bytes_per_token = of_request / tokens;
-  const double requests = use.cache_bytes / (of_request + use.bytes_per_request);
+  const double requests = use.cache_bytes / std::max(1.0, of_request + use.bytes_per_request);
   use.cache_tokens = static_cast<std::int64_t>(std::max(0.0, std::floor(requests * tokens)));
   return use;
+}
+
+MemoryUse LayerMemory::of(const MemoryRequest& request, const GpuMemory& gpu) const {
+  std::optional<MemoryUse> fullest;
+  std::int64_t begin = 0;
+  for (const std::int64_t layers :
+       layers_of_stages(request.engine, model_->num_layers(), request.pp)) {
+    MemoryUse use = of_stage(request, gpu, stage_of(begin, begin + layers));
+    begin += layers;
+    if (fullest) use.cache_tokens = std::min(use.cache_tokens, fullest->cache_tokens);
+    if (!fullest || use.cache_bytes < fullest->cache_bytes) {
+      fullest = use;
+    } else {
+      fullest->cache_tokens = use.cache_tokens;
+    }
+  }
+  return fullest.value_or(MemoryUse{});
 }
 
 MemoryUse memory_of(const Model& model, const MemoryRequest& request, const GpuMemory& gpu) {

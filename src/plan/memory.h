@@ -20,7 +20,7 @@ struct GpuMemory {
 
 struct MemoryRequest {
   serving::Deployment deployment = {};
-  std::int64_t pp = 1;  // stages: the use is that of the last one, with the layers of the longest
+  std::int64_t pp = 1;  // stages: the use is that of the one with the most weights and activations
   Engine engine = Engine::kTrtllm;
   // The share of memory that the engine may use, as its own option counts it; 0: its default.
   double fraction = 0;
@@ -38,7 +38,7 @@ struct MemoryUse {
   double cache_bytes = 0;         // what the engine leaves for the cache; below 0: nothing fits
   double bytes_per_token = 0;     // of the cache, the mean over a request's tokens
   double bytes_per_request = 0;   // of state that does not grow: linear attention
-  std::int64_t cache_tokens = 0;  // that fit, of requests of that length; at least 0
+  std::int64_t cache_tokens = 0;  // that fit on all stages, of such requests; at least 0
 
   [[nodiscard]] bool fits() const { return cache_tokens > 0; }
 };
@@ -53,14 +53,24 @@ class LayerMemory {
   [[nodiscard]] MemoryUse of(const MemoryRequest& request, const GpuMemory& gpu) const;
 
  private:
-  // `share`: of all layers, what the longest stage has.
-  [[nodiscard]] double weight_bytes(std::int64_t stages, double share) const;
+  // Layers that follow each other on a GPU.
+  struct Stage {
+    std::vector<double> counts;  // of each kind
+    bool is_first = true;        // which has the embedding
+    bool is_last = true;         // which has the logits
+  };
+
+  [[nodiscard]] Stage stage_of(std::int64_t begin, std::int64_t end) const;
+  [[nodiscard]] double weight_bytes(const Stage& stage) const;
+  [[nodiscard]] MemoryUse of_stage(const MemoryRequest& request,
+                                   const GpuMemory& gpu,
+                                   const Stage& stage) const;
 
   const serving::Model* model_;
   serving::Deployment deployment_;
-  std::vector<serving::EqualLayers> with_cache_;  // those that draft, too
-  double layer_bytes_ = 0;      // weights of all layers, on one GPU if it held them all
-  double embedding_bytes_ = 0;  // 0 where the logits' weights are the embedding's
+  std::vector<serving::EqualLayers> kinds_;  // that which drafts, too, behind the others
+  std::vector<double> kind_bytes_;           // weights of a layer of each, on one GPU
+  double embedding_bytes_ = 0;
   double logit_weight_bytes_ = 0;
   double columns_ = 0;  // of activations, for a token
 };

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+
 #include "model/serving/family.h"
 
 namespace assay::plan {
@@ -62,6 +64,38 @@ TEST(Memory, TheLongestStageHoldsMoreThanItsShareOfTheLayers) {
   const MemoryUse one = memory_of_shipped("llama-3.1-70b", {});
   const MemoryUse three = memory_of_shipped("llama-3.1-70b", {.pp = 3});
   EXPECT_DOUBLE_EQ(three.bytes_per_token, one.bytes_per_token * 27 / 80);
+}
+
+// By hand, of a layer with experts in blocks of fp8 on one of 8 GPUs: 32 of 256 experts, an eighth
+// of the shared one and of the heads' projections, and the whole router and projections to latents.
+double expert_layer_bytes() {
+  const double expert = 3.0 * 7168 * 2048;
+  const double shared_by_heads = 128 * (1536.0 * 192 + 512.0 * 256 + 128.0 * 7168);
+  const double latents = 7168.0 * (1536 + 512 + 64);
+  const double elements = 32 * expert + expert / 8 + shared_by_heads / 8 + latents;
+  return elements * (1 + 4.0 / (128 * 128)) + 2.0 * 256 * 7168;
+}
+
+// vLLM and TensorRT-LLM give the odd layer to the first of two stages, where three layers have no
+// experts, SGLang to the last.
+TEST(Memory, TheStageThatHoldsMostHasExpertsAndTheLogits) {
+  const double logits = 2.0 * 129280 * 7168 / 8;
+  MemoryRequest request{.deployment = {.tp = 8, .moe_ep = 8}, .pp = 2};
+  request.deployment.precision = serving::weights_of(serving::Quantization::kFp8Block);
+  for (const auto& [engine, layers] : {std::pair(Engine::kVllm, 30), std::pair(Engine::kTrtllm, 30),
+                                       std::pair(Engine::kSglang, 31)}) {
+    request.engine = engine;
+    EXPECT_NEAR(memory_of_shipped("deepseek-v3", request).weight_bytes,
+                layers * expert_layer_bytes() + logits, 1)
+        << name_of(engine);
+  }
+}
+
+TEST(Memory, BothEndsOfAPipelineHoldATiedEmbedding) {
+  const double embedding = 2.0 * 262208 * 2560;
+  const MemoryUse one = memory_of_shipped("gemma-3-4b", {});
+  const MemoryUse two = memory_of_shipped("gemma-3-4b", {.pp = 2});
+  EXPECT_DOUBLE_EQ(two.weight_bytes, (one.weight_bytes - embedding) / 2 + embedding);
 }
 
 TEST(Memory, AModelThatIsTooLargeHoldsNoToken) {

@@ -2,8 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
+
+#include "plan/engine.h"
 
 namespace assay::plan {
+
+// The layers of each stage, as the engine divides them unless it is told otherwise.
+std::vector<std::int64_t> layers_of_stages(Engine engine, std::int64_t layers, std::int64_t stages);
 
 // What stages cost in the time and the memory of the longest one, where layers do not divide
 // evenly: the layers of all stages, if each had as many as that one, over the layers that there

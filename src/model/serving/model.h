@@ -201,7 +201,7 @@ struct Layer {
 struct EqualLayers {
   Layer layer;
   std::int64_t count = 0;
-  std::vector<std::int64_t> indices = {};  // where they stand in the model, in order
+  std::vector<std::int64_t> indices = {};  // in the model, from 0, growing; none: not known
 };
 
 struct Model {
