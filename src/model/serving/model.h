@@ -194,6 +194,7 @@ struct Layer {
   std::variant<FeedForward, Experts, NoFeedForward> feed_forward;
   // What the checkpoint leaves in bfloat16 of what the model's precision has otherwise.
   Projections left_out = {};
+  bool normalises_outputs = false;  // what both give passes a norm before it is added
 
   bool operator==(const Layer& other) const = default;
 };

@@ -65,10 +65,14 @@ class Uses {
       add_memory("norm before attention", "add_rms_norm", model_.hidden);
       std::visit([this](const auto& mixer) { add_mixer(mixer); }, equal.layer.mixer);
       add_all_reduce("all-reduce after attention");
+      if (equal.layer.normalises_outputs)
+        add_memory("norm after attention", "rms_norm", model_.hidden);
     }
     if (std::holds_alternative<NoFeedForward>(equal.layer.feed_forward)) return;
     add_memory("norm before the feed-forward layer", "add_rms_norm", model_.hidden);
     std::visit([this](const auto& layer) { add_feed_forward(layer); }, equal.layer.feed_forward);
+    if (equal.layer.normalises_outputs)
+      add_memory("norm after the feed-forward layer", "rms_norm", model_.hidden);
   }
 
   // Passes of the layer that predicts tokens: it takes a token and the state that the model left

@@ -214,6 +214,16 @@ TEST(UsesOf, ChunkedAttentionHasThePublicPlannersProducts) {
   EXPECT_EQ(chunked, 36);  // every fourth of 48 layers attends to everything
 }
 
+// Attention and the feed-forward layer of Gemma have a norm before and behind them.
+TEST(UsesOf, GemmaHasFourNormsInALayer) {
+  const auto uses = uses_of(shipped("gemma-3-27b"), {}, Phase::kGeneration);
+  std::int64_t norms = 0;
+  for (const OperatorUse& use : uses) {
+    if (use.role.starts_with("norm ") && number(use, "columns") == 5376) norms += use.count;
+  }
+  EXPECT_EQ(norms, 4 * 62);
+}
+
 TEST(UsesOf, EveryShippedModelHasItsLayers) {
   for (const ShippedModel& about : shipped_models()) {
     const Model model = shipped(std::string(about.name).c_str());

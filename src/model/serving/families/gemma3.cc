@@ -23,7 +23,8 @@ core::Result<Model> read_gemma3(const Config& config) {
   model.layers = ASSAY_TRY(read_layers(config, [&](std::int64_t index) {
     const bool is_full = types.empty() ? (index + 1) % pattern == 0
                                        : types[static_cast<std::size_t>(index)] == "full_attention";
-    return Layer{is_full ? full : windowed, dense};
+    return Layer{
+        .mixer = is_full ? full : windowed, .feed_forward = dense, .normalises_outputs = true};
   }));
   return model;
 }
