@@ -362,7 +362,8 @@ core::Result<plan::PoolSystem> pool_system(PlanInputs& inputs,
                                            const std::string& version) {
   ASSAY_TRY(inputs.warn_of_version(system, engine, version));
   return plan::PoolSystem{.facts = ASSAY_TRY(inputs.facts(system)),
-                          .tables = ASSAY_TRY(inputs.tables(system, engine, version))};
+                          .tables = ASSAY_TRY(inputs.tables(system, engine, version)),
+                          .version = version};
 }
 
 }  // namespace assay::cli

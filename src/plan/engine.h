@@ -35,4 +35,16 @@ std::string names_of(std::span<const Engine> engines);
 // keep the cache in the type of activations.
 serving::Precision served_precision(Engine engine, serving::Precision checkpoint);
 
+// Whether layers that attend to a window, or to a chunk, keep no more of the cache than that.
+struct KeptCache {
+  bool frees_windows = true;
+  bool frees_chunks = true;
+};
+
+// kSent: caches go from instances that compute prompts to others.
+enum class Caches : std::uint8_t { kStay, kSent };
+
+// What a version of the engine keeps; "": the one that files are for.
+KeptCache kept_cache(Engine engine, const std::string& version, Caches caches);
+
 }  // namespace assay::plan

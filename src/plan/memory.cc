@@ -84,15 +84,14 @@ double columns_of(const OperatorUse& use) {
 
 struct CacheOf {
   const Deployment& deployment;
+  KeptCache policy;
   double tokens;
 
   // Bytes of one request of so many tokens in one layer.
   double operator()(const Attention& attention) const {
     const double heads =
         std::ceil(static_cast<double>(attention.kv_heads) / static_cast<double>(deployment.tp));
-    const double kept =
-        attention.window > 0 ? std::min(tokens, static_cast<double>(attention.window)) : tokens;
-    return 2 * heads * static_cast<double>(attention.head_dim) * kept *
+    return 2 * heads * static_cast<double>(attention.head_dim) * kept_tokens(attention) *
            bytes_of(deployment.precision.cache);
   }
 
@@ -120,6 +119,12 @@ struct CacheOf {
   double operator()(const StateSpace&) const { return 0; }
 
   double operator()(const serving::NoMixer&) const { return 0; }
+
+  [[nodiscard]] double kept_tokens(const Attention& attention) const {
+    const bool frees = attention.is_chunked ? policy.frees_chunks : policy.frees_windows;
+    return attention.window > 0 && frees ? std::min(tokens, static_cast<double>(attention.window))
+                                         : tokens;
+  }
 };
 
 // Bytes of a request that do not grow with its tokens, on one GPU.
@@ -243,7 +248,7 @@ MemoryUse LayerMemory::of_stage(const MemoryRequest& request,
   double of_request = 0;
   for (std::size_t i = 0; i < kinds_.size(); ++i) {
     const serving::Mixer& mixer = kinds_[i].layer.mixer;
-    of_request += stage.counts[i] * std::visit(CacheOf{deployment_, tokens}, mixer);
+    of_request += stage.counts[i] * std::visit(CacheOf{deployment_, request.kept, tokens}, mixer);
     // Drafts may be refused, so that the state before each of them stays.
     use.bytes_per_request += stage.counts[i] * static_cast<double>(verified) *
                              std::visit(StateOf{deployment_}, mixer);

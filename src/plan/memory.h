@@ -24,8 +24,9 @@ struct MemoryRequest {
   Engine engine = Engine::kTrtllm;
   // The share of memory that the engine may use, as its own option counts it; 0: its default.
   double fraction = 0;
-  std::int64_t max_tokens = 8192;      // of a step
-  std::int64_t max_batch = 256;        // requests that run at once
+  std::int64_t max_tokens = 8192;  // of a step
+  std::int64_t max_batch = 256;    // requests that run at once
+  KeptCache kept = {};
   std::int64_t request_tokens = 5000;  // of a request at its end: its prompt and its answer
 };
 

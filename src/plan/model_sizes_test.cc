@@ -118,6 +118,21 @@ TEST(CacheSizes, ChunksKeepAllOfAShortRequest) {
   EXPECT_DOUBLE_EQ(memory_of_one_gpu("llama-4-maverick", request).bytes_per_token, 24576);
 }
 
+// 36 of the layers keep 8192 tokens, where the engine frees what lies before a chunk.
+TEST(CacheSizes, ChunksKeepAllWhereTheEngineFreesNone) {
+  MemoryRequest request{.deployment = {.tp = 8, .moe_tp = 1, .moe_ep = 8}, .request_tokens = 60500};
+  EXPECT_NEAR(memory_of_one_gpu("llama-4-maverick", request).bytes_per_token,
+              (12 + 36 * 8192 / 60500.0) * 512, 1e-6);
+  request.kept.frees_chunks = false;
+  EXPECT_DOUBLE_EQ(memory_of_one_gpu("llama-4-maverick", request).bytes_per_token, 24576);
+}
+
+TEST(CacheSizes, WindowsKeepAllWhereTheEngineFreesNone) {
+  const MemoryRequest request{.kept = {.frees_windows = false}, .request_tokens = 10240};
+  EXPECT_DOUBLE_EQ(memory_of_one_gpu("gemma-3-27b", request).bytes_per_token,
+                   62.0 * 2 * 16 * 128 * kBfloat16Bytes);
+}
+
 // Of 62 layers 52 keep 1024 tokens, all with 16 heads of 128.
 TEST(CacheSizes, WindowsKeepTheirTokens) {
   const MemoryUse use = memory_of_one_gpu("gemma-3-27b", {.request_tokens = 10240});

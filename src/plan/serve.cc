@@ -67,6 +67,7 @@ MemoryUse memory_of_worker(const serving::Model& model,
       .engine = worker.engine,
       .max_tokens = limits.max_tokens,
       .max_batch = worker.max_batch > 0 ? worker.max_batch : limits.max_batch,
+      .kept = worker.kept,
       .request_tokens = load.prompt_tokens + load.output_tokens};
   if (worker.layers != nullptr) return worker.layers->of(request, worker.memory);
   return memory_of(model, request, worker.memory);

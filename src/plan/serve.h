@@ -37,6 +37,7 @@ struct ServedWorker {
   std::int64_t pp = 1;
   // What steps draft: as many tokens as the deployment has.
   Speculation speculation = {};
+  KeptCache kept = {};
   // What memory_of_worker() finds of the layers; null: it is found each time.
   std::shared_ptr<const LayerMemory> layers = nullptr;
 

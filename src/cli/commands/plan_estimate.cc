@@ -151,7 +151,8 @@ class PlanEstimate final : public Command {
         .groups = dp_,
         .memory = gpu_memory(facts, worker().gpus()),
         .pp = pp_,
-        .speculation = speculation};
+        .speculation = speculation,
+        .kept = plan::kept_cache(served_.engine, served_.version, plan::Caches::kStay)};
     model::Book book;
     Outcome outcome = Outcome::kOk;
     if (workload_.is_open()) {

@@ -96,6 +96,7 @@ struct Attention {
   std::int64_t kv_heads = 1;
   std::int64_t head_dim = 128;
   std::int64_t window = 0;        // number of keys that a query attends to; 0: all
+  bool is_chunked = false;        // the window is a chunk, which all its queries share
   bool normalises_heads = false;  // queries and keys pass a norm
   bool has_output_gate = false;   // the first projection also makes a gate as wide as the queries
 

@@ -82,7 +82,8 @@ core::Status price_planned(const serving::Model& model,
       .memory = memory,
       .max_tokens = planned.step_tokens,
       .pp = worker.pp,
-      .speculation = planned.speculation};
+      .speculation = planned.speculation,
+      .kept = kept_cache(planned.engine, planned.engine_version, Caches::kStay)};
   const ClosedLoop load{.concurrency = planned.concurrency,
                         .prompt_tokens = planned.prompt_tokens,
                         .output_tokens = planned.output_tokens,

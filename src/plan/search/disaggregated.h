@@ -23,6 +23,7 @@ namespace assay::plan {
 struct PoolSystem {
   const store::SystemFacts* facts = nullptr;
   Tables* tables = nullptr;
+  std::string version = {};  // of the engine; "": the one that files are for
   Calibration calibration = {};
   std::optional<CalibrationErrors> calibration_errors = std::nullopt;
 };

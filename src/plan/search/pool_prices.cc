@@ -198,7 +198,8 @@ ServedWorker served_instance(const serving::Model& model,
           .memory = {.capacity_bytes = system.facts->memory_bytes,
                      .communication_bytes = system.facts->nccl_bytes_of(worker.gpus())},
           .pp = worker.pp,
-          .speculation = speculation};
+          .speculation = speculation,
+          .kept = kept_cache(engine, system.version, Caches::kSent)};
 }
 
 MeanLengths mean_lengths(const SearchRequest& request) {

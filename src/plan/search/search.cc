@@ -132,6 +132,7 @@ class Search {
                                 .memory = request_.memory(one.gpus()),
                                 .pp = one.pp,
                                 .speculation = request_.speculation,
+                                .kept = kept_cache(engine.engine, engine.version, Caches::kStay),
                                 .layers = layers};
       for (const std::int64_t tokens : step_tokens()) {
         ServedWorker with_budget = served;

@@ -84,6 +84,7 @@ struct SearchedEngine {
   Engine engine = Engine::kTrtllm;
   serving::Precision precision = {};
   Tables* tables = nullptr;
+  std::string version = {};  // "": the one that files are for
 };
 
 // The instances that compute prompts, where others decode.

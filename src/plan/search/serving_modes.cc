@@ -76,7 +76,7 @@ core::Result<SearchResult> search_calibrated(const serving::Model& model,
   SearchResult all;
   std::vector<std::string> errors;
   for (const EngineSystems& one : engines) {
-    const SearchedEngine searched{one.engine, one.precision, one.system.tables};
+    const SearchedEngine searched{one.engine, one.precision, one.system.tables, one.system.version};
     core::Result<SearchResult> found =
         search(model, request_of_engine(request, one), std::span(&searched, 1));
     if (found.ok()) {
@@ -97,7 +97,7 @@ core::Result<SearchResult> search_whole(const serving::Model& model,
   if (is_any_calibrated && engines.size() > 1) return search_calibrated(model, request, engines);
   std::vector<SearchedEngine> searched;
   for (const EngineSystems& one : engines)
-    searched.push_back({one.engine, one.precision, one.system.tables});
+    searched.push_back({one.engine, one.precision, one.system.tables, one.system.version});
   return search(model, request, searched);
 }
 

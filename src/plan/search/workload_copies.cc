@@ -84,8 +84,9 @@ class CopiesBuilder {
 
  private:
   core::Status add_worker(const Worker& worker) {
-    const ServedWorker served = served_instance(model_, engine_.engine, engine_.precision, worker,
-                                                engine_.system, request_.speculation);
+    ServedWorker served = served_instance(model_, engine_.engine, engine_.precision, worker,
+                                          engine_.system, request_.speculation);
+    served.kept = kept_cache(engine_.engine, engine_.system.version, Caches::kStay);
     const BoundPrices::Priced priced =
         ASSAY_TRY(bound_->of(model_, served.deployment, worker, engine_.system));
     if (made_.copies.empty()) note_bound(*priced.prices);

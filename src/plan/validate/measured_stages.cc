@@ -51,7 +51,9 @@ core::Result<BoundWorker> bind_worker(const MeasuredDeployment& measured,
       .memory = {.capacity_bytes = facts.memory_bytes,
                  .communication_bytes = facts.nccl_bytes_of(widths.gpus())},
       .pp = widths.pp,
-      .speculation = measured.speculation};
+      .speculation = measured.speculation,
+      .kept = kept_cache(*engine, measured.version,
+                         measured.is_disaggregated ? Caches::kSent : Caches::kStay)};
   const Pipeline pipeline =
       ASSAY_TRY(measured_pipeline(model, widths, measured.speculation, facts));
   StepPrices prices = ASSAY_TRY(StepPrices::bind(model, worker.deployment, tables));

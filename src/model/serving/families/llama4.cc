@@ -18,6 +18,7 @@ core::Result<Model> read_llama4(const Config& config) {
   const Attention full = ASSAY_TRY(read_attention(config));
   Attention chunked = full;
   chunked.window = ASSAY_TRY(config.count_or("attention_chunk_size", 0));
+  chunked.is_chunked = chunked.window > 0;
   const std::int64_t intermediate = ASSAY_TRY(config.count("intermediate_size"));
   const Experts experts{.count = ASSAY_TRY(config.count("num_local_experts")),
                         .top_k = ASSAY_TRY(config.count("num_experts_per_tok")),
