@@ -30,9 +30,23 @@ class RunCost final : public StepCost {
   StepTime time_;
 };
 
+// Where graphs count tokens, those of a request that verifies drafts lie in one graph: vLLM rounds
+// the sizes up (adjust_cudagraph_sizes_for_spec_decode()) and drops what is then above the largest.
+void round_graphs(std::int64_t verified, std::vector<std::int64_t>& sizes) {
+  if (sizes.empty() || verified == 1) return;
+  const std::int64_t most = sizes.back();
+  for (std::int64_t& size : sizes)
+    size = (size + verified - 1) / verified * verified;
+  sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
+  sizes.erase(std::upper_bound(sizes.begin(), sizes.end(), most), sizes.end());
+}
+
 // The engine's limits, without its cache.
 Limits settings_of(const ServedWorker& worker, const ClosedLoop& load) {
-  Limits limits = policy_of(worker.engine).defaults();
+  const Policy& policy = policy_of(worker.engine);
+  Limits limits = policy.defaults();
+  if (policy.graphs == Policy::Graphs::kAllSmall)
+    round_graphs(worker.speculation.verified(), limits.graph_batches);
   limits.groups = worker.batches();
   limits.groups_of_experts = worker.groups;
   limits.speculation = worker.speculation;

@@ -10,6 +10,7 @@
 #include "plan/schedule/simulate.h"
 #include "plan/schedule/steady.h"
 #include "plan/schedule/step_costs_test_util.h"
+#include "plan/serve.h"
 
 namespace assay::plan {
 namespace {
@@ -33,6 +34,22 @@ Limits wide_limits(Engine engine, const Speculation& speculation) {
   limits.graph_batches.clear();
   limits.speculation = speculation;
   return limits;
+}
+
+// vLLM captures no other sizes: a step verifies 3 tokens of each request.
+TEST(Speculation, GraphsOfVllmHoldWholeRequests) {
+  const auto model = serving::read_model("deepseek-v3").value();
+  const ServedWorker served{.engine = Engine::kVllm,
+                            .deployment = {.tp = 8, .moe_ep = 8, .speculative_tokens = 2},
+                            .memory = {.capacity_bytes = 1e13},
+                            .speculation = drafting(2, {0.8})};
+  const ClosedLoop load{.concurrency = 8, .prompt_tokens = 100, .output_tokens = 10};
+  const auto sizes = limits_of(model, served, load).value().graph_batches;
+  EXPECT_THAT(std::vector(sizes.begin(), sizes.begin() + 6),
+              ::testing::ElementsAre(3, 6, 9, 18, 24, 33));
+  EXPECT_EQ(sizes.back(), 498);  // 512 becomes 513, above the largest
+  for (const std::int64_t size : sizes)
+    EXPECT_EQ(size % 3, 0) << size;
 }
 
 TEST(Speculation, OneRateIsThatOfEachDraftBehindAnAcceptedOne) {

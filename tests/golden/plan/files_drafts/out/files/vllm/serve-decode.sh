@@ -24,4 +24,4 @@ exec vllm serve deepseek-ai/DeepSeek-V3 \
   --no-enable-prefix-caching \
   --kv-transfer-config '{"kv_connector":"NixlConnector","kv_role":"kv_both"}' \
   --speculative-config '{"method":"mtp","num_speculative_tokens":1}' \
-  --cudagraph-capture-sizes 1 2 4 8 16 24 32
+  --cudagraph-capture-sizes 2 4 8 16 24 32
