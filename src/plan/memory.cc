@@ -127,22 +127,60 @@ struct CacheOf {
   }
 };
 
+double bytes_of_type(const std::string& type) {
+  constexpr double kFloat32Bytes = 4;
+  constexpr double kFloat16Bytes = 2;
+  return type == "float32" ? kFloat32Bytes : kFloat16Bytes;
+}
+
+// The type of states where nobody asks for another one. vLLM takes that of the activations for
+// linear attention unless the config.json asks for another, and float32 for Nemotron's state
+// spaces; SGLang takes float32 for both unless mamba_ssm_dtype is there; TensorRT-LLM that of the
+// activations for linear attention, whatever the config.json says.
+std::string type_of_state(Engine engine, const Model& model, const DeltaNet& /*net*/) {
+  switch (engine) {
+    case Engine::kVllm:
+      return model.state_type.empty() ? "bfloat16" : model.state_type;
+    case Engine::kSglang:
+      return model.state_type.empty() ? "float32" : model.state_type;
+    case Engine::kTrtllm:
+      break;
+  }
+  return "bfloat16";
+}
+
+std::string type_of_state(Engine engine, const Model& model, const StateSpace& /*space*/) {
+  switch (engine) {
+    case Engine::kVllm:
+      return model.state_cache_type.empty() ? "float32" : model.state_cache_type;
+    case Engine::kSglang:
+      return model.state_type.empty() ? "float32" : model.state_type;
+    case Engine::kTrtllm:
+      break;
+  }
+  return model.state_cache_type.empty() ? "bfloat16" : model.state_cache_type;
+}
+
 // Bytes of a request that do not grow with its tokens, on one GPU.
 struct StateOf {
   const Deployment& deployment;
+  const Model& model;
+  Engine engine;
 
   double operator()(const DeltaNet& net) const {
     const auto values = static_cast<double>(net.value_heads * net.key_dim * net.value_dim);
     const std::int64_t channels = 2 * net.key_heads * net.key_dim + net.value_heads * net.value_dim;
     const auto convolved = static_cast<double>(channels * (net.convolution - 1));
-    return (kStateBytes * values + kActivationBytes * convolved) /
+    return (bytes_of_type(type_of_state(engine, model, net)) * values +
+            kActivationBytes * convolved) /
            static_cast<double>(deployment.tp);
   }
 
   double operator()(const StateSpace& space) const {
     const auto values = static_cast<double>(space.width() * space.state);
     const auto convolved = static_cast<double>(space.channels() * (space.convolution - 1));
-    return (kStateBytes * values + kActivationBytes * convolved) /
+    return (bytes_of_type(type_of_state(engine, model, space)) * values +
+            kActivationBytes * convolved) /
            static_cast<double>(deployment.tp);
   }
 
@@ -150,8 +188,6 @@ struct StateOf {
   double operator()(const Other&) const {
     return 0;
   }
-
-  static constexpr double kStateBytes = 4;  // float32
 };
 
 double free_for_cache(const MemoryUse& use, const MemoryRequest& request) {
@@ -251,7 +287,7 @@ MemoryUse LayerMemory::of_stage(const MemoryRequest& request,
     of_request += stage.counts[i] * std::visit(CacheOf{deployment_, request.kept, tokens}, mixer);
     // Drafts may be refused, so that the state before each of them stays.
     use.bytes_per_request += stage.counts[i] * static_cast<double>(verified) *
-                             std::visit(StateOf{deployment_}, mixer);
+                             std::visit(StateOf{deployment_, *model_, request.engine}, mixer);
   }
   use.bytes_per_token = of_request / tokens;
   const double requests = use.cache_bytes / std::max(1.0, of_request + use.bytes_per_request);

@@ -88,7 +88,7 @@ TEST(CacheSizes, SparseAttentionKeepsTheIndexersKeys) {
 // matrix of 128 x 128 in float32, and the last 3 tokens of the convolution's columns: queries and
 // keys of 16 heads, values of 64.
 TEST(CacheSizes, LinearAttentionKeepsAStateForEachRequest) {
-  const MemoryUse use = memory_of_one_gpu("qwen3.5-397b-a17b.json", {});
+  const MemoryUse use = memory_of_one_gpu("qwen3.5-397b-a17b.json", {.engine = Engine::kVllm});
   EXPECT_DOUBLE_EQ(use.bytes_per_token, 15 * 2 * 2 * 256 * kBfloat16Bytes);
   EXPECT_DOUBLE_EQ(use.bytes_per_request,
                    45 * (64 * 128 * 128 * 4.0 + (2 * 16 + 64) * 128 * 3 * kBfloat16Bytes));
@@ -101,6 +101,44 @@ TEST(CacheSizes, StateSpacesKeepAStateForEachRequest) {
   EXPECT_DOUBLE_EQ(use.bytes_per_token, 6 * 2 * 2 * 128 * kBfloat16Bytes);
   EXPECT_DOUBLE_EQ(use.bytes_per_request,
                    23 * (64 * 64 * 128 * 4.0 + (64 * 64 + 8 * 2 * 128) * 3 * kBfloat16Bytes));
+}
+
+double state_bytes(const serving::Model& model, Engine engine) {
+  return memory_of(model, {.engine = engine}, {.capacity_bytes = 1e13}).bytes_per_request;
+}
+
+// 36 of 48 layers have 32 heads with a matrix of 128 x 128, and a convolution over 16 heads of
+// queries, as many of keys and 32 of values. Qwen3-Next asks for no type: vLLM and TensorRT-LLM
+// take that of the model.
+TEST(CacheSizes, EnginesKeepLinearAttentionInTheirOwnTypes) {
+  const auto bytes = [](double of_element) {
+    return 36 * (32 * 128 * 128 * of_element + (2 * 16 + 32) * 128 * 3 * kBfloat16Bytes);
+  };
+  serving::Model model = model_of("qwen3-next-80b-a3b");
+  EXPECT_DOUBLE_EQ(state_bytes(model, Engine::kVllm), bytes(2));
+  EXPECT_DOUBLE_EQ(state_bytes(model, Engine::kSglang), bytes(4));
+  EXPECT_DOUBLE_EQ(state_bytes(model, Engine::kTrtllm), bytes(2));
+  model.state_type = "float32";
+  EXPECT_DOUBLE_EQ(state_bytes(model, Engine::kVllm), bytes(4));
+  EXPECT_DOUBLE_EQ(state_bytes(model, Engine::kTrtllm), bytes(2));
+  model.state_type = "bfloat16";
+  EXPECT_DOUBLE_EQ(state_bytes(model, Engine::kSglang), bytes(2));
+}
+
+// SGLang does not read mamba_ssm_cache_dtype.
+TEST(CacheSizes, EnginesKeepStateSpacesInTheirOwnTypes) {
+  const auto bytes = [](double of_element) {
+    return 23 * (64 * 64 * 128 * of_element + (64 * 64 + 8 * 2 * 128) * 3 * kBfloat16Bytes);
+  };
+  serving::Model model = model_of("nemotron-3-nano-30b-a3b.json");
+  EXPECT_EQ(model.state_cache_type, "float32");
+  model.state_cache_type = "bfloat16";
+  EXPECT_DOUBLE_EQ(state_bytes(model, Engine::kVllm), bytes(2));
+  EXPECT_DOUBLE_EQ(state_bytes(model, Engine::kSglang), bytes(4));
+  model.state_cache_type.clear();
+  EXPECT_DOUBLE_EQ(state_bytes(model, Engine::kVllm), bytes(4));
+  EXPECT_DOUBLE_EQ(state_bytes(model, Engine::kSglang), bytes(4));
+  EXPECT_DOUBLE_EQ(state_bytes(model, Engine::kTrtllm), bytes(2));
 }
 
 // 62 layers with 8 heads of 128, of which each of 4 GPUs has 2, in fp8: what the public planner

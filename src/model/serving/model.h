@@ -221,6 +221,10 @@ struct Model {
   // The distribution of tokens over experts, as moe_perf names it. The public planner prices
   // DeepSeek-V3, Kimi-K2 and Llama 4 by an exponent of 1.01, all others by 1.2.
   std::string skew = "power_law_1.2";
+  // The types that its config.json asks for the states of linear attention and of state spaces:
+  // mamba_ssm_dtype and mamba_ssm_cache_dtype; "": none. Engines read one or the other.
+  std::string state_type = {};
+  std::string state_cache_type = {};
 
   [[nodiscard]] std::int64_t num_layers() const;
   // The kind of layer that it has most of, and of several the first. Precondition: it has layers.
