@@ -31,13 +31,14 @@ struct PricedPools {
 
 core::Status price_pools(const serving::Model& model,
                          const PoolsEstimate& request,
+                         std::int64_t most_tokens,
                          PricedPools& pools) {
   const serving::Precision precision = served_precision(request.engine, model.precision);
   const auto price = [&](const Worker& worker, const PoolSystem& system, ServedWorker& served,
                          BoundPrices::Priced& priced) -> core::Status {
     ASSAY_TRY(check_worker(model, request.engine, precision, worker));
     served = served_instance(model, request.engine, precision, worker, system, request.speculation);
-    served.deployment.most_tokens = request.prompt_tokens + request.output_tokens;
+    served.deployment.most_tokens = most_tokens;
     priced = ASSAY_TRY(pools.bound.of(model, served.deployment, worker, system));
     return {};
   };
@@ -179,7 +180,7 @@ model::Table steady_table(const PoolsEstimate& request,
 core::Result<model::Book> estimate_disaggregated_book(const serving::Model& model,
                                                       const PoolsEstimate& request) {
   PricedPools pools;
-  ASSAY_TRY(price_pools(model, request, pools));
+  ASSAY_TRY(price_pools(model, request, request.prompt_tokens + request.output_tokens, pools));
   const ClosedLoop load{.concurrency = request.decode_batch * pools.decode.batches(),
                         .prompt_tokens = request.prompt_tokens,
                         .output_tokens = request.output_tokens};
@@ -219,8 +220,8 @@ core::Result<PoolsWorkloadEstimate> estimate_pools_workload(const serving::Model
                                                             const PoolsEstimate& request,
                                                             const PoolsWorkload& load) {
   PricedPools pools;
-  ASSAY_TRY(price_pools(model, request, pools));
   const WorkloadLengths lengths = workload_lengths(load.workload);
+  ASSAY_TRY(price_pools(model, request, lengths.request_most, pools));
   PoolsEstimate mean = request;
   mean.prompt_tokens = lengths.prompt_mean;
   mean.output_tokens = lengths.output_mean;

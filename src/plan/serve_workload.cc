@@ -168,6 +168,8 @@ WorkloadLengths workload_lengths(const Workload& workload) {
   for (const Request& request : workload.requests) {
     outputs += request.output_tokens;
     lengths.prompt_most = std::max(lengths.prompt_most, request.prompt_tokens);
+    lengths.request_most =
+        std::max(lengths.request_most, request.prompt_tokens + request.output_tokens);
   }
   const auto mean = [&](std::int64_t tokens) {
     return std::max<std::int64_t>(1, std::llround(static_cast<double>(tokens) /

@@ -74,6 +74,7 @@ struct WorkloadLengths {
   std::int64_t prompt_mean = 1;
   std::int64_t prompt_most = 1;
   std::int64_t output_mean = 1;
+  std::int64_t request_most = 1;  // prompt and answer
 };
 
 WorkloadLengths workload_lengths(const Workload& workload);

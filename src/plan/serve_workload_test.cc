@@ -88,6 +88,15 @@ TEST(ServeWorkload, RequestsThatCanNeverRunAreAnError) {
   EXPECT_FALSE(serve_workload(tiny_model(), worker_of(Engine::kVllm), cost, workload, {}).ok());
 }
 
+TEST(WorkloadLengths, TheLongestRequestNeedNotHaveTheLongestPrompt) {
+  const Workload workload{.requests = {{.prompt_tokens = 900, .output_tokens = 100},
+                                       {.prompt_tokens = 700, .output_tokens = 500}}};
+  const WorkloadLengths lengths = workload_lengths(workload);
+  EXPECT_EQ(lengths.prompt_most, 900);
+  EXPECT_EQ(lengths.request_most, 1200);
+  EXPECT_EQ(lengths.prompt_mean, 800);
+}
+
 TEST(SetRate, StretchesTime) {
   Workload workload = requests_every_second(0);
   EXPECT_DOUBLE_EQ(rate_of(workload), 1);

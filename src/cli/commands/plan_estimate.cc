@@ -125,6 +125,12 @@ class PlanEstimate final : public Command {
     if (!workload_.is_open()) warn_of_context(model, load_.prompt_tokens, load_.output_tokens);
     const plan::Speculation speculation = ASSAY_TRY(speculation_.speculation(model));
     load_.speculation = speculation;
+    if (workload_.is_open()) {
+      requests_ = ASSAY_TRY(read_workload(workload_, {.prompt_tokens = load_.prompt_tokens,
+                                                      .output_tokens = load_.output_tokens,
+                                                      .least_length = least_length_,
+                                                      .prefix_tokens = load_.cached_prefix}));
+    }
     if (is_disaggregated()) return run_disaggregated(inputs, model);
     const plan::PoolSystem system =
         ASSAY_TRY(pool_system(inputs, served_.system, served_.engine, served_.version));
@@ -135,7 +141,8 @@ class PlanEstimate final : public Command {
         .precision = plan::served_precision(served_.engine, model.precision),
         .distribution = model.skew,
         .speculative_tokens = speculation.tokens,
-        .most_tokens = workload_.is_open() ? 0 : load_.prompt_tokens + load_.output_tokens};
+        .most_tokens = workload_.is_open() ? plan::workload_lengths(requests_).request_most
+                                           : load_.prompt_tokens + load_.output_tokens};
     ASSAY_TRY(check_experts(model));
     ASSAY_TRY(plan::check_worker(model, served_.engine, deployment.precision, worker()));
     const auto prices = ASSAY_TRY(plan::StepPrices::bind(model, deployment, *system.tables));
@@ -242,11 +249,7 @@ class PlanEstimate final : public Command {
                                      const plan::Pipeline& pipeline,
                                      const plan::Calibration& calibration,
                                      model::Book& book) const {
-    const plan::Workload workload =
-        ASSAY_TRY(read_workload(workload_, {.prompt_tokens = load_.prompt_tokens,
-                                            .output_tokens = load_.output_tokens,
-                                            .least_length = least_length_,
-                                            .prefix_tokens = load_.cached_prefix}));
+    const plan::Workload& workload = requests_;
     warn_of_context(model, workload);
     const plan::ServiceLevel level = limits_.level();
     const plan::StagedCost staged(prices, pipeline);
@@ -320,11 +323,7 @@ class PlanEstimate final : public Command {
                                            const CalibratedPools& pools,
                                            plan::PoolsEstimate request,
                                            const std::string& subject) const {
-    const plan::Workload workload =
-        ASSAY_TRY(read_workload(workload_, {.prompt_tokens = load_.prompt_tokens,
-                                            .output_tokens = load_.output_tokens,
-                                            .least_length = least_length_,
-                                            .prefix_tokens = load_.cached_prefix}));
+    const plan::Workload& workload = requests_;
     warn_of_context(model, workload);
     const std::string copies = copies_ > 1 ? fmt::format("{} copies of ", copies_) : "";
     request.title = fmt::format("{}{}, {}", copies, subject, text_of(workload_, workload));
@@ -357,6 +356,7 @@ class PlanEstimate final : public Command {
   LatencyLimitOptions limits_;
   double least_length_ = 0.8;
   WorkloadOptions workload_;
+  plan::Workload requests_;  // of the workload, where there is one
   std::set<std::string> given_;
   std::string prefill_;
   std::string decode_;

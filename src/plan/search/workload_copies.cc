@@ -86,6 +86,7 @@ class CopiesBuilder {
   core::Status add_worker(const Worker& worker) {
     ServedWorker served = served_instance(model_, engine_.engine, engine_.precision, worker,
                                           engine_.system, request_.speculation);
+    served.deployment.most_tokens = workload_lengths(workload_).request_most;
     served.kept = kept_cache(engine_.engine, engine_.system.version, Caches::kStay);
     const BoundPrices::Priced priced =
         ASSAY_TRY(bound_->of(model_, served.deployment, worker, engine_.system));
@@ -143,10 +144,12 @@ class CopiesBuilder {
     const Split& split = candidate.split;
     const PoolSystem& of_prompts = engine_.system;
     const PoolSystem& of_decode = engine_.decode_system;
-    const ServedWorker prefill = served_instance(model_, engine_.engine, engine_.precision,
-                                                 split.prefill, of_prompts, request_.speculation);
-    const ServedWorker decode = served_instance(model_, engine_.engine, engine_.precision,
-                                                candidate.worker, of_decode, request_.speculation);
+    ServedWorker prefill = served_instance(model_, engine_.engine, engine_.precision, split.prefill,
+                                           of_prompts, request_.speculation);
+    ServedWorker decode = served_instance(model_, engine_.engine, engine_.precision,
+                                          candidate.worker, of_decode, request_.speculation);
+    prefill.deployment.most_tokens = decode.deployment.most_tokens =
+        workload_lengths(workload_).request_most;
     const StepCost* prompt_cost =
         ASSAY_TRY(bound_->of(model_, prefill.deployment, split.prefill, of_prompts)).cost;
     const StepCost* cost =
