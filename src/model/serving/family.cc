@@ -153,7 +153,6 @@ core::Result<Model> parse_model(std::string_view text,
       config.flag_or("tie_word_embeddings",
                      ASSAY_TRY(decoder.flag_or("tie_word_embeddings", model.ties_embedding))));
   model.context = context_of(decoder, *family);
-  model.context = context_of(decoder);
   if (decoder.has("mamba_ssm_dtype")) model.state_type = ASSAY_TRY(decoder.text("mamba_ssm_dtype"));
   if (decoder.has("mamba_ssm_cache_dtype"))
     model.state_cache_type = ASSAY_TRY(decoder.text("mamba_ssm_cache_dtype"));
