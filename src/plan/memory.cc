@@ -247,8 +247,8 @@ LayerMemory::Stage LayerMemory::stage_of(std::int64_t begin, std::int64_t end) c
     const auto within = std::lower_bound(indices.begin(), indices.end(), end) -
                         std::lower_bound(indices.begin(), indices.end(), begin);
     stage.counts.push_back(indices.empty() ? static_cast<double>(kind.count * (end - begin)) /
-                                                static_cast<double>(all)
-                                          : static_cast<double>(within));
+                                                 static_cast<double>(all)
+                                           : static_cast<double>(within));
   }
   if (stage.counts.size() < kinds_.size())
     stage.counts.push_back(stage.is_last ? static_cast<double>(kinds_.back().count) : 0);
