@@ -45,8 +45,8 @@ core::Result<SearchedEngines> searched_engines(PlanInputs& inputs,
           fmt::format("{} is left out: {}", plan::name_of(engine), pools.error().message));
       continue;
     }
-    searched.systems.push_back({engine, plan::served_precision(engine, model.precision),
-                                pools.value().system, pools.value().decode_system});
+    searched.systems.push_back({engine, plan::served_precision(engine, model), pools.value().system,
+                                pools.value().decode_system});
     searched.pools.push_back(std::move(pools.value()));
   }
   if (searched.systems.empty())

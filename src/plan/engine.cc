@@ -42,6 +42,10 @@ serving::Precision served_precision(Engine engine, serving::Precision checkpoint
   return checkpoint;
 }
 
+serving::Precision served_precision(Engine engine, const serving::Model& model) {
+  return model.leaves_attention_out() ? model.precision : served_precision(engine, model.precision);
+}
+
 // vLLM's hybrid cache manager has freed chunks by default since pull request 29627, NixlConnector
 // takes it by default since 41847; the versions are the first that have these for certain.
 KeptCache kept_cache(Engine engine, const std::string& version, Caches caches) {

@@ -34,6 +34,9 @@ std::string names_of(std::span<const Engine> engines);
 // keeps the cache of weights in fp8 in fp8 and computes attention to prompts in it; vLLM and SGLang
 // keep the cache in the type of activations.
 serving::Precision served_precision(Engine engine, serving::Precision checkpoint);
+// The same of a model's checkpoint, whose cache has the type of activations where its attention
+// does.
+serving::Precision served_precision(Engine engine, const serving::Model& model);
 
 // Whether layers that attend to a window, or to a chunk, keep no more of the cache than that.
 struct KeptCache {

@@ -290,8 +290,10 @@ MemoryUse LayerMemory::of_stage(const MemoryRequest& request,
                              std::visit(StateOf{deployment_, *model_, request.engine}, mixer);
   }
   use.bytes_per_token = of_request / tokens;
+  constexpr double kMostHeld = 1e15;  // a stage without attention keeps nothing
   const double requests = use.cache_bytes / std::max(1.0, of_request + use.bytes_per_request);
-  use.cache_tokens = static_cast<std::int64_t>(std::max(0.0, std::floor(requests * tokens)));
+  use.cache_tokens =
+      static_cast<std::int64_t>(std::clamp(std::floor(requests * tokens), 0.0, kMostHeld));
   return use;
 }
 
@@ -302,12 +304,12 @@ MemoryUse LayerMemory::of(const MemoryRequest& request, const GpuMemory& gpu) co
        layers_of_stages(request.engine, model_->num_layers(), request.pp)) {
     MemoryUse use = of_stage(request, gpu, stage_of(begin, begin + layers));
     begin += layers;
-    if (fullest) use.cache_tokens = std::min(use.cache_tokens, fullest->cache_tokens);
-    if (!fullest || use.cache_bytes < fullest->cache_bytes) {
-      fullest = use;
-    } else {
-      fullest->cache_tokens = use.cache_tokens;
-    }
+    if (!fullest) fullest = use;
+    MemoryUse worst = use.cache_bytes < fullest->cache_bytes ? use : *fullest;
+    worst.cache_tokens = std::min(use.cache_tokens, fullest->cache_tokens);
+    worst.bytes_per_token = std::max(use.bytes_per_token, fullest->bytes_per_token);
+    worst.bytes_per_request = std::max(use.bytes_per_request, fullest->bytes_per_request);
+    fullest = worst;
   }
   return fullest.value_or(MemoryUse{});
 }

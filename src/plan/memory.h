@@ -20,7 +20,7 @@ struct GpuMemory {
 
 struct MemoryRequest {
   serving::Deployment deployment = {};
-  std::int64_t pp = 1;  // stages: the use is that of the one with the most weights and activations
+  std::int64_t pp = 1;  // stages: the use is that of the one that leaves the least for the cache
   Engine engine = Engine::kTrtllm;
   // The share of memory that the engine may use, as its own option counts it; 0: its default.
   double fraction = 0;
@@ -35,9 +35,9 @@ struct MemoryUse {
   double weight_bytes = 0;
   double activation_bytes = 0;  // of the largest step
   double communication_bytes = 0;
-  double runtime_bytes = 0;       // contexts, libraries, captured graphs
-  double cache_bytes = 0;         // what the engine leaves for the cache; below 0: nothing fits
-  double bytes_per_token = 0;     // of the cache, the mean over a request's tokens
+  double runtime_bytes = 0;    // contexts, libraries, captured graphs
+  double cache_bytes = 0;      // what the engine leaves for the cache; below 0: nothing fits
+  double bytes_per_token = 0;  // of the cache of the stage with most, mean over a request's tokens
   double bytes_per_request = 0;   // of state that does not grow: linear attention
   std::int64_t cache_tokens = 0;  // that fit on all stages, of such requests; at least 0
 

@@ -110,7 +110,7 @@ double confidence_of_each(double together, std::size_t comparisons) {
 }
 
 Ranking::Ranking(std::vector<SettingResult> results, RankingRules rules)
-    : rules_(std::move(rules)), reference_(results.front().setting), settings_(std::move(results)) {
+    : rules_(rules), reference_(results.front().setting), settings_(std::move(results)) {
   settings_.front().verdict = kReferenceVerdict;
   std::stable_sort(settings_.begin(), settings_.end(), faster);
 }

@@ -471,7 +471,10 @@ core::Status leave_out_unfinished(const fs::path& configuration,
     return true;
   });
   if (!runs.empty()) return {};
-  return core::Error{fmt::format("no run of '{}' has ended well", configuration.string())};
+  return core::Error{
+      fmt::format("no run of '{}' has a readable {}, which a sweep writes when a run "
+                  "has ended well",
+                  configuration.string(), model::kRunRecordFile)};
 }
 
 }  // namespace

@@ -138,7 +138,7 @@ class PlanEstimate final : public Command {
         .tp = tp_,
         .moe_tp = moe_tp(),
         .moe_ep = moe_ep_,
-        .precision = plan::served_precision(served_.engine, model.precision),
+        .precision = plan::served_precision(served_.engine, model),
         .distribution = model.skew,
         .speculative_tokens = speculation.tokens,
         .most_tokens = workload_.is_open() ? plan::workload_lengths(requests_).request_most

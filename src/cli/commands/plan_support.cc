@@ -68,7 +68,7 @@ class PlanSupport final : public Command {
         all.push_back(plan::support_of(
             model,
             {.engine = engine,
-             .precision = plan::served_precision(engine, model.precision),
+             .precision = plan::served_precision(engine, model),
              .most_gpus = std::min(most_gpus_.value_or(facts.gpus_per_node), facts.gpus_per_node)},
             tables));
       }

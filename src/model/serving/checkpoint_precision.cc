@@ -78,7 +78,7 @@ core::Result<Precision> of_compressed_tensors(const Config& config) {
   if (groups.empty()) return config.error("config_groups", "the field is missing or empty");
   const Precision first = ASSAY_TRY(of_group(groups.front().second));
   for (const auto& [name, group] : groups) {
-    if (ASSAY_TRY(of_group(group)) != first)
+    if (!has_same_weights(ASSAY_TRY(of_group(group)), first))
       return config.error("config_groups", "groups of several kinds of weights are not known");
   }
   return first;

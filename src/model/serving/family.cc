@@ -65,11 +65,13 @@ core::Result<CheckpointPrecision> precision_of(const Config& config,
   const Config& part = precision_field(config) != nullptr ? config : decoder;
   const bool has_field = precision_field(part) != nullptr;
   if (!file) return checkpoint_precision(part);
-  const Config beside = ASSAY_TRY(Config::parse(file->text, file->name));
-  if (!has_field) return modelopt_precision(beside);
+  const auto beside = Config::parse(file->text, file->name);
+  if (!has_field) return modelopt_precision(ASSAY_TRY(beside));
   CheckpointPrecision read = ASSAY_TRY(checkpoint_precision(part));
-  if (read.precision.cache == Quantization::kBfloat16)
-    read.precision.cache = ASSAY_TRY(modelopt_cache(beside));
+  if (read.precision.cache != Quantization::kBfloat16 || !beside.ok()) return read;
+  // A config.json that tells the rest needs no file that cannot be read.
+  if (const auto cache = modelopt_cache(beside.value()); cache.ok())
+    read.precision.cache = cache.value();
   return read;
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <regex>
 #include <set>
 #include <string_view>
@@ -14,16 +15,16 @@ namespace {
 
 constexpr std::string_view kRegex = "re:";
 
-// Longer patterns are no model's, nor are repetitions by number, which make patterns as long as
-// they like: the match calls itself for each state of a pattern.
+// Longer patterns are no model's: the match calls itself for each state of a pattern.
 constexpr std::size_t kLongestRegex = 500;
 
 // Checkpoints call the layers' parent by one of these names.
 constexpr std::array<std::string_view, 5> kParents = {
     "model.", "model.language_model.", "language_model.model.", "language_model.", "backbone."};
 
-// The matching of libstdc++ that needs no more time than the product of both lengths.
-constexpr auto kSyntax = std::regex::ECMAScript | std::regex::optimize
+// The matching of libstdc++ that needs no more time than the product of both lengths, where it
+// keeps no groups and looks ahead from no place at which it looks ahead.
+constexpr auto kSyntax = std::regex::ECMAScript | std::regex::optimize | std::regex::nosubs
 #ifdef __GLIBCXX__
                          | std::regex_constants::__polynomial
 #endif
@@ -61,13 +62,101 @@ bool any_parent(std::string_view name, const IsWanted& is_wanted) {
   }
 }
 
+// Returns whether a pattern repeats a group by number, or a part so often that it becomes long.
+bool repeats_too_much(std::string_view text) {
+  constexpr std::size_t kMostDigits = 2;
+  for (std::size_t at = text.find('{'); at != std::string_view::npos; at = text.find('{', at + 1)) {
+    if (at > 0 && text[at - 1] == ')') return true;
+    std::size_t digits = 0;
+    for (std::size_t i = at + 1; i < text.size() && text[i] != '}'; ++i) {
+      digits = text[i] >= '0' && text[i] <= '9' ? digits + 1 : 0;
+      if (digits > kMostDigits) return true;
+    }
+  }
+  return false;
+}
+
+// Returns whether a look ahead holds another one.
+bool nests_lookaheads(std::string_view text) {
+  std::size_t depth = 0;
+  std::vector<std::size_t> looking;  // depths at which a look ahead began
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\\') {
+      ++i;
+    } else if (text[i] == '(') {
+      ++depth;
+      const std::string_view rest = text.substr(i + 1);
+      if (!rest.starts_with("?=") && !rest.starts_with("?!")) continue;
+      if (!looking.empty()) return true;
+      looking.push_back(depth);
+    } else if (text[i] == ')' && depth > 0) {
+      if (!looking.empty() && looking.back() == depth) looking.pop_back();
+      --depth;
+    }
+  }
+  return false;
+}
+
+// Python's names of groups are left out; nothing refers to them.
+std::string without_names(std::string text) {
+  constexpr std::string_view kNamed = "(?P<";
+  for (std::size_t at = text.find(kNamed); at != std::string::npos;
+       at = text.find(kNamed, at + 1)) {
+    const std::size_t end = text.find('>', at);
+    if (end == std::string::npos) break;
+    text.erase(at + 1, end - at);
+  }
+  return text;
+}
+
+// A regular expression, and what it said of names before. One without digits takes all digits
+// alike, so that layers whose numbers are as long are alike, too.
+class Regex {
+ public:
+  static core::Result<Regex> of(const std::string& python) {
+    constexpr std::string_view kIgnoreCase = "(?i)";
+    const core::Error problem{fmt::format(
+        "the regular expression '{}' of modules that stay in bfloat16 cannot be read", python)};
+    if (python.size() > kLongestRegex || repeats_too_much(python) || nests_lookaheads(python))
+      return problem;
+    const bool ignores_case = python.starts_with(kIgnoreCase);
+    const std::string text =
+        without_names(ignores_case ? python.substr(kIgnoreCase.size()) : python);
+    Regex made;
+    made.tells_digits_ = text.find_first_of("0123456789") != std::string::npos;
+    try {
+      made.regex_.assign(text, ignores_case ? kSyntax | std::regex::icase : kSyntax);
+    } catch (const std::regex_error&) {
+      return problem;
+    }
+    return made;
+  }
+
+  // As Python's re.match() does, from the start of a name on.
+  [[nodiscard]] bool matches(const std::string& name) const {
+    std::string alike = name;
+    if (!tells_digits_)
+      std::replace_if(
+          alike.begin(), alike.end(), [](char c) { return c >= '0' && c <= '9'; }, '0');
+    const auto [known, is_new] = known_.try_emplace(alike, false);
+    if (is_new)
+      known->second = std::regex_search(alike, regex_, std::regex_constants::match_continuous);
+    return known->second;
+  }
+
+ private:
+  std::regex regex_;
+  bool tells_digits_ = true;
+  mutable std::map<std::string, bool> known_ = {};
+};
+
 class Patterns {
  public:
   static core::Result<Patterns> of(const std::vector<std::string>& modules) {
     Patterns made;
-    for (const std::string& module : modules) {
+    for (const std::string& module : std::set<std::string>(modules.begin(), modules.end())) {
       if (module.starts_with(kRegex)) {
-        ASSAY_TRY(made.add_regex(module.substr(kRegex.size())));
+        made.regexes_.push_back(ASSAY_TRY(Regex::of(module.substr(kRegex.size()))));
       } else if (module.find_first_of("*?") != std::string::npos) {
         made.globs_.push_back(module);
       } else {
@@ -85,18 +174,6 @@ class Patterns {
   }
 
  private:
-  core::Status add_regex(const std::string& text) {
-    const core::Error problem{fmt::format(
-        "the regular expression '{}' of modules that stay in bfloat16 cannot be read", text)};
-    if (text.size() > kLongestRegex || text.find('{') != std::string::npos) return problem;
-    try {
-      regexes_.emplace_back(text, kSyntax);
-    } catch (const std::regex_error&) {
-      return problem;
-    }
-    return {};
-  }
-
   // Lists of modules name them whole, or a part of the name that they share.
   [[nodiscard]] bool has_part_of(std::string_view name) const {
     for (;;) {
@@ -108,21 +185,19 @@ class Patterns {
     }
   }
 
-  // Regular expressions match from the start of a name on, as Python's re.match() does.
   [[nodiscard]] bool have_whole(const std::string& name) const {
     if (!names_.empty() && has_part_of(name)) return true;
     for (const std::string& glob : globs_) {
       if (any_parent(name, [&](std::string_view part) { return matches_glob(glob, part); }))
         return true;
     }
-    return std::any_of(regexes_.begin(), regexes_.end(), [&](const std::regex& regex) {
-      return std::regex_search(name, regex, std::regex_constants::match_continuous);
-    });
+    return std::any_of(regexes_.begin(), regexes_.end(),
+                       [&](const Regex& regex) { return regex.matches(name); });
   }
 
   std::set<std::string, std::less<>> names_;
   std::vector<std::string> globs_;
-  std::vector<std::regex> regexes_;
+  std::vector<Regex> regexes_;
 };
 
 // A product whose matrices have these names, of which checkpoints use some.
@@ -284,6 +359,10 @@ core::Result<std::vector<std::string>> read_left_out(const Config& config) {
   std::vector<std::string> all;
   for (const char* field :
        {"ignore", "exclude_modules", "modules_to_not_convert", "ignored_layers"}) {
+    if (const auto word = config.text(field); word.ok()) {
+      all.push_back(word.value());
+      continue;
+    }
     const auto words = ASSAY_TRY(config.words(field));
     all.insert(all.end(), words.begin(), words.end());
   }

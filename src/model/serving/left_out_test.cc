@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <chrono>
 #include <string>
 #include <utility>
 #include <vector>
@@ -92,6 +93,11 @@ constexpr auto kDenseCases = std::to_array<Case>({
     {R"("re:.*self_attn.*")", "4 input output"},
     {R"("re:model\\.layers\\.[0-9]+\\.self_attn\\..*")", "4 input output"},
     {R"("re:^model.language_model.layers.\\d+.self_attn")", "4 input output"},
+    {R"("re:^model\\.layers\\.\\d{1,2}\\.self_attn")", "4 input output"},
+    {R"("re:(?i).*SELF_ATTN.*")", "4 input output"},
+    {R"("re:.*\\.(?P<part>self_attn)\\.(?P<matrix>o)_proj")", "4 output"},
+    {R"("re:^(?!.*self_attn)(?=.*down).*")", "4 down"},
+    {R"("re:.*layers\\.[0-2]\\.self_attn\\.o.*")", "3 output; 1"},
     {R"("model.layers.*.self_attn*")", "4 input output"},
     {R"("*.self_attn")", "4 input output"},
     {R"("self_attn")", "4 input output"},
@@ -165,10 +171,35 @@ TEST(LeaveOut, AllListsOfModulesCount) {
         << field;
 }
 
+TEST(LeaveOut, ALoneWordIsAList) {
+  EXPECT_EQ(text_of(model_of(kDense, 4, R"({"quant_method": "fp8", "ignore": "lm_head"})")), "4");
+  EXPECT_EQ(text_of(model_of(
+                kDense, 4, R"({"quant_method": "fp8", "modules_to_not_convert": "re:.*o_proj"})")),
+            "4 output");
+}
+
+// None may take long, however many there are.
+TEST(LeaveOut, ManyPatternsAreQuick) {
+  std::string modules = "\"re:";
+  for (int i = 0; i < 60; ++i)
+    modules += "(.*)?";
+  modules += "zzz\"";
+  for (int i = 0; i < 1000; ++i)
+    modules += fmt::format(", \"re:.*module_{}{}.*\"", std::string(1 + i % 40, 'x'),
+                           static_cast<char>('a' + i / 40));
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_EQ(text_of(ignoring(kLatent, 61, modules)), "1; 60");
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(60));
+}
+
 TEST(LeaveOut, ARegularExpressionThatDoesNotReadIsAnError) {
   EXPECT_THAT(text_of(ignoring(kDense, 4, R"("re:.*self_attn(")")),
               HasSubstr("config.json: the regular expression '.*self_attn(' of modules"));
-  EXPECT_THAT(text_of(ignoring(kDense, 4, R"("re:((.?){99}){99}")")), HasSubstr("cannot be read"));
+  for (const char* text :
+       {"((.?){99}){99}", ".{999}", "(?=.*(?=.*(?=.*zz)))", "(?<=layers).*", "(?i"})
+    EXPECT_THAT(text_of(ignoring(kDense, 4, fmt::format("\"re:{}\"", text))),
+                HasSubstr("cannot be read"))
+        << text;
   EXPECT_THAT(text_of(ignoring(kDense, 4, "\"re:" + std::string(1000, 'a') + "\"")),
               HasSubstr("cannot be read"));
 }

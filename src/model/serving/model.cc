@@ -27,7 +27,7 @@ Precision weights_of(Quantization quantization) {
 }
 
 bool has_same_weights(const Precision& a, const Precision& b) {
-  return a.linear == b.linear && a.experts == b.experts && a.integer_group == b.integer_group;
+  return a.linear == b.linear && a.experts == b.experts;
 }
 
 Quantization quantization_of(const Precision& precision) {
@@ -45,6 +45,22 @@ std::int64_t Model::num_layers() const {
   for (const EqualLayers& equal : layers)
     count += equal.count;
   return count;
+}
+
+// Latent and sparse attention keep one matrix more, whose name tells as much.
+bool Model::leaves_attention_out() const {
+  std::int64_t left = 0;
+  std::int64_t all = 0;
+  for (const EqualLayers& equal : layers) {
+    const Mixer& mixer = equal.layer.mixer;
+    if (!std::holds_alternative<Attention>(mixer) &&
+        !std::holds_alternative<LatentAttention>(mixer) &&
+        !std::holds_alternative<SparseAttention>(mixer))
+      continue;
+    all += equal.count;
+    if (equal.layer.left_out.has(Projection::kMixerOutput)) left += equal.count;
+  }
+  return 2 * left > all;
 }
 
 bool Model::has_experts() const {

@@ -85,7 +85,7 @@ struct Precision {
 // The precision of a model whose weights are kept so. kMxfp4 is that of experts beside projections
 // in bfloat16.
 Precision weights_of(Quantization quantization);
-// Returns whether both keep weights alike.
+// Returns whether both keep weights alike, but for the scales of integers.
 bool has_same_weights(const Precision& a, const Precision& b);
 // Returns the quantization whose weights_of() has the same weights.
 Quantization quantization_of(const Precision& precision);
@@ -230,6 +230,9 @@ struct Model {
   // The kind of layer that it has most of, and of several the first. Precondition: it has layers.
   [[nodiscard]] const EqualLayers& most_frequent_layers() const;
   [[nodiscard]] bool has_experts() const;
+  // Whether the checkpoint leaves the output projection of attention in bfloat16 in most layers
+  // that attend, though other products have another precision.
+  [[nodiscard]] bool leaves_attention_out() const;
 };
 
 }  // namespace assay::serving

@@ -415,6 +415,12 @@ Precision assumed_precision(Engine engine, Precision checkpoint) {
   return checkpoint;
 }
 
+Precision assumed_precision(Engine engine, const serving::Model& model) {
+  Precision checkpoint = model.precision;
+  if (model.leaves_attention_out()) checkpoint.linear = Quantization::kBfloat16;
+  return assumed_precision(engine, checkpoint);
+}
+
 core::Result<Operators> operators_of(const serving::Model& model,
                                      const Worker& worker,
                                      Engine engine,
@@ -423,7 +429,7 @@ core::Result<Operators> operators_of(const serving::Model& model,
   if (kind == ModelKind::kLatent && engine != Engine::kTrtllm) {
     return core::Error{fmt::format("--compat aiconfigurator prices {} on trtllm only", model.name)};
   }
-  Precision precision = assumed_precision(engine, model.precision);
+  Precision precision = assumed_precision(engine, model);
   const Layer& layer = model.most_frequent_layers().layer;
   const auto* experts = std::get_if<Experts>(&layer.feed_forward);
   ASSAY_TRY(check_worker(model, worker, precision, experts));

@@ -177,8 +177,7 @@ void add_worker(RowMaker& row, const std::string& before, const Worker& worker) 
 }
 
 void add_precision(RowMaker& row, const std::string& before, const Named& named) {
-  const serving::Precision precision =
-      assumed_precision(named.setting.engine, named.model->precision);
+  const serving::Precision precision = assumed_precision(named.setting.engine, *named.model);
   row.add((before + "gemm").c_str(), text_of_type(precision.linear));
   row.add((before + "kvcache").c_str(), text_of_type(precision.cache));
   // Where prompts are not computed, the type of attention to them is the checkpoint's.

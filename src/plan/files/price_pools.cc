@@ -21,7 +21,7 @@ core::Result<PricedPoolInstance> bind_instance(const serving::Model& model,
                                                const PoolSystem& system,
                                                BoundPrices& bound,
                                                PlannedDeployment& pool) {
-  const serving::Precision precision = served_precision(pool.engine, model.precision);
+  const serving::Precision precision = served_precision(pool.engine, model);
   pool.has_experts = model.has_experts();
   ASSAY_TRY(check_worker(model, pool.engine, precision, pool.worker));
   PricedPoolInstance made{.served = served_instance(model, pool.engine, precision, pool.worker,

@@ -1,5 +1,7 @@
 #include "trace/attribution/pair_graph.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <map>
 #include <numeric>

@@ -286,8 +286,8 @@ std::vector<StepState> states_of_all_modes(int number,
   for (std::size_t i = 0; i < static_cast<std::size_t>(first); ++i)
     steady[i] = periods[i] >= *least - margin && periods[i] <= *most + margin;
   std::vector<StepState> states = states_of(number, run, steady);
-  for (std::size_t i = 0; i < states.size(); ++i)
-    states[i].is_of_other_mode = steady[i] && !usual[i].is_steady;
+  for (std::size_t i = static_cast<std::size_t>(first); i < states.size(); ++i)
+    states[i].is_of_other_mode = !usual[i].is_steady;
   return states;
 }
 

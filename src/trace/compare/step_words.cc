@@ -151,7 +151,7 @@ void append_steps(const Configuration& side, model::Table& table) {
 
 std::string transients_in_words(const Configuration& side) {
   const std::vector<StepState> states = step_states(side);
-  const std::string modes = modes_in_words(states, side);
+  std::string modes = modes_in_words(states, side);
   std::vector<StepState> transient;
   std::copy_if(states.begin(), states.end(), std::back_inserter(transient),
                [](const StepState& state) { return !state.is_steady; });

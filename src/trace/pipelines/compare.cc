@@ -205,10 +205,9 @@ model::Book whole_book(const model::Book& summary, const model::Book& report) {
 }
 
 // The warnings of the result lack those of the baseline, which several tests share.
-core::Result<CommandResult> compare_loaded(Loaded& baseline,
+core::Result<CommandResult> compare_loaded(const Loaded& baseline,
                                            Loaded& test,
                                            const CompareRequest& request) {
-  settle_modes(baseline.configuration, test.configuration);
   const Sides sides{baseline.configuration,
                     test.configuration,
                     {.compat = request.options.compat,
@@ -241,10 +240,31 @@ core::Result<CommandResult> compare_loaded(Loaded& baseline,
   return result;
 }
 
-core::Result<CommandResult> compare_with(Loaded& baseline,
+// Returns which modes count in the comparisons of one baseline with all tests, so that it has the
+// same figures in each. A test that cannot be read has no steps; its comparison tells the reason.
+core::Result<Modes> modes_of_all(const Loaded& baseline,
+                                 std::span<const ComparedTest> tests,
+                                 const CompareRequest& request,
+                                 core::Progress& progress) {
+  CompareRequest brief = request;
+  brief.final_report = false;
+  const std::vector<RankStep> steps = rank_steps(baseline.configuration.ranks);
+  Modes modes = Modes::kUsual;
+  for (const ComparedTest& test : tests) {
+    const auto loaded = load(test.configuration, test.label, brief, progress);
+    ASSAY_TRY(core::check_interrupt());
+    if (loaded.ok() &&
+        common_modes(steps, rank_steps(loaded.value().configuration.ranks)) == Modes::kAll)
+      modes = Modes::kAll;
+  }
+  return modes;
+}
+
+core::Result<CommandResult> compare_with(const Loaded& baseline,
                                          const CompareRequest& request,
                                          core::Progress& progress) {
   Loaded test = ASSAY_TRY(load(request.test, request.test_label, request, progress));
+  test.configuration.modes = baseline.configuration.modes;
   return compare_loaded(baseline, test, request);
 }
 
@@ -256,14 +276,22 @@ std::shared_ptr<KeptRuns> keep_for(const CompareRequest& request) {
 
 core::Result<CommandResult> run_compare(const CompareRequest& request, core::Progress& progress) {
   Loaded baseline = ASSAY_TRY(load(request.baseline, request.baseline_label, request, progress));
-  CommandResult result = ASSAY_TRY(compare_with(baseline, request, progress));
+  Loaded test = ASSAY_TRY(load(request.test, request.test_label, request, progress));
+  settle_modes(baseline.configuration, test.configuration);
+  CommandResult result = ASSAY_TRY(compare_loaded(baseline, test, request));
   result.warnings = with_baseline(baseline, result.warnings);
   return result;
 }
 
 core::Result<std::vector<core::Result<CommandResult>>> run_compare_each(
-    const CompareRequest& request, std::span<const ComparedTest> tests, core::Progress& progress) {
+    const CompareRequest& of_each, std::span<const ComparedTest> tests, core::Progress& progress) {
+  CompareRequest request = of_each;
+  if (request.kept == nullptr) {
+    request.kept = keep_for(request);
+    request.kept->damage = FileDamage::kIgnore;
+  }
   Loaded baseline = ASSAY_TRY(load(request.baseline, request.baseline_label, request, progress));
+  baseline.configuration.modes = ASSAY_TRY(modes_of_all(baseline, tests, request, progress));
   const auto figures = figures_of_side(baseline, request.options.compat);
   std::vector<core::Result<CommandResult>> results;
   bool is_first = true;

@@ -17,6 +17,8 @@ namespace assay::trace {
 
 struct KeptRuns {
   Keep keep;  // what later requests ask for; never the individual reports
+  // kDescribe: a damaged file is an error. Otherwise a run with one is read again.
+  FileDamage damage = FileDamage::kDescribe;
   std::map<std::vector<std::filesystem::path>, std::vector<std::string>> parts = {};  // by file
 };
 

@@ -82,10 +82,14 @@ core::Result<ReadParts> read_parts(std::span<const RankFile> files,
   const ShareWork work{.options = options,
                        .keep = both(keep, request.kept->keep),
                        .threads = threads,
-                       .damage = FileDamage::kDescribe};
+                       .damage = request.kept->damage};
   ReadParts parts = ASSAY_TRY(read_files(files, request, work, progress));
-  ASSAY_TRY(check_whole(parts));
-  keep_parts(files, parts, *request.kept);
+  const core::Status whole = check_whole(parts);
+  if (whole.ok()) {
+    keep_parts(files, parts, *request.kept);
+  } else if (request.kept->damage == FileDamage::kDescribe) {
+    return whole.error();
+  }
   return parts;
 }
 
