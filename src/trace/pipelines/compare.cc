@@ -284,19 +284,19 @@ core::Result<CommandResult> run_compare(const CompareRequest& request, core::Pro
 }
 
 core::Result<std::vector<core::Result<CommandResult>>> run_compare_each(
-    const CompareRequest& of_each, std::span<const ComparedTest> tests, core::Progress& progress) {
-  CompareRequest request = of_each;
-  if (request.kept == nullptr) {
-    request.kept = keep_for(request);
-    request.kept->damage = FileDamage::kIgnore;
+    const CompareRequest& request, std::span<const ComparedTest> tests, core::Progress& progress) {
+  CompareRequest shared = request;
+  if (shared.kept == nullptr) {
+    shared.kept = keep_for(shared);
+    shared.kept->damage = FileDamage::kIgnore;
   }
-  Loaded baseline = ASSAY_TRY(load(request.baseline, request.baseline_label, request, progress));
-  baseline.configuration.modes = ASSAY_TRY(modes_of_all(baseline, tests, request, progress));
-  const auto figures = figures_of_side(baseline, request.options.compat);
+  Loaded baseline = ASSAY_TRY(load(shared.baseline, shared.baseline_label, shared, progress));
+  baseline.configuration.modes = ASSAY_TRY(modes_of_all(baseline, tests, shared, progress));
+  const auto figures = figures_of_side(baseline, shared.options.compat);
   std::vector<core::Result<CommandResult>> results;
   bool is_first = true;
   for (const ComparedTest& test : tests) {
-    CompareRequest own = request;
+    CompareRequest own = shared;
     own.test = test.configuration;
     own.test_label = test.label;
     own.output.folder = test.folder;
