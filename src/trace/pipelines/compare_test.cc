@@ -1,8 +1,11 @@
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "core/files.h"
 #include "core/output_file.h"
@@ -88,6 +91,55 @@ std::string offsets_with(std::optional<int> gpus_per_node) {
 TEST(RunCompare, TakesTheRanksPerHostThatItIsTold) {
   EXPECT_EQ(offsets_with(2), offsets_with(std::nullopt));
   EXPECT_NE(offsets_with(4), offsets_with(std::nullopt));
+}
+
+// Writes a trace of one rank whose steps have these lengths, in us.
+void write_steps(const fs::path& folder, const std::vector<int>& steps) {
+  std::string events;
+  int time = 1000;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    events += fmt::format(
+        R"({}{{"ph":"X","cat":"user_annotation","name":"ProfilerStep#{}","pid":1,"tid":1,"ts":{},"dur":{}}},)"
+        R"({{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":1,"tid":1,"ts":{},"dur":2,)"
+        R"("args":{{"correlation":{}}}}},{{"ph":"X","cat":"kernel","name":"gemm","pid":0,"tid":7,)"
+        R"("ts":{},"dur":{},"args":{{"device":0,"stream":7,"correlation":{}}}}})",
+        i == 0 ? "" : ",", i + 3, time, steps[i] - 1, time + 1, i + 1, time + 10, steps[i] - 20,
+        i + 1);
+    time += steps[i];
+  }
+  fs::create_directories(folder / "torch_profiler/rank0");
+  ASSERT_TRUE(core::write_file(folder / "torch_profiler/rank0/trace.json",
+                               "{\"traceEvents\":[" + events + "]}")
+                  .ok());
+}
+
+// In the baseline two steps are transient, unless those of a test's second mode count.
+TEST(RunCompareEach, TheBaselineIsTheSameInAllComparisons) {
+  const fs::path folder = fs::path(::testing::TempDir()) / "compare_test_each";
+  fs::remove_all(folder);
+  const int a = 10'000;
+  const int b = 11'000;
+  write_steps(folder / "base", {a, a, b, a, a, a, a, b, a, a, a, a});
+  write_steps(folder / "modes", {a, b, a, b, a, a, b, a, b, a, a, a});
+  write_steps(folder / "flat", {a, a, a, a, a, a, a, a, a, a, a, a});
+  CompareRequest request;
+  request.baseline = folder / "base";
+  request.output.kind = Output::Kind::kBook;
+  core::Progress silent("", core::Progress::Show::kNever);
+  for (const bool swapped : {false, true}) {
+    std::vector<ComparedTest> tests = {{.configuration = folder / "modes", .folder = {}},
+                                       {.configuration = folder / "flat", .folder = {}}};
+    if (swapped) std::swap(tests[0], tests[1]);
+    const auto results = run_compare_each(request, tests, silent).value();
+    ASSERT_EQ(results.size(), 2U);
+    for (const auto& result : results)
+      EXPECT_NEAR(result.value().headline->baseline_ms, 10 + 2.0 / 12, 0.01);
+  }
+  fs::remove_all(folder / "modes");
+  const auto alone = run_compare_each(
+      request, std::vector<ComparedTest>{{.configuration = folder / "flat", .folder = {}}}, silent);
+  EXPECT_NEAR(alone.value()[0].value().headline->baseline_ms, 10, 0.01);
+  fs::remove_all(folder);
 }
 
 // A copy of two runs, each of which is analysed before they are compared.
