@@ -32,7 +32,7 @@ export const writerOf = values =>
   values.some(value => typeof value === 'number' && !Number.isInteger(value)) ? figure : number;
 
 // A tick of an axis: no more digits than it needs.
-export const tick = value => String(+value.toPrecision(4)).replace('-', '\u2212');
+export const tick = value => String(+value.toPrecision(6)).replace('-', '\u2212');
 
 export function signed(value) {
   return (value > 0 ? '+' : '') + number(value).replace('-', '\u2212');

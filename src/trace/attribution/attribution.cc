@@ -212,7 +212,11 @@ core::Result<Attribution> attribute(Executions a,
   double explained_ms = 0;
   for (const double change : result.change_ms)
     explained_ms += change;
-  result.change_ms[static_cast<std::size_t>(Cause::kOther)] += result.total_ms() - explained_ms;
+  double& other_ms = result.change_ms[static_cast<std::size_t>(Cause::kOther)];
+  other_ms += result.total_ms() - explained_ms;
+  // What the rounding of doubles leaves is no cause.
+  constexpr double kRoundingMs = 1e-9;
+  if (std::fabs(other_ms) < kRoundingMs) other_ms = 0;
   result.path_a_ms = on_path_ms(runs_a);
   result.path_b_ms = on_path_ms(runs_b);
   result.details = std::move(details).largest();

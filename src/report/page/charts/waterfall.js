@@ -1,6 +1,6 @@
 // From one setting's step to the other's: parts that add up.
 import {tip} from '../dom.js';
-import {number, shortened, signed, textWidth, withUnit, wrapped} from '../format.js';
+import {number, shortened, signed, textWidth, tick, withUnit, wrapped} from '../format.js';
 
 const FONT = '13px system-ui, sans-serif';
 const BOLD = '600 13px system-ui, sans-serif';
@@ -68,7 +68,7 @@ export function waterfall(chart, {width, narrow, colors}) {
       grid: {left, right, top: 6, bottom: 28 + 16 * axisLines.length},
       xAxis: {type: 'value', min: low, max: most + (most - low) * 0.04, name: axisLines.join('\n'),
         nameLocation: 'middle', nameGap: 26, nameTextStyle: {color: colors.quiet, fontSize: 12, lineHeight: 16, verticalAlign: 'top'},
-        splitNumber: narrow ? 4 : 8, axisLabel: {color: colors.quiet, fontSize: 12, hideOverlap: true, showMinLabel: false, showMaxLabel: false, formatter: value => number(+value.toPrecision(6))},
+        splitNumber: narrow ? 4 : 8, axisLabel: {color: colors.quiet, fontSize: 12, hideOverlap: true, showMinLabel: false, showMaxLabel: false, formatter: tick},
         splitLine: {lineStyle: {color: colors.line}}, axisLine: {lineStyle: {color: colors.quiet}}},
       yAxis: {type: 'category', inverse: true, data: rows.map((_, i) => i), axisLabel: {show: false}, axisTick: {show: false}, axisLine: {show: false}},
       tooltip: {formatter: params => tip(linesOf(rows[params.dataIndex]))},
