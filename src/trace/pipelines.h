@@ -208,8 +208,8 @@ struct ComparedTest {
 // Does what run_compare() does for each of several tests. All are read once, and only one test is
 // unpacked at a time. Which modes of steps count is settled for all of them. What the request says
 // of a test and of a folder does not count. A test that cannot be compared has an error in its
-// place; the baseline's error is that of all. The first result alone has the baseline's warnings, so
-// that all results can be summed.
+// place; the baseline's error is that of all. The first result alone has the baseline's warnings,
+// so that all results can be summed.
 core::Result<std::vector<core::Result<CommandResult>>> run_compare_each(
     const CompareRequest& request, std::span<const ComparedTest> tests, core::Progress& progress);
 
