@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "core/registry.h"
 #include "core/result.h"
@@ -69,6 +70,14 @@ class Topology {
                                                 std::uint32_t nics_per_node) const = 0;
   virtual core::Status add(Wiring& wiring) const = 0;
 };
+
+// Makes a topology of a class that takes its fields itself.
+template <class Made>
+core::Result<std::shared_ptr<const Topology>> take_as(Fields& fields) {
+  auto topology = std::make_shared<Made>();
+  ASSAY_TRY(topology->take(fields));
+  return std::shared_ptr<const Topology>(std::move(topology));
+}
 
 struct TopologySpec {
   const char* name;  // the `type` of a network file's `topology`

@@ -80,13 +80,7 @@ class Custom final : public Topology {
   std::vector<Link> links_;
 };
 
-core::Result<std::shared_ptr<const Topology>> take_custom(Fields& fields) {
-  auto topology = std::make_shared<Custom>();
-  ASSAY_TRY(topology->take(fields));
-  return std::shared_ptr<const Topology>(std::move(topology));
-}
-
-const TopologySpec kCustom{.name = "custom", .take = take_custom};
+const TopologySpec kCustom{.name = "custom", .take = take_as<Custom>};
 ASSAY_REGISTER(TopologySpec, kCustom);
 
 }  // namespace

@@ -75,13 +75,7 @@ class Dragonfly final : public Topology {
   LinkSpec global_link_ = {};
 };
 
-core::Result<std::shared_ptr<const Topology>> take_dragonfly(Fields& fields) {
-  auto topology = std::make_shared<Dragonfly>();
-  ASSAY_TRY(topology->take(fields));
-  return std::shared_ptr<const Topology>(std::move(topology));
-}
-
-const TopologySpec kDragonfly{.name = "dragonfly", .take = take_dragonfly};
+const TopologySpec kDragonfly{.name = "dragonfly", .take = take_as<Dragonfly>};
 ASSAY_REGISTER(TopologySpec, kDragonfly);
 
 }  // namespace

@@ -75,13 +75,7 @@ class FatTree final : public Topology {
   double core_oversubscription_ = 1;  // of a spine
 };
 
-core::Result<std::shared_ptr<const Topology>> take_fat_tree(Fields& fields) {
-  auto topology = std::make_shared<FatTree>();
-  ASSAY_TRY(topology->take(fields));
-  return std::shared_ptr<const Topology>(std::move(topology));
-}
-
-const TopologySpec kFatTree{.name = "fat-tree", .take = take_fat_tree};
+const TopologySpec kFatTree{.name = "fat-tree", .take = take_as<FatTree>};
 ASSAY_REGISTER(TopologySpec, kFatTree);
 
 }  // namespace

@@ -45,13 +45,7 @@ class LeafSpine final : public Topology {
   std::uint32_t spines_ = 0;
 };
 
-core::Result<std::shared_ptr<const Topology>> take_leaf_spine(Fields& fields) {
-  auto topology = std::make_shared<LeafSpine>();
-  ASSAY_TRY(topology->take(fields));
-  return std::shared_ptr<const Topology>(std::move(topology));
-}
-
-const TopologySpec kLeafSpine{.name = "leaf-spine", .take = take_leaf_spine};
+const TopologySpec kLeafSpine{.name = "leaf-spine", .take = take_as<LeafSpine>};
 ASSAY_REGISTER(TopologySpec, kLeafSpine);
 
 }  // namespace
