@@ -392,6 +392,40 @@ TEST(Calibration, StepsOfTwoModesSeldomDifferFromThemselves) {
   }
 }
 
+struct UnequalSides {
+  int few = 0;
+  int many = 0;
+  double ratio = 0;  // of the deviation of the few to that of the many
+};
+
+// A run that fails leaves sides of unequally many.
+TEST(Calibration, UnequallyManyRunsKeepTheirPromise) {
+  std::mt19937_64 random(20261130);
+  std::normal_distribution<double> normal(0, 1);
+  for (const UnequalSides& sides :
+       {UnequalSides{2, 3, 1}, UnequalSides{2, 3, 3}, UnequalSides{2, 6, 1}, UnequalSides{2, 6, 3},
+        UnequalSides{2, 10, 1}, UnequalSides{2, 10, 3}, UnequalSides{3, 10, 1},
+        UnequalSides{3, 10, 3}}) {
+    const auto values = [&](int count, double deviation) {
+      std::vector<double> made;
+      for (int i = 0; i < count; ++i)
+        made.push_back(40 + deviation * normal(random));
+      return made;
+    };
+    int different = 0;
+    for (int i = 0; i < kPairs; ++i)
+      different +=
+          is_different(measure_change(values(sides.few, 0.1 * sides.ratio), values(sides.many, 0.1),
+                                      Better::kLower, {.tolerance_percent = 0}));
+    const double percent = 100.0 * different / kPairs;
+    show(fmt::format("like with like, {} runs beside {}, whose noise is {:g} times the other's",
+                     sides.few, sides.many, sides.ratio),
+         percent);
+    EXPECT_GE(percent, 1.5);
+    EXPECT_LE(percent, 9);
+  }
+}
+
 // Settings may differ in noise. The test then errs more often, in less than 9 % of all pairs.
 TEST(Calibration, UnequalNoiseMakesSomeMoreErrors) {
   std::mt19937_64 random(20261123);
