@@ -29,7 +29,7 @@ enum class Strategy : std::uint8_t {
 // ranks' results agree to the bit.
 enum class KernelsOf : std::uint8_t { kAssay, kNccl, kChosen };
 
-// What a GPU sends of a message: all of it to every other GPU, or its parts twice.
+// A GPU sends a message whole to every other GPU, or its parts twice.
 enum class Sends : std::uint8_t { kAll, kPartsTwice };
 
 constexpr int kNeverInstead = 0;

@@ -53,7 +53,7 @@ double student_confidence(double t, double degrees_of_freedom);
 // that of the smaller side: a spread of few values is often small by chance, and either estimate
 // then trusts the other side's many.
 //
-// Of 40,000 pairs of like with like, where 5 % is asked for, it errs in 4.9 % with three values a
+// It errs, in 40,000 pairs of like with like where 5 % is asked for, in 4.9 % with three values a
 // side and equal spreads, in 7 to 8 % if one spread is 3 to 10 times the other, and in 2 to 8 %
 // with two or three values beside up to ten (Welch's own estimate in up to 14.5 %). Two values a
 // side cannot tell unequal spreads: it then errs in 12 %.

@@ -30,15 +30,15 @@ std::optional<Engine> engine_named(std::string_view name);
 // Returns "trtllm, vllm".
 std::string names_of(std::span<const Engine> engines);
 
-// How the engine serves a checkpoint with these weights unless it is told otherwise. TensorRT-LLM
-// keeps the cache of weights in fp8 in fp8 and computes attention to prompts in it; vLLM and SGLang
-// keep the cache in the type of activations.
+// Returns how the engine serves a checkpoint with these weights unless it is told otherwise.
+// TensorRT-LLM keeps the cache of weights in fp8 in fp8 and computes attention to prompts in it;
+// vLLM and SGLang keep the cache in the type of activations.
 serving::Precision served_precision(Engine engine, serving::Precision checkpoint);
-// The same of a model's checkpoint, whose cache has the type of activations where its attention
-// does.
+// Returns the same for a model's checkpoint, whose cache has the type of activations where its
+// attention does.
 serving::Precision served_precision(Engine engine, const serving::Model& model);
 
-// Whether layers that attend to a window, or to a chunk, keep no more of the cache than that.
+// Tells whether layers that attend to a window, or to a chunk, keep no more of the cache than that.
 struct KeptCache {
   bool frees_windows = true;
   bool frees_chunks = true;
@@ -47,7 +47,7 @@ struct KeptCache {
 // kSent: caches go from instances that compute prompts to others.
 enum class Caches : std::uint8_t { kStay, kSent };
 
-// What a version of the engine keeps; "": the one that files are for.
+// Returns what a version of the engine keeps; "": the one that files are for.
 KeptCache kept_cache(Engine engine, const std::string& version, Caches caches);
 
 }  // namespace assay::plan

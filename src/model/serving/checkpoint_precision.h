@@ -28,7 +28,7 @@ core::Result<CheckpointPrecision> checkpoint_precision(const Config& config);
 
 // The same of ModelOpt's own file.
 core::Result<CheckpointPrecision> modelopt_precision(const Config& file);
-// What that file tells of the cache alone; bfloat16 where it tells nothing.
+// Returns what that file tells of the cache alone; bfloat16 where it tells nothing.
 core::Result<Quantization> modelopt_cache(const Config& file);
 
 }  // namespace assay::serving

@@ -29,7 +29,7 @@ struct Family {
   // Fills everything but the model's name and family. The config is that of the text model, where
   // a model reads pictures, too.
   core::Result<Model> (*read)(const Config& config);
-  // What transformers takes for fields that a config.json of the family may lack.
+  // Transformers takes these values for fields that a config.json of the family may lack.
   std::vector<Config::Default> defaults = {};
   // Engines scale no positions of the family, since max_position_embeddings is what they reach.
   bool has_scaled_positions = false;

@@ -114,7 +114,7 @@ TEST(ParseModel, TheContextIsThatOfEngines) {
   EXPECT_EQ(context_of(R"(, "max_position_embeddings": 4096, "rope_scaling": "yarn")"), 0);
 }
 
-// As transformers 5 writes it.
+// Transformers 5 writes it so.
 TEST(ParseModel, TheContextIsThatOfRopeParameters) {
   const auto context_of = [](const std::string& parameters) {
     return with(R"(, "max_position_embeddings": 40960, "rope_parameters": )" + parameters)

@@ -30,7 +30,7 @@ constexpr auto kSyntax = std::regex::ECMAScript | std::regex::optimize | std::re
 #endif
     ;
 
-// As of a shell: `*` stands for any text, `?` for any character.
+// Matches as a shell does: `*` stands for any text, `?` for any character.
 bool matches_glob(std::string_view pattern, std::string_view text) {
   std::size_t at = 0;
   std::size_t star = std::string_view::npos;
@@ -132,7 +132,7 @@ class Regex {
     return made;
   }
 
-  // As Python's re.match() does, from the start of a name on.
+  // Returns whether it matches from the start of a name on, as Python's re.match() asks.
   [[nodiscard]] bool matches(const std::string& name) const {
     std::string alike = name;
     if (!tells_digits_)
@@ -307,7 +307,7 @@ Projections matched(const std::vector<Matrices>& matrices,
   return left;
 }
 
-// In the order of their first layers.
+// Returns the parts in the order of their first layers.
 std::vector<EqualLayers> split_by_match(const EqualLayers& equal, const Patterns& patterns) {
   const std::vector<Matrices> matrices = matrices_of(equal.layer);
   std::vector<EqualLayers> made;
@@ -323,7 +323,7 @@ std::vector<EqualLayers> split_by_match(const EqualLayers& equal, const Patterns
   return made;
 }
 
-// Whether the model has such projections, and whether all of them are left out.
+// Tells whether a model has such projections, and whether all of them are left out.
 struct Shares {
   bool has_linear = false;
   bool has_experts = false;

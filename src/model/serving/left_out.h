@@ -1,4 +1,4 @@
-// What a checkpoint leaves in bfloat16 of the layers of a model: quantization_config names modules
+// Finds what a checkpoint leaves in bfloat16 of a model's layers: quantization_config names modules
 // ("model.layers.0.mlp.gate"), or has patterns of their names ("re:.*self_attn.*", "*.self_attn*").
 #pragma once
 

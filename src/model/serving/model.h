@@ -230,8 +230,8 @@ struct Model {
   // The kind of layer that it has most of, and of several the first. Precondition: it has layers.
   [[nodiscard]] const EqualLayers& most_frequent_layers() const;
   [[nodiscard]] bool has_experts() const;
-  // Whether the checkpoint leaves the output projection of attention in bfloat16 in most layers
-  // that attend, though other products have another precision.
+  // Returns whether the checkpoint leaves the output projection of attention in bfloat16 in most
+  // layers that attend, though other products have another precision.
   [[nodiscard]] bool leaves_attention_out() const;
 };
 

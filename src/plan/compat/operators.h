@@ -55,7 +55,7 @@ core::Result<ModelKind> kind_of(const serving::Model& model);
 // The precision that the public planner takes for a checkpoint: weights in 8 bits bring a cache in
 // fp8 and attention to prompts in fp8, which vLLM computes in bfloat16.
 serving::Precision assumed_precision(Engine engine, serving::Precision checkpoint);
-// The same of a model, whose products all have the precision of its attention's.
+// Returns the same for a model, whose products all have the precision of its attention's.
 serving::Precision assumed_precision(Engine engine, const serving::Model& model);
 
 // Error: the model's list is not known, the worker does not suit it, or no row answers for an
