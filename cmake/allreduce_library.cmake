@@ -103,7 +103,8 @@ add_executable(assay_worker cli/gpu_worker/main.cc ${worker_sources} ${worker_ho
 target_compile_definitions(assay_worker PRIVATE ASSAY_VERSION="${PROJECT_VERSION}"
                                                 ASSAY_HAVE_CUDNN=$<BOOL:${ASSAY_HAVE_CUDNN}>)
 target_link_libraries(assay_worker PRIVATE assay_cuda_settings assay_allreduce_library
-                                           nlohmann_json::nlohmann_json fmt::fmt-header-only)
+                                           nlohmann_json::nlohmann_json PkgConfig::pcre2
+                                           fmt::fmt-header-only)
 target_link_options(assay_worker PRIVATE -static-libstdc++ -static-libgcc -Wl,--disable-new-dtags)
 # Beside the library in the build tree as in the archive.
 set_target_properties(

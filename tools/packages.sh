@@ -5,7 +5,8 @@ declare -A packages=(
   # To build and run assay.
   [build]="g++ cmake ninja-build pkg-config zlib1g-dev libisal-dev libfmt-dev libsimdjson-dev
     nlohmann-json3-dev libcli11-dev libxlsxwriter-dev libsqlite3-dev
-    libzstd-dev libsnappy-dev libyaml-cpp-dev libdnnl-dev libopenmpi-dev gnuplot-nox nodejs npm"
+    libzstd-dev libsnappy-dev libyaml-cpp-dev libpcre2-dev libdnnl-dev libopenmpi-dev gnuplot-nox
+    nodejs npm"
   # To run every test: the unit tests' library, a reader of our workbooks, the formatter, shells
   # to complete in, a launcher of ranks, a packer of shipped databases, a fast linker, the checks of
   # scripts and words, what makes a .deb and a wheel, a browser for the HTML pages, an environment for

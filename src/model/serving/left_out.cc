@@ -4,31 +4,20 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
-#include <regex>
 #include <set>
 #include <string_view>
 #include <utility>
+
+#include "model/serving/regex.h"
 
 namespace assay::serving {
 namespace {
 
 constexpr std::string_view kRegex = "re:";
 
-// Longer patterns are no model's: the match calls itself for each state of a pattern.
-constexpr std::size_t kLongestRegex = 500;
-
 // Checkpoints call the layers' parent by one of these names.
 constexpr std::array<std::string_view, 5> kParents = {
     "model.", "model.language_model.", "language_model.model.", "language_model.", "backbone."};
-
-// The matching of libstdc++ that needs no more time than the product of both lengths, where it
-// keeps no groups and looks ahead from no place at which it looks ahead.
-constexpr auto kSyntax = std::regex::ECMAScript | std::regex::optimize | std::regex::nosubs
-#ifdef __GLIBCXX__
-                         | std::regex_constants::__polynomial
-#endif
-    ;
 
 // Matches as a shell does: `*` stands for any text, `?` for any character.
 bool matches_glob(std::string_view pattern, std::string_view text) {
@@ -62,94 +51,6 @@ bool any_parent(std::string_view name, const IsWanted& is_wanted) {
   }
 }
 
-// Returns whether a pattern repeats a group by number, or a part so often that it becomes long.
-bool repeats_too_much(std::string_view text) {
-  constexpr std::size_t kMostDigits = 2;
-  for (std::size_t at = text.find('{'); at != std::string_view::npos; at = text.find('{', at + 1)) {
-    if (at > 0 && text[at - 1] == ')') return true;
-    std::size_t digits = 0;
-    for (std::size_t i = at + 1; i < text.size() && text[i] != '}'; ++i) {
-      digits = text[i] >= '0' && text[i] <= '9' ? digits + 1 : 0;
-      if (digits > kMostDigits) return true;
-    }
-  }
-  return false;
-}
-
-// Returns whether a look ahead holds another one.
-bool nests_lookaheads(std::string_view text) {
-  std::size_t depth = 0;
-  std::vector<std::size_t> looking;  // depths at which a look ahead began
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '\\') {
-      ++i;
-    } else if (text[i] == '(') {
-      ++depth;
-      const std::string_view rest = text.substr(i + 1);
-      if (!rest.starts_with("?=") && !rest.starts_with("?!")) continue;
-      if (!looking.empty()) return true;
-      looking.push_back(depth);
-    } else if (text[i] == ')' && depth > 0) {
-      if (!looking.empty() && looking.back() == depth) looking.pop_back();
-      --depth;
-    }
-  }
-  return false;
-}
-
-// Python's names of groups are left out; nothing refers to them.
-std::string without_names(std::string text) {
-  constexpr std::string_view kNamed = "(?P<";
-  for (std::size_t at = text.find(kNamed); at != std::string::npos;
-       at = text.find(kNamed, at + 1)) {
-    const std::size_t end = text.find('>', at);
-    if (end == std::string::npos) break;
-    text.erase(at + 1, end - at);
-  }
-  return text;
-}
-
-// A regular expression, and what it said of names before. One without digits takes all digits
-// alike, so that layers whose numbers are as long are alike, too.
-class Regex {
- public:
-  static core::Result<Regex> of(const std::string& python) {
-    constexpr std::string_view kIgnoreCase = "(?i)";
-    const core::Error problem{fmt::format(
-        "the regular expression '{}' of modules that stay in bfloat16 cannot be read", python)};
-    if (python.size() > kLongestRegex || repeats_too_much(python) || nests_lookaheads(python))
-      return problem;
-    const bool ignores_case = python.starts_with(kIgnoreCase);
-    const std::string text =
-        without_names(ignores_case ? python.substr(kIgnoreCase.size()) : python);
-    Regex made;
-    made.tells_digits_ = text.find_first_of("0123456789") != std::string::npos;
-    try {
-      made.regex_.assign(text, ignores_case ? kSyntax | std::regex::icase : kSyntax);
-    } catch (const std::regex_error&) {
-      return problem;
-    }
-    return made;
-  }
-
-  // Returns whether it matches from the start of a name on, as Python's re.match() asks.
-  [[nodiscard]] bool matches(const std::string& name) const {
-    std::string alike = name;
-    if (!tells_digits_)
-      std::replace_if(
-          alike.begin(), alike.end(), [](char c) { return c >= '0' && c <= '9'; }, '0');
-    const auto [known, is_new] = known_.try_emplace(alike, false);
-    if (is_new)
-      known->second = std::regex_search(alike, regex_, std::regex_constants::match_continuous);
-    return known->second;
-  }
-
- private:
-  std::regex regex_;
-  bool tells_digits_ = true;
-  mutable std::map<std::string, bool> known_ = {};
-};
-
 class Patterns {
  public:
   static core::Result<Patterns> of(const std::vector<std::string>& modules) {
@@ -167,10 +68,11 @@ class Patterns {
   }
 
   // `name` is that of a module within its layer, `layer` that of the layer.
-  [[nodiscard]] bool have(const std::string& layer, std::string_view name) const {
-    return std::any_of(kParents.begin(), kParents.end(), [&](std::string_view parent) {
-      return have_whole(fmt::format("{}{}.{}", parent, layer, name));
-    });
+  [[nodiscard]] core::Result<bool> have(const std::string& layer, std::string_view name) const {
+    for (const std::string_view parent : kParents) {
+      if (ASSAY_TRY(have_whole(fmt::format("{}{}.{}", parent, layer, name)))) return true;
+    }
+    return false;
   }
 
  private:
@@ -185,14 +87,16 @@ class Patterns {
     }
   }
 
-  [[nodiscard]] bool have_whole(const std::string& name) const {
+  [[nodiscard]] core::Result<bool> have_whole(const std::string& name) const {
     if (!names_.empty() && has_part_of(name)) return true;
     for (const std::string& glob : globs_) {
       if (any_parent(name, [&](std::string_view part) { return matches_glob(glob, part); }))
         return true;
     }
-    return std::any_of(regexes_.begin(), regexes_.end(),
-                       [&](const Regex& regex) { return regex.matches(name); });
+    for (const Regex& regex : regexes_) {
+      if (ASSAY_TRY(regex.matches(name))) return true;
+    }
+    return false;
   }
 
   std::set<std::string, std::less<>> names_;
@@ -293,27 +197,28 @@ std::vector<Matrices> matrices_of(const Layer& layer) {
 
 // Engines compute a product of several matrices at once, so that it is in bfloat16 where one of
 // them is. `layers` are the names that checkpoints give the layer.
-Projections matched(const std::vector<Matrices>& matrices,
-                    const std::vector<std::string>& layers,
-                    const Patterns& patterns) {
+core::Result<Projections> matched(const std::vector<Matrices>& matrices,
+                                  const std::vector<std::string>& layers,
+                                  const Patterns& patterns) {
   Projections left;
   for (const Matrices& one : matrices) {
-    const bool is_left = std::any_of(one.names.begin(), one.names.end(), [&](const char* name) {
-      return std::any_of(layers.begin(), layers.end(),
-                         [&](const std::string& layer) { return patterns.have(layer, name); });
-    });
-    if (is_left) left.add(one.projection);
+    for (const char* name : one.names) {
+      for (const std::string& layer : layers) {
+        if (ASSAY_TRY(patterns.have(layer, name))) left.add(one.projection);
+      }
+    }
   }
   return left;
 }
 
 // Returns the parts in the order of their first layers.
-std::vector<EqualLayers> split_by_match(const EqualLayers& equal, const Patterns& patterns) {
+core::Result<std::vector<EqualLayers>> split_by_match(const EqualLayers& equal,
+                                                      const Patterns& patterns) {
   const std::vector<Matrices> matrices = matrices_of(equal.layer);
   std::vector<EqualLayers> made;
   for (const std::int64_t index : equal.indices) {
     Layer layer = equal.layer;
-    layer.left_out = matched(matrices, {fmt::format("layers.{}", index)}, patterns);
+    layer.left_out = ASSAY_TRY(matched(matrices, {fmt::format("layers.{}", index)}, patterns));
     auto known = std::find_if(made.begin(), made.end(),
                               [&](const EqualLayers& one) { return one.layer == layer; });
     if (known == made.end()) known = made.insert(made.end(), {.layer = layer});
@@ -374,15 +279,15 @@ core::Status leave_out(const std::vector<std::string>& modules, Model& model) {
   const Patterns patterns = ASSAY_TRY(Patterns::of(modules));
   std::vector<EqualLayers> layers;
   for (const EqualLayers& equal : model.layers) {
-    for (EqualLayers& part : split_by_match(equal, patterns))
-      layers.push_back(std::move(part));
+    const std::vector<EqualLayers> parts = ASSAY_TRY(split_by_match(equal, patterns));
+    layers.insert(layers.end(), parts.begin(), parts.end());
   }
   model.layers = std::move(layers);
   if (model.mtp) {
     Layer& layer = model.mtp->layer;
-    layer.left_out =
-        matched(matrices_of(layer), {fmt::format("layers.{}", model.num_layers()), "mtp.layers.0"},
-                patterns);
+    const std::vector<std::string> names = {fmt::format("layers.{}", model.num_layers()),
+                                            "mtp.layers.0"};
+    layer.left_out = ASSAY_TRY(matched(matrices_of(layer), names, patterns));
   }
   Shares shares;
   for (const EqualLayers& equal : model.layers)

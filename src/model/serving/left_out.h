@@ -18,7 +18,7 @@ core::Result<std::vector<std::string>> read_left_out(const Config& config);
 // Sets Layer::left_out, where equal layers that are not left out alike become several. A model of
 // which all projections or all experts are left out has the precision of bfloat16 for them. Only
 // modules with a matrix count: norms have no other precision. Error: a regular expression that does
-// not read.
+// not read, or takes too long to match.
 core::Status leave_out(const std::vector<std::string>& modules, Model& model);
 
 }  // namespace assay::serving

@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <chrono>
 #include <string>
 #include <utility>
 #include <vector>
@@ -97,6 +96,8 @@ constexpr auto kDenseCases = std::to_array<Case>({
     {R"("re:(?i).*SELF_ATTN.*")", "4 input output"},
     {R"("re:.*\\.(?P<part>self_attn)\\.(?P<matrix>o)_proj")", "4 output"},
     {R"("re:^(?!.*self_attn)(?=.*down).*")", "4 down"},
+    {R"("re:(?!.*(?=attn|mixer|gate|up)).*proj")", "4 down"},
+    {R"("re:.*(?<=mlp\\.)down")", "4 down"},
     {R"("re:.*layers\\.[0-2]\\.self_attn\\.o.*")", "3 output; 1"},
     {R"("model.layers.*.self_attn*")", "4 input output"},
     {R"("*.self_attn")", "4 input output"},
@@ -178,30 +179,24 @@ TEST(LeaveOut, ALoneWordIsAList) {
             "4 output");
 }
 
-// None may take long, however many there are.
-TEST(LeaveOut, ManyPatternsAreQuick) {
-  std::string modules = "\"re:";
-  for (int i = 0; i < 60; ++i)
-    modules += "(.*)?";
-  modules += "zzz\"";
+TEST(LeaveOut, ManyPatternsCount) {
+  std::string modules = "\"re:" + std::string(1000, 'a') + "\"";
   for (int i = 0; i < 1000; ++i)
     modules += fmt::format(", \"re:.*module_{}{}.*\"", std::string(1 + i % 40, 'x'),
                            static_cast<char>('a' + i / 40));
-  const auto begin = std::chrono::steady_clock::now();
-  EXPECT_EQ(text_of(ignoring(kLatent, 61, modules)), "1; 60");
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(60));
+  EXPECT_EQ(text_of(ignoring(kLatent, 61, modules + R"(, "re:.*kv_b_proj")")),
+            "1 latent_up; 60 latent_up");
 }
 
 TEST(LeaveOut, ARegularExpressionThatDoesNotReadIsAnError) {
-  EXPECT_THAT(text_of(ignoring(kDense, 4, R"("re:.*self_attn(")")),
-              HasSubstr("config.json: the regular expression '.*self_attn(' of modules"));
-  for (const char* text :
-       {"((.?){99}){99}", ".{999}", "(?=.*(?=.*(?=.*zz)))", "(?<=layers).*", "(?i"})
-    EXPECT_THAT(text_of(ignoring(kDense, 4, fmt::format("\"re:{}\"", text))),
-                HasSubstr("cannot be read"))
-        << text;
-  EXPECT_THAT(text_of(ignoring(kDense, 4, "\"re:" + std::string(1000, 'a') + "\"")),
-              HasSubstr("cannot be read"));
+  EXPECT_EQ(text_of(ignoring(kDense, 4, R"("re:.*self_attn(")")),
+            "config.json: the regular expression '.*self_attn(' cannot be read: missing closing "
+            "parenthesis at character 13");
+}
+
+TEST(LeaveOut, ARegularExpressionThatTakesTooLongIsAnError) {
+  EXPECT_THAT(text_of(ignoring(kDense, 4, R"("re:((((((.*)*)*)*)*)*)*\\d$")")),
+              HasSubstr("cannot be matched with 'model.layers.0.self_attn.q_proj': match limit"));
 }
 
 }  // namespace

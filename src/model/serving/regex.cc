@@ -1,0 +1,52 @@
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include "model/serving/regex.h"
+
+#include <fmt/core.h>
+#include <pcre2.h>
+
+#include <array>
+
+namespace assay::serving {
+namespace {
+
+// A name of a module takes some hundred steps.
+constexpr std::uint32_t kMostSteps = 1'000'000;
+
+std::string text_of(int problem) {
+  std::array<PCRE2_UCHAR, 256> text = {};
+  pcre2_get_error_message(problem, text.data(), text.size());
+  return reinterpret_cast<const char*>(text.data());
+}
+
+}  // namespace
+
+core::Result<Regex> Regex::of(const std::string& pattern) {
+  int problem = 0;
+  PCRE2_SIZE place = 0;
+  Regex made;
+  made.pattern_ = pattern;
+  made.code_ = {pcre2_compile(reinterpret_cast<PCRE2_SPTR>(pattern.data()), pattern.size(),
+                              PCRE2_ANCHORED, &problem, &place, nullptr),
+                pcre2_code_free};
+  if (!made.code_) {
+    return core::Error{fmt::format("the regular expression '{}' cannot be read: {} at character {}",
+                                   pattern, text_of(problem), place + 1)};
+  }
+  // Without it, where a system allows no generated code, the match is slower and the same.
+  pcre2_jit_compile(made.code_.get(), PCRE2_JIT_COMPLETE);
+  made.found_ = {pcre2_match_data_create(1, nullptr), pcre2_match_data_free};
+  made.limits_ = {pcre2_match_context_create(nullptr), pcre2_match_context_free};
+  pcre2_set_match_limit(made.limits_.get(), kMostSteps);
+  return made;
+}
+
+core::Result<bool> Regex::matches(std::string_view text) const {
+  const int found = pcre2_match(code_.get(), reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(),
+                                0, 0, found_.get(), limits_.get());
+  if (found >= 0) return true;
+  if (found == PCRE2_ERROR_NOMATCH) return false;
+  return core::Error{fmt::format("the regular expression '{}' cannot be matched with '{}': {}",
+                                 pattern_, text, text_of(found))};
+}
+
+}  // namespace assay::serving
