@@ -6,12 +6,12 @@ import contextlib
 import torch
 import torch.distributed as dist
 
-from .engine import EngineCommunicator, is_aligned
+from .engine import EngineCommunicator, aligned
+
 
 def _goes_with(message, tensor, shape):
     """Whether a fused call on the message takes this tensor where it has such a shape."""
-    return (tensor.shape == shape and tensor.dtype == message.dtype and tensor.is_contiguous()
-            and is_aligned(tensor))
+    return tensor.shape == shape and tensor.dtype == message.dtype and tensor.is_contiguous()
 
 
 class CustomAllreduce(EngineCommunicator):
@@ -51,8 +51,7 @@ class CustomAllreduce(EngineCommunicator):
     def all_reduce(self, inp, *, out=None, registered=False):
         """The sum, in `out` if it is given."""
         del registered
-        # Kernels read 16 bytes at a time; a tensor of its own begins at such an address.
-        return self._connected().all_reduce(inp if is_aligned(inp) else inp.clone(), out)
+        return self._connected().all_reduce(aligned(inp), out)
 
     def all_reduce_reg(self, inp, out=None):
         return self.all_reduce(inp, out=out)
@@ -62,14 +61,18 @@ class CustomAllreduce(EngineCommunicator):
 
     def fused_allreduce_rmsnorm(self, input_, residual_inp_, weight_, eps):
         """The norm and the residual, which is changed in place, as SGLang's layers ask for them.
-        None: not this way."""
+        None: not this way, on all ranks: no address decides, which need not be alike."""
         if not self.should_custom_ar(input_) or input_.shape[-1] % 8 != 0 or input_.dim() < 2:
             return None
-        if not is_aligned(input_) or not _goes_with(input_, weight_, input_.shape[-1:]):
+        if not _goes_with(input_, weight_, input_.shape[-1:]):
             return None
         if residual_inp_ is not None and not _goes_with(input_, residual_inp_, input_.shape):
             return None
-        return self._comm.all_reduce_rms_norm(input_, residual_inp_, weight_, eps), residual_inp_
+        residual = None if residual_inp_ is None else aligned(residual_inp_)
+        norm = self._comm.all_reduce_rms_norm(aligned(input_), residual, aligned(weight_), eps)
+        if residual is not residual_inp_:
+            residual_inp_.copy_(residual)
+        return norm, residual_inp_
 
     @contextlib.contextmanager
     def capture(self):

@@ -19,7 +19,7 @@ import torch
 import torch.distributed as dist
 import torch.distributed._functional_collectives as functional
 
-from .engine import EngineCommunicator, is_aligned
+from .engine import EngineCommunicator, aligned, is_aligned
 
 logger = logging.getLogger(__name__)
 _OPERATORS = torch.ops.assay
@@ -54,7 +54,7 @@ class GroupSums(EngineCommunicator):
 
     def all_reduce(self, tensor):
         """The sum, in a new tensor."""
-        return _OPERATORS.all_reduce.default(tensor if is_aligned(tensor) else tensor.clone(), self._number())
+        return _OPERATORS.all_reduce.default(aligned(tensor), self._number())
 
     def _number(self):
         self._follow()

@@ -29,6 +29,11 @@ def is_aligned(tensor):
     return tensor.data_ptr() % 16 == 0
 
 
+def aligned(tensor):
+    """The tensor, or a copy where it begins elsewhere; a tensor of its own begins at such an address."""
+    return tensor if is_aligned(tensor) else tensor.clone()
+
+
 def _max_size_of_environment():
     """The bytes that the environment names, 64M; without it the default."""
     text = os.environ.get(MAX_SIZE_VARIABLE, "").strip().upper()
@@ -96,12 +101,12 @@ class EngineCommunicator:
     hosts or of several max_size, or GPUs without peer access; all ranks then agree on it, and the log
     says why."""
 
-    def __init__(self, group, device, max_size):
+    def __init__(self, group, device, max_size, exchange=None):
         self.disabled = True
         self._comm = None
         self._watch = None
         self.group = group
-        exchange = GroupExchange(group)
+        exchange = GroupExchange(group) if exchange is None else exchange
         self.rank, self.world_size = exchange.rank, exchange.world_size
         self.device = gpu(device)
         self.max_size = max_size
@@ -125,7 +130,7 @@ class EngineCommunicator:
         try:
             # The engine has NCCL already; a second communicator of it would only take memory.
             self._comm = Communicator(
-                self.group, self.device, use_nccl=False, deadline_seconds=deadlines[self.rank],
+                device=self.device, exchange=exchange, use_nccl=False, deadline_seconds=deadlines[self.rank],
                 max_message_bytes=self.max_size if self.max_size > DEFAULT_MAX_SIZE else 0)
         except AllReduceError as error:
             return str(error)

@@ -2,18 +2,19 @@
 all-reduce with the norm behind it (fuse_allreduce_rms, on by default on Hopper), and SGLang with
 --enable-flashinfer-allreduce-fusion. `assay_allreduce.vllm` and `assay_allreduce.sglang` install it.
 
-Both look two functions up in flashinfer.comm at each call: one makes a workspace, the other takes it. Ours
-stand there, and hand on to FlashInfer's what ours do not fuse.
+Both end in two functions of flashinfer.comm: one makes a workspace, the other takes it. Ours stand there, with
+FlashInfer's signatures, which engines inspect, and hand on to FlashInfer's what ours do not fuse.
 """
+import functools
 import importlib
 import importlib.util
+import inspect
 import logging
 
 import torch
-import torch.distributed as dist
 
 from ._library import Call, Fusion, ScaleLayout
-from .communicator import DATA_TYPES
+from .communicator import DATA_TYPES, GroupExchange
 from .engine import EngineCommunicator
 
 MODULE = "flashinfer.comm"
@@ -37,6 +38,7 @@ _DYNAMIC = (10, 11)
 _NVFP4_LAYOUTS = {0: ScaleLayout.BLOCKS_128X4, 1: ScaleLayout.BLOCKS_8X4, 2: ScaleLayout.LINEAR}
 _ELEMENT_BYTES = {torch.bfloat16: 2, torch.float16: 2, torch.float32: 4}
 _GROUP = 16  # elements that share a scale of NVFP4
+_BUFFER_BLOCK = 32
 
 
 def _address(name, tensor, message, num_bytes):
@@ -98,18 +100,38 @@ def _scale(given, like):
     return torch.full((1,), float(given), dtype=torch.float32, device=like.device)
 
 
+class _BackendExchange:
+    """Objects of all ranks, in their order, through a CommBackend of FlashInfer's."""
+
+    def __init__(self, backend):
+        self._backend = backend
+        self.rank, self.world_size = backend.Get_rank(), backend.Get_size()
+
+    def __call__(self, mine):
+        # Gloo refuses the tensors that inference mode makes.
+        with torch.inference_mode(False):
+            return list(self._backend.allgather(mine))
+
+
 class Workspace(EngineCommunicator):
     """What engines hold of FlashInfer's workspace. Making and destroying it is collective.
 
     max_size: bytes of the largest message; backend: the name that the engine asked for, by which it
     chooses FlashInfer's layout of scales; make_theirs: makes FlashInfer's own workspace, for the calls
-    that ours does not fuse, at the first of them.
+    that ours does not fuse, at the first of them; exchange: tells the ranks of each other, as a group does.
     """
+    # Engines take an "mnnvl" without this pointer for one without multicast, which it could not do without.
+    mc_ptr = 1
 
-    def __init__(self, group, device, max_size, backend, make_theirs):
+    def __init__(self, group, device, max_size, backend, make_theirs, exchange=None):
         self.backend = backend
         self._make_theirs, self._theirs = make_theirs, None
-        super().__init__(group, device, max_size)
+        super().__init__(group, device, max_size, exchange)
+
+    @property
+    def buffer_size_bytes(self):
+        """What one message may have, in whole blocks: SGLang looks whether the halves of an "mnnvl" are aligned."""
+        return -(-self.max_size // _BUFFER_BLOCK) * _BUFFER_BLOCK
 
     def theirs(self):
         if self._theirs is None:
@@ -190,19 +212,33 @@ class Workspace(EngineCommunicator):
         self.disabled = True
 
 
+def _exchange(asked):
+    """How the ranks of the workspace tell each other of themselves. FlashInfer's default is all ranks."""
+    group, backend = asked.get("group"), asked.get("comm_backend")
+    return _BackendExchange(backend) if group is None and backend is not None else GroupExchange(group)
+
+
 def _ours_or(create):
     """create_allreduce_fusion_workspace, which makes ours where that can be."""
+    signature = inspect.signature(create)
 
-    def create_allreduce_fusion_workspace(backend="auto", world_size=None, rank=None, max_token_num=None,
-                                          hidden_dim=None, dtype=None, *arguments, group=None, **options):
+    @functools.wraps(create, assigned=())
+    def create_allreduce_fusion_workspace(*arguments, **options):
         def make_theirs():
-            return create(backend, world_size, rank, max_token_num, hidden_dim, dtype, *arguments, group=group,
-                          **options)
-        # FlashInfer's default is all ranks, which need not be those of the workspace.
-        if dtype not in DATA_TYPES or dist.get_world_size(group) != world_size:
+            return create(*arguments, **options)
+        bound = signature.bind(*arguments, **options)
+        bound.apply_defaults()
+        asked = bound.arguments
+        if asked.get("dtype") not in DATA_TYPES:
             return make_theirs()
-        ours = Workspace(group, None, max_token_num * hidden_dim * _ELEMENT_BYTES[dtype],
-                         "trtllm" if backend == "auto" else backend, make_theirs)
+        exchange = _exchange(asked)
+        if exchange.world_size != asked["world_size"]:
+            logger.warning("assay_allreduce does not fuse: a workspace of %s ranks was asked for, in a group of %s",
+                           asked["world_size"], exchange.world_size)
+            return make_theirs()
+        max_size = asked["max_token_num"] * asked["hidden_dim"] * _ELEMENT_BYTES[asked["dtype"]]
+        backend = "trtllm" if asked["backend"] == "auto" else asked["backend"]
+        ours = Workspace(asked.get("group"), None, max_size, backend, make_theirs, exchange)
         return make_theirs() if ours.disabled else ours
 
     return create_allreduce_fusion_workspace
@@ -211,6 +247,7 @@ def _ours_or(create):
 def _with_ours(fuse):
     """allreduce_fusion, which runs ours on workspaces of ours."""
 
+    @functools.wraps(fuse, assigned=())
     def allreduce_fusion(input, workspace, pattern, **options):
         if not isinstance(workspace, Workspace):
             return fuse(input, workspace, pattern, **options)

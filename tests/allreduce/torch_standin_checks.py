@@ -6,6 +6,7 @@ import copy
 import ctypes
 import gc
 import importlib.machinery
+import inspect
 import logging
 import os
 import sys
@@ -320,16 +321,27 @@ class CustomAllreduceTest(unittest.TestCase):
                          (message, torch.Tensor((512,), torch.float32)),
                          (message, torch.Tensor((256,))),
                          (message, torch.Tensor((512,), contiguous=False)),
-                         (message, torch.Tensor((512,), address=66)),
                          (torch.Tensor((4, 512), torch.float32), gamma),
                          (torch.Tensor((2, 512)), gamma),
-                         (torch.Tensor((4, 512), contiguous=False), gamma),
-                         (torch.Tensor((4, 512), address=66), gamma))]
-            fused.append(adapter.fused_allreduce_rmsnorm(torch.Tensor((4, 512), address=66), message,
-                                                         gamma, 1e-6))
+                         (torch.Tensor((4, 512), contiguous=False), gamma))]
             adapter.close()
             return [each is not None for each in fused]
-        self.assertEqual(on_two_ranks(rank), [[True, True] + [False] * 9] * 2)
+        self.assertEqual(on_two_ranks(rank), [[True, True] + [False] * 6] * 2)
+
+    def test_fuses_wherever_a_tensor_begins(self):
+        """An address is this rank's own: if it decided, the other rank might go another way."""
+        def rank(group):
+            adapter = CustomAllreduce(group, 0)
+            message, residual, gamma = (
+                torch.Tensor(shape, address=66) for shape in ((4, 512), (4, 512), (512,)))
+            norm, returned = adapter.fused_allreduce_rmsnorm(message, residual, gamma, 1e-6)
+            sent, = [call[1][:3] for call in torch.calls if call[0] == "all_reduce_rms_norm"
+                     and call[1][4] == adapter._comm.number]
+            adapter.close()
+            return (norm, returned is residual, residual.copied is sent[1],
+                    [(tensor.data_ptr(), tensor.shape) for tensor in sent])
+        self.assertEqual(on_two_ranks(rank), [("result of all_reduce_rms_norm", True, True, [
+            (64, (4, 512)), (64, (4, 512)), (64, (512,))])] * 2)
 
     def test_says_that_it_is_disabled_or_closed(self):
         dist.here.rank = 0
@@ -516,6 +528,14 @@ class InstallTest(ModulesTest):
             assay_allreduce_vllm.plugin()
             self.check_class(module.CustomAllreduce)
 
+    def test_a_vllm_that_does_not_fit_goes_on(self):
+        import assay_allreduce_vllm
+        self.module("vllm.distributed")
+        with unittest.mock.patch.dict(os.environ, VLLM_PLUGINS="assay_allreduce"), \
+                self.assertLogs("assay_allreduce_vllm", logging.ERROR) as log:
+            assay_allreduce_vllm.plugin()
+        self.assertIn("assay_allreduce is not used: ModuleNotFoundError", log.output[0])
+
     def test_sglang(self):
         from assay_allreduce import sglang
         module = self.module(sglang.MODULE)
@@ -656,18 +676,27 @@ class DistributedTest(unittest.TestCase):
 class FlashInferTest(ModulesTest):
     """What engines call of flashinfer.comm, for whose functions ours stand."""
     ASKED = {"backend": "auto", "world_size": 2, "max_token_num": 16, "hidden_dim": 512}
+    NAMES = ("create_allreduce_fusion_workspace", "allreduce_fusion")
 
     def setUp(self):
         self.theirs = []
 
-        def create(*arguments, **options):
-            self.theirs.append((arguments, options))
+        def create(backend="auto", world_size=None, rank=None, max_token_num=None, hidden_dim=None, dtype=None,
+                   gpus_per_node=None, comm_backend=None, force_oneshot_support=False, group=None):
+            self.theirs.append((backend, world_size, rank, max_token_num, hidden_dim, dtype, gpus_per_node,
+                                comm_backend, force_oneshot_support, group))
             return types.SimpleNamespace(destroy=lambda: self.theirs.append("destroyed"))
         self.flashinfer = self.module("flashinfer.comm")
         self.flashinfer.create_allreduce_fusion_workspace = create
-        self.flashinfer.allreduce_fusion = lambda input, workspace, pattern, **options: workspace
+        self.flashinfer.allreduce_fusion = (
+            lambda input, workspace, pattern, launch_with_pdl=False, trigger_completion_at_end=True, **options:
+            workspace)
+        self.signatures = [inspect.signature(self.function(name)) for name in self.NAMES]
         for _ in range(2):
             flashinfer.install()
+
+    def function(self, name):
+        return getattr(self.flashinfer, name)
 
     def workspaces(self, **asked):
         make = self.flashinfer.create_allreduce_fusion_workspace
@@ -733,15 +762,15 @@ class FlashInferTest(ModulesTest):
                       scale_out=torch.Tensor((100, 32), torch.uint8))
 
     def test_what_ours_does_not_fuse_is_theirs(self):
-        workspaces = self.workspaces()
+        workspaces = self.workspaces(force_oneshot_support=True)
         for pattern, message in ((8, None), (6, None), (1, torch.Tensor((4, 512), torch.uint8)),
                                  (1, torch.Tensor((4, 2, 256))), (1, torch.Tensor((4, 508)))):
             _, result = self.call(pattern, workspace=workspaces[0],
                                   **({} if message is None else {"message": message}))
             self.assertIs(result, workspaces[0].theirs())
-        (arguments, options), = self.theirs
-        self.assertEqual(arguments, ("auto", 2, 0, 16, 512, torch.bfloat16))
-        self.assertEqual(list(options), ["group"])
+        (*asked, group), = self.theirs
+        self.assertEqual(asked, ["auto", 2, 0, 16, 512, torch.bfloat16, None, None, True])
+        self.assertEqual(group.size, 2)
         workspaces[0].destroy()
         self.assertEqual(self.theirs[1:], ["destroyed"])
         self.assertIs(self.flashinfer.allreduce_fusion(None, "their workspace", 1), "their workspace")
@@ -750,8 +779,53 @@ class FlashInferTest(ModulesTest):
         workspaces = self.workspaces(backend="mnnvl")
         self.assertEqual([each.backend for each in workspaces], ["mnnvl"] * 2)
         self.assertEqual(self.workspaces()[0].backend, "trtllm")
+        self.assertTrue(workspaces[0].mc_ptr)
+        self.assertEqual(workspaces[0].buffer_size_bytes, 16 * 512 * 2)
+        self.assertEqual(self.workspaces(max_token_num=1, hidden_dim=8)[0].buffer_size_bytes, 32)
         for tokens, size, expected in ((16, 2, True), (17, 2, False), (16, 4, False)):
             self.assertIs(workspaces[0].is_buffer_size_sufficient(size, tokens, 512, torch.bfloat16), expected)
+
+    def test_has_the_signatures_that_engines_inspect(self):
+        self.assertEqual([inspect.signature(self.function(name)) for name in self.NAMES], self.signatures)
+
+    def test_goes_by_the_backend_where_no_group_is_given(self):
+        class Backend:
+            def __init__(self, group):
+                self.group = group
+
+            def Get_rank(self):
+                return dist.here.rank
+
+            def Get_size(self):
+                return self.group.size
+
+            def allgather(self, data):
+                gathered = [None] * self.group.size
+                dist.all_gather_object(gathered, data, group=self.group)
+                return tuple(gathered)
+        made = on_two_ranks(lambda group: self.flashinfer.create_allreduce_fusion_workspace(
+            **self.ASKED, rank=dist.here.rank, dtype=torch.bfloat16, comm_backend=Backend(group)))
+        self.assertEqual([(type(each), each.rank, each.world_size) for each in made],
+                         [(flashinfer.Workspace, 0, 2), (flashinfer.Workspace, 1, 2)])
+        for each in made:
+            each.destroy()
+
+    def test_says_that_a_group_is_not_that_of_the_workspace(self):
+        dist.here.rank = 0
+        with self.assertLogs("assay_allreduce.flashinfer", logging.WARNING) as log:
+            made = self.flashinfer.create_allreduce_fusion_workspace(**self.ASKED, rank=0, dtype=torch.bfloat16)
+        self.assertIsInstance(made, types.SimpleNamespace)
+        self.assertIn("a workspace of 2 ranks was asked for, in a group of 1", log.output[0])
+
+    def test_sglang_takes_ours_whenever_it_was_imported(self):
+        from assay_allreduce import sglang
+        self.module(sglang.MODULE).CustomAllreduce = Theirs
+        kept = types.ModuleType(sglang.FUSION_MODULE)
+        kept._create_allreduce_fusion_workspace = lambda: "theirs"
+        with unittest.mock.patch.dict(sys.modules, {sglang.FUSION_MODULE: kept}):
+            sglang.install()
+        self.assertIs(kept._create_allreduce_fusion_workspace,
+                      self.flashinfer.create_allreduce_fusion_workspace)
 
     def test_other_groups_and_types_are_theirs(self):
         for asked in ({"world_size": 4}, {"dtype": torch.uint8}):

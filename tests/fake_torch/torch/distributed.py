@@ -20,7 +20,7 @@ def get_rank(group=None):
 
 
 def get_world_size(group=None):
-    return group.size
+    return (WORLD if group is None else group).size
 
 
 def get_backend(group=None):
@@ -53,7 +53,8 @@ class _Groups:
         return group not in self.destroyed
 
 
-group = types.SimpleNamespace(WORLD=Group(1))
+WORLD = Group(1)
+group = types.SimpleNamespace(WORLD=WORLD)
 distributed_c10d = types.SimpleNamespace(all_reduce=all_reduce, _resolve_process_group=_resolve_process_group,
                                          _world=types.SimpleNamespace(pg_map=_Groups()))
 _functional_collectives = types.SimpleNamespace(
