@@ -251,7 +251,82 @@ TEST(Timings, RepeatedRunsAreJoinedAndTheirScatterIsTheInterval) {
   EXPECT_EQ(timing.runs, 3);
   EXPECT_NEAR(timing.time_us, 10, 1e-9);
   const double deviation = std::log(1.25);  // standard deviation of the logarithms -d, 0 and d
-  EXPECT_NEAR(timing.high_us, 10 * std::exp(1.96 * deviation / std::sqrt(3)), 1e-9);
+  constexpr double kStudent = 4.302653;     // 95 % of two degrees of freedom
+  EXPECT_NEAR(timing.high_us, 10 * std::exp(kStudent * deviation / std::sqrt(3)), 1e-5);
+}
+
+TEST(Timings, IntervalsOfFewRunsHoldTheTimeAsOftenAsTheySay) {
+  constexpr int kCells = 2000;
+  constexpr double kTime = 10;
+  std::mt19937_64 random(11);
+  for (const double scatter : {0.002, 0.02}) {
+    for (const int runs : {2, 3, 5}) {
+      std::lognormal_distribution<double> time(std::log(kTime), scatter);
+      Benchmark benchmark{.sm_version = 90, .measurements = {}};
+      for (int i = 0; i < kCells; ++i) {
+        Cell cell = cell_of(1);
+        cell.hidden_size = 4096 + i;
+        for (int run = 0; run < runs; ++run) {
+          benchmark.measurements.push_back(
+              measured(cell, Strategy::kOneshot, time(random), scatter / 10));
+        }
+      }
+      const Timings timings = timings_of(benchmark, Launch::kGraph);
+      const auto held = std::count_if(timings.begin(), timings.end(), [&](const auto& entry) {
+        const Timing& timing = entry.second.at(0);
+        return timing.low_us <= kTime && kTime <= timing.high_us;
+      });
+      EXPECT_GE(held, 0.94 * kCells) << runs << " runs, " << scatter;
+    }
+  }
+}
+
+// TWOSHOT was timed in the first and the last of three cells, and is clearly the fastest there.
+Benchmark with_gap(Outcome outcome_of_last = Outcome::kOk) {
+  Benchmark benchmark{.sm_version = 90, .measurements = {}};
+  for (const std::int64_t tokens : {1, 2, 4}) {
+    benchmark.measurements.push_back(measured(cell_of(tokens), Strategy::kOneshot, 10));
+    if (tokens == 2) continue;
+    Measurement twoshot = measured(cell_of(tokens), Strategy::kTwoshot, tokens == 1 ? 5.25 : 6);
+    if (tokens == 4) twoshot.outcome = outcome_of_last;
+    benchmark.measurements.push_back(twoshot);
+  }
+  return benchmark;
+}
+
+std::string filled_choices(const Benchmark& benchmark) {
+  const Timings timings = timings_of(benchmark, Launch::kGraph);
+  const auto slices = decide(with_gaps_filled(timings, benchmark, Launch::kGraph), all_allowed());
+  return digits(slices[0].rows[0].choices);
+}
+
+TEST(Timings, AMissingLineIsNoReasonAgainstAStrategy) {
+  const Benchmark benchmark = with_gap();
+  EXPECT_EQ(filled_choices(benchmark), "555");
+  const Timings filled =
+      with_gaps_filled(timings_of(benchmark, Launch::kGraph), benchmark, Launch::kGraph);
+  const Timing& between = filled.at(cell_of(2)).at(0);
+  EXPECT_EQ(between.strategy, Strategy::kTwoshot);
+  EXPECT_EQ(between.runs, 0);
+  EXPECT_NEAR(between.time_us, 5.25 + 0.75 / 3, 1e-9);
+}
+
+TEST(Timings, AnOutcomeIsAReason) {
+  EXPECT_EQ(filled_choices(with_gap(Outcome::kUnsupported)), "544");
+  Benchmark benchmark = with_gap();
+  benchmark.measurements.push_back(measured(cell_of(2), Strategy::kTwoshot, kUnknown));
+  benchmark.measurements.back().outcome = Outcome::kUnsupported;
+  EXPECT_EQ(filled_choices(benchmark), "545");
+}
+
+TEST(Timings, AGapLiesWithinARow) {
+  Benchmark benchmark = with_gap();
+  Cell other = cell_of(1);
+  other.hidden_size *= 2;
+  benchmark.measurements.push_back(measured(other, Strategy::kOneshot, 10));
+  const Timings filled =
+      with_gaps_filled(timings_of(benchmark, Launch::kGraph), benchmark, Launch::kGraph);
+  EXPECT_EQ(filled.at(other).size(), 1);
 }
 
 TEST(Timings, ATimeWithoutAnIntervalGetsTheStatedNoise) {

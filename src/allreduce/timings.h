@@ -91,7 +91,7 @@ struct Timing {
   double time_us = 0;
   double low_us = 0;  // interval that holds the time with `confidence`; 0: the noise is assumed
   double high_us = 0;
-  std::int64_t runs = 1;
+  std::int64_t runs = 1;  // 0: interpolated where none ran (with_gaps_filled)
   double confidence = kConfidence;
 };
 
@@ -119,9 +119,14 @@ Timing timing_of(const Measurement& run, double noise = kDefaultNoise);
 
 // Returns the times of all that succeeded in each of its runs, AUTO too. Several measurements of
 // one strategy in one cell are repeated runs and become their geometric mean; its interval comes
-// from the scatter between the runs or the scatter within them, whichever is larger. A measurement
-// that is there twice, with the same interval, is one run.
+// from the scatter between runs, of this cell or of all cells of about its size and number of GPUs,
+// or from the scatter within them, whichever is larger. A measurement that is there twice, with the
+// same interval, is one run.
 Timings timings_of(const Benchmark& benchmark, Launch launch, double noise = kDefaultNoise);
+
+// Adds a time wherever a strategy has no row in a cell, neither a time nor an outcome, and was
+// timed in the cells of the row before and behind: a missing line is no reason against a strategy.
+Timings with_gaps_filled(const Timings& timings, const Benchmark& benchmark, Launch launch);
 
 // Returns the same cells with only these strategies, and never AUTO.
 Timings restricted(const Timings& timings, std::span<const Strategy> strategies);

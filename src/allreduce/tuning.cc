@@ -75,6 +75,7 @@ core::Result<TunedTables> tune(const Benchmark& benchmark,
                });
   tables.outside_thresholds = benchmark.measurements.size() - inside.measurements.size();
   tables.timings = timings_of(inside, options.launch, options.noise);
+  tables.decided_on = with_gaps_filled(tables.timings, inside, options.launch);
   tables.failures = failures_of(inside, options.launch);
   const bool named = !options.strategies.empty();
   tables.strategies = named ? options.strategies : all_strategies();
@@ -91,7 +92,7 @@ core::Result<TunedTables> tune(const Benchmark& benchmark,
     return core::Error{"none of the strategies that may be chosen was timed"};
   }
   tables.choices =
-      decide(tables.timings, decision_options(options, tables.strategies, tables.failures));
+      decide(tables.decided_on, decision_options(options, tables.strategies, tables.failures));
   tables.public_choices = lookup_choices(tables);
   tables.table = {.sm_version = benchmark.sm_version,
                   .launch = options.launch,
@@ -241,8 +242,8 @@ void add_estimates(TunedTables& tables) {
   tables.estimated_failures = extrapolated_failures(tables.failures, tables.timings, world_sizes);
   const DecisionOptions options =
       decision_options(tables.options, tables.strategies, tables.estimated_failures);
-  tables.estimated_choices =
-      decide(extrapolated_timings(tables.timings, world_sizes, tables.table.sm_version), options);
+  tables.estimated_choices = decide(
+      extrapolated_timings(tables.decided_on, world_sizes, tables.table.sm_version), options);
   add_other_world_sizes(tables);
 }
 
@@ -270,6 +271,22 @@ void add_counts(model::Table& table,
                  cells(Why::kNoData), cells(Why::kFailed)});
 }
 
+// Returns "3 times (ONESHOT TWOSHOT)": what no run has measured and the table is decided on.
+std::string gaps_text(const TunedTables& tables) {
+  std::size_t times = 0;
+  std::set<Strategy> strategies;
+  for (const auto& [cell, of_cell] : restricted(tables.decided_on, tables.strategies)) {
+    for (const Timing& timing : of_cell) {
+      if (timing.runs > 0) continue;
+      ++times;
+      strategies.insert(timing.strategy);
+    }
+  }
+  if (times == 0) return "";
+  return fmt::format("{} ({})", core::counted(times, "time"),
+                     names_of({strategies.begin(), strategies.end()}, " "));
+}
+
 model::Table counts_table(const TunedTables& tables) {
   const LookupTable& lookup = tables.lookup;
   model::Table table{
@@ -291,6 +308,10 @@ model::Table counts_table(const TunedTables& tables) {
   if (tables.outside_thresholds > 0) {
     table.notes.push_back(fmt::format("Outside of the thresholds, and left out: {}.",
                                       core::counted(tables.outside_thresholds, "measurement")));
+  }
+  if (const std::string gaps = gaps_text(tables); !gaps.empty()) {
+    table.notes.push_back(fmt::format(
+        "Without a line in the file, and taken from the sizes before and behind: {}.", gaps));
   }
   return table;
 }

@@ -47,6 +47,7 @@ struct TuningOptions {
 struct TunedTables {
   TuningOptions options;
   Timings timings;
+  Timings decided_on = {};  // these, and what with_gaps_filled() adds
   Failures failures = {};
   Failures estimated_failures = {};              // of numbers of GPUs besides the measured ones
   std::vector<Strategy> strategies = {};         // those that the strategy table chooses from

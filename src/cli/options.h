@@ -240,8 +240,8 @@ Option* add_choice(App& app,
                         [&target](const Value& value) { target = value; });
 }
 
-// Adds an option whose value is a list of words, separated by commas. Help shows all of them as the
-// default.
+// Adds an option whose value is a list of words, separated by commas, each once. Help shows all of
+// them as the default.
 template <class Value>
 Option* add_choice_list(App& app,
                         const std::string& names,
@@ -255,8 +255,10 @@ Option* add_choice_list(App& app,
       target.push_back(value_of(choices, word));
   };
   const auto check = [words](const std::string& list) {
+    std::set<std::string> seen;
     for (const std::string& word : split(list, ',')) {
       if (std::string problem = choice_problem(word, words); !problem.empty()) return problem;
+      if (!seen.insert(word).second) return "'" + word + "' is there twice";
     }
     return std::string();
   };
