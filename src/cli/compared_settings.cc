@@ -89,8 +89,8 @@ ComparedSettings::ComparedSettings(const std::string& baseline,
     }
     if (!result.headline) continue;
     const trace::Headline& headline = *result.headline;
-    // A baseline that was run repeatedly counts its runs, though not against a test that was run
-    // once.
+    // A baseline that was run once counts its run beside a test that was run repeatedly, and its
+    // steps beside one that was not.
     const bool counts_runs = headline.repetition == "run";
     if (results.empty() || (counts_runs && results.front().repetition != "run")) {
       results.resize(std::max<std::size_t>(results.size(), 1));

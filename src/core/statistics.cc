@@ -88,6 +88,16 @@ Outside outside_of(std::size_t count, double tail) {
   return outside;
 }
 
+Difference without_interval(double difference) {
+  return {difference, kNaN, kNaN, false, kNaN, kNaN};
+}
+
+Difference with_interval(double difference, double error, double freedom, double confidence) {
+  if (error == 0) return {difference, difference, difference, true, 0, kNaN};
+  const double half = student_t(confidence, freedom) * error;
+  return {difference, difference - half, difference + half, true, error, freedom};
+}
+
 }  // namespace
 
 double sum(std::span<const double> values) {
@@ -179,18 +189,28 @@ Difference welch_difference(std::span<const double> baseline,
                             std::span<const double> test,
                             double confidence) {
   const double difference = mean(test) - mean(baseline);
-  if (baseline.size() < 2 || test.size() < 2) return {difference, kNaN, kNaN, false, kNaN, kNaN};
+  if (baseline.size() < 2 || test.size() < 2) return without_interval(difference);
   const auto variance_of_mean = [](std::span<const double> values) {
     const auto n = static_cast<double>(values.size());
     return squared_deviations(values) / (n - 1) / n;
   };
   const double a = variance_of_mean(baseline);
   const double b = variance_of_mean(test);
-  if (a + b == 0) return {difference, difference, difference, true, 0, kNaN};
-  const double freedom = difference_freedom(a, baseline.size(), b, test.size());
-  const double error = std::sqrt(a + b);
-  const double half = student_t(confidence, freedom) * error;
-  return {difference, difference - half, difference + half, true, error, freedom};
+  return with_interval(difference, std::sqrt(a + b),
+                       difference_freedom(a, baseline.size(), b, test.size()), confidence);
+}
+
+Difference student_difference(std::span<const double> baseline,
+                              std::span<const double> test,
+                              double confidence) {
+  const double difference = mean(test) - mean(baseline);
+  const auto a = static_cast<double>(baseline.size());
+  const auto b = static_cast<double>(test.size());
+  const double freedom = a + b - 2;
+  if (a == 0 || b == 0 || freedom == 0) return without_interval(difference);
+  const double squares = squared_deviations(baseline) + squared_deviations(test);
+  return with_interval(difference, std::sqrt(squares / freedom * (1 / a + 1 / b)), freedom,
+                       confidence);
 }
 
 }  // namespace assay::core

@@ -74,4 +74,11 @@ Difference welch_difference(std::span<const double> baseline,
                             std::span<const double> test,
                             double confidence);
 
+// The same by Student's t test, which takes the spread of both sides for one. A single value beside
+// n others thus has theirs: the variance of the difference is s^2 (1 + 1/n), with n - 1 degrees of
+// freedom. `valid` is false where no side has two values, or one has none.
+Difference student_difference(std::span<const double> baseline,
+                              std::span<const double> test,
+                              double confidence);
+
 }  // namespace assay::core

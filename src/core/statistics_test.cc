@@ -84,5 +84,20 @@ TEST(Statistics, WelchIntervalOfASideWithoutSpreadIsThatOfTheOther) {
   EXPECT_NEAR(found.difference - found.low, 4.30265 / std::sqrt(3.0), 1e-4);
 }
 
+// By hand: the variance of the three is 1, so that of the difference is 1 + 1/3; t(0.975, 2) =
+// 4.302653 (printed tables).
+TEST(Statistics, ASingleValueHasTheSpreadOfTheOthers) {
+  const double alone[] = {9};
+  const double others[] = {1, 2, 3};
+  const double half = 4.302653 * std::sqrt(4.0 / 3);
+  const Difference found = student_difference(alone, others, 0.95);
+  ASSERT_TRUE(found.valid);
+  EXPECT_NEAR(found.low, -7 - half, 1e-5);
+  EXPECT_NEAR(found.high, -7 + half, 1e-5);
+  EXPECT_NEAR(student_difference(others, alone, 0.95).low, 7 - half, 1e-5);
+  EXPECT_FALSE(student_difference(alone, alone, 0.95).valid);
+  EXPECT_FALSE(student_difference({}, others, 0.95).valid);
+}
+
 }  // namespace
 }  // namespace assay::core

@@ -69,7 +69,7 @@ Verdict direction_of(const SettingResult& result) {
   return result.change_percent > 0 ? Verdict::kBetter : Verdict::kWorse;
 }
 
-bool is_of_runs(const SettingResult& result) {
+bool counts_runs(const SettingResult& result) {
   return result.repetition == "run";
 }
 
@@ -110,7 +110,10 @@ double confidence_of_each(double together, std::size_t comparisons) {
 }
 
 Ranking::Ranking(std::vector<SettingResult> results, RankingRules rules)
-    : rules_(rules), reference_(results.front().setting), settings_(std::move(results)) {
+    : rules_(rules),
+      reference_(results.front().setting),
+      reference_runs_(results.front().runs),
+      settings_(std::move(results)) {
   settings_.front().verdict = kReferenceVerdict;
   std::stable_sort(settings_.begin(), settings_.end(), faster);
 }
@@ -123,19 +126,21 @@ std::vector<const SettingResult*> Ranking::with(Verdict verdict) const {
   std::vector<const SettingResult*> found;
   for (const SettingResult& result : settings_)
     if (direction_of(result) == verdict && result.setting != reference_) found.push_back(&result);
-  // What runs say comes before what the steps of one run say.
+  // What runs say of each other comes before what one run says.
   if (verdict == Verdict::kBetter)
     std::stable_partition(found.begin(), found.end(),
-                          [](const SettingResult* result) { return is_of_runs(*result); });
+                          [this](const SettingResult* result) { return knows_runs(*result); });
   return found;
 }
 
 std::string Ranking::certainty(const SettingResult& result) const {
   // Each interval alone is then wider than one of this confidence.
   const char* scope = settings_.size() > 2 ? " over all comparisons" : "";
-  return fmt::format("{:g} %{}: {}; {}", kPercent * rules_.together, scope,
+  const bool lone_run = counts_runs(result) && !knows_runs(result);
+  return fmt::format("{:g} %{}: {}; {}{}", kPercent * rules_.together, scope,
                      interval_in_words(result),
-                     core::counted(result.repetitions, result.repetition));
+                     core::counted(result.repetitions, result.repetition),
+                     lone_run ? fmt::format(" against {}", reference_runs_) : "");
 }
 
 // Describes the settings that are neither the one to use nor the reference.
@@ -162,7 +167,7 @@ std::string Ranking::recurring_in_words() const {
     for (const SettingResult* result : with(verdict)) {
       const bool is_slower = result->mean_change_percent_high < -rules_.tolerance_percent;
       const bool is_faster = result->mean_change_percent_low > rules_.tolerance_percent;
-      if (!is_of_runs(*result) || (!is_slower && !is_faster)) continue;
+      if (!knows_runs(*result) || (!is_slower && !is_faster)) continue;
       text += fmt::format(" But over all profiled steps {} is {}, beyond the noise between runs.",
                           result->setting, faster_or_slower(result->mean_change_percent));
     }
@@ -171,12 +176,12 @@ std::string Ranking::recurring_in_words() const {
 }
 
 std::string Ranking::answer() const {
-  const char* here = counts_runs() ? "" : " in these runs";
+  const char* here = knows_all_runs() ? "" : " in these runs";
   if (const auto better = with(Verdict::kBetter); !better.empty()) {
     const SettingResult& best = *better.front();
     std::string text = fmt::format("Use {}: it is {} than {}{} ({}).", best.setting,
                                    faster_or_slower(best.change_percent), reference_,
-                                   is_of_runs(best) ? "" : " in these runs", certainty(best));
+                                   knows_runs(best) ? "" : " in these runs", certainty(best));
     if (better.size() > 1)
       text += fmt::format(" {} faster than {}, too.",
                           core::counted(better.size() - 1, "more setting is", "more settings are"),
@@ -212,13 +217,13 @@ std::string Ranking::next(const std::string& sweep_folder) const {
                                   : best.variables.empty() ? "without these variables"
                                                            : "with " + best.variables;
     const std::string repeat =
-        is_of_runs(best)
+        knows_runs(best)
             ? ""
             : fmt::format(" One run a setting cannot tell the noise between runs: {}.", measure);
     return fmt::format("Next: {} {}. {} says where the time is saved.{}",
                        sweep_folder.empty() ? "use" : "run", with_what, best.comparison, repeat);
   }
-  if (!counts_runs() || !with(Verdict::kUnclear).empty())
+  if (!knows_all_runs() || !with(Verdict::kUnclear).empty())
     return fmt::format("Next: measure more runs of each setting: {}.", measure);
   if (const auto worse = with(Verdict::kWorse); !worse.empty())
     return fmt::format("Next: nothing to change. {} says where {} loses its time.",
@@ -250,8 +255,8 @@ model::Table Ranking::table(const std::string& sweep_folder) const {
                   {.name = "high (%)", .unit = "%", .description = "end of its interval"},
                   {.name = "verdict",
                    .description = "Same: the whole interval lies within the tolerance. Unclear: it "
-                                  "holds zero and is wider. Different in these runs: one run each, "
-                                  "so the noise between runs is unknown."},
+                                  "holds zero and is wider. Different in these runs: a setting was "
+                                  "run once, so the noise between its runs is unknown."},
                   {.name = "mean faster by (%)",
                    .unit = "%",
                    .better = model::Better::kHigher,
@@ -299,7 +304,7 @@ std::string Ranking::headline() const {
 }
 
 // Returns "3 runs", "2 to 3 runs" where settings have unequally many, or "3 runs, or 6 steps" where
-// some were run once.
+// some were run once, as was the reference.
 std::string Ranking::repetitions_in_words() const {
   std::map<std::string, std::pair<std::size_t, std::size_t>> ranges;
   for (const SettingResult& result : settings_) {
@@ -316,17 +321,23 @@ std::string Ranking::repetitions_in_words() const {
   return core::join(words, ", or ");
 }
 
-// Returns "runs", "steps", or "runs; with a setting that was run once, steps".
 std::string Ranking::counted_in_words() const {
-  if (counts_runs()) return "runs";
-  if (std::none_of(settings_.begin(), settings_.end(), is_of_runs)) return "steps";
-  return "runs, but with a setting that was run once its steps";
+  if (knows_all_runs()) return "runs";
+  const auto in_runs = std::count_if(settings_.begin(), settings_.end(), counts_runs);
+  if (in_runs == 0) return "steps";
+  std::string text =
+      "runs, and a setting that was run once is taken to have the noise of the other";
+  if (in_runs < std::ssize(settings_)) text += "; of two that were run once, steps";
+  return text;
 }
 
-// Returns whether every interval counts runs.
-bool Ranking::counts_runs() const {
-  return std::all_of(settings_.begin(), settings_.end(), [](const SettingResult& result) {
-    return std::isnan(result.step_ms) || is_of_runs(result);
+bool Ranking::knows_runs(const SettingResult& result) const {
+  return counts_runs(result) && std::min(result.runs, reference_runs_) > 1;
+}
+
+bool Ranking::knows_all_runs() const {
+  return std::all_of(settings_.begin(), settings_.end(), [this](const SettingResult& result) {
+    return std::isnan(result.step_ms) || knows_runs(result);
   });
 }
 

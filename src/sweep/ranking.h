@@ -69,7 +69,10 @@ class Ranking {
   // Returns the settings with this verdict. Those that differ in these runs alone are among the
   // better or the worse.
   [[nodiscard]] std::vector<const SettingResult*> with(model::Verdict verdict) const;
-  [[nodiscard]] bool counts_runs() const;
+  // Returns whether the setting and the reference were both run repeatedly, so that the noise
+  // between the runs of each is known.
+  [[nodiscard]] bool knows_runs(const SettingResult& result) const;
+  [[nodiscard]] bool knows_all_runs() const;
   [[nodiscard]] std::string counted_in_words() const;
   [[nodiscard]] std::string certainty(const SettingResult& result) const;
   [[nodiscard]] std::string rest_in_words() const;
@@ -80,6 +83,7 @@ class Ranking {
 
   RankingRules rules_;
   std::string reference_;
+  std::size_t reference_runs_;
   std::vector<SettingResult> settings_;  // the fastest first
 };
 

@@ -145,22 +145,37 @@ TEST(Ranking, StepsOfOneRunSpeakOnlyOfTheseRuns) {
               HasSubstr("assay sweep run --resume --repeat N -o runs"));
 }
 
-TEST(Ranking, ASettingThatWasRunOnceIsCountedInItsStepsAmongOthersInRuns) {
+TEST(Ranking, ASettingThatWasRunOnceSpeaksOnlyOfItsRun) {
   SettingResult once = result("8", 9, 1, "Different in these runs");
-  once.runs = 1;
-  once.repetitions = 6;
-  once.repetition = "step";
+  once.runs = once.repetitions = 1;
   const SettingResult thrice = result("32", 5, 1, "Better");
   const Ranking alone = ranking({once});
-  EXPECT_EQ(alone.answer(),
-            "Use 8: it is 9 % faster than default in these runs (95 %: 8 to 10 %; 6 steps).");
+  EXPECT_EQ(
+      alone.answer(),
+      "Use 8: it is 9 % faster than default in these runs (95 %: 8 to 10 %; 1 run against 3).");
   EXPECT_THAT(alone.next("runs"), HasSubstr("One run a setting cannot tell the noise"));
   const Ranking both = ranking({once, thrice});
   EXPECT_THAT(both.answer(), StartsWith("Use 32: it is 5 % faster than default (95 % over all "
                                         "comparisons: 4 to 6 %; 3 runs)."));
   EXPECT_THAT(both.table("runs").notes.at(1),
-              HasSubstr("it counts runs, but with a setting that was run once its steps."));
-  EXPECT_THAT(both.figure().subtitle, HasSubstr("Dot: mean of 3 runs, or 6 steps;"));
+              HasSubstr("it counts runs, and a setting that was run once is taken to have the "
+                        "noise of the other."));
+  EXPECT_THAT(both.figure().subtitle, HasSubstr("Dot: mean of 1 to 3 runs;"));
+}
+
+TEST(Ranking, AReferenceThatWasRunOnceSpeaksOnlyOfItsRun) {
+  SettingResult once = reference();
+  once.runs = once.repetitions = 1;
+  SettingResult other_once = result("16", -2, 1, "Different in these runs");
+  other_once.runs = 1;
+  other_once.repetitions = 6;
+  other_once.repetition = "step";
+  const Ranking ranks({once, result("8", 9, 1, "Different in these runs"), other_once}, {});
+  EXPECT_THAT(ranks.answer(), StartsWith("Use 8: it is 9 % faster than default in these runs (95 % "
+                                         "over all comparisons: 8 to 10 %; 3 runs against 1)."));
+  EXPECT_THAT(ranks.table("runs").notes.at(1),
+              HasSubstr("noise of the other; of two that were run once, steps."));
+  EXPECT_THAT(ranks.figure().subtitle, HasSubstr("Dot: mean of 1 to 3 runs, or 6 steps;"));
 }
 
 TEST(Ranking, TransientsAndTheMeanAreShownBesideTheSteadyStep) {

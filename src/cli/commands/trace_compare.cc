@@ -290,7 +290,7 @@ const CommandSpec kTraceCompare{
         "Every figure comes with its change, the 95 % confidence interval, and a verdict: Same "
         "when the whole interval lies within the tolerance of 1 %; Unclear when it is wider and "
         "holds zero, with the number of repeats that would tell; else Better or Worse. With one "
-        "run a side no verdict is stronger than Different in these runs. Verdicts on many rows are "
+        "run of a side no verdict is stronger than Different in these runs. Verdicts on many rows are "
         "corrected for their number.\n\n"
         "A configuration that was run several times is a folder with repeat1, repeat2, ... "
         "Where both have repeats, the interval is over the runs: it then knows the noise between "

@@ -29,7 +29,7 @@ std::string percent_in_words(const Change& change) {
 // Describes the noise between runs, where it is known: ", 9.8 … 10.2 µs over 3 runs to 8.8 … 9.1 µs
 // over 2 runs".
 std::string run_latencies_in_words(const CollectiveChange& change) {
-  if (change.repetition != Repetition::kRun) return "";
+  if (!counts_runs(change.repetition)) return "";
   const Change& latency = change.latency_us;
   return fmt::format(", {} to {}",
                      range_in_words(latency.baseline_range, "µs", latency.baseline_count, 1),

@@ -426,6 +426,55 @@ TEST(Calibration, UnequallyManyRunsKeepTheirPromise) {
   }
 }
 
+struct Rates {
+  double by_steps = 0;
+  double by_runs = 0;
+};
+
+// Returns how often a run beside several of the same setting is called different, in percent.
+Rates lone_run_called_different(const Noise& noise, int runs) {
+  Simulation simulation(noise);
+  int by_steps = 0;
+  int by_runs = 0;
+  const auto is_called = [](const std::vector<double>& a, const std::vector<double>& b,
+                            Evidence evidence) {
+    return measure_change(a, b, Better::kLower, {.tolerance_percent = 0, .evidence = evidence})
+               .verdict == Verdict::kDifferent;
+  };
+  for (int i = 0; i < kPairs; ++i) {
+    std::vector<double> steps;
+    std::vector<double> means;
+    for (int run = 0; run < runs; ++run) {
+      const std::vector<double> own = simulation.steps(kSteps, 40);
+      steps.insert(steps.end(), own.begin(), own.end());
+      means.push_back(core::mean(own));
+    }
+    const std::vector<double> alone = simulation.steps(kSteps, 40);
+    by_steps += is_called(steps, alone, Evidence::kOneRun);
+    by_runs += is_called(means, std::vector{core::mean(alone)}, Evidence::kLoneRun);
+  }
+  return {100.0 * by_steps / kPairs, 100.0 * by_runs / kPairs};
+}
+
+// The steps of the lone run, counted as if they were independent, claim more the more runs differ.
+TEST(Calibration, ALoneRunBesideSeveralSeldomDiffersFromThem) {
+  Noise noise = sample_noise();
+  noise.number = noise.transient_share = 0;
+  for (const double between : {noise.run, 0.36, 1.0}) {
+    noise.run = between;
+    for (const int runs : {2, 3, 5, 10}) {
+      const Rates rates = lone_run_called_different(noise, runs);
+      const std::string what =
+          fmt::format("a run beside {} like it, with {:.2f} % between runs", runs, between);
+      show(what, rates.by_runs);
+      show("  counted by steps", rates.by_steps);
+      EXPECT_GE(rates.by_runs, 4);
+      EXPECT_LE(rates.by_runs, 6);
+      EXPECT_GT(rates.by_steps, between > noise.step ? 50 : 4);
+    }
+  }
+}
+
 // Settings may differ in noise. The test then errs more often, in less than 9 % of all pairs.
 TEST(Calibration, UnequalNoiseMakesSomeMoreErrors) {
   std::mt19937_64 random(20261123);

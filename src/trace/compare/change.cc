@@ -26,7 +26,7 @@ double ratio_of(double baseline, double test) {
 }
 
 Verdict direction(double difference, const Criterion& criterion, model::Better better) {
-  if (criterion.evidence == Evidence::kOneRun) return Verdict::kDifferent;
+  if (criterion.evidence != Evidence::kRuns) return Verdict::kDifferent;
   const bool longer = difference > 0;
   switch (better) {
     case model::Better::kLower:
@@ -92,7 +92,12 @@ Change measure_change(std::span<const double> baseline,
   change.test_range = range_of(test);
   change.baseline_deviation = core::sample_deviation(baseline);
   change.test_deviation = core::sample_deviation(test);
-  const core::Difference interval = core::welch_difference(baseline, test, criterion.confidence);
+  const bool lone_run = criterion.evidence == Evidence::kLoneRun;
+  if (lone_run && baseline.size() == 1) change.baseline_deviation = change.test_deviation;
+  if (lone_run && test.size() == 1) change.test_deviation = change.baseline_deviation;
+  const core::Difference interval =
+      lone_run ? core::student_difference(baseline, test, criterion.confidence)
+               : core::welch_difference(baseline, test, criterion.confidence);
   change.low = interval.low;
   change.high = interval.high;
   const double one_end = percent_of(interval.low, change.baseline, better);
@@ -219,8 +224,8 @@ std::string status_meaning(const Criterion& criterion) {
   return fmt::format(
       "Same: the whole interval lies within {:g} %. Unclear: it is wider and holds zero, or the "
       "difference is not certain once corrected for the number of rows (Holm); more repetitions "
-      "are needed. Different in these runs: with one run a side, the noise between runs is "
-      "unknown.",
+      "are needed. Different in these runs: a side was run once, and the noise between its runs "
+      "is not known.",
       criterion.tolerance_percent);
 }
 

@@ -18,11 +18,15 @@ using model::Verdict;
 
 inline constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
-// The limits that decide the verdict on a difference.
 // What the values of both sides are. A run of one command differs from the next by more than its
-// steps do, so the steps of one run a side cannot say that one command is better than the other.
-enum class Evidence { kRuns, kOneRun };
+// steps do, so one run of a side cannot say that one command is better than the other.
+enum class Evidence {
+  kRuns,     // several runs a side
+  kLoneRun,  // several runs of one side, whose spread is taken for that of the other's only run
+  kOneRun,   // the steps, or instances, of one run a side
+};
 
+// The limits that decide the verdict on a difference.
 struct Criterion {
   double confidence = 0.95;                             // confidence level of the interval
   double tolerance_percent = model::kTolerancePercent;  // share of the baseline's mean
@@ -52,7 +56,8 @@ struct Change {
   std::size_t test_count = 0;
   Range baseline_range;  // range of the repetitions
   Range test_range;
-  double baseline_deviation = 0;  // standard deviations of the repetitions
+  double baseline_deviation =
+      0;  // standard deviations of the repetitions; a lone run has the other's
   double test_deviation = 0;
   Verdict verdict = Verdict::kUnknown;
   double p = kNaN;            // of a difference of zero, by the same test as the interval
@@ -68,15 +73,14 @@ struct Change {
 //   kUnclear  `difference` contains zero (ends included) and `percent` reaches beyond the
 //             tolerance.
 //   otherwise the direction of the difference: better or worse, longer or shorter.
-//   Evidence::kOneRun
-//             makes kDifferent of these four.
+//             Without Evidence::kRuns it is kDifferent instead.
 Verdict judge(const core::Interval& difference,
               const core::Interval& percent,
               const Criterion& criterion,
               model::Better better);
 
 // The values of each side must be independent repetitions (runs, steps, or instances), not the
-// ranks of one step. The interval is that of Welch's t test.
+// ranks of one step. The interval is that of Welch's t test; of Student's for Evidence::kLoneRun.
 Change measure_change(std::span<const double> baseline,
                       std::span<const double> test,
                       model::Better better,

@@ -51,7 +51,7 @@ void append_range_columns(model::Table& table,
                           const Sides& sides,
                           const Metric& metric,
                           Repetition repetition) {
-  if (repetition != Repetition::kRun) return;
+  if (!counts_runs(repetition)) return;
   for (const Configuration* side : {&sides.baseline, &sides.test})
     for (const char* extreme : {"_run_min_", "_run_max_"})
       table.columns.push_back({.name = side->label + extreme + metric.name,
@@ -61,7 +61,7 @@ void append_range_columns(model::Table& table,
 }
 
 void append_ranges(std::vector<model::Cell>& row, const Change& change, Repetition repetition) {
-  if (repetition != Repetition::kRun) return;
+  if (!counts_runs(repetition)) return;
   for (const Range& range : {change.baseline_range, change.test_range}) {
     row.push_back(cell_of(range.low));
     row.push_back(cell_of(range.high));

@@ -127,7 +127,7 @@ std::string mean_name(const InstanceSheet& sheet) {
 
 void append_instance_columns(model::Table& table, const InstanceSheet& sheet, const Sides& sides) {
   const Repetition repeated_by = judge_of(sides).repetition;
-  if (repeated_by == Repetition::kRun)
+  if (counts_runs(repeated_by))
     append_pair_columns(table, sides, {.name = "runs", .better = Better::kNeither});
   for (const char* name : {"count", "channels", "threads"})
     append_pair_columns(table, sides, {.name = name, .better = Better::kNeither});
@@ -199,7 +199,7 @@ std::vector<Cell> instance_row(const InstanceSheet& sheet,
   const auto times_b = instance_values(baseline.table, baseline.rows, sheet.time_column);
   const auto times_t = instance_values(test.table, test.rows, sheet.time_column);
   std::vector<Cell> row = joined.key;
-  if (judge.repetition == Repetition::kRun)
+  if (counts_runs(judge.repetition))
     append_pair(row, static_cast<std::int64_t>(latency.baseline_count),
                 static_cast<std::int64_t>(latency.test_count));
   append_pair(row, static_cast<std::int64_t>(joined.baseline.size()),
@@ -256,7 +256,7 @@ model::Table compare_instances(const InstanceSheet& sheet, const Sides& sides) {
                      .title = sheet.title,
                      .columns = columns_of_keys(with_process_group(sheets, sheet.keys))};
   table.notes = missing_sheet_notes(sheets, sides);
-  if (judge_of(sides).repetition == Repetition::kRun) table.title += "; interval over runs";
+  if (counts_runs(judge_of(sides).repetition)) table.title += "; interval over runs";
   append_instance_columns(table, sheet, sides);
   const std::vector<JoinedRows> rows = longest_first(sheet, sheets, sides);
   const std::vector<Change> changes = latencies(sheet, sheets, rows, sides);

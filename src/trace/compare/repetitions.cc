@@ -20,15 +20,25 @@ std::map<int, std::vector<double>> by_run(std::span<const RunValue> values) {
 
 }  // namespace
 
+Repetition repetition(std::size_t baseline_runs, std::size_t test_runs, Repetition within) {
+  const auto [fewest, most] = std::minmax(baseline_runs, test_runs);
+  if (most <= 1) return within;
+  return fewest <= 1 ? Repetition::kLoneRun : Repetition::kRun;
+}
+
 Repetition repetition(const Sides& sides, Repetition within) {
-  constexpr std::size_t kFewest = 2;
-  const bool repeated = sides.baseline.runs.size() >= kFewest && sides.test.runs.size() >= kFewest;
-  return repeated ? Repetition::kRun : within;
+  return repetition(sides.baseline.runs.size(), sides.test.runs.size(), within);
+}
+
+bool counts_runs(Repetition repetition) {
+  return repetition == Repetition::kRun || repetition == Repetition::kLoneRun;
 }
 
 Criterion with_evidence(const Criterion& criterion, Repetition repetition) {
   Criterion result = criterion;
-  result.evidence = repetition == Repetition::kRun ? Evidence::kRuns : Evidence::kOneRun;
+  result.evidence = repetition == Repetition::kRun       ? Evidence::kRuns
+                    : repetition == Repetition::kLoneRun ? Evidence::kLoneRun
+                                                         : Evidence::kOneRun;
   return result;
 }
 
@@ -39,6 +49,7 @@ std::string run_name(const Configuration& side, int run) {
 const char* noun(Repetition repetition) {
   switch (repetition) {
     case Repetition::kRun:
+    case Repetition::kLoneRun:
       return "run";
     case Repetition::kInstance:
       return "instance";
@@ -59,7 +70,7 @@ std::int64_t repetition_count(std::size_t values, Repetition repetition) {
 
 std::vector<double> repetitions(std::span<const RunValue> values, Repetition repetition) {
   std::vector<double> result;
-  if (repetition == Repetition::kRun) {
+  if (counts_runs(repetition)) {
     for (const auto& [run, measured] : by_run(values))
       result.push_back(core::mean(measured));
     return result;

@@ -1,10 +1,12 @@
 // Defines the independent repetitions of a measurement, which a confidence interval counts.
 //
 // Two runs of one command differ by more than their steps do (placement, clocks, neighbours on the
-// fabric). So where both sides were run repeatedly, a repetition is a run, and its value is the
-// mean of its measurements. With a single run on either side, only the noise within runs is known.
+// fabric). So where a side was run repeatedly, a repetition is a run, and its value is the mean of
+// its measurements; where the other was run once, its runs are taken to differ as much. With a
+// single run on either side, only the noise within runs is known.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -17,13 +19,18 @@ namespace assay::trace {
 
 enum class Repetition {
   kRun,
+  kLoneRun,   // run, where one side has several and the other only one
   kStep,      // step within a run
   kInstance,  // instance of a collective, within a run
   kNone,      // whole traces, without repetitions
 };
 
-// Returns kRun when both sides have at least two runs, otherwise `within`.
+// Returns `within` when both sides have one run.
+Repetition repetition(std::size_t baseline_runs, std::size_t test_runs, Repetition within);
 Repetition repetition(const Sides& sides, Repetition within);
+
+// Returns whether repetitions are runs, also beside a lone one.
+bool counts_runs(Repetition repetition);
 
 // Returns the criterion for changes between such repetitions.
 Criterion with_evidence(const Criterion& criterion, Repetition repetition);
@@ -45,8 +52,8 @@ struct RunValue {
   double value = 0;
 };
 
-// Returns one value for each repetition: the mean of each run for kRun, otherwise the values
-// themselves.
+// Returns one value for each repetition: the mean of each run where it counts runs, otherwise the
+// values themselves.
 std::vector<double> repetitions(std::span<const RunValue> values, Repetition repetition);
 
 // Returns the sum of each run.

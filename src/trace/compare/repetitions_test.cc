@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "trace/compare/compare.h"
 #include "trace/compare/compare_test_util.h"
 
@@ -146,16 +148,31 @@ TEST(Repetitions, ARowIsJudgedAmongTheOthers) {
                 "the total time are judged together"));
 }
 
-TEST(Repetitions, OneSideRunOnceKnowsOnlySteps) {
-  const Configuration a = repeated("a", {{60, 60.1}, {62, 62.1}});
-  const Configuration b = once("b", {61, 61.1, 61.2});
-  const Answer result = answer({a, b});
-  EXPECT_EQ(result.headline.baseline_count, 4U);  // steps of both runs
-  EXPECT_EQ(result.basis.repetition, Repetition::kStep);
-  const std::string words = all_words(result);
-  EXPECT_THAT(words, HasSubstr("4 and 3 steps)"));
-  EXPECT_THAT(words, HasSubstr("not between repeated runs: b was run once. Repeat it too; a takes "
-                               "60.050 … 62.050 ms over 2 runs."));
+// Steps within a run agree to 0.1 ms, runs to 2 ms. By hand: the standard error of the difference
+// is 1 sqrt(1 + 1/3), and t(0.975, 2) = 4.302653.
+TEST(Repetitions, ALoneRunHasTheNoiseBetweenTheRunsOfTheOtherSide) {
+  const Configuration a = repeated("a", {{60, 60.1}, {61, 61.1}, {62, 62.1}});
+  const Configuration b = once("b", {64, 64.1, 64.2});
+  for (const bool swapped : {false, true}) {
+    const Answer result = swapped ? answer({b, a}) : answer({a, b});
+    EXPECT_EQ(result.headline.verdict, Verdict::kUnclear);
+    EXPECT_EQ(result.headline.baseline_count, swapped ? 1U : 3U);
+    EXPECT_NEAR(result.headline.high - result.headline.difference, 4.302653 * std::sqrt(4.0 / 3),
+                1e-5);
+    const std::string words = all_words(result);
+    EXPECT_THAT(words, HasSubstr(swapped ? "1 and 3 runs)" : "3 and 1 run)"));
+    EXPECT_THAT(words, HasSubstr("It takes the noise between the runs of a, which takes 60.050 … "
+                                 "62.050 ms over 3 runs, for that of b, too, which was run once."));
+    EXPECT_THAT(words, HasSubstr("Measure more. About"));
+    EXPECT_THAT(words, HasSubstr("Repeat b, too: the noise between its runs is not known."));
+  }
+  const Answer far = answer({a, once("b", {80, 80.1})});
+  EXPECT_EQ(far.headline.verdict, Verdict::kDifferent);
+  const std::string words = all_words(far);
+  EXPECT_THAT(words, HasSubstr(" slower than a in these runs (95 %: "));
+  EXPECT_THAT(words, HasSubstr("Different in these runs, which is all that one run of a side can "
+                               "show."));
+  EXPECT_THAT(words, Not(HasSubstr("More than 1000 runs")));
 }
 
 TEST(Repetitions, WholeTracesOfRepeatedRunsHaveAnInterval) {

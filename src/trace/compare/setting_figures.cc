@@ -132,10 +132,6 @@ std::map<int, double> host_waits(const std::vector<RankStep>& steps, const StepS
   return result;
 }
 
-bool is_repeated(const SettingFigures& setting) {
-  return setting.runs.size() >= 2;
-}
-
 }  // namespace
 
 SettingFigures figures_of(const Configuration& configuration, Compat compat) {
@@ -158,9 +154,8 @@ SettingFigures figures_of(const Configuration& configuration, Compat compat) {
 }
 
 TimelinePair timeline_pair(const SettingFigures& baseline, const SettingFigures& test) {
-  const bool repeated = is_repeated(baseline) && is_repeated(test);
-  const auto counted = [repeated](Repetition within) {
-    return repeated ? Repetition::kRun : within;
+  const auto counted = [&](Repetition within) {
+    return repetition(baseline.runs.size(), test.runs.size(), within);
   };
   if (!baseline.steady.empty() && !test.steady.empty())
     return {.basis = {.window = Basis::Window::kStep, .repetition = counted(Repetition::kStep)},

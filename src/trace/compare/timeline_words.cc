@@ -18,10 +18,6 @@ const char* per_step(Basis basis) {
   return basis.window == Basis::Window::kStep ? " per steady step" : "";
 }
 
-bool repeated(const Sides& sides) {
-  return sides.baseline.runs.size() > 1 || sides.test.runs.size() > 1;
-}
-
 // Describes the total_time of one side: "59.900 … 60.100 ms over 3 runs".
 std::string runs_in_words(const std::vector<TimelineFigure>& figures) {
   SeriesByType types = mean_over_ranks(figures, Repetition::kRun);
@@ -30,21 +26,25 @@ std::string runs_in_words(const std::vector<TimelineFigure>& figures) {
                         runs.size(), 3);
 }
 
+// Returns the side that was run once.
+const Configuration& lone_run(const Sides& sides) {
+  return sides.baseline.runs.size() > 1 ? sides.test : sides.baseline;
+}
+
 // Says which noise the interval does not cover, and how to measure it.
 std::string noise_in_words(const TimelinePair& pair, const Sides& sides) {
   if (pair.basis.repetition == Repetition::kRun)
     return fmt::format("It knows the noise between repeated runs: {} takes {}, {} takes {}.",
                        sides.baseline.label, runs_in_words(pair.baseline), sides.test.label,
                        runs_in_words(pair.test));
-  if (!repeated(sides))
+  if (pair.basis.repetition != Repetition::kLoneRun)
     return "It knows the noise between the steps of these two runs, not between repeated runs.";
   const bool test_repeated = sides.test.runs.size() > 1;
-  const Configuration& often = test_repeated ? sides.test : sides.baseline;
-  const Configuration& once = test_repeated ? sides.baseline : sides.test;
   return fmt::format(
-      "It knows the noise between the steps of these runs, not between repeated runs: {} was run "
-      "once. Repeat it too; {} takes {}.",
-      once.label, often.label, runs_in_words(test_repeated ? pair.test : pair.baseline));
+      "It takes the noise between the runs of {}, which takes {}, for that of {}, too, "
+      "which was run once.",
+      (test_repeated ? sides.test : sides.baseline).label,
+      runs_in_words(test_repeated ? pair.test : pair.baseline), lone_run(sides).label);
 }
 
 const char* faster_or_slower(double percent) {
@@ -80,6 +80,15 @@ std::string counts_in_words(const Change& change, Repetition repetition) {
 std::string needed_sentence(const Change& change, Basis basis, const Criterion& criterion) {
   const std::string needed = needed_in_words(change, criterion, noun(basis.repetition));
   return needed.empty() ? needed : " " + needed + ".";
+}
+
+// Says what to run again so that the noise between runs is known; empty where it is.
+std::string repeat_in_words(Basis basis, const Sides& sides) {
+  if (basis.repetition == Repetition::kRun) return "";
+  if (basis.repetition == Repetition::kLoneRun)
+    return fmt::format("Repeat {}, too: the noise between its runs is not known.",
+                       lone_run(sides).label);
+  return "Run each three times or more: steps do not know the noise between runs.";
 }
 
 }  // namespace
@@ -160,14 +169,15 @@ std::string is_it_real(const TimelineChange& headline,
                        certainty_in_words(change, basis, criterion), holds,
                        noise_in_words(pair, sides));
   };
-  const bool once = basis.repetition != Repetition::kRun;
+  const bool steps = !counts_runs(basis.repetition);
   if (change.verdict == Verdict::kSame)
     return sentence(std::string("A difference, if there is one, is too small to matter") +
-                        (once ? " in these runs; that between runs is not known" : ""),
+                        (steps ? " in these runs; that between runs is not known" : ""),
                     fmt::format("lies within {:g} % either way", criterion.tolerance_percent));
   if (change.verdict == Verdict::kUnclear) return sentence("It may be noise", "holds zero");
   if (change.verdict == Verdict::kDifferent)
-    return sentence("Different in these runs, which is all that one run a side can show",
+    return sentence(fmt::format("Different in these runs, which is all that one run {} can show",
+                                steps ? "a side" : "of a side"),
                     "leaves out zero");
   return sentence("Yes", "leaves out zero");
 }
@@ -175,10 +185,8 @@ std::string is_it_real(const TimelineChange& headline,
 std::string next_in_words(const TimelineChange& headline, Basis basis, const Sides& sides) {
   const Change& change = headline.time_ms;
   const Criterion& criterion = sides.options.criterion;
-  const bool runs = basis.repetition == Repetition::kRun;
-  constexpr const char* kRepeat =
-      "Run each three times or more: steps do not know the noise between runs.";
-  const std::string repeat = runs ? std::string() : std::string(" ") + kRepeat;
+  const std::string advice = repeat_in_words(basis, sides);
+  const std::string repeat = advice.empty() ? advice : " " + advice;
   switch (change.verdict) {
     case Verdict::kOnlyBaseline:
     case Verdict::kOnlyTest:
@@ -191,7 +199,7 @@ std::string next_in_words(const TimelineChange& headline, Basis basis, const Sid
     case Verdict::kSame:
       return "Use either." + repeat;
     case Verdict::kDifferent:
-      return fmt::format("{} In these runs, {} is the faster.", kRepeat,
+      return fmt::format("{} In these runs, {} is the faster.", advice,
                          change.difference < 0 ? sides.test.label : sides.baseline.label);
     case Verdict::kBetter:
     case Verdict::kShorter:
@@ -245,11 +253,10 @@ std::string whole_window_in_words(const Sides& sides) {
   const std::string text =
       fmt::format("{} is {}: {:.3f} against {:.3f} ms.", sides.test.label,
                   speed_against(sides.baseline.label, whole), whole.test, whole.baseline);
-  if (pair.basis.repetition == Repetition::kRun)
+  if (counts_runs(pair.basis.repetition))
     return fmt::format("{} {} over {} and {}.", text, timeline_verdict(whole, pair.basis),
                        whole.baseline_count, core::counted(whole.test_count, "run"));
-  return text + (repeated(sides) ? " One window a rank and run: no noise known."
-                                 : " One window a rank: no noise known.");
+  return text + " One window a rank: no noise known.";
 }
 
 }  // namespace assay::trace

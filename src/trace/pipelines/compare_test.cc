@@ -44,9 +44,11 @@ TEST(RunCompare, TheHeadlineCountsRuns) {
   EXPECT_EQ(headline.test_steps, 10U);
 }
 
-TEST(RunCompare, TheHeadlineCountsStepsWhereASideWasRunOnce) {
+TEST(RunCompare, TheHeadlineCountsRunsAlsoWhereASideWasRunOnce) {
   const Headline headline = compared("fast/repeat1").headline.value();
-  EXPECT_EQ(headline.repetition, "step");
+  EXPECT_EQ(headline.repetition, "run");
+  EXPECT_EQ(headline.baseline_repetitions, 2U);
+  EXPECT_EQ(headline.test_repetitions, 1U);
   EXPECT_EQ(headline.test_runs, 1U);
   EXPECT_EQ(headline.baseline_steps, 10U);
 }
