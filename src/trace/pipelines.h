@@ -54,7 +54,8 @@ struct Request {
   unsigned threads = 0;           // 0: one per processor
   Output output = {};
   // Of requests that need the same traces one after the other: what each reads is kept here, a
-  // hundredth of its size, and not read again. A damaged file is then an error. Null: all is read.
+  // hundredth of its size, and not read again. A damaged file is then an error, which leaves out
+  // its repeat where there are others. Null: all is read.
   std::shared_ptr<KeptRuns> kept = nullptr;
 };
 
@@ -65,6 +66,12 @@ core::Status follow(const Request& request, core::ProcessGroup& processes);
 void dismiss(core::ProcessGroup& processes);
 
 enum class Regression { kNone, kFound };
+
+// A repeat that could not be analysed beside others that could.
+struct LeftOutRepeat {
+  int repeat = 0;
+  std::string reason = {};
+};
 
 // The one figure that says which of two configurations is better: the steady period of a step. NaN
 // for what is not known; percentages are positive when the test is better.
@@ -101,6 +108,7 @@ struct CommandResult {
   // What is missing in what was written, so that the command fails after it showed the rest; "" for
   // nothing.
   std::string incomplete = {};
+  std::vector<LeftOutRepeat> left_out = {};         // analyze only, of requests that keep
   Regression regression = Regression::kNone;        // compare only
   std::optional<Headline> headline = std::nullopt;  // compare only, where a side has a timeline
   std::shared_ptr<ComparisonEvidence> evidence = nullptr;  // compare only: what its page shows

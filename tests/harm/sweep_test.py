@@ -299,8 +299,13 @@ class Report(unittest.TestCase):
         for name in self.SETTINGS:
             shutil.copytree(sample / name, self.sweep / name)
 
-    def trace(self, setting):
-        return self.sweep / setting / 'repeat2' / 'torch_profiler' / 'rank1' / 'trace.json.gz'
+    def trace(self, setting, repeat=2):
+        return (self.sweep / setting / f'repeat{repeat}' / 'torch_profiler' / 'rank1' /
+                'trace.json.gz')
+
+    def runs(self):
+        book = json.loads((self.sweep / 'sweep_report.json').read_text())
+        return {row[0]: row[1] for row in book['tables'][0]['rows']}
 
     def report(self, *options):
         return subprocess.run([ASSAY, 'sweep', 'report', self.sweep, '--write', 'json', *options],
@@ -309,16 +314,16 @@ class Report(unittest.TestCase):
 
     def assert_left_out(self, done, bad):
         self.assertEqual(done.returncode, 1, done.stderr)
-        self.assertIn(f'setting {bad} is left out', done.stderr)
-        self.assertIn(str(self.trace(bad)), done.stderr)
-        self.assertIn('1 of 3 settings is left out', done.stderr)
+        self.assertIn(f"{bad}, repeat 2 is left out: '{self.trace(bad)}'", done.stderr)
+        self.assertIn('1 repeat is left out', done.stderr)
+        self.assertEqual(self.runs(), {name: 2 if name == bad else 3 for name in self.SETTINGS})
         book = json.loads((self.sweep / 'sweep_report.json').read_text())
-        names = [row[0] for row in book['tables'][0]['rows']]
-        self.assertEqual(sorted(names), sorted(set(self.SETTINGS) - {bad}))
+        left_out = next(table for table in book['tables'] if table['name'] == 'left_out')
+        self.assertEqual([row[:2] for row in left_out['rows']], [[bad, 2]])
         for good in set(self.SETTINGS) - {bad}:
-            self.assertNotIn(f'setting {good}', done.stderr)
+            self.assertNotIn(f'{good}, repeat', done.stderr)
 
-    def test_a_damaged_trace_costs_only_its_setting(self):
+    def test_a_damaged_trace_costs_only_its_repeat(self):
         for bad, (name, damaged) in zip(self.SETTINGS, self.DAMAGES.items()):
             whole = self.trace(bad).read_bytes()
             self.trace(bad).write_bytes(damaged(whole))
@@ -326,12 +331,25 @@ class Report(unittest.TestCase):
                 self.assert_left_out(self.report(), bad)
             self.trace(bad).write_bytes(whole)
 
+    def damage_all(self, setting):
+        for repeat in 1, 2, 3:
+            self.trace(setting, repeat).write_bytes(b'')
+
+    def test_a_setting_without_a_whole_repeat_is_left_out(self):
+        bad = self.SETTINGS[1]
+        self.damage_all(bad)
+        done = self.report()
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(f'setting {bad} is left out', done.stderr)
+        self.assertIn('1 of 3 settings is left out', done.stderr)
+        self.assertEqual(self.runs(), {name: 3 for name in self.SETTINGS if name != bad})
+
     def test_a_damaged_baseline_that_was_asked_for_is_an_error(self):
         bad = self.SETTINGS[1]
-        self.trace(bad).write_bytes(b'')
+        self.damage_all(bad)
         done = self.report('--baseline', bad)
         self.assertEqual(done.returncode, 1)
-        self.assertIn(f"the baseline {bad} cannot be used: '{self.trace(bad)}'", done.stderr)
+        self.assertIn(f"the baseline {bad} cannot be used: '{self.trace(bad, 3)}'", done.stderr)
         self.assertFalse((self.sweep / 'sweep_report.json').exists())
 
 

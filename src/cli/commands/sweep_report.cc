@@ -39,16 +39,32 @@ struct GoodSetting {
 
 struct LeftOut {
   std::string setting;
+  int repeat = 0;  // 0: all of the setting
   std::string reason;
 };
 
 model::Table left_out_table(const std::vector<LeftOut>& left_out) {
   model::Table table{.name = "left_out",
-                     .title = "Settings that are left out",
-                     .columns = {{.name = "setting"}, {.name = "reason"}}};
-  for (const LeftOut& setting : left_out)
-    table.add_row({setting.setting, setting.reason});
+                     .title = "Settings and repeats that are left out",
+                     .columns = {{.name = "setting"},
+                                 {.name = "repeat", .description = "empty: all of the setting"},
+                                 {.name = "reason"}}};
+  for (const LeftOut& one : left_out)
+    table.add_row(
+        {one.setting, one.repeat == 0 ? model::Cell() : std::int64_t{one.repeat}, one.reason});
   return table;
+}
+
+// "1 of 3 settings and 2 repeats are left out"
+std::string left_out_in_words(const std::vector<LeftOut>& left_out, std::size_t settings) {
+  const auto repeats = static_cast<std::size_t>(std::count_if(
+      left_out.begin(), left_out.end(), [](const LeftOut& one) { return one.repeat > 0; }));
+  std::vector<std::string> words;
+  if (const std::size_t whole = left_out.size() - repeats; whole > 0)
+    words.push_back(fmt::format("{} of {}", whole, core::counted(settings, "setting")));
+  if (repeats > 0) words.push_back(core::counted(repeats, "repeat"));
+  return fmt::format("{} {} left out", core::join(words, " and "),
+                     left_out.size() == 1 ? "is" : "are");
 }
 
 std::vector<GoodSetting> good_settings(const fs::path& sweep,
@@ -108,9 +124,7 @@ class SweepReport final : public Command {
     add_tables(book, all);
     static_cast<void>(ASSAY_TRY(write_and_show(book, all)));
     if (left_out_.empty()) return Outcome::kOk;
-    return core::Error{fmt::format("{} of {} {} left out", left_out_.size(),
-                                   core::counted(count, "setting"),
-                                   left_out_.size() == 1 ? "is" : "are")};
+    return core::Error{left_out_in_words(left_out_, count)};
   }
 
  private:
@@ -145,7 +159,7 @@ class SweepReport final : public Command {
       if (setting.name == baseline_)
         return core::Error{fmt::format("the baseline {} cannot be used: {}", setting.name, why)};
       print_warning(fmt::format("setting {} is left out: {}", setting.name, why));
-      left_out_.push_back({setting.name, why});
+      left_out_.push_back({.setting = setting.name, .reason = why});
     }
     settings = std::move(rest);
     if (!settings.empty()) return {};
@@ -158,6 +172,11 @@ class SweepReport final : public Command {
       if (!result.ok() && result.error().is_of_output)
         return result.error().context("analysing " + setting.name);
       if (!result.ok()) return result.error().message;
+      for (const trace::LeftOutRepeat& one : result.value().left_out) {
+        print_warning(
+            fmt::format("{}, repeat {} is left out: {}", setting.name, one.repeat, one.reason));
+        left_out_.push_back({setting.name, one.repeat, one.reason});
+      }
       warnings_.merge(result.value().warnings);
       count_written(result.value());
       return std::string();
@@ -320,8 +339,8 @@ const CommandSpec kSweepReport{
         "Does what 'assay trace analyze' does for every setting and 'assay trace compare' for "
         "every setting against the baseline, and writes sweep_report: which setting is fastest, by "
         "how much, and whether that is real. Runs that did not go well are left out, and so is a "
-        "setting with a trace that was damaged since: the rest is reported, and the exit code is "
-        "1.\n\n"
+        "repeat with a trace that was damaged since, or the setting where it has no other: the "
+        "rest is reported, and the exit code is 1.\n\n"
         "A step's time is its steady period, as in 'assay trace compare'; the mean of all profiled "
         "steps stands beside it, and steps that are not steady are named.\n\n"
         "With two or more runs of each setting (--repeat) the intervals count runs, which know the "

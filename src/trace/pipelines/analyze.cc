@@ -4,10 +4,12 @@
 #include <iterator>
 
 #include "core/files.h"
+#include "core/interrupt.h"
 #include "report/book.h"
 #include "trace/compare/combine.h"
 #include "trace/compare/timeline_summary.h"
 #include "trace/compare/workbook_charts.h"
+#include "trace/pipelines/kept_runs.h"
 #include "trace/pipelines/prepare.h"
 #include "trace/pipelines/reduce.h"
 #include "trace/run.h"
@@ -105,6 +107,12 @@ core::Result<CommandResult> analyze_run(const AnalyzeRequest& request,
   return result;
 }
 
+// Later requests of those that keep what they read leave the same repeats out.
+bool may_leave_out(const AnalyzeRequest& request, const core::Error& error) {
+  return request.kept != nullptr && request.kept->damage == FileDamage::kDescribe &&
+         !error.is_of_output && !core::interrupted();
+}
+
 // A terminal cuts the last columns, so the repeat comes first there.
 model::Book summary_of(const std::vector<model::Book>& summaries, const std::vector<int>& repeats) {
   model::Book summary = stacked_runs(summaries, repeats);
@@ -123,9 +131,19 @@ core::Result<CommandResult> run_analyze(const AnalyzeRequest& request, core::Pro
   CommandResult result;
   std::vector<model::Book> summaries;
   std::vector<int> repeats;
-  for (const RunFolder& run :
-       ASSAY_TRY(runs_to_analyze(request.configuration, request.options.compat, result.warnings))) {
-    CommandResult one = ASSAY_TRY(analyze_run(request, run, progress));
+  const std::vector<RunFolder> runs =
+      ASSAY_TRY(runs_to_read(request.configuration, request, result.warnings));
+  for (const RunFolder& run : runs) {
+    auto analysed = analyze_run(request, run, progress);
+    const bool is_last_hope = repeats.empty() && &run == &runs.back();
+    if (!analysed.ok() && (is_last_hope || !may_leave_out(request, analysed.error())))
+      return analysed.error();
+    if (!analysed.ok()) {
+      request.kept->left_out.insert(run.path);
+      result.left_out.push_back({run.repeat, analysed.error().message});
+      continue;
+    }
+    CommandResult one = std::move(analysed).value();
     append(result.written, std::move(one.written));
     merge_warnings(run, one.warnings, result.warnings);
     if (!one.incomplete.empty()) {

@@ -78,8 +78,7 @@ core::Result<Loaded> load(const fs::path& path,
   Loaded loaded;
   std::vector<Configuration> runs;
   std::vector<int> repeats;
-  for (const RunFolder& run :
-       ASSAY_TRY(runs_to_analyze(path, request.options.compat, loaded.warnings))) {
+  for (const RunFolder& run : ASSAY_TRY(runs_to_read(path, request, loaded.warnings))) {
     model::Warnings warnings;
     runs.push_back(ASSAY_TRY(load_run(run.path, request, progress, warnings, loaded)));
     merge_warnings(run, warnings, loaded.warnings);

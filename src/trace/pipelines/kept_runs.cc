@@ -16,6 +16,17 @@ std::vector<std::filesystem::path> paths_of(std::span<const RankFile> files) {
 
 }  // namespace
 
+core::Result<std::vector<RunFolder>> runs_to_read(const std::filesystem::path& configuration,
+                                                  const Request& request,
+                                                  model::Warnings& warnings) {
+  std::vector<RunFolder> runs =
+      ASSAY_TRY(runs_to_analyze(configuration, request.options.compat, warnings));
+  if (request.kept != nullptr)
+    std::erase_if(runs,
+                  [&](const RunFolder& run) { return request.kept->left_out.count(run.path) > 0; });
+  return runs;
+}
+
 void keep_parts(std::span<const RankFile> files, const ReadParts& parts, KeptRuns& kept) {
   std::vector<std::string> packed;
   for (const auto& part : parts) {

@@ -5,10 +5,12 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "trace/pipelines.h"
 #include "trace/pipelines/rank_part.h"
 #include "trace/pipelines/share.h"
 #include "trace/run.h"
@@ -20,7 +22,13 @@ struct KeptRuns {
   // kDescribe: a damaged file is an error. Otherwise a run with one is read again.
   FileDamage damage = FileDamage::kDescribe;
   std::map<std::vector<std::filesystem::path>, std::vector<std::string>> parts = {};  // by file
+  std::set<std::filesystem::path> left_out = {};  // repeats that could not be analysed
 };
+
+// Returns runs_to_analyze() without the repeats that an earlier request left out.
+core::Result<std::vector<RunFolder>> runs_to_read(const std::filesystem::path& configuration,
+                                                  const Request& request,
+                                                  model::Warnings& warnings);
 
 // The parts must all have been read.
 void keep_parts(std::span<const RankFile> files, const ReadParts& parts, KeptRuns& kept);
