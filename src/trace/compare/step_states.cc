@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 #include <optional>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -44,10 +45,12 @@ std::optional<RankStep> rank_step(const RankReport& report,
 // One run: its steps by number, each with its ranks.
 using Run = std::map<std::int64_t, StepsOfRank>;
 
+// Returns the shared steps.
 std::map<int, Run> runs_of(std::span<const RankStep> steps) {
+  const StepSet shared = shared_steps(steps);
   std::map<int, Run> runs;
   for (const RankStep& step : steps)
-    runs[step.run][step.step].push_back(&step);
+    if (shared.count({step.run, step.step}) > 0) runs[step.run][step.step].push_back(&step);
   return runs;
 }
 
@@ -322,6 +325,20 @@ std::vector<RankStep> rank_steps(std::span<const RankReport> ranks) {
                          .period_ms = figure.time_ms});
   }
   return steps;
+}
+
+StepSet shared_steps(std::span<const RankStep> steps) {
+  std::map<std::pair<int, std::int64_t>, std::set<int>> ranks_of;
+  std::map<int, std::size_t> most;  // ranks of a step, by run
+  for (const RankStep& step : steps) {
+    std::set<int>& ranks = ranks_of[{step.run, step.step}];
+    ranks.insert(step.rank);
+    most[step.run] = std::max(most[step.run], ranks.size());
+  }
+  StepSet shared;
+  for (const auto& [step, ranks] : ranks_of)
+    if (ranks.size() == most[step.first]) shared.insert(step);
+  return shared;
 }
 
 std::vector<StepState> step_states(std::span<const RankStep> steps, Modes modes) {

@@ -29,6 +29,13 @@ struct RankStep {
 
 std::vector<RankStep> rank_steps(std::span<const RankReport> ranks);
 
+// Steps as run and number.
+using StepSet = std::set<std::pair<int, std::int64_t>>;
+
+// Returns the steps that all ranks of their run have, or, where there are none, those that most
+// have. The mean over ranks of another one is of other work: the trace of a rank was cut earlier.
+StepSet shared_steps(std::span<const RankStep> steps);
+
 // Why a step differs from the steady ones. The figures are those of `rank`.
 enum class Cause {
   kNone,       // nothing that a trace shows
@@ -52,10 +59,10 @@ struct StepState {
   double ms = 0;
 };
 
-// Returns the steps by run and number. A step is transient when find_steady() says so of its period
-// (with a cause, unless it is the first or of at least kFewestWithoutCause) or, where its period
-// differs from the median by more than kTransientPercent, of the time for which some rank waited
-// for its host, and that wait differs in the same direction.
+// Returns the shared steps by run and number. A step is transient when find_steady() says so of its
+// period (with a cause, unless it is the first or of at least kFewestWithoutCause) or, where its
+// period differs from the median by more than kTransientPercent, of the time for which some rank
+// waited for its host, and that wait differs in the same direction.
 //
 // Where two steps or more, and more than kMostTransientPercent of all, would be transient without
 // being the first of their run, the work has modes, and steps of all modes are steady. The first
@@ -69,8 +76,6 @@ std::vector<StepState> step_states(const Configuration& configuration);
 Modes common_modes(std::span<const RankStep> baseline, std::span<const RankStep> test);
 void settle_modes(Configuration& baseline, Configuration& test);
 
-// The steady steps as run and step.
-using StepSet = std::set<std::pair<int, std::int64_t>>;
 StepSet steady_steps(std::span<const StepState> states);
 
 // One run whose ranks are in memory, as far as its steps are concerned.

@@ -113,6 +113,38 @@ TEST(StepStates, IdleTimeThatShrinksIsNotBetter) {
   EXPECT_EQ(text(cell_where(summary, "type", "idle_time", "status")), "Shorter");
 }
 
+// The trace of rank 1 was cut after three steps. The mean over ranks of the others is of rank 0
+// alone.
+TEST(StepStates, StepsThatNotAllRanksHaveDoNotCount) {
+  const std::vector<double> steps = {60, 60.1, 60.2, 60.1, 60, 60.2};
+  Configuration a{.label = "a", .ranks = {}, .collectives = {}};
+  a.ranks.push_back(testing::rank_report(0, {{"total_time", steps}}));
+  a.ranks.push_back(testing::rank_report(1, {{"total_time", {62, 62.1, 62.2}}}));
+  Configuration b{.label = "b", .ranks = {}, .collectives = {}};
+  for (const int rank : {0, 1})
+    b.ranks.push_back(testing::rank_report(rank, {{"total_time", steps}}));
+  const Comparison comparison = compare({a, b}).value();
+  const Answer& answer = comparison.answer;
+  EXPECT_EQ(answer.headline.baseline_count, 3U);
+  EXPECT_DOUBLE_EQ(answer.headline.baseline, 61.1);
+  EXPECT_EQ(answer.mean.baseline_count, 3U);
+  EXPECT_DOUBLE_EQ(answer.mean.baseline, 61.1);
+  EXPECT_EQ(answer.headline.test_count, 6U);
+  EXPECT_EQ(answer.baseline_transients,
+            "3 of 6 steps of a are left out, which not all ranks have: rank 1 lacks 3.");
+  EXPECT_EQ(answer.test_transients, "");
+  const model::Table& table = *comparison.timeline_comparison.find("Steps");
+  EXPECT_EQ(text(table.at(2, *table.column("state"))), "steady");
+  EXPECT_EQ(text(table.at(3, *table.column("state"))), "not on all ranks");
+}
+
+TEST(StepStates, StepsOfRanksThatShareNoneCount) {
+  std::vector<RankStep> steps;
+  for (const int step : {0, 1, 2, 3})
+    steps.push_back({.rank = step / 2, .step = step, .period_ms = 10});
+  EXPECT_EQ(step_states(steps).size(), 4U);
+}
+
 // Every other step, or so, takes a tenth longer: without these its time would be that of the
 // others.
 TEST(StepStates, StepsOfASecondModeCount) {

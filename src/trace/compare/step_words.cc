@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 #include <vector>
 
 #include "core/counted.h"
@@ -55,6 +56,41 @@ std::string modes_in_words(const std::vector<StepState>& states, const Configura
                      others.size(), core::counted(states.size(), "step"), side.label,
                      others.size() == 1 ? "is of" : "are of",
                      more_or_less(percent, "more time", "less time"));
+}
+
+// Says of one run which steps do not count because ranks lack them; empty for none.
+std::string unshared_in_words(const std::string& run, std::span<const RankStep> steps) {
+  std::map<int, std::set<std::int64_t>> ranks;
+  std::set<std::int64_t> all;
+  for (const RankStep& step : steps) {
+    ranks[step.rank].insert(step.step);
+    all.insert(step.step);
+  }
+  const std::size_t left_out = all.size() - shared_steps(steps).size();
+  if (left_out == 0) return "";
+  std::vector<std::string> texts;
+  std::size_t lacking = 0;
+  for (const auto& [rank, own] : ranks) {
+    if (own.size() == all.size()) continue;
+    if (++lacking <= kRanksNamed)
+      texts.push_back(fmt::format("rank {} lacks {}", rank, all.size() - own.size()));
+  }
+  if (lacking > kRanksNamed)
+    texts.push_back(fmt::format("and {} some", core::counted(lacking - kRanksNamed, "more rank")));
+  return fmt::format("{} of {} of {} {} left out, which not all ranks have: {}.", left_out,
+                     core::counted(all.size(), "step"), run, left_out == 1 ? "is" : "are",
+                     core::join(texts, ", "));
+}
+
+std::string unshared_in_words(const Configuration& side) {
+  std::map<int, std::vector<RankStep>> runs;
+  for (const RankStep& step : rank_steps(side.ranks))
+    runs[step.run].push_back(step);
+  std::vector<std::string> texts;
+  for (const auto& [run, steps] : runs)
+    if (std::string text = unshared_in_words(run_name(side, run), steps); !text.empty())
+      texts.push_back(std::move(text));
+  return core::join(texts, " ");
 }
 
 std::string state_in_words(const StepState& state, const Configuration& side) {
@@ -142,20 +178,24 @@ void append_steps(const Configuration& side, model::Table& table) {
     words[{state.run, state.step}] = state_word(state);
   for (const RankStep& step : steps)
     table.add_row({run_name(side, step.run), static_cast<std::int64_t>(step.rank), step.step,
-                   words[{step.run, step.step}], cell_of(step.period_ms), cell_of(step.wait_ms),
-                   cell_of(step.host_ms), cell_of(100 * step.host_ms / step.period_ms),
-                   cell_of(step.delay_us), cell_of(step.queue_length), cell_of(step.comm_ms)});
+                   words.try_emplace({step.run, step.step}, "not on all ranks").first->second,
+                   cell_of(step.period_ms), cell_of(step.wait_ms), cell_of(step.host_ms),
+                   cell_of(100 * step.host_ms / step.period_ms), cell_of(step.delay_us),
+                   cell_of(step.queue_length), cell_of(step.comm_ms)});
 }
 
 }  // namespace
 
 std::string transients_in_words(const Configuration& side) {
   const std::vector<StepState> states = step_states(side);
-  std::string modes = modes_in_words(states, side);
+  std::string first = unshared_in_words(side);
+  const std::string modes = modes_in_words(states, side);
+  if (!first.empty() && !modes.empty()) first += " ";
+  first += modes;
   std::vector<StepState> transient;
   std::copy_if(states.begin(), states.end(), std::back_inserter(transient),
                [](const StepState& state) { return !state.is_steady; });
-  if (transient.empty()) return modes;
+  if (transient.empty()) return first;
   const auto differs = [](const StepState& state) {
     return std::fabs(state.period_ms / state.steady_ms - 1);
   };
@@ -171,7 +211,7 @@ std::string transients_in_words(const Configuration& side) {
   return fmt::format(
       "{}{}{} of {} of {} {} not steady and left out: {}. With {}, its mean would "
       "be {}.",
-      modes, modes.empty() ? "" : " ", transient.size(), core::counted(states.size(), "step"),
+      first, first.empty() ? "" : " ", transient.size(), core::counted(states.size(), "step"),
       side.label, transient.size() == 1 ? "is" : "are", core::join(texts, "; "),
       transient.size() == 1 ? "it" : "them", more_or_less(effect, "higher", "lower"));
 }

@@ -83,6 +83,20 @@ std::vector<TimelineFigure> read_figures(std::span<const RankReport> ranks,
   return figures;
 }
 
+// Returns the lengths of the steps that all ranks of their run have.
+std::vector<TimelineFigure> shared_step_lengths(std::span<const RankReport> ranks) {
+  std::vector<TimelineFigure> lengths = step_figures(ranks);
+  std::erase_if(lengths, [](const TimelineFigure& figure) { return figure.type != kTotalTime; });
+  std::vector<RankStep> steps;
+  for (const TimelineFigure& length : lengths)
+    steps.push_back({.run = length.run, .rank = length.rank, .step = length.step});
+  const StepSet shared = shared_steps(steps);
+  std::erase_if(lengths, [&shared](const TimelineFigure& figure) {
+    return shared.count({figure.run, figure.step}) == 0;
+  });
+  return lengths;
+}
+
 // The values of one type, each with its run.
 struct RunSeries {
   std::vector<RunValue> time_ms;
@@ -135,8 +149,7 @@ std::vector<TimelineFigure> steady_figures(const Configuration& configuration) {
   std::erase_if(figures, [&steady](const TimelineFigure& figure) {
     return steady.count({figure.run, figure.step}) == 0;
   });
-  for (TimelineFigure& figure : step_figures(configuration.ranks)) {
-    if (figure.type != kTotalTime) continue;
+  for (TimelineFigure& figure : shared_step_lengths(configuration.ranks)) {
     figure.type = kAllSteps;
     figures.push_back(std::move(figure));
   }
