@@ -184,6 +184,17 @@ void note_unlike_steps(std::span<const PreparedRun> a,
         fewest, core::counted(most, "step")));
 }
 
+// A clock that was set ahead moves one rank away from the others. Causes then cancel each other,
+// such as an hour of idle time and a straggler of minus an hour.
+core::Status check_causes(const Attribution& attribution) {
+  const double longest_ms = std::max(attribution.a_ms, attribution.b_ms);
+  const bool fit =
+      std::all_of(attribution.change_ms.begin(), attribution.change_ms.end(),
+                  [longest_ms](double change_ms) { return std::fabs(change_ms) <= longest_ms; });
+  if (fit) return {};
+  return core::Error{"a cause would take longer than their steps, as after a clock was set ahead"};
+}
+
 }  // namespace
 
 core::Result<Attribution> attribute(Executions a,
@@ -217,6 +228,7 @@ core::Result<Attribution> attribute(Executions a,
   // What the rounding of doubles leaves is no cause.
   constexpr double kRoundingMs = 1e-9;
   if (std::fabs(other_ms) < kRoundingMs) other_ms = 0;
+  ASSAY_TRY(check_causes(result));
   result.path_a_ms = on_path_ms(runs_a);
   result.path_b_ms = on_path_ms(runs_b);
   result.details = std::move(details).largest();

@@ -32,6 +32,7 @@ struct Program {
   double late_host_us = 0;      // by which rank 3 begins later than the others, once
   double odd_step_host_us = 0;  // for which all ranks wait in the second step
   double added_us = 0;          // a kernel more
+  double jump_us = 0;           // by which rank 1's clock is set ahead in the second step
   std::string gemm = "gemm";
   std::uint32_t channels = 24;
   double noise_us = 1;
@@ -78,6 +79,7 @@ path::Execution execution_of(const Program& program) {
       for (int r = 0; r < program.ranks; ++r)
         run.delay_host(r, program.odd_step_host_us);
     const Done used = run.kernel("loss", ranks_us(50));
+    if (step == 2) run.jump_clock(1, used.end_us[1], program.jump_us);
     const Done reduced =
         run.collective({"allreduce", 50'000'000, program.channels},
                        collective_us(program.reduce_us), SimulatedRun::kNetwork, {used});
@@ -340,6 +342,29 @@ TEST(Attribution, OtherRanksCannotBeSetSideBySide) {
   const auto attribution = attribute(side_a, side_b);
   ASSERT_FALSE(attribution.ok());
   EXPECT_EQ(attribution.error().message, "they have different ranks");
+}
+
+// Every other step counts, as the one with the jump is not steady.
+TEST(Attribution, RunsWithAClockThatWasSetAheadCannotBeSetSideBySide) {
+  Program jumped;
+  jumped.jump_us = 3.6e9;
+  jumped.reduce_us = 600;
+  const path::Execution a = execution_of({});
+  const path::Execution b = execution_of(jumped);
+  const path::Execution* const side_a[] = {&a};
+  const path::Execution* const side_b[] = {&b};
+  const auto choose = [](const path::Execution& execution) {
+    std::vector<bool> counts(execution.steps.size(), true);
+    counts[1] = false;
+    return counts;
+  };
+  for (const bool swapped : {false, true}) {
+    const auto attribution = swapped ? attribute(side_b, side_a, std::nullopt, choose)
+                                     : attribute(side_a, side_b, std::nullopt, choose);
+    ASSERT_FALSE(attribution.ok()) << attribution_in_words(attribution.value());
+    EXPECT_EQ(attribution.error().message,
+              "a cause would take longer than their steps, as after a clock was set ahead");
+  }
 }
 
 TEST(Attribution, FurtherStepsAreTold) {

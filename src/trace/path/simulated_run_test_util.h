@@ -116,10 +116,14 @@ class SimulatedRun {
   // Moves a rank's clock ahead, all that it recorded.
   void shift_clock(int rank, double us) { shifts_ns_[rank] = std::llround(us * 1000); }
 
+  // Sets a rank's clock ahead by `us` at some time.
+  void jump_clock(int rank, double from_us, double us) { jumps_[rank] = {ns(from_us), ns(us)}; }
+
   // Returns the analyses. Nothing may be added after it.
   const std::vector<RankAnalysis>& ranks() {
     end_step();
     for (int r = 0; r < rank_count(); ++r) {
+      jump(traces_[index(r)], jumps_[r]);
       shift(traces_[index(r)], shifts_ns_[r]);
       analyses_.push_back(analyze_rank(traces_[index(r)], {}, r));
     }
@@ -206,6 +210,26 @@ class SimulatedRun {
     step_ = -1;
   }
 
+  struct Jump {
+    std::int64_t from_ns = 0;
+    std::int64_t by_ns = 0;
+  };
+
+  static void jump(model::Trace& trace, const Jump& jump) {
+    const auto told = [&jump](std::int64_t time_ns) {
+      return time_ns < jump.from_ns ? time_ns : time_ns + jump.by_ns;
+    };
+    for (auto& event : trace.gpu_events)
+      event.start_ns = told(event.start_ns);
+    for (auto& call : trace.runtime_calls)
+      call.start_ns = told(call.start_ns);
+    for (auto& annotation : trace.annotations) {
+      const std::int64_t end_ns = told(annotation.start_ns + annotation.duration_ns);
+      annotation.start_ns = told(annotation.start_ns);
+      annotation.duration_ns = end_ns - annotation.start_ns;
+    }
+  }
+
   static void shift(model::Trace& trace, std::int64_t shift_ns) {
     for (auto& event : trace.gpu_events)
       event.start_ns += shift_ns;
@@ -220,6 +244,7 @@ class SimulatedRun {
   std::vector<std::map<int, double>> streams_us_;  // by rank and stream: when it is free
   std::vector<double> step_start_us_;
   std::map<int, std::int64_t> shifts_ns_;
+  std::map<int, Jump> jumps_;
   std::int64_t step_ = -1;
   std::vector<RankAnalysis> analyses_;
 };
