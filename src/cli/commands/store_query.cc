@@ -122,6 +122,10 @@ class StoreQuery final : public Command {
     auto answers = store::query_batch(index, questions, conditions(), beyond());
     if (!answers.ok()) return answers.error().context(batch_.string());
     store::BatchAnswers& found = answers.value();
+    if (!found.passed_over.empty() && !presentation_.quiet) {
+      print_note(fmt::format("{}: columns of results say nothing of what is asked: {}",
+                             batch_.string(), core::join(found.passed_over, ", ")));
+    }
     model::Book book{.title = "Latencies"};
     book.tables.push_back(std::move(found.table));
     print_summary(book, presentation_.format.value_or(Summary::kCsv));

@@ -14,6 +14,9 @@
 namespace assay::store {
 namespace {
 
+constexpr const char* kLine = "line";
+constexpr const char* kRefusal = "refusal";
+
 // Shows 4096 rather than 4096.0.
 model::Cell size_cell(double size) {
   if (size == std::floor(size) && size < 1e15) return static_cast<std::int64_t>(size);
@@ -249,6 +252,15 @@ std::string_view method_name(const WorkEstimate& estimate) {
   return estimate.is_beyond() ? "extrapolated" : kNames[static_cast<std::size_t>(estimate.how)];
 }
 
+bool is_answer_column(std::string_view name) {
+  static const model::Table answers = [] {
+    model::Table table;
+    add_estimate_columns(table, {});
+    return table;
+  }();
+  return name == kLine || name == kRefusal || answers.column(name).has_value();
+}
+
 struct AnswerRows::State {
   const WorkIndex& index;
   ShownColumns shown = {};
@@ -261,7 +273,7 @@ AnswerRows::AnswerRows(const WorkIndex& index)
   model::Table& table = state_->table;
   table.name = rows.table.substr(0, 31);
   table.title = "Answers of " + rows.table;
-  table.columns.push_back({.name = "line", .description = "of the question"});
+  table.columns.push_back({.name = kLine, .description = "of the question"});
   for (std::size_t i = 0; i < rows.exact.size(); ++i) {
     state_->shown.exact.push_back(i);
     table.columns.push_back({.name = rows.exact[i].name});
@@ -271,7 +283,7 @@ AnswerRows::AnswerRows(const WorkIndex& index)
     table.columns.push_back({.name = rows.sizes[i]});
   }
   add_estimate_columns(table, state_->shown);
-  table.columns.push_back({.name = "refusal", .description = "why there is no answer"});
+  table.columns.push_back({.name = kRefusal, .description = "why there is no answer"});
 }
 
 AnswerRows::AnswerRows(AnswerRows&&) noexcept = default;

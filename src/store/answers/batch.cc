@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/counted.h"
+#include "core/csv.h"
 #include "store/answers/answers_table.h"
 #include "store/answers/matcher.h"
 #include "store/files/csv_frame.h"
@@ -21,10 +22,10 @@ std::string column_named(std::string_view name) {
   return column;
 }
 
-// Returns whether a column is one of results, which files of measured rows have beside what was
-// asked. Those of our own answers have a unit, "latency (ms)", which sizes have not.
+// Returns whether a column is one of results, which files of measured rows and our own answers have
+// beside what was asked. A unit, as in "latency (ms)", is of results alone: sizes have none.
 bool is_result(std::string_view column) {
-  return column == "latency" || column.ends_with("_ms") || column.ends_with(')');
+  return is_answer_column(column) || column.ends_with("_ms") || column.ends_with(')');
 }
 
 class Batch {
@@ -52,8 +53,11 @@ class Batch {
     }
   }
 
-  BatchAnswers finish() && {
-    return {.table = std::move(rows_).table(), .answered = answered_, .refused = refused_};
+  BatchAnswers finish(std::vector<std::string> passed_over) && {
+    return {.table = std::move(rows_).table(),
+            .answered = answered_,
+            .refused = refused_,
+            .passed_over = std::move(passed_over)};
   }
 
  private:
@@ -69,19 +73,44 @@ class Batch {
   std::int64_t refused_ = 0;
 };
 
-core::Result<Matcher> with_fields(Matcher matcher,
-                                  const std::vector<std::string>& columns,
-                                  const std::vector<std::string_view>& fields) {
-  if (fields.size() != columns.size()) {
-    return core::Error{fmt::format("{}, but {}", core::counted(fields.size(), "field"),
-                                   core::counted(columns.size(), "column"))};
+// The columns of a file of questions.
+class Questions {
+ public:
+  static core::Result<Questions> make(const Matcher& matcher,
+                                      const std::vector<std::string_view>& header) {
+    Questions questions;
+    for (const std::string_view field : header) {
+      std::string column = column_named(field);
+      if (!matcher.has_column(column) && is_result(column)) {
+        questions.passed_over_.emplace_back(field);
+        column.clear();
+      } else {
+        ASSAY_TRY(matcher.check_column(column));
+      }
+      questions.columns_.push_back(std::move(column));
+    }
+    return questions;
   }
-  for (std::size_t i = 0; i < fields.size(); ++i) {
-    if (!fields[i].empty() && !is_result(columns[i]))
-      ASSAY_TRY(matcher.take({columns[i], std::string(fields[i])}));
+
+  [[nodiscard]] core::Result<Matcher> with_fields(
+      Matcher matcher, const std::vector<std::string_view>& fields) const {
+    if (fields.size() != columns_.size()) {
+      return core::Error{fmt::format("{}, but {}", core::counted(fields.size(), "field"),
+                                     core::counted(columns_.size(), "column"))};
+    }
+    for (std::size_t i = 0; i < fields.size(); ++i) {
+      if (!fields[i].empty() && !columns_[i].empty())
+        ASSAY_TRY(matcher.take({columns_[i], std::string(core::csv_meaning(fields[i]))}));
+    }
+    return matcher;
   }
-  return matcher;
-}
+
+  [[nodiscard]] const std::vector<std::string>& passed_over() const { return passed_over_; }
+
+ private:
+  std::vector<std::string> columns_;  // "" for one that is passed over
+  std::vector<std::string> passed_over_;
+};
 
 }  // namespace
 
@@ -95,15 +124,11 @@ core::Result<BatchAnswers> query_batch(const WorkIndex& index,
   LineCutter lines(questions);
   std::vector<std::string_view> fields;
   if (!ASSAY_TRY(lines.next(fields))) return core::Error{"no line of names"};
-  std::vector<std::string> columns;
-  for (const std::string_view field : fields) {
-    columns.push_back(column_named(field));
-    if (!is_result(columns.back())) ASSAY_TRY(matcher.check_column(columns.back()));
-  }
+  const Questions asked = ASSAY_TRY(Questions::make(matcher, fields));
   Batch batch(index, beyond);
   while (ASSAY_TRY(lines.next(fields)))
-    batch.ask(lines.line(), with_fields(matcher, columns, fields));
-  return std::move(batch).finish();
+    batch.ask(lines.line(), asked.with_fields(matcher, fields));
+  return std::move(batch).finish(asked.passed_over());
 }
 
 }  // namespace assay::store

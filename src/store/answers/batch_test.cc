@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "core/csv.h"
+#include "core/text.h"
 #include "store/database/store_test_util.h"
 
 namespace assay::store {
@@ -58,6 +60,57 @@ TEST(Batch, TakesConditionsForAllLines) {
 
 TEST(Batch, PassesOverWhatWasMeasured) {
   EXPECT_EQ(answers_of("m,dtype,latency_ms\n1,fp8,7\n").answered, 1);
+}
+
+std::string csv_of(const model::Table& table) {
+  std::vector<std::string> lines;
+  std::vector<std::string> names;
+  for (const model::Column& column : table.columns)
+    names.push_back(column.unit.empty() ? column.name : column.name + " (" + column.unit + ")");
+  lines.push_back(core::join(names, ","));
+  for (std::size_t row = 0; row < table.row_count(); ++row) {
+    std::vector<std::string> cells;
+    for (std::size_t column = 0; column < table.columns.size(); ++column)
+      cells.push_back(core::csv_text(model::text(table.at(row, column))));
+    lines.push_back(core::join(cells, ","));
+  }
+  return core::join(lines, "\n") + "\n";
+}
+
+TEST(Batch, TakesItsOwnAnswersAsQuestions) {
+  const BatchAnswers answers = answers_of("m,dtype\n2,fp8\n3,bfloat16\n");
+  EXPECT_TRUE(answers.passed_over.empty());
+  const BatchAnswers again = answers_of(csv_of(answers.table));
+  EXPECT_EQ(again.refused, 0);
+  EXPECT_EQ(csv_of(again.table), csv_of(answers.table));
+  ASSERT_FALSE(again.passed_over.empty());
+  EXPECT_EQ(again.passed_over.front(), "line");
+  EXPECT_EQ(again.passed_over.back(), "refusal");
+}
+
+TEST(Batch, TakesValuesAsSpreadsheetsAreGivenThem) {
+  const auto index =
+      WorkIndex::make("other_perf", frame_of("kind,n,latency\n@a,1,5\n@a,2,6\nb,1,1\n"), nullptr);
+  ASSERT_TRUE(index.ok()) << index.error().message;
+  const auto answers = query_batch(index.value(), "kind,n\n@a,2\n", {}, Beyond::kRefuse);
+  ASSERT_TRUE(answers.ok()) << answers.error().message;
+  const std::string csv = csv_of(answers.value().table);
+  const auto again = query_batch(index.value(), csv, {}, Beyond::kRefuse);
+  ASSERT_TRUE(again.ok()) << again.error().message;
+  EXPECT_EQ(csv_of(again.value().table), csv);
+  EXPECT_EQ(again.value().answered, 1);
+}
+
+TEST(Batch, AsksForColumnsOfTheTableThatAreNamedAsResults) {
+  const auto index = WorkIndex::make(
+      "other_perf", frame_of("method,n,latency\nslow,1,5\nslow,2,6\nfast,1,1\nfast,2,2\n"),
+      nullptr);
+  ASSERT_TRUE(index.ok()) << index.error().message;
+  const auto answers = query_batch(index.value(), "method,n\nfast,2\n", {}, Beyond::kRefuse);
+  ASSERT_TRUE(answers.ok()) << answers.error().message;
+  ASSERT_EQ(answers.value().table.row_count(), 1U);
+  EXPECT_EQ(cell(answers.value(), 0, "latency"), "2.0");
+  EXPECT_TRUE(answers.value().passed_over.empty());
 }
 
 TEST(Batch, RefusesColumnsThatTheTableLacks) {

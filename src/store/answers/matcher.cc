@@ -87,11 +87,15 @@ Matcher::Matcher(const WorkRows& rows)
       sizes_(rows.sizes.size()),
       exact_(rows.exact.size()) {}
 
-core::Status Matcher::check_column(const std::string& column) const {
+bool Matcher::has_column(const std::string& column) const {
   const std::string name = resolved(column);
-  const bool is_known = rows_->work.is_label(name) || size_column(*rows_, name) < sizes_.size() ||
-                        exact_column(*rows_, name) < exact_.size();
-  if (!is_known) return no_column(column);
+  return rows_->work.is_label(name) || size_column(*rows_, name) < sizes_.size() ||
+         exact_column(*rows_, name) < exact_.size();
+}
+
+core::Status Matcher::check_column(const std::string& column) const {
+  if (!has_column(column)) return no_column(column);
+  const std::string name = resolved(column);
   if (!is_taken(name)) return {};
   return core::Error{fmt::format("{} is given twice, for all questions and for each", name)};
 }

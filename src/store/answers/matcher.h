@@ -19,6 +19,8 @@ class Matcher {
   // Errors: the table has no such column, or no such exact value, or the value is no number.
   core::Status take(const Condition& condition);
 
+  [[nodiscard]] bool has_column(const std::string& column) const;
+
   // Fails where the table lacks the column, or a condition has said already what it is.
   [[nodiscard]] core::Status check_column(const std::string& column) const;
 
