@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "collect/plan/operator.h"
+#include "store/files/table_spec.h"
 #include "store/judging/row_load.h"
 
 namespace assay::cli {
@@ -97,8 +98,9 @@ std::vector<store::CostedOperator> costed_rows(const collect::Operator& measured
 
 std::vector<store::CostedOperator> costed_operators(const std::string& table) {
   std::vector<store::CostedOperator> operators;
+  const std::string_view fastest = store::table_of_fastest(table);
   for (const collect::Operator* measured : collect::all_operators()) {
-    if (measured->table != table) continue;
+    if (measured->table != fastest) continue;
     for (store::CostedOperator& row : costed_rows(*measured))
       operators.push_back(std::move(row));
   }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/text.h"
+#include "store/files/table_spec.h"
 
 namespace assay::store {
 namespace {
@@ -130,8 +131,9 @@ std::string name_of(const WorkAxis& axis) {
 
 const Work* find_work(std::string_view table) {
   static const std::vector<Work> works = declared();
+  const std::string_view fastest = table_of_fastest(table);
   const auto found = std::find_if(works.begin(), works.end(),
-                                  [&](const Work& work) { return work.table == table; });
+                                  [&](const Work& work) { return work.table == fastest; });
   return found == works.end() ? nullptr : &*found;
 }
 

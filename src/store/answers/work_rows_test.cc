@@ -39,6 +39,18 @@ TEST(WorkRows, TellTheExactValuesOfAFamily) {
   EXPECT_EQ(std::get<std::string>(fields[0].value), "fp8");
 }
 
+TEST(WorkRows, OfSlowerKernelsAreTheWorkOfTheFastest) {
+  const Frame frame = frame_of(
+      "moe_dtype,num_tokens,hidden_size,inter_size,topk,num_experts,moe_tp_size,moe_ep_size,"
+      "latency\n"
+      "fp8,1,1024,512,8,128,1,1,0.1\nfp8,2,2048,512,8,128,1,1,0.2\n");
+  const WorkRows fastest = make_work_rows("moe_perf", frame).value();
+  const WorkRows others = make_work_rows("moe_perf_others", frame).value();
+  EXPECT_EQ(others.num_families(), 1U);
+  EXPECT_EQ(others.sizes, fastest.sizes);
+  EXPECT_EQ(others.work.axes.size(), fastest.work.axes.size());
+}
+
 TEST(WorkRows, LeaveOutWholeFamilies) {
   Spreads spreads;
   WorkRows some;

@@ -115,11 +115,10 @@ bool fits(const TableSpec& spec, const Frame& rows) {
 core::Result<TableSpec> choose_table(const std::string& stem,
                                      const Frame& rows,
                                      model::Warnings& warnings) {
-  const std::string_view ending = model::kOthersEnding;
-  if (stem.ends_with(ending)) {
-    const std::string fastest = stem.substr(0, stem.size() - ending.size());
+  const std::string fastest(table_of_fastest(stem));
+  if (fastest != stem) {
     TableSpec spec = ASSAY_TRY(choose_table(fastest, rows, warnings));
-    spec.table += ending;
+    spec.table += model::kOthersEnding;
     return spec;
   }
   const TableSpec* named = find_table_spec(stem);

@@ -477,6 +477,12 @@ TableSpec generic_table_spec(std::string table, const Frame& frame) {
   return spec;
 }
 
+std::string_view table_of_fastest(std::string_view table) {
+  const std::string_view ending = model::kOthersEnding;
+  if (table.ends_with(ending)) table.remove_suffix(ending.size());
+  return table;
+}
+
 bool holds_differences(std::string_view table) {
   return table == "computescale_perf";
 }
@@ -485,8 +491,7 @@ std::string table_name(std::string_view text) {
   text = text.substr(text.rfind('/') + 1);
   text = text.substr(0, text.find('.'));
   const std::string name(text);
-  const bool is_whole =
-      name.ends_with("_perf") || name.ends_with(std::string("_perf") + model::kOthersEnding);
+  const bool is_whole = table_of_fastest(name).ends_with("_perf");
   return name.empty() || is_whole ? name : name + "_perf";
 }
 

@@ -86,6 +86,10 @@ std::vector<std::string> known_key_columns();
 // rows may lack a value.
 TableSpec generic_table_spec(std::string table, const Frame& frame);
 
+// The table of the fastest kernels, whose operator a table's rows are of: "moe_perf" for itself and
+// for "moe_perf_others".
+std::string_view table_of_fastest(std::string_view table);
+
 // Returns whether the table's times are differences of the times of two kernels. Such times may be
 // 0, and no roofline bounds them.
 bool holds_differences(std::string_view table);
