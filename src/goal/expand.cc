@@ -16,26 +16,46 @@ namespace {
 
 constexpr std::size_t kMostSlots = 8;
 
-class GpuExpansion {
+}  // namespace
+
+std::uint64_t in_units(double duration_ns, const ExpandOptions& options) {
+  return static_cast<std::uint64_t>(std::llround(duration_ns / options.time_unit_ns));
+}
+
+std::uint8_t MessageForm::nic() const {
+  const bool apart = in_node_ && options_.intra_node == IntraNode::kMessages;
+  return apart ? model::kNodeNic : model::kNetworkNic;
+}
+
+Expander::Expander(const Resolved& resolved,
+                   const TagPlan& tags,
+                   const Costs& costs,
+                   const ExpandOptions& options,
+                   StreamPlan plan)
+    : resolved_(resolved),
+      tags_(tags),
+      costs_(costs),
+      options_(options),
+      plan_(std::move(plan)),
+      clock_start_ns_(clock_starts(*resolved.job)) {}
+
+class Expander::OneGpu {
  public:
-  GpuExpansion(const Resolved& resolved,
-               const TagPlan& tags,
-               const Costs& costs,
-               const ExpandOptions& options,
-               std::uint32_t gpu,
-               model::RankBuilder& builder,
-               model::Warnings& warnings)
-      : resolved_(resolved),
-        tags_(tags),
-        costs_(costs),
-        options_(options),
+  OneGpu(const Expander& all,
+         std::uint32_t gpu,
+         model::RankBuilder& builder,
+         model::Warnings& warnings)
+      : all_(all),
+        resolved_(all.resolved_),
+        options_(all.options_),
         gpu_(gpu),
         builder_(builder),
         warnings_(warnings),
-        book_(resolved, gpu, tags) {}
+        book_(resolved_, gpu, all.tags_) {}
 
-  std::vector<model::OperationSpan> run(const StreamPlan& plan, std::int64_t start_ns) {
-    const GpuTimeline timeline = make_timeline(resolved_, gpu_, plan, start_ns, warnings_);
+  std::vector<model::OperationSpan> run() {
+    const std::int64_t start_ns = all_.clock_start_ns_[job_gpu().clock];
+    const GpuTimeline timeline = make_timeline(resolved_, gpu_, all_.plan_, start_ns, warnings_);
     // The CPU of the GPU's link comes after those of the channels.
     num_cpus_ = one_cpu() ? 1 : std::clamp(timeline.num_cpus, 1U, model::kMostCpu);
     if (timeline.num_cpus > num_cpus_ && !one_cpu()) {
@@ -90,7 +110,7 @@ class GpuExpansion {
   std::uint32_t expand_launch(const TimedLaunch& timed, const std::vector<std::uint32_t>& done) {
     message_cpu_ = cpu(timed.message_cpu);
     const model::Place place{cpu(timed.cpus.first), 0};
-    const std::uint64_t launch = launch_ns(resolved_, gpu_, timed.launch, costs_);
+    const std::uint64_t launch = launch_ns(resolved_, gpu_, timed.launch, all_.costs_);
     const std::uint32_t start = calc(static_cast<double>(timed.gap_ns + launch), place);
     for (const std::uint32_t before : timed.after)
       builder_.require_finish(start, done[before]);
@@ -151,8 +171,9 @@ class GpuExpansion {
 
   std::uint64_t work_ns(const Slice& slice, std::uint64_t bytes, std::uint64_t draw) const {
     const model::NcclProtocol protocol = part_.shape->protocol;
-    if (slice.first) return costs_.duration_ns(protocol, slice.step, bytes, draw);
-    return costs_.following_ns(protocol, slice.step, part_.shape->cut.slices_wait, bytes, draw);
+    if (slice.first) return all_.costs_.duration_ns(protocol, slice.step, bytes, draw);
+    return all_.costs_.following_ns(protocol, slice.step, part_.shape->cut.slices_wait, bytes,
+                                    draw);
   }
 
   void expand_slice(const Slice& slice, Lane& lane, std::uint32_t join, std::uint8_t channel_cpu) {
@@ -193,7 +214,7 @@ class GpuExpansion {
 
   std::uint32_t receive(std::int32_t from, std::uint64_t wire, std::uint32_t after) {
     const std::uint32_t peer = part_.gpu(from);
-    const std::uint32_t tag = tags_.tag(part_.exchange, entry(peer).next_receive++);
+    const std::uint32_t tag = all_.tags_.tag(part_.exchange, entry(peer).next_receive++);
     const MessageForm message = form(peer);
     const std::uint32_t op =
         builder_.receive(message.bytes(wire), peer, tag, {message_cpu_, message.nic()});
@@ -207,16 +228,15 @@ class GpuExpansion {
 
   void send(std::int32_t to, std::uint64_t wire, std::uint32_t after) {
     const std::uint32_t peer = part_.gpu(to);
-    const std::uint32_t tag = tags_.tag(part_.exchange, entry(peer).next_send++);
+    const std::uint32_t tag = all_.tags_.tag(part_.exchange, entry(peer).next_send++);
     const MessageForm message = form(peer);
     const std::uint32_t op =
         builder_.send(message.bytes(wire), peer, tag, {message_cpu_, message.nic()});
     builder_.require_finish(op, after);
   }
 
+  const Expander& all_;
   const Resolved& resolved_;
-  const TagPlan& tags_;
-  const Costs& costs_;
   const ExpandOptions& options_;
   std::uint32_t gpu_;
   model::RankBuilder& builder_;
@@ -232,34 +252,10 @@ class GpuExpansion {
   std::vector<model::OperationSpan> spans_;
 };
 
-}  // namespace
-
-std::uint64_t in_units(double duration_ns, const ExpandOptions& options) {
-  return static_cast<std::uint64_t>(std::llround(duration_ns / options.time_unit_ns));
-}
-
-std::uint8_t MessageForm::nic() const {
-  const bool apart = in_node_ && options_.intra_node == IntraNode::kMessages;
-  return apart ? model::kNodeNic : model::kNetworkNic;
-}
-
-Expander::Expander(const Resolved& resolved,
-                   const TagPlan& tags,
-                   const Costs& costs,
-                   const ExpandOptions& options,
-                   StreamPlan plan)
-    : resolved_(resolved),
-      tags_(tags),
-      costs_(costs),
-      options_(options),
-      plan_(std::move(plan)),
-      clock_start_ns_(clock_starts(*resolved.job)) {}
-
 std::vector<model::OperationSpan> Expander::expand(std::uint32_t gpu,
                                                    model::RankBuilder& builder,
                                                    model::Warnings& warnings) const {
-  GpuExpansion expansion(resolved_, tags_, costs_, options_, gpu, builder, warnings);
-  return expansion.run(plan_, clock_start_ns_[resolved_.job->gpus[gpu].clock]);
+  return OneGpu(*this, gpu, builder, warnings).run();
 }
 
 }  // namespace assay::goal

@@ -85,6 +85,8 @@ class Expander {
                                            model::Warnings& warnings) const;
 
  private:
+  class OneGpu;
+
   const Resolved& resolved_;
   const TagPlan& tags_;
   const Costs& costs_;
