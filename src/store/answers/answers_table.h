@@ -34,7 +34,7 @@ struct ShownColumns {
   [[nodiscard]] bool all() const { return keys == KeyColumns::kAll; }
 };
 
-// Whether AnswerRows has a column of this name that says nothing of what was asked.
+// Returns whether AnswerRows has a column of this name that says nothing of what was asked.
 bool is_answer_column(std::string_view name);
 
 // All key columns, with the line of a question in front and the reason of a refusal at the end.
