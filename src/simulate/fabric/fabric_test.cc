@@ -156,6 +156,21 @@ TEST(Fabric, OversubscribedLeavesAreAsMuchSlower) {
             kWork * 4);
 }
 
+TEST(Fabric, CoresAreOversubscribedAlsoWhereLinksHaveABandwidth) {
+  const auto ns = [](const char* fields) {
+    return across_ns(
+        fmt::format("topology: {{type: fat-tree, nodes_per_leaf: 2, leaves_per_pod: 2, "
+                    "spines_per_pod: 2, cores_per_spine: 2, bandwidth: {}}}\n"
+                    "routing: {{policy: spray}}",
+                    fields));
+  };
+  // Each spine has 2 leaves x 25 or 50 GB/s, and the pod's 4 NICs send 100 GB/s.
+  EXPECT_EQ(ns("25 GB/s, core_oversubscription: 2"), kWork * 2);
+  EXPECT_EQ(ns("50 GB/s, core_oversubscription: 8"), kWork * 4);
+  EXPECT_EQ(ns("50 GB/s, core_oversubscription: 1"), kWork);
+  EXPECT_EQ(ns("12.5 GB/s"), kWork * 2);
+}
+
 TEST(Fabric, GroupsMayBeLargerThanTheNetwork) {
   for (const char* topology : {"type: leaf-spine, nodes_per_leaf: 100000, spines: 2",
                                "type: leaf-spine, nodes_per_leaf: 100000, spines: 2, rails: true",

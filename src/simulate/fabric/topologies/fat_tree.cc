@@ -19,6 +19,7 @@ class FatTree final : public Topology {
     ASSAY_TRY(need(fields, spines_per_pod_, "spines_per_pod"));
     ASSAY_TRY(fields.take_count("cores_per_spine", cores_per_spine_));
     ASSAY_TRY(need(fields, cores_per_spine_, "cores_per_spine"));
+    own_cores_ = fields.has("core_oversubscription");
     return fields.take_number("core_oversubscription", core_oversubscription_, 1e-3, 1e6);
   }
 
@@ -32,10 +33,10 @@ class FatTree final : public Topology {
     const bool merged = wiring.may_merge("core");
     const double up = leaves_.up_capacity(wiring.nics_per_node(), spines_per_pod_);
     const Trunk leaf_trunk{.spec = leaves_.link, .default_capacity = up};
-    const Trunk core_trunk{
-        .spec = leaves_.link,
-        .default_capacity = up * leaves_per_pod_ / (core_oversubscription_ * cores_per_spine_),
-        .copies = merged ? cores_per_spine_ : 1};
+    Trunk core_trunk{.spec = leaves_.link,
+                     .default_capacity = up * share_of_core(),
+                     .copies = merged ? cores_per_spine_ : 1};
+    if (own_cores_ && leaves_.link.bytes_per_ns) *core_trunk.spec.bytes_per_ns *= share_of_core();
     const std::uint32_t cores_each = merged ? 1 : cores_per_spine_;
     std::vector<std::uint32_t> cores;
     for (std::uint32_t i = 0; i < spines_per_pod_ * cores_each; ++i)
@@ -58,6 +59,11 @@ class FatTree final : public Topology {
     return num_groups_of(leaves_.num_groups(nodes), leaves_per_pod_);
   }
 
+  // What a link to a core has of a link to a leaf where a spine's links follow from each other.
+  [[nodiscard]] double share_of_core() const {
+    return leaves_per_pod_ / (core_oversubscription_ * cores_per_spine_);
+  }
+
   [[nodiscard]] std::vector<std::uint32_t> add_leaves(Wiring& wiring, std::uint32_t pod) const {
     std::vector<std::uint32_t> leaves;
     const std::uint32_t first = pod * leaves_per_pod_;
@@ -73,6 +79,7 @@ class FatTree final : public Topology {
   std::uint32_t spines_per_pod_ = 0;
   std::uint32_t cores_per_spine_ = 0;
   double core_oversubscription_ = 1;  // of a spine
+  bool own_cores_ = false;            // the file has it
 };
 
 const TopologySpec kFatTree{.name = "fat-tree", .take = take_as<FatTree>};
