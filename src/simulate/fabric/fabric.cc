@@ -6,6 +6,8 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
+#include <map>
+#include <optional>
 #include <set>
 
 namespace assay::simulate {
@@ -60,13 +62,17 @@ const std::vector<std::uint16_t>& Fabric::distances_to(std::uint32_t target) {
   if (!distances.empty()) return distances;
   distances.assign(hops_.size(), kFar);
   distances[target] = 0;
-  std::vector<std::uint32_t> reached{target};
-  for (std::size_t i = 0; i < reached.size(); ++i) {
-    const auto next = static_cast<std::uint16_t>(distances[reached[i]] + 1);
-    for (const Hop& hop : hops_[reached[i]]) {
-      if (distances[hop.to] != kFar || links_[hop.link].changed == 0) continue;
-      distances[hop.to] = next;
-      reached.push_back(hop.to);
+  std::map<std::uint32_t, std::vector<std::uint32_t>> reached{{0, {target}}};  // by distance
+  for (; !reached.empty(); reached.erase(reached.begin())) {
+    const auto& [distance, switches] = *reached.begin();
+    for (const std::uint32_t at : switches) {
+      if (distances[at] != distance) continue;  // a shorter way was found
+      for (const Hop& hop : hops_[at]) {
+        const std::uint32_t next = distance + hop.distance;
+        if (next >= distances[hop.to] || links_[hop.link].changed == 0) continue;
+        distances[hop.to] = static_cast<std::uint16_t>(next);
+        reached[next].push_back(hop.to);
+      }
     }
   }
   return distances;
@@ -77,7 +83,7 @@ void Fabric::next_hops(std::uint32_t at, std::uint32_t target, std::vector<Hop>&
   const std::vector<std::uint16_t>& distances = distances_to(target);
   found.clear();
   for (const Hop& hop : hops_[at]) {
-    if (links_[hop.link].changed > 0 && distances[hop.to] + 1 == distances[at]) {
+    if (links_[hop.link].changed > 0 && distances[hop.to] + hop.distance == distances[at]) {
       found.push_back(hop);
     }
   }

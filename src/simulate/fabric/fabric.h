@@ -137,6 +137,7 @@ class Fabric {
 
   struct Hop {
     std::uint32_t link;
+    std::uint16_t distance;
     std::uint32_t to;
   };
 

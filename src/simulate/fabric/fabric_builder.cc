@@ -257,7 +257,7 @@ void FabricBuilder::connect(std::uint32_t a, std::uint32_t b, const Trunk& trunk
   const auto one_way = [&](std::uint32_t from, std::uint32_t to) {
     const std::string name = fabric_.switch_names_[from] + " > " + fabric_.switch_names_[to];
     const std::uint32_t id = add_link(name, trunk.spec, trunk.default_capacity, trunk.copies);
-    fabric_.hops_[from].push_back({id, to});
+    fabric_.hops_[from].push_back({id, to, trunk.distance});
   };
   one_way(a, b);
   one_way(b, a);

@@ -235,6 +235,45 @@ TEST(Fabric, DragonflyGroupsShareTheirGlobalLinks) {
             kWork);
 }
 
+// How many links between groups the way of a message takes.
+std::size_t global_links(const Fabric& fabric, const Path& path) {
+  const auto group = [](const std::string& end) { return end.substr(0, end.find('.')); };
+  return static_cast<std::size_t>(
+      std::count_if(path.links.begin(), path.links.end(), [&](const LinkShare& share) {
+        const std::string& name = fabric.links()[share.link].name;
+        const std::size_t middle = name.find(" > ");
+        const std::string from = group(name.substr(0, middle));
+        const std::string to = group(name.substr(middle + 3));
+        return from.starts_with("group") && to.starts_with("group") && from != to;
+      }));
+}
+
+TEST(Fabric, DragonflyMessagesCrossOneGlobalLink) {
+  const std::string shape =
+      "topology: {type: dragonfly, nodes_per_router: 2, routers_per_group: 4}\n";
+  const FabricJob job{.num_ranks = 72};
+  for (const char* policy : {"ecmp", "fixed"}) {
+    const FabricSpec spec = spec_of(shape + "routing: {policy: " + policy + "}");
+    Fabric fabric = Fabric::make(spec, job).value();
+    Path path;
+    for (std::uint32_t source = 0; source < job.num_ranks; ++source) {
+      for (std::uint32_t target = 0; target < job.num_ranks; ++target) {
+        if (source == target) continue;
+        ASSERT_TRUE(fabric.find_path({.source = source, .target = target}, path));
+        ASSERT_EQ(global_links(fabric, path), source / 8 == target / 8 ? 0U : 1U)
+            << source << " to " << target;
+      }
+    }
+  }
+  // Group 0 has one link to each other one; without it, its messages go through a third group.
+  const FabricSpec cut =
+      spec_of(shape + "changes: [{between: [group0.router0, group1.router0], failed: true}]");
+  Fabric fabric = Fabric::make(cut, job).value();
+  Path path;
+  ASSERT_TRUE(fabric.find_path({.source = 0, .target = 8}, path));
+  EXPECT_EQ(global_links(fabric, path), 2U);
+}
+
 TEST(Fabric, CustomLinksAreAsTheyAreSaid) {
   const std::string shape = R"(
 topology:

@@ -38,6 +38,8 @@ struct Trunk {
   LinkSpec spec = {};
   double default_capacity = 1;  // of one link, in NICs
   std::uint32_t copies = 1;
+  // What it adds to the length of a way; the ways of messages are the shortest ones.
+  std::uint16_t distance = 1;
 };
 
 // A network that is being made, as a topology sees it. Switches and NICs have numbers from 0, NICs

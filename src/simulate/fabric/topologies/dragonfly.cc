@@ -9,6 +9,9 @@
 namespace assay::simulate {
 namespace {
 
+// A minimal way crosses as few links between groups as it can, however many routers that takes.
+constexpr std::uint16_t kGlobalDistance = 256;
+
 class Dragonfly final : public Topology {
  public:
   core::Status take(Fields& fields) {
@@ -48,7 +51,7 @@ class Dragonfly final : public Topology {
       for (std::uint32_t b = a + 1; b < groups; ++b) {
         for (std::uint32_t i = 0; i < links_between_groups_; ++i) {
           const std::uint32_t from = next_router(a);
-          wiring.connect(from, next_router(b), {.spec = global_link_});
+          wiring.connect(from, next_router(b), {.spec = global_link_, .distance = kGlobalDistance});
         }
       }
     }
