@@ -162,9 +162,12 @@ core::Status Fields::take_share(const char* name, double& target, double most) {
 // A bandwidth, or a share of what there is.
 core::Status Fields::take_rate_or_share(const char* name,
                                         std::optional<double>& rate,
-                                        double& share) {
+                                        double& share,
+                                        double most_share) {
   if (!has(name)) return {};
-  if (at(name).IsScalar() && at(name).Scalar().ends_with('%')) return take_share(name, share, 1);
+  if (at(name).IsScalar() && at(name).Scalar().ends_with('%')) {
+    return take_share(name, share, most_share);
+  }
   return take_rate(name, rate);
 }
 

@@ -40,7 +40,10 @@ class Fields {
   core::Status take_time(const char* name, std::optional<double>& target);
   // "25 %", as a share.
   core::Status take_share(const char* name, double& target, double most);
-  core::Status take_rate_or_share(const char* name, std::optional<double>& rate, double& share);
+  core::Status take_rate_or_share(const char* name,
+                                  std::optional<double>& rate,
+                                  double& share,
+                                  double most_share);
 
   core::Status take_words(const char* name, std::vector<std::string>& target);
   // Two names.

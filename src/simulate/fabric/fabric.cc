@@ -248,7 +248,7 @@ std::int64_t Fabric::calc_ns(const Calculation& calculation) const {
 std::vector<std::int64_t> Fabric::change_times() const {
   std::set<std::int64_t> times;
   for (const LinkChange& change : link_changes_) {
-    times.insert(change.from_ns);
+    if (change.from_ns > 0) times.insert(change.from_ns);
     if (change.until_ns < kForeverNs) times.insert(change.until_ns);
   }
   return {times.begin(), times.end()};
@@ -258,15 +258,16 @@ std::vector<std::uint32_t> Fabric::change_links(std::int64_t now_ns) {
   std::vector<std::uint32_t> changed;
   for (auto first = link_changes_.begin(); first != link_changes_.end();) {
     FabricLink& link = links_[first->link];
-    double capacity = first->steady;
+    std::optional<double> held;  // the least by the changes that hold
     const auto end = std::find_if(first, link_changes_.end(), [&](const LinkChange& other) {
       return other.link != first->link;
     });
     for (auto self = first; self != end; ++self) {
       if (self->from_ns <= now_ns && now_ns < self->until_ns) {
-        capacity = std::min(capacity, self->capacity);
+        held = std::min(held.value_or(self->capacity), self->capacity);
       }
     }
+    const double capacity = held.value_or(link.capacity);
     if (capacity != link.changed) {
       link.changed = capacity;
       link.best = std::max(link.best, capacity);

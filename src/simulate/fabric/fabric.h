@@ -23,7 +23,7 @@ namespace assay::simulate {
 struct FabricLink {
   std::string name = {};  // "leaf0 > spine1"
   double capacity = 1;    // as built
-  double changed = 1;     // after the changes so far; 0: failed
+  double changed = 1;     // by the changes that hold now; 0: failed
   double best = 1;        // the most that it was
   double background = 0;  // what other traffic takes
   std::int64_t latency_ns = 0;
@@ -111,7 +111,7 @@ class Fabric {
     return fails_ns_.empty() ? kForeverNs : fails_ns_[rank];
   }
 
-  // The times at which links change, ascending.
+  // The times at which links change, ascending; what holds from the start on is none.
   [[nodiscard]] std::vector<std::int64_t> change_times() const;
 
   // Makes the links what they are from now on. Returns those that have another rate than before.
@@ -120,13 +120,12 @@ class Fabric {
  private:
   friend class FabricBuilder;
 
-  // What is left of a link for some time.
+  // What a link is for some time, unless another change that holds then makes it less.
   struct LinkChange {
     std::uint32_t link = 0;
     std::int64_t from_ns = 0;
     std::int64_t until_ns = 0;
     double capacity = 0;
-    double steady = 0;  // what is left of it at all times
   };
 
   // From this time on until the next one of its rank, calculations take so many times as long.
@@ -137,8 +136,8 @@ class Fabric {
 
   struct Hop {
     std::uint32_t link;
-    std::uint16_t distance;
     std::uint32_t to;
+    std::uint16_t distance;
   };
 
   // Of a message between two NICs.

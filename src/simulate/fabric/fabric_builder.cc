@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cmath>
 #include <iterator>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <set>
@@ -71,6 +72,8 @@ class FabricBuilder final : public Wiring {
   core::Status apply_rank_change(const Change& change);
   static void slow_down(const Change& change, std::vector<Fabric::Pace>& paces);
   core::Status apply_link_change(const Change& change);
+  [[nodiscard]] double most_capacity(std::uint32_t link) const;
+  [[nodiscard]] core::Error too_fast_error(const FabricLink& link, const Change& change) const;
   void finish_changes();
   core::Status apply_routes();
   core::Status apply_route(const FixedRoute& route);
@@ -376,35 +379,46 @@ void FabricBuilder::slow_down(const Change& change, std::vector<Fabric::Pace>& p
   }
 }
 
+// No change makes a NIC, or what a rank has of NVLink, faster than the file says it sends.
+double FabricBuilder::most_capacity(std::uint32_t link) const {
+  if (link >= fabric_.nvlink_end_) return std::numeric_limits<double>::infinity();
+  return std::max(fabric_.links_[link].capacity, 1.0);
+}
+
+core::Error FabricBuilder::too_fast_error(const FabricLink& link, const Change& change) const {
+  return core::Error{fmt::format(
+      "the change between {} and {} is more than the {:g} GB/s that {} has: give '{}' more "
+      "bandwidth, and lower it by changes",
+      change.a, change.b, rate_of(link), link.nvlink ? "a rank's NVLink" : "the NIC",
+      link.nvlink ? "nvlink" : "nics")};
+}
+
 core::Status FabricBuilder::apply_link_change(const Change& change) {
   const auto links =
       ASSAY_TRY(change.b.empty() ? links_of_switch(change.a) : links_between(change.a, change.b));
   for (const std::uint32_t id : links) {
-    FabricLink& link = fabric_.links_[id];
+    const FabricLink& link = fabric_.links_[id];
     const double share = change.bytes_per_ns ? *change.bytes_per_ns / rate_of(link) : change.share;
-    const double capacity = change.failed ? 0 : link.capacity * share;
-    if (change.timed()) {
-      fabric_.link_changes_.push_back({.link = id,
-                                       .from_ns = change.from_ns,
-                                       .until_ns = change.until_ns,
-                                       .capacity = capacity});
-    } else {
-      link.changed = std::min(link.changed, capacity);
-    }
+    const double wanted = change.failed ? 0 : link.capacity * share;
+    const double most = most_capacity(id);
+    if (wanted > most * (1 + 1e-9) && !change.b.empty()) return too_fast_error(link, change);
+    fabric_.link_changes_.push_back({.link = id,
+                                     .from_ns = change.from_ns,
+                                     .until_ns = change.until_ns,
+                                     .capacity = std::min(wanted, most)});
   }
   return {};
 }
 
-// What stands for all times is applied; the other changes come while the schedule runs.
+// What holds from the start on is applied; the other changes come while the schedule runs.
 void FabricBuilder::finish_changes() {
-  for (FabricLink& link : fabric_.links_)
-    link.best = link.changed;
-  for (Fabric::LinkChange& change : fabric_.link_changes_)
-    change.steady = fabric_.links_[change.link].changed;
   std::stable_sort(fabric_.link_changes_.begin(), fabric_.link_changes_.end(),
                    [](const auto& a, const auto& b) {
                      return std::pair(a.link, a.from_ns) < std::pair(b.link, b.from_ns);
                    });
+  fabric_.change_links(0);
+  for (FabricLink& link : fabric_.links_)
+    link.best = link.changed;
 }
 
 core::Status FabricBuilder::apply_changes() {
@@ -485,8 +499,11 @@ core::Status FabricBuilder::check_background() const {
   };
   for (const FabricLink& link : fabric_.links_)
     ASSAY_TRY(check(link, link.changed));
-  for (const Fabric::LinkChange& change : fabric_.link_changes_)
-    ASSAY_TRY(check(fabric_.links_[change.link], change.capacity));
+  for (const Fabric::LinkChange& change : fabric_.link_changes_) {
+    const FabricLink& link = fabric_.links_[change.link];
+    ASSAY_TRY(check(link, change.capacity));
+    if (change.until_ns < kForeverNs) ASSAY_TRY(check(link, link.capacity));
+  }
   return {};
 }
 

@@ -108,6 +108,7 @@ core::Status take_span(Fields& item, Change& change) {
 }
 
 core::Status take_change(Fields& item, Change& change) {
+  constexpr double kMostShare = 100;
   ASSAY_TRY(item.take_pair("between", change.a, change.b));
   std::string name;
   ASSAY_TRY(item.take_text("switch", name));
@@ -122,7 +123,7 @@ core::Status take_change(Fields& item, Change& change) {
   if (change.rank) {
     ASSAY_TRY(item.take_number("slower", change.slower, 1, 1e6));
   } else {
-    ASSAY_TRY(item.take_rate_or_share("bandwidth", change.bytes_per_ns, change.share));
+    ASSAY_TRY(item.take_rate_or_share("bandwidth", change.bytes_per_ns, change.share, kMostShare));
   }
   const bool any = change.failed || change.slower != 1 || change.share != 1 || change.bytes_per_ns;
   if (!any) {
@@ -143,7 +144,7 @@ core::Status take_background(Fields& item, Background& background) {
   if (background.from.empty() || background.to.empty()) {
     return item.error("needs 'between', or 'from' and 'to'");
   }
-  ASSAY_TRY(item.take_rate_or_share("bandwidth", background.bytes_per_ns, background.share));
+  ASSAY_TRY(item.take_rate_or_share("bandwidth", background.bytes_per_ns, background.share, 1));
   if (background.share > 0 || background.bytes_per_ns) return {};
   return item.error("needs 'bandwidth'");
 }

@@ -35,20 +35,18 @@ struct RoutingSpec {
   std::vector<FixedRoute> routes = {};
 };
 
-// A failed or slower link (both directions), switch or rank, from one time to another.
+// A failed, slower or faster link (both directions) or switch, or a failed or slower rank, from one
+// time to another. Of several that hold at once for a link, the one that leaves it least counts.
 struct Change {
   std::string a = {};  // a link's ends; only `a`: all links of a switch
   std::string b = {};
   std::optional<std::uint32_t> rank = std::nullopt;
   bool failed = false;
-  double share = 1;                                   // of a link's rate that is left
-  std::optional<double> bytes_per_ns = std::nullopt;  // or the rate that is left
+  double share = 1;                                   // of the rate that a link is built with
+  std::optional<double> bytes_per_ns = std::nullopt;  // or the rate itself
   double slower = 1;  // a rank's calculations take so many times as long
   std::int64_t from_ns = 0;
   std::int64_t until_ns = kForeverNs;
-
-  // Returns whether it comes or goes while the schedule runs.
-  [[nodiscard]] bool timed() const { return from_ns > 0 || until_ns < kForeverNs; }
 };
 
 // Traffic that does not adapt.

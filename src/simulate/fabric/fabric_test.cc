@@ -366,6 +366,42 @@ TEST(Fabric, ALinkMayBecomeSlowerAndFasterWhileAMessageIsOnIt) {
   EXPECT_EQ(one_message(slow + "}").record().passage({0, 0}).lost_ns, 0);
 }
 
+TEST(Fabric, ALinkMayBecomeFasterThanItWasBuilt) {
+  const auto ns = [](const std::string& changes) {
+    return run_with(across(1, 100'000'000), link_of(0, 0, 0, 0.04, 1e9),
+                    "topology: {type: leaf-spine, nodes_per_leaf: 1, spines: 1, oversubscription: "
+                    "4}\nchanges: [" +
+                        changes + "]")
+        .longest_ns();
+  };
+  const auto both = [](const std::string& what) {
+    return "{between: [leaf0, spine0], " + what + "}, {between: [leaf1, spine0], " + what + "}";
+  };
+  EXPECT_EQ(ns(both("failed: true, at: 100 ms")), 4 * kHundredMbNs);
+  EXPECT_EQ(ns(both("bandwidth: 25 GB/s")), kHundredMbNs);
+  EXPECT_EQ(ns(both("bandwidth: 400 %")), kHundredMbNs);
+  EXPECT_EQ(ns("{switch: spine0, bandwidth: 200 %}"), 2 * kHundredMbNs);
+  // A quarter of 100 us is done by then.
+  EXPECT_EQ(ns(both("bandwidth: 25 GB/s, at: 100 us")), 100'000 + kHundredMbNs - 25'000);
+  EXPECT_EQ(ns(both("bandwidth: 400 %, at: 100 us, until: 200 us")),
+            200'000 + 4 * (kHundredMbNs - 125'000));
+  // Of two that hold at once, the lower one counts.
+  EXPECT_EQ(ns(both("bandwidth: 400 %") + ", {switch: spine0, bandwidth: 200 %, at: 1 ms}"),
+            1'000'000 + 2 * (kHundredMbNs - 1'000'000));
+  // A switch's links to NICs become no faster than these.
+  EXPECT_EQ(ns(both("bandwidth: 25 GB/s") + ", {switch: leaf0, bandwidth: 25 GB/s}"), kHundredMbNs);
+}
+
+TEST(Fabric, NoChangeMakesANicFaster) {
+  const auto refused = [](const std::string& change) {
+    return simulate(across(1, 1), {.fabric = spec_of("changes: [" + change + "]")}).error().message;
+  };
+  const std::string link = "{between: [node0, switch], bandwidth: ";
+  EXPECT_THAT(refused(link + "400 %}"), HasSubstr("more than the 25 GB/s that the NIC has"));
+  EXPECT_THAT(refused(link + "26 GB/s}"), HasSubstr("give 'nics' more bandwidth"));
+  EXPECT_TRUE(simulate(across(1, 1), {.fabric = spec_of("changes: [" + link + "25 GB/s}]")}).ok());
+}
+
 TEST(Fabric, AChangeReachesAllThatShareTheLink) {
   // Both get a half of the rank's NIC, from 1 ms on a half of that, and lose half of the time.
   const auto schedule = incast(2, 100'000'000);
@@ -495,6 +531,8 @@ TEST(FabricSpec, SaysWhatIsWrongAndWhere) {
               HasSubstr("no whole number"));
   EXPECT_THAT(refused_text("routing: {policy: adaptive}"), HasSubstr("ecmp, spray and fixed"));
   EXPECT_THAT(refused_text("changes: [{rank: 1}]"), HasSubstr("'slower'"));
+  EXPECT_THAT(refused_text("background: [{from: a, to: b, bandwidth: 101 %}]"),
+              HasSubstr("no share from 0 % to 100 %"));
   EXPECT_THAT(refused_text("changes: [{rank: 1, switch: a, failed: true}]"),
               HasSubstr("is of one"));
   EXPECT_THAT(refused_text("changes: [{rank: 1, failed: true, until: 1 ms}]"),
