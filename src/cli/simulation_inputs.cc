@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <map>
 #include <span>
@@ -12,6 +11,7 @@
 #include <utility>
 
 #include "core/files.h"
+#include "core/text.h"
 #include "goal/job_file.h"
 #include "goal/validate.h"
 #include "simulate/network.h"
@@ -22,25 +22,9 @@ namespace {
 namespace fs = std::filesystem;
 using simulate::LogGops;
 
-constexpr std::array<std::pair<const char*, double LogGops::*>, 6> kLetters = {
-    {{"L", &LogGops::latency_ns},
-     {"o", &LogGops::overhead_ns},
-     {"g", &LogGops::gap_ns},
-     {"G", &LogGops::gap_ns_per_byte},
-     {"O", &LogGops::overhead_ns_per_byte},
-     {"S", &LogGops::rendezvous_bytes}}};
-
 bool gives_intra(const simulate::LinkValues& links) {
   const auto first = links.lower_bound("intra-");
   return first != links.end() && first->first.starts_with("intra-");
-}
-
-LogGops with(const simulate::LinkValues& links, const std::string& prefix, LogGops link) {
-  for (const auto& [letter, field] : kLetters) {
-    const auto given = links.find(prefix + letter);
-    if (given != links.end()) link.*field = given->second;
-  }
-  return link;
 }
 
 // Numbers the nodes in the order of their first rank.
@@ -72,8 +56,8 @@ core::Result<NamedParameters> read_files(const SimulationInputs& inputs, std::si
   for (const fs::path& path : {inputs.params, inputs.topology}) {
     if (path.empty()) continue;
     auto part = ASSAY_TRY(simulate::read_parameters(path, num_ranks));
-    if (part.inter) values.inter = part.inter;
-    if (part.intra) values.intra = part.intra;
+    for (const auto& [name, value] : part.links)
+      values.links[name] = value;
     if (part.node_of_rank.empty()) continue;
     if (!values.node_of_rank.empty() &&
         renumbered(values.node_of_rank) != renumbered(part.node_of_rank))
@@ -109,27 +93,22 @@ std::vector<std::uint32_t> nodes_of(const simulate::FabricSpec& spec, std::size_
 core::Result<simulate::Options> parameters_of(simulate::ParametersFile file,
                                               const SimulationInputs& inputs,
                                               std::vector<std::uint32_t> nodes) {
+  for (const auto& [name, value] : inputs.links)
+    file.links[name] = value;
   simulate::Options options;
   options.node_of_rank = std::move(file.node_of_rank.empty() ? nodes : file.node_of_rank);
-  const bool given = file.inter || file.intra || !inputs.links.empty();
-  if (!given && !options.node_of_rank.empty() && !inputs.atlahs) {
-    options.inter = goal::default_links().inter;
-    options.intra = goal::default_links().intra;
-    return options;
-  }
-  options.inter = with(inputs.links, "", file.inter.value_or(LogGops{}));
-  if (inputs.atlahs && file.intra) {
+  if (inputs.atlahs) {
+    options.inter = simulate::with(file.links, "", LogGops{});
+    if (!gives_intra(file.links)) return options;
     return core::Error{"--compat atlahs knows one kind of link, and the parameters have \"intra\""};
   }
-  if (!file.intra && !gives_intra(inputs.links)) return options;
-  options.intra = with(inputs.links, "intra-", file.intra.value_or(options.inter));
-  if (options.node_of_rank.empty()) {
-    return core::Error{fmt::format(
-        "there are parameters within nodes, but nothing says which ranks share one: give "
-        "--topology; a file '{}' would do too",
-        model::notes_path(inputs.schedule).string())};
-  }
-  return options;
+  options.inter = simulate::with(file.links, "", goal::default_links().inter);
+  options.intra = simulate::with(file.links, "intra-", goal::default_links().intra);
+  if (!gives_intra(file.links) || !options.node_of_rank.empty()) return options;
+  return core::Error{
+      fmt::format("there are parameters within nodes, but nothing says which ranks share one: give "
+                  "--topology; a file '{}' would do too",
+                  model::notes_path(inputs.schedule).string())};
 }
 
 // Returns whether all replicas of so many ranks are divided into nodes as the first one is.
@@ -168,16 +147,28 @@ core::Result<simulate::Options> make_cost_parameters(const SimulationInputs& inp
 core::Result<simulate::Options> make_options(const SimulationInputs& inputs,
                                              std::size_t num_ranks,
                                              const OptionalNotes& notes) {
+  if (inputs.network.empty()) return make_parameters(inputs, num_ranks, notes);
   const NamedParameters named = ASSAY_TRY(read_files(inputs, num_ranks));
-  simulate::Options options = ASSAY_TRY(
-      parameters_of(named.values, inputs, notes ? nodes_of(*notes) : std::vector<std::uint32_t>()));
-  if (inputs.network.empty()) return options;
-  options.fabric = ASSAY_TRY(simulate::read_fabric_spec(inputs.network.string()));
-  const std::vector<std::uint32_t> nodes = nodes_of(*options.fabric, num_ranks);
+  simulate::FabricSpec fabric = ASSAY_TRY(simulate::read_fabric_spec(inputs.network.string()));
+  std::vector<std::uint32_t> nodes = nodes_of(fabric, num_ranks);
   if (!named.nodes_file.empty() && !nodes.empty() &&
-      renumbered(nodes) != renumbered(options.node_of_rank))
+      renumbered(nodes) != renumbered(named.values.node_of_rank))
     return different_nodes(named.nodes_file, inputs.network);
+  if (nodes.empty() && notes) nodes = nodes_of(*notes);
+  simulate::Options options = ASSAY_TRY(parameters_of(named.values, inputs, std::move(nodes)));
+  options.fabric = std::move(fabric);
   return options;
+}
+
+std::string replaced_options(const SimulationInputs& inputs, const simulate::Outcome& outcome) {
+  if (outcome.transfers() == nullptr) return "";
+  std::vector<std::string> names;
+  for (const std::string& name : outcome.transfers()->fabric().replaced()) {
+    if (inputs.links.contains(name)) names.push_back("--" + name);
+  }
+  if (names.empty()) return "";
+  return fmt::format("'{}' has latencies or bandwidths of its own, which replace {}",
+                     inputs.network.string(), core::join(names, ", "));
 }
 
 core::Result<OptionalNotes> notes_beside(const fs::path& schedule) {

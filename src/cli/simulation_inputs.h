@@ -27,8 +27,9 @@ struct SimulationInputs {
 
 using OptionalNotes = std::optional<model::ScheduleNotes>;
 
-// Returns the options without the network that contends. Later ones override: default, --params,
-// --topology, options. Fails when both files name nodes, and different ones.
+// Returns the options without the network that contends. Of each parameter the last one counts that
+// is given: default, --params, --topology, options. Fails when both files name nodes, and different
+// ones.
 core::Result<simulate::Options> make_parameters(const SimulationInputs& inputs,
                                                 std::size_t num_ranks,
                                                 const OptionalNotes& notes);
@@ -44,6 +45,9 @@ core::Result<simulate::Options> make_cost_parameters(const SimulationInputs& inp
 core::Result<simulate::Options> make_options(const SimulationInputs& inputs,
                                              std::size_t num_ranks,
                                              const OptionalNotes& notes);
+
+// Says which parameters of the options the network's file replaced; "" if it did none.
+std::string replaced_options(const SimulationInputs& inputs, const simulate::Outcome& outcome);
 
 // Reads the notes that lie beside a schedule, if there are any. Fails where calculations are not
 // counted in ns.

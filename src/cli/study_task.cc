@@ -85,6 +85,9 @@ core::Result<TaskResult> simulate_schedule(const StudyTask& task,
   }
   TaskResult result = result_of(outcome.finish_ns);
   if (outcome.transfers() == nullptr) return result;
+  if (std::string replaced = replaced_options(inputs_of(task), outcome); !replaced.empty()) {
+    result.warnings.push_back(std::move(replaced));
+  }
   const simulate::CriticalPath path = simulate::critical_path(outcome);
   const auto contention =
       static_cast<double>(path.total_ns[static_cast<std::size_t>(simulate::Spent::kContention)]);

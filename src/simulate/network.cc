@@ -59,7 +59,15 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-core::Result<LogGops> parse_link(const Json& json, const std::string& name, LogGops link) {
+struct LinkKind {
+  const char* name;    // in a file
+  const char* prefix;  // of options
+};
+
+constexpr std::array<LinkKind, 2> kLinkKinds{{{"inter", ""}, {"intra", "intra-"}}};
+
+core::Status parse_link(const Json& json, const LinkKind& kind, LinkValues& links) {
+  const std::string name = kind.name;
   if (!json.is_object()) return core::Error{fmt::format("\"{}\" is no object", name)};
   for (const auto& [key, value] : json.items()) {
     const auto field = std::find_if(kFields.begin(), kFields.end(),
@@ -72,9 +80,9 @@ core::Result<LogGops> parse_link(const Json& json, const std::string& name, LogG
       return core::Error{fmt::format("{} of \"{}\" is {}: it must be a number of at least 0", key,
                                      name, value.dump())};
     }
-    link.*field->value = value.get<double>();
+    links[kind.prefix + key] = value.get<double>();
   }
-  return link;
+  return {};
 }
 
 core::Error bad_rank(const Json& rank, std::size_t num_ranks) {
@@ -135,9 +143,8 @@ core::Status check_fields(const Json& json) {
 core::Result<ParametersFile> parse(const Json& json, std::size_t num_ranks) {
   ASSAY_TRY(check_fields(json));
   ParametersFile file;
-  if (json.contains("inter")) file.inter = ASSAY_TRY(parse_link(json["inter"], "inter", {}));
-  if (json.contains("intra")) {
-    file.intra = ASSAY_TRY(parse_link(json["intra"], "intra", file.inter.value_or(LogGops{})));
+  for (const LinkKind& kind : kLinkKinds) {
+    if (json.contains(kind.name)) ASSAY_TRY(parse_link(json[kind.name], kind, file.links));
   }
   if (json.contains("nodes")) file.node_of_rank = ASSAY_TRY(parse_nodes(json["nodes"], num_ranks));
   if (json.contains("ranks_per_node")) {
@@ -146,14 +153,20 @@ core::Result<ParametersFile> parse(const Json& json, std::size_t num_ranks) {
   return file;
 }
 
-Json json_of(const LogGops& link) {
-  Json json;
-  for (const Field& field : kFields)
-    json[field.name] = link.*field.value;
-  return json;
+}  // namespace
+
+LogGops with(const LinkValues& given, const std::string& prefix, LogGops link) {
+  for (const Field& field : kFields) {
+    const auto value = given.find(prefix + field.name);
+    if (value != given.end()) link.*field.value = value->second;
+  }
+  return link;
 }
 
-}  // namespace
+void give(const LogGops& link, const std::string& prefix, LinkValues& given) {
+  for (const Field& field : kFields)
+    given[prefix + field.name] = link.*field.value;
+}
 
 core::Result<ParametersFile> read_parameters(const std::filesystem::path& path,
                                              std::size_t num_ranks) {
@@ -171,11 +184,15 @@ core::Result<ParametersFile> parse_parameters(std::string_view text,
 }
 
 core::Status write_parameters(const std::filesystem::path& path,
-                              const ParametersFile& parameters,
+                              const LinkValues& links,
                               const std::string& costs) {
   Json json = Json::object();
-  if (parameters.inter) json["inter"] = json_of(*parameters.inter);
-  if (parameters.intra) json["intra"] = json_of(*parameters.intra);
+  for (const LinkKind& kind : kLinkKinds) {
+    for (const Field& field : kFields) {
+      const auto value = links.find(std::string(kind.prefix) + field.name);
+      if (value != links.end()) json[kind.name][field.name] = value->second;
+    }
+  }
   if (!costs.empty()) json["costs"] = Json::parse(costs);
   return core::write_file(path, json.dump(2) + "\n");
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <limits>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -132,19 +133,27 @@ class Network {
   std::vector<std::uint32_t> node_of_rank_;  // empty: each rank is a node of its own
 };
 
+// Parameters that something gives, by the names of their options: "L" is that of messages between
+// nodes, "intra-L" that of messages within one.
+using LinkValues = std::map<std::string, double>;
+
+// Returns `link` with what is given of it; `prefix` is "" or "intra-".
+LogGops with(const LinkValues& given, const std::string& prefix, LogGops link);
+
+// Gives all parameters of a link.
+void give(const LogGops& link, const std::string& prefix, LinkValues& given);
+
 // The parameters and nodes in a JSON file:
 //
-//   {"inter": {"L": 3700, "o": 200, "g": 5, "G": 0.04, "O": 0, "S": 0}, "intra": {…},
+//   {"inter": {"L": 3700, "o": 200, "g": 5, "G": 0.04, "O": 0, "S": 1e12}, "intra": {…},
 //    "ranks_per_node": 8}
 //
-// L, o and g are in ns, G and O in ns per byte, S in bytes. A field that "inter" lacks has the
-// default; a field that "intra" lacks has the value of "inter". "costs" are for `assay goal
-// generate`. Instead of "ranks_per_node" there may be "nodes": [[0, 1, 2, 3], [4, 5, 6, 7]], which
-// names every rank once.
+// L, o and g are in ns, G and O in ns per byte, S in bytes. What the file lacks it does not give.
+// "costs" are for `assay goal generate`. Instead of "ranks_per_node" there may be "nodes":
+// [[0, 1, 2, 3], [4, 5, 6, 7]], which names every rank once.
 
 struct ParametersFile {
-  std::optional<LogGops> inter = std::nullopt;
-  std::optional<LogGops> intra = std::nullopt;
+  LinkValues links = {};
   // Empty if the file names no nodes.
   std::vector<std::uint32_t> node_of_rank = {};
 };
@@ -158,10 +167,10 @@ core::Result<ParametersFile> parse_parameters(std::string_view text,
                                               const std::string& name,
                                               std::size_t num_ranks);
 
-// Writes the links, not the nodes. `costs` is a JSON object for `assay goal generate --costs`,
-// which the reader above ignores; "" for none.
+// Writes a file without nodes. `costs` is a JSON object for `assay goal generate --costs`, which
+// the reader above ignores; "" for none.
 core::Status write_parameters(const std::filesystem::path& path,
-                              const ParametersFile& parameters,
+                              const LinkValues& links,
                               const std::string& costs = "");
 
 }  // namespace assay::simulate

@@ -16,8 +16,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!file.ok()) return 0;
   const auto& nodes = file.value().node_of_rank;
   ASSAY_CHECK(nodes.empty() || nodes.size() == kRanks, "every rank has a node");
-  const auto network = simulate::Network::make(file.value().inter.value_or(simulate::LogGops{}),
-                                               file.value().intra, nodes, kRanks);
+  const auto& links = file.value().links;
+  const auto network = simulate::Network::make(simulate::with(links, "", {}),
+                                               simulate::with(links, "intra-", {}), nodes, kRanks);
   if (network.ok()) static_cast<void>(network.value().between(0, kRanks - 1).cpu_ns(size));
   return 0;
 }

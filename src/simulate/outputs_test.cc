@@ -33,17 +33,22 @@ TEST(ParametersFile, ComesBackAsWritten) {
   link.gap_ns_per_byte = 0.123;
   link.rendezvous_bytes = 8192;
   const auto path = scratch("simulate_written.json");
-  write_parameters(path, {.inter = link}).value();
-  const ParametersFile file = read_parameters(path, 4).value();
-  EXPECT_EQ(file.inter->gap_ns_per_byte, 0.123);
-  EXPECT_EQ(file.inter->rendezvous_bytes, 8192);
-  EXPECT_FALSE(file.intra.has_value());
+  LinkValues links;
+  give(link, "", links);
+  links["intra-o"] = 7;
+  write_parameters(path, links).value();
+  EXPECT_EQ(read_parameters(path, 4).value().links, links);
 }
 
-TEST(ParametersFile, IntraBeginsWithInter) {
+TEST(ParametersFile, GivesWhatItHasAndNothingElse) {
   const auto file = read(R"({"inter": {"L": 9}, "intra": {"o": 3}, "ranks_per_node": 2})", 5);
-  EXPECT_EQ(file.value().intra->latency_ns, 9);
-  EXPECT_EQ(file.value().intra->overhead_ns, 3);
+  EXPECT_EQ(file.value().links, (LinkValues{{"L", 9}, {"intra-o", 3}}));
+  const LogGops before{.latency_ns = 1, .overhead_ns = 2, .rendezvous_bytes = 5};
+  const LogGops inter = with(file.value().links, "", before);
+  EXPECT_EQ(inter.latency_ns, 9);
+  EXPECT_EQ(inter.overhead_ns, 2);
+  EXPECT_EQ(inter.rendezvous_bytes, 5);
+  EXPECT_EQ(with(file.value().links, "intra-", before).overhead_ns, 3);
   EXPECT_THAT(file.value().node_of_rank, ElementsAre(0, 0, 1, 1, 2));
 }
 

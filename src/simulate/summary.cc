@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 
 #include "core/counted.h"
 #include "core/statistics.h"
+#include "core/text.h"
 #include "simulate/stuck.h"
 
 namespace assay::simulate {
@@ -88,6 +90,50 @@ Table overview(const Totals& totals) {
   table.add_row({count(ends.size()), count(totals.operations), count(totals.messages),
                  count(totals.operations + totals.messages), model::cell_of(core::maximum(ends)),
                  model::cell_of(core::mean(ends)), model::cell_of(core::minimum(ends))});
+  return table;
+}
+
+namespace {
+
+void add_link(const char* messages, const LogGops& link, bool has_latency, Table& table) {
+  const double gap = link.gap_ns_per_byte;
+  table.add_row({std::string(messages), has_latency ? Cell(link.latency_ns) : Cell(),
+                 link.overhead_ns, link.gap_ns, gap, gap > 0 ? Cell(1 / gap) : Cell(),
+                 link.overhead_ns_per_byte, link.rendezvous_bytes});
+}
+
+}  // namespace
+
+Table parameters_table(const Options& options, const Fabric* fabric) {
+  Table table{.name = "parameters",
+              .title = "Parameters of messages",
+              .columns = {{.name = "messages"},
+                          {.name = "L", .unit = "ns"},
+                          {.name = "o", .unit = "ns"},
+                          {.name = "g", .unit = "ns"},
+                          {.name = "G", .unit = "ns/byte"},
+                          {.name = "1/G", .unit = "GB/s"},
+                          {.name = "O", .unit = "ns/byte"},
+                          {.name = "S", .unit = "bytes"}}};
+  std::vector<std::string> replaced;
+  if (fabric != nullptr) replaced = fabric->replaced();
+  const auto has = [&](const char* name) {
+    return std::find(replaced.begin(), replaced.end(), name) == replaced.end();
+  };
+  const bool contends = fabric != nullptr;
+  const FabricParameters links =
+      contends ? fabric->parameters() : FabricParameters{options.inter, options.intra};
+  const auto& nodes = contends ? fabric->domain_of_rank() : options.node_of_rank;
+  const bool shares = std::set(nodes.begin(), nodes.end()).size() < nodes.size();
+  add_link("between nodes", links.inter, has("L"), table);
+  if (links.intra && shares) add_link("within a node", *links.intra, has("intra-L"), table);
+  if (!replaced.empty()) {
+    table.notes.push_back(fmt::format("{} says {}: L is the sum of the latencies on a way.",
+                                      fabric->name(), core::join(replaced, ", ")));
+  }
+  if (links.intra && options.node_of_rank.empty() && !shares) {
+    table.notes.emplace_back("Each rank is a node of its own, because nothing says otherwise.");
+  }
   return table;
 }
 

@@ -26,6 +26,10 @@ model::Table ends_table(const std::vector<std::int64_t>& finish_ns);
 // The `most` ranks that end last, last first; all ranks by number when there are no more.
 model::Table rank_table(const std::vector<std::int64_t>& finish_ns, std::size_t most);
 
+// The parameters in force between nodes, and within one where ranks share one. `fabric` is the
+// network that contends; null without one.
+model::Table parameters_table(const Options& options, const Fabric* fabric);
+
 // Says how many receives name another size than the message that they got, with an example; "" if
 // none does. Those from any rank or with any tag do not count: their size is a limit.
 std::string unequal_sizes(const Outcome& outcome);

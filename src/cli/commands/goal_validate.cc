@@ -39,8 +39,8 @@ class GoalValidate final : public Command {
     goal::Costs costs = goal::costs_from_lines(goal::default_costs(), "defaults");
     if (!params_.empty()) {
       const auto file = ASSAY_TRY(simulate::read_parameters(params_, 0));
-      links.intra = file.intra.value_or(links.intra);
-      links.inter = file.inter.value_or(links.inter);
+      links.intra = simulate::with(file.links, "intra-", links.intra);
+      links.inter = simulate::with(file.links, "", links.inter);
       costs = goal::costs_from_lines(ASSAY_TRY(goal::read_line_costs(params_)), params_.string());
     }
     const std::vector<goal::UnitModel> measured =

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <filesystem>
 #include <optional>
 #include <set>
@@ -21,6 +22,7 @@
 #include "goal/job_file.h"
 #include "goal/job_size.h"
 #include "goal/launch_job.h"
+#include "goal/validate.h"
 #include "model/goal_text.h"
 #include "model/schedule_notes.h"
 #include "report/book.h"
@@ -61,6 +63,8 @@ void add_link_options(App& app,
                       simulate::LinkValues& links,
                       const std::string& prefix,
                       const std::string& group) {
+  const goal::Links& defaults = goal::default_links();
+  const LogGops& link = prefix.empty() ? defaults.inter : defaults.intra;
   const auto add = [&](const char* letter, double LogGops::*field, const char* help) {
     const std::string name = prefix + letter;
     const auto assign = [&links, name](const std::string& text) {
@@ -68,7 +72,7 @@ void add_link_options(App& app,
     };
     app.add_option("--" + name, assign, help)
         ->type_name("NUMBER")
-        ->default_str(prefix.empty() ? fmt::format("{}", LogGops{}.*field) : "as between nodes")
+        ->default_str(fmt::format("{}", link.*field))
         ->check(not_negative_problem)
         ->group(group);
   };
@@ -200,7 +204,13 @@ class Simulate final : public Command {
     if (const std::string sizes = simulate::unequal_sizes(outcome); !sizes.empty()) {
       print_warning(sizes);
     }
-    const model::Book book = ASSAY_TRY(make_book(outcome, notes));
+    if (const std::string replaced = replaced_options(inputs(), outcome); !replaced.empty()) {
+      print_warning(replaced);
+    }
+    model::Book book = ASSAY_TRY(make_book(outcome, notes));
+    const simulate::Transfers* transfers = outcome.transfers();
+    book.tables.push_back(
+        simulate::parameters_table(options, transfers == nullptr ? nullptr : &transfers->fabric()));
     if (presentation_.shows_summary()) {
       print_summary(book, presentation_.summary(), summary_rows(outcome.finish_ns.size()));
     }
@@ -278,6 +288,7 @@ class Simulate final : public Command {
     book.tables.push_back(
         simulate::overview({outcome.finish_ns, outcome.operations_done, outcome.messages}));
     book.tables.push_back(simulate::rank_table(outcome.finish_ns, most_ranks));
+    book.tables.push_back(simulate::parameters_table({.inter = link}, nullptr));
     if (presentation_.shows_summary()) {
       print_summary(book, presentation_.summary(), std::max(most_ranks, kSummaryRows));
     }
@@ -413,6 +424,7 @@ class Simulate final : public Command {
     const std::vector<simulate::LaunchTime> times = times_of(outcome, *job);
     if (presentation_.shows_summary()) {
       model::Book book = make_book(outcome, times, *job);
+      book.tables.push_back(parameters_of(file, options));
       book.tables.push_back(method_table("exact", size));
       print_summary(book, presentation_.summary(), summary_rows(outcome.finish_ns.size()));
     }
@@ -424,6 +436,21 @@ class Simulate final : public Command {
 
   [[nodiscard]] std::size_t summary_rows(std::size_t ranks) const {
     return per_rank_ ? std::max(ranks, kSummaryRows) : kSummaryRows;
+  }
+
+  // NCCL may have chosen for other NICs than are simulated.
+  [[nodiscard]] static model::Table parameters_of(const goal::JobFile& file,
+                                                  const simulate::Options& options) {
+    model::Table table = simulate::parameters_table(options, nullptr);
+    const double chosen = file.choices.nic_gbps;
+    if (file.choices.keep || std::abs(chosen * options.inter.gap_ns_per_byte - 1) < 1e-3) {
+      return table;
+    }
+    table.notes.push_back(
+        fmt::format("Algorithms are those for NICs of {:g} GB/s ('nic_gbps' of the job), which "
+                    "--G {:g} simulates.",
+                    chosen, 1 / chosen));
+    return table;
   }
 
   [[nodiscard]] model::Table method_table(const char* collectives,
@@ -447,9 +474,10 @@ class Simulate final : public Command {
     if (!operations_.empty()) {
       return core::Error{"--operations needs --collectives exact: costs have no operations"};
     }
+    simulate::Options options;
     const goal::SimulateLaunches simulate =
         [&](const goal::LaunchSource& schedule) -> core::Result<goal::SimulatedRanks> {
-      const simulate::Options options = ASSAY_TRY(make_cost_parameters(inputs(), file, schedule));
+      options = ASSAY_TRY(make_cost_parameters(inputs(), file, schedule));
       simulate::LaunchOutcome outcome =
           ASSAY_TRY(simulate::simulate_launches(schedule, options, threads_));
       return goal::SimulatedRanks{std::move(outcome.finish_ns), std::move(outcome.sending_ns)};
@@ -459,6 +487,7 @@ class Simulate final : public Command {
     const auto outcome = ASSAY_TRY(simulate::simulate_groups(job.schedule));
     if (presentation_.shows_summary()) {
       model::Book book = make_book(outcome, job);
+      book.tables.push_back(parameters_of(file, options));
       book.tables.push_back(method_table("cost", size));
       print_summary(book, presentation_.summary(), summary_rows(outcome.finish_ns.size()));
     }
@@ -562,12 +591,13 @@ const CommandSpec kSimulate{
         "number, so that a schedule has one result. The model is that of the LogGOPSim in "
         "ATLAHS.\n\n"
         "--params and --topology are JSON: {\"inter\": {\"L\": 3700, \"o\": 200, \"g\": 5, \"G\": "
-        "0.04, \"O\": 0, \"S\": 0}, \"intra\": {\"L\": 700}, \"ranks_per_node\": 8}, or \"nodes\": "
+        "0.04, \"O\": 0, \"S\": 1e12}, \"intra\": {\"L\": 700}, \"ranks_per_node\": 8}, or "
+        "\"nodes\": "
         "[[0, 1], [2, 3]]. \"intra\" and --intra-L to --intra-S hold between ranks of one node; "
         "without --topology the notes say which ranks share one.\n\n"
-        "When no parameter is given and --topology or notes tell the nodes, links within a node "
-        "are NVLink as "
-        "fitted on H200, and those between nodes have L 3700, o 200, g 5, G 0.04, eager.\n\n"
+        "What is not given has its default, whatever else is given: between nodes the figures "
+        "that ATLAHS uses for AI clusters (25 GB/s a NIC), but eager; within a node NVLink as "
+        "fitted on H200. A table tells the parameters in force.\n\n"
         "--network FILE.yaml is a network whose links messages share by max-min fairness: "
         "leaf-spine, fat-tree, dragonfly or single links, NVLink domains, routing, failed and slow "
         "parts, background traffic and noise. docs/goal.md has the format. Tables then say what "
@@ -585,8 +615,8 @@ const CommandSpec kSimulate{
         "elements of a Slurm array. Whoever finishes the last one writes the table, a figure and "
         "a page. docs/goal.md has the format.\n\n"
         "A schedule that cannot end, or that leaves messages, is an error that names what waits; "
-        "with --compat atlahs it is a warning. Without parameters, that has L 3700, o 200, g 5, G "
-        "0.04 and S 0 (rendezvous for all).",
+        "with --compat atlahs it is a warning. There S is 0 (rendezvous for all) unless it is "
+        "given.",
     .examples =
         "assay simulate job.bin\n"
         "assay simulate job.goal --L 1500 --G 0.02 --per-rank --format csv\n"

@@ -43,16 +43,18 @@ class SimulateFit final : public Command {
     goal::LineCosts costs = goal::default_costs();
     if (!start_.empty()) {
       const auto file = ASSAY_TRY(simulate::read_parameters(start_, 0));
-      links.intra = file.intra.value_or(links.intra);
-      links.inter = file.inter.value_or(links.inter);
+      links.intra = simulate::with(file.links, "intra-", links.intra);
+      links.inter = simulate::with(file.links, "", links.inter);
       costs = ASSAY_TRY(goal::read_line_costs(start_));
     }
     const std::vector<goal::UnitModel> measured =
         ASSAY_TRY(measured_units(inputs_, input_options_, skip_));
     const goal::Fitted fitted = ASSAY_TRY(goal::fit(measured, costs, links, simulator(), 0));
-    ASSAY_TRY(simulate::write_parameters(
-        output_, {.inter = fitted.links.inter, .intra = fitted.links.intra, .node_of_rank = {}},
-        goal::line_costs_json(fitted.costs)));
+    simulate::LinkValues found_links;
+    simulate::give(fitted.links.inter, "", found_links);
+    simulate::give(fitted.links.intra, "intra-", found_links);
+    ASSAY_TRY(
+        simulate::write_parameters(output_, found_links, goal::line_costs_json(fitted.costs)));
     if (!presentation_.shows_summary()) return Outcome::kOk;
     const goal::Costs found = goal::costs_from_lines(fitted.costs, "fitted");
     const model::Book book =

@@ -66,6 +66,12 @@ class Fabric {
 
   [[nodiscard]] const FabricParameters& parameters() const { return parameters_; }
 
+  // Link i leads out of NIC i, link num_nics() + i into it.
+  [[nodiscard]] std::uint32_t num_nics() const { return num_nics_; }
+
+  // The parameters that the file replaces, by the names of their options: "L", "intra-G".
+  [[nodiscard]] const std::vector<std::string>& replaced() const { return replaced_; }
+
   // The ranks of an NVLink domain, or of a node without one, by rank.
   [[nodiscard]] const std::vector<std::uint32_t>& domain_of_rank() const { return domain_of_rank_; }
 
@@ -182,6 +188,7 @@ class Fabric {
   std::uint32_t nics_per_node_ = 1;
   std::vector<std::uint32_t> domain_of_rank_;
   FabricParameters parameters_;
+  std::vector<std::string> replaced_;
   bool own_latency_ = false;  // the file has latencies of links outside NVLink
   bool own_nvlink_latency_ = false;
   Packets packets_;

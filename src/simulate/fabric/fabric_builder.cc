@@ -43,6 +43,7 @@ class FabricBuilder final : public Wiring {
   core::Status place_domains();
   core::Status take_parameters();
   core::Status check_size() const;
+  void note_replaced();
   void add_nic_links();
   void add_nvlinks();
 
@@ -181,6 +182,16 @@ core::Status FabricBuilder::take_parameters() {
   }
   fabric_.own_nvlink_latency_ = nvlink.latency_ns.has_value();
   return {};
+}
+
+void FabricBuilder::note_replaced() {
+  const auto note = [&](bool has, const char* name) {
+    if (has) fabric_.replaced_.emplace_back(name);
+  };
+  note(fabric_.own_latency_, "L");
+  note(spec_.nic.bytes_per_ns.has_value(), "G");
+  note(fabric_.own_nvlink_latency_, "intra-L");
+  note(spec_.nvlink && spec_.nvlink->link.bytes_per_ns, "intra-G");
 }
 
 std::uint32_t FabricBuilder::add_link(const std::string& name,
@@ -533,6 +544,7 @@ core::Result<Fabric> FabricBuilder::build() {
   add_nic_links();
   add_nvlinks();
   ASSAY_TRY(add_topology());
+  note_replaced();
   fabric_.distances_.resize(fabric_.hops_.size());
   ASSAY_TRY(apply_changes());
   ASSAY_TRY(apply_routes());

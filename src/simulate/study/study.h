@@ -32,9 +32,6 @@ struct Conditions {
   [[nodiscard]] bool any() const { return !changes.empty() || !background.empty() || noise; }
 };
 
-// The name of an option of `assay simulate` without its dashes: "L", "intra-G".
-using LinkValues = std::map<std::string, double>;
-
 struct StudyTask {
   std::vector<std::string> values = {};  // by axis
   std::filesystem::path file = {};       // a schedule or a job
