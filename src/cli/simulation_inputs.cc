@@ -144,6 +144,15 @@ core::Result<simulate::Options> make_cost_parameters(const SimulationInputs& inp
   return parameters_of(std::move(file), inputs, part.node_of_rank());
 }
 
+namespace {
+
+// Returns whether what the file says of nodes is nothing without knowing which ranks share one.
+bool needs_nodes(const simulate::FabricSpec& spec) {
+  return spec.nics_per_node > 1 || (spec.nvlink && spec.nvlink->ranks == 0);
+}
+
+}  // namespace
+
 core::Result<simulate::Options> make_options(const SimulationInputs& inputs,
                                              std::size_t num_ranks,
                                              const OptionalNotes& notes) {
@@ -156,6 +165,12 @@ core::Result<simulate::Options> make_options(const SimulationInputs& inputs,
     return different_nodes(named.nodes_file, inputs.network);
   if (nodes.empty() && notes) nodes = nodes_of(*notes);
   simulate::Options options = ASSAY_TRY(parameters_of(named.values, inputs, std::move(nodes)));
+  if (options.node_of_rank.empty() && fabric.nodes.empty() && needs_nodes(fabric)) {
+    return core::Error{fmt::format(
+        "'{}' gives nodes several NICs or NVLink, but nothing says which ranks share a node: give "
+        "'ranks_per_node' or 'nodes' there, or --topology (of one rank each: ranks_per_node 1)",
+        inputs.network.string())};
+  }
   options.fabric = std::move(fabric);
   return options;
 }
