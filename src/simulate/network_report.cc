@@ -141,6 +141,20 @@ std::vector<LinkLoad> link_loads(const Outcome& outcome, std::size_t most) {
   return loads;
 }
 
+namespace {
+
+std::uint32_t idle_nics(const Outcome& outcome) {
+  const LinkUsage& usage = outcome.transfers()->usage();
+  const std::uint32_t nics = outcome.transfers()->fabric().num_nics();
+  std::uint32_t idle = 0;
+  for (std::uint32_t nic = 0; nic < nics; ++nic) {
+    if (usage.carried_ns(nic) == 0 && usage.carried_ns(nics + nic) == 0) ++idle;
+  }
+  return idle;
+}
+
+}  // namespace
+
 model::Table network_table(const Outcome& outcome, const CriticalPath& path) {
   const Transfers::Totals& totals = outcome.transfers()->totals();
   const std::vector<FabricLink>& links = outcome.transfers()->fabric().links();
@@ -163,6 +177,13 @@ model::Table network_table(const Outcome& outcome, const CriticalPath& path) {
   table.add_row({count, static_cast<std::int64_t>(totals.messages), to_us(totals.moving_ns),
                  to_us(totals.lost_ns), share_of(totals.lost_ns, totals.moving_ns), to_us(on_path),
                  share_of(on_path, static_cast<double>(outcome.longest_ns()))});
+  const std::uint32_t num_nics = outcome.transfers()->fabric().num_nics();
+  if (const std::uint32_t idle = idle_nics(outcome); idle > 0 && idle < num_nics) {
+    table.notes.push_back(fmt::format(
+        "{} of {} NICs carry nothing: a rank's messages take the one of its share of the node's "
+        "that their operations name.",
+        idle, num_nics));
+  }
   return table;
 }
 

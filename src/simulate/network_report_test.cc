@@ -44,6 +44,18 @@ TEST(NetworkReport, CountsWhatMessagesLostToEachOther) {
   EXPECT_EQ(table.at(0, 5), model::Cell(100.0));  // lost on the path
 }
 
+TEST(NetworkReport, NicsThatCarryNothingAreTold) {
+  const auto schedule = testing::ring({.num_ranks = 4, .steps = 2, .bytes = 1000});
+  const auto notes_of = [&](const char* yaml) {
+    const FabricSpec spec = parse_fabric_spec(yaml, "network.yaml").value();
+    const Outcome outcome = simulate(schedule, {.fabric = spec}).value();
+    return network_table(outcome, critical_path(outcome)).notes;
+  };
+  EXPECT_THAT(notes_of("ranks_per_node: 2"), ::testing::IsEmpty());
+  EXPECT_THAT(notes_of("{ranks_per_node: 2, nics: {per_node: 4}}"),
+              ::testing::ElementsAre(HasSubstr("4 of 8 NICs carry nothing")));
+}
+
 TEST(NetworkReport, TheBusiestLinkComesFirst) {
   const Outcome outcome = shared_then_alone();
   const model::Table table = busiest_table(outcome, 2);
