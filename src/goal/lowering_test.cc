@@ -4,6 +4,7 @@
 
 #include <array>
 #include <map>
+#include <set>
 #include <string>
 #include <tuple>
 
@@ -410,6 +411,63 @@ TEST(Topology, HalfOfTheChannelsTakeTheSecondTree) {
     trees.push_back(tree_of_channel(channel, 4));
   EXPECT_EQ(trees, (std::vector<BinaryTree>{BinaryTree::kFirst, BinaryTree::kFirst,
                                             BinaryTree::kSecond, BinaryTree::kSecond}));
+}
+
+// By node, the ranks that lead out of it by rings, and those that speak to others by trees.
+struct Exits {
+  std::map<std::string, std::set<std::size_t>> of_rings;
+  std::map<std::string, std::set<std::size_t>> of_trees;
+};
+
+Exits exits_of(const Topology& topology, const std::vector<std::string>& nodes) {
+  Exits exits;
+  for (const ChannelTopology& channel : topology.channels) {
+    for (std::size_t rank = 0; rank < nodes.size(); ++rank) {
+      const auto is_elsewhere = [&](std::int32_t other) {
+        return other >= 0 && nodes[static_cast<std::size_t>(other)] != nodes[rank];
+      };
+      const model::ChannelLinks& links = channel.links[rank];
+      if (is_elsewhere(links.ring_next)) exits.of_rings[nodes[rank]].insert(rank);
+      if (is_elsewhere(links.tree_up)) exits.of_trees[nodes[rank]].insert(rank);
+    }
+  }
+  return exits;
+}
+
+TEST(Topology, WhatWasNotRecordedLeavesNodesByAllTheirGpus) {
+  const std::vector<std::vector<std::string>> layouts = {
+      {"a", "a", "a", "a", "b", "b", "b", "b", "c", "c", "c", "c"},
+      {"a", "b", "c", "a", "b", "c", "a", "b", "c"}};  // nodes in turn, as some launchers place
+  for (const std::vector<std::string>& nodes : layouts) {
+    model::Communicator communicator;
+    communicator.gpus.resize(nodes.size());
+    model::Warnings warnings;
+    const Topology topology = make_topology(communicator, nodes, {}, warnings);
+    const std::size_t per_node = nodes.size() / 3;
+    EXPECT_EQ(topology.channels.size(), 2 * per_node);
+    const Exits exits = exits_of(topology, nodes);
+    for (const char* node : {"a", "b", "c"}) {
+      EXPECT_EQ(exits.of_rings.at(node).size(), per_node) << node;
+      EXPECT_EQ(exits.of_trees.at(node).size(), per_node) << node;
+    }
+    for (const ChannelTopology& channel : topology.channels) {
+      std::size_t crossings = 0;
+      for (std::size_t rank = 0; rank < nodes.size(); ++rank) {
+        const auto next = static_cast<std::size_t>(channel.links[rank].ring_next);
+        crossings += nodes[next] != nodes[rank] ? 1U : 0U;
+      }
+      EXPECT_EQ(crossings, 3U);
+    }
+  }
+}
+
+TEST(Topology, RingsWithinANodeAreThoseOfTheRanks) {
+  model::Communicator communicator{.name = "0x1", .gpus = {0, 1, 2}, .channels = {}};
+  model::Warnings warnings;
+  const Topology topology = make_topology(communicator, {"a", "a", "a"}, {}, warnings);
+  EXPECT_EQ(topology.channels.size(), 2U);
+  for (const ChannelTopology& channel : topology.channels)
+    EXPECT_EQ(channel.links[2].ring_next, 0);
 }
 
 TEST(Topology, BrokenRingsAreReplacedAndCounted) {

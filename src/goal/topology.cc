@@ -6,6 +6,7 @@
 #include <array>
 #include <bit>
 #include <map>
+#include <utility>
 
 namespace assay::goal {
 namespace {
@@ -63,14 +64,6 @@ bool is_tree(const std::vector<ChannelLinks>& links) {
   return roots == 1;
 }
 
-void link_identity_ring(std::vector<ChannelLinks>& links) {
-  const auto size = static_cast<std::int32_t>(links.size());
-  for (std::int32_t rank = 0; rank < size; ++rank) {
-    links[static_cast<std::size_t>(rank)].ring_previous = (rank + size - 1) % size;
-    links[static_cast<std::size_t>(rank)].ring_next = (rank + 1) % size;
-  }
-}
-
 // Returns the neighbours of a rank in a binary tree in which the lowest set bit of a rank is its
 // height.
 TreePlace binary_tree(std::int32_t rank, std::int32_t size) {
@@ -119,6 +112,30 @@ std::vector<std::vector<std::int32_t>> by_node(const std::vector<std::string>& n
     groups[at->second].push_back(static_cast<std::int32_t>(rank));
   }
   return groups;
+}
+
+// As by_node(), with each node's ranks beginning at place `head`, counted around.
+std::vector<std::vector<std::int32_t>> by_node_from(const std::vector<std::string>& nodes,
+                                                    std::size_t head) {
+  auto groups = by_node(nodes);
+  for (auto& ranks : groups) {
+    const auto first = static_cast<std::ptrdiff_t>(head % ranks.size());
+    std::rotate(ranks.begin(), ranks.begin() + first, ranks.end());
+  }
+  return groups;
+}
+
+void link_ring(std::vector<ChannelLinks>& links,
+               const std::vector<std::string>& nodes,
+               std::size_t head) {
+  std::vector<std::int32_t> order;
+  for (const auto& ranks : by_node_from(nodes, head))
+    order.insert(order.end(), ranks.begin(), ranks.end());
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const std::int32_t next = order[(i + 1) % order.size()];
+    links[static_cast<std::size_t>(order[i])].ring_next = next;
+    links[static_cast<std::size_t>(next)].ring_previous = order[i];
+  }
 }
 
 }  // namespace
@@ -188,11 +205,7 @@ void link_trees(std::vector<ChannelLinks>& links,
                 const std::vector<std::string>& nodes,
                 BinaryTree tree,
                 std::size_t head) {
-  auto groups = by_node(nodes);
-  for (auto& ranks : groups) {
-    const auto first = static_cast<std::ptrdiff_t>(head % ranks.size());
-    std::rotate(ranks.begin(), ranks.begin() + first, ranks.end());
-  }
+  const auto groups = by_node_from(nodes, head);
   const auto num_nodes = static_cast<std::int32_t>(groups.size());
   const auto begin_of = [&](std::int32_t node) {
     return node < 0 ? -1 : groups[static_cast<std::size_t>(node)].front();
@@ -212,6 +225,23 @@ void link_trees(std::vector<ChannelLinks>& links,
   }
 }
 
+std::size_t rings_over(const NodeLayout& layout) {
+  return layout.ranks.size() > 1 ? static_cast<std::size_t>(layout.num_heads()) : 1;
+}
+
+std::vector<std::vector<ChannelLinks>> link_channels(const std::vector<std::string>& nodes,
+                                                     std::size_t most_rings) {
+  const std::size_t rings = std::min<std::size_t>(most_rings, model::kMostNcclChannels / 2);
+  std::vector<std::vector<ChannelLinks>> channels(2 * rings);
+  for (std::size_t channel = 0; channel < channels.size(); ++channel) {
+    channels[channel].resize(nodes.size());
+    link_ring(channels[channel], nodes, channel % rings);
+    link_trees(channels[channel], nodes, tree_of_channel(channel, channels.size()),
+               channel % rings);
+  }
+  return channels;
+}
+
 Topology make_topology(const model::Communicator& communicator,
                        const std::vector<std::string>& nodes,
                        const Routes& routes,
@@ -224,26 +254,27 @@ Topology make_topology(const model::Communicator& communicator,
                  "rings taken in the order of the ranks, trees as NCCL builds them",
                  communicator.name);
   }
-  const std::size_t count = std::max<std::size_t>(communicator.channels.size(), 2);
-  for (std::uint32_t channel = 0; channel < count; ++channel) {
-    ChannelTopology made;
-    if (channel < communicator.channels.size()) made.links = communicator.channels[channel];
-    const bool recorded = made.links.size() == topology.num_ranks;
+  const std::size_t rings = rings_over(topology.nodes);
+  auto channels =
+      communicator.channels.empty() ? link_channels(nodes, rings) : communicator.channels;
+  for (std::size_t channel = 0; channel < channels.size(); ++channel) {
+    ChannelTopology made{.links = std::move(channels[channel]), .ring_index = {}};
+    const bool is_whole = made.links.size() == topology.num_ranks;
     made.links.resize(topology.num_ranks);
     const auto complain = [&](bool used, const char* what, const char* effect) {
-      if (!used || channel >= communicator.channels.size()) return;
+      if (!used) return;
       warnings.add(what, effect, fmt::format("{} channel {}", communicator.name, channel));
     };
-    made.ring_index = recorded ? follow_ring(made.links) : std::vector<std::int32_t>{};
+    if (is_whole) made.ring_index = follow_ring(made.links);
     if (made.ring_index.empty()) {
       complain(routes.rings, "a recorded ring does not visit every rank once",
                "taken in the order of the ranks");
-      link_identity_ring(made.links);
+      link_ring(made.links, nodes, channel % rings);
       made.ring_index = follow_ring(made.links);
     }
-    if (!recorded || !is_tree(made.links)) {
+    if (!is_whole || !is_tree(made.links)) {
       complain(routes.trees, "a recorded tree does not hold together", "taken as NCCL builds it");
-      link_trees(made.links, nodes, tree_of_channel(channel, count));
+      link_trees(made.links, nodes, tree_of_channel(channel, channels.size()), channel % rings);
     }
     topology.channels.push_back(std::move(made));
   }

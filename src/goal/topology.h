@@ -87,4 +87,14 @@ void link_trees(std::vector<model::ChannelLinks>& links,
                 BinaryTree tree,
                 std::size_t head = 0);
 
+// As many rings as every node has heads, since NCCL leaves a node by each GPU's network card;
+// within one node, all rings are alike.
+std::size_t rings_over(const NodeLayout& layout);
+
+// Links so many rings, or as many as NCCL has channels for, over `nodes`, the node of each rank:
+// from node to node, which another ring leaves at another rank. For each there is a channel with
+// NCCL's first tree and one with the second.
+std::vector<std::vector<model::ChannelLinks>> link_channels(const std::vector<std::string>& nodes,
+                                                            std::size_t most_rings);
+
 }  // namespace assay::goal
