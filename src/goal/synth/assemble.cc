@@ -317,45 +317,20 @@ class Assembler {
                              .parallelism = parallelism_of(kin)};
     for (const Seat& member : all)
       made.gpus.push_back(gpu_of(member));
-    link_channels(made);
+    link(made);
     job_.communicators.push_back(std::move(made));
     return known->second;
   }
 
-  // As many different rings as a node has members, each of which leaves the node at another one;
-  // for each a channel with NCCL's first tree and one with the second.
-  void link_channels(model::Communicator& made) const {
+  // A communicator that grows with the replicas comes to have other nodes.
+  void link(model::Communicator& made) const {
     std::vector<std::string> nodes;
     for (const std::uint32_t gpu : made.gpus)
       nodes.push_back(job_.gpus[gpu].node);
-    const auto in_node =
-        static_cast<std::uint32_t>(std::count(nodes.begin(), nodes.end(), nodes.front()));
-    const std::uint32_t rings = made.spans_replicas() ? in_node : 1;
-    for (std::uint32_t channel = 0; channel < 2 * rings; ++channel) {
-      std::vector<model::ChannelLinks>& links =
-          made.channels.emplace_back(made.gpus.size(), model::ChannelLinks{});
-      link_ring(nodes, channel % rings, links);
-      link_trees(links, nodes, tree_of_channel(channel, std::size_t{2} * rings));
-    }
-  }
-
-  static void link_ring(const std::vector<std::string>& nodes,
-                        std::uint32_t first,
-                        std::vector<model::ChannelLinks>& links) {
-    std::vector<std::int32_t> order(nodes.size());
-    std::iota(order.begin(), order.end(), 0);
-    for (auto begin = order.begin(); begin != order.end();) {
-      const auto end = std::find_if(begin, order.end(), [&](std::int32_t rank) {
-        return nodes[static_cast<std::size_t>(rank)] != nodes[static_cast<std::size_t>(*begin)];
-      });
-      std::rotate(begin, begin + first % (end - begin), end);
-      begin = end;
-    }
-    for (std::size_t i = 0; i < order.size(); ++i) {
-      const std::int32_t next = order[(i + 1) % order.size()];
-      links[static_cast<std::size_t>(order[i])].ring_next = next;
-      links[static_cast<std::size_t>(next)].ring_previous = order[i];
-    }
+    const NodeLayout layout = make_layout(nodes);
+    made.channels =
+        link_channels(nodes, made.spans_replicas() ? static_cast<std::size_t>(layout.num_heads())
+                                                   : rings_over(layout));
   }
 
   static Kin kin_of(const ProgramOp& op) {

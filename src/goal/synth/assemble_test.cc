@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "goal/synth/collective_choice.h"
@@ -55,6 +58,37 @@ TEST(Assembling, WhatWaitsForACollectiveIsAsLongAsAlone) {
   const AssembledJob made = assembled(writer.finish());
   EXPECT_EQ(made.busiest_ns, 3'000'000);
   EXPECT_EQ(made.busiest_held_ns, 0);
+}
+
+// By node, how many GPUs the rings of a job's only communicator leave it by.
+std::map<std::string, std::size_t> gpus_that_leave(Group group, const JobGrid& grid) {
+  ProgramWriter writer;
+  writer.call(collective_op({group, model::NcclFunction::kAllReduce, 1 << 20, 4}, Lane::kTensor));
+  const model::Job job = std::move(assemble({writer.finish()}, grid)).value().job;
+  const model::Communicator& made = job.communicators.front();
+  std::map<std::string, std::set<std::uint32_t>> exits;
+  for (const std::vector<model::ChannelLinks>& links : made.channels) {
+    for (std::size_t rank = 0; rank < links.size(); ++rank) {
+      const std::uint32_t gpu = made.gpus[rank];
+      const std::uint32_t next = made.gpus[static_cast<std::size_t>(links[rank].ring_next)];
+      if (job.gpus[gpu].node != job.gpus[next].node) exits[job.gpus[gpu].node].insert(gpu);
+    }
+  }
+  std::map<std::string, std::size_t> counts;
+  for (const auto& [node, gpus] : exits)
+    counts[node] = gpus.size();
+  return counts;
+}
+
+TEST(Assembling, EveryCommunicatorLeavesItsNodesByAllItsGpus) {
+  using Counts = std::map<std::string, std::size_t>;
+  EXPECT_EQ(gpus_that_leave(Group::kTensor, {.tp = 16, .stages = 1, .dp = 1}),
+            (Counts{{"node0", 8}, {"node1", 8}}));
+  EXPECT_EQ(gpus_that_leave(Group::kExpert, {.tp = 2, .stages = 1, .dp = 8, .ep = 8}),
+            (Counts{{"node0", 4}, {"node1", 4}}));
+  EXPECT_EQ(gpus_that_leave(Group::kServing, {.tp = 1, .stages = 1, .dp = 16, .ep = 16}),
+            (Counts{{"node0", 8}, {"node1", 8}}));
+  EXPECT_EQ(gpus_that_leave(Group::kTensor, {.tp = 8, .stages = 1, .dp = 2}), Counts{});
 }
 
 }  // namespace
