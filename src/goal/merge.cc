@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
+#include <numeric>
 #include <string_view>
 #include <utility>
 
@@ -85,6 +87,40 @@ void append(const RankView& rank, const PlacedJob& job, unsigned first_cpu, Rank
   }
 }
 
+// Sets of ranks, each known by one of its members.
+class RankSets {
+ public:
+  explicit RankSets(std::size_t ranks) : towards_(ranks) {
+    std::iota(towards_.begin(), towards_.end(), 0U);
+  }
+
+  std::uint32_t of(std::uint32_t rank) {
+    while (towards_[rank] != rank)
+      rank = towards_[rank] = towards_[towards_[rank]];
+    return rank;
+  }
+
+  void join(std::uint32_t a, std::uint32_t b) { towards_[of(a)] = of(b); }
+
+ private:
+  std::vector<std::uint32_t> towards_;
+};
+
+core::Status check_nodes(const MergeJob& job,
+                         const std::vector<std::uint32_t>& places,
+                         RankSets& sets) {
+  std::map<std::uint32_t, std::string> names;
+  for (std::size_t rank = 0; rank < job.nodes.size(); ++rank) {
+    const std::string& known =
+        names.try_emplace(sets.of(places[rank]), job.nodes[rank]).first->second;
+    if (known == job.nodes[rank]) continue;
+    return core::Error{
+        fmt::format("{} has its nodes {} and {} apart, jobs on the same ranks have them as one",
+                    job.name, known, job.nodes[rank])};
+  }
+  return {};
+}
+
 bool parse_number(std::string_view text, std::uint32_t& number) {
   const char* end = text.data() + text.size();
   const auto parsed = std::from_chars(text.data(), end, number);
@@ -151,6 +187,11 @@ core::Status Merge::place(std::uint32_t job) {
   if (places.size() != ranks) {
     return core::Error{fmt::format("{} has {} ranks, but the places named for it are {}",
                                    jobs_[job].name, ranks, places.size())};
+  }
+  const std::vector<std::string>& nodes = jobs_[job].nodes;
+  if (!nodes.empty() && nodes.size() != ranks) {
+    return core::Error{fmt::format("{} has {} ranks, but its notes have {}", jobs_[job].name, ranks,
+                                   nodes.size())};
   }
   for (std::uint32_t rank = 0; rank < ranks; ++rank) {
     if (places[rank] >= parts_.size()) parts_.resize(places[rank] + std::size_t{1});
@@ -230,6 +271,36 @@ void Merge::count_ambiguous() {
           }));
     }
   }
+}
+
+std::string Merge::made_for() const {
+  const bool is_one = std::all_of(jobs_.begin(), jobs_.end(), [&](const MergeJob& job) {
+    return job.made_for == jobs_[0].made_for;
+  });
+  return is_one && !jobs_.empty() ? jobs_[0].made_for : MergeJob().made_for;
+}
+
+core::Result<std::vector<std::uint32_t>> Merge::nodes() const {
+  std::vector<std::uint32_t> numbers;
+  if (std::all_of(jobs_.begin(), jobs_.end(),
+                  [](const MergeJob& job) { return job.nodes.empty(); }))
+    return numbers;
+  RankSets sets(parts_.size());
+  for (std::size_t job = 0; job < jobs_.size(); ++job) {
+    std::map<std::string, std::uint32_t> first_places;
+    for (std::size_t rank = 0; rank < jobs_[job].nodes.size(); ++rank) {
+      const std::uint32_t place = placed_[job].places[rank];
+      sets.join(place, first_places.try_emplace(jobs_[job].nodes[rank], place).first->second);
+    }
+  }
+  for (std::size_t job = 0; job < jobs_.size(); ++job)
+    ASSAY_TRY(check_nodes(jobs_[job], placed_[job].places, sets));
+  std::map<std::uint32_t, std::uint32_t> number_of;
+  for (std::uint32_t rank = 0; rank < parts_.size(); ++rank) {
+    const auto next = static_cast<std::uint32_t>(number_of.size());
+    numbers.push_back(number_of.try_emplace(sets.of(rank), next).first->second);
+  }
+  return numbers;
 }
 
 core::Status Merge::write(model::RankSink& ranks) const {

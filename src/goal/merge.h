@@ -16,7 +16,9 @@ struct MergeJob {
   model::Schedule schedule;
   // The place of each of its ranks. Empty: after the last rank used so far, in order.
   std::vector<std::uint32_t> places = {};
-  double time_unit_ns = 1;  // calculations are counted in this
+  double time_unit_ns = 1;              // calculations are counted in this
+  std::string made_for = "assay";       // as ScheduleNotes has it
+  std::vector<std::string> nodes = {};  // of each of its ranks; empty where nothing tells
 };
 
 struct PlacedJob {
@@ -45,6 +47,14 @@ class Merge {
 
   // Calculations of all jobs are counted in this.
   [[nodiscard]] double time_unit_ns() const { return jobs_.empty() ? 1 : jobs_[0].time_unit_ns; }
+
+  // The simulator that all jobs were made for, or else ours.
+  [[nodiscard]] std::string made_for() const;
+
+  // The node of each rank, counted from 0; empty where no job tells. Ranks are on one node where a
+  // job has them on one, so that jobs on different ranks have different nodes, and one that nothing
+  // is known of is a node of its own. Fails where two nodes of a job would be one.
+  [[nodiscard]] core::Result<std::vector<std::uint32_t>> nodes() const;
 
   core::Status write(model::RankSink& ranks) const;
 

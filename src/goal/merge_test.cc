@@ -93,6 +93,9 @@ TEST(Merge, RefusesWhatDoesNotFit) {
   EXPECT_EQ(error_of({job(many_cpus), job(many_cpus, {0})}),
             "the jobs on rank 0 need 256 cpus together, a rank has 255 at most: place job "
             "elsewhere");
+  MergeJob with_other_notes = job(kPing);
+  with_other_notes.nodes = {"a"};
+  EXPECT_EQ(error_of({with_other_notes}), "job has 2 ranks, but its notes have 1");
   MergeJob other = job(kPing);
   other.name = "fast";
   other.time_unit_ns = 0.04;
@@ -122,6 +125,47 @@ TEST(Merge, NumbersLargeTagsOfSharedRanksAnew) {
   for (const model::ScheduleOp& op : schedule.ranks()[1].ops)
     tags.push_back(+op.tag);
   EXPECT_THAT(tags, ElementsAre(1, 0, model::kAnyTag, 3, 2, model::kAnyTag));
+}
+
+MergeJob job_on(std::vector<std::string> nodes, std::vector<std::uint32_t> places = {}) {
+  std::string text = "num_ranks " + std::to_string(nodes.size()) + "\n";
+  for (std::size_t rank = 0; rank < nodes.size(); ++rank)
+    text += "\nrank " + std::to_string(rank) + " {\ncalc 1\n}\n";
+  MergeJob made = job(text, std::move(places));
+  made.nodes = std::move(nodes);
+  return made;
+}
+
+core::Result<std::vector<std::uint32_t>> nodes_of(std::vector<MergeJob> jobs) {
+  return Merge::plan(std::move(jobs)).value().nodes();
+}
+
+TEST(Merge, KeepsTheNodesOfEachJob) {
+  EXPECT_THAT(nodes_of({job_on({"a", "a", "b"}), job_on({"a", "b", "b"})}).value(),
+              ElementsAre(0, 0, 1, 2, 3, 3));
+  EXPECT_THAT(nodes_of({job_on({"a", "b"}, {0, 2}), job_on({"a", "a"}, {1, 3})}).value(),
+              ElementsAre(0, 1, 2, 1));
+  EXPECT_THAT(nodes_of({job(kPing), job(kPing)}).value(), ElementsAre());
+}
+
+TEST(Merge, JobsOnTheSameRanksAreOnTheSameNodes) {
+  EXPECT_THAT(nodes_of({job_on({"a", "a", "b", "b"}), job_on({"x", "y"}, {1, 2})}).value(),
+              ElementsAre(0, 0, 1, 1));
+  EXPECT_THAT(nodes_of({job_on({"a", "a"}), job_on({"x", "x"}, {1, 2})}).value(),
+              ElementsAre(0, 0, 0));
+  EXPECT_EQ(nodes_of({job_on({"a", "a", "b", "b"}), job_on({"x", "x"}, {1, 2})}).error().message,
+            "job has its nodes a and b apart, jobs on the same ranks have them as one");
+}
+
+TEST(Merge, IsForTheSimulatorOfAllJobs) {
+  MergeJob packets = job(kPing);
+  packets.made_for = "htsim";
+  EXPECT_EQ(Merge::plan({packets, packets}).value().made_for(), "htsim");
+  EXPECT_EQ(Merge::plan({packets, job(kPing)}).value().made_for(), "assay");
+}
+
+TEST(Merge, RanksThatNothingIsKnownOfAreNodesOfTheirOwn) {
+  EXPECT_THAT(nodes_of({job(kPing), job_on({"a", "a"}, {1, 3})}).value(), ElementsAre(0, 1, 2, 1));
 }
 
 TEST(Merge, ReadsPlaces) {

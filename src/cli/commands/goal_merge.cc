@@ -13,7 +13,6 @@
 #include "core/counted.h"
 #include "core/output_file.h"
 #include "goal/merge.h"
-#include "goal/simulators.h"
 #include "model/goal_text.h"
 #include "model/schedule_notes.h"
 #include "model/schedule_writer.h"
@@ -103,7 +102,7 @@ class GoalMerge final : public Command {
     ASSAY_TRY(form_ == Form::kText
                   ? model::write_goal_text_file(output_, merge.num_ranks(), write)
                   : model::write_binary_schedule(output_, merge.num_ranks(), write));
-    if (merge.time_unit_ns() != 1) ASSAY_TRY(write_unit(merge, notes));
+    ASSAY_TRY(write_notes(merge, notes));
     for (std::size_t i = 0; i < inputs_.size(); ++i)
       tell(inputs_[i], merge.placed()[i]);
     return Outcome::kOk;
@@ -117,7 +116,7 @@ class GoalMerge final : public Command {
       auto schedule = ASSAY_TRY(model::read_schedule(input));
       const auto notes = ASSAY_TRY(model::read_notes_beside(input));
       jobs.push_back({.name = input.string(), .schedule = std::move(schedule)});
-      if (notes) jobs.back().time_unit_ns = notes->time_unit_ns;
+      if (notes) take_notes(*notes, jobs.back());
       const auto mine =
           std::find_if(placements.begin(), placements.end(), [&](const std::string& placement) {
             return parts_of(placement).first == input.string();
@@ -129,14 +128,33 @@ class GoalMerge final : public Command {
     return jobs;
   }
 
-  // Writes notes that say in which units the schedule counts time, and nothing else.
-  static core::Status write_unit(const goal::Merge& merge, const fs::path& path) {
+  // Notes of a merge that knew no nodes have none.
+  static void take_notes(const model::ScheduleNotes& notes, goal::MergeJob& job) {
+    job.time_unit_ns = notes.time_unit_ns;
+    job.made_for = notes.made_for;
+    for (const model::ScheduleRank& rank : notes.ranks) {
+      if (!rank.node.empty()) job.nodes.push_back(rank.node);
+    }
+  }
+
+  // Writes notes that say on which nodes the ranks are, and in which units the schedule counts
+  // time.
+  static core::Status write_notes(const goal::Merge& merge, const fs::path& path) {
+    const auto nodes = merge.nodes();
+    if (!nodes.ok()) {
+      print_warning(fmt::format("{}: the merged schedule does not say which ranks share a node",
+                                nodes.error().message));
+    }
+    const bool has_nodes = nodes.ok() && !nodes.value().empty();
+    if (!has_nodes && merge.time_unit_ns() == 1) return {};
     model::ScheduleNotes notes;
     notes.generator = program_version();
     notes.source = "several schedules";
-    notes.made_for = goal::name_of(goal::Simulator::kLogGopsim);
+    notes.made_for = merge.made_for();
     notes.time_unit_ns = merge.time_unit_ns();
     notes.ranks.resize(merge.num_ranks());
+    for (std::size_t rank = 0; has_nodes && rank < notes.ranks.size(); ++rank)
+      notes.ranks[rank].node = fmt::format("node{}", nodes.value()[rank]);
     notes.spans.resize(merge.num_ranks());
     return model::write_notes(path, notes);
   }
@@ -183,8 +201,13 @@ const CommandSpec kGoalMerge{
         "beyond the earlier ones', so that no message reaches another job, and the nics are "
         "common. Where that would take tags beyond the last one, those of jobs that share ranks "
         "are numbered anew, without gaps. All jobs start at time 0. Ranks that no job was placed "
-        "on stay empty. Of the notes (NAME.notes.json) only the unit of time is kept; jobs with "
-        "different ones, such as those for loggopsim and for assay, are not merged.",
+        "on stay empty.\n\n"
+        "Of the notes (NAME.notes.json) the nodes and the unit of time are kept. Ranks share a "
+        "node where a job has them on one; jobs on different ranks have different nodes, and a "
+        "rank whose jobs have no notes is a node of its own. Where jobs that share ranks "
+        "contradict each other, a warning says so, and --topology or the network's file of 'assay "
+        "simulate' has to tell. Jobs with different units, such as those for loggopsim and for "
+        "assay, are not merged.",
     .examples =
         "assay goal merge llm.bin hpc.bin -o both.bin\n"
         "assay goal merge llm.bin hpc.bin --place hpc.bin:0-3,8-11 -o shared.bin\n"

@@ -363,6 +363,10 @@ class Simulate final : public Command {
       return core::Error{"--operations needs the notes of the schedule: '" +
                          model::notes_path(schedule_).string() + "' is missing"};
     }
+    if (notes->operations.empty()) {
+      return core::Error{"--operations needs notes that tell of operations: '" +
+                         model::notes_path(schedule_).string() + "' tells of none"};
+    }
     const auto times = ASSAY_TRY(simulate::launch_times(outcome, *notes));
     return write_table(simulate::operation_table(times, *notes));
   }
