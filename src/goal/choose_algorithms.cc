@@ -46,8 +46,9 @@ class Chooser {
     for (std::uint32_t gpu = 0; gpu < scaled_.gpus.size(); ++gpu)
       choose_for(gpu);
     std::vector<NewChoice> choices;
-    for (const auto& [kind, choice] : kinds_)
-      choices.push_back(choice);
+    for (const auto& [kind, choice] : kinds_) {
+      if (choice.recorded != choice.chosen) choices.push_back(choice);
+    }
     return choices;
   }
 
@@ -211,7 +212,6 @@ model::Table choices_table(const std::vector<NewChoice>& choices) {
                   {.name = "chosen"},
                   {.name = "operations", .description = "each counted once for all its ranks"}}};
   for (const NewChoice& choice : choices) {
-    if (choice.recorded == choice.chosen) continue;
     table.add_row({std::string(name_of(choice.function)), static_cast<std::int64_t>(choice.bytes),
                    static_cast<std::int64_t>(choice.num_ranks), text_of(choice.recorded),
                    text_of(choice.chosen), static_cast<std::int64_t>(choice.operations)});

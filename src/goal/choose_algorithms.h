@@ -37,12 +37,12 @@ struct NewChoice {
 // Chooses for the collectives of the communicators whose number of ranks is not the one in
 // `recorded`, and gives those communicators as many rings and trees as NCCL would make. NVLS and
 // CollNet are taken to exist where the recording used them, and GPUs to be of Hopper's generation,
-// since recordings do not tell. Returns the kinds of operations, changed or not.
+// since recordings do not tell. Returns the kinds of operations that changed.
 std::vector<NewChoice> choose_algorithms(const model::Job& recorded,
                                          const ChoiceOptions& options,
                                          model::Job& scaled);
 
-// Returns the table "choices" of those that changed.
+// Returns the table "choices".
 model::Table choices_table(const std::vector<NewChoice>& choices);
 
 }  // namespace assay::goal

@@ -78,14 +78,25 @@ TEST(ChooseAlgorithms, ComputationsHaveNoCommunicator) {
 }
 
 TEST(ChooseAlgorithms, TheTableListsWhatChanged) {
-  const Job job = data_parallel_job();
+  Job job = data_parallel_job();
   Job scaled = enlarged(job, 64);
-  std::vector<NewChoice> choices = choose_algorithms(job, {}, scaled);
-  choices[1].chosen = choices[1].recorded;
-  const model::Table table = choices_table(choices);
+  choose_algorithms(job, {}, scaled);
+  for (model::JobGpu& gpu : job.gpus) {
+    for (std::size_t i : {1U, 2U}) {
+      gpu.operations[i].algorithm = scaled.gpus[0].operations[i].algorithm;
+      gpu.operations[i].protocol = scaled.gpus[0].operations[i].protocol;
+      gpu.operations[i].num_channels = scaled.gpus[0].operations[i].num_channels;
+    }
+  }
+  Job again = enlarged(job, 64);
+  const model::Table table = choices_table(choose_algorithms(job, {}, again));
   ASSERT_EQ(table.row_count(), 1U);
   EXPECT_EQ(std::get<std::string>(table.at(0, 3)), "RING LL, 1 channel");
   EXPECT_EQ(std::get<std::string>(table.at(0, 4)), "TREE LL, 1 channel");
+  for (model::JobGpu& gpu : job.gpus)
+    gpu.operations[0].algorithm = NcclAlgorithm::kTree;
+  Job same = enlarged(job, 64);
+  EXPECT_TRUE(choose_algorithms(job, {}, same).empty());
 }
 
 TEST(ChooseAlgorithms, KeepsWhatWasRecorded) {

@@ -31,12 +31,15 @@ class GoalCollective final : public Command {
                                           {"alltoall", NcclFunction::kAllToAll}};
     add_choice(app, "FUNCTION", plan_.function, functions,
                "what the ranks do, as performance tables name it")
+        ->default_str("")
         ->required();
     app.add_option("--ranks", ranks_, "how many take part; they fill whole nodes")
         ->type_name("N")
         ->required()
         ->check(positive_number_problem);
-    app.add_option("--bytes", bytes_, "the whole buffer, as nccl-tests count: 64K, 16M, 1G")
+    app.add_option("--bytes", bytes_,
+                   "the whole buffer, as nccl-tests count: 64K, 16M, 1G; ranks have equal shares, "
+                   "rounded up")
         ->type_name("BYTES")
         ->required()
         ->check(bytes_problem);

@@ -29,11 +29,16 @@ core::Status check_ranks(const CollectivePlan& plan) {
   return {};
 }
 
+// Every rank has as much, so that buffers are filled up as engines fill theirs.
+std::uint64_t share_of_rank(const CollectivePlan& plan) {
+  return (plan.bytes + plan.ranks - 1) / plan.ranks;
+}
+
 // What Operation::bytes is of a function whose whole buffer has so many bytes.
 std::uint64_t bytes_of_rank(const CollectivePlan& plan) {
   const bool shares =
       plan.function == NcclFunction::kAllGather || plan.function == NcclFunction::kReduceScatter;
-  return shares ? plan.bytes / plan.ranks : plan.bytes;
+  return shares ? share_of_rank(plan) : plan.bytes;
 }
 
 }  // namespace
@@ -72,7 +77,7 @@ core::Result<SchedulePlan> plan_all_to_all(const CollectivePlan& plan,
                                            Simulator simulator,
                                            ExpandOptions options) {
   ASSAY_TRY(check_ranks(plan));
-  const std::uint64_t bytes = plan.bytes / plan.ranks;
+  const std::uint64_t bytes = share_of_rank(plan);
   if (bytes > model::kMostSize) {
     return core::Error{fmt::format("a message of {} bytes is larger than 2 GiB", bytes)};
   }

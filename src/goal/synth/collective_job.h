@@ -14,7 +14,7 @@ namespace assay::goal {
 
 struct CollectivePlan {
   model::NcclFunction function = model::NcclFunction::kAllReduce;
-  std::uint64_t bytes = 0;  // of the whole buffer, as nccl-tests count
+  std::uint64_t bytes = 0;  // of the whole buffer, as nccl-tests count; shares are rounded up
   std::uint32_t ranks = 2;
   std::uint32_t gpus_per_node = 8;
   // Nothing: NCCL's choice.
