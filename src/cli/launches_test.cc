@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
 
@@ -13,6 +14,7 @@
 #include "goal/launch_job.h"
 #include "goal/launch_source.h"
 #include "goal/reshape_job.h"
+#include "goal/synth/collective_job.h"
 #include "goal/synth/made_job_test_util.h"
 #include "goal/validate.h"
 #include "model/schedule_writer.h"
@@ -215,6 +217,35 @@ TEST(SimulateGroups, OperationsThatOverlapShareTheNics) {
   file.scale.replicas = made.repeats;
   file.costs = goal::costs_from_lines(goal::default_costs(), "");
   expect_within_one_percent(file);
+}
+
+void expect_equal_but_for_rounding(const goal::JobFile& file) {
+  const auto exact = run(*goal::make_launch_job(file).value()->schedule);
+  const auto groups = goal::make_group_job(
+      file, [&](const goal::LaunchSource& schedule) -> core::Result<goal::SimulatedRanks> {
+        return ranks_of(run(schedule).value());
+      });
+  const auto costs = simulate::simulate_groups(groups.value().schedule);
+  ASSERT_EQ(costs.value().finish_ns.size(), exact.value().finish_ns.size());
+  for (std::size_t rank = 0; rank < exact.value().finish_ns.size(); ++rank)
+    EXPECT_LE(std::abs(costs.value().finish_ns[rank] - exact.value().finish_ns[rank]), 1) << rank;
+}
+
+// A rank that starts late has messages waiting, whose reception would make it slower than it is
+// among ranks that start together.
+TEST(SimulateGroups, RanksThatStartTogetherEndAsInTheirGraph) {
+  const goal::MadeJob made =
+      goal::make_collective_job(
+          {.function = NcclFunction::kAllGather, .bytes = 1 << 20, .ranks = 16, .gpus_per_node = 4})
+          .value();
+  goal::JobFile file;
+  file.costs = goal::costs_from_lines(goal::default_costs(), "");
+  file.job = made.job;
+  file.scale.replicas = made.repeats;
+  expect_equal_but_for_rounding(file);
+  file.job = goal::scale(made.job, file.scale).value();
+  file.scale.replicas = 1;
+  expect_equal_but_for_rounding(file);
 }
 
 TEST(SimulateLaunches, RefuseMessagesThatWouldHaveOtherTimes) {

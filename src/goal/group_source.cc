@@ -41,10 +41,23 @@ class Learner {
       : file_(file), kind_(kind), simulate_(simulate), made_(made) {}
 
   core::Result<GroupCost> run() {
+    const std::uint32_t replicas = kind_.grows.empty() ? 1 : file_.scale.replicas;
+    GroupCost cost = ASSAY_TRY(measured(replicas));
+    end_together(cost, replicas);
+    return cost;
+  }
+
+ private:
+  struct Sizes {
+    std::uint32_t first;
+    std::uint32_t second;
+    std::uint32_t wanted;
+  };
+
+  core::Result<GroupCost> measured(std::uint32_t replicas) {
     const std::size_t members = kind_.members.size();
     GroupCost cost;
     cost.members = static_cast<std::uint32_t>(members);
-    const std::uint32_t replicas = kind_.grows.empty() ? 1 : file_.scale.replicas;
     const auto ranks = static_cast<std::uint32_t>(replicas * members);
     const model::Job whole = ASSAY_TRY(job_at(replicas));
     const bool ring = is_ring(whole);
@@ -62,12 +75,17 @@ class Learner {
     return ring_cost(std::move(cost), whole, {first, second, replicas});
   }
 
- private:
-  struct Sizes {
-    std::uint32_t first;
-    std::uint32_t second;
-    std::uint32_t wanted;
-  };
+  // What waits for a late rank has piled up, so that others may end later after its start than they
+  // do when all start together. Most ranks do, so that no delay is taken to be longer than then.
+  static void end_together(GroupCost& cost, std::uint32_t replicas) {
+    const std::size_t members = cost.together_ns.size();
+    const std::int64_t along =
+        std::llround(std::max(cost.slope_ns, cost.slope_ns * (static_cast<double>(replicas) - 1)));
+    for (std::size_t i = 0; i < cost.own_ns.size(); ++i)
+      cost.own_ns[i] = std::min(cost.own_ns[i], cost.together_ns[i / members]);
+    for (std::size_t i = 0; i < cost.far_ns.size(); ++i)
+      cost.far_ns[i] = std::min(cost.far_ns[i], cost.together_ns[i / members] - along);
+  }
 
   static bool is_ring(const model::Job& job) {
     bool ring = true;
