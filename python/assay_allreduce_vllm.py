@@ -8,9 +8,9 @@ import os
 def plugin():
     if "assay_allreduce" not in os.environ.get("VLLM_PLUGINS", "").split(","):
         return
+    # What fails of ours may fail on this rank alone: vLLM then ends, before others wait for it.
+    import assay_allreduce.vllm
     try:
-        import assay_allreduce.vllm
         assay_allreduce.vllm.install()
-    except Exception as error:  # pylint: disable=broad-except
-        # vLLM ends where a plugin raises; it has a class of its own.
-        logging.getLogger(__name__).error("assay_allreduce is not used: %s: %s", type(error).__name__, error)
+    except (ImportError, AttributeError) as error:
+        logging.getLogger(__name__).error("assay_allreduce is not used, since this vLLM does not fit: %s", error)

@@ -18,6 +18,7 @@ from .communicator import DATA_TYPES, GroupExchange
 from .engine import EngineCommunicator
 
 MODULE = "flashinfer.comm"
+FUNCTIONS = ("create_allreduce_fusion_workspace", "allreduce_fusion")
 logger = logging.getLogger(__name__)
 _PER_TOKEN = 1  # assay_allreduce_scale_layout: a scale for each row, which the kernel finds
 # By the numbers of flashinfer.comm.AllReduceFusionPattern. Those that are missing begin with the sum of
@@ -247,8 +248,11 @@ def _ours_or(create):
 def _with_ours(fuse):
     """allreduce_fusion, which runs ours on workspaces of ours."""
 
+    names = list(inspect.signature(fuse).parameters)[3:]
+
     @functools.wraps(fuse, assigned=())
-    def allreduce_fusion(input, workspace, pattern, **options):
+    def allreduce_fusion(input, workspace, pattern, *arguments, **options):
+        options.update(zip(names, arguments))
         if not isinstance(workspace, Workspace):
             return fuse(input, workspace, pattern, **options)
         if workspace.fuses(input, pattern, options):
@@ -267,8 +271,7 @@ def install():
     except Exception as error:  # pylint: disable=broad-except
         logger.warning("assay_allreduce: %s cannot be imported, so that nobody fuses: %s", MODULE, error)
         return
-    create, fuse = (getattr(module, name, None)
-                    for name in ("create_allreduce_fusion_workspace", "allreduce_fusion"))
+    create, fuse = (getattr(module, name, None) for name in FUNCTIONS)
     if create is None or fuse is None or fuse.__module__ == __name__:
         return
     module.create_allreduce_fusion_workspace = _ours_or(create)

@@ -11,18 +11,18 @@ from . import flashinfer
 from .custom_all_reduce import ours_or
 
 MODULE = "sglang.srt.distributed.device_communicators.custom_all_reduce"
-# Newer versions keep FlashInfer's function in this module under a name of their own.
+# Newer versions keep FlashInfer's functions, one or both, in this module under names of their own.
 FUSION_MODULE = "sglang.srt.layers.flashinfer_comm_fusion"
-_KEPT = "_create_allreduce_fusion_workspace"
 
 
 def install():
     """SGLang's GroupCoordinator asks this module for the class when it is made."""
-    # Importing SGLang's may import the module that keeps FlashInfer's function.
+    # Importing SGLang's may import the module that keeps FlashInfer's functions.
     flashinfer.install()
     fusion = sys.modules.get(FUSION_MODULE)
-    if getattr(fusion, _KEPT, None) is not None:
-        setattr(fusion, _KEPT, importlib.import_module(flashinfer.MODULE).create_allreduce_fusion_workspace)
+    for name in flashinfer.FUNCTIONS:
+        if getattr(fusion, f"_{name}", None) is not None:
+            setattr(fusion, f"_{name}", getattr(importlib.import_module(flashinfer.MODULE), name))
     module = importlib.import_module(MODULE)
     dispatch = getattr(module, "dispatch_custom_allreduce", None)
     module.CustomAllreduce = ours_or(module.CustomAllreduce)

@@ -16,5 +16,6 @@ MODULE = "vllm.distributed.device_communicators.custom_all_reduce"
 def install():
     """vLLM's CudaCommunicator looks the class up in this module when it is made."""
     module = importlib.import_module(MODULE)
-    module.CustomAllreduce = ours_or(module.CustomAllreduce)
+    ours = ours_or(module.CustomAllreduce)
     flashinfer.install()
+    module.CustomAllreduce = ours

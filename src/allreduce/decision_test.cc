@@ -309,6 +309,27 @@ TEST(Timings, AMissingLineIsNoReasonAgainstAStrategy) {
   EXPECT_EQ(between.strategy, Strategy::kTwoshot);
   EXPECT_EQ(between.runs, 0);
   EXPECT_NEAR(between.time_us, 5.25 + 0.75 / 3, 1e-9);
+  EXPECT_LE(between.low_us, 5.25);
+  EXPECT_GE(between.high_us, 6);
+}
+
+// The line between 2 and 20 us says 8 us, where a step of TWOSHOT may have made 20 of it.
+TEST(Timings, AMissingLineIsNoReasonForAStrategyThatMayBeSlower) {
+  Benchmark benchmark{.sm_version = 90, .measurements = {}};
+  for (const auto& [tokens, oneshot] : {std::pair(1, 5.0), {2, 9.0}, {4, 15.0}})
+    benchmark.measurements.push_back(measured(cell_of(tokens), Strategy::kOneshot, oneshot));
+  benchmark.measurements.push_back(measured(cell_of(1), Strategy::kTwoshot, 5.1));
+  benchmark.measurements.push_back(measured(cell_of(4), Strategy::kTwoshot, 20));
+  EXPECT_EQ(filled_choices(benchmark), "444");
+}
+
+TEST(Timings, AWideGapStays) {
+  Benchmark benchmark{.sm_version = 90, .measurements = {}};
+  for (const std::int64_t tokens : {1, 2, 4, 8})
+    benchmark.measurements.push_back(measured(cell_of(tokens), Strategy::kOneshot, 10));
+  for (const std::int64_t tokens : {1, 8})
+    benchmark.measurements.push_back(measured(cell_of(tokens), Strategy::kTwoshot, 5));
+  EXPECT_EQ(filled_choices(benchmark), "5445");
 }
 
 TEST(Timings, AnOutcomeIsAReason) {

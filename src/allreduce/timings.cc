@@ -98,13 +98,17 @@ double between(double smaller, double larger, double part) {
   return smaller * (1 - part) + larger * part;
 }
 
+// Of sizes further apart a line says too little.
+constexpr std::int64_t kWidestGap = 4;
+
 bool is_in_row_of(const Cell& one, Cell other) {
   other.num_tokens = one.num_tokens;
   return one == other;
 }
 
 // Returns the strategy's time on the line between the cells before and behind, of those that it has
-// rows in, where it was timed in both and all three are of one row.
+// rows in, where it was timed in both and all three are of one row. It may be anything from the
+// time before to the time behind, since some strategies' times have steps.
 std::optional<Timing> time_in_gap(const Timings& timings,
                                   const std::set<Cell>& tried,
                                   const Cell& cell,
@@ -112,14 +116,16 @@ std::optional<Timing> time_in_gap(const Timings& timings,
   const auto larger = tried.upper_bound(cell);
   if (larger == tried.begin() || larger == tried.end()) return std::nullopt;
   const Cell& smaller = *std::prev(larger);
-  if (smaller == cell || !is_in_row_of(cell, smaller) || !is_in_row_of(cell, *larger))
-    return std::nullopt;
+  if (!is_in_row_of(cell, smaller) || !is_in_row_of(cell, *larger)) return std::nullopt;
+  if (larger->num_tokens > kWidestGap * smaller.num_tokens) return std::nullopt;
   const Timing* before = find_timing(timings.at(smaller), strategy);
   const Timing* behind = find_timing(timings.at(*larger), strategy);
   if (!before || !behind) return std::nullopt;
   Timing timing =
       interpolated(*before, *behind,
                    part_of_bytes(cell.size_bytes(), smaller.size_bytes(), larger->size_bytes()));
+  timing.low_us = std::min(before->low_us, behind->low_us);
+  timing.high_us = std::max(before->high_us, behind->high_us);
   timing.runs = 0;
   return timing;
 }

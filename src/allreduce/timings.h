@@ -125,7 +125,8 @@ Timing timing_of(const Measurement& run, double noise = kDefaultNoise);
 Timings timings_of(const Benchmark& benchmark, Launch launch, double noise = kDefaultNoise);
 
 // Adds a time wherever a strategy has no row in a cell, neither a time nor an outcome, and was
-// timed in the cells of the row before and behind: a missing line is no reason against a strategy.
+// timed in the cells of the row before and behind, of which one has at most four times as many
+// tokens: a missing line is no reason against a strategy. Its interval goes from one to the other.
 Timings with_gaps_filled(const Timings& timings, const Benchmark& benchmark, Launch launch);
 
 // Returns the same cells with only these strategies, and never AUTO.

@@ -132,7 +132,7 @@ core::Result<simulate::Options> make_parameters(const SimulationInputs& inputs,
 
 core::Result<simulate::Options> make_cost_parameters(const SimulationInputs& inputs,
                                                      const goal::JobFile& job,
-                                                     const goal::LaunchSource& part) {
+                                                     std::vector<std::uint32_t> nodes) {
   const std::size_t ranks = job.job.gpus.size();
   simulate::ParametersFile file = ASSAY_TRY(read_files(inputs, ranks * job.scale.replicas)).values;
   if (!replicas_alike(file.node_of_rank, ranks)) {
@@ -140,8 +140,8 @@ core::Result<simulate::Options> make_cost_parameters(const SimulationInputs& inp
         "costs are learned from the first replica, and the nodes divide others in another way: "
         "--collectives exact"};
   }
-  if (!file.node_of_rank.empty()) file.node_of_rank.resize(part.num_ranks());
-  return parameters_of(std::move(file), inputs, part.node_of_rank());
+  if (!file.node_of_rank.empty()) file.node_of_rank.resize(nodes.size());
+  return parameters_of(std::move(file), inputs, std::move(nodes));
 }
 
 namespace {
@@ -165,7 +165,8 @@ core::Result<simulate::Options> make_options(const SimulationInputs& inputs,
     return different_nodes(named.nodes_file, inputs.network);
   if (nodes.empty() && notes) nodes = nodes_of(*notes);
   simulate::Options options = ASSAY_TRY(parameters_of(named.values, inputs, std::move(nodes)));
-  if (options.node_of_rank.empty() && fabric.nodes.empty() && needs_nodes(fabric)) {
+  const bool names_none = options.node_of_rank.empty() && fabric.nodes.empty();
+  if (names_none && num_ranks > 1 && needs_nodes(fabric)) {
     return core::Error{fmt::format(
         "'{}' gives nodes several NICs or NVLink, but nothing says which ranks share a node: give "
         "'ranks_per_node' or 'nodes' there, or --topology (of one rank each: ranks_per_node 1)",

@@ -34,11 +34,12 @@ core::Result<simulate::Options> make_parameters(const SimulationInputs& inputs,
                                                 std::size_t num_ranks,
                                                 const OptionalNotes& notes);
 
-// The same for a part of a job from which costs are learned: some of its first replicas. Fails when
-// the nodes that a file names divide replicas in different ways.
+// The same for a part of a job from which costs are learned, some of its first replicas, whose
+// ranks are on these nodes where no file names others. Fails when the nodes that a file names
+// divide replicas in different ways.
 core::Result<simulate::Options> make_cost_parameters(const SimulationInputs& inputs,
                                                      const goal::JobFile& job,
-                                                     const goal::LaunchSource& part);
+                                                     std::vector<std::uint32_t> nodes);
 
 // Returns all options. Fails when the network's file and another one divide the ranks into
 // different nodes.

@@ -101,7 +101,7 @@ core::Result<TaskResult> simulate_costs(const StudyTask& task, const goal::JobFi
   const goal::SimulateLaunches simulate =
       [&](const goal::LaunchSource& schedule) -> core::Result<goal::SimulatedRanks> {
     const simulate::Options options =
-        ASSAY_TRY(make_cost_parameters(inputs_of(task), file, schedule));
+        ASSAY_TRY(make_cost_parameters(inputs_of(task), file, schedule.node_of_rank()));
     simulate::LaunchOutcome outcome = ASSAY_TRY(simulate::simulate_launches(schedule, options, 1));
     return goal::SimulatedRanks{std::move(outcome.finish_ns), std::move(outcome.sending_ns)};
   };

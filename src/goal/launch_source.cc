@@ -137,6 +137,16 @@ class Lister {
 
 }  // namespace
 
+std::vector<std::uint32_t> nodes_of(const model::Job& job) {
+  std::map<std::string, std::uint32_t> numbers;
+  std::vector<std::uint32_t> nodes;
+  for (const model::JobGpu& gpu : job.gpus) {
+    const auto next = static_cast<std::uint32_t>(numbers.size());
+    nodes.push_back(numbers.try_emplace(gpu.node, next).first->second);
+  }
+  return nodes;
+}
+
 LaunchSource::LaunchSource(const Resolved& resolved,
                            const Costs& costs,
                            const StreamPlan& plan,
@@ -150,10 +160,8 @@ LaunchSource::LaunchSource(const Resolved& resolved,
   }
   const model::Job& job = *resolved.job;
   const std::vector<std::int64_t> clock_start_ns = clock_starts(job);
-  std::map<std::string, std::uint32_t> nodes;
+  node_of_rank_ = nodes_of(job);
   for (std::uint32_t gpu = 0; gpu < job.gpus.size(); ++gpu) {
-    const auto next = static_cast<std::uint32_t>(nodes.size());
-    node_of_rank_.push_back(nodes.emplace(job.gpus[gpu].node, next).first->second);
     GpuTimeline timeline =
         make_timeline(resolved, gpu, plan, clock_start_ns[job.gpus[gpu].clock], warnings);
     const unsigned cpus = std::clamp(timeline.num_cpus, 1U, model::kMostCpu);

@@ -250,9 +250,10 @@ Topology make_topology(const model::Communicator& communicator,
   topology.num_ranks = static_cast<std::uint32_t>(communicator.gpus.size());
   topology.nodes = make_layout(nodes);
   if (communicator.channels.empty() && topology.num_ranks > 1 && (routes.rings || routes.trees)) {
-    warnings.add("no rings and trees recorded",
-                 "rings taken in the order of the ranks, trees as NCCL builds them",
-                 communicator.name);
+    warnings.add(
+        "no rings and trees recorded",
+        "rings taken in the order of the ranks, from node to node, trees as NCCL builds them",
+        communicator.name);
   }
   const std::size_t rings = rings_over(topology.nodes);
   auto channels =

@@ -128,8 +128,9 @@ Table parameters_table(const Options& options, const Fabric* fabric) {
   add_link("between nodes", links.inter, has("L"), table);
   if (links.intra && shares) add_link("within a node", *links.intra, has("intra-L"), table);
   if (!replaced.empty()) {
-    table.notes.push_back(fmt::format("{} says {}: L is the sum of the latencies on a way.",
-                                      fabric->name(), core::join(replaced, ", ")));
+    const bool sums = !has("L") || !has("intra-L");
+    table.notes.push_back(fmt::format("{} says {}{}", fabric->name(), core::join(replaced, ", "),
+                                      sums ? ": L is the sum of the latencies on a way." : "."));
   }
   if (links.intra && options.node_of_rank.empty() && !shares) {
     table.notes.emplace_back("Each rank is a node of its own, because nothing says otherwise.");

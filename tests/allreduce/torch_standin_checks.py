@@ -534,7 +534,7 @@ class InstallTest(ModulesTest):
         with unittest.mock.patch.dict(os.environ, VLLM_PLUGINS="assay_allreduce"), \
                 self.assertLogs("assay_allreduce_vllm", logging.ERROR) as log:
             assay_allreduce_vllm.plugin()
-        self.assertIn("assay_allreduce is not used: ModuleNotFoundError", log.output[0])
+        self.assertIn("assay_allreduce is not used, since this vLLM does not fit: No module", log.output[0])
 
     def test_sglang(self):
         from assay_allreduce import sglang
@@ -787,6 +787,10 @@ class FlashInferTest(ModulesTest):
 
     def test_has_the_signatures_that_engines_inspect(self):
         self.assertEqual([inspect.signature(self.function(name)) for name in self.NAMES], self.signatures)
+        self.assertEqual(self.flashinfer.allreduce_fusion(None, "their workspace", 1, True, False), "their workspace")
+        message, weight = torch.Tensor((4, 512), address=16), torch.Tensor((512,), address=48)
+        norm = self.flashinfer.allreduce_fusion(message, self.workspaces()[0], 1, True, False, rms_gamma=weight)
+        self.assertEqual(norm.shape, (4, 512))
 
     def test_goes_by_the_backend_where_no_group_is_given(self):
         class Backend:
@@ -821,11 +825,11 @@ class FlashInferTest(ModulesTest):
         from assay_allreduce import sglang
         self.module(sglang.MODULE).CustomAllreduce = Theirs
         kept = types.ModuleType(sglang.FUSION_MODULE)
-        kept._create_allreduce_fusion_workspace = lambda: "theirs"
+        kept._create_allreduce_fusion_workspace = kept._allreduce_fusion = lambda: "theirs"
         with unittest.mock.patch.dict(sys.modules, {sglang.FUSION_MODULE: kept}):
             sglang.install()
-        self.assertIs(kept._create_allreduce_fusion_workspace,
-                      self.flashinfer.create_allreduce_fusion_workspace)
+        self.assertEqual([getattr(kept, f"_{name}") for name in self.NAMES],
+                         [self.function(name) for name in self.NAMES])
 
     def test_other_groups_and_types_are_theirs(self):
         for asked in ({"world_size": 4}, {"dtype": torch.uint8}):

@@ -135,6 +135,11 @@ class GoalMerge final : public Command {
     for (const model::ScheduleRank& rank : notes.ranks) {
       if (!rank.node.empty()) job.nodes.push_back(rank.node);
     }
+    const std::size_t ranks = job.schedule.ranks().size();
+    if (job.nodes.empty() || job.nodes.size() == ranks) return;
+    print_warning(fmt::format("{} has {}, but its notes have nodes of {}: they are not kept",
+                              job.name, core::counted(ranks, "rank"), job.nodes.size()));
+    job.nodes.clear();
   }
 
   // Writes notes that say on which nodes the ranks are, and in which units the schedule counts

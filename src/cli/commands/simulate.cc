@@ -478,10 +478,13 @@ class Simulate final : public Command {
     if (!operations_.empty()) {
       return core::Error{"--operations needs --collectives exact: costs have no operations"};
     }
-    simulate::Options options;
+    // A job without collectives simulates none, and has parameters all the same.
+    const simulate::Options of_job =
+        ASSAY_TRY(make_cost_parameters(inputs(), file, goal::nodes_of(file.job)));
     const goal::SimulateLaunches simulate =
         [&](const goal::LaunchSource& schedule) -> core::Result<goal::SimulatedRanks> {
-      options = ASSAY_TRY(make_cost_parameters(inputs(), file, schedule));
+      const simulate::Options options =
+          ASSAY_TRY(make_cost_parameters(inputs(), file, schedule.node_of_rank()));
       simulate::LaunchOutcome outcome =
           ASSAY_TRY(simulate::simulate_launches(schedule, options, threads_));
       return goal::SimulatedRanks{std::move(outcome.finish_ns), std::move(outcome.sending_ns)};
@@ -491,7 +494,7 @@ class Simulate final : public Command {
     const auto outcome = ASSAY_TRY(simulate::simulate_groups(job.schedule));
     if (presentation_.shows_summary()) {
       model::Book book = make_book(outcome, job);
-      book.tables.push_back(parameters_of(file, options));
+      book.tables.push_back(parameters_of(file, of_job));
       book.tables.push_back(method_table("cost", size));
       print_summary(book, presentation_.summary(), summary_rows(outcome.finish_ns.size()));
     }

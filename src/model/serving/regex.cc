@@ -18,14 +18,32 @@ std::string text_of(int problem) {
   return reinterpret_cast<const char*>(text.data());
 }
 
+// Python's "{,3}" is "{0,3}", which PCRE2 before 10.43 takes for these five characters.
+std::string with_zeros(std::string_view pattern) {
+  std::string made;
+  bool in_class = false;
+  for (std::size_t i = 0; i < pattern.size(); ++i) {
+    made += pattern[i];
+    if (pattern[i] == '\\' && i + 1 < pattern.size()) {
+      made += pattern[++i];
+    } else if (pattern[i] == '[' || pattern[i] == ']') {
+      in_class = pattern[i] == '[';
+    } else if (pattern[i] == '{' && !in_class && pattern.substr(i + 1).starts_with(',')) {
+      made += '0';
+    }
+  }
+  return made;
+}
+
 }  // namespace
 
 core::Result<Regex> Regex::of(const std::string& pattern) {
+  const std::string text = with_zeros(pattern);
   int problem = 0;
   PCRE2_SIZE place = 0;
   Regex made;
   made.pattern_ = pattern;
-  made.code_ = {pcre2_compile(reinterpret_cast<PCRE2_SPTR>(pattern.data()), pattern.size(),
+  made.code_ = {pcre2_compile(reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(),
                               PCRE2_ANCHORED, &problem, &place, nullptr),
                 pcre2_code_free};
   if (!made.code_) {

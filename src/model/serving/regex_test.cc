@@ -27,6 +27,8 @@ TEST(Regex, ReadsWhatPythonReads) {
   EXPECT_EQ(text_of(R"((?i)(?P<part>LAYER)\.\d{1,2}\.(?P=part)$)", "layer.12.layer"), "matches");
   EXPECT_EQ(text_of(R"((?!.*(?=visual)).*(?<=up_)proj\Z)", "mlp.up_proj"), "matches");
   EXPECT_EQ(text_of("[]a]+$", "a]"), "matches");
+  EXPECT_EQ(text_of(R"(layers\.\d{,2}\.[{,]\{,)", "layers.12.{{,"), "matches");
+  EXPECT_EQ(text_of(R"(layers\.\d{,2}\.)", "layers.123."), "does not match");
   EXPECT_EQ(text_of("(?# a comment)a(?:b|c)*?$", "abc"), "matches");
 }
 

@@ -80,7 +80,7 @@ class FabricBuilder final : public Wiring {
   core::Status apply_route(const FixedRoute& route);
   core::Status apply_background();
   core::Status apply_background(const Background& background);
-  core::Status check_background() const;
+  core::Status check_background();
   [[nodiscard]] double rate_of(const FabricLink& link) const;
 
   const FabricSpec& spec_;
@@ -503,18 +503,19 @@ core::Status FabricBuilder::apply_background(const Background& background) {
   return {};
 }
 
-core::Status FabricBuilder::check_background() const {
-  const auto check = [](const FabricLink& link, double changed) -> core::Status {
-    if (changed == 0 || changed - link.background > 1e-6 * link.capacity) return {};
-    return core::Error{fmt::format("the background leaves nothing of '{}'", link.name)};
-  };
-  for (const FabricLink& link : fabric_.links_)
-    ASSAY_TRY(check(link, link.changed));
-  for (const Fabric::LinkChange& change : fabric_.link_changes_) {
-    const FabricLink& link = fabric_.links_[change.link];
-    ASSAY_TRY(check(link, change.capacity));
-    if (change.until_ns < kForeverNs) ASSAY_TRY(check(link, link.capacity));
+// What holds at a time counts: of several changes, the one that leaves a link least.
+core::Status FabricBuilder::check_background() {
+  std::vector<std::int64_t> times = fabric_.change_times();
+  times.push_back(0);  // the last one: the links begin so
+  for (const std::int64_t time : times) {
+    fabric_.change_links(time);
+    for (const FabricLink& link : fabric_.links_) {
+      if (link.changed == 0 || link.changed - link.background > 1e-6 * link.capacity) continue;
+      return core::Error{fmt::format("the background leaves nothing of '{}'", link.name)};
+    }
   }
+  for (FabricLink& link : fabric_.links_)
+    link.best = link.changed;
   return {};
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "core/counted.h"
 #include "core/csv.h"
@@ -82,6 +83,7 @@ class Questions {
     for (const std::string_view field : header) {
       std::string column = column_named(field);
       if (!matcher.has_column(column) && is_result(column)) {
+        if (column == "refusal") questions.refusal_ = questions.columns_.size();
         questions.passed_over_.emplace_back(field);
         column.clear();
       } else {
@@ -98,10 +100,15 @@ class Questions {
       return core::Error{fmt::format("{}, but {}", core::counted(fields.size(), "field"),
                                      core::counted(columns_.size(), "column"))};
     }
+    bool asks = false;
     for (std::size_t i = 0; i < fields.size(); ++i) {
-      if (!fields[i].empty() && !columns_[i].empty())
-        ASSAY_TRY(matcher.take({columns_[i], std::string(core::csv_meaning(fields[i]))}));
+      if (fields[i].empty() || columns_[i].empty()) continue;
+      asks = true;
+      ASSAY_TRY(matcher.take({columns_[i], std::string(core::csv_meaning(fields[i]))}));
     }
+    // An answer that was refused before its keys were known has none, and asks for nothing.
+    if (!asks && refusal_ < fields.size() && !fields[refusal_].empty())
+      return core::Error{std::string(core::csv_meaning(fields[refusal_]))};
     return matcher;
   }
 
@@ -110,6 +117,7 @@ class Questions {
  private:
   std::vector<std::string> columns_;  // "" for one that is passed over
   std::vector<std::string> passed_over_;
+  std::size_t refusal_ = std::numeric_limits<std::size_t>::max();  // its place
 };
 
 }  // namespace

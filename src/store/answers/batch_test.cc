@@ -54,6 +54,15 @@ TEST(Batch, SaysWhyThereIsNoAnswerAndGoesOn) {
   EXPECT_EQ(cell(answers, 6, "gemm_dtype"), "fp8");
 }
 
+// Such an answer has no keys, and must not become a question that leaves all open.
+TEST(Batch, ARefusedAnswerIsRefusedAgain) {
+  const BatchAnswers answers = answers_of("m,gemm_dtype,refusal\n,,m=0 is no work\n3,fp8,old\n");
+  ASSERT_EQ(answers.table.row_count(), 2U);
+  EXPECT_EQ(cell(answers, 0, "refusal"), "m=0 is no work");
+  EXPECT_EQ(cell(answers, 1, "refusal"), "");
+  EXPECT_EQ(cell(answers, 1, "latency"), "3.0");
+}
+
 TEST(Batch, TakesConditionsForAllLines) {
   EXPECT_EQ(answers_of("m\n1\n3\n", {{"dtype", "fp8"}}).answered, 2);
 }

@@ -13,6 +13,7 @@
 #include "core/statistics.h"
 #include "core/text.h"
 #include "trace/compare/rows.h"
+#include "trace/compare/step_states.h"
 #include "trace/compare/timeline_samples.h"
 
 namespace assay::trace {
@@ -28,14 +29,28 @@ constexpr std::array kMeasures = {"time ms", "compute ms", "exposed comm ms", "i
 using PhaseKey = std::pair<std::string, std::optional<std::int64_t>>;
 using Measures = std::array<double, kMeasures.size()>;
 
+std::vector<RankStep> inference_steps(const Configuration& side) {
+  std::vector<RankStep> steps;
+  for (const RankReport& report : side.ranks) {
+    const model::Table* table = report.book.find(kInferenceStepsSheet);
+    for (std::size_t row = 0; table != nullptr && row < table->row_count(); ++row) {
+      if (const auto step = step_number(*table, row))
+        steps.push_back({.run = report.run, .rank = report.rank, .step = *step});
+    }
+  }
+  return steps;
+}
+
 // The steps of one side by phase. A step is that of all ranks, with their mean.
 class PhaseSteps {
  public:
   explicit PhaseSteps(const Configuration& side) {
+    const StepSet shared = shared_steps(inference_steps(side));
     for (const RankReport& report : side.ranks)
       if (const model::Table* table = report.book.find(kInferenceStepsSheet))
         for (std::size_t row = 0; row < table->row_count(); ++row)
-          add(report, *table, row);
+          if (shared.count({report.run, step_number(*table, row).value_or(-1)}) > 0)
+            add(report, *table, row);
   }
 
   [[nodiscard]] std::set<PhaseKey> keys() const {

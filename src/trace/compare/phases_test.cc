@@ -78,6 +78,19 @@ TEST(Phases, EachHasItsOwnVerdict) {
   EXPECT_THAT(phases_in_words(changes, sides), HasSubstr("prefill: 50.005 to 50.005 ms"));
 }
 
+TEST(Phases, StepsThatNotAllRanksHaveDoNotCount) {
+  const std::vector<Served> steps = {{"decode", 4, 10}, {"decode", 4, 10.1}, {"decode", 4, 30}};
+  Configuration cut = served("b", steps);
+  cut.ranks[1] = served("b", {steps[0], steps[1]}).ranks[1];
+  const Configuration whole = served("a", steps);
+  const Sides sides{whole, cut};
+  const std::vector<PhaseChange> changes = compare_phases(sides);
+  const Change& change = change_of(changes, "decode", std::nullopt).time_ms;
+  EXPECT_EQ(change.baseline_count, 3U);
+  EXPECT_EQ(change.test_count, 2U);
+  EXPECT_NEAR(change.test, 10.05, 1e-9);
+}
+
 TEST(Phases, OfOneSideAloneAreShown) {
   const Configuration a = served("a", {{"decode", 4, 10}, {"decode", 4, 10.1}});
   const Configuration b = served("b", {{"mixed", 4, 30}, {"decode", 4, 10}});
