@@ -8,7 +8,7 @@ import os
 def plugin():
     if "assay_allreduce" not in os.environ.get("VLLM_PLUGINS", "").split(","):
         return
-    # What fails of ours may fail on this rank alone: vLLM then ends, before others wait for it.
+    # Our library may fail to load on this rank alone: vLLM then ends, before others wait for it.
     import assay_allreduce.vllm
     try:
         assay_allreduce.vllm.install()

@@ -131,7 +131,7 @@ class Workspace(EngineCommunicator):
 
     @property
     def buffer_size_bytes(self):
-        """What one message may have, in whole blocks: SGLang looks whether the halves of an "mnnvl" are aligned."""
+        """The bytes of the largest message, in whole blocks: SGLang asks whether the halves of an "mnnvl" are aligned."""
         return -(-self.max_size // _BUFFER_BLOCK) * _BUFFER_BLOCK
 
     def theirs(self):

@@ -98,7 +98,7 @@ double between(double smaller, double larger, double part) {
   return smaller * (1 - part) + larger * part;
 }
 
-// Of sizes further apart a line says too little.
+// A line between sizes further apart says too little.
 constexpr std::int64_t kWidestGap = 4;
 
 bool is_in_row_of(const Cell& one, Cell other) {

@@ -84,8 +84,8 @@ TEST(Statistics, WelchIntervalOfASideWithoutSpreadIsThatOfTheOther) {
   EXPECT_NEAR(found.difference - found.low, 4.30265 / std::sqrt(3.0), 1e-4);
 }
 
-// By hand: the variance of the three is 1, so that of the difference is 1 + 1/3; t(0.975, 2) =
-// 4.302653 (printed tables).
+// The variance of the three is 1, so that of the difference is 1 + 1/3 by hand; t(0.975, 2) is
+// 4.302653 in printed tables.
 TEST(Statistics, ASingleValueHasTheSpreadOfTheOthers) {
   const double alone[] = {9};
   const double others[] = {1, 2, 3};

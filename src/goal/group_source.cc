@@ -75,8 +75,8 @@ class Learner {
     return ring_cost(std::move(cost), whole, {first, second, replicas});
   }
 
-  // What waits for a late rank has piled up, so that others may end later after its start than they
-  // do when all start together. Most ranks do, so that no delay is taken to be longer than then.
+  // Messages pile up before a late rank, so that others may end later after its start than they do
+  // when all start together. Most ranks do, so that no delay is taken to be longer than then.
   static void end_together(GroupCost& cost, std::uint32_t replicas) {
     const std::size_t members = cost.together_ns.size();
     const std::int64_t along =

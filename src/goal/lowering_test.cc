@@ -413,7 +413,8 @@ TEST(Topology, HalfOfTheChannelsTakeTheSecondTree) {
                                             BinaryTree::kSecond, BinaryTree::kSecond}));
 }
 
-// By node, the ranks that lead out of it by rings, and those that speak to others by trees.
+// It has for each node the ranks that lead out of it by rings, and those that speak to others by
+// trees.
 struct Exits {
   std::map<std::string, std::set<std::size_t>> of_rings;
   std::map<std::string, std::set<std::size_t>> of_trees;

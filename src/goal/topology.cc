@@ -114,7 +114,7 @@ std::vector<std::vector<std::int32_t>> by_node(const std::vector<std::string>& n
   return groups;
 }
 
-// As by_node(), with each node's ranks beginning at place `head`, counted around.
+// Returns by_node() with each node's ranks beginning at place `head`, counted around.
 std::vector<std::vector<std::int32_t>> by_node_from(const std::vector<std::string>& nodes,
                                                     std::size_t head) {
   auto groups = by_node(nodes);

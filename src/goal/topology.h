@@ -87,8 +87,8 @@ void link_trees(std::vector<model::ChannelLinks>& links,
                 BinaryTree tree,
                 std::size_t head = 0);
 
-// As many rings as every node has heads, since NCCL leaves a node by each GPU's network card;
-// within one node, all rings are alike.
+// Returns as many rings as every node has heads, since NCCL leaves a node by each GPU's network
+// card; within one node, all rings are alike.
 std::size_t rings_over(const NodeLayout& layout);
 
 // Links so many rings, or as many as NCCL has channels for, over `nodes`, the node of each rank:

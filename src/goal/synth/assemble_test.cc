@@ -60,7 +60,7 @@ TEST(Assembling, WhatWaitsForACollectiveIsAsLongAsAlone) {
   EXPECT_EQ(made.busiest_held_ns, 0);
 }
 
-// By node, how many GPUs the rings of a job's only communicator leave it by.
+// Returns for each node by how many GPUs the rings of a job's only communicator leave it.
 std::map<std::string, std::size_t> gpus_that_leave(Group group, const JobGrid& grid) {
   ProgramWriter writer;
   writer.call(collective_op({group, model::NcclFunction::kAllReduce, 1 << 20, 4}, Lane::kTensor));

@@ -126,7 +126,7 @@ class Fabric {
  private:
   friend class FabricBuilder;
 
-  // What a link is for some time, unless another change that holds then makes it less.
+  // It says what a link is for some time, unless another change that holds then makes it less.
   struct LinkChange {
     std::uint32_t link = 0;
     std::int64_t from_ns = 0;

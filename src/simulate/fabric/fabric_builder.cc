@@ -421,7 +421,7 @@ core::Status FabricBuilder::apply_link_change(const Change& change) {
   return {};
 }
 
-// What holds from the start on is applied; the other changes come while the schedule runs.
+// Applies the changes that hold from the start on; the others come while the schedule runs.
 void FabricBuilder::finish_changes() {
   std::stable_sort(fabric_.link_changes_.begin(), fabric_.link_changes_.end(),
                    [](const auto& a, const auto& b) {
@@ -503,7 +503,7 @@ core::Status FabricBuilder::apply_background(const Background& background) {
   return {};
 }
 
-// What holds at a time counts: of several changes, the one that leaves a link least.
+// Checks the links as they are at each time: of several changes, the one that leaves least holds.
 core::Status FabricBuilder::check_background() {
   std::vector<std::int64_t> times = fabric_.change_times();
   times.push_back(0);  // the last one: the links begin so
