@@ -4,13 +4,12 @@
 
 #include <algorithm>
 #include <limits>
-#include <map>
 #include <span>
 #include <string>
-#include <unordered_map>
 #include <utility>
 
 #include "core/files.h"
+#include "core/numbered.h"
 #include "core/text.h"
 #include "goal/job_file.h"
 #include "goal/validate.h"
@@ -25,18 +24,6 @@ using simulate::LogGops;
 bool gives_intra(const simulate::LinkValues& links) {
   const auto first = links.lower_bound("intra-");
   return first != links.end() && first->first.starts_with("intra-");
-}
-
-// Numbers the nodes in the order of their first rank.
-std::vector<std::uint32_t> renumbered(std::span<const std::uint32_t> node_of_rank) {
-  std::unordered_map<std::uint32_t, std::uint32_t> numbers;
-  std::vector<std::uint32_t> result;
-  result.reserve(node_of_rank.size());
-  for (const std::uint32_t node : node_of_rank) {
-    const auto next = static_cast<std::uint32_t>(numbers.size());
-    result.push_back(numbers.emplace(node, next).first->second);
-  }
-  return result;
 }
 
 core::Error different_nodes(const fs::path& one, const fs::path& other) {
@@ -60,7 +47,7 @@ core::Result<NamedParameters> read_files(const SimulationInputs& inputs, std::si
       values.links[name] = value;
     if (part.node_of_rank.empty()) continue;
     if (!values.node_of_rank.empty() &&
-        renumbered(values.node_of_rank) != renumbered(part.node_of_rank))
+        core::numbered(values.node_of_rank) != core::numbered(part.node_of_rank))
       return different_nodes(inputs.params, inputs.topology);
     values.node_of_rank = std::move(part.node_of_rank);
     read.nodes_file = path;
@@ -114,9 +101,9 @@ core::Result<simulate::Options> parameters_of(simulate::ParametersFile file,
 // Returns whether all replicas of so many ranks are divided into nodes as the first one is.
 bool replicas_alike(std::span<const std::uint32_t> node_of_rank, std::size_t ranks) {
   if (node_of_rank.empty()) return true;
-  const std::vector<std::uint32_t> first = renumbered(node_of_rank.first(ranks));
+  const std::vector<std::uint32_t> first = core::numbered(node_of_rank.first(ranks));
   for (std::size_t rank = ranks; rank < node_of_rank.size(); rank += ranks) {
-    if (renumbered(node_of_rank.subspan(rank, ranks)) != first) return false;
+    if (core::numbered(node_of_rank.subspan(rank, ranks)) != first) return false;
   }
   return true;
 }
@@ -161,7 +148,7 @@ core::Result<simulate::Options> make_options(const SimulationInputs& inputs,
   simulate::FabricSpec fabric = ASSAY_TRY(simulate::read_fabric_spec(inputs.network.string()));
   std::vector<std::uint32_t> nodes = nodes_of(fabric, num_ranks);
   if (!named.nodes_file.empty() && !nodes.empty() &&
-      renumbered(nodes) != renumbered(named.values.node_of_rank))
+      core::numbered(nodes) != core::numbered(named.values.node_of_rank))
     return different_nodes(named.nodes_file, inputs.network);
   if (nodes.empty() && notes) nodes = nodes_of(*notes);
   simulate::Options options = ASSAY_TRY(parameters_of(named.values, inputs, std::move(nodes)));
@@ -198,13 +185,7 @@ core::Result<OptionalNotes> notes_beside(const fs::path& schedule) {
 }
 
 std::vector<std::uint32_t> nodes_of(const model::ScheduleNotes& notes) {
-  std::map<std::string, std::uint32_t> numbers;
-  std::vector<std::uint32_t> node_of_rank;
-  for (const model::ScheduleRank& rank : notes.ranks) {
-    const auto next = static_cast<std::uint32_t>(numbers.size());
-    node_of_rank.push_back(numbers.emplace(rank.node, next).first->second);
-  }
-  return node_of_rank;
+  return core::numbered(notes.ranks, &model::ScheduleRank::node);
 }
 
 core::Result<bool> is_job(const fs::path& path) {

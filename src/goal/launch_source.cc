@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
 #include <string>
 #include <utility>
 
+#include "core/numbered.h"
 #include "goal/reshape_job.h"
 #include "goal/steps.h"
 #include "model/schedule.h"
@@ -137,16 +137,6 @@ class Lister {
 
 }  // namespace
 
-std::vector<std::uint32_t> nodes_of(const model::Job& job) {
-  std::map<std::string, std::uint32_t> numbers;
-  std::vector<std::uint32_t> nodes;
-  for (const model::JobGpu& gpu : job.gpus) {
-    const auto next = static_cast<std::uint32_t>(numbers.size());
-    nodes.push_back(numbers.try_emplace(gpu.node, next).first->second);
-  }
-  return nodes;
-}
-
 LaunchSource::LaunchSource(const Resolved& resolved,
                            const Costs& costs,
                            const StreamPlan& plan,
@@ -160,7 +150,7 @@ LaunchSource::LaunchSource(const Resolved& resolved,
   }
   const model::Job& job = *resolved.job;
   const std::vector<std::int64_t> clock_start_ns = clock_starts(job);
-  node_of_rank_ = nodes_of(job);
+  node_of_rank_ = core::numbered(job.gpus, &model::JobGpu::node);
   for (std::uint32_t gpu = 0; gpu < job.gpus.size(); ++gpu) {
     GpuTimeline timeline =
         make_timeline(resolved, gpu, plan, clock_start_ns[job.gpus[gpu].clock], warnings);

@@ -13,9 +13,6 @@
 
 namespace assay::goal {
 
-// The node of each GPU of a job, numbered in the order of their first GPUs.
-std::vector<std::uint32_t> nodes_of(const model::Job& job);
-
 class LaunchSource final : public model::LaunchSchedule {
  public:
   // Refers to the job's exchanges and the costs, which must not be drawn at random. Counts in

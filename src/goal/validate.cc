@@ -8,6 +8,7 @@
 #include <optional>
 #include <tuple>
 
+#include "core/numbered.h"
 #include "core/parallel.h"
 #include "core/statistics.h"
 #include "goal/expand.h"
@@ -23,16 +24,6 @@ std::vector<double> measured_times(const Unit& unit) {
   for (const Occurrence& occurrence : unit.occurrences)
     times.push_back(static_cast<double>(occurrence.measured_ns));
   return times;
-}
-
-std::vector<std::uint32_t> number_nodes(const model::Job& job) {
-  std::map<std::string, std::uint32_t> numbers;
-  std::vector<std::uint32_t> nodes;
-  for (const model::JobGpu& gpu : job.gpus) {
-    const auto next = static_cast<std::uint32_t>(numbers.size());
-    nodes.push_back(numbers.emplace(gpu.node, next).first->second);
-  }
-  return nodes;
 }
 
 struct Compared {
@@ -174,7 +165,7 @@ core::Result<UnitModel> UnitModel::make(Unit unit) {
   made.unit_ = std::make_unique<const Unit>(std::move(unit));
   made.resolved_ = ASSAY_TRY(resolve(made.unit_->job, Misfits::kLeaveOut));
   made.tags_ = ASSAY_TRY(plan_tags(made.resolved_, {.layout = "none", .threads = 1}));
-  made.node_of_rank_ = number_nodes(made.unit_->job);
+  made.node_of_rank_ = core::numbered(made.unit_->job.gpus, &model::JobGpu::node);
   return made;
 }
 

@@ -17,6 +17,7 @@
 #include "cli/summary_output.h"
 #include "cli/trace_options.h"
 #include "core/counted.h"
+#include "core/numbered.h"
 #include "core/output_file.h"
 #include "goal/group_source.h"
 #include "goal/job_file.h"
@@ -479,8 +480,8 @@ class Simulate final : public Command {
       return core::Error{"--operations needs --collectives exact: costs have no operations"};
     }
     // A job without collectives simulates none, and has parameters all the same.
-    const simulate::Options of_job =
-        ASSAY_TRY(make_cost_parameters(inputs(), file, goal::nodes_of(file.job)));
+    const simulate::Options of_job = ASSAY_TRY(
+        make_cost_parameters(inputs(), file, core::numbered(file.job.gpus, &model::JobGpu::node)));
     const goal::SimulateLaunches simulate =
         [&](const goal::LaunchSource& schedule) -> core::Result<goal::SimulatedRanks> {
       const simulate::Options options =
