@@ -119,9 +119,9 @@ Timing timing_of(const Measurement& run, double noise = kDefaultNoise);
 
 // Returns the times of all that succeeded in each of its runs, AUTO too. Several measurements of
 // one strategy in one cell are repeated runs and become their geometric mean; its interval comes
-// from the scatter between runs, of this cell or of all cells of about its size and number of GPUs,
-// or from the scatter within them, whichever is larger. A measurement that is there twice, with the
-// same interval, is one run.
+// from the scatter between runs, of this cell or of the strategy's cells of about its size and
+// number of GPUs, or from the scatter within them, whichever is larger. A measurement that is there
+// twice, with the same interval, is one run.
 Timings timings_of(const Benchmark& benchmark, Launch launch, double noise = kDefaultNoise);
 
 // Adds a time wherever a strategy has no row in a cell, neither a time nor an outcome, and was
