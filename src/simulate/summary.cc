@@ -124,9 +124,11 @@ Table parameters_table(const Options& options, const Fabric* fabric) {
   const FabricParameters links =
       contends ? fabric->parameters() : FabricParameters{options.inter, options.intra};
   const auto& nodes = contends ? fabric->domain_of_rank() : options.node_of_rank;
-  const bool shares = std::set(nodes.begin(), nodes.end()).size() < nodes.size();
-  add_link("between nodes", links.inter, has("L"), table);
-  if (links.intra && shares) add_link("within a node", *links.intra, has("intra-L"), table);
+  const std::size_t num_nodes = std::set(nodes.begin(), nodes.end()).size();
+  const bool shares = num_nodes < nodes.size();
+  const bool has_intra = links.intra && shares;
+  if (num_nodes != 1 || !has_intra) add_link("between nodes", links.inter, has("L"), table);
+  if (has_intra) add_link("within a node", *links.intra, has("intra-L"), table);
   if (!replaced.empty()) {
     const bool sums = !has("L") || !has("intra-L");
     table.notes.push_back(fmt::format("{} says {}{}", fabric->name(), core::join(replaced, ", "),

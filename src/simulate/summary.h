@@ -26,7 +26,8 @@ model::Table ends_table(const std::vector<std::int64_t>& finish_ns);
 // The `most` ranks that end last, last first; all ranks by number when there are no more.
 model::Table rank_table(const std::vector<std::int64_t>& finish_ns, std::size_t most);
 
-// The parameters in force between nodes, and within one where ranks share one. `fabric` is the
+// Returns the parameters in force between nodes, if there are several, and within one where ranks
+// share one. `fabric` is the
 // network that contends; null without one.
 model::Table parameters_table(const Options& options, const Fabric* fabric);
 

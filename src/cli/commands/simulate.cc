@@ -448,9 +448,10 @@ class Simulate final : public Command {
                                                   const simulate::Options& options) {
     model::Table table = simulate::parameters_table(options, nullptr);
     const double chosen = file.choices.nic_gbps;
-    if (file.choices.keep || std::abs(chosen * options.inter.gap_ns_per_byte - 1) < 1e-3) {
-      return table;
-    }
+    const bool alike = std::abs(chosen * options.inter.gap_ns_per_byte - 1) < 1e-3;
+    const auto& nodes = options.node_of_rank;
+    const bool one_node = std::set(nodes.begin(), nodes.end()).size() == 1;
+    if (file.choices.keep || alike || one_node) return table;
     table.notes.push_back(
         fmt::format("Algorithms are those for NICs of {:g} GB/s ('nic_gbps' of the job), which "
                     "--G {:g} simulates.",
