@@ -126,7 +126,7 @@ std::vector<const SettingResult*> Ranking::with(Verdict verdict) const {
   std::vector<const SettingResult*> found;
   for (const SettingResult& result : settings_)
     if (direction_of(result) == verdict && result.setting != reference_) found.push_back(&result);
-  // What runs say of each other comes before what one run says.
+  // Evidence of several runs comes before that of one.
   if (verdict == Verdict::kBetter)
     std::stable_partition(found.begin(), found.end(),
                           [this](const SettingResult* result) { return knows_runs(*result); });

@@ -50,7 +50,7 @@ core::Result<Regex> Regex::of(const std::string& pattern) {
     return core::Error{fmt::format("the regular expression '{}' cannot be read: {} at character {}",
                                    pattern, text_of(problem), place + 1)};
   }
-  // Without it, where a system allows no generated code, the match is slower and the same.
+  // A system may allow no generated code: the match is then slower, and the same.
   pcre2_jit_compile(made.code_.get(), PCRE2_JIT_COMPLETE);
   made.found_ = {pcre2_match_data_create(1, nullptr), pcre2_match_data_free};
   made.limits_ = {pcre2_match_context_create(nullptr), pcre2_match_context_free};

@@ -385,7 +385,7 @@ TEST(Fabric, ALinkMayBecomeFasterThanItWasBuilt) {
   EXPECT_EQ(ns(both("bandwidth: 25 GB/s, at: 100 us")), 100'000 + kHundredMbNs - 25'000);
   EXPECT_EQ(ns(both("bandwidth: 400 %, at: 100 us, until: 200 us")),
             200'000 + 4 * (kHundredMbNs - 125'000));
-  // Of two that hold at once, the lower one counts.
+  // The lower of two that hold at once counts.
   EXPECT_EQ(ns(both("bandwidth: 400 %") + ", {switch: spine0, bandwidth: 200 %, at: 1 ms}"),
             1'000'000 + 2 * (kHundredMbNs - 1'000'000));
   // A switch's links to NICs become no faster than these.

@@ -38,7 +38,7 @@ struct Trunk {
   LinkSpec spec = {};
   double default_capacity = 1;  // of one link, in NICs
   std::uint32_t copies = 1;
-  // What it adds to the length of a way; the ways of messages are the shortest ones.
+  // It adds so much to the length of a way; messages take the shortest ways.
   std::uint16_t distance = 1;
 };
 

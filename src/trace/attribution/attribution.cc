@@ -225,7 +225,7 @@ core::Result<Attribution> attribute(Executions a,
     explained_ms += change;
   double& other_ms = result.change_ms[static_cast<std::size_t>(Cause::kOther)];
   other_ms += result.total_ms() - explained_ms;
-  // What the rounding of doubles leaves is no cause.
+  // The rest that rounding of doubles leaves is no cause.
   constexpr double kRoundingMs = 1e-9;
   if (std::fabs(other_ms) < kRoundingMs) other_ms = 0;
   ASSAY_TRY(check_causes(result));

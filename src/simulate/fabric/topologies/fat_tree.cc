@@ -59,7 +59,8 @@ class FatTree final : public Topology {
     return num_groups_of(leaves_.num_groups(nodes), leaves_per_pod_);
   }
 
-  // What a link to a core has of a link to a leaf where a spine's links follow from each other.
+  // Returns what a link to a core has of one to a leaf, where a spine's links follow from each
+  // other.
   [[nodiscard]] double share_of_core() const {
     return leaves_per_pod_ / (core_oversubscription_ * cores_per_spine_);
   }
