@@ -7,9 +7,11 @@
 #pragma once
 
 #include <algorithm>
+#include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/check.h"
 #include "core/result.h"
 
 namespace assay::core {
@@ -19,12 +21,18 @@ class Registry {
  public:
   static void add(const Spec* spec) { specs().push_back(spec); }
 
-  // All specs in the order of their names, whatever order the linker chose.
+  // All specs in the order of their names, whatever order the linker chose. No two share a name.
   [[nodiscard]] static std::vector<const Spec*> all() {
     std::vector<const Spec*> sorted = specs();
     std::sort(sorted.begin(), sorted.end(), [](const Spec* a, const Spec* b) {
       return std::string_view(a->name) < std::string_view(b->name);
     });
+    const auto twin =
+        std::adjacent_find(sorted.begin(), sorted.end(), [](const Spec* a, const Spec* b) {
+          return std::string_view(a->name) == std::string_view(b->name);
+        });
+    ASSAY_CHECK(twin == sorted.end(),
+                ("two files register the name " + std::string((*twin)->name)).c_str());
     return sorted;
   }
 
