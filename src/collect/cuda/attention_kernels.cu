@@ -4,6 +4,7 @@
 
 #include "collect/cuda/attention_decode_warp.cuh"
 #include "collect/cuda/attention_kernels.h"
+#include "collect/cuda/join_parts.cuh"
 #include "collect/cuda/launch_after.h"
 #include "collect/cuda/tma.cuh"
 #include "collect/cuda/vectors.cuh"
@@ -126,9 +127,10 @@ __global__ void __launch_bounds__(kHeadDim* kJoiners)
   }
   weights = block_reduce(weights, Plus{});  // also waits for all factors
   float sum = 0;
-#pragma unroll 8
-  for (int split = thread / kHeadDim; split < splits; split += kJoiners)
-    sum += sums[split * kHeadDim + column] * factors[split];
+  visit_parts<kJoiners>(thread / kHeadDim, splits, [&](int split, bool is_there) {
+    const float part = is_there ? sums[split * kHeadDim + column] : 0;
+    sum += part * (is_there ? factors[split] : 0);
+  });
   parts[thread] = sum;
   __syncthreads();
   if (thread >= kHeadDim) return;

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "collect/cuda/join_parts.cuh"
 #include "collect/cuda/launch_after.h"
 #include "collect/cuda/mla_decode_block.cuh"
 #include "collect/cuda/mla_decode_halves.cuh"
@@ -623,14 +624,14 @@ __global__ void __launch_bounds__(kJoinColumns* kJoiners)
   const auto* sums =
       reinterpret_cast<const float4*>(arguments.sums) + row * splits * kJoinColumns + column;
   float4 sum{};
-#pragma unroll 8
-  for (int split = thread / kJoinColumns; split < splits; split += kJoiners) {
-    const float4 part = sums[split * kJoinColumns];
-    sum.x += part.x * factors[split];
-    sum.y += part.y * factors[split];
-    sum.z += part.z * factors[split];
-    sum.w += part.w * factors[split];
-  }
+  visit_parts<kJoiners>(thread / kJoinColumns, splits, [&](int split, bool is_there) {
+    const float4 part = is_there ? sums[split * kJoinColumns] : float4{};
+    const float part_factor = is_there ? factors[split] : 0;
+    sum.x += part.x * part_factor;
+    sum.y += part.y * part_factor;
+    sum.z += part.z * part_factor;
+    sum.w += part.w * part_factor;
+  });
   parts[thread / kJoinColumns][column] = sum;
   __syncthreads();
   if (thread >= kJoinColumns) return;
