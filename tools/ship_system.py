@@ -24,6 +24,7 @@ import tempfile
 
 SYSTEMS = pathlib.Path(__file__).resolve().parent.parent / "systems"
 OF_ONE_MACHINE = ("host", "GPU uuids")
+MOST_FILTERS = 4
 # "/tmp/" of "/tmp/perf", but nothing of "GB/s".
 FOLDERS = re.compile(r"(?<![\w.])/(?:[^\s/\"']+/)+")
 SHOWN_FACTS = (
@@ -66,16 +67,26 @@ def copy_to_ship(store, copy):
             sys.exit(f"ship_system.py: {store}: {damage}")
 
 
+def shown(command):
+    """The command without its filters, where they are many: the store has them all."""
+    head, *filters = command.split(" --case-filter ")
+    if len(filters) <= MOST_FILTERS:
+        return command
+    rest = filters[-1].partition(" --")[2]
+    return f"{head} --case-filter … ({len(filters)} of them) --{rest}"
+
+
 def runs_text(database):
-    lines = ["| run | from | to (UTC) | cases measured | skipped | failed | command |",
-             "|---|---|---|---|---|---|---|"]
+    lines = ["| run | from | to (UTC) | cases measured | skipped | failed | rows here | command |",
+             "|---|---|---|---|---|---|---|---|"]
     query = """SELECT kind, started_at, last_at, total(outcome = 'measured'),
-                      total(outcome = 'skipped'), total(outcome = 'failed'), facts
+                      total(outcome = 'skipped'), total(outcome = 'failed'),
+                      (SELECT count(*) FROM measurement WHERE measurement.run = run.id), facts
                FROM run LEFT JOIN case_record ON case_record.run = run.id GROUP BY run.id"""
-    for kind, start, end, measured, skipped, failed, facts in database.execute(query):
+    for kind, start, end, measured, skipped, failed, rows, facts in database.execute(query):
         command = json.loads(facts).get("command line", "")
-        lines.append(f"| {kind} | {start} | {end} | {measured:.0f} | {skipped:.0f} | {failed:.0f} "
-                     f"| `{command}` |")
+        lines.append(f"| {kind} | {start} | {end} | {measured:.0f} | {skipped:.0f} | {failed:.0f} | {rows} "
+                     f"| `{shown(command)}` |")
     return lines
 
 

@@ -164,9 +164,10 @@ class EngineCommunicator:
         self._comm = None
         self.disabled = True
 
-    def __del__(self):
-        """Engines drop their communicator when their calls and groups have ended: ranks cannot meet."""
-        if getattr(self, "_comm", None) is not None and not sys.is_finalizing():
+    def __del__(self, is_finalizing=sys.is_finalizing):
+        """Engines drop their communicator when their calls and groups have ended: ranks cannot meet. The
+        names of this module are gone when the interpreter ends."""
+        if getattr(self, "_comm", None) is not None and not is_finalizing():
             self._end_watch()
             self._comm.close(meet=False)
 
