@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <utility>
 
 #include "core/statistics.h"
@@ -9,12 +10,11 @@
 namespace assay::trace {
 namespace {
 
-// Where the wait of some GPU work began and ended, in ticks. Clocks may put the start before the
-// launch.
+// Where the wait of launched GPU work began and ended, in ticks. Clocks may put the start before
+// the launch.
 Interval wait_of(const RankAnalysis& rank, std::size_t event) {
   const std::int64_t start = rank.gpu_intervals[event].start;
   const NodeId call = rank.tree.launched_by[event];
-  if (call == kNoNode) return {start, start};
   const std::int64_t called_ns = node_start_ns(*rank.trace, rank.tree.nodes[call]);
   return {std::min(rank.time.interval(called_ns, 0).start, start), start};
 }
@@ -70,32 +70,71 @@ std::vector<Interval> idle_in(const BusyIntervals& busy, const Interval& period)
 class Launches {
  public:
   explicit Launches(std::vector<StepPeriod>& periods)
-      : periods_(periods), delays_(periods.size()), waited_(periods.size()) {}
+      : periods_(periods), collected_(periods.size()) {}
 
-  void add(const Interval& wait) {
+  // Adds the wait of work that the step at this position launched.
+  void add(const Interval& wait, std::size_t step) {
     if (wait.length() > 0) waits_.push_back(wait);
     for (std::size_t i = first_touched(wait.start); i < periods_.size(); ++i) {
       const Interval& period = periods_[i].period;
       if (period.start > wait.end) break;
-      waited_[i] += std::max<std::int64_t>(
+      Collected& collected = collected_[i];
+      const std::int64_t shared = std::max<std::int64_t>(
           std::min(wait.end, period.end) - std::max(wait.start, period.start), 0);
+      (step > i ? collected.waited_later : collected.waited_so_far) += shared;
+      if (step <= i && wait.length() > 0) collected.so_far.push_back(wait);
       if (wait.end >= period.start && wait.end < period.end)
-        delays_[i].push_back(static_cast<double>(wait.length()));
+        collected.delays.push_back(static_cast<double>(wait.length()));
     }
   }
 
   void finish(const BusyIntervals& busy) {
     const std::vector<Interval> waits = merged(std::move(waits_));
+    std::vector<double> waited_later;
+    std::vector<double> turns_taken;
     for (std::size_t i = 0; i < periods_.size(); ++i) {
-      StepPeriod& step = periods_[i];
-      step.launches = {.delay_ns = core::median(delays_[i]),
-                       .queue_length = static_cast<double>(waited_[i]) /
-                                       static_cast<double>(step.period.length()),
-                       .host_ns = total_length(difference(idle_in(busy, step.period), waits))};
+      Collected& collected = collected_[i];
+      const std::vector<Interval> idle = idle_in(busy, periods_[i].period);
+      const std::int64_t host_ns = total_length(difference(idle, waits));
+      const std::vector<Interval> so_far = merged(std::move(collected.so_far));
+      waited_later.push_back(static_cast<double>(collected.waited_later));
+      turns_taken.push_back(static_cast<double>(total_length(difference(idle, so_far)) - host_ns));
+      set_figures(i, collected.waited_so_far + collected.waited_later, host_ns);
     }
+    if (periods_.back().end == PeriodEnd::kCompleted)
+      complete_last(std::move(waited_later), std::move(turns_taken));
   }
 
  private:
+  // In a period. "So far" is what was launched by its step and those before it.
+  struct Collected {
+    std::vector<double> delays;
+    std::vector<Interval> so_far;
+    std::int64_t waited_so_far = 0;
+    std::int64_t waited_later = 0;
+  };
+
+  void set_figures(std::size_t position, std::int64_t waited, std::int64_t host_ns) {
+    StepPeriod& step = periods_[position];
+    step.launches = {
+        .are_known = waited > 0 || !collected_[position].delays.empty(),
+        .delay_ns = core::median(collected_[position].delays),
+        .queue_length = static_cast<double>(waited) / static_cast<double>(step.period.length()),
+        .host_ns = host_ns};
+  }
+
+  // Gives the last step what the launches of later steps changed in the periods before it: by how
+  // much they waited, and how much of the host's turn they took.
+  void complete_last(std::vector<double> waited_later, std::vector<double> turns_taken) {
+    waited_later.pop_back();
+    turns_taken.pop_back();
+    StepPeriod& last = periods_.back();
+    last.launches.queue_length +=
+        core::median(waited_later) / static_cast<double>(last.period.length());
+    last.launches.host_ns =
+        std::max<std::int64_t>(last.launches.host_ns - std::llround(core::median(turns_taken)), 0);
+  }
+
   // Returns the first period that ends after this time.
   [[nodiscard]] std::size_t first_touched(std::int64_t time) const {
     const auto found = std::upper_bound(
@@ -105,10 +144,21 @@ class Launches {
   }
 
   std::vector<StepPeriod>& periods_;
-  std::vector<std::vector<double>> delays_;
-  std::vector<std::int64_t> waited_;
+  std::vector<Collected> collected_;
   std::vector<Interval> waits_;
 };
+
+void add_launches(const RankAnalysis& rank, Launches& launches) {
+  std::map<std::int64_t, std::size_t> positions;
+  for (std::size_t i = 0; i < rank.steps.size(); ++i)
+    positions[rank.steps[i].number] = i;
+  const std::vector<std::optional<std::int64_t>> numbers = step_numbers(rank);
+  for (std::size_t event = 0; event < rank.counted.size(); ++event) {
+    if (!rank.counted[event] || rank.tree.launched_by[event] == kNoNode) continue;
+    const auto found = numbers[event] ? positions.find(*numbers[event]) : positions.end();
+    launches.add(wait_of(rank, event), found == positions.end() ? 0 : found->second);
+  }
+}
 
 }  // namespace
 
@@ -125,8 +175,7 @@ std::vector<StepPeriod> step_periods(const RankAnalysis& rank, const BusyInterva
   std::vector<StepPeriod> periods = measured_periods(rank.steps);
   measure_waits(rank, periods);
   Launches launches(periods);
-  for (std::size_t event = 0; event < rank.counted.size(); ++event)
-    if (rank.counted[event]) launches.add(wait_of(rank, event));
+  add_launches(rank, launches);
   launches.finish(busy);
   for (StepPeriod& step : periods)
     step.times = timeline(busy, step.period);

@@ -4,6 +4,9 @@
 // between them. The last step has no next one in the trace: what the trace shows of its period, its
 // own work, is too short by that wait, or too long where the work of steps overlaps. Its period is
 // completed by the median of what lies between the work of the steps before and their successors.
+// Its launch figures lack the launches of the step that would follow, which shorten the host's turn
+// and lengthen the queue. They are completed by the median of what the launches of later steps
+// change in the periods before.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +19,9 @@
 namespace assay::trace {
 
 // How the GPU work that ran in a period was launched. Work waits from the start of the call that
-// launched it to its own start.
+// launched it to its own start; work without a launch record has no known wait.
 struct LaunchFigures {
+  bool are_known = true;     // false: the trace has no launch record of what ran in the period
   double delay_ns = 0;       // median wait; NaN where nothing started
   double queue_length = 0;   // mean number of waiting kernels, copies and fills
   std::int64_t host_ns = 0;  // the GPU was idle and nothing waited: it was the host's turn

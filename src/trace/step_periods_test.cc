@@ -89,7 +89,8 @@ TEST(StepPeriods, LaunchesTellDelayAndQueue) {
   EXPECT_DOUBLE_EQ(steps[0].launches.delay_ns, 1'000'000);
   EXPECT_DOUBLE_EQ(steps[0].launches.queue_length, 1);
   EXPECT_EQ(steps[0].launches.host_ns, 0);  // the GPU is idle, but `b` has been launched
-  EXPECT_DOUBLE_EQ(steps[1].launches.queue_length, 0);
+  // It is completed by the launch of the step that would follow, as in the period before.
+  EXPECT_DOUBLE_EQ(steps[1].launches.queue_length, 1);
 }
 
 TEST(StepPeriods, AnIdleGpuWithoutLaunchesWaitsForItsHost) {
@@ -122,6 +123,25 @@ TEST(StepPeriods, TheSheetHasARowForEachStep) {
   const model::Book compatible =
       individual_report(analyze_rank(trace, {.compat = Compat::kTraceLens}, 0));
   EXPECT_EQ(compatible.find("steps"), nullptr);
+}
+
+// The launches of the step that would follow wait within the last period, as those of every step
+// do within the period before it.
+TEST(StepPeriods, TheLastStepWaitsForItsHostAsLongAsThoseBefore) {
+  testing::SmallTrace small;
+  for (int step = 0; step < 3; ++step) {
+    small.annotation(fmt::format("ProfilerStep#{}", step + 1), Side::kCpu, 5000 * step, 5000);
+    small.launch("first", 1, 5000 * step, 300);         // from 1000 to 1300
+    small.launch("second", 1, 5000 * step + 500, 300);  // from 1500 to 1800
+  }
+  const std::vector<StepPeriod> steps = periods_of(small.read());
+  ASSERT_EQ(steps.size(), 3U);
+  for (const StepPeriod& step : steps) {
+    EXPECT_EQ(step.period.length(), 5'000'000);
+    EXPECT_EQ(step.launches.host_ns, 3'200'000);  // from 1800 to 5000
+    EXPECT_DOUBLE_EQ(step.launches.queue_length, 0.4);
+    EXPECT_DOUBLE_EQ(step.launches.delay_ns, 1'000'000);
+  }
 }
 
 }  // namespace

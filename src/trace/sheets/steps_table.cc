@@ -8,6 +8,8 @@
 namespace assay::trace {
 namespace {
 
+constexpr std::size_t kLaunchColumns = 4;  // from kHostColumn on: empty without launch records
+
 const char* end_in_words(PeriodEnd end) {
   switch (end) {
     case PeriodEnd::kNextStep:
@@ -48,6 +50,10 @@ std::vector<model::Cell> steps_row(const RankAnalysis& rank, const StepPeriod& s
   for (std::size_t i = 0; i < times.size(); ++i)
     if (kTimelineRows[i] != "total_time") row.emplace_back(ms(times[i]));
   row.push_back(step.wait_ns ? model::Cell(ms(*step.wait_ns)) : model::Cell{});
+  if (!launches.are_known) {
+    row.resize(row.size() + kLaunchColumns);
+    return row;
+  }
   row.emplace_back(ms(launches.host_ns));
   row.emplace_back(
       percent(static_cast<double>(launches.host_ns), static_cast<double>(step.period.length())));
