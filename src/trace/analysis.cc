@@ -60,13 +60,14 @@ void tally(KernelTally& tally, std::int64_t ticks) {
   }
 }
 
+// The public tool counts work without a launch record only when it is asked to.
 void count_by_link(RankAnalysis& rank) {
-  const bool everything =
-      rank.options.compat == Compat::kTraceLens && rank.options.include_unlinked;
-  for (std::size_t i = 0; i < rank.counted.size(); ++i) {
-    const bool linked = rank.tree.launched_by[i] != kNoNode;
-    rank.counted[i] = linked || everything;
-    if (!linked) tally(rank.excluded.leaked, rank.gpu_intervals[i].length());
+  const bool is_compat = rank.options.compat == Compat::kTraceLens;
+  rank.counted.assign(rank.gpu_intervals.size(), true);
+  rank.unlinked = find_unlinked_work(*rank.trace, rank.tree);
+  for (const UnlinkedWork& work : rank.unlinked) {
+    rank.counted[work.event] = is_compat ? rank.options.include_unlinked : !work.is_leaked;
+    if (work.is_leaked) tally(rank.excluded.leaked, rank.gpu_intervals[work.event].length());
   }
 }
 
@@ -92,13 +93,24 @@ void leave_out_duplicates(RankAnalysis& rank) {
   }
 }
 
+// Returns the call that launched some work or, without a launch record, the work before it.
+NodeId call_at_or_before(const RankAnalysis& rank, std::uint32_t event) {
+  if (rank.tree.launched_by[event] != kNoNode) return rank.tree.launched_by[event];
+  const auto found = std::lower_bound(
+      rank.unlinked.begin(), rank.unlinked.end(), event,
+      [](const UnlinkedWork& work, std::uint32_t value) { return work.event < value; });
+  return found == rank.unlinked.end() ? kNoNode : found->call_before;
+}
+
 // What was launched within the profiled steps belongs to them, whenever it ran. A trace that names
-// the steps on the GPU alone does not tell when a step launched.
+// the steps on the GPU alone does not tell when a step launched, nor does one without calls.
 std::int64_t deciding_time_ns(const RankAnalysis& rank,
                               const ProfilerSteps& steps,
                               std::uint32_t event) {
-  if (steps.side() == ProfilerSteps::Side::kGpu) return rank.trace->gpu_events[event].start_ns;
-  return node_start_ns(*rank.trace, rank.tree.nodes[rank.tree.launched_by[event]]);
+  const std::int64_t start_ns = rank.trace->gpu_events[event].start_ns;
+  if (steps.side() == ProfilerSteps::Side::kGpu) return start_ns;
+  const NodeId call = call_at_or_before(rank, event);
+  return call == kNoNode ? start_ns : node_start_ns(*rank.trace, rank.tree.nodes[call]);
 }
 
 // An engine may annotate a process that launches nothing.
@@ -180,6 +192,26 @@ void note_devices(RankAnalysis& rank) {
                     fmt::format("rank {}: GPUs {}", rank.rank, fmt::join(devices, ", ")));
 }
 
+// Warns of work that counts, or is asked for, although nothing tells what launched it.
+void note_unlinked(RankAnalysis& rank) {
+  const bool is_compat = rank.options.compat == Compat::kTraceLens;
+  KernelTally missing;
+  for (const UnlinkedWork& work : rank.unlinked)
+    if (!work.is_leaked && (is_compat || rank.counted[work.event]))
+      tally(missing, rank.gpu_intervals[work.event].length());
+  if (missing.kernels == 0) return;
+  const bool has_calls = !rank.trace->runtime_calls.empty();
+  const char* effect = has_calls ? "counted, in the step of the work before them on their stream; "
+                                   "sheets of operators lack them"
+                                 : "all are counted; what launched them, how long they waited and "
+                                   "which leaked from before the profile cannot be told";
+  if (is_compat) effect = rank.options.include_unlinked ? "counted, as asked" : "not counted";
+  rank.warnings.add(has_calls ? "kernels, copies and fills whose launch record is missing"
+                              : "kernels, copies and fills in a trace without launch records",
+                    effect, fmt::format("rank {}", rank.rank), missing.kernels,
+                    rank.time.milliseconds(missing.ticks));
+}
+
 void note_findings(RankAnalysis& rank, const ProfilerSteps& steps) {
   const model::Trace& trace = *rank.trace;
   const auto warn_of = [&](const KernelTally& tally, const char* reason, const char* effect) {
@@ -190,6 +222,7 @@ void note_findings(RankAnalysis& rank, const ProfilerSteps& steps) {
   warn_of(rank.excluded.leaked,
           "kernels leaked from before the profile (no recorded call launched them)",
           rank.options.include_unlinked ? "counted, as asked" : "not counted");
+  note_unlinked(rank);
   warn_of(rank.excluded.outside, "kernels launched outside the profiled steps", "not counted");
   if (rank.tree.duplicate_correlations > 0) {
     rank.warnings.add("calls that share a correlation id", "the last one owns the GPU work",
@@ -284,7 +317,6 @@ RankAnalysis analyze_rank(const model::Trace& trace, const Options& options, int
   for (const model::GpuEvent& event : trace.gpu_events) {
     rank.gpu_intervals.push_back(rank.time.interval(event.start_ns, event.duration_ns));
   }
-  rank.counted.resize(trace.gpu_events.size());
   const ProfilerSteps steps(trace);
   const bool corrects = options.compat == Compat::kNone;
   if (corrects) clip_overrunning_kernels(rank);

@@ -16,6 +16,7 @@
 #include "trace/interval.h"
 #include "trace/options.h"
 #include "trace/recompute.h"
+#include "trace/unlinked_work.h"
 
 namespace assay::trace {
 
@@ -41,7 +42,7 @@ struct KernelTally {
 // GPU work that the figures leave out.
 struct Excluded {
   KernelTally leaked;   // launched before the profile began: no recorded call launched them
-  KernelTally outside;  // launched by a recorded call, but not during a profiled step
+  KernelTally outside;  // launched during the profile, but not during a profiled step
 };
 
 // An operator that launches GPU work itself (see launcher_of). Communication kernels are left out.
@@ -66,8 +67,9 @@ struct RankAnalysis {
   // For each GPU event: part of the figures. All figures cover the time from the start of the first
   // to the end of the last of these.
   std::vector<bool> counted;
-  std::vector<Step> steps;   // by start; empty when the trace names none
-  std::vector<Pass> passes;  // for each node; empty unless Options::detect_recompute
+  std::vector<UnlinkedWork> unlinked;  // by event; counts unless it leaked
+  std::vector<Step> steps;             // by start; empty when the trace names none
+  std::vector<Pass> passes;            // for each node; empty unless Options::detect_recompute
   Excluded excluded;
   model::Warnings warnings;         // those of the trace, then those of the analysis
   std::vector<Launcher> launchers;  // in node order

@@ -173,5 +173,53 @@ TEST(Analysis, DispatchAndCombineOfExpertsAreCommunication) {
   EXPECT_EQ(communication_us(Compat::kTraceLens), 0);
 }
 
+std::string warnings_of(const RankAnalysis& rank) {
+  std::string all;
+  for (const model::Warning& warning : rank.warnings.all())
+    all += warning.sentence() + "\n";
+  return all;
+}
+
+// A kernel that runs between launched ones did not leak from before the profile.
+TEST(Analysis, WorkWhoseLaunchRecordIsMissingIsBusyTime) {
+  testing::SmallTrace small = two_steps();
+  small.leaked_kernel("flash", 1085, 20);  // between the steps' work, behind that of step 3
+  const model::Trace trace = small.read();
+  const RankAnalysis rank = analyze_rank(trace, {}, 0);
+  EXPECT_EQ(rank.excluded.leaked.kernels, 1);
+  ASSERT_EQ(rank.steps.size(), 2U);
+  EXPECT_EQ(rank.time.microseconds(rank.steps[0].work_end - rank.steps[0].window.start), 95);
+  EXPECT_EQ(timeline(busy_intervals(rank)).computation, 145'000);
+  EXPECT_EQ(timeline(busy_intervals(rank)).idle, 5'000);
+  EXPECT_THAT(
+      warnings_of(rank),
+      ::testing::HasSubstr("kernels, copies and fills whose launch record is missing: counted"));
+  EXPECT_THAT(warnings_of(rank), ::testing::HasSubstr("0.020 ms of GPU work in all (rank 0)"));
+
+  Options options{.compat = Compat::kTraceLens};
+  const RankAnalysis compatible = analyze_rank(trace, options, 0);
+  EXPECT_EQ(compatible.total_time_us, 297);  // as without it
+  EXPECT_THAT(warnings_of(compatible), ::testing::HasSubstr("not counted"));
+}
+
+TEST(Analysis, ATraceWithoutCallsIsReportedForWhatItHas) {
+  testing::SmallTrace small;
+  small.annotation("ProfilerStep#1", Side::kGpu, 900, 60);
+  small.annotation("ProfilerStep#2", Side::kGpu, 1000, 60);
+  small.leaked_kernel("gemm", 900, 50);
+  small.leaked_kernel("gemm", 1000, 50);
+  const model::Trace trace = small.read();
+  const RankAnalysis rank = analyze_rank(trace, {}, 0);
+  EXPECT_EQ(rank.excluded.leaked.kernels, 0);
+  EXPECT_EQ(rank.total_time_us, 150);
+  EXPECT_EQ(rank.steps.size(), 2U);
+  EXPECT_THAT(warnings_of(rank), ::testing::HasSubstr("in a trace without launch records, 2"));
+  const model::Book book = individual_report(rank);
+  const model::Table& steps = *book.find("steps");
+  for (const char* unknown : {"host-bound ms", "host-bound %", "launch delay us", "queue length"})
+    EXPECT_EQ(model::text(steps.at(0, *steps.column(unknown))), "") << unknown;
+  EXPECT_EQ(column_sum(*book.find("kernel_summary"), "Kernel duration (µs)_sum"), 100);
+}
+
 }  // namespace
 }  // namespace assay::trace

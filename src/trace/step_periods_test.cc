@@ -144,5 +144,15 @@ TEST(StepPeriods, TheLastStepWaitsForItsHostAsLongAsThoseBefore) {
   }
 }
 
+TEST(StepPeriods, WorkWithoutALaunchRecordHasNoDelay) {
+  testing::SmallTrace small = regular_steps(2);
+  small.leaked_kernel("lost", 1075, 20);
+  small.leaked_kernel("lost", 1175, 20);
+  const std::vector<StepPeriod> steps = periods_of(small.read());
+  EXPECT_TRUE(steps[0].launches.are_known);
+  EXPECT_DOUBLE_EQ(steps[0].launches.delay_ns, 1'000'000);
+  EXPECT_EQ(steps[0].times.computation, 80'000);
+}
+
 }  // namespace
 }  // namespace assay::trace

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <functional>
 #include <map>
+#include <set>
+#include <string>
 #include <tuple>
 #include <utility>
 
@@ -141,6 +143,10 @@ PairingKey without_path(const KernelUse& use) {
   return {use.work, {}, use.key.operation + '\n' + use.key.shapes, use.key.kernel};
 }
 
+PairingKey kernel_alone(const KernelUse& use) {
+  return {use.work, {}, {}, use.key.kernel};
+}
+
 PairingKey without_kernel(const KernelUse& use) {
   return {use.work, use.key.path, use.key.operation, use.key.shapes};
 }
@@ -174,6 +180,7 @@ class Pairing {
   std::vector<KernelDifference> rows() && {
     pair_same(whole_key);
     pair_same(without_path);
+    pair_unlinked();
     pair_other(without_kernel, KernelChange::kReplaced);
     pair_other(operator_and_shapes, KernelChange::kReplaced);
     pair_other(place_and_operator, KernelChange::kResized);
@@ -201,20 +208,43 @@ class Pairing {
     });
   }
 
-  // Without a path, all that is left would be one place.
-  void pair_places() {
-    Rest nowhere;
-    const auto set_aside = [](Uses& uses, Uses& aside) {
-      const auto first = std::stable_partition(
-          uses.begin(), uses.end(), [](const KernelUse& use) { return !use.key.path.empty(); });
-      std::move(first, uses.end(), std::back_inserter(aside));
+  // Takes all but those for which `stays` holds out of what is left, and returns them.
+  Rest set_aside(const std::function<bool(const KernelUse&)>& stays) {
+    Rest aside;
+    const auto move_others = [&stays](Uses& uses, Uses& others) {
+      const auto first = std::stable_partition(uses.begin(), uses.end(), stays);
+      std::move(first, uses.end(), std::back_inserter(others));
       uses.erase(first, uses.end());
     };
-    set_aside(rest_.baseline, nowhere.baseline);
-    set_aside(rest_.test, nowhere.test);
+    move_others(rest_.baseline, aside.baseline);
+    move_others(rest_.test, aside.test);
+    return aside;
+  }
+
+  void put_back(Rest aside) {
+    std::move(aside.baseline.begin(), aside.baseline.end(), std::back_inserter(rest_.baseline));
+    std::move(aside.test.begin(), aside.test.end(), std::back_inserter(rest_.test));
+  }
+
+  // What launched a kernel is not known where its launch record is missing. It is taken for the
+  // same kernel of the other side, whatever launched that.
+  void pair_unlinked() {
+    std::set<std::string> unlinked;
+    for (const Uses* uses : {&rest_.baseline, &rest_.test})
+      for (const KernelUse& use : *uses)
+        if (use.key.operation.empty()) unlinked.insert(use.key.kernel);
+    if (unlinked.empty()) return;
+    Rest linked =
+        set_aside([&unlinked](const KernelUse& use) { return unlinked.count(use.key.kernel) > 0; });
+    pair_same(kernel_alone);
+    put_back(std::move(linked));
+  }
+
+  // Without a path, all that is left would be one place.
+  void pair_places() {
+    Rest nowhere = set_aside([](const KernelUse& use) { return !use.key.path.empty(); });
     pair_other(place, KernelChange::kReplaced);
-    std::move(nowhere.baseline.begin(), nowhere.baseline.end(), std::back_inserter(rest_.baseline));
-    std::move(nowhere.test.begin(), nowhere.test.end(), std::back_inserter(rest_.test));
+    put_back(std::move(nowhere));
   }
 
   const KernelDiffOptions& options_;

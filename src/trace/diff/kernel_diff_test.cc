@@ -82,6 +82,17 @@ TEST(KernelDiff, AnotherKernelForTheSameOperatorReplacesIt) {
   EXPECT_EQ(rows[0].effect_us(), -6);
 }
 
+// What launched the kernel on one side is not known.
+TEST(KernelDiff, AKernelWithoutALaunchRecordIsTheSame) {
+  const KernelKey unlinked{{}, {}, {}, "gemm_a"};
+  const KernelKey other{"Model/Linear_0", "aten::mm", "[[8, 8], [8, 8]]", "gemm_b"};
+  const auto rows = kernel_differences(std::vector{use(kMatmul, 4, 40), use(other, 1, 5)},
+                                       std::vector{use(unlinked, 4, 40), use(other, 1, 5)});
+  ASSERT_EQ(rows.size(), 2U);
+  for (const KernelDifference& row : rows)
+    EXPECT_EQ(row.change, KernelChange::kSame);
+}
+
 TEST(KernelDiff, AKernelThatMovedIsTheSame) {
   KernelKey wrapped = kMatmul;
   wrapped.path = "Wrapper/Model/Linear_0";

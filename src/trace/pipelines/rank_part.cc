@@ -27,7 +27,8 @@ std::vector<model::Cell> overview_of(const RankAnalysis& rank) {
         times.total_comm, times.total_memcpy}) {
     cells.emplace_back(rank.time.milliseconds(ticks));
   }
-  cells.emplace_back(rank.excluded.leaked.kernels);
+  const bool can_tell_leaks = !rank.trace->runtime_calls.empty();
+  cells.push_back(can_tell_leaks ? model::Cell(rank.excluded.leaked.kernels) : model::Cell());
   return cells;
 }
 

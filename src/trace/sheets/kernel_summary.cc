@@ -17,7 +17,7 @@ using model::Table;
 
 struct KernelKey {
   std::string_view category;
-  model::TextId launcher = 0;  // the empty text for kernels that no recorded call launched
+  model::TextId launcher = 0;  // the empty text for kernels without a launch record
   model::TextId kernel = 0;
   std::int32_t stream = 0;
 

@@ -9,6 +9,7 @@
 #include "core/text.h"
 #include "trace/call_tree.h"
 #include "trace/steps.h"
+#include "trace/unlinked_work.h"
 
 namespace assay::trace {
 namespace {
@@ -167,8 +168,11 @@ void SplitPlan::add_stretch(const Interval& cpu_ns,
 
 void SplitPlan::assign_gpu_work(const model::Trace& trace) {
   const CallTree tree = build_call_tree(trace);
+  std::vector<NodeId> calls = tree.launched_by;
+  for (const UnlinkedWork& work : find_unlinked_work(trace, tree))
+    calls[work.event] = work.call_before;
   for (std::uint32_t i = 0; i < trace.gpu_events.size(); ++i) {
-    const NodeId call = tree.launched_by[i];
+    const NodeId call = calls[i];
     if (call == kNoNode) continue;
     const Stretch* stretch = at(node_start_ns(trace, tree.nodes[call]));
     if (stretch == nullptr) continue;

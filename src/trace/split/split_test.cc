@@ -171,5 +171,20 @@ TEST_F(Split, ReplacesNoFileUnlessToldAndNoInputEver) {
   EXPECT_EQ(core::read_file(folder_ / "t.json").value(), served().document());
 }
 
+TEST_F(Split, WorkWithoutALaunchRecordGoesWithTheWorkBeforeIt) {
+  testing::SmallTrace small = served();
+  small.leaked_kernel("lost", 1235, 5);
+  const std::vector<model::Trace> pieces = pieces_of(small.document(), {});
+  std::size_t found = 0;
+  for (const model::Trace& piece : pieces) {
+    const std::vector<std::string> kernels = kernels_of(piece);
+    EXPECT_EQ(std::count(kernels.begin(), kernels.end(), "leaked"), 0);
+    if (std::count(kernels.begin(), kernels.end(), "lost") == 0) continue;
+    ++found;
+    EXPECT_NE(std::find(kernels.begin(), kernels.end(), "decode"), kernels.end());
+  }
+  EXPECT_EQ(found, 1U);
+}
+
 }  // namespace
 }  // namespace assay::trace
