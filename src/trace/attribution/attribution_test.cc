@@ -31,6 +31,7 @@ struct Program {
   double slow_host_us = 0;      // for which rank 1 waits, once a step
   double late_host_us = 0;      // by which rank 3 begins later than the others, once
   double odd_step_host_us = 0;  // for which all ranks wait in the second step
+  double odd_end_host_us = 0;   // the same, behind the work of the second step
   double added_us = 0;          // a kernel more
   double jump_us = 0;           // by which rank 1's clock is set ahead in the second step
   std::string gemm = "gemm";
@@ -90,7 +91,8 @@ path::Execution execution_of(const Program& program) {
     // The hosts wait for the step, as they do when they read the loss, and launch the next one.
     for (int r = 0; r < program.ranks; ++r)
       run.wait_on_host(r, updated.end_us[static_cast<std::size_t>(r)] - 100 + program.host_us +
-                              (r == 1 ? program.slow_host_us : 0));
+                              (r == 1 ? program.slow_host_us : 0) +
+                              (step == 2 ? program.odd_end_host_us : 0));
   }
   run.begin_step(program.steps + 1);
   run.kernel("embed", ranks_us(program.kernel_us / 2));
@@ -448,6 +450,43 @@ TEST(AttributionTable, PartsAddUpToItsTotal) {
     EXPECT_EQ(row + 1, table.row_count());
   }
   EXPECT_EQ(table.columns[2].name, "old (ms)");
+}
+
+double host_details_ms(const Attribution& attribution) {
+  double sum = 0;
+  for (const Detail& detail : attribution.details)
+    sum += detail.cause == Cause::kHost ? detail.change_ms() : 0;
+  return sum;
+}
+
+// The wait lies at the end of the step before the kernel that waits, and of the last step, too.
+TEST(Attribution, DetailsOfTheHostAddUpToItsPart) {
+  Program b;
+  b.host_us = 700;
+  const Attribution attribution = attribution_of({}, b);
+  EXPECT_NEAR(part(attribution, Cause::kHost), 0.6, 0.03);
+  EXPECT_NEAR(host_details_ms(attribution), part(attribution, Cause::kHost), 0.02);
+}
+
+// All ranks wait before the third step, at the end of the second one, which does not count.
+TEST(Attribution, AWaitAtTheEndOfAStepThatDoesNotCountIsNoDetail) {
+  Program b;
+  b.odd_end_host_us = 2000;
+  const path::Execution execution_a = execution_of({});
+  const path::Execution execution_b = execution_of(b);
+  const path::Execution* const side_a[] = {&execution_a};
+  const path::Execution* const side_b[] = {&execution_b};
+  const auto all_but_second = [](const path::Execution& execution) {
+    std::vector<bool> counts(execution.steps.size(), true);
+    counts[1] = false;
+    return counts;
+  };
+  const Attribution without = attribute(side_a, side_b, std::nullopt, all_but_second).value();
+  EXPECT_NEAR(part(without, Cause::kHost), 0, 0.01);
+  EXPECT_NEAR(host_details_ms(without), 0, 0.01);
+  const Attribution with = attribute(side_a, side_b).value();
+  EXPECT_NEAR(part(with, Cause::kHost), 1.9 / 5, 0.03);
+  EXPECT_NEAR(host_details_ms(with), part(with, Cause::kHost), 0.02);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "core/counted.h"
+#include "core/statistics.h"
 
 namespace assay::trace::attribution {
 namespace {
@@ -21,14 +22,97 @@ std::string side_words(double before, double after, const char* unit) {
   return fmt::format("{:.3g} to {:.3g} {}", before, after, unit);
 }
 
+Side known_side(const PairNode& node) {
+  return node.has(kA) ? kA : kB;
+}
+
+// Returns which part of the pause before a work lies before its step, in the period of the step
+// before: a step begins with its first work.
+double part_before_step(const PairGraph& graph,
+                        const PairNode& node,
+                        const Pieces& pieces,
+                        Side side) {
+  if (!node.has(side)) return 0;
+  const std::int64_t pause_ns =
+      pieces.host_ns + pieces.rank_host_ns - pieces.begin_ns + pieces.room_ns + pieces.pause_ns;
+  if (pause_ns <= 0) return 0;
+  const std::int64_t begin_ns =
+      graph.runs[side]->execution->ranks[node.rank].step_start[graph.first_step[side] + node.step];
+  const std::int64_t before_ns = begin_ns - (graph.work(node, side).start_ns - pause_ns);
+  return std::clamp(static_cast<double>(before_ns) / static_cast<double>(pause_ns), 0.0, 1.0);
+}
+
 }  // namespace
+
+// The pauses at the ends of the steps, before the first works of the next ones, by step. Of the
+// last step of several the trace has none: as its period is completed by the usual wait
+// (step_periods.h), it is taken to have the median of those before. For a straggler the others
+// wait in the step behind, which the last one lacks: its wait counts for this one rank alone.
+class DetailCounter::StepEnds {
+ public:
+  explicit StepEnds(const PairGraph& graph) : graph_(graph) {}
+
+  void add(std::size_t step, const Subject& subject, Side side, double ms) {
+    std::array<std::vector<double>, 2>& own = ms_[subject];
+    own[side].resize(graph_.steps, 0);
+    own[side][step] += ms;
+  }
+
+  void add_counted_to(Sums& sums) && {
+    for (auto& [subject, sides] : ms_) {
+      for (const Side side : {kA, kB}) {
+        std::vector<double>& by_step = sides[side];
+        if (by_step.empty()) continue;
+        by_step.pop_back();
+        by_step.push_back(usual_ms(subject.cause, by_step));
+        for (std::size_t step = 0; step < by_step.size(); ++step)
+          if (graph_.counts(step)) sums[subject].ms[side] += by_step[step];
+      }
+    }
+  }
+
+ private:
+  [[nodiscard]] double usual_ms(Cause cause, const std::vector<double>& before_last) const {
+    if (graph_.step_last.empty()) return 0;
+    const double ranks = cause == Cause::kStraggler ? static_cast<double>(graph_.ranks) : 1;
+    return core::median(before_last) / ranks;
+  }
+
+  const PairGraph& graph_;
+  std::unordered_map<Subject, std::array<std::vector<double>, 2>, SubjectHash> ms_;
+};
+
+void DetailCounter::add_pauses(const PairGraph& graph,
+                               const PairNode& node,
+                               const std::array<Pieces, 2>& pieces,
+                               double share,
+                               StepEnds& ends,
+                               Sums& sums) {
+  const Side known = known_side(node);
+  const std::uint32_t kernel = graph.work(node, known).kernel;
+  const auto kind = known == kA ? Subject::Kind::kKernelOfA : Subject::Kind::kKernelOfB;
+  const auto note = [&](const Subject& subject, std::int64_t Pieces::*piece) {
+    for (const Side side : {kA, kB}) {
+      if (pieces[side].*piece == 0) continue;
+      const double ms =
+          share * static_cast<double>(pieces[side].*piece) / kNanosecondsPerMillisecond;
+      const double before = part_before_step(graph, node, pieces[side], side);
+      if (before > 0 && node.step > 0) ends.add(node.step - 1U, subject, side, before * ms);
+      if (graph.counts(node.step)) sums[subject].ms[side] += (1 - before) * ms;
+    }
+  };
+  note({Cause::kHost, kind, false, kernel}, &Pieces::host_ns);
+  note({Cause::kOther, kind, false, kernel}, &Pieces::pause_ns);
+  note({Cause::kContention, kind, true, kernel}, &Pieces::room_ns);
+  note({Cause::kStraggler, Subject::Kind::kRank, true, node.rank}, &Pieces::rank_host_ns);
+}
 
 void DetailCounter::add_node(const PairGraph& graph,
                              const PairNode& node,
                              const std::array<Pieces, 2>& pieces,
                              double share,
                              Sums& sums) {
-  const Side known = node.has(kA) ? kA : kB;
+  const Side known = known_side(node);
   const std::uint32_t kernel = graph.work(node, known).kernel;
   const auto note = [&](const Subject& subject, std::int64_t Pieces::*piece) {
     if (pieces[kA].*piece == 0 && pieces[kB].*piece == 0) return;
@@ -48,13 +132,7 @@ void DetailCounter::add_node(const PairGraph& graph,
     }
   };
   const auto kind = known == kA ? Subject::Kind::kKernelOfA : Subject::Kind::kKernelOfB;
-  const auto of_kernel = [&](Cause cause, bool is_variant = false) {
-    return Subject{cause, kind, is_variant, kernel};
-  };
-  note(of_kernel(Cause::kHost), &Pieces::host_ns);
-  note(of_kernel(Cause::kOther), &Pieces::pause_ns);
-  note(of_kernel(Cause::kContention, true), &Pieces::room_ns);
-  note({Cause::kStraggler, Subject::Kind::kRank, true, node.rank}, &Pieces::rank_host_ns);
+  const auto of_kernel = [&](Cause cause) { return Subject{cause, kind, false, kernel}; };
   if (graph.work(node, known).kind == GpuWork::kCommunication) {
     note(of_kernel(Cause::kBandwidth), &Pieces::own_ns);
     note(of_kernel(Cause::kLatency), &Pieces::latency_ns);
@@ -94,8 +172,13 @@ void DetailCounter::add(const PairGraph& graph, const AllPieces& pieces, double 
   if (steps == 0) return;
   const double share = weight / static_cast<double>(steps * graph.ranks);
   Sums sums;
-  for (std::size_t n = 0; n < graph.nodes.size(); ++n)
-    if (graph.counts(graph.nodes[n].step)) add_node(graph, graph.nodes[n], pieces[n], share, sums);
+  StepEnds ends(graph);
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+    const PairNode& node = graph.nodes[n];
+    if (graph.counts(node.step)) add_node(graph, node, pieces[n], share, sums);
+    add_pauses(graph, node, pieces[n], share, ends, sums);
+  }
+  std::move(ends).add_counted_to(sums);
   for (const auto& [subject, sum] : sums) {
     Sum& all = sums_[{static_cast<std::size_t>(subject.cause), name_of(graph, subject)}];
     join(all, sum);

@@ -52,12 +52,19 @@ class DetailCounter {
   };
 
   using Sums = std::unordered_map<Subject, Sum, SubjectHash>;
+  class StepEnds;
 
   static void add_node(const PairGraph& graph,
                        const PairNode& node,
                        const std::array<Pieces, 2>& pieces,
                        double share,
                        Sums& sums);
+  static void add_pauses(const PairGraph& graph,
+                         const PairNode& node,
+                         const std::array<Pieces, 2>& pieces,
+                         double share,
+                         StepEnds& ends,
+                         Sums& sums);
   static std::string name_of(const PairGraph& graph, const Subject& subject);
   static void join(Sum& all, const Sum& more);
   static std::string words(Cause cause, const Sum& sum);
