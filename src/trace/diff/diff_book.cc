@@ -24,6 +24,8 @@ using model::Better;
 using model::Cell;
 
 constexpr std::size_t kKernelCharacters = 60;  // of a name in a sentence or on a terminal
+// "Memcpy HtoD (Pageable -> Device) replaced by Memcpy HtoD (Pinned -> Device)" is whole.
+constexpr std::size_t kReplacedCharacters = 80;
 constexpr std::size_t kCausesNamed = 3;
 constexpr double kNanosecondsPerMs = 1e6;
 
@@ -90,15 +92,21 @@ WindowTimes window_times(const DiffSide& side,
   return times;
 }
 
-std::string shortened(const std::string& text) {
+std::string shortened(const std::string& text, std::size_t characters = kKernelCharacters) {
   std::string clean = core::printable_line(text);
-  if (core::character_count(clean) <= kKernelCharacters) return clean;
-  return std::string(core::first_characters(clean, kKernelCharacters - 1)) + "…";
+  if (core::character_count(clean) <= characters) return clean;
+  return std::string(core::first_characters(clean, characters - 1)) + "…";
+}
+
+// Copies and fills have names such as "Memcpy HtoD (Pageable -> Device)" and "Memset (Device)".
+bool names_memory(std::string_view kernel) {
+  return kernel.starts_with("Memcpy ") || kernel.starts_with("Memset ");
 }
 
 // Returns a kernel's name without the arguments of its templates and its parameters.
 std::string short_name(std::string_view kernel) {
   constexpr std::string_view kAnonymous = "(anonymous namespace)";
+  if (names_memory(kernel)) return shortened(std::string(kernel));
   if (kernel.starts_with("void ")) kernel.remove_prefix(5);
   std::string name;
   int depth = 0;
@@ -109,9 +117,10 @@ std::string short_name(std::string_view kernel) {
       continue;
     }
     const char c = kernel[i];
+    const bool is_arrow = c == '>' && i > 0 && kernel[i - 1] == '-';
     if (c == '<' || c == '(') ++depth;
     if (depth == 0) name += c;
-    if ((c == '>' || c == ')') && depth > 0) --depth;
+    if (((c == '>' && !is_arrow) || c == ')') && depth > 0) --depth;
   }
   return shortened(name.empty() ? std::string(kernel) : name);
 }
@@ -408,7 +417,8 @@ model::Table terminal_table(const std::vector<DifferenceSum>& sums,
             ? fmt::format("{:.4g}", sum.test_calls)
             : fmt::format("{:.4g} → {:.4g}", sum.baseline_calls, sum.test_calls);
     table.add_row({sum.effect_us / 1000, sum.change, sum.baseline_us / 1000, sum.test_us / 1000,
-                   calls, shortened(sum.kernels), shortened(sum.operation), shortened(sum.shapes)});
+                   calls, shortened(sum.kernels, kReplacedCharacters), shortened(sum.operation),
+                   shortened(sum.shapes)});
   }
   return table;
 }

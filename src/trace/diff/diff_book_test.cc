@@ -71,6 +71,18 @@ TEST(TraceDiff, TellsWhatReplacedWhat) {
   EXPECT_EQ(cell(diff, "kernel_diff_summary", 0, "path"), "Model/Layer");
 }
 
+TEST(TraceDiff, NamesOfCopiesAreWhole) {
+  const model::Trace before = model_of({.gemm = "Memcpy HtoD (Pageable -> Device)"});
+  const model::Trace after = model_of({.gemm = "Memcpy HtoD (Pinned -> Device)", .gemm_us = 20});
+  EXPECT_EQ(diff_of(before, after).answer,
+            "new takes 0.707 ms a step, as long as old; its kernels, which may overlap, take "
+            "0.03 ms less in all: -0.03 ms Memcpy HtoD (Pageable -> Device) replaced by Memcpy "
+            "HtoD (Pinned -> Device).");
+  const model::Trace arrow =
+      model_of({.gemm = "void run<decltype(auto (x)->int)>(float*)", .gemm_us = 20});
+  EXPECT_TRUE(diff_of(before, arrow).answer.ends_with("(Pageable -> Device) replaced by run."));
+}
+
 // Steps of 100 us in which a kernel takes 30: the wait behind the last one is not in the trace.
 TEST(TraceDiff, AStepLastsUntilTheNext) {
   testing::SmallTrace small;
