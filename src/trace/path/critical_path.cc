@@ -83,9 +83,10 @@ class Walk {
       work = through(work);
       if (seen_[work]) break;
       seen_[work] = true;
+      const WorkId first = work;
       work = before(work);
+      if (work == kNone) wait_for_first(first);
     }
-    // What came before is not in the trace.
     if (time_ns_ > x_.steps.front().start_ns)
       emit(Part::kIdle, last_seen_, x_.steps.front().start_ns);
     std::reverse(segments_.begin(), segments_.end());
@@ -134,6 +135,17 @@ class Walk {
     const bool waits_for_host = work.launched_ns > end_ns && work.launched_ns <= work.start_ns;
     emit(waits_for_host ? Part::kHost : Part::kIdle, id, end_ns);
     return last;
+  }
+
+  // Adds what lies before the first work of its rank, whose start is the time up to here: the first
+  // step begins at the mean over ranks. Until the host launched it, it is the host's. What kept it
+  // from starting for long after that is not in the trace.
+  void wait_for_first(WorkId id) {
+    const std::int64_t begin_ns = x_.steps.front().start_ns;
+    const Work& work = x_.works[id];
+    if (work.launched_ns <= begin_ns || work.launched_ns > work.start_ns) return;
+    if (work.start_ns - work.launched_ns > kShortPauseNs) emit(Part::kIdle, id, work.launched_ns);
+    emit(Part::kHost, id, begin_ns);
   }
 
   // Adds segments from `start_ns` up to the last one added, one for each step and reason.

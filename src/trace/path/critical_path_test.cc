@@ -282,5 +282,24 @@ TEST(PathReport, ThePartsOfARowAddUpToItsStep) {
   EXPECT_EQ(book.find("clock_alignment")->row_count(), 2U);
 }
 
+// The steps begin at the mean over ranks, before the first work of the rank whose host is late.
+TEST(CriticalPath, AHostIsLateInTheFirstStepToo) {
+  SimulatedRun run(4);
+  for (int step = 1; step <= 3; ++step) {
+    run.begin_step(step);
+    run.delay_host(1, 1000);
+    const Done work = run.kernel("work", {100});
+    const Done sum = run.collective({}, 25, SimulatedRun::kNetwork, {work});
+    const Done last = run.kernel("use", {10}, SimulatedRun::kCompute, {sum});
+    for (int rank = 0; rank < 4; ++rank)
+      run.wait_on_host(rank, last.end_us[static_cast<std::size_t>(rank)]);
+  }
+  const Result result = path_of(run);
+  expect_tiled(result);
+  EXPECT_DOUBLE_EQ(us_of(result.steps[0], Part::kIdle), 0);
+  EXPECT_DOUBLE_EQ(us_of(result.steps[1], Part::kIdle), 0);
+  EXPECT_NEAR(us_of(result.steps[0], Part::kHost), us_of(result.steps[1], Part::kHost), 5);
+}
+
 }  // namespace
 }  // namespace assay::trace::path
