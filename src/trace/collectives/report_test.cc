@@ -293,5 +293,29 @@ TEST(MakeLongTable, OfTooManyCellsMakesTheSameRowsWhenTheyAreRead) {
   EXPECT_EQ(report::csv(source), report::csv(cells));
 }
 
+// Ranks 0, 1 and 3 start together, and all four together in the second collective.
+TEST(CollectiveReport, NobodyIsFirstWhereSeveralArriveAtOnce) {
+  TestRun run(4);
+  const Call call{.duration_us = 100, .ranks = "[0, 1, 2, 3]", .group_size = 4};
+  run.add_to({0, 1, 3}, call);
+  Call late = call;
+  late.start_us = 30;
+  late.duration_us = 70;
+  run.add(2, late);
+  Call second = call;
+  second.start_us = 200;
+  run.add_to({0, 1, 2, 3}, second);
+  const CollectiveReport report = collective_report(run.ranks());
+  const model::Table& table = *report.book.find("straggler_summary");
+  ASSERT_EQ(table.row_count(), 4U);
+  for (std::size_t row = 0; row < 4; ++row) {
+    EXPECT_DOUBLE_EQ(figure(table, row, "times_arrived_first"), 0) << row;
+    EXPECT_DOUBLE_EQ(figure(table, row, "times_arrived_last"),
+                     text(table, row, "rank") == "2" ? 1 : 0);
+  }
+  const model::Table& each = *report.book.find("nccl_implicit_sync");
+  EXPECT_EQ(text(each, 0, "earliest arrival rank"), "");
+}
+
 }  // namespace
 }  // namespace assay::trace

@@ -76,6 +76,8 @@ Synchronised synchronised(const Study& study, std::uint32_t position) {
     const double wait_us = study.wait_us[collective.first + m];
     result.latency_us = std::min(result.latency_us, event_of(study.recording, member).duration_us);
     total_wait_us += wait_us;
+    result.one_is_first =
+        wait_us != longest_wait_us && (result.one_is_first || wait_us > longest_wait_us);
     if (wait_us >= longest_wait_us) {
       longest_wait_us = wait_us;
       result.earliest_rank = study.recording.ranks[member.rank].rank;
@@ -87,6 +89,7 @@ Synchronised synchronised(const Study& study, std::uint32_t position) {
       result.last_member = m;
     }
   }
+  result.one_is_first = result.one_is_first && collective.size > 1;
   result.one_is_last = result.one_is_last && collective.size > 1;
   result.mean_wait_us = total_wait_us / collective.size;
   result.algorithm_gibps = gibps(metadata.full_mib, result.latency_us);
@@ -264,7 +267,8 @@ std::vector<Straggler> stragglers(const Study& study) {
       row.total_wait_us += study.wait_us[position];
       ++row.collectives;
       if (m == item.last_member && (item.one_is_last || study.is_compat())) ++row.arrived_last;
-      if (row.rank->rank == item.earliest_rank) ++row.arrived_first;
+      if (row.rank->rank == item.earliest_rank && (item.one_is_first || study.is_compat()))
+        ++row.arrived_first;
     }
   }
   for (Straggler& row : result) {

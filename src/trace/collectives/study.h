@@ -26,8 +26,9 @@ struct Synchronised {
   double algorithm_gibps = 0;
   double bus_gibps = 0;
   int earliest_rank = 0;          // the largest rank if several came first
+  bool one_is_first = false;      // not several, to the nanosecond
   std::uint32_t last_member = 0;  // position among the members; the first if several came last
-  bool one_is_last = false;       // not several, to the precision of the trace
+  bool one_is_last = false;       // not several, to the nanosecond
 };
 
 // An exchange in which ranks may send different amounts.
@@ -83,7 +84,8 @@ Study study_collectives(Recording recording);
 // matched across ranks.
 double kernel_bus_gibps(const Metadata& metadata, double duration_us);
 
-// The time that one rank waits for the others and that they wait for it.
+// The time that one rank waits for the others and that they wait for it. Nobody comes first, or
+// last, to a collective to which several ranks come so at the same nanosecond.
 struct Straggler {
   const RankEvents* rank = nullptr;
   double total_wait_us = 0;

@@ -88,6 +88,7 @@ std::optional<TimedArrival> arrival_of(const model::Table& table,
     if (!std::isfinite(wait_us)) continue;
     result.arrival.ranks.push_back(column.rank);
     sum_us += wait_us;
+    if (wait_us == shortest_us) result.arrival.last_rank.reset();
     if (wait_us >= shortest_us) continue;
     shortest_us = wait_us;
     result.arrival.last_rank = column.rank;

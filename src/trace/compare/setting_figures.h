@@ -15,8 +15,8 @@ namespace assay::trace {
 
 // Who came last to one collective that no rank leaves before all have arrived.
 struct Arrival {
-  int last_rank = 0;
-  double others_wait_us = 0;  // mean over the other ranks
+  std::optional<int> last_rank = std::nullopt;  // empty if several came last
+  double others_wait_us = 0;                    // mean over the other ranks
   std::vector<int> ranks = {};
 };
 

@@ -25,12 +25,12 @@ constexpr double kMostSharePercent = 50;
 // A time that is shorter is that of no kernel and no call.
 constexpr double kLeastCauseMs = 0.001;
 
-// Which rank comes last most often in some collectives.
+// Returns the ranks that come last most often in some collectives.
 std::set<int> leaders(std::span<const Arrival> arrivals) {
   std::map<int, int> counts;
   int most = 0;
   for (const Arrival& arrival : arrivals)
-    most = std::max(most, ++counts[arrival.last_rank]);
+    if (arrival.last_rank) most = std::max(most, ++counts[*arrival.last_rank]);
   std::set<int> result;
   for (const auto& [rank, count] : counts)
     if (count == most) result.insert(rank);
@@ -70,7 +70,8 @@ std::vector<RankArrivals> arrivals_of(const SettingFigures& setting, std::size_t
     for (const Arrival& arrival : all) {
       for (const int rank : arrival.ranks)
         ++ranks[rank].collectives;
-      RankArrivals& last = ranks[arrival.last_rank];
+      if (!arrival.last_rank) continue;
+      RankArrivals& last = ranks[*arrival.last_rank];
       ++last.last;
       last.others_wait_ms += arrival.others_wait_us / 1000;
     }

@@ -78,6 +78,17 @@ TEST(Stragglers, OneThatChangesIsNotStable) {
             "No rank comes last steadily in any setting.");
 }
 
+// In the first two collectives nobody comes last, since all ranks start together.
+TEST(Stragglers, NobodyComesLastWhereSeveralDo) {
+  const Configuration run =
+      configuration({10, 10, 10}, meetings({{1, 0}, {1, 0}, {2, 50}, {2, 50}}));
+  const std::vector<SettingFigures> settings = {figures_of(run, Compat::kNone)};
+  for (const RankArrivals& rank : rank_arrivals(settings)) {
+    EXPECT_EQ(rank.last, rank.rank == 2 ? 2 : 0) << rank.rank;
+    EXPECT_EQ(rank.collectives, 4);
+  }
+}
+
 TEST(Stragglers, TheLargestCauseIsToldWithItsShareOfTheWait) {
   RankArrivals rank{.others_wait_ms = 10, .compute_ms = 0.05, .host_ms = 0.09};
   EXPECT_EQ(why_last(rank), "nothing that the traces show");

@@ -13,8 +13,13 @@ Fields<Synchronised> synchronised_fields(bool is_compat) {
        &Synchronised::latency_us},
       {{"skew in start time", "us", Better::kLower}, &Synchronised::start_skew_us},
   });
-  fields.push_back({{"earliest arrival rank"},
-                    [](const Synchronised& item) { return std::int64_t{item.earliest_rank}; }});
+  fields.push_back({{.name = "earliest arrival rank",
+                     .description = is_compat ? "" : "empty: several came first at one nanosecond"},
+                    [is_compat](const Synchronised& item) {
+                      return item.one_is_first || is_compat
+                                 ? model::Cell(std::int64_t{item.earliest_rank})
+                                 : model::Cell();
+                    }});
   append(fields, metric_fields<Synchronised>({
                      {{"avg_wait_time", "us", Better::kLower}, &Synchronised::mean_wait_us},
                      {{"skew in end time", "us", Better::kLower}, &Synchronised::end_skew_us},

@@ -20,15 +20,19 @@ std::function<model::Cell(double)> figure_cell(bool is_compat) {
 std::vector<model::Table> build_straggler_summary(const Study& study) {
   if (study.synchronised.empty()) return {};
   const auto cell = figure_cell(study.is_compat());
+  const char* alone =
+      study.is_compat() ? "" : "collectives where no other rank did at the same nanosecond";
   Fields<Straggler> fields = {
       {{"rank"}, [](const Straggler& row) { return std::int64_t{row.rank->rank}; }},
       {{"total_wait_time_us", "us"},
        [cell](const Straggler& row) { return cell(row.total_wait_us); }},
       {{"mean_wait_time_us", "us"},
        [cell](const Straggler& row) { return cell(row.mean_wait_us()); }},
-      {{"times_arrived_last"}, [](const Straggler& row) { return row.arrived_last; }},
-      {{"times_arrived_first"}, [](const Straggler& row) { return row.arrived_first; }},
-      {{"pct_arrived_last", "%"},
+      {{"times_arrived_last", "", Better::kNeither, alone},
+       [](const Straggler& row) { return row.arrived_last; }},
+      {{"times_arrived_first", "", Better::kNeither, alone},
+       [](const Straggler& row) { return row.arrived_first; }},
+      {{"pct_arrived_last", "%", Better::kNeither, "times_arrived_last, of num_collectives"},
        [cell](const Straggler& row) { return cell(row.last_percent()); }},
       {{"num_collectives"}, [](const Straggler& row) { return row.collectives; }},
       {{"total_nccl_dur_us", "us", Better::kLower},
