@@ -107,6 +107,7 @@ class PlanSize final : public Command {
     request_.confidence = chance_of(confidence_);
     size_.searched_gpus = kSearchedNodes * facts.gpus_per_node;
     request_.gpus = std::min(size_.searched_gpus, size_.most_gpus);
+    request_.most_copy_gpus = size_.searched_gpus;
     size_.names_engines = engines_.size() > 1;
     return workload_.is_open() ? run_workload(model, searched) : run_load(model, searched);
   }
@@ -196,10 +197,10 @@ const CommandSpec kPlanSize{
     .description =
         "Of every worker the least copies that carry the load (requests per second, or requests "
         "in flight) within the limits, found by simulating what the closed form points at; of "
-        "disaggregated deployments those of a search of two nodes. The fewest GPUs come first, "
-        "with what they can carry and their mean TTFT and TPOT in the long run. --backend any "
-        "sizes "
-        "all engines and lists the fewest GPUs of any.\n\n"
+        "disaggregated deployments, in copies within two nodes, those that a search of as many "
+        "GPUs simulates. The fewest GPUs come first, with what they can carry and their mean TTFT "
+        "and TPOT in the long run. --backend any sizes all engines and lists the fewest GPUs of "
+        "any.\n\n"
         "A limit counts as kept where a measurement keeps it with a chance of --confidence, as the "
         "error bar of the prediction has it.\n\n"
         "With --workload, --request-rate or --conversation-num requests come by themselves, and "

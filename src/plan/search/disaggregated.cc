@@ -81,7 +81,8 @@ class PoolSearch {
         }
         last = &prefill;
         if (!is_sent) continue;
-        const auto ratio = best_ratio(rate_of(prefill), rate_of(decode), request_.gpus);
+        const auto ratio =
+            best_ratio(rate_of(prefill), rate_of(decode), request_.gpus, request_.most_copy_gpus);
         const std::int64_t least = least_copy_gpus(rate_of(prefill), rate_of(decode));
         least_gpus_ = least_gpus_ == 0 ? least : std::min(least_gpus_, least);
         // Prompts in larger batches come out later, which is worth it only where more are served.

@@ -44,13 +44,13 @@ class PoolPricer {
 
   template <typename Add>
   PricedPool price(const Add& add) {
+    const std::int64_t most_gpus = request_.most_gpus_of_copy() - 1;
     const std::int64_t most =
-        std::min(request_.gpus - 1, request_.most_gpus_of_stage(system_.facts->gpus_per_node));
+        std::min(most_gpus, request_.most_gpus_of_stage(system_.facts->gpus_per_node));
     Workers workers = workers_of(model_, request_.engine, request_.precision, most);
     for (ExcludedWorker& excluded : workers.excluded)
       pool_.refused.push_back({excluded.worker, std::move(excluded.reason)});
-    Workers staged =
-        staged_workers_of(model_, workers.possible, request_.most_stages, request_.gpus - 1);
+    Workers staged = staged_workers_of(model_, workers.possible, request_.most_stages, most_gpus);
     for (ExcludedWorker& excluded : staged.excluded)
       pool_.refused.push_back({excluded.worker, std::move(excluded.reason)});
     workers.possible.insert(workers.possible.end(), staged.possible.begin(), staged.possible.end());

@@ -25,13 +25,15 @@ std::int64_t least_copy_gpus(const PoolRate& prefill, const PoolRate& decode) {
 
 std::optional<Ratio> best_ratio(const PoolRate& prefill,
                                 const PoolRate& decode,
-                                std::int64_t gpus) {
+                                std::int64_t gpus,
+                                std::int64_t most_copy_gpus) {
+  const std::int64_t most = std::min(gpus, most_copy_gpus);
   std::optional<Ratio> best;
-  for (std::int64_t count = 1; count * decode.gpus < gpus; ++count) {
+  for (std::int64_t count = 1; count * decode.gpus < most; ++count) {
     const double rate = static_cast<double>(count) * decode.requests_per_s;
     const std::int64_t needed = needed_for(rate, prefill);
     const std::int64_t of_copy = needed * prefill.gpus + count * decode.gpus;
-    if (of_copy > gpus) break;
+    if (of_copy > most) break;
     const Ratio ratio{needed, count, gpus / of_copy, rate};
     if (!best || ratio.of_all() > best->of_all() * kWorthLarger) best = ratio;
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 
 namespace assay::plan {
@@ -26,7 +27,11 @@ struct Ratio {
 // Copies that serve most on all the GPUs; a larger copy only where it serves 2 % more. Decoding
 // bounds every copy and prompts keep up with it: where prompts bound, a smaller batch that decodes
 // has the same rate, and is a pair of its own. std::nullopt: no copy fits.
-std::optional<Ratio> best_ratio(const PoolRate& prefill, const PoolRate& decode, std::int64_t gpus);
+std::optional<Ratio> best_ratio(
+    const PoolRate& prefill,
+    const PoolRate& decode,
+    std::int64_t gpus,
+    std::int64_t most_copy_gpus = std::numeric_limits<std::int64_t>::max());
 
 // The GPUs of the smallest copy: one instance that decodes, and those of prompts that keep up.
 std::int64_t least_copy_gpus(const PoolRate& prefill, const PoolRate& decode);

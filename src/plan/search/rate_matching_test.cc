@@ -34,6 +34,14 @@ TEST(RateMatching, TakesSmallCopiesWhereLargeOnesServeNoMore) {
   EXPECT_EQ(of_10->copies, 2);
 }
 
+// The 7 + 3 instances on 13 GPUs are one copy of 13.
+TEST(RateMatching, KeepsCopiesWithinTheirMostGpus) {
+  const auto of_13 = best_ratio({1, 3}, {2, 7}, 13, 12);
+  ASSERT_TRUE(of_13);
+  EXPECT_EQ(of_13->decode, 1);
+  EXPECT_EQ(of_13->copies, 2);
+}
+
 TEST(RateMatching, EqualRatesNeedOneEach) {
   const auto ratio = best_ratio({1, 0.1 + 0.2}, {1, 0.3}, 2);
   ASSERT_TRUE(ratio);

@@ -44,6 +44,8 @@ struct SearchRequest {
   std::int64_t gpus_per_node = 8;
   std::int64_t most_nodes = 1;   // that a stage of a worker spans
   std::int64_t most_stages = 1;  // of a worker's pipeline
+  // Of the instances of a disaggregated copy together.
+  std::int64_t most_copy_gpus = kMostGpus;
   std::int64_t prompt_tokens = 4000;
   std::int64_t output_tokens = 1000;
   std::int64_t cached_prefix = 0;
@@ -72,6 +74,8 @@ struct SearchRequest {
 
   // Answers of one token have no time between tokens.
   [[nodiscard]] bool has_tpot() const { return output_tokens > 1; }
+
+  [[nodiscard]] std::int64_t most_gpus_of_copy() const { return std::min(gpus, most_copy_gpus); }
 
   // Of a stage of a worker, on nodes of so many GPUs.
   [[nodiscard]] std::int64_t most_gpus_of_stage(std::int64_t node) const {

@@ -165,13 +165,13 @@ void size_curves(const SizeRequest& size,
   }
 }
 
-// A deployment of all the GPUs searched may be more than the load needs; those of fewer GPUs have
-// other ratios of prompts and decoding.
+// The best copies of so many GPUs may be more than the load needs; on fewer GPUs others are, which
+// have other ratios of prompts and decoding, or leave none of these GPUs idle.
 void search_fewer(const SizeRequest& size,
                   const SearchRequest& request,
                   const SearchAt& search_at,
                   std::vector<Sized>& best) {
-  while (best.front().gpus() > 1 && best.front().gpus() <= size.searched_gpus) {
+  while (best.front().gpus() > 1) {
     const std::int64_t fewer = best.front().gpus() - 1;
     core::Result<SearchResult> searched = search_at(fewer);
     if (!searched.ok()) return;

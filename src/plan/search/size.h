@@ -22,7 +22,7 @@ struct TargetLoad {
 struct SizeRequest {
   TargetLoad load = {};
   std::int64_t most_gpus = 512;
-  // The GPUs whose candidates are copied: those of some nodes.
+  // The GPUs of a disaggregated copy at most: those of some nodes.
   std::int64_t searched_gpus = 16;
   // Several engines are asked for, so that each deployment says which one it is of.
   bool names_engines = false;
@@ -61,8 +61,8 @@ struct SizeInputs {
 // larger batch served no less and were no faster: of so many copies each carries its share of the
 // load with the smallest batch that can, which must keep the limits. The closed form says where to
 // look first. Workers that cannot be among the `most` smallest are given up. Disaggregated copies
-// are those of a search of some nodes; where fewer GPUs than were searched carry the load, smaller
-// ones are searched until they do not. Error: that of the search, where there are no curves.
+// are those of a search of some nodes, then of searches of one GPU less than carries the load,
+// until that does not. Error: that of the search, where there are no curves.
 core::Result<SizeResult> size_deployment(const SizeRequest& size,
                                          const SearchRequest& request,
                                          const SizeInputs& inputs,

@@ -194,6 +194,19 @@ TEST(Size, SearchesFewerGpusWhereTheyMayDo) {
   EXPECT_EQ(result.best.front().gpus(), 3);
 }
 
+// Copies that leave a GPU of the searched nodes idle are the best of a larger load: two of 15 GPUs
+// carry what two of 16 do.
+TEST(Size, SearchesFewerGpusThanSeveralCopiesHave) {
+  const auto search = [](std::int64_t gpus) -> core::Result<SearchResult> {
+    const bool is_whole = gpus % 16 == 0;
+    return SearchResult{.candidates = {is_whole ? sized_split(20.4, 8, 8) : sized_split(20, 8, 7)}};
+  };
+  const auto result =
+      size_deployment({.load = {.requests_per_s = 40}}, request_with(30), {.split_at = search}, 5)
+          .value();
+  EXPECT_EQ(result.best.front().gpus(), 30);
+}
+
 TEST(Size, RanksBothKinds) {
   const auto curves = curves_of({{.tp = 1, .token_ms = 20}});
   const auto search = [](std::int64_t) -> core::Result<SearchResult> {
