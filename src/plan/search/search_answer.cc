@@ -105,21 +105,33 @@ void add_limit_warning(std::vector<std::string>& warnings,
                        const char* latency,
                        const ErrorBar& bar,
                        double ms,
-                       double limit_ms) {
+                       double limit_ms,
+                       const std::string& advice = "--confidence asks for more") {
   const double high = bar.of(ms).high;
   if (high <= limit_ms) return;
-  warnings.push_back(
-      fmt::format("{} may exceed its limit of {:g} ms: its error bar ends at {} ms, and it keeps "
-                  "the limit with "
-                  "a chance of {:.0f} %; --confidence asks for more",
-                  latency, limit_ms, short_number(high), 100 * bar.chance_of(limit_ms / ms)));
+  warnings.push_back(fmt::format(
+      "{} may exceed its limit of {:g} ms: its error bar ends at {} ms, and it keeps "
+      "the limit with "
+      "a chance of {:.0f} %; {}",
+      latency, limit_ms, short_number(high), 100 * bar.chance_of(limit_ms / ms), advice));
+}
+
+// Of what a benchmark sees, which is compared with no limit.
+std::string benchmark_advice(const Candidate& best) {
+  return fmt::format(
+      "--ttft and --confidence act on TTFT of the long run ({} ms): with fewer requests in flight "
+      "a "
+      "benchmark's is shorter, which 'assay plan estimate --batch' tells and a smaller --ttft asks "
+      "for",
+      short_number(best.ttft_ms));
 }
 
 std::vector<std::string> warnings_of(const SearchRequest& request, const Candidate& best) {
   std::vector<std::string> warnings;
   if (best.benchmark_ttft_ms && best.ttft_ms <= request.ttft_limit_ms)
     add_limit_warning(warnings, "TTFT of a benchmark, whose first prompts come all at once,",
-                      best.bars.ttft, *best.benchmark_ttft_ms, request.ttft_limit_ms);
+                      best.bars.ttft, *best.benchmark_ttft_ms, request.ttft_limit_ms,
+                      benchmark_advice(best));
   if (best.tpot_ms <= request.tpot_limit_ms)
     add_limit_warning(warnings, "TPOT", best.bars.tpot, best.tpot_ms, request.tpot_limit_ms);
   if (request_ms(request, best) <= request.request_limit_ms)

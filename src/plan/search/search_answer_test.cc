@@ -40,6 +40,23 @@ TEST(SearchAnswer, PoolsOfTwoSystemsAreWritten) {
   EXPECT_THAT(next.front(), HasSubstr("--model m --decode-system h100_sxm --prefill '4P(tp 1)'"));
 }
 
+// --confidence is of TTFT in the long run, which keeps the limit here.
+TEST(SearchAnswer, TellsWhatMakesABenchmarksTtftShorter) {
+  Candidate best = two_split_copies();
+  best.benchmark_ttft_ms = 400;
+  best.bars.ttft = {.low = 0.9, .high = 1.2};
+  SearchRequest request;
+  request.ttft_limit_ms = 300;
+  const SearchResult result{.candidates = {best}};
+  const auto warnings =
+      answer_of({"m", "h200_sxm", "--model m"}, result, request, {.best = {best}, .meet = true})
+          .warnings;
+  ASSERT_FALSE(warnings.empty());
+  EXPECT_THAT(warnings.front(), HasSubstr("TTFT of a benchmark"));
+  EXPECT_THAT(warnings.front(), HasSubstr("act on TTFT of the long run (100 ms)"));
+  EXPECT_THAT(warnings.front(), testing::Not(HasSubstr("--confidence asks for more")));
+}
+
 TEST(SearchAnswer, BatchesOfStagesAreEach) {
   const Candidate staged{
       .worker = {.tp = 2, .pp = 4}, .concurrency = 32, .ttft_ms = 100, .tpot_ms = 10};
