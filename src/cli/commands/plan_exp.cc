@@ -74,6 +74,7 @@ class PlanExp final : public Command {
         .tpot_limit_ms = asked.tpot_limit_ms,
         .request_limit_ms = asked.request_limit_ms,
         .confidence = asked.confidence,
+        .step_tokens = asked.step_tokens,
         .memory = [&](std::int64_t gpus) { return gpu_memory(facts, gpus); }};
     if (!request.has_tpot()) request.tpot_limit_ms = std::numeric_limits<double>::infinity();
     const plan::SearchResult found =
@@ -99,10 +100,10 @@ const CommandSpec kPlanExp{
         "which of 'backend: any' is the best of all.\n\n"
         "Fields: model, system, backend, backend_version, gpus, isl, osl, prefix (tokens of each "
         "prompt that are in the cache), least_length, ttft, tpot, request_latency, confidence, "
-        "scheduler, serving_mode, decode_system, speculative_tokens and acceptance_rate (a rate, "
-        "or a list of "
-        "one for each position). All but model have "
-        "the defaults of 'assay plan search'. Files of the public planner spell some model_path, "
+        "scheduler, serving_mode, max_num_tokens (of a step, a number or a list of those to try), "
+        "decode_system, speculative_tokens and acceptance_rate (a rate, or a list of one for each "
+        "position). All but model have the defaults of 'assay plan search'. Files of the public "
+        "planner spell some model_path, "
         "system_name, backend_name, total_gpus and nextn, with nextn_accepted for the drafts that "
         "are accepted in the mean; its list 'exps' chooses among the experiments. A field that "
         "assay does not know is an error.",

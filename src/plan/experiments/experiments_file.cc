@@ -148,6 +148,23 @@ core::Status take_rates(const YAML::Node& node,
   return {};
 }
 
+// One number, or a list of them.
+core::Status take_step_tokens(const YAML::Node& node,
+                              const std::string& field,
+                              std::vector<std::int64_t>& target) {
+  std::int64_t tokens = 0;
+  if (!node.IsSequence()) {
+    ASSAY_TRY(take_count(node, field, 1, tokens, kMostTokens));
+    target = {tokens};
+    return {};
+  }
+  for (const auto& item : node) {
+    ASSAY_TRY(take_count(item, field, 1, tokens, kMostTokens));
+    target.push_back(tokens);
+  }
+  return {};
+}
+
 core::Result<Speculation> speculation_said(const SaidDrafts& said) {
   const bool has_share = !said.rates.empty() || said.accepted.has_value();
   if (said.tokens == 0) {
@@ -174,7 +191,7 @@ struct Field {
   Take take;
 };
 
-constexpr std::array<Field, 21> kFields = {{
+constexpr std::array<Field, 22> kFields = {{
     {"model", "model_path",
      [](const auto& node, const auto& field, auto& made) {
        return take_text(node, field, made.experiment.model);
@@ -234,6 +251,10 @@ constexpr std::array<Field, 21> kFields = {{
     {"serving_mode", "",
      [](const auto& node, const auto& field, auto& made) {
        return take_mode(node, field, made.experiment.mode);
+     }},
+    {"max_num_tokens", "",
+     [](const auto& node, const auto& field, auto& made) {
+       return take_step_tokens(node, field, made.experiment.step_tokens);
      }},
     {"decode_system", "decode_system_name",
      [](const auto& node, const auto& field, auto& made) {

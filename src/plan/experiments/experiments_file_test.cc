@@ -76,6 +76,18 @@ TEST(ExperimentsFile, AnyIsOfAllEnginesAndOfNoVersion) {
             "e.yaml: line 1: 'a': backend_version is that of one engine: say which by backend");
 }
 
+TEST(ExperimentsFile, TokensOfAStepAreANumberOrAList) {
+  const auto read = parse_experiments(
+      "a: {model: x, max_num_tokens: 2048}\nb: {model: x, max_num_tokens: [2048, 8192]}\n"
+      "c: {model: x}\n",
+      "e.yaml");
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_EQ(read.value()[0].step_tokens, (std::vector<std::int64_t>{2048}));
+  EXPECT_EQ(read.value()[1].step_tokens, (std::vector<std::int64_t>{2048, 8192}));
+  EXPECT_TRUE(read.value()[2].step_tokens.empty());
+  EXPECT_EQ(error_of("a: {model: x, max_num_tokens: [2048, 0]}\n").find("e.yaml: line 1: "), 0U);
+}
+
 TEST(ExperimentsFile, AListChooses) {
   const auto read = parse_experiments("exps: [b]\na: {model: x}\nb: {model: y}\n", "e.yaml");
   ASSERT_TRUE(read.ok()) << read.error().message;

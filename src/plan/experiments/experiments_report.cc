@@ -38,7 +38,8 @@ Table table_of_experiments() {
                       {.name = "isl"},
                       {.name = "osl"},
                       {.name = "drafted tokens"},
-                      {.name = "accepted in the mean"}}};
+                      {.name = "accepted in the mean"},
+                      {.name = "tokens of a step"}}};
 }
 
 std::vector<Cell> cells_of(const std::optional<Candidate>& best) {
@@ -75,6 +76,8 @@ void add_row(const ExperimentResult& result, Table& table) {
   } else {
     row.insert(row.end(), 2, Cell());
   }
+  const bool has_step = result.best && result.best->step_tokens > 0;
+  row.push_back(has_step ? Cell(result.best->step_tokens) : Cell());
   if (asked.output_tokens == 1) row[kTpotColumn] = row[kSpeedColumn] = Cell();
   table.add_row(std::move(row));
 }
