@@ -34,6 +34,8 @@ core::Result<CalibratedPools> calibrated_pools(PlanInputs& inputs,
       .system = ASSAY_TRY(pool_system(inputs, served.system, served.engine, served.version)),
       .decode_system = ASSAY_TRY(pool_system(inputs, decode.system, decode.engine, decode.version)),
       .is_one_system = decode.system == served.system};
+  // Instances of one version alone send each other caches.
+  pools.decode_system.version = pools.system.version;
   pools.calibration = ASSAY_TRY(calibrate_system(calibration, served, model, pools.system));
   pools.decode_calibration =
       ASSAY_TRY(calibrate_system(calibration, decode, model, pools.decode_system));

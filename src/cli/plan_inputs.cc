@@ -16,6 +16,7 @@
 #include "model/gpu_specs.h"
 #include "model/serving/family.h"
 #include "model/serving/shipped_models.h"
+#include "plan/files/deployment.h"
 #include "plan/price/state_space_bound.h"
 #include "store/answers/packed_tables.h"
 #include "store/judging/quarantine.h"
@@ -336,6 +337,15 @@ core::Result<std::string> PlanInputs::missing_tables(const std::string& name, pl
   return fmt::format("{} has no tables of {} for {}", sources_.systems.string(), wanted, name);
 }
 
+core::Result<std::string> PlanInputs::newest_version(const std::string& name, plan::Engine engine) {
+  const System& asked = *ASSAY_TRY(system(name));
+  if (!asked.tree) return std::string();
+  std::vector<std::string> versions =
+      asked.tree->versions(std::string(plan::name_of(engine)), "gemm_perf");
+  std::erase_if(versions, [](const std::string& one) { return one.starts_with(kOwnVersion); });
+  return versions.empty() ? std::string() : versions.back();
+}
+
 core::Status PlanInputs::warn_of_version(const std::string& name,
                                          plan::Engine engine,
                                          const std::string& version) {
@@ -361,9 +371,13 @@ core::Result<plan::PoolSystem> pool_system(PlanInputs& inputs,
                                            plan::Engine engine,
                                            const std::string& version) {
   ASSAY_TRY(inputs.warn_of_version(system, engine, version));
-  return plan::PoolSystem{.facts = ASSAY_TRY(inputs.facts(system)),
-                          .tables = ASSAY_TRY(inputs.tables(system, engine, version)),
-                          .version = version};
+  plan::PoolSystem found{.facts = ASSAY_TRY(inputs.facts(system)),
+                         .tables = ASSAY_TRY(inputs.tables(system, engine, version)),
+                         .version = version};
+  if (version.empty())
+    found.version =
+        plan::deployable_version(engine, ASSAY_TRY(inputs.newest_version(system, engine)));
+  return found;
 }
 
 }  // namespace assay::cli

@@ -64,6 +64,10 @@ class PlanInputs {
   // Why the folder of systems has no tables of the engine for a system; "" if it has some, or where
   // assay's own are asked.
   core::Result<std::string> missing_tables(const std::string& name, plan::Engine engine);
+  // The newest version of the engine's tables of matrix products, which are in every step: whose
+  // prices come first where no version is asked for. "" if the folder of systems has none, or where
+  // assay's own are asked.
+  core::Result<std::string> newest_version(const std::string& name, plan::Engine engine);
   // Warns, once, of a version that the folder of systems has no tables of, though others of the
   // engine.
   core::Status warn_of_version(const std::string& name,
@@ -108,8 +112,9 @@ class PlanInputs {
 // The memory of a GPU, of which collectives of so many GPUs take a part.
 plan::GpuMemory gpu_memory(const store::SystemFacts& facts, std::int64_t gpus);
 
-// A system's facts, and the tables of the engine on it; warns of a version without tables. Error:
-// as facts() and tables().
+// A system's facts, and the tables of the engine on it, with the version of the engine that is
+// planned for: the one that is asked for, or that of the newest tables where files can be for it.
+// Warns of a version without tables. Error: as facts() and tables().
 core::Result<plan::PoolSystem> pool_system(PlanInputs& inputs,
                                            const std::string& system,
                                            plan::Engine engine,

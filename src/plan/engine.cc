@@ -46,16 +46,17 @@ serving::Precision served_precision(Engine engine, const serving::Model& model) 
   return model.leaves_attention_out() ? model.precision : served_precision(engine, model.precision);
 }
 
+bool is_from(const std::string& version, std::string_view first) {
+  const auto asked = store::Version::parse(version);
+  return asked && *asked >= *store::Version::parse(first);
+}
+
 // vLLM's hybrid cache manager has freed chunks by default since pull request 29627, NixlConnector
 // takes it by default since 41847; the versions are the first that have these for certain.
 KeptCache kept_cache(Engine engine, const std::string& version, Caches caches) {
   if (engine != Engine::kVllm) return {};
-  const auto is_from = [&](std::string_view first) {
-    const auto asked = store::Version::parse(version);
-    return asked && *asked >= *store::Version::parse(first);
-  };
-  const bool sends_all = caches == Caches::kSent && !is_from("0.23");
-  return {.frees_windows = !sends_all, .frees_chunks = !sends_all && is_from("0.14")};
+  const bool sends_all = caches == Caches::kSent && !is_from(version, "0.23");
+  return {.frees_windows = !sends_all, .frees_chunks = !sends_all && is_from(version, "0.14")};
 }
 
 }  // namespace assay::plan

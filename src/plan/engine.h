@@ -38,6 +38,9 @@ serving::Precision served_precision(Engine engine, serving::Precision checkpoint
 // attention does.
 serving::Precision served_precision(Engine engine, const serving::Model& model);
 
+// Returns whether a version is `first` or a later one; not "" nor one that has no place among them.
+bool is_from(const std::string& version, std::string_view first);
+
 // Tells whether layers that attend to a window, or to a chunk, keep no more of the cache than that.
 struct KeptCache {
   bool frees_windows = true;

@@ -159,7 +159,7 @@ class PlanEstimate final : public Command {
         .memory = gpu_memory(facts, worker().gpus()),
         .pp = pp_,
         .speculation = speculation,
-        .kept = plan::kept_cache(served_.engine, served_.version, plan::Caches::kStay)};
+        .kept = plan::kept_cache(served_.engine, system.version, plan::Caches::kStay)};
     model::Book book;
     Outcome outcome = Outcome::kOk;
     if (workload_.is_open()) {

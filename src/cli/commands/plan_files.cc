@@ -1,5 +1,6 @@
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <optional>
 #include <set>
@@ -17,6 +18,7 @@
 #include "cli/plan_options.h"
 #include "cli/store_options.h"
 #include "plan/files/deployment_files.h"
+#include "plan/files/engine_files.h"
 #include "plan/files/placement.h"
 #include "plan/files/price_planned.h"
 #include "plan/files/price_pools.h"
@@ -120,6 +122,7 @@ class PlanFiles final : public Command {
     ASSAY_TRY(plan::check_planned(planned_));
     ASSAY_TRY(check_hosts());
     ASSAY_TRY(price(model, systems));
+    ASSAY_TRY(tell_version(inputs));
     const std::string room = is_disaggregated() ? "" : plan::room_in_words(planned_);
     if (!room.empty()) print_warning(room);
     const auto files = ASSAY_TRY(plan::deployment_files(planned_, targets_));
@@ -176,7 +179,7 @@ class PlanFiles final : public Command {
 
   core::Status complete(const serving::Model& model, const CalibratedPools& systems) {
     planned_.engine = served_.engine;
-    planned_.engine_version = served_.version;
+    planned_.engine_version = systems.system.version;
     planned_.system = served_.system;
     planned_.gpus_per_node = systems.system.facts->gpus_per_node;
     planned_.calibration = systems.calibration.calibration();
@@ -217,6 +220,42 @@ class PlanFiles final : public Command {
     of_decode.gpu_product = plan::gpu_product_of(decode_system_);
     of_decode.calibration = systems.decode_calibration.calibration();
     of_decode.calibration_text = systems.decode_calibration.text;
+    return {};
+  }
+
+  void warn_of_dynamos_version() const {
+    const bool is_dynamos = planned_.image.empty() &&
+                            std::count(targets_.begin(), targets_.end(), plan::Target::kDynamo) > 0;
+    if (!is_dynamos || planned_.engine_version.empty()) return;
+    const plan::EngineFiles& engine = plan::files_of(planned_.engine);
+    print_warning(fmt::format(
+        "dynamo.yaml takes {}, whose version of {} is its own and need not be {}: --image names "
+        "another",
+        engine.dynamo_image, engine.name, planned_.engine_version));
+  }
+
+  // Says where the version that prices are of and that of the files may differ.
+  core::Status tell_version(PlanInputs& inputs) const {
+    warn_of_dynamos_version();
+    if (!served_.version.empty()) return {};
+    const plan::EngineFiles& engine = plan::files_of(planned_.engine);
+    const std::string& planned = planned_.engine_version;
+    const std::string tables = ASSAY_TRY(inputs.newest_version(served_.system, planned_.engine));
+    if (tables.empty()) return {};
+    if (planned.empty()) {
+      print_warning(fmt::format(
+          "prices are of tables of {} {}, but the files are for {}: no official image has that "
+          "name, or it lacks their options; --backend-version and --image name others",
+          engine.name, tables, engine.version));
+      return {};
+    }
+    print(fmt::format("the files are for {} {}, whose tables of {} come first in prices\n",
+                      engine.name, planned, served_.system));
+    if (decode_system_.empty()) return {};
+    const std::string decode = ASSAY_TRY(inputs.newest_version(decode_system_, planned_.engine));
+    if (decode == planned) return {};
+    print_warning(
+        fmt::format("the newest tables of {} are of {} {}", decode_system_, engine.name, decode));
     return {};
   }
 

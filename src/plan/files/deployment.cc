@@ -7,6 +7,7 @@
 #include <array>
 #include <cctype>
 #include <cmath>
+#include <regex>
 #include <utility>
 
 #include "core/check.h"
@@ -216,6 +217,14 @@ Limits deployed_limits(Limits priced, Engine engine, std::int64_t batch) {
   graphs.erase(std::upper_bound(graphs.begin(), graphs.end(), most), graphs.end());
   priced.max_batch = batch;
   return priced;
+}
+
+std::string deployable_version(Engine engine, const std::string& of_tables) {
+  static const std::regex release(R"(\d+(\.\d+)+(\.post\d+)?)");
+  static const std::regex candidate(R"(\d+(\.\d+)+(rc\d+)?(\.post\d+)?)");
+  const EngineFiles& files = files_of(engine);
+  if (!std::regex_match(of_tables, files.has_candidate_images ? candidate : release)) return "";
+  return is_from(of_tables, files.least_version) ? of_tables : "";
 }
 
 core::Status check_planned(const PlannedDeployment& planned) {

@@ -27,7 +27,7 @@ inline constexpr std::int64_t kMostPort = 65535;
 
 struct PlannedDeployment {
   Engine engine = Engine::kTrtllm;
-  std::string engine_version = {};  // "": the one that files were checked against
+  std::string engine_version = {};  // "": the one that files were checked against (EngineFiles)
   std::string model = {};           // the name that clients ask for: "Qwen/Qwen3-32B"
   std::string model_path = {};      // where the engine finds it: an id of Hugging Face, or a folder
   std::string config = {};          // what the model was read from: a name that ships, or a path
@@ -40,8 +40,9 @@ struct PlannedDeployment {
   // deployment, of an instance, of which it has as many as copies; its load is an instance's. The
   // whole has the load of all, and no worker of its own.
   std::vector<PlannedDeployment> pools = {};
-  Worker peer = {};          // of a pool: an instance of the other
-  bool has_experts = false;  // the model has: moe_tp and moe_ep mean something
+  Worker peer = {};           // of a pool: an instance of the other
+  bool has_experts = false;   // the model has: moe_tp and moe_ep mean something
+  bool sends_states = false;  // of a pool: those of linear attention or of state spaces, too
   serving::Quantization cache = serving::Quantization::kBfloat16;
 
   Limits limits = {};            // of a group of the worker: see deployed_limits()
@@ -98,6 +99,10 @@ struct PlannedDeployment {
   // The longest request: room for a chat template and for text that makes more tokens than planned.
   [[nodiscard]] std::int64_t most_request_tokens() const;
 };
+
+// Returns the version of the engine that files are for where tables of such a version price them:
+// that version, or "" where no official image has its name, or where it lacks the files' options.
+std::string deployable_version(Engine engine, const std::string& of_tables);
 
 // The limits to deploy where `priced` are those that a load of `batch` requests of each group was
 // priced with: no more requests than those, and graphs for no more than they need.

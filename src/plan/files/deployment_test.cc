@@ -67,6 +67,24 @@ TEST(FilesOfADeployment, VersionsHaveTheOptionsOfTheFiles) {
   EXPECT_FALSE(check_planned(planned).ok());
 }
 
+// Docker Hub has vllm/vllm-openai:v0.24.0 and lmsysorg/sglang:v0.5.6.post2, NVIDIA's registry
+// release:1.3.0rc20 of TensorRT-LLM.
+TEST(FilesOfADeployment, AreForTheVersionOfTheTables) {
+  EXPECT_EQ(deployable_version(Engine::kVllm, "0.24.0"), "0.24.0");
+  EXPECT_EQ(deployable_version(Engine::kSglang, "0.5.6.post2"), "0.5.6.post2");
+  EXPECT_EQ(deployable_version(Engine::kTrtllm, "1.3.0rc20"), "1.3.0rc20");
+  PlannedDeployment planned = planned_of(Engine::kVllm);
+  EXPECT_EQ(image_of(planned), "vllm/vllm-openai:v0.12.0");
+  planned.engine_version = "0.24.0";
+  EXPECT_EQ(image_of(planned), "vllm/vllm-openai:v0.24.0");
+}
+
+TEST(FilesOfADeployment, AreForNoVersionWithoutAnImageOrTheirOptions) {
+  for (const char* other :
+       {"", "0.11.0", "0.24.0rc1", "0.24.1.dev3", "gpt-oss-dev", "assay-0.24.0"})
+    EXPECT_EQ(deployable_version(Engine::kVllm, other), "") << other;
+}
+
 TEST(FilesOfADeployment, EachEngineHasALeastVersion) {
   for (const auto& [engine, below] :
        {std::pair(Engine::kSglang, "0.4.9"), std::pair(Engine::kTrtllm, "0.21.0")}) {

@@ -12,6 +12,12 @@ const EngineFiles& files_of(Engine engine) {
   ASSAY_CHECK(false, "an engine without files");
 }
 
+std::string image_of(const PlannedDeployment& planned) {
+  if (!planned.image.empty()) return planned.image;
+  const EngineFiles& files = files_of(planned.engine);
+  return files.image(planned.engine_version.empty() ? files.version : planned.engine_version);
+}
+
 std::map<std::string, std::string> variables_of(const PlannedDeployment& planned) {
   const EngineFiles& engine = files_of(planned.engine);
   if (engine.variables == nullptr) return {};

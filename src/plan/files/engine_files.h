@@ -65,10 +65,15 @@ struct EngineFiles {
   // The lowest version whose options these are: "0.12".
   std::string_view least_version;
 
-  // A container with the engine, of a version; "": of the one that these options were read in. It
-  // names no host: one that lies in no public registry that Kubernetes asks by itself begins with
-  // kRegistry.
-  std::string (*image)(const std::string& version);
+  // The version that these options were read in: "0.12.0".
+  std::string_view version;
+
+  // A container with the engine, of a version. It names no host: one that lies in no public
+  // registry that Kubernetes asks by itself begins with kRegistry.
+  std::string (*image)(std::string_view version);
+
+  // Images of release candidates are published, too.
+  bool has_candidate_images = false;
 
   // The settings that the engine reads from a YAML file; nullptr: options say everything.
   nlohmann::ordered_json (*settings)(const PlannedDeployment& planned) = nullptr;
@@ -111,6 +116,9 @@ struct EngineFiles {
 };
 
 const EngineFiles& files_of(Engine engine);
+
+// The container with the engine of the version that is planned for.
+std::string image_of(const PlannedDeployment& planned);
 
 // Those of its engine.
 std::map<std::string, std::string> variables_of(const PlannedDeployment& planned);

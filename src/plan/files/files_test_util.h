@@ -154,7 +154,8 @@ inline constexpr const char* kTrtllmSchema =
     "max_num_tokens: number, max_seq_len: number, enable_chunked_prefill: flag, "
     "disable_overlap_scheduler: flag, scheduler_config: {capacity_scheduler_policy: text}, "
     "kv_cache_config: {free_gpu_memory_fraction: number, dtype: text, enable_block_reuse: flag}, "
-    "cache_transceiver_config~: {backend: text, max_tokens_in_buffer: number}, "
+    "cache_transceiver_config~: {backend: text, transceiver_runtime~: text, "
+    "max_tokens_in_buffer: number}, "
     "speculative_config~: {decoding_type: text, num_nextn_predict_layers: number}, "
     "cuda_graph_config: {enable_padding: flag, batch_sizes: [number]}}";
 

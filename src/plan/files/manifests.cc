@@ -112,11 +112,6 @@ Volumes pod_volumes(const PlannedDeployment& planned) {
   return volumes;
 }
 
-std::string image_of(const PlannedDeployment& planned) {
-  if (!planned.image.empty()) return planned.image;
-  return files_of(planned.engine).image(planned.engine_version);
-}
-
 constexpr std::int64_t kProbeSeconds = 10;
 
 // A server loads weights and captures graphs for minutes before it answers.

@@ -7,6 +7,7 @@
 #include "plan/files/price_planned.h"
 #include "plan/schedule/policy.h"
 #include "plan/search/pool_prices.h"
+#include "plan/search/sent_states.h"
 #include "plan/serve_disaggregated.h"
 
 namespace assay::plan {
@@ -23,6 +24,7 @@ core::Result<PricedPoolInstance> bind_instance(const serving::Model& model,
                                                PlannedDeployment& pool) {
   const serving::Precision precision = served_precision(pool.engine, model);
   pool.has_experts = model.has_experts();
+  pool.sends_states = keeps_states(model);
   ASSAY_TRY(check_worker(model, pool.engine, precision, pool.worker));
   PricedPoolInstance made{.served = served_instance(model, pool.engine, precision, pool.worker,
                                                     system, pool.speculation)};
@@ -51,6 +53,8 @@ core::Status price_pools(const serving::Model& model,
   PlannedDeployment& prefill = planned.pools.front();
   PlannedDeployment& decode = planned.pools.back();
   ASSAY_TRY(check_pools(planned.engine, prefill.worker, decode.worker));
+  ASSAY_TRY(check_sent_states(model, planned.engine, planned.engine_version, prefill.worker,
+                              decode.worker));
   ASSAY_TRY(check_speculation(model, planned.speculation));
   ASSAY_TRY(check_context(model, planned));
   prefill.context = decode.context = planned.context;

@@ -14,12 +14,13 @@ namespace {
 // Where an instance that computes prompts tells those that decode how to reach it.
 constexpr std::int64_t kBootstrapPort = 8998;
 
-std::string sglang_image(const std::string& version) {
-  return fmt::format("lmsysorg/sglang:v{}", version.empty() ? "0.5.6" : version);
+std::string sglang_image(std::string_view version) {
+  return fmt::format("lmsysorg/sglang:v{}", version);
 }
 
-// A pool's place beside the other one. Groups that decode take the prompts of the other pool's
-// groups in turn, which 0.5.6 wants to be told and later versions do anyway.
+// A pool's place beside the other one, which instances of later versions ask each other: they have
+// no options for it. Groups that decode take the prompts of the other pool's groups in turn, which
+// 0.5.6 wants to be told and later versions do anyway.
 Words sglang_pool(const PlannedDeployment& planned) {
   if (planned.role == Role::kBoth) return {};
   Words words = {"--disaggregation-mode",
@@ -28,6 +29,7 @@ Words sglang_pool(const PlannedDeployment& planned) {
                  "nixl",
                  "--disaggregation-bootstrap-port",
                  std::to_string(kBootstrapPort)};
+  if (is_from(planned.engine_version, "0.5.12")) return words;
   const Worker& peer = planned.peer;
   if (planned.role == Role::kPrefill) {
     words.insert(words.end(), {"--disaggregation-decode-tp", std::to_string(peer.gpus() / peer.pp),
@@ -145,6 +147,7 @@ const EngineFiles kSglangFiles{
     .name = "sglang",
     .engine = Engine::kSglang,
     .least_version = "0.5",
+    .version = "0.5.6",
     .image = sglang_image,
     .serve = sglang_serve,
     .variables = sglang_variables,

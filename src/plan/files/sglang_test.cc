@@ -67,6 +67,21 @@ TEST(FilesOfSglang, PoolsKnowEachOthersWidths) {
   EXPECT_THAT(decode, Not(Contains("--disaggregation-decode-tp")));
 }
 
+// Instances ask each other for their widths, and the options are gone.
+TEST(FilesOfSglang, PoolsOfLaterVersionsAreNotTold) {
+  PlannedDeployment planned = planned_of(Engine::kSglang);
+  planned.engine_version = "0.5.14";
+  split(planned, 1, {.tp = 4, .dp = 1, .moe_tp = 8, .moe_ep = 1, .pp = 2}, 1,
+        {.tp = 2, .dp = 4, .moe_tp = 1, .moe_ep = 8});
+  for (const PlannedDeployment& pool : planned.pools) {
+    const Words words = files_of(Engine::kSglang).serve(pool, "");
+    EXPECT_THAT(values_of(words, "--disaggregation-mode"), ElementsAre(name_of(pool.role)));
+    EXPECT_THAT(words, Not(Contains(HasSubstr("--disaggregation-decode"))));
+    EXPECT_THAT(words, Not(Contains(HasSubstr("--disaggregation-prefill"))));
+    EXPECT_THAT(words, Not(Contains("--prefill-round-robin-balance")));
+  }
+}
+
 // Without the variable the engine runs no step ahead where it drafts.
 TEST(FilesOfSglang, DraftsAreToldToBothPools) {
   const EngineFiles& engine = files_of(Engine::kSglang);

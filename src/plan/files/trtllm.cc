@@ -10,9 +10,16 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string trtllm_image(const std::string& version) {
-  return fmt::format("{}nvidia/tensorrt-llm/release:{}", kRegistry,
-                     version.empty() ? "1.1.0" : version);
+std::string trtllm_image(std::string_view version) {
+  return fmt::format("{}nvidia/tensorrt-llm/release:{}", kRegistry, version);
+}
+
+// The transceiver in C++, which is the default, does not send states by NIXL.
+Json trtllm_transceiver(const PlannedDeployment& planned) {
+  Json transceiver = {{"backend", planned.sends_states ? "NIXL" : "DEFAULT"}};
+  if (planned.sends_states) transceiver["transceiver_runtime"] = "PYTHON";
+  transceiver["max_tokens_in_buffer"] = planned.most_request_tokens();
+  return transceiver;
 }
 
 Json trtllm_settings(const PlannedDeployment& planned) {
@@ -38,8 +45,7 @@ Json trtllm_settings(const PlannedDeployment& planned) {
       {"dtype", planned.cache == serving::Quantization::kFp8 ? "fp8" : "auto"},
       {"enable_block_reuse", limits.prefix_cache == Limits::PrefixCache::kOn}};
   if (planned.role != Role::kBoth)
-    settings["cache_transceiver_config"] = {
-        {"backend", "DEFAULT"}, {"max_tokens_in_buffer", planned.most_request_tokens()}};
+    settings["cache_transceiver_config"] = trtllm_transceiver(planned);
   add_trtllm_speculation(planned.speculation, settings);
   settings["cuda_graph_config"] = {{"enable_padding", true}, {"batch_sizes", limits.graph_batches}};
   return settings;
@@ -106,7 +112,9 @@ const EngineFiles kTrtllmFiles{
     .name = "trtllm",
     .engine = Engine::kTrtllm,
     .least_version = "1.0",
+    .version = "1.1.0",
     .image = trtllm_image,
+    .has_candidate_images = true,
     .settings = trtllm_settings,
     .serve = trtllm_serve,
     .nodes = {.mpi_launcher = "trtllm-llmapi-launch"},

@@ -78,6 +78,17 @@ TEST(FilesOfTrtllm, PoolsSendCaches) {
   EXPECT_FALSE(engine.settings(planned_of(Engine::kTrtllm)).contains("cache_transceiver_config"));
 }
 
+TEST(FilesOfTrtllm, PoolsSendStatesByPython) {
+  for (PlannedDeployment pool : pools_of(Engine::kTrtllm).pools) {
+    pool.sends_states = true;
+    const YAML::Node settings = YAML::Load(yaml_text(files_of(Engine::kTrtllm).settings(pool)));
+    check(settings, schema_of(kTrtllmSchema), "settings");
+    const YAML::Node sent = settings["cache_transceiver_config"];
+    EXPECT_EQ(sent["backend"].Scalar(), "NIXL");
+    EXPECT_EQ(sent["transceiver_runtime"].Scalar(), "PYTHON");
+  }
+}
+
 TEST(FilesOfTrtllm, DraftsAreToldToBothPools) {
   const EngineFiles& engine = files_of(Engine::kTrtllm);
   EXPECT_FALSE(engine.settings(planned_of(Engine::kTrtllm)).contains("speculative_config"));

@@ -9,8 +9,18 @@
 namespace assay::plan {
 namespace {
 
-std::string vllm_image(const std::string& version) {
-  return fmt::format("vllm/vllm-openai:v{}", version.empty() ? "0.12.0" : version);
+std::string vllm_image(std::string_view version) {
+  return fmt::format("vllm/vllm-openai:v{}", version);
+}
+
+// Where steps are scheduled ahead, one that still computes a request that has ended, or clears its
+// blocks, may overwrite states and caches that have come for the next one (vllm-project/vllm
+// 37285).
+Words vllm_pool(const PlannedDeployment& planned) {
+  if (planned.role == Role::kBoth) return {};
+  Words words = {"--kv-transfer-config", R"({"kv_connector":"NixlConnector","kv_role":"kv_both"})"};
+  if (planned.sends_states) words.emplace_back("--no-async-scheduling");
+  return words;
 }
 
 Words vllm_options(const PlannedDeployment& planned) {
@@ -33,9 +43,8 @@ Words vllm_options(const PlannedDeployment& planned) {
   words.emplace_back(limits.prefix_cache == Limits::PrefixCache::kOn
                          ? "--enable-prefix-caching"
                          : "--no-enable-prefix-caching");
-  if (planned.role != Role::kBoth)
-    words.insert(words.end(), {"--kv-transfer-config",
-                               R"({"kv_connector":"NixlConnector","kv_role":"kv_both"})"});
+  const Words pool = vllm_pool(planned);
+  words.insert(words.end(), pool.begin(), pool.end());
   const Words speculation = vllm_speculation(planned.speculation);
   words.insert(words.end(), speculation.begin(), speculation.end());
   if (limits.graph_batches.empty()) return words;
@@ -43,6 +52,12 @@ Words vllm_options(const PlannedDeployment& planned) {
   for (const std::int64_t batch : limits.graph_batches)
     words.push_back(std::to_string(batch));
   return words;
+}
+
+// NixlConnector sends parts of the convolution's state, which lie together in this layout alone.
+std::map<std::string, std::string> vllm_variables(const PlannedDeployment& planned) {
+  if (planned.role == Role::kBoth || !planned.sends_states) return {};
+  return {{"VLLM_SSM_CONV_STATE_LAYOUT", "DS"}};
 }
 
 Words vllm_serve(const PlannedDeployment& planned, const std::string& /*settings*/) {
@@ -105,8 +120,10 @@ const EngineFiles kVllmFiles{
     .name = "vllm",
     .engine = Engine::kVllm,
     .least_version = "0.12",
+    .version = "0.12.0",
     .image = vllm_image,
     .serve = vllm_serve,
+    .variables = vllm_variables,
     .nodes = {.count = "--nnodes",
               .number = "--node-rank",
               .first = "--master-addr",

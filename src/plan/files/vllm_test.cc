@@ -49,6 +49,19 @@ TEST(FilesOfVllm, PoolsSendCaches) {
   EXPECT_THAT(engine.serve(planned_of(Engine::kVllm), ""), Not(Contains(HasSubstr("transfer"))));
 }
 
+// Without the variable the engine stops ("3-read Mamba conv transfer requires DS conv state
+// layout"), and with steps ahead it answers wrong.
+TEST(FilesOfVllm, PoolsSendStates) {
+  const EngineFiles& engine = files_of(Engine::kVllm);
+  for (PlannedDeployment pool : pools_of(Engine::kVllm).pools) {
+    EXPECT_TRUE(variables_of(pool).empty());
+    EXPECT_THAT(engine.serve(pool, ""), Not(Contains("--no-async-scheduling")));
+    pool.sends_states = true;
+    EXPECT_EQ(variables_of(pool).at("VLLM_SSM_CONV_STATE_LAYOUT"), "DS");
+    EXPECT_THAT(engine.serve(pool, ""), Contains("--no-async-scheduling"));
+  }
+}
+
 TEST(FilesOfVllm, DraftsAreToldToBothPools) {
   const EngineFiles& engine = files_of(Engine::kVllm);
   EXPECT_THAT(engine.serve(planned_of(Engine::kVllm), ""), Not(Contains(HasSubstr("speculative"))));

@@ -14,6 +14,7 @@
 #include "plan/search/near_frontier.h"
 #include "plan/search/pool_prices.h"
 #include "plan/search/rate_matching.h"
+#include "plan/search/sent_states.h"
 
 namespace assay::plan {
 namespace {
@@ -49,6 +50,8 @@ class PoolSearch {
                              prompts_.refused.end());
     combine();
     if (result_.candidates.empty()) return nothing_left();
+    if (!unsent_states_.empty())
+      result_.notes.push_back("pairs of instances are left out: " + unsent_states_);
     result_.priced = result_.candidates.size();
     if (request_.scheduler == Scheduler::kSimulation) decide();
     for (Candidate& candidate : result_.candidates)
@@ -94,9 +97,13 @@ class PoolSearch {
   }
 
   bool sends(const Worker& prefill, const Worker& decode) {
-    const core::Status status = check_pools(request_.engine, prefill, decode);
-    if (!status.ok()) unsent_ = status.error().message;
-    return status.ok();
+    const core::Status pools = check_pools(request_.engine, prefill, decode);
+    if (!pools.ok()) unsent_ = pools.error().message;
+    if (!pools.ok()) return false;
+    const core::Status states =
+        check_sent_states(model_, request_.engine, prefill_.version, prefill, decode);
+    if (!states.ok()) unsent_ = unsent_states_ = states.error().message;
+    return states.ok();
   }
 
   void add(const PoolChoice& prefill, const PoolChoice& decode, const Ratio& ratio) {
@@ -277,7 +284,8 @@ class PoolSearch {
   PricedPool decodes_;
   std::vector<Pair> pairs_;
   std::map<std::size_t, std::optional<Candidate>> simulated_;  // by place
-  std::string unsent_;
+  std::string unsent_;           // why the engine sends nothing between some pair
+  std::string unsent_states_;    // the same, of pairs between which it would send caches alone
   std::int64_t least_gpus_ = 0;  // of the smallest copy, whether it fits or not; 0: there is none
   SearchResult result_;
 };

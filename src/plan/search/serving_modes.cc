@@ -167,7 +167,7 @@ core::Result<DeploymentCurves> curves_of_engines(const serving::Model& model,
   const auto searches = std::make_shared<std::vector<std::shared_ptr<const void>>>();
   std::vector<std::string> errors;
   for (const EngineSystems& one : engines) {
-    const SearchedEngine searched{one.engine, one.precision, one.system.tables};
+    const SearchedEngine searched{one.engine, one.precision, one.system.tables, one.system.version};
     core::Result<DeploymentCurves> made =
         deployment_curves(model, request_of_engine(request, one), std::span(&searched, 1));
     if (!made.ok()) {
