@@ -203,6 +203,10 @@ core::Result<PlanInputs::System*> PlanInputs::system(const std::string& name) {
   } else {
     system.tree = ASSAY_TRY(store::PublicTree::open(sources_.systems, name));
     system.facts = system.tree->facts();
+    if (const store::ShippedSystem* shipped = store::find_shipped(name)) {
+      system.facts.measured_free_bytes =
+          ASSAY_TRY(store::parse_system_facts(shipped->yaml, name, name)).memory_bytes;
+    }
   }
   return &read_.emplace(name, std::move(system)).first->second;
 }
@@ -363,7 +367,7 @@ core::Status PlanInputs::warn_of_version(const std::string& name,
 }
 
 plan::GpuMemory gpu_memory(const store::SystemFacts& facts, std::int64_t gpus) {
-  return {.capacity_bytes = facts.memory_bytes, .communication_bytes = facts.nccl_bytes_of(gpus)};
+  return plan::memory_of_gpu(facts, gpus);
 }
 
 core::Result<plan::PoolSystem> pool_system(PlanInputs& inputs,

@@ -116,7 +116,9 @@ model::Table memory_table(const serving::Model& model,
   add("left for the cache", std::max(0.0, memory.cache_bytes));
   add("cache of the requests in flight",
       static_cast<double>(std::min(load.batch, held) * served.pp) * of_request);
-  add("the GPU", memory.capacity_bytes);
+  const bool is_measured = served.memory.stated_bytes > memory.capacity_bytes;
+  add(is_measured ? "the GPU, as much as was measured to be free" : "the GPU",
+      memory.capacity_bytes);
   table.add_row({fmt::format("requests of {} tokens that the cache holds", tokens), held,
                  served.groups > 1 ? "of a group" : ""});
   if (held < load.batch)

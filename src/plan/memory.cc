@@ -201,6 +201,12 @@ double free_for_cache(const MemoryUse& use, const MemoryRequest& request) {
 
 }  // namespace
 
+GpuMemory memory_of_gpu(const store::SystemFacts& facts, std::int64_t gpus) {
+  return {.capacity_bytes = facts.usable_bytes(),
+          .communication_bytes = facts.nccl_bytes_of(gpus),
+          .stated_bytes = facts.memory_bytes};
+}
+
 double default_fraction(Engine engine) {
   switch (engine) {
     case Engine::kTrtllm:

@@ -9,6 +9,7 @@
 #include "model/serving/model.h"
 #include "model/serving/uses.h"
 #include "plan/engine.h"
+#include "store/systems/system_facts.h"
 
 namespace assay::plan {
 
@@ -16,7 +17,11 @@ namespace assay::plan {
 struct GpuMemory {
   double capacity_bytes = 0;
   double communication_bytes = 0;  // buffers of collectives for the GPUs of the deployment
+  double stated_bytes = 0;         // what the system's file says that it has; 0: the capacity
 };
+
+// Returns the memory of a GPU of so many that serve together.
+GpuMemory memory_of_gpu(const store::SystemFacts& facts, std::int64_t gpus);
 
 struct MemoryRequest {
   serving::Deployment deployment = {};

@@ -87,6 +87,27 @@ MemoryUse memory_of_worker(const serving::Model& model,
   return memory_of(model, request, worker.memory);
 }
 
+namespace {
+
+// Says that a request would fit what the system's file states, which is more than was measured to
+// be free; "" where it would not. Precondition: it does not fit the latter.
+std::string stated_in_words(const serving::Model& model,
+                            const ServedWorker& worker,
+                            const ClosedLoop& load) {
+  constexpr double kGb = 1e9;
+  if (worker.memory.stated_bytes <= worker.memory.capacity_bytes) return "";
+  ServedWorker stated = worker;
+  stated.memory.capacity_bytes = worker.memory.stated_bytes;
+  const MemoryUse memory = memory_of_worker(model, stated, load);
+  if (memory.cache_tokens / worker.pp < load.prompt_tokens + load.output_tokens) return "";
+  return fmt::format(
+      " (the {:.1f} GB of the system's file would hold one, but no more than {:.1f} GB were free "
+      "where assay measured the system of this name)",
+      worker.memory.stated_bytes / kGb, worker.memory.capacity_bytes / kGb);
+}
+
+}  // namespace
+
 core::Result<Limits> limits_of(const serving::Model& model,
                                const ServedWorker& worker,
                                const ClosedLoop& load) {
@@ -97,10 +118,11 @@ core::Result<Limits> limits_of(const serving::Model& model,
   if (memory.cache_tokens / worker.pp < tokens) {
     return core::Error{fmt::format(
         "{:.1f} GB of weights and {:.1f} GB of activations and libraries leave {:.1f} GB of "
-        "{:.0f} GB, which hold no request of {} tokens",
+        "{:.0f} GB, which hold no request of {} tokens{}",
         memory.weight_bytes / kGb,
         (memory.activation_bytes + memory.communication_bytes + memory.runtime_bytes) / kGb,
-        std::max(0.0, memory.cache_bytes) / kGb, memory.capacity_bytes / kGb, tokens)};
+        std::max(0.0, memory.cache_bytes) / kGb, memory.capacity_bytes / kGb, tokens,
+        stated_in_words(model, worker, load))};
   }
   limits.kv_tokens = memory.cache_tokens / worker.pp;
   return limits;

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 #include <yaml-cpp/yaml.h>
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -115,6 +116,10 @@ core::Status read_fields(const YAML::Node& root, SystemFacts& facts) {
 }
 
 }  // namespace
+
+double SystemFacts::usable_bytes() const {
+  return measured_free_bytes > 0 ? std::min(memory_bytes, measured_free_bytes) : memory_bytes;
+}
 
 double SystemFacts::nccl_bytes_of(std::int64_t gpus) const {
   if (nccl_bytes.empty()) return 0;

@@ -19,8 +19,11 @@ struct SystemFacts {
   Peaks peaks;           // memory, links within a node, and operations by type; of one GPU
 
   double memory_bytes = 0;  // of one GPU
-  double power_watts = 0;   // 0: unknown
-  int sm_version = 0;       // 90 is Hopper; 0: unknown
+  // What of it was free to a process that had just begun, where assay measured the system of this
+  // name that it ships; 0: it ships none, or these are its facts.
+  double measured_free_bytes = 0;
+  double power_watts = 0;  // 0: unknown
+  int sm_version = 0;      // 90 is Hopper; 0: unknown
 
   // A kernel that only moves data takes bytes / (memory_share x peaks.memory_bytes_per_s) +
   // memory_latency_s.
@@ -47,6 +50,9 @@ struct SystemFacts {
   // The fields that the file lacks and whose value is assumed, each with it: "node.p2p_latency =
   // 1e-05".
   std::vector<std::string> assumed = {};
+
+  // What a program can have of a GPU's memory: no more than was measured to be free.
+  [[nodiscard]] double usable_bytes() const;
 
   // What communication within so many GPUs keeps on each. That of the next larger known number, or
   // of the largest.
