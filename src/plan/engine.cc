@@ -6,6 +6,41 @@
 #include "store/systems/version_order.h"
 
 namespace assay::plan {
+namespace {
+
+// vLLM's hybrid cache manager has freed chunks by default since pull request 29627, NixlConnector
+// takes it by default since 41847; the versions are the first that have these for certain.
+KeptCache kept_by_vllm(const std::string& version, Caches caches) {
+  const bool sends_all = caches == Caches::kSent && !is_from(version, "0.23");
+  return {.frees_windows = !sends_all, .frees_chunks = !sends_all && is_from(version, "0.14")};
+}
+
+// TensorRT-LLM keeps windows where max_attention_window names them (pull request 6768), in shares
+// of the memory that can be set since 7923; 1.2 is the first version that has both for certain. The
+// list counts the layers of a stage from its first, so that it is wrong for the others; with groups
+// it allocated too much until 10330; where blocks are reused it freed none until 7922.
+KeptCache kept_by_trtllm(const std::string& version, Caches caches, const std::string& family) {
+  const bool has_windows = family == "gemma3" || family == "gpt_oss";
+  if (!has_windows || caches != Caches::kStay || !is_from(version, "1.2")) return kKeptWhole;
+  return {.frees_windows = true, .frees_chunks = false, .is_apart = true, .is_of_one_batch = true};
+}
+
+// SGLang gives windows and chunks memory of their own by architecture: 0.5.6 switches that off for
+// gpt-oss and for Gemma 3, and wants an option that later versions lack for Llama 4. Pull requests
+// 16399, 17220 and 17261 have it for gpt-oss and Llama 4; 0.5.9 is the first version that has all
+// for certain.
+KeptCache kept_by_sglang(const std::string& version, Caches caches, const std::string& family) {
+  const bool has_windows = family == "gpt_oss" || family == "llama4";
+  if (!has_windows || caches != Caches::kStay || !is_from(version, "0.5.9")) return kKeptWhole;
+  return {.frees_windows = true, .frees_chunks = true, .is_apart = true};
+}
+
+}  // namespace
+
+bool is_from(const std::string& version, std::string_view first) {
+  const auto asked = store::Version::parse(version);
+  return asked && *asked >= *store::Version::parse(first);
+}
 
 std::string_view name_of(Engine engine) {
   switch (engine) {
@@ -46,17 +81,19 @@ serving::Precision served_precision(Engine engine, const serving::Model& model) 
   return model.leaves_attention_out() ? model.precision : served_precision(engine, model.precision);
 }
 
-bool is_from(const std::string& version, std::string_view first) {
-  const auto asked = store::Version::parse(version);
-  return asked && *asked >= *store::Version::parse(first);
-}
-
-// vLLM's hybrid cache manager has freed chunks by default since pull request 29627, NixlConnector
-// takes it by default since 41847; the versions are the first that have these for certain.
-KeptCache kept_cache(Engine engine, const std::string& version, Caches caches) {
-  if (engine != Engine::kVllm) return {};
-  const bool sends_all = caches == Caches::kSent && !is_from(version, "0.23");
-  return {.frees_windows = !sends_all, .frees_chunks = !sends_all && is_from(version, "0.14")};
+KeptCache kept_cache(Engine engine,
+                     const std::string& version,
+                     Caches caches,
+                     const std::string& family) {
+  switch (engine) {
+    case Engine::kVllm:
+      return kept_by_vllm(version, caches);
+    case Engine::kTrtllm:
+      return kept_by_trtllm(version, caches, family);
+    case Engine::kSglang:
+      return kept_by_sglang(version, caches, family);
+  }
+  return kKeptWhole;
 }
 
 }  // namespace assay::plan

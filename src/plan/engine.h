@@ -41,16 +41,30 @@ serving::Precision served_precision(Engine engine, const serving::Model& model);
 // Returns whether a version is `first` or a later one; not "" nor one that has no place among them.
 bool is_from(const std::string& version, std::string_view first);
 
-// Tells whether layers that attend to a window, or to a chunk, keep no more of the cache than that.
+// What layers that attend to a window, or to a chunk, keep of the cache.
 struct KeptCache {
+  // Tells whether they keep no more of it than that.
   bool frees_windows = true;
   bool frees_chunks = true;
+  // Tells whether these layers have memory apart from the others', whose size is fixed at the
+  // start. It must have room for the whole of what begins, and for what the others may still write.
+  bool is_apart = false;
+  // Tells whether all that holds only of a single batch in which no prefix is found again.
+  bool is_of_one_batch = false;
 };
 
-// kSent: caches go from instances that compute prompts to others.
-enum class Caches : std::uint8_t { kStay, kSent };
+// Keeps all tokens in all layers.
+inline constexpr KeptCache kKeptWhole = {.frees_windows = false, .frees_chunks = false};
 
-// Returns what a version of the engine keeps; "": the one that files are for.
-KeptCache kept_cache(Engine engine, const std::string& version, Caches caches);
+// kStay: as `assay plan files` deploys it; kSent: the same, and caches go from instances that
+// compute prompts to others; kUnset: no setting says anything of windows.
+enum class Caches : std::uint8_t { kStay, kSent, kUnset };
+
+// Returns what a version of the engine keeps of a model of this family; "": the version that files
+// are for. docs/plan.md, "Windows in the cache", has what it rests on.
+KeptCache kept_cache(Engine engine,
+                     const std::string& version,
+                     Caches caches,
+                     const std::string& family);
 
 }  // namespace assay::plan

@@ -12,19 +12,47 @@ TEST(Engine, IsFoundByTheNameThatItHas) {
 }
 
 TEST(KeptCache, VllmFreesChunksSinceItsMetadataIsKept) {
-  EXPECT_FALSE(kept_cache(Engine::kVllm, "", Caches::kStay).frees_chunks);
-  EXPECT_FALSE(kept_cache(Engine::kVllm, "0.12.0", Caches::kStay).frees_chunks);
-  EXPECT_TRUE(kept_cache(Engine::kVllm, "0.14.1", Caches::kStay).frees_chunks);
-  EXPECT_TRUE(kept_cache(Engine::kVllm, "", Caches::kStay).frees_windows);
-  EXPECT_TRUE(kept_cache(Engine::kSglang, "", Caches::kStay).frees_chunks);
+  EXPECT_FALSE(kept_cache(Engine::kVllm, "", Caches::kStay, "llama4").frees_chunks);
+  EXPECT_FALSE(kept_cache(Engine::kVllm, "0.12.0", Caches::kStay, "llama4").frees_chunks);
+  EXPECT_TRUE(kept_cache(Engine::kVllm, "0.14.1", Caches::kStay, "llama4").frees_chunks);
+  EXPECT_TRUE(kept_cache(Engine::kVllm, "", Caches::kStay, "gemma3").frees_windows);
 }
 
 TEST(KeptCache, VllmFreesNoWindowsWhereItSendsCaches) {
-  EXPECT_FALSE(kept_cache(Engine::kVllm, "", Caches::kSent).frees_windows);
-  EXPECT_FALSE(kept_cache(Engine::kVllm, "0.18.1", Caches::kSent).frees_chunks);
-  EXPECT_TRUE(kept_cache(Engine::kVllm, "0.23.0", Caches::kSent).frees_windows);
-  EXPECT_TRUE(kept_cache(Engine::kVllm, "0.23.0", Caches::kSent).frees_chunks);
-  EXPECT_TRUE(kept_cache(Engine::kTrtllm, "", Caches::kSent).frees_windows);
+  EXPECT_FALSE(kept_cache(Engine::kVllm, "", Caches::kSent, "gemma3").frees_windows);
+  EXPECT_FALSE(kept_cache(Engine::kVllm, "0.18.1", Caches::kSent, "llama4").frees_chunks);
+  EXPECT_TRUE(kept_cache(Engine::kVllm, "0.23.0", Caches::kSent, "gemma3").frees_windows);
+  EXPECT_TRUE(kept_cache(Engine::kVllm, "0.23.0", Caches::kSent, "llama4").frees_chunks);
+}
+
+bool frees(Engine engine, const char* version, Caches caches, const char* family) {
+  const KeptCache kept = kept_cache(engine, version, caches, family);
+  return kept.frees_windows || kept.frees_chunks;
+}
+
+TEST(KeptCache, TensorRtLlmFreesTheWindowsThatItsSettingsName) {
+  for (const char* family : {"gemma3", "gpt_oss"}) {
+    EXPECT_FALSE(frees(Engine::kTrtllm, "", Caches::kStay, family));
+    EXPECT_FALSE(frees(Engine::kTrtllm, "1.1.0", Caches::kStay, family));
+    const KeptCache kept = kept_cache(Engine::kTrtllm, "1.2.0", Caches::kStay, family);
+    EXPECT_TRUE(kept.frees_windows && kept.is_apart && kept.is_of_one_batch);
+    EXPECT_FALSE(frees(Engine::kTrtllm, "1.2.0", Caches::kSent, family));
+    EXPECT_FALSE(frees(Engine::kTrtllm, "1.2.0", Caches::kUnset, family));
+  }
+  // Its own code attends to everything there, or to chunks, which are no windows.
+  for (const char* family : {"mistral", "llama4"})
+    EXPECT_FALSE(frees(Engine::kTrtllm, "1.2.0", Caches::kStay, family));
+}
+
+TEST(KeptCache, SglangFreesWindowsOfSomeArchitecturesSince059) {
+  for (const char* family : {"gpt_oss", "llama4"}) {
+    EXPECT_FALSE(frees(Engine::kSglang, "", Caches::kStay, family));
+    EXPECT_FALSE(frees(Engine::kSglang, "0.5.6", Caches::kStay, family));
+    const KeptCache kept = kept_cache(Engine::kSglang, "0.5.9", Caches::kStay, family);
+    EXPECT_TRUE(kept.frees_windows && kept.frees_chunks && kept.is_apart);
+    EXPECT_FALSE(frees(Engine::kSglang, "0.5.9", Caches::kUnset, family));
+  }
+  EXPECT_FALSE(frees(Engine::kSglang, "0.5.9", Caches::kStay, "gemma3"));
 }
 
 }  // namespace

@@ -86,6 +86,7 @@ struct CacheOf {
   const Deployment& deployment;
   KeptCache policy;
   double tokens;
+  double output_tokens;  // of these, those of the answer
 
   // Bytes of one request of so many tokens in one layer.
   double operator()(const Attention& attention) const {
@@ -122,8 +123,15 @@ struct CacheOf {
 
   [[nodiscard]] double kept_tokens(const Attention& attention) const {
     const bool frees = attention.is_chunked ? policy.frees_chunks : policy.frees_windows;
-    return attention.window > 0 && frees ? std::min(tokens, static_cast<double>(attention.window))
-                                         : tokens;
+    if (attention.window == 0 || !frees) return tokens;
+    const double still_written = policy.is_apart ? output_tokens : 0;
+    return std::min(tokens, static_cast<double>(attention.window) + still_written);
+  }
+
+  // Tells whether a layer has memory apart in which it keeps less than all tokens.
+  [[nodiscard]] bool is_apart(const serving::Mixer& mixer) const {
+    const auto* attention = std::get_if<Attention>(&mixer);
+    return policy.is_apart && attention != nullptr && kept_tokens(*attention) < tokens;
   }
 };
 
@@ -286,21 +294,51 @@ MemoryUse LayerMemory::of_stage(const MemoryRequest& request,
                 .communication_bytes = gpu.communication_bytes,
                 .runtime_bytes = kRuntimeBytes};
   use.cache_bytes = free_for_cache(use, request);
+  for (std::size_t i = 0; i < kinds_.size(); ++i) {
+    // Drafts may be refused, so that the state before each of them stays.
+    use.bytes_per_request +=
+        stage.counts[i] * static_cast<double>(verified) *
+        std::visit(StateOf{deployment_, *model_, request.engine}, kinds_[i].layer.mixer);
+  }
+  MemoryUse whole = use;
+  hold(request, stage, use);
+  if (!request.kept.is_apart) return use;
+  MemoryRequest keeping_all = request;
+  keeping_all.kept = kKeptWhole;
+  hold(keeping_all, stage, whole);
+  return use.cache_tokens > whole.cache_tokens ? use : whole;
+}
+
+// What begins in a step lies whole in all layers until it is computed.
+void LayerMemory::hold(const MemoryRequest& request, const Stage& stage, MemoryUse& use) const {
   const auto tokens = static_cast<double>(request.request_tokens);
+  const CacheOf cache{deployment_, request.kept, tokens,
+                      static_cast<double>(request.output_tokens)};
+  const double begun = static_cast<double>(std::max(request.max_tokens, request.request_tokens));
   double of_request = 0;
+  double apart_of_request = 0;
+  double apart_of_begun = 0;
+  double apart_tokens = 0;  // of a request
   for (std::size_t i = 0; i < kinds_.size(); ++i) {
     const serving::Mixer& mixer = kinds_[i].layer.mixer;
-    of_request += stage.counts[i] * std::visit(CacheOf{deployment_, request.kept, tokens}, mixer);
-    // Drafts may be refused, so that the state before each of them stays.
-    use.bytes_per_request += stage.counts[i] * static_cast<double>(verified) *
-                             std::visit(StateOf{deployment_, *model_, request.engine}, mixer);
+    const double bytes = stage.counts[i] * std::visit(cache, mixer);
+    of_request += bytes;
+    if (!cache.is_apart(mixer)) continue;
+    const double kept = cache.kept_tokens(std::get<Attention>(mixer));
+    apart_of_request += bytes;
+    apart_of_begun += bytes / kept * begun;
+    apart_tokens = std::max(apart_tokens, kept);
   }
   use.bytes_per_token = of_request / tokens;
   constexpr double kMostHeld = 1e15;  // a stage without attention keeps nothing
-  const double requests = use.cache_bytes / std::max(1.0, of_request + use.bytes_per_request);
+  const double requests =
+      (use.cache_bytes - apart_of_begun) / std::max(1.0, of_request + use.bytes_per_request);
   use.cache_tokens =
       static_cast<std::int64_t>(std::clamp(std::floor(requests * tokens), 0.0, kMostHeld));
-  return use;
+  if (apart_tokens == 0 || use.cache_tokens == 0) return;
+  use.window_tokens = requests * apart_tokens + begun;
+  use.window_share =
+      (requests * apart_of_request + apart_of_begun) / (requests * of_request + apart_of_begun);
 }
 
 MemoryUse LayerMemory::of(const MemoryRequest& request, const GpuMemory& gpu) const {

@@ -33,6 +33,7 @@ struct MemoryRequest {
   std::int64_t max_batch = 256;    // requests that run at once
   KeptCache kept = {};
   std::int64_t request_tokens = 5000;  // of a request at its end: its prompt and its answer
+  std::int64_t output_tokens = 1000;   // of these, those of its answer
 };
 
 struct MemoryUse {
@@ -45,6 +46,11 @@ struct MemoryUse {
   double bytes_per_token = 0;  // of the cache of the stage with most, mean over a request's tokens
   double bytes_per_request = 0;   // of state that does not grow: linear attention
   std::int64_t cache_tokens = 0;  // that fit on all stages, of such requests; at least 0
+  // Where layers with windows have memory apart (KeptCache::is_apart) and hold more by it: the
+  // tokens that each of them has room for, and their share of the bytes of the cache. 0: all layers
+  // keep all tokens.
+  double window_tokens = 0;
+  double window_share = 0;
 
   [[nodiscard]] bool fits() const { return cache_tokens > 0; }
 };
@@ -68,6 +74,8 @@ class LayerMemory {
 
   [[nodiscard]] Stage stage_of(std::int64_t begin, std::int64_t end) const;
   [[nodiscard]] double weight_bytes(const Stage& stage) const;
+  // Fills in what of such requests the cache of a stage holds.
+  void hold(const MemoryRequest& request, const Stage& stage, MemoryUse& use) const;
   [[nodiscard]] MemoryUse of_stage(const MemoryRequest& request,
                                    const GpuMemory& gpu,
                                    const Stage& stage) const;

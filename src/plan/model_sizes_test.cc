@@ -171,6 +171,41 @@ TEST(CacheSizes, WindowsKeepAllWhereTheEngineFreesNone) {
                    62.0 * 2 * 16 * 128 * kBfloat16Bytes);
 }
 
+// By hand: 62 layers with 8 of 16 heads of 128 on each of two GPUs, 31,000 tokens of 4096 bytes in
+// each layer.
+TEST(CacheSizes, WindowsWithMemoryApartHaveRoomForWhatBegins) {
+  MemoryRequest request{.deployment = {.tp = 2, .moe_tp = 2},
+                        .engine = Engine::kTrtllm,
+                        .max_tokens = 31'552,
+                        .kept = kKeptWhole,
+                        .request_tokens = 31'000,
+                        .output_tokens = 1000};
+  const MemoryUse whole = memory_of_one_gpu("gemma-3-27b", request);
+  EXPECT_DOUBLE_EQ(whole.bytes_per_token, 62.0 * 4096);
+  EXPECT_EQ(whole.window_tokens, 0);
+  request.kept = {.is_apart = true};
+  const MemoryUse apart = memory_of_one_gpu("gemma-3-27b", request);
+  const double begun = 52.0 * 4096 * 31'552;
+  const double windows = 52.0 * 4096 * (1024 + 1000);
+  const double others = 10.0 * 4096 * 31'000;
+  const double requests = (apart.cache_bytes - begun) / (windows + others);
+  EXPECT_EQ(apart.cache_tokens, static_cast<std::int64_t>(requests * 31'000));
+  EXPECT_NEAR(apart.window_tokens, requests * 2024 + 31'552, 1);
+  EXPECT_NEAR(apart.window_share, (requests * windows + begun) / apart.cache_bytes, 1e-6);
+}
+
+// Short requests are kept whole, since room for what begins would cost more.
+TEST(CacheSizes, WindowsHaveNoMemoryApartWhereThatHoldsLess) {
+  MemoryRequest request{.deployment = {.tp = 2, .moe_tp = 2},
+                        .kept = {.is_apart = true},
+                        .request_tokens = 2000,
+                        .output_tokens = 1000};
+  const MemoryUse apart = memory_of_one_gpu("gemma-3-27b", request);
+  request.kept = kKeptWhole;
+  EXPECT_EQ(apart.cache_tokens, memory_of_one_gpu("gemma-3-27b", request).cache_tokens);
+  EXPECT_EQ(apart.window_share, 0);
+}
+
 // Of 62 layers 52 keep 1024 tokens, all with 16 heads of 128.
 TEST(CacheSizes, WindowsKeepTheirTokens) {
   const MemoryUse use = memory_of_one_gpu("gemma-3-27b", {.request_tokens = 10240});

@@ -63,6 +63,11 @@ Limits settings_of(const ServedWorker& worker, const ClosedLoop& load) {
   return limits;
 }
 
+KeptCache kept_of(const ServedWorker& worker, const ClosedLoop& load) {
+  const bool is_one_batch = worker.batches() == 1 && load.prefix_tokens == 0;
+  return worker.kept.is_of_one_batch && !is_one_batch ? kKeptWhole : worker.kept;
+}
+
 }  // namespace
 
 std::int64_t one_prompt_beside(std::int64_t decode_tokens, std::int64_t prompt_tokens) {
@@ -81,8 +86,9 @@ MemoryUse memory_of_worker(const serving::Model& model,
       .engine = worker.engine,
       .max_tokens = limits.max_tokens,
       .max_batch = worker.max_batch > 0 ? worker.max_batch : limits.max_batch,
-      .kept = worker.kept,
-      .request_tokens = load.prompt_tokens + load.output_tokens};
+      .kept = kept_of(worker, load),
+      .request_tokens = load.prompt_tokens + load.output_tokens,
+      .output_tokens = load.output_tokens};
   if (worker.layers != nullptr) return worker.layers->of(request, worker.memory);
   return memory_of(model, request, worker.memory);
 }

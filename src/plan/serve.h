@@ -37,7 +37,7 @@ struct ServedWorker {
   std::int64_t pp = 1;
   // What steps draft: as many tokens as the deployment has.
   Speculation speculation = {};
-  KeptCache kept = {};
+  KeptCache kept = {};  // where it is of one batch alone, this counts for such a worker and load
   // What memory_of_worker() finds of the layers; null: it is found each time.
   std::shared_ptr<const LayerMemory> layers = nullptr;
 

@@ -13,6 +13,27 @@ using ::testing::Not;
 
 constexpr ClosedLoop kLoad{.concurrency = 8, .prompt_tokens = 30'000, .output_tokens = 1000};
 
+TEST(ServedWorker, WindowsOfOneBatchAreKeptWholeBesideOthersAndInPrefixCaches) {
+  const auto model = serving::read_model("gemma-3-27b").value();
+  ServedWorker served{.deployment = {.tp = 2, .moe_tp = 2},
+                      .memory = {.capacity_bytes = 1.5e11},
+                      .kept = {.is_apart = true, .is_of_one_batch = true}};
+  const auto held = [&](const ClosedLoop& load) {
+    return memory_of_worker(model, served, load).cache_tokens;
+  };
+  const std::int64_t alone = held(kLoad);
+  ClosedLoop with_prefix = kLoad;
+  with_prefix.prefix_tokens = 1000;
+  const std::int64_t whole = held(with_prefix);
+  EXPECT_GT(alone, 4 * whole);
+  served.groups = 2;
+  EXPECT_NEAR(static_cast<double>(held(kLoad)), static_cast<double>(whole),
+              0.1 * static_cast<double>(whole));
+  served.groups = 1;
+  served.kept = kKeptWhole;
+  EXPECT_EQ(held(kLoad), whole);
+}
+
 TEST(ServedWorker, WhatWasMeasuredToBeFreeIsNamedWhereItDecides) {
   const auto model = serving::read_model("qwen3-8b").value();
   ServedWorker served{.engine = Engine::kVllm, .deployment = {}};

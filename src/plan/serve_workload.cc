@@ -29,6 +29,7 @@ core::Result<Limits> limits_for(const serving::Model& model,
   const std::int64_t batch =
       max_batch > 0 ? max_batch : policy_of(worker.engine).defaults().max_batch;
   ServedWorker served = worker;
+  if (worker.kept.is_of_one_batch && !workload.pieces.empty()) served.kept = kKeptWhole;
   if (worker.engine == Engine::kTrtllm && worker.max_tokens == 0)
     served.max_tokens =
         one_prompt_beside(batch * worker.speculation.verified(), lengths.prompt_most);

@@ -152,14 +152,14 @@ class PlanEstimate final : public Command {
         ASSAY_TRY(plan::pipeline_of(model, worker(), facts.gpus_per_node, [&](std::int64_t gpus) {
           return plan::stage_link(facts, gpus);
         }));
-    const plan::ServedWorker served{
-        .engine = served_.engine,
-        .deployment = deployment,
-        .groups = dp_,
-        .memory = gpu_memory(facts, worker().gpus()),
-        .pp = pp_,
-        .speculation = speculation,
-        .kept = plan::kept_cache(served_.engine, system.version, plan::Caches::kStay)};
+    const plan::ServedWorker served{.engine = served_.engine,
+                                    .deployment = deployment,
+                                    .groups = dp_,
+                                    .memory = gpu_memory(facts, worker().gpus()),
+                                    .pp = pp_,
+                                    .speculation = speculation,
+                                    .kept = plan::kept_cache(served_.engine, system.version,
+                                                             plan::Caches::kStay, model.family)};
     model::Book book;
     Outcome outcome = Outcome::kOk;
     if (workload_.is_open()) {

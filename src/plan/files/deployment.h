@@ -45,6 +45,13 @@ struct PlannedDeployment {
   bool sends_states = false;  // of a pool: those of linear attention or of state spaces, too
   serving::Quantization cache = serving::Quantization::kBfloat16;
 
+  // Where layers with windows have memory of their own: the keys that each layer keeps (0: all), as
+  // a pattern that repeats; their share of the cache; and the tokens that each of them has room
+  // for, over those of the other layers.
+  std::vector<std::int64_t> windows = {};
+  double window_share = 0;
+  double window_ratio = 0;
+
   Limits limits = {};            // of a group of the worker: see deployed_limits()
   Speculation speculation = {};  // which the model must be able to
   double memory_share = 0;       // as the engine's own option counts it

@@ -36,15 +36,19 @@ std::string hosts_line(const Words& names, std::int64_t gpus_of_node) {
 
 // ssh gives processes on other machines none of this shell's variables.
 std::string mpi_lines(const PlannedDeployment& planned) {
+  std::string names = "HF_HOME HF_TOKEN LD_LIBRARY_PATH PATH PYTHONPATH";
+  for (const auto& [name, value] : variables_of(planned))
+    names += " " + name;
   return fmt::format(
       "passed=()\n"
-      "for name in HF_HOME HF_TOKEN LD_LIBRARY_PATH PATH PYTHONPATH; do\n"
+      "for name in {}; do\n"
       "  [ -z \"${{!name:-}}\" ] || passed+=(-x \"$name\")\n"
       "done\n"
       "[ \"$(id -u)\" != 0 ] || passed+=(--allow-run-as-root)\n"
       "exec mpirun --host \"$hosts\" -np {} --map-by ppr:{}:node \"${{passed[@]}}\" \\\n"
       "  {} ",
-      planned.worker.gpus(), planned.gpus_of_node(), files_of(planned.engine).nodes.mpi_launcher);
+      names, planned.worker.gpus(), planned.gpus_of_node(),
+      files_of(planned.engine).nodes.mpi_launcher);
 }
 
 core::Status check_kubernetes_nodes(const PlannedDeployment& planned) {

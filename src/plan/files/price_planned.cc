@@ -2,6 +2,11 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <cstddef>
+#include <variant>
+#include <vector>
+
 #include "plan/price/step_prices.h"
 #include "plan/schedule/policy.h"
 #include "plan/schedule/simulate.h"
@@ -18,6 +23,23 @@ core::Status check_load(const PlannedDeployment& planned) {
   return core::Error{fmt::format("{} requests in flight do not divide among {} {}",
                                  planned.concurrency, batches,
                                  worker.pp > 1 ? "batches of the stages" : "groups")};
+}
+
+// The keys that each layer keeps, 0 for all, until they repeat.
+std::vector<std::int64_t> window_pattern(const serving::Model& model) {
+  std::vector<std::int64_t> windows(static_cast<std::size_t>(model.num_layers()), 0);
+  for (const serving::EqualLayers& kind : model.layers) {
+    const auto* attention = std::get_if<serving::Attention>(&kind.layer.mixer);
+    if (attention == nullptr) continue;
+    for (const std::int64_t index : kind.indices)
+      windows[static_cast<std::size_t>(index)] = attention->window;
+  }
+  std::size_t period = 1;
+  while (!std::equal(windows.begin() + static_cast<std::ptrdiff_t>(period), windows.end(),
+                     windows.begin()))
+    ++period;
+  windows.resize(period);
+  return windows;
 }
 
 }  // namespace
@@ -62,6 +84,19 @@ void fill_memory(const serving::Model& model,
   planned.weight_bytes = use.weight_bytes * static_cast<double>(planned.worker.gpus());
 }
 
+void fill_windows(const serving::Model& model,
+                  const ServedWorker& served,
+                  const ClosedLoop& load,
+                  PlannedDeployment& planned) {
+  if (!served.kept.is_apart) return;
+  const MemoryUse use = memory_of_worker(model, served, load);
+  planned.window_ratio = 1;
+  if (use.window_tokens == 0) return;
+  planned.windows = window_pattern(model);
+  planned.window_share = use.window_share;
+  planned.window_ratio = std::min(1.0, use.window_tokens / static_cast<double>(use.cache_tokens));
+}
+
 core::Status price_planned(const serving::Model& model,
                            const GpuMemory& memory,
                            const Pipeline& pipeline,
@@ -83,7 +118,7 @@ core::Status price_planned(const serving::Model& model,
       .max_tokens = planned.step_tokens,
       .pp = worker.pp,
       .speculation = planned.speculation,
-      .kept = kept_cache(planned.engine, planned.engine_version, Caches::kStay)};
+      .kept = kept_cache(planned.engine, planned.engine_version, Caches::kStay, model.family)};
   const ClosedLoop load{.concurrency = planned.concurrency,
                         .prompt_tokens = planned.prompt_tokens,
                         .output_tokens = planned.output_tokens,
@@ -93,6 +128,7 @@ core::Status price_planned(const serving::Model& model,
   planned.limits = deployed_limits(priced, planned.engine, planned.concurrency / served.batches());
   ASSAY_TRY(check_step_tokens(planned));
   fill_memory(model, served, planned);
+  fill_windows(model, served, load, planned);
 
   const auto prices = ASSAY_TRY(StepPrices::bind(model, served.deployment, tables));
   const auto lengths = [](std::int64_t tokens) {

@@ -13,6 +13,12 @@
 
 namespace assay::plan {
 
+// Fills in what layers with windows have of the cache, where they have memory of their own.
+void fill_windows(const serving::Model& model,
+                  const ServedWorker& served,
+                  const ClosedLoop& load,
+                  PlannedDeployment& planned);
+
 // Fills what follows from the engine, the worker and the load: limits, share of memory, type of the
 // cache, and the latencies of one copy under that load, simulated with these very limits. The
 // pipeline has as many stages as the worker. Error: the engine cannot run the worker, the load does

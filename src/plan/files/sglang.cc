@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "plan/files/engine_files.h"
 #include "plan/files/speculation_settings.h"
@@ -42,6 +43,11 @@ Words sglang_pool(const PlannedDeployment& planned) {
   return words;
 }
 
+std::string sglang_ratio(double ratio) {
+  constexpr double kThousand = 1000;
+  return fmt::format("{}", std::ceil(ratio * kThousand) / kThousand);
+}
+
 Words sglang_options(const PlannedDeployment& planned) {
   const Limits& limits = planned.limits;
   const Worker& worker = planned.worker;
@@ -61,6 +67,8 @@ Words sglang_options(const PlannedDeployment& planned) {
        std::to_string(limits.max_prefill_tokens), "--mem-fraction-static",
        fmt::format("{}", planned.memory_share), "--kv-cache-dtype",
        planned.cache == serving::Quantization::kFp8 ? "fp8_e4m3" : "auto"});
+  if (planned.window_ratio > 0)
+    words.insert(words.end(), {"--swa-full-tokens-ratio", sglang_ratio(planned.window_ratio)});
   if (limits.prefix_cache == Limits::PrefixCache::kOff) words.emplace_back("--disable-radix-cache");
   if (limits.overlap == Limits::Overlap::kNone) words.emplace_back("--disable-overlap-schedule");
   const Words pool = sglang_pool(planned);

@@ -101,5 +101,15 @@ TEST(FilesOfSglang, DraftsAreToldToBothPools) {
   }
 }
 
+TEST(FilesOfSglang, WindowsHaveTheTokensThatWerePriced) {
+  PlannedDeployment planned = planned_of(Engine::kSglang);
+  const auto ratio = [&] {
+    return values_of(files_of(Engine::kSglang).serve(planned, ""), "--swa-full-tokens-ratio");
+  };
+  EXPECT_THAT(ratio(), testing::IsEmpty());
+  planned.window_ratio = 0.0461;
+  EXPECT_THAT(ratio(), testing::ElementsAre("0.047"));
+}
+
 }  // namespace
 }  // namespace assay::plan

@@ -2,6 +2,10 @@
 // where ranks have requests of their own.
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
 #include "plan/files/engine_files.h"
 #include "plan/files/speculation_settings.h"
 
@@ -20,6 +24,24 @@ Json trtllm_transceiver(const PlannedDeployment& planned) {
   if (planned.sends_states) transceiver["transceiver_runtime"] = "PYTHON";
   transceiver["max_tokens_in_buffer"] = planned.most_request_tokens();
   return transceiver;
+}
+
+// Of each layer, from the first on again where the list ends.
+std::vector<std::int64_t> trtllm_windows(const PlannedDeployment& planned) {
+  std::vector<std::int64_t> windows;
+  for (const std::int64_t window : planned.windows)
+    windows.push_back(window == 0 ? planned.most_request_tokens() : window);
+  return windows;
+}
+
+// Without it the memory is shared evenly among the sizes of windows, which are counted from the
+// smallest. Its reader adds the shares up and wants exactly 1, which parts of 256 have in binary.
+std::map<std::string, std::string> trtllm_variables(const PlannedDeployment& planned) {
+  if (planned.windows.empty()) return {};
+  constexpr double kParts = 256;
+  const double share =
+      std::clamp(std::ceil(planned.window_share * kParts), 1.0, kParts - 1) / kParts;
+  return {{"TRTLLM_WINDOW_SIZE_SHARES", fmt::format("{},{}", share, 1 - share)}};
 }
 
 Json trtllm_settings(const PlannedDeployment& planned) {
@@ -44,6 +66,8 @@ Json trtllm_settings(const PlannedDeployment& planned) {
       {"free_gpu_memory_fraction", planned.memory_share},
       {"dtype", planned.cache == serving::Quantization::kFp8 ? "fp8" : "auto"},
       {"enable_block_reuse", limits.prefix_cache == Limits::PrefixCache::kOn}};
+  if (!planned.windows.empty())
+    settings["kv_cache_config"]["max_attention_window"] = trtllm_windows(planned);
   if (planned.role != Role::kBoth)
     settings["cache_transceiver_config"] = trtllm_transceiver(planned);
   add_trtllm_speculation(planned.speculation, settings);
@@ -117,6 +141,7 @@ const EngineFiles kTrtllmFiles{
     .has_candidate_images = true,
     .settings = trtllm_settings,
     .serve = trtllm_serve,
+    .variables = trtllm_variables,
     .nodes = {.mpi_launcher = "trtllm-llmapi-launch"},
     .route = trtllm_route,
     .route_settings = trtllm_route_settings,

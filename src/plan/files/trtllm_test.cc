@@ -34,6 +34,18 @@ TEST(FilesOfTrtllm, SettingsAreTheLimits) {
               ElementsAre(1, 2, 4, 8, 16, 20));
 }
 
+TEST(FilesOfTrtllm, WindowsHaveTheShareOfMemoryThatWasPriced) {
+  PlannedDeployment planned = planned_of(Engine::kTrtllm);
+  EXPECT_TRUE(variables_of(planned).empty());
+  planned.windows = {1024, 1024, 0};
+  planned.window_share = 0.14;
+  const YAML::Node settings = YAML::Load(yaml_text(files_of(Engine::kTrtllm).settings(planned)));
+  check(settings, schema_of(kTrtllmSchema), "settings");
+  const auto windows = settings["kv_cache_config"]["max_attention_window"].as<std::vector<int>>();
+  EXPECT_THAT(windows, ElementsAre(1024, 1024, planned.most_request_tokens()));
+  EXPECT_EQ(variables_of(planned).at("TRTLLM_WINDOW_SIZE_SHARES"), "0.140625,0.859375");
+}
+
 // TensorRT-LLM counts the GPUs of all groups, and its limits are those of one.
 TEST(FilesOfTrtllm, GroupsShareExperts) {
   PlannedDeployment planned = planned_of(Engine::kTrtllm);

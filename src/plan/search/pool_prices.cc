@@ -198,7 +198,7 @@ ServedWorker served_instance(const serving::Model& model,
           .memory = memory_of_gpu(*system.facts, worker.gpus()),
           .pp = worker.pp,
           .speculation = speculation,
-          .kept = kept_cache(engine, system.version, Caches::kSent)};
+          .kept = kept_cache(engine, system.version, Caches::kSent, model.family)};
 }
 
 MeanLengths mean_lengths(const SearchRequest& request) {

@@ -126,14 +126,15 @@ class Search {
     const auto layers = std::make_shared<const LayerMemory>(model_, deployment);
     std::shared_ptr<const StepPrices> prices;
     for (const Worker& one : all) {
-      const ServedWorker served{.engine = engine.engine,
-                                .deployment = deployment,
-                                .groups = one.dp,
-                                .memory = request_.memory(one.gpus()),
-                                .pp = one.pp,
-                                .speculation = request_.speculation,
-                                .kept = kept_cache(engine.engine, engine.version, Caches::kStay),
-                                .layers = layers};
+      const ServedWorker served{
+          .engine = engine.engine,
+          .deployment = deployment,
+          .groups = one.dp,
+          .memory = request_.memory(one.gpus()),
+          .pp = one.pp,
+          .speculation = request_.speculation,
+          .kept = kept_cache(engine.engine, engine.version, Caches::kStay, model_.family),
+          .layers = layers};
       for (const std::int64_t tokens : step_tokens()) {
         ServedWorker with_budget = served;
         with_budget.max_tokens = tokens;

@@ -87,7 +87,7 @@ class CopiesBuilder {
     ServedWorker served = served_instance(model_, engine_.engine, engine_.precision, worker,
                                           engine_.system, request_.speculation);
     served.deployment.most_tokens = workload_lengths(workload_).request_most;
-    served.kept = kept_cache(engine_.engine, engine_.system.version, Caches::kStay);
+    served.kept = kept_cache(engine_.engine, engine_.system.version, Caches::kStay, model_.family);
     const BoundPrices::Priced priced =
         ASSAY_TRY(bound_->of(model_, served.deployment, worker, engine_.system));
     if (made_.copies.empty()) note_bound(*priced.prices);

@@ -17,6 +17,11 @@ core::Result<Pipeline> measured_pipeline(const serving::Model& model,
                      [&](std::int64_t gpus) { return stage_link(facts, gpus); });
 }
 
+Caches caches_of(const MeasuredDeployment& measured) {
+  if (measured.is_disaggregated) return Caches::kSent;
+  return measured.is_planned ? Caches::kStay : Caches::kUnset;
+}
+
 }  // namespace
 
 Worker worker_of(const MeasuredWidths& widths) {
@@ -51,8 +56,7 @@ core::Result<BoundWorker> bind_worker(const MeasuredDeployment& measured,
       .memory = memory_of_gpu(facts, widths.gpus()),
       .pp = widths.pp,
       .speculation = measured.speculation,
-      .kept = kept_cache(*engine, measured.version,
-                         measured.is_disaggregated ? Caches::kSent : Caches::kStay)};
+      .kept = kept_cache(*engine, measured.version, caches_of(measured), model.family)};
   const Pipeline pipeline =
       ASSAY_TRY(measured_pipeline(model, widths, measured.speculation, facts));
   StepPrices prices = ASSAY_TRY(StepPrices::bind(model, worker.deployment, tables));
