@@ -202,6 +202,23 @@ std::int64_t PlannedDeployment::most_request_tokens() const {
   return context == 0 ? most : std::min(most, context);
 }
 
+namespace {
+
+// Appends sizes beyond those that the engine captures by itself: each an eighth larger than the one
+// before, which is the most that a step is then filled up by, and the last one `full`. All are
+// multiples of `unit`, as `full` is.
+void capture_up_to(std::int64_t full, std::int64_t unit, std::vector<std::int64_t>& graphs) {
+  constexpr std::int64_t kLeastStep = 8;
+  constexpr std::int64_t kParts = 8;
+  while (!graphs.empty() && graphs.back() < full) {
+    const std::int64_t step =
+        std::max(kLeastStep, graphs.back() / kParts / kLeastStep * kLeastStep);
+    graphs.push_back(std::min(full, graphs.back() + (step + unit - 1) / unit * unit));
+  }
+}
+
+}  // namespace
+
 // Engines that capture decoding alone count requests. vLLM's graphs also hold small mixed steps and
 // count tokens; its own default ends at twice the requests.
 Limits deployed_limits(Limits priced, Engine engine, std::int64_t batch) {
@@ -209,9 +226,9 @@ Limits deployed_limits(Limits priced, Engine engine, std::int64_t batch) {
   const std::int64_t tokens = batch * priced.speculation.verified();
   const std::int64_t most = std::min(holds_mixed ? 2 * tokens : batch, priced.max_tokens);
   std::vector<std::int64_t>& graphs = priced.graph_batches;
-  const std::int64_t largest = graphs.empty() ? 0 : *std::max_element(graphs.begin(), graphs.end());
   const std::int64_t full = holds_mixed ? tokens : batch;
-  if (full <= largest) graphs.push_back(full);
+  capture_up_to(full, holds_mixed ? priced.speculation.verified() : 1, graphs);
+  if (!graphs.empty()) graphs.push_back(full);
   std::sort(graphs.begin(), graphs.end());
   graphs.erase(std::unique(graphs.begin(), graphs.end()), graphs.end());
   graphs.erase(std::upper_bound(graphs.begin(), graphs.end(), most), graphs.end());

@@ -37,7 +37,6 @@ using files_testing::schema_of;
 using files_testing::values_of;
 using files_testing::words_of_script;
 using testing::Contains;
-using testing::Not;
 
 std::vector<std::int64_t> graphs_written(const PlannedDeployment& planned) {
   const EngineFiles& files = files_of(planned.engine);
@@ -64,9 +63,20 @@ TEST_P(OfEngine, GraphsGrowAndEndAtTheLimit) {
   }
 }
 
-TEST_P(OfEngine, TheWholeBatchHasAGraphOfItsOwnWhereOneWasPriced) {
+TEST_P(OfEngine, TheWholeBatchHasAGraphOfItsOwn) {
   EXPECT_THAT(graphs_written(planned_of(GetParam(), 19)), Contains(19));
-  EXPECT_THAT(graphs_written(planned_of(GetParam(), 1000)), Not(Contains(1000)));
+  EXPECT_THAT(graphs_written(planned_of(GetParam(), 349)), Contains(349));
+  EXPECT_THAT(graphs_written(planned_of(GetParam(), 1000)), Contains(1000));
+}
+
+// A step is filled up by an eighth at most.
+TEST_P(OfEngine, GraphsReachTheBatchInStepsOfAnEighth) {
+  const std::vector<std::int64_t> graphs = graphs_written(planned_of(GetParam(), 2000));
+  EXPECT_EQ(graphs.back(), 2000);
+  for (std::size_t i = 1; i < graphs.size(); ++i) {
+    if (graphs[i] <= 128) continue;
+    EXPECT_LE(8 * (graphs[i] - graphs[i - 1]), graphs[i - 1]) << graphs[i];
+  }
 }
 
 TEST_P(OfEngine, OptionsAreDocumented) {
