@@ -88,6 +88,7 @@ struct CollectiveArgs {
   std::int64_t in_elements = -1;
   std::int64_t out_elements = -1;
   std::int32_t group_size = -1;
+  std::int32_t peer_rank = -1;  // of a send or a receive: the rank at the other end, in the job
 };
 
 // A named range (user_annotation on the CPU, gpu_user_annotation on the GPU).

@@ -1,5 +1,6 @@
 #include "trace/communication_kernel.h"
 
+#include <algorithm>
 #include <array>
 #include <string>
 
@@ -87,6 +88,33 @@ constexpr std::array kKernels = {
     KernelPattern{"nvshmem", "", ""},
     KernelPattern{"rocshmem", "", ""},
     KernelPattern{"msccl", "", ""},
+    // NCCL and RCCL: one kernel serves all sends, receives and all-to-alls
+    KernelPattern{"nccl", "AllReduce", "allreduce"},
+    KernelPattern{"nccl", "ReduceScatter", "reduce_scatter"},
+    KernelPattern{"nccl", "AllGather", "allgather"},
+    KernelPattern{"nccl", "Broadcast", "broadcast"},
+    KernelPattern{"nccl", "Reduce", "reduce"},
+    KernelPattern{"nccl", "SendRecv", kSendOrReceive},
+};
+
+struct NamedType {
+  std::string_view token;
+  std::string_view dtype;
+};
+
+// How kernels of NCCL and RCCL, new and old, spell the types that they reduce. Those of integers
+// are left out: NCCL sums signed ones with the kernels of unsigned ones.
+constexpr std::array kTypes = {
+    NamedType{"bf16", "BFloat16"},
+    NamedType{"bfloat16", "BFloat16"},
+    NamedType{"f16", "Half"},
+    NamedType{"half", "Half"},
+    NamedType{"f32", "Float"},
+    NamedType{"float", "Float"},
+    NamedType{"f64", "Double"},
+    NamedType{"double", "Double"},
+    NamedType{"f8e4m3", "Float8_e4m3fn"},
+    NamedType{"f8e5m2", "Float8_e5m2"},
 };
 
 // The names that the public tool knows too, in any case.
@@ -129,6 +157,20 @@ std::optional<std::string_view> communication_of(std::string_view kernel_name, C
     if (core::contains_ignoring_case(kernel_name, pattern.first)) return pattern.communication;
   }
   return std::nullopt;
+}
+
+std::string_view communicated_type(std::string_view kernel_name) {
+  std::string_view name = kernel_name.substr(0, kernel_name.find('('));
+  if (!name.starts_with("nccl")) return "";
+  while (!name.empty()) {
+    const std::size_t end = std::min(name.find('_'), name.size());
+    const std::string_view token = name.substr(0, end);
+    name.remove_prefix(std::min(end + 1, name.size()));
+    const auto known = std::find_if(kTypes.begin(), kTypes.end(),
+                                    [token](const NamedType& t) { return t.token == token; });
+    if (known != kTypes.end()) return known->dtype;
+  }
+  return "";
 }
 
 }  // namespace assay::trace

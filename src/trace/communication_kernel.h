@@ -13,11 +13,18 @@
 
 namespace assay::trace {
 
+// What NCCL's kernel of sends, receives and all-to-alls communicates: its name tells no more.
+inline constexpr std::string_view kSendOrReceive = "sendrecv";
+
 // What a kernel communicates: PyTorch's name of the collective where it is one ("allreduce"), else
 // a word such as "dispatch", "combine", "notify" or "barrier", or "" where the kernel's name does
 // not say it. std::nullopt: the kernel does not communicate. Mangled names are known as well. The
 // public tool knows fewer names (kTraceLens).
 std::optional<std::string_view> communication_of(std::string_view kernel_name,
                                                  Compat compat = Compat::kNone);
+
+// Returns PyTorch's name of the floating-point type that a kernel of NCCL or RCCL reduces, told by
+// the kernel's name; "" where that does not tell it.
+std::string_view communicated_type(std::string_view kernel_name);
 
 }  // namespace assay::trace

@@ -65,6 +65,31 @@ TEST(CommunicationKernel, AllReducesOfEnginesAndSymmetricMemory) {
   EXPECT_EQ(communication_of("void aiter::allgather_lastdim<std::bfloat16_t, 4>()"), "allgather");
 }
 
+TEST(CommunicationKernel, KernelsOfNcclSayWhatTheyReduce) {
+  EXPECT_EQ(communication_of("ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgs)"),
+            "allreduce");
+  EXPECT_EQ(communication_of("ncclKernel_ReduceScatter_RING_LL_Sum_float(ncclDevComm*)"),
+            "reduce_scatter");
+  EXPECT_EQ(communication_of("ncclAllGatherRingLLKernel_copy_i8(ncclColl)"), "allgather");
+  EXPECT_EQ(communication_of("ncclDevKernel_Broadcast_RING_LL(x)"), "broadcast");
+  EXPECT_EQ(communication_of("ncclDevKernel_Reduce_Sum_f32_RING_LL(x)"), "reduce");
+  EXPECT_EQ(communication_of("ncclDevKernel_SendRecv(x)"), kSendOrReceive);
+  EXPECT_EQ(communication_of("ncclDevKernel_AllReduce_Sum_bf16_RING_LL(x)", Compat::kTraceLens),
+            "");
+}
+
+TEST(CommunicationKernel, KernelsOfNcclSayWhichTypeTheyReduce) {
+  EXPECT_EQ(communicated_type("ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgs)"),
+            "BFloat16");
+  EXPECT_EQ(communicated_type("ncclKernel_AllReduce_RING_LL_Sum_half(ncclDevComm*)"), "Half");
+  EXPECT_EQ(communicated_type("ncclKernel_AllReduce_TREE_LL_Sum___nv_bfloat16(x)"), "BFloat16");
+  for (const char* name :
+       {"ncclDevKernel_AllReduce_Sum_u32_RING_LL(x)", "ncclDevKernel_AllGather_RING_LL(x)",
+        "ncclDevKernel_SendRecv(float)", "cross_device_reduce_1stage_f32", "nccl", ""}) {
+    EXPECT_EQ(communicated_type(name), "") << name;
+  }
+}
+
 TEST(CommunicationKernel, SomeNamesDoNotSayWhatTheyCommunicate) {
   EXPECT_EQ(communication_of("ncclDevKernel_Generic_1(ncclDevKernelArgsStorage<4096ul>)"), "");
   EXPECT_EQ(communication_of("RCCL_Kernel"), "");

@@ -58,6 +58,9 @@ class Extractor {
     result.stream = source.stream;
     result.channels = source.grid[0];
     result.threads = source.block[0];
+    if (source.collective >= 0)
+      result.peer_rank =
+          rank_.trace->collectives[static_cast<std::size_t>(source.collective)].peer_rank;
     return result;
   }
 
@@ -98,6 +101,8 @@ class Extractor {
 
   MetadataId without_arguments(const model::GpuEvent& source) {
     Metadata metadata = recorded(model::CollectiveArgs{}, source);
+    if (rank_.options.compat == Compat::kNone)
+      metadata.dtype = catalog_.text_id(communicated_type(rank_.trace->text(source.name)));
     const auto stream = streams_.find(source.stream);
     if (stream != streams_.end() && stream->second > 1)
       metadata.group_name =
@@ -119,7 +124,8 @@ class Extractor {
     return result;
   }
 
-  // The kernels of libraries other than NCCL have no recorded metadata, only their names.
+  // Kernels without recorded metadata have only their names: those of libraries other than NCCL,
+  // and NCCL's in replayed graphs and in traces of PyTorch 2.0 and older.
   model::TextId inferred_name(const model::GpuEvent& source) {
     model::TextId& name = inferred_[source.name];
     if (name == kNotInterned) {

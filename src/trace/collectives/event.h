@@ -35,8 +35,9 @@ struct Event {
   std::int64_t start_ns = 0;  // as recorded
   MetadataId metadata = 0;
   std::int32_t stream = -1;
-  std::uint32_t channels = 0;  // thread blocks of the launch, one per channel; 0: unknown
-  std::uint32_t threads = 0;   // threads per block; 0: unknown
+  std::uint32_t channels = 0;   // thread blocks of the launch, one per channel; 0: unknown
+  std::uint32_t threads = 0;    // threads per block; 0: unknown
+  std::int32_t peer_rank = -1;  // of a send or a receive: the rank at the other end; -1: unknown
   std::uint32_t index_in_group = 0;
 };
 

@@ -25,12 +25,46 @@ struct Lane {
 
 using Lanes = std::vector<Lane>;  // by rank
 
-std::vector<std::vector<std::uint32_t>> signatures_by_group(const Catalog& catalog) {
+// Ranks leave a collective together within this, or within a share of its shortest kernel.
+constexpr double kTogetherUs = 50;
+constexpr double kTogetherShare = 0.5;
+// The share of events that ranks of one group leave together.
+constexpr double kMostOf = 0.9;
+
+bool may_join(const Catalog& catalog, const Metadata& metadata) {
+  if (is_matched(metadata) || catalog.text(metadata.name) == "barrier") return true;
+  if (!metadata.collective) return false;
+  const model::NcclFunction function = metadata.collective->function;
+  return function == model::NcclFunction::kBroadcast || function == model::NcclFunction::kReduce;
+}
+
+using Wanted = std::vector<bool>;  // by MetadataId: whether its events are matched
+
+Wanted wanted_of(const Catalog& catalog, Kinds kinds) {
+  Wanted result;
+  for (MetadataId id = 0; id < catalog.size(); ++id)
+    result.push_back(kinds == Kinds::kCompared ? is_matched(catalog[id])
+                                               : may_join(catalog, catalog[id]));
+  return result;
+}
+
+// Guessed groups tell nothing of clocks where recorded ones do.
+Wanted wanted_for_clocks(const Catalog& catalog) {
+  Wanted all = wanted_of(catalog, Kinds::kCompared);
+  Wanted recorded = all;
+  for (MetadataId id = 0; id < catalog.size(); ++id)
+    recorded[id] = all[id] && !is_unrecorded(catalog[id]);
+  const bool has_recorded = std::find(recorded.begin(), recorded.end(), true) != recorded.end();
+  return has_recorded ? recorded : all;
+}
+
+std::vector<std::vector<std::uint32_t>> signatures_by_group(const Catalog& catalog,
+                                                            const Wanted& wanted) {
   std::vector<std::vector<std::uint32_t>> result(catalog.groups().size());
   std::vector<bool> listed(catalog.signature_count(), false);
   for (MetadataId id = 0; id < catalog.size(); ++id) {
     const Metadata& metadata = catalog[id];
-    if (listed[metadata.signature] || !is_matched(metadata)) continue;
+    if (listed[metadata.signature] || !wanted[id]) continue;
     listed[metadata.signature] = true;
     result[metadata.group].push_back(metadata.signature);
   }
@@ -39,15 +73,16 @@ std::vector<std::vector<std::uint32_t>> signatures_by_group(const Catalog& catal
 
 // Returns for each signature the lanes of all ranks that use its group. A rank that lacks the
 // signature has an empty lane.
-std::vector<Lanes> lanes_by_signature(const Recording& recording) {
+std::vector<Lanes> lanes_by_signature(const Recording& recording, const Wanted& wanted) {
   const Catalog& catalog = recording.catalog;
   std::vector<Lanes> lanes(catalog.signature_count());
-  const auto signatures = signatures_by_group(catalog);
+  const auto signatures = signatures_by_group(catalog, wanted);
   for (std::uint32_t r = 0; r < recording.ranks.size(); ++r) {
     std::vector<bool> seen(catalog.groups().size(), false);
     for (const std::uint32_t position : recording.ranks[r].by_start) {
-      const Metadata& metadata = catalog[recording.ranks[r].events[position].metadata];
-      if (!is_matched(metadata)) continue;
+      const MetadataId id = recording.ranks[r].events[position].metadata;
+      if (!wanted[id]) continue;
+      const Metadata& metadata = catalog[id];
       if (!seen[metadata.group]) {
         seen[metadata.group] = true;
         for (const std::uint32_t signature : signatures[metadata.group])
@@ -70,6 +105,7 @@ class Matcher {
   explicit Matcher(const Recording& recording) : recording_(recording) {}
 
   void add(const Lanes& lanes) {
+    if (is_guessed_group(lanes)) return add_guessed(lanes);
     if (!have_equal_counts(lanes)) return add_columns(lanes, aligned(lanes));
     Columns ordered = by_order(lanes);
     const std::size_t plausible = plausible_columns(lanes, ordered);
@@ -110,6 +146,60 @@ class Matcher {
     return std::find(column.begin(), column.end(), kAbsent) == column.end();
   }
 
+  // The names of kernels alone do not tell which ranks belong together.
+  [[nodiscard]] bool is_guessed_group(const Lanes& lanes) const {
+    if (recording_.compat != Compat::kNone || recording_.ranks.size() < 2) return false;
+    const auto used = std::find_if(lanes.begin(), lanes.end(),
+                                   [](const Lane& lane) { return !lane.events.empty(); });
+    return used != lanes.end() && is_unrecorded(recording_.catalog[event(*used, 0).metadata]);
+  }
+
+  void add_guessed(const Lanes& lanes) {
+    if (lanes.size() == recording_.ranks.size() && have_equal_counts(lanes)) {
+      const Columns columns = by_order(lanes);
+      const auto together =
+          std::count_if(columns.begin(), columns.end(),
+                        [&](const Column& column) { return are_together(lanes, column); });
+      if (static_cast<double>(together) >= kMostOf * static_cast<double>(columns.size()))
+        return add_columns(lanes, columns);
+    }
+    for (std::size_t l = 0; l < lanes.size(); ++l) {
+      for (std::uint32_t k = 0; k < lanes[l].events.size(); ++k) {
+        Column alone(lanes.size(), kAbsent);
+        alone[l] = k;
+        add_unmatched(lanes, alone);
+      }
+    }
+  }
+
+  // Returns whether all ranks were inside at one instant and left about then.
+  [[nodiscard]] bool are_together(const Lanes& lanes, const Column& column) const {
+    const Extent extent = extent_of(lanes, column);
+    const double together_us = std::max(kTogetherUs, kTogetherShare * extent.shortest_us);
+    return extent.last_start <= extent.first_end &&
+           recording_.time.microseconds(extent.last_end - extent.first_end) <= together_us;
+  }
+
+  // When the events of a column start and end, in units of Timebase.
+  struct Extent {
+    double last_start = -std::numeric_limits<double>::infinity();
+    double first_end = std::numeric_limits<double>::infinity();
+    double last_end = -std::numeric_limits<double>::infinity();
+    double shortest_us = std::numeric_limits<double>::infinity();
+  };
+
+  [[nodiscard]] Extent extent_of(const Lanes& lanes, const Column& column) const {
+    Extent extent;
+    for (std::size_t l = 0; l < lanes.size(); ++l) {
+      const Event& own = event(lanes[l], column[l]);
+      extent.last_start = std::max(extent.last_start, own.start);
+      extent.first_end = std::min(extent.first_end, own.end);
+      extent.last_end = std::max(extent.last_end, own.end);
+      extent.shortest_us = std::min(extent.shortest_us, own.duration_us);
+    }
+    return extent;
+  }
+
   static Columns by_order(const Lanes& lanes) {
     Columns columns;
     for (std::uint32_t k = 0; k < lanes.front().events.size(); ++k)
@@ -128,13 +218,8 @@ class Matcher {
       return columns.size();
     }
     const auto count = std::count_if(columns.begin(), columns.end(), [&](const Column& column) {
-      double last_start = -std::numeric_limits<double>::infinity();
-      double first_end = std::numeric_limits<double>::infinity();
-      for (std::size_t l = 0; l < lanes.size(); ++l) {
-        last_start = std::max(last_start, event(lanes[l], column[l]).start);
-        first_end = std::min(first_end, event(lanes[l], column[l]).end);
-      }
-      return last_start <= first_end;
+      const Extent extent = extent_of(lanes, column);
+      return extent.last_start <= extent.first_end;
     });
     return static_cast<std::size_t>(count);
   }
@@ -250,9 +335,9 @@ std::vector<std::uint32_t> align_by_ends(std::span<const Span> events,
   return partners;
 }
 
-Matching match(const Recording& recording) {
+Matching match(const Recording& recording, Kinds kinds) {
   Matcher matcher(recording);
-  for (const Lanes& lanes : lanes_by_signature(recording)) {
+  for (const Lanes& lanes : lanes_by_signature(recording, wanted_of(recording.catalog, kinds))) {
     if (!lanes.empty()) matcher.add(lanes);
   }
   return matcher.finish();
@@ -260,7 +345,8 @@ Matching match(const Recording& recording) {
 
 Matching match_by_order(const Recording& recording) {
   Matcher matcher(recording);
-  for (const Lanes& lanes : lanes_by_signature(recording)) {
+  const Wanted wanted = wanted_for_clocks(recording.catalog);
+  for (const Lanes& lanes : lanes_by_signature(recording, wanted)) {
     if (!lanes.empty()) matcher.add_by_order(lanes);
   }
   return matcher.finish();

@@ -4,6 +4,10 @@
 // that signature on every other rank of the group. Where the counts differ, or where that would
 // join events that share no instant although all ranks must have been inside together, events are
 // paired by their ends, which lie close together. The time is linear in the number of events.
+//
+// Where only the kernels' names were recorded, the ranks of a group are not known. All ranks then
+// are taken for one group if they have equally many such events and leave nearly all of them
+// together; else none of these events is matched.
 #pragma once
 
 #include <cstdint>
@@ -46,8 +50,14 @@ struct Matching {
   }
 };
 
+// Which events are matched.
+enum class Kinds : std::uint8_t {
+  kCompared,     // those that the sheets compare: see is_matched()
+  kThatMayJoin,  // also barriers, broadcasts and reduces, which ranks need not leave together
+};
+
 // Expects every rank that has events of a group to take part in all its collectives.
-Matching match(const Recording& recording);
+Matching match(const Recording& recording, Kinds kinds = Kinds::kCompared);
 
 // Pairs events by order, and only of ranks that agree on their number. This needs no common clock.
 Matching match_by_order(const Recording& recording);

@@ -66,6 +66,52 @@ TEST(Match, UnrecordedGroupsAreToldByTheirStreams) {
               ElementsAre(ElementsAre(0, 0), ElementsAre(100, 115), ElementsAre(110, 105)));
 }
 
+Call unrecorded(double start_us, double duration_us) {
+  return {.start_us = start_us,
+          .duration_us = duration_us,
+          .collective = "",
+          .kernel = "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(x)"};
+}
+
+TEST(Match, KernelsOfNcclWithoutMetadataAreMatchedByName) {
+  TestRun run(3);
+  for (const double start_us : {0.0, 1000.0})
+    run.add_to({0, 1, 2}, unrecorded(start_us, 500), 100);
+  const Recording recording = extract(run.ranks());
+  const Matching matching = match(recording);
+  EXPECT_THAT(starts(recording, matching),
+              ElementsAre(ElementsAre(0, 100, 200), ElementsAre(1000, 1100, 1200)));
+  const Metadata& metadata = recording.catalog[matching.collectives.front().metadata];
+  EXPECT_EQ(recording.catalog.text(metadata.name), "allreduce");
+  EXPECT_EQ(recording.catalog.text(metadata.dtype), "BFloat16");
+}
+
+TEST(Match, KernelsWithoutMetadataAreNotMatchedWhereTheirNumbersDiffer) {
+  TestRun run(2);
+  run.add_to({0, 1}, unrecorded(0, 500)).add(1, unrecorded(1000, 500));
+  const Matching matching = match(extract(run.ranks()));
+  EXPECT_THAT(matching.collectives, IsEmpty());
+  EXPECT_THAT(matching.unmatched, SizeIs(3));
+}
+
+// The ranks belong to two groups, whose kernels overlap by chance.
+TEST(Match, KernelsWithoutMetadataAreNotMatchedWhereRanksDoNotLeaveThemTogether) {
+  TestRun run(4);
+  for (const double start_us : {0.0, 1000.0, 2000.0})
+    run.add_to({0, 1}, unrecorded(start_us, 300)).add_to({2, 3}, unrecorded(start_us + 250, 300));
+  const Matching matching = match(extract(run.ranks()));
+  EXPECT_THAT(matching.collectives, IsEmpty());
+  EXPECT_THAT(matching.unmatched, SizeIs(12));
+}
+
+TEST(Match, BroadcastsAndBarriersMayJoin) {
+  TestRun run(2);
+  run.add_to({0, 1}, {.start_us = 0, .duration_us = 5, .collective = "broadcast"});
+  run.add_to({0, 1}, {.start_us = 10, .duration_us = 5, .collective = "barrier"});
+  run.add_to({0, 1}, {.start_us = 20, .duration_us = 5, .collective = "recv"});
+  EXPECT_THAT(match(extract(run.ranks()), Kinds::kThatMayJoin).collectives, SizeIs(2));
+}
+
 TEST(Match, PairsEverythingWhenRanksAgree) {
   TestRun run = run_without(-1, -1);
   const Recording recording = extract(run.ranks());

@@ -62,6 +62,10 @@ bool is_matched(const Metadata& metadata) {
   }
 }
 
+bool is_unrecorded(const Metadata& metadata) {
+  return metadata.group_size < 0 && metadata.in_elements < 0 && metadata.out_elements < 0;
+}
+
 bool is_uneven(const Metadata& metadata) {
   return metadata.collective && metadata.collective->may_be_uneven;
 }

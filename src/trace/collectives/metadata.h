@@ -61,6 +61,10 @@ std::optional<model::TorchCollective> collective_named(std::string_view name, Co
 // a reduce, a send or a receive before another rank arrives, so those are not matched.
 bool is_matched(const Metadata& metadata);
 
+// Returns whether neither its sizes nor how many ranks take part were recorded, so that only the
+// kernel's name tells what it is.
+bool is_unrecorded(const Metadata& metadata);
+
 // Returns whether it is an all-to-all whose ranks may send different amounts.
 bool is_uneven(const Metadata& metadata);
 

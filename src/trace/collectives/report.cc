@@ -24,6 +24,7 @@ struct OverviewRow {
   std::vector<std::uint32_t> channels = {};
   std::vector<std::uint32_t> threads = {};
   std::map<int, std::int64_t> last_by_rank = {};
+  std::int64_t ranks = -1;  // as recorded, else those that are matched; -1: unknown
 
   [[nodiscard]] double mean(double total) const { return total / static_cast<double>(count); }
 };
@@ -63,6 +64,7 @@ class OverviewRows {
   void add(std::uint32_t position, double latency_us, double gibps, double skew_us) {
     OverviewRow& row = row_of(study_.metadata(position));
     ++row.count;
+    if (row.ranks < 0) row.ranks = study_.collective(position).size;
     row.total_latency_us += latency_us;
     row.total_gibps += gibps;
     row.total_skew_us += skew_us;
@@ -73,7 +75,10 @@ class OverviewRows {
 
   OverviewRow& row_of(const Metadata& metadata) {
     const auto [place, is_new] = places_.emplace(metadata.signature, rows_.size());
-    if (is_new) rows_.push_back({&metadata});
+    if (is_new) {
+      rows_.push_back({&metadata});
+      rows_.back().ranks = metadata.group_size;
+    }
     return rows_[place->second];
   }
 
@@ -147,8 +152,8 @@ model::Table overview(const Study& study) {
       metadata.size("MiB", &Metadata::full_mib),
       {{"ranks"},
        [](const OverviewRow& row) -> model::Cell {
-         if (row.metadata->group_size < 0) return {};
-         return std::int64_t{row.metadata->group_size};
+         if (row.ranks < 0) return {};
+         return row.ranks;
        }},
       {{"count", "", Better::kNeither, "collectives; kernels where ranks are not matched"},
        [](const OverviewRow& row) { return row.count; }},

@@ -27,6 +27,7 @@ struct Call {
   bool counted = true;
   std::string kernel = "ncclDevKernel_Generic";
   int stream = 7;
+  int peer_rank = -1;
 };
 
 class TestRun {
@@ -110,6 +111,7 @@ class TestRun {
     args.in_elements = call.in_elements;
     args.out_elements = call.out_elements;
     args.group_size = call.group_size;
+    args.peer_rank = call.peer_rank;
     return args;
   }
 

@@ -8,6 +8,8 @@
 #include <set>
 #include <string>
 
+#include "trace/communication_kernel.h"
+
 namespace assay::trace::collectives {
 namespace {
 
@@ -163,7 +165,8 @@ void warn_of_unmatched(Study& study) {
 void warn_of_missing_metadata(Study& study) {
   for (const RankEvents& rank : study.recording.ranks) {
     for (const Event& event : rank.events) {
-      if (study.catalog()[event.metadata].name != 0) continue;
+      const model::TextId name = study.catalog()[event.metadata].name;
+      if (name != 0 && study.catalog().text(name) != kSendOrReceive) continue;
       study.warnings.add("communication kernel without a recorded collective",
                          "only in nccl_long and nccl_summary_long", place(rank, event));
     }

@@ -264,6 +264,7 @@ void pack(const RankRecording& recording, Packer& packer) {
     packer.add(event.stream);
     packer.add(event.channels);
     packer.add(event.threads);
+    packer.add(event.peer_rank);
   }
 }
 
@@ -291,6 +292,7 @@ RankRecording unpack_recording(Unpacker& unpacker) {
     event.stream = unpacker.integer<std::int32_t>();
     event.channels = unpacker.integer<std::uint32_t>();
     event.threads = unpacker.integer<std::uint32_t>();
+    event.peer_rank = unpacker.integer<std::int32_t>();
     recording.events.push_back(event);
   }
   return recording;

@@ -50,6 +50,8 @@ constexpr std::array kArgsFields{
     Entry{"In split size", &RawEvent::in_split},
     Entry{"Out split size", &RawEvent::out_split},
     Entry{"Rank", &RawEvent::rank},
+    Entry{"Src Rank", &RawEvent::source_rank},
+    Entry{"Dst Rank", &RawEvent::destination_rank},
     Entry{"name", &RawEvent::args_name},
     Entry{"labels", &RawEvent::args_labels},
     Entry{"wait_on_stream", &RawEvent::waits_for_stream},
@@ -64,7 +66,8 @@ constexpr std::size_t slot_of(std::string_view key) {
   const auto at = [&](std::size_t i) {
     return static_cast<unsigned char>(key[std::min(i, key.size() - 1)]);
   };
-  return (key.size() * 10 + at(0) + at(1) * 10U + at(key.size() - 1) + at(9)) % kSlots;
+  return (key.size() * 30 + at(0) * 9U + at(1) * 13U + at(key.size() - 1) * 9U + at(9) * 4U) %
+         kSlots;
 }
 
 template <std::size_t N>

@@ -44,6 +44,8 @@ struct RawEvent {
   std::string_view in_split;
   std::string_view out_split;
   std::string_view rank;
+  std::string_view source_rank;
+  std::string_view destination_rank;
   std::string_view args_name;
   std::string_view args_labels;
   std::string_view waits_for_stream;

@@ -22,6 +22,8 @@ TEST(Keys, AreComparedWhole) {
   EXPECT_EQ(event_field("name"), &RawEvent::name);
   EXPECT_EQ(args_field("name"), &RawEvent::args_name);
   EXPECT_EQ(args_field("correlation"), &RawEvent::correlation);
+  EXPECT_EQ(args_field("Src Rank"), &RawEvent::source_rank);
+  EXPECT_EQ(args_field("Dst Rank"), &RawEvent::destination_rank);
   EXPECT_EQ(args_field("wait_on_cuda_event_record_corr_id"), &RawEvent::waits_for_record);
   for (const char* other : {"", "d", "dxr", "nxme"})
     EXPECT_EQ(event_field(other), nullptr) << other;

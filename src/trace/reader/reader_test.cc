@@ -56,6 +56,21 @@ TEST(Reader, ReadsTimesToTheNanosecondAndTheArgsThatAreNeeded) {
   EXPECT_TRUE(trace.value().warnings.empty());
 }
 
+// Some recordings name both ends.
+TEST(Reader, AMessageNamesTheRankAtItsOtherEnd) {
+  constexpr std::string_view kMessage =
+      R"({{"ph": "X", "cat": "kernel", "name": "ncclDevKernel_SendRecv", "pid": 0, "tid": 7,
+          "ts": 1, "dur": 2, "args": {{"stream": 7, "Collective name": "{}", "Src Rank": 4,
+          "Dst Rank": 5}}}})";
+  for (const auto& [name, peer] :
+       {std::pair("send", 5), std::pair("recv", 4), std::pair("broadcast", -1)}) {
+    const auto trace = read_text(document(fmt::format(kMessage, name)));
+    ASSERT_TRUE(trace.ok()) << trace.error().message;
+    ASSERT_EQ(trace.value().collectives.size(), 1U);
+    EXPECT_EQ(trace.value().collectives[0].peer_rank, peer) << name;
+  }
+}
+
 // The result does not depend on where a read ends, be it inside a string, an escape or a number.
 TEST(Reader, PieceSizeDoesNotMatter) {
   const std::string text = document(fmt::format(

@@ -284,6 +284,10 @@ std::int32_t TraceBuilder::read_collective(const RawEvent& event) {
   args.in_elements = read_integer(event.in_elements, "In msg nelems", -1);
   args.out_elements = read_integer(event.out_elements, "Out msg nelems", -1);
   args.group_size = to_int32(read_integer(event.group_size, "Group size", -1));
+  const std::string_view name = trace_.text(args.name);
+  if (name == "send")
+    args.peer_rank = to_int32(read_integer(event.destination_rank, "Dst Rank", -1));
+  if (name == "recv") args.peer_rank = to_int32(read_integer(event.source_rank, "Src Rank", -1));
   trace_.collectives.push_back(args);
   return static_cast<std::int32_t>(trace_.collectives.size() - 1);
 }

@@ -38,6 +38,10 @@ const Unmatched* other_call(const Study& study, const Unmatched& unmatched, std:
 }
 
 std::string unmatched_reason(const Study& study, const Unmatched& unmatched) {
+  const Event& own = event_of(study.recording, unmatched.member);
+  if (study.recording.compat == Compat::kNone && is_unrecorded(study.catalog()[own.metadata]))
+    return "its group was not recorded, and the ranks differ in how many such kernels they have or "
+           "do not leave them together";
   std::string ranks;
   for (std::size_t i = 0; i < unmatched.absent.size() && i < kMostRanksNamed; ++i) {
     ranks += (i == 0 ? "" : ", ") + std::to_string(study.recording.ranks[unmatched.absent[i]].rank);
