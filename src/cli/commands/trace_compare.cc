@@ -308,8 +308,8 @@ const CommandSpec kTraceCompare{
         "their times, ranks and collectives side by side. A test that cannot be compared is left "
         "out with its reason, and the exit code is 1.\n\n"
         "The sheet Attribution divides the change of a step's time by its causes, from the traces "
-        "of both: kernels beside communication, the clock, kernels by themselves, collectives, "
-        "stragglers, late launches.",
+        "of both: kernels beside communication, the clock, kernels by themselves, how much is "
+        "communicated and how fast, stragglers, late launches.",
     .more_description = shared_reading_help,
     .regression_means = "with --fail-on-regression: a step takes longer, beyond its noise",
     .examples =

@@ -32,10 +32,11 @@ const CommandSpec kTracePath{
     .summary = "find the critical path of a run through all its ranks",
     .description =
         "Walks back from the end of the last step: from each kernel to what its start waited for "
-        "(the kernel before it, another stream, the host's launch) and from each collective to "
-        "the rank that arrived last. Reports what each step is made of: computation, "
-        "communication, copies, launches that the GPU waited for, waiting for a straggler, and "
-        "idle time. The parts add up to the step.\n\n"
+        "(the kernel before it, another stream, the host's launch), from each collective to the "
+        "rank that arrived last, and from each receive to its sender. Reports what each step is "
+        "made of: computation, communication, communication that may be a wait because nothing "
+        "tells which kernels of other ranks belong to it, copies, launches that the GPU waited "
+        "for, waiting for a straggler, and idle time. The parts add up to the step.\n\n"
         "The ranks' clocks are aligned by the ends of collectives; the report shows the offsets "
         "and what remains of them. Waits between streams are learnt from all steps and ranks, "
         "since traces rarely record them.",

@@ -133,6 +133,8 @@ std::optional<path::Part> shown_by(Cause cause) {
       return path::Part::kComputation;
     case Cause::kBandwidth:
       return path::Part::kCommunication;
+    case Cause::kUnmatched:
+      return path::Part::kUnmatched;
     case Cause::kStraggler:
       return path::Part::kStraggler;
     case Cause::kHost:

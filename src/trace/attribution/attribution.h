@@ -32,6 +32,7 @@ struct Detail {
   double a_ms = 0;
   double b_ms = 0;
   std::string words = {};
+  bool is_message = false;  // whether `name` is a message, as the sheets of collectives name it
 
   [[nodiscard]] double change_ms() const { return b_ms - a_ms; }
 };

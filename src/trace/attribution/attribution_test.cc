@@ -23,8 +23,10 @@ struct Program {
   double kernel_us = 400;
   double beside_factor = 1.1;  // of kernels beside communication
   double optimizer_us = 150;
-  double gather_us = 250;       // hidden
-  double reduce_us = 300;       // not hidden
+  double gather_us = 250;             // hidden
+  double reduce_us = 300;             // not hidden
+  std::int64_t reduced = 50'000'000;  // elements
+  int reduces = 1;
   double latency_us = 20;       // of each collective
   double slow_rank_us = 0;      // of rank 2, once a step
   double host_us = 0;           // for which all ranks wait, once a step
@@ -81,9 +83,10 @@ path::Execution execution_of(const Program& program) {
         run.delay_host(r, program.odd_step_host_us);
     const Done used = run.kernel("loss", ranks_us(50));
     if (step == 2) run.jump_clock(1, used.end_us[1], program.jump_us);
-    const Done reduced =
-        run.collective({"allreduce", 50'000'000, program.channels},
-                       collective_us(program.reduce_us), SimulatedRun::kNetwork, {used});
+    Done reduced = used;
+    for (int i = 0; i < program.reduces; ++i)
+      reduced = run.collective({"allreduce", program.reduced, program.channels},
+                               collective_us(program.reduce_us), SimulatedRun::kNetwork, {used});
     const Done small =
         run.collective({"allreduce", 1000, 1}, collective_us(1), SimulatedRun::kNetwork, {reduced});
     const Done updated =
@@ -100,8 +103,9 @@ path::Execution execution_of(const Program& program) {
 }
 
 constexpr Cause kAllCauses[] = {Cause::kContention, Cause::kClock,     Cause::kPower,
-                                Cause::kKernels,    Cause::kBandwidth, Cause::kLatency,
-                                Cause::kStraggler,  Cause::kHost,      Cause::kOther};
+                                Cause::kKernels,    Cause::kVolume,    Cause::kBandwidth,
+                                Cause::kLatency,    Cause::kUnmatched, Cause::kStraggler,
+                                Cause::kHost,       Cause::kOther};
 
 double part(const Attribution& attribution, Cause cause) {
   return attribution.change_ms[static_cast<std::size_t>(cause)];
@@ -239,6 +243,113 @@ TEST(Attribution, CommunicationThatTakesTheCriticalPathOver) {
   Program b;
   b.gather_us = 1500;
   expect_planted(attribution_of({}, b), {Cause::kBandwidth});
+}
+
+TEST(Attribution, MoreCollectivesAreVolume) {
+  Program b;
+  b.reduces = 2;
+  const Attribution attribution = attribution_of({}, b);
+  expect_planted(attribution, {Cause::kVolume});
+  const auto detail = std::find_if(attribution.details.begin(), attribution.details.end(),
+                                   [](const Detail& d) { return d.cause == Cause::kVolume; });
+  ASSERT_NE(detail, attribution.details.end());
+  EXPECT_TRUE(detail->is_message);
+  EXPECT_NEAR(detail->change_ms(), 0.32 * 4 / 5, 0.01);
+}
+
+TEST(Attribution, LargerMessagesAtTheSameBandwidthAreVolume) {
+  Program b;
+  b.reduced = 100'000'000;
+  b.reduce_us = 600;
+  expect_planted(attribution_of({}, b), {Cause::kVolume});
+}
+
+TEST(Attribution, VolumeAndBandwidthShareWhatBothChange) {
+  Program b;
+  b.reduced = 100'000'000;
+  b.reduce_us = 1200;
+  const Attribution forward = attribution_of({}, b);
+  const Attribution back = attribution_of(b, {});
+  expect_planted(forward, {Cause::kVolume, Cause::kBandwidth});
+  // From 300 by 300 to 600, then 1200; or from 300 to 600, then by 600 to 1200.
+  EXPECT_NEAR(part(forward, Cause::kVolume), 0.45 * 4 / 5, 0.03);
+  EXPECT_NEAR(part(forward, Cause::kBandwidth), 0.45 * 4 / 5, 0.03);
+  for (const Cause cause : kAllCauses)
+    EXPECT_NEAR(part(forward, cause), -part(back, cause), 0.002);
+}
+
+// Four stages of a pipeline, of which one may be slower, pass micro-batches on.
+struct Pipeline {
+  std::vector<double> stages_us = {400, 400, 400, 400};
+  double message_us = 50;
+  bool is_buffered = true;
+  bool names_peers = true;
+};
+
+path::Execution execution_of_pipeline(const Pipeline& pipeline) {
+  SimulatedRun run(4);
+  Noise noise(1);
+  for (int step = 1; step <= 4; ++step) {
+    run.begin_step(step);
+    for (int batch = 0; batch < 6; ++batch) {
+      for (int stage = 0; stage < 4; ++stage) {
+        run.kernel_on(stage, "gemm", pipeline.stages_us[static_cast<std::size_t>(stage)] + noise());
+        if (stage < 3)
+          run.message(stage, stage + 1, pipeline.message_us + noise(), pipeline.is_buffered);
+      }
+    }
+    const Done sum = run.collective({}, 25, SimulatedRun::kCompute);
+    for (int r = 0; r < 4; ++r)
+      run.wait_on_host(r, sum.end_us[static_cast<std::size_t>(r)]);
+  }
+  return path::execution_of(pipeline.names_peers ? run.ranks() : run.ranks_without_peers());
+}
+
+Attribution attribution_of_pipelines(const Pipeline& a, const Pipeline& b) {
+  const path::Execution execution_a = execution_of_pipeline(a);
+  const path::Execution execution_b = execution_of_pipeline(b);
+  const path::Execution* const side_a[] = {&execution_a};
+  const path::Execution* const side_b[] = {&execution_b};
+  return attribute(side_a, side_b).value();
+}
+
+TEST(Attribution, ASlowerStageOfAPipelineIsAStraggler) {
+  for (const bool is_buffered : {true, false}) {
+    for (const std::size_t slow : {0U, 2U, 3U}) {
+      Pipeline a{.is_buffered = is_buffered};
+      Pipeline b = a;
+      b.stages_us[slow] = 480;
+      const Attribution attribution = attribution_of_pipelines(a, b);
+      EXPECT_GT(attribution.total_ms(), 0.2);
+      expect_planted(attribution, {Cause::kStraggler});
+    }
+  }
+}
+
+TEST(Attribution, SlowerStagesOfAPipelineAreSlowerKernels) {
+  const Pipeline b{.stages_us = {440, 440, 440, 440}};
+  expect_planted(attribution_of_pipelines({}, b), {Cause::kKernels});
+}
+
+TEST(Attribution, SlowerMessagesOfAPipelineAreBandwidth) {
+  const Pipeline b{.message_us = 200};
+  expect_planted(attribution_of_pipelines({}, b), {Cause::kBandwidth});
+}
+
+TEST(Attribution, MessagesThatAreNotPairedMayWait) {
+  Pipeline a{.names_peers = false};
+  Pipeline b = a;
+  b.stages_us[2] = 480;
+  const Attribution attribution = attribution_of_pipelines(a, b);
+  expect_sum(attribution);
+  EXPECT_NEAR(part(attribution, Cause::kBandwidth), 0, 0.005);
+  EXPECT_NEAR(part(attribution, Cause::kVolume), 0, 0.005);
+  EXPECT_GT(part(attribution, Cause::kUnmatched) / attribution.total_ms(), 0.5);
+  for (const Detail& detail : attribution.details) {
+    if (detail.cause == Cause::kUnmatched) {
+      EXPECT_EQ(detail.name.substr(0, 4), "recv");
+    }
+  }
 }
 
 TEST(Attribution, LatencyOfCollectives) {
@@ -434,6 +545,35 @@ TEST(Attribution, TheLastStepIsAPeriodToo) {
 TEST(AttributionTable, NothingIsToldAsNothing) {
   EXPECT_EQ(attribution_in_words(attribution_of({}, {})),
             "A step takes as long, and so do its parts.");
+}
+
+TEST(AttributionTable, EvidenceNamesRowsThatExist) {
+  Attribution attribution;
+  const auto detail = [&](Cause cause, const char* name, bool is_message) {
+    attribution.details.push_back({.cause = cause,
+                                   .name = name,
+                                   .a_ms = 1,
+                                   .b_ms = 2,
+                                   .words = "",
+                                   .is_message = is_message});
+  };
+  detail(Cause::kVolume, "allreduce, Float, 8", true);
+  detail(Cause::kBandwidth, "all_to_all, Float, 8", true);
+  detail(Cause::kBandwidth, "all_to_allv, Float, 8", true);
+  detail(Cause::kBandwidth, "broadcast, Float, 8", true);
+  detail(Cause::kUnmatched, "allreduce, Float", true);
+  detail(Cause::kUnmatched, "ncclDevKernel_Generic_1", false);
+  const model::Table table = attribution_table(attribution, {"old", "new"});
+  std::vector<std::string> evidence;
+  for (std::size_t row = 0; row < table.row_count(); ++row)
+    if (model::text(table.at(row, 1)) == "detail")
+      evidence.push_back(model::text(table.at(row, 7)));
+  EXPECT_EQ(
+      evidence,
+      (std::vector<std::string>{
+          "NCCL_ImplSync_Cmp: allreduce, Float, 8", "NCCL_ImplSync_Cmp: all_to_all, Float, 8",
+          "NCCL_All2Allv_Cmp: all_to_allv, Float", "NCCL_Long_Cmp: broadcast, Float, 8",
+          "NCCL_Long_Cmp: allreduce, Float", "kernel_summary of each rank's report: this kernel"}));
 }
 
 TEST(AttributionTable, PartsAddUpToItsTotal) {

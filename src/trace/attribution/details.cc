@@ -14,7 +14,6 @@ namespace {
 constexpr double kNanosecondsPerMillisecond = 1e6;
 constexpr double kBytesPerMsInGbps = 1e6;
 constexpr std::size_t kDetailsPerCause = 6;
-constexpr const char* kForRoom = ", waiting for room on the GPU";
 // Less than this a step is no evidence.
 constexpr double kLeastMs = 0.0005;
 
@@ -114,14 +113,14 @@ void DetailCounter::add_node(const PairGraph& graph,
                              Sums& sums) {
   const Side known = known_side(node);
   const std::uint32_t kernel = graph.work(node, known).kernel;
-  const auto note = [&](const Subject& subject, std::int64_t Pieces::*piece) {
-    if (pieces[kA].*piece == 0 && pieces[kB].*piece == 0) return;
+  const auto add = [&](const Subject& subject, const std::array<std::int64_t, 2>& ns) {
+    if (ns[kA] == 0 && ns[kB] == 0) return;
     Sum& own = sums[subject];
     for (const Side side : {kA, kB}) {
+      own.ms[side] += share * static_cast<double>(ns[side]) / kNanosecondsPerMillisecond;
       if (!node.has(side)) continue;
       const path::Kernel& launched =
           graph.runs[side]->execution->kernels[graph.work(node, side).kernel];
-      own.ms[side] += share * static_cast<double>(pieces[side].*piece) / kNanosecondsPerMillisecond;
       own.count[side] += share;
       own.channels[side] = std::max(own.channels[side], launched.blocks);
       if (std::isnan(launched.bytes)) continue;
@@ -131,11 +130,20 @@ void DetailCounter::add_node(const PairGraph& graph,
                             kNanosecondsPerMillisecond;
     }
   };
+  const auto note = [&](const Subject& subject, std::int64_t Pieces::*piece) {
+    add(subject, {node.has(kA) ? pieces[kA].*piece : 0, node.has(kB) ? pieces[kB].*piece : 0});
+  };
   const auto kind = known == kA ? Subject::Kind::kKernelOfA : Subject::Kind::kKernelOfB;
   const auto of_kernel = [&](Cause cause) { return Subject{cause, kind, false, kernel}; };
   if (graph.work(node, known).kind == GpuWork::kCommunication) {
-    note(of_kernel(Cause::kBandwidth), &Pieces::own_ns);
-    note(of_kernel(Cause::kLatency), &Pieces::latency_ns);
+    // The volume of either side takes the time of a's bandwidth; that of b takes b's as well.
+    const std::int64_t as_in_a_ns = pieces[kA].own_ns + pieces[kA].latency_ns;
+    add(of_kernel(Cause::kVolume), {node.has(kA) ? as_in_a_ns : 0, node.has(kB) ? as_in_a_ns : 0});
+    if (node.has(kB)) {
+      add(of_kernel(Cause::kBandwidth), {pieces[kA].own_ns, pieces[kB].own_ns});
+      add(of_kernel(Cause::kLatency), {pieces[kA].latency_ns, pieces[kB].latency_ns});
+    }
+    note(of_kernel(Cause::kUnmatched), &Pieces::unmatched_ns);
     return;
   }
   note({Cause::kStraggler, Subject::Kind::kRank, false, node.rank}, &Pieces::rank_ns);
@@ -154,7 +162,7 @@ std::string DetailCounter::name_of(const PairGraph& graph, const Subject& subjec
       subject.kind == Subject::Kind::kKernelOfA ? a : *graph.runs[kB]->execution;
   const path::Kernel& kernel = execution.kernels[subject.number];
   return (kernel.message.empty() ? kernel.name : kernel.message) +
-         (subject.is_variant ? kForRoom : "");
+         std::string(subject.is_variant ? kForRoom : "");
 }
 
 void DetailCounter::join(Sum& all, const Sum& more) {
@@ -184,7 +192,9 @@ void DetailCounter::add(const PairGraph& graph, const AllPieces& pieces, double 
     join(all, sum);
     if (subject.kind == Subject::Kind::kRank) continue;
     const Side side = subject.kind == Subject::Kind::kKernelOfA ? kA : kB;
-    all.operator_name = graph.runs[side]->execution->kernels[subject.number].operator_name;
+    const path::Kernel& kernel = graph.runs[side]->execution->kernels[subject.number];
+    all.operator_name = kernel.operator_name;
+    all.is_message = !kernel.message.empty();
   }
 }
 
@@ -198,7 +208,7 @@ std::string DetailCounter::words(Cause cause, const Sum& sum) {
       text += (text.empty() ? "" : ", ") +
               side_words(sum.bytes[kA] / sum.total_ms[kA] / kBytesPerMsInGbps,
                          sum.bytes[kB] / sum.total_ms[kB] / kBytesPerMsInGbps, "GB/s bus");
-  } else if (cause == Cause::kKernels) {
+  } else if (cause == Cause::kKernels || cause == Cause::kVolume || cause == Cause::kUnmatched) {
     if (sum.count[kA] == 0) text = "added";
     if (sum.count[kB] == 0) text = "removed";
     if (text.empty() && std::fabs(sum.count[kA] - sum.count[kB]) > 0.01)
@@ -219,7 +229,8 @@ std::vector<Detail> DetailCounter::largest() && {
                     .name = key.second,
                     .a_ms = sum.ms[kA],
                     .b_ms = sum.ms[kB],
-                    .words = words(static_cast<Cause>(cause), sum)};
+                    .words = words(static_cast<Cause>(cause), sum),
+                    .is_message = sum.is_message};
       if (std::fabs(detail.change_ms()) >= kLeastMs) own.push_back(std::move(detail));
     }
     std::stable_sort(own.begin(), own.end(), [](const Detail& a, const Detail& b) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -14,6 +15,9 @@
 #include "trace/attribution/pair_graph.h"
 
 namespace assay::trace::attribution {
+
+// Ends the names of details that are pauses in which other work filled the GPU.
+inline constexpr std::string_view kForRoom = ", waiting for room on the GPU";
 
 class DetailCounter {
  public:
@@ -31,6 +35,7 @@ class DetailCounter {
     std::array<double, 2> total_ms = {};  // of the works themselves
     std::array<std::uint32_t, 2> channels = {};
     std::string operator_name = {};
+    bool is_message = false;
   };
 
   // What a detail is about, by number within a pair of runs: a kernel of side a, one that only side

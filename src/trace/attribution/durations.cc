@@ -33,10 +33,8 @@ Shape shape_of(const Kernel& kernel) {
   return {kernel.name, kernel.blocks, kernel.threads};
 }
 
-double transfer_ns(const Execution& execution, const Work& work) {
-  const std::int64_t start_ns =
-      work.join == path::kNone ? work.start_ns : execution.joins[work.join].last_start_ns;
-  return static_cast<double>(std::max<std::int64_t>(0, work.end_ns - start_ns));
+std::int64_t transfer_ns(const Execution& execution, path::WorkId id) {
+  return std::max<std::int64_t>(0, execution.works[id].end_ns - execution.waited_until_ns(id));
 }
 
 // The times of a collective of one kind and size.
@@ -44,6 +42,8 @@ struct Message {
   std::string kind;
   double bytes = 0;
   std::vector<double> times_ns = {};
+  double median_ns = 0;
+  double shortest_ns = 0;
 };
 
 // A line through time against size, weighted by 1/time², so that small messages decide its start.
@@ -58,7 +58,7 @@ double fitted_latency_ns(const std::vector<const Message*>& messages) {
   double largest = 0;
   for (const Message* message : messages) {
     if (!(message->bytes > 0)) continue;
-    const double time = core::median(message->times_ns);
+    const double time = message->median_ns;
     if (!(time > 0)) continue;
     const double w = 1 / (time * time);
     weight += w;
@@ -74,40 +74,90 @@ double fitted_latency_ns(const std::vector<const Message*>& messages) {
   return std::max(0.0, (y - slope * x) / weight);
 }
 
-// Estimates the latency of each kind of collective on one side.
-class Latencies {
+// What collectives take on one side: the latency of each kind, and what grows with the size.
+class Transfers {
  public:
+  explicit Transfers(std::span<const PreparedRun> runs) {
+    for (const PreparedRun& run : runs)
+      add(*run.execution);
+    for (auto& entry : messages_) {
+      entry.second.median_ns = core::median(entry.second.times_ns);
+      entry.second.shortest_ns = core::minimum(entry.second.times_ns);
+    }
+    fit();
+  }
+
+  [[nodiscard]] double latency_ns(const Kernel& kernel) const {
+    const auto found = messages_.find(kernel.message);
+    return found == messages_.end() ? 0 : latency_ns(found->second);
+  }
+
+  // Returns the median time of a message beyond the latency; NaN where this side has none.
+  [[nodiscard]] double growing_ns(const Kernel& kernel) const {
+    const auto found = messages_.find(kernel.message);
+    return found == messages_.end() ? std::nan("") : growing_ns(found->second);
+  }
+
+  // Returns that time for each byte, over all messages of a kind; NaN where this side has none.
+  [[nodiscard]] double growing_ns_per_byte(const Kernel& kernel) const {
+    const auto found = kinds_.find(kernel.category);
+    if (found == kinds_.end() || !(found->second.bytes > 0)) return std::nan("");
+    return found->second.growing_ns / found->second.bytes;
+  }
+
+ private:
+  struct Kind {
+    double latency_ns = std::nan("");
+    double growing_ns = 0;  // of all
+    double bytes = 0;       // of all
+  };
+
   void add(const Execution& execution) {
-    for (const Work& work : execution.works) {
+    for (path::WorkId id = 0; id < execution.works.size(); ++id) {
+      const Work& work = execution.works[id];
       if (work.kind != GpuWork::kCommunication || work.join == path::kNone) continue;
       const Kernel& kernel = execution.kernels[work.kernel];
       Message& message = messages_[kernel.message];
       message.kind = kernel.category;
       message.bytes = kernel.bytes;
-      message.times_ns.push_back(transfer_ns(execution, work));
+      message.times_ns.push_back(static_cast<double>(transfer_ns(execution, id)));
     }
   }
 
-  [[nodiscard]] double of(const Kernel& kernel) const {
-    const auto found = messages_.find(kernel.message);
-    if (found == messages_.end()) return 0;
-    const double shortest = core::minimum(found->second.times_ns);
-    double latency = fitted_latency_ns(of_kind(kernel.category));
-    if (std::isnan(latency)) latency = fitted_latency_ns(of_kind(""));
-    if (!std::isnan(latency)) return std::min(latency, shortest);
-    return kernel.bytes < kSmallMessageBytes ? shortest : 0;
+  void fit() {
+    std::map<std::string, std::vector<const Message*>> by_kind;
+    std::vector<const Message*> all;
+    for (const auto& entry : messages_) {
+      by_kind[entry.second.kind].push_back(&entry.second);
+      all.push_back(&entry.second);
+    }
+    latency_of_all_ns_ = fitted_latency_ns(all);
+    for (const auto& [kind, messages] : by_kind) {
+      Kind& own = kinds_[kind];
+      own.latency_ns = fitted_latency_ns(messages);
+      for (const Message* message : messages) {
+        if (!(message->bytes > 0)) continue;
+        const auto count = static_cast<double>(message->times_ns.size());
+        own.growing_ns += count * growing_ns(*message);
+        own.bytes += count * message->bytes;
+      }
+    }
   }
 
- private:
-  // All of them for "".
-  [[nodiscard]] std::vector<const Message*> of_kind(std::string_view kind) const {
-    std::vector<const Message*> result;
-    for (const auto& entry : messages_)
-      if (kind.empty() || entry.second.kind == kind) result.push_back(&entry.second);
-    return result;
+  [[nodiscard]] double latency_ns(const Message& message) const {
+    double latency_ns = kinds_.at(message.kind).latency_ns;
+    if (std::isnan(latency_ns)) latency_ns = latency_of_all_ns_;
+    if (!std::isnan(latency_ns)) return std::min(latency_ns, message.shortest_ns);
+    return message.bytes < kSmallMessageBytes ? message.shortest_ns : 0;
+  }
+
+  [[nodiscard]] double growing_ns(const Message& message) const {
+    return std::max(0.0, message.median_ns - latency_ns(message));
   }
 
   std::map<std::string, Message> messages_;
+  std::map<std::string, Kind> kinds_;
+  double latency_of_all_ns_ = std::nan("");
 };
 
 using TimesAlone = std::map<Shape, std::vector<double>>;
@@ -139,20 +189,31 @@ double ratio_alone(const TimesAlone& a, const TimesAlone& b) {
   return sum_a > 0 && sum_b > 0 ? sum_b / sum_a : 1;
 }
 
-std::vector<SideTimes> side_times(std::span<const PreparedRun> runs, const TimesAlone& alone) {
+// Returns by what the other side takes longer for the bytes of a kernel: for the same message or
+// else for its kind; 1 where nothing tells it.
+double slowdown(const Kernel& kernel, const Transfers& here, const Transfers& there) {
+  const double message = there.growing_ns(kernel) / here.growing_ns(kernel);
+  if (std::isfinite(message) && message > 0) return message;
+  const double kind = there.growing_ns_per_byte(kernel) / here.growing_ns_per_byte(kernel);
+  return std::isfinite(kind) && kind > 0 ? kind : 1;
+}
+
+std::vector<SideTimes> side_times(std::span<const PreparedRun> runs,
+                                  const TimesAlone& alone,
+                                  const Transfers& transfers,
+                                  const Transfers& transfers_there) {
   std::map<Shape, double> medians;
   for (const auto& [shape, times] : alone)
     medians[shape] = core::median(times);
-  Latencies latencies;
-  for (const PreparedRun& run : runs)
-    latencies.add(*run.execution);
   std::vector<SideTimes> result;
   for (const PreparedRun& run : runs) {
     SideTimes& times = result.emplace_back();
     for (const Kernel& kernel : run.execution->kernels) {
       const auto median = medians.find(shape_of(kernel));
       times.alone_ns.push_back(median == medians.end() ? std::nan("") : median->second);
-      times.latency_ns.push_back(kernel.message.empty() ? 0 : latencies.of(kernel));
+      const bool communicates = !kernel.message.empty();
+      times.latency_ns.push_back(communicates ? transfers.latency_ns(kernel) : 0);
+      times.slowdown.push_back(communicates ? slowdown(kernel, transfers, transfers_there) : 1);
     }
   }
   return result;
@@ -306,24 +367,41 @@ class Divider {
       pieces.host_ns = together.middle_host_ns;
       const Work& work = graph_.work(node, side);
       if (work.kind == GpuWork::kCommunication) {
-        divide_collective(node, side, pieces);
+        divide_communication(node, side, pieces);
       } else {
         pieces.own_ns = together.middle_length_ns;
         pieces.rank_ns = work.length_ns() - pieces.own_ns;
       }
     }
     const Side known = node.has(kA) ? kA : kB;
-    if (graph_.work(node, known).kind != GpuWork::kCommunication) divide_computation(n);
+    if (graph_.work(node, known).kind != GpuWork::kCommunication)
+      divide_computation(n);
+    else if (!node.has(kA) || !node.has(kB))
+      estimate_absent(node, pieces_[n]);
   }
 
-  void divide_collective(const PairNode& node, Side side, Pieces& pieces) const {
+  void divide_communication(const PairNode& node, Side side, Pieces& pieces) const {
     const Work& work = graph_.work(node, side);
     const bool joins = node.join != kNoNodeId && graph_.joins[node.join].joins[side];
-    const auto time_ns =
-        joins ? static_cast<std::int64_t>(transfer_ns(execution(side), work)) : work.length_ns();
+    if (!joins && !node.is_sender) {
+      pieces.unmatched_ns = work.length_ns();
+      return;
+    }
+    const std::int64_t time_ns =
+        node.is_sender ? work.length_ns() : transfer_ns(execution(side), node.work[side]);
     pieces.latency_ns =
         std::min(time_ns, static_cast<std::int64_t>(times_[side]->latency_ns[work.kernel]));
     pieces.own_ns = time_ns - pieces.latency_ns;
+  }
+
+  // The other side's bandwidth tells what it would take for communication that it lacks.
+  void estimate_absent(const PairNode& node, std::array<Pieces, 2>& pieces) const {
+    const Side known = node.has(kA) ? kA : kB;
+    const Side absent = known == kA ? kB : kA;
+    const double slowdown = times_[known]->slowdown[graph_.work(node, known).kernel];
+    pieces[absent].own_ns = std::llround(static_cast<double>(pieces[known].own_ns) * slowdown);
+    pieces[absent].latency_ns = pieces[known].latency_ns;
+    pieces[absent].unmatched_ns = pieces[known].unmatched_ns;
   }
 
   [[nodiscard]] bool overlapped(const PairNode& node, Side side) const {
@@ -403,7 +481,10 @@ bool is_overlapped(const path::Work& work) {
 SharedTimes shared_times(std::span<const PreparedRun> a, std::span<const PreparedRun> b) {
   const TimesAlone alone_a = times_alone(a);
   const TimesAlone alone_b = times_alone(b);
-  return {.runs = {side_times(a, alone_a), side_times(b, alone_b)},
+  const Transfers transfers_a(a);
+  const Transfers transfers_b(b);
+  return {.runs = {side_times(a, alone_a, transfers_a, transfers_b),
+                   side_times(b, alone_b, transfers_b, transfers_a)},
           .alone_ratio = ratio_alone(alone_a, alone_b)};
 }
 

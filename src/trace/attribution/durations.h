@@ -16,26 +16,38 @@ enum class Cause : std::uint8_t {
   kClock,       // kernels at another clock
   kPower,       // kernels at a clock that the power limit held down
   kKernels,     // kernels by themselves: added, removed, replaced, slower
-  kBandwidth,   // collectives, from the last rank's arrival on: what grows with the message
+  kVolume,      // collectives and messages: how many there are, and of which sizes
+  kBandwidth,   // their time from the last rank's arrival on: what grows with the message
   kLatency,     // what does not
+  kUnmatched,   // communication that is not matched across ranks: its time may be a wait
   kStraggler,   // what one rank takes longer than the middle one
   kHost,        // launches that the GPUs of most ranks wait for
   kOther,       // pauses between kernels
 };
 
-inline constexpr std::size_t kCauses = 9;
+inline constexpr std::size_t kCauses = 11;
 
 inline constexpr std::array<std::string_view, kCauses> kCauseNames = {
-    "kernels beside communication", "kernels: clock",           "kernels: power limit",
-    "kernels: other changes",       "communication: bandwidth", "communication: latency",
-    "waiting for a straggler",      "host-bound idle",          "other"};
+    "kernels beside communication",
+    "kernels: clock",
+    "kernels: power limit",
+    "kernels: other changes",
+    "communication: volume",
+    "communication: bandwidth",
+    "communication: latency",
+    "communication: waiting or transfer",
+    "waiting for a straggler",
+    "host-bound idle",
+    "other"};
 
-// One node on one side. Times in nanoseconds.
+// One node on one side. Times in nanoseconds. Of communication that only the other side has, what
+// it would take here.
 struct Pieces {
   bool present = false;
-  std::int64_t own_ns = 0;    // the kernel by itself; of a collective, what grows with its size
-  std::int64_t clock_ns = 0;  // due to the clock
-  std::int64_t power_ns = 0;  // due to a clock that the power limit held down
+  std::int64_t own_ns = 0;        // the kernel by itself; of a collective, what grows with its size
+  std::int64_t unmatched_ns = 0;  // of communication that is not matched across ranks
+  std::int64_t clock_ns = 0;      // due to the clock
+  std::int64_t power_ns = 0;      // due to a clock that the power limit held down
   std::int64_t contention_ns = 0;  // due to communication beside it
   std::int64_t latency_ns = 0;     // of a collective
   std::int64_t rank_ns = 0;        // of this rank beyond the middle one
@@ -50,6 +62,8 @@ struct Pieces {
 struct SideTimes {
   std::vector<double> alone_ns;    // by kernel: median without communication beside it; NaN: never
   std::vector<double> latency_ns;  // by kernel: of a collective
+  // By kernel: by what the other side takes longer for the same bytes, without the latency.
+  std::vector<double> slowdown;
 };
 
 // The clock of one side's GPUs against the other's, as the runs recorded it.

@@ -196,6 +196,20 @@ class GraphBuilder {
     return keys;
   }
 
+  using Key = std::array<std::uint64_t, 4>;
+
+  struct KeyHash {
+    std::size_t operator()(const Key& key) const {
+      std::uint64_t hash = 0;
+      for (const std::uint64_t part : key)
+        hash = (hash ^ part) * 0x9E3779B97F4A7C15ULL;
+      return hash ^ (hash >> 29);
+    }
+  };
+
+  // Instead of the number of works of a step, in the keys of computations.
+  static constexpr std::uint64_t kComputations = ~std::uint64_t{0};
+
   // Adds the works of a step on a lane and returns the last node.
   std::uint32_t add_step(std::uint16_t rank,
                          const MergedElement& lanes,
@@ -204,7 +218,9 @@ class GraphBuilder {
     const std::array<std::span<const WorkId>, 2> works = {works_of(kA, lanes.a, s),
                                                           works_of(kB, lanes.b, s)};
     const auto merged = merged_sequences(keys_of(kA, works[kA]), keys_of(kB, works[kB]));
+    const Key computations = key_of_computations(works, s);
     std::uint32_t number = 0;
+    std::uint32_t computation = 0;
     for (const MergedElement& element : merged) {
       const auto id = static_cast<std::uint32_t>(graph_.nodes.size());
       PairNode node{.before = before, .rank = rank, .step = static_cast<std::uint16_t>(s)};
@@ -212,9 +228,13 @@ class GraphBuilder {
       if (element.b != kAbsentPosition) node.work[kB] = works[kB][element.b];
       for (const Side side : {kA, kB})
         if (node.has(side)) node_of_[side][node.work[side]] = id;
-      const Key key{lanes.a == kAbsentPosition ? 0 : places(kA).role[lanes.a],
-                    lanes.b == kAbsentPosition ? 0 : places(kB).role[lanes.b],
-                    (std::uint64_t{s} << 32) | number++, merged.size()};
+      Key key{lanes.a == kAbsentPosition ? 0 : places(kA).role[lanes.a],
+              lanes.b == kAbsentPosition ? 0 : places(kB).role[lanes.b],
+              (std::uint64_t{s} << 32) | number++, merged.size()};
+      if (!communicates(node)) {
+        key = computations;
+        key[2] |= computation++;
+      }
       const auto [place, is_new] = groups_.try_emplace(key, graph_.groups);
       if (is_new) ++graph_.groups;
       node.group = place->second;
@@ -222,6 +242,22 @@ class GraphBuilder {
       before = id;
     }
     return before;
+  }
+
+  [[nodiscard]] bool communicates(const PairNode& node) const {
+    return graph_.work(node, node.has(kA) ? kA : kB).kind == GpuWork::kCommunication;
+  }
+
+  // The stages of a pipeline compute the same and communicate differently, so what they compute is
+  // told by that alone.
+  [[nodiscard]] Key key_of_computations(const std::array<std::span<const WorkId>, 2>& works,
+                                        std::size_t s) const {
+    Key key{0, 0, std::uint64_t{s} << 32, kComputations};
+    for (const Side side : {kA, kB})
+      for (const WorkId w : works[side])
+        if (execution(side).works[w].kind != GpuWork::kCommunication)
+          key[side] = KeyHash()({key[side], keys_[side][execution(side).works[w].kernel], 0, 0});
+    return key;
   }
 
   void find_step_begins() {
@@ -265,30 +301,42 @@ class GraphBuilder {
     }
   }
 
-  // A collective of both runs is one join only if it joins the same nodes.
   void add_joins() {
-    for (const Side side : {kA, kB}) {
-      for (const path::Join& join : execution(side).joins) {
-        std::vector<std::uint32_t> nodes;
-        for (const WorkId w : execution(side).members_of(join))
-          if (node_of_[side][w] != kNoNodeId) nodes.push_back(node_of_[side][w]);
-        if (nodes.size() != join.size) continue;
-        std::sort(nodes.begin(), nodes.end());
-        const std::uint32_t known = graph_.nodes[nodes.front()].join;
-        if (known != kNoNodeId && graph_.joins[known].nodes == nodes) {
-          graph_.joins[known].joins[side] = true;
-          continue;
-        }
-        const bool is_free = std::all_of(nodes.begin(), nodes.end(), [&](std::uint32_t n) {
-          return graph_.nodes[n].join == kNoNodeId;
-        });
-        if (!is_free) continue;
-        for (const std::uint32_t n : nodes)
-          graph_.nodes[n].join = static_cast<std::uint32_t>(graph_.joins.size());
-        graph_.joins.push_back({.nodes = std::move(nodes)});
-        graph_.joins.back().joins[side] = true;
+    for (const Side side : {kA, kB})
+      for (const path::Join& join : execution(side).joins)
+        add_join(side, join);
+    for (PairJoin& join : graph_.joins) {
+      for (const Side side : {kA, kB}) {
+        const bool is_absent =
+            std::none_of(join.nodes.begin(), join.nodes.end(),
+                         [&](std::uint32_t n) { return graph_.nodes[n].has(side); });
+        if (is_absent) join.joins[side] = true;
       }
+      for (const std::uint32_t n : join.nodes)
+        if (graph_.nodes[n].is_sender) graph_.nodes[n].join = kNoNodeId;
     }
+  }
+
+  // A collective of both runs is one join only if it joins the same nodes. A sender that was ever
+  // seen to wait for nobody does not.
+  void add_join(Side side, const path::Join& join) {
+    std::vector<std::uint32_t> nodes;
+    for (const WorkId w : execution(side).members_of(join))
+      if (node_of_[side][w] != kNoNodeId) nodes.push_back(node_of_[side][w]);
+    if (nodes.size() != join.size) return;
+    std::sort(nodes.begin(), nodes.end());
+    const std::uint32_t known = graph_.nodes[nodes.front()].join;
+    if (known == kNoNodeId || graph_.joins[known].nodes != nodes) {
+      const bool is_free = std::all_of(nodes.begin(), nodes.end(), [&](std::uint32_t n) {
+        return graph_.nodes[n].join == kNoNodeId;
+      });
+      if (!is_free) return;
+      for (const std::uint32_t n : nodes)
+        graph_.nodes[n].join = static_cast<std::uint32_t>(graph_.joins.size());
+      graph_.joins.push_back({.nodes = nodes});
+    }
+    graph_.joins[graph_.nodes[nodes.front()].join].joins[side] = true;
+    if (join.sender != path::kNone) graph_.nodes[node_of_[side][join.sender]].is_sender = true;
   }
 
   using Edges = std::vector<std::vector<std::uint32_t>>;
@@ -382,8 +430,10 @@ class GraphBuilder {
       if (graph_.nodes[n].before != kNoNodeId) link(finish(graph_.nodes[n].before), n);
       for (std::uint32_t w = graph_.first_wait[n]; w < graph_.first_wait[n + 1]; ++w)
         link(finish(graph_.waits[w]), n);
-      if (graph_.nodes[n].join != kNoNodeId) link(n, finish(n));
     }
+    for (std::uint32_t j = 0; j < graph_.joins.size(); ++j)
+      for (const std::uint32_t n : graph_.joins[j].nodes)
+        link(n, nodes + j);
   }
 
   // Orders nodes and joins by their dependences (A. B. Kahn, 1962). Returns whether there is one.
@@ -413,17 +463,6 @@ class GraphBuilder {
     }
     return graph_.order.size() == items;
   }
-
-  using Key = std::array<std::uint64_t, 4>;
-
-  struct KeyHash {
-    std::size_t operator()(const Key& key) const {
-      std::uint64_t hash = 0;
-      for (const std::uint64_t part : key)
-        hash = (hash ^ part) * 0x9E3779B97F4A7C15ULL;
-      return hash ^ (hash >> 29);
-    }
-  };
 
   PairGraph graph_;
   std::array<std::vector<std::uint64_t>, 2> keys_;

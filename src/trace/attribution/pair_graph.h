@@ -33,13 +33,15 @@ struct PairNode {
   std::uint32_t group = 0;  // nodes of different ranks that do the same in the same step
   std::uint16_t rank = 0;   // position in PairGraph::ranks
   std::uint16_t step = 0;
+  bool is_sender = false;  // of a message that buffers hold, so that it waits for nobody
 
   [[nodiscard]] bool has(Side side) const { return work[side] != path::kNone; }
 };
 
 struct PairJoin {
   std::vector<std::uint32_t> nodes;
-  std::array<bool, 2> joins = {false, false};  // by side: whether the ranks wait for each other
+  // By side: whether the ranks wait for each other. A side without these nodes would wait as well.
+  std::array<bool, 2> joins = {false, false};
 };
 
 // A work, or a join, in an order in which everything comes after what it depends on.

@@ -22,20 +22,29 @@ Replay::Replay(const PairGraph& graph, const AllPieces& pieces)
       end_ns_(graph.nodes.size()),
       lane_ns_(graph.nodes.size()),
       last_ns_(graph.ranks) {
-  for (const PairNode& node : graph.nodes)
+  for (std::uint32_t n = 0; n < graph.nodes.size(); ++n) {
+    const PairNode& node = graph.nodes[n];
     communicates_.push_back(graph.work(node, node.has(kA) ? kA : kB).kind ==
                             GpuWork::kCommunication);
+    is_unmatched_.push_back(communicates_[n] && node.join == kNoNodeId && !node.is_sender);
+  }
+}
+
+Cause Replay::cause_of_presence(std::uint32_t n) const {
+  if (is_unmatched_[n]) return Cause::kUnmatched;
+  return communicates_[n] ? Cause::kVolume : Cause::kKernels;
 }
 
 bool Replay::is_present(std::uint32_t n, const Mix& mix) const {
-  return pieces_[n][side_of(mix, communicates_[n] ? Cause::kBandwidth : Cause::kKernels)].present;
+  return pieces_[n][side_of(mix, cause_of_presence(n))].present;
 }
 
 std::int64_t Replay::duration(std::uint32_t n, const Mix& mix) const {
   const std::array<Pieces, 2>& own = pieces_[n];
   if (communicates_[n])
     return own[side_of(mix, Cause::kBandwidth)].own_ns +
-           own[side_of(mix, Cause::kLatency)].latency_ns;
+           own[side_of(mix, Cause::kLatency)].latency_ns +
+           own[side_of(mix, Cause::kUnmatched)].unmatched_ns;
   const std::int64_t ns = own[side_of(mix, Cause::kKernels)].own_ns +
                           own[side_of(mix, Cause::kClock)].clock_ns +
                           own[side_of(mix, Cause::kPower)].power_ns +
@@ -58,8 +67,13 @@ bool Replay::differs(Cause cause) const {
     case Cause::kPower:
       return differ(&Pieces::power_ns);
     case Cause::kKernels:
-    case Cause::kBandwidth:
       return differ(&Pieces::own_ns, &Pieces::present);
+    case Cause::kVolume:
+      return differ(&Pieces::present);
+    case Cause::kBandwidth:
+      return differ(&Pieces::own_ns);
+    case Cause::kUnmatched:
+      return true;  // also whether ranks wait for each other
     case Cause::kLatency:
       return differ(&Pieces::latency_ns);
     case Cause::kStraggler:
@@ -92,11 +106,11 @@ void Replay::run_node(std::uint32_t n, const Mix& mix) {
 
 void Replay::run_join(const PairJoin& join, const Mix& mix) {
   std::int64_t last_start_ns = path::kUnknownTime;
-  if (join.joins[side_of(mix, Cause::kBandwidth)])
+  if (join.joins[side_of(mix, Cause::kUnmatched)])
     for (const std::uint32_t n : join.nodes)
       last_start_ns = std::max(last_start_ns, start_ns_[n]);
   for (const std::uint32_t n : join.nodes)
-    if (start_ns_[n] != path::kUnknownTime)
+    if (start_ns_[n] != path::kUnknownTime && !graph_.nodes[n].is_sender)
       end_ns_[n] = lane_ns_[n] = std::max(start_ns_[n], last_start_ns) + duration(n, mix);
 }
 

@@ -28,6 +28,7 @@ class Replay {
  private:
   void run_node(std::uint32_t n, const Mix& mix);
   void run_join(const PairJoin& join, const Mix& mix);
+  [[nodiscard]] Cause cause_of_presence(std::uint32_t n) const;
   [[nodiscard]] bool is_present(std::uint32_t n, const Mix& mix) const;
   [[nodiscard]] std::int64_t duration(std::uint32_t n, const Mix& mix) const;
   [[nodiscard]] std::int64_t begin_of(std::size_t rank, std::size_t step, const Mix& mix) const;
@@ -37,6 +38,7 @@ class Replay {
   const PairGraph& graph_;
   const AllPieces& pieces_;
   std::vector<bool> communicates_;      // by node
+  std::vector<bool> is_unmatched_;      // by node: communication of which no side knows the waits
   std::vector<std::int64_t> start_ns_;  // by node
   std::vector<std::int64_t> end_ns_;    // by node; kUnknownTime where the mix lacks it
   std::vector<std::int64_t> lane_ns_;   // by node: the end of the last one on its lane

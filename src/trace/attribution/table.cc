@@ -6,6 +6,9 @@
 #include <cmath>
 #include <numeric>
 
+#include "model/collective.h"
+#include "trace/attribution/details.h"
+
 namespace assay::trace::attribution {
 namespace {
 
@@ -29,10 +32,16 @@ const char* meaning(Cause cause) {
       return "kernels at a clock that the power limit held down, as recorded with the runs";
     case Cause::kKernels:
       return "kernels by themselves: added, removed, replaced, slower or faster";
+    case Cause::kVolume:
+      return "collectives and messages: more or fewer of them, or of other sizes";
     case Cause::kBandwidth:
-      return "collectives from the last rank's arrival on: the part that grows with the message";
+      return "collectives and messages from the last rank's arrival on: the part that grows with "
+             "the message, where their volume is the same";
     case Cause::kLatency:
-      return "collectives: the part that does not grow with the message";
+      return "collectives and messages: the part that does not grow with the message";
+    case Cause::kUnmatched:
+      return "sends, receives and collectives that are not matched across ranks: their time may be "
+             "transfer or a wait for another rank";
     case Cause::kStraggler:
       return "what a rank takes longer than the middle one, while others wait for it";
     case Cause::kHost:
@@ -43,18 +52,30 @@ const char* meaning(Cause cause) {
   return "";
 }
 
+// Where the rows are that show a message: those of all communication, where its time holds a wait.
+std::string evidence_of_message(const Detail& detail) {
+  using model::NcclFunction;
+  const std::string name = detail.name.substr(0, detail.name.find(','));
+  const auto collective = model::torch_collective(name);
+  const bool is_compared = collective && (collective->function == NcclFunction::kAllReduce ||
+                                          collective->function == NcclFunction::kAllGather ||
+                                          collective->function == NcclFunction::kReduceScatter ||
+                                          collective->function == NcclFunction::kAllToAll);
+  const bool is_of_transfer = detail.cause == Cause::kVolume || detail.cause == Cause::kBandwidth ||
+                              detail.cause == Cause::kLatency;
+  if (!is_compared || !is_of_transfer)
+    return "NCCL_Long_Cmp: " + detail.name.substr(0, detail.name.find(kForRoom));
+  if (!collective->may_be_uneven) return "NCCL_ImplSync_Cmp: " + detail.name;
+  // Its ranks may send different amounts, so the rows are of all sizes.
+  return "NCCL_All2Allv_Cmp: " + detail.name.substr(0, detail.name.rfind(','));
+}
+
 // Where the rows are that show a detail.
 std::string evidence(const Detail& detail) {
-  const bool is_exchange = detail.name.starts_with("all_to_all");
-  switch (detail.cause) {
-    case Cause::kBandwidth:
-    case Cause::kLatency:
-      return (is_exchange ? "NCCL_All2Allv_Cmp: " : "NCCL_ImplSync_Cmp: ") + detail.name;
-    case Cause::kStraggler:
-      return "GPU_ByRank_Cmp: " + detail.name.substr(0, detail.name.find(','));
-    default:
-      return "kernel_summary of each rank's report: this kernel";
-  }
+  if (detail.cause == Cause::kStraggler)
+    return "GPU_ByRank_Cmp: " + detail.name.substr(0, detail.name.find(','));
+  if (!detail.is_message) return "kernel_summary of each rank's report: this kernel";
+  return evidence_of_message(detail);
 }
 
 // Where the rows are that show a part as a whole.
@@ -122,7 +143,10 @@ model::Table attribution_table(const Attribution& attribution, const Labels& lab
                   {.name = labels.a + " (ms)",
                    .unit = "ms",
                    .description = "per step: of a detail, the mean of all ranks; of the total, "
-                                  "the step"},
+                                  "the step. Details of communication: volume are the time of "
+                                  "either side's volume at this side's bandwidth, those of "
+                                  "bandwidth and latency the time of the other side's volume at "
+                                  "either side's"},
                   {.name = labels.b + " (ms)", .unit = "ms", .description = "the same"},
                   {.name = "Change (ms)",
                    .unit = "ms",

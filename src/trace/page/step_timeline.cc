@@ -79,7 +79,7 @@ std::vector<bool> critical_works(const path::Execution& execution) {
   for (const path::Segment& segment : path::critical_path(execution)) {
     const bool runs = segment.part == path::Part::kComputation ||
                       segment.part == path::Part::kCommunication ||
-                      segment.part == path::Part::kCopy;
+                      segment.part == path::Part::kUnmatched || segment.part == path::Part::kCopy;
     if (runs && segment.work != path::kNone) critical[segment.work] = true;
   }
   return critical;

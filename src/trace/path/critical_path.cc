@@ -16,10 +16,11 @@ constexpr std::int64_t kShortPauseNs = 50'000;
 // A kernel that fills the GPU lets the next one begin while its last blocks run.
 constexpr std::int64_t kLastBlocksNs = 20'000;
 
+// Of a work that joins none.
 Part part_of(GpuWork kind) {
   switch (kind) {
     case GpuWork::kCommunication:
-      return Part::kCommunication;
+      return Part::kUnmatched;
     case GpuWork::kMemcpy:
       return Part::kCopy;
     case GpuWork::kComputation:
@@ -102,7 +103,7 @@ class Walk {
   }
 
   // Adds what `id` did until now. Returns the work on whose start the path goes on: that of the
-  // rank which arrived last.
+  // rank which arrived last, or its own where it waited for nobody.
   WorkId through(WorkId id) {
     last_seen_ = id;
     const Work& work = x_.works[id];
@@ -111,7 +112,8 @@ class Walk {
       return id;
     }
     const Join& join = x_.joins[work.join];
-    emit(Part::kCommunication, id, std::max(join.last_start_ns, work.start_ns));
+    emit(Part::kCommunication, id, x_.waited_until_ns(id));
+    if (join.sender == id) return id;
     straggling_from_ns_ = std::min(straggling_from_ns_, join.middle_start_ns);
     last_seen_ = join.last;
     return join.last;

@@ -20,14 +20,16 @@ namespace assay::trace::path {
 enum class Part : std::uint8_t {
   kComputation,
   kCommunication,  // from the arrival of the last rank on
+  kUnmatched,      // communication that is not matched across ranks: transfer, or a wait
   kCopy,
   kHost,       // the GPU waits for its next launch
   kStraggler,  // half of the ranks have arrived at a collective and wait for the last one
   kIdle,       // between works, for no known reason
 };
 
-inline constexpr std::array<std::string_view, 6> kPartNames{
-    "computation", "communication", "copies", "host launch", "waiting for straggler", "idle"};
+inline constexpr std::array<std::string_view, 7> kPartNames{
+    "computation",           "communication", "waiting or transfer", "copies", "host launch",
+    "waiting for straggler", "idle"};
 
 // A stretch of the path. Segments tile the steps without gaps, in order of time.
 struct Segment {

@@ -81,6 +81,71 @@ TEST(CriticalPath, CommunicationIsOnItWhereNothingHidesIt) {
   }
 }
 
+// Four stages of a pipeline pass three micro-batches on.
+SimulatedRun pipeline(bool is_buffered) {
+  SimulatedRun run(4);
+  for (int step = 1; step <= 3; ++step) {
+    run.begin_step(step);
+    for (int batch = 0; batch < 3; ++batch) {
+      for (int stage = 0; stage < 4; ++stage) {
+        run.kernel_on(stage, "gemm", stage == 2 ? 500 : 400);
+        if (stage < 3) run.message(stage, stage + 1, 50, is_buffered);
+      }
+    }
+    const Done sum = run.collective({}, 25, SimulatedRun::kCompute);
+    for (int r = 0; r < 4; ++r)
+      run.wait_on_host(r, sum.end_us[static_cast<std::size_t>(r)]);
+  }
+  return run;
+}
+
+// The first batch passes all stages, the others follow through the slowest one.
+TEST(CriticalPath, ItGoesFromAReceiveToTheSender) {
+  for (const bool is_buffered : {false, true}) {
+    SimulatedRun run = pipeline(is_buffered);
+    const Result result = path_of(run);
+    expect_tiled(result);
+    const Composition& step = result.steps[1];
+    EXPECT_DOUBLE_EQ(us_of(step, Part::kUnmatched), 0);
+    const double computes_us = us_of(step, Part::kComputation) + us_of(step, Part::kStraggler);
+    EXPECT_NEAR(computes_us, 3 * 500 + 3 * 400, 120) << is_buffered;
+    EXPECT_NEAR(us_of(step, Part::kCommunication), 3 * 50 + 25, 120) << is_buffered;
+    EXPECT_NEAR(computes_us + us_of(step, Part::kCommunication),
+                static_cast<double>(result.execution.steps[1].length_ns()) / 1000, 30);
+  }
+}
+
+// Nothing tells whether the kernels wait.
+TEST(CriticalPath, CommunicationThatIsNotMatchedIsToldAsSuch) {
+  SimulatedRun run(2);
+  for (int step = 1; step <= 3; ++step) {
+    run.begin_step(step);
+    run.kernel("gemm", {100, 300});
+    run.kernel("ncclDevKernel_SendRecv", {200, 10});
+  }
+  const Result result = path_of(run);
+  expect_tiled(result);
+  EXPECT_GT(us_of(result.steps[1], Part::kUnmatched), 0);
+  EXPECT_DOUBLE_EQ(us_of(result.steps[1], Part::kCommunication), 0);
+}
+
+// Some all ranks leave together, and some the first rank leaves before the last one comes.
+TEST(CriticalPath, BroadcastsJoinTheirRanksUnlessOneEverLeftEarly) {
+  for (const bool leaves_early : {false, true}) {
+    SimulatedRun run(3);
+    for (int step = 1; step <= 3; ++step) {
+      run.begin_step(step);
+      run.kernel("gemm", {100, 100, 300});
+      if (leaves_early)
+        run.kernel_with_message("ncclDevKernel_Broadcast", {.name = "broadcast"}, 20);
+      else
+        run.collective({.name = "broadcast"}, 20, SimulatedRun::kCompute);
+    }
+    const Result result = path_of(run);
+    EXPECT_EQ(result.execution.joins.size(), leaves_early ? 0U : 3U);
+  }
+}
+
 TEST(CriticalPath, ItGoesThroughTheRankThatArrivesLast) {
   SimulatedRun run(4);
   for (int step = 1; step <= 3; ++step) {

@@ -5,12 +5,15 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
+#include <string_view>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
 
 #include "trace/collectives/clock_offset.h"
 #include "trace/collectives/match.h"
+#include "trace/collectives/pairs.h"
 
 namespace assay::trace::path {
 namespace {
@@ -23,6 +26,7 @@ constexpr double kBytesPerMebibyte = 1048576;
 struct Communication {
   collectives::Recording recording;
   collectives::Matching matching = {};
+  std::vector<collectives::Pair> pairs = {};
   std::vector<Clock> clocks = {};  // by position in the recording
 };
 
@@ -33,7 +37,8 @@ Communication communication_of(std::span<const collectives::RankRecording> ranks
       collectives::estimate_rank_offsets(result.recording, match_by_order(result.recording));
   std::vector<double> removed_us;
   collectives::remove_rank_offsets(result.recording, offsets, removed_us);
-  result.matching = collectives::match(result.recording);
+  result.matching = collectives::match(result.recording, collectives::Kinds::kThatMayJoin);
+  result.pairs = collectives::pair_messages(result.recording);
   for (const auto& rank : collectives::rank_offsets(result.recording, result.matching, removed_us))
     result.clocks.push_back({.offset_us = rank.offset_us,
                              .removed_us = rank.removed_us,
@@ -66,7 +71,7 @@ class KernelTable {
                   .bytes = std::nan(""),
                   .message = message};
     if (metadata != nullptr) {
-      kernel.category = catalog.text(metadata->name);
+      if (metadata->name != 0) kernel.category = catalog.text(metadata->name);
       kernel.bytes = metadata->full_mib * kBytesPerMebibyte *
                      collectives::bus_factor(*metadata, metadata->group_size);
     }
@@ -78,8 +83,16 @@ class KernelTable {
   static std::string message_of(const collectives::Metadata* metadata,
                                 const collectives::Catalog& catalog) {
     if (metadata == nullptr) return "";
-    return fmt::format("{}, {}, {}", catalog.text(metadata->name), catalog.text(metadata->dtype),
-                       metadata->in_elements);
+    std::string message;
+    const auto add = [&message](std::string_view part) {
+      if (part.empty()) return;
+      message += message.empty() ? "" : ", ";
+      message += part;
+    };
+    add(catalog.text(metadata->name));
+    add(catalog.text(metadata->dtype));
+    if (metadata->in_elements >= 0) add(std::to_string(metadata->in_elements));
+    return message;
   }
 
   std::vector<Kernel>& kernels_;
@@ -257,31 +270,77 @@ class Builder {
     }
   }
 
-  // A collective joins its ranks only if all were inside at one instant.
+  [[nodiscard]] WorkId work_of(const collectives::Member& member) const {
+    return works_of_events_[member.rank][member.event];
+  }
+
   void add_joins() {
-    std::vector<std::pair<std::int64_t, WorkId>> starts;
+    const std::set<std::uint32_t> loose = loose_signatures();
     for (const collectives::Collective& collective : communication_.matching.collectives) {
-      if (collective.size < 2) continue;
-      starts.clear();
-      std::int64_t first_end = std::numeric_limits<std::int64_t>::max();
-      for (const collectives::Member& member : communication_.matching.members_of(collective)) {
-        const WorkId work = works_of_events_[member.rank][member.event];
-        starts.emplace_back(result_.works[work].start_ns, work);
-        first_end = std::min(first_end, result_.works[work].end_ns);
-      }
-      std::sort(starts.begin(), starts.end());
-      if (starts.back().first > first_end) continue;
-      const auto join = static_cast<std::uint32_t>(result_.joins.size());
-      result_.joins.push_back({.first = static_cast<std::uint32_t>(result_.members.size()),
-                               .size = collective.size,
-                               .last_start_ns = starts.back().first,
-                               .middle_start_ns = starts[(starts.size() - 1) / 2].first,
-                               .last = starts.back().second});
-      for (const auto& start : starts) {
-        result_.members.push_back(start.second);
-        result_.works[start.second].join = join;
-      }
+      const std::uint32_t signature =
+          communication_.recording.catalog[collective.metadata].signature;
+      if (collective.size > 1 && !loose.contains(signature)) add_collective(collective);
     }
+    for (const collectives::Pair& pair : communication_.pairs)
+      add_message(pair);
+  }
+
+  // Returns the signatures of broadcasts and reduces which a rank ever left before another came.
+  [[nodiscard]] std::set<std::uint32_t> loose_signatures() const {
+    std::set<std::uint32_t> loose;
+    for (const collectives::Collective& collective : communication_.matching.collectives) {
+      const collectives::Metadata& metadata = communication_.recording.catalog[collective.metadata];
+      if (metadata.collective && !collectives::is_matched(metadata) &&
+          !is_inside_at_once(collective))
+        loose.insert(metadata.signature);
+    }
+    return loose;
+  }
+
+  [[nodiscard]] bool is_inside_at_once(const collectives::Collective& collective) const {
+    std::int64_t last_start = std::numeric_limits<std::int64_t>::min();
+    std::int64_t first_end = std::numeric_limits<std::int64_t>::max();
+    for (const collectives::Member& member : communication_.matching.members_of(collective)) {
+      last_start = std::max(last_start, result_.works[work_of(member)].start_ns);
+      first_end = std::min(first_end, result_.works[work_of(member)].end_ns);
+    }
+    return last_start <= first_end;
+  }
+
+  // A collective joins its ranks only if all were inside at one instant.
+  void add_collective(const collectives::Collective& collective) {
+    if (!is_inside_at_once(collective)) return;
+    std::vector<WorkId> works;
+    for (const collectives::Member& member : communication_.matching.members_of(collective))
+      works.push_back(work_of(member));
+    Join& join = add_join(std::move(works));
+    join.middle_start_ns =
+        result_.works[result_.members[join.first + (join.size - 1) / 2]].start_ns;
+  }
+
+  // A receive cannot end before its send has begun. The two ends of a message do not straggle: one
+  // waits for what the other computes.
+  void add_message(const collectives::Pair& pair) {
+    const WorkId send = work_of(pair.send);
+    const WorkId receive = work_of(pair.receive);
+    if (result_.works[receive].end_ns < result_.works[send].start_ns) return;
+    Join& join = add_join({send, receive});
+    join.middle_start_ns = join.last_start_ns;
+    if (pair.is_buffered) join.sender = send;
+  }
+
+  Join& add_join(std::vector<WorkId> works) {
+    std::sort(works.begin(), works.end(), [this](WorkId a, WorkId b) {
+      return std::tie(result_.works[a].start_ns, a) < std::tie(result_.works[b].start_ns, b);
+    });
+    for (const WorkId work : works)
+      result_.works[work].join = static_cast<std::uint32_t>(result_.joins.size());
+    result_.joins.push_back({.first = static_cast<std::uint32_t>(result_.members.size()),
+                             .size = static_cast<std::uint32_t>(works.size()),
+                             .last_start_ns = result_.works[works.back()].start_ns,
+                             .last = works.back()});
+    result_.members.insert(result_.members.end(), works.begin(), works.end());
+    return result_.joins.back();
   }
 
   void add_steps() {

@@ -12,9 +12,15 @@
 //
 // A work may start when the work before it on its stream (lane) has ended, when the host has
 // launched it, and when what it waits for on other streams has ended. A collective moves data from
-// the arrival of its last rank on, so no rank leaves it earlier.
+// the arrival of its last rank on, so no rank leaves it earlier. That holds for broadcasts and
+// reduces, too: NCCL passes the data on from rank to rank through buffers of a few MiB, and a
+// kernel does not end before the next rank has taken all but those. A small one fits, and ranks
+// were seen to leave before others arrived: it joins none. A message is a send and its receive: the
+// receiver waits for the sender, and the sender for the receiver unless the message fits into
+// buffers.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <limits>
@@ -58,7 +64,8 @@ struct Kernel {
   std::uint32_t blocks = 0;   // of the launch; the channels of a collective
   std::uint32_t threads = 0;  // per block
   double bytes = 0;           // of a collective: what its bus bandwidth counts; NaN when unknown
-  std::string message = {};   // of a collective: "allreduce, BFloat16, 50331648", as in the sheets
+  // Of a collective: "allreduce, BFloat16, 50331648", as in the sheets, as far as it is known.
+  std::string message = {};
 };
 
 struct Lane {
@@ -67,13 +74,14 @@ struct Lane {
   std::int32_t stream = -1;
 };
 
-// A collective that no rank leaves before all have arrived.
+// A collective that no rank leaves before all have arrived, or a message.
 struct Join {
   std::uint32_t first = 0;  // position in Execution::members
   std::uint32_t size = 0;
   std::int64_t last_start_ns = 0;    // when the last rank arrived
   std::int64_t middle_start_ns = 0;  // when half of the ranks had arrived
   WorkId last = kNone;               // the work of the rank that arrived last
+  WorkId sender = kNone;             // of a message that buffers hold: it waits for nobody
 };
 
 struct RecordedWait {
@@ -177,6 +185,13 @@ struct Execution {
 
   // Returns which of the steps that count are whole: not an odd last one, unless no other counts.
   [[nodiscard]] std::vector<bool> whole_steps(std::vector<bool> counts) const;
+
+  // Returns from when on a work does not wait for other ranks, as far as the traces tell.
+  [[nodiscard]] std::int64_t waited_until_ns(WorkId id) const {
+    const Work& work = works[id];
+    if (work.join == kNone || joins[work.join].sender == id) return work.start_ns;
+    return std::max(work.start_ns, joins[work.join].last_start_ns);
+  }
 
   [[nodiscard]] std::span<const WorkId> members_of(const Join& join) const {
     return std::span(members).subspan(join.first, join.size);

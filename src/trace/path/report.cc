@@ -91,7 +91,9 @@ Table steps_table(const Execution& execution,
       .title = "What decides the length of a step, over all ranks: parts add up to it",
       .columns = {{.name = "step"}, {.name = "step ms", .unit = "ms", .better = Better::kLower}}};
   const char* meanings[] = {"kernels that compute",
-                            "from the arrival of the last rank on",
+                            "from the arrival of the last rank on; of a message, of its later end",
+                            "sends, receives and collectives that are not matched across ranks: "
+                            "the time may be transfer or a wait for another rank",
                             "copies and their kernels",
                             "the GPU waits for its next launch",
                             "half of the ranks wait in a collective for the last one",

@@ -103,6 +103,28 @@ class SimulatedRun {
     return {std::vector<double>(starts_us.size(), end_us)};
   }
 
+  // Runs a kernel of communication on every rank, which waits for no other.
+  void kernel_with_message(const std::string& kernel, const Message& message, double us) {
+    for (int r = 0; r < rank_count(); ++r) {
+      const double start_us = begin(r, kCompute, {});
+      add_gpu_event(r, kernel, kCompute, start_us, us).collective = add_arguments(r, message);
+    }
+  }
+
+  // Sends what a rank has computed so far to another one, which goes on computing when it has all.
+  // That takes `us`, from when both have begun; a message that buffers hold lets the sender go on
+  // at once.
+  void message(int from, int to, double us, bool is_buffered) {
+    Done computed;
+    for (auto& streams : streams_us_)
+      computed.end_us.push_back(streams[kCompute]);
+    const double sent_us = begin(from, kNetwork, {computed});
+    const double received_us = begin(to, kCompute, {});
+    const double end_us = std::max(sent_us, received_us) + us;
+    add_end_of_message(from, "send", to, kNetwork, sent_us, is_buffered ? sent_us + us : end_us);
+    add_end_of_message(to, "recv", from, kCompute, received_us, end_us);
+  }
+
   // Records that what a rank launches next on `stream` waits for what it has launched on `other`.
   void record_wait(int rank, int stream, int other) {
     const std::int64_t record = add_call(rank, "cudaEventRecord");
@@ -118,6 +140,14 @@ class SimulatedRun {
 
   // Sets a rank's clock ahead by `us` at some time.
   void jump_clock(int rank, double from_us, double us) { jumps_[rank] = {ns(from_us), ns(us)}; }
+
+  // Returns the analyses as of traces that do not name the other ends of messages.
+  const std::vector<RankAnalysis>& ranks_without_peers() {
+    for (model::Trace& trace : traces_)
+      for (model::CollectiveArgs& args : trace.collectives)
+        args.peer_rank = -1;
+    return ranks();
+  }
 
   // Returns the analyses. Nothing may be added after it.
   const std::vector<RankAnalysis>& ranks() {
@@ -183,6 +213,15 @@ class SimulatedRun {
     trace.gpu_events.push_back(event);
     streams_us_[index(rank)][stream] = start_us + us;
     return trace.gpu_events.back();
+  }
+
+  void add_end_of_message(
+      int rank, const char* name, int peer_rank, int stream, double start_us, double end_us) {
+    model::GpuEvent& event =
+        add_gpu_event(rank, "ncclDevKernel_SendRecv", stream, start_us, end_us - start_us);
+    event.grid = {2, 1, 1};
+    event.collective = add_arguments(rank, {.name = name});
+    traces_[index(rank)].collectives.back().peer_rank = peer_rank;
   }
 
   std::int32_t add_arguments(int rank, const Message& message) {
