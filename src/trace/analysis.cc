@@ -171,7 +171,10 @@ void note_steps(RankAnalysis& rank, const ProfilerSteps& steps) {
   }
   if (rank.options.compat != Compat::kNone || rank.trace->gpu_events.empty()) return;
   if (steps.empty() || (steps.serve() && rank.steps.empty())) {
-    rank.warnings.add("no ProfilerStep annotations", "all launched kernels are counted", path);
+    const bool has_calls = !rank.trace->runtime_calls.empty();
+    rank.warnings.add("no ProfilerStep annotations",
+                      has_calls ? "all launched kernels are counted" : "all kernels are counted",
+                      path);
   } else if (steps.side() == ProfilerSteps::Side::kGpu) {
     rank.warnings.add(steps.serve() ? "annotations of the model's runs on the GPU only"
                                     : "ProfilerStep annotations on the GPU only",

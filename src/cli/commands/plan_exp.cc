@@ -82,6 +82,8 @@ class PlanExp final : public Command {
     plan::Picks picks = plan::pick(found, request, 1);
     if (picks.best.empty()) return core::Error{"no deployment is left"};
     result.best = picks.best.front();
+    for (const plan::EngineSystems& one : searched.systems)
+      if (one.engine == result.best->engine) result.version = one.system.version;
     result.meets = picks.meet;
     return {};
   }

@@ -70,7 +70,7 @@ void add_row(const ExperimentResult& result, Table& table) {
   const std::vector<Cell> best = cells_of(result.best);
   row.insert(row.end(), best.begin(), best.end());
   row.insert(row.end(),
-             {asked.gpus, asked.system, asked.version, asked.prompt_tokens, asked.output_tokens});
+             {asked.gpus, asked.system, result.version, asked.prompt_tokens, asked.output_tokens});
   if (asked.speculation.tokens > 0) {
     row.insert(row.end(), {asked.speculation.tokens, asked.speculation.tokens_per_step() - 1});
   } else {

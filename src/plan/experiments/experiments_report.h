@@ -14,6 +14,7 @@ namespace assay::plan {
 struct ExperimentResult {
   Experiment experiment;
   std::string model = {};                        // its name
+  std::string version = {};                      // of the engine, that is planned for; "": unknown
   std::optional<Candidate> best = std::nullopt;  // std::nullopt: nothing can be served
   bool meets = false;                            // else `best` comes closest
   std::string refused = {};                      // why there is none

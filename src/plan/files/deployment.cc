@@ -339,6 +339,7 @@ std::string planned_json(const PlannedDeployment& planned) {
   whole["output_tokens"] = planned.output_tokens;
   if (planned.prefix_tokens > 0) whole["prefix_tokens"] = planned.prefix_tokens;
   if (planned.step_tokens > 0) whole["step_tokens"] = planned.step_tokens;
+  if (planned.window_ratio > 0) whole["keeps_windows"] = true;
   if (!planned.is_disaggregated()) whole.update(limits_json(planned));
   whole["priced_ttft_ms"] = to_microseconds(planned.ttft_ms);
   whole["priced_tpot_ms"] = to_microseconds(planned.tpot_ms);

@@ -184,7 +184,7 @@ core::Result<MeasuredDeployment> parse_deployed(std::string_view json, const std
   deployed.output_tokens = ASSAY_TRY(count_in(object, "output_tokens", name));
   if (object.contains("prefix_tokens"))
     deployed.prefix_tokens = ASSAY_TRY(count_in(object, "prefix_tokens", name));
-  deployed.is_planned = true;
+  deployed.keeps_windows = object.value("keeps_windows", Json(false)) == Json(true);
   if (object.contains("step_tokens"))
     deployed.step_tokens = ASSAY_TRY(count_in(object, "step_tokens", name));
   if (object.contains("speculative_tokens")) {

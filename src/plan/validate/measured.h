@@ -41,7 +41,7 @@ struct MeasuredDeployment {
   std::string model;   // "Qwen/Qwen3-32B"
   std::string system;  // "h100_sxm"
   bool is_disaggregated = false;
-  bool is_planned = false;  // with the settings of `plan files`
+  bool keeps_windows = false;  // by the settings of `plan files`, where the engine needs some
   std::int64_t prompt_tokens = 0;
   std::int64_t output_tokens = 0;
   std::int64_t concurrency = 0;  // of all GPUs; 0: the row does not tell

@@ -19,7 +19,7 @@ core::Result<Pipeline> measured_pipeline(const serving::Model& model,
 
 Caches caches_of(const MeasuredDeployment& measured) {
   if (measured.is_disaggregated) return Caches::kSent;
-  return measured.is_planned ? Caches::kStay : Caches::kUnset;
+  return measured.keeps_windows ? Caches::kStay : Caches::kUnset;
 }
 
 }  // namespace

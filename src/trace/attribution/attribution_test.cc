@@ -111,6 +111,12 @@ double part(const Attribution& attribution, Cause cause) {
   return attribution.change_ms[static_cast<std::size_t>(cause)];
 }
 
+Attribution attribution_between(const path::Execution& a, const path::Execution& b) {
+  const path::Execution* const side_a[] = {&a};
+  const path::Execution* const side_b[] = {&b};
+  return attribute(side_a, side_b).value();
+}
+
 Attribution attribution_of(const Program& a,
                            const Program& b,
                            std::optional<ClockChange> clock = std::nullopt) {
@@ -306,11 +312,7 @@ path::Execution execution_of_pipeline(const Pipeline& pipeline) {
 }
 
 Attribution attribution_of_pipelines(const Pipeline& a, const Pipeline& b) {
-  const path::Execution execution_a = execution_of_pipeline(a);
-  const path::Execution execution_b = execution_of_pipeline(b);
-  const path::Execution* const side_a[] = {&execution_a};
-  const path::Execution* const side_b[] = {&execution_b};
-  return attribute(side_a, side_b).value();
+  return attribution_between(execution_of_pipeline(a), execution_of_pipeline(b));
 }
 
 TEST(Attribution, ASlowerStageOfAPipelineIsAStraggler) {
@@ -367,6 +369,24 @@ TEST(Attribution, AStraggler) {
                                    [](const Detail& d) { return d.cause == Cause::kStraggler; });
   ASSERT_NE(detail, attribution.details.end());
   EXPECT_EQ(detail->name, "rank 2, its kernels");
+}
+
+path::Execution execution_on_two_streams(double second_us) {
+  SimulatedRun run(1);
+  for (int step = 1; step <= 5; ++step) {
+    run.begin_step(step);
+    const Done first = run.kernel("gemm", {600});
+    const Done second = run.kernel("gemm", {second_us}, SimulatedRun::kNetwork);
+    run.kernel("loss", {50}, SimulatedRun::kCompute, {first, second});
+  }
+  return path::execution_of(run.ranks());
+}
+
+TEST(Attribution, AlikeStreamsOfARankAreNoStragglersOfEachOther) {
+  const Attribution attribution =
+      attribution_between(execution_on_two_streams(600), execution_on_two_streams(900));
+  EXPECT_GT(part(attribution, Cause::kKernels), 0.25);
+  EXPECT_DOUBLE_EQ(part(attribution, Cause::kStraggler), 0);
 }
 
 TEST(Attribution, AStragglerThatWaitsForItsHost) {

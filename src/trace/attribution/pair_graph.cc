@@ -218,7 +218,7 @@ class GraphBuilder {
     const std::array<std::span<const WorkId>, 2> works = {works_of(kA, lanes.a, s),
                                                           works_of(kB, lanes.b, s)};
     const auto merged = merged_sequences(keys_of(kA, works[kA]), keys_of(kB, works[kB]));
-    const Key computations = key_of_computations(works, s);
+    const Key computations = key_of_computations(rank, works, s);
     std::uint32_t number = 0;
     std::uint32_t computation = 0;
     for (const MergedElement& element : merged) {
@@ -249,14 +249,16 @@ class GraphBuilder {
   }
 
   // The stages of a pipeline compute the same and communicate differently, so what they compute is
-  // told by that alone.
-  [[nodiscard]] Key key_of_computations(const std::array<std::span<const WorkId>, 2>& works,
-                                        std::size_t s) const {
+  // told by that alone. Lanes of one rank that compute the same are told apart by their order.
+  [[nodiscard]] Key key_of_computations(std::uint16_t rank,
+                                        const std::array<std::span<const WorkId>, 2>& works,
+                                        std::size_t s) {
     Key key{0, 0, std::uint64_t{s} << 32, kComputations};
     for (const Side side : {kA, kB})
       for (const WorkId w : works[side])
         if (execution(side).works[w].kind != GpuWork::kCommunication)
           key[side] = KeyHash()({key[side], keys_[side][execution(side).works[w].kernel], 0, 0});
+    key[3] -= alike_lanes_[{key[0], key[1], key[2], rank}]++;
     return key;
   }
 
@@ -466,6 +468,7 @@ class GraphBuilder {
 
   PairGraph graph_;
   std::array<std::vector<std::uint64_t>, 2> keys_;
+  std::unordered_map<Key, std::uint64_t, KeyHash> alike_lanes_;
   std::array<std::vector<std::uint32_t>, 2> node_of_;
   std::unordered_map<Key, std::uint32_t, KeyHash> groups_;
 };

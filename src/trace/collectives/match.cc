@@ -25,9 +25,6 @@ struct Lane {
 
 using Lanes = std::vector<Lane>;  // by rank
 
-// Ranks leave a collective together within this, or within a share of its shortest kernel.
-constexpr double kTogetherUs = 50;
-constexpr double kTogetherShare = 0.5;
 // The share of events that ranks of one group leave together.
 constexpr double kMostOf = 0.9;
 
@@ -48,14 +45,14 @@ Wanted wanted_of(const Catalog& catalog, Kinds kinds) {
   return result;
 }
 
-// Guessed groups tell nothing of clocks where recorded ones do.
-Wanted wanted_for_clocks(const Catalog& catalog) {
-  Wanted all = wanted_of(catalog, Kinds::kCompared);
-  Wanted recorded = all;
+// A group that is guessed from ends that lie together tells nothing of clocks.
+Wanted wanted_for_clocks(const Recording& recording) {
+  const Catalog& catalog = recording.catalog;
+  Wanted wanted = wanted_of(catalog, Kinds::kCompared);
+  if (recording.compat != Compat::kNone) return wanted;
   for (MetadataId id = 0; id < catalog.size(); ++id)
-    recorded[id] = all[id] && !is_unrecorded(catalog[id]);
-  const bool has_recorded = std::find(recorded.begin(), recorded.end(), true) != recorded.end();
-  return has_recorded ? recorded : all;
+    wanted[id] = wanted[id] && !is_unrecorded(catalog[id]);
+  return wanted;
 }
 
 std::vector<std::vector<std::uint32_t>> signatures_by_group(const Catalog& catalog,
@@ -175,9 +172,9 @@ class Matcher {
   // Returns whether all ranks were inside at one instant and left about then.
   [[nodiscard]] bool are_together(const Lanes& lanes, const Column& column) const {
     const Extent extent = extent_of(lanes, column);
-    const double together_us = std::max(kTogetherUs, kTogetherShare * extent.shortest_us);
     return extent.last_start <= extent.first_end &&
-           recording_.time.microseconds(extent.last_end - extent.first_end) <= together_us;
+           recording_.time.microseconds(extent.last_end - extent.first_end) <=
+               together_us(extent.shortest_us);
   }
 
   // When the events of a column start and end, in units of Timebase.
@@ -313,6 +310,12 @@ class Matcher {
 
 }  // namespace
 
+double together_us(double shortest_us) {
+  constexpr double kLeastUs = 50;
+  constexpr double kShare = 0.5;
+  return std::max(kLeastUs, kShare * shortest_us);
+}
+
 std::vector<std::uint32_t> align_by_ends(std::span<const Span> events,
                                          std::span<const Span> reference) {
   std::vector<std::uint32_t> partners(events.size(), kAbsent);
@@ -345,8 +348,7 @@ Matching match(const Recording& recording, Kinds kinds) {
 
 Matching match_by_order(const Recording& recording) {
   Matcher matcher(recording);
-  const Wanted wanted = wanted_for_clocks(recording.catalog);
-  for (const Lanes& lanes : lanes_by_signature(recording, wanted)) {
+  for (const Lanes& lanes : lanes_by_signature(recording, wanted_for_clocks(recording))) {
     if (!lanes.empty()) matcher.add_by_order(lanes);
   }
   return matcher.finish();

@@ -50,6 +50,10 @@ struct Matching {
   }
 };
 
+// Returns within which time the kernels of a collective or a message end that ranks leave together,
+// the shortest of which took `shortest_us`.
+double together_us(double shortest_us);
+
 // Which events are matched.
 enum class Kinds : std::uint8_t {
   kCompared,     // those that the sheets compare: see is_matched()

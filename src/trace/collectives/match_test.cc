@@ -104,6 +104,13 @@ TEST(Match, KernelsWithoutMetadataAreNotMatchedWhereRanksDoNotLeaveThemTogether)
   EXPECT_THAT(matching.unmatched, SizeIs(12));
 }
 
+// Ranks of two groups had been taken for one whose clocks are apart.
+TEST(Match, KernelsWithoutMetadataTellNothingOfClocks) {
+  TestRun run(2);
+  run.add_to({0, 1}, unrecorded(0, 500));
+  EXPECT_THAT(match_by_order(extract(run.ranks())).collectives, IsEmpty());
+}
+
 TEST(Match, BroadcastsAndBarriersMayJoin) {
   TestRun run(2);
   run.add_to({0, 1}, {.start_us = 0, .duration_us = 5, .collective = "broadcast"});

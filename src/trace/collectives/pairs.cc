@@ -1,8 +1,12 @@
 #include "trace/collectives/pairs.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
+#include <numeric>
 #include <optional>
+#include <set>
+#include <utility>
 
 namespace assay::trace::collectives {
 namespace {
@@ -83,12 +87,58 @@ void add_pairs(const Recording& recording, const Messages& messages, std::vector
                      .is_buffered = is_buffered[event_of(recording, messages.sends[k]).metadata]});
 }
 
+// Which ranks, by position, collectives link, directly or through others.
+class LinkedRanks {
+ public:
+  LinkedRanks(std::size_t ranks, const Matching& matching) : parents_(ranks) {
+    std::iota(parents_.begin(), parents_.end(), 0U);
+    for (const Collective& collective : matching.collectives)
+      for (const Member& member : matching.members_of(collective))
+        parents_[root(member.rank)] = root(matching.members_of(collective).front().rank);
+  }
+
+  bool are_linked(std::uint32_t a, std::uint32_t b) { return root(a) == root(b); }
+
+ private:
+  std::uint32_t root(std::uint32_t rank) {
+    while (parents_[rank] != rank)
+      rank = parents_[rank] = parents_[parents_[rank]];
+    return rank;
+  }
+
+  std::vector<std::uint32_t> parents_;
+};
+
+bool end_together(const Recording& recording, const Pair& pair) {
+  const Event& send = event_of(recording, pair.send);
+  const Event& receive = event_of(recording, pair.receive);
+  const double apart_us = recording.time.microseconds(std::fabs(send.end - receive.end));
+  return apart_us <= together_us(std::min(send.duration_us, receive.duration_us));
+}
+
+std::pair<std::uint32_t, std::uint32_t> ranks_of(const Pair& pair) {
+  return std::minmax({pair.send.rank, pair.receive.rank});
+}
+
+// Takes out the messages between ranks whose clocks nothing shows to be together.
+void drop_unaligned(const Recording& recording, const Matching& clocks, std::vector<Pair>& pairs) {
+  LinkedRanks ranks(recording.ranks.size(), clocks);
+  std::set<std::pair<std::uint32_t, std::uint32_t>> together;
+  for (const Pair& pair : pairs)
+    if (end_together(recording, pair)) together.insert(ranks_of(pair));
+  std::erase_if(pairs, [&](const Pair& pair) {
+    return !ranks.are_linked(pair.send.rank, pair.receive.rank) &&
+           together.count(ranks_of(pair)) == 0;
+  });
+}
+
 }  // namespace
 
-std::vector<Pair> pair_messages(const Recording& recording) {
+std::vector<Pair> pair_messages(const Recording& recording, const Matching& clocks) {
   std::vector<Pair> pairs;
   for (const auto& [way, messages] : messages_by_way(recording))
     if (agree(recording, messages)) add_pairs(recording, messages, pairs);
+  drop_unaligned(recording, clocks, pairs);
   return pairs;
 }
 

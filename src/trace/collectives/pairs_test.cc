@@ -35,7 +35,7 @@ struct Ends {
 std::vector<Ends> ends_of(TestRun& run) {
   const Recording recording = extract(run.ranks());
   std::vector<Ends> ends;
-  for (const Pair& pair : pair_messages(recording))
+  for (const Pair& pair : pair_messages(recording, match_by_order(recording)))
     ends.push_back({static_cast<int>(pair.send.rank), static_cast<int>(pair.receive.rank),
                     event_of(recording, pair.send).start / 1000,
                     event_of(recording, pair.receive).start / 1000, pair.is_buffered});
@@ -90,6 +90,16 @@ TEST(PairMessages, ASenderThatLeftEarlyTellsThatBuffersHoldTheMessage) {
   run.add(0, send(0, 30, 1)).add(0, send(100, 30, 1));
   run.add(1, receive(50, 20, 0)).add(1, receive(110, 20, 0));
   EXPECT_THAT(ends_of(run), ElementsAre(Ends{0, 1, 0, 50, true}, Ends{0, 1, 100, 110, true}));
+}
+
+TEST(PairMessages, NotBetweenClocksThatNothingComparesUnlessSomeEndTogether) {
+  TestRun apart(2);
+  apart.add(0, send(0, 30, 1)).add(0, send(10000, 30, 1));
+  apart.add(1, receive(3000, 30, 0)).add(1, receive(13000, 30, 0));
+  EXPECT_THAT(ends_of(apart), IsEmpty());
+  apart.add_to({0, 1}, {.start_us = 20000, .duration_us = 100});
+  EXPECT_THAT(ends_of(apart),
+              ElementsAre(Ends{0, 1, 0, 3000, true}, Ends{0, 1, 10000, 13000, true}));
 }
 
 }  // namespace

@@ -33,12 +33,12 @@ struct Communication {
 Communication communication_of(std::span<const collectives::RankRecording> ranks) {
   // Each rank is taken for a host of its own, so that each gets an offset.
   Communication result{.recording = collectives::join_ranks(ranks, 1)};
-  const auto offsets =
-      collectives::estimate_rank_offsets(result.recording, match_by_order(result.recording));
+  const collectives::Matching by_order = match_by_order(result.recording);
+  const auto offsets = collectives::estimate_rank_offsets(result.recording, by_order);
   std::vector<double> removed_us;
   collectives::remove_rank_offsets(result.recording, offsets, removed_us);
   result.matching = collectives::match(result.recording, collectives::Kinds::kThatMayJoin);
-  result.pairs = collectives::pair_messages(result.recording);
+  result.pairs = collectives::pair_messages(result.recording, by_order);
   for (const auto& rank : collectives::rank_offsets(result.recording, result.matching, removed_us))
     result.clocks.push_back({.offset_us = rank.offset_us,
                              .removed_us = rank.removed_us,
