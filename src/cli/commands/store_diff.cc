@@ -87,10 +87,12 @@ class StoreDiff final : public Command {
   }
 
   [[nodiscard]] Outcome judge(const store::DiffResult& result) const {
-    if (result.compared() == 0) {
+    if (result.both() == 0) {
       print_warning("A and B have no row in common" + what_may_help(result));
       return Outcome::kRegressionFound;
     }
+    for (const std::string& table : store::diff_without_latencies(result))
+      print_warning(table);
     if (!max_share_) return Outcome::kOk;
     const auto failures = store::diff_failures(result, request_.threshold, *max_share_);
     for (const std::string& failure : failures)

@@ -110,6 +110,7 @@ class Comparison {
   }
 
   void add_pair(std::size_t i, std::size_t j, std::vector<RowDiff>& worst) {
+    ++result_.both;
     const double a_ms = a_.latency(i);
     const double b_ms = b_.latency(j);
     if (std::isnan(a_ms) || std::isnan(b_ms)) return;
@@ -176,19 +177,20 @@ model::Table compared_tables(const std::vector<TableDiff>& diffs, double thresho
                   {.name = "B", .description = "rows"},
                   {.name = "only A"},
                   {.name = "only B"},
-                  {.name = "both", .description = "rows compared: both have a latency"},
-                  {.name = "differ", .description = "of these: not the same number"},
+                  {.name = "both", .description = "rows that both have"},
+                  {.name = "compared", .description = "of these: both have a latency"},
+                  {.name = "differ", .description = "of those compared: not the same number"},
                   {.name = "p10"},
                   {.name = "median"},
                   {.name = "p90"},
                   {.name = "beyond", .unit = "%"}}};
   table.notes.push_back(fmt::format(
-      "p10, median, p90: ratios B / A of latencies; beyond: rows of both that differ by more than "
-      "{:g} %",
+      "p10, median, p90: ratios B / A of latencies; beyond: rows compared that differ by more "
+      "than {:g} %",
       100 * threshold));
   for (const TableDiff& diff : diffs) {
-    table.add_row({diff.table, diff.a_rows, diff.b_rows, diff.only_a, diff.only_b, diff.compared,
-                   diff.different, model::cell_of(diff.p10_ratio),
+    table.add_row({diff.table, diff.a_rows, diff.b_rows, diff.only_a, diff.only_b, diff.both,
+                   diff.compared, diff.different, model::cell_of(diff.p10_ratio),
                    model::cell_of(diff.median_ratio), model::cell_of(diff.p90_ratio),
                    100 * diff.share_beyond()});
   }
@@ -246,6 +248,13 @@ core::Status check_ignored(const Store& a,
 
 }  // namespace
 
+std::int64_t DiffResult::both() const {
+  std::int64_t rows = 0;
+  for (const TableDiff& table : tables)
+    rows += table.both;
+  return rows;
+}
+
 std::int64_t DiffResult::compared() const {
   std::int64_t rows = 0;
   for (const TableDiff& table : tables)
@@ -259,6 +268,19 @@ std::vector<model::Table> diff_tables(const DiffResult& result, double threshold
   model::Table single = single_table(result.tables);
   if (!single.cells.empty()) tables.push_back(std::move(single));
   return tables;
+}
+
+std::vector<std::string> diff_without_latencies(const DiffResult& result) {
+  std::vector<std::string> found;
+  for (const TableDiff& diff : result.tables) {
+    if (diff.both == 0 || diff.compared > 0) continue;
+    const std::string rows =
+        core::counted(diff.both, "row of both sides lacks", "rows of both sides lack");
+    found.push_back(
+        fmt::format("{}: no latency was compared: {} one; what is equal is their other columns",
+                    diff.table, rows));
+  }
+  return found;
 }
 
 std::vector<std::string> diff_failures(const DiffResult& result,

@@ -34,9 +34,10 @@ struct TableDiff {
   std::int64_t b_rows = 0;
   std::int64_t only_a = 0;
   std::int64_t only_b = 0;
-  std::int64_t compared = 0;   // rows that both have, with a latency in both
-  std::int64_t different = 0;  // of these: not the same number
-  std::int64_t beyond = 0;     // of these: by more than the threshold
+  std::int64_t both = 0;       // rows that both have
+  std::int64_t compared = 0;   // of these: with a latency in both
+  std::int64_t different = 0;  // of those compared: not the same number
+  std::int64_t beyond = 0;     // of those compared: by more than the threshold
   double p10_ratio = 0;        // of b to a; NaN if nothing was compared
   double median_ratio = 0;
   double p90_ratio = 0;
@@ -52,7 +53,8 @@ struct DiffResult {
   std::vector<TableDiff> tables;
   std::vector<RowDiff> worst;  // those whose ratio is farthest from 1 first
 
-  // The rows that were compared in all tables.
+  // The rows of all tables that both have, and those of them whose latencies were compared.
+  [[nodiscard]] std::int64_t both() const;
   [[nodiscard]] std::int64_t compared() const;
 };
 
@@ -67,6 +69,10 @@ core::Result<DiffResult> diff(const Store& a, const Store& b, const DiffRequest&
 // Returns the tables of the comparison; those of the worst and of single rows only if there are
 // any. `threshold` is that of the request.
 std::vector<model::Table> diff_tables(const DiffResult& result, double threshold);
+
+// Returns in words the tables of which both sides have rows, but of whose rows no latency could be
+// compared.
+std::vector<std::string> diff_without_latencies(const DiffResult& result);
 
 // Returns in words the tables in which a larger share of rows than `max_share` is beyond the
 // threshold.

@@ -35,6 +35,29 @@ TEST(Diff, CountsTheRowsBeyondTheThreshold) {
   EXPECT_TRUE(diff_failures(result.value(), 0.1, 0.5).empty());
 }
 
+TEST(Diff, RowsWithoutLatencyAreInBothAndNotCompared) {
+  const auto store_of = [](const std::string& rows) {
+    Store store = Store::in_memory().value();
+    const Frame frame = frame_of(
+        "framework,version,device,op_name,kernel_source,num_token,combine_avg_t_us\n" + rows);
+    EXPECT_TRUE(store.append(test_run("import"), "wideep_deepep_ll_perf", frame).ok());
+    return store;
+  };
+  const Store a = store_of("s,1,d,ll,k,1,10.5\ns,1,d,ll,k,2,11.5\n");
+  const Store b = store_of("s,1,d,ll,k,1,10.5\ns,1,d,ll,k,2,12.5\n");
+  const DiffResult result = diff(a, b, {}).value();
+  const TableDiff& table = result.tables.front();
+  EXPECT_EQ(table.both, 1);
+  EXPECT_EQ(table.compared, 0);
+  EXPECT_EQ(table.only_a, 1);
+  EXPECT_EQ(table.only_b, 1);
+  EXPECT_EQ(result.both(), 1);
+  EXPECT_THAT(diff_without_latencies(result),
+              testing::ElementsAre("wideep_deepep_ll_perf: no latency was compared: 1 row of both "
+                                   "sides lacks one; what is equal is their other columns"));
+  EXPECT_TRUE(diff_without_latencies(diff(a, store_of("s,1,d,ll,k,3,1\n"), {}).value()).empty());
+}
+
 TEST(Diff, AMisspeltColumnIsRefused) {
   const Store store = store_with({1, 2}, {1, 1});
   const auto refused = diff(store, store, {.ignored = {"version", "frameworks"}});
