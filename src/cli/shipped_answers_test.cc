@@ -28,6 +28,7 @@ store::AnswerErrors errors_of(const Expected& expected, store::HoldOut left_out)
       expected.table, costed_operators(expected.table), store::peaks_of(system).value());
   return store::judge_answers(store::make_work_rows(expected.table, frame).value(), rooflines.bound,
                               left_out)
+      .value()
       .front();
 }
 

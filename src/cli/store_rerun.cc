@@ -119,6 +119,8 @@ core::Result<bool> RerunArguments::add_tables(const fs::path& store,
                                               const collect::CollectResult& measured,
                                               const Presentation& presentation,
                                               model::Book& book) const {
+  // What was measured before the program was asked to stop is shown.
+  const core::FinishingTouches touches;
   const store::Store opened = ASSAY_TRY(store::Store::open(store, store::Store::Mode::kRead));
   const auto reruns = ASSAY_TRY(store::reruns_of(opened, earlier.id, measured.run));
   store::RerunReport report = store::rerun_report(earlier.run.started_at, reruns, max_share_);

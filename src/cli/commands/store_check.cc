@@ -164,7 +164,7 @@ class StoreCheck final : public Command {
     const store::WorkRows rows = ASSAY_TRY(store::make_work_rows(named.table, named.frame));
     for (const store::HoldOut left_out : {store::HoldOut::kPoints, store::HoldOut::kCurves,
                                           store::HoldOut::kUpperHalves, store::HoldOut::kEdges})
-      report.add(name, left_out, store::judge_answers(rows, rooflines.bound, left_out));
+      report.add(name, left_out, ASSAY_TRY(store::judge_answers(rows, rooflines.bound, left_out)));
     const auto index = ASSAY_TRY(store::TableIndex::make(named.table, named.frame, rooflines.all));
     report.add(name, store::held_out_errors(index, held_out_limit_));
     return {};

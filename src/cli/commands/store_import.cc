@@ -103,16 +103,14 @@ class StoreImport final : public Command {
     }
     ASSAY_TRY(open_existing());
     model::Table table = files_table();
-    for (const OtherStore& other : stores)
-      ASSAY_TRY(merge(other, table));
-    const core::Status done = import_all(files, table);
+    const core::Status done = import_all(stores, files, table);
     if (presentation_.shows_summary()) {
       print_summary({.title = "Import", .tables = {table}}, presentation_.summary());
     }
     show_warnings(repairs_);
     for (const std::string& failure : failures_)
       print_error(failure);
-    if (!done.ok()) return done.error();
+    if (!done.ok()) return failed(done.error());
     if (failures_.empty()) return Outcome::kOk;
     if (failures_.size() == files.size() && stores.empty())
       return core::Error{"nothing was imported"};
@@ -176,6 +174,7 @@ class StoreImport final : public Command {
     const auto merged = store->merge(other.store, wanted_tables());
     if (!merged.ok()) return merged.error().context(other.path.string());
     for (const store::MergedRun& one : merged.value()) {
+      num_taken_ += one.is_known ? 0 : 1;
       const model::Cell rows = one.is_known ? model::Cell() : model::Cell(one.rows);
       table.add_row({fmt::format("{}, run of {}", other.path.string(), one.run.started_at),
                      one.is_known ? "already there" : "imported", model::Cell(), rows,
@@ -189,7 +188,20 @@ class StoreImport final : public Command {
     return store::Importer::into_new([this] { return opened(); });
   }
 
-  core::Status import_all(const std::vector<fs::path>& files, model::Table& table) {
+  // Tells what the store has of an import that ended early.
+  [[nodiscard]] core::Error failed(const core::Error& error) const {
+    if (opened_ && !presentation_.quiet) {
+      print_note(fmt::format("{}: what was begun is undone; {} before it {} kept", store_.string(),
+                             core::counted(num_taken_, "run"), num_taken_ == 1 ? "is" : "are"));
+    }
+    return error;
+  }
+
+  core::Status import_all(const std::vector<OtherStore>& stores,
+                          const std::vector<fs::path>& files,
+                          model::Table& table) {
+    for (const OtherStore& other : stores)
+      ASSAY_TRY(merge(other, table));
     core::Progress progress("importing", presentation_.quiet ? core::Progress::Show::kNever
                                                              : core::Progress::Show::kOnTerminal);
     for (const fs::path& file : files)
@@ -209,6 +221,7 @@ class StoreImport final : public Command {
     const bool known = file.outcome == FileOutcome::kKnown;
     model::Cell rows;
     model::Cell repairs;
+    num_taken_ += imported ? 1 : 0;
     if (imported) rows = file.rows;
     if (imported) repairs = repaired(file.repairs);
     table.add_row({file.path.string(), word(file.outcome), file.table, rows, repairs,
@@ -224,6 +237,7 @@ class StoreImport final : public Command {
   Presentation presentation_;
   model::Warnings repairs_;
   std::vector<std::string> failures_;
+  std::int64_t num_taken_ = 0;  // runs that are new in the store
 };
 
 const CommandSpec kStoreImport{

@@ -8,6 +8,7 @@
 #include <map>
 #include <utility>
 
+#include "core/interrupt.h"
 #include "core/text.h"
 #include "store/database/store_key.h"
 #include "store/database/store_schema.h"
@@ -243,7 +244,9 @@ core::Status Store::append(std::int64_t run, const CaseRecord& record) {
   return append(run, std::vector<CaseRecord>{record});
 }
 
+// What was measured is kept even if the program was asked to stop.
 core::Status Store::append(std::int64_t run, const std::vector<CaseRecord>& records) {
+  const core::FinishingTouches touches;
   Transaction transaction = ASSAY_TRY(Transaction::begin(state_->database));
   for (const CaseRecord& record : records)
     ASSAY_TRY(insert_record(state_->database, run, record));

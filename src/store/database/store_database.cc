@@ -10,6 +10,7 @@
 
 #include "core/check.h"
 #include "core/files.h"
+#include "core/interrupt.h"
 
 namespace assay::store {
 namespace {
@@ -18,6 +19,14 @@ namespace fs = std::filesystem;
 
 // Writers wait this long for each other; an import of a large file takes seconds.
 constexpr int kBusyMs = 30'000;
+
+// Steps of SQLite's machine between two looks at whether the work is to stop; they take about a
+// millisecond.
+constexpr int kStepsBetweenLooks = 10'000;
+
+int stop_if_asked(void* /*nothing*/) {
+  return core::check_interrupt().ok() ? 0 : 1;
+}
 
 const char* advice(int code) {
   switch (code & 0xFF) {
@@ -43,6 +52,7 @@ const char* advice(int code) {
 }
 
 core::Error error_of(const std::string& file, sqlite3* handle) {
+  if (sqlite3_errcode(handle) == SQLITE_INTERRUPT) return core::Error{"interrupted"};
   return core::Error{
       fmt::format("{}: {} ({})", file, advice(sqlite3_errcode(handle)), sqlite3_errmsg(handle))};
 }
@@ -208,6 +218,7 @@ core::Status Database::connect(const std::string& file, int flags) {
   handle_.reset(handle);
   if (code != SQLITE_OK) return error_of(*name_, handle);
   sqlite3_busy_timeout(handle, kBusyMs);
+  sqlite3_progress_handler(handle, kStepsBetweenLooks, stop_if_asked, nullptr);
   // Opening reads nothing yet; the first query shows whether the file is one of SQLite's.
   const auto version = number("PRAGMA schema_version");
   if (!version.ok()) return version.error();

@@ -41,6 +41,7 @@ class Statement {
   }
 
   // Returns whether there is a row; after the last one the statement is ready for new parameters.
+  // Fails where core::check_interrupt() does.
   core::Result<bool> step();
 
   // Must be called before new parameters are bound when not all rows were taken.

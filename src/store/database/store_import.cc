@@ -109,6 +109,7 @@ core::Result<ImportedFile> Importer::import(const fs::path& path) {
     return result;
   }
   const auto file = parse_perf_file(content.value(), path, result.repairs);
+  ASSAY_TRY(core::check_interrupt());
   if (!file.ok()) return fail(file.error());
   const core::Status usable = check_rows(file.value().rows);
   if (!usable.ok()) return fail(usable.error());

@@ -7,10 +7,12 @@
 #include <chrono>
 #include <csignal>
 #include <fstream>
+#include <numeric>
 #include <thread>
 
 #include "core/files.h"
 #include "core/output_file.h"
+#include "core/task.h"
 #include "store/database/collection_meta.h"
 #include "store/database/store_export.h"
 #include "store/database/store_test_util.h"
@@ -477,6 +479,48 @@ TEST_F(StoreTest, TakesARunOnceThoughTwoTakeItAtTheSameTime) {
   first.join();
   second.join();
   EXPECT_EQ(open(Mode::kRead).runs().value().size(), 1U);
+}
+
+// Work for a task that is to stop from the beginning.
+class StoppedWork {
+ private:
+  std::int32_t stop_ = 1;
+  core::Task task_{nullptr, &stop_};
+  core::WorkingFor working_{&task_};
+};
+
+Frame many_rows() {
+  std::vector<std::int64_t> m(20'000);
+  std::iota(m.begin(), m.end(), 1);
+  return gemm_frame(m, std::vector<double>(m.size(), 1));
+}
+
+TEST_F(StoreTest, WorkThatIsToStopEndsBeforeItsRowsDo) {
+  Store store = open(Mode::kCreate);
+  ASSERT_TRUE(store.append(test_run("import"), "gemm_perf", many_rows()).ok());
+  Store other = Store::in_memory().value();
+  {
+    const StoppedWork stopped;
+    EXPECT_EQ(store.list().error().message, "interrupted");
+    EXPECT_EQ(store.table(kGemm, Columns::kPublic).error().message, "interrupted");
+    EXPECT_EQ(store.append(test_run("import"), "gemm_perf", many_rows()).error().message,
+              "interrupted");
+    EXPECT_EQ(other.merge(store, {}).error().message, "interrupted");
+  }
+  EXPECT_EQ(store.runs().value().size(), 1U);
+  EXPECT_TRUE(other.runs().value().empty());
+  EXPECT_EQ(store.table(kGemm, Columns::kPublic).value().num_rows(), 20'000U);
+  EXPECT_EQ(other.merge(store, {}).value().front().rows, 20'000);
+}
+
+TEST_F(StoreTest, WhatWasMeasuredIsKeptThoughTheWorkIsToStop) {
+  Store store = open(Mode::kCreate);
+  const std::int64_t run = store.begin_run(test_run()).value();
+  std::vector<CaseRecord> records;
+  for (std::int64_t m = 1; m <= 2000; ++m)
+    records.push_back(gemm_case(m, 1));
+  const StoppedWork stopped;
+  EXPECT_TRUE(store.append(run, records).ok());
 }
 
 TEST_F(StoreTest, TakesOnlyTheTablesThatAreNamed) {

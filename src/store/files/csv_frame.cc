@@ -10,11 +10,16 @@
 
 #include "core/counted.h"
 #include "core/csv.h"
+#include "core/interrupt.h"
 #include "core/text.h"
 #include "model/string_pool.h"
 
 namespace assay::store {
 namespace {
+
+// Lines between two looks at whether the work is to stop; each may be a question that takes tens of
+// microseconds.
+constexpr std::int64_t kLinesBetweenLooks = 1024;
 
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
@@ -260,6 +265,7 @@ core::Result<bool> LineCutter::next(std::vector<std::string_view>& fields) {
   while (at_ < text_.size() && at_line_end())
     pass_line_end();
   if (at_ >= text_.size()) return false;
+  if (next_line_ % kLinesBetweenLooks == 0) ASSAY_TRY(core::check_interrupt());
   line_ = next_line_;
   begin_ = at_;
   if (plain_line(fields)) return true;

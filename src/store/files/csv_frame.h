@@ -40,8 +40,8 @@ class LineCutter {
   explicit LineCutter(std::string_view text);
 
   // Reads the next line that is not empty; false at the end. A field is a view of the text, or of
-  // this object until the next line is read. The error names the line; nothing can be read after
-  // it.
+  // this object until the next line is read. The error names the line, or is that of
+  // core::check_interrupt(); nothing can be read after it.
   core::Result<bool> next(std::vector<std::string_view>& fields);
 
   // The number of the line that was read last; the first line is 1.

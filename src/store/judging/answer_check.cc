@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 
+#include "core/interrupt.h"
 #include "core/statistics.h"
 #include "store/answers/calibration.h"
 
@@ -121,30 +122,38 @@ class Judge {
 using IsOut = std::function<bool(std::size_t row)>;
 
 // Asks the rows that are left for those that are out.
-void judge(const WorkRows& rows, const RooflineBinder& binder, const IsOut& is_out, Judge& judge) {
+core::Status judge(const WorkRows& rows,
+                   const RooflineBinder& binder,
+                   const IsOut& is_out,
+                   Judge& judge) {
   const WorkIndex rest(kept_rows(rows, [&](std::size_t row) { return !is_out(row); }), binder);
   for (std::size_t family = 0; family < rows.num_families(); ++family) {
     for (std::size_t row = rows.begins[family]; row < rows.begins[family + 1]; ++row) {
       if (!is_out(row) || rows.latencies[row] <= 0) continue;
+      ASSAY_TRY(core::check_interrupt());
       judge.add(rest.family(family).at(rows.sizes_of(row), Beyond::kRefuse), rows.latencies[row]);
     }
   }
+  return {};
 }
 
 // Half of the curves tell the intervals, and the other half judges them.
-std::vector<AnswerErrors> judge_edges(const WorkRows& rows, const RooflineBinder& binder) {
+core::Result<std::vector<AnswerErrors>> judge_edges(const WorkRows& rows,
+                                                    const RooflineBinder& binder) {
   const std::vector<std::uint64_t> folds = folds_of(rows, HoldOut::kCurves);
   Judge found;
   for (const std::uint64_t half : {0, 1}) {
     const auto is_judged = [&](std::size_t row) { return folds[row] % 2 == half; };
     const WorkIndex learnt(rows, binder, [&](std::size_t row) { return !is_judged(row); });
     for (const Edge& edge : edges_of(rows)) {
+      ASSAY_TRY(core::check_interrupt());
       const std::vector<bool> out = edge.rows_of(rows);
       if (std::find(out.begin(), out.end(), true) == out.end()) continue;
       const WorkIndex rest(kept_rows(rows, [&](std::size_t row) { return !out[row]; }), binder);
       for (std::size_t family = 0; family < rows.num_families(); ++family) {
         for (std::size_t row = rows.begins[family]; row < rows.begins[family + 1]; ++row) {
           if (!out[row] || !is_judged(row) || rows.latencies[row] <= 0) continue;
+          ASSAY_TRY(core::check_interrupt());
           const Parts parts = rest.family(family).parts(rows.sizes_of(row), Beyond::kRefuse, {});
           found.add(answer_of_parts(parts, learnt.spreads(), Beyond::kRefuse), rows.latencies[row]);
         }
@@ -167,9 +176,9 @@ ShareRange range_of_share(std::int64_t inside, std::int64_t points) {
   return {.low = middle - half, .high = middle + half};
 }
 
-std::vector<AnswerErrors> judge_answers(const WorkRows& rows,
-                                        const RooflineBinder& binder,
-                                        HoldOut left_out) {
+core::Result<std::vector<AnswerErrors>> judge_answers(const WorkRows& rows,
+                                                      const RooflineBinder& binder,
+                                                      HoldOut left_out) {
   if (left_out == HoldOut::kEdges) return judge_edges(rows, binder);
   const std::vector<std::uint64_t> folds = folds_of(rows, left_out);
   const std::vector<bool> upper = upper_halves(rows);
@@ -178,7 +187,7 @@ std::vector<AnswerErrors> judge_answers(const WorkRows& rows,
     const auto is_out = [&](std::size_t row) {
       return folds[row] == fold && (left_out != HoldOut::kUpperHalves || upper[row]);
     };
-    judge(rows, binder, is_out, found);
+    ASSAY_TRY(judge(rows, binder, is_out, found));
   }
   return found.errors();
 }

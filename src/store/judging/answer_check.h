@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/result.h"
 #include "store/answers/work_index.h"
 
 namespace assay::store {
@@ -39,9 +40,10 @@ struct AnswerErrors {
 // there are such.
 enum class HoldOut : std::uint8_t { kPoints, kCurves, kUpperHalves, kEdges };
 
-// All points first, and then by method. The same table gives the same figures.
-std::vector<AnswerErrors> judge_answers(const WorkRows& rows,
-                                        const RooflineBinder& binder,
-                                        HoldOut left_out);
+// All points first, and then by method. The same table gives the same figures. Fails where
+// core::check_interrupt() does.
+core::Result<std::vector<AnswerErrors>> judge_answers(const WorkRows& rows,
+                                                      const RooflineBinder& binder,
+                                                      HoldOut left_out);
 
 }  // namespace assay::store

@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "core/task.h"
 #include "store/database/store_test_util.h"
 
 namespace assay::store {
@@ -27,23 +28,35 @@ WorkRows rows_of(double odd) {
 
 TEST(AnswerCheck, AsksEveryPointOfTheOthers) {
   for (const HoldOut left_out : {HoldOut::kPoints, HoldOut::kCurves}) {
-    const auto errors = judge_answers(rows_of(1), nullptr, left_out);
+    const auto errors = judge_answers(rows_of(1), nullptr, left_out).value();
     ASSERT_FALSE(errors.empty());
     EXPECT_EQ(errors[0].method, "all");
     EXPECT_EQ(errors[0].points + errors[0].refused, 5 * 13);
   }
-  EXPECT_LT(judge_answers(rows_of(1), nullptr, HoldOut::kPoints)[0].median, 0.05);
+  EXPECT_LT(judge_answers(rows_of(1), nullptr, HoldOut::kPoints).value()[0].median, 0.05);
+}
+
+TEST(AnswerCheck, StopsWhereItsTaskDoes) {
+  const std::int32_t stop = 1;
+  core::Task task(nullptr, &stop);
+  const core::WorkingFor working(&task);
+  for (const HoldOut left_out : {HoldOut::kPoints, HoldOut::kEdges}) {
+    const auto errors = judge_answers(rows_of(1), nullptr, left_out);
+    ASSERT_FALSE(errors.ok());
+    EXPECT_EQ(errors.error().message, "interrupted");
+  }
 }
 
 TEST(AnswerCheck, SeesRowsThatNothingPredicts) {
-  const auto errors = judge_answers(rows_of(3), nullptr, HoldOut::kPoints);
+  const auto errors = judge_answers(rows_of(3), nullptr, HoldOut::kPoints).value();
   EXPECT_GT(errors[0].p90, 0.3);
   EXPECT_LT(errors[0].inside_80, 1);
-  EXPECT_EQ(errors[0].median, judge_answers(rows_of(3), nullptr, HoldOut::kPoints)[0].median);
+  EXPECT_EQ(errors[0].median,
+            judge_answers(rows_of(3), nullptr, HoldOut::kPoints).value()[0].median);
 }
 
 TEST(AnswerCheck, LeavesOutHalfOfEachCurve) {
-  const auto errors = judge_answers(rows_of(1), nullptr, HoldOut::kUpperHalves);
+  const auto errors = judge_answers(rows_of(1), nullptr, HoldOut::kUpperHalves).value();
   EXPECT_EQ(errors[0].points + errors[0].refused, 5 * 6);
 }
 
