@@ -1,6 +1,8 @@
 #include "store/database/store_database.h"
 
+#include <fcntl.h>
 #include <fmt/core.h>
+#include <unistd.h>
 #include <zstd.h>
 
 #include <algorithm>
@@ -76,6 +78,10 @@ std::string immutable_uri(const std::string& path) {
 bool has_log(const fs::path& path) {
   std::error_code none;
   return fs::file_size(path.string() + "-wal", none) > 0 && !none;
+}
+
+bool is_readable(const fs::path& path) {
+  return ::faccessat(AT_FDCWD, path.c_str(), R_OK, AT_EACCESS) == 0;
 }
 
 core::Status check_path(const fs::path& path, Store::Mode mode) {
@@ -225,6 +231,18 @@ core::Status Database::connect(const std::string& file, int flags) {
   return {};
 }
 
+// SQLite reads a log (WAL) only with a file beside it, -shm, which it must be able to make.
+core::Error Database::unreadable_log(const fs::path& path, const core::Error& error) const {
+  const std::string log = path.string() + "-wal";
+  const bool lacks_index = (sqlite3_errcode(handle_.get()) & 0xFF) == SQLITE_CANTOPEN;
+  if (!lacks_index || !is_readable(path) || !is_readable(log)) return error;
+  return core::Error{
+      fmt::format("{}: its last rows are in {}, which can be read only where its folder may be "
+                  "written; copy both files to a folder of your own, or have somebody who may "
+                  "write there run 'assay store list' on it, which takes the rows into the store",
+                  path.string(), log)};
+}
+
 // If SQLite may write, it removes its own files beside the store when it is done. On a read-only
 // disk it can use those that are there; if there are none, the store file holds everything.
 core::Status Database::connect_to_read(const fs::path& path) {
@@ -233,7 +251,8 @@ core::Status Database::connect_to_read(const fs::path& path) {
     return execute("PRAGMA query_only = 1");
   }
   core::Status shared = connect(path.string(), SQLITE_OPEN_READONLY);
-  if (shared.ok() || has_log(path)) return shared;
+  if (shared.ok()) return shared;
+  if (has_log(path)) return unreadable_log(path, shared.error());
   return connect(immutable_uri(path.string()), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI);
 }
 

@@ -106,6 +106,8 @@ class Database {
   static core::Result<Database> from_image(const std::string& name, SqliteImage image);
   core::Status connect(const std::string& file, int flags);
   core::Status connect_to_read(const std::filesystem::path& path);
+  [[nodiscard]] core::Error unreadable_log(const std::filesystem::path& path,
+                                           const core::Error& error) const;
   [[nodiscard]] core::Status check_size(const std::filesystem::path& path) const;
 
   std::unique_ptr<std::string> name_;  // statements refer to it

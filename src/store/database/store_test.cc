@@ -2,8 +2,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <linux/capability.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
+#include <array>
 #include <chrono>
 #include <csignal>
 #include <fstream>
@@ -20,6 +24,7 @@
 namespace assay::store {
 namespace {
 
+namespace fs = std::filesystem;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using Mode = Store::Mode;
@@ -521,6 +526,51 @@ TEST_F(StoreTest, WhatWasMeasuredIsKeptThoughTheWorkIsToStop) {
     records.push_back(gemm_case(m, 1));
   const StoppedWork stopped;
   EXPECT_TRUE(store.append(run, records).ok());
+}
+
+// While one exists, root writes to no more than other users do: to what permissions allow.
+class WithinPermissions {
+ public:
+  WithinPermissions() {
+    EXPECT_EQ(::syscall(SYS_capget, &header_, before_.data()), 0);
+    Rights fewer = before_;
+    fewer[0].effective &= ~((1U << CAP_DAC_OVERRIDE) | (1U << CAP_DAC_READ_SEARCH));
+    EXPECT_EQ(::syscall(SYS_capset, &header_, fewer.data()), 0);
+  }
+
+  WithinPermissions(const WithinPermissions&) = delete;
+  WithinPermissions& operator=(const WithinPermissions&) = delete;
+
+  ~WithinPermissions() { EXPECT_EQ(::syscall(SYS_capset, &header_, before_.data()), 0); }
+
+ private:
+  using Rights = std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3>;
+
+  __user_cap_header_struct header_{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
+  Rights before_{};
+};
+
+TEST_F(StoreTest, ALogThatCannotBeReadIsNamed) {
+  Store writing = open(Mode::kCreate);
+  ASSERT_TRUE(writing.append(test_run("import"), "gemm_perf", gemm_frame({1}, {1})).ok());
+  const fs::path folder = folder_ / "copied";
+  const fs::path store = folder / "test.db";
+  fs::create_directories(folder);
+  fs::copy_file(file_, store);
+  fs::copy_file(file_.string() + "-wal", store.string() + "-wal");
+  fs::permissions(folder, fs::perms(0555));
+  {
+    const WithinPermissions reader;
+    const auto read = Store::open(store, Mode::kRead);
+    ASSERT_FALSE(read.ok());
+    EXPECT_THAT(read.error().message,
+                HasSubstr(store.string() + ": its last rows are in " + store.string() + "-wal"));
+    EXPECT_THAT(read.error().message, HasSubstr("copy both files to a folder of your own"));
+  }
+  fs::permissions(folder, fs::perms(0755));
+  EXPECT_EQ(
+      Store::open(store, Mode::kRead).value().table(kGemm, Columns::kPublic).value().num_rows(),
+      1U);
 }
 
 TEST_F(StoreTest, TakesOnlyTheTablesThatAreNamed) {
