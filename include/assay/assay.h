@@ -114,7 +114,8 @@ const char* assay_version(void);
 const char* assay_error(void);
 
 /* How a long call reports to its caller. Set all of it to zero and `size` to sizeof(assay_call);
- * members that later versions add are then zero. */
+ * members that later versions add are then zero. A size that is less than those of the members
+ * below is ASSAY_WRONG_USAGE. */
 typedef struct assay_call {
   size_t size;
   /* Called about ten times a second by one thread at a time, which need not be the caller's. `done`

@@ -130,7 +130,7 @@ int query(Database& database, const assay_questions& questions, Result& result) 
 }
 
 int list_columns(Database& database, const char* table, Result& result) {
-  auto columns = database.columns(table == nullptr ? "" : table);
+  auto columns = table == nullptr ? database.columns() : database.columns(table);
   if (!columns.ok()) return ended(ASSAY_FAILED, columns.error().message);
   result.take_columns(columns_of(columns.value()));
   return ended(ASSAY_OK, "");
@@ -217,6 +217,7 @@ int assay_database_query(assay_database* database,
     if (result != nullptr) make_result(call, result);
     if (database == nullptr || questions == nullptr || result == nullptr)
       return ended(ASSAY_WRONG_USAGE, "database, questions and result must not be null");
+    if (!is_whole(call)) return ended(ASSAY_WRONG_USAGE, kCallWithoutSize);
     const assay::core::WorkingFor working(&(*result)->taken);
     return query(*database->open, *questions, (*result)->taken);
   });

@@ -124,12 +124,18 @@ core::Result<std::vector<std::string>> Database::table_names() const {
   return names;
 }
 
+core::Result<model::Table> Database::columns() {
+  return columns_of_tables(ASSAY_TRY(table_names()));
+}
+
 core::Result<model::Table> Database::columns(const std::string& word) {
-  std::vector<std::string> names = {word};
-  if (word.empty()) names = ASSAY_TRY(table_names());
+  return columns_of_tables({word});
+}
+
+core::Result<model::Table> Database::columns_of_tables(const std::vector<std::string>& words) {
   model::Table found = columns_table();
-  for (const std::string& name : names) {
-    const auto index = ASSAY_TRY(table(name));
+  for (const std::string& word : words) {
+    const auto index = ASSAY_TRY(table(word));
     const store::WorkRows& rows = index->rows();
     for (const store::ExactColumn& column : rows.exact)
       add_exact(rows, column, found);

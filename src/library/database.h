@@ -25,7 +25,8 @@ class Database {
   // What is to be said of a table goes to the task of the thread that has it read.
   core::Result<std::shared_ptr<const store::WorkIndex>> table(const std::string& word);
 
-  // The columns of a table that questions can name, or of all tables if the name is empty.
+  // The columns that questions can name, of all tables or of one.
+  core::Result<model::Table> columns();
   core::Result<model::Table> columns(const std::string& word);
 
  private:
@@ -33,6 +34,7 @@ class Database {
 
   [[nodiscard]] core::Result<std::vector<std::string>> table_names() const;
   core::Result<store::WorkIndex> read(const std::string& table);
+  core::Result<model::Table> columns_of_tables(const std::vector<std::string>& words);
 
   std::filesystem::path store_;               // a shipped name or a store; or else
   std::vector<std::filesystem::path> files_;  // tables

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -262,6 +263,55 @@ TEST_F(Tables, NullColumnsAndSizesAreWrongUsage) {
   const char* null_text = nullptr;
   const assay_column columns[] = {{"m", &one, nullptr, 1}, {"dtype", nullptr, &null_text, 1}};
   EXPECT_EQ(ask(database.get(), {sizeof none, "gemm", columns, 2, 0}).status, ASSAY_FOUND);
+}
+
+TEST_F(Tables, AStructureWithoutItsSizeIsWrongUsage) {
+  const Database database = open(file_);
+  const std::int32_t stop = 1;
+  const double m = 1;
+  const assay_column columns[] = {{"m", &m, nullptr, 1}};
+  const assay_questions questions = {sizeof questions, "gemm", columns, 1, 0};
+  for (const std::size_t size : {std::size_t{0}, sizeof(std::size_t), sizeof(assay_call) - 1}) {
+    const assay_call call = {size, nullptr, nullptr, &stop};
+    EXPECT_EQ(run({"store", "query", "gemm", file_.c_str(), "--m", "48"}, &call).status,
+              ASSAY_WRONG_USAGE);
+    EXPECT_THAT(assay_error(), HasSubstr("set it to sizeof(assay_call)"));
+    assay_result* result = nullptr;
+    EXPECT_EQ(assay_database_query(database.get(), &questions, &call, &result), ASSAY_WRONG_USAGE);
+    EXPECT_NE(result, nullptr);
+    assay_result_free(result);
+  }
+  for (const std::size_t size : {std::size_t{0}, offsetof(assay_questions, extrapolate)}) {
+    const assay_questions cut = {size, "gemm", columns, 1, 0};
+    EXPECT_EQ(ask(database.get(), cut).status, ASSAY_WRONG_USAGE);
+    EXPECT_THAT(assay_error(), HasSubstr("set it to sizeof(assay_questions)"));
+    assay_surface* surface = nullptr;
+    EXPECT_EQ(assay_surface_bind(database.get(), &cut, nullptr, 0, &surface), ASSAY_WRONG_USAGE);
+  }
+}
+
+TEST_F(Tables, ALaterVersionsLongerStructureIsRead) {
+  struct {
+    assay_call known;
+    std::int64_t unknown;
+  } later = {};
+
+  const std::int32_t stop = 1;
+  later.known.size = sizeof later;
+  later.known.stop = &stop;
+  EXPECT_EQ(run({"store", "query", "gemm", file_.c_str(), "--m", "48"}, &later.known).status,
+            ASSAY_STOPPED);
+}
+
+TEST_F(Tables, NoTableHasAnEmptyName) {
+  const Database database = open("h200_sxm");
+  EXPECT_EQ(ask(database.get(), {sizeof(assay_questions), "", nullptr, 0, 0}).status, ASSAY_FAILED);
+  const std::string error = assay_error();
+  assay_result* listed = nullptr;
+  EXPECT_EQ(assay_database_columns(database.get(), "", &listed), ASSAY_FAILED);
+  EXPECT_EQ(assay_error(), error);
+  EXPECT_EQ(assay_result_table_count(listed), 0U);
+  assay_result_free(listed);
 }
 
 TEST_F(Tables, TheErrorSaysWhatWasFound) {

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cstddef>
 
 namespace assay::library {
 namespace {
@@ -20,6 +21,14 @@ core::Status check_column(const assay_column& column, const QuestionColumns& bef
 }  // namespace
 
 core::Result<QuestionColumns> question_columns(const assay_questions& questions) {
+  // Callers that were built with the first header have no more than these members.
+  constexpr std::size_t kFirstBytes =
+      offsetof(assay_questions, extrapolate) + sizeof(questions.extrapolate);
+  if (questions.size < kFirstBytes) {
+    return core::Error{
+        "the size of assay_questions is less than its members take; set it to "
+        "sizeof(assay_questions)"};
+  }
   if (questions.columns == nullptr && questions.num_columns > 0)
     return core::Error{fmt::format("the questions' {} columns are null", questions.num_columns)};
   QuestionColumns columns;

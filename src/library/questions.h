@@ -12,7 +12,8 @@ namespace assay::library {
 
 using QuestionColumns = std::vector<store::QuestionColumn>;
 
-// The columns refer to the caller's memory. Fails where they are null, or one has no name, has not
+// The columns refer to the caller's memory. Fails where the structure's size says that it lacks
+// members, where they are null, or one has no name, has not
 // either numbers or texts, or is given twice.
 core::Result<QuestionColumns> question_columns(const assay_questions& questions);
 

@@ -39,21 +39,13 @@ const char* text_of(const Message* message, int* is_warning) {
   return message == nullptr ? nullptr : message->text.c_str();
 }
 
-namespace {
-
-// Callers that were built with an older header have a shorter structure.
-template <class Member>
-bool has(const assay_call* call, Member assay_call::*member) {
-  if (call == nullptr) return false;
-  const auto* begin = reinterpret_cast<const char*>(call);  // NOLINT: offsets in a C structure
-  const auto* end = reinterpret_cast<const char*>(&(call->*member) + 1);  // NOLINT
-  return static_cast<std::size_t>(end - begin) <= call->size;
+// Callers that were built with the first header have no more than these members.
+bool is_whole(const assay_call* call) {
+  return call == nullptr || call->size >= offsetof(assay_call, stop) + sizeof(call->stop);
 }
 
-}  // namespace
-
 core::Task::Progress progress_of(const assay_call* call) {
-  if (!has(call, &assay_call::context) || call->progress == nullptr) return nullptr;
+  if (call == nullptr || !is_whole(call) || call->progress == nullptr) return nullptr;
   return [told = call->progress, context = call->context](const std::string& doing,
                                                           std::uint64_t done, std::uint64_t total) {
     const core::InLocale callers(LC_GLOBAL_LOCALE);
@@ -62,7 +54,7 @@ core::Task::Progress progress_of(const assay_call* call) {
 }
 
 const std::int32_t* stop_of(const assay_call* call) {
-  return has(call, &assay_call::stop) ? call->stop : nullptr;
+  return call != nullptr && is_whole(call) ? call->stop : nullptr;
 }
 
 }  // namespace assay::library

@@ -72,13 +72,20 @@ struct assay_result {
 
 namespace assay::library {
 
+// Returns whether a call's settings, which may be null, say by their size that they have all
+// members of the first header.
+bool is_whole(const assay_call* call);
+
+inline constexpr const char* kCallWithoutSize =
+    "the size of assay_call is less than its members take; set it to sizeof(assay_call)";
+
 // Makes the result of a call.
 void make_result(const assay_call* call, assay_result** result);
 
 // The text of a message, or null.
 const char* text_of(const Message* message, int* is_warning);
 
-// The task of a call's settings, which may be null.
+// The task of a call's settings, which may be null; none where they are not whole.
 core::Task::Progress progress_of(const assay_call* call);
 const std::int32_t* stop_of(const assay_call* call);
 

@@ -65,6 +65,7 @@ int assay_run(const char* const* arguments,
     if (result != nullptr) make_result(call, result);
     if (result == nullptr || (arguments == nullptr && count > 0))
       return ended(ASSAY_WRONG_USAGE, "arguments and result must not be null");
+    if (!is_whole(call)) return ended(ASSAY_WRONG_USAGE, kCallWithoutSize);
     return run(arguments, count, **result);
   });
 }

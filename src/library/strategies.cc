@@ -161,6 +161,7 @@ int assay_strategies_lookup(assay_strategies* strategies,
     if (result != nullptr) make_result(call, result);
     if (strategies == nullptr || questions == nullptr || result == nullptr)
       return ended(ASSAY_WRONG_USAGE, "strategies, questions and result must not be null");
+    if (!is_whole(call)) return ended(ASSAY_WRONG_USAGE, kCallWithoutSize);
     const assay::core::WorkingFor working(&(*result)->taken);
     return lookup(*strategies, *questions, (*result)->taken);
   });
