@@ -37,12 +37,13 @@ class StrategyTable(_library.Owner):
     def __init__(self, name, **options):
         from ._commands import listed, option_words
         self._handle = None
-        self.name = os.fsdecode(name)
+        path = _library.c_path(name)
+        self.name = os.fsdecode(path)
         handle = ctypes.c_void_p()
         words = _library.c_texts("an option",
                                  option_words(listed()["allreduce explain"], options))
         _library.check(library().assay_strategies_open(
-            _library.c_path(name), (ctypes.c_char_p * len(words))(*words), len(words),
+            path, (ctypes.c_char_p * len(words))(*words), len(words),
             ctypes.byref(handle)))
         self._handle = handle
 

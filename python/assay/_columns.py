@@ -1,5 +1,6 @@
 """Columns of questions, as C takes them."""
 import ctypes
+import numbers
 
 from . import _library
 from ._library import Column, Questions
@@ -29,13 +30,37 @@ def as_list(value):
 def _refuse(name, values):
     """Raises what is wrong with values of which not all are numbers, nor all texts."""
     for value in values:
-        if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+        if not is_number(value) and not isinstance(value, str):
             raise _library.UsageError(f"{name} has {value!r}, which is neither a number nor a text")
     raise _library.UsageError(f"{name} has numbers and texts; a column has one of them")
 
 
-def _is_number(value):
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
+def is_number(value):
+    """Whether a value is a number: Python's own, or one that says so, as NumPy's scalars do."""
+    return isinstance(value, numbers.Real) and not isinstance(value, bool)
+
+
+def as_doubles(name, values):
+    """Numbers of a list as C takes them."""
+    try:
+        return (ctypes.c_double * len(values))(*values)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise _library.UsageError(f"{name}: {error}") from None
+
+
+def as_double_array(name, value, numpy):
+    """What holds numbers as an array of doubles: NaN where an array of NumPy is masked. Texts that read
+    as numbers are none."""
+    try:
+        if hasattr(value, "filled"):
+            return value.astype("f8").filled(numpy.nan)
+        if not _is_numeric(value):
+            value = numpy.asarray(value)
+            if value.dtype.kind not in "fiub" and not all(map(is_number, value.flat)):
+                raise TypeError("not all values are numbers")
+        return numpy.asarray(value, dtype="f8")
+    except (TypeError, ValueError, OverflowError) as error:
+        raise _library.UsageError(f"{name}: {error}") from None
 
 
 class Columns:
@@ -51,7 +76,8 @@ class Columns:
         """The structure of them; it refers to this object."""
         name = None if table is None else _library.c_text("the name of the table", table)
         return Questions(size=ctypes.sizeof(Questions), table=name, columns=self.array,
-                         num_columns=len(self.array), extrapolate=int(extrapolate))
+                         num_columns=len(self.array),
+                         extrapolate=_library.c_switch("extrapolate", extrapolate))
 
     def _fill(self, column, name, value):
         column.name = _library.c_text("the name of a column", name)
@@ -62,7 +88,7 @@ class Columns:
             return
         values = as_list(value) if is_many(value) else [getattr(value, "item", lambda: value)()]
         column.count = len(values)
-        if all(map(_is_number, values)):
+        if all(map(is_number, values)):
             self._fill_numbers(column, name, values)
         elif all(isinstance(one, str) for one in values):
             texts = (ctypes.c_char_p * len(values))(*_library.c_texts(name, values))
@@ -72,19 +98,13 @@ class Columns:
             _refuse(name, values)
 
     def _fill_numbers(self, column, name, values):
-        try:
-            numbers = (ctypes.c_double * len(values))(*values)
-        except OverflowError as error:
-            raise _library.UsageError(f"{name}: {error}") from None
-        self._kept.append(numbers)
-        column.numbers = ctypes.addressof(numbers)
+        doubles = as_doubles(name, values)
+        self._kept.append(doubles)
+        column.numbers = ctypes.addressof(doubles)
 
     def _fill_array(self, column, name, value):
         import numpy
-        try:
-            array = numpy.ascontiguousarray(value, dtype="f8")
-        except (TypeError, ValueError) as error:
-            raise _library.UsageError(f"{name}: {error}") from None
+        array = numpy.ascontiguousarray(as_double_array(name, value, numpy))
         self._kept.append(array)
         column.count = array.size
         column.numbers = array.ctypes.data

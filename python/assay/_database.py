@@ -3,7 +3,7 @@ import ctypes
 import os
 
 from . import _library
-from ._columns import Columns, FEW, as_list, is_many
+from ._columns import Columns, FEW, as_double_array, as_doubles, as_list, is_many
 from ._library import library
 from ._run import result_of
 
@@ -106,8 +106,7 @@ class Database(_library.Owner):
     def surface(self, table, free, extrapolate=False, **bound):
         """Binds what stays the same of questions that differ in the sizes `free` alone, for millions
         of calls: surface("gemm", free=["m"], n=4096, k=4096, dtype="fp8")."""
-        return Surface(self, table, [free] if isinstance(free, str) else list(free), extrapolate,
-                       bound)
+        return Surface(self, table, _names_of(free), extrapolate, bound)
 
     def __getattr__(self, table):
         if table.startswith("_"):
@@ -121,6 +120,15 @@ class Database(_library.Owner):
         ask.__name__ = ask.__qualname__ = table
         ask.__doc__ = f"Asks the table {table}; see Database.query and Database.columns({table!r})."
         return ask
+
+
+def _names_of(free):
+    """The names of free sizes: one, or several."""
+    if isinstance(free, str):
+        return [free]
+    if not hasattr(free, "__iter__"):
+        raise _library.UsageError(f"free is {free!r}; it is the name of a size, or a list of them")
+    return list(free)
 
 
 def _check_free(free, bound):
@@ -173,11 +181,12 @@ class Surface(_library.Owner):
         return self._of_arrays(sizes, numpy)
 
     def _of_arrays(self, sizes, numpy):
+        name = ", ".join(self.free)
+        columns = [as_double_array(name, size, numpy) for size in sizes]
         try:
-            asked = numpy.ascontiguousarray(numpy.stack(numpy.broadcast_arrays(
-                *[numpy.asarray(size, dtype="f8") for size in sizes]), axis=-1))
-        except (TypeError, ValueError) as error:
-            raise _library.UsageError(f"{', '.join(self.free)}: {error}") from None
+            asked = numpy.ascontiguousarray(numpy.stack(numpy.broadcast_arrays(*columns), axis=-1))
+        except ValueError as error:
+            raise _library.UsageError(f"{name}: {error}") from None
         latency = numpy.empty(asked.shape[:-1])
         _library.check(library().assay_surface_ask(self._handle, asked.ctypes.data, latency.size,
                                                    latency.ctypes.data, None))
@@ -197,10 +206,7 @@ class Surface(_library.Owner):
         return list(latency)
 
     def _doubles(self, sizes):
-        try:
-            return (ctypes.c_double * len(sizes))(*sizes)
-        except (TypeError, OverflowError) as error:
-            raise _library.UsageError(f"{', '.join(self.free)}: {error}") from None
+        return as_doubles(", ".join(self.free), sizes)
 
 
 def store(name="h200_sxm"):

@@ -3,6 +3,7 @@ import os
 import pathlib
 import tempfile
 
+from ._errors import UsageError
 from ._library import c_path, c_text, library
 from ._run import result_of
 
@@ -24,7 +25,7 @@ def _file_of(df, scratch):
     elif hasattr(df, "to_csv"):
         df.to_csv(scratch, index=False)
     else:
-        raise TypeError("a benchmark is a CSV file, or a data frame with to_csv or write_csv, not "
+        raise UsageError("a benchmark is a CSV file, or a data frame with to_csv or write_csv, not "
                         + type(df).__name__)
     return scratch
 

@@ -133,9 +133,24 @@ def c_text(what, text):
     return c_texts(what, [text])[0]
 
 
+def c_switch(what, value):
+    """What is true or false as C takes it: True, False, 1 or 0, also of NumPy."""
+    try:
+        is_switch = bool(value == bool(value))
+    except (TypeError, ValueError):
+        is_switch = False
+    if not is_switch:
+        raise UsageError(f"{what} is {value!r}, which is neither True nor False")
+    return int(bool(value))
+
+
 def c_path(path):
     """A path as C takes it: a text, bytes or a pathlib.Path, whatever its bytes are."""
-    encoded = os.fsencode(path)
+    try:
+        encoded = os.fsencode(path)
+    except TypeError:
+        raise UsageError("a path is a text, bytes or a pathlib.Path, not "
+                         + type(path).__name__) from None
     if b"\0" in encoded:
         raise UsageError(f"the path has a NUL character: {path!r}")
     return encoded

@@ -125,6 +125,9 @@ def run(*words, progress=None):
 
 def result_of(ask, progress=None, is_long=True):
     """The Result of ask(call, handle), which makes one and returns its status."""
+    if progress is not None and not callable(progress):
+        raise _library.UsageError(f"progress is {progress!r}, which is no function")
+
     def body(call):
         handle = ctypes.c_void_p()
         status = ask(ctypes.byref(call), ctypes.byref(handle))

@@ -4,11 +4,15 @@ pandas is left out where they are not.
 
 usage: ASSAY_LIBRARY=libassay.so PYTHONPATH=python python_test.py
 """
+import concurrent.futures
 import copy
 import ctypes
+import fractions
 import gc
 import importlib.util
 import json
+import multiprocessing
+import numbers
 import os
 import pathlib
 import pickle
@@ -40,6 +44,24 @@ def gemm_file(folder):
         lines += [f"a,1,d,gemm,source,{dtype},{2**i},512,1024,{ms * 2**i}" for i in range(7)]
     path.write_text("\n".join(lines) + "\n")
     return path
+
+
+def ask_file(path, columns):
+    """What another process does."""
+    return assay.store(path).gemm(**columns).latency
+
+
+class Scalar:
+    """A number that is none of Python's, as those of NumPy."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def __float__(self):
+        return float(self.value)
+
+
+numbers.Real.register(Scalar)
 
 
 class Importing(unittest.TestCase):
@@ -217,7 +239,7 @@ class Figures(unittest.TestCase):
             assay.allreduce.visualize_2d_heatmap(self.file, "NO", self.folder / "heatmap.png")
         with self.assertRaisesRegex(assay.UsageError, "save_path must not be null"):
             assay.allreduce.visualize_2d_heatmap(self.file)
-        with self.assertRaisesRegex(TypeError, "not int"):
+        with self.assertRaisesRegex(assay.UsageError, "not int"):
             assay.allreduce.visualize_2d_heatmap(3, save_path=self.folder / "heatmap.png")
         for words in ((self.file, "NONE", "/nowhere\0.png"), ("/nowhere\0", "NONE", "x.png"),
                       (self.file, "NONE\0x", "x.png")):
@@ -311,10 +333,21 @@ class Tables(unittest.TestCase):
         import numpy
         for m in (numpy.int64(64), numpy.float32(64), numpy.array(64), numpy.array("64"), 64.0, "64"):
             self.assertEqual(self.store.gemm(m=m, dtype=numpy.str_("fp8")).latency, 6.4)
-        for m in (range(64, 65), (64,), numpy.array([64], dtype="u1"), numpy.array([64], dtype="f2"),
+        for m in (range(64, 65), (64,), [numpy.int64(64)], [numpy.float32(64)],
+                  numpy.array([64], dtype="u1"), numpy.array([64], dtype="f2"),
                   numpy.arange(128)[64::128], numpy.array([64], dtype=object)):
             for dtype in (["fp8"], numpy.array(["fp8"]), numpy.array(["fp8"], dtype=object)):
                 self.assertEqual(self.store.gemm(m=m, dtype=dtype).to_list("latency"), [6.4])
+
+    @without("numpy")
+    def test_a_masked_number_has_no_answer(self):
+        import numpy
+        m = numpy.ma.array([64, 32], mask=[False, True])
+        answers = self.store.gemm(m=m, n=512, k=1024, dtype="fp8")
+        self.assertEqual(answers.to_list("latency"), [6.4, None])
+        self.assertIn("not nan", answers.to_list("refused")[1])
+        latency = self.store.surface("gemm", free="m", dtype="fp8")(m)
+        numpy.testing.assert_array_equal(latency, [6.4, numpy.nan])
 
     @without("pandas")
     def test_columns_of_pandas(self):
@@ -347,8 +380,52 @@ class Tables(unittest.TestCase):
                 call()
         with self.assertRaisesRegex(assay.UsageError, "dtype is not UTF-8: 'fp8.udc80'"):
             self.store.gemm(m=64, dtype="fp8\udc80")
-        with self.assertRaisesRegex(TypeError, "not int"):
-            assay.store(3)
+        for path in (3, None):
+            for call in (assay.store, assay.allreduce.table):
+                with self.assertRaisesRegex(assay.UsageError, "a path is .*, not (int|NoneType)"):
+                    call(path)
+
+    def test_arguments_of_other_kinds(self):
+        question = {"m": 64, "n": 512, "k": 1024, "dtype": "fp8"}
+        for extrapolate in ("yes", None, 2, [True, False]):
+            with self.assertRaisesRegex(assay.UsageError, "extrapolate is .*, which is neither"):
+                self.store.gemm(extrapolate=extrapolate, **question)
+        for extrapolate in (True, False, 1, 0):
+            self.assertEqual(self.store.gemm(extrapolate=extrapolate, **question).latency, 6.4)
+        with self.assertRaisesRegex(assay.UsageError, "free is None; it is the name of a size"):
+            self.store.surface("gemm", free=None, dtype="fp8")
+        for call in (lambda: self.store.query("gemm", progress=3, **question),
+                     lambda: assay.store.list(progress=3)):
+            with self.assertRaisesRegex(assay.UsageError, "progress is 3, which is no function"):
+                call()
+        surface = self.store.surface("gemm", free="m", dtype="fp8")
+        for sizes in (["64"], ["64", 32], "64"):
+            with self.assertRaisesRegex(assay.UsageError, "^m: "):
+                surface(sizes)
+
+    def test_scalars_of_other_kinds(self):
+        """NumPy's scalars say by `numbers` what they are; those of Python do, too."""
+        for m in (Scalar(64), fractions.Fraction(64)):
+            self.assertEqual(self.store.gemm(m=m, n=512, k=1024, dtype="fp8").latency, 6.4)
+            self.assertEqual(self.store.gemm(m=[m, 32], n=512, k=1024, dtype="fp8")
+                             .to_list("latency"), [6.4, 3.2])
+            surface = self.store.surface("gemm", free="m", dtype="fp8")
+            self.assertEqual(list(surface([m, 32])), [6.4, 3.2])
+
+    def test_errors_reach_other_processes(self):
+        refused = {"m": 64, "n": 512, "k": 1024, "dtype": "fp8", "zz": 1}
+        with self.assertRaises(assay.UsageError) as raised:
+            self.store.gemm(**refused)
+        self.assertIsInstance(raised.exception.result, assay.Result)
+        for made in (raised.exception, assay.Stopped("interrupted"), assay.AssayError("text", self)):
+            copied = pickle.loads(pickle.dumps(made))
+            self.assertIs(type(copied), type(made))
+            self.assertEqual(str(copied), str(made))
+            self.assertIsNone(copied.result)
+        processes = concurrent.futures.ProcessPoolExecutor(
+            1, mp_context=multiprocessing.get_context("spawn"))
+        with processes, self.assertRaisesRegex(assay.UsageError, "no column 'zz'"):
+            processes.submit(ask_file, self.file, refused).result()
 
     def test_a_path_of_any_bytes(self):
         path = os.fsencode(self.file.parent) + b"/\xff_gemm_perf.csv"
@@ -614,6 +691,22 @@ class RealInputs(unittest.TestCase):
     def test_progress_can_stop_a_call(self):
         with self.assertRaises(assay.Stopped):
             assay.compare(RUNS / "default", RUNS / "16cta_256threads", progress=lambda *_: False)
+
+    def test_progress_can_stop_calls_on_stores(self):
+        """Before they have given a row."""
+        with tempfile.TemporaryDirectory() as folder:
+            merged = pathlib.Path(folder, "merged.db")
+            batch = pathlib.Path(folder, "batch.csv")
+            batch.write_text("m,n,k,dtype\n" + "".join(f"{m},4096,4096,fp8\n" for m in range(1, 60000)))
+            for call in (lambda stop: assay.store.check(store="h200_sxm", held_out=True, progress=stop),
+                         lambda stop: assay.store.query("gemm", batch=batch, progress=stop),
+                         lambda stop: assay.store.import_("h200_sxm", store=merged, progress=stop)):
+                with self.assertRaises(assay.Stopped) as raised:
+                    call(lambda *_: False)
+                self.assertEqual(sum(map(len, raised.exception.result)), 0)
+            self.assertEqual(raised.exception.result.notes,
+                             [f"{merged}: what was begun is undone; 0 runs before it are kept"])
+            self.assertEqual(len(assay.store.list(merged)["runs"]), 0)
 
     def test_what_progress_raises_is_raised(self):
         def progress(*_):
