@@ -4,8 +4,8 @@
 namespace assay::collect {
 
 // Calls visit(part, is_there) for every kJoiners-th part from `first` on, eight at a time, so that
-// their loads are in flight together: one after the other they take 0.2 us each. Only the last group
-// has parts that are not there; the others need no predicates.
+// their loads are in flight together: one after the other they take 0.2 us each. Only the last
+// group has parts that are not there; the others need no predicates.
 template <int kJoiners, class Visit>
 __device__ __forceinline__ void visit_parts(int first, int parts, const Visit& visit) {
   constexpr int kTogether = 8;
