@@ -433,7 +433,11 @@ Price OperatorPrice::at_alone(const Amounts& asked_amounts) const {
   const std::span<const double> sizes(asked.sizes.data(), sizes_.size());
   if (family_ == nullptr) return {.ms = launches * formula_(sizes)};
   const store::WorkEstimate estimate = family_->at(sizes, store::Beyond::kExtrapolate);
-  return {.ms = launches * asked.share * estimate.latency,
+  // Rows that were measured with their data in the cache lead to answers below the roofline.
+  // Engines find the cache full of what ran before.
+  const double latency =
+      estimate.is_measured() ? estimate.latency : std::max(estimate.latency, estimate.roofline);
+  return {.ms = launches * asked.share * latency,
           .least_ms = launches * asked.share * estimate.roofline,
           .sigma = std::isnan(estimate.sigma) ? 0 : estimate.sigma,
           .is_beyond = estimate.is_beyond()};

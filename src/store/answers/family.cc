@@ -22,9 +22,6 @@ std::string size_text(double size) {
   return fmt::format("{}", size);
 }
 
-// A row that takes so many times as long as those beside it tells nothing of the sizes between.
-constexpr double kUneven = 1.1;
-
 }  // namespace
 
 Family::Family(const WorkRows& rows,
@@ -47,12 +44,25 @@ Family::Family(const WorkRows& rows,
   add_curves();
   squares_.resize(curves_.size());
   filled_.resize(num_sizes_);
+  add_limits();
   add_even_rows();
   add_errors();
   floor_ = std::numeric_limits<double>::infinity();
   for (const double latency : latencies_)
     floor_ = std::min(floor_, latency > 0 ? latency : floor_);
   if (!std::isfinite(floor_)) floor_ = 0;
+}
+
+void Family::add_limits() {
+  const auto& names = rows_->sizes;
+  for (const WorkLimit& declared : rows_->work.limits) {
+    const auto column = std::find(names.begin(), names.end(), declared.column);
+    const auto other = std::find(names.begin(), names.end(), declared.other);
+    if (column == names.end() || other == names.end()) continue;
+    limits_.push_back({.column = static_cast<std::uint32_t>(column - names.begin()),
+                       .other = static_cast<std::uint32_t>(other - names.begin()),
+                       .kind = declared.kind});
+  }
 }
 
 void Family::add_axes() {
@@ -115,26 +125,6 @@ void Family::add_curves() {
   }
 }
 
-std::uint32_t Family::even_row(const Curve& curve, std::uint32_t row, HiddenRows hidden) const {
-  const std::uint32_t end_before = hidden.has(row - 1) ? hidden.begin : row;
-  const std::uint32_t next = hidden.has(row + 1) ? hidden.end : row + 1;
-  if (end_before <= curve.begin || next >= curve.end || latencies_[next] <= 0) return row;
-  const double beside = std::max(latencies_[end_before - 1], latencies_[next]);
-  return latencies_[row] > kUneven * beside ? next : row;
-}
-
-std::uint32_t Family::find_even_row(std::uint32_t row, HiddenRows hidden) const {
-  return even_row(curves_[find_curve_of(row)], row, hidden);
-}
-
-void Family::add_even_rows() {
-  even_rows_.resize(num_rows());
-  for (const Curve& curve : curves_) {
-    for (std::uint32_t row = curve.begin; row < curve.end; ++row)
-      even_rows_[row] = even_row(curve, row, {});
-  }
-}
-
 // Predicts a row from its neighbours on its curve: by how much that is off, as a logarithm, or NaN.
 // Where the roofline is straight between them, it makes no difference.
 double Family::error_at(const Curve& curve, std::uint32_t row, HiddenRows hidden) const {
@@ -148,8 +138,8 @@ double Family::error_at(const Curve& curve, std::uint32_t row, HiddenRows hidden
   const bool has_all = hidden.begin == hidden.end;
   const HiddenRows with_row = {.begin = has_all ? row : std::min(hidden.begin, row),
                                .end = has_all ? row + 1 : std::max(hidden.end, row + 1)};
-  const double low = even_latency(below, with_row);
-  const double between = low + t * (even_latency(above, with_row) - low);
+  const double low = latencies_[even_row(curve, below, with_row)];
+  const double between = low + t * (latencies_[even_row(curve, above, with_row)] - low);
   return between > 0 ? std::abs(std::log(between / latencies_[row])) : kNothing;
 }
 
@@ -200,12 +190,8 @@ double Family::learn_roof_of_row(std::uint32_t row) const {
 }
 
 double Family::learn_multiple_of_row(std::uint32_t row) const {
-  multiples_[row] = std::log(std::max(even_latency(row, {}), 1e-9) / base_of(roof_of_row(row)));
+  multiples_[row] = multiple_without(row, {});
   return multiples_[row];
-}
-
-double Family::multiple_without(std::uint32_t row, HiddenRows hidden) const {
-  return std::log(std::max(even_latency(row, hidden), 1e-9) / base_of(roof_of_row(row)));
 }
 
 // The usual difference of rows of the same work with other columns, which the rows tell: the root
@@ -281,7 +267,32 @@ std::string Family::method(const WorkEstimate& estimate, std::span<const double>
   return text;
 }
 
+// What no program has of these sizes; null: nothing.
+const Family::Limit* Family::broken_limit(std::span<const double> sizes) const {
+  for (const Limit& limit : limits_) {
+    const double value = sizes[limit.column];
+    const double other = sizes[limit.other];
+    const bool is_broken = limit.kind == WorkLimit::Kind::kAtMost
+                               ? value > other
+                               : other > 0 && std::fmod(value, other) != 0;
+    if (is_broken) return &limit;
+  }
+  return nullptr;
+}
+
+std::string Family::limit_text(std::span<const double> sizes) const {
+  const Limit* limit = broken_limit(sizes);
+  ASSAY_CHECK(limit != nullptr, "sizes are refused that may be");
+  const auto named = [&](std::uint32_t column) {
+    return fmt::format("{}={}", rows_->sizes[column], size_text(sizes[column]));
+  };
+  if (limit->kind == WorkLimit::Kind::kAtMost)
+    return fmt::format("{} is more than {}", named(limit->column), named(limit->other));
+  return fmt::format("{} does not divide {}", named(limit->other), named(limit->column));
+}
+
 std::string Family::refusal(const WorkEstimate& estimate, std::span<const double> sizes) const {
+  if (estimate.refused == Refused::kImpossible) return limit_text(sizes);
   if (estimate.refused == Refused::kUnknown) return "nothing was measured";
   if (estimate.refused == Refused::kUncertain) {
     return fmt::format("one sigma of the answer is {:.0f} % of it; the nearest row is {}",

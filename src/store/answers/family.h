@@ -7,7 +7,8 @@
 // 2. on a curve that brackets the size: the time above the roofline runs in a straight line between
 //    the two points beside it;
 // 3. past the end of its curve: its last multiple of (least time of the family + roofline), changed
-//    as that of the curves beside it changes from there to the size;
+//    as that of the curves beside it changes from there to the size; a row that takes much longer
+//    than those around it tells nothing of other sizes (family_even.cc);
 // 4. beside all curves: each curve near by tells which multiple a kernel takes there; simple
 // kriging
 //    between the curves (an exponential variogram over the logarithms of the quantities,
@@ -22,6 +23,7 @@
 #include <cmath>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <limits>
 #include <optional>
 #include <span>
@@ -50,9 +52,10 @@ enum class How : std::uint8_t {
 
 enum class Refused : std::uint8_t {
   kNo,
-  kBeyond,     // more than kMostBeyond times past the measured quantities
-  kUncertain,  // one sigma is more than the answer: more than kMostSigma
-  kUnknown,    // nothing was measured
+  kBeyond,      // more than kMostBeyond times past the measured quantities
+  kUncertain,   // one sigma is more than the answer: more than kMostSigma
+  kUnknown,     // nothing was measured
+  kImpossible,  // no program has such sizes (WorkLimit)
 };
 
 // The logarithm of 2.
@@ -61,6 +64,9 @@ inline constexpr double kMostSigma = 0.6931471805599453;
 struct WorkEstimate {
   double latency = 0;   // ms
   double roofline = 0;  // ms; 0: unknown
+  // ms; no answer is faster: the roofline, or less where the rows beside are faster than theirs,
+  // because their data lay in a cache.
+  double least = 0;
   // Within these logarithms of the latency, 68.3 % and 80 % of times lie to both sides of it; NaN
   // where the row was measured.
   double sigma = std::numeric_limits<double>::quiet_NaN();
@@ -183,6 +189,8 @@ class Family {
  private:
   static constexpr std::size_t kNearCurves = 6;
   static constexpr std::size_t kListed = 16;
+  static constexpr std::size_t kLongCurves = 9;
+  static constexpr std::uint32_t kNoEvenRow = std::numeric_limits<std::uint32_t>::max();
 
   struct Axis {
     std::vector<std::uint32_t> times;  // size columns
@@ -233,6 +241,28 @@ class Family {
     std::array<std::array<double, kListed>, kListed> covariances = {};  // NaN: not asked yet
   };
 
+  // kNoEvenRow: there is none.
+  struct Beside {
+    std::uint32_t below = kNoEvenRow;
+    std::uint32_t above = kNoEvenRow;
+
+    [[nodiscard]] bool has_both() const { return below != kNoEvenRow && above != kNoEvenRow; }
+  };
+
+  // The nearest curves with many rows.
+  struct LongCurves {
+    std::array<std::uint32_t, kLongCurves> curves = {};
+    std::array<double, kLongCurves> distances = {};
+    std::size_t count = 0;
+  };
+
+  // Sizes of which one must divide, or must not be less than, the other.
+  struct Limit {
+    std::uint32_t column = 0;
+    std::uint32_t other = 0;
+    WorkLimit::Kind kind = WorkLimit::Kind::kDividedBy;
+  };
+
   struct Point;
   struct Bracket;
   struct Reading;
@@ -252,6 +282,7 @@ class Family {
   void add_curves();
   void add_even_rows();
   void add_errors();
+  void add_limits();
   [[nodiscard]] double error_at(const Curve& curve, std::uint32_t row, HiddenRows hidden) const;
   [[nodiscard]] double quantity(const Axis& axis, std::span<const double> sizes) const;
 
@@ -265,30 +296,47 @@ class Family {
     return std::isnan(roofs_[row]) ? learn_roof_of_row(row) : roofs_[row];
   }
 
-  // The latency of a row as far as it tells of sizes beside it. Where it takes much longer than
-  // both the smaller and the larger size beside it, that is the larger one's. cuBLASLt's products
-  // of 448 rows take up to 1.9 times as long as those of 444 and of 452.
+  // The latency of a row as far as it tells of other sizes. Where it takes much longer than both
+  // the smaller and the larger size beside it, that is the larger one's. cuBLASLt's products of 448
+  // rows take up to 1.9 times as long as those of 444 and of 452. A row at an end of its curve has
+  // no size on one side: where it takes much longer than the curves beside it let expect, it is
+  // what they let expect.
   [[nodiscard]] double even_latency(std::uint32_t row, HiddenRows hidden) const {
-    return latencies_[knows_even_row(row, hidden) ? even_rows_[row] : find_even_row(row, hidden)];
+    if (knows_even_row(row, hidden)) return latencies_[even_rows_[row]];
+    return find_even_latency(row, hidden);
   }
 
+  // Rows at the ends of a curve have no even row.
   [[nodiscard]] bool knows_even_row(std::uint32_t row, HiddenRows hidden) const {
-    return !hidden.has(row - 1) && !hidden.has(row + 1);
+    return even_rows_[row] != kNoEvenRow && !hidden.has(row - 1) && !hidden.has(row + 1);
   }
 
   // The logarithm of that over the base.
   [[nodiscard]] double multiple_of_row(std::uint32_t row, HiddenRows hidden) const {
-    if (!knows_even_row(row, hidden)) return multiple_without(row, hidden);
+    if (!knows_even_row(row, hidden) && hidden.begin != hidden.end)
+      return multiple_without(row, hidden);
     return std::isnan(multiples_[row]) ? learn_multiple_of_row(row) : multiples_[row];
   }
 
   double learn_roof_of_row(std::uint32_t row) const;
   double learn_multiple_of_row(std::uint32_t row) const;
   [[nodiscard]] double multiple_without(std::uint32_t row, HiddenRows hidden) const;
-  [[nodiscard]] std::uint32_t find_even_row(std::uint32_t row, HiddenRows hidden) const;
+  [[nodiscard]] double find_even_latency(std::uint32_t row, HiddenRows hidden) const;
+  static Beside rows_beside(const Curve& curve, std::uint32_t row, HiddenRows hidden);
   [[nodiscard]] std::uint32_t even_row(const Curve& curve,
                                        std::uint32_t row,
                                        HiddenRows hidden) const;
+  [[nodiscard]] const LongCurves& long_curves_beside(std::uint32_t number) const;
+  [[nodiscard]] std::optional<double> expected_multiple(std::uint32_t number,
+                                                        std::uint32_t row,
+                                                        HiddenRows hidden) const;
+  [[nodiscard]] std::optional<double> expected_at_end(std::uint32_t number,
+                                                      std::uint32_t row,
+                                                      HiddenRows hidden) const;
+  [[nodiscard]] std::optional<double> inner_multiple(const Curve& curve,
+                                                     std::uint32_t row,
+                                                     HiddenRows hidden) const;
+  [[nodiscard]] double own_multiple(const Curve& curve, std::uint32_t row, HiddenRows hidden) const;
   [[nodiscard]] Point point_of(std::span<const double> sizes, HiddenRows hidden) const;
   [[nodiscard]] std::uint32_t find_curve(std::span<const double> sizes) const;
   [[nodiscard]] std::uint32_t find_curve_like_last(std::span<const double> sizes) const;
@@ -298,6 +346,9 @@ class Family {
   std::uint32_t first_not_below(const Curve& curve, double x, std::uint32_t& hint) const;
   [[nodiscard]] Bracket bracket(const Curve& curve, const Point& point) const;
   Bracket bracket(const Curve& curve, const Point& point, std::uint32_t& hint) const;
+  [[nodiscard]] std::uint32_t row_before_end(const Curve& curve,
+                                             std::uint32_t end,
+                                             const Point& point) const;
   [[nodiscard]] double trend_past(const Curve& curve, std::uint32_t end, const Point& point) const;
   [[nodiscard]] Stretch stretch_between(std::uint32_t low,
                                         std::uint32_t high,
@@ -315,6 +366,11 @@ class Family {
 
   double learn_covariance(std::uint32_t a, std::uint32_t b) const;
   [[nodiscard]] double same_work_error() const;
+  [[nodiscard]] const Limit* broken_limit(std::span<const double> sizes) const;
+  [[nodiscard]] std::string limit_text(std::span<const double> sizes) const;
+  [[nodiscard]] double least_of(const Point& point,
+                                std::initializer_list<std::uint32_t> rows) const;
+  [[nodiscard]] double least_beside(const Point& point, const NearCurves& near) const;
   [[nodiscard]] std::pair<double, double> range_along(HiddenRows hidden) const;
   void check_range(const Point& point, Beyond beyond, WorkEstimate& estimate) const;
   bool answer_on(std::uint32_t number, const Point& point, WorkEstimate& estimate) const;
@@ -348,13 +404,16 @@ class Family {
   std::vector<std::vector<double>> places_;  // by axis but the first: of each curve, over its reach
   std::vector<double> logs_;                 // of x_, in doublings
   std::vector<double> x_;                    // by row: the first quantity, filled up to its tile
-  std::vector<std::uint32_t> even_rows_;     // by row: the one whose latency is its even_latency()
+  std::vector<Limit> limits_;
+  std::vector<std::uint32_t> even_rows_;  // by row: the one whose latency is its even_latency()
   std::vector<float> errors_;  // by row: of predicting it from its curve, in logarithms; or NaN
   double usual_error_ = 0.05;  // their root mean square
   double floor_ = 0;           // ms
   double rate_ = 0;            // without a roofline: the least ms for a unit of work
-  mutable double same_work_error_ = -1;    // not asked yet
-  mutable std::vector<double> multiples_;  // by row; NaN: not asked yet
+  mutable double same_work_error_ = -1;        // not asked yet
+  mutable std::vector<double> multiples_;      // by row; NaN: not asked yet
+  mutable std::vector<double> end_latencies_;  // by row, of those without; NaN: not asked yet
+  mutable std::vector<std::optional<LongCurves>> long_curves_;  // by curve; empty: none was asked
   mutable Shortlist listed_;
   mutable std::vector<double> squares_;  // by curve: of its distance to the point of the list
   mutable std::uint32_t last_curve_ = std::numeric_limits<std::uint32_t>::max();

@@ -22,6 +22,9 @@ constexpr double kLeastError = 0.01;
 // How much less a curve tells of another for each reach that they are apart: e^(-2 reaches).
 constexpr double kFading = 2;
 
+// A curve's last rows tell how it goes on if they are at least so many doublings apart.
+constexpr double kTrendOver = 1 - 1e-9;
+
 // The weight of "as a straight line" beside that of a curve with the same sizes.
 constexpr double kStraightWeight = 0.2;
 
@@ -33,7 +36,8 @@ WorkEstimate mean_of(const WorkEstimate& a, const WorkEstimate& b) {
   const double share = of_a / (of_a + of_b);
   const double apart = std::log(a.latency / b.latency);
   WorkEstimate mean = share >= 0.5 ? a : b;
-  mean.latency = std::max(a.latency * std::exp(-(1 - share) * apart), std::max(a.roofline, 0.0));
+  mean.least = std::min(a.least, b.least);
+  mean.latency = std::max(a.latency * std::exp(-(1 - share) * apart), mean.least);
   mean.sigma = std::sqrt(1 / (of_a + of_b) + share * (1 - share) * apart * apart);
   mean.curves = std::max(a.curves, b.curves);
   return mean;
@@ -61,7 +65,7 @@ double WorkEstimate::uncertainty() const {
 }
 
 double WorkEstimate::low_80() const {
-  return latency * std::exp(-half_80);
+  return std::max(latency * std::exp(-half_80), std::min(least, latency));
 }
 
 double WorkEstimate::high_80() const {
@@ -216,12 +220,29 @@ Family::Bracket Family::bracket(const Curve& curve, const Point& point, std::uin
   return {.low = below, .high = above, .kind = Bracket::Kind::kBetween};
 }
 
-// What the multiple would change by past an end if it went on as between the last two rows.
+// The nearest row that is at least so far from an end of a curve that both tell a trend: rows that
+// are closer differ by what kernels do at single sizes. kNoRow if there is none.
+std::uint32_t Family::row_before_end(const Curve& curve,
+                                     std::uint32_t end,
+                                     const Point& point) const {
+  const auto first = logs_.begin();
+  if (point.log > logs_[end]) {
+    const auto after = std::upper_bound(first + curve.begin, first + end, logs_[end] - kTrendOver);
+    if (after == first + curve.begin) return kNoRow;
+    const auto row = static_cast<std::uint32_t>(after - first) - 1;
+    if (!point.hidden.has(row)) return row;
+    return point.hidden.begin > curve.begin ? point.hidden.begin - 1 : kNoRow;
+  }
+  const auto found = std::lower_bound(first + end, first + curve.end, logs_[end] + kTrendOver);
+  auto row = static_cast<std::uint32_t>(found - first);
+  if (point.hidden.has(row)) row = point.hidden.end;
+  return row < curve.end ? row : kNoRow;
+}
+
+// What the multiple would change by past an end if it went on as before.
 double Family::trend_past(const Curve& curve, std::uint32_t end, const Point& point) const {
-  const bool is_above = point.log > logs_[end];
-  if (is_above ? end == curve.begin : end + 1 == curve.end) return 0;
-  const std::uint32_t before = is_above ? end - 1 : end + 1;
-  if (point.hidden.has(before) || logs_[before] == logs_[end]) return 0;
+  const std::uint32_t before = row_before_end(curve, end, point);
+  if (before == kNoRow) return 0;
   return (multiple_of_row(end, point.hidden) - multiple_of_row(before, point.hidden)) /
          (logs_[end] - logs_[before]) * (point.log - logs_[end]);
 }
@@ -309,6 +330,22 @@ void Family::check_range(const Point& point, Beyond beyond, WorkEstimate& estima
     estimate.refused = Refused::kBeyond;
 }
 
+// The roofline of the point, as far as these rows keep to theirs: data that lie in a cache are not
+// read from memory.
+double Family::least_of(const Point& point, std::initializer_list<std::uint32_t> rows) const {
+  double share = 1;
+  for (const std::uint32_t row : rows)
+    share = std::min(share, latencies_[row] / roof_of_row(row));
+  return point.known_roof * share;
+}
+
+double Family::least_beside(const Point& point, const NearCurves& near) const {
+  double least = point.known_roof;
+  for (std::size_t i = 0; i < near.count; ++i)
+    least = std::min(least, least_of(point, {near.all[i].reading.row}));
+  return least;
+}
+
 // Answers on one curve, if it has the point or brackets it.
 bool Family::answer_on(std::uint32_t number, const Point& point, WorkEstimate& estimate) const {
   const Curve& curve = curves_[number];
@@ -318,6 +355,7 @@ bool Family::answer_on(std::uint32_t number, const Point& point, WorkEstimate& e
   if (found.kind == Bracket::Kind::kOutside) return false;
   estimate.low = found.low;
   estimate.high = found.high;
+  estimate.least = least_of(point, {found.low, found.high});
   if (found.kind == Bracket::Kind::kBetween) {
     answer_between(curve, found, point, estimate);
     return true;
@@ -564,7 +602,7 @@ void Family::follow_shape(const Point& point, const NearCurves& near, WorkEstima
   }
   if (weights <= 0) return;
   const double shift = sum / (weights + kStraightWeight);
-  answer.latency = std::max(answer.latency * std::exp(shift), answer.roofline);
+  answer.latency = std::max(answer.latency * std::exp(shift), answer.least);
   const double spread = std::max(0.0, squares - 2 * shift * sum + shift * shift * weights);
   answer.sigma = std::sqrt((kStraightWeight * answer.sigma * answer.sigma + spread) /
                            (weights + kStraightWeight));
@@ -600,9 +638,9 @@ bool Family::answer_past(std::uint32_t number,
   const double change = sum / weights;
   const double past = std::abs(point.log - logs_[end]) * axes_[0].per_reach;
   const double spread = std::max(0.0, squares / weights - change * change);
-  estimate.latency =
-      std::max(base_of(point.roof) * std::exp(multiple_of_row(end, point.hidden) + change),
-               estimate.roofline);
+  estimate.least = std::min(least_of(point, {end}), least_beside(point, near));
+  estimate.latency = std::max(
+      base_of(point.roof) * std::exp(multiple_of_row(end, point.hidden) + change), estimate.least);
   estimate.sigma = std::sqrt(kLeastError * kLeastError + spread + 0.06 * change * change +
                              0.01 * past * (1 + past) / (kStraightWeight + weights));
   estimate.how = How::kPastOwn;
@@ -683,7 +721,8 @@ bool Family::answer_across(const Point& point,
     spread += away * away;
   }
   spread = count > 1 ? std::sqrt(spread / static_cast<double>(count - 1)) : 0.3;
-  estimate.latency = std::max(base_of(point.roof) * std::exp(multiple), estimate.roofline);
+  estimate.least = least_beside(point, curves);
+  estimate.latency = std::max(base_of(point.roof) * std::exp(multiple), estimate.least);
   const double past = estimate.beyond > 1 ? std::log2(estimate.beyond) : 0;
   estimate.sigma = std::sqrt(kLeastError * kLeastError + 0.25 * usual_error_ * usual_error_ +
                              variance * (spread * spread + 0.05 * 0.05) + 0.1 * 0.1 * past * past +
@@ -724,6 +763,11 @@ Parts Family::parts(std::span<const double> sizes, Beyond beyond, HiddenRows hid
   parts.has_own = has_curve && answer_on(own, point, parts.own);
   parts.is_measured = parts.has_own && parts.own.is_measured();
   if (parts.is_measured) return parts;
+  // What was measured at other sizes along its curve is possible.
+  if (own == kNoCurve && broken_limit(sizes) != nullptr) {
+    nothing.refused = Refused::kImpossible;
+    parts.own.refused = Refused::kImpossible;
+  }
   NearCurves near;
   find_near(point, near);
   if (parts.has_own && near.count == 1) return parts;

@@ -305,6 +305,146 @@ TEST(Family, PassesOverHiddenRowsBesideSuchSizes) {
   }
 }
 
+// Eight weights that were measured at many sizes, and one of which only sizes are known that take
+// twice as long as those beside them would.
+std::string rows_with_a_slow_weight(const std::vector<double>& slow_sizes) {
+  std::string csv = "gemm_dtype,m,n,k,latency\n";
+  const auto even = [](double m, double n) { return 0.01 + m * n * 3e-8; };
+  for (double n = 2048; n <= 16384; n += 2048) {
+    for (double m = 64; m <= 8192; m *= 2)
+      csv += fmt::format("fp8,{},{},4096,{}\n{},{},{},4096,{}\n", m, n, even(m, n), "fp8", 1.5 * m,
+                         n, even(1.5 * m, n));
+  }
+  for (const double m : slow_sizes)
+    csv += fmt::format("fp8,{},9216,4096,{}\n", m, 2 * even(m, 9216));
+  return csv;
+}
+
+TEST(Family, SlowSizesAtTheEndOfACurveTellNothingOfThosePastIt) {
+  const double even = 0.01 + 4096 * 9216 * 3e-8;
+  for (const std::vector<double>& sizes :
+       {std::vector<double>{448}, std::vector<double>{416, 448}, std::vector<double>{448, 512}}) {
+    const WorkIndex index = index_of("gemm_perf", rows_with_a_slow_weight(sizes), product_roofline);
+    const Told own = ask(index, {{"m", "4096"}, {"n", "9216"}, {"k", "4096"}});
+    EXPECT_NEAR(own.estimate.latency / even, 1, 0.03) << own.method;
+    const Told beside = ask(index, {{"m", "4096"}, {"n", "9220"}, {"k", "4096"}});
+    EXPECT_NEAR(beside.estimate.latency / even, 1, 0.03) << beside.method;
+    const Told exact = ask(index, {{"m", "448"}, {"n", "9216"}, {"k", "4096"}});
+    EXPECT_DOUBLE_EQ(exact.estimate.latency, 2 * (0.01 + 448 * 9216 * 3e-8));
+  }
+}
+
+TEST(Family, PassesOverHiddenRowsBesideSlowEnds) {
+  const WorkIndex all =
+      index_of("gemm_perf", rows_with_a_slow_weight({416, 448}), product_roofline);
+  const Family& family = all.family(0);
+  for (std::uint32_t row = 0; row < family.num_rows(); ++row) {
+    if (family.sizes_of(row)[1] == 2048) continue;  // the least time is the floor of all rows
+    const HiddenRows whole = family.curve_of(row);
+    for (const HiddenRows hidden : {HiddenRows{.begin = row, .end = row + 1}, whole}) {
+      const WorkIndex rest(
+          kept_rows(all.rows(),
+                    [&](std::size_t at) { return !hidden.has(static_cast<std::uint32_t>(at)); }),
+          product_roofline);
+      const Parts with = family.parts(family.sizes_of(row), Beyond::kRefuse, hidden);
+      const Parts without = rest.family(0).parts(family.sizes_of(row), Beyond::kRefuse, {});
+      ASSERT_EQ(with.has_own, without.has_own) << row;
+      if (with.has_own) {
+        EXPECT_DOUBLE_EQ(with.own.latency, without.own.latency) << row;
+      }
+      EXPECT_DOUBLE_EQ(with.across.latency, without.across.latency) << row;
+    }
+  }
+}
+
+// Two sizes that lie close together differ by what a kernel does at one of them. That is no trend
+// over many doublings.
+TEST(Family, SizesThatLieCloseTogetherAreNoTrend) {
+  std::string csv = "gemm_dtype,m,n,k,latency\n";
+  for (const double n : {4096.0, 4224.0, 4352.0}) {
+    for (const double m : {256.0, 440.0, 448.0})
+      csv += fmt::format("fp8,{},{},4096,{}\n", m, n, m * n * 3e-8 * (m == 448 ? 1.6 : 1));
+  }
+  const WorkIndex index = index_of("gemm_perf", csv, product_roofline);
+  const Told told = ask(index, {{"m", "1792"}, {"n", "4300"}, {"k", "4096"}});
+  EXPECT_LT(told.estimate.latency, 1792 * 4300 * 3e-8 * 1.7) << told.method;
+}
+
+constexpr const char* kExpertsColumns =
+    "moe_dtype,num_tokens,hidden_size,inter_size,topk,num_experts,moe_tp_size,moe_ep_size,"
+    "distribution,latency\n";
+
+TEST(Family, RefusesExpertsThatCannotBe) {
+  std::string csv = kExpertsColumns;
+  for (const int ep : {1, 2, 4}) {
+    for (const int tokens : {64, 128, 256, 1024})
+      csv += fmt::format("fp8,{},4096,1536,8,128,1,{},balanced,{}\n", tokens, ep,
+                         0.1 + tokens * 1e-3 / ep);
+  }
+  // Somebody measured these, so that they can be.
+  csv += "fp8,64,4096,1536,8,100,1,3,balanced,0.1\nfp8,256,4096,1536,8,100,1,3,balanced,0.2\n";
+  const WorkIndex index = index_of("moe_perf", csv, nullptr);
+  const auto ask_experts = [&](const char* topk, const char* experts, const char* tp,
+                               const char* ep, Beyond beyond = Beyond::kRefuse) {
+    return ask(index,
+               {{"num_tokens", "128"},
+                {"hidden_size", "4096"},
+                {"inter_size", "1536"},
+                {"topk", topk},
+                {"num_experts", experts},
+                {"moe_tp_size", tp},
+                {"moe_ep_size", ep}},
+               beyond);
+  };
+  EXPECT_EQ(ask_experts("8", "128", "1", "3").refusal,
+            "moe_ep_size=3 does not divide num_experts=128");
+  EXPECT_EQ(ask_experts("8", "128", "1", "3", Beyond::kExtrapolate).refusal,
+            "moe_ep_size=3 does not divide num_experts=128");
+  EXPECT_EQ(ask_experts("8", "128", "5", "1", Beyond::kExtrapolate).refusal,
+            "moe_tp_size=5 does not divide inter_size=1536");
+  EXPECT_EQ(ask_experts("129", "128", "1", "1", Beyond::kExtrapolate).refusal,
+            "topk=129 is more than num_experts=128");
+  EXPECT_EQ(ask_experts("8", "100", "1", "3").refusal, "");
+  EXPECT_EQ(ask_experts("8", "128", "1", "2").refusal, "");
+  const auto surface = Surface::bind(
+      index,
+      {{"num_tokens", "128"}, {"inter_size", "1536"}, {"num_experts", "128"}, {"moe_tp_size", "1"}},
+      {"moe_ep_size"});
+  ASSERT_TRUE(surface.ok()) << surface.error().message;
+  const std::array three{3.0};
+  EXPECT_EQ(surface.value().refusal(surface.value().at_any(three), three),
+            "moe_ep_size=3 does not divide num_experts=128");
+}
+
+// Rows of 64 to 256 tokens read from a cache, those of 1024 and more from memory.
+TEST(Family, AnswersBesideRowsFromACacheAreAsFast) {
+  std::string csv = "gemm_dtype,m,n,k,latency\n";
+  const auto least = [](double m, double n) { return m * n * 2e-8; };
+  for (double n = 1024; n <= 8192; n *= 2) {
+    for (double m = 16; m <= 4096; m *= 2)
+      csv += fmt::format("fp8,{},{},4096,{}\n", m, n, least(m, n) * (m <= 256 ? 0.75 : 1.2));
+  }
+  const WorkIndex index = index_of("gemm_perf", csv, product_roofline);
+  const auto estimate = [&](const char* m, const char* n) {
+    return ask(index, {{"m", m}, {"n", n}, {"k", "4096"}}).estimate;
+  };
+  EXPECT_NEAR(estimate("255", "2048").latency / least(255, 2048), 0.75, 0.02);
+  EXPECT_NEAR(estimate("200", "3000").latency / least(200, 3000), 0.75, 0.05);
+  EXPECT_LT(estimate("255", "2048").latency, estimate("256", "2048").latency * 1.01);
+  // Far from them the roofline holds, and so it does at the lower end of intervals.
+  const WorkEstimate large = estimate("3000", "3000");
+  EXPECT_GE(large.latency, large.roofline);
+  EXPECT_GE(large.low_80(), large.roofline);
+}
+
+TEST(Family, NoIntervalBeginsBelowTheRoofline) {
+  const WorkEstimate wide{.latency = 1.1, .roofline = 1, .least = 1, .sigma = 0.3, .half_80 = 0.5};
+  EXPECT_DOUBLE_EQ(wide.low_80(), 1);
+  EXPECT_GT(wide.high_80(), 1.8);
+  const WorkEstimate narrow{.latency = 2, .roofline = 1, .least = 1, .sigma = 0.1, .half_80 = 0.2};
+  EXPECT_DOUBLE_EQ(narrow.low_80(), 2 * std::exp(-0.2));
+}
+
 // Curves that begin and end at other sizes, so that the nearest ones change along a weight.
 std::string ragged_rows() {
   std::string csv = "gemm_dtype,m,n,k,latency\n";

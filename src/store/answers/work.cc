@@ -80,7 +80,10 @@ std::vector<Work> of_other_operators() {
                 {.times = {"inter_size"}, .over = {"moe_tp_size"}, .reach = 3},
                 {.times = {"num_experts"}, .over = {"moe_ep_size"}, .reach = 3},
                 column("topk", 3),
-                column("moe_ep_size", 3)}},
+                column("moe_ep_size", 3)},
+       .limits = {{.column = "topk", .kind = WorkLimit::Kind::kAtMost, .other = "num_experts"},
+                  {.column = "num_experts", .other = "moe_ep_size"},
+                  {.column = "inter_size", .other = "moe_tp_size"}}},
       // The delta rule's state is that of a value head; key heads repeat for several.
       {.table = "gdn_perf",
        .axes = {column("seq_len", 3),

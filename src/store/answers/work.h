@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,12 +25,22 @@ struct WorkAxis {
   double reach = 4;
 };
 
+// What no program has: a size that another does not divide, or that is more than another.
+struct WorkLimit {
+  enum class Kind : std::uint8_t { kDividedBy, kAtMost };
+
+  std::string column;
+  Kind kind = Kind::kDividedBy;
+  std::string other;
+};
+
 struct Work {
   std::string table;
   // The first is the one that curves run along: that of tokens or bytes, which have most values.
   std::vector<WorkAxis> axes;
   // Columns of numbers that change no work on one GPU.
   std::vector<std::string> labels = {};
+  std::vector<WorkLimit> limits = {};
 
   // Whether a column is part of a quantity.
   [[nodiscard]] bool has(std::string_view column) const;
