@@ -188,9 +188,10 @@ class StoreImport final : public Command {
     return store::Importer::into_new([this] { return opened(); });
   }
 
-  // Tells what the store has of an import that ended early.
+  // Tells what the store has of an import that was stopped.
   [[nodiscard]] core::Error failed(const core::Error& error) const {
-    if (opened_ && !presentation_.quiet) {
+    const bool is_stopped = !core::check_interrupt().ok();
+    if (is_stopped && opened_ && !presentation_.quiet) {
       print_note(fmt::format("{}: what was begun is undone; {} before it {} kept", store_.string(),
                              core::counted(num_taken_, "run"), num_taken_ == 1 ? "is" : "are"));
     }

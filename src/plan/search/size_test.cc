@@ -14,7 +14,6 @@
 namespace assay::plan {
 namespace {
 
-using testing::ElementsAre;
 using testing::HasSubstr;
 
 SearchRequest request_with(double tpot_ms) {
