@@ -92,8 +92,7 @@ Table steps_table(const Execution& execution,
       .columns = {{.name = "step"}, {.name = "step ms", .unit = "ms", .better = Better::kLower}}};
   const char* meanings[] = {"kernels that compute",
                             "from the arrival of the last rank on; of a message, of its later end",
-                            "sends, receives and collectives that are not matched across ranks: "
-                            "the time may be transfer or a wait for another rank",
+                            "what is not matched across ranks: transfer, or a wait for a rank",
                             "copies and their kernels",
                             "the GPU waits for its next launch",
                             "half of the ranks wait in a collective for the last one",
