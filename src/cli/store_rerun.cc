@@ -119,7 +119,7 @@ core::Result<bool> RerunArguments::add_tables(const fs::path& store,
                                               const collect::CollectResult& measured,
                                               const Presentation& presentation,
                                               model::Book& book) const {
-  // What was measured before the program was asked to stop is shown.
+  // A program that is asked to stop still shows what it has measured.
   const core::FinishingTouches touches;
   const store::Store opened = ASSAY_TRY(store::Store::open(store, store::Store::Mode::kRead));
   const auto reruns = ASSAY_TRY(store::reruns_of(opened, earlier.id, measured.run));

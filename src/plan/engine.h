@@ -41,7 +41,7 @@ serving::Precision served_precision(Engine engine, const serving::Model& model);
 // Returns whether a version is `first` or a later one; not "" nor one that has no place among them.
 bool is_from(const std::string& version, std::string_view first);
 
-// What layers that attend to a window, or to a chunk, keep of the cache.
+// Tells what layers that attend to a window, or to a chunk, keep of the cache.
 struct KeptCache {
   // Tells whether they keep no more of it than that.
   bool frees_windows = true;

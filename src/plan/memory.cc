@@ -309,7 +309,7 @@ MemoryUse LayerMemory::of_stage(const MemoryRequest& request,
   return use.cache_tokens > whole.cache_tokens ? use : whole;
 }
 
-// What begins in a step lies whole in all layers until it is computed.
+// A prompt that begins in a step lies whole in all layers until it is computed.
 void LayerMemory::hold(const MemoryRequest& request, const Stage& stage, MemoryUse& use) const {
   const auto tokens = static_cast<double>(request.request_tokens);
   const CacheOf cache{deployment_, request.kept, tokens,

@@ -46,9 +46,9 @@ struct MemoryUse {
   double bytes_per_token = 0;  // of the cache of the stage with most, mean over a request's tokens
   double bytes_per_request = 0;   // of state that does not grow: linear attention
   std::int64_t cache_tokens = 0;  // that fit on all stages, of such requests; at least 0
-  // Where layers with windows have memory apart (KeptCache::is_apart) and hold more by it: the
-  // tokens that each of them has room for, and their share of the bytes of the cache. 0: all layers
-  // keep all tokens.
+  // Layers with windows may have memory apart (KeptCache::is_apart) and hold more by it. These are
+  // the tokens that each of them then has room for, and their share of the bytes of the cache; 0:
+  // all layers keep all tokens.
   double window_tokens = 0;
   double window_share = 0;
 

@@ -171,8 +171,8 @@ TEST(CacheSizes, WindowsKeepAllWhereTheEngineFreesNone) {
                    62.0 * 2 * 16 * 128 * kBfloat16Bytes);
 }
 
-// By hand: 62 layers with 8 of 16 heads of 128 on each of two GPUs, 31,000 tokens of 4096 bytes in
-// each layer.
+// The figures are sums by hand: 62 layers with 8 of 16 heads of 128 on each of two GPUs, 31,000
+// tokens of 4096 bytes in each layer.
 TEST(CacheSizes, WindowsWithMemoryApartHaveRoomForWhatBegins) {
   MemoryRequest request{.deployment = {.tp = 2, .moe_tp = 2},
                         .engine = Engine::kTrtllm,

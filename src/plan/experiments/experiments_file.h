@@ -40,7 +40,8 @@ struct Experiment {
   double confidence = kUsualConfidence;
   Scheduler scheduler = Scheduler::kSimulation;
   ServingMode mode = ServingMode::kBoth;
-  // Of a step, of which each is tried with every aggregated worker; none: the engine's own.
+  // Each of these limits of a step's tokens is tried with every aggregated worker; none: the
+  // engine's own.
   std::vector<std::int64_t> step_tokens = {};
   std::string decode_system = {};  // "": as `system`
   Speculation speculation = {};

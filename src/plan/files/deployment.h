@@ -45,9 +45,9 @@ struct PlannedDeployment {
   bool sends_states = false;  // of a pool: those of linear attention or of state spaces, too
   serving::Quantization cache = serving::Quantization::kBfloat16;
 
-  // Where layers with windows have memory of their own: the keys that each layer keeps (0: all), as
-  // a pattern that repeats; their share of the cache; and the tokens that each of them has room
-  // for, over those of the other layers.
+  // Layers with windows may have memory of their own. These are the keys that each layer then keeps
+  // (0: all), as a pattern that repeats; their share of the cache; and the tokens that each of them
+  // has room for, over those of the other layers.
   std::vector<std::int64_t> windows = {};
   double window_share = 0;
   double window_ratio = 0;

@@ -26,7 +26,7 @@ Json trtllm_transceiver(const PlannedDeployment& planned) {
   return transceiver;
 }
 
-// Of each layer, from the first on again where the list ends.
+// Returns the keys that each layer keeps; the list begins anew where it ends.
 std::vector<std::int64_t> trtllm_windows(const PlannedDeployment& planned) {
   std::vector<std::int64_t> windows;
   for (const std::int64_t window : planned.windows)

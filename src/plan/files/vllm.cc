@@ -13,9 +13,8 @@ std::string vllm_image(std::string_view version) {
   return fmt::format("vllm/vllm-openai:v{}", version);
 }
 
-// Where steps are scheduled ahead, one that still computes a request that has ended, or clears its
-// blocks, may overwrite states and caches that have come for the next one (vllm-project/vllm
-// 37285).
+// A step that was scheduled ahead may still compute a request that has ended, or clear its blocks,
+// and so overwrite states and caches that have come for the next one (vllm-project/vllm 37285).
 Words vllm_pool(const PlannedDeployment& planned) {
   if (planned.role == Role::kBoth) return {};
   Words words = {"--kv-transfer-config", R"({"kv_connector":"NixlConnector","kv_role":"kv_both"})"};

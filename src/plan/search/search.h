@@ -44,7 +44,7 @@ struct SearchRequest {
   std::int64_t gpus_per_node = 8;
   std::int64_t most_nodes = 1;   // that a stage of a worker spans
   std::int64_t most_stages = 1;  // of a worker's pipeline
-  // Of the instances of a disaggregated copy together.
+  // The instances of a disaggregated copy have no more together.
   std::int64_t most_copy_gpus = kMostGpus;
   std::int64_t prompt_tokens = 4000;
   std::int64_t output_tokens = 1000;

@@ -116,7 +116,7 @@ void add_limit_warning(std::vector<std::string>& warnings,
       latency, limit_ms, short_number(high), 100 * bar.chance_of(limit_ms / ms), advice));
 }
 
-// Of what a benchmark sees, which is compared with no limit.
+// Advises on what a benchmark sees, which is compared with no limit.
 std::string benchmark_advice(const Candidate& best) {
   return fmt::format(
       "--ttft and --confidence act on TTFT of the long run ({} ms): with fewer requests in flight "

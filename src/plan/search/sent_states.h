@@ -1,5 +1,5 @@
-// Which engines send the states of linear attention and of state spaces from instances that compute
-// prompts to such that decode, beside their caches of keys and values.
+// Tells which engines send the states of linear attention and of state spaces from instances that
+// compute prompts to such that decode, beside their caches of keys and values.
 #pragma once
 
 #include <string>

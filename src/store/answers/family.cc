@@ -267,7 +267,7 @@ std::string Family::method(const WorkEstimate& estimate, std::span<const double>
   return text;
 }
 
-// What no program has of these sizes; null: nothing.
+// Returns the limit that these sizes break; null: they break none.
 const Family::Limit* Family::broken_limit(std::span<const double> sizes) const {
   for (const Limit& limit : limits_) {
     const double value = sizes[limit.column];

@@ -763,7 +763,7 @@ Parts Family::parts(std::span<const double> sizes, Beyond beyond, HiddenRows hid
   parts.has_own = has_curve && answer_on(own, point, parts.own);
   parts.is_measured = parts.has_own && parts.own.is_measured();
   if (parts.is_measured) return parts;
-  // What was measured at other sizes along its curve is possible.
+  // Sizes whose curve has measured rows are possible.
   if (own == kNoCurve && broken_limit(sizes) != nullptr) {
     nothing.refused = Refused::kImpossible;
     parts.own.refused = Refused::kImpossible;

@@ -1,4 +1,4 @@
-// How long a row takes as far as it tells of other sizes.
+// This file finds how long a row takes as far as it tells of other sizes.
 #include <algorithm>
 #include <cmath>
 
@@ -96,7 +96,7 @@ const Family::LongCurves& Family::long_curves_beside(std::uint32_t number) const
   return found;
 }
 
-// What a curve tells of the size of another's row that lies between its own ends.
+// Returns what a curve tells of the size of another's row that lies between its own ends.
 std::optional<double> Family::inner_multiple(const Curve& curve,
                                              std::uint32_t row,
                                              HiddenRows hidden) const {
@@ -139,8 +139,8 @@ std::optional<double> Family::expected_multiple(std::uint32_t number,
   return sum / count;
 }
 
-// The same of a row at an end. A curve of several rows differs from those beside it as its row next
-// to the end does.
+// Returns the same of a row at an end. A curve of several rows differs from those beside it as its
+// row next to the end does.
 std::optional<double> Family::expected_at_end(std::uint32_t number,
                                               std::uint32_t row,
                                               HiddenRows hidden) const {

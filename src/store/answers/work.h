@@ -25,7 +25,7 @@ struct WorkAxis {
   double reach = 4;
 };
 
-// What no program has: a size that another does not divide, or that is more than another.
+// Names sizes that no program has: one that another does not divide, or that is more than another.
 struct WorkLimit {
   enum class Kind : std::uint8_t { kDividedBy, kAtMost };
 

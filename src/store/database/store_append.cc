@@ -244,7 +244,7 @@ core::Status Store::append(std::int64_t run, const CaseRecord& record) {
   return append(run, std::vector<CaseRecord>{record});
 }
 
-// What was measured is kept even if the program was asked to stop.
+// A program that is asked to stop still keeps what it has measured.
 core::Status Store::append(std::int64_t run, const std::vector<CaseRecord>& records) {
   const core::FinishingTouches touches;
   Transaction transaction = ASSAY_TRY(Transaction::begin(state_->database));

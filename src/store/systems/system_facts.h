@@ -51,7 +51,7 @@ struct SystemFacts {
   // 1e-05".
   std::vector<std::string> assumed = {};
 
-  // What a program can have of a GPU's memory: no more than was measured to be free.
+  // Returns what a program can have of a GPU's memory: no more than was measured to be free.
   [[nodiscard]] double usable_bytes() const;
 
   // What communication within so many GPUs keeps on each. That of the next larger known number, or

@@ -74,7 +74,7 @@ double fitted_latency_ns(const std::vector<const Message*>& messages) {
   return std::max(0.0, (y - slope * x) / weight);
 }
 
-// What collectives take on one side: the latency of each kind, and what grows with the size.
+// Tells what collectives take on one side: the latency of each kind, and what grows with the size.
 class Transfers {
  public:
   explicit Transfers(std::span<const PreparedRun> runs) {

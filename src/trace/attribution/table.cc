@@ -52,7 +52,7 @@ const char* meaning(Cause cause) {
   return "";
 }
 
-// Where the rows are that show a message: those of all communication, where its time holds a wait.
+// Names the rows that show a message: those of all communication, where its time holds a wait.
 std::string evidence_of_message(const Detail& detail) {
   using model::NcclFunction;
   const std::string name = detail.name.substr(0, detail.name.find(','));

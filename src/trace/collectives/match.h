@@ -54,7 +54,7 @@ struct Matching {
 // the shortest of which took `shortest_us`.
 double together_us(double shortest_us);
 
-// Which events are matched.
+// Names the events that are matched.
 enum class Kinds : std::uint8_t {
   kCompared,     // those that the sheets compare: see is_matched()
   kThatMayJoin,  // also barriers, broadcasts and reduces, which ranks need not leave together

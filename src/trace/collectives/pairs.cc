@@ -13,7 +13,7 @@ namespace {
 
 using model::NcclFunction;
 
-// From one rank to another, both by their numbers in the job, within a process group.
+// Leads from one rank to another, both by their numbers in the job, within a process group.
 struct Way {
   int from = 0;
   int to = 0;
@@ -87,7 +87,7 @@ void add_pairs(const Recording& recording, const Messages& messages, std::vector
                      .is_buffered = is_buffered[event_of(recording, messages.sends[k]).metadata]});
 }
 
-// Which ranks, by position, collectives link, directly or through others.
+// Tells which ranks, by position, collectives link, directly or through others.
 class LinkedRanks {
  public:
   LinkedRanks(std::size_t ranks, const Matching& matching) : parents_(ranks) {

@@ -18,9 +18,9 @@ namespace assay::trace::collectives {
 struct Pair {
   Member send;
   Member receive;
-  // Whether a send of this kind, between these two ranks, ever left before its receive began: NCCL
-  // buffers small messages, so that their senders wait for nobody. Large ones fill the buffers, and
-  // their senders wait for the receivers.
+  // Tells whether a send of this kind, between these two ranks, ever left before its receive began:
+  // NCCL buffers small messages, so that their senders wait for nobody. Large ones fill the
+  // buffers, and their senders wait for the receivers.
   bool is_buffered = false;
 };
 
