@@ -230,6 +230,27 @@ TEST(Family, GoesOnPastItsCurveAsThoseBesideIt) {
   EXPECT_THAT(told.method, HasSubstr("past m=128 of its own"));
 }
 
+// Expects a row to be answered by the others as where those that are hidden had not been measured.
+void expect_as_without(const WorkIndex& all,
+                       const RooflineBinder& roofline,
+                       std::uint32_t row,
+                       HiddenRows hidden) {
+  const Family& family = all.family(0);
+  const auto is_kept = [&](std::size_t at) { return !hidden.has(static_cast<std::uint32_t>(at)); };
+  const WorkIndex rest(kept_rows(all.rows(), is_kept), roofline);
+  const Parts with = family.parts(family.sizes_of(row), Beyond::kRefuse, hidden);
+  const Parts without = rest.family(0).parts(family.sizes_of(row), Beyond::kRefuse, {});
+  ASSERT_EQ(with.has_own, without.has_own) << row;
+  if (with.has_own) {
+    EXPECT_DOUBLE_EQ(with.own.latency, without.own.latency) << row;
+  }
+  ASSERT_EQ(with.has_same, without.has_same) << row;
+  if (with.has_same) {
+    EXPECT_DOUBLE_EQ(with.same.latency, without.same.latency) << row;
+  }
+  EXPECT_DOUBLE_EQ(with.across.latency, without.across.latency) << row;
+}
+
 // Rows are left out of answers without making their family anew.
 TEST(Family, PassesOverHiddenRowsAsIfTheyWereNotThere) {
   const WorkIndex all = decoding_index(decoding_rows(8, 1) + decoding_rows(64, 8));
@@ -239,22 +260,9 @@ TEST(Family, PassesOverHiddenRowsAsIfTheyWereNotThere) {
                                          family.curve_of(row), family.upper_half_of(row)};
     for (const HiddenRows hidden : ways) {
       if (!hidden.has(row)) continue;
-      const auto is_kept = [&](std::size_t at) {
-        return !hidden.has(static_cast<std::uint32_t>(at));
-      };
-      const WorkIndex rest(kept_rows(all.rows(), is_kept),
-                           [](const auto&, const auto& sizes) { return decoding_roofline(sizes); });
-      const Parts with = family.parts(family.sizes_of(row), Beyond::kRefuse, hidden);
-      const Parts without = rest.family(0).parts(family.sizes_of(row), Beyond::kRefuse, {});
-      ASSERT_EQ(with.has_own, without.has_own) << row;
-      if (with.has_own) {
-        EXPECT_DOUBLE_EQ(with.own.latency, without.own.latency) << row;
-      }
-      ASSERT_EQ(with.has_same, without.has_same) << row;
-      if (with.has_same) {
-        EXPECT_DOUBLE_EQ(with.same.latency, without.same.latency) << row;
-      }
-      EXPECT_DOUBLE_EQ(with.across.latency, without.across.latency) << row;
+      expect_as_without(
+          all, [](const auto&, const auto& sizes) { return decoding_roofline(sizes); }, row,
+          hidden);
     }
   }
 }
@@ -293,15 +301,7 @@ TEST(Family, PassesOverHiddenRowsBesideSuchSizes) {
   for (std::uint32_t row = 0; row < family.num_rows(); ++row) {
     if (family.sizes_of(row)[0] == 64) continue;  // the least time is the floor of all rows
     const HiddenRows hidden{.begin = row, .end = row + 1};
-    const WorkIndex rest(kept_rows(all.rows(), [&](std::size_t at) { return at != row; }),
-                         product_roofline);
-    const Parts with = family.parts(family.sizes_of(row), Beyond::kRefuse, hidden);
-    const Parts without = rest.family(0).parts(family.sizes_of(row), Beyond::kRefuse, {});
-    ASSERT_EQ(with.has_own, without.has_own) << row;
-    if (with.has_own) {
-      EXPECT_DOUBLE_EQ(with.own.latency, without.own.latency) << row;
-    }
-    EXPECT_DOUBLE_EQ(with.across.latency, without.across.latency) << row;
+    expect_as_without(all, product_roofline, row, hidden);
   }
 }
 
@@ -342,17 +342,7 @@ TEST(Family, PassesOverHiddenRowsBesideSlowEnds) {
     if (family.sizes_of(row)[1] == 2048) continue;  // the least time is the floor of all rows
     const HiddenRows whole = family.curve_of(row);
     for (const HiddenRows hidden : {HiddenRows{.begin = row, .end = row + 1}, whole}) {
-      const WorkIndex rest(
-          kept_rows(all.rows(),
-                    [&](std::size_t at) { return !hidden.has(static_cast<std::uint32_t>(at)); }),
-          product_roofline);
-      const Parts with = family.parts(family.sizes_of(row), Beyond::kRefuse, hidden);
-      const Parts without = rest.family(0).parts(family.sizes_of(row), Beyond::kRefuse, {});
-      ASSERT_EQ(with.has_own, without.has_own) << row;
-      if (with.has_own) {
-        EXPECT_DOUBLE_EQ(with.own.latency, without.own.latency) << row;
-      }
-      EXPECT_DOUBLE_EQ(with.across.latency, without.across.latency) << row;
+      expect_as_without(all, product_roofline, row, hidden);
     }
   }
 }

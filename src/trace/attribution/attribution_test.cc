@@ -508,11 +508,8 @@ TEST(Attribution, FurtherStepsAreTold) {
   ASSERT_EQ(attribution.notes.size(), 1U);
 }
 
-// The second step of b is odd; the others are slower for another reason.
-TEST(Attribution, StepsThatDoNotCountExplainNothing) {
-  Program b;
-  b.reduce_us = 600;
-  b.odd_step_host_us = 5000;
+// Sets a usual run beside `b`, of both of which the second step does not count.
+Attribution attribution_without_second_step(const Program& b) {
   const path::Execution execution_a = execution_of({});
   const path::Execution execution_b = execution_of(b);
   const path::Execution* const side_a[] = {&execution_a};
@@ -522,15 +519,22 @@ TEST(Attribution, StepsThatDoNotCountExplainNothing) {
     counts[1] = false;
     return counts;
   };
-  const Attribution attribution = attribute(side_a, side_b, std::nullopt, all_but_second).value();
+  return attribute(side_a, side_b, std::nullopt, all_but_second).value();
+}
+
+// The second step of b is odd; the others are slower for another reason.
+TEST(Attribution, StepsThatDoNotCountExplainNothing) {
+  Program b;
+  b.reduce_us = 600;
+  b.odd_step_host_us = 5000;
+  const Attribution attribution = attribution_without_second_step(b);
   expect_planted(attribution, {Cause::kBandwidth});
   EXPECT_NEAR(attribution.total_ms(), 0.3 * 3 / 4, 0.01);
   for (const Detail& detail : attribution.details)
     EXPECT_TRUE(detail.cause == Cause::kBandwidth || std::fabs(detail.change_ms()) < 0.05)
         << detail.name << " " << detail.change_ms();
-  EXPECT_LT(part(attribute(side_a, side_b).value(), Cause::kBandwidth) /
-                attribute(side_a, side_b).value().total_ms(),
-            0.5);
+  const Attribution with = attribution_of({}, b);
+  EXPECT_LT(part(with, Cause::kBandwidth) / with.total_ms(), 0.5);
 }
 
 // The first step of a and the last ones of b are odd, so that the counted steps lie at different
@@ -632,19 +636,10 @@ TEST(Attribution, DetailsOfTheHostAddUpToItsPart) {
 TEST(Attribution, AWaitAtTheEndOfAStepThatDoesNotCountIsNoDetail) {
   Program b;
   b.odd_end_host_us = 2000;
-  const path::Execution execution_a = execution_of({});
-  const path::Execution execution_b = execution_of(b);
-  const path::Execution* const side_a[] = {&execution_a};
-  const path::Execution* const side_b[] = {&execution_b};
-  const auto all_but_second = [](const path::Execution& execution) {
-    std::vector<bool> counts(execution.steps.size(), true);
-    counts[1] = false;
-    return counts;
-  };
-  const Attribution without = attribute(side_a, side_b, std::nullopt, all_but_second).value();
+  const Attribution without = attribution_without_second_step(b);
   EXPECT_NEAR(part(without, Cause::kHost), 0, 0.01);
   EXPECT_NEAR(host_details_ms(without), 0, 0.01);
-  const Attribution with = attribute(side_a, side_b).value();
+  const Attribution with = attribution_of({}, b);
   EXPECT_NEAR(part(with, Cause::kHost), 1.9 / 5, 0.03);
   EXPECT_NEAR(host_details_ms(with), part(with, Cause::kHost), 0.02);
 }
