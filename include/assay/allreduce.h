@@ -202,9 +202,9 @@ typedef struct {
                               TWOSHOT_PUSH, and S with NCCL where switches may sum (SM 90 and
                               later), at 450 GB/s with SM 90, 900 with 100; 0 for no tokens, and
                               where the links of an SM are not known */
-  int is_measured; /* 1: the answer is from the table, and was measured with this number of GPUs,
-                      fusion and type, and with messages up to this size; 0: something stands in
-                      for one of them, or there is no table */
+  int is_measured; /* 1: the answer is from the table, and was measured with GPUs of this SM, this
+                      number of them, fusion and type, and with messages up to this size; 0:
+                      something stands in for one of them, or there is no table */
 } assay_allreduce_explanation;
 
 assay_allreduce_status assay_allreduce_create(int rank,

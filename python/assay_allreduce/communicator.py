@@ -202,7 +202,7 @@ class Communicator:
 
     def explain(self, num_tokens, hidden_size, dtype=torch.bfloat16, fusion=Fusion.NONE):
         """The strategy that AUTO takes for such a message, whether the table says so and was measured with
-        this number of GPUs, fusion and type (is_measured; is_from_table, is_extrapolated and
+        this kind and number of GPUs, fusion and type (is_measured; is_from_table, is_extrapolated and
         measured_world_size tell what is missing), and the least time that the links need
         (link_limit_us)."""
         return library.explain(self._comm, fusion, DATA_TYPES[dtype], num_tokens, hidden_size)

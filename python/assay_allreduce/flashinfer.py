@@ -20,6 +20,7 @@ from .engine import EngineCommunicator
 MODULE = "flashinfer.comm"
 FUNCTIONS = ("create_allreduce_fusion_workspace", "allreduce_fusion")
 logger = logging.getLogger(__name__)
+_MNNVL = "mnnvl"  # the backend that makes what a call does not give, and returns what it quantised
 _PER_TOKEN = 1  # assay_allreduce_scale_layout: a scale for each row, which the kernel finds
 # By the numbers of flashinfer.comm.AllReduceFusionPattern. Those that are missing begin with the sum of
 # experts, or pack their scales to powers of two.
@@ -74,9 +75,9 @@ def _nvfp4_layout(options):
 
 
 class _Outputs:
-    """What a call writes, by FlashInfer's names; what it did not give is made where it says so."""
+    """What a call writes, by FlashInfer's names; what it did not give is made where the backend makes it."""
 
-    def __init__(self, pattern, message, given):
+    def __init__(self, pattern, message, given, backend):
         self.norm_out, self.residual_out = given.get("norm_out"), given.get("residual_out")
         self.quant_out, self.scale_out = given.get("quant_out"), given.get("scale_out")
         self.output = given.get("output")
@@ -86,14 +87,35 @@ class _Outputs:
             self.norm_out = torch.empty_like(message)
         if pattern != 0 and self.residual_out is None:
             self.residual_out = torch.empty_like(message)
+        if backend == _MNNVL:
+            self._make_quantized(_FUSIONS[pattern], message, given)
+        self._returned = [self.norm_out, self.quant_out, self.output]
+        if backend == _MNNVL:
+            self._returned.insert(0, self.quant_out)
+
+    def _make_quantized(self, fusion, message, given):
+        """As MNNVL does. Of scales that the kernel finds it makes none."""
+        rows, hidden = message.shape[0], message.shape[-1]
+        if fusion == Fusion.RESIDUAL_RMS_NORM_QUANT_FP8 and self.quant_out is None:
+            self.quant_out = message.new_empty(message.shape, dtype=torch.float8_e4m3fn)
+        if fusion == Fusion.RESIDUAL_RMS_NORM_QUANT_NVFP4:
+            if self.quant_out is None:
+                self.quant_out = message.new_empty((rows, hidden // 2), dtype=torch.uint8)
+            if self.scale_out is None:
+                layout = _nvfp4_layout(given)
+                size = _nvfp4_scale_bytes(rows, hidden, layout)
+                shape = (rows, hidden // _GROUP) if layout == ScaleLayout.LINEAR else (size,)
+                self.scale_out = message.new_empty(shape, dtype=torch.float8_e4m3fn)
 
     def last(self):
         """What FlashInfer returns."""
-        return next(each for each in (self.norm_out, self.quant_out, self.output) if each is not None)
+        return next(each for each in self._returned if each is not None)
 
 
 def _scale(given, like):
     """The scale as one float32 on the GPU."""
+    if given is None:
+        raise ValueError("this pattern needs a scale_factor")
     if isinstance(given, torch.Tensor):
         if given.dtype != torch.float32:
             raise ValueError(f"scale_factor must be float32, not {given.dtype}")
@@ -156,7 +178,7 @@ class Workspace(EngineCommunicator):
 
     def run(self, message, pattern, options):
         """FlashInfer's allreduce_fusion(), for what fuses() takes."""
-        outputs = _Outputs(pattern, message, options)
+        outputs = _Outputs(pattern, message, options, self.backend)
         tokens, hidden = message.shape
         fusion = _FUSIONS[pattern]
 
@@ -179,7 +201,10 @@ class Workspace(EngineCommunicator):
             self._add_nvfp4(call, message, _nvfp4_layout(options), outputs)
         scale = None
         if fusion != Fusion.RESIDUAL_RMS_NORM and pattern not in _DYNAMIC:
-            scale = _scale(options["scale_factor"], message)  # it must live until the call was made
+            given = options.get("scale_factor")
+            if given is None and self.backend == _MNNVL:
+                given = 1.0
+            scale = _scale(given, message)  # it must live until the call was made
             call.scale = _address("scale_factor", scale, message, 4)
         self._connected().run(call)
         return outputs.last()

@@ -66,7 +66,7 @@ core::Status check_size(const BenchmarkRow& row, const Cell& cell) {
 
 core::Result<Cell> read_cell(const BenchmarkRow& row) {
   Cell cell;
-  cell.world_size = static_cast<int>(ASSAY_TRY(row.number(Column::kWorldSize, 1, kMostWorldSize)));
+  cell.world_size = static_cast<int>(ASSAY_TRY(row.number(Column::kWorldSize, 2, kMostWorldSize)));
   cell.data_type = ASSAY_TRY(row.named(
       Column::kDataType, summed_type_named(row.text(Column::kDataType)), words(kDataTypeNames)));
   cell.fusion = ASSAY_TRY(
@@ -79,7 +79,7 @@ core::Result<Cell> read_cell(const BenchmarkRow& row) {
 
 core::Status read_times(const BenchmarkRow& row, Measurement& m) {
   constexpr double kMicrosecondsOfMillisecond = 1000;
-  m.time_us = ASSAY_TRY(row.time(Column::kTimeUs));
+  if (!row.has_no_public_time()) m.time_us = ASSAY_TRY(row.time(Column::kTimeUs));
   if (std::isnan(m.time_us)) {
     m.time_us = ASSAY_TRY(row.time(Column::kTimeMs)) * kMicrosecondsOfMillisecond;
   }
@@ -188,6 +188,8 @@ core::Result<std::vector<Measurement>> parse_benchmark_csv(std::string_view text
   const auto at = [&](const std::string& problem) {
     return core::Error{fmt::format("'{}', {}", path.string(), problem)};
   };
+  if (text.find('\n') == std::string_view::npos && text.find('\r') != std::string_view::npos)
+    return at("all lines end with a carriage return alone; write them with line feeds");
   const auto records = core::parse_csv(text);
   if (!records.ok()) return at(records.error().message);
   if (records.value().empty()) return core::Error{fmt::format("'{}' is empty", path.string())};
@@ -234,6 +236,9 @@ struct ColumnSpec {
   Presence presence = Presence::kOptional;
 };
 
+// The name in files of the public microbenchmark.
+constexpr std::string_view kPublicTimeUs = "time_us";
+
 // The columns in the order of Column.
 constexpr std::array<ColumnSpec, kColumnCount> kColumns{
     {{{"world_size"}, Presence::kRequired},
@@ -242,7 +247,7 @@ constexpr std::array<ColumnSpec, kColumnCount> kColumns{
      {{"hidden_size"}, Presence::kRequired},
      {{"strategy"}, Presence::kRequired},
      {{"fusion", "fusion_op"}, Presence::kRequired},
-     {{"time (us)", "time_us"}},
+     {{"time (us)", kPublicTimeUs}},
      {{"time_ms"}},
      {{"size", "size_bytes"}},
      {{"op"}},
@@ -310,6 +315,9 @@ core::Result<BenchmarkColumns> BenchmarkColumns::read(const std::vector<std::str
   columns.width_ = fields.size();
   for (std::size_t c = 0; c < kColumnCount; ++c)
     columns.places_.at(c) = ASSAY_TRY(place_of(kColumns.at(c), fields));
+  if (const auto time = columns.place(Column::kTimeUs)) {
+    columns.has_public_times_ = trimmed(fields[*time]) == kPublicTimeUs;
+  }
   if (!columns.place(Column::kTimeUs) && !columns.place(Column::kTimeMs)) {
     return missing(name_of(Column::kTimeUs));
   }
@@ -319,6 +327,10 @@ core::Result<BenchmarkColumns> BenchmarkColumns::read(const std::vector<std::str
 std::string_view BenchmarkRow::text(Column column) const {
   const auto place = columns_.place(column);
   return place ? trimmed(fields_.at(*place)) : std::string_view();
+}
+
+bool BenchmarkRow::has_no_public_time() const {
+  return columns_.has_public_times() && number_in<double>(text(Column::kTimeUs)) == 0.0;
 }
 
 std::optional<std::int64_t> BenchmarkRow::whole_number(Column column) const {

@@ -115,9 +115,13 @@ class BenchmarkColumns {
 
   [[nodiscard]] std::size_t width() const { return width_; }
 
+  // Returns whether times have the name of the public microbenchmark.
+  [[nodiscard]] bool has_public_times() const { return has_public_times_; }
+
  private:
   std::array<std::optional<std::size_t>, kColumnCount> places_;
   std::size_t width_ = 0;
+  bool has_public_times_ = false;
 };
 
 // One line of the file, which must have as many fields as the first. Errors do not name the line.
@@ -128,6 +132,10 @@ class BenchmarkRow {
 
   // Returns "" where the file has no such column.
   [[nodiscard]] std::string_view text(Column column) const;
+
+  // Returns whether the row is one of the public microbenchmark's that it did not measure: it
+  // writes a time of 0 for these.
+  [[nodiscard]] bool has_no_public_time() const;
 
   [[nodiscard]] core::Result<std::int64_t> number(Column column,
                                                   std::int64_t least,

@@ -113,6 +113,31 @@ TEST(BenchmarkCsv, ReadsOldDialectsInAnyOrderOfColumns) {
   EXPECT_EQ(table[0].cell.size_bytes(), 1024);
 }
 
+TEST(BenchmarkCsv, ATimeOfZeroIsNoMeasurementInThePublicMicrobenchmarksFiles) {
+  const auto read = parse(
+                        "world_size,dtype,fusion,num_tokens,hidden_size,size_bytes,strategy,"
+                        "time_us,algbw_GBps\n4,bfloat16,NONE,1,4096,8192,TWOSHOT,0.0,0.0\n"
+                        "4,bfloat16,NONE,1,4096,8192,ONESHOT,3.5,2.3\n")
+                        .value();
+  ASSERT_EQ(read.size(), 2U);
+  EXPECT_EQ(read[0].outcome, Outcome::kUnsupported);
+  EXPECT_TRUE(std::isnan(read[0].time_us));
+  EXPECT_EQ(read[1].time_us, 3.5);
+  EXPECT_FALSE(parse(kUpstreamHeader + "2,bfloat16,256,1,128,TWOSHOT,NONE,allreduce,0\n").ok());
+}
+
+TEST(BenchmarkCsv, LinesThatEndWithCarriageReturnsAloneAreNamed) {
+  std::string text = kUpstreamHeader + "2,bfloat16,256,1,128,NCCL,NONE,allreduce,5\n";
+  std::replace(text.begin(), text.end(), '\n', '\r');
+  const auto read = parse(text);
+  ASSERT_FALSE(read.ok());
+  EXPECT_THAT(read.error().message, HasSubstr("carriage return"));
+}
+
+TEST(BenchmarkCsv, OneRankIsNoAllReduce) {
+  EXPECT_FALSE(parse(kUpstreamHeader + "1,bfloat16,256,1,128,NCCL,NONE,allreduce,5\n").ok());
+}
+
 TEST(BenchmarkCsv, RunsOfOneCellStayApart) {
   const auto read = parse(kUpstreamHeader +
                           "2,bfloat16,256,1,128,NCCL,NONE,allreduce,10\n"

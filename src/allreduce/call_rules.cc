@@ -96,7 +96,8 @@ std::string shape_problem(const assay_allreduce_call& call, int world_size) {
   const int multiple = hidden_multiple(call);
   if (call.hidden_size < multiple || call.hidden_size % multiple != 0)
     return "hidden_size is no multiple of " + std::to_string(multiple);
-  if (call.hidden_size > (1 << 30) || call.num_tokens > (std::int64_t{1} << 32) / call.hidden_size)
+  if (call.hidden_size > (1 << 30)) return "a row is beyond 2^30 elements";
+  if (call.num_tokens > (std::int64_t{1} << 32) / call.hidden_size)
     return "the message is beyond 2^32 elements";
   if (call.threads < 0 || call.threads > 1024 || call.threads % 32 != 0 || call.blocks < 0)
     return "threads must be a multiple of 32 up to 1024, blocks not negative";
@@ -177,7 +178,8 @@ assay_allreduce_explanation explanation_of(const assay_allreduce_call& call,
   const TableMatch match = table->find(world_size, static_cast<Fusion>(call.fusion), type,
                                        call.hidden_size, call.num_tokens);
   told.is_from_table = match.strategy == *chosen.strategy ? 1 : 0;
-  told.is_measured = told.is_from_table != 0 && match.is_measured() ? 1 : 0;
+  const bool is_of_this_sm = table->sm_version == sm_version;
+  told.is_measured = told.is_from_table != 0 && is_of_this_sm && match.is_measured() ? 1 : 0;
   if (match.slice == nullptr) return told;
   told.is_extrapolated = match.is_extrapolated ? 1 : 0;
   told.measured_world_size = match.slice->origin == Origin::kExtrapolated

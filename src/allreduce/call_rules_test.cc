@@ -237,6 +237,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 StrategyTable table_of(int world_size, int from_world_size) {
   StrategyTable table;
+  table.sm_version = 90;
   table.slices = {{.world_size = world_size,
                    .rows = {{4096, {{0, Strategy::kOneshot}, {1 << 20, Strategy::kTwoshot}}}},
                    .origin = from_world_size == 0 ? Origin::kMeasured : Origin::kExtrapolated,
@@ -282,6 +283,14 @@ TEST(CallRulesTest, AnExplanationSaysWhenAnotherTypeOrStrategyStandsIn) {
   EXPECT_EQ(told.is_from_table, 1);
   EXPECT_EQ(told.is_extrapolated, 0);
   EXPECT_EQ(told.is_measured, 0) << "float32 stands in for the type that was asked for";
+}
+
+TEST(CallRulesTest, AnExplanationSaysWhenTheTableIsOfOtherGpus) {
+  StrategyTable table = table_of(4, 0);
+  table.sm_version = 100;
+  const auto told = explained(4, &table, Strategy::kOneshot);
+  EXPECT_EQ(told.is_from_table, 1);
+  EXPECT_EQ(told.is_measured, 0);
 }
 
 TEST(CallRulesTest, AnExplanationSaysWhenTheMessageIsLargerThanAllThatWereTimed) {

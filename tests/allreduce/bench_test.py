@@ -174,7 +174,7 @@ class NcclSweep(BenchTest):
         self.assertEqual(rows, ['#! gpu Fake', '#! nccl 2.28',
                                 'allreduce,4096,8192,ring,ll,1,1,4,1,1',
                                 'allreduce,4096,8192,ring,ll,1,1,4,1,0'])
-        self.assertIn('\nallreduce,0,4294967295,ring,ll,1,1,4\n', files['nccl_tuner.conf'])
+        self.assertIn('\nallreduce,0,9223372036854775807,ring,ll,1,1,4\n', files['nccl_tuner.conf'])
 
     def test_beside_a_benchmark(self):
         self.assertEqual(self.small().returncode, 0)

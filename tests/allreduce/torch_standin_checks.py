@@ -750,6 +750,21 @@ class FlashInferTest(ModulesTest):
             call, _ = self.call(3, quant_out=packed, scale_out=scales, scale_factor=one, layout_code=layout)
             self.assertEqual((call.fusion, call.scale, call.scale_out, call.scale_layout), (3, 96, 144, ours))
 
+    def test_mnnvl_makes_what_is_not_given_and_returns_what_it_quantised(self):
+        workspace = self.workspaces(backend="mnnvl")[0]
+        for pattern, dtype, shape in ((2, torch.float8_e4m3fn, (4, 512)), (4, torch.float8_e4m3fn, (4, 512)),
+                                      (3, torch.uint8, (4, 256)), (5, torch.uint8, (4, 256))):
+            call, result = self.call(pattern, workspace=workspace)
+            self.assertEqual((result.dtype, result.shape, call.quantized), (dtype, shape, result.data_ptr()))
+            self.assertEqual(call.output is None, pattern in (2, 3))
+            self.assertIsNotNone(call.scale)
+        one = torch.Tensor((1,), torch.float32, address=96)
+        eighth = torch.Tensor((4, 512), torch.float8_e4m3fn, address=112)
+        _, result = self.call(4, workspace=workspace, quant_out=eighth, scale_factor=one)
+        self.assertIs(result, eighth)
+        with self.assertRaisesRegex(ValueError, "needs a scale_factor"):
+            self.call(2, quant_out=eighth)
+
     def test_refuses_tensors_that_do_not_fit(self):
         for wrong, reason in (
                 ({"norm_out": torch.Tensor((3, 512))}, "norm_out must be 2048 elements of bfloat16"),

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <optional>
 #include <tuple>
@@ -17,8 +18,8 @@
 namespace assay::allreduce {
 namespace {
 
-// The number that the example plugin's documentation uses for "all sizes".
-constexpr std::int64_t kAllSizes = 4294967295;
+// The example plugin reads sizes with strtoull() and compares them as size_t.
+constexpr std::int64_t kAllSizes = std::numeric_limits<std::int64_t>::max();
 // The plugin reads lines of at most 255 bytes and takes the rest of a longer line as a new line.
 constexpr std::size_t kMostCommentBytes = 200;
 
@@ -259,7 +260,7 @@ std::string example_rows(const TunerKey& key, const ArmsBySize& sizes, double ti
   std::erase_if(ranges, [](const TunerRange& range) { return !range.setting; });
   if (ranges.empty()) return {};
   ranges.front().from_bytes = 0;
-  ranges.back().to_bytes = std::max(kAllSizes, ranges.back().to_bytes);
+  ranges.back().to_bytes = kAllSizes;
   std::string text = measured_sizes(key, sizes);
   for (const TunerRange& range : ranges)
     text += row_text(std::get<0>(key), std::get<1>(key), range) + "\n";
@@ -304,6 +305,11 @@ constexpr std::string_view kAboutRows =
     "on\n"
     "# to sizes that were not measured.\n";
 
+constexpr std::string_view kAboutNoGraphs =
+    "# No row: only eager calls were measured, and the example plugin cannot tell them from calls "
+    "of\n"
+    "# CUDA graphs. libassay_nccl_tuner.so can. Without a row the plugin is of no use.\n";
+
 constexpr std::string_view kAboutNone =
     "# No row: NCCL was measured only as it chooses by itself, and what it chose is not known.\n"
     "# Measure its settings with 'assay allreduce bench --nccl-sweep'. Without a row the plugin is "
@@ -327,15 +333,21 @@ constexpr std::string_view kAboutBetter =
 std::string nccl_tuner_config(std::span<const NcclMeasurement> timings,
                               const NcclTunerFacts& facts) {
   std::string rows;
-  for (const auto& [key, sizes] : grouped(timings)) {
+  const TunerTimings groups = grouped(timings);
+  for (const auto& [key, sizes] : groups) {
     if (std::get<Launch>(key) == Launch::kGraph) rows += example_rows(key, sizes, facts.tie);
   }
+  const bool has_eager_only =
+      !groups.empty() && std::none_of(groups.begin(), groups.end(), [](const auto& group) {
+        return std::get<Launch>(group.first) == Launch::kGraph;
+      });
   std::string text = fmt::format(
       "# For NCCL's example tuner plugin (NCCL_TUNER_CONFIG_FILE), formats of NCCL 2.27 to 2.30.\n"
       "# On SM {}. Made by assay allreduce codegen; measured on:\n",
       facts.sm_version);
   text += comment_line(facts.provenance);
-  text += rows.empty() ? kAboutNone : kAboutRows;
+  const std::string_view without_rows = has_eager_only ? kAboutNoGraphs : kAboutNone;
+  text += rows.empty() ? without_rows : kAboutRows;
   text += kAboutChannels;
   text += "# collective_type,min_bytes,max_bytes,algorithm,protocol,channels,nNodes,nRanks\n";
   return text + rows;

@@ -51,8 +51,8 @@ TEST(NcclTuner, RangesMeetInTheMiddleAndGoOnToAllSizes) {
   };
   EXPECT_THAT(
       rows_of(nccl_tuner_config(timings, {.sm_version = 90, .provenance = "a test"})),
-      ElementsAre("allreduce,0,4294967295,tree,simple,24,1,2", "allreduce,0,2048,ring,ll,4,1,8",
-                  "allreduce,2049,4294967295,tree,simple,24,1,8"));
+      ElementsAre("allreduce,0,9223372036854775807,tree,simple,24,1,2", "allreduce,0,2048,ring,ll,4,1,8",
+                  "allreduce,2049,9223372036854775807,tree,simple,24,1,8"));
 }
 
 TEST(NcclTuner, ALeadWithinATieChangesNothing) {
@@ -61,14 +61,14 @@ TEST(NcclTuner, ALeadWithinATieChangesNothing) {
                                              timed(4, 4096, kLow, 20.5), timed(4, 4096, kHigh, 20)};
   EXPECT_THAT(rows_of(nccl_tuner_config(timings, {.tie = 0.02})),
               ElementsAre("allreduce,0,2896,ring,ll,4,1,4",
-                          "allreduce,2897,4294967295,tree,simple,24,1,4"));
+                          "allreduce,2897,9223372036854775807,tree,simple,24,1,4"));
 }
 
 TEST(NcclTuner, RunsOfOneSizeCountByTheirMedian) {
   const std::vector<NcclMeasurement> timings{timed(2, 64, kLow, 1), timed(2, 64, kLow, 9),
                                              timed(2, 64, kLow, 9), timed(2, 64, kHigh, 5)};
   EXPECT_THAT(rows_of(nccl_tuner_config(timings, {})),
-              ElementsAre("allreduce,0,4294967295,tree,simple,24,1,2"));
+              ElementsAre("allreduce,0,9223372036854775807,tree,simple,24,1,2"));
 }
 
 TEST(NcclTuner, OwnChoicesCountByWhatTheyRan) {
@@ -76,8 +76,16 @@ TEST(NcclTuner, OwnChoicesCountByWhatTheyRan) {
   gathered.cell.collective = NcclCollective::kAllGather;
   EXPECT_THAT(rows_of(nccl_tuner_config(
                   std::vector{own(1024, kHigh, 9), timed(4, 1024, kLow, 10), gathered}, {})),
-              ElementsAre("allreduce,0,4294967295,tree,simple,24,1,4",
-                          "allgather,0,4294967295,ring,ll,4,1,4"));
+              ElementsAre("allreduce,0,9223372036854775807,tree,simple,24,1,4",
+                          "allgather,0,9223372036854775807,ring,ll,4,1,4"));
+}
+
+TEST(NcclTuner, EagerCallsAloneMakeNoRowAndAreNamedAsTheReason) {
+  NcclMeasurement eager = timed(4, 1024, kLow, 10);
+  eager.cell.launch = Launch::kEager;
+  const std::string config = nccl_tuner_config(std::vector{eager}, {});
+  EXPECT_TRUE(rows_of(config).empty());
+  EXPECT_THAT(config, HasSubstr("only eager calls were measured"));
 }
 
 TEST(NcclTuner, WithoutKnownSettingsThereIsNoRow) {

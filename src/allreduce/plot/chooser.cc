@@ -116,7 +116,12 @@ core::Result<Chooser> read_chooser(const std::filesystem::path& path,
     return chooser_of(name, ASSAY_TRY(read_lookup_table(path, sm_version)));
   }
   const std::string json = ASSAY_TRY(core::read_file(path));
-  return chooser_of(name, ASSAY_TRY(table_from_json(json, path.string())));
+  StrategyTable table = ASSAY_TRY(table_from_json(json, path.string()));
+  if (sm_version && table.sm_version != *sm_version) {
+    return core::Error{fmt::format("'{}' is a table of SM {}, and the measurements are of SM {}",
+                                   path.string(), table.sm_version, *sm_version)};
+  }
+  return chooser_of(name, std::move(table));
 }
 
 Chooser chooser_of(std::string name, StrategyTable table) {
@@ -208,21 +213,34 @@ std::size_t count_of_both(const Grid& grid, const Chooser& first, const Chooser&
 constexpr const char* kUnknownCost = "?";
 constexpr report::Color kSame = report::color_of(0xe6e6e6);
 
-// Returns a round number, so that the ticks are round too.
-double scale_end(const std::vector<TableDifference>& differing) {
+double largest_cost(const std::vector<TableDifference>& differing) {
   double most = 0;
   for (const TableDifference& one : differing)
     most = std::max(most, std::abs(one.cost_percent.value_or(0)));
-  for (const double end : {1.0, 2.0, 5.0, 10.0, 20.0}) {
-    if (most <= end) return end;
-  }
-  return 50;
+  return most;
 }
 
-// Uses at most four characters below 1000 %, so that panels fit side by side.
+// Returns a round number, so that the ticks are round too.
+double scale_end(double largest_percent) {
+  for (const double end : {1.0, 2.0, 5.0, 10.0, 20.0, 50.0}) {
+    if (largest_percent <= end) return end;
+  }
+  return 100;
+}
+
+// A choice can be at most 100 % faster, so only the upper end may be passed.
+report::ColorBar cost_bar(const report::ColorScale& scale, double largest_percent) {
+  const double end = scale.high;
+  report::ColorBar bar =
+      report::color_bar("Slower (%)", scale, {-end, -end / 2, 0, end / 2, end});
+  if (largest_percent > end) bar.ticks.back().text = "≥ " + bar.ticks.back().text;
+  return bar;
+}
+
+// Uses at most three characters from 100 to 999 %, so that neighbours do not run together.
 std::string signed_percent(double percent) {
   if (std::abs(percent) < 9.95) return fmt::format("{:+.1f}", percent);
-  return fmt::format("{:+.0f}", percent);
+  return fmt::format(fmt::runtime(percent < 99.5 ? "{:+.0f}" : "{:.0f}"), percent);
 }
 
 report::HeatmapCell chosen_cell(const Chooser& choice, const Cell& cell, Launch launch) {
@@ -271,7 +289,8 @@ report::Heatmap choice_difference_figure(const Grid& grid,
       grid,
       fmt::format("Two Tables and What Their Difference Costs (Fusion: {})", name_of(grid.fusion)));
   const std::vector<TableDifference> differing = differences(grid, first, second);
-  const double end = scale_end(differing);
+  const double most = largest_cost(differing);
+  const double end = scale_end(most);
   const report::ColorScale scale{.colors = report::blue_to_red(), .low = -end, .high = end};
   for (const Chooser* choice : {&first, &second}) {
     figure.panels.push_back(panel_of(grid, choice->name, [&](std::size_t row, std::size_t column) {
@@ -288,7 +307,7 @@ report::Heatmap choice_difference_figure(const Grid& grid,
         const bool both = first.strategy(cell, grid.launch) && second.strategy(cell, grid.launch);
         return both ? cost_cell(differing, scale, cell) : report::HeatmapCell{};
       }));
-  figure.bar = report::color_bar("Slower (%)", scale, {-end, -end / 2, 0, end / 2, end});
+  figure.bar = cost_bar(scale, most);
   add_legend(figure);
   add_legend_of_missing(figure);
   return figure;

@@ -314,7 +314,8 @@ class AllreduceCodegen final : public Command {
   void warn_of_missing(const allreduce::LookupTable& table) const {
     for (const int world_size : allreduce::missing_world_sizes(table)) {
       print_warning(fmt::format(
-          "no {} measurement of TP {} in '{}': its part of the lookup table is filled with {}",
+          "no {} measurement of TP {} in '{}' with a strategy that the lookup table knows: its part "
+          "of it is filled with {}",
           name_of(arguments_.tuning.data_type), world_size, arguments_.data_folder.string(),
           name_of(table.fallback)));
     }

@@ -118,9 +118,12 @@ class AllreducePlot final : public Command {
   core::Status read_choosers() {
     std::vector<fs::path> paths(tables_.begin(), tables_.end());
     if (!compare_.empty()) paths.emplace_back(compare_);
+    if (paths.empty()) return {};
+    const auto own =
+        ASSAY_TRY(allreduce::find_all_benchmarks(request_.data_dir, request_.sm_version));
     const std::vector<std::string> names = allreduce::names_of(paths);
     for (std::size_t i = 0; i < paths.size(); ++i) {
-      auto chooser = ASSAY_TRY(allreduce::read_chooser(paths[i], names[i], request_.sm_version));
+      auto chooser = ASSAY_TRY(allreduce::read_chooser(paths[i], names[i], own.sm_version));
       if (i < tables_.size()) {
         request_.choices.push_back(std::move(chooser));
       } else {
