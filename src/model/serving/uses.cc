@@ -485,12 +485,22 @@ core::Status check_shared(const std::vector<Shared>& all) {
   return {};
 }
 
-// A GPU's part of an intermediate size may not cut a block of scales.
-core::Status check_blocks(std::int64_t intermediate, std::int64_t gpus, Quantization quantization) {
-  if (quantization != Quantization::kFp8Block) return {};
-  if (intermediate / gpus % kScaleBlock == 0) return {};
+bool is_integer(Quantization quantization) {
+  return quantization == Quantization::kInt4 || quantization == Quantization::kInt4Fp8;
+}
+
+// A GPU's part of an intermediate size may not cut a block of scales, nor, where engines know no
+// kernel for smaller ones, a group of integers; 0: each column is one group.
+core::Status check_blocks(std::int64_t intermediate,
+                          std::int64_t gpus,
+                          Quantization quantization,
+                          std::int64_t integer_group) {
+  std::int64_t block = 1;
+  if (quantization == Quantization::kFp8Block) block = kScaleBlock;
+  if (is_integer(quantization) && integer_group > 0) block = integer_group;
+  if (intermediate / gpus % block == 0) return {};
   return core::Error{fmt::format("an intermediate size of {} on {} cuts the blocks of {}",
-                                 intermediate, gpus_text(gpus), kScaleBlock)};
+                                 intermediate, gpus_text(gpus), block)};
 }
 
 // Engines repeat heads of keys that are fewer than the GPUs, all of them equally often.
@@ -538,7 +548,8 @@ struct LayerCheck {
 
   core::Status operator()(const FeedForward& layer) const {
     ASSAY_TRY(check_shared({{"intermediate columns", layer.intermediate, deployment.tp}}));
-    return check_blocks(layer.intermediate, deployment.tp, kept(Projection::kDown));
+    return check_blocks(layer.intermediate, deployment.tp, kept(Projection::kDown),
+                        deployment.precision.integer_group);
   }
 
   core::Status operator()(const Experts& experts) const {
@@ -547,8 +558,12 @@ struct LayerCheck {
          {"intermediate columns of an expert", experts.intermediate, deployment.moe_tp},
          {"intermediate columns of the shared expert", experts.shared_intermediate,
           deployment.tp}}));
-    ASSAY_TRY(check_blocks(experts.intermediate, deployment.moe_tp, kept(Projection::kExperts)));
-    return check_blocks(experts.shared_intermediate, deployment.tp, kept(Projection::kSharedDown));
+    // Kernels of experts take a part of a group for a smaller one.
+    constexpr std::int64_t kAnyGroup = 0;
+    ASSAY_TRY(check_blocks(experts.intermediate, deployment.moe_tp, kept(Projection::kExperts),
+                           kAnyGroup));
+    return check_blocks(experts.shared_intermediate, deployment.tp, kept(Projection::kSharedDown),
+                        deployment.precision.integer_group);
   }
 };
 
@@ -564,8 +579,7 @@ bool is_collected(const OperatorUse& use) {
     const auto* word = std::get_if<std::string>(&field.value);
     if (word == nullptr) return false;
     const std::optional<Quantization> type = quantization_named(*word);
-    return type == Quantization::kInt4 || type == Quantization::kInt4Fp8 ||
-           type == Quantization::kNvfp4;
+    return type && (is_integer(*type) || *type == Quantization::kNvfp4);
   });
 }
 

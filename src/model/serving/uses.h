@@ -33,10 +33,10 @@ struct Deployment {
   std::int64_t most_tokens = 0;  // of a request, prompt and answer; 0: not known
 };
 
-// Error: why engines cannot serve the model so: sizes that the GPUs do not divide evenly, or blocks
-// of fp8_block that they would cut. GPUs that are a multiple of the heads of keys and values repeat
-// those, and a single group of a state space; vLLM, SGLang and TensorRT-LLM stop at any other
-// number.
+// Error: why engines cannot serve the model so: sizes that the GPUs do not divide evenly, blocks of
+// fp8_block that they would cut, or groups of 4-bit integers in dense layers. GPUs that are a
+// multiple of the heads of keys and values repeat those, and a single group of a state space; vLLM,
+// SGLang and TensorRT-LLM stop at any other number.
 core::Status check_deployment(const Model& model, const Deployment& deployment);
 
 // What a size counts. Tokens and requests are those of the GPU's own group.

@@ -296,6 +296,25 @@ TEST(CheckDeployment, GroupsOfAStateSpaceAreSharedUnlessThereIsOne) {
   EXPECT_TRUE(check_deployment(model, {.tp = 16}).ok());
 }
 
+// Qwen2.5-72B has 29568 columns, which eight GPUs cannot share in groups of 128: its checkpoints of
+// 4-bit integers have 29696.
+TEST(CheckDeployment, GroupsOfIntegersInDenseLayersAreNotCut) {
+  Model model = shipped("llama-3.1-70b");
+  const auto refusal = [&](std::int64_t columns, std::int64_t group) {
+    model.layers.front().layer.feed_forward = FeedForward{.intermediate = columns};
+    Deployment deployment{.tp = 8};
+    deployment.precision.linear = Quantization::kInt4;
+    deployment.precision.integer_group = group;
+    const core::Status status = check_deployment(model, deployment);
+    return status.ok() ? "" : status.error().message;
+  };
+  EXPECT_EQ(refusal(29696, 128), "");
+  EXPECT_THAT(refusal(29568, 128),
+              HasSubstr("an intermediate size of 29568 on 8 GPUs cuts the blocks of 128"));
+  EXPECT_EQ(refusal(29568, 16), "");
+  EXPECT_EQ(refusal(29568, 0), "");
+}
+
 TEST(CheckDeployment, BlocksOfFp8AreNotCut) {
   const Model model = shipped("qwen3-235b-a22b");
   const Precision blocks{.experts = Quantization::kFp8Block};
