@@ -12,6 +12,7 @@
 #include "plan/estimate.h"
 #include "plan/estimate_memory.h"
 #include "plan/search/pool_prices.h"
+#include "plan/search/sent_states.h"
 #include "plan/uncertainty/step_parts.h"
 #include "plan/workload_report.h"
 
@@ -43,6 +44,8 @@ core::Status price_pools(const serving::Model& model,
     return {};
   };
   ASSAY_TRY(check_pools(request.engine, request.prefill.worker, request.decode.worker));
+  ASSAY_TRY(check_sent_states(model, request.engine, request.prefill_system.version,
+                              request.prefill.worker, request.decode.worker));
   ASSAY_TRY(price(request.prefill.worker, request.prefill_system, pools.prefill, pools.prompts));
   return price(request.decode.worker, request.decode_system, pools.decode, pools.steps);
 }
