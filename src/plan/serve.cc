@@ -41,12 +41,21 @@ void round_graphs(std::int64_t verified, std::vector<std::int64_t>& sizes) {
   sizes.erase(std::upper_bound(sizes.begin(), sizes.end(), most), sizes.end());
 }
 
+// Groups of several GPUs exchange their tokens in equal parts, so that SGLang drops all other sizes
+// (get_batch_sizes_to_capture()).
+std::int64_t graph_multiple_of(const ServedWorker& worker) {
+  return worker.engine == Engine::kSglang && worker.groups > 1 ? worker.deployment.tp : 1;
+}
+
 // The engine's limits, without its cache.
 Limits settings_of(const ServedWorker& worker, const ClosedLoop& load) {
   const Policy& policy = policy_of(worker.engine);
   Limits limits = policy.defaults();
   if (policy.graphs == Policy::Graphs::kAllSmall)
     round_graphs(worker.speculation.verified(), limits.graph_batches);
+  limits.graph_multiple = graph_multiple_of(worker);
+  std::erase_if(limits.graph_batches,
+                [&](std::int64_t size) { return size % limits.graph_multiple != 0; });
   limits.groups = worker.batches();
   limits.groups_of_experts = worker.groups;
   limits.speculation = worker.speculation;

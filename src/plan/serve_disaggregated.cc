@@ -63,6 +63,7 @@ core::Result<Limits> prefill_limits(const serving::Model& model,
   prompts.output_tokens = 1;
   Limits limits = ASSAY_TRY(limits_of(model, prefill, prompts));
   limits.max_batch = batch;
+  limits.graph_multiple = 1;  // nothing is captured where nothing decodes
   if (worker.engine == Engine::kTrtllm) limits.overlap = Limits::Overlap::kNone;
   return limits;
 }

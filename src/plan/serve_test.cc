@@ -8,6 +8,7 @@
 namespace assay::plan {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -45,6 +46,28 @@ TEST(ServedWorker, WhatWasMeasuredToBeFreeIsNamedWhereItDecides) {
   EXPECT_THAT(refusal(2e10, 8e10), HasSubstr("the 80.0 GB of the system's file would hold one"));
   EXPECT_THAT(refusal(2e10, 2.1e10), Not(HasSubstr("system's file")));
   EXPECT_EQ(refusal(8e10, 9e10), "");
+}
+
+// SGLang drops other sizes, whatever it is told.
+TEST(ServedWorker, SglangsGroupsOfSeveralGpusHaveGraphsOfMultiplesAlone) {
+  const auto model = serving::read_model("qwen3-30b-a3b").value();
+  ServedWorker served{.engine = Engine::kSglang,
+                      .deployment = {.tp = 4, .moe_ep = 8},
+                      .groups = 2,
+                      .memory = {.capacity_bytes = 1.5e11}};
+  const auto first = [&] {
+    std::vector<std::int64_t> graphs = limits_of(model, served, kLoad).value().graph_batches;
+    graphs.resize(3);
+    return graphs;
+  };
+  EXPECT_THAT(first(), ElementsAre(4, 8, 12));
+  served.deployment.tp = 8;
+  EXPECT_THAT(first(), ElementsAre(8, 16, 24));
+  served.groups = 1;
+  EXPECT_THAT(first(), ElementsAre(1, 2, 4));
+  served.groups = 2;
+  served.engine = Engine::kVllm;
+  EXPECT_THAT(first(), ElementsAre(1, 2, 4));
 }
 
 TEST(GpuMemory, IsNoMoreThanWasMeasuredToBeFree) {

@@ -220,19 +220,23 @@ void capture_up_to(std::int64_t full, std::int64_t unit, std::vector<std::int64_
 }  // namespace
 
 // Engines that capture decoding alone count requests. vLLM's graphs also hold small mixed steps and
-// count tokens; its own default ends at twice the requests.
+// count tokens; its own default ends at twice the requests. SGLang drops graphs of more requests
+// than may run at once, and does not start where that leaves none, so that as many may run as the
+// graph of the batch holds.
 Limits deployed_limits(Limits priced, Engine engine, std::int64_t batch) {
   const bool holds_mixed = policy_of(engine).graphs == Policy::Graphs::kAllSmall;
-  const std::int64_t tokens = batch * priced.speculation.verified();
-  const std::int64_t most = std::min(holds_mixed ? 2 * tokens : batch, priced.max_tokens);
+  const std::int64_t multiple = priced.graph_multiple;
+  const std::int64_t requests = (batch + multiple - 1) / multiple * multiple;
+  const std::int64_t tokens = requests * priced.speculation.verified();
+  const std::int64_t most = std::min(holds_mixed ? 2 * tokens : requests, priced.max_tokens);
   std::vector<std::int64_t>& graphs = priced.graph_batches;
-  const std::int64_t full = holds_mixed ? tokens : batch;
-  capture_up_to(full, holds_mixed ? priced.speculation.verified() : 1, graphs);
+  const std::int64_t full = holds_mixed ? tokens : requests;
+  capture_up_to(full, holds_mixed ? priced.speculation.verified() : multiple, graphs);
   if (!graphs.empty()) graphs.push_back(full);
   std::sort(graphs.begin(), graphs.end());
   graphs.erase(std::unique(graphs.begin(), graphs.end()), graphs.end());
   graphs.erase(std::upper_bound(graphs.begin(), graphs.end(), most), graphs.end());
-  priced.max_batch = batch;
+  priced.max_batch = requests;
   return priced;
 }
 

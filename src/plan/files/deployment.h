@@ -112,8 +112,8 @@ struct PlannedDeployment {
 std::string deployable_version(Engine engine, const std::string& of_tables);
 
 // The limits to deploy where `priced` are those that a load of `batch` requests of each group was
-// priced with: no more requests than those, and graphs for all of them and for no more than they
-// need.
+// priced with: no more requests than those, or than the next multiple that the engine captures, and
+// graphs for all of them and for no more than they need.
 Limits deployed_limits(Limits priced, Engine engine, std::int64_t batch);
 
 // Error: a version of the engine that is none or that lacks the options of the files, a port that

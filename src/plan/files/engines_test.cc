@@ -37,6 +37,7 @@ using files_testing::schema_of;
 using files_testing::values_of;
 using files_testing::words_of_script;
 using testing::Contains;
+using testing::ElementsAre;
 
 std::vector<std::int64_t> graphs_written(const PlannedDeployment& planned) {
   const EngineFiles& files = files_of(planned.engine);
@@ -67,6 +68,22 @@ TEST_P(OfEngine, TheWholeBatchHasAGraphOfItsOwn) {
   EXPECT_THAT(graphs_written(planned_of(GetParam(), 19)), Contains(19));
   EXPECT_THAT(graphs_written(planned_of(GetParam(), 349)), Contains(349));
   EXPECT_THAT(graphs_written(planned_of(GetParam(), 1000)), Contains(1000));
+}
+
+// As many requests may run as the graph of the batch holds, which SGLang would drop otherwise.
+TEST(DeployedLimits, GroupsOfSeveralGpusHaveGraphsOfMultiples) {
+  Limits priced = policy_of(Engine::kSglang).defaults();
+  priced.graph_batches = {4, 8, 12, 16, 256};
+  priced.graph_multiple = 4;
+  const auto deployed = [&](std::int64_t batch) {
+    return deployed_limits(priced, Engine::kSglang, batch);
+  };
+  EXPECT_THAT(deployed(2).graph_batches, ElementsAre(4));
+  EXPECT_EQ(deployed(2).max_batch, 4);
+  EXPECT_THAT(deployed(13).graph_batches, ElementsAre(4, 8, 12, 16));
+  EXPECT_EQ(deployed(13).max_batch, 16);
+  EXPECT_EQ(deployed(12).max_batch, 12);
+  EXPECT_THAT(deployed(301).graph_batches, ElementsAre(4, 8, 12, 16, 256, 288, 304));
 }
 
 // A step is filled up by an eighth at most.

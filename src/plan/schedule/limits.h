@@ -42,6 +42,8 @@ struct Limits {
   // Batches that were captured as CUDA graphs, growing; none for no graphs. A smaller batch is
   // computed as the next captured one: see Policy::graphs.
   std::vector<std::int64_t> graph_batches = {};
+  // The engine captures only multiples of this: SGLang, of groups of several GPUs.
+  std::int64_t graph_multiple = 1;
   // What steps draft; each request that decodes then counts for as many tokens as are verified.
   Speculation speculation = {};
 

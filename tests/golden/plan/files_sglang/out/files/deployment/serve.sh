@@ -18,4 +18,4 @@ exec python3 -m sglang.launch_server \
   --mem-fraction-static 0.88 \
   --kv-cache-dtype auto \
   --disable-radix-cache \
-  --cuda-graph-bs 1 2 4 8 12 16
+  --cuda-graph-bs 2 4 8 12 16
