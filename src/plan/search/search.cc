@@ -286,17 +286,40 @@ class Search {
     return made;
   }
 
-  [[nodiscard]] core::Error nothing_left(bool names_engines) const {
+  // Returns each reason once, with the first worker that has it.
+  [[nodiscard]] static std::vector<std::string> reasons(const std::vector<Refused>& all,
+                                                        bool names_engines) {
     std::set<std::string> told;
     std::vector<std::string> lines;
-    for (const Refused& refused : result_.refused) {
+    for (const Refused& refused : all) {
       const std::string engine =
           names_engines ? fmt::format("{}, ", name_of(refused.engine)) : std::string();
       if (told.insert(engine + refused.reason).second)
         lines.push_back(engine + refused.worker.text() + ": " + refused.reason);
     }
-    return core::Error{fmt::format("no deployment of {} on {} GPUs is left: {}", model_.name,
-                                   request_.gpus, core::join(lines, "; "))};
+    return lines;
+  }
+
+  // Of many reasons it tells those of the widest workers, which come nearest.
+  [[nodiscard]] core::Error nothing_left(bool names_engines) const {
+    constexpr std::size_t kMostTold = 3;
+    std::vector<std::string> told = reasons(result_.refused, names_engines);
+    const std::size_t count = told.size();
+    if (count > kMostTold) {
+      std::vector<Refused> widest = result_.refused;
+      std::stable_sort(widest.begin(), widest.end(), [](const Refused& a, const Refused& b) {
+        return a.worker.gpus() > b.worker.gpus();
+      });
+      told = reasons(widest, names_engines);
+      told.resize(kMostTold);
+    }
+    std::string text = fmt::format("no deployment of {} on {} GPUs is left: {}", model_.name,
+                                   request_.gpus, core::join(told, "; "));
+    if (count > kMostTold) text += fmt::format("; {} more such reasons", count - kMostTold);
+    const bool is_within_nodes = request_.most_nodes == 1 && request_.most_stages == 1;
+    if (is_within_nodes && request_.gpus > request_.gpus_per_node)
+      text += "; workers of several nodes (--max-nodes, --max-pp) were not tried";
+    return core::Error{std::move(text)};
   }
 
   const serving::Model& model_;
