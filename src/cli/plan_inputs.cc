@@ -150,16 +150,34 @@ core::Result<std::vector<plan::TableSource>> shipped_sources(const store::Shippe
   return sources;
 }
 
-// Whether some device of a store may be the system's; `chosen` becomes that one where there are
-// several. GPUs that nothing is known of may be any.
+// Returns whether the device's name has the first word of the system's: "NVIDIA L40S" that of
+// "l40s_pcie".
+bool is_named_after(const std::string& device, const std::string& system) {
+  return core::contains_ignoring_case(device, system.substr(0, system.find_first_of("_-")));
+}
+
+// Returns whether a device may be the system's. One that is not in the table of GPUs, such as a
+// CPU, is none whose memory that table knows; only its name can say otherwise.
+bool may_be_of(const std::string& device,
+               const std::string& system,
+               const store::SystemFacts& facts) {
+  const auto is_alike = [&](const model::GpuSpecs& gpu) {
+    constexpr double kAlike = 0.1;
+    return std::abs(1e9 * gpu.memory_gbps / facts.peaks.memory_bytes_per_s - 1) < kAlike;
+  };
+  if (const model::GpuSpecs* specs = model::find_gpu_specs(device)) return is_alike(*specs);
+  const auto known = model::all_gpu_specs();
+  return std::none_of(known.begin(), known.end(), is_alike) || is_named_after(device, system);
+}
+
+// Returns whether some device of a store may be the system's; `chosen` becomes that one where there
+// are several.
 bool is_of_system(const std::vector<std::string>& devices,
+                  const std::string& system,
                   const store::SystemFacts& facts,
                   std::string& chosen) {
-  constexpr double kAlike = 0.1;
   const auto found = std::find_if(devices.begin(), devices.end(), [&](const std::string& device) {
-    const model::GpuSpecs* specs = model::find_gpu_specs(device);
-    const double bytes_per_s = facts.peaks.memory_bytes_per_s;
-    return specs == nullptr || std::abs(1e9 * specs->memory_gbps / bytes_per_s - 1) < kAlike;
+    return may_be_of(device, system, facts);
   });
   if (found == devices.end()) return devices.empty();
   if (devices.size() > 1) chosen = *found;
@@ -224,7 +242,7 @@ core::Result<PlanInputs::Measured*> PlanInputs::measured(const System& asked,
   std::vector<std::string> tables = ASSAY_TRY(opened.tables());
   if (tables.empty()) return core::Error{sources_.store.string() + " holds no measurements"};
   std::string device;
-  if (!is_of_system(origin.devices, asked.facts, device)) {
+  if (!is_of_system(origin.devices, name, asked.facts, device)) {
     return core::Error{fmt::format(
         "{} has measurements of {}, which are not the GPUs of {} ({:.0f} GB/s of memory): --system "
         "names those that were measured",
