@@ -16,6 +16,7 @@ namespace {
 
 constexpr const char* kLine = "line";
 constexpr const char* kRefusal = "refusal";
+constexpr std::string_view kOurs = "answer_";
 
 // Shows 4096 rather than 4096.0.
 model::Cell size_cell(double size) {
@@ -157,6 +158,18 @@ void add_estimate_cells(std::vector<model::Cell>& row,
   if (shown.interval) add_interval_cells(row, answer, shown);
 }
 
+// A table may have a key that is called as one of our columns: ours then have kOurs before them.
+void keep_names_apart(const WorkRows& rows, std::size_t begin, model::Table& table) {
+  const auto is_key = [&](const std::string& name) {
+    const auto is_it = [&](const ExactColumn& column) { return column.name == name; };
+    return std::any_of(rows.exact.begin(), rows.exact.end(), is_it) ||
+           std::find(rows.sizes.begin(), rows.sizes.end(), name) != rows.sizes.end();
+  };
+  for (std::size_t i = begin; i < table.columns.size(); ++i) {
+    if (is_key(table.columns[i].name)) table.columns[i].name.insert(0, kOurs);
+  }
+}
+
 class AnswersTable {
  public:
   AnswersTable(const WorkIndex& index, const QueryResult& result, KeyColumns keys)
@@ -177,7 +190,9 @@ class AnswersTable {
     shown_.roofline = any([](const Answer& answer) { return answer.estimate.roofline > 0; });
     shown_.interval =
         shown_.all() || any([](const Answer& answer) { return answer.interval.has_value(); });
+    const std::size_t keys = table_.columns.size();
     add_estimate_columns(table_, shown_);
+    keep_names_apart(rows_, keys, table_);
     if (shown_.interval && !shown_.all()) add_confidence_note();
     for (const Answer& answer : result_.answers) {
       std::vector<model::Cell> row;
@@ -258,6 +273,7 @@ bool is_answer_column(std::string_view name) {
     add_estimate_columns(table, {});
     return table;
   }();
+  if (name.starts_with(kOurs)) name.remove_prefix(kOurs.size());
   return name == kLine || name == kRefusal || answers.column(name).has_value();
 }
 
@@ -274,6 +290,7 @@ AnswerRows::AnswerRows(const WorkIndex& index)
   table.name = rows.table.substr(0, 31);
   table.title = "Answers of " + rows.table;
   table.columns.push_back({.name = kLine, .description = "of the question"});
+  keep_names_apart(rows, 0, table);
   for (std::size_t i = 0; i < rows.exact.size(); ++i) {
     state_->shown.exact.push_back(i);
     table.columns.push_back({.name = rows.exact[i].name});
@@ -282,8 +299,10 @@ AnswerRows::AnswerRows(const WorkIndex& index)
     state_->shown.sizes.push_back(i);
     table.columns.push_back({.name = rows.sizes[i]});
   }
+  const std::size_t end = table.columns.size();
   add_estimate_columns(table, state_->shown);
   table.columns.push_back({.name = kRefusal, .description = "why there is no answer"});
+  keep_names_apart(rows, end, table);
 }
 
 AnswerRows::AnswerRows(AnswerRows&&) noexcept = default;

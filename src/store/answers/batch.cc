@@ -83,7 +83,8 @@ class Questions {
     for (const std::string_view field : header) {
       std::string column = column_named(field);
       if (!matcher.has_column(column) && is_result(column)) {
-        if (column == "refusal") questions.refusal_ = questions.columns_.size();
+        if (column == "refusal" || column == "answer_refusal")
+          questions.refusal_ = questions.columns_.size();
         questions.passed_over_.emplace_back(field);
         column.clear();
       } else {

@@ -212,7 +212,7 @@ double Family::same_work_error() const {
       while (other < curves_[found->second].end && x_[other] < x_[row])
         ++other;
       if (other == curves_[found->second].end || x_[other] != x_[row]) continue;
-      if (sizes_of(other)[along_] != sizes_of(row)[along_]) continue;
+      if (along_ < num_sizes_ && sizes_of(other)[along_] != sizes_of(row)[along_]) continue;
       if (latencies_[row] <= 0 || latencies_[other] <= 0) continue;
       const double apart = std::log(latencies_[row] / latencies_[other]);
       squares += std::min(apart * apart, 0.25);

@@ -206,7 +206,7 @@ Family::Bracket Family::bracket(const Curve& curve, const Point& point, std::uin
   if (above < curve.end && x_[above] == point.x) {
     // Of several sizes within one tile, that itself or the next larger one.
     std::uint32_t on = above;
-    while (sizes_of(on)[along_] < point.sizes[along_]) {
+    while (along_ < num_sizes_ && sizes_of(on)[along_] < point.sizes[along_]) {
       const std::uint32_t more = next(on + 1);
       if (more >= curve.end || x_[more] != point.x) break;
       on = more;
@@ -365,7 +365,7 @@ bool Family::answer_on(std::uint32_t number, const Point& point, WorkEstimate& e
   estimate.latency = latencies_[found.low];
   estimate.how = same ? How::kMeasured : How::kSameWork;
   // What the tile leaves open.
-  const bool same_size = have[along_] == point.sizes[along_];
+  const bool same_size = along_ >= num_sizes_ || have[along_] == point.sizes[along_];
   if (!same) estimate.sigma = same_size ? kLeastError : usual_error_ / 2;
   return true;
 }

@@ -57,6 +57,28 @@ TEST(Query, TellsWhatExists) {
             "them exists");
 }
 
+TEST(Query, RowsWithoutASizeAnswerForThemselves) {
+  const WorkIndex index = index_of(
+      "op_name,kernel_source,kind,latency\nbar,k,x,0.5\nbar,k,y,0.7\nbar,k,y,0.9\n", "bar_perf");
+  const auto result = query(index, {{"kind", "x"}}, Beyond::kRefuse);
+  ASSERT_TRUE(result.ok()) << result.error().message;
+  ASSERT_EQ(result.value().answers.size(), 1U);
+  EXPECT_TRUE(result.value().answers[0].estimate.is_measured());
+  EXPECT_DOUBLE_EQ(result.value().answers[0].estimate.latency, 0.5);
+  EXPECT_EQ(query(index, {}, Beyond::kRefuse).value().answers.size(), 2U);
+}
+
+TEST(Query, KeysMayBeCalledAsColumnsOfAnswers) {
+  const WorkIndex index =
+      index_of("op_name,kernel_source,line,method,m,latency\nbar,k,1,x,2,0.5\nbar,k,1,x,4,0.7\n",
+               "bar_perf");
+  const auto result = query(index, {{"m", "3"}, {"method", "x"}}, Beyond::kRefuse);
+  ASSERT_TRUE(result.ok()) << result.error().message;
+  const model::Table table = answers_table(index, result.value(), KeyColumns::kAll);
+  EXPECT_EQ(model::text(table.at(0, *table.column("method"))), "x");
+  EXPECT_EQ(model::text(table.at(0, *table.column("answer_method"))), "linear in m");
+}
+
 // One kernel for small m, another for large: the rows are one curve, which either name means.
 TEST(Query, OneOfTheKernelsOfACurveMeansTheCurve) {
   const WorkIndex index = index_of(
