@@ -18,8 +18,18 @@ std::string text_of(int problem) {
   return reinterpret_cast<const char*>(text.data());
 }
 
-// Python's "{,3}" is "{0,3}", which PCRE2 before 10.43 takes for these five characters.
-std::string with_zeros(std::string_view pattern) {
+// Returns where the flags of a group that begins there end; `begin` if it has none.
+std::size_t end_of_flags(std::string_view pattern, std::size_t begin) {
+  const std::size_t end = pattern.find_first_not_of("aimsux", begin);
+  const bool has_flags = end != std::string_view::npos &&
+                         std::string_view("):-").find(pattern[end]) != std::string_view::npos;
+  return has_flags ? end : begin;
+}
+
+// Translates what PCRE2 reads otherwise. Python's "{,3}" is "{0,3}", which PCRE2 before 10.43 takes
+// for these five characters. Its flags a and u, of "(?a)" and "(?ai:x)", say which letters \w has:
+// PCRE2 knows no such flags, and takes ASCII's, of which the names of modules are.
+std::string in_words_of_pcre2(std::string_view pattern) {
   std::string made;
   bool in_class = false;
   for (std::size_t i = 0; i < pattern.size(); ++i) {
@@ -28,8 +38,13 @@ std::string with_zeros(std::string_view pattern) {
       made += pattern[++i];
     } else if (pattern[i] == '[' || pattern[i] == ']') {
       in_class = pattern[i] == '[';
-    } else if (pattern[i] == '{' && !in_class && pattern.substr(i + 1).starts_with(',')) {
+    } else if (!in_class && pattern.substr(i).starts_with("{,")) {
       made += '0';
+    } else if (!in_class && pattern.substr(i).starts_with("(?")) {
+      made += pattern[++i];
+      for (const std::size_t end = end_of_flags(pattern, i + 1); i + 1 < end; ++i) {
+        if (pattern[i + 1] != 'a' && pattern[i + 1] != 'u') made += pattern[i + 1];
+      }
     }
   }
   return made;
@@ -38,7 +53,7 @@ std::string with_zeros(std::string_view pattern) {
 }  // namespace
 
 core::Result<Regex> Regex::of(const std::string& pattern) {
-  const std::string text = with_zeros(pattern);
+  const std::string text = in_words_of_pcre2(pattern);
   int problem = 0;
   PCRE2_SIZE place = 0;
   Regex made;

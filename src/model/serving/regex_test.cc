@@ -29,6 +29,11 @@ TEST(Regex, ReadsWhatPythonReads) {
   EXPECT_EQ(text_of("[]a]+$", "a]"), "matches");
   EXPECT_EQ(text_of(R"(layers\.\d{,2}\.[{,]\{,)", "layers.12.{{,"), "matches");
   EXPECT_EQ(text_of(R"(layers\.\d{,2}\.)", "layers.123."), "does not match");
+  for (const char* flags : {"(?a)", "(?u)", "(?ai)", "(?ia)"})
+    EXPECT_EQ(text_of(fmt::format("{}[(?a]\\w+\\.(?a:[a-z]+)$", flags), "aa.bb"), "matches")
+        << flags;
+  EXPECT_EQ(text_of("(?a)A$", "a"), "does not match");
+  EXPECT_EQ(text_of("(?ai)A$", "a"), "matches");
   EXPECT_EQ(text_of("(?# a comment)a(?:b|c)*?$", "abc"), "matches");
 }
 
