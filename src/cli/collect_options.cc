@@ -64,6 +64,7 @@ core::Status CollectArguments::check() const {
   }
   ASSAY_TRY(device_.check());
   ASSAY_TRY(check_refine());
+  ASSAY_TRY(check_choice_of_cases());
   if (resumes() && new_run_) return core::Error{"--resume and --new-run exclude each other"};
   if (resumes() && (plan_only_ || list_)) {
     return core::Error{"--plan-only and --list start nothing to resume"};
@@ -72,6 +73,19 @@ core::Status CollectArguments::check() const {
   if (odd)
     return core::Error{
         fmt::format("--backend: '{}' must have no '/', ',', '\"' or end of line", backend_)};
+  return {};
+}
+
+core::Status CollectArguments::check_choice_of_cases() const {
+  if (given_.contains("--seed") && !smoke_ && !shuffle_)
+    return core::Error{"--seed is of a random order: --shuffle or --smoke"};
+  if (!list_) return {};
+  for (const char* option : {"--for-model", "--grid", "--case-filter", "--unless-in", "--limit",
+                             "--smoke", "--shuffle"}) {
+    if (!given_.contains(option)) continue;
+    return core::Error{fmt::format(
+        "--list counts all cases of each grid; --plan-only shows which of them {} leaves", option)};
+  }
   return {};
 }
 
@@ -256,7 +270,8 @@ core::Status CollectArguments::follow_if_launched() const {
 }
 
 core::Result<std::optional<doctor::ClockLock>> CollectArguments::lock_clocks(
-    const std::vector<int>& gpus) const {
+    collect::CollectOptions& options) const {
+  const std::vector<int>& gpus = options.gpus;
   if (lock_clocks_.empty()) return std::optional<doctor::ClockLock>();
   if (gpus.empty()) return core::Error{"--lock-clocks is for GPUs of this machine"};
   if (std::getenv("CUDA_VISIBLE_DEVICES") != nullptr) {
@@ -264,7 +279,7 @@ core::Result<std::optional<doctor::ClockLock>> CollectArguments::lock_clocks(
         "--lock-clocks counts GPUs as nvidia-smi does: unset CUDA_VISIBLE_DEVICES and choose with "
         "--gpus"};
   }
-  ::setenv("CUDA_DEVICE_ORDER", "PCI_BUS_ID", 1);
+  options.environment.emplace_back("CUDA_DEVICE_ORDER", "PCI_BUS_ID");
   return std::optional(
       ASSAY_TRY(doctor::ClockLock::acquire(gpus, ASSAY_TRY(doctor::parse_clocks(lock_clocks_)))));
 }

@@ -43,9 +43,9 @@ class CollectArguments {
   [[nodiscard]] core::Result<collect::CollectOptions> collect_options() const;
 
   // Returns std::nullopt without --lock-clocks. The caller keeps the lock while the collection
-  // runs.
+  // runs. Has the workers count GPUs as the lock does.
   [[nodiscard]] core::Result<std::optional<doctor::ClockLock>> lock_clocks(
-      const std::vector<int>& gpus) const;
+      collect::CollectOptions& options) const;
 
   // Does nothing when this process is alone or the first of its MPI job. Otherwise the process
   // becomes a worker, and the call returns only on an error.
@@ -85,6 +85,7 @@ class CollectArguments {
   [[nodiscard]] core::Result<collect::Plan> plan_of_models(
       const collect::PlanOptions& options) const;
   [[nodiscard]] core::Status check_module() const;
+  [[nodiscard]] core::Status check_choice_of_cases() const;
   [[nodiscard]] core::Status check_refine() const;
   [[nodiscard]] core::Status check_names() const;
   [[nodiscard]] core::Status check_axes() const;

@@ -68,10 +68,12 @@ milliseconds left_until(LineProcess::Clock::time_point until) {
 }  // namespace
 
 Result<LineProcess> LineProcess::start(const std::vector<std::string>& arguments,
-                                       const fs::path& log) {
+                                       const fs::path& log,
+                                       const EnvironmentChanges& environment) {
   const std::uintmax_t log_start = size_of(log);
   LineProcess started(ASSAY_TRY(KeptProcess::start({
                           .arguments = arguments,
+                          .environment = environment,
                           .log = log,
                           .streams = Launch::Streams::kPipes,
                           .mark = {kMark, unique_mark()},

@@ -30,7 +30,8 @@ class LineProcess {
 
   // Its standard error is appended to `log`. Fails when the program cannot be started at all.
   static Result<LineProcess> start(const std::vector<std::string>& arguments,
-                                   const std::filesystem::path& log);
+                                   const std::filesystem::path& log,
+                                   const EnvironmentChanges& environment = {});
 
   // The line without its end. Fails when nobody reads any more; receive() then tells why.
   Status send(const std::string& line);

@@ -88,8 +88,8 @@ class Collect final : public Command {
   }
 
   core::Result<Outcome> measure(const collect::Plan& plan) const {
-    const collect::CollectOptions options = ASSAY_TRY(arguments_.collect_options());
-    auto clocks = ASSAY_TRY(arguments_.lock_clocks(options.gpus));
+    collect::CollectOptions options = ASSAY_TRY(arguments_.collect_options());
+    auto clocks = ASSAY_TRY(arguments_.lock_clocks(options));
     if (clocks) print_note(clocks->summary());
     const auto result = collect_with_progress(options, plan, arguments_.presentation());
     if (clocks) ASSAY_TRY(clocks->release());

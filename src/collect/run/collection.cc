@@ -93,7 +93,8 @@ class Collection {
     return {.name = name,
             .device_id = device_id,
             .arguments = options_.worker(gpus),
-            .log = reports_ / log};
+            .log = reports_ / log,
+            .environment = options_.environment};
   }
 
   [[nodiscard]] WorkerPlace only_one() const {

@@ -26,8 +26,9 @@ struct CollectOptions {
 
   // Returns the program of a worker and its arguments. `gpus` is empty for a worker of `place`.
   std::function<std::vector<std::string>(const std::vector<int>& gpus)> worker;
-  std::vector<int> gpus = {};     // one worker on each; empty: one worker at `place`
-  std::string place = "the CPU";  // for messages
+  core::EnvironmentChanges environment = {};  // of the workers alone
+  std::vector<int> gpus = {};                 // one worker on each; empty: one worker at `place`
+  std::string place = "the CPU";              // for messages
   Deadlines deadlines = {};
   CaseRequest request = {};  // how each case is measured
   std::string backend = {};  // the framework column; empty: the framework of the worker

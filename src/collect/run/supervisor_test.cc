@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <map>
 
 #include "core/files.h"
@@ -136,6 +137,21 @@ class SupervisorTest : public testing::Test {
   std::string write_error_;
   int ready_ = 0;
 };
+
+// What a run asks of its workers must not reach the process that runs it, which may be another
+// program's.
+TEST_F(SupervisorTest, ChangesOfTheEnvironmentAreTheWorkersAlone) {
+  const std::string worker = R"(echo "$ASSAY_TEST_ORDER" >&2; exit 3)";
+  WorkerPlace place{.name = "place",
+                    .device_id = "0",
+                    .arguments = {"sh", "-c", worker},
+                    .log = folder_.path() / "place",
+                    .environment = {{"ASSAY_TEST_ORDER", "by bus"}}};
+  plan_.push_back({.operator_name = "o", .id = "o", .json = R"({"do":"w"})"});
+  static_cast<void>(Supervisor({place}, deadlines_, hooks()).run({plan_.data()}).ok());
+  EXPECT_THAT(core::read_file(folder_.path() / "place").value(), StartsWith("by bus\n"));
+  EXPECT_EQ(std::getenv("ASSAY_TEST_ORDER"), nullptr);
+}
 
 TEST_F(SupervisorTest, ACaseIsPromisedToOneWorkerAndOnce) {
   std::vector<std::string> words;

@@ -34,7 +34,7 @@ std::string class_of(const core::NoLine& none) {
 }  // namespace
 
 core::Status WorkerSlot::start() {
-  auto started = core::LineProcess::start(place_.arguments, place_.log);
+  auto started = core::LineProcess::start(place_.arguments, place_.log, place_.environment);
   if (!started.ok()) return started.error();
   process_.emplace(std::move(started).value());
   state_ = State::kStarting;

@@ -23,6 +23,7 @@ struct WorkerPlace {
   std::string device_id;               // "3", "0,1,2,3", "cpu"
   std::vector<std::string> arguments;  // the program first
   std::filesystem::path log;           // the standard error of the worker is appended
+  core::EnvironmentChanges environment = {};
 };
 
 struct Deadlines {
