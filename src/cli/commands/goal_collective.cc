@@ -28,18 +28,25 @@ class GoalCollective final : public Command {
     const Choices<NcclFunction> functions{{"all_reduce", NcclFunction::kAllReduce},
                                           {"all_gather", NcclFunction::kAllGather},
                                           {"reduce_scatter", NcclFunction::kReduceScatter},
-                                          {"alltoall", NcclFunction::kAllToAll}};
+                                          {"broadcast", NcclFunction::kBroadcast},
+                                          {"reduce", NcclFunction::kReduce},
+                                          {"alltoall", NcclFunction::kAllToAll},
+                                          {"gather", NcclFunction::kGather},
+                                          {"scatter", NcclFunction::kScatter},
+                                          {"send_recv", NcclFunction::kSendRecv}};
     add_choice(app, "FUNCTION", plan_.function, functions,
-               "what the ranks do, as performance tables name it")
+               "what the ranks do, as performance tables name it; a root is rank 0, and send_recv "
+               "is a message of all to their next rank")
         ->default_str("")
         ->required();
     app.add_option("--ranks", ranks_, "how many take part; they fill whole nodes")
         ->type_name("N")
         ->required()
         ->check(positive_number_problem);
-    app.add_option("--bytes", bytes_,
-                   "the whole buffer, as nccl-tests count: 64K, 16M, 1G; ranks have equal shares, "
-                   "rounded up")
+    app.add_option(
+           "--bytes", bytes_,
+           "the whole buffer, as nccl-tests count: 64K, 16M, 1G; where ranks have shares of it, "
+           "these are equal, rounded up")
         ->type_name("BYTES")
         ->required()
         ->check(bytes_problem);
@@ -62,7 +69,7 @@ class GoalCollective final : public Command {
         ->check(positive_number_problem);
     add_schedule_folder(app, request_)->required();
     add_made_form(app, form_, {MadeForm::kJob, MadeForm::kBinary, MadeForm::kText})
-        ->default_str("job; bin of an all-to-all");
+        ->default_str("job; bin of what is made of messages");
     add_simulator_options(app, simulator_, "Graph");
     app.note_given(given_);
     app.add_flag("-q,--quiet", quiet_, "no talk");
@@ -73,16 +80,18 @@ class GoalCollective final : public Command {
       return core::Error{fmt::format("there are at most {} ranks, and {} channels", kMost,
                                      std::uint32_t{model::kMostNcclChannels})};
     }
-    const bool is_job = plan_.function != NcclFunction::kAllToAll && form_ == MadeForm::kJob;
+    const bool is_job = !goal::is_of_messages(plan_.function) && form_ == MadeForm::kJob;
     ASSAY_TRY(check_simulator_options(simulator_, given_, !is_job));
-    if (plan_.function != NcclFunction::kAllToAll) return {};
+    if (!goal::is_of_messages(plan_.function)) return {};
     for (const char* name : {"--algorithm", "--protocol", "--channels"}) {
       if (given_.contains(name)) {
-        return core::Error{fmt::format("an all-to-all has no {}: each message is one", name)};
+        return core::Error{fmt::format("{} has no {}: it is made of messages, each of which is one",
+                                       table_name_of(plan_.function), name)};
       }
     }
     if (given_.contains("--write") && form_ == MadeForm::kJob) {
-      return core::Error{"an all-to-all is no job: --write bin or text"};
+      return core::Error{
+          fmt::format("{} is no job: --write bin or text", table_name_of(plan_.function))};
     }
     return {};
   }
@@ -95,7 +104,7 @@ class GoalCollective final : public Command {
     if (given_.contains("--protocol")) plan_.protocol = protocol_;
     apply(simulator_, request_);
     if (given_.contains("--channels")) plan_.channels = static_cast<std::uint32_t>(channels_);
-    return plan_.function == NcclFunction::kAllToAll ? write_all_to_all() : write_job();
+    return goal::is_of_messages(plan_.function) ? write_messages() : write_job();
   }
 
  private:
@@ -111,9 +120,9 @@ class GoalCollective final : public Command {
     return Outcome::kOk;
   }
 
-  core::Result<Outcome> write_all_to_all() {
+  core::Result<Outcome> write_messages() {
     const goal::SchedulePlan plan =
-        ASSAY_TRY(goal::plan_all_to_all(plan_, request_.simulator, request_.options.expand));
+        ASSAY_TRY(goal::plan_messages(plan_, request_.simulator, request_.options.expand));
     request_.target.generator = program_version();
     request_.target.format =
         form_ == MadeForm::kText ? goal::ScheduleFormat::kText : goal::ScheduleFormat::kBinary;
@@ -150,7 +159,8 @@ const CommandSpec kGoalCollective{
         "Makes one collective of any number of ranks, to try a network with. It is NCCL's, as a "
         "job: 'assay simulate' takes each rank's steps while they run, so that its size costs no "
         "memory. What of algorithm, protocol and channels is not given is NCCL's choice for that "
-        "size. An all-to-all is a schedule in which each rank sends to all others at once.",
+        "size. alltoall, gather, scatter and send_recv are schedules in which each rank sends its "
+        "messages at once.",
     .examples =
         "assay goal collective all_reduce --ranks 16384 --bytes 1G --algorithm ring \\\n"
         "    --protocol ll128 --channels 1 -o ring\n"

@@ -16,13 +16,20 @@ namespace {
 
 using model::NcclFunction;
 
+// Returns whether each rank has a part of the whole buffer.
+bool has_shares(NcclFunction function) {
+  return function == NcclFunction::kAllGather || function == NcclFunction::kReduceScatter ||
+         function == NcclFunction::kAllToAll || function == NcclFunction::kScatter ||
+         function == NcclFunction::kGather;
+}
+
 core::Status check_ranks(const CollectivePlan& plan) {
   if (plan.ranks < 2) return core::Error{"a collective needs at least 2 ranks"};
   if (plan.ranks > plan.gpus_per_node && plan.ranks % plan.gpus_per_node != 0) {
     return core::Error{
         fmt::format("{} ranks do not fill nodes of {} GPUs", plan.ranks, plan.gpus_per_node)};
   }
-  if (plan.function != NcclFunction::kAllReduce && plan.bytes < plan.ranks) {
+  if (has_shares(plan.function) && plan.bytes < plan.ranks) {
     return core::Error{fmt::format("{} leave nothing for some of {} ranks",
                                    core::counted(plan.bytes, "byte"), plan.ranks)};
   }
@@ -36,9 +43,7 @@ std::uint64_t share_of_rank(const CollectivePlan& plan) {
 
 // What Operation::bytes is of a function whose whole buffer has so many bytes.
 std::uint64_t bytes_of_rank(const CollectivePlan& plan) {
-  const bool shares =
-      plan.function == NcclFunction::kAllGather || plan.function == NcclFunction::kReduceScatter;
-  return shares ? share_of_rank(plan) : plan.bytes;
+  return has_shares(plan.function) ? share_of_rank(plan) : plan.bytes;
 }
 
 }  // namespace
@@ -73,11 +78,84 @@ core::Result<MadeJob> make_collective_job(const CollectivePlan& plan) {
   return MadeJob{.job = std::move(assembled.job), .repeats = grid.repeats(), .summary = {}};
 }
 
-core::Result<SchedulePlan> plan_all_to_all(const CollectivePlan& plan,
-                                           Simulator simulator,
-                                           ExpandOptions options) {
+namespace {
+
+// What a rank does at a distance of other ranks from it.
+struct Exchanged {
+  bool sends = false;     // to the rank so far behind it
+  bool receives = false;  // from the rank so far before it
+};
+
+Exchanged exchanged(NcclFunction function,
+                    std::uint32_t to,
+                    std::uint32_t from,
+                    std::uint32_t rank) {
+  switch (function) {
+    case NcclFunction::kGather:
+      return {.sends = to == 0, .receives = rank == 0};
+    case NcclFunction::kScatter:
+      return {.sends = rank == 0, .receives = from == 0};
+    default:
+      return {.sends = true, .receives = true};
+  }
+}
+
+// Writes the messages of one rank.
+class MessageWriter {
+ public:
+  MessageWriter(const CollectivePlan& plan, const ExpandOptions& options)
+      : plan_(plan), options_(options), bytes_(bytes_of_rank(plan)) {}
+
+  void write(std::uint32_t rank, RankWork& work) const {
+    // A send to the next rank goes no further.
+    const std::uint32_t end = plan_.function == NcclFunction::kSendRecv ? 2 : plan_.ranks;
+    for (std::uint32_t step = 1; step < end; ++step) {
+      const std::uint32_t to = (rank + step) % plan_.ranks;
+      const std::uint32_t from = (rank + plan_.ranks - step) % plan_.ranks;
+      const Exchanged done = exchanged(plan_.function, to, from, rank);
+      if (done.sends) send(rank, to, work);
+      if (done.receives) receive(rank, from, work);
+    }
+  }
+
+ private:
+  [[nodiscard]] MessageForm form(std::uint32_t rank, std::uint32_t peer) const {
+    return {options_, peer / plan_.gpus_per_node == rank / plan_.gpus_per_node};
+  }
+
+  void send(std::uint32_t rank, std::uint32_t to, RankWork& work) const {
+    const MessageForm sent = form(rank, to);
+    work.graph.send(sent.bytes(bytes_), to, 0, {.nic = sent.nic()});
+  }
+
+  void receive(std::uint32_t rank, std::uint32_t from, RankWork& work) const {
+    const MessageForm received = form(rank, from);
+    const std::uint32_t receive =
+        work.graph.receive(received.bytes(bytes_), from, 0, {.nic = received.nic()});
+    if (!received.as_calc()) return;
+    const std::uint8_t link_cpu = options_.cpus == CpuUse::kOne ? 0 : 1;
+    const std::uint32_t transfer =
+        work.graph.calc(in_units(received.transfer_ns(bytes_), options_), {.cpu = link_cpu});
+    work.graph.require_finish(transfer, receive);
+  }
+
+  CollectivePlan plan_;
+  ExpandOptions options_;
+  std::uint64_t bytes_;
+};
+
+}  // namespace
+
+bool is_of_messages(NcclFunction function) {
+  return function == NcclFunction::kAllToAll || function == NcclFunction::kGather ||
+         function == NcclFunction::kScatter || function == NcclFunction::kSendRecv;
+}
+
+core::Result<SchedulePlan> plan_messages(const CollectivePlan& plan,
+                                         Simulator simulator,
+                                         ExpandOptions options) {
   ASSAY_TRY(check_ranks(plan));
-  const std::uint64_t bytes = share_of_rank(plan);
+  const std::uint64_t bytes = bytes_of_rank(plan);
   if (bytes > model::kMostSize) {
     return core::Error{fmt::format("a message of {} bytes is larger than 2 GiB", bytes)};
   }
@@ -91,25 +169,9 @@ core::Result<SchedulePlan> plan_all_to_all(const CollectivePlan& plan,
                                 .process_id = rank,
                                 .device = static_cast<std::int32_t>(rank % plan.gpus_per_node)});
   }
-  made.make_rank = [ranks = plan.ranks, in_node = plan.gpus_per_node, bytes, options](
-                       std::uint32_t rank, RankWork& work) -> core::Status {
-    const auto form = [&](std::uint32_t peer) {
-      return MessageForm(options, peer / in_node == rank / in_node);
-    };
-    const std::uint8_t link_cpu = options.cpus == CpuUse::kOne ? 0 : 1;
-    for (std::uint32_t step = 1; step < ranks; ++step) {
-      const std::uint32_t next = (rank + step) % ranks;
-      const std::uint32_t previous = (rank + ranks - step) % ranks;
-      const MessageForm sent = form(next);
-      const MessageForm received = form(previous);
-      work.graph.send(sent.bytes(bytes), next, 0, {.nic = sent.nic()});
-      const std::uint32_t receive =
-          work.graph.receive(received.bytes(bytes), previous, 0, {.nic = received.nic()});
-      if (!received.as_calc()) continue;
-      const std::uint32_t transfer =
-          work.graph.calc(in_units(received.transfer_ns(bytes), options), {.cpu = link_cpu});
-      work.graph.require_finish(transfer, receive);
-    }
+  made.make_rank = [writer = MessageWriter(plan, options)](std::uint32_t rank,
+                                                           RankWork& work) -> core::Status {
+    writer.write(rank, work);
     return {};
   };
   return made;

@@ -22,7 +22,7 @@ struct CollectivePlan {
   std::optional<model::NcclProtocol> protocol = std::nullopt;
   std::optional<std::uint32_t> channels = std::nullopt;
 
-  // Whether any of the three is given: then the others are choose_collective()'s.
+  // Returns whether any of the three is given: then the others are choose_collective()'s.
   [[nodiscard]] bool fixes_algorithm() const { return algorithm || protocol || channels; }
 };
 
@@ -31,11 +31,16 @@ struct CollectivePlan {
 // for all ranks to have some.
 core::Result<MadeJob> make_collective_job(const CollectivePlan& plan);
 
-// An all-to-all as every textbook has it: each rank sends to all others at once, nearest first, and
-// receives from all, nothing waits for anything, and each message is one. As a job of NCCL it would
-// be 2 (n-1) operations on each of n ranks. `options` say what data within a node becomes.
-core::Result<SchedulePlan> plan_all_to_all(const CollectivePlan& plan,
-                                           Simulator simulator = Simulator::kAssay,
-                                           ExpandOptions options = {});
+// Returns whether NCCL makes the function of grouped sends and receives: an all-to-all, a gather, a
+// scatter, and a send to the next rank.
+bool is_of_messages(model::NcclFunction function);
+
+// Such a function as every textbook has it: a rank sends to all that get something from it at once,
+// nearest first, nothing waits for anything, and each message is one. As a job of NCCL an
+// all-to-all would be 2 (n-1) operations on each of n ranks. The root is rank 0. `options` say what
+// data within a node becomes.
+core::Result<SchedulePlan> plan_messages(const CollectivePlan& plan,
+                                         Simulator simulator = Simulator::kAssay,
+                                         ExpandOptions options = {});
 
 }  // namespace assay::goal
