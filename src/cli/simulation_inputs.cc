@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -76,6 +77,11 @@ std::vector<std::uint32_t> nodes_of(const simulate::FabricSpec& spec, std::size_
   return has_all ? node_of_rank : std::vector<std::uint32_t>();
 }
 
+// Returns whether any two ranks share a node.
+bool shares_nodes(const std::vector<std::uint32_t>& node_of_rank) {
+  return std::set(node_of_rank.begin(), node_of_rank.end()).size() < node_of_rank.size();
+}
+
 // `nodes` are those of the ranks where no file says any; empty if nothing does.
 core::Result<simulate::Options> parameters_of(simulate::ParametersFile file,
                                               const SimulationInputs& inputs,
@@ -83,6 +89,12 @@ core::Result<simulate::Options> parameters_of(simulate::ParametersFile file,
   for (const auto& [name, value] : inputs.links)
     file.links[name] = value;
   simulate::Options options;
+  if (inputs.atlahs && shares_nodes(file.node_of_rank)) {
+    return core::Error{
+        "--compat atlahs knows no nodes: leave them out of --topology and --params (the "
+        "calculations "
+        "of a schedule --for htsim stand for what ranks of a node send each other)"};
+  }
   options.node_of_rank = std::move(file.node_of_rank.empty() ? nodes : file.node_of_rank);
   if (inputs.atlahs) {
     options.inter = simulate::with(file.links, "", LogGops{});

@@ -171,6 +171,18 @@ core::Result<GenerateResult> keep_job(const model::Job& recorded, const Generate
 
 }  // namespace
 
+namespace {
+
+// Returns whether NCCL's model chose algorithms of the schedule: all of a made job, and those of
+// communicators that grow with the replicas of a recording.
+bool were_chosen(const model::Job& recorded, const GenerateRequest& request) {
+  const bool is_made = std::any_of(recorded.gpus.begin(), recorded.gpus.end(),
+                                   [](const model::JobGpu& gpu) { return gpu.states_waits; });
+  return !request.choices.keep && (is_made || request.scale.replicas > 1);
+}
+
+}  // namespace
+
 GenerateResult result_of(const WrittenSchedule& written, Simulator simulator) {
   GenerateResult result;
   result.removed = written.removed;
@@ -188,7 +200,8 @@ core::Result<GenerateResult> generate_of(const model::Job& recorded,
   model::Job job = ASSAY_TRY(scale(recorded, request.scale));
   const std::vector<NewChoice> choices = choose_algorithms(recorded, request.choices, job);
   ASSAY_TRY(core::make_directories(request.target.folder));
-  const SchedulePlan plan = ASSAY_TRY(plan_for(job, request));
+  SchedulePlan plan = ASSAY_TRY(plan_for(job, request));
+  if (were_chosen(recorded, request)) plan.notes.nic_gbps = request.choices.nic_gbps;
   const WrittenSchedule written = ASSAY_TRY(write_schedule(plan, request.target, request.input));
   GenerateResult result = result_of(written, request.simulator);
   result.summary = summarize(request, recorded, choices, written.schedule);

@@ -83,6 +83,7 @@ void write_head(Json& json, const ScheduleNotes& notes) {
   json.field(",\n\"nccl_version\": ", notes.nccl_version);
   json.field(",\n\"made_for\": ", notes.made_for);
   json.text(",\n\"time_unit_ns\": ").number(notes.time_unit_ns);
+  if (notes.nic_gbps > 0) json.text(",\n\"nic_gbps\": ").number(notes.nic_gbps);
   json.field(",\n\"tags\": {\"name\": ", notes.tags.name);
   json.text(", \"id_width\": ").number(notes.tags.id_width);
   json.text(", \"label_width\": ").number(notes.tags.label_width);
@@ -148,6 +149,7 @@ class NotesReader {
                    {"nccl_version", into(notes.nccl_version)},
                    {"made_for", into(notes.made_for), Need::kOptional},
                    {"time_unit_ns", into(notes.time_unit_ns), Need::kOptional},
+                   {"nic_gbps", into(notes.nic_gbps), Need::kOptional},
                    {"tags", [&](Value value) { return read_tags(value, notes.tags); }},
                    {"ranks", [&](Value value) { return read_ranks(value, notes.ranks); }},
                    {"operations", [&](Value value) { return read_operations(value, notes); }},

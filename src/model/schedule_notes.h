@@ -59,6 +59,9 @@ struct ScheduleNotes {
   std::string nccl_version;        // empty if unknown
   std::string made_for = "assay";  // the simulator: "assay", "loggopsim" or "htsim"
   double time_unit_ns = 1;         // calculations are counted in this
+  // NCCL's algorithms were chosen for network cards of so many 1e9 bytes per second, one for each
+  // GPU; 0: they are as recorded, or there are none.
+  double nic_gbps = 0;
   std::vector<ScheduleRank> ranks = {};
   TagLayout tags = {};
   std::vector<ScheduleOperation> operations = {};

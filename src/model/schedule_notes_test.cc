@@ -39,6 +39,7 @@ ScheduleNotes example() {
   notes.nccl_version = "2.28.9";
   notes.made_for = "loggopsim";
   notes.time_unit_ns = 0.04;
+  notes.nic_gbps = 12.5;
   notes.ranks = {{.node = "nid1", .process_id = 42, .device = 3}, {.node = "nid2"}};
   notes.tags = {.name = "bits",
                 .id_width = 20,
@@ -76,6 +77,7 @@ TEST_F(ScheduleNotesTest, ComeBackAsWritten) {
   EXPECT_EQ(back.nccl_version, notes.nccl_version);
   EXPECT_EQ(back.made_for, "loggopsim");
   EXPECT_EQ(back.time_unit_ns, 0.04);
+  EXPECT_EQ(back.nic_gbps, 12.5);
   ASSERT_EQ(back.ranks.size(), 2U);
   EXPECT_EQ(back.ranks[0].node, "nid1");
   EXPECT_EQ(back.ranks[0].process_id, 42);

@@ -172,18 +172,7 @@ class Simulate final : public Command {
     }
     if (network_.empty() && !links_.empty()) return core::Error{"--links needs --network"};
     if (network_.empty() && !page_.empty()) return core::Error{"--html needs --network"};
-    if (compat_ == SimulateCompat::kNone) return {};
-    if (std::any_of(link_values_.begin(), link_values_.end(),
-                    [](const auto& link) { return link.first.starts_with("intra-"); })) {
-      return core::Error{
-          "--compat atlahs knows one kind of link: leave out --intra-L to --intra-S"};
-    }
-    if (!timeline_.empty() || !operations_.empty() || segments_ > 0) {
-      return core::Error{
-          "--compat atlahs tells when ranks end, and nothing of --timeline, --operations and "
-          "--critical-path"};
-    }
-    return {};
+    return compat_ == SimulateCompat::kAtlahs ? check_atlahs() : core::Status();
   }
 
   core::Result<Outcome> run() override {
@@ -209,9 +198,7 @@ class Simulate final : public Command {
       print_warning(replaced);
     }
     model::Book book = ASSAY_TRY(make_book(outcome, notes));
-    const simulate::Transfers* transfers = outcome.transfers();
-    book.tables.push_back(
-        simulate::parameters_table(options, transfers == nullptr ? nullptr : &transfers->fabric()));
+    book.tables.push_back(parameters_of(outcome, options, notes));
     if (presentation_.shows_summary()) {
       print_summary(book, presentation_.summary(), summary_rows(outcome.finish_ns.size()));
     }
@@ -238,6 +225,25 @@ class Simulate final : public Command {
         ->group(group);
     app.add_flag("--resume-retry-failed", study_.retry_failed, "try again the tasks that failed")
         ->group(group);
+  }
+
+  // Refuses what ATLAHS' event loop knows nothing of.
+  [[nodiscard]] core::Status check_atlahs() const {
+    if (!network_.empty()) {
+      return core::Error{
+          "--compat atlahs knows no network whose links messages share: leave out --network"};
+    }
+    if (std::any_of(link_values_.begin(), link_values_.end(),
+                    [](const auto& link) { return link.first.starts_with("intra-"); })) {
+      return core::Error{
+          "--compat atlahs knows one kind of link: leave out --intra-L to --intra-S"};
+    }
+    if (!timeline_.empty() || !operations_.empty() || segments_ > 0) {
+      return core::Error{
+          "--compat atlahs tells when ranks end, and nothing of --timeline, --operations and "
+          "--critical-path"};
+    }
+    return {};
   }
 
   [[nodiscard]] core::Status check_study() const {
@@ -443,19 +449,38 @@ class Simulate final : public Command {
     return per_rank_ ? std::max(ranks, kSummaryRows) : kSummaryRows;
   }
 
-  // NCCL may have chosen for other NICs than are simulated.
+  // NCCL may have chosen for other NICs than are simulated. `chosen_gbps` is 0 where it chose
+  // nothing.
+  static void tell_other_nics(double chosen_gbps,
+                              const char* where,
+                              const simulate::Options& options,
+                              model::Table& parameters) {
+    const bool alike = std::abs(chosen_gbps * options.inter.gap_ns_per_byte - 1) < 1e-3;
+    const auto& nodes = options.node_of_rank;
+    const bool one_node = std::set(nodes.begin(), nodes.end()).size() == 1;
+    if (chosen_gbps == 0 || alike || one_node) return;
+    parameters.notes.push_back(
+        fmt::format("Algorithms are those for NICs of {:g} GB/s ('nic_gbps' of the {}), which "
+                    "--G {:g} simulates.",
+                    chosen_gbps, where, 1 / chosen_gbps));
+  }
+
   [[nodiscard]] static model::Table parameters_of(const goal::JobFile& file,
                                                   const simulate::Options& options) {
     model::Table table = simulate::parameters_table(options, nullptr);
-    const double chosen = file.choices.nic_gbps;
-    const bool alike = std::abs(chosen * options.inter.gap_ns_per_byte - 1) < 1e-3;
-    const auto& nodes = options.node_of_rank;
-    const bool one_node = std::set(nodes.begin(), nodes.end()).size() == 1;
-    if (file.choices.keep || alike || one_node) return table;
-    table.notes.push_back(
-        fmt::format("Algorithms are those for NICs of {:g} GB/s ('nic_gbps' of the job), which "
-                    "--G {:g} simulates.",
-                    chosen, 1 / chosen));
+    tell_other_nics(file.choices.keep ? 0 : file.choices.nic_gbps, "job", options, table);
+    return table;
+  }
+
+  [[nodiscard]] static model::Table parameters_of(
+      const simulate::Outcome& outcome,
+      simulate::Options options,
+      const std::optional<model::ScheduleNotes>& notes) {
+    const simulate::Transfers* transfers = outcome.transfers();
+    const simulate::Fabric* fabric = transfers == nullptr ? nullptr : &transfers->fabric();
+    model::Table table = simulate::parameters_table(options, fabric);
+    if (fabric != nullptr) options.inter = fabric->parameters().inter;
+    if (notes) tell_other_nics(notes->nic_gbps, "notes", options, table);
     return table;
   }
 
