@@ -80,6 +80,11 @@ core::Result<std::vector<fs::path>> files_in(const fs::path& folder) {
   return files;
 }
 
+core::Error logs_without_use(const fs::path& folder, const std::string& kind) {
+  return core::Error{
+      fmt::format("{}: NCCL's logs (--nccl-log) add nothing to {}", folder.string(), kind)};
+}
+
 bool names_job_file(const fs::path& file) {
   constexpr std::size_t kLookedAtBytes = 64;
   return file.extension() == ".json" && is_job_file(first_bytes(file, kLookedAtBytes));
@@ -109,7 +114,9 @@ core::Result<model::Job> read_job(const fs::path& folder, const InputOptions& op
   std::vector<Found> found = sort_by_kind(files);
   leave_to_others(found);
   if (found.empty()) {
-    if (auto file = ASSAY_TRY(job_file_among(files))) return std::move(file->job);
+    auto file = ASSAY_TRY(job_file_among(files));
+    if (file && !options.nccl_logs.empty()) return logs_without_use(folder, "a job's file");
+    if (file) return std::move(file->job);
     return core::Error{fmt::format("{}: no recording of NCCL among its {} files; known are {}",
                                    folder.string(), files.size(), known_kinds())};
   }
@@ -125,6 +132,8 @@ core::Result<model::Job> read_job(const fs::path& folder, const InputOptions& op
         fmt::format("{}: --gpus-per-node is for traces that do not tell nodes; {} do",
                     folder.string(), found[0].spec->description)};
   }
+  if (!options.nccl_logs.empty() && !found[0].spec->reads_logs)
+    return logs_without_use(folder, found[0].spec->description);
   return found[0].spec->read(found[0].files, options);
 }
 

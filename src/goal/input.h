@@ -40,6 +40,7 @@ struct InputSpec {
   core::Result<model::Job> (*read)(const std::vector<std::filesystem::path>& files,
                                    const InputOptions& options);
   bool names_nodes = true;
+  bool reads_logs = true;  // those of NCCL, for rings and trees
   // The name of a kind that tells more: in a folder with its files, those of this kind are passed
   // over.
   const char* yields_to = nullptr;

@@ -4,6 +4,8 @@
 #include <charconv>
 #include <cstdlib>
 #include <filesystem>
+#include <set>
+#include <string>
 
 #include "allreduce/bench/benchmark.h"
 #include "allreduce/bench/benchmark_summary.h"
@@ -61,6 +63,7 @@ class AllreduceBench final : public Command {
     add_measuring(app);
     add_running(app);
     add_outputs(app);
+    app.note_given(given_);
   }
 
   [[nodiscard]] core::Status check() const override {
@@ -94,6 +97,10 @@ class AllreduceBench final : public Command {
     if (nccl_sweep_ && rank) {
       return core::Error{
           "--nccl-sweep has all ranks in one process: start it without mpirun or srun"};
+    }
+    if (!rank && !rendezvous_.empty()) {
+      return core::Error{
+          "--rendezvous is where the ranks of mpirun or srun meet, and neither started this"};
     }
     const bool follows = rank && rank->rank > 0;
     const auto completed = complete(rank);
@@ -403,8 +410,9 @@ class AllreduceBench final : public Command {
 
   [[nodiscard]] core::Status check_nccl_sweep() const {
     if (!nccl_sweep_) {
-      return collectives_.empty() ? core::Status()
-                                  : core::Error{"--collectives is for --nccl-sweep"};
+      if (!collectives_.empty()) return core::Error{"--collectives is for --nccl-sweep"};
+      if (given_.contains("--channels")) return core::Error{"--channels is for --nccl-sweep"};
+      return {};
     }
     const bool has_shapes = !fusions_.empty() || !hidden_sizes_.empty() || !num_tokens_.empty() ||
                             !options_.strategies.empty() || enable_auto_;
@@ -475,6 +483,7 @@ class AllreduceBench final : public Command {
   bool overwrite_ = false;
   bool plan_only_ = false;
   Presentation presentation_;
+  std::set<std::string> given_;
 };
 
 const CommandSpec kAllreduceBench{

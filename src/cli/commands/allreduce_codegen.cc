@@ -117,8 +117,10 @@ class AllreduceCodegen final : public Command {
                    "where the files of a measurement go; has no effect with DIR")
         ->type_name("DIR")
         ->default_str("data");
-    app.add_flag("--enable_auto,--enable-auto", measure_auto_,
-                 "also measure AUTO, to see it beside the others; it is never chosen");
+    app.add_flag(
+        "--enable_auto,--enable-auto", measure_auto_,
+        "also measure AUTO, to see it beside the others; it is never chosen; has no effect "
+        "with DIR");
     add_choice(app, "--layout", layout_, kLookupLayouts,
                "layout of generated_lookup_table.cpp; 'upstream' also has NCCL_SYMMETRIC as the "
                "newest public generator does: it may be chosen, and fills what was not measured "
@@ -164,7 +166,11 @@ class AllreduceCodegen final : public Command {
   }
 
   core::Result<Outcome> run() override {
-    if (arguments_.data_folder.empty()) arguments_.data_folder = ASSAY_TRY(measure_first());
+    if (arguments_.data_folder.empty()) {
+      arguments_.data_folder = ASSAY_TRY(measure_first());
+    } else {
+      tell_unused_options();
+    }
     ASSAY_TRY(check_benchmark_folder(arguments_.data_folder));
     use_layout();
     if (const auto version = ASSAY_TRY(version_of_sweep_alone())) return write_sweep(*version);
@@ -209,6 +215,17 @@ class AllreduceCodegen final : public Command {
     for (const fs::path& path : result.value().files)
       print_note("measured " + path.string());
     return benchmark.folder;
+  }
+
+  // Scripts of the public tool give options of a measurement in all cases.
+  void tell_unused_options() const {
+    if (presentation_.quiet) return;
+    std::vector<std::string> unused;
+    if (!csv_folder_.empty()) unused.emplace_back("--save_csv_dir");
+    if (measure_auto_) unused.emplace_back("--enable_auto");
+    if (unused.empty()) return;
+    print_note(fmt::format("nothing is measured, since '{}' is named: no effect of {}",
+                           arguments_.data_folder.string(), core::join(unused, " and ")));
   }
 
   // Returns the SM version of a folder that has sweeps of NCCL and no benchmark file of it.

@@ -64,6 +64,9 @@ class GoalExportChakra final : public Command {
   core::Result<model::Job> read_input() {
     auto file = ASSAY_TRY(goal::find_job_file(input_));
     if (!file) return goal::read_job(input_, input_options_);
+    if (given_.contains("--nccl-log")) {
+      return core::Error{"--nccl-log is for recordings: a job's file has its rings and trees"};
+    }
     scale_.communicator = file->scale.communicator;
     if (!given_.contains("--replicas")) scale_.replicas = file->scale.replicas;
     return std::move(file->job);

@@ -72,6 +72,9 @@ class GoalGenerate final : public Command {
     request_.options.threads = threads();
     request_.input_options.threads = threads();
     request_.target.text_files = text_files();
+    if (given_.contains("--workers") && !parallel_) {
+      print_note("-w has no effect without -p: ranks are made one after another");
+    }
     if (merged_) request_.options.streams.streams = goal::Streams::kMergedWhenDisjoint;
     if (strict_) request_.options.misfits = goal::Misfits::kFail;
     apply(simulator_, request_);
@@ -122,6 +125,11 @@ class GoalGenerate final : public Command {
       return core::Error{
           fmt::format("{} is not for --compat v2, which makes the public graph as it is", *name)};
     }
+    for (const char* option : {"--stream-order", "--strict"}) {
+      if (request_.compat != goal::Compat::kV2 || !given_.contains(option)) continue;
+      return core::Error{
+          fmt::format("{} is not for --compat v2, which makes the public graph as it is", option)};
+    }
     return check_simulator_options(simulator_, given_, writes_schedule());
   }
 
@@ -154,6 +162,10 @@ class GoalGenerate final : public Command {
 
   // Checks that options of a larger job say something: those of a job's file may come to use later.
   core::Status check_scale() const {
+    if (request_.choices.keep && given_.contains("--nic-bandwidth")) {
+      return core::Error{
+          "--nic-bandwidth is what NCCL chooses by, and --keep-algorithms lets it choose nothing"};
+    }
     if (request_.scale.replicas > 1 || !writes_schedule()) return {};
     for (const char* name : {"--replica-communicator", "--keep-algorithms", "--nic-bandwidth"}) {
       if (given_.contains(name)) return core::Error{fmt::format("{} needs --replicas", name)};

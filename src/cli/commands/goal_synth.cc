@@ -68,7 +68,7 @@ class GoalSynth final : public Command {
             trains ? "steps that serve: --of prefill or --of decode" : "training: --of training")};
       }
     }
-    return {};
+    return check_unused();
   }
 
   core::Result<Outcome> run() override {
@@ -90,6 +90,22 @@ class GoalSynth final : public Command {
   }
 
  private:
+  // Refuses options of one kind of step or of its output where it is of another.
+  [[nodiscard]] core::Status check_unused() const {
+    if (kind_ == StepKind::kDecode && given_.contains("--prefix")) {
+      return core::Error{"--prefix is of prompts: the cache of --of decode has --isl tokens"};
+    }
+    if (training_.data_parallel == goal::DataParallel::kFullySharded &&
+        given_.contains("--bucket")) {
+      return core::Error{"--bucket is not for --data-parallel fsdp, which scatters by layers"};
+    }
+    if (form_ == MadeForm::kChakra && given_.contains("--costs")) {
+      return core::Error{
+          "--costs is of a schedule or a job: traces have collectives as nodes, without slices"};
+    }
+    return {};
+  }
+
   inline static const std::vector<const char*> kTrainingOnly = {
       "--pp",       "--sequence",       "--sequence-parallel", "--micro-batches", "--micro-batch",
       "--schedule", "--virtual-stages", "--data-parallel",     "--bucket",        "--recompute"};

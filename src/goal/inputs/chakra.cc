@@ -79,7 +79,8 @@ const InputSpec kChakra{.name = "chakra",
                         .description = "execution traces of Chakra",
                         .accepts = is_execution_trace,
                         .read = read_chakra,
-                        .names_nodes = false};
+                        .names_nodes = false,
+                        .reads_logs = false};
 ASSAY_REGISTER(InputSpec, kChakra);
 
 }  // namespace
