@@ -103,7 +103,7 @@ core::Result<TaskResult> simulate_costs(const StudyTask& task, const goal::JobFi
     const simulate::Options options =
         ASSAY_TRY(make_cost_parameters(inputs_of(task), file, schedule.node_of_rank()));
     simulate::LaunchOutcome outcome = ASSAY_TRY(simulate::simulate_launches(schedule, options, 1));
-    return goal::SimulatedRanks{std::move(outcome.finish_ns), std::move(outcome.sending_ns)};
+    return goal::SimulatedRanks{std::move(outcome.finish_ns), std::move(outcome.nic_work)};
   };
   const goal::GroupJob job = ASSAY_TRY(goal::make_group_job(file, simulate));
   const auto outcome = ASSAY_TRY(simulate::simulate_groups(job.schedule));

@@ -62,7 +62,7 @@ class Learner {
     const model::Job whole = ASSAY_TRY(job_at(replicas));
     const bool ring = is_ring(whole);
     if (replicas == 1 || (!ring && ranks > kMostMembers)) {
-      set_together(ASSAY_TRY(together(whole, replicas)), cost);
+      set_together(ASSAY_TRY(together(whole, replicas)), ring, cost);
       cost.own_ns = replicas == 1 && members <= kMostMembers ? ASSAY_TRY(matrix(whole))
                                                              : all_wait(cost.together_ns);
       if (!kind_.grows.empty()) cost.far_ns = all_wait(cost.together_ns);
@@ -157,33 +157,48 @@ class Learner {
     return ASSAY_TRY(simulated(job, late_gpu, late_ns)).finish_ns;
   }
 
-  // All members start together: of each, the mean over replicas.
+  // All members start together: of each, the mean over replicas, and its ends in each.
   struct Together {
     std::vector<std::int64_t> end_ns;
-    std::vector<std::array<double, model::kNics>> sending;
+    std::vector<std::int64_t> each_ns;
+    std::vector<std::array<model::NicUse, model::kNics>> sending;
   };
 
   core::Result<Together> together(const model::Job& job, std::uint32_t replicas) {
     const SimulatedRanks all = ASSAY_TRY(simulated(job, std::nullopt, 0));
     const std::size_t cell = kind_.job.gpus.size();
     Together mean;
+    for (std::uint32_t replica = 0; replica < replicas; ++replica) {
+      for (const std::uint32_t gpu : kind_.members)
+        mean.each_ns.push_back(all.finish_ns[replica * cell + gpu]);
+    }
     for (const std::uint32_t gpu : kind_.members) {
       double end = 0;
-      std::array<double, model::kNics> sending{};
+      std::array<model::NicUse, model::kNics> sending{};
       for (std::size_t rank = gpu; rank < replicas * cell; rank += cell) {
-        end += static_cast<double>(all.finish_ns[rank]);
-        for (std::size_t nic = 0; nic < model::kNics; ++nic)
-          sending[nic] += static_cast<double>(all.sending_ns[rank][nic]);
+        const auto end_ns = static_cast<double>(all.finish_ns[rank]);
+        end += end_ns;
+        for (std::size_t nic = 0; nic < model::kNics; ++nic) {
+          const model::NicUse use = use_of(all.nic_work[rank][nic], end_ns);
+          sending[nic].share += use.share / replicas;
+          sending[nic].turn_ns += use.turn_ns / replicas;
+        }
       }
-      for (double& share : sending)
-        share = end > 0 ? share / end : 0;
       mean.end_ns.push_back(std::llround(end / replicas));
       mean.sending.push_back(sending);
     }
     return mean;
   }
 
-  static void set_together(Together together, GroupCost& cost) {
+  static model::NicUse use_of(const model::NicWork& work, double end_ns) {
+    if (work.messages == 0 || end_ns <= 0) return {};
+    return {.share = static_cast<double>(work.sending_ns) / end_ns,
+            .turn_ns = end_ns * work.most_at_once / static_cast<double>(work.messages)};
+  }
+
+  // Ranks of a ring are alike, those of a tree end one after another from its root on.
+  static void set_together(Together together, bool is_ring, GroupCost& cost) {
+    if (!is_ring) cost.each_ns = std::move(together.each_ns);
     cost.together_ns = std::move(together.end_ns);
     cost.sending = std::move(together.sending);
   }
@@ -264,7 +279,7 @@ class Learner {
       return b + std::llround(static_cast<double>(b - a) * more);
     };
     double slope = 0;
-    set_together(second.together, cost);
+    set_together(second.together, is_ring(whole), cost);
     for (std::size_t i = 0; i < cost.together_ns.size(); ++i)
       cost.together_ns[i] = grown(first.together.end_ns[i], second.together.end_ns[i]);
     for (std::size_t i = 0; i < second.own.size(); ++i) {

@@ -22,8 +22,7 @@ namespace assay::goal {
 
 struct SimulatedRanks {
   std::vector<std::int64_t> finish_ns;  // by rank: the end of its last operation
-  std::vector<std::array<std::int64_t, model::kNics>>
-      sending_ns;  // by rank, NIC: how long it sends
+  std::vector<std::array<model::NicWork, model::kNics>> nic_work;  // by rank, NIC
 };
 
 using SimulateLaunches = std::function<core::Result<SimulatedRanks>(const LaunchSource& schedule)>;

@@ -14,6 +14,14 @@ namespace assay::model {
 
 inline constexpr std::int64_t kNotAfter = std::numeric_limits<std::int64_t>::min() / 4;
 
+// How a group uses a NIC when it is alone.
+struct NicUse {
+  double share = 0;  // of the time in which the NIC sends
+  // A message's turn, from when it is ready to send until the one that it lets be sent is ready, if
+  // as many are on their way at any time as are at the most.
+  double turn_ns = 0;
+};
+
 // When the members of a group end, from when they start (after their gap). Member i of replica r
 // ends at the latest of
 //
@@ -21,15 +29,17 @@ inline constexpr std::int64_t kNotAfter = std::numeric_limits<std::int64_t>::min
 //   own[i][j] after the start of member j of its own replica,
 //   far[i][j] + slope d after the start of member j of the replica d before it, in a circle.
 //
-// Other groups are not in these ends. `sending` has the share of the time until together[i] in
-// which each NIC of member i sends.
+// Other groups are not in these ends. `sending` has how each NIC of member i sends until
+// together[i].
 struct GroupCost {
   std::uint32_t members = 0;              // of one replica
-  std::vector<std::int64_t> together_ns;  // [i]
-  std::vector<std::int64_t> own_ns;       // [i * members + j]; kNotAfter: i does not wait for j
-  std::vector<std::int64_t> far_ns;       // the same; empty for a group within a replica
+  std::vector<std::int64_t> together_ns;  // [i]; over replicas the mean
+  // together[i] of each replica, [replica * members + i]; empty where replicas are alike.
+  std::vector<std::int64_t> each_ns = {};
+  std::vector<std::int64_t> own_ns;  // [i * members + j]; kNotAfter: i does not wait for j
+  std::vector<std::int64_t> far_ns;  // the same; empty for a group within a replica
   double slope_ns = 0;
-  std::vector<std::array<double, kNics>> sending = {};  // [i]
+  std::vector<std::array<NicUse, kNics>> sending = {};  // [i]
 };
 
 struct GroupMember {

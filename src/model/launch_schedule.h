@@ -91,6 +91,13 @@ inline constexpr std::uint8_t kNetworkNic = 0;
 inline constexpr std::uint8_t kNodeNic = 1;
 inline constexpr unsigned kNics = 2;
 
+// What a NIC of a rank has sent.
+struct NicWork {
+  std::int64_t sending_ns = 0;
+  std::uint64_t messages = 0;
+  std::uint32_t most_at_once = 0;  // messages that wait for it or that it sends
+};
+
 class LaunchSchedule {
  public:
   LaunchSchedule() = default;

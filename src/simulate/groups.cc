@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <tuple>
+#include <utility>
 
 #include "core/interrupt.h"
 #include "simulate/event_heap.h"
@@ -19,27 +20,20 @@ struct LaunchId {
   std::uint32_t launch = 0;
 };
 
-// A launch that starts, or a group's member or a computation that ends. The end of a member is
-// later by as much as its group has been delayed since `delay_ns`.
+// A launch that starts or ends, or members of an instance of a group that end unless it has become
+// slower or faster since.
 struct GroupEvent {
   std::int64_t time_ns = 0;
-  LaunchId id;
-  bool is_end = false;
-  std::int64_t delay_ns = 0;
+  LaunchId id = {};
+  enum class Kind : std::uint8_t { kStart, kEnd, kMembersEnd } kind = Kind::kStart;
+  std::uint32_t instance = 0;
 };
 
 bool before(const GroupEvent& a, const GroupEvent& b) {
   const auto key = [](const GroupEvent& event) {
-    return std::tuple(event.time_ns, event.id.rank, event.id.launch);
+    return std::tuple(event.time_ns, event.id.rank, event.id.launch, event.instance);
   };
   return key(a) < key(b);
-}
-
-std::size_t instances_of(const model::GroupSchedule& schedule) {
-  std::size_t count = 0;
-  for (const LaunchGroup& group : schedule.groups)
-    count += group.all_replicas ? 1 : schedule.replicas;
-  return count;
 }
 
 class GroupRun {
@@ -47,7 +41,7 @@ class GroupRun {
   explicit GroupRun(const model::GroupSchedule& schedule)
       : schedule_(schedule),
         cell_(static_cast<std::uint32_t>(schedule.cell.size())),
-        nics_(schedule.cell.size() * schedule.replicas, instances_of(schedule)) {
+        nics_(schedule.cell.size() * schedule.replicas) {
     for (const model::RankLaunches& plan : schedule.cell) {
       auto& next = next_.emplace_back(plan.launches.size());
       for (std::uint32_t i = 0; i < plan.launches.size(); ++i) {
@@ -69,11 +63,7 @@ class GroupRun {
     for (std::uint64_t count = 1; !events_.empty(); ++count) {
       const GroupEvent event = events_.top();
       events_.pop();
-      if (event.is_end) {
-        end(event);
-      } else {
-        join(event.id);
-      }
+      take(event);
       if (count % kEventsBetweenLooks == 0 && core::interrupted()) return;
     }
   }
@@ -95,6 +85,26 @@ class GroupRun {
   }
 
  private:
+  void take(const GroupEvent& event) {
+    switch (event.kind) {
+      case GroupEvent::Kind::kStart:
+        return join(event.id);
+      case GroupEvent::Kind::kEnd:
+        return end(event.id, event.time_ns);
+      case GroupEvent::Kind::kMembersEnd:
+        if (!nics_.is_current({event.instance, event.time_ns})) return;
+        for (const SharedNics::Part& part : nics_.end_next(event.instance, event.time_ns))
+          end({part.rank, part.launch}, event.time_ns);
+        return follow_nics();
+    }
+  }
+
+  void follow_nics() {
+    for (const SharedNics::NextEnd& end : nics_.take_changes())
+      events_.push(
+          {.time_ns = end.time_ns, .kind = GroupEvent::Kind::kMembersEnd, .instance = end.group});
+  }
+
   static constexpr std::uint64_t kEventsBetweenLooks = 1 << 20;
 
   [[nodiscard]] const model::RankLaunches& plan_of(std::uint32_t rank) const {
@@ -146,7 +156,10 @@ class GroupRun {
     const std::uint64_t length = plan_of(id.rank).launches[id.launch].start_ns;
     std::int64_t& time_ns = time_of(id);
     time_ns += static_cast<std::int64_t>(length - place.launch_ns);
-    events_.push({.time_ns = time_ns, .id = id, .is_end = place.group == model::kNoGroup});
+    const bool computes = place.group == model::kNoGroup;
+    events_.push({.time_ns = time_ns,
+                  .id = id,
+                  .kind = computes ? GroupEvent::Kind::kEnd : GroupEvent::Kind::kStart});
   }
 
   void join(LaunchId id) {
@@ -159,7 +172,8 @@ class GroupRun {
     } else {
       end_one(group, id.rank / cell_);
     }
-    nics_.settle(instance);
+    if (!running_.empty()) nics_.begin(instance, time_of(id), std::exchange(running_, {}));
+    follow_nics();
   }
 
   [[nodiscard]] LaunchId member(const LaunchGroup& group,
@@ -177,12 +191,18 @@ class GroupRun {
     for (std::size_t i = 0; i < members; ++i)
       starts_[i] = time_of(member(group, i, replica));
     const std::int64_t first = *std::min_element(starts_.begin(), starts_.end());
+    const std::int64_t last = *std::max_element(starts_.begin(), starts_.end());
     for (std::size_t i = 0; i < members; ++i) {
       std::int64_t end_ns = first + cost.together_ns[i];
       for (std::size_t j = 0; j < members; ++j)
         end_ns = std::max(end_ns, starts_[j] + cost.own_ns[i * members + j]);
-      plan_end(member(group, i, replica), end_ns);
+      plan_end(member(group, i, replica), end_ns, last);
     }
+  }
+
+  static std::int64_t together_ns(const GroupCost& cost, std::uint32_t replica, std::size_t i) {
+    if (cost.each_ns.empty()) return cost.together_ns[i];
+    return cost.each_ns[std::size_t{replica} * cost.members + i];
   }
 
   // The latest of start - slope r over the replicas before one, and over those behind it, gives the
@@ -194,24 +214,26 @@ class GroupRun {
     starts_.resize(members * replicas);
     far_.assign(members * replicas, kLongAgo);
     std::int64_t first = kForeverNs;
+    std::int64_t last = kLongAgo;
     for (std::uint32_t replica = 0; replica < replicas; ++replica) {
       for (std::size_t j = 0; j < members; ++j) {
         const std::int64_t start = time_of(member(group, j, replica));
         starts_[replica * members + j] = start;
         first = std::min(first, start);
+        last = std::max(last, start);
       }
     }
     for (std::size_t j = 0; j < members; ++j)
       spread(j, members, cost.slope_ns);
     for (std::uint32_t replica = 0; replica < replicas; ++replica) {
       for (std::size_t i = 0; i < members; ++i) {
-        std::int64_t end_ns = first + cost.together_ns[i];
+        std::int64_t end_ns = first + together_ns(cost, replica, i);
         for (std::size_t j = 0; j < members; ++j) {
           const std::size_t at = replica * members + j;
           end_ns = std::max({end_ns, starts_[at] + cost.own_ns[i * members + j],
                              far_[at] + cost.far_ns[i * members + j]});
         }
-        plan_end(member(group, i, replica), end_ns);
+        plan_end(member(group, i, replica), end_ns, last);
       }
     }
   }
@@ -234,29 +256,24 @@ class GroupRun {
     }
   }
 
-  // A member's NICs are taken to send in the time that the group takes when all start together, up
-  // to the member's end.
-  void plan_end(LaunchId id, std::int64_t end_ns) {
-    const model::GroupPlace& place = place_of(id);
-    const GroupCost& cost = schedule_.costs[schedule_.groups[place.group].cost];
-    const std::int64_t start_ns = std::max(time_of(id), end_ns - cost.together_ns[place.member]);
-    nics_.add(instance_of(id), id.rank, start_ns, end_ns, cost.sending[place.member]);
-    events_.push({.time_ns = end_ns, .id = id, .is_end = true});
-  }
-
-  void end(const GroupEvent& event) {
-    const LaunchId id = event.id;
-    const std::uint32_t group = place_of(id).group;
-    if (group == model::kNoGroup) return free_next(id, event.time_ns);
-    const std::int64_t delay_ns = nics_.delay_ns(instance_of(id));
-    if (delay_ns > event.delay_ns) {
-      events_.push({event.time_ns + delay_ns - event.delay_ns, id, true, delay_ns});
+  // The last start of its group is `now_ns`: what ended before that needed nobody who was late.
+  void plan_end(LaunchId id, std::int64_t end_ns, std::int64_t now_ns) {
+    if (end_ns <= now_ns) {
+      events_.push({.time_ns = end_ns, .id = id, .kind = GroupEvent::Kind::kEnd});
       return;
     }
+    const model::GroupPlace& place = place_of(id);
+    const GroupCost& cost = schedule_.costs[schedule_.groups[place.group].cost];
+    running_.push_back({id.rank, id.launch, end_ns, cost.sending[place.member]});
+  }
+
+  void end(LaunchId id, std::int64_t time_ns) {
+    const std::uint32_t group = place_of(id).group;
+    if (group == model::kNoGroup) return free_next(id, time_ns);
     if (schedule_.groups[group].all_replicas || id.rank < cell_)
-      spans_[group].add(time_of(id), event.time_ns);
-    if (id.rank < cell_) in_groups_[id.rank].push_back({time_of(id), event.time_ns});
-    free_next(id, event.time_ns);
+      spans_[group].add(time_of(id), time_ns);
+    if (id.rank < cell_) in_groups_[id.rank].push_back({time_of(id), time_ns});
+    free_next(id, time_ns);
   }
 
   void free_next(LaunchId id, std::int64_t end_ns) {
@@ -283,6 +300,7 @@ class GroupRun {
   std::vector<Span> spans_;
   EventHeap<GroupEvent> events_;
   SharedNics nics_;
+  std::vector<SharedNics::Part> running_;  // of the group whose ends are planned
   std::vector<std::int64_t> starts_;
   std::vector<std::int64_t> far_;
   std::uint64_t done_ = 0;

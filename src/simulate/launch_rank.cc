@@ -85,8 +85,17 @@ Needs LaunchRank::needs(std::uint32_t task) const {
 
 void LaunchRank::contend(std::uint32_t task, std::int64_t now_ns) {
   const Needs wanted = needs(task);
+  if (kind_of(task) == Kind::kSend) note_send(index_of(task), wanted, now_ns);
   if (resources_.ready(wanted, now_ns)) return start(task, wanted, now_ns);
   resources_.wait(wanted, task, later());
+}
+
+// A message that waits for its CPU alone counts, too: it will soon want the NIC.
+void LaunchRank::note_send(std::uint32_t message, const Needs& needs, std::int64_t now_ns) {
+  const std::size_t nic = messages_made_[message].peer->nic;
+  const std::uint32_t ready = ++sends_ready_[nic];
+  const std::uint32_t at_once = ready + (resources_.free_ns(needs.nic) > now_ns ? 1 : 0);
+  nic_work_[nic].most_at_once = std::max(nic_work_[nic].most_at_once, at_once);
 }
 
 void LaunchRank::wake(const RankEvent& event) {
@@ -383,7 +392,9 @@ void LaunchRank::start_send(std::uint32_t message, const Needs& needs, std::int6
   const std::int64_t bandwidth = link.bandwidth_ns(self.bytes);
   resources_.take(needs.cpu, cpu_end);
   resources_.take(needs.nic, now_ns + link.gap_ns + bandwidth);
-  sending_ns_[self.peer->nic] += link.gap_ns + bandwidth;
+  --sends_ready_[self.peer->nic];
+  ++nic_work_[self.peer->nic].messages;
+  nic_work_[self.peer->nic].sending_ns += link.gap_ns + bandwidth;
   sent_->push_back({.to = self.peer->rank,
                     .arrival = {.time_ns = cpu_end + link.latency_ns + bandwidth,
                                 .number = self.number,

@@ -75,9 +75,9 @@ class LaunchRank {
 
   [[nodiscard]] std::uint64_t messages() const { return messages_; }
 
-  // By NIC: how long it sends.
-  [[nodiscard]] const std::array<std::int64_t, model::kNics>& sending_ns() const {
-    return sending_ns_;
+  // Returns what each NIC has sent.
+  [[nodiscard]] const std::array<model::NicWork, model::kNics>& nic_work() const {
+    return nic_work_;
   }
 
   // A launch that has started and not ended, for the report of a schedule that is stuck; kNone
@@ -204,6 +204,7 @@ class LaunchRank {
   void arrive(const RankEvent& event);
   void wake(const RankEvent& event);
   void contend(std::uint32_t task, std::int64_t now_ns);
+  void note_send(std::uint32_t message, const Needs& needs, std::int64_t now_ns);
   void start(std::uint32_t task, const Needs& needs, std::int64_t now_ns);
   void start_launch(std::uint32_t launch, std::int64_t start_ns);
   void start_work(std::uint32_t lane, const Needs& needs, std::int64_t now_ns);
@@ -278,7 +279,8 @@ class LaunchRank {
   std::int64_t finish_ns_ = 0;
   std::uint64_t operations_ = 0;
   std::uint64_t messages_ = 0;
-  std::array<std::int64_t, model::kNics> sending_ns_ = {};
+  std::array<model::NicWork, model::kNics> nic_work_ = {};
+  std::array<std::uint32_t, model::kNics> sends_ready_ = {};  // of each NIC
 };
 
 }  // namespace assay::simulate

@@ -220,7 +220,7 @@ core::Result<LaunchOutcome> Run::outcome() const {
     }
     outcome.finish_ns.push_back(rank.finish_ns());
     outcome.spans.push_back(rank.spans());
-    outcome.sending_ns.push_back(rank.sending_ns());
+    outcome.nic_work.push_back(rank.nic_work());
     outcome.operations += rank.operations();
     outcome.messages += rank.messages();
   }

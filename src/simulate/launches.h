@@ -20,8 +20,7 @@ namespace assay::simulate {
 struct LaunchOutcome {
   std::vector<std::int64_t> finish_ns;   // by rank: the end of its last operation
   std::vector<std::vector<Span>> spans;  // by rank, launch
-  std::vector<std::array<std::int64_t, model::kNics>>
-      sending_ns;  // by rank, NIC: how long it sends
+  std::vector<std::array<model::NicWork, model::kNics>> nic_work;  // by rank, NIC
   std::uint64_t operations = 0;
   std::uint64_t messages = 0;
 

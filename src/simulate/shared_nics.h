@@ -1,64 +1,80 @@
 // How much longer groups take whose ranks send for several of them at once
 // (model/group_schedule.h).
 //
-// Two groups of which a rank's NIC sends in shares a and b of the time want a + b of it while they
-// overlap. What is above 1 has to wait: both end later by the overlap times a + b - 1, with all
-// their ranks, since these wait for each other; then a group's share is as much smaller as it takes
-// longer. Of several ranks and NICs the one counts that delays most; delays by several groups add
-// up.
+// When a group is alone, a NIC sends its messages in a share a of the time, and each of them has
+// its turn every t. Where the shares of the groups that run on a rank exceed all of the time,
+// messages wait for those of other groups, each of them as long, by w, as a queue has it: a group
+// then gets on t / (t + w) times as fast, and w is what makes the sum of all a t / (t + w) 1. So
+// groups with many messages on their way hold back those that wait for one before they send the
+// next. A group gets on as its slowest rank and NIC does, since its ranks wait for each other.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
-#include "model/launch_schedule.h"
+#include "model/group_schedule.h"
 
 namespace assay::simulate {
 
 class SharedNics {
  public:
-  using Shares = std::array<double, model::kNics>;
+  using Uses = std::array<model::NicUse, model::kNics>;
 
-  SharedNics(std::size_t ranks, std::size_t groups) : parts_(ranks), delay_ns_(groups, 0) {}
+  // A launch in a group. `end_ns` is when it ends if nothing slows the group from now on.
+  struct Part {
+    std::uint32_t rank = 0;
+    std::uint32_t launch = 0;
+    std::int64_t end_ns = 0;
+    Uses uses = {};
+  };
 
-  // Adds the part of a group that a rank has a share in, by its times without other groups.
-  void add(std::uint32_t group,
-           std::uint32_t rank,
-           std::int64_t start_ns,
-           std::int64_t end_ns,
-           const Shares& shares);
+  // When the first part of a group ends that has not ended, as things stand.
+  struct NextEnd {
+    std::uint32_t group = 0;
+    std::int64_t time_ns = 0;
+  };
 
-  // Delays the group, whose parts have all been added, and those that it met.
-  void settle(std::uint32_t group);
+  explicit SharedNics(std::size_t ranks) : running_on_(ranks) {}
 
-  // How much later a group ends. Grows while groups are added that start before its end.
-  [[nodiscard]] std::int64_t delay_ns(std::uint32_t group) const { return delay_ns_[group]; }
+  // Begins a group, of whose parts each ends after `now_ns`. There must be one.
+  void begin(std::uint32_t group, std::int64_t now_ns, std::vector<Part> parts);
+
+  // Ends the parts of a group whose next end is `now_ns`, and returns them.
+  std::vector<Part> end_next(std::uint32_t group, std::int64_t now_ns);
+
+  // Returns whether that is a group's next end still.
+  [[nodiscard]] bool is_current(const NextEnd& end) const;
+
+  // Returns the next ends that have changed since the last call.
+  std::vector<NextEnd> take_changes() { return std::exchange(changes_, {}); }
 
  private:
-  struct Part {
-    std::uint32_t group = 0;
-    std::int64_t start_ns = 0;
-    std::int64_t end_ns = 0;
-    Shares shares = {};
+  struct Group {
+    std::vector<Part> parts;  // that have not ended; the first to end is the last
+    double reached_ns = 0;    // of the time that its ends are counted in
+    std::int64_t now_ns = 0;  // when it had reached that
+    double pace = 0;          // 1: as when it is alone; 0: not known yet
+    std::int64_t next_end_ns = 0;
   };
 
-  struct Met {
+  struct Sender {
     std::uint32_t group = 0;
-    std::int64_t delay_ns = 0;
+    Uses uses = {};
   };
 
-  [[nodiscard]] std::int64_t end_of(const Part& part) const {
-    return part.end_ns + delay_ns_[part.group];
-  }
+  void mark(std::uint32_t group);
+  void mark_all_on(std::uint32_t rank);
+  void settle(std::int64_t now_ns);
+  [[nodiscard]] double pace_of(std::uint32_t number, const Group& group) const;
 
-  [[nodiscard]] std::int64_t delay_of(const Part& before, const Part& part) const;
-  void note(std::uint32_t group, std::int64_t delay_ns);
-
-  std::vector<std::vector<Part>> parts_;  // by rank: those that may not have ended
-  std::vector<std::int64_t> delay_ns_;    // by group
-  std::int64_t own_ns_ = 0;               // of the group that is being added
-  std::vector<Met> met_;
+  std::unordered_map<std::uint32_t, Group> groups_;  // that run
+  std::vector<std::vector<Sender>> running_on_;      // by rank
+  std::vector<std::uint32_t> marked_;                // groups whose pace may have changed
+  std::vector<NextEnd> changes_;
+  mutable std::vector<model::NicUse> uses_;  // of the NIC that pace_of() looks at
 };
 
 }  // namespace assay::simulate

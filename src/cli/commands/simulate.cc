@@ -514,7 +514,7 @@ class Simulate final : public Command {
           ASSAY_TRY(make_cost_parameters(inputs(), file, schedule.node_of_rank()));
       simulate::LaunchOutcome outcome =
           ASSAY_TRY(simulate::simulate_launches(schedule, options, threads_));
-      return goal::SimulatedRanks{std::move(outcome.finish_ns), std::move(outcome.sending_ns)};
+      return goal::SimulatedRanks{std::move(outcome.finish_ns), std::move(outcome.nic_work)};
     };
     const goal::GroupJob job = ASSAY_TRY(goal::make_group_job(file, simulate));
     show_warnings(job.warnings);
