@@ -75,6 +75,7 @@ void pack(const RankFacts& facts, Packer& packer) {
   packer.add(facts.gpu_name);
   packer.add(facts.world_size);
   packer.add(facts.truncated);
+  packer.add(facts.damage);
   packer.add(facts.counts_anything);
   packer.add(facts.leaked_kernels);
   packer.add(facts.outside_kernels);
@@ -89,6 +90,7 @@ RankFacts unpack_facts(Unpacker& unpacker) {
   facts.gpu_name = unpacker.text();
   facts.world_size = unpacker.integer<int>();
   facts.truncated = unpacker.integer() != 0;
+  facts.damage = unpacker.text();
   facts.counts_anything = unpacker.integer() != 0;
   facts.leaked_kernels = unpacker.integer();
   facts.outside_kernels = unpacker.integer();

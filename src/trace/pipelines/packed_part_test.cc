@@ -49,6 +49,17 @@ TEST(PackedPart, TheReportsOfAPartThatWasSentAreTheSame) {
   EXPECT_EQ(other.facts.warnings.all().size(), part.facts.warnings.all().size());
 }
 
+TEST(PackedPart, WhyAFileIsNotWholeIsTold) {
+  RankPart part = part_of_sample();
+  part.facts.truncated = true;
+  part.facts.damage = "cut off after 7 events";
+  const std::string bytes = packed(part);
+  core::Unpacker unpacker(bytes);
+  const auto unpacked = unpack_part(unpacker);
+  ASSERT_TRUE(unpacked.ok());
+  EXPECT_EQ(unpacked.value().facts.damage, part.facts.damage);
+}
+
 // Fuzzing begins with this one, so it must have all that a part can have.
 TEST(PackedPart, TheCorpusHasAPart) {
   std::ifstream file(std::string(ASSAY_SOURCE_DIR) + "/tests/fuzz/corpus/trace/packed_part",

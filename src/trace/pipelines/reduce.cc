@@ -51,7 +51,7 @@ core::Result<ReadParts> read_files(std::span<const RankFile> files,
                                    const ShareWork& work,
                                    core::Progress& progress) {
   core::ProcessGroup* processes = request.processes;
-  if (processes != nullptr) ASSAY_TRY(send_shares(files, work.keep, *processes));
+  if (processes != nullptr) ASSAY_TRY(send_shares(files, work, *processes));
   ReadParts parts(files.size());
   const std::vector<std::size_t> share = share_of(files.size(), processes);
   read_share(files, share, work, progress, parts);

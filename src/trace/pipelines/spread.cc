@@ -61,6 +61,7 @@ class Follower {
  private:
   std::string read(core::Unpacker& unpacker) {
     const Keep keep = unpack_keep(unpacker);
+    const auto damage = static_cast<FileDamage>(unpacker.below(2));
     std::vector<RankFile> files(unpacker.integer<std::uint32_t>());
     std::vector<std::size_t> positions;
     for (std::size_t left = unpacker.count(); left > 0 && !unpacker.failed(); --left) {
@@ -70,12 +71,13 @@ class Follower {
       file.path = unpacker.text();
       if (!unpacker.failed()) files[positions.back()] = std::move(file);
     }
-    return unpacker.failed() ? "" : read(files, positions, keep);
+    return unpacker.failed() ? "" : read(files, positions, keep, damage);
   }
 
   std::string read(std::span<const RankFile> files,
                    std::span<const std::size_t> positions,
-                   const Keep& keep) {
+                   const Keep& keep,
+                   FileDamage damage) {
     core::Packer packer;
     books_.clear();
     const auto options = complete_options(request_);
@@ -83,7 +85,8 @@ class Follower {
     if (options.ok()) {
       core::Progress silent("", core::Progress::Show::kNever);
       const unsigned threads = request_.threads == 0 ? 1 : request_.threads;
-      read_share(files, positions, {options.value(), keep, threads, &processes_}, silent, parts);
+      read_share(files, positions, {options.value(), keep, threads, &processes_, damage}, silent,
+                 parts);
     }
     for (const std::size_t position : positions) {
       if (!parts[position]) continue;
@@ -164,7 +167,7 @@ int reader_of(std::size_t position, const core::ProcessGroup& processes) {
 }
 
 core::Status send_shares(std::span<const RankFile> files,
-                         const Keep& keep,
+                         const ShareWork& work,
                          core::ProcessGroup& processes) {
   std::vector<core::Packer> orders(static_cast<std::size_t>(processes.size()));
   std::vector<std::size_t> counts(orders.size());
@@ -172,7 +175,8 @@ core::Status send_shares(std::span<const RankFile> files,
     ++counts[static_cast<std::size_t>(reader_of(i, processes))];
   for (std::size_t process = 0; process < orders.size(); ++process) {
     orders[process].add(static_cast<int>(Order::kRead));
-    pack(keep, orders[process]);
+    pack(work.keep, orders[process]);
+    orders[process].add(static_cast<int>(work.damage));
     orders[process].add(files.size());
     orders[process].add(counts[process]);
   }

@@ -3,7 +3,7 @@
 // their share, keep the individual reports, and write them once process 0 knows that all is well.
 //
 //   process 0                         process k
-//   read {keep, files}  ───────────▶  traces → parts; the individual reports stay here
+//   read {keep, damage, files} ────▶  traces → parts; the individual reports stay here
 //          parts, errors  ◀─────────
 //   check all ranks
 //   write {folder, ranks} ─────────▶  rank<N>_individual_report
@@ -30,7 +30,7 @@ int reader_of(std::size_t position, const core::ProcessGroup& processes);
 
 // Process 0 sends every other process its share of the files, before it reads its own.
 core::Status send_shares(std::span<const RankFile> files,
-                         const Keep& keep,
+                         const ShareWork& work,
                          core::ProcessGroup& processes);
 
 // Takes what the others read.

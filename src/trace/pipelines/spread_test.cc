@@ -122,14 +122,21 @@ class SpreadTest : public ::testing::Test {
     return run(request, processes, run_analyze);
   }
 
-  void damage_rank(int rank) {
+  // Returns the trace of a rank, in a copy of the sample.
+  fs::path copied_trace(int rank) {
     if (!fs::exists(folder_ / "in")) {
       fs::create_directories(folder_ / "in");
       fs::copy(sample(), folder_ / "in", fs::copy_options::recursive);
     }
-    const fs::path file =
-        folder_ / "in/torch_profiler" / fmt::format("rank{}", rank) / "trace.json.gz";
-    ASSERT_TRUE(core::write_file(file, "{}").ok());
+    return folder_ / "in/torch_profiler" / fmt::format("rank{}", rank) / "trace.json.gz";
+  }
+
+  void damage_rank(int rank) { ASSERT_TRUE(core::write_file(copied_trace(rank), "{}").ok()); }
+
+  void cut_rank(int rank) {
+    const fs::path file = copied_trace(rank);
+    const std::string whole = core::read_file(file).value();
+    ASSERT_TRUE(core::write_file(file, whole.substr(0, whole.size() / 2)).ok());
   }
 
   fs::path folder_;
@@ -174,6 +181,20 @@ TEST_F(SpreadTest, WhenNoProcessCanReadItsFilesTheFirstIsTold) {
   const auto shared = collectives(folder_ / "in", 2);
   ASSERT_FALSE(shared.ok());
   EXPECT_THAT(shared.error().message, ::testing::HasSubstr("rank0"));
+}
+
+TEST_F(SpreadTest, AnotherProcessTellsWhyAFileIsNotWhole) {
+  cut_rank(1);
+  const auto error_of = [&](int processes) {
+    AnalyzeRequest request;
+    request.configuration = folder_ / "in";
+    request.output.folder = folder_ / "out";
+    request.kept = keep_for(CompareRequest());
+    const auto result = run(request, processes, run_analyze);
+    return result.ok() ? "" : result.error().message;
+  };
+  EXPECT_THAT(error_of(1), ::testing::HasSubstr("is truncated"));
+  EXPECT_EQ(error_of(2), error_of(1));
 }
 
 }  // namespace
