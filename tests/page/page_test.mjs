@@ -321,6 +321,8 @@ describe('charts', () => {
     assert.match(await page.textContent('#card-steps .reading'), /before/);
     await page.click('#card-ranking button:text("Values")');
     assert.match(await page.textContent('#card-ranking .values'), /32cta_512threads/);
+    await page.$eval('#card-attribution .tools button', button => button.click());
+    assert.match(await page.textContent('#card-attribution .values'), /other0\.3901\.20parts below 0\.1 ms each004cta/);
     await page.done();
   });
 

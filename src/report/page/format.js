@@ -34,6 +34,13 @@ export const writerOf = values =>
 // A tick of an axis: no more digits than it needs.
 export const tick = value => String(+value.toPrecision(6)).replace('-', '\u2212');
 
+// Rounds a value that has not three digits before the end of the fourth one of the largest beside it.
+export function roundedBeside(value, largest) {
+  const first = 10 ** Math.floor(Math.log10(largest));
+  if (!(largest > 0) || Math.abs(value) * 10 >= first) return value;
+  return Math.round(value * 1000 / first) / (1000 / first) + 0;
+}
+
 export function signed(value) {
   return (value > 0 ? '+' : '') + number(value).replace('-', '\u2212');
 }

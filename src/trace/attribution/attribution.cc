@@ -9,6 +9,7 @@
 #include "core/counted.h"
 #include "trace/attribution/details.h"
 #include "trace/attribution/replay.h"
+#include "trace/attribution/resolution.h"
 #include "trace/path/critical_path.h"
 
 namespace assay::trace::attribution {
@@ -67,6 +68,20 @@ double mean_step_ms(const PreparedRun& run) {
   for (std::size_t s = 0; s < run.counts.size(); ++s)
     if (run.counts[s]) sum += milliseconds(run.execution->steps[s]);
   return sum / counted_steps(run);
+}
+
+// Several runs tell the noise between them, one run only that between its steps.
+std::vector<double> repetitions_ms(std::span<const PreparedRun> runs) {
+  std::vector<double> result;
+  if (runs.size() > 1) {
+    for (const PreparedRun& run : runs)
+      result.push_back(mean_step_ms(run));
+    return result;
+  }
+  const PreparedRun& run = runs.front();
+  for (std::size_t s = 0; s < run.counts.size(); ++s)
+    if (run.counts[s]) result.push_back(milliseconds(run.execution->steps[s]));
+  return result;
 }
 
 double mean_step_ms(std::span<const PreparedRun> runs) {
@@ -233,7 +248,9 @@ core::Result<Attribution> attribute(Executions a,
   ASSAY_TRY(check_causes(result));
   result.path_a_ms = on_path_ms(runs_a);
   result.path_b_ms = on_path_ms(runs_b);
-  result.details = std::move(details).largest();
+  result.resolution_ms =
+      resolution_ms(result, {.a_ms = repetitions_ms(runs_a), .b_ms = repetitions_ms(runs_b)});
+  result.details = std::move(details).largest(least_details_ms(result));
   note_unlike_steps(runs_a, runs_b, result.notes);
   return result;
 }

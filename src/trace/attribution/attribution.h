@@ -11,6 +11,7 @@
 #pragma once
 
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <functional>
 #include <optional>
@@ -46,8 +47,14 @@ struct Attribution {
   std::array<double, kCauses> path_b_ms = {};
   std::vector<Detail> details;     // by cause, the largest change first
   std::vector<std::string> notes;  // what was left out
+  double resolution_ms = 0.001;    // parts below it tell nothing (see resolution.h)
 
   [[nodiscard]] double total_ms() const { return b_ms - a_ms; }
+
+  // Returns whether a part is told by itself: it is none at all, or not below the resolution.
+  [[nodiscard]] bool tells(std::size_t cause) const {
+    return change_ms[cause] == 0 || std::fabs(change_ms[cause]) >= resolution_ms;
+  }
 };
 
 using Executions = std::span<const path::Execution* const>;

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <string>
 
+#include "trace/attribution/resolution.h"
 #include "trace/attribution/table.h"
 #include "trace/path/simulated_run_test_util.h"
 
@@ -569,6 +570,84 @@ TEST(Attribution, TheLastStepIsAPeriodToo) {
 TEST(AttributionTable, NothingIsToldAsNothing) {
   EXPECT_EQ(attribution_in_words(attribution_of({}, {})),
             "A step takes as long, and so do its parts.");
+}
+
+constexpr std::size_t kOtherAt = static_cast<std::size_t>(Cause::kOther);
+constexpr std::size_t kStragglerAt = static_cast<std::size_t>(Cause::kStraggler);
+constexpr std::size_t kLatencyAt = static_cast<std::size_t>(Cause::kLatency);
+
+// The replays leave such rests.
+Attribution with_rounding_noise() {
+  Attribution attribution;
+  attribution.a_ms = 10;
+  attribution.change_ms[kStragglerAt] = 1.19;
+  attribution.change_ms[kLatencyAt] = -0.00014;
+  attribution.change_ms[kOtherAt] = 0.0002;
+  attribution.b_ms = 10 + 1.19 + 0.00006;
+  return attribution;
+}
+
+TEST(AttributionTable, PartsBelowTheResolutionAreOne) {
+  const Attribution attribution = with_rounding_noise();
+  const model::Table table = attribution_table(attribution, {"old", "new"});
+  std::vector<std::string> told;
+  for (std::size_t row = 0; row < table.row_count(); ++row) {
+    const std::string name = model::text(table.at(row, 0));
+    const std::string kind = model::text(table.at(row, 1));
+    if (name == kCauseNames[kLatencyAt] || name == kCauseNames[kOtherAt]) {
+      EXPECT_EQ(kind, "small part");
+      EXPECT_EQ(table.at(row, 4), model::Cell());
+    }
+    if (kind != "part" || model::number(table.at(row, 4)) == 0) continue;
+    told.push_back(name);
+    if (name == "parts below 0.001 ms each") {
+      EXPECT_NEAR(model::number(table.at(row, 4)), 6e-5, 1e-12);
+    }
+  }
+  EXPECT_EQ(told,
+            (std::vector<std::string>{"waiting for a straggler", "parts below 0.001 ms each"}));
+}
+
+TEST(AttributionTable, WordsHaveNoDigitsThatTellNothing) {
+  EXPECT_EQ(attribution_in_words(with_rounding_noise()),
+            "Of +1.19 ms a step: waiting for a straggler +1.19 ms, others 0 ms (each below 0.001 "
+            "ms).");
+}
+
+TEST(Resolution, IsTheSmallestOfTheLimitsButNoLessThanTheClock) {
+  Attribution attribution;
+  attribution.a_ms = 40;
+  attribution.b_ms = 48;
+  attribution.change_ms[kStragglerAt] = 8;
+  // A hundredth of the change is 0.08 ms, a thousandth of a step 0.048.
+  EXPECT_DOUBLE_EQ(resolution_ms(attribution, {.a_ms = {40}, .b_ms = {48}}), 0.05);
+  EXPECT_DOUBLE_EQ(resolution_ms(attribution, {.a_ms = {39.99, 40.01}, .b_ms = {48, 48}}), 0.01);
+  EXPECT_DOUBLE_EQ(resolution_ms(attribution, {.a_ms = {40, 40}, .b_ms = {48, 48}}), 0.001);
+}
+
+TEST(Resolution, OfPartsThatCancelTheLargestCounts) {
+  Attribution attribution;
+  attribution.a_ms = attribution.b_ms = 1000;
+  attribution.change_ms[kStragglerAt] = 5;
+  attribution.change_ms[kLatencyAt] = -5;
+  EXPECT_DOUBLE_EQ(resolution_ms(attribution, {.a_ms = {1000}, .b_ms = {1000}}), 0.05);
+}
+
+TEST(Resolution, ATellingPartMayConsistOfSmallKernels) {
+  Attribution attribution = with_rounding_noise();
+  attribution.resolution_ms = 0.02;
+  const auto least = least_details_ms(attribution);
+  EXPECT_NEAR(least[kStragglerAt], 0.0119, 1e-12);
+  EXPECT_EQ(least[kLatencyAt], 0.02);
+}
+
+TEST(Resolution, ValuesHaveTheDigitsOfTheLargest) {
+  EXPECT_DOUBLE_EQ(rounded_beside(0.0023649, 8.93), 0.002);
+  EXPECT_DOUBLE_EQ(rounded_beside(-0.88069, 8.93), -0.88069);
+  EXPECT_DOUBLE_EQ(rounded_beside(0.00014, 1.19), 0);
+  EXPECT_DOUBLE_EQ(rounded_beside(0.0996, 8.93), 0.1);
+  EXPECT_DOUBLE_EQ(rounded_up(0.0301), 0.04);
+  EXPECT_DOUBLE_EQ(rounded_up(0.03), 0.03);
 }
 
 TEST(AttributionTable, EvidenceNamesRowsThatExist) {

@@ -14,8 +14,6 @@ namespace {
 constexpr double kNanosecondsPerMillisecond = 1e6;
 constexpr double kBytesPerMsInGbps = 1e6;
 constexpr std::size_t kDetailsPerCause = 6;
-// Less than this a step is no evidence.
-constexpr double kLeastMs = 0.0005;
 
 std::string side_words(double before, double after, const char* unit) {
   return fmt::format("{:.3g} to {:.3g} {}", before, after, unit);
@@ -219,7 +217,7 @@ std::string DetailCounter::words(Cause cause, const Sum& sum) {
   return text;
 }
 
-std::vector<Detail> DetailCounter::largest() && {
+std::vector<Detail> DetailCounter::largest(const std::array<double, kCauses>& least_ms) && {
   std::vector<Detail> result;
   for (std::size_t cause = 0; cause < kCauses; ++cause) {
     std::vector<Detail> own;
@@ -231,7 +229,7 @@ std::vector<Detail> DetailCounter::largest() && {
                     .b_ms = sum.ms[kB],
                     .words = words(static_cast<Cause>(cause), sum),
                     .is_message = sum.is_message};
-      if (std::fabs(detail.change_ms()) >= kLeastMs) own.push_back(std::move(detail));
+      if (std::fabs(detail.change_ms()) >= least_ms[cause]) own.push_back(std::move(detail));
     }
     std::stable_sort(own.begin(), own.end(), [](const Detail& a, const Detail& b) {
       return std::fabs(a.change_ms()) > std::fabs(b.change_ms());

@@ -24,8 +24,8 @@ class DetailCounter {
   // Adds a pair of runs. `weight` is its share in the attribution.
   void add(const PairGraph& graph, const AllPieces& pieces, double weight);
 
-  // Returns for each cause the details with the largest changes.
-  [[nodiscard]] std::vector<Detail> largest() &&;
+  // Returns for each cause the details with the largest changes, none below the cause's least.
+  [[nodiscard]] std::vector<Detail> largest(const std::array<double, kCauses>& least_ms) &&;
 
  private:
   struct Sum {

@@ -5,9 +5,12 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <vector>
 
+#include "core/text.h"
 #include "model/collective.h"
 #include "trace/attribution/details.h"
+#include "trace/attribution/resolution.h"
 
 namespace assay::trace::attribution {
 namespace {
@@ -16,10 +19,9 @@ using model::Cell;
 using model::cell_of;
 
 constexpr std::size_t kPartsTold = 4;
-// Parts below this share of the change are not told.
+// Parts below this share of the change are not told in words.
 constexpr double kLeastShare = 0.01;
-// No part is told as changed by less.
-constexpr double kNothingMs = 0.0005;
+constexpr const char* kSmallPart = "small part";
 
 const char* meaning(Cause cause) {
   switch (cause) {
@@ -97,9 +99,11 @@ void add_cause(model::Table& table, const Attribution& attribution, std::size_t 
   const auto details = std::count_if(
       attribution.details.begin(), attribution.details.end(),
       [&](const Detail& detail) { return detail.cause == static_cast<Cause>(cause); });
-  const double change_ms = attribution.change_ms[cause];
-  table.add_row({std::string(kCauseNames[cause]), "part", Cell(), Cell(), change_ms,
-                 cell_of(share_percent(change_ms, attribution)), meaning(static_cast<Cause>(cause)),
+  const bool is_told = attribution.tells(cause);
+  const double change_ms = is_told ? attribution.change_ms[cause] : std::nan("");
+  table.add_row({std::string(kCauseNames[cause]), is_told ? "part" : kSmallPart, Cell(), Cell(),
+                 cell_of(change_ms), cell_of(share_percent(change_ms, attribution)),
+                 meaning(static_cast<Cause>(cause)),
                  evidence(static_cast<Cause>(cause), details > 0),
                  cell_of(attribution.path_a_ms[cause]), cell_of(attribution.path_b_ms[cause])});
   for (const Detail& detail : attribution.details) {
@@ -109,37 +113,84 @@ void add_cause(model::Table& table, const Attribution& attribution, std::size_t 
   }
 }
 
-}  // namespace
+// Adds one part for all that are below the resolution, so that the parts add up.
+void add_small_parts(model::Table& table, const Attribution& attribution) {
+  double sum_ms = 0;
+  std::size_t count = 0;
+  for (std::size_t cause = 0; cause < kCauses; ++cause) {
+    if (attribution.tells(cause)) continue;
+    sum_ms += attribution.change_ms[cause];
+    ++count;
+  }
+  if (count == 0) return;
+  table.add_row({fmt::format("parts below {:g} ms each", attribution.resolution_ms), "part", Cell(),
+                 Cell(), sum_ms, cell_of(share_percent(sum_ms, attribution)),
+                 "less than the clocks and the noise of the runs can tell by cause",
+                 fmt::format("the rows '{}'", kSmallPart), Cell(), Cell()});
+}
 
-std::string attribution_in_words(const Attribution& attribution) {
+// Writes changes with the digits that they deserve beside the largest.
+class ChangeText {
+ public:
+  explicit ChangeText(double largest_ms) : largest_ms_(largest_ms) {}
+
+  std::string operator()(double ms) const {
+    const double rounded = rounded_beside(ms, largest_ms_);
+    return rounded == 0 ? "0 ms" : fmt::format("{:+.3g} ms", rounded);
+  }
+
+ private:
+  double largest_ms_;
+};
+
+// Returns the causes, the largest changes first.
+std::array<std::size_t, kCauses> by_change(const Attribution& attribution) {
   std::array<std::size_t, kCauses> order{};
   std::iota(order.begin(), order.end(), 0U);
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
     return std::fabs(attribution.change_ms[a]) > std::fabs(attribution.change_ms[b]);
   });
-  const auto is_nothing = [](double ms) { return std::fabs(ms) < kNothingMs; };
-  if (is_nothing(attribution.total_ms()) &&
-      std::all_of(attribution.change_ms.begin(), attribution.change_ms.end(), is_nothing))
+  return order;
+}
+
+}  // namespace
+
+std::string attribution_in_words(const Attribution& attribution) {
+  if (largest_change_ms(attribution) < attribution.resolution_ms)
     return "A step takes as long, and so do its parts.";
-  std::string text = fmt::format("Of {:+.3g} ms a step:", attribution.total_ms());
-  for (std::size_t i = 0; i < kPartsTold; ++i) {
-    const double change_ms = attribution.change_ms[order[i]];
-    const double least_ms = std::max(kNothingMs, kLeastShare * std::fabs(attribution.total_ms()));
-    if (i > 0 && std::fabs(change_ms) < least_ms) break;
-    text += fmt::format("{} {} {:+.3g} ms", i == 0 ? "" : ",", kCauseNames[order[i]], change_ms);
+  const ChangeText text(largest_change_ms(attribution));
+  const double least_ms =
+      std::max(attribution.resolution_ms, kLeastShare * std::fabs(attribution.total_ms()));
+  std::vector<std::string> told;
+  double others_ms = 0;
+  double largest_other_ms = 0;
+  for (const std::size_t cause : by_change(attribution)) {
+    const double change_ms = attribution.change_ms[cause];
+    if (told.size() < kPartsTold && std::fabs(change_ms) >= least_ms) {
+      told.push_back(fmt::format("{} {}", kCauseNames[cause], text(change_ms)));
+      continue;
+    }
+    others_ms += change_ms;
+    largest_other_ms = std::max(largest_other_ms, std::fabs(change_ms));
   }
-  return text + ".";
+  if (largest_other_ms > 0)
+    told.push_back(fmt::format("others {} (each below {:g} ms)", text(others_ms),
+                               rounded_up(std::max(largest_other_ms, attribution.resolution_ms))));
+  return fmt::format("Of {} a step: {}.", text(attribution.total_ms()), core::join(told, ", "));
 }
 
 model::Table attribution_table(const Attribution& attribution, const Labels& labels) {
   model::Table table{
       .name = "Attribution",
-      .title = fmt::format("Why a step takes {:+.3g} ms with {} against {}", attribution.total_ms(),
+      .title = fmt::format("Why a step takes {} with {} against {}",
+                           ChangeText(largest_change_ms(attribution))(attribution.total_ms()),
                            labels.b, labels.a),
       .columns = {{.name = "Part"},
                   {.name = "Row",
-                   .description = "parts add up to the total; a part's details are its evidence, "
-                                  "also of what the critical path hides, and need not add up"},
+                   .description =
+                       "parts add up to the total; small parts are counted in the row of "
+                       "those below the resolution; a part's details are its evidence, "
+                       "also of what the critical path hides, and need not add up"},
                   {.name = labels.a + " (ms)",
                    .unit = "ms",
                    .description = "per step: of a detail, the mean of all ranks; of the total, "
@@ -166,6 +217,7 @@ model::Table attribution_table(const Attribution& attribution, const Labels& lab
       .notes = {attribution_in_words(attribution)}};
   for (std::size_t cause = 0; cause < kCauses; ++cause)
     add_cause(table, attribution, cause);
+  add_small_parts(table, attribution);
   table.add_row({"total", "total", attribution.a_ms, attribution.b_ms, attribution.total_ms(),
                  attribution.total_ms() == 0 ? Cell() : Cell(100.0),
                  "a step, mean over ranks, steps and runs", "GPU_Summary_Cmp: total_time", Cell(),

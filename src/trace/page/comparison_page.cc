@@ -6,6 +6,7 @@
 #include <cmath>
 #include <iterator>
 
+#include "trace/attribution/resolution.h"
 #include "trace/compare/answer.h"
 #include "trace/compare/change.h"
 #include "trace/compare/rows.h"
@@ -45,7 +46,9 @@ void add_missing(report::PageAnswer& answer, const model::Book& book, const std:
 }
 
 std::string share_text(double change, double total) {
-  return std::isnan(change / total) ? "" : fmt::format(" ({:.3g} %)", 100 * change / total);
+  constexpr double kWhole = 100;
+  const double percent = attribution::rounded_beside(kWhole * change / total, kWhole);
+  return std::isnan(percent) ? "" : fmt::format(" ({:.3g} %)", percent);
 }
 
 // The largest parts of the attribution say why, where there is one.
@@ -59,10 +62,12 @@ void add_reasons(report::PageAnswer& answer,
   std::stable_sort(parts.begin(), parts.end(), [](const auto& a, const auto& b) {
     return std::fabs(a.value) > std::fabs(b.value);
   });
+  const double largest = std::fabs(parts.front().value);
   if (parts.size() > kMostReasons) parts.resize(kMostReasons);
   std::erase_if(answer.why, [](const report::PageLine& line) { return line.card == "Answer"; });
   for (const report::WaterfallPart& part : parts) {
-    answer.why.push_back({fmt::format("{}{}: {:+.3g} ms{}{}", about, part.name, part.value,
+    answer.why.push_back({fmt::format("{}{}: {:+.3g} ms{}{}", about, part.name,
+                                      attribution::rounded_beside(part.value, largest),
                                       share_text(part.value, chart->to.value - chart->from.value),
                                       part.note.empty() ? "" : ": " + part.note),
                           part.card});

@@ -1,6 +1,6 @@
 // From one setting's step to the other's: parts that add up.
 import {tip} from '../dom.js';
-import {number, shortened, signed, textWidth, tick, withUnit, wrapped} from '../format.js';
+import {number, roundedBeside, shortened, signed, textWidth, tick, withUnit, wrapped} from '../format.js';
 
 const FONT = '13px system-ui, sans-serif';
 const BOLD = '600 13px system-ui, sans-serif';
@@ -15,8 +15,12 @@ export function waterfall(chart, {width, narrow, colors}) {
   }
   rows.push({name: to.name, start: 0, end: to.value, total: true});
   const change = to.value - from.value;
+  // A small part has no digits that a large one lacks.
+  const largest = Math.max(Math.abs(change), ...parts.map(part => Math.abs(part.value)));
+  const amount = value => roundedBeside(value, largest);
+  const share = value => roundedBeside(100 * value / change, 100);
   const textOf = row => row.total ? withUnit(row.end, unit)
-    : `${signed(row.value)}\u00a0${unit}` + (change ? ` (${number(100 * row.value / change).replace('-', '\u2212')}\u00a0%)` : '');
+    : `${signed(amount(row.value))}\u00a0${unit}` + (change ? ` (${number(share(row.value)).replace('-', '\u2212')}\u00a0%)` : '');
   const linesOf = row => [row.name, textOf(row), ...(row.note ? [row.note] : [])];
   const nameWidth = Math.max(...rows.map(row => textWidth(row.name, BOLD)));
   const textRoom = Math.max(...rows.map(row => textWidth(textOf(row), FONT)));
@@ -63,7 +67,7 @@ export function waterfall(chart, {width, narrow, colors}) {
     points: rows.map((row, index) => ({series: 0, index, lines: linesOf(row)})),
     linkOf: event => rows[event.dataIndex]?.link,
     values: () => ({columns: ['', `value (${unit})`, 'share of the change (%)'],
-      rows: rows.map(row => [row.name, number(row.total ? row.end : row.value), row.total || !change ? '' : number(100 * row.value / change)])}),
+      rows: rows.map(row => [row.name, number(row.total ? row.end : amount(row.value)), row.total || !change ? '' : number(share(row.value))])}),
     option: {
       grid: {left, right, top: 6, bottom: 28 + 16 * axisLines.length},
       xAxis: {type: 'value', min: low, max: most + (most - low) * 0.04, name: axisLines.join('\n'),
