@@ -93,13 +93,15 @@ void leave_out_duplicates(RankAnalysis& rank) {
   }
 }
 
-// Returns the call that launched some work or, without a launch record, the work before it.
-NodeId call_at_or_before(const RankAnalysis& rank, std::uint32_t event) {
-  if (rank.tree.launched_by[event] != kNoNode) return rank.tree.launched_by[event];
+// Returns when some work was launched or, without a launch record, the earliest time at which it
+// can have been.
+std::optional<std::int64_t> launched_ns(const RankAnalysis& rank, std::uint32_t event) {
+  const NodeId call = rank.tree.launched_by[event];
+  if (call != kNoNode) return node_start_ns(*rank.trace, rank.tree.nodes[call]);
   const auto found = std::lower_bound(
       rank.unlinked.begin(), rank.unlinked.end(), event,
       [](const UnlinkedWork& work, std::uint32_t value) { return work.event < value; });
-  return found == rank.unlinked.end() ? kNoNode : found->call_before;
+  return found == rank.unlinked.end() ? std::nullopt : found->launched_after_ns;
 }
 
 // What was launched within the profiled steps belongs to them, whenever it ran. A trace that names
@@ -109,8 +111,7 @@ std::int64_t deciding_time_ns(const RankAnalysis& rank,
                               std::uint32_t event) {
   const std::int64_t start_ns = rank.trace->gpu_events[event].start_ns;
   if (steps.side() == ProfilerSteps::Side::kGpu) return start_ns;
-  const NodeId call = call_at_or_before(rank, event);
-  return call == kNoNode ? start_ns : node_start_ns(*rank.trace, rank.tree.nodes[call]);
+  return launched_ns(rank, event).value_or(start_ns);
 }
 
 // An engine may annotate a process that launches nothing.
@@ -133,6 +134,49 @@ void count_only_steps(RankAnalysis& rank, const ProfilerSteps& steps) {
     tally(rank.excluded.outside, rank.gpu_intervals[i].length());
   }
   rank.steps = windows.steps();
+}
+
+// Returns whether work without a launch record may be of the step at this position, although it
+// counts in one before.
+bool may_lack_work(const RankAnalysis& rank, const Interval& step_ns) {
+  return std::any_of(rank.unlinked.begin(), rank.unlinked.end(), [&](const UnlinkedWork& work) {
+    return rank.counted[work.event] &&
+           work.launched_after_ns.value_or(step_ns.start) < step_ns.start &&
+           rank.trace->gpu_events[work.event].start_ns >= step_ns.start;
+  });
+}
+
+// Marks the step before one that lost all of its work to it, as far as can be told.
+void mark_step_before(RankAnalysis& rank, const ProfilerSteps& steps, std::size_t lost) {
+  for (std::size_t before = lost; before-- > 0;) {
+    const auto found = std::find_if(rank.steps.begin(), rank.steps.end(), [&](const Step& step) {
+      return step.number == steps.number(before);
+    });
+    if (found == rank.steps.end()) continue;
+    found->may_hold_next = true;
+    return;
+  }
+}
+
+// Steps of which all launch records are missing have the work that their ranges on the GPU tell.
+// Where they have no range either, the step before may hold their work.
+void account_for_lost_launches(RankAnalysis& rank, const ProfilerSteps& steps) {
+  if (rank.unlinked.empty() || rank.steps.empty()) return;
+  for (const std::size_t lost : steps_without_launches(*rank.trace, rank.tree, steps)) {
+    const std::int64_t number = steps.number(lost);
+    const std::string example = fmt::format("rank {}: step {}", rank.rank, number);
+    const bool has_work = std::any_of(rank.steps.begin(), rank.steps.end(),
+                                      [number](const Step& step) { return step.number == number; });
+    if (has_work) {
+      rank.warnings.add("profiled steps whose launch records are all missing",
+                        "their ranges on the GPU tell their work", example);
+    } else if (may_lack_work(rank, steps.range_ns(lost))) {
+      rank.warnings.add("profiled steps without launch records and without a range on the GPU",
+                        "left out; the step before, which may hold their work, is not compared",
+                        example);
+      mark_step_before(rank, steps, lost);
+    }
+  }
 }
 
 // Work on one stream runs in order, so a kernel that spans the whole of its successor has a
@@ -204,8 +248,8 @@ void note_unlinked(RankAnalysis& rank) {
       tally(missing, rank.gpu_intervals[work.event].length());
   if (missing.kernels == 0) return;
   const bool has_calls = !rank.trace->runtime_calls.empty();
-  const char* effect = has_calls ? "counted, in the step of the work before them on their stream; "
-                                   "sheets of operators lack them"
+  const char* effect = has_calls ? "counted, in the step that their stream was at; sheets of "
+                                   "operators lack them"
                                  : "all are counted; what launched them, how long they waited and "
                                    "which leaked from before the profile cannot be told";
   if (is_compat) effect = rank.options.include_unlinked ? "counted, as asked" : "not counted";
@@ -327,6 +371,7 @@ RankAnalysis analyze_rank(const model::Trace& trace, const Options& options, int
   if (corrects) {
     leave_out_duplicates(rank);
     count_only_steps(rank, steps);
+    account_for_lost_launches(rank, steps);
   }
   rank.launchers = find_launchers(rank);
   rank.total_time_us = rank.time.microseconds(timeline(busy_intervals(rank)).total);

@@ -32,6 +32,7 @@ struct Step {
   Interval window;
   std::int64_t work_end = 0;  // of the work that it launched: before or after the end of `window`
   std::optional<ServingLabel> label = std::nullopt;  // of a run that a serving engine annotates
+  bool may_hold_next = false;  // the next step has neither launch records nor a range on the GPU
 };
 
 struct KernelTally {

@@ -31,10 +31,13 @@ std::int64_t usual_wait(const std::vector<Step>& steps) {
 std::vector<StepPeriod> measured_periods(const std::vector<Step>& steps) {
   std::vector<StepPeriod> periods;
   for (const Step& step : steps)
-    periods.push_back({.number = step.number, .period = step.window});
+    periods.push_back({.number = step.number,
+                       .period = step.window,
+                       .end = step.may_hold_next ? PeriodEnd::kLaterStep : PeriodEnd::kNextStep});
   StepPeriod& last = periods.back();
   const Step& step = steps.back();
-  last.end = steps.size() > 1 ? PeriodEnd::kCompleted : PeriodEnd::kOwnWork;
+  if (!step.may_hold_next)
+    last.end = steps.size() > 1 ? PeriodEnd::kCompleted : PeriodEnd::kOwnWork;
   last.period.end = step.work_end;
   if (steps.size() > 1) last.period.end += usual_wait(steps);
   last.period.end = std::max(last.period.end, last.period.start + 1);
@@ -148,16 +151,30 @@ class Launches {
   std::vector<Interval> waits_;
 };
 
-void add_launches(const RankAnalysis& rank, Launches& launches) {
+using Positions = std::vector<std::optional<std::size_t>>;
+
+// Returns for each GPU event the position of its step; std::nullopt for what does not count.
+Positions positions_of(const RankAnalysis& rank) {
   std::map<std::int64_t, std::size_t> positions;
   for (std::size_t i = 0; i < rank.steps.size(); ++i)
     positions[rank.steps[i].number] = i;
-  const std::vector<std::optional<std::int64_t>> numbers = step_numbers(rank);
-  for (std::size_t event = 0; event < rank.counted.size(); ++event) {
-    if (!rank.counted[event] || rank.tree.launched_by[event] == kNoNode) continue;
-    const auto found = numbers[event] ? positions.find(*numbers[event]) : positions.end();
-    launches.add(wait_of(rank, event), found == positions.end() ? 0 : found->second);
+  Positions result;
+  for (const std::optional<std::int64_t>& number : step_numbers(rank)) {
+    const auto found = number ? positions.find(*number) : positions.end();
+    result.push_back(found == positions.end() ? std::nullopt : std::optional(found->second));
   }
+  return result;
+}
+
+void add_launches(const RankAnalysis& rank, const Positions& positions, Launches& launches) {
+  for (std::size_t event = 0; event < rank.counted.size(); ++event)
+    if (rank.counted[event] && rank.tree.launched_by[event] != kNoNode)
+      launches.add(wait_of(rank, event), positions[event].value_or(0));
+}
+
+void count_events(const Positions& positions, std::vector<StepPeriod>& periods) {
+  for (const std::optional<std::size_t>& position : positions)
+    if (position) ++periods[*position].events;
 }
 
 }  // namespace
@@ -175,8 +192,10 @@ std::vector<StepPeriod> step_periods(const RankAnalysis& rank, const BusyInterva
   std::vector<StepPeriod> periods = measured_periods(rank.steps);
   measure_waits(rank, periods);
   Launches launches(periods);
-  add_launches(rank, launches);
+  const Positions positions = positions_of(rank);
+  add_launches(rank, positions, launches);
   launches.finish(busy);
+  count_events(positions, periods);
   for (StepPeriod& step : periods)
     step.times = timeline(busy, step.period);
   return periods;

@@ -31,6 +31,7 @@ enum class PeriodEnd : std::uint8_t {
   kNextStep,   // measured
   kCompleted,  // the last step of several
   kOwnWork,    // the only step
+  kLaterStep,  // the next step lost its launch records, and its work may be in this one
 };
 
 struct StepPeriod {
@@ -41,6 +42,7 @@ struct StepPeriod {
   LaunchFigures launches = {};
   // Time without any GPU work before the step's first; std::nullopt: the trace has no work before.
   std::optional<std::int64_t> wait_ns = std::nullopt;
+  std::int64_t events = 0;  // kernels, copies and fills of the step
 };
 
 // Returns the period of each step, in order. `steps` must be sorted by start.

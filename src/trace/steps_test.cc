@@ -9,6 +9,7 @@
 
 #include "trace/analysis.h"
 #include "trace/sheet.h"
+#include "trace/sheets/steps_table.h"
 #include "trace/small_trace_test_util.h"
 #include "trace/timeline.h"
 
@@ -130,6 +131,43 @@ TEST(Steps, ThatLaunchNothingLeaveNothingToCount) {
   EXPECT_EQ(rank.total_time_us, 0);
   EXPECT_EQ(rank.excluded.outside.kernels, 1);
   EXPECT_FALSE(has_warning(rank, "no ProfilerStep annotations"));
+}
+
+// Returns three steps of 5 ms, of which the second lost its launch records.
+testing::SmallTrace lost_second_step(bool with_range) {
+  testing::SmallTrace small;
+  for (const int step : {0, 1, 2}) {
+    const int start = 5000 * step;
+    const std::string name = fmt::format("ProfilerStep#{}", step + 1);
+    small.annotation(name, Side::kCpu, start, 5000);
+    if (with_range) small.annotation(name, Side::kGpu, start + 1010, 16);
+    if (step == 1)
+      small.leaked_kernel("gemm", start + 1010, 3000);
+    else
+      small.launch("gemm", 1, start + 10, 3000);
+  }
+  return small;
+}
+
+TEST(Steps, AStepWithoutLaunchRecordsIsCutByItsRangeOnTheGpu) {
+  const model::Trace trace = lost_second_step(true).read();
+  const RankAnalysis rank = analyze_rank(trace, {}, 0);
+  EXPECT_EQ(step_lengths_us(rank), (std::vector<double>{5000, 5000, 3000}));
+  EXPECT_EQ(rank.steps[1].number, 2);
+  EXPECT_EQ(rank.time.microseconds(rank.steps[0].work_end - rank.steps[0].window.start), 3000);
+  EXPECT_TRUE(has_warning(rank, "profiled steps whose launch records are all missing"));
+}
+
+TEST(Steps, AStepWithoutLaunchRecordsAndRangeIsTold) {
+  const model::Trace trace = lost_second_step(false).read();
+  const RankAnalysis rank = analyze_rank(trace, {}, 0);
+  EXPECT_EQ(step_lengths_us(rank), (std::vector<double>{10000, 3000}));
+  EXPECT_TRUE(rank.steps[0].may_hold_next);
+  EXPECT_FALSE(rank.steps[1].may_hold_next);
+  const model::Table steps = steps_table(rank, busy_intervals(rank));
+  EXPECT_EQ(model::text(steps.at(0, *steps.column(kEndColumn))), kHoldsNext);
+  EXPECT_TRUE(
+      has_warning(rank, "profiled steps without launch records and without a range on the GPU"));
 }
 
 TEST(Steps, NumbersAreReadFromTheirNames) {

@@ -1,5 +1,6 @@
 #include "trace/unlinked_work.h"
 
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -17,7 +18,7 @@ testing::SmallTrace two_launches() {
   return small;
 }
 
-// Returns, by event, "leaked" or what launched the linked work before.
+// Returns, by event, "leaked" or the time before which no call launched it.
 std::string told(const model::Trace& trace) {
   const CallTree tree = build_call_tree(trace);
   std::string text;
@@ -26,10 +27,10 @@ std::string told(const model::Trace& trace) {
     text += std::string(trace.text(event.name)) + ": ";
     if (work.is_leaked)
       text += "leaked; ";
-    else if (work.call_before == kNoNode)
+    else if (!work.launched_after_ns)
       text += "unknown; ";
     else
-      text += std::to_string(node_start_ns(trace, tree.nodes[work.call_before]) / 1000) + "; ";
+      text += std::to_string(*work.launched_after_ns / 1000) + "; ";
   }
   return text;
 }
@@ -69,6 +70,50 @@ TEST(UnlinkedWork, CallsThatLaunchedNoneOfItTellThatItLeaked) {
   model::Trace trace = small.read();
   trace.gpu_events.pop_back();
   EXPECT_EQ(told(trace), "gemm: leaked; ");
+}
+
+// Step 2 lost both of its launches; ranges of steps 1 to 3 are on stream 7.
+testing::SmallTrace step_without_launches() {
+  testing::SmallTrace small;
+  for (const int step : {1, 2, 3}) {
+    const std::string name = fmt::format("ProfilerStep#{}", step);
+    small.annotation(name, testing::SmallTrace::Side::kCpu, 100 * step, 100);
+    small.annotation(name, testing::SmallTrace::Side::kGpu, 100 * step + 1010, 16);
+    if (step == 2) continue;
+    small.launch("gemm", 1, 100 * step + 10, 40);
+    small.launch("adam", 1, 100 * step + 60, 20);
+  }
+  small.leaked_kernel("lost gemm", 1210, 40);
+  small.leaked_kernel("lost adam", 1260, 20);
+  return small;
+}
+
+TEST(UnlinkedWork, TheRangeOfAStepOnTheGpuTellsWhatItLaunched) {
+  testing::SmallTrace small = step_without_launches();
+  small.leaked_kernel("before", 1200, 5);
+  EXPECT_EQ(told(small.read()), "lost gemm: 200; lost adam: 200; before: 160; ");
+}
+
+// Ranges are of a stream. Only that of a step without launches tells of other streams.
+TEST(UnlinkedWork, ARangeTellsOfItsStream) {
+  testing::SmallTrace small = step_without_launches();
+  small.leaked_kernel("copy", 1320, 5);
+  model::Trace trace = small.read();
+  for (model::GpuEvent& event : trace.gpu_events)
+    if (trace.text(event.name) == "copy" || trace.text(event.name) == "lost adam")
+      event.track = model::TrackId(-1);
+  EXPECT_EQ(told(trace), "lost gemm: 200; lost adam: 200; copy: 310; ");
+}
+
+TEST(UnlinkedWork, WhatRunsAfterARangeBeganDidNotLeak) {
+  testing::SmallTrace small;
+  small.annotation("ProfilerStep#1", testing::SmallTrace::Side::kCpu, 100, 100);
+  small.annotation("ProfilerStep#2", testing::SmallTrace::Side::kCpu, 200, 100);
+  small.annotation("ProfilerStep#1", testing::SmallTrace::Side::kGpu, 1110, 16);
+  small.leaked_kernel("before", 1000, 40);
+  small.leaked_kernel("lost", 1110, 40);
+  small.launch("gemm", 1, 210, 40);
+  EXPECT_EQ(told(small.read()), "before: leaked; lost: 100; ");
 }
 
 }  // namespace

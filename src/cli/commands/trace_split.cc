@@ -99,7 +99,7 @@ const CommandSpec kTraceSplit{
         "annotations or, without those, the runs of the model that vLLM, SGLang and other serving "
         "engines annotate; their names then tell phase and batch size. GPU work whose launch "
         "record is "
-        "missing goes with the work before it on its stream; what was launched before the profile "
+        "missing goes to the step that its stream was at; what was launched before the profile "
         "began is left out. A trace that is cut off is split as far as it goes; the first "
         "line and exit status 1 say so, and what is written is whole.\n\n"
         "The files are read by viewers of traces (Perfetto) and by 'assay trace'. The environment "

@@ -25,15 +25,21 @@ struct RankStep {
   double delay_us = kNaN;
   double queue_length = kNaN;
   double comm_ms = kNaN;
+  double events = kNaN;  // kernels, copies and fills
+  // false: it holds work of the next one, or the trace was cut within it.
+  bool is_whole = true;
 };
 
+// The last step of a run is not whole on ranks where it has fewer events than each of their other
+// steps, if it has all of them on another rank: their traces were cut within it.
 std::vector<RankStep> rank_steps(std::span<const RankReport> ranks);
 
 // Steps as run and number.
 using StepSet = std::set<std::pair<int, std::int64_t>>;
 
-// Returns the steps that all ranks of their run have, or, where there are none, those that most
-// have. The mean over ranks of another one is of other work: the trace of a rank was cut earlier.
+// Returns the steps that all ranks of their run have whole, or, where there are none, those that
+// most have. The mean over ranks of another one is of other work: the trace of a rank was cut
+// earlier.
 StepSet shared_steps(std::span<const RankStep> steps);
 
 // Why a step differs from the steady ones. The figures are those of `rank`.

@@ -10,6 +10,7 @@
 #include "trace/compare/step_words.h"
 #include "trace/pipelines/configuration_reader.h"
 #include "trace/sheet.h"
+#include "trace/sheets/steps_table.h"
 #include "trace/small_trace_test_util.h"
 
 namespace assay::trace {
@@ -136,6 +137,48 @@ TEST(StepStates, StepsThatNotAllRanksHaveDoNotCount) {
   const model::Table& table = *comparison.timeline_comparison.find("Steps");
   EXPECT_EQ(text(table.at(2, *table.column("state"))), "steady");
   EXPECT_EQ(text(table.at(3, *table.column("state"))), "not on all ranks");
+}
+
+// Returns two ranks with three steps of two kernels each, the last one of rank 1 of fewer.
+Configuration cut_in_its_last_step(std::size_t kernels_of_others) {
+  Configuration side{.label = "a", .ranks = {}, .collectives = {}};
+  for (const int rank : {0, 1}) {
+    model::Trace trace = rank_trace({{600, 0}, {600, 0}, {600, 0}});
+    trace.gpu_events.resize(rank == 1 ? 5 : kernels_of_others);
+    side.ranks.push_back({.rank = rank, .book = individual_report(analyze_rank(trace, {}, rank))});
+  }
+  return side;
+}
+
+TEST(StepStates, AStepThatOneRankHasInPartDoesNotCount) {
+  const Configuration side = cut_in_its_last_step(6);
+  const std::vector<StepState> states = step_states(side);
+  ASSERT_EQ(states.size(), 2U);
+  for (const StepState& state : states)
+    EXPECT_NEAR(state.period_ms, 60, 1e-9);
+  const Comparison comparison = compare({side, steady_run()}).value();
+  EXPECT_EQ(comparison.answer.baseline_transients,
+            "1 of 3 steps of a is left out, which not all ranks have: rank 1 has 1 that is not "
+            "whole.");
+  EXPECT_EQ(comparison.answer.mean.baseline_count, 2U);
+  const model::Table& table = *comparison.timeline_comparison.find("Steps");
+  EXPECT_EQ(text(table.at(2, *table.column("state"))), "not on all ranks");
+  EXPECT_EQ(text(table.at(5, *table.column("state"))), "not whole");
+}
+
+// It may be a step of another kind.
+TEST(StepStates, AStepThatIsShortOnAllRanksCounts) {
+  EXPECT_EQ(step_states(cut_in_its_last_step(5)).size(), 3U);
+}
+
+TEST(StepStates, AStepThatMayHoldTheNextDoesNotCount) {
+  Configuration side = steady_run();
+  model::Table& steps = side.ranks[0].book.tables[2];
+  ASSERT_EQ(steps.name, "steps");
+  steps.cells[steps.columns.size() + *steps.column(kEndColumn)] = std::string(kHoldsNext);
+  const std::vector<StepState> states = step_states(side);
+  ASSERT_EQ(states.size(), 2U);
+  EXPECT_EQ(states[1].step, 5);
 }
 
 TEST(StepStates, StepsOfRanksThatShareNoneCount) {

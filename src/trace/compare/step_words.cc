@@ -58,12 +58,29 @@ std::string modes_in_words(const std::vector<StepState>& states, const Configura
                      more_or_less(percent, "more time", "less time"));
 }
 
+// How many steps a rank has.
+struct OwnSteps {
+  std::size_t whole = 0;
+  std::size_t others = 0;
+};
+
+// Returns "rank 1 lacks 2 and has 1 that is not whole".
+std::string lacking_in_words(int rank, const OwnSteps& own, std::size_t all) {
+  const std::size_t lacking = all - own.whole - own.others;
+  std::vector<std::string> texts;
+  if (lacking > 0) texts.push_back(fmt::format("lacks {}", lacking));
+  if (own.others > 0)
+    texts.push_back(
+        fmt::format("has {} that {} not whole", own.others, own.others == 1 ? "is" : "are"));
+  return fmt::format("rank {} {}", rank, core::join(texts, " and "));
+}
+
 // Says of one run which steps do not count because ranks lack them; empty for none.
 std::string unshared_in_words(const std::string& run, std::span<const RankStep> steps) {
-  std::map<int, std::set<std::int64_t>> ranks;
+  std::map<int, OwnSteps> ranks;
   std::set<std::int64_t> all;
   for (const RankStep& step : steps) {
-    ranks[step.rank].insert(step.step);
+    ++(step.is_whole ? ranks[step.rank].whole : ranks[step.rank].others);
     all.insert(step.step);
   }
   const std::size_t left_out = all.size() - shared_steps(steps).size();
@@ -71,9 +88,8 @@ std::string unshared_in_words(const std::string& run, std::span<const RankStep> 
   std::vector<std::string> texts;
   std::size_t lacking = 0;
   for (const auto& [rank, own] : ranks) {
-    if (own.size() == all.size()) continue;
-    if (++lacking <= kRanksNamed)
-      texts.push_back(fmt::format("rank {} lacks {}", rank, all.size() - own.size()));
+    if (own.whole == all.size()) continue;
+    if (++lacking <= kRanksNamed) texts.push_back(lacking_in_words(rank, own, all.size()));
   }
   if (lacking > kRanksNamed)
     texts.push_back(fmt::format("and {} some", core::counted(lacking - kRanksNamed, "more rank")));
@@ -178,7 +194,9 @@ void append_steps(const Configuration& side, model::Table& table) {
     words[{state.run, state.step}] = state_word(state);
   for (const RankStep& step : steps)
     table.add_row({run_name(side, step.run), static_cast<std::int64_t>(step.rank), step.step,
-                   words.try_emplace({step.run, step.step}, "not on all ranks").first->second,
+                   !step.is_whole
+                       ? "not whole"
+                       : words.try_emplace({step.run, step.step}, "not on all ranks").first->second,
                    cell_of(step.period_ms), cell_of(step.wait_ms), cell_of(step.host_ms),
                    cell_of(100 * step.host_ms / step.period_ms), cell_of(step.delay_us),
                    cell_of(step.queue_length), cell_of(step.comm_ms)});

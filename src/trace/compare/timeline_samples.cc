@@ -83,14 +83,11 @@ std::vector<TimelineFigure> read_figures(std::span<const RankReport> ranks,
   return figures;
 }
 
-// Returns the lengths of the steps that all ranks of their run have.
+// Returns the lengths of the steps that all ranks of their run have whole.
 std::vector<TimelineFigure> shared_step_lengths(std::span<const RankReport> ranks) {
   std::vector<TimelineFigure> lengths = step_figures(ranks);
   std::erase_if(lengths, [](const TimelineFigure& figure) { return figure.type != kTotalTime; });
-  std::vector<RankStep> steps;
-  for (const TimelineFigure& length : lengths)
-    steps.push_back({.run = length.run, .rank = length.rank, .step = length.step});
-  const StepSet shared = shared_steps(steps);
+  const StepSet shared = shared_steps(rank_steps(ranks));
   std::erase_if(lengths, [&shared](const TimelineFigure& figure) {
     return shared.count({figure.run, figure.step}) == 0;
   });

@@ -16,6 +16,8 @@ const char* end_in_words(PeriodEnd end) {
       return "the next step";
     case PeriodEnd::kCompleted:
       return "the usual wait";
+    case PeriodEnd::kLaterStep:
+      return kHoldsNext;
     case PeriodEnd::kOwnWork:
       break;
   }
@@ -28,7 +30,8 @@ std::vector<model::Column> steps_columns() {
       {"step", "", Better::kNeither, "N of ProfilerStep#N"},
       {kPeriodColumn, "ms", Better::kLower, "from its first GPU work to that of the next step"},
       {kEndColumn, "", Better::kNeither,
-       "the last step has no next one: it gets the usual wait between steps"}};
+       "the last step has no next one: it gets the usual wait between steps. One that may hold the "
+       "work of the next, which lost its launch records, is not compared"}};
   for (const std::string_view row : kTimelineRows)
     if (row != "total_time")
       columns.push_back({std::string(row) + " ms", "ms", Better::kNeither, "within the period"});
@@ -39,6 +42,7 @@ std::vector<model::Column> steps_columns() {
                      "median time from a launching call to the start of its work"});
   columns.push_back({kQueueColumn, "", Better::kNeither,
                      "launched work that has not started, mean over the period"});
+  columns.push_back({kEventsColumn, "", Better::kNeither, "kernels, copies and fills of the step"});
   return columns;
 }
 
@@ -52,13 +56,14 @@ std::vector<model::Cell> steps_row(const RankAnalysis& rank, const StepPeriod& s
   row.push_back(step.wait_ns ? model::Cell(ms(*step.wait_ns)) : model::Cell{});
   if (!launches.are_known) {
     row.resize(row.size() + kLaunchColumns);
-    return row;
+  } else {
+    row.emplace_back(ms(launches.host_ns));
+    row.emplace_back(
+        percent(static_cast<double>(launches.host_ns), static_cast<double>(step.period.length())));
+    row.push_back(model::cell_of(launches.delay_ns / 1000));
+    row.emplace_back(launches.queue_length);
   }
-  row.emplace_back(ms(launches.host_ns));
-  row.emplace_back(
-      percent(static_cast<double>(launches.host_ns), static_cast<double>(step.period.length())));
-  row.push_back(model::cell_of(launches.delay_ns / 1000));
-  row.emplace_back(launches.queue_length);
+  row.emplace_back(step.events);
   return row;
 }
 

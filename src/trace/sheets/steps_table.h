@@ -16,7 +16,10 @@ inline constexpr const char* kHostColumn = "host-bound ms";
 inline constexpr const char* kHostShareColumn = "host-bound %";
 inline constexpr const char* kDelayColumn = "launch delay us";
 inline constexpr const char* kQueueColumn = "queue length";
+inline constexpr const char* kEventsColumn = "GPU events";
 inline constexpr const char* kEndColumn = "period ends with";
+// In kEndColumn: a comparison leaves the step out.
+inline constexpr const char* kHoldsNext = "a later step";
 
 // The rank must have steps.
 model::Table steps_table(const RankAnalysis& rank, const BusyIntervals& busy);

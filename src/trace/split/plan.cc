@@ -168,13 +168,15 @@ void SplitPlan::add_stretch(const Interval& cpu_ns,
 
 void SplitPlan::assign_gpu_work(const model::Trace& trace) {
   const CallTree tree = build_call_tree(trace);
-  std::vector<NodeId> calls = tree.launched_by;
+  std::vector<std::optional<std::int64_t>> launched_ns(trace.gpu_events.size());
+  for (std::size_t i = 0; i < launched_ns.size(); ++i)
+    if (const NodeId call = tree.launched_by[i]; call != kNoNode)
+      launched_ns[i] = node_start_ns(trace, tree.nodes[call]);
   for (const UnlinkedWork& work : find_unlinked_work(trace, tree))
-    calls[work.event] = work.call_before;
+    launched_ns[work.event] = work.launched_after_ns;
   for (std::uint32_t i = 0; i < trace.gpu_events.size(); ++i) {
-    const NodeId call = calls[i];
-    if (call == kNoNode) continue;
-    const Stretch* stretch = at(node_start_ns(trace, tree.nodes[call]));
+    if (!launched_ns[i]) continue;
+    const Stretch* stretch = at(*launched_ns[i]);
     if (stretch == nullptr) continue;
     const model::GpuEvent& event = trace.gpu_events[i];
     by_uid_[event.uid] = stretch->piece;
