@@ -239,6 +239,16 @@ void note_devices(RankAnalysis& rank) {
                     fmt::format("rank {}: GPUs {}", rank.rank, fmt::join(devices, ", ")));
 }
 
+// A report without any time would look like a measurement of nothing.
+const char* effect_in_compat(const RankAnalysis& rank) {
+  if (rank.options.include_unlinked) return "counted, as asked";
+  const bool counts_anything =
+      std::find(rank.counted.begin(), rank.counted.end(), true) != rank.counted.end();
+  return counts_anything ? "not counted"
+                         : "not counted, and nothing else is: gpu_timeline and shares of its time "
+                           "are missing; --include-unlinked counts them";
+}
+
 // Warns of work that counts, or is asked for, although nothing tells what launched it.
 void note_unlinked(RankAnalysis& rank) {
   const bool is_compat = rank.options.compat == Compat::kTraceLens;
@@ -252,7 +262,7 @@ void note_unlinked(RankAnalysis& rank) {
                                    "operators lack them"
                                  : "all are counted; what launched them, how long they waited and "
                                    "which leaked from before the profile cannot be told";
-  if (is_compat) effect = rank.options.include_unlinked ? "counted, as asked" : "not counted";
+  if (is_compat) effect = effect_in_compat(rank);
   rank.warnings.add(has_calls ? "kernels, copies and fills whose launch record is missing"
                               : "kernels, copies and fills in a trace without launch records",
                     effect, fmt::format("rank {}", rank.rank), missing.kernels,

@@ -202,6 +202,21 @@ TEST(Analysis, WorkWhoseLaunchRecordIsMissingIsBusyTime) {
   EXPECT_THAT(warnings_of(compatible), ::testing::HasSubstr("not counted"));
 }
 
+TEST(Analysis, WithoutCallsThePublicToolsFiguresAreMissingNotZero) {
+  testing::SmallTrace small;
+  small.leaked_kernel("gemm", 900, 50);
+  const model::Trace trace = small.read();
+  const RankAnalysis rank = analyze_rank(trace, {.compat = Compat::kTraceLens}, 0);
+  EXPECT_THAT(warnings_of(rank),
+              ::testing::HasSubstr("gpu_timeline and shares of its time are missing; "
+                                   "--include-unlinked counts them"));
+  const model::Book book = individual_report(rank);
+  EXPECT_EQ(book.find("gpu_timeline"), nullptr);
+  const model::Table& kernels = *book.find("kernel_summary");
+  EXPECT_EQ(kernels.at(0, *kernels.column("Percent of total time (%)")), model::Cell());
+  EXPECT_EQ(model::number(kernels.at(0, *kernels.column("Percent of kernels time (%)"))), 100);
+}
+
 TEST(Analysis, ATraceWithoutCallsIsReportedForWhatItHas) {
   testing::SmallTrace small;
   small.annotation("ProfilerStep#1", Side::kGpu, 900, 60);

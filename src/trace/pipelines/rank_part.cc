@@ -25,7 +25,7 @@ std::vector<model::Cell> overview_of(const RankAnalysis& rank) {
   for (const std::int64_t ticks :
        {times.total, times.computation, times.exposed_comm, times.exposed_memcpy, times.idle,
         times.total_comm, times.total_memcpy}) {
-    cells.emplace_back(rank.time.milliseconds(ticks));
+    cells.push_back(times.total > 0 ? model::Cell(rank.time.milliseconds(ticks)) : model::Cell());
   }
   const bool can_tell_leaks = !rank.trace->runtime_calls.empty();
   cells.push_back(can_tell_leaks ? model::Cell(rank.excluded.leaked.kernels) : model::Cell());

@@ -175,7 +175,10 @@ std::vector<Table> build_kernel_summary(const RankAnalysis& rank) {
     row.emplace_back(durations.min_us);
     row.emplace_back(durations.max_us);
     row.emplace_back(percent(durations.sum_us(), total));
-    row.emplace_back(percent(durations.sum_us(), rank.total_time_us));
+    // Where nothing counts, as without launch records in compat mode, there is no such time.
+    row.push_back(rank.total_time_us > 0
+                      ? model::Cell(percent(durations.sum_us(), rank.total_time_us))
+                      : model::Cell());
     table.add_row(std::move(row));
   }
   return {std::move(table)};
