@@ -2,9 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "trace/attribution/resolution.h"
 #include "trace/attribution/table.h"
@@ -332,6 +336,76 @@ TEST(Attribution, ASlowerStageOfAPipelineIsAStraggler) {
 TEST(Attribution, SlowerStagesOfAPipelineAreSlowerKernels) {
   const Pipeline b{.stages_us = {440, 440, 440, 440}};
   expect_planted(attribution_of_pipelines({}, b), {Cause::kKernels});
+}
+
+// A pipeline whose stages run forwards and backwards in orders of their own (1F1B); the first and
+// the last one have a kernel more.
+class OneForwardOneBackward {
+ public:
+  explicit OneForwardOneBackward(std::vector<double> stages_us)
+      : stages_us_(std::move(stages_us)) {}
+
+  path::Execution execution() {
+    for (int step = 1; step <= 4; ++step) {
+      run_.begin_step(step);
+      forwards_ = backwards_ = {};
+      while (backwards_[0] < kBatches)
+        for (std::size_t stage = 0; stage < kStages; ++stage)
+          while (runs_next(stage)) {
+          }
+      const Done sum = run_.collective({}, 25, SimulatedRun::kCompute);
+      for (std::size_t stage = 0; stage < kStages; ++stage)
+        run_.wait_on_host(static_cast<int>(stage), sum.end_us[stage]);
+    }
+    return path::execution_of(run_.ranks());
+  }
+
+ private:
+  static constexpr std::size_t kStages = 4;
+  static constexpr std::size_t kBatches = 6;
+
+  // Returns whether the stage had something to run whose input is there.
+  bool runs_next(std::size_t stage) {
+    if (backwards_[stage] == kBatches) return false;
+    const std::size_t ahead = std::min(kStages - stage, kBatches - backwards_[stage]);
+    const bool forward = forwards_[stage] < backwards_[stage] + ahead;
+    const std::array<std::size_t, kStages>& done = forward ? forwards_ : backwards_;
+    const bool has_input = stage != (forward ? 0 : kStages - 1);
+    const std::size_t from = forward ? stage - 1 : stage + 1;
+    if (has_input && done[from] <= done[stage]) return false;
+    const int rank = static_cast<int>(stage);
+    if (has_input) run_.message(static_cast<int>(from), rank, 50 + noise_(), true);
+    if (stage == 0 && forward) run_.kernel_on(rank, "embedding", 30 + noise_());
+    run_.kernel_on(rank, forward ? "forward" : "backward",
+                   (forward ? 1 : 2) * stages_us_[stage] + noise_());
+    if (stage == kStages - 1 && forward) run_.kernel_on(rank, "loss", 30 + noise_());
+    ++(forward ? forwards_ : backwards_)[stage];
+    return true;
+  }
+
+  SimulatedRun run_{static_cast<int>(kStages)};
+  Noise noise_{1};
+  std::vector<double> stages_us_;
+  std::array<std::size_t, kStages> forwards_ = {};
+  std::array<std::size_t, kStages> backwards_ = {};
+};
+
+TEST(Attribution, ASlowerStageIsAStragglerWhateverTheOrderOfItsKernels) {
+  for (const std::size_t slow : {0U, 2U, 3U}) {
+    std::vector<double> stages_us(4, 400);
+    const path::Execution a = OneForwardOneBackward(stages_us).execution();
+    stages_us[slow] = 480;
+    const path::Execution b = OneForwardOneBackward(stages_us).execution();
+    const Attribution attribution = attribution_between(a, b);
+    EXPECT_GT(attribution.total_ms(), 0.2);
+    expect_planted(attribution, {Cause::kStraggler});
+  }
+}
+
+TEST(Attribution, SlowerStagesAreSlowerKernelsWhateverTheirOrder) {
+  expect_planted(attribution_between(OneForwardOneBackward({400, 400, 400, 400}).execution(),
+                                     OneForwardOneBackward({440, 440, 440, 440}).execution()),
+                 {Cause::kKernels});
 }
 
 TEST(Attribution, SlowerMessagesOfAPipelineAreBandwidth) {

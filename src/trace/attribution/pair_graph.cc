@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <set>
 #include <unordered_map>
 
 #include "trace/attribution/sequence.h"
@@ -47,6 +48,9 @@ class GraphBuilder {
     ASSAY_TRY(check_ranks());
     graph_.ranks = execution(kA).ranks.size();
     align_steps();
+    for (std::size_t r = 0; r < graph_.ranks; ++r)
+      lanes_.push_back(lane_pairs(static_cast<std::uint16_t>(r)));
+    find_orders();
     for (std::size_t r = 0; r < graph_.ranks; ++r)
       add_rank(static_cast<std::uint16_t>(r));
     find_step_begins();
@@ -174,7 +178,7 @@ class GraphBuilder {
   }
 
   void add_rank(std::uint16_t rank) {
-    for (const MergedElement& lanes : lane_pairs(rank)) {
+    for (const MergedElement& lanes : lanes_[rank]) {
       std::uint32_t before = kNoNodeId;
       for (std::size_t s = 0; s < graph_.steps; ++s)
         before = add_step(rank, lanes, s, before);
@@ -218,20 +222,29 @@ class GraphBuilder {
     const std::array<std::span<const WorkId>, 2> works = {works_of(kA, lanes.a, s),
                                                           works_of(kB, lanes.b, s)};
     const auto merged = merged_sequences(keys_of(kA, works[kA]), keys_of(kB, works[kB]));
+    const auto node_at = [&](const MergedElement& element) {
+      PairNode node{.before = before, .rank = rank, .step = static_cast<std::uint16_t>(s)};
+      if (element.a != kAbsentPosition) node.work[kA] = works[kA][element.a];
+      if (element.b != kAbsentPosition) node.work[kB] = works[kB][element.b];
+      return node;
+    };
     const Key computations = key_of_computations(rank, works, s);
+    std::map<Key, std::uint32_t> counts;
+    for (const MergedElement& element : merged)
+      if (in_other_orders_[s]) ++counts[launch_of(node_at(element))];
     std::uint32_t number = 0;
     std::uint32_t computation = 0;
     for (const MergedElement& element : merged) {
       const auto id = static_cast<std::uint32_t>(graph_.nodes.size());
-      PairNode node{.before = before, .rank = rank, .step = static_cast<std::uint16_t>(s)};
-      if (element.a != kAbsentPosition) node.work[kA] = works[kA][element.a];
-      if (element.b != kAbsentPosition) node.work[kB] = works[kB][element.b];
+      PairNode node = node_at(element);
       for (const Side side : {kA, kB})
         if (node.has(side)) node_of_[side][node.work[side]] = id;
       Key key{lanes.a == kAbsentPosition ? 0 : places(kA).role[lanes.a],
               lanes.b == kAbsentPosition ? 0 : places(kB).role[lanes.b],
               (std::uint64_t{s} << 32) | number++, merged.size()};
-      if (!communicates(node)) {
+      if (!communicates(node) && in_other_orders_[s]) {
+        key = key_of_repeated(node, counts.at(launch_of(node)));
+      } else if (!communicates(node)) {
         key = computations;
         key[2] |= computation++;
       }
@@ -260,6 +273,56 @@ class GraphBuilder {
           key[side] = KeyHash()({key[side], keys_[side][execution(side).works[w].kernel], 0, 0});
     key[3] -= alike_lanes_[{key[0], key[1], key[2], rank}]++;
     return key;
+  }
+
+  // The code and the launch of a kernel.
+  [[nodiscard]] std::uint64_t launch_of(Side side, WorkId work) const {
+    const std::uint32_t number = execution(side).works[work].kernel;
+    const path::Kernel& kernel = execution(side).kernels[number];
+    return KeyHash()({keys_[side][number], kernel.blocks, kernel.threads, 1});
+  }
+
+  [[nodiscard]] Key launch_of(const PairNode& node) const {
+    Key key{};
+    for (const Side side : {kA, kB})
+      if (node.has(side)) key[side] = launch_of(side, node.work[side]);
+    return key;
+  }
+
+  // Stages of a pipeline run forwards and backwards in orders of their own (1F1B), and the first
+  // and the last one have kernels more. There the k-th run of a kernel is the k-th one of the other
+  // ranks that run it as often in the step: micro-batches come in order.
+  [[nodiscard]] Key key_of_repeated(const PairNode& node, std::uint32_t count) {
+    Key key = launch_of(node);
+    key[2] = (std::uint64_t{node.step} << 32) | count;
+    key[3] = kComputations - alike_lanes_[{key[0], key[1], key[2], node.rank}]++;
+    return key;
+  }
+
+  // Finds the steps in which ranks compute in different orders. Where launches of one order differ
+  // among ranks, as with the tokens of experts, they do not tell what is the same in another order.
+  void find_orders() {
+    for (std::size_t s = 0; s < graph_.steps; ++s) {
+      std::set<Key> by_name;
+      std::set<Key> by_launch;
+      for (const auto& lanes : lanes_) {
+        for (const MergedElement& lane : lanes) {
+          Key names{};
+          Key launches{};
+          for (const Side side : {kA, kB}) {
+            for (const WorkId w : works_of(side, side == kA ? lane.a : lane.b, s)) {
+              const Work& work = execution(side).works[w];
+              if (work.kind == GpuWork::kCommunication) continue;
+              names[side] = KeyHash()({names[side], keys_[side][work.kernel], 0, 0});
+              launches[side] = KeyHash()({launches[side], launch_of(side, w), 0, 0});
+            }
+          }
+          by_name.insert(names);
+          by_launch.insert(launches);
+        }
+      }
+      in_other_orders_.push_back(by_name.size() > 1 && by_launch.size() == by_name.size());
+    }
   }
 
   void find_step_begins() {
@@ -468,6 +531,8 @@ class GraphBuilder {
 
   PairGraph graph_;
   std::array<std::vector<std::uint64_t>, 2> keys_;
+  std::vector<std::vector<MergedElement>> lanes_;  // by rank
+  std::vector<bool> in_other_orders_;              // by step
   std::unordered_map<Key, std::uint64_t, KeyHash> alike_lanes_;
   std::array<std::vector<std::uint32_t>, 2> node_of_;
   std::unordered_map<Key, std::uint32_t, KeyHash> groups_;
