@@ -5,6 +5,8 @@
 #include <limits>
 #include <numeric>
 
+#include "core/variance_test.h"
+
 namespace assay::core {
 namespace {
 
@@ -51,6 +53,20 @@ double incomplete_beta(double a, double b, double x) {
                                 b * std::log1p(-x));
   if (x < (a + 1) / (a + b + 2)) return front * beta_fraction(a, b, x) / a;
   return 1 - front * beta_fraction(b, a, 1 - x) / b;
+}
+
+// Returns P(X >= x) of the chi-square distribution, by the series of the incomplete gamma function.
+double chi_square_probability(double x, double freedom) {
+  if (x <= 0) return 1;
+  const double a = freedom / 2;
+  const double half = x / 2;
+  double term = 1 / a;
+  double series = term;
+  for (int n = 1; n < 10'000 && term > series * 1e-16; ++n) {
+    term *= half / (a + n);
+    series += term;
+  }
+  return std::max(1 - series * std::exp(a * std::log(half) - half - log_gamma(a)), 0.0);
 }
 
 double probability_within(double t, double degrees_of_freedom) {
@@ -211,6 +227,37 @@ Difference student_difference(std::span<const double> baseline,
   const double squares = squared_deviations(baseline) + squared_deviations(test);
   return with_interval(difference, std::sqrt(squares / freedom * (1 / a + 1 / b)), freedom,
                        confidence);
+}
+
+double f_probability(double f, double numerator_freedom, double denominator_freedom) {
+  if (f <= 0) return 1;
+  return incomplete_beta(denominator_freedom / 2, numerator_freedom / 2,
+                         denominator_freedom / (denominator_freedom + numerator_freedom * f));
+}
+
+SampleVariance pooled_variance(std::span<const SampleVariance> samples) {
+  double squares = 0;
+  double freedom = 0;
+  for (const SampleVariance& sample : samples) {
+    squares += sample.variance * sample.freedom;
+    freedom += sample.freedom;
+  }
+  return {squares / freedom, freedom};
+}
+
+double equal_spread_probability(std::span<const SampleVariance> samples) {
+  const SampleVariance pooled = pooled_variance(samples);
+  if (samples.size() < 2 || pooled.variance == 0) return 1;
+  double logarithms = 0;
+  double reciprocals = 0;
+  for (const SampleVariance& sample : samples) {
+    if (sample.variance == 0) return 0;
+    logarithms += sample.freedom * std::log(sample.variance / pooled.variance);
+    reciprocals += 1 / sample.freedom;
+  }
+  const auto others = static_cast<double>(samples.size() - 1);
+  const double correction = 1 + (reciprocals - 1 / pooled.freedom) / (3 * others);
+  return chi_square_probability(-logarithms / correction, others);
 }
 
 }  // namespace assay::core
