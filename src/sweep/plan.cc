@@ -58,6 +58,7 @@ Plan plan_of(const Json& json) {
   plan.repeats = json.at("repeats").get<int>();
   plan.seed = json.at("seed").get<std::uint64_t>();
   plan.expected_library = json.at("expected_library").get<std::string>();
+  plan.conditions = json.value("conditions", Conditions());
   return plan;
 }
 
@@ -128,7 +129,8 @@ std::string plan_json(const Plan& plan) {
                   {"settings", settings_json(plan.settings)},
                   {"repeats", plan.repeats},
                   {"seed", plan.seed},
-                  {"expected_library", plan.expected_library.string()}};
+                  {"expected_library", plan.expected_library.string()},
+                  {"conditions", plan.conditions}};
   // Arguments may hold any bytes, and without `replace` invalid UTF-8 would throw an exception.
   return json.dump(kIndent, ' ', false, Json::error_handler_t::replace) + '\n';
 }

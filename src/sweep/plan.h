@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/result.h"
+#include "sweep/conditions.h"
 #include "sweep/setting.h"
 
 namespace assay::sweep {
@@ -20,6 +21,7 @@ struct Plan {
   int repeats = 1;
   std::uint64_t seed = 0;                       // for the order of the runs
   std::filesystem::path expected_library = {};  // "" if any library will do
+  Conditions conditions = {};                   // when the sweep began
 };
 
 struct PlannedRun {

@@ -98,6 +98,12 @@ core::Status check_command(const Request& request) {
       "--config is given, but the command does not use {config}: write it where the path belongs"};
 }
 
+Conditions conditions_of(const Plan& plan) {
+  std::vector<std::string> files = plan.command;
+  files.push_back(plan.config);
+  return present_conditions(files, plan.settings);
+}
+
 core::Result<Plan> new_plan(const Request& request) {
   ASSAY_TRY(check_config(request));
   Plan plan{.id = fmt::format("{:016x}", random_number()),
@@ -109,6 +115,7 @@ core::Result<Plan> new_plan(const Request& request) {
             .expected_library = request.expected_library};
   const RunPlace place{plan.settings.front(), 1, fs::absolute("run"), plan.config};
   ASSAY_TRY(find_program(filled_in(plan.command, place).front()));
+  plan.conditions = conditions_of(plan);
   return plan;
 }
 
@@ -133,8 +140,10 @@ core::Result<PreparedSweep> prepare_resumed(const Request& request) {
     return core::Error{fmt::format("cannot go on with '{}': {}\nname another folder to begin anew",
                                    request.folder.string(), difference)};
   }
-  return PreparedSweep{
-      .plan = asked, .folder = request.folder, .extended = asked.repeats > stored.repeats};
+  return PreparedSweep{.plan = asked,
+                       .folder = request.folder,
+                       .extended = asked.repeats > stored.repeats,
+                       .warnings = differences(stored.conditions, conditions_of(asked))};
 }
 
 core::Result<PreparedSweep> prepare_new(const Request& request) {
@@ -168,7 +177,8 @@ core::Result<PreparedSweep> prepare(const Request& request) {
   PreparedSweep sweep = request.mode == Request::Mode::kResume ? ASSAY_TRY(prepare_resumed(request))
                                                                : ASSAY_TRY(prepare_new(request));
   const RunPlace place{sweep.plan.settings.front(), 1, sweep.folder, sweep.plan.config};
-  sweep.warnings = placeholder_warnings(sweep.plan.command, place);
+  for (std::string& warning : placeholder_warnings(sweep.plan.command, place))
+    sweep.warnings.push_back(std::move(warning));
   return sweep;
 }
 

@@ -31,7 +31,7 @@ struct PreparedSweep {
   Plan plan;
   std::filesystem::path folder;
   bool extended = false;                   // resumed with more repeats than it began with
-  std::vector<std::string> warnings = {};  // what is suspicious about the command
+  std::vector<std::string> warnings = {};  // what is suspicious about the command or has changed
 };
 
 // Checks only the request itself, not whether it fits the machine.
