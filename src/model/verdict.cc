@@ -6,12 +6,13 @@
 namespace assay::model {
 namespace {
 
-constexpr std::array<std::pair<Verdict, const char*>, 11> kWords = {{
+constexpr std::array<std::pair<Verdict, const char*>, 12> kWords = {{
     {Verdict::kBetter, "Better"},
     {Verdict::kWorse, "Worse"},
     {Verdict::kLonger, "Longer"},
     {Verdict::kShorter, "Shorter"},
     {Verdict::kSame, "Same"},
+    {Verdict::kSame, kSameInTheseRuns},
     {Verdict::kUnclear, "Unclear"},
     {Verdict::kDifferent, "Different in these runs"},
     {Verdict::kUnknown, "Unknown"},
@@ -33,6 +34,12 @@ Verdict verdict_of(const Cell& cell) {
   for (const auto& [verdict, known] : kWords)
     if (word != nullptr && *word == known) return verdict;
   return Verdict::kUnknown;
+}
+
+SlowSteps slow_steps(Verdict steady, Verdict all) {
+  if (all == steady) return SlowSteps::kNone;
+  if (all == Verdict::kWorse) return SlowSteps::kOfTest;
+  return all == Verdict::kBetter ? SlowSteps::kOfBaseline : SlowSteps::kNone;
 }
 
 }  // namespace assay::model

@@ -26,8 +26,22 @@ inline constexpr double kTolerancePercent = 1;
 // Returns "Better", "Same" or "Only in baseline".
 const char* verdict_word(Verdict verdict);
 
+// The word for kSame where a side was run once, so that the noise between its runs is not known.
+inline constexpr const char* kSameInTheseRuns = "Same in these runs";
+
 // Returns the verdict in a cell of a column of verdicts; kUnknown for all other texts ("Unknown: 1
 // step").
 Verdict verdict_of(const Cell& cell);
+
+// Slow steps that come back in its runs belong to a setting, whatever their cause.
+enum class SlowSteps {
+  kNone,        // all steps say what the steady ones do, or are not certain
+  kOfTest,      // by all steps the test is slower for certain: stay with the baseline
+  kOfBaseline,  // by all steps the test is faster for certain: the steady steps do not decide
+};
+
+// Returns whose slow steps contradict the verdict on the steady steps. `all` is the verdict on the
+// mean of all profiled steps.
+SlowSteps slow_steps(Verdict steady, Verdict all);
 
 }  // namespace assay::model

@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 #include <string>
+#include <utility>
 
 #include "core/text.h"
 #include "model/verdict.h"
@@ -23,6 +24,14 @@ constexpr std::uint32_t kChartRows = 15;
 constexpr std::size_t kMostBars = 60;
 constexpr double kMostChartPixels = 1000;
 constexpr std::uint8_t kPaperA4 = 9;
+
+constexpr std::array<std::pair<model::Verdict, const char*>, 5> kColored = {{
+    {model::Verdict::kBetter, "Better"},
+    {model::Verdict::kWorse, "Worse"},
+    {model::Verdict::kSame, "Same"},
+    {model::Verdict::kSame, model::kSameInTheseRuns},
+    {model::Verdict::kUnclear, "Unclear"},
+}};
 constexpr double kMostTextCharacters = 150;
 // The parts of a bar come in this order: computation, exposed communication, copies and idle time.
 constexpr std::array kPartColors = {color_of(0x0072b2), color_of(0xe69f00), color_of(0x009e73),
@@ -378,10 +387,9 @@ void color_verdicts(lxw_worksheet* sheet, const SheetPlan& plan, const CellForma
   for (const std::string& name : names) {
     const auto position = table.column(name);
     if (!position) continue;
-    for (const model::Verdict verdict : {model::Verdict::kBetter, model::Verdict::kWorse,
-                                         model::Verdict::kSame, model::Verdict::kUnclear}) {
-      std::string formula = fmt::format("=${}{}=\"{}\"", column_letters(*verdicts),
-                                        place.header_row + 2, model::verdict_word(verdict));
+    for (const auto& [verdict, word] : kColored) {
+      std::string formula =
+          fmt::format("=${}{}=\"{}\"", column_letters(*verdicts), place.header_row + 2, word);
       lxw_conditional_format rule{};
       rule.type = LXW_CONDITIONAL_TYPE_FORMULA;
       rule.value_string = formula.data();

@@ -87,7 +87,8 @@ struct Headline {
   double mean_change_percent = std::numeric_limits<double>::quiet_NaN();
   double mean_change_percent_low = std::numeric_limits<double>::quiet_NaN();
   double mean_change_percent_high = std::numeric_limits<double>::quiet_NaN();
-  std::string verdict = {};  // "Better", "Same", "Unclear", "Unknown: 1 run"
+  std::string verdict = {};       // "Better", "Same", "Unclear", "Unknown: 1 run"
+  std::string mean_verdict = {};  // the same of the mean of all profiled steps
   std::size_t baseline_runs = 0;
   std::size_t test_runs = 0;
   std::size_t baseline_steps = 0;  // profiled, over all runs

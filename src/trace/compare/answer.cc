@@ -166,17 +166,6 @@ void add_steps(Answer& answer, const Sides& sides, const std::vector<TimelineCha
     answer.lines.push_back({"And the mean of all profiled steps?", mean});
 }
 
-bool is_decided(Verdict verdict) {
-  return verdict == Verdict::kBetter || verdict == Verdict::kWorse;
-}
-
-// Returns whether runs agree on a difference of all steps that the steady ones do not show. Slow
-// steps that come back in its runs belong to a setting, whatever their cause.
-bool recurs(const Answer& answer) {
-  return answer.basis.repetition == Repetition::kRun && is_decided(answer.mean.verdict) &&
-         answer.mean.verdict != answer.headline.verdict;
-}
-
 // Runs of other ranks share the work in another way, so that an equal time is no tie.
 void advise_equal_ranks(Answer& answer) {
   for (AnswerLine& line : answer.lines)
@@ -186,8 +175,8 @@ void advise_equal_ranks(Answer& answer) {
 
 // Adds to the headline what all steps say, and to what to do next that the steady ones do not
 // decide.
-void add_recurring(Answer& answer, const Sides& sides) {
-  const bool worse = answer.mean.verdict == Verdict::kWorse;
+void add_recurring(Answer& answer, const Sides& sides, model::SlowSteps slow) {
+  const bool worse = slow == model::SlowSteps::kOfTest;
   answer.lines[0].answer +=
       fmt::format(" But over all profiled steps it is {}, beyond the noise between runs.",
                   speed_in_words(answer.mean));
@@ -239,7 +228,9 @@ Answer answer(const Sides& sides) {
   add_missing(result.lines, sides);
   for (const TimelineChange& change : changes)
     if (change.type == kAllSteps) result.mean = change.time_ms;
-  if (recurs(result)) add_recurring(result, sides);
+  if (const auto slow = model::slow_steps(result.headline.verdict, result.mean.verdict);
+      slow != model::SlowSteps::kNone)
+    add_recurring(result, sides, slow);
   if (!different_ranks(sides).empty()) advise_equal_ranks(result);
   result.baseline_steps = step_count(pair.baseline, pair.basis);
   result.test_steps = step_count(pair.test, pair.basis);

@@ -98,17 +98,28 @@ Change measure_change(std::span<const double> baseline,
   const core::Difference interval =
       lone_run ? core::student_difference(baseline, test, criterion.confidence)
                : core::welch_difference(baseline, test, criterion.confidence);
-  change.low = interval.low;
-  change.high = interval.high;
-  const double one_end = percent_of(interval.low, change.baseline, better);
-  const double other_end = percent_of(interval.high, change.baseline, better);
+  set_difference(change, interval, better, criterion);
+  return change;
+}
+
+void set_difference(Change& change,
+                    const core::Difference& difference,
+                    model::Better better,
+                    const Criterion& criterion) {
+  change.difference = difference.difference;
+  change.percent = percent_of(difference.difference, change.baseline, better);
+  change.ratio = ratio_of(change.baseline, change.test);
+  change.low = difference.low;
+  change.high = difference.high;
+  const double one_end = percent_of(difference.low, change.baseline, better);
+  const double other_end = percent_of(difference.high, change.baseline, better);
+  change.percent_low = change.percent_high = kNaN;
   if (!std::isnan(one_end) && !std::isnan(other_end)) {
     change.percent_low = std::min(one_end, other_end);
     change.percent_high = std::max(one_end, other_end);
   }
-  change.p = change.p_corrected = probability_of_zero(interval);
+  change.p = change.p_corrected = probability_of_zero(difference);
   change.verdict = verdict_for(change, criterion, better);
-  return change;
 }
 
 void judge_together(std::span<Change* const> changes, const Criterion& criterion) {
@@ -224,14 +235,17 @@ std::string status_meaning(const Criterion& criterion) {
   return fmt::format(
       "Same: the whole interval lies within {:g} %. Unclear: it is wider and holds zero, or the "
       "difference is not certain once corrected for the number of rows (Holm); more repetitions "
-      "are needed. Different in these runs: a side was run once, and the noise between its runs "
-      "is not known.",
+      "are needed. Different, or Same, in these runs: a side was run once, and the noise between "
+      "its "
+      "runs is not known.",
       criterion.tolerance_percent);
 }
 
 std::string verdict_text(const Change& change, std::string_view repetition) {
-  if (change.verdict != Verdict::kUnknown) return model::verdict_word(change.verdict);
   const std::size_t fewest = std::min(change.baseline_count, change.test_count);
+  if (change.verdict == Verdict::kSame && (repetition != "run" || fewest == 1))
+    return model::kSameInTheseRuns;
+  if (change.verdict != Verdict::kUnknown) return model::verdict_word(change.verdict);
   return fewest == 0 ? fmt::format("Unknown: no {}s", repetition)
                      : fmt::format("Unknown: {} {}", fewest, repetition);
 }

@@ -86,6 +86,12 @@ Change measure_change(std::span<const double> baseline,
                       model::Better better,
                       const Criterion& criterion);
 
+// Gives a change this difference, with what follows from it: interval, percentages, p and verdict.
+void set_difference(Change& change,
+                    const core::Difference& difference,
+                    model::Better better,
+                    const Criterion& criterion);
+
 // Corrects verdicts for their number, so that with the criterion's confidence no one of them claims
 // a difference that is not there: a change whose corrected p is above 1 - confidence, but is not
 // the same, is unclear. The correction is Holm's (S. Holm, A Simple Sequentially Rejective Multiple
@@ -128,7 +134,8 @@ std::string needed_in_words(const Change& change,
                             std::string_view repetition,
                             Length length = Length::kWhole);
 
-// Returns "Better", "Unknown: 1 step" or "Only in baseline"; `repetition` is the singular noun.
+// Returns "Better", "Same in these runs", "Unknown: 1 step" or "Only in baseline"; `repetition` is
+// the singular noun.
 std::string verdict_text(const Change& change, std::string_view repetition);
 
 // Makes the first letter of a verdict lower-case, for use inside a sentence.

@@ -69,7 +69,7 @@ TEST(CollectiveComparison, TotalsOfDifferentCountsAreNotCompared) {
                                              with_collectives("b", implicit_sync({one, one, one})));
   EXPECT_DOUBLE_EQ(number(table.at(0, *table.column("b_Total comm latency (ms)"))), 0.03);
   EXPECT_EQ(table.at(0, *table.column("percent_change_Total comm latency (ms)")), Cell{});
-  EXPECT_EQ(text(table.at(0, *table.column("status"))), "Same");
+  EXPECT_EQ(text(table.at(0, *table.column("status"))), "Same in these runs");
 }
 
 TEST(CollectiveComparison, GroupsThatLackARankAreNotJudged) {

@@ -60,7 +60,7 @@ TEST(Compare, ARegressionIsToldAndExplained) {
   EXPECT_THAT(words, HasSubstr("In these runs, a is the faster."));
   EXPECT_THAT(words, HasSubstr("Is it real? Different in these runs, which is all that"));
   EXPECT_THAT(words, HasSubstr("exposed_comm_time +6.000 ms (different in these runs), "
-                               "computation_time +0.000 ms (same)"));
+                               "computation_time +0.000 ms (same in these runs)"));
   EXPECT_THAT(words, HasSubstr("different in these runs on 2 of 2 ranks (0, 1)"));
   EXPECT_THAT(words, HasSubstr("allreduce BFloat16 4: latency"));
   EXPECT_THAT(words, HasSubstr("channels 16 to 16"));
@@ -167,7 +167,8 @@ TEST(Compare, EqualRunsAreTheSameOrUnclearByTheirSpread) {
   Configuration b = a;
   b.label = "b";
   const CompareOptions wide{.criterion = {.tolerance_percent = 20}};
-  EXPECT_THAT(all_words(answer({a, b, wide})), HasSubstr("b takes the same time as a within 20 %"));
+  EXPECT_THAT(all_words(answer({a, b, wide})),
+              HasSubstr("b takes the same time as a within 20 % in these runs"));
   const Comparison comparison = compare({a, b}).value();
   EXPECT_FALSE(comparison.answer.regression);
   const std::string words = all_words(comparison.answer);
@@ -177,7 +178,8 @@ TEST(Compare, EqualRunsAreTheSameOrUnclearByTheirSpread) {
   EXPECT_THAT(words, Not(HasSubstr(" 0 % ")));
   const model::Table& dashboard = comparison.final_report.tables[0];
   EXPECT_EQ(text(cell_where(dashboard, "Metric", "GPU_total_time", "Verdict")), "Unclear");
-  EXPECT_EQ(text(cell_where(dashboard, "Metric", "GPU_computation_time", "Verdict")), "Same");
+  EXPECT_EQ(text(cell_where(dashboard, "Metric", "GPU_computation_time", "Verdict")),
+            "Same in these runs");
   for (const model::Book* book : {&comparison.timeline_comparison,
                                   &comparison.collective_comparison, &comparison.final_report})
     expect_no_nan(*book);

@@ -61,10 +61,14 @@ std::string interval_in_words(const Change& change) {
                ? fmt::format("at least {} %", percent_text(change.percent_low))
                : fmt::format("at most {} % slower", percent_text(change.percent_low));
   }
+  // Where both are called the same, no sentence tells the direction.
+  const bool same = change.verdict == Verdict::kSame;
   if (change.percent_low > 0)
-    return percent_text(change.percent_low) + " to " + percent_text(change.percent_high) + " %";
+    return fmt::format("{} to {} %{}", percent_text(change.percent_low),
+                       percent_text(change.percent_high), same ? " faster" : "");
   if (change.percent_high < 0)
-    return percent_text(change.percent_high) + " to " + percent_text(change.percent_low) + " %";
+    return fmt::format("{} to {} %{}", percent_text(change.percent_high),
+                       percent_text(change.percent_low), same ? " slower" : "");
   return fmt::format("{} % {} to {} % {}", percent_text(change.percent_low), "slower",
                      percent_text(change.percent_high), "faster");
 }
@@ -74,6 +78,11 @@ std::string counts_in_words(const Change& change, Repetition repetition) {
   if (change.baseline_count == change.test_count)
     return counted(change.baseline_count, repetition) + " each";
   return fmt::format("{} and {}", change.baseline_count, counted(change.test_count, repetition));
+}
+
+// Where a side was run once, the noise between its runs is not known.
+const char* in_these_runs(Basis basis) {
+  return basis.repetition == Repetition::kRun ? "" : " in these runs";
 }
 
 // Returns a complete sentence, or an empty text.
@@ -122,8 +131,8 @@ std::string headline_in_words(const TimelineChange& headline, Basis basis, const
     case Verdict::kOnlyTest:
       return fmt::format("Only {} has a total_time: nothing to compare.", test);
     case Verdict::kSame:
-      return fmt::format("{} takes the same time as {} within {:g} % ({}): {}.", test, baseline,
-                         criterion.tolerance_percent, certainty(), figures);
+      return fmt::format("{} takes the same time as {} within {:g} %{} ({}): {}.", test, baseline,
+                         criterion.tolerance_percent, in_these_runs(basis), certainty(), figures);
     case Verdict::kUnclear:
       return fmt::format("Unclear whether {} is faster or slower than {} ({}): {}.{}", test,
                          baseline, certainty(), figures, needed_sentence(change, basis, criterion));
@@ -132,8 +141,7 @@ std::string headline_in_words(const TimelineChange& headline, Basis basis, const
                          speed_against(baseline, change), figures);
     default:
       return fmt::format("{} is {} than {}{} ({}): {}.", test, speed_in_words(change), baseline,
-                         basis.repetition == Repetition::kRun ? "" : " in these runs", certainty(),
-                         figures);
+                         in_these_runs(basis), certainty(), figures);
   }
 }
 

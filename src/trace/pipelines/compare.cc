@@ -111,6 +111,7 @@ std::optional<Headline> headline_of(const Answer& answer, const Sides& sides) {
                   .mean_change_percent_low = answer.mean.percent_low,
                   .mean_change_percent_high = answer.mean.percent_high,
                   .verdict = timeline_verdict(change, answer.basis),
+                  .mean_verdict = timeline_verdict(answer.mean, answer.basis),
                   .baseline_runs = sides.baseline.runs.size(),
                   .test_runs = sides.test.runs.size(),
                   .baseline_steps = answer.baseline_steps,
