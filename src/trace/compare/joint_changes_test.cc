@@ -1,0 +1,145 @@
+#include "trace/compare/joint_changes.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+#include <string>
+
+namespace assay::trace {
+namespace {
+
+using Noise = JointChanges::Noise;
+
+constexpr Criterion kTogether = {.confidence = 0.95};
+
+// Settings with these values, a block after the other, in the order of the settings and, in every
+// second block, the other way round.
+std::vector<JointRuns> in_blocks(const std::vector<std::vector<double>>& values) {
+  std::vector<JointRuns> settings(values.size());
+  int position = 0;
+  for (std::size_t block = 0; block < values.front().size(); ++block) {
+    for (std::size_t place = 0; place < values.size(); ++place) {
+      const std::size_t i = block % 2 == 0 ? place : values.size() - 1 - place;
+      settings[i].push_back({static_cast<int>(block) + 1, ++position, values[i][block]});
+    }
+  }
+  return settings;
+}
+
+TEST(JointChanges, ThreeSettingsShareTheirNoise) {
+  const std::vector<JointRuns> settings =
+      in_blocks({{100, 101, 99}, {102, 100, 101}, {95, 96, 97}});
+  const JointChanges joint = joint_changes(settings, kTogether);
+  ASSERT_EQ(joint.noise, Noise::kPooled);
+  // Every variance is 1, with 2 degrees of freedom each: 2.4469 sqrt(2 / 3) with 6.
+  EXPECT_NEAR(joint.changes[1].percent, 4, 1e-9);
+  EXPECT_NEAR(joint.changes[1].percent_high - 4, 2.4469 * std::sqrt(2.0 / 3), 1e-3);
+  EXPECT_EQ(joint.changes[1].verdict, Verdict::kBetter);
+}
+
+TEST(JointChanges, SettingsWhoseSpreadsDifferCountTheirOwn) {
+  EXPECT_EQ(
+      joint_changes(in_blocks({{100, 100.1, 99.9}, {100, 120, 82}, {100.1, 99.9, 100}}), kTogether)
+          .noise,
+      Noise::kPair);
+}
+
+TEST(JointChanges, ANoisyBaselineCountsItsOwnSpread) {
+  EXPECT_EQ(joint_changes(in_blocks({{100, 103, 97.2}, {100, 101, 99}, {101, 100, 102}}), kTogether)
+                .noise,
+            Noise::kPair);
+}
+
+TEST(JointChanges, ATrendIsTakenOut) {
+  // Each run takes 3 more than the one before, and the test 3 less than the baseline.
+  const std::vector<JointRuns> settings =
+      in_blocks({{100.1, 109, 111.9, 121}, {100, 102.9, 112.1, 115}});
+  const JointChanges joint = joint_changes(settings, kTogether);
+  ASSERT_EQ(joint.noise, Noise::kTrend);
+  EXPECT_NEAR(joint.trend_percent, 100 * 3 / 110.5, 0.05);
+  EXPECT_NEAR(joint.changes[0].difference, -3, 0.1);
+  EXPECT_EQ(joint.changes[0].verdict, Verdict::kBetter);
+}
+
+TEST(JointChanges, BlocksThatDifferAreComparedWithin) {
+  const std::vector<JointRuns> settings = in_blocks({{100, 200, 100.1, 200}, {98, 198, 98, 198.1}});
+  const JointChanges joint = joint_changes(settings, kTogether);
+  ASSERT_EQ(joint.noise, Noise::kBlocks);
+  EXPECT_NEAR(joint.changes[0].difference, -2, 0.01);
+  EXPECT_EQ(joint.changes[0].verdict, Verdict::kBetter);
+}
+
+TEST(JointChanges, RunsWithoutAKnownOrderHaveNoBlocks) {
+  std::vector<JointRuns> settings = in_blocks({{100, 200, 100.1, 200}, {98, 198, 98, 198.1}});
+  for (JointRuns& runs : settings)
+    for (JointRun& run : runs)
+      run.position = 0;
+  EXPECT_EQ(joint_changes(settings, kTogether).noise, Noise::kPair);
+}
+
+TEST(JointChanges, ARunFarFromItsSettingIsNamed) {
+  const std::vector<FarRun> far =
+      far_runs(in_blocks({{100, 100.2, 99.9, 130}, {97, 97.1, 97, 96.9}}));
+  ASSERT_EQ(far.size(), 1U);
+  EXPECT_EQ(far[0].setting, 0U);
+  EXPECT_EQ(far[0].block, 4);
+  EXPECT_NEAR(far[0].percent, 29.9, 0.1);
+}
+
+// The noise of the baseline, of the first test and of the others, as shares of a step.
+struct Spreads {
+  double baseline = 1;
+  double first = 1;
+  double others = 1;
+};
+
+// Returns how many percent of sweeps of equal settings call at least one different, with the
+// intervals of the pair alone where noise is not joint.
+double family_error(std::size_t tests, std::size_t runs, Spreads spreads) {
+  constexpr int kSweeps = 2000;
+  const double confidence = 1 - 0.05 / static_cast<double>(tests);
+  const Criterion criterion{.confidence = confidence, .tolerance_percent = 0};
+  std::mt19937_64 random(1);
+  std::normal_distribution<double> normal;
+  int wrong = 0;
+  for (int sweep = 0; sweep < kSweeps; ++sweep) {
+    std::vector<std::vector<double>> values(tests + 1);
+    for (std::size_t i = 0; i <= tests; ++i)
+      for (std::size_t run = 0; run < runs; ++run)
+        values[i].push_back(1000 + normal(random) * (i == 0   ? spreads.baseline
+                                                     : i == 1 ? spreads.first
+                                                              : spreads.others));
+    JointChanges joint = joint_changes(in_blocks(values), criterion);
+    for (std::size_t i = 1; joint.noise == Noise::kPair && i <= tests; ++i)
+      joint.changes.push_back(
+          measure_change(values[0], values[i], model::Better::kLower, criterion));
+    for (const Change& change : joint.changes) {
+      if (change.low <= 0 && change.high >= 0) continue;
+      ++wrong;
+      break;
+    }
+  }
+  return 100.0 * wrong / kSweeps;
+}
+
+TEST(JointChanges, SeldomCallEqualSettingsDifferent) {
+  for (const std::size_t tests : {1U, 2U, 5U, 19U}) {
+    for (const std::size_t runs : {2U, 3U, 6U}) {
+      const auto error = [&](const char* name, Spreads spreads) {
+        const double percent = family_error(tests, runs, spreads);
+        RecordProperty(std::string(name) + std::to_string(tests) + "x" + std::to_string(runs),
+                       std::to_string(percent));
+        return percent;
+      };
+      SCOPED_TRACE(std::to_string(tests) + " tests, " + std::to_string(runs) + " runs");
+      EXPECT_LT(error("equal", {}), 6.5);
+      EXPECT_LT(error("baseline", {.baseline = 3}), 8.5);
+      EXPECT_LT(error("first", {.first = 3}), 8.5);
+      EXPECT_LT(error("others", {.first = 3, .others = 3}), 8.5);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace assay::trace
