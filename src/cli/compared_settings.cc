@@ -1,11 +1,15 @@
 #include "cli/compared_settings.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 
 #include "cli/nccl_curves.h"
 #include "trace/compare/all_runs.h"
+#include "trace/compare/change.h"
 #include "trace/compare/pairs.h"
+#include "trace/compare/timeline_samples.h"
 
 namespace assay::cli {
 namespace {
@@ -47,10 +51,30 @@ sweep::SettingResult test_result(const ComparedSetting& test, const trace::Headl
           .mean_change_percent_low = headline.mean_change_percent_low,
           .mean_change_percent_high = headline.mean_change_percent_high,
           .verdict = headline.verdict,
+          .mean_verdict = headline.mean_verdict,
           .needed = headline.needed,
           .transients = headline.test_transients,
           .comparison = test.folder.empty() ? test.name + "/Summary_Dashboard"
                                             : (test.folder / "final_analysis_report").string()};
+}
+
+void set_steady(sweep::SettingResult& result,
+                const trace::Change& change,
+                const trace::Criterion& criterion) {
+  result.step_ms = change.test;
+  result.change_percent = change.percent;
+  result.change_percent_low = change.percent_low;
+  result.change_percent_high = change.percent_high;
+  result.verdict = trace::verdict_text(change, "run");
+  result.needed = trace::needed_in_words(change, criterion, "run");
+}
+
+void set_mean(sweep::SettingResult& result, const trace::Change& change) {
+  result.mean_ms = change.test;
+  result.mean_change_percent = change.percent;
+  result.mean_change_percent_low = change.percent_low;
+  result.mean_change_percent_high = change.percent_high;
+  result.mean_verdict = trace::verdict_text(change, "run");
 }
 
 // Returns the setting whose comparison says most: the one to use, or else the one that loses most.
@@ -59,6 +83,16 @@ std::string most_telling(const report::RankingFigure& figure) {
       figure.items.begin(), figure.items.end(),
       [](const report::RankedItem& item) { return item.verdict == model::Verdict::kBetter; });
   return faster == figure.items.end() ? figure.items.back().name : faster->name;
+}
+
+// Returns whether a change of that setting is certain, so that it has causes.
+bool differs(const report::RankingFigure& figure) {
+  const std::string telling = most_telling(figure);
+  return std::any_of(figure.items.begin(), figure.items.end(), [&](const auto& item) {
+    return item.name == telling &&
+           (item.verdict == model::Verdict::kBetter || item.verdict == model::Verdict::kWorse ||
+            item.verdict == model::Verdict::kDifferent);
+  });
 }
 
 // The page has a heading of its own before the next step, behind which a sentence begins.
@@ -75,8 +109,9 @@ std::string without_heading(std::string next) {
 ComparedSettings::ComparedSettings(const std::string& baseline,
                                    const std::string& baseline_variables,
                                    std::vector<ComparedSetting> tests,
-                                   const trace::CompareRequest& request)
-    : request_(request) {
+                                   const trace::CompareRequest& request,
+                                   SweepRuns runs)
+    : request_(request), runs_(std::move(runs)) {
   std::vector<sweep::SettingResult> results;
   for (ComparedSetting& test : tests) {
     trace::CommandResult& result = test.result;
@@ -100,9 +135,60 @@ ComparedSettings::ComparedSettings(const std::string& baseline,
   }
   if (!figures_.empty()) curves_ = nccl_curves(figures_.front().gpu_name);
   if (results.empty()) return;
-  ranking_.emplace(
-      std::move(results),
-      sweep::RankingRules{.together = kTogether, .tolerance_percent = request.tolerance_percent});
+  std::string noise = judge_together(results);
+  ranking_.emplace(std::move(results),
+                   sweep::RankingRules{.together = kTogether,
+                                       .tolerance_percent = request.tolerance_percent,
+                                       .noise = std::move(noise)},
+                   runs_.doubts);
+}
+
+void ComparedSettings::tell_order(const trace::JointChanges& changes,
+                                  std::span<const trace::JointRuns> runs) {
+  using Noise = trace::JointChanges::Noise;
+  std::vector<std::string>& others = runs_.doubts.others;
+  if (changes.noise == Noise::kTrend)
+    others.push_back(fmt::format(
+        "Steps took {} % {} from each run to the next (p {:.1g}), which this ranking takes out and "
+        "the comparisons of two settings do not",
+        trace::percent_text(changes.trend_percent), changes.trend_percent > 0 ? "more" : "less",
+        changes.p));
+  if (changes.noise == Noise::kBlocks)
+    others.push_back(fmt::format(
+        "Steps took longer in some repeats than in others, whatever the setting (p {:.1g}): this "
+        "ranking compares within repeats, the comparisons of two settings do not",
+        changes.p));
+  if (changes.noise == Noise::kTrend || changes.noise == Noise::kBlocks) return;
+  for (const trace::FarRun& run : trace::far_runs(runs))
+    others.push_back(
+        fmt::format("Steps of {}, repeat {}, took {} % {} than those of its other runs",
+                    figures_[run.setting].label, run.block, trace::percent_text(run.percent),
+                    run.percent > 0 ? "more" : "less"));
+}
+
+std::string ComparedSettings::judge_together(std::vector<sweep::SettingResult>& results) {
+  using Noise = trace::JointChanges::Noise;
+  if (results.size() != figures_.size()) return "";
+  std::vector<trace::JointRuns> steady;
+  std::vector<trace::JointRuns> all;
+  for (const trace::SettingFigures& setting : figures_) {
+    const auto& positions = runs_.positions[setting.label];
+    steady.push_back(trace::joint_runs(setting, trace::kTotalTime, positions));
+    all.push_back(trace::joint_runs(setting, trace::kAllSteps, positions));
+  }
+  const trace::Criterion criterion{
+      .confidence = sweep::confidence_of_each(kTogether, results.size() - 1),
+      .tolerance_percent = request_.tolerance_percent};
+  const trace::JointChanges changes = trace::joint_changes(steady, criterion);
+  const trace::JointChanges mean_changes = trace::joint_changes(all, criterion);
+  tell_order(changes, steady);
+  for (std::size_t i = 0; i < changes.changes.size(); ++i)
+    set_steady(results[i + 1], changes.changes[i], criterion);
+  for (std::size_t i = 0; i < mean_changes.changes.size(); ++i)
+    set_mean(results[i + 1], mean_changes.changes[i]);
+  return changes.noise == Noise::kPooled
+             ? "The noise is that of the runs of all settings, whose spreads do not differ."
+             : "";
 }
 
 trace::CompareOptions ComparedSettings::options() const {
@@ -125,11 +211,14 @@ trace::PageOpening ComparedSettings::opening(const model::Book& book,
                                         .next = {{without_heading(ranking_->next(where))}}},
                              .ranking = ranking_->figure(),
                              .first = most_telling(ranking_->figure()),
+                             .differs = differs(ranking_->figure()),
                              .provenance = {},
                              .tables = &book,
                              .settings = figures_,
                              .curves = curves_,
                              .criterion = options().criterion};
+  for (const std::string& doubt : ranking_->doubts())
+    opening.answer.warnings.push_back({doubt, "overview"});
   if (const std::string pairs = pairs_in_words(); !pairs.empty())
     opening.answer.why.push_back({pairs, "pairs"});
   return opening;

@@ -3,12 +3,15 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "sweep/ranking.h"
+#include "sweep/run_doubts.h"
+#include "trace/compare/joint_changes.h"
 #include "trace/compare/setting_figures.h"
 #include "trace/page/comparison_page.h"
 #include "trace/pipelines.h"
@@ -25,13 +28,20 @@ struct ComparedSetting {
   trace::CommandResult result = {};
 };
 
+// What a sweep knows of the runs that are compared.
+struct SweepRuns {
+  sweep::RunDoubts doubts = {};
+  std::map<std::string, std::map<int, int>> positions = {};  // by setting and repeat, from 1
+};
+
 class ComparedSettings {
  public:
   // `request` is that of the comparisons; its confidence is that of one comparison alone.
   ComparedSettings(const std::string& baseline,
                    const std::string& baseline_variables,
                    std::vector<ComparedSetting> tests,
-                   const trace::CompareRequest& request);
+                   const trace::CompareRequest& request,
+                   SweepRuns runs = {});
 
   // std::nullopt if no comparison has a timeline.
   [[nodiscard]] const std::optional<sweep::Ranking>& ranking() const { return ranking_; }
@@ -50,8 +60,12 @@ class ComparedSettings {
 
  private:
   [[nodiscard]] trace::CompareOptions options() const;
+  // Judges all settings by the noise of all their runs; returns a sentence on that noise.
+  std::string judge_together(std::vector<sweep::SettingResult>& results);
+  void tell_order(const trace::JointChanges& changes, std::span<const trace::JointRuns> runs);
 
   trace::CompareRequest request_;
+  SweepRuns runs_;
   std::vector<trace::SettingFigures> figures_;  // the baseline first
   std::vector<trace::NcclCurve> curves_;        // of their GPU
   std::vector<trace::ComparisonEvidence> evidence_;

@@ -44,7 +44,10 @@ void EnvironmentCheck::compare(pid_t process,
   for (const auto& [variable, wanted] : wanted_) {
     const auto found = environment.find(variable);
     const bool is_set = found != environment.end();
-    if (wanted.empty() ? !is_set : is_set && found->second == wanted) continue;
+    if (wanted.empty() ? !is_set : is_set && found->second == wanted) {
+      applied_.insert(variable);
+      continue;
+    }
     const auto seen = is_set ? std::optional(found->second) : std::nullopt;
     processes_[{variable, wanted, seen}].insert(
         name.empty() ? std::to_string(process) : fmt::format("{} ({})", process, name));
@@ -61,6 +64,13 @@ std::vector<std::string> EnvironmentCheck::warnings() const {
                                    named(processes), wanted, hint));
   }
   return warnings;
+}
+
+std::vector<std::string> EnvironmentCheck::not_applied() const {
+  std::set<std::string> variables;
+  for (const auto& [wrong, processes] : processes_)
+    if (applied_.count(wrong.variable) == 0) variables.insert(wrong.variable);
+  return {variables.begin(), variables.end()};
 }
 
 }  // namespace assay::sweep

@@ -35,6 +35,9 @@ class EnvironmentCheck {
   // Returns one warning for each variable and each wrong value that was seen.
   [[nodiscard]] std::vector<std::string> warnings() const;
 
+  // Returns the variables that no process had as the setting wants them, though some were seen.
+  [[nodiscard]] std::vector<std::string> not_applied() const;
+
  private:
   struct Wrong {
     std::string variable;
@@ -48,6 +51,7 @@ class EnvironmentCheck {
 
   Variables wanted_;
   std::map<Wrong, std::set<std::string>> processes_;
+  std::set<std::string> applied_;  // variables that some process had as wanted
 };
 
 }  // namespace assay::sweep

@@ -36,8 +36,10 @@ TEST(LibraryVersion, OfRccl) {
 }
 
 TEST(LibraryVersion, WholeFromOverlappingPieces) {
-  const std::string data =
-      std::string(700, 'x') + '\0' + "NCCL version 2.28.9+cuda13.0" + std::string(1, '\0');
+  std::string data(700, 'x');
+  data.push_back('\0');
+  data.append("NCCL version 2.28.9+cuda13.0");
+  data.push_back('\0');
   for (std::size_t cut = 690; cut < data.size(); ++cut) {
     VersionSearch search("libnccl.so");
     search.add(std::string_view(data).substr(0, cut));

@@ -71,7 +71,9 @@ void Observer::look(std::span<const pid_t> processes, Gpus gpus) {
 }
 
 Observation Observer::end_run() const {
-  Observation observation{.facts = state_->host, .warnings = state_->libraries.warnings()};
+  Observation observation{.facts = state_->host,
+                          .warnings = state_->libraries.warnings(),
+                          .not_applied = state_->environment.not_applied()};
   append(observation.facts, state_->gpus.facts());
   append(observation.facts, state_->libraries.facts());
   append(observation.warnings, state_->environment.warnings());

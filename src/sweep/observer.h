@@ -26,6 +26,8 @@ struct Observation {
   // The reasons to doubt the run, such as "librccl.so of /opt/rocm was loaded, not the expected …"
   // or "GPU 3 was used by process 812 (python3) before the run".
   std::vector<std::string> warnings;
+  // The variables of the setting that reached none of the processes that loaded NCCL or RCCL.
+  std::vector<std::string> not_applied = {};
 };
 
 class Observer {

@@ -220,7 +220,9 @@ TEST_F(Observe, VariablesThatDidNotArrive) {
   const std::string name = "process " + std::to_string(sleeper.process()) + " (sleep)";
   Observer observer(sources(), {});
   const Variables wanted = {{"NCCL_ALGO", "Ring"}, {"NCCL_MIN_CTAS", "8"}, {"LD_PRELOAD", ""}};
-  const auto warnings = observe(observer, wanted, {sleeper.process()}).warnings;
+  const Observation observation = observe(observer, wanted, {sleeper.process()});
+  EXPECT_THAT(observation.not_applied, ElementsAre("LD_PRELOAD", "NCCL_ALGO", "NCCL_MIN_CTAS"));
+  const auto& warnings = observation.warnings;
   ASSERT_EQ(warnings.size(), 3U);
   EXPECT_THAT(warnings, Contains("NCCL_MIN_CTAS was not set in " + name +
                                  ", wanted '8': mpirun without -x?"));

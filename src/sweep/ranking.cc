@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <utility>
 
@@ -16,10 +17,13 @@ namespace {
 
 using model::Cell;
 using model::cell_of;
+using model::SlowSteps;
 using model::Verdict;
 
 constexpr double kPercent = 100;
 constexpr const char* kReferenceVerdict = "reference";
+constexpr const char* kNotApplied = "Not applied";
+constexpr const char* kNoGoodRun = "No good run";
 
 // Orders settings by time; settings without a time come last.
 bool faster(const SettingResult& a, const SettingResult& b) {
@@ -41,17 +45,16 @@ std::string faster_or_slower(double percent) {
   return digits(percent) + (percent < 0 ? " % slower" : " % faster");
 }
 
-// Returns "1.88 to 3.31 %" if both ends have the same sign, whose direction the sentence tells, and
-// otherwise "0.56 % slower to 0.92 % faster". Nothing takes more than 100 % less time, so an end
-// beyond that tells nothing.
+// Returns "1.88 to 3.31 % faster" if both ends have the same sign, and otherwise "0.56 % slower to
+// 0.92 % faster". Nothing takes more than 100 % less time, so an end beyond that tells nothing.
 std::string interval_in_words(const SettingResult& result) {
   const double low = result.change_percent_low;
   const double high = result.change_percent_high;
   if (high > kPercent)
-    return low > 0 ? fmt::format("at least {} %", digits(low))
+    return low > 0 ? fmt::format("at least {} % faster", digits(low))
                    : fmt::format("at most {} % slower", digits(low));
-  if (low > 0) return fmt::format("{} to {} %", digits(low), digits(high));
-  if (high < 0) return fmt::format("{} to {} %", digits(high), digits(low));
+  if (low > 0) return fmt::format("{} to {} % faster", digits(low), digits(high));
+  if (high < 0) return fmt::format("{} to {} % slower", digits(high), digits(low));
   return faster_or_slower(std::min(low, -0.0)) + " to " + faster_or_slower(high);
 }
 
@@ -61,6 +64,11 @@ std::string slower_by(const std::vector<const SettingResult*>& worse) {
   const std::string least = digits(worse.front()->change_percent);
   if (worse.size() == 1) return fmt::format("slower by {} %", least);
   return fmt::format("slower by {} to {} %", least, digits(worse.back()->change_percent));
+}
+
+SlowSteps slow_steps_of(const SettingResult& result) {
+  return model::slow_steps(model::verdict_of(Cell(result.verdict)),
+                           model::verdict_of(Cell(result.mean_verdict)));
 }
 
 Verdict direction_of(const SettingResult& result) {
@@ -85,21 +93,64 @@ std::vector<Cell> row_of(const SettingResult& result) {
           result.verdict,
           cell_of(result.mean_change_percent),
           cell_of(result.mean_change_percent_low),
-          cell_of(result.mean_change_percent_high)};
+          cell_of(result.mean_change_percent_high),
+          result.mean_verdict};
+}
+
+// Returns whether `name` is `other` with a number, as settings are called whose own names are
+// equal.
+bool is_numbered(const std::string& name, const std::string& other) {
+  if (!name.starts_with(other + "_")) return false;
+  const std::string number = name.substr(other.size() + 1);
+  return !number.empty() && number.find_first_not_of("0123456789") == std::string::npos;
+}
+
+// Returns "a-x has X=a, a-x_2 has X=A." for settings whose names do not tell them apart, or "".
+std::string alike_names_in_words(const std::vector<SettingResult>& settings) {
+  std::map<std::string, std::string> alike;
+  for (const SettingResult& one : settings)
+    for (const SettingResult& other : settings)
+      if (is_numbered(one.setting, other.setting))
+        for (const SettingResult* result : {&one, &other})
+          alike[result->setting] = result->setting + " has " + result->variables;
+  std::vector<std::string> texts;
+  for (const auto& [name, text] : alike)
+    texts.push_back(text);
+  return texts.empty() ? "" : core::join(texts, ", ") + ".";
+}
+
+// Returns the row of a setting without a good run.
+SettingResult without_result(const std::string& setting) {
+  constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+  return {.setting = setting,
+          .step_ms = kUnknown,
+          .change_percent = kUnknown,
+          .change_percent_low = kUnknown,
+          .change_percent_high = kUnknown,
+          .verdict = kNoGoodRun};
+}
+
+// Returns "Unclear: steady steps Better, all steps Worse" where slow steps contradict the verdict;
+// pages choose the colour by the first word.
+std::string judged_in_words(const SettingResult& result) {
+  if (slow_steps_of(result) == SlowSteps::kNone) return result.verdict;
+  return fmt::format("Unclear: steady steps {}, all steps {}", result.verdict, result.mean_verdict);
 }
 
 report::RankedItem item_of(const SettingResult& result, bool is_reference) {
-  report::RankedItem item{.name = result.setting,
-                          .value = is_reference ? 0 : result.change_percent,
-                          .low = result.change_percent_low,
-                          .high = result.change_percent_high,
-                          .verdict = model::verdict_of(Cell(result.verdict))};
+  const bool is_contradicted = slow_steps_of(result) != SlowSteps::kNone;
+  report::RankedItem item{
+      .name = result.setting,
+      .value = is_reference ? 0 : result.change_percent,
+      .low = result.change_percent_low,
+      .high = result.change_percent_high,
+      .verdict = is_contradicted ? Verdict::kUnclear : model::verdict_of(Cell(result.verdict))};
   const std::string interval =
       std::isnan(item.low) ? ""
                            : fmt::format(" ({} to {})", with_sign(item.low), with_sign(item.high));
   const bool known = !is_reference && !std::isnan(result.change_percent);
   item.texts = {std::isnan(result.step_ms) ? "" : fmt::format("{:.2f}", result.step_ms),
-                known ? with_sign(result.change_percent) + interval : "", result.verdict};
+                known ? with_sign(result.change_percent) + interval : "", judged_in_words(result)};
   return item;
 }
 
@@ -109,13 +160,28 @@ double confidence_of_each(double together, std::size_t comparisons) {
   return 1 - (1 - together) / static_cast<double>(std::max<std::size_t>(comparisons, 1));
 }
 
-Ranking::Ranking(std::vector<SettingResult> results, RankingRules rules)
+Ranking::Ranking(std::vector<SettingResult> results, RankingRules rules, RunDoubts doubts)
     : rules_(rules),
       reference_(results.front().setting),
       reference_runs_(results.front().runs),
-      settings_(std::move(results)) {
+      settings_(std::move(results)),
+      doubts_(std::move(doubts)) {
   settings_.front().verdict = kReferenceVerdict;
+  settings_.front().mean_verdict = "";
+  for (SettingResult& result : settings_) {
+    if (has_reference() && doubts_.missing.count(result.setting) == 0) continue;
+    result.verdict = kNotApplied;
+    result.mean_verdict = "";
+  }
   std::stable_sort(settings_.begin(), settings_.end(), faster);
+}
+
+bool Ranking::finds_regression() const {
+  return !with(Verdict::kWorse).empty() || !with_slow_steps(SlowSteps::kOfTest).empty();
+}
+
+bool Ranking::has_reference() const {
+  return doubts_.missing.count(reference_) == 0;
 }
 
 double Ranking::confidence() const {
@@ -125,11 +191,20 @@ double Ranking::confidence() const {
 std::vector<const SettingResult*> Ranking::with(Verdict verdict) const {
   std::vector<const SettingResult*> found;
   for (const SettingResult& result : settings_)
-    if (direction_of(result) == verdict && result.setting != reference_) found.push_back(&result);
+    if (result.setting != reference_ && direction_of(result) == verdict &&
+        slow_steps_of(result) == SlowSteps::kNone)
+      found.push_back(&result);
   // Evidence of several runs comes before that of one.
   if (verdict == Verdict::kBetter)
     std::stable_partition(found.begin(), found.end(),
                           [this](const SettingResult* result) { return knows_runs(*result); });
+  return found;
+}
+
+std::vector<const SettingResult*> Ranking::with_slow_steps(SlowSteps slow) const {
+  std::vector<const SettingResult*> found;
+  for (const SettingResult& result : settings_)
+    if (result.setting != reference_ && slow_steps_of(result) == slow) found.push_back(&result);
   return found;
 }
 
@@ -147,35 +222,72 @@ std::string Ranking::certainty(const SettingResult& result) const {
 std::string Ranking::rest_in_words() const {
   std::string text;
   const auto same = with(Verdict::kSame);
+  const bool known = std::all_of(same.begin(), same.end(), [this](const SettingResult* result) {
+    return knows_runs(*result);
+  });
+  const char* here = known ? "" : " in these runs";
   if (same.size() == 1)
-    text += fmt::format(" {} takes the same time within {:g} % ({}).", same[0]->setting,
-                        rules_.tolerance_percent, certainty(*same[0]));
+    text += fmt::format(" {} takes the same time within {:g} %{} ({}).", same[0]->setting,
+                        rules_.tolerance_percent, here, certainty(*same[0]));
   if (same.size() > 1)
-    text += fmt::format(" {} settings take the same time within {:g} %.", same.size(),
-                        rules_.tolerance_percent);
+    text += fmt::format(" {} settings take the same time within {:g} %{}.", same.size(),
+                        rules_.tolerance_percent, here);
   const auto worse = with(Verdict::kWorse);
   if (!worse.empty())
     text += fmt::format(" {} {}.", core::counted(worse.size(), "setting is", "settings are"),
                         slower_by(worse));
-  return text + recurring_in_words();
+  return text;
 }
 
-// Names the settings whose steady steps show no difference that all steps show.
-std::string Ranking::recurring_in_words() const {
+// Returns "b-x is 3.3 % faster than a-x in its steady steps (95 %: …), but over all profiled steps
+// it is 4.7 % slower, beyond the noise between runs".
+std::string Ranking::contradiction_in_words(const SettingResult& result) const {
+  const Verdict steady = model::verdict_of(Cell(result.verdict));
+  const std::string certain = certainty(result);
   std::string text;
-  for (const Verdict verdict : {Verdict::kSame, Verdict::kUnclear}) {
-    for (const SettingResult* result : with(verdict)) {
-      const bool is_slower = result->mean_change_percent_high < -rules_.tolerance_percent;
-      const bool is_faster = result->mean_change_percent_low > rules_.tolerance_percent;
-      if (!knows_runs(*result) || (!is_slower && !is_faster)) continue;
-      text += fmt::format(" But over all profiled steps {} is {}, beyond the noise between runs.",
-                          result->setting, faster_or_slower(result->mean_change_percent));
+  if (steady == Verdict::kSame) {
+    text = fmt::format("{} takes the same time within {:g} % in its steady steps ({})",
+                       result.setting, rules_.tolerance_percent, certain);
+  } else if (steady == Verdict::kUnclear) {
+    text = fmt::format("whether {} is faster in its steady steps is unclear ({})", result.setting,
+                       certain);
+  } else {
+    text = fmt::format("{} is {} than {} in its steady steps ({})", result.setting,
+                       faster_or_slower(result.change_percent), reference_, certain);
+  }
+  return fmt::format("{}, but over all profiled steps it is {}, beyond the noise between runs",
+                     text, faster_or_slower(result.mean_change_percent));
+}
+
+std::string Ranking::slow_steps_in_words() const {
+  std::string text;
+  for (const SlowSteps slow : {SlowSteps::kOfTest, SlowSteps::kOfBaseline}) {
+    for (const SettingResult* result : with_slow_steps(slow)) {
+      std::string words = contradiction_in_words(*result);
+      if (words.starts_with("whether ")) words.front() = 'W';
+      text += fmt::format(" {}.", words);
     }
   }
   return text;
 }
 
+std::vector<std::string> Ranking::doubts() const {
+  std::vector<std::string> texts = doubts_.sentences();
+  for (const SlowSteps slow : {SlowSteps::kOfTest, SlowSteps::kOfBaseline})
+    for (const SettingResult* result : with_slow_steps(slow))
+      texts.push_back(contradiction_in_words(*result) + ".");
+  return texts;
+}
+
 std::string Ranking::answer() const {
+  if (!has_reference()) return "No verdict: " + core::join(doubts_.sentences(), " ");
+  std::string text = choice_in_words() + slow_steps_in_words();
+  for (const std::string& doubt : doubts_.sentences())
+    text += " " + doubt;
+  return text;
+}
+
+std::string Ranking::choice_in_words() const {
   const char* here = knows_all_runs() ? "" : " in these runs";
   if (const auto better = with(Verdict::kBetter); !better.empty()) {
     const SettingResult& best = *better.front();
@@ -188,6 +300,8 @@ std::string Ranking::answer() const {
                           reference_);
     return text + rest_in_words();
   }
+  if (!with_slow_steps(SlowSteps::kOfBaseline).empty())
+    return "The steady steps do not decide." + rest_in_words();
   if (const auto unclear = with(Verdict::kUnclear); !unclear.empty()) {
     const SettingResult& first = *unclear.front();
     std::string text = fmt::format("Unclear whether {} is faster than {} ({}).", first.setting,
@@ -195,81 +309,123 @@ std::string Ranking::answer() const {
     if (!first.needed.empty()) text += " " + first.needed + ".";
     return text + rest_in_words();
   }
+  const bool overruled = !with_slow_steps(SlowSteps::kOfTest).empty();
   const std::string rest = rest_in_words();
-  if (rest.empty()) return "Unknown whether a setting is faster than " + reference_ + ".";
-  return fmt::format("Keep {}: {} faster{}.{}", reference_,
+  if (rest.empty() && !overruled)
+    return "Unknown whether a setting is faster than " + reference_ + ".";
+  return fmt::format("Keep {}: {} faster{}{}.{}", reference_,
                      settings_.size() == 2 ? "the other setting is not" : "no other setting is",
-                     here, rest);
+                     overruled ? " over all its steps" : "", here, rest);
 }
 
-std::string Ranking::next(const std::string& sweep_folder) const {
+std::string Ranking::measure_more(const std::string& sweep_folder) const {
   // A sweep that began with one run of each setting has no room for a second.
   const bool has_repeats = std::any_of(settings_.begin(), settings_.end(),
                                        [](const SettingResult& one) { return one.runs > 1; });
-  const std::string measure =
-      sweep_folder.empty() ? "keep repeat1, repeat2, ... of each in its folder"
-      : has_repeats        ? fmt::format("assay sweep run --resume --repeat N -o {}",
-                                         core::shell_quoted(sweep_folder))
-                           : "assay sweep run --repeat 3, with -o of another folder";
-  if (const auto better = with(Verdict::kBetter); !better.empty()) {
-    const SettingResult& best = *better.front();
-    const std::string with_what = sweep_folder.empty()     ? best.setting
-                                  : best.variables.empty() ? "without these variables"
-                                                           : "with " + best.variables;
-    const std::string repeat =
-        knows_runs(best)
-            ? ""
-            : fmt::format(" One run a setting cannot tell the noise between runs: {}.", measure);
-    return fmt::format("Next: {} {}. {} says where the time is saved.{}",
-                       sweep_folder.empty() ? "use" : "run", with_what, best.comparison, repeat);
+  if (sweep_folder.empty()) return "keep repeat1, repeat2, ... of each in its folder";
+  if (!has_repeats) return "assay sweep run --repeat 3, with -o of another folder";
+  return fmt::format("assay sweep run --resume --repeat N -o {}", core::shell_quoted(sweep_folder));
+}
+
+std::string Ranking::next_of_best(const std::string& sweep_folder) const {
+  const SettingResult& best = *with(Verdict::kBetter).front();
+  const std::string with_what = sweep_folder.empty()     ? best.setting
+                                : best.variables.empty() ? "without these variables"
+                                                         : "with " + best.variables;
+  const std::string failed =
+      doubts_.failed.count(best.setting) == 0
+          ? ""
+          : fmt::format("find out why runs of {} failed (run_output.log in their folders), then ",
+                        best.setting);
+  const std::string repeat =
+      knows_runs(best) ? ""
+                       : fmt::format(" One run a setting cannot tell the noise between runs: {}.",
+                                     measure_more(sweep_folder));
+  return fmt::format("Next: {}{} {}. {} says where the time is saved.{}", failed,
+                     sweep_folder.empty() ? "use" : "run", with_what, best.comparison, repeat);
+}
+
+// Says what to look at where slow steps contradict the steady ones; "" where none do.
+std::string Ranking::next_of_slow_steps() const {
+  for (const SlowSteps slow : {SlowSteps::kOfBaseline, SlowSteps::kOfTest}) {
+    const auto found = with_slow_steps(slow);
+    if (found.empty()) continue;
+    const SettingResult& first = *found.front();
+    const bool of_test = slow == SlowSteps::kOfTest;
+    return fmt::format(
+        "Next: {}find out what the steps of {} do that are not steady (sheet Steps of {}): they "
+        "come back in its runs, so they belong to it.",
+        of_test ? fmt::format("stay with {}, and ", reference_) : "",
+        of_test ? first.setting : reference_, first.comparison);
   }
+  return "";
+}
+
+std::string Ranking::next(const std::string& sweep_folder) const {
+  if (!has_reference())
+    return "Next: have the command pass the variables on to the ranks, and begin a sweep anew.";
+  if (!with(Verdict::kBetter).empty()) return next_of_best(sweep_folder);
+  if (const std::string slow = next_of_slow_steps(); !slow.empty()) return slow;
   if (!knows_all_runs() || !with(Verdict::kUnclear).empty())
-    return fmt::format("Next: measure more runs of each setting: {}.", measure);
+    return fmt::format(
+        "Next: measure more runs of each setting: {}. Choose their number now and judge by all of "
+        "them: whoever adds runs until a difference shows finds one that is not there about twice "
+        "as often as {:g} %.",
+        measure_more(sweep_folder), kPercent * (1 - rules_.together));
   if (const auto worse = with(Verdict::kWorse); !worse.empty())
     return fmt::format("Next: nothing to change. {} says where {} loses its time.",
                        worse.back()->comparison, worse.back()->setting);
   return "Next: nothing to change.";
 }
 
+std::vector<model::Column> Ranking::columns() const {
+  std::vector<model::Column> columns = {
+      {.name = "setting"},
+      {.name = "runs", .description = "that went well"},
+      {.name = "steps", .description = "profiled, over all runs"},
+      {.name = "step (ms)",
+       .unit = "ms",
+       .better = model::Better::kLower,
+       .description = "steady period: from a step's first GPU work to that of the next, mean over "
+                      "the steady steps"},
+      {.name = "mean (ms)",
+       .unit = "ms",
+       .better = model::Better::kLower,
+       .description = "of all profiled steps, steady or not"},
+      {.name = "faster by (%)",
+       .unit = "%",
+       .better = model::Better::kHigher,
+       .description = "than " + reference_},
+      {.name = "low (%)", .unit = "%", .description = "end of its interval"},
+      {.name = "high (%)", .unit = "%", .description = "end of its interval"},
+      {.name = "verdict",
+       .description = "Same: the whole interval lies within the tolerance. Unclear: it holds zero "
+                      "and is wider. Different, or Same, in these runs: a setting was run once, so "
+                      "the noise between its runs is unknown. Not applied: its variables reached "
+                      "no process that loaded NCCL."},
+      {.name = "mean faster by (%)",
+       .unit = "%",
+       .better = model::Better::kHigher,
+       .description = "the mean of all profiled steps, than that of " + reference_},
+      {.name = "mean low (%)", .unit = "%", .description = "end of its interval"},
+      {.name = "mean high (%)", .unit = "%", .description = "end of its interval"},
+      {.name = "mean verdict", .description = "of the mean of all profiled steps"}};
+  if (doubts_.planned > 0) {
+    columns.push_back({.name = "planned runs", .description = "of each setting"});
+    columns.push_back({.name = "variables", .description = "of the setting"});
+  }
+  return columns;
+}
+
 model::Table Ranking::table(const std::string& sweep_folder) const {
-  model::Table table{
-      .name = "overview",
-      .title = answer(),
-      .columns = {{.name = "setting"},
-                  {.name = "runs", .description = "that went well"},
-                  {.name = "steps", .description = "profiled, over all runs"},
-                  {.name = "step (ms)",
-                   .unit = "ms",
-                   .better = model::Better::kLower,
-                   .description = "steady period: from a step's first GPU work to that of the "
-                                  "next, mean over the steady steps"},
-                  {.name = "mean (ms)",
-                   .unit = "ms",
-                   .better = model::Better::kLower,
-                   .description = "of all profiled steps, steady or not"},
-                  {.name = "faster by (%)",
-                   .unit = "%",
-                   .better = model::Better::kHigher,
-                   .description = "than " + reference_},
-                  {.name = "low (%)", .unit = "%", .description = "end of its interval"},
-                  {.name = "high (%)", .unit = "%", .description = "end of its interval"},
-                  {.name = "verdict",
-                   .description = "Same: the whole interval lies within the tolerance. Unclear: it "
-                                  "holds zero and is wider. Different in these runs: a setting was "
-                                  "run once, so the noise between its runs is unknown."},
-                  {.name = "mean faster by (%)",
-                   .unit = "%",
-                   .better = model::Better::kHigher,
-                   .description = "the mean of all profiled steps, than that of " + reference_},
-                  {.name = "mean low (%)", .unit = "%", .description = "end of its interval"},
-                  {.name = "mean high (%)", .unit = "%", .description = "end of its interval"}}};
+  model::Table table{.name = "overview", .title = answer(), .columns = columns()};
   table.notes = {
       next(sweep_folder),
       fmt::format("{} with {}: each interval has {:.4g} % confidence, so that all hold together "
-                  "with {:g} %; it counts {}. Same: within {:g} %.",
+                  "with {:g} %; it counts {}. Same: within {:g} %.{}{}",
                   core::counted(settings_.size() - 1, "comparison"), reference_,
                   kPercent * confidence(), kPercent * rules_.together, counted_in_words(),
-                  rules_.tolerance_percent)};
+                  rules_.tolerance_percent, rules_.noise.empty() ? "" : " ", rules_.noise)};
   for (const SettingResult& result : settings_)
     if (!result.transients.empty()) table.notes.push_back(result.transients);
   table.style.opens_with_text = true;
@@ -283,18 +439,35 @@ model::Table Ranking::table(const std::string& sweep_folder) const {
                               .axis = "ms per steady step, mean over ranks and runs",
                               .bars = model::Chart::Bars::kRows,
                               .columns = {"step (ms)"}};
-  for (const SettingResult& result : settings_)
-    table.add_row(row_of(result));
+  if (const std::string names = alike_names_in_words(settings_); !names.empty())
+    table.notes.push_back(names);
+  std::vector<SettingResult> rows = settings_;
+  for (const std::string& setting : doubts_.without_good_run)
+    rows.push_back(without_result(setting));
+  for (const SettingResult& result : rows) {
+    std::vector<Cell> row = row_of(result);
+    if (doubts_.planned > 0) {
+      row.emplace_back(std::int64_t{doubts_.planned});
+      row.emplace_back(result.variables);
+    }
+    table.add_row(std::move(row));
+  }
   return table;
 }
 
 // What the chart and the figure show, for their titles.
 std::string Ranking::headline() const {
+  if (!has_reference()) return "No verdict: the settings were not applied";
   const auto better = with(Verdict::kBetter);
   if (!better.empty()) {
     return fmt::format("{} is {} than {}", better[0]->setting,
                        faster_or_slower(better[0]->change_percent), reference_);
   }
+  for (const SlowSteps slow : {SlowSteps::kOfTest, SlowSteps::kOfBaseline})
+    if (const auto found = with_slow_steps(slow); !found.empty())
+      return fmt::format("{} is {} in its steady steps, but {} over all", found[0]->setting,
+                         faster_or_slower(found[0]->change_percent),
+                         faster_or_slower(found[0]->mean_change_percent));
   if (!with(Verdict::kUnclear).empty())
     return fmt::format("Unclear whether a setting is faster than {}", reference_);
   std::string none = fmt::format("No setting is faster than {}", reference_);

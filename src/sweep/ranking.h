@@ -11,6 +11,7 @@
 #include "model/table.h"
 #include "model/verdict.h"
 #include "report/ranking.h"
+#include "sweep/run_doubts.h"
 
 namespace assay::sweep {
 
@@ -32,15 +33,17 @@ struct SettingResult {
   double mean_change_percent_low = std::numeric_limits<double>::quiet_NaN();
   double mean_change_percent_high = std::numeric_limits<double>::quiet_NaN();
   std::string verdict = {};
-  std::string needed = {};      // if unclear: the number of repetitions that would decide
-  std::string transients = {};  // the steps that are not steady, in sentences
-  std::string comparison = {};  // the workbook of the comparison with the reference
+  std::string mean_verdict = {};  // of the mean of all profiled steps
+  std::string needed = {};        // if unclear: the number of repetitions that would decide
+  std::string transients = {};    // the steps that are not steady, in sentences
+  std::string comparison = {};    // the workbook of the comparison with the reference
 };
 
 // The rules by which the settings were compared.
 struct RankingRules {
   double together = 0.95;  // confidence that all intervals hold together
   double tolerance_percent = model::kTolerancePercent;
+  std::string noise = {};  // a sentence on the noise that the intervals count; may be empty
 };
 
 // Returns the confidence that each of the comparisons with one reference needs, so that all of them
@@ -50,10 +53,21 @@ double confidence_of_each(double together, std::size_t comparisons);
 class Ranking {
  public:
   // The first result must be the reference's.
-  Ranking(std::vector<SettingResult> results, RankingRules rules);
+  Ranking(std::vector<SettingResult> results, RankingRules rules, RunDoubts doubts = {});
 
-  // Returns which setting to use, in one sentence with the difference, its unit and its certainty.
+  // Returns which setting to use, in one sentence with the difference, its unit and its certainty,
+  // and what makes that doubtful.
   [[nodiscard]] std::string answer() const;
+
+  // Returns what could make the answer wrong, as sentences.
+  [[nodiscard]] std::vector<std::string> doubts() const;
+
+  // Returns whether a setting is slower, by its steady steps or by all of them.
+  [[nodiscard]] bool finds_regression() const;
+
+  // Returns whether the reference's variables reached its processes, so that there is something to
+  // compare with.
+  [[nodiscard]] bool has_reference() const;
 
   // Returns the command to run next, or the file to read next. `sweep_folder` is empty where no
   // sweep made the runs.
@@ -67,16 +81,23 @@ class Ranking {
 
  private:
   // Returns the settings with this verdict. Those that differ in these runs alone are among the
-  // better or the worse.
+  // better or the worse; those whose slow steps contradict their verdict are not among any.
   [[nodiscard]] std::vector<const SettingResult*> with(model::Verdict verdict) const;
+  [[nodiscard]] std::vector<const SettingResult*> with_slow_steps(model::SlowSteps slow) const;
   // Returns whether the setting and the reference were both run repeatedly, so that the noise
   // between the runs of each is known.
   [[nodiscard]] bool knows_runs(const SettingResult& result) const;
   [[nodiscard]] bool knows_all_runs() const;
   [[nodiscard]] std::string counted_in_words() const;
   [[nodiscard]] std::string certainty(const SettingResult& result) const;
+  [[nodiscard]] std::string choice_in_words() const;
   [[nodiscard]] std::string rest_in_words() const;
-  [[nodiscard]] std::string recurring_in_words() const;
+  [[nodiscard]] std::string slow_steps_in_words() const;
+  [[nodiscard]] std::string contradiction_in_words(const SettingResult& result) const;
+  [[nodiscard]] std::string measure_more(const std::string& sweep_folder) const;
+  [[nodiscard]] std::string next_of_best(const std::string& sweep_folder) const;
+  [[nodiscard]] std::string next_of_slow_steps() const;
+  [[nodiscard]] std::vector<model::Column> columns() const;
   [[nodiscard]] std::string repetitions_in_words() const;
   [[nodiscard]] std::string headline() const;
   [[nodiscard]] double confidence() const;
@@ -85,6 +106,7 @@ class Ranking {
   std::string reference_;
   std::size_t reference_runs_;
   std::vector<SettingResult> settings_;  // the fastest first
+  RunDoubts doubts_;
 };
 
 }  // namespace assay::sweep

@@ -12,6 +12,7 @@ namespace {
 
 constexpr const char* kRunTable = "run";
 constexpr const char* kWarningTable = "warnings";
+constexpr const char* kNotAppliedTable = "not_applied";
 
 constexpr std::array<std::pair<RunStatus, const char*>, 5> kStatusTexts{{
     {RunStatus::kOk, "ok"},
@@ -43,13 +44,21 @@ model::Table run_table(const RunRecord& record) {
   return table;
 }
 
-model::Table warning_table(const RunRecord& record) {
-  model::Table table{.name = kWarningTable,
-                     .title = "What makes the run doubtful",
-                     .columns = {{.name = "warning"}}};
-  for (const std::string& warning : record.seen.warnings)
-    table.add_row({warning});
+model::Table text_table(const char* name,
+                        const char* title,
+                        const char* column,
+                        const std::vector<std::string>& texts) {
+  model::Table table{.name = name, .title = title, .columns = {{.name = column}}};
+  for (const std::string& text : texts)
+    table.add_row({text});
   return table;
+}
+
+std::vector<std::string> texts_of(const model::Table* table) {
+  std::vector<std::string> texts;
+  for (std::size_t row = 0; table != nullptr && row < table->row_count(); ++row)
+    texts.push_back(model::text(table->at(row, 0)));
+  return texts;
 }
 
 // Reads values from a table with the columns item and value.
@@ -104,10 +113,8 @@ core::Result<RunRecord> record_of(const model::Book& book) {
   record.traces.expected = items.integer("expected traces");
   record.traces.problem = items.text("trace problem");
   record.seen.facts = model::facts_of(book.find(model::kEnvironmentTable));
-  if (const model::Table* warnings = book.find(kWarningTable)) {
-    for (std::size_t row = 0; row < warnings->row_count(); ++row)
-      record.seen.warnings.push_back(model::text(warnings->at(row, 0)));
-  }
+  record.seen.warnings = texts_of(book.find(kWarningTable));
+  record.seen.not_applied = texts_of(book.find(kNotAppliedTable));
   return record;
 }
 
@@ -121,9 +128,13 @@ const char* status_text(RunStatus status) {
 }
 
 core::Status write_record(const RunRecord& record, const std::filesystem::path& folder) {
-  const model::Book book{
-      .title = "Run of " + record.setting,
-      .tables = {run_table(record), model::facts_table(record.seen.facts), warning_table(record)}};
+  model::Book book{.title = "Run of " + record.setting,
+                   .tables = {run_table(record), model::facts_table(record.seen.facts),
+                              text_table(kWarningTable, "What makes the run doubtful", "warning",
+                                         record.seen.warnings)}};
+  if (!record.seen.not_applied.empty())
+    book.tables.push_back(text_table(kNotAppliedTable, "What reached no process that loaded NCCL",
+                                     "variable", record.seen.not_applied));
   return report::write_json(book, folder / model::kRunRecordFile);
 }
 

@@ -32,6 +32,7 @@ class SweepFolderTest : public ::testing::Test {
     record.traces = {1, 2, "rank 1: cut off"};
     record.seen.facts = {{.item = "driver", .value = std::string("580")}};
     record.seen.warnings = {"doubtful"};
+    record.seen.not_applied = {"NCCL_ALGO"};
     return record;
   }
 
@@ -59,6 +60,7 @@ TEST_F(SweepFolderTest, GoodRunsKeepTheirName) {
   EXPECT_DOUBLE_EQ(records[0].duration_s, 1.5);
   EXPECT_EQ(records[0].traces.problem, "rank 1: cut off");
   EXPECT_EQ(records[0].seen.warnings, std::vector<std::string>{"doubtful"});
+  EXPECT_EQ(records[0].seen.not_applied, std::vector<std::string>{"NCCL_ALGO"});
   EXPECT_EQ(records[0].seen.facts[0].item, "driver");
 }
 

@@ -17,6 +17,8 @@
 #include "report/gnuplot.h"
 #include "sweep/command_line.h"
 #include "sweep/ranking.h"
+#include "sweep/repeated_traces.h"
+#include "sweep/run_doubts.h"
 #include "sweep/summary.h"
 #include "sweep/sweep_folder.h"
 #include "trace/compare/all_runs.h"
@@ -105,15 +107,17 @@ class SweepReport final : public Command {
 
   core::Result<Outcome> run() override {
     const sweep::Plan plan = ASSAY_TRY(sweep::read_plan(sweep_));
-    const auto records = sweep::read_records(sweep_, plan);
+    const std::vector<sweep::RunRecord> records = sweep::read_records(sweep_, plan);
     std::vector<GoodSetting> settings = good_settings(sweep_, plan, records);
     if (settings.empty()) {
       return core::Error{fmt::format("no run of '{}' went well yet", sweep_.string())};
     }
     ASSAY_TRY(move_baseline_to_front(settings));
+    take_runs(plan, records, settings.front().name);
     if (request_.output.folder.empty()) request_.output.folder = sweep_;
     request_.written_by = program_version();
     model::Book book = sweep::summary(plan, records, sweep_);
+    show_run_warnings(book);
     const std::size_t count = settings.size();
     // The reports of a whole sweep take long, so the second of two does not wait.
     const core::FileLock lock = ASSAY_TRY(
@@ -123,11 +127,33 @@ class SweepReport final : public Command {
     ComparedSettings all = ASSAY_TRY(compare_all(settings));
     add_tables(book, all);
     static_cast<void>(ASSAY_TRY(write_and_show(book, all)));
+    if (const std::string missing = sweep::not_applied_in_words(runs_.doubts); !missing.empty())
+      return core::Error{missing + ": no verdict on them"};
     if (left_out_.empty()) return Outcome::kOk;
     return core::Error{left_out_in_words(left_out_, count)};
   }
 
  private:
+  void take_runs(const sweep::Plan& plan,
+                 const std::vector<sweep::RunRecord>& records,
+                 const std::string& baseline) {
+    runs_.doubts = sweep::run_doubts(plan, records, baseline);
+    for (const std::string& words : sweep::repeated_traces(records))
+      runs_.doubts.others.push_back(words);
+    for (const sweep::RunRecord& record : records)
+      runs_.positions[record.setting][record.repeat] = record.position;
+    for (const std::string& doubt : runs_.doubts.sentences())
+      print_warning(doubt);
+  }
+
+  // Tells what 'assay sweep run' found doubtful.
+  static void show_run_warnings(const model::Book& summary) {
+    const model::Table* table = summary.find("warnings");
+    for (std::size_t row = 0; table != nullptr && row < table->row_count(); ++row)
+      print_warning(
+          fmt::format("{} ({})", model::text(table->at(row, 0)), model::text(table->at(row, 1))));
+  }
+
   core::Status move_baseline_to_front(std::vector<GoodSetting>& settings) const {
     if (baseline_.empty()) return {};
     const auto found = std::find_if(settings.begin(), settings.end(),
@@ -224,7 +250,8 @@ class SweepReport final : public Command {
       count_written(result);
       compared.push_back({setting.name, setting.variables, tests[i].folder, std::move(result)});
     }
-    return ComparedSettings(baseline.name, baseline.variables, std::move(compared), request_);
+    return ComparedSettings(baseline.name, baseline.variables, std::move(compared), request_,
+                            runs_);
   }
 
   void add_new_warnings(const model::Warnings& told, const model::Warnings& more) {
@@ -328,6 +355,7 @@ class SweepReport final : public Command {
   Presentation presentation_;
   model::Warnings warnings_;
   std::vector<LeftOut> left_out_;
+  SweepRuns runs_;
   fs::path page_;
   std::size_t files_ = 0;
 };
@@ -340,15 +368,23 @@ const CommandSpec kSweepReport{
         "every setting against the baseline, and writes sweep_report: which setting is fastest, by "
         "how much, and whether that is real. Runs that did not go well are left out, and so is a "
         "repeat with a trace that was damaged since, or the setting where it has no other: the "
-        "rest is reported, and the exit code is 1.\n\n"
+        "rest is reported, and the exit code is 1. Failed runs, an unfinished sweep, runs with the "
+        "same traces, unlike numbers of ranks and a baseline without a good run are told with the "
+        "answer. Where the variables of a setting reached none of its processes that loaded NCCL, "
+        "there is no verdict on it, and the exit code is 1.\n\n"
         "A step's time is its steady period, as in 'assay trace compare'; the mean of all profiled "
-        "steps stands beside it, and steps that are not steady are named.\n\n"
+        "steps stands beside it, and steps that are not steady are named. A setting that is slower "
+        "by that mean, beyond the noise between runs, is never recommended.\n\n"
         "With two or more runs of each setting (--repeat) the intervals count runs, which know the "
         "noise between runs. A setting that was run once is taken to have the noise of the other; "
         "where both were, their steps count, which do not know that noise. No verdict on a single "
-        "run is stronger than Different in these runs. Because several "
+        "run is stronger than Different, or Same, in these runs. Because several "
         "settings are compared with one baseline, the intervals are wider than in a single "
-        "comparison, so that all verdicts hold together with 95 % confidence. A setting is Same "
+        "comparison, so that all verdicts hold together with 95 % confidence; where the spreads of "
+        "three settings or more do not differ, they count the noise of all their runs. A trend "
+        "over "
+        "the order of the runs, or a difference between repeats, is told and taken out. A setting "
+        "is Same "
         "when its whole interval lies within the tolerance, and Unclear when the interval is wider "
         "and holds zero.\n\n"
         "final_analysis_report_for_all sets all settings side by side, and says which pairs of "

@@ -12,7 +12,9 @@
 #include "core/registry.h"
 #include "core/shell.h"
 #include "core/terminal.h"
+#include "core/text.h"
 #include "sweep/preset.h"
+#include "sweep/repeated_traces.h"
 #include "sweep/request.h"
 #include "sweep/summary.h"
 #include "sweep/sweep.h"
@@ -216,6 +218,7 @@ class SweepRun final : public Command {
     sweep::SweepHooks hooks;
     hooks.check_traces = [](const std::filesystem::path& run) { return check_traces(run); };
     bool stopping = false;
+    bool told = false;
     hooks.on_tick = [&](const sweep::Standing& standing) {
       if (core::interrupted() && !std::exchange(stopping, true)) {
         line.clear();
@@ -227,6 +230,11 @@ class SweepRun final : public Command {
     hooks.on_end = [&](const sweep::Standing& standing, const sweep::RunRecord& record) {
       line.clear();
       if (!presentation_.quiet) print_note(record_text(standing, record));
+      if (!record.seen.not_applied.empty() && !std::exchange(told, true))
+        print_warning(fmt::format(
+            "{} reached no process that loaded NCCL in this run: the setting is not applied, and "
+            "nothing will be compared. Ctrl-C ends the sweep",
+            core::join(record.seen.not_applied, ", ")));
     };
     hooks.on_records = [&](std::span<const sweep::RunRecord> records) {
       return sweep::write_summary(sweep::summary(plan, records, folder.path()), folder.path());
@@ -264,6 +272,8 @@ class SweepRun final : public Command {
         print_warning(fmt::format("{} ({})", model::text(warnings->at(row, 0)),
                                   model::text(warnings->at(row, 1))));
     }
+    for (const std::string& warning : sweep::repeated_traces(records))
+      print_warning(warning);
     const auto good = std::count_if(records.begin(), records.end(), [](const auto& record) {
       return record.status == sweep::RunStatus::kOk;
     });
@@ -294,7 +304,8 @@ const CommandSpec kSweepRun{
         "are removed. Ctrl-C and "
         "deadlines end the command and everything it started, in "
         "whatever session or process group. After Ctrl-C or a kill, --resume runs what is "
-        "missing.\n\n"
+        "missing, and warns where a file that the command names, or a variable of NCCL, RCCL or "
+        "the choice of GPUs, differs from when the sweep began.\n\n"
         "Beside each run's traces stand its output (run_output.log; <run>.log beside its folder "
         "until it ends) and what it was measured with: the NCCL or RCCL that its processes loaded, "
         "the driver, the GPUs, their clocks, other processes on them.",

@@ -157,6 +157,7 @@ class TraceCompare final : public Command {
     }
     if (compared.empty()) return core::Error{"no test can be compared with the baseline"};
     const ComparedSettings all(label(0), "", std::move(compared), request_);
+    if (all.ranking() && all.ranking()->finds_regression()) regression = trace::Regression::kFound;
     ASSAY_TRY(gives_book() ? show_book(all) : write_and_show(all));
     if (!left_out.empty()) return core::Error{left_out + ": left out"};
     if (!incomplete.empty()) return core::Error{incomplete};

@@ -256,6 +256,9 @@ std::optional<report::MapChart> straggler_map(std::span<const SettingFigures> se
                                      rank.last, core::counted(rank.collectives, "collective"),
                                      rank.halves_led, rank.halves, why_last(rank));
   }
+  const bool nobody = std::all_of(arrivals.begin(), arrivals.end(),
+                                  [](const RankArrivals& rank) { return rank.last == 0; });
+  if (nobody) return std::nullopt;
   return chart;
 }
 

@@ -188,7 +188,7 @@ report::Page comparisons_page(const PageOpening& opening,
     add_missing(page.answer, evidence.report, name);
     if (name == opening.first) {
       choice.first = choice.values.size() - 1;
-      add_reasons(page.answer, evidence, name);
+      if (opening.differs) add_reasons(page.answer, evidence, name);
     }
     std::vector<report::PageCard> charts = chart_cards(evidence, name);
     std::vector<report::PageCard> own_tables = table_cards(evidence, name);

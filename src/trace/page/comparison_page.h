@@ -26,6 +26,7 @@ struct PageOpening {
   report::PageAnswer answer;
   std::optional<report::RankingFigure> ranking = std::nullopt;
   std::string first = {};  // the setting whose comparison shows at first
+  bool differs = true;     // its change is certain, so that its parts say why
   std::vector<std::pair<std::string, std::string>> provenance = {};
   const model::Book* tables = nullptr;  // shown before those of the comparisons; may be null
   std::span<const SettingFigures> settings = {};  // the baseline first; may be empty

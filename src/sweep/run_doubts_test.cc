@@ -1,0 +1,68 @@
+#include "sweep/run_doubts.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace assay::sweep {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+Plan plan() {
+  Plan plan;
+  plan.settings = {{"a-x", {}}, {"b-x", {}}};
+  plan.repeats = 2;
+  return plan;
+}
+
+RunRecord run(const std::string& setting, RunStatus status = RunStatus::kOk) {
+  RunRecord record{.setting = setting, .status = status};
+  record.traces = {2, 2, ""};
+  if (status == RunStatus::kFailed) record.detail = "exit code 7";
+  return record;
+}
+
+TEST(RunDoubts, GoodRunsRaiseNone) {
+  const std::vector<RunRecord> records = {run("a-x"), run("b-x"), run("b-x"), run("a-x")};
+  EXPECT_THAT(run_doubts(plan(), records, "a-x").sentences(), IsEmpty());
+}
+
+TEST(RunDoubts, FailedRunsAreCountedOfAll) {
+  const std::vector<RunRecord> records = {run("a-x"), run("b-x", RunStatus::kFailed), run("b-x"),
+                                          run("a-x")};
+  EXPECT_THAT(run_doubts(plan(), records, "a-x").sentences(),
+              ElementsAre("1 of 2 runs of b-x failed (exit code 7)."));
+}
+
+TEST(RunDoubts, AReplacedBaselineAndAnUnfinishedSweepAreTold) {
+  const std::vector<RunRecord> records = {run("a-x", RunStatus::kFailed), run("b-x"), run("b-x")};
+  const RunDoubts doubts = run_doubts(plan(), records, "b-x");
+  EXPECT_THAT(doubts.without_good_run, ElementsAre("a-x"));
+  EXPECT_THAT(
+      doubts.sentences(),
+      ElementsAre("The baseline a-x had no good run: the others are compared with b-x instead.",
+                  "Only 3 of 4 runs were made: the sweep is not finished.",
+                  "1 of 2 runs of a-x failed (exit code 7)."));
+}
+
+TEST(RunDoubts, UnlikeNumbersOfRanksAreTold) {
+  std::vector<RunRecord> records = {run("a-x"), run("b-x"), run("b-x"), run("a-x")};
+  records[1].traces.expected = records[2].traces.expected = 4;
+  EXPECT_THAT(run_doubts(plan(), records, "a-x").sentences(),
+              ElementsAre("a-x ran with 2 ranks, b-x with 4, so they did not do the same work."));
+}
+
+TEST(RunDoubts, VariablesThatReachedNoRankAreTold) {
+  std::vector<RunRecord> records = {run("a-x"), run("b-x"), run("b-x"), run("a-x")};
+  for (RunRecord& record : records)
+    record.seen.not_applied = {"NCCL_ALGO"};
+  const RunDoubts doubts = run_doubts(plan(), records, "a-x");
+  EXPECT_EQ(not_applied_in_words(doubts),
+            "NCCL_ALGO reached no process that loaded NCCL in runs of a-x, b-x");
+  EXPECT_THAT(doubts.sentences().front(), HasSubstr("the setting was not applied."));
+}
+
+}  // namespace
+}  // namespace assay::sweep
