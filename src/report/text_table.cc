@@ -252,25 +252,10 @@ std::string left_out(std::size_t count, const char* noun) {
   return fmt::format("… and {} more {}{}", count, noun, count == 1 ? "" : "s");
 }
 
-// Breaks text between words; a word longer than a line is cut. Lines after the first are indented.
+// Breaks text between words. A word longer than a line, such as a path, is wider than it: readers
+// copy it. Lines after the first are indented.
 void append_wrapped(std::string& out, std::string_view text, std::size_t width) {
-  const std::string indent(width > 20 ? 2 : 0, ' ');
-  std::string line;
-  bool empty = true;
-  while (!text.empty()) {
-    const std::string_view whole_word = text.substr(0, text.find(' '));
-    text.remove_prefix(std::min(text.size(), whole_word.size() + 1));
-    const std::string word = cut(std::string(whole_word), width - indent.size());
-    if (!empty && core::character_count(line) + 1 + core::character_count(word) > width) {
-      out += line + '\n';
-      line = indent;
-      empty = true;
-    }
-    if (!empty) line += ' ';
-    line += word;
-    empty = false;
-  }
-  out += line + '\n';
+  out += core::wrapped(text, width, 0, width > 20 ? 2 : 0) + '\n';
 }
 
 }  // namespace

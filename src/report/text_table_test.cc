@@ -90,12 +90,23 @@ TEST(TextTable, MarksRowsAndColumnsLeftOut) {
   EXPECT_THAT(text_table(table, 400, 4), HasSubstr("… and 1 more row\n"));
 }
 
-TEST(TextTable, NeverWiderThanAsked) {
+TEST(TextTable, NeverWiderThanAskedOrThanAWordOfItsNotes) {
   model::Table table{"t", "a title that is long", {{"name µµµµµµµµµµµµµ"}, {"x"}}};
   table.add_row({"🚀🚀🚀🚀🚀🚀🚀🚀🚀🚀🚀🚀", 1.25});
+  constexpr std::size_t kLongestWord = 7;  // "column:", of the note on the column that is left out
   for (std::size_t width = 1; width < 40; ++width) {
-    EXPECT_LE(widest_line(text_table(table, width, 10)), width) << width;
+    EXPECT_LE(widest_line(text_table(table, width, 10)), std::max(width, kLongestWord)) << width;
   }
+}
+
+// A path that lacks a letter cannot be copied.
+TEST(TextTable, ALongWordOfANoteIsWhole) {
+  const std::string path = "/home/someone/measurements/run_of_monday/comparison_32";
+  const model::Table table{.name = "t",
+                           .title = "ranking",
+                           .columns = {{"a"}},
+                           .notes = {"Next: see " + path + " first."}};
+  EXPECT_EQ(text_table(table, 30, 10), "ranking\nNext: see\n  " + path + "\n  first.\na\n─\n");
 }
 
 TEST(TextTable, ATableWithoutRowsShowsItsHeader) {
