@@ -3,6 +3,7 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "core/terminal.h"
+#include "core/text.h"
 #include "report/book.h"
 
 namespace assay::cli {
@@ -32,6 +33,13 @@ void add_presentation_options(App& app, Presentation& presentation) {
                "no progress, no list of files, and no summary unless --format is given; only "
                "warnings and errors")
       ->group(group);
+}
+
+void print_sentence(const std::string& sentence) {
+  constexpr std::size_t kIndent = 2;
+  if (Listener::current() != nullptr) return print(sentence + "\n");
+  const std::size_t columns = core::terminal_columns(stdout, kPipeColumns);
+  print(core::wrapped(core::printable_line(sentence), columns, 0, kIndent) + "\n");
 }
 
 void print_summary(const model::Book& book, Summary summary, std::size_t most_rows) {

@@ -29,6 +29,10 @@ struct Presentation {
 // Declares --format and --quiet.
 void add_presentation_options(App& app, Presentation& presentation);
 
+// Prints a sentence in lines as wide as tables; those after the first are indented. A caller of the
+// library gets one line.
+void print_sentence(const std::string& sentence);
+
 // Prints the tables, or the whole book as JSON. Cuts each table for a terminal to `most_rows` rows
 // and marks the cut.
 void print_summary(const model::Book& book, Summary summary, std::size_t most_rows = kSummaryRows);

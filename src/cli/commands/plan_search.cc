@@ -191,10 +191,10 @@ class PlanSearch final : public Command {
   }
 
   static void print_answer(const plan::SearchAnswer& answer, bool keeps_limits) {
-    print(answer.sentence + "\n");
+    print_sentence(answer.sentence);
     if (!answer.warnings.empty()) print("What could make this wrong:\n");
     for (const std::string& warning : answer.warnings)
-      print("- " + warning + "\n");
+      print_sentence("- " + warning);
     if (keeps_limits) print("Next: " + answer.next.front() + "\n");
     print("\n");
   }
