@@ -88,7 +88,7 @@ void CollectArguments::add_what(App& app) {
                  "one, names of models that ship with assay, or 'all' of these; --tp and --ep are "
                  "then the numbers of GPUs of a deployment")
       ->type_name("CONFIG")
-      ->suggest(model_words())
+      ->suggest(model_words_or_all())
       ->group(kWhatGroup);
   models_.add_precision(app, kWhatGroup);
   add_choice<collect::Grid>(

@@ -23,8 +23,12 @@ _assay_words() {
 }
 
 _assay_list() {
-  local last="${current##*,}"
-  mapfile -t COMPREPLY < <(compgen -P "${current%"$last"}" -W "$1" -- "$last")
+  local last="${current##*,}" word words=""
+  local before="${current%"$last"}"
+  for word in $1; do
+    [[ ",$before" == *",$word,"* ]] || words+=" $word"
+  done
+  mapfile -t COMPREPLY < <(compgen -P "$before" -W "$words" -- "$last")
 }
 
 _assay_paths() {
@@ -105,6 +109,24 @@ std::string subcommand_words(const CommandSpec& group) {
   return core::join(words, " ");
 }
 
+// Returns "|--format|-o|--output|": the options of a command that take a value.
+std::string options_with_value(const CommandSpec& spec) {
+  std::string text = "|";
+  for (const OptionInfo& option : options_of(spec)) {
+    if (option.kind != ValueKind::kNone && !option.names.empty())
+      text += core::join(option.names, "|") + "|";
+  }
+  return text;
+}
+
+// The words after "help" are those of another command, but its options are its own.
+std::string help_step() {
+  return fmt::format(
+      "  if ((first == 2)) && [[ $current == -* || \"{}\" == *\"|$previous|\"* ]]; then\n"
+      "    command=help\n  fi\n",
+      options_with_value(*find_command("help")));
+}
+
 // Completes a word that is neither an option nor the value of one.
 std::string argument_completer(const CommandSpec& spec, const std::vector<OptionInfo>& options) {
   if (is_group(spec)) return fmt::format("_assay_words \"{}\"", subcommand_words(spec));
@@ -145,9 +167,9 @@ std::string bash_completion() {
       "{}    if [[ $word == -- && \"|{}|\" == *\"|$command|\"* ]]; then\n"
       "      _assay_program $((i + 1))\n      return\n    fi\n"
       "    case \"$command/$word\" in\n      {})\n"
-      "        command=\"${{command:+$command }}$word\" ;;\n      *) ;;\n    esac\n  done\n"
+      "        command=\"${{command:+$command }}$word\" ;;\n      *) ;;\n    esac\n  done\n{}"
       "  case \"$command\" in\n{}    *) ;;\n  esac\n{}",
-      kHead, core::join(names_with_rest(), "|"), core::join(quoted_steps(), " | "),
+      kHead, core::join(names_with_rest(), "|"), core::join(quoted_steps(), " | "), help_step(),
       command_case(root_command()), kTail);
 }
 

@@ -20,7 +20,9 @@ std::string fish_quoted(std::string_view text) {
   return result + "'";
 }
 
+// The words after "help" are those of another command, but its options are its own.
 std::string at(const CommandSpec& spec) {
+  if (std::string_view(spec.name) == "help") return "complete -c assay -n __assay_is_in_help";
   return fmt::format("complete -c assay -n {}",
                      fish_quoted(fmt::format("__assay_at {}", fish_quoted(spec.name))));
 }
@@ -38,7 +40,7 @@ std::string fish_value(const OptionInfo& option) {
     case ValueKind::kChoiceList:
       return fmt::format(
           " -x -a {}",
-          fish_quoted(fmt::format("(__fish_append , {})", core::join(choices_of(option), " "))));
+          fish_quoted(fmt::format("(__assay_list {})", core::join(choices_of(option), " "))));
     case ValueKind::kFolder:
       return " -x -a '(__fish_complete_directories)'";
     case ValueKind::kFile:
@@ -84,7 +86,20 @@ std::string command_lines(const CommandSpec& spec) {
 }
 
 constexpr std::string_view kProgram =
-    R"(# Whether words of another program stand before the cursor.
+    R"(# Whether the words typed so far begin with that of the command "help".
+function __assay_is_in_help
+  test (count (commandline -opc)) -ge 2; and test (commandline -opc)[2] = help
+end
+
+# Offers the words of a list that are not in it yet.
+function __assay_list
+  set -l typed (string split , -- (commandline -ct))
+  for word in $argv
+    contains -- $word $typed[1..-2]; or echo (string join , -- $typed[1..-2] $word)
+  end
+end
+
+# Whether words of another program stand before the cursor.
 function __assay_is_behind_dashes
   contains -- -- (commandline -opc)
 end

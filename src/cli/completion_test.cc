@@ -131,6 +131,39 @@ TEST_F(Completion, BashCompletesWhatAssayKnowsByName) {
   EXPECT_EQ(bash("goal generate --inp"), "--input\n");
 }
 
+TEST_F(Completion, BashCompletesEveryWordThatAnOptionTakesAndNoOther) {
+  if (!installed("bash")) GTEST_SKIP() << "bash is not installed";
+  EXPECT_EQ(bash("allreduce bench --fusion RESIDUAL_RMS_NORM_QUANT_F"),
+            "RESIDUAL_RMS_NORM_QUANT_FP8\n");
+  EXPECT_EQ(bash("allreduce bench --strategies ONESHOT,TWOSHOT_"), "ONESHOT,TWOSHOT_PUSH\n");
+  EXPECT_EQ(bash("allreduce lookup --fusion NO"), "NONE\n");
+  EXPECT_EQ(bash("help --format \"\""), "text|man|markdown\n");
+  EXPECT_EQ(bash("help --format man trace co"), "collectives|compare\n");
+  EXPECT_EQ(bash("help --fo"), "--format\n");
+  EXPECT_EQ(bash("plan search --model al"), "\n");
+  EXPECT_EQ(bash("plan support --model al"), "all\n");
+  EXPECT_EQ(bash("plan files --target kubernetes,"),
+            "kubernetes,plain|kubernetes,dynamo|kubernetes,llm-d\n");
+}
+
+TEST_F(Completion, FishCompletesEveryWordThatAnOptionTakesAndNoOther) {
+  if (!installed("fish")) GTEST_SKIP() << "fish is not installed";
+  EXPECT_EQ(fish("allreduce bench --fusion NO"), "NONE|");
+  EXPECT_EQ(fish("help --format "), "man|markdown|text|");
+  EXPECT_EQ(fish("help trace co"), "collectives|compare|");
+  EXPECT_EQ(fish("plan files --target kubernetes,"),
+            "kubernetes,dynamo|kubernetes,llm-d|kubernetes,plain|");
+}
+
+TEST_F(Completion, ZshCompletesEveryWordThatAnOptionTakesAndNoOther) {
+  if (!installed("zsh")) GTEST_SKIP() << "zsh is not installed";
+  EXPECT_EQ(zsh("allreduce lookup --fusion NO"), "assay allreduce lookup --fusion NONE \n");
+  EXPECT_EQ(zsh("allreduce bench --fusion NO"), "assay allreduce bench --fusion NONE,\n");
+  EXPECT_EQ(zsh("help --format markd"), "assay help --format markdown \n");
+  EXPECT_EQ(zsh("help --format man trace rep"), "assay help --format man trace report \n");
+  EXPECT_EQ(zsh("help trace rep"), "assay help trace report \n");
+}
+
 TEST_F(Completion, BashCompletesTheCommandOfAnotherProgram) {
   if (!installed("bash")) GTEST_SKIP() << "bash is not installed";
   EXPECT_EQ(bash("record -- mkfif"), "mkfifo\n");

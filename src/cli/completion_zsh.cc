@@ -1,6 +1,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -61,9 +62,9 @@ std::string zsh_value(const OptionInfo& option) {
   return fmt::format(":{}:{}", zsh_quoted(option.value), action(option));
 }
 
-// Returns what stands in a place of its own, for _arguments.
-std::string in_place(const OptionInfo& option) {
-  return fmt::format("'{}{}'", option.repeatable ? "*" : "1", zsh_value(option));
+// Returns what stands in a place of its own, the first being 1, for _arguments.
+std::string in_place(const OptionInfo& option, int place) {
+  return fmt::format("'{}{}'", option.repeatable ? "*" : std::to_string(place), zsh_value(option));
 }
 
 // The value of an option may stand in its own word: --format=json, -oDIR.
@@ -85,9 +86,10 @@ std::string named(const OptionInfo& option) {
 
 std::string arguments_of(const CommandSpec& spec) {
   std::string text;
+  int places = 0;
   for (const OptionInfo& option : options_of(spec)) {
     if (!option.names.empty()) text += fmt::format(" \\\n    {}", named(option));
-    if (option.is_argument()) text += fmt::format(" \\\n    {}", in_place(option));
+    if (option.is_argument()) text += fmt::format(" \\\n    {}", in_place(option, ++places));
   }
   return text;
 }
@@ -113,12 +115,24 @@ std::string group_function(const CommandSpec& group) {
       function_name(group), arguments_of(group), descriptions, calls);
 }
 
+// After "help", the words of a command follow as they do after the program's name; the options are
+// its own.
+std::string help_function(const CommandSpec& spec) {
+  std::string options;
+  for (const OptionInfo& option : options_of(spec)) {
+    if (!option.names.empty()) options += fmt::format(" \\\n    {}", named(option));
+  }
+  return fmt::format(
+      "_assay_help_words() {{\n  words=(help $words)\n  (( CURRENT++ ))\n  _assay\n}}\n\n"
+      "_assay_help() {{\n  _arguments -s -C{} \\\n    '*:: :_assay_help_words'\n}}\n\n",
+      options);
+}
+
 std::string functions(const CommandSpec& spec) {
   std::string text;
   for (const CommandSpec* below : subcommands(spec))
     text += functions(*below);
-  // After "help", the words of a command follow as they do after the program's name.
-  if (std::string_view(spec.name) == "help") return text + "_assay_help() { _assay }\n\n";
+  if (std::string_view(spec.name) == "help") return text + help_function(spec);
   return text + (is_group(spec) ? group_function(spec) : command_function(spec));
 }
 

@@ -174,9 +174,15 @@ std::vector<std::string> notes_of_excluded(const std::vector<serving::Excluded>&
 }
 
 std::vector<std::string> model_words() {
-  std::vector<std::string> words = {kAllModels};
+  std::vector<std::string> words;
   for (const serving::ShippedModel& shipped : serving::shipped_models())
     words.emplace_back(shipped.name);
+  return words;
+}
+
+std::vector<std::string> model_words_or_all() {
+  std::vector<std::string> words = model_words();
+  words.insert(words.begin(), kAllModels);
   return words;
 }
 

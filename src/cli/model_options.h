@@ -47,7 +47,8 @@ std::vector<std::string> notes_of_excluded(const std::vector<serving::Excluded>&
 // file has another name, or the model is one that ships.
 core::Result<std::string> weights_path(const std::string& said, const std::string& model);
 
-// The names of the models that ship with assay, and "all".
+// The names of the models that ship with assay; for options that take all of them, also "all".
 std::vector<std::string> model_words();
+std::vector<std::string> model_words_or_all();
 
 }  // namespace assay::cli

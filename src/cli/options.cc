@@ -76,6 +76,18 @@ Option* Option::type_name(std::string name) {
   return this;
 }
 
+Option* Option::one_of(const std::vector<std::string>& words) {
+  type_name(core::join(words, "|"));
+  info_.kind = ValueKind::kChoice;
+  return this;
+}
+
+Option* Option::list_of(const std::vector<std::string>& words) {
+  type_name(core::join(words, ","));
+  info_.kind = ValueKind::kChoiceList;
+  return this;
+}
+
 Option* Option::suggest(std::vector<std::string> words) {
   info_.suggestions = std::move(words);
   return this;

@@ -100,6 +100,9 @@ class Option {
   Option(const std::string& names, OptionTarget target, std::string help);
 
   Option* type_name(std::string name);
+  // Says that the value is one of these words, or a list of them, in capitals or not.
+  Option* one_of(const std::vector<std::string>& words);
+  Option* list_of(const std::vector<std::string>& words);
   Option* default_str(std::string text);            // only shown; the target holds the default
   Option* suggest(std::vector<std::string> words);  // completion offers them besides files
   Option* group(std::string heading);               // "" keeps the option out of the help page
@@ -163,6 +166,9 @@ std::vector<OptionInfo> options_of(const CommandSpec& spec);
 core::Result<std::unique_ptr<Command>> parse_command(const CommandSpec& spec,
                                                      const std::vector<std::string>& arguments);
 
+// Returns the line that says what is wrong with the arguments of a command, and where its help is.
+core::Error wrong_usage(const CommandSpec& spec, const std::string& problem);
+
 // Returns the words of a kChoice or kChoiceList value.
 std::vector<std::string> choices_of(const OptionInfo& option);
 
@@ -214,7 +220,7 @@ Option* add_choice_for(App& app,
     assign(value_of(choices, word));
   };
   return app.add_option(names, assign_value, help)
-      ->type_name(core::join(words, "|"))
+      ->one_of(words)
       ->default_str(words.front())
       ->check([words](const std::string& word) { return choice_problem(word, words); });
 }
@@ -263,7 +269,7 @@ Option* add_choice_list(App& app,
     return std::string();
   };
   return app.add_option(names, assign, help)
-      ->type_name(core::join(words, ","))
+      ->list_of(words)
       ->default_str(core::join(words, ","))
       ->check(check);
 }

@@ -231,6 +231,12 @@ std::string parse_problem(const CommandSpec& spec,
 
 }  // namespace
 
+core::Error wrong_usage(const CommandSpec& spec, const std::string& problem) {
+  const std::string name = typed_name(spec);
+  return core::Error{
+      fmt::format("{}: {} (see '{} --help')", name.substr(name.find(' ') + 1), problem, name)};
+}
+
 core::Result<std::unique_ptr<Command>> parse_command(const CommandSpec& spec,
                                                      const std::vector<std::string>& arguments) {
   App declared;
@@ -248,9 +254,7 @@ core::Result<std::unique_ptr<Command>> parse_command(const CommandSpec& spec,
     if (checked.ok()) return command;
     problem = checked.error().message;
   }
-  const std::string name = typed_name(spec);
-  return core::Error{
-      fmt::format("{}: {} (see '{} --help')", name.substr(name.find(' ') + 1), problem, name)};
+  return wrong_usage(spec, problem);
 }
 
 }  // namespace assay::cli

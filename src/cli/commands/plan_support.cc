@@ -31,7 +31,7 @@ class PlanSupport final : public Command {
                    "a config.json, a folder that has one, the name of a model that ships, or 'all' "
                    "of these")
         ->type_name("CONFIG")
-        ->suggest(model_words())
+        ->suggest(model_words_or_all())
         ->required();
     app.add_option("--system", system_, "the GPUs")
         ->type_name("NAME")

@@ -35,7 +35,7 @@ class StoreNeeds final : public Command {
            "CONFIG", models_,
            "config.json files, folders that have one, names of models that ship with assay, "
            "or 'all' of these")
-        ->suggest(model_words())
+        ->suggest(model_words_or_all())
         ->required();
     add_store_option(app);
     app.add_option("--tp", tp_, "GPUs that share heads and dense layers")
