@@ -12,7 +12,7 @@
 #include "allreduce/nccl_setting.h"
 #include "core/counted.h"
 #include "core/csv.h"
-#include "core/files.h"
+#include "core/file_kind.h"
 #include "core/text.h"
 
 namespace assay::allreduce {
@@ -223,7 +223,7 @@ core::Result<std::vector<Measurement>> parse_benchmark_csv(std::string_view text
 
 core::Result<std::vector<Measurement>> read_benchmark_csv(const fs::path& path,
                                                           model::Warnings* warnings) {
-  const std::string text = ASSAY_TRY(core::read_file(path));
+  const std::string text = ASSAY_TRY(core::read_text(path, core::TextFormat::kCsv));
   return parse_benchmark_csv(text, path, warnings);
 }
 

@@ -13,6 +13,7 @@
 #include "allreduce/benchmark_csv.h"
 #include "allreduce/measured_on.h"
 #include "core/csv.h"
+#include "core/file_kind.h"
 #include "core/files.h"
 #include "core/text.h"
 
@@ -114,7 +115,7 @@ std::size_t count_times(const NcclSweep& sweep) {
 }
 
 core::Status add_file(const fs::path& path, NcclSweep& sweep) {
-  const std::string text = ASSAY_TRY(core::read_file(path));
+  const std::string text = ASSAY_TRY(core::read_text(path, core::TextFormat::kCsv));
   auto measurements = ASSAY_TRY(parse_nccl_csv(text, path));
   std::move(measurements.begin(), measurements.end(), std::back_inserter(sweep.measurements));
   return {};

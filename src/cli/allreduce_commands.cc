@@ -16,7 +16,7 @@
 #include "cli/trace_options.h"
 #include "cli/version.h"
 #include "cli/workers.h"
-#include "core/files.h"
+#include "core/file_kind.h"
 #include "core/interrupt.h"
 #include "core/terminal.h"
 
@@ -301,7 +301,7 @@ core::Result<allreduce::StrategySource> open_strategies(const TuningArguments& a
   std::error_code code;
   if (std::filesystem::is_directory(name, code))
     return allreduce::StrategySource(ASSAY_TRY(load_tuned(name, arguments)).tables);
-  const std::string text = ASSAY_TRY(core::read_file(name));
+  const std::string text = ASSAY_TRY(core::read_text(name, core::TextFormat::kJson));
   return allreduce::StrategySource(ASSAY_TRY(allreduce::table_from_json(text, name.string())));
 }
 

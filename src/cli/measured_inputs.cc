@@ -6,6 +6,7 @@
 #include "cli/output.h"
 #include "cli/plan_inputs.h"
 #include "cli/plan_options.h"
+#include "core/file_kind.h"
 #include "core/files.h"
 #include "plan/validate/bench_results.h"
 
@@ -78,7 +79,8 @@ core::Result<plan::UsedCalibration> read_calibration(const std::filesystem::path
 core::Result<std::vector<plan::CalibrationEntry>> read_calibrations(
     const std::filesystem::path& file) {
   if (file.empty()) return std::vector<plan::CalibrationEntry>();
-  return plan::parse_calibrations(ASSAY_TRY(core::read_file(file)), file.string());
+  return plan::parse_calibrations(ASSAY_TRY(core::read_text(file, core::TextFormat::kJson)),
+                                  file.string());
 }
 
 }  // namespace assay::cli

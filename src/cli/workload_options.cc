@@ -9,7 +9,7 @@
 #include "cli/output.h"
 #include "cli/plan_options.h"
 #include "core/counted.h"
-#include "core/files.h"
+#include "core/file_kind.h"
 #include "plan/schedule/request_trace.h"
 #include "plan/serve_workload.h"
 
@@ -203,7 +203,8 @@ core::Result<plan::Workload> read_workload(const WorkloadOptions& options,
   }
   const std::string name = options.trace.string();
   auto workload = ASSAY_TRY(plan::parse_request_trace(
-      ASSAY_TRY(core::read_file(options.trace)), name, {.tokens_of_hash = options.hash_tokens}));
+      ASSAY_TRY(core::read_text(options.trace, core::TextFormat::kJsonLines)), name,
+      {.tokens_of_hash = options.hash_tokens}));
   if (!options.rate) return workload;
   if (const core::Status set = plan::set_rate(*options.rate, workload); !set.ok())
     return set.error().context(name);

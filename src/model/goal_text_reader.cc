@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/file_kind.h"
 #include "core/files.h"
 #include "model/goal_scanner.h"
 #include "model/goal_text.h"
@@ -264,7 +265,10 @@ core::Status GoalText::read_head() {
       (number > 0 || scanner.failed("a schedule has at least one rank")) &&
       (number <= text().size() / kShortestRank ||
        scanner.failed(fmt::format("{} ranks do not fit into the file: cut short?", number)));
-  if (!good) return scanner.error(name_);
+  if (!good) {
+    const core::Status kind = core::check_kind(text(), core::TextFormat::kGoal);
+    return kind.ok() ? scanner.error(name_) : kind.error().context(name_);
+  }
   num_ranks_ = static_cast<std::uint32_t>(number);
   head_bytes_ = scanner.offset();
   return {};

@@ -8,7 +8,7 @@
 #include <cmath>
 
 #include "core/counted.h"
-#include "core/files.h"
+#include "core/file_kind.h"
 #include "core/output_file.h"
 #include "core/text.h"
 
@@ -170,7 +170,8 @@ void give(const LogGops& link, const std::string& prefix, LinkValues& given) {
 
 core::Result<ParametersFile> read_parameters(const std::filesystem::path& path,
                                              std::size_t num_ranks) {
-  return parse_parameters(ASSAY_TRY(core::read_file(path)), path.string(), num_ranks);
+  return parse_parameters(ASSAY_TRY(core::read_text(path, core::TextFormat::kYaml)), path.string(),
+                          num_ranks);
 }
 
 core::Result<ParametersFile> parse_parameters(std::string_view text,

@@ -13,7 +13,7 @@
 #include "cli/plan_options.h"
 #include "cli/searched_engines.h"
 #include "cli/summary_output.h"
-#include "core/files.h"
+#include "core/file_kind.h"
 #include "plan/experiments/experiments_file.h"
 #include "plan/experiments/experiments_report.h"
 #include "plan/search/serving_modes.h"
@@ -30,8 +30,8 @@ class PlanExp final : public Command {
   }
 
   core::Result<Outcome> run() override {
-    const auto experiments =
-        ASSAY_TRY(plan::parse_experiments(ASSAY_TRY(core::read_file(file_)), file_.string()));
+    const auto experiments = ASSAY_TRY(plan::parse_experiments(
+        ASSAY_TRY(core::read_text(file_, core::TextFormat::kYaml)), file_.string()));
     PlanInputs inputs(prices_);
     std::vector<plan::ExperimentResult> results;
     for (const plan::Experiment& one : experiments) {

@@ -10,6 +10,7 @@
 #include <system_error>
 #include <vector>
 
+#include "core/file_kind.h"
 #include "core/files.h"
 #include "core/text.h"
 #include "model/serving/family.h"
@@ -46,7 +47,8 @@ core::Result<Model> read_config(const std::filesystem::path& file) {
   std::error_code ignored;
   if (std::filesystem::is_regular_file(beside, ignored))
     precision = PrecisionFile{.text = ASSAY_TRY(core::read_file(beside)), .name = beside.string()};
-  Model model = ASSAY_TRY(parse_model(ASSAY_TRY(core::read_file(file)), file.string(), precision));
+  Model model = ASSAY_TRY(parse_model(ASSAY_TRY(core::read_text(file, core::TextFormat::kJson)),
+                                      file.string(), precision));
   model.name = name_of_file(file);
   return model;
 }

@@ -9,7 +9,7 @@
 #include <set>
 #include <utility>
 
-#include "core/files.h"
+#include "core/file_kind.h"
 #include "simulate/fabric/conditions.h"
 
 namespace assay::simulate {
@@ -203,7 +203,7 @@ core::Result<FabricSpec> parse_fabric_spec(std::string_view yaml, const std::str
 }
 
 core::Result<FabricSpec> read_fabric_spec(const std::string& path) {
-  return parse_fabric_spec(ASSAY_TRY(core::read_file(path)), path);
+  return parse_fabric_spec(ASSAY_TRY(core::read_text(path, core::TextFormat::kYaml)), path);
 }
 
 }  // namespace assay::simulate

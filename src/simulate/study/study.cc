@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "core/digest.h"
+#include "core/file_kind.h"
 #include "core/files.h"
 #include "core/text.h"
 #include "model/schedule_notes.h"
@@ -454,7 +455,8 @@ core::Result<Study> parse_study(std::string_view yaml,
 }
 
 core::Result<Study> read_study(const fs::path& path) {
-  return parse_study(ASSAY_TRY(core::read_file(path)), path.string(), path.parent_path());
+  return parse_study(ASSAY_TRY(core::read_text(path, core::TextFormat::kYaml)), path.string(),
+                     path.parent_path());
 }
 
 core::Result<std::vector<StudyTask>> combinations(const Study& study) {

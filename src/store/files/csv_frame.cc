@@ -10,6 +10,7 @@
 
 #include "core/counted.h"
 #include "core/csv.h"
+#include "core/file_kind.h"
 #include "core/interrupt.h"
 #include "core/text.h"
 #include "model/string_pool.h"
@@ -332,6 +333,7 @@ void LineCutter::pass_line_end() {
 core::Result<Frame> read_csv_frame(std::string_view text,
                                    model::Warnings& warnings,
                                    const CsvFrameOptions& options) {
+  ASSAY_TRY(core::check_kind(text, core::TextFormat::kCsv));
   return FrameReader(text, warnings, options).read();
 }
 

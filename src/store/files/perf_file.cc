@@ -9,6 +9,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "core/file_kind.h"
 #include "core/files.h"
 #include "core/output_file.h"
 #include "core/text.h"
@@ -30,10 +31,9 @@ core::Status check_is_text(std::string_view bytes) {
     return core::Error{
         "this is a Git LFS pointer, not the table itself; fetch it with \"git lfs pull\""};
   }
-  if (bytes.substr(0, 4096).find('\0') != std::string_view::npos) {
-    return core::Error{"this is neither a Parquet file nor text"};
-  }
-  return {};
+  const std::string_view kind = core::foreign_kind(bytes, core::TextFormat::kCsv);
+  if (kind.empty()) return {};
+  return core::Error{fmt::format("it is {}, neither CSV nor a Parquet file", kind)};
 }
 
 bool is_number(std::string_view field) {

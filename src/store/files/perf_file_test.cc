@@ -216,7 +216,8 @@ TEST(PerfFile, SaysWhatIsWrong) {
   EXPECT_EQ(failure(""), "the file is empty");
   EXPECT_EQ(failure("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 4800399\n"),
             "this is a Git LFS pointer, not the table itself; fetch it with \"git lfs pull\"");
-  EXPECT_EQ(failure(std::string("PK\x03\x04\0\0", 6)), "this is neither a Parquet file nor text");
+  EXPECT_EQ(failure(std::string("PK\x03\x04\0\0", 6)),
+            "it is a ZIP archive or a workbook, neither CSV nor a Parquet file");
   EXPECT_EQ(failure(kRow + "gemm,x,fp8,1,32,64,0.1\n"),
             "line 1: there are no column names; put the line of names that the table has in front");
   EXPECT_EQ(failure(kCommon + "gemm_dtype,m,n,latency\n"),

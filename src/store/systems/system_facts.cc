@@ -7,7 +7,7 @@
 #include <cmath>
 #include <utility>
 
-#include "core/files.h"
+#include "core/file_kind.h"
 #include "core/text.h"
 
 namespace assay::store {
@@ -140,7 +140,8 @@ SystemFacts::SendingRate SystemFacts::sending_rate(std::int64_t gpus) const {
 }
 
 core::Result<SystemFacts> read_system_facts(const std::filesystem::path& yaml) {
-  return parse_system_facts(ASSAY_TRY(core::read_file(yaml)), yaml.stem().string(), yaml.string());
+  return parse_system_facts(ASSAY_TRY(core::read_text(yaml, core::TextFormat::kYaml)),
+                            yaml.stem().string(), yaml.string());
 }
 
 core::Result<SystemFacts> parse_system_facts(std::string_view yaml,

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/files.h"
+#include "core/file_kind.h"
 #include "core/text.h"
 
 namespace assay::store {
@@ -178,7 +178,7 @@ double Peaks::roofline_ms(double bytes,
 }
 
 core::Result<Peaks> read_peaks(const std::filesystem::path& yaml) {
-  return parse_peaks(ASSAY_TRY(core::read_file(yaml)), yaml.string());
+  return parse_peaks(ASSAY_TRY(core::read_text(yaml, core::TextFormat::kYaml)), yaml.string());
 }
 
 core::Result<Peaks> parse_peaks(std::string_view yaml, const std::string& name) {
@@ -186,7 +186,8 @@ core::Result<Peaks> parse_peaks(std::string_view yaml, const std::string& name) 
 }
 
 core::Result<CitedValues> read_cited_values(const std::filesystem::path& yaml) {
-  return parse_cited_values(ASSAY_TRY(core::read_file(yaml)), yaml.string());
+  return parse_cited_values(ASSAY_TRY(core::read_text(yaml, core::TextFormat::kYaml)),
+                            yaml.string());
 }
 
 core::Result<CitedValues> parse_cited_values(std::string_view yaml, const std::string& name) {
