@@ -24,6 +24,14 @@ TEST(Text, NearestSuggestsOnlyWhatIsNear) {
   EXPECT_EQ(nearest("reprot", words), "report");
   EXPECT_EQ(nearest("colectives", words), "collectives");
   EXPECT_EQ(nearest("xyz", words), "");
+  EXPECT_EQ(nearest("pot", words), "");
+  // Of short words, half must agree; swapped letters are one edit.
+  const std::vector<std::string> short_words{"fit", "goal", "NONE"};
+  EXPECT_EQ(nearest("foo", short_words), "");
+  EXPECT_EQ(nearest("fti", short_words), "fit");
+  EXPECT_EQ(nearest("gaol", short_words), "goal");
+  EXPECT_EQ(nearest("NUN", short_words), "NONE");
+  EXPECT_EQ(nearest("", short_words), "");
 }
 
 TEST(Text, InvalidUtf8IsReplacedByteForByte) {
