@@ -44,6 +44,10 @@ class Command {
   // Checks the combination of options, which single options cannot check. A failure is wrong usage.
   [[nodiscard]] virtual core::Status check() const { return {}; }
 
+  // Checks the arguments against what the inputs hold, such as the columns of a table. A failure is
+  // wrong usage; that an input cannot be read is left to run().
+  virtual core::Status check_inputs() { return {}; }
+
   // Receives the arguments after "--", unchanged, if the command's spec has `rest`.
   virtual void take_rest(const std::vector<std::string>& /*rest*/) {}
 

@@ -69,7 +69,8 @@ core::Error not_for_group(const CommandSpec& group, const Arguments& rest) {
     return core::Error{
         fmt::format("unexpected '{}': {} stands alone (see '{} --help')", rest[1], option, name)};
   }
-  const std::string near = core::nearest(option, known);
+  // Dashes with a letter or none are no misspelling of such others.
+  const std::string near = option.size() > 2 ? core::nearest(option, known) : std::string();
   const std::string hint =
       near.empty() ? "options come after the command" : fmt::format("did you mean '{}'?", near);
   return core::Error{fmt::format("unknown option '{}'; {} (see '{} --help')", option, hint, name)};
@@ -87,13 +88,22 @@ bool asks_for_version(const Arguments& arguments) {
          (arguments[0] == "-V" || arguments[0] == "--version" || arguments[0] == "version");
 }
 
-core::Result<std::unique_ptr<Command>> parse_arguments(const Arguments& arguments) {
-  if (asks_for_version(arguments)) return std::unique_ptr<Command>(new ShowVersion);
+// A command that is ready to run.
+struct Parsed {
+  const CommandSpec* spec;
+  std::unique_ptr<Command> command;
+};
+
+core::Result<Parsed> parse_arguments(const Arguments& arguments) {
+  if (asks_for_version(arguments))
+    return Parsed{.spec = &root_command(), .command = std::make_unique<ShowVersion>()};
   const Found found = ASSAY_TRY(follow_words(arguments));
   const Arguments rest(arguments.begin() + static_cast<std::ptrdiff_t>(found.used),
                        arguments.end());
-  if (asks_for_help(rest)) return parse_group(*found.spec, {});
-  return is_group(*found.spec) ? parse_group(*found.spec, rest) : parse_command(*found.spec, rest);
+  auto command = ASSAY_TRY(is_group(*found.spec) || asks_for_help(rest)
+                               ? parse_group(*found.spec, asks_for_help(rest) ? Arguments() : rest)
+                               : parse_command(*found.spec, rest));
+  return Parsed{.spec = found.spec, .command = std::move(command)};
 }
 
 // If a standard stream is closed at the start (`assay >&-`), the first file that we open would take
@@ -129,14 +139,17 @@ int refuse(const core::Error& error) {
   return kUsage;
 }
 
-Ending run_command(Command& command) {
-  const core::Result<Outcome> outcome = command.run();
+Ending run_command(const Parsed& parsed) {
+  const core::Status checked = parsed.command->check_inputs();
+  if (!checked.ok() && !core::interrupted())
+    return {kUsage, wrong_usage(*parsed.spec, checked.error().message).message};
+  const core::Result<Outcome> outcome = parsed.command->run();
   if (core::interrupted()) return {core::kInterruptedExitCode, "interrupted"};
   if (!outcome.ok()) return {kFailed, outcome.error().message};
   return {static_cast<int>(outcome.value()), ""};
 }
 
-int run_and_print(Command& command) {
+int run_and_print(const Parsed& command) {
   const Ending ending = run_command(command);
   const core::Status flushed = flush_output();
   if (ending.exit_code == core::kInterruptedExitCode) core::end_in_silence();
@@ -163,9 +176,9 @@ int run_program(int argc, const char* const* argv) {
   core::FileLock::set_notice(tell_of_wait);
   const Arguments arguments(argv + std::min(argc, 1), argv + argc);
   try {
-    const core::Result<std::unique_ptr<Command>> command = parse_arguments(arguments);
+    const core::Result<Parsed> command = parse_arguments(arguments);
     if (!command.ok()) return refuse(command.error());
-    return run_and_print(*command.value());
+    return run_and_print(command.value());
   } catch (const std::bad_alloc&) {
     return fail(kFailed, out_of_memory(arguments));
   }
@@ -174,9 +187,9 @@ int run_program(int argc, const char* const* argv) {
 Ending run_for(Listener& listener, const std::vector<std::string>& arguments) {
   const core::WorkingFor working(&listener);
   try {
-    const core::Result<std::unique_ptr<Command>> command = parse_arguments(arguments);
+    const core::Result<Parsed> command = parse_arguments(arguments);
     if (!command.ok()) return {kUsage, command.error().message};
-    return run_command(*command.value());
+    return run_command(command.value());
   } catch (const std::bad_alloc&) {
     return {kFailed, out_of_memory(arguments).message};
   }

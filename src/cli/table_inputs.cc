@@ -206,6 +206,14 @@ core::Result<store::Rooflines> read_rooflines(const RooflineInputs& inputs,
   return store::table_rooflines(table, costed_operators(table), *peaks);
 }
 
+core::Status tell_origin(const TableInputs& inputs) {
+  const store::ShippedSystem* shipped = inputs.shipped();
+  if (shipped == nullptr) return {};
+  const auto tables = ASSAY_TRY(store::PackedTables::open(shipped->tables));
+  print_note(fmt::format("from the shipped database {}: {}", shipped->name, tables.origin()));
+  return {};
+}
+
 std::string table_meant(const std::string& word) {
   const collect::Operator* measured = collect::find_operator(word);
   return measured != nullptr ? measured->table : store::table_name(word);

@@ -80,6 +80,9 @@ core::Result<store::Rooflines> read_rooflines(const RooflineInputs& inputs,
                                               const TableInputs& rows,
                                               const std::string& table);
 
+// Prints on standard error what a shipped database was measured on, where one is read.
+core::Status tell_origin(const TableInputs& inputs);
+
 // Returns the table that a word means: its name, with or without "_perf", or an operator of
 // `assay collect`.
 std::string table_meant(const std::string& word);

@@ -173,7 +173,13 @@ int bind(Database& database,
   auto index = database.table(bound.table);
   if (!index.ok()) return ended(ASSAY_FAILED, index.error().message);
   auto made = store::Surface::bind(*index.value(), conditions.value(), free, beyond_of(bound));
-  if (!made.ok()) return ended(ASSAY_FAILED, made.error().message);
+  if (!made.ok()) {
+    std::vector<store::Condition> asked = conditions.value();
+    for (const std::string& name : free)
+      asked.push_back({name, "1"});
+    const bool is_question = store::check_question(*index.value(), asked).ok();
+    return ended(is_question ? ASSAY_FAILED : ASSAY_WRONG_USAGE, made.error().message);
+  }
   *surface = new assay_surface{std::move(index.value()), std::move(made.value()), free.size()};
   return ended(ASSAY_OK, "");
 }

@@ -432,16 +432,26 @@ TEST_F(Tables, ASurfaceAnswersLikeTheDatabase) {
   EXPECT_EQ(assay_surface_bind(database.get(), &bound, one_size_twice, 2, &none),
             ASSAY_WRONG_USAGE);
   EXPECT_STREQ(assay_error(), "the free size 'm' is given twice");
+  // A size that is missing is wrong usage; a type that the table lacks is not.
+  EXPECT_EQ(assay_surface_bind(database.get(), &bound, nullptr, 0, &none), ASSAY_WRONG_USAGE);
+  EXPECT_THAT(assay_error(), HasSubstr("needs m"));
+  const char* other_type = "nvfp4";
+  const assay_column other[] = {{"dtype", nullptr, &other_type, 1}};
+  const assay_questions bound_to_other = {sizeof bound_to_other, "gemm", other, 1, 0};
+  EXPECT_EQ(assay_surface_bind(database.get(), &bound_to_other, free_sizes, 1, &none),
+            ASSAY_FAILED);
   database.reset();
-  const std::vector<double> m = {64, 0, 1e9};
-  std::vector<double> latency(3);
-  std::vector<double> uncertainty(3);
-  ASSERT_EQ(assay_surface_ask(surface, m.data(), 3, latency.data(), uncertainty.data()), ASSAY_OK);
+  const std::vector<double> m = {64, 0, 1e9, 1.5};
+  std::vector<double> latency(m.size());
+  std::vector<double> uncertainty(m.size());
+  ASSERT_EQ(assay_surface_ask(surface, m.data(), m.size(), latency.data(), uncertainty.data()),
+            ASSAY_OK);
   assay_surface_free(surface);
   EXPECT_DOUBLE_EQ(latency[0], 6.4);
   EXPECT_TRUE(std::isnan(uncertainty[0]));
   EXPECT_TRUE(std::isnan(latency[1]));
   EXPECT_TRUE(std::isnan(latency[2]));
+  EXPECT_TRUE(std::isnan(latency[3]));
 }
 
 TEST_F(Tables, TheColumnsOfATableAreListed) {

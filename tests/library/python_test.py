@@ -300,7 +300,7 @@ class Tables(unittest.TestCase):
     def test_bad_questions(self):
         for columns, error in [({"m": [1, 2], "n": [1, 2, 3]}, "column 'n' has 3 values"),
                                ({"mm": 1}, "no column 'mm'"), ({"n": 512}, "needs m"),
-                               ({"m": "many"}, "number of at least 0"),
+                               ({"m": "many"}, "whole number of at least 1"),
                                ({"m": float("nan"), "dtype": "fp8"}, "not nan"),
                                ({"m": None}, "m has None, which is neither"),
                                ({"m": [1, None]}, "m has None"), ({"m": True}, "m has True"),
@@ -311,6 +311,16 @@ class Tables(unittest.TestCase):
                 self.store.gemm(**columns)
         with self.assertRaisesRegex(assay.UsageError, "gemm takes columns by their names"):
             self.store.gemm(300)
+
+    def test_a_wrong_question_is_wrong_usage(self):
+        for columns, error in [({"m": "many"}, "whole number of at least 1"),
+                               ({"m": -1}, "whole number of at least 1"),
+                               ({"m": 1.5}, "whole number of at least 1"), ({}, "needs --m"),
+                               ({"m": 64, "dtype": "fp9"}, "no gemm_dtype 'fp9'")]:
+            with self.assertRaisesRegex(assay.UsageError, error):
+                assay.store.query("gemm", n=4096, k=4096, **columns)
+        with self.assertRaisesRegex(assay.UsageError, "needs m"):
+            self.store.surface("gemm", free="n", dtype="fp8")
 
     @without("numpy")
     def test_bad_arrays(self):

@@ -1,6 +1,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,7 +12,8 @@
 #include "cli/summary_output.h"
 #include "cli/table_inputs.h"
 #include "collect/plan/operator.h"
-#include "core/files.h"
+#include "core/check.h"
+#include "core/file_kind.h"
 #include "core/text.h"
 #include "store/answers/batch.h"
 #include "store/answers/query.h"
@@ -52,6 +54,13 @@ std::string columns_help() {
 std::string option_names_of(const std::string& column) {
   const std::string plain = "--" + column;
   return dashed(column) == plain ? plain : plain + "," + dashed(column);
+}
+
+// Messages name a column as it was typed.
+std::string option_of(const std::string& column) {
+  const std::vector<std::string> columns = columns_with_option();
+  const bool has_option = std::find(columns.begin(), columns.end(), column) != columns.end();
+  return has_option ? dashed(column) : "--where " + column;
 }
 
 std::vector<std::string> short_table_words() {
@@ -96,9 +105,21 @@ class StoreQuery final : public Command {
     return {};
   }
 
+  core::Status check_inputs() override {
+    Presentation silent = presentation_;
+    silent.quiet = true;
+    index_.emplace(read_index(inputs_, roofline_, table_meant(table_), silent));
+    if (!index_->ok()) return {};
+    const store::WorkIndex& index = index_->value();
+    return batch_.empty() ? store::check_question(index, conditions(), option_of)
+                          : store::check_conditions(index, conditions(), option_of);
+  }
+
   core::Result<Outcome> run() override {
-    const std::string table = table_meant(table_);
-    const auto index = ASSAY_TRY(read_index(inputs_, roofline_, table, presentation_));
+    if (!presentation_.quiet) ASSAY_TRY(tell_origin(inputs_));
+    ASSAY_CHECK(index_.has_value(), "check_inputs() comes before run()");
+    if (!index_->ok()) return index_->error();
+    const store::WorkIndex& index = index_->value();
     if (!batch_.empty()) return answer_batch(index);
     const auto result = ASSAY_TRY(store::query(index, conditions(), beyond()));
     return show(index, result);
@@ -118,7 +139,7 @@ class StoreQuery final : public Command {
   }
 
   core::Result<Outcome> answer_batch(const store::WorkIndex& index) const {
-    const std::string questions = ASSAY_TRY(core::read_file(batch_));
+    const std::string questions = ASSAY_TRY(core::read_text(batch_, core::TextFormat::kCsv));
     auto answers = store::query_batch(index, questions, conditions(), beyond());
     if (!answers.ok()) return answers.error().context(batch_.string());
     store::BatchAnswers& found = answers.value();
@@ -168,6 +189,7 @@ class StoreQuery final : public Command {
 
   std::string table_;
   TableInputs inputs_;
+  std::optional<core::Result<store::WorkIndex>> index_;
   std::vector<store::Condition> columns_;
   std::vector<std::string> where_;
   bool extrapolate_ = false;

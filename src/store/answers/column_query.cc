@@ -63,10 +63,10 @@ struct SizeColumn {
   }
 };
 
-core::Result<SizeColumn> size_column(const QuestionColumn& column) {
+core::Result<SizeColumn> size_column(const Matcher& matcher, const QuestionColumn& column) {
   SizeColumn size{.name = column.name, .numbers = column.numbers};
   for (const char* text : column.texts)
-    size.parsed.push_back(ASSAY_TRY(size_of(column.name, text == nullptr ? "" : text)));
+    size.parsed.push_back(ASSAY_TRY(matcher.size_of(column.name, text == nullptr ? "" : text)));
   if (!size.parsed.empty()) size.numbers = size.parsed;
   return size;
 }
@@ -98,7 +98,7 @@ class ColumnQuery {
       if (std::find(sizes.begin(), sizes.end(), column.name) == sizes.end()) {
         exact_.push_back(&column);
       } else {
-        sizes_.push_back(ASSAY_TRY(size_column(column)));
+        sizes_.push_back(ASSAY_TRY(size_column(matcher_, column)));
       }
     }
     return check_sizes();

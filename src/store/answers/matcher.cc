@@ -10,6 +10,8 @@
 #include <string_view>
 
 #include "core/text.h"
+#include "model/data_type.h"
+#include "model/serving/model.h"
 
 namespace assay::store {
 namespace {
@@ -17,7 +19,7 @@ namespace {
 constexpr std::size_t kShownValues = 24;
 constexpr std::string_view kOr = " or ";
 
-std::string shown(const std::vector<std::string>& values) {
+std::string first_of(const std::vector<std::string>& values) {
   if (values.size() <= kShownValues) return core::join(values, ", ");
   const std::vector<std::string> first(values.begin(), values.begin() + kShownValues);
   return fmt::format("{} and {} more", core::join(first, ", "), values.size() - kShownValues);
@@ -60,32 +62,67 @@ bool may_be_open(const std::string& size) {
   return sizes.count(size) > 0;
 }
 
-std::vector<std::pair<double, double>> ranges_of(const WorkRows& rows) {
-  std::vector<std::pair<double, double>> ranges(rows.sizes.size(),
-                                                {std::numeric_limits<double>::infinity(), 0});
+std::vector<SizeRange> ranges_of(const WorkRows& rows) {
+  std::vector<SizeRange> ranges(
+      rows.sizes.size(),
+      {.least = std::numeric_limits<double>::infinity(), .greatest = 0, .counts = true});
   for (std::size_t row = 0; row < rows.num_rows(); ++row) {
     const auto sizes = rows.sizes_of(row);
-    for (std::size_t i = 0; i < sizes.size(); ++i)
-      ranges[i] = {std::min(ranges[i].first, sizes[i]), std::max(ranges[i].second, sizes[i])};
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+      SizeRange& range = ranges[i];
+      range.least = std::min(range.least, sizes[i]);
+      range.greatest = std::max(range.greatest, sizes[i]);
+      range.counts = range.counts && sizes[i] == std::floor(sizes[i]);
+    }
   }
   return ranges;
 }
 
-}  // namespace
-
-core::Result<double> size_of(const std::string& column, const std::string& text) {
-  double value = 0;
-  const auto end = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool whole = end.ec == std::errc() && end.ptr == text.data() + text.size();
-  if (whole && std::isfinite(value) && value >= 0) return value;
-  return core::Error{fmt::format("{} takes a number of at least 0, not '{}'", column, text)};
+// A word that is no type is misspelt; a type that the table lacks was not measured.
+bool is_type_column(const std::string& column) {
+  return column == "dtype" || column.ends_with("_dtype");
 }
 
-Matcher::Matcher(const WorkRows& rows)
+bool is_type(const std::string& word) {
+  const std::string name = core::lower_case(word);
+  return model::data_type_named(name).has_value() || serving::quantization_named(name).has_value();
+}
+
+}  // namespace
+
+bool SizeRange::takes(double size) const {
+  return std::isfinite(size) && size >= 0 && (!counts || size == std::floor(size));
+}
+
+std::string SizeRange::wanted() const {
+  if (least > 0) return counts ? "a whole number of at least 1" : "a number above 0";
+  return counts ? "a whole number of at least 0" : "a number of at least 0";
+}
+
+Matcher::Matcher(const WorkRows& rows, ColumnShown column_shown)
     : rows_(&rows),
-      ranges_(std::make_shared<const std::vector<std::pair<double, double>>>(ranges_of(rows))),
+      shown_(column_shown),
+      ranges_(std::make_shared<const std::vector<SizeRange>>(ranges_of(rows))),
       sizes_(rows.sizes.size()),
       exact_(rows.exact.size()) {}
+
+std::string Matcher::shown(const std::string& column) const {
+  return shown_ == nullptr ? column : shown_(column);
+}
+
+const SizeRange& Matcher::range_of(const std::string& size) const {
+  return (*ranges_)[size_column(*rows_, size)];
+}
+
+core::Result<double> Matcher::size_of(const std::string& column, const std::string& text) const {
+  double value = 0;
+  const char* text_end = text.data() + text.size();
+  const auto end = std::from_chars(text.data(), text_end, value);
+  const bool is_number = end.ec == std::errc() && end.ptr == text_end;
+  const SizeRange& range = range_of(column);
+  if (is_number && range.takes(value)) return value;
+  return core::Error{fmt::format("{} takes {}, not '{}'", shown(column), range.wanted(), text)};
+}
 
 bool Matcher::has_column(const std::string& column) const {
   const std::string name = resolved(column);
@@ -133,55 +170,72 @@ core::Error Matcher::no_value(const ExactColumn& column, const std::string& valu
   const std::string near = is_number ? "" : core::nearest(value, column.values);
   const std::string hint = near.empty() ? "" : fmt::format(" (did you mean {}?)", near);
   return core::Error{fmt::format("{} has no {} '{}'{}; it has {}", rows_->table, column.name, value,
-                                 hint, shown(column.values))};
+                                 hint, first_of(column.values))};
 }
 
-core::Status Matcher::take_exact(std::size_t number, const std::string& value) {
+std::vector<std::uint32_t> Matcher::meant_values(std::size_t number,
+                                                 const std::string& value) const {
   const ExactColumn& column = rows_->exact[number];
-  exact_[number].clear();
+  std::vector<std::uint32_t> meant;
   for (std::uint32_t i = 0; i < column.values.size(); ++i) {
     const std::vector<std::string> words = meanings(column.name, column.values[i]);
     if (std::any_of(words.begin(), words.end(),
                     [&](const std::string& word) { return equal_ignoring_case(word, value); })) {
-      exact_[number].push_back(i);
+      meant.push_back(i);
     }
   }
-  if (exact_[number].empty()) return no_value(column, value);
+  return meant;
+}
+
+core::Status Matcher::take_exact(std::size_t number, const std::string& value) {
+  exact_[number] = meant_values(number, value);
+  if (exact_[number].empty()) return no_value(rows_->exact[number], value);
+  return {};
+}
+
+core::Status Matcher::check(const Condition& condition) const {
+  const std::string name = resolved(condition.column);
+  if (rows_->work.is_label(name)) return {};
+  if (is_taken(name)) {
+    return core::Error{fmt::format("{} is given twice, the second time as {}={}", shown(name),
+                                   condition.column, condition.value)};
+  }
+  if (size_column(*rows_, name) < rows_->sizes.size()) {
+    const double value = ASSAY_TRY(size_of(name, condition.value));
+    const SizeRange& range = range_of(name);
+    if (value > 0 || range.least == 0) return {};
+    return core::Error{fmt::format("{}={} is no work: {} was measured from {} to {}", shown(name),
+                                   condition.value, shown(name), range.least, range.greatest)};
+  }
+  const std::size_t column = exact_column(*rows_, name);
+  if (column == rows_->exact.size()) return no_column(condition.column);
+  const bool is_misspelt = is_type_column(name) && !is_type(condition.value) &&
+                           meant_values(column, condition.value).empty();
+  if (is_misspelt) return no_value(rows_->exact[column], condition.value);
   return {};
 }
 
 core::Status Matcher::take(const Condition& condition) {
+  ASSAY_TRY(check(condition));
   const std::string name = resolved(condition.column);
   if (rows_->work.is_label(name)) return {};
-  if (is_taken(name)) {
-    return core::Error{fmt::format("{} is given twice, the second time as {}={}", name,
-                                   condition.column, condition.value)};
-  }
   if (const std::size_t size = size_column(*rows_, name); size < rows_->sizes.size()) {
-    const double value = ASSAY_TRY(size_of(name, condition.value));
-    if (value == 0) {
-      if (const auto [least, most] = (*ranges_)[size]; least > 0) {
-        return core::Error{fmt::format("{}={} is no work: {} was measured from {} to {}", name,
-                                       condition.value, name, least, most)};
-      }
-    }
-    sizes_[size] = value;
+    sizes_[size] = ASSAY_TRY(size_of(name, condition.value));
     return {};
   }
-  const std::size_t column = exact_column(*rows_, name);
-  if (column == rows_->exact.size()) return no_column(condition.column);
-  return take_exact(column, condition.value);
+  return take_exact(exact_column(*rows_, name), condition.value);
 }
 
 core::Status Matcher::settle() {
   std::vector<std::string> missing;
   for (std::size_t i = 0; i < sizes_.size(); ++i) {
     if (sizes_[i]) continue;
-    const auto [least, most] = (*ranges_)[i];
-    if (least == most) {
-      sizes_[i] = least;
+    const SizeRange& range = (*ranges_)[i];
+    if (range.least == range.greatest) {
+      sizes_[i] = range.least;
     } else if (!may_be_open(rows_->sizes[i])) {
-      missing.push_back(fmt::format("{} ({} to {})", rows_->sizes[i], least, most));
+      missing.push_back(
+          fmt::format("{} ({} to {})", shown(rows_->sizes[i]), range.least, range.greatest));
     }
   }
   if (missing.empty()) return {};

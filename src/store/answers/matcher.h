@@ -4,7 +4,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "core/result.h"
@@ -12,12 +11,35 @@
 
 namespace assay::store {
 
+// What the rows of a table have of a size.
+struct SizeRange {
+  double least = 0;
+  double greatest = 0;
+  bool counts = false;  // tokens, heads, elements: all values are whole numbers
+
+  [[nodiscard]] bool takes(double size) const;
+
+  // "a whole number of at least 1"
+  [[nodiscard]] std::string wanted() const;
+};
+
 class Matcher {
  public:
-  explicit Matcher(const WorkRows& rows);
+  explicit Matcher(const WorkRows& rows, ColumnShown column_shown = nullptr);
 
-  // Errors: the table has no such column, or no such exact value, or the value is no number.
+  // Errors: those of check(), or the table has no such exact value.
   core::Status take(const Condition& condition);
+
+  // Fails for a condition that is none, whatever rows there are: there is no such column, another
+  // condition has it already, the value is no number or no data type.
+  [[nodiscard]] core::Status check(const Condition& condition) const;
+
+  // Precondition: the table has this size.
+  [[nodiscard]] const SizeRange& range_of(const std::string& size) const;
+
+  // Fails where the text is no number that this size takes.
+  [[nodiscard]] core::Result<double> size_of(const std::string& column,
+                                             const std::string& text) const;
 
   [[nodiscard]] bool has_column(const std::string& column) const;
 
@@ -41,18 +63,18 @@ class Matcher {
 
  private:
   core::Status take_exact(std::size_t number, const std::string& value);
+  [[nodiscard]] std::vector<std::uint32_t> meant_values(std::size_t number,
+                                                        const std::string& value) const;
+  [[nodiscard]] std::string shown(const std::string& column) const;
   [[nodiscard]] std::string resolved(const std::string& name) const;
   [[nodiscard]] bool is_taken(const std::string& name) const;
   [[nodiscard]] core::Error no_column(const std::string& name) const;
   [[nodiscard]] core::Error no_value(const ExactColumn& column, const std::string& value) const;
   const WorkRows* rows_;
-  // Of each size, the least and the greatest value; copies share them.
-  std::shared_ptr<const std::vector<std::pair<double, double>>> ranges_;
+  ColumnShown shown_;
+  std::shared_ptr<const std::vector<SizeRange>> ranges_;  // of each size; copies share them
   std::vector<std::optional<double>> sizes_;
   std::vector<std::vector<std::uint32_t>> exact_;  // the allowed values; empty for all
 };
-
-// A number of at least 0.
-core::Result<double> size_of(const std::string& column, const std::string& text);
 
 }  // namespace assay::store

@@ -18,7 +18,32 @@ std::optional<MedianInterval> interval_of(const WorkRows& rows,
   return MedianInterval{.low = row.low, .high = row.high, .samples = row.samples};
 }
 
+// Leaves out values that the table does not have: they are no fault of the question.
+core::Result<Matcher> checked(const WorkIndex& index,
+                              const std::vector<Condition>& conditions,
+                              ColumnShown shown) {
+  Matcher matcher(index.rows(), shown);
+  for (const Condition& condition : conditions) {
+    ASSAY_TRY(matcher.check(condition));
+    (void)matcher.take(condition);
+  }
+  return matcher;
+}
+
 }  // namespace
+
+core::Status check_conditions(const WorkIndex& index,
+                              const std::vector<Condition>& conditions,
+                              ColumnShown shown) {
+  ASSAY_TRY(checked(index, conditions, shown));
+  return {};
+}
+
+core::Status check_question(const WorkIndex& index,
+                            const std::vector<Condition>& conditions,
+                            ColumnShown shown) {
+  return ASSAY_TRY(checked(index, conditions, shown)).settle();
+}
 
 Answer answer_of(const WorkIndex& index,
                  std::size_t family,

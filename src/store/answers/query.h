@@ -17,6 +17,18 @@ struct Condition {
   std::string value;
 };
 
+// Returns how messages call a column: of a command, as its option. Null: by its name.
+using ColumnShown = std::string (*)(const std::string& column);
+
+// Fails where the conditions ask nothing, whatever rows there are: as Matcher::check(), and
+// check_question() also where a size is missing.
+core::Status check_conditions(const WorkIndex& index,
+                              const std::vector<Condition>& conditions,
+                              ColumnShown shown = nullptr);
+core::Status check_question(const WorkIndex& index,
+                            const std::vector<Condition>& conditions,
+                            ColumnShown shown = nullptr);
+
 struct Answer {
   std::size_t family = 0;
   std::vector<double> sizes;  // asked, or of the rows where the query leaves them open

@@ -51,7 +51,7 @@ TEST(Query, TellsWhatExists) {
   EXPECT_EQ(error_of(index, {{"m", "0"}}), "m=0 is no work: m was measured from 1 to 3");
   EXPECT_NE(error_of(index, {{"m", "2"}, {"kernel_sorce", "x"}}).find("did you mean 'kernel_sou"),
             std::string::npos);
-  EXPECT_EQ(error_of(index, {{"m", "-2"}}), "m takes a number of at least 0, not '-2'");
+  EXPECT_EQ(error_of(index, {{"m", "-2"}}), "m takes a whole number of at least 1, not '-2'");
   EXPECT_EQ(error_of(index, {{"m", "2"}, {"framework", "trtllm"}, {"dtype", "fp8"}}),
             "gemm_perf: no row has framework=trtllm and gemm_dtype=fp8 together, though each of "
             "them exists");
@@ -77,6 +77,44 @@ TEST(Query, KeysMayBeCalledAsColumnsOfAnswers) {
   const model::Table table = answers_table(index, result.value(), KeyColumns::kAll);
   EXPECT_EQ(model::text(table.at(0, *table.column("method"))), "x");
   EXPECT_EQ(model::text(table.at(0, *table.column("answer_method"))), "linear in m");
+}
+
+// A row of 0 makes 0 a size, and one of 1.5 makes fractions sizes.
+TEST(Query, TakesTheNumbersThatASizeCanHave) {
+  const std::string header = "op_name,kernel_source,gemm_dtype,m,n,k,latency\n";
+  const WorkIndex from_zero =
+      index_of(header + "gemm,a,fp8,0,64,64,0.01\ngemm,a,fp8,4,64,64,0.04\n");
+  EXPECT_EQ(error_of(from_zero, {{"m", "0"}}), "");
+  EXPECT_EQ(error_of(from_zero, {{"m", "1.5"}}), "m takes a whole number of at least 0, not '1.5'");
+  const WorkIndex shares =
+      index_of(header + "gemm,a,fp8,1.5,64,64,0.01\ngemm,a,fp8,4,64,64,0.04\n");
+  EXPECT_EQ(error_of(shares, {{"m", "2.5"}}), "");
+  EXPECT_EQ(error_of(shares, {{"m", "many"}}), "m takes a number above 0, not 'many'");
+}
+
+std::string dashed(const std::string& column) {
+  return "--" + column;
+}
+
+TEST(Query, TellsAWrongQuestionFromWhatTheTableLacks) {
+  const WorkIndex index = index_of(kGemm);
+  const auto problem = [&](const std::vector<Condition>& conditions) {
+    const core::Status checked = check_question(index, conditions, dashed);
+    return checked.ok() ? "" : checked.error().message;
+  };
+  EXPECT_EQ(problem({}), "gemm_perf needs --m (1 to 3)");
+  EXPECT_TRUE(check_conditions(index, {}).ok());
+  for (const char* wrong : {"many", "-1", "1.5", "", "inf"}) {
+    EXPECT_EQ(problem({{"m", wrong}}),
+              std::string("--m takes a whole number of at least 1, not '") + wrong + "'");
+  }
+  EXPECT_EQ(problem({{"m", "0"}}), "--m=0 is no work: --m was measured from 1 to 3");
+  EXPECT_NE(problem({{"m", "2"}, {"dtype", "fp9"}}), "");
+  EXPECT_NE(problem({{"m", "2"}, {"width", "9"}}), "");
+  // These were not measured.
+  EXPECT_EQ(problem({{"m", "2"}, {"dtype", "nvfp4"}}), "");
+  EXPECT_EQ(problem({{"m", "2"}, {"kernel_source", "mine"}}), "");
+  EXPECT_EQ(problem({{"m", "1000000"}}), "");
 }
 
 // One kernel for small m, another for large: the rows are one curve, which either name means.
