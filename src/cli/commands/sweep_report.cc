@@ -288,17 +288,18 @@ class SweepReport final : public Command {
     return opening;
   }
 
-  core::Status write_page(const model::Book& book, const ComparedSettings& all) {
+  // Returns the page, or "" where none is written.
+  core::Result<fs::path> write_page(const model::Book& book, const ComparedSettings& all) {
     std::vector<fs::path> paths;
     if (report::has_pages())
       paths.push_back(request_.output.folder / (std::string(kReportName) + ".html"));
     if (!page_.empty()) paths.push_back(page_);
-    if (!all.ranking() || all.evidence().empty()) return {};
+    if (paths.empty() || !all.ranking() || all.evidence().empty()) return fs::path();
     const trace::PageOpening first = opening(book, all);
     const report::Page page = trace::comparisons_page(first, all.evidence());
     for (const fs::path& path : paths)
       ASSAY_TRY(report::write_page(page, path));
-    return {};
+    return paths.front();
   }
 
   // Draws the figure. It is optional, so a problem is reported but is not a failure.
@@ -333,7 +334,7 @@ class SweepReport final : public Command {
     ASSAY_TRY(report::write_xlsx(book, workbook += ".xlsx"));
     fs::path document = stem;
     ASSAY_TRY(report::write_json(book, document += ".json"));
-    ASSAY_TRY(write_page(book, all));
+    const fs::path page = ASSAY_TRY(write_page(book, all));
     const fs::path picture = all.ranking() ? draw_ranking(*all.ranking()) : fs::path();
     ASSAY_TRY(core::check_interrupt());
     if (presentation_.shows_summary()) {
@@ -344,7 +345,8 @@ class SweepReport final : public Command {
     if (presentation_.quiet) return Outcome::kOk;
     print_note(
         fmt::format("wrote {} and {}", workbook.string(), core::counted(files_ + 1, "more file")));
-    print_note(fmt::format("open {}{}", workbook.string(),
+    const fs::path& first = page.empty() ? workbook : page;
+    print_note(fmt::format("open {}{}", first.string(),
                            picture.empty() ? "" : " and " + picture.string()));
     return Outcome::kOk;
   }
