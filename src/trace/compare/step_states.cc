@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -10,6 +9,7 @@
 #include <utility>
 
 #include "core/statistics.h"
+#include "trace/compare/cut_steps.h"
 #include "trace/compare/rows.h"
 #include "trace/compare/timeline_samples.h"
 #include "trace/sheets/steps_table.h"
@@ -45,49 +45,6 @@ std::optional<RankStep> rank_step(const RankReport& report,
                   .comm_ms = finite_at(table, row, "total_comm_time ms"),
                   .events = finite_at(table, row, kEventsColumn),
                   .is_whole = !holds_next};
-}
-
-// The last step of a rank. Without numbers of events it is neither short nor full.
-struct LastStep {
-  RankStep* step = nullptr;
-  double fewest_before = kNaN;  // events in a step before it
-
-  [[nodiscard]] bool is_short() const { return step->events < fewest_before; }
-
-  [[nodiscard]] bool is_full() const { return step->events >= fewest_before; }
-};
-
-// Returns the steps of the run's last number, by rank.
-std::vector<LastStep> last_steps(std::vector<RankStep>& steps, int run) {
-  std::int64_t last = std::numeric_limits<std::int64_t>::min();
-  for (const RankStep& step : steps)
-    if (step.run == run) last = std::max(last, step.step);
-  std::map<int, LastStep> ranks;
-  for (RankStep& step : steps)
-    if (step.run == run && step.step == last) ranks[step.rank].step = &step;
-  for (const RankStep& step : steps) {
-    const auto found = ranks.find(step.rank);
-    if (step.run != run || step.step == last || found == ranks.end()) continue;
-    found->second.fewest_before = std::fmin(found->second.fewest_before, step.events);
-  }
-  std::vector<LastStep> result;
-  for (const auto& [rank, one] : ranks)
-    result.push_back(one);
-  return result;
-}
-
-// A last step that is short on all ranks may be another kind of step.
-void mark_cut_steps(std::vector<RankStep>& steps) {
-  std::set<int> runs;
-  for (const RankStep& step : steps)
-    runs.insert(step.run);
-  for (const int run : runs) {
-    const std::vector<LastStep> last = last_steps(steps, run);
-    const bool is_full_somewhere =
-        std::any_of(last.begin(), last.end(), [](const LastStep& one) { return one.is_full(); });
-    for (const LastStep& one : last)
-      if (is_full_somewhere && one.is_short()) one.step->is_whole = false;
-  }
 }
 
 // One run: its steps by number, each with its ranks.

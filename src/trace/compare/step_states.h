@@ -30,8 +30,7 @@ struct RankStep {
   bool is_whole = true;
 };
 
-// The last step of a run is not whole on ranks where it has fewer events than each of their other
-// steps, if it has all of them on another rank: their traces were cut within it.
+// Returns the steps of ranks, of which mark_cut_steps() marked those that are cut.
 std::vector<RankStep> rank_steps(std::span<const RankReport> ranks);
 
 // Steps as run and number.

@@ -139,19 +139,35 @@ TEST(StepStates, StepsThatNotAllRanksHaveDoNotCount) {
   EXPECT_EQ(text(table.at(3, *table.column("state"))), "not on all ranks");
 }
 
-// Returns two ranks with three steps of two kernels each, the last one of rank 1 of fewer.
-Configuration cut_in_its_last_step(std::size_t kernels_of_others) {
+// A step of kernels of equal length, and its work in hundreds of microseconds.
+struct Launched {
+  int kernels = 0;
+  int work = 0;
+};
+
+Configuration side_that_launches(const std::vector<std::vector<Launched>>& ranks) {
   Configuration side{.label = "a", .ranks = {}, .collectives = {}};
-  for (const int rank : {0, 1}) {
-    model::Trace trace = rank_trace({{600, 0}, {600, 0}, {600, 0}});
-    trace.gpu_events.resize(rank == 1 ? 5 : kernels_of_others);
+  for (const std::vector<Launched>& steps : ranks) {
+    testing::SmallTrace small;
+    int time = 0;
+    int number = 3;
+    for (const Launched& step : steps) {
+      const int kernel = 100 * step.work / step.kernels;
+      small.annotation(fmt::format("ProfilerStep#{}", number++), Side::kCpu, time, 100 * step.work);
+      for (int i = 0; i < step.kernels; ++i)
+        small.launch("gemm", 1, time + i * kernel, kernel);
+      time += 100 * step.work;
+    }
+    const model::Trace trace = small.read();
+    const int rank = static_cast<int>(side.ranks.size());
     side.ranks.push_back({.rank = rank, .book = individual_report(analyze_rank(trace, {}, rank))});
   }
   return side;
 }
 
 TEST(StepStates, AStepThatOneRankHasInPartDoesNotCount) {
-  const Configuration side = cut_in_its_last_step(6);
+  const Configuration side =
+      side_that_launches({{{2, 600}, {2, 600}, {2, 600}}, {{2, 600}, {2, 600}, {1, 300}}});
   const std::vector<StepState> states = step_states(side);
   ASSERT_EQ(states.size(), 2U);
   for (const StepState& state : states)
@@ -166,9 +182,49 @@ TEST(StepStates, AStepThatOneRankHasInPartDoesNotCount) {
   EXPECT_EQ(text(table.at(5, *table.column("state"))), "not whole");
 }
 
+// The other rank shows that the step is longer, and that there are more.
+TEST(StepStates, ARankThatIsCutEarlierHasAStepInPart) {
+  const Launched step{4, 600};
+  const Configuration side =
+      side_that_launches({{step, step, step, step, step, step}, {step, step, step, {1, 150}}});
+  const std::vector<StepState> states = step_states(side);
+  ASSERT_EQ(states.size(), 3U);
+  for (const StepState& state : states)
+    EXPECT_NEAR(state.period_ms, 60, 1e-9);
+  EXPECT_EQ(compare({side, steady_run()}).value().answer.baseline_transients,
+            "3 of 6 steps of a are left out, which not all ranks have: rank 1 lacks 2 and has 1 "
+            "that is not whole.");
+}
+
 // It may be a step of another kind.
 TEST(StepStates, AStepThatIsShortOnAllRanksCounts) {
-  EXPECT_EQ(step_states(cut_in_its_last_step(5)).size(), 3U);
+  const std::vector<Launched> rank = {{2, 600}, {2, 600}, {1, 300}};
+  EXPECT_EQ(step_states(side_that_launches({rank, rank})).size(), 3U);
+}
+
+// Rank 0 logs each step in the next one, and the last step is the one that became slow.
+TEST(StepStates, AStepOfFewerKernelsThatIsAsLongAsOnOtherRanksCounts) {
+  const std::vector<StepState> states = step_states(side_that_launches(
+      {{{6, 600}, {6, 600}, {6, 600}, {5, 900}}, {{5, 600}, {5, 600}, {5, 600}, {5, 900}}}));
+  ASSERT_EQ(states.size(), 4U);
+  EXPECT_NEAR(states.back().period_ms, 90, 1e-9);
+}
+
+// Rank 0 saves a checkpoint behind its last step.
+TEST(StepStates, AStepOfFewerKernelsThatIsAsLongAsThoseBeforeCounts) {
+  const std::vector<Launched> other = {{6, 600}, {6, 600}, {6, 600}, {5, 600}};
+  EXPECT_EQ(
+      step_states(side_that_launches({{{6, 600}, {6, 600}, {6, 600}, {9, 900}}, other, other}))
+          .size(),
+      4U);
+}
+
+// Nobody waits for the others, as where each rank serves requests of its own.
+TEST(StepStates, AShorterStepOfARankThatRunsOnItsOwnCounts) {
+  EXPECT_EQ(step_states(side_that_launches({{{5, 500}, {8, 800}, {7, 700}, {6, 600}},
+                                            {{7, 700}, {5, 500}, {6, 600}, {4, 400}}}))
+                .size(),
+            4U);
 }
 
 TEST(StepStates, AStepThatMayHoldTheNextDoesNotCount) {
