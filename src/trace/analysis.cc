@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <limits>
+#include <map>
 #include <regex>
 #include <set>
 
@@ -136,46 +138,64 @@ void count_only_steps(RankAnalysis& rank, const ProfilerSteps& steps) {
   rank.steps = windows.steps();
 }
 
-// Returns whether work without a launch record may be of the step at this position, although it
-// counts in one before.
-bool may_lack_work(const RankAnalysis& rank, const Interval& step_ns) {
-  return std::any_of(rank.unlinked.begin(), rank.unlinked.end(), [&](const UnlinkedWork& work) {
-    return rank.counted[work.event] &&
-           work.launched_after_ns.value_or(step_ns.start) < step_ns.start &&
-           rank.trace->gpu_events[work.event].start_ns >= step_ns.start;
-  });
-}
-
-// Marks the step before one that lost all of its work to it, as far as can be told.
-void mark_step_before(RankAnalysis& rank, const ProfilerSteps& steps, std::size_t lost) {
-  for (std::size_t before = lost; before-- > 0;) {
-    const auto found = std::find_if(rank.steps.begin(), rank.steps.end(), [&](const Step& step) {
-      return step.number == steps.number(before);
+// Work without a launch record that counts in a step may be of a later one that began before it
+// ran.
+class DoubtfulWork {
+ public:
+  explicit DoubtfulWork(const RankAnalysis& rank) {
+    for (const UnlinkedWork& work : rank.unlinked)
+      if (rank.counted[work.event] && work.launched_after_ns)
+        works_.push_back({*work.launched_after_ns, rank.trace->gpu_events[work.event].start_ns});
+    std::sort(works_.begin(), works_.end(), [](const Work& a, const Work& b) {
+      return a.launched_after_ns < b.launched_after_ns;
     });
-    if (found == rank.steps.end()) continue;
-    found->may_hold_next = true;
-    return;
+    for (std::size_t i = 1; i < works_.size(); ++i)
+      works_[i].start_ns = std::max(works_[i].start_ns, works_[i - 1].start_ns);
   }
-}
+
+  // Returns whether some work may be of a step that began at this time, although it counts before.
+  [[nodiscard]] bool may_be_of(std::int64_t step_ns) const {
+    const auto from = std::lower_bound(
+        works_.begin(), works_.end(), step_ns,
+        [](const Work& work, std::int64_t at) { return work.launched_after_ns < at; });
+    return from != works_.begin() && std::prev(from)->start_ns >= step_ns;
+  }
+
+ private:
+  struct Work {
+    std::int64_t launched_after_ns;
+    std::int64_t start_ns;  // of the latest work so far, in order
+  };
+
+  std::vector<Work> works_;
+};
 
 // Steps of which all launch records are missing have the work that their ranges on the GPU tell.
 // Where they have no range either, the step before may hold their work.
 void account_for_lost_launches(RankAnalysis& rank, const ProfilerSteps& steps) {
   if (rank.unlinked.empty() || rank.steps.empty()) return;
-  for (const std::size_t lost : steps_without_launches(*rank.trace, rank.tree, steps)) {
-    const std::int64_t number = steps.number(lost);
-    const std::string example = fmt::format("rank {}: step {}", rank.rank, number);
-    const bool has_work = std::any_of(rank.steps.begin(), rank.steps.end(),
-                                      [number](const Step& step) { return step.number == number; });
-    if (has_work) {
+  const std::vector<std::size_t> lost = steps_without_launches(*rank.trace, rank.tree, steps);
+  const std::set<std::size_t> without_launches(lost.begin(), lost.end());
+  const DoubtfulWork doubtful(rank);
+  std::map<std::int64_t, Step*> with_work;  // by number
+  for (Step& step : rank.steps)
+    with_work.try_emplace(step.number, &step);
+  Step* before = nullptr;  // the last one with work
+  for (std::size_t position = 0; position < steps.size(); ++position) {
+    const auto found = with_work.find(steps.number(position));
+    const bool has_work = found != with_work.end();
+    const bool is_lost = without_launches.count(position) > 0;
+    if (is_lost && has_work) {
       rank.warnings.add("profiled steps whose launch records are all missing",
-                        "their ranges on the GPU tell their work", example);
-    } else if (may_lack_work(rank, steps.range_ns(lost))) {
+                        "their ranges on the GPU tell their work",
+                        fmt::format("rank {}: step {}", rank.rank, found->first));
+    } else if (is_lost && doubtful.may_be_of(steps.range_ns(position).start)) {
       rank.warnings.add("profiled steps without launch records and without a range on the GPU",
                         "left out; the step before, which may hold their work, is not compared",
-                        example);
-      mark_step_before(rank, steps, lost);
+                        fmt::format("rank {}: step {}", rank.rank, steps.number(position)));
+      if (before != nullptr) before->may_hold_next = true;
     }
+    if (has_work) before = found->second;
   }
 }
 

@@ -170,6 +170,28 @@ TEST(Steps, AStepWithoutLaunchRecordsAndRangeIsTold) {
       has_warning(rank, "profiled steps without launch records and without a range on the GPU"));
 }
 
+// The work of steps 1 and 2 counts in step 0, while step 4 launched nothing and nothing ran since.
+TEST(Steps, OnlyTheStepBeforeLostOnesMayHoldTheirWork) {
+  testing::SmallTrace small;
+  for (const int step : {0, 1, 2, 3, 4}) {
+    const int start = 5000 * step;
+    small.annotation(fmt::format("ProfilerStep#{}", step), Side::kCpu, start, 5000);
+    if (step == 1 || step == 2) small.leaked_kernel("gemm", start + 1010, 3000);
+    if (step == 0 || step == 3) small.launch("gemm", 1, start + 10, 3000);
+  }
+  const model::Trace trace = small.read();
+  const RankAnalysis rank = analyze_rank(trace, {}, 0);
+  ASSERT_EQ(rank.steps.size(), 2U);
+  EXPECT_TRUE(rank.steps[0].may_hold_next);
+  EXPECT_FALSE(rank.steps[1].may_hold_next);
+  const auto& all = rank.warnings.all();
+  const auto told = std::find_if(all.begin(), all.end(), [](const auto& warning) {
+    return warning.reason == "profiled steps without launch records and without a range on the GPU";
+  });
+  ASSERT_NE(told, all.end());
+  EXPECT_EQ(told->count, 2);
+}
+
 TEST(Steps, NumbersAreReadFromTheirNames) {
   EXPECT_EQ(profiler_step_number("ProfilerStep#12"), 12);
   EXPECT_EQ(profiler_step_number("ProfilerStep#"), std::nullopt);

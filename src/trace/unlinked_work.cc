@@ -1,6 +1,7 @@
 #include "trace/unlinked_work.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 #include <utility>
@@ -52,6 +53,9 @@ class StepRanges {
       of_tracks_[range.track].push_back(begin);
       if (without_launches.count(*number) > 0) without_launches_.push_back(begin);
     }
+    for (auto& [track, begins] : of_tracks_)
+      put_in_order(begins);
+    put_in_order(without_launches_);
   }
 
   // Returns when the latest step began on the CPU whose range began on the stream of this work
@@ -69,15 +73,21 @@ class StepRanges {
  private:
   struct Begin {
     std::int64_t on_gpu_ns;
-    std::int64_t on_cpu_ns;
+    std::int64_t on_cpu_ns;  // of the latest step so far, in order
   };
 
+  static void put_in_order(std::vector<Begin>& begins) {
+    std::sort(begins.begin(), begins.end(),
+              [](const Begin& a, const Begin& b) { return a.on_gpu_ns < b.on_gpu_ns; });
+    for (std::size_t i = 1; i < begins.size(); ++i)
+      begins[i].on_cpu_ns = std::max(begins[i].on_cpu_ns, begins[i - 1].on_cpu_ns);
+  }
+
   static std::optional<std::int64_t> latest(const std::vector<Begin>& begins, std::int64_t by_ns) {
-    std::optional<std::int64_t> result;
-    for (const Begin& begin : begins)
-      if (begin.on_gpu_ns <= by_ns)
-        result = std::max(result.value_or(begin.on_cpu_ns), begin.on_cpu_ns);
-    return result;
+    const auto after =
+        std::upper_bound(begins.begin(), begins.end(), by_ns,
+                         [](std::int64_t at, const Begin& begin) { return at < begin.on_gpu_ns; });
+    return after == begins.begin() ? std::nullopt : std::optional(std::prev(after)->on_cpu_ns);
   }
 
   std::map<model::TrackId, std::vector<Begin>> of_tracks_;

@@ -105,6 +105,24 @@ TEST(UnlinkedWork, ARangeTellsOfItsStream) {
   EXPECT_EQ(told(trace), "lost gemm: 200; lost adam: 200; copy: 310; ");
 }
 
+// Neither file nor CPU has the steps in the order in which their ranges began.
+TEST(UnlinkedWork, TheLatestStepWhoseRangeBeganTells) {
+  testing::SmallTrace small;
+  small.launch("gemm", 1, 10, 40);
+  for (const int step : {3, 1, 2}) {
+    const std::string name = fmt::format("ProfilerStep#{}", step);
+    small.annotation(name, testing::SmallTrace::Side::kCpu, 100 * step, 100);
+    small.annotation(name, testing::SmallTrace::Side::kGpu, step == 2 ? 1400 : 1000 + 100 * step,
+                     16);
+  }
+  small.leaked_kernel("in 1", 1100, 20);
+  small.leaked_kernel("still in 1", 1299, 1);
+  small.leaked_kernel("in 3", 1300, 20);
+  small.leaked_kernel("behind the late range of 2", 1500, 20);
+  EXPECT_EQ(told(small.read()),
+            "in 1: 100; still in 1: 100; in 3: 300; behind the late range of 2: 300; ");
+}
+
 TEST(UnlinkedWork, WhatRunsAfterARangeBeganDidNotLeak) {
   testing::SmallTrace small;
   small.annotation("ProfilerStep#1", testing::SmallTrace::Side::kCpu, 100, 100);
