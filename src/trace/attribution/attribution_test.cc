@@ -684,8 +684,23 @@ TEST(AttributionTable, PartsBelowTheResolutionAreOne) {
 
 TEST(AttributionTable, WordsHaveNoDigitsThatTellNothing) {
   EXPECT_EQ(attribution_in_words(with_rounding_noise()),
-            "Of +1.19 ms a step: waiting for a straggler +1.19 ms, others 0 ms (each below 0.001 "
-            "ms).");
+            "Of +1.19 ms a step: waiting for a straggler +1.19 ms.");
+}
+
+// A small change has digits of its own, but no clock tells three nanoseconds.
+TEST(AttributionTable, OtherPartsThatRoundToNothingAreNotTold) {
+  Attribution attribution;
+  attribution.a_ms = 10;
+  attribution.change_ms[kStragglerAt] = 0.012;
+  attribution.change_ms[kLatencyAt] = 0.000003;
+  attribution.b_ms = 10 + 0.012003;
+  attribution.resolution_ms = 0.001;
+  EXPECT_EQ(attribution_in_words(attribution),
+            "Of +0.012 ms a step: waiting for a straggler +0.012 ms.");
+  attribution.change_ms[kLatencyAt] = 0.0007;
+  EXPECT_EQ(attribution_in_words(attribution),
+            "Of +0.012 ms a step: waiting for a straggler +0.012 ms, others +0.0007 ms (each below "
+            "0.001 ms).");
 }
 
 TEST(Resolution, IsTheSmallestOfTheLimitsButNoLessThanTheClock) {

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <set>
 #include <unordered_map>
+#include <utility>
 
 #include "trace/attribution/sequence.h"
 
@@ -299,27 +300,45 @@ class GraphBuilder {
     return key;
   }
 
+  // The sequences of computations of a rank in a step, by lane. Lanes that only communicate have
+  // none.
+  struct Orders {
+    std::vector<Key> by_name;
+    std::vector<Key> by_launch;
+  };
+
+  [[nodiscard]] Orders orders_of(const std::vector<MergedElement>& lanes, std::size_t s) const {
+    Orders orders;
+    for (const MergedElement& lane : lanes) {
+      Key names{};
+      Key launches{};
+      for (const Side side : {kA, kB}) {
+        for (const WorkId w : works_of(side, side == kA ? lane.a : lane.b, s)) {
+          const Work& work = execution(side).works[w];
+          if (work.kind == GpuWork::kCommunication) continue;
+          names[side] = KeyHash()({names[side], keys_[side][work.kernel], 0, 0});
+          launches[side] = KeyHash()({launches[side], launch_of(side, w), 0, 0});
+        }
+      }
+      if (names == Key{}) continue;
+      orders.by_name.push_back(names);
+      orders.by_launch.push_back(launches);
+    }
+    std::sort(orders.by_name.begin(), orders.by_name.end());
+    std::sort(orders.by_launch.begin(), orders.by_launch.end());
+    return orders;
+  }
+
   // Finds the steps in which ranks compute in different orders. Where launches of one order differ
   // among ranks, as with the tokens of experts, they do not tell what is the same in another order.
   void find_orders() {
     for (std::size_t s = 0; s < graph_.steps; ++s) {
-      std::set<Key> by_name;
-      std::set<Key> by_launch;
-      for (const auto& lanes : lanes_) {
-        for (const MergedElement& lane : lanes) {
-          Key names{};
-          Key launches{};
-          for (const Side side : {kA, kB}) {
-            for (const WorkId w : works_of(side, side == kA ? lane.a : lane.b, s)) {
-              const Work& work = execution(side).works[w];
-              if (work.kind == GpuWork::kCommunication) continue;
-              names[side] = KeyHash()({names[side], keys_[side][work.kernel], 0, 0});
-              launches[side] = KeyHash()({launches[side], launch_of(side, w), 0, 0});
-            }
-          }
-          by_name.insert(names);
-          by_launch.insert(launches);
-        }
+      std::set<std::vector<Key>> by_name;
+      std::set<std::vector<Key>> by_launch;
+      for (const std::vector<MergedElement>& lanes : lanes_) {
+        Orders orders = orders_of(lanes, s);
+        by_name.insert(std::move(orders.by_name));
+        by_launch.insert(std::move(orders.by_launch));
       }
       in_other_orders_.push_back(by_name.size() > 1 && by_launch.size() == by_name.size());
     }

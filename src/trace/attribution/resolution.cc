@@ -47,6 +47,10 @@ double rounded_beside(double value, double largest) {
   return rounded == 0 ? 0 : rounded;  // never minus zero
 }
 
+bool rounds_to_nothing(double value, double largest) {
+  return rounded_beside(value, largest) == 0 || std::fabs(value) < kClockMs / 2;
+}
+
 double largest_change_ms(const Attribution& attribution) {
   double largest = std::fabs(attribution.total_ms());
   for (const double change : attribution.change_ms)

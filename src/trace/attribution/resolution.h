@@ -14,7 +14,8 @@ struct Repetitions {
   std::vector<double> b_ms;
 };
 
-// Returns the change below which a part tells nothing, with one digit, rounded up. It is a
+// Returns the change below which a part tells nothing, rounded up to one digit: to less than twice
+// of what follows. It is a
 // microsecond: older traces round times to that, and the pauses of one kernel differ by as much
 // from step to step. It is more where all of these are: a hundredth of the largest change, a
 // thousandth of a step, and the standard error of the whole change, where repetitions tell it.
@@ -31,7 +32,10 @@ double largest_change_ms(const Attribution& attribution);
 // it, so that a small part has no digits that a large one lacks. Others are left to their writer.
 double rounded_beside(double value, double largest);
 
-// Returns the value with one significant digit, not less than it.
+// Returns whether a change rounds to nothing: beside the largest one, or as the clocks tell it.
+bool rounds_to_nothing(double value, double largest);
+
+// Returns the value with one significant digit, not less than it and less than twice as much.
 double rounded_up(double value);
 
 }  // namespace assay::trace::attribution

@@ -173,7 +173,7 @@ std::string attribution_in_words(const Attribution& attribution) {
     others_ms += change_ms;
     largest_other_ms = std::max(largest_other_ms, std::fabs(change_ms));
   }
-  if (largest_other_ms > 0)
+  if (!rounds_to_nothing(others_ms, largest_change_ms(attribution)))
     told.push_back(fmt::format("others {} (each below {:g} ms)", text(others_ms),
                                rounded_up(std::max(largest_other_ms, attribution.resolution_ms))));
   return fmt::format("Of {} a step: {}.", text(attribution.total_ms()), core::join(told, ", "));
