@@ -235,12 +235,10 @@ Answer answer(const Sides& sides) {
   result.baseline_steps = step_count(pair.baseline, pair.basis);
   result.test_steps = step_count(pair.test, pair.basis);
   const bool steps = pair.basis.window == Basis::Window::kStep;
-  std::string whole = steps ? whole_window_in_words(sides) : std::string();
-  const std::size_t in_baseline = result.baseline_steps / sides.baseline.runs.size();
-  const std::size_t in_test = result.test_steps / sides.test.runs.size();
-  if (!whole.empty() && in_baseline != in_test)
-    whole += fmt::format(" The windows hold {} and {}: their lengths say nothing of a step.",
-                         in_test, core::counted(in_baseline, "step"));
+  const std::string whole =
+      steps ? whole_window_in_words(sides, result.baseline_steps / sides.baseline.runs.size(),
+                                    result.test_steps / sides.test.runs.size())
+            : std::string();
   if (!whole.empty()) result.lines.push_back({"And over the whole profiled window?", whole});
   if (std::any_of(changes.begin(), changes.end(), [&](const TimelineChange& change) {
         return is_lost_among_many(change.time_ms, criterion);

@@ -220,18 +220,22 @@ std::string next_in_words(const TimelineChange& headline, Basis basis, const Sid
 }
 
 std::string parts_in_words(const std::vector<TimelineChange>& changes, Basis basis) {
+  constexpr double kLeastMs = 0.0005;  // three digits tell it
   std::vector<TimelineChange> parts;
   for (const TimelineChange& change : changes)
     if (is_part(change.type) && !std::isnan(change.time_ms.difference)) parts.push_back(change);
   std::stable_sort(parts.begin(), parts.end(), [](const auto& a, const auto& b) {
     return std::fabs(a.time_ms.difference) > std::fabs(b.time_ms.difference);
   });
+  if (parts.empty()) return "Unknown.";
   std::vector<std::string> texts;
-  texts.reserve(parts.size());
   for (const TimelineChange& part : parts)
-    texts.push_back(fmt::format("{} {:+.3f} ms ({})", part.type, part.time_ms.difference,
-                                within_sentence(timeline_verdict(part.time_ms, basis))));
-  return texts.empty() ? "Unknown." : core::join(texts, ", ") + ".";
+    if (std::fabs(part.time_ms.difference) >= kLeastMs)
+      texts.push_back(fmt::format("{} {:+.3f} ms ({})", part.type, part.time_ms.difference,
+                                  within_sentence(timeline_verdict(part.time_ms, basis))));
+  if (texts.empty())
+    return fmt::format("From no part: each changes by less than {:g} ms.", kLeastMs);
+  return core::join(texts, ", ") + ".";
 }
 
 std::string ranks_in_words(const TimelinePair& pair,
@@ -252,12 +256,20 @@ std::string ranks_in_words(const TimelinePair& pair,
   return texts.empty() ? "Unknown." : type + " is " + core::join(texts, "; ") + ".";
 }
 
-std::string whole_window_in_words(const Sides& sides) {
+std::string whole_window_in_words(const Sides& sides,
+                                  std::size_t baseline_steps,
+                                  std::size_t test_steps) {
   const TimelinePair pair = whole_trace_pair(sides);
   const std::vector<TimelineChange> changes = compare_means(pair, sides.options.criterion);
   const TimelineChange* total = headline(changes);
   if (total == nullptr || std::isnan(total->time_ms.difference)) return "";
   const Change& whole = total->time_ms;
+  if (baseline_steps != test_steps)
+    return fmt::format(
+        "{} of {} count and {} of {}: windows of different steps are not compared ({:.3f} and "
+        "{:.3f} ms).",
+        core::counted(test_steps, "step"), sides.test.label, baseline_steps, sides.baseline.label,
+        whole.test, whole.baseline);
   const std::string text =
       fmt::format("{} is {}: {:.3f} against {:.3f} ms.", sides.test.label,
                   speed_against(sides.baseline.label, whole), whole.test, whole.baseline);

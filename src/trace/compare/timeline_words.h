@@ -1,6 +1,7 @@
 // Sentences about the changes of a GPU timeline.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -33,7 +34,8 @@ std::string is_it_real(const TimelineChange& headline,
 // Says which setting to use, or what to measure next.
 std::string next_in_words(const TimelineChange& headline, Basis basis, const Sides& sides);
 
-// Describes the parts that add up to a step, the largest change first.
+// Describes the parts that add up to a step, the largest change first. Those without a change that
+// has digits are left out.
 std::string parts_in_words(const std::vector<TimelineChange>& changes, Basis basis);
 
 // Says how many ranks see this type better, worse, and so on.
@@ -42,7 +44,10 @@ std::string ranks_in_words(const TimelinePair& pair,
                            const Criterion& criterion);
 
 // Describes the time from the start of the first step to the end of the last, as in gpu_timeline;
-// empty when a side has no timeline.
-std::string whole_window_in_words(const Sides& sides);
+// empty when a side has no timeline. It is compared where as many steps of a run count on both
+// sides.
+std::string whole_window_in_words(const Sides& sides,
+                                  std::size_t baseline_steps,
+                                  std::size_t test_steps);
 
 }  // namespace assay::trace
