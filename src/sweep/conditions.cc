@@ -8,13 +8,17 @@
 #include <filesystem>
 #include <set>
 #include <string_view>
+#include <utility>
 
 #include "core/file_hash.h"
 #include "core/files.h"
 #include "core/text.h"
+#include "model/facts.h"
 
 namespace assay::sweep {
 namespace {
+
+namespace fs = std::filesystem;
 
 constexpr std::string_view kFile = "file ";
 constexpr std::array<std::string_view, 2> kPrefixes = {"NCCL_", "RCCL_"};
@@ -25,6 +29,41 @@ bool is_condition(std::string_view name) {
   return std::any_of(kPrefixes.begin(), kPrefixes.end(),
                      [&](std::string_view prefix) { return name.starts_with(prefix); }) ||
          std::find(kNames.begin(), kNames.end(), name) != kNames.end();
+}
+
+// Returns what tells a file from another; "" where it cannot be read.
+std::string state_of(const std::string& file) {
+  constexpr std::uintmax_t kReadBytes = 1 << 20;
+  std::error_code code;
+  const std::uintmax_t size = fs::file_size(file, code);
+  if (code) return "";
+  if (size <= kReadBytes) {
+    const auto hash = core::file_hash(file);
+    return hash.ok() ? fmt::format("{:016x}", hash.value()) : "";
+  }
+  const auto time = fs::last_write_time(file, code).time_since_epoch();
+  return code ? "" : fmt::format("{} bytes of time {}", size, time.count());
+}
+
+// Returns whether a run's end wrote this, or its output. Reports are written there later, too.
+bool is_of_run(const fs::path& path) {
+  constexpr const char* kUnfinished = ".unfinished";
+  return path.filename() == model::kRunRecordFile || path.extension() == ".log" ||
+         path.filename().string().find(kUnfinished) != std::string::npos;
+}
+
+// Returns when a run last wrote something that stands in the sweep's folder.
+fs::file_time_type last_sign_of_life(const fs::path& folder) {
+  fs::file_time_type last = fs::file_time_type::min();
+  std::error_code code;
+  for (fs::recursive_directory_iterator entry(folder, code), end; !code && entry != end;
+       entry.increment(code)) {
+    if (!is_of_run(entry->path())) continue;
+    std::error_code unknown;
+    const auto time = entry->last_write_time(unknown);
+    if (!unknown) last = std::max(last, time);
+  }
+  return last;
 }
 
 std::string value_of(const Conditions& conditions, const std::string& name) {
@@ -38,8 +77,8 @@ Conditions present_conditions(const std::vector<std::string>& files, const Setti
   Conditions conditions;
   for (const std::string& file : files) {
     if (file.empty() || !core::is_regular_file(file)) continue;
-    if (const auto hash = core::file_hash(file); hash.ok())
-      conditions[std::string(kFile) + file] = fmt::format("{:016x}", hash.value());
+    if (std::string state = state_of(file); !state.empty())
+      conditions[std::string(kFile) + file] = std::move(state);
   }
   std::set<std::string, std::less<>> swept;
   for (const Setting& setting : settings)
@@ -52,6 +91,20 @@ Conditions present_conditions(const std::vector<std::string>& files, const Setti
     conditions[std::string(name)] = core::valid_utf8(std::string(text.substr(name.size() + 1)));
   }
   return conditions;
+}
+
+Conditions without_files_of_runs(Conditions present,
+                                 const Conditions& stored,
+                                 const fs::path& folder) {
+  const fs::file_time_type last = last_sign_of_life(folder);
+  for (auto& [name, value] : present) {
+    const auto before = stored.find(name);
+    if (!name.starts_with(kFile) || before == stored.end()) continue;
+    std::error_code code;
+    const auto time = fs::last_write_time(name.substr(kFile.size()), code);
+    if (!code && time <= last) value = before->second;
+  }
+  return present;
 }
 
 std::vector<std::string> differences(const Conditions& stored, const Conditions& present) {

@@ -2,6 +2,7 @@
 // and the variables that NCCL, RCCL and GPU runtimes read. A sweep that is resumed compares them.
 #pragma once
 
+#include <filesystem>
 #include <map>
 #include <string>
 #include <vector>
@@ -13,8 +14,15 @@ namespace assay::sweep {
 using Conditions = std::map<std::string, std::string>;  // "file train.yaml", its hash
 
 // Returns the conditions of now. A swept variable is none of them. `files` are arguments of the
-// command and its configuration; those that are no files have no condition.
+// command and its configuration; those that are no files have no condition. Large ones, such as
+// data, are not read: their size and time stand for their bytes.
 Conditions present_conditions(const std::vector<std::string>& files, const Settings& settings);
+
+// Returns the conditions, with the stored one of each file that was last written before the
+// last run of the sweep in `folder` ended: the command may have written it, such as a log.
+Conditions without_files_of_runs(Conditions present,
+                                 const Conditions& stored,
+                                 const std::filesystem::path& folder);
 
 // Says what differs: "file train.yaml has changed since the sweep began". Nothing differs where the
 // sweep recorded none.

@@ -15,7 +15,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kMostNamedRuns = 4;
-constexpr const char* kTraceFolder = "torch_profiler";
 
 struct TraceFile {
   std::size_t run = 0;
@@ -23,17 +22,6 @@ struct TraceFile {
 };
 
 using FilesBySize = std::map<std::uintmax_t, std::vector<TraceFile>>;
-
-void add_files(const RunRecord& record, std::size_t run, FilesBySize& files) {
-  std::error_code code;
-  for (fs::recursive_directory_iterator entry(record.folder / kTraceFolder, code), end;
-       !code && entry != end; entry.increment(code)) {
-    std::error_code ignored;
-    if (!entry->is_regular_file(ignored)) continue;
-    const std::uintmax_t size = entry->file_size(ignored);
-    if (!ignored && size > 0) files[size].push_back({run, entry->path()});
-  }
-}
 
 // Returns the sets of runs that share a file.
 std::set<std::set<std::size_t>> sharing_runs(const FilesBySize& files) {
@@ -52,10 +40,17 @@ std::set<std::set<std::size_t>> sharing_runs(const FilesBySize& files) {
 
 }  // namespace
 
-std::vector<std::string> repeated_traces(std::span<const RunRecord> records) {
+std::vector<std::string> repeated_traces(std::span<const RunRecord> records,
+                                         const TracesOfRun& traces_of) {
   FilesBySize files;
-  for (std::size_t i = 0; i < records.size(); ++i)
-    if (records[i].status == RunStatus::kOk) add_files(records[i], i, files);
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    if (records[i].status != RunStatus::kOk) continue;
+    for (const fs::path& path : traces_of(records[i].folder)) {
+      std::error_code code;
+      const std::uintmax_t size = fs::file_size(path, code);
+      if (!code && size > 0) files[size].push_back({i, path});
+    }
+  }
   std::vector<std::string> sentences;
   for (const std::set<std::size_t>& runs : sharing_runs(files)) {
     std::vector<std::string> names;

@@ -32,15 +32,28 @@ class RepeatedTraces : public ::testing::Test {
   std::vector<RunRecord> records_;
 };
 
+std::vector<fs::path> traces_of(const fs::path& run) {
+  return {run / "torch_profiler/rank0/trace.json"};
+}
+
+TEST_F(RepeatedTraces, FilesThatAreNoTracesMayBeTheSame) {
+  for (const int repeat : {1, 2}) {
+    add("a", repeat, fmt::format("{{{}}}", repeat));
+    EXPECT_TRUE(
+        core::write_file(records_.back().folder / "torch_profiler/README.txt", "traces").ok());
+  }
+  EXPECT_THAT(repeated_traces(records_, traces_of), IsEmpty());
+}
+
 TEST_F(RepeatedTraces, TracesOfTheSameBytesAreOneMeasurement) {
   add("a", 1, "{1}");
   add("a", 2, "{2}");
   add("b", 1, "{1}");
-  EXPECT_THAT(repeated_traces(records_),
+  EXPECT_THAT(repeated_traces(records_, traces_of),
               ElementsAre("2 runs have a trace of the same bytes (a repeat 1, b repeat 1): the "
                           "command wrote no new one, so they are one measurement"));
   records_.back().status = RunStatus::kFailed;
-  EXPECT_THAT(repeated_traces(records_), IsEmpty());
+  EXPECT_THAT(repeated_traces(records_, traces_of), IsEmpty());
 }
 
 }  // namespace

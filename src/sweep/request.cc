@@ -98,7 +98,8 @@ core::Status check_command(const Request& request) {
       "--config is given, but the command does not use {config}: write it where the path belongs"};
 }
 
-Conditions conditions_of(const Plan& plan) {
+Conditions conditions_of(const Plan& plan, const Request& request) {
+  if (request.purpose == Request::Purpose::kShow) return {};
   std::vector<std::string> files = plan.command;
   files.push_back(plan.config);
   return present_conditions(files, plan.settings);
@@ -115,7 +116,7 @@ core::Result<Plan> new_plan(const Request& request) {
             .expected_library = request.expected_library};
   const RunPlace place{plan.settings.front(), 1, fs::absolute("run"), plan.config};
   ASSAY_TRY(find_program(filled_in(plan.command, place).front()));
-  plan.conditions = conditions_of(plan);
+  plan.conditions = conditions_of(plan, request);
   return plan;
 }
 
@@ -140,10 +141,13 @@ core::Result<PreparedSweep> prepare_resumed(const Request& request) {
     return core::Error{fmt::format("cannot go on with '{}': {}\nname another folder to begin anew",
                                    request.folder.string(), difference)};
   }
-  return PreparedSweep{.plan = asked,
-                       .folder = request.folder,
-                       .extended = asked.repeats > stored.repeats,
-                       .warnings = differences(stored.conditions, conditions_of(asked))};
+  PreparedSweep sweep{
+      .plan = asked, .folder = request.folder, .extended = asked.repeats > stored.repeats};
+  if (request.purpose == Request::Purpose::kRun)
+    sweep.warnings = differences(
+        stored.conditions,
+        without_files_of_runs(conditions_of(asked, request), stored.conditions, request.folder));
+  return sweep;
 }
 
 core::Result<PreparedSweep> prepare_new(const Request& request) {

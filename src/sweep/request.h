@@ -25,6 +25,7 @@ struct Request {
   std::filesystem::path expected_library = {};
   std::filesystem::path folder = {};  // "" for a new one below experiments/
   enum class Mode { kNew, kResume } mode = Mode::kNew;
+  enum class Purpose { kRun, kShow } purpose = Purpose::kRun;  // kShow reads no files' conditions
 };
 
 struct PreparedSweep {

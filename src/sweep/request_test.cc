@@ -137,5 +137,13 @@ TEST_F(RequestTest, PlanningTakesTimeInProportionToTheRuns) {
   EXPECT_LT(planning_seconds(sweep), 8 * few) << "4 times is linear, 16 times quadratic";
 }
 
+TEST_F(RequestTest, ShowingAPlanReadsNoConditions) {
+  Request request = new_sweep();
+  request.command.push_back("/proc/self/exe");
+  EXPECT_FALSE(prepare(request).value().plan.conditions.empty());
+  request.purpose = Request::Purpose::kShow;
+  EXPECT_TRUE(prepare(request).value().plan.conditions.empty());
+}
+
 }  // namespace
 }  // namespace assay::sweep

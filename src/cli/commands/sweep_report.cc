@@ -8,6 +8,7 @@
 #include "cli/compared_settings.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/rank_traces.h"
 #include "cli/trace_options.h"
 #include "cli/version.h"
 #include "core/counted.h"
@@ -138,7 +139,7 @@ class SweepReport final : public Command {
                  const std::vector<sweep::RunRecord>& records,
                  const std::string& baseline) {
     runs_.doubts = sweep::run_doubts(plan, records, baseline);
-    for (const std::string& words : sweep::repeated_traces(records))
+    for (const std::string& words : sweep::repeated_traces(records, rank_traces))
       runs_.doubts.others.push_back(words);
     for (const sweep::RunRecord& record : records)
       runs_.positions[record.setting][record.repeat] = record.position;

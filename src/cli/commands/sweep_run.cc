@@ -6,6 +6,7 @@
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/rank_traces.h"
 #include "cli/summary_output.h"
 #include "core/counted.h"
 #include "core/interrupt.h"
@@ -87,6 +88,7 @@ class SweepRun final : public Command {
   void take_rest(const std::vector<std::string>& rest) override { request_.command = rest; }
 
   core::Result<Outcome> run() override {
+    request_.purpose = dry_run_ ? sweep::Request::Purpose::kShow : sweep::Request::Purpose::kRun;
     const sweep::PreparedSweep sweep = ASSAY_TRY(sweep::prepare(request_));
     for (const std::string& warning : sweep.warnings)
       print_warning(warning);
@@ -272,7 +274,7 @@ class SweepRun final : public Command {
         print_warning(fmt::format("{} ({})", model::text(warnings->at(row, 0)),
                                   model::text(warnings->at(row, 1))));
     }
-    for (const std::string& warning : sweep::repeated_traces(records))
+    for (const std::string& warning : sweep::repeated_traces(records, rank_traces))
       print_warning(warning);
     const auto good = std::count_if(records.begin(), records.end(), [](const auto& record) {
       return record.status == sweep::RunStatus::kOk;
@@ -304,8 +306,10 @@ const CommandSpec kSweepRun{
         "are removed. Ctrl-C and "
         "deadlines end the command and everything it started, in "
         "whatever session or process group. After Ctrl-C or a kill, --resume runs what is "
-        "missing, and warns where a file that the command names, or a variable of NCCL, RCCL or "
-        "the choice of GPUs, differs from when the sweep began.\n\n"
+        "missing, and warns where a file that the command names was changed since the sweep's last "
+        "run, or where a variable of NCCL, RCCL or the choice of GPUs differs from when the sweep "
+        "began. Files are told apart by their bytes, above 1 MiB by size and time; one that was "
+        "last written while the sweep ran, such as a log of the command, is not told.\n\n"
         "Beside each run's traces stand its output (run_output.log; <run>.log beside its folder "
         "until it ends) and what it was measured with: the NCCL or RCCL that its processes loaded, "
         "the driver, the GPUs, their clocks, other processes on them.",
