@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "cli/nccl_curves.h"
 #include "trace/compare/all_runs.h"
@@ -61,7 +62,7 @@ sweep::SettingResult test_result(const ComparedSetting& test, const trace::Headl
 void set_steady(sweep::SettingResult& result,
                 const trace::Change& change,
                 const trace::Criterion& criterion) {
-  result.step_ms = change.test;
+  result.repetitions = change.test_count;
   result.change_percent = change.percent;
   result.change_percent_low = change.percent_low;
   result.change_percent_high = change.percent_high;
@@ -70,11 +71,34 @@ void set_steady(sweep::SettingResult& result,
 }
 
 void set_mean(sweep::SettingResult& result, const trace::Change& change) {
-  result.mean_ms = change.test;
   result.mean_change_percent = change.percent;
   result.mean_change_percent_low = change.percent_low;
   result.mean_change_percent_high = change.percent_high;
   result.mean_verdict = trace::verdict_text(change, "run");
+}
+
+// Says what the intervals count, and how the changes differ from those of the measured means.
+std::string noise_in_words(const trace::JointChanges& changes, std::size_t tests) {
+  using Noise = trace::JointChanges::Noise;
+  const char* which = changes.judged.size() < tests ? " that were run repeatedly" : "";
+  switch (changes.noise) {
+    case Noise::kPair:
+      return "";
+    case Noise::kPooled:
+      return fmt::format(
+          "The noise is that of the runs of all settings{}, whose spreads do not differ.", which);
+    case Noise::kTrend:
+      return fmt::format(
+          "Steps are as measured; changes of settings{} are without the trend over the order of "
+          "the runs.",
+          which);
+    case Noise::kBlocks:
+      return fmt::format(
+          "Steps are as measured, in all runs; changes of settings{} are those within {} complete "
+          "repeats.",
+          which, changes.changes.front().test_count);
+  }
+  return "";
 }
 
 // Returns the setting whose comparison says most: the one to use, or else the one that loses most.
@@ -167,7 +191,6 @@ void ComparedSettings::tell_order(const trace::JointChanges& changes,
 }
 
 std::string ComparedSettings::judge_together(std::vector<sweep::SettingResult>& results) {
-  using Noise = trace::JointChanges::Noise;
   if (results.size() != figures_.size()) return "";
   std::vector<trace::JointRuns> steady;
   std::vector<trace::JointRuns> all;
@@ -183,12 +206,12 @@ std::string ComparedSettings::judge_together(std::vector<sweep::SettingResult>& 
   const trace::JointChanges mean_changes = trace::joint_changes(all, criterion);
   tell_order(changes, steady);
   for (std::size_t i = 0; i < changes.changes.size(); ++i)
-    set_steady(results[i + 1], changes.changes[i], criterion);
+    set_steady(results[changes.judged[i]], changes.changes[i], criterion);
   for (std::size_t i = 0; i < mean_changes.changes.size(); ++i)
-    set_mean(results[i + 1], mean_changes.changes[i]);
-  return changes.noise == Noise::kPooled
-             ? "The noise is that of the runs of all settings, whose spreads do not differ."
-             : "";
+    set_mean(results[mean_changes.judged[i]], mean_changes.changes[i]);
+  if (!changes.changes.empty())
+    results.front().repetitions = changes.changes.front().baseline_count;
+  return noise_in_words(changes, results.size() - 1);
 }
 
 trace::CompareOptions ComparedSettings::options() const {
@@ -201,7 +224,13 @@ model::Book ComparedSettings::report() const {
 }
 
 std::string ComparedSettings::pairs_in_words() const {
-  return trace::pairs_in_words(trace::compare_pairs(figures_, options().criterion));
+  std::vector<trace::SettingFigures> applied;
+  std::copy_if(figures_.begin(), figures_.end(), std::back_inserter(applied),
+               [&](const trace::SettingFigures& setting) {
+                 return runs_.doubts.missing.count(setting.label) == 0;
+               });
+  if (applied.size() < 2) return "";
+  return trace::pairs_in_words(trace::compare_pairs(applied, options().criterion));
 }
 
 trace::PageOpening ComparedSettings::opening(const model::Book& book,

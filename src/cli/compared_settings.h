@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "sweep/made_order.h"
 #include "sweep/ranking.h"
 #include "sweep/run_doubts.h"
 #include "trace/compare/joint_changes.h"
@@ -31,7 +32,7 @@ struct ComparedSetting {
 // What a sweep knows of the runs that are compared.
 struct SweepRuns {
   sweep::RunDoubts doubts = {};
-  std::map<std::string, std::map<int, int>> positions = {};  // by setting and repeat, from 1
+  sweep::MadeOrder positions = {};
 };
 
 class ComparedSettings {

@@ -4,6 +4,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <chrono>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
@@ -35,8 +37,13 @@ double seconds(Clock::duration duration) {
   return std::chrono::duration<double>(duration).count();
 }
 
+// Short runs begin within one second, and their order matters.
 std::string local_time() {
-  return fmt::format("{:%Y-%m-%dT%H:%M:%S%z}", fmt::localtime(std::time(nullptr)));
+  const auto now =
+      std::chrono::time_point_cast<std::chrono::microseconds>(std::chrono::system_clock::now());
+  const std::int64_t us = now.time_since_epoch().count();
+  const std::tm time = fmt::localtime(static_cast<std::time_t>(us / 1'000'000));
+  return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:06}{:%z}", time, us % 1'000'000, time);
 }
 
 Forwarding forwarding_of(const std::vector<std::string>& command, const Setting& setting) {

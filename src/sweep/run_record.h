@@ -30,12 +30,12 @@ struct TraceCheck {
 struct RunRecord {
   std::string setting = {};
   int repeat = 1;
-  int position = 0;  // in the order of the sweep, from 1
+  int position = 0;  // in the planned order of the sweep, from 1; made_order() has the real one
   RunStatus status = RunStatus::kOk;
   std::string detail = {};  // describes what is wrong
   int exit_code = 0;
   int signal = 0;
-  std::string started = {};  // local time, ISO 8601
+  std::string started = {};  // local time with microseconds, ISO 8601
   double duration_s = 0;
   TraceCheck traces = {};
   Observation seen = {};

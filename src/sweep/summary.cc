@@ -36,8 +36,10 @@ std::string title_of(const Plan& plan, const RunRecord& record) {
 model::Table runs_table(std::span<const RunRecord> records, const fs::path& folder) {
   model::Table table{
       .name = "runs",
-      .title = "Runs, in the order they were started",
-      .columns = {{.name = "run", .description = "position in the sweep's random order"},
+      .title = "Runs, in the order of the sweep",
+      .columns = {{.name = "run",
+                   .description = "position in the sweep's random order; a run that was made "
+                                  "again started later"},
                   {.name = "setting"},
                   {.name = "repeat"},
                   {.name = "status", .description = "ok, failed, hung, no traces or bad traces"},

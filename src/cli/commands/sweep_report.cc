@@ -17,6 +17,7 @@
 #include "report/book.h"
 #include "report/gnuplot.h"
 #include "sweep/command_line.h"
+#include "sweep/made_order.h"
 #include "sweep/ranking.h"
 #include "sweep/repeated_traces.h"
 #include "sweep/run_doubts.h"
@@ -141,8 +142,7 @@ class SweepReport final : public Command {
     runs_.doubts = sweep::run_doubts(plan, records, baseline);
     for (const std::string& words : sweep::repeated_traces(records, rank_traces))
       runs_.doubts.others.push_back(words);
-    for (const sweep::RunRecord& record : records)
-      runs_.positions[record.setting][record.repeat] = record.position;
+    runs_.positions = sweep::made_order(records);
     for (const std::string& doubt : runs_.doubts.sentences())
       print_warning(doubt);
   }

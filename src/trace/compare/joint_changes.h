@@ -38,7 +38,10 @@ struct JointChanges {
     kTrend,   // what is left of it beside a straight trend over the order of the runs
   };
   Noise noise = Noise::kPair;
-  std::vector<Change> changes = {};  // of each setting but the first; empty with kPair
+  // Of each setting that was run repeatedly, but the first; empty with kPair. The changes are
+  // without the effect of the order.
+  std::vector<Change> changes = {};
+  std::vector<std::size_t> judged = {};                             // the settings of these changes
   double trend_percent = std::numeric_limits<double>::quiet_NaN();  // a run, with kTrend
   double p = std::numeric_limits<double>::quiet_NaN();              // of no such effect of order
 };
@@ -46,8 +49,9 @@ struct JointChanges {
 // The criterion is that of each change. Noise is pooled for three settings or more where Bartlett's
 // test at 5 % does not tell their spreads apart and the baseline, which is in every change, is no
 // noisier than the others; a setting that is noisier than the pool counts its own spread. Effects
-// of the order are taken out where they are significant at 1 %, also for two settings. Changes are
-// kPair where a setting was run once.
+// of the order are taken out where they are significant at 1 %, also for two settings; where noise
+// is not pooled, each pair then counts its own beside the effect. A setting that was run once is
+// left out; changes are kPair where no other was run repeatedly, or the first was not.
 JointChanges joint_changes(std::span<const JointRuns> settings, const Criterion& criterion);
 
 struct FarRun {
@@ -56,8 +60,10 @@ struct FarRun {
   double percent = 0;  // more than the median of its setting
 };
 
-// Returns the runs that lie farther from the median of their setting than 5 standard deviations,
-// estimated by the median of all distances, and than 2 %; of settings with three runs or more.
+// Returns the runs that lie farther than 2 % from the median of their setting, and so far that
+// normal noise of all settings alone would have one in about 2 % of sweeps; of settings with three
+// runs or more. Their standard deviation is estimated by the median of all differences between two
+// runs of a setting.
 std::vector<FarRun> far_runs(std::span<const JointRuns> settings);
 
 }  // namespace assay::trace

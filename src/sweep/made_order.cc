@@ -1,0 +1,46 @@
+#include "sweep/made_order.h"
+
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <optional>
+#include <utility>
+
+namespace assay::sweep {
+namespace {
+
+// Returns microseconds since 1970 of "2026-11-30T15:16:58.250000+0100"; older records have no
+// fraction.
+std::optional<std::int64_t> start_us(const std::string& text) {
+  std::tm time{};
+  double seconds = 0;
+  int offset = 0;
+  if (std::sscanf(text.c_str(), "%4d-%2d-%2dT%2d:%2d:%lf%5d", &time.tm_year, &time.tm_mon,
+                  &time.tm_mday, &time.tm_hour, &time.tm_min, &seconds, &offset) != 7)
+    return std::nullopt;
+  if (!(seconds >= 0 && seconds < 61)) return std::nullopt;
+  time.tm_year -= 1900;
+  time.tm_mon -= 1;
+  const int minutes = (offset / 100) * 60 + offset % 100;
+  const auto whole = static_cast<std::int64_t>(::timegm(&time)) - std::int64_t{60} * minutes;
+  return whole * 1'000'000 + std::llround(seconds * 1e6);
+}
+
+}  // namespace
+
+MadeOrder made_order(std::span<const RunRecord> records) {
+  std::map<std::pair<std::int64_t, int>, const RunRecord*> by_start;
+  for (const RunRecord& record : records) {
+    const auto start = start_us(record.started);
+    if (!start || !by_start.try_emplace({*start, record.position}, &record).second) return {};
+  }
+  MadeOrder order;
+  int place = 0;
+  for (const auto& [start, record] : by_start)
+    order[record->setting][record->repeat] = ++place;
+  return order;
+}
+
+}  // namespace assay::sweep

@@ -1,0 +1,19 @@
+// The order in which the runs of a sweep were really made. A run that is made again after it failed
+// is later than its place in the plan says.
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+
+#include "sweep/run_record.h"
+
+namespace assay::sweep {
+
+using MadeOrder = std::map<std::string, std::map<int, int>>;  // by setting and repeat, from 1
+
+// Returns the place of each run in the order of their starts; nothing where a start is unknown.
+// Older records have whole seconds: the planned places order runs of one second.
+MadeOrder made_order(std::span<const RunRecord> records);
+
+}  // namespace assay::sweep
