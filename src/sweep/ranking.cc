@@ -23,12 +23,13 @@ using model::Verdict;
 constexpr double kPercent = 100;
 constexpr const char* kReferenceVerdict = "reference";
 constexpr const char* kNotApplied = "Not applied";
+constexpr const char* kNoVerdict = "No verdict";  // since the reference was not applied
 constexpr const char* kNoGoodRun = "No good run";
 
-// Orders settings by time; settings without a time come last.
-bool faster(const SettingResult& a, const SettingResult& b) {
-  if (std::isnan(a.step_ms) || std::isnan(b.step_ms)) return !std::isnan(a.step_ms);
-  return a.step_ms < b.step_ms;
+// Returns the time of a step as its change says, or else as measured; NaN for none.
+double judged_ms(const SettingResult& result, double reference_ms) {
+  if (std::isnan(result.change_percent) || std::isnan(result.step_ms)) return result.step_ms;
+  return reference_ms * (1 - result.change_percent / kPercent);
 }
 
 // Returns three significant digits without a sign, and whole numbers from 100 on.
@@ -166,14 +167,21 @@ Ranking::Ranking(std::vector<SettingResult> results, RankingRules rules, RunDoub
       reference_runs_(results.front().runs),
       settings_(std::move(results)),
       doubts_(std::move(doubts)) {
+  const double reference_ms = settings_.front().step_ms;
   settings_.front().verdict = kReferenceVerdict;
   settings_.front().mean_verdict = "";
   for (SettingResult& result : settings_) {
     if (has_reference() && doubts_.missing.count(result.setting) == 0) continue;
-    result.verdict = kNotApplied;
+    result.verdict = doubts_.missing.count(result.setting) > 0 ? kNotApplied : kNoVerdict;
     result.mean_verdict = "";
   }
-  std::stable_sort(settings_.begin(), settings_.end(), faster);
+  // Settings without a time come last.
+  std::stable_sort(settings_.begin(), settings_.end(),
+                   [reference_ms](const SettingResult& a, const SettingResult& b) {
+                     const double one = judged_ms(a, reference_ms);
+                     const double other = judged_ms(b, reference_ms);
+                     return std::isnan(other) ? !std::isnan(one) : one < other;
+                   });
 }
 
 bool Ranking::finds_regression() const {
@@ -313,9 +321,17 @@ std::string Ranking::choice_in_words() const {
   const std::string rest = rest_in_words();
   if (rest.empty() && !overruled)
     return "Unknown whether a setting is faster than " + reference_ + ".";
+  const std::string which = judged_ones();
   return fmt::format("Keep {}: {} faster{}{}.{}", reference_,
-                     settings_.size() == 2 ? "the other setting is not" : "no other setting is",
+                     settings_.size() == 2 && which.empty()
+                         ? "the other setting is not"
+                         : fmt::format("no other setting{} is", which),
                      overruled ? " over all its steps" : "", here, rest);
+}
+
+std::string Ranking::judged_ones() const {
+  if (!doubts_.missing.empty()) return " that was applied";
+  return doubts_.without_good_run.empty() ? "" : " that ran well";
 }
 
 std::string Ranking::measure_more(const std::string& sweep_folder) const {
@@ -372,6 +388,10 @@ std::string Ranking::next(const std::string& sweep_folder) const {
         "them: whoever adds runs until a difference shows finds one that is not there about twice "
         "as often as {:g} %.",
         measure_more(sweep_folder), kPercent * (1 - rules_.together));
+  if (!doubts_.missing.empty())
+    return "Next: have the command pass the variables on to the ranks, and begin a sweep anew: "
+           "what "
+           "was not applied may be faster.";
   if (const auto worse = with(Verdict::kWorse); !worse.empty())
     return fmt::format("Next: nothing to change. {} says where {} loses its time.",
                        worse.back()->comparison, worse.back()->setting);
@@ -402,7 +422,8 @@ std::vector<model::Column> Ranking::columns() const {
        .description = "Same: the whole interval lies within the tolerance. Unclear: it holds zero "
                       "and is wider. Different, or Same, in these runs: a setting was run once, so "
                       "the noise between its runs is unknown. Not applied: its variables reached "
-                      "no process that loaded NCCL."},
+                      "no process that loaded NCCL. No verdict: those of the reference reached "
+                      "none."},
       {.name = "mean faster by (%)",
        .unit = "%",
        .better = model::Better::kHigher,
@@ -470,8 +491,10 @@ std::string Ranking::headline() const {
                          faster_or_slower(found[0]->mean_change_percent));
   if (!with(Verdict::kUnclear).empty())
     return fmt::format("Unclear whether a setting is faster than {}", reference_);
-  std::string none = fmt::format("No setting is faster than {}", reference_);
   const auto worse = with(Verdict::kWorse);
+  if (worse.empty() && with(Verdict::kSame).empty() && !doubts_.missing.empty())
+    return fmt::format("Unknown whether a setting is faster than {}", reference_);
+  std::string none = fmt::format("No setting{} is faster than {}", judged_ones(), reference_);
   if (worse.empty()) return none;
   return fmt::format("{}; {} {}", none, core::counted(worse.size(), "is", "are"), slower_by(worse));
 }

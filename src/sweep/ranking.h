@@ -23,9 +23,11 @@ struct SettingResult {
   std::size_t steps = 0;            // in all these runs
   std::size_t repetitions = 0;      // that the interval counts
   std::string repetition = "step";  // what they are: "run" or "step"
-  double step_ms = 0;               // the steady period
+  double step_ms = 0;               // the steady period, as measured
   double mean_ms = std::numeric_limits<double>::quiet_NaN();  // of all profiled steps
-  double change_percent = 0;  // against the reference; positive if faster, NaN for the reference
+  // Against the reference; positive if faster, NaN for the reference. An effect of the order of
+  // runs may be taken out of it, so that it is not that of the measured steps.
+  double change_percent = 0;
   double change_percent_low = 0;
   double change_percent_high = 0;
   // The same of the mean of all profiled steps.
@@ -92,6 +94,9 @@ class Ranking {
   [[nodiscard]] std::string certainty(const SettingResult& result) const;
   [[nodiscard]] std::string choice_in_words() const;
   [[nodiscard]] std::string rest_in_words() const;
+  // Returns which of the other settings an answer about all of them means: "", or " that was
+  // applied" where others have no verdict.
+  [[nodiscard]] std::string judged_ones() const;
   [[nodiscard]] std::string slow_steps_in_words() const;
   [[nodiscard]] std::string contradiction_in_words(const SettingResult& result) const;
   [[nodiscard]] std::string measure_more(const std::string& sweep_folder) const;

@@ -146,6 +146,31 @@ TEST(Ranking, ASettingThatWasNotAppliedHasNoVerdict) {
   EXPECT_FALSE(none.has_reference());
 }
 
+TEST(Ranking, SettingsThatWereNotAppliedAreNotSaidToBeNoFaster) {
+  const RunDoubts doubts{.missing = {{"b", "NCCL_ALGO"}}};
+  const Ranking alone({reference(), result("b", 5, 1, "Better")}, {}, doubts);
+  EXPECT_THAT(alone.next("runs"), HasSubstr("have the command pass the variables on"));
+  EXPECT_THAT(alone.figure().title, HasSubstr("Unknown whether"));
+  const Ranking beside({reference(), result("b", 5, 1, "Better"), result("c", 0, 0.5, "Same")}, {},
+                       doubts);
+  EXPECT_THAT(beside.answer(), StartsWith("Keep default: no other setting that was applied is "));
+  EXPECT_THAT(beside.next("runs"), HasSubstr("have the command pass the variables on"));
+}
+
+TEST(Ranking, WithoutTheReferenceAppliedOthersHaveNoVerdict) {
+  const Ranking without({reference(), result("b", 5, 1, "Better")}, {},
+                        {.missing = {{"default", "NCCL_ALGO"}}});
+  const model::Table table = without.table("runs");
+  EXPECT_EQ(model::text(table.at(0, 8)), "No verdict");
+  EXPECT_EQ(model::text(table.at(1, 8)), "Not applied");
+}
+
+TEST(Ranking, ChangesWithoutATrendOrderTheSettings) {
+  SettingResult late = result("late", 5, 1, "Better");
+  late.step_ms = 11;  // as measured, of runs that were made when the machine was slow
+  EXPECT_THAT(ranking({result("early", 2, 1, "Better"), late}).answer(), StartsWith("Use late"));
+}
+
 TEST(Ranking, AnIntervalOnOneSideOfZeroTellsItsDirection) {
   EXPECT_THAT(ranking({result("b", -0.271, 0.108, "Same")}).answer(),
               HasSubstr("(95 %: 0.163 to 0.379 % slower; 3 runs)"));
