@@ -1,5 +1,8 @@
 #include "sweep/made_order.h"
 
+#include <fmt/core.h>
+
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -28,6 +31,19 @@ std::optional<std::int64_t> start_us(const std::string& text) {
   return whole * 1'000'000 + std::llround(seconds * 1e6);
 }
 
+// Returns the places of the good runs of each setting.
+std::map<std::string, std::vector<int>> good_places(std::span<const RunRecord> records) {
+  const MadeOrder order = made_order(records);
+  std::map<std::string, std::vector<int>> places;
+  if (order.empty()) return places;
+  for (const RunRecord& record : records)
+    if (record.status == RunStatus::kOk)
+      places[record.setting].push_back(order.at(record.setting).at(record.repeat));
+  for (auto& [setting, of_setting] : places)
+    std::sort(of_setting.begin(), of_setting.end());
+  return places;
+}
+
 }  // namespace
 
 MadeOrder made_order(std::span<const RunRecord> records) {
@@ -41,6 +57,24 @@ MadeOrder made_order(std::span<const RunRecord> records) {
   for (const auto& [start, record] : by_start)
     order[record->setting][record->repeat] = ++place;
   return order;
+}
+
+std::vector<std::string> settings_apart(std::span<const RunRecord> records,
+                                        const std::string& reference) {
+  const std::map<std::string, std::vector<int>> places = good_places(records);
+  const auto found = places.find(reference);
+  std::vector<std::string> sentences;
+  if (found == places.end() || found->second.size() < 2) return sentences;
+  for (const auto& [setting, of_setting] : places) {
+    if (setting == reference || of_setting.size() < 2) continue;
+    const bool before = of_setting.back() < found->second.front();
+    if (!before && of_setting.front() < found->second.back()) continue;
+    sentences.push_back(
+        fmt::format("All good runs of {} were made {} those of {}: what changed on the machine in "
+                    "between looks like an effect of the setting",
+                    setting, before ? "before" : "after", reference));
+  }
+  return sentences;
 }
 
 }  // namespace assay::sweep

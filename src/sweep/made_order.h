@@ -5,6 +5,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "sweep/run_record.h"
 
@@ -15,5 +16,10 @@ using MadeOrder = std::map<std::string, std::map<int, int>>;  // by setting and 
 // Returns the place of each run in the order of their starts; nothing where a start is unknown.
 // Older records have whole seconds: the planned places order runs of one second.
 MadeOrder made_order(std::span<const RunRecord> records);
+
+// Returns a sentence without a full stop for each setting of which all good runs were made before,
+// or after, all those of the reference; where both have two or more.
+std::vector<std::string> settings_apart(std::span<const RunRecord> records,
+                                        const std::string& reference);
 
 }  // namespace assay::sweep

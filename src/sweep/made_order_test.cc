@@ -1,11 +1,17 @@
 #include "sweep/made_order.h"
 
+#include <fmt/core.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <vector>
 
 namespace assay::sweep {
 namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 TEST(MadeOrder, ARunThatIsMadeAgainComesLast) {
   // b failed at first, at its place in the plan, and was made again.
@@ -31,6 +37,24 @@ TEST(MadeOrder, ThePlanOrdersRunsOfOneSecondOfOlderRecords) {
   EXPECT_EQ(made_order(records).at("b").at(1), 1);
   records[1].started = "";
   EXPECT_TRUE(made_order(records).empty());
+}
+
+TEST(MadeOrder, ASettingWhoseRunsAllCameLaterIsTold) {
+  std::vector<RunRecord> records;
+  for (const int repeat : {1, 2}) {
+    records.push_back({.setting = "a",
+                       .repeat = repeat,
+                       .started = fmt::format("2026-11-30T15:00:1{}+0000", repeat)});
+    records.push_back({.setting = "b",
+                       .repeat = repeat,
+                       .started = fmt::format("2026-11-30T15:00:2{}+0000", repeat)});
+  }
+  EXPECT_THAT(settings_apart(records, "a"),
+              ElementsAre("All good runs of b were made after those of a: what changed on the "
+                          "machine in between looks like an effect of the setting"));
+  EXPECT_THAT(settings_apart(records, "b"), ElementsAre(HasSubstr("of a were made before those")));
+  records[1].started = "2026-11-30T15:00:11.5+0000";
+  EXPECT_THAT(settings_apart(records, "a"), IsEmpty());
 }
 
 }  // namespace

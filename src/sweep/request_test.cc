@@ -139,7 +139,7 @@ TEST_F(RequestTest, PlanningTakesTimeInProportionToTheRuns) {
 
 TEST_F(RequestTest, ShowingAPlanReadsNoConditions) {
   Request request = new_sweep();
-  request.command.push_back("/proc/self/exe");
+  request.command.emplace_back("/proc/self/exe");
   EXPECT_FALSE(prepare(request).value().plan.conditions.empty());
   request.purpose = Request::Purpose::kShow;
   EXPECT_TRUE(prepare(request).value().plan.conditions.empty());

@@ -143,6 +143,8 @@ class SweepReport final : public Command {
     for (const std::string& words : sweep::repeated_traces(records, rank_traces))
       runs_.doubts.others.push_back(words);
     runs_.positions = sweep::made_order(records);
+    for (const std::string& words : sweep::settings_apart(records, baseline))
+      runs_.doubts.others.push_back(words);
     for (const std::string& doubt : runs_.doubts.sentences())
       print_warning(doubt);
   }
