@@ -110,8 +110,8 @@ TEST(JointChanges, ARunFarFromItsSettingIsNamed) {
 }
 
 TEST(JointChanges, NoiseAloneSeldomNamesAFarRun) {
-  constexpr int kSweeps = 2000;
-  for (const std::size_t settings : {2U, 3U, 6U, 20U}) {
+  constexpr int kSweeps = 1000;
+  for (const std::size_t settings : {2U, 6U, 20U}) {
     for (const std::size_t runs : {3U, 4U, 6U}) {
       std::mt19937_64 random(1);
       std::normal_distribution<double> normal(1000, 20);
@@ -164,7 +164,7 @@ std::vector<JointRuns> noisy_sweep(
 // Returns how many percent of sweeps of equal settings call at least one different, with the
 // intervals of the pair alone where noise is not joint.
 double family_error(std::size_t tests, std::size_t runs, Spreads spreads, Order order = {}) {
-  constexpr int kSweeps = 2000;
+  constexpr int kSweeps = 1000;
   const double confidence = 1 - 0.05 / static_cast<double>(tests);
   const Criterion criterion{.confidence = confidence, .tolerance_percent = 0};
   std::mt19937_64 random(1);
@@ -208,20 +208,20 @@ class FamilyError : public ::testing::Test {
 };
 
 TEST_F(FamilyError, IsSmall) {
-  for (const std::size_t tests : {1U, 2U, 5U, 19U})
+  for (const std::size_t tests : {1U, 5U, 19U})
     for (const std::size_t runs : {2U, 3U, 6U})
       check("", tests, runs, {});
 }
 
 TEST_F(FamilyError, IsSmallBesideATrend) {
-  for (const std::size_t tests : {2U, 5U, 9U})
-    for (const std::size_t runs : {2U, 3U, 4U, 6U})
+  for (const std::size_t tests : {2U, 9U})
+    for (const std::size_t runs : {2U, 3U, 6U})
       check("trend_", tests, runs, {.drift = 1});
 }
 
 TEST_F(FamilyError, IsSmallBesideBlocks) {
-  for (const std::size_t tests : {2U, 5U, 9U})
-    for (const std::size_t runs : {2U, 3U, 4U, 6U})
+  for (const std::size_t tests : {2U, 9U})
+    for (const std::size_t runs : {2U, 3U, 6U})
       check("blocks_", tests, runs, {.blocks = 10});
 }
 
