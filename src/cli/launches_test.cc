@@ -231,23 +231,36 @@ void expect_equal_but_for_rounding(const goal::JobFile& file) {
     EXPECT_LE(std::abs(costs.value().finish_ns[rank] - exact.value().finish_ns[rank]), 1) << rank;
 }
 
+// By costs, the collective ends when it does step by step.
+void expect_same_end(const goal::CollectivePlan& plan) {
+  const goal::MadeJob made = goal::make_collective_job(plan).value();
+  goal::JobFile file;
+  file.costs = goal::costs_from_lines(goal::default_costs(), "");
+  file.job = made.job;
+  file.scale.replicas = made.repeats;
+  const auto exact = run(*goal::make_launch_job(file).value()->schedule);
+  const auto groups = goal::make_group_job(
+      file, [&](const goal::LaunchSource& schedule) -> core::Result<goal::SimulatedRanks> {
+        return ranks_of(run(schedule).value());
+      });
+  const auto costs = simulate::simulate_groups(groups.value().schedule);
+  const auto& ends = costs.value().finish_ns;
+  EXPECT_LE(std::abs(*std::max_element(ends.begin(), ends.end()) - exact.value().longest_ns()), 1)
+      << plan.ranks;
+}
+
 TEST(SimulateGroups, ATreeEndsAsLateAsItsLastRank) {
-  for (const std::uint32_t ranks : {16U, 128U}) {
-    const goal::MadeJob made =
-        goal::make_collective_job({.bytes = 4096, .ranks = ranks, .gpus_per_node = 8}).value();
-    goal::JobFile file;
-    file.costs = goal::costs_from_lines(goal::default_costs(), "");
-    file.job = made.job;
-    file.scale.replicas = made.repeats;
-    const auto exact = run(*goal::make_launch_job(file).value()->schedule);
-    const auto groups = goal::make_group_job(
-        file, [&](const goal::LaunchSource& schedule) -> core::Result<goal::SimulatedRanks> {
-          return ranks_of(run(schedule).value());
-        });
-    const auto costs = simulate::simulate_groups(groups.value().schedule);
-    const auto& ends = costs.value().finish_ns;
-    EXPECT_LE(std::abs(*std::max_element(ends.begin(), ends.end()) - exact.value().longest_ns()), 1)
-        << ranks;
+  for (const std::uint32_t ranks : {16U, 128U})
+    expect_same_end({.bytes = 4096, .ranks = ranks, .gpus_per_node = 8});
+}
+
+// A chain of more ranks has messages of the same size, and its last rank ends later.
+TEST(SimulateGroups, AChainEndsAsLateAsItsLastRank) {
+  for (const NcclFunction function : {NcclFunction::kBroadcast, NcclFunction::kReduce}) {
+    for (const std::uint32_t ranks : {24U, 256U}) {
+      expect_same_end(
+          {.function = function, .bytes = 16 << 20, .ranks = ranks, .gpus_per_node = 8});
+    }
   }
 }
 

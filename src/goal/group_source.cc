@@ -87,11 +87,18 @@ class Learner {
       cost.far_ns[i] = std::min(cost.far_ns[i], cost.together_ns[i / members] - along);
   }
 
+  // From a root or to it a ring is a chain: its ranks end one after another, and a message does not
+  // become smaller with more ranks.
+  static bool is_chain(const Operation& operation) {
+    return operation.function == model::NcclFunction::kBroadcast ||
+           operation.function == model::NcclFunction::kReduce;
+  }
+
   static bool is_ring(const model::Job& job) {
     bool ring = true;
     for (const model::JobGpu& gpu : job.gpus) {
       for (const Operation& operation : gpu.operations)
-        ring = ring && operation.algorithm == NcclAlgorithm::kRing;
+        ring = ring && operation.algorithm == NcclAlgorithm::kRing && !is_chain(operation);
     }
     return ring;
   }
@@ -196,7 +203,7 @@ class Learner {
             .turn_ns = end_ns * work.most_at_once / static_cast<double>(work.messages)};
   }
 
-  // Ranks of a ring are alike, those of a tree end one after another from its root on.
+  // Ranks of a ring are alike, those of a tree or chain end one after another from its root on.
   static void set_together(Together together, bool is_ring, GroupCost& cost) {
     if (!is_ring) cost.each_ns = std::move(together.each_ns);
     cost.together_ns = std::move(together.end_ns);

@@ -3,7 +3,8 @@
 // Each kind of group is simulated alone: with all ranks starting together, and with each rank of
 // one replica starting so late that all others wait for it. A ring of many ranks is learned from
 // two shorter ones with the same messages, since its times grow with each rank by the same amount;
-// trees and others are simulated at their size, and all of their ranks are taken to wait for all.
+// trees, rings with a root (chains) and others are simulated at their size, and all of their ranks
+// are taken to wait for all.
 #pragma once
 
 #include <array>
