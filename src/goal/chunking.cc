@@ -279,6 +279,15 @@ void cut_by_passes(NcclProtocol protocol, Cut& cut) {
   cut.slices_wait = false;
 }
 
+// From a root or to it, chunks pass the ranks of a node one after another, so that it counts how
+// much of them overlaps. Around a ring all ranks send at once, between nodes as slowly as over the
+// network, and slices would be many more messages.
+bool is_chain_over_nodes(const CutRequest& request) {
+  const NcclFunction function = request.operation.function;
+  const bool has_root = function == NcclFunction::kBroadcast || function == NcclFunction::kReduce;
+  return has_root && over_nodes(request);
+}
+
 // NCCL counts in bytes where it only moves data. Recorded parts count elements of the call.
 std::uint32_t element_bytes(const CutRequest& request) {
   const NcclFunction function = request.operation.function;
@@ -305,8 +314,9 @@ Cut cut_operation(const CutRequest& request) {
     cut.slices_per_chunk = std::max(steps.chunk_steps / steps.slice_steps, 1U);
     cut.least_slice_count = std::max<std::uint64_t>(
         step_bytes(request) * steps.slice_steps / 32 / cut.element_bytes, 1);
-  } else if (!over_nodes(request)) {
+  } else if (!over_nodes(request) || is_chain_over_nodes(request)) {
     cut_by_passes(protocol_of(request), cut);
+    cut.whole_over_nodes = is_chain_over_nodes(request);
   }
   cut.slots = std::max(static_cast<std::uint32_t>(kSteps) / steps.slice_steps, 1U);
   if (!request.parts.empty()) {

@@ -243,6 +243,24 @@ TEST(Chunking, LinesAreCutByWhatABlockMovesAtOnceWithinANode) {
   EXPECT_EQ(first_slices(NcclProtocol::kSimple, 1).size(), 1U);
 }
 
+TEST(Chunking, ChainsOverNodesKeepTheirSlicesWithinThem) {
+  model::Operation operation = all_gather(1 << 20, 4);
+  for (const NcclFunction function : {NcclFunction::kBroadcast, NcclFunction::kReduce}) {
+    operation.function = function;
+    for (const NcclProtocol protocol :
+         {NcclProtocol::kLl, NcclProtocol::kLl128, NcclProtocol::kSimple}) {
+      operation.protocol = protocol;
+      const auto cut = [&](std::uint32_t nodes) {
+        return cut_operation(
+            {.operation = operation, .parts = {}, .num_ranks = 4, .num_nodes = nodes});
+      };
+      EXPECT_EQ(cut(2).slices_per_chunk, cut(1).slices_per_chunk);
+      EXPECT_EQ(cut(2).whole_over_nodes, protocol != NcclProtocol::kSimple);
+      EXPECT_FALSE(cut(1).whole_over_nodes);
+    }
+  }
+}
+
 TEST(Chunking, CollnetShrinksItsChunks) {
   // 4 MiB a channel. Direct: 512 KiB a head, less than 2 * 8 chunks until they have 32 KiB. Chain:
   // fewer than 8 * 8 chunks of 128 KiB, more than 8 of 64 KiB.

@@ -150,7 +150,7 @@ class Expander::OneGpu {
     for (const Step& step : primitives_.steps()) {
       Lane& lane = lanes[step.lane];
       bool first = true;
-      for_each_slice(part_.shape->cut, step.count, [&](std::uint64_t count) {
+      for_each_slice(part_, step, [&](std::uint64_t count) {
         expand_slice({step, count, std::exchange(first, false)}, lane, join, channel_cpu);
         last_sends[step.lane] = step.num_to;
       });
@@ -171,6 +171,7 @@ class Expander::OneGpu {
 
   std::uint64_t work_ns(const Slice& slice, std::uint64_t bytes, std::uint64_t draw) const {
     const model::NcclProtocol protocol = part_.shape->protocol;
+    if (slice.step.is_free) return 0;
     if (slice.first) return all_.costs_.duration_ns(protocol, slice.step, bytes, draw);
     return all_.costs_.following_ns(protocol, slice.step, part_.shape->cut.slices_wait, bytes,
                                     draw);

@@ -1,5 +1,6 @@
 #include "goal/expand.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,6 +22,7 @@ using model::NcclProtocol;
 using model::Operation;
 using model::OpKind;
 using model::ScheduleOp;
+using testing::ElementsAre;
 
 Operation ring_ll(std::uint64_t bytes, std::uint32_t channels = 1) {
   return test_collective(NcclFunction::kAllReduce, NcclAlgorithm::kRing, NcclProtocol::kLl, bytes,
@@ -300,6 +302,37 @@ TEST(Expand, OneCpuDoesTheWorkOfOperationsThatShareAChannel) {
   const double works = calculated(many, 0);
   const double links = calculated(many, last_cpu(many));
   EXPECT_NEAR(calculated(expand(job, one_cpu()), 0), (works + links) / kOneCpuUnitNs, 0.01 * works);
+}
+
+// Sizes of the messages from a GPU to another one, on both sides.
+std::vector<std::uint64_t> sizes(const Expanded& made,
+                                 std::uint32_t gpu,
+                                 std::uint32_t peer,
+                                 OpKind kind) {
+  std::vector<std::uint64_t> all;
+  for (const ScheduleOp& op : made.ops[gpu]) {
+    if (op.kind == kind && op.peer == peer) all.push_back(op.size);
+  }
+  return all;
+}
+
+// One chunk, 614,400 bytes with its flags, in a chain of two nodes: slices within each, and one
+// message between them.
+TEST(Expand, OnlyMessagesToAnotherNodeAreWholeChunks) {
+  for (const NcclFunction function : {NcclFunction::kBroadcast, NcclFunction::kReduce}) {
+    Job job = make_test_job({.num_gpus = 4, .gpus_per_node = 2});
+    Operation operation =
+        test_collective(function, NcclAlgorithm::kRing, NcclProtocol::kLl128, 576'000, 1);
+    operation.root = function == NcclFunction::kBroadcast ? 0 : 3;
+    add_collective(job, operation);
+    const Expanded made = expand(job);
+    EXPECT_THAT(sizes(made, 1, 2, OpKind::kSend), ElementsAre(614'400U));
+    for (std::uint32_t gpu = 0; gpu < 3; ++gpu) {
+      const std::vector<std::uint64_t> sent = sizes(made, gpu, gpu + 1, OpKind::kSend);
+      EXPECT_EQ(sent, sizes(made, gpu + 1, gpu, OpKind::kReceive));
+      EXPECT_EQ(sent.size(), gpu == 1 ? 1U : 16U) << gpu;
+    }
+  }
 }
 
 }  // namespace

@@ -24,10 +24,10 @@ struct StepCut {
   std::uint64_t last_bytes = 0;
 };
 
-StepCut cut_step(const Cut& cut, std::uint64_t count) {
+StepCut cut_step(const Part& part, const Step& step) {
   StepCut made;
-  for_each_slice(cut, count, [&](std::uint64_t slice) {
-    const std::uint64_t bytes = slice * cut.element_bytes;
+  for_each_slice(part, step, [&](std::uint64_t slice) {
+    const std::uint64_t bytes = slice * part.shape->cut.element_bytes;
     if (made.slices == 0) made.bytes = bytes;
     made.last_bytes = bytes;
     ++made.slices;
@@ -37,7 +37,8 @@ StepCut cut_step(const Cut& cut, std::uint64_t count) {
 
 bool same_step(const Step& a, const Step& b) {
   return a.count == b.count && a.work == b.work && a.lane == b.lane && a.two_way == b.two_way &&
-         a.num_from == b.num_from && a.num_to == b.num_to &&
+         a.whole == b.whole && a.is_free == b.is_free && a.num_from == b.num_from &&
+         a.num_to == b.num_to &&
          std::equal(a.from.begin(), a.from.begin() + a.num_from, b.from.begin()) &&
          std::equal(a.to.begin(), a.to.begin() + a.num_to, b.to.begin());
 }
@@ -80,23 +81,25 @@ class Lister {
 
  private:
   void add_steps(const Part& part, const Step& step, std::uint32_t steps) {
-    const StepCut cut = cut_step(part.shape->cut, step.count);
+    const StepCut cut = cut_step(part, step);
     if (cut.slices == 0) return;
     const model::NcclProtocol protocol = part.shape->protocol;
-    const auto work_ns = [&](std::uint64_t bytes) {
+    const auto work_ns = [&](std::uint64_t bytes) -> std::uint64_t {
+      if (step.is_free) return 0;
       return costs_.following_ns(protocol, step, part.shape->cut.slices_wait, bytes, 0);
     };
-    model::StepRun run{.steps = steps,
-                       .slices = cut.slices,
-                       .first_op = next_op_,
-                       .first_peer = static_cast<std::uint32_t>(work_.peers.size()),
-                       .num_from = step.num_from,
-                       .num_to = step.num_to,
-                       .bytes = wire_bytes(protocol, cut.bytes),
-                       .last_bytes = wire_bytes(protocol, cut.last_bytes),
-                       .first_work_ns = costs_.duration_ns(protocol, step, cut.bytes, 0),
-                       .work_ns = work_ns(cut.bytes),
-                       .last_work_ns = work_ns(cut.last_bytes)};
+    model::StepRun run{
+        .steps = steps,
+        .slices = cut.slices,
+        .first_op = next_op_,
+        .first_peer = static_cast<std::uint32_t>(work_.peers.size()),
+        .num_from = step.num_from,
+        .num_to = step.num_to,
+        .bytes = wire_bytes(protocol, cut.bytes),
+        .last_bytes = wire_bytes(protocol, cut.last_bytes),
+        .first_work_ns = step.is_free ? 0 : costs_.duration_ns(protocol, step, cut.bytes, 0),
+        .work_ns = work_ns(cut.bytes),
+        .last_work_ns = work_ns(cut.last_bytes)};
     for (std::uint8_t i = 0; i < step.num_from; ++i)
       work_.peers.push_back({part.gpu(step.from[i]), way_of(step.from[i], kReceives, step.lane)});
     for (std::uint8_t i = 0; i < step.num_to; ++i)

@@ -23,6 +23,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "core/registry.h"
@@ -45,6 +46,8 @@ struct Step {
   // The steps of a lane follow one another; the lanes of a channel run side by side.
   std::uint8_t lane = 0;
   bool two_way = false;  // it has a part of the block's threads, another lane has the others
+  bool whole = false;    // its messages are not cut into slices
+  bool is_free = false;  // it takes no time: another step has its work
   std::uint8_t num_from = 0;
   std::uint8_t num_to = 0;
   std::array<std::int32_t, kMostPeers> from = {};  // ranks of the communicator
@@ -93,6 +96,8 @@ class Primitives {
   }
 
   [[nodiscard]] const std::vector<Step>& steps() const { return steps_; }
+
+  void replace(std::vector<Step> steps) { steps_ = std::move(steps); }
 
  private:
   std::vector<Step> steps_;

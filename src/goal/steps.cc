@@ -30,6 +30,57 @@ std::uint64_t launch_ns(const Resolved& resolved,
   return longest;
 }
 
+namespace {
+
+// Returns the step with those of its peers alone that are in the rank's node, or in others.
+Step with_peers(const Step& step, const NodeLayout& nodes, std::int32_t rank, bool in_node) {
+  const auto node_of = [&](std::int32_t peer) {
+    return nodes.node_of[static_cast<std::size_t>(peer)];
+  };
+  const auto is_meant = [&](std::int32_t peer) {
+    return (node_of(peer) == node_of(rank)) == in_node;
+  };
+  Step made = step;
+  made.num_from = made.num_to = 0;
+  for (std::uint8_t i = 0; i < step.num_from; ++i) {
+    if (is_meant(step.from[i])) made.from[made.num_from++] = step.from[i];
+  }
+  for (std::uint8_t i = 0; i < step.num_to; ++i) {
+    if (is_meant(step.to[i])) made.to[made.num_to++] = step.to[i];
+  }
+  return made;
+}
+
+// Makes whole messages of those between nodes. What comes from another node is there before the
+// first slice, and what goes to one leaves after the last.
+std::vector<Step> split_at_nodes(const std::vector<Step>& steps,
+                                 const NodeLayout& nodes,
+                                 std::int32_t rank) {
+  std::vector<Step> split;
+  for (const Step& step : steps) {
+    const Step near = with_peers(step, nodes, rank, true);
+    Step far = with_peers(step, nodes, rank, false);
+    far.whole = true;
+    const bool has_near = near.num_from > 0 || near.num_to > 0;
+    const bool has_far = far.num_from > 0 || far.num_to > 0;
+    if (!has_near || !has_far) {
+      split.push_back(has_far ? far : step);
+      continue;
+    }
+    far.is_free = true;
+    Step before = far;
+    before.num_to = 0;
+    Step after = far;
+    after.num_from = 0;
+    if (before.num_from > 0) split.push_back(before);
+    split.push_back(near);
+    if (after.num_to > 0) split.push_back(after);
+  }
+  return split;
+}
+
+}  // namespace
+
 void lower_channel(const Part& part, const model::ChannelPart& channel, Primitives& primitives) {
   primitives.clear();
   const model::Operation& operation = *part.operation;
@@ -56,6 +107,8 @@ void lower_channel(const Part& part, const model::ChannelPart& channel, Primitiv
                .chunk_count = channel.chunk_count,
                .last_chunk_count = channel.last_chunk_count},
               primitives);
+  if (part.shape->cut.whole_over_nodes)
+    primitives.replace(split_at_nodes(primitives.steps(), part.topology->nodes, part.rank));
 }
 
 namespace {
@@ -89,7 +142,7 @@ const std::vector<PeerMessages>& MessageCounter::count(const Call& call) {
 void MessageCounter::add_channel(const Part& part, std::vector<PeerMessages>& counts) {
   for (const Step& step : primitives_.steps()) {
     std::uint32_t slices = 0;
-    for_each_slice(part.shape->cut, step.count, [&](std::uint64_t) { ++slices; });
+    for_each_slice(part, step, [&](std::uint64_t) { ++slices; });
     for (std::uint8_t i = 0; i < step.num_to; ++i) {
       entry(counts, part.gpu(step.to[i])).sends += slices;
     }

@@ -38,6 +38,13 @@ std::uint64_t launch_ns(const Resolved& resolved,
 // one rank.
 void lower_channel(const Part& part, const model::ChannelPart& channel, Primitives& primitives);
 
+// Calls body(count) for the slices of a step, one after another.
+template <class Body>
+void for_each_slice(const Part& part, const Step& step, Body body) {
+  if (!step.whole) return for_each_slice(part.shape->cut, step.count, body);
+  body(step.count);
+}
+
 // The number of messages that a GPU exchanges with each peer is known before any is made; the tags
 // are planned from it.
 struct PeerMessages {
