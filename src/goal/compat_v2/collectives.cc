@@ -198,11 +198,10 @@ class ChannelWriter {
 }  // namespace
 
 bool is_known(const model::Operation& operation) {
+  // The protocol of sends and receives that was not recorded follows from NCCL's rules.
+  if (is_point_to_point(operation.function)) return true;
   if (operation.protocol == NcclProtocol::kNone) return false;
   switch (operation.function) {
-    case NcclFunction::kSend:
-    case NcclFunction::kRecv:
-      return true;
     case NcclFunction::kAllReduce:
       return operation.algorithm == NcclAlgorithm::kRing ||
              operation.algorithm == NcclAlgorithm::kTree;

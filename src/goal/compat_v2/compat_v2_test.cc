@@ -256,6 +256,23 @@ TEST(CompatV2, RefusesWhatThePublicGeneratorCannotLower) {
   EXPECT_THAT(made.error().message, HasSubstr("AllReduce with algorithm NVLS"));
 }
 
+// What assay records of a send has no protocol and no parts; NCCL's are those of the marks.
+TEST(CompatV2, SendsWithoutAProtocolHaveNccls) {
+  const auto sent = [](NcclProtocol protocol, std::vector<model::ChannelPart> parts) {
+    Script script({"a", "b"}, {{0, 1}});
+    script.launch(1000).alone();
+    script.send(0, 1, protocol, parts);
+    script.receive(1, 0, protocol, parts);
+    model::Job job = script.job();
+    for (model::JobGpu& gpu : job.gpus) {
+      for (Operation& operation : gpu.operations)
+        operation.bytes = 4096;
+    }
+    return text_of(generate(job).value());
+  };
+  EXPECT_EQ(sent(NcclProtocol::kNone, {}), sent(NcclProtocol::kSimple, transfer({4096})));
+}
+
 TEST(CompatV2, LeavesOutCollectivesWithoutAPlan) {
   Script script = two_streams();
   script.launch(1000).alone().all(

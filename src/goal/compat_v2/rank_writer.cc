@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
+#include <string_view>
 
 #include "goal/chunking.h"
 
@@ -24,6 +26,14 @@ std::uint32_t power_of_ten(unsigned digits) {
 bool is_unplanned(const model::Operation& operation) {
   return !model::is_point_to_point(operation.function) &&
          operation.algorithm == NcclAlgorithm::kNone;
+}
+
+std::uint32_t num_nodes(const model::Job& job, const model::Communicator& communicator) {
+  std::set<std::string_view> nodes;
+  for (const std::uint32_t gpu : communicator.gpus) {
+    if (gpu != model::kNoGpu) nodes.insert(job.gpus[gpu].node);
+  }
+  return static_cast<std::uint32_t>(nodes.size());
 }
 
 }  // namespace
@@ -158,12 +168,15 @@ std::vector<model::ChannelPart> RankWriter::parts_of(const model::Operation& ope
     const std::uint32_t peer = communicator.gpus[static_cast<std::size_t>(operation.peer)];
     if (job_.gpus[peer].node != gpu_.node) distance = Distance::kOtherNode;
   }
-  const Cut cut = cut_operation({.operation = operation,
-                                 .parts = recorded,
-                                 .num_ranks = static_cast<std::uint32_t>(communicator.gpus.size()),
-                                 .distance = distance});
-  slicing.protocol = operation.protocol;
-  if (model::is_point_to_point(operation.function)) return cut.parts;
+  const bool transfer = model::is_point_to_point(operation.function);
+  const CutRequest request{.operation = operation,
+                           .parts = recorded,
+                           .num_ranks = static_cast<std::uint32_t>(communicator.gpus.size()),
+                           .num_nodes = transfer ? num_nodes(job_, communicator) : 1,
+                           .distance = distance};
+  const Cut cut = cut_operation(request);
+  slicing.protocol = protocol_of(request);
+  if (transfer) return cut.parts;
   if (operation.slice_steps > 0) {
     slicing.slice_bytes = std::uint64_t{operation.slice_steps} * operation.step_bytes;
     slicing.slices_per_chunk = operation.chunk_steps / operation.slice_steps;
