@@ -30,9 +30,9 @@ core::Status check_sizes(const serving::Model& model, const TrainingPlan& plan) 
         passes)};
   }
   const std::int64_t parts = std::int64_t{grid.stages} * plan.chunks;
-  if (model.num_layers() % parts != 0) {
+  if (model.num_layers() < parts) {
     const std::string of = plan.chunks > 1 ? fmt::format(" of {} chunks each", plan.chunks) : "";
-    return core::Error{fmt::format("the {} of {} cannot be shared by {}{}",
+    return core::Error{fmt::format("the {} of {} are too few for {}{}",
                                    core::counted(model.num_layers(), "layer"), model.name,
                                    core::counted(grid.stages, "stage"), of)};
   }
@@ -103,22 +103,36 @@ core::Result<ModelPasses> model_passes(const serving::Model& model,
   return made;
 }
 
+// Which layers a part of the pipeline has. Where the parts do not divide them, the first ones have
+// one more: the last one has the head.
+struct LayerRange {
+  std::size_t first = 0;
+  std::size_t end = 0;
+};
+
+LayerRange layers_of_part(std::size_t layers, std::size_t parts, std::size_t part) {
+  const std::size_t longer = layers % parts;
+  const auto first = [&](std::size_t i) { return i * (layers / parts) + std::min(i, longer); };
+  return {.first = first(part), .end = first(part + 1)};
+}
+
 std::vector<StagePlan> stage_plans(const serving::Model& model,
                                    const TrainingPlan& plan,
                                    const ModelPasses& passes) {
   const std::uint32_t stages = plan.grid.stages;
-  const std::size_t each = passes.kind_of.size() / (std::size_t{stages} * plan.chunks);
+  const std::size_t parts = std::size_t{stages} * plan.chunks;
   std::vector<StagePlan> all;
   for (std::uint32_t stage = 0; stage < stages; ++stage) {
     StagePlan& made = all.emplace_back();
     made.tasks = tasks_of_stage({plan.pipeline, stages, plan.chunks, plan.micro_batches}, stage);
     for (std::uint32_t chunk = 0; chunk < plan.chunks; ++chunk) {
       std::vector<const LayerPasses*>& layers = made.chunks.emplace_back();
-      const std::size_t first = (std::size_t{chunk} * stages + stage) * each;
-      if (first == 0) layers.push_back(&passes.ends.embedding);
-      for (std::size_t layer = first; layer < first + each; ++layer)
+      const std::size_t part = std::size_t{chunk} * stages + stage;
+      const LayerRange own = layers_of_part(passes.kind_of.size(), parts, part);
+      if (part == 0) layers.push_back(&passes.ends.embedding);
+      for (std::size_t layer = own.first; layer < own.end; ++layer)
         layers.push_back(&passes.kinds[passes.kind_of[layer]]);
-      if (first + each == passes.kind_of.size()) layers.push_back(&passes.ends.head);
+      if (part + 1 == parts) layers.push_back(&passes.ends.head);
     }
     made.stage = stage;
     made.ties_embedding = model.ties_embedding && stages > 1 && (stage == 0 || stage + 1 == stages);

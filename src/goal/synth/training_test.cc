@@ -117,6 +117,17 @@ TEST(TrainingJob, EveryMessageOfEveryKindOfJobHasItsReceive) {
     EXPECT_GT(schedule_of_made(made_of(plan)).num_messages, 0U);
 }
 
+// 32 layers on 5 stages: 7, 7, 6, 6 and 6.
+TEST(TrainingJob, TheFirstOfUnequalStagesHaveALayerMore) {
+  const MadeJob made = made_of(plan_of({.tp = 2, .stages = 5}));
+  EXPECT_GT(schedule_of_made(made).num_messages, 0U);
+  const auto reduced = [&](std::uint32_t stage) {
+    return traffic_of(made.job, 2 * stage).at("tensor AllReduce").count;
+  };
+  EXPECT_EQ(reduced(1) * 6, reduced(2) * 7);
+  EXPECT_EQ(reduced(3), reduced(2));
+}
+
 TEST(TrainingJob, TensorsAreReducedTwiceALayerInEitherPass) {
   TrainingPlan plan = plan_of({.tp = 2});
   const auto traffic = traffic_of(made_of(plan).job, 0);
@@ -240,8 +251,8 @@ TEST(TrainingJob, ExpertsExchangeTheirTokensWithinTheirGroup) {
 }
 
 TEST(TrainingJob, WhatCannotBeIsRefused) {
-  EXPECT_EQ(refusal(plan_of({.tp = 1, .stages = 5})),
-            "the 32 layers of llama-3.1-8b cannot be shared by 5 stages");
+  EXPECT_EQ(refusal(plan_of({.tp = 1, .stages = 33})),
+            "the 32 layers of llama-3.1-8b are too few for 33 stages");
   EXPECT_EQ(refusal(plan_of({.tp = 1, .stages = 1, .dp = 4, .ep = 2})),
             "llama-3.1-8b has no experts to spread over 2 GPUs");
   EXPECT_EQ(refusal(plan_of({.tp = 5})), "32 heads cannot be shared by 5 GPUs");
