@@ -184,5 +184,24 @@ TEST(LaunchTimes, AGroupIsOneRowAndAPairHasItsEnds) {
   EXPECT_EQ(collective_table(times, notes).row_count(), 1U);
 }
 
+// Each of eight ranks sends 1 MB to rank 0, side by side: 8 ms at 1 ns a byte.
+TEST(Summary, TellsRanksThatReceiveMoreThanTheirNicLetsPass) {
+  const auto gather =
+      testing::make_schedule(9, [](std::uint32_t rank, model::RankBuilder& builder) {
+        for (std::uint32_t other = 1; other < 9; ++other) {
+          if (rank == 0) builder.receive(1'000'000, other, 0, {});
+        }
+        if (rank > 0) builder.send(1'000'000, 0, 0, {});
+      });
+  Options options;
+  options.inter.gap_ns_per_byte = 1;
+  const std::string told = overfull_receivers(simulate(gather, options).value());
+  EXPECT_THAT(told, HasSubstr("1 rank receives more than a NIC lets pass: NIC 0 of rank 0 gets "
+                              "8000000 bytes until "));
+  EXPECT_THAT(told, HasSubstr("which take 8000.0 us at G"));
+  const auto ring = testing::ring({.num_ranks = 4, .steps = 8, .bytes = 1'000'000});
+  EXPECT_EQ(overfull_receivers(simulate(ring, options).value()), "");
+}
+
 }  // namespace
 }  // namespace assay::simulate

@@ -3,6 +3,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <map>
 #include <numeric>
 #include <set>
 
@@ -39,7 +41,55 @@ bool has_own_size(const Record& record, OpId id) {
   return op.size == record.message_bytes(id);
 }
 
+// What arrives at a NIC of a rank, at the rate of its links.
+struct Arriving {
+  std::uint32_t rank = 0;
+  std::uint8_t nic = 0;
+  std::uint64_t bytes = 0;
+  std::int64_t passing_ns = 0;
+};
+
+// Returns what arrives at that NIC of the rank that has the most to let pass.
+Arriving busiest_nic(const Record& record, std::uint32_t rank) {
+  std::map<std::uint8_t, Arriving> nics;
+  Arriving busiest;
+  for (std::uint32_t i = 0; i < record.schedule().ranks()[rank].ops.size(); ++i) {
+    const OpId id{rank, i};
+    const model::ScheduleOp& op = record.op(id);
+    if (op.kind != model::OpKind::kReceive || record.state(id).phase() != Phase::kDone) continue;
+    Arriving& nic = nics[op.nic];
+    const std::uint64_t bytes = record.message_bytes(id);
+    nic = {rank, op.nic, nic.bytes + bytes, nic.passing_ns + record.link(id).bandwidth_ns(bytes)};
+    if (nic.passing_ns > busiest.passing_ns) busiest = nic;
+  }
+  return busiest;
+}
+
 }  // namespace
+
+std::string overfull_receivers(const Outcome& outcome) {
+  if (outcome.transfers() != nullptr) return "";
+  std::uint64_t ranks = 0;
+  Arriving worst;
+  double most = 1;
+  for (std::uint32_t rank = 0; rank < outcome.finish_ns.size(); ++rank) {
+    const Arriving nic = busiest_nic(outcome.record(), rank);
+    const std::int64_t end_ns = outcome.finish_ns[rank];
+    if (nic.passing_ns <= end_ns) continue;
+    ++ranks;
+    const double over = static_cast<double>(nic.passing_ns) / static_cast<double>(end_ns);
+    if (over <= most) continue;
+    most = over;
+    worst = nic;
+  }
+  if (ranks == 0) return "";
+  return fmt::format(
+      "{} more than a NIC lets pass: NIC {} of rank {} gets {} bytes until {:.1f} us, which take "
+      "{:.1f} us at G. LogGOPS lets messages arrive side by side; --network FILE.yaml makes them "
+      "share links",
+      core::counted(ranks, "rank receives", "ranks receive"), worst.nic, worst.rank, worst.bytes,
+      us(outcome.finish_ns[worst.rank]), us(worst.passing_ns));
+}
 
 std::string unequal_sizes(const Outcome& outcome) {
   const Record& record = outcome.record();

@@ -35,6 +35,10 @@ model::Table parameters_table(const Options& options, const Fabric* fabric);
 // none does. Those from any rank or with any tag do not count: their size is a limit.
 std::string unequal_sizes(const Outcome& outcome);
 
+// Says that ranks receive more than their NICs let pass until they end, with the worst one; "" if
+// none does. It cannot be so in a network that contends.
+std::string overfull_receivers(const Outcome& outcome);
+
 // Says that one processor ran the simulation, and why.
 std::string describe(Alone alone);
 

@@ -194,6 +194,9 @@ class Simulate final : public Command {
     if (const std::string sizes = simulate::unequal_sizes(outcome); !sizes.empty()) {
       print_warning(sizes);
     }
+    if (const std::string overfull = simulate::overfull_receivers(outcome); !overfull.empty()) {
+      print_warning(overfull);
+    }
     if (const std::string replaced = replaced_options(inputs(), outcome); !replaced.empty()) {
       print_warning(replaced);
     }
