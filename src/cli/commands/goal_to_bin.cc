@@ -16,6 +16,7 @@ class GoalToBin final : public Command {
     app.add_option("-o,--output", output_, "the binary schedule to write")
         ->type_name("FILE")
         ->default_str("FILE with the ending .bin");
+    app.add_flag("-q,--quiet", quiet_, "only warnings and errors");
   }
 
   core::Result<Outcome> run() override {
@@ -29,13 +30,14 @@ class GoalToBin final : public Command {
     ASSAY_TRY(refuse_to_replace({&input_, 1}, output));
     ASSAY_TRY(model::write_binary_schedule(
         output, text.num_ranks(), [&](model::RankSink& ranks) { return text.read(ranks); }));
-    print_note("wrote " + output.string());
+    if (!quiet_) print_note("wrote " + output.string());
     return Outcome::kOk;
   }
 
  private:
   std::filesystem::path input_;
   std::filesystem::path output_;
+  bool quiet_ = false;
 };
 
 const CommandSpec kGoalToBin{

@@ -15,6 +15,7 @@ class GoalToText final : public Command {
     app.add_option("-o,--output", output_, "the text to write; '-' for standard output")
         ->type_name("FILE")
         ->default_str("FILE with the ending .goal");
+    app.add_flag("-q,--quiet", quiet_, "only warnings and errors");
   }
 
   core::Result<Outcome> run() override {
@@ -30,13 +31,14 @@ class GoalToText final : public Command {
         output_.empty() ? std::filesystem::path(input_).replace_extension(".goal") : output_;
     ASSAY_TRY(refuse_to_replace({&input_, 1}, output));
     ASSAY_TRY(model::write_goal_text_file(output, schedule));
-    print_note("wrote " + output.string());
+    if (!quiet_) print_note("wrote " + output.string());
     return Outcome::kOk;
   }
 
  private:
   std::filesystem::path input_;
   std::filesystem::path output_;
+  bool quiet_ = false;
 };
 
 const CommandSpec kGoalToText{
