@@ -9,6 +9,7 @@
 #include "cli/command.h"
 #include "cli/goal_outputs.h"
 #include "cli/options.h"
+#include "cli/output.h"
 #include "cli/version.h"
 #include "core/counted.h"
 #include "core/files.h"
@@ -39,7 +40,7 @@ class GoalCollective final : public Command {
                "is a message of all to their next rank")
         ->default_str("")
         ->required();
-    app.add_option("--ranks", ranks_, "how many take part; they fill whole nodes")
+    app.add_option("--ranks", ranks_, "how many take part; they fill one node after another")
         ->type_name("N")
         ->required()
         ->check(positive_number_problem);
@@ -129,7 +130,16 @@ class GoalCollective final : public Command {
     ASSAY_TRY(core::make_directories(request_.target.folder));
     const auto written = ASSAY_TRY(goal::write_schedule(plan, request_.target, source()));
     if (quiet_) return Outcome::kOk;
-    tell_written(goal::result_of(written, request_.simulator), request_.simulator);
+    goal::GenerateResult result = goal::result_of(written, request_.simulator);
+    const bool many_to_one =
+        plan_.function == NcclFunction::kGather && request_.simulator == goal::Simulator::kAssay;
+    if (many_to_one) result.next_command += " --network FILE.yaml";
+    tell_written(result, request_.simulator);
+    if (many_to_one) {
+      print_note(
+          "without --network rank 0 receives from all others side by side, each at the rate of a "
+          "whole NIC");
+    }
     return Outcome::kOk;
   }
 

@@ -25,13 +25,10 @@ bool has_shares(NcclFunction function) {
 
 core::Status check_ranks(const CollectivePlan& plan) {
   if (plan.ranks < 2) return core::Error{"a collective needs at least 2 ranks"};
-  if (plan.ranks > plan.gpus_per_node && plan.ranks % plan.gpus_per_node != 0) {
-    return core::Error{
-        fmt::format("{} ranks do not fill nodes of {} GPUs", plan.ranks, plan.gpus_per_node)};
-  }
-  if (has_shares(plan.function) && plan.bytes < plan.ranks) {
-    return core::Error{fmt::format("{} leave nothing for some of {} ranks",
-                                   core::counted(plan.bytes, "byte"), plan.ranks)};
+  if (has_shares(plan.function) && plan.bytes > 0 && plan.bytes < plan.ranks) {
+    return core::Error{fmt::format("{} nothing for some of {} ranks",
+                                   core::counted(plan.bytes, "byte leaves", "bytes leave"),
+                                   plan.ranks)};
   }
   return {};
 }
@@ -56,7 +53,7 @@ core::Result<MadeJob> make_collective_job(const CollectivePlan& plan) {
   const CollectiveShape shape{.function = plan.function,
                               .bytes = bytes_of_rank(plan),
                               .ranks = plan.ranks,
-                              .nodes = plan.ranks / in_node};
+                              .nodes = (plan.ranks + in_node - 1) / in_node};
   const CollectiveChoice choice = choose_collective(shape);
   const model::NcclAlgorithm algorithm = plan.algorithm.value_or(choice.algorithm);
   if (find_lowering(plan.function, algorithm) == nullptr) {
@@ -109,18 +106,26 @@ class MessageWriter {
   void write(std::uint32_t rank, RankWork& work) const {
     // A send to the next rank goes no further.
     const std::uint32_t end = plan_.function == NcclFunction::kSendRecv ? 2 : plan_.ranks;
-    for (std::uint32_t step = 1; step < end; ++step) {
-      const std::uint32_t to = (rank + step) % plan_.ranks;
-      const std::uint32_t from = (rank + plan_.ranks - step) % plan_.ranks;
-      const Exchanged done = exchanged(plan_.function, to, from, rank);
-      if (done.sends) send(rank, to, work);
-      if (done.receives) receive(rank, from, work);
+    // Messages within a node that are empty, with a calculation, would wait at the NIC for those
+    // to other nodes.
+    for (const bool within : {true, false}) {
+      for (std::uint32_t step = 1; step < end; ++step) {
+        const std::uint32_t to = (rank + step) % plan_.ranks;
+        const std::uint32_t from = (rank + plan_.ranks - step) % plan_.ranks;
+        const Exchanged done = exchanged(plan_.function, to, from, rank);
+        if (done.sends && in_node(rank, to) == within) send(rank, to, work);
+        if (done.receives && in_node(rank, from) == within) receive(rank, from, work);
+      }
     }
   }
 
  private:
+  [[nodiscard]] bool in_node(std::uint32_t rank, std::uint32_t peer) const {
+    return peer / plan_.gpus_per_node == rank / plan_.gpus_per_node;
+  }
+
   [[nodiscard]] MessageForm form(std::uint32_t rank, std::uint32_t peer) const {
-    return {options_, peer / plan_.gpus_per_node == rank / plan_.gpus_per_node};
+    return {options_, in_node(rank, peer)};
   }
 
   void send(std::uint32_t rank, std::uint32_t to, RankWork& work) const {

@@ -26,9 +26,8 @@ struct CollectivePlan {
   [[nodiscard]] bool fixes_algorithm() const { return algorithm || protocol || channels; }
 };
 
-// NCCL's collective as a job. Its ranks fill whole nodes; all buffers are of bytes.
-// Error: no such algorithm, a number of ranks that does not fill nodes, or bytes that are too few
-// for all ranks to have some.
+// NCCL's collective as a job. Its ranks fill nodes one after another; all buffers are of bytes.
+// Error: no such algorithm, or bytes that are too few for all ranks to have some.
 core::Result<MadeJob> make_collective_job(const CollectivePlan& plan);
 
 // Returns whether NCCL makes the function of grouped sends and receives: an all-to-all, a gather, a
@@ -36,9 +35,9 @@ core::Result<MadeJob> make_collective_job(const CollectivePlan& plan);
 bool is_of_messages(model::NcclFunction function);
 
 // Such a function as every textbook has it: a rank sends to all that get something from it at once,
-// nearest first, nothing waits for anything, and each message is one. As a job of NCCL an
-// all-to-all would be 2 (n-1) operations on each of n ranks. The root is rank 0. `options` say what
-// data within a node becomes.
+// those of its node first, then others, nearest first; nothing waits for anything, and each message
+// is one. As a job of NCCL an all-to-all would be 2 (n-1) operations on each of n ranks. The root
+// is rank 0. `options` say what data within a node becomes.
 core::Result<SchedulePlan> plan_messages(const CollectivePlan& plan,
                                          Simulator simulator = Simulator::kAssay,
                                          ExpandOptions options = {});
