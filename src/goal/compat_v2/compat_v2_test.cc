@@ -258,7 +258,7 @@ TEST(CompatV2, RefusesWhatThePublicGeneratorCannotLower) {
 
 // What assay records of a send has no protocol and no parts; NCCL's are those of the marks.
 TEST(CompatV2, SendsWithoutAProtocolHaveNccls) {
-  const auto sent = [](NcclProtocol protocol, std::vector<model::ChannelPart> parts) {
+  const auto sent = [](NcclProtocol protocol, const std::vector<model::ChannelPart>& parts) {
     Script script({"a", "b"}, {{0, 1}});
     script.launch(1000).alone();
     script.send(0, 1, protocol, parts);
