@@ -88,6 +88,11 @@ bool asks_for_version(const Arguments& arguments) {
          (arguments[0] == "-V" || arguments[0] == "--version" || arguments[0] == "version");
 }
 
+core::Result<std::unique_ptr<Command>> command_of(const CommandSpec& spec, const Arguments& rest) {
+  if (asks_for_help(rest)) return parse_group(spec, {});
+  return is_group(spec) ? parse_group(spec, rest) : parse_command(spec, rest);
+}
+
 // A command that is ready to run.
 struct Parsed {
   const CommandSpec* spec;
@@ -100,9 +105,7 @@ core::Result<Parsed> parse_arguments(const Arguments& arguments) {
   const Found found = ASSAY_TRY(follow_words(arguments));
   const Arguments rest(arguments.begin() + static_cast<std::ptrdiff_t>(found.used),
                        arguments.end());
-  auto command = ASSAY_TRY(is_group(*found.spec) || asks_for_help(rest)
-                               ? parse_group(*found.spec, asks_for_help(rest) ? Arguments() : rest)
-                               : parse_command(*found.spec, rest));
+  std::unique_ptr<Command> command = ASSAY_TRY(command_of(*found.spec, rest));
   return Parsed{.spec = found.spec, .command = std::move(command)};
 }
 

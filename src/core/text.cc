@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <numeric>
 #include <optional>
+#include <utility>
 
 namespace assay::core {
 namespace {
