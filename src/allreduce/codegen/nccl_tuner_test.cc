@@ -49,10 +49,10 @@ TEST(NcclTuner, RangesMeetInTheMiddleAndGoOnToAllSizes) {
       timed(8, 1024, kLow, 10),  timed(8, 1024, kHigh, 20),   timed(8, 4096, kLow, 30),
       timed(8, 4096, kHigh, 20), timed(2, 1 << 20, kHigh, 5),
   };
-  EXPECT_THAT(
-      rows_of(nccl_tuner_config(timings, {.sm_version = 90, .provenance = "a test"})),
-      ElementsAre("allreduce,0,9223372036854775807,tree,simple,24,1,2", "allreduce,0,2048,ring,ll,4,1,8",
-                  "allreduce,2049,9223372036854775807,tree,simple,24,1,8"));
+  EXPECT_THAT(rows_of(nccl_tuner_config(timings, {.sm_version = 90, .provenance = "a test"})),
+              ElementsAre("allreduce,0,9223372036854775807,tree,simple,24,1,2",
+                          "allreduce,0,2048,ring,ll,4,1,8",
+                          "allreduce,2049,9223372036854775807,tree,simple,24,1,8"));
 }
 
 TEST(NcclTuner, ALeadWithinATieChangesNothing) {

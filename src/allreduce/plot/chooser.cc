@@ -231,8 +231,7 @@ double scale_end(double largest_percent) {
 // A choice can be at most 100 % faster, so only the upper end may be passed.
 report::ColorBar cost_bar(const report::ColorScale& scale, double largest_percent) {
   const double end = scale.high;
-  report::ColorBar bar =
-      report::color_bar("Slower (%)", scale, {-end, -end / 2, 0, end / 2, end});
+  report::ColorBar bar = report::color_bar("Slower (%)", scale, {-end, -end / 2, 0, end / 2, end});
   if (largest_percent > end) bar.ticks.back().text = "≥ " + bar.ticks.back().text;
   return bar;
 }

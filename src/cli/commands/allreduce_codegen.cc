@@ -330,11 +330,12 @@ class AllreduceCodegen final : public Command {
 
   void warn_of_missing(const allreduce::LookupTable& table) const {
     for (const int world_size : allreduce::missing_world_sizes(table)) {
-      print_warning(fmt::format(
-          "no {} measurement of TP {} in '{}' with a strategy that the lookup table knows: its part "
-          "of it is filled with {}",
-          name_of(arguments_.tuning.data_type), world_size, arguments_.data_folder.string(),
-          name_of(table.fallback)));
+      print_warning(
+          fmt::format("no {} measurement of TP {} in '{}' with a strategy that the lookup table "
+                      "knows: its part "
+                      "of it is filled with {}",
+                      name_of(arguments_.tuning.data_type), world_size,
+                      arguments_.data_folder.string(), name_of(table.fallback)));
     }
   }
 
