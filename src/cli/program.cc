@@ -88,25 +88,13 @@ bool asks_for_version(const Arguments& arguments) {
          (arguments[0] == "-V" || arguments[0] == "--version" || arguments[0] == "version");
 }
 
-core::Result<std::unique_ptr<Command>> command_of(const CommandSpec& spec, const Arguments& rest) {
-  if (asks_for_help(rest)) return parse_group(spec, {});
-  return is_group(spec) ? parse_group(spec, rest) : parse_command(spec, rest);
-}
-
-// A command that is ready to run.
-struct Parsed {
-  const CommandSpec* spec;
-  std::unique_ptr<Command> command;
-};
-
-core::Result<Parsed> parse_arguments(const Arguments& arguments) {
-  if (asks_for_version(arguments))
-    return Parsed{.spec = &root_command(), .command = std::make_unique<ShowVersion>()};
+core::Result<std::unique_ptr<Command>> parse_arguments(const Arguments& arguments) {
+  if (asks_for_version(arguments)) return std::unique_ptr<Command>(new ShowVersion);
   const Found found = ASSAY_TRY(follow_words(arguments));
   const Arguments rest(arguments.begin() + static_cast<std::ptrdiff_t>(found.used),
                        arguments.end());
-  std::unique_ptr<Command> command = ASSAY_TRY(command_of(*found.spec, rest));
-  return Parsed{.spec = found.spec, .command = std::move(command)};
+  if (asks_for_help(rest)) return parse_group(*found.spec, {});
+  return is_group(*found.spec) ? parse_group(*found.spec, rest) : parse_command(*found.spec, rest);
 }
 
 // If a standard stream is closed at the start (`assay >&-`), the first file that we open would take
@@ -142,18 +130,21 @@ int refuse(const core::Error& error) {
   return kUsage;
 }
 
-Ending run_command(const Parsed& parsed) {
-  const core::Status checked = parsed.command->check_inputs();
-  if (!checked.ok() && !core::interrupted())
-    return {kUsage, wrong_usage(*parsed.spec, checked.error().message).message};
-  const core::Result<Outcome> outcome = parsed.command->run();
+// Precondition: the command was parsed from these arguments.
+Ending run_command(Command& command, const Arguments& arguments) {
+  const core::Status checked = command.check_inputs();
+  if (!checked.ok() && !core::interrupted()) {
+    const CommandSpec& spec = *follow_words(arguments).value().spec;
+    return {kUsage, wrong_usage(spec, checked.error().message).message};
+  }
+  const core::Result<Outcome> outcome = command.run();
   if (core::interrupted()) return {core::kInterruptedExitCode, "interrupted"};
   if (!outcome.ok()) return {kFailed, outcome.error().message};
   return {static_cast<int>(outcome.value()), ""};
 }
 
-int run_and_print(const Parsed& command) {
-  const Ending ending = run_command(command);
+int run_and_print(Command& command, const Arguments& arguments) {
+  const Ending ending = run_command(command, arguments);
   const core::Status flushed = flush_output();
   if (ending.exit_code == core::kInterruptedExitCode) core::end_in_silence();
   if (!ending.error.empty()) return fail(ending.exit_code, {ending.error});
@@ -179,9 +170,9 @@ int run_program(int argc, const char* const* argv) {
   core::FileLock::set_notice(tell_of_wait);
   const Arguments arguments(argv + std::min(argc, 1), argv + argc);
   try {
-    const core::Result<Parsed> command = parse_arguments(arguments);
+    const core::Result<std::unique_ptr<Command>> command = parse_arguments(arguments);
     if (!command.ok()) return refuse(command.error());
-    return run_and_print(command.value());
+    return run_and_print(*command.value(), arguments);
   } catch (const std::bad_alloc&) {
     return fail(kFailed, out_of_memory(arguments));
   }
@@ -190,9 +181,9 @@ int run_program(int argc, const char* const* argv) {
 Ending run_for(Listener& listener, const std::vector<std::string>& arguments) {
   const core::WorkingFor working(&listener);
   try {
-    const core::Result<Parsed> command = parse_arguments(arguments);
+    const core::Result<std::unique_ptr<Command>> command = parse_arguments(arguments);
     if (!command.ok()) return {kUsage, command.error().message};
-    return run_command(command.value());
+    return run_command(*command.value(), arguments);
   } catch (const std::bad_alloc&) {
     return {kFailed, out_of_memory(arguments).message};
   }

@@ -451,7 +451,7 @@ TEST_F(Tables, ASurfaceAnswersLikeTheDatabase) {
   EXPECT_TRUE(std::isnan(uncertainty[0]));
   EXPECT_TRUE(std::isnan(latency[1]));
   EXPECT_TRUE(std::isnan(latency[2]));
-  EXPECT_TRUE(std::isnan(latency[3]));
+  EXPECT_GT(latency[3], 0) << "a mean of sizes is one, too";
 }
 
 TEST_F(Tables, TheColumnsOfATableAreListed) {

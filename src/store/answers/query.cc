@@ -25,7 +25,7 @@ core::Result<Matcher> checked(const WorkIndex& index,
   Matcher matcher(index.rows(), shown);
   for (const Condition& condition : conditions) {
     ASSAY_TRY(matcher.check(condition));
-    (void)matcher.take(condition);
+    static_cast<void>(matcher.take(condition));
   }
   return matcher;
 }
@@ -35,7 +35,7 @@ core::Result<Matcher> checked(const WorkIndex& index,
 core::Status check_conditions(const WorkIndex& index,
                               const std::vector<Condition>& conditions,
                               ColumnShown shown) {
-  ASSAY_TRY(checked(index, conditions, shown));
+  static_cast<void>(ASSAY_TRY(checked(index, conditions, shown)));
   return {};
 }
 

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
+#include <limits>
 
 #include "core/check.h"
 #include "store/answers/matcher.h"
@@ -26,8 +28,7 @@ core::Result<Surface> Surface::bind(const WorkIndex& index,
     const core::Status zero = Matcher(matcher).take({name, "0"});
     places.push_back({.name = name,
                       .place = static_cast<std::uint32_t>(found - rows.sizes.begin()),
-                      .zero_problem = zero.ok() ? "" : zero.error().message,
-                      .range = matcher.range_of(name)});
+                      .zero_problem = zero.ok() ? "" : zero.error().message});
     ASSAY_TRY(matcher.take({name, "1"}));
   }
   ASSAY_TRY(matcher.settle());
@@ -75,9 +76,9 @@ WorkEstimate Surface::at(std::span<const double> free) const {
 }
 
 WorkEstimate Surface::at_any(std::span<const double> free) const {
-  bool are_sizes = true;
-  for (std::size_t i = 0; i < free.size(); ++i)
-    are_sizes = are_sizes && free[i] > 0 && free_[i].range.takes(free[i]);
+  const bool are_sizes = std::all_of(free.begin(), free.end(), [](double size) {
+    return size > 0 && size < std::numeric_limits<double>::infinity();
+  });
   if (are_sizes || problem(free).empty()) return at(free);
   return {.refused = Refused::kUnknown};
 }
@@ -85,8 +86,8 @@ WorkEstimate Surface::at_any(std::span<const double> free) const {
 std::string Surface::problem(std::span<const double> free) const {
   for (std::size_t i = 0; i < free.size(); ++i) {
     if (free[i] == 0 && !free_[i].zero_problem.empty()) return free_[i].zero_problem;
-    if (!free_[i].range.takes(free[i]))
-      return fmt::format("{} takes {}, not {}", free_[i].name, free_[i].range.wanted(), free[i]);
+    if (!(free[i] >= 0 && std::isfinite(free[i])))
+      return fmt::format("{} takes a number of at least 0, not {}", free_[i].name, free[i]);
   }
   return "";
 }

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "core/result.h"
-#include "store/answers/matcher.h"
 #include "store/answers/query.h"
 
 namespace assay::store {
@@ -52,7 +51,6 @@ class Surface {
     std::string name;
     std::uint32_t place = 0;
     std::string zero_problem;  // "" where 0 is a size as others
-    SizeRange range = {};
   };
 
   static constexpr std::size_t kRemembered = 1024;  // a power of 2
