@@ -178,7 +178,7 @@ std::optional<OrderEffect> order_effect(std::span<const JointRuns> settings) {
   const auto matters = [](const std::optional<OrderEffect>& effect) {
     return effect && effect->p < kOrderMatters;
   };
-  const auto trend = trend_of(settings);
+  auto trend = trend_of(settings);
   const auto blocks = blocks_of(settings);
   if (matters(trend) &&
       !(matters(blocks) && blocks->rest.variance * kMuchMore < trend->rest.variance))
