@@ -162,7 +162,7 @@ double confidence_of_each(double together, std::size_t comparisons) {
 }
 
 Ranking::Ranking(std::vector<SettingResult> results, RankingRules rules, RunDoubts doubts)
-    : rules_(rules),
+    : rules_(std::move(rules)),
       reference_(results.front().setting),
       reference_runs_(results.front().runs),
       settings_(std::move(results)),
@@ -381,7 +381,7 @@ std::string Ranking::next(const std::string& sweep_folder) const {
   if (!has_reference())
     return "Next: have the command pass the variables on to the ranks, and begin a sweep anew.";
   if (!with(Verdict::kBetter).empty()) return next_of_best(sweep_folder);
-  if (const std::string slow = next_of_slow_steps(); !slow.empty()) return slow;
+  if (std::string slow = next_of_slow_steps(); !slow.empty()) return slow;
   if (!knows_all_runs() || !with(Verdict::kUnclear).empty())
     return fmt::format(
         "Next: measure more runs of each setting: {}. Choose their number now and judge by all of "
