@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/files.h"
 #include "core/output_file.h"
 #include "report/book.h"
 #include "trace/pipelines.h"
