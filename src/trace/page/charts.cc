@@ -14,6 +14,7 @@
 
 #include "core/statistics.h"
 #include "model/gpu_specs.h"
+#include "trace/attribution/resolution.h"
 #include "trace/compare/rows.h"
 #include "trace/page/cards.h"
 #include "trace/page/colors.h"
@@ -176,6 +177,16 @@ void add_link_limit(report::CurveFigure& figure, const ComparisonEvidence& evide
        .points = {{low / kBeyond, limit, kNone, kNone}, {high * kBeyond, limit, kNone, kNone}}});
 }
 
+// Parts that round to nothing beside the largest have no bar that can be seen.
+void leave_out_nothing(report::WaterfallChart& chart) {
+  double largest = std::fabs(chart.to.value - chart.from.value);
+  for (const report::WaterfallPart& part : chart.parts)
+    largest = std::max(largest, std::fabs(part.value));
+  std::erase_if(chart.parts, [largest](const report::WaterfallPart& part) {
+    return attribution::rounds_to_nothing(part.value, largest);
+  });
+}
+
 }  // namespace
 
 std::optional<report::WaterfallChart> attribution_chart(const ComparisonEvidence& evidence,
@@ -206,6 +217,7 @@ std::optional<report::WaterfallChart> attribution_chart(const ComparisonEvidence
          .card = evidence_card(evidence, prefix, text_at(*table, row, "Evidence"))});
   }
   if (std::isnan(chart.from.value) || std::isnan(chart.to.value)) return std::nullopt;
+  leave_out_nothing(chart);
   return chart;
 }
 

@@ -63,9 +63,6 @@ void add_reasons(report::PageAnswer& answer,
     return std::fabs(a.value) > std::fabs(b.value);
   });
   const double largest = std::fabs(parts.front().value);
-  std::erase_if(parts, [largest](const auto& part) {
-    return attribution::rounds_to_nothing(part.value, largest);
-  });
   if (parts.size() > kMostReasons) parts.resize(kMostReasons);
   std::erase_if(answer.why, [](const report::PageLine& line) { return line.card == "Answer"; });
   for (const report::WaterfallPart& part : parts) {

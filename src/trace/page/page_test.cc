@@ -90,6 +90,13 @@ TEST(ComparisonPage, TheAttributionAddsUpAndLeadsToItsRows) {
   EXPECT_EQ(chart->parts[1].card, "NCCL_ImplSync_Cmp");
 }
 
+TEST(ComparisonPage, APartThatRoundsToNothingHasNoBar) {
+  ComparisonEvidence both = evidence();
+  both.report.tables[1].add_row({"parts below 0.01 ms each", "part", model::Cell(), model::Cell(),
+                                 0.0001, 0.0, "less than the clocks can tell", ""});
+  EXPECT_EQ(attribution_chart(both, "")->parts.size(), 2U);
+}
+
 TEST(ComparisonPage, AnswersWithTheLargestPartFirst) {
   const ComparisonEvidence both = evidence();
   const report::Page page = comparison_page(both, std::nullopt);
