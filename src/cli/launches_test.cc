@@ -219,19 +219,24 @@ TEST(SimulateGroups, OperationsThatOverlapShareTheNics) {
   expect_within(0.01, file);
 }
 
-void expect_equal_but_for_rounding(const goal::JobFile& file) {
-  const auto exact = run(*goal::make_launch_job(file).value()->schedule);
+// Simulates with operations of groups as costs.
+auto by_costs(const goal::JobFile& file) {
   const auto groups = goal::make_group_job(
       file, [&](const goal::LaunchSource& schedule) -> core::Result<goal::SimulatedRanks> {
         return ranks_of(run(schedule).value());
       });
-  const auto costs = simulate::simulate_groups(groups.value().schedule);
+  return simulate::simulate_groups(groups.value().schedule);
+}
+
+void expect_equal_but_for_rounding(const goal::JobFile& file) {
+  const auto exact = run(*goal::make_launch_job(file).value()->schedule);
+  const auto costs = by_costs(file);
   ASSERT_EQ(costs.value().finish_ns.size(), exact.value().finish_ns.size());
   for (std::size_t rank = 0; rank < exact.value().finish_ns.size(); ++rank)
     EXPECT_LE(std::abs(costs.value().finish_ns[rank] - exact.value().finish_ns[rank]), 1) << rank;
 }
 
-// By costs, the collective ends when it does step by step.
+// Expects that the collective by costs ends when it does step by step.
 void expect_same_end(const goal::CollectivePlan& plan) {
   const goal::MadeJob made = goal::make_collective_job(plan).value();
   goal::JobFile file;
@@ -239,11 +244,7 @@ void expect_same_end(const goal::CollectivePlan& plan) {
   file.job = made.job;
   file.scale.replicas = made.repeats;
   const auto exact = run(*goal::make_launch_job(file).value()->schedule);
-  const auto groups = goal::make_group_job(
-      file, [&](const goal::LaunchSource& schedule) -> core::Result<goal::SimulatedRanks> {
-        return ranks_of(run(schedule).value());
-      });
-  const auto costs = simulate::simulate_groups(groups.value().schedule);
+  const auto costs = by_costs(file);
   const auto& ends = costs.value().finish_ns;
   EXPECT_LE(std::abs(*std::max_element(ends.begin(), ends.end()) - exact.value().longest_ns()), 1)
       << plan.ranks;
