@@ -29,7 +29,7 @@ struct ComparedSetting {
   trace::CommandResult result = {};
 };
 
-// What a sweep knows of the runs that are compared.
+// Holds what a sweep knows of the runs that are compared.
 struct SweepRuns {
   sweep::RunDoubts doubts = {};
   sweep::MadeOrder positions = {};

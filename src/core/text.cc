@@ -168,7 +168,7 @@ std::string nearest(std::string_view word, std::span<const std::string> candidat
   std::size_t best_distance = std::max<std::size_t>(2, word.size() / 3) + 1;
   for (const std::string& candidate : candidates) {
     const std::size_t distance = edit_distance(word, candidate);
-    // Of short words, half must agree.
+    // Half of a short word must agree.
     const bool is_near = 2 * distance <= std::max(word.size(), candidate.size());
     if (is_near && distance < best_distance) {
       best_distance = distance;

@@ -25,7 +25,7 @@ TEST(Text, NearestSuggestsOnlyWhatIsNear) {
   EXPECT_EQ(nearest("colectives", words), "collectives");
   EXPECT_EQ(nearest("xyz", words), "");
   EXPECT_EQ(nearest("pot", words), "");
-  // Of short words, half must agree; swapped letters are one edit.
+  // Half of a short word must agree; swapped letters are one edit.
   const std::vector<std::string> short_words{"fit", "goal", "NONE"};
   EXPECT_EQ(nearest("foo", short_words), "");
   EXPECT_EQ(nearest("fti", short_words), "fit");

@@ -279,7 +279,7 @@ void cut_by_passes(NcclProtocol protocol, Cut& cut) {
   cut.slices_wait = false;
 }
 
-// From a root or to it, chunks pass the ranks of a node one after another, so that it counts how
+// Chunks from a root or to it pass the ranks of a node one after another, so that it counts how
 // much of them overlaps. Around a ring all ranks send at once, between nodes as slowly as over the
 // network, and slices would be many more messages.
 bool is_chain_over_nodes(const CutRequest& request) {

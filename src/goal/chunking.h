@@ -18,7 +18,7 @@ struct Cut {
   std::uint32_t slices_per_chunk = 1;
   // The fewest elements of a slice, so that small chunks are not cut.
   std::uint64_t least_slice_count = 1;
-  // What goes to another node is not cut into slices if this is true: a proxy sends whole chunks.
+  // Messages to another node are not cut into slices if this is true: a proxy sends whole chunks.
   bool whole_over_nodes = false;
   // The threads of a block wait for each other between slices if this is true.
   bool slices_wait = true;

@@ -87,7 +87,7 @@ class Learner {
       cost.far_ns[i] = std::min(cost.far_ns[i], cost.together_ns[i / members] - along);
   }
 
-  // From a root or to it a ring is a chain: its ranks end one after another, and a message does not
+  // A ring from a root or to it is a chain: its ranks end one after another, and a message does not
   // become smaller with more ranks.
   static bool is_chain(const Operation& operation) {
     return operation.function == model::NcclFunction::kBroadcast ||

@@ -138,8 +138,8 @@ class SupervisorTest : public testing::Test {
   int ready_ = 0;
 };
 
-// What a run asks of its workers must not reach the process that runs it, which may be another
-// program's.
+// Variables that a run sets for its workers must not reach the process that runs it, which may be
+// another program's.
 TEST_F(SupervisorTest, ChangesOfTheEnvironmentAreTheWorkersAlone) {
   const std::string worker = R"(echo "$ASSAY_TEST_ORDER" >&2; exit 3)";
   WorkerPlace place{.name = "place",

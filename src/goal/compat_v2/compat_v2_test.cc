@@ -256,7 +256,7 @@ TEST(CompatV2, RefusesWhatThePublicGeneratorCannotLower) {
   EXPECT_THAT(made.error().message, HasSubstr("AllReduce with algorithm NVLS"));
 }
 
-// What assay records of a send has no protocol and no parts; NCCL's are those of the marks.
+// A send that assay recorded has no protocol and no parts; NCCL's are those of the marks.
 TEST(CompatV2, SendsWithoutAProtocolHaveNccls) {
   const auto sent = [](NcclProtocol protocol, const std::vector<model::ChannelPart>& parts) {
     Script script({"a", "b"}, {{0, 1}});

@@ -77,7 +77,7 @@ core::Result<MadeJob> make_collective_job(const CollectivePlan& plan) {
 
 namespace {
 
-// What a rank does at a distance of other ranks from it.
+// Tells what a rank does at a distance of other ranks from it.
 struct Exchanged {
   bool sends = false;     // to the rank so far behind it
   bool receives = false;  // from the rank so far before it
