@@ -43,7 +43,7 @@ TEST(RunDoubts, AReplacedBaselineAndAnUnfinishedSweepAreTold) {
   EXPECT_THAT(
       doubts.sentences(),
       ElementsAre("The baseline a-x had no good run: the others are compared with b-x instead.",
-                  "Only 3 of 4 runs were made: the sweep is not finished.",
+                  "Only 3 of 4 runs have a whole record: the sweep is not finished.",
                   "1 of 2 runs of a-x failed (exit code 7)."));
 }
 
