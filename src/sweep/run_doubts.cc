@@ -106,8 +106,9 @@ RunDoubts run_doubts(const Plan& plan,
                     first, reference));
   const std::size_t all = plan.settings.size() * static_cast<std::size_t>(plan.repeats);
   if (records.size() < all)
-    doubts.others.push_back(fmt::format("Only {} of {} have a whole record: the sweep is not finished",
-                                        records.size(), core::counted(all, "run")));
+    doubts.others.push_back(
+        fmt::format("Only {} of {} have a whole record: the sweep is not finished", records.size(),
+                    core::counted(all, "run")));
   if (const std::string ranks = ranks_in_words(plan, outcomes); !ranks.empty())
     doubts.others.push_back(ranks);
   return doubts;
