@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "cli/nccl_curves.h"
+#include "core/statistics.h"
 #include "trace/compare/all_runs.h"
 #include "trace/compare/change.h"
 #include "trace/compare/pairs.h"
@@ -78,25 +79,29 @@ void set_mean(sweep::SettingResult& result, const trace::Change& change) {
 }
 
 // Says what the intervals count, and how the changes differ from those of the measured means.
-std::string noise_in_words(const trace::JointChanges& changes, std::size_t tests) {
-  using Noise = trace::JointChanges::Noise;
-  const char* which = changes.judged.size() < tests ? " that were run repeatedly" : "";
-  switch (changes.noise) {
-    case Noise::kPair:
+std::string noise_in_words(const trace::JointNoise& noise,
+                           const std::vector<sweep::SettingResult>& results) {
+  using Kind = trace::JointNoise::Kind;
+  std::size_t known = 0;
+  for (std::size_t i = 0; i < results.size(); ++i)
+    if (noise.knows(i)) ++known;
+  const char* which = known < results.size() ? " that were run repeatedly" : "";
+  switch (noise.kind()) {
+    case Kind::kPair:
       return "";
-    case Noise::kPooled:
+    case Kind::kPooled:
       return fmt::format(
           "The noise is that of the runs of all settings{}, whose spreads do not differ.", which);
-    case Noise::kTrend:
+    case Kind::kTrend:
       return fmt::format(
           "Steps are as measured; changes of settings{} are without the trend over the order of "
           "the runs.",
           which);
-    case Noise::kBlocks:
+    case Kind::kBlocks:
       return fmt::format(
           "Steps are as measured, in all runs; changes of settings{} are those within {} complete "
           "repeats.",
-          which, changes.changes.front().test_count);
+          which, results.front().repetitions);
   }
   return "";
 }
@@ -141,6 +146,8 @@ ComparedSettings::ComparedSettings(const std::string& baseline,
     trace::CommandResult& result = test.result;
     if (figures_.empty()) figures_.push_back(*result.baseline_figures);
     figures_.push_back(*result.test_figures);
+    for (trace::SettingFigures* setting : {&figures_.front(), &figures_.back()})
+      setting->positions = runs_.positions[setting->label];
     if (result.evidence != nullptr) {
       figures_.front().gpu_name = result.evidence->baseline.glimpse.gpu_name;
       figures_.back().gpu_name = result.evidence->test.glimpse.gpu_name;
@@ -167,22 +174,23 @@ ComparedSettings::ComparedSettings(const std::string& baseline,
                    runs_.doubts);
 }
 
-void ComparedSettings::tell_order(const trace::JointChanges& changes,
+void ComparedSettings::tell_order(const trace::JointNoise& noise,
                                   std::span<const trace::JointRuns> runs) {
-  using Noise = trace::JointChanges::Noise;
+  using Kind = trace::JointNoise::Kind;
   std::vector<std::string>& others = runs_.doubts.others;
-  if (changes.noise == Noise::kTrend)
-    others.push_back(fmt::format(
-        "Steps took {} % {} from each run to the next (p {:.1g}), which this ranking takes out and "
-        "the comparisons of two settings do not",
-        trace::percent_text(changes.trend_percent), changes.trend_percent > 0 ? "more" : "less",
-        changes.p));
-  if (changes.noise == Noise::kBlocks)
+  if (noise.kind() == Kind::kTrend)
+    others.push_back(
+        fmt::format("Steps took {} % {} from each run to the next (p {:.1g}), which this ranking "
+                    "and its pairs take "
+                    "out, and the comparisons of two settings do not",
+                    trace::percent_text(noise.trend_percent()),
+                    noise.trend_percent() > 0 ? "more" : "less", noise.p()));
+  if (noise.kind() == Kind::kBlocks)
     others.push_back(fmt::format(
         "Steps took longer in some repeats than in others, whatever the setting (p {:.1g}): this "
-        "ranking compares within repeats, the comparisons of two settings do not",
-        changes.p));
-  if (changes.noise == Noise::kTrend || changes.noise == Noise::kBlocks) return;
+        "ranking and its pairs compare within repeats, the comparisons of two settings do not",
+        noise.p()));
+  if (noise.kind() == Kind::kTrend || noise.kind() == Kind::kBlocks) return;
   for (const trace::FarRun& run : trace::far_runs(runs))
     others.push_back(
         fmt::format("Steps of {}, repeat {}, took {} % {} than those of its other runs",
@@ -195,23 +203,24 @@ std::string ComparedSettings::judge_together(std::vector<sweep::SettingResult>& 
   std::vector<trace::JointRuns> steady;
   std::vector<trace::JointRuns> all;
   for (const trace::SettingFigures& setting : figures_) {
-    const auto& positions = runs_.positions[setting.label];
-    steady.push_back(trace::joint_runs(setting, trace::kTotalTime, positions));
-    all.push_back(trace::joint_runs(setting, trace::kAllSteps, positions));
+    steady.push_back(trace::joint_runs(setting, trace::kTotalTime));
+    all.push_back(trace::joint_runs(setting, trace::kAllSteps));
   }
   const trace::Criterion criterion{
-      .confidence = sweep::confidence_of_each(kTogether, results.size() - 1),
+      .confidence = core::confidence_of_each(kTogether, results.size() - 1),
       .tolerance_percent = request_.tolerance_percent};
-  const trace::JointChanges changes = trace::joint_changes(steady, criterion);
-  const trace::JointChanges mean_changes = trace::joint_changes(all, criterion);
-  tell_order(changes, steady);
-  for (std::size_t i = 0; i < changes.changes.size(); ++i)
-    set_steady(results[changes.judged[i]], changes.changes[i], criterion);
-  for (std::size_t i = 0; i < mean_changes.changes.size(); ++i)
-    set_mean(results[mean_changes.judged[i]], mean_changes.changes[i]);
-  if (!changes.changes.empty())
-    results.front().repetitions = changes.changes.front().baseline_count;
-  return noise_in_words(changes, results.size() - 1);
+  const trace::JointNoise noise(steady);
+  const trace::JointNoise mean_noise(all);
+  tell_order(noise, steady);
+  for (std::size_t i = 1; i < results.size(); ++i) {
+    if (noise.knows(i)) {
+      const trace::Change change = noise.change(0, i, criterion);
+      set_steady(results[i], change, criterion);
+      results.front().repetitions = change.baseline_count;
+    }
+    if (mean_noise.knows(i)) set_mean(results[i], mean_noise.change(0, i, criterion));
+  }
+  return noise_in_words(noise, results);
 }
 
 trace::CompareOptions ComparedSettings::options() const {

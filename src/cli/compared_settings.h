@@ -12,7 +12,7 @@
 #include "sweep/made_order.h"
 #include "sweep/ranking.h"
 #include "sweep/run_doubts.h"
-#include "trace/compare/joint_changes.h"
+#include "trace/compare/joint_noise.h"
 #include "trace/compare/setting_figures.h"
 #include "trace/page/comparison_page.h"
 #include "trace/pipelines.h"
@@ -63,7 +63,7 @@ class ComparedSettings {
   [[nodiscard]] trace::CompareOptions options() const;
   // Judges all settings by the noise of all their runs; returns a sentence on that noise.
   std::string judge_together(std::vector<sweep::SettingResult>& results);
-  void tell_order(const trace::JointChanges& changes, std::span<const trace::JointRuns> runs);
+  void tell_order(const trace::JointNoise& noise, std::span<const trace::JointRuns> runs);
 
   trace::CompareRequest request_;
   SweepRuns runs_;

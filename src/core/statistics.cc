@@ -60,6 +60,7 @@ double chi_square_probability(double x, double freedom) {
   if (x <= 0) return 1;
   const double a = freedom / 2;
   const double half = x / 2;
+  if (half > 2 * a + 700) return 0;  // the series would overflow
   double term = 1 / a;
   double series = term;
   for (int n = 1; n < 10'000 && term > series * 1e-16; ++n) {
@@ -171,6 +172,10 @@ double sample_deviation(std::span<const double> values) {
 double population_deviation(std::span<const double> values) {
   if (values.empty()) return kNaN;
   return std::sqrt(squared_deviations(values) / static_cast<double>(values.size()));
+}
+
+double confidence_of_each(double together, std::size_t comparisons) {
+  return 1 - (1 - together) / static_cast<double>(std::max<std::size_t>(comparisons, 1));
 }
 
 double student_t(double confidence, double degrees_of_freedom) {

@@ -37,6 +37,10 @@ double sample_deviation(std::span<const double> values);
 // Standard deviation of a whole population (divides by n).
 double population_deviation(std::span<const double> values);
 
+// Returns the confidence that each of several comparisons needs, so that all of them hold together
+// with the confidence `together` (the Bonferroni correction).
+double confidence_of_each(double together, std::size_t comparisons);
+
 // Two-sided quantile of Student's t distribution: P(|T| <= t) = confidence.
 double student_t(double confidence, double degrees_of_freedom);
 

@@ -99,5 +99,11 @@ TEST(Statistics, ASingleValueHasTheSpreadOfTheOthers) {
   EXPECT_FALSE(student_difference({}, others, 0.95).valid);
 }
 
+TEST(Statistics, ManyComparisonsNeedMoreConfidenceEach) {
+  EXPECT_DOUBLE_EQ(confidence_of_each(0.95, 1), 0.95);
+  EXPECT_DOUBLE_EQ(confidence_of_each(0.95, 5), 0.99);
+  EXPECT_DOUBLE_EQ(confidence_of_each(0.95, 0), 0.95);
+}
+
 }  // namespace
 }  // namespace assay::core

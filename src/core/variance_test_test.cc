@@ -28,6 +28,11 @@ TEST(VarianceTest, BartlettTellsUnequalSpreadsApart) {
   EXPECT_EQ(equal_spread_probability(std::vector<SampleVariance>{{2, 3}, {0, 3}}), 0);
   EXPECT_EQ(equal_spread_probability(std::vector<SampleVariance>{{0, 3}, {0, 3}}), 1);
   EXPECT_EQ(equal_spread_probability(std::vector<SampleVariance>{{2, 3}}), 1);
+  std::vector<SampleVariance> many(20, {1, 19});
+  many.front().variance = 2500;
+  EXPECT_NEAR(equal_spread_probability(many), 0, 1e-12);
+  many.front().variance = 1e300;
+  EXPECT_EQ(equal_spread_probability(many), 0);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 
 #include "core/counted.h"
 #include "core/shell.h"
+#include "core/statistics.h"
 #include "core/text.h"
 
 namespace assay::sweep {
@@ -157,10 +158,6 @@ report::RankedItem item_of(const SettingResult& result, bool is_reference) {
 
 }  // namespace
 
-double confidence_of_each(double together, std::size_t comparisons) {
-  return 1 - (1 - together) / static_cast<double>(std::max<std::size_t>(comparisons, 1));
-}
-
 Ranking::Ranking(std::vector<SettingResult> results, RankingRules rules, RunDoubts doubts)
     : rules_(std::move(rules)),
       reference_(results.front().setting),
@@ -193,7 +190,7 @@ bool Ranking::has_reference() const {
 }
 
 double Ranking::confidence() const {
-  return confidence_of_each(rules_.together, settings_.size() - 1);
+  return core::confidence_of_each(rules_.together, settings_.size() - 1);
 }
 
 std::vector<const SettingResult*> Ranking::with(Verdict verdict) const {

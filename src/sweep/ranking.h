@@ -48,10 +48,6 @@ struct RankingRules {
   std::string noise = {};  // a sentence on the noise that the intervals count; may be empty
 };
 
-// Returns the confidence that each of the comparisons with one reference needs, so that all of them
-// hold together with the confidence `together` (the Bonferroni correction).
-double confidence_of_each(double together, std::size_t comparisons);
-
 class Ranking {
  public:
   // The first result must be the reference's.

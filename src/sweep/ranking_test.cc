@@ -325,11 +325,5 @@ TEST(Ranking, TheFigureHasADotForEachSettingAndTheReferenceAtZero) {
   EXPECT_EQ(figure.tolerance, 1);
 }
 
-TEST(Ranking, ManyComparisonsNeedMoreConfidenceEach) {
-  EXPECT_DOUBLE_EQ(confidence_of_each(0.95, 1), 0.95);
-  EXPECT_DOUBLE_EQ(confidence_of_each(0.95, 5), 0.99);
-  EXPECT_DOUBLE_EQ(confidence_of_each(0.95, 0), 0.95);
-}
-
 }  // namespace
 }  // namespace assay::sweep

@@ -14,6 +14,7 @@
 #include "core/counted.h"
 #include "core/files.h"
 #include "core/interrupt.h"
+#include "core/statistics.h"
 #include "report/book.h"
 #include "report/gnuplot.h"
 #include "sweep/command_line.h"
@@ -115,7 +116,6 @@ class SweepReport final : public Command {
       return core::Error{fmt::format("no run of '{}' went well yet", sweep_.string())};
     }
     ASSAY_TRY(move_baseline_to_front(settings));
-    take_runs(plan, records, settings.front().name);
     if (request_.output.folder.empty()) request_.output.folder = sweep_;
     request_.written_by = program_version();
     model::Book book = sweep::summary(plan, records, sweep_);
@@ -126,6 +126,7 @@ class SweepReport final : public Command {
         core::FileLock::acquire_folder(request_.output.folder, std::chrono::milliseconds(0)));
     request_.kept = trace::keep_for(request_);
     ASSAY_TRY(analyze_all(settings));
+    take_runs(plan, records, settings.front().name);
     ComparedSettings all = ASSAY_TRY(compare_all(settings));
     add_tables(book, all);
     static_cast<void>(ASSAY_TRY(write_and_show(book, all)));
@@ -143,6 +144,10 @@ class SweepReport final : public Command {
     for (const std::string& words : sweep::repeated_traces(records, rank_traces))
       runs_.doubts.others.push_back(words);
     runs_.positions = sweep::made_order(records);
+    if (runs_.positions.empty())
+      runs_.doubts.others.emplace_back(
+          "When runs were started is not known of all, so a drift of the machine is not looked "
+          "for");
     for (const std::string& words : sweep::settings_apart(records, baseline))
       runs_.doubts.others.push_back(words);
     for (const std::string& doubt : runs_.doubts.sentences())
@@ -229,14 +234,15 @@ class SweepReport final : public Command {
     const GoodSetting& baseline = settings.front();
     trace::CompareRequest request = request_;
     request.baseline = baseline.folder;
-    request.confidence = sweep::confidence_of_each(kTogether, settings.size() - 1);
+    request.confidence = core::confidence_of_each(kTogether, settings.size() - 1);
     std::vector<trace::ComparedTest> tests;
     for (std::size_t i = 1; i < settings.size(); ++i)
       tests.push_back(
           {.configuration = settings[i].folder,
            .folder = request_.output.folder /
                      fmt::format("comparison_{}_vs_{}", baseline.name, settings[i].name)});
-    if (tests.empty()) return ComparedSettings(baseline.name, baseline.variables, {}, request_);
+    if (tests.empty())
+      return ComparedSettings(baseline.name, baseline.variables, {}, request_, runs_);
     auto results =
         ASSAY_TRY(run_quietly("comparing with " + baseline.name, [&](core::Progress& progress) {
           return trace::run_compare_each(request, tests, progress);

@@ -15,6 +15,7 @@
 #include "core/files.h"
 #include "core/interrupt.h"
 #include "core/output_file.h"
+#include "core/statistics.h"
 #include "core/text.h"
 #include "trace/compare/all_runs.h"
 #include "trace/pipelines/configuration_reader.h"
@@ -131,7 +132,7 @@ class TraceCompare final : public Command {
       lock.emplace(ASSAY_TRY(core::FileLock::acquire_folder(request_.output.folder)));
     trace::CompareRequest request = request_;
     request.page.clear();
-    request.confidence = sweep::confidence_of_each(kTogether, tests.size());
+    request.confidence = core::confidence_of_each(kTogether, tests.size());
     core::Progress progress("reading", presentation_.quiet ? core::Progress::Show::kNever
                                                            : core::Progress::Show::kOnTerminal);
     auto results = ASSAY_TRY(trace::run_compare_each(request, tests, progress));

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/counted.h"
+#include "core/statistics.h"
 #include "core/text.h"
 #include "trace/compare/timeline_comparison.h"
 
@@ -27,18 +28,35 @@ std::vector<double> step_times(const std::vector<TimelineFigure>& figures, Repet
   return total == series.end() ? std::vector<double>() : total->second.time_ms;
 }
 
-double step_time(const SettingFigures& setting) {
+// The settings, and what is known of the noise of all.
+struct Judged {
+  std::span<const SettingFigures> settings;
+  JointNoise noise;
+  Criterion criterion;  // of each pair
+};
+
+Judged judged(std::span<const SettingFigures> settings, Criterion criterion) {
+  criterion.confidence = core::confidence_of_each(criterion.confidence, settings.size() - 1);
+  std::vector<JointRuns> runs;
+  for (const SettingFigures& setting : settings)
+    runs.push_back(joint_runs(setting, kTotalTime));
+  return {settings, JointNoise(runs), criterion};
+}
+
+double step_time(const Judged& judged, std::size_t place) {
+  if (judged.noise.knows(place)) return judged.noise.mean(place);
+  const SettingFigures& setting = judged.settings[place];
   const std::vector<TimelineFigure>& figures =
       setting.steady.empty() ? setting.whole : setting.steady;
   const bool repeated = setting.runs.size() > 1;
   return core::mean(step_times(figures, repeated ? Repetition::kRun : Repetition::kStep));
 }
 
-std::vector<std::size_t> fastest_first(std::span<const SettingFigures> settings) {
+std::vector<std::size_t> fastest_first(const Judged& judged) {
   std::vector<double> times;
-  for (const SettingFigures& setting : settings)
-    times.push_back(step_time(setting));
-  std::vector<std::size_t> order(settings.size());
+  for (std::size_t place = 0; place < judged.settings.size(); ++place)
+    times.push_back(step_time(judged, place));
+  std::vector<std::size_t> order(times.size());
   std::iota(order.begin(), order.end(), 0U);
   std::stable_sort(order.begin(), order.end(), [&times](std::size_t a, std::size_t b) {
     if (std::isnan(times[a]) || std::isnan(times[b])) return !std::isnan(times[a]);
@@ -47,18 +65,16 @@ std::vector<std::size_t> fastest_first(std::span<const SettingFigures> settings)
   return order;
 }
 
-SettingPair pair_of(std::span<const SettingFigures> settings,
-                    std::size_t first,
-                    std::size_t second,
-                    const Criterion& criterion) {
-  const TimelinePair figures = timeline_pair(settings[second], settings[first]);
+SettingPair pair_of(const Judged& judged, std::size_t first, std::size_t second) {
+  const TimelinePair figures = timeline_pair(judged.settings[second], judged.settings[first]);
   const Repetition repetition = figures.basis.repetition;
-  return {.first = first,
-          .second = second,
-          .basis = figures.basis,
-          .change = measure_change(step_times(figures.baseline, repetition),
-                                   step_times(figures.test, repetition), model::Better::kLower,
-                                   with_evidence(criterion, repetition))};
+  SettingPair pair{.first = first, .second = second, .basis = figures.basis};
+  pair.change = judged.noise.knows(first) && judged.noise.knows(second)
+                    ? judged.noise.change(second, first, judged.criterion)
+                    : measure_change(step_times(figures.baseline, repetition),
+                                     step_times(figures.test, repetition), model::Better::kLower,
+                                     with_evidence(judged.criterion, repetition));
+  return pair;
 }
 
 // "1 is unclear (a and b)", "" for none.
@@ -94,45 +110,60 @@ std::string what_differs(const SettingPairs& pairs) {
   return text;
 }
 
-std::vector<model::Column> pair_columns(const Criterion& criterion) {
-  const std::string interval = fmt::format("{:.4g} % CI ", 100 * criterion.confidence);
-  return {{.name = "setting"},
-          {.name = "against"},
-          {.name = "setting (ms)",
-           .unit = "ms",
-           .better = model::Better::kLower,
-           .description = "a steady step of the setting, mean over ranks, steps and runs"},
-          {.name = "against (ms)",
-           .unit = "ms",
-           .better = model::Better::kLower,
-           .description = "the same of the other"},
-          {.name = "faster by (%)",
-           .unit = "%",
-           .better = model::Better::kHigher,
-           .description = "the setting, than the other"},
-          {.name = interval + "low (%)", .unit = "%", .description = "of this pair alone"},
-          {.name = interval + "high (%)", .unit = "%", .description = "of this pair alone"},
-          {.name = "p corrected",
-           .description = "probability of such a difference without a cause, corrected for the "
-                          "number of pairs (Holm)"},
-          {.name = "verdict", .description = status_meaning(criterion)}};
+std::vector<model::Column> pair_columns(const SettingPairs& pairs) {
+  constexpr const char* kOfEach = "so wide that those of one setting with all others hold together";
+  const std::string interval = fmt::format("{:.4g} % CI ", 100 * pairs.each);
+  return {
+      {.name = "setting"},
+      {.name = "against"},
+      {.name = "setting (ms)",
+       .unit = "ms",
+       .better = model::Better::kLower,
+       .description = "a steady step of the setting, mean over ranks, steps and runs, without an "
+                      "effect of their order"},
+      {.name = "against (ms)",
+       .unit = "ms",
+       .better = model::Better::kLower,
+       .description = "the same of the other"},
+      {.name = "faster by (%)",
+       .unit = "%",
+       .better = model::Better::kHigher,
+       .description = "the setting, than the other"},
+      {.name = interval + "low (%)", .unit = "%", .description = kOfEach},
+      {.name = interval + "high (%)", .unit = "%", .description = kOfEach},
+      {.name = "p corrected",
+       .description = "probability of such a difference without a cause, corrected for the "
+                      "number of pairs (Holm)"},
+      {.name = "verdict", .description = status_meaning(pairs.criterion)}};
 }
 
 }  // namespace
 
 SettingPairs compare_pairs(std::span<const SettingFigures> settings, const Criterion& criterion) {
-  SettingPairs result{
-      .labels = {}, .order = fastest_first(settings), .pairs = {}, .criterion = criterion};
+  const Judged all = judged(settings, criterion);
+  SettingPairs result{.labels = {},
+                      .order = fastest_first(all),
+                      .pairs = {},
+                      .criterion = criterion,
+                      .each = all.criterion.confidence,
+                      .noise = all.noise.kind()};
   for (const SettingFigures& setting : settings)
     result.labels.push_back(setting.label);
   for (std::size_t i = 0; i < result.order.size(); ++i)
     for (std::size_t j = i + 1; j < result.order.size(); ++j)
-      result.pairs.push_back(pair_of(settings, result.order[i], result.order[j], criterion));
+      result.pairs.push_back(pair_of(all, result.order[i], result.order[j]));
   std::vector<Change*> changes;
   for (SettingPair& pair : result.pairs)
     changes.push_back(&pair.change);
   judge_together(changes, criterion);
   return result;
+}
+
+const char* order_in_words(JointNoise::Kind noise) {
+  if (noise == JointNoise::Kind::kTrend)
+    return "Times are without the trend over the order of the runs.";
+  if (noise == JointNoise::Kind::kBlocks) return "Times are those within complete repeats.";
+  return "";
 }
 
 std::string pairs_in_words(const SettingPairs& pairs) {
@@ -151,13 +182,15 @@ std::string pairs_in_words(const SettingPairs& pairs) {
 model::Table pairs_table(const SettingPairs& pairs) {
   model::Table table{.name = kPairsSheet,
                      .title = "Which settings differ, pair by pair",
-                     .columns = pair_columns(pairs.criterion)};
+                     .columns = pair_columns(pairs)};
   if (const std::string words = pairs_in_words(pairs); !words.empty()) table.notes = {words};
   table.notes.push_back(fmt::format(
       "The verdicts on {} pairs are corrected for their number (Holm), so that with {:g} % "
-      "confidence none of them claims a difference that is not there. Same is said of each pair "
-      "alone.",
+      "confidence none of them claims a difference that is not there. A ranking, which compares "
+      "each "
+      "setting with one alone, may be certain where a pair here is unclear.",
       pairs.pairs.size(), 100 * pairs.criterion.confidence));
+  if (const char* words = order_in_words(pairs.noise); *words != 0) table.notes.emplace_back(words);
   for (const SettingPair& pair : pairs.pairs) {
     const Change& change = pair.change;
     table.add_row({pairs.labels[pair.first], pairs.labels[pair.second], cell_of(change.test),

@@ -8,6 +8,7 @@
 
 #include "model/table.h"
 #include "trace/compare/change.h"
+#include "trace/compare/joint_noise.h"
 #include "trace/compare/setting_figures.h"
 
 namespace assay::trace {
@@ -18,19 +19,28 @@ struct SettingPair {
   std::size_t first = 0;  // positions of the settings; the first takes less time, or as much
   std::size_t second = 0;
   Basis basis = {};
-  Change change = {};  // of a step's time, from the second to the first
+  Change change =
+      {};  // of a step's time, from the second to the first, without effects of the order
 };
 
 struct SettingPairs {
   std::vector<std::string> labels;  // of the settings, as they were given
   std::vector<std::size_t> order;   // positions, the fastest first; those without a time last
   std::vector<SettingPair> pairs;   // every pair, in this order
-  Criterion criterion;
+  Criterion criterion = {};
+  double each = 0.95;  // confidence of the interval of each
+  JointNoise::Kind noise = JointNoise::Kind::kPair;
 };
 
-// Compares the times of a step as in a comparison of two. The verdicts on all pairs are judged
-// together, see judge_together().
+// Compares the times of a step by the noise of all settings (see JointNoise) where the first of
+// them is their baseline, or else as in a comparison of two. Intervals are as wide as those of one
+// setting with all others that hold together, as a ranking has them; so no verdict contradicts a
+// ranking's, but the verdicts on all pairs are judged together, too (see judge_together()), so that
+// some are unclear here alone.
 SettingPairs compare_pairs(std::span<const SettingFigures> settings, const Criterion& criterion);
+
+// Says what was taken out of the times; "" for nothing.
+const char* order_in_words(JointNoise::Kind noise);
 
 // "10 of 15 pairs differ for certain; 1 is the same within 1 %; unclear: a and b." Empty for fewer
 // than three settings, whose only pair is the comparison itself.

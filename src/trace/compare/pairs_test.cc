@@ -73,6 +73,32 @@ TEST(Pairs, VerdictsAreCorrectedForTheirNumber) {
   EXPECT_GT(one.change.p_corrected, 0.05);
 }
 
+// Every run takes 2 ms more than the one before; "b" takes 1 ms less than "a", in turns with it.
+TEST(Pairs, ATrendOverAllRunsIsNoDifference) {
+  std::vector<SettingFigures> settings = {setting("a", {60.02, 66, 67.99, 74}),
+                                          setting("b", {61.01, 62.99, 69, 71.02})};
+  settings[0].positions = {{1, 1}, {2, 4}, {3, 5}, {4, 8}};
+  settings[1].positions = {{1, 2}, {2, 3}, {3, 6}, {4, 7}};
+  const SettingPairs pairs = compare_pairs(settings, {});
+  EXPECT_EQ(pairs.noise, JointNoise::Kind::kTrend);
+  EXPECT_EQ(pair_of(pairs, "b", "a").change.verdict, Verdict::kBetter);
+  EXPECT_NEAR(pair_of(pairs, "b", "a").change.difference, -1, 0.05);
+  settings[0].positions.clear();
+  EXPECT_EQ(compare_pairs(settings, {}).pairs.front().change.verdict, Verdict::kUnclear);
+}
+
+// A ranking's intervals are as wide, so that no verdict here contradicts its own.
+TEST(Pairs, IntervalsOfOneSettingWithAllOthersHoldTogether) {
+  const std::vector<SettingFigures> settings = four();
+  const SettingPairs pairs = compare_pairs(settings, {});
+  EXPECT_NEAR(pairs.each, 1 - 0.05 / 3, 1e-12);
+  for (const SettingPair& pair : pairs.pairs) {
+    EXPECT_TRUE(pair.change.verdict != Verdict::kSame ||
+                (pair.change.percent_low >= -1 && pair.change.percent_high <= 1));
+    EXPECT_TRUE(pair.change.verdict != Verdict::kBetter || pair.change.high < 0);
+  }
+}
+
 TEST(Pairs, OneRunEachDiffersOnlyInTheseRuns) {
   const std::vector<SettingFigures> settings = {setting("a", {60}), setting("b", {70}),
                                                 setting("c", {80})};

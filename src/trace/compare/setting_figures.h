@@ -28,6 +28,7 @@ struct RunArrivals {
 struct SettingFigures {
   std::string label;
   std::vector<int> runs = {};
+  std::map<int, int> positions = {};  // of runs in the order of all, from 1, where it is known
   std::vector<TimelineFigure> steady = {};  // steady_figures()
   std::vector<TimelineFigure> whole = {};   // whole_trace_figures()
   model::Book timelines = {};               // summary_of_runs()

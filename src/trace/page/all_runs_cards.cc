@@ -29,8 +29,11 @@ SeenPair seen(const SettingPairs& pairs, const SettingPair& pair, bool from_firs
   const Change& change = pair.change;
   const double own = from_first ? change.test : change.baseline;
   const double other = from_first ? change.baseline : change.test;
-  const std::string corrected =
-      std::isnan(change.p_corrected) ? "" : fmt::format(", p {:.2g}", change.p_corrected);
+  constexpr double kLeastP = 1e-12;  // below it, p is rounding
+  const std::string corrected = std::isnan(change.p_corrected) ? ""
+                                : change.p_corrected < kLeastP
+                                    ? fmt::format(", p below {:g}", kLeastP)
+                                    : fmt::format(", p {:.2g}", change.p_corrected);
   SeenPair result{.percent = percent_better(other, own, model::Better::kLower),
                   .note = fmt::format("{} {:.4g} ms, {} {:.4g} ms",
                                       pairs.labels[from_first ? pair.first : pair.second], own,
@@ -273,8 +276,10 @@ std::vector<report::PageCard> all_runs_cards(std::span<const SettingFigures> set
          .title = pairs_in_words(pairs),
          .content = std::move(*map),
          .notes = {"By how many percent each row is faster than each column; =: the same "
-                   "within the tolerance; ?: unclear. Corrected for the number of "
-                   "pairs (Holm)."}});
+                   "within the tolerance; ?: unclear. Corrected for the number of all "
+                   "pairs (Holm), so a ranking may be certain where this is not."}});
+    if (const char* words = order_in_words(pairs.noise); *words != 0)
+      cards.back().notes.emplace_back(words);
   }
   if (settings.size() < 2) return cards;
   if (auto figure = bandwidth_of_all(settings, curves)) {

@@ -1,4 +1,4 @@
-#include "trace/compare/joint_changes.h"
+#include "trace/compare/joint_noise.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 namespace assay::trace {
 namespace {
 
-using Noise = JointChanges::Noise;
+using Kind = JointNoise::Kind;
 
 constexpr Criterion kTogether = {.confidence = 0.95};
 
@@ -28,79 +28,95 @@ std::vector<JointRuns> in_blocks(const std::vector<std::vector<double>>& values)
   return settings;
 }
 
-TEST(JointChanges, ThreeSettingsShareTheirNoise) {
+TEST(JointNoise, ThreeSettingsShareTheirNoise) {
   const std::vector<JointRuns> settings =
       in_blocks({{100, 101, 99}, {102, 100, 101}, {95, 96, 97}});
-  const JointChanges joint = joint_changes(settings, kTogether);
-  ASSERT_EQ(joint.noise, Noise::kPooled);
+  const JointNoise joint(settings);
+  ASSERT_EQ(joint.kind(), Kind::kPooled);
   // Every variance is 1, with 2 degrees of freedom each: 2.4469 sqrt(2 / 3) with 6.
-  EXPECT_NEAR(joint.changes[1].percent, 4, 1e-9);
-  EXPECT_NEAR(joint.changes[1].percent_high - 4, 2.4469 * std::sqrt(2.0 / 3), 1e-3);
-  EXPECT_EQ(joint.changes[1].verdict, Verdict::kBetter);
+  EXPECT_NEAR(joint.change(0, 2, kTogether).percent, 4, 1e-9);
+  EXPECT_NEAR(joint.change(0, 2, kTogether).percent_high - 4, 2.4469 * std::sqrt(2.0 / 3), 1e-3);
+  EXPECT_EQ(joint.change(0, 2, kTogether).verdict, Verdict::kBetter);
 }
 
-TEST(JointChanges, SettingsWhoseSpreadsDifferCountTheirOwn) {
-  EXPECT_EQ(
-      joint_changes(in_blocks({{100, 100.1, 99.9}, {100, 120, 82}, {100.1, 99.9, 100}}), kTogether)
-          .noise,
-      Noise::kPair);
+TEST(JointNoise, SettingsWhoseSpreadsDifferCountTheirOwn) {
+  EXPECT_EQ(JointNoise(in_blocks({{100, 100.1, 99.9}, {100, 120, 82}, {100.1, 99.9, 100}})).kind(),
+            Kind::kPair);
 }
 
-TEST(JointChanges, ANoisyBaselineCountsItsOwnSpread) {
-  EXPECT_EQ(joint_changes(in_blocks({{100, 103, 97.2}, {100, 101, 99}, {101, 100, 102}}), kTogether)
-                .noise,
-            Noise::kPair);
+TEST(JointNoise, ANoisyBaselineCountsItsOwnSpread) {
+  EXPECT_EQ(JointNoise(in_blocks({{100, 103, 97.2}, {100, 101, 99}, {101, 100, 102}})).kind(),
+            Kind::kPair);
 }
 
-TEST(JointChanges, ATrendIsTakenOut) {
+TEST(JointNoise, ATrendIsTakenOut) {
   // Each run takes 3 more than the one before, and the test 3 less than the baseline.
   const std::vector<JointRuns> settings =
       in_blocks({{100.1, 109, 111.9, 121}, {100, 102.9, 112.1, 115}});
-  const JointChanges joint = joint_changes(settings, kTogether);
-  ASSERT_EQ(joint.noise, Noise::kTrend);
-  EXPECT_NEAR(joint.trend_percent, 100 * 3 / 110.5, 0.05);
-  EXPECT_NEAR(joint.changes[0].difference, -3, 0.1);
-  EXPECT_EQ(joint.changes[0].verdict, Verdict::kBetter);
+  const JointNoise joint(settings);
+  ASSERT_EQ(joint.kind(), Kind::kTrend);
+  EXPECT_NEAR(joint.trend_percent(), 100 * 3 / 110.5, 0.05);
+  EXPECT_NEAR(joint.change(0, 1, kTogether).difference, -3, 0.1);
+  EXPECT_EQ(joint.change(0, 1, kTogether).verdict, Verdict::kBetter);
 }
 
-TEST(JointChanges, BlocksThatDifferAreComparedWithin) {
+// The pair of two tests says what the changes of both from the baseline say.
+TEST(JointNoise, ChangesOfAnyTwoSettingsAgree) {
+  for (const double drift : {0.0, 3.0}) {
+    std::vector<JointRuns> settings =
+        in_blocks({{100, 101, 99, 100}, {102, 100, 101, 101}, {95, 96, 97, 96}});
+    for (JointRuns& runs : settings)
+      for (JointRun& run : runs)
+        run.value += drift * run.position;
+    const JointNoise joint(settings);
+    ASSERT_EQ(joint.kind(), drift == 0 ? Kind::kPooled : Kind::kTrend);
+    EXPECT_NEAR(joint.change(1, 2, kTogether).difference,
+                joint.change(0, 2, kTogether).difference - joint.change(0, 1, kTogether).difference,
+                1e-9);
+    EXPECT_NEAR(joint.mean(2) - joint.mean(1), joint.change(1, 2, kTogether).difference, 1e-9);
+    EXPECT_NEAR(joint.change(1, 2, kTogether).difference, -5, 0.5);
+    EXPECT_EQ(joint.change(1, 2, kTogether).verdict, Verdict::kBetter);
+  }
+}
+
+TEST(JointNoise, BlocksThatDifferAreComparedWithin) {
   const std::vector<JointRuns> settings = in_blocks({{100, 200, 100.1, 200}, {98, 198, 98, 198.1}});
-  const JointChanges joint = joint_changes(settings, kTogether);
-  ASSERT_EQ(joint.noise, Noise::kBlocks);
-  EXPECT_NEAR(joint.changes[0].difference, -2, 0.01);
-  EXPECT_EQ(joint.changes[0].verdict, Verdict::kBetter);
+  const JointNoise joint(settings);
+  ASSERT_EQ(joint.kind(), Kind::kBlocks);
+  EXPECT_NEAR(joint.change(0, 1, kTogether).difference, -2, 0.01);
+  EXPECT_EQ(joint.change(0, 1, kTogether).verdict, Verdict::kBetter);
 }
 
-TEST(JointChanges, ARunMadeLongAfterItsBlockIsNoPartOfIt) {
+TEST(JointNoise, ARunMadeLongAfterItsBlockIsNoPartOfIt) {
   std::vector<JointRuns> settings =
       in_blocks({{100, 200, 100.1, 200, 100}, {98, 198, 98, 198.1, 98}});
   settings[1][1] = {2, 99, 98};  // was made again when the machine was fast
-  const JointChanges joint = joint_changes(settings, kTogether);
-  ASSERT_EQ(joint.noise, Noise::kBlocks);
-  EXPECT_EQ(joint.changes[0].test_count, 4U);
-  EXPECT_NEAR(joint.changes[0].difference, -2, 0.1);
+  const JointNoise joint(settings);
+  ASSERT_EQ(joint.kind(), Kind::kBlocks);
+  EXPECT_EQ(joint.change(0, 1, kTogether).test_count, 4U);
+  EXPECT_NEAR(joint.change(0, 1, kTogether).difference, -2, 0.1);
 }
 
-TEST(JointChanges, ALoneRunLeavesTheOthersTogether) {
+TEST(JointNoise, ALoneRunLeavesTheOthersTogether) {
   std::vector<JointRuns> settings =
       in_blocks({{100, 101, 99}, {90, 90, 90}, {102, 100, 101}, {95, 96, 97}});
   settings[1].resize(1);
-  const JointChanges joint = joint_changes(settings, kTogether);
-  EXPECT_EQ(joint.noise, Noise::kPooled);
-  EXPECT_EQ(joint.judged, (std::vector<std::size_t>{2, 3}));
-  ASSERT_EQ(joint.changes.size(), 2U);
-  EXPECT_NEAR(joint.changes[1].percent, 4, 1e-9);
+  const JointNoise joint(settings);
+  EXPECT_EQ(joint.kind(), Kind::kPooled);
+  EXPECT_FALSE(joint.knows(1));
+  EXPECT_TRUE(joint.knows(2));
+  EXPECT_NEAR(joint.change(0, 3, kTogether).percent, 4, 1e-9);
 }
 
-TEST(JointChanges, RunsWithoutAKnownOrderHaveNoBlocks) {
+TEST(JointNoise, RunsWithoutAKnownOrderHaveNoBlocks) {
   std::vector<JointRuns> settings = in_blocks({{100, 200, 100.1, 200}, {98, 198, 98, 198.1}});
   for (JointRuns& runs : settings)
     for (JointRun& run : runs)
       run.position = 0;
-  EXPECT_EQ(joint_changes(settings, kTogether).noise, Noise::kPair);
+  EXPECT_EQ(JointNoise(settings).kind(), Kind::kPair);
 }
 
-TEST(JointChanges, ARunFarFromItsSettingIsNamed) {
+TEST(JointNoise, ARunFarFromItsSettingIsNamed) {
   const std::vector<FarRun> far =
       far_runs(in_blocks({{100, 100.2, 99.9, 130}, {97, 97.1, 97, 96.9}}));
   ASSERT_EQ(far.size(), 1U);
@@ -109,7 +125,7 @@ TEST(JointChanges, ARunFarFromItsSettingIsNamed) {
   EXPECT_NEAR(far[0].percent, 29.9, 0.1);
 }
 
-TEST(JointChanges, NoiseAloneSeldomNamesAFarRun) {
+TEST(JointNoise, NoiseAloneSeldomNamesAFarRun) {
   constexpr int kSweeps = 1000;
   for (const std::size_t settings : {2U, 6U, 20U}) {
     for (const std::size_t runs : {3U, 4U, 6U}) {
@@ -171,19 +187,24 @@ double family_error(std::size_t tests, std::size_t runs, Spreads spreads, Order 
   int wrong = 0;
   for (int sweep = 0; sweep < kSweeps; ++sweep) {
     const std::vector<JointRuns> settings = noisy_sweep(tests, runs, spreads, order, random);
-    JointChanges joint = joint_changes(settings, criterion);
-    for (std::size_t i = 1; joint.noise == Noise::kPair && i <= tests; ++i) {
+    const JointNoise joint(settings);
+    std::vector<Change> changes;
+    for (std::size_t i = 1; i <= tests; ++i) {
+      if (joint.knows(i)) {
+        changes.push_back(joint.change(0, i, criterion));
+        continue;
+      }
       std::vector<double> baseline;
       std::vector<double> test;
       for (std::size_t run = 0; run < runs; ++run) {
         baseline.push_back(settings[0][run].value);
         test.push_back(settings[i][run].value);
       }
-      joint.changes.push_back(measure_change(baseline, test, model::Better::kLower, criterion));
+      changes.push_back(measure_change(baseline, test, model::Better::kLower, criterion));
     }
-    const bool differs =
-        std::any_of(joint.changes.begin(), joint.changes.end(),
-                    [](const Change& change) { return change.low > 0 || change.high < 0; });
+    const bool differs = std::any_of(changes.begin(), changes.end(), [](const Change& change) {
+      return change.low > 0 || change.high < 0;
+    });
     if (differs) ++wrong;
   }
   return 100.0 * wrong / kSweeps;

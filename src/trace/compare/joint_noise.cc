@@ -1,4 +1,4 @@
-#include "trace/compare/joint_changes.h"
+#include "trace/compare/joint_noise.h"
 
 #include <algorithm>
 #include <cmath>
@@ -52,17 +52,9 @@ std::size_t run_count(std::span<const JointRuns> settings) {
   return count;
 }
 
-// Settings, the noise of each beside what their order explains, and how well that is known.
-struct Fitted {
-  std::vector<JointRuns> settings = {};  // without the effect
-  std::vector<core::SampleVariance> noise = {};
-  std::vector<double> positions = {};  // the mean of each setting's
-  std::vector<double> weights = {};    // how much of each setting's variance the slope's counts
-};
-
 // What the order of the runs explains, and the noise beside it.
 struct OrderEffect {
-  JointChanges::Noise noise = JointChanges::Noise::kBlocks;
+  JointNoise::Kind kind = JointNoise::Kind::kBlocks;
   double p = 1;
   core::SampleVariance rest = {};
   double slope = 0;            // of a trend, a run
@@ -73,7 +65,7 @@ struct OrderEffect {
 // Returns the effect of a straight trend over the positions, the same for all settings (analysis of
 // covariance); std::nullopt where positions are unknown or too few.
 std::optional<OrderEffect> trend_of(std::span<const JointRuns> settings) {
-  OrderEffect effect{.noise = JointChanges::Noise::kTrend};
+  OrderEffect effect{.kind = JointNoise::Kind::kTrend};
   double products = 0;
   for (const JointRuns& runs : settings) {
     const double position = mean_position(runs);
@@ -213,28 +205,34 @@ core::Difference difference_of(double difference,
           .degrees_of_freedom = freedom};
 }
 
-// Returns the settings as they are, or without a trend. A setting loses as much of its freedom to
-// the slope as its runs count in it.
-Fitted fitted(std::span<const JointRuns> settings, const OrderEffect* trend) {
-  Fitted result;
+// Returns the settings as they are, or without a trend, at the mean position of the first. A
+// setting loses as much of its freedom to the slope as its runs count in it.
+std::vector<JointSetting> fitted(std::span<const JointRuns> settings, const OrderEffect* trend) {
+  std::vector<JointSetting> result;
+  const double first = mean_position(settings.front());
   for (const JointRuns& runs : settings) {
-    const double position = mean_position(runs);
+    JointSetting one{.runs = runs, .position = mean_position(runs)};
     double squares = 0;
-    JointRuns without = runs;
-    for (JointRun& run : without) {
-      squares += (run.position - position) * (run.position - position);
-      if (trend != nullptr) run.value -= trend->slope * (run.position - position);
+    for (JointRun& run : one.runs) {
+      squares += (run.position - one.position) * (run.position - one.position);
+      if (trend != nullptr) run.value -= trend->slope * (run.position - first);
     }
     const double share = trend == nullptr ? 0 : squares / trend->position_spread;
     const double freedom = static_cast<double>(runs.size()) - 1;
-    const double deviation = core::sample_deviation(values_of(without));
+    const double deviation = core::sample_deviation(values_of(one.runs));
     const double left = freedom - share;
-    result.noise.push_back({left > 0 ? deviation * deviation * freedom / left : 0, left});
-    result.weights.push_back(trend == nullptr ? 0 : share / trend->position_spread);
-    result.positions.push_back(position);
-    result.settings.push_back(std::move(without));
+    one.noise = {left > 0 ? deviation * deviation * freedom / left : 0, left};
+    one.weight = trend == nullptr ? 0 : share / trend->position_spread;
+    result.push_back(std::move(one));
   }
   return result;
+}
+
+std::vector<core::SampleVariance> noise_of(std::span<const JointSetting> settings) {
+  std::vector<core::SampleVariance> noise;
+  for (const JointSetting& setting : settings)
+    noise.push_back(setting.noise);
+  return noise;
 }
 
 // The baseline is in every change, so its noise must not be taken for less than it is. Two runs
@@ -246,64 +244,6 @@ bool may_pool(std::span<const core::SampleVariance> variances) {
   const core::SampleVariance& baseline = variances.front();
   const double ratio = baseline.freedom < 2 ? 1 : kMostRatio;
   return baseline.variance <= ratio * core::pooled_variance(variances.subspan(1)).variance;
-}
-
-// Returns the settings' variances; a setting that is no noisier than all has theirs.
-std::vector<double> at_least(std::span<const core::SampleVariance> noise, double least) {
-  std::vector<double> variances;
-  for (const core::SampleVariance& one : noise)
-    variances.push_back(std::max(one.variance, least));
-  return variances;
-}
-
-// Judges by the noise of all settings, or else each pair by its own. `slope` is that of the trend.
-std::vector<Change> changes_of(const Fitted& fit,
-                               double slope,
-                               bool is_pooled,
-                               const Criterion& criterion) {
-  const core::SampleVariance pooled = core::pooled_variance(fit.noise);
-  const std::vector<double> variances = at_least(fit.noise, is_pooled ? pooled.variance : 0);
-  double of_slope = 0;
-  for (std::size_t i = 0; i < variances.size(); ++i)
-    of_slope += variances[i] * fit.weights[i];
-  const auto variance_of_mean = [&](std::size_t i) {
-    return variances[i] / static_cast<double>(fit.settings[i].size());
-  };
-  std::vector<Change> changes;
-  for (std::size_t i = 1; i < fit.settings.size(); ++i) {
-    const double apart = fit.positions[i] - fit.positions[0];
-    const double own =
-        std::min(core::difference_freedom(variance_of_mean(0), fit.settings[0].size(),
-                                          variance_of_mean(i), fit.settings[i].size()),
-                 std::max(fit.noise[0].freedom + fit.noise[i].freedom, 1.0));
-    const double difference = core::mean(values_of(fit.settings[i])) -
-                              core::mean(values_of(fit.settings[0])) - slope * apart;
-    const double deviation =
-        std::sqrt(is_pooled ? pooled.variance : (variances[0] + variances[i]) / 2);
-    changes.push_back(change_between(
-        fit.settings[0], fit.settings[i], deviation,
-        difference_of(difference,
-                      variance_of_mean(0) + variance_of_mean(i) + of_slope * apart * apart,
-                      is_pooled ? pooled.freedom : own, criterion),
-        criterion));
-  }
-  return changes;
-}
-
-JointChanges without_trend(std::span<const JointRuns> settings,
-                           const OrderEffect& effect,
-                           const Criterion& criterion) {
-  const Fitted fit = fitted(settings, &effect);
-  return {.noise = effect.noise,
-          .changes = changes_of(fit, effect.slope, may_pool(fit.noise), criterion),
-          .trend_percent = 100 * effect.slope / core::mean(values_of(settings.front())),
-          .p = effect.p};
-}
-
-JointChanges with_pooled_noise(std::span<const JointRuns> settings, const Criterion& criterion) {
-  const Fitted fit = fitted(settings, nullptr);
-  if (!may_pool(fit.noise)) return {};
-  return {.noise = JointChanges::Noise::kPooled, .changes = changes_of(fit, 0, true, criterion)};
 }
 
 // Returns the differences from the baseline, block by block.
@@ -319,7 +259,10 @@ std::vector<double> block_differences(const JointRuns& baseline, const JointRuns
 
 // Returns the variance of each setting about the means of the blocks, of which it is a part: that
 // of F. E. Grubbs, Journal of the American Statistical Association 43, 1948. It may be negative.
-std::vector<core::SampleVariance> noise_within(std::span<const JointRuns> runs) {
+std::vector<core::SampleVariance> noise_within(std::span<const JointSetting> settings) {
+  std::vector<JointRuns> runs;
+  for (const JointSetting& setting : settings)
+    runs.push_back(setting.runs);
   const std::map<int, double> means = means_of_blocks(runs);
   const auto count = static_cast<double>(runs.size());
   const auto freedom = static_cast<double>(means.size()) - 1;
@@ -339,34 +282,13 @@ std::vector<core::SampleVariance> noise_within(std::span<const JointRuns> runs) 
 
 // The variances of few settings about their blocks' means depend on each other, and can be
 // negative: none counts as less than a small share of all.
-bool may_pool_within(std::span<const JointRuns> runs, double rest) {
+bool may_pool_within(std::span<const JointSetting> settings, double rest) {
   constexpr double kLeastShare = 0.1;
-  if (runs.size() < 3) return false;
-  std::vector<core::SampleVariance> noise = noise_within(runs);
+  if (settings.size() < 3) return false;
+  std::vector<core::SampleVariance> noise = noise_within(settings);
   for (core::SampleVariance& one : noise)
     one.variance = std::max(one.variance, kLeastShare * rest);
   return may_pool(noise);
-}
-
-// Pairs of runs in a block have the noise of these two settings alone, whatever that of others
-// (Student's paired t test). Noise that all settings share has more degrees of freedom.
-JointChanges within_blocks(std::span<const JointRuns> settings,
-                           const OrderEffect& effect,
-                           const Criterion& criterion) {
-  JointChanges result{.noise = effect.noise, .p = effect.p};
-  const std::vector<JointRuns> runs = runs_of_blocks(settings, effect.blocks);
-  const auto blocks = static_cast<double>(effect.blocks.size());
-  const bool is_pooled = may_pool_within(runs, effect.rest.variance);
-  for (std::size_t i = 1; i < runs.size(); ++i) {
-    const std::vector<double> differences = block_differences(runs[0], runs[i]);
-    const double own = std::pow(core::sample_deviation(differences), 2);
-    const double variance = is_pooled ? std::max(own, 2 * effect.rest.variance) : own;
-    const double freedom = is_pooled ? effect.rest.freedom : blocks - 1;
-    result.changes.push_back(change_between(
-        runs[0], runs[i], std::sqrt(variance / 2),
-        difference_of(core::mean(differences), variance / blocks, freedom, criterion), criterion));
-  }
-  return result;
 }
 
 // Returns the standard deviation of all settings by the median of the differences between two runs
@@ -383,9 +305,7 @@ double robust_deviation(std::span<const JointRuns> settings) {
 
 }  // namespace
 
-JointRuns joint_runs(const SettingFigures& setting,
-                     const std::string& type,
-                     const std::map<int, int>& positions) {
+JointRuns joint_runs(const SettingFigures& setting, const std::string& type) {
   JointRuns runs;
   for (const int run : setting.runs) {
     std::vector<TimelineFigure> figures;
@@ -393,32 +313,98 @@ JointRuns joint_runs(const SettingFigures& setting,
         setting.steady.begin(), setting.steady.end(), std::back_inserter(figures),
         [&](const TimelineFigure& figure) { return figure.run == run && figure.type == type; });
     const double value = mean_ms(mean_over_ranks(figures, Repetition::kRun), type);
-    const auto position = positions.find(run);
+    const auto position = setting.positions.find(run);
     if (!std::isnan(value))
-      runs.push_back({run, position == positions.end() ? 0 : position->second, value});
+      runs.push_back({run, position == setting.positions.end() ? 0 : position->second, value});
   }
   return runs;
 }
 
-JointChanges joint_changes(std::span<const JointRuns> settings, const Criterion& criterion) {
+JointNoise::JointNoise(std::span<const JointRuns> settings) {
   std::vector<JointRuns> repeated;
-  std::vector<std::size_t> judged;
+  places_.resize(settings.size());
   for (std::size_t i = 0; i < settings.size(); ++i) {
     if (settings[i].size() < 2) continue;
+    places_[i] = repeated.size();
     repeated.push_back(settings[i]);
-    if (i > 0) judged.push_back(i);
   }
-  if (judged.empty() || settings.front().size() < 2) return {};
-  const auto effect = order_effect(repeated);
-  JointChanges result;
-  if (!effect)
-    result = with_pooled_noise(repeated, criterion);
-  else if (effect->noise == JointChanges::Noise::kTrend)
-    result = without_trend(repeated, *effect, criterion);
-  else
-    result = within_blocks(repeated, *effect, criterion);
-  if (!result.changes.empty()) result.judged = std::move(judged);
-  return result;
+  if (repeated.size() < 2 || !places_.front()) return;
+  if (const auto effect = order_effect(repeated)) {
+    kind_ = effect->kind;
+    p_ = effect->p;
+    if (kind_ == Kind::kBlocks) {
+      settings_ = fitted(runs_of_blocks(repeated, effect->blocks), nullptr);
+      pool_ = effect->rest;
+      is_pooled_ = may_pool_within(settings_, pool_.variance);
+      return;
+    }
+    trend_percent_ = 100 * effect->slope / core::mean(values_of(repeated.front()));
+    settings_ = fitted(repeated, &*effect);
+  } else {
+    settings_ = fitted(repeated, nullptr);
+  }
+  const std::vector<core::SampleVariance> noise = noise_of(settings_);
+  pool_ = core::pooled_variance(noise);
+  is_pooled_ = may_pool(noise);
+  if (kind_ == Kind::kPair && is_pooled_) kind_ = Kind::kPooled;
+}
+
+bool JointNoise::knows(std::size_t setting) const {
+  return kind_ != Kind::kPair && places_[setting].has_value();
+}
+
+double JointNoise::mean(std::size_t setting) const {
+  return core::mean(values_of(settings_[*places_[setting]].runs));
+}
+
+double JointNoise::variance_of(const JointSetting& setting) const {
+  return is_pooled_ ? std::max(setting.noise.variance, pool_.variance) : setting.noise.variance;
+}
+
+Change JointNoise::change(std::size_t baseline,
+                          std::size_t test,
+                          const Criterion& criterion) const {
+  const JointSetting& from = settings_[*places_[baseline]];
+  const JointSetting& to = settings_[*places_[test]];
+  return kind_ == Kind::kBlocks ? within_blocks(from, to, criterion)
+                                : beside_trend(from, to, criterion);
+}
+
+// Noise that all settings share has more degrees of freedom than that of two.
+Change JointNoise::beside_trend(const JointSetting& from,
+                                const JointSetting& to,
+                                const Criterion& criterion) const {
+  const double of_from = variance_of(from) / static_cast<double>(from.runs.size());
+  const double of_to = variance_of(to) / static_cast<double>(to.runs.size());
+  double of_slope = 0;
+  for (const JointSetting& setting : settings_)
+    of_slope += variance_of(setting) * setting.weight;
+  const double apart = to.position - from.position;
+  const double own =
+      std::min(core::difference_freedom(of_from, from.runs.size(), of_to, to.runs.size()),
+               std::max(from.noise.freedom + to.noise.freedom, 1.0));
+  const double difference = core::mean(values_of(to.runs)) - core::mean(values_of(from.runs));
+  const double deviation =
+      std::sqrt(is_pooled_ ? pool_.variance : (variance_of(from) + variance_of(to)) / 2);
+  return change_between(from.runs, to.runs, deviation,
+                        difference_of(difference, of_from + of_to + of_slope * apart * apart,
+                                      is_pooled_ ? pool_.freedom : own, criterion),
+                        criterion);
+}
+
+// Pairs of runs in a block have the noise of these two settings alone, whatever that of others
+// (Student's paired t test).
+Change JointNoise::within_blocks(const JointSetting& from,
+                                 const JointSetting& to,
+                                 const Criterion& criterion) const {
+  const std::vector<double> differences = block_differences(from.runs, to.runs);
+  const auto blocks = static_cast<double>(differences.size());
+  const double own = std::pow(core::sample_deviation(differences), 2);
+  const double variance = is_pooled_ ? std::max(own, 2 * pool_.variance) : own;
+  return change_between(from.runs, to.runs, std::sqrt(variance / 2),
+                        difference_of(core::mean(differences), variance / blocks,
+                                      is_pooled_ ? pool_.freedom : blocks - 1, criterion),
+                        criterion);
 }
 
 std::vector<FarRun> far_runs(std::span<const JointRuns> settings) {
