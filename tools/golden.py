@@ -157,6 +157,9 @@ def main():
     arguments = parser.parse_args()
     if not os.environ.get("ASSAY"):
         sys.exit("golden.py: set ASSAY to the program under test")
+    for case in arguments.cases:
+        if not (case / "cmd").is_file():
+            sys.exit(f"golden.py: {case} is no case: it has no file 'cmd'")
     statuses = {check(case.resolve(), arguments.update) for case in arguments.cases}
     return 1 if 1 in statuses else max(statuses)
 

@@ -21,6 +21,13 @@ std::string named(const std::set<std::string>& processes) {
   return (processes.size() == 1 ? "process " : "processes ") + core::join(names, ", ") + rest;
 }
 
+// A process that shows a title of its own writes it over its arguments and its environment.
+bool is_overwritten(std::string_view environment) {
+  if (environment.empty()) return false;
+  const std::string_view first = environment.substr(0, environment.find('\0'));
+  return first.find('=') == std::string_view::npos;
+}
+
 }  // namespace
 
 std::optional<Environment> read_environment(const std::filesystem::path& root, pid_t process) {
@@ -28,6 +35,7 @@ std::optional<Environment> read_environment(const std::filesystem::path& root, p
   if (!content.ok()) return {};
   Environment environment;
   std::string_view rest = content.value();
+  if (is_overwritten(rest)) return {};
   while (!rest.empty()) {
     const std::string_view entry = rest.substr(0, rest.find('\0'));
     rest.remove_prefix(std::min(entry.size() + 1, rest.size()));

@@ -10,12 +10,14 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include "core/files.h"
 #include "gpu/fake_nvml_test_util.h"
+#include "sweep/environment_check.h"
 
 namespace assay::sweep {
 namespace {
@@ -229,6 +231,22 @@ TEST_F(Observe, VariablesThatDidNotArrive) {
   EXPECT_THAT(warnings, Contains("NCCL_ALGO was 'Tree' in " + name +
                                  ", wanted 'Ring': does the command set it itself?"));
   EXPECT_THAT(warnings, Contains(HasSubstr("wanted not set")));
+}
+
+// A process that shows a title of its own writes zeros over the rest of its environment.
+TEST_F(Observe, AnEnvironmentThatWasWrittenOverTellsNothing) {
+  const fs::path root = fs::path(::testing::TempDir()) / ("environ_" + std::to_string(getpid()));
+  const auto environment_of = [&root](const std::string& content) {
+    fs::create_directories(root / "proc" / "7");
+    std::ofstream(root / "proc" / "7" / "environ", std::ios::binary) << content;
+    return read_environment(root, 7);
+  };
+  EXPECT_FALSE(environment_of(std::string("worker 3") + std::string(100, '\0')));
+  EXPECT_FALSE(environment_of(std::string(100, '\0')));
+  const auto whole = environment_of(std::string("PATH=/bin\0NCCL_ALGO=Ring\0", 25));
+  ASSERT_TRUE(whole);
+  EXPECT_EQ(whole->at("NCCL_ALGO"), "Ring");
+  fs::remove_all(root);
 }
 
 TEST_F(Observe, GpusAndTheirClocks) {

@@ -192,6 +192,8 @@ core::Result<RunRecord> run_once(const Plan& plan,
   ASSAY_TRY(core::check_interrupt());
   record.seen = observer.end_run();
   fill_in(record, watched, options);
+  for (const std::string& change : options.changed)
+    record.seen.warnings.push_back(change);
   const std::string warning = forwarding_of(launch.arguments, setting).warning;
   if (!warning.empty()) record.seen.warnings.push_back(warning);
   return record;

@@ -144,7 +144,7 @@ core::Result<PreparedSweep> prepare_resumed(const Request& request) {
   PreparedSweep sweep{
       .plan = asked, .folder = request.folder, .extended = asked.repeats > stored.repeats};
   if (request.purpose == Request::Purpose::kRun)
-    sweep.warnings = differences(
+    sweep.changed = differences(
         stored.conditions,
         without_files_of_runs(conditions_of(asked, request), stored.conditions, request.folder));
   return sweep;

@@ -32,7 +32,8 @@ struct PreparedSweep {
   Plan plan;
   std::filesystem::path folder;
   bool extended = false;                   // resumed with more repeats than it began with
-  std::vector<std::string> warnings = {};  // what is suspicious about the command or has changed
+  std::vector<std::string> warnings = {};  // what is suspicious about the command
+  std::vector<std::string> changed = {};   // since the sweep began
 };
 
 // Checks only the request itself, not whether it fits the machine.

@@ -19,8 +19,8 @@ struct Outcome {
   int failed = 0;
   std::set<RunStatus> statuses;  // of those that failed
   std::set<std::string> reasons;
-  std::set<int> ranks;            // of the good runs
-  std::set<std::string> missing;  // variables that reached no process of some good run
+  std::set<int> ranks;                 // of the good runs
+  std::map<std::string, int> missing;  // good runs in which a variable reached no process
 };
 
 std::map<std::string, Outcome> outcomes_of(std::span<const RunRecord> records) {
@@ -30,7 +30,8 @@ std::map<std::string, Outcome> outcomes_of(std::span<const RunRecord> records) {
     ++outcome.made;
     if (record.status == RunStatus::kOk) {
       if (record.traces.expected > 0) outcome.ranks.insert(record.traces.expected);
-      outcome.missing.insert(record.seen.not_applied.begin(), record.seen.not_applied.end());
+      for (const std::string& variable : record.seen.not_applied)
+        ++outcome.missing[variable];
       continue;
     }
     ++outcome.failed;
@@ -87,9 +88,18 @@ RunDoubts run_doubts(const Plan& plan,
   for (const auto& [setting, outcome] : outcomes) {
     if (outcome.failed > 0)
       doubts.failed[setting] = failed_in_words(setting, outcome, plan.repeats);
-    if (!outcome.missing.empty())
-      doubts.missing[setting] = core::join(
-          std::vector<std::string>(outcome.missing.begin(), outcome.missing.end()), ", ");
+    std::vector<std::string> never;
+    for (const auto& [variable, runs] : outcome.missing) {
+      const int good = outcome.made - outcome.failed;
+      if (runs == good)
+        never.push_back(variable);
+      else
+        doubts.others.push_back(
+            fmt::format("{} reached no process that loaded NCCL in {} of {} good runs of {}, which "
+                        "count all the same",
+                        variable, runs, good, setting));
+    }
+    if (!never.empty()) doubts.missing[setting] = core::join(never, ", ");
   }
   for (const Setting& setting : plan.settings) {
     const auto found = outcomes.find(setting.name);
@@ -97,12 +107,11 @@ RunDoubts run_doubts(const Plan& plan,
       doubts.without_good_run.push_back(setting.name);
   }
   const std::string& first = plan.settings.front().name;
-  const bool is_replaced =
-      first != reference &&
-      std::count(doubts.without_good_run.begin(), doubts.without_good_run.end(), first) > 0;
-  if (is_replaced)
+  const auto found = outcomes.find(first);
+  const bool has_good_run = found != outcomes.end() && found->second.failed < found->second.made;
+  if (first != reference && !has_good_run)
     doubts.others.push_back(
-        fmt::format("The baseline {} had no good run: the others are compared with {} instead",
+        fmt::format("The first setting, {}, has no good run: the others are compared with {}",
                     first, reference));
   const std::size_t all = plan.settings.size() * static_cast<std::size_t>(plan.repeats);
   if (records.size() < all)

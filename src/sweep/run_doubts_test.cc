@@ -42,9 +42,17 @@ TEST(RunDoubts, AReplacedBaselineAndAnUnfinishedSweepAreTold) {
   EXPECT_THAT(doubts.without_good_run, ElementsAre("a-x"));
   EXPECT_THAT(
       doubts.sentences(),
-      ElementsAre("The baseline a-x had no good run: the others are compared with b-x instead.",
+      ElementsAre("The first setting, a-x, has no good run: the others are compared with b-x.",
                   "Only 3 of 4 runs have a whole record: the sweep is not finished.",
                   "1 of 2 runs of a-x failed (exit code 7)."));
+}
+
+TEST(RunDoubts, ABaselineThatWasNeverRunIsReplacedAloud) {
+  const std::vector<RunRecord> records = {run("b-x"), run("b-x")};
+  EXPECT_THAT(
+      run_doubts(plan(), records, "b-x").sentences(),
+      ElementsAre("The first setting, a-x, has no good run: the others are compared with b-x.",
+                  "Only 2 of 4 runs have a whole record: the sweep is not finished."));
 }
 
 TEST(RunDoubts, UnlikeNumbersOfRanksAreTold) {
@@ -62,6 +70,17 @@ TEST(RunDoubts, VariablesThatReachedNoRankAreTold) {
   EXPECT_EQ(not_applied_in_words(doubts),
             "NCCL_ALGO reached no process that loaded NCCL in runs of a-x, b-x");
   EXPECT_THAT(doubts.sentences().front(), HasSubstr("the setting was not applied."));
+}
+
+TEST(RunDoubts, VariablesThatMissedOneRunDoNotVoidASetting) {
+  std::vector<RunRecord> records = {run("a-x"), run("b-x"), run("b-x"), run("a-x")};
+  records[2].seen.not_applied = {"NCCL_ALGO"};
+  const RunDoubts doubts = run_doubts(plan(), records, "a-x");
+  EXPECT_TRUE(doubts.missing.empty());
+  EXPECT_THAT(
+      doubts.sentences(),
+      ElementsAre("NCCL_ALGO reached no process that loaded NCCL in 1 of 2 good runs of b-x, "
+                  "which count all the same."));
 }
 
 }  // namespace

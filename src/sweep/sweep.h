@@ -22,6 +22,7 @@ struct SweepOptions {
   std::chrono::milliseconds grace{10'000};                           // between SIGTERM and SIGKILL
   enum class Failed { kKeep, kRetry } failed = Failed::kKeep;
   ObserverSources sources = {};
+  std::vector<std::string> changed = {};  // since the sweep began, told with each run
 };
 
 // Returns a deadline or a grace period, rounded up to whole milliseconds. Fails if it is longer

@@ -153,6 +153,13 @@ class DoubtfulWork {
       works_[i].start_ns = std::max(works_[i].start_ns, works_[i - 1].start_ns);
   }
 
+  // Returns whether a range on the GPU, or a call, tells that some work is of this step.
+  [[nodiscard]] bool has_range_of(const Interval& step) const {
+    return std::any_of(works_.begin(), works_.end(), [&](const Work& work) {
+      return work.launched_after_ns >= step.start && work.launched_after_ns < step.end;
+    });
+  }
+
   // Returns whether some work may be of a step that began at this time, although it counts before.
   [[nodiscard]] bool may_be_of(std::int64_t step_ns) const {
     const auto from = std::lower_bound(
@@ -186,9 +193,12 @@ void account_for_lost_launches(RankAnalysis& rank, const ProfilerSteps& steps) {
     const bool has_work = found != with_work.end();
     const bool is_lost = without_launches.count(position) > 0;
     if (is_lost && has_work) {
-      rank.warnings.add("profiled steps whose launch records are all missing",
-                        "their ranges on the GPU tell their work",
-                        fmt::format("rank {}: step {}", rank.rank, found->first));
+      rank.warnings.add(
+          "profiled steps whose launch records are all missing",
+          doubtful.has_range_of(steps.range_ns(position))
+              ? "their ranges on the GPU tell their work"
+              : "their work is told by when it ran, so some may be of the step before",
+          fmt::format("rank {}: step {}", rank.rank, found->first));
     } else if (is_lost && doubtful.may_be_of(steps.range_ns(position).start)) {
       rank.warnings.add("profiled steps without launch records and without a range on the GPU",
                         "left out; the step before, which may hold their work, is not compared",

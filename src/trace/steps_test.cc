@@ -26,9 +26,11 @@ std::vector<double> step_lengths_us(const RankAnalysis& rank) {
   return lengths;
 }
 
-bool has_warning(const RankAnalysis& rank, std::string_view reason) {
+bool has_warning(const RankAnalysis& rank, std::string_view reason, std::string_view effect = "") {
   const auto& all = rank.warnings.all();
-  return std::any_of(all.begin(), all.end(), [&](const auto& w) { return w.reason == reason; });
+  return std::any_of(all.begin(), all.end(), [&](const auto& w) {
+    return w.reason == reason && (effect.empty() || w.effect == effect);
+  });
 }
 
 // Two steps of 5 ms on the CPU that each launch 3 ms of work. ROCm ends the ranges of the steps on
@@ -155,7 +157,21 @@ TEST(Steps, AStepWithoutLaunchRecordsIsCutByItsRangeOnTheGpu) {
   EXPECT_EQ(step_lengths_us(rank), (std::vector<double>{5000, 5000, 3000}));
   EXPECT_EQ(rank.steps[1].number, 2);
   EXPECT_EQ(rank.time.microseconds(rank.steps[0].work_end - rank.steps[0].window.start), 3000);
-  EXPECT_TRUE(has_warning(rank, "profiled steps whose launch records are all missing"));
+  EXPECT_TRUE(has_warning(rank, "profiled steps whose launch records are all missing",
+                          "their ranges on the GPU tell their work"));
+}
+
+TEST(Steps, WithoutCallsAndRangesWorkCountsByWhenItRan) {
+  testing::SmallTrace small;
+  for (const int step : {0, 1}) {
+    small.annotation(fmt::format("ProfilerStep#{}", step + 1), Side::kCpu, 5000 * step, 5000);
+    small.leaked_kernel("gemm", 5000 * step + 1010, 3000);
+  }
+  const model::Trace trace = small.read();
+  const RankAnalysis rank = analyze_rank(trace, {}, 0);
+  ASSERT_EQ(rank.steps.size(), 2U);
+  EXPECT_TRUE(has_warning(rank, "profiled steps whose launch records are all missing",
+                          "their work is told by when it ran, so some may be of the step before"));
 }
 
 TEST(Steps, AStepWithoutLaunchRecordsAndRangeIsTold) {

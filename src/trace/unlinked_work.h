@@ -8,7 +8,7 @@
 //
 // PyTorch also records a range of each step on each stream of the GPU. What runs on a stream after
 // such a range began was launched in that step or later. Where all launch records of a step are
-// missing, its first range tells so for the streams that have none.
+// missing, its first range on any stream tells so for all.
 #pragma once
 
 #include <cstdint>

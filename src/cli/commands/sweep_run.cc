@@ -90,8 +90,10 @@ class SweepRun final : public Command {
   core::Result<Outcome> run() override {
     request_.purpose = dry_run_ ? sweep::Request::Purpose::kShow : sweep::Request::Purpose::kRun;
     const sweep::PreparedSweep sweep = ASSAY_TRY(sweep::prepare(request_));
-    for (const std::string& warning : sweep.warnings)
-      print_warning(warning);
+    for (const auto* warnings : {&sweep.warnings, &sweep.changed})
+      for (const std::string& warning : *warnings)
+        print_warning(warning);
+    options_.changed = sweep.changed;
     if (dry_run_) return show_plan(sweep);
     const auto grace_seconds = std::chrono::ceil<std::chrono::seconds>(options_.grace).count();
     core::allow_seconds_to_stop(static_cast<unsigned>(grace_seconds) + kSecondsAfterGrace);

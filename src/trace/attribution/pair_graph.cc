@@ -329,6 +329,29 @@ class GraphBuilder {
     return orders;
   }
 
+  // Returns the launches of each kernel of a rank in a step.
+  [[nodiscard]] std::map<std::pair<int, std::uint64_t>, std::set<std::uint64_t>> launches_of(
+      const std::vector<MergedElement>& lanes, std::size_t s) const {
+    std::map<std::pair<int, std::uint64_t>, std::set<std::uint64_t>> launches;
+    for (const MergedElement& lane : lanes)
+      for (const Side side : {kA, kB})
+        for (const WorkId w : works_of(side, side == kA ? lane.a : lane.b, s))
+          if (const Work& work = execution(side).works[w]; work.kind != GpuWork::kCommunication)
+            launches[{side, keys_[side][work.kernel]}].insert(launch_of(side, w));
+    return launches;
+  }
+
+  // Returns whether ranks that run a kernel launch it alike. What has other launches on each rank,
+  // as the work of experts by their tokens, is not the same work.
+  [[nodiscard]] bool are_launched_alike(std::size_t s) const {
+    std::map<std::pair<int, std::uint64_t>, std::set<std::uint64_t>> all;
+    for (const std::vector<MergedElement>& lanes : lanes_)
+      for (auto& [kernel, launches] : launches_of(lanes, s))
+        if (const auto& known = all.try_emplace(kernel, launches).first->second; known != launches)
+          return false;
+    return true;
+  }
+
   // Finds the steps in which ranks compute in different orders. Where launches of one order differ
   // among ranks, as with the tokens of experts, they do not tell what is the same in another order.
   void find_orders() {
@@ -340,7 +363,8 @@ class GraphBuilder {
         by_name.insert(std::move(orders.by_name));
         by_launch.insert(std::move(orders.by_launch));
       }
-      in_other_orders_.push_back(by_name.size() > 1 && by_launch.size() == by_name.size());
+      in_other_orders_.push_back(by_name.size() > 1 && by_launch.size() == by_name.size() &&
+                                 are_launched_alike(s));
     }
   }
 

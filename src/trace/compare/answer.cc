@@ -236,8 +236,7 @@ Answer answer(const Sides& sides) {
   result.test_steps = step_count(pair.test, pair.basis);
   const bool steps = pair.basis.window == Basis::Window::kStep;
   const std::string whole =
-      steps ? whole_window_in_words(sides, result.baseline_steps / sides.baseline.runs.size(),
-                                    result.test_steps / sides.test.runs.size())
+      steps ? whole_window_in_words(sides, result.baseline_steps, result.test_steps)
             : std::string();
   if (!whole.empty()) result.lines.push_back({"And over the whole profiled window?", whole});
   if (std::any_of(changes.begin(), changes.end(), [&](const TimelineChange& change) {

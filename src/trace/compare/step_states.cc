@@ -50,12 +50,13 @@ std::optional<RankStep> rank_step(const RankReport& report,
 // One run: its steps by number, each with its ranks.
 using Run = std::map<std::int64_t, StepsOfRank>;
 
-// Returns the shared steps.
+// Returns the shared steps, of each rank that has them whole.
 std::map<int, Run> runs_of(std::span<const RankStep> steps) {
   const StepSet shared = shared_steps(steps);
   std::map<int, Run> runs;
   for (const RankStep& step : steps)
-    if (shared.count({step.run, step.step}) > 0) runs[step.run][step.step].push_back(&step);
+    if (step.is_whole && shared.count({step.run, step.step}) > 0)
+      runs[step.run][step.step].push_back(&step);
   return runs;
 }
 
@@ -401,7 +402,8 @@ std::set<std::int64_t> steady_numbers(std::span<const RankReport> ranks) {
 std::vector<BoundRank> host_bound_ranks(std::span<const RankStep> steps, const StepSet& steady) {
   std::map<std::pair<int, int>, StepsOfRank> ranks;
   for (const RankStep& step : steps)
-    if (steady.count({step.run, step.step}) > 0) ranks[{step.run, step.rank}].push_back(&step);
+    if (step.is_whole && steady.count({step.run, step.step}) > 0)
+      ranks[{step.run, step.rank}].push_back(&step);
   std::vector<BoundRank> bound;
   for (const auto& [key, own] : ranks) {
     const double host = mean_of(own, &RankStep::host_ms);

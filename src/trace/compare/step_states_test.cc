@@ -385,6 +385,19 @@ TEST(StepStates, HostBoundRanksAreSortedAndSmallSharesAreOfNoInterest) {
 }
 
 // Reports of earlier versions have no sheet `steps`.
+RankStep whole_step(int rank, std::int64_t step, double period_ms, bool is_whole = true) {
+  return {.rank = rank, .step = step, .period_ms = period_ms, .is_whole = is_whole};
+}
+
+// Each rank lost another step, so that no step is whole on both.
+TEST(StepStates, WhatARankHasInPartIsNotInTheMean) {
+  const std::vector<RankStep> steps = {whole_step(0, 1, 200, false), whole_step(0, 3, 100),
+                                       whole_step(0, 4, 100),        whole_step(1, 1, 100),
+                                       whole_step(1, 2, 100),        whole_step(1, 3, 200, false)};
+  for (const StepState& state : step_states(steps))
+    EXPECT_EQ(state.period_ms, 100) << "step " << state.step;
+}
+
 TEST(StepStates, ReportsWithoutTheSheetAreComparedByTheirSteps) {
   Configuration a = waits_for_its_host();
   for (RankReport& report : a.ranks)

@@ -83,14 +83,25 @@ std::vector<TimelineFigure> read_figures(std::span<const RankReport> ranks,
   return figures;
 }
 
+// Leaves the figures of these steps, of each rank that has them whole.
+void keep_whole(std::vector<TimelineFigure>& figures,
+                std::span<const RankStep> steps,
+                const StepSet& kept) {
+  std::set<std::tuple<int, int, std::int64_t>> in_part;
+  for (const RankStep& step : steps)
+    if (!step.is_whole) in_part.emplace(step.run, step.rank, step.step);
+  std::erase_if(figures, [&](const TimelineFigure& figure) {
+    return kept.count({figure.run, figure.step}) == 0 ||
+           in_part.count({figure.run, figure.rank, figure.step}) > 0;
+  });
+}
+
 // Returns the lengths of the steps that all ranks of their run have whole.
-std::vector<TimelineFigure> shared_step_lengths(std::span<const RankReport> ranks) {
+std::vector<TimelineFigure> shared_step_lengths(std::span<const RankReport> ranks,
+                                                std::span<const RankStep> steps) {
   std::vector<TimelineFigure> lengths = step_figures(ranks);
   std::erase_if(lengths, [](const TimelineFigure& figure) { return figure.type != kTotalTime; });
-  const StepSet shared = shared_steps(rank_steps(ranks));
-  std::erase_if(lengths, [&shared](const TimelineFigure& figure) {
-    return shared.count({figure.run, figure.step}) == 0;
-  });
+  keep_whole(lengths, steps, shared_steps(steps));
   return lengths;
 }
 
@@ -142,11 +153,9 @@ std::vector<TimelineFigure> steady_figures(const Configuration& configuration) {
     else
       add_figures(rank, "gpu_timeline_steps", figures);
   }
-  const StepSet steady = steady_steps(step_states(configuration));
-  std::erase_if(figures, [&steady](const TimelineFigure& figure) {
-    return steady.count({figure.run, figure.step}) == 0;
-  });
-  for (TimelineFigure& figure : shared_step_lengths(configuration.ranks)) {
+  const std::vector<RankStep> steps = rank_steps(configuration.ranks);
+  keep_whole(figures, steps, steady_steps(step_states(steps, configuration.modes)));
+  for (TimelineFigure& figure : shared_step_lengths(configuration.ranks, steps)) {
     figure.type = kAllSteps;
     figures.push_back(std::move(figure));
   }

@@ -264,7 +264,7 @@ std::string whole_window_in_words(const Sides& sides,
   const TimelineChange* total = headline(changes);
   if (total == nullptr || std::isnan(total->time_ms.difference)) return "";
   const Change& whole = total->time_ms;
-  if (baseline_steps != test_steps)
+  if (baseline_steps * sides.test.runs.size() != test_steps * sides.baseline.runs.size())
     return fmt::format(
         "{} of {} count and {} of {}: windows of different steps are not compared ({:.3f} and "
         "{:.3f} ms).",
