@@ -144,14 +144,17 @@ bool is_of_nccl_setting(const BenchmarkRow& row) {
   return nccl_setting_named(row.text(Column::kStrategy)).has_value();
 }
 
-// Returns the part of the row that only TensorRT-LLM has, or "" if we have all of it.
+// Returns why the row is none of ours, as where it has a part that only TensorRT-LLM has; or "". A
+// script that loops over numbers of ranks also makes rows of one.
 std::string foreign(const BenchmarkRow& row) {
   const std::string_view op = row.text(Column::kOp);
   const std::string_view strategy = row.text(Column::kStrategy);
   const std::string_view fusion = row.text(Column::kFusion);
-  if (!op.empty() && op != "allreduce") return fmt::format("op {}", op);
-  if (has(kForeignStrategies, strategy)) return fmt::format("strategy {}", strategy);
-  if (has(kForeignFusions, fusion)) return fmt::format("fusion {}", fusion);
+  if (row.text(Column::kWorldSize) == "1") return "one rank reduces nothing";
+  if (!op.empty() && op != "allreduce") return fmt::format("op {} is not known here", op);
+  if (has(kForeignStrategies, strategy))
+    return fmt::format("strategy {} is not known here", strategy);
+  if (has(kForeignFusions, fusion)) return fmt::format("fusion {} is not known here", fusion);
   return {};
 }
 
@@ -209,8 +212,7 @@ core::Result<std::vector<Measurement>> parse_benchmark_csv(std::string_view text
     if (is_of_nccl_setting(row)) continue;
     if (const std::string what = foreign(row); !what.empty()) {
       if (warnings != nullptr) {
-        warnings->add(what + " is not known here", "rows left out",
-                      fmt::format("'{}', line {}", path.string(), line));
+        warnings->add(what, "rows left out", fmt::format("'{}', line {}", path.string(), line));
       }
       continue;
     }

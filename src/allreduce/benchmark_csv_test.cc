@@ -134,8 +134,17 @@ TEST(BenchmarkCsv, LinesThatEndWithCarriageReturnsAloneAreNamed) {
   EXPECT_THAT(read.error().message, HasSubstr("carriage return"));
 }
 
-TEST(BenchmarkCsv, OneRankIsNoAllReduce) {
-  EXPECT_FALSE(parse(kUpstreamHeader + "1,bfloat16,256,1,128,NCCL,NONE,allreduce,5\n").ok());
+TEST(BenchmarkCsv, OneRankReducesNothing) {
+  model::Warnings warnings;
+  const auto read = parse(kUpstreamHeader +
+                              "1,bfloat16,256,1,128,NCCL,NONE,allreduce,5\n"
+                              "2,bfloat16,256,1,128,NCCL,NONE,allreduce,6\n",
+                          "some.csv", &warnings)
+                        .value();
+  ASSERT_EQ(read.size(), 1U);
+  EXPECT_EQ(read[0].cell.world_size, 2);
+  ASSERT_EQ(warnings.all().size(), 1U);
+  EXPECT_EQ(warnings.all()[0].reason, "one rank reduces nothing");
 }
 
 TEST(BenchmarkCsv, RunsOfOneCellStayApart) {

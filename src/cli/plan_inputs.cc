@@ -156,18 +156,23 @@ bool is_named_after(const std::string& device, const std::string& system) {
   return core::contains_ignoring_case(device, system.substr(0, system.find_first_of("_-")));
 }
 
-// Returns whether a device may be the system's. One that is not in the table of GPUs, such as a
-// CPU, is none whose memory that table knows; only its name can say otherwise.
-bool may_be_of(const std::string& device,
-               const std::string& system,
-               const store::SystemFacts& facts) {
+// How sure it is that a device is the system's, the surest first.
+enum class Likeness { kByTable, kByName, kPossible, kNone };
+
+// A device that is not in the table of GPUs, such as a CPU, is none whose memory that table knows;
+// only its name can say otherwise.
+Likeness likeness(const std::string& device,
+                  const std::string& system,
+                  const store::SystemFacts& facts) {
   const auto is_alike = [&](const model::GpuSpecs& gpu) {
     constexpr double kAlike = 0.1;
     return std::abs(1e9 * gpu.memory_gbps / facts.peaks.memory_bytes_per_s - 1) < kAlike;
   };
-  if (const model::GpuSpecs* specs = model::find_gpu_specs(device)) return is_alike(*specs);
+  if (const model::GpuSpecs* specs = model::find_gpu_specs(device))
+    return is_alike(*specs) ? Likeness::kByTable : Likeness::kNone;
+  if (is_named_after(device, system)) return Likeness::kByName;
   const auto known = model::all_gpu_specs();
-  return std::none_of(known.begin(), known.end(), is_alike) || is_named_after(device, system);
+  return std::any_of(known.begin(), known.end(), is_alike) ? Likeness::kNone : Likeness::kPossible;
 }
 
 // Returns whether some device of a store may be the system's; `chosen` becomes that one where there
@@ -176,12 +181,15 @@ bool is_of_system(const std::vector<std::string>& devices,
                   const std::string& system,
                   const store::SystemFacts& facts,
                   std::string& chosen) {
-  const auto found = std::find_if(devices.begin(), devices.end(), [&](const std::string& device) {
-    return may_be_of(device, system, facts);
-  });
-  if (found == devices.end()) return devices.empty();
-  if (devices.size() > 1) chosen = *found;
-  return true;
+  const auto likeness_of = [&](const std::string& device) {
+    return likeness(device, system, facts);
+  };
+  const auto most = std::min_element(
+      devices.begin(), devices.end(),
+      [&](const auto& a, const auto& b) { return likeness_of(a) < likeness_of(b); });
+  if (most == devices.end()) return true;
+  if (devices.size() > 1) chosen = *most;
+  return likeness_of(*most) != Likeness::kNone;
 }
 
 }  // namespace

@@ -13,9 +13,9 @@ namespace assay::core {
 // The formats of text that are read.
 enum class TextFormat { kCsv, kYaml, kJson, kJsonLines, kGoal };
 
-// Returns "gzip data", "a ZIP archive or a workbook", "an SQLite database", "a Parquet file",
-// "an ELF program or library", "binary data" or, beside a format that does not begin so, "JSON";
-// "" for bytes that may be of the format. Some first kilobytes suffice.
+// Returns "gzip data", "zstd data", "a ZIP archive or a workbook", "an SQLite database", "a Parquet
+// file", "a PDF", "an ELF program or library", "binary data" or, beside a format that does not
+// begin so, "JSON"; "" for bytes that may be of the format. Some first kilobytes suffice.
 std::string_view foreign_kind(std::string_view bytes, TextFormat wanted);
 
 // Fails for bytes of another kind, and names both.

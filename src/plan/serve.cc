@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "plan/schedule/policy.h"
 #include "plan/schedule/simulate.h"
@@ -41,10 +42,12 @@ void round_graphs(std::int64_t verified, std::vector<std::int64_t>& sizes) {
   sizes.erase(std::upper_bound(sizes.begin(), sizes.end(), most), sizes.end());
 }
 
-// Groups of several GPUs exchange their tokens in equal parts, so that SGLang drops all other sizes
-// (get_batch_sizes_to_capture()).
+// Groups of several GPUs exchange the tokens of a step in equal parts, so that SGLang drops all
+// other sizes (get_batch_sizes_to_capture()).
 std::int64_t graph_multiple_of(const ServedWorker& worker) {
-  return worker.engine == Engine::kSglang && worker.groups > 1 ? worker.deployment.tp : 1;
+  if (worker.engine != Engine::kSglang || worker.groups < 2) return 1;
+  const std::int64_t gpus = worker.deployment.tp;
+  return gpus / std::gcd(gpus, worker.speculation.verified());
 }
 
 // The engine's limits, without its cache.

@@ -186,19 +186,22 @@ std::array<double, kCauses> on_path_ms(std::span<const PreparedRun> runs) {
 void note_unlike_steps(std::span<const PreparedRun> a,
                        std::span<const PreparedRun> b,
                        std::vector<std::string>& notes) {
-  std::size_t fewest = a.front().execution->steps.size();
-  std::size_t most = fewest;
+  const auto counted = [](const PreparedRun& run) {
+    return std::count(run.counts.begin(), run.counts.end(), true);
+  };
+  auto fewest = counted(a.front());
+  auto most = fewest;
   for (const auto& side : {a, b}) {
     for (const PreparedRun& run : side) {
-      fewest = std::min(fewest, run.execution->steps.size());
-      most = std::max(most, run.execution->steps.size());
+      fewest = std::min(fewest, counted(run));
+      most = std::max(most, counted(run));
     }
   }
   if (fewest != most)
     notes.push_back(fmt::format(
-        "Runs of {} and of {}: as many steps are set side by side; what the further ones "
-        "change is 'other'.",
-        fewest, core::counted(most, "step")));
+        "Of some runs {} and of others {} {} in the mean: as many are set side by side; what the "
+        "further ones change is 'other'.",
+        fewest, core::counted(static_cast<std::size_t>(most), "step"), most == 1 ? "is" : "are"));
 }
 
 // A clock that was set ahead moves one rank away from the others. Causes then cancel each other,
