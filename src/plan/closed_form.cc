@@ -227,6 +227,22 @@ TokenTime token_time(const SteadyLoad& load, const Steps& steps, double chunks) 
   return of_groups(steps, chunks, load);
 }
 
+// Answers of one token end with their prompts: nothing decodes, and every step is full of prompts.
+SteadyLatencies latencies_of_prompts(const StepCost& cost,
+                                     const SteadyLoad& load,
+                                     const Life& life) {
+  const Steps steps(cost, load, life, 0);
+  const auto requests = static_cast<double>(load.concurrency);
+  const double prompts = std::min(requests, static_cast<double>(steps.most_chunks()));
+  const double step_ms = steps.mixed_ms(prompts, prompts);
+  const double ends = prompts / life.prompt_steps;  // requests, in a step
+  return {.ttft_ms = requests / ends * step_ms,
+          .decode_step_ms = steps.decode_ms(),
+          .mixed_step_ms = step_ms,
+          .mixed_share = 1,
+          .requests_per_s = 1000 * ends / step_ms};
+}
+
 }  // namespace
 
 SteadySteps steady_steps(const SteadyLoad& load) {
@@ -250,6 +266,7 @@ SteadySteps steady_steps(const SteadyLoad& load) {
 
 SteadyLatencies steady_latencies(const StepCost& cost, const SteadyLoad& load) {
   const Life life = life_of(load);
+  if (load.output_tokens < 2) return latencies_of_prompts(cost, load, life);
   const double decodes = decoding(load, life);
   const double ends = decodes / life.decode_steps;  // requests, in a step
   const double chunks = ends * life.prompt_steps;   // of prompts, in a step

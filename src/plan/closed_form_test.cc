@@ -29,6 +29,20 @@ TEST(ClosedForm, NothingInterruptsTheOnlyRequest) {
   EXPECT_NEAR(found.requests_per_s, 1000 / (30 + 9 * 10.0), 0.5);
 }
 
+// By hand: 8 prompts of 1000 tokens fill a step of 8192, which takes 10 + 8 x 20 ms.
+TEST(ClosedForm, AnswersOfOneTokenEndWithTheirPrompts) {
+  for (const PromptSteps prompts :
+       {PromptSteps::kCutBeside, PromptSteps::kWholeBeside, PromptSteps::kApart}) {
+    SteadyLoad load{
+        .concurrency = 1, .prompt_tokens = 1000, .output_tokens = 1, .prompts = prompts};
+    EXPECT_DOUBLE_EQ(steady_latencies(LinearCost(10, 0.02), load).ttft_ms, 30);
+    load.concurrency = 40;
+    const SteadyLatencies found = steady_latencies(LinearCost(10, 0.02), load);
+    EXPECT_DOUBLE_EQ(found.requests_per_s, 1000 * 8 / 170.0);
+    EXPECT_DOUBLE_EQ(found.ttft_ms * found.requests_per_s, 1000.0 * 40);  // Little's law
+  }
+}
+
 TEST(ClosedForm, APromptOfMoreThanAStepIsCutEvenly) {
   const auto ttft_ms = [](std::int64_t tokens) {
     return steady_latencies(LinearCost(10, 0.02), {.concurrency = 4,
