@@ -11,6 +11,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -53,28 +54,35 @@ class SharedNics {
 
  private:
   struct Group {
-    std::vector<Part> parts;  // that have not ended; the first to end is the last
-    double reached_ns = 0;    // of the time that its ends are counted in
-    std::int64_t now_ns = 0;  // when it had reached that
-    double pace = 0;          // 1: as when it is alone; 0: not known yet
+    std::vector<Part> parts;                // that have not ended; the first to end is the last
+    std::map<double, std::uint32_t> paces;  // how many of its ranks could get on so fast
+    double reached_ns = 0;                  // of the time that its ends are counted in
+    std::int64_t now_ns = 0;                // when it had reached that
+    double pace = 0;                        // 1: as when it is alone; 0: not known yet
     std::int64_t next_end_ns = 0;
   };
 
+  // A group on a rank, whose launches there have the same uses.
   struct Sender {
     std::uint32_t group = 0;
+    std::uint32_t launches = 0;
     Uses uses = {};
+    double pace = 0;  // as Group::pace
   };
 
-  void mark(std::uint32_t group);
-  void mark_all_on(std::uint32_t rank);
+  static double wait_ns(const std::vector<Sender>& senders, std::size_t nic);
+  static void remove_pace(Group& group, double pace);
+
+  void add_sender(std::uint32_t group, const Part& part);
+  void remove_sender(std::uint32_t group, std::uint32_t rank);
+  void find_paces(std::uint32_t rank);
   void settle(std::int64_t now_ns);
-  [[nodiscard]] double pace_of(std::uint32_t number, const Group& group) const;
+  void follow_ranks(std::uint32_t number, std::int64_t now_ns);
 
   std::unordered_map<std::uint32_t, Group> groups_;  // that run
   std::vector<std::vector<Sender>> running_on_;      // by rank
-  std::vector<std::uint32_t> marked_;                // groups whose pace may have changed
+  std::vector<std::uint32_t> changed_ranks_;         // whose senders have changed
   std::vector<NextEnd> changes_;
-  mutable std::vector<model::NicUse> uses_;  // of the NIC that pace_of() looks at
 };
 
 }  // namespace assay::simulate

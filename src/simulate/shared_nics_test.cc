@@ -80,6 +80,17 @@ TEST(SharedNics, AGroupIsAsSlowAsItsSlowestRank) {
   EXPECT_EQ(ends.at(1), 200) << "60 of 100 done at 160, though two of its ranks are alone";
 }
 
+TEST(SharedNics, AGroupFollowsItsNextRankWhenTheSlowestIsFree) {
+  Begun wide{0, {}};
+  for (const std::uint32_t rank : {0U, 1U})
+    wide.parts.push_back({.rank = rank, .launch = 0, .end_ns = 100, .uses = kWhole});
+  const auto ends = ends_of(
+      {on_rank(0, 0, 20, kWhole), on_rank(0, 0, 20, kWhole), on_rank(1, 0, 100, kWhole), wide});
+  EXPECT_EQ(ends.at(0), 60) << "a third as fast";
+  EXPECT_EQ(ends.at(2), 200) << "half as fast";
+  EXPECT_EQ(ends.at(3), 210) << "20 of 100 done at 60, 90 at 200, and then alone";
+}
+
 TEST(SharedNics, ThreeThatWantAllOfItHaveAThirdEach) {
   const auto ends =
       ends_of({on_rank(0, 0, 90, kWhole), on_rank(0, 0, 90, kWhole), on_rank(0, 0, 90, kWhole)});
@@ -103,6 +114,17 @@ TEST(SharedNics, PartsOfAGroupEndOneAfterAnother) {
   const auto ends = ends_of({group, on_rank(0, 0, 100, kWhole)});
   EXPECT_EQ(ends.at(0), 150) << "half as fast until its part on the shared rank has ended, at 100";
   EXPECT_EQ(ends.at(1), 150);
+}
+
+// The uses of a group on a rank are those of all its launches there.
+TEST(SharedNics, TwoLaunchesOfAGroupOnARankCountOnce) {
+  Begun twice{0, {}};
+  for (const std::uint32_t launch : {0U, 1U})
+    twice.parts.push_back({.rank = 0, .launch = launch, .end_ns = 100, .uses = kWhole});
+  EXPECT_EQ(ends_of({twice}).at(0), 100);
+  const auto ends = ends_of({twice, on_rank(0, 0, 100, kWhole)});
+  EXPECT_EQ(ends.at(0), 200);
+  EXPECT_EQ(ends.at(1), 200);
 }
 
 }  // namespace
