@@ -162,10 +162,10 @@ goal::SimulatedRanks ranks_of(const simulate::LaunchOutcome& outcome) {
   return {outcome.finish_ns, outcome.nic_work};
 }
 
-core::Result<simulate::LaunchOutcome> run(const goal::LaunchSource& schedule) {
-  const simulate::Options options{.inter = goal::default_links().inter,
-                                  .intra = goal::default_links().intra,
-                                  .node_of_rank = schedule.node_of_rank()};
+core::Result<simulate::LaunchOutcome> run(const goal::LaunchSource& schedule,
+                                          const goal::Links& links = goal::default_links()) {
+  const simulate::Options options{
+      .inter = links.inter, .intra = links.intra, .node_of_rank = schedule.node_of_rank()};
   return simulate::simulate_launches(schedule, options, 2);
 }
 
@@ -220,10 +220,10 @@ TEST(SimulateGroups, OperationsThatOverlapShareTheNics) {
 }
 
 // Simulates with operations of groups as costs.
-auto by_costs(const goal::JobFile& file) {
+auto by_costs(const goal::JobFile& file, const goal::Links& links = goal::default_links()) {
   const auto groups = goal::make_group_job(
       file, [&](const goal::LaunchSource& schedule) -> core::Result<goal::SimulatedRanks> {
-        return ranks_of(run(schedule).value());
+        return ranks_of(run(schedule, links).value());
       });
   return simulate::simulate_groups(groups.value().schedule);
 }
@@ -237,14 +237,15 @@ void expect_equal_but_for_rounding(const goal::JobFile& file) {
 }
 
 // Expects that the collective by costs ends when it does step by step.
-void expect_same_end(const goal::CollectivePlan& plan) {
+void expect_same_end(const goal::CollectivePlan& plan,
+                     const goal::Links& links = goal::default_links()) {
   const goal::MadeJob made = goal::make_collective_job(plan).value();
   goal::JobFile file;
   file.costs = goal::costs_from_lines(goal::default_costs(), "");
   file.job = made.job;
   file.scale.replicas = made.repeats;
-  const auto exact = run(*goal::make_launch_job(file).value()->schedule);
-  const auto costs = by_costs(file);
+  const auto exact = run(*goal::make_launch_job(file).value()->schedule, links);
+  const auto costs = by_costs(file, links);
   const auto& ends = costs.value().finish_ns;
   EXPECT_LE(std::abs(*std::max_element(ends.begin(), ends.end()) - exact.value().longest_ns()), 1)
       << plan.ranks;
@@ -262,6 +263,19 @@ TEST(SimulateGroups, AChainEndsAsLateAsItsLastRank) {
       expect_same_end(
           {.function = function, .bytes = 16 << 20, .ranks = ranks, .gpus_per_node = 8});
     }
+  }
+}
+
+// A rank ends when its CPU has handed its last message to a NIC, which sends for longer where the
+// network is slow; nobody is there to wait for it.
+TEST(SimulateGroups, AloneNoRankWaitsForANicThatSendsBeyondItsEnd) {
+  goal::Links slow = goal::default_links();
+  slow.inter.gap_ns_per_byte = 1;
+  goal::CollectivePlan plan{.function = NcclFunction::kBroadcast, .bytes = 1 << 20};
+  for (const auto& [ranks, gpus_per_node] : {std::pair(3U, 2U), std::pair(16U, 8U)}) {
+    plan.ranks = ranks;
+    plan.gpus_per_node = gpus_per_node;
+    expect_same_end(plan, slow);
   }
 }
 

@@ -197,9 +197,11 @@ class Learner {
     return mean;
   }
 
+  // A NIC may send the rank's last message beyond the rank's end, for which nobody waits when the
+  // group is alone: until then it cannot send for more than all of the time.
   static model::NicUse use_of(const model::NicWork& work, double end_ns) {
     if (work.messages == 0 || end_ns <= 0) return {};
-    return {.share = static_cast<double>(work.sending_ns) / end_ns,
+    return {.share = std::min(1.0, static_cast<double>(work.sending_ns) / end_ns),
             .turn_ns = end_ns * work.most_at_once / static_cast<double>(work.messages)};
   }
 
