@@ -164,6 +164,7 @@ ComparedSettings::ComparedSettings(const std::string& baseline,
     }
     results.push_back(test_result(test, headline));
   }
+  tell_repeated();
   if (!figures_.empty()) curves_ = nccl_curves(figures_.front().gpu_name);
   if (results.empty()) return;
   std::string noise = judge_together(results);
@@ -172,6 +173,19 @@ ComparedSettings::ComparedSettings(const std::string& baseline,
                                        .tolerance_percent = request.tolerance_percent,
                                        .noise = std::move(noise)},
                    runs_.doubts);
+}
+
+void ComparedSettings::tell_repeated() {
+  const auto tell = [this](std::string words) {
+    if (!words.empty()) runs_.doubts.others.push_back(std::move(words));
+  };
+  for (std::size_t i = 0; i < figures_.size(); ++i) {
+    const trace::SettingFigures& a = figures_[i];
+    tell(trace::repeated_in_words(a.label, a.repeated));
+    for (std::size_t j = i + 1; j < figures_.size(); ++j)
+      tell(trace::shared_in_words(a.label, a.fingerprints, figures_[j].label,
+                                  figures_[j].fingerprints));
+  }
 }
 
 void ComparedSettings::tell_order(const trace::JointNoise& noise,

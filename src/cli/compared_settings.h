@@ -63,6 +63,7 @@ class ComparedSettings {
   [[nodiscard]] trace::CompareOptions options() const;
   // Judges all settings by the noise of all their runs; returns a sentence on that noise.
   std::string judge_together(std::vector<sweep::SettingResult>& results);
+  void tell_repeated();
   void tell_order(const trace::JointNoise& noise, std::span<const trace::JointRuns> runs);
 
   trace::CompareRequest request_;

@@ -8,7 +8,6 @@
 #include "cli/compared_settings.h"
 #include "cli/options.h"
 #include "cli/output.h"
-#include "cli/rank_traces.h"
 #include "cli/trace_options.h"
 #include "cli/version.h"
 #include "core/counted.h"
@@ -20,7 +19,6 @@
 #include "sweep/command_line.h"
 #include "sweep/made_order.h"
 #include "sweep/ranking.h"
-#include "sweep/repeated_traces.h"
 #include "sweep/run_doubts.h"
 #include "sweep/summary.h"
 #include "sweep/sweep_folder.h"
@@ -141,8 +139,6 @@ class SweepReport final : public Command {
                  const std::vector<sweep::RunRecord>& records,
                  const std::string& baseline) {
     runs_.doubts = sweep::run_doubts(plan, records, baseline);
-    for (const std::string& words : sweep::repeated_traces(records, rank_traces))
-      runs_.doubts.others.push_back(words);
     runs_.positions = sweep::made_order(records);
     if (runs_.positions.empty())
       runs_.doubts.others.emplace_back(

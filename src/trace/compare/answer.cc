@@ -12,6 +12,7 @@
 #include "trace/compare/collective_comparison.h"
 #include "trace/compare/phases.h"
 #include "trace/compare/ranks.h"
+#include "trace/compare/repeated_runs.h"
 #include "trace/compare/step_words.h"
 #include "trace/compare/timeline_words.h"
 
@@ -99,6 +100,17 @@ std::string compared_in_words(const Sides& sides, const TimelinePair& pair) {
   if (rank_count(sides.baseline) != rank_count(sides.test))
     text += " The numbers of ranks differ, so the two did not do the same work.";
   return text;
+}
+
+// Says which runs are one measurement, on a side or on both; there may be none.
+std::vector<std::string> repeated_in_words(const Sides& sides) {
+  std::vector<std::string> texts = {
+      repeated_in_words(sides.baseline.label, sides.baseline.repeated),
+      repeated_in_words(sides.test.label, sides.test.repeated),
+      shared_in_words(sides.baseline.label, fingerprints(sides.baseline.ranks), sides.test.label,
+                      fingerprints(sides.test.ranks))};
+  std::erase(texts, "");
+  return texts;
 }
 
 // Says of each run which ranks it lacks, and why.
@@ -214,6 +226,8 @@ Answer answer(const Sides& sides) {
                     {kNextQuestion, next_in_words(*found, pair.basis, sides)}};
     if (const std::string ranks = different_ranks(sides); !ranks.empty())
       result.lines[0].answer += fmt::format(" But it compares different ranks: {}.", ranks);
+    for (const std::string& repeated : repeated_in_words(sides))
+      result.lines[0].answer += fmt::format(" But {}.", repeated);
     if (pair.basis.window == Basis::Window::kStep) {
       if (const std::string lacking = lacking_wait_in_words(sides); !lacking.empty())
         result.lines[0].answer += fmt::format(" But {}.", lacking);

@@ -44,6 +44,12 @@ struct LeftOut {
   double outside_ms = 0;
 };
 
+// A run that is left out because it is the same measurement as another; see repeated_runs.h.
+struct RepeatedRun {
+  int run = 0;
+  int original = 0;
+};
+
 // Which modes of the work count: the usual one, unless there are too many steps of others (see
 // step_states.h), or all. In a comparison all count on both sides if they do on one.
 enum class Modes { kUsual, kAll };
@@ -58,6 +64,7 @@ struct Configuration {
   std::vector<int> runs = {0};
   std::vector<RunEnvironment> environments = {};  // one entry for each run that recorded it
   std::vector<LostRank> lost_ranks = {};          // that `ranks` and `collectives` lack
+  std::vector<RepeatedRun> repeated = {};         // that `runs` lacks
   Modes modes = Modes::kUsual;
   // One for each run, where the runs were read from their traces.
   std::vector<std::shared_ptr<const path::Execution>> executions = {};

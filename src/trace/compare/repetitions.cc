@@ -42,8 +42,12 @@ Criterion with_evidence(const Criterion& criterion, Repetition repetition) {
   return result;
 }
 
+std::string run_name(const std::string& label, int run) {
+  return run == 0 ? label : fmt::format("{}/repeat{}", label, run);
+}
+
 std::string run_name(const Configuration& side, int run) {
-  return run == 0 ? side.label : fmt::format("{}/repeat{}", side.label, run);
+  return run_name(side.label, run);
 }
 
 const char* noun(Repetition repetition) {

@@ -36,6 +36,7 @@ bool counts_runs(Repetition repetition);
 Criterion with_evidence(const Criterion& criterion, Repetition repetition);
 
 // Returns "a/repeat2", or "a" for the only run.
+std::string run_name(const std::string& label, int run);
 std::string run_name(const Configuration& side, int run);
 
 // Returns "run", "step" or "instance"; "step" also for kNone.

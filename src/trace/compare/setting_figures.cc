@@ -138,6 +138,8 @@ std::map<int, double> host_waits(const std::vector<RankStep>& steps, const StepS
 SettingFigures figures_of(const Configuration& configuration, Compat compat) {
   SettingFigures figures{.label = configuration.label,
                          .runs = configuration.runs,
+                         .repeated = configuration.repeated,
+                         .fingerprints = fingerprints(configuration.ranks),
                          .steady = steady_figures(configuration),
                          .whole = whole_trace_figures(configuration.ranks),
                          .timelines = summary_of_runs(configuration, compat)};

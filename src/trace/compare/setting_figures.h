@@ -9,6 +9,7 @@
 
 #include "model/table.h"
 #include "trace/compare/configuration.h"
+#include "trace/compare/repeated_runs.h"
 #include "trace/compare/timeline_samples.h"
 
 namespace assay::trace {
@@ -28,6 +29,8 @@ struct RunArrivals {
 struct SettingFigures {
   std::string label;
   std::vector<int> runs = {};
+  std::vector<RepeatedRun> repeated = {};        // that `runs` lacks
+  std::map<int, Fingerprint> fingerprints = {};  // of runs
   std::map<int, int> positions = {};  // of runs in the order of all, from 1, where it is known
   std::vector<TimelineFigure> steady = {};  // steady_figures()
   std::vector<TimelineFigure> whole = {};   // whole_trace_figures()

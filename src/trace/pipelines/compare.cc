@@ -10,6 +10,7 @@
 #include "core/output_file.h"
 #include "trace/compare/all_runs.h"
 #include "trace/compare/final_report.h"
+#include "trace/compare/repeated_runs.h"
 #include "trace/compare/setting_figures.h"
 #include "trace/compare/step_states.h"
 #include "trace/compare/timeline_comparison.h"
@@ -84,7 +85,9 @@ core::Result<Loaded> load(const fs::path& path,
     merge_warnings(run, warnings, loaded.warnings);
     repeats.push_back(run.repeat);
   }
+  std::vector<RepeatedRun> repeated = remove_repeated(runs, repeats);
   loaded.configuration = join_runs(std::move(runs), repeats);
+  loaded.configuration.repeated = std::move(repeated);
   loaded.configuration.label = label.empty() ? path_label(path) : label;
   return loaded;
 }

@@ -53,6 +53,30 @@ TEST(RunCompare, TheHeadlineCountsRunsAlsoWhereASideWasRunOnce) {
   EXPECT_EQ(headline.baseline_steps, 10U);
 }
 
+// Copies of a run say nothing of the noise between runs, however they were compressed.
+TEST(RunCompare, RepeatsThatAreOneMeasurementCountOnce) {
+  const fs::path folder = fs::path(::testing::TempDir()) / "compare_test_copies";
+  fs::remove_all(folder);
+  CompareRequest request;
+  request.baseline = folder / "slow";
+  request.test = folder / "fast";
+  request.output.kind = Output::Kind::kBook;
+  for (const char* side : {"slow", "fast"})
+    for (const char* repeat : {"repeat1", "repeat2", "repeat3"}) {
+      fs::create_directories(folder / side);
+      fs::copy(
+          fs::path(ASSAY_SOURCE_DIR) / "tests/golden/trace/compare_repeats/in" / side / "repeat1",
+          folder / side / repeat, fs::copy_options::recursive);
+    }
+  core::Progress silent("", core::Progress::Show::kNever);
+  const CommandResult result = run_compare(request, silent).value();
+  const Headline& headline = result.headline.value();
+  EXPECT_EQ(headline.baseline_runs, 1U);
+  EXPECT_EQ(headline.repetition, "step");
+  EXPECT_EQ(headline.verdict, "Different in these runs");
+  fs::remove_all(folder);
+}
+
 TEST(RunCompare, ABookOpensWithTheAnswerAndIsNoFile) {
   const CommandResult result = compared("fast");
   ASSERT_TRUE(result.book);
