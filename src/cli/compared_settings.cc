@@ -164,7 +164,7 @@ ComparedSettings::ComparedSettings(const std::string& baseline,
     }
     results.push_back(test_result(test, headline));
   }
-  tell_repeated();
+  tell_unlike_runs();
   if (!figures_.empty()) curves_ = nccl_curves(figures_.front().gpu_name);
   if (results.empty()) return;
   std::string noise = judge_together(results);
@@ -175,12 +175,14 @@ ComparedSettings::ComparedSettings(const std::string& baseline,
                    runs_.doubts);
 }
 
-void ComparedSettings::tell_repeated() {
+void ComparedSettings::tell_unlike_runs() {
   const auto tell = [this](std::string words) {
     if (!words.empty()) runs_.doubts.others.push_back(std::move(words));
   };
   for (std::size_t i = 0; i < figures_.size(); ++i) {
     const trace::SettingFigures& a = figures_[i];
+    if (i > 0)
+      tell(trace::other_work_in_words({figures_[0].label, figures_[0].work}, {a.label, a.work}));
     tell(trace::repeated_in_words(a.label, a.repeated));
     for (std::size_t j = i + 1; j < figures_.size(); ++j)
       tell(trace::shared_in_words(a.label, a.fingerprints, figures_[j].label,

@@ -63,7 +63,8 @@ class ComparedSettings {
   [[nodiscard]] trace::CompareOptions options() const;
   // Judges all settings by the noise of all their runs; returns a sentence on that noise.
   std::string judge_together(std::vector<sweep::SettingResult>& results);
-  void tell_repeated();
+  // Tells of settings that do other work, and of runs that are one measurement.
+  void tell_unlike_runs();
   void tell_order(const trace::JointNoise& noise, std::span<const trace::JointRuns> runs);
 
   trace::CompareRequest request_;

@@ -10,6 +10,7 @@
 #include "core/counted.h"
 #include "core/text.h"
 #include "trace/compare/collective_comparison.h"
+#include "trace/compare/other_work.h"
 #include "trace/compare/phases.h"
 #include "trace/compare/ranks.h"
 #include "trace/compare/repeated_runs.h"
@@ -102,8 +103,15 @@ std::string compared_in_words(const Sides& sides, const TimelinePair& pair) {
   return text;
 }
 
+// Where ranks differ, so does their work, which is told.
+std::string unlike_work_in_words(const Sides& sides) {
+  if (!different_ranks(sides).empty()) return "";
+  return other_work_in_words({sides.baseline.label, step_work(sides.baseline.ranks)},
+                             {sides.test.label, step_work(sides.test.ranks)});
+}
+
 // Says which runs are one measurement, on a side or on both; there may be none.
-std::vector<std::string> repeated_in_words(const Sides& sides) {
+std::vector<std::string> repetitions_in_words(const Sides& sides) {
   std::vector<std::string> texts = {
       repeated_in_words(sides.baseline.label, sides.baseline.repeated),
       repeated_in_words(sides.test.label, sides.test.repeated),
@@ -226,7 +234,9 @@ Answer answer(const Sides& sides) {
                     {kNextQuestion, next_in_words(*found, pair.basis, sides)}};
     if (const std::string ranks = different_ranks(sides); !ranks.empty())
       result.lines[0].answer += fmt::format(" But it compares different ranks: {}.", ranks);
-    for (const std::string& repeated : repeated_in_words(sides))
+    if (const std::string other = unlike_work_in_words(sides); !other.empty())
+      result.lines[0].answer += fmt::format(" But {}.", other);
+    for (const std::string& repeated : repetitions_in_words(sides))
       result.lines[0].answer += fmt::format(" But {}.", repeated);
     if (pair.basis.window == Basis::Window::kStep) {
       if (const std::string lacking = lacking_wait_in_words(sides); !lacking.empty())

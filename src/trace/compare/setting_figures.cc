@@ -140,6 +140,7 @@ SettingFigures figures_of(const Configuration& configuration, Compat compat) {
                          .runs = configuration.runs,
                          .repeated = configuration.repeated,
                          .fingerprints = fingerprints(configuration.ranks),
+                         .work = step_work(configuration.ranks),
                          .steady = steady_figures(configuration),
                          .whole = whole_trace_figures(configuration.ranks),
                          .timelines = summary_of_runs(configuration, compat)};

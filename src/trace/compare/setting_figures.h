@@ -9,6 +9,7 @@
 
 #include "model/table.h"
 #include "trace/compare/configuration.h"
+#include "trace/compare/other_work.h"
 #include "trace/compare/repeated_runs.h"
 #include "trace/compare/timeline_samples.h"
 
@@ -31,6 +32,7 @@ struct SettingFigures {
   std::vector<int> runs = {};
   std::vector<RepeatedRun> repeated = {};        // that `runs` lacks
   std::map<int, Fingerprint> fingerprints = {};  // of runs
+  StepWork work = {};
   std::map<int, int> positions = {};  // of runs in the order of all, from 1, where it is known
   std::vector<TimelineFigure> steady = {};  // steady_figures()
   std::vector<TimelineFigure> whole = {};   // whole_trace_figures()

@@ -8,6 +8,7 @@
 #include "core/text.h"
 #include "trace/collectives/report.h"
 #include "trace/sheet.h"
+#include "trace/sheets/work_table.h"
 #include "trace/timeline.h"
 
 namespace assay::trace {
@@ -15,7 +16,9 @@ namespace {
 
 model::Book timelines_of(const RankAnalysis& rank) {
   const std::string_view sheets[] = {"gpu_timeline", "excluded_work", "inference_steps"};
-  return individual_report(rank, sheets);
+  model::Book book = individual_report(rank, sheets);
+  if (rank.options.compat == Compat::kNone) book.tables.push_back(work_table(rank));
+  return book;
 }
 
 std::vector<model::Cell> overview_of(const RankAnalysis& rank) {

@@ -53,7 +53,7 @@ struct Keep {
 struct RankPart {
   RankFacts facts;
   model::Book individual = {};
-  model::Book timelines = {};              // gpu_timeline, gpu_timeline_steps, steps, excluded_work
+  model::Book timelines = {};              // gpu_timeline, …_steps, steps, excluded_work, work
   std::vector<model::Cell> overview = {};  // a row of timeline_overview()
   std::optional<collectives::RankRecording> communication = std::nullopt;
   std::optional<path::RankWorks> works = std::nullopt;

@@ -1,0 +1,65 @@
+#include "trace/compare/other_work.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+#include <vector>
+
+#include "core/statistics.h"
+#include "core/text.h"
+#include "trace/compare/rows.h"
+#include "trace/sheets/work_table.h"
+
+namespace assay::trace {
+namespace {
+
+constexpr double kBytesPerMb = 1e6;
+
+// Returns whether figures differ by more than rounding of steps that vary, or a step cut short.
+bool differ(double a, double b) {
+  constexpr double kMuch = 0.05;
+  return std::fabs(a - b) > kMuch * std::max(a, b);  // false for NaN
+}
+
+double mean_of(std::span<const RankReport> ranks, std::string_view column) {
+  std::vector<double> values;
+  for (const RankReport& rank : ranks) {
+    const model::Table* table = rank.book.find(kWorkSheet);
+    const double value = table == nullptr ? kNaN : number_at(*table, 0, column);
+    if (!std::isnan(value)) values.push_back(value);
+  }
+  return core::mean(values);
+}
+
+}  // namespace
+
+StepWork step_work(std::span<const RankReport> ranks) {
+  return {.kernels = mean_of(ranks, kKernelsColumn),
+          .elements = mean_of(ranks, kElementsColumn),
+          .collectives = mean_of(ranks, kCollectivesColumn),
+          .message_bytes = mean_of(ranks, kMessageBytesColumn)};
+}
+
+std::string other_work_in_words(const LabelledWork& baseline, const LabelledWork& test) {
+  const StepWork& a = baseline.work;
+  const StepWork& b = test.work;
+  std::vector<std::string> texts;
+  if (differ(a.kernels, b.kernels))
+    texts.push_back(fmt::format("{:.4g} kernels, not {:.4g}", b.kernels, a.kernels));
+  if (differ(a.elements, b.elements) && a.elements > 0)
+    texts.push_back(fmt::format("kernels whose operators take in {:.3g} times the elements",
+                                b.elements / a.elements));
+  if (differ(a.collectives, b.collectives))
+    texts.push_back(fmt::format("{:.4g} collectives, not {:.4g}", b.collectives, a.collectives));
+  if (differ(a.message_bytes, b.message_bytes))
+    texts.push_back(fmt::format("messages of {:.4g} MB, not {:.4g}", b.message_bytes / kBytesPerMb,
+                                a.message_bytes / kBytesPerMb));
+  if (texts.empty()) return "";
+  return fmt::format(
+      "{} does other work than {}, or the same in another way: a step of a rank has {}", test.label,
+      baseline.label, core::join(texts, "; "));
+}
+
+}  // namespace assay::trace

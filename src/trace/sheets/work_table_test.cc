@@ -1,0 +1,32 @@
+#include "trace/sheets/work_table.h"
+
+#include <gtest/gtest.h>
+
+#include "trace/small_trace_test_util.h"
+
+namespace assay::trace {
+namespace {
+
+using Side = testing::SmallTrace::Side;
+
+TEST(WorkTable, CountsKernelsAndWhatTheirOperatorsTakeIn) {
+  testing::SmallTrace small;
+  small.annotation("ProfilerStep#1", Side::kCpu, 0, 500);
+  small.annotation("ProfilerStep#2", Side::kCpu, 500, 500);
+  for (const int start : {10, 110, 510}) {
+    small.op({.name = "aten::mm",
+              .start = start,
+              .duration = 50,
+              .arguments = R"("Input Dims": [[4, 4], [], [[2, 3], [2]]])"});
+    small.launch("gemm", 1, start + 5, 10);
+  }
+  const model::Trace trace = small.read();
+  const RankAnalysis rank = analyze_rank(trace, {}, 0);
+  const model::Table table = work_table(rank);
+  EXPECT_EQ(model::number(table.at(0, 0)), 1.5);
+  EXPECT_EQ(model::number(table.at(0, 1)), 24);
+  EXPECT_EQ(model::number(table.at(0, 2)), 0);
+}
+
+}  // namespace
+}  // namespace assay::trace
