@@ -40,12 +40,13 @@ const CommandSpec kTraceDiff{
         "which take longer or shorter, by their effect on the time of kernels. The effects add up "
         "to the difference of the two sides. Times are means of the steady steps, as in 'assay "
         "trace "
-        "compare', over all ranks.\n\n"
+        "compare', over all ranks. Of a single rank, the time of a collective may be transfer or "
+        "a wait for other ranks, and has no verdict: give the folders of all ranks.\n\n"
         "Modules are those of traces with call stacks (with_stack of torch.profiler). Modules "
         "match by name, else by class and order; a wrapper around a part is seen through.\n\n"
         "For verdicts on runs with their noise, see 'assay trace compare'.",
     .examples =
-        "assay trace diff before/rank0.json.gz after/rank0.json.gz\n"
+        "assay trace diff runs/default runs/ctas_16\n"
         "assay trace diff runs/default runs/ctas_16 -o diff --labels old,new\n"
         "assay trace diff a.json b.json -o - | jq '.tables[1].rows[:5]'\n",
     .make = make_command<TraceDiff>,

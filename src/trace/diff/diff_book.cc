@@ -147,6 +147,8 @@ std::string named(const KernelDifference& row) {
       return before + " removed";
     case KernelChange::kUnclear:
       return after + " (unclear)";
+    case KernelChange::kNotJudged:
+      return after + " (transfer or a wait)";
     default:
       return after;
   }
@@ -188,6 +190,22 @@ std::string compared(double baseline_ms, double test_ms) {
                      100 * std::fabs(change) / baseline_ms, change > 0 ? "longer" : "shorter");
 }
 
+// Returns whether the side lacks ranks that its one rank waits for.
+bool is_one_of_several(const DiffSide& side) {
+  return side.ranks.size() == 1 && side.ranks.front().trace->world_size != 1;
+}
+
+// Why some rows have no verdict; "" where all have one.
+std::string not_judged_in_words(const std::vector<KernelDifference>& rows) {
+  if (std::none_of(rows.begin(), rows.end(), [](const KernelDifference& row) {
+        return row.change == KernelChange::kNotJudged;
+      }))
+    return "";
+  return " Of one rank, the time of a collective may be transfer or a wait for other ranks, and "
+         "has "
+         "no verdict: name the folders of all ranks.";
+}
+
 std::string answer_of(const DiffSide& baseline,
                       const DiffSide& test,
                       const WindowTimes& before,
@@ -203,8 +221,8 @@ std::string answer_of(const DiffSide& baseline,
   const std::string effect = effect_ms == 0 ? "as long"
                                             : fmt::format("{:.4g} ms {}", std::fabs(effect_ms),
                                                           effect_ms < 0 ? "less" : "more");
-  return fmt::format("{}; its kernels, which may overlap, take {} in all: {}.", window, effect,
-                     causes);
+  return fmt::format("{}; its kernels, which may overlap, take {} in all: {}.{}", window, effect,
+                     causes, not_judged_in_words(rows));
 }
 
 Cell text_cell(const std::vector<KernelUse>& uses, std::string KernelKey::*field) {
@@ -458,7 +476,9 @@ TraceDiff trace_diff(const DiffSide& baseline,
   const std::vector<KernelUse> before = kernel_uses(baseline.ranks, kind, steps_before.steady);
   std::vector<KernelUse> after = kernel_uses(test.ranks, kind, steps_after.steady);
   rename_paths(matching_paths(before, after), after);
-  const std::vector<KernelDifference> rows = kernel_differences(before, after, options);
+  KernelDiffOptions judged = options;
+  judged.one_rank = is_one_of_several(baseline) || is_one_of_several(test);
+  const std::vector<KernelDifference> rows = kernel_differences(before, after, judged);
   const bool by_period = has_periods(baseline) && has_periods(test);
   const WindowTimes times_before = window_times(baseline, steps_before, before, by_period);
   const WindowTimes times_after = window_times(test, steps_after, after, by_period);

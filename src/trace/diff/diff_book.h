@@ -17,7 +17,7 @@ struct DiffSide {
 };
 
 struct TraceDiff {
-  std::string answer;         // one sentence: how much longer, and what accounts for most of it
+  std::string answer;         // how much longer, and what accounts for most of it
   model::Book book;           // Answer, kernel_diff_summary, kernel_diff, tree_diff
   model::Table for_terminal;  // the largest effects of kernel_diff_summary, fewer columns
 };

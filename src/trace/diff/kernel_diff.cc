@@ -101,11 +101,13 @@ KernelChange change_of(const KernelDifference& row, const KernelDiffOptions& opt
   const double more = total_calls(row.test) - total_calls(row.baseline);
   const bool other_calls = std::fabs(more) > 1e-9 * total_calls(row.baseline);
   const Means means = compare_means(row.baseline, row.test, options);
-  const bool other_mean = means == Means::kDiffer;
+  const bool holds_waits = options.one_rank && row.baseline.front().work == GpuWork::kCommunication;
+  const bool other_mean = means == Means::kDiffer && !holds_waits;
   if (other_calls &&
       (!other_mean || std::fabs(row.calls_effect_us) >= std::fabs(row.per_call_effect_us)))
     return more > 0 ? KernelChange::kMoreCalls : KernelChange::kFewerCalls;
   if (means == Means::kSame) return KernelChange::kSame;
+  if (holds_waits) return KernelChange::kNotJudged;
   if (means == Means::kUnclear) return KernelChange::kUnclear;
   return row.per_call_effect_us > 0 ? KernelChange::kSlower : KernelChange::kFaster;
 }
@@ -163,6 +165,55 @@ PairingKey place(const KernelUse& use) {
   return {use.work, use.key.path, {}, {}};
 }
 
+// The runs of one kernel on one side.
+struct KernelRuns {
+  double linked_calls = 0;
+  double calls = 0;  // this and the rest: of those whose launch record is missing
+  double time_us = 0;
+  double samples = 0;
+};
+
+using RunsOfKernels = std::map<std::pair<GpuWork, std::string>, KernelRuns>;
+
+RunsOfKernels runs_of_kernels(const Uses& uses) {
+  RunsOfKernels kernels;
+  for (const KernelUse& use : uses) {
+    KernelRuns& runs = kernels[{use.work, use.key.kernel}];
+    if (!use.key.operation.empty()) {
+      runs.linked_calls += use.calls;
+      continue;
+    }
+    runs.calls += use.calls;
+    runs.time_us += use.time_us;
+    runs.samples += static_cast<double>(use.samples);
+  }
+  return kernels;
+}
+
+// Takes runs of a kernel whose launch record is missing, such as those of one rank, for runs of
+// what launches it elsewhere on this side, in proportion, where the other side knows all of its
+// launches: they have no like there.
+void share_unlinked(Uses& uses, const Uses& there) {
+  RunsOfKernels shared = runs_of_kernels(uses);
+  const RunsOfKernels others = runs_of_kernels(there);
+  std::erase_if(shared, [&](const auto& kernel) {
+    const auto other = others.find(kernel.first);
+    return kernel.second.calls == 0 || kernel.second.linked_calls == 0 || other == others.end() ||
+           other->second.calls > 0;
+  });
+  std::erase_if(uses, [&](const KernelUse& use) {
+    return use.key.operation.empty() && shared.contains({use.work, use.key.kernel});
+  });
+  for (KernelUse& use : uses) {
+    const auto found = shared.find({use.work, use.key.kernel});
+    if (found == shared.end()) continue;
+    const double share = use.calls / found->second.linked_calls;
+    use.calls += share * found->second.calls;
+    use.time_us += share * found->second.time_us;
+    use.samples += std::llround(share * found->second.samples);
+  }
+}
+
 bool says_more(const KernelDifference& a, const KernelDifference& b) {
   const double first = std::fabs(a.effect_us());
   const double second = std::fabs(b.effect_us());
@@ -178,6 +229,8 @@ class Pairing {
       : options_(options), rest_{{baseline.begin(), baseline.end()}, {test.begin(), test.end()}} {}
 
   std::vector<KernelDifference> rows() && {
+    share_unlinked(rest_.baseline, rest_.test);
+    share_unlinked(rest_.test, rest_.baseline);
     pair_same(whole_key);
     pair_same(without_path);
     pair_unlinked();
@@ -272,6 +325,8 @@ std::string_view change_name(KernelChange change) {
       return "replaced";
     case KernelChange::kResized:
       return "resized";
+    case KernelChange::kNotJudged:
+      return "not judged";
     case KernelChange::kAdded:
       return "added";
     case KernelChange::kRemoved:

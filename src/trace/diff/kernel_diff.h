@@ -43,6 +43,7 @@ enum class KernelChange : std::uint8_t {
   kFewerCalls,  // the same, fewer
   kReplaced,    // another kernel for the same operator and shapes, or at the same place
   kResized,     // the same operator at the same place with other shapes
+  kNotJudged,   // the same collective, whose time holds waits for ranks that are not there
   kAdded,       // nothing like it in the baseline
   kRemoved,     // nothing like it in the test
 };
@@ -67,7 +68,8 @@ struct KernelDifference {
 
 struct KernelDiffOptions {
   double tolerance_percent = 1;  // smaller changes of a call's time are none
-  double confidence = 0.95;      // that a change of a call's time must have, by Welch's test
+  bool one_rank = false;     // a side is one rank, so that its collectives hold waits for others
+  double confidence = 0.95;  // that a change of a call's time must have, by Welch's test
 };
 
 // Pairs what the two sides ran: first what agrees in all of its key, then, of what is left, kernels

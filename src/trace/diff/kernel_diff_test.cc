@@ -162,5 +162,31 @@ TEST(KernelDiff, EffectsAddUpToTheDifference) {
   EXPECT_EQ(uses, baseline.size() + test.size());
 }
 
+// One of four ranks lacks the records of its launches.
+TEST(KernelDiff, RunsWithoutALaunchRecordAreThoseOfTheOtherRanks) {
+  const KernelKey other{"Model/Linear_1", "aten::mm", "[[8, 8], [8, 8]]", "gemm_a"};
+  const KernelKey unlinked{"", "", "", "gemm_a"};
+  const std::vector baseline{use(kMatmul, 4, 40), use(other, 8, 80)};
+  const std::vector test{use(kMatmul, 3, 30), use(other, 6, 60), use(unlinked, 3, 30)};
+  for (const auto& rows :
+       {kernel_differences(baseline, test), kernel_differences(test, baseline)}) {
+    ASSERT_EQ(rows.size(), 2U);
+    for (const KernelDifference& row : rows)
+      EXPECT_EQ(row.change, KernelChange::kSame);
+    EXPECT_NEAR(sum_of_effects(rows), 0, 1e-9);
+  }
+}
+
+TEST(KernelDiff, ACollectiveOfOneRankHasNoVerdict) {
+  const KernelKey key{"", "record_param_comms", "allreduce of 8", "nccl"};
+  const std::vector baseline{communication(key, 4, 40)};
+  const std::vector test{communication(key, 4, 60)};
+  EXPECT_EQ(kernel_differences(baseline, test)[0].change, KernelChange::kSlower);
+  const KernelDiffOptions one_rank{.one_rank = true};
+  EXPECT_EQ(kernel_differences(baseline, test, one_rank)[0].change, KernelChange::kNotJudged);
+  const std::vector more{communication(key, 6, 60)};
+  EXPECT_EQ(kernel_differences(baseline, more, one_rank)[0].change, KernelChange::kMoreCalls);
+}
+
 }  // namespace
 }  // namespace assay::trace
