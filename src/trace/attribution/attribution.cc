@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <utility>
 
 #include "core/counted.h"
@@ -204,6 +205,19 @@ void note_unlike_steps(std::span<const PreparedRun> a,
         fewest, core::counted(static_cast<std::size_t>(most), "step"), most == 1 ? "is" : "are"));
 }
 
+// Returns the ranks of which no run tells when the host launched their work.
+std::vector<int> ranks_without_launches(Executions a, Executions b) {
+  std::set<int> ranks;
+  for (const auto& side : {a, b})
+    for (const Execution* execution : side)
+      for (const path::Rank& rank : execution->ranks)
+        if (std::none_of(
+                execution->works.begin() + rank.first, execution->works.begin() + rank.last,
+                [](const path::Work& work) { return work.launched_ns != path::kUnknownTime; }))
+          ranks.insert(rank.number);
+  return {ranks.begin(), ranks.end()};
+}
+
 // A clock that was set ahead moves one rank away from the others. Causes then cancel each other,
 // such as an hour of idle time and a straggler of minus an hour.
 core::Status check_causes(const Attribution& attribution) {
@@ -229,6 +243,8 @@ core::Result<Attribution> attribute(Executions a,
   SharedTimes times = shared_times(runs_a, runs_b);
   times.clock = clock;
   Attribution result;
+  result.ranks_without_launches = ranks_without_launches(a, b);
+  result.has_one_size = times.has_one_size;
   result.a_ms = mean_step_ms(runs_a);
   result.b_ms = mean_step_ms(runs_b);
   DetailCounter details;

@@ -47,7 +47,12 @@ struct Attribution {
   std::array<double, kCauses> path_b_ms = {};
   std::vector<Detail> details;     // by cause, the largest change first
   std::vector<std::string> notes;  // what was left out
-  double resolution_ms = 0.001;    // parts below it tell nothing (see resolution.h)
+  // Whether a side's messages have one size, and are too large to be all latency: then kBandwidth
+  // holds the latency, too.
+  bool has_one_size = false;
+  std::vector<int> ranks_without_launches =
+      {};                        // of either side: kOther holds waits for their hosts
+  double resolution_ms = 0.001;  // parts below it tell nothing (see resolution.h)
 
   [[nodiscard]] double total_ms() const { return b_ms - a_ms; }
 

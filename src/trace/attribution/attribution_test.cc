@@ -687,6 +687,26 @@ TEST(AttributionTable, WordsHaveNoDigitsThatTellNothing) {
             "Of +1.19 ms a step: waiting for a straggler +1.19 ms.");
 }
 
+// One size does not tell latency from bandwidth.
+TEST(AttributionTable, AChangeOfMessagesOfOneSizeIsLatencyOrBandwidth) {
+  EXPECT_FALSE(attribution_of({}, {}).has_one_size);
+  const Attribution attribution = attribution_of_pipelines({}, {.message_us = 200});
+  EXPECT_TRUE(attribution.has_one_size);
+  const std::string words = attribution_in_words(attribution);
+  EXPECT_NE(words.find("communication: latency or bandwidth +"), std::string::npos) << words;
+}
+
+TEST(AttributionTable, OtherMayBeAHostWhoseLaunchesAreNotKnown) {
+  Attribution attribution;
+  attribution.a_ms = 10;
+  attribution.change_ms[kOtherAt] = 0.9;
+  attribution.b_ms = 10.9;
+  attribution.ranks_without_launches = {2};
+  EXPECT_EQ(attribution_in_words(attribution),
+            "Of +0.9 ms a step: other +0.9 ms. No launch records tell how long rank 2 waited for "
+            "its host: 'other' may hold that.");
+}
+
 // A small change has digits of its own, but no clock tells three nanoseconds.
 TEST(AttributionTable, OtherPartsThatRoundToNothingAreNotTold) {
   Attribution attribution;

@@ -16,8 +16,9 @@
 
 namespace assay::trace::attribution {
 
-// Ends the names of details that are pauses in which other work filled the GPU.
-inline constexpr std::string_view kForRoom = ", waiting for room on the GPU";
+// Ends the names of details that are pauses in which other streams worked. A dependency that no
+// trace names looks the same as want of room.
+inline constexpr std::string_view kForRoom = ", waiting for room on the GPU or other work";
 
 class DetailCounter {
  public:

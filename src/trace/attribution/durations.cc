@@ -105,6 +105,14 @@ class Transfers {
     return found->second.growing_ns / found->second.bytes;
   }
 
+  // Returns whether the latency of some message is not known, and not all of its time.
+  [[nodiscard]] bool has_one_size() const {
+    return std::isnan(latency_of_all_ns_) &&
+           std::any_of(messages_.begin(), messages_.end(), [](const auto& entry) {
+             return !(entry.second.bytes < kSmallMessageBytes);
+           });
+  }
+
  private:
   struct Kind {
     double latency_ns = std::nan("");
@@ -485,6 +493,7 @@ SharedTimes shared_times(std::span<const PreparedRun> a, std::span<const Prepare
   const Transfers transfers_b(b);
   return {.runs = {side_times(a, alone_a, transfers_a, transfers_b),
                    side_times(b, alone_b, transfers_b, transfers_a)},
+          .has_one_size = transfers_a.has_one_size() || transfers_b.has_one_size(),
           .alone_ratio = ratio_alone(alone_a, alone_b)};
 }
 

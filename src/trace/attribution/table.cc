@@ -23,11 +23,18 @@ constexpr std::size_t kPartsTold = 4;
 constexpr double kLeastShare = 0.01;
 constexpr const char* kSmallPart = "small part";
 
-const char* meaning(Cause cause) {
+// Messages of one size do not tell what grows with it.
+std::string_view name_of(Cause cause, const Attribution& attribution) {
+  if (cause == Cause::kBandwidth && attribution.has_one_size)
+    return "communication: latency or bandwidth";
+  return kCauseNames[static_cast<std::size_t>(cause)];
+}
+
+const char* meaning(Cause cause, const Attribution& attribution) {
   switch (cause) {
     case Cause::kContention:
-      return "the same kernels take longer beside communication than alone, or wait for room on "
-             "the GPU";
+      return "the same kernels take longer beside communication than alone, or wait while other "
+             "streams work: for room on the GPU, or for that work, which traces do not tell apart";
     case Cause::kClock:
       return "kernels at another clock, as recorded with the runs";
     case Cause::kPower:
@@ -37,6 +44,9 @@ const char* meaning(Cause cause) {
     case Cause::kVolume:
       return "collectives and messages: more or fewer of them, or of other sizes";
     case Cause::kBandwidth:
+      if (attribution.has_one_size)
+        return "collectives and messages from the last rank's arrival on, where their volume is "
+               "the same: one size does not tell what grows with it from what does not";
       return "collectives and messages from the last rank's arrival on: the part that grows with "
              "the message, where their volume is the same";
     case Cause::kLatency:
@@ -101,9 +111,10 @@ void add_cause(model::Table& table, const Attribution& attribution, std::size_t 
       [&](const Detail& detail) { return detail.cause == static_cast<Cause>(cause); });
   const bool is_told = attribution.tells(cause);
   const double change_ms = is_told ? attribution.change_ms[cause] : std::nan("");
-  table.add_row({std::string(kCauseNames[cause]), is_told ? "part" : kSmallPart, Cell(), Cell(),
-                 cell_of(change_ms), cell_of(share_percent(change_ms, attribution)),
-                 meaning(static_cast<Cause>(cause)),
+  table.add_row({std::string(name_of(static_cast<Cause>(cause), attribution)),
+                 is_told ? "part" : kSmallPart, Cell(), Cell(), cell_of(change_ms),
+                 cell_of(share_percent(change_ms, attribution)),
+                 meaning(static_cast<Cause>(cause), attribution),
                  evidence(static_cast<Cause>(cause), details > 0),
                  cell_of(attribution.path_a_ms[cause]), cell_of(attribution.path_b_ms[cause])});
   for (const Detail& detail : attribution.details) {
@@ -153,6 +164,17 @@ std::array<std::size_t, kCauses> by_change(const Attribution& attribution) {
   return order;
 }
 
+// Says what 'other' may be where it is told and hosts are not known; else "".
+std::string unknown_hosts_in_words(const Attribution& attribution, double least_ms) {
+  const std::vector<int>& ranks = attribution.ranks_without_launches;
+  const double other_ms = attribution.change_ms[static_cast<std::size_t>(Cause::kOther)];
+  if (ranks.empty() || std::fabs(other_ms) < least_ms) return "";
+  return fmt::format(
+      " No launch records tell how long rank{} {} waited for {} host{}: 'other' may hold that.",
+      ranks.size() == 1 ? "" : "s", core::join(ranks, ", "), ranks.size() == 1 ? "its" : "their",
+      ranks.size() == 1 ? "" : "s");
+}
+
 }  // namespace
 
 std::string attribution_in_words(const Attribution& attribution) {
@@ -167,7 +189,8 @@ std::string attribution_in_words(const Attribution& attribution) {
   for (const std::size_t cause : by_change(attribution)) {
     const double change_ms = attribution.change_ms[cause];
     if (told.size() < kPartsTold && std::fabs(change_ms) >= least_ms) {
-      told.push_back(fmt::format("{} {}", kCauseNames[cause], text(change_ms)));
+      told.push_back(
+          fmt::format("{} {}", name_of(static_cast<Cause>(cause), attribution), text(change_ms)));
       continue;
     }
     others_ms += change_ms;
@@ -176,7 +199,8 @@ std::string attribution_in_words(const Attribution& attribution) {
   if (!rounds_to_nothing(others_ms, largest_change_ms(attribution)))
     told.push_back(fmt::format("others {} (each below {:g} ms)", text(others_ms),
                                rounded_up(std::max(largest_other_ms, attribution.resolution_ms))));
-  return fmt::format("Of {} a step: {}.", text(attribution.total_ms()), core::join(told, ", "));
+  return fmt::format("Of {} a step: {}.{}", text(attribution.total_ms()), core::join(told, ", "),
+                     unknown_hosts_in_words(attribution, least_ms));
 }
 
 model::Table attribution_table(const Attribution& attribution, const Labels& labels) {
