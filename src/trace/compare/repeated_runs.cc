@@ -3,8 +3,10 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <iterator>
+#include <optional>
 
 #include "core/text.h"
 #include "trace/compare/repetitions.h"
@@ -12,12 +14,22 @@
 namespace assay::trace {
 namespace {
 
-std::size_t fingerprint(const model::Book& book) {
+// Counts and zeros agree between runs that are not the same, as those of a rank without GPU work.
+bool is_measured(const model::Cell& cell) {
+  const double value = model::number(cell);
+  return std::isfinite(value) && value != std::floor(value);
+}
+
+std::optional<std::size_t> fingerprint(const model::Book& book) {
   std::string text;
-  for (const model::Table& table : book.tables)
-    for (const model::Cell& cell : table.cells)
+  bool tells = false;
+  for (const model::Table& table : book.tables) {
+    for (const model::Cell& cell : table.cells) {
       text += model::text(cell) + '\n';
-  return std::hash<std::string>()(text);
+      tells = tells || is_measured(cell);
+    }
+  }
+  return tells ? std::optional(std::hash<std::string>()(text)) : std::nullopt;
 }
 
 }  // namespace
@@ -25,7 +37,7 @@ std::size_t fingerprint(const model::Book& book) {
 std::map<int, Fingerprint> fingerprints(std::span<const RankReport> ranks) {
   std::map<int, Fingerprint> runs;
   for (const RankReport& rank : ranks)
-    runs[rank.run][rank.rank] = fingerprint(rank.book);
+    if (const auto own = fingerprint(rank.book)) runs[rank.run][rank.rank] = *own;
   return runs;
 }
 

@@ -19,8 +19,9 @@ Configuration run_of(const std::vector<double>& rank0, const std::vector<double>
 }
 
 TEST(RepeatedRuns, RunsWithTheSameStepsCountOnce) {
-  std::vector<Configuration> runs = {run_of({60, 61}, {60, 62}), run_of({60, 62}, {60, 61}),
-                                     run_of({60, 61}, {60, 62}), run_of({60, 61}, {60, 63})};
+  std::vector<Configuration> runs = {run_of({60.5, 61}, {60.5, 62}), run_of({60.5, 62}, {60.5, 61}),
+                                     run_of({60.5, 61}, {60.5, 62}),
+                                     run_of({60.5, 61}, {60.5, 63})};
   std::vector<int> repeats = {1, 2, 4, 5};
   const std::vector<RepeatedRun> repeated = remove_repeated(runs, repeats);
   EXPECT_THAT(repeats, ElementsAre(1, 2));
@@ -34,8 +35,14 @@ TEST(RepeatedRuns, RunsWithTheSameStepsCountOnce) {
             "and count once");
 }
 
+TEST(RepeatedRuns, RanksThatMeasuredNothingTellNoRunApart) {
+  std::vector<Configuration> runs = {run_of({0, 0}, {60.5, 62}), run_of({0, 0}, {60.5, 63})};
+  std::vector<int> repeats = {1, 2};
+  EXPECT_TRUE(remove_repeated(runs, repeats).empty());
+}
+
 TEST(RepeatedRuns, ARunOfBothSidesIsTold) {
-  Configuration a = run_of({60, 61}, {60, 62});
+  Configuration a = run_of({60.5, 61}, {60.5, 62});
   a.label = "a";
   Configuration b = a;
   b.label = "b";
