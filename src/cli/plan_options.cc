@@ -89,6 +89,13 @@ void warn_of_context(const serving::Model& model,
   if (!text.empty()) print_warning(text);
 }
 
+void drop_unfound_prefix(const serving::Model& model, std::int64_t& prefix_tokens) {
+  const std::string text = plan::unfound_prefixes_in_words(model.family);
+  if (prefix_tokens == 0 || text.empty()) return;
+  print_warning(text);
+  prefix_tokens = 0;
+}
+
 core::Status check_prefix(std::int64_t prefix_tokens, std::int64_t prompt_tokens) {
   if (prefix_tokens < prompt_tokens) return {};
   if (prefix_tokens == 0) return {};

@@ -93,6 +93,9 @@ void warn_of_context(const serving::Model& model,
                      std::int64_t prompt_tokens,
                      std::int64_t output_tokens);
 
+// Says that no prefix of the model is found again, of which prompts then have none.
+void drop_unfound_prefix(const serving::Model& model, std::int64_t& prefix_tokens);
+
 // Error: the prefix leaves nothing of a prompt.
 core::Status check_prefix(std::int64_t prefix_tokens, std::int64_t prompt_tokens);
 

@@ -228,9 +228,11 @@ std::string context_in_words(const serving::Model& model, const plan::Workload& 
       model.name, model.context, refused, workload.requests.size(), longest);
 }
 
-void warn_of_context(const serving::Model& model, const plan::Workload& workload) {
-  const std::string text = context_in_words(model, workload);
-  if (!text.empty()) print_warning(text);
+void warn_of_requests(const serving::Model& model, const plan::Workload& workload) {
+  std::vector<std::string> texts = {context_in_words(model, workload)};
+  if (!workload.pieces.empty()) texts.push_back(plan::unfound_prefixes_in_words(model.family));
+  for (const std::string& text : texts)
+    if (!text.empty()) print_warning(text);
 }
 
 std::string short_run_in_words(const WorkloadOptions& options, double latency_ms) {

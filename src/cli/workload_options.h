@@ -65,7 +65,9 @@ std::string text_of(const WorkloadOptions& options, const plan::Workload& worklo
 // Says how many of the requests are longer than the model's context, which engines refuse; "" where
 // none is, or where its config.json does not tell the context.
 std::string context_in_words(const serving::Model& model, const plan::Workload& workload);
-void warn_of_context(const serving::Model& model, const plan::Workload& workload);
+
+// Says what the model makes of the requests: that, and that it finds no prefixes that they share.
+void warn_of_requests(const serving::Model& model, const plan::Workload& workload);
 
 // Says why a run is too short to show a queue that grows: all requests of a rate come within a few
 // times the latency of one. Empty where it is long enough, or where no rate was asked for.

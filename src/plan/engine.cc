@@ -35,6 +35,31 @@ KeptCache kept_by_sglang(const std::string& version, Caches caches, const std::s
   return {.frees_windows = true, .frees_chunks = true, .is_apart = true};
 }
 
+KeptCache kept_by(Engine engine,
+                  const std::string& version,
+                  Caches caches,
+                  const std::string& family) {
+  switch (engine) {
+    case Engine::kVllm:
+      return kept_by_vllm(version, caches);
+    case Engine::kTrtllm:
+      return kept_by_trtllm(version, caches, family);
+    case Engine::kSglang:
+      return kept_by_sglang(version, caches, family);
+  }
+  return kKeptWhole;
+}
+
+// A prefix is of use only with the state behind its last token, and no engine keeps that of every
+// block as it keeps keys and values. TensorRT-LLM refuses block reuse beside such states until pull
+// request 12185. vLLM turns its prefix cache off for linear attention until 30877, which keeps the
+// states at which steps end. SGLang does not run ahead of the host with its tree of states, in
+// which the begin that two prompts share has none, until 14792, whose states are three for each
+// request. None of the later modes is priced.
+bool keeps_states_of(const std::string& family) {
+  return family == "qwen3_next" || family == "nemotron_h";
+}
+
 }  // namespace
 
 bool is_from(const std::string& version, std::string_view first) {
@@ -85,15 +110,16 @@ KeptCache kept_cache(Engine engine,
                      const std::string& version,
                      Caches caches,
                      const std::string& family) {
-  switch (engine) {
-    case Engine::kVllm:
-      return kept_by_vllm(version, caches);
-    case Engine::kTrtllm:
-      return kept_by_trtllm(version, caches, family);
-    case Engine::kSglang:
-      return kept_by_sglang(version, caches, family);
-  }
-  return kKeptWhole;
+  KeptCache kept = kept_by(engine, version, caches, family);
+  kept.finds_prefixes = !keeps_states_of(family);
+  return kept;
+}
+
+std::string unfound_prefixes_in_words(const std::string& family) {
+  if (!keeps_states_of(family)) return "";
+  return "no prompt finds its prefix in a cache: the model has layers that keep a state (linear "
+         "attention, state spaces), whose prefix caches engines lack or have as experiments, which "
+         "are not priced (docs/plan.md, \"Prefixes of models with states\")";
 }
 
 }  // namespace assay::plan

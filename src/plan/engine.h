@@ -41,7 +41,8 @@ serving::Precision served_precision(Engine engine, const serving::Model& model);
 // Returns whether a version is `first` or a later one; not "" nor one that has no place among them.
 bool is_from(const std::string& version, std::string_view first);
 
-// Tells what layers that attend to a window, or to a chunk, keep of the cache.
+// Tells what layers that attend to a window, or to a chunk, keep of the cache, and what is found in
+// it again.
 struct KeptCache {
   // Tells whether they keep no more of it than that.
   bool frees_windows = true;
@@ -51,6 +52,8 @@ struct KeptCache {
   bool is_apart = false;
   // Tells whether all that holds only of a single batch in which no prefix is found again.
   bool is_of_one_batch = false;
+  // Tells whether a prompt takes what an earlier one with the same begin left in the cache.
+  bool finds_prefixes = true;
 };
 
 // Keeps all tokens in all layers.
@@ -66,5 +69,8 @@ KeptCache kept_cache(Engine engine,
                      const std::string& version,
                      Caches caches,
                      const std::string& family);
+
+// Says that no prefix is found again of a model of this family, and why; "" where it is.
+std::string unfound_prefixes_in_words(const std::string& family);
 
 }  // namespace assay::plan

@@ -55,5 +55,18 @@ TEST(KeptCache, SglangFreesWindowsOfSomeArchitecturesSince059) {
   EXPECT_FALSE(frees(Engine::kSglang, "0.5.9", Caches::kStay, "gemma3"));
 }
 
+// The state behind the last token of a prefix is not in their caches.
+TEST(KeptCache, NoPrefixIsFoundWhereLayersKeepStates) {
+  for (const Engine engine : kEngines) {
+    for (const Caches caches : {Caches::kStay, Caches::kSent}) {
+      for (const char* family : {"qwen3_next", "nemotron_h"})
+        EXPECT_FALSE(kept_cache(engine, "", caches, family).finds_prefixes) << family;
+      EXPECT_TRUE(kept_cache(engine, "", caches, "qwen3").finds_prefixes);
+    }
+  }
+  EXPECT_NE(unfound_prefixes_in_words("qwen3_next"), "");
+  EXPECT_EQ(unfound_prefixes_in_words("qwen3"), "");
+}
+
 }  // namespace
 }  // namespace assay::plan

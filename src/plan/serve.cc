@@ -71,7 +71,8 @@ Limits settings_of(const ServedWorker& worker, const ClosedLoop& load) {
     limits.max_tokens =
         one_prompt_beside(batch * worker.speculation.verified(), load.prompt_tokens);
   }
-  if (load.prefix_tokens == 0) limits.prefix_cache = Limits::PrefixCache::kOff;
+  if (load.prefix_tokens == 0 || !worker.kept.finds_prefixes)
+    limits.prefix_cache = Limits::PrefixCache::kOff;
   return limits;
 }
 
@@ -193,7 +194,7 @@ SteadyLoad steady_load_of(const ServedWorker& worker, const ClosedLoop& load) {
           .groups_of_experts = worker.groups,
           .prompt_tokens = mean_of(load.prompt_tokens),
           .output_tokens = mean_of(load.output_tokens),
-          .cached_prefix = load.prefix_tokens,
+          .cached_prefix = worker.kept.finds_prefixes ? load.prefix_tokens : 0,
           .token_budget = limits.max_tokens,
           .prompts = prompts,
           .speculation = worker.speculation};

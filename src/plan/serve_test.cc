@@ -35,6 +35,20 @@ TEST(ServedWorker, WindowsOfOneBatchAreKeptWholeBesideOthersAndInPrefixCaches) {
   EXPECT_EQ(held(kLoad), whole);
 }
 
+// The caches of engines lack the states of Qwen3-Next.
+TEST(ServedWorker, APrefixThatIsNotFoundIsComputedAndItsCacheTurnedOff) {
+  const auto model = serving::read_model("qwen3-next-80b-a3b").value();
+  ServedWorker served{.engine = Engine::kVllm,
+                      .deployment = {.tp = 4, .moe_tp = 4},
+                      .memory = {.capacity_bytes = 1.5e11}};
+  ClosedLoop load = kLoad;
+  load.prefix_tokens = 20'000;
+  EXPECT_EQ(steady_load_of(served, load).cached_prefix, 20'000);
+  served.kept = kept_cache(served.engine, "", Caches::kStay, model.family);
+  EXPECT_EQ(steady_load_of(served, load).cached_prefix, 0);
+  EXPECT_EQ(limits_of(model, served, load).value().prefix_cache, Limits::PrefixCache::kOff);
+}
+
 TEST(ServedWorker, WhatWasMeasuredToBeFreeIsNamedWhereItDecides) {
   const auto model = serving::read_model("qwen3-8b").value();
   ServedWorker served{.engine = Engine::kVllm, .deployment = {}};

@@ -20,6 +20,11 @@ std::int64_t prompt_tokens_of(const Workload& workload) {
   return tokens;
 }
 
+Limits::PrefixCache prefix_cache_of(const ServedWorker& worker, const Workload& workload) {
+  const bool is_of_use = worker.kept.finds_prefixes && !workload.pieces.empty();
+  return is_of_use ? Limits::PrefixCache::kOn : Limits::PrefixCache::kOff;
+}
+
 // The memory is that of requests of mean lengths; a step of TensorRT-LLM holds the longest prompt.
 core::Result<Limits> limits_for(const serving::Model& model,
                                 const ServedWorker& worker,
@@ -44,8 +49,7 @@ core::Result<Limits> limits_for(const serving::Model& model,
   if (!found.ok()) return found.error();
   Limits limits = std::move(found).value();
   limits.max_batch = batch;
-  limits.prefix_cache =
-      workload.pieces.empty() ? Limits::PrefixCache::kOff : Limits::PrefixCache::kOn;
+  limits.prefix_cache = prefix_cache_of(worker, workload);
   return limits;
 }
 
@@ -87,8 +91,7 @@ core::Result<Limits> prompt_limits_for(const serving::Model& model,
   Limits limits = ASSAY_TRY(prefill_limits(
       model, served, batch,
       {.concurrency = batch * worker.batches(), .prompt_tokens = lengths.prompt_mean}));
-  limits.prefix_cache =
-      workload.pieces.empty() ? Limits::PrefixCache::kOff : Limits::PrefixCache::kOn;
+  limits.prefix_cache = prefix_cache_of(worker, workload);
   return limits;
 }
 

@@ -55,6 +55,14 @@ TEST(ServeWorkload, CountsWhatPrefixCachesHad) {
   EXPECT_DOUBLE_EQ(reused(800, 2), 0.8 * 0.8);
 }
 
+TEST(ServeWorkload, ReusesNothingWhereNoPrefixIsFound) {
+  ServedWorker worker = worker_of(Engine::kVllm);
+  worker.kept.finds_prefixes = false;
+  const EvenCost cost;
+  const auto found = serve_workload(tiny_model(), worker, cost, requests_every_second(800), {});
+  EXPECT_EQ(found.value().reused_share, 0);
+}
+
 TEST(ServeWorkload, TensorRtTakesThePromptsThatTheWorkloadHas) {
   const EvenCost cost;
   Workload workload = requests_every_second(0);

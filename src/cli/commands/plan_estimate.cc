@@ -122,6 +122,7 @@ class PlanEstimate final : public Command {
     PlanInputs inputs(served_.prices);
     const serving::Model& model = *ASSAY_TRY(inputs.model(served_.model));
     warn_of_version(served_, calibration_);
+    drop_unfound_prefix(model, load_.cached_prefix);
     if (!workload_.is_open()) warn_of_context(model, load_.prompt_tokens, load_.output_tokens);
     const plan::Speculation speculation = ASSAY_TRY(speculation_.speculation(model));
     load_.speculation = speculation;
@@ -250,7 +251,7 @@ class PlanEstimate final : public Command {
                                      const plan::Calibration& calibration,
                                      model::Book& book) const {
     const plan::Workload& workload = requests_;
-    warn_of_context(model, workload);
+    warn_of_requests(model, workload);
     const plan::ServiceLevel level = limits_.level();
     const plan::StagedCost staged(prices, pipeline);
     plan::StepLog steps;
@@ -324,7 +325,7 @@ class PlanEstimate final : public Command {
                                            plan::PoolsEstimate request,
                                            const std::string& subject) const {
     const plan::Workload& workload = requests_;
-    warn_of_context(model, workload);
+    warn_of_requests(model, workload);
     const std::string copies = copies_ > 1 ? fmt::format("{} copies of ", copies_) : "";
     request.title = fmt::format("{}{}, {}", copies, subject, text_of(workload_, workload));
     auto made =

@@ -61,6 +61,8 @@ class PlanExp final : public Command {
     result.notes = searched.left_out;
     std::string beyond = context_in_words(model, asked.prompt_tokens, asked.output_tokens);
     if (!beyond.empty()) result.notes.push_back(std::move(beyond));
+    std::string unfound = plan::unfound_prefixes_in_words(model.family);
+    if (asked.cached_prefix > 0 && !unfound.empty()) result.notes.push_back(std::move(unfound));
     plan::SearchRequest request{
         .gpus = asked.gpus,
         .gpus_per_node = facts.gpus_per_node,

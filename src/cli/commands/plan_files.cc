@@ -118,6 +118,7 @@ class PlanFiles final : public Command {
     const CalibratedPools systems =
         ASSAY_TRY(calibrated_pools(inputs, served_, decode_system_, calibration_, model.name));
     planned_.speculation = ASSAY_TRY(speculation_.speculation(model));
+    drop_unfound_prefix(model, planned_.prefix_tokens);
     ASSAY_TRY(complete(model, systems));
     ASSAY_TRY(plan::check_planned(planned_));
     ASSAY_TRY(check_hosts());

@@ -94,6 +94,7 @@ class PlanSize final : public Command {
     PlanInputs inputs(served_.prices);
     const serving::Model& model = *ASSAY_TRY(inputs.model(served_.model));
     warn_of_version(served_, calibration_);
+    drop_unfound_prefix(model, request_.cached_prefix);
     if (!workload_.is_open())
       warn_of_context(model, request_.prompt_tokens, request_.output_tokens);
     request_.speculation = ASSAY_TRY(speculation_.speculation(model));
@@ -147,7 +148,7 @@ class PlanSize final : public Command {
                                             .output_tokens = request_.output_tokens,
                                             .least_length = request_.least_length,
                                             .prefix_tokens = request_.cached_prefix}));
-    warn_of_context(model, workload);
+    warn_of_requests(model, workload);
     const plan::WorkloadLimits limits{.level = limits_.level(),
                                       .good_share = workload_.good_share(),
                                       .most_gpus = size_.most_gpus};

@@ -316,7 +316,10 @@ core::Result<SearchResult> search_disaggregated(const serving::Model& model,
                                                 const SearchRequest& request,
                                                 const PoolSystem& prefill,
                                                 const PoolSystem& decode) {
-  const auto search = std::make_shared<PoolSearch>(model, request, prefill, decode);
+  SearchRequest found_again = request;
+  if (!kept_cache(request.engine, prefill.version, Caches::kSent, model.family).finds_prefixes)
+    found_again.cached_prefix = 0;
+  const auto search = std::make_shared<PoolSearch>(model, found_again, prefill, decode);
   SearchResult result = ASSAY_TRY(search->run());
   result.benchmarks.emplace_back(
       [search](const Candidate& candidate) { return search->benchmark_ttft_ms(candidate); });

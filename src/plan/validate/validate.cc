@@ -71,7 +71,9 @@ class Predictor {
         .groups_of_experts = bound.worker.groups,
         .prompt_tokens = measured.prompt_tokens,
         .output_tokens = measured.output_tokens,
-        .cached_prefix = std::min(measured.prefix_tokens, measured.prompt_tokens - 1),
+        .cached_prefix = bound.worker.kept.finds_prefixes
+                             ? std::min(measured.prefix_tokens, measured.prompt_tokens - 1)
+                             : 0,
         .speculation = measured.speculation};
     prediction.parts = parts_of_load(costs_of_load(bound.prices, load));
     if (clients.scheduler == Scheduler::kSimulation)
