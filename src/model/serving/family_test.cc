@@ -262,6 +262,33 @@ TEST(ParseModel, MistralHasTheWindowOfItsConfig) {
               HasSubstr("layer_types: it has 1 layer,"));
 }
 
+// The sizes of Mistral-Small-3.1-24B, beside a tower that reads pictures.
+TEST(ParseModel, Mistral3HasAMistralBesideItsTower) {
+  const auto model = parse_model(R"({"architectures": ["Mistral3ForConditionalGeneration"],
+      "model_type": "mistral3", "vision_config": {"hidden_size": 1024},
+      "text_config": {"model_type": "mistral", "head_dim": 128, "hidden_size": 5120,
+        "intermediate_size": 32768, "max_position_embeddings": 131072, "num_attention_heads": 32,
+        "num_hidden_layers": 40, "num_key_value_heads": 8, "sliding_window": null,
+        "vocab_size": 131072}})",
+                                 "config.json");
+  ASSERT_TRUE(model.ok()) << model.error().message;
+  EXPECT_EQ(model.value().family, "mistral");
+  EXPECT_EQ(model.value().context, 131072);
+  EXPECT_FALSE(model.value().ties_embedding);
+  ASSERT_EQ(model.value().layers.size(), 1U);
+  EXPECT_EQ(std::get<Attention>(model.value().layers.front().layer.mixer),
+            (Attention{.heads = 32, .kv_heads = 8, .head_dim = 128}));
+}
+
+TEST(ParseModel, Phi3IsDenseAndHasAWindowOnlyWhereItsConfigNamesOne) {
+  const auto windows = [](const std::string& more) { return windows_of("Phi3ForCausalLM", more); };
+  EXPECT_EQ(windows(""), Layers({{0, 4}}));
+  EXPECT_EQ(windows(R"(, "sliding_window": null)"), Layers({{0, 4}}));
+  EXPECT_EQ(windows(R"(, "sliding_window": 2047, "partial_rotary_factor": 0.75)"),
+            Layers({{2047, 4}}));
+  EXPECT_EQ(four_layers("Phi3ForCausalLM", "").value().family, "phi3");
+}
+
 TEST(ParseModel, UpperLayersOfQwenHaveTheWindowThatIsUsed) {
   for (const char* architecture : {"Qwen2ForCausalLM", "Qwen3ForCausalLM"}) {
     const auto windows = [&](const std::string& more) { return windows_of(architecture, more); };

@@ -14,8 +14,9 @@ core::Result<Model> read_mistral(const Config& config) {
   return model;
 }
 
-const Family kMistral{
-    .name = "mistral", .architectures = {"MistralForCausalLM"}, .read = read_mistral};
+const Family kMistral{.name = "mistral",
+                      .architectures = {"MistralForCausalLM", "Mistral3ForConditionalGeneration"},
+                      .read = read_mistral};
 ASSAY_REGISTER(Family, kMistral);
 
 }  // namespace
