@@ -205,6 +205,20 @@ std::string bounds_note(const std::vector<Prediction>& predictions) {
       rows, rows == 1 ? "has" : "have");
 }
 
+// The last column has the reasons, too, for which few terminals have room.
+void add_refusals(const std::vector<Prediction>& predictions, model::Table& rows) {
+  std::map<std::string, std::vector<std::int64_t>> refused;
+  for (const Prediction& one : predictions)
+    if (!one.refused.empty()) refused[one.refused].push_back(one.measured->row);
+  for (const auto& [why, numbers] : refused) {
+    rows.notes.push_back(
+        numbers.size() == 1
+            ? fmt::format("row {} has no prediction: {}", numbers.front(), why)
+            : fmt::format("{} rows, the first of which is row {}, have no prediction: {}",
+                          numbers.size(), numbers.front(), why));
+  }
+}
+
 // Pools have widths of their own.
 Cell width_of(const MeasuredDeployment& measured, std::int64_t width) {
   return measured.is_disaggregated ? Cell() : Cell(width);
@@ -321,6 +335,7 @@ model::Book rows_book(const std::vector<Prediction>& predictions) {
   }
   add_note(stages_note(predictions), rows);
   add_note(bounds_note(predictions), rows);
+  add_refusals(predictions, rows);
   model::Book book{.title = "Predictions beside measured deployments"};
   book.tables.push_back(std::move(rows));
   return book;
