@@ -17,6 +17,7 @@
 #include "model/serving/family.h"
 #include "model/serving/shipped_models.h"
 #include "plan/files/deployment.h"
+#include "plan/files/first_versions.h"
 #include "plan/price/state_space_bound.h"
 #include "store/answers/packed_tables.h"
 #include "store/judging/quarantine.h"
@@ -390,6 +391,13 @@ core::Status PlanInputs::warn_of_version(const std::string& name,
                   sources_.systems.string(), backend, version, name, core::join(versions, ", "));
   if (warned_.insert(text).second) print_warning(text);
   return {};
+}
+
+void PlanInputs::warn_of_lacking_model(plan::Engine engine,
+                                       const std::string& version,
+                                       const serving::Model& model) {
+  const std::string text = plan::lacking_model_in_words(engine, version, model.family);
+  if (!text.empty() && warned_.insert(text).second) print_warning(text);
 }
 
 plan::GpuMemory gpu_memory(const store::SystemFacts& facts, std::int64_t gpus) {

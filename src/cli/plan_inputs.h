@@ -74,6 +74,11 @@ class PlanInputs {
                                plan::Engine engine,
                                const std::string& version);
 
+  // Warns once of a version of the engine that may not have the model.
+  void warn_of_lacking_model(plan::Engine engine,
+                             const std::string& version,
+                             const serving::Model& model);
+
  private:
   struct System {
     store::SystemFacts facts = {};

@@ -57,7 +57,7 @@ KeptCache kept_by(Engine engine,
 // which the begin that two prompts share has none, until 14792, whose states are three for each
 // request. None of the later modes is priced.
 bool keeps_states_of(const std::string& family) {
-  return family == "qwen3_next" || family == "nemotron_h";
+  return family == "qwen3_next" || family == "qwen3_5" || family == "nemotron_h";
 }
 
 }  // namespace

@@ -59,7 +59,7 @@ TEST(KeptCache, SglangFreesWindowsOfSomeArchitecturesSince059) {
 TEST(KeptCache, NoPrefixIsFoundWhereLayersKeepStates) {
   for (const Engine engine : kEngines) {
     for (const Caches caches : {Caches::kStay, Caches::kSent}) {
-      for (const char* family : {"qwen3_next", "nemotron_h"})
+      for (const char* family : {"qwen3_next", "qwen3_5", "nemotron_h"})
         EXPECT_FALSE(kept_cache(engine, "", caches, family).finds_prefixes) << family;
       EXPECT_TRUE(kept_cache(engine, "", caches, "qwen3").finds_prefixes);
     }

@@ -52,12 +52,18 @@ core::Result<Model> read_qwen3_next(const Config& config) {
 }
 
 const Family kQwen3Next{.name = "qwen3_next",
-                        .architectures = {"Qwen3NextForCausalLM", "Qwen3_5ForConditionalGeneration",
-                                          "Qwen3_5MoeForConditionalGeneration",
-                                          "Qwen3_5ForCausalLM", "Qwen3_5MoeForCausalLM"},
+                        .architectures = {"Qwen3NextForCausalLM"},
                         .read = read_qwen3_next,
                         .defaults = {{"head_dim", 256}}};
 ASSAY_REGISTER(Family, kQwen3Next);
+
+const Family kQwen35{
+    .name = "qwen3_5",
+    .architectures = {"Qwen3_5ForConditionalGeneration", "Qwen3_5MoeForConditionalGeneration",
+                      "Qwen3_5ForCausalLM", "Qwen3_5MoeForCausalLM"},
+    .read = read_qwen3_next,
+    .defaults = {{"head_dim", 256}}};
+ASSAY_REGISTER(Family, kQwen35);
 
 }  // namespace
 }  // namespace assay::serving
