@@ -302,10 +302,31 @@ Choices<plan::Engine> engine_choices() {
   return choices;
 }
 
+namespace {
+
+const Choices<plan::CacheType> kCacheTypes{{"engine", plan::CacheType::kEngine},
+                                           {"checkpoint", plan::CacheType::kCheckpoint},
+                                           {"fp8", plan::CacheType::kFp8}};
+
+void add_cache_option(App& app, ServedModel& served) {
+  add_choice(
+      app, "--kv-cache-dtype", served.cache, kCacheTypes,
+      "the type of the cache of keys and values: the engine's own choice (TensorRT-LLM takes "
+      "fp8 for weights in fp8), what the checkpoint says, or fp8");
+}
+
+}  // namespace
+
+std::string ServedModel::cache_words() const {
+  if (cache == plan::CacheType::kEngine) return "";
+  return fmt::format(" --kv-cache-dtype {}", cache == plan::CacheType::kFp8 ? "fp8" : "checkpoint");
+}
+
 void add_served_model(App& app, ServedModel& served) {
   add_model_and_system(app, served);
   add_choice(app, "--backend", served.engine, engine_choices(), "the engine that serves");
   add_version_option(app, served);
+  add_cache_option(app, served);
 }
 
 void warn_of_version(const ServedModel& served, const std::filesystem::path& calibration) {
@@ -326,6 +347,7 @@ void add_searched_model(App& app, ServedModel& served, std::vector<plan::Engine>
   add_choice(app, "--backend", engines, choices,
              "the engine that serves; any: all of them, in one ranking");
   add_version_option(app, served);
+  add_cache_option(app, served);
 }
 
 }  // namespace assay::cli

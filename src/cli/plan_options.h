@@ -27,9 +27,15 @@ struct ServedModel {
   PriceSources prices = {};
   plan::Engine engine = plan::Engine::kTrtllm;
   std::string version;  // of the engine; empty: the newest
+  plan::CacheType cache = plan::CacheType::kEngine;
+
+  // Returns the options that name another type of the cache than the engine's own: "
+  // --kv-cache-dtype fp8"; "" where none does.
+  [[nodiscard]] std::string cache_words() const;
 };
 
-// Declares --model, --system, --systems-paths, --store, --backend and --backend-version.
+// Declares --model, --system, --systems-paths, --store, --backend, --backend-version and
+// --kv-cache-dtype.
 void add_served_model(App& app, ServedModel& served);
 
 // Declares the same for one engine or for all of them ("any").

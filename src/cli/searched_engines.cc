@@ -27,11 +27,12 @@ core::Result<SearchedEngines> searched_engines(PlanInputs& inputs,
   const bool are_several = asked.engines.size() > 1;
   SearchedEngines searched;
   std::set<std::string> reasons;
+  std::vector<plan::EngineCache> caches;
   for (const plan::Engine engine : asked.engines) {
     std::string missing = ASSAY_TRY(inputs.missing_tables(asked.served.system, engine));
     if (are_several && !missing.empty()) {
       reasons.insert(missing);
-      searched.left_out.push_back(std::move(missing));
+      searched.notes.push_back(std::move(missing));
       continue;
     }
     ServedModel served = asked.served;
@@ -41,16 +42,21 @@ core::Result<SearchedEngines> searched_engines(PlanInputs& inputs,
     if (!pools.ok() && (!are_several || asked.calibration.empty())) return pools.error();
     if (!pools.ok()) {
       reasons.insert(pools.error().message);
-      searched.left_out.push_back(
+      searched.notes.push_back(
           fmt::format("{} is left out: {}", plan::name_of(engine), pools.error().message));
       continue;
     }
-    searched.systems.push_back({engine, plan::served_precision(engine, model), pools.value().system,
-                                pools.value().decode_system});
+    const serving::Precision precision = plan::served_precision(engine, model, served.cache);
+    inputs.warn_of_lacking_model(engine, pools.value().system.version, model);
+    caches.push_back({engine, precision.cache});
+    searched.systems.push_back(
+        {engine, precision, pools.value().system, pools.value().decode_system});
     searched.pools.push_back(std::move(pools.value()));
   }
   if (searched.systems.empty())
     return core::Error{core::join(std::vector(reasons.begin(), reasons.end()), "; ")};
+  std::string kept = plan::cache_types_in_words(model, caches);
+  if (!kept.empty()) searched.notes.push_back(std::move(kept));
   return searched;
 }
 

@@ -17,11 +17,12 @@
 
 namespace assay::cli {
 
-// Engines that are left out have a sentence each that says why.
+// Engines that are left out have a note each that says why; another says what they keep the cache
+// in.
 struct SearchedEngines {
   std::vector<plan::EngineSystems> systems = {};
   std::vector<CalibratedPools> pools = {};
-  std::vector<std::string> left_out = {};
+  std::vector<std::string> notes = {};
 
   // Names the calibrations that the answer was made with.
   void add_calibrations(model::Book& book) const;

@@ -1,5 +1,7 @@
 #include "plan/engine.h"
 
+#include <fmt/core.h>
+
 #include <vector>
 
 #include "core/text.h"
@@ -102,8 +104,31 @@ serving::Precision served_precision(Engine engine, serving::Precision checkpoint
   return checkpoint;
 }
 
-serving::Precision served_precision(Engine engine, const serving::Model& model) {
-  return model.leaves_attention_out() ? model.precision : served_precision(engine, model.precision);
+serving::Precision served_precision(Engine engine, const serving::Model& model, CacheType cache) {
+  if (cache == CacheType::kCheckpoint) return model.precision;
+  const serving::Precision served =
+      model.leaves_attention_out() ? model.precision : served_precision(engine, model.precision);
+  return cache == CacheType::kFp8 ? with_cache(served, serving::Quantization::kFp8) : served;
+}
+
+serving::Precision with_cache(serving::Precision precision, serving::Quantization cache) {
+  precision.cache = cache;
+  if (cache == serving::Quantization::kBfloat16) precision.attention = cache;
+  return precision;
+}
+
+std::string cache_types_in_words(const serving::Model& model, std::span<const EngineCache> caches) {
+  std::vector<std::string> texts;
+  bool is_own = true;
+  for (const EngineCache& one : caches) {
+    is_own = is_own && one.cache == model.precision.cache;
+    texts.push_back(fmt::format("in {} by {}", serving::name_of(one.cache), name_of(one.engine)));
+  }
+  if (is_own) return "";
+  return fmt::format(
+      "the cache of keys and values is kept {}, and the checkpoint has it in {}: "
+      "--kv-cache-dtype checkpoint keeps it so with every engine",
+      core::join(texts, ", "), serving::name_of(model.precision.cache));
 }
 
 KeptCache kept_cache(Engine engine,

@@ -34,9 +34,26 @@ std::string names_of(std::span<const Engine> engines);
 // TensorRT-LLM keeps the cache of weights in fp8 in fp8 and computes attention to prompts in it;
 // vLLM and SGLang keep the cache in the type of activations.
 serving::Precision served_precision(Engine engine, serving::Precision checkpoint);
+
+// What the cache of keys and values is kept in: as the engine does by itself, in the type that the
+// checkpoint says, or in fp8.
+enum class CacheType : std::uint8_t { kEngine, kCheckpoint, kFp8 };
+
 // Returns the same for a model's checkpoint, whose cache has the type of activations where its
-// attention does.
-serving::Precision served_precision(Engine engine, const serving::Model& model);
+// attention does, unless another is asked for.
+serving::Precision served_precision(Engine engine,
+                                    const serving::Model& model,
+                                    CacheType cache = CacheType::kEngine);
+// Returns the precision with a cache of this type: kBfloat16 or kFp8.
+serving::Precision with_cache(serving::Precision precision, serving::Quantization cache);
+
+struct EngineCache {
+  Engine engine = Engine::kTrtllm;
+  serving::Quantization cache = serving::Quantization::kBfloat16;
+};
+
+// Says what engines keep the cache in; "" where all keep it as the checkpoint says.
+std::string cache_types_in_words(const serving::Model& model, std::span<const EngineCache> caches);
 
 // Returns whether a version is `first` or a later one; not "" nor one that has no place among them.
 bool is_from(const std::string& version, std::string_view first);

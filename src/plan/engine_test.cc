@@ -2,6 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <span>
+
+#include "model/serving/family.h"
+
 namespace assay::plan {
 namespace {
 
@@ -9,6 +14,34 @@ TEST(Engine, IsFoundByTheNameThatItHas) {
   for (const Engine engine : kEngines)
     EXPECT_EQ(engine_named(name_of(engine)), engine);
   EXPECT_EQ(engine_named("VLLM"), std::nullopt);
+}
+
+TEST(ServedPrecision, KeepsTheCacheAsItIsAskedTo) {
+  using serving::Quantization;
+  const auto model = serving::read_model("minimax-m2").value();
+  const auto cache = [&](Engine engine, CacheType type) {
+    return served_precision(engine, model, type).cache;
+  };
+  EXPECT_EQ(cache(Engine::kTrtllm, CacheType::kEngine), Quantization::kFp8);
+  EXPECT_EQ(cache(Engine::kVllm, CacheType::kEngine), Quantization::kBfloat16);
+  for (const Engine engine : kEngines) {
+    EXPECT_EQ(cache(engine, CacheType::kCheckpoint), Quantization::kBfloat16);
+    EXPECT_EQ(cache(engine, CacheType::kFp8), Quantization::kFp8);
+    EXPECT_EQ(served_precision(engine, model, CacheType::kCheckpoint).attention,
+              Quantization::kBfloat16);
+  }
+}
+
+TEST(ServedPrecision, SaysWhereACacheIsNotAsTheCheckpointHasIt) {
+  using serving::Quantization;
+  const auto model = serving::read_model("minimax-m2").value();
+  const std::array caches = {EngineCache{Engine::kTrtllm, Quantization::kFp8},
+                             EngineCache{Engine::kVllm, Quantization::kBfloat16}};
+  EXPECT_EQ(cache_types_in_words(model, caches),
+            "the cache of keys and values is kept in fp8 by trtllm, in bfloat16 by vllm, and the "
+            "checkpoint has it in bfloat16: --kv-cache-dtype checkpoint keeps it so with every "
+            "engine");
+  EXPECT_EQ(cache_types_in_words(model, std::span(caches).last(1)), "");
 }
 
 TEST(KeptCache, VllmFreesChunksSinceItsMetadataIsKept) {

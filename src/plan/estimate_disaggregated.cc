@@ -34,7 +34,7 @@ core::Status price_pools(const serving::Model& model,
                          const PoolsEstimate& request,
                          std::int64_t most_tokens,
                          PricedPools& pools) {
-  const serving::Precision precision = served_precision(request.engine, model);
+  const serving::Precision precision = served_precision(request.engine, model, request.cache);
   const auto price = [&](const Worker& worker, const PoolSystem& system, ServedWorker& served,
                          BoundPrices::Priced& priced) -> core::Status {
     ASSAY_TRY(check_worker(model, request.engine, precision, worker));

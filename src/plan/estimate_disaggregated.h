@@ -27,6 +27,7 @@ struct PoolsEstimate {
   std::int64_t prompt_tokens = 4000;
   std::int64_t output_tokens = 1000;
   Speculation speculation = {};  // which the model must be able to (check_speculation)
+  CacheType cache = CacheType::kEngine;
 };
 
 // A load whose requests come by themselves, among so many copies.

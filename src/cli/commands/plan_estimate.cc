@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -75,7 +76,7 @@ class PlanEstimate final : public Command {
     add_planner_compat(app, compat_,
                        {"--prefill", "--decode", "--decode-system", "--prefill-batch", "--copies",
                         "--pp", "--request-latency", "--store", "--workload", "--request-rate",
-                        "--calibration", "--least-length"});
+                        "--calibration", "--least-length", "--kv-cache-dtype"});
     app.note_given(given_);
     add_presentation_options(app, presentation_);
   }
@@ -135,11 +136,12 @@ class PlanEstimate final : public Command {
     if (is_disaggregated()) return run_disaggregated(inputs, model);
     const plan::PoolSystem system =
         ASSAY_TRY(pool_system(inputs, served_.system, served_.engine, served_.version));
+    inputs.warn_of_lacking_model(served_.engine, system.version, model);
     const serving::Deployment deployment{
         .tp = tp_,
         .moe_tp = moe_tp(),
         .moe_ep = moe_ep_,
-        .precision = plan::served_precision(served_.engine, model),
+        .precision = plan::served_precision(served_.engine, model, served_.cache),
         .distribution = model.skew,
         .speculative_tokens = speculation.tokens,
         .most_tokens = workload_.is_open() ? plan::workload_lengths(requests_).request_most
@@ -170,12 +172,19 @@ class PlanEstimate final : public Command {
       load_.concurrency = batch_.value_or(load_.concurrency);
       book = ASSAY_TRY(steady_book(model, served, prices, pipeline, calibrated, facts));
     }
+    add_cache_note(model, book);
     plan::add_calibration(calibrated, book);
     print_summary(book, presentation_.summary(), kAllRows);
     return outcome;
   }
 
  private:
+  void add_cache_note(const serving::Model& model, model::Book& book) const {
+    const plan::EngineCache kept{
+        served_.engine, plan::served_precision(served_.engine, model, served_.cache).cache};
+    plan::add_note(plan::cache_types_in_words(model, std::span(&kept, 1)), book.tables.front());
+  }
+
   // Experts are nothing that a dense model has.
   [[nodiscard]] core::Status check_experts(const serving::Model& model) const {
     if (model.has_experts() || (moe_ep_ == 1 && !moe_tp_)) return {};
@@ -303,7 +312,9 @@ class PlanEstimate final : public Command {
                                 .decode_batch = batch_.value_or(load_.concurrency),
                                 .prompt_tokens = load_.prompt_tokens,
                                 .output_tokens = load_.output_tokens,
-                                .speculation = load_.speculation};
+                                .speculation = load_.speculation,
+                                .cache = served_.cache};
+    inputs.warn_of_lacking_model(served_.engine, pools.system.version, model);
     if (speculation_.is_given() && request.prefill.worker.pp * request.decode.worker.pp > 1)
       return core::Error{"--speculative-tokens is not priced with stages"};
     const std::string subject = fmt::format(
@@ -315,6 +326,7 @@ class PlanEstimate final : public Command {
     request.title = fmt::format("{}, {} requests of {} + {} tokens a group that decodes", subject,
                                 request.decode_batch, request.prompt_tokens, request.output_tokens);
     model::Book book = ASSAY_TRY(plan::estimate_disaggregated_book(model, request));
+    add_cache_note(model, book);
     pools.add_calibrations(book);
     print_summary(book, presentation_.summary(), kAllRows);
     return Outcome::kOk;
@@ -337,6 +349,7 @@ class PlanEstimate final : public Command {
                                                  .level = limits_.level()}));
     if (speculation_.is_given())
       made.book.tables.front().notes.push_back(plan::speculation_note(load_.speculation));
+    add_cache_note(model, made.book);
     pools.add_calibrations(made.book);
     print_summary(made.book, presentation_.summary(), kAllRows);
     return made.good_share >= workload_.good_share() ? Outcome::kOk : Outcome::kRegressionFound;

@@ -58,7 +58,7 @@ class PlanExp final : public Command {
     served.version = asked.version;
     const SearchedEngines searched =
         ASSAY_TRY(searched_engines(inputs, model, {served, asked.engines, asked.decode_system}));
-    result.notes = searched.left_out;
+    result.notes = searched.notes;
     std::string beyond = context_in_words(model, asked.prompt_tokens, asked.output_tokens);
     if (!beyond.empty()) result.notes.push_back(std::move(beyond));
     std::string unfound = plan::unfound_prefixes_in_words(model.family);

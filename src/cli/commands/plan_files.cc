@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "cli/plan_inputs.h"
 #include "cli/plan_options.h"
 #include "cli/store_options.h"
+#include "cli/summary_output.h"
 #include "plan/files/deployment_files.h"
 #include "plan/files/engine_files.h"
 #include "plan/files/placement.h"
@@ -124,6 +126,7 @@ class PlanFiles final : public Command {
     ASSAY_TRY(check_hosts());
     ASSAY_TRY(price(model, systems));
     ASSAY_TRY(tell_version(inputs));
+    inputs.warn_of_lacking_model(planned_.engine, planned_.engine_version, model);
     const std::string room = is_disaggregated() ? "" : plan::room_in_words(planned_);
     if (!room.empty()) print_warning(room);
     const auto files = ASSAY_TRY(plan::deployment_files(planned_, targets_));
@@ -132,6 +135,10 @@ class PlanFiles final : public Command {
     for (const plan::DeploymentFile& file : files)
       print(fmt::format("{:<21} {}\n", file.name, file.purpose));
     if (!planned_.calibration_text.empty()) print(planned_.calibration_text + "\n");
+    const plan::EngineCache kept{
+        planned_.engine, plan::served_precision(planned_.engine, model, served_.cache).cache};
+    const std::string cache = plan::cache_types_in_words(model, std::span(&kept, 1));
+    if (!cache.empty()) print_sentence(cache);
     return Outcome::kOk;
   }
 
@@ -181,6 +188,7 @@ class PlanFiles final : public Command {
   core::Status complete(const serving::Model& model, const CalibratedPools& systems) {
     planned_.engine = served_.engine;
     planned_.engine_version = systems.system.version;
+    planned_.cache_type = served_.cache;
     planned_.system = served_.system;
     planned_.gpus_per_node = systems.system.facts->gpus_per_node;
     planned_.calibration = systems.calibration.calibration();

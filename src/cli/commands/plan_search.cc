@@ -71,7 +71,8 @@ class PlanSearch final : public Command {
         app, compat_,
         {"--decode-system", "--scheduler", "--least-length", "--confidence", "--request-latency",
          "--store", "--workload", "--request-rate", "--conversation-num", "--calibration", "--html",
-         "--csv", "--png", "--max-pp", "--max-nodes", "--max-num-tokens", "--simulate-all"});
+         "--csv", "--png", "--max-pp", "--max-nodes", "--max-num-tokens", "--simulate-all",
+         "--kv-cache-dtype"});
     add_presentation_options(app, presentation_);
   }
 
@@ -121,7 +122,7 @@ class PlanSearch final : public Command {
     request_.calibration_errors = engines.front().system.calibration_errors;
     if (workload_.is_open()) return run_workload(model, searched);
     plan::SearchResult result = ASSAY_TRY(plan::search_modes(model, request_, mode_, engines));
-    result.notes.insert(result.notes.end(), searched.left_out.begin(), searched.left_out.end());
+    result.notes.insert(result.notes.end(), searched.notes.begin(), searched.notes.end());
     if (speculation_.is_given())
       result.notes.push_back(plan::speculation_note(request_.speculation));
     const plan::Picks picks = plan::pick(result, request_, top_);
@@ -152,7 +153,7 @@ class PlanSearch final : public Command {
                                       .good_share = workload_.good_share()};
     auto found =
         ASSAY_TRY(plan::search_workload(model, request_, workload, limits, mode_, engines.systems));
-    found.notes.insert(found.notes.end(), engines.left_out.begin(), engines.left_out.end());
+    found.notes.insert(found.notes.end(), engines.notes.begin(), engines.notes.end());
     warn_of_short_run(workload_, found.candidates.front().metrics.serving.latency_ms.mean);
     const std::string title =
         fmt::format("{} on {} GPUs of {}, {}, {}", model.name, request_.gpus, served_.system,
@@ -184,7 +185,7 @@ class PlanSearch final : public Command {
       command += fmt::format(" --prefix {}", request_.cached_prefix);
     command += speculation_.words();
     if (!calibration_.empty()) command += " --calibration " + calibration_.string();
-    command += served_.prices.words();
+    command += served_.cache_words() + served_.prices.words();
     return {.model = found.model.name,
             .system = served_.system,
             .command = command,
@@ -222,9 +223,9 @@ class PlanSearch final : public Command {
       say_written(page_);
     }
     if (!csv_.empty()) {
-      const model::Table table =
-          plan::public_table({found.model, served_.system, decode_system_, served_.version},
-                             found.result, request_, found.picks);
+      const model::Table table = plan::public_table(
+          {found.model, served_.system, decode_system_, served_.version, served_.cache},
+          found.result, request_, found.picks);
       ASSAY_TRY(core::write_file(csv_, report::csv(table, report::CsvHeader::kNames)));
       say_written(csv_);
     }

@@ -63,7 +63,7 @@ class PlanSize final : public Command {
         app, compat_,
         {"--decode-system", "--scheduler", "--least-length", "--most-gpus", "--confidence",
          "--request-latency", "--store", "--workload", "--request-rate", "--conversation-num",
-         "--calibration", "--max-pp", "--max-nodes"});
+         "--calibration", "--max-pp", "--max-nodes", "--kv-cache-dtype"});
     add_presentation_options(app, presentation_);
   }
 
@@ -130,7 +130,7 @@ class PlanSize final : public Command {
     }
     plan::SizeResult result = ASSAY_TRY(plan::size_deployment(size_, request_, sized, top_));
     result.notes.insert(result.notes.end(), curves.notes.begin(), curves.notes.end());
-    result.notes.insert(result.notes.end(), engines.left_out.begin(), engines.left_out.end());
+    result.notes.insert(result.notes.end(), engines.notes.begin(), engines.notes.end());
     const std::string title =
         fmt::format("{} on {}, {}, {} + {} tokens", model.name, served_.system, names_of(engines_),
                     request_.prompt_tokens, request_.output_tokens);
@@ -155,7 +155,7 @@ class PlanSize final : public Command {
     auto found =
         ASSAY_TRY(plan::size_workload(model, request_, workload, limits, mode_, engines.systems));
     found.names_engines = size_.names_engines;
-    found.notes.insert(found.notes.end(), engines.left_out.begin(), engines.left_out.end());
+    found.notes.insert(found.notes.end(), engines.notes.begin(), engines.notes.end());
     const plan::WorkloadCandidate& shown = found.best.empty() ? found.closest : found.best.front();
     warn_of_short_run(workload_, shown.metrics.serving.latency_ms.mean);
     const std::string title = fmt::format("{} on {}, {}, {}", model.name, served_.system,

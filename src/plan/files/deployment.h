@@ -43,6 +43,7 @@ struct PlannedDeployment {
   Worker peer = {};           // of a pool: an instance of the other
   bool has_experts = false;   // the model has: moe_tp and moe_ep mean something
   bool sends_states = false;  // of a pool: those of linear attention or of state spaces, too
+  CacheType cache_type = CacheType::kEngine;  // that is asked for; it is
   serving::Quantization cache = serving::Quantization::kBfloat16;
 
   // Layers with windows may have memory of their own. These are the keys that each layer then keeps

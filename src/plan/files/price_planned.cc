@@ -102,7 +102,7 @@ core::Status price_planned(const serving::Model& model,
                            const Pipeline& pipeline,
                            Tables& tables,
                            PlannedDeployment& planned) {
-  const serving::Precision precision = served_precision(planned.engine, model);
+  const serving::Precision precision = served_precision(planned.engine, model, planned.cache_type);
   planned.has_experts = model.has_experts();
   ASSAY_TRY(check_worker(model, planned.engine, precision, planned.worker));
   ASSAY_TRY(check_load(planned));

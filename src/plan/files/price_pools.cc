@@ -22,7 +22,7 @@ core::Result<PricedPoolInstance> bind_instance(const serving::Model& model,
                                                const PoolSystem& system,
                                                BoundPrices& bound,
                                                PlannedDeployment& pool) {
-  const serving::Precision precision = served_precision(pool.engine, model);
+  const serving::Precision precision = served_precision(pool.engine, model, pool.cache_type);
   pool.has_experts = model.has_experts();
   pool.sends_states = keeps_states(model);
   ASSAY_TRY(check_worker(model, pool.engine, precision, pool.worker));

@@ -140,7 +140,7 @@ void add_figures(Row& row, const SearchRequest& request, const Candidate& one) {
 }
 
 Row row_of(const PublicSubject& subject, const SearchRequest& request, const Candidate& one) {
-  const serving::Precision precision = served_precision(one.engine, subject.model);
+  const serving::Precision precision = served_precision(one.engine, subject.model, subject.cache);
   Row row = {{"model", subject.model.name},
              {"isl", request.prompt_tokens},
              {"osl", request.output_tokens},

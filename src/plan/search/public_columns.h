@@ -15,6 +15,7 @@ struct PublicSubject {
   std::string system;
   std::string decode_system = {};  // "": as `system`
   std::string version = {};        // of the engine; "": the newest
+  CacheType cache = CacheType::kEngine;
 };
 
 // A row for each deployment that was decided, the picks first; figures are those of one copy. Of

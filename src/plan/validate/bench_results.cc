@@ -180,6 +180,9 @@ core::Result<MeasuredDeployment> parse_deployed(std::string_view json, const std
   } else {
     deployed.widths = ASSAY_TRY(widths_in(object, name));
   }
+  const Json& limits = deployed.is_disaggregated ? object["decode"] : object;
+  if (limits.contains("cache_dtype"))
+    deployed.cache = ASSAY_TRY(text_in(limits, "cache_dtype", name));
   deployed.prompt_tokens = ASSAY_TRY(count_in(object, "prompt_tokens", name));
   deployed.output_tokens = ASSAY_TRY(count_in(object, "output_tokens", name));
   if (object.contains("prefix_tokens"))

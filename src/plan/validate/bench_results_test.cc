@@ -50,6 +50,13 @@ TEST(BenchResults, ADeploymentHasWhatAPriceNeeds) {
   EXPECT_EQ(row.widths.gpus(), 4);
 }
 
+TEST(BenchResults, ADeploymentTellsTheTypeOfItsCache) {
+  EXPECT_EQ(deployed().cache, "");
+  const auto parsed =
+      parse_deployed(without(kDeployed, R"("tp": 4,)", R"("tp": 4, "cache_dtype": "fp8",)"), "d");
+  EXPECT_EQ(parsed.value().cache, "fp8");
+}
+
 TEST(BenchResults, ADeploymentThatLacksAFieldIsNamed) {
   const auto parsed = parse_deployed(without(kDeployed, R"("tp": 4,)", ""), "d.json");
   ASSERT_FALSE(parsed.ok());

@@ -47,6 +47,7 @@ struct MeasuredDeployment {
   std::int64_t concurrency = 0;  // of all GPUs; 0: the row does not tell
   std::string linear;            // the quantization that the row names; "" for the checkpoint's
   std::string experts;
+  std::string cache = {};  // its type, of the files of a plan; "" for the engine's own
   MeasuredWidths widths = {};
   MeasuredPool prefill = {};  // of disaggregated deployments
   MeasuredPool decode = {};

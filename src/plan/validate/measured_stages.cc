@@ -17,6 +17,18 @@ core::Result<Pipeline> measured_pipeline(const serving::Model& model,
                      [&](std::int64_t gpus) { return stage_link(facts, gpus); });
 }
 
+// The files of a plan tell the type of the cache that they deploy.
+core::Result<serving::Precision> served_as_measured(Engine engine,
+                                                    const serving::Model& model,
+                                                    const MeasuredDeployment& measured) {
+  const serving::Precision served =
+      served_precision(engine, ASSAY_TRY(precision_of(model, measured)));
+  if (measured.cache.empty()) return served;
+  const auto cache = serving::quantization_named(measured.cache);
+  if (!cache) return core::Error{fmt::format("'{}' is no type of a cache", measured.cache)};
+  return with_cache(served, *cache);
+}
+
 Caches caches_of(const MeasuredDeployment& measured) {
   if (measured.is_disaggregated) return Caches::kSent;
   return measured.keeps_windows ? Caches::kStay : Caches::kUnset;
@@ -42,13 +54,13 @@ core::Result<BoundWorker> bind_worker(const MeasuredDeployment& measured,
   const store::SystemFacts& facts = *ASSAY_TRY(inputs.facts(system));
   Tables& tables = *ASSAY_TRY(inputs.tables(system, *engine, measured.version));
   ASSAY_TRY(check_speculation(model, measured.speculation));
+  const serving::Precision precision = ASSAY_TRY(served_as_measured(*engine, model, measured));
   const ServedWorker worker{
       .engine = *engine,
       .deployment = {.tp = widths.tp,
                      .moe_tp = widths.moe_tp,
                      .moe_ep = widths.moe_ep,
-                     .precision =
-                         served_precision(*engine, ASSAY_TRY(precision_of(model, measured))),
+                     .precision = precision,
                      .distribution = model.skew,
                      .speculative_tokens = measured.speculation.tokens,
                      .most_tokens = measured.prompt_tokens + measured.output_tokens},

@@ -120,6 +120,7 @@ class Predictor {
                          std::string,
                          std::string,
                          std::string,
+                         std::string,
                          std::int64_t,
                          std::int64_t,
                          std::int64_t,
@@ -129,10 +130,19 @@ class Predictor {
 
   core::Result<const BoundWorker*> bound_of(const MeasuredDeployment& measured) {
     const MeasuredWidths& widths = measured.widths;
-    const Key key{measured.engine, measured.version, measured.system,
-                  measured.model,  measured.linear,  measured.experts,
-                  widths.tp,       widths.dp,        widths.pp,
-                  widths.moe_tp,   widths.moe_ep,    measured.speculation.accepted};
+    const Key key{measured.engine,
+                  measured.version,
+                  measured.system,
+                  measured.model,
+                  measured.linear,
+                  measured.experts,
+                  measured.cache,
+                  widths.tp,
+                  widths.dp,
+                  widths.pp,
+                  widths.moe_tp,
+                  widths.moe_ep,
+                  measured.speculation.accepted};
     auto known = known_.find(key);
     if (known == known_.end())
       known = known_.emplace(key, bind_worker(measured, measured.system, widths, inputs_)).first;
