@@ -16,8 +16,12 @@ namespace {
 
 using Settings = std::span<const SettingFigures>;
 
-// A rank is a stable straggler if it leads in more than this share of the halves of runs.
-constexpr double kStableShare = 0.5;
+// A straggler leads in more than this share of the halves of runs.
+constexpr double kSteadyShare = 0.5;
+// The probability that noise alone names a rank in any of the settings.
+constexpr double kNoiseNames = 0.05;
+// Fewer runs are cut in parts, since they are too few to tell a rank from noise.
+constexpr std::size_t kLeastParts = 6;
 // Less than this share of what the others wait is no cause of it, and less than half of it leaves
 // most without a cause.
 constexpr double kLeastSharePercent = 1;
@@ -62,10 +66,74 @@ double value_or_nan(const std::map<int, double>& values, int rank) {
   return found == values.end() ? kNaN : found->second;
 }
 
-std::vector<RankArrivals> arrivals_of(const SettingFigures& setting, std::size_t position) {
+// What another rank waits for each rank, mean over the collectives of a part of a run.
+using Waits = std::map<int, double>;
+
+Waits waits_of(std::span<const Arrival> arrivals) {
+  Waits result;
+  for (const Arrival& arrival : arrivals)
+    if (arrival.last_rank)
+      result[*arrival.last_rank] += arrival.others_wait_us / static_cast<double>(arrivals.size());
+  return result;
+}
+
+std::vector<Waits> waits_in_parts(std::span<const RunArrivals> runs) {
+  const std::size_t wanted =
+      (kLeastParts + runs.size() - 1) / std::max<std::size_t>(1, runs.size());
+  std::vector<Waits> result;
+  for (const RunArrivals& run : runs) {
+    const std::span<const Arrival> all = run.arrivals;
+    const std::size_t parts = std::min(wanted, all.size());
+    for (std::size_t i = 0; i < parts; ++i) {
+      const std::size_t begin = all.size() * i / parts;
+      result.push_back(waits_of(all.subspan(begin, all.size() * (i + 1) / parts - begin)));
+    }
+  }
+  return result;
+}
+
+// By how much longer the others wait for one rank than for another, in each part.
+std::vector<double> longer_waits(std::span<const Waits> parts, int rank, int other) {
+  std::vector<double> result;
+  for (const Waits& part : parts) {
+    const auto wait = [&part](int of) {
+      const auto found = part.find(of);
+      return found == part.end() ? 0 : found->second;
+    };
+    result.push_back(wait(rank) - wait(other));
+  }
+  return result;
+}
+
+// Tells by a t test over the parts, corrected for the number of ranks that might have been named.
+bool is_beyond_noise(std::span<const double> longer, std::size_t candidates) {
+  if (longer.size() < 2 || !(core::mean(longer) > 0)) return false;
+  const auto count = static_cast<double>(longer.size());
+  const double error = core::sample_deviation(longer) / std::sqrt(count);
+  const double one_sided =
+      (1 - core::student_confidence(core::mean(longer) / error, count - 1)) / 2;
+  return one_sided * static_cast<double>(candidates) <= kNoiseNames;
+}
+
+// `ranks` are those of the setting, the one that comes last most often first.
+bool is_first_steady(std::span<const RankArrivals> ranks,
+                     std::span<const RunArrivals> runs,
+                     std::size_t settings) {
+  if (ranks.size() < 2) return false;
+  const RankArrivals& first = ranks.front();
+  if (first.last_percent() == ranks[1].last_percent() || first.halves < 2 ||
+      static_cast<double>(first.halves_led) <= kSteadyShare * static_cast<double>(first.halves))
+    return false;
+  const std::vector<Waits> parts = waits_in_parts(runs);
+  return std::all_of(ranks.begin() + 1, ranks.end(), [&](const RankArrivals& other) {
+    return is_beyond_noise(longer_waits(parts, first.rank, other.rank), ranks.size() * settings);
+  });
+}
+
+std::map<int, RankArrivals> counted_arrivals(std::span<const RunArrivals> runs) {
   std::map<int, RankArrivals> ranks;
   std::int64_t halves = 0;
-  for (const RunArrivals& run : setting.arrivals) {
+  for (const RunArrivals& run : runs) {
     const std::span<const Arrival> all = run.arrivals;
     for (const Arrival& arrival : all) {
       for (const int rank : arrival.ranks)
@@ -82,30 +150,31 @@ std::vector<RankArrivals> arrivals_of(const SettingFigures& setting, std::size_t
         ++ranks[rank].halves_led;
     }
   }
+  for (auto& [rank, arrivals] : ranks)
+    arrivals.halves = halves;
+  return ranks;
+}
+
+std::vector<RankArrivals> arrivals_of(Settings settings, std::size_t position) {
+  const SettingFigures& setting = settings[position];
   const auto compute = beyond_the_middle(computed_ms(setting));
   const auto host = beyond_the_middle(setting.host_ms);
   std::vector<RankArrivals> result;
-  for (auto& [rank, arrivals] : ranks) {
-    arrivals.setting = position;
-    arrivals.rank = rank;
-    arrivals.halves = halves;
-    arrivals.others_wait_ms =
-        setting.steps > 0 ? arrivals.others_wait_ms / static_cast<double>(setting.steps) : kNaN;
-    arrivals.compute_ms = value_or_nan(compute, rank);
-    arrivals.host_ms = value_or_nan(host, rank);
+  for (auto& [rank, arrivals] : counted_arrivals(setting.arrivals)) {
     result.push_back(arrivals);
+    RankArrivals& one = result.back();
+    one.setting = position;
+    one.rank = rank;
+    one.others_wait_ms =
+        setting.steps > 0 ? one.others_wait_ms / static_cast<double>(setting.steps) : kNaN;
+    one.compute_ms = value_or_nan(compute, rank);
+    one.host_ms = value_or_nan(host, rank);
   }
   std::stable_sort(result.begin(), result.end(), [](const RankArrivals& a, const RankArrivals& b) {
     return a.last_percent() > b.last_percent();
   });
+  if (is_first_steady(result, setting.arrivals, settings.size())) result.front().steady = true;
   return result;
-}
-
-// Two ranks are last half of the time each even by chance; more ranks less often.
-bool is_stable(const RankArrivals& rank, std::size_t ranks) {
-  return ranks > 1 && rank.halves > 1 &&
-         static_cast<double>(rank.halves_led) > kStableShare * static_cast<double>(rank.halves) &&
-         rank.last_percent() > 100.0 / static_cast<double>(ranks);
 }
 
 // Returns ", 12 % of what the others wait"; "" where that is not known.
@@ -120,7 +189,7 @@ std::string share_in_words(double percent) {
 std::vector<RankArrivals> rank_arrivals(Settings settings) {
   std::vector<RankArrivals> result;
   for (std::size_t i = 0; i < settings.size(); ++i)
-    for (const RankArrivals& rank : arrivals_of(settings[i], i))
+    for (const RankArrivals& rank : arrivals_of(settings, i))
       result.push_back(rank);
   return result;
 }
@@ -138,13 +207,11 @@ std::string why_last(const RankArrivals& rank) {
 }
 
 std::string stragglers_in_words(Settings settings, std::span<const RankArrivals> ranks) {
-  std::map<std::size_t, std::size_t> counts;
-  for (const RankArrivals& rank : ranks)
-    ++counts[rank.setting];
   std::vector<std::string> texts;
   std::set<std::size_t> told;
   for (const RankArrivals& rank : ranks) {
-    if (!told.insert(rank.setting).second || !is_stable(rank, counts[rank.setting])) continue;
+    told.insert(rank.setting);
+    if (!rank.steady) continue;
     texts.push_back(
         fmt::format("{}: rank {} in {:.0f} % of collectives, most often in {} of {} "
                     "halves of runs ({})",

@@ -24,6 +24,9 @@ struct RankArrivals {
   double others_wait_ms = 0;  // what another rank waits for it, per step; NaN without steps
   double compute_ms = kNaN;   // of a step, beyond the middle rank
   double host_ms = kNaN;      // that it waits for its host in a step, beyond the middle rank
+  // It comes last most often, and the others wait for it longer than for any other rank, beyond the
+  // noise between parts of runs.
+  bool steady = false;
 
   [[nodiscard]] double last_percent() const {
     return collectives == 0 ? 0

@@ -3,6 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <random>
+
 #include "trace/compare/all_runs.h"
 #include "trace/compare/compare_test_util.h"
 
@@ -102,6 +107,95 @@ TEST(Stragglers, TheLargestCauseIsToldWithItsShareOfTheWait) {
             "wait");
   rank.others_wait_ms = kNaN;
   EXPECT_EQ(why_last(rank), "waits 8 ms a step longer for its host than the middle rank");
+}
+
+// Two ranks come last equally often, and in turns.
+TEST(Stragglers, ATieIsNotSteady) {
+  std::vector<Meeting> all;
+  for (int i = 0; i < 12; ++i)
+    all.push_back({i % 2, 50});
+  const Configuration run = configuration({10, 10, 10}, meetings(all));
+  const std::vector<SettingFigures> settings = {figures_of(run, Compat::kNone)};
+  EXPECT_EQ(stragglers_in_words(settings, rank_arrivals(settings)),
+            "No rank comes last steadily in any setting.");
+}
+
+// How the ranks of a simulated sweep compute, beside noise of each collective of 1.
+struct Computing {
+  int ranks = 4;
+  double first_longer = 0;  // by which the first rank computes longer
+  double of_run = 0;        // the standard deviation of what a rank has for a whole run
+  bool rounded = false;     // times are whole numbers, so that ranks often come last together
+};
+
+RunArrivals simulated_run(const Computing& computing, std::mt19937_64& random) {
+  constexpr int kCollectives = 20;
+  std::normal_distribution<double> normal;
+  std::vector<double> own(static_cast<std::size_t>(computing.ranks));
+  for (double& rank : own)
+    rank = computing.of_run * normal(random);
+  own[0] += computing.first_longer;
+  RunArrivals run;
+  for (int i = 0; i < kCollectives; ++i) {
+    Arrival arrival;
+    std::vector<double> times;
+    for (int rank = 0; rank < computing.ranks; ++rank) {
+      arrival.ranks.push_back(rank);
+      const double time = own[static_cast<std::size_t>(rank)] + normal(random);
+      times.push_back(computing.rounded ? std::round(time) : time);
+    }
+    const auto last = std::max_element(times.begin(), times.end());
+    if (std::count(times.begin(), times.end(), *last) == 1)
+      arrival.last_rank = static_cast<int>(std::distance(times.begin(), last));
+    for (const double time : times)
+      arrival.others_wait_us += (*last - time) / (computing.ranks - 1);
+    run.arrivals.push_back(std::move(arrival));
+  }
+  return run;
+}
+
+// Returns in how many percent of sweeps a rank is named in any setting.
+double named_percent(std::size_t settings, int runs, const Computing& computing) {
+  constexpr int kSweeps = 500;
+  std::mt19937_64 random(1);
+  int named = 0;
+  for (int sweep = 0; sweep < kSweeps; ++sweep) {
+    std::vector<SettingFigures> all(settings);
+    for (SettingFigures& setting : all)
+      for (int run = 0; run < runs; ++run)
+        setting.arrivals.push_back(simulated_run(computing, random));
+    const std::vector<RankArrivals> ranks = rank_arrivals(all);
+    if (std::any_of(ranks.begin(), ranks.end(), [](const RankArrivals& one) { return one.steady; }))
+      ++named;
+  }
+  return 100.0 * named / kSweeps;
+}
+
+TEST(Stragglers, NoiseAloneSeldomNamesARank) {
+  for (const std::size_t settings : {1U, 8U}) {
+    for (const int runs : {1, 2, 3, 6}) {
+      for (const int ranks : {2, 4}) {
+        const std::string what = std::to_string(settings) + "_settings_" + std::to_string(runs) +
+                                 "_runs_" + std::to_string(ranks) + "_ranks";
+        SCOPED_TRACE(what);
+        const auto named = [&](const char* name, const Computing& computing) {
+          const double percent = named_percent(settings, runs, computing);
+          RecordProperty(name + what, std::to_string(percent));
+          return percent;
+        };
+        EXPECT_LE(named("alike_", {.ranks = ranks}), 6);
+        EXPECT_LE(named("tied_", {.ranks = ranks, .rounded = true}), 7);
+        // Fewer runs cannot tell what two ranks have for a whole run from what they always have.
+        if (runs < 3 || (runs < 6 && ranks == 2)) continue;
+        EXPECT_LE(named("runs_", {.ranks = ranks, .of_run = 1}), 6);
+      }
+    }
+  }
+}
+
+TEST(Stragglers, ARankThatComputesLongerIsNamed) {
+  for (const int runs : {1, 2, 3, 6})
+    EXPECT_GE(named_percent(1, runs, {.first_longer = 3}), 99) << runs << " runs";
 }
 
 TEST(Stragglers, RunsWithoutCollectivesHaveNone) {
