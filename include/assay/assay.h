@@ -285,7 +285,8 @@ void assay_strategies_close(assay_strategies* strategies);
  * table_tp, table_dtype and table_hidden (where in the table it stands), from and to (bytes that
  * the choice holds for), origin, extrapolated (boolean: whether this number of GPUs was not
  * measured), "link limit" (us; null where the GPUs' links are not known); and of a folder time, low
- * and high (us; null where nothing was timed) and "time from". Messages tell what was left out of
+ * and high (us; null where nothing was timed) and "time from". Both are null for numbers of GPUs
+ * other than 2 to 8, which no all-reduce takes. Messages tell what was left out of
  * the files. All questions have an answer. ASSAY_WRONG_USAGE: a column that is missing, unknown,
  * wrong or given twice; columns of different lengths; a value that is none of a column's. */
 int assay_strategies_lookup(assay_strategies* strategies,

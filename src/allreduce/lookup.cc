@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -156,11 +157,13 @@ core::Result<model::Table> StrategySource::lookup(const std::vector<Cell>& messa
   answers.reserve(messages.size());
   for (const Cell& message : messages) {
     ASSAY_TRY(core::check_interrupt());
+    const bool is_possible = message.world_size >= 2 && message.world_size <= kMostRanks;
     Answer answer{.match = table().find(message.world_size, message.fusion, message.data_type,
                                         message.hidden_size, message.num_tokens)};
-    answer.limit_us = link_limit_us(answer.match.strategy, message.world_size,
-                                    answer.match.size_bytes, table().sm_version);
-    if (has_times) answer.time = time_of_choice(times, answer.match, message);
+    answer.limit_us = is_possible ? link_limit_us(answer.match.strategy, message.world_size,
+                                                  answer.match.size_bytes, table().sm_version)
+                                  : std::numeric_limits<double>::quiet_NaN();
+    if (has_times && is_possible) answer.time = time_of_choice(times, answer.match, message);
     answers.push_back(answer);
   }
   model::Table found{
