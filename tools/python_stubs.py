@@ -3,7 +3,7 @@
 
 usage: ASSAY_LIBRARY=libassay.so PYTHONPATH=python tools/python_stubs.py > python/assay/__init__.pyi
 """
-from assay._commands import argument_name, listed, names, python_name
+from assay._commands import keywords, listed, names, python_name
 
 HEAD = '''# Made by tools/python_stubs.py.
 import os
@@ -113,6 +113,8 @@ class Comparison(_Sheets):
     answer: str
     answers: List[str]
 
+__version__: str
+
 def version() -> str: ...
 def run(*words: _Value, progress: _Progress = ...) -> Result: ...
 def compare(baseline: _Value, *tests: _Value, progress: _Progress = ..., **options: _Option) -> Comparison: ...
@@ -140,10 +142,10 @@ def parameters(command):
     for option in command["options"]:
         if not option["names"] or option["argument"] or option["names"] == ["-h", "--help"]:
             continue
-        name = argument_name(option)
-        if name.isidentifier() and name not in taken:
-            taken.append(name)
-            yield f"{name}: {'bool' if option['kind'] == 'none' else '_Option'} = ..."
+        for name in keywords(option):
+            if name.isidentifier() and name not in taken:
+                taken.append(name)
+                yield f"{name}: {'bool' if option['kind'] == 'none' else '_Option'} = ..."
     yield "progress: _Progress = ..."
 
 

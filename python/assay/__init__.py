@@ -41,6 +41,8 @@ def __getattr__(name):
         found = getattr(importlib.import_module("." + _HOMES[name], __name__), name)
         if name in ("store", "trace"):
             importlib.import_module("._commands", __name__).add_commands(found, name)
+    elif name == "__version__":
+        found = __getattr__("version")()
     elif name.startswith("_"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     else:

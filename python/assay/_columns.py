@@ -1,6 +1,7 @@
 """Columns of questions, as C takes them."""
 import ctypes
 import numbers
+from collections.abc import Mapping
 
 from . import _library
 from ._library import Column, Questions
@@ -19,7 +20,7 @@ def is_many(value):
     """Whether a value holds one for each question."""
     if isinstance(value, (str, bytes, int, float)):
         return False
-    return getattr(value, "ndim", 1) > 0 and hasattr(value, "__len__")
+    return getattr(value, "ndim", 1) > 0 and (hasattr(value, "__len__") or hasattr(value, "__iter__"))
 
 
 def as_list(value):
@@ -86,6 +87,8 @@ class Columns:
         if _is_numeric(value):
             self._fill_array(column, name, value)
             return
+        if isinstance(value, Mapping):
+            raise _library.UsageError(f"{name} is a mapping, {value!r}; a column is a list or array")
         values = as_list(value) if is_many(value) else [getattr(value, "item", lambda: value)()]
         column.count = len(values)
         if all(map(is_number, values)):

@@ -42,9 +42,14 @@ def _long_names(option):
     return [name for name in option["names"] if name.startswith("--")] or option["names"]
 
 
+def keywords(option):
+    """The keywords of an option: each of its long names."""
+    return [python_name(name.lstrip("-")) for name in _long_names(option)]
+
+
 def argument_name(option):
-    """The keyword of an option: its first long name."""
-    return python_name(_long_names(option)[0].lstrip("-"))
+    """The keyword that help() and signatures show of an option."""
+    return keywords(option)[0]
 
 
 def _has_several(value):
@@ -67,8 +72,7 @@ def words_of(command, arguments, options):
 
 def option_words(command, options):
     """The words of a command's options. Each of an option's long names is a keyword."""
-    by_keyword = {python_name(name.lstrip("-")): option for option in command["options"]
-                  for name in _long_names(option)}
+    by_keyword = {name: option for option in command["options"] for name in keywords(option)}
     words = []
     for name, value in options.items():
         option = by_keyword.get(name)

@@ -168,6 +168,7 @@ class Surface(_library.Owner):
         if len(sizes) != len(self.free):
             raise _library.UsageError(f"the surface takes {', '.join(self.free)}: {len(self.free)} "
                                       f"sizes, not {len(sizes)}")
+        sizes = [list(size) if hasattr(size, "__next__") else size for size in sizes]
         if not any(is_many(size) for size in sizes):
             asked = self._doubles(sizes)
             latency = ctypes.c_double()

@@ -26,14 +26,25 @@ class Sheets:
         return self.report[name]
 
 
+def _words(name, arguments, options):
+    """The words of a command that writes no files unless an option names where."""
+    from ._commands import keywords, listed, words_of
+    command = listed()[name]
+    output = next(option for option in command["options"] if "--output" in option["names"])
+    if all(options.get(keyword) is None for keyword in keywords(output)):
+        options = {**options, "output": "-"}
+    return words_of(command, arguments, options)
+
+
 class Trace(Sheets):
     """The individual report of one rank."""
 
     def __init__(self, path, progress=None, **options):
-        from ._commands import listed, words_of
-        super().__init__(words_of(listed()["trace report"], [path], {**options, "output": "-"}),
-                         progress)
+        words = _words("trace report", [path], options)
+        super().__init__(words, progress)
         self.path = path
+        if words[-2:] != ["--output", "-"]:
+            self.report  # pylint: disable=pointless-statement
 
     def __repr__(self):
         return f"<assay.Trace {str(self.path)!r}>"
@@ -41,8 +52,9 @@ class Trace(Sheets):
 
 def trace(path, progress=None, **options):
     """A rank's trace (.json, .json.gz), or a folder that holds one rank. Options are those of
-    assay.trace.report. assay.trace also has the other commands of `assay trace`: assay.trace.path(…).
-    Returns a Trace, whose sheets are Tables."""
+    assay.trace.report; without `output` no files are written, with it they are written now, of any
+    number of ranks, and the Trace has their overview alone. assay.trace also has the other commands of
+    `assay trace`: assay.trace.path(…). Returns a Trace, whose sheets are Tables."""
     return Trace(path, progress, **options)
 
 
@@ -74,9 +86,7 @@ def compare(baseline, *tests, progress=None, **options):
     """Compares configurations (folders of runs) with the first of them. Options are those of
     assay.trace.compare; without `output` no files are written, with it the comparison has the first
     sheet alone. Returns a Comparison, which is made now."""
-    from ._commands import listed, words_of
-    words = words_of(listed()["trace compare"], [],
-                     {"output": "-", **options, "baseline": baseline, "test": list(tests)})
+    words = _words("trace compare", [], {**options, "baseline": baseline, "test": list(tests)})
     compared = Comparison(words, progress)
     compared.report  # pylint: disable=pointless-statement
     return compared

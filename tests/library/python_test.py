@@ -82,6 +82,7 @@ class Importing(unittest.TestCase):
 
     def test_names(self):
         self.assertRegex(assay.version(), r"^\d+\.\d+\.\d+$")
+        self.assertEqual(assay.__version__, assay.version())
         self.assertIn("plan", dir(assay))
         for wrong, error in [(lambda: assay.nothing, "there are .*, plan, record"),
                              (lambda: assay.pln, "did you mean 'plan'"),
@@ -284,6 +285,13 @@ class Tables(unittest.TestCase):
         self.assertEqual(answers.rows()[0]["method"], "exact")
         self.assertIn("12.8", answers._repr_html_())
 
+    def test_columns_are_whatever_can_be_iterated_over(self):
+        for m in (iter([64]), (size for size in (64,)), map(int, ["64"]), {64}, {64: "a"}.keys()):
+            answers = self.store.gemm(m=m, n=512, k=1024, dtype="fp8")
+            self.assertEqual(answers.to_list("latency"), [6.4])
+        surface = self.store.surface("gemm", free="m", n=512, k=1024, dtype="fp8")
+        self.assertEqual(list(surface(size for size in (64, 32))), [6.4, 3.2])
+
     def test_a_table_is_a_mapping_of_columns(self):
         table = self.store.gemm(m=[64, 32], n=512, k=1024, dtype="fp8")
         self.assertIn("latency", table)
@@ -306,7 +314,7 @@ class Tables(unittest.TestCase):
                                ({"m": [1, None]}, "m has None"), ({"m": True}, "m has True"),
                                ({"m": [1, "2"]}, "m has numbers and texts"),
                                ({"m": 10**400}, "m: int too large"),
-                               ({"m": (i for i in range(3))}, "m has <generator")]:
+                               ({"m": {}}, "m is a mapping"), ({"m": {1: 2}}, "m is a mapping")]:
             with self.assertRaisesRegex(assay.AssayError, error):
                 self.store.gemm(**columns)
         with self.assertRaisesRegex(assay.UsageError, "gemm takes columns by their names"):
@@ -603,6 +611,10 @@ class Strategies(unittest.TestCase):
         found = table.lookup(tp=[3, 4], hidden=7168, tokens=64)
         self.assertEqual(found.to_list("extrapolated"), [True, False])
         self.assertEqual(list(found["extrapolated"]), [True, False])
+        impossible = table.lookup(tp=[1, 2, 8, 9, 1000000], hidden=7168, tokens=64)
+        for name in ("time", "link limit"):
+            self.assertEqual([value is None for value in impossible.to_list(name)],
+                             [True, False, False, True, True], name)
         self.assertEqual(found.unit("time"), "us")
         self.assertIn("launched by eager", found.notes[0])
 
@@ -662,6 +674,13 @@ class RealInputs(unittest.TestCase):
         self.assertIn("more tables: ", shown)
         self.assertNotIn("(ms) (ms)", shown)
         self.assertGreater(len(trace.sheet("gpu_timeline")), 3)
+
+    def test_a_trace_with_files(self):
+        path = next(TRACE.rglob("*.json.gz"))
+        with tempfile.TemporaryDirectory() as folder:
+            trace = assay.trace(path, output=folder, write="json")
+            self.assertTrue(list(pathlib.Path(folder).rglob("*.json")))
+            self.assertEqual(len(trace.sheets), 1)
 
     def test_a_comparison(self):
         compared = assay.compare(RUNS / "default", RUNS / "16cta_256threads")

@@ -10,7 +10,8 @@ namespace {
 core::Result<CommandResult> single_book(ReducedRun& run) {
   if (run.ranks.size() != 1) {
     return core::Error{fmt::format(
-        "'-o -' writes one report, and these are {} traces: give one, or a folder to write to",
+        "a report without a folder to write to ('-o -', in Python no output) is one trace's, and "
+        "these are {} traces: give one, or a folder to write to",
         run.ranks.size())};
   }
   CommandResult result;
