@@ -33,6 +33,15 @@ model::Cell exact_cell(const ExactColumn& column, const std::string& text) {
   return end.ec == std::errc() ? size_cell(number) : model::Cell(text);
 }
 
+// What is no number leaves its cell empty, so that a column of sizes stays one of numbers.
+model::Cell asked_size(const std::string& text) {
+  double number = 0;
+  const char* end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, number);
+  if (read.ec != std::errc() || read.ptr != end || !std::isfinite(number)) return {};
+  return size_cell(number);
+}
+
 // The rows that the answer comes from: none where it is the row itself.
 std::vector<std::uint32_t> ends_of(const WorkEstimate& estimate) {
   if (estimate.is_measured()) return {};
@@ -308,17 +317,38 @@ AnswerRows::AnswerRows(const WorkIndex& index)
 AnswerRows::AnswerRows(AnswerRows&&) noexcept = default;
 AnswerRows::~AnswerRows() = default;
 
-void AnswerRows::add(std::int64_t line, const Answer* answer, const std::string& refusal) {
+void AnswerRows::add(std::int64_t line, const Answer& answer, const std::string& refusal) {
   model::Table& table = state_->table;
   std::vector<model::Cell> row;
   row.reserve(table.columns.size());
   row.emplace_back(line);
-  if (answer != nullptr) add_key_cells(row, state_->index.rows(), *answer, state_->shown);
-  if (answer != nullptr && refusal.empty())
-    add_estimate_cells(row, state_->index.family(answer->family), *answer, state_->shown);
+  add_key_cells(row, state_->index.rows(), answer, state_->shown);
+  if (refusal.empty())
+    add_estimate_cells(row, state_->index.family(answer.family), answer, state_->shown);
   row.resize(table.columns.size() - 1);
   row.push_back(refusal.empty() ? model::Cell() : model::Cell(refusal));
   table.add_row(std::move(row));
+}
+
+void AnswerRows::refuse(std::int64_t line,
+                        std::span<const Condition> asked,
+                        const std::string& refusal) {
+  const WorkRows& rows = state_->index.rows();
+  std::vector<model::Cell> row = {line};
+  row.resize(state_->table.columns.size() - 1);
+  for (const Condition& one : asked) {
+    const auto is_it = [&](const ExactColumn& column) { return column.name == one.column; };
+    const auto exact = std::find_if(rows.exact.begin(), rows.exact.end(), is_it);
+    const auto size = std::find(rows.sizes.begin(), rows.sizes.end(), one.column);
+    if (exact != rows.exact.end()) {
+      row[static_cast<std::size_t>(exact - rows.exact.begin()) + 1] = exact_cell(*exact, one.value);
+    } else if (size != rows.sizes.end()) {
+      row[static_cast<std::size_t>(size - rows.sizes.begin()) + rows.exact.size() + 1] =
+          asked_size(one.value);
+    }
+  }
+  row.emplace_back(refusal);
+  state_->table.add_row(std::move(row));
 }
 
 model::Table AnswerRows::table() && {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -45,8 +46,11 @@ class AnswerRows {
   AnswerRows& operator=(AnswerRows&&) = delete;
   ~AnswerRows();
 
-  // `answer` may be null where nothing is known of what was asked.
-  void add(std::int64_t line, const Answer* answer, const std::string& refusal);
+  // `refusal` is empty for what has an answer.
+  void add(std::int64_t line, const Answer& answer, const std::string& refusal);
+
+  // Adds a question that means no row, with what it asked as far as the columns can have it.
+  void refuse(std::int64_t line, std::span<const Condition> asked, const std::string& refusal);
 
   [[nodiscard]] model::Table table() &&;
 

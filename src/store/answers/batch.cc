@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "core/counted.h"
 #include "core/csv.h"
@@ -31,25 +32,28 @@ bool is_result(std::string_view column) {
 
 class Batch {
  public:
-  Batch(const WorkIndex& index, Beyond beyond) : index_(index), beyond_(beyond), rows_(index) {}
+  // `matcher` has taken the conditions of all questions.
+  Batch(const WorkIndex& index, Matcher matcher, std::vector<Condition> common, Beyond beyond)
+      : index_(index),
+        matcher_(std::move(matcher)),
+        common_(std::move(common)),
+        beyond_(beyond),
+        rows_(index) {}
 
   // Adds the answers to one question.
-  void ask(std::int64_t line, core::Result<Matcher> matcher) {
-    const core::Status settled = matcher.ok() ? matcher.value().settle() : core::Status();
-    if (!matcher.ok()) return refuse(line, nullptr, matcher.error().message);
-    if (!settled.ok()) return refuse(line, nullptr, settled.error().message);
+  void ask(std::int64_t line, const core::Result<std::vector<Condition>>& question) {
+    if (!question.ok()) return refuse(line, {}, question.error().message);
+    const core::Result<Matcher> matcher = settled(question.value());
+    if (!matcher.ok()) return refuse(line, question.value(), matcher.error().message);
     const std::vector<std::size_t> families = matcher.value().families();
-    if (families.empty()) return refuse(line, nullptr, "no row has these values together");
+    if (families.empty()) return refuse(line, question.value(), "no row has these values together");
     for (const std::size_t number : families) {
       for (std::vector<double>& sizes : matcher.value().sizes(number)) {
-        Answer answer = answer_of(index_, number, std::move(sizes), beyond_);
-        const Family& family = index_.family(number);
-        if (answer.estimate.refused == Refused::kNo) {
-          rows_.add(line, &answer, "");
-          ++answered_;
-        } else {
-          refuse(line, &answer, family.refusal(answer.estimate, answer.sizes));
-        }
+        const Answer answer = answer_of(index_, number, std::move(sizes), beyond_);
+        const bool is_refused = answer.estimate.refused != Refused::kNo;
+        rows_.add(line, answer,
+                  is_refused ? index_.family(number).refusal(answer.estimate, answer.sizes) : "");
+        ++(is_refused ? refused_ : answered_);
       }
     }
   }
@@ -62,12 +66,25 @@ class Batch {
   }
 
  private:
-  void refuse(std::int64_t line, const Answer* asked, const std::string& reason) {
-    rows_.add(line, asked, reason);
+  [[nodiscard]] core::Result<Matcher> settled(const std::vector<Condition>& question) const {
+    Matcher matcher = matcher_;
+    for (const Condition& condition : question)
+      ASSAY_TRY(matcher.take(condition));
+    ASSAY_TRY(matcher.settle());
+    return matcher;
+  }
+
+  void refuse(std::int64_t line, std::vector<Condition> asked, const std::string& reason) {
+    asked.insert(asked.end(), common_.begin(), common_.end());
+    for (Condition& condition : asked)
+      condition.column = matcher_.resolved(condition.column);
+    rows_.refuse(line, asked, reason);
     ++refused_;
   }
 
   const WorkIndex& index_;
+  Matcher matcher_;
+  std::vector<Condition> common_;
   Beyond beyond_;
   AnswerRows rows_;
   std::int64_t answered_ = 0;
@@ -95,22 +112,20 @@ class Questions {
     return questions;
   }
 
-  [[nodiscard]] core::Result<Matcher> with_fields(
-      Matcher matcher, const std::vector<std::string_view>& fields) const {
+  [[nodiscard]] core::Result<std::vector<Condition>> conditions(
+      const std::vector<std::string_view>& fields) const {
     if (fields.size() != columns_.size()) {
       return core::Error{fmt::format("{}, but {}", core::counted(fields.size(), "field"),
                                      core::counted(columns_.size(), "column"))};
     }
-    bool asks = false;
-    for (std::size_t i = 0; i < fields.size(); ++i) {
-      if (fields[i].empty() || columns_[i].empty()) continue;
-      asks = true;
-      ASSAY_TRY(matcher.take({columns_[i], std::string(core::csv_meaning(fields[i]))}));
-    }
-    // An answer that was refused before its keys were known has none, and asks for nothing.
-    if (!asks && refusal_ < fields.size() && !fields[refusal_].empty())
+    std::vector<Condition> asked;
+    for (std::size_t i = 0; i < fields.size(); ++i)
+      if (!fields[i].empty() && !columns_[i].empty())
+        asked.push_back({columns_[i], std::string(core::csv_meaning(fields[i]))});
+    // A line that could not be read left an answer that asks for nothing.
+    if (asked.empty() && refusal_ < fields.size() && !fields[refusal_].empty())
       return core::Error{std::string(core::csv_meaning(fields[refusal_]))};
-    return matcher;
+    return asked;
   }
 
   [[nodiscard]] const std::vector<std::string>& passed_over() const { return passed_over_; }
@@ -134,9 +149,9 @@ core::Result<BatchAnswers> query_batch(const WorkIndex& index,
   std::vector<std::string_view> fields;
   if (!ASSAY_TRY(lines.next(fields))) return core::Error{"no line of names"};
   const Questions asked = ASSAY_TRY(Questions::make(matcher, fields));
-  Batch batch(index, beyond);
+  Batch batch(index, matcher, common, beyond);
   while (ASSAY_TRY(lines.next(fields)))
-    batch.ask(lines.line(), asked.with_fields(matcher, fields));
+    batch.ask(lines.line(), asked.conditions(fields));
   return std::move(batch).finish(asked.passed_over());
 }
 

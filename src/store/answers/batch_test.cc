@@ -54,6 +54,18 @@ TEST(Batch, SaysWhyThereIsNoAnswerAndGoesOn) {
   EXPECT_EQ(cell(answers, 6, "gemm_dtype"), "fp8");
 }
 
+TEST(Batch, ARefusedQuestionIsThereToBeCorrected) {
+  const BatchAnswers answers = answers_of("m,n,dtype\n0,64,fp9\nmany,64,fp8\n", {{"k", "64"}});
+  ASSERT_EQ(answers.refused, 2);
+  EXPECT_EQ(cell(answers, 0, "m"), "0");
+  EXPECT_EQ(cell(answers, 0, "n"), "64");
+  EXPECT_EQ(cell(answers, 0, "k"), "64");
+  EXPECT_EQ(cell(answers, 0, "gemm_dtype"), "fp9");
+  EXPECT_EQ(cell(answers, 0, "latency"), "");
+  EXPECT_EQ(cell(answers, 1, "m"), "");
+  EXPECT_EQ(cell(answers, 1, "gemm_dtype"), "fp8");
+}
+
 // Such an answer has no keys, and must not become a question that leaves all open.
 TEST(Batch, ARefusedAnswerIsRefusedAgain) {
   const BatchAnswers answers = answers_of("m,gemm_dtype,refusal\n,,m=0 is no work\n3,fp8,old\n");

@@ -43,6 +43,9 @@ class Matcher {
 
   [[nodiscard]] bool has_column(const std::string& column) const;
 
+  // Returns the column that a name means: "dtype" is "gemm_dtype".
+  [[nodiscard]] std::string resolved(const std::string& name) const;
+
   // Fails where the table lacks the column, or a condition has said already what it is.
   [[nodiscard]] core::Status check_column(const std::string& column) const;
 
@@ -66,7 +69,6 @@ class Matcher {
   [[nodiscard]] std::vector<std::uint32_t> meant_values(std::size_t number,
                                                         const std::string& value) const;
   [[nodiscard]] std::string shown(const std::string& column) const;
-  [[nodiscard]] std::string resolved(const std::string& name) const;
   [[nodiscard]] bool is_taken(const std::string& name) const;
   [[nodiscard]] core::Error no_column(const std::string& name) const;
   [[nodiscard]] core::Error no_value(const ExactColumn& column, const std::string& value) const;
