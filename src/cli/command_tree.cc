@@ -17,6 +17,7 @@ const CommandSpec kRoot{
     .description =
         "Measures, explains and compares. Results go to standard output or to files; progress, "
         "notes and errors go to standard error. Inputs are never changed.",
+    .regression_means = "what a command was asked to look for was found; its page says what",
     .examples =
         "assay trace report run/torch_profiler -o reports\n"
         "assay trace compare --baseline run_a --test run_b --output comparison\n"

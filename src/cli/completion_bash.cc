@@ -75,7 +75,7 @@ std::string quoted_words(const std::vector<std::string>& words) {
 
 std::string completer(const OptionInfo& option) {
   if (!option.suggestions.empty()) {
-    return fmt::format("{} {}", option.kind == ValueKind::kText ? "_assay_words" : "_assay_either",
+    return fmt::format("{} {}", is_path(option) ? "_assay_either" : "_assay_words",
                        quoted_words(option.suggestions));
   }
   switch (option.kind) {

@@ -29,7 +29,7 @@ std::string at(const CommandSpec& spec) {
 
 std::string fish_value(const OptionInfo& option) {
   if (!option.suggestions.empty()) {
-    return fmt::format(" {} -a {}", option.kind == ValueKind::kText ? "-x" : "-r -F",
+    return fmt::format(" {} -a {}", is_path(option) ? "-r -F" : "-x",
                        fish_quoted(core::join(option.suggestions, " ")));
   }
   switch (option.kind) {

@@ -38,8 +38,8 @@ std::string function_name(const CommandSpec& spec) {
 std::string action(const OptionInfo& option) {
   if (!option.suggestions.empty()) {
     const std::string words = core::join(option.suggestions, " ");
-    return option.kind == ValueKind::kText ? fmt::format("({})", words)
-                                           : fmt::format("{{compadd -- {}; _files}}", words);
+    return is_path(option) ? fmt::format("{{compadd -- {}; _files}}", words)
+                           : fmt::format("({})", words);
   }
   switch (option.kind) {
     case ValueKind::kChoice:

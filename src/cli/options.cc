@@ -172,6 +172,10 @@ std::vector<std::string> choices_of(const OptionInfo& option) {
   return split(option.value, option.kind == ValueKind::kChoiceList ? ',' : '|');
 }
 
+bool is_path(const OptionInfo& option) {
+  return option.kind == ValueKind::kFile || option.kind == ValueKind::kFolder;
+}
+
 std::vector<std::string> split(const std::string& text, char separator) {
   std::vector<std::string> parts(1);
   for (const char c : text) {

@@ -172,6 +172,9 @@ core::Error wrong_usage(const CommandSpec& spec, const std::string& problem);
 // Returns the words of a kChoice or kChoiceList value.
 std::vector<std::string> choices_of(const OptionInfo& option);
 
+// Returns whether its value is a file or a folder, or may be one beside suggested words.
+bool is_path(const OptionInfo& option);
+
 std::vector<std::string> split(const std::string& text, char separator);
 
 // Returns "" if `word` is one of the choices, and otherwise a text that says what is wrong and

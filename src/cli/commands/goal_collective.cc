@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "cli/byte_size.h"
 #include "cli/command.h"
@@ -13,6 +14,7 @@
 #include "cli/version.h"
 #include "core/counted.h"
 #include "core/files.h"
+#include "core/text.h"
 #include "goal/generate.h"
 #include "goal/synth/collective_job.h"
 
@@ -35,9 +37,12 @@ class GoalCollective final : public Command {
                                           {"gather", NcclFunction::kGather},
                                           {"scatter", NcclFunction::kScatter},
                                           {"send_recv", NcclFunction::kSendRecv}};
+    const std::vector<std::string> words = names_of(functions);
     add_choice(app, "FUNCTION", plan_.function, functions,
-               "what the ranks do, as performance tables name it; a root is rank 0, and send_recv "
-               "is a message of all to their next rank")
+               fmt::format("what the ranks do, as performance tables name it: {}; a root is rank "
+                           "0, and send_recv is a message of all to their next rank",
+                           core::join(words, ", ")))
+        ->suggest(words)
         ->default_str("")
         ->required();
     app.add_option("--ranks", ranks_, "how many take part; they fill one node after another")
