@@ -115,10 +115,11 @@ std::string mark_of(std::string_view verdict) {
 
 std::string bar_html(const Page& page) {
   const std::string& verdict = page.answer.verdict;
-  const std::string badge = verdict.empty()
-                                ? ""
-                                : fmt::format("<span class=\"verdict{}\">{}</span> ",
-                                              html_text(mark_of(verdict)), html_text(verdict));
+  const std::string badge =
+      verdict.empty()
+          ? ""
+          : fmt::format("<span class=\"verdict{}\">{}</span>: ", html_text(mark_of(verdict)),
+                        html_text(verdict));
   return fmt::format("<header id=\"bar\"><div><span class=\"short\">{}{}</span></div></header>\n",
                      badge, html_text(page.title));
 }

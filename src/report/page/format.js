@@ -1,14 +1,21 @@
 // Numbers and texts as people read them.
 
-// Three significant digits; whole numbers stay whole.
-export function number(value) {
+// As many significant digits as wanted; whole numbers stay whole.
+export function number(value, digits = 3) {
   if (value === null || value === undefined || value === '') return '';
   if (typeof value !== 'number') return String(value);
   if (Number.isInteger(value)) return String(value);
   const size = Math.abs(value);
-  if (size >= 100) return value.toFixed(0);
+  if (size >= 100) return digits > 3 ? trimmed(value.toPrecision(digits)) : value.toFixed(0);
   if (size < 1e-4 || size >= 1e12) return value.toPrecision(3);
-  return Number(value.toPrecision(3)) === 0 ? '0' : trimmed(value.toPrecision(3));
+  return Number(value.toPrecision(digits)) === 0 ? '0' : trimmed(value.toPrecision(digits));
+}
+
+// How many digits tell two numbers apart, three to six.
+export function digitsBetween(low, high) {
+  let digits = 3;
+  while (low < high && digits < 6 && number(low, digits) === number(high, digits)) ++digits;
+  return digits;
 }
 
 function trimmed(text) {

@@ -57,6 +57,16 @@ std::string composition_title(const report::CompositionChart& chart) {
                      chart.parts[most].name, most_change);
 }
 
+// Returns as many digits as tell two times apart, three to six.
+int digits_between(double low, double high) {
+  constexpr int kMostDigits = 6;
+  int digits = 3;
+  while (low < high && digits < kMostDigits &&
+         fmt::format("{:.{}g}", low, digits) == fmt::format("{:.{}g}", high, digits))
+    ++digits;
+  return digits;
+}
+
 std::string map_title(const report::MapChart& chart, const std::string& label) {
   const std::vector<double>& values = chart.panels.front().values;
   std::optional<std::size_t> longest;
@@ -68,9 +78,10 @@ std::string map_title(const report::MapChart& chart, const std::string& label) {
   }
   if (!longest) return label + ": length of each step on each rank (ms)";
   const std::size_t width = chart.columns.size();
-  return fmt::format("{}: steps take {:.3g} to {:.3g} ms; the longest is {} on rank {}", label,
-                     values[*shortest], values[*longest], chart.columns[*longest % width],
-                     chart.rows[*longest / width]);
+  const int digits = digits_between(values[*shortest], values[*longest]);
+  return fmt::format("{}: steps take {:.{}g} to {:.{}g} ms; the longest is {} on rank {}", label,
+                     values[*shortest], digits, values[*longest], digits,
+                     chart.columns[*longest % width], chart.rows[*longest / width]);
 }
 
 std::string bandwidth_title(const report::CurveFigure& figure) {

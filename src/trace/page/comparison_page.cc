@@ -48,7 +48,10 @@ void add_missing(report::PageAnswer& answer, const model::Book& book, const std:
 std::string share_text(double change, double total) {
   constexpr double kWhole = 100;
   const double percent = attribution::rounded_beside(kWhole * change / total, kWhole);
-  return std::isnan(percent) ? "" : fmt::format(" ({:.3g} %)", percent);
+  if (std::isnan(percent)) return "";
+  constexpr double kThreeDigits = 999.5;
+  return std::fabs(percent) < kThreeDigits ? fmt::format(" ({:.3g} %)", percent)
+                                           : fmt::format(" ({:.0f} %)", percent);
 }
 
 // The largest parts of the attribution say why, where there is one.

@@ -87,6 +87,7 @@ export function curves(chart, {width, narrow, colors, zoom, off}) {
   const [seenX, seenY] = [seen(x, zoom.x), seen(y, zoom.y)];
   const xTicks = ticks(10 ** seenX[0], 10 ** seenX[1], chart.x, narrow ? 4 : 9).map(log);
   const yTicks = ticks(10 ** seenY[0], 10 ** seenY[1], chart.y, 9).map(log);
+  const noted = all.some(point => point.note);
   const named = curvesShown.length < 6 && !narrow;
   const right = named ? Math.min(width * 0.34, Math.max(...curvesShown.map(curve => textWidth(curve.name, FONT))) + 24) : 14;
   const yRoom = Math.max(...yTicks.map(tick => textWidth(textOf(10 ** tick, chart.y), FONT))) + 34;
@@ -119,9 +120,9 @@ export function curves(chart, {width, narrow, colors, zoom, off}) {
     height: narrow ? 320 : 400,
     key: named ? [] : firstOfEachName(chart.curves).map(curve => ({name: curve.name, color: curve.look === 'limit' ? colors.same : curve.color,
       look: keyLook(curve, shapes.get(curve.name))})),
-    values: () => ({columns: ['', chart.x.title, chart.y.title, 'low', 'high'],
+    values: () => ({columns: ['', chart.x.title, chart.y.title, 'low', 'high', ...(noted ? ['what'] : [])],
       rows: chart.curves.flatMap(curve => curve.points.map(point =>
-        [curve.name, textOf(point.x, chart.x), number(point.y), number(point.low), number(point.high)]))}),
+        [curve.name, textOf(point.x, chart.x), number(point.y), number(point.low), number(point.high), ...(noted ? [point.note || ''] : [])]))}),
     option: {
       grid: {left: yRoom, right, top: 12, bottom: 50},
       xAxis: axis(chart.x, x, xTicks, colors, {nameGap: 28, nameLocation: 'middle'}),

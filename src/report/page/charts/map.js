@@ -1,12 +1,13 @@
 // Maps: a colour for each place of a grid, in one panel or several with one scale.
 import {tip} from '../dom.js';
-import {number, shortened, signed, textWidth} from '../format.js';
+import {digitsBetween, number, shortened, signed, textWidth} from '../format.js';
 import {colorAt, readableOn} from '../paint.js';
 
 const FONT = '12px system-ui, sans-serif';
 const SMALL = '11px system-ui, sans-serif';
 const NO_VALUE = 'no value';
 const DECADES = 2;  // that a linear scale may span
+const LEAST_SPAN = 0.02;  // of the values, so that noise does not take all colours
 
 const VIRIDIS = ['#440154', '#482878', '#3e4989', '#31688e', '#26828e', '#1f9e89', '#35b779', '#6ece58', '#b5de2b', '#fde725'];
 // From better to worse; the colours of verdicts.
@@ -21,12 +22,14 @@ function scaleOf(chart) {
   const values = chart.panels.flatMap(panel => panel.values).filter(value => value !== null).sort((a, b) => a - b);
   if (!values.length) return null;
   if (isSigned(chart)) return differenceScale(chart, values);
-  const [low, high] = [chart.low ?? values[0], chart.high ?? values.at(-1)];
+  const more = Math.max(0, LEAST_SPAN * Math.abs(values[0] + values.at(-1)) / 2 - (values.at(-1) - values[0])) / 2;
+  const [low, high] = [chart.low ?? values[0] - more, chart.high ?? values.at(-1) + more];
   const logarithmic = low > 0 && high / low > 10 ** DECADES;
   const place = logarithmic ? value => Math.log(value / low) / Math.log(high / low)
     : value => high > low ? (value - low) / (high - low) : 0.5;
   const back = share => logarithmic ? low * (high / low) ** share : low + (high - low) * share;
-  const ticks = [0, 0.25, 0.5, 0.75, 1].map(share => [share, number(back(share))]);
+  const digits = digitsBetween(low, back(0.25));
+  const ticks = [0, 0.25, 0.5, 0.75, 1].map(share => [share, number(back(share), digits)]);
   return marked({color: value => colorAt(VIRIDIS, place(value)), colors: VIRIDIS, ticks}, values, low, high);
 }
 
@@ -89,10 +92,12 @@ export function map(chart, {width, colors, zoom}) {
   const seenColumns = Math.max(1, columns.length * (zoom.x[1] - zoom.x[0]) / 100);
   const cellWidth = place.cellWidth * columns.length / seenColumns;
   const cellHeight = place.cellHeight * 100 / Math.max(0.05, zoom.y[1] - zoom.y[0]);
+  const known = panels.flatMap(panel => panel.values).filter(value => value !== null && value !== undefined).sort((a, b) => a - b);
+  const digits = digitsBetween(known[0], known.at(-1));
   const textOf = (panel, at) => {
     if (panel.texts && panel.texts[at]) return panel.texts[at];
     const value = panel.values[at];
-    return value === null || value === undefined ? '' : isSigned(chart) ? signed(value) : number(value);
+    return value === null || value === undefined ? '' : isSigned(chart) ? signed(value) : number(value, digits);
   };
   const colorOf = (panel, at) => chart.scale === 'categories' ? category.get(panel.names[at]) ?? null
     : panel.values[at] === null || panel.values[at] === undefined || !scale ? null : scale.color(panel.values[at]);
@@ -110,7 +115,7 @@ export function map(chart, {width, colors, zoom}) {
     const near = [['before', row, column - 1], ['after', row, column + 1], ['above', row - 1, column], ['below', row + 1, column]]
         .filter(([, r, c]) => r >= 0 && r < rows.length && c >= 0 && c < columns.length)
         .map(([word, r, c]) => [word, panel.values[r * columns.length + c]]).filter(([, value]) => value !== null);
-    return near.length ? [near.map(([word, value]) => `${word} ${number(value)}`).join(', ')] : [];
+    return near.length ? [near.map(([word, value]) => `${word} ${number(value, digits)}`).join(', ')] : [];
   };
   const widest = Math.max(0, ...panels.flatMap(panel => panel.values.length || panel.texts ? rows.flatMap((_, r) => columns.map((__, c) => textWidth(textOf(panel, r * columns.length + c), SMALL))) : []));
   const isBlank = (panel, at) => colorOf(panel, at) === null && !textOf(panel, at);
