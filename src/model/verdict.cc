@@ -6,6 +6,8 @@
 namespace assay::model {
 namespace {
 
+constexpr const char* kContradicted = "Unclear: ";
+
 constexpr std::array<std::pair<Verdict, const char*>, 12> kWords = {{
     {Verdict::kBetter, "Better"},
     {Verdict::kWorse, "Worse"},
@@ -33,6 +35,7 @@ Verdict verdict_of(const Cell& cell) {
   const std::string* word = std::get_if<std::string>(&cell);
   for (const auto& [verdict, known] : kWords)
     if (word != nullptr && *word == known) return verdict;
+  if (word != nullptr && word->starts_with(kContradicted)) return Verdict::kUnclear;
   return Verdict::kUnknown;
 }
 
@@ -40,6 +43,10 @@ SlowSteps slow_steps(Verdict steady, Verdict all) {
   if (all == steady) return SlowSteps::kNone;
   if (all == Verdict::kWorse) return SlowSteps::kOfTest;
   return all == Verdict::kBetter ? SlowSteps::kOfBaseline : SlowSteps::kNone;
+}
+
+std::string contradicted_text(const std::string& steady, const std::string& all) {
+  return kContradicted + ("steady steps " + steady) + ", all steps " + all;
 }
 
 }  // namespace assay::model

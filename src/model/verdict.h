@@ -2,6 +2,8 @@
 // shows the same words; writers choose the colour of a row by them.
 #pragma once
 
+#include <string>
+
 #include "model/table.h"
 
 namespace assay::model {
@@ -29,8 +31,8 @@ const char* verdict_word(Verdict verdict);
 // The word for kSame where a side was run once, so that the noise between its runs is not known.
 inline constexpr const char* kSameInTheseRuns = "Same in these runs";
 
-// Returns the verdict in a cell of a column of verdicts; kUnknown for all other texts ("Unknown: 1
-// step").
+// Returns the verdict in a cell of a column of verdicts, kUnclear for a contradicted_text(), and
+// kUnknown for all other texts ("Unknown: 1 step").
 Verdict verdict_of(const Cell& cell);
 
 // Slow steps that come back in its runs belong to a setting, whatever their cause.
@@ -43,5 +45,9 @@ enum class SlowSteps {
 // Returns whose slow steps contradict the verdict on the steady steps. `all` is the verdict on the
 // mean of all profiled steps.
 SlowSteps slow_steps(Verdict steady, Verdict all);
+
+// Returns "Unclear: steady steps Better, all steps Worse", the verdict where slow steps contradict
+// that on the steady ones.
+std::string contradicted_text(const std::string& steady, const std::string& all);
 
 }  // namespace assay::model

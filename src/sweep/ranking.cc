@@ -83,6 +83,11 @@ bool counts_runs(const SettingResult& result) {
   return result.repetition == "run";
 }
 
+std::string judged_in_words(const SettingResult& result) {
+  if (slow_steps_of(result) == SlowSteps::kNone) return result.verdict;
+  return model::contradicted_text(result.verdict, result.mean_verdict);
+}
+
 std::vector<Cell> row_of(const SettingResult& result) {
   return {result.setting,
           static_cast<std::int64_t>(result.runs),
@@ -92,7 +97,7 @@ std::vector<Cell> row_of(const SettingResult& result) {
           cell_of(result.change_percent),
           cell_of(result.change_percent_low),
           cell_of(result.change_percent_high),
-          result.verdict,
+          judged_in_words(result),
           cell_of(result.mean_change_percent),
           cell_of(result.mean_change_percent_low),
           cell_of(result.mean_change_percent_high),
@@ -132,21 +137,12 @@ SettingResult without_result(const std::string& setting) {
           .verdict = kNoGoodRun};
 }
 
-// Returns "Unclear: steady steps Better, all steps Worse" where slow steps contradict the verdict;
-// pages choose the colour by the first word.
-std::string judged_in_words(const SettingResult& result) {
-  if (slow_steps_of(result) == SlowSteps::kNone) return result.verdict;
-  return fmt::format("Unclear: steady steps {}, all steps {}", result.verdict, result.mean_verdict);
-}
-
 report::RankedItem item_of(const SettingResult& result, bool is_reference) {
-  const bool is_contradicted = slow_steps_of(result) != SlowSteps::kNone;
-  report::RankedItem item{
-      .name = result.setting,
-      .value = is_reference ? 0 : result.change_percent,
-      .low = result.change_percent_low,
-      .high = result.change_percent_high,
-      .verdict = is_contradicted ? Verdict::kUnclear : model::verdict_of(Cell(result.verdict))};
+  report::RankedItem item{.name = result.setting,
+                          .value = is_reference ? 0 : result.change_percent,
+                          .low = result.change_percent_low,
+                          .high = result.change_percent_high,
+                          .verdict = model::verdict_of(Cell(judged_in_words(result)))};
   const std::string interval =
       std::isnan(item.low) ? ""
                            : fmt::format(" ({} to {})", with_sign(item.low), with_sign(item.high));
@@ -254,8 +250,8 @@ std::string Ranking::contradiction_in_words(const SettingResult& result) const {
     text = fmt::format("{} takes the same time within {:g} % in its steady steps ({})",
                        result.setting, rules_.tolerance_percent, certain);
   } else if (steady == Verdict::kUnclear) {
-    text = fmt::format("whether {} is faster in its steady steps is unclear ({})", result.setting,
-                       certain);
+    text = fmt::format("whether {} is {} in its steady steps is unclear ({})", result.setting,
+                       result.change_percent < 0 ? "slower" : "faster", certain);
   } else {
     text = fmt::format("{} is {} than {} in its steady steps ({})", result.setting,
                        faster_or_slower(result.change_percent), reference_, certain);
@@ -309,8 +305,9 @@ std::string Ranking::choice_in_words() const {
     return "The steady steps do not decide." + rest_in_words();
   if (const auto unclear = with(Verdict::kUnclear); !unclear.empty()) {
     const SettingResult& first = *unclear.front();
-    std::string text = fmt::format("Unclear whether {} is faster than {} ({}).", first.setting,
-                                   reference_, certainty(first));
+    std::string text =
+        fmt::format("Unclear whether {} is {} than {} ({}).", first.setting,
+                    first.change_percent < 0 ? "slower" : "faster", reference_, certainty(first));
     if (!first.needed.empty()) text += " " + first.needed + ".";
     return text + rest_in_words();
   }
@@ -417,7 +414,8 @@ std::vector<model::Column> Ranking::columns() const {
       {.name = "high (%)", .unit = "%", .description = "end of its interval"},
       {.name = "verdict",
        .description = "Same: the whole interval lies within the tolerance. Unclear: it holds zero "
-                      "and is wider. Different, or Same, in these runs: a setting was run once, so "
+                      "and is wider, or the mean verdict contradicts it. Different, or Same, in "
+                      "these runs: a setting was run once, so "
                       "the noise between its runs is unknown. Not applied: its variables reached "
                       "no process that loaded NCCL. No verdict: those of the reference reached "
                       "none."},

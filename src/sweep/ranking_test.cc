@@ -104,6 +104,9 @@ TEST(Ranking, ASettingThatIsSlowerOverAllStepsIsNotRecommended) {
   EXPECT_EQ(alone.figure().items.front().verdict, model::Verdict::kUnclear);
   EXPECT_EQ(alone.figure().items.front().texts.back(),
             "Unclear: steady steps Better, all steps Worse");
+  const model::Table table = alone.table("runs");
+  EXPECT_EQ(model::text(table.at(0, *table.column("verdict"))),
+            "Unclear: steady steps Better, all steps Worse");
   EXPECT_EQ(alone.doubts().size(), 1U);
   const Ranking with_better = ranking({spikes, slow_steps("c", 1.7, "Better", 1.7, "Better")});
   EXPECT_THAT(with_better.answer(), StartsWith("Use c: it is 1.7 % faster than default"));
@@ -115,6 +118,13 @@ TEST(Ranking, SlowStepsOfTheReferenceLeaveTheChoiceOpen) {
   EXPECT_EQ(ranks.next("runs"),
             "Next: find out what the steps of default do that are not steady (sheet Steps of "
             "comparison_b): they come back in its runs, so they belong to it.");
+}
+
+TEST(Ranking, WhatIsUnclearIsSaidInTheDirectionOfItsEstimate) {
+  EXPECT_THAT(ranking({result("b", -0.5, 2, "Unclear")}).answer(),
+              StartsWith("Unclear whether b is slower than default"));
+  EXPECT_THAT(ranking({result("b", 0.5, 2, "Unclear")}).answer(),
+              StartsWith("Unclear whether b is faster than default"));
 }
 
 TEST(Ranking, FailedRunsAreToldWithTheAnswer) {
@@ -234,7 +244,7 @@ TEST(Ranking, AnUnclearSettingIsNeverCalledEqual) {
   wide.needed = "About 9 runs of each would tell a difference of 21 % apart";
   const Ranking ranks = ranking({wide, result("8", -30, 2, "Worse")});
   EXPECT_EQ(ranks.answer(),
-            "Unclear whether 16 is faster than default (95 % over all comparisons: 45 % slower to "
+            "Unclear whether 16 is slower than default (95 % over all comparisons: 45 % slower to "
             "3 % faster; 3 runs). "
             "About 9 runs of each would tell a difference of 21 % apart. 1 setting is slower by "
             "30 %.");

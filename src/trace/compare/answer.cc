@@ -213,6 +213,23 @@ void add_recurring(Answer& answer, const Sides& sides, model::SlowSteps slow) {
   answer.regression = answer.regression || worse;
 }
 
+// Steps that are not steady may come back, though few runs or steps cannot tell.
+bool may_recur(const Answer& answer, const Criterion& criterion) {
+  return answer.headline.verdict == Verdict::kSame && answer.mean.verdict != Verdict::kSame &&
+         std::fabs(answer.mean.percent) > criterion.tolerance_percent;
+}
+
+void add_perhaps_recurring(Answer& answer) {
+  answer.lines[0].answer +=
+      fmt::format(" But over all profiled steps it is {}, which these runs cannot tell from noise.",
+                  speed_in_words(answer.mean));
+  for (AnswerLine& line : answer.lines)
+    if (line.question == kNextQuestion)
+      line.answer +=
+          " See whether the steps that are not steady come back (sheet Steps): if they do, they "
+          "belong to the setting.";
+}
+
 }  // namespace
 
 Answer answer(const Sides& sides) {
@@ -253,8 +270,11 @@ Answer answer(const Sides& sides) {
   for (const TimelineChange& change : changes)
     if (change.type == kAllSteps) result.mean = change.time_ms;
   if (const auto slow = model::slow_steps(result.headline.verdict, result.mean.verdict);
-      slow != model::SlowSteps::kNone)
+      slow != model::SlowSteps::kNone) {
     add_recurring(result, sides, slow);
+  } else if (may_recur(result, criterion)) {
+    add_perhaps_recurring(result);
+  }
   if (!different_ranks(sides).empty()) advise_equal_ranks(result);
   result.baseline_steps = step_count(pair.baseline, pair.basis);
   result.test_steps = step_count(pair.test, pair.basis);

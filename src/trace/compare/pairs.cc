@@ -22,25 +22,28 @@ using model::cell_of;
 // More pairs than this are counted, not named.
 constexpr std::size_t kMostNamed = 3;
 
-std::vector<double> step_times(const std::vector<TimelineFigure>& figures, Repetition repetition) {
+std::vector<double> step_times(const std::vector<TimelineFigure>& figures,
+                               Repetition repetition,
+                               const char* type) {
   const SeriesByType series = mean_over_ranks(figures, repetition);
-  const auto total = series.find(kTotalTime);
+  const auto total = series.find(type);
   return total == series.end() ? std::vector<double>() : total->second.time_ms;
 }
 
-// The settings, and what is known of the noise of all.
+// The settings, a time of a step (kTotalTime, kAllSteps), and what is known of the noise of all.
 struct Judged {
   std::span<const SettingFigures> settings;
+  const char* type;
   JointNoise noise;
   Criterion criterion;  // of each pair
 };
 
-Judged judged(std::span<const SettingFigures> settings, Criterion criterion) {
+Judged judged(std::span<const SettingFigures> settings, Criterion criterion, const char* type) {
   criterion.confidence = core::confidence_of_each(criterion.confidence, settings.size() - 1);
   std::vector<JointRuns> runs;
   for (const SettingFigures& setting : settings)
-    runs.push_back(joint_runs(setting, kTotalTime));
-  return {settings, JointNoise(runs), criterion};
+    runs.push_back(joint_runs(setting, type));
+  return {settings, type, JointNoise(runs), criterion};
 }
 
 double step_time(const Judged& judged, std::size_t place) {
@@ -49,7 +52,8 @@ double step_time(const Judged& judged, std::size_t place) {
   const std::vector<TimelineFigure>& figures =
       setting.steady.empty() ? setting.whole : setting.steady;
   const bool repeated = setting.runs.size() > 1;
-  return core::mean(step_times(figures, repeated ? Repetition::kRun : Repetition::kStep));
+  return core::mean(
+      step_times(figures, repeated ? Repetition::kRun : Repetition::kStep, judged.type));
 }
 
 std::vector<std::size_t> fastest_first(const Judged& judged) {
@@ -65,23 +69,38 @@ std::vector<std::size_t> fastest_first(const Judged& judged) {
   return order;
 }
 
-SettingPair pair_of(const Judged& judged, std::size_t first, std::size_t second) {
-  const TimelinePair figures = timeline_pair(judged.settings[second], judged.settings[first]);
+Change change_of_pair(const Judged& judged, const TimelinePair& figures, const SettingPair& pair) {
+  if (judged.noise.knows(pair.first) && judged.noise.knows(pair.second))
+    return judged.noise.change(pair.second, pair.first, judged.criterion);
   const Repetition repetition = figures.basis.repetition;
+  return measure_change(step_times(figures.baseline, repetition, judged.type),
+                        step_times(figures.test, repetition, judged.type), model::Better::kLower,
+                        with_evidence(judged.criterion, repetition));
+}
+
+SettingPair pair_of(const Judged& steady,
+                    const Judged& all_steps,
+                    std::size_t first,
+                    std::size_t second) {
+  const TimelinePair figures = timeline_pair(steady.settings[second], steady.settings[first]);
   SettingPair pair{.first = first, .second = second, .basis = figures.basis};
-  pair.change = judged.noise.knows(first) && judged.noise.knows(second)
-                    ? judged.noise.change(second, first, judged.criterion)
-                    : measure_change(step_times(figures.baseline, repetition),
-                                     step_times(figures.test, repetition), model::Better::kLower,
-                                     with_evidence(judged.criterion, repetition));
+  pair.change = change_of_pair(steady, figures, pair);
+  if (figures.basis.window != Basis::Window::kStep) return pair;
+  pair.all_steps = change_of_pair(all_steps, figures, pair);
+  pair.slow = model::slow_steps(pair.change.verdict, pair.all_steps.verdict);
   return pair;
 }
 
+bool is_contradicted(const SettingPair& pair) {
+  return pair.slow != model::SlowSteps::kNone;
+}
+
 // "1 is unclear (a and b)", "" for none.
-std::string counted_pairs(const SettingPairs& pairs, Verdict verdict, const char* what) {
+template <typename Counts>
+std::string counted_pairs(const SettingPairs& pairs, const Counts& counts, const char* what) {
   std::vector<std::string> names;
   for (const SettingPair& pair : pairs.pairs)
-    if (pair.change.verdict == verdict)
+    if (counts(pair))
       names.push_back(pairs.labels[pair.first] + " and " + pairs.labels[pair.second]);
   if (names.empty()) return "";
   const std::string count =
@@ -93,7 +112,8 @@ std::string counted_pairs(const SettingPairs& pairs, Verdict verdict, const char
 std::string what_differs(const SettingPairs& pairs) {
   const auto count = [&pairs](std::initializer_list<Verdict> verdicts) {
     return std::count_if(pairs.pairs.begin(), pairs.pairs.end(), [&](const SettingPair& pair) {
-      return std::find(verdicts.begin(), verdicts.end(), pair.change.verdict) != verdicts.end();
+      return !is_contradicted(pair) &&
+             std::find(verdicts.begin(), verdicts.end(), pair.change.verdict) != verdicts.end();
     });
   };
   const auto certain = count({Verdict::kBetter, Verdict::kWorse});
@@ -108,6 +128,12 @@ std::string what_differs(const SettingPairs& pairs) {
                   in_these_runs == 1 ? "differs" : "differ");
   if (certain > 0) text += fmt::format(", {} more for certain", certain);
   return text;
+}
+
+std::string pair_verdict(const SettingPair& pair) {
+  const std::string steady = timeline_verdict(pair.change, pair.basis);
+  if (!is_contradicted(pair)) return steady;
+  return model::contradicted_text(steady, timeline_verdict(pair.all_steps, pair.basis));
 }
 
 std::vector<model::Column> pair_columns(const SettingPairs& pairs) {
@@ -140,18 +166,19 @@ std::vector<model::Column> pair_columns(const SettingPairs& pairs) {
 }  // namespace
 
 SettingPairs compare_pairs(std::span<const SettingFigures> settings, const Criterion& criterion) {
-  const Judged all = judged(settings, criterion);
+  const Judged steady = judged(settings, criterion, kTotalTime);
+  const Judged all_steps = judged(settings, criterion, kAllSteps);
   SettingPairs result{.labels = {},
-                      .order = fastest_first(all),
+                      .order = fastest_first(steady),
                       .pairs = {},
                       .criterion = criterion,
-                      .each = all.criterion.confidence,
-                      .noise = all.noise.kind()};
+                      .each = steady.criterion.confidence,
+                      .noise = steady.noise.kind()};
   for (const SettingFigures& setting : settings)
     result.labels.push_back(setting.label);
   for (std::size_t i = 0; i < result.order.size(); ++i)
     for (std::size_t j = i + 1; j < result.order.size(); ++j)
-      result.pairs.push_back(pair_of(all, result.order[i], result.order[j]));
+      result.pairs.push_back(pair_of(steady, all_steps, result.order[i], result.order[j]));
   std::vector<Change*> changes;
   for (SettingPair& pair : result.pairs)
     changes.push_back(&pair.change);
@@ -173,9 +200,17 @@ std::string pairs_in_words(const SettingPairs& pairs) {
   for (const auto& [verdict, what] : {std::pair(Verdict::kSame, same.c_str()),
                                       {Verdict::kUnclear, "unclear"},
                                       {Verdict::kUnknown, "unknown"}}) {
-    std::string text = counted_pairs(pairs, verdict, what);
+    const auto counts = [wanted = verdict](const SettingPair& pair) {
+      return !is_contradicted(pair) && pair.change.verdict == wanted;
+    };
+    std::string text = counted_pairs(pairs, counts, what);
     if (!text.empty()) texts.push_back(std::move(text));
   }
+  if (std::string text = counted_pairs(pairs, is_contradicted,
+                                       "judged otherwise by all profiled steps than by the steady "
+                                       "ones");
+      !text.empty())
+    texts.push_back(std::move(text));
   return core::join(texts, "; ") + ".";
 }
 
@@ -188,15 +223,15 @@ model::Table pairs_table(const SettingPairs& pairs) {
       "The verdicts on {} pairs are corrected for their number (Holm), so that with {:g} % "
       "confidence none of them claims a difference that is not there. A ranking, which compares "
       "each "
-      "setting with one alone, may be certain where a pair here is unclear.",
+      "setting with one alone, may be certain where a pair here is unclear. Steady steps are "
+      "compared; where the mean of all profiled steps contradicts them, the verdict says so.",
       pairs.pairs.size(), 100 * pairs.criterion.confidence));
   if (const char* words = order_in_words(pairs.noise); *words != 0) table.notes.emplace_back(words);
   for (const SettingPair& pair : pairs.pairs) {
     const Change& change = pair.change;
     table.add_row({pairs.labels[pair.first], pairs.labels[pair.second], cell_of(change.test),
                    cell_of(change.baseline), cell_of(change.percent), cell_of(change.percent_low),
-                   cell_of(change.percent_high), cell_of(change.p_corrected),
-                   timeline_verdict(change, pair.basis)});
+                   cell_of(change.percent_high), cell_of(change.p_corrected), pair_verdict(pair)});
   }
   table.style.opens_with_text = true;
   table.style.verdict_column = "verdict";

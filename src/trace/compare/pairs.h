@@ -19,8 +19,10 @@ struct SettingPair {
   std::size_t first = 0;  // positions of the settings; the first takes less time, or as much
   std::size_t second = 0;
   Basis basis = {};
-  Change change =
-      {};  // of a step's time, from the second to the first, without effects of the order
+  // Of a steady step's time, from the second to the first, without effects of the order.
+  Change change = {};
+  Change all_steps = {};  // the same of the mean of all profiled steps, judged as a ranking does
+  model::SlowSteps slow = model::SlowSteps::kNone;  // the latter contradicts the former
 };
 
 struct SettingPairs {
@@ -35,8 +37,8 @@ struct SettingPairs {
 // Compares the times of a step by the noise of all settings (see JointNoise) where the first of
 // them is their baseline, or else as in a comparison of two. Intervals are as wide as those of one
 // setting with all others that hold together, as a ranking has them; so no verdict contradicts a
-// ranking's, but the verdicts on all pairs are judged together, too (see judge_together()), so that
-// some are unclear here alone.
+// ranking's, and means of all steps contradict here where they do there, but the verdicts on all
+// pairs are judged together, too (see judge_together()), so that some are unclear here alone.
 SettingPairs compare_pairs(std::span<const SettingFigures> settings, const Criterion& criterion);
 
 // Says what was taken out of the times; "" for nothing.

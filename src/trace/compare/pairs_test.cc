@@ -99,6 +99,34 @@ TEST(Pairs, IntervalsOfOneSettingWithAllOthersHoldTogether) {
   }
 }
 
+// Runs of steady steps that take as long as told, but for one of twice as long.
+SettingFigures with_slow_step(const std::string& label, const std::vector<double>& runs_ms) {
+  Configuration result{.label = label, .ranks = {}, .collectives = {}, .runs = {}};
+  for (const double ms : runs_ms) {
+    result.runs.push_back(static_cast<int>(result.runs.size()) + 1);
+    std::vector<double> steps(10, ms);
+    steps[6] = 2 * ms;
+    result.ranks.push_back(rank_report(0, {{"total_time", steps}}));
+    result.ranks.back().run = result.runs.back();
+  }
+  return figures_of(result, Compat::kNone);
+}
+
+TEST(Pairs, AVerdictThatAllStepsContradictIsNone) {
+  const std::vector<SettingFigures> settings = {setting("base", {60, 60.3, 59.7}),
+                                                with_slow_step("spiky", {58, 58.3, 57.7}),
+                                                setting("slow", {80, 80.3, 79.7})};
+  const SettingPairs pairs = compare_pairs(settings, {});
+  const SettingPair& pair = pair_of(pairs, "spiky", "base");
+  EXPECT_EQ(pair.change.verdict, Verdict::kBetter);
+  EXPECT_EQ(pair.slow, model::SlowSteps::kOfTest);
+  EXPECT_EQ(pairs_in_words(pairs),
+            "2 of 3 pairs of settings differ for certain; 1 is judged otherwise by all profiled "
+            "steps than by the steady ones (spiky and base).");
+  EXPECT_EQ(model::text(pairs_table(pairs).at(0, 8)),
+            "Unclear: steady steps Better, all steps Worse");
+}
+
 TEST(Pairs, OneRunEachDiffersOnlyInTheseRuns) {
   const std::vector<SettingFigures> settings = {setting("a", {60}), setting("b", {70}),
                                                 setting("c", {80})};

@@ -116,6 +116,20 @@ TEST(Repetitions, SlowStepsThatEveryRunHasBelongToASetting) {
   EXPECT_THAT(all_words(answer({a, side_of("c", 0)})), HasSubstr("What next? Use either."));
 }
 
+// One run a side cannot tell whether its slow step comes back.
+TEST(Repetitions, AMeanOfAllStepsThatDiffersIsToldBesideATie) {
+  Configuration a{.label = "a", .ranks = {}, .collectives = {}};
+  Configuration b{.label = "b", .ranks = {}, .collectives = {}};
+  a.ranks = {rank_report(0, {{"total_time", {80, 80.1, 79.9, 80, 80, 80.1}}})};
+  b.ranks = {rank_report(0, {{"total_time", {80, 80.1, 112, 80, 80, 80.1}}})};
+  const Answer told = answer({a, b});
+  EXPECT_EQ(told.headline.verdict, Verdict::kSame);
+  EXPECT_FALSE(told.regression);
+  EXPECT_THAT(told.lines[0].answer, HasSubstr("But over all profiled steps it is 6.69 % slower, "
+                                              "which these runs cannot tell from noise."));
+  EXPECT_THAT(all_words(told), HasSubstr("See whether the steps that are not steady come back"));
+}
+
 // One row of four by p = 0.03 is no finding.
 TEST(Repetitions, ARowIsJudgedAmongTheOthers) {
   const auto with_copies = [](const std::string& label, const std::vector<double>& copies_ms) {

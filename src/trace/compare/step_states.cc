@@ -43,6 +43,7 @@ std::optional<RankStep> rank_step(const RankReport& report,
                   .delay_us = finite_at(table, row, kDelayColumn),
                   .queue_length = finite_at(table, row, kQueueColumn),
                   .comm_ms = finite_at(table, row, "total_comm_time ms"),
+                  .compute_ms = finite_at(table, row, "computation_time ms"),
                   .events = finite_at(table, row, kEventsColumn),
                   .is_whole = !holds_next};
 }
@@ -161,6 +162,19 @@ void explain_by_straggler(const std::map<int, double>& comm, double differs, Ste
   state.ms = waited;
 }
 
+void explain_by_compute(const std::map<int, double>& computed, double differs, StepState& state) {
+  if (computed.empty()) return;
+  std::vector<std::pair<double, int>> sorted;
+  for (const auto& [rank, value] : computed)
+    sorted.emplace_back(value, rank);
+  std::sort(sorted.begin(), sorted.end());
+  const auto [middle, rank] = sorted[sorted.size() / 2];
+  if (middle * differs <= 0 || std::fabs(middle) < std::fabs(differs) / 2) return;
+  state.cause = Cause::kCompute;
+  state.rank = rank;
+  state.ms = middle;
+}
+
 void explain_by_place(const StepsOfRank& ranks, StepState& state) {
   if (!state.is_first) return;
   const double wait = mean_of(ranks, &RankStep::wait_ms);
@@ -183,6 +197,7 @@ void explain(const Run& run,
              const std::vector<bool>& steady,
              StepState& state) {
   const double differs = state.period_ms - state.steady_ms;
+  explain_by_compute(excess(run, &RankStep::compute_ms, position, steady), differs, state);
   explain_by_place(ranks, state);
   explain_by_straggler(excess(run, &RankStep::comm_ms, position, steady), differs, state);
   explain_by_host(excess(run, &RankStep::host_ms, position, steady), differs, state);
@@ -215,12 +230,17 @@ std::vector<StepState> states_of(int number, const Run& run, const std::vector<b
   return states;
 }
 
+// What ranks compute is part of the period, and no evidence beside it.
+bool tells_no_exception(Cause cause) {
+  return cause == Cause::kNone || cause == Cause::kCompute;
+}
+
 std::vector<StepState> run_states(int number, const Run& run) {
   std::vector<bool> steady = steady_of(run, periods_of(run));
   std::vector<StepState> states = states_of(number, run, steady);
   if (run.size() >= kFewestWithoutCause) return states;
   for (std::size_t i = 1; i < states.size(); ++i)
-    if (states[i].cause == Cause::kNone) steady[i] = true;
+    if (tells_no_exception(states[i].cause)) steady[i] = true;
   return states_of(number, run, steady);
 }
 

@@ -25,6 +25,7 @@ struct RankStep {
   double delay_us = kNaN;
   double queue_length = kNaN;
   double comm_ms = kNaN;
+  double compute_ms = kNaN;
   double events = kNaN;  // kernels, copies and fills
   // false: it holds work of the next one, or the trace was cut within it.
   bool is_whole = true;
@@ -46,6 +47,7 @@ enum class Cause {
   kNone,       // nothing that a trace shows
   kHost,       // `rank` waited `ms` longer for its host than in the steady steps, or shorter
   kStraggler,  // the other ranks waited `ms` longer for `rank` in collectives
+  kCompute,    // `rank`, the middle one, computed `ms` longer than in the steady steps, or shorter
   kWait,       // the first step; its ranks had no GPU work for `ms` before it
   kFirst,      // the first step, and the trace begins with it
 };

@@ -353,6 +353,20 @@ TEST(StepStates, AmongFewStepsOneThatDiffersWithoutACauseIsNoise) {
               ElementsAre(true, false, true));
 }
 
+// Every rank computes longer in one step, so that none waits for another.
+TEST(StepStates, AStepInWhichRanksComputeLongerIsNamed) {
+  std::vector<RankStep> steps = run_of({30, 30.1, 36, 30.05, 30.02}, {0, 0, 0, 0, 0});
+  for (RankStep& step : steps)
+    step.compute_ms = step.step == 2 ? 25 : 20;
+  const auto states = step_states(steps);
+  EXPECT_THAT(steady(states), ElementsAre(true, true, false, true, true));
+  EXPECT_EQ(states[2].cause, Cause::kCompute);
+  EXPECT_DOUBLE_EQ(states[2].ms, 5);
+  // Of few steps it is no evidence that one differs.
+  std::erase_if(steps, [](const RankStep& step) { return step.step > 3; });
+  EXPECT_THAT(steady(step_states(steps)), ElementsAre(true, true, true, true));
+}
+
 TEST(StepStates, TheFirstAfterAWaitIsNamed) {
   std::vector<RankStep> steps = run_of({25, 30, 30.1, 30.05}, {0, 0, 0, 0});
   EXPECT_EQ(step_states(steps)[0].cause, Cause::kFirst);

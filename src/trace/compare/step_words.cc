@@ -34,6 +34,9 @@ std::string cause_in_words(const StepState& state) {
     case Cause::kStraggler:
       return fmt::format(": the other ranks waited {:.3g} ms more for rank {}", state.ms,
                          state.rank);
+    case Cause::kCompute:
+      return fmt::format(": the middle rank computed {:.3g} ms {} than in the steady steps",
+                         std::fabs(state.ms), state.ms > 0 ? "longer" : "shorter");
     case Cause::kWait:
       return fmt::format(": the GPUs had no work for {:.3g} ms before it", state.ms);
     case Cause::kFirst:
@@ -177,6 +180,8 @@ std::string state_word(const StepState& state) {
       return fmt::format("transient: host of rank {}", state.rank);
     case Cause::kStraggler:
       return fmt::format("transient: rank {} is late", state.rank);
+    case Cause::kCompute:
+      return state.ms > 0 ? "transient: computes longer" : "transient: computes shorter";
     case Cause::kWait:
       return "transient: first after a wait";
     case Cause::kFirst:

@@ -238,7 +238,6 @@ model::Table stragglers_table(Settings settings) {
                   {.name = "halves of runs led",
                    .description = "halves in which no rank came last more often: how stable it is"},
                   {.name = "of halves"},
-                  {.name = "why"},
                   {.name = "others wait (ms)",
                    .unit = "ms",
                    .better = model::Better::kLower,
@@ -248,13 +247,15 @@ model::Table stragglers_table(Settings settings) {
                    .description = "in a steady step, than the middle rank"},
                   {.name = "host keeps it longer (ms)",
                    .unit = "ms",
-                   .description = "in a steady step, than the middle rank"}}};
+                   .description = "in a steady step, than the middle rank"},
+                  {.name = "why"}}};  // the last one, since it is as long as a sentence
+
   for (const RankArrivals& rank : ranks)
     table.add_row({settings[rank.setting].label, std::int64_t{rank.rank}, rank.last,
                    rank.collectives, rank.last_percent(), rank.halves_led, rank.halves,
-                   rank.last > 0 ? model::Cell(why_last(rank)) : model::Cell(),
                    model::cell_of(rank.others_wait_ms), model::cell_of(rank.compute_ms),
-                   model::cell_of(rank.host_ms)});
+                   model::cell_of(rank.host_ms),
+                   rank.last > 0 ? model::Cell(why_last(rank)) : model::Cell()});
   if (const std::string words = stragglers_in_words(settings, ranks); !words.empty())
     table.notes = {words};
   table.style.opens_with_text = true;

@@ -38,6 +38,15 @@ SeenPair seen(const SettingPairs& pairs, const SettingPair& pair, bool from_firs
                   .note = fmt::format("{} {:.4g} ms, {} {:.4g} ms",
                                       pairs.labels[from_first ? pair.first : pair.second], own,
                                       pairs.labels[from_first ? pair.second : pair.first], other)};
+  if (pair.slow != model::SlowSteps::kNone) {
+    result.text = "!";
+    const Change& all = pair.all_steps;
+    result.note +=
+        fmt::format("\nbut {:.4g} against {:.4g} ms over all profiled steps",
+                    from_first ? all.test : all.baseline, from_first ? all.baseline : all.test);
+    result.percent = 0;
+    return result;
+  }
   switch (change.verdict) {
     case Verdict::kBetter:
     case Verdict::kWorse:
@@ -275,8 +284,9 @@ std::vector<report::PageCard> all_runs_cards(std::span<const SettingFigures> set
         {.id = "pairs",
          .title = pairs_in_words(pairs),
          .content = std::move(*map),
-         .notes = {"By how many percent each row is faster than each column; =: the same "
-                   "within the tolerance; ?: unclear. Corrected for the number of all "
+         .notes = {"By how many percent each row is faster than each column in its steady steps; "
+                   "=: the same within the tolerance; ?: unclear; !: the mean of all profiled "
+                   "steps contradicts them. Corrected for the number of all "
                    "pairs (Holm), so a ranking may be certain where this is not."}});
     if (const char* words = order_in_words(pairs.noise); *words != 0)
       cards.back().notes.emplace_back(words);
@@ -293,11 +303,12 @@ std::vector<report::PageCard> all_runs_cards(std::span<const SettingFigures> set
     cards.back().notes.insert(cards.back().notes.end(), table.notes.begin(), table.notes.end());
   }
   if (auto figure = bandwidth_by_channels(settings)) {
-    cards.push_back(
-        {.id = "bandwidth-channels",
-         .title = "Bus bandwidth by the channels that NCCL took",
-         .content = std::move(*figure),
-         .notes = {"Each dot is a setting: its mean, and the range of all instances."}});
+    cards.push_back({.id = "bandwidth-channels",
+                     .title = "Bus bandwidth by the channels that NCCL took",
+                     .content = std::move(*figure),
+                     .notes = {"Each dot is a setting, which it names where it is pointed at and "
+                               "in the table of values: its "
+                               "mean, and the range of all instances."}});
   }
   if (auto map = straggler_map(settings)) {
     cards.push_back({.id = "stragglers",
