@@ -270,7 +270,8 @@ core::Result<Attribution> attribute(Executions a,
   result.resolution_ms =
       resolution_ms(result, {.a_ms = repetitions_ms(runs_a), .b_ms = repetitions_ms(runs_b)});
   result.details = std::move(details).largest(least_details_ms(result));
-  note_unlike_steps(runs_a, runs_b, result.notes);
+  if (result.tells(static_cast<std::size_t>(Cause::kOther)))
+    note_unlike_steps(runs_a, runs_b, result.notes);
   return result;
 }
 
