@@ -179,10 +179,15 @@ void ComparedSettings::tell_unlike_runs() {
   const auto tell = [this](std::string words) {
     if (!words.empty()) runs_.doubts.others.push_back(std::move(words));
   };
+  std::map<std::string, std::vector<std::string>> other_work;
+  for (const trace::SettingFigures& setting : figures_)
+    other_work[trace::work_difference(figures_.front().work, setting.work)].push_back(
+        setting.label);
+  other_work.erase("");
+  for (const auto& [difference, settings] : other_work)
+    tell(trace::other_work_in_words(figures_.front().label, settings, difference));
   for (std::size_t i = 0; i < figures_.size(); ++i) {
     const trace::SettingFigures& a = figures_[i];
-    if (i > 0)
-      tell(trace::other_work_in_words({figures_[0].label, figures_[0].work}, {a.label, a.work}));
     tell(trace::repeated_in_words(a.label, a.repeated));
     for (std::size_t j = i + 1; j < figures_.size(); ++j)
       tell(trace::shared_in_words(a.label, a.fingerprints, figures_[j].label,

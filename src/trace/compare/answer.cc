@@ -106,8 +106,10 @@ std::string compared_in_words(const Sides& sides, const TimelinePair& pair) {
 // Where ranks differ, so does their work, which is told.
 std::string unlike_work_in_words(const Sides& sides) {
   if (!different_ranks(sides).empty()) return "";
-  return other_work_in_words({sides.baseline.label, step_work(sides.baseline.ranks)},
-                             {sides.test.label, step_work(sides.test.ranks)});
+  const std::string difference =
+      work_difference(step_work(sides.baseline.ranks), step_work(sides.test.ranks));
+  if (difference.empty()) return "";
+  return other_work_in_words(sides.baseline.label, std::span(&sides.test.label, 1), difference);
 }
 
 // Says which runs are one measurement, on a side or on both; there may be none.

@@ -42,9 +42,7 @@ StepWork step_work(std::span<const RankReport> ranks) {
           .message_bytes = mean_of(ranks, kMessageBytesColumn)};
 }
 
-std::string other_work_in_words(const LabelledWork& baseline, const LabelledWork& test) {
-  const StepWork& a = baseline.work;
-  const StepWork& b = test.work;
+std::string work_difference(const StepWork& a, const StepWork& b) {
   std::vector<std::string> texts;
   if (differ(a.kernels, b.kernels))
     texts.push_back(fmt::format("{:.4g} kernels, not {:.4g}", b.kernels, a.kernels));
@@ -56,10 +54,15 @@ std::string other_work_in_words(const LabelledWork& baseline, const LabelledWork
   if (differ(a.message_bytes, b.message_bytes))
     texts.push_back(fmt::format("messages of {:.4g} MB, not {:.4g}", b.message_bytes / kBytesPerMb,
                                 a.message_bytes / kBytesPerMb));
-  if (texts.empty()) return "";
+  return core::join(texts, "; ");
+}
+
+std::string other_work_in_words(const std::string& baseline,
+                                std::span<const std::string> tests,
+                                const std::string& difference) {
   return fmt::format(
-      "{} does other work than {}, or the same in another way: a step of a rank has {}", test.label,
-      baseline.label, core::join(texts, "; "));
+      "{} {} other work than {}, or the same in another way: a step of a rank has {}",
+      core::join(tests, ", "), tests.size() == 1 ? "does" : "do", baseline, difference);
 }
 
 }  // namespace assay::trace

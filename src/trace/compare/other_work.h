@@ -20,13 +20,14 @@ struct StepWork {
 // Reports that an earlier analysis left do not tell it.
 StepWork step_work(std::span<const RankReport> ranks);
 
-struct LabelledWork {
-  const std::string& label;
-  const StepWork& work;
-};
+// Returns what a step of the test has where it differs much from one of the baseline, "66 kernels,
+// not 60", else "".
+std::string work_difference(const StepWork& baseline, const StepWork& test);
 
-// Returns a sentence without a full stop where the work of a step differs much, else "". Fused
-// kernels, and other algorithms, do the same work with other kernels, so it is a caution.
-std::string other_work_in_words(const LabelledWork& baseline, const LabelledWork& test);
+// Returns a sentence without a full stop on tests with this difference. Fused kernels, and other
+// algorithms, do the same work with other kernels, so it is a caution.
+std::string other_work_in_words(const std::string& baseline,
+                                std::span<const std::string> tests,
+                                const std::string& difference);
 
 }  // namespace assay::trace
