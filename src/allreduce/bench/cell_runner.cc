@@ -16,7 +16,7 @@ struct StrategyFailure {
 
 namespace {
 
-using Clock = Worker::Clock;
+using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 // Creating CUDA contexts on 8 GPUs and starting NCCL take up to half a minute on a cold machine.

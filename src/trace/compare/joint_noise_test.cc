@@ -152,13 +152,16 @@ struct Spreads {
 };
 
 // What the order of the runs adds to a step.
-struct Order {
+struct OrderEffects {
   double drift = 0;   // a run
   double blocks = 0;  // the standard deviation of repeats
 };
 
-std::vector<JointRuns> noisy_sweep(
-    std::size_t tests, std::size_t runs, Spreads spreads, Order order, std::mt19937_64& random) {
+std::vector<JointRuns> noisy_sweep(std::size_t tests,
+                                   std::size_t runs,
+                                   Spreads spreads,
+                                   OrderEffects order,
+                                   std::mt19937_64& random) {
   std::normal_distribution<double> normal;
   std::vector<std::vector<double>> values(tests + 1);
   for (std::size_t i = 0; i <= tests; ++i)
@@ -179,7 +182,7 @@ std::vector<JointRuns> noisy_sweep(
 
 // Returns how many percent of sweeps of equal settings call at least one different, with the
 // intervals of the pair alone where noise is not joint.
-double family_error(std::size_t tests, std::size_t runs, Spreads spreads, Order order = {}) {
+double family_error(std::size_t tests, std::size_t runs, Spreads spreads, OrderEffects order = {}) {
   constexpr int kSweeps = 1000;
   const double confidence = 1 - 0.05 / static_cast<double>(tests);
   const Criterion criterion{.confidence = confidence, .tolerance_percent = 0};
@@ -213,7 +216,7 @@ double family_error(std::size_t tests, std::size_t runs, Spreads spreads, Order 
 class FamilyError : public ::testing::Test {
  protected:
   // Checks the error of all kinds of spreads, and notes it.
-  void check(const std::string& name, std::size_t tests, std::size_t runs, Order order) {
+  void check(const std::string& name, std::size_t tests, std::size_t runs, OrderEffects order) {
     SCOPED_TRACE(name + ": " + std::to_string(tests) + " tests, " + std::to_string(runs) + " runs");
     const auto error = [&](const char* spread, Spreads spreads) {
       const double percent = family_error(tests, runs, spreads, order);
