@@ -12,16 +12,16 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::rank_report;
 
-Configuration run_of(const std::vector<double>& rank0, const std::vector<double>& rank1) {
+Configuration run_of_ranks(const std::vector<double>& rank0, const std::vector<double>& rank1) {
   Configuration run;
   run.ranks = {rank_report(0, {{"total_time", rank0}}), rank_report(1, {{"total_time", rank1}})};
   return run;
 }
 
 TEST(RepeatedRuns, RunsWithTheSameStepsCountOnce) {
-  std::vector<Configuration> runs = {run_of({60.5, 61}, {60.5, 62}), run_of({60.5, 62}, {60.5, 61}),
-                                     run_of({60.5, 61}, {60.5, 62}),
-                                     run_of({60.5, 61}, {60.5, 63})};
+  std::vector<Configuration> runs = {
+      run_of_ranks({60.5, 61}, {60.5, 62}), run_of_ranks({60.5, 62}, {60.5, 61}),
+      run_of_ranks({60.5, 61}, {60.5, 62}), run_of_ranks({60.5, 61}, {60.5, 63})};
   std::vector<int> repeats = {1, 2, 4, 5};
   const std::vector<RepeatedRun> repeated = remove_repeated(runs, repeats);
   EXPECT_THAT(repeats, ElementsAre(1, 2));
@@ -36,19 +36,20 @@ TEST(RepeatedRuns, RunsWithTheSameStepsCountOnce) {
 }
 
 TEST(RepeatedRuns, RanksThatMeasuredNothingTellNoRunApart) {
-  std::vector<Configuration> runs = {run_of({0, 0}, {60.5, 62}), run_of({0, 0}, {60.5, 63})};
+  std::vector<Configuration> runs = {run_of_ranks({0, 0}, {60.5, 62}),
+                                     run_of_ranks({0, 0}, {60.5, 63})};
   std::vector<int> repeats = {1, 2};
   EXPECT_TRUE(remove_repeated(runs, repeats).empty());
 }
 
 TEST(RepeatedRuns, ARunOfBothSidesIsTold) {
-  Configuration a = run_of({60.5, 61}, {60.5, 62});
+  Configuration a = run_of_ranks({60.5, 61}, {60.5, 62});
   a.label = "a";
   Configuration b = a;
   b.label = "b";
   EXPECT_THAT(answer({a, b}).lines[0].answer,
               HasSubstr(" But a and b have the same events at the same times"));
-  b.ranks = run_of({60, 61.5}, {60, 62.5}).ranks;
+  b.ranks = run_of_ranks({60, 61.5}, {60, 62.5}).ranks;
   EXPECT_EQ(shared_in_words("a", fingerprints(a.ranks), "b", fingerprints(b.ranks)), "");
 }
 
