@@ -10,7 +10,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-Plan plan() {
+Plan plan_of_two() {
   Plan plan;
   plan.settings = {{"a-x", {}}, {"b-x", {}}};
   plan.repeats = 2;
@@ -26,19 +26,19 @@ RunRecord run(const std::string& setting, RunStatus status = RunStatus::kOk) {
 
 TEST(RunDoubts, GoodRunsRaiseNone) {
   const std::vector<RunRecord> records = {run("a-x"), run("b-x"), run("b-x"), run("a-x")};
-  EXPECT_THAT(run_doubts(plan(), records, "a-x").sentences(), IsEmpty());
+  EXPECT_THAT(run_doubts(plan_of_two(), records, "a-x").sentences(), IsEmpty());
 }
 
 TEST(RunDoubts, FailedRunsAreCountedOfAll) {
   const std::vector<RunRecord> records = {run("a-x"), run("b-x", RunStatus::kFailed), run("b-x"),
                                           run("a-x")};
-  EXPECT_THAT(run_doubts(plan(), records, "a-x").sentences(),
+  EXPECT_THAT(run_doubts(plan_of_two(), records, "a-x").sentences(),
               ElementsAre("1 of 2 runs of b-x failed (exit code 7)."));
 }
 
 TEST(RunDoubts, AReplacedBaselineAndAnUnfinishedSweepAreTold) {
   const std::vector<RunRecord> records = {run("a-x", RunStatus::kFailed), run("b-x"), run("b-x")};
-  const RunDoubts doubts = run_doubts(plan(), records, "b-x");
+  const RunDoubts doubts = run_doubts(plan_of_two(), records, "b-x");
   EXPECT_THAT(doubts.without_good_run, ElementsAre("a-x"));
   EXPECT_THAT(
       doubts.sentences(),
@@ -50,7 +50,7 @@ TEST(RunDoubts, AReplacedBaselineAndAnUnfinishedSweepAreTold) {
 TEST(RunDoubts, ABaselineThatWasNeverRunIsReplacedAloud) {
   const std::vector<RunRecord> records = {run("b-x"), run("b-x")};
   EXPECT_THAT(
-      run_doubts(plan(), records, "b-x").sentences(),
+      run_doubts(plan_of_two(), records, "b-x").sentences(),
       ElementsAre("The first setting, a-x, has no good run: the others are compared with b-x.",
                   "Only 2 of 4 runs have a whole record: the sweep is not finished."));
 }
@@ -58,7 +58,7 @@ TEST(RunDoubts, ABaselineThatWasNeverRunIsReplacedAloud) {
 TEST(RunDoubts, UnlikeNumbersOfRanksAreTold) {
   std::vector<RunRecord> records = {run("a-x"), run("b-x"), run("b-x"), run("a-x")};
   records[1].traces.expected = records[2].traces.expected = 4;
-  EXPECT_THAT(run_doubts(plan(), records, "a-x").sentences(),
+  EXPECT_THAT(run_doubts(plan_of_two(), records, "a-x").sentences(),
               ElementsAre("a-x ran with 2 ranks, b-x with 4, so they did not do the same work."));
 }
 
@@ -66,7 +66,7 @@ TEST(RunDoubts, VariablesThatReachedNoRankAreTold) {
   std::vector<RunRecord> records = {run("a-x"), run("b-x"), run("b-x"), run("a-x")};
   for (RunRecord& record : records)
     record.seen.not_applied = {"NCCL_ALGO"};
-  const RunDoubts doubts = run_doubts(plan(), records, "a-x");
+  const RunDoubts doubts = run_doubts(plan_of_two(), records, "a-x");
   EXPECT_EQ(not_applied_in_words(doubts),
             "NCCL_ALGO reached no process that loaded NCCL in runs of a-x, b-x");
   EXPECT_THAT(doubts.sentences().front(), HasSubstr("the setting was not applied."));
@@ -75,7 +75,7 @@ TEST(RunDoubts, VariablesThatReachedNoRankAreTold) {
 TEST(RunDoubts, VariablesThatMissedOneRunDoNotVoidASetting) {
   std::vector<RunRecord> records = {run("a-x"), run("b-x"), run("b-x"), run("a-x")};
   records[2].seen.not_applied = {"NCCL_ALGO"};
-  const RunDoubts doubts = run_doubts(plan(), records, "a-x");
+  const RunDoubts doubts = run_doubts(plan_of_two(), records, "a-x");
   EXPECT_TRUE(doubts.missing.empty());
   EXPECT_THAT(
       doubts.sentences(),

@@ -232,6 +232,33 @@ void add_perhaps_recurring(Answer& answer) {
           "belong to the setting.";
 }
 
+// Returns what could make the headline wrong, as sentences without a full stop.
+std::vector<std::string> doubts(const Sides& sides, Basis basis) {
+  std::vector<std::string> texts;
+  if (const std::string ranks = different_ranks(sides); !ranks.empty())
+    texts.push_back("it compares different ranks: " + ranks);
+  texts.push_back(unlike_work_in_words(sides));
+  for (std::string& repeated : repetitions_in_words(sides))
+    texts.push_back(std::move(repeated));
+  if (basis.window == Basis::Window::kStep) texts.push_back(lacking_wait_in_words(sides));
+  std::erase(texts, "");
+  return texts;
+}
+
+void add_lost_among_many(std::vector<AnswerLine>& lines,
+                         const std::vector<TimelineChange>& changes,
+                         const Criterion& criterion) {
+  const bool any = std::any_of(changes.begin(), changes.end(), [&](const TimelineChange& change) {
+    return is_lost_among_many(change.time_ms, criterion);
+  });
+  if (!any) return;
+  lines.push_back({"Why is a row unclear whose interval leaves out zero?",
+                   fmt::format("All rows but those of the total time are judged together (Holm's "
+                               "correction): each alone would be wrong in {:g} % of like-with-like "
+                               "comparisons, so one of them often would.",
+                               100 * (1 - criterion.confidence))});
+}
+
 }  // namespace
 
 Answer answer(const Sides& sides) {
@@ -251,17 +278,9 @@ Answer answer(const Sides& sides) {
                     {"Is it real?", is_it_real(*found, pair, sides)},
                     {kWhyQuestion, parts_in_words(changes, pair.basis)},
                     {kNextQuestion, next_in_words(*found, pair.basis, sides)}};
-    if (const std::string ranks = different_ranks(sides); !ranks.empty())
-      result.lines[0].answer += fmt::format(" But it compares different ranks: {}.", ranks);
-    if (const std::string other = unlike_work_in_words(sides); !other.empty())
-      result.lines[0].answer += fmt::format(" But {}.", other);
-    for (const std::string& repeated : repetitions_in_words(sides))
-      result.lines[0].answer += fmt::format(" But {}.", repeated);
-    if (pair.basis.window == Basis::Window::kStep) {
-      if (const std::string lacking = lacking_wait_in_words(sides); !lacking.empty())
-        result.lines[0].answer += fmt::format(" But {}.", lacking);
-      add_steps(result, sides, changes);
-    }
+    for (const std::string& doubt : doubts(sides, pair.basis))
+      result.lines[0].answer += fmt::format(" But {}.", doubt);
+    if (pair.basis.window == Basis::Window::kStep) add_steps(result, sides, changes);
     if (const std::string phases = phases_in_words(compare_phases(sides), sides); !phases.empty())
       result.lines.push_back({kPhasesQuestion, phases});
     result.lines.push_back({"Do the ranks agree?", ranks_in_words(pair, found->type, criterion)});
@@ -285,16 +304,7 @@ Answer answer(const Sides& sides) {
       steps ? whole_window_in_words(sides, result.baseline_steps, result.test_steps)
             : std::string();
   if (!whole.empty()) result.lines.push_back({"And over the whole profiled window?", whole});
-  if (std::any_of(changes.begin(), changes.end(), [&](const TimelineChange& change) {
-        return is_lost_among_many(change.time_ms, criterion);
-      }))
-    result.lines.push_back(
-        {"Why is a row unclear whose interval leaves out zero?",
-         fmt::format(
-             "All rows but those of the total time are judged together (Holm's correction): "
-             "each alone would be wrong in {:g} % of like-with-like comparisons, so one of "
-             "them often would.",
-             100 * (1 - criterion.confidence))});
+  add_lost_among_many(result.lines, changes, criterion);
   add_collectives(result.lines, sides);
   result.compared = compared_in_words(sides, pair);
   result.lines.push_back({"What was compared?", result.compared});

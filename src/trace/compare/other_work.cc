@@ -42,18 +42,20 @@ StepWork step_work(std::span<const RankReport> ranks) {
           .message_bytes = mean_of(ranks, kMessageBytesColumn)};
 }
 
-std::string work_difference(const StepWork& a, const StepWork& b) {
+std::string work_difference(const StepWork& baseline, const StepWork& test) {
   std::vector<std::string> texts;
-  if (differ(a.kernels, b.kernels))
-    texts.push_back(fmt::format("{:.4g} kernels, not {:.4g}", b.kernels, a.kernels));
-  if (differ(a.elements, b.elements) && a.elements > 0)
+  if (differ(baseline.kernels, test.kernels))
+    texts.push_back(fmt::format("{:.4g} kernels, not {:.4g}", test.kernels, baseline.kernels));
+  if (differ(baseline.elements, test.elements) && baseline.elements > 0)
     texts.push_back(fmt::format("kernels whose operators take in {:.3g} times the elements",
-                                b.elements / a.elements));
-  if (differ(a.collectives, b.collectives))
-    texts.push_back(fmt::format("{:.4g} collectives, not {:.4g}", b.collectives, a.collectives));
-  if (differ(a.message_bytes, b.message_bytes))
-    texts.push_back(fmt::format("messages of {:.4g} MB, not {:.4g}", b.message_bytes / kBytesPerMb,
-                                a.message_bytes / kBytesPerMb));
+                                test.elements / baseline.elements));
+  if (differ(baseline.collectives, test.collectives))
+    texts.push_back(
+        fmt::format("{:.4g} collectives, not {:.4g}", test.collectives, baseline.collectives));
+  if (differ(baseline.message_bytes, test.message_bytes))
+    texts.push_back(fmt::format("messages of {:.4g} MB, not {:.4g}",
+                                test.message_bytes / kBytesPerMb,
+                                baseline.message_bytes / kBytesPerMb));
   return core::join(texts, "; ");
 }
 

@@ -131,7 +131,7 @@ std::string what_differs(const SettingPairs& pairs) {
 }
 
 std::string pair_verdict(const SettingPair& pair) {
-  const std::string steady = timeline_verdict(pair.change, pair.basis);
+  std::string steady = timeline_verdict(pair.change, pair.basis);
   if (!is_contradicted(pair)) return steady;
   return model::contradicted_text(steady, timeline_verdict(pair.all_steps, pair.basis));
 }
