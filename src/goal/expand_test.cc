@@ -311,7 +311,8 @@ std::vector<std::uint64_t> sizes(const Expanded& made,
                                  OpKind kind) {
   std::vector<std::uint64_t> all;
   for (const ScheduleOp& op : made.ops[gpu]) {
-    if (op.kind == kind && op.peer == peer) all.push_back(op.size);
+    if (op.kind == kind && op.peer == peer)
+      all.push_back(std::uint64_t{op.size});  // operations are packed
   }
   return all;
 }
