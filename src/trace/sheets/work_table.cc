@@ -38,7 +38,7 @@ class WorkCount {
     const auto steps = static_cast<double>(std::max<std::size_t>(1, rank_.steps.size()));
     return {kernels_ / steps,
             shaped_kernels_ > 0 ? model::Cell(elements_ / shaped_kernels_) : model::Cell(),
-            collectives_ / steps, bytes_ / steps};
+            collectives_ / steps, model::cell_of(bytes_ / steps)};
   }
 
  private:
@@ -53,7 +53,7 @@ class WorkCount {
   }
 
   [[nodiscard]] double message_bytes(const model::GpuEvent& event) const {
-    if (event.collective < 0) return 0;
+    if (event.collective < 0) return std::nan("");
     const auto& args = rank_.trace->collectives[static_cast<std::size_t>(event.collective)];
     const std::int64_t elements = std::max<std::int64_t>({0, args.in_elements, args.out_elements});
     return static_cast<double>(elements) *

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "trace/small_trace_test_util.h"
 
 namespace assay::trace {
@@ -26,6 +28,16 @@ TEST(WorkTable, CountsKernelsAndWhatTheirOperatorsTakeIn) {
   EXPECT_EQ(model::number(table.at(0, 0)), 1.5);
   EXPECT_EQ(model::number(table.at(0, 1)), 24);
   EXPECT_EQ(model::number(table.at(0, 2)), 0);
+}
+
+TEST(WorkTable, WhatCollectivesDoNotRecordIsNotZero) {
+  testing::SmallTrace small;
+  small.launch("ncclDevKernel_AllReduce_Sum_bf16_RING_LL", 1, 10, 10);
+  const model::Trace trace = small.read();
+  const RankAnalysis rank = analyze_rank(trace, {}, 0);
+  const model::Table table = work_table(rank);
+  EXPECT_EQ(model::number(table.at(0, 2)), 1);
+  EXPECT_TRUE(std::isnan(model::number(table.at(0, 3))));
 }
 
 }  // namespace
