@@ -157,7 +157,7 @@ bool is_named_after(const std::string& device, const std::string& system) {
   return core::contains_ignoring_case(device, system.substr(0, system.find_first_of("_-")));
 }
 
-// How sure it is that a device is the system's, the surest first.
+// Tells how sure it is that a device is the system's, the surest first.
 enum class Likeness { kByTable, kByName, kPossible, kNone };
 
 // A device that is not in the table of GPUs, such as a CPU, is none whose memory that table knows;

@@ -35,8 +35,8 @@ std::string names_of(std::span<const Engine> engines);
 // vLLM and SGLang keep the cache in the type of activations.
 serving::Precision served_precision(Engine engine, serving::Precision checkpoint);
 
-// What the cache of keys and values is kept in: as the engine does by itself, in the type that the
-// checkpoint says, or in fp8.
+// Names the type that the cache of keys and values is kept in: as the engine does by itself, in the
+// type that the checkpoint says, or in fp8.
 enum class CacheType : std::uint8_t { kEngine, kCheckpoint, kFp8 };
 
 // Returns the same for a model's checkpoint, whose cache has the type of activations where its

@@ -1,6 +1,6 @@
 // Numbers and texts as people read them.
 
-// As many significant digits as wanted; whole numbers stay whole.
+// Returns as many significant digits as wanted; whole numbers stay whole.
 export function number(value, digits = 3) {
   if (value === null || value === undefined || value === '') return '';
   if (typeof value !== 'number') return String(value);
@@ -11,7 +11,7 @@ export function number(value, digits = 3) {
   return Number(value.toPrecision(digits)) === 0 ? '0' : trimmed(value.toPrecision(digits));
 }
 
-// How many digits tell two numbers apart, three to six.
+// Returns how many digits tell two numbers apart, three to six.
 export function digitsBetween(low, high) {
   let digits = 3;
   while (low < high && digits < 6 && number(low, digits) === number(high, digits)) ++digits;

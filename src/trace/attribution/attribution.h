@@ -47,8 +47,8 @@ struct Attribution {
   std::array<double, kCauses> path_b_ms = {};
   std::vector<Detail> details;     // by cause, the largest change first
   std::vector<std::string> notes;  // what was left out
-  // Whether a side's messages have one size, and are too large to be all latency: then kBandwidth
-  // holds the latency, too.
+  // Tells whether a side's messages have one size and are too large to be all latency; kBandwidth
+  // then holds the latency, too.
   bool has_one_size = false;
   std::vector<int> ranks_without_launches =
       {};                        // of either side: kOther holds waits for their hosts

@@ -75,7 +75,7 @@ struct ClockChange {
 struct SharedTimes {
   // By side and run. Kernels have different numbers in different runs.
   std::array<std::vector<SideTimes>, 2> runs;
-  // Whether latency cannot be told from bandwidth on some side, so that all of it is the latter.
+  // Tells whether latency cannot be told from bandwidth on some side: all of it is the latter.
   bool has_one_size = false;
   // How much longer kernels take alone in b, over all kernels that both sides have alone.
   double alone_ratio = 1;

@@ -19,7 +19,8 @@ struct SettingPair {
   std::size_t first = 0;  // positions of the settings; the first takes less time, or as much
   std::size_t second = 0;
   Basis basis = {};
-  // Of a steady step's time, from the second to the first, without effects of the order.
+  // The change of a steady step's time from the second to the first is without effects of the
+  // order.
   Change change = {};
   Change all_steps = {};  // the same of the mean of all profiled steps, judged as a ranking does
   model::SlowSteps slow = model::SlowSteps::kNone;  // the latter contradicts the former

@@ -66,7 +66,7 @@ double value_or_nan(const std::map<int, double>& values, int rank) {
   return found == values.end() ? kNaN : found->second;
 }
 
-// What another rank waits for each rank, mean over the collectives of a part of a run.
+// Holds what another rank waits for each rank, the mean over the collectives of a part of a run.
 using Waits = std::map<int, double>;
 
 Waits waits_of(std::span<const Arrival> arrivals) {
@@ -92,7 +92,7 @@ std::vector<Waits> waits_in_parts(std::span<const RunArrivals> runs) {
   return result;
 }
 
-// By how much longer the others wait for one rank than for another, in each part.
+// Returns by how much longer the others wait for one rank than for another, in each part.
 std::vector<double> longer_waits(std::span<const Waits> parts, int rank, int other) {
   std::vector<double> result;
   for (const Waits& part : parts) {

@@ -195,7 +195,7 @@ bool is_one_of_several(const DiffSide& side) {
   return side.ranks.size() == 1 && side.ranks.front().trace->world_size != 1;
 }
 
-// Why some rows have no verdict; "" where all have one.
+// Says why some rows have no verdict; "" where all have one.
 std::string not_judged_in_words(const std::vector<KernelDifference>& rows) {
   if (std::none_of(rows.begin(), rows.end(), [](const KernelDifference& row) {
         return row.change == KernelChange::kNotJudged;

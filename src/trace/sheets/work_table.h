@@ -1,5 +1,5 @@
-// How much a step of a rank does, whatever time that takes: comparisons tell by it whether two
-// sides did the same work.
+// Tells how much a step of a rank does, whatever time that takes: comparisons tell by it whether
+// two sides did the same work.
 #pragma once
 
 #include "model/table.h"
