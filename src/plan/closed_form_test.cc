@@ -29,7 +29,7 @@ TEST(ClosedForm, NothingInterruptsTheOnlyRequest) {
   EXPECT_NEAR(found.requests_per_s, 1000 / (30 + 9 * 10.0), 0.5);
 }
 
-// By hand: 8 prompts of 1000 tokens fill a step of 8192, which takes 10 + 8 x 20 ms.
+// Eight prompts of 1000 tokens fill a step of 8192, which takes 10 + 8 x 20 ms.
 TEST(ClosedForm, AnswersOfOneTokenEndWithTheirPrompts) {
   for (const PromptSteps prompts :
        {PromptSteps::kCutBeside, PromptSteps::kWholeBeside, PromptSteps::kApart}) {

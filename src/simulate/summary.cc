@@ -41,7 +41,7 @@ bool has_own_size(const Record& record, OpId id) {
   return op.size == record.message_bytes(id);
 }
 
-// What arrives at a NIC of a rank, at the rate of its links.
+// Counts what arrives at a NIC of a rank, at the rate of its links.
 struct Arriving {
   std::uint32_t rank = 0;
   std::uint8_t nic = 0;

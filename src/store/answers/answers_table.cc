@@ -33,7 +33,7 @@ model::Cell exact_cell(const ExactColumn& column, const std::string& text) {
   return end.ec == std::errc() ? size_cell(number) : model::Cell(text);
 }
 
-// What is no number leaves its cell empty, so that a column of sizes stays one of numbers.
+// A text that is no number leaves its cell empty, so that a column of sizes stays one of numbers.
 model::Cell asked_size(const std::string& text) {
   double number = 0;
   const char* end = text.data() + text.size();

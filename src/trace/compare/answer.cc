@@ -103,7 +103,7 @@ std::string compared_in_words(const Sides& sides, const TimelinePair& pair) {
   return text;
 }
 
-// Where ranks differ, so does their work, which is told.
+// Ranks that differ do other work anyway, and are told for themselves.
 std::string unlike_work_in_words(const Sides& sides) {
   if (!different_ranks(sides).empty()) return "";
   const std::string difference =

@@ -17,7 +17,7 @@ namespace assay::trace {
 // Numbers of events alone tell nothing: they vary, also from rank to rank.
 void mark_cut_steps(std::vector<RankStep>& steps);
 
-// Of a step. A smaller part that is missing makes no difference that matters.
+// A smaller part of a step that is missing makes no difference that matters.
 inline constexpr double kCutPercent = 5;
 
 }  // namespace assay::trace

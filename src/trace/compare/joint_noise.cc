@@ -52,7 +52,7 @@ std::size_t run_count(std::span<const JointRuns> settings) {
   return count;
 }
 
-// What the order of the runs explains, and the noise beside it.
+// Holds what the order of the runs explains, and the noise beside it.
 struct OrderEffect {
   JointNoise::Kind kind = JointNoise::Kind::kBlocks;
   double p = 1;

@@ -151,7 +151,7 @@ struct Spreads {
   double others = 1;
 };
 
-// What the order of the runs adds to a step.
+// Holds what the order of the runs adds to a step.
 struct OrderEffects {
   double drift = 0;   // a run
   double blocks = 0;  // the standard deviation of repeats

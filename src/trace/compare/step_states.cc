@@ -230,7 +230,7 @@ std::vector<StepState> states_of(int number, const Run& run, const std::vector<b
   return states;
 }
 
-// What ranks compute is part of the period, and no evidence beside it.
+// The time that ranks compute is part of the period, and no evidence beside it.
 bool tells_no_exception(Cause cause) {
   return cause == Cause::kNone || cause == Cause::kCompute;
 }

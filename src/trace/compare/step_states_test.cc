@@ -362,7 +362,7 @@ TEST(StepStates, AStepInWhichRanksComputeLongerIsNamed) {
   EXPECT_THAT(steady(states), ElementsAre(true, true, false, true, true));
   EXPECT_EQ(states[2].cause, Cause::kCompute);
   EXPECT_DOUBLE_EQ(states[2].ms, 5);
-  // Of few steps it is no evidence that one differs.
+  // Among few steps one that differs is no evidence.
   std::erase_if(steps, [](const RankStep& step) { return step.step > 3; });
   EXPECT_THAT(steady(step_states(steps)), ElementsAre(true, true, true, true));
 }

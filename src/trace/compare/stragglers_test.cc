@@ -120,7 +120,7 @@ TEST(Stragglers, ATieIsNotSteady) {
             "No rank comes last steadily in any setting.");
 }
 
-// How the ranks of a simulated sweep compute, beside noise of each collective of 1.
+// Tells how the ranks of a simulated sweep compute, beside noise of each collective of 1.
 struct Computing {
   int ranks = 4;
   double first_longer = 0;  // by which the first rank computes longer
