@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/statistics.h"
+#include "core/variance_test.h"
 
 namespace assay::trace {
 namespace {
@@ -56,8 +57,10 @@ Range range_of(std::span<const double> values) {
 double probability_of_zero(const core::Difference& difference) {
   if (!difference.valid) return kNaN;
   if (difference.error == 0) return difference.difference == 0 ? 1 : 0;
-  return 1 - core::student_confidence(std::fabs(difference.difference) / difference.error,
-                                      difference.degrees_of_freedom);
+  // The square of Student's t is distributed as F with 1 degree of freedom, whose tail has no
+  // rounding of 1 in it.
+  const double t = difference.difference / difference.error;
+  return core::f_probability(t * t, 1, difference.degrees_of_freedom);
 }
 
 bool is_directed(Verdict verdict) {

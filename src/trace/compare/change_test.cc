@@ -129,7 +129,7 @@ TEST(JudgeTogether, ManyVerdictsNeedStrongerEvidence) {
     EXPECT_NEAR(each.p_corrected, 5 * each.p, 1e-12);
     EXPECT_GT(each.low, 0);  // the interval is that of the row alone
   }
-  // By hand: Holm multiplies the smallest p by 2, the other by 1.
+  // Holm multiplies the smallest p by 2, the other by 1.
   changes = {change(noise, near), change(noise, far), change({10}, {11})};
   correct();
   EXPECT_EQ(changes[0].verdict, Verdict::kWorse);
@@ -219,6 +219,13 @@ TEST(Change, AnUnclearOneSaysWhatWouldSettleIt) {
   EXPECT_EQ(needed_in_words(level, {.tolerance_percent = 0.1}, "run"),
             "More than 1000 runs of each would tell a difference of 0.167 % apart");
   EXPECT_EQ(needed_in_words(change({1, 1.1}, {2, 2.1}), {}, "run"), "");
+}
+
+// It is about 6 / t^4 with 4 degrees of freedom, which 1 - (1 - p) would round to nothing.
+TEST(Change, ATinyProbabilityIsNotZero) {
+  const Change certain = change({10, 10.00001, 9.99999}, {20, 20.00001, 19.99999});
+  EXPECT_GT(certain.p, 1e-25);
+  EXPECT_LT(certain.p, 1e-22);
 }
 
 }  // namespace

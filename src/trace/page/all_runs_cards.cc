@@ -29,11 +29,8 @@ SeenPair seen(const SettingPairs& pairs, const SettingPair& pair, bool from_firs
   const Change& change = pair.change;
   const double own = from_first ? change.test : change.baseline;
   const double other = from_first ? change.baseline : change.test;
-  constexpr double kLeastP = 1e-12;  // below it, p is rounding
-  const std::string corrected = std::isnan(change.p_corrected) ? ""
-                                : change.p_corrected < kLeastP
-                                    ? fmt::format(", p below {:g}", kLeastP)
-                                    : fmt::format(", p {:.2g}", change.p_corrected);
+  const std::string corrected =
+      std::isnan(change.p_corrected) ? "" : fmt::format(", p {:.2g}", change.p_corrected);
   SeenPair result{.percent = percent_better(other, own, model::Better::kLower),
                   .note = fmt::format("{} {:.4g} ms, {} {:.4g} ms",
                                       pairs.labels[from_first ? pair.first : pair.second], own,
