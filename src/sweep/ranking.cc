@@ -64,8 +64,9 @@ std::string interval_in_words(const SettingResult& result) {
 // first.
 std::string slower_by(const std::vector<const SettingResult*>& worse) {
   const std::string least = digits(worse.front()->change_percent);
-  if (worse.size() == 1) return fmt::format("slower by {} %", least);
-  return fmt::format("slower by {} to {} %", least, digits(worse.back()->change_percent));
+  const std::string most = digits(worse.back()->change_percent);
+  if (least == most) return fmt::format("slower by {} %", least);
+  return fmt::format("slower by {} to {} %", least, most);
 }
 
 SlowSteps slow_steps_of(const SettingResult& result) {

@@ -120,6 +120,11 @@ TEST(Ranking, SlowStepsOfTheReferenceLeaveTheChoiceOpen) {
             "comparison_b): they come back in its runs, so they belong to it.");
 }
 
+TEST(Ranking, AsMuchSlowerIsNoRange) {
+  EXPECT_THAT(ranking({result("b", -11.61, 1, "Worse"), result("c", -11.62, 1, "Worse")}).answer(),
+              ::testing::HasSubstr("2 settings are slower by 11.6 %."));
+}
+
 TEST(Ranking, WhatIsUnclearIsSaidInTheDirectionOfItsEstimate) {
   EXPECT_THAT(ranking({result("b", -0.5, 2, "Unclear")}).answer(),
               StartsWith("Unclear whether b is slower than default"));
