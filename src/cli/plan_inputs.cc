@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
+#include <regex>
 #include <system_error>
 #include <utility>
 
@@ -157,6 +158,16 @@ bool is_named_after(const std::string& device, const std::string& system) {
   return core::contains_ignoring_case(device, system.substr(0, system.find_first_of("_-")));
 }
 
+// Counts the words of the system's name that the device's lacks: "NVIDIA A100 80GB PCIe" has none
+// of "sxm".
+std::ptrdiff_t words_lacking(const std::string& device, const std::string& system) {
+  static const std::regex word("[^_-]+");
+  const std::sregex_iterator begin(system.begin(), system.end(), word);
+  return std::count_if(begin, {}, [&](const std::smatch& one) {
+    return !core::contains_ignoring_case(device, one.str());
+  });
+}
+
 // Tells how sure it is that a device is the system's, the surest first.
 enum class Likeness { kByTable, kByName, kPossible, kNone };
 
@@ -185,9 +196,12 @@ bool is_of_system(const std::vector<std::string>& devices,
   const auto likeness_of = [&](const std::string& device) {
     return likeness(device, system, facts);
   };
-  const auto most = std::min_element(
-      devices.begin(), devices.end(),
-      [&](const auto& a, const auto& b) { return likeness_of(a) < likeness_of(b); });
+  const auto order_of = [&](const std::string& device) {
+    return std::pair(likeness_of(device), words_lacking(device, system));
+  };
+  const auto most =
+      std::min_element(devices.begin(), devices.end(),
+                       [&](const auto& a, const auto& b) { return order_of(a) < order_of(b); });
   if (most == devices.end()) return true;
   if (devices.size() > 1) chosen = *most;
   return likeness_of(*most) != Likeness::kNone;

@@ -131,10 +131,14 @@ class Steps {
   }
 
   // Chunks that a step has room for.
-  [[nodiscard]] std::int64_t most_chunks() const {
+  [[nodiscard]] std::int64_t most_chunks() const { return static_cast<std::int64_t>(room()); }
+
+  // Chunks that a step has room for, the last of them in part.
+  [[nodiscard]] double room() const {
     const std::int64_t beside =
         load_.prompts == PromptSteps::kApart ? 0 : decodes_ * load_.speculation.verified();
-    return std::max<std::int64_t>(1, (load_.token_budget - beside) / life_.chunk);
+    return std::max(
+        1.0, static_cast<double>(load_.token_budget - beside) / static_cast<double>(life_.chunk));
   }
 
  private:
@@ -227,13 +231,16 @@ TokenTime token_time(const SteadyLoad& load, const Steps& steps, double chunks) 
   return of_groups(steps, chunks, load);
 }
 
-// Answers of one token end with their prompts: nothing decodes, and every step is full of prompts.
+// Answers of one token end with their prompts: nothing decodes, and every step is full of prompts,
+// of which only engines that cut none leave a rest.
 SteadyLatencies latencies_of_prompts(const StepCost& cost,
                                      const SteadyLoad& load,
                                      const Life& life) {
   const Steps steps(cost, load, life, 0);
   const auto requests = static_cast<double>(load.concurrency);
-  const double prompts = std::min(requests, static_cast<double>(steps.most_chunks()));
+  const bool are_cut = load.prompts != PromptSteps::kWholeBeside;
+  const double most = are_cut ? steps.room() : static_cast<double>(steps.most_chunks());
+  const double prompts = std::min(requests, most);
   const double step_ms = steps.mixed_ms(prompts, prompts);
   const double ends = prompts / life.prompt_steps;  // requests, in a step
   return {.ttft_ms = requests / ends * step_ms,

@@ -29,18 +29,24 @@ TEST(ClosedForm, NothingInterruptsTheOnlyRequest) {
   EXPECT_NEAR(found.requests_per_s, 1000 / (30 + 9 * 10.0), 0.5);
 }
 
-// Eight prompts of 1000 tokens fill a step of 8192, which takes 10 + 8 x 20 ms.
+// Prompts fill a step of 8192 tokens, which takes 10 + 8192 / 50 ms, unless they are never cut.
 TEST(ClosedForm, AnswersOfOneTokenEndWithTheirPrompts) {
-  for (const PromptSteps prompts :
-       {PromptSteps::kCutBeside, PromptSteps::kWholeBeside, PromptSteps::kApart}) {
+  const auto expect = [](PromptSteps prompts, std::int64_t tokens, double in_a_step) {
     SteadyLoad load{
-        .concurrency = 1, .prompt_tokens = 1000, .output_tokens = 1, .prompts = prompts};
-    EXPECT_DOUBLE_EQ(steady_latencies(LinearCost(10, 0.02), load).ttft_ms, 30);
+        .concurrency = 1, .prompt_tokens = tokens, .output_tokens = 1, .prompts = prompts};
+    const auto prompt_ms = static_cast<double>(tokens) / 50;
+    EXPECT_NEAR(steady_latencies(LinearCost(10, 0.02), load).ttft_ms, 10 + prompt_ms, 1e-9);
     load.concurrency = 40;
     const SteadyLatencies found = steady_latencies(LinearCost(10, 0.02), load);
-    EXPECT_DOUBLE_EQ(found.requests_per_s, 1000 * 8 / 170.0);
-    EXPECT_DOUBLE_EQ(found.ttft_ms * found.requests_per_s, 1000.0 * 40);  // Little's law
+    EXPECT_NEAR(found.requests_per_s, 1000 * in_a_step / (10 + in_a_step * prompt_ms), 1e-9);
+    EXPECT_NEAR(found.ttft_ms * found.requests_per_s, 1000.0 * 40, 1e-9);  // Little's law
+  };
+  for (const PromptSteps cut : {PromptSteps::kCutBeside, PromptSteps::kApart}) {
+    expect(cut, 1000, 8.192);
+    expect(cut, 4097, 8192 / 4097.0);
   }
+  expect(PromptSteps::kWholeBeside, 1000, 8);
+  expect(PromptSteps::kWholeBeside, 4097, 1);
 }
 
 TEST(ClosedForm, APromptOfMoreThanAStepIsCutEvenly) {

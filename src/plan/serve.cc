@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "plan/schedule/policy.h"
 #include "plan/schedule/simulate.h"
@@ -43,11 +42,11 @@ void round_graphs(std::int64_t verified, std::vector<std::int64_t>& sizes) {
 }
 
 // Groups of several GPUs exchange the tokens of a step in equal parts, so that SGLang drops all
-// other sizes (get_batch_sizes_to_capture()).
+// other sizes (get_batch_sizes_to_capture()). Where tokens of drafts are verified, the target keeps
+// more of them, but the model that drafts has one token of each request in a step.
 std::int64_t graph_multiple_of(const ServedWorker& worker) {
   if (worker.engine != Engine::kSglang || worker.groups < 2) return 1;
-  const std::int64_t gpus = worker.deployment.tp;
-  return gpus / std::gcd(gpus, worker.speculation.verified());
+  return worker.deployment.tp;
 }
 
 // The engine's limits, without its cache.

@@ -77,9 +77,9 @@ TEST(ServedWorker, SglangsGroupsOfSeveralGpusHaveGraphsOfMultiplesAlone) {
   EXPECT_THAT(first(), ElementsAre(4, 8, 12));
   served.deployment.tp = 8;
   EXPECT_THAT(first(), ElementsAre(8, 16, 24));
-  // Each request has 4 tokens in a step, so that two of them fill the group's GPUs.
+  // The model that drafts has one token of each request in a step, however many are verified.
   served.speculation.tokens = 3;
-  EXPECT_THAT(first(), ElementsAre(2, 4, 8));
+  EXPECT_THAT(first(), ElementsAre(8, 16, 24));
   served.speculation = {};
   served.groups = 1;
   EXPECT_THAT(first(), ElementsAre(1, 2, 4));

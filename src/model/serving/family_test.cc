@@ -280,6 +280,14 @@ TEST(ParseModel, Mistral3HasAMistralBesideItsTower) {
             (Attention{.heads = 32, .kv_heads = 8, .head_dim = 128}));
 }
 
+// Mistral Small 4 has latent attention and experts beside its tower.
+TEST(ParseModel, ADecoderOfAnotherKindIsNotReadAsDense) {
+  for (const std::string field : {"kv_lora_rank", "n_routed_experts", "num_local_experts"}) {
+    EXPECT_THAT(problem(four_layers("MistralForCausalLM", ", \"" + field + "\": 64")),
+                HasSubstr("config.json: " + field + ": a Mistral is read as dense layers"));
+  }
+}
+
 TEST(ParseModel, Phi3IsDenseAndHasAWindowOnlyWhereItsConfigNamesOne) {
   const auto windows = [](const std::string& more) { return windows_of("Phi3ForCausalLM", more); };
   EXPECT_EQ(windows(""), Layers({{0, 4}}));

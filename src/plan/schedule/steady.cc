@@ -148,8 +148,8 @@ core::Result<SteadyMetrics> simulate_steady(const StepCost& cost,
                                             const Workload& workload,
                                             const SteadySpan& span,
                                             double waiting) {
-  ASSAY_CHECK(workload.concurrency > 0 && waiting >= 0 && waiting < 1 && span.measured > 0,
-              "a closed loop, of which some requests decode");
+  ASSAY_CHECK(workload.concurrency > 0 && waiting >= 0 && waiting <= 1 && span.measured > 0,
+              "a closed loop, of which a part waits");
   ASSAY_CHECK(static_cast<std::int64_t>(workload.requests.size()) >=
                   workload.concurrency + span.most_requests(),
               "the load must not end inside the window");

@@ -21,11 +21,13 @@ core::Result<Pipeline> measured_pipeline(const serving::Model& model,
 core::Result<serving::Precision> served_as_measured(Engine engine,
                                                     const serving::Model& model,
                                                     const MeasuredDeployment& measured) {
+  const serving::Precision precision = ASSAY_TRY(precision_of(model, measured));
   const serving::Precision served =
-      served_precision(engine, ASSAY_TRY(precision_of(model, measured)));
+      model.leaves_attention_out() ? precision : served_precision(engine, precision);
   if (measured.cache.empty()) return served;
   const auto cache = serving::quantization_named(measured.cache);
-  if (!cache) return core::Error{fmt::format("'{}' is no type of a cache", measured.cache)};
+  if (cache != serving::Quantization::kBfloat16 && cache != serving::Quantization::kFp8)
+    return core::Error{fmt::format("'{}' is no type of a cache", measured.cache)};
   return with_cache(served, *cache);
 }
 

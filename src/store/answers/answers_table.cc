@@ -20,7 +20,7 @@ constexpr std::string_view kOurs = "answer_";
 
 // Shows 4096 rather than 4096.0.
 model::Cell size_cell(double size) {
-  if (size == std::floor(size) && size < 1e15) return static_cast<std::int64_t>(size);
+  if (size == std::floor(size) && std::abs(size) < 1e15) return static_cast<std::int64_t>(size);
   return size;
 }
 
@@ -33,8 +33,8 @@ model::Cell exact_cell(const ExactColumn& column, const std::string& text) {
   return end.ec == std::errc() ? size_cell(number) : model::Cell(text);
 }
 
-// A text that is no number leaves its cell empty, so that a column of sizes stays one of numbers.
-model::Cell asked_size(const std::string& text) {
+// A text that is no number leaves its cell empty, so that a column of numbers stays one.
+model::Cell asked_number(const std::string& text) {
   double number = 0;
   const char* end = text.data() + text.size();
   const auto read = std::from_chars(text.data(), end, number);
@@ -341,10 +341,12 @@ void AnswerRows::refuse(std::int64_t line,
     const auto exact = std::find_if(rows.exact.begin(), rows.exact.end(), is_it);
     const auto size = std::find(rows.sizes.begin(), rows.sizes.end(), one.column);
     if (exact != rows.exact.end()) {
-      row[static_cast<std::size_t>(exact - rows.exact.begin()) + 1] = exact_cell(*exact, one.value);
+      const bool is_text = exact->kind == ValueKind::kText;
+      row[static_cast<std::size_t>(exact - rows.exact.begin()) + 1] =
+          is_text ? model::Cell(one.value) : asked_number(one.value);
     } else if (size != rows.sizes.end()) {
       row[static_cast<std::size_t>(size - rows.sizes.begin()) + rows.exact.size() + 1] =
-          asked_size(one.value);
+          asked_number(one.value);
     }
   }
   row.emplace_back(refusal);
