@@ -165,6 +165,7 @@ ComparedSettings::ComparedSettings(const std::string& baseline,
     results.push_back(test_result(test, headline));
   }
   tell_unlike_runs();
+  find_unkept_limits();
   if (!figures_.empty()) curves_ = nccl_curves(figures_.front().gpu_name);
   if (results.empty()) return;
   std::string noise = judge_together(results);
@@ -192,6 +193,16 @@ void ComparedSettings::tell_unlike_runs() {
     for (std::size_t j = i + 1; j < figures_.size(); ++j)
       tell(trace::shared_in_words(a.label, a.fingerprints, figures_[j].label,
                                   figures_[j].fingerprints));
+  }
+}
+
+void ComparedSettings::find_unkept_limits() {
+  const std::vector<trace::BandwidthPoint> points = trace::bandwidth_points(figures_);
+  for (std::size_t i = 0; i < figures_.size(); ++i) {
+    const auto limit = runs_.channel_limits.find(figures_[i].label);
+    if (limit == runs_.channel_limits.end()) continue;
+    std::string words = unkept_in_words(limit->second, points, i);
+    if (!words.empty()) runs_.doubts.missing.emplace(figures_[i].label, std::move(words));
   }
 }
 

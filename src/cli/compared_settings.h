@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/channel_limits.h"
 #include "sweep/made_order.h"
 #include "sweep/ranking.h"
 #include "sweep/run_doubts.h"
@@ -33,6 +34,7 @@ struct ComparedSetting {
 struct SweepRuns {
   sweep::RunDoubts doubts = {};
   sweep::MadeOrder positions = {};
+  std::map<std::string, ChannelLimit> channel_limits = {};  // by setting
 };
 
 class ComparedSettings {
@@ -59,12 +61,17 @@ class ComparedSettings {
 
   [[nodiscard]] const std::vector<trace::ComparisonEvidence>& evidence() const { return evidence_; }
 
+  // Returns those of the sweep, with the settings whose traces show that they were not applied.
+  [[nodiscard]] const sweep::RunDoubts& doubts() const { return runs_.doubts; }
+
  private:
   [[nodiscard]] trace::CompareOptions options() const;
   // Judges all settings by the noise of all their runs; returns a sentence on that noise.
   std::string judge_together(std::vector<sweep::SettingResult>& results);
   // Tells of settings that do other work, and of runs that are one measurement.
   void tell_unlike_runs();
+  // Finds settings whose collectives had more channels than the setting allows.
+  void find_unkept_limits();
   void tell_order(const trace::JointNoise& noise, std::span<const trace::JointRuns> runs);
 
   trace::CompareRequest request_;

@@ -56,8 +56,10 @@ LibraryText read_library_text(const std::filesystem::path& path, const std::stri
   std::uint64_t left = kMostTextBytes;
   for (const ElfSection& section : elf_sections(file)) {
     if (section.name.starts_with(".rodata")) {
-      for_each_piece(file, section, VersionSearch::kOverlap, left,
-                     [&](std::string_view piece) { search.add(piece); });
+      for_each_piece(file, section, VersionSearch::kOverlap, left, [&](std::string_view piece) {
+        search.add(piece);
+        add_variable_names(piece, text.variables);
+      });
       left -= std::min(left, section.size);
     }
     if (section.name == ".note.gnu.build-id") text.build_id = build_id(file, section);

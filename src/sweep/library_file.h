@@ -1,4 +1,4 @@
-// The file of a library: its identity, version and build id.
+// The file of a library: its identity, version, build id and the variables that it reads.
 #pragma once
 
 #include <compare>
@@ -7,6 +7,8 @@
 #include <map>
 #include <optional>
 #include <string>
+
+#include "sweep/library_variables.h"
 
 namespace assay::sweep {
 
@@ -26,6 +28,7 @@ std::optional<FileIdentity> file_identity(const std::filesystem::path& path);
 struct LibraryText {
   std::string version = {};
   std::string build_id = {};  // hexadecimal; differs between different builds
+  VariableNames variables = {};
 };
 
 // Reads each file only once, even when many processes and runs have loaded it.

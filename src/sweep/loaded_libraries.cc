@@ -228,6 +228,25 @@ model::Facts LoadedLibraries::facts() const {
   return facts;
 }
 
+std::vector<std::string> LoadedLibraries::not_read(const Variables& variables) const {
+  const auto is_known = [](const auto& library) {
+    return are_of_a_library(library.second.text.variables);
+  };
+  if (libraries_.empty() || !plugins_.empty() || !extra_.plugins.empty() ||
+      !std::all_of(libraries_.begin(), libraries_.end(), is_known))
+    return {};
+  std::vector<std::string> unknown;
+  for (const auto& [name, value] : variables) {
+    const auto reads = [&name](const auto& library) {
+      return library.second.text.variables.contains(name);
+    };
+    if (!value.empty() && is_own_variable(name) &&
+        std::none_of(libraries_.begin(), libraries_.end(), reads))
+      unknown.push_back(name);
+  }
+  return unknown;
+}
+
 void LoadedLibraries::add_missing(std::vector<std::string>& warnings) const {
   if (expected_.empty() || !libraries_.empty()) return;
   warnings.push_back(fmt::format(

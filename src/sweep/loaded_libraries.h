@@ -63,6 +63,10 @@ class LoadedLibraries {
   [[nodiscard]] model::Facts facts() const;
   [[nodiscard]] std::vector<std::string> warnings() const;
 
+  // Returns those of the variables that none of the libraries reads. Returns none where a library's
+  // texts are not known, or where a plugin may read them.
+  [[nodiscard]] std::vector<std::string> not_read(const Variables& variables) const;
+
  private:
   struct Library {
     FileIdentity identity;  // all zeros if the file cannot be reached

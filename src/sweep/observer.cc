@@ -37,6 +37,7 @@ struct Observer::State {
   GpuWatch gpus;
   ForeignProcesses foreign;
   LoadedLibraries libraries;
+  Variables variables;
   EnvironmentCheck environment{{}};
   std::set<pid_t> environment_known;
 };
@@ -58,6 +59,7 @@ Observer::~Observer() = default;
 void Observer::begin_run(const Variables& variables) {
   state_->host = gpu::host_facts(state_->root);
   state_->libraries.begin_run();
+  state_->variables = variables;
   state_->environment = EnvironmentCheck(variables);
   state_->environment_known.clear();
   state_->foreign.begin_run(state_->gpus.begin_run());
@@ -73,10 +75,13 @@ void Observer::look(std::span<const pid_t> processes, Gpus gpus) {
 Observation Observer::end_run() const {
   Observation observation{.facts = state_->host,
                           .warnings = state_->libraries.warnings(),
-                          .not_applied = state_->environment.not_applied()};
+                          .not_applied = state_->environment.not_applied(),
+                          .not_read = state_->libraries.not_read(state_->variables)};
   append(observation.facts, state_->gpus.facts());
   append(observation.facts, state_->libraries.facts());
   append(observation.warnings, state_->environment.warnings());
+  for (const std::string& variable : observation.not_read)
+    observation.warnings.push_back(variable + " is no variable of the library that was loaded");
   append(observation.warnings, state_->foreign.warnings());
   append(observation.warnings, state_->gpus.warnings());
   return observation;

@@ -28,6 +28,8 @@ struct Observation {
   std::vector<std::string> warnings;
   // The variables of the setting that reached none of the processes that loaded NCCL or RCCL.
   std::vector<std::string> not_applied = {};
+  // Those that are named as variables of NCCL or RCCL and that no loaded library has.
+  std::vector<std::string> not_read = {};
 };
 
 class Observer {

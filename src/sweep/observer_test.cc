@@ -233,6 +233,24 @@ TEST_F(Observe, VariablesThatDidNotArrive) {
   EXPECT_THAT(warnings, Contains(HasSubstr("wanted not set")));
 }
 
+TEST_F(Observe, VariablesThatTheLibraryDoesNotHave) {
+  const Sleeper sleeper(copy_of_library("libnccl.so.2"), "NCCL_MAX_CTA=4");
+  Observer observer(sources(), {});
+  const Variables wanted = {{"NCCL_MAX_CTA", "4"},     {"NCCL_MAX_CTAS", "4"},
+                            {"NCCL_MIN_CTAS", "4"},    {"RCCL_UNROLL", "1"},
+                            {"TORCH_NCCL_X", "1"},     {"NCCL_GONE", ""},
+                            {"NCCL_DESYNC_DEBUG", "1"}};
+  EXPECT_THAT(observe(observer, wanted, {sleeper.process()}).not_read,
+              ElementsAre("NCCL_MAX_CTA", "RCCL_UNROLL"));
+}
+
+TEST_F(Observe, APluginMayReadVariablesOfItsOwn) {
+  const std::string tuner = copy_of_library("libnccl-tuner.so");
+  const Sleeper sleeper(copy_of_library("libnccl.so.2") + ":" + tuner, "NCCL_MAX_CTA=4");
+  Observer observer(sources(), {});
+  EXPECT_THAT(observe(observer, {{"NCCL_MAX_CTA", "4"}}, {sleeper.process()}).not_read, IsEmpty());
+}
+
 // A process that shows a title of its own writes zeros over the rest of its environment.
 TEST_F(Observe, AnEnvironmentThatWasWrittenOverTellsNothing) {
   const fs::path root = fs::path(::testing::TempDir()) / ("environ_" + std::to_string(getpid()));

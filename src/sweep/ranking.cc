@@ -374,7 +374,9 @@ std::string Ranking::next_of_slow_steps() const {
 
 std::string Ranking::next(const std::string& sweep_folder) const {
   if (!has_reference())
-    return "Next: have the command pass the variables on to the ranks, and begin a sweep anew.";
+    return "Next: see that the variables reach the ranks and are ones that the loaded library has, "
+           "and "
+           "begin a sweep anew.";
   if (!with(Verdict::kBetter).empty()) return next_of_best(sweep_folder);
   if (std::string slow = next_of_slow_steps(); !slow.empty()) return slow;
   if (!knows_all_runs() || !with(Verdict::kUnclear).empty())
@@ -384,9 +386,8 @@ std::string Ranking::next(const std::string& sweep_folder) const {
         "as often as {:g} %.",
         measure_more(sweep_folder), kPercent * (1 - rules_.together));
   if (!doubts_.missing.empty())
-    return "Next: have the command pass the variables on to the ranks, and begin a sweep anew: "
-           "what "
-           "was not applied may be faster.";
+    return "Next: see that the variables reach the ranks and are ones that the loaded library has, "
+           "and begin a sweep anew: what was not applied may be faster.";
   if (const auto worse = with(Verdict::kWorse); !worse.empty())
     return fmt::format("Next: nothing to change. {} says where {} loses its time.",
                        worse.back()->comparison, worse.back()->setting);
@@ -418,8 +419,8 @@ std::vector<model::Column> Ranking::columns() const {
                       "and is wider, or the mean verdict contradicts it. Different, or Same, in "
                       "these runs: a setting was run once, so "
                       "the noise between its runs is unknown. Not applied: its variables reached "
-                      "no process that loaded NCCL. No verdict: those of the reference reached "
-                      "none."},
+                      "no process that loaded NCCL, are none of the library's, or limited no "
+                      "collective. No verdict: those of the reference were not applied."},
       {.name = "mean faster by (%)",
        .unit = "%",
        .better = model::Better::kHigher,

@@ -147,13 +147,15 @@ TEST(Ranking, FailedRunsAreToldWithTheAnswer) {
   EXPECT_EQ(model::number(table.at(0, *table.column("planned runs"))), 4);
 }
 
+constexpr const char* kNotPassed = "NCCL_ALGO reached no process that loaded NCCL";
+
 TEST(Ranking, ASettingThatWasNotAppliedHasNoVerdict) {
-  RunDoubts doubts{.missing = {{"b", "NCCL_ALGO"}}};
+  RunDoubts doubts{.missing = {{"b", kNotPassed}}};
   const Ranking ranks({reference(), result("b", 5, 1, "Better")}, {}, doubts);
   EXPECT_THAT(ranks.answer(), Not(HasSubstr("Use b")));
   EXPECT_THAT(ranks.answer(), HasSubstr("NCCL_ALGO reached no process that loaded NCCL in runs of "
                                         "b: the setting was not applied."));
-  doubts.missing["default"] = "NCCL_ALGO";
+  doubts.missing["default"] = kNotPassed;
   const Ranking none({reference(), result("b", 5, 1, "Better")}, {}, doubts);
   EXPECT_EQ(none.answer(),
             "No verdict: NCCL_ALGO reached no process that loaded NCCL in runs of b, default: the "
@@ -162,19 +164,19 @@ TEST(Ranking, ASettingThatWasNotAppliedHasNoVerdict) {
 }
 
 TEST(Ranking, SettingsThatWereNotAppliedAreNotSaidToBeNoFaster) {
-  const RunDoubts doubts{.missing = {{"b", "NCCL_ALGO"}}};
+  const RunDoubts doubts{.missing = {{"b", kNotPassed}}};
   const Ranking alone({reference(), result("b", 5, 1, "Better")}, {}, doubts);
-  EXPECT_THAT(alone.next("runs"), HasSubstr("have the command pass the variables on"));
+  EXPECT_THAT(alone.next("runs"), HasSubstr("see that the variables reach the ranks"));
   EXPECT_THAT(alone.figure().title, HasSubstr("Unknown whether"));
   const Ranking beside({reference(), result("b", 5, 1, "Better"), result("c", 0, 0.5, "Same")}, {},
                        doubts);
   EXPECT_THAT(beside.answer(), StartsWith("Keep default: no other setting that was applied is "));
-  EXPECT_THAT(beside.next("runs"), HasSubstr("have the command pass the variables on"));
+  EXPECT_THAT(beside.next("runs"), HasSubstr("see that the variables reach the ranks"));
 }
 
 TEST(Ranking, WithoutTheReferenceAppliedOthersHaveNoVerdict) {
   const Ranking without({reference(), result("b", 5, 1, "Better")}, {},
-                        {.missing = {{"default", "NCCL_ALGO"}}});
+                        {.missing = {{"default", kNotPassed}}});
   const model::Table table = without.table("runs");
   EXPECT_EQ(model::text(table.at(0, 8)), "No verdict");
   EXPECT_EQ(model::text(table.at(1, 8)), "Not applied");

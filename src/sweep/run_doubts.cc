@@ -13,15 +13,30 @@ namespace {
 
 constexpr std::size_t kMostReasons = 3;
 
+// Why a variable did nothing in a run.
+enum class Idle { kReachedNone, kNotRead };
+
 // What came of the runs of one setting.
 struct Outcome {
   int made = 0;
   int failed = 0;
   std::set<RunStatus> statuses;  // of those that failed
   std::set<std::string> reasons;
-  std::set<int> ranks;                 // of the good runs
-  std::map<std::string, int> missing;  // good runs in which a variable reached no process
+  std::set<int> ranks;                              // of the good runs
+  std::map<Idle, std::map<std::string, int>> idle;  // good runs, by variable
+
+  [[nodiscard]] int good() const { return made - failed; }
 };
+
+// Returns "NCCL_ALGO reached no process that loaded NCCL".
+std::string idle_in_words(Idle why, const std::vector<std::string>& variables) {
+  const bool is_one = variables.size() == 1;
+  const char* words = "reached no process that loaded NCCL";
+  if (why == Idle::kNotRead)
+    words = is_one ? "is no variable of the library that was loaded"
+                   : "are no variables of the library that was loaded";
+  return fmt::format("{} {}", core::join(variables, ", "), words);
+}
 
 std::map<std::string, Outcome> outcomes_of(std::span<const RunRecord> records) {
   std::map<std::string, Outcome> outcomes;
@@ -31,7 +46,9 @@ std::map<std::string, Outcome> outcomes_of(std::span<const RunRecord> records) {
     if (record.status == RunStatus::kOk) {
       if (record.traces.expected > 0) outcome.ranks.insert(record.traces.expected);
       for (const std::string& variable : record.seen.not_applied)
-        ++outcome.missing[variable];
+        ++outcome.idle[Idle::kReachedNone][variable];
+      for (const std::string& variable : record.seen.not_read)
+        ++outcome.idle[Idle::kNotRead][variable];
       continue;
     }
     ++outcome.failed;
@@ -78,7 +95,33 @@ std::string ranks_in_words(const Plan& plan, const std::map<std::string, Outcome
   return core::join(texts, ", ") + ", so they did not do the same work";
 }
 
+// Variables that did nothing in all good runs of a setting void it; others are told.
+void add_idle(const std::string& setting, const Outcome& outcome, RunDoubts& doubts) {
+  std::vector<std::string> texts;
+  for (const auto& [why, variables] : outcome.idle) {
+    std::vector<std::string> always;
+    for (const auto& [variable, runs] : variables) {
+      if (runs == outcome.good())
+        always.push_back(variable);
+      else
+        doubts.others.push_back(
+            fmt::format("{} in {} of {} good runs of {}, which count all the same",
+                        idle_in_words(why, {variable}), runs, outcome.good(), setting));
+    }
+    if (!always.empty()) texts.push_back(idle_in_words(why, always));
+  }
+  if (!texts.empty()) doubts.missing[setting] = core::join(texts, ", ");
+}
+
 }  // namespace
+
+std::string idle_in_words(const Observation& seen) {
+  std::vector<std::string> texts;
+  if (!seen.not_applied.empty())
+    texts.push_back(idle_in_words(Idle::kReachedNone, seen.not_applied));
+  if (!seen.not_read.empty()) texts.push_back(idle_in_words(Idle::kNotRead, seen.not_read));
+  return core::join(texts, ", ");
+}
 
 RunDoubts run_doubts(const Plan& plan,
                      std::span<const RunRecord> records,
@@ -88,18 +131,7 @@ RunDoubts run_doubts(const Plan& plan,
   for (const auto& [setting, outcome] : outcomes) {
     if (outcome.failed > 0)
       doubts.failed[setting] = failed_in_words(setting, outcome, plan.repeats);
-    std::vector<std::string> never;
-    for (const auto& [variable, runs] : outcome.missing) {
-      const int good = outcome.made - outcome.failed;
-      if (runs == good)
-        never.push_back(variable);
-      else
-        doubts.others.push_back(
-            fmt::format("{} reached no process that loaded NCCL in {} of {} good runs of {}, which "
-                        "count all the same",
-                        variable, runs, good, setting));
-    }
-    if (!never.empty()) doubts.missing[setting] = core::join(never, ", ");
+    add_idle(setting, outcome, doubts);
   }
   for (const Setting& setting : plan.settings) {
     const auto found = outcomes.find(setting.name);
@@ -125,12 +157,11 @@ RunDoubts run_doubts(const Plan& plan,
 
 std::string not_applied_in_words(const RunDoubts& doubts) {
   std::map<std::string, std::vector<std::string>> settings;
-  for (const auto& [setting, variables] : doubts.missing)
-    settings[variables].push_back(setting);
+  for (const auto& [setting, why] : doubts.missing)
+    settings[why].push_back(setting);
   std::vector<std::string> texts;
-  for (const auto& [variables, names] : settings)
-    texts.push_back(fmt::format("{} reached no process that loaded NCCL in runs of {}", variables,
-                                core::join(names, ", ")));
+  for (const auto& [why, names] : settings)
+    texts.push_back(fmt::format("{} in runs of {}", why, core::join(names, ", ")));
   return core::join(texts, "; ");
 }
 

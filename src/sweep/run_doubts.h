@@ -16,8 +16,8 @@ struct RunDoubts {
   int planned = 0;  // runs of each setting; 0 where no sweep made them
   std::map<std::string, std::string> failed = {};  // by setting: "2 of 4 runs of b-x failed (…)"
   std::vector<std::string> without_good_run = {};  // settings of which runs were made, all in vain
-  std::map<std::string, std::string> missing =
-      {};                                // by setting: the variables that reached no process
+  // By setting, why it was not applied: "NCCL_ALGO reached no process that loaded NCCL".
+  std::map<std::string, std::string> missing = {};
   std::vector<std::string> others = {};  // further sentences, without a full stop
 
   // Returns all as sentences, the gravest first.
@@ -28,6 +28,10 @@ struct RunDoubts {
 RunDoubts run_doubts(const Plan& plan,
                      std::span<const RunRecord> records,
                      const std::string& reference);
+
+// Returns "NCCL_ALGO reached no process that loaded NCCL" and what else of a run's setting did
+// nothing, "" where all was applied.
+std::string idle_in_words(const Observation& seen);
 
 // Returns "NCCL_ALGO reached no process that loaded NCCL in any run of ring-algo and tree-algo", ""
 // where all settings were applied.

@@ -72,6 +72,18 @@ TEST(RunDoubts, VariablesThatReachedNoRankAreTold) {
   EXPECT_THAT(doubts.sentences().front(), HasSubstr("the setting was not applied."));
 }
 
+TEST(RunDoubts, VariablesThatTheLibraryDoesNotHaveVoidASetting) {
+  std::vector<RunRecord> records = {run("a-x"), run("b-x"), run("b-x"), run("a-x")};
+  for (RunRecord& record : records)
+    record.seen.not_read = {"NCCL_MAX_CTA"};
+  records[1].seen.not_read.emplace_back("NCCL_MIN_CTA");
+  records[2].seen.not_read.emplace_back("NCCL_MIN_CTA");
+  EXPECT_EQ(not_applied_in_words(run_doubts(plan_of_two(), records, "a-x")),
+            "NCCL_MAX_CTA is no variable of the library that was loaded in runs of a-x; "
+            "NCCL_MAX_CTA, NCCL_MIN_CTA are no variables of the library that was loaded in runs of "
+            "b-x");
+}
+
 TEST(RunDoubts, VariablesThatMissedOneRunDoNotVoidASetting) {
   std::vector<RunRecord> records = {run("a-x"), run("b-x"), run("b-x"), run("a-x")};
   records[2].seen.not_applied = {"NCCL_ALGO"};

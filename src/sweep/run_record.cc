@@ -13,6 +13,7 @@ namespace {
 constexpr const char* kRunTable = "run";
 constexpr const char* kWarningTable = "warnings";
 constexpr const char* kNotAppliedTable = "not_applied";
+constexpr const char* kNotReadTable = "not_read";
 
 constexpr std::array<std::pair<RunStatus, const char*>, 5> kStatusTexts{{
     {RunStatus::kOk, "ok"},
@@ -115,6 +116,7 @@ core::Result<RunRecord> record_of(const model::Book& book) {
   record.seen.facts = model::facts_of(book.find(model::kEnvironmentTable));
   record.seen.warnings = texts_of(book.find(kWarningTable));
   record.seen.not_applied = texts_of(book.find(kNotAppliedTable));
+  record.seen.not_read = texts_of(book.find(kNotReadTable));
   return record;
 }
 
@@ -135,6 +137,9 @@ core::Status write_record(const RunRecord& record, const std::filesystem::path& 
   if (!record.seen.not_applied.empty())
     book.tables.push_back(text_table(kNotAppliedTable, "What reached no process that loaded NCCL",
                                      "variable", record.seen.not_applied));
+  if (!record.seen.not_read.empty())
+    book.tables.push_back(text_table(kNotReadTable, "What no loaded library reads", "variable",
+                                     record.seen.not_read));
   return report::write_json(book, folder / model::kRunRecordFile);
 }
 

@@ -128,7 +128,7 @@ class SweepReport final : public Command {
     ComparedSettings all = ASSAY_TRY(compare_all(settings));
     add_tables(book, all);
     static_cast<void>(ASSAY_TRY(write_and_show(book, all)));
-    if (const std::string missing = sweep::not_applied_in_words(runs_.doubts); !missing.empty())
+    if (const std::string missing = sweep::not_applied_in_words(all.doubts()); !missing.empty())
       return core::Error{missing + ": no verdict on them"};
     if (left_out_.empty()) return Outcome::kOk;
     return core::Error{left_out_in_words(left_out_, count)};
@@ -140,6 +140,9 @@ class SweepReport final : public Command {
                  const std::string& baseline) {
     runs_.doubts = sweep::run_doubts(plan, records, baseline);
     runs_.positions = sweep::made_order(records);
+    for (const sweep::Setting& setting : plan.settings)
+      if (const auto limit = channel_limit(setting.variables))
+        runs_.channel_limits[setting.name] = *limit;
     if (runs_.positions.empty())
       runs_.doubts.others.emplace_back(
           "When runs were started is not known of all, so a drift of the machine is not looked "
@@ -378,6 +381,8 @@ const CommandSpec kSweepReport{
         "rest is reported, and the exit code is 1. Failed runs, an unfinished sweep, runs with the "
         "same traces, unlike numbers of ranks and a baseline without a good run are told with the "
         "answer. Where the variables of a setting reached none of its processes that loaded NCCL, "
+        "or are none "
+        "that the library has, or its collectives had more channels than it allows, "
         "there is no verdict on it, and the exit code is 1.\n\n"
         "A step's time is its steady period, as in 'assay trace compare'; the mean of all profiled "
         "steps stands beside it, and steps that are not steady are named. A setting that is slower "

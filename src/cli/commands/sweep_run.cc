@@ -17,6 +17,7 @@
 #include "sweep/preset.h"
 #include "sweep/repeated_traces.h"
 #include "sweep/request.h"
+#include "sweep/run_doubts.h"
 #include "sweep/summary.h"
 #include "sweep/sweep.h"
 #include "trace/file_check.h"
@@ -234,11 +235,11 @@ class SweepRun final : public Command {
     hooks.on_end = [&](const sweep::Standing& standing, const sweep::RunRecord& record) {
       line.clear();
       if (!presentation_.quiet) print_note(record_text(standing, record));
-      if (!record.seen.not_applied.empty() && !std::exchange(told, true))
-        print_warning(fmt::format(
-            "{} reached no process that loaded NCCL in this run: the setting is not applied, and "
-            "nothing will be compared. Ctrl-C ends the sweep",
-            core::join(record.seen.not_applied, ", ")));
+      if (const std::string idle = sweep::idle_in_words(record.seen);
+          !idle.empty() && !std::exchange(told, true))
+        print_warning(idle +
+                      " in this run: the setting is not applied, and nothing will be "
+                      "compared. Ctrl-C ends the sweep");
     };
     hooks.on_records = [&](std::span<const sweep::RunRecord> records) {
       return sweep::write_summary(sweep::summary(plan, records, folder.path()), folder.path());
