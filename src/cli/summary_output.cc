@@ -27,7 +27,7 @@ void print_table(const model::Table& table, Summary summary, std::size_t most_ro
 void add_presentation_options(App& app, Presentation& presentation) {
   const char* group = "Output options";
   add_choice(app, "--format", presentation.format, kSummaries,
-             "how the summary on standard output is written")
+             "how the summary on standard output is written (csv: an empty line between tables)")
       ->group(group);
   app.add_flag("-q,--quiet", presentation.quiet,
                "no progress, no list of files, and no summary unless --format is given; only "

@@ -55,7 +55,10 @@ Finding check_governor(const std::vector<fs::path>& cpus) {
     ++known;
     if (governor != "performance") ++others[governor];
   }
-  if (known == 0) return {.seen = "the CPU governor is not known: virtual machine or firmware"};
+  if (known == 0)
+    return {.level = Level::kNote,
+            .seen = "the CPU governor is not known: a virtual machine, or the firmware decides",
+            .why = "where CPUs clock down while they wait, eager launches take longer at times"};
   if (others.empty()) return {.seen = "the CPU governor is 'performance'"};
   const auto& [governor, count] = *others.begin();
   return {.level = Level::kWarning,

@@ -1,6 +1,10 @@
 #include "doctor/doctor.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
 
 #include "gpu/fake_nvml_test_util.h"
 
@@ -41,6 +45,23 @@ TEST(Doctor, CommandsAreOfGpusWithTheSameClocks) {
                 "sudo nvidia-smi -i 1 -lgc 1755,1755", "sudo nvidia-smi -i 1 -lmc 2619,2619",
                 "sudo nvidia-smi -i 0,2 -lgc 1980,1980", "sudo nvidia-smi -i 0,2 -lmc 3201,3201"}));
   EXPECT_EQ(diagnosis.value().unlock_commands[2], "sudo nvidia-smi -i 0,2 -rgc");
+}
+
+TEST(Doctor, AGovernorThatIsNotKnownIsNoGoodOne) {
+  namespace fs = std::filesystem;
+  const fs::path root = fs::path(::testing::TempDir()) / ("governor" + std::to_string(getpid()));
+  const fs::path cpu = root / "sys/devices/system/cpu/cpu0/cpufreq";
+  fs::create_directories(cpu);
+  const auto level = [&root] {
+    const auto diagnosis = diagnose({.nvml_library = gpu::FakeNvml::library(), .root = root});
+    for (const Finding& finding : diagnosis.value().findings)
+      if (finding.seen.starts_with("the CPU governor")) return finding.level;
+    return Level::kProblem;
+  };
+  EXPECT_EQ(level(), Level::kNote);
+  std::ofstream(cpu / "scaling_governor") << "performance";
+  EXPECT_EQ(level(), Level::kOk);
+  fs::remove_all(root);
 }
 
 // Tries the new layouts of gpu/nvml.h with the real library, where there is one.

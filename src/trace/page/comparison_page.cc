@@ -50,8 +50,8 @@ std::string share_text(double change, double total) {
   const double percent = attribution::rounded_beside(kWhole * change / total, kWhole);
   if (std::isnan(percent)) return "";
   constexpr double kThreeDigits = 999.5;
-  return std::fabs(percent) < kThreeDigits ? fmt::format(" ({:.3g} %)", percent)
-                                           : fmt::format(" ({:.0f} %)", percent);
+  return std::fabs(percent) < kThreeDigits ? fmt::format(" ({:.3g} % of the change)", percent)
+                                           : fmt::format(" ({:.0f} % of the change)", percent);
 }
 
 // The largest parts of the attribution say why, where there is one.
