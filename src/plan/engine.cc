@@ -52,6 +52,20 @@ KeptCache kept_by(Engine engine,
   return kKeptWhole;
 }
 
+// The first version that is known to sum queries' and keys' squares in one all-reduce: pull requests
+// 12163, 31493 and 14416.
+std::string_view first_with_one_sum(Engine engine) {
+  switch (engine) {
+    case Engine::kTrtllm:
+      return "1.3.0rc13";
+    case Engine::kVllm:
+      return "0.14";
+    case Engine::kSglang:
+      return "0.5.8";
+  }
+  return "";
+}
+
 // A prefix is of use only with the state behind its last token, and no engine keeps that of every
 // block as it keeps keys and values. TensorRT-LLM refuses block reuse beside such states until pull
 // request 12185. vLLM turns its prefix cache off for linear attention until 30877, which keeps the
@@ -115,6 +129,12 @@ serving::Precision with_cache(serving::Precision precision, serving::Quantizatio
   precision.cache = cache;
   if (cache == serving::Quantization::kBfloat16) precision.attention = cache;
   return precision;
+}
+
+serving::HeadNorm head_norm_of(Engine engine, const std::string& version) {
+  using serving::HeadNorm;
+  if (is_from(version, first_with_one_sum(engine))) return HeadNorm::kOneSum;
+  return engine == Engine::kTrtllm ? HeadNorm::kGathered : HeadNorm::kTwoSums;
 }
 
 std::string cache_types_in_words(const serving::Model& model, std::span<const EngineCache> caches) {

@@ -15,6 +15,7 @@
 #include <string_view>
 
 #include "model/serving/model.h"
+#include "model/serving/uses.h"
 
 namespace assay::plan {
 
@@ -34,6 +35,10 @@ std::string names_of(std::span<const Engine> engines);
 // TensorRT-LLM keeps the cache of weights in fp8 in fp8 and computes attention to prompts in it;
 // vLLM and SGLang keep the cache in the type of activations.
 serving::Precision served_precision(Engine engine, serving::Precision checkpoint);
+
+// Returns how a version of the engine makes norms over the heads of all GPUs; "": the version that
+// files are for.
+serving::HeadNorm head_norm_of(Engine engine, const std::string& version);
 
 // Names the type that the cache of keys and values is kept in: as the engine does by itself, in the
 // type that the checkpoint says, or in fp8.

@@ -44,6 +44,16 @@ TEST(ServedPrecision, SaysWhereACacheIsNotAsTheCheckpointHasIt) {
   EXPECT_EQ(cache_types_in_words(model, std::span(caches).last(1)), "");
 }
 
+TEST(HeadNorm, IsSharedAsTheVersionDoesIt) {
+  using serving::HeadNorm;
+  EXPECT_EQ(head_norm_of(Engine::kVllm, ""), HeadNorm::kTwoSums);
+  EXPECT_EQ(head_norm_of(Engine::kVllm, "0.14.0"), HeadNorm::kOneSum);
+  EXPECT_EQ(head_norm_of(Engine::kSglang, "0.5.6.post2"), HeadNorm::kTwoSums);
+  EXPECT_EQ(head_norm_of(Engine::kSglang, "0.5.9"), HeadNorm::kOneSum);
+  EXPECT_EQ(head_norm_of(Engine::kTrtllm, "1.3.0rc12"), HeadNorm::kGathered);
+  EXPECT_EQ(head_norm_of(Engine::kTrtllm, "1.3.0rc13"), HeadNorm::kOneSum);
+}
+
 TEST(KeptCache, VllmFreesChunksSinceItsMetadataIsKept) {
   EXPECT_FALSE(kept_cache(Engine::kVllm, "", Caches::kStay, "llama4").frees_chunks);
   EXPECT_FALSE(kept_cache(Engine::kVllm, "0.12.0", Caches::kStay, "llama4").frees_chunks);

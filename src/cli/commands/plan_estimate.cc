@@ -145,7 +145,8 @@ class PlanEstimate final : public Command {
         .distribution = model.skew,
         .speculative_tokens = speculation.tokens,
         .most_tokens = workload_.is_open() ? plan::workload_lengths(requests_).request_most
-                                           : load_.prompt_tokens + load_.output_tokens};
+                                           : load_.prompt_tokens + load_.output_tokens,
+        .head_norm = plan::head_norm_of(served_.engine, system.version)};
     ASSAY_TRY(check_experts(model));
     ASSAY_TRY(plan::check_worker(model, served_.engine, deployment.precision, worker()));
     const auto prices = ASSAY_TRY(plan::StepPrices::bind(model, deployment, *system.tables));

@@ -64,13 +64,14 @@ class PlanSupport final : public Command {
       const serving::Model& model = *ASSAY_TRY(inputs.model(name));
       configs[model.name] = name;
       for (const plan::Engine engine : engines()) {
-        plan::Tables& tables = *ASSAY_TRY(inputs.tables(system_, engine, version_));
+        const plan::PoolSystem system = ASSAY_TRY(pool_system(inputs, system_, engine, version_));
         all.push_back(plan::support_of(
             model,
             {.engine = engine,
+             .version = system.version,
              .precision = plan::served_precision(engine, model),
              .most_gpus = std::min(most_gpus_.value_or(facts.gpus_per_node), facts.gpus_per_node)},
-            tables));
+            *system.tables));
       }
     }
     const std::string title = fmt::format("What of {} can be priced on {}", model_, system_);

@@ -98,6 +98,7 @@ struct Attention {
   std::int64_t window = 0;        // number of keys that a query attends to; 0: all
   bool is_chunked = false;        // the window is a chunk, which all its queries share
   bool normalises_heads = false;  // queries and keys pass a norm
+  bool norm_spans_heads = false;  // that of queries is over all heads at once, and that of keys
   bool has_output_gate = false;   // the first projection also makes a gate as wide as the queries
 
   bool operator==(const Attention& other) const = default;

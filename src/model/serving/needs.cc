@@ -74,6 +74,13 @@ std::vector<Precision> precisions_of(const Model& model, const NeedsRequest& req
   return all;
 }
 
+bool spans_heads(const Model& model) {
+  return std::any_of(model.layers.begin(), model.layers.end(), [](const EqualLayers& equal) {
+    const auto* attention = std::get_if<Attention>(&equal.layer.mixer);
+    return attention != nullptr && attention->norm_spans_heads;
+  });
+}
+
 std::string text_of(const Deployment& deployment) {
   std::string text = fmt::format("tp {}", deployment.tp);
   if (deployment.moe_tp > 1) text += fmt::format(", moe_tp {}", deployment.moe_tp);
@@ -152,6 +159,8 @@ Needs needs_of(const NeedsRequest& request) {
                                 .precision = precision,
                                 .distribution = distribution};
           collected.add(model, deployment, request.phases);
+          deployment.head_norm = HeadNorm::kGathered;
+          if (spans_heads(model)) collected.add(model, deployment, request.phases);
           if (request.speculative_tokens == 0 || !model.mtp) continue;
           deployment.speculative_tokens = request.speculative_tokens;
           collected.add(model, deployment, request.phases);

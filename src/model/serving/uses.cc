@@ -149,24 +149,30 @@ class Uses {
          .sizes = {{"rows", Amount::kTokens, rows}}});
   }
 
-  void add_all_reduce(const char* role) {
+  void add_all_reduce(const char* role) { add_all_reduce(role, model_.hidden); }
+
+  void add_all_reduce(const char* role, std::int64_t columns) {
     if (deployment_.tp == 1) return;
     add({.role = role,
          .op = "custom_allreduce",
          .table = "custom_allreduce_perf",
          .op_name = "all_reduce",
          .key = {{"allreduce_dtype", text_value("bfloat16")}, {"num_gpus", deployment_.tp}},
-         .sizes = {{"message_size", Amount::kTokens, model_.hidden}}});
+         .sizes = {{"message_size", Amount::kTokens, columns}}});
   }
 
   void add_exchange(const char* role, const char* function, std::int64_t columns) {
+    add_nccl(role, function, deployment_.moe_tp * deployment_.moe_ep,
+             {"message_size", Amount::kExpertTokens, columns});
+  }
+
+  void add_nccl(const char* role, const char* function, std::int64_t gpus, SizeField message) {
     add({.role = role,
          .op = "nccl",
          .table = "nccl_perf",
          .op_name = function,
-         .key = {{"nccl_dtype", text_value("half")},
-                 {"num_gpus", deployment_.moe_tp * deployment_.moe_ep}},
-         .sizes = {{"message_size", Amount::kExpertTokens, columns}}});
+         .key = {{"nccl_dtype", text_value("half")}, {"num_gpus", gpus}},
+         .sizes = {std::move(message)}});
   }
 
   void add_mixer(const Attention& attention) {
@@ -176,10 +182,37 @@ class Uses {
     const std::int64_t gate = attention.has_output_gate ? width : 0;
     add_linear("qkv projection", width + gate + 2 * kv_heads * attention.head_dim, model_.hidden,
                Projection::kMixerInput);
-    if (attention.normalises_heads)
-      add_memory("norm of queries and keys", "rms_norm", attention.head_dim, heads + kv_heads);
+    if (attention.normalises_heads) add_head_norms(attention, heads, kv_heads);
     add_attention(attention, heads, kv_heads);
     add_linear("output projection", model_.hidden, width, Projection::kMixerOutput);
+  }
+
+  void add_head_norms(const Attention& attention, std::int64_t heads, std::int64_t kv_heads) {
+    std::int64_t normalised = heads + kv_heads;
+    if (attention.norm_spans_heads && deployment_.tp > 1) {
+      if (deployment_.head_norm == HeadNorm::kGathered) {
+        add_gathered_heads("queries of all GPUs", heads * attention.head_dim);
+        add_gathered_heads("keys of all GPUs", kv_heads * attention.head_dim);
+        normalised *= deployment_.tp;
+      } else {
+        add_sums_of_squares();
+      }
+    }
+    add_memory("norm of queries and keys", "rms_norm", attention.head_dim, normalised);
+  }
+
+  void add_gathered_heads(const char* role, std::int64_t columns) {
+    add_nccl(role, "all_gather", deployment_.tp,
+             {"message_size", Amount::kTokens, deployment_.tp * columns});
+  }
+
+  // Tables count elements of 16 bits, and a sum is a number of 32.
+  void add_sums_of_squares() {
+    constexpr std::int64_t kOfSum = 2;
+    if (deployment_.head_norm == HeadNorm::kOneSum)
+      return add_all_reduce("all-reduce of queries' and keys' squares", 2 * kOfSum);
+    add_all_reduce("all-reduce of queries' squares", kOfSum);
+    add_all_reduce("all-reduce of keys' squares", kOfSum);
   }
 
   void add_attention(const Attention& attention, std::int64_t heads, std::int64_t kv_heads) {

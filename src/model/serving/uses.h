@@ -19,6 +19,11 @@ enum class Phase : std::uint8_t { kContext, kGeneration };
 
 std::string_view name_of(Phase phase);
 
+// How GPUs that have some of the heads each make a norm over all (Attention::norm_spans_heads): they
+// sum the squares of queries and keys, in one all-reduce or in two, or each gathers all heads and
+// normalises them.
+enum class HeadNorm : std::uint8_t { kOneSum, kTwoSums, kGathered };
+
 // How a model is spread over GPUs. Heads, projections and dense layers are shared by `tp` GPUs;
 // mixtures by moe_tp x moe_ep. Where these are more than tp, groups of tp GPUs have requests of
 // their own (attention data parallelism), and exchange tokens before and after the experts.
@@ -31,6 +36,7 @@ struct Deployment {
   // Tokens that the model's own layers draft of each request in a step (Model::mtp); 0: none.
   std::int64_t speculative_tokens = 0;
   std::int64_t most_tokens = 0;  // of a request, prompt and answer; 0: not known
+  HeadNorm head_norm = HeadNorm::kOneSum;
 };
 
 // Error: why engines cannot serve the model so: sizes that the GPUs do not divide evenly, blocks of

@@ -201,6 +201,33 @@ TEST(UsesOf, MiniMaxHasThePublicPlannersProducts) {
                                    "256x3072 bfloat16 x62", "50016x3072 bfloat16 x1"));
 }
 
+// "all_reduce x62 of 4", by the elements of a token, of what runs between queries and the norm.
+std::vector<std::string> shared_norms(const Deployment& deployment) {
+  std::vector<std::string> made;
+  for (const OperatorUse& use : uses_of(shipped("minimax-m2"), deployment, Phase::kGeneration)) {
+    const bool is_shared = use.role.find("quer") != std::string::npos;
+    if (!is_shared && use.role.find("keys") == std::string::npos) continue;
+    made.push_back(use.op_name + " x" + std::to_string(use.count) + " of " +
+                   std::to_string(use.sizes.front().factor));
+  }
+  return made;
+}
+
+// 48 heads and 8 of keys, each of 128, of which each of 4 GPUs has a quarter.
+TEST(UsesOf, NormsOverTheHeadsOfAllGpusAreSharedAsTheEngineDoesIt) {
+  using testing::ElementsAre;
+  const auto with = [](HeadNorm head_norm) {
+    return shared_norms({.tp = 4, .moe_tp = 4, .head_norm = head_norm});
+  };
+  EXPECT_THAT(with(HeadNorm::kOneSum), ElementsAre("all_reduce x62 of 4", "rms_norm x62 of 14"));
+  EXPECT_THAT(with(HeadNorm::kTwoSums), ElementsAre("all_reduce x62 of 2", "all_reduce x62 of 2",
+                                                    "rms_norm x62 of 14"));
+  EXPECT_THAT(with(HeadNorm::kGathered),
+              ElementsAre("all_gather x62 of 6144", "all_gather x62 of 1024",
+                          "rms_norm x62 of 56"));
+  EXPECT_THAT(shared_norms({}), ElementsAre("rms_norm x62 of 56"));
+}
+
 TEST(UsesOf, ChunkedAttentionHasThePublicPlannersProducts) {
   const auto uses = uses_of(shipped("llama-4-maverick"), {.tp = 8, .moe_ep = 8}, Phase::kContext);
   EXPECT_THAT(products(uses),

@@ -109,10 +109,13 @@ core::Status price_planned(const serving::Model& model,
   ASSAY_TRY(check_context(model, planned));
   ASSAY_TRY(check_speculation(model, planned.speculation));
   const Worker& worker = planned.worker;
+  serving::Deployment deployment =
+      deployment_of(model, worker, precision, planned.speculation.tokens,
+                    planned.prompt_tokens + planned.output_tokens);
+  deployment.head_norm = head_norm_of(planned.engine, planned.engine_version);
   const ServedWorker served{
       .engine = planned.engine,
-      .deployment = deployment_of(model, worker, precision, planned.speculation.tokens,
-                                  planned.prompt_tokens + planned.output_tokens),
+      .deployment = deployment,
       .groups = worker.dp,
       .memory = memory,
       .max_tokens = planned.step_tokens,

@@ -29,6 +29,7 @@ core::Result<PricedPoolInstance> bind_instance(const serving::Model& model,
   PricedPoolInstance made{.served = served_instance(model, pool.engine, precision, pool.worker,
                                                     system, pool.speculation)};
   made.served.deployment.most_tokens = pool.prompt_tokens + pool.output_tokens;
+  made.served.deployment.head_norm = head_norm_of(pool.engine, pool.engine_version);
   made.served.kept = kept_cache(pool.engine, pool.engine_version, Caches::kSent, model.family);
   fill_memory(model, made.served, pool);
   made.cost = ASSAY_TRY(bound.of(model, made.served.deployment, pool.worker, system)).cost;

@@ -192,8 +192,10 @@ ServedWorker served_instance(const serving::Model& model,
                              const Worker& worker,
                              const PoolSystem& system,
                              const Speculation& speculation) {
+  serving::Deployment deployment = deployment_of(model, worker, precision, speculation.tokens);
+  deployment.head_norm = head_norm_of(engine, system.version);
   return {.engine = engine,
-          .deployment = deployment_of(model, worker, precision, speculation.tokens),
+          .deployment = deployment,
           .groups = worker.dp,
           .memory = memory_of_gpu(*system.facts, worker.gpus()),
           .pp = worker.pp,

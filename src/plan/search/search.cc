@@ -120,9 +120,10 @@ class Search {
     refuse(engine, staged.excluded);
     std::vector<Worker> all = {worker};
     all.insert(all.end(), staged.possible.begin(), staged.possible.end());
-    const serving::Deployment deployment =
+    serving::Deployment deployment =
         deployment_of(model_, worker, engine.precision, request_.speculation.tokens,
                       request_.prompt_tokens + request_.output_tokens);
+    deployment.head_norm = head_norm_of(engine.engine, engine.version);
     const auto layers = std::make_shared<const LayerMemory>(model_, deployment);
     std::shared_ptr<const StepPrices> prices;
     for (const Worker& one : all) {

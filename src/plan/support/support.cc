@@ -92,7 +92,8 @@ ModelSupport support_of(const serving::Model& model,
       .workers = workers_of(model, request.engine, request.precision, request.most_gpus)};
   Asked asked(tables);
   for (const Worker& worker : support.workers.possible) {
-    const serving::Deployment deployment = deployment_of(model, worker, request.precision);
+    serving::Deployment deployment = deployment_of(model, worker, request.precision);
+    deployment.head_norm = head_norm_of(request.engine, request.version);
     for (const Phase phase : {Phase::kContext, Phase::kGeneration}) {
       for (const OperatorUse& use : uses_of(model, deployment, phase))
         asked.add(use, worker);

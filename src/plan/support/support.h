@@ -45,6 +45,7 @@ struct ModelSupport {
 
 struct SupportRequest {
   Engine engine = Engine::kTrtllm;
+  std::string version = {};  // "": the one that files are for
   serving::Precision precision = {};
   std::int64_t most_gpus = 8;  // of a worker
 };

@@ -9,6 +9,7 @@ core::Result<Model> read_minimax_m2(const Config& config) {
   Model model = ASSAY_TRY(read_sizes(config));
   Attention attention = ASSAY_TRY(read_attention(config));
   attention.normalises_heads = ASSAY_TRY(config.flag_or("use_qk_norm", false));
+  attention.norm_spans_heads = attention.normalises_heads;
   const Experts experts{
       .count = ASSAY_TRY(config.count("num_local_experts")),
       .top_k = ASSAY_TRY(config.count("num_experts_per_tok")),
