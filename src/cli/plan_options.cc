@@ -288,7 +288,8 @@ void add_model_and_system(App& app, ServedModel& served) {
 void add_version_option(App& app, ServedModel& served) {
   app.add_option("--backend-version", served.version,
                  "the engine's version, whose tables of --systems-paths come first, and which says "
-                 "what caches keep of windows and what instances send each other")
+                 "what caches keep of windows, what instances send each other, and how GPUs "
+                 "share norms over heads")
       ->type_name("VERSION")
       ->default_str("the newest");
 }
@@ -331,11 +332,12 @@ void add_served_model(App& app, ServedModel& served) {
 
 void warn_of_version(const ServedModel& served, const std::filesystem::path& calibration) {
   if (served.version.empty() || !served.prices.systems.empty() || !calibration.empty()) return;
-  print_warning(fmt::format(
-      "--backend-version {} changes no price of an operator: without --systems-paths "
-      "these are of the best kernels, whatever the engine; what caches keep of windows, "
-      "and what instances send each other, are as in that version",
-      served.version));
+  print_warning(
+      fmt::format("--backend-version {} changes no price of an operator: without --systems-paths "
+                  "these are of the best kernels, whatever the engine; what caches keep of "
+                  "windows, how GPUs share norms over heads, "
+                  "and what instances send each other, are as in that version",
+                  served.version));
 }
 
 void add_searched_model(App& app, ServedModel& served, std::vector<plan::Engine>& engines) {

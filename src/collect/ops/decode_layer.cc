@@ -111,8 +111,10 @@ model::PerfValue value_of_use(const Axis& axis,
   for (const model::PerfField& field : use.key) {
     if (field.column == axis.column) return field.value;
   }
+  LayerPoint seen = point;
+  if (use.chunk > 0) seen.past %= use.chunk;
   for (const serving::SizeField& size : use.sizes) {
-    if (size.column == axis.column) return size_of(size, point);
+    if (size.column == axis.column) return size_of(size, seen);
   }
   return axis.common.front();
 }

@@ -462,11 +462,12 @@ std::vector<KernelSpec> kernels_of_layer(const char* model,
                                          std::int64_t tp,
                                          const char* weights,
                                          std::int64_t batch,
-                                         std::int64_t ep = 1) {
+                                         std::int64_t ep = 1,
+                                         std::int64_t step = 4095) {
   const Case layer = only_case(
       "decode_layer", {text("model", model), number("tp_size", tp), number("moe_ep_size", ep),
                        text("quantization", weights), text("kv_cache_dtype", "bfloat16"),
-                       number("batch_size", batch), number("step", 4095)});
+                       number("batch_size", batch), number("step", step)});
   const std::vector<Part> parts = layer.op().parts(layer);
   EXPECT_EQ(parts.size(), 1U);
   std::vector<KernelSpec> kernels = {parts[0].kernel};
@@ -493,6 +494,14 @@ TEST(Operators, ALayerHasTheKernelsOfItsModelInTheirOrder) {
   EXPECT_EQ(std::get<MemorySpec>(kernels[6]).kind, MemorySpec::Kind::kSiluMul);
   EXPECT_EQ(std::get<MemorySpec>(kernels[6]).columns, 28672 / 4);
   EXPECT_EQ(std::get<GemmSpec>(kernels[7]).k, 28672 / 4);
+}
+
+// 9000 tokens are a chunk of 8192 and 808 of the next.
+TEST(Operators, ALayerThatAttendsToChunksReadsTheKeysOfOne) {
+  const auto kernels = kernels_of_layer("llama-4-scout", 4, "bfloat16", 1, 1, 9000);
+  const auto& attention = std::get<AttentionSpec>(kernels[2]);
+  EXPECT_EQ(attention.kv_length, 808 + 1);
+  EXPECT_EQ(attention.window, 0);
 }
 
 // Most layers of DeepSeek-V3 have experts, most of Qwen3-Next have linear attention.

@@ -66,6 +66,16 @@ TEST(NeedsOf, NormsOfHeadsAreNeededForTheMostRows) {
   EXPECT_EQ(rows_of_token, std::set<std::int64_t>{64 + 8});
 }
 
+// All groups have 4 GPUs, and exchange no tokens beside them.
+TEST(NeedsOf, NormsOverAllHeadsAreNeededWithEveryWayToShareThem) {
+  const auto gpus = [](const char* model) {
+    const Needs needs = needs_of({.models = {shipped_model(model)}, .tp = {4}});
+    return values<std::int64_t>(needs, "nccl", "num_gpus");
+  };
+  EXPECT_THAT(gpus("minimax-m2"), testing::ElementsAre(4));
+  EXPECT_THAT(gpus("qwen3-235b-a22b"), testing::IsEmpty());
+}
+
 TEST(NeedsOf, DraftedStepsVerifyWithSoManyTimesTheHeads) {
   const Model model = shipped_model("qwen3-next-80b-a3b");
   const Needs plain = needs_of({.models = {model}, .tp = {2}});

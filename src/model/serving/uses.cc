@@ -219,15 +219,20 @@ class Uses {
     const bool is_context = phase_ == Phase::kContext;
     const Precision& precision = deployment_.precision;
     const Quantization products = is_context ? precision.attention : Quantization::kBfloat16;
-    OperatorUse use{.role = attention.window > 0 ? "attention to a window" : "attention",
+    const std::int64_t chunk = attention.is_chunked ? attention.window : 0;
+    const std::int64_t window = attention.is_chunked ? 0 : attention.window;
+    const char* to_window = window > 0 ? "attention to a window" : "attention";
+    OperatorUse use{.role = chunk > 0 ? "attention to chunks" : to_window,
                     .op = is_context ? "context_attention" : "generation_attention",
                     .key = {{"num_heads", heads * queries_},
                             {"num_key_value_heads", kv_heads},
                             {"head_dim", attention.head_dim},
-                            {"window_size", attention.window},
+                            {"window_size", window},
                             {"attn_dtype", text_value(name_of(products))},
                             {"kv_cache_dtype", text_value(name_of(precision.cache))}},
                     .sizes = {{"batch_size", Amount::kRequests}}};
+    const bool is_longer = deployment_.most_tokens == 0 || deployment_.most_tokens > chunk;
+    use.chunk = is_longer ? chunk : 0;
     use.table = use.op + "_perf";
     use.op_name = use.op;
     add_lengths(use);

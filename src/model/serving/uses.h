@@ -19,9 +19,9 @@ enum class Phase : std::uint8_t { kContext, kGeneration };
 
 std::string_view name_of(Phase phase);
 
-// How GPUs that have some of the heads each make a norm over all (Attention::norm_spans_heads): they
-// sum the squares of queries and keys, in one all-reduce or in two, or each gathers all heads and
-// normalises them.
+// How GPUs that have some of the heads each make a norm over all (Attention::norm_spans_heads):
+// they sum the squares of queries and keys, in one all-reduce or in two, or each gathers all heads
+// and normalises them.
 enum class HeadNorm : std::uint8_t { kOneSum, kTwoSums, kGathered };
 
 // How a model is spread over GPUs. Heads, projections and dense layers are shared by `tp` GPUs;
@@ -79,6 +79,8 @@ struct OperatorUse {
   std::int64_t count = 1;  // launches in a step of the whole model
   ModuleSize module = {};
   std::int64_t most_tokens = 0;  // that a request may have; 0: not known
+  // Tokens of a request that attention takes as if they were a request; 0: all.
+  std::int64_t chunk = 0;
 };
 
 // The value that the use's key gives a column; null if it gives none.

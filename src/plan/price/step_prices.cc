@@ -6,6 +6,8 @@
 #include <limits>
 #include <utility>
 
+#include "plan/price/local_attention.h"
+
 namespace assay::plan {
 namespace {
 
@@ -144,16 +146,20 @@ core::Result<StepPrices> StepPrices::bind(const serving::Model& model,
   for (const OperatorUse& use : context) {
     const bool is_shared = is_in(generation, use);
     OperatorPrice price = ASSAY_TRY(OperatorPrice::bind(use, tables));
-    std::vector<OperatorPrice>& part = !is_shared                           ? prices.prompts_
+    prices.chunk_ = std::max(prices.chunk_, use.chunk);
+    std::vector<OperatorPrice>& part = use.chunk > 0 ? prices.chunked_prompts_
+                                       : !is_shared  ? prices.prompts_
                                        : is_only_by(Amount::kRequests, use) ? prices.logits_
                                                                             : prices.shared_;
     part.push_back(std::move(price));
   }
   for (const OperatorUse& use : generation) {
-    if (!is_in(context, use))
-      prices.decodes_.prices.push_back(ASSAY_TRY(OperatorPrice::bind(use, tables)));
+    if (is_in(context, use)) continue;
+    ByCache& part = use.chunk > 0 ? prices.chunked_decodes_ : prices.decodes_;
+    part.prices.push_back(ASSAY_TRY(OperatorPrice::bind(use, tables)));
   }
   prices.decodes_.tokens_each = 1 + deployment.speculative_tokens;
+  prices.chunked_decodes_.tokens_each = prices.decodes_.tokens_each;
   for (const OperatorUse& use : draft_uses_of(model, deployment))
     prices.drafts_.prices.push_back(ASSAY_TRY(OperatorPrice::bind(use, tables)));
   prices.prompts_known_.resize(kKnownPrompts);
@@ -184,13 +190,20 @@ double StepPrices::logits_ms(std::int64_t rows) const {
 double StepPrices::prompt_ms(const Chunks& chunks) const {
   if (chunks.requests == 1 && chunks.cached_tokens == 0) {
     return between_nodes(whole_prompts_known_, chunks.new_tokens, [&](std::int64_t node) {
-      return sum_at(prompts_, amounts_of({.requests = 1, .new_tokens = node}));
+      return prompt_ms_at({.requests = 1, .new_tokens = node});
     });
   }
   KnownPrompt& known = prompts_known_[slot_of(chunks)];
-  if (!(known.chunks == chunks))
-    known = {.chunks = chunks, .ms = sum_at(prompts_, amounts_of(chunks))};
+  if (!(known.chunks == chunks)) known = {.chunks = chunks, .ms = prompt_ms_at(chunks)};
   return known.ms;
+}
+
+double StepPrices::prompt_ms_at(const Chunks& chunks) const {
+  double sum = sum_at(prompts_, amounts_of(chunks));
+  if (chunked_prompts_.empty()) return sum;
+  for (const Chunks& part : cut_at_chunks(chunks, chunk_))
+    sum += sum_at(chunked_prompts_, amounts_of(part));
+  return sum;
 }
 
 Amounts StepPrices::amounts_of_cache(const ByCache& part, double requests, double cached) const {
@@ -233,6 +246,8 @@ double StepPrices::ms(const Step& step) const {
   double sum = glue_ms_ + shared_ms(tokens) + experts_ms(std::llround(expert_tokens_of(step))) +
                logits_ms(logits_rows(step)) +
                by_cache_ms(decodes_, step.decodes, step.decode_cached);
+  if (!chunked_decodes_.prices.empty())
+    sum += by_cache_ms(chunked_decodes_, step.decodes, keys_in_chunk(step.decode_cached, chunk_));
   if (!drafts_.prices.empty())
     sum += by_cache_ms(drafts_, step.finished_prompts + step.decodes, cached_of_drafts(step));
   for (const Chunks& chunks : step.chunks)
@@ -248,11 +263,18 @@ std::vector<OperatorCost> StepPrices::operators(const Step& step) const {
   };
   const auto tokens = static_cast<double>(tokens_of(step));
   add(shared_, {.tokens = tokens, .requests = tokens, .expert_tokens = expert_tokens_of(step)});
-  for (const Chunks& chunks : step.chunks)
+  for (const Chunks& chunks : step.chunks) {
     add(prompts_, amounts_of(chunks));
+    if (chunked_prompts_.empty()) continue;
+    for (const Chunks& part : cut_at_chunks(chunks, chunk_))
+      add(chunked_prompts_, amounts_of(part));
+  }
   const auto decodes = static_cast<double>(step.decodes);
   if (step.decodes > 0)
     add(decodes_.prices, amounts_of_cache(decodes_, decodes, step.decode_cached));
+  if (step.decodes > 0 && !chunked_decodes_.prices.empty())
+    add(chunked_decodes_.prices,
+        amounts_of_cache(chunked_decodes_, decodes, keys_in_chunk(step.decode_cached, chunk_)));
   const auto rows = static_cast<double>(logits_rows(step));
   if (rows > 0) add(logits_, {.tokens = rows, .requests = rows});
   const auto drafting = static_cast<double>(step.finished_prompts + step.decodes);

@@ -70,6 +70,7 @@ class StepPrices final : public StepCost {
   [[nodiscard]] double experts_ms(std::int64_t tokens) const;
   [[nodiscard]] double logits_ms(std::int64_t rows) const;
   [[nodiscard]] double prompt_ms(const Chunks& chunks) const;
+  [[nodiscard]] double prompt_ms_at(const Chunks& chunks) const;
   [[nodiscard]] double by_cache_ms(const ByCache& part, std::int64_t requests, double cached) const;
   [[nodiscard]] double by_cache_ms_at(const ByCache& part,
                                       std::int64_t requests,
@@ -91,12 +92,15 @@ class StepPrices final : public StepCost {
     return step.finished_prompts + step.decodes * decodes_.tokens_each;
   }
 
-  std::vector<OperatorPrice> shared_;   // by tokens; experts by those of all groups
-  std::vector<OperatorPrice> logits_;   // by requests
-  std::vector<OperatorPrice> prompts_;  // only prompts have them
-  ByCache decodes_;                     // only decoding has them
-  ByCache drafts_;                      // of requests that decode, and whose prompt ends
-  double groups_ = 1;                   // that send tokens to the same experts
+  std::vector<OperatorPrice> shared_;           // by tokens; experts by those of all groups
+  std::vector<OperatorPrice> logits_;           // by requests
+  std::vector<OperatorPrice> prompts_;          // only prompts have them
+  std::vector<OperatorPrice> chunked_prompts_;  // the same, of attention to chunks
+  ByCache decodes_;                             // only decoding has them
+  ByCache chunked_decodes_;  // the same, of attention to chunks, by the keys in these
+  ByCache drafts_;           // of requests that decode, and whose prompt ends
+  std::int64_t chunk_ = 0;   // tokens of it
+  double groups_ = 1;        // that send tokens to the same experts
   double glue_ms_ = 0;
   mutable Known shared_known_;
   mutable Known experts_known_;

@@ -115,6 +115,46 @@ core::Result<StepPrices> prices_with_window(std::int64_t window, std::int64_t mo
   return StepPrices::bind(model, {.most_tokens = most_tokens}, tables);
 }
 
+// The time of attention in a step of the small model, which attends to chunks of so many tokens.
+double chunked_attention_ms(std::int64_t chunk, const Step& step, std::int64_t most_tokens = 0) {
+  serving::Model model = small_model();
+  auto& attention = std::get<serving::Attention>(model.layers.front().layer.mixer);
+  attention.window = chunk;
+  attention.is_chunked = true;
+  Tables tables(std::nullopt, load_made, a_millisecond, no_cost);
+  const auto prices = StepPrices::bind(model, {.most_tokens = most_tokens}, tables);
+  EXPECT_TRUE(prices.ok()) << (prices.ok() ? "" : prices.error().message);
+  double all = 0;
+  double sum = 0;
+  for (const OperatorCost& one : prices.value().operators(step)) {
+    all += one.cost.ms;
+    if (one.price->use().role == "attention to chunks") sum += one.cost.ms;
+  }
+  EXPECT_NEAR(prices.value().ms(step), all, 0.01 * all);
+  return sum;
+}
+
+// 500 tokens are left of the third chunk, whose first 500 are a quarter of its work; 1000 are the
+// fourth.
+TEST(StepPrices, APromptHasTheKeysOfItsChunksAlone) {
+  constexpr std::array<Chunks, 1> kRest = {
+      Chunks{.requests = 1, .new_tokens = 1500, .cached_tokens = 2500}};
+  EXPECT_NEAR(chunked_attention_ms(1000, {.chunks = kRest}), 0.75 * 1.0 + 1.0, 0.001);
+  constexpr std::array<Chunks, 1> kWhole = {Chunks{.requests = 1, .new_tokens = 2000}};
+  EXPECT_NEAR(chunked_attention_ms(1000, {.chunks = kWhole}), 2.0, 0.001);
+}
+
+// From 18432 to 22528 tokens are two chunks, in which a request has 1024 keys in the mean.
+TEST(StepPrices, RequestsThatDecodeHaveHalfAChunkOfKeysInTheMean) {
+  EXPECT_NEAR(chunked_attention_ms(2048, {.decodes = 4, .decode_cached = 20480}), 4 * 1.025, 1e-6);
+  EXPECT_NEAR(chunked_attention_ms(2048, {.decodes = 4, .decode_cached = 1024}), 4 * 1.025, 1e-6);
+}
+
+TEST(StepPrices, AChunkThatNoRequestExceedsChangesNothing) {
+  const Step step{.decodes = 4, .decode_cached = 2048};
+  EXPECT_NEAR(chunked_attention_ms(2048, step, 2048), 4 * 2.049, 1e-6);
+}
+
 TEST(StepPrices, AWindowThatNoRequestExceedsChangesNothing) {
   const StepPrices plain = made_prices();
   const auto windowed = prices_with_window(4096, 4096);

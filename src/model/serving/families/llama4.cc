@@ -10,8 +10,6 @@ namespace {
 // Every fourth layer has no positions and attends to everything.
 constexpr std::int64_t kFullInterval = 4;
 
-// A chunk is priced as a window of its length, which is the same work for prompts that are not
-// longer and at most twice the work for others.
 core::Result<Model> read_llama4(const Config& config) {
   Model model = ASSAY_TRY(read_sizes(config));
   model.skew = "power_law_1.01";
