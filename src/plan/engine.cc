@@ -52,8 +52,8 @@ KeptCache kept_by(Engine engine,
   return kKeptWhole;
 }
 
-// The first version that is known to sum queries' and keys' squares in one all-reduce: pull requests
-// 12163, 31493 and 14416.
+// The first version that is known to sum queries' and keys' squares in one all-reduce: pull
+// requests 12163, 31493 and 14416.
 std::string_view first_with_one_sum(Engine engine) {
   switch (engine) {
     case Engine::kTrtllm:
@@ -70,8 +70,8 @@ std::string_view first_with_one_sum(Engine engine) {
 // block as it keeps keys and values. TensorRT-LLM refuses block reuse beside such states until pull
 // request 12185. vLLM turns its prefix cache off for linear attention until 30877, which keeps the
 // states at which steps end. SGLang does not run ahead of the host with its tree of states, in
-// which the begin that two prompts share has none, until 14792, whose states are three for each
-// request. None of the later modes is priced.
+// which the begin that two prompts share has none, until 14792, which it takes by itself since
+// 28151 and which leaves room for fewer requests. None of the later modes is priced.
 bool keeps_states_of(const std::string& family) {
   return family == "qwen3_next" || family == "qwen3_5" || family == "nemotron_h";
 }
