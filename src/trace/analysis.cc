@@ -155,16 +155,13 @@ class DoubtfulWork {
 
   // Returns whether a range on the GPU, or a call, tells that some work is of this step.
   [[nodiscard]] bool has_range_of(const Interval& step) const {
-    return std::any_of(works_.begin(), works_.end(), [&](const Work& work) {
-      return work.launched_after_ns >= step.start && work.launched_after_ns < step.end;
-    });
+    const auto from = first_launched_from(step.start);
+    return from != works_.end() && from->launched_after_ns < step.end;
   }
 
   // Returns whether some work may be of a step that began at this time, although it counts before.
   [[nodiscard]] bool may_be_of(std::int64_t step_ns) const {
-    const auto from = std::lower_bound(
-        works_.begin(), works_.end(), step_ns,
-        [](const Work& work, std::int64_t at) { return work.launched_after_ns < at; });
+    const auto from = first_launched_from(step_ns);
     return from != works_.begin() && std::prev(from)->start_ns >= step_ns;
   }
 
@@ -173,6 +170,12 @@ class DoubtfulWork {
     std::int64_t launched_after_ns;
     std::int64_t start_ns;  // of the latest work so far, in order
   };
+
+  [[nodiscard]] std::vector<Work>::const_iterator first_launched_from(std::int64_t time_ns) const {
+    return std::lower_bound(
+        works_.begin(), works_.end(), time_ns,
+        [](const Work& work, std::int64_t at) { return work.launched_after_ns < at; });
+  }
 
   std::vector<Work> works_;
 };
