@@ -22,6 +22,9 @@ constexpr double kSteadyShare = 0.5;
 constexpr double kNoiseNames = 0.05;
 // Fewer runs are cut in parts, since they are too few to tell a rank from noise.
 constexpr std::size_t kLeastParts = 6;
+// One long wait counts as so many median ones: it would else be more than all others together, and
+// their noise.
+constexpr double kMostMedians = 3;
 // Less than this share of what the others wait is no cause of it, and less than half of it leaves
 // most without a cause.
 constexpr double kLeastSharePercent = 1;
@@ -69,15 +72,25 @@ double value_or_nan(const std::map<int, double>& values, int rank) {
 // Holds what another rank waits for each rank, the mean over the collectives of a part of a run.
 using Waits = std::map<int, double>;
 
-Waits waits_of(std::span<const Arrival> arrivals) {
+Waits waits_of(std::span<const Arrival> arrivals, double most_us) {
   Waits result;
   for (const Arrival& arrival : arrivals)
     if (arrival.last_rank)
-      result[*arrival.last_rank] += arrival.others_wait_us / static_cast<double>(arrivals.size());
+      result[*arrival.last_rank] +=
+          std::min(arrival.others_wait_us, most_us) / static_cast<double>(arrivals.size());
   return result;
 }
 
+double median_wait_us(std::span<const RunArrivals> runs) {
+  std::vector<double> waits;
+  for (const RunArrivals& run : runs)
+    for (const Arrival& arrival : run.arrivals)
+      if (arrival.last_rank) waits.push_back(arrival.others_wait_us);
+  return core::median(waits);
+}
+
 std::vector<Waits> waits_in_parts(std::span<const RunArrivals> runs) {
+  const double most_us = kMostMedians * median_wait_us(runs);
   const std::size_t wanted =
       (kLeastParts + runs.size() - 1) / std::max<std::size_t>(1, runs.size());
   std::vector<Waits> result;
@@ -86,7 +99,7 @@ std::vector<Waits> waits_in_parts(std::span<const RunArrivals> runs) {
     const std::size_t parts = std::min(wanted, all.size());
     for (std::size_t i = 0; i < parts; ++i) {
       const std::size_t begin = all.size() * i / parts;
-      result.push_back(waits_of(all.subspan(begin, all.size() * (i + 1) / parts - begin)));
+      result.push_back(waits_of(all.subspan(begin, all.size() * (i + 1) / parts - begin), most_us));
     }
   }
   return result;

@@ -25,7 +25,7 @@ struct RankArrivals {
   double compute_ms = kNaN;   // of a step, beyond the middle rank
   double host_ms = kNaN;      // that it waits for its host in a step, beyond the middle rank
   // It comes last most often, and the others wait for it longer than for any other rank, beyond the
-  // noise between parts of runs.
+  // noise between parts of runs; a long wait counts as three median ones.
   bool steady = false;
 
   [[nodiscard]] double last_percent() const {
