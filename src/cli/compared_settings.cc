@@ -84,7 +84,7 @@ std::string noise_in_words(const trace::JointNoise& noise,
   using Kind = trace::JointNoise::Kind;
   std::size_t known = 0;
   for (std::size_t i = 0; i < results.size(); ++i)
-    if (noise.knows(i)) ++known;
+    if (noise.knows(0, i)) ++known;
   const char* which = known < results.size() ? " that were run repeatedly" : "";
   switch (noise.kind()) {
     case Kind::kPair:
@@ -99,10 +99,27 @@ std::string noise_in_words(const trace::JointNoise& noise,
           which);
     case Kind::kBlocks:
       return fmt::format(
-          "Steps are as measured, in all runs; changes of settings{} are those within {} complete "
-          "repeats.",
-          which, results.front().repetitions);
+          "Steps are as measured, in all runs; changes of settings{} are those within the repeats "
+          "that they share with the baseline.",
+          which);
   }
+  return "";
+}
+
+// Says which effect of the order of the runs is taken out of these steps; "" for none.
+std::string order_in_words(const trace::JointNoise& noise, const char* steps) {
+  using Kind = trace::JointNoise::Kind;
+  if (noise.kind() == Kind::kTrend)
+    return fmt::format(
+        "{} took {} % {} from each run to the next (p {:.1g}), which this ranking and its pairs "
+        "take out, and the comparisons of two settings do not",
+        steps, trace::percent_text(noise.trend_percent()),
+        noise.trend_percent() > 0 ? "more" : "less", noise.p());
+  if (noise.kind() == Kind::kBlocks)
+    return fmt::format(
+        "{} took longer in some repeats than in others, whatever the setting (p {:.1g}): this "
+        "ranking and its pairs compare them within repeats, the comparisons of two settings do not",
+        steps, noise.p());
   return "";
 }
 
@@ -207,22 +224,14 @@ void ComparedSettings::find_unkept_limits() {
 }
 
 void ComparedSettings::tell_order(const trace::JointNoise& noise,
+                                  const trace::JointNoise& mean_noise,
                                   std::span<const trace::JointRuns> runs) {
-  using Kind = trace::JointNoise::Kind;
   std::vector<std::string>& others = runs_.doubts.others;
-  if (noise.kind() == Kind::kTrend)
-    others.push_back(
-        fmt::format("Steps took {} % {} from each run to the next (p {:.1g}), which this ranking "
-                    "and its pairs take "
-                    "out, and the comparisons of two settings do not",
-                    trace::percent_text(noise.trend_percent()),
-                    noise.trend_percent() > 0 ? "more" : "less", noise.p()));
-  if (noise.kind() == Kind::kBlocks)
-    others.push_back(fmt::format(
-        "Steps took longer in some repeats than in others, whatever the setting (p {:.1g}): this "
-        "ranking and its pairs compare within repeats, the comparisons of two settings do not",
-        noise.p()));
-  if (noise.kind() == Kind::kTrend || noise.kind() == Kind::kBlocks) return;
+  const std::string of_steady = order_in_words(noise, "Steps");
+  const std::string of_all = order_in_words(mean_noise, "All profiled steps");
+  if (!of_steady.empty()) others.push_back(of_steady);
+  if (!of_all.empty() && noise.kind() != mean_noise.kind()) others.push_back(of_all);
+  if (!of_steady.empty()) return;
   for (const trace::FarRun& run : trace::far_runs(runs))
     others.push_back(
         fmt::format("Steps of {}, repeat {}, took {} % {} than those of its other runs",
@@ -243,15 +252,17 @@ std::string ComparedSettings::judge_together(std::vector<sweep::SettingResult>& 
       .tolerance_percent = request_.tolerance_percent};
   const trace::JointNoise noise(steady);
   const trace::JointNoise mean_noise(all);
-  tell_order(noise, steady);
+  tell_order(noise, mean_noise, steady);
+  std::size_t shared = 0;  // runs of the baseline that some change counts
   for (std::size_t i = 1; i < results.size(); ++i) {
-    if (noise.knows(i)) {
+    if (noise.knows(0, i)) {
       const trace::Change change = noise.change(0, i, criterion);
       set_steady(results[i], change, criterion);
-      results.front().repetitions = change.baseline_count;
+      shared = std::max(shared, change.baseline_count);
     }
-    if (mean_noise.knows(i)) set_mean(results[i], mean_noise.change(0, i, criterion));
+    if (mean_noise.knows(0, i)) set_mean(results[i], mean_noise.change(0, i, criterion));
   }
+  if (shared > 0) results.front().repetitions = shared;
   return noise_in_words(noise, results);
 }
 

@@ -72,7 +72,9 @@ class ComparedSettings {
   void tell_unlike_runs();
   // Finds settings whose collectives had more channels than the setting allows.
   void find_unkept_limits();
-  void tell_order(const trace::JointNoise& noise, std::span<const trace::JointRuns> runs);
+  void tell_order(const trace::JointNoise& noise,
+                  const trace::JointNoise& mean_noise,
+                  std::span<const trace::JointRuns> runs);
 
   trace::CompareRequest request_;
   SweepRuns runs_;

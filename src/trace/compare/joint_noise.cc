@@ -3,12 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
-#include <limits>
-#include <map>
 #include <optional>
 #include <set>
 #include <utility>
 
+#include "core/linear_equations.h"
 #include "core/statistics.h"
 #include "core/variance_test.h"
 
@@ -16,167 +15,6 @@ namespace assay::trace {
 namespace {
 
 constexpr double kUnequalSpreads = 0.05;
-// A sweep without any effect of its order is seldom told that it has one.
-constexpr double kOrderMatters = 0.01;
-// Fewer values beside an effect of the order tell neither it nor the noise.
-constexpr double kLeastFreedom = 3;
-
-std::vector<double> values_of(const JointRuns& runs) {
-  std::vector<double> values;
-  for (const JointRun& run : runs)
-    values.push_back(run.value);
-  return values;
-}
-
-double mean_position(const JointRuns& runs) {
-  double sum = 0;
-  for (const JointRun& run : runs)
-    sum += run.position;
-  return sum / static_cast<double>(runs.size());
-}
-
-double squared_deviations_within(std::span<const JointRuns> settings) {
-  double squares = 0;
-  for (const JointRuns& runs : settings) {
-    const std::vector<double> values = values_of(runs);
-    const double deviation = core::sample_deviation(values);
-    squares += deviation * deviation * static_cast<double>(values.size() - 1);
-  }
-  return squares;
-}
-
-std::size_t run_count(std::span<const JointRuns> settings) {
-  std::size_t count = 0;
-  for (const JointRuns& runs : settings)
-    count += runs.size();
-  return count;
-}
-
-// Holds what the order of the runs explains, and the noise beside it.
-struct OrderEffect {
-  JointNoise::Kind kind = JointNoise::Kind::kBlocks;
-  double p = 1;
-  core::SampleVariance rest = {};
-  double slope = 0;            // of a trend, a run
-  double position_spread = 0;  // sum of squared deviations of positions within settings
-  std::set<int> blocks = {};   // complete ones
-};
-
-// Returns the effect of a straight trend over the positions, the same for all settings (analysis of
-// covariance); std::nullopt where positions are unknown or too few.
-std::optional<OrderEffect> trend_of(std::span<const JointRuns> settings) {
-  OrderEffect effect{.kind = JointNoise::Kind::kTrend};
-  double products = 0;
-  for (const JointRuns& runs : settings) {
-    const double position = mean_position(runs);
-    const double value = core::mean(values_of(runs));
-    for (const JointRun& run : runs) {
-      if (run.position == 0) return std::nullopt;
-      effect.position_spread += (run.position - position) * (run.position - position);
-      products += (run.position - position) * (run.value - value);
-    }
-  }
-  const double freedom =
-      static_cast<double>(run_count(settings)) - static_cast<double>(settings.size()) - 1;
-  if (freedom < kLeastFreedom || effect.position_spread == 0) return std::nullopt;
-  effect.slope = products / effect.position_spread;
-  const double explained = effect.slope * products;
-  const double rest = std::max(squared_deviations_within(settings) - explained, 0.0);
-  effect.rest = {rest / freedom, freedom};
-  effect.p = core::f_probability(explained / effect.rest.variance, 1, freedom);
-  return effect;
-}
-
-// Returns whether no run of another block was made between two runs of this one. A run that was
-// made again long after its block is no part of it.
-bool is_together(std::span<const JointRuns> settings, int block) {
-  int first = std::numeric_limits<int>::max();
-  int last = 0;
-  for (const JointRuns& runs : settings) {
-    for (const JointRun& run : runs) {
-      if (run.block != block) continue;
-      first = std::min(first, run.position);
-      last = std::max(last, run.position);
-    }
-  }
-  return std::all_of(settings.begin(), settings.end(), [&](const JointRuns& runs) {
-    return std::all_of(runs.begin(), runs.end(), [&](const JointRun& run) {
-      return run.block == block || run.position < first || run.position > last;
-    });
-  });
-}
-
-// Returns the blocks in which every setting has a run, one after the other.
-std::set<int> complete_blocks(std::span<const JointRuns> settings) {
-  std::map<int, std::size_t> counts;
-  for (const JointRuns& runs : settings)
-    for (const JointRun& run : runs)
-      ++counts[run.block];
-  std::set<int> blocks;
-  for (const auto& [block, count] : counts)
-    if (count == settings.size() && is_together(settings, block)) blocks.insert(block);
-  return blocks;
-}
-
-std::vector<JointRuns> runs_of_blocks(std::span<const JointRuns> settings,
-                                      const std::set<int>& blocks) {
-  std::vector<JointRuns> result;
-  for (const JointRuns& runs : settings) {
-    result.emplace_back();
-    for (const JointRun& run : runs)
-      if (blocks.count(run.block) > 0) result.back().push_back(run);
-  }
-  return result;
-}
-
-std::map<int, double> means_of_blocks(std::span<const JointRuns> settings) {
-  std::map<int, std::vector<double>> values;
-  for (const JointRuns& runs : settings)
-    for (const JointRun& run : runs)
-      values[run.block].push_back(run.value);
-  std::map<int, double> means;
-  for (const auto& [block, of_block] : values)
-    means[block] = core::mean(of_block);
-  return means;
-}
-
-// Returns the effect of the blocks (analysis of randomised complete blocks); std::nullopt where
-// positions are unknown or blocks are too few.
-std::optional<OrderEffect> blocks_of(std::span<const JointRuns> settings) {
-  for (const JointRuns& runs : settings)
-    for (const JointRun& run : runs)
-      if (run.position == 0) return std::nullopt;
-  OrderEffect effect{.blocks = complete_blocks(settings)};
-  const auto others = static_cast<double>(effect.blocks.size()) - 1;
-  const double freedom = others * static_cast<double>(settings.size() - 1);
-  if (freedom < kLeastFreedom) return std::nullopt;
-  const std::vector<JointRuns> runs = runs_of_blocks(settings, effect.blocks);
-  std::vector<double> means;
-  for (const auto& [block, value] : means_of_blocks(runs))
-    means.push_back(value);
-  const double deviation = core::sample_deviation(means);
-  const double explained = static_cast<double>(settings.size()) * deviation * deviation * others;
-  const double rest = std::max(squared_deviations_within(runs) - explained, 0.0);
-  effect.rest = {rest / freedom, freedom};
-  effect.p = core::f_probability(explained / others / effect.rest.variance, others, freedom);
-  return effect;
-}
-
-// Returns the trend where it is significant, or else the blocks. Blocks replace a trend that leaves
-// much more noise than they do, as where the job changed between two blocks; where each block has
-// the same order, they alone cannot tell a trend from the settings.
-std::optional<OrderEffect> order_effect(std::span<const JointRuns> settings) {
-  constexpr double kMuchMore = 5;
-  const auto matters = [](const std::optional<OrderEffect>& effect) {
-    return effect && effect->p < kOrderMatters;
-  };
-  auto trend = trend_of(settings);
-  const auto blocks = blocks_of(settings);
-  if (matters(trend) &&
-      !(matters(blocks) && blocks->rest.variance * kMuchMore < trend->rest.variance))
-    return trend;
-  return matters(blocks) ? blocks : std::nullopt;
-}
 
 Change change_between(const JointRuns& baseline,
                       const JointRuns& test,
@@ -223,6 +61,7 @@ std::vector<JointSetting> fitted(std::span<const JointRuns> settings, const Orde
     const double left = freedom - share;
     one.noise = {left > 0 ? deviation * deviation * freedom / left : 0, left};
     one.weight = trend == nullptr ? 0 : share / trend->position_spread;
+    one.mean = core::mean(values_of(one.runs));
     result.push_back(std::move(one));
   }
   return result;
@@ -246,37 +85,51 @@ bool may_pool(std::span<const core::SampleVariance> variances) {
   return baseline.variance <= ratio * core::pooled_variance(variances.subspan(1)).variance;
 }
 
-// Returns the differences from the baseline, block by block.
+JointRuns runs_beside(const JointRuns& runs, const JointRuns& others) {
+  std::set<int> blocks;
+  for (const JointRun& run : others)
+    blocks.insert(run.block);
+  JointRuns result = runs;
+  std::erase_if(result, [&](const JointRun& run) { return blocks.count(run.block) == 0; });
+  std::sort(result.begin(), result.end(),
+            [](const JointRun& a, const JointRun& b) { return a.block < b.block; });
+  return result;
+}
+
+// Returns the differences from the baseline in the blocks that both have.
 std::vector<double> block_differences(const JointRuns& baseline, const JointRuns& test) {
-  std::map<int, double> of_baseline;
-  for (const JointRun& run : baseline)
-    of_baseline[run.block] = run.value;
+  const JointRuns of_baseline = runs_beside(baseline, test);
   std::vector<double> differences;
-  for (const JointRun& run : test)
-    differences.push_back(run.value - of_baseline[run.block]);
+  for (const JointRun& run : runs_beside(test, baseline))
+    differences.push_back(run.value - of_baseline[differences.size()].value);
   return differences;
 }
 
-// Returns the variance of each setting about the means of the blocks, of which it is a part: that
-// of F. E. Grubbs, Journal of the American Statistical Association 43, 1948. It may be negative.
+// Returns the variance of each setting within blocks. Differences between two settings have the
+// variances of both, which follow from those of all pairs by least squares: the estimate of F. E.
+// Grubbs, Journal of the American Statistical Association 43, 1948, where all settings are in all
+// blocks. It may be negative. Returns nothing where too few blocks link the settings.
 std::vector<core::SampleVariance> noise_within(std::span<const JointSetting> settings) {
-  std::vector<JointRuns> runs;
-  for (const JointSetting& setting : settings)
-    runs.push_back(setting.runs);
-  const std::map<int, double> means = means_of_blocks(runs);
-  const auto count = static_cast<double>(runs.size());
-  const auto freedom = static_cast<double>(means.size()) - 1;
-  std::vector<double> squares;
-  for (const JointRuns& of_setting : runs) {
-    std::vector<double> rest;
-    for (const JointRun& run : of_setting)
-      rest.push_back(run.value - means.at(run.block));
-    squares.push_back(std::pow(core::sample_deviation(rest), 2));
+  const std::size_t count = settings.size();
+  core::LinearEquations equations{
+      .matrix = std::vector<std::vector<double>>(count, std::vector<double>(count, 0)),
+      .right = std::vector<double>(count, 0)};
+  for (std::size_t i = 0; i < count; ++i) {
+    for (std::size_t j = 0; j < count; ++j) {
+      if (i == j) continue;
+      const std::vector<double> differences = block_differences(settings[i].runs, settings[j].runs);
+      if (differences.size() < 2) continue;
+      const auto freedom = static_cast<double>(differences.size() - 1);
+      equations.matrix[i][i] += freedom;
+      equations.matrix[i][j] += freedom;
+      equations.right[i] += freedom * std::pow(core::sample_deviation(differences), 2);
+    }
   }
-  const double common = core::sum(squares) / (count * (count - 1));
+  const core::LinearSolution solution = core::solve(std::move(equations));
+  if (solution.rank < count) return {};
   std::vector<core::SampleVariance> noise;
-  for (const double square : squares)
-    noise.push_back({(square - common) * count / (count - 2), freedom});
+  for (std::size_t i = 0; i < count; ++i)
+    noise.push_back({solution.unknowns[i], static_cast<double>(settings[i].runs.size()) - 1});
   return noise;
 }
 
@@ -284,8 +137,9 @@ std::vector<core::SampleVariance> noise_within(std::span<const JointSetting> set
 // negative: none counts as less than a small share of all.
 bool may_pool_within(std::span<const JointSetting> settings, double rest) {
   constexpr double kLeastShare = 0.1;
-  if (settings.size() < 3) return false;
-  std::vector<core::SampleVariance> noise = noise_within(settings);
+  std::vector<JointSetting> repeated(settings.begin(), settings.end());
+  std::erase_if(repeated, [](const JointSetting& setting) { return setting.runs.size() < 2; });
+  std::vector<core::SampleVariance> noise = noise_within(repeated);
   for (core::SampleVariance& one : noise)
     one.variance = std::max(one.variance, kLeastShare * rest);
   return may_pool(noise);
@@ -330,10 +184,12 @@ JointNoise::JointNoise(std::span<const JointRuns> settings) {
   }
   if (repeated.size() < 2 || !places_.front()) return;
   if (const auto effect = order_effect(repeated)) {
-    kind_ = effect->kind;
+    kind_ = effect->is_trend ? Kind::kTrend : Kind::kBlocks;
     p_ = effect->p;
     if (kind_ == Kind::kBlocks) {
-      settings_ = fitted(runs_of_blocks(repeated, effect->blocks), nullptr);
+      settings_ = fitted(effect->runs, nullptr);
+      for (std::size_t i = 0; i < settings_.size(); ++i)
+        settings_[i].mean = effect->means[i];
       pool_ = effect->rest;
       is_pooled_ = may_pool_within(settings_, pool_.variance);
       return;
@@ -350,11 +206,18 @@ JointNoise::JointNoise(std::span<const JointRuns> settings) {
 }
 
 bool JointNoise::knows(std::size_t setting) const {
-  return kind_ != Kind::kPair && places_[setting].has_value();
+  return kind_ != Kind::kPair && places_[setting] && !settings_[*places_[setting]].runs.empty();
+}
+
+bool JointNoise::knows(std::size_t baseline, std::size_t test) const {
+  if (!knows(baseline) || !knows(test)) return false;
+  return kind_ != Kind::kBlocks ||
+         block_differences(settings_[*places_[baseline]].runs, settings_[*places_[test]].runs)
+                 .size() >= 2;
 }
 
 double JointNoise::mean(std::size_t setting) const {
-  return core::mean(values_of(settings_[*places_[setting]].runs));
+  return settings_[*places_[setting]].mean;
 }
 
 double JointNoise::variance_of(const JointSetting& setting) const {
@@ -370,7 +233,19 @@ Change JointNoise::change(std::size_t baseline,
                                 : beside_trend(from, to, criterion);
 }
 
-// Noise that all settings share has more degrees of freedom than that of two.
+// Spreads of few runs may differ much before Bartlett's test tells it. A mean of few runs hangs on
+// its own spread, so it has the freedom that a pool of settings with as few runs would have.
+double JointNoise::pool_freedom(std::size_t fewest_runs) const {
+  double all = 0;
+  double as_few = 0;
+  for (const JointSetting& setting : settings_) {
+    if (setting.runs.empty()) continue;
+    all += static_cast<double>(setting.runs.size() - 1);
+    as_few += static_cast<double>(std::min(setting.runs.size(), fewest_runs) - 1);
+  }
+  return pool_.freedom * as_few / all;
+}
+
 Change JointNoise::beside_trend(const JointSetting& from,
                                 const JointSetting& to,
                                 const Criterion& criterion) const {
@@ -380,30 +255,34 @@ Change JointNoise::beside_trend(const JointSetting& from,
   for (const JointSetting& setting : settings_)
     of_slope += variance_of(setting) * setting.weight;
   const double apart = to.position - from.position;
-  const double own =
-      std::min(core::difference_freedom(of_from, from.runs.size(), of_to, to.runs.size()),
-               std::max(from.noise.freedom + to.noise.freedom, 1.0));
+  const double freedom =
+      is_pooled_
+          ? pool_freedom(std::min(from.runs.size(), to.runs.size()))
+          : std::min(core::difference_freedom(of_from, from.runs.size(), of_to, to.runs.size()),
+                     std::max(from.noise.freedom + to.noise.freedom, 1.0));
   const double difference = core::mean(values_of(to.runs)) - core::mean(values_of(from.runs));
   const double deviation =
       std::sqrt(is_pooled_ ? pool_.variance : (variance_of(from) + variance_of(to)) / 2);
-  return change_between(from.runs, to.runs, deviation,
-                        difference_of(difference, of_from + of_to + of_slope * apart * apart,
-                                      is_pooled_ ? pool_.freedom : own, criterion),
-                        criterion);
+  return change_between(
+      from.runs, to.runs, deviation,
+      difference_of(difference, of_from + of_to + of_slope * apart * apart, freedom, criterion),
+      criterion);
 }
 
-// Pairs of runs in a block have the noise of these two settings alone, whatever that of others
-// (Student's paired t test).
+// Pairs of runs in a common block have the noise of these two settings alone, whatever that of
+// others (Student's paired t test).
 Change JointNoise::within_blocks(const JointSetting& from,
                                  const JointSetting& to,
                                  const Criterion& criterion) const {
   const std::vector<double> differences = block_differences(from.runs, to.runs);
-  const auto blocks = static_cast<double>(differences.size());
+  const std::size_t blocks = differences.size();
   const double own = std::pow(core::sample_deviation(differences), 2);
   const double variance = is_pooled_ ? std::max(own, 2 * pool_.variance) : own;
-  return change_between(from.runs, to.runs, std::sqrt(variance / 2),
-                        difference_of(core::mean(differences), variance / blocks,
-                                      is_pooled_ ? pool_.freedom : blocks - 1, criterion),
+  const double freedom = is_pooled_ ? pool_freedom(blocks) : static_cast<double>(blocks) - 1;
+  return change_between(runs_beside(from.runs, to.runs), runs_beside(to.runs, from.runs),
+                        std::sqrt(variance / 2),
+                        difference_of(core::mean(differences),
+                                      variance / static_cast<double>(blocks), freedom, criterion),
                         criterion);
 }
 

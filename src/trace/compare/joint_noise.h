@@ -12,18 +12,10 @@
 
 #include "core/variance_test.h"
 #include "trace/compare/change.h"
+#include "trace/compare/order_effect.h"
 #include "trace/compare/setting_figures.h"
 
 namespace assay::trace {
-
-// One run of a setting. Runs of one block, one of each setting, were made one after the other.
-struct JointRun {
-  int block = 0;     // the repeat
-  int position = 0;  // in the order of all runs, from 1; 0 where that is not known
-  double value = 0;
-};
-
-using JointRuns = std::vector<JointRun>;  // of one setting
 
 // Returns the means of each run of a setting for this row of the timeline (kTotalTime, kAllSteps).
 JointRuns joint_runs(const SettingFigures& setting, const std::string& type);
@@ -32,13 +24,15 @@ JointRuns joint_runs(const SettingFigures& setting, const std::string& type);
 struct JointSetting {
   JointRuns runs = {};  // without a trend, at the mean position of the first setting
   core::SampleVariance noise = {};
+  double mean = 0;      // without an effect of the order
   double position = 0;  // the mean of its runs'
   double weight = 0;    // how much of its variance that of the slope counts
 };
 
 // Noise is pooled for three settings or more where Bartlett's test at 5 % does not tell their
 // spreads apart and the first, with which the others are compared, is no noisier than they; a
-// setting that is noisier than the pool counts its own spread. Effects of the order are taken out
+// setting that is noisier than the pool counts its own spread, and one with few runs no more
+// freedom than a pool of such settings. Effects of the order are taken out
 // where they are significant at 1 %, also for two settings; where noise is not pooled, each pair
 // then counts its own beside the effect. Settings that were run once are left out.
 class JointNoise {
@@ -46,7 +40,7 @@ class JointNoise {
   enum class Kind {
     kPair,    // of two settings alone: the spreads of all differ, or there is nothing to pool
     kPooled,  // of all settings together
-    kBlocks,  // what is left of it within complete blocks, since the blocks differ
+    kBlocks,  // what is left of it within blocks, which differ
     kTrend,   // what is left of it beside a straight trend over the order of the runs
   };
 
@@ -59,20 +53,23 @@ class JointNoise {
 
   [[nodiscard]] double p() const { return p_; }  // of no such effect of the order
 
-  // Returns whether changes of a setting are judged by this noise; never with kPair.
+  // Returns whether a setting is judged by this noise; never with kPair.
   [[nodiscard]] bool knows(std::size_t setting) const;
 
-  // Returns the mean of a setting that it knows, without the effect of a trend, or in complete
-  // blocks.
+  // Returns whether the change from one to another is: within blocks, they share two at least.
+  [[nodiscard]] bool knows(std::size_t baseline, std::size_t test) const;
+
+  // Returns the mean of a setting that it knows, without the effect of the order.
   [[nodiscard]] double mean(std::size_t setting) const;
 
-  // Returns the change from one setting that it knows to another, without the effect of the order.
+  // Returns the change from one setting to another, where it knows that.
   [[nodiscard]] Change change(std::size_t baseline,
                               std::size_t test,
                               const Criterion& criterion) const;
 
  private:
   [[nodiscard]] double variance_of(const JointSetting& setting) const;
+  [[nodiscard]] double pool_freedom(std::size_t fewest_runs) const;
   [[nodiscard]] Change within_blocks(const JointSetting& from,
                                      const JointSetting& to,
                                      const Criterion& criterion) const;

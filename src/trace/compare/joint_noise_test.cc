@@ -49,6 +49,20 @@ TEST(JointNoise, ANoisyBaselineCountsItsOwnSpread) {
             Kind::kPair);
 }
 
+// Its own pair calls 105 and 109 beside 100 +- 1 Unclear.
+TEST(JointNoise, TwoNoisyRunsBesideManyAreNotCertain) {
+  std::vector<JointRuns> settings = in_blocks({{100, 101, 99, 100.6, 99.4},
+                                               {105, 109, 0, 0, 0},
+                                               {100.2, 101.1, 99.3, 100.9, 99},
+                                               {99.8, 100.9, 99.1, 101, 99.2},
+                                               {100, 99.2, 100.8, 99.1, 100.9}});
+  settings[1].resize(2);
+  const JointNoise joint(settings);
+  ASSERT_EQ(joint.kind(), Kind::kPooled);
+  const Criterion each{.confidence = 1 - 0.05 / 4};
+  EXPECT_EQ(joint.change(0, 1, each).verdict, Verdict::kUnclear);
+}
+
 TEST(JointNoise, ATrendIsTakenOut) {
   // Each run takes 3 more than the one before, and the test 3 less than the baseline.
   const std::vector<JointRuns> settings =
@@ -95,6 +109,54 @@ TEST(JointNoise, ARunMadeLongAfterItsBlockIsNoPartOfIt) {
   ASSERT_EQ(joint.kind(), Kind::kBlocks);
   EXPECT_EQ(joint.change(0, 1, kTogether).test_count, 4U);
   EXPECT_NEAR(joint.change(0, 1, kTogether).difference, -2, 0.1);
+}
+
+// Settings in eight blocks that differ. The second one takes 1 less than the others.
+std::vector<JointRuns> eight_blocks(std::size_t settings) {
+  const std::vector<double> blocks = {100, 130, 80, 145, 110, 65, 125, 105};
+  std::vector<std::vector<double>> values(settings);
+  for (std::size_t i = 0; i < settings; ++i)
+    for (std::size_t block = 0; block < blocks.size(); ++block)
+      values[i].push_back(blocks[block] - (i == 1 ? 1 : 0) +
+                          0.1 * static_cast<double>((block * (i + 3)) % 5));
+  return in_blocks(values);
+}
+
+TEST(JointNoise, ASettingThatOftenFailsLeavesTheOthersTheirBlocks) {
+  for (const std::size_t count : {3U, 4U}) {
+    std::vector<JointRuns> settings = eight_blocks(count);
+    settings.back().resize(2);
+    const JointNoise joint(settings);
+    ASSERT_EQ(joint.kind(), Kind::kBlocks);
+    ASSERT_TRUE(joint.knows(0, 1));
+    EXPECT_EQ(joint.change(0, 1, kTogether).test_count, 8U);
+    EXPECT_NEAR(joint.change(0, 1, kTogether).difference, -1, 0.2);
+    EXPECT_LT(joint.change(0, 1, kTogether).high, -0.5);
+    EXPECT_EQ(joint.change(0, count - 1, kTogether).test_count, 2U);
+    // It had other blocks, and takes as long.
+    EXPECT_NEAR(joint.mean(count - 1), joint.mean(0), 0.3);
+  }
+}
+
+// Every setting lacks another block.
+TEST(JointNoise, BlocksNeedNotBeComplete) {
+  std::vector<JointRuns> settings = eight_blocks(4);
+  for (std::size_t i = 0; i < settings.size(); ++i)
+    settings[i].erase(settings[i].begin() + static_cast<std::ptrdiff_t>(2 * i));
+  const JointNoise joint(settings);
+  ASSERT_EQ(joint.kind(), Kind::kBlocks);
+  EXPECT_EQ(joint.change(0, 1, kTogether).test_count, 6U);
+  EXPECT_NEAR(joint.change(0, 1, kTogether).difference, -1, 0.2);
+}
+
+TEST(JointNoise, SettingsOfOtherBlocksAreNotComparedWithin) {
+  std::vector<JointRuns> settings = eight_blocks(4);
+  settings[3].erase(settings[3].begin() + 4, settings[3].end());
+  settings[0].erase(settings[0].begin(), settings[0].begin() + 4);
+  const JointNoise joint(settings);
+  ASSERT_EQ(joint.kind(), Kind::kBlocks);
+  EXPECT_FALSE(joint.knows(0, 3));
+  EXPECT_TRUE(joint.knows(1, 3));
 }
 
 TEST(JointNoise, ALoneRunLeavesTheOthersTogether) {
@@ -144,12 +206,20 @@ TEST(JointNoise, NoiseAloneSeldomNamesAFarRun) {
   }
 }
 
-// The noise of the baseline, of the first test and of the others, as shares of a step.
-struct Spreads {
-  double baseline = 1;
-  double first = 1;
-  double others = 1;
+// What the baseline, the first test and the others have.
+template <class T>
+struct OfSettings {
+  T baseline = 1;
+  T first = 1;
+  T others = 1;
+
+  [[nodiscard]] T of(std::size_t setting) const {
+    return setting == 0 ? baseline : setting == 1 ? first : others;
+  }
 };
+
+using Spreads = OfSettings<double>;  // of a step, in thousandths
+using Runs = OfSettings<std::size_t>;
 
 // Holds what the order of the runs adds to a step.
 struct OrderEffects {
@@ -157,32 +227,30 @@ struct OrderEffects {
   double blocks = 0;  // the standard deviation of repeats
 };
 
-std::vector<JointRuns> noisy_sweep(std::size_t tests,
-                                   std::size_t runs,
-                                   Spreads spreads,
-                                   OrderEffects order,
-                                   std::mt19937_64& random) {
+std::vector<JointRuns> noisy_sweep(
+    std::size_t tests, Runs runs, Spreads spreads, OrderEffects order, std::mt19937_64& random) {
   std::normal_distribution<double> normal;
+  const std::size_t blocks = std::max({runs.baseline, runs.first, runs.others});
   std::vector<std::vector<double>> values(tests + 1);
   for (std::size_t i = 0; i <= tests; ++i)
-    for (std::size_t run = 0; run < runs; ++run)
-      values[i].push_back(1000 + normal(random) * (i == 0   ? spreads.baseline
-                                                   : i == 1 ? spreads.first
-                                                            : spreads.others));
+    for (std::size_t run = 0; run < blocks; ++run)
+      values[i].push_back(1000 + normal(random) * spreads.of(i));
   std::vector<JointRuns> settings = in_blocks(values);
-  std::vector<double> of_block(runs + 1, 0);
+  std::vector<double> of_block(blocks + 1, 0);
   if (order.blocks > 0)
     for (double& block : of_block)
       block = order.blocks * normal(random);
-  for (JointRuns& of_setting : settings)
-    for (JointRun& run : of_setting)
+  for (std::size_t i = 0; i <= tests; ++i) {
+    settings[i].resize(runs.of(i));
+    for (JointRun& run : settings[i])
       run.value += order.drift * run.position + of_block[static_cast<std::size_t>(run.block)];
+  }
   return settings;
 }
 
 // Returns how many percent of sweeps of equal settings call at least one different, with the
 // intervals of the pair alone where noise is not joint.
-double family_error(std::size_t tests, std::size_t runs, Spreads spreads, OrderEffects order = {}) {
+double family_error(std::size_t tests, Runs runs, Spreads spreads, OrderEffects order = {}) {
   constexpr int kSweeps = 1000;
   const double confidence = 1 - 0.05 / static_cast<double>(tests);
   const Criterion criterion{.confidence = confidence, .tolerance_percent = 0};
@@ -191,23 +259,14 @@ double family_error(std::size_t tests, std::size_t runs, Spreads spreads, OrderE
   for (int sweep = 0; sweep < kSweeps; ++sweep) {
     const std::vector<JointRuns> settings = noisy_sweep(tests, runs, spreads, order, random);
     const JointNoise joint(settings);
-    std::vector<Change> changes;
+    bool differs = false;
     for (std::size_t i = 1; i <= tests; ++i) {
-      if (joint.knows(i)) {
-        changes.push_back(joint.change(0, i, criterion));
-        continue;
-      }
-      std::vector<double> baseline;
-      std::vector<double> test;
-      for (std::size_t run = 0; run < runs; ++run) {
-        baseline.push_back(settings[0][run].value);
-        test.push_back(settings[i][run].value);
-      }
-      changes.push_back(measure_change(baseline, test, model::Better::kLower, criterion));
+      const Change change = joint.knows(i)
+                                ? joint.change(0, i, criterion)
+                                : measure_change(values_of(settings[0]), values_of(settings[i]),
+                                                 model::Better::kLower, criterion);
+      differs = differs || change.low > 0 || change.high < 0;
     }
-    const bool differs = std::any_of(changes.begin(), changes.end(), [](const Change& change) {
-      return change.low > 0 || change.high < 0;
-    });
     if (differs) ++wrong;
   }
   return 100.0 * wrong / kSweeps;
@@ -219,7 +278,7 @@ class FamilyError : public ::testing::Test {
   void check(const std::string& name, std::size_t tests, std::size_t runs, OrderEffects order) {
     SCOPED_TRACE(name + ": " + std::to_string(tests) + " tests, " + std::to_string(runs) + " runs");
     const auto error = [&](const char* spread, Spreads spreads) {
-      const double percent = family_error(tests, runs, spreads, order);
+      const double percent = family_error(tests, {runs, runs, runs}, spreads, order);
       RecordProperty(name + spread + std::to_string(tests) + "x" + std::to_string(runs),
                      std::to_string(percent));
       return percent;
@@ -247,6 +306,35 @@ TEST_F(FamilyError, IsSmallBesideBlocks) {
   for (const std::size_t tests : {2U, 9U})
     for (const std::size_t runs : {2U, 3U, 6U})
       check("blocks_", tests, runs, {.blocks = 10});
+}
+
+// Returns the error of a comparison with four tests, and notes it.
+double unequal_error(const std::string& name, Runs runs, Spreads spreads, OrderEffects order) {
+  const double percent = family_error(4, runs, spreads, order);
+  ::testing::Test::RecordProperty(name + std::to_string(runs.baseline) + "_" +
+                                      std::to_string(runs.first) + "_" +
+                                      std::to_string(runs.others),
+                                  std::to_string(percent));
+  return percent;
+}
+
+TEST_F(FamilyError, IsSmallWithUnequallyManyRuns) {
+  for (const auto& [name, order] : {std::pair<std::string, OrderEffects>("", {}),
+                                    {"trend_", {.drift = 1}},
+                                    {"blocks_", {.blocks = 10}}}) {
+    for (const std::size_t few : {2U, 3U}) {
+      SCOPED_TRACE(name + std::to_string(few) + " runs beside 6");
+      const Runs test{.baseline = 6, .first = few, .others = 6};
+      const Runs baseline{.baseline = few, .first = 6, .others = 6};
+      const Runs tests{.baseline = 6, .first = few, .others = few};
+      EXPECT_LT(unequal_error(name + "test_alike_", test, {}, order), 6.5);
+      EXPECT_LT(unequal_error(name + "test_noisy_", test, {.first = 3}, order), 8.5);
+      EXPECT_LT(unequal_error(name + "baseline_alike_", baseline, {}, order), 6.5);
+      EXPECT_LT(unequal_error(name + "baseline_noisy_", baseline, {.baseline = 3}, order), 8.5);
+      EXPECT_LT(unequal_error(name + "tests_alike_", tests, {}, order), 6.5);
+      EXPECT_LT(unequal_error(name + "tests_noisy_", tests, {.first = 3, .others = 3}, order), 8.5);
+    }
+  }
 }
 
 }  // namespace

@@ -70,7 +70,7 @@ std::vector<std::size_t> fastest_first(const Judged& judged) {
 }
 
 Change change_of_pair(const Judged& judged, const TimelinePair& figures, const SettingPair& pair) {
-  if (judged.noise.knows(pair.first) && judged.noise.knows(pair.second))
+  if (judged.noise.knows(pair.second, pair.first))
     return judged.noise.change(pair.second, pair.first, judged.criterion);
   const Repetition repetition = figures.basis.repetition;
   return measure_change(step_times(figures.baseline, repetition, judged.type),
@@ -189,7 +189,8 @@ SettingPairs compare_pairs(std::span<const SettingFigures> settings, const Crite
 const char* order_in_words(JointNoise::Kind noise) {
   if (noise == JointNoise::Kind::kTrend)
     return "Times are without the trend over the order of the runs.";
-  if (noise == JointNoise::Kind::kBlocks) return "Times are those within complete repeats.";
+  if (noise == JointNoise::Kind::kBlocks)
+    return "Times are those within the repeats that both settings have.";
   return "";
 }
 

@@ -1,0 +1,41 @@
+// What the order of the runs of several settings explains of their values: a straight trend, or
+// differences between blocks.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "core/variance_test.h"
+
+namespace assay::trace {
+
+// One run of a setting. Runs of one block, one of each setting, were made one after the other.
+struct JointRun {
+  int block = 0;     // the repeat
+  int position = 0;  // in the order of all runs, from 1; 0 where that is not known
+  double value = 0;
+};
+
+using JointRuns = std::vector<JointRun>;  // of one setting
+
+std::vector<double> values_of(const JointRuns& runs);
+double mean_position(const JointRuns& runs);
+
+struct OrderEffect {
+  bool is_trend = false;
+  double p = 1;  // of no effect
+  core::SampleVariance rest = {};
+  double slope = 0;                  // of a trend, a run
+  double position_spread = 0;        // sum of squared deviations of positions within settings
+  std::vector<JointRuns> runs = {};  // of each setting, in blocks with runs of another
+  std::vector<double> means = {};    // of each setting beside these blocks
+};
+
+// Returns the effect that is significant at 1 %: the trend or else the blocks. Blocks replace a
+// trend that leaves much more noise than they do, as where the job changed between two blocks;
+// where each block has the same order, they alone cannot tell a trend from the settings.
+// std::nullopt for no such effect, and where the order is not known.
+std::optional<OrderEffect> order_effect(std::span<const JointRuns> settings);
+
+}  // namespace assay::trace
