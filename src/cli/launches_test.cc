@@ -18,6 +18,7 @@
 #include "goal/synth/made_job_test_util.h"
 #include "goal/validate.h"
 #include "model/schedule_writer.h"
+#include "simulate/alike_ranks.h"
 #include "simulate/groups.h"
 #include "simulate/simulate.h"
 
@@ -145,6 +146,46 @@ TEST(SimulateLaunches, HaveTheTimesOfTheWholeGraph) {
     SCOPED_TRACE(shape.num_gpus);
     expect_equal(job_of_every_algorithm(shape));
   }
+}
+
+Job job_of(const goal::TestJobShape& shape, NcclAlgorithm algorithm) {
+  Job job = goal::make_test_job(shape);
+  for (const NcclFunction function : {NcclFunction::kAllGather, NcclFunction::kReduceScatter})
+    for (const std::uint64_t bytes : {4ULL, 70'000ULL, 1'000'000ULL})
+      goal::add_collective(job,
+                           test_collective(function, algorithm, NcclProtocol::kSimple, bytes, 3));
+  return job;
+}
+
+std::size_t alike_in(const Job& job) {
+  const Both both(job);
+  const auto network =
+      simulate::Network::make(goal::default_links().inter, goal::default_links().intra,
+                              both.source->node_of_rank(), both.source->num_ranks());
+  return simulate::run_alike(*both.source, network.value()).size();
+}
+
+TEST(SimulateLaunches, HaveTheTimesOfAllWhereThoseOfOneNodeTellThem) {
+  for (const goal::TestJobShape shape : {goal::TestJobShape{8, 1}, {21, 1}, {32, 2}}) {
+    const Job job = job_of(shape, NcclAlgorithm::kPat);
+    EXPECT_EQ(alike_in(job), shape.gpus_per_node) << shape.num_gpus;
+    expect_equal(job);
+  }
+}
+
+// Which of two messages is first is then up to the numbers of their senders.
+TEST(SimulateLaunches, TellAboutEachRankWhereOneReceivesFromTwoAtOnce) {
+  const Job job = job_of({32, 4}, NcclAlgorithm::kRing);
+  EXPECT_EQ(alike_in(job), 0);
+  expect_equal(job);
+}
+
+TEST(SimulateLaunches, TellAboutEachRankWhereOneIsLate) {
+  Job job = job_of({16, 1}, NcclAlgorithm::kPat);
+  for (model::Operation& operation : job.gpus[5].operations)
+    operation.start_ns += 7'000;
+  EXPECT_EQ(alike_in(job), 0);
+  expect_equal(job);
 }
 
 TEST(SimulateLaunches, HaveTheTimesOfARecordedStep) {

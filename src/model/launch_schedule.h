@@ -39,6 +39,8 @@ struct StepRun {
   [[nodiscard]] std::uint32_t num_slices() const { return steps * slices; }
 
   [[nodiscard]] std::uint32_t ops_per_slice() const { return num_from + 1U + num_to; }
+
+  bool operator==(const StepRun&) const = default;
 };
 
 // The other rank of a message.
@@ -55,6 +57,8 @@ struct Lane {
   std::uint8_t slots = 8;  // buffers of its receives
   std::uint32_t first_run = 0;
   std::uint32_t num_runs = 0;
+
+  bool operator==(const Lane&) const = default;
 };
 
 // All that one launch does on one rank.
@@ -76,6 +80,8 @@ struct RankLaunch {
   std::vector<std::uint32_t> after;  // launches of the rank whose end it waits for, of lower number
   std::uint8_t cpu = 0;              // of its start and its end
   std::uint8_t message_cpu = 0;
+
+  bool operator==(const RankLaunch&) const = default;
 };
 
 struct RankLaunches {
@@ -84,6 +90,8 @@ struct RankLaunches {
   // A calculation after all launches; 0: none.
   std::uint64_t tail_ns = 0;
   std::vector<std::uint32_t> tail_after;
+
+  bool operator==(const RankLaunches&) const = default;
 };
 
 // The NIC of messages between nodes and of those within a node.

@@ -295,6 +295,9 @@ void LaunchRank::give_buffer(std::uint32_t lane, std::int64_t free_ns) {
 }
 
 void LaunchRank::arrive(const RankEvent& event) {
+  if (event.time_ns == last_arrival_ns_ && event.source() != last_source_) had_rivals_ = true;
+  last_arrival_ns_ = event.time_ns;
+  last_source_ = event.source();
   Routes::Route& route = routes_.at(event.source(), event.data);
   const std::uint32_t lane = route.lane;
   if (lane != kNone && take_message(lane, event)) return;

@@ -62,6 +62,9 @@ class LaunchRank {
     }
   }
 
+  // Whether messages of different ranks came at the same time.
+  [[nodiscard]] bool had_rivals() const { return had_rivals_; }
+
   // By launch; one that moved nothing has no end.
   [[nodiscard]] const std::vector<Span>& spans() const { return spans_; }
 
@@ -277,6 +280,9 @@ class LaunchRank {
   bool tail_left_ = false;
   std::size_t done_launches_ = 0;
   std::int64_t finish_ns_ = 0;
+  std::int64_t last_arrival_ns_ = -1;
+  std::uint32_t last_source_ = 0;
+  bool had_rivals_ = false;
   std::uint64_t operations_ = 0;
   std::uint64_t messages_ = 0;
   std::array<model::NicWork, model::kNics> nic_work_ = {};

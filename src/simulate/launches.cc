@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "core/interrupt.h"
+#include "simulate/alike_ranks.h"
 #include "simulate/crew.h"
 
 namespace assay::simulate {
@@ -204,26 +205,29 @@ class Run {
   std::vector<Share> shares_;
 };
 
+core::Status add_rank(const LaunchRank& rank, LaunchOutcome& outcome) {
+  if (rank.next_ns() < kNeverNs || rank.finish_ns() > kForeverNs) {
+    return core::Error{
+        fmt::format("the schedule takes longer than {:.1f} years: are its sizes "
+                    "bytes and its calculations nanoseconds?",
+                    static_cast<double>(kForeverNs) * 1e-9 / 86400 / 365)};
+  }
+  if (!rank.finished()) {
+    return core::Error{fmt::format("the schedule cannot end: rank {} waits in its launch {}",
+                                   outcome.finish_ns.size(), rank.running_launch())};
+  }
+  outcome.finish_ns.push_back(rank.finish_ns());
+  outcome.spans.push_back(rank.spans());
+  outcome.nic_work.push_back(rank.nic_work());
+  outcome.operations += rank.operations();
+  outcome.messages += rank.messages();
+  return {};
+}
+
 core::Result<LaunchOutcome> Run::outcome() const {
   LaunchOutcome outcome;
-  for (const Place& place : places_) {
-    const LaunchRank& rank = *nodes_[place.node]->ranks[place.member];
-    if (rank.next_ns() < kNeverNs || rank.finish_ns() > kForeverNs) {
-      return core::Error{
-          fmt::format("the schedule takes longer than {:.1f} years: are its sizes "
-                      "bytes and its calculations nanoseconds?",
-                      static_cast<double>(kForeverNs) * 1e-9 / 86400 / 365)};
-    }
-    if (!rank.finished()) {
-      return core::Error{fmt::format("the schedule cannot end: rank {} waits in its launch {}",
-                                     &place - places_.data(), rank.running_launch())};
-    }
-    outcome.finish_ns.push_back(rank.finish_ns());
-    outcome.spans.push_back(rank.spans());
-    outcome.nic_work.push_back(rank.nic_work());
-    outcome.operations += rank.operations();
-    outcome.messages += rank.messages();
-  }
+  for (const Place& place : places_)
+    ASSAY_TRY(add_rank(*nodes_[place.node]->ranks[place.member], outcome));
   return outcome;
 }
 
@@ -290,6 +294,13 @@ core::Result<LaunchOutcome> simulate_launches(const model::LaunchSchedule& sched
   const Network network = ASSAY_TRY(
       Network::make(options.inter, options.intra, options.node_of_rank, schedule.num_ranks()));
   ASSAY_TRY(check(schedule, network));
+  if (const auto first = run_alike(schedule, network); !first.empty()) {
+    ASSAY_TRY(core::check_interrupt());
+    LaunchOutcome outcome;
+    for (std::uint32_t rank = 0; rank < schedule.num_ranks(); ++rank)
+      ASSAY_TRY(add_rank(*first[rank % first.size()], outcome));
+    return outcome;
+  }
   const unsigned wanted =
       threads == 0 ? std::max(1U, std::thread::hardware_concurrency()) : threads;
   Run run(schedule, network, wanted);
