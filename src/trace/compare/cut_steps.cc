@@ -8,6 +8,7 @@ namespace assay::trace {
 namespace {
 
 using StepsByNumber = std::map<std::int64_t, RankStep*>;
+using PeriodsByNumber = std::map<std::int64_t, double>;  // ms
 using StepsByRank = std::map<int, StepsByNumber>;
 
 // Returns the least value of the steps before the last one; NaN where nothing is known.
@@ -34,31 +35,43 @@ bool has_all_of(const StepsByNumber& steps, std::int64_t number) {
          steps.rbegin()->second->events >= least_before(steps, &RankStep::events);
 }
 
-// Returns the other ranks that have all of the last step of this one.
-std::vector<const StepsByNumber*> witnesses_of(const StepsByRank& run, int rank) {
-  std::vector<const StepsByNumber*> witnesses;
-  for (const auto& [other, steps] : run)
-    if (other != rank && has_all_of(steps, run.at(rank).rbegin()->first))
-      witnesses.push_back(&steps);
-  return witnesses;
+// Returns the shortest period of each step on the ranks that have all of the step `number`.
+PeriodsByNumber shortest_beside(const StepsByRank& run, std::int64_t number) {
+  PeriodsByNumber shortest_ms;
+  for (const auto& [rank, steps] : run) {
+    if (!has_all_of(steps, number)) continue;
+    for (const auto& [other, step] : steps) {
+      double& shortest = shortest_ms.emplace(other, kNaN).first->second;
+      shortest = std::fmin(shortest, step->period_ms);
+    }
+  }
+  return shortest_ms;
 }
 
 // Returns by which part a step is shorter than on each of the others; NaN where none has it.
-double shorter_than_others(const RankStep& step, const std::vector<const StepsByNumber*>& others) {
-  double shortest_ms = kNaN;
-  for (const StepsByNumber* steps : others)
-    if (const auto found = steps->find(step.step); found != steps->end())
-      shortest_ms = std::fmin(shortest_ms, found->second->period_ms);
-  return 1 - step.period_ms / shortest_ms;
+double shorter_than_others(const RankStep& step, const PeriodsByNumber& shortest_ms) {
+  const auto found = shortest_ms.find(step.step);
+  return found == shortest_ms.end() ? kNaN : 1 - step.period_ms / found->second;
 }
 
-bool ends_before_others(const StepsByNumber& steps,
-                        const std::vector<const StepsByNumber*>& others) {
+bool ends_before_others(const StepsByNumber& steps, const PeriodsByNumber& shortest_ms) {
   double usual = 0;
   for (const auto& [number, step] : steps)
     if (number != steps.rbegin()->first && step->is_whole)
-      usual = std::fmax(usual, std::fabs(shorter_than_others(*step, others)));
-  return shorter_than_others(*steps.rbegin()->second, others) > usual + kCutPercent / 100;
+      usual = std::fmax(usual, std::fabs(shorter_than_others(*step, shortest_ms)));
+  return shorter_than_others(*steps.rbegin()->second, shortest_ms) > usual + kCutPercent / 100;
+}
+
+void mark_run(const StepsByRank& run) {
+  std::map<std::int64_t, PeriodsByNumber> shortest_ms;  // by the step that others have all of
+  for (const auto& [rank, own] : run) {
+    if (!has_fewer_events(own) || !is_clearly_shorter(own)) continue;
+    // With fewer events the rank itself has not all of its last step.
+    const std::int64_t last = own.rbegin()->first;
+    const auto [found, is_new] = shortest_ms.try_emplace(last);
+    if (is_new) found->second = shortest_beside(run, last);
+    if (ends_before_others(own, found->second)) own.rbegin()->second->is_whole = false;
+  }
 }
 
 }  // namespace
@@ -68,10 +81,7 @@ void mark_cut_steps(std::vector<RankStep>& steps) {
   for (RankStep& step : steps)
     runs[step.run][step.rank][step.step] = &step;
   for (const auto& [number, run] : runs)
-    for (const auto& [rank, own] : run)
-      if (has_fewer_events(own) && is_clearly_shorter(own) &&
-          ends_before_others(own, witnesses_of(run, rank)))
-        own.rbegin()->second->is_whole = false;
+    mark_run(run);
 }
 
 }  // namespace assay::trace
