@@ -473,6 +473,8 @@ TEST(Attribution, AStragglerThatWaitsForItsHost) {
                                    [](const Detail& d) { return d.cause == Cause::kStraggler; });
   ASSERT_NE(detail, attribution.details.end());
   EXPECT_EQ(detail->name, "rank 1, its host");
+  EXPECT_NE(attribution_in_words(attribution).find(" ms (rank 1, its host)"), std::string::npos)
+      << attribution_in_words(attribution);
 }
 
 TEST(Attribution, ARankThatBeginsLaterIsAStraggler) {

@@ -164,6 +164,23 @@ std::array<std::size_t, kCauses> by_change(const Attribution& attribution) {
   return order;
 }
 
+// Returns " (rank 0, its host)" for what explains more than half of the stragglers' details; else
+// "".
+std::string straggler_in_words(const Attribution& attribution) {
+  const Detail* largest = nullptr;
+  double all_ms = 0;
+  for (const Detail& detail : attribution.details) {
+    if (detail.cause != Cause::kStraggler) continue;
+    all_ms += std::fabs(detail.change_ms());
+    if (largest == nullptr || std::fabs(detail.change_ms()) > std::fabs(largest->change_ms()))
+      largest = &detail;
+  }
+  if (largest == nullptr || std::fabs(largest->change_ms()) <= all_ms / 2) return "";
+  const double part_ms = attribution.change_ms[static_cast<std::size_t>(Cause::kStraggler)];
+  if (std::signbit(largest->change_ms()) != std::signbit(part_ms)) return "";
+  return fmt::format(" ({})", largest->name);
+}
+
 // Says what 'other' may be where it is told and hosts are not known; else "".
 std::string unknown_hosts_in_words(const Attribution& attribution, double least_ms) {
   const std::vector<int>& ranks = attribution.ranks_without_launches;
@@ -189,8 +206,10 @@ std::string attribution_in_words(const Attribution& attribution) {
   for (const std::size_t cause : by_change(attribution)) {
     const double change_ms = attribution.change_ms[cause];
     if (told.size() < kPartsTold && std::fabs(change_ms) >= least_ms) {
-      told.push_back(
-          fmt::format("{} {}", name_of(static_cast<Cause>(cause), attribution), text(change_ms)));
+      const bool straggles = cause == static_cast<std::size_t>(Cause::kStraggler);
+      told.push_back(fmt::format("{} {}{}", name_of(static_cast<Cause>(cause), attribution),
+                                 text(change_ms),
+                                 straggles ? straggler_in_words(attribution) : ""));
       continue;
     }
     others_ms += change_ms;

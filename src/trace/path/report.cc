@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/text.h"
+#include "trace/path/late_hosts.h"
 
 namespace assay::trace::path {
 namespace {
@@ -19,6 +20,8 @@ using model::Table;
 
 constexpr double kNanosecondsPerMillisecond = 1e6;
 constexpr double kNanosecondsPerMicrosecond = 1e3;
+// Late hosts of a smaller share of the path are not told.
+constexpr double kLeastTold = 0.01;
 
 double milliseconds(std::int64_t ns) {
   return static_cast<double>(ns) / kNanosecondsPerMillisecond;
@@ -120,6 +123,30 @@ Table steps_table(const Execution& execution,
   if (steps.size() > 1) add_composition(table, "mean", sum, length_ns / count);
   table.notes.push_back(in_words(sum, length_ns / count));
   return table;
+}
+
+// Returns "Others wait 5.01 ms a step for rank 0, …" for each rank whose host is late.
+std::vector<std::string> late_hosts_in_words(const Execution& execution,
+                                             const std::vector<Segment>& path,
+                                             const std::vector<bool>& meant) {
+  const auto steps = static_cast<double>(std::count(meant.begin(), meant.end(), true));
+  double length_ns = 0;
+  for (std::size_t s = 0; s < meant.size(); ++s)
+    if (meant[s]) length_ns += static_cast<double>(execution.steps[s].length_ns());
+  std::vector<std::string> sentences;
+  for (const LateHost& late : late_hosts(execution, path, meant)) {
+    if (static_cast<double>(late.host_ns) < kLeastTold * length_ns) break;
+    const auto per_step = [steps](std::int64_t ns) { return milliseconds(ns) / steps; };
+    std::string text = fmt::format(
+        "Others wait {:.3g} ms a step for rank {}, {:.3g} ms of it because its host launched late",
+        per_step(late.waited_ns), execution.ranks[late.rank].number, per_step(late.host_ns));
+    if (static_cast<double>(late.told_too_ns) >= kLeastTold * length_ns)
+      text += fmt::format(
+          "; {:.3g} ms of 'host launch' are this same delay where it arose, not a further one",
+          per_step(late.told_too_ns));
+    sentences.push_back(text + ".");
+  }
+  return sentences;
 }
 
 struct OnPath {
@@ -234,6 +261,8 @@ model::Book path_report(const Execution& execution,
                    .tables = {steps_table(execution, path, meant.whole),
                               kernels_table(execution, path, meant.whole),
                               segments_table(execution, path), clocks_table(execution)}};
+  for (std::string& sentence : late_hosts_in_words(execution, path, meant.whole))
+    book.tables.front().notes.push_back(std::move(sentence));
   if (std::string left_out = left_out_in_words(execution, meant); !left_out.empty())
     book.tables.front().notes.push_back(std::move(left_out));
   return book;
