@@ -280,6 +280,19 @@ std::string Merge::made_for() const {
   return is_one && !jobs_.empty() ? jobs_[0].made_for : MergeJob().made_for;
 }
 
+core::Result<double> Merge::nic_gbps() const {
+  const MergeJob* first = nullptr;
+  for (const MergeJob& job : jobs_) {
+    if (job.nic_gbps == 0) continue;
+    if (first == nullptr) first = &job;
+    if (job.nic_gbps == first->nic_gbps) continue;
+    return core::Error{
+        fmt::format("the algorithms of {} were chosen for NICs of {:g} GB/s, those of {} for {:g}",
+                    first->name, first->nic_gbps, job.name, job.nic_gbps)};
+  }
+  return first == nullptr ? 0 : first->nic_gbps;
+}
+
 core::Result<std::vector<std::uint32_t>> Merge::nodes() const {
   std::vector<std::uint32_t> numbers;
   if (std::all_of(jobs_.begin(), jobs_.end(),

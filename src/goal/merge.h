@@ -18,6 +18,7 @@ struct MergeJob {
   std::vector<std::uint32_t> places = {};
   double time_unit_ns = 1;              // calculations are counted in this
   std::string made_for = "assay";       // as ScheduleNotes has it
+  double nic_gbps = 0;                  // as ScheduleNotes has it
   std::vector<std::string> nodes = {};  // of each of its ranks; empty where nothing tells
 };
 
@@ -50,6 +51,10 @@ class Merge {
 
   // The simulator that all jobs were made for, or else ours.
   [[nodiscard]] std::string made_for() const;
+
+  // The NICs for which the algorithms were chosen, of the jobs whose notes tell; 0 where none does.
+  // Fails where two tell different ones.
+  [[nodiscard]] core::Result<double> nic_gbps() const;
 
   // The node of each rank, counted from 0; empty where no job tells. Ranks are on one node where a
   // job has them on one, so that jobs on different ranks have different nodes, and one that nothing

@@ -164,6 +164,20 @@ TEST(Merge, IsForTheSimulatorOfAllJobs) {
   EXPECT_EQ(Merge::plan({packets, job(kPing)}).value().made_for(), "assay");
 }
 
+TEST(Merge, KeepsTheNicsThatAlgorithmsWereChosenFor) {
+  MergeJob slow = job(kPing);
+  slow.name = "slow";
+  slow.nic_gbps = 12.5;
+  MergeJob fast = slow;
+  fast.name = "fast";
+  fast.nic_gbps = 50;
+  EXPECT_EQ(Merge::plan({slow, slow}).value().nic_gbps().value(), 12.5);
+  EXPECT_EQ(Merge::plan({job(kPing), fast}).value().nic_gbps().value(), 50);
+  EXPECT_EQ(Merge::plan({job(kPing)}).value().nic_gbps().value(), 0);
+  EXPECT_EQ(Merge::plan({job(kPing), slow, fast}).value().nic_gbps().error().message,
+            "the algorithms of slow were chosen for NICs of 12.5 GB/s, those of fast for 50");
+}
+
 TEST(Merge, RanksThatNothingIsKnownOfAreNodesOfTheirOwn) {
   EXPECT_THAT(nodes_of({job(kPing), job_on({"a", "a"}, {1, 3})}).value(), ElementsAre(0, 1, 2, 1));
 }

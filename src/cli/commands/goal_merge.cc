@@ -132,6 +132,7 @@ class GoalMerge final : public Command {
   static void take_notes(const model::ScheduleNotes& notes, goal::MergeJob& job) {
     job.time_unit_ns = notes.time_unit_ns;
     job.made_for = notes.made_for;
+    job.nic_gbps = notes.nic_gbps;
     for (const model::ScheduleRank& rank : notes.ranks) {
       if (!rank.node.empty()) job.nodes.push_back(rank.node);
     }
@@ -142,17 +143,22 @@ class GoalMerge final : public Command {
     job.nodes.clear();
   }
 
-  // Writes notes that say on which nodes the ranks are, and in which units the schedule counts
-  // time.
+  // Writes notes that say on which nodes the ranks are, for which NICs algorithms were chosen, and
+  // in which units the schedule counts time.
   static core::Status write_notes(const goal::Merge& merge, const fs::path& path) {
     const auto nodes = merge.nodes();
     if (!nodes.ok()) {
       print_warning(fmt::format("{}: the merged schedule does not say which ranks share a node",
                                 nodes.error().message));
     }
+    const auto nic_gbps = merge.nic_gbps();
+    if (!nic_gbps.ok()) {
+      print_warning(fmt::format("{}: the merged schedule names neither", nic_gbps.error().message));
+    }
     const bool has_nodes = nodes.ok() && !nodes.value().empty();
-    if (!has_nodes && merge.time_unit_ns() == 1) return {};
     model::ScheduleNotes notes;
+    if (nic_gbps.ok()) notes.nic_gbps = nic_gbps.value();
+    if (!has_nodes && merge.time_unit_ns() == 1 && notes.nic_gbps == 0) return {};
     notes.generator = program_version();
     notes.source = "several schedules";
     notes.made_for = merge.made_for();
@@ -207,12 +213,13 @@ const CommandSpec kGoalMerge{
         "common. Where that would take tags beyond the last one, those of jobs that share ranks "
         "are numbered anew, without gaps. All jobs start at time 0. Ranks that no job was placed "
         "on stay empty.\n\n"
-        "Of the notes (NAME.notes.json) the nodes and the unit of time are kept. Ranks share a "
-        "node where a job has them on one; jobs on different ranks have different nodes, and a "
-        "rank whose jobs have no notes is a node of its own. Where jobs that share ranks "
-        "contradict each other, a warning says so, and --topology or the network's file of 'assay "
-        "simulate' has to tell. Jobs with different units, such as those for loggopsim and for "
-        "assay, are not merged.",
+        "Of the notes (NAME.notes.json) the nodes, the unit of time and the NICs for which NCCL's "
+        "algorithms were chosen are kept; where two jobs were made for different NICs, a warning "
+        "says so, and none is named. Ranks share a node where a job has them on one; jobs on "
+        "different ranks have different nodes, and a rank whose jobs have no notes is a node of "
+        "its own. Where jobs that share ranks contradict each other, a warning says so, and "
+        "--topology or the network's file of 'assay simulate' has to tell. Jobs with different "
+        "units, such as those for loggopsim and for assay, are not merged.",
     .examples =
         "assay goal merge llm.bin hpc.bin -o both.bin\n"
         "assay goal merge llm.bin hpc.bin --place hpc.bin:0-3,8-11 -o shared.bin\n"
