@@ -21,6 +21,7 @@
 #include "simulate/alike_ranks.h"
 #include "simulate/groups.h"
 #include "simulate/simulate.h"
+#include "simulate/summary.h"
 
 namespace assay::cli {
 namespace {
@@ -186,6 +187,39 @@ TEST(SimulateLaunches, TellAboutEachRankWhereOneIsLate) {
     operation.start_ns += 7'000;
   EXPECT_EQ(alike_in(job), 0);
   expect_equal(job);
+}
+
+// Each rank on another node sends 64 MB to rank 0 at the same time.
+Job gather_job(std::uint32_t ranks) {
+  Job job = goal::make_test_job({ranks, 1});
+  for (std::uint32_t rank = 1; rank < ranks; ++rank) {
+    model::Operation operation = test_collective(NcclFunction::kSend, NcclAlgorithm::kRing,
+                                                 NcclProtocol::kSimple, 1 << 26, 2);
+    operation.peer = 0;
+    goal::add_operation(job.gpus[rank], operation);
+    operation.function = NcclFunction::kRecv;
+    operation.peer = static_cast<std::int32_t>(rank);
+    model::Operation& received = goal::add_operation(job.gpus[0], operation);
+    received.group = 0;
+    received.start_ns = 100'000;
+    received.end_ns = 150'000;
+  }
+  return job;
+}
+
+TEST(SimulateLaunches, TellRanksThatReceiveMoreThanTheirNicLetsPass) {
+  const auto told = [](const Job& job) {
+    const Both both(job);
+    const simulate::Options options{.inter = goal::default_links().inter};
+    const std::string words =
+        simulate::overfull_receivers(simulate::simulate_launches(*both.source, options, 1).value());
+    EXPECT_EQ(words, simulate::overfull_receivers(simulate::simulate(both.graph, options).value()));
+    return words;
+  };
+  const std::string words = told(gather_job(9));
+  EXPECT_EQ(words.find("1 rank receives more than a NIC lets pass: NIC 0 of rank 0 gets "), 0)
+      << words;
+  EXPECT_EQ(told(job_of({8, 1}, NcclAlgorithm::kRing)), "");
 }
 
 TEST(SimulateLaunches, HaveTheTimesOfARecordedStep) {

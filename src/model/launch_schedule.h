@@ -99,11 +99,13 @@ inline constexpr std::uint8_t kNetworkNic = 0;
 inline constexpr std::uint8_t kNodeNic = 1;
 inline constexpr unsigned kNics = 2;
 
-// What a NIC of a rank has sent.
+// What a NIC of a rank has sent and received.
 struct NicWork {
   std::int64_t sending_ns = 0;
   std::uint64_t messages = 0;
   std::uint32_t most_at_once = 0;  // messages that wait for it or that it sends
+  std::uint64_t received_bytes = 0;
+  std::int64_t receiving_ns = 0;  // at the bandwidth of its links, one message after the other
 };
 
 class LaunchSchedule {

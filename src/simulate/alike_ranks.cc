@@ -7,7 +7,7 @@
 namespace assay::simulate {
 namespace {
 
-using Ranks = std::vector<std::unique_ptr<LaunchRank>>;
+using Replica = std::vector<std::unique_ptr<LaunchRank>>;
 
 // With fewer replicas it may cost more to find out that they differ than is saved where they do
 // not.
@@ -83,7 +83,7 @@ class Circle {
 
   // Returns no ranks where messages of different ranks came to one at the same time: their order is
   // that of the numbers of their senders, which is another one in other replicas.
-  Ranks run() && {
+  Replica run() && {
     while (!core::interrupted()) {
       std::int64_t now_ns = kForeverNs;
       for (const auto& rank : replica_)
@@ -113,13 +113,13 @@ class Circle {
 
   std::uint32_t ranks_;
   std::int64_t shortest_ns_;
-  Ranks replica_;
+  Replica replica_;
   std::vector<SentMessage> sent_;
 };
 
 }  // namespace
 
-Ranks run_alike(const model::LaunchSchedule& schedule, const Network& network) {
+Replica run_alike(const model::LaunchSchedule& schedule, const Network& network) {
   const std::uint32_t period = Period(schedule, network).find();
   if (period == 0) return {};
   return Circle(schedule, network, period).run();

@@ -420,6 +420,9 @@ void LaunchRank::start_receive(std::uint32_t message, const Needs& needs, std::i
   const std::int64_t cpu_end = nic_end + link.cpu_ns(self.bytes);
   resources_.take(needs.cpu, cpu_end);
   resources_.take(needs.nic, nic_end);
+  model::NicWork& nic = nic_work_[self.peer->nic];
+  nic.received_bytes += self.bytes;
+  nic.receiving_ns += link.bandwidth_ns(self.bytes);
   note_end(cpu_end);
   state.end_ns = std::max(state.end_ns, cpu_end);
   Buffer& buffer = state.buffers[self.buffer];

@@ -78,7 +78,7 @@ class LaunchRank {
 
   [[nodiscard]] std::uint64_t messages() const { return messages_; }
 
-  // Returns what each NIC has sent.
+  // Returns what each NIC has sent and received.
   [[nodiscard]] const std::array<model::NicWork, model::kNics>& nic_work() const {
     return nic_work_;
   }

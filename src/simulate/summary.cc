@@ -65,16 +65,25 @@ Arriving busiest_nic(const Record& record, std::uint32_t rank) {
   return busiest;
 }
 
-}  // namespace
+Arriving busiest_nic(const LaunchOutcome& outcome, std::uint32_t rank) {
+  Arriving busiest;
+  for (std::uint8_t nic = 0; nic < model::kNics; ++nic) {
+    const model::NicWork& work = outcome.nic_work[rank][nic];
+    if (work.receiving_ns > busiest.passing_ns)
+      busiest = {rank, nic, work.received_bytes, work.receiving_ns};
+  }
+  return busiest;
+}
 
-std::string overfull_receivers(const Outcome& outcome) {
-  if (outcome.transfers() != nullptr) return "";
+// `busiest` returns the busiest NIC of a rank.
+template <class Busiest>
+std::string overfull_in_words(const std::vector<std::int64_t>& finish_ns, const Busiest& busiest) {
   std::uint64_t ranks = 0;
   Arriving worst;
   double most = 1;
-  for (std::uint32_t rank = 0; rank < outcome.finish_ns.size(); ++rank) {
-    const Arriving nic = busiest_nic(outcome.record(), rank);
-    const std::int64_t end_ns = outcome.finish_ns[rank];
+  for (std::uint32_t rank = 0; rank < finish_ns.size(); ++rank) {
+    const Arriving nic = busiest(rank);
+    const std::int64_t end_ns = finish_ns[rank];
     if (nic.passing_ns <= end_ns) continue;
     ++ranks;
     const double over = static_cast<double>(nic.passing_ns) / static_cast<double>(end_ns);
@@ -88,7 +97,20 @@ std::string overfull_receivers(const Outcome& outcome) {
       "{:.1f} us at G. LogGOPS lets messages arrive side by side; --network FILE.yaml makes them "
       "share links",
       core::counted(ranks, "rank receives", "ranks receive"), worst.nic, worst.rank, worst.bytes,
-      us(outcome.finish_ns[worst.rank]), us(worst.passing_ns));
+      us(finish_ns[worst.rank]), us(worst.passing_ns));
+}
+
+}  // namespace
+
+std::string overfull_receivers(const Outcome& outcome) {
+  if (outcome.transfers() != nullptr) return "";
+  return overfull_in_words(outcome.finish_ns,
+                           [&](std::uint32_t rank) { return busiest_nic(outcome.record(), rank); });
+}
+
+std::string overfull_receivers(const LaunchOutcome& outcome) {
+  return overfull_in_words(outcome.finish_ns,
+                           [&](std::uint32_t rank) { return busiest_nic(outcome, rank); });
 }
 
 std::string unequal_sizes(const Outcome& outcome) {

@@ -6,6 +6,7 @@
 
 #include "model/table.h"
 #include "simulate/critical_path.h"
+#include "simulate/launches.h"
 #include "simulate/simulate.h"
 
 namespace assay::simulate {
@@ -38,6 +39,7 @@ std::string unequal_sizes(const Outcome& outcome);
 // Says that ranks receive more than their NICs let pass until they end, with the worst one; "" if
 // none does. It cannot be so in a network that contends.
 std::string overfull_receivers(const Outcome& outcome);
+std::string overfull_receivers(const LaunchOutcome& outcome);
 
 // Says that one processor ran the simulation, and why.
 std::string describe(Alone alone);

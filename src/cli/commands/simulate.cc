@@ -194,9 +194,7 @@ class Simulate final : public Command {
     if (const std::string sizes = simulate::unequal_sizes(outcome); !sizes.empty()) {
       print_warning(sizes);
     }
-    if (const std::string overfull = simulate::overfull_receivers(outcome); !overfull.empty()) {
-      print_warning(overfull);
-    }
+    warn_of_overfull(simulate::overfull_receivers(outcome));
     if (const std::string replaced = replaced_options(inputs(), outcome); !replaced.empty()) {
       print_warning(replaced);
     }
@@ -435,6 +433,7 @@ class Simulate final : public Command {
         ASSAY_TRY(make_parameters(inputs(), job->notes.ranks.size(), job->notes));
     const simulate::LaunchOutcome outcome =
         ASSAY_TRY(simulate::simulate_launches(*job->schedule, options, threads_));
+    warn_of_overfull(simulate::overfull_receivers(outcome));
     const std::vector<simulate::LaunchTime> times = times_of(outcome, *job);
     if (presentation_.shows_summary()) {
       model::Book book = make_book(outcome, times, *job);
@@ -446,6 +445,10 @@ class Simulate final : public Command {
       ASSAY_TRY(write_table(simulate::operation_table(times, job->notes)));
     }
     return Outcome::kOk;
+  }
+
+  static void warn_of_overfull(const std::string& overfull) {
+    if (!overfull.empty()) print_warning(overfull);
   }
 
   [[nodiscard]] std::size_t summary_rows(std::size_t ranks) const {
@@ -511,16 +514,19 @@ class Simulate final : public Command {
     // A job without collectives simulates none, and has parameters all the same.
     const simulate::Options of_job = ASSAY_TRY(
         make_cost_parameters(inputs(), file, core::numbered(file.job.gpus, &model::JobGpu::node)));
+    std::string overfull;
     const goal::SimulateLaunches simulate =
         [&](const goal::LaunchSource& schedule) -> core::Result<goal::SimulatedRanks> {
       const simulate::Options options =
           ASSAY_TRY(make_cost_parameters(inputs(), file, schedule.node_of_rank()));
       simulate::LaunchOutcome outcome =
           ASSAY_TRY(simulate::simulate_launches(schedule, options, threads_));
+      if (overfull.empty()) overfull = simulate::overfull_receivers(outcome);
       return goal::SimulatedRanks{std::move(outcome.finish_ns), std::move(outcome.nic_work)};
     };
     const goal::GroupJob job = ASSAY_TRY(goal::make_group_job(file, simulate));
     show_warnings(job.warnings);
+    if (!overfull.empty()) warn_of_overfull("of an operation alone, " + overfull);
     const auto outcome = ASSAY_TRY(simulate::simulate_groups(job.schedule));
     if (presentation_.shows_summary()) {
       model::Book book = make_book(outcome, job);
