@@ -8,9 +8,11 @@
 
 #include "cli/nccl_curves.h"
 #include "core/statistics.h"
+#include "core/text.h"
 #include "trace/compare/all_runs.h"
 #include "trace/compare/change.h"
 #include "trace/compare/pairs.h"
+#include "trace/compare/ranks.h"
 #include "trace/compare/timeline_samples.h"
 
 namespace assay::cli {
@@ -181,7 +183,8 @@ ComparedSettings::ComparedSettings(const std::string& baseline,
     }
     results.push_back(test_result(test, headline));
   }
-  tell_unlike_runs();
+  if (!figures_.empty()) tell_unlike_work();
+  tell_repeated_runs();
   find_unkept_limits();
   if (!figures_.empty()) curves_ = nccl_curves(figures_.front().gpu_name);
   if (results.empty()) return;
@@ -193,17 +196,32 @@ ComparedSettings::ComparedSettings(const std::string& baseline,
                    runs_.doubts);
 }
 
-void ComparedSettings::tell_unlike_runs() {
+// Ranks that differ do other work anyway.
+void ComparedSettings::tell_unlike_work() {
+  std::map<std::string, std::vector<std::string>> other_ranks;
+  std::map<std::string, std::vector<std::string>> other_work;
+  const trace::SettingFigures& baseline = figures_.front();
+  for (const trace::SettingFigures& setting : figures_) {
+    const std::string ranks =
+        trace::different_ranks({baseline.label, baseline.ranks}, {setting.label, setting.ranks});
+    const std::string work = trace::work_difference(baseline.work, setting.work);
+    if (!ranks.empty())
+      other_ranks[ranks].push_back(setting.label);
+    else if (!work.empty())
+      other_work[work].push_back(setting.label);
+  }
+  for (const auto& [difference, settings] : other_ranks)
+    runs_.doubts.others.push_back(
+        fmt::format("The traces of {} are not of the same ranks as those of {}: {}",
+                    core::join(settings, ", "), baseline.label, difference));
+  for (const auto& [difference, settings] : other_work)
+    runs_.doubts.others.push_back(trace::other_work_in_words(baseline.label, settings, difference));
+}
+
+void ComparedSettings::tell_repeated_runs() {
   const auto tell = [this](std::string words) {
     if (!words.empty()) runs_.doubts.others.push_back(std::move(words));
   };
-  std::map<std::string, std::vector<std::string>> other_work;
-  for (const trace::SettingFigures& setting : figures_)
-    other_work[trace::work_difference(figures_.front().work, setting.work)].push_back(
-        setting.label);
-  other_work.erase("");
-  for (const auto& [difference, settings] : other_work)
-    tell(trace::other_work_in_words(figures_.front().label, settings, difference));
   for (std::size_t i = 0; i < figures_.size(); ++i) {
     const trace::SettingFigures& a = figures_[i];
     tell(trace::repeated_in_words(a.label, a.repeated));

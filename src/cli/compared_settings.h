@@ -68,8 +68,8 @@ class ComparedSettings {
   [[nodiscard]] trace::CompareOptions options() const;
   // Judges all settings by the noise of all their runs; returns a sentence on that noise.
   std::string judge_together(std::vector<sweep::SettingResult>& results);
-  // Tells of settings that do other work, and of runs that are one measurement.
-  void tell_unlike_runs();
+  void tell_unlike_work();    // of settings that do other work, or have other ranks
+  void tell_repeated_runs();  // that are one measurement
   // Finds settings whose collectives had more channels than the setting allows.
   void find_unkept_limits();
   void tell_order(const trace::JointNoise& noise,

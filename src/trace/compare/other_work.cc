@@ -17,45 +17,70 @@ namespace {
 
 constexpr double kBytesPerMb = 1e6;
 
-// Returns whether figures differ by more than rounding of steps that vary, or a step cut short.
-bool differ(double a, double b) {
-  constexpr double kMuch = 0.05;
-  return std::fabs(a - b) > kMuch * std::max(a, b);  // false for NaN
+std::map<int, double> by_rank(std::span<const RankReport> reports, std::string_view column) {
+  std::map<int, std::vector<double>> runs;
+  for (const RankReport& report : reports) {
+    const model::Table* table = report.book.find(kWorkSheet);
+    const double value = table == nullptr ? kNaN : number_at(*table, 0, column);
+    if (!std::isnan(value)) runs[report.rank].push_back(value);
+  }
+  std::map<int, double> means;
+  for (const auto& [rank, values] : runs)
+    means[rank] = core::mean(values);
+  return means;
 }
 
-double mean_of(std::span<const RankReport> ranks, std::string_view column) {
-  std::vector<double> values;
-  for (const RankReport& rank : ranks) {
-    const model::Table* table = rank.book.find(kWorkSheet);
-    const double value = table == nullptr ? kNaN : number_at(*table, 0, column);
-    if (!std::isnan(value)) values.push_back(value);
+struct Means {
+  double baseline = kNaN;
+  double test = kNaN;
+
+  // Returns whether they differ by more than rounding of steps that vary, or a step cut short.
+  [[nodiscard]] bool differ() const {
+    constexpr double kMuch = 0.05;
+    return std::fabs(baseline - test) > kMuch * std::max(baseline, test);  // false for NaN
   }
-  return core::mean(values);
+};
+
+// A rank of which only one side tells the figure would make the means differ by itself.
+Means means_of_common_ranks(const std::map<int, double>& baseline,
+                            const std::map<int, double>& test) {
+  std::vector<double> before;
+  std::vector<double> after;
+  for (const auto& [rank, value] : baseline) {
+    const auto found = test.find(rank);
+    if (found == test.end()) continue;
+    before.push_back(value);
+    after.push_back(found->second);
+  }
+  return {.baseline = core::mean(before), .test = core::mean(after)};
 }
 
 }  // namespace
 
 StepWork step_work(std::span<const RankReport> ranks) {
-  return {.kernels = mean_of(ranks, kKernelsColumn),
-          .elements = mean_of(ranks, kElementsColumn),
-          .collectives = mean_of(ranks, kCollectivesColumn),
-          .message_bytes = mean_of(ranks, kMessageBytesColumn)};
+  return {.kernels = by_rank(ranks, kKernelsColumn),
+          .elements = by_rank(ranks, kElementsColumn),
+          .collectives = by_rank(ranks, kCollectivesColumn),
+          .message_bytes = by_rank(ranks, kMessageBytesColumn)};
 }
 
 std::string work_difference(const StepWork& baseline, const StepWork& test) {
   std::vector<std::string> texts;
-  if (differ(baseline.kernels, test.kernels))
-    texts.push_back(fmt::format("{:.4g} kernels, not {:.4g}", test.kernels, baseline.kernels));
-  if (differ(baseline.elements, test.elements) && baseline.elements > 0)
+  const Means kernels = means_of_common_ranks(baseline.kernels, test.kernels);
+  if (kernels.differ())
+    texts.push_back(fmt::format("{:.4g} kernels, not {:.4g}", kernels.test, kernels.baseline));
+  const Means elements = means_of_common_ranks(baseline.elements, test.elements);
+  if (elements.differ() && elements.baseline > 0)
     texts.push_back(fmt::format("kernels whose operators take in {:.3g} times the elements",
-                                test.elements / baseline.elements));
-  if (differ(baseline.collectives, test.collectives))
+                                elements.test / elements.baseline));
+  const Means collectives = means_of_common_ranks(baseline.collectives, test.collectives);
+  if (collectives.differ())
     texts.push_back(
-        fmt::format("{:.4g} collectives, not {:.4g}", test.collectives, baseline.collectives));
-  if (differ(baseline.message_bytes, test.message_bytes))
-    texts.push_back(fmt::format("messages of {:.4g} MB, not {:.4g}",
-                                test.message_bytes / kBytesPerMb,
-                                baseline.message_bytes / kBytesPerMb));
+        fmt::format("{:.4g} collectives, not {:.4g}", collectives.test, collectives.baseline));
+  const Means bytes = means_of_common_ranks(baseline.message_bytes, test.message_bytes);
+  if (bytes.differ())
+    texts.push_back(fmt::format("messages of {:.4g} MB, not {:.4g}", bytes.test / kBytesPerMb,
+                                bytes.baseline / kBytesPerMb));
   return core::join(texts, "; ");
 }
 

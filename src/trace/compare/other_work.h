@@ -1,7 +1,7 @@
 // Tells whether two sides did the same work, by how much a step of theirs does.
 #pragma once
 
-#include <limits>
+#include <map>
 #include <span>
 #include <string>
 
@@ -9,19 +9,19 @@
 
 namespace assay::trace {
 
-// Means over ranks and runs of work_table(); NaN for what is not known.
+// Figures of work_table() by rank, means over the runs that tell it; of other ranks it is unknown.
 struct StepWork {
-  double kernels = std::numeric_limits<double>::quiet_NaN();
-  double elements = std::numeric_limits<double>::quiet_NaN();  // of a kernel's inputs
-  double collectives = std::numeric_limits<double>::quiet_NaN();
-  double message_bytes = std::numeric_limits<double>::quiet_NaN();
+  std::map<int, double> kernels = {};
+  std::map<int, double> elements = {};  // of a kernel's inputs
+  std::map<int, double> collectives = {};
+  std::map<int, double> message_bytes = {};
 };
 
 // Reports that an earlier analysis left do not tell it.
 StepWork step_work(std::span<const RankReport> ranks);
 
 // Returns what a step of the test has where it differs much from one of the baseline, "66 kernels,
-// not 60", else "".
+// not 60", else "". The figures are means over the ranks of which both sides tell them.
 std::string work_difference(const StepWork& baseline, const StepWork& test);
 
 // Returns a sentence without a full stop on tests with this difference. Fused kernels, and other

@@ -12,9 +12,16 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-Configuration side(const std::string& label, const StepWork& work) {
-  Configuration side{.label = label, .ranks = {}, .collectives = {}};
-  side.ranks = {testing::rank_report(0, {{"total_time", {60, 61}}})};
+// What a step of one rank does.
+struct Work {
+  double kernels = kNaN;
+  double elements = kNaN;
+  double collectives = kNaN;
+  double message_bytes = kNaN;
+};
+
+RankReport report_of(int rank, const Work& work) {
+  RankReport report = testing::rank_report(rank, {{"total_time", {60, 61}}});
   model::Table table{.name = kWorkSheet,
                      .title = "",
                      .columns = {{.name = kKernelsColumn},
@@ -22,33 +29,53 @@ Configuration side(const std::string& label, const StepWork& work) {
                                  {.name = kCollectivesColumn},
                                  {.name = kMessageBytesColumn}}};
   table.add_row({work.kernels, work.elements, work.collectives, work.message_bytes});
-  side.ranks.front().book.tables.push_back(std::move(table));
+  report.book.tables.push_back(std::move(table));
+  return report;
+}
+
+Configuration side(const std::string& label, const std::vector<Work>& ranks) {
+  Configuration side{.label = label, .ranks = {}, .collectives = {}};
+  for (const Work& work : ranks)
+    side.ranks.push_back(report_of(static_cast<int>(side.ranks.size()), work));
   return side;
 }
 
-const StepWork kWork{.kernels = 17, .elements = 1e6, .collectives = 4, .message_bytes = 268e6};
+const Work kWork{.kernels = 17, .elements = 1e6, .collectives = 4, .message_bytes = 268e6};
 
-std::string headline_of(const StepWork& test) {
-  return answer({side("a", kWork), side("b", test)}).lines[0].answer;
+std::string headline_of(const Work& test) {
+  return answer({side("a", {kWork}), side("b", {test})}).lines[0].answer;
 }
 
 TEST(OtherWork, IsToldBesideTheHeadline) {
-  StepWork larger = kWork;
+  Work larger = kWork;
   larger.elements *= 2;
   EXPECT_THAT(headline_of(larger),
               HasSubstr(" But b does other work than a, or the same in another way: a step of a "
                         "rank has kernels whose operators take in 2 times the elements."));
-  const StepWork fewer{.kernels = 13, .elements = 1e6, .collectives = 3, .message_bytes = 201e6};
+  const Work fewer{.kernels = 13, .elements = 1e6, .collectives = 3, .message_bytes = 201e6};
   EXPECT_THAT(
       headline_of(fewer),
       HasSubstr("has 13 kernels, not 17; 3 collectives, not 4; messages of 201 MB, not 268."));
 }
 
 TEST(OtherWork, WhatHardlyDiffersOrIsNotKnownIsNone) {
-  StepWork alike = kWork;
+  Work alike = kWork;
   alike.kernels = 17.5;
   EXPECT_THAT(headline_of(alike), Not(HasSubstr("other work")));
-  EXPECT_THAT(headline_of(StepWork{}), Not(HasSubstr("other work")));
+  EXPECT_THAT(headline_of(Work{}), Not(HasSubstr("other work")));
+}
+
+// Ranks 2 and 3 send more than the others, and one side did not record how much.
+TEST(OtherWork, ComparesTheRanksOfWhichBothSidesTellIt) {
+  Work larger = kWork;
+  larger.message_bytes *= 3;
+  Work unknown = kWork;
+  unknown.message_bytes = kNaN;
+  const Configuration all = side("a", {kWork, kWork, larger, larger});
+  EXPECT_THAT(answer({all, side("b", {kWork, kWork, unknown, unknown})}).lines[0].answer,
+              Not(HasSubstr("other work")));
+  EXPECT_THAT(answer({all, side("b", {kWork, larger, unknown, unknown})}).lines[0].answer,
+              HasSubstr("has messages of 536 MB, not 268."));
 }
 
 }  // namespace

@@ -29,18 +29,23 @@ std::set<int> ranks_of(const Configuration& side) {
   return ranks;
 }
 
-std::string different_ranks(const Sides& sides) {
+std::string different_ranks(const NamedRanks& baseline, const NamedRanks& test) {
   std::vector<std::string> texts;
-  const auto add = [&](const Configuration& side, const Configuration& other) {
-    const std::set<int> only = without(ranks_of(side), ranks_of(other));
+  const auto add = [&](const NamedRanks& side, const NamedRanks& other) {
+    const std::set<int> only = without(side.ranks, other.ranks);
     if (only.empty()) return;
     texts.push_back(fmt::format("{} {} only of {}", only.size() == 1 ? "rank" : "ranks",
                                 core::join(std::vector<int>(only.begin(), only.end()), ", "),
                                 side.label));
   };
-  add(sides.baseline, sides.test);
-  add(sides.test, sides.baseline);
+  add(baseline, test);
+  add(test, baseline);
   return core::join(texts, "; ");
+}
+
+std::string different_ranks(const Sides& sides) {
+  return different_ranks({sides.baseline.label, ranks_of(sides.baseline)},
+                         {sides.test.label, ranks_of(sides.test)});
 }
 
 UnequalGroups::UnequalGroups(const Sides& sides) {

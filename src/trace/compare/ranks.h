@@ -11,7 +11,13 @@ namespace assay::trace {
 
 std::set<int> ranks_of(const Configuration& side);
 
+struct NamedRanks {
+  std::string label;  // of their side
+  std::set<int> ranks;
+};
+
 // Returns "rank 1 only of a; ranks 2, 3 only of b", or nothing.
+std::string different_ranks(const NamedRanks& baseline, const NamedRanks& test);
 std::string different_ranks(const Sides& sides);
 
 // Tells whether a collective is of a group of which one side lacks a rank that the other has. The

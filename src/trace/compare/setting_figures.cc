@@ -12,6 +12,7 @@
 #include "core/statistics.h"
 #include "trace/compare/collective_rows.h"
 #include "trace/compare/combine.h"
+#include "trace/compare/ranks.h"
 #include "trace/compare/repetitions.h"
 #include "trace/compare/rows.h"
 #include "trace/compare/step_states.h"
@@ -137,6 +138,7 @@ std::map<int, double> host_waits(const std::vector<RankStep>& steps, const StepS
 
 SettingFigures figures_of(const Configuration& configuration, Compat compat) {
   SettingFigures figures{.label = configuration.label,
+                         .ranks = ranks_of(configuration),
                          .runs = configuration.runs,
                          .repeated = configuration.repeated,
                          .fingerprints = fingerprints(configuration.ranks),

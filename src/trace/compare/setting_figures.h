@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,7 @@ struct RunArrivals {
 
 struct SettingFigures {
   std::string label;
+  std::set<int> ranks = {};
   std::vector<int> runs = {};
   std::vector<RepeatedRun> repeated = {};        // that `runs` lacks
   std::map<int, Fingerprint> fingerprints = {};  // of runs
