@@ -1,10 +1,12 @@
 #include "sweep/conditions.h"
 
 #include <fmt/core.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <ctime>
 #include <filesystem>
 #include <set>
 #include <string_view>
@@ -52,18 +54,37 @@ bool is_of_run(const fs::path& path) {
          path.filename().string().find(kUnfinished) != std::string::npos;
 }
 
+using FileTime = std::pair<std::time_t, long>;  // seconds and nanoseconds
+
+FileTime time_of(const timespec& time) {
+  return {time.tv_sec, time.tv_nsec};
+}
+
 // Returns when a run last wrote something that stands in the sweep's folder.
-fs::file_time_type last_sign_of_life(const fs::path& folder) {
-  fs::file_time_type last = fs::file_time_type::min();
+FileTime last_sign_of_life(const fs::path& folder) {
+  FileTime last{};
   std::error_code code;
   for (fs::recursive_directory_iterator entry(folder, code), end; !code && entry != end;
        entry.increment(code)) {
     if (!is_of_run(entry->path())) continue;
-    std::error_code unknown;
-    const auto time = entry->last_write_time(unknown);
-    if (!unknown) last = std::max(last, time);
+
+    struct stat status {};
+
+    if (::stat(entry->path().c_str(), &status) == 0) last = std::max(last, time_of(status.st_mtim));
   }
   return last;
+}
+
+// Tools that move and copy files keep the time of their last writing, but none sets that of their
+// last change.
+bool has_changed_after(const FileTime& time, const std::string& file) {
+  struct stat status {};
+
+  return ::stat(file.c_str(), &status) != 0 || time_of(status.st_ctim) > time;
+}
+
+std::string file_in_words(const std::string& name) {
+  return fmt::format("{} has changed since the sweep began", name);
 }
 
 std::string value_of(const Conditions& conditions, const std::string& name) {
@@ -95,14 +116,14 @@ Conditions present_conditions(const std::vector<std::string>& files, const Setti
 
 Conditions without_files_of_runs(Conditions present,
                                  const Conditions& stored,
-                                 const fs::path& folder) {
-  const fs::file_time_type last = last_sign_of_life(folder);
+                                 const fs::path& folder,
+                                 const std::vector<std::string>& told) {
+  const FileTime last = last_sign_of_life(folder);
   for (auto& [name, value] : present) {
     const auto before = stored.find(name);
     if (!name.starts_with(kFile) || before == stored.end()) continue;
-    std::error_code code;
-    const auto time = fs::last_write_time(name.substr(kFile.size()), code);
-    if (!code && time <= last) value = before->second;
+    const bool is_told = std::find(told.begin(), told.end(), file_in_words(name)) != told.end();
+    if (!is_told && !has_changed_after(last, name.substr(kFile.size()))) value = before->second;
   }
   return present;
 }
@@ -118,7 +139,7 @@ std::vector<std::string> differences(const Conditions& stored, const Conditions&
     if (before == now) continue;
     texts.push_back(
         name.starts_with(kFile)
-            ? fmt::format("{} has changed since the sweep began", name)
+            ? file_in_words(name)
             : fmt::format("{} was {} when the sweep began and is {}", name, before, now));
   }
   return texts;

@@ -18,11 +18,13 @@ using Conditions = std::map<std::string, std::string>;  // "file train.yaml", it
 // data, are not read: their size and time stand for their bytes.
 Conditions present_conditions(const std::vector<std::string>& files, const Settings& settings);
 
-// Returns the conditions, with the stored one of each file that was last written before the
-// last run of the sweep in `folder` ended: the command may have written it, such as a log.
+// Returns the conditions, with the stored one of each file that last changed before the last run of
+// the sweep in `folder` ended: the command may have written it, such as a log. `told` are warnings
+// of its runs: a change that is among them was there before those runs.
 Conditions without_files_of_runs(Conditions present,
                                  const Conditions& stored,
-                                 const std::filesystem::path& folder);
+                                 const std::filesystem::path& folder,
+                                 const std::vector<std::string>& told);
 
 // Says what differs: "file train.yaml has changed since the sweep began". Nothing differs where the
 // sweep recorded none.

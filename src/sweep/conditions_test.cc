@@ -8,6 +8,9 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <string>
+#include <thread>
+#include <vector>
 
 #include "core/output_file.h"
 #include "model/facts.h"
@@ -54,6 +57,26 @@ class ConditionFiles : public ::testing::Test {
     return file.string();
   }
 
+  // A clock of files may be slow to go on, so that each end of a run is clearly between others.
+  void end_run() const {
+    constexpr std::chrono::milliseconds kClearly{50};
+    std::this_thread::sleep_for(kClearly);
+    const fs::path record = path_ / "sweep/a/repeat1" / model::kRunRecordFile;
+    ASSERT_TRUE(core::write_file(record, "{}").ok());
+    std::this_thread::sleep_for(kClearly);
+  }
+
+  [[nodiscard]] std::vector<std::string> changed(const std::vector<std::string>& files,
+                                                 const Conditions& stored,
+                                                 const std::vector<std::string>& told = {}) const {
+    return differences(stored, without_files_of_runs(present_conditions(files, {}), stored,
+                                                     path_ / "sweep", told));
+  }
+
+  static std::string is_told(const std::string& file) {
+    return "file " + file + " has changed since the sweep began";
+  }
+
   fs::path path_ = fs::path(::testing::TempDir()) / fmt::format("conditions.{}", ::getpid());
   fs::file_time_type start_ = fs::file_time_type::clock::now();
 };
@@ -73,14 +96,34 @@ TEST_F(ConditionFiles, WhatWasWrittenWhileTheSweepRanIsNotTold) {
   const std::string log = write("job.log", "", 0);
   const std::string script = write("train.py", "1", 0);
   const Conditions stored = present_conditions({log, script}, {});
-  write("job.log", "run 1", 5);
-  write("train.py", "2", 20);
-  write(std::string("sweep/a/repeat1/") + model::kRunRecordFile, "{}", 10);
+  write("job.log", "run 1", 0);
+  end_run();
+  write("train.py", "2", 0);
   write("sweep/sweep_report.json", "{}", 30);  // a report is no run
-  const Conditions present =
-      without_files_of_runs(present_conditions({log, script}, {}), stored, path_ / "sweep");
-  EXPECT_THAT(differences(stored, present),
-              ElementsAre("file " + script + " has changed since the sweep began"));
+  EXPECT_THAT(changed({log, script}, stored), ElementsAre(is_told(script)));
+}
+
+TEST_F(ConditionFiles, ThatWereMovedOrCopiedHereWithAnOldTimeAreTold) {
+  const std::string script = write("train.py", "1", 0);
+  const Conditions stored = present_conditions({script}, {});
+  end_run();
+  fs::rename(write("other.py", "2", -1000), script);
+  EXPECT_THAT(changed({script}, stored), ElementsAre(is_told(script)));
+}
+
+// The runs after a change are no excuse for it.
+TEST_F(ConditionFiles, ThatWereToldStayTold) {
+  const std::string log = write("job.log", "", 0);
+  const std::string script = write("train.py", "1", 0);
+  const Conditions stored = present_conditions({log, script}, {});
+  write("job.log", "run 1", 0);
+  write("train.py", "2", 0);
+  end_run();
+  EXPECT_THAT(changed({log, script}, stored), IsEmpty());
+  EXPECT_THAT(changed({log, script}, stored, {"another warning", is_told(script)}),
+              ElementsAre(is_told(script)));
+  write("train.py", "1", 0);
+  EXPECT_THAT(changed({log, script}, stored, {is_told(script)}), IsEmpty());
 }
 
 }  // namespace

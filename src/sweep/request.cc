@@ -134,6 +134,13 @@ core::Result<Plan> asked_plan(const Plan& stored, const Request& request) {
   return asked;
 }
 
+std::vector<std::string> warnings_of_runs(const Request& request, const Plan& stored) {
+  std::vector<std::string> warnings;
+  for (const RunRecord& record : read_records(request.folder, stored))
+    warnings.insert(warnings.end(), record.seen.warnings.begin(), record.seen.warnings.end());
+  return warnings;
+}
+
 core::Result<PreparedSweep> prepare_resumed(const Request& request) {
   const Plan stored = ASSAY_TRY(read_plan(request.folder));
   const Plan asked = ASSAY_TRY(asked_plan(stored, request));
@@ -144,9 +151,10 @@ core::Result<PreparedSweep> prepare_resumed(const Request& request) {
   PreparedSweep sweep{
       .plan = asked, .folder = request.folder, .extended = asked.repeats > stored.repeats};
   if (request.purpose == Request::Purpose::kRun)
-    sweep.changed = differences(
-        stored.conditions,
-        without_files_of_runs(conditions_of(asked, request), stored.conditions, request.folder));
+    sweep.changed =
+        differences(stored.conditions,
+                    without_files_of_runs(conditions_of(asked, request), stored.conditions,
+                                          request.folder, warnings_of_runs(request, stored)));
   return sweep;
 }
 
