@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <numeric>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,6 +25,7 @@ using path::testing::SimulatedRun;
 // reduction that nothing hides, and an optimizer. What a test plants differs from the defaults.
 struct Program {
   int ranks = 4;
+  int recorded_ranks = 0;  // the first ones; 0: all
   int steps = 4;
   double kernel_us = 400;
   double beside_factor = 1.1;  // of kernels beside communication
@@ -62,6 +64,7 @@ class Noise {
 };
 
 path::Execution execution_of(const Program& program) {
+  const int recorded = program.recorded_ranks == 0 ? program.ranks : program.recorded_ranks;
   SimulatedRun run(program.ranks);
   Noise noise(program.noise_us);
   const auto ranks_us = [&](double us) {
@@ -104,7 +107,7 @@ path::Execution execution_of(const Program& program) {
   }
   run.begin_step(program.steps + 1);
   run.kernel("embed", ranks_us(program.kernel_us / 2));
-  return path::execution_of(run.ranks());
+  return path::execution_of(std::span(run.ranks()).first(static_cast<std::size_t>(recorded)));
 }
 
 constexpr Cause kAllCauses[] = {Cause::kContention, Cause::kClock,     Cause::kPower,
@@ -444,6 +447,28 @@ TEST(Attribution, AStraggler) {
                                    [](const Detail& d) { return d.cause == Cause::kStraggler; });
   ASSERT_NE(detail, attribution.details.end());
   EXPECT_EQ(detail->name, "rank 2, its kernels");
+}
+
+// Whoever came last to a collective may be a rank that nobody recorded.
+TEST(Attribution, AWaitForARankWithoutATraceIsNoBandwidth) {
+  Program a;
+  a.recorded_ranks = 2;
+  Program b = a;
+  b.slow_rank_us = 250;
+  const Attribution attribution = attribution_of(a, b);
+  expect_planted(attribution, {Cause::kUnmatched});
+  EXPECT_FALSE(attribution.has_one_size);
+  EXPECT_GT(attribution.path_b_ms[static_cast<std::size_t>(Cause::kUnmatched)], 0);
+  EXPECT_NEAR(attribution.path_b_ms[static_cast<std::size_t>(Cause::kBandwidth)], 0, 1e-9);
+}
+
+// The ranks that were recorded wait for each other all the same.
+TEST(Attribution, AStragglerAmongOthersThatWereNotRecorded) {
+  Program a;
+  a.recorded_ranks = 3;
+  Program b = a;
+  b.slow_rank_us = 250;
+  expect_planted(attribution_of(a, b), {Cause::kStraggler});
 }
 
 path::Execution execution_on_two_streams(double second_us) {

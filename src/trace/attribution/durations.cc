@@ -124,6 +124,7 @@ class Transfers {
     for (path::WorkId id = 0; id < execution.works.size(); ++id) {
       const Work& work = execution.works[id];
       if (work.kind != GpuWork::kCommunication || work.join == path::kNone) continue;
+      if (execution.joins[work.join].lacks_ranks) continue;
       const Kernel& kernel = execution.kernels[work.kernel];
       Message& message = messages_[kernel.message];
       message.kind = kernel.category;
@@ -397,6 +398,10 @@ class Divider {
     }
     const std::int64_t time_ns =
         node.is_sender ? work.length_ns() : transfer_ns(execution(side), node.work[side]);
+    if (graph_.may_hold_a_wait(node)) {
+      pieces.unmatched_ns = time_ns;
+      return;
+    }
     pieces.latency_ns =
         std::min(time_ns, static_cast<std::int64_t>(times_[side]->latency_ns[work.kernel]));
     pieces.own_ns = time_ns - pieces.latency_ns;

@@ -19,7 +19,7 @@ enum class Cause : std::uint8_t {
   kVolume,      // collectives and messages: how many there are, and of which sizes
   kBandwidth,   // their time from the last rank's arrival on: what grows with the message
   kLatency,     // what does not
-  kUnmatched,   // communication that is not matched across ranks: its time may be a wait
+  kUnmatched,   // communication not matched across all its ranks: its time may be a wait
   kStraggler,   // what one rank takes longer than the middle one
   kHost,        // launches that the GPUs of most ranks wait for
   kOther,       // pauses between kernels
@@ -45,7 +45,7 @@ inline constexpr std::array<std::string_view, kCauses> kCauseNames = {
 struct Pieces {
   bool present = false;
   std::int64_t own_ns = 0;        // the kernel by itself; of a collective, what grows with its size
-  std::int64_t unmatched_ns = 0;  // of communication that is not matched across ranks
+  std::int64_t unmatched_ns = 0;  // of communication that is not matched across all its ranks
   std::int64_t clock_ns = 0;      // due to the clock
   std::int64_t power_ns = 0;      // due to a clock that the power limit held down
   std::int64_t contention_ns = 0;  // due to communication beside it

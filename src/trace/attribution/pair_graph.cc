@@ -443,7 +443,9 @@ class GraphBuilder {
         graph_.nodes[n].join = static_cast<std::uint32_t>(graph_.joins.size());
       graph_.joins.push_back({.nodes = nodes});
     }
-    graph_.joins[graph_.nodes[nodes.front()].join].joins[side] = true;
+    PairJoin& joined = graph_.joins[graph_.nodes[nodes.front()].join];
+    joined.joins[side] = true;
+    joined.lacks_ranks = joined.lacks_ranks || join.lacks_ranks;
     if (join.sender != path::kNone) graph_.nodes[node_of_[side][join.sender]].is_sender = true;
   }
 

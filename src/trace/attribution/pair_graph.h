@@ -42,6 +42,7 @@ struct PairJoin {
   std::vector<std::uint32_t> nodes;
   // By side: whether the ranks wait for each other. A side without these nodes would wait as well.
   std::array<bool, 2> joins = {false, false};
+  bool lacks_ranks = false;  // on a side: see path::Join
 };
 
 // A work, or a join, in an order in which everything comes after what it depends on.
@@ -78,6 +79,12 @@ struct PairGraph {
     for (std::size_t step = 0; step < steps; ++step)
       count += counts(step) ? 1 : 0;
     return count;
+  }
+
+  // Tells whether nobody knows how long the node waited for other ranks.
+  [[nodiscard]] bool may_hold_a_wait(const PairNode& node) const {
+    if (node.is_sender) return false;
+    return node.join == kNoNodeId || joins[node.join].lacks_ranks;
   }
 
   [[nodiscard]] const path::Work& work(const PairNode& node, Side side) const {

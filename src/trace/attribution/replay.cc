@@ -26,7 +26,7 @@ Replay::Replay(const PairGraph& graph, const AllPieces& pieces)
     const PairNode& node = graph.nodes[n];
     communicates_.push_back(graph.work(node, node.has(kA) ? kA : kB).kind ==
                             GpuWork::kCommunication);
-    is_unmatched_.push_back(communicates_[n] && node.join == kNoNodeId && !node.is_sender);
+    is_unmatched_.push_back(communicates_[n] && graph.may_hold_a_wait(node));
   }
 }
 

@@ -52,8 +52,9 @@ const char* meaning(Cause cause, const Attribution& attribution) {
     case Cause::kLatency:
       return "collectives and messages: the part that does not grow with the message";
     case Cause::kUnmatched:
-      return "sends, receives and collectives that are not matched across ranks: their time may be "
-             "transfer or a wait for another rank";
+      return "sends, receives and collectives that are not matched across all of their ranks: "
+             "their "
+             "time may be transfer or a wait for another rank";
     case Cause::kStraggler:
       return "what a rank takes longer than the middle one, while others wait for it";
     case Cause::kHost:

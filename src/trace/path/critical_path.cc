@@ -112,7 +112,7 @@ class Walk {
       return id;
     }
     const Join& join = x_.joins[work.join];
-    emit(Part::kCommunication, id, x_.waited_until_ns(id));
+    emit(join.lacks_ranks ? Part::kUnmatched : Part::kCommunication, id, x_.waited_until_ns(id));
     if (join.sender == id) return id;
     straggling_from_ns_ = std::min(straggling_from_ns_, join.middle_start_ns);
     last_seen_ = join.last;

@@ -20,7 +20,7 @@ namespace assay::trace::path {
 enum class Part : std::uint8_t {
   kComputation,
   kCommunication,  // from the arrival of the last rank on
-  kUnmatched,      // communication that is not matched across ranks: transfer, or a wait
+  kUnmatched,      // communication that is not matched across all its ranks: transfer, or a wait
   kCopy,
   kHost,       // the GPU waits for its next launch
   kStraggler,  // half of the ranks have arrived at a collective and wait for the last one

@@ -316,6 +316,8 @@ class Builder {
     Join& join = add_join(std::move(works));
     join.middle_start_ns =
         result_.works[result_.members[join.first + (join.size - 1) / 2]].start_ns;
+    join.lacks_ranks = communication_.recording.catalog[collective.metadata].group_size >
+                       static_cast<std::int32_t>(collective.size);
   }
 
   // A receive cannot end before its send has begun. The two ends of a message do not straggle: one

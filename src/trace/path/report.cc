@@ -93,13 +93,14 @@ Table steps_table(const Execution& execution,
       .name = "critical_path_steps",
       .title = "What decides the length of a step, over all ranks: parts add up to it",
       .columns = {{.name = "step"}, {.name = "step ms", .unit = "ms", .better = Better::kLower}}};
-  const char* meanings[] = {"kernels that compute",
-                            "from the arrival of the last rank on; of a message, of its later end",
-                            "what is not matched across ranks: transfer, or a wait for a rank",
-                            "copies and their kernels",
-                            "the GPU waits for its next launch",
-                            "half of the ranks wait in a collective for the last one",
-                            "between kernels, for no known reason"};
+  const char* meanings[] = {
+      "kernels that compute",
+      "from the arrival of the last rank on; of a message, of its later end",
+      "what is not matched across all of its ranks: transfer, or a wait for a rank",
+      "copies and their kernels",
+      "the GPU waits for its next launch",
+      "half of the ranks wait in a collective for the last one",
+      "between kernels, for no known reason"};
   for (std::size_t p = 0; p < kPartNames.size(); ++p)
     table.columns.push_back({.name = std::string(kPartNames[p]) + " ms",
                              .unit = "ms",
