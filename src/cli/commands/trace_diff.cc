@@ -40,8 +40,9 @@ const CommandSpec kTraceDiff{
         "which take longer or shorter, by their effect on the time of kernels. The effects add up "
         "to the difference of the two sides. Times are means of the steady steps, as in 'assay "
         "trace "
-        "compare', over all ranks. Of a single rank, the time of a collective may be transfer or "
-        "a wait for other ranks, and has no verdict: give the folders of all ranks.\n\n"
+        "compare', over all ranks. Until its last rank has come, the time of a collective is a "
+        "wait ('longer wait'), from then on transfer ('slower'). Where a rank of it has no trace, "
+        "that is not known and there is no verdict: give the folders of all ranks.\n\n"
         "Modules are those of traces with call stacks (with_stack of torch.profiler). Modules "
         "match by name, else by class and order; a wrapper around a part is seen through.\n\n"
         "For verdicts on runs with their noise, see 'assay trace compare'.",

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -27,6 +28,7 @@ constexpr std::size_t kKernelCharacters = 60;  // of a name in a sentence or on 
 // "Memcpy HtoD (Pageable -> Device) replaced by Memcpy HtoD (Pinned -> Device)" is whole.
 constexpr std::size_t kReplacedCharacters = 80;
 constexpr std::size_t kCausesNamed = 3;
+constexpr const char* kWaitForRanks = " (wait for other ranks)";
 constexpr double kNanosecondsPerMs = 1e6;
 
 // What the means of one side are of.
@@ -147,6 +149,9 @@ std::string named(const KernelDifference& row) {
       return before + " removed";
     case KernelChange::kUnclear:
       return after + " (unclear)";
+    case KernelChange::kLongerWait:
+    case KernelChange::kShorterWait:
+      return after + kWaitForRanks;
     case KernelChange::kNotJudged:
       return after + " (transfer or a wait)";
     default:
@@ -190,20 +195,28 @@ std::string compared(double baseline_ms, double test_ms) {
                      100 * std::fabs(change) / baseline_ms, change > 0 ? "longer" : "shorter");
 }
 
-// Returns whether the side lacks ranks that its one rank waits for.
-bool is_one_of_several(const DiffSide& side) {
-  return side.ranks.size() == 1 && side.ranks.front().trace->world_size != 1;
+// Returns whether the side lacks ranks that others may wait for.
+bool lacks_ranks(const DiffSide& side) {
+  const std::optional<int> world_size = side.ranks.front().trace->world_size;
+  if (!world_size) return side.ranks.size() == 1;
+  return side.ranks.size() < static_cast<std::size_t>(std::max(0, *world_size));
 }
 
-// Says why some rows have no verdict; "" where all have one.
-std::string not_judged_in_words(const std::vector<KernelDifference>& rows) {
-  if (std::none_of(rows.begin(), rows.end(), [](const KernelDifference& row) {
+// Says why some rows have no verdict, and what tells the cause of a wait that is among the causes.
+std::string waits_in_words(const std::vector<KernelDifference>& rows,
+                           const std::string& causes,
+                           bool lacks_ranks) {
+  std::string words;
+  if (std::any_of(rows.begin(), rows.end(), [](const KernelDifference& row) {
         return row.change == KernelChange::kNotJudged;
       }))
-    return "";
-  return " Of one rank, the time of a collective may be transfer or a wait for other ranks, and "
-         "has "
-         "no verdict: name the folders of all ranks.";
+    words = std::string(
+                " Time of communication that is not matched across all of its ranks may be "
+                "transfer or a wait, and has no verdict") +
+            (lacks_ranks ? ": name the folders of all ranks." : ".");
+  if (causes.find(kWaitForRanks) != std::string::npos)
+    words += " Why ranks wait for each other is in the sheet Attribution of 'assay trace compare'.";
+  return words;
 }
 
 std::string answer_of(const DiffSide& baseline,
@@ -222,7 +235,8 @@ std::string answer_of(const DiffSide& baseline,
                                             : fmt::format("{:.4g} ms {}", std::fabs(effect_ms),
                                                           effect_ms < 0 ? "less" : "more");
   return fmt::format("{}; its kernels, which may overlap, take {} in all: {}.{}", window, effect,
-                     causes, not_judged_in_words(rows));
+                     causes,
+                     waits_in_words(rows, causes, lacks_ranks(baseline) || lacks_ranks(test)));
 }
 
 Cell text_cell(const std::vector<KernelUse>& uses, std::string KernelKey::*field) {
@@ -268,6 +282,8 @@ model::Table kernel_table(const std::vector<KernelDifference>& rows,
        {"effect ms", "ms", Better::kLower, "time of kernels of the test less the baseline's"},
        {"of calls ms", "ms", Better::kNeither, "from other counts of calls"},
        {"of time per call ms", "ms", Better::kNeither, "from calls that take longer or shorter"},
+       {"of waits ms", "ms", Better::kNeither,
+        "the part of that which is a wait for other ranks; empty where the traces do not tell it"},
        {"change %", "%", Better::kNeither, "of the baseline's time"},
        {"kind"},
        {"path"},
@@ -288,7 +304,7 @@ model::Table kernel_table(const std::vector<KernelDifference>& rows,
     const double calls_after = calls_of(row.test);
     table.add_row(
         {std::string(change_name(row.change)), row.effect_us() / 1000, row.calls_effect_us / 1000,
-         row.per_call_effect_us / 1000,
+         row.per_call_effect_us / 1000, model::cell_of(row.wait_effect_us / 1000),
          row.baseline_us > 0 ? Cell{100 * row.effect_us() / row.baseline_us} : Cell{},
          std::string(work_name(any.front().work)), text_cell(any, &KernelKey::path),
          text_cell(any, &KernelKey::operation), text_cell(row.baseline, &KernelKey::shapes),
@@ -476,9 +492,7 @@ TraceDiff trace_diff(const DiffSide& baseline,
   const std::vector<KernelUse> before = kernel_uses(baseline.ranks, kind, steps_before.steady);
   std::vector<KernelUse> after = kernel_uses(test.ranks, kind, steps_after.steady);
   rename_paths(matching_paths(before, after), after);
-  KernelDiffOptions judged = options;
-  judged.one_rank = is_one_of_several(baseline) || is_one_of_several(test);
-  const std::vector<KernelDifference> rows = kernel_differences(before, after, judged);
+  const std::vector<KernelDifference> rows = kernel_differences(before, after, options);
   const bool by_period = has_periods(baseline) && has_periods(test);
   const WindowTimes times_before = window_times(baseline, steps_before, before, by_period);
   const WindowTimes times_after = window_times(test, steps_after, after, by_period);

@@ -2,15 +2,18 @@
 
 #include <gtest/gtest.h>
 
+#include <span>
 #include <string>
 #include <vector>
 
+#include "trace/path/simulated_run_test_util.h"
 #include "trace/small_trace_test_util.h"
 
 namespace assay::trace {
 namespace {
 
 using Side = testing::SmallTrace::Side;
+using path::testing::SimulatedRun;
 
 struct Layer {
   std::string gemm = "gemm_a";
@@ -141,6 +144,61 @@ model::Trace kernels_of(int first_us, int second_us, int third_us) {
 TEST(TraceDiff, RoundingIsNoDifference) {
   const TraceDiff diff = diff_of(kernels_of(100, 200, 300), kernels_of(300, 200, 100));
   EXPECT_NE(diff.answer.find("take as long in all: "), std::string::npos) << diff.answer;
+}
+
+// Steps of a job of four ranks, which multiply and then reduce together.
+struct Job {
+  double slow_us = 0;  // what the last rank takes longer
+  double transfer_us = 100;
+};
+
+SimulatedRun run_of(const Job& job) {
+  SimulatedRun run(4);
+  for (int step = 1; step <= 4; ++step) {
+    run.begin_step(step);
+    const auto multiplied = run.kernel("gemm", {300, 300, 300, 300 + job.slow_us});
+    const auto reduced = run.collective({}, job.transfer_us, SimulatedRun::kNetwork, {multiplied});
+    run.kernel("optimizer", {50}, SimulatedRun::kCompute, {reduced});
+  }
+  return run;
+}
+
+// Of the first `count` ranks of each job.
+TraceDiff diff_of_jobs(const Job& before, const Job& after, std::size_t count) {
+  auto baseline = run_of(before);
+  auto test = run_of(after);
+  return trace_diff({"old", std::span(baseline.ranks()).first(count)},
+                    {"new", std::span(test.ranks()).first(count)}, {});
+}
+
+std::string change_of_collective(const TraceDiff& diff) {
+  const model::Table& table = *diff.book.find("kernel_diff");
+  for (std::size_t row = 0; row < table.row_count(); ++row)
+    if (cell(diff, "kernel_diff", row, "kind") == "communication")
+      return cell(diff, "kernel_diff", row, "change");
+  return "";
+}
+
+TEST(TraceDiff, AWaitForASlowRankIsNoSlowerCollective) {
+  const TraceDiff diff = diff_of_jobs({}, {.slow_us = 40}, 4);
+  EXPECT_EQ(change_of_collective(diff), "longer wait");
+  EXPECT_NE(diff.answer.find("+0.03 ms ncclDevKernel_allreduce (wait for other ranks)"),
+            std::string::npos)
+      << diff.answer;
+  EXPECT_TRUE(diff.answer.ends_with("in the sheet Attribution of 'assay trace compare'."));
+  EXPECT_EQ(diff.answer.find("no verdict"), std::string::npos);
+}
+
+TEST(TraceDiff, ACollectiveThatTransfersForLongerIsSlower) {
+  const TraceDiff diff = diff_of_jobs({.slow_us = 10}, {.slow_us = 10, .transfer_us = 140}, 4);
+  EXPECT_EQ(change_of_collective(diff), "slower");
+}
+
+TEST(TraceDiff, AWaitForARankWithoutATraceHasNoVerdict) {
+  const TraceDiff diff = diff_of_jobs({}, {.slow_us = 40}, 2);
+  EXPECT_EQ(change_of_collective(diff), "not judged");
+  EXPECT_TRUE(diff.answer.ends_with("has no verdict: name the folders of all ranks."))
+      << diff.answer;
 }
 
 TEST(TraceDiff, OfATraceWithItselfIsEmpty) {

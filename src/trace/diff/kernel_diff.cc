@@ -33,6 +33,13 @@ double total_calls(const Uses& uses) {
   return total;
 }
 
+double total_wait_us(const Uses& uses) {
+  double total = 0;
+  for (const KernelUse& use : uses)
+    total += use.wait_us;
+  return total;
+}
+
 void sort_by_time(Uses& uses) {
   std::stable_sort(uses.begin(), uses.end(), [](const KernelUse& a, const KernelUse& b) {
     return a.time_us != b.time_us ? a.time_us > b.time_us : a.key < b.key;
@@ -47,15 +54,20 @@ KernelDifference difference_of(KernelChange change, Uses baseline, Uses test) {
   row.test_us = total_us(row.test);
   const double calls = total_calls(row.baseline);
   const double more = total_calls(row.test) - calls;
-  if (row.baseline.empty() || row.test.empty())
+  double more_waits_us = 0;  // from calls alone
+  if (row.baseline.empty() || row.test.empty()) {
     row.calls_effect_us = row.effect_us();
-  else if (change != KernelChange::kReplaced && change != KernelChange::kResized && calls > 0)
+    more_waits_us = total_wait_us(row.test) - total_wait_us(row.baseline);
+  } else if (change != KernelChange::kReplaced && change != KernelChange::kResized && calls > 0) {
     row.calls_effect_us = more * row.baseline_us / calls;
+    more_waits_us = more * total_wait_us(row.baseline) / calls;
+  }
   row.per_call_effect_us = row.effect_us() - row.calls_effect_us;
+  row.wait_effect_us = total_wait_us(row.test) - total_wait_us(row.baseline) - more_waits_us;
   return row;
 }
 
-// Returns the spread of a call's time over several uses, as if all were one sample.
+// Returns the spread of a call's own time over several uses, as if all were one sample.
 struct CallSample {
   double mean_us = 0;
   double variance = 0;
@@ -68,9 +80,9 @@ CallSample sample_of(const Uses& uses) {
   for (const KernelUse& use : uses) {
     const auto n = static_cast<double>(use.samples);
     sample.count += n;
-    sample.mean_us += n * use.mean_us();
+    sample.mean_us += n * use.own_us();
     const double variance = use.samples < 2 ? 0 : use.deviation_us * use.deviation_us;
-    squares += (n - 1) * variance + n * use.mean_us() * use.mean_us();
+    squares += (n - 1) * variance + n * use.own_us() * use.own_us();
   }
   if (sample.count == 0) return sample;
   sample.mean_us /= sample.count;
@@ -97,19 +109,33 @@ Means compare_means(const Uses& baseline, const Uses& test, const KernelDiffOpti
   return change > noise ? Means::kDiffer : Means::kUnclear;
 }
 
+// Tells how a call differs, however many there are. A wait is another rank's doing, so that it is
+// no verdict on what waits.
+KernelChange change_of_call(const KernelDifference& row, const KernelDiffOptions& options) {
+  const double own_effect_us = row.per_call_effect_us - row.wait_effect_us;
+  if (!(std::fabs(own_effect_us) >= std::fabs(row.wait_effect_us))) {
+    const double before_us = row.baseline_us + row.calls_effect_us;
+    if (std::fabs(row.per_call_effect_us) <= before_us * options.tolerance_percent / 100)
+      return KernelChange::kSame;
+    if (std::isnan(row.wait_effect_us)) return KernelChange::kNotJudged;
+    return row.wait_effect_us > 0 ? KernelChange::kLongerWait : KernelChange::kShorterWait;
+  }
+  const Means means = compare_means(row.baseline, row.test, options);
+  if (means == Means::kSame) return KernelChange::kSame;
+  if (means == Means::kUnclear) return KernelChange::kUnclear;
+  return own_effect_us > 0 ? KernelChange::kSlower : KernelChange::kFaster;
+}
+
 KernelChange change_of(const KernelDifference& row, const KernelDiffOptions& options) {
   const double more = total_calls(row.test) - total_calls(row.baseline);
   const bool other_calls = std::fabs(more) > 1e-9 * total_calls(row.baseline);
-  const Means means = compare_means(row.baseline, row.test, options);
-  const bool holds_waits = options.one_rank && row.baseline.front().work == GpuWork::kCommunication;
-  const bool other_mean = means == Means::kDiffer && !holds_waits;
+  const KernelChange by_call = change_of_call(row, options);
+  const bool other_mean = by_call != KernelChange::kSame && by_call != KernelChange::kUnclear &&
+                          by_call != KernelChange::kNotJudged;
   if (other_calls &&
       (!other_mean || std::fabs(row.calls_effect_us) >= std::fabs(row.per_call_effect_us)))
     return more > 0 ? KernelChange::kMoreCalls : KernelChange::kFewerCalls;
-  if (means == Means::kSame) return KernelChange::kSame;
-  if (holds_waits) return KernelChange::kNotJudged;
-  if (means == Means::kUnclear) return KernelChange::kUnclear;
-  return row.per_call_effect_us > 0 ? KernelChange::kSlower : KernelChange::kFaster;
+  return by_call;
 }
 
 // What has not found its like yet.
@@ -325,6 +351,10 @@ std::string_view change_name(KernelChange change) {
       return "replaced";
     case KernelChange::kResized:
       return "resized";
+    case KernelChange::kLongerWait:
+      return "longer wait";
+    case KernelChange::kShorterWait:
+      return "shorter wait";
     case KernelChange::kNotJudged:
       return "not judged";
     case KernelChange::kAdded:

@@ -27,11 +27,13 @@ struct KernelUse {
   KernelKey key;
   GpuWork work = GpuWork::kComputation;
   double calls = 0;
-  double time_us = 0;        // of all calls together
-  double deviation_us = 0;   // standard deviation of a call's time; NaN for fewer than two samples
+  double time_us = 0;  // of all calls together
+  // Standard deviation of a call's time without its wait; NaN for fewer than two samples.
+  double deviation_us = 0;
   std::int64_t samples = 0;  // recorded calls: those behind the means
+  double wait_us = 0;        // for other ranks, part of time_us; NaN where nothing tells it
 
-  [[nodiscard]] double mean_us() const { return calls > 0 ? time_us / calls : 0; }
+  [[nodiscard]] double own_us() const { return calls > 0 ? (time_us - wait_us) / calls : 0; }
 };
 
 enum class KernelChange : std::uint8_t {
@@ -43,9 +45,11 @@ enum class KernelChange : std::uint8_t {
   kFewerCalls,  // the same, fewer
   kReplaced,    // another kernel for the same operator and shapes, or at the same place
   kResized,     // the same operator at the same place with other shapes
-  kNotJudged,   // the same collective, whose time holds waits for ranks that are not there
-  kAdded,       // nothing like it in the baseline
-  kRemoved,     // nothing like it in the test
+  kLongerWait,  // the same communication, and most of the effect is a wait for other ranks
+  kShorterWait,
+  kNotJudged,  // the same communication, and how much of its time is a wait is not known
+  kAdded,      // nothing like it in the baseline
+  kRemoved,    // nothing like it in the test
 };
 
 // Returns "slower", "more calls", …
@@ -61,6 +65,7 @@ struct KernelDifference {
   double test_us = 0;
   double calls_effect_us = 0;     // what other counts of calls cost, at the baseline's time a call
   double per_call_effect_us = 0;  // the rest: what other times a call, or other kernels, cost
+  double wait_effect_us = 0;      // of that, what other waits for ranks cost; NaN if not known
 
   // Positive where the test takes longer. It is the sum of the two effects.
   [[nodiscard]] double effect_us() const { return test_us - baseline_us; }
@@ -68,8 +73,7 @@ struct KernelDifference {
 
 struct KernelDiffOptions {
   double tolerance_percent = 1;  // smaller changes of a call's time are none
-  bool one_rank = false;     // a side is one rank, so that its collectives hold waits for others
-  double confidence = 0.95;  // that a change of a call's time must have, by Welch's test
+  double confidence = 0.95;      // that a change of a call's time must have, by Welch's test
 };
 
 // Pairs what the two sides ran: first what agrees in all of its key, then, of what is left, kernels

@@ -17,12 +17,14 @@ KernelUse use(KernelKey key, double calls, double time_us, double deviation_us =
           calls,
           time_us,
           samples > 1 ? deviation_us : std::numeric_limits<double>::quiet_NaN(),
-          samples};
+          samples,
+          0};
 }
 
-KernelUse communication(KernelKey key, double calls, double time_us) {
+KernelUse communication(KernelKey key, double calls, double time_us, double wait_us = 0) {
   KernelUse result = use(std::move(key), calls, time_us);
   result.work = GpuWork::kCommunication;
+  result.wait_us = wait_us;
   return result;
 }
 
@@ -177,15 +179,33 @@ TEST(KernelDiff, RunsWithoutALaunchRecordAreThoseOfTheOtherRanks) {
   }
 }
 
-TEST(KernelDiff, ACollectiveOfOneRankHasNoVerdict) {
-  const KernelKey key{"", "record_param_comms", "allreduce of 8", "nccl"};
-  const std::vector baseline{communication(key, 4, 40)};
-  const std::vector test{communication(key, 4, 60)};
-  EXPECT_EQ(kernel_differences(baseline, test)[0].change, KernelChange::kSlower);
-  const KernelDiffOptions one_rank{.one_rank = true};
-  EXPECT_EQ(kernel_differences(baseline, test, one_rank)[0].change, KernelChange::kNotJudged);
-  const std::vector more{communication(key, 6, 60)};
-  EXPECT_EQ(kernel_differences(baseline, more, one_rank)[0].change, KernelChange::kMoreCalls);
+const KernelKey kAllReduce{"", "record_param_comms", "allreduce of 8", "nccl"};
+
+TEST(KernelDiff, ACollectiveWhoseWaitsAreNotKnownHasNoVerdict) {
+  const double unknown = std::numeric_limits<double>::quiet_NaN();
+  const std::vector baseline{communication(kAllReduce, 4, 40, unknown)};
+  const auto change_to = [&](const KernelUse& test) {
+    return kernel_differences(baseline, std::vector{test})[0].change;
+  };
+  EXPECT_EQ(change_to(communication(kAllReduce, 4, 60, unknown)), KernelChange::kNotJudged);
+  EXPECT_EQ(change_to(communication(kAllReduce, 4, 60, 0)), KernelChange::kNotJudged);
+  EXPECT_EQ(change_to(communication(kAllReduce, 4, 40.1, unknown)), KernelChange::kSame);
+  EXPECT_EQ(change_to(communication(kAllReduce, 6, 60, unknown)), KernelChange::kMoreCalls);
+}
+
+TEST(KernelDiff, AWaitForOtherRanksIsNoVerdictOnTheCollective) {
+  const std::vector baseline{communication(kAllReduce, 4, 40, 20)};
+  const auto row_of = [&](const KernelUse& test) {
+    return kernel_differences(baseline, std::vector{test})[0];
+  };
+  EXPECT_EQ(row_of(communication(kAllReduce, 4, 60, 40)).change, KernelChange::kLongerWait);
+  EXPECT_EQ(row_of(communication(kAllReduce, 4, 60, 40)).wait_effect_us, 20);
+  EXPECT_EQ(row_of(communication(kAllReduce, 4, 25, 5)).change, KernelChange::kShorterWait);
+  EXPECT_EQ(row_of(communication(kAllReduce, 4, 60, 20)).change, KernelChange::kSlower);
+  EXPECT_EQ(row_of(communication(kAllReduce, 4, 30, 22)).change, KernelChange::kFaster);
+  EXPECT_EQ(row_of(communication(kAllReduce, 6, 60, 30)).change, KernelChange::kMoreCalls);
+  EXPECT_EQ(row_of(communication(kAllReduce, 6, 60, 30)).wait_effect_us, 0);
+  EXPECT_EQ(row_of(communication(kAllReduce, 4, 40, 20)).change, KernelChange::kSame);
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "trace/arguments.h"
+#include "trace/diff/rank_waits.h"
 #include "trace/modules.h"
 #include "trace/recompute.h"
 
@@ -60,18 +61,21 @@ class CallPaths {
 struct CallTimes {
   std::int64_t count = 0;
   double sum_us = 0;
-  double squares = 0;
+  double wait_us = 0;
+  double squares = 0;  // of the times without waits
 
-  void add(double us) {
+  void add(double us, double waited_us) {
     ++count;
     sum_us += us;
-    squares += us * us;
+    wait_us += waited_us;
+    squares += (us - waited_us) * (us - waited_us);
   }
 
   [[nodiscard]] double deviation_us() const {
     if (count < 2) return std::numeric_limits<double>::quiet_NaN();
     const auto n = static_cast<double>(count);
-    return std::sqrt(std::max(0.0, squares - sum_us * sum_us / n) / (n - 1));
+    const double own_us = sum_us - wait_us;
+    return std::sqrt(std::max(0.0, squares - own_us * own_us / n) / (n - 1));
   }
 };
 
@@ -82,8 +86,9 @@ using UseTimes = std::map<UseKey, CallTimes>;
 // few kinds and many kernels.
 class RankUses {
  public:
-  RankUses(const RankAnalysis& rank, PathKind kind)
-      : rank_(rank), passes_(node_passes(*rank.trace, rank.tree)) {
+  // `waits_us` are those of its GPU events.
+  RankUses(const RankAnalysis& rank, const std::vector<double>& waits_us, PathKind kind)
+      : rank_(rank), waits_us_(waits_us), passes_(node_passes(*rank.trace, rank.tree)) {
     if (kind == PathKind::kModules)
       modules_.emplace(*rank.trace, rank.tree);
     else
@@ -95,7 +100,8 @@ class RankUses {
     for (std::uint32_t event = 0; event < rank_.counted.size(); ++event) {
       const bool of_steps =
           rank_.steps.empty() || (numbers[event] && steps.contains(*numbers[event]));
-      if (rank_.counted[event] && of_steps) times_of(event, uses).add(rank_.gpu_event_us(event));
+      if (rank_.counted[event] && of_steps)
+        times_of(event, uses).add(rank_.gpu_event_us(event), waits_us_[event]);
     }
   }
 
@@ -164,6 +170,7 @@ class RankUses {
   }
 
   const RankAnalysis& rank_;
+  const std::vector<double>& waits_us_;
   std::vector<Pass> passes_;
   std::optional<ModuleTree> modules_;
   std::optional<CallPaths> calls_;
@@ -184,9 +191,11 @@ std::vector<KernelUse> kernel_uses(std::span<const RankAnalysis> ranks,
                                    PathKind kind,
                                    const std::set<std::int64_t>& steps) {
   UseTimes times;
+  const std::vector<std::vector<double>> waits_us = rank_waits_us(ranks);
   std::ptrdiff_t windows = 0;
-  for (const RankAnalysis& rank : ranks) {
-    RankUses(rank, kind).add_to(times, steps);
+  for (std::size_t r = 0; r < ranks.size(); ++r) {
+    const RankAnalysis& rank = ranks[r];
+    RankUses(rank, waits_us[r], kind).add_to(times, steps);
     windows += rank.steps.empty()
                    ? 1
                    : std::count_if(rank.steps.begin(), rank.steps.end(),
@@ -200,7 +209,8 @@ std::vector<KernelUse> kernel_uses(std::span<const RankAnalysis> ranks,
                     .calls = static_cast<double>(sum.count) / static_cast<double>(windows),
                     .time_us = sum.sum_us / static_cast<double>(windows),
                     .deviation_us = sum.deviation_us(),
-                    .samples = sum.count});
+                    .samples = sum.count,
+                    .wait_us = sum.wait_us / static_cast<double>(windows)});
   return uses;
 }
 

@@ -32,6 +32,7 @@ class SimulatedRun {
     for (int r = 0; r < ranks; ++r) {
       model::Trace& trace = traces_.emplace_back();
       trace.device_count = ranks;
+      trace.world_size = ranks;
       trace.tracks = {{trace.texts.intern("host"), trace.texts.intern("1")}};
       hosts_us_.push_back(0);
       streams_us_.emplace_back();
