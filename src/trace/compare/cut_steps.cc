@@ -19,6 +19,13 @@ double least_before(const StepsByNumber& steps, double RankStep::*value) {
   return least;
 }
 
+double most_events_before(const StepsByNumber& steps) {
+  double most = kNaN;
+  for (const auto& [number, step] : steps)
+    if (number != steps.rbegin()->first) most = std::fmax(most, step->events);
+  return most;
+}
+
 bool has_fewer_events(const StepsByNumber& steps) {
   return steps.rbegin()->second->events < least_before(steps, &RankStep::events);
 }
@@ -62,7 +69,23 @@ bool ends_before_others(const StepsByNumber& steps, const PeriodsByNumber& short
   return shorter_than_others(*steps.rbegin()->second, shortest_ms) > usual + kCutPercent / 100;
 }
 
+// Returns whether the last step is a fraction of steps before it that are alike.
+bool is_fraction(const StepsByNumber& steps) {
+  constexpr std::size_t kFewestBefore = 3;
+  constexpr double kFraction = 0.5;
+  const double least = least_before(steps, &RankStep::events);
+  return steps.size() > kFewestBefore &&
+         most_events_before(steps) <= (1 + kCutPercent / 100) * least &&
+         steps.rbegin()->second->events < kFraction * least && is_clearly_shorter(steps);
+}
+
 void mark_run(const StepsByRank& run) {
+  if (std::all_of(run.begin(), run.end(),
+                  [](const auto& entry) { return is_fraction(entry.second); })) {
+    for (const auto& [rank, own] : run)
+      own.rbegin()->second->is_whole = false;
+    return;
+  }
   std::map<std::int64_t, PeriodsByNumber> shortest_ms;  // by the step that others have all of
   for (const auto& [rank, own] : run) {
     if (!has_fewer_events(own) || !is_clearly_shorter(own)) continue;

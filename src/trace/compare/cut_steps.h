@@ -15,6 +15,11 @@ namespace assay::trace {
 //   beyond what a step before it differs from theirs.
 // Other ranks have all of a step when they have a later one, or as many events as in one before.
 // Numbers of events alone tell nothing: they vary, also from rank to rank.
+//
+// Where every rank may be cut, no other tells how long the step was. It may also be a step of
+// another kind. So all of them are marked only where on each rank the last step has fewer than half
+// the events of each of three steps or more before it, which have equally many within kCutPercent,
+// and is shorter as above.
 void mark_cut_steps(std::vector<RankStep>& steps);
 
 // A smaller part of a step that is missing makes no difference that matters.

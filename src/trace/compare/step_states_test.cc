@@ -8,6 +8,7 @@
 #include "trace/compare/compare.h"
 #include "trace/compare/compare_test_util.h"
 #include "trace/compare/step_words.h"
+#include "trace/compare/timeline_samples.h"
 #include "trace/pipelines/configuration_reader.h"
 #include "trace/sheet.h"
 #include "trace/sheets/steps_table.h"
@@ -200,6 +201,50 @@ TEST(StepStates, ARankThatIsCutEarlierHasAStepInPart) {
 TEST(StepStates, AStepThatIsShortOnAllRanksCounts) {
   const std::vector<Launched> rank = {{2, 600}, {2, 600}, {1, 300}};
   EXPECT_EQ(step_states(side_that_launches({rank, rank})).size(), 3U);
+}
+
+// Steps of another kind would hardly be a fraction of three alike.
+TEST(StepStates, AStepThatIsCutOnAllRanksDoesNotCount) {
+  const Launched step{4, 600};
+  const std::vector<Launched> rank = {step, step, step, {1, 150}};
+  for (const Configuration& side : {side_that_launches({rank}), side_that_launches({rank, rank})}) {
+    const std::vector<StepState> states = step_states(side);
+    ASSERT_EQ(states.size(), 3U);
+    for (const StepState& state : states)
+      EXPECT_NEAR(state.period_ms, 60, 1e-9);
+  }
+  EXPECT_THAT(transients_in_words(side_that_launches({rank, rank})),
+              StartsWith("1 of 4 steps of a is left out, which not all ranks have: rank 0 has 1 "
+                         "that is not whole, rank 1 has 1"));
+  const std::vector<Launched> varied = {{4, 600}, {6, 900}, {4, 600}, {1, 150}};
+  EXPECT_EQ(step_states(side_that_launches({varied})).size(), 4U);
+  const std::vector<Launched> longer = {step, step, step, {1, 600}};
+  EXPECT_EQ(step_states(side_that_launches({longer})).size(), 4U);
+}
+
+// Steps of 1000 us work for 800. Those that are profiled end with their work, with or without a
+// step in part behind them.
+TEST(StepStates, TheLastStepThatCountsEndsWithItsWork) {
+  const auto lengths_of = [](const std::vector<int>& steps) {
+    testing::SmallTrace small;
+    int time = 0;
+    int number = 3;
+    for (const int kernels : steps) {
+      small.annotation(fmt::format("ProfilerStep#{}", number++), Side::kCpu, time, 1000);
+      for (int i = 0; i < kernels; ++i)
+        small.launch("gemm", 1, time + i * 200, 200);
+      time += 1000;
+    }
+    const model::Trace trace = small.read();
+    Configuration side{.label = "a", .ranks = {}, .collectives = {}};
+    side.ranks.push_back({.rank = 0, .book = individual_report(analyze_rank(trace, {}, 0))});
+    std::vector<double> lengths_ms;
+    for (const TimelineFigure& figure : steady_figures(side))
+      if (figure.type == kAllSteps) lengths_ms.push_back(figure.time_ms);
+    return lengths_ms;
+  };
+  EXPECT_THAT(lengths_of({4, 4, 4}), ElementsAre(1, 1, 0.8));
+  EXPECT_THAT(lengths_of({4, 4, 4, 1}), ElementsAre(1, 1, ::testing::DoubleNear(0.8, 1e-9)));
 }
 
 // Rank 0 logs each step in the next one, and the last step is the one that became slow.

@@ -4,8 +4,10 @@
 #include <array>
 #include <cmath>
 #include <iterator>
+#include <map>
 #include <set>
 #include <tuple>
+#include <utility>
 
 #include "core/statistics.h"
 #include "trace/compare/rows.h"
@@ -96,12 +98,45 @@ void keep_whole(std::vector<TimelineFigure>& figures,
   });
 }
 
-// Returns the lengths of the steps that all ranks of their run have whole.
+using RankOfRun = std::pair<int, int>;
+
+// Returns the position of the last step of each rank.
+std::map<RankOfRun, std::size_t> last_steps(std::span<const TimelineFigure> lengths) {
+  std::map<RankOfRun, std::size_t> last;
+  for (std::size_t i = 0; i < lengths.size(); ++i) {
+    const auto found = last.try_emplace({lengths[i].run, lengths[i].rank}, i).first;
+    if (lengths[i].step > lengths[found->second].step) found->second = i;
+  }
+  return last;
+}
+
+// Returns the usual wait for a next step by rank: what completes the period of its last one.
+std::map<RankOfRun, double> waits_for_next_ms(std::span<const TimelineFigure> lengths,
+                                              std::span<const RankStep> steps) {
+  const std::map<RankOfRun, std::size_t> last = last_steps(lengths);
+  std::map<RankOfRun, double> waits_ms;
+  for (const RankStep& step : steps) {
+    const auto found = last.find({step.run, step.rank});
+    if (found != last.end() && lengths[found->second].step == step.step)
+      waits_ms[found->first] = std::max(0.0, step.period_ms - lengths[found->second].time_ms);
+  }
+  return waits_ms;
+}
+
+// Returns the lengths of the steps that all ranks of their run have whole. The profiled window ends
+// with the work of its last step, so that the last one that counts has no wait for one that does
+// not.
 std::vector<TimelineFigure> shared_step_lengths(std::span<const RankReport> ranks,
                                                 std::span<const RankStep> steps) {
   std::vector<TimelineFigure> lengths = step_figures(ranks);
   std::erase_if(lengths, [](const TimelineFigure& figure) { return figure.type != kTotalTime; });
+  std::map<RankOfRun, double> waits_ms = waits_for_next_ms(lengths, steps);
+  std::map<RankOfRun, std::int64_t> ends;
+  for (const auto& [rank, position] : last_steps(lengths))
+    ends[rank] = lengths[position].step;
   keep_whole(lengths, steps, shared_steps(steps));
+  for (const auto& [rank, position] : last_steps(lengths))
+    if (lengths[position].step != ends.at(rank)) lengths[position].time_ms -= waits_ms[rank];
   return lengths;
 }
 
