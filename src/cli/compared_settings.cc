@@ -214,8 +214,10 @@ void ComparedSettings::tell_unlike_work() {
     runs_.doubts.others.push_back(
         fmt::format("The traces of {} are not of the same ranks as those of {}: {}",
                     core::join(settings, ", "), baseline.label, difference));
-  for (const auto& [difference, settings] : other_work)
+  for (const auto& [difference, settings] : other_work) {
     runs_.doubts.others.push_back(trace::other_work_in_words(baseline.label, settings, difference));
+    runs_.doubts.other_work.insert(settings.begin(), settings.end());
+  }
 }
 
 void ComparedSettings::tell_repeated_runs() {

@@ -293,9 +293,11 @@ std::string Ranking::choice_in_words() const {
   const char* here = knows_all_runs() ? "" : " in these runs";
   if (const auto better = with(Verdict::kBetter); !better.empty()) {
     const SettingResult& best = *better.front();
-    std::string text = fmt::format("Use {}: it is {} than {}{} ({}).", best.setting,
-                                   faster_or_slower(best.change_percent), reference_,
-                                   knows_runs(best) ? "" : " in these runs", certainty(best));
+    std::string text = fmt::format(
+        "{} {} than {}{} ({}).",
+        does_other_work(best) ? best.setting + " is" : fmt::format("Use {}: it is", best.setting),
+        faster_or_slower(best.change_percent), reference_, knows_runs(best) ? "" : " in these runs",
+        certainty(best));
     if (better.size() > 1)
       text += fmt::format(" {} faster than {}, too.",
                           core::counted(better.size() - 1, "more setting is", "more settings are"),
@@ -322,6 +324,10 @@ std::string Ranking::choice_in_words() const {
                          ? "the other setting is not"
                          : fmt::format("no other setting{} is", which),
                      overruled ? " over all its steps" : "", here, rest);
+}
+
+bool Ranking::does_other_work(const SettingResult& result) const {
+  return doubts_.other_work.contains(result.setting);
 }
 
 std::string Ranking::judged_ones() const {
@@ -352,8 +358,12 @@ std::string Ranking::next_of_best(const std::string& sweep_folder) const {
       knows_runs(best) ? ""
                        : fmt::format(" One run a setting cannot tell the noise between runs: {}.",
                                      measure_more(sweep_folder));
-  return fmt::format("Next: {}{} {}. {} says where the time is saved.{}", failed,
-                     sweep_folder.empty() ? "use" : "run", with_what, best.comparison, repeat);
+  const std::string what =
+      does_other_work(best) ? fmt::format("find out whether {} does the work of {} in another way",
+                                          best.setting, reference_)
+                            : fmt::format("{} {}", sweep_folder.empty() ? "use" : "run", with_what);
+  return fmt::format("Next: {}{}. {} says where the time is saved.{}", failed, what,
+                     best.comparison, repeat);
 }
 
 // Says what to look at where slow steps contradict the steady ones; "" where none do.

@@ -86,6 +86,7 @@ class Ranking {
   // between the runs of each is known.
   [[nodiscard]] bool knows_runs(const SettingResult& result) const;
   [[nodiscard]] bool knows_all_runs() const;
+  [[nodiscard]] bool does_other_work(const SettingResult& result) const;
   [[nodiscard]] std::string counted_in_words() const;
   [[nodiscard]] std::string certainty(const SettingResult& result) const;
   [[nodiscard]] std::string choice_in_words() const;

@@ -62,6 +62,17 @@ TEST(Ranking, TheFastestFirstWithTheReferenceInItsPlace) {
   EXPECT_EQ(table.style.verdict_column, "verdict");
 }
 
+TEST(Ranking, ASettingThatDoesOtherWorkIsNotRecommended) {
+  const Ranking ranks({reference(), result("fast", 20, 1, "Better")}, {},
+                      {.others = {"fast does other work than default"}, .other_work = {"fast"}});
+  EXPECT_EQ(ranks.answer(),
+            "fast is 20 % faster than default (95 %: 19 to 21 % faster; 3 runs). fast does other "
+            "work than default.");
+  EXPECT_EQ(ranks.next(""),
+            "Next: find out whether fast does the work of default in another way. comparison_fast "
+            "says where the time is saved.");
+}
+
 // A setting whose steady steps and all steps have these changes.
 SettingResult slow_steps(const std::string& name,
                          double steady,

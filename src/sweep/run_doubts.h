@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -18,7 +19,8 @@ struct RunDoubts {
   std::vector<std::string> without_good_run = {};  // settings of which runs were made, all in vain
   // By setting, why it was not applied: "NCCL_ALGO reached no process that loaded NCCL".
   std::map<std::string, std::string> missing = {};
-  std::vector<std::string> others = {};  // further sentences, without a full stop
+  std::vector<std::string> others = {};   // further sentences, without a full stop
+  std::set<std::string> other_work = {};  // settings of which `others` tell that
 
   // Returns all as sentences, the gravest first.
   [[nodiscard]] std::vector<std::string> sentences() const;

@@ -195,6 +195,16 @@ void advise_equal_ranks(Answer& answer) {
       line.answer = "Profile the same ranks of both: other ranks do other work.";
 }
 
+// A step that does less is no faster setting.
+void advise_equal_work(Answer& answer, const Sides& sides) {
+  for (AnswerLine& line : answer.lines)
+    if (line.question == kNextQuestion)
+      line.answer = fmt::format(
+          "Find out whether {} does the work of {} in another way, as fused kernels would. If not, "
+          "have both do the same.",
+          sides.test.label, sides.baseline.label);
+}
+
 // Adds to the headline what all steps say, and to what to do next that the steady ones do not
 // decide.
 void add_recurring(Answer& answer, const Sides& sides, model::SlowSteps slow) {
@@ -233,11 +243,11 @@ void add_perhaps_recurring(Answer& answer) {
 }
 
 // Returns what could make the headline wrong, as sentences without a full stop.
-std::vector<std::string> doubts(const Sides& sides, Basis basis) {
+std::vector<std::string> doubts(const Sides& sides, Basis basis, const std::string& unlike_work) {
   std::vector<std::string> texts;
   if (const std::string ranks = different_ranks(sides); !ranks.empty())
     texts.push_back("it compares different ranks: " + ranks);
-  texts.push_back(unlike_work_in_words(sides));
+  texts.push_back(unlike_work);
   for (std::string& repeated : repetitions_in_words(sides))
     texts.push_back(std::move(repeated));
   if (basis.window == Basis::Window::kStep) texts.push_back(lacking_wait_in_words(sides));
@@ -265,6 +275,7 @@ Answer answer(const Sides& sides) {
   const Criterion& criterion = sides.options.criterion;
   const TimelinePair pair = timeline_pair(sides);
   const std::vector<TimelineChange> changes = compare_means(pair, criterion);
+  const std::string unlike_work = unlike_work_in_words(sides);
   Answer result;
   result.headline = single_change(std::nan(""), std::nan(""), model::Better::kLower);
   result.mean = result.headline;
@@ -278,7 +289,7 @@ Answer answer(const Sides& sides) {
                     {"Is it real?", is_it_real(*found, pair, sides)},
                     {kWhyQuestion, parts_in_words(changes, pair.basis)},
                     {kNextQuestion, next_in_words(*found, pair.basis, sides)}};
-    for (const std::string& doubt : doubts(sides, pair.basis))
+    for (const std::string& doubt : doubts(sides, pair.basis, unlike_work))
       result.lines[0].answer += fmt::format(" But {}.", doubt);
     if (pair.basis.window == Basis::Window::kStep) add_steps(result, sides, changes);
     if (const std::string phases = phases_in_words(compare_phases(sides), sides); !phases.empty())
@@ -296,6 +307,7 @@ Answer answer(const Sides& sides) {
   } else if (may_recur(result, criterion)) {
     add_perhaps_recurring(result);
   }
+  if (!unlike_work.empty()) advise_equal_work(result, sides);
   if (!different_ranks(sides).empty()) advise_equal_ranks(result);
   result.baseline_steps = step_count(pair.baseline, pair.basis);
   result.test_steps = step_count(pair.test, pair.basis);

@@ -10,6 +10,8 @@
 #include "core/statistics.h"
 #include "core/text.h"
 #include "trace/compare/rows.h"
+#include "trace/compare/step_states.h"
+#include "trace/compare/timeline_samples.h"
 #include "trace/sheets/work_table.h"
 
 namespace assay::trace {
@@ -17,13 +19,25 @@ namespace {
 
 constexpr double kBytesPerMb = 1e6;
 
-std::map<int, double> by_rank(std::span<const RankReport> reports, std::string_view column) {
-  std::map<int, std::vector<double>> runs;
-  for (const RankReport& report : reports) {
-    const model::Table* table = report.book.find(kWorkSheet);
-    const double value = table == nullptr ? kNaN : number_at(*table, 0, column);
-    if (!std::isnan(value)) runs[report.rank].push_back(value);
+// The mean over the steps that count. A step of which a figure was not recorded makes that unknown.
+double mean_of(const RankReport& report, const StepSet& steps, std::string_view column) {
+  const model::Table* table = report.book.find(kWorkSheet);
+  std::vector<double> values;
+  for (std::size_t row = 0; table != nullptr && row < table->row_count(); ++row) {
+    const auto number = step_number(*table, row);
+    if (!number || steps.contains({report.run, *number}))
+      values.push_back(number_at(*table, row, column));
   }
+  return core::mean(values);
+}
+
+std::map<int, double> by_rank(std::span<const RankReport> reports,
+                              const StepSet& steps,
+                              std::string_view column) {
+  std::map<int, std::vector<double>> runs;
+  for (const RankReport& report : reports)
+    if (const double value = mean_of(report, steps, column); !std::isnan(value))
+      runs[report.rank].push_back(value);
   std::map<int, double> means;
   for (const auto& [rank, values] : runs)
     means[rank] = core::mean(values);
@@ -58,10 +72,11 @@ Means means_of_common_ranks(const std::map<int, double>& baseline,
 }  // namespace
 
 StepWork step_work(std::span<const RankReport> ranks) {
-  return {.kernels = by_rank(ranks, kKernelsColumn),
-          .elements = by_rank(ranks, kElementsColumn),
-          .collectives = by_rank(ranks, kCollectivesColumn),
-          .message_bytes = by_rank(ranks, kMessageBytesColumn)};
+  const StepSet steps = shared_steps(rank_steps(ranks));
+  return {.kernels = by_rank(ranks, steps, kKernelsColumn),
+          .elements = by_rank(ranks, steps, kElementsColumn),
+          .collectives = by_rank(ranks, steps, kCollectivesColumn),
+          .message_bytes = by_rank(ranks, steps, kMessageBytesColumn)};
 }
 
 std::string work_difference(const StepWork& baseline, const StepWork& test) {

@@ -9,7 +9,8 @@
 
 namespace assay::trace {
 
-// Figures of work_table() by rank, means over the runs that tell it; of other ranks it is unknown.
+// Figures of work_table() by rank, means over the steps of all runs that tell it; of other ranks it
+// is unknown. Steps that not all ranks have whole do not count.
 struct StepWork {
   std::map<int, double> kernels = {};
   std::map<int, double> elements = {};  // of a kernel's inputs

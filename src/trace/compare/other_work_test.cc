@@ -11,6 +11,7 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 // What a step of one rank does.
 struct Work {
@@ -63,6 +64,32 @@ TEST(OtherWork, WhatHardlyDiffersOrIsNotKnownIsNone) {
   alike.kernels = 17.5;
   EXPECT_THAT(headline_of(alike), Not(HasSubstr("other work")));
   EXPECT_THAT(headline_of(Work{}), Not(HasSubstr("other work")));
+}
+
+TEST(OtherWork, IsNoReasonToUseASetting) {
+  Work fewer = kWork;
+  fewer.kernels /= 2;
+  const auto next = [](const Work& test) {
+    const Configuration a = side("a", {kWork});
+    const Configuration b = side("b", {test});
+    for (const AnswerLine& line : answer({a, b}).lines)
+      if (line.question == kNextQuestion) return line.answer;
+    return std::string();
+  };
+  EXPECT_THAT(next(fewer), StartsWith("Find out whether b does the work of a in another way"));
+  EXPECT_THAT(next(kWork), HasSubstr("Run each three times or more"));
+}
+
+// A step that the trace holds in part tells nothing of the others.
+TEST(OtherWork, IsThatOfTheStepsThatCount) {
+  Configuration cut = side("b", {kWork});
+  model::Table& work = cut.ranks.front().book.tables.back();
+  work.columns.insert(work.columns.begin(), {.name = "step"});
+  work.cells.clear();
+  for (const std::int64_t step : {3, 4, 9})
+    work.add_row({step, step == 9 ? 1.0 : kWork.kernels, kWork.elements, kWork.collectives,
+                  kWork.message_bytes});
+  EXPECT_THAT(answer({side("a", {kWork}), cut}).lines[0].answer, Not(HasSubstr("other work")));
 }
 
 // Ranks 2 and 3 send more than the others, and one side did not record how much.

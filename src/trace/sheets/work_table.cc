@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <unordered_map>
 
 #include "trace/arguments.h"
@@ -30,25 +32,42 @@ double elements_of(const ArgumentList& shapes) {
 class WorkCount {
  public:
   explicit WorkCount(const RankAnalysis& rank) : rank_(rank) {
-    for (std::uint32_t event = 0; event < rank.counted.size(); ++event)
-      if (rank.counted[event]) add(event);
+    const std::vector<std::optional<std::int64_t>> numbers = step_numbers(rank);
+    for (const Step& step : rank.steps)
+      steps_[step.number];
+    for (std::uint32_t event = 0; event < rank.counted.size(); ++event) {
+      if (!rank.counted[event]) continue;
+      if (rank.steps.empty())
+        add(event, steps_[std::nullopt]);
+      else if (numbers[event])
+        add(event, steps_[numbers[event]]);
+    }
   }
 
-  [[nodiscard]] std::vector<model::Cell> row() const {
-    const auto steps = static_cast<double>(std::max<std::size_t>(1, rank_.steps.size()));
-    return {kernels_ / steps,
-            shaped_kernels_ > 0 ? model::Cell(elements_ / shaped_kernels_) : model::Cell(),
-            collectives_ / steps, model::cell_of(bytes_ / steps)};
+  void add_rows(model::Table& table) const {
+    for (const auto& [number, step] : steps_)
+      table.add_row({number ? model::Cell(*number) : model::Cell(), step.kernels,
+                     step.shaped_kernels > 0 ? model::Cell(step.elements / step.shaped_kernels)
+                                             : model::Cell(),
+                     step.collectives, model::cell_of(step.bytes)});
   }
 
  private:
-  void add(std::uint32_t event) {
+  struct StepCount {
+    double kernels = 0;
+    double shaped_kernels = 0;
+    double elements = 0;
+    double collectives = 0;
+    double bytes = 0;
+  };
+
+  void add(std::uint32_t event, StepCount& step) {
     if (rank_.gpu_work[event] == GpuWork::kCommunication) {
-      ++collectives_;
-      bytes_ += message_bytes(rank_.trace->gpu_events[event]);
+      ++step.collectives;
+      step.bytes += message_bytes(rank_.trace->gpu_events[event]);
     } else if (rank_.gpu_work[event] == GpuWork::kComputation) {
-      ++kernels_;
-      add_shapes(event);
+      ++step.kernels;
+      add_shapes(event, step);
     }
   }
 
@@ -60,7 +79,7 @@ class WorkCount {
            collectives::element_bytes(rank_.trace->text(args.dtype), Compat::kNone);
   }
 
-  void add_shapes(std::uint32_t event) {
+  void add_shapes(std::uint32_t event, StepCount& step) {
     const NodeId call = rank_.tree.launched_by[event];
     if (call == kNoNode) return;
     const NodeId launcher = launcher_of(*rank_.trace, rank_.tree, call);
@@ -69,16 +88,12 @@ class WorkCount {
     if (shapes == 0) return;
     const auto [known, is_new] = elements_by_shapes_.try_emplace(shapes, 0);
     if (is_new) known->second = elements_of(parse_arguments(rank_.trace->text(shapes)));
-    elements_ += known->second;
-    ++shaped_kernels_;
+    step.elements += known->second;
+    ++step.shaped_kernels;
   }
 
   const RankAnalysis& rank_;
-  double kernels_ = 0;
-  double shaped_kernels_ = 0;
-  double elements_ = 0;
-  double collectives_ = 0;
-  double bytes_ = 0;
+  std::map<std::optional<std::int64_t>, StepCount> steps_;
   std::unordered_map<model::TextId, double> elements_by_shapes_;
 };
 
@@ -86,12 +101,13 @@ class WorkCount {
 
 model::Table work_table(const RankAnalysis& rank) {
   model::Table table{.name = kWorkSheet,
-                     .title = "What a step does",
-                     .columns = {{.name = kKernelsColumn},
+                     .title = "What each step does",
+                     .columns = {{.name = "step"},
+                                 {.name = kKernelsColumn},
                                  {.name = kElementsColumn},
                                  {.name = kCollectivesColumn},
                                  {.name = kMessageBytesColumn}}};
-  table.add_row(WorkCount(rank).row());
+  WorkCount(rank).add_rows(table);
   return table;
 }
 
