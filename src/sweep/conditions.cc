@@ -67,9 +67,7 @@ FileTime last_sign_of_life(const fs::path& folder) {
   for (fs::recursive_directory_iterator entry(folder, code), end; !code && entry != end;
        entry.increment(code)) {
     if (!is_of_run(entry->path())) continue;
-
-    struct stat status {};
-
+    struct stat status = {};
     if (::stat(entry->path().c_str(), &status) == 0) last = std::max(last, time_of(status.st_mtim));
   }
   return last;
@@ -78,8 +76,7 @@ FileTime last_sign_of_life(const fs::path& folder) {
 // Tools that move and copy files keep the time of their last writing, but none sets that of their
 // last change.
 bool has_changed_after(const FileTime& time, const std::string& file) {
-  struct stat status {};
-
+  struct stat status = {};
   return ::stat(file.c_str(), &status) != 0 || time_of(status.st_ctim) > time;
 }
 
