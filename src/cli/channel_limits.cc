@@ -42,28 +42,24 @@ void add(std::string_view channels, Range& range) {
 
 }  // namespace
 
-std::optional<ChannelLimit> channel_limit(const sweep::Variables& variables) {
-  std::optional<ChannelLimit> limit;
-  for (const auto& [name, value] : variables) {
-    if (name != "NCCL_MAX_CTAS" && name != "NCCL_MAX_NCHANNELS") continue;
-    const std::optional<int> most = number_of(value);
-    if (most && (!limit || *most < limit->most)) limit = ChannelLimit{name, *most};
-  }
-  return limit;
+std::optional<int> channel_limit(const sweep::Variables& variables) {
+  for (const auto& [name, value] : variables)
+    if (name == "NCCL_MAX_CTAS") return number_of(value);
+  return {};
 }
 
-std::string unkept_in_words(const ChannelLimit& limit,
+std::string unkept_in_words(int limit,
                             std::span<const trace::BandwidthPoint> points,
                             std::size_t setting) {
   Range range;
   for (const trace::BandwidthPoint& point : points)
     if (point.setting == setting && keeps_limits(point.collective)) add(point.channels, range);
-  if (range.least <= limit.most) return "";
+  if (range.least <= limit) return "";
   const std::string channels = range.least == range.most
                                    ? std::to_string(range.most)
                                    : fmt::format("{} to {}", range.least, range.most);
-  return fmt::format("{}={} limited no collective, which had {} channels", limit.variable,
-                     limit.most, channels);
+  return fmt::format("NCCL_MAX_CTAS={} limited no collective, which had {} channels", limit,
+                     channels);
 }
 
 }  // namespace assay::cli

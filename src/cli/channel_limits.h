@@ -11,18 +11,14 @@
 
 namespace assay::cli {
 
-struct ChannelLimit {
-  std::string variable;
-  int most = 0;
-};
-
-// Returns the least of NCCL_MAX_CTAS and NCCL_MAX_NCHANNELS, std::nullopt where neither is set.
-std::optional<ChannelLimit> channel_limit(const sweep::Variables& variables);
+// Returns NCCL_MAX_CTAS, which all algorithms keep, unlike NCCL_MAX_NCHANNELS, which NVLS does not;
+// std::nullopt where it is not set.
+std::optional<int> channel_limit(const sweep::Variables& variables);
 
 // Returns "NCCL_MAX_CTAS=4 limited no collective, which had 24 to 32 channels" where every
-// collective of the setting had more, and "" otherwise. Sends and receives have limits of their
-// own.
-std::string unkept_in_words(const ChannelLimit& limit,
+// collective of the setting had more, and "" otherwise. Exchanges do not count: they are made of
+// sends and receives, which choose their channels otherwise.
+std::string unkept_in_words(int limit,
                             std::span<const trace::BandwidthPoint> points,
                             std::size_t setting);
 

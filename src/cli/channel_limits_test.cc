@@ -13,19 +13,15 @@ trace::BandwidthPoint point(std::size_t setting,
   return {.setting = setting, .collective = collective, .bytes = 1e6, .channels = channels};
 }
 
-TEST(ChannelLimits, TheLeastOfTwoVariablesCounts) {
-  EXPECT_FALSE(channel_limit({{"NCCL_MIN_CTAS", "4"}, {"NCCL_MAX_CTAS", ""}}));
+TEST(ChannelLimits, AreThoseThatAllAlgorithmsKeep) {
+  EXPECT_FALSE(channel_limit({{"NCCL_MAX_NCHANNELS", "4"}, {"NCCL_MAX_CTAS", ""}}));
   EXPECT_FALSE(channel_limit({{"NCCL_MAX_CTAS", "many"}}));
-  const auto limit = channel_limit({{"NCCL_MAX_CTAS", "8"}, {"NCCL_MAX_NCHANNELS", "4"}});
-  ASSERT_TRUE(limit);
-  EXPECT_EQ(limit->variable, "NCCL_MAX_NCHANNELS");
-  EXPECT_EQ(limit->most, 4);
+  EXPECT_EQ(channel_limit({{"NCCL_MIN_CTAS", "2"}, {"NCCL_MAX_CTAS", "8"}}), 8);
 }
 
 TEST(ChannelLimits, CollectivesThatAllHaveMoreChannelsWereNotLimited) {
-  const ChannelLimit limit{"NCCL_MAX_CTAS", 8};
-  const auto words = [&](const std::vector<trace::BandwidthPoint>& points) {
-    return unkept_in_words(limit, points, 1);
+  const auto words = [](const std::vector<trace::BandwidthPoint>& points) {
+    return unkept_in_words(8, points, 1);
   };
   EXPECT_EQ(words({point(1, "allreduce", "24"), point(1, "_allgather_base", "24, 32"),
                    point(0, "allreduce", "8"), point(1, "all_to_allv", "2")}),

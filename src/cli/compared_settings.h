@@ -34,7 +34,7 @@ struct ComparedSetting {
 struct SweepRuns {
   sweep::RunDoubts doubts = {};
   sweep::MadeOrder positions = {};
-  std::map<std::string, ChannelLimit> channel_limits = {};  // by setting
+  std::map<std::string, int> channel_limits = {};  // by setting
 };
 
 class ComparedSettings {

@@ -33,10 +33,12 @@ bool are_of_a_library(const VariableNames& names) {
 }
 
 bool is_own_variable(std::string_view name) {
-  constexpr std::array kOfOthers = {"NCCL_ASYNC_ERROR_HANDLING", "NCCL_BLOCKING_WAIT",
-                                    "NCCL_DESYNC_DEBUG", "NCCL_ENABLE_TIMING",
-                                    "NCCL_TUNER_CONFIG_FILE"};
+  constexpr std::array kOfOthers = {
+      "NCCL_ASYNC_ERROR_HANDLING", "NCCL_BLOCKING_WAIT",
+      "NCCL_DESYNC_DEBUG",         "NCCL_ENABLE_TIMING",
+      "NCCL_TUNER_CONFIG_FILE",    "NCCL_USE_TENSOR_REGISTER_ALLOCATOR_HOOK"};
   if (!name.starts_with("NCCL_") && !name.starts_with("RCCL_")) return false;
+  if (name.starts_with("NCCL_TESTS_")) return false;
   return std::find(kOfOthers.begin(), kOfOthers.end(), name) == kOfOthers.end();
 }
 

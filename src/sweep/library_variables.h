@@ -16,7 +16,7 @@ void add_variable_names(std::string_view piece, VariableNames& names);
 // that makes the names up while it runs, lacks those that every version reads.
 bool are_of_a_library(const VariableNames& names);
 
-// Returns whether a variable of this name is NCCL's or RCCL's own. PyTorch until 2.2 and plugins
+// Returns whether a variable of this name is NCCL's or RCCL's own. PyTorch, nccl-tests and plugins
 // read some that begin alike.
 bool is_own_variable(std::string_view name);
 

@@ -152,12 +152,17 @@ void LoadedLibraries::look_for_plugins() {
   auto next = processes_.lower_bound(asked_for_plugins_);
   if (next == processes_.begin()) next = processes_.end();
   asked_for_plugins_ = *--next;
-  const auto found = read_maps(asked_for_plugins_);
-  if (found) {
-    plugins_.insert(found->plugins.begin(), found->plugins.end());
-  } else {
-    processes_.erase(next);
-  }
+  if (!add_plugins_of(asked_for_plugins_)) processes_.erase(next);
+}
+
+void LoadedLibraries::look_for_all_plugins() {
+  std::erase_if(processes_, [this](pid_t process) { return !add_plugins_of(process); });
+}
+
+bool LoadedLibraries::add_plugins_of(pid_t process) {
+  const auto found = read_maps(process);
+  if (found) plugins_.insert(found->plugins.begin(), found->plugins.end());
+  return found.has_value();
 }
 
 void LoadedLibraries::add_plugin_names(const Environment& environment) {

@@ -57,6 +57,9 @@ class LoadedLibraries {
   // first communicator, long after the library.
   void look_for_plugins();
 
+  // Looks for them in all processes.
+  void look_for_all_plugins();
+
   // Adds the files that variables such as NCCL_NET_PLUGIN tell the process to use as plugins.
   void add_plugin_names(const Environment& environment);
 
@@ -78,6 +81,7 @@ class LoadedLibraries {
 
   // Returns std::nullopt if the process has ended or belongs to another user.
   std::optional<CommunicationLibraries> read_maps(pid_t process) const;
+  bool add_plugins_of(pid_t process);  // returns whether it could be asked
   void add_library(pid_t process, const MappedFile& file);
   bool is_expected(pid_t process, const std::string& path, const FileIdentity& identity) const;
   std::string names() const;

@@ -68,7 +68,11 @@ void Observer::begin_run(const Variables& variables) {
 void Observer::look(std::span<const pid_t> processes, Gpus gpus) {
   for (const pid_t process : processes)
     state_->look_at(process);
-  state_->libraries.look_for_plugins();
+  // A plugin that was not seen would make its variables look like nobody's.
+  if (state_->libraries.not_read(state_->variables).empty())
+    state_->libraries.look_for_plugins();
+  else
+    state_->libraries.look_for_all_plugins();
   if (gpus == Gpus::kLook) state_->foreign.look(state_->gpus.look(), processes);
 }
 

@@ -95,12 +95,42 @@ std::string ranks_in_words(const Plan& plan, const std::map<std::string, Outcome
   return core::join(texts, ", ") + ", so they did not do the same work";
 }
 
-// Variables that did nothing in all good runs of a setting void it; others are told.
-void add_idle(const std::string& setting, const Outcome& outcome, RunDoubts& doubts) {
+// Returns whether settings differ in the variable.
+bool differs(const Plan& plan, const std::string& variable) {
+  const auto value_in = [&variable](const Setting& setting) {
+    for (const auto& [name, value] : setting.variables)
+      if (name == variable) return value;
+    return std::string();
+  };
+  return std::any_of(plan.settings.begin(), plan.settings.end(), [&](const Setting& setting) {
+    return value_in(setting) != value_in(plan.settings.front());
+  });
+}
+
+// Returns the variables that no library read and in which settings do not differ.
+std::vector<std::string> idle_in_all(const Plan& plan,
+                                     const std::map<std::string, Outcome>& outcomes) {
+  std::set<std::string> variables;
+  for (const auto& [setting, outcome] : outcomes) {
+    const auto not_read = outcome.idle.find(Idle::kNotRead);
+    if (not_read == outcome.idle.end()) continue;
+    for (const auto& [variable, runs] : not_read->second)
+      if (!differs(plan, variable)) variables.insert(variable);
+  }
+  return {variables.begin(), variables.end()};
+}
+
+// Variables that did nothing in all good runs of a setting void it where settings differ in them;
+// others are told.
+void add_idle(const Plan& plan,
+              const std::string& setting,
+              const Outcome& outcome,
+              RunDoubts& doubts) {
   std::vector<std::string> texts;
   for (const auto& [why, variables] : outcome.idle) {
     std::vector<std::string> always;
     for (const auto& [variable, runs] : variables) {
+      if (why == Idle::kNotRead && !differs(plan, variable)) continue;
       if (runs == outcome.good())
         always.push_back(variable);
       else
@@ -115,11 +145,13 @@ void add_idle(const std::string& setting, const Outcome& outcome, RunDoubts& dou
 
 }  // namespace
 
-std::string idle_in_words(const Observation& seen) {
+std::string idle_in_words(const Plan& plan, const Observation& seen) {
   std::vector<std::string> texts;
   if (!seen.not_applied.empty())
     texts.push_back(idle_in_words(Idle::kReachedNone, seen.not_applied));
-  if (!seen.not_read.empty()) texts.push_back(idle_in_words(Idle::kNotRead, seen.not_read));
+  std::vector<std::string> not_read = seen.not_read;
+  std::erase_if(not_read, [&](const std::string& name) { return !differs(plan, name); });
+  if (!not_read.empty()) texts.push_back(idle_in_words(Idle::kNotRead, not_read));
   return core::join(texts, ", ");
 }
 
@@ -131,8 +163,11 @@ RunDoubts run_doubts(const Plan& plan,
   for (const auto& [setting, outcome] : outcomes) {
     if (outcome.failed > 0)
       doubts.failed[setting] = failed_in_words(setting, outcome, plan.repeats);
-    add_idle(setting, outcome, doubts);
+    add_idle(plan, setting, outcome, doubts);
   }
+  if (const std::vector<std::string> idle = idle_in_all(plan, outcomes); !idle.empty())
+    doubts.others.push_back(idle_in_words(Idle::kNotRead, idle) +
+                            ", which changes nothing between settings");
   for (const Setting& setting : plan.settings) {
     const auto found = outcomes.find(setting.name);
     if (found != outcomes.end() && found->second.failed == found->second.made)

@@ -33,7 +33,7 @@ RunDoubts run_doubts(const Plan& plan,
 
 // Returns "NCCL_ALGO reached no process that loaded NCCL" and what else of a run's setting did
 // nothing, "" where all was applied.
-std::string idle_in_words(const Observation& seen);
+std::string idle_in_words(const Plan& plan, const Observation& seen);
 
 // Returns "NCCL_ALGO reached no process that loaded NCCL in any run of ring-algo and tree-algo", ""
 // where all settings were applied.

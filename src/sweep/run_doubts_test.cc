@@ -73,15 +73,33 @@ TEST(RunDoubts, VariablesThatReachedNoRankAreTold) {
 }
 
 TEST(RunDoubts, VariablesThatTheLibraryDoesNotHaveVoidASetting) {
+  Plan plan = plan_of_two();
+  plan.settings[0].variables = {{"NCCL_MAX_CTA", "8"}};
+  plan.settings[1].variables = {{"NCCL_MAX_CTA", "4"}, {"NCCL_MIN_CTA", "4"}};
   std::vector<RunRecord> records = {run("a-x"), run("b-x"), run("b-x"), run("a-x")};
   for (RunRecord& record : records)
     record.seen.not_read = {"NCCL_MAX_CTA"};
   records[1].seen.not_read.emplace_back("NCCL_MIN_CTA");
   records[2].seen.not_read.emplace_back("NCCL_MIN_CTA");
-  EXPECT_EQ(not_applied_in_words(run_doubts(plan_of_two(), records, "a-x")),
+  EXPECT_EQ(not_applied_in_words(run_doubts(plan, records, "a-x")),
             "NCCL_MAX_CTA is no variable of the library that was loaded in runs of a-x; "
             "NCCL_MAX_CTA, NCCL_MIN_CTA are no variables of the library that was loaded in runs of "
             "b-x");
+}
+
+TEST(RunDoubts, ASettingThatAllHaveMayBeUnknownToTheLibrary) {
+  Plan plan = plan_of_two();
+  for (Setting& setting : plan.settings)
+    setting.variables = {{"NCCL_IB_CUDA_SUPPORT", "1"}};
+  std::vector<RunRecord> records = {run("a-x"), run("b-x"), run("b-x"), run("a-x")};
+  for (RunRecord& record : records)
+    record.seen.not_read = {"NCCL_IB_CUDA_SUPPORT"};
+  const RunDoubts doubts = run_doubts(plan, records, "a-x");
+  EXPECT_TRUE(doubts.missing.empty());
+  EXPECT_THAT(doubts.sentences(),
+              ElementsAre("NCCL_IB_CUDA_SUPPORT is no variable of the library that was loaded, "
+                          "which changes nothing between settings."));
+  EXPECT_EQ(idle_in_words(plan, records.front().seen), "");
 }
 
 TEST(RunDoubts, VariablesThatMissedOneRunDoNotVoidASetting) {

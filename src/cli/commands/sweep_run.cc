@@ -235,7 +235,7 @@ class SweepRun final : public Command {
     hooks.on_end = [&](const sweep::Standing& standing, const sweep::RunRecord& record) {
       line.clear();
       if (!presentation_.quiet) print_note(record_text(standing, record));
-      if (const std::string idle = sweep::idle_in_words(record.seen);
+      if (const std::string idle = sweep::idle_in_words(plan, record.seen);
           !idle.empty() && !std::exchange(told, true))
         print_warning(idle +
                       " in this run: the setting is not applied, and nothing will be "
