@@ -87,4 +87,40 @@ model::Table written_table(const std::vector<store::WrittenFile>& written) {
   return table;
 }
 
+model::Table left_out_table(const std::string& title, const std::vector<store::LeftOut>& left_out) {
+  model::Table table{.name = "left_out",
+                     .title = title,
+                     .columns = {{.name = "table"}, {.name = "reason"}, {.name = "rows"}}};
+  for (const store::LeftOut& rows : left_out)
+    table.add_row({rows.table, rows.reason, model::Cell(rows.rows)});
+  return table;
+}
+
+model::Table power_table(const std::vector<store::PowerFit>& power, const std::string& note) {
+  model::Table table{.name = "modelled_power",
+                     .title = "Power by a model of the rows that have theirs",
+                     .columns = {{.name = "table"},
+                                 {.name = "op"},
+                                 {.name = "measured"},
+                                 {.name = "modelled"},
+                                 {.name = "median", .unit = "%"},
+                                 {.name = "p90", .unit = "%"},
+                                 {.name = "other_types", .unit = "%"},
+                                 {.name = "why_not"}},
+                     .notes = {"errors of rows that were left out, a tenth at a time; other_types: "
+                               "all rows of a type, the worst one"}};
+  if (!note.empty()) table.notes.push_back(note);
+  for (const store::PowerFit& fit : power) {
+    const bool is_judged = fit.errors.p90 > 0;
+    const auto percent = [](bool is_there, double share) {
+      return is_there ? model::Cell(share * 100) : model::Cell();
+    };
+    const auto others = fit.errors_of_other_types;
+    table.add_row({fit.table, fit.op_name, model::Cell(fit.measured), model::Cell(fit.modelled),
+                   percent(is_judged, fit.errors.median), percent(is_judged, fit.errors.p90),
+                   percent(others.has_value(), others ? others->median : 0), fit.why_not});
+  }
+  return table;
+}
+
 }  // namespace assay::cli

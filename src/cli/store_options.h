@@ -43,4 +43,9 @@ Option* add_l2_option(App& app, std::optional<model::L2State>& l2);
 
 model::Table written_table(const std::vector<store::WrittenFile>& written);
 
+model::Table left_out_table(const std::string& title, const std::vector<store::LeftOut>& left_out);
+
+// `note` stands below the notes of the table itself; empty for none.
+model::Table power_table(const std::vector<store::PowerFit>& power, const std::string& note);
+
 }  // namespace assay::cli

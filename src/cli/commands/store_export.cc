@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "cli/command.h"
+#include "cli/operator_costs.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/store_options.h"
@@ -39,10 +40,14 @@ class StoreExport final : public Command {
     const store::Store store = ASSAY_TRY(store::open_to_read(store_));
     for (std::string& table : request_.tables)
       table = store::table_name(table);
-    const auto written = ASSAY_TRY(store::export_tables(store, request_));
+    request_.loads = row_loads;
+    const store::Exported exported = ASSAY_TRY(store::export_tables(store, request_));
     if (presentation_.shows_summary()) {
-      print_summary({.title = "Export", .tables = {written_table(written)}},
-                    presentation_.summary());
+      std::vector<model::Table> tables{written_table(exported.files)};
+      if (!exported.power.empty()) tables.push_back(power_table(exported.power, ""));
+      if (!exported.left_out.empty())
+        tables.push_back(left_out_table("Not exported", exported.left_out));
+      print_summary({.title = "Export", .tables = std::move(tables)}, presentation_.summary());
     }
     return Outcome::kOk;
   }
@@ -59,7 +64,11 @@ const CommandSpec kStoreExport{
     .description =
         "One file a table, with the columns, names, order and units of the public collector: "
         "latency in ms, power in W. Rows of several frameworks, versions and devices stand in the "
-        "same file unless one is chosen. Files of the same name are replaced.",
+        "same file unless one is chosen. Files of the same name are replaced.\n\n"
+        "Readers of the format want power of all rows or of none. Where only some were measured, "
+        "the others have that of a model, or that between their neighbours, as 'assay store place' "
+        "gives it; the columns power_source and power_error say so. Where gaps remain, the table "
+        "has no power. Read again, it has its measured power alone.",
     .examples =
         "assay store export h200_sxm -o tables\n"
         "assay store export h200.db -o tables --table gemm_perf --table nccl_perf \\\n"

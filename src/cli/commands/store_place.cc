@@ -73,8 +73,8 @@ class StorePlace final : public Command {
     if (!tables_only_) problems = ASSAY_TRY(describe(store, placed));
     if (presentation_.shows_summary()) {
       std::vector<model::Table> tables{written_table(placed.files)};
-      if (!placed.power.empty()) tables.push_back(power_table(placed));
-      if (!placed.left_out.empty()) tables.push_back(left_out_table(placed.left_out));
+      if (!placed.power.empty()) tables.push_back(power_table(placed.power, note_of_power(placed)));
+      if (!placed.left_out.empty()) tables.push_back(left_out_table("Not placed", placed.left_out));
       print_summary({.title = "Place", .tables = std::move(tables)}, presentation_.summary());
     }
     for (const std::string& problem : problems)
@@ -139,45 +139,10 @@ class StorePlace final : public Command {
     return made;
   }
 
-  static model::Table left_out_table(const std::vector<store::LeftOut>& left_out) {
-    model::Table table{.name = "left_out",
-                       .title = "Not placed",
-                       .columns = {{.name = "table"}, {.name = "reason"}, {.name = "rows"}}};
-    for (const store::LeftOut& rows : left_out)
-      table.add_row({rows.table, rows.reason, model::Cell(rows.rows)});
-    return table;
-  }
-
-  static model::Table power_table(const store::Placed& placed) {
-    model::Table table{
-        .name = "modelled_power",
-        .title = "Power by a model of the rows that have theirs",
-        .columns = {{.name = "table"},
-                    {.name = "op"},
-                    {.name = "measured"},
-                    {.name = "modelled"},
-                    {.name = "median", .unit = "%"},
-                    {.name = "p90", .unit = "%"},
-                    {.name = "other_types", .unit = "%"},
-                    {.name = "why_not"}},
-        .notes = {"errors of rows that were left out, a tenth at a time; other_types: "
-                  "all rows of a type, the worst one"}};
-    if (!placed.without_power.empty()) {
-      table.notes.push_back(
-          "the planner counts time of these tables with 0 W, so its mean power is too low: " +
-          core::join(placed.without_power, ", "));
-    }
-    for (const store::PowerFit& fit : placed.power) {
-      const bool is_judged = fit.errors.p90 > 0;
-      const auto percent = [](bool is_there, double share) {
-        return is_there ? model::Cell(share * 100) : model::Cell();
-      };
-      const auto others = fit.errors_of_other_types;
-      table.add_row({fit.table, fit.op_name, model::Cell(fit.measured), model::Cell(fit.modelled),
-                     percent(is_judged, fit.errors.median), percent(is_judged, fit.errors.p90),
-                     percent(others.has_value(), others ? others->median : 0), fit.why_not});
-    }
-    return table;
+  static std::string note_of_power(const store::Placed& placed) {
+    if (placed.without_power.empty()) return "";
+    return "the planner counts time of these tables with 0 W, so its mean power is too low: " +
+           core::join(placed.without_power, ", ");
   }
 
   static std::string folder_name_problem(const std::string& name) {

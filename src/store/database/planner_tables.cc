@@ -116,6 +116,8 @@ std::vector<PlannerTable> make_planner_tables() {
 }
 
 constexpr std::string_view kKernelColumn = "kernel_source";
+// Without a window, and of prompts without a cached prefix.
+constexpr std::array<std::string_view, 2> kSizesFromZero = {"window_size", "step"};
 
 std::string cell_text(const FrameColumn* column, std::size_t row) {
   if (column == nullptr || column->is_missing(row)) return "";
@@ -162,11 +164,26 @@ Frame picked_rows(const Frame& frame, const std::vector<std::size_t>& rows) {
   return result;
 }
 
-// Why the row cannot be read; empty if it can.
-std::string obstacle(const PlannerTable& table, const Frame& rows, std::size_t row) {
+// Why the row is no measurement that anybody could read; empty if it is one.
+std::string flaw(const PlannerTable& table, const Frame& rows, std::size_t row) {
   const FrameColumn* latency = rows.find("latency");
   if (latency != nullptr && !holds_differences(table.table) && number_at(*latency, row) == 0)
     return "a time of 0";
+  for (const std::string_view name : table.key) {
+    const FrameColumn* column = rows.find(name);
+    if (column == nullptr) continue;
+    if (cell_text(column, row).empty()) return fmt::format("no {}", name);
+    const bool may_be_zero =
+        std::find(kSizesFromZero.begin(), kSizesFromZero.end(), name) != kSizesFromZero.end();
+    if (!may_be_zero && number_at(*column, row) == 0) return fmt::format("{} of 0", name);
+  }
+  return "";
+}
+
+// Why the planner cannot read the row; empty if it can.
+std::string obstacle(const PlannerTable& table, const Frame& rows, std::size_t row) {
+  std::string reason = flaw(table, rows, row);
+  if (!reason.empty()) return reason;
   for (const KnownValues& known : table.known) {
     const FrameColumn* column = rows.find(known.column);
     if (column == nullptr) continue;
@@ -262,6 +279,25 @@ Frame rows_for_planner(const PlannerTable& table,
     if (choice.is_better(row, other)) other = row;
   }
   tell(table, reasons, left_out);
+  return picked_rows(rows, kept);
+}
+
+Frame rows_without_flaws(const std::string& table,
+                         const Frame& rows,
+                         std::vector<LeftOut>& left_out) {
+  const PlannerTable* known = find_planner_table(table);
+  const PlannerTable looked_at = known != nullptr ? *known : PlannerTable{table, {}};
+  std::map<std::string, std::int64_t> reasons;
+  std::vector<std::size_t> kept;
+  for (std::size_t row = 0; row < rows.num_rows(); ++row) {
+    const std::string reason = flaw(looked_at, rows, row);
+    if (reason.empty()) {
+      kept.push_back(row);
+    } else {
+      ++reasons[reason];
+    }
+  }
+  tell(looked_at, reasons, left_out);
   return picked_rows(rows, kept);
 }
 

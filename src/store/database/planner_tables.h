@@ -72,6 +72,11 @@ Frame rows_for_planner(const PlannerTable& table,
                        const Frame& rows,
                        std::vector<LeftOut>& left_out);
 
+// Takes all rows but those without a time, a type or a size, whoever measured them.
+Frame rows_without_flaws(const std::string& table,
+                         const Frame& rows,
+                         std::vector<LeftOut>& left_out);
+
 // What ran, in rows whose kernel_source is the name by which the planner finds a step.
 inline constexpr std::string_view kMeasuredKernelColumn = "measured_kernel_source";
 

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <set>
 
+#include "core/files.h"
 #include "store/database/collection_meta.h"
 #include "store/database/power_between.h"
 #include "store/database/store_export.h"
@@ -63,6 +64,20 @@ TEST(PlannerTables, ATimeOfZeroIsLeftOut) {
   EXPECT_THAT(latencies(read), ElementsAre(0.2));
   ASSERT_EQ(left_out.size(), 1U);
   EXPECT_EQ(left_out[0].reason, "a time of 0");
+}
+
+TEST(PlannerTables, RowsOfAFrameworkAreLeftOutWithoutATypeASizeOrATime) {
+  const Frame rows = frame_of(
+      "gemm_dtype,m,n,k,latency\nfp8,1,64,64,1\n,2,64,64,1\nfp8,0,64,64,1\nnew,4,64,64,1\n"
+      "fp8,8,64,64,0\n");
+  std::vector<LeftOut> left_out;
+  EXPECT_EQ(rows_without_flaws("gemm_perf", rows, left_out).num_rows(), 2U);
+  std::vector<std::string> reasons;
+  for (const LeftOut& one : left_out)
+    reasons.push_back(one.reason);
+  EXPECT_THAT(reasons, ElementsAre("a time of 0", "m of 0", "no gemm_dtype"));
+  const Frame prompts = frame_of("attn_dtype,window_size,step,isl,latency\nfp8,0,0,16,1\n");
+  EXPECT_EQ(rows_without_flaws("context_attention_perf", prompts, left_out).num_rows(), 1U);
 }
 
 TEST(PlannerTables, OfRowsThatItCannotTellApartTheFastestIsPlaced) {
@@ -263,6 +278,33 @@ TEST_F(StoreTest, PlacesWhatSeveralVersionsMeasuredInOneFolder) {
   EXPECT_EQ(facts.value().at("runtime.version"), "0.1.0");
   ASSERT_EQ(placed.left_out.size(), 1U);
   EXPECT_EQ(placed.left_out[0].reason, "of version 0.1.0, while there are later rows of 0.2.0");
+}
+
+CaseRecord powered_case(std::int64_t m, std::optional<double> watts) {
+  CaseRecord one = gemm_case(m, 0.5);
+  one.rows[0].row.power_watts = watts;
+  return one;
+}
+
+std::string exported_gemm(const Store& store, const std::filesystem::path& folder) {
+  const auto exported = export_tables(store, {.folder = folder});
+  EXPECT_TRUE(exported.ok()) << exported.error().message;
+  return core::read_file(folder / "gemm_perf.txt").value();
+}
+
+TEST_F(StoreTest, ExportedTablesHavePowerOfAllRowsOrOfNone) {
+  Store store = open(Store::Mode::kCreate);
+  const std::int64_t run = store.begin_run(test_run()).value();
+  ASSERT_TRUE(
+      store.append(run, {powered_case(1, 300), powered_case(3, std::nullopt), powered_case(7, 400)})
+          .ok());
+  const std::string whole = exported_gemm(store, folder_);
+  EXPECT_THAT(whole, HasSubstr("3,32,64,0.5,350.0,interpolated\n"));
+  EXPECT_THAT(whole, HasSubstr("7,32,64,0.5,400.0,measured\n"));
+  ASSERT_TRUE(store.append(run, powered_case(9, std::nullopt)).ok());
+  const std::string none = exported_gemm(store, folder_);
+  EXPECT_THAT(none, HasSubstr(",m,n,k,latency\n"));
+  EXPECT_THAT(none, HasSubstr("9,32,64,0.5\n"));
 }
 
 TEST_F(StoreTest, NamesPlacedTablesThatHaveNoPower) {

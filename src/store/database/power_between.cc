@@ -41,8 +41,9 @@ std::map<std::string, RowNumbers> lines_along(const std::vector<std::string_view
   return lines;
 }
 
-// How far between two sizes another lies, on a logarithmic scale.
+// How far between two sizes another lies, on a logarithmic scale. Files repeat sizes.
 double share_between(std::int64_t low, std::int64_t size, std::int64_t high) {
+  if (low == high) return 0;
   const auto logarithm = [](std::int64_t n) { return std::log(static_cast<double>(n) + 1); };
   return (logarithm(size) - logarithm(low)) / (logarithm(high) - logarithm(low));
 }

@@ -251,6 +251,37 @@ void drop_column(Frame& rows, std::string_view name) {
                      rows.columns.end());
 }
 
+// Gives the rows without power one by a model, or that between their neighbours.
+Frame with_filled_power(const PlannerTable& table,
+                        const RowLoads& loads,
+                        Frame rows,
+                        std::vector<PowerFit>& fits) {
+  rows = with_power_sources(std::move(rows));
+  rows = with_modelled_power(std::string(table.table), loads, std::move(rows), fits);
+  return with_power_between(table.key, std::move(rows));
+}
+
+bool is_of_one_device(const Frame& rows) {
+  const FrameColumn* devices = rows.find("device");
+  const auto* names = devices == nullptr ? nullptr : std::get_if<TextColumn>(&devices->values);
+  return names != nullptr && std::set(names->codes.begin(), names->codes.end()).size() == 1;
+}
+
+// The rows of a file. A table that is not public has no readers who refuse gaps.
+core::Result<Frame> rows_to_export(const Store& store,
+                                   const std::string& table,
+                                   const ExportRequest& request,
+                                   Exported& exported) {
+  Selection selection = request.rows;
+  selection.table = table;
+  Frame rows = ASSAY_TRY(store.table(selection, Store::Columns::kPublic));
+  const PlannerTable* known = find_planner_table(table);
+  if (known != nullptr && is_of_one_device(rows))
+    rows = with_filled_power(*known, request.loads, std::move(rows), exported.power);
+  if (find_table_spec(table) == nullptr) return rows;
+  return with_power_of_all(table, std::move(rows), exported.left_out);
+}
+
 // Fills in the rows of a file.
 core::Status read_rows(const Store& store,
                        const PlaceRequest& request,
@@ -266,10 +297,9 @@ core::Status read_rows(const Store& store,
     }
     target.rows = with_names_of_steps(*table, std::move(target.rows));
     target.rows = rows_for_planner(*table, target.rows, placed.left_out);
-    target.rows = with_power_sources(std::move(target.rows));
-    target.rows =
-        with_modelled_power(target.table, request.loads, std::move(target.rows), placed.power);
-    target.rows = with_power_between(table->key, std::move(target.rows));
+    target.rows = with_filled_power(*table, request.loads, std::move(target.rows), placed.power);
+  } else {
+    target.rows = rows_without_flaws(target.table, target.rows, placed.left_out);
   }
   drop_column(target.rows, kL2Column);
   target.rows = with_power_of_all(target.table, std::move(target.rows), placed.left_out);
@@ -377,25 +407,22 @@ const char* ending_of(FileFormat format) {
   return format == FileFormat::kCsv ? ".txt" : ".parquet";
 }
 
-core::Result<std::vector<WrittenFile>> export_tables(const Store& store,
-                                                     const ExportRequest& request) {
+core::Result<Exported> export_tables(const Store& store, const ExportRequest& request) {
   const bool asked = !request.tables.empty();
   const std::vector<std::string> tables = asked ? request.tables : ASSAY_TRY(store.tables());
   const core::FileLock lock = ASSAY_TRY(core::FileLock::acquire_folder(request.folder));
-  std::vector<WrittenFile> written;
+  Exported exported;
   for (const std::string& table : tables) {
-    Selection selection = request.rows;
-    selection.table = table;
-    const Frame frame = ASSAY_TRY(store.table(selection, Store::Columns::kPublic));
+    const Frame frame = ASSAY_TRY(rows_to_export(store, table, request, exported));
     if (frame.num_rows() > 0) {
-      ASSAY_TRY(write_table(table, frame, request, written));
+      ASSAY_TRY(write_table(table, frame, request, exported.files));
     } else if (asked) {
       return core::Error{
           fmt::format("no rows of {} are of this framework, version and device", table)};
     }
   }
-  if (written.empty()) return no_rows(request.rows);
-  return written;
+  if (exported.files.empty()) return no_rows(request.rows);
+  return exported;
 }
 
 std::string family_of(const std::string& table) {

@@ -26,6 +26,7 @@ struct ExportRequest {
   Selection rows = {};                   // of each table; its own `table` is not used
   PerfFileStyle style = {};
   FileNames names = FileNames::kPublic;
+  RowLoads loads = {};  // for the power of rows that have none; null: no model
 };
 
 struct WrittenFile {
@@ -40,9 +41,16 @@ core::Error no_rows(const Selection& rows);
 // ".txt" or ".parquet"
 const char* ending_of(FileFormat format);
 
-// A table without selected rows gives no file; if it was asked for by name, that is an error.
-core::Result<std::vector<WrittenFile>> export_tables(const Store& store,
-                                                     const ExportRequest& request);
+struct Exported {
+  std::vector<WrittenFile> files = {};
+  std::vector<LeftOut> left_out = {};
+  std::vector<PowerFit> power = {};
+};
+
+// A table without selected rows gives no file; if it was asked for by name, that is an error. Rows
+// without power get one as place() gives it where all are of one device: readers of the format take
+// it of all rows or of none.
+core::Result<Exported> export_tables(const Store& store, const ExportRequest& request);
 
 // kFamily writes data/SYSTEM/gemm/BACKEND/VERSION/gemm_perf.parquet with a collection_meta.yaml
 // beside it, as the public planner has it since 2026; kFlat, of the releases before,
