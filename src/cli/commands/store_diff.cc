@@ -1,7 +1,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -42,8 +41,14 @@ class StoreDiff final : public Command {
         ->default_str("10")
         ->check(not_negative_problem);
     app.add_option(
-           "--max-share", [this](double percent) { max_share_ = percent / 100; },
+           "--max-share", [this](double percent) { limits_.share = percent / 100; },
            "fail if more of a table's rows than this differ by more than --tolerance")
+        ->type_name("PERCENT")
+        ->default_str("never fail")
+        ->check(not_negative_problem);
+    app.add_option(
+           "--max-slower", [this](double percent) { limits_.slower = percent / 100; },
+           "fail if more of a table's rows than this are slower in B by more than --tolerance")
         ->type_name("PERCENT")
         ->default_str("never fail")
         ->check(not_negative_problem);
@@ -87,14 +92,16 @@ class StoreDiff final : public Command {
   }
 
   [[nodiscard]] Outcome judge(const store::DiffResult& result) const {
+    for (const std::string& table : store::diff_ambiguous(result))
+      print_warning(table);
+    if (result.both() == 0 && result.ambiguous() > 0) return Outcome::kRegressionFound;
     if (result.both() == 0) {
       print_warning("A and B have no row in common" + what_may_help(result));
       return Outcome::kRegressionFound;
     }
     for (const std::string& table : store::diff_without_latencies(result))
       print_warning(table);
-    if (!max_share_) return Outcome::kOk;
-    const auto failures = store::diff_failures(result, request_.threshold, *max_share_);
+    const auto failures = store::diff_failures(result, request_.threshold, limits_);
     for (const std::string& failure : failures)
       print_warning(failure);
     return failures.empty() ? Outcome::kOk : Outcome::kRegressionFound;
@@ -103,7 +110,7 @@ class StoreDiff final : public Command {
   fs::path a_;
   fs::path b_;
   store::DiffRequest request_;
-  std::optional<double> max_share_;  // std::nullopt if any share passes
+  store::DiffLimits limits_;
   Presentation presentation_;
 };
 
@@ -113,11 +120,16 @@ const CommandSpec kStoreDiff{
     .description =
         "Rows belong together when all their columns but latency and power are equal. For each "
         "table: rows that only A or only B has, the 10th, 50th and 90th percentile of the ratio "
-        "of their latencies (above 1: B is slower), and the share of rows beyond the tolerance; "
-        "then the rows that differ most.",
+        "of their latencies (above 1: B is slower), how many rows are slower and faster by more "
+        "than the tolerance, and their share; then the rows of two stores that were measured in "
+        "other ways (graphs or eager launches, the L2 cache, lowered clocks, the driver), and the "
+        "rows that differ most. A shift of all rows by less than the tolerance shows in the "
+        "medians alone.\n\n"
+        "Where several rows of a side have one key, as versions have with --ignore version, they "
+        "are compared only if that makes no difference; else the key is counted as ambiguous.",
     .regression_means =
-        "in a table a larger share of rows than --max-share differs by more than --tolerance, or "
-        "no row is in both",
+        "in a table a larger share of rows than --max-share differs by more than --tolerance, or a "
+        "larger one than --max-slower is slower, or no row is compared",
     .examples =
         "assay store diff monday.db tuesday.db --max-share 0.5\n"
         "assay store diff perf/perf.db h200_sxm\n"

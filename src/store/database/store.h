@@ -201,8 +201,10 @@ class Store {
   // kWithStatistics adds the columns from median_ms to drifting. kWithInterval adds, where they are
   // known, the interval of a latency that is a median (interval_low_ms, interval_high_ms, and the
   // number of samples), and half of the median's interval as a part of it, as it is
-  // (certainty_reached) and as the run was told to measure (certainty_asked).
-  enum class Columns { kPublic, kWithStatistics, kWithInterval };
+  // (certainty_reached) and as the run was told to measure (certainty_asked), and whether clocks
+  // were lowered (throttled). kWithConditions adds condition_launch, condition_l2,
+  // condition_throttled and condition_driver, which files do not have.
+  enum class Columns { kPublic, kWithStatistics, kWithInterval, kWithConditions };
   [[nodiscard]] core::Result<Frame> table(const Selection& selection, Columns columns) const;
 
  private:

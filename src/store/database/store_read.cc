@@ -27,6 +27,12 @@ constexpr const char* kTimingColumns =
     "t.memory_mhz_before, t.memory_mhz_after, t.temperature_celsius, t.slowdowns, "
     "t.energy_joules, t.throttled, t.drifting";
 
+// The driver is that of the whole run.
+constexpr const char* kConditionColumns =
+    ", t.launch AS condition_launch, t.l2 AS condition_l2, t.throttled AS condition_throttled"
+    ", CASE WHEN json_valid(r.facts) THEN json_extract(r.facts, '$.driver') END AS "
+    "condition_driver";
+
 // A worker that gives no interval leaves zeros. A difference of two medians (compute_scale) has the
 // timing of the first.
 constexpr const char* kIntervalColumns =
@@ -36,7 +42,8 @@ constexpr const char* kIntervalColumns =
     ", CASE WHEN t.low_ms > 0 THEN max(t.high_ms - t.median_ms, t.median_ms - t.low_ms) / "
     "t.median_ms END AS certainty_reached"
     ", CASE WHEN t.low_ms > 0 AND json_valid(r.facts) AND json_extract(r.facts, '$.\"{1}\"') = '0' "
-    "THEN json_extract(r.facts, '$.\"{0}\"') / 100.0 END AS certainty_asked";
+    "THEN json_extract(r.facts, '$.\"{0}\"') / 100.0 END AS certainty_asked"
+    ", t.throttled";
 
 struct SourceRow {
   std::int64_t id = 0;
@@ -296,8 +303,10 @@ core::Result<Statement> select_row(const Database& database, Store::Columns colu
   if (columns == Store::Columns::kWithStatistics) more = kTimingColumns;
   if (columns == Store::Columns::kWithInterval) {
     more = fmt::format(kIntervalColumns, kCertaintyFact, kNumRunsFact);
-    from += " LEFT JOIN run r ON r.id = m.run";
   }
+  if (columns == Store::Columns::kWithConditions) more = kConditionColumns;
+  if (columns == Store::Columns::kWithInterval || columns == Store::Columns::kWithConditions)
+    from += " LEFT JOIN run r ON r.id = m.run";
   return database.prepare(
       fmt::format("{}{} FROM measurement m {} WHERE m.id = ?1", kRowColumns, more, from));
 }

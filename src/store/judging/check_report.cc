@@ -23,6 +23,7 @@ model::Table checked_table() {
                       {.name = "far_apart", .description = "duplicates beyond --spread"},
                       {.name = "drops"},
                       {.name = "faster", .description = "than the roofline"},
+                      {.name = "slow", .description = "far too slow"},
                       {.name = "zero"},
                       {.name = "unusable"},
                       {.name = "uncertain", .description = "less certain than was asked for"}}};
@@ -132,7 +133,7 @@ void CheckReport::add(const std::string& name, const TableCheck& check) {
   checked_.add_row({name, check.impossible() ? "failed" : "passed", check.rows, check.groups,
                     check.holes.count, check.duplicates.count, check.far_apart, check.drops.count,
                     check.faster.total > 0 ? model::Cell(check.faster.count) : "unknown",
-                    check.not_positive.count, check.unused.count,
+                    check.slower.count, check.not_positive.count, check.unused.count,
                     check.uncertain.total > 0 ? model::Cell(check.uncertain.count) : "unknown"});
   for (const Finding& finding : findings_of(check))
     add_finding(name, finding);

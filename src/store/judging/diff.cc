@@ -3,10 +3,12 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <map>
 #include <set>
+#include <tuple>
 
-#include "core/counted.h"
 #include "core/files.h"
 #include "core/interrupt.h"
 #include "core/statistics.h"
@@ -21,44 +23,85 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kExamples = 3;
+constexpr std::int64_t kExamples = 3;
 
-// The rows of one side; those with equal keys stand together.
+// How a row was measured, as Store::Columns::kWithConditions tells it; files do not.
+constexpr std::array<std::string_view, 4> kConditions = {"launch", "l2", "throttled", "driver"};
+
+std::string column_of_condition(std::string_view condition) {
+  return "condition_" + std::string(condition);
+}
+
+bool is_condition(std::string_view column) {
+  return std::any_of(kConditions.begin(), kConditions.end(), [&](std::string_view condition) {
+    return column == column_of_condition(condition);
+  });
+}
+
+// The rows of one side; those with equal keys stand together, the fastest first.
 class Side {
  public:
   Side(Frame frame, const std::vector<std::string>& ignored)
       : frame_(std::move(frame)), writer_(key_columns(frame_, ignored)) {
-    rows_.resize(frame_.num_rows());
-    for (std::size_t row = 0; row < rows_.size(); ++row)
-      rows_[row] = {stable_hash(writer_.write_named(row)), row};
+    const FrameColumn* latency = frame_.find("latency");
+    for (std::size_t row = 0; row < frame_.num_rows(); ++row) {
+      const double ms = latency == nullptr ? std::nan("") : number_at(*latency, row);
+      rows_.push_back({.hash = stable_hash(writer_.write_named(row)), .ms = ms, .row = row});
+    }
     std::sort(rows_.begin(), rows_.end());
+    for (std::size_t i = 0; i < kConditions.size(); ++i)
+      conditions_[i] = frame_.find(column_of_condition(kConditions[i]));
   }
 
   [[nodiscard]] std::size_t size() const { return rows_.size(); }
 
-  [[nodiscard]] std::uint64_t hash(std::size_t at) const { return rows_[at].first; }
+  [[nodiscard]] std::uint64_t hash(std::size_t at) const { return rows_[at].hash; }
 
-  std::string key(std::size_t at) { return std::string(writer_.write_named(rows_[at].second)); }
+  // The place behind the rows that have the key of this one.
+  [[nodiscard]] std::size_t end_of_key(std::size_t at) const {
+    std::size_t end = at + 1;
+    while (end < rows_.size() && rows_[end].hash == rows_[at].hash)
+      ++end;
+    return end;
+  }
+
+  std::string key(std::size_t at) { return std::string(writer_.write_named(rows_[at].row)); }
 
   // NaN if the row has none.
-  [[nodiscard]] double latency(std::size_t at) const {
-    const FrameColumn* column = frame_.find("latency");
-    if (column == nullptr || column->is_missing(rows_[at].second)) return std::nan("");
-    const model::PerfValue value = column->value(rows_[at].second);
-    if (const auto* whole = std::get_if<std::int64_t>(&value)) return static_cast<double>(*whole);
-    const auto* real = std::get_if<double>(&value);
-    return real == nullptr ? std::nan("") : *real;
+  [[nodiscard]] double latency(std::size_t at) const { return rows_[at].ms; }
+
+  // "hot"; empty if it is unknown.
+  [[nodiscard]] std::string condition(std::size_t at, std::size_t number) const {
+    const FrameColumn* column = conditions_[number];
+    if (column == nullptr || column->is_missing(rows_[at].row)) return "";
+    const std::string text = value_text(column->value(rows_[at].row));
+    if (kConditions[number] != "throttled") return text;
+    return text == "0" ? "no" : "yes";
   }
 
  private:
+  struct SortedRow {
+    std::uint64_t hash = 0;
+    double ms = 0;
+    std::size_t row = 0;
+
+    bool operator<(const SortedRow& other) const {
+      const auto rank = [](const SortedRow& one) {
+        return std::tuple(one.hash, std::isnan(one.ms), std::isnan(one.ms) ? 0 : one.ms, one.row);
+      };
+      return rank(*this) < rank(other);
+    }
+  };
+
   // Sorted by name, as two sides may have them in different orders. The common columns come last:
   // who reads a key looks for the others.
   static std::vector<const FrameColumn*> key_columns(const Frame& frame,
                                                      const std::vector<std::string>& ignored) {
     std::vector<const FrameColumn*> columns;
     for (const FrameColumn& column : frame.columns) {
-      const bool skip = std::find(ignored.begin(), ignored.end(), column.name) != ignored.end();
-      if (!is_value_column(column.name) && !skip) columns.push_back(&column);
+      const bool skip = is_value_column(column.name) || is_condition(column.name) ||
+                        std::find(ignored.begin(), ignored.end(), column.name) != ignored.end();
+      if (!skip) columns.push_back(&column);
     }
     std::sort(columns.begin(), columns.end(), [](const FrameColumn* a, const FrameColumn* b) {
       const auto place = [](const FrameColumn* column) {
@@ -71,13 +114,19 @@ class Side {
 
   Frame frame_;
   KeyWriter writer_;
-  std::vector<std::pair<std::uint64_t, std::size_t>> rows_;
+  std::vector<SortedRow> rows_;
+  std::array<const FrameColumn*, kConditions.size()> conditions_ = {};  // null: unknown
 };
+
+bool same_latency(double a_ms, double b_ms) {
+  return a_ms == b_ms || (std::isnan(a_ms) && std::isnan(b_ms));
+}
 
 class Comparison {
  public:
-  Comparison(const std::string& table, Side a, Side b, const DiffRequest& request)
-      : a_(std::move(a)), b_(std::move(b)), request_(&request) {
+  // `a` and `b` must outlive the comparison.
+  Comparison(const std::string& table, Side& a, Side& b, const DiffRequest& request)
+      : a_(a), b_(b), request_(request) {
     result_.table = table;
     result_.a_rows = static_cast<std::int64_t>(a_.size());
     result_.b_rows = static_cast<std::int64_t>(b_.size());
@@ -88,25 +137,77 @@ class Comparison {
     std::size_t j = 0;
     while (i < a_.size() || j < b_.size()) {
       if (j == b_.size() || (i < a_.size() && a_.hash(i) < b_.hash(j))) {
-        add_single(a_, i++, result_.only_a, result_.example_only_a);
+        add_only_a(i++);
       } else if (i == a_.size() || b_.hash(j) < a_.hash(i)) {
-        add_single(b_, j++, result_.only_b, result_.example_only_b);
+        add_only_b(j++);
       } else {
-        add_pair(i++, j++, worst);
+        const std::size_t end_i = a_.end_of_key(i);
+        const std::size_t end_j = b_.end_of_key(j);
+        add_key({i, end_i}, {j, end_j}, worst);
+        i = end_i;
+        j = end_j;
       }
     }
     result_.p10_ratio = core::quantile(ratios_, 0.1);
     result_.median_ratio = core::quantile(ratios_, 0.5);
     result_.p90_ratio = core::quantile(ratios_, 0.9);
+    for (auto& [what, rows] : conditions_) {
+      const auto& [number, of_a, of_b] = what;
+      result_.conditions.push_back(
+          {.condition = std::string(kConditions[number]), .a = of_a, .b = of_b, .rows = rows});
+    }
     return std::move(result_);
   }
 
  private:
-  static void add_single(Side& side,
-                         std::size_t at,
-                         std::int64_t& count,
-                         std::vector<std::string>& examples) {
-    if (++count <= static_cast<std::int64_t>(kExamples)) examples.push_back(side.key(at));
+  struct Range {
+    std::size_t begin = 0;
+    std::size_t end = 0;
+
+    [[nodiscard]] std::size_t size() const { return end - begin; }
+  };
+
+  void add_only_a(std::size_t at) {
+    if (++result_.only_a <= kExamples) result_.example_only_a.push_back(a_.key(at));
+  }
+
+  void add_only_b(std::size_t at) {
+    if (++result_.only_b <= kExamples) result_.example_only_b.push_back(b_.key(at));
+  }
+
+  // Nothing tells which of several rows belong together, unless it makes no difference.
+  [[nodiscard]] bool is_ambiguous(Range a, Range b) const {
+    const auto is_one_time = [](const Side& side, Range rows) {
+      return same_latency(side.latency(rows.begin), side.latency(rows.end - 1));
+    };
+    if (is_one_time(a_, a) && is_one_time(b_, b)) return false;
+    if (a.size() != b.size()) return true;
+    for (std::size_t k = 0; k < a.size(); ++k)
+      if (!same_latency(a_.latency(a.begin + k), b_.latency(b.begin + k))) return true;
+    return false;
+  }
+
+  void add_key(Range a, Range b, std::vector<RowDiff>& worst) {
+    if (is_ambiguous(a, b)) {
+      if (result_.ambiguous++ == 0) result_.example_ambiguous = a_.key(a.begin);
+      return;
+    }
+    const std::size_t pairs = std::min(a.size(), b.size());
+    for (std::size_t k = 0; k < pairs; ++k)
+      add_pair(a.begin + k, b.begin + k, worst);
+    for (std::size_t i = a.begin + pairs; i < a.end; ++i)
+      add_only_a(i);
+    for (std::size_t j = b.begin + pairs; j < b.end; ++j)
+      add_only_b(j);
+  }
+
+  void add_conditions(std::size_t i, std::size_t j) {
+    for (std::size_t number = 0; number < kConditions.size(); ++number) {
+      std::string of_a = a_.condition(i, number);
+      std::string of_b = b_.condition(j, number);
+      if (of_a.empty() || of_b.empty() || of_a == of_b) continue;
+      ++conditions_[{number, std::move(of_a), std::move(of_b)}];
+    }
   }
 
   void add_pair(std::size_t i, std::size_t j, std::vector<RowDiff>& worst) {
@@ -115,12 +216,14 @@ class Comparison {
     const double b_ms = b_.latency(j);
     if (std::isnan(a_ms) || std::isnan(b_ms)) return;
     ++result_.compared;
+    add_conditions(i, j);
     // Some public tables have rows of 0 ms.
     const double ratio = a_ms == b_ms ? 1 : b_ms / a_ms;
     if (std::isfinite(ratio)) ratios_.push_back(ratio);
     if (a_ms == b_ms) return;
     ++result_.different;
-    if (std::abs(ratio - 1) > request_->threshold) ++result_.beyond;
+    if (ratio - 1 > request_.threshold) ++result_.slower;
+    if (1 - ratio > request_.threshold) ++result_.faster;
     add_worst({.table = result_.table, .key = "", .a_ms = a_ms, .b_ms = b_ms, .ratio = ratio}, i,
               worst);
   }
@@ -133,18 +236,20 @@ class Comparison {
       return distance(x.ratio) > distance(y.ratio);
     };
     const auto place = std::upper_bound(worst.begin(), worst.end(), row, farther);
-    const bool full = worst.size() >= request_->most_worst;
+    const bool full = worst.size() >= request_.most_worst;
     if (full && place == worst.end()) return;
     row.key = a_.key(at);
     worst.insert(place, std::move(row));
     if (full) worst.pop_back();
   }
 
-  Side a_;
-  Side b_;
-  const DiffRequest* request_;
+  Side& a_;
+  Side& b_;
+  const DiffRequest& request_;
   TableDiff result_;
   std::vector<double> ratios_;
+  // By the number of the condition, and what it is in A and in B.
+  std::map<std::tuple<std::size_t, std::string, std::string>, std::int64_t> conditions_;
 };
 
 core::Result<std::set<std::string>> tables_to_compare(const Store& a,
@@ -165,62 +270,7 @@ core::Result<std::set<std::string>> tables_to_compare(const Store& a,
 core::Result<Frame> rows_of(const Store& store, const std::string& table) {
   const std::vector<std::string> names = ASSAY_TRY(store.tables());
   if (std::find(names.begin(), names.end(), table) == names.end()) return Frame{};
-  return store.table({.table = table}, Store::Columns::kPublic);
-}
-
-model::Table compared_tables(const std::vector<TableDiff>& diffs, double threshold) {
-  model::Table table{
-      .name = "tables",
-      .title = "Rows of A and B, compared",
-      .columns = {{.name = "table"},
-                  {.name = "A", .description = "rows"},
-                  {.name = "B", .description = "rows"},
-                  {.name = "only A"},
-                  {.name = "only B"},
-                  {.name = "both", .description = "rows that both have"},
-                  {.name = "compared", .description = "of these: both have a latency"},
-                  {.name = "differ", .description = "of those compared: not the same number"},
-                  {.name = "p10"},
-                  {.name = "median"},
-                  {.name = "p90"},
-                  {.name = "beyond", .unit = "%"}}};
-  table.notes.push_back(fmt::format(
-      "p10, median, p90: ratios B / A of latencies; beyond: rows compared that differ by more "
-      "than {:g} %",
-      100 * threshold));
-  for (const TableDiff& diff : diffs) {
-    table.add_row({diff.table, diff.a_rows, diff.b_rows, diff.only_a, diff.only_b, diff.both,
-                   diff.compared, diff.different, model::cell_of(diff.p10_ratio),
-                   model::cell_of(diff.median_ratio), model::cell_of(diff.p90_ratio),
-                   100 * diff.share_beyond()});
-  }
-  return table;
-}
-
-model::Table worst_table(const std::vector<RowDiff>& worst) {
-  model::Table table{.name = "worst",
-                     .title = "Rows that differ most",
-                     .columns = {{.name = "table"},
-                                 {.name = "A", .unit = "ms"},
-                                 {.name = "B", .unit = "ms"},
-                                 {.name = "ratio"},
-                                 {.name = "row"}}};
-  for (const RowDiff& row : worst)
-    table.add_row({row.table, row.a_ms, row.b_ms, model::cell_of(row.ratio), row.key});
-  return table;
-}
-
-model::Table single_table(const std::vector<TableDiff>& diffs) {
-  model::Table table{.name = "single",
-                     .title = "Rows that only one side has, first examples",
-                     .columns = {{.name = "table"}, {.name = "only in"}, {.name = "row"}}};
-  for (const TableDiff& diff : diffs) {
-    for (const std::string& key : diff.example_only_a)
-      table.add_row({diff.table, "A", key});
-    for (const std::string& key : diff.example_only_b)
-      table.add_row({diff.table, "B", key});
-  }
-  return table;
+  return store.table({.table = table}, Store::Columns::kWithConditions);
 }
 
 // A misspelt column would ignore nothing, in silence. This looks at no row, since a comparison may
@@ -248,6 +298,13 @@ core::Status check_ignored(const Store& a,
 
 }  // namespace
 
+std::int64_t DiffResult::ambiguous() const {
+  std::int64_t keys = 0;
+  for (const TableDiff& table : tables)
+    keys += table.ambiguous;
+  return keys;
+}
+
 std::int64_t DiffResult::both() const {
   std::int64_t rows = 0;
   for (const TableDiff& table : tables)
@@ -260,41 +317,6 @@ std::int64_t DiffResult::compared() const {
   for (const TableDiff& table : tables)
     rows += table.compared;
   return rows;
-}
-
-std::vector<model::Table> diff_tables(const DiffResult& result, double threshold) {
-  std::vector<model::Table> tables{compared_tables(result.tables, threshold)};
-  if (!result.worst.empty()) tables.push_back(worst_table(result.worst));
-  model::Table single = single_table(result.tables);
-  if (!single.cells.empty()) tables.push_back(std::move(single));
-  return tables;
-}
-
-std::vector<std::string> diff_without_latencies(const DiffResult& result) {
-  std::vector<std::string> found;
-  for (const TableDiff& diff : result.tables) {
-    if (diff.both == 0 || diff.compared > 0) continue;
-    const std::string rows =
-        core::counted(diff.both, "row of both sides lacks", "rows of both sides lack");
-    found.push_back(
-        fmt::format("{}: no latency was compared: {} one; what is equal is their other columns",
-                    diff.table, rows));
-  }
-  return found;
-}
-
-std::vector<std::string> diff_failures(const DiffResult& result,
-                                       double threshold,
-                                       double max_share) {
-  std::vector<std::string> failures;
-  for (const TableDiff& diff : result.tables) {
-    if (diff.share_beyond() <= max_share) continue;
-    failures.push_back(fmt::format("{}: {:.2f} % of {} by more than {:g} %; {:g} % may", diff.table,
-                                   100 * diff.share_beyond(),
-                                   core::counted(diff.compared, "row differs", "rows differ"),
-                                   100 * threshold, 100 * max_share));
-  }
-  return failures;
 }
 
 core::Result<Store> open_tables(const fs::path& path, model::Warnings& repairs) {
@@ -320,11 +342,9 @@ core::Result<DiffResult> diff(const Store& a, const Store& b, const DiffRequest&
   ASSAY_TRY(check_ignored(a, b, tables, request.ignored));
   for (const std::string& table : tables) {
     ASSAY_TRY(core::check_interrupt());
-    Frame of_a = ASSAY_TRY(rows_of(a, table));
-    Frame of_b = ASSAY_TRY(rows_of(b, table));
-    Comparison comparison(table, Side(std::move(of_a), request.ignored),
-                          Side(std::move(of_b), request.ignored), request);
-    result.tables.push_back(comparison.run(result.worst));
+    Side of_a(ASSAY_TRY(rows_of(a, table)), request.ignored);
+    Side of_b(ASSAY_TRY(rows_of(b, table)), request.ignored);
+    result.tables.push_back(Comparison(table, of_a, of_b, request).run(result.worst));
   }
   return result;
 }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,24 +29,43 @@ struct RowDiff {
   double ratio = 0;  // b / a
 };
 
+// Rows that the sides measured in two ways: with the L2 cache hot in A and cold in B.
+struct ConditionDiff {
+  std::string condition;  // "launch", "l2", "throttled" or "driver"
+  std::string a;
+  std::string b;
+  std::int64_t rows = 0;
+};
+
 struct TableDiff {
   std::string table;
   std::int64_t a_rows = 0;
   std::int64_t b_rows = 0;
   std::int64_t only_a = 0;
   std::int64_t only_b = 0;
+  // Keys of both sides that several rows of a side have, with several times; these rows count
+  // nowhere else.
+  std::int64_t ambiguous = 0;
   std::int64_t both = 0;       // rows that both have
   std::int64_t compared = 0;   // of these: with a latency in both
   std::int64_t different = 0;  // of those compared: not the same number
-  std::int64_t beyond = 0;     // of those compared: by more than the threshold
-  double p10_ratio = 0;        // of b to a; NaN if nothing was compared
+  std::int64_t slower = 0;     // of those compared: B by more than the threshold
+  std::int64_t faster = 0;
+  double p10_ratio = 0;  // of b to a; NaN if nothing was compared
   double median_ratio = 0;
   double p90_ratio = 0;
   std::vector<std::string> example_only_a = {};  // keys, JSON
   std::vector<std::string> example_only_b = {};
+  std::string example_ambiguous = {};
+  std::vector<ConditionDiff> conditions = {};  // of the rows compared
 
-  [[nodiscard]] double share_beyond() const {
-    return compared == 0 ? 0 : static_cast<double>(beyond) / static_cast<double>(compared);
+  [[nodiscard]] double share_beyond() const { return share(slower + faster); }
+
+  [[nodiscard]] double share_slower() const { return share(slower); }
+
+ private:
+  [[nodiscard]] double share(std::int64_t rows) const {
+    return compared == 0 ? 0 : static_cast<double>(rows) / static_cast<double>(compared);
   }
 };
 
@@ -53,6 +73,8 @@ struct DiffResult {
   std::vector<TableDiff> tables;
   std::vector<RowDiff> worst;  // those whose ratio is farthest from 1 first
 
+  // The keys of all tables that say nothing since several rows have them.
+  [[nodiscard]] std::int64_t ambiguous() const;
   // The rows of all tables that both have, and those of them whose latencies were compared.
   [[nodiscard]] std::int64_t both() const;
   [[nodiscard]] std::int64_t compared() const;
@@ -62,8 +84,9 @@ struct DiffResult {
 // The error names a bad file.
 core::Result<Store> open_tables(const std::filesystem::path& path, model::Warnings& repairs);
 
-// Rows with the same values in all columns but latency and power are compared; of several such rows
-// the first of one side with the first of the other.
+// Rows with the same values in all columns but latency and power are compared. Where a side has
+// several such rows they are compared if their times are equal, or those of both sides are the
+// same; else they are ambiguous.
 core::Result<DiffResult> diff(const Store& a, const Store& b, const DiffRequest& request);
 
 // Returns the tables of the comparison; those of the worst and of single rows only if there are
@@ -74,10 +97,18 @@ std::vector<model::Table> diff_tables(const DiffResult& result, double threshold
 // compared.
 std::vector<std::string> diff_without_latencies(const DiffResult& result);
 
-// Returns in words the tables in which a larger share of rows than `max_share` is beyond the
-// threshold.
+// Returns in words the tables with rows that were not compared since several have one key.
+std::vector<std::string> diff_ambiguous(const DiffResult& result);
+
+// The shares of a table's rows that may be beyond the threshold; std::nullopt if any may.
+struct DiffLimits {
+  std::optional<double> share = {};
+  std::optional<double> slower = {};  // counts only rows that are slower in B
+};
+
+// Returns in words the tables that exceed a limit.
 std::vector<std::string> diff_failures(const DiffResult& result,
                                        double threshold,
-                                       double max_share);
+                                       const DiffLimits& limits);
 
 }  // namespace assay::store

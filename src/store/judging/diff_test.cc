@@ -26,13 +26,84 @@ TEST(Diff, CountsTheRowsBeyondTheThreshold) {
   EXPECT_EQ(table.only_a, 1);
   EXPECT_EQ(table.only_b, 1);
   EXPECT_EQ(table.different, 3);
-  EXPECT_EQ(table.beyond, 2);
+  EXPECT_EQ(table.slower, 1);
+  EXPECT_EQ(table.faster, 1);
   EXPECT_EQ(result.value().compared(), 4);
   EXPECT_EQ(result.value().worst.front().ratio, 0.5);
   EXPECT_THAT(
-      diff_failures(result.value(), 0.1, 0.49),
-      testing::ElementsAre("gemm_perf: 50.00 % of 4 rows differ by more than 10 %; 49 % may"));
-  EXPECT_TRUE(diff_failures(result.value(), 0.1, 0.5).empty());
+      diff_failures(result.value(), 0.1, {.share = 0.49}),
+      testing::ElementsAre(
+          "gemm_perf: 50.00 % of 4 rows differ by more than 10 % (1 slower, 1 faster); 49 % may"));
+  EXPECT_TRUE(diff_failures(result.value(), 0.1, {.share = 0.5, .slower = 0.25}).empty());
+  EXPECT_THAT(
+      diff_failures(result.value(), 0.1, {.slower = 0.24}),
+      testing::ElementsAre("gemm_perf: 25.00 % of 4 rows are slower by more than 10 % (1 slower, "
+                           "1 faster); 24 % may"));
+}
+
+// The rows of m = 1 of versions that differ in nothing else, and one row of m = 2.
+Store versions_of(const std::vector<double>& latency_ms) {
+  Store store = Store::in_memory().value();
+  for (std::size_t i = 0; i < latency_ms.size(); ++i) {
+    const std::string version = "0." + std::to_string(i);
+    EXPECT_TRUE(
+        store.append(test_run("import"), "gemm_perf", gemm_frame({1}, {latency_ms[i]}, version))
+            .ok());
+  }
+  EXPECT_TRUE(store.append(test_run("import"), "gemm_perf", gemm_frame({2}, {1}, "0.9")).ok());
+  return store;
+}
+
+TEST(Diff, RowsThatIgnoringAColumnMakesEqualAreAmbiguousInAnyOrder) {
+  const DiffRequest request{.ignored = {"version"}};
+  for (const auto& of_a : {std::vector<double>{1, 2, 4}, {4, 2, 1}}) {
+    const DiffResult result = diff(versions_of(of_a), versions_of({2}), request).value();
+    const TableDiff& table = result.tables.front();
+    EXPECT_EQ(table.ambiguous, 1);
+    EXPECT_EQ(table.only_a + table.only_b, 0);
+    EXPECT_EQ(table.compared, 1);
+    EXPECT_EQ(table.median_ratio, 1);
+    EXPECT_THAT(diff_ambiguous(result),
+                testing::ElementsAre(testing::HasSubstr("gemm_perf: 1 key has several rows")));
+  }
+}
+
+TEST(Diff, RowsOfOneKeyWithTheSameTimesAreEqual) {
+  const DiffRequest request{.ignored = {"version"}};
+  const TableDiff same =
+      diff(versions_of({1, 4}), versions_of({4, 1}), request).value().tables.front();
+  EXPECT_EQ(same.ambiguous, 0);
+  EXPECT_EQ(same.both, 3);
+  EXPECT_EQ(same.different, 0);
+  const TableDiff one = diff(versions_of({1, 1}), versions_of({2}), request).value().tables.front();
+  EXPECT_EQ(one.ambiguous, 0);
+  EXPECT_EQ(one.only_a, 1);
+  EXPECT_EQ(one.slower, 1);
+}
+
+Store measured_store(model::L2State l2, const std::string& driver) {
+  Store store = Store::in_memory().value();
+  Run run = test_run();
+  run.facts["driver"] = driver;
+  CaseRecord one = gemm_case(1, 0.5);
+  one.rows[0].timing.l2 = l2;
+  EXPECT_TRUE(store.append(store.begin_run(run).value(), one).ok());
+  return store;
+}
+
+TEST(Diff, TellsInWhichOtherWaysRowsWereMeasured) {
+  const DiffResult result = diff(measured_store(model::L2State::kHot, "580"),
+                                 measured_store(model::L2State::kCold, "570"), {})
+                                .value();
+  const auto& conditions = result.tables.front().conditions;
+  ASSERT_EQ(conditions.size(), 2U);
+  EXPECT_EQ(conditions[0].condition, "l2");
+  EXPECT_EQ(conditions[0].a, "hot");
+  EXPECT_EQ(conditions[0].b, "cold");
+  EXPECT_EQ(conditions[0].rows, 1);
+  EXPECT_EQ(conditions[1].condition, "driver");
+  const auto file = diff(measured_store(model::L2State::kHot, "580"), store_with({1}, {1}), {});
+  EXPECT_TRUE(file.value().tables.front().conditions.empty());
 }
 
 TEST(Diff, RowsWithoutLatencyAreInBothAndNotCompared) {

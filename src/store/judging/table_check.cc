@@ -27,6 +27,9 @@ constexpr FindingKind kFindingKinds[] = {
      "a wrong row, or one whose data stayed in the cache", &TableCheck::faster, true},
     {"faster, from L2", Weight::kRemark, "excused: all data of the row fit in the L2 cache",
      &TableCheck::cached, true},
+    {"far too slow", Weight::kProblem,
+     "300 times its roofline and a launch, or 100 times both rows beside it: a wrong unit?",
+     &TableCheck::slower, true},
     {"zero or negative", Weight::kProblem, "no latency", &TableCheck::not_positive, false},
     {"unusable rows", Weight::kProblem, "without a finite latency, or a size is missing",
      &TableCheck::unused, false},
@@ -39,7 +42,17 @@ constexpr FindingKind kFindingKinds[] = {
     {"uncertain", Weight::kRemark,
      "samples scatter more than --certainty allows; worst: ± of the median", &TableCheck::uncertain,
      true},
+    {"throttled", Weight::kRemark, "measured while the GPU had lowered its clocks",
+     &TableCheck::throttled, false},
 };
+
+// Times in microseconds that are taken for milliseconds are 1000 times too long. Products of the
+// shipped database take at least 0.47 of their roofline and this launch, and none of its rows more
+// than 85 (copies over PCIe, whose roofline is the memory's; 80 a prompt's attention). No row takes
+// 4 times as long as both rows beside it.
+constexpr double kLaunchMs = 0.005;
+constexpr double kFarAboveRoofline = 300;
+constexpr double kFarAboveNeighbours = 100;
 
 void note(Found& found, double how_much, const auto& where) {
   ++found.count;
@@ -86,6 +99,7 @@ class Checker {
     const auto all_sizes = grid.sizes_of(point.position);
     const auto sizes = std::span(all_sizes.data(), grid.num_axes());
     const double roof = group.surface.roofline(sizes);
+    check_slow(group, point, roof);
     if (roof <= 0) return;
     ++result_.faster.total;
     const double faster = 1 - point.latency / roof;
@@ -93,6 +107,32 @@ class Checker {
     const bool excused = cached && point.latency >= cached(sizes) * (1 - limits_.roofline);
     note(excused ? result_.cached : result_.faster, faster,
          [&] { return place(index_, group, point.position); });
+  }
+
+  // `roof` is 0 where it is unknown.
+  void check_slow(const Group& group, const GridPoint& point, double roof) {
+    ++result_.slower.total;
+    const double beside = slowest_beside(group.surface.grid(), point.position);
+    const double least = roof > 0 ? roof + kLaunchMs : 0;
+    const bool is_far = (least > 0 && point.latency > kFarAboveRoofline * least) ||
+                        (beside > 0 && point.latency > kFarAboveNeighbours * beside);
+    if (!is_far) return;
+    const double usual = least > 0 ? least : beside;
+    note(result_.slower, point.latency / usual,
+         [&] { return place(index_, group, point.position); });
+  }
+
+  // Of the rows beside a point along each size where it has two; 0 if it has none.
+  static double slowest_beside(const Grid& grid, const Position& position) {
+    double slowest = 0;
+    for (std::size_t axis = 0; axis < grid.num_axes(); ++axis) {
+      Position low = position;
+      Position high = position;
+      const int any = static_cast<int>(grid.values(axis).size());
+      if (!find_along(grid, low, axis, -1, any) || !find_along(grid, high, axis, 1, any)) continue;
+      slowest = std::max({slowest, *grid.find(low), *grid.find(high)});
+    }
+    return slowest;
   }
 
   // Compares a point with the next larger value of a size.
@@ -182,6 +222,21 @@ void check_certainty(const TableIndex& index,
       ++result.uncertain.total;
       if (part <= goal) continue;
       note(result.uncertain, part, [&] { return place_of_row(index, rows, group, row); });
+    }
+  }
+}
+
+void check_clocks(const TableIndex& index,
+                  const GroupedRows& rows,
+                  const Frame& frame,
+                  TableCheck& result) {
+  const FrameColumn* throttled = frame.find("throttled");
+  for (std::size_t group = 0; throttled != nullptr && group < rows.rows_of_group.size(); ++group) {
+    for (const std::uint32_t row : rows.rows_of_group[group]) {
+      if (throttled->is_missing(row)) continue;
+      ++result.throttled.total;
+      if (number_at(*throttled, row) != 0)
+        note(result.throttled, 0, [&] { return place_of_row(index, rows, group, row); });
     }
   }
 }
@@ -286,6 +341,7 @@ core::Result<TableCheck> check_table(const std::string& table,
   for (std::size_t group = 0; group < index.groups().size(); ++group)
     checker.check_group(index.groups()[group], group_roofline(rooflines.cached, rows, group));
   check_certainty(index, rows, frame, result);
+  check_clocks(index, rows, frame, result);
   result.not_positive.total = result.rows;
   result.cached.total = result.faster.total;
   return result;

@@ -42,12 +42,15 @@ struct TableCheck {
   // Rows whose median is less certain than their run asked for, of those that tell both; worst:
   // half of the interval as a part of the median.
   Found uncertain;
+  Found slower;     // latencies that no kernel takes; worst: part of what they are compared with
+  Found throttled;  // measured at lowered clocks, of the rows that tell
 
   // Whether latencies of 0 are possible (compute_scale is a difference that is clamped at 0).
   bool zeros_allowed = false;
 
   [[nodiscard]] bool impossible() const {
-    return faster.count > 0 || unused.count > 0 || (!zeros_allowed && not_positive.count > 0);
+    return faster.count > 0 || slower.count > 0 || unused.count > 0 ||
+           (!zeros_allowed && not_positive.count > 0);
   }
 };
 

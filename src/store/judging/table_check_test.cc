@@ -57,6 +57,27 @@ TEST(TableCheck, CountsRowsLessCertainThanWasAsked) {
   EXPECT_EQ(check("m,latency\n1,1\n").uncertain.total, 0);
 }
 
+TEST(TableCheck, FindsTimesThatNoKernelTakes) {
+  const KeyRoofline roofline = [](const auto& /*key*/) { return 0.01; };
+  const Rooflines known{roofline, nullptr};
+  const TableCheck in_us = check("m,latency\n1,5\n2,6\n4,12\n", known);
+  EXPECT_EQ(in_us.slower.count, 3);
+  EXPECT_TRUE(in_us.impossible());
+  EXPECT_EQ(check("m,latency\n1,0.5\n2,0.6\n4,1.2\n", known).slower.count, 0);
+  const TableCheck one = check("m,latency\n1,0.005\n2,6\n4,0.012\n");
+  EXPECT_EQ(one.slower.count, 1);
+  EXPECT_EQ(one.slower.where, "m=2");
+  EXPECT_DOUBLE_EQ(one.slower.worst, 500);
+}
+
+TEST(TableCheck, CountsRowsOfLoweredClocks) {
+  const TableCheck result = check("m,latency,throttled\n1,1,0\n2,2,1\n4,3,\n");
+  EXPECT_EQ(result.throttled.count, 1);
+  EXPECT_EQ(result.throttled.total, 2);
+  EXPECT_EQ(result.throttled.where, "m=2");
+  EXPECT_FALSE(result.impossible());
+}
+
 TEST(TableCheck, ZeroIsImpossibleButOfDifferences) {
   const std::string csv = "m,latency\n1,0\n2,1\n";
   EXPECT_TRUE(check(csv).impossible());
