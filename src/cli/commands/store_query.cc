@@ -169,10 +169,10 @@ class StoreQuery final : public Command {
                              const store::QueryResult& result) const {
     if (result.answers.empty()) {
       return core::Error{fmt::format(
-          "{}{}{}: {}; --extrapolate answers all the same", index.rows().table,
-          result.refused.size() > 1 ? " of " : "",
+          "{}{}{}: {}{}", index.rows().table, result.refused.size() > 1 ? " of " : "",
           result.refused.size() > 1 ? index.rows().family_name(result.refused.front().family) : "",
-          result.refused.front().reason)};
+          result.refused.front().reason,
+          result.refused.front().is_final ? "" : "; --extrapolate answers all the same")};
     }
     const bool is_table = presentation_.summary() == Summary::kTable;
     const model::Book book{

@@ -55,6 +55,7 @@ namespace {
 // A free size of all questions.
 struct SizeColumn {
   std::string name;
+  const SizeRange* range = nullptr;
   std::vector<double> parsed = {};  // of texts
   std::span<const double> numbers = {};
 
@@ -64,7 +65,8 @@ struct SizeColumn {
 };
 
 core::Result<SizeColumn> size_column(const Matcher& matcher, const QuestionColumn& column) {
-  SizeColumn size{.name = column.name, .numbers = column.numbers};
+  SizeColumn size{
+      .name = column.name, .range = &matcher.range_of(column.name), .numbers = column.numbers};
   for (const char* text : column.texts)
     size.parsed.push_back(ASSAY_TRY(matcher.size_of(column.name, text == nullptr ? "" : text)));
   if (!size.parsed.empty()) size.numbers = size.parsed;
@@ -267,7 +269,20 @@ class ColumnQuery {
       sizes.push_back(size.at(question));
   }
 
+  // What is wrong with the first number that its column does not take; "" for nothing. Surfaces
+  // take more: they are asked for means, too.
+  [[nodiscard]] std::string problem(std::size_t question) const {
+    for (const SizeColumn& size : sizes_) {
+      if (!size.range->takes(size.at(question)))
+        return fmt::format("{} takes {}, not {}", size.name, size.range->wanted(),
+                           size.at(question));
+    }
+    return "";
+  }
+
   void answer(std::size_t question, const WorkEstimate& estimate, const Surface& surface) {
+    std::string wrong = problem(question);
+    if (!wrong.empty()) return refuse(question, std::move(wrong));
     if (estimate.refused != Refused::kNo) {
       std::vector<double> sizes;
       add_sizes(question, sizes);

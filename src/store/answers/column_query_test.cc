@@ -65,5 +65,19 @@ TEST(ColumnQuery, AnswersEachQuestionAsASurfaceDoes) {
   EXPECT_LT(answers.value().refused.size(), kQuestions / 2);
 }
 
+TEST(ColumnQuery, FractionsOfWhatIsCountedHaveNoAnswer) {
+  const WorkIndex index = indexed_products();
+  const std::vector<double> m = {1, 1.5, 64};
+  const std::vector<double> n = {4096, 4096, 4096.7};
+  const double k = 4096;
+  const std::vector<QuestionColumn> columns = {
+      {.name = "m", .numbers = m}, {.name = "n", .numbers = n}, {.name = "k", .numbers = {&k, 1}}};
+  const ColumnAnswers answers = query_columns(index, columns, Beyond::kRefuse, 1).value();
+  EXPECT_GT(answers.latency[0], 0);
+  ASSERT_EQ(answers.refused.size(), 2U);
+  EXPECT_EQ(answers.refused[0].reason, "m takes a whole number of at least 1, not 1.5");
+  EXPECT_EQ(answers.refused[1].reason, "n takes a whole number of at least 1, not 4096.7");
+}
+
 }  // namespace
 }  // namespace assay::store

@@ -406,6 +406,28 @@ TEST(Family, RefusesExpertsThatCannotBe) {
             "moe_ep_size=3 does not divide num_experts=128");
 }
 
+TEST(Family, RefusesHeadsThatCachesDoNotDivide) {
+  std::string csv =
+      "attn_dtype,batch_size,isl,num_heads,num_key_value_heads,head_dim,step,latency\n";
+  for (const int heads : {8, 16, 64}) {
+    for (const int isl : {128, 512, 2048})
+      csv += fmt::format("bfloat16,1,{},{},8,128,0,{}\n", isl, heads, isl * heads * 1e-5);
+  }
+  const WorkIndex index = index_of("context_attention_perf", csv, nullptr);
+  const auto ask_heads = [&](const char* heads, const char* caches) {
+    return ask(index, {{"batch_size", "1"},
+                       {"isl", "512"},
+                       {"num_heads", heads},
+                       {"num_key_value_heads", caches},
+                       {"head_dim", "128"},
+                       {"step", "0"}})
+        .refusal;
+  };
+  EXPECT_EQ(ask_heads("64", "7"), "num_key_value_heads=7 does not divide num_heads=64");
+  EXPECT_EQ(ask_heads("4", "8"), "num_key_value_heads=8 does not divide num_heads=4");
+  EXPECT_EQ(ask_heads("32", "8"), "");
+}
+
 // Rows of 64 to 256 tokens read from a cache, those of 1024 and more from memory.
 TEST(Family, AnswersBesideRowsFromACacheAreAsFast) {
   std::string csv = "gemm_dtype,m,n,k,latency\n";

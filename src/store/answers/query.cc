@@ -73,7 +73,8 @@ core::Result<QueryResult> query(const WorkIndex& index,
         continue;
       }
       std::string reason = index.family(number).refusal(answer.estimate, answer.sizes);
-      result.refused.push_back({number, std::move(answer.sizes), std::move(reason)});
+      const bool is_final = answer.estimate.refused == Refused::kImpossible;
+      result.refused.push_back({number, std::move(answer.sizes), std::move(reason), is_final});
     }
   }
   if (result.answers.empty() && result.refused.empty()) return matcher.no_family(conditions);

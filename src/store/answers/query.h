@@ -42,6 +42,7 @@ struct Refusal {
   std::size_t family = 0;
   std::vector<double> sizes;
   std::string reason;
+  bool is_final = false;  // these sizes cannot be, so that nothing answers them
 };
 
 // There is one answer for each combination of the values that the conditions leave open.

@@ -14,6 +14,7 @@ namespace {
 // heads) at batch b as for (8, 1) at 2b.
 const WorkAxis kCaches{.times = {"batch_size", "num_key_value_heads"}, .reach = 6};
 const WorkAxis kQueriesOfCache{.times = {"num_heads"}, .over = {"num_key_value_heads"}, .reach = 6};
+const WorkLimit kHeadsOfCaches{.column = "num_heads", .other = "num_key_value_heads"};
 const WorkAxis kHeadDim{.times = {"head_dim"}, .reach = 4};
 
 WorkAxis column(const char* name, double reach, double plus = 0) {
@@ -27,7 +28,8 @@ std::vector<Work> of_attention() {
                 kCaches,
                 kQueriesOfCache,
                 kHeadDim,
-                column("step", 6, 1)}},
+                column("step", 6, 1)},
+       .limits = {kHeadsOfCaches}},
       {.table = "encoder_attention_perf",
        .axes = {{.times = {"isl"}, .tile = 128, .reach = 1.5},
                 {.times = {"batch_size", "num_heads"}, .reach = 6},
@@ -37,7 +39,8 @@ std::vector<Work> of_attention() {
                 kCaches,
                 kQueriesOfCache,
                 kHeadDim,
-                column("isl", 6)}},
+                column("isl", 6)},
+       .limits = {kHeadsOfCaches}},
       // Every head has keys and values of its own.
       {.table = "context_mla_perf",
        .axes = {{.times = {"isl"}, .tile = 128, .reach = 1.5},
@@ -90,7 +93,8 @@ std::vector<Work> of_other_operators() {
                 {.times = {"batch_size", "num_v_heads"}, .reach = 6},
                 column("num_v_heads", 24),
                 {.times = {"num_v_heads"}, .over = {"num_k_heads"}, .reach = 6}},
-       .labels = {"num_tokens", "model_name", "d_model"}},
+       .labels = {"num_tokens", "model_name", "d_model"},
+       .limits = {{.column = "num_v_heads", .other = "num_k_heads"}}},
       // A head's state; what heads share is small beside it.
       {.table = "mamba2_perf",
        .axes = {column("seq_len", 3),
