@@ -80,9 +80,9 @@ inline constexpr const char* kNumRunsFact = "setting --num-runs";
 enum class Points { kAll, kGrid };
 
 struct Selection {
-  std::string table;         // "gemm_perf"
-  std::string op_name = {};  // empty for all; so are the next three
-  std::string framework = {};
+  std::string table;           // "gemm_perf"
+  std::string op_name = {};    // empty for all; so are the next three
+  std::string framework = {};  // whatever its case: vLLM writes its own in two ways
   std::string version = {};
   std::string device = {};
   std::int64_t last_run = 0;  // later runs are left out; 0 for all runs

@@ -78,7 +78,8 @@ core::Result<std::vector<SourceRow>> sources_of(const Database& database,
                                                 const std::vector<Layout>& layouts) {
   Statement select = ASSAY_TRY(database.prepare(
       "SELECT id, framework, version, device, op_name, kernel_source FROM source WHERE layout = ?1 "
-      "AND (?2 = '' OR framework = ?2) AND (?3 = '' OR version = ?3) AND (?4 = '' OR device = ?4) "
+      "AND (?2 = '' OR framework = ?2 COLLATE NOCASE) AND (?3 = '' OR version = ?3) AND (?4 = '' "
+      "OR device = ?4) "
       "AND (?5 = '' OR op_name = ?5) ORDER BY id"));
   int parameter = 1;
   for (const std::string* text :

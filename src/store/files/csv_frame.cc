@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
 #include <optional>
 #include <set>
+#include <type_traits>
 #include <utility>
 
 #include "core/counted.h"
@@ -29,14 +31,24 @@ std::optional<T> parse(std::string_view field) {
   T value{};
   const char* end = field.data() + field.size();
   const auto [at, problem] = std::from_chars(field.data(), end, value);
-  if (problem != std::errc() || at != end) return std::nullopt;
-  return value;
+  if (at != end) return std::nullopt;
+  if (problem == std::errc()) return value;
+  // 1e400 is a number all the same, as "inf" is.
+  const bool is_too_large =
+      std::is_floating_point_v<T> && problem == std::errc::result_out_of_range;
+  if (is_too_large) return std::numeric_limits<T>::infinity();
+  return std::nullopt;
+}
+
+// A field of blanks is as empty as one without.
+bool is_blank(std::string_view field) {
+  return field.find_first_not_of(" \t") == std::string_view::npos;
 }
 
 enum class FieldKind : std::uint8_t { kWhole, kReal, kText };
 
 FieldKind kind_of(std::string_view field, FieldKind at_least) {
-  if (field.empty() || at_least == FieldKind::kText) return at_least;
+  if (is_blank(field) || at_least == FieldKind::kText) return at_least;
   if (at_least == FieldKind::kWhole && parse<std::int64_t>(field)) return FieldKind::kWhole;
   return parse<double>(field) ? FieldKind::kReal : FieldKind::kText;
 }
@@ -145,7 +157,7 @@ class FrameReader {
   void learn_kinds(const std::vector<std::string_view>& fields) {
     for (std::size_t i = 0; i < fields.size(); ++i) {
       ParsedColumn& column = columns_[i];
-      if (fields[i].empty()) continue;
+      if (is_blank(fields[i])) continue;
       column.has_values = true;
       if (column.kind != FieldKind::kText) column.kind = kind_of(fields[i], column.kind);
     }
@@ -154,11 +166,12 @@ class FrameReader {
   void append(const std::vector<std::string_view>& fields) {
     for (std::size_t i = 0; i < fields.size(); ++i) {
       ParsedColumn& column = columns_[i];
-      if (fields[i].empty() && column.missing.empty()) {
+      const bool is_missing = is_blank(fields[i]);
+      if (is_missing && column.missing.empty()) {
         column.missing.resize(static_cast<std::size_t>(num_rows_), false);
       }
-      if (fields[i].empty() || !column.missing.empty()) column.missing.push_back(fields[i].empty());
-      append_value(column, fields[i]);
+      if (is_missing || !column.missing.empty()) column.missing.push_back(is_missing);
+      append_value(column, is_missing ? std::string_view() : fields[i]);
     }
   }
 

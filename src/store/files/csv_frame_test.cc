@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 namespace assay::store {
 namespace {
 
@@ -37,6 +39,15 @@ TEST(CsvFrame, AnEmptyFieldIsMissing) {
   EXPECT_TRUE(rows.find("x")->is_missing(0));
   EXPECT_TRUE(rows.find("empty")->is_missing(0) && rows.find("empty")->is_missing(1));
   EXPECT_EQ(write_csv_frame(rows), "n,x,empty\n1,,\n,0.5,\n");
+}
+
+TEST(CsvFrame, BlanksAreMissingAndNumbersBeyondRangeAreInfinite) {
+  model::Warnings warnings;
+  const auto frame = read_csv_frame("n,x\n1,1e400\n  ,0.5\n", warnings);
+  ASSERT_TRUE(frame.ok()) << frame.error().message;
+  EXPECT_EQ(real(frame.value(), "x")[0], std::numeric_limits<double>::infinity());
+  EXPECT_EQ(whole(frame.value(), "n")[0], 1);
+  EXPECT_TRUE(frame.value().find("n")->is_missing(1));
 }
 
 TEST(CsvFrame, AVersionStaysTextWhereAsked) {

@@ -212,6 +212,30 @@ TEST(PerfFile, OfTablesThatNobodyDeclaredOnlyKnownSizesAreNeverNegative) {
   EXPECT_EQ(count_of(warnings, "a negative size"), 2);
 }
 
+TEST(PerfFile, TakesTimesByOtherNamesInTheirUnit) {
+  const std::string row = kRow + "gemm,x,fp8,1,32,64,";
+  for (const auto& [name, time] : {std::pair("latency_us", "500"),
+                                   {"latency (us)", "500.0"},
+                                   {"avg_ms", "0.5"},
+                                   {"latency_ms", "0.5"}}) {
+    model::Warnings warnings;
+    const std::string columns = kCommon + "gemm_dtype,m,n,k," + name + "\n";
+    const PerfFile file = parsed(columns + row + time + "\n", "gemm_perf.txt", warnings);
+    EXPECT_EQ(write_csv_frame(file.rows), gemm(row + "0.5\n")) << name;
+    EXPECT_EQ(count_of(warnings, std::string("times named ") + name), 1);
+  }
+}
+
+TEST(PerfFile, AFieldThatIsNoFiniteTimeCostsItsRowAlone) {
+  model::Warnings warnings;
+  const std::string row = kRow + "gemm,x,fp8,1,32,64,";
+  const PerfFile file =
+      parsed(gemm(row + "1e400\n" + row + " \n" + row + "0.5\n"), "gemm_perf.txt", warnings);
+  EXPECT_EQ(write_csv_frame(file.rows), gemm(row + "0.5\n"));
+  EXPECT_EQ(count_of(warnings, "a time that is no finite number"), 1);
+  EXPECT_EQ(count_of(warnings, "no time"), 1);
+}
+
 TEST(PerfFile, SaysWhatIsWrong) {
   EXPECT_EQ(failure(""), "the file is empty");
   EXPECT_EQ(failure("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 4800399\n"),

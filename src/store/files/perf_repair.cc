@@ -180,6 +180,22 @@ Runtime runtime_of(const std::filesystem::path& path) {
   return {};
 }
 
+struct TimeName {
+  std::string_view name;
+  double ms = 1;
+};
+
+constexpr TimeName kTimeNames[] = {
+    {"latency_ms"},
+    {"latency (ms)"},
+    {"time_ms"},
+    {"avg_ms"},
+    {"latency_us", kMsPerUs},
+    {"latency (us)", kMsPerUs},
+    {"time_us", kMsPerUs},
+    {"avg_us", kMsPerUs},
+};
+
 }  // namespace
 
 std::vector<std::string> first_allreduce_header() {
@@ -206,6 +222,26 @@ bool rename_old_columns(Frame& rows, model::Warnings& warnings) {
     is_first = true;
   }
   return is_first;
+}
+
+void rename_times(Frame& rows, const std::string& stem, model::Warnings& warnings) {
+  const TableSpec* spec = find_table_spec(table_of_fastest(stem));
+  const TableColumn* declared = spec == nullptr ? nullptr : spec->latency();
+  if (declared == nullptr || rows.find(declared->name) != nullptr) return;
+  for (const TimeName& known : kTimeNames) {
+    FrameColumn* column = find(rows, known.name);
+    if (column == nullptr || std::holds_alternative<TextColumn>(column->values)) continue;
+    const double factor = known.ms / (declared->unit == "us" ? kMsPerUs : 1);
+    warnings.add(fmt::format("times named {}", known.name),
+                 fmt::format("read as {} in {}", declared->name, declared->unit), stem);
+    column->name = declared->name;
+    if (factor == 1) return;
+    std::vector<double> times;
+    for (std::size_t row = 0; row < column->size(); ++row)
+      times.push_back(number_at(*column, row) * factor);
+    column->values = std::move(times);
+    return;
+  }
 }
 
 bool add_common_columns(Frame& rows,
