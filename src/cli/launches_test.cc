@@ -211,7 +211,7 @@ TEST(SimulateLaunches, TellRanksThatReceiveMoreThanTheirNicLetsPass) {
   const auto told = [](const Job& job) {
     const Both both(job);
     const simulate::Options options{.inter = goal::default_links().inter};
-    const std::string words =
+    std::string words =
         simulate::overfull_receivers(simulate::simulate_launches(*both.source, options, 1).value());
     EXPECT_EQ(words, simulate::overfull_receivers(simulate::simulate(both.graph, options).value()));
     return words;

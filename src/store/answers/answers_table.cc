@@ -203,6 +203,7 @@ class AnswersTable {
     add_estimate_columns(table_, shown_);
     keep_names_apart(rows_, keys, table_);
     if (shown_.interval && !shown_.all()) add_confidence_note();
+    add_scatter_note();
     for (const Answer& answer : result_.answers) {
       std::vector<model::Cell> row;
       add_key_cells(row, rows_, answer, shown_);
@@ -259,6 +260,26 @@ class AnswersTable {
         fmt::format("interval: holds the median of the row's run with at least {:.4g} %, if its "
                     "samples are independent",
                     least * 100));
+  }
+
+  // The errors of answers are those between rows, which are taken to be right.
+  void add_scatter_note() {
+    constexpr double kMuch = 0.5;
+    double worst = 0;
+    for (const Answer& answer : result_.answers)
+      for (const std::uint32_t row : ends_of(answer.estimate))
+        worst = std::max(worst, scatter_of(rows_.begins[answer.family] + row));
+    if (worst <= kMuch) return;
+    table_.notes.push_back(
+        fmt::format("rows that answers come from have intervals of up to ±{:.3g} % of their "
+                    "own, since their samples scattered; low_80 and high_80 leave that out",
+                    worst * 100));
+  }
+
+  // Returns half of the row's interval, as a part of its latency.
+  [[nodiscard]] double scatter_of(std::size_t row) const {
+    if (rows_.intervals.empty() || rows_.intervals[row].samples == 0) return 0;
+    return (rows_.intervals[row].high - rows_.intervals[row].low) / 2 / rows_.latencies[row];
   }
 
   const WorkIndex& index_;

@@ -295,8 +295,13 @@ std::string Family::refusal(const WorkEstimate& estimate, std::span<const double
   if (estimate.refused == Refused::kImpossible) return limit_text(sizes);
   if (estimate.refused == Refused::kUnknown) return "nothing was measured";
   if (estimate.refused == Refused::kUncertain) {
+    constexpr double kContradiction = 5;
+    const double sigma = estimate.uncertainty();
+    if (sigma > kContradiction)
+      return fmt::format("the rows beside it contradict each other; the nearest row is {}",
+                         place(estimate.low, sizes));
     return fmt::format("one sigma of the answer is {:.0f} % of it; the nearest row is {}",
-                       100 * estimate.uncertainty(), place(estimate.low, sizes));
+                       100 * sigma, place(estimate.low, sizes));
   }
   const Axis& axis = axes_[estimate.beyond_axis];
   const double value = quantity(axis, sizes);

@@ -1,5 +1,6 @@
 #include "store/answers/query.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "store/database/store_test_util.h"
@@ -206,6 +207,20 @@ TEST(Query, GivesAMeasuredRowsOwnInterval) {
   EXPECT_EQ(cells_at("2", KeyColumns::kAll), Cells(3));
   EXPECT_EQ(cells_at("3", KeyColumns::kAll), Cells(3));  // interpolated
   EXPECT_EQ(cells_at("3", KeyColumns::kVarying), Cells());
+}
+
+TEST(Query, TellsWhereTheRowsBesideAnAnswerScattered) {
+  const auto notes_at_3 = [](const std::string& high) {
+    const WorkIndex index = index_of(
+        "m,latency,interval_low_ms,interval_high_ms,samples\n"
+        "2,0.2,0.19,0.21,7\n4,0.3,0.3," +
+        high + ",7\n8,0.5,0.49,0.51,7\n");
+    const auto result = query(index, {{"m", "3"}}, Beyond::kRefuse);
+    EXPECT_TRUE(result.ok()) << result.error().message;
+    return answers_table(index, result.value(), KeyColumns::kVarying).notes;
+  };
+  EXPECT_THAT(notes_at_3("0.9"), testing::Contains(testing::HasSubstr("up to ±100 % of their")));
+  EXPECT_THAT(notes_at_3("0.4"), testing::Not(testing::Contains(testing::HasSubstr("scattered"))));
 }
 
 }  // namespace

@@ -33,6 +33,9 @@ constexpr FindingKind kFindingKinds[] = {
     {"zero or negative", Weight::kProblem, "no latency", &TableCheck::not_positive, false},
     {"unusable rows", Weight::kProblem, "without a finite latency, or a size is missing",
      &TableCheck::unused, false},
+    {"scattered", Weight::kProblem,
+     "samples took less than half of their median; worst: how much less", &TableCheck::scattered,
+     true},
     {"holes", Weight::kRemark, "missing points whose two neighbours along a size exist",
      &TableCheck::holes, false},
     {"duplicates", Weight::kRemark, "rows whose key an earlier row has; worst: how far apart",
@@ -226,6 +229,26 @@ void check_certainty(const TableIndex& index,
   }
 }
 
+// Samples that take long leave a median right; ones far below it say that it is no kernel's time.
+void check_medians(const TableIndex& index,
+                   const GroupedRows& rows,
+                   const Frame& frame,
+                   TableCheck& result) {
+  constexpr double kMost = 0.5;
+  const FrameColumn* lows = frame.find("interval_low_ms");
+  const FrameColumn* latencies = frame.find("latency");
+  if (lows == nullptr || latencies == nullptr) return;
+  for (std::size_t group = 0; group < rows.rows_of_group.size(); ++group) {
+    for (const std::uint32_t row : rows.rows_of_group[group]) {
+      const double below = 1 - number_at(*lows, row) / number_at(*latencies, row);
+      if (!std::isfinite(below)) continue;
+      ++result.scattered.total;
+      if (below > kMost)
+        note(result.scattered, below, [&] { return place_of_row(index, rows, group, row); });
+    }
+  }
+}
+
 void check_clocks(const TableIndex& index,
                   const GroupedRows& rows,
                   const Frame& frame,
@@ -341,6 +364,7 @@ core::Result<TableCheck> check_table(const std::string& table,
   for (std::size_t group = 0; group < index.groups().size(); ++group)
     checker.check_group(index.groups()[group], group_roofline(rooflines.cached, rows, group));
   check_certainty(index, rows, frame, result);
+  check_medians(index, rows, frame, result);
   check_clocks(index, rows, frame, result);
   result.not_positive.total = result.rows;
   result.cached.total = result.faster.total;

@@ -42,6 +42,7 @@ struct TableCheck {
   // Rows whose median is less certain than their run asked for, of those that tell both; worst:
   // half of the interval as a part of the median.
   Found uncertain;
+  Found scattered;  // medians of which some samples took less than half; worst: how much less
   Found slower;     // latencies that no kernel takes; worst: part of what they are compared with
   Found throttled;  // measured at lowered clocks, of the rows that tell
 
@@ -49,7 +50,7 @@ struct TableCheck {
   bool zeros_allowed = false;
 
   [[nodiscard]] bool impossible() const {
-    return faster.count > 0 || slower.count > 0 || unused.count > 0 ||
+    return faster.count > 0 || slower.count > 0 || scattered.count > 0 || unused.count > 0 ||
            (!zeros_allowed && not_positive.count > 0);
   }
 };

@@ -48,13 +48,22 @@ TEST(TableCheck, CountsDropsBeyondTheLimit) {
 TEST(TableCheck, CountsRowsLessCertainThanWasAsked) {
   const TableCheck result = check(
       "dtype,m,latency,certainty_reached,certainty_asked\n"
-      "half,1,1,0.01,0.01\nhalf,2,2,0.02,0.01\nfp8,1,1,8.5,0.01\nfp8,2,2,3,\nfp8,4,4,,\n");
+      "half,1,1,0.01,0.01\nhalf,2,2,0.02,0.01\nfp8,1,1,0.85,0.01\nfp8,2,2,3,\nfp8,4,4,,\n");
   EXPECT_EQ(result.uncertain.count, 2);
   EXPECT_EQ(result.uncertain.total, 3);
-  EXPECT_DOUBLE_EQ(result.uncertain.worst, 8.5);
+  EXPECT_DOUBLE_EQ(result.uncertain.worst, 0.85);
   EXPECT_EQ(result.uncertain.where, "m=1 dtype=fp8");
   EXPECT_FALSE(result.impossible());
   EXPECT_EQ(check("m,latency\n1,1\n").uncertain.total, 0);
+}
+
+TEST(TableCheck, AMedianFarAboveSomeOfItsSamplesIsNoKernelsTime) {
+  const TableCheck result =
+      check("m,latency,interval_low_ms\n1,1,0.6\n2,20,0.07\n4,20,0.1\n8,8,\n");
+  EXPECT_EQ(result.scattered.count, 2);
+  EXPECT_EQ(result.scattered.total, 3);
+  EXPECT_EQ(result.scattered.where, "m=2");
+  EXPECT_TRUE(result.impossible());
 }
 
 TEST(TableCheck, FindsTimesThatNoKernelTakes) {
