@@ -68,13 +68,14 @@ core::Result<double> moved_ns(const char* role, const char* part, double bytes, 
       .ns;
 }
 
-// An operator in the three passes.
+// An operator in the three passes, or a collective in the middle of a block.
 struct Part {
   double forward = 0;
   double input = 0;
   double weights = 0;
   std::uint64_t parameters = 0;
   double flops = 0;
+  std::optional<CollectiveCall> call = std::nullopt;  // as large forward and backward
 };
 
 struct Sums {
@@ -235,8 +236,10 @@ class PassMaker {
 
   void add_inside(const std::vector<Part>& parts, Stretches& to) const {
     if (is_split() && options_.sequence_parallel) call(to, gather());
-    for (const Part& part : parts)
+    for (const Part& part : parts) {
+      if (part.call) call(to, *part.call);
       compute(to, part.forward);
+    }
     if (is_split()) call(to, options_.sequence_parallel ? scatter() : reduce());
   }
 
@@ -260,6 +263,7 @@ class PassMaker {
     const bool gathers = is_split() && options_.sequence_parallel;
     if (gathers) call(made_.backward, gather());
     for (std::size_t i = parts.size(); i-- > 1;) {
+      if (parts[i].call) call(made_.backward, *parts[i].call);
       compute(made_.backward, parts[i].input);
       add_weights(parts[i].weights);
     }
@@ -335,7 +339,10 @@ class BlockReader {
       : options_(options), parts_(options, log) {}
 
   core::Status add(const OperatorUse& use) {
-    if (use.table == "custom_allreduce_perf") return {};
+    if (use.table == "custom_allreduce_perf") {
+      add_all_reduce(use.sizes.front().factor);
+      return {};
+    }
     if (use.table == "nccl_perf") {
       blocks_.back().exchanges = true;
       return {};
@@ -360,6 +367,15 @@ class BlockReader {
   }
 
  private:
+  // A block's own sum of the whole hidden state is PassMaker's.
+  void add_all_reduce(std::int64_t columns) {
+    if (columns == options_.hidden) return;
+    const auto elements = static_cast<std::uint64_t>(options_.batch_tokens() * columns);
+    blocks_.back().parts.push_back(
+        {.call = CollectiveCall{Group::kTensor, NcclFunction::kAllReduce,
+                                elements * kBytesOfActivation, kBytesOfActivation}});
+  }
+
   void place(const OperatorUse& use, const Part& part, bool is_norm) {
     Block& block = blocks_.back();
     const bool is_expert = use.op == "moe";

@@ -3,7 +3,10 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
+
+#include "model/serving/attention_chunks.h"
 
 namespace assay::goal {
 namespace {
@@ -30,11 +33,49 @@ std::string derived_text(const LaunchTime& time) {
   return time.has_key ? "" : "between other keys";
 }
 
+// Attention knows neither tokens of all requests nor experts: prompts tell all of it.
+std::vector<LaunchAmounts> amounts_of_chunks(const LaunchAmounts& amounts, std::int64_t length) {
+  std::vector<LaunchAmounts> all;
+  for (const serving::Prompts& part :
+       serving::cut_at_chunks({std::llround(amounts.requests), std::llround(amounts.new_tokens),
+                               std::llround(amounts.cached_tokens)},
+                              length)) {
+    const auto requests = static_cast<double>(part.requests);
+    const auto new_tokens = static_cast<double>(part.new_tokens);
+    all.push_back({.tokens = requests * new_tokens,
+                   .requests = requests,
+                   .new_tokens = new_tokens,
+                   .cached_tokens = static_cast<double>(part.cached_tokens)});
+  }
+  return all;
+}
+
+// What is said of the sum is what is said of any of them.
+void add_launch(const LaunchTime& one, LaunchTime& sum) {
+  sum.ns += one.ns;
+  sum.flops += one.flops;
+  sum.source = one.source;
+  sum.has_key = sum.has_key && one.has_key;
+  sum.is_beyond = sum.is_beyond || one.is_beyond;
+  sum.is_formula = sum.is_formula || one.is_formula;
+  sum.sustained_flops = std::max(sum.sustained_flops, one.sustained_flops);
+}
+
 }  // namespace
 
 core::Result<LaunchTime> OperatorLog::time(const std::string& what,
                                            const serving::OperatorUse& use,
                                            const LaunchAmounts& amounts) {
+  if (use.chunk == 0) return launch(what, use, amounts);
+  LaunchTime sum;
+  for (const LaunchAmounts& part : amounts_of_chunks(amounts, use.chunk))
+    add_launch(ASSAY_TRY(launch(what, use, part)), sum);
+  return sum;
+}
+
+core::Result<LaunchTime> OperatorLog::launch(const std::string& what,
+                                             const serving::OperatorUse& use,
+                                             const LaunchAmounts& amounts) {
   const std::string key =
       fmt::format("{} {}{}", use.op_name, serving::key_text(use), sizes_text(use, amounts));
   auto known = known_.find(key);

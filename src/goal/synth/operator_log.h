@@ -16,7 +16,8 @@ class OperatorLog {
  public:
   explicit OperatorLog(OperatorTimes& times) : times_(times) {}
 
-  // `what`: "forward", "input gradient", "weight gradient".
+  // `what`: "forward", "input gradient", "weight gradient". Attention to chunks has a launch for
+  // each length of them, and the time of all.
   core::Result<LaunchTime> time(const std::string& what,
                                 const serving::OperatorUse& use,
                                 const LaunchAmounts& amounts);
@@ -45,6 +46,9 @@ class OperatorLog {
     std::string derived;  // "" for what was measured with these columns, at or between these sizes
   };
 
+  core::Result<LaunchTime> launch(const std::string& what,
+                                  const serving::OperatorUse& use,
+                                  const LaunchAmounts& amounts);
   void add(Row row);
 
   OperatorTimes& times_;

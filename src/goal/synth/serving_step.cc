@@ -17,8 +17,7 @@ namespace {
 
 class StepWriter {
  public:
-  StepWriter(const serving::Model& model, const ServingStep& step, OperatorLog& log)
-      : model_(model), step_(step), log_(log) {}
+  StepWriter(const ServingStep& step, OperatorLog& log) : step_(step), log_(log) {}
 
   // What stands before the layers, or after them.
   core::Status add(const std::vector<serving::OperatorUse>& uses) {
@@ -33,24 +32,37 @@ class StepWriter {
 
  private:
   core::Status add(const serving::OperatorUse& use) {
-    constexpr std::uint64_t kActivationBytes = 2;
-    const std::uint64_t bytes = std::uint64_t{step_.requests} * step_.new_tokens *
-                                static_cast<std::uint64_t>(model_.hidden) * kActivationBytes;
     if (use.table == "custom_allreduce_perf") {
-      writer_.call(
-          collective_op({Group::kTensor, model::NcclFunction::kAllReduce, bytes}, Lane::kTensor));
+      writer_.call(collective_op(
+          {Group::kTensor, model::NcclFunction::kAllReduce, message_bytes(use)}, Lane::kTensor));
       return {};
     }
     if (use.table == "nccl_perf") {
-      const auto function = use.op_name == "all_gather" ? model::NcclFunction::kAllGather
-                                                        : model::NcclFunction::kReduceScatter;
-      // The tokens of a group are spread over its GPUs.
-      writer_.call(collective_op({Group::kServing, function, bytes / step_.tp}, Lane::kExpert));
+      exchange(use);
       return {};
     }
     if (use.op == "context_attention" || use.op == "generation_attention")
       ASSAY_TRY(compute(rotary_and_cache_use(use)));
     return compute(use);
+  }
+
+  // Its table counts elements of 16 bits.
+  [[nodiscard]] std::uint64_t message_bytes(const serving::OperatorUse& use) const {
+    constexpr std::uint64_t kElementBytes = 2;
+    const serving::SizeField& message = use.sizes.front();
+    const std::uint64_t groups =
+        message.amount == serving::Amount::kExpertTokens ? step_.groups : 1;
+    return groups * step_.requests * step_.new_tokens * static_cast<std::uint64_t>(message.factor) *
+           kElementBytes;
+  }
+
+  // Tables have the bytes of all GPUs, a call its own.
+  void exchange(const serving::OperatorUse& use) {
+    const auto function = use.op_name == "all_gather" ? model::NcclFunction::kAllGather
+                                                      : model::NcclFunction::kReduceScatter;
+    const auto gpus = static_cast<std::uint64_t>(number_in(use, "num_gpus"));
+    writer_.call(
+        collective_op({Group::kServing, function, message_bytes(use) / gpus}, Lane::kExpert));
   }
 
   core::Status compute(const serving::OperatorUse& use) {
@@ -69,7 +81,6 @@ class StepWriter {
             .expert_tokens = tokens * step_.groups};
   }
 
-  const serving::Model& model_;
   const ServingStep& step_;
   OperatorLog& log_;
   ProgramWriter writer_;
@@ -137,7 +148,7 @@ core::Result<MadeJob> make_serving_job(const serving::Model& model,
                                        .distribution = model.skew};
   ASSAY_TRY(serving::check_deployment(model, deployment));
   OperatorLog log(times);
-  StepWriter writer(model, step, log);
+  StepWriter writer(step, log);
   serving::Model ends = model;
   ends.layers.clear();
   std::vector<serving::OperatorUse> around = serving::uses_of(ends, deployment, step.phase);

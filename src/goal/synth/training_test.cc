@@ -371,6 +371,81 @@ TEST(ServingJob, WritesKeysAndValuesInEachLayer) {
   EXPECT_NEAR(compute_ns, 32 * 8 * (4 * (32 + 2 * 8) * 128.0 + 6 * 14336.0), 32 * 8 * 6.0);
 }
 
+// Attention takes 1 ns for each pair of a new token and one before it, all else nothing.
+class PairTimes final : public OperatorTimes {
+ public:
+  core::Result<LaunchTime> time(const serving::OperatorUse& use,
+                                const LaunchAmounts& amounts) override {
+    LaunchTime time{.source = "test"};
+    if (use.chunk == 0) return time;
+    const double keys = amounts.cached_tokens + amounts.new_tokens / 2;
+    time.ns = amounts.requests * amounts.new_tokens * keys;
+    time.flops = time.ns;
+    return time;
+  }
+};
+
+double compute_ns_of(const model::Job& job) {
+  double sum = 0;
+  for (const model::Operation& operation : job.gpus[0].operations)
+    sum += static_cast<double>(operation.compute_ns);
+  return sum;
+}
+
+// 36 of 48 layers attend to chunks of 8192 tokens.
+TEST(ServingJob, AttendsToChunks) {
+  PairTimes times;
+  const serving::Model model = serving::read_model("llama-4-scout").value();
+  const auto compute_ns = [&](const ServingStep& step) {
+    const auto made = make_serving_job(model, step, times);
+    EXPECT_TRUE(made.ok()) << made.error().message;
+    return compute_ns_of(made.value().job);
+  };
+  const ServingStep prompt{
+      .tp = 8, .phase = serving::Phase::kContext, .requests = 1, .new_tokens = 32000};
+  EXPECT_NEAR(compute_ns(prompt), 36 * (3 * 8192.0 * 4096 + 7424.0 * 3712), 1);
+  const ServingStep decode{.tp = 8, .requests = 16, .cached_tokens = 32000};
+  EXPECT_NEAR(compute_ns(decode), 36 * 16 * 7424.5, 1);
+}
+
+TEST(TrainingJob, AttendsToChunksInEitherPass) {
+  PairTimes times;
+  TrainingPlan plan = plan_of({.tp = 1});
+  plan.micro_batches = 1;
+  plan.sequence = 32000;
+  const auto made = make_training_job(serving::read_model("llama-4-scout").value(), plan, times);
+  ASSERT_TRUE(made.ok()) << made.error().message;
+  EXPECT_NEAR(compute_ns_of(made.value().job), 36 * (1 + 3.3) * (3 * 8192.0 * 4096 + 7424.0 * 3712),
+              1);
+}
+
+// A sum is a number of 32 bits, of queries and of keys: 8 bytes a token, in each of 62 layers.
+TEST(ServingJob, SumsOfSquaresAreTwoNumbersOfEachToken) {
+  SimpleTimes times;
+  const ServingStep step{.tp = 4, .requests = 8};
+  const auto made = make_serving_job(serving::read_model("minimax-m2").value(), step, times);
+  ASSERT_TRUE(made.ok()) << made.error().message;
+  const auto traffic = traffic_of(made.value().job, 3);
+  EXPECT_EQ(traffic.at("tensor AllReduce").count, 3U * 62 + 1);
+  EXPECT_EQ(traffic.at("tensor AllReduce").bytes, (2U * 62 + 1) * 8 * 3072 * 2 + 62U * 8 * 8);
+}
+
+// The gradients of sums are summed as they are; layers that are computed again sum once more.
+TEST(TrainingJob, SumsOfSquaresAreReducedInEitherPass) {
+  const serving::Model model = serving::read_model("minimax-m2").value();
+  const auto reduced = [&](Recompute recompute) {
+    TrainingPlan plan = plan_of({.tp = 2});
+    plan.sequence_parallel = true;
+    plan.recompute = recompute;
+    const auto traffic = traffic_of(made_of(plan, model).job, 0);
+    return traffic.at("tensor AllReduce");
+  };
+  const Traffic kept = reduced(Recompute::kNone);
+  EXPECT_EQ(kept.count, 4U * (62 * 2 + 3));
+  EXPECT_EQ(kept.bytes, 4U * (62 * 2 * 1024 * 8 + 3 * 1024 * 4));
+  EXPECT_EQ(reduced(Recompute::kLayers).count, 4U * (62 * 3 + 3));
+}
+
 TEST(ServingJob, GroupsSendTokensToTheirExperts) {
   SimpleTimes times;
   const serving::Model model = serving::read_model("qwen3-30b-a3b").value();

@@ -1,6 +1,5 @@
 #include "plan/price/local_attention.h"
 
-#include <algorithm>
 #include <cmath>
 
 namespace assay::plan {
@@ -16,21 +15,6 @@ double keys_up_to(double cached, double length) {
 }
 
 }  // namespace
-
-std::vector<Chunks> cut_at_chunks(const Chunks& prompts, std::int64_t length) {
-  std::vector<Chunks> parts;
-  const auto add = [&](std::int64_t requests, std::int64_t new_tokens, std::int64_t cached) {
-    if (requests > 0 && new_tokens > 0)
-      parts.push_back({.requests = requests, .new_tokens = new_tokens, .cached_tokens = cached});
-  };
-  const std::int64_t begun = prompts.cached_tokens % length;
-  const std::int64_t first = begun == 0 ? 0 : std::min(prompts.new_tokens, length - begun);
-  const std::int64_t others = prompts.new_tokens - first;
-  add(prompts.requests, first, begun);
-  add(prompts.requests * (others / length), length, 0);
-  add(prompts.requests, others % length, 0);
-  return parts;
-}
 
 double keys_in_chunk(double cached, std::int64_t length) {
   const auto chunk = static_cast<double>(length);

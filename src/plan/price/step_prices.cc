@@ -6,6 +6,7 @@
 #include <limits>
 #include <utility>
 
+#include "model/serving/attention_chunks.h"
 #include "plan/price/local_attention.h"
 
 namespace assay::plan {
@@ -108,6 +109,14 @@ Amounts amounts_of(const Chunks& chunks) {
           .cached_tokens = static_cast<double>(chunks.cached_tokens)};
 }
 
+std::vector<Amounts> amounts_of_parts(const Chunks& chunks, std::int64_t length) {
+  std::vector<Amounts> all;
+  for (const serving::Prompts& part :
+       serving::cut_at_chunks({chunks.requests, chunks.new_tokens, chunks.cached_tokens}, length))
+    all.push_back(amounts_of({part.requests, part.new_tokens, part.cached_tokens}));
+  return all;
+}
+
 // The mean of what requests that draft have in the cache: those that decode, or whose prompt ends.
 double cached_of_drafts(const Step& step) {
   if (step.decodes > 0 || step.chunks.empty()) return step.decode_cached;
@@ -201,8 +210,8 @@ double StepPrices::prompt_ms(const Chunks& chunks) const {
 double StepPrices::prompt_ms_at(const Chunks& chunks) const {
   double sum = sum_at(prompts_, amounts_of(chunks));
   if (chunked_prompts_.empty()) return sum;
-  for (const Chunks& part : cut_at_chunks(chunks, chunk_))
-    sum += sum_at(chunked_prompts_, amounts_of(part));
+  for (const Amounts& part : amounts_of_parts(chunks, chunk_))
+    sum += sum_at(chunked_prompts_, part);
   return sum;
 }
 
@@ -266,8 +275,8 @@ std::vector<OperatorCost> StepPrices::operators(const Step& step) const {
   for (const Chunks& chunks : step.chunks) {
     add(prompts_, amounts_of(chunks));
     if (chunked_prompts_.empty()) continue;
-    for (const Chunks& part : cut_at_chunks(chunks, chunk_))
-      add(chunked_prompts_, amounts_of(part));
+    for (const Amounts& part : amounts_of_parts(chunks, chunk_))
+      add(chunked_prompts_, part);
   }
   const auto decodes = static_cast<double>(step.decodes);
   if (step.decodes > 0)
