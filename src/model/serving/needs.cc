@@ -81,6 +81,11 @@ bool spans_heads(const Model& model) {
   });
 }
 
+Deployment gathering(Deployment deployment) {
+  deployment.head_norm = HeadNorm::kGathered;
+  return deployment;
+}
+
 std::string text_of(const Deployment& deployment) {
   std::string text = fmt::format("tp {}", deployment.tp);
   if (deployment.moe_tp > 1) text += fmt::format(", moe_tp {}", deployment.moe_tp);
@@ -153,17 +158,17 @@ Needs needs_of(const NeedsRequest& request) {
     for (const Precision& precision : precisions_of(model, request)) {
       for (const ExpertSharing& sharing : sharings) {
         for (const std::string& distribution : {std::string("balanced"), model.skew}) {
-          Deployment deployment{.tp = sharing.tp,
-                                .moe_tp = sharing.moe_tp,
-                                .moe_ep = sharing.moe_ep,
-                                .precision = precision,
-                                .distribution = distribution};
+          const Deployment deployment{.tp = sharing.tp,
+                                      .moe_tp = sharing.moe_tp,
+                                      .moe_ep = sharing.moe_ep,
+                                      .precision = precision,
+                                      .distribution = distribution};
           collected.add(model, deployment, request.phases);
-          deployment.head_norm = HeadNorm::kGathered;
-          if (spans_heads(model)) collected.add(model, deployment, request.phases);
+          if (spans_heads(model)) collected.add(model, gathering(deployment), request.phases);
           if (request.speculative_tokens == 0 || !model.mtp) continue;
-          deployment.speculative_tokens = request.speculative_tokens;
-          collected.add(model, deployment, request.phases);
+          Deployment drafting = deployment;
+          drafting.speculative_tokens = request.speculative_tokens;
+          collected.add(model, drafting, request.phases);
         }
       }
     }
