@@ -181,9 +181,8 @@ core::Result<SteadyMetrics> serve_steadily(const serving::Model& model,
 
 SteadyLoad steady_load_of(const ServedWorker& worker, const ClosedLoop& load) {
   const Limits limits = settings_of(worker, load);
-  const double mean = 0.5 * (1 + load.least_length);
   const auto mean_of = [&](std::int64_t tokens) {
-    return std::max<std::int64_t>(1, std::llround(mean * static_cast<double>(tokens)));
+    return std::llround(mean_tokens(static_cast<double>(tokens), load.least_length));
   };
   PromptSteps prompts = PromptSteps::kCutBeside;
   if (limits.prompts == Limits::Prompts::kWhole) prompts = PromptSteps::kWholeBeside;

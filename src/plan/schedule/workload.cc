@@ -9,6 +9,17 @@
 
 namespace assay::plan {
 
+double least_tokens(double tokens, double share) {
+  return std::max(1.0, std::floor(tokens * share));
+}
+
+double mean_tokens(double tokens, double share) {
+  const double least = std::floor(tokens * share);
+  // A request of no tokens is drawn as one of one.
+  const double raised = least < 1 ? 1 / (tokens + 1) : 0;
+  return 0.5 * (least + tokens) + raised;
+}
+
 std::int64_t draw_tokens(const Lengths& lengths, Random& random) {
   double tokens = lengths.tokens;
   if (lengths.kind == Lengths::Kind::kUniform) {

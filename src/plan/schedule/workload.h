@@ -109,6 +109,10 @@ struct WorkloadSpec {
 
 class Random;
 
+// The shortest length of those that are drawn between a share of `tokens` and them, and their mean.
+double least_tokens(double tokens, double share);
+double mean_tokens(double tokens, double share);
+
 std::int64_t draw_tokens(const Lengths& lengths, Random& random);
 
 // What is wrong with them; `of` names them.

@@ -58,6 +58,18 @@ TEST(Workload, OfARangeHasBothEnds) {
   EXPECT_NEAR(core::mean(tokens), 9, 0.06);
 }
 
+TEST(Workload, OfARangeBeginsWithOneTokenAtLeast) {
+  WorkloadSpec spec = spec_of(3000);
+  spec.prompt = {.kind = Lengths::Kind::kUniform, .tokens = 3, .ratio = 0.1};
+  const auto tokens = prompts_of(make_workload(spec).value());
+  EXPECT_EQ(core::minimum(tokens), 1);
+  EXPECT_EQ(core::minimum(tokens), least_tokens(3, 0.1));
+  EXPECT_NEAR(core::mean(tokens), mean_tokens(3, 0.1), 0.06);
+  EXPECT_DOUBLE_EQ(mean_tokens(3, 0.1), (1 + 1 + 2 + 3) / 4.0);
+  EXPECT_DOUBLE_EQ(mean_tokens(2, 0.8), 1.5);
+  EXPECT_DOUBLE_EQ(mean_tokens(1, 0.3), 1);
+}
+
 TEST(Workload, OfALognormalDistributionHasItsMeanAndDeviation) {
   WorkloadSpec spec = spec_of(20000);
   spec.prompt = {.kind = Lengths::Kind::kLognormal, .tokens = 1000, .ratio = 0.5};

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "plan/cache_transfer.h"
+#include "plan/schedule/workload.h"
 
 namespace assay::plan {
 namespace {
@@ -204,9 +205,8 @@ ServedWorker served_instance(const serving::Model& model,
 }
 
 MeanLengths mean_lengths(const SearchRequest& request) {
-  const double mean = 0.5 * (1 + request.least_length);
   const auto of = [&](std::int64_t tokens) {
-    return std::max<std::int64_t>(1, std::llround(mean * static_cast<double>(tokens)));
+    return std::llround(mean_tokens(static_cast<double>(tokens), request.least_length));
   };
   return {.prompt_tokens = of(request.prompt_tokens), .output_tokens = of(request.output_tokens)};
 }

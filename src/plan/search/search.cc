@@ -13,6 +13,7 @@
 #include "core/text.h"
 #include "plan/closed_form.h"
 #include "plan/price/step_prices.h"
+#include "plan/schedule/workload.h"
 #include "plan/search/refine.h"
 #include "plan/serve.h"
 
@@ -258,8 +259,7 @@ class Search {
   }
 
   [[nodiscard]] double mean_output() const {
-    return std::max(
-        1.0, 0.5 * (1 + request_.least_length) * static_cast<double>(request_.output_tokens));
+    return mean_tokens(static_cast<double>(request_.output_tokens), request_.least_length);
   }
 
   void add_rates(Candidate& made, double tokens_per_s) const {

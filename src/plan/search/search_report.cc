@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/text.h"
+#include "plan/schedule/workload.h"
 
 namespace assay::plan {
 namespace {
@@ -263,9 +264,9 @@ std::string confidence_note() {
 
 std::string lengths_note(const SearchRequest& request) {
   const auto range = [&](std::int64_t tokens) {
-    const double least = request.least_length * static_cast<double>(tokens);
-    return request.least_length < 1 ? fmt::format("{:.0f} to {}", least, tokens)
-                                    : std::to_string(tokens);
+    const double least = least_tokens(static_cast<double>(tokens), request.least_length);
+    return least < static_cast<double>(tokens) ? fmt::format("{:.0f} to {}", least, tokens)
+                                               : std::to_string(tokens);
   };
   return fmt::format("prompts have {} tokens, answers {} (--least-length)",
                      range(request.prompt_tokens), range(request.output_tokens));

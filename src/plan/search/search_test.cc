@@ -169,5 +169,18 @@ TEST(SearchBook, HasTokensPerJouleWhereEnoughPowerIsKnown) {
   EXPECT_THAT(energy_note(result), testing::HasSubstr("an error of up to 3.1 %"));
 }
 
+TEST(LengthsNote, NamesTheLengthsThatAreDrawn) {
+  const auto note = [](std::int64_t answers, double least_length) {
+    SearchRequest request;
+    request.prompt_tokens = 4000;
+    request.output_tokens = answers;
+    request.least_length = least_length;
+    return lengths_note(request);
+  };
+  EXPECT_EQ(note(2, 0.8), "prompts have 3200 to 4000 tokens, answers 1 to 2 (--least-length)");
+  EXPECT_EQ(note(1, 0.3), "prompts have 1200 to 4000 tokens, answers 1 (--least-length)");
+  EXPECT_EQ(note(2, 1), "prompts have 4000 tokens, answers 2 (--least-length)");
+}
+
 }  // namespace
 }  // namespace assay::plan
