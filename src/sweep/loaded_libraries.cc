@@ -240,15 +240,14 @@ std::vector<std::string> LoadedLibraries::not_read(const Variables& variables) c
   if (libraries_.empty() || !plugins_.empty() || !extra_.plugins.empty() ||
       !std::all_of(libraries_.begin(), libraries_.end(), is_known))
     return {};
-  std::vector<std::string> unknown;
-  for (const auto& [name, value] : variables) {
-    const auto reads = [&name](const auto& library) {
+  const auto is_read = [this](const std::string& name) {
+    return std::any_of(libraries_.begin(), libraries_.end(), [&name](const auto& library) {
       return library.second.text.variables.contains(name);
-    };
-    if (!value.empty() && is_own_variable(name) &&
-        std::none_of(libraries_.begin(), libraries_.end(), reads))
-      unknown.push_back(name);
-  }
+    });
+  };
+  std::vector<std::string> unknown;
+  for (const auto& [name, value] : variables)
+    if (!value.empty() && is_own_variable(name) && !is_read(name)) unknown.push_back(name);
   return unknown;
 }
 
