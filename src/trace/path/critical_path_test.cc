@@ -367,14 +367,16 @@ TEST(CriticalPath, AHostIsLateInTheFirstStepToo) {
 }
 
 // Four ranks of which the hosts named are held up before they launch what they compute.
-model::Book report_of_late_hosts(const std::vector<int>& late, double compute_us = 10'000) {
+model::Book report_of_late_hosts(const std::vector<int>& late,
+                                 int network,
+                                 double compute_us = 10'000) {
   SimulatedRun run(4);
   for (int step = 1; step <= 4; ++step) {
     run.begin_step(step);
     for (const int rank : late)
       run.delay_host(rank, 5000);
     const Done work = run.kernel("work", {compute_us, 10'000, 10'000, 10'000});
-    const Done sum = run.collective({}, 1000, SimulatedRun::kCompute, {work});
+    const Done sum = run.collective({}, 1000, network, {work});
     for (int rank = 0; rank < 4; ++rank)
       run.wait_on_host(rank, sum.end_us[static_cast<std::size_t>(rank)]);
   }
@@ -386,22 +388,26 @@ model::Book report_of_late_hosts(const std::vector<int>& late, double compute_us
 // 10 ms of work, 1 of communication and 5 of one host: the others begin to wait when the late rank
 // computes.
 TEST(PathReport, AHostsDelayAndTheWaitForItAreOne) {
-  const model::Book book = report_of_late_hosts({0});
-  const model::Table& steps = *book.find("critical_path_steps");
-  const std::size_t mean = steps.row_count() - 1;
-  EXPECT_NEAR(model::number(steps.at(mean, *steps.column("step ms"))), 16, 0.05);
-  EXPECT_NEAR(model::number(steps.at(mean, *steps.column("host launch ms"))), 5, 0.05);
-  EXPECT_NEAR(model::number(steps.at(mean, *steps.column("waiting for straggler ms"))), 5, 0.05);
-  EXPECT_EQ(
-      steps.notes.at(1),
-      "Others wait 5 ms a step for rank 0, 5 ms of it because its host launched late; 5 ms of "
-      "'host launch' are this same delay where it arose, not a further one.");
+  for (const int network : {SimulatedRun::kCompute, SimulatedRun::kNetwork}) {
+    const model::Book book = report_of_late_hosts({0}, network);
+    const model::Table& steps = *book.find("critical_path_steps");
+    const std::size_t mean = steps.row_count() - 1;
+    EXPECT_NEAR(model::number(steps.at(mean, *steps.column("step ms"))), 16, 0.05);
+    EXPECT_NEAR(model::number(steps.at(mean, *steps.column("host launch ms"))), 5, 0.05);
+    EXPECT_NEAR(model::number(steps.at(mean, *steps.column("waiting for straggler ms"))), 5, 0.05);
+    EXPECT_EQ(
+        steps.notes.at(1),
+        "Others wait 5 ms a step for rank 0, 5 ms of it because its host launched late; 5 ms of "
+        "'host launch' are this same delay where it arose, not a further one.");
+  }
 }
 
 TEST(PathReport, HostsThatAreAllLateAreNoStragglers) {
-  const auto notes = report_of_late_hosts({0, 1, 2, 3}, 15'000).find("critical_path_steps")->notes;
-  for (const std::string& note : notes)
-    EXPECT_EQ(note.find("launched late"), std::string::npos) << note;
+  for (const int network : {SimulatedRun::kCompute, SimulatedRun::kNetwork}) {
+    const model::Book book = report_of_late_hosts({0, 1, 2, 3}, network, 15'000);
+    for (const std::string& note : book.find("critical_path_steps")->notes)
+      EXPECT_EQ(note.find("launched late"), std::string::npos) << note;
+  }
 }
 
 }  // namespace

@@ -7,17 +7,25 @@
 namespace assay::trace::path {
 namespace {
 
-// When the lanes of a rank waited for their launches.
+// When a rank waited for its host, as the path tells it: from the end of its last work to a start
+// for which there was no launch at that end. It does not wait while it computes on another lane.
 class HostPauses {
  public:
   HostPauses(const Execution& execution, const Rank& rank) {
+    std::vector<std::int64_t> ends_ns;
+    for (WorkId id = rank.first; id < rank.last; ++id)
+      ends_ns.push_back(execution.works[id].end_ns);
+    std::sort(ends_ns.begin(), ends_ns.end());
     std::vector<Interval> pauses;
+    std::int64_t computes_until_ns = kUnknownTime;
     for (WorkId id = rank.first; id < rank.last; ++id) {
       const Work& work = execution.works[id];
-      if (work.before == kNone) continue;
-      const std::int64_t free_ns = execution.works[work.before].end_ns;
-      if (work.launched_ns > free_ns && work.launched_ns <= work.start_ns)
-        pauses.push_back({free_ns, work.start_ns});
+      const auto ended = std::upper_bound(ends_ns.begin(), ends_ns.end(), work.start_ns);
+      const bool is_free = ended != ends_ns.begin() && computes_until_ns <= work.start_ns;
+      if (is_free && work.launched_ns > *(ended - 1) && work.launched_ns <= work.start_ns)
+        pauses.push_back({*(ended - 1), work.start_ns});
+      if (work.kind != GpuWork::kCommunication)
+        computes_until_ns = std::max(computes_until_ns, work.end_ns);
     }
     pauses_ = merged(std::move(pauses));
     for (const Interval& pause : pauses_)
