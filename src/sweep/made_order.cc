@@ -11,6 +11,8 @@
 #include <optional>
 #include <utility>
 
+#include "core/statistics.h"
+
 namespace assay::sweep {
 namespace {
 
@@ -31,6 +33,18 @@ std::optional<std::int64_t> start_us(const std::string& text) {
   return whole * 1'000'000 + std::llround(seconds * 1e6);
 }
 
+using ByStart = std::map<std::pair<std::int64_t, int>, const RunRecord*>;
+
+// Returns nothing where a start is unknown.
+ByStart by_start(std::span<const RunRecord> records) {
+  ByStart sorted;
+  for (const RunRecord& record : records) {
+    const auto start = start_us(record.started);
+    if (!start || !sorted.try_emplace({*start, record.position}, &record).second) return {};
+  }
+  return sorted;
+}
+
 // Returns the places of the good runs of each setting.
 std::map<std::string, std::vector<int>> good_places(std::span<const RunRecord> records) {
   const MadeOrder order = made_order(records);
@@ -47,16 +61,36 @@ std::map<std::string, std::vector<int>> good_places(std::span<const RunRecord> r
 }  // namespace
 
 MadeOrder made_order(std::span<const RunRecord> records) {
-  std::map<std::pair<std::int64_t, int>, const RunRecord*> by_start;
-  for (const RunRecord& record : records) {
-    const auto start = start_us(record.started);
-    if (!start || !by_start.try_emplace({*start, record.position}, &record).second) return {};
-  }
   MadeOrder order;
   int place = 0;
-  for (const auto& [start, record] : by_start)
+  for (const auto& [start, record] : by_start(records))
     order[record->setting][record->repeat] = ++place;
   return order;
+}
+
+MadeOrder sessions(std::span<const RunRecord> records) {
+  constexpr double kUnusual = 3;
+  std::vector<std::pair<const RunRecord*, double>> pauses_s;  // before each run
+  double longest_s = 0;
+  double free_s = 0;  // from when on nothing ran
+  for (const auto& [start, record] : by_start(records)) {
+    const double start_s = static_cast<double>(start.first) / 1e6;
+    pauses_s.emplace_back(record, pauses_s.empty() ? 0 : start_s - free_s);
+    free_s = start_s + record->duration_s;
+    if (record->status == RunStatus::kOk) longest_s = std::max(longest_s, record->duration_s);
+  }
+  MadeOrder sessions;
+  if (longest_s == 0) return sessions;
+  std::vector<double> usual_s;
+  for (std::size_t i = 1; i < pauses_s.size(); ++i)
+    usual_s.push_back(pauses_s[i].second);
+  const double most_s = std::max(longest_s, usual_s.empty() ? 0 : kUnusual * core::median(usual_s));
+  int session = 1;
+  for (const auto& [record, pause_s] : pauses_s) {
+    if (pause_s > most_s) ++session;
+    sessions[record->setting][record->repeat] = session;
+  }
+  return sessions;
 }
 
 std::vector<std::string> settings_apart(std::span<const RunRecord> records,

@@ -17,6 +17,11 @@ using MadeOrder = std::map<std::string, std::map<int, int>>;  // by setting and 
 // Older records have whole seconds: the planned places order runs of one second.
 MadeOrder made_order(std::span<const RunRecord> records);
 
+// Returns the session of each run, from 1: one ends where nothing ran for longer than the longest
+// good run, and than three median pauses between runs. Nothing where a start, or how long runs
+// took, is unknown.
+MadeOrder sessions(std::span<const RunRecord> records);
+
 // Returns a sentence without a full stop for each setting of which all good runs were made before,
 // or after, all those of the reference; where both have two or more.
 std::vector<std::string> settings_apart(std::span<const RunRecord> records,

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <vector>
 
 namespace assay::sweep {
@@ -37,6 +38,21 @@ TEST(MadeOrder, ThePlanOrdersRunsOfOneSecondOfOlderRecords) {
   EXPECT_EQ(made_order(records).at("b").at(1), 1);
   records[1].started = "";
   EXPECT_TRUE(made_order(records).empty());
+}
+
+TEST(MadeOrder, ALongPauseBeginsASession) {
+  std::vector<RunRecord> records;
+  for (const int minute : {0, 2, 4, 6, 30, 32})
+    records.push_back({.setting = "a",
+                       .repeat = static_cast<int>(records.size()) + 1,
+                       .position = static_cast<int>(records.size()) + 1,
+                       .started = fmt::format("2026-11-30T15:{:02}:00+0000", minute),
+                       .duration_s = 90});
+  using Sessions = std::map<int, int>;
+  EXPECT_EQ(sessions(records).at("a"), (Sessions{{1, 1}, {2, 1}, {3, 1}, {4, 1}, {5, 2}, {6, 2}}));
+  for (RunRecord& record : records)
+    record.duration_s = 0;
+  EXPECT_TRUE(sessions(records).empty());
 }
 
 TEST(MadeOrder, ASettingWhoseRunsAllCameLaterIsTold) {
