@@ -73,6 +73,13 @@ void set_steady(sweep::SettingResult& result,
   result.needed = trace::needed_in_words(change, criterion, "run");
 }
 
+void set_steady_apart(sweep::SettingResult& result, const trace::Change& change) {
+  result.change_percent = change.percent;
+  result.change_percent_low = result.change_percent_high = std::nan("");
+  result.verdict = trace::kApart;
+  result.needed = "";
+}
+
 void set_mean(sweep::SettingResult& result, const trace::Change& change) {
   result.mean_change_percent = change.percent;
   result.mean_change_percent_low = change.percent_low;
@@ -80,14 +87,19 @@ void set_mean(sweep::SettingResult& result, const trace::Change& change) {
   result.mean_verdict = trace::verdict_text(change, "run");
 }
 
+void set_mean_apart(sweep::SettingResult& result, const trace::Change& change) {
+  set_mean(result, change);
+  result.mean_verdict = trace::kApart;
+}
+
 // Says what the intervals count, and how the changes differ from those of the measured means.
 std::string noise_in_words(const trace::JointNoise& noise,
                            const std::vector<sweep::SettingResult>& results) {
   using Kind = trace::JointNoise::Kind;
-  std::size_t known = 0;
+  std::size_t repeated = 0;
   for (std::size_t i = 0; i < results.size(); ++i)
-    if (noise.knows(0, i)) ++known;
-  const char* which = known < results.size() ? " that were run repeatedly" : "";
+    if (noise.knows(0, i) || noise.are_apart(0, i)) ++repeated;
+  const char* which = repeated < results.size() ? " that were run repeatedly" : "";
   switch (noise.kind()) {
     case Kind::kPair:
       return "";
@@ -102,7 +114,8 @@ std::string noise_in_words(const trace::JointNoise& noise,
     case Kind::kBlocks:
       return fmt::format(
           "Steps are as measured, in all runs; changes of settings{} are those within the repeats "
-          "that they share with the baseline.",
+          "that they share with the baseline or, where these are fewer than two, those that the "
+          "repeats of all settings tell.",
           which);
   }
   return "";
@@ -165,8 +178,10 @@ ComparedSettings::ComparedSettings(const std::string& baseline,
     trace::CommandResult& result = test.result;
     if (figures_.empty()) figures_.push_back(*result.baseline_figures);
     figures_.push_back(*result.test_figures);
-    for (trace::SettingFigures* setting : {&figures_.front(), &figures_.back()})
+    for (trace::SettingFigures* setting : {&figures_.front(), &figures_.back()}) {
       setting->positions = runs_.positions[setting->label];
+      setting->sessions = runs_.sessions[setting->label];
+    }
     if (result.evidence != nullptr) {
       figures_.front().gpu_name = result.evidence->baseline.glimpse.gpu_name;
       figures_.back().gpu_name = result.evidence->test.glimpse.gpu_name;
@@ -250,13 +265,21 @@ void ComparedSettings::tell_order(const trace::JointNoise& noise,
   const std::string of_steady = order_in_words(noise, "Steps");
   const std::string of_all = order_in_words(mean_noise, "All profiled steps");
   if (!of_steady.empty()) others.push_back(of_steady);
-  if (!of_all.empty() && noise.kind() != mean_noise.kind()) others.push_back(of_all);
+  if (!of_all.empty() && !has_the_effect_of(mean_noise, noise)) others.push_back(of_all);
   if (!of_steady.empty()) return;
   for (const trace::FarRun& run : trace::far_runs(runs))
     others.push_back(
         fmt::format("Steps of {}, repeat {}, took {} % {} than those of its other runs",
                     figures_[run.setting].label, run.block, trace::percent_text(run.percent),
                     run.percent > 0 ? "more" : "less"));
+}
+
+void ComparedSettings::tell_apart(const trace::JointNoise& noise) {
+  for (std::size_t i = 1; i < figures_.size(); ++i)
+    if (noise.are_apart(0, i))
+      runs_.doubts.others.push_back(fmt::format(
+          "Repeats differ, and {} shares fewer than two with {}: the two are not compared",
+          figures_[i].label, figures_.front().label));
 }
 
 std::string ComparedSettings::judge_together(std::vector<sweep::SettingResult>& results) {
@@ -273,14 +296,20 @@ std::string ComparedSettings::judge_together(std::vector<sweep::SettingResult>& 
   const trace::JointNoise noise(steady);
   const trace::JointNoise mean_noise(all);
   tell_order(noise, mean_noise, steady);
+  tell_apart(noise);
   std::size_t shared = 0;  // runs of the baseline that some change counts
   for (std::size_t i = 1; i < results.size(); ++i) {
     if (noise.knows(0, i)) {
       const trace::Change change = noise.change(0, i, criterion);
       set_steady(results[i], change, criterion);
       shared = std::max(shared, change.baseline_count);
+    } else if (noise.are_apart(0, i)) {
+      set_steady_apart(results[i], noise.change_apart(0, i));
     }
-    if (mean_noise.knows(0, i)) set_mean(results[i], mean_noise.change(0, i, criterion));
+    if (mean_noise.knows(0, i))
+      set_mean(results[i], mean_noise.change(0, i, criterion));
+    else if (mean_noise.are_apart(0, i))
+      set_mean_apart(results[i], mean_noise.change_apart(0, i));
   }
   if (shared > 0) results.front().repetitions = shared;
   return noise_in_words(noise, results);

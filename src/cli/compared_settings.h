@@ -34,6 +34,7 @@ struct ComparedSetting {
 struct SweepRuns {
   sweep::RunDoubts doubts = {};
   sweep::MadeOrder positions = {};
+  sweep::MadeOrder sessions = {};
   std::map<std::string, int> channel_limits = {};  // by setting
 };
 
@@ -72,6 +73,8 @@ class ComparedSettings {
   void tell_repeated_runs();  // that are one measurement
   // Finds settings whose collectives had more channels than the setting allows.
   void find_unkept_limits();
+  // Tells which settings are not compared, as repeats differ and they share too few of them.
+  void tell_apart(const trace::JointNoise& noise);
   void tell_order(const trace::JointNoise& noise,
                   const trace::JointNoise& mean_noise,
                   std::span<const trace::JointRuns> runs);

@@ -332,6 +332,7 @@ bool Ranking::does_other_work(const SettingResult& result) const {
 
 std::string Ranking::judged_ones() const {
   if (!doubts_.missing.empty()) return " that was applied";
+  if (!with(Verdict::kUnknown).empty()) return " that is compared";
   return doubts_.without_good_run.empty() ? "" : " that ran well";
 }
 
@@ -389,7 +390,9 @@ std::string Ranking::next(const std::string& sweep_folder) const {
            "begin a sweep anew.";
   if (!with(Verdict::kBetter).empty()) return next_of_best(sweep_folder);
   if (std::string slow = next_of_slow_steps(); !slow.empty()) return slow;
-  if (!knows_all_runs() || !with(Verdict::kUnclear).empty())
+  const bool lacks_runs =
+      !knows_all_runs() || (doubts_.missing.empty() && !with(Verdict::kUnknown).empty());
+  if (lacks_runs || !with(Verdict::kUnclear).empty())
     return fmt::format(
         "Next: measure more runs of each setting: {}. Choose their number now and judge by all of "
         "them: whoever adds runs until a difference shows finds one that is not there about twice "

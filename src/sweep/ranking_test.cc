@@ -62,6 +62,14 @@ TEST(Ranking, TheFastestFirstWithTheReferenceInItsPlace) {
   EXPECT_EQ(table.style.verdict_column, "verdict");
 }
 
+TEST(Ranking, ASettingThatIsNotComparedLeavesTheChoiceOpen) {
+  const Ranking open =
+      ranking({result("slow", -20, 1, "Worse"),
+               result("apart", 5, kNaN, "Unknown: fewer than two repeats shared")});
+  EXPECT_THAT(open.answer(), HasSubstr("no other setting that is compared is faster"));
+  EXPECT_THAT(open.next("sweep"), HasSubstr("measure more runs"));
+}
+
 TEST(Ranking, ASettingThatDoesOtherWorkIsNotRecommended) {
   const Ranking ranks({reference(), result("fast", 20, 1, "Better")}, {},
                       {.others = {"fast does other work than default"}, .other_work = {"fast"}});

@@ -140,6 +140,7 @@ class SweepReport final : public Command {
                  const std::string& baseline) {
     runs_.doubts = sweep::run_doubts(plan, records, baseline);
     runs_.positions = sweep::made_order(records);
+    runs_.sessions = sweep::sessions(records);
     for (const sweep::Setting& setting : plan.settings)
       if (const auto limit = channel_limit(setting.variables))
         runs_.channel_limits[setting.name] = *limit;

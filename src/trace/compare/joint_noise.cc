@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <map>
 #include <optional>
 #include <set>
 #include <utility>
@@ -81,7 +82,7 @@ bool may_pool(std::span<const core::SampleVariance> variances) {
   if (variances.size() < 3) return false;
   if (core::equal_spread_probability(variances) < kUnequalSpreads) return false;
   const core::SampleVariance& baseline = variances.front();
-  const double ratio = baseline.freedom < 2 ? 1 : kMostRatio;
+  const double ratio = baseline.freedom <= 1 ? 1 : kMostRatio;
   return baseline.variance <= ratio * core::pooled_variance(variances.subspan(1)).variance;
 }
 
@@ -98,11 +99,18 @@ JointRuns runs_beside(const JointRuns& runs, const JointRuns& others) {
 
 // Returns the differences from the baseline in the blocks that both have.
 std::vector<double> block_differences(const JointRuns& baseline, const JointRuns& test) {
-  const JointRuns of_baseline = runs_beside(baseline, test);
+  std::map<int, double> of_baseline;
+  for (const JointRun& run : baseline)
+    of_baseline[run.block] = run.value;
   std::vector<double> differences;
-  for (const JointRun& run : runs_beside(test, baseline))
-    differences.push_back(run.value - of_baseline[differences.size()].value);
+  for (const JointRun& run : test)
+    if (const auto beside = of_baseline.find(run.block); beside != of_baseline.end())
+      differences.push_back(run.value - beside->second);
   return differences;
+}
+
+bool share_blocks(const JointRuns& baseline, const JointRuns& test) {
+  return block_differences(baseline, test).size() >= 2;
 }
 
 // Returns the variance of each setting within blocks. Differences between two settings have the
@@ -133,15 +141,22 @@ std::vector<core::SampleVariance> noise_within(std::span<const JointSetting> set
   return noise;
 }
 
-// The variances of few settings about their blocks' means depend on each other, and can be
-// negative: none counts as less than a small share of all.
-bool may_pool_within(std::span<const JointSetting> settings, double rest) {
+// Gives settings with several runs in blocks their noise within these, and returns whether that of
+// all may be pooled. The variances of few settings about their blocks' means depend on each other,
+// and can be negative: none counts as less than a small share of all.
+bool set_noise_within(std::span<JointSetting> settings, double rest) {
   constexpr double kLeastShare = 0.1;
   std::vector<JointSetting> repeated(settings.begin(), settings.end());
   std::erase_if(repeated, [](const JointSetting& setting) { return setting.runs.size() < 2; });
   std::vector<core::SampleVariance> noise = noise_within(repeated);
-  for (core::SampleVariance& one : noise)
-    one.variance = std::max(one.variance, kLeastShare * rest);
+  if (noise.empty()) return false;
+  auto next = noise.begin();
+  for (JointSetting& setting : settings) {
+    setting.noise = {};
+    if (setting.runs.size() < 2) continue;
+    next->variance = std::max(next->variance, kLeastShare * rest);
+    setting.noise = *next++;
+  }
   return may_pool(noise);
 }
 
@@ -168,8 +183,10 @@ JointRuns joint_runs(const SettingFigures& setting, const std::string& type) {
         [&](const TimelineFigure& figure) { return figure.run == run && figure.type == type; });
     const double value = mean_ms(mean_over_ranks(figures, Repetition::kRun), type);
     const auto position = setting.positions.find(run);
+    const auto session = setting.sessions.find(run);
     if (!std::isnan(value))
-      runs.push_back({run, position == setting.positions.end() ? 0 : position->second, value});
+      runs.push_back({run, position == setting.positions.end() ? 0 : position->second, value,
+                      session == setting.sessions.end() ? 0 : session->second});
   }
   return runs;
 }
@@ -191,7 +208,7 @@ JointNoise::JointNoise(std::span<const JointRuns> settings) {
       for (std::size_t i = 0; i < settings_.size(); ++i)
         settings_[i].mean = effect->means[i];
       pool_ = effect->rest;
-      is_pooled_ = may_pool_within(settings_, pool_.variance);
+      is_pooled_ = set_noise_within(settings_, pool_.variance);
       return;
     }
     trend_percent_ = 100 * effect->slope / core::mean(values_of(repeated.front()));
@@ -211,9 +228,15 @@ bool JointNoise::knows(std::size_t setting) const {
 
 bool JointNoise::knows(std::size_t baseline, std::size_t test) const {
   if (!knows(baseline) || !knows(test)) return false;
-  return kind_ != Kind::kBlocks ||
-         block_differences(settings_[*places_[baseline]].runs, settings_[*places_[test]].runs)
-                 .size() >= 2;
+  if (kind_ != Kind::kBlocks) return true;
+  const JointRuns& from = settings_[*places_[baseline]].runs;
+  const JointRuns& to = settings_[*places_[test]].runs;
+  if (is_pooled_ && std::min(from.size(), to.size()) > 1) return true;
+  return share_blocks(from, to);
+}
+
+bool JointNoise::are_apart(std::size_t baseline, std::size_t test) const {
+  return kind_ == Kind::kBlocks && places_[baseline] && places_[test] && !knows(baseline, test);
 }
 
 double JointNoise::mean(std::size_t setting) const {
@@ -229,8 +252,14 @@ Change JointNoise::change(std::size_t baseline,
                           const Criterion& criterion) const {
   const JointSetting& from = settings_[*places_[baseline]];
   const JointSetting& to = settings_[*places_[test]];
-  return kind_ == Kind::kBlocks ? within_blocks(from, to, criterion)
-                                : beside_trend(from, to, criterion);
+  if (kind_ != Kind::kBlocks) return beside_trend(from, to, criterion);
+  return share_blocks(from.runs, to.runs) ? within_blocks(from, to, criterion)
+                                          : across_blocks(baseline, test, criterion);
+}
+
+Change JointNoise::change_apart(std::size_t baseline, std::size_t test) const {
+  const auto known = [this](std::size_t setting) { return knows(setting) ? mean(setting) : kNaN; };
+  return single_change(known(baseline), known(test), model::Better::kLower);
 }
 
 // Spreads of few runs may differ much before Bartlett's test tells it. A mean of few runs hangs on
@@ -284,6 +313,37 @@ Change JointNoise::within_blocks(const JointSetting& from,
                         difference_of(core::mean(differences),
                                       variance / static_cast<double>(blocks), freedom, criterion),
                         criterion);
+}
+
+// The runs of all settings link the two, and tell their noise.
+Change JointNoise::across_blocks(std::size_t baseline,
+                                 std::size_t test,
+                                 const Criterion& criterion) const {
+  const JointSetting& from = settings_[*places_[baseline]];
+  const JointSetting& to = settings_[*places_[test]];
+  std::vector<JointRuns> runs;
+  for (const JointSetting& setting : settings_)
+    runs.push_back(setting.runs);
+  const double variance = std::max(variance_of(from), variance_of(to));
+  Change change =
+      measure_change(values_of(from.runs), values_of(to.runs), model::Better::kLower, criterion);
+  change.baseline = from.mean;
+  change.test = to.mean;
+  change.baseline_deviation = change.test_deviation = std::sqrt(variance);
+  set_difference(
+      change,
+      difference_of(to.mean - from.mean,
+                    variance * difference_variance(runs, *places_[baseline], *places_[test]),
+                    pool_freedom(std::min(from.runs.size(), to.runs.size())), criterion),
+      model::Better::kLower, criterion);
+  return change;
+}
+
+bool has_the_effect_of(const JointNoise& noise, const JointNoise& other) {
+  if (noise.kind() != other.kind()) return false;
+  if (noise.kind() != JointNoise::Kind::kTrend) return true;
+  return std::signbit(noise.trend_percent()) == std::signbit(other.trend_percent()) &&
+         percent_text(noise.trend_percent()) == percent_text(other.trend_percent());
 }
 
 std::vector<FarRun> far_runs(std::span<const JointRuns> settings) {

@@ -56,8 +56,16 @@ class JointNoise {
   // Returns whether a setting is judged by this noise; never with kPair.
   [[nodiscard]] bool knows(std::size_t setting) const;
 
-  // Returns whether the change from one to another is: within blocks, they share two at least.
+  // Returns whether the change from one to another is: where blocks differ, they share two at
+  // least, or the noise of all settings is pooled, so that these link them.
   [[nodiscard]] bool knows(std::size_t baseline, std::size_t test) const;
+
+  // Returns whether blocks differ and it does not know the change from one to another, both of
+  // which were run repeatedly: their means would hold the blocks.
+  [[nodiscard]] bool are_apart(std::size_t baseline, std::size_t test) const;
+
+  // Returns the change between two such settings, which has no interval.
+  [[nodiscard]] Change change_apart(std::size_t baseline, std::size_t test) const;
 
   // Returns the mean of a setting that it knows, without the effect of the order.
   [[nodiscard]] double mean(std::size_t setting) const;
@@ -73,6 +81,9 @@ class JointNoise {
   [[nodiscard]] Change within_blocks(const JointSetting& from,
                                      const JointSetting& to,
                                      const Criterion& criterion) const;
+  [[nodiscard]] Change across_blocks(std::size_t baseline,
+                                     std::size_t test,
+                                     const Criterion& criterion) const;
   [[nodiscard]] Change beside_trend(const JointSetting& from,
                                     const JointSetting& to,
                                     const Criterion& criterion) const;
@@ -85,6 +96,12 @@ class JointNoise {
   std::vector<JointSetting> settings_ = {};              // those that were run repeatedly
   std::vector<std::optional<std::size_t>> places_ = {};  // of each setting among them
 };
+
+// Returns whether both have the same effect of the order, by three digits of a trend.
+bool has_the_effect_of(const JointNoise& noise, const JointNoise& other);
+
+// The verdict on two settings that are apart.
+inline constexpr const char* kApart = "Unknown: fewer than two repeats shared";
 
 struct FarRun {
   std::size_t setting = 0;

@@ -74,6 +74,21 @@ TEST(JointNoise, ATrendIsTakenOut) {
   EXPECT_EQ(joint.change(0, 1, kTogether).verdict, Verdict::kBetter);
 }
 
+TEST(JointNoise, TrendsOfOtherSizesAreOtherEffects) {
+  const auto with_drift = [](double drift) {
+    std::vector<JointRuns> settings = in_blocks({{100, 101, 99, 100}, {102, 100, 101, 101}});
+    for (JointRuns& runs : settings)
+      for (JointRun& run : runs)
+        run.value += drift * run.position;
+    return JointNoise(settings);
+  };
+  ASSERT_EQ(with_drift(3).kind(), Kind::kTrend);
+  ASSERT_EQ(with_drift(5).kind(), Kind::kTrend);
+  EXPECT_TRUE(has_the_effect_of(with_drift(3), with_drift(3)));
+  EXPECT_FALSE(has_the_effect_of(with_drift(3), with_drift(5)));
+  EXPECT_FALSE(has_the_effect_of(with_drift(3), with_drift(0)));
+}
+
 // The pair of two tests says what the changes of both from the baseline say.
 TEST(JointNoise, ChangesOfAnyTwoSettingsAgree) {
   for (const double drift : {0.0, 3.0}) {
@@ -109,6 +124,45 @@ TEST(JointNoise, ARunMadeLongAfterItsBlockIsNoPartOfIt) {
   ASSERT_EQ(joint.kind(), Kind::kBlocks);
   EXPECT_EQ(joint.change(0, 1, kTogether).test_count, 4U);
   EXPECT_NEAR(joint.change(0, 1, kTogether).difference, -2, 0.1);
+}
+
+// The last block of a session, of which a run was made again in the next one.
+TEST(JointNoise, ARunOfALaterSessionIsNoPartOfItsBlock) {
+  const std::vector<double> first = {100, 101, 100, 200.1, 199, 200};
+  std::vector<JointRuns> settings =
+      in_blocks({first, {98, 99.1, 198, 198.1, 197, 198}, {100, 101, 100.1, 200, 199.1, 200}});
+  int position = 0;
+  for (int block = 1; block <= 6; ++block)
+    for (const std::size_t i : {0U, 2U, 1U}) {
+      JointRun& run = settings[i][static_cast<std::size_t>(block) - 1];
+      run.position = ++position;
+      run.session = block > 3 || (block == 3 && i == 1) ? 2 : 1;
+    }
+  const JointNoise joint(settings);
+  ASSERT_EQ(joint.kind(), Kind::kBlocks);
+  EXPECT_EQ(joint.change(0, 1, kTogether).test_count, 5U);
+  EXPECT_NEAR(joint.change(0, 1, kTogether).difference, -2, 0.1);
+  EXPECT_LT(joint.change(0, 1, kTogether).high, -1.8);
+}
+
+TEST(JointNoise, EqualValuesHaveNoEffectOfTheirOrder) {
+  EXPECT_EQ(
+      JointNoise(in_blocks({{100.1, 100.1, 100.1}, {100.1, 100.1, 100.1}, {100.1, 100.1, 100.1}}))
+          .kind(),
+      Kind::kPooled);
+}
+
+// Its variance is 1.3 times that of the others.
+TEST(JointNoise, ThreeRunsBesideATrendAreNotTwo) {
+  std::vector<JointRuns> settings =
+      in_blocks({{100, 101.14, 98.86}, {102, 100, 101}, {95, 96, 97}, {90, 92, 91}});
+  for (JointRuns& runs : settings)
+    for (JointRun& run : runs)
+      run.value += 3 * run.position;
+  const JointNoise joint(settings);
+  ASSERT_EQ(joint.kind(), Kind::kTrend);
+  EXPECT_NEAR(joint.change(0, 1, kTogether).baseline_deviation,
+              joint.change(2, 3, kTogether).baseline_deviation, 1e-9);
 }
 
 // Settings in eight blocks that differ. The second one takes 1 less than the others.
@@ -155,8 +209,29 @@ TEST(JointNoise, SettingsOfOtherBlocksAreNotComparedWithin) {
   settings[0].erase(settings[0].begin(), settings[0].begin() + 4);
   const JointNoise joint(settings);
   ASSERT_EQ(joint.kind(), Kind::kBlocks);
-  EXPECT_FALSE(joint.knows(0, 3));
   EXPECT_TRUE(joint.knows(1, 3));
+  // The others link the two.
+  ASSERT_TRUE(joint.knows(0, 3));
+  const Change change = joint.change(0, 3, kTogether);
+  EXPECT_NEAR(change.difference, joint.mean(3) - joint.mean(0), 1e-9);
+  EXPECT_NEAR(change.difference, 0, 0.3);
+  EXPECT_GT(change.high - change.low,
+            joint.change(1, 3, kTogether).high - joint.change(1, 3, kTogether).low);
+}
+
+TEST(JointNoise, SettingsOfOtherBlocksWithNoiseOfTheirOwnAreApart) {
+  std::vector<JointRuns> settings = eight_blocks(4);
+  for (std::size_t block = 0; block < 8; ++block)
+    settings[2][block].value += block % 3 == 0 ? 8 : -4;
+  settings[3].erase(settings[3].begin() + 4, settings[3].end());
+  settings[0].erase(settings[0].begin(), settings[0].begin() + 4);
+  const JointNoise joint(settings);
+  ASSERT_EQ(joint.kind(), Kind::kBlocks);
+  EXPECT_FALSE(joint.knows(0, 3));
+  EXPECT_TRUE(joint.are_apart(0, 3));
+  EXPECT_FALSE(joint.are_apart(0, 1));
+  EXPECT_EQ(joint.change_apart(0, 3).verdict, Verdict::kUnknown);
+  EXPECT_TRUE(std::isnan(joint.change_apart(0, 3).low));
 }
 
 TEST(JointNoise, ALoneRunLeavesTheOthersTogether) {

@@ -27,6 +27,16 @@ double squared_deviations_within(std::span<const JointRuns> settings) {
   return squares;
 }
 
+// Without noise, an effect that rounding makes of equal values would be certain.
+bool is_rounding(double explained, std::span<const JointRuns> settings) {
+  constexpr double kRounding = 1e-20;
+  double squares = 0;
+  for (const JointRuns& runs : settings)
+    for (const JointRun& run : runs)
+      squares += run.value * run.value;
+  return explained <= kRounding * squares;
+}
+
 std::size_t run_count(std::span<const JointRuns> settings) {
   std::size_t count = 0;
   for (const JointRuns& runs : settings)
@@ -53,6 +63,7 @@ std::optional<OrderEffect> trend_of(std::span<const JointRuns> settings) {
   if (freedom < kLeastFreedom || effect.position_spread == 0) return std::nullopt;
   effect.slope = products / effect.position_spread;
   const double explained = effect.slope * products;
+  if (is_rounding(explained, settings)) return std::nullopt;
   const double rest = std::max(squared_deviations_within(settings) - explained, 0.0);
   effect.rest = {rest / freedom, freedom};
   effect.p = core::f_probability(explained / effect.rest.variance, 1, freedom);
@@ -60,24 +71,30 @@ std::optional<OrderEffect> trend_of(std::span<const JointRuns> settings) {
 }
 
 // Returns the runs of each setting that are in blocks with runs of others. A run that was made
-// again long after its block, when another one had begun, is no part of it.
+// again long after its block, when another one had begun, is no part of it. The runs of a block
+// that were made in different sessions are different blocks.
 std::vector<JointRuns> runs_in_blocks(std::span<const JointRuns> settings) {
+  using Block = std::pair<int, int>;
   std::map<int, std::pair<std::size_t, JointRun>> in_order;
   for (std::size_t i = 0; i < settings.size(); ++i)
     for (const JointRun& run : settings[i])
       in_order.emplace(run.position, std::pair(i, run));
-  std::vector<int> begun;
-  std::map<int, std::vector<std::pair<std::size_t, JointRun>>> blocks;
+  Block begun_last;
+  std::map<Block, std::vector<std::pair<std::size_t, JointRun>>> blocks;
   for (const auto& [position, made] : in_order) {
-    const int block = made.second.block;
-    if (blocks.count(block) == 0) begun.push_back(block);
-    if (begun.back() == block) blocks[block].push_back(made);
+    const Block block(made.second.block, made.second.session);
+    if (blocks.count(block) == 0) begun_last = block;
+    if (begun_last == block) blocks[block].push_back(made);
   }
   std::vector<JointRuns> result(settings.size());
+  int number = 0;
   for (const auto& [block, runs] : blocks) {
     if (runs.size() < 2) continue;
-    for (const auto& [setting, run] : runs)
+    ++number;
+    for (const auto& [setting, run] : runs) {
       result[setting].push_back(run);
+      result[setting].back().block = number;
+    }
   }
   return result;
 }
@@ -99,26 +116,45 @@ struct WithinBlocks {
   double rest = 0;  // the sum of squared deviations beside both
 };
 
-WithinBlocks fit_within(std::span<const JointRuns> settings) {
-  const std::size_t count = settings.size();
+double mean_of(const std::map<std::size_t, double>& block) {
+  double sum = 0;
+  for (const auto& [setting, value] : block)
+    sum += value;
+  return sum / static_cast<double>(block.size());
+}
+
+core::LinearEquations equations_within(const std::map<int, std::map<std::size_t, double>>& blocks,
+                                       std::size_t count) {
   core::LinearEquations equations{
       .matrix = std::vector<std::vector<double>>(count, std::vector<double>(count, 0)),
       .right = std::vector<double>(count, 0)};
-  const auto blocks = by_block(settings);
-  WithinBlocks fit{.blocks = blocks.size()};
   for (const auto& [block, values] : blocks) {
-    double mean = 0;
+    const double mean = mean_of(values);
     const auto size = static_cast<double>(values.size());
-    for (const auto& [setting, value] : values)
-      mean += value / size;
     for (const auto& [setting, value] : values) {
-      fit.rest += (value - mean) * (value - mean);
       equations.matrix[setting][setting] += 1;
       equations.right[setting] += value - mean;
       for (const auto& [other, of_other] : values)
         equations.matrix[setting][other] -= 1 / size;
     }
   }
+  return equations;
+}
+
+double squared_deviations_of(const std::map<std::size_t, double>& block) {
+  const double mean = mean_of(block);
+  double squares = 0;
+  for (const auto& [setting, value] : block)
+    squares += (value - mean) * (value - mean);
+  return squares;
+}
+
+WithinBlocks fit_within(std::span<const JointRuns> settings) {
+  const auto blocks = by_block(settings);
+  const core::LinearEquations equations = equations_within(blocks, settings.size());
+  WithinBlocks fit{.blocks = blocks.size()};
+  for (const auto& [block, values] : blocks)
+    fit.rest += squared_deviations_of(values);
   core::LinearSolution solution = core::solve(equations);
   fit.rest -= std::inner_product(equations.right.begin(), equations.right.end(),
                                  solution.unknowns.begin(), 0.0);
@@ -160,6 +196,7 @@ std::optional<OrderEffect> blocks_of(std::span<const JointRuns> settings) {
   effect.rest = {fit.rest / freedom, freedom};
   const double others = static_cast<double>(fit.blocks) - 1;
   const double explained = std::max(squared_deviations_within(effect.runs) - fit.rest, 0.0);
+  if (is_rounding(explained, effect.runs)) return std::nullopt;
   effect.p = core::f_probability(explained / others / effect.rest.variance, others, freedom);
   effect.means = means_beside(effect.runs, fit.settings);
   return effect;
@@ -192,6 +229,15 @@ std::optional<OrderEffect> order_effect(std::span<const JointRuns> settings) {
       !(matters(blocks) && blocks->rest.variance * kMuchMore < trend->rest.variance))
     return trend;
   return matters(blocks) ? std::move(blocks) : std::nullopt;
+}
+
+double difference_variance(std::span<const JointRuns> settings, std::size_t a, std::size_t b) {
+  core::LinearEquations equations = equations_within(by_block(settings), settings.size());
+  equations.right.assign(settings.size(), 0);
+  equations.right[a] = 1;
+  equations.right[b] = -1;
+  const core::LinearSolution solution = core::solve(std::move(equations));
+  return solution.unknowns[a] - solution.unknowns[b];
 }
 
 }  // namespace assay::trace

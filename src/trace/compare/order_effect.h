@@ -2,6 +2,7 @@
 // differences between blocks.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <span>
 #include <vector>
@@ -10,11 +11,13 @@
 
 namespace assay::trace {
 
-// One run of a setting. Runs of one block, one of each setting, were made one after the other.
+// One run of a setting. Runs of one block, one of each setting, were made one after the other,
+// unless they are of several sessions.
 struct JointRun {
   int block = 0;     // the repeat
   int position = 0;  // in the order of all runs, from 1; 0 where that is not known
   double value = 0;
+  int session = 0;
 };
 
 using JointRuns = std::vector<JointRun>;  // of one setting
@@ -37,5 +40,9 @@ struct OrderEffect {
 // where each block has the same order, they alone cannot tell a trend from the settings.
 // std::nullopt for no such effect, and where the order is not known.
 std::optional<OrderEffect> order_effect(std::span<const JointRuns> settings);
+
+// Returns the variance of the difference between two settings beside blocks, by all runs that link
+// them, where that of a run is 1. `settings` are OrderEffect::runs.
+double difference_variance(std::span<const JointRuns> settings, std::size_t a, std::size_t b);
 
 }  // namespace assay::trace

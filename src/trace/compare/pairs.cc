@@ -72,6 +72,8 @@ std::vector<std::size_t> fastest_first(const Judged& judged) {
 Change change_of_pair(const Judged& judged, const TimelinePair& figures, const SettingPair& pair) {
   if (judged.noise.knows(pair.second, pair.first))
     return judged.noise.change(pair.second, pair.first, judged.criterion);
+  if (judged.noise.are_apart(pair.second, pair.first))
+    return judged.noise.change_apart(pair.second, pair.first);
   const Repetition repetition = figures.basis.repetition;
   return measure_change(step_times(figures.baseline, repetition, judged.type),
                         step_times(figures.test, repetition, judged.type), model::Better::kLower,
@@ -84,6 +86,7 @@ SettingPair pair_of(const Judged& steady,
                     std::size_t second) {
   const TimelinePair figures = timeline_pair(steady.settings[second], steady.settings[first]);
   SettingPair pair{.first = first, .second = second, .basis = figures.basis};
+  pair.is_apart = steady.noise.are_apart(second, first);
   pair.change = change_of_pair(steady, figures, pair);
   if (figures.basis.window != Basis::Window::kStep) return pair;
   pair.all_steps = change_of_pair(all_steps, figures, pair);
@@ -131,7 +134,7 @@ std::string what_differs(const SettingPairs& pairs) {
 }
 
 std::string pair_verdict(const SettingPair& pair) {
-  std::string steady = timeline_verdict(pair.change, pair.basis);
+  std::string steady = pair.is_apart ? kApart : timeline_verdict(pair.change, pair.basis);
   if (!is_contradicted(pair)) return steady;
   return model::contradicted_text(steady, timeline_verdict(pair.all_steps, pair.basis));
 }
@@ -190,7 +193,8 @@ const char* order_in_words(JointNoise::Kind noise) {
   if (noise == JointNoise::Kind::kTrend)
     return "Times are without the trend over the order of the runs.";
   if (noise == JointNoise::Kind::kBlocks)
-    return "Times are those within the repeats that both settings have.";
+    return "Times are those within the repeats that both settings have or, where these are fewer "
+           "than two, those that the repeats of all settings tell.";
   return "";
 }
 

@@ -22,6 +22,7 @@ struct SettingPair {
   // The change of a steady step's time from the second to the first is without effects of the
   // order.
   Change change = {};
+  bool is_apart = false;  // it is not known, see JointNoise::are_apart()
   Change all_steps = {};  // the same of the mean of all profiled steps, judged as a ranking does
   model::SlowSteps slow = model::SlowSteps::kNone;  // the latter contradicts the former
 };

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "trace/compare/all_runs.h"
 #include "trace/compare/compare_test_util.h"
 
@@ -14,10 +16,12 @@ using ::testing::HasSubstr;
 using testing::rank_report;
 
 // The mean step of each run, on two ranks of which the second computes less.
-SettingFigures setting(const std::string& label, const std::vector<double>& runs_ms) {
+SettingFigures setting(const std::string& label,
+                       const std::vector<double>& runs_ms,
+                       int first_run = 1) {
   Configuration result{.label = label, .ranks = {}, .collectives = {}, .runs = {}};
   for (const double ms : runs_ms) {
-    const int run = runs_ms.size() == 1 ? 0 : static_cast<int>(result.runs.size()) + 1;
+    const int run = runs_ms.size() == 1 ? 0 : static_cast<int>(result.runs.size()) + first_run;
     result.runs.push_back(run);
     for (const int rank : {0, 1}) {
       const std::vector<double> steps = {ms - 0.01, ms, ms + 0.01};
@@ -85,6 +89,29 @@ TEST(Pairs, ATrendOverAllRunsIsNoDifference) {
   EXPECT_NEAR(pair_of(pairs, "b", "a").change.difference, -1, 0.05);
   settings[0].positions.clear();
   EXPECT_EQ(compare_pairs(settings, {}).pairs.front().change.verdict, Verdict::kUnclear);
+}
+
+// Repeats 4 to 6 are slower; "early" has the others alone, and "noisy" its own noise.
+TEST(Pairs, SettingsThatShareNoRepeatsThatDifferAreNotCompared) {
+  std::vector<SettingFigures> settings = {setting("late", {80, 80.1, 79.9}, 4),
+                                          setting("early", {60, 60.1, 59.9}),
+                                          setting("alike", {60.1, 60, 59.9, 80.1, 80, 79.9}),
+                                          setting("noisy", {60, 64, 58, 77, 82, 81})};
+  for (std::size_t i = 0; i < settings.size(); ++i)
+    for (const int run : settings[i].runs)
+      settings[i].positions[run] = 4 * run + static_cast<int>(run % 2 == 0 ? i : 3 - i);
+  const SettingPairs pairs = compare_pairs(settings, {});
+  ASSERT_EQ(pairs.noise, JointNoise::Kind::kBlocks);
+  const auto apart = std::find_if(pairs.pairs.begin(), pairs.pairs.end(),
+                                  [](const SettingPair& pair) { return pair.is_apart; });
+  ASSERT_NE(apart, pairs.pairs.end());
+  EXPECT_EQ(pairs.labels[apart->first] + pairs.labels[apart->second], "earlylate");
+  EXPECT_EQ(apart->change.verdict, Verdict::kUnknown);
+  EXPECT_NEAR(apart->change.percent, 0, 1);
+  EXPECT_THAT(pairs_in_words(pairs), HasSubstr("1 is unknown (early and late)"));
+  const model::Table table = pairs_table(pairs);
+  const auto row = static_cast<std::size_t>(apart - pairs.pairs.begin());
+  EXPECT_EQ(table.at(row, *table.column("verdict")), model::Cell(kApart));
 }
 
 // A ranking's intervals are as wide, so that no verdict here contradicts its own.

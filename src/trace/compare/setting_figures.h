@@ -36,6 +36,7 @@ struct SettingFigures {
   std::map<int, Fingerprint> fingerprints = {};  // of runs
   StepWork work = {};
   std::map<int, int> positions = {};  // of runs in the order of all, from 1, where it is known
+  std::map<int, int> sessions = {};   // of runs, between which the machine did something else
   std::vector<TimelineFigure> steady = {};  // steady_figures()
   std::vector<TimelineFigure> whole = {};   // whole_trace_figures()
   model::Book timelines = {};               // summary_of_runs()
