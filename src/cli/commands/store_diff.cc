@@ -126,7 +126,8 @@ const CommandSpec kStoreDiff{
         "rows that differ most. A shift of all rows by less than the tolerance shows in the "
         "medians alone.\n\n"
         "Where several rows of a side have one key, as versions have with --ignore version, they "
-        "are compared only if that makes no difference; else the key is counted as ambiguous.",
+        "are compared only if that makes no difference; else the key is counted as ambiguous, and "
+        "either limit fails where more of a table's keys are.",
     .regression_means =
         "in a table a larger share of rows than --max-share differs by more than --tolerance, or a "
         "larger one than --max-slower is slower, or no row is compared",

@@ -282,6 +282,19 @@ Frame rows_for_planner(const PlannerTable& table,
   return picked_rows(rows, kept);
 }
 
+Frame with_absent_sizes(Frame rows) {
+  for (FrameColumn& column : rows.columns) {
+    auto* sizes = std::get_if<std::vector<std::int64_t>>(&column.values);
+    const bool is_known = std::find(kSizesFromZero.begin(), kSizesFromZero.end(), column.name) !=
+                          kSizesFromZero.end();
+    if (sizes == nullptr || !is_known) continue;
+    for (std::size_t row = 0; row < sizes->size(); ++row)
+      if (column.is_missing(row)) (*sizes)[row] = 0;
+    column.missing.clear();
+  }
+  return rows;
+}
+
 Frame rows_without_flaws(const std::string& table,
                          const Frame& rows,
                          std::vector<LeftOut>& left_out) {

@@ -72,6 +72,10 @@ Frame rows_for_planner(const PlannerTable& table,
                        const Frame& rows,
                        std::vector<LeftOut>& left_out);
 
+// Gives rows of files that lack the columns of windows and steps, where others have them, what
+// their absence means: 0.
+Frame with_absent_sizes(Frame rows);
+
 // Takes all rows but those without a time, a type or a size, whoever measured them.
 Frame rows_without_flaws(const std::string& table,
                          const Frame& rows,

@@ -80,6 +80,14 @@ TEST(PlannerTables, RowsOfAFrameworkAreLeftOutWithoutATypeASizeOrATime) {
   EXPECT_EQ(rows_without_flaws("context_attention_perf", prompts, left_out).num_rows(), 1U);
 }
 
+TEST(PlannerTables, AFileWithoutTheColumnOfWindowsHasNone) {
+  const Frame rows = with_absent_sizes(frame_of("isl,window_size,latency\n1024,,1\n512,128,1\n"));
+  EXPECT_EQ(number_at(*rows.find("window_size"), 0), 0);
+  EXPECT_EQ(number_at(*rows.find("window_size"), 1), 128);
+  std::vector<LeftOut> left_out;
+  EXPECT_EQ(rows_without_flaws("context_attention_perf", rows, left_out).num_rows(), 2U);
+}
+
 TEST(PlannerTables, OfRowsThatItCannotTellApartTheFastestIsPlaced) {
   const Frame rows = frame_of(std::string(kGemmColumns) +
                               "gemm,one,fp8,1,32,64,0.3\n"

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 #include <tuple>
@@ -261,10 +262,16 @@ Frame with_filled_power(const PlannerTable& table,
   return with_power_between(table.key, std::move(rows));
 }
 
-bool is_of_one_device(const Frame& rows) {
-  const FrameColumn* devices = rows.find("device");
-  const auto* names = devices == nullptr ? nullptr : std::get_if<TextColumn>(&devices->values);
-  return names != nullptr && std::set(names->codes.begin(), names->codes.end()).size() == 1;
+// Returns whether one program measured all rows on one device, so that the power of some tells that
+// of others.
+bool is_of_one_program(const Frame& rows) {
+  constexpr std::array<std::string_view, 3> kNames = {"device", "framework", "version"};
+  return std::all_of(kNames.begin(), kNames.end(), [&rows](std::string_view name) {
+    const FrameColumn* column = rows.find(name);
+    if (column == nullptr) return false;
+    const TextColumn texts = as_text(*column);
+    return std::set(texts.codes.begin(), texts.codes.end()).size() == 1;
+  });
 }
 
 // The rows of a file. A table that is not public has no readers who refuse gaps.
@@ -276,7 +283,7 @@ core::Result<Frame> rows_to_export(const Store& store,
   selection.table = table;
   Frame rows = ASSAY_TRY(store.table(selection, Store::Columns::kPublic));
   const PlannerTable* known = find_planner_table(table);
-  if (known != nullptr && is_of_one_device(rows))
+  if (known != nullptr && is_of_one_program(rows))
     rows = with_filled_power(*known, request.loads, std::move(rows), exported.power);
   if (find_table_spec(table) == nullptr) return rows;
   return with_power_of_all(table, std::move(rows), exported.left_out);
@@ -288,6 +295,7 @@ core::Status read_rows(const Store& store,
                        Target& target,
                        Placed& placed) {
   target.rows = ASSAY_TRY(rows_of(store, target, request.rows.points, request.rows.device));
+  target.rows = with_absent_sizes(std::move(target.rows));
   const PlannerTable* table = find_planner_table(target.table);
   const bool is_own = lower_case(target.framework) == placed.backend;
   if (table != nullptr && !is_own) {

@@ -175,8 +175,13 @@ class Comparison {
     if (++result_.only_b <= kExamples) result_.example_only_b.push_back(b_.key(at));
   }
 
-  // Nothing tells which of several rows belong together, unless it makes no difference.
+  // Nothing tells which of several rows belong together, unless it makes no difference: whichever
+  // pairs are taken, all are slower, or faster, beyond the threshold, or none is.
   [[nodiscard]] bool is_ambiguous(Range a, Range b) const {
+    const double least = b_.latency(b.begin) / a_.latency(a.end - 1);
+    const double most = b_.latency(b.end - 1) / a_.latency(a.begin);
+    if (least - 1 > request_.threshold || 1 - most > request_.threshold) return false;
+    if (1 - least <= request_.threshold && most - 1 <= request_.threshold) return false;
     const auto is_one_time = [](const Side& side, Range rows) {
       return same_latency(side.latency(rows.begin), side.latency(rows.end - 1));
     };

@@ -63,6 +63,12 @@ struct TableDiff {
 
   [[nodiscard]] double share_slower() const { return share(slower); }
 
+  [[nodiscard]] double share_ambiguous() const {
+    return ambiguous == 0
+               ? 0
+               : static_cast<double>(ambiguous) / static_cast<double>(ambiguous + compared);
+  }
+
  private:
   [[nodiscard]] double share(std::int64_t rows) const {
     return compared == 0 ? 0 : static_cast<double>(rows) / static_cast<double>(compared);
@@ -85,8 +91,9 @@ struct DiffResult {
 core::Result<Store> open_tables(const std::filesystem::path& path, model::Warnings& repairs);
 
 // Rows with the same values in all columns but latency and power are compared. Where a side has
-// several such rows they are compared if their times are equal, or those of both sides are the
-// same; else they are ambiguous.
+// several such rows they are compared if that makes no difference: their times are equal, those of
+// both sides are the same, or whichever are paired, all or none are beyond the threshold. Else they
+// are ambiguous.
 core::Result<DiffResult> diff(const Store& a, const Store& b, const DiffRequest& request);
 
 // Returns the tables of the comparison; those of the worst and of single rows only if there are

@@ -16,6 +16,7 @@ model::Table compared_tables(const std::vector<TableDiff>& diffs, double thresho
                   {.name = "B", .description = "rows"},
                   {.name = "only A"},
                   {.name = "only B"},
+                  {.name = "ambiguous", .description = "keys of several rows, not compared"},
                   {.name = "both", .description = "rows that both have"},
                   {.name = "compared", .description = "of these: both have a latency"},
                   {.name = "differ", .description = "of those compared: not the same number"},
@@ -30,8 +31,8 @@ model::Table compared_tables(const std::vector<TableDiff>& diffs, double thresho
       "beyond: both, of the rows compared",
       100 * threshold));
   for (const TableDiff& diff : diffs) {
-    table.add_row({diff.table, diff.a_rows, diff.b_rows, diff.only_a, diff.only_b, diff.both,
-                   diff.compared, diff.different, model::cell_of(diff.p10_ratio),
+    table.add_row({diff.table, diff.a_rows, diff.b_rows, diff.only_a, diff.only_b, diff.ambiguous,
+                   diff.both, diff.compared, diff.different, model::cell_of(diff.p10_ratio),
                    model::cell_of(diff.median_ratio), model::cell_of(diff.p90_ratio), diff.slower,
                    diff.faster, 100 * diff.share_beyond()});
   }
@@ -130,8 +131,16 @@ std::vector<std::string> diff_failures(const DiffResult& result,
     if (limits.slower && diff.share_slower() > *limits.slower)
       add(diff.share_slower(), *limits.slower,
           core::counted(diff.compared, "row is slower", "rows are slower"));
-    if ((limits.share || limits.slower) && diff.ambiguous > 0 && diff.compared == 0)
-      failures.push_back(diff.table + ": nothing could be compared");
+    for (const std::optional<double>& limit : {limits.share, limits.slower}) {
+      if (!limit || diff.share_ambiguous() <= *limit) continue;
+      failures.push_back(
+          fmt::format("{}: {} not compared, since several rows have {}, beside {} that {}; {:g} % "
+                      "may",
+                      diff.table, core::counted(diff.ambiguous, "key is", "keys are"),
+                      diff.ambiguous == 1 ? "it" : "each", diff.compared,
+                      diff.compared == 1 ? "is" : "are", 100 * *limit));
+      break;
+    }
   }
   return failures;
 }

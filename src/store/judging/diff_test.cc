@@ -68,6 +68,30 @@ TEST(Diff, RowsThatIgnoringAColumnMakesEqualAreAmbiguousInAnyOrder) {
   }
 }
 
+TEST(Diff, RowsOfOneKeyAreComparedWhereEveryPairSaysTheSame) {
+  const DiffRequest request{.ignored = {"version"}};
+  const auto compared = [&request](const std::vector<double>& a, const std::vector<double>& b) {
+    return diff(versions_of(a), versions_of(b), request).value().tables.front();
+  };
+  const TableDiff slower = compared({1, 1.01}, {5, 5.01});
+  EXPECT_EQ(slower.ambiguous, 0);
+  EXPECT_EQ(slower.slower, 2);
+  EXPECT_EQ(compared({5, 5.01}, {1, 1.01}).faster, 2);
+  const TableDiff alike = compared({1, 1.02}, {1.01, 1.03});
+  EXPECT_EQ(alike.ambiguous, 0);
+  EXPECT_EQ(alike.slower + alike.faster, 0);
+  EXPECT_EQ(compared({1, 2}, {1.5, 3}).ambiguous, 1);
+}
+
+TEST(Diff, ALimitHoldsForAmbiguousKeysToo) {
+  const DiffRequest request{.ignored = {"version"}};
+  const DiffResult result = diff(versions_of({1, 2, 4}), versions_of({2}), request).value();
+  EXPECT_TRUE(diff_failures(result, request.threshold, {.slower = 0.5}).empty());
+  EXPECT_THAT(diff_failures(result, request.threshold, {.slower = 0.4}),
+              testing::ElementsAre("gemm_perf: 1 key is not compared, since several rows have it, "
+                                   "beside 1 that is; 40 % may"));
+}
+
 TEST(Diff, RowsOfOneKeyWithTheSameTimesAreEqual) {
   const DiffRequest request{.ignored = {"version"}};
   const TableDiff same =

@@ -57,6 +57,11 @@ constexpr double kLaunchMs = 0.005;
 constexpr double kFarAboveRoofline = 300;
 constexpr double kFarAboveNeighbours = 100;
 
+// Copies and collectives take what links take, which are not the roofline's.
+bool is_of_gpu_alone(const std::string& table) {
+  return table != "transfer_perf" && table != "nccl_perf" && table != "custom_allreduce_perf";
+}
+
 void note(Found& found, double how_much, const auto& where) {
   ++found.count;
   if (found.count > 1 && how_much <= found.worst) return;
@@ -116,7 +121,7 @@ class Checker {
   void check_slow(const Group& group, const GridPoint& point, double roof) {
     ++result_.slower.total;
     const double beside = slowest_beside(group.surface.grid(), point.position);
-    const double least = roof > 0 ? roof + kLaunchMs : 0;
+    const double least = roof > 0 && is_of_gpu_alone(index_.table()) ? roof + kLaunchMs : 0;
     const bool is_far = (least > 0 && point.latency > kFarAboveRoofline * least) ||
                         (beside > 0 && point.latency > kFarAboveNeighbours * beside);
     if (!is_far) return;

@@ -79,6 +79,20 @@ TEST(TableCheck, FindsTimesThatNoKernelTakes) {
   EXPECT_DOUBLE_EQ(one.slower.worst, 500);
 }
 
+// Over PCIe of an old generation a copy takes 500 times what the GPU's memory would.
+TEST(TableCheck, CopiesAndCollectivesTakeWhatLinksTake) {
+  const KeyRoofline roofline = [](const auto& /*key*/) { return 0.01; };
+  const auto slow_in = [&roofline](const char* table) {
+    return check_table(table, frame_of("message_size,latency\n1,5\n2,10\n"),
+                       Rooflines{roofline, nullptr}, CheckLimits{})
+        .value()
+        .slower.count;
+  };
+  EXPECT_EQ(slow_in("transfer_perf"), 0);
+  EXPECT_EQ(slow_in("nccl_perf"), 0);
+  EXPECT_EQ(slow_in("memory_op_perf"), 2);
+}
+
 TEST(TableCheck, CountsRowsOfLoweredClocks) {
   const TableCheck result = check("m,latency,throttled\n1,1,0\n2,2,1\n4,3,\n");
   EXPECT_EQ(result.throttled.count, 1);

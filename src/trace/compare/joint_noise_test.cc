@@ -145,6 +145,29 @@ TEST(JointNoise, ARunOfALaterSessionIsNoPartOfItsBlock) {
   EXPECT_LT(joint.change(0, 1, kTogether).high, -1.8);
 }
 
+// Two settings failed in the first session and were made again in the second, which is slower: only
+// each other tells their blocks, and the others keep theirs.
+TEST(JointNoise, SettingsOfALaterSessionLeaveTheOthersTheirBlocks) {
+  std::vector<JointRuns> settings = in_blocks({{100, 120, 110, 140.2},
+                                               {103, 123.1, 113, 143},
+                                               {130, 150.1, 140, 170},
+                                               {130.1, 150, 140.1, 170.1}});
+  int position = 100;
+  for (std::size_t i = 2; i < settings.size(); ++i) {
+    for (JointRun& run : settings[i]) {
+      run.position = ++position;
+      run.session = 2;
+    }
+  }
+  for (std::size_t i = 0; i < 2; ++i)
+    for (JointRun& run : settings[i])
+      run.session = 1;
+  const JointNoise joint(settings);
+  ASSERT_EQ(joint.kind(), Kind::kBlocks);
+  EXPECT_EQ(joint.change(0, 1, kTogether).verdict, Verdict::kWorse);
+  EXPECT_TRUE(joint.are_apart(0, 2));
+}
+
 TEST(JointNoise, EqualValuesHaveNoEffectOfTheirOrder) {
   EXPECT_EQ(
       JointNoise(in_blocks({{100.1, 100.1, 100.1}, {100.1, 100.1, 100.1}, {100.1, 100.1, 100.1}}))

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <set>
 #include <utility>
 
 #include "core/linear_equations.h"
@@ -178,6 +179,28 @@ std::vector<double> means_beside(std::span<const JointRuns> settings,
   return means;
 }
 
+// Leaves those runs that blocks link with the first setting. Settings that were all made again in a
+// later session are linked with each other alone, and tell nothing of the others' blocks.
+void keep_linked(std::vector<JointRuns>& settings) {
+  std::vector<bool> is_linked(settings.size(), false);
+  is_linked.front() = true;
+  std::set<int> blocks;
+  for (bool grows = true; grows;) {
+    grows = false;
+    for (std::size_t i = 0; i < settings.size(); ++i) {
+      is_linked[i] = is_linked[i] || std::any_of(settings[i].begin(), settings[i].end(),
+                                                 [&blocks](const JointRun& run) {
+                                                   return blocks.count(run.block) > 0;
+                                                 });
+      if (!is_linked[i]) continue;
+      for (const JointRun& run : settings[i])
+        grows = blocks.insert(run.block).second || grows;
+    }
+  }
+  for (std::size_t i = 0; i < settings.size(); ++i)
+    if (!is_linked[i]) settings[i].clear();
+}
+
 // Returns the effect of the blocks (analysis of variance of settings and blocks that add up, which
 // blocks without all settings leave possible); std::nullopt where positions are unknown, or blocks
 // are too few or do not link all settings.
@@ -186,6 +209,7 @@ std::optional<OrderEffect> blocks_of(std::span<const JointRuns> settings) {
     for (const JointRun& run : runs)
       if (run.position == 0) return std::nullopt;
   OrderEffect effect{.runs = runs_in_blocks(settings)};
+  keep_linked(effect.runs);
   const auto compared = static_cast<std::size_t>(std::count_if(
       effect.runs.begin(), effect.runs.end(), [](const JointRuns& runs) { return !runs.empty(); }));
   const WithinBlocks fit = fit_within(effect.runs);
