@@ -74,7 +74,7 @@ class Side {
   [[nodiscard]] std::string condition(std::size_t at, std::size_t number) const {
     const FrameColumn* column = conditions_[number];
     if (column == nullptr || column->is_missing(rows_[at].row)) return "";
-    const std::string text = value_text(column->value(rows_[at].row));
+    std::string text = value_text(column->value(rows_[at].row));
     if (kConditions[number] != "throttled") return text;
     return text == "0" ? "no" : "yes";
   }
