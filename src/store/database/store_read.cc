@@ -11,8 +11,8 @@
 #include <utility>
 
 #include "core/text.h"
-#include "store/database/store_schema.h"
 #include "store/database/store_key.h"
+#include "store/database/store_schema.h"
 #include "store/files/frame.h"
 #include "store/files/table_spec.h"
 
