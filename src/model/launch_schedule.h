@@ -99,7 +99,7 @@ inline constexpr std::uint8_t kNetworkNic = 0;
 inline constexpr std::uint8_t kNodeNic = 1;
 inline constexpr unsigned kNics = 2;
 
-// What a NIC of a rank has sent and received.
+// Counts what a NIC of a rank has sent and received.
 struct NicWork {
   std::int64_t sending_ns = 0;
   std::uint64_t messages = 0;

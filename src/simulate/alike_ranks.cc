@@ -9,8 +9,7 @@ namespace {
 
 using Replica = std::vector<std::unique_ptr<LaunchRank>>;
 
-// With fewer replicas it may cost more to find out that they differ than is saved where they do
-// not.
+// It may cost more to find out that fewer replicas differ than is saved where they do not.
 constexpr std::uint32_t kLeastReplicas = 8;
 
 // Finds the period of a schedule.

@@ -62,7 +62,7 @@ class LaunchRank {
     }
   }
 
-  // Whether messages of different ranks came at the same time.
+  // Tells whether messages of different ranks came at the same time.
   [[nodiscard]] bool had_rivals() const { return had_rivals_; }
 
   // By launch; one that moved nothing has no end.

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kMostReasons = 3;
 
-// Why a variable did nothing in a run.
+// Names why a variable did nothing in a run.
 enum class Idle { kReachedNone, kNotRead };
 
 // What came of the runs of one setting.

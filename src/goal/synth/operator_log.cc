@@ -50,7 +50,7 @@ std::vector<LaunchAmounts> amounts_of_chunks(const LaunchAmounts& amounts, std::
   return all;
 }
 
-// What is said of the sum is what is said of any of them.
+// The sum tells what any of its launches would.
 void add_launch(const LaunchTime& one, LaunchTime& sum) {
   sum.ns += one.ns;
   sum.flops += one.flops;

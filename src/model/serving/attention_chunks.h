@@ -7,7 +7,7 @@
 
 namespace assay::serving {
 
-// What requests of one length compute in a step.
+// Holds what requests of one length compute in a step.
 struct Prompts {
   std::int64_t requests = 0;
   std::int64_t new_tokens = 0;     // of each request, in this step

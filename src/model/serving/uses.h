@@ -19,9 +19,9 @@ enum class Phase : std::uint8_t { kContext, kGeneration };
 
 std::string_view name_of(Phase phase);
 
-// How GPUs that have some of the heads each make a norm over all (Attention::norm_spans_heads):
-// they sum the squares of queries and keys, in one all-reduce or in two, or each gathers all heads
-// and normalises them.
+// Names how GPUs that have some of the heads each make a norm over all
+// (Attention::norm_spans_heads): they sum the squares of queries and keys, in one all-reduce or in
+// two, or each gathers all heads and normalises them.
 enum class HeadNorm : std::uint8_t { kOneSum, kTwoSums, kGathered };
 
 // How a model is spread over GPUs. Heads, projections and dense layers are shared by `tp` GPUs;

@@ -10,8 +10,8 @@ TEST(KeysInChunk, AreAllOfARequestThatIsShorter) {
   EXPECT_DOUBLE_EQ(keys_in_chunk(7000, 8192), 7000);
 }
 
-// From 90 to 110 tokens half have 90 to 100 keys, and half have 0 to 10. From 900 to 1100 are two
-// whole chunks.
+// Half of 90 to 110 tokens have 90 to 100 keys, and half have 0 to 10. The range from 900 to 1100
+// is two whole chunks.
 TEST(KeysInChunk, AreHalfAChunkInTheMeanOfLongerOnes) {
   EXPECT_NEAR(keys_in_chunk(100, 100), 0.5 * 95 + 0.5 * 5, 1e-9);
   EXPECT_NEAR(keys_in_chunk(1000, 100), 50, 1e-9);

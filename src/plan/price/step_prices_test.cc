@@ -144,7 +144,7 @@ TEST(StepPrices, APromptHasTheKeysOfItsChunksAlone) {
   EXPECT_NEAR(chunked_attention_ms(1000, {.chunks = kWhole}), 2.0, 0.001);
 }
 
-// From 18432 to 22528 tokens are two chunks, in which a request has 1024 keys in the mean.
+// The range from 18432 to 22528 tokens is two chunks, in which a request has 1024 keys in the mean.
 TEST(StepPrices, RequestsThatDecodeHaveHalfAChunkOfKeysInTheMean) {
   EXPECT_NEAR(chunked_attention_ms(2048, {.decodes = 4, .decode_cached = 20480}), 4 * 1.025, 1e-6);
   EXPECT_NEAR(chunked_attention_ms(2048, {.decodes = 4, .decode_cached = 1024}), 4 * 1.025, 1e-6);

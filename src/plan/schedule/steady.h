@@ -41,7 +41,7 @@ struct SteadyMetrics {
 };
 
 // The workload is a closed loop of at least as many requests as are in flight and may end.
-// Of those in flight the share `waiting`, in [0, 1], waits for its first token at the beginning.
+// The share `waiting`, in [0, 1], of those in flight waits for its first token at the beginning.
 core::Result<SteadyMetrics> simulate_steady(const StepCost& cost,
                                             const Policy& policy,
                                             const Limits& limits,

@@ -269,8 +269,8 @@ class ColumnQuery {
       sizes.push_back(size.at(question));
   }
 
-  // What is wrong with the first number that its column does not take; "" for nothing. Surfaces
-  // take more: they are asked for means, too.
+  // Returns what is wrong with the first number that its column does not take; "" for nothing.
+  // Surfaces take more: they are asked for means, too.
   [[nodiscard]] std::string problem(std::size_t question) const {
     for (const SizeColumn& size : sizes_) {
       if (!size.range->takes(size.at(question)))
