@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 
 #include "cli/nccl_curves.h"
 #include "core/statistics.h"
@@ -256,6 +255,8 @@ void ComparedSettings::find_unkept_limits() {
     std::string words = unkept_in_words(limit->second, points, i);
     if (!words.empty()) runs_.doubts.missing.emplace(figures_[i].label, std::move(words));
   }
+  for (trace::SettingFigures& setting : figures_)
+    setting.is_applied = runs_.doubts.missing.count(setting.label) == 0;
 }
 
 void ComparedSettings::tell_order(const trace::JointNoise& noise,
@@ -325,13 +326,8 @@ model::Book ComparedSettings::report() const {
 }
 
 std::string ComparedSettings::pairs_in_words() const {
-  std::vector<trace::SettingFigures> applied;
-  std::copy_if(figures_.begin(), figures_.end(), std::back_inserter(applied),
-               [&](const trace::SettingFigures& setting) {
-                 return runs_.doubts.missing.count(setting.label) == 0;
-               });
-  if (applied.size() < 2) return "";
-  return trace::pairs_in_words(trace::compare_pairs(applied, options().criterion));
+  if (figures_.size() < 2) return "";
+  return trace::pairs_in_words(trace::compare_pairs(figures_, options().criterion));
 }
 
 trace::PageOpening ComparedSettings::opening(const model::Book& book,

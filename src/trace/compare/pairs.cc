@@ -179,6 +179,7 @@ SettingPairs compare_pairs(std::span<const SettingFigures> settings, const Crite
                       .noise = steady.noise.kind()};
   for (const SettingFigures& setting : settings)
     result.labels.push_back(setting.label);
+  std::erase_if(result.order, [&](std::size_t place) { return !settings[place].is_applied; });
   for (std::size_t i = 0; i < result.order.size(); ++i)
     for (std::size_t j = i + 1; j < result.order.size(); ++j)
       result.pairs.push_back(pair_of(steady, all_steps, result.order[i], result.order[j]));
@@ -199,7 +200,7 @@ const char* order_in_words(JointNoise::Kind noise) {
 }
 
 std::string pairs_in_words(const SettingPairs& pairs) {
-  if (pairs.labels.size() < 3) return "";
+  if (pairs.order.size() < 3) return "";
   std::vector<std::string> texts = {what_differs(pairs)};
   const std::string same = fmt::format("the same within {:g} %", pairs.criterion.tolerance_percent);
   for (const auto& [verdict, what] : {std::pair(Verdict::kSame, same.c_str()),

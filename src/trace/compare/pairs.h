@@ -29,8 +29,9 @@ struct SettingPair {
 
 struct SettingPairs {
   std::vector<std::string> labels;  // of the settings, as they were given
-  std::vector<std::size_t> order;   // positions, the fastest first; those without a time last
-  std::vector<SettingPair> pairs;   // every pair, in this order
+  // Positions of those that were applied, the fastest first; those without a time last.
+  std::vector<std::size_t> order;
+  std::vector<SettingPair> pairs;  // every pair of these, in this order
   Criterion criterion = {};
   double each = 0.95;  // confidence of the interval of each
   JointNoise::Kind noise = JointNoise::Kind::kPair;

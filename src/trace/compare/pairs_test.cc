@@ -59,6 +59,16 @@ TEST(Pairs, EveryPairIsCompared) {
   EXPECT_THAT(pairs_in_words(pairs), HasSubstr("1 is the same within 2 % (base and same)"));
 }
 
+TEST(Pairs, SettingsThatWereNotAppliedAreInNone) {
+  std::vector<SettingFigures> settings = four();
+  settings[1].is_applied = false;
+  const SettingPairs pairs = compare_pairs(settings, {.tolerance_percent = 2});
+  ASSERT_EQ(pairs.pairs.size(), 3U);
+  EXPECT_EQ(pair_of(pairs, "base", "same").change.verdict, Verdict::kSame);
+  for (const SettingPair& pair : pairs.pairs)
+    EXPECT_TRUE(pairs.labels[pair.first] != "slow" && pairs.labels[pair.second] != "slow");
+}
+
 // A pair that alone would differ does not among as many as these.
 TEST(Pairs, VerdictsAreCorrectedForTheirNumber) {
   const std::vector<double> a = {60, 61.5, 59, 60.7};

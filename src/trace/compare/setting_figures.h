@@ -30,6 +30,7 @@ struct RunArrivals {
 
 struct SettingFigures {
   std::string label;
+  bool is_applied = true;  // false: its variables did nothing, so that no pair has it
   std::set<int> ranks = {};
   std::vector<int> runs = {};
   std::vector<RepeatedRun> repeated = {};        // that `runs` lacks

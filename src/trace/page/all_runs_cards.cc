@@ -141,7 +141,7 @@ std::string all_bandwidth_title(std::span<const BandwidthPoint> points,
 }  // namespace
 
 std::optional<report::MapChart> pairs_map(const SettingPairs& pairs) {
-  const std::size_t count = pairs.labels.size();
+  const std::size_t count = pairs.order.size();
   if (count < 3) return std::nullopt;
   report::MapChart chart{.scale = report::MapChart::Scale::kGain,
                          .x_title = "than the setting with this number",
@@ -153,7 +153,7 @@ std::optional<report::MapChart> pairs_map(const SettingPairs& pairs) {
                                      .values = std::vector<double>(count * count, kNaN),
                                      .texts = std::vector<std::string>(count * count),
                                      .notes = std::vector<std::string>(count * count)}}};
-  std::vector<std::size_t> place(count);
+  std::vector<std::size_t> place(pairs.labels.size());
   for (std::size_t i = 0; i < count; ++i) {
     place[pairs.order[i]] = i;
     chart.rows.push_back(fmt::format("{}: {}", i + 1, pairs.labels[pairs.order[i]]));
