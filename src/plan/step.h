@@ -5,14 +5,12 @@
 #include <cstdint>
 #include <span>
 
+#include "model/serving/attention_chunks.h"
+
 namespace assay::plan {
 
-// Chunks of prompts of one length.
-struct Chunks {
-  std::int64_t requests = 0;
-  std::int64_t new_tokens = 0;     // of each request, in this step
-  std::int64_t cached_tokens = 0;  // of each request, before them: a prefix, or earlier chunks
-};
+// An engine may cut prompts: what it computes of them in one step is a chunk of each.
+using Chunks = serving::Prompts;
 
 // A step computes chunks of prompts, and one new token of each request that decodes.
 struct Step {

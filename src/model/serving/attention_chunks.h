@@ -7,11 +7,13 @@
 
 namespace assay::serving {
 
-// Holds what requests of one length compute in a step.
+// Holds what requests of one length compute in a step of an engine.
 struct Prompts {
   std::int64_t requests = 0;
   std::int64_t new_tokens = 0;     // of each request, in this step
-  std::int64_t cached_tokens = 0;  // of each request, before them: a prefix, or earlier steps
+  std::int64_t cached_tokens = 0;  // of each request, before them: a prefix, or of earlier steps
+
+  friend bool operator==(const Prompts&, const Prompts&) = default;
 };
 
 // Returns prompts without earlier keys that do the same work: the rest of a chunk that was begun

@@ -111,9 +111,8 @@ Amounts amounts_of(const Chunks& chunks) {
 
 std::vector<Amounts> amounts_of_parts(const Chunks& chunks, std::int64_t length) {
   std::vector<Amounts> all;
-  for (const serving::Prompts& part :
-       serving::cut_at_chunks({chunks.requests, chunks.new_tokens, chunks.cached_tokens}, length))
-    all.push_back(amounts_of({part.requests, part.new_tokens, part.cached_tokens}));
+  for (const Chunks& part : serving::cut_at_chunks(chunks, length))
+    all.push_back(amounts_of(part));
   return all;
 }
 
@@ -129,11 +128,6 @@ std::size_t slot_of(const Chunks& chunks) {
   for (const std::int64_t value : {chunks.requests, chunks.new_tokens, chunks.cached_tokens})
     hash = (hash ^ static_cast<std::uint64_t>(value)) * 0x9e3779b97f4a7c15ULL;
   return (hash >> 40U) % kKnownPrompts;
-}
-
-bool operator==(const Chunks& a, const Chunks& b) {
-  return a.requests == b.requests && a.new_tokens == b.new_tokens &&
-         a.cached_tokens == b.cached_tokens;
 }
 
 }  // namespace
