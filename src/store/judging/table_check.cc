@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <set>
 #include <tuple>
+#include <utility>
 
 #include "core/statistics.h"
 #include "store/files/table_spec.h"
@@ -78,6 +80,34 @@ std::string place(const TableIndex& index, const Group& group, const Position& p
   return name.empty() ? text : text.empty() ? name : text + " " + name;
 }
 
+// Returns for each point the latency of the slowest of the rows beside it, along the sizes of which
+// it has a smaller and a larger one; 0 if there are none.
+std::vector<double> slowest_beside(const Grid& grid) {
+  const std::vector<GridPoint>& points = grid.points();
+  std::vector<double> slowest(points.size());
+  std::vector<std::size_t> order(points.size());
+  std::iota(order.begin(), order.end(), 0);
+  for (std::size_t axis = 0; axis < grid.num_axes(); ++axis) {
+    const auto line_of = [&](std::size_t point) {
+      Position position = points[point].position;
+      position[axis] = 0;
+      return position;
+    };
+    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+      return std::pair(line_of(a), points[a].position[axis]) <
+             std::pair(line_of(b), points[b].position[axis]);
+    });
+    for (std::size_t i = 1; i + 1 < order.size(); ++i) {
+      const std::size_t low = order[i - 1];
+      const std::size_t high = order[i + 1];
+      if (line_of(low) != line_of(high)) continue;
+      double& of_point = slowest[order[i]];
+      of_point = std::max({of_point, points[low].latency, points[high].latency});
+    }
+  }
+  return slowest;
+}
+
 class Checker {
  public:
   Checker(const TableIndex& index, const CheckLimits& limits, TableCheck& result)
@@ -87,8 +117,10 @@ class Checker {
   void check_group(const Group& group, const Roofline& cached) {
     const Grid& grid = group.surface.grid();
     holes_.clear();
-    for (const GridPoint& point : grid.points()) {
-      check_latency(group, cached, point);
+    const std::vector<double> beside = slowest_beside(grid);
+    for (std::size_t i = 0; i < grid.points().size(); ++i) {
+      const GridPoint& point = grid.points()[i];
+      check_latency(group, cached, point, beside[i]);
       for (std::size_t axis = 0; axis < grid.num_axes(); ++axis)
         check_step(group, point, axis);
     }
@@ -97,7 +129,10 @@ class Checker {
   }
 
  private:
-  void check_latency(const Group& group, const Roofline& cached, const GridPoint& point) {
+  void check_latency(const Group& group,
+                     const Roofline& cached,
+                     const GridPoint& point,
+                     double beside) {
     const Grid& grid = group.surface.grid();
     if (point.latency <= 0) {
       note(result_.not_positive, -point.latency,
@@ -107,7 +142,7 @@ class Checker {
     const auto all_sizes = grid.sizes_of(point.position);
     const auto sizes = std::span(all_sizes.data(), grid.num_axes());
     const double roof = group.surface.roofline(sizes);
-    check_slow(group, point, roof);
+    if (!holds_differences(index_.table())) check_slow(group, point, roof, beside);
     if (roof <= 0) return;
     ++result_.faster.total;
     const double faster = 1 - point.latency / roof;
@@ -117,10 +152,9 @@ class Checker {
          [&] { return place(index_, group, point.position); });
   }
 
-  // `roof` is 0 where it is unknown.
-  void check_slow(const Group& group, const GridPoint& point, double roof) {
+  // `roof` is 0 where it is unknown, `beside` where there are no two rows.
+  void check_slow(const Group& group, const GridPoint& point, double roof, double beside) {
     ++result_.slower.total;
-    const double beside = slowest_beside(group.surface.grid(), point.position);
     const double least = roof > 0 && is_of_gpu_alone(index_.table()) ? roof + kLaunchMs : 0;
     const bool is_far = (least > 0 && point.latency > kFarAboveRoofline * least) ||
                         (beside > 0 && point.latency > kFarAboveNeighbours * beside);
@@ -128,19 +162,6 @@ class Checker {
     const double usual = least > 0 ? least : beside;
     note(result_.slower, point.latency / usual,
          [&] { return place(index_, group, point.position); });
-  }
-
-  // Of the rows beside a point along each size where it has two; 0 if it has none.
-  static double slowest_beside(const Grid& grid, const Position& position) {
-    double slowest = 0;
-    for (std::size_t axis = 0; axis < grid.num_axes(); ++axis) {
-      Position low = position;
-      Position high = position;
-      const int any = static_cast<int>(grid.values(axis).size());
-      if (!find_along(grid, low, axis, -1, any) || !find_along(grid, high, axis, 1, any)) continue;
-      slowest = std::max({slowest, *grid.find(low), *grid.find(high)});
-    }
-    return slowest;
   }
 
   // Compares a point with the next larger value of a size.

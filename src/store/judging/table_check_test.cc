@@ -1,5 +1,6 @@
 #include "store/judging/table_check.h"
 
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -77,6 +78,24 @@ TEST(TableCheck, FindsTimesThatNoKernelTakes) {
   EXPECT_EQ(one.slower.count, 1);
   EXPECT_EQ(one.slower.where, "m=2");
   EXPECT_DOUBLE_EQ(one.slower.worst, 500);
+}
+
+TEST(TableCheck, DifferencesScatterAroundZero) {
+  const auto result = check_table("computescale_perf",
+                                  frame_of("m,latency\n1,0.000001\n2,0.002\n4,0.000002\n"), {},
+                                  CheckLimits{});
+  EXPECT_EQ(result.value().slower.count, 0);
+  EXPECT_FALSE(result.value().impossible());
+}
+
+// Each m has an n of its own but for the first and last, which share theirs with the one between.
+TEST(TableCheck, RowsBesideMayLieFarApart) {
+  std::string rows = "m,n,latency\n1,1,1\n1000,1,1\n50,1,500\n";
+  for (int m = 2; m < 1000; ++m)
+    if (m != 50) rows += fmt::format("{},{},{}\n", m, m, 1);
+  const TableCheck result = check(rows);
+  EXPECT_EQ(result.slower.count, 1);
+  EXPECT_EQ(result.slower.where, "m=50 n=1");
 }
 
 // Over PCIe of an old generation a copy takes 500 times what the GPU's memory would.
