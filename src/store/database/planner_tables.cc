@@ -139,31 +139,6 @@ std::vector<const FrameColumn*> columns_of(const Frame& frame, const Names& name
   return columns;
 }
 
-template <typename Value>
-std::vector<Value> picked(const std::vector<Value>& values, const std::vector<std::size_t>& rows) {
-  std::vector<Value> result;
-  result.reserve(rows.size());
-  for (const std::size_t row : rows)
-    result.push_back(values[row]);
-  return result;
-}
-
-FrameColumn::Values picked(const TextColumn& column, const std::vector<std::size_t>& rows) {
-  return TextColumn{.codes = picked(column.codes, rows), .words = column.words};
-}
-
-Frame picked_rows(const Frame& frame, const std::vector<std::size_t>& rows) {
-  Frame result;
-  for (const FrameColumn& column : frame.columns) {
-    result.columns.push_back(
-        {.name = column.name,
-         .values = std::visit([&](const auto& v) { return FrameColumn::Values(picked(v, rows)); },
-                              column.values),
-         .missing = column.missing.empty() ? std::vector<bool>() : picked(column.missing, rows)});
-  }
-  return result;
-}
-
 // Why the row is no measurement that anybody could read; empty if it is one.
 std::string flaw(const PlannerTable& table, const Frame& rows, std::size_t row) {
   const FrameColumn* latency = rows.find("latency");
@@ -372,7 +347,7 @@ Frame with_power_of_all(const std::string& table, Frame rows, std::vector<LeftOu
   for (std::size_t row = 0; power != nullptr && row < rows.num_rows(); ++row)
     with_power += power->is_missing(row) ? 0 : 1;
   left_out.push_back({.table = table,
-                      .reason = "power alone, because the planner wants it of all rows or of none",
+                      .reason = "power alone, which planners want of all rows or of none",
                       .rows = with_power});
   const auto is_power = [](const FrameColumn& column) {
     return is_power_column(column.name) || column.name == kPowerSourceColumn ||

@@ -315,6 +315,30 @@ TEST_F(StoreTest, ExportedTablesHavePowerOfAllRowsOrOfNone) {
   EXPECT_THAT(none, HasSubstr("9,32,64,0.5\n"));
 }
 
+// 9 would lie between the rows of 7 and 11, were they of its kernel or version.
+TEST_F(StoreTest, ExportedRowsHaveThePowerOfTheirOwnKernelAndVersion) {
+  Store store = open(Store::Mode::kCreate);
+  const std::int64_t run = store.begin_run(test_run()).value();
+  CaseRecord of_another_kernel = powered_case(9, std::nullopt);
+  of_another_kernel.rows[0].row.kernel_source = "other";
+  ASSERT_TRUE(
+      store.append(run, {powered_case(7, 300), powered_case(11, 310), of_another_kernel}).ok());
+  EXPECT_THAT(exported_gemm(store, folder_), HasSubstr(",m,n,k,latency\n"));
+
+  file_ = folder_ / "versions.db";
+  Store versions = open(Store::Mode::kCreate);
+  const std::int64_t first = versions.begin_run(test_run()).value();
+  CaseRecord of_another_version = powered_case(9, 500);
+  of_another_version.rows[0].row.version = "0.2.0";
+  ASSERT_TRUE(versions
+                  .append(first, {powered_case(1, 300), powered_case(3, std::nullopt),
+                                  powered_case(7, 400), of_another_version})
+                  .ok());
+  const std::string exported = exported_gemm(versions, folder_);
+  EXPECT_THAT(exported, HasSubstr("3,32,64,0.5,350.0,interpolated\n"));
+  EXPECT_THAT(exported, HasSubstr("9,32,64,0.5,500.0,measured\n"));
+}
+
 TEST_F(StoreTest, NamesPlacedTablesThatHaveNoPower) {
   Store store = open(Store::Mode::kCreate);
   CaseRecord powered = gemm_case(1, 0.5);

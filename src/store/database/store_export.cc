@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <set>
 #include <tuple>
@@ -15,6 +14,7 @@
 #include "core/text.h"
 #include "store/database/collection_meta.h"
 #include "store/database/power_between.h"
+#include "store/database/store_key.h"
 #include "store/files/table_spec.h"
 
 namespace assay::store {
@@ -229,7 +229,14 @@ core::Status check_existing(const std::vector<Target>& targets, const PlaceReque
   return {};
 }
 
-// With the state of the cache as a column, where rows have one.
+// Adds the state of the cache as a column to the rows of a selection, where they have one.
+core::Result<Frame> with_cache_state(const Store& store, const Selection& selection, Frame rows) {
+  const Frame more = ASSAY_TRY(store.table(selection, Store::Columns::kWithStatistics));
+  const FrameColumn* state = more.find(kL2Column);
+  if (state != nullptr && state->size() == rows.num_rows()) rows.columns.push_back(*state);
+  return rows;
+}
+
 core::Result<Frame> rows_of(const Store& store,
                             const Target& target,
                             Points points,
@@ -240,10 +247,7 @@ core::Result<Frame> rows_of(const Store& store,
                             .device = device,
                             .points = points};
   Frame rows = ASSAY_TRY(store.table(selection, Store::Columns::kPublic));
-  const Frame more = ASSAY_TRY(store.table(selection, Store::Columns::kWithStatistics));
-  const FrameColumn* state = more.find(kL2Column);
-  if (state != nullptr && state->size() == rows.num_rows()) rows.columns.push_back(*state);
-  return rows;
+  return with_cache_state(store, selection, std::move(rows));
 }
 
 void drop_column(Frame& rows, std::string_view name) {
@@ -252,26 +256,62 @@ void drop_column(Frame& rows, std::string_view name) {
                      rows.columns.end());
 }
 
-// Gives the rows without power one by a model, or that between their neighbours.
-Frame with_filled_power(const PlannerTable& table,
+// Gives the rows without power one by a model, or that between their neighbours. `key` tells one
+// row's work from another's; rows that have a power have a source of it.
+Frame with_filled_power(const std::string& table,
+                        const std::vector<std::string_view>& key,
                         const RowLoads& loads,
                         Frame rows,
                         std::vector<PowerFit>& fits) {
-  rows = with_power_sources(std::move(rows));
-  rows = with_modelled_power(std::string(table.table), loads, std::move(rows), fits);
-  return with_power_between(table.key, std::move(rows));
+  return with_power_between(key, with_modelled_power(table, loads, std::move(rows), fits));
 }
 
-// Returns whether one program measured all rows on one device, so that the power of some tells that
+// Returns the rows of each device, framework and version: the power of some tells nothing of that
 // of others.
-bool is_of_one_program(const Frame& rows) {
-  constexpr std::array<std::string_view, 3> kNames = {"device", "framework", "version"};
-  return std::all_of(kNames.begin(), kNames.end(), [&rows](std::string_view name) {
-    const FrameColumn* column = rows.find(name);
-    if (column == nullptr) return false;
-    const TextColumn texts = as_text(*column);
-    return std::set(texts.codes.begin(), texts.codes.end()).size() == 1;
-  });
+std::vector<Frame> frames_by_program(const Frame& rows) {
+  std::vector<TextColumn> names;
+  for (const std::string_view name : {"device", "framework", "version"}) {
+    if (const FrameColumn* column = rows.find(name)) names.push_back(as_text(*column));
+  }
+  std::map<std::vector<std::uint32_t>, std::vector<std::size_t>> rows_of;
+  for (std::size_t row = 0; row < rows.num_rows(); ++row) {
+    std::vector<std::uint32_t> program;
+    for (const TextColumn& column : names)
+      program.push_back(column.codes[row]);
+    rows_of[program].push_back(row);
+  }
+  std::vector<Frame> frames;
+  for (const auto& [program, numbers] : rows_of)
+    frames.push_back(picked_rows(rows, numbers));
+  return frames;
+}
+
+// Returns what tells rows apart that no planner has chosen from: all but what was measured.
+std::vector<std::string_view> names_of_work(const Frame& rows) {
+  std::vector<std::string_view> names;
+  for (const FrameColumn& column : rows.columns) {
+    if (!is_value_column(column.name) && column.name != kPowerSourceColumn)
+      names.emplace_back(column.name);
+  }
+  return names;
+}
+
+// Gives rows without power that of others of their own program.
+core::Result<Frame> with_power_of_programs(const Store& store,
+                                           const Selection& selection,
+                                           const RowLoads& loads,
+                                           Frame rows,
+                                           std::vector<PowerFit>& fits) {
+  rows = with_power_sources(std::move(rows));
+  if (rows.find(kPowerSourceColumn) == nullptr) return rows;
+  rows = ASSAY_TRY(with_cache_state(store, selection, std::move(rows)));
+  const std::vector<std::string_view> key = names_of_work(rows);
+  std::vector<Frame> frames = frames_by_program(rows);
+  for (Frame& frame : frames)
+    frame = with_filled_power(selection.table, key, loads, std::move(frame), fits);
+  Frame filled = frames.size() == 1 ? std::move(frames.front()) : joined_frames(frames);
+  drop_column(filled, kL2Column);
+  return filled;
 }
 
 // The rows of a file. A table that is not public has no readers who refuse gaps.
@@ -282,9 +322,9 @@ core::Result<Frame> rows_to_export(const Store& store,
   Selection selection = request.rows;
   selection.table = table;
   Frame rows = ASSAY_TRY(store.table(selection, Store::Columns::kPublic));
-  const PlannerTable* known = find_planner_table(table);
-  if (known != nullptr && is_of_one_program(rows))
-    rows = with_filled_power(*known, request.loads, std::move(rows), exported.power);
+  if (find_planner_table(table) != nullptr)
+    rows = ASSAY_TRY(
+        with_power_of_programs(store, selection, request.loads, std::move(rows), exported.power));
   if (find_table_spec(table) == nullptr) return rows;
   return with_power_of_all(table, std::move(rows), exported.left_out);
 }
@@ -305,7 +345,8 @@ core::Status read_rows(const Store& store,
     }
     target.rows = with_names_of_steps(*table, std::move(target.rows));
     target.rows = rows_for_planner(*table, target.rows, placed.left_out);
-    target.rows = with_filled_power(*table, request.loads, std::move(target.rows), placed.power);
+    target.rows = with_filled_power(target.table, table->key, request.loads,
+                                    with_power_sources(std::move(target.rows)), placed.power);
   } else {
     target.rows = rows_without_flaws(target.table, target.rows, placed.left_out);
   }

@@ -54,6 +54,19 @@ bool same_value(const FrameColumn& a, const FrameColumn& b, std::size_t row) {
   return left == right || (is_nan(left) && is_nan(right));
 }
 
+template <typename Value>
+std::vector<Value> picked(const std::vector<Value>& values, const std::vector<std::size_t>& rows) {
+  std::vector<Value> result;
+  result.reserve(rows.size());
+  for (const std::size_t row : rows)
+    result.push_back(values[row]);
+  return result;
+}
+
+FrameColumn::Values picked(const TextColumn& column, const std::vector<std::size_t>& rows) {
+  return TextColumn{.codes = picked(column.codes, rows), .words = column.words};
+}
+
 }  // namespace
 
 std::vector<std::string> words_of(const model::StringPool& pool) {
@@ -214,6 +227,18 @@ Frame joined_frames(const std::vector<Frame>& frames) {
     joined.columns.push_back(std::move(builder).finish());
   }
   return joined;
+}
+
+Frame picked_rows(const Frame& frame, const std::vector<std::size_t>& rows) {
+  Frame result;
+  for (const FrameColumn& column : frame.columns) {
+    result.columns.push_back(
+        {.name = column.name,
+         .values = std::visit([&](const auto& v) { return FrameColumn::Values(picked(v, rows)); },
+                              column.values),
+         .missing = column.missing.empty() ? std::vector<bool>() : picked(column.missing, rows)});
+  }
+  return result;
 }
 
 }  // namespace assay::store

@@ -101,4 +101,7 @@ class ColumnBuilder {
 // and one that is whole numbers in all frames stays so.
 Frame joined_frames(const std::vector<Frame>& frames);
 
+// The rows with these numbers, in this order.
+Frame picked_rows(const Frame& frame, const std::vector<std::size_t>& rows);
+
 }  // namespace assay::store

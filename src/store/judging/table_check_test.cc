@@ -81,9 +81,9 @@ TEST(TableCheck, FindsTimesThatNoKernelTakes) {
 }
 
 TEST(TableCheck, DifferencesScatterAroundZero) {
-  const auto result = check_table("computescale_perf",
-                                  frame_of("m,latency\n1,0.000001\n2,0.002\n4,0.000002\n"), {},
-                                  CheckLimits{});
+  const auto result =
+      check_table("computescale_perf", frame_of("m,latency\n1,0.000001\n2,0.002\n4,0.000002\n"), {},
+                  CheckLimits{});
   EXPECT_EQ(result.value().slower.count, 0);
   EXPECT_FALSE(result.value().impossible());
 }
