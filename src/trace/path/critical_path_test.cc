@@ -402,6 +402,34 @@ TEST(PathReport, AHostsDelayAndTheWaitForItAreOne) {
   }
 }
 
+// Two of four ranks have a trace. A late host holds up a collective of the four, and the other one
+// a collective of these two.
+TEST(PathReport, ALateHostBeforeACollectiveThatLacksRanksIsThatOfItsLastRank) {
+  SimulatedRun run(2);
+  for (int step = 1; step <= 4; ++step) {
+    run.begin_step(step);
+    run.delay_host(0, 5000);
+    const Done work = run.kernel("work", {3000});
+    const Done all = run.collective({.absent_ranks = 2}, 500, SimulatedRun::kCompute, {work});
+    for (int rank = 0; rank < 2; ++rank)
+      run.wait_on_host(rank, all.end_us[static_cast<std::size_t>(rank)]);
+    run.delay_host(1, 300);
+    run.kernel("more work", {2000});
+    const Done pair = run.collective({}, 500, SimulatedRun::kCompute);
+    for (int rank = 0; rank < 2; ++rank)
+      run.wait_on_host(rank, pair.end_us[static_cast<std::size_t>(rank)]);
+  }
+  const Result result = path_of(run);
+  const model::Book book = path_report(result.execution, result.path, {});
+  std::string notes;
+  for (const std::string& note : book.find("critical_path_steps")->notes)
+    notes += note + '\n';
+  EXPECT_NE(notes.find("wait 5 ms a step for rank 0, 5 ms of it because"), std::string::npos)
+      << notes;
+  EXPECT_NE(notes.find("wait 0.3 ms a step for rank 1, 0.3 ms of it because"), std::string::npos)
+      << notes;
+}
+
 TEST(PathReport, HostsThatAreAllLateAreNoStragglers) {
   for (const int network : {SimulatedRun::kCompute, SimulatedRun::kNetwork}) {
     const model::Book book = report_of_late_hosts({0, 1, 2, 3}, network, 15'000);

@@ -110,6 +110,13 @@ std::int64_t host_before(const Execution& execution, const std::vector<Segment>&
   return path.front().start_ns - earliest_ns;
 }
 
+// A collective that lacks ranks is unmatched communication, and yet those present wait in it for
+// the last of them.
+bool is_in_join(const Execution& execution, const Segment& segment) {
+  return segment.cause == Part::kCommunication ||
+         (segment.cause == Part::kUnmatched && execution.works[segment.work].join != kNone);
+}
+
 }  // namespace
 
 std::vector<LateHost> late_hosts(const Execution& execution,
@@ -119,7 +126,7 @@ std::vector<LateHost> late_hosts(const Execution& execution,
   Stretch stretch{.host_before_ns = host_before(execution, path)};
   for (std::size_t i = 0; i < path.size(); ++i) {
     const Segment& segment = path[i];
-    if (segment.cause == Part::kCommunication) {
+    if (is_in_join(execution, segment)) {
       stretch = {.start_ns = segment.end_ns};
       continue;
     }
@@ -127,7 +134,7 @@ std::vector<LateHost> late_hosts(const Execution& execution,
     if (straggles) stretch.waited_ns += segment.length_ns();
     if (segment.cause == Part::kHost)
       (straggles ? stretch.host_meanwhile_ns : stretch.host_before_ns) += segment.length_ns();
-    const bool is_last = i + 1 < path.size() && path[i + 1].cause == Part::kCommunication;
+    const bool is_last = i + 1 < path.size() && is_in_join(execution, path[i + 1]);
     if (is_last && counts[static_cast<std::size_t>(segment.step)]) late.add(stretch, segment);
   }
   return std::move(late).latest_first();

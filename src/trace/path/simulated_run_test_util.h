@@ -83,6 +83,7 @@ class SimulatedRun {
     std::string name = "allreduce";
     std::int64_t elements = 1 << 20;
     std::uint32_t channels = 16;
+    int absent_ranks = 0;  // of its group, without a trace
   };
 
   // Runs a collective, which all ranks leave `us` after the last one has arrived.
@@ -231,7 +232,7 @@ class SimulatedRun {
     args.name = trace.texts.intern(message.name);
     args.dtype = trace.texts.intern("BFloat16");
     args.group_name = trace.texts.intern("0");
-    args.group_size = rank_count();
+    args.group_size = rank_count() + message.absent_ranks;
     args.in_elements = args.out_elements = message.elements;
     trace.collectives.push_back(args);
     return static_cast<std::int32_t>(trace.collectives.size() - 1);
