@@ -130,8 +130,7 @@ KernelChange change_of(const KernelDifference& row, const KernelDiffOptions& opt
   const double more = total_calls(row.test) - total_calls(row.baseline);
   const bool other_calls = std::fabs(more) > 1e-9 * total_calls(row.baseline);
   const KernelChange by_call = change_of_call(row, options);
-  const bool other_mean = by_call != KernelChange::kSame && by_call != KernelChange::kUnclear &&
-                          by_call != KernelChange::kNotJudged;
+  const bool other_mean = by_call != KernelChange::kSame && by_call != KernelChange::kUnclear;
   if (other_calls &&
       (!other_mean || std::fabs(row.calls_effect_us) >= std::fabs(row.per_call_effect_us)))
     return more > 0 ? KernelChange::kMoreCalls : KernelChange::kFewerCalls;
@@ -196,6 +195,7 @@ struct KernelRuns {
   double linked_calls = 0;
   double calls = 0;  // this and the rest: of those whose launch record is missing
   double time_us = 0;
+  double wait_us = 0;
   double samples = 0;
 };
 
@@ -211,6 +211,7 @@ RunsOfKernels runs_of_kernels(const Uses& uses) {
     }
     runs.calls += use.calls;
     runs.time_us += use.time_us;
+    runs.wait_us += use.wait_us;
     runs.samples += static_cast<double>(use.samples);
   }
   return kernels;
@@ -236,6 +237,7 @@ void share_unlinked(Uses& uses, const Uses& there) {
     const double share = use.calls / found->second.linked_calls;
     use.calls += share * found->second.calls;
     use.time_us += share * found->second.time_us;
+    use.wait_us += share * found->second.wait_us;
     use.samples += std::llround(share * found->second.samples);
   }
 }

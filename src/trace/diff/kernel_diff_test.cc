@@ -191,6 +191,7 @@ TEST(KernelDiff, ACollectiveWhoseWaitsAreNotKnownHasNoVerdict) {
   EXPECT_EQ(change_to(communication(kAllReduce, 4, 60, 0)), KernelChange::kNotJudged);
   EXPECT_EQ(change_to(communication(kAllReduce, 4, 40.1, unknown)), KernelChange::kSame);
   EXPECT_EQ(change_to(communication(kAllReduce, 6, 60, unknown)), KernelChange::kMoreCalls);
+  EXPECT_EQ(change_to(communication(kAllReduce, 3, 60, unknown)), KernelChange::kNotJudged);
 }
 
 TEST(KernelDiff, AWaitForOtherRanksIsNoVerdictOnTheCollective) {
@@ -206,6 +207,16 @@ TEST(KernelDiff, AWaitForOtherRanksIsNoVerdictOnTheCollective) {
   EXPECT_EQ(row_of(communication(kAllReduce, 6, 60, 30)).change, KernelChange::kMoreCalls);
   EXPECT_EQ(row_of(communication(kAllReduce, 6, 60, 30)).wait_effect_us, 0);
   EXPECT_EQ(row_of(communication(kAllReduce, 4, 40, 20)).change, KernelChange::kSame);
+}
+
+TEST(KernelDiff, RunsWithoutALaunchRecordBringTheirWaits) {
+  const KernelKey unlinked{"", "", "", "nccl"};
+  const std::vector baseline{communication(kAllReduce, 4, 40)};
+  const std::vector test{communication(kAllReduce, 2, 20), communication(unlinked, 2, 60, 40)};
+  const auto rows = kernel_differences(baseline, test);
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_EQ(rows[0].change, KernelChange::kLongerWait);
+  EXPECT_EQ(rows[0].wait_effect_us, 40);
 }
 
 }  // namespace

@@ -21,6 +21,8 @@ namespace {
 
 // What is nested deeper counts for the place around it: texts of thousands of names help nobody.
 constexpr int kDeepestPath = 64;
+// Calls whose waits are known speak for a key if they are this share of it.
+constexpr double kMostCalls = 0.9;
 
 // The chain of operators above each node, as the number of a text that is made once.
 class CallPaths {
@@ -61,21 +63,35 @@ class CallPaths {
 struct CallTimes {
   std::int64_t count = 0;
   double sum_us = 0;
-  double wait_us = 0;
-  double squares = 0;  // of the times without waits
+  // Of the calls whose waits are known: the times without these.
+  std::int64_t known = 0;
+  double own_us = 0;
+  double squares = 0;
 
   void add(double us, double waited_us) {
     ++count;
     sum_us += us;
-    wait_us += waited_us;
+    if (std::isnan(waited_us)) return;
+    ++known;
+    own_us += us - waited_us;
     squares += (us - waited_us) * (us - waited_us);
   }
 
+  // A call whose like another rank lost is taken to transfer for as long as the rest.
+  [[nodiscard]] double wait_us() const {
+    if (!is_known()) return std::numeric_limits<double>::quiet_NaN();
+    return sum_us - own_us * (static_cast<double>(count) / static_cast<double>(known));
+  }
+
   [[nodiscard]] double deviation_us() const {
-    if (count < 2) return std::numeric_limits<double>::quiet_NaN();
-    const auto n = static_cast<double>(count);
-    const double own_us = sum_us - wait_us;
+    if (known < 2 || !is_known()) return std::numeric_limits<double>::quiet_NaN();
+    const auto n = static_cast<double>(known);
     return std::sqrt(std::max(0.0, squares - own_us * own_us / n) / (n - 1));
+  }
+
+ private:
+  [[nodiscard]] bool is_known() const {
+    return static_cast<double>(known) >= kMostCalls * static_cast<double>(count);
   }
 };
 
@@ -210,7 +226,7 @@ std::vector<KernelUse> kernel_uses(std::span<const RankAnalysis> ranks,
                     .time_us = sum.sum_us / static_cast<double>(windows),
                     .deviation_us = sum.deviation_us(),
                     .samples = sum.count,
-                    .wait_us = sum.wait_us / static_cast<double>(windows)});
+                    .wait_us = sum.wait_us() / static_cast<double>(windows)});
   return uses;
 }
 

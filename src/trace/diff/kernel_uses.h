@@ -26,6 +26,7 @@ PathKind common_path_kind(std::span<const RankAnalysis> baseline,
 // over ranks where no steps are known. Work of a
 // module's backward pass is that of an operator "aten::mm (backward)". The shapes of a collective
 // are its elements, type and group; those of a kernel without an operator are its grid.
+// Waits are known of keys of which nine tenths of the calls are matched across all ranks.
 std::vector<KernelUse> kernel_uses(std::span<const RankAnalysis> ranks,
                                    PathKind kind,
                                    const std::set<std::int64_t>& steps);

@@ -2,9 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <string>
 #include <vector>
 
+#include "trace/path/simulated_run_test_util.h"
 #include "trace/small_trace_test_util.h"
 
 namespace assay::trace {
@@ -83,6 +85,40 @@ TEST(KernelUses, OfAReplayedGraphAreToldByTheirGrid) {
   EXPECT_EQ(uses[0].key.operation, "cudaGraphLaunch");
   EXPECT_EQ(uses[0].key.shapes, "grid 16 x 1 x 1");
   EXPECT_EQ(uses[1].key.shapes, "grid 8 x 1 x 1");
+}
+
+// Two ranks of which the second one comes 40 us late to collectives of 100 us, and 50 ms late, when
+// the first one has left, to some that so have no match.
+std::vector<KernelUse> uses_with_unmatched(int matched, int unmatched) {
+  path::testing::SimulatedRun run(2);
+  run.begin_step(1);
+  for (int i = 0; i < matched; ++i) {
+    run.kernel("gemm", {300, 340});
+    run.collective({}, 100, path::testing::SimulatedRun::kCompute);
+  }
+  for (int i = 0; i < unmatched; ++i) {
+    run.delay_host(1, 50'000);
+    run.kernel_with_message("ncclDevKernel_allreduce", {}, 150);
+  }
+  auto uses = kernel_uses(run.ranks(), PathKind::kCalls, {1});
+  std::erase_if(uses, [](const KernelUse& use) { return use.work != GpuWork::kCommunication; });
+  return uses;
+}
+
+TEST(KernelUses, FewCallsWithoutAMatchWaitAsTheOthersLeaveIt) {
+  const auto uses = uses_with_unmatched(19, 1);
+  ASSERT_EQ(uses.size(), 1U);
+  EXPECT_EQ(uses[0].calls, 20);
+  EXPECT_NEAR(uses[0].time_us, 19 * 120 + 150, 1);
+  EXPECT_NEAR(uses[0].own_us(), 100, 0.1);
+  EXPECT_NEAR(uses[0].deviation_us, 0, 0.1);
+}
+
+TEST(KernelUses, ManyCallsWithoutAMatchLeaveWaitsUnknown) {
+  const auto uses = uses_with_unmatched(8, 2);
+  ASSERT_EQ(uses.size(), 1U);
+  EXPECT_EQ(uses[0].calls, 10);
+  EXPECT_TRUE(std::isnan(uses[0].wait_us));
 }
 
 }  // namespace
