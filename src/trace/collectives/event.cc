@@ -217,6 +217,13 @@ int devices_of_a_node(std::span<const RankRecording> ranks) {
   return devices;
 }
 
+int world_size_of(std::span<const RankRecording> ranks) {
+  int size = 0;
+  for (const RankRecording& rank : ranks)
+    size = std::max({size, rank.rank + 1, rank.world_size});
+  return size;
+}
+
 // Returns the device on which a rank did most of its work, or -1 when no event names one.
 int device_of(const RankAnalysis& rank) {
   std::map<int, std::int64_t> events;
@@ -252,6 +259,7 @@ RankRecording record_rank(const RankAnalysis& rank) {
   const Compat compat = rank.options.compat;
   RankRecording result{.compat = compat,
                        .rank = rank.rank,
+                       .world_size = rank.trace->world_size.value_or(0),
                        .devices_listed = rank.trace->device_count,
                        .device = device_of(rank),
                        .time = timebase_of(rank),
@@ -269,6 +277,7 @@ Recording join_ranks(std::span<const RankRecording> ranks, std::optional<int> gp
   Recording result{compat,
                    ranks_per_node,
                    listed,
+                   world_size_of(ranks),
                    common_timebase(ranks, compat),
                    Catalog(compat, ranks_per_node),
                    {}};

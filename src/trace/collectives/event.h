@@ -54,6 +54,7 @@ struct Recording {
   Compat compat = Compat::kNone;
   int ranks_per_node = 0;  // 0: the traces name no devices, so all ranks count as one node
   int devices_listed = 0;  // of a node; more than its ranks when these leave some devices idle
+  int world_size = 0;      // ranks of the job, as far as the traces tell
   Timebase time;
   Catalog catalog;
   std::vector<RankEvents> ranks;
@@ -64,6 +65,7 @@ struct Recording {
 struct RankRecording {
   Compat compat = Compat::kNone;
   int rank = 0;
+  int world_size = 0;  // 0: the trace does not say
   int devices_listed = 0;
   int device = -1;            // on which it did most of its work; -1 when no event names one
   Timebase time;              // since the first event of this rank

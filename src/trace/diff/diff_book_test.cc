@@ -150,14 +150,18 @@ TEST(TraceDiff, RoundingIsNoDifference) {
 struct Job {
   double slow_us = 0;  // what the last rank takes longer
   double transfer_us = 100;
+  SimulatedRun::Message message = {};
 };
+
+const SimulatedRun::Message kUnrecorded{.name = "AllReduce_Sum_bf16_RING_LL", .is_recorded = false};
 
 SimulatedRun run_of(const Job& job) {
   SimulatedRun run(4);
   for (int step = 1; step <= 4; ++step) {
     run.begin_step(step);
     const auto multiplied = run.kernel("gemm", {300, 300, 300, 300 + job.slow_us});
-    const auto reduced = run.collective({}, job.transfer_us, SimulatedRun::kNetwork, {multiplied});
+    const auto reduced =
+        run.collective(job.message, job.transfer_us, SimulatedRun::kNetwork, {multiplied});
     run.kernel("optimizer", {50}, SimulatedRun::kCompute, {reduced});
   }
   return run;
@@ -199,6 +203,30 @@ TEST(TraceDiff, AWaitForARankWithoutATraceHasNoVerdict) {
   EXPECT_EQ(change_of_collective(diff), "not judged");
   EXPECT_TRUE(diff.answer.ends_with("has no verdict: name the folders of all ranks."))
       << diff.answer;
+}
+
+// The ranks that are present leave a collective together, whether or not others take part.
+TEST(TraceDiff, ACollectiveOfUnknownSizeMayLackRanksWithoutATrace) {
+  const Job before{.message = kUnrecorded};
+  const Job after{.slow_us = 40, .message = kUnrecorded};
+  const TraceDiff diff = diff_of_jobs(before, after, 2);
+  EXPECT_EQ(change_of_collective(diff), "not judged");
+  EXPECT_TRUE(diff.answer.ends_with("has no verdict: name the folders of all ranks."))
+      << diff.answer;
+  EXPECT_EQ(change_of_collective(diff_of_jobs(before, after, 4)), "longer wait");
+}
+
+TEST(TraceDiff, RanksOfAJobOfUnknownSizeAreAllUnlessTheirNumbersLeaveSomeOut) {
+  auto baseline = run_of({.message = kUnrecorded});
+  auto test = run_of({.transfer_us = 140, .message = kUnrecorded});
+  baseline.leave_out_world_size();
+  test.leave_out_world_size();
+  const std::span before = baseline.ranks();
+  const std::span after = test.ranks();
+  EXPECT_EQ(change_of_collective(trace_diff({"old", before.first(2)}, {"new", after.first(2)}, {})),
+            "slower");
+  EXPECT_EQ(change_of_collective(trace_diff({"old", before.last(2)}, {"new", after.last(2)}, {})),
+            "not judged");
 }
 
 TEST(TraceDiff, OfATraceWithItselfIsEmpty) {

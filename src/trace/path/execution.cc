@@ -316,8 +316,15 @@ class Builder {
     Join& join = add_join(std::move(works));
     join.middle_start_ns =
         result_.works[result_.members[join.first + (join.size - 1) / 2]].start_ns;
-    join.lacks_ranks = communication_.recording.catalog[collective.metadata].group_size >
-                       static_cast<std::int32_t>(collective.size);
+    join.lacks_ranks = may_lack_ranks(collective);
+  }
+
+  // The size of a group is not recorded in replayed graphs.
+  [[nodiscard]] bool may_lack_ranks(const collectives::Collective& collective) const {
+    const collectives::Recording& recording = communication_.recording;
+    const std::int32_t group_size = recording.catalog[collective.metadata].group_size;
+    if (group_size > 0) return group_size > static_cast<std::int32_t>(collective.size);
+    return recording.world_size > static_cast<std::int32_t>(recording.ranks.size());
   }
 
   // A receive cannot end before its send has begun. The two ends of a message do not straggle: one

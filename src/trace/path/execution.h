@@ -82,8 +82,9 @@ struct Join {
   std::int64_t middle_start_ns = 0;  // when half of the ranks had arrived
   WorkId last = kNone;               // the work of the rank that arrived last
   WorkId sender = kNone;             // of a message that buffers hold: it waits for nobody
-  // Whether its group has ranks without a trace. One of them may have arrived last, so that the
-  // time from `last_start_ns` on may be transfer or a wait for it.
+  // Whether its group has ranks without a trace, or may have where its size is not recorded and
+  // ranks of the job have none. One of them may have arrived last, so that the time from
+  // `last_start_ns` on may be transfer or a wait for it.
   bool lacks_ranks = false;
 };
 

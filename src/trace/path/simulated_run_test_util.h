@@ -83,7 +83,8 @@ class SimulatedRun {
     std::string name = "allreduce";
     std::int64_t elements = 1 << 20;
     std::uint32_t channels = 16;
-    int absent_ranks = 0;  // of its group, without a trace
+    int absent_ranks = 0;     // of its group, without a trace
+    bool is_recorded = true;  // else its kernel's name alone is, as in a replayed graph
   };
 
   // Runs a collective, which all ranks leave `us` after the last one has arrived.
@@ -100,7 +101,7 @@ class SimulatedRun {
       model::GpuEvent& event =
           add_gpu_event(r, "ncclDevKernel_" + message.name, stream, start_us, end_us - start_us);
       event.grid = {message.channels, 1, 1};
-      event.collective = add_arguments(r, message);
+      if (message.is_recorded) event.collective = add_arguments(r, message);
     }
     return {std::vector<double>(starts_us.size(), end_us)};
   }
@@ -135,6 +136,12 @@ class SimulatedRun {
                                                  .record_correlation = record,
                                                  .stream = stream,
                                                  .other_stream = other});
+  }
+
+  // Makes traces that do not tell how many ranks the job has.
+  void leave_out_world_size() {
+    for (model::Trace& trace : traces_)
+      trace.world_size.reset();
   }
 
   // Moves a rank's clock ahead, all that it recorded.

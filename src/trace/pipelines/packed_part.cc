@@ -249,6 +249,7 @@ void unpack_catalog(Unpacker& unpacker, collectives::Catalog& catalog) {
 void pack(const RankRecording& recording, Packer& packer) {
   packer.add(recording.compat == Compat::kTraceLens);
   packer.add(recording.rank);
+  packer.add(recording.world_size);
   packer.add(recording.devices_listed);
   packer.add(recording.device);
   packer.add(recording.time.origin_ns);
@@ -275,6 +276,7 @@ RankRecording unpack_recording(Unpacker& unpacker) {
   RankRecording recording{
       .compat = compat, .time = {}, .catalog = collectives::Catalog(compat, 0), .events = {}};
   recording.rank = unpacker.integer<int>();
+  recording.world_size = unpacker.integer<int>();
   recording.devices_listed = unpacker.integer<int>();
   recording.device = unpacker.integer<int>();
   recording.time.origin_ns = unpacker.integer();

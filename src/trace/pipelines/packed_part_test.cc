@@ -43,6 +43,7 @@ TEST(PackedPart, TheReportsOfAPartThatWasSentAreTheSame) {
   EXPECT_EQ(other.overview, part.overview);
   EXPECT_EQ(report::json(collective_report(std::span(&*other.communication, 1)).book),
             report::json(collective_report(std::span(&*part.communication, 1)).book));
+  EXPECT_EQ(other.communication->world_size, 2);
   ASSERT_EQ(other.works->works.size(), part.works->works.size());
   EXPECT_GT(other.works->works.size(), 100U);
   EXPECT_EQ(other.works->works.back().end_ns, part.works->works.back().end_ns);
@@ -71,6 +72,7 @@ TEST(PackedPart, TheCorpusHasAPart) {
   EXPECT_TRUE(unpacker.done());
   EXPECT_EQ(part.value().facts.rank, 3);
   EXPECT_EQ(part.value().timelines.tables.size(), 2U);
+  EXPECT_EQ(part.value().communication->world_size, 4);
   EXPECT_EQ(part.value().communication->events.size(), 2U);
   EXPECT_EQ(part.value().works->works.size(), 2U);
 }
