@@ -1,10 +1,11 @@
 #include "trace/path/critical_path.h"
 
 #include <algorithm>
-#include <limits>
 #include <numeric>
+#include <span>
 #include <utility>
 
+#include "trace/path/lateness.h"
 #include "trace/path/places.h"
 
 namespace assay::trace::path {
@@ -41,11 +42,18 @@ class ByEnd {
 
   // Returns the work of the rank that ended last, at this time or before; kNone when there is none.
   [[nodiscard]] WorkId last_ended(std::uint16_t rank, std::int64_t time_ns) const {
-    const auto begin = order_.begin() + x_.ranks[rank].first;
-    const auto after =
-        std::upper_bound(begin, order_.begin() + x_.ranks[rank].last, time_ns,
-                         [&](std::int64_t time, WorkId w) { return time < x_.works[w].end_ns; });
-    return after == begin ? kNone : *(after - 1);
+    const auto later = after(rank, time_ns);
+    return later == order_.begin() + x_.ranks[rank].first ? kNone : *(later - 1);
+  }
+
+  // Returns the work in which the rank of `id` was in a join before it; kNone when there is none.
+  [[nodiscard]] WorkId joined_before(WorkId id) const {
+    const Work& work = x_.works[id];
+    const auto begin = order_.begin() + x_.ranks[work.rank].first;
+    auto at = after(work.rank, work.start_ns);
+    while (at != begin)
+      if (x_.works[*--at].join != kNone) return *at;
+    return kNone;
   }
 
   // Returns the computation that kept the GPU from starting `late`: it ran before and ended about
@@ -53,9 +61,7 @@ class ByEnd {
   [[nodiscard]] WorkId in_the_way(WorkId late) const {
     const Work& work = x_.works[late];
     const auto begin = order_.begin() + x_.ranks[work.rank].first;
-    auto at = std::upper_bound(
-        begin, order_.begin() + x_.ranks[work.rank].last, work.start_ns + kLastBlocksNs,
-        [&](std::int64_t time, WorkId w) { return time < x_.works[w].end_ns; });
+    auto at = after(work.rank, work.start_ns + kLastBlocksNs);
     while (at != begin) {
       const Work& other = x_.works[*--at];
       if (other.end_ns < work.start_ns - kLastBlocksNs) break;
@@ -66,9 +72,40 @@ class ByEnd {
   }
 
  private:
+  // The first work of the rank that ended after this time.
+  [[nodiscard]] std::vector<WorkId>::const_iterator after(std::uint16_t rank,
+                                                          std::int64_t time_ns) const {
+    return std::upper_bound(order_.begin() + x_.ranks[rank].first,
+                            order_.begin() + x_.ranks[rank].last, time_ns,
+                            [&](std::int64_t time, WorkId w) { return time < x_.works[w].end_ns; });
+  }
+
   const Execution& x_;
   std::vector<WorkId> order_;
 };
+
+// Marks what the path did in these intervals, which are in order of time, as waiting for a
+// straggler.
+std::vector<Segment> with_stragglers(const std::vector<Segment>& path,
+                                     const std::vector<Interval>& intervals) {
+  std::vector<Segment> marked;
+  auto interval = intervals.begin();
+  for (Segment segment : path) {
+    const std::int64_t end_ns = segment.end_ns;
+    while (segment.start_ns < end_ns) {
+      while (interval != intervals.end() && interval->end <= segment.start_ns)
+        ++interval;
+      const bool is_left = interval != intervals.end();
+      const bool straggles = is_left && interval->start <= segment.start_ns;
+      const std::int64_t next_ns = straggles ? interval->end : is_left ? interval->start : end_ns;
+      segment.end_ns = std::min(end_ns, next_ns);
+      segment.part = straggles ? Part::kStraggler : segment.cause;
+      marked.push_back(segment);
+      segment.start_ns = segment.end_ns;
+    }
+  }
+  return marked;
+}
 
 class Walk {
  public:
@@ -91,7 +128,8 @@ class Walk {
     if (time_ns_ > x_.steps.front().start_ns)
       emit(Part::kIdle, last_seen_, x_.steps.front().start_ns);
     std::reverse(segments_.begin(), segments_.end());
-    return std::move(segments_);
+    std::reverse(waits_for_last_.begin(), waits_for_last_.end());
+    return with_stragglers(segments_, lateness_of(waits_for_last_));
   }
 
  private:
@@ -114,9 +152,32 @@ class Walk {
     const Join& join = x_.joins[work.join];
     emit(join.lacks_ranks ? Part::kUnmatched : Part::kCommunication, id, x_.waited_until_ns(id));
     if (join.sender == id) return id;
-    straggling_from_ns_ = std::min(straggling_from_ns_, join.middle_start_ns);
+    waits_for_last_.push_back(wait_in(join));
     last_seen_ = join.last;
     return join.last;
+  }
+
+  [[nodiscard]] WaitForLast wait_in(const Join& join) const {
+    const WorkId middle = x_.members_of(join)[(join.size - 1) / 2];
+    WorkId before = by_end_.joined_before(join.last);
+    const std::int64_t left_ns = end_of(before);
+    while (before != kNone && !has_rank(x_.joins[x_.works[before].join], x_.works[middle].rank))
+      before = by_end_.joined_before(before);
+    return {.from_ns = join.middle_start_ns,
+            .until_ns = join.last_start_ns,
+            .left_earlier_ns = left_ns - end_of(by_end_.joined_before(middle)),
+            .together_ns = end_of(before)};
+  }
+
+  // The begin of the first step for kNone.
+  [[nodiscard]] std::int64_t end_of(WorkId id) const {
+    return id == kNone ? x_.steps.front().start_ns : x_.works[id].end_ns;
+  }
+
+  [[nodiscard]] bool has_rank(const Join& join, std::uint16_t rank) const {
+    const std::span<const WorkId> members = x_.members_of(join);
+    return std::any_of(members.begin(), members.end(),
+                       [&](WorkId member) { return x_.works[member].rank == rank; });
   }
 
   // Adds the pause before `id` and returns the work that ended at its beginning.
@@ -157,32 +218,27 @@ class Walk {
         --step_;
       const StepMark& step = x_.steps[step_];
       if (step.start_ns >= time_ns_) break;  // before the first step
-      const bool straggles = straggling_from_ns_ < time_ns_;
-      const std::int64_t from =
-          std::max({start_ns, step.start_ns, straggles ? straggling_from_ns_ : step.start_ns});
+      const std::int64_t from = std::max(start_ns, step.start_ns);
       if (step.end_ns > from)
         segments_.push_back({.start_ns = from,
                              .end_ns = std::min(time_ns_, step.end_ns),
                              .work = work,
                              .rank = x_.works[work].rank,
                              .step = static_cast<std::int32_t>(step_),
-                             .part = straggles ? Part::kStraggler : part,
+                             .part = part,
                              .cause = part});
       time_ns_ = from;
-      if (time_ns_ <= straggling_from_ns_) straggling_from_ns_ = kNever;
     }
   }
-
-  static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 
   const Execution& x_;
   const Waits& waits_;
   ByEnd by_end_;
   std::vector<bool> seen_;
-  std::vector<Segment> segments_;             // the latest first
-  std::size_t step_ = x_.steps.size() - 1;    // of the latest time not yet told
-  std::int64_t time_ns_ = 0;                  // the path is told from here on
-  std::int64_t straggling_from_ns_ = kNever;  // from here to time_ns_, others wait
+  std::vector<Segment> segments_;            // the latest first
+  std::vector<WaitForLast> waits_for_last_;  // the latest first
+  std::size_t step_ = x_.steps.size() - 1;   // of the latest time not yet told
+  std::int64_t time_ns_ = 0;                 // the path is told from here on
   WorkId last_seen_ = 0;
 };
 
