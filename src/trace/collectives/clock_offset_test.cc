@@ -103,6 +103,18 @@ TEST(ClockOffset, DevicesOfOneHostMayStayIdle) {
   EXPECT_TRUE(study.warnings.empty());
 }
 
+TEST(ClockOffset, RanksThatSeeOneDeviceEachMayShareAHost) {
+  TestRun run(2, Compat::kNone, 1);
+  run.add_to({0, 1}, {.start_us = 0, .duration_us = 100, .ranks = "[0, 1]", .group_size = 2});
+  for (int rank = 0; rank < 2; ++rank)
+    run.use_device(rank, 0);
+  const Study study = study_collectives(extract(run.ranks()));
+  ASSERT_EQ(study.warnings.all().size(), 1U);
+  EXPECT_EQ(study.warnings.all()[0].reason, "traces that list one GPU each");
+  EXPECT_TRUE(study_collectives(extract(run.ranks(), 1)).warnings.empty());
+  EXPECT_TRUE(study_collectives(extract(run.ranks(), 2)).warnings.empty());
+}
+
 // Matching by ends needs the offset, and the offset needs a matching. So the offset comes from the
 // ranks that agree on the number of events.
 TEST(ClockOffset, IsFoundWhenARankLacksAnEvent) {

@@ -276,6 +276,7 @@ Recording join_ranks(std::span<const RankRecording> ranks, std::optional<int> gp
   const int ranks_per_node = as_listed ? listed : ranks_of_a_node(ranks, listed);
   Recording result{compat,
                    ranks_per_node,
+                   gpus_per_node.has_value(),
                    listed,
                    world_size_of(ranks),
                    common_timebase(ranks, compat),

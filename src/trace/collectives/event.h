@@ -52,7 +52,8 @@ struct RankEvents {
 // The communication events of all ranks, by rank.
 struct Recording {
   Compat compat = Compat::kNone;
-  int ranks_per_node = 0;  // 0: the traces name no devices, so all ranks count as one node
+  int ranks_per_node = 0;           // 0: the traces name no devices, so all ranks count as one node
+  bool is_node_size_given = false;  // by --gpus-per-node
   int devices_listed = 0;  // of a node; more than its ranks when these leave some devices idle
   int world_size = 0;      // ranks of the job, as far as the traces tell
   Timebase time;

@@ -206,6 +206,18 @@ void warn_of_idle_devices(Study& study) {
       fmt::format("ranks 0 and {}", recording.ranks_per_node));
 }
 
+// Processes that see one GPU each, by their environment, all have device 0, however many share a
+// host.
+void warn_of_single_devices(Study& study) {
+  const Recording& recording = study.recording;
+  const bool is_told = recording.devices_listed != 1 || recording.is_node_size_given;
+  if (is_told || recording.ranks.size() < 2) return;
+  study.warnings.add("traces that list one GPU each",
+                     "each rank is taken for a host of its own; --gpus-per-node of 'assay trace' "
+                     "tells how many ranks a host has",
+                     fmt::format("{} ranks", recording.ranks.size()));
+}
+
 void align_clocks(Study& study) {
   const auto& ranks = study.recording.ranks;
   const bool several_nodes =
@@ -242,6 +254,7 @@ std::vector<Interval> counted_intervals(const RankAnalysis& rank, GpuWork work) 
 Study study_collectives(Recording recording) {
   Study study{std::move(recording)};
   warn_of_idle_devices(study);
+  warn_of_single_devices(study);
   align_clocks(study);
   study.matching = match(study.recording);
   study.offsets = rank_offsets(study.recording, study.matching, study.removed_us);

@@ -24,6 +24,11 @@ TEST(KernelCategory, IsToldByTheName) {
             "elementwise");
   EXPECT_EQ(kernel_category("void at::native::reduce_kernel<512, 1, ReduceOp<float>>()"), "reduce");
   EXPECT_EQ(kernel_category("triton_red_fused_add_mean_mul_pow_rsqrt_0"), "triton");
+  EXPECT_EQ(kernel_category("igemm_fwd_gtcx3_nhwc_bf16_bx0_ex1_bt256x128x32"), "CONV_fwd");
+  EXPECT_EQ(kernel_category("ck::kernel_grouped_conv_fwd_multiple_abd_xdl_cshuffle"), "CONV_fwd");
+  EXPECT_EQ(kernel_category("MIOpenBatchNormBwdSpatial"), "NORM_bwd");
+  EXPECT_EQ(kernel_category("attn_fwd"), "SDPA_fwd");
+  EXPECT_EQ(kernel_category("__amd_rocclr_copyBuffer.kd"), "memcpy");
   EXPECT_EQ(kernel_category("Memcpy DtoD (Device -> Device)"), "memcpy");
   EXPECT_EQ(kernel_category("my_kernel"), "other");
 }
