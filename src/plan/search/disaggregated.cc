@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -203,13 +204,21 @@ class PoolSearch {
     }
   }
 
-  // What the closed form takes to be the best of a worker within the limits may break them.
+  // What the closed form takes to be the best of a worker within the limits may break them. Others
+  // that it takes to be as late, or as slow, as one that broke a limit are not tried.
   void find_best(const std::vector<const Candidate*>& of_worker) {
-    constexpr std::size_t kMostTries = 6;
-    const std::size_t tries = std::min(kMostTries, of_worker.size());
-    for (std::size_t i = 0; i < tries; ++i) {
-      const std::optional<Candidate>& found = simulate(*of_worker[i]);
-      if (found && found->meets(request_)) return;
+    constexpr int kMostTries = 32;
+    double late_ms = std::numeric_limits<double>::infinity();
+    double slow_ms = std::numeric_limits<double>::infinity();
+    int tries = 0;
+    for (const Candidate* candidate : of_worker) {
+      if (candidate->ttft_ms >= late_ms || candidate->tpot_ms >= slow_ms) continue;
+      if (++tries > kMostTries) return;
+      const std::optional<Candidate>& found = simulate(*candidate);
+      if (!found) continue;
+      if (found->meets(request_)) return;
+      if (found->judged_ttft_ms() > request_.ttft_limit_ms) late_ms = candidate->ttft_ms;
+      if (found->judged_tpot_ms() > request_.tpot_limit_ms) slow_ms = candidate->tpot_ms;
     }
   }
 

@@ -66,9 +66,11 @@ std::vector<Candidate> near_frontier(const std::vector<Candidate>& candidates,
 std::vector<std::vector<const Candidate*>> within_limits(const std::vector<Candidate>& candidates,
                                                          const SearchRequest& request) {
   constexpr double kWorthTrying = 0.5;
+  SearchRequest closed_form = request;
+  closed_form.ttft_limit_ms *= kMuchLater;
   std::vector<const Candidate*> sorted;
   for (const Candidate& one : candidates) {
-    if (one.meets(request)) sorted.push_back(&one);
+    if (one.meets(closed_form)) sorted.push_back(&one);
   }
   std::stable_sort(sorted.begin(), sorted.end(), [](const Candidate* a, const Candidate* b) {
     return a->cluster_tokens_per_s_per_gpu > b->cluster_tokens_per_s_per_gpu;

@@ -68,5 +68,14 @@ TEST(WithinLimits, SortsTheCandidatesOfEachWorker) {
   EXPECT_EQ(found[1][0]->worker.tp, 2);
 }
 
+// The simulation may find half of the TTFT.
+TEST(WithinLimits, TakesOnesWhoseFirstTokenComesAlmostTwiceAsLate) {
+  SearchRequest request;
+  request.ttft_limit_ms = 300;
+  EXPECT_EQ(within_limits({split_candidate(50, 500, 50)}, request).size(), 1U);
+  request.ttft_limit_ms = 200;
+  EXPECT_TRUE(within_limits({split_candidate(50, 500, 50)}, request).empty());
+}
+
 }  // namespace
 }  // namespace assay::plan
