@@ -110,8 +110,8 @@ core::Result<Outcome> search_as_public(const ServedModel& served,
                            load, request.prompt_tokens, request.output_tokens),
       .system = served.system,
       .setting = asked.setting};
-  const auto columns = presentation.summary() == Summary::kTable ? compat::Columns::kShort
-                                                                 : compat::Columns::kPublic;
+  const auto columns =
+      presentation.is_for_reading() ? compat::Columns::kShort : compat::Columns::kPublic;
   print_summary(compat::search_book(named, asked, found, columns), presentation.summary());
   const auto keeps = [&](const auto& part) {
     return !part.picks.empty() && part.picks.front().offer.tpot_ms <= request.tpot_limit_ms;

@@ -24,6 +24,10 @@ void print_table(const model::Table& table, Summary summary, std::size_t most_ro
 
 }  // namespace
 
+bool Presentation::is_for_reading() const {
+  return summary() == Summary::kTable && Listener::current() == nullptr;
+}
+
 void add_presentation_options(App& app, Presentation& presentation) {
   const char* group = "Output options";
   add_choice(app, "--format", presentation.format, kSummaries,

@@ -22,6 +22,10 @@ struct Presentation {
 
   [[nodiscard]] Summary summary() const { return format.value_or(Summary::kTable); }
 
+  // Returns whether people read the tables, which then have few columns, and figures with their
+  // bars as one text. Callers of the library and other programs take numbers.
+  [[nodiscard]] bool is_for_reading() const;
+
   // Whoever names a format wants the data, even when all talk is off.
   [[nodiscard]] bool shows_summary() const { return !quiet || format.has_value(); }
 };

@@ -122,6 +122,13 @@ class Commands(unittest.TestCase):
     def test_text(self):
         self.assertIn("assay", assay.run("version").text)
 
+    def test_figures_are_numbers_beside_the_text(self):
+        found = assay.plan.search(model="qwen3-8b", gpus=1)
+        tokens = found.table["tokens/s per GPU"][0]
+        self.assertTrue(found.table["tokens/s per GPU low"][0] < tokens
+                        < found.table["tokens/s per GPU high"][0])
+        self.assertIn("What could make this wrong", found.text)
+
     def test_options_are_no_words_of_a_users_command(self):
         with tempfile.TemporaryDirectory() as folder:
             started = pathlib.Path(folder, "started")

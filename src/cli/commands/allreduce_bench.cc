@@ -383,7 +383,7 @@ class AllreduceBench final : public Command {
   }
 
   void show(model::Book book) const {
-    if (presentation_.summary() == Summary::kTable) book = allreduce::for_terminal(std::move(book));
+    if (presentation_.is_for_reading()) book = allreduce::for_terminal(std::move(book));
     print_summary(book, presentation_.summary());
   }
 

@@ -203,13 +203,12 @@ class PlanSearch final : public Command {
 
   void show(const Found& found) const {
     const Summary summary = presentation_.summary();
-    const bool is_table = summary == Summary::kTable;
-    if (is_table)
+    if (summary == Summary::kTable)
       print_answer(plan::answer_of(subject(found), found.result, request_, found.picks),
                    found.picks.meet);
-    model::Book book =
-        plan::search_book(found.title, found.result, request_, found.picks,
-                          is_table ? plan::BarColumns::kTexts : plan::BarColumns::kPairs);
+    model::Book book = plan::search_book(
+        found.title, found.result, request_, found.picks,
+        presentation_.is_for_reading() ? plan::BarColumns::kTexts : plan::BarColumns::kPairs);
     found.engines.add_calibrations(book);
     print_summary(book, summary);
   }

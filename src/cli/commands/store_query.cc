@@ -174,11 +174,10 @@ class StoreQuery final : public Command {
           result.refused.front().reason,
           result.refused.front().is_final ? "" : "; --extrapolate answers all the same")};
     }
-    const bool is_table = presentation_.summary() == Summary::kTable;
-    const model::Book book{
-        .title = "Latencies",
-        .tables = {store::answers_table(
-            index, result, is_table ? store::KeyColumns::kVarying : store::KeyColumns::kAll)}};
+    const auto columns =
+        presentation_.is_for_reading() ? store::KeyColumns::kVarying : store::KeyColumns::kAll;
+    const model::Book book{.title = "Latencies",
+                           .tables = {store::answers_table(index, result, columns)}};
     if (presentation_.shows_summary()) print_summary(book, presentation_.summary());
     for (const store::Refusal& refusal : result.refused) {
       print_note(fmt::format("no answer of {}: {}", index.rows().family_name(refusal.family),
