@@ -4,10 +4,8 @@
 
 #include <algorithm>
 #include <charconv>
-#include <limits>
 #include <optional>
 #include <set>
-#include <type_traits>
 #include <utility>
 
 #include "core/counted.h"
@@ -31,13 +29,8 @@ std::optional<T> parse(std::string_view field) {
   T value{};
   const char* end = field.data() + field.size();
   const auto [at, problem] = std::from_chars(field.data(), end, value);
-  if (at != end) return std::nullopt;
-  if (problem == std::errc()) return value;
-  // 1e400 is a number all the same, as "inf" is.
-  const bool is_too_large =
-      std::is_floating_point_v<T> && problem == std::errc::result_out_of_range;
-  if (is_too_large) return std::numeric_limits<T>::infinity();
-  return std::nullopt;
+  if (problem != std::errc() || at != end) return std::nullopt;
+  return value;
 }
 
 // A field of blanks is as empty as one without.

@@ -299,7 +299,7 @@ core::Result<PerfFile> repaired(Frame rows,
                                 bool parquet,
                                 model::Warnings& warnings) {
   bool is_first = rename_old_columns(rows, warnings);
-  rename_times(rows, path.stem().string(), warnings);
+  read_times(rows, path.stem().string(), warnings);
   keep_measured_power(rows, warnings);
   const TableSpec spec = ASSAY_TRY(choose_table(path.stem().string(), rows, warnings));
   if (spec.latency() != nullptr && spec.latency()->name != "latency" && rows.find("latency")) {

@@ -232,8 +232,30 @@ TEST(PerfFile, AFieldThatIsNoFiniteTimeCostsItsRowAlone) {
   const PerfFile file =
       parsed(gemm(row + "1e400\n" + row + " \n" + row + "0.5\n"), "gemm_perf.txt", warnings);
   EXPECT_EQ(write_csv_frame(file.rows), gemm(row + "0.5\n"));
-  EXPECT_EQ(count_of(warnings, "a time that is no finite number"), 1);
-  EXPECT_EQ(count_of(warnings, "no time"), 1);
+  EXPECT_EQ(count_of(warnings, "a time that is no number"), 1);
+  EXPECT_EQ(count_of(warnings, "no time"), 2);
+}
+
+TEST(PerfFile, WordsAmongTimesAreMissingTimes) {
+  const std::string row = kRow + "gemm,x,fp8,";
+  for (const auto& [name, time] : {std::pair("latency", "0.5"), {"latency_us", "500"}}) {
+    model::Warnings warnings;
+    const PerfFile file = parsed(kCommon + "gemm_dtype,m,n,k," + name + "\n" + row +
+                                     "1,32,64,OOM\n" + row + "2,32,64," + time + "\n",
+                                 "gemm_perf.txt", warnings);
+    EXPECT_EQ(write_csv_frame(file.rows), gemm(row + "2,32,64,0.5\n")) << name;
+    EXPECT_EQ(count_of(warnings, "a time that is no number"), 1);
+  }
+}
+
+TEST(PerfFile, TakesOneColumnOfTimes) {
+  model::Warnings warnings;
+  const std::string row = kRow + "gemm,x,fp8,1,32,64,";
+  const PerfFile file =
+      parsed(kCommon + "gemm_dtype,m,n,k,time_us,latency_ms\n" + row + "700,0.5\n", "gemm_perf.txt",
+             warnings);
+  EXPECT_EQ(write_csv_frame(file.rows), gemm(row + "0.5\n"));
+  EXPECT_EQ(count_of(warnings, "a second column of times"), 1);
 }
 
 TEST(PerfFile, SaysWhatIsWrong) {

@@ -155,6 +155,9 @@ std::int64_t relabel(FrameColumn& column, const std::string& from, const std::st
 }
 
 void scale(FrameColumn& column, double factor) {
+  if (factor == 1) return;
+  if (const auto* whole = std::get_if<std::vector<std::int64_t>>(&column.values))
+    column.values = std::vector<double>(whole->begin(), whole->end());
   auto* values = std::get_if<std::vector<double>>(&column.values);
   if (values == nullptr) return;
   for (double& value : *values)
@@ -196,6 +199,27 @@ constexpr TimeName kTimeNames[] = {
     {"avg_us", kMsPerUs},
 };
 
+// A column of texts of which some are numbers has those. One without stays as it is: it is no
+// column of times.
+void take_numbers(FrameColumn& column, model::Warnings& warnings) {
+  if (!std::holds_alternative<TextColumn>(column.values)) return;
+  std::vector<double> numbers(column.size());
+  std::vector<bool> missing(column.size());
+  std::vector<std::string> others;
+  for (std::size_t row = 0; row < column.size(); ++row) {
+    const std::string text = column.is_missing(row) ? "" : value_text(column.value(row));
+    const auto [end, problem] =
+        std::from_chars(text.data(), text.data() + text.size(), numbers[row]);
+    missing[row] = problem != std::errc() || end != text.data() + text.size();
+    if (missing[row] && !text.empty()) others.push_back(text);
+  }
+  if (std::find(missing.begin(), missing.end(), false) == missing.end()) return;
+  for (const std::string& text : others)
+    warnings.add("a time that is no number", "taken for a missing one", text);
+  column.values = std::move(numbers);
+  column.missing = std::move(missing);
+}
+
 }  // namespace
 
 std::vector<std::string> first_allreduce_header() {
@@ -224,24 +248,28 @@ bool rename_old_columns(Frame& rows, model::Warnings& warnings) {
   return is_first;
 }
 
-void rename_times(Frame& rows, const std::string& stem, model::Warnings& warnings) {
+void read_times(Frame& rows, const std::string& stem, model::Warnings& warnings) {
   const TableSpec* spec = find_table_spec(table_of_fastest(stem));
   const TableColumn* declared = spec == nullptr ? nullptr : spec->latency();
-  if (declared == nullptr || rows.find(declared->name) != nullptr) return;
+  if (declared == nullptr) return;
+  FrameColumn* times = find(rows, declared->name);
   for (const TimeName& known : kTimeNames) {
-    FrameColumn* column = find(rows, known.name);
-    if (column == nullptr || std::holds_alternative<TextColumn>(column->values)) continue;
-    const double factor = known.ms / (declared->unit == "us" ? kMsPerUs : 1);
+    FrameColumn* column = spec->find(known.name) == nullptr ? find(rows, known.name) : nullptr;
+    if (column == nullptr) continue;
+    if (times != nullptr) {
+      warnings.add("a second column of times", "not read", std::string(known.name));
+      column->name.clear();
+      continue;
+    }
+    times = column;
     warnings.add(fmt::format("times named {}", known.name),
                  fmt::format("read as {} in {}", declared->name, declared->unit), stem);
-    column->name = declared->name;
-    if (factor == 1) return;
-    std::vector<double> times;
-    for (std::size_t row = 0; row < column->size(); ++row)
-      times.push_back(number_at(*column, row) * factor);
-    column->values = std::move(times);
-    return;
+    times->name = declared->name;
+    take_numbers(*times, warnings);
+    scale(*times, known.ms / (declared->unit == "us" ? kMsPerUs : 1));
   }
+  if (times != nullptr) take_numbers(*times, warnings);
+  erase(rows, "");
 }
 
 bool add_common_columns(Frame& rows,

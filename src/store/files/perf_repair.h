@@ -31,8 +31,9 @@ bool add_common_columns(Frame& rows,
                         model::Warnings& warnings);
 
 // Names the column of times of a table as the table has it, in its unit: "latency_us" of gemm_perf.
-// `stem` is the file's name.
-void rename_times(Frame& rows, const std::string& stem, model::Warnings& warnings);
+// Of several it takes the first, and texts in it ("OOM") for missing values. `stem` is the file's
+// name.
+void read_times(Frame& rows, const std::string& stem, model::Warnings& warnings);
 
 // Takes away power that nobody measured, which placed tables have, and the columns that tell so.
 void keep_measured_power(Frame& rows, model::Warnings& warnings);
