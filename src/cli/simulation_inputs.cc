@@ -197,6 +197,8 @@ core::Result<OptionalNotes> notes_beside(const fs::path& schedule) {
 }
 
 std::vector<std::uint32_t> nodes_of(const model::ScheduleNotes& notes) {
+  const auto is_unknown = [](const model::ScheduleRank& rank) { return rank.node.empty(); };
+  if (std::all_of(notes.ranks.begin(), notes.ranks.end(), is_unknown)) return {};
   return core::numbered(notes.ranks, &model::ScheduleRank::node);
 }
 

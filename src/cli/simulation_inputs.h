@@ -54,7 +54,8 @@ std::string replaced_options(const SimulationInputs& inputs, const simulate::Out
 // counted in ns.
 core::Result<OptionalNotes> notes_beside(const std::filesystem::path& schedule);
 
-// Returns the node of each rank. Nodes are numbered in the order of their first rank.
+// Returns the node of each rank, or nothing where the notes name none. Nodes are numbered in the
+// order of their first rank.
 std::vector<std::uint32_t> nodes_of(const model::ScheduleNotes& notes);
 
 // Returns whether the file is a job rather than a schedule.

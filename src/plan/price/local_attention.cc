@@ -1,5 +1,6 @@
 #include "plan/price/local_attention.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace assay::plan {
@@ -16,11 +17,14 @@ double keys_up_to(double cached, double length) {
 
 }  // namespace
 
-double keys_in_chunk(double cached, std::int64_t length) {
+double keys_in_chunk(double cached, std::int64_t length, std::int64_t most_tokens) {
   const auto chunk = static_cast<double>(length);
-  const double least = (1 - kSpread) * cached;
-  const double most = (1 + kSpread) * cached;
+  double spread = kSpread * cached;
+  if (most_tokens > 0) spread = std::clamp(static_cast<double>(most_tokens) - cached, 0.0, spread);
+  const double least = cached - spread;
+  const double most = cached + spread;
   if (most <= chunk) return cached;
+  if (spread < 1) return std::fmod(cached, chunk);
   return (keys_up_to(most, chunk) - keys_up_to(least, chunk)) / (most - least);
 }
 

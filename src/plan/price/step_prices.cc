@@ -145,6 +145,7 @@ core::Result<StepPrices> StepPrices::bind(const serving::Model& model,
   StepPrices prices;
   const double groups = static_cast<double>(deployment.moe_tp * deployment.moe_ep) /
                         static_cast<double>(deployment.tp);
+  prices.most_tokens_ = deployment.most_tokens;
   prices.groups_ = model.has_experts() ? std::max(1.0, groups) : 1;
   for (const OperatorUse& use : context) {
     const bool is_shared = is_in(generation, use);
@@ -250,7 +251,8 @@ double StepPrices::ms(const Step& step) const {
                logits_ms(logits_rows(step)) +
                by_cache_ms(decodes_, step.decodes, step.decode_cached);
   if (!chunked_decodes_.prices.empty())
-    sum += by_cache_ms(chunked_decodes_, step.decodes, keys_in_chunk(step.decode_cached, chunk_));
+    sum += by_cache_ms(chunked_decodes_, step.decodes,
+                       keys_in_chunk(step.decode_cached, chunk_, most_tokens_));
   if (!drafts_.prices.empty())
     sum += by_cache_ms(drafts_, step.finished_prompts + step.decodes, cached_of_drafts(step));
   for (const Chunks& chunks : step.chunks)
@@ -277,7 +279,8 @@ std::vector<OperatorCost> StepPrices::operators(const Step& step) const {
     add(decodes_.prices, amounts_of_cache(decodes_, decodes, step.decode_cached));
   if (step.decodes > 0 && !chunked_decodes_.prices.empty())
     add(chunked_decodes_.prices,
-        amounts_of_cache(chunked_decodes_, decodes, keys_in_chunk(step.decode_cached, chunk_)));
+        amounts_of_cache(chunked_decodes_, decodes,
+                         keys_in_chunk(step.decode_cached, chunk_, most_tokens_)));
   const auto rows = static_cast<double>(logits_rows(step));
   if (rows > 0) add(logits_, {.tokens = rows, .requests = rows});
   const auto drafting = static_cast<double>(step.finished_prompts + step.decodes);

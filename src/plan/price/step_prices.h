@@ -97,10 +97,11 @@ class StepPrices final : public StepCost {
   std::vector<OperatorPrice> prompts_;          // only prompts have them
   std::vector<OperatorPrice> chunked_prompts_;  // the same, of attention to chunks
   ByCache decodes_;                             // only decoding has them
-  ByCache chunked_decodes_;  // the same, of attention to chunks, by the keys in these
-  ByCache drafts_;           // of requests that decode, and whose prompt ends
-  std::int64_t chunk_ = 0;   // tokens of it
-  double groups_ = 1;        // that send tokens to the same experts
+  ByCache chunked_decodes_;       // the same, of attention to chunks, by the keys in these
+  ByCache drafts_;                // of requests that decode, and whose prompt ends
+  std::int64_t chunk_ = 0;        // tokens of it
+  std::int64_t most_tokens_ = 0;  // that a request may have; 0: not known
+  double groups_ = 1;             // that send tokens to the same experts
   double glue_ms_ = 0;
   mutable Known shared_known_;
   mutable Known experts_known_;
