@@ -138,16 +138,15 @@ std::string order_in_words(const trace::JointNoise& noise, const char* steps) {
 }
 
 // Returns the setting whose comparison says most: the one to use, or else the one that loses most.
-std::string most_telling(const report::RankingFigure& figure) {
-  const auto faster = std::find_if(
-      figure.items.begin(), figure.items.end(),
-      [](const report::RankedItem& item) { return item.verdict == model::Verdict::kBetter; });
-  return faster == figure.items.end() ? figure.items.back().name : faster->name;
+std::string most_telling(const sweep::Ranking& ranking) {
+  const std::string best = ranking.best();
+  return best.empty() ? ranking.figure().items.back().name : best;
 }
 
 // Returns whether a change of that setting is certain, so that it has causes.
-bool differs(const report::RankingFigure& figure) {
-  const std::string telling = most_telling(figure);
+bool differs(const sweep::Ranking& ranking) {
+  const std::string telling = most_telling(ranking);
+  const report::RankingFigure figure = ranking.figure();
   return std::any_of(figure.items.begin(), figure.items.end(), [&](const auto& item) {
     return item.name == telling &&
            (item.verdict == model::Verdict::kBetter || item.verdict == model::Verdict::kWorse ||
@@ -224,10 +223,12 @@ void ComparedSettings::tell_unlike_work() {
     else if (!work.empty())
       other_work[work].push_back(setting.label);
   }
-  for (const auto& [difference, settings] : other_ranks)
+  for (const auto& [difference, settings] : other_ranks) {
     runs_.doubts.others.push_back(
         fmt::format("The traces of {} are not of the same ranks as those of {}: {}",
                     core::join(settings, ", "), baseline.label, difference));
+    runs_.doubts.other_ranks.insert(settings.begin(), settings.end());
+  }
   for (const auto& [difference, settings] : other_work) {
     runs_.doubts.others.push_back(trace::other_work_in_words(baseline.label, settings, difference));
     runs_.doubts.other_work.insert(settings.begin(), settings.end());
@@ -336,8 +337,8 @@ trace::PageOpening ComparedSettings::opening(const model::Book& book,
                              .answer = {.sentence = ranking_->answer(),
                                         .next = {{without_heading(ranking_->next(where))}}},
                              .ranking = ranking_->figure(),
-                             .first = most_telling(ranking_->figure()),
-                             .differs = differs(ranking_->figure()),
+                             .first = most_telling(*ranking_),
+                             .differs = differs(*ranking_),
                              .provenance = {},
                              .tables = &book,
                              .settings = figures_,

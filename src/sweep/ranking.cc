@@ -182,6 +182,11 @@ bool Ranking::finds_regression() const {
   return !with(Verdict::kWorse).empty() || !with_slow_steps(SlowSteps::kOfTest).empty();
 }
 
+std::string Ranking::best() const {
+  const auto better = with(Verdict::kBetter);
+  return better.empty() ? "" : better.front()->setting;
+}
+
 bool Ranking::has_reference() const {
   return doubts_.missing.count(reference_) == 0;
 }
@@ -196,10 +201,12 @@ std::vector<const SettingResult*> Ranking::with(Verdict verdict) const {
     if (result.setting != reference_ && direction_of(result) == verdict &&
         slow_steps_of(result) == SlowSteps::kNone)
       found.push_back(&result);
-  // Evidence of several runs comes before that of one.
-  if (verdict == Verdict::kBetter)
-    std::stable_partition(found.begin(), found.end(),
-                          [this](const SettingResult* result) { return knows_runs(*result); });
+  if (verdict != Verdict::kBetter) return found;
+  // Evidence of several runs comes before that of one, and what can be compared before all.
+  std::stable_partition(found.begin(), found.end(),
+                        [this](const SettingResult* result) { return knows_runs(*result); });
+  std::stable_partition(found.begin(), found.end(),
+                        [this](const SettingResult* result) { return is_like_reference(*result); });
   return found;
 }
 
@@ -295,7 +302,7 @@ std::string Ranking::choice_in_words() const {
     const SettingResult& best = *better.front();
     std::string text = fmt::format(
         "{} {} than {}{} ({}).",
-        does_other_work(best) ? best.setting + " is" : fmt::format("Use {}: it is", best.setting),
+        is_like_reference(best) ? fmt::format("Use {}: it is", best.setting) : best.setting + " is",
         faster_or_slower(best.change_percent), reference_, knows_runs(best) ? "" : " in these runs",
         certainty(best));
     if (better.size() > 1)
@@ -326,8 +333,9 @@ std::string Ranking::choice_in_words() const {
                      overruled ? " over all its steps" : "", here, rest);
 }
 
-bool Ranking::does_other_work(const SettingResult& result) const {
-  return doubts_.other_work.contains(result.setting);
+bool Ranking::is_like_reference(const SettingResult& result) const {
+  return !doubts_.other_work.contains(result.setting) &&
+         !doubts_.other_ranks.contains(result.setting);
 }
 
 std::string Ranking::judged_ones() const {
@@ -359,10 +367,13 @@ std::string Ranking::next_of_best(const std::string& sweep_folder) const {
       knows_runs(best) ? ""
                        : fmt::format(" One run a setting cannot tell the noise between runs: {}.",
                                      measure_more(sweep_folder));
-  const std::string what =
-      does_other_work(best) ? fmt::format("find out whether {} does the work of {} in another way",
-                                          best.setting, reference_)
-                            : fmt::format("{} {}", sweep_folder.empty() ? "use" : "run", with_what);
+  std::string what = fmt::format("{} {}", sweep_folder.empty() ? "use" : "run", with_what);
+  if (doubts_.other_work.contains(best.setting))
+    what = fmt::format("find out whether {} does the work of {} in another way", best.setting,
+                       reference_);
+  if (doubts_.other_ranks.contains(best.setting))
+    what = fmt::format("profile the same ranks of {} and {}: other ranks do other work",
+                       best.setting, reference_);
   return fmt::format("Next: {}{}. {} says where the time is saved.{}", failed, what,
                      best.comparison, repeat);
 }

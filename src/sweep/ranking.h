@@ -60,6 +60,9 @@ class Ranking {
   // Returns what could make the answer wrong, as sentences.
   [[nodiscard]] std::vector<std::string> doubts() const;
 
+  // Returns the setting to use or to look at first; "" if none is better than the reference.
+  [[nodiscard]] std::string best() const;
+
   // Returns whether a setting is slower, by its steady steps or by all of them.
   [[nodiscard]] bool finds_regression() const;
 
@@ -86,7 +89,8 @@ class Ranking {
   // between the runs of each is known.
   [[nodiscard]] bool knows_runs(const SettingResult& result) const;
   [[nodiscard]] bool knows_all_runs() const;
-  [[nodiscard]] bool does_other_work(const SettingResult& result) const;
+  // Returns whether the setting did the reference's work on the same ranks, as far as traces tell.
+  [[nodiscard]] bool is_like_reference(const SettingResult& result) const;
   [[nodiscard]] std::string counted_in_words() const;
   [[nodiscard]] std::string certainty(const SettingResult& result) const;
   [[nodiscard]] std::string choice_in_words() const;

@@ -81,6 +81,22 @@ TEST(Ranking, ASettingThatDoesOtherWorkIsNotRecommended) {
             "says where the time is saved.");
 }
 
+TEST(Ranking, ASettingOfOtherRanksIsNotRecommended) {
+  const Ranking ranks({reference(), result("fast", 20, 1, "Better")}, {},
+                      {.others = {"fast is of other ranks"}, .other_ranks = {"fast"}});
+  EXPECT_THAT(ranks.answer(), testing::StartsWith("fast is 20 % faster"));
+  EXPECT_THAT(ranks.next(""), HasSubstr("profile the same ranks of fast and default"));
+}
+
+TEST(Ranking, OneThatDoesTheSameWorkIsUsedBeforeAFasterOneThatDoesNot) {
+  const Ranking ranks(
+      {reference(), result("fast", 20, 1, "Better"), result("sound", 10, 1, "Better")}, {},
+      {.others = {"fast does other work than default"}, .other_work = {"fast"}});
+  EXPECT_EQ(ranks.best(), "sound");
+  EXPECT_THAT(ranks.answer(), testing::StartsWith("Use sound: it is 10 % faster"));
+  EXPECT_THAT(ranks.next(""), HasSubstr("use sound"));
+}
+
 // A setting whose steady steps and all steps have these changes.
 SettingResult slow_steps(const std::string& name,
                          double steady,

@@ -126,12 +126,16 @@ void add_idle(const Plan& plan,
               const std::string& setting,
               const Outcome& outcome,
               RunDoubts& doubts) {
+  std::map<std::string, int> idle_runs;  // for whichever reason, by variable
+  for (const auto& [why, variables] : outcome.idle)
+    for (const auto& [variable, runs] : variables)
+      idle_runs[variable] += runs;
   std::vector<std::string> texts;
   for (const auto& [why, variables] : outcome.idle) {
     std::vector<std::string> always;
     for (const auto& [variable, runs] : variables) {
       if (why == Idle::kNotRead && !differs(plan, variable)) continue;
-      if (runs == outcome.good())
+      if (idle_runs.at(variable) == outcome.good())
         always.push_back(variable);
       else
         doubts.others.push_back(

@@ -19,8 +19,11 @@ struct RunDoubts {
   std::vector<std::string> without_good_run = {};  // settings of which runs were made, all in vain
   // By setting, why it was not applied: "NCCL_ALGO reached no process that loaded NCCL".
   std::map<std::string, std::string> missing = {};
-  std::vector<std::string> others = {};   // further sentences, without a full stop
-  std::set<std::string> other_work = {};  // settings of which `others` tell that
+  std::vector<std::string> others = {};  // further sentences, without a full stop
+  // Settings of which `others` tell that they did other work than the reference, or that their
+  // traces are of other ranks.
+  std::set<std::string> other_work = {};
+  std::set<std::string> other_ranks = {};
 
   // Returns all as sentences, the gravest first.
   [[nodiscard]] std::vector<std::string> sentences() const;

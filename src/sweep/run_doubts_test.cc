@@ -113,5 +113,16 @@ TEST(RunDoubts, VariablesThatMissedOneRunDoNotVoidASetting) {
                   "which count all the same."));
 }
 
+TEST(RunDoubts, AVariableThatEveryRunMissedVoidsASettingWhateverTheReasons) {
+  std::vector<RunRecord> records = {run("a-x"), run("b-x"), run("b-x"), run("a-x")};
+  records[1].seen.not_applied = {"NCCL_ALGO"};
+  records[2].seen.not_read = {"NCCL_ALGO"};
+  Plan plan = plan_of_two();
+  plan.settings[1].variables = {{"NCCL_ALGO", "Ring"}};
+  const RunDoubts doubts = run_doubts(plan, records, "a-x");
+  EXPECT_EQ(doubts.missing.count("b-x"), 1U);
+  EXPECT_TRUE(doubts.others.empty());
+}
+
 }  // namespace
 }  // namespace assay::sweep
