@@ -251,6 +251,27 @@ Field<Item> rank_field(const Study& study,
           }};
 }
 
+inline const model::Column kPresentColumn{
+    "ranks present", "", model::Better::kNeither,
+    "of the group; where some are missing, nobody knows skew, bandwidth and who came last"};
+
+// The column that tells how many ranks of its group a collective has. `Item` must have a member
+// `collective`.
+template <class Item>
+Field<Item> present_field(const Study& study) {
+  return {kPresentColumn, [&study](const Item& item) {
+            return std::int64_t{study.collective(item.collective).size};
+          }};
+}
+
+// The same of groups, which is that of the first item.
+template <class Group>
+Field<Group> group_present_field(const Study& study) {
+  return {kPresentColumn, [&study](const Group& group) {
+            return std::int64_t{study.collective(group.items.front()->collective).size};
+          }};
+}
+
 // The columns with the launch settings of all members. `Item` must have a member `collective`.
 template <class Item>
 Fields<Item> launch_fields(const Study& study) {

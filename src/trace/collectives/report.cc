@@ -24,7 +24,8 @@ struct OverviewRow {
   std::vector<std::uint32_t> channels = {};
   std::vector<std::uint32_t> threads = {};
   std::map<int, std::int64_t> last_by_rank = {};
-  std::int64_t ranks = -1;  // as recorded, else those that are matched; -1: unknown
+  std::int64_t ranks = -1;    // as recorded, else those that are matched; -1: unknown
+  std::int64_t present = -1;  // of these; -1: they are not matched
 
   [[nodiscard]] double mean(double total) const { return total / static_cast<double>(count); }
 };
@@ -64,13 +65,14 @@ class OverviewRows {
   void add(std::uint32_t position, double latency_us, double gibps, double skew_us) {
     OverviewRow& row = row_of(study_.metadata(position));
     ++row.count;
-    if (row.ranks < 0) row.ranks = study_.collective(position).size;
+    row.present = study_.collective(position).size;
+    if (row.ranks < 0) row.ranks = row.present;
     row.total_latency_us += latency_us;
     row.total_gibps += gibps;
     row.total_skew_us += skew_us;
     collect_launch(study_, study_.collective(position), &Event::channels, row.channels);
     collect_launch(study_, study_.collective(position), &Event::threads, row.threads);
-    note_last(row, study_.collective(position));
+    if (!study_.lacks_ranks(position)) note_last(row, study_.collective(position));
   }
 
   OverviewRow& row_of(const Metadata& metadata) {
@@ -104,22 +106,37 @@ model::Cell usual_last(const OverviewRow& row) {
                      100 * row.mean(static_cast<double>(most->second)));
 }
 
+std::string time_in_words(double us) {
+  return us < 1000 ? fmt::format("{:.1f} us", us) : fmt::format("{:.1f} ms", us / 1000);
+}
+
+bool some_lack_ranks(const Study& study) {
+  return std::any_of(
+      study.synchronised.begin(), study.synchronised.end(),
+      [&study](const Synchronised& item) { return study.lacks_ranks(item.collective); });
+}
+
 std::string straggler_sentence(const Study& study) {
-  const std::vector<Straggler> ranks = stragglers(study);
-  if (ranks.size() < 2 || study.synchronised.empty()) return "";
+  std::vector<Straggler> ranks = stragglers(study);
+  std::erase_if(ranks, [](const Straggler& rank) { return rank.collectives == 0; });
+  if (ranks.size() < 2) return "";
   const auto most = std::max_element(
       ranks.begin(), ranks.end(),
       [](const Straggler& a, const Straggler& b) { return a.last_percent() < b.last_percent(); });
-  if (most->arrived_last == 0) return "No rank arrives later than all others of a collective.";
+  const std::string scope = some_lack_ranks(study) ? "In groups of which no rank is missing: " : "";
+  if (most->arrived_last == 0)
+    return scope + "No rank arrives later than all others of a collective.";
   double others_us = 0;
   for (const Straggler& rank : ranks)
     others_us += rank.rank == most->rank ? 0 : rank.total_wait_us;
   return fmt::format(
-      "Rank {} arrives last most often: in {} of its {} ({:.0f} %); it "
-      "waited {:.1f} ms in all, each other rank {:.1f} ms on average.",
-      most->rank->rank, most->arrived_last,
+      "{}Rank {} arrives last most often: in {} of its {} ({:.0f} %{}); it "
+      "waited {} in all, each other rank {} on average.",
+      scope, most->rank->rank, most->arrived_last,
       core::counted(most->collectives, "synchronising collective"), most->last_percent(),
-      most->total_wait_us / 1e3, others_us / 1e3 / static_cast<double>(ranks.size() - 1));
+      most->may_be_chance(ranks.size()) ? ", which may be chance" : "",
+      time_in_words(most->total_wait_us),
+      time_in_words(others_us / static_cast<double>(ranks.size() - 1)));
 }
 
 // Adds what is not matched across ranks but has a name. The public tool shows it in long sheets
@@ -146,7 +163,7 @@ model::Table overview(const Study& study) {
   add_unmatched_kinds(study, rows);
   const MetadataFields<OverviewRow> metadata(
       study, [](const OverviewRow& row) -> const Metadata& { return *row.metadata; });
-  const Fields<OverviewRow> fields = {
+  Fields<OverviewRow> fields = {
       metadata.name(),
       metadata.dtype(),
       metadata.size("MiB", &Metadata::full_mib),
@@ -169,6 +186,13 @@ model::Table overview(const Study& study) {
        [](const OverviewRow& row) { return real(row.mean(row.total_skew_us)); }},
       {{"last"}, usual_last},
   };
+  if (!study.is_compat()) {
+    const auto present = [](const OverviewRow& row) {
+      return row.present < 0 ? model::Cell() : model::Cell(row.present);
+    };
+    fields.insert(fields.begin() + 4,
+                  {{"present", "", Better::kNeither, "ranks with a part in it"}, present});
+  }
   model::Table table = make_table(
       "collectives", "Collectives by kind and size: mean latency, bus bandwidth and skew of starts",
       fields, std::move(rows).by_total());

@@ -88,6 +88,115 @@ TEST(CollectiveReport, NobodyIsAStragglerAlone) {
     EXPECT_DOUBLE_EQ(figure(table, row, "times_arrived_last"), 0) << row;
 }
 
+// Rank 2 has no trace. It came last to the first collective, whose others waited for it.
+TestRun run_without_rank_2() {
+  TestRun run(2);
+  const Call call{.duration_us = 500, .ranks = "[0, 1, 2]", .group_size = 3};
+  run.add_to({0, 1}, call, 3);
+  Call own = call;
+  own.start_us = 1000;
+  own.duration_us = 100;
+  own.ranks = "[0, 2]";
+  own.group_size = 2;
+  own.group = "1";
+  run.add(0, own);
+  return run;
+}
+
+TEST(CollectiveReport, NothingIsToldOfTransfersWithAMissingRank) {
+  TestRun run = run_without_rank_2();
+  const CollectiveReport report = collective_report(run.ranks());
+  const model::Table& rows = *report.book.find("nccl_implicit_sync");
+  ASSERT_EQ(rows.row_count(), 2U);
+  EXPECT_DOUBLE_EQ(figure(rows, 0, "ranks present"), 2);
+  EXPECT_DOUBLE_EQ(figure(rows, 1, "ranks present"), 1);
+  EXPECT_DOUBLE_EQ(figure(rows, 0, "comm_latency"), 497);
+  for (const char* column : {"skew in start time", "earliest arrival rank", "avg_wait_time",
+                             "skew in end time", "bus bw (GB/s)", "rank_0_wait_time"})
+    EXPECT_EQ(text(rows, 0, column), "") << column;
+  const model::Table& sums = *report.book.find("nccl_summary_implicit_sync");
+  EXPECT_DOUBLE_EQ(figure(sums, 0, "ranks present"), 2);
+  EXPECT_EQ(text(sums, 0, "bus bw (GB/s)_mean"), "");
+  EXPECT_DOUBLE_EQ(figure(report.overview, 0, "ranks"), 3);
+  EXPECT_DOUBLE_EQ(figure(report.overview, 0, "present"), 2);
+  for (const char* column : {"bus GB/s", "skew us", "last"})
+    EXPECT_EQ(text(report.overview, 0, column), "") << column;
+  EXPECT_TRUE(report.overview.notes.empty());
+  ASSERT_EQ(report.warnings.all().size(), 1U);
+  EXPECT_THAT(report.warnings.all().front().sentence(),
+              HasSubstr("collectives without rank 2 of their group, 2 times: no skew"));
+}
+
+TEST(CollectiveReport, OnlyWholeGroupsHaveAStraggler) {
+  TestRun run = run_without_rank_2();
+  run.add(0, {.start_us = 2000, .duration_us = 90, .group = "2", .ranks = "[0, 1]"});
+  run.add(1, {.start_us = 2030, .duration_us = 60, .group = "2", .ranks = "[0, 1]"});
+  const CollectiveReport report = collective_report(run.ranks());
+  ASSERT_EQ(report.overview.notes.size(), 1U);
+  EXPECT_THAT(report.overview.notes.front(),
+              HasSubstr("In groups of which no rank is missing: Rank 1 arrives last most often: in "
+                        "1 of its 1 sync"));
+  const model::Table& table = *report.book.find("straggler_summary");
+  EXPECT_DOUBLE_EQ(figure(table, 1, "num_collectives"), 1);
+  EXPECT_DOUBLE_EQ(figure(table, 1, "total_wait_time_us"), 30);
+}
+
+TEST(CollectiveReport, ARankOfWhichNoWaitIsKnownHoldsNobodyUp) {
+  TestRun run(3);
+  run.add_to({0, 1}, {.duration_us = 90}, 30);
+  run.add(2, {.duration_us = 500, .group = "1", .ranks = "[2, 3]"});
+  const CollectiveReport report = collective_report(run.ranks());
+  const model::Table& table = *report.book.find("straggler_summary");
+  EXPECT_EQ(text(table, 0, "rank"), "1");
+  EXPECT_EQ(text(table, 2, "rank"), "2");
+  EXPECT_EQ(text(table, 2, "total_wait_time_us"), "");
+}
+
+TEST(CollectiveReport, ThePublicToolTakesThePresentRanksForTheGroup) {
+  TestRun run(2, Compat::kTraceLens);
+  run.add_to({0, 1}, {.duration_us = 500, .ranks = "[0, 1, 2]", .group_size = 3}, 3);
+  const CollectiveReport report = collective_report(run.ranks());
+  EXPECT_DOUBLE_EQ(figure(*report.book.find("nccl_implicit_sync"), 0, "skew in start time"), 3);
+  EXPECT_FALSE(report.overview.column("present"));
+  EXPECT_TRUE(report.warnings.empty());
+}
+
+TEST(CollectiveReport, AnExchangeThatLacksARankHasNoBandwidth) {
+  TestRun run(2);
+  run.add_to(
+      {0, 1},
+      {.duration_us = 500, .collective = "all_to_allv", .ranks = "[0, 1, 2]", .group_size = 3}, 3);
+  const CollectiveReport report = collective_report(run.ranks());
+  const model::Table& rows = *report.book.find("nccl_all2allv");
+  EXPECT_DOUBLE_EQ(figure(rows, 0, "ranks present"), 2);
+  for (const char* column :
+       {"skew in start time", "bus bw (GB/s)", "throughput (GB/s)", "rank_0_skew in start time"})
+    EXPECT_EQ(text(rows, 0, column), "") << column;
+}
+
+TEST(CollectiveReport, ShortWaitsAreInMicroseconds) {
+  TestRun run = gibibyte_all_reduce();
+  const CollectiveReport report = collective_report(run.ranks());
+  EXPECT_THAT(report.overview.notes.front(),
+              HasSubstr("it waited 0.0 us in all, each other rank 30.0 us on average"));
+}
+
+// Of two ranks one comes last every time that only one does; of 20 times 11 are chance, 19 are not.
+TEST(CollectiveReport, WhoComesLastByChanceIsToldSo) {
+  for (const int last : {11, 19}) {
+    TestRun run(2);
+    for (int c = 0; c < 20; ++c) {
+      const int late = c < last ? 1 : 0;
+      run.add(late, {.start_us = 1000.0 * c + 2, .duration_us = 98});
+      run.add(1 - late, {.start_us = 1000.0 * c, .duration_us = 100});
+    }
+    const CollectiveReport report = collective_report(run.ranks());
+    const std::string& sentence = report.overview.notes.front();
+    EXPECT_THAT(sentence, HasSubstr("Rank 1 arrives last most often"));
+    EXPECT_EQ(sentence.find("chance") != std::string::npos, last == 11) << sentence;
+  }
+}
+
 TEST(CollectiveReport, NobodyIsAStragglerWhereAllArriveAtOnce) {
   TestRun run(2);
   run.add_to({0, 1}, {.start_us = 0, .duration_us = 10});

@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 
+#include "core/text.h"
 #include "trace/communication_kernel.h"
 
 namespace assay::trace::collectives {
@@ -32,6 +33,8 @@ struct Extent {
     first_end = std::min(first_end, event.end);
     last_end = std::max(last_end, event.end);
   }
+
+  static Extent unknown() { return {kUnknown, kUnknown, kUnknown, kUnknown}; }
 };
 
 Extent extent_of(const Study& study, const Collective& collective) {
@@ -46,8 +49,9 @@ void fill_waits(Study& study) {
   study.wait_us.resize(study.matching.members.size());
   study.late_start_us.resize(study.matching.members.size());
   study.early_leave_us.resize(study.matching.members.size());
-  for (const Collective& collective : study.matching.collectives) {
-    const Extent extent = extent_of(study, collective);
+  for (std::uint32_t c = 0; c < study.matching.collectives.size(); ++c) {
+    const Collective& collective = study.collective(c);
+    const Extent extent = study.lacks_ranks(c) ? Extent::unknown() : extent_of(study, collective);
     for (std::uint32_t m = collective.first; m < collective.first + collective.size; ++m) {
       const Event& event = event_of(study.recording, study.matching.members[m]);
       study.wait_us[m] = time.microseconds(extent.last_start - event.start);
@@ -59,6 +63,19 @@ void fill_waits(Study& study) {
 
 int group_size(const Metadata& metadata, const Collective& collective) {
   return metadata.group_size > 0 ? metadata.group_size : static_cast<int>(collective.size);
+}
+
+// Keeps the time, which is the least that the ranks present took. Nothing else is known of a
+// collective of which a rank is missing.
+Synchronised synchronised_in_part(const Study& study, std::uint32_t position) {
+  Synchronised result;
+  result.collective = position;
+  result.latency_us = std::numeric_limits<double>::infinity();
+  for (const Member& member : study.matching.members_of(study.collective(position)))
+    result.latency_us = std::min(result.latency_us, event_of(study.recording, member).duration_us);
+  result.start_skew_us = result.end_skew_us = result.mean_wait_us = kUnknown;
+  result.algorithm_gibps = result.bus_gibps = kUnknown;
+  return result;
 }
 
 Synchronised synchronised(const Study& study, std::uint32_t position) {
@@ -136,13 +153,18 @@ Exchange exchange(const Study& study, std::uint32_t position) {
       result.total_mib > 0 ? largest_mib / (result.total_mib / collective.size) : kUnknown;
   if (std::isnan(result.total_mib))
     result.fastest_rank_gibps = result.slowest_rank_gibps = kUnknown;
+  if (study.lacks_ranks(position)) {
+    result.throughput_gibps = result.algorithm_gibps = result.bus_gibps = kUnknown;
+    result.start_skew_us = result.end_skew_us = result.size_imbalance = kUnknown;
+  }
   return result;
 }
 
 void measure(Study& study) {
   for (std::uint32_t c = 0; c < study.matching.collectives.size(); ++c) {
     if (synchronises(study.metadata(c))) {
-      study.synchronised.push_back(synchronised(study, c));
+      study.synchronised.push_back(study.lacks_ranks(c) ? synchronised_in_part(study, c)
+                                                        : synchronised(study, c));
     } else {
       study.exchanges.push_back(exchange(study, c));
     }
@@ -160,6 +182,35 @@ void warn_of_unmatched(Study& study) {
                        place(study.recording.ranks[unmatched.member.rank],
                              event_of(study.recording, unmatched.member)));
   }
+}
+
+// Returns the ranks of its group, as far as they are recorded, that have no part in a collective.
+std::set<int> missing_ranks(const Study& study, std::uint32_t position) {
+  const auto& group = study.catalog().group(study.metadata(position)).members;
+  std::set<int> ranks(group.begin(), group.end());
+  for (const Member& member : study.matching.members_of(study.collective(position)))
+    ranks.erase(study.recording.ranks[member.rank].rank);
+  return ranks;
+}
+
+void warn_of_missing_ranks(Study& study) {
+  std::set<int> missing;
+  std::set<std::uint32_t> groups;  // all collectives of a group lack the same ranks
+  std::int64_t count = 0;
+  for (std::uint32_t c = 0; c < study.matching.collectives.size(); ++c) {
+    if (!study.lacks_ranks(c)) continue;
+    ++count;
+    if (groups.insert(study.metadata(c).group).second) missing.merge(missing_ranks(study, c));
+  }
+  if (count == 0) return;
+  const std::vector<int> ranks(missing.begin(), missing.end());
+  const std::string who = ranks.empty()       ? "some ranks"
+                          : ranks.size() == 1 ? "rank " + core::join(ranks, "")
+                                              : "ranks " + core::join(ranks, ", ");
+  study.warnings.add(
+      "collectives without " + who + " of their group",
+      "no skew, bandwidth or last rank, since their times may hold waits for missing ranks", "",
+      count);
 }
 
 void warn_of_missing_metadata(Study& study) {
@@ -187,7 +238,7 @@ void warn_of_silent_ranks(Study& study) {
       const bool belongs = std::find(members.begin(), members.end(), rank.rank) != members.end();
       if (!belongs || seen[g].count(rank.rank) > 0) continue;
       study.warnings.add("rank recorded no collective of a group that it belongs to",
-                         "the group's other ranks are compared without it",
+                         "its collectives lack this rank",
                          "rank " + std::to_string(rank.rank) + ", group " +
                              std::string(study.catalog().text(groups[g].name)));
     }
@@ -251,6 +302,14 @@ std::vector<Interval> counted_intervals(const RankAnalysis& rank, GpuWork work) 
 
 }  // namespace
 
+bool Study::lacks_ranks(std::uint32_t collective_position) const {
+  if (is_compat()) return false;
+  const Metadata& recorded = metadata(collective_position);
+  const std::size_t present = collective(collective_position).size;
+  return recorded.group_size > static_cast<std::int64_t>(present) ||
+         catalog().group(recorded).members.size() > present;
+}
+
 Study study_collectives(Recording recording) {
   Study study{std::move(recording)};
   warn_of_idle_devices(study);
@@ -261,40 +320,10 @@ Study study_collectives(Recording recording) {
   fill_waits(study);
   measure(study);
   warn_of_unmatched(study);
+  warn_of_missing_ranks(study);
   warn_of_missing_metadata(study);
   warn_of_silent_ranks(study);
   return study;
-}
-
-std::vector<Straggler> stragglers(const Study& study) {
-  std::vector<Straggler> result;
-  for (const RankEvents& rank : study.recording.ranks) {
-    Straggler row;
-    row.rank = &rank;
-    for (const Event& event : rank.events)
-      row.total_duration_us += event.duration_us;
-    result.push_back(row);
-  }
-  for (const Synchronised& item : study.synchronised) {
-    const Collective& collective = study.collective(item.collective);
-    for (std::uint32_t m = 0; m < collective.size; ++m) {
-      const std::uint32_t position = collective.first + m;
-      Straggler& row = result[study.matching.members[position].rank];
-      row.total_wait_us += study.wait_us[position];
-      ++row.collectives;
-      if (m == item.last_member && (item.one_is_last || study.is_compat())) ++row.arrived_last;
-      if (row.rank->rank == item.earliest_rank && (item.one_is_first || study.is_compat()))
-        ++row.arrived_first;
-    }
-  }
-  for (Straggler& row : result) {
-    row.total_wait_us = study.recording.time.exact(row.total_wait_us);
-    row.total_duration_us = study.recording.time.exact(row.total_duration_us);
-  }
-  std::stable_sort(result.begin(), result.end(), [](const Straggler& a, const Straggler& b) {
-    return a.total_wait_us < b.total_wait_us;
-  });
-  return result;
 }
 
 double kernel_bus_gibps(const Metadata& metadata, double duration_us) {

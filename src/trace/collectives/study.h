@@ -14,7 +14,8 @@
 namespace assay::trace::collectives {
 
 // Durations are microseconds, sizes 2^20 bytes, bandwidths 2^30 bytes per second. NaN means
-// unknown.
+// unknown: where a rank of the group is missing, as one without a trace, it may have come last, so
+// that nobody knows the waits, the skew and the time of the transfer.
 
 // A collective that no rank leaves before all have arrived.
 struct Synchronised {
@@ -26,9 +27,9 @@ struct Synchronised {
   double algorithm_gibps = 0;
   double bus_gibps = 0;
   int earliest_rank = 0;          // the largest rank if several came first
-  bool one_is_first = false;      // not several, to the nanosecond
+  bool one_is_first = false;      // not several, to the nanosecond, and no rank is missing
   std::uint32_t last_member = 0;  // position among the members; the first if several came last
-  bool one_is_last = false;       // not several, to the nanosecond
+  bool one_is_last = false;       // not several, to the nanosecond, and no rank is missing
 };
 
 // An exchange in which ranks may send different amounts.
@@ -75,6 +76,10 @@ struct Study {
   [[nodiscard]] const Metadata& metadata(std::uint32_t collective_position) const {
     return catalog()[collective(collective_position).metadata];
   }
+
+  // Returns whether a rank of its group has no part in it. The public tool takes the ranks that it
+  // has for the group.
+  [[nodiscard]] bool lacks_ranks(std::uint32_t collective_position) const;
 };
 
 Study study_collectives(Recording recording);
@@ -91,21 +96,27 @@ struct Straggler {
   double total_wait_us = 0;
   std::int64_t arrived_last = 0;
   std::int64_t arrived_first = 0;
-  std::int64_t collectives = 0;  // the synchronising ones in which it took part
+  std::int64_t collectives = 0;  // the synchronising ones of whole groups in which it took part
   double total_duration_us = 0;  // sum over all its communication kernels
+  double chance_last = 0;        // how often it would come last if all ranks were alike
+  double chance_variance = 0;    // of that number
+
+  // Returns whether one of so many ranks, all alike, may well come last as often as this one.
+  [[nodiscard]] bool may_be_chance(std::size_t ranks) const;
 
   [[nodiscard]] double mean_wait_us() const {
-    return collectives == 0 ? 0 : total_wait_us / static_cast<double>(collectives);
+    return collectives == 0 ? kUnknown : total_wait_us / static_cast<double>(collectives);
   }
 
   [[nodiscard]] double last_percent() const {
     return collectives == 0
-               ? 0
+               ? kUnknown
                : 100 * static_cast<double>(arrived_last) / static_cast<double>(collectives);
   }
 };
 
 // Returns all ranks, the one that waited least first: that is the one for which the others wait.
+// Those of which nobody knows how long they waited come last.
 std::vector<Straggler> stragglers(const Study& study);
 
 // Returns the share of a rank's counted communication time during which counted computation also

@@ -57,9 +57,8 @@ Fields<Exchange> rank_fields(const Study& study, std::uint32_t rank) {
 
 Fields<Exchange> skew_fields(const Study& study, std::uint32_t rank) {
   const auto field = [&study, rank](const char* name, const std::vector<double>& values) {
-    return rank_field<Exchange>(
-        study, rank, {name, "us", Better::kLower},
-        [&values](std::uint32_t member) -> model::Cell { return values[member]; });
+    return rank_field<Exchange>(study, rank, {name, "us", Better::kLower},
+                                [&values](std::uint32_t member) { return real(values[member]); });
   };
   return {field("skew in start time", study.late_start_us),
           field("skew in end time", study.early_leave_us)};
@@ -80,7 +79,10 @@ std::vector<model::Table> build_all2allv(const Study& study) {
                                 return std::int64_t{event_of(study.recording, first).stream};
                               }}};
   append(fields, exchange_fields(study));
-  if (!study.is_compat()) append(fields, launch_fields<Exchange>(study));
+  if (!study.is_compat()) {
+    fields.push_back(present_field<Exchange>(study));
+    append(fields, launch_fields<Exchange>(study));
+  }
   const auto rank_count = static_cast<std::uint32_t>(study.recording.ranks.size());
   for (std::uint32_t r = 0; r < rank_count; ++r)
     append(fields, rank_fields(study, r));

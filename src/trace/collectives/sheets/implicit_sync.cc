@@ -13,13 +13,14 @@ Fields<Synchronised> synchronised_fields(bool is_compat) {
        &Synchronised::latency_us},
       {{"skew in start time", "us", Better::kLower}, &Synchronised::start_skew_us},
   });
-  fields.push_back({{.name = "earliest arrival rank",
-                     .description = is_compat ? "" : "empty: several came first at one nanosecond"},
-                    [is_compat](const Synchronised& item) {
-                      return item.one_is_first || is_compat
-                                 ? model::Cell(std::int64_t{item.earliest_rank})
-                                 : model::Cell();
-                    }});
+  fields.push_back(
+      {{.name = "earliest arrival rank",
+        .description =
+            is_compat ? "" : "empty: several came first at one nanosecond, or ranks are missing"},
+       [is_compat](const Synchronised& item) {
+         return item.one_is_first || is_compat ? model::Cell(std::int64_t{item.earliest_rank})
+                                               : model::Cell();
+       }});
   append(fields, metric_fields<Synchronised>({
                      {{"avg_wait_time", "us", Better::kLower}, &Synchronised::mean_wait_us},
                      {{"skew in end time", "us", Better::kLower}, &Synchronised::end_skew_us},
@@ -45,14 +46,17 @@ std::vector<model::Table> build_implicit_sync(const Study& study) {
                                  metadata.size("Out msg size (MB)", &Metadata::out_mib),
                                  metadata.size("Full msg size (MB)", &Metadata::full_mib)};
   append(fields, synchronised_fields(study.is_compat()));
-  if (!study.is_compat()) append(fields, launch_fields<Synchronised>(study));
+  if (!study.is_compat()) {
+    fields.push_back(present_field<Synchronised>(study));
+    append(fields, launch_fields<Synchronised>(study));
+  }
   const auto rank_count = static_cast<std::uint32_t>(study.recording.ranks.size());
   for (std::uint32_t r = 0; r < rank_count; ++r)
     append(fields, rank_time_fields<Synchronised>(study, r));
   for (std::uint32_t r = 0; r < rank_count; ++r) {
     fields.push_back(rank_field<Synchronised>(
         study, r, {"wait_time", "us", Better::kLower},
-        [&study](std::uint32_t member) -> model::Cell { return study.wait_us[member]; }));
+        [&study](std::uint32_t member) { return real(study.wait_us[member]); }));
   }
   if (metadata.cells().knows_nodes()) fields.push_back(metadata.node_span());
   return single(make_long_table("nccl_implicit_sync",

@@ -11,9 +11,12 @@ namespace {
 using model::Better;
 
 // Returns the function that makes a cell of a figure. The public tool rounds to one decimal, halves
-// to even.
+// to even, and has 0 where there is nothing to count.
 std::function<model::Cell(double)> figure_cell(bool is_compat) {
-  if (is_compat) return [](double value) { return real(std::nearbyint(value * 10) / 10); };
+  if (is_compat)
+    return [](double value) -> model::Cell {
+      return std::isnan(value) ? 0 : std::nearbyint(value * 10) / 10;
+    };
   return real;
 }
 
@@ -34,7 +37,9 @@ std::vector<model::Table> build_straggler_summary(const Study& study) {
        [](const Straggler& row) { return row.arrived_first; }},
       {{"pct_arrived_last", "%", Better::kNeither, "times_arrived_last, of num_collectives"},
        [cell](const Straggler& row) { return cell(row.last_percent()); }},
-      {{"num_collectives"}, [](const Straggler& row) { return row.collectives; }},
+      {{"num_collectives", "", Better::kNeither,
+        study.is_compat() ? "" : "those of which no rank of the group is missing"},
+       [](const Straggler& row) { return row.collectives; }},
       {{"total_nccl_dur_us", "us", Better::kLower},
        [cell](const Straggler& row) { return cell(row.total_duration_us); }},
   };

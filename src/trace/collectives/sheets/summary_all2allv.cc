@@ -72,6 +72,7 @@ std::vector<model::Table> build_summary_all2allv(const Study& study) {
                   metadata.group_size(),
                   {{"Total wall_time (ms)", "ms", Better::kLower},
                    [](const ExchangeGroup& group) { return group.total_us() / 1000; }}});
+  if (!study.is_compat()) fields.push_back(group_present_field<ExchangeGroup>(study));
   if (metadata.cells().knows_nodes()) fields.push_back(metadata.node_span());
   return {make_table("nccl_summary_all2allv",
                      "Exchanges in which ranks may send different amounts, by group and type",

@@ -91,6 +91,7 @@ std::vector<model::Table> build_summary_implicit_sync(const Study& study) {
   fields.push_back({{"Total comm latency (ms)", "ms", model::Better::kLower},
                     [](const SynchronisedGroup& group) { return real(group.total_us / 1000); }});
   if (!study.is_compat()) {
+    fields.push_back(group_present_field<SynchronisedGroup>(study));
     append(fields, group_launch_fields(study));
     fields.push_back(metadata.group_ranks());
     if (metadata.cells().knows_nodes()) fields.push_back(metadata.node_span());
