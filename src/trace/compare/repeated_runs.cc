@@ -32,6 +32,11 @@ std::optional<std::size_t> fingerprint(const model::Book& book) {
   return tells ? std::optional(std::hash<std::string>()(text)) : std::nullopt;
 }
 
+std::string on_ranks(std::span<const int> ranks) {
+  return fmt::format(" on {} {}, not on the others", ranks.size() == 1 ? "rank" : "ranks",
+                     core::join(ranks, ", "));
+}
+
 }  // namespace
 
 std::map<int, Fingerprint> fingerprints(std::span<const RankReport> ranks) {
@@ -41,11 +46,13 @@ std::map<int, Fingerprint> fingerprints(std::span<const RankReport> ranks) {
   return runs;
 }
 
-bool are_one_measurement(const Fingerprint& a, const Fingerprint& b) {
-  return std::any_of(a.begin(), a.end(), [&](const auto& rank) {
-    const auto other = b.find(rank.first);
-    return other != b.end() && other->second == rank.second;
-  });
+std::vector<int> equal_ranks(const Fingerprint& a, const Fingerprint& b) {
+  std::vector<int> ranks;
+  for (const auto& [rank, own] : a) {
+    const auto other = b.find(rank);
+    if (other != b.end() && other->second == own) ranks.push_back(rank);
+  }
+  return ranks;
 }
 
 std::vector<RepeatedRun> remove_repeated(std::vector<Configuration>& runs,
@@ -57,7 +64,7 @@ std::vector<RepeatedRun> remove_repeated(std::vector<Configuration>& runs,
   for (std::size_t i = 0; i < runs.size(); ++i) {
     Fingerprint own = fingerprints(runs[i].ranks)[0];
     const auto same = std::find_if(kept.begin(), kept.end(), [&](const Fingerprint& earlier) {
-      return are_one_measurement(own, earlier);
+      return !equal_ranks(own, earlier).empty();
     });
     if (same != kept.end()) {
       const auto original = static_cast<std::size_t>(std::distance(kept.begin(), same));
@@ -93,13 +100,18 @@ std::string shared_in_words(const std::string& baseline,
                             const std::map<int, Fingerprint>& baseline_runs,
                             const std::string& test,
                             const std::map<int, Fingerprint>& test_runs) {
-  for (const auto& [run, own] : baseline_runs)
-    for (const auto& [other_run, other] : test_runs)
-      if (are_one_measurement(own, other))
-        return fmt::format(
-            "{} and {} have the same events at the same times: they are one measurement, and tell "
-            "no difference between the two",
-            run_name(baseline, run), run_name(test, other_run));
+  for (const auto& [run, own] : baseline_runs) {
+    for (const auto& [other_run, other] : test_runs) {
+      const std::vector<int> ranks = equal_ranks(own, other);
+      if (ranks.empty()) continue;
+      const bool all = ranks.size() == std::min(own.size(), other.size());
+      return fmt::format(
+          "{} and {} have the same events at the same times{}: they are one measurement{}, and "
+          "tell no difference between the two",
+          run_name(baseline, run), run_name(test, other_run), all ? "" : on_ranks(ranks),
+          all ? "" : " there");
+    }
+  }
   return "";
 }
 

@@ -19,9 +19,9 @@ using Fingerprint = std::map<int, std::size_t>;  // by rank
 // Returns the fingerprint of each run.
 std::map<int, Fingerprint> fingerprints(std::span<const RankReport> ranks);
 
-// Returns whether some rank has the same figures in both. One such rank is enough: then its trace
-// is of another run than those of the other ranks.
-bool are_one_measurement(const Fingerprint& a, const Fingerprint& b);
+// Returns the ranks that have the same figures in both. One such rank is enough to make the two one
+// measurement: then its trace is of another run than those of the other ranks.
+std::vector<int> equal_ranks(const Fingerprint& a, const Fingerprint& b);
 
 // Removes the runs that are the same measurement as an earlier one, together with their numbers in
 // `repeats`, and returns them.
@@ -32,7 +32,8 @@ std::vector<RepeatedRun> remove_repeated(std::vector<Configuration>& runs,
 // none.
 std::string repeated_in_words(const std::string& label, std::span<const RepeatedRun> repeated);
 
-// Returns the same of a run of each of two configurations that are one measurement.
+// Returns the same of a run of each of two configurations that are one measurement. It names the
+// ranks of which this holds where others differ.
 std::string shared_in_words(const std::string& baseline,
                             const std::map<int, Fingerprint>& baseline_runs,
                             const std::string& test,

@@ -49,6 +49,10 @@ TEST(RepeatedRuns, ARunOfBothSidesIsTold) {
   b.label = "b";
   EXPECT_THAT(answer({a, b}).lines[0].answer,
               HasSubstr(" But a and b have the same events at the same times"));
+  b.ranks = run_of_ranks({60, 61.5}, {60.5, 62}).ranks;
+  EXPECT_EQ(shared_in_words("a", fingerprints(a.ranks), "b", fingerprints(b.ranks)),
+            "a and b have the same events at the same times on rank 1, not on the others: they are "
+            "one measurement there, and tell no difference between the two");
   b.ranks = run_of_ranks({60, 61.5}, {60, 62.5}).ranks;
   EXPECT_EQ(shared_in_words("a", fingerprints(a.ranks), "b", fingerprints(b.ranks)), "");
 }
