@@ -355,6 +355,7 @@ std::string Ranking::measure_more(const std::string& sweep_folder) const {
 
 std::string Ranking::next_of_best(const std::string& sweep_folder) const {
   const SettingResult& best = *with(Verdict::kBetter).front();
+  if (doubts_.other_ranks.contains(best.setting)) return next_of_other_ranks(best.setting);
   const std::string with_what = sweep_folder.empty()     ? best.setting
                                 : best.variables.empty() ? "without these variables"
                                                          : "with " + best.variables;
@@ -371,9 +372,6 @@ std::string Ranking::next_of_best(const std::string& sweep_folder) const {
   if (doubts_.other_work.contains(best.setting))
     what = fmt::format("find out whether {} does the work of {} in another way", best.setting,
                        reference_);
-  if (doubts_.other_ranks.contains(best.setting))
-    what = fmt::format("profile the same ranks of {} and {}: other ranks do other work",
-                       best.setting, reference_);
   return fmt::format("Next: {}{}. {} says where the time is saved.{}", failed, what,
                      best.comparison, repeat);
 }
@@ -394,6 +392,11 @@ std::string Ranking::next_of_slow_steps() const {
   return "";
 }
 
+std::string Ranking::next_of_other_ranks(const std::string& setting) const {
+  return fmt::format("Next: profile the same ranks of {} and {}: other ranks do other work.",
+                     setting, reference_);
+}
+
 std::string Ranking::next(const std::string& sweep_folder) const {
   if (!has_reference())
     return "Next: see that the variables reach the ranks and are ones that the loaded library has, "
@@ -412,6 +415,7 @@ std::string Ranking::next(const std::string& sweep_folder) const {
   if (!doubts_.missing.empty())
     return "Next: see that the variables reach the ranks and are ones that the loaded library has, "
            "and begin a sweep anew: what was not applied may be faster.";
+  if (!doubts_.other_ranks.empty()) return next_of_other_ranks(*doubts_.other_ranks.begin());
   if (const auto worse = with(Verdict::kWorse); !worse.empty())
     return fmt::format("Next: nothing to change. {} says where {} loses its time.",
                        worse.back()->comparison, worse.back()->setting);

@@ -103,6 +103,7 @@ class Ranking {
   [[nodiscard]] std::string measure_more(const std::string& sweep_folder) const;
   [[nodiscard]] std::string next_of_best(const std::string& sweep_folder) const;
   [[nodiscard]] std::string next_of_slow_steps() const;
+  [[nodiscard]] std::string next_of_other_ranks(const std::string& setting) const;
   [[nodiscard]] std::vector<model::Column> columns() const;
   [[nodiscard]] std::string repetitions_in_words() const;
   [[nodiscard]] std::string headline() const;

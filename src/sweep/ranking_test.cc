@@ -88,6 +88,12 @@ TEST(Ranking, ASettingOfOtherRanksIsNotRecommended) {
   EXPECT_THAT(ranks.next(""), HasSubstr("profile the same ranks of fast and default"));
 }
 
+TEST(Ranking, OtherRanksAreNothingToKeepTheReferenceFor) {
+  const Ranking ranks({reference(), result("same", 0, 0.5, "Same")}, {},
+                      {.others = {"same is of other ranks"}, .other_ranks = {"same"}});
+  EXPECT_THAT(ranks.next(""), HasSubstr("profile the same ranks of same and default"));
+}
+
 TEST(Ranking, OneThatDoesTheSameWorkIsUsedBeforeAFasterOneThatDoesNot) {
   const Ranking ranks(
       {reference(), result("fast", 20, 1, "Better"), result("sound", 10, 1, "Better")}, {},
