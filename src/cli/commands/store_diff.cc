@@ -94,13 +94,11 @@ class StoreDiff final : public Command {
   [[nodiscard]] Outcome judge(const store::DiffResult& result) const {
     for (const std::string& table : store::diff_ambiguous(result))
       print_warning(table);
-    if (result.both() == 0 && result.ambiguous() > 0) return Outcome::kRegressionFound;
-    if (result.both() == 0) {
-      print_warning("A and B have no row in common" + what_may_help(result));
-      return Outcome::kRegressionFound;
-    }
     for (const std::string& table : store::diff_without_latencies(result))
       print_warning(table);
+    if (result.both() == 0 && result.ambiguous() == 0)
+      print_warning("A and B have no row in common" + what_may_help(result));
+    if (result.compared() == 0) return Outcome::kRegressionFound;
     const auto failures = store::diff_failures(result, request_.threshold, limits_);
     for (const std::string& failure : failures)
       print_warning(failure);
